@@ -1,0 +1,92 @@
+/* The one addition to CANN's interface: aclnnxFused, a fused elementwise operator.
+ *
+ * It runs a short program of typed operations over virtual registers across one iteration space,
+ * with plain descriptors instead of aclTensor, in one call. An output may end in a reduction.
+ * A device without this symbol is driven through single aclnn operators instead.
+ *
+ * Registers. Register r < numIn + numOut is operand r (inputs first, then outputs); the others are
+ * temporaries. Every register is written by at most one instruction and read only after it: an
+ * SSA program in execution order. An input register is never written. An output that aliases an
+ * input (same bytes) sees the input's old values until the program ends for that element.
+ * Outputs must not partially overlap inputs or each other.
+ *
+ * Dtypes. An instruction names its loop dtype (what its operands have been cast to); its result
+ * dtype follows from the operation's row. ACLNNX_CAST converts dtype -> outDtype. An operand
+ * register already has the dtype that its readers and its writer use: casts are explicit.
+ *
+ * Reductions. An output whose `reduceOp` is not ACLNNX_NO_REDUCE is accumulated with that
+ * operation along each dimension where its stride is 0 and which `reduceMask` names. The output
+ * memory is overwritten, or, with ACLNNX_ACCUMULATE, its present value takes part first.
+ * An empty reduction writes the operation's identity. The order of accumulation is fixed by the
+ * shape alone, never by the number of threads.
+ */
+#ifndef ACLNN_ACLNNX_H_
+#define ACLNN_ACLNNX_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+    ACLNNX_MAX_OPERANDS = 32,
+    ACLNNX_MAX_INSTRS = 128,
+    ACLNNX_MAX_REGS = 192, /* operands included; registers are numbered in one byte */
+    ACLNNX_MAX_DIMS = 64,
+    ACLNNX_NO_REDUCE = 0xffff
+};
+
+/* Dtypes are aclDataType values. Opcodes are looked up by name with aclnnxOpcode, so that they
+ * are no part of the binary interface. */
+typedef struct aclnnxInstr {
+    uint16_t op;       /* aclnnxOpcode("add") ... */
+    uint8_t dtype;     /* loop dtype, aclDataType value */
+    uint8_t outDtype;  /* result dtype, aclDataType value (read for "cast" only) */
+    uint8_t dst;       /* register written */
+    uint8_t src[3];    /* registers read, as many as the operation has inputs */
+} aclnnxInstr;
+
+typedef struct aclnnxOperand {
+    void *data;             /* device address of element (0, ..., 0); NULL: immediate */
+    const int64_t *strides; /* bytes, one per dimension; NULL: contiguous, row-major */
+    uint8_t immediate[16];  /* the scalar's bytes, when data is NULL (inputs only) */
+    uint8_t dtype;          /* aclDataType value */
+    uint8_t flags;          /* ACLNNX_ACCUMULATE */
+    uint16_t reduceOp;      /* outputs: ACLNNX_NO_REDUCE or an opcode */
+} aclnnxOperand;
+
+enum { ACLNNX_ACCUMULATE = 1 };
+
+typedef struct aclnnxProgram {
+    int32_t numDims;
+    int32_t numIn, numOut, numInstrs, numRegs;
+    const int64_t *shape; /* the iteration space; an extent of 0 is allowed */
+    uint64_t reduceMask;  /* bit d: dimension d is reduced away (in every reducing output) */
+    const aclnnxOperand *operands; /* numIn inputs, then numOut outputs */
+    const aclnnxInstr *instrs;
+    uint32_t *fpFlags; /* NULL, or receives the union of ACLNNX_FP_*; with an asynchronous
+                          stream it is written before the task ends */
+} aclnnxProgram;
+
+/* Floating-point conditions met while running, as IEEE 754 flags; integer division by zero counts
+ * as ACLNNX_FP_DIVIDE. */
+enum {
+    ACLNNX_FP_DIVIDE = 1,
+    ACLNNX_FP_OVERFLOW = 2,
+    ACLNNX_FP_UNDERFLOW = 4,
+    ACLNNX_FP_INVALID = 8
+};
+
+/* The opcode of a row of the operation table, by its name; -1 when there is none. */
+int32_t aclnnxOpcode(const char *name);
+
+/* Validates and runs (or enqueues) the program. On an idle stream a program runs on the calling
+ * thread; otherwise it is copied and enqueued. Returns an aclnnStatus. Thread-safe. */
+int32_t aclnnxFused(const aclnnxProgram *program, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/* L1 ops: the operation table in C (facts of each row of ops.def; the data are generated). */
+#ifndef ASN_OPS_OPS_H
+#define ASN_OPS_OPS_H
+
+#include "asn_ops.h"
+#include "base/dtype.h"
+
+enum { ASN_OUT_SAME = 200, ASN_OUT_REAL = 201 };
+
+enum {
+    ASN_OPF_COMMUTATIVE = 1,
+    ASN_OPF_ASSOCIATIVE = 2,
+    ASN_OPF_REORDERABLE = 4,
+    ASN_OPF_PREDICATE = 8,
+    ASN_OPF_KERNEL = 16,  /* not a ufunc of its own */
+    ASN_OPF_DIVIDES = 32, /* an integer loop that reports division by zero */
+};
+
+typedef struct {
+    const char *name, *doc;
+    const char *cann;     /* first CANN operator, without "aclnn"; NULL: none */
+    uint8_t num_in;
+    uint8_t in_dtype[3];  /* ASN_DTYPE_NONE: the loop dtype */
+    uint8_t out_dtype;    /* ASN_OUT_SAME, ASN_OUT_REAL or a dtype */
+    uint8_t ints_to;      /* dtype that integers go to, or ASN_DTYPE_NONE */
+    uint16_t dtype_mask;  /* bit d: a loop for dtype d exists (halves included) */
+    uint16_t flags;
+    double identity;      /* valid when has_identity; -1 means all bits for bitwise_and */
+    bool has_identity;
+} asn_op_info;
+
+extern const asn_op_info asn_op_table[ASN_OP_COUNT];
+
+/* The result dtype of `op`'s loop for `dtype` (not for ASN_OP_CAST). */
+static inline asn_dtype asn_op_result(asn_op op, asn_dtype dtype) {
+    uint8_t out = asn_op_table[op].out_dtype;
+    if (out == ASN_OUT_SAME) return dtype;
+    return out == ASN_OUT_REAL ? asn_real_dtype(dtype) : (asn_dtype)out;
+}
+/* The dtype of operand `i` in `op`'s loop for `dtype`. */
+static inline asn_dtype asn_op_operand(asn_op op, int i, asn_dtype dtype) {
+    uint8_t in = asn_op_table[op].in_dtype[i];
+    return in == ASN_DTYPE_NONE ? dtype : (asn_dtype)in;
+}
+static inline bool asn_op_has_loop(asn_op op, asn_dtype dtype) {
+    return asn_op_table[op].dtype_mask >> dtype & 1;
+}
+
+#endif
