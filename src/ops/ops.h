@@ -3,6 +3,8 @@
 #define ASN_OPS_OPS_H
 
 #include "asn_ops.h"
+#include <stddef.h>
+
 #include "base/dtype.h"
 
 enum { ASN_OUT_SAME = 200, ASN_OUT_REAL = 201 };
