@@ -97,15 +97,10 @@ static void install(aclOpExecutor *e, char *const *addr) {
     }
 }
 
-/* The operators report with their own library's asn_error; they call asnop_fail
- * themselves through e->run's wrapper, so that here a status is a code. */
-static int32_t executor_run(aclOpExecutor *e) {
-    return (int32_t)e->run(e);
+static int32_t task_once(void *arg) {
+    return ((aclOpExecutor *)arg)->run(arg);
 }
 
-static int32_t task_once(void *arg) {
-    return executor_run(arg);
-}
 static void drop_once(void *arg) {
     asnop_executor_release(arg);
 }

@@ -30,9 +30,10 @@ typedef struct asn_chunk asn_chunk;
 struct aclOpExecutor {
     asn_slot slot;
     const char *name; /* "aclnnAdd": one pointer per operator, compared as such */
-    asn_status (*run)(aclOpExecutor *e);
-    void *plan;             /* what run needs, in the executor's memory */
-    double work_ns;         /* estimate on one thread */
+    int32_t (*run)(aclOpExecutor *e);     /* 0, or an aclError whose message is set */
+    asn_status (*body)(aclOpExecutor *e); /* what run calls */
+    void *plan;                           /* what run needs, in the executor's memory */
+    double work_ns;                       /* estimate on one thread */
     bool repeatable, ready; /* ready: lock is set up, stays so for the slot */
     _Atomic uint32_t references;
     uint32_t num_operands, capacity, used;
