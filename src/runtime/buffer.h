@@ -7,6 +7,8 @@
 #define ASN_RUNTIME_BUFFER_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -16,9 +18,10 @@ typedef struct asn_buffer {
     int32_t trace_refs;
     int32_t trace_writes; /* recorded operations that write it */
     uint32_t trace_id;    /* scratch of the planner */
+    bool shared; /* the host may write it behind our back (adopted or exported): nothing that touches it stays
+                    recorded */
     void *data;           /* device address; NULL until taken */
-    int64_t nbytes;
-    int32_t device;
+    int64_t nbytes, capacity; /* asked for; the pool block's size */
     void (*release)(void *); /* adopted host memory; else NULL (pool) */
     void *context;
 } asn_buffer;
