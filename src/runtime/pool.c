@@ -30,9 +30,10 @@ static struct {
 
 /* Class c holds blocks of (4 + c % 4) << (c / 4 + MIN_SHIFT - 2) bytes. */
 static int size_class(int64_t nbytes) {
-    uint64_t n = nbytes <= 64 ? 64 : (uint64_t)nbytes;
-    int shift = 63 - __builtin_clzll(n - (n > 64));
+    /* multiples of 64 keep every block aligned to a cache line */
+    uint64_t n = nbytes <= 64 ? 64 : ((uint64_t)nbytes + 63) & ~(uint64_t)63;
     if (n == 64) return 0;
+    int shift = 63 - __builtin_clzll(n - 1);
     /* 2^shift <= n - 1 < 2^(shift + 1): quarter steps above 2^shift */
     int quarter = (int)(((n - 1) >> (shift - 2)) & 3);
     return (shift - MIN_SHIFT) * 4 + quarter + 1;
