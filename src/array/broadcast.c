@@ -1,8 +1,9 @@
 /* L1 array: broadcasting and overlap (see broadcast.h).
  *
- * Overlap is decided by byte ranges first; two interleaved views of equal strides (a[::2], a[1::2]) are then
- * told apart by their offset modulo the greatest common divisor of the strides. Deciding the general case is a
- * bounded Diophantine problem (NP-hard in the number of axes); a cautious yes only costs a copy.
+ * Overlap is decided by byte ranges first; two interleaved views of equal strides
+ * (a[::2], a[1::2]) are then told apart by their offset modulo the greatest common
+ * divisor of the strides. Deciding the general case is a bounded Diophantine problem
+ * (NP-hard in the number of axes); a cautious yes only costs a copy.
  */
 #include "array/broadcast.h"
 
@@ -80,7 +81,8 @@ bool asn_layouts_overlap(const asn_layout *a, const asn_layout *b) {
     for (int d = 0; d < b->ndim; d++)
         if (b->shape[d] > 1) step = gcd(step, b->strides[d]);
     if (step == 0) return true;
-    /* Element addresses are offset + multiples of step: the residues' item ranges must meet. */
+    /* Element addresses are offset + multiples of step: the residues' item ranges must
+     * meet. */
     int64_t gap = (b->offset - a->offset) % step;
     gap = gap < 0 ? gap + step : gap;
     return gap < asn_itemsize((asn_dtype)a->dtype) ||

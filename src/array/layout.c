@@ -1,9 +1,10 @@
 /* L1 array: making, copying and describing layouts (see layout.h).
  *
  * Invariants of every initialised layout: shape and strides point into `dims` when
- * ndim <= ASN_INLINE_DIMS, else to one block of 2 * ndim; size is the product of the extents and
- * fits int64 in bytes; flags agree with shape and strides. An extent of 1 places no demand on its
- * stride, and an empty array is contiguous in both orders, as in NumPy.
+ * ndim <= ASN_INLINE_DIMS, else to one block of 2 * ndim; size is the product of the
+ * extents and fits int64 in bytes; flags agree with shape and strides. An extent of 1
+ * places no demand on its stride, and an empty array is contiguous in both orders, as in
+ * NumPy.
  */
 #include "array/layout.h"
 
@@ -23,10 +24,11 @@ asn_status asn_layout_alloc(asn_layout *l, int ndim) {
     if (ndim > ASN_MAX_DIMS) {
         l->ndim = 0;
         l->shape = l->strides = l->dims;
-        return asn_error_set(ASN_ERR_VALUE,
-                             "maximum supported dimension for an ndarray is currently %d, "
-                             "found %d",
-                             ASN_MAX_DIMS, ndim);
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "maximum supported dimension for an ndarray is currently %d, "
+            "found %d",
+            ASN_MAX_DIMS, ndim);
     }
     int64_t *block = asn_malloc(2 * (size_t)ndim * sizeof *block);
     if (!block) {
@@ -78,20 +80,22 @@ static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
         }
         l->shape[d] = shape[d];
         size = shape[d] == 0 ? 0 : size;
-        /* The address space must hold the array with its empty axes left out, as NumPy asks. */
+        /* The address space must hold the array with its empty axes left out, as NumPy
+         * asks. */
         if (shape[d] > 0) fits = fits && asn_mul_size(span, shape[d], &span);
     }
     if (!fits) {
         asn_layout_fini(l);
-        return asn_error_set(ASN_ERR_VALUE, "array is too big; `arr.size * arr.dtype.itemsize` "
-                                            "is larger than the maximum possible size.");
+        return asn_error_set(ASN_ERR_VALUE,
+                             "array is too big; `arr.size * arr.dtype.itemsize` "
+                             "is larger than the maximum possible size.");
     }
     l->size = size == 0 ? 0 : span / asn_itemsize((asn_dtype)l->dtype);
     return ASN_OK;
 }
 
-asn_status asn_layout_init(asn_layout *out, asn_dtype dtype, int ndim, const int64_t *shape,
-                           char order) {
+asn_status asn_layout_init(asn_layout *out, asn_dtype dtype, int ndim,
+                           const int64_t *shape, char order) {
     ASN_TRY(asn_layout_alloc(out, ndim));
     out->dtype = (uint8_t)dtype;
     ASN_TRY(set_extents(out, ndim, shape));
@@ -150,8 +154,9 @@ void asn_layout_update(asn_layout *l) {
     if (aligned || size == 0) l->flags |= ASN_ALIGNED;
 }
 
-/* 'K': axes sorted by falling |stride|, ties and stretched axes kept in row-major order, as NumPy's
- * PyArray_NewLikeArray does (an insertion sort, since it must be stable under ambiguous pairs). */
+/* 'K': axes sorted by falling |stride|, ties and stretched axes kept in row-major order,
+ * as NumPy's PyArray_NewLikeArray does (an insertion sort, since it must be stable under
+ * ambiguous pairs). */
 static void sort_axes_by_stride(const asn_layout *l, int *perm) {
     for (int d = 0; d < l->ndim; d++) {
         int at = d;
@@ -172,7 +177,8 @@ static void sort_axes_by_stride(const asn_layout *l, int *perm) {
 asn_status asn_layout_like(asn_layout *out, const asn_layout *l, asn_dtype dtype,
                            char order) {
     if (order == 'A')
-        order = (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
+        order =
+            (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
     if (order == 'K' && (l->ndim <= 1 || (l->flags & ASN_C_CONTIGUOUS))) order = 'C';
     if (order == 'K' && (l->flags & ASN_F_CONTIGUOUS)) order = 'F';
     ASN_TRY(asn_layout_init(out, dtype, l->ndim, l->shape, order));
@@ -222,7 +228,9 @@ char *asn_shape_format(char *text, size_t capacity, int ndim, const int64_t *sha
     at += (size_t)snprintf(text, capacity, "(");
     for (int d = 0; d < ndim && at < capacity; d++)
         at += (size_t)snprintf(text + at, capacity - at, "%lld%s", (long long)shape[d],
-                               d + 1 < ndim ? "," : ndim == 1 ? "," : "");
+                               d + 1 < ndim ? ","
+                               : ndim == 1  ? ","
+                                            : "");
     if (at < capacity) snprintf(text + at, capacity - at, ")");
     return text;
 }

@@ -1,8 +1,9 @@
 /* L1 array: promotion and casting (see promote.h).
  *
- * Promotion is computed, not tabulated: kinds first (bool < integer < float < complex), then the smallest dtype
- * of the higher kind that holds both. Loop resolution is NumPy's: the first loop, in the table's dtype order,
- * that the promoted dtype reaches by a safe cast.
+ * Promotion is computed, not tabulated: kinds first (bool < integer < float < complex),
+ * then the smallest dtype of the higher kind that holds both. Loop resolution is NumPy's:
+ * the first loop, in the table's dtype order, that the promoted dtype reaches by a safe
+ * cast.
  */
 #include "array/promote.h"
 
@@ -60,7 +61,10 @@ asn_dtype asn_promote(asn_dtype a, asn_dtype b) {
 
 /* The dtype of Python numbers alone. */
 static asn_dtype weak_default(char weak) {
-    return weak == 'b' ? ASN_BOOL : weak == 'i' ? ASN_I64 : weak == 'f' ? ASN_F64 : ASN_C128;
+    return weak == 'b'   ? ASN_BOOL
+           : weak == 'i' ? ASN_I64
+           : weak == 'f' ? ASN_F64
+                         : ASN_C128;
 }
 
 /* A Python number of kind `weak` next to arrays of dtype `strong`. */
@@ -112,31 +116,35 @@ bool asn_can_cast(asn_dtype from, asn_dtype to, asn_casting casting) {
 }
 
 static asn_status no_loop(asn_op op) {
-    return asn_error_set(ASN_ERR_NO_LOOP,
-                         "ufunc '%s' not supported for the input types, and the inputs could "
-                         "not be safely coerced to any supported types according to the "
-                         "casting rule ''safe''",
-                         asn_op_table[op].name);
+    return asn_error_set(
+        ASN_ERR_NO_LOOP,
+        "ufunc '%s' not supported for the input types, and the inputs could "
+        "not be safely coerced to any supported types according to the "
+        "casting rule ''safe''",
+        asn_op_table[op].name);
 }
 
 /* Operations that NumPy refuses for bool although an integer loop would hold it. */
 static asn_status refuse_bool(asn_op op) {
     switch (op) {
     case ASN_OP_SUBTRACT:
-        return asn_error_set(ASN_ERR_TYPE,
-                             "numpy boolean subtract, the `-` operator, is not supported, use "
-                             "the bitwise_xor, the `^` operator, or the logical_xor function "
-                             "instead.");
+        return asn_error_set(
+            ASN_ERR_TYPE,
+            "numpy boolean subtract, the `-` operator, is not supported, use "
+            "the bitwise_xor, the `^` operator, or the logical_xor function "
+            "instead.");
     case ASN_OP_NEGATIVE:
-        return asn_error_set(ASN_ERR_TYPE,
-                             "The numpy boolean negative, the `-` operator, is not supported, "
-                             "use the `~` operator or the logical_not function instead.");
+        return asn_error_set(
+            ASN_ERR_TYPE,
+            "The numpy boolean negative, the `-` operator, is not supported, "
+            "use the `~` operator or the logical_not function instead.");
     case ASN_OP_POSITIVE:
     case ASN_OP_SIGN:
-        return asn_error_set(ASN_ERR_NO_LOOP,
-                             "ufunc '%s' did not contain a loop with signature matching types "
-                             "<class 'numpy.dtypes.BoolDType'> -> None",
-                             asn_op_table[op].name);
+        return asn_error_set(
+            ASN_ERR_NO_LOOP,
+            "ufunc '%s' did not contain a loop with signature matching types "
+            "<class 'numpy.dtypes.BoolDType'> -> None",
+            asn_op_table[op].name);
     default: return ASN_OK;
     }
 }
@@ -176,18 +184,20 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
     bool free_result = info->out_dtype == ASN_OUT_SAME || info->out_dtype == ASN_OUT_REAL;
     if (dtype != ASN_DTYPE_NONE && free_result) {
         if (!asn_op_has_loop(op, dtype))
-            return asn_error_set(ASN_ERR_NO_LOOP,
-                                 "No loop matching the specified signature and casting was "
-                                 "found for ufunc %s",
-                                 info->name);
+            return asn_error_set(
+                ASN_ERR_NO_LOOP,
+                "No loop matching the specified signature and casting was "
+                "found for ufunc %s",
+                info->name);
         *loop = dtype;
         return check_inputs(op, types, dtype, casting);
     }
     if (dtype != ASN_DTYPE_NONE && dtype != (asn_dtype)info->out_dtype)
-        return asn_error_set(ASN_ERR_NO_LOOP,
-                             "No loop matching the specified signature and casting was found "
-                             "for ufunc %s",
-                             info->name);
+        return asn_error_set(
+            ASN_ERR_NO_LOOP,
+            "No loop matching the specified signature and casting was found "
+            "for ufunc %s",
+            info->name);
     asn_type uniform[3];
     int n = 0;
     for (int i = 0; i < info->num_in; i++)

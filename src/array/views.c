@@ -1,4 +1,5 @@
-/* L1 array: layouts of views (see views.h). Every function is arithmetic on shape and strides. */
+/* L1 array: layouts of views (see views.h). Every function is arithmetic on shape and
+ * strides. */
 #include "array/views.h"
 
 #include <string.h>
@@ -43,16 +44,17 @@ asn_status asn_shape_resolve(int64_t size, int ndim, const int64_t *shape,
     }
     bool good = fits && (unknown < 0 ? known == size : known > 0 && size % known == 0);
     if (!good)
-        return asn_error_set(ASN_ERR_VALUE, "cannot reshape array of size %lld into shape %s",
-                             (long long)size,
-                             asn_shape_format(text, sizeof text, ndim, shape));
+        return asn_error_set(
+            ASN_ERR_VALUE, "cannot reshape array of size %lld into shape %s",
+            (long long)size, asn_shape_format(text, sizeof text, ndim, shape));
     if (unknown >= 0) resolved[unknown] = size / known;
     return ASN_OK;
 }
 
-/* Strides for `shape` over l's elements in the given order, if the elements can be walked so. Works group by
- * group: the shortest runs of old and new axes with equal products; a run of old axes must be one arithmetic
- * progression to be cut anew (NumPy's no-copy reshape). */
+/* Strides for `shape` over l's elements in the given order, if the elements can be walked
+ * so. Works group by group: the shortest runs of old and new axes with equal products; a
+ * run of old axes must be one arithmetic progression to be cut anew (NumPy's no-copy
+ * reshape). */
 static bool reshape_strides(const asn_layout *l, int ndim, const int64_t *shape, bool f,
                             int64_t *strides) {
     int64_t old_shape[ASN_MAX_DIMS], old_strides[ASN_MAX_DIMS];
@@ -101,7 +103,8 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
     int64_t resolved[ASN_MAX_DIMS], strides[ASN_MAX_DIMS];
     ASN_TRY(asn_shape_resolve(l->size, ndim, shape, resolved));
     if (order == 'A')
-        order = (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
+        order =
+            (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
     bool contiguous = l->flags & (order == 'F' ? ASN_F_CONTIGUOUS : ASN_C_CONTIGUOUS);
     *possible = true;
     if (contiguous || l->size == 0) {
@@ -129,11 +132,12 @@ asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l, int ndim,
     for (int d = 0; good && d < l->ndim; d++)
         good = l->shape[d] == shape[ndim - l->ndim + d] || l->shape[d] == 1;
     if (!good)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "operands could not be broadcast together with remapped shapes "
-                             "[original->remapped]: %s and requested shape %s",
-                             asn_shape_format(from, sizeof from, l->ndim, l->shape),
-                             asn_shape_format(to, sizeof to, ndim, shape));
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "operands could not be broadcast together with remapped shapes "
+            "[original->remapped]: %s and requested shape %s",
+            asn_shape_format(from, sizeof from, l->ndim, l->shape),
+            asn_shape_format(to, sizeof to, ndim, shape));
     ASN_TRY(asn_layout_alloc(out, ndim));
     int lead = ndim - l->ndim;
     for (int d = 0; d < ndim; d++) {
@@ -178,8 +182,9 @@ asn_status asn_view_squeeze(asn_layout *out, const asn_layout *l, uint64_t mask)
     for (int d = 0; d < l->ndim; d++) {
         if (mask >> d & 1) {
             if (l->shape[d] != 1)
-                return asn_error_set(ASN_ERR_VALUE, "cannot select an axis to squeeze out "
-                                                    "which has size not equal to one");
+                return asn_error_set(ASN_ERR_VALUE,
+                                     "cannot select an axis to squeeze out "
+                                     "which has size not equal to one");
         } else {
             kept++;
         }
@@ -221,13 +226,14 @@ asn_status asn_view_dtype(asn_layout *out, const asn_layout *l, asn_dtype dtype)
     int64_t from = asn_itemsize((asn_dtype)l->dtype), to = asn_itemsize(dtype);
     if (from != to) {
         if (l->ndim == 0)
-            return asn_error_set(ASN_ERR_VALUE, "Changing the dtype of a 0d array is only "
-                                                "supported if the itemsize is unchanged");
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "Changing the dtype of a 0d array is only "
+                                 "supported if the itemsize is unchanged");
         int last = l->ndim - 1;
         if (l->shape[last] != 1 && l->size > 0 && l->strides[last] != from)
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "To change to a dtype of a different size, the last axis "
-                                 "must be contiguous");
+            return asn_error_set(
+                ASN_ERR_VALUE, "To change to a dtype of a different size, the last axis "
+                               "must be contiguous");
         if (to > from && (l->shape[last] * from) % to != 0)
             return asn_error_set(ASN_ERR_VALUE,
                                  "When changing to a larger dtype, its size must be a "

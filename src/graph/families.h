@@ -1,6 +1,6 @@
-/* L2 graph: the operations that are no rows of the elementwise table: joining, sorting, searching, products,
- * creation. Each makes *result (uninitialised before) and raises NumPy's errors. They end the trace's
- * current fusion: what they read is flushed first.
+/* L2 graph: the operations that are no rows of the elementwise table: joining, sorting,
+ * searching, products, creation. Each makes *result (uninitialised before) and raises
+ * NumPy's errors. They end the trace's current fusion: what they read is flushed first.
  */
 #ifndef ASN_GRAPH_FAMILIES_H
 #define ASN_GRAPH_FAMILIES_H
@@ -8,10 +8,12 @@
 #include "graph/array.h"
 #include "graph/ufunc.h"
 
-/* n >= 1 arrays of equal shape but for `axis` (normalised), cast to dtype. out or *result as in ufunc.h. */
-ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
-                                            asn_dtype dtype, asn_casting casting,
-                                            const asn_array *out, asn_array *result);
+/* n >= 1 arrays of equal shape but for `axis` (normalised), cast to dtype. out or *result
+ * as in ufunc.h. */
+ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *arrays,
+                                            int axis, asn_dtype dtype,
+                                            asn_casting casting, const asn_array *out,
+                                            asn_array *result);
 /* counts: int64, 1-d, of length 1 or the axis' extent. */
 ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
                                        const asn_array *counts, int axis);
@@ -24,7 +26,8 @@ ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int 
                                      bool stable);
 ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis,
                                         bool stable);
-/* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array. ValueError when empty. */
+/* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array.
+ * ValueError when empty. */
 ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis,
                                           bool keepdims, bool maximum);
 /* sorted: 1-d; result int64 of values' shape. Same dtype for both. */
@@ -37,11 +40,13 @@ ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
                                        const asn_array *out, asn_array *result);
-/* NumPy's dot: scalars multiply, 1-d inner product, else sum over a's last and b's second-last axis. */
+/* NumPy's dot: scalars multiply, 1-d inner product, else sum over a's last and b's
+ * second-last axis. */
 ASN_CHECK_RESULT asn_status asn_dot(const asn_array *a, const asn_array *b,
                                     const asn_array *out, asn_array *result);
 
-/* start + i * step for i < n, computed in dtype (float dtypes in float64 as NumPy does). */
+/* start + i * step for i < n, computed in dtype (float dtypes in float64 as NumPy does).
+ */
 ASN_CHECK_RESULT asn_status asn_arange(asn_array *result, asn_dtype dtype,
                                        const asn_scalar *start, const asn_scalar *step,
                                        int64_t n);

@@ -1,7 +1,7 @@
 /* L2 graph: from nodes and plans to calls of the fused operator.
  *
- * A program's operands are filled in from the nodes it was planned for: addresses, strides, immediates. Long programs run with the
- * face's global lock released.
+ * A program's operands are filled in from the nodes it was planned for: addresses,
+ * strides, immediates. Long programs run with the face's global lock released.
  */
 #include "graph/launch.h"
 
@@ -12,7 +12,8 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-/* Above this many elements other Python threads may run meanwhile (letting go and taking back the lock costs about 100 ns). */
+/* Above this many elements other Python threads may run meanwhile (letting go and taking
+ * back the lock costs about 100 ns). */
 enum { BLOCKING_ELEMENTS = 1 << 15 };
 
 struct asn_counters asn_counters;
@@ -24,7 +25,8 @@ bool asn_fuse_enabled(void) {
     static int enabled = -1;
     if (enabled < 0) {
         const char *wish = getenv("ASNUMPY_FUSE");
-        enabled = asn_acl.aclnnxFused && asn_acl.aclnnxOpcode && !(wish && wish[0] == '0');
+        enabled =
+            asn_acl.aclnnxFused && asn_acl.aclnnxOpcode && !(wish && wish[0] == '0');
     }
     return enabled;
 }
@@ -35,7 +37,8 @@ uint16_t asn_device_opcode(uint16_t op) {
         int32_t code = asn_acl.aclnnxOpcode(asn_op_table[op].name);
         opcodes[op] = code < 0 ? ACLNNX_NO_REDUCE : (uint16_t)(code + 1);
     }
-    return opcodes[op] == ACLNNX_NO_REDUCE ? ACLNNX_NO_REDUCE : (uint16_t)(opcodes[op] - 1);
+    return opcodes[op] == ACLNNX_NO_REDUCE ? ACLNNX_NO_REDUCE
+                                           : (uint16_t)(opcodes[op] - 1);
 }
 
 static void fill_operand(aclnnxOperand *o, const asn_ref *ref) {
@@ -91,11 +94,17 @@ asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
         instrs[i] = p->instrs[i];
         instrs[i].op = asn_device_opcode(p->instrs[i].op);
     }
-    const asn_node *first = &nodes[p->nodes[0]], *last = &nodes[p->nodes[p->num_nodes - 1]];
-    aclnnxProgram program = {
-        .numDims = first->ndim, .numIn = p->num_in, .numOut = p->num_out,
-        .numInstrs = p->num_instrs, .numRegs = p->num_regs, .shape = first->shape,
-        .reduceMask = p->reduce_mask, .operands = operands, .instrs = instrs};
+    const asn_node *first = &nodes[p->nodes[0]],
+                   *last = &nodes[p->nodes[p->num_nodes - 1]];
+    aclnnxProgram program = {.numDims = first->ndim,
+                             .numIn = p->num_in,
+                             .numOut = p->num_out,
+                             .numInstrs = p->num_instrs,
+                             .numRegs = p->num_regs,
+                             .shape = first->shape,
+                             .reduceMask = p->reduce_mask,
+                             .operands = operands,
+                             .instrs = instrs};
     return call(&program, first->size, last->op);
 }
 
@@ -119,8 +128,10 @@ asn_status asn_fuse_node(const asn_node *node) {
         asn_dtype want = copy ? loop : asn_op_operand((asn_op)node->op, k, loop);
         main_instr.src[k] = (uint8_t)k;
         if (want != ref->dtype && !(copy && loop == out_dtype)) {
-            instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST), operands[k].dtype,
-                                        (uint8_t)asn_dtype_table[want].acl, (uint8_t)next,
+            instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
+                                        operands[k].dtype,
+                                        (uint8_t)asn_dtype_table[want].acl,
+                                        (uint8_t)next,
                                         {(uint8_t)k, 0, 0}};
             main_instr.src[k] = (uint8_t)next++;
         }
@@ -131,23 +142,33 @@ asn_status asn_fuse_node(const asn_node *node) {
         /* a copy that converts is a cast from where the value stands */
         uint8_t from = main_instr.src[0];
         uint8_t from_dtype = from == 0 ? operands[0].dtype : main_instr.dtype;
-        instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST), from_dtype, out_acl,
-                                    (uint8_t)out, {from, 0, 0}};
+        instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
+                                    from_dtype,
+                                    out_acl,
+                                    (uint8_t)out,
+                                    {from, 0, 0}};
     } else if (result != out_dtype) {
         main_instr.dst = (uint8_t)next;
         instrs[n++] = main_instr;
         instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
-                                    (uint8_t)asn_dtype_table[result].acl, out_acl,
-                                    (uint8_t)out, {(uint8_t)next, 0, 0}};
+                                    (uint8_t)asn_dtype_table[result].acl,
+                                    out_acl,
+                                    (uint8_t)out,
+                                    {(uint8_t)next, 0, 0}};
         next++;
     } else {
         main_instr.dst = (uint8_t)out;
         main_instr.outDtype = out_acl;
         instrs[n++] = main_instr;
     }
-    aclnnxProgram program = {.numDims = node->ndim, .numIn = node->num_in, .numOut = 1,
-                             .numInstrs = n, .numRegs = next, .shape = node->shape,
-                             .reduceMask = node->reduce_mask, .operands = operands,
+    aclnnxProgram program = {.numDims = node->ndim,
+                             .numIn = node->num_in,
+                             .numOut = 1,
+                             .numInstrs = n,
+                             .numRegs = next,
+                             .shape = node->shape,
+                             .reduceMask = node->reduce_mask,
+                             .operands = operands,
                              .instrs = instrs};
     return call(&program, node->size,
                 node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op);

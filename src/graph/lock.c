@@ -19,7 +19,9 @@ void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *)) {
     hook_leave = leave;
 }
 
-void *asn_blocking_enter(void) { return hook_enter ? hook_enter() : NULL; }
+void *asn_blocking_enter(void) {
+    return hook_enter ? hook_enter() : NULL;
+}
 
 void asn_blocking_leave(void *state) {
     if (hook_leave && state) hook_leave(state);

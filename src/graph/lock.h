@@ -1,7 +1,9 @@
-/* L2 graph: the library's one lock, recursive, and the hooks of a face with a global lock of its own.
+/* L2 graph: the library's one lock, recursive, and the hooks of a face with a global lock
+ * of its own.
  *
- * Order: a thread that must wait for this lock first lets go of the face's lock (hooks.enter), so that the holder, which may be
- * waiting for the face's lock, can go on. An uncontended acquire costs about 5 ns.
+ * Order: a thread that must wait for this lock first lets go of the face's lock
+ * (hooks.enter), so that the holder, which may be waiting for the face's lock, can go on.
+ * An uncontended acquire costs about 5 ns.
  */
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H

@@ -1,13 +1,17 @@
 /* L2 graph: planning (see plan.h).
  *
- * Grouping. Nodes are taken in program order; each goes into the first program that may hold it. A node depends on an earlier one
- * when they touch the same bytes and one of them writes: read after write, write after read, write after write. If both touch
- * exactly the same place, element for element, the dependence is carried by a register and they may share a program; any other
- * overlap forces a later program. Thus views and in-place writes need no rules of their own.
+ * Grouping. Nodes are taken in program order; each goes into the first program that may
+ * hold it. A node depends on an earlier one when they touch the same bytes and one of
+ * them writes: read after write, write after read, write after write. If both touch
+ * exactly the same place, element for element, the dependence is carried by a register
+ * and they may share a program; any other overlap forces a later program. Thus views and
+ * in-place writes need no rules of their own.
  *
- * Building. Inside a program each place has a current register: the last value written there. Loads happen once per place, casts
- * once per (register, dtype). A value is stored only if someone can still read it: its buffer is alive outside the trace, or a node
- * of another program reads it. Instructions nobody needs are removed, registers numbered last.
+ * Building. Inside a program each place has a current register: the last value written
+ * there. Loads happen once per place, casts once per (register, dtype). A value is stored
+ * only if someone can still read it: its buffer is alive outside the trace, or a node of
+ * another program reads it. Instructions nobody needs are removed, registers numbered
+ * last.
  */
 #include "graph/plan.h"
 
@@ -30,9 +34,12 @@ static bool same_place(const asn_node *node, const asn_ref *x, const asn_ref *y)
     return true;
 }
 
-static bool overlap(const asn_node *a, const asn_ref *x, const asn_node *b, const asn_ref *y) {
-    asn_layout l = {.ndim = a->ndim, .dtype = x->dtype, .size = a->size, .offset = x->offset};
-    asn_layout m = {.ndim = b->ndim, .dtype = y->dtype, .size = b->size, .offset = y->offset};
+static bool overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
+                    const asn_ref *y) {
+    asn_layout l = {
+        .ndim = a->ndim, .dtype = x->dtype, .size = a->size, .offset = x->offset};
+    asn_layout m = {
+        .ndim = b->ndim, .dtype = y->dtype, .size = b->size, .offset = y->offset};
     l.shape = a->shape;
     l.strides = x->strides;
     m.shape = b->shape;
@@ -68,13 +75,14 @@ static dependence depends(const asn_node *earlier, const asn_node *later) {
 /* ---- grouping */
 
 typedef struct {
-    int first;                /* a node of it, for the shape */
-    int operands, instrs;     /* upper bounds */
+    int first;            /* a node of it, for the shape */
+    int operands, instrs; /* upper bounds */
     uint64_t reduce_mask;
     asn_cut cut;
 } group;
 
-static bool fits(const group *g, const asn_node *nodes, const asn_node *node, asn_cut *why) {
+static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
+                 asn_cut *why) {
     if (!same_shape(&nodes[g->first], node))
         *why = ASN_CUT_SHAPE;
     else if (node->reduce_op != ASN_OP_NONE && g->reduce_mask &&
@@ -115,7 +123,9 @@ static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, i
         asn_cut why = ASN_CUT_SHAPE;
         for (int i = 0; i < j; i++) {
             dependence d = depends(&nodes[i], &nodes[j]);
-            int need = d == LATER ? plan->group_of[i] + 1 : d == TOGETHER ? plan->group_of[i] : 0;
+            int need = d == LATER      ? plan->group_of[i] + 1
+                       : d == TOGETHER ? plan->group_of[i]
+                                       : 0;
             if (need > earliest) {
                 earliest = need;
                 if (d == LATER)
@@ -127,12 +137,12 @@ static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, i
         int g = fuse ? earliest : num;
         while (g < num && !fits(&groups[g], nodes, &nodes[j], &groups[g].cut))
             g++;
-        if (g == num)
-            groups[num++] = (group){.first = j, .cut = ASN_CUT_END};
+        if (g == num) groups[num++] = (group){.first = j, .cut = ASN_CUT_END};
         plan->group_of[j] = (uint8_t)g;
         groups[g].operands += new_operands(plan, g, nodes, j);
         groups[g].instrs += nodes[j].num_in + 3;
-        if (nodes[j].reduce_op != ASN_OP_NONE) groups[g].reduce_mask = nodes[j].reduce_mask;
+        if (nodes[j].reduce_op != ASN_OP_NONE)
+            groups[g].reduce_mask = nodes[j].reduce_mask;
     }
     return num;
 }
@@ -170,7 +180,8 @@ typedef struct {
     asn_source outputs[ACLNNX_MAX_OPERANDS];
     int output_reg[ACLNNX_MAX_OPERANDS];
     int num_outputs;
-    int value[ASN_TRACE_MAX_NODES]; /* register holding each node's result, in out's dtype */
+    int value[ASN_TRACE_MAX_NODES]; /* register holding each node's result, in out's dtype
+                                     */
 } builder;
 
 static const asn_ref *ref_of(const asn_node *node, int slot) {
@@ -215,7 +226,8 @@ static bool same_source(const builder *b, const asn_node *node, const asn_ref *r
     (void)b;
     if (ref->buffer != other->buffer) return false;
     if (!ref->buffer)
-        return ref->dtype == other->dtype && !memcmp(ref->immediate, other->immediate, 16);
+        return ref->dtype == other->dtype &&
+               !memcmp(ref->immediate, other->immediate, 16);
     return same_place(node, ref, other);
 }
 
@@ -273,8 +285,9 @@ static bool must_store(const asn_plan *plan, const asn_node *nodes, int count,
     int g = plan->group_of[at];
     for (int j = at + 1; j < count; j++)
         if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE &&
-            nodes[j].reduce_op == ASN_OP_NONE && nodes[j].out.buffer == node->out.buffer &&
-            same_shape(node, &nodes[j]) && same_place(node, &node->out, &nodes[j].out))
+            nodes[j].reduce_op == ASN_OP_NONE &&
+            nodes[j].out.buffer == node->out.buffer && same_shape(node, &nodes[j]) &&
+            same_place(node, &node->out, &nodes[j].out))
             return false; /* overwritten by the same program */
     if (!dead[at]) return true;
     for (int j = 0; j < count; j++) {
@@ -295,7 +308,8 @@ static int count_uses(const builder *b, int reg) {
     return uses;
 }
 
-/* Binds node `at`'s value to a new output operand; a value that is no free temporary is copied into one. */
+/* Binds node `at`'s value to a new output operand; a value that is no free temporary is
+ * copied into one. */
 static void store(builder *b, int at) {
     const asn_node *node = &b->nodes[at];
     int reg = b->value[at];
@@ -330,7 +344,8 @@ static void mark_needed(builder *b) {
     }
 }
 
-/* Final register numbers: inputs, outputs, temporaries. Inputs that no needed instruction reads are left out. */
+/* Final register numbers: inputs, outputs, temporaries. Inputs that no needed instruction
+ * reads are left out. */
 static void finish(builder *b, asn_program *p) {
     int map_input[ACLNNX_MAX_OPERANDS], map_temp[MAX_TEMPS];
     bool used[ACLNNX_MAX_OPERANDS] = {false};
@@ -358,9 +373,10 @@ static void finish(builder *b, asn_program *p) {
         out->dst = (uint8_t)*dst;
         for (int k = 0; k < 3; k++) {
             int s = in->src[k];
-            out->src[k] = k >= in->num_in ? 0
-                                          : (uint8_t)(s >= TEMP_BASE ? map_temp[s - TEMP_BASE]
-                                                                     : map_input[s]);
+            out->src[k] =
+                k >= in->num_in
+                    ? 0
+                    : (uint8_t)(s >= TEMP_BASE ? map_temp[s - TEMP_BASE] : map_input[s]);
         }
     }
     p->num_regs = next;
@@ -384,8 +400,8 @@ static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
     finish(b, p);
 }
 
-asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
-                         bool fuse) {
+asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
+                         const bool *dead, bool fuse) {
     group groups[ASN_TRACE_MAX_NODES];
     plan->programs = NULL;
     plan->num_programs = assign_groups(plan, groups, nodes, count, fuse);

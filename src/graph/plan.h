@@ -1,4 +1,5 @@
-/* L2 graph: planning: which recorded nodes become one program, and what each program loads, keeps in registers and stores. */
+/* L2 graph: planning: which recorded nodes become one program, and what each program
+ * loads, keeps in registers and stores. */
 #ifndef ASN_GRAPH_PLAN_H
 #define ASN_GRAPH_PLAN_H
 
@@ -14,7 +15,8 @@ typedef enum {
     ASN_CUT_LIMIT
 } asn_cut;
 
-/* Where an operand of a program comes from: reference `slot` (0 = out, 1.. = in) of node `node`. */
+/* Where an operand of a program comes from: reference `slot` (0 = out, 1.. = in) of node
+ * `node`. */
 typedef struct {
     uint8_t node, slot;
 } asn_source;
@@ -34,10 +36,11 @@ typedef struct {
     asn_program *programs; /* owns */
 } asn_plan;
 
-/* Plans nodes[0..count). `dead` [i]: nobody but the trace can read the buffer that node i writes. fuse false: one node a
- * program. Depends on nothing but its arguments, so that plans can be cached by structure. */
-ASN_CHECK_RESULT asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
-                                          const bool *dead, bool fuse);
+/* Plans nodes[0..count). `dead` [i]: nobody but the trace can read the buffer that node i
+ * writes. fuse false: one node a program. Depends on nothing but its arguments, so that
+ * plans can be cached by structure. */
+ASN_CHECK_RESULT asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes,
+                                          int count, const bool *dead, bool fuse);
 void asn_plan_fini(asn_plan *plan);
 
 /* A cached plan of equal structure (borrowed until the next call), or a new one. */

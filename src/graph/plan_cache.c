@@ -1,9 +1,11 @@
 /* L2 graph: the plan cache, so that a loop plans once.
  *
- * The key spells the structure of a trace as 64-bit words: per node its operation, dtypes and shape; per reference its buffer as a
- * number counted in order of first appearance, offset and strides; per node whether its result outlives the trace. Addresses and
- * scalar values stay out of it (equal immediates within one program share a register, so that equality is in the key). A table of
- * fixed size, a newer plan replaces an older one in its slot.
+ * The key spells the structure of a trace as 64-bit words: per node its operation, dtypes
+ * and shape; per reference its buffer as a number counted in order of first appearance,
+ * offset and strides; per node whether its result outlives the trace. Addresses and
+ * scalar values stay out of it (equal immediates within one program share a register, so
+ * that equality is in the key). A table of fixed size, a newer plan replaces an older one
+ * in its slot.
  */
 #include <string.h>
 
@@ -22,12 +24,14 @@ typedef struct {
 static slot slots[SLOTS];
 static uint32_t next_id = 1;
 
-static int put_ref(int64_t *key, const asn_node *nodes, int at, int which, uint32_t base) {
+static int put_ref(int64_t *key, const asn_node *nodes, int at, int which,
+                   uint32_t base) {
     const asn_node *node = &nodes[at];
     const asn_ref *ref = which == 0 ? &node->out : &node->in[which - 1];
     int n = 0;
     if (!ref->buffer) {
-        /* the first equal immediate before it, so that sharing is part of the structure */
+        /* the first equal immediate before it, so that sharing is part of the structure
+         */
         int64_t twin = at * 4 + which;
         for (int i = 0; i <= at && twin == at * 4 + which; i++)
             for (int k = 0; k < nodes[i].num_in && i * 4 + k + 1 < at * 4 + which; k++)

@@ -1,8 +1,9 @@
 /* L2 graph: recording and flushing (see trace.h).
  *
- * When is an operation recorded? Recording pays when operations can share a pass over memory. Below EAGER_ELEMENTS the call
- * overhead is everything, and an operation with nothing pending on its buffers runs at once through the shortest path. Buffers that
- * the host may touch behind our back never stay recorded.
+ * When is an operation recorded? Recording pays when operations can share a pass over
+ * memory. Below EAGER_ELEMENTS the call overhead is everything, and an operation with
+ * nothing pending on its buffers runs at once through the shortest path. Buffers that the
+ * host may touch behind our back never stay recorded.
  */
 #include "graph/trace.h"
 
@@ -25,7 +26,8 @@ static bool lazy_on = true;
 
 /* ---- drafts */
 
-void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim, const int64_t *shape) {
+void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
+                    const int64_t *shape) {
     asn_node *n = &d->node;
     n->op = (uint16_t)op;
     n->reduce_op = ASN_OP_NONE;
@@ -173,8 +175,8 @@ static void drop_node(asn_node *n) {
         drop_ref(&n->in[k]);
 }
 
-/* Programs in order; a program's nodes let go of their buffers once it is launched, so that dead operands return to the pool in
- * stream order. */
+/* Programs in order; a program's nodes let go of their buffers once it is launched, so
+ * that dead operands return to the pool in stream order. */
 static asn_status run_plan(const asn_plan *plan, asn_node *nodes) {
     for (int g = 0; g < plan->num_programs; g++) {
         const asn_program *p = &plan->programs[g];
@@ -202,7 +204,8 @@ asn_status asn_trace_flush(void) {
     asn_trace *t = &asn_the_trace;
     int count = t->count;
     if (count == 0) return ASN_OK;
-    static bool flushing; /* the lock is recursive: a release callback must not start over */
+    static bool
+        flushing; /* the lock is recursive: a release callback must not start over */
     if (flushing) return ASN_OK;
     flushing = true;
     asn_status status = asn_device_open();
@@ -244,14 +247,13 @@ asn_status asn_synchronize(void) {
     return status;
 }
 
-bool asn_set_lazy(bool on) {
+asn_status asn_set_lazy(bool on, bool *before) {
     asn_lock();
-    bool before = lazy_on;
+    if (before) *before = lazy_on;
     lazy_on = on;
-    /* A failure stays on the stream and is raised at the next synchronisation. */
-    if (!on && asn_trace_flush() != ASN_OK) lazy_on = on;
+    asn_status status = on ? ASN_OK : asn_trace_flush();
     asn_unlock();
-    return before;
+    return status;
 }
 
 void asn_engine_get_stats(asn_engine_stats *out) {

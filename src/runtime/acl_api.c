@@ -1,8 +1,9 @@
-/* L2 runtime: the loader. Opens the three libraries of CANN's interface, ours or Huawei's, and looks every function
- * up by name.
+/* L2 runtime: the loader. Opens the three libraries of CANN's interface, ours or
+ * Huawei's, and looks every function up by name.
  *
- * Where they are sought: "cpu": the folder given by the package, else beside this library, else the dynamic linker's path.
- * "ascend": $ASCEND_HOME_PATH/lib64, $ASCEND_TOOLKIT_HOME/lib64, else the dynamic linker's path. A handle stays open until
+ * Where they are sought: "cpu": the folder given by the package, else beside this
+ * library, else the dynamic linker's path. "ascend": $ASCEND_HOME_PATH/lib64,
+ * $ASCEND_TOOLKIT_HOME/lib64, else the dynamic linker's path. A handle stays open until
  * asn_acl_unload.
  */
 #include "runtime/acl_api.h"
@@ -63,8 +64,9 @@ static void *open_library(bool cpu, const char *cpu_folder, const char *soname) 
 static asn_status look_up(int library, const char *name, void **out) {
     *out = dlsym(handles[library], name);
     if (!*out)
-        return asn_error_set(ASN_ERR_RUNTIME, "%s has no function %s: its version of CANN's "
-                                              "interface is too old",
+        return asn_error_set(ASN_ERR_RUNTIME,
+                             "%s has no function %s: its version of CANN's "
+                             "interface is too old",
                              sonames[library], name);
     return ASN_OK;
 }
@@ -76,7 +78,8 @@ static asn_status fill_table(void) {
     asn_acl.name = (__typeof__(name) *)found;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
-    asn_acl.aclnnxOpcode = (__typeof__(aclnnxOpcode) *)dlsym(handles[OPAPI], "aclnnxOpcode");
+    asn_acl.aclnnxOpcode =
+        (__typeof__(aclnnxOpcode) *)dlsym(handles[OPAPI], "aclnnxOpcode");
     asn_acl.aclnnxFused = (__typeof__(aclnnxFused) *)dlsym(handles[OPAPI], "aclnnxFused");
     return ASN_OK;
 }
@@ -88,8 +91,9 @@ asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
         if (!handles[i]) {
             const char *why = dlerror();
             asn_acl_unload();
-            return asn_error_set(ASN_ERR_RUNTIME, "the %s device's library %s cannot be "
-                                                  "opened: %s",
+            return asn_error_set(ASN_ERR_RUNTIME,
+                                 "the %s device's library %s cannot be "
+                                 "opened: %s",
                                  kind, sonames[i], why ? why : "not found");
         }
     }
@@ -119,7 +123,8 @@ bool asn_acl_find(const char *name, asn_acl_operator *out) {
 
 asn_status asn_acl_failed(int code, const char *what) {
     const char *text = asn_acl.aclGetRecentErrMsg ? asn_acl.aclGetRecentErrMsg() : NULL;
-    asn_status status = code == 200000 || code == 507899 ? ASN_ERR_MEMORY : ASN_ERR_RUNTIME;
+    asn_status status =
+        code == 200000 || code == 507899 ? ASN_ERR_MEMORY : ASN_ERR_RUNTIME;
     if (text && strstr(text, "is out of bounds for axis")) status = ASN_ERR_INDEX;
     return asn_error_set(status, "%s: %s (device code %d)", what,
                          text ? text : "the device reports a failure", code);

@@ -1,7 +1,7 @@
 /* L2 runtime: CANN's interface as a table of functions, filled by the loader.
  *
- * This is the seam: nothing above calls a device in any other way. `asn_acl` is valid after
- * asn_device_open().
+ * This is the seam: nothing above calls a device in any other way. `asn_acl` is valid
+ * after asn_device_open().
  */
 #ifndef ASN_RUNTIME_ACL_API_H
 #define ASN_RUNTIME_ACL_API_H
@@ -22,8 +22,8 @@ typedef struct {
 
 extern asn_acl_api asn_acl;
 
-/* Opens the libraries `kind` ("cpu" or "ascend") and fills asn_acl. cpu_folder is tried first for "cpu" (may be
- * NULL). */
+/* Opens the libraries `kind` ("cpu" or "ascend") and fills asn_acl. cpu_folder is tried
+ * first for "cpu" (may be NULL). */
 ASN_CHECK_RESULT asn_status asn_acl_load(const char *kind, const char *cpu_folder);
 void asn_acl_unload(void);
 
@@ -35,7 +35,8 @@ typedef struct {
 /* false when the device has no such operator. */
 bool asn_acl_find(const char *name, asn_acl_operator *out);
 
-/* Turns a failed aclError / aclnnStatus into a status with the device's own sentence, prefixed by `what`. */
+/* Turns a failed aclError / aclnnStatus into a status with the device's own sentence,
+ * prefixed by `what`. */
 asn_status asn_acl_failed(int code, const char *what) __attribute__((cold));
 
 #define ASN_ACL_TRY(call, what)                                                          \

@@ -1,4 +1,5 @@
-/* L2 runtime: buffers (see buffer.h). Freed structs are kept on a short list, since every result array needs one. */
+/* L2 runtime: buffers (see buffer.h). Freed structs are kept on a short list, since every
+ * result array needs one. */
 #include "runtime/buffer.h"
 
 #include <pthread.h>
@@ -8,7 +9,8 @@
 #include "runtime/pool.h"
 
 enum { FREE_MAX = 64 };
-/* Per thread, so that it needs no lock; a buffer may be freed by another thread than made it. */
+/* Per thread, so that it needs no lock; a buffer may be freed by another thread than made
+ * it. */
 static _Thread_local asn_buffer *free_list[FREE_MAX];
 static _Thread_local int free_count;
 

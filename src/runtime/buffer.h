@@ -1,8 +1,8 @@
 /* L2 runtime: asn_buffer, reference-counted device memory from the pool.
  *
- * Storage is taken at the first write (asn_buffer_data): a temporary that fusion keeps in registers never has any.
- * `trace_refs` counts the references held by recorded operations, so that the trace can see which buffers nobody
- * else holds any more. */
+ * Storage is taken at the first write (asn_buffer_data): a temporary that fusion keeps in
+ * registers never has any. `trace_refs` counts the references held by recorded
+ * operations, so that the trace can see which buffers nobody else holds any more. */
 #ifndef ASN_RUNTIME_BUFFER_H
 #define ASN_RUNTIME_BUFFER_H
 
@@ -18,11 +18,11 @@ typedef struct asn_buffer {
     int32_t trace_refs;
     int32_t trace_writes; /* recorded operations that write it */
     uint32_t trace_id;    /* scratch of the planner */
-    bool shared; /* the host may write it behind our back (adopted or exported): nothing that touches it stays
-                    recorded */
-    void *data;           /* device address; NULL until taken */
+    bool shared; /* the host may write it behind our back (adopted or exported): nothing
+                    that touches it stays recorded */
+    void *data;  /* device address; NULL until taken */
     int64_t nbytes, capacity; /* asked for; the pool block's size */
-    void (*release)(void *); /* adopted host memory; else NULL (pool) */
+    void (*release)(void *);  /* adopted host memory; else NULL (pool) */
     void *context;
 } asn_buffer;
 

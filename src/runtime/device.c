@@ -1,7 +1,8 @@
 /* L2 runtime: opening the device (see device.h).
  *
- * ASNUMPY_DEVICE: "cpu", "ascend", or "auto" (the default): CANN's libraries if they open and report a device, else the CPU
- * device. Opening happens at the first use, never at import. Device numbers are those of AscendCL.
+ * ASNUMPY_DEVICE: "cpu", "ascend", or "auto" (the default): CANN's libraries if they open
+ * and report a device, else the CPU device. Opening happens at the first use, never at
+ * import. Device numbers are those of AscendCL.
  */
 #include "runtime/device.h"
 
@@ -37,8 +38,8 @@ static asn_status try_kind(const char *kind) {
         return ASN_OK;
     }
     asn_status status =
-        asn_error_set(ASN_ERR_RUNTIME, "the %s libraries open but report no device (code %d)",
-                      kind, code);
+        asn_error_set(ASN_ERR_RUNTIME,
+                      "the %s libraries open but report no device (code %d)", kind, code);
     asn_acl_unload();
     return status;
 }
@@ -48,10 +49,11 @@ static asn_status load_libraries(void) {
     if (!wish || !*wish) wish = "auto";
     if (!strcmp(wish, "cpu") || !strcmp(wish, "ascend")) return try_kind(wish);
     if (strcmp(wish, "auto") != 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "ASNUMPY_DEVICE is '%s'; it may be 'cpu', 'ascend' or 'auto'",
-                             wish);
-    const char *home = getenv("ASCEND_HOME_PATH"), *toolkit = getenv("ASCEND_TOOLKIT_HOME");
+        return asn_error_set(
+            ASN_ERR_VALUE, "ASNUMPY_DEVICE is '%s'; it may be 'cpu', 'ascend' or 'auto'",
+            wish);
+    const char *home = getenv("ASCEND_HOME_PATH"),
+               *toolkit = getenv("ASCEND_TOOLKIT_HOME");
     if ((home || toolkit) && try_kind("ascend") == ASN_OK) return ASN_OK;
     return try_kind("cpu");
 }
@@ -77,7 +79,9 @@ asn_status asn_device_open(void) {
     return status;
 }
 
-aclrtStream asn_stream(void) { return device.stream; }
+aclrtStream asn_stream(void) {
+    return device.stream;
+}
 
 asn_status asn_stream_wait(void) {
     if (!device.open) return ASN_OK;
@@ -121,8 +125,9 @@ asn_status asn_device_set(int number) {
     int count;
     ASN_TRY(asn_device_count(&count));
     if (number < 0 || number >= count)
-        return asn_error_set(ASN_ERR_VALUE, "device %d does not exist: there are %d, counted "
-                                            "from 0",
+        return asn_error_set(ASN_ERR_VALUE,
+                             "device %d does not exist: there are %d, counted "
+                             "from 0",
                              number, count);
     if (number == device.current) return ASN_OK;
     ASN_TRY(asn_stream_wait());
@@ -134,14 +139,19 @@ asn_status asn_device_reset(int number) {
     int count;
     ASN_TRY(asn_device_count(&count));
     if (number < 0 || number >= count)
-        return asn_error_set(ASN_ERR_VALUE, "device %d does not exist: there are %d, counted "
-                                            "from 0",
+        return asn_error_set(ASN_ERR_VALUE,
+                             "device %d does not exist: there are %d, counted "
+                             "from 0",
                              number, count);
     ASN_TRY(asn_stream_wait());
     asn_pool_trim();
     return ASN_OK;
 }
 
-const char *asn_device_kind(void) { return device.kind; }
+const char *asn_device_kind(void) {
+    return device.kind;
+}
 
-bool asn_device_host_access(void) { return !strcmp(device.kind, "cpu"); }
+bool asn_device_host_access(void) {
+    return !strcmp(device.kind, "cpu");
+}

@@ -8,7 +8,8 @@
 
 #include "base/status.h"
 
-/* Opens CANN's libraries or the CPU device's (ASNUMPY_DEVICE=cpu|ascend|auto) and device 0; idempotent. */
+/* Opens CANN's libraries or the CPU device's (ASNUMPY_DEVICE=cpu|ascend|auto) and device
+ * 0; idempotent. */
 ASN_CHECK_RESULT asn_status asn_device_open(void);
 /* Flushes, waits and closes; the next use opens again. */
 ASN_CHECK_RESULT asn_status asn_device_close(void);
@@ -20,7 +21,8 @@ ASN_CHECK_RESULT asn_status asn_device_reset(int device);
 const char *asn_device_kind(void);
 /* Whether the host may dereference device addresses. */
 bool asn_device_host_access(void);
-/* Folder of the CPU device's libraries, tried first by the loader; set before the first use. */
+/* Folder of the CPU device's libraries, tried first by the loader; set before the first
+ * use. */
 void asn_device_set_library_path(const char *folder);
 
 typedef struct {
