@@ -1,0 +1,186 @@
+/* CPU device: the kernel tables, filled once, and the loops on halves that are written by
+ * hand.
+ *
+ * float16 <-> float32 uses the conversion instructions of F16C and AVX-512, which no
+ * compiler makes of the portable code; both round alike, NaN payloads included. nextafter
+ * and spacing of halves step through the halves themselves: rounding the float32
+ * neighbour would give back x.
+ */
+#include "device/cpu/kernels.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <pthread.h>
+
+#include "base/cpu.h"
+#include "base/half.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+void asn_kernels_generated(asn_kernels *k);
+
+enum { BLOCK = 256 };
+
+static void f16_to_f32(int64_t n, void *dst, const void *a, const void *b,
+                       const void *c) {
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++)
+        ((float *)dst)[i] = asn_f16_to_f32(((const uint16_t *)a)[i]);
+}
+
+static void f32_to_f16(int64_t n, void *dst, const void *a, const void *b,
+                       const void *c) {
+    const float *in = a;
+    uint16_t *out = dst;
+    bool overflow = false;
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++) {
+        float x = in[i];
+        out[i] = asn_f32_to_f16(x);
+        overflow |= (out[i] & 0x7fff) == 0x7c00 && fabsf(x) != INFINITY;
+    }
+    if (overflow) feraiseexcept(FE_OVERFLOW);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx,f16c"))) static void
+f16_to_f32_f16c(int64_t n, void *dst, const void *a, const void *b, const void *c) {
+    const uint16_t *in = a;
+    float *out = dst;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i,
+                         _mm256_cvtph_ps(_mm_loadu_si128((const void *)(in + i))));
+    f16_to_f32(n - i, out + i, in + i, b, c);
+}
+
+__attribute__((target("avx,f16c"))) static void
+f32_to_f16_f16c(int64_t n, void *dst, const void *a, const void *b, const void *c) {
+    const float *in = a;
+    uint16_t *out = dst;
+    int64_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm_storeu_si128((void *)(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), 0));
+    f32_to_f16(n - i, out + i, in + i, b, c);
+}
+
+__attribute__((target("avx512f"))) static void
+f16_to_f32_avx512(int64_t n, void *dst, const void *a, const void *b, const void *c) {
+    const uint16_t *in = a;
+    float *out = dst;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(out + i,
+                         _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(in + i))));
+    f16_to_f32(n - i, out + i, in + i, b, c);
+}
+
+__attribute__((target("avx512f"))) static void
+f32_to_f16_avx512(int64_t n, void *dst, const void *a, const void *b, const void *c) {
+    const float *in = a;
+    uint16_t *out = dst;
+    int64_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm256_storeu_si256((void *)(out + i),
+                            _mm512_cvtps_ph(_mm512_loadu_ps(in + i), 0));
+    f32_to_f16(n - i, out + i, in + i, b, c);
+}
+#endif
+
+static asn_kernels tables;
+
+static void round_f16(int64_t n, void *dst, const void *a, const void *b, const void *c) {
+    uint16_t block[BLOCK];
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        tables.cast[ASN_F32][ASN_F16](m, block, (const float *)a + i, b, c);
+        tables.cast[ASN_F16][ASN_F32](m, (float *)dst + i, block, b, c);
+    }
+}
+
+/* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
+ * magnitude that is no NaN. Magnitudes are ordered as their bits are. */
+static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity) {
+    uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
+    if (mag_a > infinity) return a;
+    if (mag_b > infinity) return b;
+    if (a == b || (mag_a | mag_b) == 0) return b;
+    if (mag_a == 0) return (uint16_t)((b & 0x8000) | 1);
+    bool away = (a & 0x8000) == (b & 0x8000) && mag_b > mag_a;
+    return (uint16_t)(away ? a + 1 : a - 1);
+}
+
+static void nextafter_f16(int64_t n, void *dst, const void *a, const void *b,
+                          const void *c) {
+    (void)c;
+    for (int64_t i = 0; i < n; i++)
+        ((uint16_t *)dst)[i] =
+            half_nextafter(((const uint16_t *)a)[i], ((const uint16_t *)b)[i], 0x7c00);
+}
+
+static void nextafter_bf16(int64_t n, void *dst, const void *a, const void *b,
+                           const void *c) {
+    (void)c;
+    for (int64_t i = 0; i < n; i++)
+        ((uint16_t *)dst)[i] =
+            half_nextafter(((const uint16_t *)a)[i], ((const uint16_t *)b)[i], 0x7f80);
+}
+
+static void spacing_f16(int64_t n, void *dst, const void *a, const void *b,
+                        const void *c) {
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t x = ((const uint16_t *)a)[i], next;
+        next = half_nextafter(x, (uint16_t)((x & 0x8000) | 0x7c00), 0x7c00);
+        bool finite = (x & 0x7fff) < 0x7c00;
+        float gap = finite ? asn_f16_to_f32(next) - asn_f16_to_f32(x) : NAN;
+        ((uint16_t *)dst)[i] = asn_f32_to_f16(gap);
+    }
+}
+
+static void spacing_bf16(int64_t n, void *dst, const void *a, const void *b,
+                         const void *c) {
+    (void)b, (void)c;
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t x = ((const uint16_t *)a)[i], next;
+        next = half_nextafter(x, (uint16_t)((x & 0x8000) | 0x7f80), 0x7f80);
+        bool finite = (x & 0x7fff) < 0x7f80;
+        float gap = finite ? asn_bf16_to_f32(next) - asn_bf16_to_f32(x) : NAN;
+        ((uint16_t *)dst)[i] = asn_f32_to_bf16(gap);
+    }
+}
+
+static void fill_halves(asn_kernels *k) {
+    k->cast[ASN_F16][ASN_F32] = f16_to_f32;
+    k->cast[ASN_F32][ASN_F16] = f32_to_f16;
+#if defined(__x86_64__)
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
+        k->cast[ASN_F16][ASN_F32] = f16_to_f32_f16c;
+        k->cast[ASN_F32][ASN_F16] = f32_to_f16_f16c;
+    }
+    if (asn_cpu_isa() >= ASN_ISA_AVX512) {
+        k->cast[ASN_F16][ASN_F32] = f16_to_f32_avx512;
+        k->cast[ASN_F32][ASN_F16] = f32_to_f16_avx512;
+    }
+#endif
+    k->round_half[ASN_F16] = round_f16;
+    k->ew[ASN_OP_NEXTAFTER][ASN_F16] = nextafter_f16;
+    k->ew[ASN_OP_NEXTAFTER][ASN_BF16] = nextafter_bf16;
+    k->ew[ASN_OP_SPACING][ASN_F16] = spacing_f16;
+    k->ew[ASN_OP_SPACING][ASN_BF16] = spacing_bf16;
+}
+
+static void fill_tables(void) {
+    asn_kernels_generated(&tables);
+    fill_halves(&tables);
+}
+
+const asn_kernels *asn_kernels_get(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static int ready;
+    if (__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) return &tables;
+    pthread_once(&once, fill_tables);
+    __atomic_store_n(&ready, 1, __ATOMIC_RELEASE);
+    return &tables;
+}

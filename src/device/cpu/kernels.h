@@ -1,0 +1,57 @@
+/* CPU device: the tables of compiled loops, one per (operation, dtype).
+ *
+ * tools/gen_kernels.py emits the loops from ops.def, once per instruction set. The
+ * baseline's fill every slot that has a loop; those of the best instruction set of this
+ * machine override. A slot is NULL when the row has no loop for the dtype; float16 and
+ * bfloat16 only have loops that work on the bits (copy, where, ...): the engine lowers
+ * the rest to float32.
+ *
+ * Loops are contiguous and may not overlap, but dst may be an input exactly when the
+ * element sizes are equal. They read and write whole elements at natural alignment.
+ */
+#ifndef ASN_DEVICE_CPU_KERNELS_H
+#define ASN_DEVICE_CPU_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "ops/ops.h"
+
+/* dst[i] = op(a[i], b[i], c[i]); inputs the row does not have are ignored. */
+typedef void (*asn_ew_fn)(int64_t n, void *dst, const void *a, const void *b,
+                          const void *c);
+
+/* *acc = op(... op(*acc, src[0]) ..., src[n-1]); reassociated only for operations where
+ * that does not change the result. */
+typedef void (*asn_fold_fn)(int64_t n, void *acc, const void *src);
+
+/* acc = *acc; for each i: acc = op(acc, src[i]), dst[i] = acc; strides in bytes; *acc
+ * receives the last. Strictly left to right; halves round at every step. */
+typedef void (*asn_scan_fn)(int64_t n, void *acc, const void *src, ptrdiff_t src_stride,
+                            void *dst, ptrdiff_t dst_stride);
+
+/* sum[0] (and sum[1], the imaginary part) = the sum of up to ASN_SUM_MAX floats, in
+ * 64-byte-wide lanes; the order depends on n alone. -0.0 for n = 0. */
+typedef void (*asn_sum_fn)(int64_t n, double sum[2], const void *src);
+enum { ASN_SUM_MAX = 4096 };
+
+typedef struct {
+    asn_ew_fn ew[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asn_ew_fn cast[ASN_DTYPE_COUNT]
+                  [ASN_DTYPE_COUNT]; /* [from][to]; b and c are ignored */
+    asn_fold_fn fold[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asn_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asn_sum_fn sum[ASN_DTYPE_COUNT]; /* float32, float64, complex */
+    asn_ew_fn
+        round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
+    uint8_t cost[ASN_OP_COUNT];      /* of one element, in tenths of ns */
+    bool quiet[ASN_OP_COUNT]; /* its floating-point flags mean nothing (comparisons of
+                                 NaN) */
+} asn_kernels;
+
+/* Filled at the first call; thread-safe. */
+const asn_kernels *asn_kernels_get(void);
+
+#endif

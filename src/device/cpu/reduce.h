@@ -1,0 +1,29 @@
+/* CPU device: reductions that are no fused programs, and a direct entry to those that
+ * are. */
+#ifndef ASN_DEVICE_CPU_REDUCE_H
+#define ASN_DEVICE_CPU_REDUCE_H
+
+#include "device/cpu/nd.h"
+#include "ops/ops.h"
+
+/* Index of the first largest / smallest element along `axis` (the first NaN wins) into
+ * int64 `out`, which has in's dimensions without `axis`. Error: empty axis,
+ * ASN_ERR_VALUE. */
+ASN_CHECK_RESULT asn_status asn_cpu_argmax(const asn_nd *in, int axis, const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_cpu_argmin(const asn_nd *in, int axis, const asn_nd *out);
+
+/* Reduction with any binary row over the dimensions of `mask`. `out` has in's ndim,
+ * extent 1 there, and the dtype of the row's loop (in's, but bool for logical_*, whose
+ * input is bool already). */
+ASN_CHECK_RESULT asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in,
+                                           const asn_nd *out);
+
+/* ufunc.reduceat along `axis`: indices is a 1-d int64 view, each in [0, n); out has
+ * indices' length along `axis`. Error: ASN_ERR_INDEX. */
+ASN_CHECK_RESULT asn_status asn_cpu_reduceat(asn_op op, const asn_nd *in, int axis,
+                                             const asn_nd *indices, const asn_nd *out);
+
+/* Number of elements that are not 0. */
+ASN_CHECK_RESULT asn_status asn_cpu_count_nonzero(const asn_nd *in, int64_t *count);
+
+#endif

@@ -1,0 +1,337 @@
+"""Writes the compiled loops of the CPU device from src/ops/ops.def: one small C file per family
+and instruction set, each including loop templates of src/device/cpu.
+
+usage: gen_kernels.py OUTPUT_DIR ISA...      writes the files (names: see files())
+       gen_kernels.py --list ISA...          prints their names, separated by ';'
+
+A loop is compiled for the faster instruction sets when its expression vectorises; every loop exists
+for the baseline. Standard library only.
+"""
+
+import pathlib
+import re
+import sys
+
+from optable import DTYPES, rows
+
+TYPES = {
+    "bool": "uint8_t", "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t",
+    "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t",
+    "float16": "uint16_t", "bfloat16": "uint16_t", "float32": "float", "float64": "double",
+    "complex64": "asn_c64", "complex128": "asn_c128",
+}  # fmt: skip
+REAL = {"complex64": "float32", "complex128": "float64"}
+SHORT = {d: i.lower() for d, i in DTYPES.items()}
+INTS = [d for d in DTYPES if "int" in d]
+FLOATS = ["float32", "float64"]
+COMPLEX = list(REAL)
+HALVES = ["float16", "bfloat16"]
+
+# Functions of scalar.h that a compiler turns into vector code; a loop that calls another one gains
+# nothing from a wider instruction set.
+VECTOR_FUNCTIONS = set(
+    "fabs sqrt floor ceil trunc rint copysign f_maximum f_minimum f_fmax f_fmin f_clip f_isinf "
+    "f_isfinite f_signbit c_add c_sub c_mul c_neg c_conj i_left_shift i_right_shift".split()
+)
+# Files hold about equally many loops; a row in none of them is in "rest".
+FAMILIES = {
+    "arith": "add subtract multiply divide negative absolute square positive",
+    "select": "maximum minimum fmax fmin clip where copy real imag relu heaviside sign",
+    "compare": "equal not_equal less less_equal greater greater_equal isnan isinf isfinite signbit "
+    "isposinf isneginf",
+    "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
+    "left_shift right_shift bitwise_count",
+    "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
+}
+# Rows whose loops compare floats: a NaN operand raises "invalid", which is not the program's.
+QUIET = set(
+    "maximum minimum fmax fmin clip relu heaviside sign less less_equal greater greater_equal "
+    "isinf isfinite floor_divide remainder logaddexp logaddexp2 spacing".split()
+)
+# Tenths of ns per element on one Zen 4 core, in cache; the others are light.
+COST = {
+    "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 60, "remainder": 60, "fmod": 60,
+    "power": 250, "float_power": 250, "hypot": 60, "gcd": 250, "lcm": 250, "frexp_mantissa": 30,
+    "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 40,
+}  # fmt: skip
+LIBM = set(
+    "cbrt exp exp2 expm1 log log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 "
+    "sinh cosh tanh arcsinh arccosh arctanh erf erfc sigmoid".split()
+)
+LOGICAL = {"logical_and", "logical_or", "logical_xor"}
+KEEP = {  # over vectors: where the accumulator m stays
+    "maximum": "(m > x) | (m != m)", "minimum": "(m < x) | (m != m)",
+    "fmax": "(m > x) | (x != x)", "fmin": "(m < x) | (x != x)",
+}  # fmt: skip
+
+
+def calls(expr):
+    return set(re.findall(r"M\((\w+)\)", expr))
+
+
+def vectorises(row, dtype):
+    expr = row.loops[dtype]
+    if "divides" in row.flags and dtype in INTS or dtype in COMPLEX and "c_" in expr and row.out == "bool":
+        return False
+    if dtype in COMPLEX and calls(expr) - {"c_add", "c_sub", "c_mul", "c_neg", "c_conj"}:
+        return False
+    return calls(expr) <= VECTOR_FUNCTIONS
+
+
+def family(row):
+    for name, members in FAMILIES.items():
+        if row.name in members.split():
+            return name
+    return "rest"
+
+
+def prelude(dtype):
+    """What an expression of this dtype may use: T, U, R and M()."""
+    size = re.sub(r"\D", "", dtype) or "8"
+    wide = "uint64_t" if size == "64" else "uint32_t"
+    suffix = {"float32": "f", "complex64": "f", "float64": "", "complex128": ""}.get(dtype, "_" + SHORT[dtype])
+    real = REAL.get(dtype, dtype)
+    paste = f"name##{suffix}" if suffix else "name"
+    return (
+        f"#undef T_\n#undef U\n#undef R\n#undef M\n#define T_ {TYPES[dtype]}\n#define U {wide}\n"
+        f"#define R {TYPES[real]}\n#define M(name) {paste}\n"
+    )
+
+
+def loop(row, dtype):
+    """The C text of one elementwise loop, and the line that registers it."""
+    name = f"{row.name}_{SHORT[dtype]}"
+    expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+    fill = f"    k->ew[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n"
+    if "divides" in row.flags and dtype in INTS:
+        divisor, binary = ("pa", "") if len(row.args) == 1 else ("pb", "x")
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define DIVISOR {divisor}\n"
+        body += f"#define BINARY(x) {binary}\n#define EXPR {expr}\n"
+        return body + '#include "device/cpu/divides.inc"\n', fill
+    ins = [TYPES[dtype if t == "T" else t] for t in row.types]
+    body = f"#define NAME {name}\n#define O {TYPES[row.result(dtype)]}\n#define EXPR {expr}\n"
+    body += "".join(f"#define {letter} {ctype}\n" for letter, ctype in zip("ABC", ins))
+    return body + f'#include "device/cpu/ew{len(ins)}.inc"\n', fill
+
+
+def unit(name, isa, bodies, fills):
+    head = f"/* Generated by tools/gen_kernels.py. */\n#include \"device/cpu/loop.h\"\nvoid asn_kernels_{name}_{isa}(asn_kernels *k);\n"
+    return f"{head}{''.join(bodies)}void asn_kernels_{name}_{isa}(asn_kernels *k) {{\n    (void)k;\n{''.join(fills)}}}\n"
+
+
+def elementwise(table, members, name, isa):
+    bodies, fills = [], []
+    for dtype in DTYPES:
+        picked = [
+            r for r in table
+            if dtype in r.loops and r in members and (isa == "baseline" or vectorises(r, dtype))
+        ]  # fmt: skip
+        bodies += [prelude(dtype)] if picked else []
+        for row in picked:
+            body, fill = loop(row, dtype)
+            bodies.append(body)
+            fills.append(fill)
+        if dtype in HALVES and name == "select":
+            for row in table:
+                if row.name in ("copy", "where"):
+                    halved = type(row)(**{**row.__dict__, "loops": {dtype: row.loops["uint16"]}})
+                    body, fill = loop(halved, dtype)
+                    bodies += [prelude("uint16"), body]
+                    fills.append(fill)
+    return unit(name, isa, bodies, fills)
+
+
+# ---- casts
+
+
+def cast_expression(src, dst):
+    """C expression over a, with the value of NumPy's cast on x86-64."""
+    value = "a.re" if src in COMPLEX else "a"
+    real = REAL.get(src, src)
+    if dst == "bool":
+        return "(a.re != 0) | (a.im != 0)" if src in COMPLEX else "(a & 0x7fff) != 0" if src in HALVES else "a != 0"
+    if src in HALVES or dst in HALVES:
+        if {src, dst} <= {"bfloat16", "float32"}:
+            return f"asn_{SHORT[src]}_to_{SHORT[dst]}(a)"
+        if real == "float64":
+            return f"asn_f64_to_{SHORT[dst]}({value})"
+        return None
+    if dst in COMPLEX:
+        part = TYPES[REAL[dst]]
+        return f"((O){{({part}){value}, {f'({part})a.im' if src in COMPLEX else '0'}}})"
+    if real in FLOATS and dst in INTS:
+        if dst == "uint64":
+            return f"to_u64_{SHORT[real]}({value})"
+        via = {"int64": "int64_t", "uint32": "int64_t"}.get(dst, "int32_t")
+        return f"({TYPES[dst]})({via}){value}"
+    return f"({TYPES[dst]}){value}"
+
+
+TO_U64 = """
+/* Out of range (and NaN) as x86-64 compilers have it; on purpose no vector code, whose conversion
+ * instruction answers otherwise. */
+static inline uint64_t to_u64_{s}({t} a) {{
+    if (!(a >= ({t})0x1p63)) return (uint64_t)(int64_t)a;
+    return (uint64_t)(int64_t)(a - ({t})0x1p63) ^ (uint64_t)1 << 63;
+}}
+"""
+
+
+def casts(isa):
+    bodies = ["#define BLOCK 256\n", TO_U64.format(s="f32", t="float"), TO_U64.format(s="f64", t="double")]
+    fills, through = [], []
+    for src in DTYPES:
+        for dst in DTYPES:
+            name = f"cast_{SHORT[src]}_{SHORT[dst]}"
+            expr = "a" if src == dst else cast_expression(src, dst)
+            slot = f"    k->cast[ASN_{DTYPES[src]}][ASN_{DTYPES[dst]}] = {name};\n"
+            if expr is None:
+                if isa == "baseline" and {src, dst} != {"float16", "float32"}:
+                    inc = "from" if src in HALVES else "to"
+                    half, other = (src, dst) if src in HALVES else (dst, src)
+                    through.append(
+                        f"#define NAME {name}\n#define HALF ASN_{DTYPES[half]}\n#define OTHER ASN_{DTYPES[other]}\n"
+                        f'#include "device/cpu/cast_{inc}_half.inc"\n'
+                    )
+                    fills.append(slot)
+                continue
+            if isa != "baseline" and "to_u64" in expr:
+                continue
+            bodies.append(
+                f"#define NAME {name}\n#define A {TYPES[src]}\n#define O {TYPES[dst]}\n#define EXPR {expr}\n"
+                f'#include "device/cpu/ew1.inc"\n'
+            )
+            fills.append(slot)
+    bodies.append(
+        "#define NAME round_bf16\n#define A float\n#define O float\n"
+        '#define EXPR asn_bf16_to_f32(asn_f32_to_bf16(a))\n#include "device/cpu/ew1.inc"\n'
+    )
+    fills.append("    k->round_half[ASN_BF16] = round_bf16;\n")
+    return unit("cast", isa, bodies + through, fills)
+
+
+# ---- folds and scans
+
+
+def foldable(row, dtype):
+    """Binary rows that map (T, T) to T."""
+    return row.types == ["T", "T"] and dtype in row.loops and row.result(dtype) == dtype
+
+
+def folds(table, isa):
+    bodies, fills = [], []
+    for dtype in DTYPES:
+        bodies.append(prelude(dtype))
+        for row in table:
+            if not foldable(row, dtype):
+                continue
+            name = f"fold_{row.name}_{SHORT[dtype]}"
+            exact = dtype in INTS or dtype == "bool"
+            keep = KEEP.get(row.name) if dtype in FLOATS else None
+            if isa != "baseline" and not keep and not (exact and "reorderable" in row.flags and vectorises(row, dtype)):
+                continue
+            body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
+            if keep:
+                body += f"#define MASK {'int32_t' if dtype == 'float32' else 'int64_t'}\n#define KEEP {keep}\n"
+                body += '#include "device/cpu/fold_float.inc"\n'
+            else:
+                expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+                body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
+            bodies.append(body)
+            fills.append(f"    k->fold[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n")
+    for dtype in FLOATS + COMPLEX:
+        real = TYPES[REAL.get(dtype, dtype)]
+        bodies.append(
+            f"#define NAME sum_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
+            f'#include "device/cpu/sum.inc"\n'
+        )
+        fills.append(f"    k->sum[ASN_{DTYPES[dtype]}] = sum_{SHORT[dtype]};\n")
+    return unit("fold", isa, bodies, fills)
+
+
+def scans(table):
+    bodies, fills = [], []
+    for dtype in DTYPES:
+        compute = "float32" if dtype in HALVES else dtype
+        bodies.append(prelude(compute))
+        for row in table:
+            if not foldable(row, compute):
+                continue
+            name = f"scan_{row.name}_{SHORT[dtype]}"
+            expr = re.sub(r"\bT\b", "T_", row.loops[compute])
+            load, store = ("", "")
+            if dtype in HALVES:
+                load, store = f"asn_{SHORT[dtype]}_to_f32", f"asn_f32_to_{SHORT[dtype]}"
+            bodies.append(
+                f"#define NAME {name}\n#define S {TYPES[dtype]}\n#define T {TYPES[compute]}\n#define LOAD(v) {load}(v)\n"
+                f"#define STORE(v) {store}(v)\n#define EXPR {expr}\n"
+                f'#include "device/cpu/scan.inc"\n'
+            )
+            fills.append(f"    k->scan[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n")
+    return unit("scan", "baseline", bodies, fills)
+
+
+# ---- the whole
+
+
+def units(isas):
+    names = [*FAMILIES, "cast", "fold"]
+    listed = [(n, i) for i in isas for n in names]
+    return [*listed, ("rest_real", "baseline"), ("rest_complex", "baseline"), ("rest_int", "baseline"), ("scan", "baseline")]
+
+
+def files(isas):
+    return [f"kernels_{n}_{i}.c" for n, i in units(isas)] + ["kernels_init.c"]
+
+
+def text(table, name, isa):
+    if name == "cast":
+        return casts(isa)
+    if name == "fold":
+        return folds(table, isa)
+    if name == "scan":
+        return scans(table)
+    if name.startswith("rest_"):
+        kind = {"rest_real": FLOATS, "rest_complex": COMPLEX}.get(name, ["bool", *INTS])
+        members = [
+            type(r)(**{**r.__dict__, "loops": {d: e for d, e in r.loops.items() if d in kind}})
+            for r in table if family(r) == "rest"
+        ]  # fmt: skip
+        return elementwise(members, members, name, isa)
+    return elementwise(table, [r for r in table if family(r) == name], name, isa)
+
+
+def init(table, isas):
+    listed = units(isas)
+    lines = ["/* Generated by tools/gen_kernels.py. */\n", '#include "base/cpu.h"\n#include "device/cpu/kernels.h"\n']
+    lines += [f"void asn_kernels_{n}_{i}(asn_kernels *k);\n" for n, i in listed]
+    lines.append("void asn_kernels_generated(asn_kernels *k);\nvoid asn_kernels_generated(asn_kernels *k) {\n")
+    lines += [f"    asn_kernels_{n}_{i}(k);\n" for n, i in listed if i == "baseline"]
+    for isa in isas:
+        if isa != "baseline":
+            lines.append(f"    if (asn_cpu_isa() >= ASN_ISA_{isa.upper()}) {{\n")
+            lines += [f"        asn_kernels_{n}_{i}(k);\n" for n, i in listed if i == isa]
+            lines.append("    }\n")
+    for row in table:
+        cost = COST.get(row.name, 60 if row.name in LIBM else 1)
+        lines.append(f"    k->cost[ASN_OP_{row.name.upper()}] = {cost};\n")
+        if row.name in QUIET:
+            lines.append(f"    k->quiet[ASN_OP_{row.name.upper()}] = true;\n")
+    lines.append("    k->cost[ASN_OP_CAST] = 1;\n}\n")
+    return "".join(lines)
+
+
+def main():
+    if sys.argv[1] == "--list":
+        print(";".join(files(sys.argv[2:])), end="")
+        return
+    out, isas = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    out.mkdir(parents=True, exist_ok=True)
+    table = rows()
+    for name, isa in units(isas):
+        (out / f"kernels_{name}_{isa}.c").write_text(text(table, name, isa))
+    (out / "kernels_init.c").write_text(init(table, isas))
+
+
+if __name__ == "__main__":
+    main()
