@@ -78,9 +78,12 @@ static asn_status fill_table(void) {
     asn_acl.name = (__typeof__(name) *)found;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
-    asn_acl.aclnnxOpcode =
-        (__typeof__(aclnnxOpcode) *)dlsym(handles[OPAPI], "aclnnxOpcode");
-    asn_acl.aclnnxFused = (__typeof__(aclnnxFused) *)dlsym(handles[OPAPI], "aclnnxFused");
+#define ASN_OPTIONAL(name) asn_acl.name = (__typeof__(name) *)dlsym(handles[OPAPI], #name)
+    ASN_OPTIONAL(aclnnxOpcode);
+    ASN_OPTIONAL(aclnnxFused);
+    ASN_OPTIONAL(aclnnxScan);
+    ASN_OPTIONAL(aclnnxUpdateAt);
+#undef ASN_OPTIONAL
     return ASN_OK;
 }
 

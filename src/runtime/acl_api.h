@@ -18,6 +18,8 @@ typedef struct {
     /* The fused operator and its relatives: NULL on a device without them. */
     __typeof__(aclnnxOpcode) *aclnnxOpcode;
     __typeof__(aclnnxFused) *aclnnxFused;
+    __typeof__(aclnnxScan) *aclnnxScan;
+    __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;
