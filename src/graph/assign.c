@@ -1,7 +1,9 @@
-/* L2 graph: assignment, copies, fills: every movement of values between arrays that is element for element.
+/* L2 graph: assignment, copies, fills: every movement of values between arrays that is
+ * element for element.
  *
- * A copy is a node like any other: it fuses with what computed its source. Overlapping source and destination go through a temporary,
- * so that a[1:] = a[:-1] reads what was there before.
+ * A copy is a node like any other: it fuses with what computed its source. Overlapping
+ * source and destination go through a temporary, so that a[1:] = a[:-1] reads what was
+ * there before.
  */
 #include <string.h>
 
@@ -16,7 +18,8 @@ static asn_status check_target(const asn_array *dst, const asn_operand *src,
         return asn_error_set(ASN_ERR_VALUE, "assignment destination is read-only");
     asn_type types[2] = {{dst->layout.dtype, 0}, asn_operand_type(src)};
     asn_dtype to = asn_layout_dtype(&dst->layout);
-    asn_dtype from = types[1].weak ? asn_result_type(2, types) : (asn_dtype)types[1].dtype;
+    asn_dtype from =
+        types[1].weak ? asn_result_type(2, types) : (asn_dtype)types[1].dtype;
     if (!asn_can_cast(from, to, casting))
         return asn_error_set(ASN_ERR_TYPE,
                              "Cannot cast array data from dtype('%s') to dtype('%s') "
@@ -27,7 +30,8 @@ static asn_status check_target(const asn_array *dst, const asn_operand *src,
 }
 
 /* NumPy lets a source have extra leading axes of extent 1. */
-static asn_status check_shapes(const asn_array *dst, const asn_array *src, asn_layout *trimmed) {
+static asn_status check_shapes(const asn_array *dst, const asn_array *src,
+                               asn_layout *trimmed) {
     int64_t strides[ASN_MAX_DIMS];
     const asn_layout *l = &src->layout;
     uint64_t mask = 0;
@@ -39,10 +43,10 @@ static asn_status check_shapes(const asn_array *dst, const asn_array *src, asn_l
         return ASN_OK;
     asn_layout_fini(trimmed);
     char from[256], to[256];
-    return asn_error_set(ASN_ERR_VALUE,
-                         "could not broadcast input array from shape %s into shape %s",
-                         asn_shape_format(from, sizeof from, l->ndim, l->shape),
-                         asn_shape_format(to, sizeof to, dst->layout.ndim, dst->layout.shape));
+    return asn_error_set(
+        ASN_ERR_VALUE, "could not broadcast input array from shape %s into shape %s",
+        asn_shape_format(from, sizeof from, l->ndim, l->shape),
+        asn_shape_format(to, sizeof to, dst->layout.ndim, dst->layout.shape));
 }
 
 static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
@@ -59,7 +63,8 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
                                    strides)) {
             char from_text[256], to_text[256];
             return asn_error_set(
-                ASN_ERR_VALUE, "could not broadcast where mask from shape %s into shape %s",
+                ASN_ERR_VALUE,
+                "could not broadcast where mask from shape %s into shape %s",
                 asn_shape_format(from_text, sizeof from_text, where->layout.ndim,
                                  where->layout.shape),
                 asn_shape_format(to_text, sizeof to_text, dst->layout.ndim,

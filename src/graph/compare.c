@@ -1,8 +1,10 @@
 /* L2 graph: exact comparison of integers of different range.
  *
- * Promotion sends int64 with uint64 to float64, which cannot tell 2**63 from 2**63 - 1. NumPy compares the integers; so do we: where
- * the signed side is negative the answer is that of (-1, 0), elsewhere both sides are compared as uint64. A Python integer that no
- * value of the array's dtype can equal lies above or below all of them: the answer is that of (0, 1) or (0, -1).
+ * Promotion sends int64 with uint64 to float64, which cannot tell 2**63 from 2**63 - 1.
+ * NumPy compares the integers; so do we: where the signed side is negative the answer is
+ * that of (-1, 0), elsewhere both sides are compared as uint64. A Python integer that no
+ * value of the array's dtype can equal lies above or below all of them: the answer is
+ * that of (0, 1) or (0, -1).
  */
 #include "graph/compare.h"
 
@@ -57,15 +59,17 @@ static asn_status signed_unsigned(asn_op op, const asn_operand *in, int signed_a
     }
     if (!status) {
         /* op(-1, 0) is what a negative signed side gives */
-        bool truth = op == ASN_OP_NOT_EQUAL ||
-                     ((op == ASN_OP_LESS || op == ASN_OP_LESS_EQUAL) && signed_at == 0) ||
-                     ((op == ASN_OP_GREATER || op == ASN_OP_GREATER_EQUAL) && signed_at == 1);
+        bool truth =
+            op == ASN_OP_NOT_EQUAL ||
+            ((op == ASN_OP_LESS || op == ASN_OP_LESS_EQUAL) && signed_at == 0) ||
+            ((op == ASN_OP_GREATER || op == ASN_OP_GREATER_EQUAL) && signed_at == 1);
         asn_operand merge[2] = {{.array = &answer}, {.array = &negative}};
         asn_array not_negative;
         if (truth) {
             status = asn_ufunc_call(ASN_OP_LOGICAL_OR, merge, out, result, o);
         } else {
-            status = asn_ufunc_call(ASN_OP_LOGICAL_NOT, &merge[1], NULL, &not_negative, &plain);
+            status = asn_ufunc_call(ASN_OP_LOGICAL_NOT, &merge[1], NULL, &not_negative,
+                                    &plain);
             merge[1].array = &not_negative;
             if (!status) {
                 status = asn_ufunc_call(ASN_OP_LOGICAL_AND, merge, out, result, o);
@@ -91,11 +95,13 @@ asn_status asn_compare_mixed(asn_op op, const asn_operand *in, const asn_array *
         asn_error_clear();
         *done = true;
         int64_t side = is_negative(number) ? -1 : 1;
-        return constant(op, k == 0 ? side : 0, k == 0 ? 0 : side, in, 1 - k, out, result, o);
+        return constant(op, k == 0 ? side : 0, k == 0 ? 0 : side, in, 1 - k, out, result,
+                        o);
     }
     for (int k = 0; k < 2; k++) {
         if (!in[k].array || (in[1 - k].weak && !in[1 - k].array)) continue;
-        if (!asn_is_signed_int(dtype_of(&in[k])) || dtype_of(&in[1 - k]) != ASN_U64) continue;
+        if (!asn_is_signed_int(dtype_of(&in[k])) || dtype_of(&in[1 - k]) != ASN_U64)
+            continue;
         *done = true;
         return signed_unsigned(op, in, k, out, result, o);
     }

@@ -1,8 +1,10 @@
 /* L2 graph: getting and setting through an index (see index.h).
  *
- * A basic index is a view. An advanced one is CANN's Index or IndexPutImpl on the planned base, whose leading axes the arrays address;
- * the result's axes are then moved to where NumPy puts them. Setting one value under a mask is an elementwise selection and stays in
- * the trace. Indices are checked by the device while it gathers; the precise message is worked out only after a failure.
+ * A basic index is a view. An advanced one is CANN's Index or IndexPutImpl on the planned
+ * base, whose leading axes the arrays address; the result's axes are then moved to where
+ * NumPy puts them. Setting one value under a mask is an elementwise selection and stays
+ * in the trace. Indices are checked by the device while it gathers; the precise message
+ * is worked out only after a failure.
  */
 #include "graph/index.h"
 
@@ -116,7 +118,8 @@ static asn_status gather(asn_array *out, const asn_index_plan *p) {
 }
 
 /* a[mask] with one mask over all axes: no index arrays needed. */
-static asn_status select_masked(asn_array *out, const asn_array *a, const asn_array *mask) {
+static asn_status select_masked(asn_array *out, const asn_array *a,
+                                const asn_array *mask) {
     asn_array total;
     asn_scalar count;
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
@@ -169,11 +172,13 @@ asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
 
 /* ---- scatter */
 
-/* The value broadcast to the result's shape, as a view whose axes are (arrays' shape, rest), of the target's dtype. */
+/* The value broadcast to the result's shape, as a view whose axes are (arrays' shape,
+ * rest), of the target's dtype. */
 static asn_status spread_value(const asn_index_plan *p, const asn_operand *value,
                                asn_dtype dtype, asn_array *out) {
     int64_t gathered[2 * ASN_MAX_DIMS], shape[2 * ASN_MAX_DIMS];
-    int ndim = gathered_shape(p, gathered), perm[2 * ASN_MAX_DIMS], back[2 * ASN_MAX_DIMS];
+    int ndim = gathered_shape(p, gathered), perm[2 * ASN_MAX_DIMS],
+        back[2 * ASN_MAX_DIMS];
     placement(p, ndim, perm);
     for (int i = 0; i < ndim; i++) {
         shape[i] = gathered[perm[i]];
@@ -194,12 +199,13 @@ static asn_status spread_value(const asn_index_plan *p, const asn_operand *value
     if (!status) {
         if (asn_view_broadcast(&view, &squeezed, ndim, shape)) {
             char from[256], to[256];
-            status = asn_error_set(
-                ASN_ERR_VALUE,
-                "shape mismatch: value array of shape %s could not be broadcast to indexing "
-                "result of shape %s",
-                asn_shape_format(from, sizeof from, packed.layout.ndim, packed.layout.shape),
-                asn_shape_format(to, sizeof to, ndim, shape));
+            status = asn_error_set(ASN_ERR_VALUE,
+                                   "shape mismatch: value array of shape %s could not be "
+                                   "broadcast to indexing "
+                                   "result of shape %s",
+                                   asn_shape_format(from, sizeof from, packed.layout.ndim,
+                                                    packed.layout.shape),
+                                   asn_shape_format(to, sizeof to, ndim, shape));
         } else {
             status = asn_view_transpose(&turned, &view, back);
             asn_layout_fini(&view);
@@ -221,7 +227,8 @@ static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
         status = asn_operator_tensor(&p->base, ASN_WRITE, &t[0]);
         if (!status) status = asn_operator_tensor(&values, ASN_READ, &t[1]);
         if (!status) status = tensor_list(p, &list);
-        ASN_OPERATOR(status, IndexPutImpl, "index assignment", t[0], list, t[1], false, false);
+        ASN_OPERATOR(status, IndexPutImpl, "index assignment", t[0], list, t[1], false,
+                     false);
         status = index_failure(p, status);
         if (list) asn_acl.aclDestroyTensorList(list);
         asn_operator_drop(2, t);
@@ -241,8 +248,9 @@ static asn_status set_locked(const asn_array *a, int n, const asn_index_item *it
         return asn_assign(a, value, ASN_CASTING_UNSAFE, items[0].array);
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));
-    asn_status status = p.num_arrays ? scatter(&p, value)
-                                     : asn_assign(&p.base, value, ASN_CASTING_UNSAFE, NULL);
+    asn_status status = p.num_arrays
+                            ? scatter(&p, value)
+                            : asn_assign(&p.base, value, ASN_CASTING_UNSAFE, NULL);
     asn_index_plan_fini(&p);
     return status;
 }
@@ -259,10 +267,11 @@ asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
 
 asn_status asn_nonzero(asn_array *out, const asn_array *a) {
     if (a->layout.ndim == 0)
-        return asn_error_set(ASN_ERR_VALUE, "Calling nonzero on 0d arrays is not allowed. Use "
-                                            "np.atleast_1d(scalar).nonzero() instead. If the "
-                                            "context of this error is of the form "
-                                            "`arr[nonzero(cond)]`, just use `arr[cond]`.");
+        return asn_error_set(ASN_ERR_VALUE,
+                             "Calling nonzero on 0d arrays is not allowed. Use "
+                             "np.atleast_1d(scalar).nonzero() instead. If the "
+                             "context of this error is of the form "
+                             "`arr[nonzero(cond)]`, just use `arr[cond]`.");
     asn_array truth, total, table;
     asn_scalar count;
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_I64};
@@ -320,13 +329,14 @@ static asn_status tame_indices(asn_array *out, const asn_array *indices, int64_t
     return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, &plain);
 }
 
-asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices, int axis,
-                    int mode) {
+asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices,
+                    int axis, int mode) {
     asn_index_item items[ASN_MAX_DIMS];
     asn_array wide, tame;
     int64_t extent = a->layout.shape[axis];
     if (extent == 0 && indices->layout.size)
-        return asn_error_set(ASN_ERR_INDEX, "cannot do a non-empty take from an empty axes.");
+        return asn_error_set(ASN_ERR_INDEX,
+                             "cannot do a non-empty take from an empty axes.");
     ASN_TRY(asn_copy(&wide, indices, ASN_I64, 'C'));
     if (mode) {
         asn_status status = tame_indices(&tame, &wide, extent ? extent : 1, mode);
@@ -346,7 +356,8 @@ asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices
 /* ---- at */
 
 /* One indexed element after the other, through views: any operation on any device. */
-static asn_status at_by_elements(asn_op op, const asn_index_plan *p, const asn_array *values) {
+static asn_status at_by_elements(asn_op op, const asn_index_plan *p,
+                                 const asn_array *values) {
     int64_t n = 1, index[ASN_MAX_DIMS] = {0};
     for (int d = 0; d < p->ndim; d++)
         n *= p->shape[d];
@@ -398,10 +409,9 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
     plain_operand(&value, values);
     for (int i = 0; i < p->num_arrays; i++)
         plain_operand(&index[i], &p->arrays[i]);
-    int code = asn_acl.aclnnxUpdateAt(asn_device_opcode((uint16_t)op), &self,
-                                      p->base.layout.ndim, p->base.layout.shape,
-                                      p->num_arrays, index, p->ndim, p->shape, &value,
-                                      asn_stream());
+    int code = asn_acl.aclnnxUpdateAt(
+        asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,
+        p->num_arrays, index, p->ndim, p->shape, &value, asn_stream());
     return index_failure(p, code ? asn_acl_failed(code, asn_op_table[op].name) : ASN_OK);
 }
 
@@ -418,17 +428,20 @@ asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_it
         asn_type types[2] = {{(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}};
         if (value) types[1] = asn_operand_type(value);
         status = asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, &loop);
-        if (!status && !asn_can_cast(asn_op_result(op, loop), dtype, ASN_CASTING_SAME_KIND))
+        if (!status &&
+            !asn_can_cast(asn_op_result(op, loop), dtype, ASN_CASTING_SAME_KIND))
             status = asn_error_set(ASN_ERR_CASTING,
                                    "Cannot cast ufunc '%s' output from dtype('%s') to "
                                    "dtype('%s') with casting rule 'same_kind'",
                                    asn_op_table[op].name,
                                    asn_dtype_name(asn_op_result(op, loop)),
                                    asn_dtype_name(dtype));
-        if (!status && value) status = spread_value(&p, value, asn_op_operand(op, 1, loop), &values);
+        if (!status && value)
+            status = spread_value(&p, value, asn_op_operand(op, 1, loop), &values);
         if (!status) {
             bool direct = value && asn_fuse_enabled() && asn_acl.aclnnxUpdateAt &&
-                          loop == dtype && asn_op_result(op, loop) == dtype && p.num_arrays;
+                          loop == dtype && asn_op_result(op, loop) == dtype &&
+                          p.num_arrays;
             status = direct ? at_fused(op, &p, &values)
                             : at_by_elements(op, &p, value ? &values : NULL);
             if (value) asn_array_fini(&values);

@@ -1,9 +1,11 @@
 /* L2 graph: planning an index (see index_plan.h).
  *
- * NumPy's rules. Items consume axes from the left: an integer or slice one, a mask as many as it has dimensions, newaxis none; an
- * ellipsis stands for what is left. Without arrays the result is a view. With arrays, integers count as arrays too; all of them
- * broadcast together, and the broadcast shape takes the place of the first array's axis if the arrays stand side by side, else it
- * goes to the front. A mask is its nonzero indices; a 0-d mask adds one axis of extent 1 or 0.
+ * NumPy's rules. Items consume axes from the left: an integer or slice one, a mask as
+ * many as it has dimensions, newaxis none; an ellipsis stands for what is left. Without
+ * arrays the result is a view. With arrays, integers count as arrays too; all of them
+ * broadcast together, and the broadcast shape takes the place of the first array's axis
+ * if the arrays stand side by side, else it goes to the front. A mask is its nonzero
+ * indices; a 0-d mask adds one axis of extent 1 or 0.
  */
 #include "graph/index_plan.h"
 
@@ -129,7 +131,8 @@ static asn_status add_scalar_mask(asn_index_plan *p, walk *w, const asn_array *m
     int64_t zero = 0;
     ASN_TRY(asn_array_get_item(mask, 0, &truth));
     int64_t count = truth.bytes[0] != 0, stride = 8;
-    ASN_TRY(asn_array_from_host(&p->arrays[p->num_arrays], ASN_I64, 1, &count, &stride, &zero));
+    ASN_TRY(asn_array_from_host(&p->arrays[p->num_arrays], ASN_I64, 1, &count, &stride,
+                                &zero));
     p->original_axis[p->num_arrays] = w->next;
     push(w, 1, 0, p->num_arrays++);
     return ASN_OK;
@@ -140,12 +143,13 @@ static asn_status add_mask(asn_index_plan *p, walk *w, const asn_layout *l,
     int dims = mask->layout.ndim;
     for (int d = 0; d < dims; d++)
         if (mask->layout.shape[d] != l->shape[w->next + d])
-            return asn_error_set(ASN_ERR_INDEX,
-                                 "boolean index did not match indexed array along axis %d; "
-                                 "size of axis is %lld but size of corresponding boolean axis "
-                                 "is %lld",
-                                 w->next + d, (long long)l->shape[w->next + d],
-                                 (long long)mask->layout.shape[d]);
+            return asn_error_set(
+                ASN_ERR_INDEX,
+                "boolean index did not match indexed array along axis %d; "
+                "size of axis is %lld but size of corresponding boolean axis "
+                "is %lld",
+                w->next + d, (long long)l->shape[w->next + d],
+                (long long)mask->layout.shape[d]);
     asn_array where[ASN_MAX_DIMS];
     ASN_TRY(asn_nonzero(where, mask));
     for (int d = 0; d < dims; d++) {
@@ -163,7 +167,8 @@ static asn_status take_item(asn_index_plan *p, walk *w, const asn_layout *l,
         .kind = ASN_INDEX_SLICE, .start = 0, .stop = INT64_MAX, .step = 1};
     switch (item->kind) {
     case ASN_INDEX_INT:
-        return advanced ? add_int_as_array(p, w, l, item->start) : take_int(w, l, item->start);
+        return advanced ? add_int_as_array(p, w, l, item->start)
+                        : take_int(w, l, item->start);
     case ASN_INDEX_SLICE: take_slice(w, l, item); return ASN_OK;
     case ASN_INDEX_NEWAXIS: push(w, 1, 0, -1); return ASN_OK;
     case ASN_INDEX_ELLIPSIS:
@@ -186,15 +191,17 @@ static asn_status broadcast_arrays(asn_index_plan *p) {
         layouts[i] = &p->arrays[i].layout;
     if (asn_broadcast_shape(p->num_arrays, layouts, &p->ndim, p->shape)) {
         for (int i = 0; i < p->num_arrays && at + 40 < sizeof text; i++) {
-            asn_shape_format(text + at, sizeof text - at, layouts[i]->ndim, layouts[i]->shape);
+            asn_shape_format(text + at, sizeof text - at, layouts[i]->ndim,
+                             layouts[i]->shape);
             at = strlen(text);
             text[at++] = ' ';
             text[at] = '\0';
         }
-        return asn_error_set(ASN_ERR_INDEX,
-                             "shape mismatch: indexing arrays could not be broadcast together "
-                             "with shapes %s",
-                             text);
+        return asn_error_set(
+            ASN_ERR_INDEX,
+            "shape mismatch: indexing arrays could not be broadcast together "
+            "with shapes %s",
+            text);
     }
     for (int i = 0; i < p->num_arrays; i++) {
         asn_layout view;
@@ -240,10 +247,11 @@ static asn_status count_items(const asn_array *a, int n, const asn_index_item *i
         *ellipsis = true;
     }
     if (*consumed > a->layout.ndim)
-        return asn_error_set(ASN_ERR_INDEX,
-                             "too many indices for array: array is %d-dimensional, but %d were "
-                             "indexed",
-                             a->layout.ndim, *consumed);
+        return asn_error_set(
+            ASN_ERR_INDEX,
+            "too many indices for array: array is %d-dimensional, but %d were "
+            "indexed",
+            a->layout.ndim, *consumed);
     return ASN_OK;
 }
 
@@ -257,17 +265,23 @@ asn_status asn_index_plan_make(asn_index_plan *p, const asn_array *a, int n,
     p->base.buffer = NULL;
     p->base.layout.shape = p->base.layout.dims;
     ASN_TRY(count_items(a, n, items, &consumed, &ellipsis));
-    walk w = {.first_array_axis = -1};
+    walk w; /* not zeroed: its axes are 3 KB */
+    w.num_axes = w.next = w.runs = 0;
+    w.offset = 0;
+    w.first_array_axis = -1;
+    w.in_run = false;
     int left_out = a->layout.ndim - consumed;
     asn_status status = ASN_OK;
     for (int i = 0; i < n && !status; i++) {
         if (w.num_axes > ASN_MAX_DIMS)
-            status = asn_error_set(ASN_ERR_INDEX, "number of dimensions must be within [0, %d], "
-                                                  "indexing result would have %d",
+            status = asn_error_set(ASN_ERR_INDEX,
+                                   "number of dimensions must be within [0, %d], "
+                                   "indexing result would have %d",
                                    ASN_MAX_DIMS, w.num_axes);
         if (!status) status = take_item(p, &w, &a->layout, &items[i], advanced, left_out);
     }
-    if (!status && !ellipsis) status = take_item(p, &w, &a->layout, &rest, advanced, left_out);
+    if (!status && !ellipsis)
+        status = take_item(p, &w, &a->layout, &rest, advanced, left_out);
     if (!status && p->num_arrays) status = broadcast_arrays(p);
     if (!status) status = make_base(p, &w, a);
     if (status) asn_index_plan_fini(p);

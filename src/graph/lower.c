@@ -1,8 +1,10 @@
-/* L2 graph: one node through CANN's single operators: the path of a device without the fused operator, and of ASNUMPY_FUSE=0.
+/* L2 graph: one node through CANN's single operators: the path of a device without the
+ * fused operator, and of ASNUMPY_FUSE=0.
  *
- * A node becomes casts of its operands where dtypes differ, one operator of the table's `cann` column, and a cast of the result. An
- * immediate becomes a one-element tensor. What no CANN operator computes runs as a one-operation fused program and is counted as a
- * fallback; a device without that too refuses it with a sentence.
+ * A node becomes casts of its operands where dtypes differ, one operator of the table's
+ * `cann` column, and a cast of the result. An immediate becomes a one-element tensor.
+ * What no CANN operator computes runs as a one-operation fused program and is counted as
+ * a fallback; a device without that too refuses it with a sentence.
  */
 #include <string.h>
 
@@ -52,8 +54,7 @@ static asn_status operand(const asn_node *node, int k, asn_dtype want, asn_array
         asn_array_move(out, &raw);
         return ASN_OK;
     }
-    asn_status status =
-        asn_array_new(out, want, raw.layout.ndim, raw.layout.shape, 'C');
+    asn_status status = asn_array_new(out, want, raw.layout.ndim, raw.layout.shape, 'C');
     if (!status) {
         status = convert(&raw, out);
         if (status) asn_array_fini(out);
@@ -62,7 +63,8 @@ static asn_status operand(const asn_node *node, int k, asn_dtype want, asn_array
     return status;
 }
 
-typedef aclnnStatus (*unary_fn)(const aclTensor *, aclTensor *, uint64_t *, aclOpExecutor **);
+typedef aclnnStatus (*unary_fn)(const aclTensor *, aclTensor *, uint64_t *,
+                                aclOpExecutor **);
 typedef aclnnStatus (*binary_fn)(const aclTensor *, const aclTensor *, aclTensor *,
                                  uint64_t *, aclOpExecutor **);
 typedef aclnnStatus (*alpha_fn)(const aclTensor *, const aclTensor *, const aclScalar *,
@@ -80,7 +82,8 @@ static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTe
     int code;
     if (!strcmp(row->cann, "Add") || !strcmp(row->cann, "Sub")) {
         alpha = asn_acl.aclCreateScalar(&one, ACL_INT64);
-        code = ((alpha_fn)op->get_workspace)(in[0], in[1], alpha, out, &workspace, &executor);
+        code = ((alpha_fn)op->get_workspace)(in[0], in[1], alpha, out, &workspace,
+                                             &executor);
     } else if (row->num_in == 1) {
         code = ((unary_fn)op->get_workspace)(in[0], out, &workspace, &executor);
     } else if (row->num_in == 2) {
@@ -144,12 +147,13 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     if (!*handled) return ASN_OK;
     asn_status status = operand(node, 0, (asn_dtype)node->out.dtype, &in);
     ASN_TRY(status);
-    /* The result keeps the reduced axes with extent 1, so that its strides fit any layout. */
+    /* The result keeps the reduced axes with extent 1, so that its strides fit any
+     * layout. */
     int64_t shape[ASN_MAX_DIMS];
     for (int d = 0; d < node->ndim; d++)
         shape[d] = node->reduce_mask >> d & 1 ? 1 : node->shape[d];
-    status = asn_layout_init_strided(&out.layout, (asn_dtype)node->out.dtype, node->ndim, shape,
-                                     node->out.strides, node->out.offset, true);
+    status = asn_layout_init_strided(&out.layout, (asn_dtype)node->out.dtype, node->ndim,
+                                     shape, node->out.strides, node->out.offset, true);
     if (status) {
         asn_array_fini(&in);
         return status;
@@ -190,7 +194,8 @@ static asn_status move(const asn_node *node) {
     return status;
 }
 
-/* Tensors are made of a buffer's flushed state; the node being lowered is no longer part of it. */
+/* Tensors are made of a buffer's flushed state; the node being lowered is no longer part
+ * of it. */
 asn_status asn_lower_node(const asn_node *node) {
     bool handled = false;
     asn_acl_operator op;
@@ -201,7 +206,8 @@ asn_status asn_lower_node(const asn_node *node) {
         if (handled) return ASN_OK;
     } else if (node->op == ASN_OP_COPY) {
         return move(node);
-    } else if (asn_op_table[node->op].cann && asn_acl_find(asn_op_table[node->op].cann, &op)) {
+    } else if (asn_op_table[node->op].cann &&
+               asn_acl_find(asn_op_table[node->op].cann, &op)) {
         return elementwise(node, &op);
     }
     asn_counters.fallbacks++;

@@ -66,15 +66,17 @@ asn_status asn_check_out_shape(const asn_array *out, int ndim, const int64_t *sh
     if (l->ndim == ndim && !memcmp(l->shape, shape, (size_t)ndim * sizeof *shape))
         return ASN_OK;
     char have[256], want[256];
-    return asn_error_set(ASN_ERR_VALUE,
-                         "non-broadcastable output operand with shape %s doesn't match the "
-                         "broadcast shape %s",
-                         asn_shape_format(have, sizeof have, l->ndim, l->shape),
-                         asn_shape_format(want, sizeof want, ndim, shape));
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "non-broadcastable output operand with shape %s doesn't match the "
+        "broadcast shape %s",
+        asn_shape_format(have, sizeof have, l->ndim, l->shape),
+        asn_shape_format(want, sizeof want, ndim, shape));
 }
 
-/* How two axes should be ordered by what the operands' strides say: 1 the first is inner, 0 the second is, -1 no operand knows.
- * (NumPy's nditer: an operand with equal strides keeps row-major order, and any operand can veto a swap.) */
+/* How two axes should be ordered by what the operands' strides say: 1 the first is inner,
+ * 0 the second is, -1 no operand knows. (NumPy's nditer: an operand with equal strides
+ * keeps row-major order, and any operand can veto a swap.) */
 static int inner_first(int num_in, const int64_t strides[][ASN_MAX_DIMS], int first,
                        int second) {
     int verdict = -1;
@@ -92,7 +94,8 @@ static int inner_first(int num_in, const int64_t strides[][ASN_MAX_DIMS], int fi
 static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
                                  const int64_t *shape, int num,
                                  const int64_t strides[][ASN_MAX_DIMS]) {
-    /* axes from outermost to innermost; insertion sort from the row-major order, innermost first */
+    /* axes from outermost to innermost; insertion sort from the row-major order,
+     * innermost first */
     int perm[ASN_MAX_DIMS];
     for (int i = 0; i < ndim; i++)
         perm[i] = ndim - 1 - i; /* perm[0] is the innermost */
@@ -115,13 +118,15 @@ static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
     }
     asn_layout_update(&l);
     asn_layout_move(&result->layout, &l);
-    asn_status status = asn_buffer_new(&result->buffer, asn_layout_nbytes(&result->layout));
+    asn_status status =
+        asn_buffer_new(&result->buffer, asn_layout_nbytes(&result->layout));
     if (status) asn_layout_fini(&result->layout);
     return status;
 }
 
-asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
-                          char order, int num_in, const asn_operand *in) {
+asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim,
+                          const int64_t *shape, char order, int num_in,
+                          const asn_operand *in) {
     bool all_c = true, all_f = true;
     int arrays = 0;
     for (int k = 0; k < num_in; k++) {
@@ -137,7 +142,8 @@ asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim, const in
     int64_t strides[3][ASN_MAX_DIMS];
     int num = 0;
     for (int k = 0; k < num_in; k++)
-        if (in[k].array && asn_broadcast_strides(&in[k].array->layout, ndim, shape, strides[num]))
+        if (in[k].array &&
+            asn_broadcast_strides(&in[k].array->layout, ndim, shape, strides[num]))
             num++;
     return follow_strides(result, dtype, ndim, shape, num, strides);
 }

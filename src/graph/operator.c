@@ -14,10 +14,11 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
     ASN_TRY(asn_buffer_ensure(a->buffer));
     for (int d = 0; d < l->ndim; d++) {
         if (l->strides[d] % item && l->shape[d] > 1)
-            return asn_error_set(ASN_ERR_UNSUPPORTED,
-                                 "strides of %lld bytes are no multiple of the %s itemsize; "
-                                 "copy the array first",
-                                 (long long)l->strides[d], asn_dtype_name(asn_layout_dtype(l)));
+            return asn_error_set(
+                ASN_ERR_UNSUPPORTED,
+                "strides of %lld bytes are no multiple of the %s itemsize; "
+                "copy the array first",
+                (long long)l->strides[d], asn_dtype_name(asn_layout_dtype(l)));
         strides[d] = l->strides[d] / item;
     }
     *out = asn_acl.aclCreateTensor(l->shape, (uint64_t)l->ndim,
@@ -25,8 +26,9 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                                    ACL_FORMAT_ND, l->shape, (uint64_t)l->ndim,
                                    (char *)a->buffer->data + l->offset);
     if (!*out)
-        return asn_error_set(ASN_ERR_MEMORY, "the device cannot describe a tensor of %d "
-                                             "dimensions",
+        return asn_error_set(ASN_ERR_MEMORY,
+                             "the device cannot describe a tensor of %d "
+                             "dimensions",
                              l->ndim);
     return ASN_OK;
 }

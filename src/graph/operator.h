@@ -1,7 +1,8 @@
 /* L2 graph: calling CANN's two-phase operators on arrays.
  *
- * An operator call ends the trace's current recording for the buffers it touches: asn_operator_tensor flushes what writes (or, for an
- * output, reads) them. ASNN_CALL looks the operator up once, plans it, takes workspace from the pool, enqueues it.
+ * An operator call ends the trace's current recording for the buffers it touches:
+ * asn_operator_tensor flushes what writes (or, for an output, reads) them. ASNN_CALL
+ * looks the operator up once, plans it, takes workspace from the pool, enqueues it.
  */
 #ifndef ASN_GRAPH_OPERATOR_H
 #define ASN_GRAPH_OPERATOR_H
@@ -21,10 +22,12 @@ void asn_operator_drop(int n, aclTensor *const *tensors);
 /* NOT_IMPLEMENTED when the device lacks it. */
 ASN_CHECK_RESULT asn_status asn_operator_find(asn_acl_operator *op, const char *name);
 /* Second phase, with workspace. `what` names NumPy's function in errors. */
-ASN_CHECK_RESULT asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
-                                             aclOpExecutor *executor, const char *what);
+ASN_CHECK_RESULT asn_status asn_operator_run(const asn_acl_operator *op,
+                                             uint64_t workspace, aclOpExecutor *executor,
+                                             const char *what);
 
-/* Calls aclnn<Name> with the given first-phase arguments; `status` receives the outcome. */
+/* Calls aclnn<Name> with the given first-phase arguments; `status` receives the outcome.
+ */
 #define ASN_OPERATOR(status, Name, what, ...)                                            \
     do {                                                                                 \
         static asn_acl_operator op_;                                                     \

@@ -1,7 +1,8 @@
 /* L2 graph: ufunc.reduce (see ufunc.h).
  *
- * A reduction is a node whose output has stride 0 along the reduced axes: it fuses with what computes its input. where= selects the
- * identity (or initial) for the elements left out; initial= is written first and accumulated onto.
+ * A reduction is a node whose output has stride 0 along the reduced axes: it fuses with
+ * what computes its input. where= selects the identity (or initial) for the elements left
+ * out; initial= is written first and accumulated onto.
  */
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "array/views.h"
 #include "graph/operands.h"
 
-/* NumPy's dtype for a reduction without dtype=: sums and products of small integers widen. */
+/* NumPy's dtype for a reduction without dtype=: sums and products of small integers
+ * widen. */
 static asn_status reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
@@ -37,20 +39,23 @@ static asn_status check(asn_op op, const asn_array *a, const asn_reduce_options 
                         uint64_t mask, int64_t reduced_size) {
     const asn_op_info *info = &asn_op_table[op];
     if (!(info->flags & ASN_OPF_REORDERABLE) && (mask & (mask - 1)))
-        return asn_error_set(ASN_ERR_VALUE,
-                             "reduction operation '%s' is not reorderable, so at most one "
-                             "axis may be specified",
-                             info->name);
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "reduction operation '%s' is not reorderable, so at most one "
+            "axis may be specified",
+            info->name);
     if (info->has_identity || o->initial) return ASN_OK;
     if (o->where)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "reduction operation '%s' does not have an identity, so to use a "
-                             "where mask one has to specify 'initial'",
-                             info->name);
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "reduction operation '%s' does not have an identity, so to use a "
+            "where mask one has to specify 'initial'",
+            info->name);
     if (reduced_size == 0 && a->layout.size == 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "zero-size array to reduction operation %s which has no identity",
-                             info->name);
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "zero-size array to reduction operation %s which has no identity",
+            info->name);
     return ASN_OK;
 }
 
@@ -61,8 +66,10 @@ static asn_operand identity_of(asn_op op) {
     return o;
 }
 
-/* target's layout with stride-0 axes put back where `mask` says, as a reference of the draft. */
-static void reduced_ref(asn_draft *d, const asn_array *target, uint64_t mask, bool keepdims) {
+/* target's layout with stride-0 axes put back where `mask` says, as a reference of the
+ * draft. */
+static void reduced_ref(asn_draft *d, const asn_array *target, uint64_t mask,
+                        bool keepdims) {
     asn_ref *ref = &d->node.out;
     ref->buffer = target->buffer;
     ref->offset = target->layout.offset;
@@ -81,7 +88,8 @@ static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_opt
     int ndim;
     int64_t shape[ASN_MAX_DIMS];
     ASN_TRY(asn_broadcast_shape(2, layouts, &ndim, shape));
-    if (ndim != a->layout.ndim || memcmp(shape, a->layout.shape, (size_t)ndim * sizeof *shape))
+    if (ndim != a->layout.ndim ||
+        memcmp(shape, a->layout.shape, (size_t)ndim * sizeof *shape))
         return asn_check_out_shape(a, ndim, shape);
     asn_operand in[3] = {{.array = o->where}, {.array = a}, identity_of(op)};
     if (!asn_op_table[op].has_identity) in[2] = *o->initial;
@@ -103,7 +111,8 @@ static asn_status reduce_into(asn_op op, asn_dtype loop, const asn_array *a,
     asn_operand start = identity_of(op);
     bool empty = a->layout.size == 0;
     if (o->initial || empty)
-        ASN_TRY(asn_assign(target, o->initial ? o->initial : &start, ASN_CASTING_UNSAFE, NULL));
+        ASN_TRY(asn_assign(target, o->initial ? o->initial : &start, ASN_CASTING_UNSAFE,
+                           NULL));
     if (empty) return ASN_OK;
     asn_draft d;
     asn_draft_init(&d, ASN_OP_COPY, asn_layout_dtype(&a->layout), a->layout.ndim,
@@ -119,7 +128,8 @@ static asn_status reduce_into(asn_op op, asn_dtype loop, const asn_array *a,
 
 static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
                                asn_dtype dtype, asn_array *result) {
-    /* kept axes follow the input's order in memory, as NumPy's reductions of transposed arrays do */
+    /* kept axes follow the input's order in memory, as NumPy's reductions of transposed
+     * arrays do */
     asn_layout like;
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
@@ -167,9 +177,12 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     if (out) {
         if (!(out->layout.flags & ASN_WRITEABLE))
             status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
-        if (!status) status = asn_check_out_shape(out, fresh.layout.ndim, fresh.layout.shape);
-        if (!status && !asn_can_cast(loop, asn_layout_dtype(&out->layout), ASN_CASTING_UNSAFE))
-            status = asn_error_set(ASN_ERR_CASTING, "Cannot cast %s.reduce output from %s to %s",
+        if (!status)
+            status = asn_check_out_shape(out, fresh.layout.ndim, fresh.layout.shape);
+        if (!status &&
+            !asn_can_cast(loop, asn_layout_dtype(&out->layout), ASN_CASTING_UNSAFE))
+            status = asn_error_set(ASN_ERR_CASTING,
+                                   "Cannot cast %s.reduce output from %s to %s",
                                    asn_op_table[op].name, asn_dtype_name(loop),
                                    asn_dtype_name(asn_layout_dtype(&out->layout)));
     }

@@ -1,7 +1,8 @@
 /* L2 graph: ufunc.accumulate and ufunc.reduceat (see ufunc.h).
  *
- * On a device with aclnnxScan an accumulation is one call. Elsewhere add and multiply are CANN's Cumsum and Cumprod, and any other
- * operation goes slice by slice along the axis, each slice one operation over all the others. reduceat is one reduction per segment.
+ * On a device with aclnnxScan an accumulation is one call. Elsewhere add and multiply are
+ * CANN's Cumsum and Cumprod, and any other operation goes slice by slice along the axis,
+ * each slice one operation over all the others. reduceat is one reduction per segment.
  */
 #include <string.h>
 
@@ -14,7 +15,8 @@
 static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
-        return asn_error_set(ASN_ERR_VALUE, "accumulate only supported for binary functions");
+        return asn_error_set(ASN_ERR_VALUE,
+                             "accumulate only supported for binary functions");
     bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
     if (wish == ASN_DTYPE_NONE && sums && !asn_is_inexact(in) && asn_itemsize(in) < 8)
         wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
@@ -23,11 +25,13 @@ static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype 
     ASN_TRY(asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, loop));
     asn_dtype result = asn_op_result(op, *loop);
     if (result == ASN_BOOL && *loop != ASN_BOOL) {
-        if (op != ASN_OP_LOGICAL_AND && op != ASN_OP_LOGICAL_OR && op != ASN_OP_LOGICAL_XOR)
-            return asn_error_set(ASN_ERR_NO_LOOP,
-                                 "the resolved dtypes are not compatible with %s.accumulate. "
-                                 "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",
-                                 info->name, asn_dtype_name(from));
+        if (op != ASN_OP_LOGICAL_AND && op != ASN_OP_LOGICAL_OR &&
+            op != ASN_OP_LOGICAL_XOR)
+            return asn_error_set(
+                ASN_ERR_NO_LOOP,
+                "the resolved dtypes are not compatible with %s.accumulate. "
+                "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",
+                info->name, asn_dtype_name(from));
         *loop = ASN_BOOL;
     }
     return ASN_OK;
@@ -81,8 +85,9 @@ static asn_status scan_fused(asn_op op, const asn_array *a, int axis) {
                            .strides = a->layout.strides,
                            .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
                            .reduceOp = ACLNNX_NO_REDUCE};
-        int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &o, &o, a->layout.ndim,
-                                      a->layout.shape, axis, asn_stream());
+        int code =
+            asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &o, &o, a->layout.ndim,
+                               a->layout.shape, axis, asn_stream());
         if (code) status = asn_acl_failed(code, asn_op_table[op].name);
     }
     asn_unlock();
@@ -144,10 +149,9 @@ asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *in
     asn_status status = asn_array_to_host(indices, at);
     for (int64_t i = 0; i < n && !status; i++)
         if (at[i] < 0 || at[i] >= extent)
-            status = asn_error_set(ASN_ERR_INDEX,
-                                   "index %lld out-of-bounds in %s.reduceat [0, %lld)",
-                                   (long long)at[i], asn_op_table[op].name,
-                                   (long long)extent);
+            status = asn_error_set(
+                ASN_ERR_INDEX, "index %lld out-of-bounds in %s.reduceat [0, %lld)",
+                (long long)at[i], asn_op_table[op].name, (long long)extent);
     if (!status) status = asn_array_new(&made, loop, a->layout.ndim, shape, 'C');
     if (status) {
         asn_free(at);

@@ -1,8 +1,9 @@
 /* L2 graph: calling an operation of the table (see ufunc.h).
  *
- * The general path resolves dtypes, broadcasts, makes the result and submits one node; where= adds a selection, an output that
- * overlaps an input in another order adds a temporary. The short path in front serves what loops over small arrays do all day: one or
- * two row-major arrays of one dtype and shape, or an array and a Python number.
+ * The general path resolves dtypes, broadcasts, makes the result and submits one node;
+ * where= adds a selection, an output that overlaps an input in another order adds a
+ * temporary. The short path in front serves what loops over small arrays do all day: one
+ * or two row-major arrays of one dtype and shape, or an array and a Python number.
  */
 #include "graph/ufunc.h"
 
@@ -66,16 +67,17 @@ static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
     if (!(out->layout.flags & ASN_WRITEABLE))
         return asn_error_set(ASN_ERR_VALUE, "output array is read-only");
     if (!asn_can_cast(result, asn_layout_dtype(&out->layout), casting))
-        return asn_error_set(ASN_ERR_CASTING,
-                             "Cannot cast ufunc '%s' output from dtype('%s') to dtype('%s') "
-                             "with casting rule '%s'",
-                             asn_op_table[op].name, asn_dtype_name(result),
-                             asn_dtype_name(asn_layout_dtype(&out->layout)),
-                             asn_casting_name(casting));
+        return asn_error_set(
+            ASN_ERR_CASTING,
+            "Cannot cast ufunc '%s' output from dtype('%s') to dtype('%s') "
+            "with casting rule '%s'",
+            asn_op_table[op].name, asn_dtype_name(result),
+            asn_dtype_name(asn_layout_dtype(&out->layout)), asn_casting_name(casting));
     return ASN_OK;
 }
 
-/* NumPy refuses integers to negative integer powers; for an array exponent that means a look at it. */
+/* NumPy refuses integers to negative integer powers; for an array exponent that means a
+ * look at it. */
 static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
     if (!asn_is_signed_int(loop)) return ASN_OK;
     bool negative = false;
@@ -112,7 +114,8 @@ static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
     asn_draft_init(&d, op, loop, target->layout.ndim, target->layout.shape);
     asn_draft_array(&d, &d.node.out, target);
     for (int k = 0; k < d.node.num_in; k++)
-        ASN_TRY(asn_draft_operand(&d, &d.node.in[k], &in[k], asn_op_operand(op, k, loop)));
+        ASN_TRY(
+            asn_draft_operand(&d, &d.node.in[k], &in[k], asn_op_operand(op, k, loop)));
     if (hazard) {
         *hazard = false;
         for (int k = 0; k < d.node.num_in; k++)
@@ -123,15 +126,16 @@ static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
     return asn_trace_submit(&d);
 }
 
-static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype, const asn_operand *in,
-                            const asn_array *out, const asn_ufunc_options *o, int ndim,
-                            const int64_t *shape) {
+static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
+                            const asn_operand *in, const asn_array *out,
+                            const asn_ufunc_options *o, int ndim, const int64_t *shape) {
     ASN_TRY(check_out(op, out, dtype, o->casting));
     bool hazard = true;
     if (!o->where) ASN_TRY(submit_call(op, loop, in, out, &hazard));
     if (!hazard) return ASN_OK;
     asn_array temp;
-    ASN_TRY(asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
+    ASN_TRY(
+        asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
     asn_status status = submit_call(op, loop, in, &temp, NULL);
     if (!status && o->where) status = select_into(out, o->where, &temp, o->casting);
     if (!status && !o->where) {
@@ -165,7 +169,8 @@ static asn_status call_general(asn_op op, const asn_operand *in, const asn_array
     return status;
 }
 
-/* The short path: fresh row-major result, arrays of one dtype that the operation has a loop for. */
+/* The short path: fresh row-major result, arrays of one dtype that the operation has a
+ * loop for. */
 static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options *o,
                       const asn_layout **shape_of, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
@@ -188,8 +193,8 @@ static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options 
     asn_dtype dt = (asn_dtype)l->dtype;
     if (dt == ASN_BOOL || !asn_op_has_loop(op, dt) || op == ASN_OP_POWER) return false;
     for (int k = 0; k < info->num_in; k++)
-        if (!in[k].array && (in[k].weak == 'f' ? !asn_is_inexact(dt)
-                                               : info->flags & ASN_OPF_PREDICATE))
+        if (!in[k].array &&
+            (in[k].weak == 'f' ? !asn_is_inexact(dt) : info->flags & ASN_OPF_PREDICATE))
             return false;
     *shape_of = l;
     *loop = dt;

@@ -83,6 +83,7 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxFused);
     ASN_OPTIONAL(aclnnxScan);
     ASN_OPTIONAL(aclnnxUpdateAt);
+    ASN_OPTIONAL(aclnnxSort);
 #undef ASN_OPTIONAL
     return ASN_OK;
 }

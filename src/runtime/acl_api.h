@@ -20,6 +20,7 @@ typedef struct {
     __typeof__(aclnnxFused) *aclnnxFused;
     __typeof__(aclnnxScan) *aclnnxScan;
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
+    __typeof__(aclnnxSort) *aclnnxSort;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;
