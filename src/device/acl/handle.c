@@ -48,11 +48,11 @@ void *asn_arena_take(asn_arena *arena) {
     return slot;
 }
 
-void asn_arena_give(asn_arena *arena, void *handle) {
+static void give(asn_arena *arena, void *handle, bool last) {
     asn_slot *slot = handle;
     uint32_t index = (uint32_t)(((char *)handle - arena->base) / arena->slot_size) + 1;
     pthread_mutex_lock(&arena->lock);
-    if (arena->fifo && arena->tail != 0) {
+    if (last && arena->tail != 0) {
         slot->next = 0;
         slot_at(arena, arena->tail - 1)->next = index;
         arena->tail = index;
@@ -62,6 +62,29 @@ void asn_arena_give(asn_arena *arena, void *handle) {
         if (arena->tail == 0) arena->tail = index;
     }
     pthread_mutex_unlock(&arena->lock);
+}
+
+void asn_arena_give(asn_arena *arena, void *slot) {
+    give(arena, slot, arena->fifo);
+}
+void asn_arena_give_last(asn_arena *arena, void *slot) {
+    give(arena, slot, true);
+}
+
+void *asn_slot_cache_fill(asn_slot_cache *cache, asn_arena *arena) {
+    void *slot = asn_arena_take(arena);
+    while (slot != NULL && cache->count < ASN_SLOT_CACHE / 4) {
+        void *more = asn_arena_take(arena);
+        if (more == NULL)
+            break; /* one is enough; the thread's error is overwritten later */
+        cache->slots[cache->count++] = more;
+    }
+    return slot;
+}
+
+void asn_slot_cache_flush(asn_slot_cache *cache, asn_arena *arena) {
+    while (cache->count != 0)
+        asn_arena_give(arena, cache->slots[--cache->count]);
 }
 
 void asn_arena_lock(asn_arena *arena) {

@@ -46,6 +46,31 @@ typedef struct asn_arena {
 void *asn_arena_take(asn_arena *arena) __attribute__((warn_unused_result));
 /* Takes back a slot whose magic the caller has cleared with asn_slot_retire. */
 void asn_arena_give(asn_arena *arena, void *slot);
+/* The same, but the slot is the last to be reused: for handles that a program may still
+ * name. */
+void asn_arena_give_last(asn_arena *arena, void *slot);
+
+/* A thread's own few free slots: taking and giving back costs no lock then. What a thread
+ * keeps when it ends is returned by asn_slot_cache_flush. */
+enum { ASN_SLOT_CACHE = 32 };
+typedef struct asn_slot_cache {
+    uint32_t count;
+    void *slots[ASN_SLOT_CACHE];
+} asn_slot_cache;
+void *asn_slot_cache_fill(asn_slot_cache *cache, asn_arena *arena);
+void asn_slot_cache_flush(asn_slot_cache *cache, asn_arena *arena);
+
+static inline void *asn_slot_cache_take(asn_slot_cache *cache, asn_arena *arena) {
+    if (__builtin_expect(cache->count != 0, 1)) return cache->slots[--cache->count];
+    return asn_slot_cache_fill(cache, arena);
+}
+static inline void asn_slot_cache_give(asn_slot_cache *cache, asn_arena *arena,
+                                       void *slot) {
+    if (__builtin_expect(cache->count == ASN_SLOT_CACHE, 0))
+        asn_slot_cache_flush(cache, arena);
+    cache->slots[cache->count++] = slot;
+}
+
 void asn_arena_lock(asn_arena *arena); /* around fork */
 void asn_arena_unlock(asn_arena *arena);
 
