@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "base/half.h"
+#include "device/cpu/fpflags.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -40,7 +41,7 @@ static void f32_to_f16(int64_t n, void *dst, const void *a, const void *b,
         out[i] = asn_f32_to_f16(x);
         overflow |= (out[i] & 0x7fff) == 0x7c00 && fabsf(x) != INFINITY;
     }
-    if (overflow) feraiseexcept(FE_OVERFLOW);
+    if (overflow) asn_fp_raise(FE_OVERFLOW);
 }
 
 #if defined(__x86_64__)

@@ -18,6 +18,7 @@
 
 #include "base/dtype.h"
 #include "base/half.h"
+#include "device/cpu/fpflags.h"
 
 #define ASN_PASTE_(a, b) a##b
 #define ASN_PASTE(a, b)  ASN_PASTE_(a, b)

@@ -1,0 +1,111 @@
+/* CPU device: running a plan's steps on one block. */
+#include "device/cpu/block.h"
+
+#include "device/cpu/fpflags.h"
+#include "device/cpu/gather.h"
+
+enum {
+    L1_SHARE = 14336,    /* bytes that slots and operands may take together */
+    OPERAND_SHARE = 2048 /* and each of them */
+};
+
+int64_t asn_plan_block(const asn_plan *plan, int64_t largest) {
+    if (plan->num_slots == 0) return largest;
+    int streams = plan->num_slots;
+    for (int i = 0; i < plan->num_operands; i++)
+        streams += plan->access[i] == ASN_AT_DIRECT;
+    int64_t bytes = L1_SHARE / streams;
+    if (bytes > OPERAND_SHARE) bytes = OPERAND_SHARE;
+    int64_t n = bytes / plan->max_item;
+    if (n >= 64) n &= ~(int64_t)63;
+    int64_t fits = ASN_BUFFER_BYTES / plan->num_slots / plan->max_item;
+    if (n < 32) n = fits < 32 ? fits : 32;
+    return n < fits ? n : fits;
+}
+
+void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
+    int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
+    if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
+        slot_bytes = block * plan->max_item;
+    run->plan = plan;
+    run->num_moving = 0;
+    for (int v = 0; v < plan->num_values; v++)
+        if (plan->slot[v] >= 0) run->ptr[v] = run->buffer + plan->slot[v] * slot_bytes;
+    for (int i = 0; i < plan->num_operands; i++) {
+        const aclnnxOperand *o = &plan->operands[i];
+        int v = plan->value[i];
+        if (plan->access[i] == ASN_AT_UNUSED) continue;
+        if (plan->access[i] == ASN_AT_CONST) {
+            const void *element =
+                plan->base[i] ? (const void *)plan->base[i] : o->immediate;
+            asn_block_splat(run->ptr[v], element, plan->item[v], block);
+        } else {
+            run->offset[i] = 0;
+            run->moving[run->num_moving++] = (uint8_t)i;
+        }
+    }
+}
+
+static void run_steps(const asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    char *const *ptr = run->ptr;
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *k = &plan->steps[s];
+        k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
+    }
+}
+
+/* As above, keeping the floating-point flags of quiet steps out. */
+static void run_steps_tracked(const asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    char *const *ptr = run->ptr;
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *k = &plan->steps[s];
+        uint32_t before = k->quiet ? asn_fp_read() : 0;
+        k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
+        if (k->quiet && asn_fp_read() != before) asn_fp_write(before);
+    }
+}
+
+void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
+    const asn_plan *plan = run->plan;
+    const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
+    int scattered = 0;
+    for (int m = 0; m < run->num_moving; m++) {
+        int i = run->moving[m], v = plan->value[i];
+        char *at = plan->base[i] + run->offset[i];
+        if (plan->access[i] == ASN_AT_DIRECT)
+            run->ptr[v] = at;
+        else if (plan->access[i] == ASN_AT_GATHER)
+            asn_block_gather(run->ptr[v], at, plan->item[v], n0, d0->stride[i], n1,
+                             d1->stride[i]);
+        else
+            scattered += plan->access[i] == ASN_AT_SCATTER;
+    }
+    if (plan->track_flags)
+        run_steps_tracked(run, n0 * n1);
+    else
+        run_steps(run, n0 * n1);
+    for (int m = run->num_moving - 1; scattered; m--) {
+        int i = run->moving[m], v = plan->value[i];
+        if (plan->access[i] != ASN_AT_SCATTER) continue;
+        asn_block_scatter(plan->base[i] + run->offset[i], run->ptr[v], plan->item[v], n0,
+                          d0->stride[i], n1, d1->stride[i]);
+        scattered--;
+    }
+}
+
+void asn_cursor_seek(asn_cursor *c, const asn_run *run, int lo, int hi,
+                     int64_t position) {
+    c->lo = lo;
+    c->hi = hi;
+    for (int m = 0; m < run->num_moving; m++)
+        c->offset[run->moving[m]] = 0;
+    for (int d = lo; d < hi; d++) {
+        const asn_dim *dim = &run->plan->dims[d];
+        c->index[d] = position % dim->extent;
+        position /= dim->extent;
+        for (int m = 0; m < run->num_moving; m++)
+            c->offset[run->moving[m]] += dim->stride[run->moving[m]] * c->index[d];
+    }
+}

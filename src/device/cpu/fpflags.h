@@ -1,0 +1,60 @@
+/* CPU device: the floating-point conditions a thread has met, read from the control
+ * register of the vector unit on x86 (all our arithmetic runs there; a read costs 2 ns,
+ * fetestexcept 7), from <fenv.h> elsewhere. The x87 unit's own flags are not looked at,
+ * so conditions are raised with asn_fp_raise: feraiseexcept raises overflow on the x87
+ * unit only.
+ */
+#ifndef ASN_DEVICE_CPU_FPFLAGS_H
+#define ASN_DEVICE_CPU_FPFLAGS_H
+
+#include <fenv.h>
+#include <stdint.h>
+
+#include "aclnn/aclnnx.h"
+
+#if defined(__x86_64__)
+#define ASN_FP_ALL 0x3fu
+static inline uint32_t asn_fp_read(void) {
+    return __builtin_ia32_stmxcsr();
+}
+static inline void asn_fp_write(uint32_t state) {
+    __builtin_ia32_ldmxcsr(state);
+}
+static inline void asn_fp_clear(void) {
+    uint32_t state = asn_fp_read();
+    if (state & ASN_FP_ALL) asn_fp_write(state & ~ASN_FP_ALL);
+}
+/* `fe` is of <fenv.h>, whose values are the register's bits on x86. */
+static inline void asn_fp_raise(int fe) {
+    asn_fp_write(asn_fp_read() | (uint32_t)fe);
+}
+static inline uint32_t asn_fp_conditions(void) {
+    uint32_t s = asn_fp_read();
+    return (s & FE_DIVBYZERO ? ACLNNX_FP_DIVIDE : 0) |
+           (s & FE_OVERFLOW ? ACLNNX_FP_OVERFLOW : 0) |
+           (s & FE_UNDERFLOW ? ACLNNX_FP_UNDERFLOW : 0) |
+           (s & FE_INVALID ? ACLNNX_FP_INVALID : 0);
+}
+#else
+static inline uint32_t asn_fp_read(void) {
+    return (uint32_t)fetestexcept(FE_ALL_EXCEPT);
+}
+static inline void asn_fp_write(uint32_t state) {
+    feclearexcept(FE_ALL_EXCEPT & ~(int)state);
+}
+static inline void asn_fp_clear(void) {
+    feclearexcept(FE_ALL_EXCEPT);
+}
+static inline void asn_fp_raise(int fe) {
+    feraiseexcept(fe);
+}
+static inline uint32_t asn_fp_conditions(void) {
+    int s = fetestexcept(FE_ALL_EXCEPT);
+    return (s & FE_DIVBYZERO ? ACLNNX_FP_DIVIDE : 0) |
+           (s & FE_OVERFLOW ? ACLNNX_FP_OVERFLOW : 0) |
+           (s & FE_UNDERFLOW ? ACLNNX_FP_UNDERFLOW : 0) |
+           (s & FE_INVALID ? ACLNNX_FP_INVALID : 0);
+}
+#endif
+
+#endif

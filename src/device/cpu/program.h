@@ -1,0 +1,113 @@
+/* CPU device, private to the fused engine: a validated program, lowered to kernel calls.
+ *
+ * A *value* is something a kernel reads or writes: the content of a register in its own
+ * dtype, or, for a float16 or bfloat16 register, the same numbers held as float32. A
+ * *step* is one kernel call on values. Values that are no operands in place live in
+ * *slots* of the block buffer; a slot is reused after its value's last reader. Everything
+ * is plain data in one struct on the caller's stack, of which only the used parts are
+ * ever touched, and workers only read it.
+ */
+#ifndef ASN_DEVICE_CPU_PROGRAM_H
+#define ASN_DEVICE_CPU_PROGRAM_H
+
+#include "device/cpu/fused.h"
+#include "device/cpu/kernels.h"
+
+enum {
+    ASN_MAX_VALUES = 2 * ACLNNX_MAX_REGS,
+    ASN_MAX_STEPS = 8 * ACLNNX_MAX_INSTRS,
+    ASN_NO_VALUE = 0xffff,
+    ASN_NO_SLOT = -1
+};
+
+typedef struct {
+    asn_ew_fn fn;
+    uint16_t dst, src[3];
+    uint16_t num_src;
+    bool quiet; /* flags it raises are not the program's */
+} asn_step;
+
+typedef enum {
+    ASN_AT_UNUSED,  /* an input nobody reads */
+    ASN_AT_DIRECT,  /* used where it lies */
+    ASN_AT_CONST,   /* one value everywhere: splatted once */
+    ASN_AT_GATHER,  /* copied into a slot, block by block */
+    ASN_AT_SCATTER, /* output: computed in a slot, then copied out */
+    ASN_AT_REDUCED, /* output that the reduction writes itself */
+} asn_access;
+
+/* A reducing output. */
+typedef struct {
+    int operand;
+    uint16_t value; /* what is folded */
+    asn_op op;
+    asn_dtype dtype;     /* of the accumulator: float32 for halves */
+    asn_dtype out_dtype; /* of the output */
+    asn_fold_fn fold;
+    asn_ew_fn combine;
+    asn_sum_fn sum; /* float addition only */
+    bool splits;    /* partial results may be combined */
+    bool quiet;
+} asn_reduction;
+
+/* One dimension of the iteration space; index 0 is the innermost. */
+typedef struct {
+    int64_t extent;
+    bool reduced;
+    int64_t stride[ACLNNX_MAX_OPERANDS];
+} asn_dim;
+
+typedef struct {
+    const asn_kernels *kernels;
+    const aclnnxOperand *operands;
+    int num_in, num_operands;
+    bool track_flags;
+    double step_ns; /* of one element on one thread */
+
+    uint8_t
+        dtype[ACLNNX_MAX_REGS]; /* asn_dtype of a register, ASN_DTYPE_NONE: undefined */
+    uint16_t value[ACLNNX_MAX_REGS];    /* its value in its own dtype */
+    uint16_t value32[ACLNNX_MAX_REGS];  /* a half's value as float32 */
+    uint8_t reads_own[ACLNNX_MAX_REGS]; /* somebody needs this form */
+    uint8_t reads32[ACLNNX_MAX_REGS];
+
+    int num_steps, num_values;
+    asn_step steps[ASN_MAX_STEPS];
+    uint8_t item[ASN_MAX_VALUES]; /* bytes */
+    int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
+    int num_slots, max_item;
+
+    int num_reductions;
+    asn_reduction reductions[ACLNNX_MAX_OPERANDS];
+    uint8_t access[ACLNNX_MAX_OPERANDS];
+    char *base[ACLNNX_MAX_OPERANDS]; /* the element at position 0 of every dimension */
+
+    int num_dims;      /* 1 at least */
+    int64_t size;      /* product of the extents */
+    int64_t kept_size; /* ... of those not reduced */
+    asn_dim dims[ACLNNX_MAX_DIMS];
+} asn_plan;
+
+/* Validates the program and fills in the steps (program.c). */
+ASN_CHECK_RESULT asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p);
+
+/* Fills in the iteration space: sorted by stride, merged (space.c). */
+ASN_CHECK_RESULT asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p);
+
+/* Reorders the dimensions: `inner` becomes the innermost, then those reduced, then those
+ * kept (each group in its order); returns the number of reduced ones. */
+int asn_plan_group(asn_plan *plan, int inner);
+
+/* Decides how each operand is accessed when blocks are parts of rows (`rows` false) or
+ * several whole rows, and gives out slots. */
+void asn_plan_place(asn_plan *plan, bool rows);
+
+/* Runs a plan that has reductions (fused_reduce.c). */
+ASN_CHECK_RESULT asn_status asn_plan_reduce(asn_plan *plan, const aclnnxProgram *p);
+
+/* Estimated time on one thread, ns. */
+double asn_plan_work(const asn_plan *plan);
+
+asn_dtype asn_plan_dtype(int acl); /* ASN_DTYPE_NONE when unknown */
+
+#endif

@@ -1,0 +1,320 @@
+/* CPU device: the iteration space of a fused program, and where its values live.
+ *
+ * Dimensions of extent 1 go; the others are ordered by stride, innermost first (outputs
+ * decide before inputs, 0 strides do not vote), so that Fortran order and transposes run
+ * along memory; dimensions that all operands walk backwards are turned round; neighbours
+ * that are one stretch of memory for every operand are merged. Nothing of this may change
+ * the order of a reduction that is not reorderable: such a program keeps its reduced
+ * dimension's direction, and has only one (the engine above refuses more).
+ */
+#include "device/cpu/program.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+static bool is_reducing(const asn_plan *plan, int i) {
+    return i >= plan->num_in && plan->operands[i].reduceOp != ACLNNX_NO_REDUCE;
+}
+
+static asn_status count_elements(asn_plan *plan, const aclnnxProgram *p) {
+    plan->size = plan->kept_size = 1;
+    bool empty = false;
+    for (int d = 0; d < p->numDims; d++) {
+        int64_t extent = p->shape[d];
+        if (extent < 0)
+            return asn_error_set(ASN_ERR_VALUE, "fused: negative extent %lld",
+                                 (long long)extent);
+        empty |= extent == 0;
+        if (!asn_mul_size(plan->size, extent ? extent : 1, &plan->size))
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "fused: the iteration space is too large");
+        bool reduced = plan->num_reductions && p->reduceMask >> d & 1;
+        if (!reduced) plan->kept_size *= extent;
+    }
+    if (empty) plan->size = 0;
+    return ASN_OK;
+}
+
+/* All operands contiguous and all dimensions kept, or all reduced: one dimension. */
+static bool try_flat(asn_plan *plan, const aclnnxProgram *p) {
+    bool any_kept = false, any_reduced = false;
+    for (int i = 0; i < plan->num_operands; i++)
+        if (p->operands[i].data && p->operands[i].strides) return false;
+    for (int d = 0; d < p->numDims && plan->num_reductions; d++) {
+        if (p->shape[d] == 1) continue;
+        if (p->reduceMask >> d & 1)
+            any_reduced = true;
+        else
+            any_kept = true;
+    }
+    if (any_reduced && any_kept) return false;
+    asn_dim *dim = &plan->dims[0];
+    dim->extent = plan->size;
+    dim->reduced = any_reduced;
+    for (int i = 0; i < plan->num_operands; i++)
+        dim->stride[i] = !plan->base[i] || (any_reduced && is_reducing(plan, i))
+                             ? 0
+                             : asn_itemsize(plan->dtype[i]);
+    plan->num_dims = 1;
+    return true;
+}
+
+static asn_status collect_dims(asn_plan *plan, const aclnnxProgram *p) {
+    int64_t run[ACLNNX_MAX_OPERANDS];
+    for (int i = 0; i < plan->num_operands; i++)
+        run[i] = asn_itemsize(plan->dtype[i]);
+    plan->num_dims = 0;
+    for (int d = p->numDims - 1; d >= 0; d--) {
+        if (p->shape[d] == 1) continue;
+        asn_dim *dim = &plan->dims[plan->num_dims++];
+        dim->extent = p->shape[d];
+        dim->reduced = plan->num_reductions && p->reduceMask >> d & 1;
+        for (int i = 0; i < plan->num_operands; i++) {
+            const aclnnxOperand *o = &p->operands[i];
+            bool folds = dim->reduced && is_reducing(plan, i);
+            int64_t stride = 0;
+            if (plan->base[i] && o->strides)
+                stride = o->strides[d];
+            else if (plan->base[i] && !folds)
+                stride = run[i];
+            if (stride && folds)
+                return asn_error_set(
+                    ASN_ERR_VALUE,
+                    "fused: output %d has stride %lld along dimension %d, "
+                    "which is reduced away",
+                    i - plan->num_in, (long long)stride, d);
+            dim->stride[i] = stride;
+            if (!folds) run[i] *= dim->extent;
+        }
+    }
+    return ASN_OK;
+}
+
+/* Whether dimension x belongs inside y. */
+static bool belongs_inside(const asn_plan *plan, const asn_dim *x, const asn_dim *y) {
+    for (int k = 0; k < plan->num_operands; k++) {
+        int i = plan->num_operands - 1 - k; /* outputs come last */
+        int64_t sx = x->stride[i] < 0 ? -x->stride[i] : x->stride[i];
+        int64_t sy = y->stride[i] < 0 ? -y->stride[i] : y->stride[i];
+        if (sx && sy && sx != sy) return sx < sy;
+    }
+    return false;
+}
+
+static void sort_dims(asn_plan *plan) {
+    for (int d = 1; d < plan->num_dims; d++) {
+        int at = d;
+        while (at > 0 && belongs_inside(plan, &plan->dims[d], &plan->dims[at - 1]))
+            at--;
+        if (at == d) continue;
+        asn_dim moved = plan->dims[d];
+        memmove(&plan->dims[at + 1], &plan->dims[at], (size_t)(d - at) * sizeof moved);
+        plan->dims[at] = moved;
+    }
+}
+
+static void turn_round(asn_plan *plan) {
+    bool ordered = false;
+    for (int i = 0; i < plan->num_reductions; i++)
+        ordered |= !plan->reductions[i].splits;
+    for (int d = 0; d < plan->num_dims; d++) {
+        asn_dim *dim = &plan->dims[d];
+        bool backwards = false, forwards = false;
+        for (int i = 0; i < plan->num_operands; i++) {
+            backwards |= dim->stride[i] < 0;
+            forwards |= dim->stride[i] > 0;
+        }
+        if (!backwards || forwards || (dim->reduced && ordered)) continue;
+        for (int i = 0; i < plan->num_operands; i++) {
+            plan->base[i] += dim->stride[i] * (dim->extent - 1);
+            dim->stride[i] = -dim->stride[i];
+        }
+    }
+}
+
+static bool merges(const asn_plan *plan, const asn_dim *inner, const asn_dim *outer) {
+    if (inner->reduced != outer->reduced) return false;
+    for (int i = 0; i < plan->num_operands; i++)
+        if (outer->stride[i] != inner->stride[i] * inner->extent) return false;
+    return true;
+}
+
+static void merge_dims(asn_plan *plan) {
+    int last = 0;
+    for (int d = 1; d < plan->num_dims; d++) {
+        asn_dim *inner = &plan->dims[last];
+        if (merges(plan, inner, &plan->dims[d]))
+            inner->extent *= plan->dims[d].extent;
+        else if (++last != d)
+            plan->dims[last] = plan->dims[d];
+    }
+    plan->num_dims = last + 1;
+}
+
+asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
+    for (int i = 0; i < plan->num_operands; i++) {
+        plan->base[i] = p->operands[i].data;
+        if (!plan->base[i] && i >= plan->num_in && plan->size)
+            return asn_error_set(ASN_ERR_NULL_POINTER, "fused: output %d has no address",
+                                 i - plan->num_in);
+    }
+    ASN_TRY(count_elements(plan, p));
+    if (try_flat(plan, p)) return ASN_OK;
+    ASN_TRY(collect_dims(plan, p));
+    if (plan->num_dims == 0) {
+        plan->num_dims = 1;
+        plan->dims[0].extent = 1;
+        plan->dims[0].reduced = false;
+        for (int i = 0; i < plan->num_operands; i++)
+            plan->dims[0].stride[i] = plan->base[i] ? asn_itemsize(plan->dtype[i]) : 0;
+        return ASN_OK;
+    }
+    sort_dims(plan);
+    turn_round(plan);
+    merge_dims(plan);
+    return ASN_OK;
+}
+
+int asn_plan_group(asn_plan *plan, int inner) {
+    asn_dim old[ACLNNX_MAX_DIMS];
+    int n = plan->num_dims, at = 0, reduced = 0;
+    memcpy(old, plan->dims, (size_t)n * sizeof *old);
+    plan->dims[at++] = old[inner];
+    for (int kept = 0; kept < 2; kept++)
+        for (int d = 0; d < n; d++)
+            if (d != inner && old[d].reduced == !kept) plan->dims[at++] = old[d];
+    for (int d = 0; d < n; d++)
+        reduced += old[d].reduced;
+    return reduced;
+}
+
+/* ---- where values live */
+
+static bool is_constant(const asn_plan *plan, int i) {
+    for (int d = 0; d < plan->num_dims; d++)
+        if (plan->dims[d].stride[i]) return false;
+    return true;
+}
+
+static bool is_linear(const asn_plan *plan, int i, bool rows) {
+    const asn_dim *d = plan->dims;
+    int64_t item = asn_itemsize(plan->dtype[i]);
+    if (d[0].stride[i] != item) return false;
+    return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
+}
+
+/* An output in place over an input that somebody reads after the output is written. */
+static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
+    int written = 0;
+    for (int s = 0; s < plan->num_steps; s++)
+        if (plan->steps[s].dst == plan->value[out]) written = s;
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->access[i] == ASN_AT_DIRECT && plan->base[i] == plan->base[out] &&
+            (last_use[plan->value[i]] > written || plan->dtype[i] != plan->dtype[out]))
+            return true;
+    return false;
+}
+
+static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
+    for (int i = 0; i < plan->num_in; i++) {
+        if (last_use[plan->value[i]] < 0)
+            plan->access[i] = ASN_AT_UNUSED;
+        else if (is_constant(plan, i))
+            plan->access[i] = ASN_AT_CONST;
+        else
+            plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
+    }
+    for (int i = plan->num_in; i < plan->num_operands; i++) {
+        if (is_reducing(plan, i))
+            plan->access[i] = ASN_AT_REDUCED;
+        else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use))
+            plan->access[i] = ASN_AT_DIRECT;
+        else
+            plan->access[i] = ASN_AT_SCATTER;
+    }
+}
+
+typedef struct {
+    int num_free;
+    int16_t free[ASN_MAX_VALUES];
+} slot_list;
+
+static void take_slot(asn_plan *plan, slot_list *list, int value) {
+    plan->slot[value] =
+        list->num_free ? list->free[--list->num_free] : (int16_t)plan->num_slots++;
+    if (plan->item[value] > plan->max_item) plan->max_item = plan->item[value];
+}
+
+/* The result may overwrite an operand that dies here, if the elements are equally long.
+ */
+static void place_result(asn_plan *plan, slot_list *list, const asn_step *step, int at,
+                         const int *last_use) {
+    int heir = -1;
+    for (int k = 0; k < step->num_src && heir < 0; k++) {
+        int v = step->src[k];
+        if (last_use[v] == at && plan->slot[v] >= 0 &&
+            plan->item[v] == plan->item[step->dst])
+            heir = v;
+    }
+    if (heir >= 0)
+        plan->slot[step->dst] = plan->slot[heir];
+    else
+        take_slot(plan, list, step->dst);
+    for (int k = 0; k < step->num_src; k++) {
+        int v = step->src[k];
+        bool again = false; /* x * x frees x once */
+        for (int j = 0; j < k; j++)
+            again |= step->src[j] == v;
+        if (last_use[v] == at && plan->slot[v] >= 0 && v != heir && !again)
+            list->free[list->num_free++] = plan->slot[v];
+    }
+}
+
+static void find_last_uses(asn_plan *plan, int *last_use) {
+    for (int v = 0; v < plan->num_values; v++) {
+        last_use[v] = -1;
+        plan->slot[v] = ASN_NO_SLOT;
+    }
+    for (int s = 0; s < plan->num_steps; s++)
+        for (int k = 0; k < plan->steps[s].num_src; k++)
+            last_use[plan->steps[s].src[k]] = s;
+    for (int i = 0; i < plan->num_reductions; i++)
+        last_use[plan->reductions[i].value] = plan->num_steps;
+}
+
+void asn_plan_place(asn_plan *plan, bool rows) {
+    int last_use[ASN_MAX_VALUES];
+    uint8_t placed[ASN_MAX_VALUES];
+    slot_list list;
+    list.num_free = 0;
+    plan->num_slots = 0;
+    plan->max_item = 1;
+    find_last_uses(plan, last_use);
+    choose_access(plan, rows, last_use);
+    memset(placed, 0, (size_t)plan->num_values);
+    for (int i = 0; i < plan->num_operands; i++) {
+        int access = plan->access[i];
+        if (access == ASN_AT_UNUSED || access == ASN_AT_REDUCED) continue;
+        int v = plan->value[i];
+        if (access == ASN_AT_CONST || i >= plan->num_in) last_use[v] = plan->num_steps;
+        if (access != ASN_AT_DIRECT) take_slot(plan, &list, v);
+        placed[v] = 1;
+    }
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *step = &plan->steps[s];
+        if (placed[step->dst]) {
+            for (int k = 0; k < step->num_src; k++) {
+                int v = step->src[k];
+                bool again = v == step->dst;
+                for (int j = 0; j < k; j++)
+                    again |= step->src[j] == v;
+                if (last_use[v] == s && plan->slot[v] >= 0 && !again)
+                    list.free[list.num_free++] = plan->slot[v];
+            }
+            continue;
+        }
+        placed[step->dst] = 1;
+        place_result(plan, &list, step, s, last_use);
+    }
+}
