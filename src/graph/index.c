@@ -16,6 +16,7 @@
 #include "aclnnop/aclnn_nonzero_v2.h"
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/families.h"
 #include "graph/index_plan.h"
 #include "graph/launch.h"
 #include "graph/lock.h"

@@ -107,7 +107,7 @@ static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t 
 
 static asn_status repeat_locked(asn_array *result, const asn_array *a,
                                 const asn_array *counts, int axis) {
-    int64_t shape[ASN_MAX_DIMS], total, extent = a->layout.shape[axis], each;
+    int64_t shape[ASN_MAX_DIMS], total = 0, extent = a->layout.shape[axis], each = 0;
     ASN_TRY(repeat_total(counts, extent, &total));
     memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
     shape[axis] = total;

@@ -17,6 +17,7 @@
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
+#include "runtime/device.h"
 
 /* An array seen through a node's reference (broadcast axes have stride 0). */
 static asn_status ref_array(const asn_node *node, const asn_ref *ref, asn_array *out) {

@@ -10,6 +10,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
+#include "runtime/device.h"
 #include "runtime/stream.h"
 
 static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {

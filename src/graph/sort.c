@@ -11,6 +11,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operator.h"
+#include "runtime/device.h"
 #include "graph/trace.h"
 
 /* values and/or int64 indices, both row-major. */

@@ -15,6 +15,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "runtime/device.h"
 #include "runtime/stream.h"
 
 enum { EAGER_ELEMENTS = 2048 };

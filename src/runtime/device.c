@@ -122,7 +122,7 @@ asn_status asn_device_get(int *out) {
 }
 
 asn_status asn_device_set(int number) {
-    int count;
+    int count = 0;
     ASN_TRY(asn_device_count(&count));
     if (number < 0 || number >= count)
         return asn_error_set(ASN_ERR_VALUE,
@@ -136,7 +136,7 @@ asn_status asn_device_set(int number) {
 }
 
 asn_status asn_device_reset(int number) {
-    int count;
+    int count = 0;
     ASN_TRY(asn_device_count(&count));
     if (number < 0 || number >= count)
         return asn_error_set(ASN_ERR_VALUE,
