@@ -47,6 +47,8 @@ typedef struct {
     asn_ew_fn combine;
     asn_sum_fn sum; /* float addition only */
     bool splits;    /* partial results may be combined */
+    bool has_identity;
+    char identity[16]; /* of dtype: what a result starts from (so a sum of -0.0 is 0.0) */
     bool quiet;
 } asn_reduction;
 
