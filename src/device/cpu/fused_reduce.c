@@ -84,7 +84,7 @@ static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64
         }
         return;
     }
-    if (first && r->has_identity) {
+    if (first && r->from_identity) {
         memcpy(acc->element, r->identity, (size_t)item);
     } else if (first) {
         memcpy(acc->element, src, (size_t)item);
@@ -275,7 +275,7 @@ static asn_status run_folding(reduction_run *rr, int inner) {
 static int64_t stack_block(const asn_reduction *red, char *acc, int64_t filled, int64_t n,
                            const char *src) {
     int64_t item = asn_itemsize(red->dtype);
-    if (n > filled && red->has_identity) {
+    if (n > filled && red->from_identity) {
         asn_block_splat(acc + filled * item, red->identity, (int)item, n - filled);
         filled = n;
     }

@@ -72,6 +72,7 @@ static asn_status add_reduction(asn_plan *plan, int operand) {
                              asn_op_table[op].name, asn_dtype_name(dt));
     const asn_op_info *info = &asn_op_table[op];
     r->has_identity = info->has_identity;
+    r->from_identity = info->has_identity && (info->flags & ASN_OPF_REORDERABLE);
     if (r->has_identity)
         plan->kernels->cast[ASN_F64][r->dtype](1, r->identity, &info->identity, NULL,
                                                NULL);
