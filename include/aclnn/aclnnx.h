@@ -1,24 +1,26 @@
 /* The one addition to CANN's interface: aclnnxFused, a fused elementwise operator.
  *
- * It runs a short program of typed operations over virtual registers across one iteration space,
- * with plain descriptors instead of aclTensor, in one call. An output may end in a reduction.
- * A device without this symbol is driven through single aclnn operators instead.
+ * It runs a short program of typed operations over virtual registers across one iteration
+ * space, with plain descriptors instead of aclTensor, in one call. An output may end in a
+ * reduction. A device without this symbol is driven through single aclnn operators
+ * instead.
  *
- * Registers. Register r < numIn + numOut is operand r (inputs first, then outputs); the others are
- * temporaries. Every register is written by at most one instruction and read only after it: an
- * SSA program in execution order. An input register is never written. An output that aliases an
- * input (same bytes) sees the input's old values until the program ends for that element.
- * Outputs must not partially overlap inputs or each other.
+ * Registers. Register r < numIn + numOut is operand r (inputs first, then outputs); the
+ * others are temporaries. Every register is written by at most one instruction and read
+ * only after it: an SSA program in execution order. An input register is never written.
+ * An output that aliases an input (same bytes) sees the input's old values until the
+ * program ends for that element. Outputs must not partially overlap inputs or each other.
  *
- * Dtypes. An instruction names its loop dtype (what its operands have been cast to); its result
- * dtype follows from the operation's row. ACLNNX_CAST converts dtype -> outDtype. An operand
- * register already has the dtype that its readers and its writer use: casts are explicit.
+ * Dtypes. An instruction names its loop dtype (what its operands have been cast to); its
+ * result dtype follows from the operation's row. ACLNNX_CAST converts dtype -> outDtype.
+ * An operand register already has the dtype that its readers and its writer use: casts
+ * are explicit.
  *
  * Reductions. An output whose `reduceOp` is not ACLNNX_NO_REDUCE is accumulated with that
- * operation along each dimension where its stride is 0 and which `reduceMask` names. The output
- * memory is overwritten, or, with ACLNNX_ACCUMULATE, its present value takes part first.
- * An empty reduction writes the operation's identity. The order of accumulation is fixed by the
- * shape alone, never by the number of threads.
+ * operation along each dimension where its stride is 0 and which `reduceMask` names. The
+ * output memory is overwritten, or, with ACLNNX_ACCUMULATE, its present value takes part
+ * first. An empty reduction writes the operation's identity. The order of accumulation is
+ * fixed by the shape alone, never by the number of threads.
  */
 #ifndef ACLNN_ACLNNX_H_
 #define ACLNN_ACLNNX_H_
@@ -38,14 +40,14 @@ enum {
     ACLNNX_NO_REDUCE = 0xffff
 };
 
-/* Dtypes are aclDataType values. Opcodes are looked up by name with aclnnxOpcode, so that they
- * are no part of the binary interface. */
+/* Dtypes are aclDataType values. Opcodes are looked up by name with aclnnxOpcode, so that
+ * they are no part of the binary interface. */
 typedef struct aclnnxInstr {
-    uint16_t op;       /* aclnnxOpcode("add") ... */
-    uint8_t dtype;     /* loop dtype, aclDataType value */
-    uint8_t outDtype;  /* result dtype, aclDataType value (read for "cast" only) */
-    uint8_t dst;       /* register written */
-    uint8_t src[3];    /* registers read, as many as the operation has inputs */
+    uint16_t op;      /* aclnnxOpcode("add") ... */
+    uint8_t dtype;    /* loop dtype, aclDataType value */
+    uint8_t outDtype; /* result dtype, aclDataType value (read for "cast" only) */
+    uint8_t dst;      /* register written */
+    uint8_t src[3];   /* registers read, as many as the operation has inputs */
 } aclnnxInstr;
 
 typedef struct aclnnxOperand {
@@ -63,15 +65,16 @@ typedef struct aclnnxProgram {
     int32_t numDims;
     int32_t numIn, numOut, numInstrs, numRegs;
     const int64_t *shape; /* the iteration space; an extent of 0 is allowed */
-    uint64_t reduceMask;  /* bit d: dimension d is reduced away (in every reducing output) */
+    uint64_t
+        reduceMask; /* bit d: dimension d is reduced away (in every reducing output) */
     const aclnnxOperand *operands; /* numIn inputs, then numOut outputs */
     const aclnnxInstr *instrs;
     uint32_t *fpFlags; /* NULL, or receives the union of ACLNNX_FP_*; with an asynchronous
                           stream it is written before the task ends */
 } aclnnxProgram;
 
-/* Floating-point conditions met while running, as IEEE 754 flags; integer division by zero counts
- * as ACLNNX_FP_DIVIDE. */
+/* Floating-point conditions met while running, as IEEE 754 flags; integer division by
+ * zero counts as ACLNNX_FP_DIVIDE. */
 enum {
     ACLNNX_FP_DIVIDE = 1,
     ACLNNX_FP_OVERFLOW = 2,
@@ -82,9 +85,34 @@ enum {
 /* The opcode of a row of the operation table, by its name; -1 when there is none. */
 int32_t aclnnxOpcode(const char *name);
 
-/* Validates and runs (or enqueues) the program. On an idle stream a program runs on the calling
- * thread; otherwise it is copied and enqueued. Returns an aclnnStatus. Thread-safe. */
+/* Validates and runs (or enqueues) the program. On an idle stream a program runs on the
+ * calling thread; otherwise it is copied and enqueued. Returns an aclnnStatus.
+ * Thread-safe. */
 int32_t aclnnxFused(const aclnnxProgram *program, void *stream);
+
+/* Running results along an axis: out[0] = in[0], out[i] = op(out[i - 1], in[i]), strictly
+ * in order. Both operands have the operation's loop and result dtype, which must be
+ * equal; out may be in itself, not overlap it otherwise. Returns an aclnnStatus. */
+int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
+                   int32_t numDims, const int64_t *shape, int32_t axis, void *stream);
+
+/* self[index_0, ..., index_{k-1}] = op(self[...], values), one element after the other in
+ * row-major order of the indices, so that a repeated index accumulates; op
+ * ACLNNX_NO_REDUCE stores (the last one wins). The k = numIndices leading dimensions of
+ * self are indexed by int64 operands of shape indexShape (strides 0 where broadcast;
+ * negative indices count from the end, out of range is ACLNN_ERR_PARAM_INVALID with the
+ * index and axis in the message); values has shape indexShape + self's remaining
+ * dimensions. */
+int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
+                       const int64_t *selfShape, int32_t numIndices,
+                       const aclnnxOperand *indices, int32_t indexDims,
+                       const int64_t *indexShape, const aclnnxOperand *values,
+                       void *stream);
+
+/* Sorted values along an axis without their indices (aclnnSort makes both), NaN last; out
+ * may be in itself. */
+int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t numDims,
+                   const int64_t *shape, int32_t axis, int32_t stable, void *stream);
 
 #ifdef __cplusplus
 }

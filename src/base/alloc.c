@@ -5,14 +5,17 @@
 
 static _Thread_local long fail_countdown;
 
-void asn_alloc_fail_after(long k) { fail_countdown = k; }
+void asn_alloc_fail_after(long k) {
+    fail_countdown = k;
+}
 
 bool asn_alloc_fault(void) {
     return __builtin_expect(fail_countdown > 0, 0) && --fail_countdown == 0;
 }
 
 static void *report(void *p, size_t size) {
-    if (!p) asn_error_set(ASN_ERR_MEMORY, "out of host memory: %zu bytes asked for", size);
+    if (!p)
+        asn_error_set(ASN_ERR_MEMORY, "out of host memory: %zu bytes asked for", size);
     return p;
 }
 
@@ -29,4 +32,6 @@ void *asn_realloc(void *p, size_t size) {
     return report(asn_alloc_fault() ? NULL : realloc(p, size ? size : 1), size);
 }
 
-void asn_free(void *p) { free(p); }
+void asn_free(void *p) {
+    free(p);
+}

@@ -1,4 +1,5 @@
-/* L0 base: host memory for the library's own structures, with checked sizes and fault injection.
+/* L0 base: host memory for the library's own structures, with checked sizes and fault
+ * injection.
  *
  * Array data does not come from here: it is device memory (aclrtMalloc behind the pool).
  * asn_alloc_fail_after(k) makes the k-th allocation from now on this thread fail once
@@ -20,7 +21,8 @@ void *asn_realloc(void *p, size_t size) ASN_CHECK_RESULT;
 void asn_free(void *p); /* NULL is fine */
 
 void asn_alloc_fail_after(long k);
-bool asn_alloc_fault(void); /* true when this allocation must fail: for other allocators */
+bool asn_alloc_fault(
+    void); /* true when this allocation must fail: for other allocators */
 
 /* false on overflow, *out is then unspecified */
 static inline bool asn_mul_size(int64_t a, int64_t b, int64_t *out) {

@@ -1,7 +1,8 @@
 /* L0 base: what the processor can do.
  *
- * Kernels are compiled once per level and chosen at run time; ASNUMPY_ISA=baseline|avx2|avx512
- * lowers the choice (never raises it), for tests and benchmarks.
+ * Kernels are compiled once per level and chosen at run time;
+ * ASNUMPY_ISA=baseline|avx2|avx512 lowers the choice (never raises it), for tests and
+ * benchmarks.
  */
 #ifndef ASN_BASE_CPU_H
 #define ASN_BASE_CPU_H

@@ -30,15 +30,27 @@ typedef struct {
 
 extern const asn_dtype_info asn_dtype_table[ASN_DTYPE_COUNT];
 
-static inline int asn_itemsize(asn_dtype dt) { return asn_dtype_table[dt].itemsize; }
+static inline int asn_itemsize(asn_dtype dt) {
+    return asn_dtype_table[dt].itemsize;
+}
 static inline const char *asn_dtype_name(asn_dtype dt) {
     return (unsigned)dt < ASN_DTYPE_COUNT ? asn_dtype_table[dt].name : "none";
 }
-static inline bool asn_is_complex(asn_dtype dt) { return dt >= ASN_C64; }
-static inline bool asn_is_floating(asn_dtype dt) { return dt >= ASN_F16 && dt <= ASN_F64; }
-static inline bool asn_is_half(asn_dtype dt) { return dt == ASN_F16 || dt == ASN_BF16; }
-static inline bool asn_is_inexact(asn_dtype dt) { return dt >= ASN_F16; }
-static inline bool asn_is_integer(asn_dtype dt) { return dt >= ASN_I8 && dt <= ASN_U64; }
+static inline bool asn_is_complex(asn_dtype dt) {
+    return dt >= ASN_C64;
+}
+static inline bool asn_is_floating(asn_dtype dt) {
+    return dt >= ASN_F16 && dt <= ASN_F64;
+}
+static inline bool asn_is_half(asn_dtype dt) {
+    return dt == ASN_F16 || dt == ASN_BF16;
+}
+static inline bool asn_is_inexact(asn_dtype dt) {
+    return dt >= ASN_F16;
+}
+static inline bool asn_is_integer(asn_dtype dt) {
+    return dt >= ASN_I8 && dt <= ASN_U64;
+}
 static inline bool asn_is_signed_int(asn_dtype dt) {
     return asn_is_integer(dt) && ((dt - ASN_I8) & 1) == 0;
 }

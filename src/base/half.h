@@ -1,5 +1,5 @@
-/* L0 base: float16 and bfloat16 <-> float32, one value at a time (IEEE 754 round half to even,
- * NaN kept quiet, subnormals exact). Block conversions are kernels of device/cpu.
+/* L0 base: float16 and bfloat16 <-> float32, one value at a time (IEEE 754 round half to
+ * even, NaN kept quiet, subnormals exact). Block conversions are kernels of device/cpu.
  */
 #ifndef ASN_BASE_HALF_H
 #define ASN_BASE_HALF_H
@@ -37,12 +37,15 @@ static inline uint16_t asn_f32_to_f16(float f) {
         uint32_t odd = mag >> 13 & 1;
         return (uint16_t)(sign | ((mag - 0x38000000 + 0xfff + odd) >> 13));
     }
-    /* Adding 0.5 aligns the subnormal's last bit with float32's: the FPU rounds for us. */
+    /* Adding 0.5 aligns the subnormal's last bit with float32's: the FPU rounds for us.
+     */
     float t = asn_f32_bits(mag) + 0.5f;
     return (uint16_t)(sign | (asn_bits_f32(t) - 0x3f000000));
 }
 
-static inline float asn_bf16_to_f32(uint16_t b) { return asn_f32_bits((uint32_t)b << 16); }
+static inline float asn_bf16_to_f32(uint16_t b) {
+    return asn_f32_bits((uint32_t)b << 16);
+}
 
 static inline uint16_t asn_f32_to_bf16(float f) {
     uint32_t u = asn_bits_f32(f);
@@ -50,7 +53,8 @@ static inline uint16_t asn_f32_to_bf16(float f) {
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-/* float64 -> half through float32 would round twice; rounding to odd first makes it exact. */
+/* float64 -> half through float32 would round twice; rounding to odd first makes it
+ * exact. */
 static inline float asn_f64_round_odd(double d) {
     float f = (float)d;
     double back = f;
@@ -62,7 +66,11 @@ static inline float asn_f64_round_odd(double d) {
     return asn_f32_bits(u | 1);
 }
 
-static inline uint16_t asn_f64_to_f16(double d) { return asn_f32_to_f16(asn_f64_round_odd(d)); }
-static inline uint16_t asn_f64_to_bf16(double d) { return asn_f32_to_bf16(asn_f64_round_odd(d)); }
+static inline uint16_t asn_f64_to_f16(double d) {
+    return asn_f32_to_f16(asn_f64_round_odd(d));
+}
+static inline uint16_t asn_f64_to_bf16(double d) {
+    return asn_f32_to_bf16(asn_f64_round_odd(d));
+}
 
 #endif

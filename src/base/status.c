@@ -1,7 +1,8 @@
-/* L0 base: the thread's error message and the mapping of status codes to the outer worlds.
+/* L0 base: the thread's error message and the mapping of status codes to the outer
+ * worlds.
  *
- * The message lives in a fixed thread-local buffer, so that reporting "out of memory" needs no
- * memory; a longer text is cut.
+ * The message lives in a fixed thread-local buffer, so that reporting "out of memory"
+ * needs no memory; a longer text is cut.
  */
 #include "base/status.h"
 
@@ -20,9 +21,13 @@ asn_status asn_error_set(asn_status status, const char *format, ...) {
     return status;
 }
 
-const char *asn_error_message(void) { return message; }
+const char *asn_error_message(void) {
+    return message;
+}
 
-void asn_error_clear(void) { message[0] = '\0'; }
+void asn_error_clear(void) {
+    message[0] = '\0';
+}
 
 const char *asn_status_python(asn_status status) {
     static const char *const names[] = {

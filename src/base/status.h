@@ -1,9 +1,9 @@
 /* L0 base: status codes and the thread's error message.
  *
- * Every fallible function returns asn_status. A function that fails sets the calling thread's
- * error (asn_error_set) exactly once, where it knows what was got and what is allowed; callers
- * pass the status up with ASN_TRY and do not reword it. The message stays until the next
- * failure on that thread or asn_error_clear().
+ * Every fallible function returns asn_status. A function that fails sets the calling
+ * thread's error (asn_error_set) exactly once, where it knows what was got and what is
+ * allowed; callers pass the status up with ASN_TRY and do not reword it. The message
+ * stays until the next failure on that thread or asn_error_clear().
  */
 #ifndef ASN_BASE_STATUS_H
 #define ASN_BASE_STATUS_H
@@ -29,7 +29,8 @@ typedef asn_status_code asn_status;
         if (__builtin_expect(try_status_ != ASN_OK, 0)) return try_status_;              \
     } while (0)
 
-/* Set the thread's message (printf format) and return `status`: `return asn_error_set(...)`. */
+/* Set the thread's message (printf format) and return `status`: `return
+ * asn_error_set(...)`. */
 asn_status asn_error_set(asn_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
 

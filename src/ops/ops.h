@@ -1,4 +1,5 @@
-/* L1 ops: the operation table in C (facts of each row of ops.def; the data are generated). */
+/* L1 ops: the operation table in C (facts of each row of ops.def; the data are
+ * generated). */
 #ifndef ASN_OPS_OPS_H
 #define ASN_OPS_OPS_H
 
@@ -20,14 +21,14 @@ enum {
 
 typedef struct {
     const char *name, *doc;
-    const char *cann;     /* first CANN operator, without "aclnn"; NULL: none */
+    const char *cann; /* first CANN operator, without "aclnn"; NULL: none */
     uint8_t num_in;
-    uint8_t in_dtype[3];  /* ASN_DTYPE_NONE: the loop dtype */
-    uint8_t out_dtype;    /* ASN_OUT_SAME, ASN_OUT_REAL or a dtype */
-    uint8_t ints_to;      /* dtype that integers go to, or ASN_DTYPE_NONE */
-    uint16_t dtype_mask;  /* bit d: a loop for dtype d exists (halves included) */
+    uint8_t in_dtype[3]; /* ASN_DTYPE_NONE: the loop dtype */
+    uint8_t out_dtype;   /* ASN_OUT_SAME, ASN_OUT_REAL or a dtype */
+    uint8_t ints_to;     /* dtype that integers go to, or ASN_DTYPE_NONE */
+    uint16_t dtype_mask; /* bit d: a loop for dtype d exists (halves included) */
     uint16_t flags;
-    double identity;      /* valid when has_identity; -1 means all bits for bitwise_and */
+    double identity; /* valid when has_identity; -1 means all bits for bitwise_and */
     bool has_identity;
 } asn_op_info;
 

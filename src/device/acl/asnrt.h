@@ -1,0 +1,80 @@
+/* CPU device: what the runtime offers to the operators above it (libnnopbase, libopapi).
+ *
+ * Exported from libascendcl under the prefix asnrt, but no public interface. A stream is
+ * an ordered queue. Its state word tells in one load whether anything is queued or
+ * running; while it is 0, a caller may take the stream with one compare-and-swap, do a
+ * small task itself and give the stream back: the short path of a small operator (about
+ * 10 ns, no lock).
+ *
+ *     s = asnrtStreamGet(handle);                       NULL: error is set
+ *     if (work < ASNRT_INLINE_NS && asnrtStreamEnter(s)) {
+ *         code = run(arg);
+ *         asnrtStreamLeave(s, code);
+ *     } else {
+ *         code = asnrtStreamPush(s, run, drop, copy of arg);
+ *     }
+ */
+#ifndef ASN_DEVICE_ACL_ASNRT_H
+#define ASN_DEVICE_ACL_ASNRT_H
+
+#include "acl/acl.h"
+#include "device/acl/handle.h"
+
+#define ASN_API __attribute__((visibility("default")))
+
+/* Below this estimate a task runs on the caller of an idle stream: a hand-off to a
+ * sleeping worker costs 6-27 us, and its caller usually waits for the result at once. */
+#define ASNRT_INLINE_NS 100e3
+
+typedef struct asnrtStreamState asnrtStreamState;
+
+/* A task returns 0 or the code that the next synchronisation shall return, with the
+ * thread's message set (asnrtFail). */
+typedef int32_t (*asnrtTask)(void *arg);
+
+enum {
+    ASNRT_BUSY = 1,   /* a caller runs a task inline */
+    ASNRT_QUEUED = 2, /* tasks are queued, or the worker runs the last one */
+    ASNRT_WAITED = 4, /* a thread sleeps until the stream is done: no new inline tasks */
+};
+
+/* The part of a stream that the inline path touches. */
+struct asnrtStreamState {
+    asn_slot slot;
+    _Atomic uint32_t state;
+};
+
+/* Resolves a handle; NULL means the current context's default stream. NULL on failure,
+ * with the thread's error set and *code (which may be NULL) holding the aclError. */
+ASN_API asnrtStreamState *asnrtStreamGet(aclrtStream stream, aclError *code);
+
+static inline bool asnrtStreamEnter(asnrtStreamState *stream) {
+    uint32_t idle = 0;
+    return atomic_compare_exchange_strong_explicit(
+        &stream->state, &idle, ASNRT_BUSY, memory_order_acquire, memory_order_relaxed);
+}
+
+ASN_API void asnrtStreamLeaveSlow(asnrtStreamState *stream, int32_t code);
+
+/* Ends an inline task; a failure `code` stays on the stream, with the thread's message.
+ */
+static inline void asnrtStreamLeave(asnrtStreamState *stream, int32_t code) {
+    uint32_t busy = ASNRT_BUSY;
+    if (__builtin_expect(code != 0, 0) ||
+        !atomic_compare_exchange_strong_explicit(
+            &stream->state, &busy, 0, memory_order_release, memory_order_relaxed)) {
+        asnrtStreamLeaveSlow(stream, code);
+    }
+}
+
+/* Appends a task; `drop` (may be NULL) frees `arg` after the task, or at once on failure.
+ */
+ASN_API aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run,
+                                 void (*drop)(void *), void *arg);
+
+/* Sets the calling thread's message, as aclGetRecentErrMsg returns it, and its last
+ * error; returns `code`. */
+ASN_API int32_t asnrtFail(int32_t code, const char *format, ...)
+    __attribute__((format(printf, 2, 3), cold));
+
+#endif

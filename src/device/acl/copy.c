@@ -1,0 +1,166 @@
+/* CPU device, runtime: copies and fills.
+ *
+ * The kind of a copy (host to device, ...) is checked for being one of CANN's and
+ * otherwise changes nothing: all memory is the CPU's. A count larger than the destination
+ * is refused before a byte moves. Asynchronous forms keep stream order; small ones on an
+ * idle stream are done at once. The work of a copy is estimated at 8 bytes per
+ * nanosecond.
+ */
+#include "device/acl/internal.h"
+
+#include <string.h>
+
+static const double BYTES_PER_NS = 8;
+
+typedef struct {
+    void *dst;
+    const void *src;
+    size_t dst_pitch, src_pitch, width, height; /* one row for a plain copy */
+} copy_task;
+
+typedef struct {
+    void *dst;
+    int32_t value;
+    size_t count;
+} set_task;
+
+static int32_t task_copy(void *arg) {
+    const copy_task *t = arg;
+    if (t->width == 0) return 0;
+    for (size_t row = 0; row < t->height; row++)
+        memmove((char *)t->dst + row * t->dst_pitch,
+                (const char *)t->src + row * t->src_pitch, t->width);
+    return 0;
+}
+
+static int32_t task_set(void *arg) {
+    const set_task *t = arg;
+    if (t->count != 0) memset(t->dst, t->value, t->count);
+    return 0;
+}
+
+static aclError kind_check(const char *function, aclrtMemcpyKind kind) {
+    if ((unsigned)kind <= ACL_MEMCPY_INTER_DEVICE_TO_DEVICE) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: kind %d is unknown", function,
+                     (int)kind);
+}
+
+static aclError copy_check(const char *function, const void *dst, size_t room,
+                           const void *src, size_t count, aclrtMemcpyKind kind) {
+    if (dst == NULL || src == NULL)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %s is NULL", function,
+                         dst == NULL ? "dst" : "src");
+    if (count > room)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "%s: count %zu is more than the destination's %zu bytes",
+                         function, count, room);
+    return kind_check(function, kind);
+}
+
+static aclError copy_queue(const copy_task *t, aclrtStream stream) {
+    aclError code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    if (s == NULL) return code;
+    double work = (double)t->width * (double)t->height / BYTES_PER_NS;
+    return rt_stream_do(s, task_copy, t, sizeof *t, work);
+}
+
+/* Copies `count` bytes; returns when they are there. Does not wait for streams. */
+ASN_API aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count,
+                             aclrtMemcpyKind kind) {
+    aclError code = copy_check("aclrtMemcpy", dst, destMax, src, count, kind);
+    if (code == ACL_SUCCESS) memmove(dst, src, count);
+    return code;
+}
+
+/* Copies `count` bytes in stream order. */
+ASN_API aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src,
+                                  size_t count, aclrtMemcpyKind kind,
+                                  aclrtStream stream) {
+    aclError code = copy_check("aclrtMemcpyAsync", dst, destMax, src, count, kind);
+    if (code != ACL_SUCCESS) return code;
+    copy_task t = {dst, src, 0, 0, count, 1};
+    return copy_queue(&t, stream);
+}
+
+/* aclrtMemcpyAsync for any kind of memory. */
+ASN_API aclError aclrtMemcpyAsyncWithCondition(void *dst, size_t destMax, const void *src,
+                                               size_t count, aclrtMemcpyKind kind,
+                                               aclrtStream stream) {
+    return aclrtMemcpyAsync(dst, destMax, src, count, kind, stream);
+}
+
+static aclError copy2d_check(const char *function, const copy_task *t,
+                             aclrtMemcpyKind kind) {
+    if (t->dst == NULL || t->src == NULL)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %s is NULL", function,
+                         t->dst == NULL ? "dst" : "src");
+    if (t->width == 0 || t->height == 0)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "%s: width %zu and height %zu must be at least 1", function,
+                         t->width, t->height);
+    if (t->width > t->dst_pitch || t->width > t->src_pitch)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "%s: width %zu is more than a pitch (dpitch %zu, spitch %zu)",
+                         function, t->width, t->dst_pitch, t->src_pitch);
+    return kind_check(function, kind);
+}
+
+/* Copies `height` rows of `width` bytes, `dpitch` and `spitch` bytes apart. */
+ASN_API aclError aclrtMemcpy2d(void *dst, size_t dpitch, const void *src, size_t spitch,
+                               size_t width, size_t height, aclrtMemcpyKind kind) {
+    copy_task t = {dst, src, dpitch, spitch, width, height};
+    aclError code = copy2d_check("aclrtMemcpy2d", &t, kind);
+    return code == ACL_SUCCESS ? task_copy(&t) : code;
+}
+
+/* aclrtMemcpy2d in stream order. */
+ASN_API aclError aclrtMemcpy2dAsync(void *dst, size_t dpitch, const void *src,
+                                    size_t spitch, size_t width, size_t height,
+                                    aclrtMemcpyKind kind, aclrtStream stream) {
+    copy_task t = {dst, src, dpitch, spitch, width, height};
+    aclError code = copy2d_check("aclrtMemcpy2dAsync", &t, kind);
+    return code == ACL_SUCCESS ? copy_queue(&t, stream) : code;
+}
+
+static aclError set_check(const char *function, const void *dst, size_t room,
+                          size_t count) {
+    if (dst == NULL)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: devPtr is NULL", function);
+    if (count <= room) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                     "%s: count %zu is more than maxCount, %zu bytes", function, count,
+                     room);
+}
+
+/* Sets `count` bytes to `value`. */
+ASN_API aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count) {
+    aclError code = set_check("aclrtMemset", devPtr, maxCount, count);
+    if (code == ACL_SUCCESS) memset(devPtr, value, count);
+    return code;
+}
+
+/* aclrtMemset in stream order. */
+ASN_API aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value,
+                                  size_t count, aclrtStream stream) {
+    aclError code = set_check("aclrtMemsetAsync", devPtr, maxCount, count);
+    if (code != ACL_SUCCESS) return code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    if (s == NULL) return code;
+    set_task t = {devPtr, value, count};
+    return rt_stream_do(s, task_set, &t, sizeof t, (double)count / BYTES_PER_NS);
+}
+
+/* Memory of a CPU is coherent: nothing to write back. */
+ASN_API aclError aclrtMemFlush(void *devPtr, size_t size) {
+    (void)size;
+    RT_CHECK_NOT_NULL("aclrtMemFlush", devPtr);
+    return ACL_SUCCESS;
+}
+
+/* Memory of a CPU is coherent: nothing to invalidate. */
+ASN_API aclError aclrtMemInvalidate(void *devPtr, size_t size) {
+    (void)size;
+    RT_CHECK_NOT_NULL("aclrtMemInvalidate", devPtr);
+    return ACL_SUCCESS;
+}

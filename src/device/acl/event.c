@@ -1,0 +1,318 @@
+/* CPU device, runtime: events.
+ *
+ * An event counts: `recorded` rises when aclrtRecordEvent is called, `done` follows when
+ * the stream reaches that point. A wait captures `recorded` and ends when `done` reaches
+ * it, so that a later record of the same event does not delay it; waiting for an event
+ * that was never recorded ends at once. Queued tasks hold a reference: a program may
+ * destroy an event that streams still use.
+ */
+#include "device/acl/internal.h"
+
+#include <errno.h>
+#include <time.h>
+
+typedef struct rt_event {
+    asn_slot slot;
+    bool ready; /* lock and condition are set up */
+    uint32_t flags, references;
+    uint64_t recorded, done;
+    int64_t time_ns; /* when the newest finished record was reached */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+} rt_event;
+
+typedef struct {
+    rt_event *event;
+    uint64_t number;
+} event_task;
+
+static asn_arena events = ASN_ARENA_INIT("event", sizeof(rt_event), 1 << 20, true);
+
+static rt_event *event_get(const char *function, aclrtEvent handle, aclError *code) {
+    if (asn_arena_alive(&events, handle)) return handle;
+    *code = handle
+                ? asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
+                            "%s: %p is not an event, or was destroyed", function, handle)
+                : asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
+    return NULL;
+}
+
+static void event_release(rt_event *e) {
+    pthread_mutex_lock(&e->lock);
+    bool last = --e->references == 0;
+    pthread_mutex_unlock(&e->lock);
+    if (last) asn_arena_give(&events, e);
+}
+
+static void drop_task(void *arg) {
+    event_release(((event_task *)arg)->event);
+    asn_free(arg);
+}
+
+static int32_t task_record(void *arg) {
+    event_task *t = arg;
+    rt_event *e = t->event;
+    pthread_mutex_lock(&e->lock);
+    if (t->number > e->done) {
+        e->done = t->number;
+        e->time_ns = rt_now();
+    }
+    pthread_cond_broadcast(&e->changed);
+    pthread_mutex_unlock(&e->lock);
+    return 0;
+}
+
+/* Sleeps until record `number` was reached. */
+static aclError event_wait(rt_event *e, uint64_t number, int32_t timeout_ms) {
+    struct timespec deadline;
+    if (timeout_ms >= 0) rt_deadline(timeout_ms, &deadline);
+    int late = 0;
+    pthread_mutex_lock(&e->lock);
+    while (e->done < number && late != ETIMEDOUT) {
+        late = timeout_ms < 0 ? pthread_cond_wait(&e->changed, &e->lock)
+                              : pthread_cond_timedwait(&e->changed, &e->lock, &deadline);
+    }
+    bool done = e->done >= number;
+    pthread_mutex_unlock(&e->lock);
+    if (done) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_RT_EVENT_SYNC_TIMEOUT,
+                     "the event was not reached within %d ms", timeout_ms);
+}
+
+static int32_t task_wait(void *arg) {
+    event_task *t = arg;
+    return event_wait(t->event, t->number, -1);
+}
+
+static int32_t task_reset(void *arg) {
+    event_task *t = arg;
+    pthread_mutex_lock(&t->event->lock);
+    if (t->number == t->event->recorded) t->event->done = t->event->recorded = 0;
+    pthread_mutex_unlock(&t->event->lock);
+    return 0;
+}
+
+/* Queues `run` with a reference to the event. */
+static aclError event_push(rt_stream *s, asnrtTask run, rt_event *e, uint64_t number) {
+    event_task *t = asn_malloc(sizeof *t);
+    if (t == NULL) return rt_fail_status(ASN_ERR_MEMORY);
+    *t = (event_task){e, number};
+    pthread_mutex_lock(&e->lock);
+    e->references++;
+    pthread_mutex_unlock(&e->lock);
+    return asnrtStreamPush((asnrtStreamState *)s, run, drop_task, t);
+}
+
+/* In stream order: at once when the stream is idle. */
+static aclError event_do(rt_stream *s, asnrtTask run, rt_event *e, uint64_t number) {
+    if (asnrtStreamEnter((asnrtStreamState *)s)) {
+        event_task t = {e, number};
+        asnrtStreamLeave((asnrtStreamState *)s, run(&t));
+        return ACL_SUCCESS;
+    }
+    return event_push(s, run, e, number);
+}
+
+static aclError event_create(const char *function, aclrtEvent *event, uint32_t flags) {
+    if (event == NULL)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: event is NULL", function);
+    rt_event *e = asn_arena_take(&events);
+    if (e == NULL) return rt_fail_status(ASN_ERR_MEMORY);
+    if (!e->ready) {
+        pthread_mutex_init(&e->lock, NULL);
+        rt_cond_init(&e->changed);
+        e->ready = true;
+    }
+    e->flags = flags;
+    e->references = 1;
+    e->recorded = e->done = 0;
+    e->time_ns = 0;
+    asn_slot_publish(e);
+    *event = e;
+    return ACL_SUCCESS;
+}
+
+/* Creates an event that orders streams and measures time. */
+ASN_API aclError aclrtCreateEvent(aclrtEvent *event) {
+    return event_create("aclrtCreateEvent", event, ACL_EVENT_SYNC | ACL_EVENT_TIME_LINE);
+}
+
+/* aclrtCreateEvent; on a CPU every event can do everything. */
+ASN_API aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) {
+    return event_create("aclrtCreateEventWithFlag", event, flag);
+}
+
+/* aclrtCreateEvent; on a CPU every event can do everything. */
+ASN_API aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
+    return event_create("aclrtCreateEventExWithFlag", event, flag);
+}
+
+/* Destroys an event; streams that still use it finish with it. */
+ASN_API aclError aclrtDestroyEvent(aclrtEvent event) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get("aclrtDestroyEvent", event, &code);
+    if (e == NULL) return code;
+    if (!asn_slot_retire(e)) { /* another thread was faster */
+        (void)event_get("aclrtDestroyEvent", event, &code);
+        return code;
+    }
+    event_release(e);
+    return ACL_SUCCESS;
+}
+
+/* Marks the present end of the stream's queue. */
+ASN_API aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get("aclrtRecordEvent", event, &code);
+    if (e == NULL) return code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    if (s == NULL) return code;
+    pthread_mutex_lock(&e->lock);
+    uint64_t number = ++e->recorded;
+    pthread_mutex_unlock(&e->lock);
+    return event_do(s, task_record, e, number);
+}
+
+/* Makes the event unrecorded, in stream order. */
+ASN_API aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get("aclrtResetEvent", event, &code);
+    if (e == NULL) return code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    if (s == NULL) return code;
+    pthread_mutex_lock(&e->lock);
+    uint64_t number = e->recorded;
+    pthread_mutex_unlock(&e->lock);
+    return event_do(s, task_reset, e, number);
+}
+
+/* Later tasks of the stream wait until the event's last record is reached. */
+ASN_API aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get("aclrtStreamWaitEvent", event, &code);
+    if (e == NULL) return code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    if (s == NULL) return code;
+    pthread_mutex_lock(&e->lock);
+    uint64_t number = e->recorded;
+    bool done = e->done >= number;
+    pthread_mutex_unlock(&e->lock);
+    return done ? ACL_SUCCESS : event_push(s, task_wait, e, number);
+}
+
+/* Blocks the caller until the event's last record is reached. */
+ASN_API aclError aclrtSynchronizeEvent(aclrtEvent event) {
+    return aclrtSynchronizeEventWithTimeout(event, -1);
+}
+
+/* aclrtSynchronizeEvent with a limit in milliseconds; -1: none. */
+ASN_API aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get("aclrtSynchronizeEvent", event, &code);
+    if (e == NULL) return code;
+    if (timeout != -1 && timeout <= 0)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "timeout is %d; it must be -1 (none) or positive milliseconds",
+                         timeout);
+    pthread_mutex_lock(&e->lock);
+    uint64_t number = e->recorded;
+    e->references++;
+    pthread_mutex_unlock(&e->lock);
+    code = event_wait(e, number, timeout);
+    event_release(e);
+    return code;
+}
+
+static aclError event_reached(const char *function, aclrtEvent event, bool *reached) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get(function, event, &code);
+    if (e == NULL) return code;
+    pthread_mutex_lock(&e->lock);
+    *reached = e->recorded != 0 && e->done >= e->recorded;
+    pthread_mutex_unlock(&e->lock);
+    return ACL_SUCCESS;
+}
+
+/* Whether the event was recorded and reached. */
+ASN_API aclError aclrtQueryEventStatus(aclrtEvent event,
+                                       aclrtEventRecordedStatus *status) {
+    RT_CHECK_NOT_NULL("aclrtQueryEventStatus", status);
+    bool reached = false;
+    aclError code = event_reached("aclrtQueryEventStatus", event, &reached);
+    if (code == ACL_SUCCESS)
+        *status = reached ? ACL_EVENT_RECORDED_STATUS_COMPLETE
+                          : ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    return code;
+}
+
+/* Whether the event was recorded and reached (the older form). */
+ASN_API aclError aclrtQueryEvent(aclrtEvent event, aclrtEventStatus *status) {
+    RT_CHECK_NOT_NULL("aclrtQueryEvent", status);
+    bool reached = false;
+    aclError code = event_reached("aclrtQueryEvent", event, &reached);
+    if (code == ACL_SUCCESS)
+        *status = reached ? ACL_EVENT_STATUS_COMPLETE : ACL_EVENT_STATUS_NOT_READY;
+    return code;
+}
+
+/* Whether waits for the event would pass. */
+ASN_API aclError aclrtQueryEventWaitStatus(aclrtEvent event,
+                                           aclrtEventWaitStatus *status) {
+    RT_CHECK_NOT_NULL("aclrtQueryEventWaitStatus", status);
+    bool reached = false;
+    aclError code = event_reached("aclrtQueryEventWaitStatus", event, &reached);
+    if (code == ACL_SUCCESS)
+        *status =
+            reached ? ACL_EVENT_WAIT_STATUS_COMPLETE : ACL_EVENT_WAIT_STATUS_NOT_READY;
+    return code;
+}
+
+static aclError event_time(const char *function, aclrtEvent event, int64_t *time_ns) {
+    aclError code = ACL_SUCCESS;
+    rt_event *e = event_get(function, event, &code);
+    if (e == NULL) return code;
+    pthread_mutex_lock(&e->lock);
+    bool reached = e->recorded != 0 && e->done >= e->recorded;
+    *time_ns = e->time_ns;
+    pthread_mutex_unlock(&e->lock);
+    if (reached) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                     "%s: the event is not recorded, or its stream has not reached it",
+                     function);
+}
+
+/* Milliseconds from one reached event to another. */
+ASN_API aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent,
+                                       aclrtEvent endEvent) {
+    RT_CHECK_NOT_NULL("aclrtEventElapsedTime", ms);
+    int64_t start = 0, end = 0;
+    aclError code = event_time("aclrtEventElapsedTime", startEvent, &start);
+    if (code == ACL_SUCCESS) code = event_time("aclrtEventElapsedTime", endEvent, &end);
+    if (code == ACL_SUCCESS) *ms = (float)((double)(end - start) * 1e-6);
+    return code;
+}
+
+/* When the event was reached, in microseconds since an arbitrary start. */
+ASN_API aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
+    RT_CHECK_NOT_NULL("aclrtEventGetTimestamp", timestamp);
+    int64_t time_ns = 0;
+    aclError code = event_time("aclrtEventGetTimestamp", event, &time_ns);
+    if (code == ACL_SUCCESS) *timestamp = (uint64_t)(time_ns / 1000);
+    return code;
+}
+
+void rt_event_fork(int stage) {
+    if (stage == RT_FORK_PREPARE) {
+        asn_arena_lock(&events);
+        return;
+    }
+    asn_arena_unlock(&events);
+    if (stage == RT_FORK_PARENT) return;
+    for (uint32_t i = 0; i < atomic_load(&events.used); i++) {
+        rt_event *e = asn_arena_at(&events, i);
+        if (e == NULL) continue;
+        pthread_mutex_init(&e->lock, NULL);
+        rt_cond_init(&e->changed);
+        e->done = e->recorded; /* queued records are the parent's */
+    }
+}

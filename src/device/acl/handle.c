@@ -1,0 +1,95 @@
+/* CPU device: the arenas behind handles.
+ *
+ * The reservation is virtual (MAP_NORESERVE): a page costs memory once a slot of it is
+ * used. Under an address-space limit the reservation is halved until it fits.
+ */
+#include "device/acl/handle.h"
+
+#include <sys/mman.h>
+
+#include "base/status.h"
+
+static asn_slot *slot_at(asn_arena *arena, uint32_t index) {
+    return (asn_slot *)(arena->base + (size_t)index * arena->slot_size);
+}
+
+static bool arena_reserve(asn_arena *arena) {
+    for (; arena->capacity >= 64; arena->capacity /= 2) {
+        void *p =
+            mmap(NULL, (size_t)arena->capacity * arena->slot_size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED) continue;
+        atomic_store_explicit(&arena->base, p, memory_order_release);
+        return true;
+    }
+    arena->capacity = 64;
+    return false;
+}
+
+void *asn_arena_take(asn_arena *arena) {
+    asn_slot *slot = NULL;
+    pthread_mutex_lock(&arena->lock);
+    if (arena->head != 0) {
+        slot = slot_at(arena, arena->head - 1);
+        arena->head = slot->next;
+        if (arena->head == 0) arena->tail = 0;
+    } else if (arena->base != NULL || arena_reserve(arena)) {
+        uint32_t used = atomic_load_explicit(&arena->used, memory_order_relaxed);
+        if (used < arena->capacity) {
+            slot = slot_at(arena, used);
+            atomic_store_explicit(&arena->used, used + 1, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&arena->lock);
+    if (slot == NULL) {
+        (void)asn_error_set(ASN_ERR_MEMORY, "no room for another %s: %u are in use",
+                            arena->kind, arena->used);
+    }
+    return slot;
+}
+
+static void give(asn_arena *arena, void *handle, bool last) {
+    asn_slot *slot = handle;
+    uint32_t index = (uint32_t)(((char *)handle - arena->base) / arena->slot_size) + 1;
+    pthread_mutex_lock(&arena->lock);
+    if (last && arena->tail != 0) {
+        slot->next = 0;
+        slot_at(arena, arena->tail - 1)->next = index;
+        arena->tail = index;
+    } else {
+        slot->next = arena->head;
+        arena->head = index;
+        if (arena->tail == 0) arena->tail = index;
+    }
+    pthread_mutex_unlock(&arena->lock);
+}
+
+void asn_arena_give(asn_arena *arena, void *slot) {
+    give(arena, slot, arena->fifo);
+}
+void asn_arena_give_last(asn_arena *arena, void *slot) {
+    give(arena, slot, true);
+}
+
+void *asn_slot_cache_fill(asn_slot_cache *cache, asn_arena *arena) {
+    void *slot = asn_arena_take(arena);
+    while (slot != NULL && cache->count < ASN_SLOT_CACHE / 4) {
+        void *more = asn_arena_take(arena);
+        if (more == NULL)
+            break; /* one is enough; the thread's error is overwritten later */
+        cache->slots[cache->count++] = more;
+    }
+    return slot;
+}
+
+void asn_slot_cache_flush(asn_slot_cache *cache, asn_arena *arena) {
+    while (cache->count != 0)
+        asn_arena_give(arena, cache->slots[--cache->count]);
+}
+
+void asn_arena_lock(asn_arena *arena) {
+    pthread_mutex_lock(&arena->lock);
+}
+void asn_arena_unlock(asn_arena *arena) {
+    pthread_mutex_unlock(&arena->lock);
+}

@@ -1,0 +1,65 @@
+/* CPU device, runtime: what its files share. Nothing here leaves libascendcl. */
+#ifndef ASN_DEVICE_ACL_INTERNAL_H
+#define ASN_DEVICE_ACL_INTERNAL_H
+
+#include "base/alloc.h"
+#include "base/status.h"
+#include "device/acl/asnrt.h"
+
+typedef struct rt_stream rt_stream;
+
+typedef struct rt_context {
+    asn_slot slot;
+    int32_t device;
+    bool primary; /* made by aclrtSetDevice; lives while the device is set */
+    rt_stream *stream;
+} rt_context;
+
+/* Contexts (device.c). The calling thread's context, or the one of the first set device;
+ * NULL, with the error set and *code holding the aclError, when no device is set. */
+rt_context *rt_context_current(aclError *code);
+int32_t rt_device_count(void);
+aclError rt_device_check(int32_t device);
+
+/* Streams (stream.c). */
+rt_stream *rt_stream_new(int32_t device);
+void rt_stream_free(rt_stream *stream, bool drop_tasks); /* waits for its tasks */
+rt_stream *rt_stream_get(aclrtStream handle, aclError *code);
+aclError rt_stream_wait(rt_stream *stream, int32_t timeout_ms); /* -1: no limit */
+aclError rt_streams_wait(int32_t device, int32_t timeout_ms);
+aclError rt_streams_abort(int32_t device);
+int32_t rt_stream_device(const rt_stream *stream);
+
+/* Runs `run` inline when it is small and the stream idle, else queues a copy of its
+ * argument. */
+aclError rt_stream_do(rt_stream *stream, asnrtTask run, const void *arg, size_t size,
+                      double work_ns);
+
+/* Callback subscriptions (callback.c): forgets those of a stream that goes away. */
+void rt_callbacks_forget(rt_stream *stream);
+
+/* Time since an arbitrary start, in nanoseconds. */
+int64_t rt_now(void);
+void rt_deadline(int32_t timeout_ms, struct timespec *deadline); /* CLOCK_MONOTONIC */
+void rt_cond_init(pthread_cond_t *cond);                         /* on CLOCK_MONOTONIC */
+
+static inline aclError rt_fail_status(asn_status status) {
+    return asnrtFail(asn_status_acl(status), "%s", asn_error_message());
+}
+
+/* Fork: called with every lock of the runtime free of waiters (device.c registers them).
+ */
+void rt_stream_fork(int stage);
+void rt_event_fork(int stage);
+void rt_memory_fork(int stage);
+void rt_callback_fork(int stage);
+enum { RT_FORK_PREPARE, RT_FORK_PARENT, RT_FORK_CHILD };
+
+#define RT_CHECK_NOT_NULL(function, parameter)                                           \
+    do {                                                                                 \
+        if ((parameter) == NULL)                                                         \
+            return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %s is NULL", function,        \
+                             #parameter);                                                \
+    } while (0)
+
+#endif

@@ -1,0 +1,230 @@
+/* CPU device, runtime: what programs ask about the device, and settings that a CPU does
+ * not have.
+ *
+ * A setting is stored and read back where a program may look, and otherwise has no
+ * effect; a getter tells the truth about a CPU.
+ */
+#include "device/acl/internal.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* The SoC's name: none of Ascend's, so that a program can tell. */
+ASN_API const char *aclrtGetSocName(void) {
+    return "AsNumpy_CPU";
+}
+
+/* The program runs on the host. */
+ASN_API aclError aclrtGetRunMode(aclrtRunMode *runMode) {
+    RT_CHECK_NOT_NULL("aclrtGetRunMode", runMode);
+    *runMode = ACL_HOST;
+    return ACL_SUCCESS;
+}
+
+/* The version of the AscendCL interface this library implements. */
+ASN_API aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion,
+                                 int32_t *patchVersion) {
+    RT_CHECK_NOT_NULL("aclrtGetVersion", majorVersion);
+    RT_CHECK_NOT_NULL("aclrtGetVersion", minorVersion);
+    RT_CHECK_NOT_NULL("aclrtGetVersion", patchVersion);
+    *majorVersion = 1;
+    *minorVersion = 0;
+    *patchVersion = 0;
+    return ACL_SUCCESS;
+}
+
+/* Devices share all memory. */
+ASN_API aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId,
+                                          int32_t peerDeviceId) {
+    RT_CHECK_NOT_NULL("aclrtDeviceCanAccessPeer", canAccessPeer);
+    aclError code = rt_device_check(deviceId);
+    if (code == ACL_SUCCESS) code = rt_device_check(peerDeviceId);
+    if (code == ACL_SUCCESS) *canAccessPeer = deviceId != peerDeviceId;
+    return code;
+}
+
+/* Devices share all memory: nothing to enable. */
+ASN_API aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
+    if (flags != 0)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "aclrtDeviceEnablePeerAccess: flags is %u; it must be 0", flags);
+    return rt_device_check(peerDeviceId);
+}
+
+/* Devices share all memory: nothing to disable. */
+ASN_API aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
+    return rt_device_check(peerDeviceId);
+}
+
+/* A CPU that runs this is well. */
+ASN_API aclError aclrtQueryDeviceStatus(int32_t deviceId,
+                                        aclrtDeviceStatus *deviceStatus) {
+    RT_CHECK_NOT_NULL("aclrtQueryDeviceStatus", deviceStatus);
+    aclError code = rt_device_check(deviceId);
+    if (code == ACL_SUCCESS) *deviceStatus = ACL_RT_DEVICE_STATUS_NORMAL;
+    return code;
+}
+
+/* The process that uses the device. */
+ASN_API aclError aclrtDeviceGetBareTgid(int32_t *pid) {
+    RT_CHECK_NOT_NULL("aclrtDeviceGetBareTgid", pid);
+    *pid = (int32_t)getpid();
+    return ACL_SUCCESS;
+}
+
+/* Numbers that programs size their work with: CPUs stand in for cores. */
+ASN_API aclError aclGetDeviceCapability(uint32_t deviceId, aclDeviceInfo deviceInfo,
+                                        int64_t *value) {
+    RT_CHECK_NOT_NULL("aclGetDeviceCapability", value);
+    aclError code = rt_device_check((int32_t)deviceId);
+    if (code != ACL_SUCCESS) return code;
+    long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    switch (deviceInfo) {
+    case ACL_DEVICE_INFO_AI_CORE_NUM:
+    case ACL_DEVICE_INFO_VECTOR_CORE_NUM: *value = sysconf(_SC_NPROCESSORS_ONLN); break;
+    case ACL_DEVICE_INFO_L2_SIZE: *value = l2 > 0 ? l2 : 0; break;
+    default:
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "aclGetDeviceCapability: info %d is unknown", (int)deviceInfo);
+    }
+    return ACL_SUCCESS;
+}
+
+static const aclCannAttr attributes[] = {ACL_CANN_ATTR_INF_NAN, ACL_CANN_ATTR_BF16};
+
+/* The attributes the device has. */
+ASN_API aclError aclGetCannAttributeList(const aclCannAttr **cannAttrList, size_t *num) {
+    RT_CHECK_NOT_NULL("aclGetCannAttributeList", cannAttrList);
+    RT_CHECK_NOT_NULL("aclGetCannAttributeList", num);
+    *cannAttrList = attributes;
+    *num = sizeof attributes / sizeof *attributes;
+    return ACL_SUCCESS;
+}
+
+/* 1 when the device has the attribute, else 0. */
+ASN_API aclError aclGetCannAttribute(aclCannAttr cannAttr, int32_t *value) {
+    RT_CHECK_NOT_NULL("aclGetCannAttribute", value);
+    if (cannAttr < ACL_CANN_ATTR_INF_NAN || cannAttr > ACL_CANN_ATTR_JIT_COMPILE)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "aclGetCannAttribute: attribute %d is unknown", (int)cannAttr);
+    *value = cannAttr == ACL_CANN_ATTR_INF_NAN || cannAttr == ACL_CANN_ATTR_BF16;
+    return ACL_SUCCESS;
+}
+
+/* ---- settings */
+
+enum { NUM_OPTIONS = ACL_OPT_ENABLE_KERNEL_EARLY_START + 1 };
+static _Atomic int64_t options[NUM_OPTIONS] = {[ACL_OPT_DETERMINISTIC] = 1};
+
+static aclError option_check(aclSysParamOpt opt) {
+    if ((unsigned)opt < NUM_OPTIONS) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_INVALID_PARAM, "system parameter %d is unknown", (int)opt);
+}
+
+/* Stored; results are deterministic whatever it says. */
+ASN_API aclError aclrtSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
+    aclError code = option_check(opt);
+    if (code == ACL_SUCCESS) atomic_store(&options[opt], value);
+    return code;
+}
+
+/* The stored value. */
+ASN_API aclError aclrtGetSysParamOpt(aclSysParamOpt opt, int64_t *value) {
+    RT_CHECK_NOT_NULL("aclrtGetSysParamOpt", value);
+    aclError code = option_check(opt);
+    if (code == ACL_SUCCESS) *value = atomic_load(&options[opt]);
+    return code;
+}
+
+/* aclrtSetSysParamOpt: contexts share one value. */
+ASN_API aclError aclrtCtxSetSysParamOpt(aclSysParamOpt opt, int64_t value) {
+    return aclrtSetSysParamOpt(opt, value);
+}
+
+/* aclrtGetSysParamOpt: contexts share one value. */
+ASN_API aclError aclrtCtxGetSysParamOpt(aclSysParamOpt opt, int64_t *value) {
+    return aclrtGetSysParamOpt(opt, value);
+}
+
+/* Only infinity/NaN mode exists: IEEE 754 arithmetic. */
+ASN_API aclError aclrtSetDeviceSatMode(aclrtFloatOverflowMode mode) {
+    if (mode == ACL_RT_OVERFLOW_MODE_INFNAN) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_FEATURE_UNSUPPORTED,
+                     "overflow mode %d: a CPU has infinity/NaN mode (1) only", (int)mode);
+}
+
+/* Infinity/NaN mode. */
+ASN_API aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode) {
+    RT_CHECK_NOT_NULL("aclrtGetDeviceSatMode", mode);
+    *mode = ACL_RT_OVERFLOW_MODE_INFNAN;
+    return ACL_SUCCESS;
+}
+
+/* Operators are never timed out on a CPU; accepted. */
+ASN_API aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
+    (void)timeout;
+    return ACL_SUCCESS;
+}
+
+/* Operators are never timed out on a CPU; accepted. */
+ASN_API aclError aclrtSetOpExecuteTimeOutWithMs(uint32_t timeout) {
+    (void)timeout;
+    return ACL_SUCCESS;
+}
+
+/* Waits are never timed out on a CPU unless asked to; accepted. */
+ASN_API aclError aclrtSetOpWaitTimeout(uint32_t timeout) {
+    (void)timeout;
+    return ACL_SUCCESS;
+}
+
+/* A stream always goes on after a failed task and returns the failure at synchronisation:
+ * mode 0. */
+ASN_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+    aclError code;
+    if (rt_stream_get(stream, &code) == NULL) return code;
+    if (mode == 0) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_FEATURE_UNSUPPORTED,
+                     "aclrtSetStreamFailureMode: mode %llu; a CPU has mode 0 only",
+                     (unsigned long long)mode);
+}
+
+/* A configuration for aclrtCreateStreamV2; NULL when out of memory. */
+ASN_API aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void) {
+    aclrtStreamConfigHandle *handle = asn_calloc(1, sizeof *handle);
+    if (handle == NULL) (void)rt_fail_status(ASN_ERR_MEMORY);
+    return handle;
+}
+
+/* Destroys the configuration. */
+ASN_API aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle) {
+    RT_CHECK_NOT_NULL("aclrtDestroyStreamConfigHandle", handle);
+    asn_free(handle);
+    return ACL_SUCCESS;
+}
+
+/* Stores an attribute of the configuration. */
+ASN_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle,
+                                         aclrtStreamConfigAttr attr,
+                                         const void *attrValue, size_t valueSize) {
+    RT_CHECK_NOT_NULL("aclrtSetStreamConfigOpt", handle);
+    RT_CHECK_NOT_NULL("aclrtSetStreamConfigOpt", attrValue);
+    static const struct {
+        size_t offset, size;
+    } fields[] = {
+        [ACL_RT_STREAM_WORK_ADDR_PTR] = {offsetof(aclrtStreamConfigHandle, workptr),
+                                         sizeof(void *)},
+        [ACL_RT_STREAM_WORK_SIZE] = {offsetof(aclrtStreamConfigHandle, workSize),
+                                     sizeof(size_t)},
+        [ACL_RT_STREAM_FLAG] = {offsetof(aclrtStreamConfigHandle, flag), sizeof(size_t)},
+        [ACL_RT_STREAM_PRIORITY] = {offsetof(aclrtStreamConfigHandle, priority),
+                                    sizeof(uint32_t)},
+    };
+    if ((unsigned)attr >= sizeof fields / sizeof *fields ||
+        valueSize != fields[attr].size)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "aclrtSetStreamConfigOpt: attribute %d of %zu bytes is unknown",
+                         (int)attr, valueSize);
+    memcpy((char *)handle + fields[attr].offset, attrValue, valueSize);
+    return ACL_SUCCESS;
+}

@@ -1,0 +1,326 @@
+/* CPU device, operator base: executors (see executor.h) and their public functions. */
+#include "device/opbase/executor.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+asn_arena asnop_executors =
+    ASN_ARENA_INIT("aclOpExecutor", sizeof(aclOpExecutor), 1 << 18, false);
+
+struct asn_chunk {
+    asn_chunk *next;
+    _Alignas(16) char bytes[];
+};
+
+/* ---- memory */
+
+aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands) {
+    aclOpExecutor *e = asnop_executor_take();
+    if (e == NULL) return NULL;
+    if (!e->ready) {
+        pthread_mutex_init(&e->lock, NULL);
+        e->ready = true;
+    }
+    e->name = name;
+    e->run = NULL;
+    e->body = NULL;
+    e->plan = NULL;
+    e->work_ns = 0;
+    e->repeatable = false;
+    atomic_store_explicit(&e->references, 1, memory_order_relaxed);
+    e->num_operands = e->used = 0;
+    e->capacity = num_operands;
+    e->chunks = NULL;
+    e->operands = asnop_executor_alloc(e, num_operands * sizeof *e->operands);
+    asn_slot_publish(e);
+    if (e->operands != NULL) return e;
+    asnop_executor_release(e);
+    return NULL;
+}
+
+void *asnop_executor_alloc_slow(aclOpExecutor *e, size_t size) {
+    asn_chunk *c = asn_malloc(sizeof *c + size);
+    if (c == NULL) return NULL;
+    c->next = e->chunks;
+    e->chunks = c;
+    return c->bytes;
+}
+
+void asnop_executor_release(aclOpExecutor *e) {
+    if (atomic_fetch_sub_explicit(&e->references, 1, memory_order_acq_rel) != 1) return;
+    (void)asn_slot_retire(e);
+    while (e->chunks != NULL) {
+        asn_chunk *next = e->chunks->next;
+        asn_free(e->chunks);
+        e->chunks = next;
+    }
+    asnop_executor_give(e);
+}
+
+bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
+                            bool is_out) {
+    if (e->num_operands == e->capacity) return false;
+    asn_operand *o = &e->operands[e->num_operands];
+    int64_t *dims = asnop_executor_alloc(e, 2 * t->ndim * sizeof *dims);
+    if (dims == NULL) return false;
+    int64_t itemsize = t->dtype < ASN_DTYPE_COUNT ? asn_itemsize((asn_dtype)t->dtype) : 0;
+    o->is_empty = false;
+    for (uint32_t i = 0; i < t->ndim; i++) {
+        dims[i] = t->shape[i];
+        dims[t->ndim + i] = t->strides[i] * itemsize;
+        o->is_empty |= t->shape[i] == 0;
+    }
+    o->offset = t->offset * itemsize;
+    o->addr = t->data;
+    o->is_in = is_in;
+    o->is_out = is_out;
+    o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim,
+                     (asn_dtype)t->dtype, dims, dims + t->ndim};
+    e->num_operands++;
+    return true;
+}
+
+/* ---- phase 2 */
+
+/* A queued run of a repeatable executor, with the addresses of its time. */
+typedef struct {
+    aclOpExecutor *executor;
+    char *addr[];
+} run_task;
+
+static void install(aclOpExecutor *e, char *const *addr) {
+    for (uint32_t i = 0; i < e->num_operands; i++) {
+        asn_operand *o = &e->operands[i];
+        char *base = addr ? addr[i] : o->addr;
+        o->nd.data = base ? base + o->offset : NULL;
+    }
+}
+
+static int32_t task_once(void *arg) {
+    return ((aclOpExecutor *)arg)->run(arg);
+}
+
+static void drop_once(void *arg) {
+    asnop_executor_release(arg);
+}
+
+static int32_t task_repeat(void *arg) {
+    run_task *t = arg;
+    pthread_mutex_lock(&t->executor->lock);
+    install(t->executor, t->addr);
+    int32_t code = t->executor->run(t->executor);
+    pthread_mutex_unlock(&t->executor->lock);
+    return code;
+}
+
+static void drop_repeat(void *arg) {
+    asnop_executor_release(((run_task *)arg)->executor);
+    asn_free(arg);
+}
+
+static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
+    run_task *t = asn_malloc(sizeof *t + e->num_operands * sizeof *t->addr);
+    if (t == NULL) return asnop_fail(ASN_ERR_MEMORY);
+    t->executor = e;
+    for (uint32_t i = 0; i < e->num_operands; i++)
+        t->addr[i] = e->operands[i].addr;
+    atomic_fetch_add(&e->references, 1);
+    return asnrtStreamPush(s, task_repeat, drop_repeat, t) ? ACLNN_ERR_RUNTIME_ERROR : 0;
+}
+
+static int32_t run_inline(aclOpExecutor *e) {
+    if (!e->repeatable) return e->run(e);
+    pthread_mutex_lock(&e->lock);
+    install(e, NULL);
+    int32_t code = e->run(e);
+    pthread_mutex_unlock(&e->lock);
+    return code;
+}
+
+static aclnnStatus check_run(const char *name, aclOpExecutor *e) {
+    if (e == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: executor is NULL", name);
+    if (!asn_arena_alive(&asnop_executors, e))
+        return asnrtFail(
+            ACLNN_ERR_PARAM_INVALID,
+            "%s: the executor is none, or was used before: one runs once unless "
+            "aclSetAclOpExecutorRepeatable made it repeatable",
+            name);
+    if (e->name != name)
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: the executor was made for %s",
+                         name, e->name);
+    for (uint32_t i = 0; i < e->num_operands; i++)
+        if (e->operands[i].addr == NULL && !e->operands[i].is_empty)
+            return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: tensor %u has no data address",
+                             name, i);
+    return ACLNN_SUCCESS;
+}
+
+aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream) {
+    aclnnStatus code = check_run(name, e);
+    if (code != ACLNN_SUCCESS) return code;
+    asnrtStreamState *s = asnrtStreamGet(stream, NULL);
+    if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR; /* the message is set */
+    bool repeatable = e->repeatable;
+    if (e->run == NULL) {
+        /* nothing to compute: empty tensors */
+    } else if (e->work_ns < ASNRT_INLINE_NS && asnrtStreamEnter(s)) {
+        asnrtStreamLeave(s, run_inline(e));
+    } else if (repeatable) {
+        return push_repeat(s, e);
+    } else {
+        (void)asn_slot_retire(e); /* the queue's from here on */
+        return asnrtStreamPush(s, task_once, drop_once, e) ? ACLNN_ERR_RUNTIME_ERROR : 0;
+    }
+    if (!repeatable) asnop_executor_release(e);
+    return ACLNN_SUCCESS;
+}
+
+/* ---- public functions */
+
+static aclnnStatus executor_check(const char *where, const aclOpExecutor *e) {
+    if (asn_arena_alive(&asnop_executors, e)) return ACLNN_SUCCESS;
+    if (e == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: executor is NULL", where);
+    return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                     "%s: the executor is none, or was used or destroyed", where);
+}
+
+/* Lets the executor run any number of times; aclDestroyAclOpExecutor frees it then. */
+ASN_API aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
+    aclnnStatus code = executor_check("aclSetAclOpExecutorRepeatable", executor);
+    if (code == ACLNN_SUCCESS) executor->repeatable = true;
+    return code;
+}
+
+/* Frees an executor; runs that are queued still happen. */
+ASN_API aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor *executor) {
+    aclnnStatus code = executor_check("aclDestroyAclOpExecutor", executor);
+    if (code != ACLNN_SUCCESS) return code;
+    (void)asn_slot_retire(executor);
+    asnop_executor_release(executor);
+    return ACLNN_SUCCESS;
+}
+
+typedef enum { ANY, INPUTS, OUTPUTS } operand_role;
+
+static aclnnStatus set_addr(const char *where, aclOpExecutor *e, operand_role role,
+                            size_t index, aclTensor *tensor, void *addr) {
+    aclnnStatus code = executor_check(where, e);
+    if (code == ACLNN_SUCCESS)
+        code = asnop_check(ASN_OBJECT_TENSOR, tensor, where, "tensor");
+    if (code != ACLNN_SUCCESS) return code;
+    if (addr == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: addr is NULL", where);
+    size_t seen = 0;
+    for (uint32_t i = 0; i < e->num_operands; i++) {
+        asn_operand *o = &e->operands[i];
+        if ((role == INPUTS && !o->is_in) || (role == OUTPUTS && !o->is_out)) continue;
+        if (seen++ != index) continue;
+        tensor->data = addr;
+        o->addr = addr;
+        if (!e->repeatable) o->nd.data = o->addr + o->offset;
+        return ACLNN_SUCCESS;
+    }
+    return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: index %zu; %s has %zu such tensors",
+                     where, index, e->name, seen);
+}
+
+static aclnnStatus set_list_addr(const char *where, aclOpExecutor *e, operand_role role,
+                                 size_t first, size_t member, aclTensorList *list,
+                                 void *addr) {
+    aclnnStatus code = asnop_check(ASN_OBJECT_TENSOR_LIST, list, where, "tensors");
+    if (code != ACLNN_SUCCESS) return code;
+    if (member >= list->array.size)
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "%s: relativeIndex %zu; the list has %llu", where, member,
+                         (unsigned long long)list->array.size);
+    aclTensor *tensor = ((aclTensor **)list->array.data)[member];
+    return set_addr(where, e, role, first + member, tensor, addr);
+}
+
+/* Exchanges the address of the index-th tensor, inputs and outputs counted together. */
+ASN_API aclnnStatus aclSetTensorAddr(aclOpExecutor *executor, const size_t index,
+                                     aclTensor *tensor, void *addr) {
+    return set_addr("aclSetTensorAddr", executor, ANY, index, tensor, addr);
+}
+
+/* aclSetTensorAddr under its older name. */
+ASN_API aclnnStatus AclSetTensorAddr(aclOpExecutor *executor, const size_t index,
+                                     aclTensor *tensor, void *addr) {
+    return set_addr("AclSetTensorAddr", executor, ANY, index, tensor, addr);
+}
+
+/* Exchanges the address of the index-th input tensor. */
+ASN_API aclnnStatus aclSetInputTensorAddr(aclOpExecutor *executor, const size_t index,
+                                          aclTensor *tensor, void *addr) {
+    return set_addr("aclSetInputTensorAddr", executor, INPUTS, index, tensor, addr);
+}
+
+/* aclSetInputTensorAddr under its older name. */
+ASN_API aclnnStatus AclSetInputTensorAddr(aclOpExecutor *executor, const size_t index,
+                                          aclTensor *tensor, void *addr) {
+    return set_addr("AclSetInputTensorAddr", executor, INPUTS, index, tensor, addr);
+}
+
+/* Exchanges the address of the index-th output tensor. */
+ASN_API aclnnStatus aclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index,
+                                           aclTensor *tensor, void *addr) {
+    return set_addr("aclSetOutputTensorAddr", executor, OUTPUTS, index, tensor, addr);
+}
+
+/* aclSetOutputTensorAddr under its older name. */
+ASN_API aclnnStatus AclSetOutputTensorAddr(aclOpExecutor *executor, const size_t index,
+                                           aclTensor *tensor, void *addr) {
+    return set_addr("AclSetOutputTensorAddr", executor, OUTPUTS, index, tensor, addr);
+}
+
+/* Exchanges the address of a list's member; irIndex is the position of the list's first
+ * tensor. */
+ASN_API aclnnStatus aclSetDynamicTensorAddr(aclOpExecutor *executor, size_t irIndex,
+                                            const size_t relativeIndex,
+                                            aclTensorList *tensors, void *addr) {
+    return set_list_addr("aclSetDynamicTensorAddr", executor, ANY, irIndex, relativeIndex,
+                         tensors, addr);
+}
+
+/* aclSetDynamicTensorAddr under its older name. */
+ASN_API aclnnStatus AclSetDynamicTensorAddr(aclOpExecutor *executor, size_t irIndex,
+                                            const size_t relativeIndex,
+                                            aclTensorList *tensors, void *addr) {
+    return set_list_addr("AclSetDynamicTensorAddr", executor, ANY, irIndex, relativeIndex,
+                         tensors, addr);
+}
+
+/* Exchanges the address of a member of an input list. */
+ASN_API aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor *executor, size_t irIndex,
+                                                 const size_t relativeIndex,
+                                                 aclTensorList *tensors, void *addr) {
+    return set_list_addr("aclSetDynamicInputTensorAddr", executor, INPUTS, irIndex,
+                         relativeIndex, tensors, addr);
+}
+
+/* aclSetDynamicInputTensorAddr under its older name. */
+ASN_API aclnnStatus AclSetDynamicInputTensorAddr(aclOpExecutor *executor, size_t irIndex,
+                                                 const size_t relativeIndex,
+                                                 aclTensorList *tensors, void *addr) {
+    return set_list_addr("AclSetDynamicInputTensorAddr", executor, INPUTS, irIndex,
+                         relativeIndex, tensors, addr);
+}
+
+/* Exchanges the address of a member of an output list. */
+ASN_API aclnnStatus aclSetDynamicOutputTensorAddr(aclOpExecutor *executor, size_t irIndex,
+                                                  const size_t relativeIndex,
+                                                  aclTensorList *tensors, void *addr) {
+    return set_list_addr("aclSetDynamicOutputTensorAddr", executor, OUTPUTS, irIndex,
+                         relativeIndex, tensors, addr);
+}
+
+/* aclSetDynamicOutputTensorAddr under its older name. */
+ASN_API aclnnStatus AclSetDynamicOutputTensorAddr(aclOpExecutor *executor, size_t irIndex,
+                                                  const size_t relativeIndex,
+                                                  aclTensorList *tensors, void *addr) {
+    return set_list_addr("AclSetDynamicOutputTensorAddr", executor, OUTPUTS, irIndex,
+                         relativeIndex, tensors, addr);
+}

@@ -1,0 +1,82 @@
+/* CPU device, operator base: aclOpExecutor, a planned call of an operator.
+ *
+ * Phase 1 makes an executor and captures the tensors by value (`operands`, in the order
+ * of the operator's parameters, a list's members one after the other); the planner of the
+ * operator validates, puts what it needs into the executor's memory and sets `body`.
+ * Phase 2 (asnop_run) runs it on the caller while the stream is idle and the work small,
+ * else hands it to the stream.
+ *
+ * A one-shot executor is freed by its run. A repeatable one is shared by its queued runs:
+ * each run takes a snapshot of the addresses, installs it under `lock`, runs, and
+ * unlocks.
+ */
+#ifndef ASN_DEVICE_OPBASE_EXECUTOR_H
+#define ASN_DEVICE_OPBASE_EXECUTOR_H
+
+#include "device/cpu/nd.h"
+#include "device/opbase/object.h"
+
+enum { ASN_EXECUTOR_ROOM = 1600 };
+
+typedef struct {
+    asn_nd nd;      /* what `run` works with; strides in bytes */
+    char *addr;     /* storage address as the program set it last */
+    int64_t offset; /* bytes from addr to nd.data */
+    bool is_out, is_in, is_empty;
+} asn_operand;
+
+typedef struct asn_chunk asn_chunk;
+
+struct aclOpExecutor {
+    asn_slot slot;
+    const char *name; /* "aclnnAdd": one pointer per operator, compared as such */
+    int32_t (*run)(aclOpExecutor *e);     /* 0, or an aclError whose message is set */
+    asn_status (*body)(aclOpExecutor *e); /* what run calls */
+    void *plan;                           /* what run needs, in the executor's memory */
+    double work_ns;                       /* estimate on one thread */
+    bool repeatable, ready; /* ready: lock is set up, stays so for the slot */
+    _Atomic uint32_t references;
+    uint32_t num_operands, capacity, used;
+    asn_operand *operands;
+    asn_chunk *chunks;
+    pthread_mutex_t lock;
+    _Alignas(16) char room[ASN_EXECUTOR_ROOM];
+};
+
+extern ASN_API asn_arena asnop_executors;
+
+/* A new executor with room for so many operands; NULL with the thread's error
+ * (asn_error_set) set. */
+ASN_API aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands);
+ASN_API void asnop_executor_release(aclOpExecutor *e);
+
+/* 16-byte aligned memory that lives as long as the executor; NULL with the error set. */
+ASN_API void *asnop_executor_alloc_slow(aclOpExecutor *e, size_t size);
+static inline void *asnop_executor_alloc(aclOpExecutor *e, size_t size) {
+    size = (size + 15) & ~(size_t)15;
+    if (__builtin_expect(size <= ASN_EXECUTOR_ROOM - e->used, 1)) {
+        void *p = e->room + e->used;
+        e->used += (uint32_t)size;
+        return p;
+    }
+    return asnop_executor_alloc_slow(e, size);
+}
+
+/* Captures a tensor (checked alive) as the next operand; false when out of memory. A
+ * dtype that no operator computes with is captured with dtype ASN_DTYPE_NONE. */
+ASN_API bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
+                                    bool is_out);
+
+/* Phase 2 of operator `name`. */
+ASN_API aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream);
+
+/* The aclnnStatus of a failure whose message is asn_error_message(), reported for
+ * aclGetRecentErrMsg. Inline: every library has its own asn_error buffer. */
+static inline aclnnStatus asnop_fail(asn_status status) {
+    return asnrtFail(asn_status_aclnn(status), "%s", asn_error_message());
+}
+
+void *asnop_executor_take(void);
+void asnop_executor_give(void *executor);
+
+#endif

@@ -1,0 +1,90 @@
+/* CPU device, operator base: arenas of the objects, checks of handles, per-thread free
+ * slots. */
+#include "device/opbase/object.h"
+
+#include "base/alloc.h"
+#include "device/opbase/executor.h"
+
+#define ARENA(kind, type) ASN_ARENA_INIT(kind, sizeof(type), 1 << 20, false)
+
+asn_arena asnop_arenas[ASN_OBJECT_KINDS] = {
+    [ASN_OBJECT_TENSOR] = ARENA("aclTensor", aclTensor),
+    [ASN_OBJECT_SCALAR] = ARENA("aclScalar", aclScalar),
+    [ASN_OBJECT_INT_ARRAY] = ARENA("aclIntArray", aclIntArray),
+    [ASN_OBJECT_FLOAT_ARRAY] = ARENA("aclFloatArray", aclFloatArray),
+    [ASN_OBJECT_BOOL_ARRAY] = ARENA("aclBoolArray", aclBoolArray),
+    [ASN_OBJECT_TENSOR_LIST] = ARENA("aclTensorList", aclTensorList),
+    [ASN_OBJECT_SCALAR_LIST] = ARENA("aclScalarList", aclScalarList),
+};
+
+aclnnStatus asnop_check(asn_object_kind kind, const void *object, const char *where,
+                        const char *name) {
+    if (__builtin_expect(asnop_alive(kind, object), 1)) return ACLNN_SUCCESS;
+    if (object == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: %s is NULL", where, name);
+    return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: %s is no %s, or was destroyed", where,
+                     name, asnop_arenas[kind].kind);
+}
+
+/* ---- per-thread free slots */
+
+typedef struct {
+    asn_slot_cache objects[ASN_OBJECT_KINDS];
+    asn_slot_cache executors;
+    bool registered;
+} thread_slots;
+
+static _Thread_local thread_slots mine;
+static pthread_key_t thread_end;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void flush(void *slots) {
+    thread_slots *t = slots;
+    for (int kind = 0; kind < ASN_OBJECT_KINDS; kind++)
+        asn_slot_cache_flush(&t->objects[kind], &asnop_arenas[kind]);
+    asn_slot_cache_flush(&t->executors, &asnop_executors);
+    t->registered = false; /* a later destructor may take slots again */
+}
+
+static void lock_all(void) {
+    for (int kind = 0; kind < ASN_OBJECT_KINDS; kind++)
+        asn_arena_lock(&asnop_arenas[kind]);
+    asn_arena_lock(&asnop_executors);
+}
+
+static void unlock_all(void) {
+    for (int kind = 0; kind < ASN_OBJECT_KINDS; kind++)
+        asn_arena_unlock(&asnop_arenas[kind]);
+    asn_arena_unlock(&asnop_executors);
+}
+
+static void set_up(void) {
+    pthread_key_create(&thread_end, flush);
+    pthread_atfork(lock_all, unlock_all, unlock_all);
+}
+
+static thread_slots *slots(void) {
+    thread_slots *t = &mine;
+    if (__builtin_expect(!t->registered, 0)) {
+        pthread_once(&once, set_up);
+        pthread_setspecific(thread_end, t);
+        t->registered = true;
+    }
+    return t;
+}
+
+void *asnop_object_take(asn_object_kind kind) {
+    return asn_slot_cache_take(&slots()->objects[kind], &asnop_arenas[kind]);
+}
+
+void asnop_object_give(asn_object_kind kind, void *object) {
+    asn_slot_cache_give(&slots()->objects[kind], &asnop_arenas[kind], object);
+}
+
+void *asnop_executor_take(void) {
+    return asn_slot_cache_take(&slots()->executors, &asnop_executors);
+}
+
+void asnop_executor_give(void *executor) {
+    asn_slot_cache_give(&slots()->executors, &asnop_executors, executor);
+}

@@ -1,0 +1,208 @@
+/* L2 graph: arrays: making them, sharing them, bringing bytes in and out (see array.h).
+ */
+#include "graph/array.h"
+
+#include <string.h>
+
+#include "array/views.h"
+#include "graph/engine.h"
+#include "graph/lock.h"
+#include "graph/trace.h"
+#include "graph/ufunc.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+static asn_status with_buffer(asn_array *out) {
+    asn_status status = asn_buffer_new(&out->buffer, asn_layout_nbytes(&out->layout));
+    if (status) asn_layout_fini(&out->layout);
+    return status;
+}
+
+asn_status asn_array_new(asn_array *out, asn_dtype dtype, int ndim, const int64_t *shape,
+                         char order) {
+    ASN_TRY(asn_layout_init(&out->layout, dtype, ndim, shape, order));
+    return with_buffer(out);
+}
+
+asn_status asn_array_new_like(asn_array *out, const asn_array *a, asn_dtype dtype,
+                              char order) {
+    ASN_TRY(asn_layout_like(&out->layout, &a->layout, dtype, order));
+    return with_buffer(out);
+}
+
+void asn_array_fini(asn_array *a) {
+    asn_layout_fini(&a->layout);
+    asn_buffer_release(a->buffer);
+    a->buffer = NULL;
+}
+
+asn_status asn_array_share(asn_array *out, const asn_array *a) {
+    ASN_TRY(asn_layout_copy(&out->layout, &a->layout));
+    out->buffer = asn_buffer_retain(a->buffer);
+    return ASN_OK;
+}
+
+void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view) {
+    asn_layout_move(&out->layout, view);
+    out->buffer = asn_buffer_retain(a->buffer);
+}
+
+void asn_array_move(asn_array *to, asn_array *from) {
+    asn_layout_move(&to->layout, &from->layout);
+    to->buffer = from->buffer;
+    from->buffer = NULL;
+}
+
+/* ---- host memory */
+
+asn_status asn_array_adopt(asn_array *out, asn_layout *layout, void *data, int64_t nbytes,
+                           void (*release)(void *), void *context) {
+    asn_status status = asn_device_open();
+    if (!status && asn_device_host_access()) {
+        asn_layout_move(&out->layout, layout);
+        status = asn_buffer_adopt(&out->buffer, data, nbytes, release, context);
+        if (status) asn_layout_fini(&out->layout);
+        return status;
+    }
+    if (!status)
+        status = asn_array_from_host(out, asn_layout_dtype(layout), layout->ndim,
+                                     layout->shape, layout->strides,
+                                     (char *)data + layout->offset);
+    asn_layout_fini(layout);
+    if (!status) release(context);
+    return status;
+}
+
+/* Row-major bytes from host memory of any strides. */
+static void gather_host(char **to, const char *from, int ndim, const int64_t *shape,
+                        const int64_t *strides, int itemsize) {
+    if (ndim == 0) {
+        memcpy(*to, from, (size_t)itemsize);
+        *to += itemsize;
+        return;
+    }
+    for (int64_t i = 0; i < shape[0]; i++)
+        gather_host(to, from + i * strides[0], ndim - 1, shape + 1, strides + 1,
+                    itemsize);
+}
+
+static asn_status copy_in(asn_array *a, const void *packed) {
+    ASN_TRY(asn_buffer_ensure(a->buffer));
+    /* The block may have been another array's, with tasks still reading it. */
+    ASN_TRY(asn_stream_wait());
+    size_t bytes = (size_t)asn_layout_nbytes(&a->layout);
+    ASN_ACL_TRY(asn_acl.aclrtMemcpy(a->buffer->data, bytes, packed, bytes,
+                                    ACL_MEMCPY_HOST_TO_DEVICE),
+                "copy from host");
+    return ASN_OK;
+}
+
+asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
+                               const int64_t *shape, const int64_t *strides,
+                               const void *data) {
+    ASN_TRY(asn_array_new(out, dtype, ndim, shape, 'C'));
+    if (out->layout.size == 0) return ASN_OK;
+    asn_layout source;
+    asn_status status =
+        asn_layout_init_strided(&source, dtype, ndim, shape, strides, 0, false);
+    if (!status && asn_layout_contiguous(&source)) {
+        status = copy_in(out, data);
+    } else if (!status) {
+        char *packed = asn_malloc((size_t)asn_layout_nbytes(&out->layout)), *at = packed;
+        if (packed) {
+            gather_host(&at, data, ndim, shape, strides, asn_itemsize(dtype));
+            status = copy_in(out, packed);
+        } else {
+            status = ASN_ERR_MEMORY;
+        }
+        asn_free(packed);
+    }
+    asn_layout_fini(&source);
+    if (status) asn_array_fini(out);
+    return status;
+}
+
+asn_status asn_array_sync(const asn_array *a) {
+    asn_lock();
+    asn_status status = asn_trace_settle(a->buffer, false);
+    if (!status) status = asn_stream_wait();
+    if (!status) status = asn_buffer_ensure(a->buffer);
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_array_host(const asn_array *a, void **data) {
+    asn_lock();
+    asn_status status = asn_trace_settle(a->buffer, true);
+    if (!status) status = asn_array_sync(a);
+    asn_unlock();
+    ASN_TRY(status);
+    if (!asn_device_host_access())
+        return asn_error_set(
+            ASN_ERR_TYPE,
+            "the array lives on %s, whose memory the host cannot reach; copy "
+            "it with to_numpy()",
+            asn_device_kind());
+    *data = (char *)a->buffer->data + a->layout.offset;
+    return ASN_OK;
+}
+
+asn_status asn_array_export(const asn_array *a, void **data) {
+    ASN_TRY(asn_array_host(a, data));
+    a->buffer->shared = true;
+    return ASN_OK;
+}
+
+asn_status asn_array_to_host(const asn_array *a, void *dst) {
+    if (a->layout.size == 0) return ASN_OK;
+    if (!asn_layout_contiguous(&a->layout)) {
+        asn_array packed;
+        ASN_TRY(asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C'));
+        asn_status status = asn_array_to_host(&packed, dst);
+        asn_array_fini(&packed);
+        return status;
+    }
+    ASN_TRY(asn_array_sync(a));
+    size_t bytes = (size_t)asn_layout_nbytes(&a->layout);
+    ASN_ACL_TRY(asn_acl.aclrtMemcpy(dst, bytes,
+                                    (char *)a->buffer->data + a->layout.offset, bytes,
+                                    ACL_MEMCPY_DEVICE_TO_HOST),
+                "copy to host");
+    return ASN_OK;
+}
+
+asn_status asn_array_get_item(const asn_array *a, int64_t byte_offset, asn_scalar *out) {
+    ASN_TRY(asn_array_sync(a));
+    const char *from = (const char *)a->buffer->data + a->layout.offset + byte_offset;
+    size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));
+    out->dtype = a->layout.dtype;
+    if (asn_device_host_access()) {
+        memcpy(out->bytes, from, bytes);
+        return ASN_OK;
+    }
+    ASN_ACL_TRY(
+        asn_acl.aclrtMemcpy(out->bytes, bytes, from, bytes, ACL_MEMCPY_DEVICE_TO_HOST),
+        "read an element");
+    return ASN_OK;
+}
+
+asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
+                              const asn_scalar *value) {
+    asn_scalar cast;
+    ASN_TRY(asn_scalar_cast(value, asn_layout_dtype(&a->layout), &cast));
+    asn_lock();
+    asn_status status = asn_trace_settle(a->buffer, true);
+    if (!status) status = asn_array_sync(a);
+    asn_unlock();
+    ASN_TRY(status);
+    char *to = (char *)a->buffer->data + a->layout.offset + byte_offset;
+    size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));
+    if (asn_device_host_access()) {
+        memcpy(to, cast.bytes, bytes);
+        return ASN_OK;
+    }
+    ASN_ACL_TRY(
+        asn_acl.aclrtMemcpy(to, bytes, cast.bytes, bytes, ACL_MEMCPY_HOST_TO_DEVICE),
+        "write an element");
+    return ASN_OK;
+}

@@ -1,0 +1,67 @@
+/* L2 graph: asn_array, the array library's array: a layout over a shared buffer.
+ *
+ * A value type: the caller provides the struct (inside a Python object, on the stack),
+ * functions initialise it and asn_array_fini ends it. The buffer is reference-counted and
+ * may still be unwritten: recorded operations produce its bytes when the trace is
+ * flushed, so every read of bytes goes through the functions at the end of this header.
+ *
+ * Threads: calls may come from any thread; the library serialises them on one lock.
+ */
+#ifndef ASN_GRAPH_ARRAY_H
+#define ASN_GRAPH_ARRAY_H
+
+#include "array/layout.h"
+#include "array/scalar.h"
+#include "runtime/buffer.h"
+
+typedef struct {
+    asn_layout layout;
+    asn_buffer *buffer; /* shares */
+} asn_array;
+
+/* Uninitialised elements; storage is taken only when something writes them. order 'C' or
+ * 'F'. */
+ASN_CHECK_RESULT asn_status asn_array_new(asn_array *out, asn_dtype dtype, int ndim,
+                                          const int64_t *shape, char order);
+ASN_CHECK_RESULT asn_status asn_array_new_like(asn_array *out, const asn_array *a,
+                                               asn_dtype dtype, char order);
+void asn_array_fini(asn_array *a);
+/* Another handle on the same elements. */
+ASN_CHECK_RESULT asn_status asn_array_share(asn_array *out, const asn_array *a);
+/* A view: takes `view` (made by array/views.h from a's layout). */
+void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view);
+void asn_array_move(asn_array *to, asn_array *from);
+
+/* An array over host memory that the caller keeps alive until release(context) is called
+ * (by any thread, once). Zero-copy where the device can reach host memory; otherwise the
+ * bytes are copied and release is called before returning. `layout` is taken; its offset
+ * is relative to data. */
+ASN_CHECK_RESULT asn_status asn_array_adopt(asn_array *out, asn_layout *layout,
+                                            void *data, int64_t nbytes,
+                                            void (*release)(void *), void *context);
+/* Copies from host memory with any byte strides, same dtype. */
+ASN_CHECK_RESULT asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
+                                                const int64_t *shape,
+                                                const int64_t *strides, const void *data);
+
+/* Makes the elements final (flushes recorded operations on the buffer, waits for the
+ * stream). */
+ASN_CHECK_RESULT asn_status asn_array_sync(const asn_array *a);
+/* Host address of element (0, ..., 0) after asn_array_sync; TypeError ("lives on ascend:0
+ * ...") when the device's memory cannot be reached from the host. Valid while the buffer
+ * lives. A writer calls this too: recorded readers are flushed first. */
+ASN_CHECK_RESULT asn_status asn_array_host(const asn_array *a, void **data);
+/* The same, for an address that outlives the call (buffer protocol, __array_interface__,
+ * DLPack): the buffer is marked shared, and from then on every operation that touches it
+ * runs at once, since the host may read or write it at any time. Use asn_array_host for a
+ * look inside one call. */
+ASN_CHECK_RESULT asn_status asn_array_export(const asn_array *a, void **data);
+/* All elements into dst, row-major. */
+ASN_CHECK_RESULT asn_status asn_array_to_host(const asn_array *a, void *dst);
+/* One element at a byte offset from element (0, ..., 0). */
+ASN_CHECK_RESULT asn_status asn_array_get_item(const asn_array *a, int64_t byte_offset,
+                                               asn_scalar *out);
+ASN_CHECK_RESULT asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
+                                               const asn_scalar *value);
+
+#endif

@@ -1,0 +1,33 @@
+/* L2 graph: the library's switches and the trace's life, for the faces above. */
+#ifndef ASN_GRAPH_ENGINE_H
+#define ASN_GRAPH_ENGINE_H
+
+#include "graph/array.h"
+
+/* Runs everything recorded and waits. Reports the first asynchronous failure, naming its
+ * operation. */
+ASN_CHECK_RESULT asn_status asn_synchronize(void);
+/* Laziness on or off; *before (may be NULL) receives the previous value. Turning it off
+ * flushes. */
+ASN_CHECK_RESULT asn_status asn_set_lazy(bool on, bool *before);
+/* The plan of what is recorded for `a` (NULL: the whole trace), as text the caller frees
+ * with asn_free: one line per program, its operations, and why it ends where it does. */
+ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
+
+/* Called around work long enough to let other threads run (a face's global lock), and
+ * while waiting for the library's own lock. `enter` may be called by a thread that does
+ * not hold the face's lock (check), and gets NULL back then. Set once at start. */
+void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *));
+
+/* Floating-point conditions met since the last call (ASN_FP_* = ACLNNX_FP_*), cleared,
+ * and the name of an operation that met them (static string). Enabled by
+ * asn_set_fp_checks. */
+uint32_t asn_fp_take(const char **op_name);
+bool asn_set_fp_checks(bool on);
+
+typedef struct {
+    uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
+} asn_engine_stats;
+void asn_engine_get_stats(asn_engine_stats *out);
+
+#endif

@@ -1,0 +1,57 @@
+/* L2 graph: the operations that are no rows of the elementwise table: joining, sorting,
+ * searching, products, creation. Each makes *result (uninitialised before) and raises
+ * NumPy's errors. They end the trace's current fusion: what they read is flushed first.
+ */
+#ifndef ASN_GRAPH_FAMILIES_H
+#define ASN_GRAPH_FAMILIES_H
+
+#include "graph/array.h"
+#include "graph/ufunc.h"
+
+/* n >= 1 arrays of equal shape but for `axis` (normalised), cast to dtype. out or *result
+ * as in ufunc.h. */
+ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *arrays,
+                                            int axis, asn_dtype dtype,
+                                            asn_casting casting, const asn_array *out,
+                                            asn_array *result);
+/* counts: int64, 1-d, of length 1 or the axis' extent. */
+ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
+                                       const asn_array *counts, int axis);
+/* where(condition, x, y) with promotion of x and y. */
+ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
+                                      const asn_operand *x, const asn_operand *y);
+
+/* Along one axis. NaN last. Sorted copy / int64 indices. */
+ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis,
+                                     bool stable);
+ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis,
+                                        bool stable);
+/* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array.
+ * ValueError when empty. */
+ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis,
+                                          bool keepdims, bool maximum);
+/* sorted: 1-d; result int64 of values' shape. Same dtype for both. */
+ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
+                                             const asn_array *values, bool right);
+/* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
+ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
+                                         const asn_array *weights, int64_t minlength);
+
+/* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
+ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
+                                       const asn_array *out, asn_array *result);
+/* NumPy's dot: scalars multiply, 1-d inner product, else sum over a's last and b's
+ * second-last axis. */
+ASN_CHECK_RESULT asn_status asn_dot(const asn_array *a, const asn_array *b,
+                                    const asn_array *out, asn_array *result);
+
+/* start + i * step for i < n, computed in dtype (float dtypes in float64 as NumPy does).
+ */
+ASN_CHECK_RESULT asn_status asn_arange(asn_array *result, asn_dtype dtype,
+                                       const asn_scalar *start, const asn_scalar *step,
+                                       int64_t n);
+ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
+                                     const int64_t *shape, char order,
+                                     const asn_operand *value);
+
+#endif

@@ -1,0 +1,215 @@
+/* L2 graph: concatenate, repeat, arange: arrays put together from pieces (see
+ * families.h).
+ *
+ * Concatenation is one recorded copy per piece, so that it fuses with what computes the
+ * piece.
+ */
+#include <string.h>
+
+#include "aclnnop/aclnn_arange.h"
+#include "aclnnop/aclnn_repeat_interleave.h"
+#include "graph/families.h"
+#include "graph/lock.h"
+#include "graph/operator.h"
+
+static asn_status check_piece(const asn_layout *first, const asn_layout *l, int axis,
+                              int at) {
+    if (l->ndim != first->ndim)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "all the input array dimensions except for the concatenation axis "
+            "must match exactly, but along dimension 0, the array at index 0 "
+            "has %d dimension(s) and the array at index %d has %d "
+            "dimension(s)",
+            first->ndim, at, l->ndim);
+    for (int d = 0; d < l->ndim; d++)
+        if (d != axis && l->shape[d] != first->shape[d])
+            return asn_error_set(
+                ASN_ERR_VALUE,
+                "all the input array dimensions except for the concatenation "
+                "axis must match exactly, but along dimension %d, the array "
+                "at index 0 has size %lld and the array at index %d has size "
+                "%lld",
+                d, (long long)first->shape[d], at, (long long)l->shape[d]);
+    return ASN_OK;
+}
+
+static asn_status copy_piece(const asn_array *target, const asn_array *piece, int axis,
+                             int64_t at, asn_casting casting) {
+    asn_layout l;
+    asn_array slab;
+    ASN_TRY(asn_layout_copy(&l, &target->layout));
+    l.offset += at * l.strides[axis];
+    l.shape[axis] = piece->layout.shape[axis];
+    asn_layout_update(&l);
+    asn_array_view(&slab, target, &l);
+    asn_operand value = {.array = piece};
+    asn_status status = asn_assign(&slab, &value, casting, NULL);
+    asn_array_fini(&slab);
+    return status;
+}
+
+asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
+                           asn_dtype dtype, asn_casting casting, const asn_array *out,
+                           asn_array *result) {
+    const asn_layout *first = &arrays[0]->layout;
+    int64_t shape[ASN_MAX_DIMS], total = 0;
+    bool all_f = first->ndim > 1;
+    memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
+    for (int i = 0; i < n; i++) {
+        const asn_layout *l = &arrays[i]->layout;
+        ASN_TRY(check_piece(first, l, axis, i));
+        total += l->shape[axis];
+        all_f = all_f && (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS);
+    }
+    shape[axis] = total;
+    if (out) {
+        const asn_layout *l = &out->layout;
+        if (l->ndim != first->ndim ||
+            memcmp(l->shape, shape, (size_t)l->ndim * sizeof *shape))
+            return asn_error_set(ASN_ERR_VALUE, "Output array is the wrong shape");
+    } else {
+        ASN_TRY(asn_array_new(result, dtype, first->ndim, shape, all_f ? 'F' : 'C'));
+    }
+    const asn_array *target = out ? out : result;
+    asn_status status = ASN_OK;
+    int64_t at = 0;
+    for (int i = 0; i < n && !status; i++) {
+        status = copy_piece(target, arrays[i], axis, at, casting);
+        at += arrays[i]->layout.shape[axis];
+    }
+    if (status && !out) asn_array_fini(result);
+    return status;
+}
+
+static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t *total) {
+    int64_t n = counts->layout.size;
+    if (n != 1 && n != extent)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "operands could not be broadcast together with shape (%lld,) "
+            "(%lld,)",
+            (long long)extent, (long long)n);
+    int64_t *values = asn_malloc((size_t)n * sizeof *values);
+    if (!values) return ASN_ERR_MEMORY;
+    asn_status status = asn_array_to_host(counts, values);
+    *total = 0;
+    for (int64_t i = 0; i < n && !status; i++) {
+        if (values[i] < 0)
+            status =
+                asn_error_set(ASN_ERR_VALUE, "repeats may not contain negative values.");
+        *total += values[i];
+    }
+    if (n == 1) *total *= extent;
+    asn_free(values);
+    return status;
+}
+
+static asn_status repeat_locked(asn_array *result, const asn_array *a,
+                                const asn_array *counts, int axis) {
+    int64_t shape[ASN_MAX_DIMS], total = 0, extent = a->layout.shape[axis], each = 0;
+    ASN_TRY(repeat_total(counts, extent, &total));
+    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
+    shape[axis] = total;
+    ASN_TRY(
+        asn_array_new(result, asn_layout_dtype(&a->layout), a->layout.ndim, shape, 'C'));
+    if (result->layout.size == 0) return ASN_OK;
+    aclTensor *t[3] = {NULL, NULL, NULL};
+    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
+    if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[1]);
+    if (counts->layout.size == 1) {
+        each = total / extent;
+        ASN_OPERATOR(status, RepeatInterleaveIntWithDim, "repeat", t[0], each, axis,
+                     total, t[1]);
+    } else {
+        if (!status) status = asn_operator_tensor(counts, ASN_READ, &t[2]);
+        ASN_OPERATOR(status, RepeatInterleaveWithDim, "repeat", t[0], t[2], axis, total,
+                     t[1]);
+    }
+    asn_operator_drop(3, t);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+asn_status asn_repeat(asn_array *result, const asn_array *a, const asn_array *counts,
+                      int axis) {
+    asn_lock();
+    asn_status status = repeat_locked(result, a, counts, axis);
+    asn_unlock();
+    return status;
+}
+
+/* NumPy fills with start + i * delta, delta = (start + step) - start rounded to the
+ * dtype. */
+static void arange_scalars(asn_dtype dtype, const asn_scalar *start,
+                           const asn_scalar *step, int64_t n, void *values[3],
+                           aclDataType *type) {
+    static _Thread_local double d[3];
+    static _Thread_local float f[3];
+    static _Thread_local int64_t i[3];
+    if (dtype == ASN_F64) {
+        memcpy(&d[0], start->bytes, 8);
+        memcpy(&d[2], step->bytes, 8);
+        d[2] = (d[0] + d[2]) - d[0];
+        d[1] = d[0] + ((double)n - 0.5) * d[2]; /* ceil((end - start) / step) is n */
+        for (int k = 0; k < 3; k++)
+            values[k] = &d[k];
+        *type = ACL_DOUBLE;
+    } else if (dtype == ASN_F32) {
+        memcpy(&f[0], start->bytes, 4);
+        memcpy(&f[2], step->bytes, 4);
+        f[2] = (f[0] + f[2]) - f[0];
+        f[1] = (float)(f[0] + ((double)n - 0.5) * f[2]);
+        for (int k = 0; k < 3; k++)
+            values[k] = &f[k];
+        *type = ACL_FLOAT;
+    } else {
+        memcpy(&i[0], start->bytes, 8);
+        memcpy(&i[2], step->bytes, 8);
+        i[1] = i[0] + n * i[2];
+        for (int k = 0; k < 3; k++)
+            values[k] = &i[k];
+        *type = ACL_INT64;
+    }
+}
+
+asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
+                      const asn_scalar *step, int64_t n) {
+    /* computed in the widest dtype of the kind, then cast */
+    asn_dtype work = asn_is_complex(dtype)   ? ASN_F64
+                     : asn_is_half(dtype)    ? ASN_F32
+                     : asn_is_inexact(dtype) ? dtype
+                                             : ASN_I64;
+    asn_scalar first, delta;
+    void *values[3];
+    aclDataType type;
+    n = n < 0 ? 0 : n;
+    ASN_TRY(asn_scalar_cast(start, work, &first));
+    ASN_TRY(asn_scalar_cast(step, work, &delta));
+    ASN_TRY(asn_array_new(result, work, 1, &n, 'C'));
+    if (n) {
+        arange_scalars(work, &first, &delta, n, values, &type);
+        asn_lock();
+        aclTensor *t = NULL;
+        asn_status status = asn_operator_tensor(result, ASN_WRITE, &t);
+        aclScalar *s[3] = {NULL, NULL, NULL};
+        for (int k = 0; k < 3 && !status; k++)
+            s[k] = asn_acl.aclCreateScalar(values[k], type);
+        ASN_OPERATOR(status, Arange, "arange", s[0], s[1], s[2], t);
+        for (int k = 0; k < 3; k++)
+            if (s[k]) asn_acl.aclDestroyScalar(s[k]);
+        asn_operator_drop(1, &t);
+        asn_unlock();
+        if (status) {
+            asn_array_fini(result);
+            return status;
+        }
+    }
+    if (work == dtype) return ASN_OK;
+    asn_array cast;
+    asn_status status = asn_copy(&cast, result, dtype, 'C');
+    asn_array_fini(result);
+    ASN_TRY(status);
+    asn_array_move(result, &cast);
+    return ASN_OK;
+}

@@ -1,0 +1,36 @@
+/* L2 graph: running planned programs and single nodes on the device. */
+#ifndef ASN_GRAPH_LAUNCH_H
+#define ASN_GRAPH_LAUNCH_H
+
+#include "graph/plan.h"
+
+/* True when the device has the fused operator and ASNUMPY_FUSE is not 0. */
+bool asn_fuse_enabled(void);
+
+/* Storage for the outputs, then one fused call. */
+ASN_CHECK_RESULT asn_status asn_launch_program(const asn_program *p,
+                                               const asn_node *nodes);
+/* One node: as a fused program of its own, or (fusion off) through CANN's single
+ * operators. */
+ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);
+/* Through single aclnn operators only (lower.c). */
+ASN_CHECK_RESULT asn_status asn_lower_node(const asn_node *node);
+/* A node as a one-operation fused program. */
+ASN_CHECK_RESULT asn_status asn_fuse_node(const asn_node *node);
+
+/* Opcodes of this device for the table's operations, looked up once. */
+uint16_t asn_device_opcode(uint16_t op);
+
+/* Floating-point conditions: where programs report to, NULL when checks are off; names
+ * the operation. */
+uint32_t *asn_fp_sink(void);
+void asn_fp_note(uint16_t op);
+
+/* The stream may still be working on enqueued tasks. */
+extern bool asn_stream_busy;
+
+extern struct asn_counters {
+    uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
+} asn_counters;
+
+#endif

@@ -1,0 +1,218 @@
+/* L2 graph: one node through CANN's single operators: the path of a device without the
+ * fused operator, and of ASNUMPY_FUSE=0.
+ *
+ * A node becomes casts of its operands where dtypes differ, one operator of the table's
+ * `cann` column, and a cast of the result. An immediate becomes a one-element tensor.
+ * What no CANN operator computes runs as a one-operation fused program and is counted as
+ * a fallback; a device without that too refuses it with a sentence.
+ */
+#include <string.h>
+
+#include "aclnnop/aclnn_all.h"
+#include "aclnnop/aclnn_amax.h"
+#include "aclnnop/aclnn_amin.h"
+#include "aclnnop/aclnn_any.h"
+#include "aclnnop/aclnn_cast.h"
+#include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_reduce_sum.h"
+#include "graph/launch.h"
+#include "graph/operator.h"
+#include "runtime/device.h"
+
+/* An array seen through a node's reference (broadcast axes have stride 0). */
+static asn_status ref_array(const asn_node *node, const asn_ref *ref, asn_array *out) {
+    ASN_TRY(asn_layout_init_strided(&out->layout, (asn_dtype)ref->dtype, node->ndim,
+                                    node->shape, ref->strides, ref->offset, true));
+    out->buffer = asn_buffer_retain(ref->buffer);
+    return ASN_OK;
+}
+
+static asn_status immediate_array(const asn_ref *ref, asn_array *out) {
+    return asn_array_from_host(out, (asn_dtype)ref->dtype, 0, NULL, NULL, ref->immediate);
+}
+
+static asn_status convert(const asn_array *from, const asn_array *to) {
+    aclTensor *t[2] = {NULL, NULL};
+    asn_status status = asn_operator_tensor(from, ASN_READ, &t[0]);
+    if (!status) status = asn_operator_tensor(to, ASN_WRITE, &t[1]);
+    if (from->layout.dtype == to->layout.dtype)
+        ASN_OPERATOR(status, InplaceCopy, "copy", t[1], t[0]);
+    else
+        ASN_OPERATOR(status, Cast, "astype", t[0],
+                     (aclDataType)asn_dtype_table[to->layout.dtype].acl, t[1]);
+    asn_operator_drop(2, t);
+    return status;
+}
+
+/* Operand k in the dtype its operation wants. */
+static asn_status operand(const asn_node *node, int k, asn_dtype want, asn_array *out) {
+    asn_array raw;
+    if (node->in[k].buffer)
+        ASN_TRY(ref_array(node, &node->in[k], &raw));
+    else
+        ASN_TRY(immediate_array(&node->in[k], &raw));
+    if (node->in[k].dtype == want) {
+        asn_array_move(out, &raw);
+        return ASN_OK;
+    }
+    asn_status status = asn_array_new(out, want, raw.layout.ndim, raw.layout.shape, 'C');
+    if (!status) {
+        status = convert(&raw, out);
+        if (status) asn_array_fini(out);
+    }
+    asn_array_fini(&raw);
+    return status;
+}
+
+typedef aclnnStatus (*unary_fn)(const aclTensor *, aclTensor *, uint64_t *,
+                                aclOpExecutor **);
+typedef aclnnStatus (*binary_fn)(const aclTensor *, const aclTensor *, aclTensor *,
+                                 uint64_t *, aclOpExecutor **);
+typedef aclnnStatus (*alpha_fn)(const aclTensor *, const aclTensor *, const aclScalar *,
+                                aclTensor *, uint64_t *, aclOpExecutor **);
+typedef aclnnStatus (*ternary_fn)(const aclTensor *, const aclTensor *, const aclTensor *,
+                                  aclTensor *, uint64_t *, aclOpExecutor **);
+
+/* out = op(in...) through the operator of the row; every tensor has its final dtype. */
+static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTensor **in,
+                       aclTensor *out) {
+    uint64_t workspace = 0;
+    aclOpExecutor *executor = NULL;
+    aclScalar *alpha = NULL;
+    int64_t one = 1;
+    int code;
+    if (!strcmp(row->cann, "Add") || !strcmp(row->cann, "Sub")) {
+        alpha = asn_acl.aclCreateScalar(&one, ACL_INT64);
+        code = ((alpha_fn)op->get_workspace)(in[0], in[1], alpha, out, &workspace,
+                                             &executor);
+    } else if (row->num_in == 1) {
+        code = ((unary_fn)op->get_workspace)(in[0], out, &workspace, &executor);
+    } else if (row->num_in == 2) {
+        code = ((binary_fn)op->get_workspace)(in[0], in[1], out, &workspace, &executor);
+    } else {
+        code = ((ternary_fn)op->get_workspace)(in[0], in[1], in[2], out, &workspace,
+                                               &executor);
+    }
+    asn_status status = code ? asn_acl_failed(code, row->name)
+                             : asn_operator_run(op, workspace, executor, row->name);
+    if (alpha) asn_acl.aclDestroyScalar(alpha);
+    return status;
+}
+
+static asn_status elementwise(const asn_node *node, const asn_acl_operator *op) {
+    const asn_op_info *row = &asn_op_table[node->op];
+    asn_dtype result = asn_op_result((asn_op)node->op, (asn_dtype)node->loop);
+    asn_array in[3], out, target;
+    aclTensor *t[4] = {NULL, NULL, NULL, NULL};
+    asn_status status = ref_array(node, &node->out, &out);
+    int made = 0;
+    for (; made < node->num_in && !status; made++) {
+        status = operand(node, made,
+                         asn_op_operand((asn_op)node->op, made, (asn_dtype)node->loop),
+                         &in[made]);
+        if (status) break;
+        status = asn_operator_tensor(&in[made], ASN_READ, &t[made]);
+    }
+    bool direct = (asn_dtype)node->out.dtype == result;
+    if (!status && !direct)
+        status = asn_array_new(&target, result, node->ndim, node->shape, 'C');
+    if (!status) {
+        status = asn_operator_tensor(direct ? &out : &target, ASN_WRITE, &t[3]);
+        if (!status) status = call(op, row, t, t[3]);
+        if (!direct) {
+            if (!status) status = convert(&target, &out);
+            asn_array_fini(&target);
+        }
+    }
+    asn_operator_drop(4, t);
+    for (int k = 0; k < made; k++)
+        asn_array_fini(&in[k]);
+    asn_array_fini(&out);
+    return status;
+}
+
+/* The reductions that CANN has for any set of axes. */
+static asn_status reduce(const asn_node *node, bool *handled) {
+    asn_array in, out;
+    int64_t axes[ASN_MAX_DIMS];
+    int n = 0;
+    for (int d = 0; d < node->ndim; d++)
+        if (node->reduce_mask >> d & 1) axes[n++] = d;
+    asn_op op = (asn_op)node->reduce_op;
+    bool boolean = node->out.dtype == ASN_BOOL;
+    *handled = !node->accumulate && n > 0 &&
+               (op == ASN_OP_ADD ? !boolean
+                : op == ASN_OP_MAXIMUM || op == ASN_OP_MINIMUM
+                    ? !boolean && !asn_is_complex((asn_dtype)node->out.dtype)
+                    : boolean && (op == ASN_OP_LOGICAL_AND || op == ASN_OP_LOGICAL_OR));
+    if (!*handled) return ASN_OK;
+    asn_status status = operand(node, 0, (asn_dtype)node->out.dtype, &in);
+    ASN_TRY(status);
+    /* The result keeps the reduced axes with extent 1, so that its strides fit any
+     * layout. */
+    int64_t shape[ASN_MAX_DIMS];
+    for (int d = 0; d < node->ndim; d++)
+        shape[d] = node->reduce_mask >> d & 1 ? 1 : node->shape[d];
+    status = asn_layout_init_strided(&out.layout, (asn_dtype)node->out.dtype, node->ndim,
+                                     shape, node->out.strides, node->out.offset, true);
+    if (status) {
+        asn_array_fini(&in);
+        return status;
+    }
+    out.buffer = asn_buffer_retain(node->out.buffer);
+    aclTensor *t[2] = {NULL, NULL};
+    aclIntArray *dims = asn_acl.aclCreateIntArray(axes, (uint64_t)n);
+    status = asn_operator_tensor(&in, ASN_READ, &t[0]);
+    if (!status) status = asn_operator_tensor(&out, ASN_WRITE, &t[1]);
+    aclDataType dtype = (aclDataType)asn_dtype_table[node->out.dtype].acl;
+    if (op == ASN_OP_ADD)
+        ASN_OPERATOR(status, ReduceSum, "sum", t[0], dims, true, dtype, t[1]);
+    else if (op == ASN_OP_MAXIMUM)
+        ASN_OPERATOR(status, Amax, "max", t[0], dims, true, t[1]);
+    else if (op == ASN_OP_MINIMUM)
+        ASN_OPERATOR(status, Amin, "min", t[0], dims, true, t[1]);
+    else if (op == ASN_OP_LOGICAL_AND)
+        ASN_OPERATOR(status, All, "all", t[0], dims, true, t[1]);
+    else
+        ASN_OPERATOR(status, Any, "any", t[0], dims, true, t[1]);
+    asn_operator_drop(2, t);
+    asn_acl.aclDestroyIntArray(dims);
+    asn_array_fini(&in);
+    asn_array_fini(&out);
+    return status;
+}
+
+static asn_status move(const asn_node *node) {
+    asn_array in, out;
+    ASN_TRY(ref_array(node, &node->out, &out));
+    asn_status status = operand(node, 0, (asn_dtype)node->in[0].dtype, &in);
+    if (!status) {
+        if (node->in[0].dtype == node->out.dtype || node->in[0].buffer)
+            status = convert(&in, &out);
+        asn_array_fini(&in);
+    }
+    asn_array_fini(&out);
+    return status;
+}
+
+/* Tensors are made of a buffer's flushed state; the node being lowered is no longer part
+ * of it. */
+asn_status asn_lower_node(const asn_node *node) {
+    bool handled = false;
+    asn_acl_operator op;
+    ASN_TRY(asn_device_open());
+    ASN_TRY(asn_buffer_ensure(node->out.buffer));
+    if (node->reduce_op != ASN_OP_NONE) {
+        ASN_TRY(reduce(node, &handled));
+        if (handled) return ASN_OK;
+    } else if (node->op == ASN_OP_COPY) {
+        return move(node);
+    } else if (asn_op_table[node->op].cann &&
+               asn_acl_find(asn_op_table[node->op].cann, &op)) {
+        return elementwise(node, &op);
+    }
+    asn_counters.fallbacks++;
+    if (asn_acl.aclnnxFused) return asn_fuse_node(node);
+    return asn_error_set(ASN_ERR_UNSUPPORTED, "%s: the %s device has no operator for it",
+                         asn_op_table[node->op].name, asn_device_kind());
+}

@@ -1,0 +1,37 @@
+/* L2 graph: what ufunc calls, reductions and assignments share about their operands. */
+#ifndef ASN_GRAPH_OPERANDS_H
+#define ASN_GRAPH_OPERANDS_H
+
+#include "graph/trace.h"
+#include "graph/ufunc.h"
+
+static inline asn_type asn_operand_type(const asn_operand *o) {
+    asn_type t = {o->array ? o->array->layout.dtype : o->scalar.dtype,
+                  o->array ? 0 : o->weak};
+    if (t.weak) t.dtype = ASN_DTYPE_NONE;
+    return t;
+}
+
+/* OverflowError when a Python integer does not fit dtype. */
+ASN_CHECK_RESULT asn_status asn_operand_check(const asn_operand *o, asn_dtype dtype);
+
+/* Puts operand `o`, wanted as `dtype`, into a draft's reference. */
+ASN_CHECK_RESULT asn_status asn_draft_operand(asn_draft *d, asn_ref *ref,
+                                              const asn_operand *o, asn_dtype dtype);
+
+/* Whether writing `out` over the draft's shape would disturb input `ref` before it is
+ * read: they overlap and are not element for element the same place. */
+bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref);
+
+/* A fresh result over `shape` as NumPy lays it out: order 'K' follows the inputs'
+ * strides. */
+ASN_CHECK_RESULT asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim,
+                                           const int64_t *shape, char order, int num_in,
+                                           const asn_operand *in);
+
+/* out's shape must be the broadcast shape: ValueError "non-broadcastable output operand
+ * ...". */
+ASN_CHECK_RESULT asn_status asn_check_out_shape(const asn_array *out, int ndim,
+                                                const int64_t *shape);
+
+#endif

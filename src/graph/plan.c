@@ -1,0 +1,422 @@
+/* L2 graph: planning (see plan.h).
+ *
+ * Grouping. Nodes are taken in program order; each goes into the first program that may
+ * hold it. A node depends on an earlier one when they touch the same bytes and one of
+ * them writes: read after write, write after read, write after write. If both touch
+ * exactly the same place, element for element, the dependence is carried by a register
+ * and they may share a program; any other overlap forces a later program. Thus views and
+ * in-place writes need no rules of their own.
+ *
+ * Building. Inside a program each place has a current register: the last value written
+ * there. Loads happen once per place, casts once per (register, dtype). A value is stored
+ * only if someone can still read it: its buffer is alive outside the trace, or a node of
+ * another program reads it. Instructions nobody needs are removed, registers numbered
+ * last.
+ */
+#include "graph/plan.h"
+
+#include <string.h>
+
+#include "array/broadcast.h"
+
+/* ---- places and dependences */
+
+static bool same_shape(const asn_node *a, const asn_node *b) {
+    return a->ndim == b->ndim &&
+           !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
+}
+
+/* Element i of x is element i of y; both nodes have this shape. */
+static bool same_place(const asn_node *node, const asn_ref *x, const asn_ref *y) {
+    if (x->offset != y->offset || x->dtype != y->dtype) return false;
+    for (int d = 0; d < node->ndim; d++)
+        if (node->shape[d] > 1 && x->strides[d] != y->strides[d]) return false;
+    return true;
+}
+
+static bool overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
+                    const asn_ref *y) {
+    asn_layout l = {
+        .ndim = a->ndim, .dtype = x->dtype, .size = a->size, .offset = x->offset};
+    asn_layout m = {
+        .ndim = b->ndim, .dtype = y->dtype, .size = b->size, .offset = y->offset};
+    l.shape = a->shape;
+    l.strides = x->strides;
+    m.shape = b->shape;
+    m.strides = y->strides;
+    return asn_layouts_overlap(&l, &m);
+}
+
+typedef enum { FREE, TOGETHER, LATER } dependence;
+
+static dependence between(const asn_node *a, const asn_ref *x, const asn_node *b,
+                          const asn_ref *y) {
+    if (x->buffer != y->buffer || !x->buffer) return FREE;
+    bool reduced = (a->reduce_op != ASN_OP_NONE && x == &a->out) ||
+                   (b->reduce_op != ASN_OP_NONE && y == &b->out);
+    if (!reduced && same_shape(a, b) && same_place(a, x, y)) return TOGETHER;
+    return overlap(a, x, b, y) ? LATER : FREE;
+}
+
+/* How `later` depends on `earlier`. */
+static dependence depends(const asn_node *earlier, const asn_node *later) {
+    dependence most = between(earlier, &earlier->out, later, &later->out);
+    for (int k = 0; k < later->num_in && most != LATER; k++) {
+        dependence d = between(earlier, &earlier->out, later, &later->in[k]);
+        most = d > most ? d : most;
+    }
+    for (int k = 0; k < earlier->num_in && most != LATER; k++) {
+        dependence d = between(earlier, &earlier->in[k], later, &later->out);
+        most = d > most ? d : most;
+    }
+    return most;
+}
+
+/* ---- grouping */
+
+typedef struct {
+    int first;            /* a node of it, for the shape */
+    int operands, instrs; /* upper bounds */
+    uint64_t reduce_mask;
+    asn_cut cut;
+} group;
+
+static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
+                 asn_cut *why) {
+    if (!same_shape(&nodes[g->first], node))
+        *why = ASN_CUT_SHAPE;
+    else if (node->reduce_op != ASN_OP_NONE && g->reduce_mask &&
+             g->reduce_mask != node->reduce_mask)
+        *why = ASN_CUT_REDUCTION;
+    else if (g->operands + node->num_in + 1 > ACLNNX_MAX_OPERANDS ||
+             g->instrs + node->num_in + 3 > ACLNNX_MAX_INSTRS)
+        *why = ASN_CUT_LIMIT;
+    else
+        return true;
+    return false;
+}
+
+/* Reads of `node` that no node of the group loads or computes already. */
+static int new_operands(const asn_plan *plan, int g, const asn_node *nodes, int at) {
+    int fresh = 1;
+    for (int k = 0; k < nodes[at].num_in; k++) {
+        const asn_ref *ref = &nodes[at].in[k];
+        bool known = false;
+        for (int i = 0; i < at && !known && ref->buffer; i++) {
+            if (plan->group_of[i] != g) continue;
+            known = nodes[i].out.buffer == ref->buffer &&
+                    same_place(&nodes[at], &nodes[i].out, ref);
+            for (int m = 0; m < nodes[i].num_in && !known; m++)
+                known = nodes[i].in[m].buffer == ref->buffer &&
+                        same_place(&nodes[at], &nodes[i].in[m], ref);
+        }
+        fresh += !known;
+    }
+    return fresh;
+}
+
+static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, int count,
+                         bool fuse) {
+    int num = 0;
+    for (int j = 0; j < count; j++) {
+        int earliest = 0;
+        asn_cut why = ASN_CUT_SHAPE;
+        for (int i = 0; i < j; i++) {
+            dependence d = depends(&nodes[i], &nodes[j]);
+            int need = d == LATER      ? plan->group_of[i] + 1
+                       : d == TOGETHER ? plan->group_of[i]
+                                       : 0;
+            if (need > earliest) {
+                earliest = need;
+                if (d == LATER)
+                    why = nodes[i].reduce_op != ASN_OP_NONE ? ASN_CUT_REDUCTION
+                                                            : ASN_CUT_OVERLAP;
+            }
+        }
+        if (num && earliest == num) groups[num - 1].cut = why;
+        int g = fuse ? earliest : num;
+        while (g < num && !fits(&groups[g], nodes, &nodes[j], &groups[g].cut))
+            g++;
+        if (g == num) groups[num++] = (group){.first = j, .cut = ASN_CUT_END};
+        plan->group_of[j] = (uint8_t)g;
+        groups[g].operands += new_operands(plan, g, nodes, j);
+        groups[g].instrs += nodes[j].num_in + 3;
+        if (nodes[j].reduce_op != ASN_OP_NONE)
+            groups[g].reduce_mask = nodes[j].reduce_mask;
+    }
+    return num;
+}
+
+/* ---- building one program */
+
+enum { INPUT_BASE = 0, TEMP_BASE = 1000, MAX_TEMPS = 2 * ACLNNX_MAX_INSTRS };
+
+typedef struct {
+    int node, slot, reg; /* the place's current value */
+} place;
+
+typedef struct {
+    uint16_t op, dst, src[3];
+    uint8_t dtype, out_dtype, num_in;
+    bool needed;
+} instr;
+
+typedef struct {
+    const asn_node *nodes;
+    instr code[ACLNNX_MAX_INSTRS];
+    int num_code, num_temps;
+    place places[ACLNNX_MAX_OPERANDS + ASN_TRACE_MAX_NODES];
+    int num_places;
+    struct {
+        int from, reg;
+        uint8_t dtype;
+    } casts[ACLNNX_MAX_INSTRS];
+    int num_casts;
+    asn_source inputs[ACLNNX_MAX_OPERANDS];
+    uint8_t input_dtype[ACLNNX_MAX_OPERANDS];
+    int num_inputs;
+    uint8_t temp_dtype[MAX_TEMPS];
+    int16_t temp_output[MAX_TEMPS]; /* output number bound to the temporary, or -1 */
+    asn_source outputs[ACLNNX_MAX_OPERANDS];
+    int output_reg[ACLNNX_MAX_OPERANDS];
+    int num_outputs;
+    int value[ASN_TRACE_MAX_NODES]; /* register holding each node's result, in out's dtype
+                                     */
+} builder;
+
+static const asn_ref *ref_of(const asn_node *node, int slot) {
+    return slot == 0 ? &node->out : &node->in[slot - 1];
+}
+
+static asn_dtype reg_dtype(const builder *b, int reg) {
+    return (asn_dtype)(reg >= TEMP_BASE ? b->temp_dtype[reg - TEMP_BASE]
+                                        : b->input_dtype[reg]);
+}
+
+static int new_temp(builder *b, asn_dtype dtype) {
+    b->temp_dtype[b->num_temps] = (uint8_t)dtype;
+    b->temp_output[b->num_temps] = -1;
+    return TEMP_BASE + b->num_temps++;
+}
+
+static instr *emit(builder *b, asn_op op, asn_dtype loop, int dst) {
+    instr *in = &b->code[b->num_code++];
+    *in = (instr){.op = (uint16_t)op, .dst = (uint16_t)dst, .dtype = (uint8_t)loop};
+    in->out_dtype = (uint8_t)reg_dtype(b, dst);
+    return in;
+}
+
+static int cast_to(builder *b, int reg, asn_dtype dtype) {
+    asn_dtype from = reg_dtype(b, reg);
+    if (from == dtype) return reg;
+    for (int i = 0; i < b->num_casts; i++)
+        if (b->casts[i].from == reg && b->casts[i].dtype == dtype) return b->casts[i].reg;
+    int dst = new_temp(b, dtype);
+    instr *in = emit(b, ASN_OP_CAST, from, dst);
+    in->src[0] = (uint16_t)reg;
+    in->num_in = 1;
+    b->casts[b->num_casts].from = reg;
+    b->casts[b->num_casts].dtype = (uint8_t)dtype;
+    b->casts[b->num_casts++].reg = dst;
+    return dst;
+}
+
+static bool same_source(const builder *b, const asn_node *node, const asn_ref *ref,
+                        const asn_ref *other) {
+    (void)b;
+    if (ref->buffer != other->buffer) return false;
+    if (!ref->buffer)
+        return ref->dtype == other->dtype &&
+               !memcmp(ref->immediate, other->immediate, 16);
+    return same_place(node, ref, other);
+}
+
+static int load(builder *b, int node, int slot) {
+    const asn_ref *ref = ref_of(&b->nodes[node], slot);
+    for (int i = 0; i < b->num_places; i++) {
+        place *p = &b->places[i];
+        if (same_source(b, &b->nodes[node], ref, ref_of(&b->nodes[p->node], p->slot)))
+            return p->reg;
+    }
+    int reg = INPUT_BASE + b->num_inputs;
+    b->inputs[b->num_inputs] = (asn_source){(uint8_t)node, (uint8_t)slot};
+    b->input_dtype[b->num_inputs++] = ref->dtype;
+    b->places[b->num_places++] = (place){node, slot, reg};
+    return reg;
+}
+
+static void set_place(builder *b, int node, int reg) {
+    const asn_ref *out = &b->nodes[node].out;
+    for (int i = 0; i < b->num_places; i++) {
+        place *p = &b->places[i];
+        const asn_ref *ref = ref_of(&b->nodes[p->node], p->slot);
+        if (ref->buffer && same_source(b, &b->nodes[node], out, ref)) {
+            *p = (place){node, 0, reg};
+            return;
+        }
+    }
+    b->places[b->num_places++] = (place){node, 0, reg};
+}
+
+static void compute(builder *b, int at) {
+    const asn_node *node = &b->nodes[at];
+    int src[3];
+    for (int k = 0; k < node->num_in; k++) {
+        asn_dtype want = asn_op_operand((asn_op)node->op, k, (asn_dtype)node->loop);
+        if (node->op == ASN_OP_COPY) want = (asn_dtype)node->loop;
+        src[k] = cast_to(b, load(b, at, k + 1), want);
+    }
+    int reg = src[0];
+    if (node->op != ASN_OP_COPY) {
+        reg = new_temp(b, asn_op_result((asn_op)node->op, (asn_dtype)node->loop));
+        instr *in = emit(b, (asn_op)node->op, (asn_dtype)node->loop, reg);
+        in->num_in = node->num_in;
+        for (int k = 0; k < node->num_in; k++)
+            in->src[k] = (uint16_t)src[k];
+    }
+    b->value[at] = cast_to(b, reg, (asn_dtype)node->out.dtype);
+    if (node->reduce_op == ASN_OP_NONE) set_place(b, at, b->value[at]);
+}
+
+/* Whether node `at`'s result must reach memory. */
+static bool must_store(const asn_plan *plan, const asn_node *nodes, int count,
+                       const bool *dead, int at) {
+    const asn_node *node = &nodes[at];
+    int g = plan->group_of[at];
+    for (int j = at + 1; j < count; j++)
+        if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE &&
+            nodes[j].reduce_op == ASN_OP_NONE &&
+            nodes[j].out.buffer == node->out.buffer && same_shape(node, &nodes[j]) &&
+            same_place(node, &node->out, &nodes[j].out))
+            return false; /* overwritten by the same program */
+    if (!dead[at]) return true;
+    for (int j = 0; j < count; j++) {
+        if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE) continue;
+        for (int k = 0; k < nodes[j].num_in; k++)
+            if (nodes[j].in[k].buffer == node->out.buffer) return true;
+        if (j != at && nodes[j].accumulate && nodes[j].out.buffer == node->out.buffer)
+            return true;
+    }
+    return false;
+}
+
+static int count_uses(const builder *b, int reg) {
+    int uses = 0;
+    for (int i = 0; i < b->num_code; i++)
+        for (int k = 0; k < b->code[i].num_in; k++)
+            uses += b->code[i].src[k] == reg;
+    return uses;
+}
+
+/* Binds node `at`'s value to a new output operand; a value that is no free temporary is
+ * copied into one. */
+static void store(builder *b, int at) {
+    const asn_node *node = &b->nodes[at];
+    int reg = b->value[at];
+    bool reduces = node->reduce_op != ASN_OP_NONE;
+    bool bind = reg >= TEMP_BASE && b->temp_output[reg - TEMP_BASE] < 0 &&
+                (!reduces || count_uses(b, reg) == 0);
+    if (bind && reduces) /* another node's stored value? then it keeps its register */
+        for (int i = 0; i < b->num_places; i++)
+            bind = bind && b->places[i].reg != reg;
+    if (!bind) {
+        asn_dtype dtype = reg_dtype(b, reg);
+        int dst = new_temp(b, dtype);
+        instr *in = emit(b, ASN_OP_COPY, dtype, dst);
+        in->src[0] = (uint16_t)reg;
+        in->num_in = 1;
+        reg = dst;
+    }
+    b->temp_output[reg - TEMP_BASE] = (int16_t)b->num_outputs;
+    b->outputs[b->num_outputs] = (asn_source){(uint8_t)at, 0};
+    b->output_reg[b->num_outputs++] = reg;
+}
+
+static void mark_needed(builder *b) {
+    bool needed[MAX_TEMPS] = {false};
+    for (int i = 0; i < b->num_outputs; i++)
+        needed[b->output_reg[i] - TEMP_BASE] = true;
+    for (int i = b->num_code - 1; i >= 0; i--) {
+        instr *in = &b->code[i];
+        in->needed = needed[in->dst - TEMP_BASE];
+        for (int k = 0; in->needed && k < in->num_in; k++)
+            if (in->src[k] >= TEMP_BASE) needed[in->src[k] - TEMP_BASE] = true;
+    }
+}
+
+/* Final register numbers: inputs, outputs, temporaries. Inputs that no needed instruction
+ * reads are left out. */
+static void finish(builder *b, asn_program *p) {
+    int map_input[ACLNNX_MAX_OPERANDS], map_temp[MAX_TEMPS];
+    bool used[ACLNNX_MAX_OPERANDS] = {false};
+    for (int i = 0; i < b->num_code; i++)
+        for (int k = 0; b->code[i].needed && k < b->code[i].num_in; k++)
+            if (b->code[i].src[k] < TEMP_BASE) used[b->code[i].src[k]] = true;
+    for (int i = 0; i < b->num_inputs; i++) {
+        map_input[i] = p->num_in;
+        if (used[i]) p->operands[p->num_in++] = b->inputs[i];
+    }
+    p->num_out = b->num_outputs;
+    memcpy(p->operands + p->num_in, b->outputs, (size_t)p->num_out * sizeof *b->outputs);
+    int next = p->num_in + p->num_out;
+    for (int i = 0; i < b->num_temps; i++)
+        map_temp[i] = b->temp_output[i] >= 0 ? p->num_in + b->temp_output[i] : -1;
+    for (int i = 0; i < b->num_code; i++) {
+        const instr *in = &b->code[i];
+        if (!in->needed) continue;
+        int *dst = &map_temp[in->dst - TEMP_BASE];
+        if (*dst < 0) *dst = next++;
+        aclnnxInstr *out = &p->instrs[p->num_instrs++];
+        out->op = in->op;
+        out->dtype = (uint8_t)asn_dtype_table[in->dtype].acl;
+        out->outDtype = (uint8_t)asn_dtype_table[in->out_dtype].acl;
+        out->dst = (uint8_t)*dst;
+        for (int k = 0; k < 3; k++) {
+            int s = in->src[k];
+            out->src[k] =
+                k >= in->num_in
+                    ? 0
+                    : (uint8_t)(s >= TEMP_BASE ? map_temp[s - TEMP_BASE] : map_input[s]);
+        }
+    }
+    p->num_regs = next;
+}
+
+static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
+                  const asn_node *nodes, int count, const bool *dead) {
+    memset(p, 0, offsetof(asn_program, instrs));
+    b->nodes = nodes;
+    b->num_code = b->num_temps = b->num_places = b->num_casts = 0;
+    b->num_inputs = b->num_outputs = 0;
+    for (int i = 0; i < count; i++) {
+        if (plan->group_of[i] != g) continue;
+        p->nodes[p->num_nodes++] = (uint8_t)i;
+        if (nodes[i].reduce_op != ASN_OP_NONE) p->reduce_mask = nodes[i].reduce_mask;
+        compute(b, i);
+    }
+    for (int i = 0; i < p->num_nodes; i++)
+        if (must_store(plan, nodes, count, dead, p->nodes[i])) store(b, p->nodes[i]);
+    mark_needed(b);
+    finish(b, p);
+}
+
+asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
+                         const bool *dead, bool fuse) {
+    group groups[ASN_TRACE_MAX_NODES];
+    plan->programs = NULL;
+    plan->num_programs = assign_groups(plan, groups, nodes, count, fuse);
+    builder *b = asn_malloc(sizeof *b);
+    if (!b) return ASN_ERR_MEMORY;
+    plan->programs = asn_malloc((size_t)plan->num_programs * sizeof *plan->programs);
+    for (int g = 0; plan->programs && g < plan->num_programs; g++) {
+        build(&plan->programs[g], b, plan, g, nodes, count, dead);
+        plan->programs[g].cut = groups[g].cut;
+    }
+    asn_free(b);
+    return plan->programs ? ASN_OK : ASN_ERR_MEMORY;
+}
+
+void asn_plan_fini(asn_plan *plan) {
+    asn_free(plan->programs);
+    plan->programs = NULL;
+}

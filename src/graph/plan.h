@@ -1,0 +1,50 @@
+/* L2 graph: planning: which recorded nodes become one program, and what each program
+ * loads, keeps in registers and stores. */
+#ifndef ASN_GRAPH_PLAN_H
+#define ASN_GRAPH_PLAN_H
+
+#include "graph/trace.h"
+#include "aclnn/aclnnx.h"
+
+/* Why a program could not take in the next node: for asn_explain. */
+typedef enum {
+    ASN_CUT_END,
+    ASN_CUT_SHAPE,
+    ASN_CUT_OVERLAP,
+    ASN_CUT_REDUCTION,
+    ASN_CUT_LIMIT
+} asn_cut;
+
+/* Where an operand of a program comes from: reference `slot` (0 = out, 1.. = in) of node
+ * `node`. */
+typedef struct {
+    uint8_t node, slot;
+} asn_source;
+
+typedef struct {
+    int num_in, num_out, num_instrs, num_regs, num_nodes;
+    uint64_t reduce_mask;
+    aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
+    asn_source operands[ACLNNX_MAX_OPERANDS]; /* inputs, then outputs */
+    uint8_t nodes[ASN_TRACE_MAX_NODES];       /* the nodes computed here, in order */
+    asn_cut cut;
+} asn_program;
+
+typedef struct {
+    int num_programs;
+    uint8_t group_of[ASN_TRACE_MAX_NODES];
+    asn_program *programs; /* owns */
+} asn_plan;
+
+/* Plans nodes[0..count). `dead` [i]: nobody but the trace can read the buffer that node i
+ * writes. fuse false: one node a program. Depends on nothing but its arguments, so that
+ * plans can be cached by structure. */
+ASN_CHECK_RESULT asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes,
+                                          int count, const bool *dead, bool fuse);
+void asn_plan_fini(asn_plan *plan);
+
+/* A cached plan of equal structure (borrowed until the next call), or a new one. */
+ASN_CHECK_RESULT asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes,
+                                         int count, const bool *dead, bool *hit);
+
+#endif

@@ -1,0 +1,205 @@
+/* L2 graph: ufunc.reduce (see ufunc.h).
+ *
+ * A reduction is a node whose output has stride 0 along the reduced axes: it fuses with
+ * what computes its input. where= selects the identity (or initial) for the elements left
+ * out; initial= is written first and accumulated onto.
+ */
+#include <string.h>
+
+#include "array/broadcast.h"
+#include "array/views.h"
+#include "graph/operands.h"
+
+/* NumPy's dtype for a reduction without dtype=: sums and products of small integers
+ * widen. */
+static asn_status reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (info->num_in != 2)
+        return asn_error_set(ASN_ERR_VALUE, "reduce only supported for binary functions");
+    if (info->out_dtype == ASN_BOOL && info->in_dtype[0] == ASN_DTYPE_NONE) {
+        bool logical = op == ASN_OP_LOGICAL_AND || op == ASN_OP_LOGICAL_OR ||
+                       op == ASN_OP_LOGICAL_XOR;
+        if (!logical && in != ASN_BOOL)
+            return asn_error_set(ASN_ERR_NO_LOOP,
+                                 "the resolved dtypes are not compatible with %s.reduce. "
+                                 "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",
+                                 info->name, asn_dtype_name(in));
+        *loop = ASN_BOOL;
+        return ASN_OK;
+    }
+    bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
+    if (wish == ASN_DTYPE_NONE && sums && !asn_is_inexact(in) && asn_itemsize(in) < 8)
+        wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
+    asn_type types[2] = {{(uint8_t)in, 0}, {(uint8_t)in, 0}};
+    if (wish != ASN_DTYPE_NONE) types[0].dtype = types[1].dtype = (uint8_t)wish;
+    return asn_op_resolve(op, types, wish, ASN_CASTING_UNSAFE, loop);
+}
+
+static asn_status check(asn_op op, const asn_array *a, const asn_reduce_options *o,
+                        uint64_t mask, int64_t reduced_size) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (!(info->flags & ASN_OPF_REORDERABLE) && (mask & (mask - 1)))
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "reduction operation '%s' is not reorderable, so at most one "
+            "axis may be specified",
+            info->name);
+    if (info->has_identity || o->initial) return ASN_OK;
+    if (o->where)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "reduction operation '%s' does not have an identity, so to use a "
+            "where mask one has to specify 'initial'",
+            info->name);
+    if (reduced_size == 0 && a->layout.size == 0)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "zero-size array to reduction operation %s which has no identity",
+            info->name);
+    return ASN_OK;
+}
+
+/* The identity as an operand; -1 (all bits) and -inf included. */
+static asn_operand identity_of(asn_op op) {
+    asn_operand o = {.scalar = asn_scalar_float(asn_op_table[op].identity)};
+    if (op == ASN_OP_BITWISE_AND) o.scalar = asn_scalar_int(-1);
+    return o;
+}
+
+/* target's layout with stride-0 axes put back where `mask` says, as a reference of the
+ * draft. */
+static void reduced_ref(asn_draft *d, const asn_array *target, uint64_t mask,
+                        bool keepdims) {
+    asn_ref *ref = &d->node.out;
+    ref->buffer = target->buffer;
+    ref->offset = target->layout.offset;
+    ref->dtype = target->layout.dtype;
+    int from = 0;
+    for (int i = 0; i < d->node.ndim; i++) {
+        bool reduced = mask >> i & 1;
+        ref->strides[i] = reduced ? 0 : target->layout.strides[from];
+        from += !reduced || keepdims;
+    }
+}
+
+static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_options *o,
+                             asn_dtype loop, asn_array *masked) {
+    const asn_layout *layouts[2] = {&a->layout, &o->where->layout};
+    int ndim;
+    int64_t shape[ASN_MAX_DIMS];
+    ASN_TRY(asn_broadcast_shape(2, layouts, &ndim, shape));
+    if (ndim != a->layout.ndim ||
+        memcmp(shape, a->layout.shape, (size_t)ndim * sizeof *shape))
+        return asn_check_out_shape(a, ndim, shape);
+    asn_operand in[3] = {{.array = o->where}, {.array = a}, identity_of(op)};
+    if (!asn_op_table[op].has_identity) in[2] = *o->initial;
+    ASN_TRY(asn_result_new(masked, loop, ndim, shape, 'K', 2, in));
+    asn_draft d;
+    asn_draft_init(&d, ASN_OP_WHERE, loop, ndim, shape);
+    asn_draft_array(&d, &d.node.out, masked);
+    asn_status status = ASN_OK;
+    for (int k = 0; k < 3 && !status; k++)
+        status = asn_draft_operand(&d, &d.node.in[k], &in[k], k ? loop : ASN_BOOL);
+    if (!status && d.node.size) status = asn_trace_submit(&d);
+    if (status) asn_array_fini(masked);
+    return status;
+}
+
+static asn_status reduce_into(asn_op op, asn_dtype loop, const asn_array *a,
+                              const asn_array *target, uint64_t mask,
+                              const asn_reduce_options *o) {
+    asn_operand start = identity_of(op);
+    bool empty = a->layout.size == 0;
+    if (o->initial || empty)
+        ASN_TRY(asn_assign(target, o->initial ? o->initial : &start, ASN_CASTING_UNSAFE,
+                           NULL));
+    if (empty) return ASN_OK;
+    asn_draft d;
+    asn_draft_init(&d, ASN_OP_COPY, asn_layout_dtype(&a->layout), a->layout.ndim,
+                   a->layout.shape);
+    asn_draft_array(&d, &d.node.in[0], a);
+    reduced_ref(&d, target, mask, o->keepdims);
+    d.node.reduce_op = (uint16_t)op;
+    d.node.reduce_mask = mask;
+    d.node.accumulate = o->initial != NULL;
+    (void)loop;
+    return asn_trace_submit(&d);
+}
+
+static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
+                               asn_dtype dtype, asn_array *result) {
+    /* kept axes follow the input's order in memory, as NumPy's reductions of transposed
+     * arrays do */
+    asn_layout like;
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < a->layout.ndim; d++) {
+        bool reduced = mask >> d & 1;
+        if (!reduced || keepdims) shape[ndim++] = reduced ? 1 : a->layout.shape[d];
+    }
+    if (asn_layout_contiguous(&a->layout) || ndim <= 1)
+        return asn_array_new(result, dtype, ndim, shape, 'C');
+    ASN_TRY(asn_layout_alloc(&like, ndim));
+    ndim = 0;
+    for (int d = 0; d < a->layout.ndim; d++) {
+        bool reduced = mask >> d & 1;
+        if (reduced && !keepdims) continue;
+        like.shape[ndim] = shape[ndim];
+        like.strides[ndim++] = reduced ? 0 : a->layout.strides[d];
+    }
+    like.dtype = (uint8_t)dtype;
+    asn_layout_update(&like);
+    asn_array proto = {.layout = like};
+    proto.layout.shape = like.shape == like.dims ? proto.layout.dims : like.shape;
+    proto.layout.strides =
+        like.shape == like.dims ? proto.layout.dims + ASN_INLINE_DIMS : like.strides;
+    asn_status status = asn_array_new_like(result, &proto, dtype, 'K');
+    asn_layout_fini(&proto.layout);
+    return status;
+}
+
+asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
+                            asn_array *result, const asn_reduce_options *o) {
+    int ndim = a->layout.ndim;
+    uint64_t mask = o->axes & (ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1);
+    asn_dtype loop;
+    asn_dtype wish = o->dtype;
+    if (wish == ASN_DTYPE_NONE && out && (op == ASN_OP_ADD || op == ASN_OP_MULTIPLY))
+        wish = asn_layout_dtype(&out->layout);
+    ASN_TRY(reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
+    int64_t reduced = 1;
+    for (int d = 0; d < ndim; d++)
+        if (mask >> d & 1) reduced *= a->layout.shape[d];
+    ASN_TRY(check(op, a, o, mask, reduced));
+    asn_array fresh, masked;
+    ASN_TRY(result_shape(a, mask, o->keepdims, loop, &fresh));
+    asn_status status = ASN_OK;
+    if (out) {
+        if (!(out->layout.flags & ASN_WRITEABLE))
+            status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+        if (!status)
+            status = asn_check_out_shape(out, fresh.layout.ndim, fresh.layout.shape);
+        if (!status &&
+            !asn_can_cast(loop, asn_layout_dtype(&out->layout), ASN_CASTING_UNSAFE))
+            status = asn_error_set(ASN_ERR_CASTING,
+                                   "Cannot cast %s.reduce output from %s to %s",
+                                   asn_op_table[op].name, asn_dtype_name(loop),
+                                   asn_dtype_name(asn_layout_dtype(&out->layout)));
+    }
+    const asn_array *input = a;
+    if (!status && o->where) {
+        status = mask_input(op, a, o, loop, &masked);
+        if (!status) input = &masked;
+    }
+    if (!status) status = reduce_into(op, loop, input, &fresh, mask, o);
+    if (input == &masked) asn_array_fini(&masked);
+    if (!status && out) {
+        asn_operand value = {.array = &fresh};
+        status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
+    }
+    if (status || out)
+        asn_array_fini(&fresh);
+    else
+        asn_array_move(result, &fresh);
+    return status;
+}

@@ -1,0 +1,181 @@
+/* L2 graph: ufunc.accumulate and ufunc.reduceat (see ufunc.h).
+ *
+ * On a device with aclnnxScan an accumulation is one call. Elsewhere add and multiply are
+ * CANN's Cumsum and Cumprod, and any other operation goes slice by slice along the axis,
+ * each slice one operation over all the others. reduceat is one reduction per segment.
+ */
+#include <string.h>
+
+#include "array/views.h"
+#include "graph/launch.h"
+#include "graph/lock.h"
+#include "graph/operands.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (info->num_in != 2)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "accumulate only supported for binary functions");
+    bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
+    if (wish == ASN_DTYPE_NONE && sums && !asn_is_inexact(in) && asn_itemsize(in) < 8)
+        wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
+    asn_dtype from = wish != ASN_DTYPE_NONE ? wish : in;
+    asn_type types[2] = {{(uint8_t)from, 0}, {(uint8_t)from, 0}};
+    ASN_TRY(asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, loop));
+    asn_dtype result = asn_op_result(op, *loop);
+    if (result == ASN_BOOL && *loop != ASN_BOOL) {
+        if (op != ASN_OP_LOGICAL_AND && op != ASN_OP_LOGICAL_OR &&
+            op != ASN_OP_LOGICAL_XOR)
+            return asn_error_set(
+                ASN_ERR_NO_LOOP,
+                "the resolved dtypes are not compatible with %s.accumulate. "
+                "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",
+                info->name, asn_dtype_name(from));
+        *loop = ASN_BOOL;
+    }
+    return ASN_OK;
+}
+
+/* The slice [at, at + extent) of an axis; extent -1: the axis is removed. */
+static asn_status slab(asn_array *out, const asn_array *a, int axis, int64_t at,
+                       int64_t extent) {
+    asn_layout l;
+    ASN_TRY(asn_layout_copy(&l, &a->layout));
+    l.offset += at * l.strides[axis];
+    l.shape[axis] = extent < 0 ? 1 : extent;
+    asn_layout_update(&l);
+    if (extent < 0) {
+        asn_layout squeezed;
+        asn_status status = asn_view_squeeze(&squeezed, &l, (uint64_t)1 << axis);
+        asn_layout_fini(&l);
+        ASN_TRY(status);
+        asn_array_view(out, a, &squeezed);
+        return ASN_OK;
+    }
+    asn_array_view(out, a, &l);
+    return ASN_OK;
+}
+
+static asn_status scan_by_slices(asn_op op, const asn_array *a, int axis) {
+    for (int64_t i = 1; i < a->layout.shape[axis]; i++) {
+        asn_array before, now;
+        ASN_TRY(slab(&before, a, axis, i - 1, -1));
+        asn_status status = slab(&now, a, axis, i, -1);
+        if (!status) {
+            asn_operand in[2] = {{.array = &before}, {.array = &now}};
+            asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
+            plain.casting = ASN_CASTING_UNSAFE;
+            status = asn_ufunc_call(op, in, &now, NULL, &plain);
+            asn_array_fini(&now);
+        }
+        asn_array_fini(&before);
+        ASN_TRY(status);
+    }
+    return ASN_OK;
+}
+
+/* In place: a holds the values on entry, the running results on return. */
+static asn_status scan_fused(asn_op op, const asn_array *a, int axis) {
+    asn_lock();
+    asn_status status = asn_trace_settle(a->buffer, true);
+    if (!status) status = asn_buffer_ensure(a->buffer);
+    if (!status) {
+        aclnnxOperand o = {.data = (char *)a->buffer->data + a->layout.offset,
+                           .strides = a->layout.strides,
+                           .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
+                           .reduceOp = ACLNNX_NO_REDUCE};
+        int code =
+            asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &o, &o, a->layout.ndim,
+                               a->layout.shape, axis, asn_stream());
+        if (code) status = asn_acl_failed(code, asn_op_table[op].name);
+    }
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
+                                const asn_array *out, asn_array *result) {
+    if (a->layout.ndim == 0)
+        return asn_error_set(ASN_ERR_TYPE, "cannot accumulate on a scalar");
+    asn_dtype loop;
+    if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
+    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    asn_array running;
+    ASN_TRY(asn_copy(&running, a, loop, 'K'));
+    asn_status status = asn_device_open();
+    if (!status && a->layout.size) {
+        if (asn_fuse_enabled() && asn_acl.aclnnxScan)
+            status = scan_fused(op, &running, axis);
+        else
+            status = scan_by_slices(op, &running, axis);
+    }
+    if (!status && out) {
+        if (!(out->layout.flags & ASN_WRITEABLE))
+            status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+        if (!status) status = asn_check_out_shape(out, a->layout.ndim, a->layout.shape);
+        asn_operand value = {.array = &running};
+        if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
+    }
+    if (status || out)
+        asn_array_fini(&running);
+    else
+        asn_array_move(result, &running);
+    return status;
+}
+
+static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
+                                 int64_t from, int64_t to, const asn_array *target) {
+    asn_array segment;
+    asn_reduce_options o = {.axes = (uint64_t)1 << axis, .dtype = dtype};
+    ASN_TRY(slab(&segment, a, axis, from, to - from));
+    asn_status status = asn_ufunc_reduce(op, &segment, target, NULL, &o);
+    asn_array_fini(&segment);
+    return status;
+}
+
+asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *indices,
+                              int axis, asn_dtype dtype, const asn_array *out,
+                              asn_array *result) {
+    asn_dtype loop;
+    int64_t n = indices->layout.size, extent = a->layout.shape[axis];
+    if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
+    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    int64_t *at = asn_malloc((size_t)(n + 1) * sizeof *at), shape[ASN_MAX_DIMS];
+    if (!at) return ASN_ERR_MEMORY;
+    asn_array made;
+    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
+    shape[axis] = n;
+    asn_status status = asn_array_to_host(indices, at);
+    for (int64_t i = 0; i < n && !status; i++)
+        if (at[i] < 0 || at[i] >= extent)
+            status = asn_error_set(
+                ASN_ERR_INDEX, "index %lld out-of-bounds in %s.reduceat [0, %lld)",
+                (long long)at[i], asn_op_table[op].name, (long long)extent);
+    if (!status) status = asn_array_new(&made, loop, a->layout.ndim, shape, 'C');
+    if (status) {
+        asn_free(at);
+        return status;
+    }
+    at[n] = extent;
+    for (int64_t i = 0; i < n && !status; i++) {
+        asn_array target;
+        status = slab(&target, &made, axis, i, -1);
+        if (status) break;
+        int64_t to = at[i + 1] > at[i] ? at[i + 1] : at[i] + 1;
+        status = reduce_segment(op, a, axis, loop, at[i], to, &target);
+        asn_array_fini(&target);
+    }
+    asn_free(at);
+    if (!status && out) {
+        asn_operand value = {.array = &made};
+        status = asn_check_out_shape(out, a->layout.ndim, shape);
+        if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
+    }
+    if (status || out)
+        asn_array_fini(&made);
+    else
+        asn_array_move(result, &made);
+    return status;
+}

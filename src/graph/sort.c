@@ -1,0 +1,211 @@
+/* L2 graph: sorting and searching (see families.h). */
+#include <string.h>
+
+#include "aclnnop/aclnn_argmax.h"
+#include "aclnnop/aclnn_argmin.h"
+#include "aclnnop/aclnn_bincount.h"
+#include "aclnnop/aclnn_searchsorted.h"
+#include "aclnnop/aclnn_sort.h"
+#include "array/views.h"
+#include "graph/families.h"
+#include "graph/launch.h"
+#include "graph/lock.h"
+#include "graph/operator.h"
+#include "runtime/device.h"
+#include "graph/trace.h"
+
+/* values and/or int64 indices, both row-major. */
+static asn_status sort_both(const asn_array *a, int axis, bool stable, asn_array *values,
+                            asn_array *indices) {
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    ASN_TRY(asn_array_new(values, dtype, a->layout.ndim, a->layout.shape, 'C'));
+    asn_status status =
+        asn_array_new(indices, ASN_I64, a->layout.ndim, a->layout.shape, 'C');
+    if (status) {
+        asn_array_fini(values);
+        return status;
+    }
+    if (a->layout.size) {
+        aclTensor *t[3] = {NULL, NULL, NULL};
+        status = asn_operator_tensor(a, ASN_READ, &t[0]);
+        if (!status) status = asn_operator_tensor(values, ASN_WRITE, &t[1]);
+        if (!status) status = asn_operator_tensor(indices, ASN_WRITE, &t[2]);
+        ASN_OPERATOR(status, Sort, "sort", t[0], stable, axis, false, t[1], t[2]);
+        asn_operator_drop(3, t);
+    }
+    if (status) {
+        asn_array_fini(values);
+        asn_array_fini(indices);
+    }
+    return status;
+}
+
+static asn_status sort_values(asn_array *result, const asn_array *a, int axis,
+                              bool stable) {
+    ASN_TRY(asn_copy(result, a, asn_layout_dtype(&a->layout), 'C'));
+    asn_status status = asn_trace_settle(result->buffer, true);
+    if (!status) status = asn_buffer_ensure(result->buffer);
+    if (!status && result->layout.size) {
+        aclnnxOperand o = {.data = (char *)result->buffer->data + result->layout.offset,
+                           .strides = result->layout.strides,
+                           .dtype = (uint8_t)asn_dtype_table[result->layout.dtype].acl,
+                           .reduceOp = ACLNNX_NO_REDUCE};
+        int code = asn_acl.aclnnxSort(&o, &o, result->layout.ndim, result->layout.shape,
+                                      axis, stable, asn_stream());
+        if (code) status = asn_acl_failed(code, "sort");
+    }
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+asn_status asn_sort(asn_array *result, const asn_array *a, int axis, bool stable) {
+    ASN_TRY(asn_device_open());
+    asn_lock();
+    asn_status status;
+    if (asn_fuse_enabled() && asn_acl.aclnnxSort) {
+        status = sort_values(result, a, axis, stable);
+    } else {
+        asn_array indices;
+        status = sort_both(a, axis, stable, result, &indices);
+        if (!status) asn_array_fini(&indices);
+    }
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_argsort(asn_array *result, const asn_array *a, int axis, bool stable) {
+    asn_array values;
+    asn_lock();
+    asn_status status = sort_both(a, axis, stable, &values, result);
+    if (!status) asn_array_fini(&values);
+    asn_unlock();
+    return status;
+}
+
+static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis,
+                                 bool keepdims, bool maximum) {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim = 0;
+    for (int d = 0; d < a->layout.ndim; d++)
+        if (d != axis || keepdims) shape[ndim++] = d == axis ? 1 : a->layout.shape[d];
+    if (a->layout.shape[axis] == 0)
+        return asn_error_set(ASN_ERR_VALUE, "attempt to get %s of an empty sequence",
+                             maximum ? "argmax" : "argmin");
+    ASN_TRY(asn_array_new(result, ASN_I64, ndim, shape, 'C'));
+    if (result->layout.size == 0) return ASN_OK;
+    aclTensor *t[2] = {NULL, NULL};
+    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
+    if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[1]);
+    if (maximum)
+        ASN_OPERATOR(status, ArgMax, "argmax", t[0], axis, keepdims, t[1]);
+    else
+        ASN_OPERATOR(status, ArgMin, "argmin", t[0], axis, keepdims, t[1]);
+    asn_operator_drop(2, t);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
+                         bool maximum) {
+    asn_lock();
+    asn_status status;
+    if (axis >= 0) {
+        status = argreduce_axis(result, a, axis, keepdims, maximum);
+    } else {
+        asn_array packed;
+        asn_layout flat;
+        bool possible;
+        status = asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C');
+        if (!status) {
+            int64_t size = a->layout.size, ones[ASN_MAX_DIMS];
+            status = asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
+            if (!status) {
+                asn_array line;
+                asn_array_view(&line, &packed, &flat);
+                status = argreduce_axis(result, &line, 0, false, maximum);
+                asn_array_fini(&line);
+            }
+            asn_array_fini(&packed);
+            for (int d = 0; d < a->layout.ndim; d++)
+                ones[d] = 1;
+            if (!status && keepdims) {
+                asn_array kept;
+                status = asn_view_reshape(&flat, &result->layout, a->layout.ndim, ones,
+                                          'C', &possible);
+                if (!status) asn_array_view(&kept, result, &flat);
+                asn_array_fini(result);
+                if (!status) asn_array_move(result, &kept);
+            }
+        }
+    }
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
+                            const asn_array *values, bool right) {
+    asn_lock();
+    asn_status status =
+        asn_array_new(result, ASN_I64, values->layout.ndim, values->layout.shape, 'C');
+    if (!status && values->layout.size) {
+        aclTensor *t[3] = {NULL, NULL, NULL};
+        status = asn_operator_tensor(sorted, ASN_READ, &t[0]);
+        if (!status) status = asn_operator_tensor(values, ASN_READ, &t[1]);
+        if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[2]);
+        ASN_OPERATOR(status, SearchSorted, "searchsorted", t[0], t[1], false, right, NULL,
+                     t[2]);
+        asn_operator_drop(3, t);
+        if (status) asn_array_fini(result);
+    }
+    asn_unlock();
+    return status;
+}
+
+/* The extreme value of a non-empty int64 array. */
+static asn_status extreme(asn_op op, const asn_array *x, int64_t *out) {
+    asn_array value;
+    asn_scalar s;
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    ASN_TRY(asn_ufunc_reduce(op, x, NULL, &value, &all));
+    asn_status status = asn_array_get_item(&value, 0, &s);
+    asn_array_fini(&value);
+    if (!status) memcpy(out, s.bytes, sizeof *out);
+    return status;
+}
+
+static asn_status bincount_locked(asn_array *result, const asn_array *x,
+                                  const asn_array *weights, int64_t minlength) {
+    int64_t high = -1, low = 0;
+    if (x->layout.size) {
+        ASN_TRY(extreme(ASN_OP_MINIMUM, x, &low));
+        ASN_TRY(extreme(ASN_OP_MAXIMUM, x, &high));
+    }
+    if (low < 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "'list' argument must have no negative elements");
+    int64_t n = high + 1 > minlength ? high + 1 : minlength;
+    asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
+    ASN_TRY(asn_full(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C', &zero));
+    if (x->layout.size == 0) return ASN_OK;
+    aclTensor *t[3] = {NULL, NULL, NULL};
+    asn_status status = asn_operator_tensor(x, ASN_READ, &t[0]);
+    if (!status && weights) status = asn_operator_tensor(weights, ASN_READ, &t[1]);
+    if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[2]);
+    ASN_OPERATOR(status, Bincount, "bincount", t[0], t[1], n, t[2]);
+    asn_operator_drop(3, t);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+asn_status asn_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
+                        int64_t minlength) {
+    asn_array wide;
+    asn_lock();
+    asn_status status = asn_copy(&wide, x, ASN_I64, 'C');
+    if (!status) {
+        status = bincount_locked(result, &wide, weights, minlength);
+        asn_array_fini(&wide);
+    }
+    asn_unlock();
+    return status;
+}

@@ -1,0 +1,268 @@
+/* L2 graph: recording and flushing (see trace.h).
+ *
+ * When is an operation recorded? Recording pays when operations can share a pass over
+ * memory. Below EAGER_ELEMENTS the call overhead is everything, and an operation with
+ * nothing pending on its buffers runs at once through the shortest path. Buffers that the
+ * host may touch behind our back never stay recorded.
+ */
+#include "graph/trace.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/broadcast.h"
+#include "graph/engine.h"
+#include "graph/launch.h"
+#include "graph/lock.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+enum { EAGER_ELEMENTS = 2048 };
+/* Buffers that only the trace keeps alive may hold this much before it is flushed. */
+static const int64_t HELD_BYTES_MAX = (int64_t)256 << 20;
+
+asn_trace asn_the_trace;
+static bool lazy_on = true;
+
+/* ---- drafts */
+
+void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
+                    const int64_t *shape) {
+    asn_node *n = &d->node;
+    n->op = (uint16_t)op;
+    n->reduce_op = ASN_OP_NONE;
+    n->loop = (uint8_t)loop;
+    n->num_in = op == ASN_OP_COPY ? 1 : asn_op_table[op].num_in;
+    n->ndim = (uint8_t)ndim;
+    n->accumulate = false;
+    n->reduce_mask = 0;
+    n->size = 1;
+    n->shape = d->dims[0];
+    for (int i = 0; i < ndim; i++) {
+        n->shape[i] = shape[i];
+        n->size *= shape[i];
+    }
+    n->out.strides = d->dims[1];
+    for (int k = 0; k < 3; k++)
+        n->in[k].strides = d->dims[2 + k];
+}
+
+void asn_draft_array(asn_draft *d, asn_ref *ref, const asn_array *a) {
+    ref->buffer = a->buffer;
+    ref->offset = a->layout.offset;
+    ref->dtype = a->layout.dtype;
+    asn_broadcast_strides(&a->layout, d->node.ndim, d->node.shape, ref->strides);
+}
+
+void asn_draft_immediate(asn_ref *ref, const asn_scalar *s) {
+    ref->buffer = NULL;
+    ref->offset = 0;
+    ref->dtype = s->dtype;
+    memset(ref->immediate, 0, sizeof ref->immediate);
+    memcpy(ref->immediate, s->bytes, (size_t)asn_itemsize((asn_dtype)s->dtype));
+}
+
+/* ---- recording */
+
+static int64_t *arena_take(asn_trace *t, int words) {
+    int64_t *p = t->arena + t->arena_used;
+    t->arena_used += (size_t)words;
+    return p;
+}
+
+static asn_status arena_room(asn_trace *t, int words) {
+    if (!t->arena) {
+        t->arena = asn_malloc(ASN_TRACE_ARENA * sizeof *t->arena);
+        if (!t->arena) return ASN_ERR_MEMORY;
+        t->arena_capacity = ASN_TRACE_ARENA;
+    }
+    /* Pointers into the arena must stay: a full one is a reason to flush. */
+    if (t->arena_used + (size_t)words > t->arena_capacity) return asn_trace_flush();
+    return ASN_OK;
+}
+
+static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
+    if (!ref->buffer) {
+        ref->strides = NULL;
+        return;
+    }
+    int64_t *kept = arena_take(t, ndim);
+    memcpy(kept, ref->strides, (size_t)ndim * sizeof *kept);
+    ref->strides = kept;
+    asn_buffer_retain(ref->buffer)->trace_refs++;
+}
+
+static asn_status record(const asn_draft *d) {
+    asn_trace *t = &asn_the_trace;
+    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_flush());
+    ASN_TRY(arena_room(t, 5 * d->node.ndim));
+    asn_node *n = &t->nodes[t->count++];
+    *n = d->node;
+    n->shape = arena_take(t, n->ndim);
+    memcpy(n->shape, d->node.shape, (size_t)n->ndim * sizeof *n->shape);
+    keep_ref(t, &n->out, n->ndim);
+    n->out.buffer->trace_writes++;
+    for (int k = 0; k < n->num_in; k++)
+        keep_ref(t, &n->in[k], n->ndim);
+    asn_counters.recorded++;
+    return ASN_OK;
+}
+
+static bool only_traced(const asn_buffer *b) {
+    return atomic_load_explicit(&b->refs, memory_order_acquire) == b->trace_refs;
+}
+
+/* Bytes in memory that nothing but the trace holds any more. */
+static int64_t held_bytes(const asn_trace *t) {
+    int64_t held = 0;
+    for (int i = 0; i < t->count; i++)
+        for (int k = 0; k < t->nodes[i].num_in; k++) {
+            const asn_buffer *b = t->nodes[i].in[k].buffer;
+            if (b && b->data && only_traced(b)) held += b->nbytes / b->trace_refs;
+        }
+    return held;
+}
+
+static bool pending(const asn_node *n) {
+    if (n->out.buffer->trace_refs) return true;
+    for (int k = 0; k < n->num_in; k++)
+        if (n->in[k].buffer && n->in[k].buffer->trace_writes) return true;
+    return false;
+}
+
+static bool touches_shared(const asn_node *n) {
+    bool shared = n->out.buffer->shared;
+    for (int k = 0; k < n->num_in; k++)
+        shared = shared || (n->in[k].buffer && n->in[k].buffer->shared);
+    return shared;
+}
+
+static asn_status submit_locked(asn_draft *d) {
+    asn_node *n = &d->node;
+    bool waits = asn_the_trace.count && pending(n);
+    bool shared = touches_shared(n);
+    if (!waits && (!lazy_on || shared || n->size <= EAGER_ELEMENTS)) {
+        asn_counters.eager++;
+        return asn_launch_node(n);
+    }
+    ASN_TRY(record(d));
+    asn_trace *t = &asn_the_trace;
+    if (!lazy_on || shared) return asn_trace_flush();
+    if (t->count % 16 == 0 && held_bytes(t) > HELD_BYTES_MAX) return asn_trace_flush();
+    return ASN_OK;
+}
+
+asn_status asn_trace_submit(asn_draft *d) {
+    asn_lock();
+    asn_status status = submit_locked(d);
+    asn_unlock();
+    return status;
+}
+
+/* ---- flushing */
+
+static void drop_ref(asn_ref *ref) {
+    if (!ref->buffer) return;
+    ref->buffer->trace_refs--;
+    asn_buffer_release(ref->buffer);
+    ref->buffer = NULL;
+}
+
+static void drop_node(asn_node *n) {
+    if (n->out.buffer) n->out.buffer->trace_writes--;
+    drop_ref(&n->out);
+    for (int k = 0; k < n->num_in; k++)
+        drop_ref(&n->in[k]);
+}
+
+/* Programs in order; a program's nodes let go of their buffers once it is launched, so
+ * that dead operands return to the pool in stream order. */
+static asn_status run_plan(const asn_plan *plan, asn_node *nodes) {
+    for (int g = 0; g < plan->num_programs; g++) {
+        const asn_program *p = &plan->programs[g];
+        ASN_TRY(asn_launch_program(p, nodes));
+        for (int i = 0; i < p->num_nodes; i++)
+            drop_node(&nodes[p->nodes[i]]);
+    }
+    return ASN_OK;
+}
+
+static asn_status run_singly(asn_node *nodes, int count) {
+    for (int i = 0; i < count; i++) {
+        ASN_TRY(asn_lower_node(&nodes[i]));
+        drop_node(&nodes[i]);
+    }
+    return ASN_OK;
+}
+
+static void find_dead(const asn_node *nodes, int count, bool *dead) {
+    for (int i = 0; i < count; i++)
+        dead[i] = only_traced(nodes[i].out.buffer);
+}
+
+asn_status asn_trace_flush(void) {
+    asn_trace *t = &asn_the_trace;
+    int count = t->count;
+    if (count == 0) return ASN_OK;
+    static bool
+        flushing; /* the lock is recursive: a release callback must not start over */
+    if (flushing) return ASN_OK;
+    flushing = true;
+    asn_status status = asn_device_open();
+    if (!status && asn_fuse_enabled()) {
+        bool dead[ASN_TRACE_MAX_NODES], hit;
+        const asn_plan *plan;
+        find_dead(t->nodes, count, dead);
+        status = asn_plan_get(&plan, t->nodes, count, dead, &hit);
+        if (!status) {
+            if (hit)
+                asn_counters.plan_hits++;
+            else
+                asn_counters.plan_misses++;
+            status = run_plan(plan, t->nodes);
+        }
+    } else if (!status) {
+        status = run_singly(t->nodes, count);
+    }
+    for (int i = 0; i < count; i++)
+        if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
+    t->count = 0;
+    t->arena_used = 0;
+    flushing = false;
+    return status;
+}
+
+asn_status asn_trace_settle(const asn_buffer *b, bool for_write) {
+    if (b->trace_writes || (for_write && b->trace_refs)) return asn_trace_flush();
+    return ASN_OK;
+}
+
+/* ---- switches */
+
+asn_status asn_synchronize(void) {
+    asn_lock();
+    asn_status status = asn_trace_flush();
+    if (!status) status = asn_stream_wait();
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_set_lazy(bool on, bool *before) {
+    asn_lock();
+    if (before) *before = lazy_on;
+    lazy_on = on;
+    asn_status status = on ? ASN_OK : asn_trace_flush();
+    asn_unlock();
+    return status;
+}
+
+void asn_engine_get_stats(asn_engine_stats *out) {
+    out->recorded = asn_counters.recorded;
+    out->eager = asn_counters.eager;
+    out->programs = asn_counters.programs;
+    out->single_ops = asn_counters.single_ops;
+    out->plan_hits = asn_counters.plan_hits;
+    out->plan_misses = asn_counters.plan_misses;
+    out->fallbacks = asn_counters.fallbacks;
+}

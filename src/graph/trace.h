@@ -1,0 +1,77 @@
+/* L2 graph: the trace, the list of recorded operations in program order.
+ *
+ * A node is one typed operation over an iteration space: it reads up to three references
+ * and writes one. A reference is a place (buffer, offset, strides over the node's shape)
+ * or an immediate scalar; its dtype may differ from what the operation wants, the cast is
+ * implied. A node whose `reduce_op` is set accumulates its first operand into `out`,
+ * whose strides are 0 along the axes of reduce_mask. In-place writes and views need no
+ * other rule: order is kept, and aliasing is seen in the buffers.
+ *
+ * A node never partially overlaps itself: asn_ufunc_call and asn_assign put a temporary
+ * between overlapping operands.
+ */
+#ifndef ASN_GRAPH_TRACE_H
+#define ASN_GRAPH_TRACE_H
+
+#include "graph/array.h"
+#include "ops/ops.h"
+
+enum { ASN_TRACE_MAX_NODES = 96, ASN_TRACE_ARENA = 96 * 4 * 8 };
+
+typedef struct {
+    asn_buffer *buffer; /* NULL: immediate */
+    int64_t offset;
+    int64_t *strides; /* bytes; the node's ndim of them */
+    uint8_t dtype;
+    uint8_t immediate[16];
+} asn_ref;
+
+typedef struct {
+    uint16_t op;        /* asn_op; ASN_OP_COPY for a plain reduction */
+    uint16_t reduce_op; /* ASN_OP_NONE, or the reduction of in[0] */
+    uint8_t loop;       /* loop dtype */
+    uint8_t num_in;
+    uint8_t ndim;
+    bool accumulate; /* a reduction whose first value is already in out */
+    uint64_t reduce_mask;
+    int64_t size; /* of the iteration space */
+    int64_t *shape;
+    asn_ref out, in[3];
+} asn_node;
+
+/* The recorded nodes; the library's lock is held around every use. */
+typedef struct {
+    int count;
+    asn_node nodes[ASN_TRACE_MAX_NODES];
+    int64_t *arena; /* shapes and strides of the nodes */
+    size_t arena_used, arena_capacity;
+} asn_trace;
+
+extern asn_trace asn_the_trace;
+
+/* A node being built on the caller's stack, with room for its dimensions. */
+typedef struct {
+    asn_node node;
+    int64_t dims[5][ASN_MAX_DIMS]; /* shape, out, in[0..2] */
+} asn_draft;
+
+/* Starts a draft over `shape`; refs point into its dims. */
+void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
+                    const int64_t *shape);
+/* Operand slot: an array broadcast to the draft's shape (which it must fit), or an
+ * immediate. */
+void asn_draft_array(asn_draft *d, asn_ref *ref, const asn_array *a);
+void asn_draft_immediate(asn_ref *ref, const asn_scalar *s);
+
+/* Records the draft, or runs it at once: when laziness is off or pays nothing (small, and
+ * nothing pending on its buffers), or when a buffer is shared with the host. Draft
+ * operands are borrowed; the trace retains their buffers. */
+ASN_CHECK_RESULT asn_status asn_trace_submit(asn_draft *d);
+
+/* Runs all recorded nodes (enqueues them on the stream). Lock held. */
+ASN_CHECK_RESULT asn_status asn_trace_flush(void);
+/* Flushes if a recorded node writes the buffer (or, for_write, also if one reads it).
+ * Lock held. */
+ASN_CHECK_RESULT asn_status asn_trace_settle(const asn_buffer *b, bool for_write);
+
+#endif

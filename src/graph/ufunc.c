@@ -1,0 +1,219 @@
+/* L2 graph: calling an operation of the table (see ufunc.h).
+ *
+ * The general path resolves dtypes, broadcasts, makes the result and submits one node;
+ * where= adds a selection, an output that overlaps an input in another order adds a
+ * temporary. The short path in front serves what loops over small arrays do all day: one
+ * or two row-major arrays of one dtype and shape, or an array and a Python number.
+ */
+#include "graph/ufunc.h"
+
+#include <string.h>
+
+#include "array/broadcast.h"
+#include "graph/compare.h"
+#include "graph/lock.h"
+#include "graph/operands.h"
+
+static const asn_ufunc_options defaults = ASN_UFUNC_DEFAULTS;
+
+asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand *in,
+                                  const asn_ufunc_options *options, asn_dtype *loop,
+                                  asn_dtype *result) {
+    if (!options) options = &defaults;
+    asn_type types[3];
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        types[k] = asn_operand_type(&in[k]);
+    ASN_TRY(asn_op_resolve(op, types, options->dtype, options->casting, loop));
+    *result = asn_op_result(op, *loop);
+    return ASN_OK;
+}
+
+static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *where,
+                                const asn_array *out, int *ndim, int64_t *shape) {
+    const asn_layout *layouts[5];
+    int num = 0;
+    for (int k = 0; k < n; k++)
+        if (in[k].array) layouts[num++] = &in[k].array->layout;
+    if (where) layouts[num++] = &where->layout;
+    ASN_TRY(asn_broadcast_shape(num, layouts, ndim, shape));
+    if (!out) return ASN_OK;
+    int64_t strides[ASN_MAX_DIMS];
+    asn_layout plain = {.ndim = *ndim, .shape = shape, .strides = shape};
+    /* Inputs stretch to out's shape, never out to theirs. */
+    if (out->layout.ndim >= *ndim &&
+        asn_broadcast_strides(&plain, out->layout.ndim, out->layout.shape, strides)) {
+        *ndim = out->layout.ndim;
+        memcpy(shape, out->layout.shape, (size_t)*ndim * sizeof *shape);
+    }
+    return asn_check_out_shape(out, *ndim, shape);
+}
+
+/* dst = where(mask, value, dst) */
+static asn_status select_into(const asn_array *dst, const asn_array *mask,
+                              const asn_array *value, asn_casting casting) {
+    (void)casting;
+    asn_draft d;
+    asn_dtype dtype = asn_layout_dtype(&dst->layout);
+    asn_draft_init(&d, ASN_OP_WHERE, dtype, dst->layout.ndim, dst->layout.shape);
+    asn_draft_array(&d, &d.node.out, dst);
+    asn_draft_array(&d, &d.node.in[0], mask);
+    asn_draft_array(&d, &d.node.in[1], value);
+    asn_draft_array(&d, &d.node.in[2], dst);
+    return asn_trace_submit(&d);
+}
+
+static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
+                            asn_casting casting) {
+    if (!(out->layout.flags & ASN_WRITEABLE))
+        return asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+    if (!asn_can_cast(result, asn_layout_dtype(&out->layout), casting))
+        return asn_error_set(
+            ASN_ERR_CASTING,
+            "Cannot cast ufunc '%s' output from dtype('%s') to dtype('%s') "
+            "with casting rule '%s'",
+            asn_op_table[op].name, asn_dtype_name(result),
+            asn_dtype_name(asn_layout_dtype(&out->layout)), asn_casting_name(casting));
+    return ASN_OK;
+}
+
+/* NumPy refuses integers to negative integer powers; for an array exponent that means a
+ * look at it. */
+static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
+    if (!asn_is_signed_int(loop)) return ASN_OK;
+    bool negative = false;
+    if (!exponent->array) {
+        int64_t value;
+        asn_scalar cast;
+        ASN_TRY(asn_scalar_cast(&exponent->scalar, ASN_I64, &cast));
+        memcpy(&value, cast.bytes, sizeof value);
+        negative = value < 0;
+    } else if (asn_is_signed_int(asn_layout_dtype(&exponent->array->layout))) {
+        asn_array below, any;
+        asn_operand in[2] = {*exponent, {.scalar = asn_scalar_int(0), .weak = 'i'}};
+        asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+        asn_scalar answer = {0};
+        ASN_TRY(asn_ufunc_call(ASN_OP_LESS, in, NULL, &below, &defaults));
+        asn_status status = asn_ufunc_reduce(ASN_OP_LOGICAL_OR, &below, NULL, &any, &all);
+        asn_array_fini(&below);
+        ASN_TRY(status);
+        status = asn_array_get_item(&any, 0, &answer);
+        asn_array_fini(&any);
+        ASN_TRY(status);
+        negative = answer.bytes[0];
+    }
+    if (negative)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "Integers to negative integer powers are not allowed.");
+    return ASN_OK;
+}
+
+/* Fills and submits the node that computes into `target`. */
+static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
+                              const asn_array *target, bool *hazard) {
+    asn_draft d;
+    asn_draft_init(&d, op, loop, target->layout.ndim, target->layout.shape);
+    asn_draft_array(&d, &d.node.out, target);
+    for (int k = 0; k < d.node.num_in; k++)
+        ASN_TRY(
+            asn_draft_operand(&d, &d.node.in[k], &in[k], asn_op_operand(op, k, loop)));
+    if (hazard) {
+        *hazard = false;
+        for (int k = 0; k < d.node.num_in; k++)
+            *hazard = *hazard || asn_draft_hazard(&d, &d.node.in[k]);
+        if (*hazard) return ASN_OK;
+    }
+    if (d.node.size == 0) return ASN_OK;
+    return asn_trace_submit(&d);
+}
+
+static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
+                            const asn_operand *in, const asn_array *out,
+                            const asn_ufunc_options *o, int ndim, const int64_t *shape) {
+    ASN_TRY(check_out(op, out, dtype, o->casting));
+    bool hazard = true;
+    if (!o->where) ASN_TRY(submit_call(op, loop, in, out, &hazard));
+    if (!hazard) return ASN_OK;
+    asn_array temp;
+    ASN_TRY(
+        asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
+    asn_status status = submit_call(op, loop, in, &temp, NULL);
+    if (!status && o->where) status = select_into(out, o->where, &temp, o->casting);
+    if (!status && !o->where) {
+        asn_operand value = {.array = &temp};
+        status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
+    }
+    asn_array_fini(&temp);
+    return status;
+}
+
+static asn_status call_general(asn_op op, const asn_operand *in, const asn_array *out,
+                               asn_array *result, const asn_ufunc_options *o) {
+    bool done;
+    ASN_TRY(asn_compare_mixed(op, in, out, result, o, &done));
+    if (done) return ASN_OK;
+    asn_dtype loop, dtype;
+    int ndim;
+    int64_t shape[ASN_MAX_DIMS];
+    int n = asn_op_table[op].num_in;
+    ASN_TRY(asn_ufunc_result_dtype(op, in, o, &loop, &dtype));
+    if (op == ASN_OP_POWER) ASN_TRY(check_power(&in[1], loop));
+    ASN_TRY(broadcast_all(n, in, o->where, out, &ndim, shape));
+    if (out) return call_into(op, loop, dtype, in, out, o, ndim, shape);
+    ASN_TRY(asn_result_new(result, dtype, ndim, shape, o->order, n, in));
+    asn_status status;
+    if (o->where)
+        status = call_into(op, loop, dtype, in, result, o, ndim, shape);
+    else
+        status = submit_call(op, loop, in, result, NULL);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+/* The short path: fresh row-major result, arrays of one dtype that the operation has a
+ * loop for. */
+static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options *o,
+                      const asn_layout **shape_of, asn_dtype *loop) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (o != &defaults && (o->where || o->dtype != ASN_DTYPE_NONE || o->order != 'K'))
+        return false;
+    const asn_layout *l = NULL;
+    for (int k = 0; k < info->num_in; k++) {
+        if (!in[k].array) {
+            /* a Python float next to floats, an int next to anything but bool */
+            if (in[k].weak != 'f' && in[k].weak != 'i') return false;
+            continue;
+        }
+        const asn_layout *m = &in[k].array->layout;
+        if (!(m->flags & ASN_C_CONTIGUOUS)) return false;
+        if (l && (l->dtype != m->dtype || !asn_layout_same_shape(l, m))) return false;
+        l = m;
+        if (info->in_dtype[k] != ASN_DTYPE_NONE) return false;
+    }
+    if (!l) return false;
+    asn_dtype dt = (asn_dtype)l->dtype;
+    if (dt == ASN_BOOL || !asn_op_has_loop(op, dt) || op == ASN_OP_POWER) return false;
+    for (int k = 0; k < info->num_in; k++)
+        if (!in[k].array &&
+            (in[k].weak == 'f' ? !asn_is_inexact(dt) : info->flags & ASN_OPF_PREDICATE))
+            return false;
+    *shape_of = l;
+    *loop = dt;
+    return true;
+}
+
+asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
+                          asn_array *result, const asn_ufunc_options *options) {
+    const asn_ufunc_options *o = options ? options : &defaults;
+    const asn_layout *l;
+    asn_dtype loop;
+    if (out || !is_simple(op, in, o, &l, &loop)) {
+        asn_lock();
+        asn_status status = call_general(op, in, out, result, o);
+        asn_unlock();
+        return status;
+    }
+    ASN_TRY(asn_array_new(result, asn_op_result(op, loop), l->ndim, l->shape, 'C'));
+    asn_status status = submit_call(op, loop, in, result, NULL);
+    if (status) asn_array_fini(result);
+    return status;
+}

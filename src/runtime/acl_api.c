@@ -1,0 +1,135 @@
+/* L2 runtime: the loader. Opens the three libraries of CANN's interface, ours or
+ * Huawei's, and looks every function up by name.
+ *
+ * Where they are sought: "cpu": the folder given by the package, else beside this
+ * library, else the dynamic linker's path. "ascend": $ASCEND_HOME_PATH/lib64,
+ * $ASCEND_TOOLKIT_HOME/lib64, else the dynamic linker's path. A handle stays open until
+ * asn_acl_unload.
+ */
+#include "runtime/acl_api.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+asn_acl_api asn_acl;
+
+enum { ACL, NNOPBASE, OPAPI, LIBRARIES };
+static const char *const sonames[LIBRARIES] = {"libascendcl.so", "libnnopbase.so",
+                                               "libopapi.so"};
+static void *handles[LIBRARIES];
+
+static void *open_in(const char *folder, const char *soname) {
+    char path[PATH_MAX];
+    if (!folder || !*folder) return NULL;
+    if (snprintf(path, sizeof path, "%s/%s", folder, soname) >= (int)sizeof path)
+        return NULL;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void own_folder(char *out, size_t capacity) {
+    Dl_info info;
+    out[0] = '\0';
+    if (!dladdr((void *)&asn_acl, &info) || !info.dli_fname) return;
+    snprintf(out, capacity, "%s", info.dli_fname);
+    char *slash = strrchr(out, '/');
+    if (slash) *slash = '\0';
+}
+
+static void *open_library(bool cpu, const char *cpu_folder, const char *soname) {
+    char folder[PATH_MAX], beside[PATH_MAX];
+    void *handle = NULL;
+    if (cpu) {
+        own_folder(beside, sizeof beside);
+        if ((handle = open_in(cpu_folder, soname))) return handle;
+        if ((handle = open_in(beside, soname))) return handle;
+        if (snprintf(folder, sizeof folder, "%s/lib", beside) < (int)sizeof folder &&
+            (handle = open_in(folder, soname)))
+            return handle;
+    } else {
+        const char *homes[] = {getenv("ASCEND_HOME_PATH"), getenv("ASCEND_TOOLKIT_HOME")};
+        for (int i = 0; i < 2; i++) {
+            if (!homes[i]) continue;
+            snprintf(folder, sizeof folder, "%s/lib64", homes[i]);
+            if ((handle = open_in(folder, soname))) return handle;
+        }
+    }
+    return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+}
+
+static asn_status look_up(int library, const char *name, void **out) {
+    *out = dlsym(handles[library], name);
+    if (!*out)
+        return asn_error_set(ASN_ERR_RUNTIME,
+                             "%s has no function %s: its version of CANN's "
+                             "interface is too old",
+                             sonames[library], name);
+    return ASN_OK;
+}
+
+static asn_status fill_table(void) {
+    void *found;
+#define ASN_ACL_FN(library, name)                                                        \
+    ASN_TRY(look_up(library, #name, &found));                                            \
+    asn_acl.name = (__typeof__(name) *)found;
+#include "runtime/acl_api.def"
+#undef ASN_ACL_FN
+#define ASN_OPTIONAL(name) asn_acl.name = (__typeof__(name) *)dlsym(handles[OPAPI], #name)
+    ASN_OPTIONAL(aclnnxOpcode);
+    ASN_OPTIONAL(aclnnxFused);
+    ASN_OPTIONAL(aclnnxScan);
+    ASN_OPTIONAL(aclnnxUpdateAt);
+    ASN_OPTIONAL(aclnnxSort);
+#undef ASN_OPTIONAL
+    return ASN_OK;
+}
+
+asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
+    bool cpu = !strcmp(kind, "cpu");
+    for (int i = 0; i < LIBRARIES; i++) {
+        handles[i] = open_library(cpu, cpu_folder, sonames[i]);
+        if (!handles[i]) {
+            const char *why = dlerror();
+            asn_acl_unload();
+            return asn_error_set(ASN_ERR_RUNTIME,
+                                 "the %s device's library %s cannot be "
+                                 "opened: %s",
+                                 kind, sonames[i], why ? why : "not found");
+        }
+    }
+    asn_status status = fill_table();
+    if (status) asn_acl_unload();
+    return status;
+}
+
+void asn_acl_unload(void) {
+    for (int i = LIBRARIES - 1; i >= 0; i--) {
+        if (handles[i]) dlclose(handles[i]);
+        handles[i] = NULL;
+    }
+    memset(&asn_acl, 0, sizeof asn_acl);
+}
+
+bool asn_acl_find(const char *name, asn_acl_operator *out) {
+    char symbol[128];
+    if (!handles[OPAPI]) return false;
+    snprintf(symbol, sizeof symbol, "aclnn%sGetWorkspaceSize", name);
+    out->get_workspace = dlsym(handles[OPAPI], symbol);
+    snprintf(symbol, sizeof symbol, "aclnn%s", name);
+    void *run = dlsym(handles[OPAPI], symbol);
+    memcpy(&out->run, &run, sizeof run);
+    return out->get_workspace && run;
+}
+
+asn_status asn_acl_failed(int code, const char *what) {
+    const char *text = asn_acl.aclGetRecentErrMsg ? asn_acl.aclGetRecentErrMsg() : NULL;
+    asn_status status =
+        code == 200000 || code == 507899 ? ASN_ERR_MEMORY : ASN_ERR_RUNTIME;
+    if (text && strstr(text, "is out of bounds for axis")) status = ASN_ERR_INDEX;
+    return asn_error_set(status, "%s: %s (device code %d)", what,
+                         text ? text : "the device reports a failure", code);
+}

@@ -1,0 +1,51 @@
+/* L2 runtime: CANN's interface as a table of functions, filled by the loader.
+ *
+ * This is the seam: nothing above calls a device in any other way. `asn_acl` is valid
+ * after asn_device_open().
+ */
+#ifndef ASN_RUNTIME_ACL_API_H
+#define ASN_RUNTIME_ACL_API_H
+
+#include "acl/acl.h"
+#include "aclnn/acl_meta.h"
+#include "aclnn/aclnnx.h"
+#include "base/status.h"
+
+typedef struct {
+#define ASN_ACL_FN(library, name) __typeof__(name) *name;
+#include "runtime/acl_api.def"
+#undef ASN_ACL_FN
+    /* The fused operator and its relatives: NULL on a device without them. */
+    __typeof__(aclnnxOpcode) *aclnnxOpcode;
+    __typeof__(aclnnxFused) *aclnnxFused;
+    __typeof__(aclnnxScan) *aclnnxScan;
+    __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
+    __typeof__(aclnnxSort) *aclnnxSort;
+} asn_acl_api;
+
+extern asn_acl_api asn_acl;
+
+/* Opens the libraries `kind` ("cpu" or "ascend") and fills asn_acl. cpu_folder is tried
+ * first for "cpu" (may be NULL). */
+ASN_CHECK_RESULT asn_status asn_acl_load(const char *kind, const char *cpu_folder);
+void asn_acl_unload(void);
+
+/* A two-phase operator, by its name without "aclnn". */
+typedef struct {
+    void *get_workspace; /* aclnnXxxGetWorkspaceSize */
+    aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream);
+} asn_acl_operator;
+/* false when the device has no such operator. */
+bool asn_acl_find(const char *name, asn_acl_operator *out);
+
+/* Turns a failed aclError / aclnnStatus into a status with the device's own sentence,
+ * prefixed by `what`. */
+asn_status asn_acl_failed(int code, const char *what) __attribute__((cold));
+
+#define ASN_ACL_TRY(call, what)                                                          \
+    do {                                                                                 \
+        int acl_code_ = (call);                                                          \
+        if (__builtin_expect(acl_code_ != 0, 0)) return asn_acl_failed(acl_code_, what); \
+    } while (0)
+
+#endif

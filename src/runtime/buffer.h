@@ -1,0 +1,45 @@
+/* L2 runtime: asn_buffer, reference-counted device memory from the pool.
+ *
+ * Storage is taken at the first write (asn_buffer_data): a temporary that fusion keeps in
+ * registers never has any. `trace_refs` counts the references held by recorded
+ * operations, so that the trace can see which buffers nobody else holds any more. */
+#ifndef ASN_RUNTIME_BUFFER_H
+#define ASN_RUNTIME_BUFFER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct asn_buffer {
+    atomic_int refs;
+    int32_t trace_refs;
+    int32_t trace_writes; /* recorded operations that write it */
+    uint32_t trace_id;    /* scratch of the planner */
+    bool shared; /* the host may write it behind our back (adopted or exported): nothing
+                    that touches it stays recorded */
+    void *data;  /* device address; NULL until taken */
+    int64_t nbytes, capacity; /* asked for; the pool block's size */
+    void (*release)(void *);  /* adopted host memory; else NULL (pool) */
+    void *context;
+} asn_buffer;
+
+ASN_CHECK_RESULT asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes);
+/* Over memory the caller keeps alive until release(context). */
+ASN_CHECK_RESULT asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
+                                             void (*release)(void *), void *context);
+static inline asn_buffer *asn_buffer_retain(asn_buffer *b) {
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    return b;
+}
+void asn_buffer_destroy(asn_buffer *b);
+static inline void asn_buffer_release(asn_buffer *b) {
+    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+        asn_buffer_destroy(b);
+}
+/* Takes storage if there is none. MemoryError. */
+ASN_CHECK_RESULT asn_status asn_buffer_ensure(asn_buffer *b);
+
+#endif

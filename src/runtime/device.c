@@ -1,0 +1,157 @@
+/* L2 runtime: opening the device (see device.h).
+ *
+ * ASNUMPY_DEVICE: "cpu", "ascend", or "auto" (the default): CANN's libraries if they open
+ * and report a device, else the CPU device. Opening happens at the first use, never at
+ * import. Device numbers are those of AscendCL.
+ */
+#include "runtime/device.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/acl_api.h"
+#include "runtime/pool.h"
+#include "runtime/stream.h"
+
+static struct {
+    bool open;
+    int current;
+    const char *kind;
+    char folder[4096];
+    aclrtStream stream;
+} device = {.kind = "cpu"};
+
+void asn_device_set_library_path(const char *folder) {
+    snprintf(device.folder, sizeof device.folder, "%s", folder ? folder : "");
+}
+
+/* Libraries of `kind`, initialised, with at least one device. */
+static asn_status try_kind(const char *kind) {
+    ASN_TRY(asn_acl_load(kind, device.folder));
+    int code = asn_acl.aclInit(NULL);
+    uint32_t count = 0;
+    if (code == 0 || code == 100002) code = asn_acl.aclrtGetDeviceCount(&count);
+    if (code == 0 && count > 0) {
+        device.kind = kind;
+        return ASN_OK;
+    }
+    asn_status status =
+        asn_error_set(ASN_ERR_RUNTIME,
+                      "the %s libraries open but report no device (code %d)", kind, code);
+    asn_acl_unload();
+    return status;
+}
+
+static asn_status load_libraries(void) {
+    const char *wish = getenv("ASNUMPY_DEVICE");
+    if (!wish || !*wish) wish = "auto";
+    if (!strcmp(wish, "cpu") || !strcmp(wish, "ascend")) return try_kind(wish);
+    if (strcmp(wish, "auto") != 0)
+        return asn_error_set(
+            ASN_ERR_VALUE, "ASNUMPY_DEVICE is '%s'; it may be 'cpu', 'ascend' or 'auto'",
+            wish);
+    const char *home = getenv("ASCEND_HOME_PATH"),
+               *toolkit = getenv("ASCEND_TOOLKIT_HOME");
+    if ((home || toolkit) && try_kind("ascend") == ASN_OK) return ASN_OK;
+    return try_kind("cpu");
+}
+
+static asn_status use_device(int number) {
+    ASN_ACL_TRY(asn_acl.aclrtSetDevice(number), "set_device");
+    ASN_ACL_TRY(asn_acl.aclrtCreateStream(&device.stream), "set_device");
+    device.current = number;
+    return ASN_OK;
+}
+
+asn_status asn_device_open(void) {
+    static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+    if (__atomic_load_n(&device.open, __ATOMIC_ACQUIRE)) return ASN_OK;
+    pthread_mutex_lock(&opening);
+    asn_status status = ASN_OK;
+    if (!device.open) {
+        status = load_libraries();
+        if (!status) status = use_device(0);
+        if (!status) __atomic_store_n(&device.open, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&opening);
+    return status;
+}
+
+aclrtStream asn_stream(void) {
+    return device.stream;
+}
+
+asn_status asn_stream_wait(void) {
+    if (!device.open) return ASN_OK;
+    ASN_ACL_TRY(asn_acl.aclrtSynchronizeStream(device.stream), "synchronize");
+    return ASN_OK;
+}
+
+asn_status asn_device_close(void) {
+    if (!device.open) return ASN_OK;
+    ASN_TRY(asn_stream_wait());
+    asn_memory_stats stats;
+    asn_memory_get_stats(&stats);
+    if (stats.bytes_in_use)
+        return asn_error_set(ASN_ERR_RUNTIME,
+                             "finalize: arrays still hold %llu bytes of device memory",
+                             (unsigned long long)stats.bytes_in_use);
+    asn_pool_fini();
+    asn_acl.aclrtDestroyStream(device.stream);
+    asn_acl.aclrtResetDevice(device.current);
+    asn_acl.aclFinalize();
+    device.open = false;
+    asn_acl_unload();
+    return ASN_OK;
+}
+
+asn_status asn_device_count(int *out) {
+    ASN_TRY(asn_device_open());
+    uint32_t count = 0;
+    ASN_ACL_TRY(asn_acl.aclrtGetDeviceCount(&count), "get_device_count");
+    *out = (int)count;
+    return ASN_OK;
+}
+
+asn_status asn_device_get(int *out) {
+    ASN_TRY(asn_device_open());
+    *out = device.current;
+    return ASN_OK;
+}
+
+asn_status asn_device_set(int number) {
+    int count = 0;
+    ASN_TRY(asn_device_count(&count));
+    if (number < 0 || number >= count)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "device %d does not exist: there are %d, counted "
+                             "from 0",
+                             number, count);
+    if (number == device.current) return ASN_OK;
+    ASN_TRY(asn_stream_wait());
+    asn_acl.aclrtDestroyStream(device.stream);
+    return use_device(number);
+}
+
+asn_status asn_device_reset(int number) {
+    int count = 0;
+    ASN_TRY(asn_device_count(&count));
+    if (number < 0 || number >= count)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "device %d does not exist: there are %d, counted "
+                             "from 0",
+                             number, count);
+    ASN_TRY(asn_stream_wait());
+    asn_pool_trim();
+    return ASN_OK;
+}
+
+const char *asn_device_kind(void) {
+    return device.kind;
+}
+
+bool asn_device_host_access(void) {
+    return !strcmp(device.kind, "cpu");
+}

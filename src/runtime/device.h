@@ -1,0 +1,35 @@
+/* L2 runtime: the device behind the library: opened at first use, described, switched. */
+#ifndef ASN_RUNTIME_DEVICE_H
+#define ASN_RUNTIME_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Opens CANN's libraries or the CPU device's (ASNUMPY_DEVICE=cpu|ascend|auto) and device
+ * 0; idempotent. */
+ASN_CHECK_RESULT asn_status asn_device_open(void);
+/* Flushes, waits and closes; the next use opens again. */
+ASN_CHECK_RESULT asn_status asn_device_close(void);
+ASN_CHECK_RESULT asn_status asn_device_count(int *out);
+ASN_CHECK_RESULT asn_status asn_device_set(int device);
+ASN_CHECK_RESULT asn_status asn_device_get(int *device);
+ASN_CHECK_RESULT asn_status asn_device_reset(int device);
+/* "cpu" or "ascend". */
+const char *asn_device_kind(void);
+/* Whether the host may dereference device addresses. */
+bool asn_device_host_access(void);
+/* Folder of the CPU device's libraries, tried first by the loader; set before the first
+ * use. */
+void asn_device_set_library_path(const char *folder);
+
+typedef struct {
+    uint64_t device_allocations, pool_hits, bytes_in_use, bytes_cached, peak_bytes;
+} asn_memory_stats;
+void asn_memory_get_stats(asn_memory_stats *out);
+/* Returns cached blocks to the device. */
+void asn_memory_empty_cache(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* L2 runtime: the memory pool over aclrtMalloc.
+ *
+ * Sizes are rounded up to classes, four to each power of two (at most 25% over), at least
+ * 64 bytes. Small blocks (up to 64 KiB) are cut from 2 MiB slabs; larger ones are device
+ * allocations of their own, kept when freed up to a limit. Freed blocks are reused last
+ * in, first out, so that a loop's temporaries stay in cache. Reuse is in stream order:
+ * the library has one stream per device, and host writes wait for it.
+ */
+#ifndef ASN_RUNTIME_POOL_H
+#define ASN_RUNTIME_POOL_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "runtime/device.h"
+
+/* *capacity receives the block's class size, to be handed back to asn_pool_free. Any
+ * thread. */
+ASN_CHECK_RESULT asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity);
+void asn_pool_free(void *block, int64_t capacity);
+/* Frees everything cached; outstanding small blocks keep their slabs. */
+void asn_pool_trim(void);
+/* Before the device closes: all blocks are gone. */
+void asn_pool_fini(void);
+
+#endif

@@ -1,0 +1,11 @@
+/* L2 runtime: the library's stream on the current device. */
+#ifndef ASN_RUNTIME_STREAM_H
+#define ASN_RUNTIME_STREAM_H
+
+#include "runtime/acl_api.h"
+
+aclrtStream asn_stream(void);
+/* Waits for the stream; the first failed task's error, once. */
+ASN_CHECK_RESULT asn_status asn_stream_wait(void);
+
+#endif

@@ -1,0 +1,178 @@
+"""Writes the public headers of the runtime and the operator base from tools/cann/runtime.json.
+
+usage: gen_headers.py OUTPUT_DIR SOURCE.c...
+
+A function is declared exactly when one of the sources defines it (`ASN_API type name(`), with the
+comment that precedes the definition as its documentation: a program that compiles also links.
+Types, enums and constants are declared in full. The headers are valid C11 and C++11 and include
+each other by relative paths, so that any of `-I include`, `-I include/aclnn` will do.
+Standard library only.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = json.loads((ROOT / "tools" / "cann" / "runtime.json").read_text())
+
+# Documented constants that runtime.json does not list.
+EXTRA_CONSTANTS = {
+    "ACL_EVENT_SYNC": "0x1u",
+    "ACL_EVENT_CAPTURE_STREAM_PROGRESS": "0x2u",
+    "ACL_EVENT_TIME_LINE": "0x8u",
+    "ACL_STREAM_FAST_LAUNCH": "0x1u",
+    "ACL_STREAM_FAST_SYNC": "0x2u",
+    "ACL_ERROR_RT_STREAM_SYNC_TIMEOUT": "507046",
+    "ACL_ERROR_RT_EVENT_SYNC_TIMEOUT": "507047",
+}
+EXTRA_FUNCTIONS = {
+    "aclrtLaunchHostFunc": {
+        "header": "acl/acl_rt.h",
+        "ret": "aclError",
+        "params": ["aclrtStream stream", "aclrtHostFunc fn", "void* args"],
+    },
+}
+EXTRA_TYPEDEFS = {"aclrtHostFunc": {"type": "void (*)(void* args)"}}
+
+META_TYPES = ("aclOpExecutor", "aclTensor", "aclScalar", "aclIntArray", "aclFloatArray",
+              "aclBoolArray", "aclTensorList", "aclScalarList")  # fmt: skip
+INCLUDES = {
+    "acl/acl_base_rt.h": [],
+    "acl/acl_base.h": ["acl_base_rt.h"],
+    "acl/acl_rt.h": ["acl_base_rt.h"],
+    "acl/acl.h": ["acl_base.h", "acl_rt.h"],
+    "aclnn/aclnn_base.h": ["../acl/acl_base.h"],
+    "aclnn/acl_meta.h": ["aclnn_base.h"],
+}
+TITLES = {
+    "acl/acl_base_rt.h": "AscendCL: types, constants and conversions of the runtime.",
+    "acl/acl_base.h": "AscendCL: tensor descriptions.",
+    "acl/acl_rt.h": "AscendCL: devices, contexts, streams, events, memory.",
+    "acl/acl.h": "AscendCL: the whole interface.",
+    "aclnn/aclnn_base.h": "Two-phase operators: status codes, initialisation.",
+    "aclnn/acl_meta.h": "Two-phase operators: tensors, scalars, lists, executors.",
+}
+
+
+def declarator(text):
+    """`int64_t[][2] name` -> `int64_t name[][2]`; pointers bind to the name."""
+    text = text.strip()
+    match = re.match(r"(.*?)((?:\[\w*\])+) *(\w+)$", text)
+    if match:
+        text = f"{match[1]} {match[3]}{match[2]}"
+    return re.sub(r"\* *(?=\w)", "*", re.sub(r" *\*", " *", text)).replace("* *", "**")
+
+
+def type_lines(name, text):
+    """The typedef of `name`."""
+    if "(*)" in text:
+        return [f"typedef {declarator(text.replace('(*)', f'(*{name})'))};"]
+    return [f"typedef {declarator(text + ' ' + name)};"]
+
+
+def enum_lines(name, values):
+    body = ",\n".join(f"    {k} = {v}" for k, v in values.items())
+    return [f"typedef enum {name} {{\n{body}\n}} {name};", ""]
+
+
+def struct_lines(name, struct):
+    """Fields and, in C11, the layout that binaries rely on."""
+    fields = "\n".join(f"    {declarator(t + ' ' + n)};" for t, n, _ in struct["fields"])
+    return [f"typedef {struct['kind']} {name} {{\n{fields}\n}} {name};", ""]
+
+
+def definitions(paths):
+    """name -> documentation of every exported function the sources define."""
+    found = {}
+    pattern = re.compile(r"((?:/\*(?:[^*]|\*(?!/))*\*/\n)?)^ASN_API [^(;{]*?\b(\w+)\(", re.M)
+    for path in paths:
+        for doc, name in pattern.findall(pathlib.Path(path).read_text()):
+            found[name] = doc
+    return found
+
+
+def function_lines(name, facts, doc):
+    params = ", ".join(declarator(p) for p in facts["params"]) or "void"
+    text = f"{declarator(facts['ret'] + ' ' + name)}({params});"
+    return [doc + text] if doc else [text]
+
+
+def sorted_structs(docs):
+    """The structures that declared functions mention, each after those it contains."""
+    words = {w for n in docs if n in DATA["functions"]
+             for p in DATA["functions"][n]["params"] for w in re.findall(r"\w+", p)}  # fmt: skip
+    todo, done, before = {}, {}, -1
+    while len(todo) > before:
+        before = len(todo)
+        todo = {n: s for n, s in DATA["structs"].items() if n in words}
+        words |= {w for s in todo.values() for t, _, _ in s["fields"] for w in re.findall(r"\w+", t)}
+    while todo:
+        for name in list(todo):
+            inner = {re.sub(r"\W.*", "", t) for t, _, _ in todo[name]["fields"]}
+            if not inner & (todo.keys() - {name}):
+                done[name] = todo.pop(name)
+    return done
+
+
+def base_rt_types(docs):
+    lines = ["#define ACL_FUNC_VISIBILITY"]
+    constants = {**DATA["constants"], **EXTRA_CONSTANTS}
+    constants.pop("OK", None)
+    lines += [f"#define {k} {v}" for k, v in constants.items()] + [""]
+    for name, values in DATA["enums"].items():
+        lines += enum_lines(name, values)
+    typedefs = {**DATA["typedefs"], **EXTRA_TYPEDEFS}
+    plain = {n: t["type"] for n, t in typedefs.items() if n not in META_TYPES + ("aclnnStatus",)}
+    for name in sorted(plain, key=lambda n: "(*)" in plain[n]):
+        lines += type_lines(name, plain[name])
+    lines.append("")
+    for name, struct in sorted_structs(docs).items():
+        lines += struct_lines(name, struct)
+    return lines
+
+
+def base_types(header, docs):
+    if header == "acl/acl_base_rt.h":
+        return base_rt_types(docs)
+    if header == "aclnn/aclnn_base.h":
+        codes = [f"#define {k} {v}" for k, v in DATA["aclnn_return_codes"].items()]
+        opaque = [type_lines(n, DATA["typedefs"][n]["type"])[0] for n in META_TYPES]
+        return ["typedef int32_t aclnnStatus;", "enum { OK = 0 };", *codes, "", *opaque, ""]
+    return []
+
+
+def header_text(header, docs):
+    guard = "ASN_" + re.sub(r"\W", "_", header).upper() + "_"
+    lines = [f"/* {TITLES[header]} Generated from tools/cann/runtime.json. */"]
+    lines += [f"#ifndef {guard}", f"#define {guard}", "", "#include <stdbool.h>"]
+    lines += ["#include <stddef.h>", "#include <stdint.h>", ""]
+    lines += [f'#include "{path}"' for path in INCLUDES[header]]
+    lines += ["", "#ifdef __cplusplus", 'extern "C" {', "#endif", "", *base_types(header, docs)]
+    for name, facts in sorted({**DATA["functions"], **EXTRA_FUNCTIONS}.items()):
+        if facts["header"] == header and name in docs:
+            lines += function_lines(name, facts, docs[name])
+    lines += ["", "#ifdef __cplusplus", "}", "#endif", "", "#endif"]
+    return "\n".join(lines) + "\n"
+
+
+def write(path, text):
+    """Keeps the time stamp of an unchanged file, so that nothing is rebuilt for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main():
+    out, docs = pathlib.Path(sys.argv[1]), definitions(sys.argv[2:])
+    known = DATA["functions"].keys() | EXTRA_FUNCTIONS.keys()
+    unknown = [n for n in docs if n not in known and not n.startswith(("asnrt", "asnop"))]
+    if unknown:
+        raise SystemExit(f"exported but not in runtime.json: {' '.join(unknown)}")
+    for header in INCLUDES:
+        write(out / header, header_text(header, docs))
+
+
+if __name__ == "__main__":
+    main()
