@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include "base/alloc.h"
+
 #include "device/cpu/fused.h"
 #include "device/opapi/plan.h"
 
