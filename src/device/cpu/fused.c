@@ -152,7 +152,7 @@ static bool run_direct(const aclnnxProgram *p) {
     }
     if (p->fpFlags) asn_fp_clear();
     fn(n, out->data, src[0], src[1], src[2]);
-    if (p->fpFlags) *p->fpFlags = k->quiet[in->op] ? 0 : asn_fp_conditions();
+    if (p->fpFlags) *p->fpFlags = k->quiet[in->op][dt] ? 0 : asn_fp_conditions();
     return true;
 }
 

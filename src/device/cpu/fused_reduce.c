@@ -76,7 +76,7 @@ static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64
     int item = asn_itemsize(r->dtype);
     if (r->sum) {
         int parts = asn_is_complex(r->dtype) ? 2 : 1;
-        if (first) acc->s[0] = acc->s[1] = acc->s[2] = acc->s[3] = -0.0;
+        if (first) acc->s[0] = acc->s[1] = acc->s[2] = acc->s[3] = 0;
         for (int64_t step = SUM_BYTES / item; n > 0; n -= step, src += step * item) {
             double sum[2];
             r->sum(n < step ? n : step, sum, src);
@@ -84,7 +84,9 @@ static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64
         }
         return;
     }
-    if (first) {
+    if (first && r->from_identity) {
+        memcpy(acc->element, r->identity, (size_t)item);
+    } else if (first) {
         memcpy(acc->element, src, (size_t)item);
         src += item;
         n--;
@@ -272,7 +274,12 @@ static asn_status run_folding(reduction_run *rr, int inner) {
 /* Adds a block of n elements to accumulators of which `filled` hold something. */
 static int64_t stack_block(const asn_reduction *red, char *acc, int64_t filled, int64_t n,
                            const char *src) {
-    int64_t item = asn_itemsize(red->dtype), both = filled < n ? filled : n;
+    int64_t item = asn_itemsize(red->dtype);
+    if (n > filled && red->from_identity) {
+        asn_block_splat(acc + filled * item, red->identity, (int)item, n - filled);
+        filled = n;
+    }
+    int64_t both = filled < n ? filled : n;
     uint32_t before = red->quiet ? asn_fp_read() : 0;
     if (both) red->combine(both, acc, acc, src, NULL);
     if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
@@ -487,18 +494,17 @@ static asn_status run_stacking(reduction_run *rr, int inner) {
 static asn_status reduce_nothing(const asn_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++) {
         const asn_reduction *red = &plan->reductions[r];
-        const asn_op_info *info = &asn_op_table[red->op];
         if (plan->kept_size == 0 ||
             (plan->operands[red->operand].flags & ACLNNX_ACCUMULATE))
             continue;
-        if (!info->has_identity)
+        if (!red->has_identity)
             return asn_error_set(ASN_ERR_VALUE,
                                  "zero-size array to reduction operation %s which has no "
                                  "identity",
-                                 info->name);
+                                 asn_op_table[red->op].name);
         char element[16];
-        plan->kernels->cast[ASN_F64][red->out_dtype](1, element, &info->identity, NULL,
-                                                     NULL);
+        plan->kernels->cast[red->dtype][red->out_dtype](1, element, red->identity, NULL,
+                                                        NULL);
         int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_DIMS];
         int ndim = 0;
         for (int d = plan->num_dims - 1; d >= 0; d--) {

@@ -128,12 +128,14 @@ static void nextafter_bf16(int64_t n, void *dst, const void *a, const void *b,
             half_nextafter(((const uint16_t *)a)[i], ((const uint16_t *)b)[i], 0x7f80);
 }
 
+/* To the next float16 above, also for negative x: NumPy's halves differ from its floats
+ * here. */
 static void spacing_f16(int64_t n, void *dst, const void *a, const void *b,
                         const void *c) {
     (void)b, (void)c;
     for (int64_t i = 0; i < n; i++) {
         uint16_t x = ((const uint16_t *)a)[i], next;
-        next = half_nextafter(x, (uint16_t)((x & 0x8000) | 0x7c00), 0x7c00);
+        next = half_nextafter(x, 0x7c00, 0x7c00);
         bool finite = (x & 0x7fff) < 0x7c00;
         float gap = finite ? asn_f16_to_f32(next) - asn_f16_to_f32(x) : NAN;
         ((uint16_t *)dst)[i] = asn_f32_to_f16(gap);

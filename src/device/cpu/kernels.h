@@ -47,8 +47,8 @@ typedef struct {
     asn_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
     uint8_t cost[ASN_OP_COUNT];      /* of one element, in tenths of ns */
-    bool quiet[ASN_OP_COUNT]; /* its floating-point flags mean nothing (comparisons of
-                                 NaN) */
+    /* its floating-point flags mean nothing (comparisons of NaN) */
+    bool quiet[ASN_OP_COUNT][ASN_DTYPE_COUNT];
 } asn_kernels;
 
 /* Filled at the first call; thread-safe. */

@@ -66,10 +66,16 @@ static asn_status add_reduction(asn_plan *plan, int operand) {
     r->combine = plan->kernels->ew[op][r->dtype];
     r->sum = op == ASN_OP_ADD ? plan->kernels->sum[r->dtype] : NULL;
     r->splits = asn_op_table[op].flags & ASN_OPF_ASSOCIATIVE;
-    r->quiet = plan->kernels->quiet[op];
+    r->quiet = plan->kernels->quiet[op][r->dtype];
     if (!r->fold)
         return asn_error_set(ASN_ERR_NO_LOOP, "%s: no reduction for dtype %s",
                              asn_op_table[op].name, asn_dtype_name(dt));
+    const asn_op_info *info = &asn_op_table[op];
+    r->has_identity = info->has_identity;
+    r->from_identity = info->has_identity && (info->flags & ASN_OPF_REORDERABLE);
+    if (r->has_identity)
+        plan->kernels->cast[ASN_F64][r->dtype](1, r->identity, &info->identity, NULL,
+                                               NULL);
     if (asn_is_half(dt))
         plan->reads32[operand] = 1;
     else
@@ -262,7 +268,7 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
     if (n > 1) step->src[1] = src[1];
     if (n > 2) step->src[2] = src[2];
     step->num_src = (uint16_t)n;
-    step->quiet = plan->kernels->quiet[in->op];
+    step->quiet = plan->kernels->quiet[in->op][dt];
     plan->step_ns += step_cost(plan, in->op, loop);
     if (rounds)
         round_result(plan, in->dst, dst);

@@ -47,6 +47,9 @@ typedef struct {
     asn_ew_fn combine;
     asn_sum_fn sum; /* float addition only */
     bool splits;    /* partial results may be combined */
+    bool has_identity;
+    bool from_identity; /* a result starts from it (a sum of -0.0 is 0.0), not from an element */
+    char identity[16];  /* of dtype */
     bool quiet;
 } asn_reduction;
 

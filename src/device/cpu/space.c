@@ -235,6 +235,18 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
     }
 }
 
+/* Reductions read after the outputs are stored: an input that an output overwrites is
+ * kept. */
+static void keep_folded_inputs(asn_plan *plan) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        for (int i = 0; i < plan->num_in; i++)
+            for (int o = plan->num_in; o < plan->num_operands; o++)
+                if (plan->reductions[r].value == plan->value[i] &&
+                    !is_reducing(plan, o) && plan->access[i] == ASN_AT_DIRECT &&
+                    plan->base[i] == plan->base[o])
+                    plan->access[i] = ASN_AT_GATHER;
+}
+
 typedef struct {
     int num_free;
     int16_t free[ASN_MAX_VALUES];
@@ -292,6 +304,7 @@ void asn_plan_place(asn_plan *plan, bool rows) {
     plan->max_item = 1;
     find_last_uses(plan, last_use);
     choose_access(plan, rows, last_use);
+    keep_folded_inputs(plan);
     memset(placed, 0, (size_t)plan->num_values);
     for (int i = 0; i < plan->num_operands; i++) {
         int access = plan->access[i];

@@ -23,6 +23,7 @@ typedef struct {
     char *addr;     /* storage address as the program set it last */
     int64_t offset; /* bytes from addr to nd.data */
     bool is_out, is_in, is_empty;
+    bool is_absent; /* a NULL member of a list: keeps its place */
 } asn_operand;
 
 typedef struct asn_chunk asn_chunk;
