@@ -1,6 +1,6 @@
 /* CPU device, operators: the exported face of the fused operator (aclnn/aclnnx.h).
  *
- * On an idle stream a small program runs here and now, on the caller's descriptors, and
+ * On an idle stream a program runs here and now, on the caller's descriptors (its threads share the work), and
  * its status is returned. Otherwise it is copied whole, one block of memory, and
  * enqueued; a failure then comes with the next synchronisation.
  */
@@ -75,7 +75,7 @@ ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
     if (status != ASN_OK) return asnop_fail(status);
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
     if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
-    if (asn_cpu_fused_work(program) < ASNRT_INLINE_NS && asnrtStreamEnter(s)) {
+    if (asnrtStreamEnter(s)) {
         status = asn_cpu_fused(program);
         asnrtStreamLeave(s, 0);
         return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);

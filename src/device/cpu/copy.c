@@ -1,0 +1,230 @@
+/* CPU device: n-dimensional copy of one dtype.
+ *
+ * Dimensions are ordered by the destination's strides and merged where both sides are one
+ * stretch. Then the two innermost decide: contiguous rows are memcpy'd; where the
+ * source's contiguous dimension is another one than the destination's, the two make a
+ * transposition in tiles; anything else is a strided loop per element size. A copy that
+ * does not fit the caches writes past them (a store that first reads its line costs half
+ * the bandwidth again).
+ */
+#include "device/cpu/copy.h"
+
+#include <string.h>
+
+#include "device/cpu/pool.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum {
+    CHUNK_BYTES = 131072,
+    TILE_ROWS = 64,
+    STREAM_BYTES = 16 << 20, /* a copy from this size on bypasses the caches */
+    STREAM_ROW_BYTES = 32768 /* if its rows are no shorter than this */
+};
+
+typedef uint64_t eight __attribute__((aligned(4)));
+typedef struct {
+    uint64_t a, b;
+} wide;
+
+#define T    uint8_t
+#define F(n) n##_1
+#include "device/cpu/move.inc"
+#define T    uint16_t
+#define F(n) n##_2
+#include "device/cpu/move.inc"
+#define T    uint32_t
+#define F(n) n##_4
+#include "device/cpu/move.inc"
+#define T    eight
+#define F(n) n##_8
+#include "device/cpu/move.inc"
+#define T    wide
+#define F(n) n##_16
+#include "device/cpu/move.inc"
+
+typedef struct {
+    int64_t extent, dst, src; /* strides in bytes */
+} copy_dim;
+
+typedef struct {
+    char *dst;
+    const char *src;
+    int item, num_dims;
+    bool stream;
+    int64_t rows_per_chunk, chunks_per_plane; /* along dimension 1 */
+    copy_dim dims[ASN_ND_MAX_DIMS + 1];
+} copy_plan;
+
+static void stream_copy(char *dst, const char *src, int64_t n) {
+#if defined(__x86_64__)
+    int64_t head = (int64_t)(-(uintptr_t)dst & 15);
+    if (n >= 256) {
+        memcpy(dst, src, (size_t)head);
+        int64_t i = head;
+        for (; i + 64 <= n; i += 64)
+            for (int k = 0; k < 64; k += 16)
+                _mm_stream_si128((__m128i *)(dst + i + k),
+                                 _mm_loadu_si128((const __m128i *)(src + i + k)));
+        _mm_sfence();
+        memcpy(dst + i, src + i, (size_t)(n - i));
+        return;
+    }
+#endif
+    memcpy(dst, src, (size_t)n);
+}
+
+static void copy_rows(const copy_plan *c, char *dst, const char *src, int64_t n0,
+                      int64_t n1) {
+    const copy_dim *d = c->dims;
+    int64_t bytes = n0 * c->item;
+    for (int64_t j = 0; j < n1; j++, dst += d[1].dst, src += d[1].src) {
+        if (c->stream)
+            stream_copy(dst, src, bytes);
+        else
+            memcpy(dst, src, (size_t)bytes);
+    }
+}
+
+static void copy_plane(const copy_plan *c, char *dst, const char *src, int64_t n0,
+                       int64_t n1) {
+    const copy_dim *d = c->dims;
+    int64_t d0 = d[0].dst, d1 = d[1].dst, s0 = d[0].src, s1 = d[1].src;
+    bool lines = d0 == c->item && s0 == c->item && n0 * c->item >= 32;
+    bool transposes = d0 == c->item && s1 == c->item && s0 != 0 && n0 >= 4 && n1 >= 4;
+    if (lines) {
+        copy_rows(c, dst, src, n0, n1);
+        return;
+    }
+    switch (c->item) {
+    case 1:
+        if (transposes)
+            transpose_1(dst, d1, src, s0, n0, n1);
+        else
+            move_1(dst, d0, d1, src, s0, s1, n0, n1);
+        break;
+    case 2:
+        if (transposes)
+            transpose_2(dst, d1, src, s0, n0, n1);
+        else
+            move_2(dst, d0, d1, src, s0, s1, n0, n1);
+        break;
+    case 4:
+        if (transposes)
+            transpose_4(dst, d1, src, s0, n0, n1);
+        else
+            move_4(dst, d0, d1, src, s0, s1, n0, n1);
+        break;
+    case 8:
+        if (transposes)
+            transpose_8(dst, d1, src, s0, n0, n1);
+        else
+            move_8(dst, d0, d1, src, s0, s1, n0, n1);
+        break;
+    default:
+        if (transposes)
+            transpose_16(dst, d1, src, s0, n0, n1);
+        else
+            move_16(dst, d0, d1, src, s0, s1, n0, n1);
+        break;
+    }
+}
+
+/* Chunk = a group of rows of one plane, or a piece of the only row. */
+static void copy_chunk(void *ctx, int64_t chunk) {
+    const copy_plan *c = ctx;
+    int64_t plane = chunk / c->chunks_per_plane, dst = 0, src = 0;
+    int64_t first = chunk % c->chunks_per_plane * c->rows_per_chunk;
+    for (int d = 2; d < c->num_dims; d++) {
+        int64_t i = plane % c->dims[d].extent;
+        plane /= c->dims[d].extent;
+        dst += i * c->dims[d].dst;
+        src += i * c->dims[d].src;
+    }
+    const copy_dim *split = &c->dims[c->num_dims > 1];
+    int64_t n = split->extent - first;
+    if (n > c->rows_per_chunk) n = c->rows_per_chunk;
+    char *to = c->dst + dst + first * split->dst;
+    const char *from = c->src + src + first * split->src;
+    if (c->num_dims > 1)
+        copy_plane(c, to, from, c->dims[0].extent, n);
+    else
+        copy_plane(c, to, from, n, 1);
+}
+
+static int64_t magnitude(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
+static void collect(copy_plan *c, const asn_nd *dst, const asn_nd *src) {
+    int n = 0;
+    for (int d = dst->ndim - 1; d >= 0; d--) {
+        if (dst->shape[d] == 1) continue;
+        copy_dim dim = {dst->shape[d], dst->strides[d], src->strides[d]};
+        if (dim.dst < 0) { /* forwards in the destination */
+            c->dst += dim.dst * (dim.extent - 1);
+            c->src += dim.src * (dim.extent - 1);
+            dim.dst = -dim.dst;
+            dim.src = -dim.src;
+        }
+        int at = n++;
+        for (; at > 0 && dim.dst < c->dims[at - 1].dst; at--)
+            c->dims[at] = c->dims[at - 1];
+        c->dims[at] = dim;
+    }
+    int last = 0;
+    for (int d = 1; d < n; d++) {
+        copy_dim *inner = &c->dims[last], *outer = &c->dims[d];
+        if (outer->dst == inner->dst * inner->extent &&
+            outer->src == inner->src * inner->extent)
+            inner->extent *= outer->extent;
+        else
+            c->dims[++last] = *outer;
+    }
+    c->num_dims = n ? last + 1 : 0;
+}
+
+/* Brings the source's contiguous dimension next to the innermost, for a transposition. */
+static void pair_dims(copy_plan *c) {
+    for (int d = 2; d < c->num_dims && magnitude(c->dims[0].src) != c->item; d++) {
+        if (c->dims[d].src != c->item) continue;
+        copy_dim found = c->dims[d];
+        memmove(&c->dims[2], &c->dims[1], (size_t)(d - 1) * sizeof found);
+        c->dims[1] = found;
+        return;
+    }
+}
+
+asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
+    int64_t size = asn_nd_size(dst);
+    if (dst->dtype != src->dtype || dst->ndim != src->ndim)
+        return asn_error_set(ASN_ERR_VALUE, "copy: %d-d %s into %d-d %s", src->ndim,
+                             asn_dtype_name(src->dtype), dst->ndim,
+                             asn_dtype_name(dst->dtype));
+    if (size == 0) return ASN_OK;
+    copy_plan c = {.dst = dst->data, .src = src->data, .item = asn_itemsize(dst->dtype)};
+    collect(&c, dst, src);
+    if (c.num_dims == 0) {
+        memcpy(c.dst, c.src, (size_t)c.item);
+        return ASN_OK;
+    }
+    pair_dims(&c);
+    int64_t bytes = size * c.item;
+    c.stream = bytes >= STREAM_BYTES &&
+               (c.num_dims == 1 || c.dims[0].extent * c.item >= STREAM_ROW_BYTES);
+    const copy_dim *split = &c.dims[c.num_dims > 1];
+    int64_t row = c.num_dims > 1 ? c.dims[0].extent * c.item : c.item;
+    c.rows_per_chunk = row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
+    /* A transposition wants several whole lines of every source row it touches. */
+    if (c.num_dims > 1 && c.dims[1].src == c.item) {
+        if (c.rows_per_chunk < TILE_ROWS) c.rows_per_chunk = TILE_ROWS;
+        c.rows_per_chunk &= ~(int64_t)(TILE_ROWS - 1);
+    }
+    c.chunks_per_plane = (split->extent + c.rows_per_chunk - 1) / c.rows_per_chunk;
+    int64_t planes = size / split->extent / (c.num_dims > 1 ? c.dims[0].extent : 1);
+    bool simple = c.dims[0].dst == c.item && c.dims[0].src == c.item;
+    double ns = (double)bytes * (simple ? bytes < 1 << 20 ? 0.015 : 0.05 : 0.15);
+    asn_pool_run(copy_chunk, &c, planes * c.chunks_per_plane, ns);
+    return ASN_OK;
+}
