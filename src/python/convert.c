@@ -172,7 +172,7 @@ int asn_int64_from_py(PyObject *obj, int64_t *out) {
 }
 
 int asn_axis_from_py(PyObject *obj, int ndim, int *out) {
-    int64_t axis;
+    int64_t axis = 0;
     if (asn_int64_from_py(obj, &axis) < 0) return -1;
     ASN_PY_TRY_INT(asn_axis_normalize(axis, ndim, out));
     return 0;
@@ -190,7 +190,7 @@ int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
     if (!PyTuple_Check(obj)) {
         /* NumPy lets a 0-d array be reduced along axis 0 and -1 (scalars are 1-d there).
          */
-        int64_t value;
+        int64_t value = 0;
         if (asn_int64_from_py(obj, &value) < 0) return -1;
         if (ndim == 0 && (value == 0 || value == -1)) {
             *all = true;

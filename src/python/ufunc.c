@@ -8,6 +8,7 @@
  */
 #include "ufunc.h"
 
+enum { MAX_IN = 3 };
 static const asn_ufunc_options default_options = ASN_UFUNC_DEFAULTS;
 
 /* ---- errors */
@@ -516,9 +517,9 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     asn_ufunc *u = (asn_ufunc *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     if (ASN_LIKELY(!kwnames && nargs == u->nin && u->kind == ASN_UFUNC_PLAIN)) {
-        asn_operand in[3];
-        int quick = 1;
-        for (int i = 0; i < u->nin && quick > 0; i++)
+        asn_operand in[MAX_IN];
+        int quick = 1, nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */
+        for (int i = 0; i < nin && quick > 0; i++)
             quick = asn_operand_quick(args[i], &in[i]);
         if (quick > 0) {
             asn_ndarray *r = asn_ndarray_alloc();
@@ -535,8 +536,8 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
 }
 
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
-    asn_operand in[3];
-    int quick = 1, nin = asn_op_table[op].num_in;
+    asn_operand in[MAX_IN];
+    int quick = 1, nin = asn_op_table[op].num_in & MAX_IN;
     for (int i = 0; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
     if (ASN_LIKELY(quick > 0)) {
