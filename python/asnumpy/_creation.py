@@ -77,7 +77,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
         stop = stop / out_sign
     else:
         out_sign = _core.sign(start)
-        start, stop = _core.abs(start), stop * out_sign
+        start, stop = _core.absolute(start), stop * out_sign
     result = asarray(
         logspace(_core.log10(start), _core.log10(stop), num=num, endpoint=endpoint, base=10.0)
     )

@@ -18,7 +18,7 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     if y.dtype.kind not in "fc":
         y = y.astype(_core.result_type(y, 1.0))
     with _errstate()(invalid="ignore"):
-        close = (_core.less_equal(_core.abs(x - y), atol + rtol * _core.abs(y))
+        close = (_core.less_equal(_core.absolute(x - y), atol + rtol * _core.absolute(y))
                  & _core.isfinite(y)) | (x == y)  # fmt: skip
         if equal_nan:
             close = close | (_core.isnan(x) & _core.isnan(y))
@@ -218,7 +218,7 @@ def i0(x):
         raise TypeError("i0 not supported for complex values")
     if x.dtype.kind != "f":
         x = x.astype(float)
-    x = _core.abs(x)
+    x = _core.absolute(x)
     small = _core.exp(x) * _chebyshev(x / 2.0 - 2, _I0A)
     with _errstate()(divide="ignore", invalid="ignore"):
         large = _core.exp(x) * _chebyshev(32.0 / x - 2.0, _I0B) / _core.sqrt(x)
@@ -427,7 +427,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     wrapped = _core.remainder(delta - low, period) + low
     if ambiguous:
         wrapped = where((wrapped == low) & (delta > 0), asarray(high, wrapped.dtype), wrapped)
-    correct = where(_core.abs(delta) < discont, asarray(0, wrapped.dtype), wrapped - delta)
+    correct = where(_core.absolute(delta) < discont, asarray(0, wrapped.dtype), wrapped - delta)
     result = _core.array(p, copy=True, dtype=dtype)
     tail = (slice(None),) * axis + (slice(1, None),)
     result[tail] = p[tail] + correct.cumsum(axis)

@@ -4,6 +4,38 @@
 
 #include "base/alloc.h"
 
+/* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
+ * checks nothing else. */
+static PyObject *f_as_strided(PyObject *const *v) {
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
+    int ndim, n;
+    if (!asn_is_ndarray(v[0])) {
+        PyErr_SetString(PyExc_TypeError, "_as_strided takes an asnumpy array");
+        return NULL;
+    }
+    if (asn_shape_from_py(v[1], shape, &ndim) < 0 ||
+        asn_shape_from_py(v[2], strides, &n) < 0)
+        return NULL;
+    if (n != ndim) {
+        PyErr_SetString(PyExc_ValueError, "'strides' must be the same length as 'shape'");
+        return NULL;
+    }
+    const asn_layout *l = &asn_of(v[0])->layout;
+    asn_layout view;
+    ASN_PY_TRY(asn_layout_init_strided(&view, (asn_dtype)l->dtype, ndim, shape, strides,
+                                       l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_bounds(&view, &low, &high);
+    if (view.size && (low < 0 || high > asn_of(v[0])->buffer->nbytes)) {
+        asn_layout_fini(&view);
+        PyErr_Format(PyExc_ValueError,
+                     "shape and strides reach bytes %lld to %lld of a buffer of %lld",
+                     (long long)low, (long long)high,
+                     (long long)asn_of(v[0])->buffer->nbytes);
+        return NULL;
+    }
+    return asn_ndarray_view(v[0], &view, true);
+}
+
 /* lazy(on=None): the previous setting; with an argument also sets it. */
 static PyObject *f_lazy(PyObject *const *v) {
     bool on = true, before = false;
@@ -153,6 +185,8 @@ asn_function_def asn_engine_functions[] = {
     ASN_FUNCTION("engine_stats", "", f_engine_stats,
                  "Operations recorded and run at once, programs, plan cache, fallbacks, "
                  "as a dict."),
+    ASN_FUNCTION("_as_strided", "x, shape, strides, /", f_as_strided,
+                 "A view with any shape and strides inside the buffer."),
     ASN_FUNCTION("empty_cache", "", f_empty_cache,
                  "Returns cached memory to the device."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),

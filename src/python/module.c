@@ -7,6 +7,9 @@
 #define ASN_IMPORT_NUMPY
 #include "function.h"
 
+#include <dlfcn.h>
+#include <stdlib.h>
+
 asn_state asn_py;
 
 static void *blocking_enter(void) {
@@ -71,6 +74,20 @@ static int init_numpy(void) {
                : 0;
 }
 
+/* The CPU device's libraries lie beside the extension; links are followed, for a build
+ * tree. */
+static void set_library_path(void) {
+    Dl_info info;
+    char *path =
+        dladdr(&asn_py, &info) && info.dli_fname ? realpath(info.dli_fname, NULL) : NULL;
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash) {
+        *slash = 0;
+        asn_device_set_library_path(path);
+    }
+    free(path);
+}
+
 static int module_exec(PyObject *module) {
     asn_py.numpy_scalars = true;
     if (init_names() < 0 || init_numpy() < 0 || asn_ndarray_init_type(module) < 0 ||
@@ -83,6 +100,7 @@ static int module_exec(PyObject *module) {
                                         asn_engine_functions};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;
+    set_library_path();
     asn_set_blocking_hooks(blocking_enter, blocking_leave);
     return 0;
 }
