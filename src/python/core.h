@@ -138,6 +138,9 @@ void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view);
 extern const PyType_Slot asn_ndarray_number_slots[];
 extern const int asn_ndarray_number_slot_count;
 
+/* random.c */
+int asn_random_init_type(PyObject *module);
+
 /* hosts.c, dlpack.c */
 /* A NumPy array over self's memory (no copy), keeping `self` alive. */
 PyObject *asn_host_view(PyObject *self);

@@ -108,6 +108,6 @@ ASN_CHECK_RESULT asn_status asn_call_axis(const asn_call *c, int64_t dim, int nd
 /* A set of dimensions from an aclIntArray: NULL or empty gives every dimension. */
 ASN_CHECK_RESULT asn_status asn_call_axes(const asn_call *c, int i, int ndim,
                                           uint64_t *mask);
-ASN_CHECK_RESULT asn_status asn_call_no_memory(void);
+asn_status asn_call_no_memory(void);
 
 #endif

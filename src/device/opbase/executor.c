@@ -80,6 +80,8 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     }
     o->offset = t->offset * itemsize;
     o->addr = t->data;
+    o->source = (aclTensor *)t;
+    o->generation = t->member.generation;
     o->is_in = is_in;
     o->is_out = is_out;
     o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim,
