@@ -287,6 +287,31 @@ def scans(table):
     return unit("scan", "baseline", bodies, fills)
 
 
+# ---- positions of extremes
+
+
+def args(isa):
+    bodies, fills = [], []
+    for dtype in DTYPES:
+        half, suffix = dtype in HALVES, "f" if dtype == "complex64" else ""
+        load = f"asn_{SHORT[dtype]}_to_f32(v)" if half else "(v)"
+        bodies.append(f"#define S {TYPES[dtype]}\n#define T {'float' if half else TYPES[dtype]}\n#define LOAD(v) {load}\n")
+        for smallest, (name, sign) in enumerate((("max", ">"), ("min", "<"))):
+            beats = f"((a) {sign} (b))"
+            if dtype in FLOATS + HALVES:
+                beats = f"(((a) {sign} (b)) | (((a) != (a)) & ((b) == (b))))"
+            if dtype in COMPLEX:
+                beats = f"c_beats_{name}{suffix}(a, b)"
+            tag = f"{name}_{SHORT[dtype]}"
+            bodies.append(f'#define BEATS(a, b) {beats}\n#define F(n) n##_{tag}\n#include "device/cpu/arg.inc"\n')
+            fills.append(
+                f"    k->arg[{smallest}][ASN_{DTYPES[dtype]}] = (asn_arg_loops){{line_{tag}, first_{tag}, beats_{tag}, "
+                f"stack_{tag}}};\n"
+            )
+        bodies.append("#undef S\n#undef T\n#undef LOAD\n")
+    return unit("arg", isa, bodies, fills)
+
+
 # ---- the whole
 
 
@@ -297,7 +322,7 @@ def quiet_dtypes(row):
 
 
 def units(isas):
-    names = [*FAMILIES, "cast", "fold"]
+    names = [*FAMILIES, "cast", "fold", "arg"]
     listed = [(n, i) for i in isas for n in names]
     return [*listed, ("rest_real", "baseline"), ("rest_complex", "baseline"), ("rest_int", "baseline"), ("scan", "baseline")]
 
@@ -309,6 +334,8 @@ def files(isas):
 def text(table, name, isa):
     if name == "cast":
         return casts(isa)
+    if name == "arg":
+        return args(isa)
     if name == "fold":
         return folds(table, isa)
     if name == "scan":

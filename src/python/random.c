@@ -255,14 +255,19 @@ static asn_status fill_array(asn_bitgen *g, const draw *d, const asn_array *a) {
     return status;
 }
 
-/* size None: one NumPy scalar. */
+/* size None: one Python float, or a NumPy integer. */
 static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
         fill(engine_of(self), d, 1, one.bytes);
-        return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
+        if (d->kind == BOUNDED) return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
+        asn_scalar wide;
+        double value;
+        ASN_PY_TRY(asn_scalar_cast(&one, ASN_F64, &wide));
+        memcpy(&value, wide.bytes, sizeof value);
+        return PyFloat_FromDouble(value);
     }
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     asn_ndarray *r = asn_ndarray_alloc();

@@ -37,6 +37,16 @@ typedef void (*asn_scan_fn)(int64_t n, void *acc, const void *src, ptrdiff_t src
 typedef void (*asn_sum_fn)(int64_t n, double sum[2], const void *src);
 enum { ASN_SUM_MAX = 4096 };
 
+/* The extreme element of a row of memory; see arg.inc. */
+typedef struct {
+    void (*line)(const char *p, int64_t stride, int64_t first, int64_t n, void *best,
+                 int64_t *at);
+    void (*first)(const char *p, void *best);
+    bool (*beats)(const void *a, const void *b);
+    void (*stack)(const char *p, int64_t stride, int64_t row_stride, int64_t rows,
+                  int64_t n, void *best, int64_t *at);
+} asn_arg_loops;
+
 typedef struct {
     asn_ew_fn ew[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asn_ew_fn cast[ASN_DTYPE_COUNT]
@@ -46,7 +56,8 @@ typedef struct {
     asn_sum_fn sum[ASN_DTYPE_COUNT]; /* float32, float64, complex */
     asn_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
-    uint8_t cost[ASN_OP_COUNT];      /* of one element, in tenths of ns */
+    asn_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
+    uint8_t cost[ASN_OP_COUNT];            /* of one element, in tenths of ns */
     /* its floating-point flags mean nothing (comparisons of NaN) */
     bool quiet[ASN_OP_COUNT][ASN_DTYPE_COUNT];
 } asn_kernels;

@@ -1,0 +1,20 @@
+/* CPU device, private to indexing: checking and resolving index arrays. */
+#ifndef ASN_DEVICE_CPU_BOUNDS_H
+#define ASN_DEVICE_CPU_BOUNDS_H
+
+#include "device/cpu/index.h"
+
+/* Every index is in [-size, size), or an IndexError naming `axis`; *negative tells
+ * whether any is below 0. Reads the array once, in parallel. */
+ASN_CHECK_RESULT asn_status asn_bounds_check(const asn_nd *idx, int64_t size, int axis,
+                                             bool *negative);
+
+/* idx in range -> position in [0, size) */
+static inline int64_t asn_index_resolve(int64_t i, int64_t size, asn_index_mode mode) {
+    if (mode == ASN_INDEX_RAISE) return i + (i < 0 ? size : 0);
+    if (mode == ASN_INDEX_CLIP) return i < 0 ? 0 : i >= size ? size - 1 : i;
+    i %= size;
+    return i + (i < 0 ? size : 0);
+}
+
+#endif

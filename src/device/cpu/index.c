@@ -1,0 +1,414 @@
+/* CPU device: advanced indexing (get, put, take).
+ *
+ * The result is walked over the indices' shape J in blocks; a block's indices become byte
+ * offsets into self (and into the other view), then elements move. The rest of self's
+ * dimensions: a contiguous tail is moved as one run per index; every other dimension is a
+ * loop outside the block, so that the offsets are worked out once.
+ *
+ * Indices are checked before the first write. A put with duplicates must keep their order
+ * ("the last one wins", and ufunc.at accumulates in order): it is split over threads
+ * along the rest only, never along J.
+ */
+#include "device/cpu/index.h"
+
+#include <string.h>
+
+#include "device/cpu/bounds.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/pool.h"
+
+enum { BLOCK = 512, CHUNK = 8192 };
+
+typedef struct {
+    int64_t extent, self, other; /* strides in bytes */
+} rest_dim;
+
+typedef enum { MOVE_GET, MOVE_PUT, MOVE_ACCUMULATE } move_kind;
+
+typedef struct {
+    move_kind kind;
+    asn_index_mode mode;
+    asn_op op;
+    asn_dtype dtype;
+    char *self, *other;
+    int num_idx, num_j, num_rest, item;
+    int64_t run; /* bytes moved per index: the contiguous tail */
+    const char *idx[ASN_ND_MAX_DIMS];
+    int64_t bound[ASN_ND_MAX_DIMS], self_stride[ASN_ND_MAX_DIMS];
+    /* J, innermost first: extents, strides of `other` and of each index array */
+    int64_t extent[ASN_ND_MAX_DIMS + 1], other_stride[ASN_ND_MAX_DIMS + 1];
+    int64_t idx_stride[ASN_ND_MAX_DIMS + 1][ASN_ND_MAX_DIMS];
+    rest_dim rest[ASN_ND_MAX_DIMS];
+    int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
+    bool split_rest;
+} index_run;
+
+#define T    uint8_t
+#define F(n) n##_1
+#include "device/cpu/index.inc"
+#define T    uint16_t
+#define F(n) n##_2
+#include "device/cpu/index.inc"
+#define T    uint32_t
+#define F(n) n##_4
+#include "device/cpu/index.inc"
+typedef uint64_t eight __attribute__((aligned(4)));
+#define T    eight
+#define F(n) n##_8
+#include "device/cpu/index.inc"
+typedef struct {
+    uint64_t a, b;
+} wide;
+#define T    wide
+#define F(n) n##_16
+#include "device/cpu/index.inc"
+
+#define T    double
+#define NAME add_f64
+#include "device/cpu/index_add.inc"
+#define T    float
+#define NAME add_f32
+#include "device/cpu/index_add.inc"
+#define T    uint64_t
+#define NAME add_u64
+#include "device/cpu/index_add.inc"
+
+/* ---- setting up */
+
+static bool j_merges(const index_run *r, const asn_nd *const idx[], const asn_nd *other,
+                     int d) {
+    int last = r->num_j - 1;
+    if (last < 0 || other->strides[d] != r->other_stride[last] * r->extent[last])
+        return false;
+    for (int k = 0; k < r->num_idx; k++)
+        if (idx[k]->strides[d] != r->idx_stride[last][k] * r->extent[last]) return false;
+    return true;
+}
+
+static void collect_j(index_run *r, const asn_nd *const idx[], const asn_nd *other,
+                      int ndim_j) {
+    r->num_j = 0;
+    r->size_j = 1;
+    for (int d = ndim_j - 1; d >= 0; d--) {
+        int64_t extent = idx[0]->shape[d];
+        r->size_j *= extent;
+        if (extent == 1) continue;
+        if (j_merges(r, idx, other, d)) {
+            r->extent[r->num_j - 1] *= extent;
+            continue;
+        }
+        for (int k = 0; k < r->num_idx; k++)
+            r->idx_stride[r->num_j][k] = idx[k]->strides[d];
+        r->other_stride[r->num_j] = other->strides[d];
+        r->extent[r->num_j++] = extent;
+    }
+    if (r->num_j == 0) {
+        r->extent[r->num_j++] = 1;
+        r->other_stride[0] = 0;
+        for (int k = 0; k < r->num_idx; k++)
+            r->idx_stride[0][k] = 0;
+    }
+}
+
+static void collect_rest(index_run *r, const asn_nd *self, const asn_nd *other,
+                         int ndim_j) {
+    r->num_rest = 0;
+    r->size_rest = 1;
+    r->run = r->item;
+    bool tail = true;
+    for (int d = self->ndim - 1; d >= r->num_idx; d--) {
+        rest_dim dim = {self->shape[d], self->strides[d],
+                        other->strides[ndim_j + d - r->num_idx]};
+        r->size_rest *= dim.extent;
+        if (dim.extent == 1) continue;
+        if (tail && dim.self == r->run && dim.other == r->run &&
+            r->kind != MOVE_ACCUMULATE) {
+            r->run *= dim.extent;
+            continue;
+        }
+        tail = false;
+        rest_dim *last = r->num_rest ? &r->rest[r->num_rest - 1] : NULL;
+        if (last && dim.self == last->self * last->extent &&
+            dim.other == last->other * last->extent)
+            last->extent *= dim.extent;
+        else
+            r->rest[r->num_rest++] = dim;
+    }
+}
+
+static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
+                              const asn_nd *const idx[], const asn_nd *other) {
+    int ndim_j = nidx ? idx[0]->ndim : 0;
+    if (nidx < 1 || nidx > self->ndim || other->ndim != ndim_j + self->ndim - nidx ||
+        other->dtype != self->dtype)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "index: %d index arrays of %d dimensions into a %d-d %s do not "
+            "give a %d-d %s",
+            nidx, ndim_j, self->ndim, asn_dtype_name(self->dtype), other->ndim,
+            asn_dtype_name(other->dtype));
+    r->self = self->data;
+    r->other = other->data;
+    r->dtype = self->dtype;
+    r->item = asn_itemsize(self->dtype);
+    r->num_idx = nidx;
+    collect_j(r, idx, other, ndim_j);
+    collect_rest(r, self, other, ndim_j);
+    for (int k = 0; k < nidx; k++) {
+        bool negative;
+        r->idx[k] = idx[k]->data;
+        r->bound[k] = self->shape[k];
+        r->self_stride[k] = self->strides[k];
+        if (r->mode == ASN_INDEX_RAISE && r->size_j && r->size_rest)
+            ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k, &negative));
+        else if (r->size_j && self->shape[k] == 0)
+            return asn_error_set(ASN_ERR_INDEX,
+                                 "cannot do a non-empty take from an empty axes.");
+    }
+    return ASN_OK;
+}
+
+/* ---- running */
+
+/* Offsets into self and `other` of n positions of line `j` (dimensions 1 and up of J)
+ * from x on. */
+static void block_offsets(const index_run *r, int64_t line, int64_t x, int64_t n,
+                          int64_t *self, int64_t *other) {
+    int64_t base = x * r->other_stride[0], start[ASN_ND_MAX_DIMS];
+    for (int k = 0; k < r->num_idx; k++)
+        start[k] = x * r->idx_stride[0][k];
+    for (int d = 1; d < r->num_j; d++) {
+        int64_t i = line % r->extent[d];
+        line /= r->extent[d];
+        base += i * r->other_stride[d];
+        for (int k = 0; k < r->num_idx; k++)
+            start[k] += i * r->idx_stride[d][k];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        other[i] = base + i * r->other_stride[0];
+        self[i] = 0;
+    }
+    for (int k = 0; k < r->num_idx; k++) {
+        const char *p = r->idx[k] + start[k];
+        int64_t step = r->idx_stride[0][k], bound = r->bound[k],
+                stride = r->self_stride[k];
+        if (r->mode == ASN_INDEX_RAISE) {
+            for (int64_t i = 0; i < n; i++) {
+                int64_t v = *(const int64_t *)(p + i * step);
+                self[i] += (v + (v >> 63 & bound)) * stride;
+            }
+        } else {
+            for (int64_t i = 0; i < n; i++) {
+                int64_t v = *(const int64_t *)(p + i * step);
+                self[i] += asn_index_resolve(v, bound, r->mode) * stride;
+            }
+        }
+    }
+}
+
+static void accumulate(const index_run *r, char *self, const char *other, int64_t n,
+                       const int64_t *self_off, const int64_t *other_off) {
+    asn_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
+    for (int64_t i = 0; i < n; i++) {
+        char *p = self + self_off[i];
+        step(1, p, other + other_off[i], 0, p, 0);
+    }
+}
+
+static void move_block(const index_run *r, char *self, char *other, int64_t n,
+                       const int64_t *self_off, const int64_t *other_off) {
+    if (r->kind == MOVE_ACCUMULATE) {
+        bool add = r->op == ASN_OP_ADD;
+        if (add && r->dtype == ASN_F64)
+            add_f64(self, other, n, self_off, other_off);
+        else if (add && r->dtype == ASN_F32)
+            add_f32(self, other, n, self_off, other_off);
+        else if (add && r->dtype == ASN_I64)
+            add_u64(self, other, n, self_off, other_off);
+        else
+            accumulate(r, self, other, n, self_off, other_off);
+        return;
+    }
+    bool get = r->kind == MOVE_GET;
+    char *to = get ? other : self;
+    const char *from = get ? self : other;
+    const int64_t *t = get ? other_off : self_off, *f = get ? self_off : other_off;
+    if (r->run == 1)
+        move_1(to, from, n, t, f);
+    else if (r->run == 2)
+        move_2(to, from, n, t, f);
+    else if (r->run == 4)
+        move_4(to, from, n, t, f);
+    else if (r->run == 8)
+        move_8(to, from, n, t, f);
+    else if (r->run == 16)
+        move_16(to, from, n, t, f);
+    else
+        for (int64_t i = 0; i < n; i++)
+            memcpy(to + t[i], from + f[i], (size_t)r->run);
+}
+
+/* Positions [first, end) of the rest's loops. */
+static void move_rest(const index_run *r, int64_t n, const int64_t *self_off,
+                      const int64_t *other_off, int64_t first, int64_t end) {
+    for (int64_t at = first; at < end; at++) {
+        int64_t left = at, self = 0, other = 0;
+        for (int d = 0; d < r->num_rest; d++) {
+            int64_t i = left % r->rest[d].extent;
+            left /= r->rest[d].extent;
+            self += i * r->rest[d].self;
+            other += i * r->rest[d].other;
+        }
+        move_block(r, r->self + self, r->other + other, n, self_off, other_off);
+    }
+}
+
+/* A piece of the commonest case: one index array, single elements. */
+static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) {
+    int64_t other = x * r->other_stride[0], idx = x * r->idx_stride[0][0];
+    for (int d = 1; d < r->num_j; d++) {
+        int64_t i = line % r->extent[d];
+        line /= r->extent[d];
+        other += i * r->other_stride[d];
+        idx += i * r->idx_stride[d][0];
+    }
+    char *o = r->other + other, *self = r->self;
+    const char *v = r->idx[0] + idx;
+    int64_t os = r->other_stride[0], vs = r->idx_stride[0][0], ss = r->self_stride[0],
+            bound = r->bound[0];
+    bool get = r->kind == MOVE_GET;
+    switch (r->item) {
+    case 1: (get ? take_1 : put_1)(o, os, self, ss, v, vs, n, bound); break;
+    case 2: (get ? take_2 : put_2)(o, os, self, ss, v, vs, n, bound); break;
+    case 4: (get ? take_4 : put_4)(o, os, self, ss, v, vs, n, bound); break;
+    case 8: (get ? take_8 : put_8)(o, os, self, ss, v, vs, n, bound); break;
+    default: (get ? take_16 : put_16)(o, os, self, ss, v, vs, n, bound); break;
+    }
+}
+
+static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t end) {
+    int64_t self[BLOCK], other[BLOCK];
+    int64_t line = piece / r->pieces, x = piece % r->pieces * r->piece;
+    int64_t stop = x + r->piece < r->extent[0] ? x + r->piece : r->extent[0];
+    if (r->num_idx == 1 && r->size_rest == 1 && r->kind != MOVE_ACCUMULATE &&
+        r->mode == ASN_INDEX_RAISE) {
+        move_simple(r, line, x, stop - x);
+        return;
+    }
+    for (; x < stop; x += BLOCK) {
+        int64_t n = stop - x < BLOCK ? stop - x : BLOCK;
+        block_offsets(r, line, x, n, self, other);
+        move_rest(r, n, self, other, first, end);
+    }
+}
+
+static void index_chunk(void *ctx, int64_t chunk) {
+    const index_run *r = ctx;
+    int64_t loops = r->size_rest * r->item / r->run;
+    int64_t pieces = r->size_j / r->extent[0] * r->pieces;
+    if (!r->split_rest) { /* per_chunk pieces of J */
+        int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
+        for (int64_t p = first; p < end && p < pieces; p++)
+            move_piece(r, p, 0, loops);
+        return;
+    }
+    int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
+    for (int64_t p = 0; p < pieces; p++)
+        move_piece(r, p, first, end < loops ? end : loops);
+}
+
+/* A long contiguous run of an ordered put is cut, so that threads can share it. */
+static void cut_run(index_run *r) {
+    enum { RUN = 4096 };
+    if (r->run <= 2 * RUN || r->run % RUN) return;
+    for (int d = r->num_rest; d > 0; d--)
+        r->rest[d] = r->rest[d - 1];
+    r->rest[0] = (rest_dim){r->run / RUN, RUN, RUN};
+    r->num_rest++;
+    r->run = RUN;
+}
+
+static void index_execute(index_run *r) {
+    if (r->size_j == 0 || r->size_rest == 0) return;
+    double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
+                                             (1 + (double)r->run * 0.03));
+    r->split_rest = r->kind != MOVE_GET;
+    if (r->split_rest) {
+        if (r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
+        int64_t loops = r->size_rest * r->item / r->run;
+        r->pieces = 1;
+        r->piece = r->extent[0];
+        r->rest_per_chunk = (loops + 15) / 16;
+        int64_t chunks = (loops + r->rest_per_chunk - 1) / r->rest_per_chunk;
+        asn_pool_run(index_chunk, r, chunks, ns);
+        return;
+    }
+    int64_t per = CHUNK / (r->size_rest < CHUNK ? r->size_rest : CHUNK);
+    r->piece = per < 64 ? 64 : per;
+    r->pieces = (r->extent[0] + r->piece - 1) / r->piece;
+    int64_t total = r->size_j / r->extent[0] * r->pieces;
+    r->rest_per_chunk =
+        r->extent[0] < r->piece ? (r->piece + r->extent[0] - 1) / r->extent[0] : 1;
+    asn_pool_run(index_chunk, r, (total + r->rest_per_chunk - 1) / r->rest_per_chunk, ns);
+}
+
+asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const idx[],
+                             const asn_nd *out) {
+    index_run r = {.kind = MOVE_GET, .mode = ASN_INDEX_RAISE};
+    ASN_TRY(index_setup(&r, self, nidx, idx, out));
+    index_execute(&r);
+    return ASN_OK;
+}
+
+asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
+                             const asn_nd *values, asn_op accumulate_op) {
+    index_run r = {.kind = MOVE_PUT, .mode = ASN_INDEX_RAISE, .op = accumulate_op};
+    if (accumulate_op != ASN_OP_NONE) {
+        r.kind = MOVE_ACCUMULATE;
+        if ((unsigned)accumulate_op >= ASN_OP_COUNT ||
+            !asn_kernels_get()->scan[accumulate_op][self->dtype])
+            return asn_error_set(ASN_ERR_NO_LOOP,
+                                 "index: no accumulation with opcode %d for "
+                                 "dtype %s",
+                                 (int)accumulate_op, asn_dtype_name(self->dtype));
+    }
+    ASN_TRY(index_setup(&r, self, nidx, idx, values));
+    index_execute(&r);
+    return ASN_OK;
+}
+
+asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
+                        asn_index_mode mode, const asn_nd *out) {
+    int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
+    int64_t out_shape[ASN_ND_MAX_DIMS], out_strides[ASN_ND_MAX_DIMS];
+    if (axis < 0 || axis >= self->ndim || out->ndim != self->ndim - 1 + idx->ndim)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "take: axis %d of %d dimensions, %d-d indices, %d-d result",
+                             axis, self->ndim, idx->ndim, out->ndim);
+    int n = 0, m = 0;
+    shape[n] = self->shape[axis];
+    strides[n++] = self->strides[axis];
+    for (int d = 0; d < idx->ndim; d++, m++) {
+        out_shape[m] = out->shape[axis + d];
+        out_strides[m] = out->strides[axis + d];
+    }
+    for (int d = 0; d < self->ndim; d++) {
+        if (d == axis) continue;
+        int at = d < axis ? d : d - 1 + idx->ndim;
+        shape[n] = self->shape[d];
+        strides[n++] = self->strides[d];
+        out_shape[m] = out->shape[at];
+        out_strides[m++] = out->strides[at];
+    }
+    asn_nd from = {self->data, n, self->dtype, shape, strides};
+    asn_nd to = {out->data, m, out->dtype, out_shape, out_strides};
+    index_run r = {.kind = MOVE_GET, .mode = mode};
+    asn_status status = index_setup(&r, &from, 1, &idx, &to);
+    if (status == ASN_ERR_INDEX && mode == ASN_INDEX_RAISE && axis) {
+        bool negative; /* again, for a message that names the axis */
+        return asn_bounds_check(idx, self->shape[axis], axis, &negative);
+    }
+    ASN_TRY(status);
+    index_execute(&r);
+    return ASN_OK;
+}
