@@ -21,28 +21,6 @@ PENDING(asn_cpu_bincount, const asn_nd *x, const asn_nd *weights, const asn_nd *
 PENDING(asn_cpu_matmul, const asn_nd *a, const asn_nd *b, const asn_nd *c)
 PENDING(asn_cpu_gemm, const void *alpha, const asn_nd *a, const asn_nd *b,
         const void *beta, const asn_nd *c)
-PENDING(asn_cpu_index_get, const asn_nd *self, int nidx, const asn_nd *const idx[],
-        const asn_nd *out)
-PENDING(asn_cpu_index_put, const asn_nd *self, int nidx, const asn_nd *const idx[],
-        const asn_nd *values, asn_op op)
-PENDING(asn_cpu_take, const asn_nd *self, int axis, const asn_nd *idx,
-        asn_index_mode mode, const asn_nd *out)
-PENDING(asn_cpu_gather, const asn_nd *self, int axis, const asn_nd *idx,
-        const asn_nd *out)
-PENDING(asn_cpu_scatter, const asn_nd *self, int axis, const asn_nd *idx,
-        const asn_nd *src, asn_op op)
-PENDING(asn_cpu_nonzero, const asn_nd *in, const asn_nd *out, int64_t *count)
-PENDING(asn_cpu_masked_select, const asn_nd *self, const asn_nd *mask, const asn_nd *out,
-        int64_t *count)
-PENDING(asn_cpu_masked_scatter, const asn_nd *self, const asn_nd *mask,
-        const asn_nd *values)
-PENDING(asn_cpu_masked_fill, const asn_nd *self, const asn_nd *mask, const void *element)
-PENDING(asn_cpu_repeat, const asn_nd *in, int axis, const asn_nd *counts,
-        const asn_nd *out)
-PENDING(asn_cpu_argmax, const asn_nd *in, int axis, const asn_nd *out)
-PENDING(asn_cpu_argmin, const asn_nd *in, int axis, const asn_nd *out)
-PENDING(asn_cpu_count_nonzero, const asn_nd *in, int64_t *count)
-PENDING(asn_cpu_scan, asn_op op, int axis, const asn_nd *in, const asn_nd *out)
 PENDING(asn_cpu_sort, const asn_nd *in, int axis, int flags, const asn_nd *values,
         const asn_nd *indices)
 PENDING(asn_cpu_topk, const asn_nd *in, int axis, int64_t k, int flags,
