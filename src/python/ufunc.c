@@ -451,7 +451,8 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
         asn_ufunc_result_dtype((asn_op)u->op, c->in, &c->options, &loop, &result);
     if (status != ASN_OK)
         return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
-    c->options.dtype = loop; /* modf's integer part must not take trunc's integer loop */
+    /* modf's integer part must not take trunc's integer loop. */
+    if (asn_op_table[u->op2].out_dtype == ASN_OUT_SAME) c->options.dtype = loop;
     asn_array *first_out = c->out[0];
     c->out[0] = NULL;
     asn_array first;
