@@ -312,6 +312,33 @@ def args(isa):
     return unit("arg", isa, bodies, fills)
 
 
+# ---- matrix products
+
+
+def products(isa):
+    bodies, fills = [], []
+    for dtype in [d for d in DTYPES if d not in HALVES]:
+        add = {"bool": "(c | (a & b))", "complex64": "c_addf(c, c_mulf(a, b))", "complex128": "c_add(c, c_mul(a, b))"}
+        unsigned = "uint64_t" if "64" in dtype else "uint32_t"
+        expr = add.get(dtype, "((c) + (a) * (b))")
+        if dtype in INTS:
+            expr = f"({TYPES[dtype]})(({unsigned})(c) + ({unsigned})(a) * ({unsigned})(b))"
+        name = f"matmul_{SHORT[dtype]}"
+        dot = f"dot_{SHORT[dtype]}"
+        plain = f"{dot}_strided" if dtype in FLOATS else dot
+        bodies.append(
+            f"#define NAME {name}\n#define DOT {plain}\n#define T {TYPES[dtype]}\n#define MULADD(c, a, b) {expr}\n"
+            f'#include "device/cpu/matmul.inc"\n'
+        )
+        if dtype in FLOATS:
+            bodies.append(
+                f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[dtype]}\n"
+                f'#include "device/cpu/dot.inc"\n'
+            )
+        fills.append(f"    k->matmul[ASN_{DTYPES[dtype]}] = {name};\n    k->dot[ASN_{DTYPES[dtype]}] = {dot};\n")
+    return unit("matmul", isa, bodies, fills)
+
+
 # ---- the whole
 
 
@@ -322,7 +349,7 @@ def quiet_dtypes(row):
 
 
 def units(isas):
-    names = [*FAMILIES, "cast", "fold", "arg"]
+    names = [*FAMILIES, "cast", "fold", "arg", "matmul"]
     listed = [(n, i) for i in isas for n in names]
     return [*listed, ("rest_real", "baseline"), ("rest_complex", "baseline"), ("rest_int", "baseline"), ("scan", "baseline")]
 
@@ -334,6 +361,8 @@ def files(isas):
 def text(table, name, isa):
     if name == "cast":
         return casts(isa)
+    if name == "matmul":
+        return products(isa)
     if name == "arg":
         return args(isa)
     if name == "fold":

@@ -229,7 +229,7 @@ def entry_lines(op):
         f"static const asn_param params_{op.name}[] = {{{params}}};",
         f'static const char name_{op.name}[] = "{op.name}";',
         f"static const asn_opdesc op_{op.name} = {{name_{op.name}, params_{op.name}, "
-        f"asn_plan_{op.plan}, {detail}, {len(op.params)}, {op.arg}}};",
+        f"asn_planner_{op.plan}, {detail}, {len(op.params)}, {op.arg}}};",
         f"ASN_API {first}",
         f"    const asn_arg args[] = {{{args}}};",
         f"    return asn_op_plan(&op_{op.name}, args, workspaceSize, executor);",

@@ -37,6 +37,15 @@ typedef void (*asn_scan_fn)(int64_t n, void *acc, const void *src, ptrdiff_t src
 typedef void (*asn_sum_fn)(int64_t n, double sum[2], const void *src);
 enum { ASN_SUM_MAX = 4096 };
 
+/* A matrix product C = A B; see matmul.inc. Strides are bytes. */
+typedef struct {
+    int64_t m, n, k;
+    int64_t a_row, a_col, b_row, c_row;
+} asn_matmul;
+typedef void (*asn_matmul_fn)(const asn_matmul *s, const char *a, const char *b, char *c);
+typedef void (*asn_dot_fn)(int64_t n, const char *a, int64_t a_step, const char *b,
+                           int64_t b_step, char *c);
+
 /* The extreme element of a row of memory; see arg.inc. */
 typedef struct {
     void (*line)(const char *p, int64_t stride, int64_t first, int64_t n, void *best,
@@ -56,6 +65,8 @@ typedef struct {
     asn_sum_fn sum[ASN_DTYPE_COUNT]; /* float32, float64, complex */
     asn_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
+    asn_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
+    asn_dot_fn dot[ASN_DTYPE_COUNT];
     asn_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
     uint8_t cost[ASN_OP_COUNT];            /* of one element, in tenths of ns */
     /* its floating-point flags mean nothing (comparisons of NaN) */

@@ -42,7 +42,7 @@ static create_plan *plan_create(asn_call *c, int out, double ns) {
 
 /* Arange(start, end, step, out) excludes the end, Range includes it (arg 1). The output's
  * length decides; it must be what the numbers give. */
-asn_status asn_plan_arange(asn_call *c) {
+asn_status asn_planner_arange(asn_call *c) {
     double v[3] = {0, 0, 1};
     const asn_nd *out = asn_call_nd(c, 3);
     for (int i = 0; i < 3; i++)
@@ -64,7 +64,7 @@ asn_status asn_plan_arange(asn_call *c) {
 }
 
 /* Linspace(start, end, steps, out) */
-asn_status asn_plan_linspace(asn_call *c) {
+asn_status asn_planner_linspace(asn_call *c) {
     double v[2] = {0, 0};
     int64_t steps = asn_call_int(c, 2);
     for (int i = 0; i < 2; i++)
@@ -83,7 +83,7 @@ asn_status asn_plan_linspace(asn_call *c) {
 }
 
 /* Eye(n, m, out) */
-asn_status asn_plan_eye(asn_call *c) {
+asn_status asn_planner_eye(asn_call *c) {
     int64_t shape[2] = {asn_call_int(c, 0), asn_call_int(c, 1)};
     if (shape[0] < 0 || shape[1] < 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld, m is %lld", c->op->name,

@@ -445,13 +445,13 @@ asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
     return ASN_OK;
 }
 
-asn_status asn_plan_elementwise(asn_call *c) {
+asn_status asn_planner_elementwise(asn_call *c) {
     return asn_ew_plan(c, c->op->detail);
 }
 
 /* DivMod: 0 divides, 1 rounds towards zero, 2 towards minus infinity; the fourth variant
  * rounds integers towards zero without leaving their dtype. */
-asn_status asn_plan_div_mode(asn_call *c) {
+asn_status asn_planner_div_mode(asn_call *c) {
     const asn_ew *variants = c->op->detail;
     int64_t mode = asn_call_int(c, 2);
     if (mode < 0 || mode > 2)

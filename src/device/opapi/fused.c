@@ -1,8 +1,8 @@
 /* CPU device, operators: the exported face of the fused operator (aclnn/aclnnx.h).
  *
- * On an idle stream a program runs here and now, on the caller's descriptors (its threads share the work), and
- * its status is returned. Otherwise it is copied whole, one block of memory, and
- * enqueued; a failure then comes with the next synchronisation.
+ * On an idle stream a program runs here and now, on the caller's descriptors (its threads
+ * share the work), and its status is returned. Otherwise it is copied whole, one block of
+ * memory, and enqueued; a failure then comes with the next synchronisation.
  */
 #include <string.h>
 

@@ -69,13 +69,14 @@ static asn_status piece_check(const asn_call *c, int list, uint64_t k, int ndim,
 }
 
 /* Cat(tensors, dim, out); empty 1-d tensors among others are skipped. */
-asn_status asn_plan_cat(asn_call *c) {
+asn_status asn_planner_cat(asn_call *c) {
     const asn_nd *out = asn_call_nd(c, 2);
     const asn_array *list = asn_call_array(c, 0);
     int axis = 0;
     int64_t total = 0;
     if (list->size == 0)
-        return asn_error_set(ASN_ERR_VALUE, "%s: no tensors", c->op->name);
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: tensors is empty; at least one is needed", c->op->name);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), out->ndim, &axis));
     for (uint64_t k = 0; k < list->size; k++) {
         const asn_operand *o = &c->e->operands[c->first[0] + (int)k];
@@ -96,7 +97,7 @@ asn_status asn_plan_cat(asn_call *c) {
 }
 
 /* Stack(tensors, dim, out) */
-asn_status asn_plan_stack(asn_call *c) {
+asn_status asn_planner_stack(asn_call *c) {
     const asn_nd *out = asn_call_nd(c, 2);
     const asn_array *list = asn_call_array(c, 0);
     int axis = 0;
@@ -121,7 +122,7 @@ asn_status asn_plan_stack(asn_call *c) {
 }
 
 /* SplitTensor(self, splitSections, dim, out), SplitWithSize(self, splitSize, dim, out) */
-asn_status asn_plan_split(asn_call *c) {
+asn_status asn_planner_split(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     const asn_array *list = asn_call_array(c, 3);
     const asn_array *sizes =
@@ -181,7 +182,7 @@ static asn_status pad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(&dst.nd, &src.nd);
 }
 
-asn_status asn_plan_pad(asn_call *c) {
+asn_status asn_planner_pad(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
     const asn_array *pad = asn_call_array(c, 1);
     const aclScalar *value = asn_call_scalar(c, 2);
@@ -246,7 +247,7 @@ static asn_status triangle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-asn_status asn_plan_triangle(asn_call *c) {
+asn_status asn_planner_triangle(asn_call *c) {
     int out = asn_call_out(c);
     const asn_nd *self = asn_call_nd(c, 0);
     if (self->ndim < 2)
@@ -307,7 +308,7 @@ static asn_status diag_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(&dst.nd, &flat.nd);
 }
 
-asn_status asn_plan_diag(asn_call *c) {
+asn_status asn_planner_diag(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     int64_t k = asn_call_int(c, 1), shape[2];
     bool take = self->ndim == 2 && c->op->arg == 0;
@@ -357,7 +358,7 @@ static asn_status fill_diagonal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
     return ASN_OK;
 }
 
-asn_status asn_plan_fill_diagonal(asn_call *c) {
+asn_status asn_planner_fill_diagonal(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     const aclScalar *value = asn_call_scalar(c, 1);
     bool equal = self->ndim >= 2;

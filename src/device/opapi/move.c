@@ -59,7 +59,7 @@ static void view_of_first(const asn_call *c, asn_view *v) {
 }
 
 /* Cast(self, dtype, out) */
-asn_status asn_plan_cast(asn_call *c) {
+asn_status asn_planner_cast(asn_call *c) {
     const asn_nd *out = asn_call_nd(c, 2);
     asn_dtype want = asn_dtype_from_acl((int)asn_call_int(c, 1));
     if (want != out->dtype)
@@ -72,7 +72,7 @@ asn_status asn_plan_cast(asn_call *c) {
 }
 
 /* InplaceCopy(selfRef, src): src broadcasts. */
-asn_status asn_plan_copy(asn_call *c) {
+asn_status asn_planner_copy(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0), *src = asn_call_nd(c, 1);
     if (!asn_nd_broadcasts(src, self->ndim, self->shape))
         return asn_call_same_shape(c, 1, self->ndim, self->shape);
@@ -83,7 +83,7 @@ asn_status asn_plan_copy(asn_call *c) {
 }
 
 /* Permute(self, dims, out) */
-asn_status asn_plan_permute(asn_call *c) {
+asn_status asn_planner_permute(asn_call *c) {
     const asn_array *dims = asn_call_array(c, 1);
     asn_view v;
     view_of_first(c, &v);
@@ -104,7 +104,7 @@ asn_status asn_plan_permute(asn_call *c) {
 }
 
 /* Expand(self, size, out): -1 keeps an extent. */
-asn_status asn_plan_expand(asn_call *c) {
+asn_status asn_planner_expand(asn_call *c) {
     const asn_array *size = asn_call_array(c, 1);
     const asn_nd *out = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
     bool fits = size->size == (uint64_t)out->ndim &&
@@ -143,7 +143,7 @@ static asn_status slice_axis(const asn_call *c, asn_view *v, int64_t dim, int64_
 }
 
 /* Slice(self, dim, start, end, step, out) */
-asn_status asn_plan_slice(asn_call *c) {
+asn_status asn_planner_slice(asn_call *c) {
     asn_view v;
     view_of_first(c, &v);
     ASN_TRY(slice_axis(c, &v, asn_call_int(c, 1), asn_call_int(c, 2), asn_call_int(c, 3),
@@ -152,7 +152,7 @@ asn_status asn_plan_slice(asn_call *c) {
 }
 
 /* SliceV2(self, starts, ends, axes, steps, out) */
-asn_status asn_plan_slices(asn_call *c) {
+asn_status asn_planner_slices(asn_call *c) {
     asn_view v;
     view_of_first(c, &v);
     const asn_array *a[4];
@@ -170,7 +170,7 @@ asn_status asn_plan_slices(asn_call *c) {
 }
 
 /* Flip(self, dims, out) */
-asn_status asn_plan_flip(asn_call *c) {
+asn_status asn_planner_flip(asn_call *c) {
     uint64_t mask = 0;
     asn_view v;
     view_of_first(c, &v);
@@ -204,7 +204,7 @@ static asn_status flat_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Flatten(self, axis, out): 2-D, (product before axis, product from it on). */
-asn_status asn_plan_flatten(asn_call *c) {
+asn_status asn_planner_flatten(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     int64_t shape[2] = {1, 1}, dim = asn_call_int(c, 1);
     int axis = self->ndim;
@@ -240,7 +240,7 @@ static asn_status fill_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* FillScalar, FillTensor (selfRef, value); Zero, One (selfRef): arg is the number. */
-asn_status asn_plan_fill(asn_call *c) {
+asn_status asn_planner_fill(asn_call *c) {
     const asn_nd *out = asn_call_nd(c, 0);
     bool constant = c->op->num_params == 1;
     const aclScalar *s =
@@ -312,7 +312,7 @@ static asn_status roll_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Roll(x, shifts, dims, out) */
-asn_status asn_plan_roll(asn_call *c) {
+asn_status asn_planner_roll(asn_call *c) {
     const asn_nd *in = asn_call_nd(c, 0);
     const asn_array *shifts = asn_call_array(c, 1), *dims = asn_call_array(c, 2);
     bool flat = dims->size == 0;
@@ -361,7 +361,7 @@ static asn_status repeat_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Repeat(self, repeats, out): numpy.tile with as many repeats as dimensions, or more. */
-asn_status asn_plan_repeat(asn_call *c) {
+asn_status asn_planner_repeat(asn_call *c) {
     const asn_nd *in = asn_call_nd(c, 0);
     const asn_array *repeats = asn_call_array(c, 1);
     int64_t shape[ASN_ND_MAX_DIMS];

@@ -5,7 +5,7 @@
 #include "device/opapi/elementwise.h"
 #include "device/opapi/view.h"
 
-#define ASN_PLANNER(name) ASN_CHECK_RESULT asn_status asn_plan_##name(asn_call *c)
+#define ASN_PLANNER(name) ASN_CHECK_RESULT asn_status asn_planner_##name(asn_call *c)
 
 /* elementwise.c */
 ASN_PLANNER(elementwise);
@@ -60,5 +60,56 @@ ASN_PLANNER(fill_diagonal);
 ASN_PLANNER(arange);
 ASN_PLANNER(linspace);
 ASN_PLANNER(eye);
+
+/* index.c */
+ASN_PLANNER(index);
+ASN_PLANNER(take);
+ASN_PLANNER(gather);
+ASN_PLANNER(scatter);
+ASN_PLANNER(index_axis);
+ASN_PLANNER(index_fill);
+ASN_PLANNER(put);
+ASN_PLANNER(index_nd);
+
+/* mask.c */
+ASN_PLANNER(masked_select);
+ASN_PLANNER(masked_fill);
+ASN_PLANNER(nonzero);
+ASN_PLANNER(repeat_interleave);
+
+/* order.c */
+ASN_PLANNER(sort);
+ASN_PLANNER(topk);
+ASN_PLANNER(kth);
+ASN_PLANNER(searchsorted);
+ASN_PLANNER(unique);
+ASN_PLANNER(bincount);
+
+/* scan.c */
+ASN_PLANNER(scan);
+ASN_PLANNER(cummax);
+ASN_PLANNER(extreme);
+
+/* matmul.c: arg says which tensors are matrices */
+enum {
+    ASN_PRODUCT_ANY,
+    ASN_PRODUCT_MM,
+    ASN_PRODUCT_BMM,
+    ASN_PRODUCT_MV,
+    ASN_PRODUCT_DOT,
+    ASN_PRODUCT_GER,
+    ASN_PRODUCT_FOLD
+};
+ASN_PLANNER(matmul);
+ASN_PLANNER(addmm);
+ASN_PLANNER(gemm);
+
+/* misc.c */
+ASN_PLANNER(softmax);
+ASN_PLANNER(equal);
+ASN_PLANNER(trace);
+ASN_PLANNER(parts);
+ASN_PLANNER(fold);
+ASN_PLANNER(histc);
 
 #endif

@@ -297,7 +297,7 @@ static int second_out(const asn_call *c, int first) {
     return -1;
 }
 
-asn_status asn_plan_reduce(asn_call *c) {
+asn_status asn_planner_reduce(asn_call *c) {
     options o;
     int out = asn_call_out(c), second = second_out(c, out);
     asn_reduction kind = (asn_reduction)c->op->arg;

@@ -1,0 +1,87 @@
+/* CPU device: finding the BLAS library.
+ *
+ * OpenBLAS as the PyPI package scipy-openblas32 builds it prefixes its symbols with
+ * `scipy_`; a system library has plain names. Whichever opens first is kept for the life
+ * of the process and told to use one thread: the pool splits the work.
+ */
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cpu/gemm.h"
+
+static struct {
+    void *handle;
+    const char *prefix;
+    char tried[512];
+} blas;
+
+static void *lookup(void *handle, const char *prefix, const char *name) {
+    char full[128];
+    int n = snprintf(full, sizeof full, "%s%s", prefix, name);
+    return n > 0 && n < (int)sizeof full ? dlsym(handle, full) : NULL;
+}
+
+static bool try_open(const char *path) {
+    static const char *const prefixes[] = {"scipy_", ""};
+    size_t used = strlen(blas.tried);
+    snprintf(blas.tried + used, sizeof blas.tried - used, "%s%s", used ? ", " : "", path);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return false;
+    for (int i = 0; i < 2; i++) {
+        if (!lookup(handle, prefixes[i], "cblas_dgemm")) continue;
+        void (*set_threads)(int);
+        *(void **)&set_threads = lookup(handle, prefixes[i], "openblas_set_num_threads");
+        if (set_threads) set_threads(1);
+        blas.handle = handle;
+        blas.prefix = prefixes[i];
+        return true;
+    }
+    dlclose(handle);
+    return false;
+}
+
+static bool try_beside_us(void) {
+    Dl_info info;
+    char path[PATH_MAX];
+    if (!dladdr((void *)&blas, &info) || !info.dli_fname) return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    int dir = slash ? (int)(slash - info.dli_fname) : 1;
+    int n = snprintf(path, sizeof path, "%.*s/libscipy_openblas.so", dir,
+                     slash ? info.dli_fname : ".");
+    return n > 0 && n < (int)sizeof path && try_open(path);
+}
+
+static void open_blas(void) {
+    static const char *const system[] = {"libopenblas.so.0", "libopenblas.so",
+                                         "libcblas.so.3", "libblas.so.3"};
+    const char *wish = getenv("ASNUMPY_OPENBLAS");
+    if (wish && *wish) {
+        try_open(wish);
+        return;
+    }
+    if (try_beside_us()) return;
+    for (size_t i = 0; i < sizeof system / sizeof *system; i++)
+        if (try_open(system[i])) return;
+}
+
+void *asn_blas_symbol(const char *name) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_blas);
+    if (!blas.handle) {
+        (void)asn_error_set(
+            ASN_ERR_RUNTIME,
+            "no BLAS library could be opened (tried %s); set ASNUMPY_OPENBLAS "
+            "to one with CBLAS names",
+            blas.tried);
+        return NULL;
+    }
+    void *symbol = lookup(blas.handle, blas.prefix, name);
+    if (!symbol)
+        (void)asn_error_set(ASN_ERR_RUNTIME, "the BLAS library has no %s%s", blas.prefix,
+                            name);
+    return symbol;
+}
