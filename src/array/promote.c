@@ -215,11 +215,16 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
             "No loop matching the specified signature and casting was found "
             "for ufunc %s",
             info->name);
-    asn_type uniform[3];
+    asn_type uniform[3] = {{ASN_DTYPE_NONE, 0}};
     int n = 0;
     for (int i = 0; i < info->num_in; i++)
         if (info->in_dtype[i] == ASN_DTYPE_NONE) uniform[n++] = types[i];
     asn_dtype promoted = asn_result_type(n, uniform);
+    /* A Python int beside integers that take no part in the loop fits any float: ldexp(2,
+     * int64) is float16 in NumPy. */
+    if (n == 1 && info->num_in == 2 && uniform[0].weak == 'i' && !types[1].weak &&
+        types[1].dtype != ASN_BOOL)
+        promoted = ASN_I8;
     if (promoted == ASN_BOOL) ASN_TRY(refuse_bool(op));
     *loop = first_loop(op, promoted, n, uniform);
     if (*loop == ASN_DTYPE_NONE) return no_loop(op);

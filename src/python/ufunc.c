@@ -526,7 +526,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             asn_ndarray *r = asn_ndarray_alloc();
             if (!r) return NULL;
             asn_status status =
-                asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, &default_options);
+                asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);
             if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
             asn_ndarray_drop(r);
             return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);
@@ -544,7 +544,7 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     if (ASN_LIKELY(quick > 0)) {
         asn_ndarray *r = asn_ndarray_alloc();
         if (!r) return NULL;
-        asn_status status = asn_ufunc_call(op, in, NULL, &r->array, &default_options);
+        asn_status status = asn_ufunc_call(op, in, NULL, &r->array, NULL);
         if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
         asn_ndarray_drop(r);
         return asn_ufunc_raise(op, in, NULL, &default_options, status);
@@ -566,7 +566,7 @@ PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
     }
     in[0].array = self;
     in[0].weak = 0;
-    asn_status status = asn_ufunc_call(op, in, self, NULL, &default_options);
+    asn_status status = asn_ufunc_call(op, in, self, NULL, NULL);
     if (ASN_UNLIKELY(status != ASN_OK))
         return asn_ufunc_raise(op, in, self, &default_options, status);
     return asn_fp_check() < 0 ? NULL : Py_NewRef(args[0]);
