@@ -69,8 +69,8 @@ typedef struct aclnnxProgram {
         reduceMask; /* bit d: dimension d is reduced away (in every reducing output) */
     const aclnnxOperand *operands; /* numIn inputs, then numOut outputs */
     const aclnnxInstr *instrs;
-    uint32_t *fpFlags; /* NULL, or receives the union of ACLNNX_FP_*; with an asynchronous
-                          stream it is written before the task ends */
+    uint32_t *fpFlags; /* NULL, or has the ACLNNX_FP_* met or-ed in (atomically);
+                          on a busy stream that happens later: keep it alive */
 } aclnnxProgram;
 
 /* Floating-point conditions met while running, as IEEE 754 flags; integer division by

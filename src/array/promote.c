@@ -140,6 +140,8 @@ static asn_status refuse_bool(asn_op op) {
             "use the `~` operator or the logical_not function instead.");
     case ASN_OP_POSITIVE:
     case ASN_OP_SIGN:
+    case ASN_OP_GCD:
+    case ASN_OP_LCM:
         return asn_error_set(
             ASN_ERR_NO_LOOP,
             "ufunc '%s' did not contain a loop with signature matching types "
@@ -149,13 +151,26 @@ static asn_status refuse_bool(asn_op op) {
     }
 }
 
-static asn_dtype first_loop(asn_op op, asn_dtype promoted) {
+/* Whether every operand casts safely to dtype. Arrays are asked one by one: int8 and
+ * uint8 both fit float16, although the int16 they promote to does not. */
+static bool all_fit(asn_dtype dtype, asn_dtype promoted, int n, const asn_type *types) {
+    for (int i = 0; i < n; i++)
+        if (types[i].weak && types[i].weak != 'b')
+            return asn_can_cast(promoted, dtype, ASN_CASTING_SAFE);
+    for (int i = 0; i < n; i++)
+        if (!types[i].weak && !asn_can_cast(types[i].dtype, dtype, ASN_CASTING_SAFE))
+            return false;
+    return true;
+}
+
+/* The first loop in table order that holds the operands, as NumPy's search finds it. */
+static asn_dtype first_loop(asn_op op, asn_dtype promoted, int n, const asn_type *types) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->ints_to != ASN_DTYPE_NONE && !asn_is_inexact(promoted))
         return (asn_dtype)info->ints_to;
     for (int d = 0; d < ASN_DTYPE_COUNT; d++)
         if (asn_op_has_loop(op, (asn_dtype)d) &&
-            asn_can_cast(promoted, (asn_dtype)d, ASN_CASTING_SAFE))
+            all_fit((asn_dtype)d, promoted, n, types))
             return (asn_dtype)d;
     return ASN_DTYPE_NONE;
 }
@@ -167,8 +182,10 @@ static asn_status check_inputs(asn_op op, const asn_type *types, asn_dtype loop,
         asn_dtype to = asn_op_operand(op, i, loop);
         asn_dtype from = types[i].weak ? weak_with(to, types[i].weak) : types[i].dtype;
         bool integers = info->in_dtype[i] != ASN_DTYPE_NONE && asn_is_integer(to) &&
-                        (asn_is_integer(from) || from == ASN_BOOL);
-        if (!integers && !asn_can_cast(from, to, casting))
+                        (asn_is_integer(from) || from == ASN_BOOL) && from != ASN_U64;
+        asn_casting rule =
+            info->in_dtype[i] != ASN_DTYPE_NONE ? ASN_CASTING_SAFE : casting;
+        if (!integers && !asn_can_cast(from, to, rule))
             return asn_error_set(ASN_ERR_CASTING,
                                  "Cannot cast ufunc '%s' input %d from dtype('%s') to "
                                  "dtype('%s') with casting rule '%s'",
@@ -198,13 +215,18 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
             "No loop matching the specified signature and casting was found "
             "for ufunc %s",
             info->name);
-    asn_type uniform[3];
+    asn_type uniform[3] = {{ASN_DTYPE_NONE, 0}};
     int n = 0;
     for (int i = 0; i < info->num_in; i++)
         if (info->in_dtype[i] == ASN_DTYPE_NONE) uniform[n++] = types[i];
     asn_dtype promoted = asn_result_type(n, uniform);
+    /* A Python int beside integers that take no part in the loop fits any float: ldexp(2,
+     * int64) is float16 in NumPy. */
+    if (n == 1 && info->num_in == 2 && uniform[0].weak == 'i' && !types[1].weak &&
+        types[1].dtype != ASN_BOOL)
+        promoted = ASN_I8;
     if (promoted == ASN_BOOL) ASN_TRY(refuse_bool(op));
-    *loop = first_loop(op, promoted);
+    *loop = first_loop(op, promoted, n, uniform);
     if (*loop == ASN_DTYPE_NONE) return no_loop(op);
     return check_inputs(op, types, *loop, ASN_CASTING_SAME_KIND);
 }

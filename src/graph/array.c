@@ -122,7 +122,13 @@ asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
     return status;
 }
 
+/* Nothing is recorded or queued that writes the buffer (or, for a writer, reads it). */
+static inline bool settled(const asn_buffer *b, bool for_write) {
+    return b->data && !asn_stream_busy && !b->trace_writes && !(for_write && b->trace_refs);
+}
+
 asn_status asn_array_sync(const asn_array *a) {
+    if (settled(a->buffer, false)) return ASN_OK;
     asn_lock();
     asn_status status = asn_trace_settle(a->buffer, false);
     if (!status) status = asn_stream_wait();
@@ -190,11 +196,13 @@ asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
                               const asn_scalar *value) {
     asn_scalar cast;
     ASN_TRY(asn_scalar_cast(value, asn_layout_dtype(&a->layout), &cast));
-    asn_lock();
-    asn_status status = asn_trace_settle(a->buffer, true);
-    if (!status) status = asn_array_sync(a);
-    asn_unlock();
-    ASN_TRY(status);
+    if (!settled(a->buffer, true)) {
+        asn_lock();
+        asn_status status = asn_trace_settle(a->buffer, true);
+        if (!status) status = asn_array_sync(a);
+        asn_unlock();
+        ASN_TRY(status);
+    }
     char *to = (char *)a->buffer->data + a->layout.offset + byte_offset;
     size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));
     if (asn_device_host_access()) {

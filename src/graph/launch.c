@@ -17,7 +17,6 @@
 enum { BLOCKING_ELEMENTS = 1 << 15 };
 
 struct asn_counters asn_counters;
-bool asn_stream_busy;
 
 static uint16_t opcodes[ASN_OP_COUNT];
 

@@ -26,9 +26,6 @@ uint16_t asn_device_opcode(uint16_t op);
 uint32_t *asn_fp_sink(void);
 void asn_fp_note(uint16_t op);
 
-/* The stream may still be working on enqueued tasks. */
-extern bool asn_stream_busy;
-
 extern struct asn_counters {
     uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
 } asn_counters;

@@ -53,6 +53,7 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     int64_t capacity = 0;
     asn_counters.single_ops++;
     if (workspace) ASN_TRY(asn_pool_alloc((int64_t)workspace, &block, &capacity));
+    asn_stream_busy = true;
     void *state = asn_blocking_enter();
     int code = op->run(block, workspace, executor, asn_stream());
     asn_blocking_leave(state);

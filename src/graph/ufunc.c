@@ -178,6 +178,7 @@ static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options 
         return false;
     const asn_layout *l = NULL;
     for (int k = 0; k < info->num_in; k++) {
+        if (info->in_dtype[k] != ASN_DTYPE_NONE) return false;
         if (!in[k].array) {
             /* a Python float next to floats, an int next to anything but bool */
             if (in[k].weak != 'f' && in[k].weak != 'i') return false;
@@ -187,7 +188,6 @@ static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options 
         if (!(m->flags & ASN_C_CONTIGUOUS)) return false;
         if (l && (l->dtype != m->dtype || !asn_layout_same_shape(l, m))) return false;
         l = m;
-        if (info->in_dtype[k] != ASN_DTYPE_NONE) return false;
     }
     if (!l) return false;
     asn_dtype dt = (asn_dtype)l->dtype;

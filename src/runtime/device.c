@@ -16,12 +16,12 @@
 #include "runtime/stream.h"
 
 static struct {
-    bool open;
+    bool open, host_access;
     int current;
     const char *kind;
     char folder[4096];
     aclrtStream stream;
-} device = {.kind = "cpu"};
+} device = {.kind = "cpu", .host_access = true};
 
 void asn_device_set_library_path(const char *folder) {
     snprintf(device.folder, sizeof device.folder, "%s", folder ? folder : "");
@@ -35,6 +35,7 @@ static asn_status try_kind(const char *kind) {
     if (code == 0 || code == 100002) code = asn_acl.aclrtGetDeviceCount(&count);
     if (code == 0 && count > 0) {
         device.kind = kind;
+        device.host_access = !strcmp(kind, "cpu");
         return ASN_OK;
     }
     asn_status status =
@@ -83,8 +84,11 @@ aclrtStream asn_stream(void) {
     return device.stream;
 }
 
+bool asn_stream_busy;
+
 asn_status asn_stream_wait(void) {
-    if (!device.open) return ASN_OK;
+    if (!asn_stream_busy) return ASN_OK;
+    asn_stream_busy = false;
     ASN_ACL_TRY(asn_acl.aclrtSynchronizeStream(device.stream), "synchronize");
     return ASN_OK;
 }

@@ -96,7 +96,7 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     e.units_per_chunk = unit < CHUNK ? CHUNK / unit : 1;
     int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
     asn_pool_run(run_chunk, &e, chunks, asn_plan_work(plan));
-    if (fp_flags) *fp_flags = e.flags;
+    if (fp_flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
 }
 
 static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t item) {
@@ -152,7 +152,10 @@ static bool run_direct(const aclnnxProgram *p) {
     }
     if (p->fpFlags) asn_fp_clear();
     fn(n, out->data, src[0], src[1], src[2]);
-    if (p->fpFlags) *p->fpFlags = k->quiet[in->op][dt] ? 0 : asn_fp_conditions();
+    if (p->fpFlags && !k->quiet[in->op][dt]) {
+        uint32_t met = asn_fp_conditions();
+        if (met) __atomic_fetch_or(p->fpFlags, met, __ATOMIC_RELAXED);
+    }
     return true;
 }
 
@@ -161,8 +164,7 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));
-    if (plan.num_reductions) return asn_plan_reduce(&plan, p);
-    if (p->fpFlags) *p->fpFlags = 0;
+    if (plan.num_reductions) return asn_plan_run_reductions(&plan, p);
     if (plan.size) run_elementwise(&plan, p->fpFlags);
     return ASN_OK;
 }

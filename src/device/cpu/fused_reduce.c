@@ -545,14 +545,13 @@ static int choose_inner(const asn_plan *plan) {
     return 0;
 }
 
-asn_status asn_plan_reduce(asn_plan *plan, const aclnnxProgram *p) {
-    if (p->fpFlags) *p->fpFlags = 0;
+asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p) {
     ASN_TRY(check_order(plan, p));
     if (plan->size == 0) return reduce_nothing(plan);
     reduction_run rr = {.plan = plan, .program = p};
     int inner = choose_inner(plan);
     asn_status status =
         plan->dims[inner].reduced ? run_folding(&rr, inner) : run_stacking(&rr, inner);
-    if (p->fpFlags) *p->fpFlags = rr.flags;
+    if (p->fpFlags) __atomic_fetch_or(p->fpFlags, rr.flags, __ATOMIC_RELAXED);
     return status;
 }

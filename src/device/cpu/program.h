@@ -106,7 +106,7 @@ int asn_plan_group(asn_plan *plan, int inner);
 void asn_plan_place(asn_plan *plan, bool rows);
 
 /* Runs a plan that has reductions (fused_reduce.c). */
-ASN_CHECK_RESULT asn_status asn_plan_reduce(asn_plan *plan, const aclnnxProgram *p);
+ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p);
 
 /* Estimated time on one thread, ns. */
 double asn_plan_work(const asn_plan *plan);

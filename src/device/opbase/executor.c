@@ -62,6 +62,13 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
                             bool is_out) {
     if (e->num_operands == e->capacity) return false;
     asn_operand *o = &e->operands[e->num_operands];
+    if (t == NULL) {
+        *o = (asn_operand){
+            .nd.dtype = ASN_DTYPE_NONE, .is_empty = true, .is_absent = true};
+        e->num_operands++;
+        return true;
+    }
+    o->is_absent = false;
     int64_t *dims = asnop_executor_alloc(e, 2 * t->ndim * sizeof *dims);
     if (dims == NULL) return false;
     int64_t itemsize = t->dtype < ASN_DTYPE_COUNT ? asn_itemsize((asn_dtype)t->dtype) : 0;
@@ -73,6 +80,8 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     }
     o->offset = t->offset * itemsize;
     o->addr = t->data;
+    o->source = (aclTensor *)t;
+    o->generation = t->member.generation;
     o->is_in = is_in;
     o->is_out = is_out;
     o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim,

@@ -19,10 +19,13 @@
 enum { ASN_EXECUTOR_ROOM = 1600 };
 
 typedef struct {
-    asn_nd nd;      /* what `run` works with; strides in bytes */
-    char *addr;     /* storage address as the program set it last */
-    int64_t offset; /* bytes from addr to nd.data */
+    asn_nd nd;         /* what `run` works with; strides in bytes */
+    char *addr;        /* storage address as the program set it last */
+    int64_t offset;    /* bytes from addr to nd.data */
+    aclTensor *source; /* the program's object, valid while its generation is this */
+    uint32_t generation;
     bool is_out, is_in, is_empty;
+    bool is_absent; /* a NULL member of a list: keeps its place */
 } asn_operand;
 
 typedef struct asn_chunk asn_chunk;

@@ -1,0 +1,63 @@
+# AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
+.PHONY: build demo test test-full bench lint format install clean setup ctest
+.DEFAULT_GOAL := build
+
+PY      := .venv/bin/python
+BUILD   := build/dev
+JOBS    ?= $(shell nproc)
+PREFIX  ?= install
+SOURCES := $(shell git ls-files '*.c' '*.h' '*.inc' 2>/dev/null)
+
+setup: .venv/.ready
+.venv/.ready: tools/bootstrap.sh pyproject.toml
+	bash tools/bootstrap.sh
+	touch $@
+
+# The package, into .venv; build/py keeps the objects.
+build: setup
+	$(PY) -m pip install --quiet --no-build-isolation --no-deps .
+
+# The C side with its tests; warnings are errors.
+$(BUILD)/build.ninja: setup
+	.venv/bin/cmake -B $(BUILD) -G Ninja -DASNUMPY_TESTS=ON -DASNUMPY_PYTHON=OFF -DASNUMPY_WERROR=ON \
+	  -DPython3_EXECUTABLE=$(CURDIR)/$(PY) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja >/dev/null
+ctest: $(BUILD)/build.ninja
+	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet
+	.venv/bin/ctest --test-dir $(BUILD) --output-on-failure
+
+demo: build
+	$(PY) examples/canny.py
+
+test: ctest build
+	$(PY) -m pytest tests/python -q
+	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q
+
+# Longer sweeps: sanitizers on the C tests, more hypothesis examples, clang.
+test-full: test
+	bash tools/sanitize.sh
+	HYPOTHESIS_PROFILE=full $(PY) -m pytest tests/python -q
+
+bench: build
+	$(PY) benchmarks/run.py $(if $(GROUP),--group $(GROUP))
+
+lint: setup
+	.venv/bin/clang-format --dry-run --Werror $(SOURCES)
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	$(PY) tools/check_layers.py
+	$(PY) tools/size_report.py
+	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
+	  --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt -I src -I include src
+
+format: setup
+	.venv/bin/clang-format -i $(SOURCES)
+	.venv/bin/ruff format .
+	.venv/bin/ruff check --fix .
+
+# CANN's layout: $(PREFIX)/include and $(PREFIX)/lib64.
+install: $(BUILD)/build.ninja
+	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet
+	.venv/bin/cmake --install $(BUILD) --prefix $(PREFIX) --component cann
+
+clean:
+	rm -rf build dist install demo-output

@@ -1,0 +1,166 @@
+"""AsNumpy: NumPy for Ascend NPUs, and a faster NumPy on a plain CPU.
+
+    import asnumpy as np
+
+Arrays live on a device; operations are recorded and run fused when a value is needed. dtypes, scalars and
+exceptions are NumPy's own objects. The hot paths are in the extension `_core`; functions composed of them
+are in the private modules listed below and load at their first use, so that importing stays cheap.
+"""
+
+import importlib as _importlib
+
+import numpy as _np
+from numpy import (  # noqa: F401
+    bool,
+    bool_,
+    byte,
+    cdouble,
+    complex64,
+    complex128,
+    complexfloating,
+    csingle,
+    double,
+    dtype,
+    e,
+    euler_gamma,
+    exceptions,
+    finfo,
+    float16,
+    float32,
+    float64,
+    floating,
+    generic,
+    half,
+    iinfo,
+    inexact,
+    inf,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_,
+    intc,
+    integer,
+    intp,
+    isdtype,
+    issubdtype,
+    little_endian,
+    long,
+    longlong,
+    min_scalar_type,
+    mintypecode,
+    nan,
+    newaxis,
+    number,
+    pi,
+    sctypeDict,
+    short,
+    signedinteger,
+    single,
+    typecodes,
+    typename,
+    ubyte,
+    uint,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    uintc,
+    uintp,
+    ulong,
+    ulonglong,
+    unsignedinteger,
+    ushort,
+)
+
+from . import _core
+from ._core import *  # noqa: F403
+from ._core import ndarray
+from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
+
+__version__ = "0.1.0"
+__array_api_version__ = "2024.12"
+True_, False_ = _np.True_, _np.False_
+
+NPArray = NPUArray = ndarray
+
+# NumPy's second names of ufuncs.
+abs = _core.absolute
+acos, acosh = _core.arccos, _core.arccosh
+asin, asinh = _core.arcsin, _core.arcsinh
+atan, atanh, atan2 = _core.arctan, _core.arctanh, _core.arctan2
+bitwise_invert = bitwise_not = _core.invert
+bitwise_left_shift, bitwise_right_shift = _core.left_shift, _core.right_shift
+conj = _core.conjugate
+mod = _core.remainder
+pow = _core.power
+true_divide = _core.divide
+
+# Module -> the names it defines, for loading at first use.
+_LAZY = {
+    "_creation": "asarray_chkfinite bartlett blackman diag diag_indices diag_indices_from diagflat "
+    "eye fromfile fromfunction fromiter fromstring geomspace hamming hanning identity indices "
+    "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
+    "tril_indices_from triu triu_indices triu_indices_from vander",
+    "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
+    "broadcast_shapes column_stack delete dsplit dstack hsplit hstack insert pad resize row_stack "
+    "split stack tile trim_zeros unstack vsplit vstack",
+    "_manipulation": "argpartition argwhere astype choose compress diagonal extract fill_diagonal "
+    "flatnonzero flip fliplr flipud imag isfortran isscalar iterable ix_ lexsort moveaxis partition "
+    "place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 sort_complex "
+    "take_along_axis trace unravel_index",
+    "_math": "allclose angle apply_along_axis apply_over_axes array_equal array_equiv base_repr "
+    "binary_repr common_type convolve correlate cross cumulative_prod cumulative_sum diff ediff1d "
+    "fix frompyfunc gradient i0 inner interp isclose iscomplex iscomplexobj isneginf isposinf "
+    "isreal isrealobj kron nan_to_num outer packbits piecewise real_if_close select shares_memory "
+    "sinc tensordot trapezoid unpackbits unwrap vdot vectorize",
+    "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+    "unique_inverse unique_values",
+    "_statistics": "average corrcoef cov histogram histogram2d histogram_bin_edges histogramdd "
+    "median nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin "
+    "nanpercentile nanprod nanquantile nanstd nansum nanvar percentile ptp quantile",
+    "_einsum": "einsum einsum_path",
+    "_grids": "broadcast c_ index_exp mgrid ndenumerate ndindex nditer ogrid r_ s_",
+    "_io": "array2string array_repr array_str format_float_positional format_float_scientific "
+    "fromregex genfromtxt get_printoptions load loadtxt printoptions save savetxt savez "
+    "savez_compressed set_printoptions",
+    "_polynomials": "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval "
+    "roots",
+    "_namespace": "__array_namespace_info__",
+}
+_WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
+_SUBMODULES = frozenset(
+    "char core ctypeslib dtypes emath fft lib linalg ma polynomial random rec strings testing".split()
+)
+
+_PUBLIC = {n for n in vars(_core) if not n.startswith("_")} - {"function", "ufuncs"}
+for _name in ("function", "ufuncs"):
+    globals().pop(_name, None)
+__all__ = sorted(
+    {n for n in globals() if not n.startswith("_")} | set(_WHERE) - {"__array_namespace_info__"}
+)
+
+
+def __getattr__(name):
+    module = _WHERE.get(name)
+    if module is not None:
+        value = getattr(_importlib.import_module("." + module, __name__), name)
+        if getattr(value, "__module__", "").startswith("asnumpy._") and hasattr(value, "__name__"):
+            value.__module__ = "asnumpy"
+        globals()[name] = value
+        return value
+    if name == "emath":
+        return _importlib.import_module(".lib.scimath", __name__)
+    if name == "dtypes":
+        return _np.dtypes
+    if name in _SUBMODULES:
+        try:
+            return _importlib.import_module("." + name, __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_WHERE) | _SUBMODULES)

@@ -1,0 +1,488 @@
+"""Joining, splitting, repeating and padding arrays."""
+
+import operator
+
+import numpy as _np
+
+from . import _core
+from ._core import asanyarray, asarray, concatenate, empty, expand_dims
+
+
+def atleast_1d(*arys):
+    """The inputs with at least one dimension."""
+    result = tuple(a.reshape(1) if a.ndim == 0 else a for a in map(asanyarray, arys))
+    return result[0] if len(result) == 1 else result
+
+
+def atleast_2d(*arys):
+    """The inputs with at least two dimensions, new ones in front."""
+
+    def up(a):
+        return a.reshape(1, 1) if a.ndim == 0 else a[None, :] if a.ndim == 1 else a
+
+    result = tuple(up(asanyarray(a)) for a in arys)
+    return result[0] if len(result) == 1 else result
+
+
+def atleast_3d(*arys):
+    """The inputs with at least three dimensions."""
+
+    def up(a):
+        if a.ndim == 0:
+            return a.reshape(1, 1, 1)
+        if a.ndim == 1:
+            return a[None, :, None]
+        return a[:, :, None] if a.ndim == 2 else a
+
+    result = tuple(up(asanyarray(a)) for a in arys)
+    return result[0] if len(result) == 1 else result
+
+
+def _sequence(tup):
+    if not hasattr(tup, "__getitem__"):
+        raise TypeError(
+            'arrays to stack must be passed as a "sequence" type such as list or tuple.'
+        )
+    return tup
+
+
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
+    """Arrays of one shape joined along a new axis."""
+    arrays = [asanyarray(a) for a in _sequence(arrays)]
+    if not arrays:
+        raise ValueError("need at least one array to stack")
+    if len({a.shape for a in arrays}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    axis = _normalize(axis, arrays[0].ndim + 1)
+    return concatenate(
+        [expand_dims(a, axis) for a in arrays], axis=axis, out=out, dtype=dtype, casting=casting
+    )
+
+
+def _normalize(axis, ndim):
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise _np.exceptions.AxisError(axis, ndim)
+    return axis + ndim if axis < 0 else axis
+
+
+def vstack(tup, *, dtype=None, casting="same_kind"):
+    """Arrays joined along the first axis, 1-d arrays as rows."""
+    rows = atleast_2d(*_sequence(tup))
+    rows = rows if isinstance(rows, tuple) else (rows,)
+    return concatenate(rows, 0, dtype=dtype, casting=casting)
+
+
+def row_stack(tup, *, dtype=None, casting="same_kind"):
+    """vstack by its old name."""
+    return vstack(tup, dtype=dtype, casting=casting)
+
+
+def hstack(tup, *, dtype=None, casting="same_kind"):
+    """Arrays joined along the second axis, 1-d arrays along the first."""
+    arrays = atleast_1d(*_sequence(tup))
+    arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+    axis = 0 if arrays and arrays[0].ndim == 1 else 1
+    return concatenate(arrays, axis, dtype=dtype, casting=casting)
+
+
+def dstack(tup):
+    """Arrays joined along the third axis."""
+    arrays = atleast_3d(*_sequence(tup))
+    return concatenate(arrays if isinstance(arrays, tuple) else (arrays,), 2)
+
+
+def column_stack(tup):
+    """1-d arrays as columns, joined with 2-d arrays."""
+    arrays = [asanyarray(a) for a in _sequence(tup)]
+    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
+
+
+def block(arrays):
+    """An array assembled from nested lists of blocks."""
+
+    def depth(x):
+        if isinstance(x, tuple):
+            raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks")
+        if not isinstance(x, list):
+            return 0
+        if not x:
+            raise ValueError("List at arrays cannot be empty")
+        depths = {depth(y) for y in x}
+        if len(depths) != 1:
+            raise ValueError("List depths are mismatched")
+        return depths.pop() + 1
+
+    def leaves(x):
+        return [y for z in x for y in leaves(z)] if isinstance(x, list) else [asanyarray(x)]
+
+    levels = depth(arrays)
+    ndim = max([levels, *[a.ndim for a in leaves(arrays)]])
+
+    def build(x, level):
+        if isinstance(x, list):
+            return concatenate([build(y, level + 1) for y in x], axis=ndim - levels + level)
+        a = asanyarray(x)
+        return a.reshape((1,) * (ndim - a.ndim) + a.shape)
+
+    result = build(arrays, 0)
+    return result.copy() if levels == 0 else result
+
+
+# ---- splitting
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    """An array split into parts that need not be equal."""
+    ary = asanyarray(ary)
+    total = ary.shape[axis]
+    try:
+        bounds = [0, *(operator.index(i) for i in indices_or_sections), total]
+    except TypeError:
+        n = operator.index(indices_or_sections)
+        if n <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, extras = divmod(total, n)
+        sizes = [each + 1] * extras + [each] * (n - extras)
+        bounds = [0]
+        for size in sizes:
+            bounds.append(bounds[-1] + size)
+    where = (slice(None),) * (axis % ary.ndim)
+    return [ary[(*where, slice(a, b))] for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+def split(ary, indices_or_sections, axis=0):
+    """An array split into equal parts."""
+    ary = asanyarray(ary)
+    if not hasattr(indices_or_sections, "__len__") and ary.shape[axis] % indices_or_sections:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary, indices_or_sections):
+    """split along the second axis (the first of a 1-d array)."""
+    ary = asanyarray(ary)
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+def vsplit(ary, indices_or_sections):
+    """split along the first axis."""
+    if asanyarray(ary).ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary, indices_or_sections):
+    """split along the third axis."""
+    if asanyarray(ary).ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x, /, *, axis=0):
+    """The sub-arrays along an axis, as a tuple."""
+    x = asanyarray(x)
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    from ._manipulation import moveaxis
+
+    return tuple(moveaxis(x, axis, 0))
+
+
+# ---- broadcasting
+
+
+def broadcast_shapes(*args):
+    """The shape that shapes broadcast to."""
+    return _np.broadcast_shapes(*args)
+
+
+def broadcast_arrays(*args, subok=False):
+    """The inputs, stretched to their common shape."""
+    arrays = [_core.array(a, copy=None, subok=subok) for a in args]
+    shape = _np.broadcast_shapes(*[a.shape for a in arrays])
+    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
+
+
+# ---- repeating, resizing, editing
+
+
+def tile(A, reps):
+    """A repeated along each axis."""
+    try:
+        reps = tuple(reps)
+    except TypeError:
+        reps = (reps,)
+    a = asanyarray(A)
+    ndim = max(a.ndim, len(reps))
+    shape = (1,) * (ndim - a.ndim) + a.shape
+    reps = (1,) * (ndim - len(reps)) + reps
+    if all(r == 1 for r in reps):
+        return a.reshape(shape).copy()
+    spread = [x for s in shape for x in (1, s)]
+    target = [x for r, s in zip(reps, shape, strict=True) for x in (r, s)]
+    stretched = _core.broadcast_to(a.reshape(spread), target)
+    return stretched.copy().reshape([r * s for r, s in zip(reps, shape, strict=True)])
+
+
+def resize(a, new_shape):
+    """The elements of a, repeated or cut to a new shape."""
+    if isinstance(new_shape, int | _np.integer):
+        new_shape = (new_shape,)
+    a = asarray(a).ravel()
+    size = 1
+    for extent in new_shape:
+        size *= extent
+        if extent < 0:
+            raise ValueError("all elements of `new_shape` must be non-negative")
+    if a.size == 0 or size == 0:
+        return _core.zeros_like(a, shape=new_shape)
+    repeats = -(-size // a.size)
+    return concatenate((a,) * repeats)[:size].reshape(new_shape)
+
+
+def append(arr, values, axis=None):
+    """arr with values joined at its end."""
+    arr = asanyarray(arr)
+    if axis is None:
+        return concatenate((arr.ravel(), asanyarray(values).ravel()), axis=0)
+    return concatenate((arr, values), axis=axis)
+
+
+def _axis_of(arr, axis):
+    if axis is None:
+        return (arr.ravel() if arr.ndim != 1 else arr), 0
+    return arr, _normalize(axis, arr.ndim)
+
+
+def delete(arr, obj, axis=None):
+    """arr without the sub-arrays at obj."""
+    arr, axis = _axis_of(asarray(arr), axis)
+    n = arr.shape[axis]
+    keep = _np.ones(n, dtype=bool)
+    if isinstance(obj, slice):
+        keep[obj] = False
+    else:
+        index = _np.asarray(obj)
+        if index.dtype == bool and index.shape != (n,):
+            raise ValueError(
+                "boolean array argument obj to delete must be one dimensional and match the axis "
+                f"length of {n}"
+            )
+        if index.size == 0 and index.dtype != bool:
+            index = index.astype(_np.intp)
+        if index.ndim == 0 and index.dtype != bool and not -n <= index < n:
+            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
+        keep[index] = False
+    return arr[(slice(None),) * axis + (asarray(keep),)]
+
+
+def insert(arr, obj, values, axis=None):
+    """arr with values put before the positions obj."""
+    arr, axis = _axis_of(asarray(arr), axis)
+    n = arr.shape[axis]
+    if isinstance(obj, slice):
+        index = _np.arange(*obj.indices(n), dtype=_np.intp)
+    else:
+        index = _np.array(obj)
+        if index.dtype == bool:
+            index = _np.flatnonzero(index)
+        elif index.ndim > 1:
+            raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    values = _core.array(values, copy=None, ndmin=arr.ndim, dtype=arr.dtype)
+    single = index.size == 1
+    if single:
+        i = int(index.item())
+        if not -n <= i <= n:
+            raise IndexError(f"index {i} is out of bounds for axis {axis} with size {n}")
+        if i < 0:
+            i += n
+        if index.ndim == 0:
+            from ._manipulation import moveaxis
+
+            values = moveaxis(values, 0, axis)
+        index = _np.full(values.shape[axis], i)
+    elif index.size == 0:
+        index = index.astype(_np.intp)
+    index = _np.where(index < 0, index + n, index)
+    order = index.argsort(kind="mergesort")
+    index[order] += _np.arange(len(index))
+    old = _np.ones(n + len(index), dtype=bool)
+    old[index] = False
+    shape = list(arr.shape)
+    shape[axis] = n + len(index)
+    result = empty(shape, arr.dtype)
+    where = (slice(None),) * axis
+    result[(*where, asarray(index))] = values
+    result[(*where, asarray(old))] = arr
+    return result
+
+
+def trim_zeros(filt, trim="fb", axis=None):
+    """A sequence without its leading and trailing zeros."""
+    a = asarray(filt)
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    host = _np.asarray(a)
+    axes = range(a.ndim) if axis is None else [
+        _normalize(x, a.ndim) for x in (axis if isinstance(axis, tuple) else (axis,))
+    ]  # fmt: skip
+    where = _np.argwhere(host)
+    cut = [slice(None)] * a.ndim
+    for d in axes:
+        low = where[:, d].min() if len(where) else a.shape[d]
+        high = where[:, d].max() + 1 if len(where) else a.shape[d]
+        cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
+    if isinstance(filt, list | tuple):
+        return filt[cut[0]]
+    return a[tuple(cut)]
+
+
+# ---- padding
+
+
+def _pairs(value, ndim, integer=False):
+    """np.pad's per-axis arguments as a list of (before, after)."""
+    pairs = _np.broadcast_to(_np.asarray(value), (ndim, 2))
+    if integer:
+        if pairs.dtype.kind not in "iu":
+            raise TypeError("`pad_width` must be of integral type.")
+        if (pairs < 0).any():
+            raise ValueError("index can't contain negative values")
+    return pairs.tolist()
+
+
+def _edge_width(a, axis, width):
+    return a.shape[axis] if width is None else min(width, a.shape[axis])
+
+
+def _slab(axis, start, stop):
+    return (slice(None),) * axis + (slice(start, stop),)
+
+
+def _pad_statistic(a, axis, before, after, lengths, statistic):
+    n = a.shape[axis]
+
+    def value(part):
+        result = statistic(part, axis=axis, keepdims=True)
+        if a.dtype.kind in "iu":
+            result = _core.rint(asarray(result))
+        return asarray(result).astype(a.dtype)
+
+    for length in lengths:
+        if length is not None and length == 0:
+            raise ValueError("stat_length of 0 yields no value for padding")
+    left = value(a[_slab(axis, 0, _edge_width(a, axis, lengths[0]))])
+    right = value(a[_slab(axis, n - _edge_width(a, axis, lengths[1]), n)])
+    return _core.repeat(left, before, axis), _core.repeat(right, after, axis)
+
+
+def _pad_periodic(a, axis, before, after, mode, odd):
+    """Pads by reflect, symmetric or wrap: index arithmetic on one period."""
+    n = a.shape[axis]
+    where = _np.arange(-before, n + after)
+    if mode == "wrap":
+        return a.take(asarray(where % n), axis=axis)
+    edge = mode == "symmetric"
+    if n == 1 and not edge:
+        result = a.take(asarray(_np.zeros_like(where)), axis=axis)
+        return result
+    period = 2 * n if edge else 2 * n - 2
+    folded = where % period
+    mirrored = folded >= n
+    source = _np.where(mirrored, period - 1 - folded if edge else period - folded, folded)
+    result = a.take(asarray(source), axis=axis)
+    if not odd:
+        return result
+    # Odd reflection: 2 * edge - value, edges moving along with each further reflection.
+    shape = [1] * a.ndim
+    shape[axis] = len(where)
+    base = (where - folded) // period
+    first, last = a[_slab(axis, 0, 1)], a[_slab(axis, n - 1, n)]
+    shift = asarray(base.reshape(shape)) * (2 * (last - first))
+    flip = asarray(mirrored.reshape(shape))
+    return _core.where(flip, 2 * last - result, result) + shift
+
+
+def pad(array, pad_width, mode="constant", **kwargs):
+    """An array with its edges padded, in one of NumPy's eleven modes or by a function."""
+    a = asarray(array)
+    if isinstance(pad_width, dict):
+        widths = [(0, 0)] * a.ndim
+        for axis, width in pad_width.items():
+            widths[axis] = (width, width) if isinstance(width, int) else tuple(width)
+        pad_width = widths
+    widths = _pairs(pad_width, a.ndim, integer=True)
+    allowed = {
+        "empty": set(), "edge": set(), "wrap": set(), "constant": {"constant_values"},
+        "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"},
+        "median": {"stat_length"}, "minimum": {"stat_length"}, "reflect": {"reflect_type"},
+        "symmetric": {"reflect_type"},
+    }  # fmt: skip
+    if callable(mode):
+        padded = _np.pad(_np.asarray(a), widths)
+        for axis in range(a.ndim):
+            view = _np.moveaxis(padded, axis, -1)
+            for index in _np.ndindex(view.shape[:-1]):
+                mode(view[index], tuple(widths[axis]), axis, kwargs)
+        return asarray(padded)
+    if mode not in allowed:
+        raise ValueError(f"mode '{mode}' is not supported")
+    unknown = set(kwargs) - allowed[mode]
+    if unknown:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    if mode not in ("constant", "empty"):
+        for d, (before, after) in enumerate(widths):
+            if a.shape[d] == 0 and (before or after):
+                raise ValueError(
+                    f"can't extend empty axis {d} using modes other than 'constant' or 'empty'"
+                )
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            a = _pad_axis(a, axis, before, after, mode, kwargs, asarray(array))
+    return a.copy() if a is array else a
+
+
+def _pad_axis(a, axis, before, after, mode, kwargs, original):
+    n, ndim = a.shape[axis], a.ndim
+    if mode in ("reflect", "symmetric", "wrap"):
+        odd = kwargs.get("reflect_type", "even") == "odd"
+        return _pad_periodic(a, axis, before, after, mode, odd)
+    if mode in ("maximum", "minimum", "mean", "median"):
+        from ._statistics import median
+
+        statistic = {"maximum": _core.max, "minimum": _core.min, "mean": _core.mean}.get(
+            mode, median
+        )
+        lengths = kwargs.get("stat_length")
+        lengths = (None, None) if lengths is None else _pairs(lengths, ndim)[axis]
+        left, right = _pad_statistic(a, axis, before, after, lengths, statistic)
+        return concatenate([left, a, right], axis)
+    shape = list(a.shape)
+    shape[axis] = n + before + after
+    result = empty(shape, a.dtype)
+    result[_slab(axis, before, before + n)] = a
+    low, high = _slab(axis, 0, before), _slab(axis, before + n, n + before + after)
+    if mode == "constant":
+        values = _pairs(kwargs.get("constant_values", 0), ndim)[axis]
+        result[low], result[high] = values
+    elif mode == "edge":
+        result[low], result[high] = a[_slab(axis, 0, 1)], a[_slab(axis, n - 1, n)]
+    elif mode == "linear_ramp":
+        from ._creation import linspace
+
+        ends = _pairs(kwargs.get("end_values", 0), ndim)[axis]
+        for where, end, edge, width in (
+            (low, ends[0], a[_slab(axis, 0, 1)], before),
+            (high, ends[1], a[_slab(axis, n - 1, n)], after),
+        ):
+            ramp = linspace(
+                end, edge.squeeze(axis), width, endpoint=False, dtype=a.dtype, axis=axis
+            )
+            result[where] = ramp if where is low else ramp[_slab(axis, None, None)[:-1] + (
+                slice(None, None, -1),
+            )]
+    return result

@@ -1,0 +1,377 @@
+"""Reordering elements and axes: flip, roll, rot90, moveaxis, ..."""
+
+import operator
+
+import numpy as _np
+
+from . import _core
+from ._core import asanyarray, asarray
+from ._joining import _normalize
+
+
+def _axes(axis, ndim, name=None, allow_duplicate=False):
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(_normalize(x, ndim) for x in axes)
+    if not allow_duplicate and len(set(axes)) != len(axes):
+        raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
+    return axes
+
+
+def moveaxis(a, source, destination):
+    """A view with axes moved to new positions."""
+    a = asanyarray(a) if not hasattr(a, "transpose") else a
+    source = _axes(source, a.ndim, "source")
+    destination = _axes(destination, a.ndim, "destination")
+    if len(source) != len(destination):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [n for n in range(a.ndim) if n not in source]
+    for d, s in sorted(zip(destination, source, strict=True)):
+        order.insert(d, s)
+    return a.transpose(order)
+
+
+def rollaxis(a, axis, start=0):
+    """A view with one axis rolled backwards until it lies before another."""
+    a = asanyarray(a)
+    n = a.ndim
+    axis = _normalize(axis, n)
+    if start < 0:
+        start += n
+    if not 0 <= start < n + 1:
+        raise _np.exceptions.AxisError(
+            f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in"
+        )
+    if axis < start:
+        start -= 1
+    if axis == start:
+        return a[...]
+    axes = list(range(n))
+    axes.remove(axis)
+    axes.insert(start, axis)
+    return a.transpose(axes)
+
+
+def flip(m, axis=None):
+    """A view with the elements reversed along axes."""
+    m = asarray(m) if not hasattr(m, "ndim") else m
+    axes = range(m.ndim) if axis is None else _axes(axis, m.ndim)
+    index = [slice(None)] * m.ndim
+    for d in axes:
+        index[d] = slice(None, None, -1)
+    return m[tuple(index)]
+
+
+def fliplr(m):
+    """flip along the second axis."""
+    m = asanyarray(m)
+    if m.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return m[:, ::-1]
+
+
+def flipud(m):
+    """flip along the first axis."""
+    m = asanyarray(m)
+    if m.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return m[::-1, ...]
+
+
+def rot90(m, k=1, axes=(0, 1)):
+    """A view rotated by 90 degrees k times in a plane."""
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    m = asanyarray(m)
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:
+        raise ValueError("Axes must be different.")
+    if not all(-m.ndim <= x < m.ndim for x in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
+    k %= 4
+    if k == 0:
+        return m[:]
+    if k == 2:
+        return flip(flip(m, axes[0]), axes[1])
+    order = list(range(m.ndim))
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    if k == 1:
+        return flip(m, axes[1]).transpose(order)
+    return flip(m.transpose(order), axes[1])
+
+
+def roll(a, shift, axis=None):
+    """A copy with the elements shifted along axes, wrapping around."""
+    a = asanyarray(a)
+    if axis is None:
+        return roll(a.ravel(), shift, 0).reshape(a.shape)
+    axes = _axes(axis, a.ndim, allow_duplicate=True)
+    pairs = _np.broadcast(shift, axes)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = dict.fromkeys(range(a.ndim), 0)
+    for s, d in pairs:
+        shifts[int(d)] += int(s)
+    result = a
+    for d, s in shifts.items():
+        n = result.shape[d]
+        s = s % n if n else 0
+        if not s:
+            continue
+        whole = (slice(None),) * d
+        rolled = _core.empty_like(result)
+        rolled[(*whole, slice(None, s))] = result[(*whole, slice(n - s, None))]
+        rolled[(*whole, slice(s, None))] = result[(*whole, slice(None, n - s))]
+        result = rolled
+    return result.copy() if result is a else result
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """A copy of an array in another dtype."""
+    if not isinstance(x, _core.ndarray):
+        raise TypeError(
+            f"Input should be a NumPy array or scalar. It is a {type(x)} instead."
+        ) if not isinstance(x, _np.ndarray | _np.generic) else TypeError("pass an asnumpy array")
+    if device is not None and device != x.device:
+        raise ValueError(
+            f'Device not understood. Only "{x.device}" is allowed, but received: {device}'
+        )
+    return x.astype(dtype, copy=copy)
+
+
+def real(val):
+    """The real parts."""
+    return val.real if hasattr(val, "real") else asanyarray(val).real
+
+
+def imag(val):
+    """The imaginary parts."""
+    return val.imag if hasattr(val, "imag") else asanyarray(val).imag
+
+
+def diagonal(a, offset=0, axis1=0, axis2=1):
+    """A read-only view of a diagonal."""
+    return asanyarray(a).diagonal(offset=offset, axis1=axis1, axis2=axis2)
+
+
+def trace(a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    """The sum along a diagonal."""
+    return asanyarray(a).trace(offset=offset, axis1=axis1, axis2=axis2, dtype=dtype, out=out)
+
+
+def iterable(y):
+    """Whether an object can be iterated over."""
+    try:
+        iter(y)
+    except TypeError:
+        return False
+    return True
+
+
+def isscalar(element):
+    """Whether an object is a scalar."""
+    return _np.isscalar(element)
+
+
+def isfortran(a):
+    """Whether an array is column-major and not row-major."""
+    return a.flags.fnc
+
+
+def partition(a, kth, axis=-1, kind="introselect", order=None):
+    """A copy in which the kth element is where sorting would put it."""
+    if axis is None:
+        a, axis = asanyarray(a).flatten(), -1
+    else:
+        a = asanyarray(a).copy(order="K")
+    a.partition(kth, axis=axis, kind=kind, order=order)
+    return a
+
+
+def argpartition(a, kth, axis=-1, kind="introselect", order=None):
+    """The indices that partition an array."""
+    return asanyarray(a).argpartition(kth, axis=axis, kind=kind, order=order)
+
+
+def sort_complex(a):
+    """A copy sorted, real part first, as complex."""
+    b = asarray(a).copy()
+    b.sort()
+    if b.dtype.kind == "c":
+        return b
+    return b.astype(_np.complex64 if b.dtype.char in "bhBH" else _np.complex128)
+
+
+def lexsort(keys, axis=-1):
+    """The order of an indirect stable sort with several keys, the last one first in rank."""
+    if isinstance(keys, tuple | list):
+        keys = [asarray(k) for k in keys]
+        if len(keys) == 0:
+            raise TypeError("need sequence of keys with len > 0 in lexsort")
+    else:
+        keys = list(asarray(keys))
+    first = keys[0]
+    if any(k.shape != first.shape for k in keys):
+        raise ValueError("all keys need to be the same shape")
+    if first.ndim == 0:
+        return _core.zeros((), dtype=_np.int64)[()]
+    axis = _normalize(axis, first.ndim)
+    order = keys[0].argsort(axis=axis, kind="stable")
+    for key in keys[1:]:
+        ranked = take_along_axis(key, order, axis)
+        order = take_along_axis(order, ranked.argsort(axis=axis, kind="stable"), axis)
+    return order
+
+
+def _along(arr, indices, axis):
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if arr.ndim != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    index = []
+    for d in range(arr.ndim):
+        if d == axis:
+            index.append(indices)
+        else:
+            shape = [1] * arr.ndim
+            shape[d] = arr.shape[d]
+            index.append(_core.arange(arr.shape[d]).reshape(shape))
+    return tuple(index)
+
+
+def take_along_axis(arr, indices, axis=-1):
+    """Elements picked along an axis by an index array of matching shape."""
+    arr, indices = asanyarray(arr), asanyarray(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        return arr.ravel()[indices]
+    return arr[_along(arr, indices, _normalize(axis, arr.ndim))]
+
+
+def put_along_axis(arr, indices, values, axis):
+    """Elements put along an axis by an index array of matching shape."""
+    indices = asanyarray(indices)
+    if axis is None:
+        if indices.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        arr.flat[indices] = values
+    else:
+        arr[_along(arr, indices, _normalize(axis, arr.ndim))] = values
+
+
+def argwhere(a):
+    """The indices of the nonzero elements, one row each."""
+    a = asanyarray(a)
+    if a.ndim == 0:
+        return _core.empty((int(bool(a)), 0), dtype=_np.int64)
+    from ._joining import stack
+
+    return stack(a.nonzero(), axis=1)
+
+
+def flatnonzero(a):
+    """The indices of the nonzero elements of the flattened array."""
+    return asanyarray(a).ravel().nonzero()[0]
+
+
+def extract(condition, arr):
+    """The elements where a condition holds."""
+    return asanyarray(arr).ravel()[asanyarray(condition).ravel().astype(bool)]
+
+
+def place(arr, mask, vals):
+    """Sets the elements where mask is true, values repeating in order."""
+    if not isinstance(arr, _core.ndarray):
+        raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(arr).__name__}")
+    mask = asarray(mask).astype(bool)
+    if mask.size != arr.size:
+        raise ValueError("place: mask and data must be the same size")
+    vals = asarray(vals).ravel()
+    where = mask.ravel().nonzero()[0]
+    if where.size == 0:
+        return
+    if vals.size == 0:
+        raise ValueError("Cannot insert from an empty array!")
+    arr.flat[where] = vals
+
+
+def putmask(a, /, mask, values):
+    """Sets the elements where mask is true to the values at the same positions, repeating."""
+    if not isinstance(a, _core.ndarray):
+        raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
+    mask = asarray(mask).astype(bool)
+    values = asarray(values)
+    if mask.size != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if values.size == 0:
+        return
+    where = mask.ravel().nonzero()[0]
+    a.flat[where] = values.ravel()[where % values.size]
+
+
+def put(a, ind, v, mode="raise"):
+    """a.flat[ind] = v."""
+    if not isinstance(a, _core.ndarray):
+        raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
+    return a.put(ind, v, mode=mode)
+
+
+def choose(a, choices, out=None, mode="raise"):
+    """Elements picked from several arrays by number."""
+    return asanyarray(a).choose(choices, out=out, mode=mode)
+
+
+def compress(condition, a, axis=None, out=None):
+    """The slices along an axis where a condition holds."""
+    return asanyarray(a).compress(condition, axis=axis, out=out)
+
+
+def fill_diagonal(a, val, wrap=False):
+    """Sets the main diagonal in place."""
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim == 2:
+        step = a.shape[1] + 1
+        end = None if wrap else a.shape[1] * a.shape[1]
+    else:
+        if len(set(a.shape)) != 1:
+            raise ValueError("All dimensions of input must be of equal length")
+        step = 1 + sum(a.shape[0] ** i for i in range(1, a.ndim))
+        end = None
+    a.flat[:end:step] = val
+
+
+def unravel_index(indices, shape, order="C"):
+    """Flat indices as coordinates."""
+    if isinstance(shape, int | _np.integer):
+        shape = (shape,)
+    shape = tuple(operator.index(s) for s in shape)
+    result = _np.unravel_index(_np.asarray(indices), shape, order)
+    if all(isinstance(r, _np.generic) for r in result):
+        return result
+    return tuple(asarray(r) for r in result)
+
+
+def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
+    """Coordinates as flat indices."""
+    result = _np.ravel_multi_index(
+        tuple(_np.asarray(m) for m in multi_index), dims, mode=mode, order=order
+    )
+    return result if isinstance(result, _np.generic) else asarray(result)
+
+
+def ix_(*args):
+    """Index arrays that select the cross product of sequences."""
+    result = []
+    for k, sequence in enumerate(args):
+        a = asarray(sequence)
+        if a.size == 0 and not isinstance(sequence, _core.ndarray | _np.ndarray):
+            a = a.astype(_np.intp)
+        if a.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if a.dtype == bool:
+            a = a.nonzero()[0]
+        result.append(a.reshape((1,) * k + (a.size,) + (1,) * (len(args) - k - 1)))
+    return tuple(result)

@@ -1,0 +1,225 @@
+"""Sets in arrays: unique values, membership, unions and differences."""
+
+from typing import NamedTuple
+
+import numpy as _np
+
+from . import _core
+from ._core import asanyarray, asarray, concatenate
+from ._joining import _normalize
+
+
+class UniqueAllResult(NamedTuple):
+    values: object
+    indices: object
+    inverse_indices: object
+    counts: object
+
+
+class UniqueCountsResult(NamedTuple):
+    values: object
+    counts: object
+
+
+class UniqueInverseResult(NamedTuple):
+    values: object
+    inverse_indices: object
+
+
+def _first_of_runs(values, equal_nan):
+    """A mask of the elements that start a run in a sorted array."""
+    mask = _core.empty(values.shape, dtype=bool)
+    mask[:1] = True
+    mask[1:] = values[1:] != values[:-1]
+    if equal_nan and values.size and values.dtype.kind in "fc":
+        isnan = _core.isnan(values)
+        if bool(isnan[-1:].any()):
+            mask[1:] = mask[1:] & ~(isnan[1:] & isnan[:-1])
+    return mask
+
+
+def _unique_1d(values, return_index, return_inverse, return_counts, equal_nan):
+    values = values.ravel()
+    order = None
+    if return_index or return_inverse:
+        order = values.argsort(kind="stable" if return_index else None)
+        ranked = values[order]
+    else:
+        ranked = _core.sort(values)
+    mask = _first_of_runs(ranked, equal_nan)
+    result = [ranked[mask]]
+    if return_index:
+        result.append(order[mask])
+    if return_inverse:
+        inverse = _core.empty(mask.shape, dtype=_np.intp)
+        inverse[order] = mask.cumsum() - 1
+        result.append(inverse)
+    if return_counts:
+        starts = mask.nonzero()[0]
+        result.append(_core.concatenate([starts[1:], asarray([mask.size])]) - starts
+                      if starts.size else starts)  # fmt: skip
+    return tuple(result)
+
+
+def unique(
+    ar,
+    return_index=False,
+    return_inverse=False,
+    return_counts=False,
+    axis=None,
+    *,
+    equal_nan=True,
+    sorted=True,
+):
+    """The sorted unique elements, or sub-arrays along an axis."""
+    ar = asanyarray(ar)
+    if axis is None or ar.ndim == 1:
+        if axis is not None:
+            _normalize(axis, ar.ndim)
+        result = _unique_1d(ar, return_index, return_inverse, return_counts, equal_nan)
+        if return_inverse and axis is None:
+            position = 1 + return_index
+            inverse = result[position].reshape(ar.shape)
+            result = (*result[:position], inverse, *result[position + 1 :])
+    else:
+        result = _unique_rows(ar, axis, return_index, return_inverse, return_counts)
+    return result[0] if len(result) == 1 else result
+
+
+def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
+    from ._manipulation import lexsort, moveaxis
+
+    rows = moveaxis(ar, _normalize(axis, ar.ndim), 0)
+    n = rows.shape[0]
+    flat = rows.reshape(n, -1)
+    width = flat.shape[1]
+    if width and n:
+        order = lexsort([flat[:, j] for j in range(width - 1, -1, -1)])
+        ranked = flat[order]
+        mask = _core.ones(n, dtype=bool)
+        mask[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
+    else:
+        order = _core.arange(n)
+        mask = _core.zeros(n, dtype=bool)
+        mask[:1] = True
+    result = [moveaxis(rows[order[mask]], 0, axis)]
+    if return_index:
+        result.append(order[mask])
+    if return_inverse:
+        inverse = _core.empty(n, dtype=_np.intp)
+        inverse[order] = mask.cumsum() - 1
+        result.append(inverse)
+    if return_counts:
+        starts = mask.nonzero()[0]
+        result.append(concatenate([starts[1:], asarray([n])]) - starts)
+    return tuple(result)
+
+
+def unique_all(x):
+    """Unique values, their first indices, the inverse and the counts."""
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x):
+    """Unique values and how often they occur."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x):
+    """Unique values and the indices that rebuild x from them."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x):
+    """Unique values."""
+    return unique(x, equal_nan=False)
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    """Which elements are among test_elements."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    element, test = asarray(element), asarray(test_elements).ravel()
+    if kind == "table" and (element.dtype.kind not in "biu" or test.dtype.kind not in "biu"):
+        raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
+    if test.size == 0:
+        found = _core.zeros(element.shape, dtype=bool)
+        return ~found if invert else found
+    common = _core.result_type(element, test)
+    test = _core.sort(test.astype(common))
+    values = element.astype(common)
+    position = asarray(_core.searchsorted(test, values))
+    found = test[_core.minimum(position, test.size - 1)] == values
+    found = asarray(found)
+    return ~found if invert else found
+
+
+def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+    """The values in both arrays."""
+    ar1, ar2 = asanyarray(ar1), asanyarray(ar2)
+    if not assume_unique:
+        if return_indices:
+            ar1, ind1 = unique(ar1, return_index=True)
+            ar2, ind2 = unique(ar2, return_index=True)
+        else:
+            ar1, ar2 = unique(ar1), unique(ar2)
+    else:
+        ar1, ar2 = ar1.ravel(), ar2.ravel()
+    both = concatenate((ar1, ar2))
+    if return_indices:
+        order = both.argsort(kind="stable")
+        both = both[order]
+    else:
+        both = _core.sort(both)
+    mask = both[1:] == both[:-1]
+    result = both[:-1][mask]
+    if not return_indices:
+        return result
+    first = order[:-1][mask]
+    second = order[1:][mask] - ar1.size
+    if not assume_unique:
+        first, second = ind1[first], ind2[second]
+    return result, first, second
+
+
+def setxor1d(ar1, ar2, assume_unique=False):
+    """The values in exactly one of the arrays."""
+    if not assume_unique:
+        ar1, ar2 = unique(ar1), unique(ar2)
+    both = concatenate((asarray(ar1).ravel(), asarray(ar2).ravel()))
+    if both.size == 0:
+        return both
+    both = _core.sort(both)
+    edge = concatenate((asarray([True]), both[1:] != both[:-1], asarray([True])))
+    return both[edge[1:] & edge[:-1]]
+
+
+def union1d(ar1, ar2):
+    """The values in either array."""
+    return unique(concatenate((ar1, ar2), axis=None))
+
+
+def setdiff1d(ar1, ar2, assume_unique=False):
+    """The values of ar1 that are not in ar2."""
+    if assume_unique:
+        ar1 = asarray(ar1).ravel()
+    else:
+        ar1, ar2 = unique(ar1), unique(ar2)
+    return ar1[isin(ar1, ar2, assume_unique=True, invert=True)]
+
+
+def digitize(x, bins, right=False):
+    """The number of the bin each value falls into."""
+    x, bins = asarray(x), asarray(bins)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    if bool((bins[1:] >= bins[:-1]).all()):
+        descending = False
+    elif bool((bins[1:] <= bins[:-1]).all()):
+        descending = True
+    else:
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    side = "left" if right else "right"
+    if descending:
+        return len(bins) - bins[::-1].searchsorted(x, side="right" if right else "left")
+    return bins.searchsorted(x, side=side)

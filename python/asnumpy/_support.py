@@ -1,0 +1,280 @@
+"""Helpers that the C extension calls: signatures, printing, pickling, rarely used methods.
+
+Everything here is off the hot paths; what a loop calls per element or per small array is in C.
+"""
+
+import functools
+import inspect
+import pickle
+
+import numpy as _np
+
+from . import _core
+
+
+class _Default:
+    """A default value that shows as the text it was written as."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def __repr__(self):
+        return self.text
+
+
+_CONSTANTS = {"None": None, "True": True, "False": False, "<no value>": _np._NoValue}
+
+
+def _default(text):
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    try:
+        return eval(text, {"__builtins__": {}})  # the extension's own literals
+    except Exception:
+        return _Default(text)
+
+
+def _split(text):
+    """The parameters of a signature text, split at commas outside brackets and quotes."""
+    parts, depth, quote, current = [], 0, "", ""
+    for c in text:
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+            continue
+        current += c
+    parts.append(current.strip())
+    return [p for p in parts if p]
+
+
+@functools.cache
+def signature(text):
+    """inspect.Signature of a text such as "a, /, axis=None, *, where=<no value>"."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = []
+    for part in _split(text):
+        if part == "/":
+            parameters = [p.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for p in parameters]
+        elif part == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+        elif part.startswith("**"):
+            parameters.append(inspect.Parameter(part[2:], inspect.Parameter.VAR_KEYWORD))
+        elif part.startswith("*"):
+            parameters.append(inspect.Parameter(part[1:], inspect.Parameter.VAR_POSITIONAL))
+            kind = inspect.Parameter.KEYWORD_ONLY
+        else:
+            name, _, default = part.partition("=")
+            default = _default(default) if default else inspect.Parameter.empty
+            parameters.append(inspect.Parameter(name, kind, default=default))
+    return inspect.Signature(parameters)
+
+
+# ---- printing: NumPy's formatter on host data
+
+
+def array_repr_of(a):
+    host = a.to_numpy()
+    if type(a) is not _core.ndarray:
+        host = host.view(_named_subclass(type(a).__name__))
+    return _np.array_repr(host)
+
+
+@functools.cache
+def _named_subclass(name):
+    """A NumPy subclass of that name: array_repr prints the class's name."""
+    return type(name, (_np.ndarray,), {})
+
+
+def array_str_of(a):
+    return _np.array_str(a.to_numpy())
+
+
+# ---- pickling
+
+
+def _reconstruct(cls, host):
+    a = _core.from_numpy(host)
+    return a if cls is _core.ndarray else a.view(cls)
+
+
+def reduce(a):
+    state = getattr(a, "__dict__", None) or None
+    return (_reconstruct, (type(a), a.to_numpy()), state) if state else (
+        _reconstruct,
+        (type(a), a.to_numpy()),
+    )
+
+
+def setstate(a, state):
+    """A state made by __reduce__ of a subclass with attributes."""
+    a.__dict__.update(state)
+
+
+def dumps(a):
+    return pickle.dumps(a)
+
+
+def dump(a, file):
+    if hasattr(file, "write"):
+        pickle.dump(a, file)
+    else:
+        with open(file, "wb") as stream:
+            pickle.dump(a, stream)
+
+
+# ---- methods
+
+
+def _into(result, out):
+    if out is None:
+        return result
+    _core.copyto(out, result, casting="unsafe")
+    return out
+
+
+def round_scaled(a, decimals, out):
+    """round() to a number of decimals: scale, rint, scale back, as NumPy does."""
+    if a.dtype.kind == "b":
+        a = a.astype(_np.float16)
+    scale = 10.0 ** abs(decimals)
+    integer = a.dtype.kind in "iu"
+    work = a.astype(_np.float64) if integer else a
+    if decimals >= 0:
+        result = _core.divide(_core.rint(_core.multiply(work, scale)), scale)
+    else:
+        result = _core.multiply(_core.rint(_core.divide(work, scale)), scale)
+    if integer:
+        result = _core.asarray(result).astype(a.dtype)
+    return _into(result, out)
+
+
+def _bounded(indices, size, mode):
+    if mode in (None, "raise", 2):
+        bad = (indices < -size) | (indices >= size)
+        if bool(bad.any()):
+            value = indices[bad].flat[0] if indices.ndim else indices.item()
+            raise IndexError(f"index {int(value)} is out of bounds for axis 0 with size {size}")
+        return _core.where(indices < 0, indices + size, indices)
+    if mode in ("wrap", 1):
+        return indices % size
+    return _core.clip(indices, 0, size - 1)
+
+
+def put(a, indices, values, mode):
+    """a.flat[indices] = values, values repeated as needed."""
+    if not a.flags.writeable:
+        raise ValueError("put: output array is read-only")
+    indices = _core.asarray(indices)
+    if indices.size and indices.dtype.kind not in "biu":
+        raise TypeError(
+            f"Cannot cast array data from dtype('{indices.dtype}') to dtype('int64') according "
+            "to the rule 'safe'"
+        )
+    indices = indices.astype(_np.int64).ravel()
+    values = _core.asarray(values).ravel()
+    if indices.size == 0 or values.size == 0:
+        return None
+    if a.size == 0:
+        raise IndexError("cannot replace elements of an empty array")
+    indices = _bounded(indices, a.size, mode)
+    if values.size != indices.size:
+        values = values[_core.arange(indices.size) % values.size]
+    flat = a.reshape(-1)
+    flat[indices] = values
+    if not _core.may_share_memory(flat, a):
+        _core.copyto(a, flat.reshape(a.shape), casting="unsafe")
+    return None
+
+
+def choose(a, choices, out, mode):
+    from ._joining import broadcast_arrays
+
+    arrays = [_core.asarray(c) for c in choices]
+    if a.dtype.kind not in "biu":
+        raise TypeError(
+            f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the "
+            "rule 'safe'"
+        )
+    which, *arrays = broadcast_arrays(a.astype(_np.int64), *arrays)
+    n = len(arrays)
+    if mode in (None, "raise", 2) and bool(((which < 0) | (which >= n)).any()):
+        raise ValueError("invalid entry in choice array")
+    which = which % n if mode in ("wrap", 1) else _core.clip(which, 0, n - 1)
+    dtype = _core.result_type(*[x.dtype for x in arrays])
+    result = arrays[0].astype(dtype)
+    for i in range(1, n):
+        result = _core.where(which == i, arrays[i], result)
+    return _into(result, out)
+
+
+def compress(a, condition, axis, out):
+    condition = _core.asarray(condition)
+    if condition.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return a.take(condition.astype(bool).nonzero()[0], axis=axis, out=out)
+
+
+def byteswap(a, inplace):
+    itemsize = a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1)
+    target = a if inplace else a.copy()
+    if itemsize > 1 and a.size:
+        flat = target.reshape(-1).view(_np.uint8).reshape(-1, itemsize)
+        flat[...] = flat[:, ::-1].copy()
+        if not _core.may_share_memory(flat, target):
+            fixed = flat.reshape(-1).view(a.dtype).reshape(a.shape)
+            _core.copyto(target, fixed)
+    return target
+
+
+def flat_assign(a, key, value):
+    """a.flat[key] = value for slices and index arrays; the value repeats."""
+    numbers = _core.arange(a.size)[key]
+    values = _core.asarray(value).ravel()
+    if numbers.size and values.size == 0:
+        raise ValueError("Error setting single item of array.")
+    if numbers.size:
+        if values.size != numbers.size:
+            values = values[_core.arange(numbers.size) % values.size]
+        if a.ndim == 1:
+            a[numbers] = values
+        elif a.ndim == 0:
+            a[...] = values[-1]
+        else:
+            a[_unravel(numbers.ravel(), a.shape)] = values
+
+
+def _unravel(numbers, shape):
+    coordinates = []
+    for extent in reversed(shape):
+        coordinates.append(numbers % extent)
+        numbers = numbers // extent
+    return tuple(reversed(coordinates))
+
+
+# ---- NumPy's functions called on our arrays
+
+
+def array_function(func, types, args, kwargs):
+    """numpy.f(asnumpy array): our function of the same name and module does the work."""
+    import asnumpy
+
+    module = getattr(func, "__module__", "") or ""
+    if not module.startswith("numpy"):
+        return NotImplemented
+    own = asnumpy
+    try:
+        for part in module.split(".")[1:]:
+            if not part.startswith("_"):
+                own = getattr(own, part)
+        own = getattr(own, func.__name__)
+    except AttributeError:
+        return NotImplemented
+    return NotImplemented if own is func else own(*args, **kwargs)

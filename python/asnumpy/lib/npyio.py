@@ -1,0 +1,5 @@
+"""The file object of .npz archives."""
+
+from .._io import DataSource, NpzFile
+
+__all__ = ["DataSource", "NpzFile"]

@@ -1,0 +1,52 @@
+"""Views with chosen strides."""
+
+import operator
+
+from .. import _core
+from .._joining import _normalize
+
+__all__ = ["as_strided", "sliding_window_view"]
+
+
+def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
+    """A view with any shape and strides over the memory of x, inside its bounds."""
+    x = _core.array(x, copy=None, subok=subok)
+    shape = x.shape if shape is None else tuple(shape)
+    strides = x.strides if strides is None else tuple(strides)
+    view = _core._as_strided(x, shape, strides)
+    if view.flags.writeable and not writeable:
+        view.flags.writeable = False
+    return view
+
+
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    """A view with every window of a shape, as extra trailing axes."""
+    try:
+        window = tuple(window_shape)
+    except TypeError:
+        window = (window_shape,)
+    window = tuple(operator.index(w) for w in window)
+    x = _core.array(x, copy=None, subok=subok)
+    if any(w < 0 for w in window):
+        raise ValueError("`window_shape` cannot contain negative values")
+    if axis is None:
+        axes = tuple(range(x.ndim))
+        if len(window) != len(axes):
+            raise ValueError(
+                "Since axis is None, must provide window_shape for all dimensions of `x`; got "
+                f"{len(window)} window_shape elements and `x.ndim` is {x.ndim}."
+            )
+    else:
+        axes = tuple(_normalize(a, x.ndim) for a in (axis if isinstance(axis, tuple) else (axis,)))
+        if len(window) != len(axes):
+            raise ValueError(
+                "Must provide matching length window_shape and axis; got "
+                f"{len(window)} window_shape elements and {len(axes)} axes elements."
+            )
+    shape = list(x.shape)
+    for a, w in zip(axes, window, strict=True):
+        if shape[a] < w:
+            raise ValueError("window shape cannot be larger than input array shape")
+        shape[a] -= w - 1
+    strides = x.strides + tuple(x.strides[a] for a in axes)
+    return as_strided(x, tuple(shape) + window, strides, subok=subok, writeable=writeable)

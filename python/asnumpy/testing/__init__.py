@@ -1,0 +1,54 @@
+"""numpy.testing for arrays on a device: the same assertions, comparing on the host."""
+
+import functools as _functools
+
+import numpy as _np
+import numpy.testing as _host
+from numpy.testing import (  # noqa: F401
+    IgnoreException,
+    KnownFailureException,
+    TestCase,
+    suppress_warnings,
+)
+
+from .._core import ndarray as _ndarray
+
+
+def _to_host(x):
+    if isinstance(x, _ndarray):
+        return _np.asarray(x)
+    if type(x) in (list, tuple):
+        return type(x)(map(_to_host, x))
+    if type(x) is dict:
+        return {k: _to_host(v) for k, v in x.items()}
+    return x
+
+
+def _wrapped(name):
+    function = getattr(_host, name)
+
+    @_functools.wraps(function)
+    def assertion(*args, **kwargs):
+        __tracebackhide__ = True
+        return function(*map(_to_host, args), **{k: _to_host(v) for k, v in kwargs.items()})
+
+    assertion.__module__ = "asnumpy.testing"
+    return assertion
+
+
+_NAMES = """assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal
+assert_array_almost_equal_nulp assert_array_compare assert_array_equal assert_array_less
+assert_array_max_ulp assert_equal assert_no_gc_cycles assert_no_warnings assert_raises
+assert_raises_regex assert_string_equal assert_warns break_cycles build_err_msg decorate_methods
+jiffies measure memusage print_assert_equal rundocs runstring temppath tempdir
+clear_and_catch_warnings""".split()
+
+for _name in _NAMES:
+    if hasattr(_host, _name):
+        globals()[_name] = (
+            getattr(_host, _name)
+            if isinstance(getattr(_host, _name), type)
+            else _wrapped(_name)
+        )
+
+__all__ = sorted(n for n in globals() if not n.startswith("_"))

@@ -1,0 +1,185 @@
+/* CPU device, operators: the front of phase 1 (see call.h) and the checks that planners
+ * share. */
+#include "device/opapi/call.h"
+
+#include <stdio.h>
+
+static asn_status absent(const asn_call *c, int i) {
+    return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is NULL", c->op->name,
+                         c->op->params[i].name);
+}
+
+/* Handles other than NULL; the message of asnop_check is the runtime's already. */
+static asn_status handle_check(const asn_call *c, int i, asn_object_kind kind,
+                               const void *p) {
+    if (__builtin_expect(asnop_alive(kind, p), 1)) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: %s is no %s, or was destroyed", c->op->name,
+                         c->op->params[i].name, asnop_arenas[kind].kind);
+}
+
+static asn_status capture(const asn_call *c, int i, const aclTensor *t, char kind) {
+    if (t != NULL) ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR, t));
+    if (t != NULL && t->dtype >= ASN_DTYPE_COUNT)
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: %s has dtype %d, which no operator computes with",
+                             c->op->name, c->op->params[i].name, (int)t->acl_dtype);
+    bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT;
+    if (!asnop_executor_capture(c->e, t, kind != ASN_OUT && kind != ASN_LIST_OUT, out))
+        return asn_call_no_memory();
+    return ASN_OK;
+}
+
+static asn_status capture_list(const asn_call *c, int i, const asn_array *list,
+                               char kind) {
+    ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR_LIST, list));
+    const aclTensor *const *members = list->data;
+    for (uint64_t k = 0; k < list->size; k++)
+        ASN_TRY(capture(c, i, members[k], kind));
+    return ASN_OK;
+}
+
+static asn_status param_check(asn_call *c, int i) {
+    static const uint8_t object_kind[128] = {
+        [ASN_SCALAR] = ASN_OBJECT_SCALAR,       [ASN_INTS] = ASN_OBJECT_INT_ARRAY,
+        [ASN_FLOATS] = ASN_OBJECT_FLOAT_ARRAY,  [ASN_BOOLS] = ASN_OBJECT_BOOL_ARRAY,
+        [ASN_SCALARS] = ASN_OBJECT_SCALAR_LIST,
+    };
+    const asn_param *p = &c->op->params[i];
+    const void *object = c->args[i].p;
+    c->first[i] = -1;
+    if (p->kind == ASN_INT || p->kind == ASN_DOUBLE) return ASN_OK;
+    if (object == NULL) return p->optional ? ASN_OK : absent(c, i);
+    switch (p->kind) {
+    case ASN_IN:
+    case ASN_OUT:
+    case ASN_INOUT:
+        c->first[i] = (int16_t)c->e->num_operands;
+        return capture(c, i, object, p->kind);
+    case ASN_LIST_IN:
+    case ASN_LIST_OUT:
+        c->first[i] = (int16_t)c->e->num_operands;
+        return capture_list(c, i, object, p->kind);
+    case ASN_STRING: return ASN_OK;
+    default:
+        return handle_check(c, i, (asn_object_kind)object_kind[(int)p->kind], object);
+    }
+}
+
+/* How many tensors the arguments hold at most. */
+static uint32_t count_operands(const asn_opdesc *op, const asn_arg *args) {
+    uint64_t n = 0;
+    for (int i = 0; i < op->num_params; i++) {
+        char kind = op->params[i].kind;
+        if (kind == ASN_IN || kind == ASN_OUT || kind == ASN_INOUT) n++;
+        if ((kind == ASN_LIST_IN || kind == ASN_LIST_OUT) &&
+            asnop_alive(ASN_OBJECT_TENSOR_LIST, args[i].p))
+            n += ((const asn_array *)args[i].p)->size;
+    }
+    return n < INT16_MAX ? (uint32_t)n : INT16_MAX;
+}
+
+/* The body under the runtime's convention. A failure keeps the runtime's code for the
+ * stream. */
+static int32_t run_body(aclOpExecutor *e) {
+    asn_status status = e->body(e);
+    if (__builtin_expect(status == ASN_OK, 1)) return 0;
+    return asnrtFail(asn_status_acl(status), "%s: %s", e->name, asn_error_message());
+}
+
+aclnnStatus asn_op_plan(const asn_opdesc *op, const asn_arg *args,
+                        uint64_t *workspaceSize, aclOpExecutor **executor) {
+    if (workspaceSize == NULL || executor == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%sGetWorkspaceSize: %s is NULL",
+                         op->name, executor ? "workspaceSize" : "executor");
+    *executor = NULL;
+    *workspaceSize = 0;
+    asn_call c;
+    c.op = op;
+    c.args = args;
+    c.e = asnop_executor_new(op->name, count_operands(op, args));
+    if (c.e == NULL) return asnop_fail(asn_call_no_memory());
+    asn_status status = ASN_OK;
+    for (int i = 0; i < op->num_params && status == ASN_OK; i++)
+        status = param_check(&c, i);
+    if (status == ASN_OK) status = op->plan(&c);
+    if (status != ASN_OK) {
+        asnop_executor_release(c.e);
+        return asnop_fail(status);
+    }
+    if (c.e->body != NULL) c.e->run = run_body;
+    *executor = c.e;
+    return ACLNN_SUCCESS;
+}
+
+/* ---- what planners share */
+
+asn_status asn_call_no_memory(void) {
+    return asn_error_set(ASN_ERR_MEMORY, "no memory for another operator call");
+}
+
+int asn_call_out(const asn_call *c) {
+    for (int i = 0; i < c->op->num_params; i++)
+        if (c->op->params[i].kind == ASN_OUT) return i;
+    for (int i = 0; i < c->op->num_params; i++)
+        if (c->op->params[i].kind == ASN_INOUT) return i;
+    return -1;
+}
+
+const char *asn_shape_text(char *buffer, int ndim, const int64_t *shape) {
+    int n = snprintf(buffer, ASN_SHAPE_TEXT, "(");
+    for (int d = 0; d < ndim && n < ASN_SHAPE_TEXT - 24; d++)
+        n += snprintf(buffer + n, (size_t)(ASN_SHAPE_TEXT - n), "%s%lld", d ? ", " : "",
+                      (long long)shape[d]);
+    snprintf(buffer + n, (size_t)(ASN_SHAPE_TEXT - n), "%s", ndim == 1 ? ",)" : ")");
+    return buffer;
+}
+
+asn_status asn_call_same_shape(const asn_call *c, int i, int ndim, const int64_t *shape) {
+    const asn_nd *a = asn_call_nd(c, i);
+    bool same = a->ndim == ndim;
+    for (int d = 0; d < ndim && same; d++)
+        same = a->shape[d] == shape[d];
+    if (same) return ASN_OK;
+    char got[ASN_SHAPE_TEXT], want[ASN_SHAPE_TEXT];
+    return asn_error_set(ASN_ERR_VALUE, "%s: %s has shape %s; it must be %s", c->op->name,
+                         c->op->params[i].name, asn_shape_text(got, a->ndim, a->shape),
+                         asn_shape_text(want, ndim, shape));
+}
+
+asn_status asn_call_convertible(const asn_call *c, asn_dtype from, int i) {
+    asn_dtype to = asn_call_nd(c, i)->dtype;
+    bool refused = (to == ASN_BOOL && from != ASN_BOOL) ||
+                   (asn_is_complex(from) && !asn_is_inexact(to));
+    if (!refused) return ASN_OK;
+    return asn_error_set(
+        ASN_ERR_TYPE, "%s: a result of dtype %s cannot be written to %s, dtype %s",
+        c->op->name, asn_dtype_name(from), c->op->params[i].name, asn_dtype_name(to));
+}
+
+asn_status asn_call_axis(const asn_call *c, int64_t dim, int ndim, int *axis) {
+    int range = ndim > 0 ? ndim : 1;
+    if (dim < -range || dim >= range)
+        return asn_error_set(ASN_ERR_AXIS, "%s: dim is %lld; it must be in [%d, %d)",
+                             c->op->name, (long long)dim, -range, range);
+    *axis = (int)(dim < 0 ? dim + range : dim);
+    return ASN_OK;
+}
+
+asn_status asn_call_axes(const asn_call *c, int i, int ndim, uint64_t *mask) {
+    const asn_array *dims = asn_call_array(c, i);
+    *mask = 0;
+    if (dims == NULL || dims->size == 0) {
+        *mask = ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1;
+        return ASN_OK;
+    }
+    for (uint64_t k = 0; k < dims->size; k++) {
+        int axis = 0;
+        ASN_TRY(asn_call_axis(c, ((const int64_t *)dims->data)[k], ndim, &axis));
+        if (*mask >> axis & 1)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s names dimension %d twice",
+                                 c->op->name, c->op->params[i].name, axis);
+        *mask |= UINT64_C(1) << axis;
+    }
+    if (ndim == 0) *mask = 0;
+    return ASN_OK;
+}

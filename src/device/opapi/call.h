@@ -1,0 +1,113 @@
+/* CPU device, operators: one call of phase 1, as planners see it.
+ *
+ * The generated entry point of an operator packs its arguments into an array and calls
+ * asn_op_plan with the operator's descriptor. asn_op_plan checks every handle (NULL,
+ * freed, of another kind, of a dtype no operator computes with), captures the tensors,
+ * and calls the planner, which checks shapes, dtypes and values and sets the executor's
+ * `body`. A planner that leaves `body` NULL has found that there is nothing to compute. A
+ * body reads its tensors from the executor's operands, never from the call: addresses may
+ * be exchanged in between.
+ */
+#ifndef ASN_DEVICE_OPAPI_CALL_H
+#define ASN_DEVICE_OPAPI_CALL_H
+
+#include "device/opapi/value.h"
+#include "device/opbase/executor.h"
+
+enum { ASN_MAX_PARAMS = 16 };
+
+typedef union {
+    const void *p;
+    int64_t i;
+    double f;
+} asn_arg;
+
+/* Kinds of parameters. */
+enum {
+    ASN_IN = 'T',    /* aclTensor read */
+    ASN_OUT = 'O',   /* aclTensor written */
+    ASN_INOUT = 'R', /* aclTensor changed */
+    ASN_SCALAR = 'S',
+    ASN_INTS = 'I',
+    ASN_FLOATS = 'F',
+    ASN_BOOLS = 'B',
+    ASN_LIST_IN = 'L',
+    ASN_LIST_OUT = 'M',
+    ASN_SCALARS = 'K',
+    ASN_INT = 'i', /* any integer, bool, enum */
+    ASN_DOUBLE = 'f',
+    ASN_STRING = 's',
+};
+
+typedef struct {
+    const char *name;
+    char kind;
+    bool optional; /* may be NULL */
+} asn_param;
+
+typedef struct asn_call asn_call;
+
+typedef struct {
+    const char *name; /* "aclnnAdd" */
+    const asn_param *params;
+    asn_status (*plan)(asn_call *c);
+    const void *detail; /* what the planner needs to know: an asn_ew, or NULL */
+    int num_params;
+    int arg; /* likewise, a number */
+} asn_opdesc;
+
+struct asn_call {
+    const asn_opdesc *op;
+    const asn_arg *args;
+    aclOpExecutor *e;
+    int16_t first[ASN_MAX_PARAMS]; /* index of a tensor parameter's (first) operand; -1:
+                                      absent */
+};
+
+aclnnStatus asn_op_plan(const asn_opdesc *op, const asn_arg *args,
+                        uint64_t *workspaceSize, aclOpExecutor **executor);
+
+/* ---- arguments, by parameter index; NULL when absent */
+
+static inline asn_operand *asn_call_operand(const asn_call *c, int i) {
+    return c->first[i] < 0 ? NULL : &c->e->operands[c->first[i]];
+}
+static inline const asn_nd *asn_call_nd(const asn_call *c, int i) {
+    return c->first[i] < 0 ? NULL : &c->e->operands[c->first[i]].nd;
+}
+static inline const aclScalar *asn_call_scalar(const asn_call *c, int i) {
+    return c->args[i].p;
+}
+static inline int64_t asn_call_int(const asn_call *c, int i) {
+    return c->args[i].i;
+}
+static inline double asn_call_double(const asn_call *c, int i) {
+    return c->args[i].f;
+}
+static inline const asn_array *asn_call_array(const asn_call *c, int i) {
+    return c->args[i].p;
+}
+
+/* The index of the parameter that is written: the first of kind O, else R; -1 when there
+ * is none. */
+int asn_call_out(const asn_call *c);
+
+/* "(2, 3)" into a buffer of ASN_SHAPE_TEXT bytes, which it returns. */
+enum { ASN_SHAPE_TEXT = 160 };
+const char *asn_shape_text(char *buffer, int ndim, const int64_t *shape);
+
+/* Checks that raise the error themselves. `i` are parameter indices. */
+ASN_CHECK_RESULT asn_status asn_call_same_shape(const asn_call *c, int i, int ndim,
+                                                const int64_t *shape);
+/* A result of dtype `from` may be written to parameter i: CANN's conversion rules. */
+ASN_CHECK_RESULT asn_status asn_call_convertible(const asn_call *c, asn_dtype from,
+                                                 int i);
+/* dim in [-ndim, ndim) (0-d tensors take 0 and -1), returned in [0, ndim). */
+ASN_CHECK_RESULT asn_status asn_call_axis(const asn_call *c, int64_t dim, int ndim,
+                                          int *axis);
+/* A set of dimensions from an aclIntArray: NULL or empty gives every dimension. */
+ASN_CHECK_RESULT asn_status asn_call_axes(const asn_call *c, int i, int ndim,
+                                          uint64_t *mask);
+asn_status asn_call_no_memory(void);
+
+#endif

@@ -1,0 +1,94 @@
+/* CPU device, operators: Arange, Range, Linspace, Eye. */
+#include <math.h>
+
+#include "device/cpu/creation.h"
+#include "device/cpu/fused.h"
+#include "device/opapi/plan.h"
+
+typedef struct {
+    asn_plan_head head;
+    int out;
+    bool line; /* linspace */
+    double start, stop;
+    _Alignas(16) uint8_t first[16], delta[16];
+} create_plan;
+
+static asn_status create_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    (void)tmp;
+    const create_plan *p = plan;
+    const asn_nd *out = asn_exec_nd(e, p->out);
+    if (p->line) return asn_cpu_linspace(out, p->start, p->stop, true);
+    return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
+}
+
+static asn_status number(const asn_call *c, int i, double *value) {
+    const aclScalar *s = asn_call_scalar(c, i);
+    if (s->dtype >= ASN_DTYPE_COUNT || asn_is_complex((asn_dtype)s->dtype))
+        return asn_error_set(ASN_ERR_TYPE, "%s: %s must be a real number", c->op->name,
+                             c->op->params[i].name);
+    *value = asn_value_to_double((asn_dtype)s->dtype, s->value);
+    return ASN_OK;
+}
+
+static create_plan *plan_create(asn_call *c, int out, double ns) {
+    create_plan *p = asn_call_plan(c, create_body, sizeof *p,
+                                   50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
+    if (p != NULL) {
+        p->out = c->first[out];
+        p->line = false;
+    }
+    return p;
+}
+
+/* Arange(start, end, step, out) excludes the end, Range includes it (arg 1). The output's
+ * length decides; it must be what the numbers give. */
+asn_status asn_planner_arange(asn_call *c) {
+    double v[3] = {0, 0, 1};
+    const asn_nd *out = asn_call_nd(c, 3);
+    for (int i = 0; i < 3; i++)
+        ASN_TRY(number(c, i, &v[i]));
+    if (v[2] == 0 || isnan(v[0]) || isnan(v[1]) || isnan(v[2]))
+        return asn_error_set(ASN_ERR_VALUE, "%s: start, end, step are %g, %g, %g",
+                             c->op->name, v[0], v[1], v[2]);
+    double steps = (v[1] - v[0]) / v[2];
+    double length = c->op->arg ? floor(steps) + 1 : ceil(steps);
+    int64_t n = length > 0 && length < 0x1p62 ? (int64_t)length : 0;
+    ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
+    if (n == 0) return ASN_OK;
+    create_plan *p = plan_create(c, 3, 0.3);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    const aclScalar *start = asn_call_scalar(c, 0), *step = asn_call_scalar(c, 2);
+    asn_value_cast(out->dtype, p->first, (asn_dtype)start->dtype, start->value);
+    asn_value_cast(out->dtype, p->delta, (asn_dtype)step->dtype, step->value);
+    return ASN_OK;
+}
+
+/* Linspace(start, end, steps, out) */
+asn_status asn_planner_linspace(asn_call *c) {
+    double v[2] = {0, 0};
+    int64_t steps = asn_call_int(c, 2);
+    for (int i = 0; i < 2; i++)
+        ASN_TRY(number(c, i, &v[i]));
+    if (steps < 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: steps is %lld", c->op->name,
+                             (long long)steps);
+    ASN_TRY(asn_call_same_shape(c, 3, 1, &steps));
+    if (steps == 0) return ASN_OK;
+    create_plan *p = plan_create(c, 3, 1);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->line = true;
+    p->start = v[0];
+    p->stop = v[1];
+    return ASN_OK;
+}
+
+/* Eye(n, m, out) */
+asn_status asn_planner_eye(asn_call *c) {
+    int64_t shape[2] = {asn_call_int(c, 0), asn_call_int(c, 1)};
+    if (shape[0] < 0 || shape[1] < 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld, m is %lld", c->op->name,
+                             (long long)shape[0], (long long)shape[1]);
+    ASN_TRY(asn_call_same_shape(c, 2, 2, shape));
+    if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
+    return plan_create(c, 2, 0.3) ? ASN_OK : ASN_ERR_MEMORY;
+}

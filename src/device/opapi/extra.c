@@ -1,0 +1,245 @@
+/* CPU device, operators: the other functions of aclnn/aclnnx.h: scans, indexed updates,
+ * sorts on plain descriptors.
+ *
+ * A call is packed into one structure; on an idle stream it runs on the caller, otherwise
+ * a copy is enqueued and a failure comes with the next synchronisation.
+ */
+#include <string.h>
+
+#include "aclnn/aclnnx.h"
+#include "base/alloc.h"
+#include "device/cpu/index.h"
+#include "device/cpu/scan.h"
+#include "device/cpu/sort.h"
+#include "device/opbase/executor.h"
+
+typedef struct {
+    char *data;
+    asn_dtype dtype;
+    int ndim;
+    int64_t *shape, *strides; /* into the request's numbers */
+} view;
+
+enum { MAX_VIEWS = 2 + 64 };
+
+typedef struct request {
+    asn_status (*run)(const struct request *r);
+    const char *name;
+    asn_op op;
+    int axis, flags, num_views, num_numbers;
+    view views[MAX_VIEWS];
+    int64_t *numbers;
+} request;
+
+static asn_nd nd_of(const view *v) {
+    return (asn_nd){v->data, v->ndim, v->dtype, v->shape, v->strides};
+}
+
+/* Adds a view; the request has room for 2 * ndim more numbers. */
+static asn_status add_view(request *r, const char *name, const aclnnxOperand *o, int ndim,
+                           const int64_t *shape) {
+    if (o == NULL || (ndim > 0 && shape == NULL))
+        return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s or its shape is NULL", r->name,
+                             name);
+    view *v = &r->views[r->num_views];
+    v->dtype = asn_dtype_from_acl(o->dtype);
+    if (v->dtype >= ASN_DTYPE_COUNT)
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: %s has dtype %d, which no operator computes with",
+                             r->name, name, o->dtype);
+    v->ndim = ndim;
+    v->shape = r->numbers + r->num_numbers;
+    v->strides = v->shape + ndim;
+    int64_t stride = asn_itemsize(v->dtype);
+    bool empty = false;
+    for (int d = ndim - 1; d >= 0; d--) {
+        if (shape[d] < 0)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s has extent %lld", r->name, name,
+                                 (long long)shape[d]);
+        v->shape[d] = shape[d];
+        v->strides[d] = o->strides ? o->strides[d] : stride;
+        stride *= shape[d];
+        empty |= shape[d] == 0;
+    }
+    v->data = o->data ? o->data : (char *)o->immediate;
+    if (o->data == NULL && !empty && r->num_views == 0)
+        return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s has no data", r->name, name);
+    r->num_views++;
+    r->num_numbers += 2 * ndim;
+    return ASN_OK;
+}
+
+static int32_t task_run(void *arg) {
+    const request *r = arg;
+    asn_status status = r->run(r);
+    if (status == ASN_OK) return 0;
+    return asnrtFail(asn_status_acl(status), "%s: %s", r->name, asn_error_message());
+}
+
+/* One block: the request, its numbers, the immediates. */
+static request *request_copy(const request *r, const aclnnxOperand *values) {
+    size_t numbers = (size_t)r->num_numbers * sizeof *r->numbers;
+    request *copy = asn_malloc(sizeof *copy + 16 + numbers);
+    if (copy == NULL) return NULL;
+    *copy = *r;
+    char *immediate = (char *)(copy + 1);
+    copy->numbers = (int64_t *)(immediate + 16);
+    memcpy(copy->numbers, r->numbers, numbers);
+    for (int i = 0; i < r->num_views; i++) {
+        view *v = &copy->views[i];
+        v->shape = copy->numbers + (v->shape - r->numbers);
+        v->strides = copy->numbers + (v->strides - r->numbers);
+        if (values == NULL || v->data != (char *)values->immediate) continue;
+        memcpy(immediate, values->immediate, 16);
+        v->data = immediate;
+    }
+    return copy;
+}
+
+static int32_t request_submit(const request *r, const aclnnxOperand *values,
+                              void *stream) {
+    asnrtStreamState *s = asnrtStreamGet(stream, NULL);
+    if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
+    if (asnrtStreamEnter(s)) {
+        asn_status status = r->run(r);
+        asnrtStreamLeave(s, 0);
+        return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
+    }
+    request *copy = request_copy(r, values);
+    if (copy == NULL) return asnop_fail(ASN_ERR_MEMORY);
+    return asnrtStreamPush(s, task_run, asn_free, copy) ? ACLNN_ERR_RUNTIME_ERROR
+                                                        : ACLNN_SUCCESS;
+}
+
+static asn_status dims_check(const char *name, int32_t ndim, int32_t axis) {
+    if (ndim >= 1 && ndim <= ASN_ND_MAX_DIMS && axis >= 0 && axis < ndim) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: axis %d of %d dimensions", name, axis, ndim);
+}
+
+/* in -> out of one shape and dtype, along an axis. */
+static int32_t along_axis(request *r, const aclnnxOperand *in, const aclnnxOperand *out,
+                          int32_t ndim, const int64_t *shape, void *stream) {
+    int64_t numbers[4 * ASN_ND_MAX_DIMS];
+    r->numbers = numbers;
+    r->num_views = r->num_numbers = 0;
+    asn_status status = dims_check(r->name, ndim, r->axis);
+    if (status == ASN_OK) status = add_view(r, "in", in, ndim, shape);
+    if (status == ASN_OK) status = add_view(r, "out", out, ndim, shape);
+    if (status == ASN_OK && in->dtype != out->dtype)
+        status = asn_error_set(ASN_ERR_TYPE, "%s: in has dtype %s, out %s", r->name,
+                               asn_dtype_name(r->views[0].dtype),
+                               asn_dtype_name(r->views[1].dtype));
+    return status == ASN_OK ? request_submit(r, NULL, stream) : asnop_fail(status);
+}
+
+static asn_status run_scan(const request *r) {
+    asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
+    return asn_cpu_scan(r->op, r->axis, &in, &out);
+}
+
+static bool is_binary_row(int32_t op) {
+    return op >= 0 && op < ASN_OP_CAST && asn_op_table[op].num_in == 2;
+}
+
+ASN_API int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
+                           int32_t numDims, const int64_t *shape, int32_t axis,
+                           void *stream) {
+    if (!is_binary_row(op))
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "aclnnxScan: opcode %d is no binary operation", op);
+    request r = {.run = run_scan, .name = "aclnnxScan", .op = (asn_op)op, .axis = axis};
+    return along_axis(&r, in, out, numDims, shape, stream);
+}
+
+static asn_status run_sort(const request *r) {
+    asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
+    return asn_cpu_sort(&in, r->axis, r->flags, &out, NULL);
+}
+
+ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
+                           int32_t numDims, const int64_t *shape, int32_t axis,
+                           int32_t stable, void *stream) {
+    request r = {.run = run_sort, .name = "aclnnxSort", .axis = axis};
+    r.flags = stable ? 0 : ASN_SORT_UNSTABLE;
+    return along_axis(&r, in, out, numDims, shape, stream);
+}
+
+/* views: self, values, then the indices. */
+static asn_status run_update(const request *r) {
+    asn_nd self = nd_of(&r->views[0]), values = nd_of(&r->views[1]), indices[MAX_VIEWS];
+    const asn_nd *list[MAX_VIEWS];
+    int count = r->num_views - 2;
+    for (int i = 0; i < count; i++) {
+        indices[i] = nd_of(&r->views[i + 2]);
+        list[i] = &indices[i];
+    }
+    return asn_cpu_index_put(&self, count, list, &values, r->op);
+}
+
+static asn_status update_check(int32_t op, int32_t self_dims, int32_t count,
+                               int32_t index_dims) {
+    if (op != ACLNNX_NO_REDUCE && !is_binary_row(op))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "aclnnxUpdateAt: opcode %d is no binary operation", op);
+    if (count < 1 || count > self_dims || self_dims > ASN_ND_MAX_DIMS || index_dims < 0 ||
+        index_dims + self_dims - count > ASN_ND_MAX_DIMS)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "aclnnxUpdateAt: %d indices of %d dimensions into %d dimensions", count,
+            index_dims, self_dims);
+    return ASN_OK;
+}
+
+static asn_status update_views(request *r, const aclnnxOperand *self, int32_t selfDims,
+                               const int64_t *selfShape, int32_t numIndices,
+                               const aclnnxOperand *indices, int32_t indexDims,
+                               const int64_t *indexShape, const aclnnxOperand *values) {
+    int64_t shape[2 * ASN_ND_MAX_DIMS];
+    ASN_TRY(add_view(r, "self", self, selfDims, selfShape));
+    if (indices == NULL || (indexDims > 0 && indexShape == NULL))
+        return asn_error_set(ASN_ERR_NULL_POINTER, "aclnnxUpdateAt: indices are NULL");
+    for (int d = 0; d < indexDims; d++)
+        shape[d] = indexShape[d];
+    for (int d = numIndices; d < selfDims; d++)
+        shape[indexDims + d - numIndices] = selfShape[d];
+    ASN_TRY(add_view(r, "values", values, indexDims + selfDims - numIndices, shape));
+    if (r->views[1].dtype != r->views[0].dtype)
+        return asn_error_set(
+            ASN_ERR_TYPE, "aclnnxUpdateAt: values have dtype %s, self %s",
+            asn_dtype_name(r->views[1].dtype), asn_dtype_name(r->views[0].dtype));
+    for (int i = 0; i < numIndices; i++) {
+        ASN_TRY(add_view(r, "an index", &indices[i], indexDims, indexShape));
+        if (r->views[i + 2].dtype != ASN_I64)
+            return asn_error_set(ASN_ERR_TYPE, "aclnnxUpdateAt: indices must be int64");
+    }
+    return ASN_OK;
+}
+
+ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
+                               const int64_t *selfShape, int32_t numIndices,
+                               const aclnnxOperand *indices, int32_t indexDims,
+                               const int64_t *indexShape, const aclnnxOperand *values,
+                               void *stream) {
+    asn_status status = update_check(op, selfDims, numIndices, indexDims);
+    if (status != ASN_OK) return asnop_fail(status);
+    request r;
+    r.run = run_update;
+    r.name = "aclnnxUpdateAt";
+    r.op = op == ACLNNX_NO_REDUCE ? ASN_OP_NONE : (asn_op)op;
+    r.num_views = r.num_numbers = 0;
+    int64_t count =
+        2 * ((int64_t)selfDims + ASN_ND_MAX_DIMS + (int64_t)numIndices * indexDims);
+    int64_t few[8 * ASN_ND_MAX_DIMS];
+    int64_t *many = NULL;
+    if (count > 8 * ASN_ND_MAX_DIMS) {
+        many = asn_malloc((size_t)count * sizeof *many);
+        if (many == NULL) return asnop_fail(ASN_ERR_MEMORY);
+    }
+    r.numbers = many ? many : few;
+    status = update_views(&r, self, selfDims, selfShape, numIndices, indices, indexDims,
+                          indexShape, values);
+    int32_t code =
+        status == ASN_OK ? request_submit(&r, values, stream) : asnop_fail(status);
+    asn_free(many);
+    return code;
+}

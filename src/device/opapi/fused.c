@@ -1,0 +1,87 @@
+/* CPU device, operators: the exported face of the fused operator (aclnn/aclnnx.h).
+ *
+ * On an idle stream a program runs here and now, on the caller's descriptors (its threads
+ * share the work), and its status is returned. Otherwise it is copied whole, one block of
+ * memory, and enqueued; a failure then comes with the next synchronisation.
+ */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/cpu/fused.h"
+#include "device/opbase/executor.h"
+
+/* Looked up once per operation by the program's builder: a linear search will do. */
+ASN_API int32_t aclnnxOpcode(const char *name) {
+    if (name == NULL) return -1;
+    for (int op = 0; op < ASN_OP_COUNT; op++)
+        if (strcmp(asn_op_table[op].name, name) == 0) return op;
+    return -1;
+}
+
+/* What the copy relies on; the engine checks the rest. */
+static asn_status counts_check(const aclnnxProgram *p) {
+    if (p->numDims < 0 || p->numDims > ACLNNX_MAX_DIMS || p->numIn < 0 || p->numOut < 0 ||
+        p->numIn > ACLNNX_MAX_OPERANDS || p->numOut > ACLNNX_MAX_OPERANDS - p->numIn ||
+        p->numInstrs < 0 || p->numInstrs > ACLNNX_MAX_INSTRS)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "aclnnxFused: %d dimensions, %d inputs, %d outputs, %d instructions: "
+            "more than a program may have",
+            p->numDims, p->numIn, p->numOut, p->numInstrs);
+    if ((p->numDims > 0 && p->shape == NULL) ||
+        (p->numIn + p->numOut > 0 && p->operands == NULL) ||
+        (p->numInstrs > 0 && p->instrs == NULL))
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "aclnnxFused: shape, operands or instrs is NULL");
+    return ASN_OK;
+}
+
+static aclnnxProgram *program_copy(const aclnnxProgram *p) {
+    size_t dims = (size_t)p->numDims * sizeof(int64_t);
+    size_t count = (size_t)(p->numIn + p->numOut);
+    size_t instrs = (size_t)p->numInstrs * sizeof *p->instrs;
+    size_t fixed = sizeof *p + count * sizeof *p->operands;
+    char *block = asn_malloc(fixed + dims * (1 + count) + instrs);
+    if (block == NULL) return NULL;
+    aclnnxProgram *copy = (aclnnxProgram *)block;
+    aclnnxOperand *operands = (aclnnxOperand *)(block + sizeof *p);
+    int64_t *numbers = (int64_t *)(block + fixed);
+    *copy = *p;
+    copy->shape = numbers;
+    copy->operands = operands;
+    if (dims > 0) memcpy(numbers, p->shape, dims);
+    for (size_t i = 0; i < count; i++) {
+        operands[i] = p->operands[i];
+        if (operands[i].strides == NULL || dims == 0) continue;
+        numbers += p->numDims;
+        memcpy(numbers, p->operands[i].strides, dims);
+        operands[i].strides = numbers;
+    }
+    copy->instrs = (aclnnxInstr *)(block + fixed + dims * (1 + count));
+    if (instrs > 0) memcpy((void *)copy->instrs, p->instrs, instrs);
+    return copy;
+}
+
+static int32_t task_fused(void *arg) {
+    asn_status status = asn_cpu_fused(arg);
+    if (status == ASN_OK) return 0;
+    return asnrtFail(asn_status_acl(status), "aclnnxFused: %s", asn_error_message());
+}
+
+ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
+    if (program == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "aclnnxFused: program is NULL");
+    asn_status status = counts_check(program);
+    if (status != ASN_OK) return asnop_fail(status);
+    asnrtStreamState *s = asnrtStreamGet(stream, NULL);
+    if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
+    if (asnrtStreamEnter(s)) {
+        status = asn_cpu_fused(program);
+        asnrtStreamLeave(s, 0);
+        return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
+    }
+    aclnnxProgram *copy = program_copy(program);
+    if (copy == NULL) return asnop_fail(ASN_ERR_MEMORY);
+    return asnrtStreamPush(s, task_fused, asn_free, copy) ? ACLNN_ERR_RUNTIME_ERROR
+                                                          : ACLNN_SUCCESS;
+}

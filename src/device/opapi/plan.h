@@ -1,0 +1,115 @@
+/* CPU device, operators: the planners that descriptors name, and what they share. */
+#ifndef ASN_DEVICE_OPAPI_PLAN_H
+#define ASN_DEVICE_OPAPI_PLAN_H
+
+#include "device/opapi/elementwise.h"
+#include "device/opapi/view.h"
+
+#define ASN_PLANNER(name) ASN_CHECK_RESULT asn_status asn_planner_##name(asn_call *c)
+
+/* elementwise.c */
+ASN_PLANNER(elementwise);
+ASN_PLANNER(div_mode);
+
+/* reduce.c: arg is the kind; those up to ASN_REDUCE_PROD work on any dtype */
+typedef enum {
+    ASN_REDUCE_SUM,
+    ASN_REDUCE_NANSUM,
+    ASN_REDUCE_PROD,
+    ASN_REDUCE_MAX,
+    ASN_REDUCE_MIN,
+    ASN_REDUCE_MINMAX,
+    ASN_REDUCE_ALL,
+    ASN_REDUCE_ANY,
+    ASN_REDUCE_MEAN,
+    ASN_REDUCE_LOGSUM,
+    ASN_REDUCE_LOGSUMEXP,
+    ASN_REDUCE_VAR,
+    ASN_REDUCE_STD,
+    ASN_REDUCE_NORM,
+} asn_reduction;
+ASN_PLANNER(reduce);
+/* The output has the input's shape without the mask's dimensions, or with extent 1 there.
+ */
+ASN_CHECK_RESULT asn_status asn_check_reduced(const asn_call *c, int in, int out,
+                                              uint64_t mask, bool keep);
+
+/* move.c */
+ASN_PLANNER(cast);
+ASN_PLANNER(copy);
+ASN_PLANNER(permute);
+ASN_PLANNER(expand);
+ASN_PLANNER(slice);
+ASN_PLANNER(slices);
+ASN_PLANNER(flip);
+ASN_PLANNER(flatten);
+ASN_PLANNER(fill);
+ASN_PLANNER(roll);
+ASN_PLANNER(repeat);
+
+/* join.c */
+ASN_PLANNER(cat);
+ASN_PLANNER(stack);
+ASN_PLANNER(split);
+ASN_PLANNER(pad);
+ASN_PLANNER(triangle);
+ASN_PLANNER(diag);
+ASN_PLANNER(fill_diagonal);
+
+/* create.c */
+ASN_PLANNER(arange);
+ASN_PLANNER(linspace);
+ASN_PLANNER(eye);
+
+/* index.c */
+ASN_PLANNER(index);
+ASN_PLANNER(take);
+ASN_PLANNER(gather);
+ASN_PLANNER(scatter);
+ASN_PLANNER(index_axis);
+ASN_PLANNER(index_fill);
+ASN_PLANNER(put);
+ASN_PLANNER(index_nd);
+
+/* mask.c */
+ASN_PLANNER(masked_select);
+ASN_PLANNER(masked_fill);
+ASN_PLANNER(nonzero);
+ASN_PLANNER(repeat_interleave);
+
+/* order.c */
+ASN_PLANNER(sort);
+ASN_PLANNER(topk);
+ASN_PLANNER(kth);
+ASN_PLANNER(searchsorted);
+ASN_PLANNER(unique);
+ASN_PLANNER(bincount);
+
+/* scan.c */
+ASN_PLANNER(scan);
+ASN_PLANNER(cummax);
+ASN_PLANNER(extreme);
+
+/* matmul.c: arg says which tensors are matrices */
+enum {
+    ASN_PRODUCT_ANY,
+    ASN_PRODUCT_MM,
+    ASN_PRODUCT_BMM,
+    ASN_PRODUCT_MV,
+    ASN_PRODUCT_DOT,
+    ASN_PRODUCT_GER,
+    ASN_PRODUCT_FOLD
+};
+ASN_PLANNER(matmul);
+ASN_PLANNER(addmm);
+ASN_PLANNER(gemm);
+
+/* misc.c */
+ASN_PLANNER(softmax);
+ASN_PLANNER(equal);
+ASN_PLANNER(trace);
+ASN_PLANNER(parts);
+ASN_PLANNER(fold);
+ASN_PLANNER(histc);
+
+#endif

@@ -1,0 +1,228 @@
+/* CPU device, operators: views and temporaries (see view.h). */
+#include "device/opapi/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/cpu/copy.h"
+#include "device/cpu/fused.h"
+
+static void own(asn_view *v) {
+    v->nd.shape = v->shape;
+    v->nd.strides = v->strides;
+}
+
+void asn_view_set(asn_view *v, const asn_nd *a) {
+    v->nd = *a;
+    memcpy(v->shape, a->shape, (size_t)a->ndim * sizeof *v->shape);
+    memcpy(v->strides, a->strides, (size_t)a->ndim * sizeof *v->strides);
+    own(v);
+}
+
+void asn_view_plain(asn_view *v, asn_dtype dtype, int ndim, const int64_t *shape,
+                    void *data) {
+    int64_t stride = asn_itemsize(dtype);
+    for (int d = ndim - 1; d >= 0; d--) {
+        v->shape[d] = shape[d];
+        v->strides[d] = stride;
+        stride *= shape[d];
+    }
+    v->nd.data = data;
+    v->nd.ndim = ndim;
+    v->nd.dtype = dtype;
+    own(v);
+}
+
+void asn_view_drop(asn_view *v, int axis) {
+    size_t after = (size_t)(v->nd.ndim - axis - 1) * sizeof *v->shape;
+    memmove(v->shape + axis, v->shape + axis + 1, after);
+    memmove(v->strides + axis, v->strides + axis + 1, after);
+    v->nd.ndim--;
+}
+
+void asn_view_insert(asn_view *v, int axis, int64_t extent, int64_t stride) {
+    size_t after = (size_t)(v->nd.ndim - axis) * sizeof *v->shape;
+    memmove(v->shape + axis + 1, v->shape + axis, after);
+    memmove(v->strides + axis + 1, v->strides + axis, after);
+    v->shape[axis] = extent;
+    v->strides[axis] = stride;
+    v->nd.ndim++;
+}
+
+void asn_view_permute(asn_view *v, const int *axes) {
+    int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
+    for (int d = 0; d < v->nd.ndim; d++) {
+        shape[d] = v->shape[axes[d]];
+        strides[d] = v->strides[axes[d]];
+    }
+    memcpy(v->shape, shape, (size_t)v->nd.ndim * sizeof *shape);
+    memcpy(v->strides, strides, (size_t)v->nd.ndim * sizeof *strides);
+}
+
+void asn_view_flip(asn_view *v, int axis) {
+    if (v->shape[axis] > 0) v->nd.data += (v->shape[axis] - 1) * v->strides[axis];
+    v->strides[axis] = -v->strides[axis];
+}
+
+void asn_view_slice(asn_view *v, int axis, int64_t start, int64_t count, int64_t step) {
+    if (count > 0) v->nd.data += start * v->strides[axis];
+    v->shape[axis] = count;
+    v->strides[axis] *= step;
+}
+
+void asn_view_broadcast(asn_view *v, int ndim, const int64_t *shape) {
+    while (v->nd.ndim < ndim)
+        asn_view_insert(v, 0, 1, 0);
+    for (int d = 0; d < ndim; d++) {
+        if (v->shape[d] != shape[d]) v->strides[d] = 0;
+        v->shape[d] = shape[d];
+    }
+}
+
+void asn_view_reduced(asn_view *v, const asn_nd *out, uint64_t mask, bool keep,
+                      int ndim) {
+    asn_view_set(v, out);
+    for (int d = 0; d < ndim; d++) {
+        if (!(mask >> d & 1)) continue;
+        if (!keep) asn_view_insert(v, d, 1, 0);
+        v->strides[d] = 0;
+    }
+}
+
+void asn_view_at_least_1d(asn_view *v) {
+    if (v->nd.ndim == 0) asn_view_insert(v, 0, 1, asn_itemsize(v->nd.dtype));
+}
+
+bool asn_nd_broadcasts(const asn_nd *a, int ndim, const int64_t *shape) {
+    if (a->ndim > ndim) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != 1 && a->shape[d] != shape[d + ndim - a->ndim]) return false;
+    return true;
+}
+
+bool asn_nd_same_shape(const asn_nd *a, const asn_nd *b) {
+    bool same = a->ndim == b->ndim;
+    for (int d = 0; d < a->ndim && same; d++)
+        same = a->shape[d] == b->shape[d];
+    return same;
+}
+
+/* ---- temporaries */
+
+typedef struct block {
+    struct block *next;
+    _Alignas(64) char bytes[];
+} block;
+
+void *asn_tmp_alloc(asn_tmp *tmp, size_t size) {
+    size_t rounded = (sizeof(block) + size + 63) & ~(size_t)63;
+    block *b = asn_alloc_fault() ? NULL : aligned_alloc(64, rounded);
+    if (b == NULL) {
+        (void)asn_error_set(ASN_ERR_MEMORY, "no memory for %zu temporary bytes", size);
+        return NULL;
+    }
+    b->next = tmp->blocks;
+    tmp->blocks = b;
+    return b->bytes;
+}
+
+void asn_tmp_free(asn_tmp *tmp) {
+    for (block *b = tmp->blocks; b != NULL;) {
+        block *next = b->next;
+        free(b);
+        b = next;
+    }
+    tmp->blocks = NULL;
+}
+
+asn_status asn_tmp_view(asn_tmp *tmp, asn_dtype dtype, int ndim, const int64_t *shape,
+                        asn_view *out) {
+    int64_t size = asn_itemsize(dtype);
+    for (int d = 0; d < ndim; d++)
+        if (!asn_mul_size(size, shape[d], &size))
+            return asn_error_set(ASN_ERR_MEMORY, "a temporary is too large");
+    void *data = asn_tmp_alloc(tmp, (size_t)size);
+    if (data == NULL) return ASN_ERR_MEMORY;
+    asn_view_plain(out, dtype, ndim, shape, data);
+    return ASN_OK;
+}
+
+asn_status asn_tmp_as(asn_tmp *tmp, const asn_nd *a, asn_dtype dtype, asn_view *out) {
+    if (a->dtype == dtype) {
+        asn_view_set(out, a);
+        return ASN_OK;
+    }
+    ASN_TRY(asn_tmp_view(tmp, dtype, a->ndim, a->shape, out));
+    return asn_cpu_cast(a, &out->nd, NULL);
+}
+
+/* The bytes that a view can touch: [low, high). */
+static void extent_of(const asn_nd *a, uintptr_t *low, uintptr_t *high) {
+    *low = (uintptr_t)a->data;
+    *high = *low + (uintptr_t)asn_itemsize(a->dtype);
+    for (int d = 0; d < a->ndim; d++) {
+        int64_t reach = (a->shape[d] - 1) * a->strides[d];
+        if (reach < 0) {
+            *low -= (uintptr_t)-reach;
+        } else {
+            *high += (uintptr_t)reach;
+        }
+    }
+}
+
+asn_status asn_move(const asn_nd *dst, const asn_nd *src) {
+    if (asn_nd_size(dst) == 0) return ASN_OK;
+    uintptr_t dst_low, dst_high, src_low, src_high;
+    extent_of(dst, &dst_low, &dst_high);
+    extent_of(src, &src_low, &src_high);
+    if (dst_low >= src_high || src_low >= dst_high)
+        return dst->dtype == src->dtype ? asn_cpu_copy(dst, src)
+                                        : asn_cpu_cast(src, dst, NULL);
+    asn_tmp tmp = {NULL};
+    asn_view copy;
+    asn_status status = asn_tmp_view(&tmp, dst->dtype, src->ndim, src->shape, &copy);
+    if (status == ASN_OK)
+        status = dst->dtype == src->dtype ? asn_cpu_copy(&copy.nd, src)
+                                          : asn_cpu_cast(src, &copy.nd, NULL);
+    if (status == ASN_OK) status = asn_cpu_copy(dst, &copy.nd);
+    asn_tmp_free(&tmp);
+    return status;
+}
+
+/* ---- bodies */
+
+static asn_status run_planned(aclOpExecutor *e) {
+    asn_tmp tmp = {NULL};
+    asn_status status = ((asn_plan_head *)e->plan)->fn(e, e->plan, &tmp);
+    asn_tmp_free(&tmp);
+    return status;
+}
+
+void *asn_call_plan(asn_call *c, asn_body_fn fn, size_t size, double work_ns) {
+    asn_plan_head *plan = asnop_executor_alloc(c->e, size);
+    if (plan == NULL) {
+        (void)asn_call_no_memory();
+        return NULL;
+    }
+    plan->fn = fn;
+    c->e->plan = plan;
+    c->e->body = run_planned;
+    c->e->work_ns = work_ns;
+    return plan;
+}
+
+void asn_exec_resize(aclOpExecutor *e, int operand, int ndim, const int64_t *shape) {
+    const asn_operand *o = &e->operands[operand];
+    aclTensor *t = o->source;
+    if (!asnop_alive(ASN_OBJECT_TENSOR, t) || t->member.generation != o->generation)
+        return;
+    if (ndim > (int)t->ndim) return;
+    int64_t stride = 1;
+    t->ndim = (uint32_t)ndim;
+    for (int d = ndim - 1; d >= 0; d--) {
+        t->shape[d] = shape[d];
+        t->strides[d] = stride;
+        stride *= shape[d] > 0 ? shape[d] : 1;
+    }
+}

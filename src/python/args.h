@@ -1,0 +1,30 @@
+/* L3 python: arguments by signature text. See args.c. */
+#ifndef ASN_PYTHON_ARGS_H
+#define ASN_PYTHON_ARGS_H
+
+#include "core.h"
+
+enum { ASN_MAX_ARGS = 16 };
+
+typedef struct {
+    const char *name; /* of the function, for messages */
+    const char *text; /* "a, axis=None, *, where=True" */
+    /* filled at first use */
+    bool ready;
+    uint8_t count, positional, positional_only, required;
+    bool var_positional,
+        var_keyword; /* "*args": the last positional slot; "**kw": the last slot */
+    uint32_t required_mask;
+    PyObject *names[ASN_MAX_ARGS]; /* interned */
+} asn_signature;
+
+/* Fills values[0 .. count) with borrowed references, NULL where absent. For "*args" the
+ * slot receives a new tuple that the caller releases (values[i]); "**kw" a new dict or
+ * NULL. TypeError as Python's. */
+int asn_args_parse(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                   PyObject *kwnames, PyObject **values);
+/* The same for tp_new's and tp_call's tuple and dict. */
+int asn_args_parse_tuple(asn_signature *sig, PyObject *args, PyObject *kwargs,
+                         PyObject **values);
+
+#endif

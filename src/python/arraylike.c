@@ -1,0 +1,280 @@
+/* L3 python: array-likes -> arrays and operands.
+ *
+ * Order of trial: our arrays, NumPy arrays (adopted without a copy where the device
+ * reaches host memory), Python and NumPy scalars, then everything NumPy itself can read
+ * (sequences, buffers, __array__, ...) through one NumPy array on the host. A small array
+ * is copied rather than adopted: a copy of 1 KB costs less than the bookkeeping of a
+ * foreign owner.
+ */
+#include "convert.h"
+
+enum {
+    COPY_BELOW = 4096
+}; /* bytes; fresh host arrays under this are copied into the pool */
+
+/* Called by any thread, once, when the last user of adopted memory is gone. */
+static void release_object(void *object) {
+    if (!Py_IsInitialized()) return;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    Py_DECREF((PyObject *)object);
+    PyGILState_Release(gil);
+}
+
+static PyObject *copy_numpy(PyArrayObject *a, asn_dtype dtype) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS];
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        shape[i] = PyArray_DIM(a, i), strides[i] = PyArray_STRIDE(a, i);
+    asn_status status = asn_array_from_host(&r->array, dtype, PyArray_NDIM(a), shape,
+                                            strides, PyArray_DATA(a));
+    if (status != ASN_OK) {
+        asn_ndarray_drop(r);
+        return asn_raise(status);
+    }
+    return (PyObject *)r;
+}
+
+/* The lowest and one past the highest byte of a's elements, relative to PyArray_DATA. */
+static void numpy_bounds(PyArrayObject *a, int64_t *low, int64_t *high) {
+    *low = 0;
+    *high = PyArray_SIZE(a) ? PyArray_ITEMSIZE(a) : 0;
+    for (int i = 0; i < PyArray_NDIM(a) && *high; i++) {
+        int64_t reach = (PyArray_DIM(a, i) - 1) * PyArray_STRIDE(a, i);
+        if (reach < 0)
+            *low += reach;
+        else
+            *high += reach;
+    }
+}
+
+static PyObject *adopt_numpy(PyArrayObject *a, asn_dtype dtype, bool fresh) {
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
+    for (int i = 0; i < PyArray_NDIM(a); i++)
+        shape[i] = PyArray_DIM(a, i), strides[i] = PyArray_STRIDE(a, i);
+    numpy_bounds(a, &low, &high);
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_layout layout;
+    asn_status status = asn_layout_init_strided(&layout, dtype, PyArray_NDIM(a), shape,
+                                                strides, -low, PyArray_ISWRITEABLE(a));
+    if (status == ASN_OK) {
+        Py_INCREF(a);
+        status = asn_array_adopt(&r->array, &layout, PyArray_BYTES(a) + low, high - low,
+                                 release_object, a);
+        if (status != ASN_OK) Py_DECREF(a);
+    }
+    if (status != ASN_OK) {
+        asn_ndarray_drop(r);
+        return asn_raise(status);
+    }
+    if (!fresh) r->base = Py_NewRef(a);
+    return (PyObject *)r;
+}
+
+PyObject *asn_from_numpy(PyObject *object, bool copy, bool fresh) {
+    PyArrayObject *a = (PyArrayObject *)object;
+    asn_dtype dtype = asn_dtype_from_descr(PyArray_DESCR(a));
+    if (dtype == ASN_DTYPE_NONE && PyArray_DESCR(a)->type_num <= NPY_CDOUBLE &&
+        PyArray_DESCR(a)->type_num != NPY_LONGDOUBLE && !PyArray_ISNOTSWAPPED(a)) {
+        /* Foreign byte order: NumPy brings it into ours. */
+        PyObject *native =
+            PyArray_FromArray(a, PyArray_DescrFromType(PyArray_TYPE(a)), 0);
+        PyObject *r = native ? asn_from_numpy(native, copy, true) : NULL;
+        Py_XDECREF(native);
+        return r;
+    }
+    if (dtype == ASN_DTYPE_NONE) {
+        if (asn_dtype_from_py((PyObject *)PyArray_DESCR(a), &dtype) < 0) return NULL;
+    }
+    bool small = PyArray_NBYTES(a) < COPY_BELOW;
+    if (copy || (fresh && small) || !PyArray_ISALIGNED(a)) return copy_numpy(a, dtype);
+    return adopt_numpy(a, dtype, fresh);
+}
+
+static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
+    asn_scalar value = *scalar;
+    if (dtype != ASN_DTYPE_NONE && dtype != (asn_dtype)scalar->dtype)
+        ASN_PY_TRY(asn_scalar_cast(scalar, dtype, &value));
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_array_from_host(&r->array, (asn_dtype)value.dtype, 0, NULL,
+                                            NULL, value.bytes);
+    if (status == ASN_OK) return (PyObject *)r;
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+/* Everything that is neither ours nor a NumPy array. */
+static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
+    asn_operand scalar;
+    int known = asn_scalar_operand(obj, &scalar);
+    if (known < 0) return NULL;
+    if (known) {
+        asn_scalar value;
+        if (dtype == ASN_DTYPE_NONE || !scalar.weak)
+            return from_scalar(&scalar.scalar, dtype);
+        return asn_scalar_pack(obj, dtype, &value) < 0 ? NULL
+                                                       : from_scalar(&value, dtype);
+    }
+    PyArray_Descr *descr = NULL;
+    if (dtype != ASN_DTYPE_NONE) {
+        descr = asn_descr(dtype);
+        if (!descr) return NULL;
+        Py_INCREF(descr);
+    }
+    PyObject *host = PyArray_FromAny(obj, descr, 0, 0, 0, NULL);
+    if (!host) return NULL;
+    /* A list gives a fresh array; an exporter of a buffer gives a view of its memory. */
+    bool fresh = PyArray_CHKFLAGS((PyArrayObject *)host, NPY_ARRAY_OWNDATA) != 0;
+    PyObject *r = asn_from_numpy(host, false, fresh);
+    Py_DECREF(host);
+    return r;
+}
+
+static PyObject *cast_copy(PyObject *self, asn_dtype dtype, char order) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(self);
+    asn_status status = asn_copy(&r->array, asn_of(self), dtype, order);
+    if (status != ASN_OK) {
+        asn_ndarray_drop(r);
+        return asn_raise(status);
+    }
+    if (asn_fp_check() == 0) return (PyObject *)r;
+    Py_DECREF(r);
+    return NULL;
+}
+
+static bool order_holds(const asn_layout *l, char order) {
+    if (order == 'C') return l->flags & ASN_C_CONTIGUOUS;
+    if (order == 'F') return l->flags & ASN_F_CONTIGUOUS;
+    return true;
+}
+
+/* self with leading axes of extent 1 up to ndmin; takes self. */
+static PyObject *pad_ndim(PyObject *self, int ndmin) {
+    const asn_layout *l = &asn_of(self)->layout;
+    if (l->ndim >= ndmin) return self;
+    asn_layout view;
+    asn_status status = asn_view_expand(&view, l, ndmin, (1ULL << (ndmin - l->ndim)) - 1);
+    PyObject *r =
+        status == ASN_OK ? asn_ndarray_view(self, &view, true) : asn_raise(status);
+    Py_DECREF(self);
+    return r;
+}
+
+/* `owned`: self was made just now and nobody else sees it. Takes self. */
+static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char order,
+                              int ndmin, bool subok, bool owned) {
+    bool cast = dtype != ASN_DTYPE_NONE && dtype != asn_dtype_of(self);
+    bool reorder = !order_holds(&asn_of(self)->layout, order);
+    if (copy == 0 && (cast || reorder)) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "Unable to avoid copy while creating an array as requested.\nIf "
+            "using `np.array(obj, copy=False)` replace it with "
+            "`np.asarray(obj)` to allow a copy when needed (no behavior change "
+            "in NumPy 1.x).");
+        Py_DECREF(self);
+        return NULL;
+    }
+    if (cast || reorder || (copy == 1 && !owned)) {
+        PyObject *r = cast_copy(self, dtype, order);
+        Py_DECREF(self);
+        if (!r) return NULL;
+        self = r;
+    } else if (!subok && !asn_is_ndarray_exact(self)) {
+        asn_layout layout;
+        asn_status status = asn_layout_copy(&layout, &asn_of(self)->layout);
+        PyObject *r =
+            status == ASN_OK ? asn_ndarray_view(self, &layout, false) : asn_raise(status);
+        Py_DECREF(self);
+        if (!r) return NULL;
+        self = r;
+    }
+    return pad_ndim(self, ndmin);
+}
+
+PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,
+                             int ndmin, bool subok) {
+    if (ndmin > ASN_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "ndmin must be <= NPY_MAXDIMS (%d)", ASN_MAX_DIMS);
+        return NULL;
+    }
+    if (asn_is_ndarray(obj))
+        return finish_array(Py_NewRef(obj), dtype, copy, order, ndmin, subok, false);
+    PyObject *self;
+    bool owned;
+    if (PyArray_Check(obj)) {
+        bool cast = dtype != ASN_DTYPE_NONE &&
+                    dtype != asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)obj));
+        /* A cast copies anyway, so it may read the NumPy array in place. */
+        bool keep_order = copy == 1 && !cast && (order == 'C' || order == 'F');
+        self =
+            asn_from_numpy(obj, copy == 1 && !cast && !keep_order && order == 'C', false);
+        owned = false;
+    } else {
+        if (copy == 0 && !PyArray_IsScalar(obj, Generic) && PySequence_Check(obj) &&
+            !PyObject_CheckBuffer(obj) && !PyObject_HasAttr(obj, asn_py.s_array)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "Unable to avoid copy while creating an array as requested.");
+            return NULL;
+        }
+        self = from_other(obj, dtype);
+        owned = self && ((asn_ndarray *)self)->base == NULL;
+    }
+    return self ? finish_array(self, dtype, copy, order, ndmin, subok, owned) : NULL;
+}
+
+PyObject *asn_asarray(PyObject *obj) {
+    if (asn_is_ndarray(obj)) return Py_NewRef(obj);
+    if (PyArray_Check(obj)) return asn_from_numpy(obj, false, false);
+    return from_other(obj, ASN_DTYPE_NONE);
+}
+
+PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype) {
+    return asn_array_from_any(obj, dtype, -1, 'K', 0, true);
+}
+
+int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner) {
+    *owner = NULL;
+    int quick = asn_operand_quick(obj, out);
+    if (quick) return quick < 0 ? -1 : 0;
+    PyObject *array = asn_asarray(obj);
+    if (!array) return -1;
+    *owner = array;
+    out->array = asn_of(array);
+    out->weak = 0;
+    return 0;
+}
+
+int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner) {
+    *owner = NULL;
+    if (asn_is_ndarray(obj)) {
+        *out = asn_of(obj);
+    } else if (PyArray_Check(obj)) {
+        PyArrayObject *a = (PyArrayObject *)obj;
+        asn_dtype dtype = asn_dtype_from_descr(PyArray_DESCR(a));
+        if (dtype == ASN_DTYPE_NONE || !PyArray_ISALIGNED(a)) {
+            PyErr_Format(PyExc_TypeError,
+                         "out: a NumPy array of dtype %R cannot be written "
+                         "in place: it must be aligned, native and of a dtype "
+                         "asnumpy has",
+                         PyArray_DESCR(a));
+            return -1;
+        }
+        *owner = adopt_numpy(a, dtype, false);
+        if (!*owner) return -1;
+        *out = asn_of(*owner);
+    } else {
+        PyErr_SetString(PyExc_TypeError, "return arrays must be of ArrayType");
+        return -1;
+    }
+    if (!((*out)->layout.flags & ASN_WRITEABLE)) {
+        Py_CLEAR(*owner);
+        PyErr_SetString(PyExc_ValueError, "output array is read-only");
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,273 @@
+/* L3 python: Python objects -> small arguments of the core: dtypes, shapes, axes, orders,
+ * castings.
+ *
+ * dtype objects are NumPy's; a table from NumPy's type numbers gives ours. `long long` is
+ * int64 here, as the two are equal dtypes on every platform we build for. long double,
+ * strings, objects and dates have no counterpart and are a TypeError that names them.
+ * bfloat16 is ml_dtypes' and is imported when it is first met.
+ */
+#include "convert.h"
+
+static const int8_t dtype_of_num[] = {
+    [NPY_BOOL] = ASN_BOOL,    [NPY_BYTE] = ASN_I8,       [NPY_UBYTE] = ASN_U8,
+    [NPY_SHORT] = ASN_I16,    [NPY_USHORT] = ASN_U16,    [NPY_INT] = ASN_I32,
+    [NPY_UINT] = ASN_U32,     [NPY_LONG] = ASN_I64,      [NPY_ULONG] = ASN_U64,
+    [NPY_LONGLONG] = ASN_I64, [NPY_ULONGLONG] = ASN_U64, [NPY_FLOAT] = ASN_F32,
+    [NPY_DOUBLE] = ASN_F64,   [NPY_LONGDOUBLE] = -1,     [NPY_CFLOAT] = ASN_C64,
+    [NPY_CDOUBLE] = ASN_C128,
+};
+
+/* Finds ml_dtypes' dtype; -1 with ImportError when it is not installed. */
+static int load_bfloat16(void) {
+    if (asn_py.descr[ASN_BF16]) return 0;
+    PyObject *module = PyImport_ImportModule("ml_dtypes");
+    if (!module) return -1;
+    PyObject *type = PyObject_GetAttrString(module, "bfloat16");
+    PyArray_Descr *descr = NULL;
+    int ok = type && PyArray_DescrConverter(type, &descr);
+    Py_XDECREF(type);
+    Py_DECREF(module);
+    if (!ok) return -1;
+    asn_py.descr[ASN_BF16] = descr;
+    asn_py.bfloat16_num = descr->type_num;
+    return 0;
+}
+
+PyArray_Descr *asn_descr(asn_dtype dtype) {
+    if (ASN_UNLIKELY(!asn_py.descr[dtype]) && load_bfloat16() < 0) return NULL;
+    return asn_py.descr[dtype];
+}
+
+PyObject *asn_descr_object(asn_dtype dtype) {
+    return Py_XNewRef((PyObject *)asn_descr(dtype));
+}
+
+asn_dtype asn_dtype_from_descr(PyArray_Descr *descr) {
+    int num = descr->type_num;
+    if (num >= 0 && num <= NPY_CDOUBLE) {
+        if (PyArray_ISNBO(descr->byteorder) == 0 || dtype_of_num[num] < 0)
+            return ASN_DTYPE_NONE;
+        return (asn_dtype)dtype_of_num[num];
+    }
+    if (num == NPY_HALF)
+        return PyArray_ISNBO(descr->byteorder) ? ASN_F16 : ASN_DTYPE_NONE;
+    if (num < NPY_USERDEF) return ASN_DTYPE_NONE;
+    if (asn_py.bfloat16_num < 0 && load_bfloat16() < 0) PyErr_Clear();
+    return num == asn_py.bfloat16_num ? ASN_BF16 : ASN_DTYPE_NONE;
+}
+
+/* The types programs pass most, without building a dtype object. */
+static asn_dtype dtype_of_type(PyObject *obj) {
+    if (obj == (PyObject *)&PyFloat_Type) return ASN_F64;
+    if (obj == (PyObject *)&PyLong_Type) return ASN_I64;
+    if (obj == (PyObject *)&PyBool_Type) return ASN_BOOL;
+    if (obj == (PyObject *)&PyDoubleArrType_Type) return ASN_F64;
+    if (obj == (PyObject *)&PyFloatArrType_Type) return ASN_F32;
+    if (obj == (PyObject *)&PyLongArrType_Type) return ASN_I64;
+    if (obj == (PyObject *)&PyIntArrType_Type) return ASN_I32;
+    if (obj == (PyObject *)&PyUByteArrType_Type) return ASN_U8;
+    return ASN_DTYPE_NONE;
+}
+
+int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
+    *out = ASN_DTYPE_NONE;
+    if (!obj || obj == Py_None) return 0;
+    *out = dtype_of_type(obj);
+    if (*out != ASN_DTYPE_NONE) return 0;
+    if (PyUnicode_Check(obj) && PyUnicode_CompareWithASCIIString(obj, "bfloat16") == 0) {
+        *out = ASN_BF16;
+        return load_bfloat16();
+    }
+    PyArray_Descr *descr = NULL;
+    if (!PyArray_DescrConverter(obj, &descr)) return -1;
+    asn_dtype dtype = asn_dtype_from_descr(descr);
+    if (dtype == ASN_DTYPE_NONE) {
+        if (!PyErr_Occurred())
+            PyErr_Format(
+                PyExc_TypeError,
+                "asnumpy has no dtype %R; it has bool, int8 to int64, uint8 to "
+                "uint64, float16, bfloat16, float32, float64, complex64 and complex128",
+                descr);
+        Py_DECREF(descr);
+        return -1;
+    }
+    Py_DECREF(descr);
+    *out = dtype;
+    return 0;
+}
+
+int asn_order_from_py(PyObject *obj, char *out) {
+    if (!obj || obj == Py_None) return 0;
+    if (PyUnicode_Check(obj)) {
+        if (PyUnicode_GET_LENGTH(obj) == 1) {
+            Py_UCS4 c = PyUnicode_READ_CHAR(obj, 0) & ~0x20u;
+            if (c == 'C' || c == 'F' || c == 'A' || c == 'K') {
+                *out = (char)c;
+                return 0;
+            }
+        }
+        PyErr_Format(PyExc_ValueError,
+                     "order must be one of 'C', 'F', 'A', or 'K' (got %R)", obj);
+        return -1;
+    }
+    PyErr_Format(PyExc_TypeError, "order must be str, not %s", Py_TYPE(obj)->tp_name);
+    return -1;
+}
+
+int asn_casting_from_py(PyObject *obj, asn_casting *out) {
+    if (!obj) return 0;
+    for (int c = ASN_CASTING_NO; c <= ASN_CASTING_UNSAFE; c++)
+        if (PyUnicode_Check(obj) && PyUnicode_CompareWithASCIIString(
+                                        obj, asn_casting_name((asn_casting)c)) == 0) {
+            *out = (asn_casting)c;
+            return 0;
+        }
+    PyErr_Format(PyUnicode_Check(obj) ? PyExc_ValueError : PyExc_TypeError,
+                 "casting must be one of 'no', 'equiv', 'safe', 'same_kind', or 'unsafe' "
+                 "(got %R)",
+                 obj);
+    return -1;
+}
+
+int asn_mode_from_py(PyObject *obj, int *out) {
+    static const char *const names[] = {"raise", "wrap", "clip"};
+    if (!obj || obj == Py_None) return 0;
+    if (PyLong_Check(obj)) {
+        long v = PyLong_AsLong(obj); /* NumPy's numbers: CLIP 0, WRAP 1, RAISE 2 */
+        if (v >= 0 && v <= 2) {
+            *out = 2 - (int)v;
+            return 0;
+        }
+    }
+    for (int m = 0; m < 3; m++)
+        if (PyUnicode_Check(obj) &&
+            PyUnicode_CompareWithASCIIString(obj, names[m]) == 0) {
+            *out = m;
+            return 0;
+        }
+    PyErr_Format(PyUnicode_Check(obj) ? PyExc_ValueError : PyExc_TypeError,
+                 "clipmode must be one of 'clip', 'raise', or 'wrap' (got %R)", obj);
+    return -1;
+}
+
+int asn_bool_from_py(PyObject *obj, bool *out) {
+    if (!obj) return 0;
+    int truth = PyObject_IsTrue(obj);
+    if (truth < 0) return -1;
+    *out = truth;
+    return 0;
+}
+
+int asn_int64_from_py(PyObject *obj, int64_t *out) {
+    if (!obj) return 0;
+    if (PyLong_CheckExact(obj)) {
+        *out = PyLong_AsLongLong(obj);
+        return *out == -1 && PyErr_Occurred() ? -1 : 0;
+    }
+    PyObject *index = PyNumber_Index(obj);
+    if (!index) return -1;
+    *out = PyLong_AsLongLong(index);
+    Py_DECREF(index);
+    return *out == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+int asn_axis_from_py(PyObject *obj, int ndim, int *out) {
+    int64_t axis = 0;
+    if (asn_int64_from_py(obj, &axis) < 0) return -1;
+    ASN_PY_TRY_INT(asn_axis_normalize(axis, ndim, out));
+    return 0;
+}
+
+int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
+    *all = false;
+    *axes = 0;
+    if (!obj || obj == Py_None) {
+        *all = true;
+        *axes = ndim >= 64 ? ~0ULL : (1ULL << ndim) - 1;
+        return 0;
+    }
+    int axis;
+    if (!PyTuple_Check(obj)) {
+        /* NumPy lets a 0-d array be reduced along axis 0 and -1 (scalars are 1-d there).
+         */
+        int64_t value = 0;
+        if (asn_int64_from_py(obj, &value) < 0) return -1;
+        if (ndim == 0 && (value == 0 || value == -1)) {
+            *all = true;
+            return 0;
+        }
+        ASN_PY_TRY_INT(asn_axis_normalize(value, ndim, &axis));
+        *axes = 1ULL << axis;
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(obj); i++) {
+        if (asn_axis_from_py(PyTuple_GET_ITEM(obj, i), ndim, &axis) < 0) return -1;
+        if (*axes >> axis & 1) {
+            PyErr_SetString(PyExc_ValueError, "duplicate value in 'axis'");
+            return -1;
+        }
+        *axes |= 1ULL << axis;
+    }
+    return 0;
+}
+
+static int shape_extent(PyObject *obj, int64_t *out) {
+    if (asn_int64_from_py(obj, out) == 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "Maximum allowed dimension exceeded");
+    }
+    return -1;
+}
+
+int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim) {
+    if (PyLong_CheckExact(obj)) {
+        *ndim = 1;
+        return shape_extent(obj, shape);
+    }
+    if (!PySequence_Check(obj) || PyUnicode_Check(obj) || PyBytes_Check(obj) ||
+        (asn_is_ndarray(obj) && asn_of(obj)->layout.ndim == 0) ||
+        (PyArray_Check(obj) && PyArray_NDIM((PyArrayObject *)obj) == 0)) {
+        if (!PyIndex_Check(obj)) {
+            PyErr_Format(PyExc_TypeError,
+                         "expected a sequence of integers or a single integer, got %R",
+                         obj);
+            return -1;
+        }
+        *ndim = 1;
+        return shape_extent(obj, shape);
+    }
+    PyObject *items = PySequence_Fast(obj, "expected a sequence of integers");
+    if (!items) return -1;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    int rc = 0;
+    if (n > ASN_MAX_DIMS) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "maximum supported dimension for an ndarray is currently %d, found %zd",
+            ASN_MAX_DIMS, n);
+        rc = -1;
+    }
+    for (Py_ssize_t i = 0; rc == 0 && i < n; i++)
+        rc = shape_extent(PySequence_Fast_GET_ITEM(items, i), &shape[i]);
+    *ndim = (int)n;
+    Py_DECREF(items);
+    return rc;
+}
+
+PyObject *asn_shape_to_py(int ndim, const int64_t *shape) {
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int i = 0; tuple && i < ndim; i++) {
+        PyObject *extent = PyLong_FromLongLong(shape[i]);
+        if (!extent) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, i, extent);
+    }
+    return tuple;
+}
+
+int asn_is_no_value(PyObject *obj) {
+    return !obj || obj == asn_py.no_value;
+}

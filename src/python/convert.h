@@ -1,0 +1,76 @@
+/* L3 python: Python objects -> what the core takes: dtypes, shapes, axes, orders,
+ * castings, arrays, operands. */
+#ifndef ASN_PYTHON_CONVERT_H
+#define ASN_PYTHON_CONVERT_H
+
+#include "core.h"
+
+/* ---- dtypes */
+/* NumPy's dtype object; borrows. NULL with an error only for bfloat16 without ml_dtypes.
+ */
+PyArray_Descr *asn_descr(asn_dtype dtype);
+PyObject *asn_descr_object(asn_dtype dtype); /* a new reference */
+/* ASN_DTYPE_NONE when asnumpy has no such dtype (no error set). */
+asn_dtype asn_dtype_from_descr(PyArray_Descr *descr);
+/* Anything numpy.dtype() takes. None and NULL give ASN_DTYPE_NONE. TypeError for dtypes
+ * we do not have. */
+int asn_dtype_from_py(PyObject *obj, asn_dtype *out);
+
+/* ---- small arguments; obj NULL leaves the default in *out */
+int asn_order_from_py(PyObject *obj, char *out); /* 'C', 'F', 'A', 'K'; None keeps */
+int asn_casting_from_py(PyObject *obj, asn_casting *out);
+int asn_mode_from_py(PyObject *obj, int *out);  /* take's mode: 0 raise, 1 wrap, 2 clip */
+int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
+int asn_int64_from_py(PyObject *obj, int64_t *out);      /* __index__ */
+int asn_axis_from_py(PyObject *obj, int ndim, int *out); /* one axis, normalised */
+/* None: every axis (*axes = all bits of ndim, *all = true). */
+int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all);
+/* An int or a sequence of ints. */
+int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim);
+PyObject *asn_shape_to_py(int ndim, const int64_t *shape);
+int asn_is_no_value(PyObject *obj); /* NULL or numpy._NoValue */
+
+/* ---- arrays */
+/* A NumPy array's elements as an ndarray: zero-copy where possible unless copy. `fresh`:
+ * nobody else sees the NumPy array, so the result counts as owning. */
+PyObject *asn_from_numpy(PyObject *array, bool copy, bool fresh);
+/* Any array-like as ndarray (itself if it is one). */
+PyObject *asn_asarray(PyObject *obj);
+/* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.
+ */
+PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype);
+/* copy: 1 always, 0 never (ValueError if needed), -1 if needed. order 'C','F','A','K'.
+ * subok keeps subclasses */
+PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,
+                             int ndmin, bool subok);
+
+/* ---- operands of ufuncs. `owner` receives a reference to release after the call, or
+ * NULL. */
+int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner);
+/* The fast ones only: exact ndarray, Python numbers, NumPy scalars. 1 yes, 0 something
+ * else, -1 error. */
+static inline int asn_operand_quick(PyObject *obj, asn_operand *out);
+/* out= argument: an ndarray, or a NumPy array written through (owner then holds the
+ * wrapper). */
+int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner);
+
+#include "scalar.h"
+
+static inline int asn_operand_quick(PyObject *obj, asn_operand *out) {
+    if (ASN_LIKELY(asn_is_ndarray_exact(obj))) {
+        out->array = asn_of(obj);
+        out->weak = 0;
+        return 1;
+    }
+    if (PyFloat_CheckExact(obj)) {
+        out->array = NULL;
+        out->weak = 'f';
+        out->scalar.dtype = ASN_F64;
+        double v = PyFloat_AS_DOUBLE(obj);
+        memcpy(out->scalar.bytes, &v, sizeof v);
+        return 1;
+    }
+    return asn_scalar_operand(obj, out);
+}
+
+#endif

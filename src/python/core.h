@@ -1,0 +1,161 @@
+/* L3 python: what the files of the extension share: the array object, the module's state,
+ * errors.
+ *
+ * The extension turns Python arguments into calls of the core (src/array, src/graph,
+ * src/runtime) and results into objects. NumPy's C API is used for dtype objects, NumPy
+ * scalars, and to read host data (nested sequences, NumPy arrays); arithmetic never goes
+ * through it.
+ *
+ * Conventions: a function that returns PyObject * returns a new reference, or NULL with a
+ * Python exception set; one that returns int returns 0, or -1 with an exception set.
+ * `asn_py` is the module's state: one interpreter is supported, which lets the hot paths
+ * read it without a lookup.
+ */
+#ifndef ASN_PYTHON_CORE_H
+#define ASN_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API  NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION     NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL asn_numpy_api
+#ifndef ASN_IMPORT_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#include "graph/engine.h"
+#include "graph/families.h"
+#include "graph/index.h"
+#include "graph/ufunc.h"
+#include "array/broadcast.h"
+#include "array/views.h"
+#include "runtime/device.h"
+
+#define ASN_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define ASN_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/* The Python array. A view holds `base`, the array (or foreign object) whose memory it
+ * shows. */
+typedef struct {
+    PyObject_HEAD asn_array array;
+    PyObject *base; /* NULL: the array owns its memory */
+    PyObject *weakrefs;
+} asn_ndarray;
+
+typedef struct {
+    PyTypeObject *ndarray, *flags, *flatiter, *ufunc, *function;
+    PyArray_Descr *descr[ASN_DTYPE_COUNT]; /* bfloat16's is NULL until first used */
+    int bfloat16_num;                      /* NumPy's type number of it, or -1 */
+    PyObject *no_value;                    /* numpy._NoValue */
+    PyObject *axis_error, *ufunc_type_error, *no_loop_error, *in_cast_error,
+        *out_cast_error;
+    PyObject *complex_warning;
+    PyObject *package; /* asnumpy._support: helpers written in Python */
+    PyObject *ufuncs;  /* dict: NumPy's ufunc name -> ufunc object */
+    PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
+        *s_call, *s_array_wrap, *s_array_finalize;
+    bool numpy_scalars; /* full reductions and indices give NumPy scalars */
+} asn_state;
+
+extern asn_state asn_py;
+
+static inline bool asn_is_ndarray_exact(PyObject *o) {
+    return Py_TYPE(o) == asn_py.ndarray;
+}
+static inline bool asn_is_ndarray(PyObject *o) {
+    return Py_TYPE(o) == asn_py.ndarray || PyType_IsSubtype(Py_TYPE(o), asn_py.ndarray);
+}
+static inline asn_array *asn_of(PyObject *o) {
+    return &((asn_ndarray *)o)->array;
+}
+static inline asn_dtype asn_dtype_of(PyObject *o) {
+    return (asn_dtype)((asn_ndarray *)o)->array.layout.dtype;
+}
+
+/* errors.c: the Python exception of a core failure, from its status and message; returns
+ * NULL. */
+void *asn_raise(asn_status status);
+#define ASN_PY_TRY(expr)                                                                 \
+    do {                                                                                 \
+        asn_status try_status_ = (expr);                                                 \
+        if (ASN_UNLIKELY(try_status_ != ASN_OK)) return asn_raise(try_status_);          \
+    } while (0)
+#define ASN_PY_TRY_INT(expr)                                                             \
+    do {                                                                                 \
+        asn_status try_status_ = (expr);                                                 \
+        if (ASN_UNLIKELY(try_status_ != ASN_OK)) return asn_raise(try_status_), -1;      \
+    } while (0)
+
+/* errstate.c: reports floating-point conditions (bits of ASN_FP_*) as warnings or errors.
+ */
+int asn_fp_report(uint32_t flags, const char *name);
+static inline int asn_fp_check(void) {
+    const char *name = NULL;
+    uint32_t flags = asn_fp_take(&name);
+    return ASN_LIKELY(!flags) ? 0 : asn_fp_report(flags, name);
+}
+int asn_errstate_init(PyObject *module);
+
+/* ndarray.c */
+/* A blank array object (of exactly ndarray); its `array` is safe to finalise and to be
+ * made. */
+asn_ndarray *asn_ndarray_alloc(void);
+asn_ndarray *asn_ndarray_alloc_type(PyTypeObject *type);
+/* Takes *a into a new object. */
+PyObject *asn_ndarray_wrap(asn_array *a);
+/* An object over a view of `self` made by array/views.h: takes *layout; same type when
+ * `self` is a subclass and keep_type. */
+PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type);
+void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner);
+int asn_ndarray_init_type(PyObject *module);
+/* Releases an object whose `array` was never made. */
+void asn_ndarray_drop(asn_ndarray *r);
+/* The result of a call that made *r, or failed: object, scalar (0-d and numpy_scalars),
+ * or NULL. */
+PyObject *asn_ndarray_finish(asn_ndarray *r, asn_status status);
+/* A 0-d array becomes a NumPy scalar under the scalar policy; takes r. */
+PyObject *asn_ndarray_return(PyObject *r);
+
+/* Parts of the type, one file each. */
+extern PyGetSetDef asn_ndarray_getset[];
+extern PyMethodDef asn_ndarray_methods[];
+PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key);
+int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
+PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i);
+/* ufunc.at with a Python index. */
+int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,
+                       const asn_operand *value);
+PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op);
+PyObject *asn_ndarray_repr(PyObject *self);
+PyObject *asn_ndarray_str(PyObject *self);
+int asn_ndarray_contains(PyObject *self, PyObject *value);
+int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags);
+void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view);
+extern const PyType_Slot asn_ndarray_number_slots[];
+extern const int asn_ndarray_number_slot_count;
+
+/* random.c */
+int asn_random_init_type(PyObject *module);
+
+/* hosts.c, dlpack.c */
+/* A NumPy array over self's memory (no copy), keeping `self` alive. */
+PyObject *asn_host_view(PyObject *self);
+/* A NumPy array with a copy of the elements. */
+PyObject *asn_host_copy(PyObject *self);
+PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames);
+PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused);
+PyObject *asn_from_dlpack(PyObject *const *values);
+
+/* flags.c, flatiter.c */
+PyObject *asn_flags_new(PyObject *array);
+PyObject *asn_flatiter_new(PyObject *array);
+int asn_flags_init_type(PyObject *module);
+int asn_flatiter_init_type(PyObject *module);
+int asn_ndarray_set_writeable(PyObject *array, bool on);
+
+#endif

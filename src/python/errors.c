@@ -1,0 +1,33 @@
+/* L3 python: core failures -> Python exceptions.
+ *
+ * The status names the class (status.def), the thread's message is the text. Classes that
+ * are NumPy's own (AxisError, the UFuncTypeError family) are looked up once at import.
+ * NumPy's casting and no-loop errors are built from their parts where the ufunc is known
+ * (ufunc.c); here they are plain TypeErrors, as NumPy raises for most of them.
+ */
+#include "core.h"
+
+static PyObject *status_class(asn_status status) {
+    switch (status) {
+    case ASN_ERR_MEMORY: return PyExc_MemoryError;
+    case ASN_ERR_TYPE:
+    case ASN_ERR_CASTING:
+    case ASN_ERR_NO_LOOP: return PyExc_TypeError;
+    case ASN_ERR_INDEX: return PyExc_IndexError;
+    case ASN_ERR_AXIS: return asn_py.axis_error;
+    case ASN_ERR_OVERFLOW: return PyExc_OverflowError;
+    case ASN_ERR_ZERO_DIVISION: return PyExc_ZeroDivisionError;
+    case ASN_ERR_FLOATING_POINT: return PyExc_FloatingPointError;
+    case ASN_ERR_BUFFER: return PyExc_BufferError;
+    case ASN_ERR_UNSUPPORTED: return PyExc_NotImplementedError;
+    case ASN_ERR_RUNTIME: return PyExc_RuntimeError;
+    default: return PyExc_ValueError;
+    }
+}
+
+void *asn_raise(asn_status status) {
+    /* A callback into Python (a release hook, a warning turned into an error) may have
+     * raised already. */
+    if (!PyErr_Occurred()) PyErr_SetString(status_class(status), asn_error_message());
+    return NULL;
+}

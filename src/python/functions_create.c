@@ -1,0 +1,438 @@
+/* L3 python: the functions that make arrays: array, asarray, zeros, ones, empty, full,
+ * arange, *_like. */
+#include "function.h"
+
+/* device=: None, or the name of the device in use. */
+static int check_device(PyObject *device) {
+    if (!device || device == Py_None) return 0;
+    if (PyUnicode_Check(device) &&
+        PyUnicode_CompareWithASCIIString(device, asn_device_kind()) == 0)
+        return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "Device not understood. Only \"%s\" is allowed, but received: "
+                 "%S",
+                 asn_device_kind(), device);
+    return -1;
+}
+
+/* like=: None or an array of ours or NumPy's, which means an array of ours. */
+static int check_like(PyObject *like) {
+    if (!like || like == Py_None || asn_is_ndarray(like) || PyArray_Check(like)) return 0;
+    PyErr_SetString(PyExc_TypeError,
+                    "The `like` argument must be an array-like that implements "
+                    "the `__array_function__` protocol.");
+    return -1;
+}
+
+/* copy=: None if needed (-1), True always, False never; NumPy's _CopyMode enum has the
+ * values 0, 1, 2. */
+static int copy_mode(PyObject *copy, int absent, int *out) {
+    *out = absent;
+    if (!copy) return 0;
+    if (copy == Py_None) {
+        *out = -1;
+        return 0;
+    }
+    if (!PyBool_Check(copy) && PyObject_HasAttrString(copy, "value")) {
+        PyObject *value = PyObject_GetAttrString(copy, "value");
+        long number = value ? PyLong_AsLong(value) : -1;
+        Py_XDECREF(value);
+        if (number == -1 && PyErr_Occurred()) return -1;
+        *out = number == 1 ? 1 : number == 2 ? 0 : -1;
+        return 0;
+    }
+    int truth = PyObject_IsTrue(copy);
+    *out = truth;
+    return truth < 0 ? -1 : 0;
+}
+
+/* array(object, dtype, *, copy, order, subok, ndmin, ndmax, like) */
+static PyObject *f_array(PyObject *const *v) {
+    asn_dtype dtype;
+    char order = 'K';
+    bool subok = false;
+    int64_t ndmin = 0, ndmax = ASN_MAX_DIMS;
+    int copy;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || copy_mode(v[2], 1, &copy) < 0 ||
+        asn_order_from_py(v[3], &order) < 0 || asn_bool_from_py(v[4], &subok) < 0 ||
+        asn_int64_from_py(v[5], &ndmin) < 0 ||
+        (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) || check_like(v[7]) < 0)
+        return NULL;
+    PyObject *r = asn_array_from_any(v[0], dtype, copy, order,
+                                     (int)(ndmin > 99 ? 99 : ndmin), subok);
+    if (r && asn_of(r)->layout.ndim > ndmax && ndmax > 0) {
+        PyErr_Format(PyExc_ValueError, "object too deep for ndmax=%lld",
+                     (long long)ndmax);
+        Py_CLEAR(r);
+    }
+    return r;
+}
+
+/* (a, dtype, order, *, device, copy, like) */
+static PyObject *as_array(PyObject *const *v, bool subok) {
+    if (ASN_LIKELY(asn_is_ndarray_exact(v[0]) && !v[1] && !v[2] && !v[3] && !v[4] &&
+                   !v[5]))
+        return Py_NewRef(v[0]);
+    asn_dtype dtype;
+    char order = 'K';
+    int copy;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_order_from_py(v[2], &order) < 0 ||
+        check_device(v[3]) < 0 || copy_mode(v[4], -1, &copy) < 0 || check_like(v[5]) < 0)
+        return NULL;
+    return asn_array_from_any(v[0], dtype, copy, order, 0, subok);
+}
+
+static PyObject *f_asarray(PyObject *const *v) {
+    return as_array(v, false);
+}
+static PyObject *f_asanyarray(PyObject *const *v) {
+    return as_array(v, true);
+}
+
+/* (a, dtype, *, like); at least one dimension */
+static PyObject *as_ordered(PyObject *const *v, char order) {
+    asn_dtype dtype;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || check_like(v[2]) < 0) return NULL;
+    return asn_array_from_any(v[0], dtype, -1, order, 1, false);
+}
+
+static PyObject *f_ascontiguousarray(PyObject *const *v) {
+    return as_ordered(v, 'C');
+}
+static PyObject *f_asfortranarray(PyObject *const *v) {
+    return as_ordered(v, 'F');
+}
+
+/* ---- by shape */
+
+typedef struct {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim;
+    asn_dtype dtype;
+    char order;
+} shape_args;
+
+static int read_shape(PyObject *shape, PyObject *dtype, PyObject *order, shape_args *s) {
+    s->order = 'C';
+    if (asn_shape_from_py(shape, s->shape, &s->ndim) < 0 ||
+        asn_dtype_from_py(dtype, &s->dtype) < 0 ||
+        asn_order_from_py(order, &s->order) < 0)
+        return -1;
+    for (int i = 0; i < s->ndim; i++)
+        if (s->shape[i] < 0) {
+            PyErr_SetString(PyExc_ValueError, "negative dimensions are not allowed");
+            return -1;
+        }
+    if (s->order == 'A' || s->order == 'K') {
+        PyErr_SetString(PyExc_ValueError, "only 'C' or 'F' order is permitted");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *filled(const shape_args *s, const asn_operand *value) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status =
+        value ? asn_full(&r->array, s->dtype, s->ndim, s->shape, s->order, value)
+              : asn_array_new(&r->array, s->dtype, s->ndim, s->shape, s->order);
+    if (status == ASN_OK) return (PyObject *)r;
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+static asn_operand weak_int(int64_t value) {
+    asn_operand o = {NULL, {ASN_I64, {0}}, 'i'};
+    memcpy(o.scalar.bytes, &value, sizeof value);
+    return o;
+}
+
+/* (shape, dtype, order, *, device, like) */
+static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
+    shape_args s;
+    if (read_shape(v[0], v[1], v[2], &s) < 0 || check_device(v[3]) < 0 ||
+        check_like(v[4]) < 0)
+        return NULL;
+    if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
+    return filled(&s, value);
+}
+
+static PyObject *f_empty(PyObject *const *v) {
+    return by_shape(v, NULL);
+}
+
+static PyObject *f_zeros(PyObject *const *v) {
+    asn_operand zero = weak_int(0);
+    return by_shape(v, &zero);
+}
+
+static PyObject *f_ones(PyObject *const *v) {
+    asn_operand one = weak_int(1);
+    return by_shape(v, &one);
+}
+
+/* array[...] = value, then the array; takes array. */
+static PyObject *fill_with(PyObject *array, PyObject *value) {
+    if (array && asn_ndarray_ass_subscript(array, Py_Ellipsis, value) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+/* The dtype a fill value brings when none is asked: NumPy's np.array(value).dtype. */
+static int value_dtype(PyObject *value, asn_dtype *out) {
+    asn_operand o;
+    PyObject *owner;
+    if (asn_operand_from_py(value, &o, &owner) < 0) return -1;
+    *out = o.array ? (asn_dtype)o.array->layout.dtype : (asn_dtype)o.scalar.dtype;
+    Py_XDECREF(owner);
+    return 0;
+}
+
+/* full(shape, fill_value, dtype, order, *, device, like) */
+static PyObject *f_full(PyObject *const *v) {
+    shape_args s;
+    if (read_shape(v[0], v[2], v[3], &s) < 0 || check_device(v[4]) < 0 ||
+        check_like(v[5]) < 0)
+        return NULL;
+    if (s.dtype == ASN_DTYPE_NONE && value_dtype(v[1], &s.dtype) < 0) return NULL;
+    asn_operand value = {NULL, {0}, 0};
+    if (PyFloat_Check(v[1]) || PyLong_Check(v[1]) || PyComplex_Check(v[1])) {
+        if (asn_scalar_pack(v[1], s.dtype, &value.scalar) < 0) return NULL;
+        return filled(&s, &value);
+    }
+    return fill_with(filled(&s, NULL), v[1]);
+}
+
+/* ---- like another array */
+
+static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
+                          PyObject *order_object, PyObject *subok, PyObject *shape,
+                          PyObject *device) {
+    asn_dtype dtype;
+    char order = 'K';
+    bool keep_type = true;
+    if (asn_dtype_from_py(dtype_object, &dtype) < 0 ||
+        asn_order_from_py(order_object, &order) < 0 ||
+        asn_bool_from_py(subok, &keep_type) < 0 || check_device(device) < 0)
+        return NULL;
+    PyObject *a = asn_asarray(prototype);
+    if (!a) return NULL;
+    if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(a);
+    PyTypeObject *type = keep_type ? Py_TYPE(a) : asn_py.ndarray;
+    asn_ndarray *r =
+        type == asn_py.ndarray ? asn_ndarray_alloc() : asn_ndarray_alloc_type(type);
+    asn_status status = ASN_OK;
+    if (r && shape && shape != Py_None) {
+        shape_args s = {.ndim = 0};
+        if (asn_shape_from_py(shape, s.shape, &s.ndim) < 0) {
+            asn_ndarray_drop(r);
+            Py_DECREF(a);
+            return NULL;
+        }
+        bool fortran =
+            order == 'F' || (order != 'C' && s.ndim == asn_of(a)->layout.ndim &&
+                             (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
+                             !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
+        status = asn_array_new(&r->array, dtype, s.ndim, s.shape, fortran ? 'F' : 'C');
+    } else if (r) {
+        status = asn_array_new_like(&r->array, asn_of(a), dtype, order);
+    }
+    Py_DECREF(a);
+    if (!r || status == ASN_OK) return (PyObject *)r;
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+/* Fills a fresh array with a small number; takes array. */
+static PyObject *fill_small(PyObject *array, int64_t value) {
+    if (!array) return NULL;
+    asn_operand source = weak_int(value);
+    asn_status status = asn_assign(asn_of(array), &source, ASN_CASTING_UNSAFE, NULL);
+    if (status == ASN_OK) return array;
+    Py_DECREF(array);
+    return asn_raise(status);
+}
+
+/* (a, dtype, order, subok, shape, *, device) */
+static PyObject *f_empty_like(PyObject *const *v) {
+    return new_like(v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
+static PyObject *f_zeros_like(PyObject *const *v) {
+    return fill_small(f_empty_like(v), 0);
+}
+static PyObject *f_ones_like(PyObject *const *v) {
+    return fill_small(f_empty_like(v), 1);
+}
+
+/* (a, fill_value, dtype, order, subok, shape, *, device) */
+static PyObject *f_full_like(PyObject *const *v) {
+    return fill_with(new_like(v[0], v[2], v[3], v[4], v[5], v[6]), v[1]);
+}
+
+/* ---- arange */
+
+/* ceil((stop - start) / step) in Python arithmetic, as NumPy counts. */
+static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_t *n) {
+    if (PyLong_CheckExact(start) && PyLong_CheckExact(stop) && PyLong_CheckExact(step)) {
+        int o1, o2, o3;
+        int64_t a = PyLong_AsLongLongAndOverflow(start, &o1), span;
+        int64_t b = PyLong_AsLongLongAndOverflow(stop, &o2);
+        int64_t s = PyLong_AsLongLongAndOverflow(step, &o3);
+        if (!o1 && !o2 && !o3 && s != 0 && !__builtin_sub_overflow(b, a, &span)) {
+            *n = span / s + (span % s != 0 && (span < 0) == (s < 0));
+            if (*n < 0 || (span < 0) != (s < 0)) *n = 0;
+            return 0;
+        }
+    }
+    PyObject *span = PyNumber_Subtract(stop, start);
+    PyObject *ratio = span ? PyNumber_TrueDivide(span, step) : NULL;
+    Py_XDECREF(span);
+    if (!ratio) return -1;
+    double count = PyFloat_AsDouble(ratio);
+    Py_DECREF(ratio);
+    if (count == -1.0 && PyErr_Occurred()) return -1;
+    count = ceil(count);
+    if (!(count < 9.2e18)) {
+        PyErr_SetString(PyExc_ValueError, "Maximum allowed size exceeded");
+        return -1;
+    }
+    *n = count > 0 ? (int64_t)count : 0;
+    return 0;
+}
+
+/* The step as NumPy's filling loops see it: second value minus first, in the dtype. */
+static int arange_step(PyObject *start, PyObject *step, asn_dtype dtype,
+                       const asn_scalar *first, asn_scalar *out) {
+    PyObject *second = PyNumber_Add(start, step);
+    asn_operand in[2];
+    memset(in, 0, sizeof in);
+    int rc = second ? asn_scalar_pack(second, dtype, &in[0].scalar) : -1;
+    Py_XDECREF(second);
+    if (rc < 0) return -1;
+    in[1].scalar = *first;
+    asn_array delta;
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    ASN_PY_TRY_INT(asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, &delta, &options));
+    asn_status status = asn_array_get_item(&delta, 0, out);
+    asn_array_fini(&delta);
+    ASN_PY_TRY_INT(status);
+    return 0;
+}
+
+static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
+                        asn_dtype dtype) {
+    PyObject *parts[3] = {start, stop, step};
+    asn_dtype common = ASN_I64, one;
+    for (int i = 0; i < 3 && dtype == ASN_DTYPE_NONE; i++) {
+        if (value_dtype(parts[i], &one) < 0) return NULL;
+        common = asn_promote(common, one);
+    }
+    if (dtype == ASN_DTYPE_NONE) dtype = common;
+    int64_t n;
+    if (arange_length(start, stop, step, &n) < 0) return NULL;
+    if (dtype == ASN_BOOL && n > 2) {
+        PyErr_SetString(PyExc_TypeError,
+                        "arange() is only supported for booleans when the "
+                        "result has at most length 2.");
+        return NULL;
+    }
+    asn_scalar first, delta = {.dtype = (uint8_t)dtype};
+    if (asn_scalar_pack(start, dtype, &first) < 0) return NULL;
+    if (dtype == ASN_BOOL) {
+        if (asn_scalar_pack(step, dtype, &delta) < 0) return NULL;
+    } else if (dtype == ASN_I64 && PyLong_CheckExact(start) && PyLong_CheckExact(step)) {
+        if (asn_scalar_pack(step, dtype, &delta) < 0) return NULL;
+    } else if (n > 1 && arange_step(start, step, dtype, &first, &delta) < 0) {
+        return NULL;
+    }
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_arange(&r->array, dtype, &first, &delta, n);
+    if (status == ASN_OK) return (PyObject *)r;
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+/* arange(start_or_stop, /, stop, step, *, dtype, device, like) */
+static PyObject *f_arange(PyObject *const *v) {
+    asn_dtype dtype;
+    if (asn_dtype_from_py(v[3], &dtype) < 0 || check_device(v[4]) < 0 ||
+        check_like(v[5]) < 0)
+        return NULL;
+    PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1);
+    PyObject *start = v[0] && v[0] != Py_None ? v[0] : zero, *stop = v[1];
+    if (!stop || stop == Py_None) {
+        stop = v[0];
+        start = zero;
+    }
+    PyObject *step = v[2] && v[2] != Py_None ? v[2] : one, *r = NULL;
+    if (!zero || !one) goto done;
+    if (!stop || stop == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "arange() requires stop to be specified.");
+        goto done;
+    }
+    r = arange(start, stop, step, dtype);
+done:
+    Py_XDECREF(zero);
+    Py_XDECREF(one);
+    return r;
+}
+
+static PyObject *f_frombuffer(PyObject *const *v) {
+    asn_dtype dtype;
+    int64_t count = -1, offset = 0;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_int64_from_py(v[2], &count) < 0 ||
+        asn_int64_from_py(v[3], &offset) < 0 || check_like(v[4]) < 0)
+        return NULL;
+    PyArray_Descr *descr = asn_descr(dtype == ASN_DTYPE_NONE ? ASN_F64 : dtype);
+    if (!descr) return NULL;
+    Py_INCREF(descr);
+    PyObject *host = PyArray_FromBuffer(v[0], descr, count, offset);
+    PyObject *r = host ? asn_from_numpy(host, false, false) : NULL;
+    Py_XDECREF(host);
+    return r;
+}
+
+#define SHAPE_TAIL "dtype=None, order='C', *, device=None, like=None"
+#define LIKE_TAIL  "dtype=None, order='K', subok=True, shape=None, *, device=None"
+
+asn_function_def asn_create_functions[] = {
+    ASN_FUNCTION(
+        "array",
+        "object, dtype=None, *, copy=True, order='K', subok=False, ndmin=0, ndmax=0, "
+        "like=None",
+        f_array, "An array from array-like data."),
+    ASN_FUNCTION(
+        "asarray", "a, dtype=None, order=None, *, device=None, copy=None, like=None",
+        f_asarray, "An array from array-like data, without a copy where possible."),
+    ASN_FUNCTION("asanyarray",
+                 "a, dtype=None, order=None, *, device=None, copy=None, like=None",
+                 f_asanyarray, "asarray that lets subclasses through."),
+    ASN_FUNCTION("ascontiguousarray", "a, dtype=None, *, like=None", f_ascontiguousarray,
+                 "A row-major array of at least one dimension."),
+    ASN_FUNCTION("asfortranarray", "a, dtype=None, *, like=None", f_asfortranarray,
+                 "A column-major array of at least one dimension."),
+    ASN_FUNCTION("empty", "shape, " SHAPE_TAIL, f_empty, "An array with unset elements."),
+    ASN_FUNCTION("zeros", "shape, " SHAPE_TAIL, f_zeros, "An array of zeros."),
+    ASN_FUNCTION("ones", "shape, " SHAPE_TAIL, f_ones, "An array of ones."),
+    ASN_FUNCTION("full", "shape, fill_value, " SHAPE_TAIL, f_full,
+                 "An array of one value."),
+    ASN_FUNCTION("empty_like", "prototype, /, " LIKE_TAIL, f_empty_like,
+                 "An unset array with the shape and dtype of another."),
+    ASN_FUNCTION("zeros_like", "a, " LIKE_TAIL, f_zeros_like,
+                 "Zeros with the shape and dtype of another array."),
+    ASN_FUNCTION("ones_like", "a, " LIKE_TAIL, f_ones_like,
+                 "Ones with the shape and dtype of another array."),
+    ASN_FUNCTION("full_like", "a, fill_value, " LIKE_TAIL, f_full_like,
+                 "One value with the shape and dtype of another array."),
+    ASN_FUNCTION(
+        "arange",
+        "start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None",
+        f_arange, "Evenly spaced values in [start, stop)."),
+    ASN_FUNCTION("frombuffer", "buffer, dtype=None, count=-1, offset=0, *, like=None",
+                 f_frombuffer, "A one-dimensional array over an object's buffer."),
+    ASN_FUNCTION("from_dlpack", "x, /, *, device=None, copy=None", asn_from_dlpack,
+                 "An array over the memory of an object with __dlpack__."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

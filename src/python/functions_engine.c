@@ -1,0 +1,193 @@
+/* L3 python: functions beyond NumPy: laziness, synchronisation, plans, devices, memory,
+ * the scalar policy. */
+#include "function.h"
+
+#include "base/alloc.h"
+
+/* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
+ * checks nothing else. */
+static PyObject *f_as_strided(PyObject *const *v) {
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
+    int ndim, n;
+    if (!asn_is_ndarray(v[0])) {
+        PyErr_SetString(PyExc_TypeError, "_as_strided takes an asnumpy array");
+        return NULL;
+    }
+    if (asn_shape_from_py(v[1], shape, &ndim) < 0 ||
+        asn_shape_from_py(v[2], strides, &n) < 0)
+        return NULL;
+    if (n != ndim) {
+        PyErr_SetString(PyExc_ValueError, "'strides' must be the same length as 'shape'");
+        return NULL;
+    }
+    const asn_layout *l = &asn_of(v[0])->layout;
+    asn_layout view;
+    ASN_PY_TRY(asn_layout_init_strided(&view, (asn_dtype)l->dtype, ndim, shape, strides,
+                                       l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_bounds(&view, &low, &high);
+    if (view.size && (low < 0 || high > asn_of(v[0])->buffer->nbytes)) {
+        asn_layout_fini(&view);
+        PyErr_Format(PyExc_ValueError,
+                     "shape and strides reach bytes %lld to %lld of a buffer of %lld",
+                     (long long)low, (long long)high,
+                     (long long)asn_of(v[0])->buffer->nbytes);
+        return NULL;
+    }
+    return asn_ndarray_view(v[0], &view, true);
+}
+
+/* lazy(on=None): the previous setting; with an argument also sets it. */
+static PyObject *f_lazy(PyObject *const *v) {
+    bool on = true, before = false;
+    if (asn_bool_from_py(v[0], &on) < 0) return NULL;
+    ASN_PY_TRY(asn_set_lazy(on, &before));
+    return asn_fp_check() < 0 ? NULL : PyBool_FromLong(before);
+}
+
+static PyObject *f_synchronize(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_synchronize());
+    if (asn_fp_check() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_explain(PyObject *const *v) {
+    if (v[0] && v[0] != Py_None && !asn_is_ndarray(v[0])) {
+        PyErr_Format(PyExc_TypeError, "explain takes an asnumpy array or None, got %s",
+                     Py_TYPE(v[0])->tp_name);
+        return NULL;
+    }
+    char *text = NULL;
+    ASN_PY_TRY(asn_explain(v[0] && v[0] != Py_None ? asn_of(v[0]) : NULL, &text));
+    PyObject *r = PyUnicode_FromString(text);
+    asn_free(text);
+    return r;
+}
+
+static PyObject *f_set_scalars(PyObject *const *v) {
+    bool before = asn_py.numpy_scalars;
+    bool numpy =
+        PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "numpy") == 0;
+    bool array =
+        PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "array") == 0;
+    if (!numpy && !array) {
+        PyErr_Format(PyExc_ValueError, "set_scalars takes \"numpy\" or \"array\", got %R",
+                     v[0]);
+        return NULL;
+    }
+    asn_py.numpy_scalars = numpy;
+    return PyUnicode_FromString(before ? "numpy" : "array");
+}
+
+static PyObject *f_from_numpy(PyObject *const *v) {
+    if (PyArray_Check(v[0])) return asn_from_numpy(v[0], true, false);
+    PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, got %s",
+                 Py_TYPE(v[0])->tp_name);
+    return NULL;
+}
+
+static PyObject *f_init(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_device_open());
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_finalize(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_device_close());
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_set_device(PyObject *const *v) {
+    int64_t device;
+    int before;
+    if (asn_int64_from_py(v[0], &device) < 0) return NULL;
+    ASN_PY_TRY(asn_device_get(&before));
+    ASN_PY_TRY(asn_device_set((int)device));
+    return PyLong_FromLong(before);
+}
+
+static PyObject *f_get_device(PyObject *const *v) {
+    (void)v;
+    int device;
+    ASN_PY_TRY(asn_device_get(&device));
+    return PyLong_FromLong(device);
+}
+
+static PyObject *f_get_device_count(PyObject *const *v) {
+    (void)v;
+    int count;
+    ASN_PY_TRY(asn_device_count(&count));
+    return PyLong_FromLong(count);
+}
+
+static PyObject *f_reset_device(PyObject *const *v) {
+    int64_t device = 0;
+    if (asn_int64_from_py(v[0], &device) < 0) return NULL;
+    ASN_PY_TRY(asn_device_reset((int)device));
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_memory_stats(PyObject *const *v) {
+    (void)v;
+    asn_memory_stats s;
+    asn_memory_get_stats(&s);
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "device_allocations",
+                         (unsigned long long)s.device_allocations, "pool_hits",
+                         (unsigned long long)s.pool_hits, "bytes_in_use",
+                         (unsigned long long)s.bytes_in_use, "bytes_cached",
+                         (unsigned long long)s.bytes_cached, "peak_bytes",
+                         (unsigned long long)s.peak_bytes);
+}
+
+static PyObject *f_engine_stats(PyObject *const *v) {
+    (void)v;
+    asn_engine_stats s;
+    asn_engine_get_stats(&s);
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "recorded", (unsigned long long)s.recorded,
+        "eager", (unsigned long long)s.eager, "programs", (unsigned long long)s.programs,
+        "single_ops", (unsigned long long)s.single_ops, "plan_hits",
+        (unsigned long long)s.plan_hits, "plan_misses", (unsigned long long)s.plan_misses,
+        "fallbacks", (unsigned long long)s.fallbacks);
+}
+
+static PyObject *f_empty_cache(PyObject *const *v) {
+    (void)v;
+    asn_memory_empty_cache();
+    Py_RETURN_NONE;
+}
+
+asn_function_def asn_engine_functions[] = {
+    ASN_FUNCTION(
+        "lazy", "on=True", f_lazy,
+        "Turns recording of operations on or off; returns the previous setting."),
+    ASN_FUNCTION("synchronize", "", f_synchronize, "Runs everything recorded and waits."),
+    ASN_FUNCTION("explain", "array=None", f_explain,
+                 "The plan of what is recorded, as text: programs and their boundaries."),
+    ASN_FUNCTION("set_scalars", "kind", f_set_scalars,
+                 "\"numpy\": full reductions and indices give NumPy scalars; \"array\": "
+                 "0-d arrays. "
+                 "Returns the previous setting."),
+    ASN_FUNCTION("from_numpy", "array, /", f_from_numpy,
+                 "A copy of a NumPy array on the device."),
+    ASN_FUNCTION("init", "", f_init,
+                 "Opens the device; the first operation does it otherwise."),
+    ASN_FUNCTION("finalize", "", f_finalize, "Waits for the device and closes it."),
+    ASN_FUNCTION("set_device", "device", f_set_device,
+                 "Makes a device current; returns the previous one."),
+    ASN_FUNCTION("get_device", "", f_get_device, "Number of the current device."),
+    ASN_FUNCTION("get_device_count", "", f_get_device_count,
+                 "How many devices there are."),
+    ASN_FUNCTION("reset_device", "device=0", f_reset_device, "Resets a device."),
+    ASN_FUNCTION("memory_stats", "", f_memory_stats,
+                 "Bytes in use and cached, peak, allocations, as a dict."),
+    ASN_FUNCTION("engine_stats", "", f_engine_stats,
+                 "Operations recorded and run at once, programs, plan cache, fallbacks, "
+                 "as a dict."),
+    ASN_FUNCTION("_as_strided", "x, shape, strides, /", f_as_strided,
+                 "A view with any shape and strides inside the buffer."),
+    ASN_FUNCTION("empty_cache", "", f_empty_cache,
+                 "Returns cached memory to the device."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

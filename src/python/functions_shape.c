@@ -1,0 +1,343 @@
+/* L3 python: functions about shape and order: reshape, ravel, transpose, concatenate,
+ * sort, take, ... */
+#include "function.h"
+
+#define WITH_ARRAY(expr)                                                                 \
+    PyObject *a = asn_asarray(v[0]);                                                     \
+    if (!a) return NULL;                                                                 \
+    PyObject *r = expr;                                                                  \
+    Py_DECREF(a);                                                                        \
+    return r
+
+static PyObject *f_reshape(PyObject *const *v) {
+    char order = 'C';
+    int copy = -1;
+    if (asn_order_from_py(v[2], &order) < 0) return NULL;
+    if (v[3] && v[3] != Py_None && (copy = PyObject_IsTrue(v[3])) < 0) return NULL;
+    WITH_ARRAY(asn_reshape_run(a, v[1], order, copy));
+}
+
+static PyObject *f_ravel(PyObject *const *v) {
+    char order = 'C';
+    if (asn_order_from_py(v[1], &order) < 0) return NULL;
+    WITH_ARRAY(asn_flatten(a, order, false));
+}
+
+static PyObject *f_transpose(PyObject *const *v) {
+    WITH_ARRAY(asn_transpose_run(a, v[1]));
+}
+static PyObject *f_squeeze(PyObject *const *v) {
+    WITH_ARRAY(asn_squeeze_run(a, v[1]));
+}
+
+static PyObject *f_swapaxes(PyObject *const *v) {
+    WITH_ARRAY(asn_method_swapaxes(a, v + 1, 2, NULL));
+}
+
+static PyObject *f_matrix_transpose(PyObject *const *v) {
+    WITH_ARRAY(PyObject_GetAttrString(a, "mT"));
+}
+
+static PyObject *expand(PyObject *a, PyObject *axis) {
+    int64_t axes[ASN_MAX_DIMS];
+    int n, ndim = asn_of(a)->layout.ndim, which;
+    uint64_t mask = 0;
+    if (asn_shape_from_py(axis, axes, &n) < 0) return NULL;
+    for (int i = 0; i < n; i++) {
+        ASN_PY_TRY(asn_axis_normalize(axes[i], ndim + n, &which));
+        if (mask >> which & 1) {
+            PyErr_SetString(PyExc_ValueError, "repeated axis");
+            return NULL;
+        }
+        mask |= 1ULL << which;
+    }
+    asn_layout view;
+    ASN_PY_TRY(asn_view_expand(&view, &asn_of(a)->layout, ndim + n, mask));
+    return asn_ndarray_view(a, &view, true);
+}
+
+static PyObject *f_expand_dims(PyObject *const *v) {
+    WITH_ARRAY(expand(a, v[1]));
+}
+
+static PyObject *broadcast_to(PyObject *a, PyObject *shape_object) {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim;
+    asn_layout view;
+    if (asn_shape_from_py(shape_object, shape, &ndim) < 0) return NULL;
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] < 0) {
+            PyErr_SetString(PyExc_ValueError,
+                            "all elements of broadcast shape must be non-negative");
+            return NULL;
+        }
+    ASN_PY_TRY(asn_view_broadcast(&view, &asn_of(a)->layout, ndim, shape));
+    return asn_ndarray_view(a, &view, false);
+}
+
+static PyObject *f_broadcast_to(PyObject *const *v) {
+    WITH_ARRAY(broadcast_to(a, v[1]));
+}
+
+static PyObject *f_shape(PyObject *const *v) {
+    WITH_ARRAY(asn_shape_to_py(asn_of(a)->layout.ndim, asn_of(a)->layout.shape));
+}
+
+static PyObject *f_ndim(PyObject *const *v) {
+    WITH_ARRAY(PyLong_FromLong(asn_of(a)->layout.ndim));
+}
+
+static PyObject *size_along(PyObject *a, PyObject *axis) {
+    const asn_layout *l = &asn_of(a)->layout;
+    uint64_t mask;
+    bool all;
+    if (asn_axes_from_py(axis, l->ndim, &mask, &all) < 0) return NULL;
+    int64_t size = 1;
+    for (int d = 0; d < l->ndim; d++)
+        if (mask >> d & 1) size *= l->shape[d];
+    return PyLong_FromLongLong(size);
+}
+
+static PyObject *f_size(PyObject *const *v) {
+    WITH_ARRAY(size_along(a, v[1]));
+}
+
+static PyObject *f_sort(PyObject *const *v) {
+    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], false));
+}
+
+static PyObject *f_argsort(PyObject *const *v) {
+    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], true));
+}
+
+static PyObject *f_searchsorted(PyObject *const *v) {
+    WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
+}
+
+static PyObject *f_take(PyObject *const *v) {
+    WITH_ARRAY(asn_take_run(a, v[1], v[2], v[3], v[4]));
+}
+static PyObject *f_repeat(PyObject *const *v) {
+    WITH_ARRAY(asn_repeat_run(a, v[1], v[2]));
+}
+static PyObject *f_nonzero(PyObject *const *v) {
+    WITH_ARRAY(asn_nonzero_run(a));
+}
+static PyObject *f_round(PyObject *const *v) {
+    WITH_ARRAY(asn_round_run(a, v[1], v[2]));
+}
+
+/* clip(a, a_min, a_max, out, *, min, max, **kwargs): both spellings, not both at once. */
+static PyObject *f_clip(PyObject *const *v) {
+    PyObject *low = v[1], *high = v[2];
+    bool old = !asn_is_no_value(low) || !asn_is_no_value(high);
+    bool new = !asn_is_no_value(v[4]) || !asn_is_no_value(v[5]);
+    if (old && new) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are "
+            "provided is forbidden.");
+        return NULL;
+    }
+    if (old && (asn_is_no_value(low) || asn_is_no_value(high))) {
+        PyErr_Format(PyExc_TypeError,
+                     "clip() missing 1 required positional argument: '%s'",
+                     asn_is_no_value(low) ? "a_min" : "a_max");
+        return NULL;
+    }
+    if (new) low = v[4], high = v[5];
+    if (asn_is_no_value(low)) low = NULL;
+    if (asn_is_no_value(high)) high = NULL;
+    WITH_ARRAY(asn_clip_run(a, low, high, v[3], v[6]));
+}
+
+static PyObject *f_copy(PyObject *const *v) {
+    char order = 'K';
+    bool subok = false;
+    if (asn_order_from_py(v[1], &order) < 0 || asn_bool_from_py(v[2], &subok) < 0)
+        return NULL;
+    return asn_array_from_any(v[0], ASN_DTYPE_NONE, 1, order, 0, subok);
+}
+
+/* ---- joining */
+
+typedef struct {
+    int count;
+    PyObject **objects; /* owned */
+    const asn_array **arrays;
+} array_list;
+
+static void list_fini(array_list *list) {
+    for (int i = 0; i < list->count; i++)
+        Py_XDECREF(list->objects[i]);
+    PyMem_Free(list->objects);
+    PyMem_Free(list->arrays);
+}
+
+static int list_init(array_list *list, PyObject *sequence, bool flatten) {
+    memset(list, 0, sizeof *list);
+    PyObject *items =
+        PySequence_Fast(sequence, "The first input argument needs to be a sequence");
+    if (!items) return -1;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
+    list->objects = PyMem_Calloc((size_t)n + 1, sizeof *list->objects);
+    list->arrays = PyMem_Calloc((size_t)n + 1, sizeof *list->arrays);
+    int rc = list->objects && list->arrays ? 0 : (PyErr_NoMemory(), -1);
+    for (Py_ssize_t i = 0; rc == 0 && i < n; i++) {
+        PyObject *a = asn_asarray(PySequence_Fast_GET_ITEM(items, i));
+        if (a && flatten) Py_SETREF(a, asn_flatten(a, 'C', false));
+        list->objects[list->count++] = a;
+        if (a)
+            list->arrays[i] = asn_of(a);
+        else
+            rc = -1;
+    }
+    Py_DECREF(items);
+    if (rc == 0 && n == 0) {
+        PyErr_SetString(PyExc_ValueError, "need at least one array to concatenate");
+        rc = -1;
+    }
+    return rc;
+}
+
+/* NumPy's checks of the shapes to be joined. */
+static int check_join(const array_list *list, int axis) {
+    const asn_layout *first = &list->arrays[0]->layout;
+    for (int i = 1; i < list->count; i++) {
+        const asn_layout *l = &list->arrays[i]->layout;
+        if (l->ndim != first->ndim) {
+            PyErr_Format(
+                PyExc_ValueError,
+                "all the input arrays must have same number of dimensions, but the array "
+                "at index 0 has %d dimension(s) and the array at index %d has %d "
+                "dimension(s)",
+                first->ndim, i, l->ndim);
+            return -1;
+        }
+        for (int d = 0; d < l->ndim; d++) {
+            if (d == axis || l->shape[d] == first->shape[d]) continue;
+            PyErr_Format(
+                PyExc_ValueError,
+                "all the input array dimensions except for the concatenation axis must "
+                "match exactly, but along dimension %d, the array at index 0 has size "
+                "%lld and the array at index %d has size %lld",
+                d, (long long)first->shape[d], i, (long long)l->shape[d]);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype,
+                      asn_casting casting) {
+    asn_dtype common = (asn_dtype)list->arrays[0]->layout.dtype;
+    for (int i = 1; i < list->count; i++)
+        common = asn_promote(common, (asn_dtype)list->arrays[i]->layout.dtype);
+    if (dtype == ASN_DTYPE_NONE) dtype = common;
+    for (int i = 0; i < list->count; i++) {
+        asn_dtype from = (asn_dtype)list->arrays[i]->layout.dtype;
+        if (asn_can_cast(from, dtype, casting)) continue;
+        PyErr_Format(PyExc_TypeError,
+                     "Cannot cast array data from dtype('%s') to dtype('%s') according "
+                     "to the rule "
+                     "'%s'",
+                     asn_dtype_name(from), asn_dtype_name(dtype),
+                     asn_casting_name(casting));
+        return NULL;
+    }
+    asn_array *target = NULL;
+    PyObject *owner = NULL;
+    if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
+    if (!target) {
+        asn_ndarray *r = asn_ndarray_alloc();
+        return r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
+                                                         dtype, casting, NULL, &r->array))
+                 : NULL;
+    }
+    asn_status status =
+        asn_concatenate(list->count, list->arrays, axis, dtype, casting, target, NULL);
+    if (status == ASN_OK && owner) status = asn_array_sync(target);
+    Py_XDECREF(owner);
+    return status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
+}
+
+/* (arrays, /, axis=0, out, *, dtype, casting) */
+static PyObject *f_concatenate(PyObject *const *v) {
+    asn_dtype dtype;
+    asn_casting casting = ASN_CASTING_SAME_KIND;
+    bool flatten = v[1] == Py_None, given = v[2] && v[2] != Py_None;
+    if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_casting_from_py(v[4], &casting) < 0)
+        return NULL;
+    if (given && dtype != ASN_DTYPE_NONE) {
+        PyErr_SetString(PyExc_TypeError,
+                        "concatenate() only takes `out` or `dtype` as an "
+                        "argument, but both were provided.");
+        return NULL;
+    }
+    array_list list;
+    PyObject *r = NULL;
+    int axis = 0;
+    if (list_init(&list, v[0], flatten) < 0) goto done;
+    if (list.arrays[0]->layout.ndim == 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "zero-dimensional arrays cannot be concatenated");
+        goto done;
+    }
+    if (!flatten && v[1] &&
+        asn_axis_from_py(v[1], list.arrays[0]->layout.ndim, &axis) < 0)
+        goto done;
+    if (check_join(&list, axis) < 0) goto done;
+    if (given && dtype == ASN_DTYPE_NONE && asn_is_ndarray(v[2]))
+        dtype = asn_dtype_of(v[2]);
+    r = join(&list, axis, v[2], dtype, casting);
+done:
+    list_fini(&list);
+    return r;
+}
+
+#define JOIN_ARGS "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
+#define SORT_ARGS "a, axis=-1, kind=None, order=None, *, stable=None"
+
+asn_function_def asn_shape_functions[] = {
+    ASN_FUNCTION("reshape", "a, /, shape, order='C', *, copy=None", f_reshape,
+                 "The same elements in another shape; a view where possible."),
+    ASN_FUNCTION("ravel", "a, order='C'", f_ravel, "The elements in one dimension."),
+    ASN_FUNCTION("transpose", "a, axes=None", f_transpose,
+                 "A view with the axes permuted."),
+    ASN_FUNCTION("permute_dims", "a, axes=None", f_transpose,
+                 "A view with the axes permuted."),
+    ASN_FUNCTION("matrix_transpose", "x, /", f_matrix_transpose,
+                 "A view with the last two axes swapped."),
+    ASN_FUNCTION("squeeze", "a, axis=None", f_squeeze,
+                 "A view without axes of extent 1."),
+    ASN_FUNCTION("swapaxes", "a, axis1, axis2", f_swapaxes,
+                 "A view with two axes swapped."),
+    ASN_FUNCTION("expand_dims", "a, axis", f_expand_dims,
+                 "A view with new axes of extent 1."),
+    ASN_FUNCTION("broadcast_to", "array, shape, subok=False", f_broadcast_to,
+                 "A read-only view stretched to a shape."),
+    ASN_FUNCTION("shape", "a", f_shape, "The shape of an array-like."),
+    ASN_FUNCTION("ndim", "a", f_ndim, "The number of dimensions of an array-like."),
+    ASN_FUNCTION("size", "a, axis=None", f_size,
+                 "The number of elements, in all or along axes."),
+    ASN_FUNCTION("sort", SORT_ARGS, f_sort, "A sorted copy; NaN last."),
+    ASN_FUNCTION("argsort", SORT_ARGS, f_argsort, "The indices that sort an array."),
+    ASN_FUNCTION("searchsorted", "a, v, side='left', sorter=None", f_searchsorted,
+                 "Where values go in a sorted array."),
+    ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,
+                 "Elements by index along an axis."),
+    ASN_FUNCTION("repeat", "a, repeats, axis=None", f_repeat, "Each element repeated."),
+    ASN_FUNCTION("nonzero", "a", f_nonzero,
+                 "Indices of the nonzero elements, one array per axis."),
+    ASN_FUNCTION("round", "a, decimals=0, out=None", f_round, "Rounded, halves to even."),
+    ASN_FUNCTION("around", "a, decimals=0, out=None", f_round,
+                 "Rounded, halves to even."),
+    ASN_FUNCTION("clip",
+                 "a, a_min=<no value>, a_max=<no value>, out=None, *, min=<no value>, "
+                 "max=<no value>, **kwargs",
+                 f_clip, "Limited to an interval."),
+    ASN_FUNCTION("copy", "a, order='K', subok=False", f_copy, "A copy."),
+    ASN_FUNCTION("concatenate", JOIN_ARGS, f_concatenate, "Arrays joined along an axis."),
+    ASN_FUNCTION("concat", JOIN_ARGS, f_concatenate, "Arrays joined along an axis."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

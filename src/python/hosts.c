@@ -1,0 +1,124 @@
+/* L3 python: elements for host code: the buffer protocol and NumPy arrays over an array's
+ * memory.
+ *
+ * Where the host reaches the device's memory nothing is copied: the exporter waits for
+ * the elements, hands out the address and keeps the array alive. Elsewhere exporting is a
+ * BufferError and to_numpy() copies.
+ */
+#include "convert.h"
+
+/* Address of the elements for code outside the library, which may keep it. */
+static int export_memory(PyObject *self, void **data) {
+    static char nothing[16] __attribute__((aligned(16)));
+    *data = nothing;
+    if (asn_of(self)->layout.size == 0) return 0;
+    ASN_PY_TRY_INT(asn_array_export(asn_of(self), data));
+    return asn_fp_check();
+}
+
+static void copy_dims(int64_t *to, const int64_t *from, int n) {
+    for (int i = 0; i < n; i++)
+        to[i] = from[i];
+}
+
+PyObject *asn_host_view(PyObject *self) {
+    const asn_layout *l = &asn_of(self)->layout;
+    void *data;
+    if (!asn_device_host_access()) return asn_host_copy(self);
+    PyArray_Descr *descr = asn_descr((asn_dtype)l->dtype);
+    if (!descr || export_memory(self, &data) < 0) return NULL;
+    npy_intp shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS];
+    copy_dims((int64_t *)shape, l->shape, l->ndim);
+    copy_dims((int64_t *)strides, l->strides, l->ndim);
+    Py_INCREF(descr);
+    PyObject *host =
+        PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, strides, data,
+                             l->flags & ASN_WRITEABLE ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    if (!host) return NULL;
+    if (PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(self)) < 0) Py_CLEAR(host);
+    return host;
+}
+
+PyObject *asn_host_copy(PyObject *self) {
+    const asn_layout *l = &asn_of(self)->layout;
+    PyArray_Descr *descr = asn_descr((asn_dtype)l->dtype);
+    if (!descr) return NULL;
+    npy_intp shape[ASN_MAX_DIMS];
+    copy_dims((int64_t *)shape, l->shape, l->ndim);
+    Py_INCREF(descr);
+    PyObject *host =
+        PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, NULL, NULL, 0, NULL);
+    if (!host || l->size == 0) return host;
+    asn_status status =
+        asn_array_to_host(asn_of(self), PyArray_DATA((PyArrayObject *)host));
+    if (status != ASN_OK) {
+        Py_DECREF(host);
+        return asn_raise(status);
+    }
+    if (asn_fp_check() < 0) Py_CLEAR(host);
+    return host;
+}
+
+/* ---- buffer protocol */
+
+static const char *buffer_format(asn_dtype dtype) {
+    static const char *const formats[ASN_DTYPE_COUNT] = {
+        [ASN_BOOL] = "?", [ASN_I8] = "b",   [ASN_U8] = "B",  [ASN_I16] = "h",
+        [ASN_U16] = "H",  [ASN_I32] = "i",  [ASN_U32] = "I", [ASN_I64] = "l",
+        [ASN_U64] = "L",  [ASN_F16] = "e",  [ASN_F32] = "f", [ASN_F64] = "d",
+        [ASN_C64] = "Zf", [ASN_C128] = "Zd"};
+    return formats[dtype];
+}
+
+static int refuse(Py_buffer *view, const char *why) {
+    view->obj = NULL;
+    PyErr_SetString(PyExc_BufferError, why);
+    return -1;
+}
+
+int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
+    const asn_layout *l = &asn_of(self)->layout;
+    bool c = l->flags & ASN_C_CONTIGUOUS, f = l->flags & ASN_F_CONTIGUOUS;
+    const char *format = buffer_format((asn_dtype)l->dtype);
+    if (!format) return refuse(view, "bfloat16 has no buffer format: use to_numpy()");
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && !(l->flags & ASN_WRITEABLE))
+        return refuse(view, "buffer source array is read-only");
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c)
+        return refuse(view, "ndarray is not C-contiguous");
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !f)
+        return refuse(view, "ndarray is not Fortran contiguous");
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !c && !f)
+        return refuse(view, "ndarray is not contiguous");
+    if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c)
+        return refuse(view, "ndarray is not C-contiguous");
+    Py_ssize_t *dims = PyMem_New(Py_ssize_t, 2 * (size_t)l->ndim + 1);
+    if (!dims) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (export_memory(self, &view->buf) < 0) {
+        PyMem_Free(dims);
+        view->obj = NULL;
+        return -1;
+    }
+    /* The array may be reshaped in place while exported: the view keeps its own extents.
+     */
+    copy_dims((int64_t *)dims, l->shape, l->ndim);
+    copy_dims((int64_t *)dims + l->ndim, l->strides, l->ndim);
+    view->obj = Py_NewRef(self);
+    view->len = (Py_ssize_t)asn_layout_nbytes(l);
+    view->itemsize = asn_itemsize((asn_dtype)l->dtype);
+    view->readonly = !(l->flags & ASN_WRITEABLE);
+    view->ndim = l->ndim;
+    view->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? (char *)format : NULL;
+    view->shape = (flags & PyBUF_ND) == PyBUF_ND ? dims : NULL;
+    view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + l->ndim : NULL;
+    view->suboffsets = NULL;
+    view->internal = dims;
+    return 0;
+}
+
+void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view) {
+    (void)self;
+    PyMem_Free(view->internal);
+}

@@ -1,0 +1,550 @@
+/* L3 python: methods that move elements: astype, copy, fill, take, put, repeat, sort,
+ * clip, round, dot, ... */
+#include "methods.h"
+
+static PyObject *finished(asn_ndarray *r, asn_status status) {
+    if (status == ASN_OK) {
+        if (asn_fp_check() == 0) return (PyObject *)r;
+        Py_DECREF(r);
+        return NULL;
+    }
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+static PyObject *copy_cast(PyObject *self, asn_dtype dtype, char order) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? finished(r, asn_copy(&r->array, asn_of(self), dtype, order)) : NULL;
+}
+
+/* A copy as self's own type. */
+static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
+                                   bool subok) {
+    PyObject *r = copy_cast(self, dtype, order);
+    if (!r || asn_is_ndarray_exact(self) || !subok) return r;
+    PyObject *as_type = PyObject_CallMethod(r, "view", "O", Py_TYPE(self));
+    Py_DECREF(r);
+    if (as_type) Py_CLEAR(((asn_ndarray *)as_type)->base);
+    return as_type;
+}
+
+static int check_complex_to_real(asn_dtype from, asn_dtype to) {
+    if (!asn_is_complex(from) || asn_is_complex(to) || to == ASN_BOOL) return 0;
+    return PyErr_WarnEx(asn_py.complex_warning,
+                        "Casting complex values to real discards the imaginary part", 1);
+}
+
+ASN_METHOD(astype) {
+    ASN_ARGS("astype", "dtype, order='K', casting='unsafe', subok=True, copy=True");
+    asn_dtype dtype, from = asn_dtype_of(self);
+    char order = 'K';
+    asn_casting casting = ASN_CASTING_UNSAFE;
+    bool subok = true, copy = true;
+    if (asn_dtype_from_py(v[0], &dtype) < 0 || asn_order_from_py(v[1], &order) < 0 ||
+        asn_casting_from_py(v[2], &casting) < 0 || asn_bool_from_py(v[3], &subok) < 0 ||
+        asn_bool_from_py(v[4], &copy) < 0)
+        return NULL;
+    if (dtype == ASN_DTYPE_NONE) dtype = ASN_F64;
+    int flags = asn_of(self)->layout.flags;
+    bool order_ok = order == 'K' || order == 'A' ||
+                    flags & (order == 'C' ? ASN_C_CONTIGUOUS : ASN_F_CONTIGUOUS);
+    if (!copy && dtype == from && order_ok && (subok || asn_is_ndarray_exact(self)))
+        return Py_NewRef(self);
+    if (!asn_can_cast(from, dtype, casting)) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('%s') according to the "
+            "rule '%s'",
+            asn_dtype_name(from), asn_dtype_name(dtype), asn_casting_name(casting));
+        return NULL;
+    }
+    if (check_complex_to_real(from, dtype) < 0) return NULL;
+    return copy_keeping_type(self, dtype, order, subok);
+}
+
+ASN_METHOD(copy) {
+    ASN_ARGS("copy", "order='C'");
+    char order = 'C';
+    if (asn_order_from_py(v[0], &order) < 0) return NULL;
+    return copy_keeping_type(self, asn_dtype_of(self), order, true);
+}
+
+ASN_METHOD(__copy__) {
+    ASN_ARGS("__copy__", "");
+    return copy_keeping_type(self, asn_dtype_of(self), 'K', true);
+}
+
+ASN_METHOD(__deepcopy__) {
+    ASN_ARGS("__deepcopy__", "memo, /");
+    return copy_keeping_type(self, asn_dtype_of(self), 'K', true);
+}
+
+ASN_METHOD(fill) {
+    ASN_ARGS("fill", "value");
+    if (PyArray_IsScalar(v[0], Generic) || PyNumber_Check(v[0])) {
+        if (asn_ndarray_ass_subscript(self, Py_Ellipsis, v[0]) < 0) return NULL;
+        Py_RETURN_NONE;
+    }
+    PyErr_Format(PyExc_TypeError, "fill takes a number, got %s", Py_TYPE(v[0])->tp_name);
+    return NULL;
+}
+
+/* ---- take, put, repeat, choose, compress, nonzero, searchsorted */
+
+static PyObject *index_array(PyObject *obj) {
+    PyObject *array = asn_asarray(obj);
+    if (!array) return NULL;
+    asn_dtype dtype = asn_dtype_of(array);
+    /* An empty list is an index of no elements. */
+    if (asn_of(array)->layout.size == 0 && !asn_is_ndarray(obj) && !PyArray_Check(obj)) {
+        Py_SETREF(array, copy_cast(array, ASN_I64, 'K'));
+        return array;
+    }
+    if (asn_can_cast(dtype, ASN_I64, ASN_CASTING_SAFE) || dtype == ASN_U64) {
+        if (dtype == ASN_BOOL) Py_SETREF(array, copy_cast(array, ASN_I64, 'K'));
+        return array;
+    }
+    PyErr_Format(
+        PyExc_TypeError,
+        "Cannot cast array data from dtype('%s') to dtype('int64') according to the "
+        "rule 'safe'",
+        asn_dtype_name(dtype));
+    Py_DECREF(array);
+    return NULL;
+}
+
+/* result copied into out, which is returned; takes result. */
+static PyObject *into_out(PyObject *result, PyObject *out) {
+    if (!result || !out || out == Py_None)
+        return result ? asn_ndarray_return(result) : NULL;
+    asn_array *target;
+    PyObject *owner = NULL, *r = NULL;
+    if (asn_out_from_py(out, &target, &owner) == 0) {
+        if (!asn_layout_same_shape(&target->layout, &asn_of(result)->layout)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "output array does not match result of the operation");
+        } else if (!asn_can_cast(asn_dtype_of(result), (asn_dtype)target->layout.dtype,
+                                 ASN_CASTING_SAME_KIND)) {
+            PyErr_Format(
+                PyExc_TypeError,
+                "Cannot cast array data from dtype('%s') to dtype('%s') according to "
+                "the rule 'same_kind'",
+                asn_dtype_name(asn_dtype_of(result)),
+                asn_dtype_name((asn_dtype)target->layout.dtype));
+        } else {
+            asn_operand source = {asn_of(result), {0}, 0};
+            asn_status status = asn_assign(target, &source, ASN_CASTING_SAME_KIND, NULL);
+            if (status == ASN_OK && owner) status = asn_array_sync(target);
+            r = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
+        }
+    }
+    Py_XDECREF(owner);
+    Py_DECREF(result);
+    return r;
+}
+
+PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObject *out,
+                       PyObject *mode_object) {
+    int which = 0, mode = 0;
+    if (asn_mode_from_py(mode_object, &mode) < 0) return NULL;
+    PyObject *idx = index_array(indices), *a = NULL, *result = NULL;
+    if (!idx) return NULL;
+    if (!axis || axis == Py_None || asn_of(self)->layout.ndim == 0) {
+        if (axis && axis != Py_None && asn_axis_from_py(axis, 1, &which) < 0) goto done;
+        a = asn_flatten(self, 'C', false);
+        which = 0;
+    } else {
+        if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
+        a = Py_NewRef(self);
+    }
+    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
+    if (r) {
+        result = finished(r, asn_take(&r->array, asn_of(a), asn_of(idx), which, mode));
+        result = into_out(result, out);
+    }
+done:
+    Py_DECREF(idx);
+    Py_XDECREF(a);
+    return result;
+}
+
+ASN_METHOD(take) {
+    ASN_ARGS("take", "indices, axis=None, out=None, mode='raise'");
+    return asn_take_run(self, v[0], v[1], v[2], v[3]);
+}
+
+PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
+    int which = 0;
+    PyObject *a = NULL, *counts = asn_asarray(repeats), *result = NULL;
+    if (!counts) return NULL;
+    if (!asn_can_cast(asn_dtype_of(counts), ASN_I64, ASN_CASTING_SAFE)) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('int64') according to the "
+            "rule 'safe'",
+            asn_dtype_name(asn_dtype_of(counts)));
+        goto done;
+    }
+    if (asn_dtype_of(counts) != ASN_I64)
+        Py_SETREF(counts, copy_cast(counts, ASN_I64, 'K'));
+    if (counts) Py_SETREF(counts, asn_flatten(counts, 'C', false));
+    if (!counts) goto done;
+    if (!axis || axis == Py_None) {
+        a = asn_flatten(self, 'C', false);
+    } else {
+        if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
+        a = Py_NewRef(self);
+    }
+    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
+    if (r) result = finished(r, asn_repeat(&r->array, asn_of(a), asn_of(counts), which));
+done:
+    Py_XDECREF(counts);
+    Py_XDECREF(a);
+    return result;
+}
+
+ASN_METHOD(repeat) {
+    ASN_ARGS("repeat", "repeats, axis=None");
+    return asn_repeat_run(self, v[0], v[1]);
+}
+
+PyObject *asn_nonzero_run(PyObject *self) {
+    int n = asn_of(self)->layout.ndim;
+    if (n == 0) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "Calling nonzero on 0d arrays is not allowed. Use "
+            "np.atleast_1d(scalar).nonzero() instead. If the context of this error "
+            "is of the form `arr[nonzero(cond)]`, just use `arr[cond]`.");
+        return NULL;
+    }
+    asn_array out[ASN_MAX_DIMS];
+    ASN_PY_TRY(asn_nonzero(out, asn_of(self)));
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; i < n; i++) {
+        PyObject *axis = tuple ? asn_ndarray_wrap(&out[i]) : NULL;
+        if (tuple && !axis)
+            Py_CLEAR(tuple);
+        else if (tuple)
+            PyTuple_SET_ITEM(tuple, i, axis);
+        else
+            asn_array_fini(&out[i]);
+    }
+    return tuple;
+}
+
+ASN_METHOD(nonzero) {
+    ASN_ARGS("nonzero", "");
+    return asn_nonzero_run(self);
+}
+
+/* Both of the common dtype, ready for the core. Sorter is applied first. */
+PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject *side,
+                               PyObject *sorter) {
+    bool right = false;
+    if (side) {
+        const char *text = PyUnicode_Check(side) ? PyUnicode_AsUTF8(side) : "";
+        if (!text) return NULL;
+        right = strcmp(text, "right") == 0;
+        if (!right && strcmp(text, "left") != 0) {
+            PyErr_Format(PyExc_ValueError,
+                         "search side must be 'left' or 'right' (got %R)", side);
+            return NULL;
+        }
+    }
+    if (asn_of(self)->layout.ndim != 1) {
+        PyErr_SetString(PyExc_ValueError, "object too deep for desired array");
+        return NULL;
+    }
+    PyObject *values = asn_asarray(values_object);
+    PyObject *sorted = sorter && sorter != Py_None
+                           ? asn_take_run(self, sorter, NULL, NULL, NULL)
+                           : Py_NewRef(self);
+    PyObject *result = NULL;
+    if (values && sorted) {
+        asn_dtype common = asn_promote(asn_dtype_of(sorted), asn_dtype_of(values));
+        if (asn_dtype_of(sorted) != common)
+            Py_SETREF(sorted, copy_cast(sorted, common, 'K'));
+        if (asn_dtype_of(values) != common)
+            Py_SETREF(values, copy_cast(values, common, 'K'));
+    }
+    asn_ndarray *r = values && sorted ? asn_ndarray_alloc() : NULL;
+    if (r)
+        result = asn_ndarray_finish(
+            r, asn_searchsorted(&r->array, asn_of(sorted), asn_of(values), right));
+    Py_XDECREF(values);
+    Py_XDECREF(sorted);
+    return result;
+}
+
+ASN_METHOD(searchsorted) {
+    ASN_ARGS("searchsorted", "v, side='left', sorter=None");
+    return asn_searchsorted_run(self, v[0], v[1], v[2]);
+}
+
+/* ---- sorting */
+
+/* stable: kind= and stable= as NumPy reads them. */
+static int sort_is_stable(PyObject *kind, PyObject *order, PyObject *stable, bool *out) {
+    *out = false;
+    if (order && order != Py_None) {
+        PyErr_SetString(PyExc_ValueError,
+                        "Cannot specify order when the array has no fields.");
+        return -1;
+    }
+    if (stable && stable != Py_None) {
+        if (kind && kind != Py_None) {
+            PyErr_SetString(PyExc_ValueError,
+                            "`kind` and keyword parameters can't be provided at "
+                            "the same time. Use only one of them.");
+            return -1;
+        }
+        return asn_bool_from_py(stable, out);
+    }
+    if (!kind || kind == Py_None) return 0;
+    const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
+    char first = text ? (char)(*text | 0x20) : 0;
+    if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
+        if (!PyErr_Occurred())
+            PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
+                         "sort kind must be one of 'quick', 'heap', or 'stable' (got %R)",
+                         kind);
+        return -1;
+    }
+    *out = first == 'm' || first == 's';
+    return 0;
+}
+
+PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
+                         PyObject *stable_object, bool arg) {
+    bool stable;
+    if (sort_is_stable(kind, order, stable_object, &stable) < 0) return NULL;
+    PyObject *a = Py_NewRef(self), *result = NULL;
+    int which = asn_of(self)->layout.ndim - 1;
+    if (axis == Py_None) {
+        Py_SETREF(a, asn_flatten(self, 'C', false));
+        which = 0;
+    } else if (asn_of(self)->layout.ndim == 0) {
+        int64_t value = -1;
+        asn_status status = ASN_OK;
+        if (asn_int64_from_py(axis, &value) < 0) goto done;
+        if (value != 0 && value != -1) status = asn_axis_normalize(value, 0, &which);
+        if (status != ASN_OK) {
+            asn_raise(status);
+            goto done;
+        }
+        /* One element: sorted as it is. */
+        asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
+        asn_ndarray *r = arg ? asn_ndarray_alloc() : NULL;
+        if (!arg)
+            result = copy_cast(self, asn_dtype_of(self), 'K');
+        else if (r)
+            result = finished(r, asn_full(&r->array, ASN_I64, 0, NULL, 'C', &zero));
+        goto done;
+    } else if (axis && asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) {
+        goto done;
+    }
+    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
+    if (r)
+        result = finished(r, arg ? asn_argsort(&r->array, asn_of(a), which, stable)
+                                 : asn_sort(&r->array, asn_of(a), which, stable));
+done:
+    Py_XDECREF(a);
+    return result;
+}
+
+/* self[...] = values; takes values. */
+static PyObject *replace_elements(PyObject *self, PyObject *values) {
+    if (!values) return NULL;
+    int rc = asn_ndarray_ass_subscript(self, Py_Ellipsis, values);
+    Py_DECREF(values);
+    if (rc < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+ASN_METHOD(sort) {
+    ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
+    if (asn_of(self)->layout.ndim == 0 && !v[0]) {
+        int unused;
+        ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
+    }
+    return replace_elements(self, asn_sorted_run(self, v[0], v[1], v[2], v[3], false));
+}
+
+ASN_METHOD(argsort) {
+    ASN_ARGS("argsort", "axis=-1, kind=None, order=None, *, stable=None");
+    return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
+}
+
+/* Every kth must be an index along the axis; a sorted array is partitioned for all of
+ * them. */
+static int check_kth(PyObject *self, PyObject *kth, PyObject *axis) {
+    int64_t length = asn_of(self)->layout.size, values[ASN_MAX_DIMS];
+    int which = asn_of(self)->layout.ndim - 1, n;
+    if (axis != Py_None) {
+        if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return -1;
+        if (which >= 0) length = asn_of(self)->layout.shape[which];
+    }
+    PyObject *list = asn_is_ndarray(kth) || PyArray_Check(kth)
+                         ? PyObject_CallMethod(kth, "tolist", NULL)
+                         : Py_NewRef(kth);
+    if (!list) return -1;
+    int rc = asn_shape_from_py(list, values, &n);
+    Py_DECREF(list);
+    for (int i = 0; rc == 0 && i < n; i++) {
+        int64_t k = values[i] < 0 ? values[i] + length : values[i];
+        if (k >= 0 && k < length) continue;
+        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)", (long long)k,
+                     (long long)length);
+        rc = -1;
+    }
+    return rc;
+}
+
+ASN_METHOD(partition) {
+    ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
+    if (check_kth(self, v[0], v[1]) < 0) return NULL;
+    return replace_elements(self, asn_sorted_run(self, v[1], NULL, v[3], NULL, false));
+}
+
+ASN_METHOD(argpartition) {
+    ASN_ARGS("argpartition", "kth, axis=-1, kind='introselect', order=None");
+    if (check_kth(self, v[0], v[1]) < 0) return NULL;
+    return asn_sorted_run(self, v[1], NULL, v[3], NULL, true);
+}
+
+/* ---- arithmetic methods */
+
+static PyObject *ufunc_call(const char *name, PyObject **args, Py_ssize_t n,
+                            PyObject *out, PyObject *kwargs) {
+    PyObject *u = PyDict_GetItemString(asn_py.ufuncs, name);
+    PyObject *positional = PyTuple_New(n),
+             *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
+    for (Py_ssize_t i = 0; positional && i < n; i++)
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    PyObject *r = NULL;
+    if (u && positional && keywords &&
+        (!out || out == Py_None || PyDict_SetItemString(keywords, "out", out) == 0))
+        r = PyObject_Call(u, positional, keywords);
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return r;
+}
+
+PyObject *asn_clip_run(PyObject *self, PyObject *low, PyObject *high, PyObject *out,
+                       PyObject *kwargs) {
+    PyObject *args[3] = {self, low, high};
+    bool no_low = !low || low == Py_None, no_high = !high || high == Py_None;
+    if (no_low && no_high) return ufunc_call("positive", args, 1, out, kwargs);
+    if (no_low) {
+        args[1] = high;
+        return ufunc_call("minimum", args, 2, out, kwargs);
+    }
+    return ufunc_call(no_high ? "maximum" : "clip", args, no_high ? 2 : 3, out, kwargs);
+}
+
+ASN_METHOD(clip) {
+    ASN_ARGS("clip", "min=None, max=None, out=None, **kwargs");
+    PyObject *r = asn_clip_run(self, v[0], v[1], v[2], v[3]);
+    Py_XDECREF(v[3]);
+    return r;
+}
+
+/* NumPy's recipe: rint for 0 decimals; else scale by 10**|d|, rint, scale back. */
+PyObject *asn_round_run(PyObject *self, PyObject *decimals_object, PyObject *out) {
+    int64_t decimals = 0;
+    asn_dtype dtype = asn_dtype_of(self);
+    if (asn_int64_from_py(decimals_object, &decimals) < 0) return NULL;
+    PyObject *args[2] = {self, NULL};
+    if (asn_is_integer(dtype) && decimals >= 0) {
+        if (!out || out == Py_None) return copy_keeping_type(self, dtype, 'K', true);
+        return ufunc_call("positive", args, 1, out, NULL);
+    }
+    if (decimals == 0 && dtype != ASN_BOOL) return ufunc_call("rint", args, 1, out, NULL);
+    PyObject *rest[3] = {self, PyLong_FromLongLong(decimals), out ? out : Py_None};
+    PyObject *r = rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
+    Py_XDECREF(rest[1]);
+    return r;
+}
+
+ASN_METHOD(round) {
+    ASN_ARGS("round", "decimals=0, out=None");
+    return asn_round_run(self, v[0], v[1]);
+}
+
+ASN_METHOD(conjugate) {
+    ASN_ARGS("conjugate", "");
+    if (!asn_is_complex(asn_dtype_of(self))) return Py_NewRef(self);
+    return asn_ufunc_apply(ASN_OP_CONJUGATE, &self);
+}
+
+ASN_METHOD(conj) {
+    return asn_method_conjugate(self, args, nargs, kwnames);
+}
+
+PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
+    asn_array *target = NULL;
+    PyObject *owner = NULL;
+    if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
+    if (!target) {
+        asn_ndarray *r = asn_ndarray_alloc();
+        return r ? asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b), NULL, &r->array))
+                 : NULL;
+    }
+    asn_status status = asn_dot(asn_of(a), asn_of(b), target, NULL);
+    if (status == ASN_OK && owner) status = asn_array_sync(target);
+    Py_XDECREF(owner);
+    if (status != ASN_OK) return asn_raise(status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+}
+
+ASN_METHOD(dot) {
+    ASN_ARGS("dot", "other, /, out=None");
+    PyObject *b = asn_asarray(v[0]);
+    PyObject *r = b ? asn_dot_run(self, b, v[1]) : NULL;
+    Py_XDECREF(b);
+    return r;
+}
+
+/* ---- in Python: rarely used, clearer there */
+
+PyObject *asn_support_call(const char *name, PyObject *const *args, size_t nargs) {
+    if (!asn_py.package && !(asn_py.package = PyImport_ImportModule("asnumpy._support")))
+        return NULL;
+    PyObject *function = PyObject_GetAttrString(asn_py.package, name);
+    PyObject *r = function ? PyObject_Vectorcall(function, args, nargs, NULL) : NULL;
+    Py_XDECREF(function);
+    return r;
+}
+
+static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int n,
+                            PyObject *const *defaults) {
+    PyObject *all[ASN_MAX_ARGS] = {self};
+    for (int i = 0; i < n; i++)
+        all[i + 1] = v[i] ? v[i] : defaults[i];
+    return asn_support_call(name, all, (size_t)n + 1);
+}
+
+ASN_METHOD(put) {
+    ASN_ARGS("put", "indices, values, mode='raise'");
+    PyObject *defaults[3] = {NULL, NULL, Py_None};
+    return by_support("put", self, v, 3, defaults);
+}
+
+ASN_METHOD(choose) {
+    ASN_ARGS("choose", "choices, out=None, mode='raise'");
+    PyObject *defaults[3] = {NULL, Py_None, Py_None};
+    return by_support("choose", self, v, 3, defaults);
+}
+
+ASN_METHOD(compress) {
+    ASN_ARGS("compress", "condition, axis=None, out=None");
+    PyObject *defaults[3] = {NULL, Py_None, Py_None};
+    return by_support("compress", self, v, 3, defaults);
+}
+
+ASN_METHOD(byteswap) {
+    ASN_ARGS("byteswap", "inplace=False");
+    PyObject *defaults[1] = {Py_False};
+    return by_support("byteswap", self, v, 1, defaults);
+}

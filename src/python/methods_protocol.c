@@ -1,0 +1,350 @@
+/* L3 python: methods by which other code meets arrays: conversion to Python and NumPy,
+ * protocols, pickling, files. */
+#include "methods.h"
+
+/* ---- elements as Python objects */
+
+/* item(), item(i), item(i, j): the element's offset. */
+static int item_offset(PyObject *self, PyObject *where, int64_t *offset) {
+    const asn_layout *l = &asn_of(self)->layout;
+    Py_ssize_t n = PyTuple_GET_SIZE(where);
+    *offset = 0;
+    if (n == 0) {
+        if (l->size == 1) return 0;
+        PyErr_SetString(PyExc_ValueError,
+                        "can only convert an array of size 1 to a Python scalar");
+        return -1;
+    }
+    int64_t k;
+    if (n == 1 && l->ndim != 1) {
+        if (asn_int64_from_py(PyTuple_GET_ITEM(where, 0), &k) < 0) return -1;
+        int64_t given = k;
+        k += k < 0 ? l->size : 0;
+        if (k < 0 || k >= l->size) {
+            PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for size %lld",
+                         (long long)given, (long long)l->size);
+            return -1;
+        }
+        for (int d = l->ndim - 1; d >= 0; d--) {
+            *offset += k % l->shape[d] * l->strides[d];
+            k /= l->shape[d];
+        }
+        return 0;
+    }
+    if (n != l->ndim) {
+        PyErr_SetString(PyExc_ValueError, "incorrect number of indices for array");
+        return -1;
+    }
+    for (int d = 0; d < l->ndim; d++) {
+        if (asn_int64_from_py(PyTuple_GET_ITEM(where, d), &k) < 0) return -1;
+        int64_t given = k;
+        k += k < 0 ? l->shape[d] : 0;
+        if (k < 0 || k >= l->shape[d]) {
+            PyErr_Format(PyExc_IndexError,
+                         "index %lld is out of bounds for axis %d with size %lld",
+                         (long long)given, d, (long long)l->shape[d]);
+            return -1;
+        }
+        *offset += k * l->strides[d];
+    }
+    return 0;
+}
+
+ASN_METHOD(item) {
+    ASN_ARGS("item", "*args");
+    PyObject *where = v[0];
+    if (PyTuple_GET_SIZE(where) == 1 && PyTuple_Check(PyTuple_GET_ITEM(where, 0)))
+        Py_SETREF(where, Py_NewRef(PyTuple_GET_ITEM(where, 0)));
+    int64_t offset;
+    int rc = item_offset(self, where, &offset);
+    Py_DECREF(where);
+    if (rc < 0) return NULL;
+    asn_scalar element;
+    ASN_PY_TRY(asn_array_get_item(asn_of(self), offset, &element));
+    return asn_fp_check() < 0 ? NULL : asn_scalar_to_python(&element);
+}
+
+static PyObject *list_level(const asn_layout *l, const char *data, int d) {
+    if (d == l->ndim) {
+        asn_scalar element = {.dtype = l->dtype};
+        memcpy(element.bytes, data, (size_t)asn_itemsize((asn_dtype)l->dtype));
+        return asn_scalar_to_python(&element);
+    }
+    PyObject *list = PyList_New((Py_ssize_t)l->shape[d]);
+    for (int64_t i = 0; list && i < l->shape[d]; i++) {
+        PyObject *item = list_level(l, data + i * l->strides[d], d + 1);
+        if (!item)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+    }
+    return list;
+}
+
+ASN_METHOD(tolist) {
+    ASN_ARGS("tolist", "");
+    const asn_layout *l = &asn_of(self)->layout;
+    void *data = NULL;
+    if (l->size) {
+        if (!asn_device_host_access()) {
+            PyObject *host = asn_host_copy(self);
+            PyObject *r = host ? PyObject_CallMethod(host, "tolist", NULL) : NULL;
+            Py_XDECREF(host);
+            return r;
+        }
+        ASN_PY_TRY(asn_array_host(asn_of(self), &data));
+        if (asn_fp_check() < 0) return NULL;
+    }
+    return list_level(l, data, 0);
+}
+
+/* A method of the NumPy array over the same elements. */
+static PyObject *host_method(PyObject *self, const char *name, PyObject *args,
+                             PyObject *kwargs) {
+    PyObject *host = asn_host_view(self);
+    PyObject *method = host ? PyObject_GetAttrString(host, name) : NULL;
+    PyObject *r = method && args ? PyObject_Call(method, args, kwargs) : NULL;
+    Py_XDECREF(method);
+    Py_XDECREF(host);
+    Py_XDECREF(args);
+    return r;
+}
+
+ASN_METHOD(tobytes) {
+    ASN_ARGS("tobytes", "order='C'");
+    return host_method(self, "tobytes", v[0] ? PyTuple_Pack(1, v[0]) : PyTuple_New(0),
+                       NULL);
+}
+
+ASN_METHOD(tofile) {
+    ASN_ARGS("tofile", "fid, sep='', format='%s'");
+    return host_method(self, "tofile",
+                       Py_BuildValue("ONN", v[0],
+                                     v[1] ? Py_NewRef(v[1]) : PyUnicode_FromString(""),
+                                     v[2] ? Py_NewRef(v[2]) : PyUnicode_FromString("%s")),
+                       NULL);
+}
+
+ASN_METHOD(to_numpy) {
+    ASN_ARGS("to_numpy", "");
+    return asn_host_copy(self);
+}
+
+ASN_METHOD(to_device) {
+    ASN_ARGS("to_device", "device, /, *, stream=None");
+    if (v[1] && v[1] != Py_None) {
+        PyErr_SetString(PyExc_ValueError,
+                        "The stream argument in to_device() is not supported");
+        return NULL;
+    }
+    PyObject *current = PyObject_GetAttrString(self, "device");
+    int same = current ? PyObject_RichCompareBool(current, v[0], Py_EQ) : -1;
+    if (same == 0)
+        PyErr_Format(PyExc_ValueError, "Unsupported device: %R (this array is on %R)",
+                     v[0], current);
+    Py_XDECREF(current);
+    return same == 1 ? Py_NewRef(self) : NULL;
+}
+
+/* ---- printing: NumPy formats the elements, read on the host */
+
+static PyObject *format_by(const char *function, PyObject *self) {
+    PyObject *arg[1] = {self};
+    return asn_support_call(function, arg, 1);
+}
+
+PyObject *asn_ndarray_repr(PyObject *self) {
+    return format_by("array_repr_of", self);
+}
+PyObject *asn_ndarray_str(PyObject *self) {
+    return format_by("array_str_of", self);
+}
+
+ASN_METHOD(__format__) {
+    ASN_ARGS("__format__", "spec, /");
+    if (asn_of(self)->layout.ndim == 0) {
+        asn_scalar element;
+        ASN_PY_TRY(asn_array_get_item(asn_of(self), 0, &element));
+        PyObject *item = asn_scalar_to_python(&element);
+        PyObject *r = item ? PyObject_Format(item, v[0]) : NULL;
+        Py_XDECREF(item);
+        return r;
+    }
+    if (PyUnicode_Check(v[0]) && PyUnicode_GET_LENGTH(v[0]) == 0)
+        return PyObject_Str(self);
+    PyErr_Format(PyExc_TypeError, "unsupported format string passed to %s.__format__",
+                 Py_TYPE(self)->tp_name);
+    return NULL;
+}
+
+/* ---- protocols */
+
+ASN_METHOD(__array__) {
+    ASN_ARGS("__array__", "dtype=None, /, *, copy=None");
+    bool force = v[1] && v[1] != Py_None && PyObject_IsTrue(v[1]) == 1;
+    bool never = v[1] && v[1] != Py_None && !force;
+    if (never && !asn_device_host_access()) {
+        PyErr_SetString(PyExc_ValueError,
+                        "Unable to avoid copy: the elements live on a device");
+        return NULL;
+    }
+    PyObject *host =
+        force || !asn_device_host_access() ? asn_host_copy(self) : asn_host_view(self);
+    if (!host || !v[0] || v[0] == Py_None) return host;
+    PyArray_Descr *descr = NULL;
+    if (!PyArray_DescrConverter2(v[0], &descr)) {
+        Py_DECREF(host);
+        return NULL;
+    }
+    if (!descr || PyArray_EquivTypes(descr, PyArray_DESCR((PyArrayObject *)host))) {
+        Py_XDECREF(descr);
+        return host;
+    }
+    PyObject *r = NULL;
+    if (never)
+        PyErr_SetString(PyExc_ValueError,
+                        "Unable to avoid copy: another dtype was asked");
+    else
+        r = PyArray_CastToType((PyArrayObject *)host, (PyArray_Descr *)Py_NewRef(descr),
+                               0);
+    Py_DECREF(descr);
+    Py_DECREF(host);
+    return r;
+}
+
+/* NumPy's ufunc called on our arrays: ours of the same name does the work. */
+ASN_METHOD(__array_ufunc__) {
+    (void)self;
+    if (nargs < 2) {
+        PyErr_SetString(PyExc_TypeError, "__array_ufunc__ requires at least 2 arguments");
+        return NULL;
+    }
+    PyObject *name = PyObject_GetAttr(args[0], asn_py.s_name);
+    if (!name) return NULL;
+    PyObject *own =
+        asn_is_ufunc(args[0]) ? args[0] : PyDict_GetItemWithError(asn_py.ufuncs, name);
+    Py_DECREF(name);
+    if (!own) {
+        if (PyErr_Occurred()) return NULL;
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (PyUnicode_CompareWithASCIIString(args[1], "__call__") == 0)
+        return asn_ufunc_vectorcall(own, args + 2, (size_t)(nargs - 2), kwnames);
+    PyObject *method = PyObject_GetAttr(own, args[1]);
+    PyObject *r =
+        method ? PyObject_Vectorcall(method, args + 2, (size_t)(nargs - 2), kwnames)
+               : NULL;
+    Py_XDECREF(method);
+    return r;
+}
+
+ASN_METHOD(__array_function__) {
+    (void)self;
+    ASN_ARGS("__array_function__", "func, types, args, kwargs");
+    return asn_support_call("array_function", v, 4);
+}
+
+ASN_METHOD(__array_wrap__) {
+    ASN_ARGS("__array_wrap__", "array, context=None, return_scalar=True, /");
+    PyObject *array = asn_asarray(v[0]);
+    if (!array || Py_TYPE(array) == Py_TYPE(self)) return array;
+    PyObject *r = PyObject_CallMethod(array, "view", "O", Py_TYPE(self));
+    Py_DECREF(array);
+    return r;
+}
+
+ASN_METHOD(__array_finalize__) {
+    (void)self, (void)args, (void)nargs, (void)kwnames;
+    Py_RETURN_NONE;
+}
+
+ASN_METHOD(__array_namespace__) {
+    (void)self;
+    ASN_ARGS("__array_namespace__", "*, api_version=None");
+    if (v[0] && v[0] != Py_None) {
+        static const char *const known[] = {"2021.12", "2022.12", "2023.12", "2024.12"};
+        bool found = false;
+        for (size_t i = 0; PyUnicode_Check(v[0]) && i < sizeof known / sizeof *known; i++)
+            found |= PyUnicode_CompareWithASCIIString(v[0], known[i]) == 0;
+        if (!found) {
+            PyErr_Format(PyUnicode_Check(v[0]) ? PyExc_ValueError : PyExc_TypeError,
+                         "Version %R of the Array API Standard is not supported", v[0]);
+            return NULL;
+        }
+    }
+    return PyImport_ImportModule("asnumpy");
+}
+
+ASN_METHOD(__dlpack__) {
+    return asn_ndarray_dlpack(self, args, nargs, kwnames);
+}
+
+ASN_METHOD(__dlpack_device__) {
+    (void)args, (void)nargs, (void)kwnames;
+    return asn_ndarray_dlpack_device(self, NULL);
+}
+
+ASN_METHOD(__complex__) {
+    ASN_ARGS("__complex__", "");
+    if (asn_of(self)->layout.ndim != 0) {
+        PyErr_SetString(PyExc_TypeError,
+                        "only 0-dimensional arrays can be converted to Python scalars");
+        return NULL;
+    }
+    asn_scalar element, wide;
+    ASN_PY_TRY(asn_array_get_item(asn_of(self), 0, &element));
+    ASN_PY_TRY(asn_scalar_cast(&element, ASN_C128, &wide));
+    return asn_scalar_to_python(&wide);
+}
+
+ASN_METHOD(__sizeof__) {
+    ASN_ARGS("__sizeof__", "");
+    int64_t size = Py_TYPE(self)->tp_basicsize;
+    if (!((asn_ndarray *)self)->base) size += asn_layout_nbytes(&asn_of(self)->layout);
+    return PyLong_FromLongLong(size);
+}
+
+/* ---- pickling: (reconstruct, (type, host array)) */
+
+ASN_METHOD(__reduce__) {
+    ASN_ARGS("__reduce__", "");
+    PyObject *state[1] = {self};
+    return asn_support_call("reduce", state, 1);
+}
+
+ASN_METHOD(__reduce_ex__) {
+    ASN_ARGS("__reduce_ex__", "protocol, /");
+    PyObject *state[1] = {self};
+    return asn_support_call("reduce", state, 1);
+}
+
+ASN_METHOD(__setstate__) {
+    ASN_ARGS("__setstate__", "state, /");
+    PyObject *pair[2] = {self, v[0]};
+    return asn_support_call("setstate", pair, 2);
+}
+
+ASN_METHOD(dumps) {
+    ASN_ARGS("dumps", "");
+    PyObject *state[1] = {self};
+    return asn_support_call("dumps", state, 1);
+}
+
+ASN_METHOD(dump) {
+    ASN_ARGS("dump", "file");
+    PyObject *pair[2] = {self, v[0]};
+    return asn_support_call("dump", pair, 2);
+}
+
+ASN_METHOD(setflags) {
+    ASN_ARGS("setflags", "write=None, align=None, uic=None");
+    if (v[2] && v[2] != Py_None && PyObject_IsTrue(v[2])) {
+        PyErr_SetString(PyExc_ValueError, "cannot set WRITEBACKIFCOPY flag to True");
+        return NULL;
+    }
+    if (v[0] && v[0] != Py_None) {
+        int on = PyObject_IsTrue(v[0]);
+        if (on < 0 || asn_ndarray_set_writeable(self, on) < 0) return NULL;
+    }
+    Py_RETURN_NONE;
+}

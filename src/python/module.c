@@ -1,0 +1,124 @@
+/* L3 python: the extension module asnumpy._core.
+ *
+ * Importing opens no device and starts no thread: it makes the types, the ufuncs, the
+ * functions, and looks up what is NumPy's. The folder of the extension is where the
+ * loader finds the CPU device's libraries.
+ */
+#define ASN_IMPORT_NUMPY
+#include "function.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+asn_state asn_py;
+
+static void *blocking_enter(void) {
+    return PyGILState_Check() ? PyEval_SaveThread() : NULL;
+}
+
+static void blocking_leave(void *thread) {
+    if (thread) PyEval_RestoreThread(thread);
+}
+
+static int intern(PyObject **slot, const char *text) {
+    *slot = PyUnicode_InternFromString(text);
+    return *slot ? 0 : -1;
+}
+
+static int init_names(void) {
+    return intern(&asn_py.s_array_ufunc, "__array_ufunc__") < 0 ||
+                   intern(&asn_py.s_array_priority, "__array_priority__") < 0 ||
+                   intern(&asn_py.s_array, "__array__") < 0 ||
+                   intern(&asn_py.s_array_function, "__array_function__") < 0 ||
+                   intern(&asn_py.s_name, "__name__") < 0 ||
+                   intern(&asn_py.s_call, "__call__") < 0 ||
+                   intern(&asn_py.s_array_wrap, "__array_wrap__") < 0 ||
+                   intern(&asn_py.s_array_finalize, "__array_finalize__") < 0
+               ? -1
+               : 0;
+}
+
+static int import_attribute(PyObject **slot, const char *module_name, const char *name) {
+    PyObject *module = PyImport_ImportModule(module_name);
+    *slot = module ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    return *slot ? 0 : -1;
+}
+
+static int init_numpy(void) {
+    static const int numbers[ASN_DTYPE_COUNT] = {
+        [ASN_BOOL] = NPY_BOOL,  [ASN_I8] = NPY_BYTE,    [ASN_U8] = NPY_UBYTE,
+        [ASN_I16] = NPY_SHORT,  [ASN_U16] = NPY_USHORT, [ASN_I32] = NPY_INT,
+        [ASN_U32] = NPY_UINT,   [ASN_I64] = NPY_LONG,   [ASN_U64] = NPY_ULONG,
+        [ASN_F16] = NPY_HALF,   [ASN_BF16] = -1,        [ASN_F32] = NPY_FLOAT,
+        [ASN_F64] = NPY_DOUBLE, [ASN_C64] = NPY_CFLOAT, [ASN_C128] = NPY_CDOUBLE};
+    for (int d = 0; d < ASN_DTYPE_COUNT; d++)
+        if (numbers[d] >= 0 && !(asn_py.descr[d] = PyArray_DescrFromType(numbers[d])))
+            return -1;
+    asn_py.bfloat16_num = -1;
+    const char *errors = "numpy._core._exceptions";
+    return import_attribute(&asn_py.no_value, "numpy", "_NoValue") < 0 ||
+                   import_attribute(&asn_py.axis_error, "numpy.exceptions", "AxisError") <
+                       0 ||
+                   import_attribute(&asn_py.complex_warning, "numpy.exceptions",
+                                    "ComplexWarning") < 0 ||
+                   import_attribute(&asn_py.ufunc_type_error, errors, "UFuncTypeError") <
+                       0 ||
+                   import_attribute(&asn_py.no_loop_error, errors, "_UFuncNoLoopError") <
+                       0 ||
+                   import_attribute(&asn_py.in_cast_error, errors,
+                                    "_UFuncInputCastingError") < 0 ||
+                   import_attribute(&asn_py.out_cast_error, errors,
+                                    "_UFuncOutputCastingError") < 0
+               ? -1
+               : 0;
+}
+
+/* The CPU device's libraries lie beside the extension; links are followed, for a build
+ * tree. */
+static void set_library_path(void) {
+    Dl_info info;
+    char *path =
+        dladdr(&asn_py, &info) && info.dli_fname ? realpath(info.dli_fname, NULL) : NULL;
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash) {
+        *slash = 0;
+        asn_device_set_library_path(path);
+    }
+    free(path);
+}
+
+static int module_exec(PyObject *module) {
+    asn_py.numpy_scalars = true;
+    if (init_names() < 0 || init_numpy() < 0 || asn_ndarray_init_type(module) < 0 ||
+        asn_flags_init_type(module) < 0 || asn_flatiter_init_type(module) < 0 ||
+        asn_ufunc_init_type(module) < 0 || asn_function_init_type(module) < 0 ||
+        asn_errstate_init(module) < 0 || asn_random_init_type(module) < 0)
+        return -1;
+    asn_function_def *const groups[] = {asn_create_functions, asn_reduce_functions,
+                                        asn_shape_functions, asn_select_functions,
+                                        asn_engine_functions};
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (asn_functions_add(module, groups[i]) < 0) return -1;
+    set_library_path();
+    asn_set_blocking_hooks(blocking_enter, blocking_leave);
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, module_exec},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "asnumpy._core",
+    .m_size = 0,
+    .m_slots = slots,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) {
+    if (PyArray_ImportNumPyAPI() < 0) return NULL;
+    return PyModuleDef_Init(&definition);
+}

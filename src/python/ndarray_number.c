@@ -1,0 +1,336 @@
+/* L3 python: the operators of ndarray.
+ *
+ * An operator on arrays and numbers goes straight to the operation. What it gives way to
+ * follows NumPy: an operand whose type sets __array_ufunc__ = None, or that has a higher
+ * __array_priority__ and no __array_ufunc__, gets its reflected method called; an operand
+ * that is no array-like at all makes Python raise the TypeError.
+ */
+#include "ufunc.h"
+
+/* The number __array_priority__ of a type, 0 by default. */
+static double priority_of(PyObject *obj) {
+    PyObject *value = PyObject_GetAttr((PyObject *)Py_TYPE(obj), asn_py.s_array_priority);
+    double priority = value && PyNumber_Check(value) ? PyFloat_AsDouble(value) : 0.0;
+    PyErr_Clear();
+    Py_XDECREF(value);
+    return priority;
+}
+
+static bool is_known(PyObject *obj) {
+    PyTypeObject *type = Py_TYPE(obj);
+    return type == asn_py.ndarray || type == &PyFloat_Type || type == &PyLong_Type ||
+           type == &PyBool_Type || type == &PyComplex_Type || type == &PyArray_Type ||
+           type == &PyList_Type || type == &PyTuple_Type ||
+           PyArray_IsScalar(obj, Generic);
+}
+
+/* Whether an object that is none of the known ones may be read as an array. */
+static bool is_array_like(PyObject *obj) {
+    if (obj == Py_None || PyUnicode_Check(obj) || PyBytes_Check(obj)) return false;
+    return asn_is_ndarray(obj) || PyArray_Check(obj) || PyObject_CheckBuffer(obj) ||
+           PySequence_Check(obj) || PyLong_Check(obj) || PyFloat_Check(obj) ||
+           PyComplex_Check(obj) || PyObject_HasAttr(obj, asn_py.s_array) ||
+           PyObject_HasAttrString(obj, "__array_interface__") ||
+           PyObject_HasAttrString(obj, "__array_struct__");
+}
+
+/* Whether `self op other` must return NotImplemented. */
+static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
+    if (ASN_LIKELY(is_known(other))) return false;
+    if (PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self)) &&
+        Py_TYPE(self) == asn_py.ndarray)
+        return false;
+    PyObject *hook = PyObject_GetAttr((PyObject *)Py_TYPE(other), asn_py.s_array_ufunc);
+    if (hook) {
+        bool none = hook == Py_None;
+        Py_DECREF(hook);
+        return none && !inplace;
+    }
+    PyErr_Clear();
+    if (!inplace && priority_of(other) > priority_of(self)) return true;
+    return !is_array_like(other);
+}
+
+static PyObject *binary(PyObject *a, PyObject *b, asn_op op) {
+    PyObject *pair[2] = {a, b};
+    bool left = asn_is_ndarray(a);
+    if (ASN_UNLIKELY(gives_way(left ? a : b, left ? b : a, false)))
+        Py_RETURN_NOTIMPLEMENTED;
+    return asn_ufunc_apply(op, pair);
+}
+
+static PyObject *inplace(PyObject *a, PyObject *b, asn_op op) {
+    PyObject *pair[2] = {a, b};
+    if (ASN_UNLIKELY(gives_way(a, b, true))) Py_RETURN_NOTIMPLEMENTED;
+    return asn_ufunc_apply_inplace(op, pair);
+}
+
+#define BINARY(name, OP)                                                                 \
+    static PyObject *number_##name(PyObject *a, PyObject *b) {                           \
+        return binary(a, b, OP);                                                         \
+    }                                                                                    \
+    static PyObject *number_i##name(PyObject *a, PyObject *b) {                          \
+        return inplace(a, b, OP);                                                        \
+    }
+BINARY(add, ASN_OP_ADD)
+BINARY(subtract, ASN_OP_SUBTRACT)
+BINARY(multiply, ASN_OP_MULTIPLY)
+BINARY(remainder, ASN_OP_REMAINDER)
+BINARY(lshift, ASN_OP_LEFT_SHIFT)
+BINARY(rshift, ASN_OP_RIGHT_SHIFT)
+BINARY(and, ASN_OP_BITWISE_AND)
+BINARY(or, ASN_OP_BITWISE_OR)
+BINARY(xor, ASN_OP_BITWISE_XOR)
+BINARY(floor_divide, ASN_OP_FLOOR_DIVIDE)
+BINARY(true_divide, ASN_OP_DIVIDE)
+
+#define UNARY(name, OP)                                                                  \
+    static PyObject *number_##name(PyObject *a) {                                        \
+        return asn_ufunc_apply(OP, &a);                                                  \
+    }
+UNARY(negative, ASN_OP_NEGATIVE)
+UNARY(positive, ASN_OP_POSITIVE)
+UNARY(absolute, ASN_OP_ABSOLUTE)
+UNARY(invert, ASN_OP_INVERT)
+
+static PyObject *call_named(const char *name, PyObject *a, PyObject *b) {
+    PyObject *u = PyDict_GetItemString(asn_py.ufuncs, name), *pair[2] = {a, b};
+    return u ? asn_ufunc_vectorcall(u, pair, 2, NULL) : NULL;
+}
+
+static PyObject *number_divmod(PyObject *a, PyObject *b) {
+    bool left = asn_is_ndarray(a);
+    if (gives_way(left ? a : b, left ? b : a, false)) Py_RETURN_NOTIMPLEMENTED;
+    return call_named("divmod", a, b);
+}
+
+static PyObject *number_matmul(PyObject *a, PyObject *b) {
+    bool left = asn_is_ndarray(a);
+    if (gives_way(left ? a : b, left ? b : a, false)) Py_RETURN_NOTIMPLEMENTED;
+    return call_named("matmul", a, b);
+}
+
+/* a @= b: NumPy computes matmul(a, b, out=a); the shapes must allow it. */
+static PyObject *number_imatmul(PyObject *a, PyObject *b) {
+    if (gives_way(a, b, true)) Py_RETURN_NOTIMPLEMENTED;
+    PyObject *product = call_named("matmul", a, b);
+    if (!product) return NULL;
+    const asn_layout *l = &asn_of(a)->layout;
+    PyObject *value = asn_asarray(product);
+    Py_DECREF(product);
+    if (!value) return NULL;
+    if (!asn_layout_same_shape(l, &asn_of(value)->layout)) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "inplace matrix multiplication requires the first operand to have at "
+            "least one and the second at least two dimensions.");
+        Py_DECREF(value);
+        return NULL;
+    }
+    asn_operand source = {asn_of(value), {0}, 0};
+    asn_status status = asn_assign(asn_of(a), &source, ASN_CASTING_SAME_KIND, NULL);
+    Py_DECREF(value);
+    return status == ASN_OK ? Py_NewRef(a) : asn_raise(status);
+}
+
+/* ---- power: NumPy replaces some scalar exponents by cheaper operations */
+
+static asn_op power_shortcut(PyObject *base, PyObject *exponent) {
+    asn_dtype dtype = asn_dtype_of(base);
+    double e;
+    if (PyFloat_CheckExact(exponent)) {
+        e = PyFloat_AS_DOUBLE(exponent);
+    } else if (PyLong_CheckExact(exponent)) {
+        e = PyLong_AsDouble(exponent);
+        if (e == -1.0 && PyErr_Occurred()) PyErr_Clear();
+        if (asn_is_integer(dtype)) return e == 2.0 ? ASN_OP_SQUARE : ASN_OP_POWER;
+    } else {
+        return ASN_OP_POWER;
+    }
+    if (!asn_is_inexact(dtype)) return ASN_OP_POWER;
+    return e == 2.0    ? ASN_OP_SQUARE
+           : e == 1.0  ? ASN_OP_POSITIVE
+           : e == 0.5  ? ASN_OP_SQRT
+           : e == -1.0 ? ASN_OP_RECIPROCAL
+                       : ASN_OP_POWER;
+}
+
+static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
+    if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    if (asn_is_ndarray(a)) {
+        asn_op op = power_shortcut(a, b);
+        if (op != ASN_OP_POWER) return asn_ufunc_apply(op, &a);
+    }
+    return binary(a, b, ASN_OP_POWER);
+}
+
+static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
+    if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
+    asn_op op = power_shortcut(a, b);
+    if (op == ASN_OP_POWER || !(asn_of(a)->layout.flags & ASN_WRITEABLE))
+        return inplace(a, b, ASN_OP_POWER);
+    asn_operand in = {asn_of(a), {0}, 0};
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    asn_status status = asn_ufunc_call(op, &in, asn_of(a), NULL, &options);
+    if (status != ASN_OK) return asn_ufunc_raise(op, &in, asn_of(a), &options, status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(a);
+}
+
+/* ---- conversions to Python numbers */
+
+static int first_element(PyObject *self, asn_scalar *out) {
+    ASN_PY_TRY_INT(asn_array_get_item(asn_of(self), 0, out));
+    return asn_fp_check();
+}
+
+static int number_bool(PyObject *self) {
+    const asn_layout *l = &asn_of(self)->layout;
+    if (l->size != 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        l->size == 0
+                            ? "The truth value of an empty array is ambiguous. Use "
+                              "`array.size > 0` to check that an array is not empty."
+                            : "The truth value of an array with more than one element is "
+                              "ambiguous. Use a.any() or a.all()");
+        return -1;
+    }
+    asn_scalar element, truth;
+    if (first_element(self, &element) < 0) return -1;
+    ASN_PY_TRY_INT(asn_scalar_cast(&element, ASN_BOOL, &truth));
+    return truth.bytes[0] != 0;
+}
+
+/* The NumPy scalar of a 0-d array; TypeError for other shapes. */
+static PyObject *only_element(PyObject *self) {
+    if (asn_of(self)->layout.ndim != 0) {
+        PyErr_SetString(PyExc_TypeError,
+                        "only 0-dimensional arrays can be converted to Python scalars");
+        return NULL;
+    }
+    asn_scalar element;
+    return first_element(self, &element) < 0 ? NULL : asn_scalar_to_numpy(&element);
+}
+
+static PyObject *number_int(PyObject *self) {
+    PyObject *element = only_element(self);
+    PyObject *r = element ? PyNumber_Long(element) : NULL;
+    Py_XDECREF(element);
+    return r;
+}
+
+static PyObject *number_float(PyObject *self) {
+    PyObject *element = only_element(self);
+    PyObject *r = element ? PyNumber_Float(element) : NULL;
+    Py_XDECREF(element);
+    return r;
+}
+
+static PyObject *number_index(PyObject *self) {
+    asn_dtype dtype = asn_dtype_of(self);
+    asn_scalar element;
+    if (asn_of(self)->layout.ndim != 0 || !asn_is_integer(dtype)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "only integer scalar arrays can be converted to a scalar index");
+        return NULL;
+    }
+    return first_element(self, &element) < 0 ? NULL : asn_scalar_to_python(&element);
+}
+
+/* ---- comparisons */
+
+/* ==, != with something that no number compares to: all False, all True. */
+static PyObject *unequal(PyObject *self, bool value) {
+    asn_operand fill = {NULL, {ASN_BOOL, {value}}, 'b'};
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    const asn_layout *l = &asn_of(self)->layout;
+    return asn_ndarray_finish(
+        r, asn_full(&r->array, ASN_BOOL, l->ndim, l->shape, 'C', &fill));
+}
+
+/* An int past 64 bits is above (or below) every element: NumPy compares Python ints
+ * exactly. */
+static int huge_sign(PyObject *other) {
+    if (!PyLong_CheckExact(other)) return 0;
+    int overflow = 0;
+    (void)PyLong_AsLongLongAndOverflow(other, &overflow);
+    if (overflow <= 0) return overflow;
+    (void)PyLong_AsUnsignedLongLong(other);
+    bool fits = !PyErr_Occurred();
+    PyErr_Clear();
+    return fits ? 0 : 1;
+}
+
+static PyObject *compare_huge(PyObject *self, int sign, int op) {
+    bool below = sign > 0; /* every element is below other */
+    bool value =
+        op == Py_NE || (below ? op == Py_LT || op == Py_LE : op == Py_GT || op == Py_GE);
+    return unequal(self, value);
+}
+
+PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
+    static const asn_op ops[] = {
+        [Py_LT] = ASN_OP_LESS,    [Py_LE] = ASN_OP_LESS_EQUAL,
+        [Py_EQ] = ASN_OP_EQUAL,   [Py_NE] = ASN_OP_NOT_EQUAL,
+        [Py_GT] = ASN_OP_GREATER, [Py_GE] = ASN_OP_GREATER_EQUAL};
+    bool equality = op == Py_EQ || op == Py_NE;
+    if (ASN_UNLIKELY(!is_known(other))) {
+        if (equality &&
+            (other == Py_None || PyUnicode_Check(other) || PyBytes_Check(other)))
+            return unequal(self, op == Py_NE);
+        if (gives_way(self, other, false)) Py_RETURN_NOTIMPLEMENTED;
+    }
+    int huge = asn_is_integer(asn_dtype_of(self)) ? huge_sign(other) : 0;
+    if (ASN_UNLIKELY(huge)) return compare_huge(self, huge, op);
+    PyObject *pair[2] = {self, other};
+    return asn_ufunc_apply(ops[op], pair);
+}
+
+int asn_ndarray_contains(PyObject *self, PyObject *value) {
+    PyObject *same = PyObject_RichCompare(self, value, Py_EQ);
+    PyObject *any = same ? PyObject_CallMethod(same, "any", NULL) : NULL;
+    int rc = any ? PyObject_IsTrue(any) : -1;
+    Py_XDECREF(same);
+    Py_XDECREF(any);
+    return rc;
+}
+
+const PyType_Slot asn_ndarray_number_slots[] = {
+    {Py_nb_add, number_add},
+    {Py_nb_subtract, number_subtract},
+    {Py_nb_multiply, number_multiply},
+    {Py_nb_remainder, number_remainder},
+    {Py_nb_divmod, number_divmod},
+    {Py_nb_power, number_power},
+    {Py_nb_negative, number_negative},
+    {Py_nb_positive, number_positive},
+    {Py_nb_absolute, number_absolute},
+    {Py_nb_bool, number_bool},
+    {Py_nb_invert, number_invert},
+    {Py_nb_lshift, number_lshift},
+    {Py_nb_rshift, number_rshift},
+    {Py_nb_and, number_and},
+    {Py_nb_xor, number_xor},
+    {Py_nb_or, number_or},
+    {Py_nb_int, number_int},
+    {Py_nb_float, number_float},
+    {Py_nb_index, number_index},
+    {Py_nb_inplace_add, number_iadd},
+    {Py_nb_inplace_subtract, number_isubtract},
+    {Py_nb_inplace_multiply, number_imultiply},
+    {Py_nb_inplace_remainder, number_iremainder},
+    {Py_nb_inplace_power, number_ipower},
+    {Py_nb_inplace_lshift, number_ilshift},
+    {Py_nb_inplace_rshift, number_irshift},
+    {Py_nb_inplace_and, number_iand},
+    {Py_nb_inplace_xor, number_ixor},
+    {Py_nb_inplace_or, number_ior},
+    {Py_nb_floor_divide, number_floor_divide},
+    {Py_nb_true_divide, number_true_divide},
+    {Py_nb_inplace_floor_divide, number_ifloor_divide},
+    {Py_nb_inplace_true_divide, number_itrue_divide},
+    {Py_nb_matrix_multiply, number_matmul},
+    {Py_nb_inplace_matrix_multiply, number_imatmul},
+};
+const int asn_ndarray_number_slot_count =
+    sizeof asn_ndarray_number_slots / sizeof *asn_ndarray_number_slots;

@@ -1,0 +1,246 @@
+/* L3 python: one element <-> Python and NumPy scalars.
+ *
+ * Reading an element must cost no more than NumPy's own: the NumPy scalar objects are
+ * made here by their allocators, without a dtype lookup. Packing follows NumPy's
+ * assignment of one object: Python integers are range-checked, Python floats truncate
+ * towards zero into integers, NumPy scalars are cast like array elements.
+ */
+#include "scalar.h"
+
+#include "base/half.h"
+#include "convert.h"
+
+#define SCALAR_CASE(DT, Cls, ctype)                                                      \
+    case DT: {                                                                           \
+        PyObject *o = PyArrayScalar_New(Cls);                                            \
+        if (o) memcpy(&PyArrayScalar_VAL(o, Cls), s->bytes, sizeof(ctype));              \
+        return o;                                                                        \
+    }
+
+PyObject *asn_scalar_to_numpy(const asn_scalar *s) {
+    switch ((asn_dtype)s->dtype) {
+    case ASN_BOOL:
+        PyArrayScalar_RETURN_BOOL_FROM_LONG(s->bytes[0] != 0);
+        SCALAR_CASE(ASN_I8, Byte, int8_t)
+        SCALAR_CASE(ASN_U8, UByte, uint8_t)
+        SCALAR_CASE(ASN_I16, Short, int16_t)
+        SCALAR_CASE(ASN_U16, UShort, uint16_t)
+        SCALAR_CASE(ASN_I32, Int, int32_t)
+        SCALAR_CASE(ASN_U32, UInt, uint32_t)
+        SCALAR_CASE(ASN_I64, Long, int64_t)
+        SCALAR_CASE(ASN_U64, ULong, uint64_t)
+        SCALAR_CASE(ASN_F16, Half, uint16_t)
+        SCALAR_CASE(ASN_F32, Float, float)
+        SCALAR_CASE(ASN_F64, Double, double)
+        SCALAR_CASE(ASN_C64, CFloat, asn_c64)
+        SCALAR_CASE(ASN_C128, CDouble, asn_c128)
+    default: break;
+    }
+    PyArray_Descr *descr = asn_descr((asn_dtype)s->dtype);
+    return descr ? PyArray_Scalar((void *)s->bytes, descr, NULL) : NULL;
+}
+
+static int64_t read_int(const asn_scalar *s) {
+    switch ((asn_dtype)s->dtype) {
+    case ASN_I8: return *(const int8_t *)s->bytes;
+    case ASN_U8: return *(const uint8_t *)s->bytes;
+    case ASN_I16: return *(const int16_t *)s->bytes;
+    case ASN_U16: return *(const uint16_t *)s->bytes;
+    case ASN_I32: return *(const int32_t *)s->bytes;
+    case ASN_U32: return *(const uint32_t *)s->bytes;
+    default: return *(const int64_t *)s->bytes;
+    }
+}
+
+PyObject *asn_scalar_to_python(const asn_scalar *s) {
+    switch ((asn_dtype)s->dtype) {
+    case ASN_BOOL: return PyBool_FromLong(s->bytes[0] != 0);
+    case ASN_U64: return PyLong_FromUnsignedLongLong(*(const uint64_t *)s->bytes);
+    case ASN_F16: return PyFloat_FromDouble(asn_f16_to_f32(*(const uint16_t *)s->bytes));
+    case ASN_BF16:
+        return PyFloat_FromDouble(asn_bf16_to_f32(*(const uint16_t *)s->bytes));
+    case ASN_F32: return PyFloat_FromDouble(*(const float *)s->bytes);
+    case ASN_F64: return PyFloat_FromDouble(*(const double *)s->bytes);
+    case ASN_C64: {
+        const float *p = (const float *)s->bytes;
+        return PyComplex_FromDoubles(p[0], p[1]);
+    }
+    case ASN_C128: {
+        const double *p = (const double *)s->bytes;
+        return PyComplex_FromDoubles(p[0], p[1]);
+    }
+    default: return PyLong_FromLongLong(read_int(s));
+    }
+}
+
+/* A Python int as int64, or uint64 above that; OverflowError past both. */
+static int long_operand(PyObject *obj, asn_scalar *out) {
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(obj, &overflow);
+    if (!overflow) {
+        if (v == -1 && PyErr_Occurred()) return -1;
+        out->dtype = ASN_I64;
+        memcpy(out->bytes, &v, sizeof v);
+        return 0;
+    }
+    if (overflow > 0) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(obj);
+        if (!PyErr_Occurred()) {
+            out->dtype = ASN_U64;
+            memcpy(out->bytes, &u, sizeof u);
+            return 0;
+        }
+        PyErr_Clear();
+    }
+    PyErr_Format(PyExc_OverflowError, "Python integer %R does not fit in int64 or uint64",
+                 obj);
+    return -1;
+}
+
+/* A NumPy scalar's bytes, in its own dtype. */
+static int numpy_operand(PyObject *obj, asn_scalar *out) {
+    PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
+    if (!descr) return -1;
+    asn_dtype dtype = asn_dtype_from_descr(descr);
+    if (dtype == ASN_DTYPE_NONE) {
+        Py_DECREF(descr);
+        return 0;
+    }
+    out->dtype = (uint8_t)dtype;
+    PyArray_ScalarAsCtype(obj, out->bytes);
+    Py_DECREF(descr);
+    return 1;
+}
+
+int asn_scalar_operand(PyObject *obj, asn_operand *out) {
+    PyTypeObject *type = Py_TYPE(obj);
+    out->array = NULL;
+    if (type == &PyFloat_Type) {
+        double v = PyFloat_AS_DOUBLE(obj);
+        out->weak = 'f', out->scalar.dtype = ASN_F64;
+        memcpy(out->scalar.bytes, &v, sizeof v);
+        return 1;
+    }
+    if (type == &PyLong_Type) {
+        out->weak = 'i';
+        return long_operand(obj, &out->scalar) < 0 ? -1 : 1;
+    }
+    if (type == &PyBool_Type) {
+        out->weak = 'b', out->scalar.dtype = ASN_BOOL;
+        out->scalar.bytes[0] = obj == Py_True;
+        return 1;
+    }
+    if (type == &PyComplex_Type) {
+        Py_complex c = PyComplex_AsCComplex(obj);
+        out->weak = 'c', out->scalar.dtype = ASN_C128;
+        memcpy(out->scalar.bytes, &c, sizeof c);
+        return 1;
+    }
+    if (PyArray_IsScalar(obj, Generic)) {
+        out->weak = 0;
+        return numpy_operand(obj, &out->scalar);
+    }
+    return 0;
+}
+
+/* ---- packing */
+
+static int out_of_bounds(PyObject *obj, asn_dtype dtype) {
+    PyErr_Format(PyExc_OverflowError, "Python integer %S out of bounds for %s", obj,
+                 asn_dtype_name(dtype));
+    return -1;
+}
+
+static int pack_int(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
+    PyObject *integer = PyNumber_Long(obj);
+    if (!integer) return -1;
+    int overflow = 0, size = asn_itemsize(dtype), rc = 0;
+    long long v = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    out->dtype = (uint8_t)dtype;
+    if (dtype == ASN_U64 && overflow > 0) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(integer);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            rc = out_of_bounds(integer, dtype);
+        }
+        memcpy(out->bytes, &u, sizeof u);
+    } else if (overflow) {
+        rc = out_of_bounds(integer, dtype);
+    } else {
+        int bits = 8 * size;
+        bool fits =
+            asn_is_unsigned_int(dtype)
+                ? v >= 0 && (bits == 64 || v >> bits == 0)
+                : bits == 64 || (v >= -(1LL << (bits - 1)) && v < 1LL << (bits - 1));
+        if (!fits) rc = out_of_bounds(integer, dtype);
+        memcpy(out->bytes, &v, (size_t)size); /* little-endian: the low bytes */
+    }
+    Py_DECREF(integer);
+    return rc;
+}
+
+static int pack_float(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
+    double v = PyFloat_AsDouble(obj);
+    if (v == -1.0 && PyErr_Occurred()) return -1;
+    out->dtype = (uint8_t)dtype;
+    switch (dtype) {
+    case ASN_F64: memcpy(out->bytes, &v, 8); return 0;
+    case ASN_F32: {
+        float f = (float)v;
+        memcpy(out->bytes, &f, 4);
+        return 0;
+    }
+    default: {
+        uint16_t h = dtype == ASN_F16 ? asn_f64_to_f16(v) : asn_f64_to_bf16(v);
+        memcpy(out->bytes, &h, 2);
+        return 0;
+    }
+    }
+}
+
+static int pack_complex(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
+    Py_complex c = PyComplex_AsCComplex(obj);
+    if (c.real == -1.0 && PyErr_Occurred()) return -1;
+    out->dtype = (uint8_t)dtype;
+    if (dtype == ASN_C128) {
+        memcpy(out->bytes, &c, 16);
+    } else {
+        float parts[2] = {(float)c.real, (float)c.imag};
+        memcpy(out->bytes, parts, 8);
+    }
+    return 0;
+}
+
+int asn_scalar_pack(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
+    if (PyFloat_CheckExact(obj) && dtype == ASN_F64) {
+        double v = PyFloat_AS_DOUBLE(obj);
+        out->dtype = ASN_F64;
+        memcpy(out->bytes, &v, 8);
+        return 0;
+    }
+    if (PyArray_IsScalar(obj, Generic)) {
+        asn_operand from;
+        int known = asn_scalar_operand(obj, &from);
+        if (known < 0) return -1;
+        if (known) {
+            if (asn_is_complex((asn_dtype)from.scalar.dtype) && !asn_is_complex(dtype) &&
+                dtype != ASN_BOOL &&
+                PyErr_WarnEx(asn_py.complex_warning,
+                             "Casting complex values to real discards the imaginary part",
+                             1))
+                return -1;
+            ASN_PY_TRY_INT(asn_scalar_cast(&from.scalar, dtype, out));
+            return 0;
+        }
+    }
+    if (dtype == ASN_BOOL) {
+        int truth = PyObject_IsTrue(obj);
+        if (truth < 0) return -1;
+        out->dtype = ASN_BOOL;
+        out->bytes[0] = (uint8_t)truth;
+        return 0;
+    }
+    if (asn_is_integer(dtype)) return pack_int(obj, dtype, out);
+    return asn_is_complex(dtype) ? pack_complex(obj, dtype, out)
+                                 : pack_float(obj, dtype, out);
+}

@@ -1,0 +1,573 @@
+/* L3 python: the type asnumpy.ufunc and its call.
+ *
+ * One object per row of the operation table that is a ufunc of NumPy, plus the pairs
+ * (divmod, modf, frexp) and the matmul family. The path of `add(a, b)` on arrays and
+ * numbers without keywords does nothing but read operands, make a result object and call
+ * the core; everything else (out=, where=, dtype=, array-likes, foreign
+ * __array_ufunc__) goes through the long path below it. The two give the same results.
+ */
+#include "ufunc.h"
+
+enum { MAX_IN = 3 };
+static const asn_ufunc_options default_options = ASN_UFUNC_DEFAULTS;
+
+/* ---- errors */
+
+/* class(ufunc, casting, from, to, i) of numpy's casting errors. */
+static void raise_casting(PyObject *cls, asn_op op, asn_casting casting, asn_dtype from,
+                          asn_dtype to, int i) {
+    PyObject *ufunc = asn_ufunc_of(op), *a = asn_descr_object(from),
+             *b = asn_descr_object(to);
+    if (ufunc && a && b) {
+        PyObject *error = PyObject_CallFunction(cls, "OsOOi", ufunc,
+                                                asn_casting_name(casting), a, b, i);
+        if (error) PyErr_SetObject(cls, error);
+        Py_XDECREF(error);
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+}
+
+static asn_dtype operand_dtype(const asn_operand *in) {
+    return in->array ? (asn_dtype)in->array->layout.dtype : (asn_dtype)in->scalar.dtype;
+}
+
+void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
+                      const asn_ufunc_options *options, asn_status status) {
+    if (status != ASN_ERR_CASTING || PyErr_Occurred()) return asn_raise(status);
+    char message[256]; /* resolving again must not lose the first message */
+    strncpy(message, asn_error_message(), sizeof message - 1);
+    message[sizeof message - 1] = 0;
+    asn_dtype loop, result;
+    if (asn_ufunc_result_dtype(op, in, options, &loop, &result) == ASN_OK) {
+        if (out) {
+            raise_casting(asn_py.out_cast_error, op, options->casting, result,
+                          (asn_dtype)out->layout.dtype, 0);
+            return NULL;
+        }
+    } else if (options->dtype != ASN_DTYPE_NONE) {
+        for (int i = 0; i < asn_op_table[op].num_in; i++) {
+            asn_dtype to = asn_op_operand(op, i, options->dtype);
+            if (asn_can_cast(operand_dtype(&in[i]), to, options->casting)) continue;
+            raise_casting(asn_py.in_cast_error, op, options->casting,
+                          operand_dtype(&in[i]), to, i);
+            return NULL;
+        }
+    }
+    PyErr_SetString(PyExc_TypeError, message);
+    return NULL;
+}
+
+/* ---- foreign overrides */
+
+/* The override `obj` brings: a new reference, NULL for none (no error set). */
+static PyObject *find_override(PyObject *obj) {
+    PyTypeObject *type = Py_TYPE(obj);
+    if (type == asn_py.ndarray || type == &PyArray_Type || type == &PyFloat_Type ||
+        type == &PyLong_Type || type == &PyBool_Type || type == &PyList_Type ||
+        type == &PyTuple_Type || obj == Py_None || PyArray_IsScalar(obj, Generic))
+        return NULL;
+    PyObject *method = PyObject_GetAttr((PyObject *)type, asn_py.s_array_ufunc);
+    if (!method) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *bases[] = {(PyObject *)asn_py.ndarray, (PyObject *)&PyArray_Type};
+    for (int i = 0; i < 2; i++) {
+        PyObject *own = PyObject_GetAttr(bases[i], asn_py.s_array_ufunc);
+        bool inherited = own == method;
+        Py_XDECREF(own);
+        if (inherited) {
+            Py_DECREF(method);
+            return NULL;
+        }
+    }
+    return method;
+}
+
+typedef struct {
+    PyObject *object, *method; /* borrows object, owns method */
+} override_entry;
+enum { MAX_OVERRIDES = 8 };
+
+static int add_override(PyObject *obj, override_entry *found, int *count) {
+    PyObject *method = find_override(obj);
+    if (!method) return 0;
+    if (method == Py_None) {
+        PyErr_Format(PyExc_TypeError,
+                     "operand '%s' does not support ufuncs (__array_ufunc__=None)",
+                     Py_TYPE(obj)->tp_name);
+        Py_DECREF(method);
+        return -1;
+    }
+    int place = *count;
+    for (int i = 0; i < *count; i++) {
+        if (Py_TYPE(found[i].object) == Py_TYPE(obj)) place = -1;
+        /* A subclass goes before its superclass. */
+        if (place == *count && PyType_IsSubtype(Py_TYPE(obj), Py_TYPE(found[i].object)))
+            place = i;
+        if (place == -1) break;
+    }
+    if (place == -1 || *count == MAX_OVERRIDES) {
+        Py_DECREF(method);
+        return 0;
+    }
+    for (int i = *count; i > place; i--)
+        found[i] = found[i - 1];
+    found[place] = (override_entry){obj, method};
+    (*count)++;
+    return 0;
+}
+
+static int collect_overrides(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames, override_entry *found) {
+    int count = 0;
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; i < total; i++) {
+        if (i >= nargs) {
+            PyObject *name = PyTuple_GET_ITEM(kwnames, i - nargs);
+            if (PyUnicode_CompareWithASCIIString(name, "out") != 0) continue;
+            if (PyTuple_CheckExact(args[i])) {
+                for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args[i]); k++)
+                    if (add_override(PyTuple_GET_ITEM(args[i], k), found, &count) < 0)
+                        goto fail;
+                continue;
+            }
+        } else if (i >= u->nin + u->nout) {
+            break;
+        }
+        if (add_override(args[i], found, &count) < 0) goto fail;
+    }
+    return count;
+fail:
+    for (int i = 0; i < count; i++)
+        Py_DECREF(found[i].method);
+    return -1;
+}
+
+/* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. */
+static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *kwargs = PyDict_New();
+    if (!kwargs) return NULL;
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
+        bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
+        PyObject *packed = is_out && !PyTuple_Check(value) && value != Py_None
+                               ? PyTuple_Pack(1, value)
+                               : Py_NewRef(value);
+        int rc = packed ? PyDict_SetItem(kwargs, name, packed) : -1;
+        Py_XDECREF(packed);
+        if (rc < 0) goto fail;
+    }
+    if (strcmp(method, "__call__") == 0 && nargs > u->nin) {
+        PyObject *out = PyTuple_New(u->nout);
+        if (!out) goto fail;
+        for (int k = 0; k < u->nout; k++)
+            PyTuple_SET_ITEM(out, k,
+                             Py_NewRef(u->nin + k < nargs ? args[u->nin + k] : Py_None));
+        int rc = PyDict_SetItemString(kwargs, "out", out);
+        Py_DECREF(out);
+        if (rc < 0) goto fail;
+    }
+    return kwargs;
+fail:
+    Py_DECREF(kwargs);
+    return NULL;
+}
+
+static PyObject *call_override(asn_ufunc *u, const char *method,
+                               const override_entry *entry, PyObject *const *args,
+                               Py_ssize_t inputs, PyObject *kwargs) {
+    PyObject *all = PyTuple_New(inputs + 3);
+    if (!all) return NULL;
+    PyTuple_SET_ITEM(all, 0, Py_NewRef(entry->object));
+    PyTuple_SET_ITEM(all, 1, Py_NewRef(u));
+    PyTuple_SET_ITEM(all, 2, PyUnicode_FromString(method));
+    for (Py_ssize_t i = 0; i < inputs; i++)
+        PyTuple_SET_ITEM(all, 3 + i, Py_NewRef(args[i]));
+    PyObject *result =
+        PyTuple_GET_ITEM(all, 2) ? PyObject_Call(entry->method, all, kwargs) : NULL;
+    Py_DECREF(all);
+    return result;
+}
+
+int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *kwnames, PyObject **result) {
+    override_entry found[MAX_OVERRIDES];
+    int count = collect_overrides(u, args, nargs, kwnames, found);
+    if (count <= 0) return count;
+    PyObject *kwargs = override_kwargs(u, method, args, nargs, kwnames);
+    Py_ssize_t inputs =
+        strcmp(method, "__call__") == 0 && nargs > u->nin ? u->nin : nargs;
+    *result = NULL;
+    for (int i = 0; kwargs && i < count; i++) {
+        *result = call_override(u, method, &found[i], args, inputs, kwargs);
+        if (*result != Py_NotImplemented) break;
+        if (i + 1 == count)
+            PyErr_Format(PyExc_TypeError,
+                         "operand type(s) all returned NotImplemented from "
+                         "__array_ufunc__(%R, '%s', ...): '%s'",
+                         u, method, Py_TYPE(found[i].object)->tp_name);
+        Py_CLEAR(*result);
+    }
+    Py_XDECREF(kwargs);
+    for (int i = 0; i < count; i++)
+        Py_DECREF(found[i].method);
+    return *result ? 1 : -1;
+}
+
+/* ---- keywords */
+
+static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
+    if (PyTuple_CheckExact(value)) {
+        if (PyTuple_GET_SIZE(value) != u->nout) {
+            PyErr_Format(
+                PyExc_ValueError,
+                "The 'out' tuple must have exactly %d entr%s: one per ufunc output",
+                u->nout, u->nout == 1 ? "y" : "ies");
+            return -1;
+        }
+        for (int i = 0; i < u->nout; i++)
+            kw->out[i] = PyTuple_GET_ITEM(value, i);
+    } else if (u->nout > 1 && value != Py_None) {
+        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
+        return -1;
+    } else {
+        kw->out[0] = value;
+    }
+    return 0;
+}
+
+static int take_keyword(asn_ufunc *u, PyObject *name, PyObject *value,
+                        asn_ufunc_kwargs *kw) {
+    bool core = u->kind == ASN_UFUNC_CORE;
+    const struct {
+        const char *name;
+        PyObject **slot;
+        bool allowed;
+    } known[] = {{"where", &kw->where, !core},    {"dtype", &kw->dtype, true},
+                 {"casting", &kw->casting, true}, {"order", &kw->order, true},
+                 {"subok", &kw->subok, true},     {"signature", &kw->signature, true},
+                 {"sig", &kw->signature, true},   {"axes", &kw->axes, core},
+                 {"axis", &kw->axis, core},       {"keepdims", &kw->keepdims, core}};
+    if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+        if (kw->out[0] || kw->out[1]) {
+            PyErr_SetString(
+                PyExc_TypeError,
+                "cannot specify 'out' as both a positional and keyword argument");
+            return -1;
+        }
+        return take_outputs(u, value, kw);
+    }
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].allowed &&
+            PyUnicode_CompareWithASCIIString(name, known[i].name) == 0) {
+            if (*known[i].slot) {
+                PyErr_SetString(PyExc_TypeError,
+                                "cannot specify both 'sig' and 'signature'");
+                return -1;
+            }
+            *known[i].slot = value;
+            return 0;
+        }
+    PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", u->name,
+                 name);
+    return -1;
+}
+
+static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                      PyObject *kwnames, asn_ufunc_kwargs *kw) {
+    memset(kw, 0, sizeof *kw);
+    if (nargs < u->nin || nargs > u->nin + u->nout) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s() takes from %d to %d positional arguments but %zd %s given",
+                     u->name, u->nin, u->nin + u->nout, nargs,
+                     nargs == 1 ? "was" : "were");
+        return -1;
+    }
+    for (Py_ssize_t i = u->nin; i < nargs; i++)
+        kw->out[i - u->nin] = args[i];
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++)
+        if (take_keyword(u, PyTuple_GET_ITEM(kwnames, k), args[nargs + k], kw) < 0)
+            return -1;
+    for (int i = 0; i < 2; i++)
+        if (kw->out[i] == Py_None) kw->out[i] = NULL;
+    if (kw->dtype && kw->signature) {
+        PyErr_SetString(PyExc_TypeError, "cannot specify both 'signature' and 'dtype'");
+        return -1;
+    }
+    return 0;
+}
+
+int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
+    *mask = NULL;
+    *owner = NULL;
+    if (asn_is_no_value(obj) || obj == Py_True || obj == Py_None) return 0;
+    PyObject *array = asn_asarray(obj);
+    if (array && asn_dtype_of(array) != ASN_BOOL) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('bool') according to "
+            "the rule 'safe'",
+            asn_dtype_name(asn_dtype_of(array)));
+        Py_CLEAR(array);
+    }
+    if (!array) return -1;
+    *owner = array;
+    *mask = asn_of(array);
+    return 0;
+}
+
+/* The loop dtype of one entry of a signature: `place` 0 .. nin-1 inputs, then outputs. */
+static asn_dtype loop_from_place(asn_ufunc *u, int place, asn_dtype dtype) {
+    const asn_op_info *info = &asn_op_table[u->op];
+    if (place < u->nin)
+        return info->in_dtype[place] == ASN_DTYPE_NONE ? dtype : ASN_DTYPE_NONE;
+    if (info->out_dtype == ASN_OUT_SAME || info->out_dtype == ASN_OUT_REAL) return dtype;
+    return ASN_DTYPE_NONE; /* a fixed result dtype says nothing about the loop */
+}
+
+static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
+    const char *text = PyUnicode_AsUTF8(signature);
+    if (!text) return -1;
+    int place = 0, length = (int)strlen(text);
+    if (length == 1) {
+        *out = asn_dtype_from_char(*text);
+        place = u->nin + u->nout;
+    }
+    for (const char *p = text; length > 1 && *p; p++) {
+        if (*p == '-' || *p == '>') continue;
+        asn_dtype dtype = asn_dtype_from_char(*p);
+        if (place < u->nin + u->nout && *out == ASN_DTYPE_NONE && dtype != ASN_DTYPE_NONE)
+            *out = loop_from_place(u, place, dtype);
+        place++;
+    }
+    if (place == u->nin + u->nout && *out != ASN_DTYPE_NONE) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "a type-string for %s must name %d input and %d output dtypes, got %R",
+                 u->name, u->nin, u->nout, signature);
+    return -1;
+}
+
+int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
+                         asn_dtype *out) {
+    *out = ASN_DTYPE_NONE;
+    asn_dtype wish;
+    if (dtype && dtype != Py_None) {
+        if (asn_dtype_from_py(dtype, &wish) < 0) return -1;
+        *out = loop_from_place(u, u->nin, wish);
+        if (*out == ASN_DTYPE_NONE && wish != (asn_dtype)asn_op_table[u->op].out_dtype) {
+            PyErr_Format(
+                PyExc_TypeError,
+                "No loop matching the specified signature and casting was found for "
+                "ufunc %s",
+                u->name);
+            return -1;
+        }
+        return 0;
+    }
+    if (!signature || signature == Py_None) return 0;
+    if (PyUnicode_Check(signature)) return signature_text(u, signature, out);
+    if (!PyTuple_Check(signature) || PyTuple_GET_SIZE(signature) != u->nin + u->nout) {
+        if (PyTuple_Check(signature) && PyTuple_GET_SIZE(signature) == 1)
+            return asn_ufunc_loop_dtype(u, PyTuple_GET_ITEM(signature, 0), NULL, out);
+        PyErr_Format(
+            PyTuple_Check(signature) ? PyExc_ValueError : PyExc_TypeError,
+            "the signature object to ufunc must be a string or a tuple of %d dtypes",
+            u->nin + u->nout);
+        return -1;
+    }
+    for (int i = 0; i < u->nin + u->nout && *out == ASN_DTYPE_NONE; i++) {
+        if (asn_dtype_from_py(PyTuple_GET_ITEM(signature, i), &wish) < 0) return -1;
+        if (wish != ASN_DTYPE_NONE) *out = loop_from_place(u, i, wish);
+    }
+    return 0;
+}
+
+/* ---- calls */
+
+/* What one call holds until it ends. */
+typedef struct {
+    asn_operand in[3];
+    PyObject *owner[3]; /* of converted inputs */
+    asn_array *out[2];
+    PyObject *out_owner[2], *where_owner;
+    asn_ufunc_options options;
+} call_state;
+
+static void call_state_fini(call_state *c) {
+    for (int i = 0; i < 3; i++)
+        Py_XDECREF(c->owner[i]);
+    for (int i = 0; i < 2; i++)
+        Py_XDECREF(c->out_owner[i]);
+    Py_XDECREF(c->where_owner);
+}
+
+static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
+                           const asn_ufunc_kwargs *kw) {
+    memset(c, 0, sizeof *c);
+    c->options = default_options;
+    for (int i = 0; i < u->nin; i++)
+        if (asn_operand_from_py(args[i], &c->in[i], &c->owner[i]) < 0) return -1;
+    for (int i = 0; i < u->nout; i++)
+        if (kw->out[i] && asn_out_from_py(kw->out[i], &c->out[i], &c->out_owner[i]) < 0)
+            return -1;
+    if (asn_casting_from_py(kw->casting, &c->options.casting) < 0 ||
+        asn_order_from_py(kw->order, &c->options.order) < 0 ||
+        asn_where_from_py(kw->where, &c->options.where, &c->where_owner) < 0)
+        return -1;
+    return asn_ufunc_loop_dtype(u, kw->dtype, kw->signature, &c->options.dtype);
+}
+
+/* Makes what a foreign output's memory must show visible now. */
+static int settle_output(const call_state *c, int i) {
+    if (!c->out_owner[i]) return 0;
+    ASN_PY_TRY_INT(asn_array_sync(c->out[i]));
+    return 0;
+}
+
+static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) {
+    if (c->out[i]) {
+        asn_status status = asn_ufunc_call(op, c->in, c->out[i], NULL, &c->options);
+        if (status != ASN_OK)
+            return asn_ufunc_raise(op, c->in, c->out[i], &c->options, status);
+        if (settle_output(c, i) < 0 || asn_fp_check() < 0) return NULL;
+        return Py_NewRef(out_object);
+    }
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_ufunc_call(op, c->in, NULL, &r->array, &c->options);
+    if (status == ASN_OK) return asn_ndarray_finish(r, status);
+    asn_ndarray_drop(r);
+    return asn_ufunc_raise(op, c->in, NULL, &c->options, status);
+}
+
+/* Both results are computed before either output is written: an output may be an input.
+ */
+static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *kw) {
+    asn_dtype loop, result;
+    asn_status status =
+        asn_ufunc_result_dtype((asn_op)u->op, c->in, &c->options, &loop, &result);
+    if (status != ASN_OK)
+        return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
+    /* modf's integer part must not take trunc's integer loop. */
+    if (asn_op_table[u->op2].out_dtype == ASN_OUT_SAME) c->options.dtype = loop;
+    asn_array *first_out = c->out[0];
+    c->out[0] = NULL;
+    asn_array first;
+    status = asn_ufunc_call((asn_op)u->op, c->in, NULL, &first, &c->options);
+    if (status != ASN_OK)
+        return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
+    PyObject *second = run_one((asn_op)u->op2, c, 1, kw->out[1]);
+    PyObject *one = NULL;
+    if (second && first_out) {
+        asn_operand src = {&first, {0}, 0};
+        status = asn_assign(first_out, &src, c->options.casting, c->options.where);
+        asn_array_fini(&first);
+        c->out[0] = first_out;
+        if (status != ASN_OK)
+            asn_raise(status);
+        else if (settle_output(c, 0) == 0)
+            one = Py_NewRef(kw->out[0]);
+    } else if (second) {
+        PyObject *wrapped = asn_ndarray_wrap(&first);
+        one = wrapped ? asn_ndarray_return(wrapped) : NULL;
+    } else {
+        asn_array_fini(&first);
+    }
+    PyObject *pair = one && second ? PyTuple_Pack(2, one, second) : NULL;
+    Py_XDECREF(one);
+    Py_XDECREF(second);
+    return pair;
+}
+
+/* Results of subclasses: the input of highest priority that is a subclass wraps the
+ * result. */
+static PyObject *wrap_subclass(PyObject *result, PyObject *const *args, int nin) {
+    PyObject *wrapper = NULL;
+    for (int i = 0; i < nin && !wrapper; i++)
+        if (asn_is_ndarray(args[i]) && !asn_is_ndarray_exact(args[i])) wrapper = args[i];
+    if (ASN_LIKELY(!wrapper) || !result || !asn_is_ndarray_exact(result)) return result;
+    PyObject *wrapped = PyObject_CallMethodOneArg(wrapper, asn_py.s_array_wrap, result);
+    Py_DECREF(result);
+    return wrapped;
+}
+
+static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames) {
+    PyObject *result;
+    int taken = asn_ufunc_override(u, "__call__", args, nargs, kwnames, &result);
+    if (taken) return taken < 0 ? NULL : result;
+    asn_ufunc_kwargs kw;
+    if (parse_call(u, args, nargs, kwnames, &kw) < 0) return NULL;
+    if (u->kind == ASN_UFUNC_CORE) return asn_gufunc_call(u, args, &kw);
+    call_state state;
+    result = NULL;
+    if (call_state_init(&state, u, args, &kw) == 0)
+        result = u->kind == ASN_UFUNC_PAIR ? run_pair(u, &state, &kw)
+                                           : run_one((asn_op)u->op, &state, 0, kw.out[0]);
+    call_state_fini(&state);
+    if (result && !kw.out[0] && u->kind == ASN_UFUNC_PLAIN && kw.subok != Py_False)
+        return wrap_subclass(result, args, u->nin);
+    return result;
+}
+
+PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames) {
+    asn_ufunc *u = (asn_ufunc *)self;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (ASN_LIKELY(!kwnames && nargs == u->nin && u->kind == ASN_UFUNC_PLAIN)) {
+        asn_operand in[MAX_IN];
+        int quick = 1, nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */
+        for (int i = 0; i < nin && quick > 0; i++)
+            quick = asn_operand_quick(args[i], &in[i]);
+        if (quick > 0) {
+            asn_ndarray *r = asn_ndarray_alloc();
+            if (!r) return NULL;
+            asn_status status =
+                asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);
+            if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
+            asn_ndarray_drop(r);
+            return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);
+        }
+        if (quick < 0) return NULL;
+    }
+    return call_general(u, args, nargs, kwnames);
+}
+
+PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
+    asn_operand in[MAX_IN];
+    int quick = 1, nin = asn_op_table[op].num_in & MAX_IN;
+    for (int i = 0; i < nin && quick > 0; i++)
+        quick = asn_operand_quick(args[i], &in[i]);
+    if (ASN_LIKELY(quick > 0)) {
+        asn_ndarray *r = asn_ndarray_alloc();
+        if (!r) return NULL;
+        asn_status status = asn_ufunc_call(op, in, NULL, &r->array, NULL);
+        if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
+        asn_ndarray_drop(r);
+        return asn_ufunc_raise(op, in, NULL, &default_options, status);
+    }
+    if (quick < 0) return NULL;
+    PyObject *u = asn_ufunc_of(op);
+    return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
+}
+
+PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
+    asn_operand in[2];
+    asn_array *self = asn_of(args[0]);
+    int quick = asn_is_ndarray_exact(args[0]) ? asn_operand_quick(args[1], &in[1]) : 0;
+    if (quick < 0) return NULL;
+    if (ASN_UNLIKELY(quick == 0 || !(self->layout.flags & ASN_WRITEABLE))) {
+        PyObject *all[3] = {args[0], args[1], args[0]};
+        PyObject *u = asn_ufunc_of(op);
+        return u ? call_general((asn_ufunc *)u, all, 3, NULL) : NULL;
+    }
+    in[0].array = self;
+    in[0].weak = 0;
+    asn_status status = asn_ufunc_call(op, in, self, NULL, NULL);
+    if (ASN_UNLIKELY(status != ASN_OK))
+        return asn_ufunc_raise(op, in, self, &default_options, status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(args[0]);
+}

@@ -1,0 +1,67 @@
+/* L1 random: bit generators behind one small interface, and the distributions drawn from
+ * them.
+ *
+ * Every algorithm is public and every stream is NumPy's, bit for bit, for the same seed:
+ * SeedSequence and PCG64 after M. E. O'Neill, MT19937 after Matsumoto and Nishimura,
+ * bounded integers after D. Lemire, normals by the ziggurat (Marsaglia and Tsang;
+ * Generator) or the polar method (RandomState).
+ */
+#ifndef ASN_RANDOM_BITGEN_H
+#define ASN_RANDOM_BITGEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum { ASN_PCG64, ASN_MT19937 } asn_bitgen_kind;
+
+typedef struct {
+    asn_bitgen_kind kind;
+    union {
+        struct {
+            unsigned __int128 state, inc;
+            bool has_uint32; /* the upper half of the last 64 bits waits */
+            uint32_t uinteger;
+        } pcg;
+        struct {
+            uint32_t key[624];
+            int pos;
+        } mt;
+    };
+    bool has_gauss; /* RandomState's second polar normal waits */
+    double gauss;
+} asn_bitgen;
+
+/* SeedSequence: the pool of four words mixed from entropy, and words drawn from it. */
+void asn_seed_mix(const uint32_t *entropy, size_t n, uint32_t pool[4]);
+void asn_seed_generate(const uint32_t pool[4], uint32_t *words, size_t n);
+
+/* From four 64-bit words of a SeedSequence. */
+void asn_pcg64_seed(asn_bitgen *g, const uint64_t words[4]);
+/* RandomState's seeding by one integer, and by an array (init_by_array). */
+void asn_mt19937_seed(asn_bitgen *g, uint32_t seed);
+void asn_mt19937_seed_array(asn_bitgen *g, const uint32_t *key, size_t n);
+/* The 2^n-th multiple jump is no part of this interface; PCG64 advances by delta steps.
+ */
+void asn_pcg64_advance(asn_bitgen *g, unsigned __int128 delta);
+
+uint64_t asn_next64(asn_bitgen *g);
+uint32_t asn_next32(asn_bitgen *g);
+/* Uniform in [0, 1): 53 bits. */
+double asn_next_double(asn_bitgen *g);
+
+void asn_fill_double(asn_bitgen *g, int64_t n, double *out);
+/* 24 bits. */
+void asn_fill_float(asn_bitgen *g, int64_t n, float *out);
+void asn_fill_normal(asn_bitgen *g, int64_t n, double *out);
+void asn_fill_normal_float(asn_bitgen *g, int64_t n, float *out);
+void asn_fill_gauss(asn_bitgen *g, int64_t n, double *out);
+/* offset + an integer in [0, range], as unsigned values of `bytes` = 1, 2, 4 or 8
+ * (wrapping additions make signed ranges work); bytes 0: bool, one byte each. masked:
+ * RandomState's rejection by bit mask instead of Lemire's method. */
+void asn_fill_bounded(asn_bitgen *g, int64_t n, int bytes, bool masked, uint64_t offset,
+                      uint64_t range, void *out);
+/* An integer in [0, max] as Generator.shuffle and choice draw it. */
+uint64_t asn_random_interval(asn_bitgen *g, uint64_t max);
+
+#endif

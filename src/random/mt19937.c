@@ -1,0 +1,57 @@
+/* L1 random: the Mersenne Twister (Matsumoto and Nishimura, 1998) with the seeding of
+ * RandomState. */
+#include "random/engines.h"
+
+enum { N = 624, M = 397 };
+
+static void refill(asn_bitgen *g) {
+    uint32_t *key = g->mt.key;
+    for (int i = 0; i < N; i++) {
+        uint32_t y = (key[i] & 0x80000000u) | (key[(i + 1) % N] & 0x7fffffffu);
+        key[i] = key[(i + M) % N] ^ (y >> 1) ^ (-(y & 1) & 0x9908b0dfu);
+    }
+    g->mt.pos = 0;
+}
+
+uint32_t asn_mt19937_next32(asn_bitgen *g) {
+    if (g->mt.pos == N) refill(g);
+    uint32_t y = g->mt.key[g->mt.pos++];
+    y ^= y >> 11;
+    y ^= y << 7 & 0x9d2c5680u;
+    y ^= y << 15 & 0xefc60000u;
+    return y ^ y >> 18;
+}
+
+void asn_mt19937_seed(asn_bitgen *g, uint32_t seed) {
+    g->kind = ASN_MT19937;
+    for (uint32_t i = 0; i < N; i++) {
+        g->mt.key[i] = seed;
+        seed = 1812433253u * (seed ^ seed >> 30) + i + 1;
+    }
+    g->mt.pos = N;
+    g->has_gauss = false;
+    g->gauss = 0;
+}
+
+void asn_mt19937_seed_array(asn_bitgen *g, const uint32_t *init, size_t n) {
+    asn_mt19937_seed(g, 19650218u);
+    uint32_t *key = g->mt.key;
+    size_t i = 1, j = 0;
+    for (size_t k = n > N ? n : N; k; k--) {
+        key[i] =
+            (key[i] ^ (key[i - 1] ^ key[i - 1] >> 30) * 1664525u) + init[j] + (uint32_t)j;
+        if (++i >= N) {
+            key[0] = key[N - 1];
+            i = 1;
+        }
+        if (++j >= n) j = 0;
+    }
+    for (size_t k = N - 1; k; k--) {
+        key[i] = (key[i] ^ (key[i - 1] ^ key[i - 1] >> 30) * 1566083941u) - (uint32_t)i;
+        if (++i >= N) {
+            key[0] = key[N - 1];
+            i = 1;
+        }
+    }
+    key[0] = 0x80000000u;
+}

@@ -1,0 +1,206 @@
+/* What hostile programs do to the operators: each time CANN's code and a sentence, never
+ * a crash. */
+#include <stdint.h>
+
+#include "acl/acl.h"
+#include "aclnn/aclnnx.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_cast.h"
+#include "aclnnop/aclnn_cat.h"
+#include "aclnnop/aclnn_exp.h"
+#include "aclnnop/aclnn_index_select.h"
+#include "aclnnop/aclnn_permute.h"
+#include "aclnnop/aclnn_reduce_sum.h"
+#include "check.h"
+
+static double data[64];
+static uint64_t size;
+static aclOpExecutor *executor;
+
+static aclTensor *tensor(aclDataType dtype, int64_t n) {
+    return aclCreateTensor(&n, 1, dtype, NULL, 0, ACL_FORMAT_ND, &n, 1, data);
+}
+
+static void fails_to_create(const void *object) {
+    const char *message = aclGetRecentErrMsg();
+    CHECK(object == NULL);
+    CHECK(message != NULL && strlen(message) > 8);
+}
+
+static void test_creation(void) {
+    int64_t bad[2] = {2, -3}, huge[3] = {1LL << 31, 1LL << 31, 1LL << 31}, many[65] = {0};
+    float one = 1;
+    fails_to_create(
+        aclCreateTensor(NULL, 2, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, NULL, 0, data));
+    fails_to_create(
+        aclCreateTensor(bad, 2, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, bad, 0, data));
+    fails_to_create(
+        aclCreateTensor(huge, 3, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, NULL, 0, data));
+    fails_to_create(
+        aclCreateTensor(many, 65, ACL_FLOAT, NULL, 0, ACL_FORMAT_ND, NULL, 0, data));
+    fails_to_create(
+        aclCreateTensor(many, 1, ACL_FLOAT, NULL, -1, ACL_FORMAT_ND, NULL, 0, data));
+    fails_to_create(aclCreateScalar(NULL, ACL_FLOAT));
+    fails_to_create(aclCreateScalar(&one, (aclDataType)1000));
+    fails_to_create(aclCreateIntArray(NULL, 3));
+    const aclTensor *stray[1] = {(const aclTensor *)data};
+    fails_to_create(aclCreateTensorList(stray, 1));
+}
+
+static void test_add_arguments(void) {
+    float one = 1;
+    aclTensor *a = tensor(ACL_FLOAT, 4), *b = tensor(ACL_FLOAT, 3),
+              *c = tensor(ACL_FLOAT, 4);
+    aclTensor *odd = tensor(ACL_STRING, 4), *flags = tensor(ACL_BOOL, 4);
+    aclScalar *alpha = aclCreateScalar(&one, ACL_FLOAT);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(NULL, a, alpha, c, &size, &executor),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK(executor == NULL);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, NULL, c, &size, &executor),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, alpha, NULL, &size, &executor),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, alpha, c, NULL, &executor),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, alpha, c, &size, NULL),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, b, alpha, c, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, alpha, b, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(odd, a, alpha, c, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, alpha, flags, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    /* handles of other kinds, and freed ones */
+    CHECK_ERROR(
+        aclnnAddGetWorkspaceSize((aclTensor *)alpha, a, alpha, c, &size, &executor),
+        ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, a, (aclScalar *)a, c, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclDestroyTensor(b));
+    CHECK_ERROR(aclnnAddGetWorkspaceSize(a, b, alpha, c, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclDestroyTensor(b), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclDestroyTensor(NULL), ACLNN_ERR_PARAM_NULLPTR);
+    /* phase 2 */
+    CHECK_ERROR(aclnnAdd(NULL, 0, NULL, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnAdd(NULL, 0, (aclOpExecutor *)data, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclnnAddGetWorkspaceSize(a, a, alpha, c, &size, &executor));
+    CHECK_ERROR(aclnnExp(NULL, 0, executor, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnAdd(NULL, 0, executor, (aclrtStream)data), ACLNN_ERR_RUNTIME_ERROR);
+    CHECK_OK(aclnnAdd(NULL, 0, executor, NULL));
+    CHECK_ERROR(aclnnAdd(NULL, 0, executor, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclSetAclOpExecutorRepeatable(executor), ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclSetRawTensorAddr(c, NULL));
+    CHECK_OK(aclnnAddGetWorkspaceSize(a, a, alpha, c, &size, &executor));
+    CHECK_ERROR(aclnnAdd(NULL, 0, executor, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_OK(aclDestroyAclOpExecutor(executor));
+    CHECK_OK(aclDestroyTensor(a));
+    CHECK_OK(aclDestroyTensor(c));
+    CHECK_OK(aclDestroyTensor(odd));
+    CHECK_OK(aclDestroyTensor(flags));
+    CHECK_OK(aclDestroyScalar(alpha));
+    CHECK_ERROR(aclDestroyScalar(alpha), ACLNN_ERR_PARAM_INVALID);
+}
+
+static void test_others(void) {
+    aclTensor *a = tensor(ACL_DOUBLE, 6), *b = tensor(ACL_DOUBLE, 6),
+              *i = tensor(ACL_DOUBLE, 2);
+    int64_t twice[2] = {0, 0}, far[1] = {5};
+    aclIntArray *dims = aclCreateIntArray(twice, 2), *away = aclCreateIntArray(far, 1);
+    aclTensorList *none = aclCreateTensorList(NULL, 0);
+    CHECK_ERROR(aclnnCastGetWorkspaceSize(a, ACL_FLOAT, b, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnCastGetWorkspaceSize(a, (aclDataType)-7, b, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnCatGetWorkspaceSize(none, 0, b, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnCatGetWorkspaceSize(NULL, 0, b, &size, &executor),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(
+        aclnnReduceSumGetWorkspaceSize(a, dims, false, ACL_DOUBLE, b, &size, &executor),
+        ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(
+        aclnnReduceSumGetWorkspaceSize(a, away, false, ACL_DOUBLE, b, &size, &executor),
+        ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnPermuteGetWorkspaceSize(a, dims, b, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnIndexSelectGetWorkspaceSize(a, 0, i, i, &size, &executor),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclDestroyIntArray((aclIntArray *)none), ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclDestroyIntArray(dims));
+    CHECK_ERROR(aclDestroyIntArray(dims), ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclDestroyIntArray(away));
+    CHECK_OK(aclDestroyTensorList(none));
+    CHECK_OK(aclDestroyTensor(a));
+    CHECK_OK(aclDestroyTensor(b));
+    CHECK_OK(aclDestroyTensor(i));
+}
+
+static void test_fused(void) {
+    int64_t n = 4;
+    aclnnxOperand operands[2] = {
+        {.data = data, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE},
+        {.data = data, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE}};
+    aclnnxInstr instr = {
+        (uint16_t)aclnnxOpcode("exp"), ACL_DOUBLE, ACL_DOUBLE, 1, {0, 0, 0}};
+    aclnnxProgram good = {.numDims = 1,
+                          .numIn = 1,
+                          .numOut = 1,
+                          .numInstrs = 1,
+                          .numRegs = 2,
+                          .shape = &n,
+                          .operands = operands,
+                          .instrs = &instr};
+    aclnnxProgram p = good;
+    CHECK(aclnnxOpcode("exp") >= 0 && aclnnxOpcode("no such") == -1 &&
+          aclnnxOpcode(NULL) == -1);
+    CHECK_OK(aclnnxFused(&good, NULL));
+    CHECK_ERROR(aclnnxFused(NULL, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnxFused(&good, data), ACLNN_ERR_RUNTIME_ERROR);
+    p.numDims = 65;
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    p = good;
+    p.numIn = 1000000;
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    p = good;
+    p.operands = NULL;
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    p = good;
+    instr.src[0] = 77;
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    instr.src[0] = 0;
+    instr.op = 9999;
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    instr.op = (uint16_t)aclnnxOpcode("bitwise_and"); /* no loop for float64 */
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxScan(9999, operands, operands, 1, &n, 0, NULL),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 3, 0, NULL),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxSort(NULL, operands, 1, &n, 0, 0, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL),
+                ACLNN_ERR_PARAM_INVALID);
+}
+
+int main(void) {
+    float one = 1;
+    aclScalar *alpha = aclCreateScalar(&one, ACL_FLOAT);
+    aclTensor *t = tensor(ACL_FLOAT, 4);
+    /* Objects need no device, runs do. */
+    CHECK_OK(aclnnAddGetWorkspaceSize(t, t, alpha, t, &size, &executor));
+    CHECK_ERROR(aclnnAdd(NULL, 0, executor, NULL), ACLNN_ERR_RUNTIME_ERROR);
+    CHECK_OK(aclDestroyAclOpExecutor(executor));
+    CHECK_OK(aclDestroyTensor(t));
+    CHECK_OK(aclDestroyScalar(alpha));
+    CHECK_OK(aclInit(NULL));
+    CHECK_OK(aclrtSetDevice(0));
+    test_creation();
+    test_add_arguments();
+    test_others();
+    test_fused();
+    CHECK_OK(aclrtResetDevice(0));
+    CHECK_OK(aclFinalize());
+    return check_done();
+}

@@ -1,0 +1,208 @@
+/* Tensors, scalars, lists, executors: what they keep, who owns what, repeated runs. */
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "acl/acl.h"
+#include "aclnnop/aclnn_add.h"
+#include "aclnnop/aclnn_cat.h"
+#include "aclnnop/aclnn_index.h"
+#include "aclnnop/aclnn_masked_select.h"
+#include "check.h"
+
+static aclTensor *vector(double *data, int64_t n) {
+    return aclCreateTensor(&n, 1, ACL_DOUBLE, NULL, 0, ACL_FORMAT_ND, &n, 1, data);
+}
+
+static void test_getters(void) {
+    double data[64];
+    int64_t shape[3] = {2, 3, 4}, strides[3] = {1, 2, 6}, storage[1] = {64}, offset = 0;
+    int64_t *dims = NULL;
+    uint64_t n = 0;
+    aclDataType dtype = ACL_DT_UNDEFINED;
+    aclFormat format = ACL_FORMAT_UNDEFINED;
+    void *addr = NULL;
+    aclTensor *t = aclCreateTensor(shape, 3, ACL_DOUBLE, strides, 5, ACL_FORMAT_NCHW,
+                                   storage, 1, data);
+    CHECK_OK(aclGetViewShape(t, &dims, &n));
+    CHECK(n == 3 && dims[0] == 2 && dims[2] == 4);
+    free(dims);
+    CHECK_OK(aclGetViewStrides(t, &dims, &n));
+    CHECK(n == 3 && dims[2] == 6);
+    free(dims);
+    CHECK_OK(aclGetStorageShape(t, &dims, &n));
+    CHECK(n == 1 && dims[0] == 64);
+    free(dims);
+    CHECK_OK(aclGetViewOffset(t, &offset));
+    CHECK_OK(aclGetDataType(t, &dtype));
+    CHECK_OK(aclGetFormat(t, &format));
+    CHECK_OK(aclGetRawTensorAddr(t, &addr));
+    CHECK(offset == 5 && dtype == ACL_DOUBLE && format == ACL_FORMAT_NCHW &&
+          addr == data);
+    int64_t many[12] = {1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 3};
+    CHECK_OK(
+        aclInitTensor(t, many, 12, ACL_INT8, NULL, 0, ACL_FORMAT_ND, many, 12, data));
+    CHECK_OK(aclGetViewShape(t, &dims, &n));
+    CHECK(n == 12 && dims[11] == 3);
+    free(dims);
+    CHECK_OK(aclDestroyTensor(t));
+}
+
+/* Programs destroy only the list, or the members too, before or after. */
+static void test_list_ownership(void) {
+    double x[2] = {1, 2}, y[3] = {3, 4, 5}, out[5];
+    uint64_t size, n = 0;
+    aclOpExecutor *executor;
+    for (int order = 0; order < 3; order++) {
+        aclTensor *members[2] = {vector(x, 2), vector(y, 3)}, *result = vector(out, 5);
+        aclTensorList *list = aclCreateTensorList((const aclTensor *const *)members, 2);
+        CHECK_OK(aclGetTensorListSize(list, &n));
+        CHECK(n == 2);
+        CHECK_OK(aclnnCatGetWorkspaceSize(list, 0, result, &size, &executor));
+        CHECK_OK(aclnnCat(NULL, size, executor, NULL));
+        CHECK_OK(aclrtSynchronizeStream(NULL));
+        CHECK(out[0] == 1 && out[4] == 5);
+        if (order == 1) CHECK_OK(aclDestroyTensor(members[0]));
+        aclTensor *newer = order == 1 ? vector(x, 2) : NULL; /* may take the freed slot */
+        CHECK_OK(aclDestroyTensorList(list));
+        if (newer) CHECK_OK(aclDestroyTensor(newer));
+        if (order == 2) {
+            CHECK_OK(aclDestroyTensor(members[0]));
+            CHECK_OK(aclDestroyTensor(members[1]));
+            CHECK_ERROR(aclDestroyTensor(members[1]), ACLNN_ERR_PARAM_INVALID);
+        }
+        CHECK_OK(aclDestroyTensor(result));
+    }
+    float one = 1;
+    aclScalar *scalars[1] = {aclCreateScalar(&one, ACL_FLOAT)};
+    aclScalarList *list = aclCreateScalarList((const aclScalar *const *)scalars, 1);
+    CHECK_OK(aclGetScalarListSize(list, &n));
+    CHECK(n == 1);
+    CHECK_OK(aclDestroyScalarList(list));
+}
+
+static atomic_int gate;
+
+static void wait_gate(void *arg) {
+    (void)arg;
+    while (atomic_load(&gate) == 0)
+        usleep(100);
+}
+
+/* One executor, many runs, other addresses; also while earlier runs are still queued. */
+static void test_repeatable(void) {
+    double a[4] = {1, 2, 3, 4}, b[4] = {10, 20, 30, 40}, one = 1, out[3][4];
+    uint64_t size;
+    aclOpExecutor *executor;
+    aclrtStream stream;
+    CHECK_OK(aclrtCreateStream(&stream));
+    aclTensor *ta = vector(a, 4), *tb = vector(a, 4), *tout = vector(out[0], 4);
+    aclScalar *alpha = aclCreateScalar(&one, ACL_DOUBLE);
+    CHECK_OK(aclnnAddGetWorkspaceSize(ta, tb, alpha, tout, &size, &executor));
+    CHECK_OK(aclSetAclOpExecutorRepeatable(executor));
+    CHECK_OK(aclnnAdd(NULL, 0, executor, stream));
+    CHECK_OK(aclnnAdd(NULL, 0, executor, stream));
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(out[0][3] == 8);
+    atomic_store(&gate, 0);
+    CHECK_OK(aclrtLaunchHostFunc(stream, wait_gate, NULL));
+    for (int i = 1; i < 3; i++) {
+        CHECK_OK(aclSetInputTensorAddr(executor, 1, tb, i == 1 ? b : a));
+        CHECK_OK(aclSetOutputTensorAddr(executor, 0, tout, out[i]));
+        CHECK_OK(aclnnAdd(NULL, 0, executor, stream));
+    }
+    CHECK_OK(aclSetTensorAddr(executor, 2, tout, out[0]));
+    CHECK_ERROR(aclSetTensorAddr(executor, 3, tout, out[0]), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(AclSetInputTensorAddr(executor, 2, tout, out[0]),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclDestroyAclOpExecutor(executor)); /* queued runs keep it */
+    CHECK_ERROR(aclnnAdd(NULL, 0, executor, stream), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclDestroyAclOpExecutor(executor), ACLNN_ERR_PARAM_INVALID);
+    atomic_store(&gate, 1);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(out[1][3] == 44 && out[2][3] == 8);
+    CHECK_OK(aclDestroyTensor(ta));
+    CHECK_OK(aclDestroyTensor(tb));
+    CHECK_OK(aclDestroyTensor(tout));
+    CHECK_OK(aclDestroyScalar(alpha));
+    CHECK_OK(aclrtDestroyStream(stream));
+}
+
+/* Tensors may go while the run is queued: the executor has captured them. */
+static void test_captured(void) {
+    double a[4] = {1, 2, 3, 4}, out[4] = {0}, two = 2;
+    uint64_t size;
+    aclOpExecutor *executor;
+    aclrtStream stream;
+    CHECK_OK(aclrtCreateStream(&stream));
+    aclTensor *ta = vector(a, 4), *tout = vector(out, 4);
+    aclScalar *alpha = aclCreateScalar(&two, ACL_DOUBLE);
+    CHECK_OK(aclnnAddGetWorkspaceSize(ta, ta, alpha, tout, &size, &executor));
+    atomic_store(&gate, 0);
+    CHECK_OK(aclrtLaunchHostFunc(stream, wait_gate, NULL));
+    CHECK_OK(aclnnAdd(NULL, 0, executor, stream));
+    CHECK_ERROR(aclnnAdd(NULL, 0, executor, stream), ACLNN_ERR_PARAM_INVALID);
+    CHECK_OK(aclDestroyTensor(ta));
+    CHECK_OK(aclDestroyTensor(tout));
+    CHECK_OK(aclDestroyScalar(alpha));
+    CHECK(out[0] == 0);
+    atomic_store(&gate, 1);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    CHECK(out[3] == 12);
+    CHECK_OK(aclrtDestroyStream(stream));
+}
+
+/* Results whose length depends on data: the tensor tells it afterwards. */
+static void test_dynamic_shape(void) {
+    double x[6] = {1, 2, 3, 4, 5, 6}, out[6];
+    bool mask[6] = {true, false, true, false, false, true};
+    int64_t n = 6, *dims = NULL;
+    uint64_t size, ndim = 0;
+    aclOpExecutor *executor;
+    aclTensor *tx = vector(x, 6), *tout = vector(out, 6);
+    aclTensor *tm = aclCreateTensor(&n, 1, ACL_BOOL, NULL, 0, ACL_FORMAT_ND, &n, 1, mask);
+    CHECK_OK(aclnnMaskedSelectGetWorkspaceSize(tx, tm, tout, &size, &executor));
+    CHECK_OK(aclnnMaskedSelect(NULL, size, executor, NULL));
+    CHECK_OK(aclrtSynchronizeStream(NULL));
+    CHECK_OK(aclGetViewShape(tout, &dims, &ndim));
+    CHECK(ndim == 1 && dims[0] == 3 && out[0] == 1 && out[1] == 3 && out[2] == 6);
+    free(dims);
+    CHECK_OK(aclDestroyTensor(tx));
+    CHECK_OK(aclDestroyTensor(tm));
+    CHECK_OK(aclDestroyTensor(tout));
+}
+
+/* An error of a queued task comes with the next synchronisation, once. */
+static void test_late_error(void) {
+    double x[3] = {1, 2, 3}, out[1] = {7};
+    int64_t index = 5, one = 1;
+    uint64_t size;
+    aclOpExecutor *executor;
+    aclTensor *tx = vector(x, 3), *tout = vector(out, 1);
+    aclTensor *ti =
+        aclCreateTensor(&one, 1, ACL_INT64, NULL, 0, ACL_FORMAT_ND, &one, 1, &index);
+    aclTensorList *list = aclCreateTensorList((const aclTensor *const *)&ti, 1);
+    CHECK_OK(aclnnIndexGetWorkspaceSize(tx, list, tout, &size, &executor));
+    CHECK_OK(aclnnIndex(NULL, size, executor, NULL));
+    CHECK_ERROR(aclrtSynchronizeStream(NULL), ACL_ERROR_INVALID_PARAM);
+    CHECK_OK(aclrtSynchronizeStream(NULL));
+    CHECK(out[0] == 7);
+    CHECK_OK(aclDestroyTensorList(list));
+    CHECK_OK(aclDestroyTensor(tx));
+    CHECK_OK(aclDestroyTensor(tout));
+}
+
+int main(void) {
+    CHECK_OK(aclInit(NULL));
+    CHECK_OK(aclrtSetDevice(0));
+    test_getters();
+    test_list_ownership();
+    test_repeatable();
+    test_captured();
+    test_dynamic_shape();
+    test_late_error();
+    CHECK_OK(aclrtResetDevice(0));
+    CHECK_OK(aclFinalize());
+    return check_done();
+}

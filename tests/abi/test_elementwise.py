@@ -1,0 +1,152 @@
+"""Elementwise operators against NumPy, through CANN's interface: values, dtypes, layouts, errors."""
+
+import numpy as np
+import pytest
+from aclnn import AclError, run
+
+RNG = np.random.default_rng(1)
+FLOATS = ["float16", "float32", "float64"]
+INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+COMPLEX = ["complex64", "complex128"]
+BINARY = {
+    "Mul": np.multiply, "Maximum": np.maximum, "Minimum": np.minimum, "EqTensor": np.equal,
+    "NeTensor": np.not_equal, "LtTensor": np.less, "LeTensor": np.less_equal, "GtTensor": np.greater,
+    "GeTensor": np.greater_equal,
+}  # fmt: skip
+UNARY_FLOAT = {
+    "Exp": np.exp, "Log": np.log, "Sin": np.sin, "Cos": np.cos, "Tan": np.tan, "Tanh": np.tanh,
+    "Sqrt": np.sqrt, "Floor": np.floor, "Ceil": np.ceil, "Trunc": np.trunc, "Round": np.rint, "Abs": np.abs,
+    "Neg": np.negative, "Reciprocal": np.reciprocal, "Sign": np.sign, "Expm1": np.expm1,
+    "Log1p": np.log1p, "Log2": np.log2, "Log10": np.log10, "Sinh": np.sinh, "Cosh": np.cosh,
+    "Asinh": np.arcsinh, "Atan": np.arctan,
+}  # fmt: skip
+
+
+def make(dtype, shape=(3, 5)):
+    dtype = np.dtype(dtype)
+    if dtype == bool:
+        return RNG.random(shape) < 0.5
+    if dtype.kind in "iu":
+        return RNG.integers(1, 10, shape).astype(dtype)
+    if dtype.kind == "c":
+        return (RNG.random(shape) + 1j * RNG.random(shape) + 0.1).astype(dtype)
+    return (RNG.random(shape) * 4 + 0.1).astype(dtype)
+
+
+def close(got, want, dtype=None):
+    want = np.asarray(want)
+    tol = {"float16": 2e-3, "float32": 1e-6, "complex64": 1e-6}.get(np.dtype(dtype or want.dtype).name, 1e-14)
+    np.testing.assert_allclose(got, want, rtol=tol, atol=tol)
+
+
+@pytest.mark.parametrize("dtype", FLOATS + INTS + COMPLEX)
+def test_add_with_alpha(dtype):
+    a, b = make(dtype), make(dtype)
+    close(run("Add", a, b, 1, np.empty_like(a)), a + b)
+    close(run("Add", a, b, 3, np.empty_like(a)), a + 3 * b, dtype)
+    close(run("Sub", a, b, 1, np.empty_like(a)), a - b)
+    close(run("Rsub", a, b, 1, np.empty_like(a)), b - a)
+    close(run("Adds", a, 2, 1, np.empty_like(a)), a + a.dtype.type(2))
+
+
+@pytest.mark.parametrize("name", BINARY)
+@pytest.mark.parametrize("dtype", ["bool", *FLOATS, *INTS])
+def test_binary(name, dtype):
+    a, b = make(dtype), make(dtype)
+    want = BINARY[name](a, b)
+    close(run(name, a, b, np.empty_like(want)), want)
+
+
+@pytest.mark.parametrize("name", UNARY_FLOAT)
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_unary(name, dtype):
+    a = make(dtype)
+    want = UNARY_FLOAT[name](a)
+    close(run(name, a, np.empty_like(a)), want)
+
+
+def test_integers_in_float_functions():
+    a = np.arange(1, 7, dtype=np.int32)
+    close(run("Sqrt", a, np.empty(6, np.float32)), np.sqrt(a).astype(np.float32))
+    close(run("Sqrt", a, np.empty(6)), np.sqrt(a))
+    close(run("Div", a, a + 1, np.empty(6, np.float32)), (a / (a + 1)).astype(np.float32))
+
+
+@pytest.mark.parametrize("pair", [("float16", "float32"), ("int8", "float16"), ("int32", "int64"),
+                                  ("uint16", "int16"), ("bool", "int8"), ("float64", "complex64")])  # fmt: skip
+def test_promotion(pair):
+    a, b = make(pair[0]), make(pair[1])
+    want = a + b
+    close(run("Add", a, b, 1, np.empty_like(want)), want, min(pair, key=len))
+
+
+def test_broadcast_and_layouts():
+    a, b = make("float64", (4, 1, 3)), make("float64", (5, 1))
+    close(run("Mul", a, b, np.empty((4, 5, 3))), a * b)
+    big = make("float64", (8, 12))
+    for view in (big[::2, ::3], big.T, big[::-1], np.broadcast_to(big[0], (8, 12))):
+        close(run("Exp", view, np.empty(view.shape)), np.exp(view))
+        out = np.zeros(view.shape, order="F")
+        close(run("Add", view, view, 1, out), view + view)
+    zero = np.array(2.5)
+    close(run("Mul", big, zero, np.empty_like(big)), big * 2.5)
+    close(run("Mul", zero, zero, np.empty(())), np.array(6.25))
+    run("Add", np.empty((0, 3)), np.empty((1, 3)), 1, np.empty((0, 3)))
+
+
+def test_in_place():
+    a, b = make("float32"), make("float32", (5,))
+    want = a * b
+    close(run("InplaceMul", a, b) is not None and a, want)
+    run("InplaceAdds", a, 1.5, 2)
+    close(a, want + np.float32(3))
+    run("InplaceExp", a)
+    close(a, np.exp(want + np.float32(3)))
+    run("InplaceFloorDivides", a, 2)
+    run("InplaceLogicalNot", a)
+    assert set(np.unique(a)) <= {0.0, 1.0}
+
+
+def test_scalar_rules():
+    a = np.arange(6, dtype=np.int32)
+    close(run("Muls", a, 2.5, np.empty(6, np.float32)), (a * 2.5).astype(np.float32))
+    close(run("Muls", a, 2, np.empty(6, np.int32)), a * 2)
+    f = make("float32")
+    close(run("Clamp", f, 1, 3, np.empty_like(f)), np.clip(f, 1, 3))
+    close(run("Clamp", f, None, 3, np.empty_like(f)), np.minimum(f, 3))
+    close(run("PowScalarTensor", 2.0, f, np.empty_like(f)), 2 ** f)
+    close(run("PowTensorScalar", f, 3, np.empty_like(f)), f ** 3)
+
+
+def test_compositions():
+    x, y, z = make("float64"), make("float64"), make("float64")
+    empty = np.empty_like(x)
+    close(run("Addcmul", x, y, z, 0.5, empty), x + 0.5 * y * z)
+    close(run("Lerp", x, y, z / 5, empty), x + z / 5 * (y - x))
+    close(run("SWhere", x > 2, y, z, empty), np.where(x > 2, y, z))
+    close(run("DivMod", x, y, 2, empty), x // y)
+    close(run("Silu", x, empty), x / (1 + np.exp(-x)))
+    n = np.array([np.nan, np.inf, -np.inf, 1.5])
+    close(run("NanToNum", n, 7.0, 8.0, 9.0, np.empty(4)), [7, 8, 9, 1.5])
+    p, q = np.array([1, np.inf, np.nan, 1.0]), np.array([1 + 1e-9, np.inf, np.nan, 2])
+    assert list(run("IsClose", p, q, 1e-5, 1e-8, True, np.empty(4, bool))) == [True, True, True, False]
+    i = np.array([7, -7, 2**53 + 1])
+    assert list(run("DivMods", i, 2, 1, np.empty_like(i))) == [3, -3, 2**52]
+
+
+@pytest.mark.parametrize("call, code", [
+    (lambda: run("Add", np.ones(3), np.ones(4), 1, np.ones(3)), 161002),
+    (lambda: run("Add", np.ones(3), np.ones(3), 1, np.ones(4)), 161002),
+    (lambda: run("Add", np.ones((2, 3)), np.ones(3), 1, np.ones(3)), 161002),
+    (lambda: run("Add", np.ones(3), None, 1, np.ones(3)), 161001),
+    (lambda: run("Add", np.ones(3), np.ones(3), 1, np.ones(3, bool)), 161002),
+    (lambda: run("Add", np.ones(3, complex), np.ones(3), 1, np.ones(3, int)), 161002),
+    (lambda: run("BitwiseNot", np.ones(3), np.ones(3)), 161002),
+    (lambda: run("Adds", np.ones(3, int), 1, 1.5, np.ones(3, int)), 161002),
+    (lambda: run("InplaceAdd", np.ones(3), np.ones((2, 3)), 1), 161002),
+    (lambda: run("Exp", np.ones(3), np.broadcast_to(np.ones(1), 3)), 161002),
+])  # fmt: skip
+def test_errors(call, code):
+    with pytest.raises(AclError) as error:
+        call()
+    assert error.value.code == code and len(error.value.message) > 15, error.value

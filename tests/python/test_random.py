@@ -1,0 +1,148 @@
+"""asnumpy.random gives NumPy's numbers for NumPy's seeds, draw after draw."""
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import asnumpy as anp
+
+SEEDS = [0, 1, 42, 2**32 + 5, 2**70 + 3, [1, 2, 3], (7, 2**40)]
+INT_DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
+
+
+def same(ours, theirs):
+    ours = np.asarray(ours)
+    theirs = np.asarray(theirs)
+    assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("seed", SEEDS, ids=str)
+def test_generator_stream(seed):
+    a, b = anp.random.default_rng(seed), np.random.default_rng(seed)
+    same(a.random(1001), b.random(1001))
+    same(a.standard_normal((13, 77)), b.standard_normal((13, 77)))
+    same(a.random(33, dtype=np.float32), b.random(33, dtype=np.float32))
+    same(a.standard_normal(100_000, dtype=np.float32), b.standard_normal(100_000, dtype=np.float32))
+    same(a.integers(10, size=5), b.integers(10, size=5))
+    same(a.uniform(-2, 3, size=(2, 3)), b.uniform(-2, 3, size=(2, 3)))
+    same(a.normal(1.5, 2.5, size=9), b.normal(1.5, 2.5, size=9))
+    assert a.random() == b.random() and type(a.random()) is float
+    assert a.bit_generator.state["state"]["inc"] == b.bit_generator.state["state"]["inc"]
+
+
+def test_many_normals():
+    """Enough draws to meet every layer of the ziggurat and its tail."""
+    same(anp.random.default_rng(3).standard_normal(2_000_000),
+         np.random.default_rng(3).standard_normal(2_000_000))  # fmt: skip
+
+
+@given(seed=st.integers(0, 2**64), dtype=st.sampled_from(INT_DTYPES), data=st.data(), endpoint=st.booleans())
+def test_integers(seed, dtype, data, endpoint):
+    low, high = (0, 1) if dtype == "?" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    first = data.draw(st.integers(low, high))
+    last = data.draw(st.integers(first, high))
+    stop = last if endpoint else last + 1
+    n = data.draw(st.integers(0, 50))
+    ours, theirs = anp.random.default_rng(seed), np.random.default_rng(seed)
+    for _ in range(2):
+        same(ours.integers(first, stop, n, dtype=dtype, endpoint=endpoint),
+             theirs.integers(first, stop, n, dtype=dtype, endpoint=endpoint))  # fmt: skip
+    legacy, numpys = anp.random.RandomState(seed % 2**32), np.random.RandomState(seed % 2**32)
+    same(legacy.randint(first, last + 1, n, dtype=dtype), numpys.randint(first, last + 1, n, dtype=dtype))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, [1, 2, 3], np.arange(700)], ids=["0", "1", "max", "list", "long"])
+def test_random_state_stream(seed):
+    a, b = anp.random.RandomState(seed), np.random.RandomState(seed)
+    same(a.rand(3, 4), b.rand(3, 4))
+    same(a.randn(1001), b.randn(1001))
+    same(a.randint(0, 10, 7), b.randint(0, 10, 7))
+    same(a.standard_normal(3), b.standard_normal(3))
+    same(a.random_sample((2, 2)), b.random_sample((2, 2)))
+    same(a.uniform(1, 2, 5), b.uniform(1, 2, 5))
+    same(a.normal(0, 3, 5), b.normal(0, 3, 5))
+    same(a.permutation(20), b.permutation(20))
+    same(a.choice(10, 5), b.choice(10, 5))
+    same(a.choice(10, 5, replace=False), b.choice(10, 5, replace=False))
+    same(a.choice(4, 6, p=[0.1, 0.2, 0.3, 0.4]), b.choice(4, 6, p=[0.1, 0.2, 0.3, 0.4]))
+    assert a.rand() == b.rand() and a.randn() == b.randn() and a.randint(5) == b.randint(5)
+
+
+def test_module_functions():
+    anp.random.seed(11)
+    np.random.seed(11)
+    same(anp.random.rand(5), np.random.rand(5))
+    same(anp.random.randn(3, 2), np.random.randn(3, 2))
+    same(anp.random.randint(0, 100, (4,)), np.random.randint(0, 100, (4,)))
+
+
+def test_state_round_trips():
+    a = anp.random.default_rng(5)
+    a.integers(3, size=3, dtype="i4")
+    b = pickle.loads(pickle.dumps(a))
+    same(a.random(5), b.random(5))
+    numpys = np.random.default_rng(5)
+    a.bit_generator.state = numpys.bit_generator.state
+    same(a.random(5), numpys.random(5))
+    r, s = anp.random.RandomState(5), np.random.RandomState(6)
+    s.randn(3)
+    r.set_state(s.get_state())
+    same(r.randn(4), s.randn(4))
+    same(r.get_state()[1], s.get_state()[1])
+    a.bit_generator.advance(10)
+    numpys.bit_generator.advance(10)
+    same(a.random(2), numpys.random(2))
+
+
+def test_seed_sequence():
+    for entropy in (0, 12345, 2**100, [1, 2, 3]):
+        ours, theirs = anp.random.SeedSequence(entropy), np.random.SeedSequence(entropy)
+        same(ours.generate_state(10), theirs.generate_state(10))
+        for mine, numpys in zip(ours.spawn(3), theirs.spawn(3), strict=True):
+            same(mine.generate_state(3, np.uint64), numpys.generate_state(3, np.uint64))
+    same(anp.random.Generator(anp.random.MT19937(3)).random(5), np.random.Generator(np.random.MT19937(3)).random(5))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda r: r.default_rng(-1),
+        lambda r: r.default_rng("x"),
+        lambda r: r.default_rng(0).integers(5, 5),
+        lambda r: r.default_rng(0).integers(0, 300, dtype="u1"),
+        lambda r: r.default_rng(0).integers(0, 3, dtype="f8"),
+        lambda r: r.default_rng(0).random(3, dtype="i4"),
+        lambda r: r.default_rng(0).normal(0, -1),
+        lambda r: r.RandomState(-1),
+        lambda r: r.RandomState(2**32),
+        lambda r: r.RandomState(0).choice(3, 5, replace=False),
+    ],
+)
+def test_errors(call):
+    with pytest.raises(Exception) as theirs:
+        call(np.random)
+    with pytest.raises(type(theirs.value)):
+        call(anp.random)
+
+
+@pytest.mark.parametrize("name", ["random", "integers", "standard_normal", "uniform", "normal"])
+def test_generator_signatures(name):
+    assert str(inspect.signature(getattr(anp.random.Generator, name))) == str(
+        inspect.signature(getattr(np.random.Generator, name))
+    )
+
+
+@pytest.mark.parametrize("name", ["rand", "randint", "randn", "seed", "default_rng"])
+def test_module_signatures(name):
+    assert str(inspect.signature(getattr(anp.random, name))) == str(inspect.signature(getattr(np.random, name)))
+
+
+def test_out():
+    out = anp.empty((3, 2))
+    assert anp.random.default_rng(1).random(out=out) is out
+    same(out, np.random.default_rng(1).random((3, 2)))

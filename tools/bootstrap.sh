@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, Python with venv, cppcheck (apt-get, as root or through sudo), and a
+# .venv with the build and test tools, pinned by range. Safe to run again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+need=()
+command -v gcc >/dev/null || need+=(gcc libc6-dev)
+command -v make >/dev/null || need+=(make)
+command -v git >/dev/null || need+=(git)
+command -v cppcheck >/dev/null || need+=(cppcheck)
+command -v python3 >/dev/null || need+=(python3)
+python3 -c 'import venv, ensurepip' 2>/dev/null || need+=(python3-venv)
+python3 - <<'EOF' 2>/dev/null || need+=(python3-dev)
+import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))
+EOF
+
+if [ ${#need[@]} -gt 0 ]; then
+    echo "bootstrap: installing ${need[*]}"
+    sudo=""
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || { echo "bootstrap: needs root or sudo to install ${need[*]}" >&2; exit 1; }
+        sudo="sudo"
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    $sudo apt-get update -qq
+    $sudo apt-get install -y -qq --no-install-recommends "${need[@]}"
+fi
+
+[ -x .venv/bin/python ] || python3 -m venv .venv
+.venv/bin/python -m pip install --quiet --upgrade 'pip>=24'
+.venv/bin/python -m pip install --quiet --group dev

@@ -1,0 +1,356 @@
+"""Writes the two-phase operators' entry points, descriptors and headers.
+
+usage: gen_opapi.py headers INCLUDE_DIR STAMP
+       gen_opapi.py code OUTPUT_DIR      entries.c, promotion.c
+
+An operator exists when ops.def's `cann` column or operators.def names it. Its parameters come from
+tools/cann/operators.json, exactly. Standard library only.
+"""
+
+import ast
+import dataclasses
+import json
+import pathlib
+import re
+import sys
+
+import optable
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DATA = json.loads((ROOT / "tools" / "cann" / "operators.json").read_text())
+PROMOTION = json.loads((ROOT / "tools" / "cann" / "promotion.json").read_text())
+TABLE = ROOT / "src" / "device" / "opapi" / "operators.def"
+ROWS = {row.name: row for row in optable.rows()}
+
+KINDS = {
+    "aclScalar*": "S", "aclIntArray*": "I", "aclFloatArray*": "F", "aclBoolArray*": "B",
+    "aclTensorList*": "L", "aclScalarList*": "K", "float": "f", "double": "f", "char*": "s",
+}  # fmt: skip
+
+
+@dataclasses.dataclass
+class Param:
+    """A parameter: its C declaration, and the kind that call.h knows."""
+
+    text: str
+    name: str
+    kind: str
+    optional: bool
+
+
+@dataclasses.dataclass
+class Operator:
+    """One operator: descriptor and entry points follow from it."""
+
+    name: str
+    header: str
+    params: list
+    plan: str = "elementwise"
+    arg: str = "0"
+    exprs: list = dataclasses.field(default_factory=list)
+    weak: set = dataclasses.field(default_factory=set)
+    floats: bool = False
+
+    @property
+    def inputs(self):
+        return [p for p in self.params if p.kind != "O"]
+
+
+# ---- parameters
+
+
+def kind_of(symbol, index, ctype, name):
+    """The kind of a parameter, from its type, its name, and its operator being in place."""
+    plain = ctype.replace("const ", "").replace(" ", "")
+    if plain == "aclTensor*":
+        if name.endswith("Ref") or (symbol.startswith("aclnnInplace") and index == 0):
+            return "R"
+        if symbol.startswith("aclnnInplace"):
+            return "T"
+        written = not ctype.startswith("const") or name in ("out", "y") or name.endswith("Out")
+        return "O" if written else "T"
+    if plain == "aclTensorList*":
+        return "L" if ctype.startswith("const") else "M"
+    return KINDS.get(plain, "i")
+
+
+def params_of(symbol, optional):
+    result = []
+    for i, text in enumerate(DATA[symbol]["params"]):
+        ctype, name = re.match(r"(.*?)(\w+)$", text).groups()
+        may_be_null = name in optional or name.endswith("Optional")
+        kind = kind_of(symbol, i, ctype.strip(), name)
+        result.append(Param(re.sub(r"\* *", "*", f"{ctype.strip()} {name}".replace("*", " *")),
+                            name, kind, may_be_null))  # fmt: skip
+    return result
+
+
+# ---- the table
+
+
+def table_rows():
+    for node in ast.parse(TABLE.read_text(), str(TABLE)).body:
+        call = node.value
+        yield ast.literal_eval(call.args[0]), {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+
+
+def make(name, cell):
+    symbol = "aclnn" + name
+    if symbol not in DATA:
+        raise SystemExit(f"{TABLE.name}: {name} is not in operators.json")
+    exprs = cell.get("expr", [])
+    return Operator(
+        symbol, DATA[symbol]["header"], params_of(symbol, cell.get("optional", "").split()),
+        cell.get("plan", "elementwise"), cell.get("arg", "0"),
+        [exprs] if isinstance(exprs, str) else exprs, set(cell.get("weak", "").split()),
+        cell.get("ints") == "float",
+    )  # fmt: skip
+
+
+def from_row(row, name):
+    """An operator of ops.def's column: the row over the operator's inputs, alpha on the second."""
+    symbol = "aclnn" + name
+    names = [p.name for p in params_of(symbol, []) if p.kind in "TRS"]
+    weak = [n for n in names if n.startswith("alpha")]
+    names = [n for n in names if n not in weak]
+    if len(names) != len(row.args):
+        raise SystemExit(f"{name}: {len(names)} inputs, but {row.name} has {len(row.args)}")
+    if weak:
+        names[1] = f"multiply({names[1]}, {weak[0]})"
+    return make(name, {"expr": f"{row.name}({', '.join(names)})", "weak": " ".join(weak)})
+
+
+def in_place(base, name):
+    """InplaceX from X: the same expressions over its own parameter names."""
+    op = make(name, {"plan": base.plan, "arg": base.arg, "weak": ""})
+    if len(op.params) != len(base.inputs):
+        return None
+    rename = {b.name: p.name for b, p in zip(base.inputs, op.params)}
+    swap = lambda text: re.sub(r"[A-Za-z_]\w*", lambda m: rename.get(m[0], m[0]), text)  # noqa: E731
+    op.exprs = [swap(e) for e in base.exprs]
+    op.weak = {rename[w] for w in base.weak}
+    op.floats = base.floats
+    for b, p in zip(base.inputs, op.params):
+        p.optional = b.optional
+    return op
+
+
+def operators():
+    """All operators by symbol, sorted."""
+    found = {}
+    for name, cell in table_rows():
+        found["aclnn" + name] = make(name, cell)
+    for row in ROWS.values():
+        for name in row.cann:
+            if "aclnn" + name not in found and "aclnn" + name in DATA:
+                found["aclnn" + name] = from_row(row, name)
+    for symbol in list(found):
+        name = "Inplace" + symbol[len("aclnn"):]
+        if "aclnn" + name in DATA and "aclnn" + name not in found:
+            op = in_place(found[symbol], name)
+            if op is not None:
+                found["aclnn" + name] = op
+    return dict(sorted(found.items()))
+
+
+# ---- expressions
+
+
+class Expression:
+    """Steps, constants and dtype masks of one expression."""
+
+    def __init__(self, op, text):
+        self.op, self.steps, self.consts, self.promotes = op, [], [], 0
+        self.index = {p.name: i for i, p in enumerate(op.params)}
+        root = ast.parse(text, mode="eval").body
+        self.visit(root, "T")
+
+    def visit(self, node, want):
+        if isinstance(node, ast.Name):
+            i = self.index[node.id]
+            if want == "T" and node.id not in self.op.weak:
+                self.promotes |= 1 << i
+            return str(i)
+        if isinstance(node, ast.Constant):
+            if node.value not in self.consts:
+                self.consts.append(node.value)
+            return f"ASN_EW_CONST | {self.consts.index(node.value)}"
+        row = ROWS[node.func.id]
+        if len(row.args) != len(node.args):
+            raise SystemExit(f"{self.op.name}: {row.name} takes {len(row.args)} operands")
+        src = [self.visit(a, t) for a, t in zip(node.args, row.types)]
+        step = (row.name, *src)
+        if step not in self.steps:
+            self.steps.append(step)
+        return f"ASN_EW_STEP | {self.steps.index(step)}"
+
+
+def expression_lines(op):
+    """The asn_ew of every expression, and their array's initialiser."""
+    lines, inits = [], []
+    weak = sum(1 << i for i, p in enumerate(op.params) if p.name in op.weak)
+    for n, text in enumerate(op.exprs):
+        e = Expression(op, text)
+        steps = ", ".join(f"{{ASN_OP_{s[0].upper()}, {{{', '.join(s[1:])}}}}}" for s in e.steps)
+        lines.append(f"static const asn_ew_step steps_{op.name}_{n}[] = {{{steps}}};")
+        consts = "NULL"
+        if e.consts:
+            consts = f"consts_{op.name}_{n}"
+            lines.append(f"static const double {consts}[] = {{{', '.join(map(repr, e.consts))}}};")
+        inits.append(f"{{steps_{op.name}_{n}, {consts}, {len(e.steps)}, {str(op.floats).lower()}, "
+                     f"{e.promotes:#x}, {weak:#x}}}")  # fmt: skip
+    if inits:
+        lines.append(f"static const asn_ew ew_{op.name}[] = {{{', '.join(inits)}}};")
+    return lines
+
+
+# ---- entry points
+
+
+def argument(param):
+    if param.kind in "if":
+        return f"{{.{'i' if param.kind == 'i' else 'f'} = {param.name}}}"
+    return f"{{.p = {param.name}}}"
+
+
+def prototypes(op, end):
+    own = ", ".join([p.text for p in op.params] + ["uint64_t *workspaceSize", "aclOpExecutor **executor"])
+    second = "void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream"
+    return (f"aclnnStatus {op.name}GetWorkspaceSize({own}){end}", f"aclnnStatus {op.name}({second}){end}")
+
+
+def entry_lines(op):
+    params = ", ".join(f'{{"{p.name}", \'{p.kind}\', {str(p.optional).lower()}}}' for p in op.params)
+    detail = f"ew_{op.name}" if op.exprs else "NULL"
+    first, second = prototypes(op, " {")
+    args = ", ".join(argument(p) for p in op.params)
+    return [
+        *expression_lines(op),
+        f"static const asn_param params_{op.name}[] = {{{params}}};",
+        f'static const char name_{op.name}[] = "{op.name}";',
+        f"static const asn_opdesc op_{op.name} = {{name_{op.name}, params_{op.name}, "
+        f"asn_planner_{op.plan}, {detail}, {len(op.params)}, {op.arg}}};",
+        f"ASN_API {first}",
+        f"    const asn_arg args[] = {{{args}}};",
+        f"    return asn_op_plan(&op_{op.name}, args, workspaceSize, executor);",
+        "}",
+        f"ASN_API {second}",
+        "    (void)workspace, (void)workspaceSize;",
+        f"    return asnop_run(name_{op.name}, executor, stream);",
+        "}",
+        "",
+    ]
+
+
+def entries(table):
+    headers = sorted({op.header for op in table.values()})
+    lines = ["/* Generated by tools/gen_opapi.py: the exported operators. */"]
+    lines += [f'#include "{h}"' for h in headers]
+    lines += ['#include "device/opapi/plan.h"', ""]
+    for op in table.values():
+        lines += entry_lines(op)
+    return "\n".join(lines)
+
+
+def header_text(header, table):
+    guard = "ASN_" + re.sub(r"\W", "_", header).upper() + "_"
+    lines = ["/* Generated from tools/cann/operators.json. */", f"#ifndef {guard}", f"#define {guard}", ""]
+    lines += ['#include "../aclnn/acl_meta.h"', "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    for op in table.values():
+        if op.header != header:
+            continue
+        first, second = prototypes(op, ";")
+        lines += [f"/* Validates and plans {op.name}; the workspace is always 0 bytes. */", first,
+                  "/* Enqueues the planned call on `stream`. */", second, ""]  # fmt: skip
+    lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    return "\n".join(lines)
+
+
+# ---- promotion
+
+NAMES = {
+    "f32": "float32", "f16": "float16", "f64": "float64", "bf16": "bfloat16", "s8": "int8",
+    "u8": "uint8", "s16": "int16", "u16": "uint16", "s32": "int32", "u32": "uint32",
+    "s64": "int64", "u64": "uint64", "bool": "bool", "c64": "complex64", "c128": "complex128",
+    "c32": "complex64",
+}  # fmt: skip
+SIZES = {"bool": 1, "float16": 2, "bfloat16": 2, "complex64": 8, "complex128": 16}
+
+
+def size(dtype):
+    return SIZES.get(dtype) or int(re.sub(r"\D", "", dtype)) // 8
+
+
+def numpy_promote(a, b):
+    """NumPy's result dtype, for the pairs CANN refuses (each has an unsigned integer)."""
+    if a == b or b == "bool":
+        return a
+    if a == "bool":
+        return b
+    kinds = {x: x.rstrip("0123456789") for x in (a, b)}
+    if kinds[a] == kinds[b]:
+        return max(a, b, key=size)
+    ints = [x for x in (a, b) if kinds[x] in ("int", "uint")]
+    if len(ints) == 2:
+        signed, unsigned = sorted(ints, key=lambda x: kinds[x])
+        width = max(size(signed), 2 * size(unsigned))
+        return f"int{8 * width}" if width <= 8 else "float64"
+    other = next(x for x in (a, b) if x not in ints)
+    needed = {1: 2, 2: 4}.get(size(ints[0]), 8)  # bytes of the float that holds the integer
+    if kinds[other] == "complex":
+        return "complex128" if needed == 8 else other
+    return other if size(other) >= needed else f"float{8 * needed}"
+
+
+def promotion():
+    short = {v: k for k, v in NAMES.items() if k != "c32"}
+    dtypes = list(optable.DTYPES)
+    pairs, scalar = PROMOTION["tensor_tensor"], PROMOTION["tensor_scalar"]
+
+    def tensors(a, b):
+        found = pairs[short[a]][short[b]]
+        return NAMES[found] if found else numpy_promote(a, b)
+
+    def with_scalar(s, t):
+        found = scalar[short[s]][short[t]]
+        if found:
+            return NAMES[found]
+        is_int = s.lstrip("u").startswith("int") or s == "bool"
+        return (s if t == "bool" else t) if is_int else "float32"
+
+    lines = ["/* Generated by tools/gen_opapi.py from tools/cann/promotion.json. */",
+             '#include "device/opapi/value.h"']  # fmt: skip
+    for name, rule in (("asn_promote_tensors", tensors), ("asn_promote_scalar", with_scalar)):
+        lines.append(f"const uint8_t {name}[ASN_DTYPE_COUNT][ASN_DTYPE_COUNT] = {{")
+        for a in dtypes:
+            row = ", ".join(f"ASN_{optable.DTYPES[rule(a, b)]}" for b in dtypes)
+            lines.append(f"    {{{row}}},")
+        lines.append("};")
+    return "\n".join(lines) + "\n"
+
+
+def write(path, text):
+    """Keeps the time stamp of an unchanged file, so that nothing is rebuilt for it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+def main():
+    what, out = sys.argv[1], pathlib.Path(sys.argv[2])
+    table = operators()
+    if what == "headers":
+        headers = {op.header for op in table.values()}
+        for old in out.glob("aclnnop/*.h"):
+            if f"aclnnop/{old.name}" not in headers:
+                old.unlink()
+        for header in headers:
+            write(out / header, header_text(header, table))
+        pathlib.Path(sys.argv[3]).touch()
+    else:
+        write(out / "entries.c", entries(table))
+        write(out / "promotion.c", promotion())
+
+
+if __name__ == "__main__":
+    main()

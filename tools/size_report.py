@@ -1,0 +1,54 @@
+"""The size report: files and functions that are probably two concepts.
+
+usage: size_report.py [--limit-file N] [--limit-function N]
+
+Prints C files past 800 lines and functions past 60 lines (the house's limits); exits 1 when a file is past
+twice its limit. Functions are found by clang-format's layout: a line that starts in column 0 and ends in `{`, up to `}` in column 0.
+Standard library only.
+"""
+
+import argparse
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def functions(lines):
+    """(name line, first, length) of each function body."""
+    start = None
+    for i, line in enumerate(lines):
+        if line.endswith("{\n") and line[0] not in " \t}#/" and "(" in "".join(lines[max(0, i - 6) : i + 1]):
+            start = i
+        elif line.startswith("}") and start is not None:
+            yield lines[start].strip(), start + 1, i - start + 1
+            start = None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--limit-file", type=int, default=800)
+    parser.add_argument("--limit-function", type=int, default=60)
+    limits = parser.parse_args()
+    total = files = 0
+    long_functions, long_files = [], []
+    for path in sorted(p for s in ("*.c", "*.h", "*.inc") for p in (ROOT / "src").rglob(s)):
+        lines = path.read_text().splitlines(keepends=True)
+        name = path.relative_to(ROOT)
+        total += len(lines)
+        files += 1
+        if len(lines) > limits.limit_file:
+            long_files.append((len(lines), name))
+        for head, at, length in functions(lines):
+            if length > limits.limit_function:
+                long_functions.append(f"{name}:{at}: {length} lines: {head[:70]}")
+    print(f"size: {files} C files, {total} lines")
+    for length, name in long_files:
+        print(f"  long file: {name}: {length} lines")
+    for text in long_functions:
+        print(f"  long function: {text}")
+    sys.exit(any(length > 2 * limits.limit_file for length, _ in long_files))
+
+
+if __name__ == "__main__":
+    main()
