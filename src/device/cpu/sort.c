@@ -1,0 +1,221 @@
+/* CPU device: sort, partition and topk along an axis.
+ *
+ * Each line becomes keys (keys.h) in a buffer, is sorted or partitioned there and written
+ * back as values and indices. Lines share the pool, each thread with a buffer of its own;
+ * a single long line is sorted in parallel itself. A buffer holds two copies of a line's
+ * keys, and of its indices if they are wanted.
+ */
+#include "device/cpu/sort.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/cpu/gather.h"
+#include "device/cpu/keys.h"
+#include "device/cpu/lines.h"
+#include "device/cpu/pool.h"
+
+enum { CHUNK = 16384, LONG_LINE = 65536, IN = 0, VALUES = 1, INDICES = 2 };
+
+typedef enum { WHOLE, PARTITION, TOP } sort_kind;
+
+typedef struct {
+    sort_kind kind;
+    asn_dtype dtype;
+    int bytes, flags;
+    bool values, indices;
+    bool by_index; /* sort indices along; values are fetched through them */
+    int item;
+    asn_lines lines; /* along the axis */
+    int64_t n;
+    const int64_t *kth;
+    int num_kth;
+    int64_t kept; /* TOP: how many; else n */
+    int64_t lines_per_chunk;
+    int failed;
+} sort_run;
+
+typedef struct {
+    char *keys, *spare, *raw; /* raw: the line itself, when values are fetched by index */
+    uint32_t *index, *spare_index;
+} line_buffer;
+
+static bool buffer_init(line_buffer *b, const sort_run *r) {
+    int64_t keys = (r->n * r->bytes + 63) & ~(int64_t)63;
+    int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
+    int64_t raw = r->by_index && r->values ? r->n * r->item : 0;
+    b->keys = asn_malloc((size_t)(2 * (keys + index) + raw));
+    if (!b->keys) return false;
+    b->spare = b->keys + keys;
+    b->index = r->by_index ? (uint32_t *)(b->spare + keys) : NULL;
+    b->spare_index = r->by_index ? (uint32_t *)(b->spare + keys + index) : NULL;
+    b->raw = b->spare + keys + 2 * index;
+    return true;
+}
+
+static inline void move_element(char *to, const char *from, int item) {
+    switch (item) {
+    case 1: memcpy(to, from, 1); break;
+    case 2: memcpy(to, from, 2); break;
+    case 4: memcpy(to, from, 4); break;
+    case 8: memcpy(to, from, 8); break;
+    default: memcpy(to, from, 16); break;
+    }
+}
+
+static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *line,
+                      bool parallel) {
+    const int64_t *step = r->lines.stride[0];
+    asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
+    if (b->index)
+        for (int64_t i = 0; i < r->n; i++)
+            b->index[i] = (uint32_t)i;
+    if (r->kind != WHOLE)
+        asn_keys_select(r->bytes, b->keys, b->index, b->spare, b->spare_index, r->n,
+                        r->kth, r->num_kth);
+    if (r->kind == TOP)
+        asn_keys_sort(r->bytes, b->keys, b->index, b->spare, b->spare_index, r->kept);
+    if (r->kind == WHOLE) {
+        (parallel ? asn_keys_sort_parallel : asn_keys_sort)(
+            r->bytes, b->keys, b->index, b->spare, b->spare_index, r->n);
+    }
+    if (r->values && r->by_index) {
+        char *to = line->at[VALUES];
+        asn_block_gather(b->raw, line->at[IN], r->item, r->n, step[IN], 1, 0);
+        for (int64_t i = 0; i < r->kept; i++, to += step[VALUES])
+            move_element(to, b->raw + (int64_t)b->index[i] * r->item, r->item);
+    } else if (r->values)
+        asn_keys_decode(r->dtype, line->at[VALUES], step[VALUES], b->keys, r->kept,
+                        r->flags);
+    if (r->indices)
+        for (int64_t i = 0; i < r->kept; i++)
+            *(int64_t *)(line->at[INDICES] + i * step[INDICES]) = b->index[i];
+}
+
+static void sort_chunk(void *ctx, int64_t chunk) {
+    sort_run *r = ctx;
+    int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
+    line_buffer b;
+    asn_line line;
+    if (!buffer_init(&b, r)) {
+        __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    asn_lines_seek(&r->lines, &line, first);
+    for (int64_t l = first; l < end && l < r->lines.count; l++) {
+        sort_line(r, &b, &line, false);
+        asn_lines_next(&r->lines, &line);
+    }
+    asn_free(b.keys);
+}
+
+static asn_status sort_execute(sort_run *r) {
+    if (r->lines.count == 0 || r->n == 0) return ASN_OK;
+    if (r->n > UINT32_MAX)
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "sort: %lld elements along the axis, at most "
+                             "%lld are supported",
+                             (long long)r->n, (long long)UINT32_MAX);
+    double ns = (double)r->lines.count * (double)r->n * (4 + 2 * r->bytes);
+    if (r->kind == WHOLE && r->n >= LONG_LINE && r->lines.count < asn_pool_width(ns)) {
+        line_buffer b;
+        asn_line line;
+        if (!buffer_init(&b, r)) return ASN_ERR_MEMORY;
+        asn_lines_seek(&r->lines, &line, 0);
+        for (int64_t l = 0; l < r->lines.count; l++) {
+            sort_line(r, &b, &line, true);
+            asn_lines_next(&r->lines, &line);
+        }
+        asn_free(b.keys);
+        return ASN_OK;
+    }
+    r->lines_per_chunk = asn_lines_per_chunk(&r->lines, CHUNK);
+    asn_pool_run(sort_chunk, r,
+                 (r->lines.count + r->lines_per_chunk - 1) / r->lines_per_chunk, ns);
+    if (r->failed)
+        return asn_error_set(ASN_ERR_MEMORY, "sort: no memory for lines of %lld elements",
+                             (long long)r->n);
+    return ASN_OK;
+}
+
+static bool fits(const asn_nd *in, int axis, int64_t kept, const asn_nd *out) {
+    if (!out) return true;
+    if (out->ndim != in->ndim) return false;
+    for (int d = 0; d < in->ndim; d++)
+        if (out->shape[d] != (d == axis ? kept : in->shape[d])) return false;
+    return true;
+}
+
+static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
+                             const asn_nd *values, const asn_nd *indices) {
+    if (axis < 0 || axis >= in->ndim || !fits(in, axis, r->kept, values) ||
+        !fits(in, axis, r->kept, indices) || (values && values->dtype != in->dtype) ||
+        (indices && indices->dtype != ASN_I64))
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "sort: axis %d of a %d-d %s with %lld kept elements does not fit "
+            "the results",
+            axis, in->ndim, asn_dtype_name(in->dtype), (long long)r->kept);
+    r->dtype = in->dtype;
+    r->bytes = asn_key_bytes(in->dtype);
+    r->n = in->shape[axis];
+    r->values = values != NULL;
+    r->indices = indices != NULL;
+    r->flags = flags & ASN_SORT_DESCENDING ? ASN_KEYS_DESCENDING : 0;
+    r->by_index = indices || asn_is_complex(in->dtype);
+    r->item = asn_itemsize(in->dtype);
+    if (!r->by_index) r->flags |= ASN_KEYS_EXACT;
+    asn_lines_init(&r->lines, in->ndim, in->shape, axis, 3,
+                   (char *[]){in->data, values ? values->data : in->data,
+                              indices ? indices->data : in->data},
+                   (const int64_t *[]){in->strides,
+                                       values ? values->strides : in->strides,
+                                       indices ? indices->strides : in->strides});
+    return ASN_OK;
+}
+
+asn_status asn_cpu_sort(const asn_nd *in, int axis, int flags, const asn_nd *values,
+                        const asn_nd *indices) {
+    bool known = axis >= 0 && axis < in->ndim;
+    sort_run r = {.kind = WHOLE, .kept = known ? in->shape[axis] : 0};
+    ASN_TRY(sort_setup(&r, in, axis, flags, values, indices));
+    return sort_execute(&r);
+}
+
+asn_status asn_cpu_partition(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
+                             const asn_nd *values, const asn_nd *indices) {
+    bool known = axis >= 0 && axis < in->ndim;
+    sort_run r = {
+        .kind = PARTITION, .kept = known ? in->shape[axis] : 0, .num_kth = num_kth};
+    ASN_TRY(sort_setup(&r, in, axis, 0, values, indices));
+    int64_t *order = asn_malloc((size_t)num_kth * sizeof *order);
+    if (!order) return ASN_ERR_MEMORY;
+    asn_status status = ASN_OK;
+    for (int i = 0; i < num_kth && status == ASN_OK; i++) { /* ascending */
+        int j = i;
+        if (kth[i] < 0 || kth[i] >= r.n)
+            status = asn_error_set(ASN_ERR_VALUE, "kth(=%lld) out of bounds (%lld)",
+                                   (long long)kth[i], (long long)r.n);
+        for (; j > 0 && order[j - 1] > kth[i]; j--)
+            order[j] = order[j - 1];
+        order[j] = kth[i];
+    }
+    r.kth = order;
+    if (status == ASN_OK) status = sort_execute(&r);
+    asn_free(order);
+    return status;
+}
+
+asn_status asn_cpu_topk(const asn_nd *in, int axis, int64_t k, int flags,
+                        const asn_nd *values, const asn_nd *indices) {
+    sort_run r = {.kind = TOP, .kept = k, .num_kth = 1};
+    bool known = axis >= 0 && axis < in->ndim;
+    if (!known || k < 0 || k > in->shape[axis])
+        return asn_error_set(ASN_ERR_VALUE, "topk: k = %lld of %lld elements",
+                             (long long)k, known ? (long long)in->shape[axis] : 0);
+    ASN_TRY(sort_setup(&r, in, axis, flags, values, indices));
+    if (k == 0) return ASN_OK;
+    int64_t last = k - 1;
+    r.kth = &last;
+    return sort_execute(&r);
+}

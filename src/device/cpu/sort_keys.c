@@ -1,0 +1,126 @@
+/* CPU device: sorting keys of 16, 32, 64 and 128 bits, on one thread or several.
+ *
+ * In parallel a long array is cut into as many parts as there are threads, each part is
+ * sorted, and neighbours are merged, every merge cut into pieces at positions found by
+ * bisection. A stable sort has one result, so it does not matter how many parts there
+ * are.
+ */
+#include <string.h>
+
+#include "device/cpu/keys.h"
+#include "device/cpu/pool.h"
+
+typedef unsigned __int128 u128;
+
+#define K    uint16_t
+#define F(n) n##_2
+#include "device/cpu/sort_keys.inc"
+#define K    uint32_t
+#define F(n) n##_4
+#include "device/cpu/sort_keys.inc"
+#define K    uint64_t
+#define F(n) n##_8
+#include "device/cpu/sort_keys.inc"
+#define K    u128
+#define F(n) n##_16
+#include "device/cpu/sort_keys.inc"
+
+void asn_keys_sort(int bytes, void *keys, uint32_t *index, void *spare,
+                   uint32_t *spare_index, int64_t n) {
+    switch (bytes) {
+    case 2: sort_2(keys, index, spare, spare_index, n); break;
+    case 4: sort_4(keys, index, spare, spare_index, n); break;
+    case 8: sort_8(keys, index, spare, spare_index, n); break;
+    default: sort_16(keys, index, spare, spare_index, n); break;
+    }
+}
+
+enum { MAX_PARTS = 16, MERGE_PIECE = 32768 };
+
+typedef struct {
+    int bytes;
+    char *from, *to;
+    uint32_t *from_index, *to_index;
+    int64_t n, part, pieces; /* part: length of what is sorted already */
+} parallel_sort;
+
+static char *key_at(char *keys, int bytes, int64_t i) {
+    return keys + i * bytes;
+}
+static uint32_t *index_at(uint32_t *index, int64_t i) {
+    return index ? index + i : NULL;
+}
+
+static void sort_part(void *ctx, int64_t chunk) {
+    const parallel_sort *s = ctx;
+    int64_t first = chunk * s->part, n = s->n - first;
+    asn_keys_sort(s->bytes, key_at(s->from, s->bytes, first),
+                  index_at(s->from_index, first), key_at(s->to, s->bytes, first),
+                  index_at(s->to_index, first), n < s->part ? n : s->part);
+}
+
+static void merge_piece(void *ctx, int64_t chunk) {
+    const parallel_sort *s = ctx;
+    int64_t first = chunk / s->pieces * 2 * s->part, left = s->n - first;
+    int64_t na = left < s->part ? left : s->part, nb = left - na;
+    if (nb > s->part) nb = s->part;
+    int64_t from = chunk % s->pieces * MERGE_PIECE, to = from + MERGE_PIECE;
+    if (from >= na + nb) return;
+    if (to > na + nb) to = na + nb;
+    char *a = key_at(s->from, s->bytes, first),
+         *b = key_at(s->from, s->bytes, first + na);
+    char *out = key_at(s->to, s->bytes, first);
+    uint32_t *ai = index_at(s->from_index, first),
+             *bi = index_at(s->from_index, first + na);
+    uint32_t *oi = index_at(s->to_index, first);
+    switch (s->bytes) {
+    case 2: merge_part_2(a, ai, na, b, bi, nb, out, oi, from, to); break;
+    case 4: merge_part_4(a, ai, na, b, bi, nb, out, oi, from, to); break;
+    case 8: merge_part_8(a, ai, na, b, bi, nb, out, oi, from, to); break;
+    default: merge_part_16(a, ai, na, b, bi, nb, out, oi, from, to); break;
+    }
+}
+
+void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
+                            uint32_t *spare_index, int64_t n) {
+    double ns = (double)n * (2 + bytes) * (index ? 2 : 1);
+    int parts = 1, width = asn_pool_width(ns);
+    while (parts * 2 <= width && parts < MAX_PARTS)
+        parts *= 2;
+    if (parts == 1) {
+        asn_keys_sort(bytes, keys, index, spare, spare_index, n);
+        return;
+    }
+    parallel_sort s = {bytes, keys, spare, index, spare_index, n, (n + parts - 1) / parts,
+                       1};
+    asn_pool_run(sort_part, &s, (n + s.part - 1) / s.part, ns);
+    for (; s.part < n; s.part *= 2) {
+        s.pieces = (2 * s.part + MERGE_PIECE - 1) / MERGE_PIECE;
+        int64_t pairs = (n + 2 * s.part - 1) / (2 * s.part);
+        asn_pool_run(merge_piece, &s, pairs * s.pieces, (double)n * 2);
+        char *t = s.from;
+        s.from = s.to;
+        s.to = t;
+        uint32_t *u = s.from_index;
+        s.from_index = s.to_index;
+        s.to_index = u;
+    }
+    if (s.from == keys) return;
+    memcpy(keys, s.from, (size_t)(n * bytes));
+    if (index) memcpy(index, s.from_index, (size_t)n * sizeof *index);
+}
+
+void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
+                     uint32_t *spare_index, int64_t n, const int64_t *kth, int count) {
+    int64_t lo = 0;
+    for (int i = 0; i < count; i++) {
+        if (kth[i] < lo) continue; /* a repeated position */
+        switch (bytes) {
+        case 2: select_2(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
+        case 4: select_4(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
+        case 8: select_8(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
+        default: select_16(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
+        }
+        lo = kth[i] + 1;
+    }
+}
