@@ -30,6 +30,27 @@ static asn_status number(const asn_call *c, int i, double *value) {
     return ASN_OK;
 }
 
+/* ceil((end - start) / step), or floor + 1 with the end: exact for integers. */
+static int64_t range_length(const asn_call *c, const double *v, bool closed) {
+    bool whole = true;
+    __int128 n[3];
+    for (int i = 0; i < 3; i++) {
+        const aclScalar *s = asn_call_scalar(c, i);
+        whole = whole && !asn_is_inexact((asn_dtype)s->dtype);
+        n[i] = s->dtype == ASN_U64
+                   ? (__int128)(uint64_t)asn_value_to_int(ASN_U64, s->value)
+                   : asn_value_to_int((asn_dtype)s->dtype, s->value);
+    }
+    if (!whole) {
+        double steps = (v[1] - v[0]) / v[2];
+        double length = closed ? floor(steps) + 1 : ceil(steps);
+        return length > 0 && length < 0x1p62 ? (int64_t)length : 0;
+    }
+    __int128 span = n[2] > 0 ? n[1] - n[0] : n[0] - n[1], step = n[2] > 0 ? n[2] : -n[2];
+    if (span < 0 || (span == 0 && !closed)) return 0;
+    return (int64_t)(closed ? span / step + 1 : (span + step - 1) / step);
+}
+
 static create_plan *plan_create(asn_call *c, int out, double ns) {
     create_plan *p = asn_call_plan(c, create_body, sizeof *p,
                                    50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
@@ -50,9 +71,7 @@ asn_status asn_planner_arange(asn_call *c) {
     if (v[2] == 0 || isnan(v[0]) || isnan(v[1]) || isnan(v[2]))
         return asn_error_set(ASN_ERR_VALUE, "%s: start, end, step are %g, %g, %g",
                              c->op->name, v[0], v[1], v[2]);
-    double steps = (v[1] - v[0]) / v[2];
-    double length = c->op->arg ? floor(steps) + 1 : ceil(steps);
-    int64_t n = length > 0 && length < 0x1p62 ? (int64_t)length : 0;
+    int64_t n = range_length(c, v, c->op->arg != 0);
     ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
     if (n == 0) return ASN_OK;
     create_plan *p = plan_create(c, 3, 0.3);
