@@ -95,6 +95,9 @@ conj = _core.conjugate
 mod = _core.remainder
 pow = _core.power
 true_divide = _core.divide
+# ... and of functions.
+concat = _core.concatenate
+permute_dims = _core.transpose
 
 # Module -> the names it defines, for loading at first use.
 _LAZY = {

@@ -143,7 +143,8 @@ def _into(result, out):
 def round_scaled(a, decimals, out):
     """round() to a number of decimals: scale, rint, scale back, as NumPy does."""
     if a.dtype.kind == "b":
-        a = a.astype(_np.float16)
+        raise TypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') "
+                        "with casting rule 'same_kind'")  # fmt: skip
     scale = 10.0 ** abs(decimals)
     integer = a.dtype.kind in "iu"
     work = a.astype(_np.float64) if integer else a

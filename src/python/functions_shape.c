@@ -304,8 +304,6 @@ asn_function_def asn_shape_functions[] = {
     ASN_FUNCTION("ravel", "a, order='C'", f_ravel, "The elements in one dimension."),
     ASN_FUNCTION("transpose", "a, axes=None", f_transpose,
                  "A view with the axes permuted."),
-    ASN_FUNCTION("permute_dims", "a, axes=None", f_transpose,
-                 "A view with the axes permuted."),
     ASN_FUNCTION("matrix_transpose", "x, /", f_matrix_transpose,
                  "A view with the last two axes swapped."),
     ASN_FUNCTION("squeeze", "a, axis=None", f_squeeze,
@@ -338,6 +336,5 @@ asn_function_def asn_shape_functions[] = {
                  f_clip, "Limited to an interval."),
     ASN_FUNCTION("copy", "a, order='K', subok=False", f_copy, "A copy."),
     ASN_FUNCTION("concatenate", JOIN_ARGS, f_concatenate, "Arrays joined along an axis."),
-    ASN_FUNCTION("concat", JOIN_ARGS, f_concatenate, "Arrays joined along an axis."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -431,10 +431,27 @@ static PyObject *ufunc_call(const char *name, PyObject **args, Py_ssize_t n,
     return r;
 }
 
+/* A Python int at or beyond the end of an integer dtype's range bounds nothing. */
+static bool beyond_range(PyObject *limit, asn_dtype dtype, bool low) {
+    if (!PyLong_CheckExact(limit) || !asn_is_integer(dtype)) return false;
+    int bits = 8 * asn_itemsize(dtype), overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(limit, &overflow);
+    if (low) {
+        long long end =
+            asn_is_unsigned_int(dtype) ? 0 : -1LL - (long long)((1ULL << (bits - 1)) - 1);
+        return overflow < 0 || (overflow == 0 && v <= end);
+    }
+    if (overflow) return overflow > 0 && dtype != ASN_U64;
+    if (asn_is_signed_int(dtype)) return v >= (long long)((1ULL << (bits - 1)) - 1);
+    return bits < 64 && v >= (1LL << bits) - 1;
+}
+
 PyObject *asn_clip_run(PyObject *self, PyObject *low, PyObject *high, PyObject *out,
                        PyObject *kwargs) {
     PyObject *args[3] = {self, low, high};
-    bool no_low = !low || low == Py_None, no_high = !high || high == Py_None;
+    asn_dtype dtype = asn_dtype_of(self);
+    bool no_low = !low || low == Py_None || beyond_range(low, dtype, true);
+    bool no_high = !high || high == Py_None || beyond_range(high, dtype, false);
     if (no_low && no_high) return ufunc_call("positive", args, 1, out, kwargs);
     if (no_low) {
         args[1] = high;

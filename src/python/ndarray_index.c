@@ -281,6 +281,11 @@ static bool is_plain_scalar(PyObject *value) {
            PyComplex_CheckExact(value) || PyArray_IsScalar(value, Generic);
 }
 
+static bool has_dimensions(PyObject *value) {
+    if (asn_is_ndarray(value)) return asn_of(value)->layout.ndim > 0;
+    return PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) > 0;
+}
+
 int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     asn_array *a = asn_of(self);
     if (!value) {
@@ -289,8 +294,15 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     }
     if (!(a->layout.flags & ASN_WRITEABLE)) return read_only();
     int64_t offset;
-    if (element_offset(&a->layout, key, &offset) && is_plain_scalar(value))
-        return set_element(self, offset, value);
+    if (element_offset(&a->layout, key, &offset)) {
+        if (is_plain_scalar(value) || PyList_Check(value) || PyTuple_Check(value))
+            return set_element(self, offset, value);
+        if (asn_dtype_of(self) != ASN_BOOL && has_dimensions(value)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "setting an array element with a sequence.");
+            return -1;
+        }
+    }
     asn_operand source;
     PyObject *owner = NULL;
     index_list list;

@@ -181,7 +181,12 @@ static int pack_int(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
 
 static int pack_float(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     double v = PyFloat_AsDouble(obj);
-    if (v == -1.0 && PyErr_Occurred()) return -1;
+    if (v == -1.0 && PyErr_Occurred()) {
+        if (PyList_Check(obj) || PyTuple_Check(obj))
+            PyErr_SetString(PyExc_ValueError,
+                            "setting an array element with a sequence.");
+        return -1;
+    }
     out->dtype = (uint8_t)dtype;
     switch (dtype) {
     case ASN_F64: memcpy(out->bytes, &v, 8); return 0;
@@ -222,7 +227,9 @@ int asn_scalar_pack(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
         asn_operand from;
         int known = asn_scalar_operand(obj, &from);
         if (known < 0) return -1;
-        if (known) {
+        /* NumPy range-checks into signed integers and casts into everything else. */
+        if (known && !(asn_is_signed_int(dtype) &&
+                       !asn_is_complex((asn_dtype)from.scalar.dtype))) {
             if (asn_is_complex((asn_dtype)from.scalar.dtype) && !asn_is_complex(dtype) &&
                 dtype != ASN_BOOL &&
                 PyErr_WarnEx(asn_py.complex_warning,

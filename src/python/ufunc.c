@@ -525,8 +525,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
         if (quick > 0) {
             asn_ndarray *r = asn_ndarray_alloc();
             if (!r) return NULL;
-            asn_status status =
-                asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);
+            asn_status status = asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);
             if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
             asn_ndarray_drop(r);
             return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);

@@ -1,0 +1,252 @@
+"""einsum: sums of products by subscripts.
+
+Two operands at a time, in the order of a greedy search (or the given one): each pair becomes one batched matrix
+product by transposing its kept, summed and shared subscripts into three groups. What a single operand needs
+(diagonals, sums, transposes) are views and reductions.
+"""
+
+import itertools
+import math
+import operator
+
+import numpy as _np
+
+from . import _core
+from ._core import asanyarray
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def _sublist(subs, shift):
+    text = ""
+    for s in subs:
+        if s is Ellipsis:
+            text += "..."
+        else:
+            try:
+                text += _LETTERS[operator.index(s) + shift]
+            except TypeError as error:
+                raise TypeError(
+                    "For this input type lists must contain either int or Ellipsis"
+                ) from error
+    return text
+
+
+def _parse(operands):
+    """(input subscripts, output subscripts, arrays), ellipses replaced by letters."""
+    if not operands:
+        raise ValueError("No input operands")
+    if isinstance(operands[0], str):
+        text = operands[0].replace(" ", "")
+        arrays = [asanyarray(x) for x in operands[1:]]
+        for c in text:
+            if c not in ".,->" and c not in _LETTERS:
+                raise ValueError(f"Character {c} is not a valid symbol.")
+    else:
+        items = list(operands)
+        out = items.pop() if len(items) % 2 else None
+        arrays = [asanyarray(x) for x in items[::2]]
+        text = ",".join(_sublist(s, 26) for s in items[1::2])
+        if out is not None:
+            text += "->" + _sublist(out, 26)
+    if ("-" in text or ">" in text) and (text.count("->") != 1 or text.count("-") > 1):
+        raise ValueError("Subscripts can only contain one '->'.")
+    inputs, arrow, output = text.partition("->")
+    inputs = inputs.split(",")
+    if len(inputs) != len(arrays):
+        raise ValueError("Number of einsum subscripts must be equal to the number of operands.")
+    return _expand_ellipses(inputs, output if arrow else None, arrays)
+
+
+def _expand_ellipses(inputs, output, arrays):
+    used = set("".join(inputs)) | set(output or "")
+    free = [c for c in _LETTERS if c not in used]
+    longest, result = 0, []
+    for subs, a in zip(inputs, arrays, strict=True):
+        if "." in subs:
+            if subs.count(".") != 3 or subs.count("...") != 1:
+                raise ValueError("Invalid Ellipses.")
+            extra = a.ndim - (len(subs) - 3)
+            if extra < 0:
+                raise ValueError("Ellipses lengths do not match.")
+            longest = max(longest, extra)
+        result.append(subs)
+    broadcast = "".join(free[:longest])
+    for i, (subs, a) in enumerate(zip(result, arrays, strict=True)):
+        if "..." in subs:
+            extra = a.ndim - (len(subs) - 3)
+            result[i] = subs.replace("...", broadcast[longest - extra :])
+        if len(result[i]) != a.ndim:
+            raise ValueError(
+                f"einstein sum subscripts string contains {'too many' if len(result[i]) > a.ndim else 'too few'} "  # noqa: E501
+                f"subscripts for operand {i}"
+            )
+    if output is None:
+        every = "".join(result)
+        output = broadcast + "".join(
+            sorted(c for c in set(every) if every.count(c) == 1 and c not in broadcast)
+        )
+    else:
+        output = output.replace("...", broadcast)
+    for c in output:
+        if output.count(c) != 1:
+            raise ValueError(f"Output character {c} appeared more than once in the output.")
+        if c not in "".join(result):
+            raise ValueError(f"Output character {c} did not appear in the input")
+    return result, output, arrays, broadcast
+
+
+def _extents(inputs, arrays, broadcast):
+    extents = {}
+    for i, (subs, a) in enumerate(zip(inputs, arrays, strict=True)):
+        for c, n in zip(subs, a.shape, strict=True):
+            old = extents.get(c, 1)
+            if old != n and 1 not in (old, n):
+                raise ValueError(
+                    f"Size of label '{c}' for operand {i} ({old}) does not match previous terms "
+                    f"({n})."
+                )
+            extents[c] = max(old, n) if n and old else (n if old == 1 else old if n == 1 else 0)
+    return extents
+
+
+def _diagonals(a, subs):
+    """Repeated subscripts of one operand taken as diagonals."""
+    for c in dict.fromkeys(subs):
+        while subs.count(c) > 1:
+            i = subs.index(c)
+            j = subs.index(c, i + 1)
+            if a.shape[i] != a.shape[j]:
+                n = max(a.shape[i], a.shape[j])
+                shape = list(a.shape)
+                shape[i] = shape[j] = n
+                a = _core.broadcast_to(a, shape)
+            a = a.diagonal(axis1=i, axis2=j)
+            subs = subs[:i] + subs[i + 1 : j] + subs[j + 1 :] + c
+    return a, subs
+
+
+def _reduce_one(a, subs, keep, dtype):
+    """Sums away the subscripts not in keep."""
+    axes = tuple(i for i, c in enumerate(subs) if c not in keep)
+    if axes:
+        a = _core.asarray(a.sum(axis=axes, dtype=dtype))
+        subs = "".join(c for c in subs if c in keep)
+    return a, subs
+
+
+def _pair(a, sa, b, sb, keep, dtype):
+    """The product of two operands summed over what is not kept."""
+    a, sa = _reduce_one(a, sa, set(keep) | set(sb), dtype)
+    b, sb = _reduce_one(b, sb, set(keep) | set(sa), dtype)
+    # Extents of 1 that broadcast against the other operand cannot be summed in a matrix product.
+    for c in set(sa) & set(sb):
+        na, nb = a.shape[sa.index(c)], b.shape[sb.index(c)]
+        if na != nb and c not in keep:
+            if na == 1:
+                a, sa = a.squeeze(sa.index(c)), sa.replace(c, "")
+                b, sb = _reduce_one(b, sb, set(sb) - {c}, dtype)
+            else:
+                b, sb = b.squeeze(sb.index(c)), sb.replace(c, "")
+                a, sa = _reduce_one(a, sa, set(sa) - {c}, dtype)
+    shared = [c for c in sa if c in sb and c in keep]
+    summed = [c for c in sa if c in sb and c not in keep]
+    left = [c for c in sa if c not in sb]
+    right = [c for c in sb if c not in sa]
+    if not summed:
+        order = shared + left + right
+        x = a.transpose([sa.index(c) for c in shared + left]).reshape(
+            [a.shape[sa.index(c)] for c in shared + left] + [1] * len(right)
+        )
+        y = b.transpose([sb.index(c) for c in shared + right]).reshape(
+            [b.shape[sb.index(c)] for c in shared] + [1] * len(left)
+            + [b.shape[sb.index(c)] for c in right]
+        )
+        return _core.asarray(_core.multiply(x, y)), "".join(order)
+    x = a.transpose([sa.index(c) for c in shared + left + summed])
+    y = b.transpose([sb.index(c) for c in shared + summed + right])
+    n, k = len(shared), len(summed)
+    rows, depth = x.shape[n : x.ndim - k], math.prod(x.shape[x.ndim - k :])
+    columns = y.shape[n + k :]
+    x = x.reshape((*x.shape[:n], math.prod(rows), depth))
+    y = y.reshape((*y.shape[:n], depth, math.prod(columns)))
+    z = _core.asarray(_core.matmul(x, y))
+    return z.reshape(z.shape[:n] + rows + columns), "".join(shared + left + right)
+
+
+def _greedy(inputs, output, extents):
+    """The order of contraction: at each step the pair whose result is smallest, then cheapest."""
+    path, terms = [], list(map(frozenset, inputs))
+
+    def size(labels):
+        return math.prod(extents[c] for c in labels)
+
+    while len(terms) > 1:
+        best = None
+        for i, j in itertools.combinations(range(len(terms)), 2):
+            rest = frozenset(output).union(*(t for k, t in enumerate(terms) if k not in (i, j)))
+            both = terms[i] | terms[j]
+            result = both & rest
+            score = (size(result) - size(terms[i]) - size(terms[j]), size(both))
+            if best is None or score < best[0]:
+                best = (score, i, j, result)
+        _, i, j, result = best
+        path.append((i, j))
+        terms = [t for k, t in enumerate(terms) if k not in (i, j)] + [result]
+    return path
+
+
+def _path_of(optimize, inputs, output, extents):
+    if isinstance(optimize, tuple | list) and optimize and optimize[0] == "einsum_path":
+        return [tuple(p) for p in optimize[1:]]
+    if optimize in (False, None) or len(inputs) < 3:
+        return [(0, 1)] + [(0, len(inputs) - i - 1) for i in range(1, len(inputs) - 1)] if (
+            len(inputs) > 1
+        ) else []
+    return _greedy(inputs, output, extents)
+
+
+def einsum(*operands, out=None, optimize=False, **kwargs):
+    """The sum of products that subscripts describe."""
+    unknown = set(kwargs) - {"dtype", "order", "casting"}
+    if unknown:
+        raise TypeError(f"Did not understand the following kwargs: {sorted(unknown)}")
+    inputs, output, arrays, broadcast = _parse(operands)
+    extents = _extents(inputs, arrays, broadcast)
+    dtype = kwargs.get("dtype")
+    dtype = _core.result_type(*arrays) if dtype is None else _np.dtype(dtype)
+    casting = kwargs.get("casting", "safe")
+    terms = []
+    for a, subs in zip(arrays, inputs, strict=True):
+        if not _core.can_cast(a.dtype, dtype, casting):
+            raise TypeError(
+                f"Iterator operand could not be cast from {a.dtype!r} to {dtype!r} according to "
+                f"the rule '{casting}'"
+            )
+        terms.append(_diagonals(a.astype(dtype, copy=False), subs))
+    for step in _path_of(optimize, inputs, output, extents):
+        chosen = [terms[i] for i in step]
+        terms = [t for i, t in enumerate(terms) if i not in step]
+        while len(chosen) > 1:
+            (a, sa), (b, sb) = chosen[0], chosen[1]
+            keep = set(output).union(*(s for _, s in terms + chosen[2:]))
+            chosen = [_pair(a, sa, b, sb, keep, dtype), *chosen[2:]]
+        terms.append(chosen[0])
+    a, subs = terms[0]
+    a, subs = _reduce_one(a, subs, set(output), dtype)
+    view = a.transpose([subs.index(c) for c in output])
+    shape = tuple(extents[c] for c in output)
+    if view.shape != shape:
+        view = _core.broadcast_to(view, shape)
+    if out is not None:
+        _core.copyto(out, view, casting="same_kind" if casting == "safe" else casting)
+        return out
+    if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
+        return view if view.ndim else view[()]
+    return view.copy(kwargs.get("order", "K")) if not view.flags.writeable else view[()]
+
+
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """The order of contraction that einsum would use, and NumPy's description of it."""
+    hosts = [_np.asarray(x) if isinstance(x, _core.ndarray) else x for x in operands]
+    return _np.einsum_path(*hosts, optimize=optimize, einsum_call=einsum_call)

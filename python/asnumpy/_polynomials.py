@@ -1,0 +1,304 @@
+"""Polynomials by their coefficients, highest power first."""
+
+import functools
+import warnings
+
+import numpy as _np
+
+from . import _core
+from ._core import asarray
+from ._joining import atleast_1d, hstack
+
+
+def _coefficients(p):
+    return p.coeffs if isinstance(p, poly1d) else atleast_1d(asarray(p))
+
+
+def _like(result, *sources):
+    return poly1d(result) if any(isinstance(s, poly1d) for s in sources) else result
+
+
+def poly(seq_of_zeros):
+    """The coefficients of the polynomial with given roots, or of a matrix's characteristic one."""
+    zeros = atleast_1d(asarray(seq_of_zeros))
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0]:
+        zeros = asarray(_np.linalg.eigvals(_np.asarray(zeros)))
+    elif zeros.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    if len(zeros) == 0:
+        return 1.0
+    dtype = zeros.dtype if zeros.dtype.kind in "fc" else _np.dtype(float)
+    a = _core.ones((1,), dtype=dtype)
+    from ._math import convolve
+
+    for zero in zeros:
+        a = convolve(a, _core.array([1, -zero], dtype=dtype), mode="full")
+    if a.dtype.kind == "c":
+        host = _np.asarray(zeros)
+        if _np.all(_np.sort(host) == _np.sort(host.conjugate())):
+            a = a.real.copy()
+    return a
+
+
+def roots(p):
+    """The roots of a polynomial: eigenvalues of its companion matrix."""
+    p = atleast_1d(asarray(p))
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    where = p.nonzero()[0]
+    if len(where) == 0:
+        return _core.array([])
+    trailing = len(p) - int(where[-1]) - 1
+    p = p[int(where[0]) : int(where[-1]) + 1]
+    if p.dtype.kind not in "fc":
+        p = p.astype(float)
+    n = len(p)
+    if n > 1:
+        a = _np.diag(_np.ones((n - 2,), p.dtype), -1)
+        a[0, :] = _np.asarray(-p[1:] / p[0])
+        found = asarray(_np.linalg.eigvals(a))
+    else:
+        found = _core.array([])
+    return hstack((found, _core.zeros(trailing, found.dtype)))
+
+
+def polyval(p, x):
+    """The value of a polynomial at x, by Horner's rule."""
+    p = _coefficients(p)
+    if isinstance(x, poly1d):
+        y = poly1d(0)
+    else:
+        x = _core.asanyarray(x)
+        y = _core.zeros_like(x)
+    for c in p:
+        y = y * x + c
+    return y
+
+
+def _aligned(a1, a2):
+    a1, a2 = _coefficients(a1), _coefficients(a2)
+    width = max(len(a1), len(a2))
+
+    def grow(a):
+        return hstack((_core.zeros(width - len(a), a.dtype), a)) if len(a) < width else a
+
+    return grow(a1), grow(a2)
+
+
+def polyadd(a1, a2):
+    """The sum of two polynomials."""
+    x, y = _aligned(a1, a2)
+    return _like(x + y, a1, a2)
+
+
+def polysub(a1, a2):
+    """The difference of two polynomials."""
+    x, y = _aligned(a1, a2)
+    return _like(x - y, a1, a2)
+
+
+def polymul(a1, a2):
+    """The product of two polynomials."""
+    from ._math import convolve
+
+    return _like(convolve(_coefficients(a1), _coefficients(a2)), a1, a2)
+
+
+def polydiv(u, v):
+    """Quotient and remainder of two polynomials."""
+    wrap = isinstance(u, poly1d) or isinstance(v, poly1d)
+    u, v = _coefficients(u) + 0.0, _coefficients(v) + 0.0
+    w = u[0] + v[0]
+    m, n = len(u) - 1, len(v) - 1
+    scale = 1.0 / v[0]
+    q = _core.zeros((max(m - n + 1, 1),), w.dtype)
+    r = u.astype(w.dtype)
+    for k in range(m - n + 1):
+        d = scale * r[k]
+        q[k] = d
+        r[k : k + n + 1] -= d * v
+    while bool(_np.allclose(float(abs(r[0])), 0, rtol=1e-14)) and r.shape[-1] > 1:
+        r = r[1:]
+    return (poly1d(q), poly1d(r)) if wrap else (q, r)
+
+
+def polyder(p, m=1):
+    """The m-th derivative."""
+    m = int(m)
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    y = _coefficients(p)
+    for _ in range(m):
+        n = len(y) - 1
+        y = y[:-1] * _core.arange(n, 0, -1)
+    return _like(y, p)
+
+
+def polyint(p, m=1, k=None):
+    """The m-th antiderivative, with integration constants k."""
+    m = int(m)
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    k = _core.zeros(m, float) if k is None else atleast_1d(asarray(k))
+    if len(k) == 1 and m > 1:
+        k = k[0] * _core.ones(m, float)
+    if len(k) < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    y = _coefficients(p)
+    for i in range(m):
+        y = hstack((_core.divide(y, _core.arange(len(y), 0, -1)), k[i : i + 1]))
+    return _like(y, p)
+
+
+def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
+    """The least-squares fit by a polynomial of degree deg."""
+    host = [None if v is None else _np.asarray(v) for v in (x, y, w)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = _np.polyfit(host[0], host[1], deg, rcond=rcond, full=full, w=host[2], cov=cov)
+    for warning in caught:
+        warnings.warn(str(warning.message), warning.category, stacklevel=2)
+    if isinstance(result, tuple):
+        return tuple(asarray(r) if isinstance(r, _np.ndarray) else r for r in result)
+    return asarray(result)
+
+
+class poly1d:
+    """A polynomial in one variable."""
+
+    __hash__ = None
+
+    def __init__(self, c_or_r, r=False, variable=None):
+        if isinstance(c_or_r, poly1d):
+            self._coeffs = c_or_r._coeffs
+            self._variable = variable or c_or_r._variable
+            return
+        if r:
+            c_or_r = poly(c_or_r)
+        c = atleast_1d(asarray(c_or_r))
+        if c.ndim > 1:
+            raise ValueError("Polynomial must be 1d only.")
+        where = c.nonzero()[0]
+        self._coeffs = c[int(where[0]) :] if len(where) else _core.zeros(1, c.dtype)
+        self._variable = "x" if variable is None else variable
+
+    @property
+    def coeffs(self):
+        """The coefficients, highest power first."""
+        return self._coeffs
+
+    @coeffs.setter
+    def coeffs(self, value):
+        if value is not self._coeffs:
+            raise AttributeError("Cannot set attribute")
+
+    c = coef = coefficients = coeffs
+
+    @property
+    def variable(self):
+        """The name of the variable."""
+        return self._variable
+
+    @property
+    def order(self):
+        """The degree."""
+        return len(self._coeffs) - 1
+
+    o = order
+
+    @property
+    def roots(self):
+        """The roots."""
+        return roots(self._coeffs)
+
+    r = roots
+
+    def _host(self):
+        return _np.poly1d(_np.asarray(self._coeffs), variable=self._variable)
+
+    def __array__(self, dtype=None, copy=None):
+        return _np.array(self._coeffs, dtype=dtype)
+
+    def __repr__(self):
+        return repr(self._host())
+
+    def __str__(self):
+        return str(self._host())
+
+    def __len__(self):
+        return self.order
+
+    def __call__(self, val):
+        return polyval(self, val)
+
+    def __neg__(self):
+        return poly1d(-self._coeffs)
+
+    def __pos__(self):
+        return self
+
+    def _other(self, other):
+        return other if isinstance(other, poly1d) else poly1d(other)
+
+    def __mul__(self, other):
+        if _np.isscalar(other):
+            return poly1d(self._coeffs * other)
+        return poly1d(polymul(self._coeffs, self._other(other)._coeffs))
+
+    def __rmul__(self, other):
+        return self * other
+
+    def __add__(self, other):
+        return poly1d(polyadd(self._coeffs, self._other(other)._coeffs))
+
+    __radd__ = __add__
+
+    def __sub__(self, other):
+        return poly1d(polysub(self._coeffs, self._other(other)._coeffs))
+
+    def __rsub__(self, other):
+        return poly1d(polysub(self._other(other)._coeffs, self._coeffs))
+
+    def __pow__(self, val):
+        if not _np.isscalar(val) or int(val) != val or val < 0:
+            raise ValueError("Power to non-negative integers only.")
+        return functools.reduce(lambda p, _: p * self, range(int(val)), poly1d([1]))
+
+    def __truediv__(self, other):
+        if _np.isscalar(other):
+            return poly1d(self._coeffs / other)
+        return polydiv(self, self._other(other))
+
+    def __rtruediv__(self, other):
+        return polydiv(self._other(other), self)
+
+    def __eq__(self, other):
+        if not isinstance(other, poly1d):
+            return NotImplemented
+        if self._coeffs.shape != other._coeffs.shape:
+            return False
+        return bool((self._coeffs == other._coeffs).all())
+
+    def __getitem__(self, val):
+        k = self.order - val
+        if val > self.order or val < 0:
+            return self._coeffs.dtype.type(0)
+        return self._coeffs[k]
+
+    def __setitem__(self, key, val):
+        if key < 0:
+            raise ValueError("Does not support negative powers.")
+        if key > self.order:
+            self._coeffs = hstack((_core.zeros(key - self.order, self._coeffs.dtype), self._coeffs))
+        self._coeffs[self.order - key] = val
+
+    def __iter__(self):
+        return iter(self._coeffs)
+
+    def integ(self, m=1, k=0):
+        """The antiderivative."""
+        return poly1d(polyint(self._coeffs, m=m, k=k))
+
+    def deriv(self, m=1):
+        """The derivative."""
+        return poly1d(polyder(self._coeffs, m=m))

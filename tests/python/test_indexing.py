@@ -1,0 +1,226 @@
+"""Basic and advanced indexing against NumPy: reading, writing, errors; random keys by hypothesis."""
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from oracle import DTYPES, outcome, same, sample
+
+import asnumpy
+
+SHAPE = (4, 3, 5)
+
+
+def array():
+    return np.arange(60).reshape(SHAPE)
+
+
+KEYS = [
+    0, -1, (1, 2), (1, 2, 3), (-1, -1, -1), slice(None), slice(1, 3), slice(None, None, -1),
+    slice(3, 0, -2), (slice(None), 1), (..., 0), (0, ...), (..., slice(1, 2)), None,
+    (None, 0), (0, None, slice(None)), (slice(None), None, 1), ..., (), (0, ..., None),
+    [0, 2], [[0, 1], [1, 2]], np.array([3, 0]), np.array([], int), [], ([0, 1], [1, 2]),
+    ([0, 1], slice(None), [2, 3]), (slice(None), [0, 1], [2, 3]), ([0, 1], 1), (1, [0, 2]),
+    (1, slice(None), [0, 2]), ([[0], [1]], [0, 2]), (np.array(1), 2), np.array(2),
+    np.ones(SHAPE, bool), np.zeros(SHAPE, bool), np.arange(60).reshape(SHAPE) % 3 == 0,
+    np.array([True, False, True, False]), (slice(None), np.array([True, False, True])),
+    (np.array([True, False, True, False]), [0, 1]), np.ones((4, 3), bool), True, False,
+    np.True_, (True, 0), (0, np.array([True, True, False]), [1, 2]), np.int8(2), np.uint64(1),
+    (np.intp(1), slice(0, 2)), [True, False, True, True], ([-1, -2], [-1, 0], [0, -5]),
+    (..., [0, 1]), (None, [0, 1]), ([0, 1], None, [0, 1]), (np.array([[True] * 3] * 4), 0),
+    slice(5, 10), (slice(2, 2), 0), (0, slice(None, None, 2), slice(None, None, -1)),
+]  # fmt: skip
+BAD = [
+    4, -5, (0, 3), (0, 0, 0, 0), 1.0, "x", (..., ...), [4], [0.5], np.array([1.0]),
+    np.ones((3, 3), bool), ([0, 1], [0, 1, 2]), (0, [5]), np.ones(5, bool), object(),
+    slice("a", None), (0, 1.5), [[0, 1], [2]],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_get(key):
+    same(lambda np_, a: a[to(np_, key)], array(), where=str(key))
+    same(lambda np_, a: a.T[to(np_, key)], np.ascontiguousarray(array().T), where=str(key))
+
+
+def to(np_, key):
+    """NumPy arrays inside a key become the library's own."""
+    if np_ is np:
+        return key
+    if isinstance(key, np.ndarray):
+        return asnumpy.array(key)
+    if isinstance(key, tuple):
+        return tuple(to(np_, k) for k in key)
+    return key
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_set(key):
+    for value in (7, 2.9, "row"):
+
+        def run(np_, a):
+            k = to(np_, key)
+            v = np_.asarray(a[k]) * 2 + 1 if value == "row" else value
+            a[k] = v
+            return a
+
+        same(run, array(), where=f"{key} = {value}")
+
+        def update(np_, a):
+            a[to(np_, key)] += 1
+            return a
+
+        same(update, array(), where=f"{key} += 1")
+
+
+@pytest.mark.parametrize("key", BAD, ids=str)
+def test_errors(key):
+    same(lambda np_, a: a[to(np_, key)], array(), where=str(key))
+
+    def put(np_, a):
+        a[to(np_, key)] = 1
+
+    same(put, array(), where=str(key))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype(dtype, rng):
+    a = sample(dtype, 60, rng).reshape(SHAPE)
+    mask = rng.random(SHAPE) < 0.4
+    idx = rng.integers(-4, 4, 7)
+
+    def run(np_, a, mask, idx):
+        b = a.copy()
+        b[mask] = a[mask][::-1]
+        b[idx] = a[idx[::-1]]
+        b[0, 1:, ::2] = a[1, :2, ::2]
+        b[..., 2] = 1
+        return [a[0, 0, 0], a[mask], a[idx], a[:, idx % 3, 2], b, a[1], a[:, 1, -1]]
+
+    same(run, a, mask, idx)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_element_packing(dtype):
+    """a[0] = x for Python and NumPy scalars: ranges, truncation, errors."""
+    values = [0, 1, -1, 255, 256, 300, -129, 2**31, 2**63, 2**64, 2**70, 1.5, -0.9, 1e300, np.nan,
+              np.inf, 1 + 2j, True, np.int64(300), np.float64(2.7), np.uint8(200), np.bool_(True),
+              np.complex64(1j), "x", None, [1], [1, 2], np.array([5]), b"1"]  # fmt: skip
+    for value in values:
+
+        def one(np_, value=value):
+            a = np_.zeros(3, dtype)
+            a[1] = value
+            return a
+
+        def many(np_, value=value):
+            a = np_.zeros(3, dtype)
+            a[:] = value
+            return a
+
+        for f in (one, many):
+            if isinstance(value, float | np.floating) and not abs(value) < 1e9:
+                if np.dtype(dtype).kind in "iu" and isinstance(value, np.floating):
+                    continue
+            if np.dtype(dtype).kind in "iu" and isinstance(value, complex | np.complexfloating):
+                continue
+            if isinstance(value, str | bytes) or value is None:
+                continue
+            same(f, where=f"{dtype} {value!r}")
+
+
+def test_duplicate_indices_last_wins(rng):
+    idx = rng.integers(0, 5, 200)
+    values = rng.integers(0, 1000, 200)
+
+    def run(np_, idx, values):
+        a = np_.zeros(5, int)
+        a[idx] = values
+        return a
+
+    same(run, idx, values)
+
+
+def test_overlapping_assignment():
+    def run(np_):
+        a = np_.arange(10)
+        a[1:] = a[:-1]
+        b = np_.arange(10)
+        b[::-1] = b
+        c = np_.arange(12).reshape(3, 4)
+        c[:, 1:] = c[:, :-1]
+        d = np_.arange(9).reshape(3, 3)
+        d[...] = d.T
+        e = np_.arange(10)
+        e[e % 2 == 0] = e[::2] * 10
+        return a, b, c, d, e
+
+    same(run)
+
+
+# ---- random keys
+
+ints = st.integers(-6, 6)
+slices = st.builds(
+    slice, st.none() | ints, st.none() | ints, st.none() | ints.filter(lambda i: i != 0)
+)
+
+
+@st.composite
+def index_arrays(draw):
+    shape = draw(st.sampled_from([(2,), (3,), (2, 2), (1,), (0,), (2, 1)]))
+    n = int(np.prod(shape))
+    values = draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n))
+    return np.array(values, dtype=draw(st.sampled_from([np.int64, np.int32, np.int8]))).reshape(
+        shape
+    )
+
+
+@st.composite
+def masks(draw, shape):
+    n = int(np.prod(shape))
+    return np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)), bool).reshape(shape)
+
+
+@st.composite
+def cases(draw):
+    shape = tuple(draw(st.lists(st.integers(0, 4), min_size=0, max_size=4)))
+    items, d = [], 0
+    for _ in range(draw(st.integers(0, len(shape) + 1))):
+        kinds = [ints, slices, slices, st.none(), index_arrays(), st.just(Ellipsis)]
+        if d < len(shape):
+            width = draw(st.integers(1, min(2, len(shape) - d)))
+            kinds.append(masks(shape[d : d + width]))
+        item = draw(st.one_of(kinds))
+        if item is Ellipsis and any(i is Ellipsis for i in items):
+            continue
+        if item is not None and item is not Ellipsis:
+            d += item.ndim if isinstance(item, np.ndarray) and item.dtype == bool else 1
+        items.append(item)
+    return shape, tuple(items) if len(items) != 1 or draw(st.booleans()) else items[0]
+
+
+@hypothesis.given(cases())
+@hypothesis.settings(max_examples=400)
+def test_random_get_and_set(case):
+    shape, key = case
+    a = np.arange(int(np.prod(shape))).reshape(shape)
+
+    def get(np_, a):
+        return a[to(np_, key)]
+
+    def set_(np_, a):
+        a[to(np_, key)] = -1
+        return a
+
+    def assign(np_, a):
+        k = to(np_, key)
+        picked = np_.asarray(a[k])
+        a[k] = picked[::-1] if picked.ndim else picked
+        return a
+
+    for f in (get, set_, assign):
+        expected, error = outcome(f, np, a.copy())
+        if error is not None and "shape mismatch" in str(error) and f is not get:
+            continue
+        same(f, a.copy(), where=f"{f.__name__} {shape} {key}")
