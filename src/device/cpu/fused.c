@@ -21,8 +21,8 @@ enum {
     CHUNK = 16384,
     DIRECT_ELEMENTS = 4096,
     DIRECT_IMMEDIATE_BYTES = 2048,
-    /* Rows are packed, at the price of a copy of each operand, when a block holds this many: a bool
-     * row of 1020 takes 65 ns in place and 125 ns packed by two. */
+    /* Rows are packed, at the price of a copy of each operand, when a block holds this
+     * many: a bool row of 1020 takes 65 ns in place and 125 ns packed by two. */
     PACK = 4
 };
 

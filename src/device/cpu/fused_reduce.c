@@ -502,7 +502,7 @@ static asn_status reduce_nothing(const asn_plan *plan) {
                                  "zero-size array to reduction operation %s which has no "
                                  "identity",
                                  asn_op_table[red->op].name);
-        char element[16];
+        _Alignas(16) char element[16];
         plan->kernels->cast[red->dtype][red->out_dtype](1, element, red->identity, NULL,
                                                         NULL);
         int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_DIMS];

@@ -48,8 +48,9 @@ typedef struct {
     asn_sum_fn sum; /* float addition only */
     bool splits;    /* partial results may be combined */
     bool has_identity;
-    bool from_identity; /* a result starts from it (a sum of -0.0 is 0.0), not from an element */
-    char identity[16];  /* of dtype */
+    bool from_identity; /* a result starts from it (a sum of -0.0 is 0.0), not from an
+                           element */
+    _Alignas(16) char identity[16]; /* of dtype */
     bool quiet;
 } asn_reduction;
 
@@ -106,7 +107,8 @@ int asn_plan_group(asn_plan *plan, int inner);
 void asn_plan_place(asn_plan *plan, bool rows);
 
 /* Runs a plan that has reductions (fused_reduce.c). */
-ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p);
+ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan,
+                                                    const aclnnxProgram *p);
 
 /* Estimated time on one thread, ns. */
 double asn_plan_work(const asn_plan *plan);
