@@ -67,6 +67,7 @@ static void run_units(const elementwise *e, int64_t first, int64_t end) {
             asn_cursor_advance(&outer, &run, 1);
         }
     }
+    if (plan->streams) asn_block_stream_end();
 }
 
 static void run_chunk(void *ctx, int64_t chunk) {

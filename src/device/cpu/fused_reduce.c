@@ -202,6 +202,7 @@ static void fold_task(void *ctx, int64_t task) {
         fold_unit(rr, &run, &kept, u);
         if ((u + 1) % rr->parts == 0) asn_cursor_advance(&kept, &run, 1);
     }
+    if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
@@ -397,6 +398,7 @@ static void stack_task(void *ctx, int64_t task) {
         stack_unit(rr, &run, &kept, u, accs);
         if ((u + 1) % per_kept == 0) asn_cursor_advance(&kept, &run, 1);
     }
+    if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }

@@ -33,6 +33,7 @@ typedef enum {
     ASN_AT_CONST,   /* one value everywhere: splatted once */
     ASN_AT_GATHER,  /* copied into a slot, block by block */
     ASN_AT_SCATTER, /* output: computed in a slot, then copied out */
+    ASN_AT_STREAM,  /* output: computed in a slot, then stored past the caches */
     ASN_AT_REDUCED, /* output that the reduction writes itself */
 } asn_access;
 
@@ -81,6 +82,8 @@ typedef struct {
     int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
     int num_slots, max_item;
 
+    bool prefetch; /* the operands come from memory */
+    bool streams;  /* some output is ASN_AT_STREAM */
     int num_reductions;
     asn_reduction reductions[ACLNNX_MAX_OPERANDS];
     uint8_t access[ACLNNX_MAX_OPERANDS];
