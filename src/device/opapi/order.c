@@ -269,10 +269,13 @@ static asn_status unique_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         ASN_TRY(asn_cpu_unique(&flat.nd, false, &values.nd, NULL,
                                p->indices >= 0 ? &inverse.nd : NULL,
                                p->third >= 0 ? &counts.nd : NULL, &count));
-    if (count > asn_nd_size(out))
+    int64_t room = asn_nd_size(out);
+    if (p->third >= 0 && asn_exec_nd(e, p->third)->shape[0] < room)
+        room = asn_exec_nd(e, p->third)->shape[0];
+    if (count > room)
         return asn_error_set(ASN_ERR_VALUE,
-                             "%lld distinct values; valueOut has room for %lld",
-                             (long long)count, (long long)asn_nd_size(out));
+                             "%lld distinct values; there is room for %lld",
+                             (long long)count, (long long)room);
     asn_view to;
     asn_view_set(&to, out);
     asn_view_slice(&to, 0, 0, count, 1);
