@@ -68,7 +68,9 @@ static PyObject *f_bincount(PyObject *const *v) {
     int64_t minlength = 0;
     if (x && asn_of(x)->layout.size == 0 && !asn_is_ndarray(v[0]) && !PyArray_Check(v[0]))
         Py_SETREF(x, asn_asarray_dtype(x, ASN_I64));
-    x = cast_safely(x, ASN_I64);
+    /* every integer dtype is counted as it is; uint64 is refused, as by NumPy */
+    if (x && (!asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_U64))
+        x = cast_safely(x, ASN_I64);
     if (!x || asn_int64_from_py(v[2], &minlength) < 0) goto done;
     if (asn_of(x)->layout.ndim != 1) {
         PyErr_SetString(PyExc_ValueError, asn_of(x)->layout.ndim
