@@ -188,7 +188,7 @@ static inline float round_odd(double d) {
     uint32_t bits = asn_bits_f32(f), magnitude = bits & 0x7fffffff;
     uint64_t back = f_bits((double)f) << 1, exact = f_bits(d) << 1;
     uint32_t odd = (bits - (back > exact)) | 1;
-    return asn_f32_bits((back == exact) | (magnitude >= 0x7f800000) ? bits : odd);
+    return asn_f32_bits(((back == exact) | (magnitude >= 0x7f800000)) ? bits : odd);
 }
 """
 
