@@ -299,8 +299,8 @@ asn_status asn_planner_unique(asn_call *c) {
     bool counts = with_counts && asn_call_int(c, 3) != 0;
     int out = with_counts ? 4 : 3;
     if ((inverse && c->first[out + 1] < 0) || (counts && c->first[out + 2] < 0))
-        return asn_error_set(ASN_ERR_NULL_POINTER, "%s: an output that is asked for is NULL",
-                             c->op->name);
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: an output that is asked for is NULL", c->op->name);
     ASN_TRY(asn_call_same_dtype(c, out, 0));
     if (asn_call_nd(c, out)->ndim != 1 || (counts && asn_call_nd(c, out + 2)->ndim != 1))
         return asn_error_set(ASN_ERR_VALUE, "%s: the values and counts are 1-d",
