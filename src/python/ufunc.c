@@ -535,6 +535,23 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     return call_general(u, args, nargs, kwnames);
 }
 
+/* A Python int past 64 bits next to floats is a float: op on (args with it converted). */
+static PyObject *apply_huge_int(asn_op op, PyObject *const *args) {
+    int huge = PyLong_CheckExact(args[0]) ? 0 : 1;
+    PyObject *other = args[1 - huge];
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError) || !PyLong_CheckExact(args[huge]) ||
+        !asn_is_ndarray(other) || !asn_is_inexact(asn_dtype_of(other)))
+        return NULL;
+    PyErr_Clear();
+    PyObject *number = PyNumber_Float(args[huge]), *pair[2];
+    if (!number) return NULL;
+    pair[huge] = number;
+    pair[1 - huge] = other;
+    PyObject *r = asn_ufunc_apply(op, pair);
+    Py_DECREF(number);
+    return r;
+}
+
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     asn_operand in[MAX_IN];
     int quick = 1, nin = asn_op_table[op].num_in & MAX_IN;
@@ -548,7 +565,7 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
         asn_ndarray_drop(r);
         return asn_ufunc_raise(op, in, NULL, &default_options, status);
     }
-    if (quick < 0) return NULL;
+    if (quick < 0) return nin == 2 ? apply_huge_int(op, args) : NULL;
     PyObject *u = asn_ufunc_of(op);
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
 }

@@ -58,11 +58,15 @@ def ulp_distance(a, b):
     a, b = np.asarray(a), np.asarray(b)
     if a.dtype.kind == "c":
         # Errors of a complex result are measured against its magnitude.
-        unit = np.spacing(np.maximum(np.abs(b.real), np.abs(b.imag)))
+        # A part that is NaN or infinite on both sides does not count.
         with np.errstate(all="ignore"):
-            far = np.maximum(np.abs(a.real - b.real), np.abs(a.imag - b.imag)) / unit
-        same = _identical(a.real, b.real) & _identical(a.imag, b.imag)
-        return np.where(same, 0, far)
+            finite = [np.where(np.isfinite(x), np.abs(x), 0) for x in (b.real, b.imag)]
+            unit = np.spacing(np.maximum(*finite))
+            parts = [
+                np.where(_identical(x, y), 0, np.abs(x - y) / unit)
+                for x, y in ((a.real, b.real), (a.imag, b.imag))
+            ]
+        return np.maximum(*parts)
     with np.errstate(all="ignore"):
         far = np.abs(a.astype(np.float64) - b.astype(np.float64)) / np.spacing(np.abs(b)).astype(
             np.float64
