@@ -77,10 +77,17 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
         ASN_TRY(asn_draft_operand(&d, &d.node.in[0], src, to));
     }
     if (d.node.size == 0) return ASN_OK;
-    if (!asn_draft_hazard(&d, &d.node.in[where ? 1 : 0])) return asn_trace_submit(&d);
+    bool mask_hazard = where && asn_draft_hazard(&d, &d.node.in[0]);
+    bool value_hazard = asn_draft_hazard(&d, &d.node.in[where ? 1 : 0]);
+    if (!mask_hazard && !value_hazard) return asn_trace_submit(&d);
     asn_array temp;
-    ASN_TRY(asn_copy(&temp, src->array, from, 'K'));
-    asn_operand value = {.array = &temp};
+    asn_operand value = *src;
+    ASN_TRY(asn_copy(&temp, mask_hazard ? where : src->array,
+                     mask_hazard ? asn_layout_dtype(&where->layout) : from, 'K'));
+    if (mask_hazard)
+        where = &temp;
+    else
+        value.array = &temp;
     asn_status status = submit_copy(dst, &value, where);
     asn_array_fini(&temp);
     return status;

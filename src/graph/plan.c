@@ -97,8 +97,8 @@ static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
 }
 
 /* Reads of `node` that no node of the group loads or computes already. */
-static int new_operands(const asn_plan *plan, int g, const asn_node *nodes, int at) {
-    int fresh = 1;
+static int new_loads(const asn_plan *plan, int g, const asn_node *nodes, int at) {
+    int fresh = 0;
     for (int k = 0; k < nodes[at].num_in; k++) {
         const asn_ref *ref = &nodes[at].in[k];
         bool known = false;
@@ -115,8 +115,10 @@ static int new_operands(const asn_plan *plan, int g, const asn_node *nodes, int 
     return fresh;
 }
 
+/* `count_dead`: results that only the trace holds count as outputs too, which they are when another program reads them. Most
+ * never are, so a first try leaves them out; stores_fit tells whether that held. */
 static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, int count,
-                         bool fuse) {
+                         const bool *dead, bool fuse, bool count_dead) {
     int num = 0;
     for (int j = 0; j < count; j++) {
         int earliest = 0;
@@ -139,7 +141,7 @@ static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, i
             g++;
         if (g == num) groups[num++] = (group){.first = j, .cut = ASN_CUT_END};
         plan->group_of[j] = (uint8_t)g;
-        groups[g].operands += new_operands(plan, g, nodes, j);
+        groups[g].operands += new_loads(plan, g, nodes, j) + (count_dead || !dead[j]);
         groups[g].instrs += nodes[j].num_in + 3;
         if (nodes[j].reduce_op != ASN_OP_NONE)
             groups[g].reduce_mask = nodes[j].reduce_mask;
@@ -300,6 +302,19 @@ static bool must_store(const asn_plan *plan, const asn_node *nodes, int count,
     return false;
 }
 
+/* Loads and stores of each program within its limit. */
+static bool stores_fit(const asn_plan *plan, const group *groups, int num_groups,
+                       const asn_node *nodes, int count, const bool *dead) {
+    int operands[ASN_TRACE_MAX_NODES];
+    for (int g = 0; g < num_groups; g++)
+        operands[g] = groups[g].operands;
+    for (int i = 0; i < count; i++)
+        if (dead[i]) operands[plan->group_of[i]] += must_store(plan, nodes, count, dead, i);
+    for (int g = 0; g < num_groups; g++)
+        if (operands[g] > ACLNNX_MAX_OPERANDS) return false;
+    return true;
+}
+
 static int count_uses(const builder *b, int reg) {
     int uses = 0;
     for (int i = 0; i < b->num_code; i++)
@@ -404,7 +419,9 @@ asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
                          const bool *dead, bool fuse) {
     group groups[ASN_TRACE_MAX_NODES];
     plan->programs = NULL;
-    plan->num_programs = assign_groups(plan, groups, nodes, count, fuse);
+    plan->num_programs = assign_groups(plan, groups, nodes, count, dead, fuse, false);
+    if (!stores_fit(plan, groups, plan->num_programs, nodes, count, dead))
+        plan->num_programs = assign_groups(plan, groups, nodes, count, dead, fuse, true);
     builder *b = asn_malloc(sizeof *b);
     if (!b) return ASN_ERR_MEMORY;
     plan->programs = asn_malloc((size_t)plan->num_programs * sizeof *plan->programs);

@@ -97,7 +97,7 @@ def _pack(ctype, x, made):
 
 
 def run(name, *args):
-    """Both phases on the default stream, and a synchronisation; returns the last argument."""
+    """Both phases on the default stream, and a synchronisation; returns the last array."""
     symbol = "aclnn" + name
     params = DATA[symbol]["params"]
     assert len(params) == len(args), f"{name}{params}"
@@ -110,4 +110,4 @@ def run(name, *args):
     finally:
         for kind, handle in made:
             getattr(lib, "aclDestroy" + kind)(handle)
-    return args[-1]
+    return next(a for a in reversed(args) if isinstance(a, (np.ndarray, list)))

@@ -17,7 +17,14 @@
 #include "device/cpu/gather.h"
 #include "device/cpu/pool.h"
 
-enum { CHUNK = 16384, DIRECT_ELEMENTS = 4096, DIRECT_IMMEDIATE_BYTES = 2048 };
+enum {
+    CHUNK = 16384,
+    DIRECT_ELEMENTS = 4096,
+    DIRECT_IMMEDIATE_BYTES = 2048,
+    /* Rows are packed, at the price of a copy of each operand, when a block holds this many: a bool
+     * row of 1020 takes 65 ns in place and 125 ns packed by two. */
+    PACK = 4
+};
 
 double asn_plan_work(const asn_plan *plan) {
     double bytes = 0;
@@ -76,10 +83,10 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     int64_t inner = plan->dims[0].extent;
     asn_plan_place(plan, false);
     e.block = asn_plan_block(plan, CHUNK);
-    if (plan->num_dims > 1 && inner * 2 <= e.block) {
+    if (plan->num_dims > 1 && inner * PACK <= e.block) {
         asn_plan_place(plan, true);
         e.block = asn_plan_block(plan, CHUNK);
-        e.split = inner * 2 <= e.block;
+        e.split = inner * PACK <= e.block;
         if (!e.split) {
             asn_plan_place(plan, false);
             e.block = asn_plan_block(plan, CHUNK);

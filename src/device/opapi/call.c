@@ -183,3 +183,45 @@ asn_status asn_call_axes(const asn_call *c, int i, int ndim, uint64_t *mask) {
     if (ndim == 0) *mask = 0;
     return ASN_OK;
 }
+
+asn_status asn_index_dtype(const asn_call *c, int i, const asn_nd *index) {
+    if (asn_is_integer(index->dtype)) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; indices are integers",
+                         c->op->name, c->op->params[i].name,
+                         asn_dtype_name(index->dtype));
+}
+
+asn_status asn_call_same_dtype(const asn_call *c, int i, int j) {
+    const asn_nd *a = asn_call_nd(c, i), *b = asn_call_nd(c, j);
+    if (a->dtype == b->dtype) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s, but %s has %s", c->op->name,
+                         c->op->params[i].name, asn_dtype_name(a->dtype),
+                         c->op->params[j].name, asn_dtype_name(b->dtype));
+}
+
+asn_status asn_call_position_dtype(const asn_call *c, int i) {
+    asn_dtype t = asn_call_nd(c, i)->dtype;
+    if (t == ASN_I64 || t == ASN_I32) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE,
+                         "%s: %s has dtype %s; positions are int64 or int32", c->op->name,
+                         c->op->params[i].name, asn_dtype_name(t));
+}
+
+asn_status asn_call_number(const asn_call *c, int i, double *value) {
+    const aclScalar *s = asn_call_scalar(c, i);
+    if (s->dtype >= ASN_DTYPE_COUNT || asn_is_complex((asn_dtype)s->dtype))
+        return asn_error_set(ASN_ERR_TYPE, "%s: %s must be a real number", c->op->name,
+                             c->op->params[i].name);
+    *value = asn_value_to_double((asn_dtype)s->dtype, s->value);
+    return ASN_OK;
+}
+
+asn_status asn_call_element(const asn_call *c, int i, asn_dtype dtype, void *element) {
+    const aclScalar *s = asn_call_scalar(c, i);
+    if (s->dtype >= ASN_DTYPE_COUNT)
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: %s has dtype %d, which no operator computes with",
+                             c->op->name, c->op->params[i].name, (int)s->acl_dtype);
+    asn_value_cast(dtype, element, (asn_dtype)s->dtype, s->value);
+    return ASN_OK;
+}

@@ -108,6 +108,16 @@ ASN_CHECK_RESULT asn_status asn_call_axis(const asn_call *c, int64_t dim, int nd
 /* A set of dimensions from an aclIntArray: NULL or empty gives every dimension. */
 ASN_CHECK_RESULT asn_status asn_call_axes(const asn_call *c, int i, int ndim,
                                           uint64_t *mask);
+/* Dtypes of index tensors, of positions that are written, of two parameters that must
+ * agree. */
+ASN_CHECK_RESULT asn_status asn_index_dtype(const asn_call *c, int i,
+                                            const asn_nd *index);
+ASN_CHECK_RESULT asn_status asn_call_position_dtype(const asn_call *c, int i);
+ASN_CHECK_RESULT asn_status asn_call_same_dtype(const asn_call *c, int i, int j);
+/* A scalar parameter (not NULL) as a real number, or as an element of a dtype. */
+ASN_CHECK_RESULT asn_status asn_call_number(const asn_call *c, int i, double *value);
+ASN_CHECK_RESULT asn_status asn_call_element(const asn_call *c, int i, asn_dtype dtype,
+                                             void *element);
 asn_status asn_call_no_memory(void);
 
 #endif

@@ -21,13 +21,25 @@ static asn_status create_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
 }
 
-static asn_status number(const asn_call *c, int i, double *value) {
-    const aclScalar *s = asn_call_scalar(c, i);
-    if (s->dtype >= ASN_DTYPE_COUNT || asn_is_complex((asn_dtype)s->dtype))
-        return asn_error_set(ASN_ERR_TYPE, "%s: %s must be a real number", c->op->name,
-                             c->op->params[i].name);
-    *value = asn_value_to_double((asn_dtype)s->dtype, s->value);
-    return ASN_OK;
+/* ceil((end - start) / step), or floor + 1 with the end: exact for integers. */
+static int64_t range_length(const asn_call *c, const double *v, bool closed) {
+    bool whole = true;
+    __int128 n[3];
+    for (int i = 0; i < 3; i++) {
+        const aclScalar *s = asn_call_scalar(c, i);
+        whole = whole && !asn_is_inexact((asn_dtype)s->dtype);
+        n[i] = s->dtype == ASN_U64
+                   ? (__int128)(uint64_t)asn_value_to_int(ASN_U64, s->value)
+                   : asn_value_to_int((asn_dtype)s->dtype, s->value);
+    }
+    if (!whole) {
+        double steps = (v[1] - v[0]) / v[2];
+        double length = closed ? floor(steps) + 1 : ceil(steps);
+        return length > 0 && length < 0x1p62 ? (int64_t)length : 0;
+    }
+    __int128 span = n[2] > 0 ? n[1] - n[0] : n[0] - n[1], step = n[2] > 0 ? n[2] : -n[2];
+    if (span < 0 || (span == 0 && !closed)) return 0;
+    return (int64_t)(closed ? span / step + 1 : (span + step - 1) / step);
 }
 
 static create_plan *plan_create(asn_call *c, int out, double ns) {
@@ -46,21 +58,17 @@ asn_status asn_planner_arange(asn_call *c) {
     double v[3] = {0, 0, 1};
     const asn_nd *out = asn_call_nd(c, 3);
     for (int i = 0; i < 3; i++)
-        ASN_TRY(number(c, i, &v[i]));
+        ASN_TRY(asn_call_number(c, i, &v[i]));
     if (v[2] == 0 || isnan(v[0]) || isnan(v[1]) || isnan(v[2]))
         return asn_error_set(ASN_ERR_VALUE, "%s: start, end, step are %g, %g, %g",
                              c->op->name, v[0], v[1], v[2]);
-    double steps = (v[1] - v[0]) / v[2];
-    double length = c->op->arg ? floor(steps) + 1 : ceil(steps);
-    int64_t n = length > 0 && length < 0x1p62 ? (int64_t)length : 0;
+    int64_t n = range_length(c, v, c->op->arg != 0);
     ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
     if (n == 0) return ASN_OK;
     create_plan *p = plan_create(c, 3, 0.3);
     if (p == NULL) return ASN_ERR_MEMORY;
-    const aclScalar *start = asn_call_scalar(c, 0), *step = asn_call_scalar(c, 2);
-    asn_value_cast(out->dtype, p->first, (asn_dtype)start->dtype, start->value);
-    asn_value_cast(out->dtype, p->delta, (asn_dtype)step->dtype, step->value);
-    return ASN_OK;
+    ASN_TRY(asn_call_element(c, 0, out->dtype, p->first));
+    return asn_call_element(c, 2, out->dtype, p->delta);
 }
 
 /* Linspace(start, end, steps, out) */
@@ -68,7 +76,7 @@ asn_status asn_planner_linspace(asn_call *c) {
     double v[2] = {0, 0};
     int64_t steps = asn_call_int(c, 2);
     for (int i = 0; i < 2; i++)
-        ASN_TRY(number(c, i, &v[i]));
+        ASN_TRY(asn_call_number(c, i, &v[i]));
     if (steps < 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: steps is %lld", c->op->name,
                              (long long)steps);

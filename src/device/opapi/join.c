@@ -185,7 +185,6 @@ static asn_status pad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 asn_status asn_planner_pad(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
     const asn_array *pad = asn_call_array(c, 1);
-    const aclScalar *value = asn_call_scalar(c, 2);
     int64_t before[ASN_ND_MAX_DIMS] = {0}, shape[ASN_ND_MAX_DIMS];
     if (pad->size % 2 != 0 || pad->size / 2 > (uint64_t)self->ndim)
         return asn_error_set(ASN_ERR_VALUE, "%s: %llu numbers in pad for %d dimensions",
@@ -202,16 +201,13 @@ asn_status asn_planner_pad(asn_call *c) {
                                  d);
     }
     ASN_TRY(asn_call_same_shape(c, 3, self->ndim, shape));
-    if (value->dtype >= ASN_DTYPE_COUNT)
-        return asn_error_set(ASN_ERR_TYPE, "%s: value's dtype is unknown", c->op->name);
     if (asn_call_operand(c, 3)->is_empty) return ASN_OK;
     pad_plan *p = asn_call_plan(c, pad_body, sizeof *p, work_of(out));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->in = c->first[0];
     p->out = c->first[3];
-    asn_value_cast(out->dtype, p->element, (asn_dtype)value->dtype, value->value);
     memcpy(p->before, before, sizeof before);
-    return ASN_OK;
+    return asn_call_element(c, 2, out->dtype, p->element);
 }
 
 /* ---- Tril, Triu (self, diagonal, out), in place or not */
@@ -360,11 +356,10 @@ static asn_status fill_diagonal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
 
 asn_status asn_planner_fill_diagonal(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
-    const aclScalar *value = asn_call_scalar(c, 1);
     bool equal = self->ndim >= 2;
     for (int d = 1; d < self->ndim && self->ndim > 2; d++)
         equal = equal && self->shape[d] == self->shape[0];
-    if (!equal || value->dtype >= ASN_DTYPE_COUNT)
+    if (!equal)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: self must be 2-d, or have equal extents, and value "
                              "a number",
@@ -375,6 +370,5 @@ asn_status asn_planner_fill_diagonal(asn_call *c) {
     if (p == NULL) return ASN_ERR_MEMORY;
     p->out = c->first[0];
     p->k = asn_call_int(c, 2);
-    asn_value_cast(self->dtype, p->element, (asn_dtype)value->dtype, value->value);
-    return ASN_OK;
+    return asn_call_element(c, 1, self->dtype, p->element);
 }

@@ -142,11 +142,7 @@ asn_status asn_planner_masked_fill(asn_call *c) {
     p->mask = c->first[1];
     p->other = value ? c->first[2] : -1;
     p->transposed = scatter;
-    if (value == NULL) {
-        const aclScalar *s = asn_call_scalar(c, 2);
-        asn_value_cast(self->dtype, p->element, (asn_dtype)s->dtype, s->value);
-    }
-    return ASN_OK;
+    return value ? ASN_OK : asn_call_element(c, 2, self->dtype, p->element);
 }
 
 /* ---- Nonzero(self, out): N x D; NonzeroV2: D x N, arg 1 */

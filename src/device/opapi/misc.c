@@ -285,9 +285,9 @@ static asn_status histc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 asn_status asn_planner_histc(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     int64_t bins = asn_call_int(c, 1);
-    const aclScalar *low = asn_call_scalar(c, 2), *high = asn_call_scalar(c, 3);
-    double range[2] = {asn_value_to_double((asn_dtype)low->dtype, low->value),
-                       asn_value_to_double((asn_dtype)high->dtype, high->value)};
+    double range[2] = {0, 0};
+    ASN_TRY(asn_call_number(c, 2, &range[0]));
+    ASN_TRY(asn_call_number(c, 3, &range[1]));
     if (bins < 1 || !(range[0] <= range[1]) || asn_is_complex(self->dtype))
         return asn_error_set(ASN_ERR_VALUE, "%s: %lld bins from %g to %g", c->op->name,
                              (long long)bins, range[0], range[1]);

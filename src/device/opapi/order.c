@@ -43,21 +43,6 @@ static asn_status positions_done(const asn_nd *out, const asn_view *v) {
     return out->dtype == ASN_I64 ? ASN_OK : asn_move(out, &v->nd);
 }
 
-static asn_status position_dtype(const asn_call *c, int i) {
-    asn_dtype t = asn_call_nd(c, i)->dtype;
-    if (t == ASN_I64 || t == ASN_I32) return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE,
-                         "%s: %s has dtype %s; positions are int64 or int32", c->op->name,
-                         c->op->params[i].name, asn_dtype_name(t));
-}
-
-static asn_status value_dtype(const asn_call *c, int i) {
-    asn_dtype t = asn_call_nd(c, i)->dtype, want = asn_call_nd(c, 0)->dtype;
-    if (t == want) return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be %s", c->op->name,
-                         c->op->params[i].name, asn_dtype_name(t), asn_dtype_name(want));
-}
-
 /* ---- Sort(self, stable, dim, descending, valuesOut, indicesOut), Argsort(self, dim,
  * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut) */
 
@@ -88,10 +73,10 @@ asn_status asn_planner_sort(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, argsort ? 1 : 2), self->ndim, &axis));
     ASN_TRY(asn_call_same_shape(c, indices, self->ndim, self->shape));
-    ASN_TRY(position_dtype(c, indices));
+    ASN_TRY(asn_call_position_dtype(c, indices));
     if (!argsort) {
         ASN_TRY(asn_call_same_shape(c, 4, self->ndim, self->shape));
-        ASN_TRY(value_dtype(c, 4));
+        ASN_TRY(asn_call_same_dtype(c, 4, 0));
     }
     if (asn_call_operand(c, 0)->is_empty) return ASN_OK;
     order_plan *p = plan_order(c, sort_body, sort_work(self, axis));
@@ -116,8 +101,8 @@ asn_status asn_planner_topk(asn_call *c) {
     if (self->ndim > 0) shape[axis] = k;
     for (int i = 5; i < 7; i++)
         ASN_TRY(asn_call_same_shape(c, i, self->ndim, shape));
-    ASN_TRY(value_dtype(c, 5));
-    ASN_TRY(position_dtype(c, 6));
+    ASN_TRY(asn_call_same_dtype(c, 5, 0));
+    ASN_TRY(asn_call_position_dtype(c, 6));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
     order_plan *p = plan_order(c, sort_body, sort_work(self, axis));
     if (p == NULL) return ASN_ERR_MEMORY;
@@ -172,8 +157,8 @@ asn_status asn_planner_kth(asn_call *c) {
             : UINT64_C(1) << axis;
     for (int i = out; i < c->op->num_params; i++)
         ASN_TRY(asn_check_reduced(c, 0, i, mask, keep));
-    ASN_TRY(value_dtype(c, out));
-    if (!all) ASN_TRY(position_dtype(c, out + 1));
+    ASN_TRY(asn_call_same_dtype(c, out, 0));
+    if (!all) ASN_TRY(asn_call_position_dtype(c, out + 1));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     if (k < 1 || k > n)
         return asn_error_set(ASN_ERR_VALUE, "%s: k is %lld; there are %lld elements",
@@ -251,15 +236,14 @@ asn_status asn_planner_searchsorted(asn_call *c) {
     ASN_TRY(asn_call_same_shape(c, 5, values ? values->ndim : 0,
                                 values ? values->shape : NULL));
     if ((out->dtype == ASN_I32) != (asn_call_int(c, 2) != 0))
-        ASN_TRY(position_dtype(c, 5));
-    ASN_TRY(position_dtype(c, 5));
+        ASN_TRY(asn_call_position_dtype(c, 5));
+    ASN_TRY(asn_call_position_dtype(c, 5));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
     order_plan *p = plan_order(c, search_body, 200 + 30 * (double)asn_nd_size(out));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->values = values ? c->first[1] : -1;
     if (values == NULL) {
-        const aclScalar *s = asn_call_scalar(c, 1);
-        p->low = asn_value_to_double((asn_dtype)s->dtype, s->value);
+        ASN_TRY(asn_call_number(c, 1, &p->low));
     }
     p->right = asn_call_int(c, 3) != 0;
     p->third = sorter ? c->first[4] : -1;
@@ -311,12 +295,12 @@ asn_status asn_planner_unique(asn_call *c) {
     bool with_counts = c->op->num_params == 7, inverse = asn_call_int(c, 2) != 0;
     bool counts = with_counts && asn_call_int(c, 3) != 0;
     int out = with_counts ? 4 : 3;
-    ASN_TRY(value_dtype(c, out));
+    ASN_TRY(asn_call_same_dtype(c, out, 0));
     if (asn_call_nd(c, out)->ndim != 1 || (counts && asn_call_nd(c, out + 2)->ndim != 1))
         return asn_error_set(ASN_ERR_VALUE, "%s: the values and counts are 1-d",
                              c->op->name);
     if (inverse) ASN_TRY(asn_call_same_shape(c, out + 1, self->ndim, self->shape));
-    if (inverse) ASN_TRY(position_dtype(c, out + 1));
+    if (inverse) ASN_TRY(asn_call_position_dtype(c, out + 1));
     order_plan *p = plan_order(c, unique_body, 500 + 30 * (double)asn_nd_size(self));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->values = c->first[out];

@@ -252,16 +252,6 @@ typedef struct {
     double number;
 } options;
 
-static asn_status read_scalar(const asn_call *c, int i, double *value) {
-    const aclScalar *s = asn_call_scalar(c, i);
-    if (s == NULL) return ASN_OK;
-    if (s->dtype >= ASN_DTYPE_COUNT || asn_is_complex((asn_dtype)s->dtype))
-        return asn_error_set(ASN_ERR_TYPE, "%s: %s must be a real number", c->op->name,
-                             c->op->params[i].name);
-    *value = asn_value_to_double((asn_dtype)s->dtype, s->value);
-    return ASN_OK;
-}
-
 static asn_status read_options(const asn_call *c, options *o) {
     int ndim = asn_call_nd(c, 0)->ndim, axis = 0;
     *o =
@@ -274,7 +264,7 @@ static asn_status read_options(const asn_call *c, options *o) {
             ASN_TRY(asn_call_axes(c, i, ndim, &o->mask));
             empty = asn_call_array(c, i) == NULL || asn_call_array(c, i)->size == 0;
         } else if (p->kind == ASN_SCALAR) {
-            ASN_TRY(read_scalar(c, i, &o->number));
+            if (c->args[i].p != NULL) ASN_TRY(asn_call_number(c, i, &o->number));
         } else if (p->kind == ASN_INT && strcmp(p->name, "dim") == 0) {
             ASN_TRY(asn_call_axis(c, asn_call_int(c, i), ndim, &axis));
             o->mask = ndim ? UINT64_C(1) << axis : 0;

@@ -69,9 +69,8 @@ asn_status asn_planner_scan(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     int axis = 0, out = asn_call_out(c);
     bool v2 = c->op->num_params == 5, scalar_dim = c->op->params[1].kind == ASN_SCALAR;
-    const aclScalar *s = scalar_dim ? asn_call_scalar(c, 1) : NULL;
-    int64_t dim =
-        s ? asn_value_to_int((asn_dtype)s->dtype, s->value) : asn_call_int(c, 1);
+    int64_t dim = scalar_dim ? 0 : asn_call_int(c, 1);
+    if (scalar_dim) ASN_TRY(asn_call_element(c, 1, ASN_I64, &dim));
     ASN_TRY(asn_call_axis(c, dim, self->ndim, &axis));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     ASN_TRY(asn_call_convertible(c, self->dtype, out));
@@ -124,28 +123,14 @@ static asn_status cummax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return extreme_positions(p, &in, &values, asn_exec_nd(e, p->indices), tmp);
 }
 
-static asn_status position_dtype(const asn_call *c, int i) {
-    asn_dtype t = asn_call_nd(c, i)->dtype;
-    if (t == ASN_I64 || t == ASN_I32) return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE,
-                         "%s: %s has dtype %s; positions are int64 or int32", c->op->name,
-                         c->op->params[i].name, asn_dtype_name(t));
-}
-
-static asn_status like_self(const asn_call *c, int i) {
-    if (asn_call_nd(c, i)->dtype == asn_call_nd(c, 0)->dtype) return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE, "%s: %s must have self's dtype, %s", c->op->name,
-                         c->op->params[i].name, asn_dtype_name(asn_call_nd(c, 0)->dtype));
-}
-
 asn_status asn_planner_cummax(asn_call *c) {
     const asn_nd *self = asn_call_nd(c, 0);
     int axis = 0;
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
     for (int i = 2; i < 4; i++)
         ASN_TRY(asn_call_same_shape(c, i, self->ndim, self->shape));
-    ASN_TRY(like_self(c, 2));
-    ASN_TRY(position_dtype(c, 3));
+    ASN_TRY(asn_call_same_dtype(c, 2, 0));
+    ASN_TRY(asn_call_position_dtype(c, 3));
     if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
     scan_plan *p = plan_scan(c, cummax_body, 2, axis);
     if (p == NULL) return ASN_ERR_MEMORY;
@@ -187,9 +172,9 @@ asn_status asn_planner_extreme(asn_call *c) {
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
     uint64_t mask = self->ndim ? UINT64_C(1) << axis : 0;
     ASN_TRY(asn_check_reduced(c, 0, indices, mask, keep));
-    ASN_TRY(position_dtype(c, indices));
+    ASN_TRY(asn_call_position_dtype(c, indices));
     if (with_values) ASN_TRY(asn_check_reduced(c, 0, 3, mask, keep));
-    if (with_values) ASN_TRY(like_self(c, 3));
+    if (with_values) ASN_TRY(asn_call_same_dtype(c, 3, 0));
     if (asn_call_operand(c, indices)->is_empty) return ASN_OK;
     if (self->ndim > 0 && self->shape[axis] == 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: dim %d has no elements", c->op->name,

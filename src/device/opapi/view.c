@@ -60,6 +60,15 @@ void asn_view_permute(asn_view *v, const int *axes) {
     memcpy(v->strides, strides, (size_t)v->nd.ndim * sizeof *strides);
 }
 
+void asn_view_to_front(asn_view *v, int place, int count) {
+    int order[ASN_ND_MAX_DIMS], n = 0;
+    for (int d = place; d < place + count; d++)
+        order[n++] = d;
+    for (int d = 0; d < v->nd.ndim; d++)
+        if (d < place || d >= place + count) order[n++] = d;
+    asn_view_permute(v, order);
+}
+
 void asn_view_flip(asn_view *v, int axis) {
     if (v->shape[axis] > 0) v->nd.data += (v->shape[axis] - 1) * v->strides[axis];
     v->strides[axis] = -v->strides[axis];

@@ -48,7 +48,10 @@ void *asnop_executor_alloc_slow(aclOpExecutor *e, size_t size) {
 }
 
 void asnop_executor_release(aclOpExecutor *e) {
-    if (atomic_fetch_sub_explicit(&e->references, 1, memory_order_acq_rel) != 1) return;
+    /* The only reference is this one: nobody can add to it meanwhile. */
+    if (atomic_load_explicit(&e->references, memory_order_acquire) != 1 &&
+        atomic_fetch_sub_explicit(&e->references, 1, memory_order_acq_rel) != 1)
+        return;
     (void)asn_slot_retire(e);
     while (e->chunks != NULL) {
         asn_chunk *next = e->chunks->next;

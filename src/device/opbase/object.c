@@ -31,10 +31,11 @@ aclnnStatus asnop_check(asn_object_kind kind, const void *object, const char *wh
 typedef struct {
     asn_slot_cache objects[ASN_OBJECT_KINDS];
     asn_slot_cache executors;
-    bool registered;
 } thread_slots;
 
-static _Thread_local thread_slots mine;
+/* Eight bytes of static thread-local storage: no call to find them, and few enough for a
+ * library that is opened late. */
+static _Thread_local thread_slots *mine __attribute__((tls_model("initial-exec")));
 static pthread_key_t thread_end;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -43,7 +44,8 @@ static void flush(void *slots) {
     for (int kind = 0; kind < ASN_OBJECT_KINDS; kind++)
         asn_slot_cache_flush(&t->objects[kind], &asnop_arenas[kind]);
     asn_slot_cache_flush(&t->executors, &asnop_executors);
-    t->registered = false; /* a later destructor may take slots again */
+    mine = NULL; /* a later destructor may take slots again */
+    asn_free(t);
 }
 
 static void lock_all(void) {
@@ -63,28 +65,45 @@ static void set_up(void) {
     pthread_atfork(lock_all, unlock_all, unlock_all);
 }
 
-static thread_slots *slots(void) {
-    thread_slots *t = &mine;
-    if (__builtin_expect(!t->registered, 0)) {
-        pthread_once(&once, set_up);
-        pthread_setspecific(thread_end, t);
-        t->registered = true;
-    }
-    return t;
+/* NULL when out of memory: the arenas serve directly then. */
+static __attribute__((noinline, cold)) thread_slots *slots_new(void) {
+    pthread_once(&once, set_up);
+    thread_slots *t = asn_calloc(1, sizeof *t);
+    if (t != NULL) pthread_setspecific(thread_end, t);
+    return mine = t;
+}
+
+static inline thread_slots *slots(void) {
+    thread_slots *t = mine;
+    return __builtin_expect(t != NULL, 1) ? t : slots_new();
 }
 
 void *asnop_object_take(asn_object_kind kind) {
-    return asn_slot_cache_take(&slots()->objects[kind], &asnop_arenas[kind]);
+    thread_slots *t = slots();
+    if (t == NULL) return asn_arena_take(&asnop_arenas[kind]);
+    return asn_slot_cache_take(&t->objects[kind], &asnop_arenas[kind]);
 }
 
 void asnop_object_give(asn_object_kind kind, void *object) {
-    asn_slot_cache_give(&slots()->objects[kind], &asnop_arenas[kind], object);
+    thread_slots *t = slots();
+    if (t == NULL) {
+        asn_arena_give(&asnop_arenas[kind], object);
+    } else {
+        asn_slot_cache_give(&t->objects[kind], &asnop_arenas[kind], object);
+    }
 }
 
 void *asnop_executor_take(void) {
-    return asn_slot_cache_take(&slots()->executors, &asnop_executors);
+    thread_slots *t = slots();
+    return t ? asn_slot_cache_take(&t->executors, &asnop_executors)
+             : asn_arena_take(&asnop_executors);
 }
 
 void asnop_executor_give(void *executor) {
-    asn_slot_cache_give(&slots()->executors, &asnop_executors, executor);
+    thread_slots *t = slots();
+    if (t == NULL) {
+        asn_arena_give(&asnop_executors, executor);
+    } else {
+        asn_slot_cache_give(&t->executors, &asnop_executors, executor);
+    }
 }

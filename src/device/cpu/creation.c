@@ -1,0 +1,172 @@
+/* CPU device: fills that follow from positions, and bincount. */
+#include "device/cpu/creation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "device/cpu/copy.h"
+#include "device/cpu/fused.h"
+#include "device/cpu/gather.h"
+#include "device/cpu/index.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/pool.h"
+
+enum { BLOCK = 512, CHUNK = 16384 };
+
+/* A 1-d result made block by block by `make`, in `dtype`, cast to out's dtype where that
+ * differs. */
+typedef struct {
+    const asn_nd *out;
+    asn_dtype dtype;
+    char start[16], delta[16];
+    double first, step, last;
+    bool endpoint, floors;
+    void (*make)(const void *r, char *block, int64_t i, int64_t n);
+} fill_run;
+
+#define T             int64_t
+#define NAME          steps_i64
+#define STEP(s, d, i) (int64_t)((uint64_t)(s) + (uint64_t)(d) * (uint64_t)(i))
+#include "device/cpu/steps.inc"
+#define T             float
+#define NAME          steps_f32
+#define STEP(s, d, i) ((s) + (float)(i) * (d))
+#include "device/cpu/steps.inc"
+#define T             double
+#define NAME          steps_f64
+#define STEP(s, d, i) ((s) + (double)(i) * (d))
+#include "device/cpu/steps.inc"
+#define T    asn_c64
+#define NAME steps_c64
+#define STEP(s, d, i)                                                                    \
+    ((asn_c64){(s).re + (float)(i) * (d).re, (s).im + (float)(i) * (d).im})
+#include "device/cpu/steps.inc"
+#define T    asn_c128
+#define NAME steps_c128
+#define STEP(s, d, i)                                                                    \
+    ((asn_c128){(s).re + (double)(i) * (d).re, (s).im + (double)(i) * (d).im})
+#include "device/cpu/steps.inc"
+
+static void make_linspace(const void *ctx, char *block, int64_t i, int64_t n) {
+    const fill_run *r = ctx;
+    double *to = (double *)block;
+    int64_t count = r->out->shape[0];
+    for (int64_t k = 0; k < n; k++)
+        to[k] = (double)(i + k) * r->step + r->first;
+    if (r->endpoint && count > 1 && i + n == count) to[n - 1] = r->last;
+    for (int64_t k = 0; k < n && r->floors; k++)
+        to[k] = floor(to[k]);
+}
+
+static void fill_chunk(void *ctx, int64_t chunk) {
+    const fill_run *r = ctx;
+    const asn_nd *out = r->out;
+    _Alignas(64) char block[BLOCK * 16], cast[BLOCK * 16];
+    int64_t from = chunk * CHUNK, to = from + CHUNK, stride = out->strides[0];
+    if (to > out->shape[0]) to = out->shape[0];
+    for (int64_t i = from; i < to; i += BLOCK) {
+        int64_t n = to - i < BLOCK ? to - i : BLOCK;
+        char *made = block;
+        r->make(r, block, i, n);
+        if (r->dtype != out->dtype) {
+            asn_kernels_get()->cast[r->dtype][out->dtype](n, cast, block, NULL, NULL);
+            made = cast;
+        }
+        asn_block_scatter(out->data + i * stride, made, asn_itemsize(out->dtype), n,
+                          stride, 1, 0);
+    }
+}
+
+static asn_status check_line(const char *name, const asn_nd *out) {
+    if (out->ndim == 1) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: the result is 1-d, got %d-d", name,
+                         out->ndim);
+}
+
+static void fill_execute(fill_run *r) {
+    int64_t n = r->out->shape[0];
+    asn_pool_run(fill_chunk, r, (n + CHUNK - 1) / CHUNK, (double)n * 0.5);
+}
+
+asn_status asn_cpu_arange(const asn_nd *out, const void *start, const void *delta) {
+    fill_run r = {.out = out};
+    ASN_TRY(check_line("arange", out));
+    asn_dtype dt = out->dtype;
+    r.dtype = asn_is_half(dt) ? ASN_F32 : asn_is_inexact(dt) ? dt : ASN_I64;
+    r.make = r.dtype == ASN_I64   ? steps_i64
+             : r.dtype == ASN_F32 ? steps_f32
+             : r.dtype == ASN_F64 ? steps_f64
+             : r.dtype == ASN_C64 ? steps_c64
+                                  : steps_c128;
+    const asn_kernels *k = asn_kernels_get();
+    k->cast[dt][r.dtype](1, r.start, start, NULL, NULL);
+    k->cast[dt][r.dtype](1, r.delta, delta, NULL, NULL);
+    fill_execute(&r);
+    return ASN_OK;
+}
+
+asn_status asn_cpu_linspace(const asn_nd *out, double start, double stop, bool endpoint) {
+    fill_run r = {.out = out, .dtype = ASN_F64, .first = start, .last = stop};
+    ASN_TRY(check_line("linspace", out));
+    int64_t n = out->shape[0], divisions = endpoint ? n - 1 : n;
+    r.step = divisions > 0 ? (stop - start) / (double)divisions : 0;
+    r.endpoint = endpoint;
+    r.floors = asn_is_integer(out->dtype);
+    r.make = make_linspace;
+    fill_execute(&r);
+    return ASN_OK;
+}
+
+asn_status asn_cpu_eye(const asn_nd *out, int64_t k) {
+    static const char zero[16];
+    char one[16];
+    const uint8_t yes = 1;
+    if (out->ndim != 2)
+        return asn_error_set(ASN_ERR_VALUE, "eye: the result is 2-d, got %d-d",
+                             out->ndim);
+    ASN_TRY(asn_cpu_fill(out, zero));
+    int64_t row = k < 0 ? -k : 0, col = k > 0 ? k : 0;
+    int64_t n = out->shape[0] - row, m = out->shape[1] - col;
+    if (m < n) n = m;
+    if (n <= 0) return ASN_OK;
+    int64_t stride = out->strides[0] + out->strides[1];
+    asn_kernels_get()->cast[ASN_BOOL][out->dtype](1, one, &yes, NULL, NULL);
+    asn_nd diagonal = {out->data + row * out->strides[0] + col * out->strides[1], 1,
+                       out->dtype, &n, &stride};
+    return asn_cpu_fill(&diagonal, one);
+}
+
+asn_status asn_cpu_bincount(const asn_nd *x, const asn_nd *weights, const asn_nd *out) {
+    static const char zero[16];
+    asn_dtype want = weights ? ASN_F64 : ASN_I64;
+    if (x->ndim != 1 || x->dtype != ASN_I64 || out->ndim != 1 || out->dtype != want ||
+        (weights && (weights->ndim != 1 || weights->dtype != ASN_F64 ||
+                     weights->shape[0] != x->shape[0])))
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "bincount: int64 x and float64 weights of one length into a %s, "
+            "got %s into %s",
+            asn_dtype_name(want), asn_dtype_name(x->dtype), asn_dtype_name(out->dtype));
+    int64_t n = x->shape[0], size = out->shape[0];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = *(const int64_t *)(x->data + i * x->strides[0]);
+        if (v < 0)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "'list' argument must have no negative elements");
+        if (v >= size)
+            return asn_error_set(ASN_ERR_INDEX,
+                                 "bincount: value %lld, the result has %lld bins",
+                                 (long long)v, (long long)size);
+    }
+    ASN_TRY(asn_cpu_fill(out, zero));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = *(const int64_t *)(x->data + i * x->strides[0]);
+        char *bin = out->data + v * out->strides[0];
+        if (weights)
+            *(double *)bin += *(const double *)(weights->data + i * weights->strides[0]);
+        else
+            ++*(int64_t *)bin;
+    }
+    return ASN_OK;
+}
