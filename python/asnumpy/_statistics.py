@@ -256,9 +256,10 @@ def _quantile(a, q, axis, out, method, keepdims, weights):
         if bool((weights < 0).any()):
             raise ValueError("Weights must be non-negative.")
         weights = _flat_axes(_core.broadcast_to(weights, a.shape), axis)[0]
-    return _deliver(
-        _quantile_last(flat, q, method, weights), a.shape, axes, keepdims, out, q.shape
-    )
+    values = _quantile_last(flat, q, method, weights)
+    result = _deliver(values, a.shape, axes, keepdims, out, q.shape)
+    # NumPy leaves a weighted quantile as a 0-d array.
+    return result if weights is None or out is not None else asarray(result)
 
 
 def quantile(

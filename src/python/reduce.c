@@ -274,8 +274,8 @@ done:
 
 /* *out = |a - mean|**2, real. */
 static asn_status squared_deviation(const asn_array *a, const asn_array *mean,
-                                    asn_dtype dtype, asn_array *out) {
-    asn_ufunc_options options = {ASN_CASTING_UNSAFE, dtype, 'K', NULL};
+                                    asn_array *out) {
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_operand in[2] = {{a, {0}, 0}, {mean, {0}, 0}};
     asn_array x;
     ASN_TRY(asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, &x, &options));
@@ -328,11 +328,13 @@ static asn_status variance(const asn_array *a, const asn_array *given_mean,
         ASN_TRY(asn_array_share(&mean, given_mean));
     else
         ASN_TRY(kept_mean(a, o, dtype, &mean));
-    asn_status status = squared_deviation(a, &mean, dtype, &deviation);
+    asn_status status = squared_deviation(a, &mean, &deviation);
     asn_array_fini(&mean);
     ASN_TRY(status);
     asn_reduce_options sum = *o;
-    sum.dtype = ASN_DTYPE_NONE;
+    /* The deviations of a complex array are real: its own dtype says nothing about their
+     * sum. */
+    if (o->dtype == ASN_DTYPE_NONE) sum.dtype = ASN_DTYPE_NONE;
     status = asn_ufunc_reduce(ASN_OP_ADD, &deviation, NULL, out, &sum);
     asn_array_fini(&deviation);
     ASN_TRY(status);

@@ -304,7 +304,9 @@ int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     *mask = NULL;
     *owner = NULL;
     if (asn_is_no_value(obj) || obj == Py_True || obj == Py_None) return 0;
-    PyObject *array = asn_asarray(obj);
+    /* A list is read as truth values; an array must hold them already. */
+    bool given = asn_is_ndarray(obj) || PyArray_Check(obj);
+    PyObject *array = given ? asn_asarray(obj) : asn_asarray_dtype(obj, ASN_BOOL);
     if (array && asn_dtype_of(array) != ASN_BOOL) {
         PyErr_Format(
             PyExc_TypeError,

@@ -125,21 +125,20 @@ def outcome(f, *args):
             return None, error
 
 
-def same(f, *inputs, ulp=0, where="", strict_error=True):
+def same(f, *inputs, ulp=0, where="", signed_zeros=True):
     """f(np, *inputs) and f(asnumpy, *inputs on the device) agree; returns NumPy's result."""
     on_device = [to_device(x) for x in inputs]  # before NumPy may change them
     expected, error = outcome(f, np, *inputs)
     got, got_error = outcome(lambda: to_host(f(asnumpy, *on_device)))
     if error is not None:
         assert got_error is not None, f"{where}: NumPy raises {error!r}, got {got!r}"
-        if strict_error:
-            assert isinstance(got_error, _comparable(type(error))), (
-                f"{where}: NumPy raises {error!r}, got {got_error!r}"
-            )
+        assert isinstance(got_error, _comparable(type(error))), (
+            f"{where}: NumPy raises {error!r}, got {got_error!r}"
+        )
         return None
     if got_error is not None:
         raise AssertionError(f"{where}: {got_error!r}, NumPy gives {expected!r}") from got_error
-    assert_same(got, expected, ulp, where)
+    assert_same(got, expected, ulp, where, signed_zeros)
     return expected
 
 
