@@ -161,32 +161,36 @@ asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
     return status;
 }
 
-/* The extreme value of a non-empty int64 array. */
-static asn_status extreme(asn_op op, const asn_array *x, int64_t *out) {
-    asn_array value;
-    asn_scalar s;
+/* The smallest and the largest value of a non-empty integer array, in one pass. */
+static asn_status extremes(const asn_array *x, int64_t *low, int64_t *high) {
+    static const asn_op ops[2] = {ASN_OP_MINIMUM, ASN_OP_MAXIMUM};
+    asn_array value[2];
+    asn_scalar s, wide;
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
-    ASN_TRY(asn_ufunc_reduce(op, x, NULL, &value, &all));
-    asn_status status = asn_array_get_item(&value, 0, &s);
-    asn_array_fini(&value);
-    if (!status) memcpy(out, s.bytes, sizeof *out);
+    ASN_TRY(asn_ufunc_reduce(ops[0], x, NULL, &value[0], &all));
+    asn_status status = asn_ufunc_reduce(ops[1], x, NULL, &value[1], &all);
+    for (int k = 0; k < 2 && !status; k++) {
+        status = asn_array_get_item(&value[k], 0, &s);
+        if (!status) status = asn_scalar_cast(&s, ASN_I64, &wide);
+        if (!status) memcpy(k ? high : low, wide.bytes, sizeof *low);
+        if (k) asn_array_fini(&value[1]);
+    }
+    asn_array_fini(&value[0]);
     return status;
 }
 
 static asn_status bincount_locked(asn_array *result, const asn_array *x,
                                   const asn_array *weights, int64_t minlength) {
     int64_t high = -1, low = 0;
-    if (x->layout.size) {
-        ASN_TRY(extreme(ASN_OP_MINIMUM, x, &low));
-        ASN_TRY(extreme(ASN_OP_MAXIMUM, x, &high));
-    }
+    if (x->layout.size) ASN_TRY(extremes(x, &low, &high));
     if (low < 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "'list' argument must have no negative elements");
+        return asn_error_set(ASN_ERR_VALUE, "'list' argument must have no negative elements");
     int64_t n = high + 1 > minlength ? high + 1 : minlength;
-    asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
-    ASN_TRY(asn_full(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C', &zero));
-    if (x->layout.size == 0) return ASN_OK;
+    if (x->layout.size == 0) {
+        asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
+        return asn_full(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C', &zero);
+    }
+    ASN_TRY(asn_array_new(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C'));
     aclTensor *t[3] = {NULL, NULL, NULL};
     asn_status status = asn_operator_tensor(x, ASN_READ, &t[0]);
     if (!status && weights) status = asn_operator_tensor(weights, ASN_READ, &t[1]);
@@ -199,12 +203,17 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
 
 asn_status asn_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                         int64_t minlength) {
-    asn_array wide;
     asn_lock();
-    asn_status status = asn_copy(&wide, x, ASN_I64, 'C');
-    if (!status) {
-        status = bincount_locked(result, &wide, weights, minlength);
-        asn_array_fini(&wide);
+    asn_status status;
+    if (asn_layout_dtype(&x->layout) == ASN_BOOL) {
+        asn_array wide;
+        status = asn_copy(&wide, x, ASN_U8, 'C');
+        if (!status) {
+            status = bincount_locked(result, &wide, weights, minlength);
+            asn_array_fini(&wide);
+        }
+    } else {
+        status = bincount_locked(result, x, weights, minlength);
     }
     asn_unlock();
     return status;

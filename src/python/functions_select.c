@@ -64,12 +64,14 @@ static PyObject *cast_safely(PyObject *a, asn_dtype dtype) {
 
 /* bincount(x, /, weights, minlength) */
 static PyObject *f_bincount(PyObject *const *v) {
-    /* A list is read as integers; an array must cast to them safely. */
+    /* A list is read as integers; an array is counted as it is, or must cast to int64
+     * safely (uint64 does not). */
     bool given = asn_is_ndarray(v[0]) || PyArray_Check(v[0]);
-    PyObject *x = given ? cast_safely(asn_asarray(v[0]), ASN_I64)
-                        : asn_asarray_dtype(v[0], ASN_I64);
+    PyObject *x = given ? asn_asarray(v[0]) : asn_asarray_dtype(v[0], ASN_I64);
     PyObject *weights = NULL, *r = NULL;
     int64_t minlength = 0;
+    if (x && (!asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_U64))
+        x = cast_safely(x, ASN_I64);
     if (!x || asn_int64_from_py(v[2], &minlength) < 0) goto done;
     if (asn_of(x)->layout.ndim != 1) {
         PyErr_SetString(PyExc_ValueError, asn_of(x)->layout.ndim

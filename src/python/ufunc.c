@@ -515,6 +515,19 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
     return result;
 }
 
+/* op(quick operands..., out); NULL without an error when an operand is not quick. */
+static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
+    asn_operand in[MAX_IN];
+    int quick = 1, nin = u->nin & MAX_IN;
+    for (int i = 0; i < nin && quick > 0; i++)
+        quick = asn_operand_quick(args[i], &in[i]);
+    if (quick <= 0) return NULL;
+    asn_status status = asn_ufunc_call((asn_op)u->op, in, asn_of(out), NULL, NULL);
+    if (ASN_UNLIKELY(status != ASN_OK))
+        return asn_ufunc_raise((asn_op)u->op, in, asn_of(out), &default_options, status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+}
+
 PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -533,6 +546,16 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);
         }
         if (quick < 0) return NULL;
+    }
+    if (u->kind == ASN_UFUNC_PLAIN &&
+        nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == u->nin + 1 &&
+        (!kwnames || PyTuple_GET_ITEM(kwnames, 0) == asn_py.s_out)) {
+        PyObject *out = args[u->nin];
+        if (nargs >= u->nin && asn_is_ndarray_exact(out) &&
+            (asn_of(out)->layout.flags & ASN_WRITEABLE)) {
+            PyObject *r = call_into(u, args, out);
+            if (r || PyErr_Occurred()) return r;
+        }
     }
     return call_general(u, args, nargs, kwnames);
 }

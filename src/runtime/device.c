@@ -61,7 +61,9 @@ static asn_status load_libraries(void) {
 
 static asn_status use_device(int number) {
     ASN_ACL_TRY(asn_acl.aclrtSetDevice(number), "set_device");
-    ASN_ACL_TRY(asn_acl.aclrtCreateStream(&device.stream), "set_device");
+    ASN_ACL_TRY(asn_acl.aclrtCreateStreamWithConfig(
+                    &device.stream, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
+                "set_device");
     device.current = number;
     return ASN_OK;
 }

@@ -7,7 +7,7 @@
  * 10 ns, no lock).
  *
  *     s = asnrtStreamGet(handle);                       NULL: error is set
- *     if (work < ASNRT_INLINE_NS && asnrtStreamEnter(s)) {
+ *     if (work < s->inline_ns && asnrtStreamEnter(s)) {
  *         code = run(arg);
  *         asnrtStreamLeave(s, code);
  *     } else {
@@ -25,6 +25,9 @@
 /* Below this estimate a task runs on the caller of an idle stream: a hand-off to a
  * sleeping worker costs 6-27 us, and its caller usually waits for the result at once. */
 #define ASNRT_INLINE_NS 100e3
+/* On a stream made with ACL_STREAM_FAST_LAUNCH every task does: its owner waits for results at
+ * once, and the caller's core would idle meanwhile. */
+#define ASNRT_INLINE_ALL 1e300
 
 typedef struct asnrtStreamState asnrtStreamState;
 
@@ -42,6 +45,7 @@ enum {
 struct asnrtStreamState {
     asn_slot slot;
     _Atomic uint32_t state;
+    double inline_ns; /* longest task that runs on the caller: ASNRT_INLINE_NS, or any */
 };
 
 /* Resolves a handle; NULL means the current context's default stream. NULL on failure,

@@ -79,6 +79,7 @@ rt_stream *rt_stream_new(int32_t device) {
     atomic_store(&s->finished, 0);
     atomic_store(&s->error, 0);
     atomic_store(&s->head.state, 0);
+    s->head.inline_ns = ASNRT_INLINE_NS;
     asn_slot_publish(s);
     return s;
 }
@@ -211,7 +212,7 @@ void asnrtStreamLeaveSlow(asnrtStreamState *stream, int32_t code) {
 
 aclError rt_stream_do(rt_stream *s, asnrtTask run, const void *arg, size_t size,
                       double work_ns) {
-    if (work_ns < ASNRT_INLINE_NS && asnrtStreamEnter(&s->head)) {
+    if (work_ns < s->head.inline_ns && asnrtStreamEnter(&s->head)) {
         int32_t code = run((void *)arg);
         asnrtStreamLeave(&s->head, code);
         return ACL_SUCCESS;
@@ -350,11 +351,15 @@ ASN_API aclError aclrtCreateStream(aclrtStream *stream) {
     return stream_create("aclrtCreateStream", stream);
 }
 
-/* Creates a stream; priority and flags have no effect on a CPU. */
+/* Creates a stream. ACL_STREAM_FAST_LAUNCH: on an idle stream tasks of any length run on the thread that
+ * launches them. Priority has no effect on a CPU. */
 ASN_API aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority,
                                              uint32_t flag) {
-    (void)priority, (void)flag;
-    return stream_create("aclrtCreateStreamWithConfig", stream);
+    (void)priority;
+    aclError code = stream_create("aclrtCreateStreamWithConfig", stream);
+    if (code == ACL_SUCCESS && (flag & ACL_STREAM_FAST_LAUNCH))
+        ((rt_stream *)*stream)->head.inline_ns = ASNRT_INLINE_ALL;
+    return code;
 }
 
 /* Creates a stream; the configuration has no effect on a CPU. */

@@ -1,4 +1,4 @@
-/* CPU device: fills that follow from positions, and bincount. */
+/* CPU device: fills that follow from positions. */
 #include "device/cpu/creation.h"
 
 #include <math.h>
@@ -135,38 +135,4 @@ asn_status asn_cpu_eye(const asn_nd *out, int64_t k) {
     asn_nd diagonal = {out->data + row * out->strides[0] + col * out->strides[1], 1,
                        out->dtype, &n, &stride};
     return asn_cpu_fill(&diagonal, one);
-}
-
-asn_status asn_cpu_bincount(const asn_nd *x, const asn_nd *weights, const asn_nd *out) {
-    static const char zero[16];
-    asn_dtype want = weights ? ASN_F64 : ASN_I64;
-    if (x->ndim != 1 || x->dtype != ASN_I64 || out->ndim != 1 || out->dtype != want ||
-        (weights && (weights->ndim != 1 || weights->dtype != ASN_F64 ||
-                     weights->shape[0] != x->shape[0])))
-        return asn_error_set(
-            ASN_ERR_VALUE,
-            "bincount: int64 x and float64 weights of one length into a %s, "
-            "got %s into %s",
-            asn_dtype_name(want), asn_dtype_name(x->dtype), asn_dtype_name(out->dtype));
-    int64_t n = x->shape[0], size = out->shape[0];
-    for (int64_t i = 0; i < n; i++) {
-        int64_t v = *(const int64_t *)(x->data + i * x->strides[0]);
-        if (v < 0)
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "'list' argument must have no negative elements");
-        if (v >= size)
-            return asn_error_set(ASN_ERR_INDEX,
-                                 "bincount: value %lld, the result has %lld bins",
-                                 (long long)v, (long long)size);
-    }
-    ASN_TRY(asn_cpu_fill(out, zero));
-    for (int64_t i = 0; i < n; i++) {
-        int64_t v = *(const int64_t *)(x->data + i * x->strides[0]);
-        char *bin = out->data + v * out->strides[0];
-        if (weights)
-            *(double *)bin += *(const double *)(weights->data + i * weights->strides[0]);
-        else
-            ++*(int64_t *)bin;
-    }
-    return ASN_OK;
 }

@@ -1,6 +1,9 @@
 /* CPU device: the thread pool.
  *
- * One region runs at a time (`busy`); its chunks are claimed from an atomic counter. A
+ * One region runs at a time (`busy`). Its chunks are dealt out in as many ranges as
+ * threads take part; a thread claims chunks from the range of its CPU first, then from the
+ * others': successive regions over the same arrays so find their part of them in the same
+ * core's L2, and still no core waits for another that is taken away. A
  * worker joins by raising `inside` and then looking whether the region is still open; the
  * caller closes it and then waits until nobody is inside. With sequentially consistent
  * order one of the two always sees the other, so the region's fields may be reused right
@@ -31,7 +34,8 @@ enum {
     MAX_THREADS = 512,
     SPIN_NS = 40000,      /* how long an idle worker stays hot */
     HOT_WORK_NS = 6000,   /* a region this long gains from a spinning worker */
-    COLD_WORK_NS = 100000 /* ... and this long from one that sleeps */
+    COLD_WORK_NS = 100000, /* ... and this long from one that sleeps */
+    MAX_RANGES = 64
 };
 
 typedef struct {
@@ -40,12 +44,17 @@ typedef struct {
     int cpu;
 } worker;
 
+typedef struct {
+    _Alignas(64) atomic_llong next; /* chunks [next, end) are unclaimed */
+    int64_t end;
+} range;
+
 static struct {
     _Alignas(64) atomic_bool busy;
     asn_pool_fn fn;
     void *ctx;
-    int64_t chunks;
-    _Alignas(64) atomic_llong next;
+    int num_ranges;
+    range ranges[MAX_RANGES];
     _Alignas(64) atomic_bool open;
     atomic_int inside; /* also the futex the caller waits on */
     atomic_bool caller_waits;
@@ -79,17 +88,31 @@ static inline void relax(void) {
 #endif
 }
 
-static void claim_chunks(void) {
-    for (;;) {
-        int64_t chunk = atomic_fetch_add_explicit(&region.next, 1, memory_order_relaxed);
-        if (chunk >= region.chunks) return;
-        region.fn(region.ctx, chunk);
+/* `home`: the CPU's number among the workers, which picks the range to begin with. */
+static void claim_chunks(int home) {
+    int n = region.num_ranges;
+    for (int k = 0; k < n; k++) {
+        range *r = &region.ranges[(home + k) % n];
+        for (;;) {
+            int64_t chunk = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed);
+            if (chunk >= r->end) break;
+            region.fn(region.ctx, chunk);
+        }
     }
 }
 
-static void join_region(void) {
+static void deal_chunks(int64_t chunks, int ranges) {
+    region.num_ranges = ranges < MAX_RANGES ? ranges : MAX_RANGES;
+    for (int i = 0; i < region.num_ranges; i++) {
+        region.ranges[i].end = chunks * (i + 1) / region.num_ranges;
+        atomic_store_explicit(&region.ranges[i].next, chunks * i / region.num_ranges,
+                              memory_order_relaxed);
+    }
+}
+
+static void join_region(int home) {
     atomic_fetch_add(&region.inside, 1);
-    if (atomic_load(&region.open)) claim_chunks();
+    if (atomic_load(&region.open)) claim_chunks(home);
     if (atomic_fetch_sub(&region.inside, 1) == 1 && atomic_load(&region.caller_waits))
         futex_wake(&region.inside);
 }
@@ -117,7 +140,7 @@ static void *worker_main(void *arg) {
     unsigned seen = 0;
     for (;;) {
         seen = await_call(w, seen);
-        join_region();
+        join_region((int)(w - workers));
     }
     return NULL;
 }
@@ -214,17 +237,19 @@ static void start_workers(void) {
     pthread_mutex_unlock(&start_lock);
 }
 
-/* Calls up to `helpers` workers that do not share the caller's CPU. */
-static void call_workers(int helpers, bool hot_only) {
-    int here = sched_getcpu(), n = atomic_load(&num_workers);
-    for (int i = 0; i < n && helpers > 0; i++) {
+/* Calls up to `helpers` workers that do not share the caller's CPU; returns the caller's home. */
+static int call_workers(int helpers, bool hot_only) {
+    int here = sched_getcpu(), n = atomic_load(&num_workers), home = 0;
+    for (int i = 0; i < n; i++) {
         worker *w = &workers[i];
-        if (w->cpu == here) continue;
+        if (w->cpu == here) home = i;
+        if (w->cpu == here || helpers == 0) continue;
         if (hot_only && atomic_load(&w->sleeping)) continue;
         atomic_fetch_add(&w->ticket, 1);
         if (atomic_load(&w->sleeping)) futex_wake(&w->ticket);
         helpers--;
     }
+    return home;
 }
 
 static void await_workers(void) {
@@ -262,12 +287,10 @@ void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
         start_workers();
         region.fn = fn;
         region.ctx = ctx;
-        region.chunks = chunks;
-        atomic_store(&region.next, 0);
-        atomic_store(&region.open, true);
         int helpers = chunks < width ? (int)chunks - 1 : width - 1;
-        call_workers(helpers, work_ns < COLD_WORK_NS);
-        claim_chunks();
+        deal_chunks(chunks, helpers + 1);
+        atomic_store(&region.open, true);
+        claim_chunks(call_workers(helpers, work_ns < COLD_WORK_NS));
         atomic_store(&region.open, false);
         await_workers();
         atomic_store(&region.busy, false);

@@ -1,8 +1,8 @@
 /* CPU device: the thread pool, a parallel-for with work sharing.
  *
  * A region is `chunks` calls of fn(ctx, chunk), in any order, on the caller and the
- * workers; chunks are claimed one at a time from a shared counter, so that a core that is
- * taken away for a while delays one chunk and not half the work. What a chunk computes
+ * workers; chunks are claimed one at a time, each thread's own part first, so that a core
+ * that is taken away for a while delays one chunk and not half the work. What a chunk computes
  * must not depend on who runs it.
  *
  * Workers (one pinned per CPU the process may use, less one for the caller) start at the

@@ -314,9 +314,9 @@ asn_status asn_planner_unique(asn_call *c) {
 static asn_status bincount_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     const order_plan *p = plan;
     const asn_nd *out = asn_exec_nd(e, p->values);
-    asn_view x, weights, sums;
+    const asn_nd *x = asn_exec_nd(e, p->self);
+    asn_view weights, sums;
     asn_dtype t = p->third >= 0 ? ASN_F64 : ASN_I64;
-    ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->self), ASN_I64, &x));
     if (p->third >= 0)
         ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->third), ASN_F64, &weights));
     if (out->dtype == t) {
@@ -324,7 +324,7 @@ static asn_status bincount_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     } else {
         ASN_TRY(asn_tmp_view(tmp, t, 1, out->shape, &sums));
     }
-    ASN_TRY(asn_cpu_bincount(&x.nd, p->third >= 0 ? &weights.nd : NULL, &sums.nd));
+    ASN_TRY(asn_cpu_bincount(x, p->third >= 0 ? &weights.nd : NULL, &sums.nd));
     return out->dtype == t ? ASN_OK : asn_move(out, &sums.nd);
 }
 

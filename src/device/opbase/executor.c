@@ -177,7 +177,7 @@ aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream) {
     bool repeatable = e->repeatable;
     if (e->run == NULL) {
         /* nothing to compute: empty tensors */
-    } else if (e->work_ns < ASNRT_INLINE_NS && asnrtStreamEnter(s)) {
+    } else if (e->work_ns < s->inline_ns && asnrtStreamEnter(s)) {
         asnrtStreamLeave(s, run_inline(e));
     } else if (repeatable) {
         return push_repeat(s, e);
