@@ -115,8 +115,9 @@ static int new_loads(const asn_plan *plan, int g, const asn_node *nodes, int at)
     return fresh;
 }
 
-/* `count_dead`: results that only the trace holds count as outputs too, which they are when another program reads them. Most
- * never are, so a first try leaves them out; stores_fit tells whether that held. */
+/* `count_dead`: results that only the trace holds count as outputs too, which they are
+ * when another program reads them. Most never are, so a first try leaves them out;
+ * stores_fit tells whether that held. */
 static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, int count,
                          const bool *dead, bool fuse, bool count_dead) {
     int num = 0;
@@ -309,7 +310,8 @@ static bool stores_fit(const asn_plan *plan, const group *groups, int num_groups
     for (int g = 0; g < num_groups; g++)
         operands[g] = groups[g].operands;
     for (int i = 0; i < count; i++)
-        if (dead[i]) operands[plan->group_of[i]] += must_store(plan, nodes, count, dead, i);
+        if (dead[i])
+            operands[plan->group_of[i]] += must_store(plan, nodes, count, dead, i);
     for (int g = 0; g < num_groups; g++)
         if (operands[g] > ACLNNX_MAX_OPERANDS) return false;
     return true;
