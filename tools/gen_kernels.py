@@ -306,7 +306,7 @@ def args(isa):
             tag = f"{name}_{SHORT[dtype]}"
             bodies.append(f'#define BEATS(a, b) {beats}\n#define F(n) n##_{tag}\n#include "device/cpu/arg.inc"\n')
             fills.append(
-                f"    k->arg[{smallest}][ASN_{DTYPES[dtype]}] = (asn_arg_loops){{line_{tag}, first_{tag}, beats_{tag}, "
+                f"    k->arg[{smallest}][ASN_{DTYPES[dtype]}] = (asn_arg_loops){{line_{tag}, find_{tag}, first_{tag}, beats_{tag}, "
                 f"stack_{tag}}};\n"
             )
         bodies.append("#undef S\n#undef T\n#undef LOAD\n")

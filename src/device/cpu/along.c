@@ -79,14 +79,13 @@ static void along_chunk(void *ctx, int64_t chunk) {
 
 static asn_status along_setup(along_run *r, const asn_nd *self, int axis,
                               const asn_nd *idx, const asn_nd *other) {
-    bool negative;
     if (axis < 0 || axis >= self->ndim || idx->ndim != self->ndim ||
         other->ndim != self->ndim || other->dtype != self->dtype)
         return asn_error_set(
             ASN_ERR_VALUE, "axis %d of a %d-d %s, %d-d indices and a %d-d %s do not fit",
             axis, self->ndim, asn_dtype_name(self->dtype), idx->ndim, other->ndim,
             asn_dtype_name(other->dtype));
-    ASN_TRY(asn_bounds_check(idx, self->shape[axis], axis, &negative));
+    ASN_TRY(asn_bounds_check(idx, self->shape[axis], axis));
     r->item = asn_itemsize(self->dtype);
     r->dtype = self->dtype;
     r->bound = self->shape[axis];

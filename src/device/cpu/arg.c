@@ -49,9 +49,7 @@ static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
         found = x;
     }
     int64_t m = n - found < BLOCK ? n - found : BLOCK;
-    r->loop.first(p + found * r->item, best);
-    *at = first + found;
-    r->loop.line(p + found * r->item, r->stride, first + found, m, best, at);
+    *at = first + found + r->loop.find(p + found * r->item, m, best);
 }
 
 static void part_chunk(void *ctx, int64_t chunk) {

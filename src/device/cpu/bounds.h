@@ -4,10 +4,9 @@
 
 #include "device/cpu/index.h"
 
-/* Every index is in [-size, size), or an IndexError naming `axis`; *negative tells
- * whether any is below 0. Reads the array once, in parallel. */
-ASN_CHECK_RESULT asn_status asn_bounds_check(const asn_nd *idx, int64_t size, int axis,
-                                             bool *negative);
+/* Every index is in [-size, size), or an IndexError naming `axis`. Reads the array once,
+ * in parallel. */
+ASN_CHECK_RESULT asn_status asn_bounds_check(const asn_nd *idx, int64_t size, int axis);
 
 /* idx in range -> position in [0, size) */
 static inline int64_t asn_index_resolve(int64_t i, int64_t size, asn_index_mode mode) {

@@ -136,6 +136,15 @@ static void collect_rest(index_run *r, const asn_nd *self, const asn_nd *other,
     }
 }
 
+/* One index array, one element per index, and if they are added up, a dtype with a loop
+ * for it. */
+static bool is_simple(const index_run *r) {
+    if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
+    return r->kind != MOVE_ACCUMULATE ||
+           (r->op == ASN_OP_ADD &&
+            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || r->dtype == ASN_I64));
+}
+
 static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
                               const asn_nd *const idx[], const asn_nd *other) {
     int ndim_j = nidx ? idx[0]->ndim : 0;
@@ -155,12 +164,11 @@ static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
     collect_j(r, idx, other, ndim_j);
     collect_rest(r, self, other, ndim_j);
     for (int k = 0; k < nidx; k++) {
-        bool negative;
         r->idx[k] = idx[k]->data;
         r->bound[k] = self->shape[k];
         r->self_stride[k] = self->strides[k];
         if (r->mode == ASN_INDEX_RAISE && r->size_j && r->size_rest)
-            ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k, &negative));
+            ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k));
         else if (r->size_j && self->shape[k] == 0)
             return asn_error_set(ASN_ERR_INDEX,
                                  "cannot do a non-empty take from an empty axes.");
@@ -277,6 +285,15 @@ static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) 
     int64_t os = r->other_stride[0], vs = r->idx_stride[0][0], ss = r->self_stride[0],
             bound = r->bound[0];
     bool get = r->kind == MOVE_GET;
+    if (r->kind == MOVE_ACCUMULATE) {
+        if (r->dtype == ASN_F64)
+            add_f64_at(o, os, self, ss, v, vs, n, bound);
+        else if (r->dtype == ASN_F32)
+            add_f32_at(o, os, self, ss, v, vs, n, bound);
+        else
+            add_u64_at(o, os, self, ss, v, vs, n, bound);
+        return;
+    }
     switch (r->item) {
     case 1: (get ? take_1 : put_1)(o, os, self, ss, v, vs, n, bound); break;
     case 2: (get ? take_2 : put_2)(o, os, self, ss, v, vs, n, bound); break;
@@ -290,8 +307,7 @@ static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t
     int64_t self[BLOCK], other[BLOCK];
     int64_t line = piece / r->pieces, x = piece % r->pieces * r->piece;
     int64_t stop = x + r->piece < r->extent[0] ? x + r->piece : r->extent[0];
-    if (r->num_idx == 1 && r->size_rest == 1 && r->kind != MOVE_ACCUMULATE &&
-        r->mode == ASN_INDEX_RAISE) {
+    if (is_simple(r)) {
         move_simple(r, line, x, stop - x);
         return;
     }
@@ -404,11 +420,8 @@ asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
     asn_nd to = {out->data, m, out->dtype, out_shape, out_strides};
     index_run r = {.kind = MOVE_GET, .mode = mode};
     asn_status status = index_setup(&r, &from, 1, &idx, &to);
-    if (status == ASN_ERR_INDEX && mode == ASN_INDEX_RAISE && axis) {
-        bool negative; /* again, for a message that names the axis */
-        return asn_bounds_check(idx, self->shape[axis], axis, &negative);
-    }
-    ASN_TRY(status);
-    index_execute(&r);
-    return ASN_OK;
+    if (status == ASN_OK) index_execute(&r);
+    if (status == ASN_ERR_INDEX && mode == ASN_INDEX_RAISE) /* again, to name the axis */
+        return asn_bounds_check(idx, self->shape[axis], axis);
+    return status;
 }

@@ -2,7 +2,7 @@
  *
  * Index arrays are int64 views. A negative index counts from the end, once; anything else
  * out of range is ASN_ERR_INDEX, `index 7 is out of bounds for axis 0 with size 5`,
- * before anything is written. Mask arrays are bool views. Elements of any dtype are moved
+ * before self is written. Mask arrays are bool views. Elements of any dtype are moved
  * as bytes.
  */
 #ifndef ASN_DEVICE_CPU_INDEX_H

@@ -19,6 +19,10 @@
 #include "base/dtype.h"
 #include "ops/ops.h"
 
+/* Names of template instances. */
+#define ASN_PASTE_(a, b) a##b
+#define ASN_PASTE(a, b)  ASN_PASTE_(a, b)
+
 /* dst[i] = op(a[i], b[i], c[i]); inputs the row does not have are ignored. */
 typedef void (*asn_ew_fn)(int64_t n, void *dst, const void *a, const void *b,
                           const void *c);
@@ -50,6 +54,7 @@ typedef void (*asn_dot_fn)(int64_t n, const char *a, int64_t a_step, const char 
 typedef struct {
     void (*line)(const char *p, int64_t stride, int64_t first, int64_t n, void *best,
                  int64_t *at);
+    int64_t (*find)(const char *p, int64_t n, const void *best);
     void (*first)(const char *p, void *best);
     bool (*beats)(const void *a, const void *b);
     void (*stack)(const char *p, int64_t stride, int64_t row_stride, int64_t rows,

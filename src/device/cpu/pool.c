@@ -1,14 +1,13 @@
 /* CPU device: the thread pool.
  *
  * One region runs at a time (`busy`). Its chunks are dealt out in as many ranges as
- * threads take part; a thread claims chunks from the range of its CPU first, then from the
- * others': successive regions over the same arrays so find their part of them in the same
- * core's L2, and still no core waits for another that is taken away. A
- * worker joins by raising `inside` and then looking whether the region is still open; the
- * caller closes it and then waits until nobody is inside. With sequentially consistent
- * order one of the two always sees the other, so the region's fields may be reused right
- * after, and no count of finished chunks is needed: the counter is exhausted and nobody
- * is inside.
+ * threads take part; a thread claims chunks from the range of its CPU first, then from
+ * the others': successive regions over the same arrays so find their part of them in the
+ * same core's L2, and still no core waits for another that is taken away. A worker joins
+ * by raising `inside` and then looking whether the region is still open; the caller
+ * closes it and then waits until nobody is inside. With sequentially consistent order one
+ * of the two always sees the other, so the region's fields may be reused right after, and
+ * no count of finished chunks is needed: the counter is exhausted and nobody is inside.
  *
  * There is one worker per CPU, pinned, the caller's CPU included: a region calls upon
  * those that are not where the caller runs (an unpinned thread that is woken lands on the
@@ -32,8 +31,8 @@
 
 enum {
     MAX_THREADS = 512,
-    SPIN_NS = 40000,      /* how long an idle worker stays hot */
-    HOT_WORK_NS = 6000,   /* a region this long gains from a spinning worker */
+    SPIN_NS = 40000,       /* how long an idle worker stays hot */
+    HOT_WORK_NS = 6000,    /* a region this long gains from a spinning worker */
     COLD_WORK_NS = 100000, /* ... and this long from one that sleeps */
     MAX_RANGES = 64
 };
@@ -237,7 +236,8 @@ static void start_workers(void) {
     pthread_mutex_unlock(&start_lock);
 }
 
-/* Calls up to `helpers` workers that do not share the caller's CPU; returns the caller's home. */
+/* Calls up to `helpers` workers that do not share the caller's CPU; returns the caller's
+ * home. */
 static int call_workers(int helpers, bool hot_only) {
     int here = sched_getcpu(), n = atomic_load(&num_workers), home = 0;
     for (int i = 0; i < n; i++) {

@@ -2,8 +2,8 @@
  *
  * A region is `chunks` calls of fn(ctx, chunk), in any order, on the caller and the
  * workers; chunks are claimed one at a time, each thread's own part first, so that a core
- * that is taken away for a while delays one chunk and not half the work. What a chunk computes
- * must not depend on who runs it.
+ * that is taken away for a while delays one chunk and not half the work. What a chunk
+ * computes must not depend on who runs it.
  *
  * Workers (one pinned per CPU the process may use, less one for the caller) start at the
  * first region that is large enough, spin for a while after a region, then sleep. A

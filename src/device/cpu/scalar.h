@@ -20,9 +20,6 @@
 #include "base/half.h"
 #include "device/cpu/fpflags.h"
 
-#define ASN_PASTE_(a, b) a##b
-#define ASN_PASTE(a, b)  ASN_PASTE_(a, b)
-
 #ifndef CMPLX
 #define CMPLX(x, y)  __builtin_complex((double)(x), (double)(y))
 #define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
