@@ -323,9 +323,8 @@ def _gradient_along(f, axis, h, edge_order):
             " elements are required."
         )
 
-    def at(a, b=None):
-        return (slice(None),) * axis + ((slice(a, b) if not isinstance(a, int) or b is not None
-                                         else a),)  # fmt: skip
+    def at(a, b):
+        return (*(slice(None),) * axis, slice(a, b))
 
     out = _core.empty_like(f)
     uneven = _np.ndim(h) == 1

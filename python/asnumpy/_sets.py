@@ -221,5 +221,5 @@ def digitize(x, bins, right=False):
         raise ValueError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
     if descending:
-        return len(bins) - bins[::-1].searchsorted(x, side="right" if right else "left")
+        return len(bins) - bins[::-1].searchsorted(x, side=side)
     return bins.searchsorted(x, side=side)

@@ -1,5 +1,6 @@
 """Averages, quantiles, covariances, histograms, and the functions that ignore NaN."""
 
+import math
 import operator
 import warnings
 
@@ -80,7 +81,8 @@ def _flat_axes(a, axis):
         return a.ravel(), tuple(range(a.ndim))
     axes = _axis_tuple(axis, a.ndim)
     moved = moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
-    return moved.reshape(moved.shape[: a.ndim - len(axes)] + (-1,)), axes
+    kept = moved.shape[: a.ndim - len(axes)]
+    return moved.reshape((*kept, math.prod(moved.shape[len(kept) :]))), axes
 
 
 def _kept_shape(shape, axes):
@@ -254,9 +256,10 @@ def _quantile(a, q, axis, out, method, keepdims, weights):
         if bool((weights < 0).any()):
             raise ValueError("Weights must be non-negative.")
         weights = _flat_axes(_core.broadcast_to(weights, a.shape), axis)[0]
-    return _deliver(
-        _quantile_last(flat, q, method, weights), a.shape, axes, keepdims, out, q.shape
-    )
+    values = _quantile_last(flat, q, method, weights)
+    result = _deliver(values, a.shape, axes, keepdims, out, q.shape)
+    # NumPy leaves a weighted quantile as a 0-d array.
+    return result if weights is None or out is not None else asarray(result)
 
 
 def quantile(
@@ -264,9 +267,16 @@ def quantile(
     weights=None,
 ):  # fmt: skip
     """The q-th quantiles over axes, by one of NumPy's thirteen methods."""
+    a = asanyarray(a)
+    return _quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
+
+
+def _probabilities(a, q):
+    """q as floats; a Python number takes a's dtype."""
+    if type(q) in (int, float) and a.dtype.kind == "f":
+        return asarray(q, a.dtype)
     q = asanyarray(q)
-    return _quantile(a, q if q.dtype.kind == "f" else q.astype(float), axis, out, method,
-                     keepdims, weights)  # fmt: skip
+    return q if q.dtype.kind == "f" else q.astype(float)
 
 
 def percentile(
@@ -274,7 +284,6 @@ def percentile(
     weights=None,
 ):  # fmt: skip
     """The q-th percentiles over axes."""
-    q = asanyarray(q)
     a = asanyarray(a)
     hundred = a.dtype.type(100) if a.dtype.kind == "f" else 100
     q = asarray(_core.divide(q, hundred))
@@ -404,8 +413,9 @@ def _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, ro
     count = asarray(_core.sum(chosen, axis=axis, dtype=_np.intp, keepdims=True))
     if mean is _NoValue:
         total = _core.sum(a, axis=axis, dtype=dtype, keepdims=True, where=chosen)
+        total = asarray(total)
         with errstate(invalid="ignore", divide="ignore"):
-            mean = asarray(total) / count
+            mean = asarray(_core.divide(total, count, dtype=total.dtype, casting="unsafe"))
     deviation = _core.where(chosen, a - mean, asarray(0, a.dtype))
     square = deviation.real**2 + deviation.imag**2 if a.dtype.kind == "c" else deviation**2
     total = asarray(_core.sum(square, axis=axis, dtype=dtype, **_given(keepdims=keepdims)))
@@ -489,9 +499,8 @@ def nanquantile(
     weights=None,
 ):  # fmt: skip
     """quantile that ignores NaN."""
-    q = asanyarray(q)
-    return _nan_quantile(a, q if q.dtype.kind == "f" else q.astype(float), axis, out, method,
-                         keepdims, weights)  # fmt: skip
+    a = asanyarray(a)
+    return _nan_quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
 
 
 def nanpercentile(
@@ -501,7 +510,7 @@ def nanpercentile(
     """percentile that ignores NaN."""
     a = asanyarray(a)
     hundred = a.dtype.type(100) if a.dtype.kind == "f" else 100
-    q = asarray(_core.divide(asanyarray(q), hundred))
+    q = asarray(_core.divide(q, hundred))
     return _nan_quantile(a, q, axis, out, method, keepdims, weights)
 
 
@@ -553,7 +562,7 @@ def cov(
     right = x.T if w is None else (x * w).T
     c = asarray(_core.dot(x, right.conj()))
     c = c * _core.divide(1, factor)
-    return c.squeeze()[()]
+    return c.squeeze()
 
 
 def _observation_weights(x, fweights, aweights):

@@ -195,9 +195,37 @@ static asn_status check_inputs(asn_op op, const asn_type *types, asn_dtype loop,
     return ASN_OK;
 }
 
+/* The dtype that every operand has, Python numbers giving way to it; NONE when they
+ * differ. Most calls are of this kind, and need no search. */
+static asn_dtype shared_dtype(int n, const asn_type *types) {
+    asn_dtype shared = ASN_DTYPE_NONE;
+    char weak = 0;
+    for (int i = 0; i < n; i++) {
+        if (types[i].weak) {
+            if (weak && weak != types[i].weak) return ASN_DTYPE_NONE;
+            weak = types[i].weak;
+        } else if (shared == ASN_DTYPE_NONE) {
+            shared = (asn_dtype)types[i].dtype;
+        } else if (shared != (asn_dtype)types[i].dtype) {
+            return ASN_DTYPE_NONE;
+        }
+    }
+    if (shared == ASN_DTYPE_NONE || shared == ASN_BOOL) return ASN_DTYPE_NONE;
+    if (weak == 'c' || (weak == 'f' && !asn_is_inexact(shared))) return ASN_DTYPE_NONE;
+    return shared;
+}
+
 asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
                           asn_casting casting, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
+    if (dtype == ASN_DTYPE_NONE && info->in_dtype[0] == ASN_DTYPE_NONE &&
+        info->in_dtype[1] == ASN_DTYPE_NONE) {
+        asn_dtype shared = shared_dtype(info->num_in, types);
+        if (shared != ASN_DTYPE_NONE && asn_op_has_loop(op, shared)) {
+            *loop = shared;
+            return ASN_OK;
+        }
+    }
     bool free_result = info->out_dtype == ASN_OUT_SAME || info->out_dtype == ASN_OUT_REAL;
     if (dtype != ASN_DTYPE_NONE && free_result) {
         if (!asn_op_has_loop(op, dtype))

@@ -15,79 +15,47 @@ typedef struct {
     double re, im;
 } wide;
 
-#define LOAD(T, bytes)                                                                   \
-    T v;                                                                                 \
-    memcpy(&v, bytes, sizeof v)
+/* `to` = the element read as T. */
+#define READ(ID, T, to, expr)                                                            \
+    case ASN_##ID: {                                                                     \
+        T v;                                                                             \
+        memcpy(&v, s->bytes, sizeof v);                                                  \
+        to = expr;                                                                       \
+        break;                                                                           \
+    }
 
 static wide widen(const asn_scalar *s) {
-    wide w = {.kind = 'i'};
-    switch ((asn_dtype)s->dtype) {
-    case ASN_BOOL: w.i = s->bytes[0] != 0; break;
-    case ASN_I8: w.i = (int8_t)s->bytes[0]; break;
-    case ASN_U8: w.i = s->bytes[0]; break;
-    case ASN_I16: {
-        LOAD(int16_t, s->bytes);
-        w.i = v;
-        break;
+    asn_dtype dtype = (asn_dtype)s->dtype;
+    wide w = {.kind = asn_is_complex(dtype)   ? 'c'
+                      : asn_is_inexact(dtype) ? 'f'
+                      : dtype == ASN_U64      ? 'u'
+                                              : 'i'};
+    asn_c128 c = {0, 0};
+    switch (dtype) {
+        READ(BOOL, uint8_t, w.i, v != 0)
+        READ(I8, int8_t, w.i, v)
+        READ(U8, uint8_t, w.i, v)
+        READ(I16, int16_t, w.i, v)
+        READ(U16, uint16_t, w.i, v)
+        READ(I32, int32_t, w.i, v)
+        READ(U32, uint32_t, w.i, v)
+        READ(I64, int64_t, w.i, v)
+        READ(U64, uint64_t, w.u, v)
+        READ(F16, uint16_t, w.re, asn_f16_to_f32(v))
+        READ(BF16, uint16_t, w.re, asn_bf16_to_f32(v))
+        READ(F32, float, w.re, v)
+        READ(F64, double, w.re, v)
+        READ(C64, asn_c64, c, ((asn_c128){v.re, v.im}))
+    default: memcpy(&c, s->bytes, sizeof c);
     }
-    case ASN_U16: {
-        LOAD(uint16_t, s->bytes);
-        w.i = v;
-        break;
-    }
-    case ASN_I32: {
-        LOAD(int32_t, s->bytes);
-        w.i = v;
-        break;
-    }
-    case ASN_U32: {
-        LOAD(uint32_t, s->bytes);
-        w.i = v;
-        break;
-    }
-    case ASN_I64: memcpy(&w.i, s->bytes, 8); break;
-    case ASN_U64:
-        w.kind = 'u';
-        memcpy(&w.u, s->bytes, 8);
-        break;
-    case ASN_F16: {
-        LOAD(uint16_t, s->bytes);
-        w.kind = 'f';
-        w.re = asn_f16_to_f32(v);
-        break;
-    }
-    case ASN_BF16: {
-        LOAD(uint16_t, s->bytes);
-        w.kind = 'f';
-        w.re = asn_bf16_to_f32(v);
-        break;
-    }
-    case ASN_F32: {
-        LOAD(float, s->bytes);
-        w.kind = 'f';
-        w.re = v;
-        break;
-    }
-    case ASN_F64:
-        w.kind = 'f';
-        memcpy(&w.re, s->bytes, 8);
-        break;
-    case ASN_C64: {
-        LOAD(asn_c64, s->bytes);
-        w.kind = 'c';
-        w.re = v.re;
-        w.im = v.im;
-        break;
-    }
-    default: {
-        LOAD(asn_c128, s->bytes);
-        w.kind = 'c';
-        w.re = v.re;
-        w.im = v.im;
-    }
+    if (w.kind == 'c') {
+        w.re = c.re;
+        w.im = c.im;
     }
     return w;
 }
+
+#undef READ
 
 static double as_double(const wide *w) {
     return w->kind == 'i' ? (double)w->i : w->kind == 'u' ? (double)w->u : w->re;

@@ -124,7 +124,8 @@ asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
 
 /* Nothing is recorded or queued that writes the buffer (or, for a writer, reads it). */
 static inline bool settled(const asn_buffer *b, bool for_write) {
-    return b->data && !asn_stream_busy && !b->trace_writes && !(for_write && b->trace_refs);
+    return b->data && !asn_stream_busy && !b->trace_writes &&
+           !(for_write && b->trace_refs);
 }
 
 asn_status asn_array_sync(const asn_array *a) {

@@ -23,8 +23,52 @@
 #include "graph/operands.h"
 #include "graph/operator.h"
 
+/* One int or slice on an array of few dimensions, in range: what loops are made of. False
+ * leaves everything to the plan. */
+static bool quick_view(asn_array *out, const asn_array *a, const asn_index_item *item) {
+    const asn_layout *l = &a->layout;
+    if (l->ndim < 1 || l->ndim > ASN_INLINE_DIMS) return false;
+    int64_t extent = l->shape[0], start = item->start, count = 1, step = 0;
+    int drop = 0;
+    if (item->kind == ASN_INDEX_INT) {
+        start += start < 0 ? extent : 0;
+        if (start < 0 || start >= extent) return false;
+        drop = 1;
+    } else if (item->kind == ASN_INDEX_SLICE && item->step > 0) {
+        int64_t stop = item->stop;
+        start += start < 0 ? extent : 0;
+        stop += stop < 0 ? extent : 0;
+        if (start < 0) start = 0;
+        if (stop > extent) stop = extent;
+        step = item->step;
+        if (start >= stop) return false;
+        count = step == 1 ? stop - start : (stop - start - 1) / step + 1;
+    } else {
+        return false;
+    }
+    asn_layout *v = &out->layout;
+    v->ndim = l->ndim - drop;
+    v->dtype = l->dtype;
+    v->shape = v->dims;
+    v->strides = v->dims + ASN_INLINE_DIMS;
+    v->flags = l->flags;
+    v->offset = l->offset + start * l->strides[0];
+    for (int d = drop; d < l->ndim; d++) {
+        v->shape[d - drop] = l->shape[d];
+        v->strides[d - drop] = l->strides[d];
+    }
+    if (!drop) {
+        v->shape[0] = count;
+        v->strides[0] *= step;
+    }
+    asn_layout_update(v);
+    out->buffer = asn_buffer_retain(a->buffer);
+    return true;
+}
+
 asn_status asn_index_view(asn_array *out, const asn_array *a, int n,
                           const asn_index_item *items) {
+    if (n == 1 && quick_view(out, a, items)) return ASN_OK;
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));
     asn_array_move(out, &p.base);

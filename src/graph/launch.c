@@ -107,64 +107,59 @@ asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
     return call(&program, first->size, last->op);
 }
 
-/* Loads, casts where dtypes differ, the operation, a cast into the output. */
+static aclnnxInstr cast_instr(asn_dtype from, asn_dtype to, int dst, int src) {
+    return (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
+                         (uint8_t)asn_dtype_table[from].acl,
+                         (uint8_t)asn_dtype_table[to].acl,
+                         (uint8_t)dst,
+                         {(uint8_t)src, 0, 0}};
+}
+
+/* Registers: the inputs, the output, then temporaries from *next on. */
+static int node_instrs(const asn_node *node, aclnnxInstr *instrs, int *next) {
+    asn_dtype loop = (asn_dtype)node->loop, out_dtype = (asn_dtype)node->out.dtype;
+    int n = 0, out = node->num_in;
+    *next = out + 1;
+    if (node->op == ASN_OP_COPY && (asn_dtype)node->in[0].dtype != out_dtype) {
+        instrs[n++] = cast_instr((asn_dtype)node->in[0].dtype, out_dtype, out, 0);
+        return n;
+    }
+    asn_dtype result =
+        node->op == ASN_OP_COPY ? loop : asn_op_result((asn_op)node->op, loop);
+    aclnnxInstr op = {.op = asn_device_opcode(node->op),
+                      .dtype = (uint8_t)asn_dtype_table[loop].acl,
+                      .outDtype = (uint8_t)asn_dtype_table[result].acl,
+                      .dst = (uint8_t)out};
+    for (int k = 0; k < node->num_in; k++) {
+        asn_dtype from = (asn_dtype)node->in[k].dtype;
+        asn_dtype want = asn_op_operand((asn_op)node->op, k, loop);
+        op.src[k] = (uint8_t)k;
+        if (want == from) continue;
+        instrs[n++] = cast_instr(from, want, *next, k);
+        op.src[k] = (uint8_t)(*next)++;
+    }
+    if (result != out_dtype) op.dst = (uint8_t)(*next)++;
+    instrs[n++] = op;
+    if (result != out_dtype) instrs[n++] = cast_instr(result, out_dtype, out, op.dst);
+    return n;
+}
+
 asn_status asn_fuse_node(const asn_node *node) {
     aclnnxOperand operands[4];
     aclnnxInstr instrs[5];
-    memset(instrs, 0, sizeof instrs);
+    int num_regs, out = node->num_in;
     ASN_TRY(asn_device_open());
-    int n = 0, out = node->num_in, next = out + 1;
-    asn_dtype loop = (asn_dtype)node->loop;
-    bool copy = node->op == ASN_OP_COPY;
-    aclnnxInstr main_instr = {.op = asn_device_opcode(node->op),
-                              .dtype = (uint8_t)asn_dtype_table[loop].acl};
-    asn_dtype result = copy ? loop : asn_op_result((asn_op)node->op, loop);
-    asn_dtype out_dtype = (asn_dtype)node->out.dtype;
     for (int k = 0; k < node->num_in; k++) {
-        const asn_ref *ref = &node->in[k];
-        if (ref->buffer) ASN_TRY(asn_buffer_ensure(ref->buffer));
-        fill_operand(&operands[k], ref);
-        asn_dtype want = copy ? loop : asn_op_operand((asn_op)node->op, k, loop);
-        main_instr.src[k] = (uint8_t)k;
-        if (want != ref->dtype && !(copy && loop == out_dtype)) {
-            instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
-                                        operands[k].dtype,
-                                        (uint8_t)asn_dtype_table[want].acl,
-                                        (uint8_t)next,
-                                        {(uint8_t)k, 0, 0}};
-            main_instr.src[k] = (uint8_t)next++;
-        }
+        if (node->in[k].buffer) ASN_TRY(asn_buffer_ensure(node->in[k].buffer));
+        fill_operand(&operands[k], &node->in[k]);
     }
     ASN_TRY(fill_output(&operands[out], node));
-    uint8_t out_acl = (uint8_t)asn_dtype_table[out_dtype].acl;
-    if (copy && (result != out_dtype || node->in[0].dtype != out_dtype)) {
-        /* a copy that converts is a cast from where the value stands */
-        uint8_t from = main_instr.src[0];
-        uint8_t from_dtype = from == 0 ? operands[0].dtype : main_instr.dtype;
-        instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
-                                    from_dtype,
-                                    out_acl,
-                                    (uint8_t)out,
-                                    {from, 0, 0}};
-    } else if (result != out_dtype) {
-        main_instr.dst = (uint8_t)next;
-        instrs[n++] = main_instr;
-        instrs[n++] = (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
-                                    (uint8_t)asn_dtype_table[result].acl,
-                                    out_acl,
-                                    (uint8_t)out,
-                                    {(uint8_t)next, 0, 0}};
-        next++;
-    } else {
-        main_instr.dst = (uint8_t)out;
-        main_instr.outDtype = out_acl;
-        instrs[n++] = main_instr;
-    }
+    int num_instrs = node_instrs(node, instrs, &num_regs);
     aclnnxProgram program = {.numDims = node->ndim,
                              .numIn = node->num_in,
                              .numOut = 1,
-                             .numInstrs = n,
-                             .numRegs = next,
+                             .numInstrs = num_instrs,
+                             .numRegs = num_regs,
                              .shape = node->shape,
                              .reduceMask = node->reduce_mask,
                              .operands = operands,

@@ -195,6 +195,19 @@ static asn_status move(const asn_node *node) {
     return status;
 }
 
+/* The operator of the row's `cann` column, looked up once; false: the device has none. */
+static bool find_row_operator(uint16_t op, asn_acl_operator *out) {
+    static asn_acl_operator known[ASN_OP_COUNT];
+    static bool looked[ASN_OP_COUNT];
+    if (!looked[op]) {
+        looked[op] = true;
+        if (!asn_op_table[op].cann || !asn_acl_find(asn_op_table[op].cann, &known[op]))
+            known[op].run = NULL;
+    }
+    *out = known[op];
+    return out->run != NULL;
+}
+
 /* Tensors are made of a buffer's flushed state; the node being lowered is no longer part
  * of it. */
 asn_status asn_lower_node(const asn_node *node) {
@@ -207,8 +220,7 @@ asn_status asn_lower_node(const asn_node *node) {
         if (handled) return ASN_OK;
     } else if (node->op == ASN_OP_COPY) {
         return move(node);
-    } else if (asn_op_table[node->op].cann &&
-               asn_acl_find(asn_op_table[node->op].cann, &op)) {
+    } else if (find_row_operator(node->op, &op)) {
         return elementwise(node, &op);
     }
     asn_counters.fallbacks++;

@@ -81,6 +81,15 @@ typedef struct {
     asn_cut cut;
 } group;
 
+/* Instructions a node can take: its casts, itself, and a copy where its value may have to stand twice. */
+static int most_instrs(const asn_node *node) {
+    int n = 2;
+    asn_dtype loop = (asn_dtype)node->loop;
+    for (int k = 0; k < node->num_in; k++)
+        n += (asn_dtype)node->in[k].dtype != asn_op_operand((asn_op)node->op, k, loop);
+    return n + (asn_op_result((asn_op)node->op, loop) != (asn_dtype)node->out.dtype);
+}
+
 static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
                  asn_cut *why) {
     if (!same_shape(&nodes[g->first], node))
@@ -89,34 +98,41 @@ static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
              g->reduce_mask != node->reduce_mask)
         *why = ASN_CUT_REDUCTION;
     else if (g->operands + node->num_in + 1 > ACLNNX_MAX_OPERANDS ||
-             g->instrs + node->num_in + 3 > ACLNNX_MAX_INSTRS)
+             g->instrs + most_instrs(node) > ACLNNX_MAX_INSTRS)
         *why = ASN_CUT_LIMIT;
     else
         return true;
     return false;
 }
 
-/* Reads of `node` that no node of the group loads or computes already. */
+/* Whether two references of nodes of one shape read the same value: the same place, or equal immediates. */
+static bool same_value(const asn_node *node, const asn_ref *x, const asn_ref *y) {
+    if (x->buffer != y->buffer) return false;
+    if (!x->buffer)
+        return x->dtype == y->dtype && !memcmp(x->immediate, y->immediate, 16);
+    return same_place(node, x, y);
+}
+
+/* Reads of node `at` that no node of the group loads or computes already. */
 static int new_loads(const asn_plan *plan, int g, const asn_node *nodes, int at) {
     int fresh = 0;
     for (int k = 0; k < nodes[at].num_in; k++) {
         const asn_ref *ref = &nodes[at].in[k];
         bool known = false;
-        for (int i = 0; i < at && !known && ref->buffer; i++) {
+        for (int i = 0; i < at && !known; i++) {
             if (plan->group_of[i] != g) continue;
-            known = nodes[i].out.buffer == ref->buffer &&
-                    same_place(&nodes[at], &nodes[i].out, ref);
+            known = same_value(&nodes[at], &nodes[i].out, ref);
             for (int m = 0; m < nodes[i].num_in && !known; m++)
-                known = nodes[i].in[m].buffer == ref->buffer &&
-                        same_place(&nodes[at], &nodes[i].in[m], ref);
+                known = same_value(&nodes[at], &nodes[i].in[m], ref);
         }
         fresh += !known;
     }
     return fresh;
 }
 
-/* `count_dead`: results that only the trace holds count as outputs too, which they are when another program reads them. Most
- * never are, so a first try leaves them out; stores_fit tells whether that held. */
+/* `count_dead`: results that only the trace holds count as outputs too, which they are
+ * when another program reads them. Most never are, so a first try leaves them out;
+ * stores_fit tells whether that held. */
 static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, int count,
                          const bool *dead, bool fuse, bool count_dead) {
     int num = 0;
@@ -142,7 +158,7 @@ static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, i
         if (g == num) groups[num++] = (group){.first = j, .cut = ASN_CUT_END};
         plan->group_of[j] = (uint8_t)g;
         groups[g].operands += new_loads(plan, g, nodes, j) + (count_dead || !dead[j]);
-        groups[g].instrs += nodes[j].num_in + 3;
+        groups[g].instrs += most_instrs(&nodes[j]);
         if (nodes[j].reduce_op != ASN_OP_NONE)
             groups[g].reduce_mask = nodes[j].reduce_mask;
     }
@@ -223,21 +239,11 @@ static int cast_to(builder *b, int reg, asn_dtype dtype) {
     return dst;
 }
 
-static bool same_source(const builder *b, const asn_node *node, const asn_ref *ref,
-                        const asn_ref *other) {
-    (void)b;
-    if (ref->buffer != other->buffer) return false;
-    if (!ref->buffer)
-        return ref->dtype == other->dtype &&
-               !memcmp(ref->immediate, other->immediate, 16);
-    return same_place(node, ref, other);
-}
-
 static int load(builder *b, int node, int slot) {
     const asn_ref *ref = ref_of(&b->nodes[node], slot);
     for (int i = 0; i < b->num_places; i++) {
         place *p = &b->places[i];
-        if (same_source(b, &b->nodes[node], ref, ref_of(&b->nodes[p->node], p->slot)))
+        if (same_value(&b->nodes[node], ref, ref_of(&b->nodes[p->node], p->slot)))
             return p->reg;
     }
     int reg = INPUT_BASE + b->num_inputs;
@@ -252,7 +258,7 @@ static void set_place(builder *b, int node, int reg) {
     for (int i = 0; i < b->num_places; i++) {
         place *p = &b->places[i];
         const asn_ref *ref = ref_of(&b->nodes[p->node], p->slot);
-        if (ref->buffer && same_source(b, &b->nodes[node], out, ref)) {
+        if (ref->buffer && same_value(&b->nodes[node], out, ref)) {
             *p = (place){node, 0, reg};
             return;
         }
@@ -309,7 +315,8 @@ static bool stores_fit(const asn_plan *plan, const group *groups, int num_groups
     for (int g = 0; g < num_groups; g++)
         operands[g] = groups[g].operands;
     for (int i = 0; i < count; i++)
-        if (dead[i]) operands[plan->group_of[i]] += must_store(plan, nodes, count, dead, i);
+        if (dead[i])
+            operands[plan->group_of[i]] += must_store(plan, nodes, count, dead, i);
     for (int g = 0; g < num_groups; g++)
         if (operands[g] > ACLNNX_MAX_OPERANDS) return false;
     return true;

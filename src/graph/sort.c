@@ -184,7 +184,8 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
     int64_t high = -1, low = 0;
     if (x->layout.size) ASN_TRY(extremes(x, &low, &high));
     if (low < 0)
-        return asn_error_set(ASN_ERR_VALUE, "'list' argument must have no negative elements");
+        return asn_error_set(ASN_ERR_VALUE,
+                             "'list' argument must have no negative elements");
     int64_t n = high + 1 > minlength ? high + 1 : minlength;
     if (x->layout.size == 0) {
         asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};

@@ -130,14 +130,29 @@ static int take_keyword(const asn_signature *sig, PyObject *name, PyObject *valu
     return 0;
 }
 
+/* Python's words: "f() missing 2 required positional arguments: 'a' and 'b'". */
 static int missing(const asn_signature *sig, PyObject **values) {
+    PyObject *list = NULL;
+    int count = 0, left = 0;
     for (int i = 0; i < sig->count; i++)
-        if ((sig->required_mask >> i & 1) && !values[i]) {
-            PyErr_Format(PyExc_TypeError, "%s() missing required argument '%U' (pos %d)",
-                         sig->name, sig->names[i], i + 1);
-            return -1;
-        }
-    return 0;
+        left += (sig->required_mask >> i & 1) && !values[i];
+    if (!left) return 0;
+    for (int i = 0; i < sig->count; i++) {
+        if (!(sig->required_mask >> i & 1) || values[i]) continue;
+        const char *glue = count == 0   ? ""
+                           : left > 1   ? ", "
+                           : count == 1 ? " and "
+                                        : ", and ";
+        PyObject *longer =
+            PyUnicode_FromFormat("%V%s'%U'", list, "", glue, sig->names[i]);
+        Py_XSETREF(list, longer);
+        if (!list) return -1;
+        count++, left--;
+    }
+    PyErr_Format(PyExc_TypeError, "%s() missing %d required positional argument%s: %U",
+                 sig->name, count, count == 1 ? "" : "s", list);
+    Py_DECREF(list);
+    return -1;
 }
 
 /* Releases what parsing made itself, after a failure. */

@@ -105,6 +105,63 @@ static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
     return asn_raise(status);
 }
 
+/* The dtype of a flat list of Python numbers; NONE when it holds anything else. */
+static asn_dtype numbers_dtype(PyObject *const *items, Py_ssize_t n) {
+    bool floats = false, ints = false;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (PyFloat_CheckExact(items[i]))
+            floats = true;
+        else if (PyLong_CheckExact(items[i]))
+            ints = true;
+        else
+            return ASN_DTYPE_NONE;
+    }
+    /* An int beside floats becomes one exactly as float() makes it. */
+    return floats ? ASN_F64 : ints ? ASN_I64 : ASN_DTYPE_NONE;
+}
+
+/* A list or tuple of Python floats and ints, read without NumPy: float64, or int64 when
+ * all are ints that fit. NULL without an error when it is something else. */
+static PyObject *from_numbers(PyObject *sequence, asn_dtype wish) {
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence);
+    PyObject *const *items = PySequence_Fast_ITEMS(sequence);
+    asn_dtype dtype = numbers_dtype(items, n);
+    if (dtype == ASN_DTYPE_NONE || (wish != ASN_DTYPE_NONE && wish != dtype)) return NULL;
+    double few[32];
+    double *values = n <= 32 ? few : PyMem_Malloc((size_t)n * sizeof *values);
+    if (!values) return PyErr_NoMemory();
+    int64_t *integers = (int64_t *)values;
+    bool fits = true;
+    for (Py_ssize_t i = 0; i < n && fits; i++) {
+        if (PyFloat_CheckExact(items[i])) {
+            values[i] = PyFloat_AS_DOUBLE(items[i]);
+        } else if (dtype == ASN_F64) {
+            values[i] = PyLong_AsDouble(items[i]);
+            fits = !(values[i] == -1.0 && PyErr_Occurred());
+        } else {
+            int overflow = 0;
+            integers[i] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
+            fits = !overflow;
+        }
+    }
+    PyErr_Clear();
+    PyObject *r = NULL;
+    asn_ndarray *object = fits ? asn_ndarray_alloc() : NULL;
+    if (object) {
+        int64_t shape = n, stride = 8;
+        asn_status status =
+            asn_array_from_host(&object->array, dtype, 1, &shape, &stride, values);
+        if (status == ASN_OK) {
+            r = (PyObject *)object;
+        } else {
+            asn_ndarray_drop(object);
+            asn_raise(status);
+        }
+    }
+    if (values != few) PyMem_Free(values);
+    return r;
+}
+
 /* Everything that is neither ours nor a NumPy array. */
 static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
     asn_operand scalar;
@@ -116,6 +173,11 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
             return from_scalar(&scalar.scalar, dtype);
         return asn_scalar_pack(obj, dtype, &value) < 0 ? NULL
                                                        : from_scalar(&value, dtype);
+    }
+    if ((PyList_CheckExact(obj) || PyTuple_CheckExact(obj)) &&
+        PySequence_Fast_GET_SIZE(obj)) {
+        PyObject *flat = from_numbers(obj, dtype);
+        if (flat || PyErr_Occurred()) return flat;
     }
     PyArray_Descr *descr = NULL;
     if (dtype != ASN_DTYPE_NONE) {

@@ -57,7 +57,7 @@ typedef struct {
     PyObject *package; /* asnumpy._support: helpers written in Python */
     PyObject *ufuncs;  /* dict: NumPy's ufunc name -> ufunc object */
     PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
-        *s_call, *s_array_wrap, *s_array_finalize;
+        *s_call, *s_out, *s_array_wrap, *s_array_finalize;
     bool numpy_scalars; /* full reductions and indices give NumPy scalars */
 } asn_state;
 

@@ -72,6 +72,8 @@ static int report_one(int kind, uint32_t flags, const char *name) {
 }
 
 int asn_fp_report(uint32_t flags, const char *name) {
+    /* A conversion runs as the copy of a cast; NumPy calls it by its purpose. */
+    if (name && strcmp(name, "copy") == 0) name = "cast";
     for (int kind = 0; kind < 4; kind++)
         if (flags >> kind & 1 && report_one(kind, flags, name ? name : "operation") < 0)
             return -1;

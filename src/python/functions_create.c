@@ -130,6 +130,32 @@ static int read_shape(PyObject *shape, PyObject *dtype, PyObject *order, shape_a
     return 0;
 }
 
+/* Small zeros are copied from here: cheaper than a program that writes them. */
+enum { SMALL_ZEROS = 1024 };
+static const char zeros[SMALL_ZEROS];
+
+static bool is_small(const shape_args *s) {
+    int64_t bytes = asn_itemsize(s->dtype);
+    for (int i = 0; i < s->ndim && bytes <= SMALL_ZEROS; i++)
+        bytes *= s->shape[i] < SMALL_ZEROS ? s->shape[i] : SMALL_ZEROS + 1;
+    return bytes <= SMALL_ZEROS && s->order == 'C';
+}
+
+static PyObject *small_zeros(const shape_args *s) {
+    int64_t strides[ASN_MAX_DIMS], step = asn_itemsize(s->dtype);
+    for (int i = s->ndim - 1; i >= 0; i--) {
+        strides[i] = step;
+        step *= s->shape[i];
+    }
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status =
+        asn_array_from_host(&r->array, s->dtype, s->ndim, s->shape, strides, zeros);
+    if (status == ASN_OK) return (PyObject *)r;
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
 static PyObject *filled(const shape_args *s, const asn_operand *value) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -163,7 +189,12 @@ static PyObject *f_empty(PyObject *const *v) {
 
 static PyObject *f_zeros(PyObject *const *v) {
     asn_operand zero = weak_int(0);
-    return by_shape(v, &zero);
+    shape_args s;
+    if (read_shape(v[0], v[1], v[2], &s) < 0 || check_device(v[3]) < 0 ||
+        check_like(v[4]) < 0)
+        return NULL;
+    if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
+    return is_small(&s) ? small_zeros(&s) : filled(&s, &zero);
 }
 
 static PyObject *f_ones(PyObject *const *v) {
@@ -196,8 +227,15 @@ static PyObject *f_full(PyObject *const *v) {
         return NULL;
     if (s.dtype == ASN_DTYPE_NONE && value_dtype(v[1], &s.dtype) < 0) return NULL;
     asn_operand value = {NULL, {0}, 0};
-    if (PyFloat_Check(v[1]) || PyLong_Check(v[1]) || PyComplex_Check(v[1])) {
+    if (PyLong_Check(v[1])) {
         if (asn_scalar_pack(v[1], s.dtype, &value.scalar) < 0) return NULL;
+        return filled(&s, &value);
+    }
+    if (PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])) {
+        /* NumPy casts here, without the checks of an assignment. */
+        asn_operand given;
+        if (asn_scalar_operand(v[1], &given) < 0) return NULL;
+        ASN_PY_TRY(asn_scalar_cast(&given.scalar, s.dtype, &value.scalar));
         return filled(&s, &value);
     }
     return fill_with(filled(&s, NULL), v[1]);
@@ -339,8 +377,12 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
     }
     asn_scalar first, delta = {.dtype = (uint8_t)dtype};
     if (asn_scalar_pack(start, dtype, &first) < 0) return NULL;
+    memset(delta.bytes, 0, sizeof delta.bytes);
     if (dtype == ASN_BOOL) {
-        if (asn_scalar_pack(step, dtype, &delta) < 0) return NULL;
+        PyObject *second = PyNumber_Add(start, step);
+        int rc = second ? asn_scalar_pack(second, dtype, &delta) : -1;
+        Py_XDECREF(second);
+        if (rc < 0) return NULL;
     } else if (dtype == ASN_I64 && PyLong_CheckExact(start) && PyLong_CheckExact(step)) {
         if (asn_scalar_pack(step, dtype, &delta) < 0) return NULL;
     } else if (n > 1 && arange_step(start, step, dtype, &first, &delta) < 0) {
@@ -348,7 +390,16 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
     }
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
-    asn_status status = asn_arange(&r->array, dtype, &first, &delta, n);
+    asn_scalar moving;
+    asn_operand value = {NULL, first, 0};
+    asn_status status = asn_scalar_cast(&delta, ASN_BOOL, &moving);
+    /* A step that rounds to zero in the dtype repeats the first value. */
+    if (status == ASN_OK)
+        status = n > 1 && moving.bytes[0] && dtype != ASN_BOOL
+                     ? asn_arange(&r->array, dtype, &first, &delta, n)
+                     : asn_full(&r->array, dtype, 1, &n, 'C', &value);
+    if (status == ASN_OK && dtype == ASN_BOOL && n == 2)
+        status = asn_array_set_item(&r->array, 1, &delta);
     if (status == ASN_OK) return (PyObject *)r;
     asn_ndarray_drop(r);
     return asn_raise(status);

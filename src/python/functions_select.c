@@ -64,11 +64,12 @@ static PyObject *cast_safely(PyObject *a, asn_dtype dtype) {
 
 /* bincount(x, /, weights, minlength) */
 static PyObject *f_bincount(PyObject *const *v) {
-    PyObject *x = asn_asarray(v[0]), *weights = NULL, *r = NULL;
+    /* A list is read as integers; an array is counted as it is, or must cast to int64
+     * safely (uint64 does not). */
+    bool given = asn_is_ndarray(v[0]) || PyArray_Check(v[0]);
+    PyObject *x = given ? asn_asarray(v[0]) : asn_asarray_dtype(v[0], ASN_I64);
+    PyObject *weights = NULL, *r = NULL;
     int64_t minlength = 0;
-    if (x && asn_of(x)->layout.size == 0 && !asn_is_ndarray(v[0]) && !PyArray_Check(v[0]))
-        Py_SETREF(x, asn_asarray_dtype(x, ASN_I64));
-    /* every integer dtype is counted as it is; uint64 is refused, as by NumPy */
     if (x && (!asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_U64))
         x = cast_safely(x, ASN_I64);
     if (!x || asn_int64_from_py(v[2], &minlength) < 0) goto done;

@@ -147,7 +147,10 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
                        PyObject *mode_object) {
     int which = 0, mode = 0;
     if (asn_mode_from_py(mode_object, &mode) < 0) return NULL;
-    PyObject *idx = index_array(indices), *a = NULL, *result = NULL;
+    /* A Python float truncates, an array of floats is refused: NumPy's rule. */
+    PyObject *idx = PyFloat_CheckExact(indices) ? asn_asarray_dtype(indices, ASN_I64)
+                                                : index_array(indices);
+    PyObject *a = NULL, *result = NULL;
     if (!idx) return NULL;
     if (!axis || axis == Py_None || asn_of(self)->layout.ndim == 0) {
         if (axis && axis != Py_None && asn_axis_from_py(axis, 1, &which) < 0) goto done;
@@ -477,7 +480,7 @@ PyObject *asn_round_run(PyObject *self, PyObject *decimals_object, PyObject *out
         if (!out || out == Py_None) return copy_keeping_type(self, dtype, 'K', true);
         return ufunc_call("positive", args, 1, out, NULL);
     }
-    if (decimals == 0 && dtype != ASN_BOOL) return ufunc_call("rint", args, 1, out, NULL);
+    if (decimals == 0) return ufunc_call("rint", args, 1, out, NULL);
     PyObject *rest[3] = {self, PyLong_FromLongLong(decimals), out ? out : Py_None};
     PyObject *r = rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
     Py_XDECREF(rest[1]);

@@ -32,6 +32,7 @@ static int init_names(void) {
                    intern(&asn_py.s_array_function, "__array_function__") < 0 ||
                    intern(&asn_py.s_name, "__name__") < 0 ||
                    intern(&asn_py.s_call, "__call__") < 0 ||
+                   intern(&asn_py.s_out, "out") < 0 ||
                    intern(&asn_py.s_array_wrap, "__array_wrap__") < 0 ||
                    intern(&asn_py.s_array_finalize, "__array_finalize__") < 0
                ? -1

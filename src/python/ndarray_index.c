@@ -298,7 +298,8 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         if (is_plain_scalar(value) || PyList_Check(value) || PyTuple_Check(value))
             return set_element(self, offset, value);
         if (asn_dtype_of(self) != ASN_BOOL && has_dimensions(value)) {
-            PyErr_SetString(PyExc_ValueError,
+            PyErr_SetString(asn_is_complex(asn_dtype_of(self)) ? PyExc_TypeError
+                                                               : PyExc_ValueError,
                             "setting an array element with a sequence.");
             return -1;
         }

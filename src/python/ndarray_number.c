@@ -143,7 +143,7 @@ static asn_op power_shortcut(PyObject *base, PyObject *exponent) {
     } else if (PyLong_CheckExact(exponent)) {
         e = PyLong_AsDouble(exponent);
         if (e == -1.0 && PyErr_Occurred()) PyErr_Clear();
-        if (asn_is_integer(dtype)) return e == 2.0 ? ASN_OP_SQUARE : ASN_OP_POWER;
+        if (!asn_is_inexact(dtype)) return e == 2.0 ? ASN_OP_SQUARE : ASN_OP_POWER;
     } else {
         return ASN_OP_POWER;
     }
@@ -200,7 +200,7 @@ static int number_bool(PyObject *self) {
     return truth.bytes[0] != 0;
 }
 
-/* The NumPy scalar of a 0-d array; TypeError for other shapes. */
+/* The Python number of a 0-d array; TypeError for other shapes. */
 static PyObject *only_element(PyObject *self) {
     if (asn_of(self)->layout.ndim != 0) {
         PyErr_SetString(PyExc_TypeError,
@@ -208,7 +208,7 @@ static PyObject *only_element(PyObject *self) {
         return NULL;
     }
     asn_scalar element;
-    return first_element(self, &element) < 0 ? NULL : asn_scalar_to_numpy(&element);
+    return first_element(self, &element) < 0 ? NULL : asn_scalar_to_python(&element);
 }
 
 static PyObject *number_int(PyObject *self) {

@@ -94,6 +94,10 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
     if (flatten_default && (!axis || axis == Py_None)) {
         Py_SETREF(self, asn_flatten(self, 'C', false));
         if (!self) goto done;
+    } else if (flatten_default && asn_of(self)->layout.ndim == 0) {
+        if (asn_axis_from_py(axis, 1, &which) < 0) goto done;
+        Py_SETREF(self, asn_flatten(self, 'C', false));
+        if (!self) goto done;
     } else if (asn_of(self)->layout.ndim == 0) {
         PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
         goto done;
@@ -228,9 +232,18 @@ static PyObject *deliver(asn_array *r, asn_dtype result, const reduce_state *s,
     return asn_ndarray_finish(object, status);
 }
 
+/* mean and var count along their axes: unlike sum they refuse an axis of a 0-d array. */
+static int check_zero_d(PyObject *array, PyObject *axis) {
+    int which;
+    if (asn_of(array)->layout.ndim || !axis || axis == Py_None || PyTuple_Check(axis))
+        return 0;
+    return asn_axis_from_py(axis, 0, &which);
+}
+
 PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     reduce_state s;
     PyObject *object = NULL;
+    if (check_zero_d(array, a->axis) < 0) return NULL;
     if (reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
     asn_dtype sum, result, wish = s.options.dtype;
     mean_dtypes(asn_dtype_of(array), wish, &sum, &result);
@@ -261,8 +274,8 @@ done:
 
 /* *out = |a - mean|**2, real. */
 static asn_status squared_deviation(const asn_array *a, const asn_array *mean,
-                                    asn_dtype dtype, asn_array *out) {
-    asn_ufunc_options options = {ASN_CASTING_UNSAFE, dtype, 'K', NULL};
+                                    asn_array *out) {
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_operand in[2] = {{a, {0}, 0}, {mean, {0}, 0}};
     asn_array x;
     ASN_TRY(asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, &x, &options));
@@ -315,11 +328,13 @@ static asn_status variance(const asn_array *a, const asn_array *given_mean,
         ASN_TRY(asn_array_share(&mean, given_mean));
     else
         ASN_TRY(kept_mean(a, o, dtype, &mean));
-    asn_status status = squared_deviation(a, &mean, dtype, &deviation);
+    asn_status status = squared_deviation(a, &mean, &deviation);
     asn_array_fini(&mean);
     ASN_TRY(status);
     asn_reduce_options sum = *o;
-    sum.dtype = ASN_DTYPE_NONE;
+    /* The deviations of a complex array are real: its own dtype says nothing about their
+     * sum. */
+    if (o->dtype == ASN_DTYPE_NONE) sum.dtype = ASN_DTYPE_NONE;
     status = asn_ufunc_reduce(ASN_OP_ADD, &deviation, NULL, out, &sum);
     asn_array_fini(&deviation);
     ASN_TRY(status);
@@ -339,6 +354,7 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     PyObject *object = NULL, *mean = NULL;
     asn_operand ddof;
     PyObject *ddof_owner = NULL;
+    if (check_zero_d(array, a->axis) < 0) return NULL;
     weak_int(&ddof, 0);
     if (reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
     if (!asn_is_no_value(ddof_object)) {
@@ -350,8 +366,13 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     }
     if (!asn_is_no_value(mean_object) && !(mean = asn_asarray(mean_object))) goto done;
     asn_dtype sum, result;
-    mean_dtypes(asn_dtype_of(array), s.options.dtype, &sum, &result);
-    result = asn_real_dtype(result);
+    /* Unlike mean, var has no wider accumulator for float16; a dtype asked for stays as
+     * it is. */
+    sum = result = s.options.dtype;
+    if (sum == ASN_DTYPE_NONE) {
+        sum = asn_is_inexact(asn_dtype_of(array)) ? asn_dtype_of(array) : ASN_F64;
+        result = asn_real_dtype(sum);
+    }
     item_count n;
     asn_scalar floor;
     asn_status status = asn_scalar_cast(&ddof.scalar, ASN_I64, &floor);

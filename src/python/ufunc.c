@@ -304,7 +304,9 @@ int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
     *mask = NULL;
     *owner = NULL;
     if (asn_is_no_value(obj) || obj == Py_True || obj == Py_None) return 0;
-    PyObject *array = asn_asarray(obj);
+    /* A list is read as truth values; an array must hold them already. */
+    bool given = asn_is_ndarray(obj) || PyArray_Check(obj);
+    PyObject *array = given ? asn_asarray(obj) : asn_asarray_dtype(obj, ASN_BOOL);
     if (array && asn_dtype_of(array) != ASN_BOOL) {
         PyErr_Format(
             PyExc_TypeError,
@@ -513,6 +515,19 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
     return result;
 }
 
+/* op(quick operands..., out); NULL without an error when an operand is not quick. */
+static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
+    asn_operand in[MAX_IN];
+    int quick = 1, nin = u->nin & MAX_IN;
+    for (int i = 0; i < nin && quick > 0; i++)
+        quick = asn_operand_quick(args[i], &in[i]);
+    if (quick <= 0) return NULL;
+    asn_status status = asn_ufunc_call((asn_op)u->op, in, asn_of(out), NULL, NULL);
+    if (ASN_UNLIKELY(status != ASN_OK))
+        return asn_ufunc_raise((asn_op)u->op, in, asn_of(out), &default_options, status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+}
+
 PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -532,7 +547,34 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
         }
         if (quick < 0) return NULL;
     }
+    if (u->kind == ASN_UFUNC_PLAIN &&
+        nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == u->nin + 1 &&
+        (!kwnames || PyTuple_GET_ITEM(kwnames, 0) == asn_py.s_out)) {
+        PyObject *out = args[u->nin];
+        if (nargs >= u->nin && asn_is_ndarray_exact(out) &&
+            (asn_of(out)->layout.flags & ASN_WRITEABLE)) {
+            PyObject *r = call_into(u, args, out);
+            if (r || PyErr_Occurred()) return r;
+        }
+    }
     return call_general(u, args, nargs, kwnames);
+}
+
+/* A Python int past 64 bits next to floats is a float: op on (args with it converted). */
+static PyObject *apply_huge_int(asn_op op, PyObject *const *args) {
+    int huge = PyLong_CheckExact(args[0]) ? 0 : 1;
+    PyObject *other = args[1 - huge];
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError) || !PyLong_CheckExact(args[huge]) ||
+        !asn_is_ndarray(other) || !asn_is_inexact(asn_dtype_of(other)))
+        return NULL;
+    PyErr_Clear();
+    PyObject *number = PyNumber_Float(args[huge]), *pair[2];
+    if (!number) return NULL;
+    pair[huge] = number;
+    pair[1 - huge] = other;
+    PyObject *r = asn_ufunc_apply(op, pair);
+    Py_DECREF(number);
+    return r;
 }
 
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
@@ -548,7 +590,7 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
         asn_ndarray_drop(r);
         return asn_ufunc_raise(op, in, NULL, &default_options, status);
     }
-    if (quick < 0) return NULL;
+    if (quick < 0) return nin == 2 ? apply_huge_int(op, args) : NULL;
     PyObject *u = asn_ufunc_of(op);
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
 }

@@ -276,11 +276,9 @@ def test_float_to_int_corners():
             same(lambda np_, x, d=dtype: x.astype(d), x.astype(source), where=dtype)
 
 
-def test_nan_and_complex_warnings():
+def test_complex_warning():
     with pytest.warns(np.exceptions.ComplexWarning):
         asnumpy.ones(3, complex).astype(float)
-    with pytest.warns(RuntimeWarning, match="invalid value encountered in cast"):
-        asnumpy.array([np.nan]).astype(int)
 
 
 METHODS = [
@@ -328,7 +326,7 @@ def test_sort_partition_fill_put(rng):
             f.put([0, -1, 3], [1, 0])
             return b, c, np_.sort(d[:, :3], axis=1)[:, 2], e, f, np_.sort(a, axis=None)
 
-        same(run, a, where=dtype)
+        same(run, a, where=dtype, signed_zeros=False)  # equal zeros sort in any order
 
 
 def test_constructor():

@@ -115,6 +115,7 @@ def test_mixed_dtypes_and_python_scalars(name, rng):
 
 
 @pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_out_where_casting_dtype(name, rng):
     f, n = host(name), host(name).nin
     for dtype in ("int32", "float32", "float64"):

@@ -1,0 +1,266 @@
+"""Exception classes and floating-point conditions: what NumPy raises or warns about, we do too."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from oracle import same
+
+import asnumpy
+
+BAD = """
+np.ones(3) + np.ones(4)
+np.ones((2, 3)) @ np.ones((2, 3))
+np.add(np.ones(3), 1, out=np.zeros(3, int))
+np.add(np.ones(3), 1, dtype=int)
+np.add(np.ones(3), 1, out=np.zeros(4))
+np.add(np.ones(3), 1, out=3)
+np.add(np.ones(3), 1, out=(np.zeros(3), np.zeros(3)))
+np.add(np.ones(3), 1, casting="nope")
+np.add(np.ones(3), 1, order="Z")
+np.add(np.ones(3), 1, where=[1.5, 0, 1])
+np.add(np.ones(3), 1, signature="xx")
+np.sin(np.ones(3), dtype=int)
+np.bitwise_and(np.ones(3), 1)
+np.invert(1.5)
+np.left_shift(1.0, 2)
+np.subtract(np.array([True]), np.array([True]))
+-np.array([True])
++np.array([True])
+np.power(np.arange(3), -1)
+np.arange(3) ** -2
+np.uint8(3) + 300
+np.zeros(2, np.uint8) + 300
+np.zeros(2, np.int8) * -200
+np.floor(1j)
+np.fmod(1j, 2)
+np.less("a", 1)
+np.add(np.ones(2), "b")
+np.add(np.ones(2), None)
+np.ones(2) + object()
+np.ones(2) < "x"
+np.sin("x")
+np.sin(None)
+np.matmul(np.ones(3), 1)
+np.matmul(np.ones(3), np.ones(4))
+np.ones(3).reshape(2, 2)
+np.ones(3).reshape("x")
+np.ones((2, 3)).transpose(0, 0)
+np.ones((2, 3)).transpose(0)
+np.ones((2, 3)).swapaxes(0, 5)
+np.ones((2, 3)).squeeze(0)
+np.ones(3).astype("nope")
+np.ones(3).astype(int, casting="safe")
+np.ones(3).view("c16")
+np.ones(3).item()
+np.ones(3).item(5)
+np.ones(3).take([5])
+np.ones(3).repeat([1, 2])
+np.ones(3).repeat(-1)
+np.ones(3).sort(axis=2)
+np.ones((2, 2)).diagonal(axis1=0, axis2=0)
+np.ones(2).diagonal()
+np.ones(2).trace()
+np.ones(3).dot(np.ones(4))
+np.ones(3).partition(5)
+np.ones(3).choose([1, 2])
+np.zeros((2, -3))
+np.zeros("x")
+np.zeros(2.5)
+np.zeros(3, order="X")
+np.zeros([1] * 65)
+np.zeros(2**62)
+np.array([1, 2], dtype="nope")
+np.array([1, [2, 3]])
+np.asarray([1.5], dtype=int, copy=False)
+np.full((2, 2), [1, 2, 3])
+np.broadcast_to(np.ones(3), (2, 2))
+np.broadcast_to(np.ones(3), (-1, 3))
+np.concatenate([np.ones(2), np.ones((2, 2))])
+np.concatenate([np.ones((2, 3)), np.ones((2, 2))])
+np.concatenate([np.ones(2)], axis=1)
+np.concatenate(3)
+np.stack([])
+np.expand_dims(np.ones(2), (0, 0))
+np.where([True], 1)
+np.bincount([1.5])
+np.searchsorted([[1]], 1)
+np.clip(np.ones(2))
+np.clip(np.ones(2), 0, 1, min=0)
+np.add.reduce(np.ones(3), axis=1)
+np.add.reduce(np.ones((2, 2)), axis=(0, 0))
+np.sin.reduce(np.ones(3))
+np.divmod.reduce(np.ones(3))
+np.add.outer(np.ones(2))
+np.add.at(np.ones(3), [5], 1)
+np.add.at([1, 2], [0], 1)
+np.add.at(np.ones(3), [0])
+np.maximum.reduce([])
+np.fmax.reduce(np.ones((0, 2)))
+np.ones(3)[1, 2]
+np.ones(3)["x"]
+iter(np.array(1))
+len(np.array(1))
+hash(np.ones(1))
+bool(np.ones(2))
+float(np.ones(2))
+int(np.ones(1))
+range(np.ones(1))
+np.ones(3).flags["nope"]
+np.seterr(all="nope")
+np.linspace(0, 1, 2.5)
+np.require([1], requirements=["C", "F"])
+np.eye(2.5)
+np.tri(2, "x")
+np.diag(np.ones((2, 2, 2)))
+np.take_along_axis(np.ones((2, 2)), np.ones((2, 2)), 0)
+np.unravel_index(99, (2, 3))
+np.ix_([[1]])
+np.select([1], [2])
+np.average([1, 2], weights=[0, 0])
+np.ones(2).resize("x")
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_same_exception(text):
+    same(lambda np_: eval(text, {"np": np_}), where=text)
+
+
+CASTING_ERRORS = [
+    lambda m: m.add(m.ones(3), 1, out=m.zeros(3, int)),
+    lambda m: m.add(m.ones(3), 1, dtype=int),
+    lambda m: m.zeros(3, int).__iadd__(1.5),
+]
+
+
+@pytest.mark.parametrize("i", range(len(CASTING_ERRORS)))
+def test_exact_classes_and_messages(i):
+    errors = []
+    for m in (np, asnumpy):
+        with pytest.raises(TypeError) as caught:
+            CASTING_ERRORS[i](m)
+        errors.append(caught.value)
+    assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1])
+
+
+MESSAGES = [
+    lambda m: m.ones(3) + m.ones(4), lambda m: m.ones((2, 3))[5], lambda m: m.ones(3)[1, 2],
+    lambda m: m.ones(3).sum(axis=2), lambda m: m.ones(6).reshape(4, 2), lambda m: m.ones(0).max(),
+    lambda m: bool(m.ones(2)), lambda m: m.concatenate([m.ones((2, 3)), m.ones((2, 2))]),
+    lambda m: m.ones(3).astype(int, casting="safe"), lambda m: m.zeros(2, "u1") + 300,
+    lambda m: m.arange(3) ** -1, lambda m: m.ones(3)[1.5], lambda m: m.matmul(m.ones(3), m.ones(4)),
+    lambda m: m.ones((2, 2)).transpose(0, 0), lambda m: m.sum(), lambda m: m.add(1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("i", range(len(MESSAGES)))
+def test_messages(i):
+    texts = []
+    for m in (np, asnumpy):
+        with pytest.raises(Exception) as caught:
+            MESSAGES[i](m)
+        texts.append(str(caught.value).strip())
+    assert texts[0] == texts[1]
+
+
+needs_conditions = pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0",
+    reason="single operators report no floating-point conditions, only the fused one does",
+)
+CONDITIONS = {
+    "divide by zero encountered in divide": lambda m: m.ones(3) / m.zeros(3),
+    "divide by zero encountered in log": lambda m: m.log(m.zeros(3)),
+    "invalid value encountered in divide": lambda m: m.zeros(3) / m.zeros(3),
+    "invalid value encountered in sqrt": lambda m: m.sqrt(-m.ones(3)),
+    "overflow encountered in exp": lambda m: m.exp(m.full(3, 1e4)),
+    "overflow encountered in multiply": lambda m: m.full(3, 1e300) * 1e300,
+    "divide by zero encountered in floor_divide": lambda m: m.arange(3) // m.zeros(3, int),
+    "divide by zero encountered in remainder": lambda m: m.arange(3) % m.zeros(3, int),
+    "invalid value encountered in cast": lambda m: m.array([np.nan]).astype(int),
+}
+
+
+@needs_conditions
+@pytest.mark.parametrize("message", CONDITIONS)
+def test_floating_point_conditions(message):
+    f = CONDITIONS[message]
+    for m in (np, asnumpy):
+        with pytest.warns(RuntimeWarning, match=message):
+            f(m)
+        with m.errstate(all="raise"), pytest.raises(FloatingPointError, match=message):
+            f(m)
+        with m.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            f(m)
+            asnumpy.synchronize()
+
+
+@needs_conditions
+def test_errstate_covers_recorded_operations():
+    big = asnumpy.zeros(100_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with asnumpy.errstate(all="ignore"):
+            a = (1 / big) * 0 + asnumpy.log(-1 - big)
+        assert not bool((a == a).any())
+    with pytest.warns(RuntimeWarning):
+        float((1 / big)[0])
+
+
+@needs_conditions
+def test_error_modes():
+    seen = []
+    assert asnumpy.geterr() == np.geterr()
+    with asnumpy.errstate(divide="call", call=lambda text, flag: seen.append((text, flag))):
+        asnumpy.ones(2) / 0
+        assert asnumpy.geterr()["divide"] == "call" and asnumpy.geterrcall() is not None
+    assert seen == [("divide by zero", 1)]
+    assert asnumpy.geterrcall() is None
+
+    class Log:
+        text = ""
+
+        def write(self, message):
+            self.text += message
+
+    log = Log()
+    with asnumpy.errstate(invalid="log", call=log):
+        asnumpy.sqrt(asnumpy.array([-1.0]))
+    assert log.text == "Warning: invalid value encountered in sqrt\n"
+    old = asnumpy.seterr(over="raise")
+    assert asnumpy.seterr(**old)["over"] == "raise"
+    assert asnumpy.geterr() == old
+
+    @asnumpy.errstate(divide="ignore")
+    def quiet():
+        return asnumpy.ones(2) / 0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert quiet().tolist() == [np.inf, np.inf]
+
+
+def test_threads():
+    """Calls from many threads: results are right and nothing deadlocks."""
+    import threading
+
+    failures = []
+
+    def work(seed):
+        try:
+            a = asnumpy.array(np.random.default_rng(seed).random(20_000))
+            for _ in range(30):
+                b = (a * 2 + 1).sum() - (a + a).sum()
+                if abs(float(b) - 20_000) > 1e-6:
+                    failures.append(b)
+        except Exception as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    assert not failures and not any(t.is_alive() for t in threads)

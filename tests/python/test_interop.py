@@ -1,0 +1,216 @@
+"""Meeting other libraries: NumPy both ways, the buffer protocol, DLPack, array protocols, files."""
+
+import array
+import io
+
+import numpy as np
+import pytest
+from oracle import DTYPES, assert_same, same, sample, to_host
+
+import asnumpy
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_asarray_shares_memory(dtype, rng):
+    host = sample(dtype, 2048, rng).reshape(32, 64)
+    a = asnumpy.asarray(host)
+    assert a.base is host and not a.flags.owndata
+    a[0, 0] = 1
+    assert host[0, 0] == 1
+    host[1, 1] = 0
+    assert a[1, 1] == 0
+    back = np.asarray(a)
+    back[2, 2] = 1
+    assert a[2, 2] == 1 and host[2, 2] == 1
+    view = asnumpy.asarray(host[::2, ::-1])
+    assert view.strides == host[::2, ::-1].strides
+    assert_same(to_host(view), host[::2, ::-1])
+
+
+def test_copies_do_not_share(rng):
+    host = rng.random(2048)
+    for a in (asnumpy.array(host), asnumpy.from_numpy(host), asnumpy.ndarray.from_numpy(host)):
+        a[0] = 5
+        assert host[0] != 5 and a.flags.owndata
+    a = asnumpy.ones(2048)
+    b = a.to_numpy()
+    b[0] = 7
+    assert a[0] == 1
+    c = np.array(a)
+    c[1] = 7
+    assert a[1] == 1
+
+
+def test_read_only_is_respected():
+    host = np.arange(2048.0)
+    host.flags.writeable = False
+    a = asnumpy.asarray(host)
+    assert not a.flags.writeable
+    with pytest.raises(ValueError):
+        a[0] = 1
+    b = asnumpy.arange(4.0)
+    b.flags.writeable = False
+    assert memoryview(b).readonly and not np.asarray(b).flags.writeable
+
+
+def test_exported_memory_sees_later_operations():
+    """A view handed out keeps up with recorded operations, and they with it."""
+    a = asnumpy.zeros(2000)
+    view = np.asarray(a)
+    a += 1
+    assert view[0] == 1
+    b = a * 2
+    view[:] = 100
+    assert b[0] == 2
+    a[:] = b
+    assert view[5] == 2
+    host = np.zeros(2000)
+    c = asnumpy.asarray(host)
+    c += 3
+    assert host[7] == 3
+    d = c + 1
+    host[:] = 50
+    assert d[0] == 4 and c[0] == 50
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_buffer_protocol(dtype, rng):
+    a = asnumpy.array(sample(dtype, 12, rng).reshape(3, 4))
+    m = memoryview(a)
+    assert m.shape == (3, 4) and m.nbytes == a.nbytes and not m.readonly
+    assert bytes(a) == a.tobytes()
+    assert_same(np.asarray(memoryview(a.T)), to_host(a.T))
+    with pytest.raises(BufferError):
+        array.array("B").frombytes(a[:, ::2])  # asks for one contiguous block
+
+
+def test_buffers_in():
+    assert asnumpy.asarray(array.array("d", [1, 2])).tolist() == [1, 2]
+    assert asnumpy.frombuffer(b"\x01\x02", "u1").tolist() == [1, 2]
+    assert asnumpy.asarray(memoryview(b"ab")).tolist() == [97, 98]
+    big = bytearray(8192)
+    a = asnumpy.frombuffer(big, "f8")
+    a[0] = 1
+    assert big[7] != 0
+
+
+def test_array_interface():
+    a = asnumpy.arange(6.0).reshape(2, 3)
+    interface = a.__array_interface__
+    assert interface["shape"] == (2, 3) and interface["typestr"] == "<f8"
+
+    class Holder:
+        __array_interface__ = interface
+        keep = a
+
+    assert np.asarray(Holder()).tolist() == a.tolist()
+    assert asnumpy.asarray(Holder()).tolist() == a.tolist()
+
+    class HasArray:
+        def __array__(self, dtype=None, copy=None):
+            return np.array([1.0, 2.0], dtype=dtype)
+
+    assert asnumpy.add(HasArray(), 1).tolist() == [2, 3]
+    assert (asnumpy.ones(2) + HasArray()).tolist() == [2, 3]
+    assert a.ctypes.shape[:] == [2, 3] and a.ctypes.data == interface["data"][0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dlpack(dtype, rng):
+    host = sample(dtype, 12, rng).reshape(3, 4)
+    a = asnumpy.array(host)
+    there = np.from_dlpack(a)
+    assert_same(there, host)
+    assert there.__array_interface__["data"] == a.__array_interface__["data"]
+    assert_same(np.from_dlpack(a.T), host.T)
+    back = asnumpy.from_dlpack(host)
+    assert_same(to_host(back), host)
+    host[0, 0] = 1
+    assert back[0, 0] == 1
+    copied = asnumpy.from_dlpack(host, copy=True)
+    host[0, 1] = 1 - host[0, 1] if host.dtype.kind != "b" else ~host[0, 1]
+    assert asnumpy.from_dlpack(a).tolist() == a.tolist() or host.dtype.kind in "fc"
+    assert a.__dlpack_device__() == (1, 0)
+    assert copied.shape == (3, 4)
+
+
+def test_dlpack_lifetime_and_errors():
+    a = np.from_dlpack(asnumpy.arange(5.0) * 2)
+    assert a.tolist() == [0, 2, 4, 6, 8]
+    capsule = asnumpy.ones(3).__dlpack__()
+    del capsule  # a capsule nobody consumed frees its tensor
+    read_only = asnumpy.broadcast_to(asnumpy.ones(3), (2, 3))
+    assert not np.from_dlpack(read_only).flags.writeable
+    with pytest.raises(BufferError):
+        read_only.__dlpack__()
+    with pytest.raises(ValueError):
+        asnumpy.from_dlpack(np.ones(2), device="gpu")
+    with pytest.raises(BufferError):
+        asnumpy.ones(2).__dlpack__(dl_device=(2, 0))
+
+
+def test_numpy_functions_dispatch():
+    a = asnumpy.arange(6.0).reshape(2, 3)
+    for f in (np.sin, np.cumsum, np.transpose, np.ravel, lambda x: np.concatenate([x, x]),
+              lambda x: np.where(x > 1, x, 0), lambda x: np.stack([x, x]), np.unique, np.sort,
+              lambda x: np.linalg.norm(x, axis=0) if hasattr(asnumpy, "linalg") else x,
+              lambda x: np.add.accumulate(x), np.zeros_like):  # fmt: skip
+        assert type(f(a)) is asnumpy.ndarray
+    assert np.mean(a) == 2.5 and np.allclose(a, a) and np.shape(a) == (2, 3)
+    assert type(np.array(a)) is np.ndarray
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_files(dtype, rng, tmp_path):
+    a = asnumpy.array(sample(dtype, 12, rng).reshape(3, 4))
+    asnumpy.save(tmp_path / "a.npy", a)
+    b = asnumpy.load(tmp_path / "a.npy")
+    assert type(b) is asnumpy.ndarray
+    assert_same(to_host(b), to_host(a))
+    asnumpy.savez(tmp_path / "b.npz", x=a, y=a.T)
+    with asnumpy.load(tmp_path / "b.npz") as z:
+        assert sorted(z) == ["x", "y"]
+        assert_same(to_host(z["y"]), to_host(a.T))
+    a.tofile(tmp_path / "raw")
+    assert_same(to_host(asnumpy.fromfile(tmp_path / "raw", dtype)), to_host(a).ravel())
+
+
+def test_text_files():
+    stream = io.StringIO()
+    asnumpy.savetxt(stream, asnumpy.arange(6.0).reshape(2, 3))
+    stream.seek(0)
+    a = asnumpy.loadtxt(stream)
+    assert type(a) is asnumpy.ndarray and a.tolist() == [[0, 1, 2], [3, 4, 5]]
+    b = asnumpy.genfromtxt(io.StringIO("1,2\n3,"), delimiter=",")
+    assert b.shape == (2, 2) and asnumpy.isnan(b[1, 1])
+
+
+def test_lists_of_arrays():
+    a, b = asnumpy.arange(3.0), asnumpy.ones(3)
+    assert asnumpy.array([a, b]).tolist() == [[0, 1, 2], [1, 1, 1]]
+    assert asnumpy.array([a[0], b[1]]).tolist() == [0, 1]
+    assert np.array([a, b]).shape == (2, 3)
+    assert asnumpy.sum([a, b]) == 6
+    same(lambda np_: np_.array([np_.float32(1), 2]), where="scalars")
+
+
+def test_byte_order_and_unsupported():
+    assert asnumpy.array(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
+    assert asnumpy.asarray(np.arange(3, dtype=">f8")).dtype == np.float64
+    for bad in (["a"], [object()], np.array(["2020"], "M8[Y]"), np.longdouble(1), [None]):
+        with pytest.raises((TypeError, ValueError)):
+            asnumpy.array(bad)
+    with pytest.raises(TypeError, match="<U3"):
+        asnumpy.zeros(3, "U3")
+
+
+def test_bfloat16():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs ml_dtypes")
+    host = np.arange(-4, 4, 0.37, dtype=np.float32).astype(ml_dtypes.bfloat16)
+    a = asnumpy.array(host)
+    assert a.dtype == ml_dtypes.bfloat16 and asnumpy.zeros(2, "bfloat16").dtype == a.dtype
+    assert a.tolist() == host.tolist() and type(a[1]) is ml_dtypes.bfloat16
+    for f in (lambda x: x + x, lambda x: x * 2, lambda x: x.astype(np.float32) / 3, np.negative):
+        assert to_host(f(a)).astype(np.float64).tolist() == f(host).astype(np.float64).tolist()
+    assert (a + a.astype(np.float32)).dtype == np.float32
+    assert repr(a) == repr(host)

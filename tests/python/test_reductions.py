@@ -1,0 +1,146 @@
+"""Reductions and statistics against NumPy: axis, keepdims, dtype, out, where, initial, empties, NaN."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracle import DTYPES, outcome, same, sample, to_device
+
+import asnumpy
+
+NAMES = ["sum", "prod", "max", "min", "all", "any", "mean", "std", "var"]
+AXES = [None, 0, 1, -1, 2, (0, 1), (0, 2), (1, -1), (0, 1, 2), ()]
+
+
+def loose(name, dtype):
+    """Sums differ in rounding order; a mean of n values by a few ULP of their magnitude."""
+    exact = np.dtype(dtype).kind in "biu" and name not in ("mean", "std", "var")
+    return 0 if exact or name in ("max", "min", "all", "any") else 512
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_axes_and_keepdims(name, dtype, rng):
+    a = sample(dtype, 60, rng, special=False).reshape(3, 4, 5)
+    if name == "prod":
+        a = (a.real * 0 + rng.integers(1, 3, a.shape)).astype(dtype)
+    for axis, keepdims, view in itertools.product(AXES, (False, True), ("a", "T", "flip")):
+        def run(np_, a, axis=axis, keepdims=keepdims, view=view):
+            v = {"a": a, "T": a.T, "flip": a[::-1, :, ::-1]}[view]
+            f = getattr(np_, name)
+            return f(v, axis=axis, keepdims=keepdims), getattr(v, name)(axis=axis)
+
+        same(run, a, ulp=loose(name, dtype), where=f"{name} {dtype} {axis} {keepdims} {view}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dtype_out_where_initial(name, rng):
+    for dtype in ("bool", "int8", "int64", "float16", "float32", "float64", "complex128"):
+        a = sample(dtype, 24, rng, special=False).reshape(4, 6)
+        if name == "prod":
+            a = (a.real * 0 + rng.integers(1, 3, a.shape)).astype(dtype)
+        mask = rng.random((4, 6)) < 0.6
+        mask[:, 0] = True
+        mask[0] = True
+
+        def run(np_, a, mask):
+            f = getattr(np_, name)
+            result = []
+            if name in ("sum", "prod", "mean", "std", "var"):
+                result += [f(a, axis=0, dtype=d) for d in (np.float32, np.complex128)]
+            extra = {"initial": 3} if name in ("max", "min") else {}
+            result.append(f(a, axis=1, where=mask, **extra))
+            result.append(f(a, where=mask, **extra))
+            if name in ("sum", "prod", "max", "min"):
+                result.append(f(a, axis=1, initial=2))
+                result.append(f(a[:0], initial=5))
+            out = np_.zeros(6, f(a, axis=0).dtype)
+            assert f(a, axis=0, out=out) is out
+            return [*result, out]
+
+        same(run, a, mask, ulp=512, where=f"{name} {dtype}")
+
+
+@pytest.mark.parametrize("name", [*NAMES, "argmax", "argmin", "cumsum", "cumprod", "median", "ptp"])
+def test_empty_and_zero_d(name):
+    for shape in ((0,), (0, 3), (3, 0), (2, 0, 3), ()):
+        for axis in (None, 0, -1, 1):
+            same(lambda np_, a, x=axis: getattr(np_, name)(a, axis=x), np.zeros(shape),
+                 where=f"{name} {shape} axis={axis}")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["max", "min", "argmax", "argmin", "sum", "nanmax", "nanmin", "nansum",
+                                  "nanargmax", "nanargmin", "nanmean", "nanvar", "nanstd",
+                                  "nanmedian", "nanprod", "nancumsum", "nancumprod"])  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex128"])
+def test_nan(name, dtype, rng):
+    if dtype == "complex128" and name in ("nanmedian", "nanargmax", "nanargmin"):
+        return
+    a = sample(dtype, 60, rng, special=False).reshape(3, 4, 5)
+    a[rng.random(a.shape) < 0.3] = np.nan
+    for axis in (None, 0, 1, -1):
+        same(lambda np_, a, x=axis: getattr(np_, name)(a, axis=x), a, ulp=512,
+             where=f"{name} {dtype} {axis}")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_arg_ties_and_keepdims(name, rng):
+    for dtype in DTYPES:
+        a = rng.integers(0, 2, (4, 5, 6)).astype(dtype)
+        for axis in (None, 0, 1, 2, -1):
+            same(lambda np_, a, x=axis: [getattr(np_, name)(a, axis=x),
+                                         getattr(np_, name)(a, axis=x, keepdims=True),
+                                         getattr(a.T, name)(x)], a)  # fmt: skip
+
+
+def test_errors():
+    a = np.ones((2, 3))
+    cases = [
+        lambda np_, a: a.sum(axis=2), lambda np_, a: a.sum(axis=(0, 0)),
+        lambda np_, a: a.sum(axis=1.5), lambda np_, a: a.max(axis="x"),
+        lambda np_, a: a[:0].max(), lambda np_, a: a[:0].argmax(),
+        lambda np_, a: a.sum(out=np_.zeros(3)), lambda np_, a: a.sum(axis=0, out=[1]),
+        lambda np_, a: a.max(where=a > 0), lambda np_, a: np_.subtract.reduce(a, axis=(0, 1)),
+        lambda np_, a: np_.add.reduce(a, axis=0, out=np_.zeros(3, int)),
+        lambda np_, a: np_.sin.reduce(a), lambda np_, a: np_.add.accumulate(a, axis=3),
+        lambda np_, a: np_.add.reduceat(a, [0, 5]), lambda np_, a: a.cumsum(axis=5),
+        lambda np_, a: np_.add.accumulate(np_.array(1.0)),
+    ]  # fmt: skip
+    for i, f in enumerate(cases):
+        same(f, a, where=f"case {i}")
+
+
+def test_accuracy_of_long_sums(rng):
+    """Pairwise: the error of a long float32 sum stays within NumPy's."""
+    a = rng.random(1_000_000).astype(np.float32)
+    exact = a.astype(np.float64).sum()
+    ours = abs(float(to_device(a).sum()) - exact)
+    assert ours <= max(abs(float(a.sum()) - exact), 1e-7 * exact) * 2
+
+
+def test_scalar_policy():
+    a = asnumpy.arange(4.0)
+    assert type(a.sum()) is np.float64 and type(a[1]) is np.float64
+    before = asnumpy.set_scalars("array")
+    try:
+        assert before == "numpy"
+        assert type(a.sum()) is asnumpy.ndarray and a.sum().shape == ()
+        assert type(a[1]) is asnumpy.ndarray and type(asnumpy.add(1, 2)) is asnumpy.ndarray
+        assert float(a.sum()) == 6
+    finally:
+        assert asnumpy.set_scalars(before) == "array"
+    with pytest.raises(ValueError):
+        asnumpy.set_scalars("x")
+
+
+def test_ddof_mean_correction(rng):
+    a = rng.standard_normal((4, 5))
+
+    def run(np_, a):
+        m = np_.mean(a, axis=1, keepdims=True)
+        return [np_.var(a, axis=1, mean=m), np_.std(a, ddof=1), np_.var(a, correction=1),
+                np_.var(a, axis=0, ddof=2), np_.std(a, axis=(0, 1))]  # fmt: skip
+
+    same(run, a, ulp=16)
+    for f in (np, asnumpy):
+        assert outcome(lambda m=f: m.var([1.0, 2], ddof=1, correction=1))[1] is not None
