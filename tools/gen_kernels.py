@@ -59,10 +59,8 @@ LIBM = set(
     "sinh cosh tanh arcsinh arccosh arctanh erf erfc sigmoid".split()
 )
 LOGICAL = {"logical_and", "logical_or", "logical_xor"}
-KEEP = {  # over vectors: where the accumulator m stays
-    "maximum": "(m > x) | (m != m)", "minimum": "(m < x) | (m != m)",
-    "fmax": "(m > x) | (x != x)", "fmin": "(m < x) | (x != x)",
-}  # fmt: skip
+# Rows that keep one of their operands: the vector operation, its comparison, whether NaN wins.
+EXTREMES = {"maximum": ("v_max", ">", 1), "minimum": ("v_min", "<", 1), "fmax": ("v_max", ">", 0), "fmin": ("v_min", "<", 0)}
 
 
 def calls(expr):
@@ -188,7 +186,7 @@ static inline float round_odd(double d) {
     uint32_t bits = asn_bits_f32(f), magnitude = bits & 0x7fffffff;
     uint64_t back = f_bits((double)f) << 1, exact = f_bits(d) << 1;
     uint32_t odd = (bits - (back > exact)) | 1;
-    return asn_f32_bits((back == exact) | (magnitude >= 0x7f800000) ? bits : odd);
+    return asn_f32_bits(((back == exact) | (magnitude >= 0x7f800000)) ? bits : odd);
 }
 """
 
@@ -243,12 +241,15 @@ def folds(table, isa):
                 continue
             name = f"fold_{row.name}_{SHORT[dtype]}"
             exact = dtype in INTS or dtype == "bool"
-            keep = KEEP.get(row.name) if dtype in FLOATS else None
-            if isa != "baseline" and not keep and not (exact and "reorderable" in row.flags and vectorises(row, dtype)):
+            extreme = EXTREMES.get(row.name) if dtype in FLOATS else None
+            if isa != "baseline" and not extreme and not (exact and "reorderable" in row.flags and vectorises(row, dtype)):
                 continue
             body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
-            if keep:
-                body += f"#define MASK {'int32_t' if dtype == 'float32' else 'int64_t'}\n#define KEEP {keep}\n"
+            if extreme:
+                vector, sign, propagates = extreme
+                body += f"#define VEC asn_v_{SHORT[dtype]}\n#define SEEN(s, a, b) v_seen_{SHORT[dtype]}(s, a, b)\n"
+                body += f"#define EXTREME(a, b) {vector}_{SHORT[dtype]}(a, b)\n#define BEATS(a, b) ((a) {sign} (b))\n"
+                body += f"#define PROPAGATES {propagates}\n"
                 body += '#include "device/cpu/fold_float.inc"\n'
             else:
                 expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
@@ -344,7 +345,7 @@ def products(isa):
 
 def quiet_dtypes(row):
     """NumPy's complex comparisons report NaN, its complex maximum does not."""
-    return HALVES + FLOATS + (COMPLEX if row.name in {*KEEP, "clip"} else [])
+    return HALVES + FLOATS + (COMPLEX if row.name in {*EXTREMES, "clip"} else [])
 
 
 

@@ -67,10 +67,10 @@ def kind_of(symbol, index, ctype, name):
             return "R"
         if symbol.startswith("aclnnInplace"):
             return "T"
-        written = not ctype.startswith("const") or name in ("out", "y") or name.endswith("Out")
+        written = not ctype.startswith("const") or name in ("out", "y", "gradInput") or name.endswith("Out")
         return "O" if written else "T"
     if plain == "aclTensorList*":
-        return "L" if ctype.startswith("const") else "M"
+        return "L" if ctype.startswith("const") and name != "out" else "M"
     return KINDS.get(plain, "i")
 
 
@@ -171,10 +171,11 @@ class Expression:
             if want == "T" and node.id not in self.op.weak:
                 self.promotes |= 1 << i
             return str(i)
-        if isinstance(node, ast.Constant):
-            if node.value not in self.consts:
-                self.consts.append(node.value)
-            return f"ASN_EW_CONST | {self.consts.index(node.value)}"
+        if isinstance(node, (ast.Constant, ast.UnaryOp)):
+            value = ast.literal_eval(node)
+            if value not in self.consts:
+                self.consts.append(value)
+            return f"ASN_EW_CONST | {self.consts.index(value)}"
         row = ROWS[node.func.id]
         if len(row.args) != len(node.args):
             raise SystemExit(f"{self.op.name}: {row.name} takes {len(row.args)} operands")

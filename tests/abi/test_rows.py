@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import gen_opapi  # noqa: E402
 
 OPERATORS = gen_opapi.operators()
-EXPRESSIONS = [op for op in OPERATORS.values() if op.exprs]
+EXPRESSIONS = [op for op in OPERATORS.values() if op.exprs and op.plan != "foreach"]
 RNG = np.random.default_rng(6)
 MORE = {
     "erf": np.vectorize(math.erf), "erfc": np.vectorize(math.erfc), "rsqrt": lambda x: 1 / np.sqrt(x),
@@ -31,8 +31,8 @@ def value_of(node, env):
     """The expression's value, every operation NumPy's of the same name."""
     if isinstance(node, ast.Name):
         return env[node.id]
-    if isinstance(node, ast.Constant):
-        return node.value
+    if isinstance(node, (ast.Constant, ast.UnaryOp)):
+        return ast.literal_eval(node)
     f = MORE.get(node.func.id) or getattr(np, node.func.id)
     return f(*[value_of(a, env) for a in node.args])
 

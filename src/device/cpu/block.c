@@ -67,6 +67,12 @@ static void run_steps_tracked(const asn_run *run, int64_t n) {
     }
 }
 
+/* The block after this one, while this one is computed. */
+static inline void prefetch_next(const char *at, int64_t bytes) {
+    for (const char *p = at + bytes, *end = p + bytes; p < end; p += 64)
+        __builtin_prefetch(p);
+}
+
 void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
     const asn_plan *plan = run->plan;
     const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
@@ -74,13 +80,16 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
     for (int m = 0; m < run->num_moving; m++) {
         int i = run->moving[m], v = plan->value[i];
         char *at = plan->base[i] + run->offset[i];
-        if (plan->access[i] == ASN_AT_DIRECT)
+        if (plan->access[i] == ASN_AT_DIRECT) {
             run->ptr[v] = at;
-        else if (plan->access[i] == ASN_AT_GATHER)
+            if (plan->prefetch && i < plan->num_in)
+                prefetch_next(at, n0 * n1 * plan->item[v]);
+        } else if (plan->access[i] == ASN_AT_GATHER)
             asn_block_gather(run->ptr[v], at, plan->item[v], n0, d0->stride[i], n1,
                              d1->stride[i]);
         else
-            scattered += plan->access[i] == ASN_AT_SCATTER;
+            scattered +=
+                plan->access[i] == ASN_AT_SCATTER || plan->access[i] == ASN_AT_STREAM;
     }
     if (plan->track_flags)
         run_steps_tracked(run, n0 * n1);
@@ -88,6 +97,12 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
         run_steps(run, n0 * n1);
     for (int m = run->num_moving - 1; scattered; m--) {
         int i = run->moving[m], v = plan->value[i];
+        if (plan->access[i] == ASN_AT_STREAM) {
+            asn_block_stream(plan->base[i] + run->offset[i], run->ptr[v],
+                             n0 * plan->item[v]);
+            scattered--;
+            continue;
+        }
         if (plan->access[i] != ASN_AT_SCATTER) continue;
         asn_block_scatter(plan->base[i] + run->offset[i], run->ptr[v], plan->item[v], n0,
                           d0->stride[i], n1, d1->stride[i]);

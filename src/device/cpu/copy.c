@@ -11,10 +11,8 @@
 
 #include <string.h>
 
+#include "device/cpu/gather.h"
 #include "device/cpu/pool.h"
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum {
     CHUNK_BYTES = 131072,
@@ -57,34 +55,17 @@ typedef struct {
     copy_dim dims[ASN_ND_MAX_DIMS + 1];
 } copy_plan;
 
-static void stream_copy(char *dst, const char *src, int64_t n) {
-#if defined(__x86_64__)
-    int64_t head = (int64_t)(-(uintptr_t)dst & 15);
-    if (n >= 256) {
-        memcpy(dst, src, (size_t)head);
-        int64_t i = head;
-        for (; i + 64 <= n; i += 64)
-            for (int k = 0; k < 64; k += 16)
-                _mm_stream_si128((__m128i *)(dst + i + k),
-                                 _mm_loadu_si128((const __m128i *)(src + i + k)));
-        _mm_sfence();
-        memcpy(dst + i, src + i, (size_t)(n - i));
-        return;
-    }
-#endif
-    memcpy(dst, src, (size_t)n);
-}
-
 static void copy_rows(const copy_plan *c, char *dst, const char *src, int64_t n0,
                       int64_t n1) {
     const copy_dim *d = c->dims;
     int64_t bytes = n0 * c->item;
     for (int64_t j = 0; j < n1; j++, dst += d[1].dst, src += d[1].src) {
         if (c->stream)
-            stream_copy(dst, src, bytes);
+            asn_block_stream(dst, src, bytes);
         else
             memcpy(dst, src, (size_t)bytes);
     }
+    if (c->stream) asn_block_stream_end();
 }
 
 static void copy_plane(const copy_plan *c, char *dst, const char *src, int64_t n0,

@@ -19,7 +19,7 @@ enum { BLOCK = 512, CHUNK = 16384 };
 typedef struct {
     const asn_nd *out;
     asn_dtype dtype;
-    char start[16], delta[16];
+    _Alignas(16) char start[16], delta[16];
     double first, step, last;
     bool endpoint, floors;
     void (*make)(const void *r, char *block, int64_t i, int64_t n);
@@ -120,7 +120,7 @@ asn_status asn_cpu_linspace(const asn_nd *out, double start, double stop, bool e
 
 asn_status asn_cpu_eye(const asn_nd *out, int64_t k) {
     static const char zero[16];
-    char one[16];
+    _Alignas(16) char one[16];
     const uint8_t yes = 1;
     if (out->ndim != 2)
         return asn_error_set(ASN_ERR_VALUE, "eye: the result is 2-d, got %d-d",

@@ -21,8 +21,8 @@ enum {
     CHUNK = 16384,
     DIRECT_ELEMENTS = 4096,
     DIRECT_IMMEDIATE_BYTES = 2048,
-    /* Rows are packed, at the price of a copy of each operand, when a block holds this many: a bool
-     * row of 1020 takes 65 ns in place and 125 ns packed by two. */
+    /* Rows are packed, at the price of a copy of each operand, when a block holds this
+     * many: a bool row of 1020 takes 65 ns in place and 125 ns packed by two. */
     PACK = 4
 };
 
@@ -67,6 +67,7 @@ static void run_units(const elementwise *e, int64_t first, int64_t end) {
             asn_cursor_advance(&outer, &run, 1);
         }
     }
+    if (plan->streams) asn_block_stream_end();
 }
 
 static void run_chunk(void *ctx, int64_t chunk) {
@@ -115,6 +116,18 @@ static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t
     return true;
 }
 
+/* fn over n elements, in pieces when a scalar's splat (bit s of `splats`) is shorter than
+ * that. */
+static void call_direct(asn_ew_fn fn, int64_t n, int64_t piece, char *dst, int out_item,
+                        const char *const src[3], const int item[3], unsigned splats) {
+    for (int64_t i = 0; i < n; i += piece) {
+        const char *at[3];
+        for (int s = 0; s < 3; s++)
+            at[s] = splats >> s & 1 ? src[s] : src[s] + i * item[s];
+        fn(n - i < piece ? n - i : piece, dst + i * out_item, at[0], at[1], at[2]);
+    }
+}
+
 /* One instruction on a few contiguous elements; false: not such a program (or an invalid
  * one), nothing was done. */
 static bool run_direct(const aclnnxProgram *p) {
@@ -140,7 +153,10 @@ static bool run_direct(const aclnnxProgram *p) {
     if (n * k->cost[in->op] > 10 * DIRECT_ELEMENTS) return false;
     if (!is_row_major(p, out, asn_itemsize(result))) return false;
     _Alignas(64) char splat[3][DIRECT_IMMEDIATE_BYTES];
-    const void *src[3] = {NULL, NULL, NULL};
+    const char *src[3] = {splat[0], splat[0], splat[0]}; /* any address will do */
+    int items[3] = {0, 0, 0};
+    int64_t piece = n ? n : 1;
+    unsigned splats = 0;
     for (int s = 0; s < asn_op_table[in->op].num_in; s++) {
         if (in->src[s] >= p->numIn) return false;
         const aclnnxOperand *o = &p->operands[in->src[s]];
@@ -148,17 +164,20 @@ static bool run_direct(const aclnnxProgram *p) {
         int item = asn_itemsize(want);
         if (asn_plan_dtype(o->dtype) != want) return false;
         if (!o->data) {
-            if (n * item > DIRECT_IMMEDIATE_BYTES) return false;
-            asn_block_splat(splat[s], o->immediate, item, n);
+            if (piece * item > DIRECT_IMMEDIATE_BYTES)
+                piece = DIRECT_IMMEDIATE_BYTES / item;
+            asn_block_splat(splat[s], o->immediate, item, piece);
             src[s] = splat[s];
+            splats |= 1u << s;
             continue;
         }
         if (o->data == out->data && want != result) return false;
         if (!is_row_major(p, o, item)) return false;
         src[s] = o->data;
+        items[s] = item;
     }
     if (p->fpFlags) asn_fp_clear();
-    fn(n, out->data, src[0], src[1], src[2]);
+    call_direct(fn, n, piece, out->data, asn_itemsize(result), src, items, splats);
     if (p->fpFlags && !k->quiet[in->op][dt]) {
         uint32_t met = asn_fp_conditions();
         if (met) __atomic_fetch_or(p->fpFlags, met, __ATOMIC_RELAXED);

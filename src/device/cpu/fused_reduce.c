@@ -202,6 +202,7 @@ static void fold_task(void *ctx, int64_t task) {
         fold_unit(rr, &run, &kept, u);
         if ((u + 1) % rr->parts == 0) asn_cursor_advance(&kept, &run, 1);
     }
+    if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
@@ -397,6 +398,7 @@ static void stack_task(void *ctx, int64_t task) {
         stack_unit(rr, &run, &kept, u, accs);
         if ((u + 1) % per_kept == 0) asn_cursor_advance(&kept, &run, 1);
     }
+    if (plan->streams) asn_block_stream_end();
     if (plan->track_flags)
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
@@ -502,7 +504,7 @@ static asn_status reduce_nothing(const asn_plan *plan) {
                                  "zero-size array to reduction operation %s which has no "
                                  "identity",
                                  asn_op_table[red->op].name);
-        char element[16];
+        _Alignas(16) char element[16];
         plan->kernels->cast[red->dtype][red->out_dtype](1, element, red->identity, NULL,
                                                         NULL);
         int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_DIMS];

@@ -8,6 +8,10 @@
 
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 /* complex64 is 8 bytes long but only 4-byte aligned. */
 typedef uint64_t eight __attribute__((aligned(4)));
 typedef struct {
@@ -60,4 +64,26 @@ void asn_block_splat(void *dst, const void *element, int item, int64_t n) {
     case 8: splat_8(dst, element, n); break;
     default: splat_16(dst, element, n); break;
     }
+}
+
+void asn_block_stream(char *dst, const char *src, int64_t bytes) {
+#if defined(__x86_64__)
+    int64_t i = (int64_t)(-(uintptr_t)dst & 63);
+    if (bytes >= 256) {
+        memcpy(dst, src, (size_t)i);
+        for (; i + 64 <= bytes; i += 64)
+            for (int k = 0; k < 64; k += 16)
+                _mm_stream_si128((__m128i *)(dst + i + k),
+                                 _mm_loadu_si128((const __m128i *)(src + i + k)));
+        memcpy(dst + i, src + i, (size_t)(bytes - i));
+        return;
+    }
+#endif
+    memcpy(dst, src, (size_t)bytes);
+}
+
+void asn_block_stream_end(void) {
+#if defined(__x86_64__)
+    _mm_sfence();
+#endif
 }

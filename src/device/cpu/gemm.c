@@ -55,7 +55,7 @@ typedef struct {
     int num_batch;
     int64_t extent[ASN_ND_MAX_DIMS], a_step[ASN_ND_MAX_DIMS], b_step[ASN_ND_MAX_DIMS],
         c_step[ASN_ND_MAX_DIMS];
-    char alpha[16], beta[16];
+    _Alignas(16) char alpha[16], beta[16];
     bool by_blas, by_dots, swapped; /* swapped: a and b have changed roles */
     int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
 } product;

@@ -4,6 +4,7 @@
 
 #include "device/cpu/kernels.h"
 #include "device/cpu/scalar.h"
+#include "device/cpu/simd.h"
 
 /* The iterations are independent: dst is an input exactly, or overlaps none. */
 #if defined(__clang__)
@@ -12,10 +13,12 @@
 #define ASN_IVDEP _Pragma("GCC ivdep")
 #endif
 
-/* The last elements of a row. Compilers finish a vector loop with up to 63 scalar steps, which for one-byte dtypes and
- * rows of about 1 KB is half the time (a bool row of 1020: 34 ns, 19 with this). With AVX-512 the rest is loaded under a mask
- * into one whole vector's worth of elements, its spare lanes filled with the first of them so that they raise no flag of their
- * own, and computed like the others. ASN_LANES: elements that fit a vector in the widest of the dtypes. */
+/* The last elements of a row. Compilers finish a vector loop with up to 63 scalar steps,
+ * which for one-byte dtypes and rows of about 1 KB is half the time (a bool row of 1020:
+ * 34 ns, 19 with this). With AVX-512 the rest is loaded under a mask into one whole
+ * vector's worth of elements, its spare lanes filled with the first of them so that they
+ * raise no flag of their own, and computed like the others. ASN_LANES: elements that fit
+ * a vector in the widest of the dtypes. */
 #if defined(__AVX512BW__)
 #include <immintrin.h>
 #define ASN_WIDEST(x, y)    ((x) > (y) ? (x) : (y))
@@ -32,7 +35,8 @@ static inline void asn_tail_load(void *to, const void *from, int64_t count, size
     _mm512_store_si512(to, _mm512_mask_loadu_epi8(fill, mask, from));
 }
 
-static inline void asn_tail_store(void *to, const void *from, int64_t count, size_t item) {
+static inline void asn_tail_store(void *to, const void *from, int64_t count,
+                                  size_t item) {
     __mmask64 mask = ((uint64_t)1 << (size_t)count * item) - 1;
     _mm512_mask_storeu_epi8(to, mask, _mm512_load_si512(from));
 }

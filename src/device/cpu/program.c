@@ -287,19 +287,22 @@ static void bind_reductions(asn_plan *plan) {
     }
 }
 
-/* Whether anything in the program can raise a floating-point flag that is its own: reading and writing the
- * flags around every short row of a bool program would cost more than the row. */
+/* Whether anything in the program can raise a floating-point flag that is its own:
+ * reading and writing the flags around every short row of a bool program would cost more
+ * than the row. */
 static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
         asn_dtype dt = asn_plan_dtype(in->dtype);
-        if (in->op == ASN_OP_CAST ? asn_is_inexact(dt) && in->outDtype != in->dtype
-                                  : (asn_op_table[in->op].flags & ASN_OPF_DIVIDES) ||
-                                        (asn_is_inexact(dt) && !plan->kernels->quiet[in->op][dt]))
+        if (in->op == ASN_OP_CAST
+                ? asn_is_inexact(dt) && in->outDtype != in->dtype
+                : (asn_op_table[in->op].flags & ASN_OPF_DIVIDES) ||
+                      (asn_is_inexact(dt) && !plan->kernels->quiet[in->op][dt]))
             return true;
     }
     for (int r = 0; r < plan->num_reductions; r++)
-        if (asn_is_inexact(plan->reductions[r].dtype) && !plan->reductions[r].quiet) return true;
+        if (asn_is_inexact(plan->reductions[r].dtype) && !plan->reductions[r].quiet)
+            return true;
     return false;
 }
 

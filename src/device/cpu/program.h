@@ -33,6 +33,7 @@ typedef enum {
     ASN_AT_CONST,   /* one value everywhere: splatted once */
     ASN_AT_GATHER,  /* copied into a slot, block by block */
     ASN_AT_SCATTER, /* output: computed in a slot, then copied out */
+    ASN_AT_STREAM,  /* output: computed in a slot, then stored past the caches */
     ASN_AT_REDUCED, /* output that the reduction writes itself */
 } asn_access;
 
@@ -48,8 +49,9 @@ typedef struct {
     asn_sum_fn sum; /* float addition only */
     bool splits;    /* partial results may be combined */
     bool has_identity;
-    bool from_identity; /* a result starts from it (a sum of -0.0 is 0.0), not from an element */
-    char identity[16];  /* of dtype */
+    bool from_identity; /* a result starts from it (a sum of -0.0 is 0.0), not from an
+                           element */
+    _Alignas(16) char identity[16]; /* of dtype */
     bool quiet;
 } asn_reduction;
 
@@ -80,6 +82,8 @@ typedef struct {
     int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
     int num_slots, max_item;
 
+    bool prefetch; /* the operands come from memory */
+    bool streams;  /* some output is ASN_AT_STREAM */
     int num_reductions;
     asn_reduction reductions[ACLNNX_MAX_OPERANDS];
     uint8_t access[ACLNNX_MAX_OPERANDS];
@@ -106,7 +110,8 @@ int asn_plan_group(asn_plan *plan, int inner);
 void asn_plan_place(asn_plan *plan, bool rows);
 
 /* Runs a plan that has reductions (fused_reduce.c). */
-ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p);
+ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan,
+                                                    const aclnnxProgram *p);
 
 /* Estimated time on one thread, ns. */
 double asn_plan_work(const asn_plan *plan);

@@ -216,6 +216,17 @@ static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
     return false;
 }
 
+/* A large output that no input shares memory with: an ordinary store would first read its
+ * lines, which costs a third of the bandwidth of a + b. */
+static bool worth_streaming(const asn_plan *plan, int out) {
+    enum { LARGE = 16 << 20, ROW = 4096 };
+    int64_t item = asn_itemsize(plan->dtype[out]);
+    if (plan->size * item < LARGE || plan->dims[0].extent * item < ROW) return false;
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->base[i] == plan->base[out]) return false;
+    return true;
+}
+
 static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
     for (int i = 0; i < plan->num_in; i++) {
         if (last_use[plan->value[i]] < 0)
@@ -228,9 +239,11 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i))
             plan->access[i] = ASN_AT_REDUCED;
-        else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use))
-            plan->access[i] = ASN_AT_DIRECT;
-        else
+        else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use)) {
+            bool streams = !rows && worth_streaming(plan, i);
+            plan->access[i] = streams ? ASN_AT_STREAM : ASN_AT_DIRECT;
+            plan->streams |= streams;
+        } else
             plan->access[i] = ASN_AT_SCATTER;
     }
 }
@@ -303,6 +316,7 @@ void asn_plan_place(asn_plan *plan, bool rows) {
     plan->num_slots = 0;
     plan->max_item = 1;
     find_last_uses(plan, last_use);
+    plan->streams = false;
     choose_access(plan, rows, last_use);
     keep_folded_inputs(plan);
     memset(placed, 0, (size_t)plan->num_values);
@@ -330,4 +344,9 @@ void asn_plan_place(asn_plan *plan, bool rows) {
         placed[step->dst] = 1;
         place_result(plan, &list, step, s, last_use);
     }
+    /* A block without slots is long, and the processor sees the streams itself. */
+    int64_t bytes = 0;
+    for (int i = 0; i < plan->num_operands; i++)
+        if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
+    plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 1 << 20;
 }

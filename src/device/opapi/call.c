@@ -119,7 +119,8 @@ asn_status asn_call_no_memory(void) {
 
 int asn_call_out(const asn_call *c) {
     for (int i = 0; i < c->op->num_params; i++)
-        if (c->op->params[i].kind == ASN_OUT) return i;
+        if (c->op->params[i].kind == ASN_OUT || c->op->params[i].kind == ASN_LIST_OUT)
+            return i;
     for (int i = 0; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_INOUT) return i;
     return -1;

@@ -88,8 +88,8 @@ static inline const asn_array *asn_call_array(const asn_call *c, int i) {
     return c->args[i].p;
 }
 
-/* The index of the parameter that is written: the first of kind O, else R; -1 when there
- * is none. */
+/* The index of the parameter that is written: the first of kind O or M, else R; -1 when
+ * there is none. */
 int asn_call_out(const asn_call *c);
 
 /* "(2, 3)" into a buffer of ASN_SHAPE_TEXT bytes, which it returns. */

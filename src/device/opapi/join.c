@@ -223,7 +223,7 @@ static asn_status triangle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     (void)tmp;
     const triangle_plan *p = plan;
     const asn_nd *out = asn_exec_nd(e, p->out);
-    uint8_t zero[16] = {0};
+    _Alignas(16) uint8_t zero[16] = {0};
     if (p->in != p->out) ASN_TRY(asn_move(out, asn_exec_nd(e, p->in)));
     int rows = out->ndim - 2, cols = out->ndim - 1;
     for (int64_t i = 0; i < out->shape[rows]; i++) {

@@ -197,7 +197,7 @@ static asn_status interleave_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     if (p->self < 0) { /* RepeatInterleaveTensor: positions */
         int64_t n = counts.shape[0], start = 0, delta = 1;
         ASN_TRY(asn_tmp_view(tmp, out->dtype, 1, &n, &self));
-        uint8_t from[16], by[16];
+        _Alignas(16) uint8_t from[16], by[16];
         asn_value_from_int(out->dtype, from, start);
         asn_value_from_int(out->dtype, by, delta);
         ASN_TRY(asn_cpu_arange(&self.nd, from, by));

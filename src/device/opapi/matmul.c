@@ -189,8 +189,7 @@ static asn_status plan_product(asn_call *c, matmul_plan *q, int self, int a, int
     int64_t shape[ASN_ND_MAX_DIMS], size = 1;
     int ndim;
     ASN_TRY(result_shape(c, q, x, y, &ndim, shape));
-    if (out != self || c->op->params[out].kind == ASN_OUT)
-        ASN_TRY(asn_call_same_shape(c, out, ndim, shape));
+    ASN_TRY(asn_call_same_shape(c, out, ndim, shape));
     if (self >= 0 && !asn_nd_broadcasts(asn_call_nd(c, self), ndim, shape))
         return asn_call_same_shape(c, self, ndim, shape);
     q->loop = (asn_dtype)asn_promote_tensors[x->dtype][y->dtype];

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/cpu/creation.h"
 #include "device/cpu/fused.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"
@@ -296,5 +297,137 @@ asn_status asn_planner_histc(asn_call *c) {
     if (p == NULL) return ASN_ERR_MEMORY;
     p->low = range[0];
     p->high = range[1];
+    return ASN_OK;
+}
+
+/* ---- IsInScalarTensor(element, testElements, assumeUnique, invert, out): one bool */
+
+static asn_status is_in_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    (void)tmp;
+    const misc_plan *p = plan;
+    const asn_nd *a = asn_exec_nd(e, p->self);
+    static const int64_t zeros[ASN_ND_MAX_DIMS];
+    int64_t ones[ASN_ND_MAX_DIMS];
+    uint8_t found = 0;
+    for (int d = 0; d < a->ndim; d++)
+        ones[d] = 1;
+    asn_nd one = {(char *)&found, a->ndim, ASN_BOOL, ones, zeros};
+    asn_prog prog;
+    asn_prog_begin(&prog, a->ndim, a->shape,
+                   a->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << a->ndim) - 1);
+    int x = asn_prog_as(&prog, asn_prog_in(&prog, a), ASN_F64);
+    int y = asn_prog_const(&prog, ASN_F64, p->low);
+    asn_prog_reduce(&prog, ASN_OP_LOGICAL_OR, asn_prog_op2(&prog, ASN_OP_EQUAL, x, y),
+                    &one);
+    ASN_TRY(asn_prog_run(&prog));
+    found ^= p->log; /* invert */
+    return asn_cpu_fill(asn_exec_nd(e, p->out), &found);
+}
+
+asn_status asn_planner_is_in(asn_call *c) {
+    const asn_nd *out = asn_call_nd(c, 4);
+    double element = 0;
+    ASN_TRY(asn_call_number(c, 0, &element));
+    if (out->dtype != ASN_BOOL || asn_nd_size(out) != 1 ||
+        asn_is_complex(asn_call_nd(c, 1)->dtype))
+        return asn_error_set(ASN_ERR_VALUE, "%s: out must be one bool, testElements real",
+                             c->op->name);
+    misc_plan *p = plan_misc(c, is_in_body, 4, 1);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->self = c->first[1];
+    p->low = element;
+    p->log = asn_call_int(c, 3) != 0;
+    return ASN_OK;
+}
+
+/* ---- OneHot(self, numClasses, onValue, offValue, axis, out): out = self == class ? on :
+ * off */
+
+static asn_status one_hot_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    const misc_plan *p = plan;
+    const asn_nd *out = asn_exec_nd(e, p->out);
+    asn_view self, classes, on, off;
+    int64_t n = out->shape[p->axis], start = 0, step = 1;
+    asn_view_set(&self, asn_exec_nd(e, p->self));
+    asn_view_insert(&self, p->axis, n, 0);
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &classes));
+    ASN_TRY(asn_cpu_arange(&classes.nd, &start, &step));
+    while (classes.nd.ndim < out->ndim - p->axis)
+        asn_view_insert(&classes, classes.nd.ndim, 1, 0);
+    asn_view_broadcast(&classes, out->ndim, out->shape);
+    asn_view_set(&on, asn_exec_nd(e, p->other));
+    asn_view_set(&off, asn_exec_nd(e, p->other + 1));
+    on.nd.ndim = off.nd.ndim = 0;
+    asn_view_broadcast(&on, out->ndim, out->shape);
+    asn_view_broadcast(&off, out->ndim, out->shape);
+    asn_prog prog;
+    asn_prog_begin(&prog, out->ndim, out->shape, 0);
+    int x = asn_prog_as(&prog, asn_prog_in(&prog, &self.nd), ASN_I64);
+    x = asn_prog_op2(&prog, ASN_OP_EQUAL, x, asn_prog_in(&prog, &classes.nd));
+    int yes = asn_prog_as(&prog, asn_prog_in(&prog, &on.nd), out->dtype);
+    int no = asn_prog_as(&prog, asn_prog_in(&prog, &off.nd), out->dtype);
+    asn_prog_out(&prog, asn_prog_op3(&prog, ASN_OP_WHERE, x, yes, no), out);
+    return asn_prog_run(&prog);
+}
+
+asn_status asn_planner_one_hot(asn_call *c) {
+    const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 5);
+    int axis = 0;
+    int64_t n = asn_call_int(c, 1);
+    ASN_TRY(asn_call_axis(c, asn_call_int(c, 4), self->ndim + 1, &axis));
+    ASN_TRY(asn_index_dtype(c, 0, self));
+    if (n < 0 || self->ndim == ASN_ND_MAX_DIMS || asn_nd_size(asn_call_nd(c, 2)) != 1 ||
+        asn_nd_size(asn_call_nd(c, 3)) != 1)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: numClasses is %lld; the values have one element",
+                             c->op->name, (long long)n);
+    asn_view want;
+    asn_view_set(&want, self);
+    asn_view_insert(&want, axis, n, 0);
+    ASN_TRY(asn_call_same_shape(c, 5, want.nd.ndim, want.shape));
+    for (int i = 2; i < 4; i++)
+        ASN_TRY(asn_call_convertible(c, asn_call_nd(c, i)->dtype, 5));
+    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    misc_plan *p = plan_misc(c, one_hot_body, 5, (double)out->shape[axis]);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->other = c->first[2];
+    p->axis = axis;
+    return ASN_OK;
+}
+
+/* ---- RoundDecimals(self, decimals, out), in place or not: halves to even after scaling
+ */
+
+static asn_status round_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    (void)tmp;
+    const misc_plan *p = plan;
+    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
+    asn_dtype t = in->dtype == ASN_F64 || asn_is_integer(in->dtype) ? ASN_F64 : ASN_F32;
+    asn_prog prog;
+    asn_prog_begin(&prog, in->ndim, in->shape, 0);
+    int x = asn_prog_as(&prog, asn_prog_in(&prog, in), t);
+    int scale = asn_prog_const(&prog, t, p->high);
+    asn_op first = p->log ? ASN_OP_DIVIDE : ASN_OP_MULTIPLY;
+    x = asn_prog_op1(&prog, ASN_OP_RINT, asn_prog_op2(&prog, first, x, scale));
+    x = asn_prog_op2(&prog, p->log ? ASN_OP_MULTIPLY : ASN_OP_DIVIDE, x, scale);
+    asn_prog_out(&prog, x, out);
+    return asn_prog_run(&prog);
+}
+
+asn_status asn_planner_round_decimals(asn_call *c) {
+    int out = asn_call_out(c);
+    const asn_nd *self = asn_call_nd(c, 0);
+    int64_t decimals = asn_call_int(c, 1);
+    if (asn_is_complex(self->dtype) || decimals < -300 || decimals > 300)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: self must be real and decimals in [-300, 300]",
+                             c->op->name);
+    ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
+    ASN_TRY(asn_call_convertible(c, self->dtype, out));
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    misc_plan *p = plan_misc(c, round_body, out, 1);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->log = decimals < 0;
+    p->high = pow(10, fabs((double)decimals));
     return ASN_OK;
 }

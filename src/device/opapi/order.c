@@ -269,10 +269,13 @@ static asn_status unique_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         ASN_TRY(asn_cpu_unique(&flat.nd, false, &values.nd, NULL,
                                p->indices >= 0 ? &inverse.nd : NULL,
                                p->third >= 0 ? &counts.nd : NULL, &count));
-    if (count > asn_nd_size(out))
+    int64_t room = asn_nd_size(out);
+    if (p->third >= 0 && asn_exec_nd(e, p->third)->shape[0] < room)
+        room = asn_exec_nd(e, p->third)->shape[0];
+    if (count > room)
         return asn_error_set(ASN_ERR_VALUE,
-                             "%lld distinct values; valueOut has room for %lld",
-                             (long long)count, (long long)asn_nd_size(out));
+                             "%lld distinct values; there is room for %lld",
+                             (long long)count, (long long)room);
     asn_view to;
     asn_view_set(&to, out);
     asn_view_slice(&to, 0, 0, count, 1);
@@ -295,6 +298,9 @@ asn_status asn_planner_unique(asn_call *c) {
     bool with_counts = c->op->num_params == 7, inverse = asn_call_int(c, 2) != 0;
     bool counts = with_counts && asn_call_int(c, 3) != 0;
     int out = with_counts ? 4 : 3;
+    if ((inverse && c->first[out + 1] < 0) || (counts && c->first[out + 2] < 0))
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: an output that is asked for is NULL", c->op->name);
     ASN_TRY(asn_call_same_dtype(c, out, 0));
     if (asn_call_nd(c, out)->ndim != 1 || (counts && asn_call_nd(c, out + 2)->ndim != 1))
         return asn_error_set(ASN_ERR_VALUE, "%s: the values and counts are 1-d",

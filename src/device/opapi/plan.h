@@ -111,5 +111,17 @@ ASN_PLANNER(trace);
 ASN_PLANNER(parts);
 ASN_PLANNER(fold);
 ASN_PLANNER(histc);
+ASN_PLANNER(is_in);
+ASN_PLANNER(one_hot);
+ASN_PLANNER(round_decimals);
+
+/* foreach.c, normal.c */
+ASN_PLANNER(foreach);
+ASN_PLANNER(layer_norm);
+
+/* random.c */
+ASN_PLANNER(random);
+ASN_PLANNER(bernoulli);
+ASN_PLANNER(randperm);
 
 #endif

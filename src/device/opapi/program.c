@@ -48,7 +48,7 @@ int asn_prog_element(asn_prog *p, asn_dtype dtype, const void *element) {
 }
 
 int asn_prog_const(asn_prog *p, asn_dtype dtype, double value) {
-    uint8_t element[16];
+    _Alignas(16) uint8_t element[16];
     asn_value_from_double(dtype, element, value);
     return asn_prog_element(p, dtype, element);
 }

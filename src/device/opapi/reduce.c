@@ -106,7 +106,7 @@ static asn_status log_sum_exp(const reduce_plan *r, const asn_nd *in,
                               const asn_view *kept, asn_tmp *tmp) {
     asn_view m, sum;
     if (r->count == 0) {
-        uint8_t element[16];
+        _Alignas(16) uint8_t element[16];
         asn_value_from_double(kept->nd.dtype, element, -INFINITY);
         return asn_cpu_fill(&kept->nd, element);
     }

@@ -50,7 +50,7 @@ static asn_status scan_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     }
     if (p->exclusive) { /* out[0] = 0, the rest lags by one */
         int64_t n = out.shape[p->axis];
-        uint8_t zero[16] = {0};
+        _Alignas(16) uint8_t zero[16] = {0};
         asn_view first;
         asn_view_set(&first, &out.nd);
         asn_view_slice(&first, p->axis, 0, 1, 1);

@@ -214,11 +214,16 @@ void *asn_call_plan(asn_call *c, asn_body_fn fn, size_t size, double work_ns) {
         (void)asn_call_no_memory();
         return NULL;
     }
+    return asn_call_adopt(c, fn, plan, work_ns) == ASN_OK ? plan : NULL;
+}
+
+asn_status asn_call_adopt(asn_call *c, asn_body_fn fn, asn_plan_head *plan,
+                          double work_ns) {
     plan->fn = fn;
     c->e->plan = plan;
     c->e->body = run_planned;
     c->e->work_ns = work_ns;
-    return plan;
+    return ASN_OK;
 }
 
 void asn_exec_resize(aclOpExecutor *e, int operand, int ndim, const int64_t *shape) {

@@ -64,6 +64,10 @@ typedef struct {
 /* Memory for the plan in the executor, with its body set; NULL with the error set. */
 void *asn_call_plan(asn_call *c, asn_body_fn fn, size_t size, double work_ns);
 
+/* The same for a plan that exists already, at the executor's memory. */
+ASN_CHECK_RESULT asn_status asn_call_adopt(asn_call *c, asn_body_fn fn,
+                                           asn_plan_head *plan, double work_ns);
+
 /* The operand's view as the body shall use it now. */
 static inline const asn_nd *asn_exec_nd(const aclOpExecutor *e, int operand) {
     return &e->operands[operand].nd;

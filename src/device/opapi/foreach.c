@@ -1,0 +1,62 @@
+/* CPU device, operators: Foreach..., an elementwise expression for each place of some
+ * lists.
+ *
+ * Each place is planned like a call of its own: a list parameter then stands for its
+ * member there.
+ */
+#include "device/opapi/plan.h"
+
+typedef struct {
+    asn_plan_head head;
+    int count;
+    struct {
+        asn_status (*body)(aclOpExecutor *e);
+        void *plan;
+    } calls[];
+} foreach_plan;
+
+static asn_status foreach_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    (void)tmp;
+    foreach_plan *p = plan;
+    asn_status status = ASN_OK;
+    for (int k = 0; k < p->count && status == ASN_OK; k++) {
+        if (p->calls[k].body == NULL) continue; /* nothing to compute here */
+        e->plan = p->calls[k].plan;
+        status = p->calls[k].body(e);
+    }
+    e->plan = p;
+    return status;
+}
+
+static bool is_list(const asn_param *p) {
+    return p->kind == ASN_LIST_IN || p->kind == ASN_LIST_OUT;
+}
+
+asn_status asn_planner_foreach(asn_call *c) {
+    uint64_t count = asn_call_array(c, 0)->size;
+    for (int i = 1; i < c->op->num_params; i++)
+        if (is_list(&c->op->params[i]) && asn_call_array(c, i)->size != count)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s has %llu tensors, %s %llu",
+                                 c->op->name, c->op->params[0].name,
+                                 (unsigned long long)count, c->op->params[i].name,
+                                 (unsigned long long)asn_call_array(c, i)->size);
+    for (uint32_t i = 0; i < c->e->num_operands; i++)
+        if (c->e->operands[i].is_absent)
+            return asn_error_set(ASN_ERR_NULL_POINTER, "%s: a list has a NULL member",
+                                 c->op->name);
+    foreach_plan *p = asnop_executor_alloc(c->e, sizeof *p + count * sizeof *p->calls);
+    if (p == NULL) return asn_call_no_memory();
+    double work = 0;
+    p->count = (int)count;
+    for (uint64_t k = 0; k < count; k++) {
+        c->e->body = NULL;
+        c->e->work_ns = 0;
+        ASN_TRY(asn_ew_plan(c, c->op->detail));
+        p->calls[k].body = c->e->body;
+        p->calls[k].plan = c->e->plan;
+        work += c->e->work_ns;
+        for (int i = 0; i < c->op->num_params; i++)
+            if (is_list(&c->op->params[i])) c->first[i]++;
+    }
+    return asn_call_adopt(c, foreach_body, &p->head, work);
+}

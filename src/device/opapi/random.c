@@ -1,0 +1,201 @@
+/* CPU device, operators: random numbers.
+ *
+ * Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+ * keyed by the seed, counted from `offset`: element i takes numbers that depend on (seed,
+ * offset, i) alone, so that chunks run in parallel and a program repeats itself. An NPU's
+ * numbers are others.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "device/cpu/pool.h"
+#include "device/cpu/sort.h"
+#include "device/opapi/plan.h"
+
+typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
+
+enum { CHUNK = 1 << 14 };
+
+typedef struct {
+    asn_plan_head head;
+    random_kind kind;
+    int out, first, second; /* operands of tensor parameters, or -1 */
+    double a, b;            /* bounds, mean and deviation, probability */
+    uint64_t seed, offset;
+} random_plan;
+
+typedef struct {
+    const random_plan *plan;
+    double *values;
+    int64_t n;
+} random_work;
+
+static void philox(uint64_t counter, uint64_t stream, uint64_t seed, uint32_t x[4]) {
+    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
+    x[0] = (uint32_t)counter;
+    x[1] = (uint32_t)(counter >> 32);
+    x[2] = (uint32_t)stream;
+    x[3] = (uint32_t)(stream >> 32);
+    for (int round = 0; round < 10; round++) {
+        uint64_t p = (uint64_t)0xd2511f53 * x[0], q = (uint64_t)0xcd9e8d57 * x[2];
+        uint32_t y0 = (uint32_t)(q >> 32) ^ x[1] ^ k0,
+                 y2 = (uint32_t)(p >> 32) ^ x[3] ^ k1;
+        x[1] = (uint32_t)q;
+        x[3] = (uint32_t)p;
+        x[0] = y0;
+        x[2] = y2;
+        k0 += 0x9e3779b9;
+        k1 += 0xbb67ae85;
+    }
+}
+
+/* [0, 1) with 53 bits. */
+static double unit(uint32_t high, uint32_t low) {
+    return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;
+}
+
+/* Two elements per counter. */
+static void random_chunk(void *ctx, int64_t chunk) {
+    const random_work *w = ctx;
+    const random_plan *p = w->plan;
+    int64_t end = (chunk + 1) * CHUNK < w->n ? (chunk + 1) * CHUNK : w->n;
+    for (int64_t i = chunk * CHUNK; i < end; i += 2) {
+        uint32_t x[4];
+        philox((uint64_t)i / 2, p->offset, p->seed, x);
+        double u = unit(x[0], x[1]), v = unit(x[2], x[3]);
+        if (p->kind == NORMAL) {
+            double r = sqrt(-2 * log(1 - u)), angle = 2 * 3.14159265358979323846 * v;
+            u = r * cos(angle);
+            v = r * sin(angle);
+        }
+        w->values[i] = u;
+        if (i + 1 < end) w->values[i + 1] = v;
+    }
+}
+
+/* A parameter per element: the tensor's value, or the number. */
+static double parameter(const asn_view *v, const double *values, double number,
+                        int64_t i) {
+    return v == NULL ? number : values[i];
+}
+
+static void shape_values(const random_plan *p, double *x, int64_t n,
+                         const asn_view *first, const asn_view *second) {
+    const double *a = first ? (const double *)first->nd.data : NULL;
+    const double *b = second ? (const double *)second->nd.data : NULL;
+    for (int64_t i = 0; i < n; i++) {
+        double low = parameter(first, a, p->a, i), high = parameter(second, b, p->b, i);
+        switch (p->kind) {
+        case NORMAL: x[i] = low + high * x[i]; break;
+        case BERNOULLI: x[i] = x[i] < low; break;
+        case INTEGERS: x[i] = floor(low + (high - low) * x[i]); break;
+        default: x[i] = low + (high - low) * x[i]; break;
+        }
+    }
+}
+
+/* A tensor parameter in float64, broadcast and contiguous. */
+static asn_status spread(aclOpExecutor *e, int operand, const asn_nd *out, asn_tmp *tmp,
+                         asn_view *v) {
+    asn_view from;
+    asn_view_set(&from, asn_exec_nd(e, operand));
+    asn_view_broadcast(&from, out->ndim, out->shape);
+    ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, v));
+    return asn_move(&v->nd, &from.nd);
+}
+
+static asn_status random_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    const random_plan *p = plan;
+    const asn_nd *out = asn_exec_nd(e, p->out);
+    asn_view values, first, second, order;
+    ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
+    random_work w = {p, (double *)values.nd.data, asn_nd_size(out)};
+    asn_pool_run(random_chunk, &w, (w.n + CHUNK - 1) / CHUNK, 8 * (double)w.n);
+    if (p->kind == PERMUTATION) { /* the order of random keys */
+        ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, out->shape, &order));
+        ASN_TRY(asn_cpu_sort(&values.nd, 0, 0, NULL, &order.nd));
+        return asn_move(out, &order.nd);
+    }
+    if (p->first >= 0) ASN_TRY(spread(e, p->first, out, tmp, &first));
+    if (p->second >= 0) ASN_TRY(spread(e, p->second, out, tmp, &second));
+    shape_values(p, w.values, w.n, p->first >= 0 ? &first : NULL,
+                 p->second >= 0 ? &second : NULL);
+    return asn_move(out, &values.nd);
+}
+
+static random_plan *plan_random(asn_call *c, random_kind kind, int out, int seed_at) {
+    double n = (double)asn_nd_size(asn_call_nd(c, out));
+    random_plan *p = asn_call_plan(c, random_body, sizeof *p, 300 + 15 * n);
+    if (p == NULL) return NULL;
+    p->kind = kind;
+    p->out = c->first[out];
+    p->first = p->second = -1;
+    p->a = 0;
+    p->b = 1;
+    p->seed = (uint64_t)asn_call_int(c, seed_at);
+    p->offset = (uint64_t)asn_call_int(c, seed_at + 1);
+    return p;
+}
+
+/* A parameter that is a number or a tensor. */
+static asn_status take_parameter(const asn_call *c, int i, double *number, int *operand) {
+    switch (c->op->params[i].kind) {
+    case ASN_IN: *operand = c->first[i]; return ASN_OK;
+    case ASN_SCALAR: return asn_call_number(c, i, number);
+    case ASN_DOUBLE: *number = asn_call_double(c, i); return ASN_OK;
+    default: *number = (double)asn_call_int(c, i); return ASN_OK;
+    }
+}
+
+/* InplaceUniform, InplaceNormal, InplaceRandom (selfRef, a, b, seed, offset);
+ * Normal...Float/Tensor (mean, std, seed, offset, out): arg is the kind. */
+asn_status asn_planner_random(asn_call *c) {
+    int out = asn_call_out(c), at = out == 0 ? 1 : 0;
+    const asn_nd *to = asn_call_nd(c, out);
+    random_kind kind = (random_kind)c->op->arg;
+    if (to->dtype == ASN_BOOL || (kind != INTEGERS && !asn_is_floating(to->dtype)))
+        return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s", c->op->name,
+                             c->op->params[out].name, asn_dtype_name(to->dtype));
+    for (int i = at; i < at + 2; i++)
+        if (c->op->params[i].kind == ASN_IN &&
+            !asn_nd_broadcasts(asn_call_nd(c, i), to->ndim, to->shape))
+            return asn_call_same_shape(c, i, to->ndim, to->shape);
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    random_plan *p = plan_random(c, kind, out, at + 2);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    ASN_TRY(take_parameter(c, at, &p->a, &p->first));
+    ASN_TRY(take_parameter(c, at + 1, &p->b, &p->second));
+    bool numbers = p->first < 0 && p->second < 0;
+    if (numbers && (kind == NORMAL ? !(p->b >= 0) : !(p->a <= p->b)))
+        return asn_error_set(ASN_ERR_VALUE, "%s: %s is %g, %s is %g", c->op->name,
+                             c->op->params[at].name, p->a, c->op->params[at + 1].name,
+                             p->b);
+    return ASN_OK;
+}
+
+/* Bernoulli, BernoulliTensor (self, prob, seed, offset, out), in place or not. */
+asn_status asn_planner_bernoulli(asn_call *c) {
+    int out = asn_call_out(c);
+    const asn_nd *to = asn_call_nd(c, out), *prob = asn_call_nd(c, 1);
+    ASN_TRY(asn_call_same_shape(c, 0, to->ndim, to->shape));
+    if (prob != NULL && !asn_nd_broadcasts(prob, to->ndim, to->shape))
+        return asn_call_same_shape(c, 1, to->ndim, to->shape);
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    random_plan *p = plan_random(c, BERNOULLI, out, 2);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    ASN_TRY(take_parameter(c, 1, &p->a, &p->first));
+    if (p->first >= 0 || (p->a >= 0 && p->a <= 1)) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: prob is %g; it must be in [0, 1]",
+                         c->op->name, p->a);
+}
+
+/* Randperm(n, seed, offset, out) */
+asn_status asn_planner_randperm(asn_call *c) {
+    int64_t n = asn_call_int(c, 0);
+    if (n < 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld", c->op->name, (long long)n);
+    ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
+    ASN_TRY(asn_call_convertible(c, ASN_I64, 3));
+    if (n == 0) return ASN_OK;
+    return plan_random(c, PERMUTATION, 3, 1) ? ASN_OK : ASN_ERR_MEMORY;
+}
