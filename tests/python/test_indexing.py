@@ -197,7 +197,7 @@ def cases(draw):
 
 
 @hypothesis.given(cases())
-@hypothesis.settings(max_examples=400)
+@hypothesis.settings(max_examples=max(400, hypothesis.settings().max_examples))
 def test_random_get_and_set(case):
     shape, key = case
     a = np.arange(int(np.prod(shape))).reshape(shape)

@@ -81,7 +81,7 @@ def run(np_, program):
 
 
 @hypothesis.given(programs())
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=max(150, hypothesis.settings().max_examples))
 def test_lazy_equals_eager_equals_numpy(program):
     with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
         expected, peeks = run(np, program)
