@@ -348,5 +348,5 @@ void asn_plan_place(asn_plan *plan, bool rows) {
     int64_t bytes = 0;
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
-    plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 1 << 20;
+    plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20;
 }
