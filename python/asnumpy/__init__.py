@@ -2,9 +2,10 @@
 
     import asnumpy as np
 
-Arrays live on a device; operations are recorded and run fused when a value is needed. dtypes, scalars and
-exceptions are NumPy's own objects. The hot paths are in the extension `_core`; functions composed of them
-are in the private modules listed below and load at their first use, so that importing stays cheap.
+Arrays live on a device; operations are recorded and run fused when a value is needed. dtypes,
+scalars and exceptions are NumPy's own objects. The hot paths are in the extension `_core`;
+functions composed of them are in the private modules listed below and load at their first use,
+so that importing stays cheap.
 """
 
 import importlib as _importlib
@@ -76,7 +77,7 @@ from numpy import (  # noqa: F401
 from . import _core
 from ._core import *  # noqa: F403
 from ._core import ndarray
-from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall
+from ._errstate import errstate, geterr, geterrcall, seterr, seterrcall  # noqa: F401
 
 __version__ = "0.1.0"
 __array_api_version__ = "2024.12"
@@ -109,8 +110,9 @@ _LAZY = {
     "broadcast_shapes column_stack delete dsplit dstack hsplit hstack insert pad resize row_stack "
     "split stack tile trim_zeros unstack vsplit vstack",
     "_manipulation": "argpartition argwhere astype choose compress diagonal extract fill_diagonal "
-    "flatnonzero flip fliplr flipud imag isfortran isscalar iterable ix_ lexsort moveaxis partition "
-    "place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 sort_complex "
+    "flatnonzero flip fliplr flipud imag isfortran isscalar iterable ix_ lexsort moveaxis "
+    "partition place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 "
+    "sort_complex "
     "take_along_axis trace unravel_index",
     "_math": "allclose angle apply_along_axis apply_over_axes array_equal array_equiv base_repr "
     "binary_repr common_type convolve correlate cross cumulative_prod cumulative_sum diff ediff1d "
@@ -133,7 +135,22 @@ _LAZY = {
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    "char core ctypeslib dtypes emath fft lib linalg ma polynomial random rec strings testing".split()
+    [
+        "char",
+        "core",
+        "ctypeslib",
+        "dtypes",
+        "emath",
+        "fft",
+        "lib",
+        "linalg",
+        "ma",
+        "polynomial",
+        "random",
+        "rec",
+        "strings",
+        "testing",
+    ]
 )
 
 _PUBLIC = {n for n in vars(_core) if not n.startswith("_")} - {"function", "ufuncs"}

@@ -10,9 +10,7 @@ from . import _core
 from ._core import arange, asanyarray, asarray, empty, ones, zeros
 
 
-def linspace(
-    start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None
-):
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """`num` evenly spaced values from start to stop."""
     num = operator.index(num)
     if num < 0:
@@ -30,10 +28,8 @@ def linspace(
     y = arange(0, num, dtype=common, device=device).reshape((-1,) + (1,) * delta.ndim)
     if div > 0:
         step = delta / div
-        if bool(_core.any(asarray(step) == 0)):
-            y = y / div * delta
-        else:
-            y = y * step
+        # A step that underflows to 0 would lose delta altogether.
+        y = y / div * delta if bool(_core.any(asarray(step) == 0)) else y * step
     else:
         step = _np.nan
         y = y * delta
@@ -226,7 +222,9 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     n = len(xi)
-    output = [asanyarray(x).reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in enumerate(xi)]
+    output = [
+        asanyarray(x).reshape((1,) * i + (-1,) + (1,) * (n - 1 - i)) for i, x in enumerate(xi)
+    ]
     if indexing == "xy" and n > 1:
         output[0] = output[0].reshape((1, -1) + (1,) * (n - 2))
         output[1] = output[1].reshape((-1, 1) + (1,) * (n - 2))
@@ -324,9 +322,9 @@ def blackman(M):
     pi = math.pi
     return _window(
         M,
-        lambda m, n: 0.42
-        + 0.5 * _core.cos(pi * n / (m - 1))
-        + 0.08 * _core.cos(2.0 * pi * n / (m - 1)),
+        lambda m, n: (
+            0.42 + 0.5 * _core.cos(pi * n / (m - 1)) + 0.08 * _core.cos(2.0 * pi * n / (m - 1))
+        ),
     )
 
 

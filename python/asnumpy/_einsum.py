@@ -1,8 +1,8 @@
 """einsum: sums of products by subscripts.
 
-Two operands at a time, in the order of a greedy search (or the given one): each pair becomes one batched matrix
-product by transposing its kept, summed and shared subscripts into three groups. What a single operand needs
-(diagonals, sums, transposes) are views and reductions.
+Two operands at a time, in the order of a greedy search (or the given one): each pair becomes one
+batched matrix product by transposing its kept, summed and shared subscripts into three groups.
+What a single operand needs (diagonals, sums, transposes) are views and reductions.
 """
 
 import itertools
@@ -159,7 +159,8 @@ def _pair(a, sa, b, sb, keep, dtype):
             [a.shape[sa.index(c)] for c in shared + left] + [1] * len(right)
         )
         y = b.transpose([sb.index(c) for c in shared + right]).reshape(
-            [b.shape[sb.index(c)] for c in shared] + [1] * len(left)
+            [b.shape[sb.index(c)] for c in shared]
+            + [1] * len(left)
             + [b.shape[sb.index(c)] for c in right]
         )
         return _core.asarray(_core.multiply(x, y)), "".join(order)
@@ -200,9 +201,11 @@ def _path_of(optimize, inputs, output, extents):
     if isinstance(optimize, tuple | list) and optimize and optimize[0] == "einsum_path":
         return [tuple(p) for p in optimize[1:]]
     if optimize in (False, None) or len(inputs) < 3:
-        return [(0, 1)] + [(0, len(inputs) - i - 1) for i in range(1, len(inputs) - 1)] if (
-            len(inputs) > 1
-        ) else []
+        return (
+            [(0, 1)] + [(0, len(inputs) - i - 1) for i in range(1, len(inputs) - 1)]
+            if (len(inputs) > 1)
+            else []
+        )
     return _greedy(inputs, output, extents)
 
 

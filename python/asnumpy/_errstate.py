@@ -55,7 +55,7 @@ class errstate:
             except BaseException:
                 self.__exit__()
                 raise
-        return None
+        return
 
     def __exit__(self, *exc_info):
         saved, self._saved = self._saved, None

@@ -180,4 +180,3 @@ class _Concatenator:
 
 r_ = _Concatenator(0)
 c_ = _Concatenator(-1, 2, 0)
-

@@ -1,4 +1,4 @@
-"""Text and files: printing options, save and load. NumPy reads and writes; arrays cross by the host."""
+"""Text and files: printing options, save, load. NumPy does both; arrays cross by the host."""
 
 import functools
 import inspect
@@ -81,7 +81,7 @@ class NpzFile:
         return [self[k] for k in self.files]
 
     def get(self, key, default=None):
-        return self[key] if key in self else default
+        return self[key] if key in self._file else default
 
     def close(self):
         self._file.close()

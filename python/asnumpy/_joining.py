@@ -388,8 +388,7 @@ def _pad_periodic(a, axis, before, after, mode, odd):
         return a.take(asarray(where % n), axis=axis)
     edge = mode == "symmetric"
     if n == 1 and not edge:
-        result = a.take(asarray(_np.zeros_like(where)), axis=axis)
-        return result
+        return a.take(asarray(_np.zeros_like(where)), axis=axis)
     period = 2 * n if edge else 2 * n - 2
     folded = where % period
     mirrored = folded >= n
@@ -482,7 +481,9 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
             ramp = linspace(
                 end, edge.squeeze(axis), width, endpoint=False, dtype=a.dtype, axis=axis
             )
-            result[where] = ramp if where is low else ramp[_slab(axis, None, None)[:-1] + (
-                slice(None, None, -1),
-            )]
+            result[where] = (
+                ramp
+                if where is low
+                else ramp[_slab(axis, None, None)[:-1] + (slice(None, None, -1),)]
+            )
     return result

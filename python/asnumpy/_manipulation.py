@@ -130,9 +130,11 @@ def roll(a, shift, axis=None):
 def astype(x, dtype, /, *, copy=True, device=None):
     """A copy of an array in another dtype."""
     if not isinstance(x, _core.ndarray):
-        raise TypeError(
-            f"Input should be a NumPy array or scalar. It is a {type(x)} instead."
-        ) if not isinstance(x, _np.ndarray | _np.generic) else TypeError("pass an asnumpy array")
+        raise (
+            TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
+            if not isinstance(x, _np.ndarray | _np.generic)
+            else TypeError("pass an asnumpy array")
+        )
     if device is not None and device != x.device:
         raise ValueError(
             f'Device not understood. Only "{x.device}" is allowed, but received: {device}'

@@ -308,9 +308,7 @@ def _spacing(d, n):
     if d.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
     if len(d) != n:
-        raise ValueError(
-            "when 1d, distances must match the length of the corresponding dimension"
-        )
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     d = diff(d.astype(_np.float64) if d.dtype.kind in "iu" else d)
     return d[0] if bool((d == d[0]).all()) else d
 
@@ -672,9 +670,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
         conditions.append(~rest)
         n += 1
     elif n != n2:
-        raise ValueError(
-            f"with {n} condition(s), either {n} or {n + 1} functions are expected"
-        )
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     y = _core.zeros_like(x)
     for cond, func in zip(conditions, funclist, strict=True):
         if not callable(func):
@@ -716,9 +712,7 @@ def apply_over_axes(func, a, axes):
         if result.ndim != value.ndim:
             result = _core.expand_dims(result, axis)
             if result.ndim != value.ndim:
-                raise ValueError(
-                    "function is not returning an array of the correct shape"
-                )
+                raise ValueError("function is not returning an array of the correct shape")
         value = result
     return value
 

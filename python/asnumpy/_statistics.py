@@ -230,13 +230,10 @@ def _weighted_quantile(flat, q, weights):
 def _check_method(method, weights):
     if method not in _CONTINUOUS and method not in _DISCRETE:
         raise ValueError(
-            f"{method!r} is not a valid method. Use one of: "
-            f"{sorted([*_CONTINUOUS, *_DISCRETE])}"
+            f"{method!r} is not a valid method. Use one of: {sorted([*_CONTINUOUS, *_DISCRETE])}"
         )
     if weights is not None and method != "inverted_cdf":
-        raise ValueError(
-            f"Only method 'inverted_cdf' supports weights. Got: {method}."
-        )
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
 
 
 def _quantile(a, q, axis, out, method, keepdims, weights):
@@ -308,9 +305,7 @@ def _given(**kwargs):
     return {k: v for k, v in kwargs.items() if v is not _NoValue}
 
 
-def nansum(
-    a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue
-):
+def nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
     """sum with NaN as 0."""
     a, _ = _filled(a, 0)
     return a.sum(axis=axis, dtype=dtype, out=out,
@@ -450,7 +445,7 @@ def nanstd(
 
 
 def _nan_rows(a, axis, row_function, lead=()):
-    """row_function on the numbers of every slice, NaN taken out; all-NaN slices give NaN and warn."""
+    """row_function on every slice without its NaN; an all-NaN slice gives NaN and warns."""
     flat, axes = _flat_axes(a, axis)
     rows = flat.reshape(-1, flat.shape[-1])
     result, empty = [], False
@@ -517,9 +512,7 @@ def nanpercentile(
 # ---- covariance
 
 
-def cov(
-    m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None
-):
+def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """The covariance matrix."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
@@ -676,9 +669,7 @@ def _bin_edges(a, bins, range, weights):
         dtype = _core.result_type(dtype, float)
     edges = linspace(low, high, count + 1, endpoint=True, dtype=dtype)
     if bool((edges[:-1] >= edges[1:]).any()):
-        raise ValueError(
-            f"Too many bins for data range. Cannot create {count} finite-sized bins."
-        )
+        raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
     return edges, (low, high, count)
 
 
@@ -796,5 +787,7 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
         bins = [asarray(bins)] * 2
     from ._joining import stack
 
-    hist, edges = histogramdd(stack([asarray(x), asarray(y)], axis=1), bins, range, density, weights)
+    hist, edges = histogramdd(
+        stack([asarray(x), asarray(y)], axis=1), bins, range, density, weights
+    )
     return hist, edges[0], edges[1]

@@ -107,9 +107,13 @@ def _reconstruct(cls, host):
 
 def reduce(a):
     state = getattr(a, "__dict__", None) or None
-    return (_reconstruct, (type(a), a.to_numpy()), state) if state else (
-        _reconstruct,
-        (type(a), a.to_numpy()),
+    return (
+        (_reconstruct, (type(a), a.to_numpy()), state)
+        if state
+        else (
+            _reconstruct,
+            (type(a), a.to_numpy()),
+        )
     )
 
 
@@ -143,8 +147,8 @@ def _into(result, out):
 def round_scaled(a, decimals, out):
     """round() to a number of decimals: scale, rint, scale back, as NumPy does."""
     if a.dtype.kind == "b":
-        raise TypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') "
-                        "with casting rule 'same_kind'")  # fmt: skip
+        raise TypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to "
+                        "dtype('bool') with casting rule 'same_kind'")  # fmt: skip
     scale = 10.0 ** abs(decimals)
     integer = a.dtype.kind in "iu"
     work = a.astype(_np.float64) if integer else a
@@ -182,7 +186,7 @@ def put(a, indices, values, mode):
     indices = indices.astype(_np.int64).ravel()
     values = _core.asarray(values).ravel()
     if indices.size == 0 or values.size == 0:
-        return None
+        return
     if a.size == 0:
         raise IndexError("cannot replace elements of an empty array")
     indices = _bounded(indices, a.size, mode)
@@ -192,7 +196,7 @@ def put(a, indices, values, mode):
     flat[indices] = values
     if not _core.may_share_memory(flat, a):
         _core.copyto(a, flat.reshape(a.shape), casting="unsafe")
-    return None
+    return
 
 
 def choose(a, choices, out, mode):

@@ -142,7 +142,8 @@ static asn_status add_mask(asn_index_plan *p, walk *w, const asn_layout *l,
                            const asn_array *mask) {
     int dims = mask->layout.ndim;
     for (int d = 0; d < dims; d++)
-        if (mask->layout.shape[d] != l->shape[w->next + d])
+        /* NumPy lets an empty extent of a mask stand for any */
+        if (mask->layout.shape[d] && mask->layout.shape[d] != l->shape[w->next + d])
             return asn_error_set(
                 ASN_ERR_INDEX,
                 "boolean index did not match indexed array along axis %d; "

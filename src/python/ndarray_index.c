@@ -52,6 +52,32 @@ static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
     return add_array(list, item, array);
 }
 
+/* Anything but Python's ints, slices, None and Ellipsis. */
+static int add_array_like(index_list *list, asn_index_item *item, PyObject *key) {
+    if (asn_is_ndarray(key)) {
+        /* A 0-d integer array is an integer, read now. */
+        if (asn_of(key)->layout.ndim || asn_dtype_of(key) == ASN_BOOL)
+            return add_array(list, item, Py_NewRef(key));
+    } else if (PyBool_Check(key) || PyArray_IsScalar(key, Bool)) {
+        return add_sequence(list, item, key);
+    } else if (PyArray_Check(key) && PyArray_NDIM((PyArrayObject *)key)) {
+        return add_sequence(list, item, key);
+    } else if (PyList_Check(key) || PyTuple_Check(key)) {
+        return add_sequence(list, item, key);
+    }
+    if (PyIndex_Check(key) && asn_int64_from_py(key, &item->start) == 0) {
+        item->kind = ASN_INDEX_INT;
+        return 0;
+    }
+    PyErr_Clear();
+    if (PyUnicode_Check(key) || PyFloat_Check(key) || PyComplex_Check(key))
+        return bad_index();
+    if (add_sequence(list, item, key) == 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_IndexError)) return -1;
+    PyErr_Clear();
+    return bad_index();
+}
+
 static int add_key(index_list *list, PyObject *key) {
     if (list->count == MAX_ITEMS) {
         PyErr_Format(PyExc_IndexError, "too many indices for array: at most %d",
@@ -90,28 +116,7 @@ static int add_key(index_list *list, PyObject *key) {
         list->ellipsis = true;
         return 0;
     }
-    if (asn_is_ndarray(key)) {
-        /* A 0-d integer array is an integer, read now. */
-        if (asn_of(key)->layout.ndim || asn_dtype_of(key) == ASN_BOOL)
-            return add_array(list, item, Py_NewRef(key));
-    } else if (PyBool_Check(key) || PyArray_IsScalar(key, Bool)) {
-        return add_sequence(list, item, key);
-    } else if (PyArray_Check(key) && PyArray_NDIM((PyArrayObject *)key)) {
-        return add_sequence(list, item, key);
-    } else if (PyList_Check(key) || PyTuple_Check(key)) {
-        return add_sequence(list, item, key);
-    }
-    if (PyIndex_Check(key) && asn_int64_from_py(key, &item->start) == 0) {
-        item->kind = ASN_INDEX_INT;
-        return 0;
-    }
-    PyErr_Clear();
-    if (PyUnicode_Check(key) || PyFloat_Check(key) || PyComplex_Check(key))
-        return bad_index();
-    if (add_sequence(list, item, key) == 0) return 0;
-    if (PyErr_ExceptionMatches(PyExc_IndexError)) return -1;
-    PyErr_Clear();
-    return bad_index();
+    return add_array_like(list, item, key);
 }
 
 static int index_init(index_list *list, PyObject *key) {

@@ -1,14 +1,13 @@
-"""Comparing AsNumpy with NumPy: the same call on both sides, results or exception classes equal.
+"""Comparing AsNumpy with NumPy: the same call on both, results or exception classes equal.
 
-`same(f)` calls f(module, convert) for both libraries; bits are compared, with a tolerance in ULP only
-where the operation table states one.
+`same(f)` calls f(module, ...) for both libraries; bits are compared, with a tolerance in ULP only
+where rounding may differ.
 """
 
 import warnings
 
-import numpy as np
-
 import asnumpy
+import numpy as np
 
 DTYPES = [
     "bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",

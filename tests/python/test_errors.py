@@ -3,11 +3,10 @@
 import os
 import warnings
 
+import asnumpy
 import numpy as np
 import pytest
 from oracle import same
-
-import asnumpy
 
 BAD = """
 np.ones(3) + np.ones(4)

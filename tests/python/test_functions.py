@@ -1,10 +1,9 @@
 """The functions of the namespace against NumPy: one table of expressions over a few arrays."""
 
+import asnumpy
 import numpy as np
 import pytest
 from oracle import same
-
-import asnumpy
 
 # Arrays an expression may name. `np` is the library under test.
 VALUES = {

@@ -3,11 +3,10 @@
 import array
 import io
 
+import asnumpy
 import numpy as np
 import pytest
 from oracle import DTYPES, assert_same, same, sample, to_host
-
-import asnumpy
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

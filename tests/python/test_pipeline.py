@@ -3,10 +3,9 @@
 import importlib.util
 import pathlib
 
+import asnumpy as anp
 import numpy as np
 import pytest
-
-import asnumpy as anp
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "canny_pipeline.py"
 
@@ -14,7 +13,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "canny_pipel
 def load(library):
     """The pipeline with its NumPy import changed to `library`."""
     text = SOURCE.read_text().replace("import numpy as np", f"import {library} as np", 1)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(library + "_pipeline", loader=None))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader(library + "_pipeline", loader=None)
+    )
     exec(compile(text, str(SOURCE), "exec"), module.__dict__)
     return module
 
@@ -28,7 +29,9 @@ def photograph(shape, seed):
     """Smooth shapes with noise: edges of every direction."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[: shape[0], : shape[1]] / max(shape)
-    waves = [np.sin(20 * (x * np.cos(a) + y * np.sin(a))) > rng.random() - 0.5 for a in rng.random(3) * 6]
+    waves = [
+        np.sin(20 * (x * np.cos(a) + y * np.sin(a))) > rng.random() - 0.5 for a in rng.random(3) * 6
+    ]
     image = np.stack(waves, axis=-1) * 150.0 + rng.random((*shape, 3)) * 60
     return image.astype(np.uint8)
 

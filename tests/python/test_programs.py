@@ -1,12 +1,11 @@
 """Random expression programs: lazy == eager == NumPy, views and in-place writes included."""
 
+import asnumpy
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
 from oracle import assert_same, to_host
-
-import asnumpy
 
 # Exactly rounded operations: every mode must agree with NumPy bit for bit.
 BINARY = ["add", "subtract", "multiply", "maximum", "minimum", "copysign"]
@@ -30,8 +29,12 @@ def programs(draw):
         steps.append(step)
         if kind not in ("inplace", "view_write", "drop", "peek", "slice_op"):
             count += 1
-    return n, m, draw(st.sampled_from(["float64", "float32", "int64"])), steps, draw(
-        st.integers(0, 2**31)
+    return (
+        n,
+        m,
+        draw(st.sampled_from(["float64", "float32", "int64"])),
+        steps,
+        draw(st.integers(0, 2**31)),
     )
 
 
@@ -78,7 +81,7 @@ def run(np_, program):
 
 
 @hypothesis.given(programs())
-@hypothesis.settings(max_examples=150)
+@hypothesis.settings(max_examples=max(150, hypothesis.settings().max_examples))
 def test_lazy_equals_eager_equals_numpy(program):
     with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
         expected, peeks = run(np, program)

@@ -3,12 +3,11 @@
 import inspect
 import pickle
 
+import asnumpy as anp
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import asnumpy as anp
 
 SEEDS = [0, 1, 42, 2**32 + 5, 2**70 + 3, [1, 2, 3], (7, 2**40)]
 INT_DTYPES = ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"]
@@ -41,7 +40,12 @@ def test_many_normals():
          np.random.default_rng(3).standard_normal(2_000_000))  # fmt: skip
 
 
-@given(seed=st.integers(0, 2**64), dtype=st.sampled_from(INT_DTYPES), data=st.data(), endpoint=st.booleans())
+@given(
+    seed=st.integers(0, 2**64),
+    dtype=st.sampled_from(INT_DTYPES),
+    data=st.data(),
+    endpoint=st.booleans(),
+)
 def test_integers(seed, dtype, data, endpoint):
     low, high = (0, 1) if dtype == "?" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
     first = data.draw(st.integers(low, high))
@@ -53,10 +57,15 @@ def test_integers(seed, dtype, data, endpoint):
         same(ours.integers(first, stop, n, dtype=dtype, endpoint=endpoint),
              theirs.integers(first, stop, n, dtype=dtype, endpoint=endpoint))  # fmt: skip
     legacy, numpys = anp.random.RandomState(seed % 2**32), np.random.RandomState(seed % 2**32)
-    same(legacy.randint(first, last + 1, n, dtype=dtype), numpys.randint(first, last + 1, n, dtype=dtype))
+    same(
+        legacy.randint(first, last + 1, n, dtype=dtype),
+        numpys.randint(first, last + 1, n, dtype=dtype),
+    )
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2**32 - 1, [1, 2, 3], np.arange(700)], ids=["0", "1", "max", "list", "long"])
+@pytest.mark.parametrize(
+    "seed", [0, 1, 2**32 - 1, [1, 2, 3], np.arange(700)], ids=["0", "1", "max", "list", "long"]
+)
 def test_random_state_stream(seed):
     a, b = anp.random.RandomState(seed), np.random.RandomState(seed)
     same(a.rand(3, 4), b.rand(3, 4))
@@ -105,7 +114,10 @@ def test_seed_sequence():
         same(ours.generate_state(10), theirs.generate_state(10))
         for mine, numpys in zip(ours.spawn(3), theirs.spawn(3), strict=True):
             same(mine.generate_state(3, np.uint64), numpys.generate_state(3, np.uint64))
-    same(anp.random.Generator(anp.random.MT19937(3)).random(5), np.random.Generator(np.random.MT19937(3)).random(5))
+    same(
+        anp.random.Generator(anp.random.MT19937(3)).random(5),
+        np.random.Generator(np.random.MT19937(3)).random(5),
+    )
 
 
 @pytest.mark.parametrize(
@@ -139,7 +151,9 @@ def test_generator_signatures(name):
 
 @pytest.mark.parametrize("name", ["rand", "randint", "randn", "seed", "default_rng"])
 def test_module_signatures(name):
-    assert str(inspect.signature(getattr(anp.random, name))) == str(inspect.signature(getattr(np.random, name)))
+    assert str(inspect.signature(getattr(anp.random, name))) == str(
+        inspect.signature(getattr(np.random, name))
+    )
 
 
 def test_out():

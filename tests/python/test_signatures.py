@@ -3,10 +3,9 @@
 import inspect
 import pickle
 
+import asnumpy
 import numpy as np
 import pytest
-
-import asnumpy
 
 # NumPy keeps __signature__ off these: they have none to compare with.
 WITHOUT = {"fromstring"}

@@ -3,12 +3,11 @@
 The rows come from the table itself, so that no row goes untested; a test counts.
 """
 
+import asnumpy
 import numpy as np
 import optable
 import pytest
 from oracle import DTYPES, LAYOUTS, assert_same, lay_out, outcome, same, sample, to_device, to_host
-
-import asnumpy
 
 ROWS = {r.name: r for r in optable.rows()}
 # NumPy's clip ufunc is not at top level; deg2rad and rad2deg are rows under their second names.
@@ -103,8 +102,10 @@ def check_call(name, dtype, args):
 def test_mixed_dtypes_and_python_scalars(name, rng):
     """The dtype matrix of two inputs, and weak Python scalars on either side."""
     for a in DTYPES:
-        x = np.abs(sample(a, 4, rng, special=False)) if np.dtype(a).kind != "b" else sample(
-            a, 4, rng
+        x = (
+            np.abs(sample(a, 4, rng, special=False))
+            if np.dtype(a).kind != "b"
+            else sample(a, 4, rng)
         )
         x = np.where(x == 0, 1, x).astype(a)
         others = [np.ones(4, b) for b in DTYPES] + [True, 2, 2.5, 2.5j]

@@ -36,19 +36,42 @@ def _wrapped(name):
     return assertion
 
 
-_NAMES = """assert_ assert_allclose assert_almost_equal assert_approx_equal assert_array_almost_equal
-assert_array_almost_equal_nulp assert_array_compare assert_array_equal assert_array_less
-assert_array_max_ulp assert_equal assert_no_gc_cycles assert_no_warnings assert_raises
-assert_raises_regex assert_string_equal assert_warns break_cycles build_err_msg decorate_methods
-jiffies measure memusage print_assert_equal rundocs runstring temppath tempdir
-clear_and_catch_warnings""".split()
+_NAMES = [
+    "assert_",
+    "assert_allclose",
+    "assert_almost_equal",
+    "assert_approx_equal",
+    "assert_array_almost_equal",
+    "assert_array_almost_equal_nulp",
+    "assert_array_compare",
+    "assert_array_equal",
+    "assert_array_less",
+    "assert_array_max_ulp",
+    "assert_equal",
+    "assert_no_gc_cycles",
+    "assert_no_warnings",
+    "assert_raises",
+    "assert_raises_regex",
+    "assert_string_equal",
+    "assert_warns",
+    "break_cycles",
+    "build_err_msg",
+    "decorate_methods",
+    "jiffies",
+    "measure",
+    "memusage",
+    "print_assert_equal",
+    "rundocs",
+    "runstring",
+    "temppath",
+    "tempdir",
+    "clear_and_catch_warnings",
+]
 
 for _name in _NAMES:
     if hasattr(_host, _name):
         globals()[_name] = (
-            getattr(_host, _name)
-            if isinstance(getattr(_host, _name), type)
-            else _wrapped(_name)
+            getattr(_host, _name) if isinstance(getattr(_host, _name), type) else _wrapped(_name)
         )
 
 __all__ = sorted(n for n in globals() if not n.startswith("_"))

@@ -13,10 +13,14 @@
 
 #include "device/cpu/gather.h"
 #include "device/cpu/pool.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 enum {
     CHUNK_BYTES = 131072,
     TILE_ROWS = 64,
+    TILE_STREAM_BYTES = 4 << 20,
     STREAM_BYTES = 16 << 20, /* a copy from this size on bypasses the caches */
     STREAM_ROW_BYTES = 32768 /* if its rows are no shorter than this */
 };
@@ -25,6 +29,17 @@ typedef uint64_t eight __attribute__((aligned(4)));
 typedef struct {
     uint64_t a, b;
 } wide;
+
+/* One cache line, aligned on both sides. */
+static inline void stream_line(char *dst, const void *src) {
+#if defined(__x86_64__)
+    for (int k = 0; k < 64; k += 16)
+        _mm_stream_si128((__m128i *)(dst + k),
+                         _mm_load_si128((const __m128i *)src + k / 16));
+#else
+    memcpy(dst, src, 64);
+#endif
+}
 
 #define T    uint8_t
 #define F(n) n##_1
@@ -50,7 +65,8 @@ typedef struct {
     char *dst;
     const char *src;
     int item, num_dims;
-    bool stream;
+    bool stream;                              /* rows go past the caches */
+    bool stream_lines;                        /* ... or the lines of a transposition */
     int64_t rows_per_chunk, chunks_per_plane; /* along dimension 1 */
     copy_dim dims[ASN_ND_MAX_DIMS + 1];
 } copy_plan;
@@ -81,31 +97,31 @@ static void copy_plane(const copy_plan *c, char *dst, const char *src, int64_t n
     switch (c->item) {
     case 1:
         if (transposes)
-            transpose_1(dst, d1, src, s0, n0, n1);
+            transpose_1(dst, d1, src, s0, n0, n1, c->stream_lines);
         else
             move_1(dst, d0, d1, src, s0, s1, n0, n1);
         break;
     case 2:
         if (transposes)
-            transpose_2(dst, d1, src, s0, n0, n1);
+            transpose_2(dst, d1, src, s0, n0, n1, c->stream_lines);
         else
             move_2(dst, d0, d1, src, s0, s1, n0, n1);
         break;
     case 4:
         if (transposes)
-            transpose_4(dst, d1, src, s0, n0, n1);
+            transpose_4(dst, d1, src, s0, n0, n1, c->stream_lines);
         else
             move_4(dst, d0, d1, src, s0, s1, n0, n1);
         break;
     case 8:
         if (transposes)
-            transpose_8(dst, d1, src, s0, n0, n1);
+            transpose_8(dst, d1, src, s0, n0, n1, c->stream_lines);
         else
             move_8(dst, d0, d1, src, s0, s1, n0, n1);
         break;
     default:
         if (transposes)
-            transpose_16(dst, d1, src, s0, n0, n1);
+            transpose_16(dst, d1, src, s0, n0, n1, c->stream_lines);
         else
             move_16(dst, d0, d1, src, s0, s1, n0, n1);
         break;
@@ -132,6 +148,7 @@ static void copy_chunk(void *ctx, int64_t chunk) {
         copy_plane(c, to, from, c->dims[0].extent, n);
     else
         copy_plane(c, to, from, n, 1);
+    if (c->stream_lines) asn_block_stream_end();
 }
 
 static int64_t magnitude(int64_t x) {
@@ -201,6 +218,9 @@ asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
     if (c.num_dims > 1 && c.dims[1].src == c.item) {
         if (c.rows_per_chunk < TILE_ROWS) c.rows_per_chunk = TILE_ROWS;
         c.rows_per_chunk &= ~(int64_t)(TILE_ROWS - 1);
+        c.stream_lines = bytes >= TILE_STREAM_BYTES && (uintptr_t)c.dst % 64 == 0;
+        for (int d = 1; d < c.num_dims; d++)
+            c.stream_lines &= c.dims[d].dst % 64 == 0;
     }
     c.chunks_per_plane = (split->extent + c.rows_per_chunk - 1) / c.rows_per_chunk;
     int64_t planes = size / split->extent / (c.num_dims > 1 ? c.dims[0].extent : 1);

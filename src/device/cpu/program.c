@@ -295,7 +295,8 @@ static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
         const aclnnxInstr *in = &p->instrs[i];
         asn_dtype dt = asn_plan_dtype(in->dtype);
         if (in->op == ASN_OP_CAST
-                ? asn_is_inexact(dt) && in->outDtype != in->dtype
+                ? (asn_is_inexact(dt) || asn_is_half(asn_plan_dtype(in->outDtype))) &&
+                      in->outDtype != in->dtype
                 : (asn_op_table[in->op].flags & ASN_OPF_DIVIDES) ||
                       (asn_is_inexact(dt) && !plan->kernels->quiet[in->op][dt]))
             return true;

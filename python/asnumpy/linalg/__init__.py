@@ -1,0 +1,244 @@
+"""Linear algebra: products, norms and powers of (stacks of) matrices."""
+
+import functools
+import operator
+
+import numpy as _np
+from numpy.linalg import LinAlgError
+
+from .. import _core
+from .._core import asarray
+from .._joining import _normalize
+from .._math import cross as _cross
+from .._math import outer as _outer
+from .._math import tensordot as _tensordot
+
+__all__ = [
+    "LinAlgError", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power",
+    "matrix_transpose", "multi_dot", "norm", "outer", "tensordot", "trace", "vecdot",
+    "vector_norm",
+]  # fmt: skip
+
+
+def matmul(x1, x2, /):
+    """The matrix product."""
+    return _core.matmul(x1, x2)
+
+
+def vecdot(x1, x2, /, *, axis=-1):
+    """The product of vectors, the first conjugated."""
+    return _core.vecdot(x1, x2, axis=axis)
+
+
+def outer(x1, x2, /):
+    """The products of all pairs of two vectors."""
+    x1, x2 = asarray(x1), asarray(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(
+            "Input arrays must be one-dimensional, but they are "
+            f"x1.ndim={x1.ndim} and x2.ndim={x2.ndim}."
+        )
+    return _outer(x1, x2)
+
+
+def cross(x1, x2, /, *, axis=-1):
+    """The cross product of vectors of three components."""
+    x1, x2 = asarray(x1), asarray(x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
+    return _cross(x1, x2, axis=axis)
+
+
+def tensordot(x1, x2, /, *, axes=2):
+    """The sum of products over given axes."""
+    return _tensordot(x1, x2, axes=axes)
+
+
+def matrix_transpose(x, /):
+    """A view with the last two axes swapped."""
+    return asarray(x).mT
+
+
+def diagonal(x, /, *, offset=0):
+    """The diagonals of the matrices in the last two axes."""
+    return asarray(x).diagonal(offset=offset, axis1=-2, axis2=-1)
+
+
+def trace(x, /, *, offset=0, dtype=None):
+    """The sums of the diagonals of the matrices in the last two axes."""
+    return asarray(x).trace(offset=offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+def _spectral(x, ord):
+    """Norms by singular values: the eigenvalues of x^H x would lose half the digits, so this
+    belongs to a singular value decomposition, which the device does not have."""
+    raise NotImplementedError(
+        f"norm: the order {ord!r} of a matrix needs singular values, which asnumpy does not "
+        "compute; the orders 'fro', 1, -1, inf and -inf of matrices are there"
+    )
+
+
+def _vector_norm(x, ord, axis, keepdims):
+    if ord == _np.inf:
+        return abs(x).max(axis=axis, keepdims=keepdims, initial=0)
+    if ord == -_np.inf:
+        return abs(x).min(axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return (x != 0).astype(x.real.dtype).sum(axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return _core.add.reduce(abs(x), axis=axis, keepdims=keepdims)
+    if ord is None or ord == 2:
+        square = (x.conj() * x).real if x.dtype.kind == "c" else x * x
+        return _core.sqrt(_core.add.reduce(square, axis=axis, keepdims=keepdims))
+    if isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    total = _core.add.reduce(abs(x) ** ord, axis=axis, keepdims=keepdims)
+    return _core.power(total, _np.reciprocal(ord, dtype=_np.asarray(total).dtype))
+
+
+def _matrix_norm(x, ord, rows, columns, keepdims):
+    if rows == columns:
+        raise ValueError("Duplicate axes given.")
+    if ord in (None, "fro", "f"):
+        square = (x.conj() * x).real if x.dtype.kind == "c" else x * x
+        return _core.sqrt(_core.add.reduce(square, axis=(rows, columns), keepdims=keepdims))
+    if ord in (2, -2, "nuc"):
+        return _spectral(x, ord)
+    if ord not in (1, -1, _np.inf, -_np.inf):
+        raise ValueError("Invalid norm order for matrices.")
+    first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
+    sums = _core.add.reduce(abs(x), axis=first, keepdims=True)
+    pick = _core.max if ord > 0 else _core.min
+    kept = asarray(pick(sums, axis=second, keepdims=True))
+    return kept if keepdims else kept.squeeze((rows, columns))[()]
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """The norm of a vector or matrix, or of those along axes."""
+    x = asarray(x)
+    if x.dtype.kind not in "fc":
+        x = x.astype(float)
+    if axis is None:
+        if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
+            flat = x.ravel(order="K")
+            square = _core.dot(flat.real, flat.real)
+            if x.dtype.kind == "c":
+                square = square + _core.dot(flat.imag, flat.imag)
+            result = _core.sqrt(square)
+            return asarray(result).reshape(x.ndim * [1]) if keepdims else result
+        axis = tuple(range(x.ndim))
+    elif not isinstance(axis, tuple):
+        try:
+            axis = (operator.index(axis),)
+        except TypeError as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    if len(axis) == 1:
+        return _vector_norm(x, ord, axis, keepdims)
+    if len(axis) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    rows, columns = (_normalize(d, x.ndim) for d in axis)
+    return _matrix_norm(x, ord, rows, columns, keepdims)
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
+    """The norm of vectors along axes."""
+    x = asarray(x)
+    shape = x.shape
+    if axis is None:
+        result = asarray(norm(x.ravel(), ord=ord))
+        return result.reshape((1,) * len(shape)) if keepdims else result[()]
+    if isinstance(axis, tuple):
+        axes = tuple(_normalize(d, x.ndim) for d in axis)
+        rest = [d for d in range(x.ndim) if d not in axes]
+        moved = x.transpose([*axes, *rest])
+        flat = moved.reshape(-1, *moved.shape[len(axes) :])
+        result = asarray(norm(flat, ord=ord, axis=0))
+        if keepdims:
+            result = result.reshape([1 if d in axes else n for d, n in enumerate(shape)])
+        return result[()]
+    return norm(x, ord=ord, axis=axis, keepdims=keepdims)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro"):
+    """The norm of the matrices in the last two axes."""
+    return norm(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+
+
+def multi_dot(arrays, *, out=None):
+    """The product of several matrices, in the cheapest order."""
+    n = len(arrays)
+    if n < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if n == 2:
+        return _core.dot(arrays[0], arrays[1], out)
+    arrays = [asarray(a) for a in arrays]
+    first, last = arrays[0].ndim, arrays[-1].ndim
+    if first == 1:
+        arrays[0] = arrays[0][None, :]
+    if last == 1:
+        arrays[-1] = arrays[-1][:, None]
+    for a in arrays:
+        if a.ndim != 2:
+            raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+    result = _multiply(arrays, _cheapest([a.shape[0] for a in arrays] + [arrays[-1].shape[1]]), out)
+    if first == 1 and last == 1:
+        return result[0, 0]
+    return result.ravel() if first == 1 or last == 1 else result
+
+
+def _cheapest(p):
+    """split(i, j): where the product of matrices i..j is best divided (dynamic programming)."""
+
+    @functools.cache
+    def best(i, j):
+        if i == j:
+            return 0, i
+        return min(
+            (best(i, k)[0] + best(k + 1, j)[0] + p[i] * p[k + 1] * p[j + 1], k) for k in range(i, j)
+        )
+
+    return lambda i, j: best(i, j)[1]
+
+
+def _multiply(arrays, split, out):
+    def product(i, j, out=None):
+        if i == j:
+            return arrays[i]
+        k = split(i, j)
+        return _core.dot(product(i, k), product(k + 1, j), out)
+
+    return product(0, len(arrays) - 1, out)
+
+
+def matrix_power(a, n):
+    """A square matrix to a non-negative integer power, by repeated squaring."""
+    a = asarray(a)
+    if a.ndim < 2:
+        raise LinAlgError(
+            f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+        )
+    if a.shape[-1] != a.shape[-2]:
+        raise LinAlgError("Last 2 dimensions of the array must be square")
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("exponent must be an integer") from error
+    if n < 0:
+        raise NotImplementedError(
+            "matrix_power: a negative power needs an inverse, which asnumpy does not compute"
+        )
+    if n == 0:
+        result = _core.empty_like(a)
+        result[...] = asarray(_np.eye(a.shape[-2]), dtype=a.dtype)
+        return result
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else _core.matmul(result, a)
+        n >>= 1
+        if n:
+            a = _core.matmul(a, a)
+    return result.copy() if result is a else result

@@ -1,0 +1,35 @@
+/* CPU device, private to the fused engine's reductions (fused_reduce.c): what both ways
+ * share. */
+#ifndef ASN_DEVICE_CPU_FUSED_REDUCE_H
+#define ASN_DEVICE_CPU_FUSED_REDUCE_H
+
+#include "device/cpu/block.h"
+
+enum { ASN_PART = 16384 /* elements of a part of a long reduction, at least */ };
+
+typedef struct {
+    asn_plan *plan;
+    const aclnnxProgram *program;
+    int num_reduced; /* dimensions */
+    int64_t block, parts, part_rows, part_inner, units, units_per_task;
+    int64_t rows; /* positions of the reduced dimensions but the innermost one */
+    int64_t pack; /* stacking: reduced rows per block */
+    int64_t stripe, stripes;
+    char *partial; /* results of units, when parts > 1 */
+    int64_t partial_bytes;
+    uint32_t flags;
+} asn_reduction_run;
+
+/* Whether every reduction may be cut into parts. */
+static inline bool asn_reductions_split(const asn_plan *plan) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (!plan->reductions[r].splits) return false;
+    return true;
+}
+
+/* Folding (the inner dimension is reduced) and stacking (it is kept); `inner` is put
+ * innermost. */
+ASN_CHECK_RESULT asn_status asn_reduce_fold(asn_reduction_run *rr, int inner);
+ASN_CHECK_RESULT asn_status asn_reduce_stack(asn_reduction_run *rr, int inner);
+
+#endif
