@@ -99,6 +99,8 @@ def make(name, cell):
     if symbol not in DATA:
         raise SystemExit(f"{TABLE.name}: {name} is not in operators.json")
     exprs = cell.get("expr", [])
+    if len(DATA[symbol]["params"]) > 16:
+        raise SystemExit(f"{name}: more parameters than ASN_MAX_PARAMS")
     return Operator(
         symbol, DATA[symbol]["header"], params_of(symbol, cell.get("optional", "").split()),
         cell.get("plan", "elementwise"), cell.get("arg", "0"),

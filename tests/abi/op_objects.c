@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "acl/acl.h"
+#include "aclnn/aclnnx.h"
 #include "aclnnop/aclnn_add.h"
 #include "aclnnop/aclnn_cat.h"
 #include "aclnnop/aclnn_index.h"
@@ -153,6 +154,66 @@ static void test_captured(void) {
     CHECK_OK(aclrtDestroyStream(stream));
 }
 
+static void scribble(void *p, size_t size) {
+    memset(p, 0x5a, size);
+}
+
+/* Calls of the plain-descriptor functions that meet a busy stream: all they need is
+ * copied. */
+static void test_plain_descriptors(void) {
+    double x[6] = {4, 1, 3, 2, 6, 5}, doubled[6], sums[6], sorted[6], updated[6] = {0};
+    int64_t shape[1] = {6}, strides[1] = {8}, index[3] = {1, 1, -1}, count[1] = {3};
+    double two = 2;
+    aclrtStream stream;
+    CHECK_OK(aclrtCreateStream(&stream));
+    atomic_store(&gate, 0);
+    CHECK_OK(aclrtLaunchHostFunc(stream, wait_gate, NULL));
+    aclnnxOperand in = {.data = x, .strides = strides, .dtype = ACL_DOUBLE};
+    in.reduceOp = ACLNNX_NO_REDUCE;
+    aclnnxOperand number = {.dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE}, out = in;
+    memcpy(number.immediate, &two, sizeof two);
+    aclnnxOperand operands[3] = {in, number, in};
+    operands[2].data = doubled;
+    int32_t add = aclnnxOpcode("add");
+    aclnnxInstr instr = {
+        (uint16_t)aclnnxOpcode("multiply"), ACL_DOUBLE, ACL_DOUBLE, 2, {0, 1, 0}};
+    aclnnxProgram program = {.numDims = 1,
+                             .numIn = 2,
+                             .numOut = 1,
+                             .numInstrs = 1,
+                             .numRegs = 3,
+                             .shape = shape,
+                             .operands = operands,
+                             .instrs = &instr};
+    CHECK_OK(aclnnxFused(&program, stream));
+    out.data = sums;
+    CHECK_OK(aclnnxScan(add, &in, &out, 1, shape, 0, stream));
+    out.data = sorted;
+    CHECK_OK(aclnnxSort(&in, &out, 1, shape, 0, 1, stream));
+    out.data = updated;
+    aclnnxOperand at = {.data = index, .dtype = ACL_INT64, .reduceOp = ACLNNX_NO_REDUCE};
+    int64_t still[1] = {0};
+    number.strides = still; /* one value for all indices */
+    CHECK_OK(aclnnxUpdateAt(add, &out, 1, shape, 1, &at, 1, count, &number, stream));
+    scribble(&program, sizeof program);
+    scribble(operands, sizeof operands);
+    scribble(&number, sizeof number);
+    scribble(&in, sizeof in);
+    scribble(&out, sizeof out);
+    scribble(&at, sizeof at);
+    scribble(&instr, sizeof instr);
+    scribble(shape, sizeof shape);
+    scribble(strides, sizeof strides);
+    scribble(count, sizeof count);
+    atomic_store(&gate, 1);
+    CHECK_OK(aclrtSynchronizeStream(stream));
+    for (int i = 0; i < 6; i++)
+        CHECK(doubled[i] == 2 * x[i] && sorted[i] == i + 1);
+    CHECK(sums[0] == 4 && sums[5] == 21);
+    CHECK(updated[1] == 4 && updated[5] == 2 && updated[0] == 0);
+    CHECK_OK(aclrtDestroyStream(stream));
+}
+
 /* Results whose length depends on data: the tensor tells it afterwards. */
 static void test_dynamic_shape(void) {
     double x[6] = {1, 2, 3, 4, 5, 6}, out[6];
@@ -200,6 +261,7 @@ int main(void) {
     test_list_ownership();
     test_repeatable();
     test_captured();
+    test_plain_descriptors();
     test_dynamic_shape();
     test_late_error();
     CHECK_OK(aclrtResetDevice(0));

@@ -228,6 +228,9 @@ asn_status asn_call_adopt(asn_call *c, asn_body_fn fn, asn_plan_head *plan,
 
 void asn_exec_resize(aclOpExecutor *e, int operand, int ndim, const int64_t *shape) {
     const asn_operand *o = &e->operands[operand];
+    asn_nd result = {NULL, ndim, o->nd.dtype, shape, shape};
+    /* An output of the right length is left alone: its aclTensor may be gone by now. */
+    if (asn_nd_same_shape(&o->nd, &result)) return;
     aclTensor *t = o->source;
     if (!asnop_alive(ASN_OBJECT_TENSOR, t) || t->member.generation != o->generation)
         return;
