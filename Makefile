@@ -46,7 +46,7 @@ lint: setup
 	.venv/bin/ruff format --check .
 	$(PY) tools/check_layers.py
 	$(PY) tools/size_report.py
-	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning,portability \
+	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning \
 	  --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt -I src -I include src
 
 format: setup

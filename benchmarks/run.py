@@ -2,9 +2,11 @@
 
 usage: run.py [--group overhead|fusion|elementwise|reduction|pipeline|import] [--repeats N] [--json FILE]
 
-Each row times AsNumpy and NumPy on the same random inputs, their samples interleaved; the figure is the median of at least 20 samples. A sample is kept
-when a short fixed loop before and after it runs near its best speed (neighbours on a shared machine slow it down for seconds at a time); the table
-says how many were kept. A ratio below 1 is faster than NumPy. Rows with a bar say whether it is met; the exit status is 1 when one is not.
+Each row times AsNumpy and NumPy on the same random inputs, their samples interleaved; the figure is the
+median of at least 20 samples. A sample is kept when a short fixed loop before and after it runs near its
+best speed (neighbours on a shared machine slow it down for seconds at a time); the table says how many
+were kept. A ratio below 1 is faster than NumPy. Rows with a bar say whether it is met; the exit status is
+1 when one is not.
 """
 
 import argparse
@@ -15,9 +17,8 @@ import subprocess
 import sys
 import time
 
-import numpy
-
 import asnumpy
+import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = pathlib.Path(__file__).resolve().parent

@@ -2,8 +2,9 @@
 
 usage: canny.py [--images N] [--out DIR] [--quick]
 
-A batch of 1024 x 1024 photographs (those that scikit-image ships) goes through examples/canny_pipeline.py under both libraries. The edges must be
-the same; pictures go to DIR (input, equalised, edges side by side) and a table of speeds to the screen, then matrix products and additions.
+A batch of 1024 x 1024 photographs (those that scikit-image ships) goes through
+examples/canny_pipeline.py under both libraries. The edges must be the same; pictures go to DIR (input,
+equalised, edges side by side) and a table of speeds to the screen, then matrix products and additions.
 """
 
 import argparse
@@ -13,11 +14,10 @@ import statistics
 import sys
 import time
 
+import asnumpy
 import numpy
 from PIL import Image
 from tqdm import tqdm
-
-import asnumpy
 
 HERE = pathlib.Path(__file__).resolve().parent
 PHOTOS = ["astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "retina.jpg",

@@ -1,7 +1,8 @@
 """Edges of colour photographs, as a NumPy program: HSV, histogram equalisation, Canny.
 
-The file knows nothing of AsNumpy. `examples/canny.py` runs it twice: as it stands, and with the import below changed to
-`import asnumpy as np`. All arithmetic is float32 and elementwise, so that both give the same bits.
+The file knows nothing of AsNumpy. `examples/canny.py` runs it twice: as it stands, and with the import
+below changed to `import asnumpy as np`. All arithmetic is float32 and elementwise, so that both give the
+same bits.
 
 Canny after J. Canny, "A computational approach to edge detection", IEEE PAMI 8(6), 1986.
 """

@@ -2,7 +2,8 @@
 
 usage: check_layers.py        exits 1 and lists each offence
 
-Folders of src/ and what each may include (besides itself, the C library, and CANN's interface headers). Standard library only.
+MAY_INCLUDE lists the folders of src/ and what each may include, besides itself, the C library and
+CANN's interface headers. Standard library only.
 """
 
 import pathlib

@@ -114,7 +114,7 @@ def _header(table):
 
 
 def _mask(dtypes):
-    return "0x%04x" % sum(1 << list(DTYPES).index(d) for d in dtypes)
+    return f"0x{sum(1 << list(DTYPES).index(d) for d in dtypes):04x}"
 
 
 def _facts(table):

@@ -2,9 +2,9 @@
 
 usage: size_report.py [--limit-file N] [--limit-function N]
 
-Prints C files past 800 lines and functions past 60 lines (the house's limits); exits 1 when a file is past
-twice its limit. Functions are found by clang-format's layout: a line that starts in column 0 and ends in `{`, up to `}` in column 0.
-Standard library only.
+Prints C files past 800 lines and functions past 60 lines (the house's limits); exits 1 when a file is
+past twice its limit. Functions are found by clang-format's layout: a line that starts in column 0 and
+ends in `{`, up to `}` in column 0. Standard library only.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Random numbers: NumPy's generators, bit for bit the same streams for the same seeds.
 
-`default_rng(seed)` makes a `Generator` over PCG64; `RandomState(seed)` and the module's own functions (`seed`, `rand`, `randn`, `randint`, ...) are
-the older interface over MT19937. Results are AsNumpy arrays; a call without `size` gives a NumPy scalar.
+`default_rng(seed)` makes a `Generator` over PCG64; `RandomState(seed)` and the module's own functions
+(`seed`, `rand`, `randn`, `randint`, ...) are the older interface over MT19937. Results are AsNumpy
+arrays; a call without `size` gives a number.
 """
 
 from ._bit_generators import MT19937, PCG64, BitGenerator, SeedSequence
