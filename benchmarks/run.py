@@ -73,10 +73,19 @@ class Bench:
                 if seconds is not None:
                     times.append(seconds)
         if not all(kept):  # never quiet: better a noisy figure than none; 0 kept says so
-            medians = [statistics.median(self.once(f) for _ in range(self.repeats)) for f in (ours, theirs)]
+            medians = [
+                statistics.median(self.once(f) for _ in range(self.repeats)) for f in (ours, theirs)
+            ]
             self.add(group, label, *medians, 0, bar)
             return
-        self.add(group, label, statistics.median(kept[0]), statistics.median(kept[1]), min(map(len, kept)), bar)
+        self.add(
+            group,
+            label,
+            statistics.median(kept[0]),
+            statistics.median(kept[1]),
+            min(map(len, kept)),
+            bar,
+        )
 
     @staticmethod
     def once(function):
@@ -89,8 +98,13 @@ class Bench:
             "group": group, "label": label, "asnumpy_s": ours, "numpy_s": theirs, "ratio": ours / theirs,
             "kept": kept, "bar": bar, "met": None if bar is None else ours / theirs <= bar,
         })  # fmt: skip
-        verdict = "" if bar is None else f"  bar {bar:5.2f} {'met' if self.rows[-1]['met'] else 'MISSED'}"
-        print(f"{group:12s}{label:34s}{human(ours)}{human(theirs)}{ours / theirs:8.2f} ({kept:3d} kept){verdict}", flush=True)
+        verdict = (
+            "" if bar is None else f"  bar {bar:5.2f} {'met' if self.rows[-1]['met'] else 'MISSED'}"
+        )
+        print(
+            f"{group:12s}{label:34s}{human(ours)}{human(theirs)}{ours / theirs:8.2f} ({kept:3d} kept){verdict}",
+            flush=True,
+        )
 
 
 def human(seconds):
@@ -130,11 +144,17 @@ def overhead(bench):
         ("np.std(a)", lambda np, a, b: np.std(a), None),
         ("a[1:]", lambda np, a, b: a[1:], None),
         ("a[5]", lambda np, a, b: a[5], None),
-        ("ten-operation chain", lambda np, a, b: (((((a + b) * a - b) * a + b) * a - b) * a + b) * a, None),
+        (
+            "ten-operation chain",
+            lambda np, a, b: (((((a + b) * a - b) * a + b) * a - b) * a + b) * a,
+            None,
+        ),
     ]
     device, host = pair(a, b)
     for label, f, bar in rows:
-        bench.compare("overhead", label, lambda f=f: f(asnumpy, *device), lambda f=f: f(numpy, *host), bar)
+        bench.compare(
+            "overhead", label, lambda f=f: f(asnumpy, *device), lambda f=f: f(numpy, *host), bar
+        )
 
 
 def fusion(bench):
@@ -144,8 +164,20 @@ def fusion(bench):
         a, b, c, d = (r.random(n) for _ in range(4))
         both(bench, "fusion", f"2*a + 3*b - a*b, {n:.0e} f64", lambda np, a, b: 2 * a + 3 * b - a * b, [a, b],
              0.25 if n == 10_000_000 else None)  # fmt: skip
-        both(bench, "fusion", f"(a*b + c)*d - a, {n:.0e} f64", lambda np, a, b, c, d: (a * b + c) * d - a, [a, b, c, d])
-        both(bench, "fusion", f"sum((a-b)**2), {n:.0e} f64", lambda np, a, b: np.sum((a - b) ** 2), [a, b])
+        both(
+            bench,
+            "fusion",
+            f"(a*b + c)*d - a, {n:.0e} f64",
+            lambda np, a, b, c, d: (a * b + c) * d - a,
+            [a, b, c, d],
+        )
+        both(
+            bench,
+            "fusion",
+            f"sum((a-b)**2), {n:.0e} f64",
+            lambda np, a, b: np.sum((a - b) ** 2),
+            [a, b],
+        )
     grid = r.random((1024, 1024))
     both(bench, "fusion", "five-point Jacobi, 1024^2 f64",
          lambda np, g: 0.25 * (g[:-2, 1:-1] + g[2:, 1:-1] + g[1:-1, :-2] + g[1:-1, 2:]), [grid])  # fmt: skip
@@ -159,7 +191,13 @@ def elementwise(bench):
     both(bench, "elementwise", "a + b, 1e6 f64", lambda np, a, b: a + b, [a, b])
     both(bench, "elementwise", "sqrt(a), 1e6 f64", lambda np, a: np.sqrt(a), [a])
     both(bench, "elementwise", "exp(a), 1e6 f64", lambda np, a: np.exp(a), [a])
-    both(bench, "elementwise", "where(m, a, b), 1e6 f64", lambda np, m, a, b: np.where(m, a, b), [mask, a, b])
+    both(
+        bench,
+        "elementwise",
+        "where(m, a, b), 1e6 f64",
+        lambda np, m, a, b: np.where(m, a, b),
+        [mask, a, b],
+    )
     both(bench, "elementwise", "a[m], 1e6 f64", lambda np, m, a: a[m], [mask, a])
 
 
@@ -193,7 +231,9 @@ def pipeline(bench):
             ours.run(photo)
             asnumpy.synchronize()
 
-        bench.compare("pipeline", f"Canny, {name}", run, lambda photo=photo: theirs.run(photo), 0.25)
+        bench.compare(
+            "pipeline", f"Canny, {name}", run, lambda photo=photo: theirs.run(photo), 0.25
+        )
     bench.repeats = repeats
 
 
@@ -231,7 +271,9 @@ def main():
     args.json.parent.mkdir(parents=True, exist_ok=True)
     args.json.write_text(json.dumps({"numpy": numpy.__version__, "rows": bench.rows}, indent=1))
     missed = [r["label"] for r in bench.rows if r["met"] is False]
-    print(f"{len(bench.rows)} rows, bars missed: {', '.join(missed) or 'none'}; written to {args.json}")
+    print(
+        f"{len(bench.rows)} rows, bars missed: {', '.join(missed) or 'none'}; written to {args.json}"
+    )
     sys.exit(bool(missed))
 
 

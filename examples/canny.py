@@ -40,7 +40,9 @@ def load_photo(name):
     folder = pathlib.Path(importlib.util.find_spec("skimage").origin).parent / "data"
     image = Image.open(folder / name).convert("RGB")
     scale = SIDE / min(image.size)
-    image = image.resize([max(SIDE, round(s * scale)) for s in image.size], Image.Resampling.BICUBIC)
+    image = image.resize(
+        [max(SIDE, round(s * scale)) for s in image.size], Image.Resampling.BICUBIC
+    )
     left, top = (image.width - SIDE) // 2, (image.height - SIDE) // 2
     return numpy.asarray(image.crop((left, top, left + SIDE, top + SIDE)))
 
@@ -136,7 +138,9 @@ def main():
                 lambda shape=shape: [random.integers(-1000, 1000, shape, dtype=numpy.int32)
                                      for _ in range(2)],
                 lambda np, a, b: np.add(a, b), repeats, bar))  # fmt: skip
-    print(f"\nsame edges and images, bit for bit, on {len(names)} photographs; pictures in {args.out}/")
+    print(
+        f"\nsame edges and images, bit for bit, on {len(names)} photographs; pictures in {args.out}/"
+    )
     print(f"{'':34s}{'AsNumpy':>12s}{'NumPy':>12s}{'ratio':>9s}")
     ours, theirs = seconds
     label = "image pipeline, images / s"

@@ -107,7 +107,9 @@ def sorted_structs(docs):
     while len(todo) > before:
         before = len(todo)
         todo = {n: s for n, s in DATA["structs"].items() if n in words}
-        words |= {w for s in todo.values() for t, _, _ in s["fields"] for w in re.findall(r"\w+", t)}
+        words |= {
+            w for s in todo.values() for t, _, _ in s["fields"] for w in re.findall(r"\w+", t)
+        }
     while todo:
         for name in list(todo):
             inner = {re.sub(r"\W.*", "", t) for t, _, _ in todo[name]["fields"]}

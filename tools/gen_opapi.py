@@ -67,7 +67,11 @@ def kind_of(symbol, index, ctype, name):
             return "R"
         if symbol.startswith("aclnnInplace"):
             return "T"
-        written = not ctype.startswith("const") or name in ("out", "y", "gradInput") or name.endswith("Out")
+        written = (
+            not ctype.startswith("const")
+            or name in ("out", "y", "gradInput")
+            or name.endswith("Out")
+        )
         return "O" if written else "T"
     if plain == "aclTensorList*":
         return "L" if ctype.startswith("const") and name != "out" else "M"
@@ -91,7 +95,10 @@ def params_of(symbol, optional):
 def table_rows():
     for node in ast.parse(TABLE.read_text(), str(TABLE)).body:
         call = node.value
-        yield ast.literal_eval(call.args[0]), {k.arg: ast.literal_eval(k.value) for k in call.keywords}
+        yield (
+            ast.literal_eval(call.args[0]),
+            {k.arg: ast.literal_eval(k.value) for k in call.keywords},
+        )
 
 
 def make(name, cell):
@@ -127,12 +134,12 @@ def in_place(base, name):
     op = make(name, {"plan": base.plan, "arg": base.arg, "weak": ""})
     if len(op.params) != len(base.inputs):
         return None
-    rename = {b.name: p.name for b, p in zip(base.inputs, op.params)}
+    rename = {b.name: p.name for b, p in zip(base.inputs, op.params, strict=False)}
     swap = lambda text: re.sub(r"[A-Za-z_]\w*", lambda m: rename.get(m[0], m[0]), text)  # noqa: E731
     op.exprs = [swap(e) for e in base.exprs]
     op.weak = {rename[w] for w in base.weak}
     op.floats = base.floats
-    for b, p in zip(base.inputs, op.params):
+    for b, p in zip(base.inputs, op.params, strict=False):
         p.optional = b.optional
     return op
 
@@ -147,7 +154,7 @@ def operators():
             if "aclnn" + name not in found and "aclnn" + name in DATA:
                 found["aclnn" + name] = from_row(row, name)
     for symbol in list(found):
-        name = "Inplace" + symbol[len("aclnn"):]
+        name = "Inplace" + symbol[len("aclnn") :]
         if "aclnn" + name in DATA and "aclnn" + name not in found:
             op = in_place(found[symbol], name)
             if op is not None:
@@ -181,7 +188,7 @@ class Expression:
         row = ROWS[node.func.id]
         if len(row.args) != len(node.args):
             raise SystemExit(f"{self.op.name}: {row.name} takes {len(row.args)} operands")
-        src = [self.visit(a, t) for a, t in zip(node.args, row.types)]
+        src = [self.visit(a, t) for a, t in zip(node.args, row.types, strict=False)]
         step = (row.name, *src)
         if step not in self.steps:
             self.steps.append(step)
@@ -217,13 +224,20 @@ def argument(param):
 
 
 def prototypes(op, end):
-    own = ", ".join([p.text for p in op.params] + ["uint64_t *workspaceSize", "aclOpExecutor **executor"])
+    own = ", ".join(
+        [p.text for p in op.params] + ["uint64_t *workspaceSize", "aclOpExecutor **executor"]
+    )
     second = "void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream"
-    return (f"aclnnStatus {op.name}GetWorkspaceSize({own}){end}", f"aclnnStatus {op.name}({second}){end}")
+    return (
+        f"aclnnStatus {op.name}GetWorkspaceSize({own}){end}",
+        f"aclnnStatus {op.name}({second}){end}",
+    )
 
 
 def entry_lines(op):
-    params = ", ".join(f'{{"{p.name}", \'{p.kind}\', {str(p.optional).lower()}}}' for p in op.params)
+    params = ", ".join(
+        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}}}" for p in op.params
+    )
     detail = f"ew_{op.name}" if op.exprs else "NULL"
     first, second = prototypes(op, " {")
     args = ", ".join(argument(p) for p in op.params)
@@ -257,8 +271,20 @@ def entries(table):
 
 def header_text(header, table):
     guard = "ASN_" + re.sub(r"\W", "_", header).upper() + "_"
-    lines = ["/* Generated from tools/cann/operators.json. */", f"#ifndef {guard}", f"#define {guard}", ""]
-    lines += ['#include "../aclnn/acl_meta.h"', "", "#ifdef __cplusplus", 'extern "C" {', "#endif", ""]
+    lines = [
+        "/* Generated from tools/cann/operators.json. */",
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+    ]
+    lines += [
+        '#include "../aclnn/acl_meta.h"',
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+    ]
     for op in table.values():
         if op.header != header:
             continue

@@ -74,7 +74,9 @@ def rows(path=TABLE):
     result = []
     for node in ast.parse(path.read_text(), str(path)).body:
         call = getattr(node, "value", None)
-        if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "op" and not call.args):
+        if not (
+            isinstance(call, ast.Call) and getattr(call.func, "id", "") == "op" and not call.args
+        ):
             raise SystemExit(f"{path}:{node.lineno}: a row is op(name=..., ...)")
         cell = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         args = cell["args"].split()
@@ -126,9 +128,7 @@ def _facts(table):
     ]
     for r in table:
         flags = " | ".join(f"ASN_OPF_{f.upper()}" for f in FLAGS if f in r.flags) or "0"
-        ins = ", ".join(
-            "ASN_DTYPE_NONE" if t == "T" else f"ASN_{DTYPES[t]}" for t in r.types
-        )
+        ins = ", ".join("ASN_DTYPE_NONE" if t == "T" else f"ASN_{DTYPES[t]}" for t in r.types)
         out = {"same": "ASN_OUT_SAME", "real": "ASN_OUT_REAL"}.get(r.out)
         out = out or f"ASN_{DTYPES[r.out]}"
         ints = f"ASN_{DTYPES[r.ints]}" if r.ints else "ASN_DTYPE_NONE"
@@ -137,7 +137,9 @@ def _facts(table):
             f'    [ASN_OP_{r.name.upper()}] = {{"{r.name}", "{r.doc}", {cann}, {len(r.args)}, '
             f"{{{ins}}}, {out}, {ints}, {_mask(r.dtypes)}, {flags}, {_c_identity(r)}}},"
         )
-    lines.append('    [ASN_OP_CAST] = {"cast", "Conversion of dtype.", "Cast", 1, {ASN_DTYPE_NONE}, ')
+    lines.append(
+        '    [ASN_OP_CAST] = {"cast", "Conversion of dtype.", "Cast", 1, {ASN_DTYPE_NONE}, '
+    )
     lines.append("        ASN_OUT_SAME, ASN_DTYPE_NONE, 0x7fff, ASN_OPF_KERNEL, NAN, false},")
     return "\n".join([*lines, "};"]) + "\n"
 

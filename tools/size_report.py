@@ -18,7 +18,11 @@ def functions(lines):
     """(name line, first, length) of each function body."""
     start = None
     for i, line in enumerate(lines):
-        if line.endswith("{\n") and line[0] not in " \t}#/" and "(" in "".join(lines[max(0, i - 6) : i + 1]):
+        if (
+            line.endswith("{\n")
+            and line[0] not in " \t}#/"
+            and "(" in "".join(lines[max(0, i - 6) : i + 1])
+        ):
             start = i
         elif line.startswith("}") and start is not None:
             yield lines[start].strip(), start + 1, i - start + 1

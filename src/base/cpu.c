@@ -11,7 +11,8 @@ static asn_isa detect(void) {
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
         return ASN_ISA_AVX512;
     /* Every processor with AVX2 has F16C, which clang 14 cannot ask for. */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return ASN_ISA_AVX2;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return ASN_ISA_AVX2;
 #endif
     return ASN_ISA_BASELINE;
 }

@@ -81,7 +81,8 @@ typedef struct {
     asn_cut cut;
 } group;
 
-/* Instructions a node can take: its casts, itself, and a copy where its value may have to stand twice. */
+/* Instructions a node can take: its casts, itself, and a copy where its value may have to
+ * stand twice. */
 static int most_instrs(const asn_node *node) {
     int n = 2;
     asn_dtype loop = (asn_dtype)node->loop;
@@ -105,7 +106,8 @@ static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
     return false;
 }
 
-/* Whether two references of nodes of one shape read the same value: the same place, or equal immediates. */
+/* Whether two references of nodes of one shape read the same value: the same place, or
+ * equal immediates. */
 static bool same_value(const asn_node *node, const asn_ref *x, const asn_ref *y) {
     if (x->buffer != y->buffer) return false;
     if (!x->buffer)

@@ -26,8 +26,7 @@ typedef struct {
     char order;             /* 'K' by default */
     const asn_array *where; /* NULL: everywhere; bool, broadcasts */
 } asn_ufunc_options;
-#define ASN_UFUNC_DEFAULTS                                                               \
-    { ASN_CASTING_SAME_KIND, ASN_DTYPE_NONE, 'K', NULL }
+#define ASN_UFUNC_DEFAULTS {ASN_CASTING_SAME_KIND, ASN_DTYPE_NONE, 'K', NULL}
 
 /* result = op(in...). If out is not NULL the result is written there (broadcast up to
  * out's shape, cast by options->casting; overlap with inputs is safe) and *result is not

@@ -5,7 +5,8 @@
 #include "runtime/acl_api.h"
 
 aclrtStream asn_stream(void);
-/* Something may be queued: set by whoever enqueues (a fused call on an idle stream does not), cleared by the wait. */
+/* Something may be queued: set by whoever enqueues (a fused call on an idle stream does
+ * not), cleared by the wait. */
 extern bool asn_stream_busy;
 /* Waits for the stream; the first failed task's error, once. */
 ASN_CHECK_RESULT asn_status asn_stream_wait(void);

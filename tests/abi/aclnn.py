@@ -56,7 +56,7 @@ def _int64s(values):
 def tensor(a):
     """An aclTensor over the array's memory."""
     strides = [s // a.itemsize for s in a.strides]
-    code = ACL[a.dtype.name] if a.dtype.name in ACL else 27
+    code = ACL.get(a.dtype.name, 27)
     n = ctypes.c_uint64(a.ndim)
     return ctypes.c_void_p(lib.aclCreateTensor(
         _int64s(a.shape), n, code, _int64s(strides), ctypes.c_int64(0), 2, _int64s(a.shape), n,
@@ -79,10 +79,22 @@ def _pack(ctype, x, made):
     elif plain == "aclScalar*":
         made.append(("Scalar", scalar(x)))
     elif plain == "aclIntArray*":
-        made.append(("IntArray", ctypes.c_void_p(lib.aclCreateIntArray(_int64s(x), ctypes.c_uint64(len(x))))))
+        made.append(
+            (
+                "IntArray",
+                ctypes.c_void_p(lib.aclCreateIntArray(_int64s(x), ctypes.c_uint64(len(x)))),
+            )
+        )
     elif plain == "aclTensorList*":
-        members = (ctypes.c_void_p * max(len(x), 1))(*[None if t is None else tensor(t).value for t in x])
-        made.append(("TensorList", ctypes.c_void_p(lib.aclCreateTensorList(members, ctypes.c_uint64(len(x))))))
+        members = (ctypes.c_void_p * max(len(x), 1))(
+            *[None if t is None else tensor(t).value for t in x]
+        )
+        made.append(
+            (
+                "TensorList",
+                ctypes.c_void_p(lib.aclCreateTensorList(members, ctypes.c_uint64(len(x)))),
+            )
+        )
     elif plain == "char*":
         return ctypes.c_char_p(x.encode())
     elif plain in ("double", "float"):
@@ -102,9 +114,16 @@ def run(name, *args):
     params = DATA[symbol]["params"]
     assert len(params) == len(args), f"{name}{params}"
     made, size, executor = [], ctypes.c_uint64(99), ctypes.c_void_p()
-    packed = [_pack(re.match(r"(.*?)\w+$", p)[1].strip(), a, made) for p, a in zip(params, args)]
+    packed = [
+        _pack(re.match(r"(.*?)\w+$", p)[1].strip(), a, made)
+        for p, a in zip(params, args, strict=False)
+    ]
     try:
-        check(getattr(lib, symbol + "GetWorkspaceSize")(*packed, ctypes.byref(size), ctypes.byref(executor)))
+        check(
+            getattr(lib, symbol + "GetWorkspaceSize")(
+                *packed, ctypes.byref(size), ctypes.byref(executor)
+            )
+        )
         check(getattr(lib, symbol)(None, ctypes.c_uint64(0), executor, None))
         check(lib.aclrtSynchronizeStream(None))
     finally:

@@ -63,7 +63,11 @@ class Source:
             return self.pick(self.dtypes, lambda: self.rng.choice(DTYPES))
         if "uint64_t" in param.text:
             return int(self.rng.integers(0, 5))
-        return int(self.rng.integers(-3, 5)) if "bool" not in param.text else bool(self.rng.integers(2))
+        return (
+            int(self.rng.integers(-3, 5))
+            if "bool" not in param.text
+            else bool(self.rng.integers(2))
+        )
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -73,7 +77,7 @@ def test_any_arguments(name):
         source = Source([k, sum(name.encode())])
         args = [source.argument(p) for p in op.params]
         try:
-            run(name[len("aclnn"):], *args)
+            run(name[len("aclnn") :], *args)
         except AclError as error:
             assert error.code >= 100000 and len(error.message) > 12, (error, args)
             if "0-d" not in error.message and name not in error.message:

@@ -90,7 +90,10 @@ def test_scatter():
     run("InplaceIndexCopy", got, 1, i, source)
     same(got, want)
     want[:, i] = 3
-    same(run("IndexFillTensor", A, 1, [1, 3], 3, np.empty_like(A)), np.where(np.isin(np.arange(5), i)[:, None], 3, A))
+    same(
+        run("IndexFillTensor", A, 1, [1, 3], 3, np.empty_like(A)),
+        np.where(np.isin(np.arange(5), i)[:, None], 3, A),
+    )
     got, want = A.copy(), A.copy()
     np.put(want, [5, -1], [1.0, 2.0])
     run("InplacePut", got, np.array([5, -1]), np.array([1.0, 2.0]), False)

@@ -18,7 +18,7 @@ def test_foreach():
                           ("AddcmulScalarV2", lambda a, b: a + 0.5 * b * b, (y, y, 0.5)),
                           ("MulScalar", lambda a, b: a * 4, (np.array([4.0]),))):  # fmt: skip
         run("Foreach" + name, x, *args, out)
-        for a, b, c in zip(x, y, out):
+        for a, b, c in zip(x, y, out, strict=False):
             close(c, f(a, b))
     for bad in (([x[0]], y, 1, out), ([x[0], None, x[2]], y, 1, out), (x[::-1], y, 1, out)):
         with pytest.raises(AclError, match="16100"):
@@ -28,7 +28,9 @@ def test_foreach():
 def test_random():
     n = 200_001
     a = run("InplaceUniform", np.empty(n), -1.0, 3.0, 7, 0)
-    assert a.min() >= -1 and a.max() < 3 and abs(a.mean() - 1) < 0.02 and abs(a.var() - 16 / 12) < 0.02
+    assert (
+        a.min() >= -1 and a.max() < 3 and abs(a.mean() - 1) < 0.02 and abs(a.var() - 16 / 12) < 0.02
+    )
     same(a, run("InplaceUniform", np.empty(n), -1.0, 3.0, 7, 0))
     assert not np.array_equal(a, run("InplaceUniform", np.empty(n), -1.0, 3.0, 8, 0))
     b = run("InplaceNormal", np.empty(n, np.float32), 2.0, 3.0, 1, 5)

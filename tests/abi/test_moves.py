@@ -41,9 +41,15 @@ def test_copy_and_fill():
 def test_views():
     a = RNG.random((3, 4, 5))
     same(run("Permute", a, [2, 0, 1], np.empty((5, 3, 4))), a.transpose(2, 0, 1))
-    same(run("Expand", a[:, :1], [3, 6, 5], np.empty((3, 6, 5))), np.broadcast_to(a[:, :1], (3, 6, 5)))
+    same(
+        run("Expand", a[:, :1], [3, 6, 5], np.empty((3, 6, 5))),
+        np.broadcast_to(a[:, :1], (3, 6, 5)),
+    )
     same(run("Flatten", a, 1, np.empty((3, 20))), a.reshape(3, 20))
-    same(run("Flatten", a.transpose(2, 1, 0), 1, np.empty((5, 12))), a.transpose(2, 1, 0).reshape(5, 12))
+    same(
+        run("Flatten", a.transpose(2, 1, 0), 1, np.empty((5, 12))),
+        a.transpose(2, 1, 0).reshape(5, 12),
+    )
     same(run("Slice", a, 1, 1, 4, 2, np.empty((3, 2, 5))), a[:, 1:4:2])
     same(run("SliceV2", a, [0, -4], [2, 99], [0, 2], [1, 3], np.empty((2, 4, 2))), a[:2, :, -4::3])
     same(run("Flip", a, [0, 2], np.empty_like(a)), a[::-1, :, ::-1])
@@ -55,7 +61,9 @@ def test_views():
 def test_joins():
     a, b = RNG.random((3, 4)), RNG.random((3, 2))
     same(run("Cat", [a, b, np.empty(0)], 1, np.empty((3, 6))), np.concatenate([a, b], 1))
-    same(run("Cat", [a.astype(int), b], -1, np.empty((3, 6))), np.concatenate([a.astype(int), b], 1))
+    same(
+        run("Cat", [a.astype(int), b], -1, np.empty((3, 6))), np.concatenate([a.astype(int), b], 1)
+    )
     same(run("Stack", [a, a + 1], 1, np.empty((3, 2, 4))), np.stack([a, a + 1], 1))
     parts = [np.empty((3, 3)), np.empty((3, 1))]
     run("SplitTensor", a, 3, 1, parts)
@@ -65,7 +73,9 @@ def test_joins():
     same(np.concatenate(parts, 0), a)
     same(run("ConstantPadNd", a, [1, 2, 3, 0], 9, np.empty((6, 7))),
          np.pad(a, ((3, 0), (1, 2)), constant_values=9))  # fmt: skip
-    same(run("ConstantPadNd", a, [-1, 1], 0.0, np.empty((3, 4))), np.pad(a[:, 1:], ((0, 0), (0, 1))))
+    same(
+        run("ConstantPadNd", a, [-1, 1], 0.0, np.empty((3, 4))), np.pad(a[:, 1:], ((0, 0), (0, 1)))
+    )
     for k in (-2, 0, 1, 9):
         same(run("Tril", a, k, np.empty_like(a)), np.tril(a, k))
         same(run("Triu", a, k, np.empty_like(a)), np.triu(a, k))

@@ -9,7 +9,9 @@ same = np.testing.assert_array_equal
 close = np.testing.assert_allclose
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "int64", "float16", "bool", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["float64", "float32", "int32", "uint8", "int64", "float16", "bool", "complex128"]
+)
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_sort(dtype, axis):
     a = (RNG.random((7, 9)) * 20).astype(dtype)
@@ -40,11 +42,21 @@ def test_select():
 
 def test_search_and_count():
     s, v = np.sort(RNG.random(50)), RNG.random((4, 3))
-    same(run("SearchSorted", s, v, False, False, None, np.empty((4, 3), int)), np.searchsorted(s, v))
-    same(run("SearchSorted", s, v, True, True, None, np.empty((4, 3), np.int32)), np.searchsorted(s, v, "right"))
-    same(run("SearchSorteds", s, 0.5, False, False, None, np.empty((), int)), np.searchsorted(s, 0.5))
+    same(
+        run("SearchSorted", s, v, False, False, None, np.empty((4, 3), int)), np.searchsorted(s, v)
+    )
+    same(
+        run("SearchSorted", s, v, True, True, None, np.empty((4, 3), np.int32)),
+        np.searchsorted(s, v, "right"),
+    )
+    same(
+        run("SearchSorteds", s, 0.5, False, False, None, np.empty((), int)), np.searchsorted(s, 0.5)
+    )
     p = RNG.permutation(50)
-    same(run("SearchSorted", s[p], v, False, False, np.argsort(s[p]), np.empty((4, 3), int)), np.searchsorted(s, v))
+    same(
+        run("SearchSorted", s[p], v, False, False, np.argsort(s[p]), np.empty((4, 3), int)),
+        np.searchsorted(s, v),
+    )
     x = RNG.integers(0, 9, 40)
     u, inv, n = np.unique(x, return_inverse=True, return_counts=True)
     gu, ginv, gn = np.empty(len(u), int), np.empty(40, int), np.empty(len(u), int)
@@ -68,7 +80,9 @@ def test_scan(dtype, axis):
     close(run("CumsumV2", a, axis, False, True, np.empty_like(a)),
           np.flip(np.cumsum(np.flip(a, axis), axis, dtype), axis), rtol=tol)  # fmt: skip
     want = np.cumsum(a, axis, dtype)
-    close(run("CumsumV2", a, axis, True, False, np.empty_like(a)), want - a, rtol=tol, atol=tol * 10)
+    close(
+        run("CumsumV2", a, axis, True, False, np.empty_like(a)), want - a, rtol=tol, atol=tol * 10
+    )
     run("InplaceCumprod", a, axis)
 
 
@@ -91,7 +105,9 @@ def test_extremes():
 def test_matmul(shapes, dtype):
     a, b = ((RNG.random(s) * 4).astype(dtype) for s in shapes)
     want = np.asarray(a @ b)
-    close(run("Matmul", a, b, np.empty_like(want), 0), want, rtol=3e-3 if dtype == "float16" else 1e-5)
+    close(
+        run("Matmul", a, b, np.empty_like(want), 0), want, rtol=3e-3 if dtype == "float16" else 1e-5
+    )
 
 
 @pytest.fixture

@@ -49,8 +49,12 @@ def test_others():
     a = RNG.standard_normal((3, 7))
     np.testing.assert_allclose(run("Prod", a, a.dtype, np.empty(())), a.prod())
     np.testing.assert_allclose(run("ProdDim", a, 1, False, a.dtype, np.empty(3)), a.prod(1))
-    np.testing.assert_allclose(run("LogSumExp", a, [1], False, np.empty(3)), np.log(np.exp(a).sum(1)))
-    np.testing.assert_allclose(run("Std", a, [0], 0, True, np.empty((1, 7))), a.std(0, keepdims=True))
+    np.testing.assert_allclose(
+        run("LogSumExp", a, [1], False, np.empty(3)), np.log(np.exp(a).sum(1))
+    )
+    np.testing.assert_allclose(
+        run("Std", a, [0], 0, True, np.empty((1, 7))), a.std(0, keepdims=True)
+    )
     for p in (0, 1, 2, 3, np.inf, -np.inf):
         want = np.linalg.norm(a, p, axis=1)
         np.testing.assert_allclose(run("Norm", a, float(p), [1], False, np.empty(3)), want)
@@ -61,7 +65,9 @@ def test_others():
     run("VarMean", a, [1], 1, False, var, mean)
     np.testing.assert_allclose([var, mean], [a.var(1, ddof=1), a.mean(1)])
     a[0, 3] = np.nan
-    np.testing.assert_allclose(run("ReduceNansum", a, [1], False, a.dtype, np.empty(3)), np.nansum(a, 1))
+    np.testing.assert_allclose(
+        run("ReduceNansum", a, [1], False, a.dtype, np.empty(3)), np.nansum(a, 1)
+    )
     assert np.isnan(run("Max", a, np.empty(())))
 
 

@@ -65,12 +65,14 @@ def test_expression(op):
             args.append(out)
         else:
             args.append(env[p.name])
-    run(op.name[len("aclnn"):], *args)
+    run(op.name[len("aclnn") :], *args)
     np.testing.assert_allclose(out, want.astype(out.dtype), rtol=1e-13, atol=1e-13, equal_nan=True)
 
 
 def exported(library):
-    text = subprocess.run(["nm", "-D", "--defined-only", LIB / library], capture_output=True, text=True, check=True)
+    text = subprocess.run(
+        ["nm", "-D", "--defined-only", LIB / library], capture_output=True, text=True, check=True
+    )
     return {line.split()[-1] for line in text.stdout.splitlines()}
 
 

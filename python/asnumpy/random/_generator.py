@@ -11,7 +11,9 @@ def _deliver(result, out, size, dtype):
     if out is None:
         return result
     if out.dtype != np.dtype(dtype):
-        raise TypeError(f"Supplied output array has the wrong type. Expected {np.dtype(dtype)}, got {out.dtype}")
+        raise TypeError(
+            f"Supplied output array has the wrong type. Expected {np.dtype(dtype)}, got {out.dtype}"
+        )
     if size is not None and tuple(np.atleast_1d(size)) != out.shape:
         raise ValueError("size must match out.shape when used together")
     out[...] = result

@@ -140,7 +140,9 @@ class RandomState(RandomStateLike):
             index = np.asarray(self.randint(0, n, size=count))
         else:
             if count > n:
-                raise ValueError("Cannot take a larger sample than population when replace is False")
+                raise ValueError(
+                    "Cannot take a larger sample than population when replace is False"
+                )
             index = np.asarray(self.permutation(n))[:count]
         index = int(index[0]) if size is None else index.reshape(size)
         if pool is None:

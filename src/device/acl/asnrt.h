@@ -22,12 +22,12 @@
 
 #define ASN_API __attribute__((visibility("default")))
 
-/* Below this estimate a task runs on the caller of an idle stream: handing over and waiting
- * cost 20-35 us (measured around tasks of 80-220 us), so that at 1 ms the loss is below
- * 3%; a longer task is worth overlapping with its caller. */
+/* Below this estimate a task runs on the caller of an idle stream: handing over and
+ * waiting cost 20-35 us (measured around tasks of 80-220 us), so that at 1 ms the loss is
+ * below 3%; a longer task is worth overlapping with its caller. */
 #define ASNRT_INLINE_NS 1e6
-/* On a stream made with ACL_STREAM_FAST_LAUNCH every task does: its owner waits for results at
- * once, and the caller's core would idle meanwhile. */
+/* On a stream made with ACL_STREAM_FAST_LAUNCH every task does: its owner waits for
+ * results at once, and the caller's core would idle meanwhile. */
 #define ASNRT_INLINE_ALL 1e300
 
 typedef struct asnrtStreamState asnrtStreamState;

@@ -39,7 +39,7 @@ typedef struct asn_arena {
 } asn_arena;
 
 #define ASN_ARENA_INIT(kind, size, capacity, fifo)                                       \
-    { kind, size, capacity, fifo, NULL, 0, PTHREAD_MUTEX_INITIALIZER, 0, 0 }
+    {kind, size, capacity, fifo, NULL, 0, PTHREAD_MUTEX_INITIALIZER, 0, 0}
 
 /* A slot whose magic is not yet set (the caller publishes it with asn_slot_publish);
  * NULL, with the thread's error set, when the arena is full. */

@@ -351,8 +351,8 @@ ASN_API aclError aclrtCreateStream(aclrtStream *stream) {
     return stream_create("aclrtCreateStream", stream);
 }
 
-/* Creates a stream. ACL_STREAM_FAST_LAUNCH: on an idle stream tasks of any length run on the thread that
- * launches them. Priority has no effect on a CPU. */
+/* Creates a stream. ACL_STREAM_FAST_LAUNCH: on an idle stream tasks of any length run on
+ * the thread that launches them. Priority has no effect on a CPU. */
 ASN_API aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority,
                                              uint32_t flag) {
     (void)priority;

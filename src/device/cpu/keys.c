@@ -91,7 +91,7 @@ static inline asn_c128 from_c128(u128 k) {
 #define S        int8_t
 #define K        uint16_t
 #define TO(v, e) ((uint16_t)((v) + 128))
-#define FROM(k)  ((int8_t)((int)(k)-128))
+#define FROM(k)  ((int8_t)((int)(k) - 128))
 #define F(n)     n##_i8
 #include "device/cpu/keys.inc"
 #define S        uint16_t

@@ -23,7 +23,7 @@
 #include <immintrin.h>
 #define ASN_WIDEST(x, y)    ((x) > (y) ? (x) : (y))
 #define ASN_LANES(a, b, o)  (64 / ASN_WIDEST(ASN_WIDEST(a, b), o))
-#define ASN_WHOLE(n, lanes) ((n) & ~(int64_t)((lanes)-1))
+#define ASN_WHOLE(n, lanes) ((n) & ~(int64_t)((lanes) - 1))
 
 static inline void asn_tail_load(void *to, const void *from, int64_t count, size_t item) {
     __mmask64 mask = ((uint64_t)1 << (size_t)count * item) - 1;
