@@ -17,18 +17,21 @@ from ._core import asanyarray
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def _sublist(subs, shift):
+def _sublist(subs):
     text = ""
     for s in subs:
         if s is Ellipsis:
             text += "..."
         else:
             try:
-                text += _LETTERS[operator.index(s) + shift]
+                number = operator.index(s)
             except TypeError as error:
                 raise TypeError(
                     "For this input type lists must contain either int or Ellipsis"
                 ) from error
+            if not 0 <= number < len(_LETTERS):
+                raise ValueError("subscript is not within the valid range [0, 52)")
+            text += _LETTERS[number]
     return text
 
 
@@ -46,9 +49,9 @@ def _parse(operands):
         items = list(operands)
         out = items.pop() if len(items) % 2 else None
         arrays = [asanyarray(x) for x in items[::2]]
-        text = ",".join(_sublist(s, 26) for s in items[1::2])
+        text = ",".join(_sublist(s) for s in items[1::2])
         if out is not None:
-            text += "->" + _sublist(out, 26)
+            text += "->" + _sublist(out)
     if ("-" in text or ">" in text) and (text.count("->") != 1 or text.count("-") > 1):
         raise ValueError("Subscripts can only contain one '->'.")
     inputs, arrow, output = text.partition("->")
@@ -219,6 +222,9 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
     dtype = kwargs.get("dtype")
     dtype = _core.result_type(*arrays) if dtype is None else _np.dtype(dtype)
     casting = kwargs.get("casting", "safe")
+    order = str(kwargs.get("order", "K")).upper()
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     terms = []
     for a, subs in zip(arrays, inputs, strict=True):
         if not _core.can_cast(a.dtype, dtype, casting):
@@ -246,7 +252,9 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
         return out
     if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
         return view if view.ndim else view[()]
-    return view.copy(kwargs.get("order", "K")) if not view.flags.writeable else view[()]
+    if order in "CF":
+        view = _core.asarray(view, order=order)
+    return view.copy(order) if not view.flags.writeable else view[()]
 
 
 def einsum_path(*operands, optimize="greedy", einsum_call=False):

@@ -36,18 +36,19 @@ def geterrcall():
 class errstate:
     """Context manager and decorator: other modes for floating-point conditions."""
 
-    __slots__ = ("_call", "_modes", "_saved", "_saved_call")
+    __slots__ = ("_call", "_entered", "_modes", "_saved", "_saved_call")
 
     def __init__(
         self, *, call=_NoValue, all=None, divide=None, over=None, under=None, invalid=None
     ):
         self._call = call
         self._modes = (all, divide, over, under, invalid)
-        self._saved = None
+        self._entered = False
 
     def __enter__(self):
-        if self._saved is not None:
+        if self._entered:
             raise TypeError("Cannot enter `np.errstate` twice.")
+        self._entered = True
         self._saved = _core._seterr(*self._modes)
         if self._call is not _NoValue:
             try:
@@ -58,7 +59,7 @@ class errstate:
         return
 
     def __exit__(self, *exc_info):
-        saved, self._saved = self._saved, None
+        saved = self._saved
         try:
             if self._call is not _NoValue and hasattr(self, "_saved_call"):
                 _core._seterrcall(self._saved_call)

@@ -372,9 +372,6 @@ def _pad_statistic(a, axis, before, after, lengths, statistic):
             result = _core.rint(asarray(result))
         return asarray(result).astype(a.dtype)
 
-    for length in lengths:
-        if length is not None and length == 0:
-            raise ValueError("stat_length of 0 yields no value for padding")
     left = value(a[_slab(axis, 0, _edge_width(a, axis, lengths[0]))])
     right = value(a[_slab(axis, n - _edge_width(a, axis, lengths[1]), n)])
     return _core.repeat(left, before, axis), _core.repeat(right, after, axis)
@@ -433,6 +430,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
     unknown = set(kwargs) - allowed[mode]
     if unknown:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    if mode in ("maximum", "minimum") and kwargs.get("stat_length") is not None:
+        if 0 in _np.asarray(kwargs["stat_length"]):
+            raise ValueError("stat_length of 0 yields no value for padding")
     if mode not in ("constant", "empty"):
         for d, (before, after) in enumerate(widths):
             if a.shape[d] == 0 and (before or after):
@@ -442,7 +442,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
     for axis, (before, after) in enumerate(widths):
         if before or after:
             a = _pad_axis(a, axis, before, after, mode, kwargs, asarray(array))
-    return a.copy() if a is array else a
+    # Fortran order stays; every other array gives C order.
+    order = "F" if asarray(array).flags.fnc else "C"
+    return _core.array(a, order=order, copy=True if a is array else None)
 
 
 def _pad_axis(a, axis, before, after, mode, kwargs, original):
@@ -457,7 +459,7 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
             mode, median
         )
         lengths = kwargs.get("stat_length")
-        lengths = (None, None) if lengths is None else _pairs(lengths, ndim)[axis]
+        lengths = (None, None) if lengths is None else _pairs(lengths, ndim, integer=True)[axis]
         left, right = _pad_statistic(a, axis, before, after, lengths, statistic)
         return concatenate([left, a, right], axis)
     shape = list(a.shape)

@@ -65,8 +65,11 @@ def array_equiv(a1, a2):
 
 def iscomplexobj(x):
     """Whether an object's dtype is complex."""
-    dtype = getattr(x, "dtype", None)
-    return issubclass((dtype if dtype is not None else asarray(x).dtype).type, _np.complexfloating)
+    try:
+        kind = x.dtype.type
+    except AttributeError:
+        kind = asarray(x).dtype.type
+    return issubclass(kind, _np.complexfloating)
 
 
 def isrealobj(x):
@@ -141,8 +144,9 @@ def common_type(*arrays):
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """NaN and infinities replaced by numbers."""
     x = _core.array(x, subok=True, copy=True if copy else None)
+    scalar = x.ndim == 0
     if x.dtype.kind not in "fc":
-        return x[()]
+        return x[()] if scalar else x
     info = _np.finfo(x.dtype.type)
     high = info.max if posinf is None else posinf
     low = info.min if neginf is None else neginf
@@ -151,7 +155,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
         _core.copyto(part, nan, where=isnan)
         _core.copyto(part, high, where=positive)
         _core.copyto(part, low, where=negative)
-    return x[()]
+    return x[()] if scalar else x
 
 
 def angle(z, deg=False):

@@ -1,5 +1,6 @@
 """Sets in arrays: unique values, membership, unions and differences."""
 
+import math
 from typing import NamedTuple
 
 import numpy as _np
@@ -91,8 +92,8 @@ def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
 
     rows = moveaxis(ar, _normalize(axis, ar.ndim), 0)
     n = rows.shape[0]
-    flat = rows.reshape(n, -1)
-    width = flat.shape[1]
+    width = math.prod(rows.shape[1:])
+    flat = rows.reshape(n, width)
     if width and n:
         order = lexsort([flat[:, j] for j in range(width - 1, -1, -1)])
         ranked = flat[order]

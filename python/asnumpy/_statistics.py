@@ -444,20 +444,25 @@ def nanstd(
     return _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
 
 
-def _nan_rows(a, axis, row_function, lead=()):
+def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
     """row_function on every slice without its NaN; an all-NaN slice gives NaN and warns."""
     flat, axes = _flat_axes(a, axis)
     rows = flat.reshape(-1, flat.shape[-1])
-    result, empty = [], False
+    if weights is not None:
+        weights = _flat_axes(weights, axis)[0].reshape(rows.shape)
+    result, empty = [], 0
     for i in range(rows.shape[0]):
         row = rows[i]
-        row = row[~_core.isnan(row)]
-        if row.size == 0:
-            empty = True
+        keep = ~_core.isnan(row)
+        kept = row[keep]
+        if kept.size == 0:
+            empty += 1
             result.append(_core.full(lead, _np.nan, a.dtype))
+        elif weights is None:
+            result.append(asarray(row_function(kept)))
         else:
-            result.append(asarray(row_function(row)))
-    if empty:
+            result.append(asarray(row_function(kept, weights[i][keep])))
+    for _ in range(empty if warn_each else min(empty, 1)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
     from ._joining import stack
 
@@ -472,21 +477,32 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=_NoValue):
         if a.size == 0:
             return nanmean(a, axis, out=out, keepdims=keepdims)
         return median(a, axis, out=out, keepdims=keepdims)
-    result, axes = _nan_rows(a, axis, _median_last)
+    result, axes = _nan_rows(a, axis, _median_last, warn_each=axis is not None)
     return _deliver(result, a.shape, axes, keepdims, out)
 
 
 def _nan_quantile(a, q, axis, out, method, keepdims, weights):
     a = asanyarray(a)
     _check_method(method, weights)
-    if a.dtype.kind != "f" or weights is not None:
+    if a.dtype.kind != "f":
         return _quantile(a, q, axis, out, method, keepdims, weights)
     if not bool(((q >= 0) & (q <= 1)).all()):
         raise ValueError("Quantiles must be in the range [0, 1]")
     if a.size == 0:
         return nanmean(a, axis, out=out, keepdims=keepdims)
-    result, axes = _nan_rows(a, axis, lambda row: _quantile_last(row, q, method, None), q.shape)
-    return _deliver(result, a.shape, axes, keepdims, out, q.shape)
+    if weights is not None:
+        weights = asanyarray(weights)
+        if weights.shape != a.shape:
+            axes = tuple(range(a.ndim)) if axis is None else _axis_tuple(axis, a.ndim)
+            weights = _weights_along(a, weights, axes)
+        weights = _core.broadcast_to(weights, a.shape)
+
+    def one(row, row_weights=None):
+        return _quantile_last(row, q, method, row_weights)
+
+    result, axes = _nan_rows(a, axis, one, q.shape, weights)
+    result = _deliver(result, a.shape, axes, keepdims, out, q.shape)
+    return result if weights is None or out is not None else asarray(result)
 
 
 def nanquantile(
@@ -695,6 +711,7 @@ def _uniform_counts(a, weights, edges, low, high, count):
         a = a[keep]
         weights = None if weights is None else weights[keep]
     a = a.astype(edges.dtype, copy=False)
+    low, high = edges.dtype.type(low), edges.dtype.type(high)  # no overflow of small integers
     f = (_core.subtract(a, low) / _core.subtract(high, low)) * count
     i = f.astype(_np.intp)
     i = i - (i == count)

@@ -162,6 +162,25 @@ static PyObject *from_numbers(PyObject *sequence, asn_dtype wish) {
     return r;
 }
 
+/* What an object's __array__ gives, when that is an array of ours, which NumPy would
+ * refuse; else NULL without an error. */
+static PyObject *from_array_method(PyObject *obj) {
+    PyTypeObject *type = Py_TYPE(obj);
+    if (type == &PyList_Type || type == &PyTuple_Type || PyUnicode_Check(obj))
+        return NULL;
+    PyObject *method = PyObject_GetAttr((PyObject *)type, asn_py.s_array);
+    if (!method) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *result = PyObject_CallOneArg(method, obj);
+    Py_DECREF(method);
+    if (result && asn_is_ndarray(result)) return result;
+    Py_XDECREF(result);
+    PyErr_Clear();
+    return NULL;
+}
+
 /* Everything that is neither ours nor a NumPy array. */
 static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
     asn_operand scalar;
@@ -179,6 +198,9 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
         PyObject *flat = from_numbers(obj, dtype);
         if (flat || PyErr_Occurred()) return flat;
     }
+    PyObject *own = from_array_method(obj);
+    if (own && dtype != ASN_DTYPE_NONE) Py_SETREF(own, asn_asarray_dtype(own, dtype));
+    if (own || PyErr_Occurred()) return own;
     PyArray_Descr *descr = NULL;
     if (dtype != ASN_DTYPE_NONE) {
         descr = asn_descr(dtype);

@@ -49,6 +49,13 @@ static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
     PyErr_Clear();
     PyObject *array = empty ? asn_asarray_dtype(key, ASN_I64) : asn_asarray(key);
     if (!array) return -1;
+    if (asn_of(array)->layout.ndim == 0 && asn_is_integer(asn_dtype_of(array))) {
+        /* One integer, however it came, is an integer. */
+        int rc = asn_int64_from_py(array, &item->start);
+        item->kind = ASN_INDEX_INT;
+        Py_DECREF(array);
+        return rc;
+    }
     return add_array(list, item, array);
 }
 
@@ -291,6 +298,21 @@ static bool has_dimensions(PyObject *value) {
     return PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) > 0;
 }
 
+/* Replaces index arrays that live in the buffer about to be written by copies. */
+static int unalias_indices(index_list *list, const asn_array *target) {
+    for (int i = 0, owner = 0; i < list->count; i++) {
+        asn_index_item *item = &list->items[i];
+        if (item->kind != ASN_INDEX_ARRAY && item->kind != ASN_INDEX_MASK) continue;
+        PyObject **slot = &list->owners[owner++];
+        if (item->array->buffer != target->buffer) continue;
+        PyObject *copy = asn_array_from_any(*slot, ASN_DTYPE_NONE, 1, 'K', 0, false);
+        if (!copy) return -1;
+        Py_SETREF(*slot, copy);
+        item->array = asn_of(copy);
+    }
+    return 0;
+}
+
 int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     asn_array *a = asn_of(self);
     if (!value) {
@@ -313,6 +335,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     PyObject *owner = NULL;
     index_list list;
     int rc = index_init(&list, key);
+    if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
     if (rc == 0) rc = value_operand(self, value, &source, &owner);
     if (rc == 0) {
         asn_status status = asn_index_set(a, list.count, list.items, &source);
@@ -332,6 +355,7 @@ int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,
                        const asn_operand *value) {
     index_list list;
     int rc = index_init(&list, key);
+    if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
     if (rc == 0) {
         asn_status status = asn_index_at(op, a, list.count, list.items, value);
         if (status != ASN_OK) {

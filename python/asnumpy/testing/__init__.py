@@ -13,6 +13,12 @@ from numpy.testing import (  # noqa: F401
 
 from .._core import ndarray as _ndarray
 
+# Facts about the interpreter and the platform.
+for _name in ("BLAS_SUPPORTS_FPE", "HAS_LAPACK64", "HAS_REFCOUNT", "IS_64BIT", "IS_MUSL", "IS_PYPY",
+              "IS_PYSTON", "IS_WASM", "NOGIL_BUILD"):  # fmt: skip
+    if hasattr(_host, _name):
+        globals()[_name] = getattr(_host, _name)
+
 
 def _to_host(x):
     if isinstance(x, _ndarray):
