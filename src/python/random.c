@@ -1,10 +1,13 @@
-/* L3 python: asnumpy._core.BitEngine, a bit generator's state and the draws from it, as arrays.
+/* L3 python: asnumpy._core.BitEngine, a bit generator's state and the draws from it, as
+ * arrays.
  *
- * The classes of asnumpy.random (Generator, RandomState, bit generators) are Python over this type: they check arguments, this fills memory. Numbers
- * are drawn on the host, which is what makes them NumPy's, straight into the new array's memory where the host can reach it, else into a
- * temporary that is copied once.
+ * The classes of asnumpy.random (Generator, RandomState, bit generators) are Python over
+ * this type: they check arguments, this fills memory. Numbers are drawn on the host,
+ * which is what makes them NumPy's, straight into the new array's memory where the host
+ * can reach it, else into a temporary that is copied once.
  *
- * Draws hold the GIL's lock order only: the state belongs to one generator, and asnumpy.random takes its lock.
+ * Draws hold the GIL's lock order only: the state belongs to one generator, and
+ * asnumpy.random takes its lock.
  */
 #include "args.h"
 #include "convert.h"
@@ -72,7 +75,8 @@ static PyObject *engine_seed_words(PyObject *unused, PyObject *args) {
     }
     asn_seed_mix(words, n, pool);
     PyObject *result = PyBytes_FromStringAndSize(NULL, 4 * count);
-    if (result) asn_seed_generate(pool, (uint32_t *)PyBytes_AS_STRING(result), (size_t)count);
+    if (result)
+        asn_seed_generate(pool, (uint32_t *)PyBytes_AS_STRING(result), (size_t)count);
     return result;
 }
 
@@ -147,7 +151,8 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     int has_uint32;
     unsigned uinteger;
     unsigned __int128 s, i;
-    if (!PyArg_ParseTuple(args, "OOiI", &state, &inc, &has_uint32, &uinteger)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOiI", &state, &inc, &has_uint32, &uinteger))
+        return NULL;
     if (as_int128(state, &s) < 0 || as_int128(inc, &i) < 0) return NULL;
     asn_bitgen *g = engine_of(self);
     g->kind = ASN_PCG64;
@@ -171,10 +176,12 @@ static PyObject *engine_set_mt19937(PyObject *self, PyObject *args) {
     Py_ssize_t length;
     int pos, has_gauss;
     double gauss;
-    if (!PyArg_ParseTuple(args, "y#iid", &key, &length, &pos, &has_gauss, &gauss)) return NULL;
+    if (!PyArg_ParseTuple(args, "y#iid", &key, &length, &pos, &has_gauss, &gauss))
+        return NULL;
     asn_bitgen *g = engine_of(self);
     if (length != (Py_ssize_t)sizeof g->mt.key || pos < 0 || pos > 624)
-        return PyErr_Format(PyExc_ValueError, "state must have 624 words and 0 <= pos <= 624");
+        return PyErr_Format(PyExc_ValueError,
+                            "state must have 624 words and 0 <= pos <= 624");
     g->kind = ASN_MT19937;
     memcpy(g->mt.key, key, sizeof g->mt.key);
     g->mt.pos = pos;
@@ -227,8 +234,8 @@ static void fill(asn_bitgen *g, const draw *d, int64_t n, void *out) {
         break;
     case GAUSS: asn_fill_gauss(g, n, out); break;
     case BOUNDED:
-        asn_fill_bounded(g, n, d->dtype == ASN_BOOL ? 0 : asn_itemsize(d->dtype), d->masked,
-                         d->offset, d->range, out);
+        asn_fill_bounded(g, n, d->dtype == ASN_BOOL ? 0 : asn_itemsize(d->dtype),
+                         d->masked, d->offset, d->range, out);
     }
 }
 
@@ -245,8 +252,8 @@ static asn_status fill_array(asn_bitgen *g, const draw *d, const asn_array *a) {
     if (!data) return ASN_ERR_MEMORY;
     fill(g, d, a->layout.size, data);
     asn_array host;
-    asn_status status = asn_array_from_host(&host, d->dtype, a->layout.ndim, a->layout.shape,
-                                            a->layout.strides, data);
+    asn_status status = asn_array_from_host(&host, d->dtype, a->layout.ndim,
+                                            a->layout.shape, a->layout.strides, data);
     asn_free(data);
     ASN_TRY(status);
     asn_operand value = {.array = &host};
@@ -262,7 +269,8 @@ static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
         fill(engine_of(self), d, 1, one.bytes);
-        if (d->kind == BOUNDED) return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
+        if (d->kind == BOUNDED)
+            return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
         asn_scalar wide;
         double value;
         ASN_PY_TRY(asn_scalar_cast(&one, ASN_F64, &wide));
@@ -313,7 +321,8 @@ static PyObject *engine_bounded(PyObject *self, PyObject *args) {
     unsigned long long low, range;
     int masked;
     draw d = {.kind = BOUNDED};
-    if (!PyArg_ParseTuple(args, "OOKKp", &size, &dtype, &low, &range, &masked)) return NULL;
+    if (!PyArg_ParseTuple(args, "OOKKp", &size, &dtype, &low, &range, &masked))
+        return NULL;
     if (asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
     if (!asn_is_integer(d.dtype) && d.dtype != ASN_BOOL)
         return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for integers", dtype);
@@ -340,7 +349,8 @@ static PyMethodDef methods[] = {
     {"seed_words", engine_seed_words, METH_VARARGS | METH_STATIC,
      "seed_words(entropy, n): n uint32 words drawn from a SeedSequence's entropy words."},
     {"seed_pcg64", engine_seed_pcg64, METH_O, "Seeds PCG64 from 32 bytes."},
-    {"seed_mt19937", engine_seed_mt19937, METH_O, "Seeds MT19937 from an int or from words."},
+    {"seed_mt19937", engine_seed_mt19937, METH_O,
+     "Seeds MT19937 from an int or from words."},
     {"get_bytes", engine_get_bytes, METH_NOARGS, "The state as bytes."},
     {"set_bytes", engine_set_bytes, METH_O, "Sets the state from get_bytes()."},
     {"get_pcg64", engine_get_pcg64, METH_NOARGS, "(state, inc, has_uint32, uinteger)."},
@@ -375,6 +385,7 @@ static PyType_Spec spec = {
 
 int asn_random_init_type(PyObject *module) {
     engine_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return engine_type ? PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type)
-                       : -1;
+    return engine_type
+               ? PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type)
+               : -1;
 }
