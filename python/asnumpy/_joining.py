@@ -430,9 +430,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
     unknown = set(kwargs) - allowed[mode]
     if unknown:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
-    if mode in ("maximum", "minimum") and kwargs.get("stat_length") is not None:
-        if 0 in _np.asarray(kwargs["stat_length"]):
-            raise ValueError("stat_length of 0 yields no value for padding")
+    lengths = kwargs.get("stat_length")
+    if mode in ("maximum", "minimum") and lengths is not None and 0 in _np.asarray(lengths):
+        raise ValueError("stat_length of 0 yields no value for padding")
     if mode not in ("constant", "empty"):
         for d, (before, after) in enumerate(widths):
             if a.shape[d] == 0 and (before or after):
