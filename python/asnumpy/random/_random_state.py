@@ -4,8 +4,8 @@ import numpy as np
 
 from ._bit_generators import MT19937
 from ._bounded import draw_integers
-from ._scaled import scaled_normal, scaled_uniform
 from ._generator import RandomStateLike
+from ._scaled import scaled_normal, scaled_uniform
 
 
 def _size(args):
