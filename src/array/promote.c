@@ -83,11 +83,17 @@ asn_dtype asn_result_type(int n, const asn_type *types) {
     asn_dtype strong = ASN_DTYPE_NONE;
     char weak = 0;
     static const char rank[] = "bifc";
-    for (int i = 0; i < n; i++) {
-        if (!types[i].weak) {
+    /* Floats first: each integer then meets them by itself, so that the order does not
+     * matter (int16, uint16 and float16 make float32, though int16 and uint16 alone would
+     * make int32). */
+    for (int inexact = 1; inexact >= 0; inexact--)
+        for (int i = 0; i < n; i++) {
             asn_dtype dt = (asn_dtype)types[i].dtype;
+            if (types[i].weak || asn_is_inexact(dt) != inexact) continue;
             strong = strong == ASN_DTYPE_NONE ? dt : asn_promote(strong, dt);
-        } else {
+        }
+    for (int i = 0; i < n; i++) {
+        if (types[i].weak) {
             int now = 0, new = 0;
             for (int k = 0; k < 4; k++) {
                 if (rank[k] == weak) now = k + 1;

@@ -165,6 +165,7 @@ typedef struct {
     int count;
     PyObject **objects; /* owned */
     const asn_array **arrays;
+    asn_type *types; /* for promotion: Python numbers are weak */
 } array_list;
 
 static void list_fini(array_list *list) {
@@ -172,6 +173,7 @@ static void list_fini(array_list *list) {
         Py_XDECREF(list->objects[i]);
     PyMem_Free(list->objects);
     PyMem_Free(list->arrays);
+    PyMem_Free(list->types);
 }
 
 static int list_init(array_list *list, PyObject *sequence, bool flatten) {
@@ -182,9 +184,16 @@ static int list_init(array_list *list, PyObject *sequence, bool flatten) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     list->objects = PyMem_Calloc((size_t)n + 1, sizeof *list->objects);
     list->arrays = PyMem_Calloc((size_t)n + 1, sizeof *list->arrays);
-    int rc = list->objects && list->arrays ? 0 : (PyErr_NoMemory(), -1);
+    list->types = PyMem_Calloc((size_t)n + 1, sizeof *list->types);
+    int rc = list->objects && list->arrays && list->types ? 0 : (PyErr_NoMemory(), -1);
     for (Py_ssize_t i = 0; rc == 0 && i < n; i++) {
-        PyObject *a = asn_asarray(PySequence_Fast_GET_ITEM(items, i));
+        PyObject *item = PySequence_Fast_GET_ITEM(items, i), *a = asn_asarray(item);
+        list->types[i].weak = PyFloat_CheckExact(item)     ? 'f'
+                              : PyLong_CheckExact(item)    ? 'i'
+                              : PyComplex_CheckExact(item) ? 'c'
+                                                           : 0;
+        list->types[i].dtype = a && !list->types[i].weak ? (uint8_t)asn_dtype_of(a)
+                                                         : (uint8_t)ASN_DTYPE_NONE;
         if (a && flatten) Py_SETREF(a, asn_flatten(a, 'C', false));
         list->objects[list->count++] = a;
         if (a)
@@ -230,13 +239,10 @@ static int check_join(const array_list *list, int axis) {
 
 static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype,
                       asn_casting casting) {
-    asn_dtype common = (asn_dtype)list->arrays[0]->layout.dtype;
-    for (int i = 1; i < list->count; i++)
-        common = asn_promote(common, (asn_dtype)list->arrays[i]->layout.dtype);
-    if (dtype == ASN_DTYPE_NONE) dtype = common;
+    if (dtype == ASN_DTYPE_NONE) dtype = asn_result_type(list->count, list->types);
     for (int i = 0; i < list->count; i++) {
         asn_dtype from = (asn_dtype)list->arrays[i]->layout.dtype;
-        if (asn_can_cast(from, dtype, casting)) continue;
+        if (list->types[i].weak || asn_can_cast(from, dtype, casting)) continue;
         PyErr_Format(PyExc_TypeError,
                      "Cannot cast array data from dtype('%s') to dtype('%s') according "
                      "to the rule "

@@ -84,7 +84,8 @@ static int apply_axes(family f, PyObject **in, const asn_ufunc_kwargs *kw) {
         PyObject *entry = kw->axis;
         if (kw->axes && !entry) {
             if (!PyList_Check(kw->axes) || PyList_GET_SIZE(kw->axes) < 2) {
-                PyErr_SetString(PyExc_ValueError,
+                PyErr_SetString(PyList_Check(kw->axes) ? PyExc_ValueError
+                                                       : PyExc_TypeError,
                                 "axes should be a list with an entry for all operands");
                 return -1;
             }
@@ -193,7 +194,9 @@ static PyObject *into_out(PyObject *r, const asn_ufunc_kwargs *kw, asn_casting c
     if (asn_out_from_py(kw->out[0], &out, &owner) < 0) return NULL;
     asn_operand source = {asn_of(r), {0}, 0};
     asn_status status = ASN_OK;
-    if (!asn_layout_same_shape(&out->layout, &source.array->layout)) {
+    int64_t strides[ASN_MAX_DIMS];
+    if (!asn_broadcast_strides(&source.array->layout, out->layout.ndim, out->layout.shape,
+                               strides)) {
         PyErr_SetString(PyExc_ValueError, "output operand has a shape different from the "
                                           "result's");
     } else if (!asn_can_cast(asn_dtype_of(r), (asn_dtype)out->layout.dtype, casting)) {
@@ -212,6 +215,13 @@ static PyObject *into_out(PyObject *r, const asn_ufunc_kwargs *kw, asn_casting c
     return PyErr_Occurred() ? NULL : Py_NewRef(kw->out[0]);
 }
 
+/* Whether the strides count whole elements, as the device's tensors do. */
+static bool whole_strides(const asn_layout *l) {
+    for (int d = 0; d < l->ndim; d++)
+        if (l->strides[d] % asn_itemsize((asn_dtype)l->dtype)) return false;
+    return true;
+}
+
 /* Inputs as arrays of the common dtype (or dtype=). */
 static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *kw,
                    asn_casting casting, PyObject **in) {
@@ -219,6 +229,9 @@ static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *
     if (asn_ufunc_loop_dtype(u, kw->dtype, kw->signature, &wish) < 0) return -1;
     for (int i = 0; i < 2; i++) {
         in[i] = asn_asarray(args[i]);
+        if (!in[i]) return -1;
+        if (!whole_strides(&asn_of(in[i])->layout))
+            Py_SETREF(in[i], asn_array_from_any(in[i], ASN_DTYPE_NONE, 1, 'C', 0, false));
         if (!in[i]) return -1;
         if (wish == ASN_DTYPE_NONE || wish == asn_dtype_of(in[i])) continue;
         if (!asn_can_cast(asn_dtype_of(in[i]), wish, casting)) {

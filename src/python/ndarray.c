@@ -116,6 +116,12 @@ PyObject *asn_ndarray_return(PyObject *r) {
     return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&element);
 }
 
+PyObject *asn_ndarray_finish_array(asn_ndarray *r) {
+    if (asn_fp_check() == 0) return (PyObject *)r;
+    Py_DECREF(r);
+    return NULL;
+}
+
 PyObject *asn_ndarray_finish(asn_ndarray *r, asn_status status) {
     if (ASN_UNLIKELY(status != ASN_OK)) {
         asn_ndarray_drop(r);

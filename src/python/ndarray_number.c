@@ -248,26 +248,6 @@ static PyObject *unequal(PyObject *self, bool value) {
         r, asn_full(&r->array, ASN_BOOL, l->ndim, l->shape, 'C', &fill));
 }
 
-/* An int past 64 bits is above (or below) every element: NumPy compares Python ints
- * exactly. */
-static int huge_sign(PyObject *other) {
-    if (!PyLong_CheckExact(other)) return 0;
-    int overflow = 0;
-    (void)PyLong_AsLongLongAndOverflow(other, &overflow);
-    if (overflow <= 0) return overflow;
-    (void)PyLong_AsUnsignedLongLong(other);
-    bool fits = !PyErr_Occurred();
-    PyErr_Clear();
-    return fits ? 0 : 1;
-}
-
-static PyObject *compare_huge(PyObject *self, int sign, int op) {
-    bool below = sign > 0; /* every element is below other */
-    bool value =
-        op == Py_NE || (below ? op == Py_LT || op == Py_LE : op == Py_GT || op == Py_GE);
-    return unequal(self, value);
-}
-
 PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
     static const asn_op ops[] = {
         [Py_LT] = ASN_OP_LESS,    [Py_LE] = ASN_OP_LESS_EQUAL,
@@ -280,8 +260,6 @@ PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
             return unequal(self, op == Py_NE);
         if (gives_way(self, other, false)) Py_RETURN_NOTIMPLEMENTED;
     }
-    int huge = asn_is_integer(asn_dtype_of(self)) ? huge_sign(other) : 0;
-    if (ASN_UNLIKELY(huge)) return compare_huge(self, huge, op);
     PyObject *pair[2] = {self, other};
     return asn_ufunc_apply(ops[op], pair);
 }

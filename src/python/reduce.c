@@ -54,6 +54,20 @@ static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
             asn_op_table[op].name);
         return -1;
     }
+    /* initial=None takes the identity away: nothing must be reduced then. */
+    if (a->initial == Py_None && asn_op_table[op].has_identity) {
+        const asn_layout *l = &asn_of(array)->layout;
+        int64_t count = 1;
+        for (int d = 0; d < ndim; d++)
+            if (s->options.axes >> d & 1) count *= l->shape[d];
+        if (count == 0) {
+            PyErr_Format(
+                PyExc_ValueError,
+                "zero-size array to reduction operation %s which has no identity",
+                asn_op_table[op].name);
+            return -1;
+        }
+    }
     PyObject *out = out_object(a->out);
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }

@@ -58,168 +58,13 @@ void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
     return NULL;
 }
 
-/* ---- foreign overrides */
-
-/* The override `obj` brings: a new reference, NULL for none (no error set). */
-static PyObject *find_override(PyObject *obj) {
-    PyTypeObject *type = Py_TYPE(obj);
-    if (type == asn_py.ndarray || type == &PyArray_Type || type == &PyFloat_Type ||
-        type == &PyLong_Type || type == &PyBool_Type || type == &PyList_Type ||
-        type == &PyTuple_Type || obj == Py_None || PyArray_IsScalar(obj, Generic))
-        return NULL;
-    PyObject *method = PyObject_GetAttr((PyObject *)type, asn_py.s_array_ufunc);
-    if (!method) {
-        PyErr_Clear();
-        return NULL;
-    }
-    PyObject *bases[] = {(PyObject *)asn_py.ndarray, (PyObject *)&PyArray_Type};
-    for (int i = 0; i < 2; i++) {
-        PyObject *own = PyObject_GetAttr(bases[i], asn_py.s_array_ufunc);
-        bool inherited = own == method;
-        Py_XDECREF(own);
-        if (inherited) {
-            Py_DECREF(method);
-            return NULL;
-        }
-    }
-    return method;
-}
-
-typedef struct {
-    PyObject *object, *method; /* borrows object, owns method */
-} override_entry;
-enum { MAX_OVERRIDES = 8 };
-
-static int add_override(PyObject *obj, override_entry *found, int *count) {
-    PyObject *method = find_override(obj);
-    if (!method) return 0;
-    if (method == Py_None) {
-        PyErr_Format(PyExc_TypeError,
-                     "operand '%s' does not support ufuncs (__array_ufunc__=None)",
-                     Py_TYPE(obj)->tp_name);
-        Py_DECREF(method);
-        return -1;
-    }
-    int place = *count;
-    for (int i = 0; i < *count; i++) {
-        if (Py_TYPE(found[i].object) == Py_TYPE(obj)) place = -1;
-        /* A subclass goes before its superclass. */
-        if (place == *count && PyType_IsSubtype(Py_TYPE(obj), Py_TYPE(found[i].object)))
-            place = i;
-        if (place == -1) break;
-    }
-    if (place == -1 || *count == MAX_OVERRIDES) {
-        Py_DECREF(method);
-        return 0;
-    }
-    for (int i = *count; i > place; i--)
-        found[i] = found[i - 1];
-    found[place] = (override_entry){obj, method};
-    (*count)++;
-    return 0;
-}
-
-static int collect_overrides(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
-                             PyObject *kwnames, override_entry *found) {
-    int count = 0;
-    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
-    for (Py_ssize_t i = 0; i < total; i++) {
-        if (i >= nargs) {
-            PyObject *name = PyTuple_GET_ITEM(kwnames, i - nargs);
-            if (PyUnicode_CompareWithASCIIString(name, "out") != 0) continue;
-            if (PyTuple_CheckExact(args[i])) {
-                for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args[i]); k++)
-                    if (add_override(PyTuple_GET_ITEM(args[i], k), found, &count) < 0)
-                        goto fail;
-                continue;
-            }
-        } else if (i >= u->nin + u->nout) {
-            break;
-        }
-        if (add_override(args[i], found, &count) < 0) goto fail;
-    }
-    return count;
-fail:
-    for (int i = 0; i < count; i++)
-        Py_DECREF(found[i].method);
-    return -1;
-}
-
-/* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. */
-static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *const *args,
-                                 Py_ssize_t nargs, PyObject *kwnames) {
-    PyObject *kwargs = PyDict_New();
-    if (!kwargs) return NULL;
-    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
-        bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
-        PyObject *packed = is_out && !PyTuple_Check(value) && value != Py_None
-                               ? PyTuple_Pack(1, value)
-                               : Py_NewRef(value);
-        int rc = packed ? PyDict_SetItem(kwargs, name, packed) : -1;
-        Py_XDECREF(packed);
-        if (rc < 0) goto fail;
-    }
-    if (strcmp(method, "__call__") == 0 && nargs > u->nin) {
-        PyObject *out = PyTuple_New(u->nout);
-        if (!out) goto fail;
-        for (int k = 0; k < u->nout; k++)
-            PyTuple_SET_ITEM(out, k,
-                             Py_NewRef(u->nin + k < nargs ? args[u->nin + k] : Py_None));
-        int rc = PyDict_SetItemString(kwargs, "out", out);
-        Py_DECREF(out);
-        if (rc < 0) goto fail;
-    }
-    return kwargs;
-fail:
-    Py_DECREF(kwargs);
-    return NULL;
-}
-
-static PyObject *call_override(asn_ufunc *u, const char *method,
-                               const override_entry *entry, PyObject *const *args,
-                               Py_ssize_t inputs, PyObject *kwargs) {
-    PyObject *all = PyTuple_New(inputs + 3);
-    if (!all) return NULL;
-    PyTuple_SET_ITEM(all, 0, Py_NewRef(entry->object));
-    PyTuple_SET_ITEM(all, 1, Py_NewRef(u));
-    PyTuple_SET_ITEM(all, 2, PyUnicode_FromString(method));
-    for (Py_ssize_t i = 0; i < inputs; i++)
-        PyTuple_SET_ITEM(all, 3 + i, Py_NewRef(args[i]));
-    PyObject *result =
-        PyTuple_GET_ITEM(all, 2) ? PyObject_Call(entry->method, all, kwargs) : NULL;
-    Py_DECREF(all);
-    return result;
-}
-
-int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
-                       Py_ssize_t nargs, PyObject *kwnames, PyObject **result) {
-    override_entry found[MAX_OVERRIDES];
-    int count = collect_overrides(u, args, nargs, kwnames, found);
-    if (count <= 0) return count;
-    PyObject *kwargs = override_kwargs(u, method, args, nargs, kwnames);
-    Py_ssize_t inputs =
-        strcmp(method, "__call__") == 0 && nargs > u->nin ? u->nin : nargs;
-    *result = NULL;
-    for (int i = 0; kwargs && i < count; i++) {
-        *result = call_override(u, method, &found[i], args, inputs, kwargs);
-        if (*result != Py_NotImplemented) break;
-        if (i + 1 == count)
-            PyErr_Format(PyExc_TypeError,
-                         "operand type(s) all returned NotImplemented from "
-                         "__array_ufunc__(%R, '%s', ...): '%s'",
-                         u, method, Py_TYPE(found[i].object)->tp_name);
-        Py_CLEAR(*result);
-    }
-    Py_XDECREF(kwargs);
-    for (int i = 0; i < count; i++)
-        Py_DECREF(found[i].method);
-    return *result ? 1 : -1;
-}
-
 /* ---- keywords */
 
 static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
+    if (value == Py_Ellipsis) {
+        kw->keep_array = true;
+        return 0;
+    }
     if (PyTuple_CheckExact(value)) {
         if (PyTuple_GET_SIZE(value) != u->nout) {
             PyErr_Format(
@@ -258,6 +103,7 @@ static int take_keyword(asn_ufunc *u, PyObject *name, PyObject *value,
                 "cannot specify 'out' as both a positional and keyword argument");
             return -1;
         }
+        kw->out_given = true;
         return take_outputs(u, value, kw);
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -286,8 +132,15 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                      nargs == 1 ? "was" : "were");
         return -1;
     }
-    for (Py_ssize_t i = u->nin; i < nargs; i++)
+    for (Py_ssize_t i = u->nin; i < nargs; i++) {
         kw->out[i - u->nin] = args[i];
+        kw->out_given = true;
+        if (args[i] == Py_Ellipsis) {
+            PyErr_SetString(PyExc_TypeError,
+                            "out=... is only allowed as a keyword argument.");
+            return -1;
+        }
+    }
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++)
         if (take_keyword(u, PyTuple_GET_ITEM(kwnames, k), args[nargs + k], kw) < 0)
             return -1;
@@ -396,6 +249,7 @@ typedef struct {
     asn_array *out[2];
     PyObject *out_owner[2], *where_owner;
     asn_ufunc_options options;
+    bool keep_array; /* out=...: a 0-d result stays an array */
 } call_state;
 
 static void call_state_fini(call_state *c) {
@@ -410,8 +264,8 @@ static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
                            const asn_ufunc_kwargs *kw) {
     memset(c, 0, sizeof *c);
     c->options = default_options;
-    for (int i = 0; i < u->nin; i++)
-        if (asn_operand_from_py(args[i], &c->in[i], &c->owner[i]) < 0) return -1;
+    c->keep_array = kw->keep_array;
+    if (asn_scalars_read(u, args, c->in, c->owner) < 0) return -1;
     for (int i = 0; i < u->nout; i++)
         if (kw->out[i] && asn_out_from_py(kw->out[i], &c->out[i], &c->out_owner[i]) < 0)
             return -1;
@@ -440,6 +294,7 @@ static PyObject *run_one(asn_op op, call_state *c, int i, PyObject *out_object) 
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_ufunc_call(op, c->in, NULL, &r->array, &c->options);
+    if (status == ASN_OK && c->keep_array) return asn_ndarray_finish_array(r);
     if (status == ASN_OK) return asn_ndarray_finish(r, status);
     asn_ndarray_drop(r);
     return asn_ufunc_raise(op, c->in, NULL, &c->options, status);
@@ -504,6 +359,13 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
     asn_ufunc_kwargs kw;
     if (parse_call(u, args, nargs, kwnames, &kw) < 0) return NULL;
     if (u->kind == ASN_UFUNC_CORE) return asn_gufunc_call(u, args, &kw);
+    if (kw.where && kw.where != Py_True && !kw.out_given &&
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            "'where' used without 'out', expect unitialized memory in output. If this "
+            "is intended, use out=None.",
+            1) < 0)
+        return NULL;
     call_state state;
     result = NULL;
     if (call_state_init(&state, u, args, &kw) == 0)
@@ -521,7 +383,8 @@ static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     int quick = 1, nin = u->nin & MAX_IN;
     for (int i = 0; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
-    if (quick <= 0) return NULL;
+    if (quick < 0 && PyErr_ExceptionMatches(PyExc_OverflowError)) PyErr_Clear();
+    if (quick <= 0 || asn_scalars_need_arrays((asn_op)u->op, in)) return NULL;
     asn_status status = asn_ufunc_call((asn_op)u->op, in, asn_of(out), NULL, NULL);
     if (ASN_UNLIKELY(status != ASN_OK))
         return asn_ufunc_raise((asn_op)u->op, in, asn_of(out), &default_options, status);
@@ -537,7 +400,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
         int quick = 1, nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */
         for (int i = 0; i < nin && quick > 0; i++)
             quick = asn_operand_quick(args[i], &in[i]);
-        if (quick > 0) {
+        if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
             asn_ndarray *r = asn_ndarray_alloc();
             if (!r) return NULL;
             asn_status status = asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);
@@ -545,7 +408,10 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             asn_ndarray_drop(r);
             return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);
         }
-        if (quick < 0) return NULL;
+        if (quick < 0) {
+            if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+            PyErr_Clear();
+        }
     }
     if (u->kind == ASN_UFUNC_PLAIN &&
         nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == u->nin + 1 &&
@@ -560,29 +426,12 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     return call_general(u, args, nargs, kwnames);
 }
 
-/* A Python int past 64 bits next to floats is a float: op on (args with it converted). */
-static PyObject *apply_huge_int(asn_op op, PyObject *const *args) {
-    int huge = PyLong_CheckExact(args[0]) ? 0 : 1;
-    PyObject *other = args[1 - huge];
-    if (!PyErr_ExceptionMatches(PyExc_OverflowError) || !PyLong_CheckExact(args[huge]) ||
-        !asn_is_ndarray(other) || !asn_is_inexact(asn_dtype_of(other)))
-        return NULL;
-    PyErr_Clear();
-    PyObject *number = PyNumber_Float(args[huge]), *pair[2];
-    if (!number) return NULL;
-    pair[huge] = number;
-    pair[1 - huge] = other;
-    PyObject *r = asn_ufunc_apply(op, pair);
-    Py_DECREF(number);
-    return r;
-}
-
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     asn_operand in[MAX_IN];
     int quick = 1, nin = asn_op_table[op].num_in & MAX_IN;
     for (int i = 0; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
-    if (ASN_LIKELY(quick > 0)) {
+    if (ASN_LIKELY(quick > 0) && !asn_scalars_need_arrays(op, in)) {
         asn_ndarray *r = asn_ndarray_alloc();
         if (!r) return NULL;
         asn_status status = asn_ufunc_call(op, in, NULL, &r->array, NULL);
@@ -590,7 +439,8 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
         asn_ndarray_drop(r);
         return asn_ufunc_raise(op, in, NULL, &default_options, status);
     }
-    if (quick < 0) return nin == 2 ? apply_huge_int(op, args) : NULL;
+    if (quick < 0 && !PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+    PyErr_Clear();
     PyObject *u = asn_ufunc_of(op);
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
 }
@@ -599,8 +449,11 @@ PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
     asn_operand in[2];
     asn_array *self = asn_of(args[0]);
     int quick = asn_is_ndarray_exact(args[0]) ? asn_operand_quick(args[1], &in[1]) : 0;
-    if (quick < 0) return NULL;
-    if (ASN_UNLIKELY(quick == 0 || !(self->layout.flags & ASN_WRITEABLE))) {
+    if (quick < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+        PyErr_Clear();
+    }
+    if (ASN_UNLIKELY(quick <= 0 || !(self->layout.flags & ASN_WRITEABLE))) {
         PyObject *all[3] = {args[0], args[1], args[0]};
         PyObject *u = asn_ufunc_of(op);
         return u ? call_general((asn_ufunc *)u, all, 3, NULL) : NULL;

@@ -25,6 +25,8 @@ typedef struct {
 typedef struct {
     PyObject *out[2], *where, *casting, *order, *dtype, *subok, *signature, *axes, *axis,
         *keepdims;
+    bool keep_array; /* out=... */
+    bool out_given;  /* out=None included */
 } asn_ufunc_kwargs;
 
 int asn_ufunc_init_type(PyObject *module);
@@ -47,6 +49,13 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *in, const asn_ufunc_kwa
 /* Raises NumPy's exception for a failed call. */
 void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
                       const asn_ufunc_options *options, asn_status status);
+
+/* ufunc_scalars.c: operands among Python and NumPy scalars alone that promotion must see
+ * as arrays. */
+bool asn_scalars_need_arrays(asn_op op, const asn_operand *in);
+/* Reads all operands of a call; owners are released by the caller. */
+int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
+                     PyObject **owner);
 
 /* Foreign __array_ufunc__: 1 and *result when it took the call, 0 when there is none, -1
  * on error. */

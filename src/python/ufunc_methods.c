@@ -169,6 +169,11 @@ static PyObject *outer(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
 static PyObject *at(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     asn_ufunc *u = (asn_ufunc *)self;
     PyObject *result;
+    if (u->kind == ASN_UFUNC_CORE) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s.at does not support ufunc with non-trivial signature", u->name);
+        return NULL;
+    }
     if (u->kind != ASN_UFUNC_PLAIN) {
         PyErr_SetString(PyExc_ValueError,
                         "Only single output ufuncs supported at this time");

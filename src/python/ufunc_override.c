@@ -1,0 +1,165 @@
+/* L3 python: __array_ufunc__ of other types in a ufunc's operands (NEP 13).
+ *
+ * Operands of the types that programs use most are let through by a pointer comparison.
+ * Of the others, those whose type brings an __array_ufunc__ of its own (neither ours nor
+ * numpy.ndarray's) are asked in NumPy's order: left to right, subclasses before their
+ * bases; None is a refusal.
+ */
+#include "ufunc.h"
+
+/* The override `obj` brings: a new reference, NULL for none (no error set). */
+static PyObject *find_override(PyObject *obj) {
+    PyTypeObject *type = Py_TYPE(obj);
+    if (type == asn_py.ndarray || type == &PyArray_Type || type == &PyFloat_Type ||
+        type == &PyLong_Type || type == &PyBool_Type || type == &PyList_Type ||
+        type == &PyTuple_Type || obj == Py_None || PyArray_IsScalar(obj, Generic))
+        return NULL;
+    PyObject *method = PyObject_GetAttr((PyObject *)type, asn_py.s_array_ufunc);
+    if (!method) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *bases[] = {(PyObject *)asn_py.ndarray, (PyObject *)&PyArray_Type};
+    for (int i = 0; i < 2; i++) {
+        PyObject *own = PyObject_GetAttr(bases[i], asn_py.s_array_ufunc);
+        bool inherited = own == method;
+        Py_XDECREF(own);
+        if (inherited) {
+            Py_DECREF(method);
+            return NULL;
+        }
+    }
+    return method;
+}
+
+typedef struct {
+    PyObject *object, *method; /* borrows object, owns method */
+} override_entry;
+enum { MAX_OVERRIDES = 8 };
+
+static int add_override(PyObject *obj, override_entry *found, int *count) {
+    PyObject *method = find_override(obj);
+    if (!method) return 0;
+    if (method == Py_None) {
+        PyErr_Format(PyExc_TypeError,
+                     "operand '%s' does not support ufuncs (__array_ufunc__=None)",
+                     Py_TYPE(obj)->tp_name);
+        Py_DECREF(method);
+        return -1;
+    }
+    int place = *count;
+    for (int i = 0; i < *count; i++) {
+        if (Py_TYPE(found[i].object) == Py_TYPE(obj)) place = -1;
+        /* A subclass goes before its superclass. */
+        if (place == *count && PyType_IsSubtype(Py_TYPE(obj), Py_TYPE(found[i].object)))
+            place = i;
+        if (place == -1) break;
+    }
+    if (place == -1 || *count == MAX_OVERRIDES) {
+        Py_DECREF(method);
+        return 0;
+    }
+    for (int i = *count; i > place; i--)
+        found[i] = found[i - 1];
+    found[place] = (override_entry){obj, method};
+    (*count)++;
+    return 0;
+}
+
+static int collect_overrides(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                             PyObject *kwnames, override_entry *found) {
+    int count = 0;
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; i < total; i++) {
+        if (i >= nargs) {
+            PyObject *name = PyTuple_GET_ITEM(kwnames, i - nargs);
+            if (PyUnicode_CompareWithASCIIString(name, "out") != 0) continue;
+            if (PyTuple_CheckExact(args[i])) {
+                for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args[i]); k++)
+                    if (add_override(PyTuple_GET_ITEM(args[i], k), found, &count) < 0)
+                        goto fail;
+                continue;
+            }
+        } else if (i >= u->nin + u->nout) {
+            break;
+        }
+        if (add_override(args[i], found, &count) < 0) goto fail;
+    }
+    return count;
+fail:
+    for (int i = 0; i < count; i++)
+        Py_DECREF(found[i].method);
+    return -1;
+}
+
+/* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. */
+static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames) {
+    PyObject *kwargs = PyDict_New();
+    if (!kwargs) return NULL;
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
+        bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
+        PyObject *packed = is_out && !PyTuple_Check(value) && value != Py_None
+                               ? PyTuple_Pack(1, value)
+                               : Py_NewRef(value);
+        int rc = packed ? PyDict_SetItem(kwargs, name, packed) : -1;
+        Py_XDECREF(packed);
+        if (rc < 0) goto fail;
+    }
+    if (strcmp(method, "__call__") == 0 && nargs > u->nin) {
+        PyObject *out = PyTuple_New(u->nout);
+        if (!out) goto fail;
+        for (int k = 0; k < u->nout; k++)
+            PyTuple_SET_ITEM(out, k,
+                             Py_NewRef(u->nin + k < nargs ? args[u->nin + k] : Py_None));
+        int rc = PyDict_SetItemString(kwargs, "out", out);
+        Py_DECREF(out);
+        if (rc < 0) goto fail;
+    }
+    return kwargs;
+fail:
+    Py_DECREF(kwargs);
+    return NULL;
+}
+
+static PyObject *call_override(asn_ufunc *u, const char *method,
+                               const override_entry *entry, PyObject *const *args,
+                               Py_ssize_t inputs, PyObject *kwargs) {
+    PyObject *all = PyTuple_New(inputs + 3);
+    if (!all) return NULL;
+    PyTuple_SET_ITEM(all, 0, Py_NewRef(entry->object));
+    PyTuple_SET_ITEM(all, 1, Py_NewRef(u));
+    PyTuple_SET_ITEM(all, 2, PyUnicode_FromString(method));
+    for (Py_ssize_t i = 0; i < inputs; i++)
+        PyTuple_SET_ITEM(all, 3 + i, Py_NewRef(args[i]));
+    PyObject *result =
+        PyTuple_GET_ITEM(all, 2) ? PyObject_Call(entry->method, all, kwargs) : NULL;
+    Py_DECREF(all);
+    return result;
+}
+
+int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *kwnames, PyObject **result) {
+    override_entry found[MAX_OVERRIDES];
+    int count = collect_overrides(u, args, nargs, kwnames, found);
+    if (count <= 0) return count;
+    PyObject *kwargs = override_kwargs(u, method, args, nargs, kwnames);
+    Py_ssize_t inputs =
+        strcmp(method, "__call__") == 0 && nargs > u->nin ? u->nin : nargs;
+    *result = NULL;
+    for (int i = 0; kwargs && i < count; i++) {
+        *result = call_override(u, method, &found[i], args, inputs, kwargs);
+        if (*result != Py_NotImplemented) break;
+        if (i + 1 == count)
+            PyErr_Format(PyExc_TypeError,
+                         "operand type(s) all returned NotImplemented from "
+                         "__array_ufunc__(%R, '%s', ...): '%s'",
+                         u, method, Py_TYPE(found[i].object)->tp_name);
+        Py_CLEAR(*result);
+    }
+    Py_XDECREF(kwargs);
+    for (int i = 0; i < count; i++)
+        Py_DECREF(found[i].method);
+    return *result ? 1 : -1;
+}

@@ -1,0 +1,88 @@
+/* L3 python: operands of ufuncs that are unusual numbers.
+ *
+ * The core promotes and compares arrays with Python's integers exactly. Three cases need
+ * help: NumPy integers compared with each other or with a Python int out of their range,
+ * without an array in sight, become 0-d arrays; a Python int past int64 is a uint64 when
+ * no array gives it a dtype; one past 64 bits is a float beside floats, and beside
+ * integers it is above or below every element, which only comparisons can answer.
+ */
+#include "ufunc.h"
+
+static bool is_comparison(asn_op op) {
+    return op >= ASN_OP_EQUAL && op <= ASN_OP_GREATER_EQUAL;
+}
+
+bool asn_scalars_need_arrays(asn_op op, const asn_operand *in) {
+    int nin = asn_op_table[op].num_in;
+    bool wide = false, strong = false;
+    for (int i = 0; i < nin; i++) {
+        if (in[i].array) return false;
+        wide |= in[i].weak == 'i' && in[i].scalar.dtype == ASN_U64;
+        strong |= !in[i].weak && asn_is_integer((asn_dtype)in[i].scalar.dtype);
+    }
+    return wide || (strong && is_comparison(op));
+}
+
+/* A scalar operand as a 0-d array. */
+static int box(PyObject *number, asn_operand *in, PyObject **owner) {
+    PyObject *array = asn_asarray(number);
+    if (!array) return -1;
+    *owner = array;
+    in->array = asn_of(array);
+    in->weak = 0;
+    return 0;
+}
+
+static bool is_inexact(const asn_operand *in) {
+    if (in->array) return asn_is_inexact((asn_dtype)in->array->layout.dtype);
+    return in->weak ? in->weak == 'f' || in->weak == 'c'
+                    : asn_is_inexact((asn_dtype)in->scalar.dtype);
+}
+
+/* A Python int past 64 bits: a float, or for a comparison with integers an infinity of
+ * its sign, which compares as it does. */
+static int read_huge(asn_ufunc *u, PyObject *number, bool beside_floats,
+                     asn_operand *in) {
+    double value = beside_floats ? PyLong_AsDouble(number) : 0;
+    if (beside_floats && value == -1.0 && PyErr_Occurred()) return -1;
+    if (!beside_floats) {
+        if (u->kind != ASN_UFUNC_PLAIN || !is_comparison((asn_op)u->op)) {
+            PyErr_Format(PyExc_OverflowError,
+                         "Python integer %R does not fit in int64 or uint64", number);
+            return -1;
+        }
+        int overflow = 0;
+        (void)PyLong_AsLongLongAndOverflow(number, &overflow);
+        value = overflow > 0 ? Py_HUGE_VAL : -Py_HUGE_VAL;
+    }
+    in->array = NULL;
+    in->weak = 'f';
+    in->scalar.dtype = ASN_F64;
+    memcpy(in->scalar.bytes, &value, sizeof value);
+    return 0;
+}
+
+int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
+                     PyObject **owner) {
+    int huge = -1;
+    bool floats = false;
+    for (int i = 0; i < u->nin; i++) {
+        if (asn_operand_from_py(args[i], &in[i], &owner[i]) == 0) {
+            floats |= is_inexact(&in[i]);
+            continue;
+        }
+        if (huge >= 0 || !PyLong_CheckExact(args[i]) ||
+            !PyErr_ExceptionMatches(PyExc_OverflowError))
+            return -1;
+        PyErr_Clear();
+        huge = i;
+    }
+    if (huge >= 0 && read_huge(u, args[huge], floats, &in[huge]) < 0) return -1;
+    if (u->kind == ASN_UFUNC_CORE || !asn_scalars_need_arrays((asn_op)u->op, in))
+        return 0;
+    for (int i = 0; i < u->nin; i++) {
+        bool wide = in[i].weak == 'i' && in[i].scalar.dtype == ASN_U64;
+        if ((!in[i].weak || wide) && box(args[i], &in[i], &owner[i]) < 0) return -1;
+    }
+    return 0;
+}
