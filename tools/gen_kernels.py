@@ -30,6 +30,7 @@ HALVES = ["float16", "bfloat16"]
 # Functions of scalar.h that a compiler turns into vector code; a loop that calls another one gains
 # nothing from a wider instruction set.
 VECTOR_FUNCTIONS = {
+    "c_abs",
     "fabs",
     "sqrt",
     "floor",

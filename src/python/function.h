@@ -11,7 +11,7 @@ typedef struct {
 } asn_function_def;
 
 #define ASN_FUNCTION(name_, text_, call_, doc_)                                          \
-    { {.name = name_, .text = text_}, call_, doc_ }
+    {{.name = name_, .text = text_}, call_, doc_}
 
 int asn_function_init_type(PyObject *module);
 /* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */
