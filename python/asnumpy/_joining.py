@@ -257,6 +257,11 @@ def _axis_of(arr, axis):
     return arr, _normalize(axis, arr.ndim)
 
 
+def _check_integers(index):
+    if index.size and index.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+
+
 def delete(arr, obj, axis=None):
     """arr without the sub-arrays at obj."""
     arr, axis = _axis_of(asarray(arr), axis)
@@ -266,6 +271,7 @@ def delete(arr, obj, axis=None):
         keep[obj] = False
     else:
         index = _np.asarray(obj)
+        _check_integers(index)
         if index.dtype == bool and index.shape != (n,):
             raise ValueError(
                 "boolean array argument obj to delete must be one dimensional and match the axis "
@@ -287,6 +293,7 @@ def insert(arr, obj, values, axis=None):
         index = _np.arange(*obj.indices(n), dtype=_np.intp)
     else:
         index = _np.array(obj)
+        _check_integers(index)
         if index.dtype == bool:
             index = _np.flatnonzero(index)
         elif index.ndim > 1:
@@ -334,7 +341,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     cut = [slice(None)] * a.ndim
     for d in axes:
         low = where[:, d].min() if len(where) else a.shape[d]
-        high = where[:, d].max() + 1 if len(where) else a.shape[d]
+        high = where[:, d].max() + 1 if len(where) else 0
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]

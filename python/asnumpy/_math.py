@@ -460,6 +460,11 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         raise ValueError("fp and xp are not of the same length.")
     left = fp[0] if left is None else left
     right = fp[-1] if right is None else right
+    if kind is _np.complex128:
+        result = _core.empty(x.shape, kind)
+        result.real = interp(x, xp, fp.real, _np.real(left), _np.real(right))
+        result.imag = interp(x, xp, fp.imag, _np.imag(left), _np.imag(right))
+        return result[()]
     if xp.shape[0] == 1:
         result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
         return result[()]
@@ -662,7 +667,11 @@ def piecewise(x, condlist, funclist, *args, **kw):
     if isinstance(condlist, _core.ndarray | _np.ndarray) or not hasattr(condlist, "__len__"):
         condlist = asarray(condlist)
         conditions = [condlist] if condlist.ndim == x.ndim else list(condlist)
-    elif len(condlist) and isinstance(condlist[0], bool | _np.bool_) and x.ndim != 0:
+    elif (
+        len(condlist)
+        and not isinstance(condlist[0], list | _np.ndarray | _core.ndarray)
+        and x.ndim != 0
+    ):
         conditions = [asarray(condlist)]
     else:
         conditions = [asarray(c).astype(bool) for c in condlist]

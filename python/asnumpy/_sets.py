@@ -212,7 +212,7 @@ def setdiff1d(ar1, ar2, assume_unique=False):
 def digitize(x, bins, right=False):
     """The number of the bin each value falls into."""
     x, bins = asarray(x), asarray(bins)
-    if x.dtype.kind == "c":
+    if x.dtype.kind == "c" or bins.dtype.kind == "c":
         raise TypeError("x may not be complex")
     if bool((bins[1:] >= bins[:-1]).all()):
         descending = False

@@ -213,7 +213,12 @@ def _weighted_quantile(flat, q, weights):
     ranked = take_along_axis(flat, order, -1)
     w = _core.broadcast_to(weights, flat.shape)
     cdf = take_along_axis(w, order, -1).cumsum(axis=-1).astype(_np.float64)
-    cdf = cdf / cdf[..., -1:]
+    total = cdf[..., -1:]
+    if bool((~_core.isfinite(total) | (total == 0)).any()):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    cdf = cdf / total
+    # Samples of no weight at the start are below the quantile 0.
+    cdf = _core.where(cdf == 0, -1.0, cdf)
     rows, sums = ranked.reshape(-1, flat.shape[-1]), cdf.reshape(-1, flat.shape[-1])
     points = asarray(q, dtype=_np.float64).ravel()
     n = flat.shape[-1]
@@ -570,7 +575,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     x = x - asarray(avg)[:, None]
     right = x.T if w is None else (x * w).T
     c = asarray(_core.dot(x, right.conj()))
-    c = c * _core.divide(1, factor)
+    c *= _core.divide(1, factor)
     return c.squeeze()
 
 

@@ -202,6 +202,7 @@ def put(a, indices, values, mode):
 def choose(a, choices, out, mode):
     from ._joining import broadcast_arrays
 
+    weak = [c if type(c) in (int, float, complex) else _core.asarray(c) for c in choices]
     arrays = [_core.asarray(c) for c in choices]
     if a.dtype.kind not in "biu":
         raise TypeError(
@@ -213,10 +214,10 @@ def choose(a, choices, out, mode):
     if mode in (None, "raise", 2) and bool(((which < 0) | (which >= n)).any()):
         raise ValueError("invalid entry in choice array")
     which = which % n if mode in ("wrap", 1) else _core.clip(which, 0, n - 1)
-    dtype = _core.result_type(*[x.dtype for x in arrays])
+    dtype = _core.result_type(*[getattr(x, "dtype", x) for x in weak])
     result = arrays[0].astype(dtype)
     for i in range(1, n):
-        result = _core.where(which == i, arrays[i], result)
+        result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)
     return _into(result, out)
 
 

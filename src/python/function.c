@@ -42,7 +42,8 @@ static PyObject *get_text_signature(PyObject *self, void *unused) {
 
 static PyObject *get_signature(PyObject *self, void *unused) {
     (void)unused;
-    PyObject *text = PyUnicode_FromString(((asn_function *)self)->def->signature.text);
+    const asn_function_def *def = ((asn_function *)self)->def;
+    PyObject *text = PyUnicode_FromString(def->shown ? def->shown : def->signature.text);
     PyObject *r = text ? asn_support_call("signature", &text, 1) : NULL;
     Py_XDECREF(text);
     return r;

@@ -332,7 +332,9 @@ static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_
     if (count == -1.0 && PyErr_Occurred()) return -1;
     count = ceil(count);
     if (!(count < 9.2e18)) {
-        PyErr_SetString(PyExc_ValueError, "Maximum allowed size exceeded");
+        PyErr_SetString(PyExc_ValueError, count != count
+                                              ? "arange: cannot compute length"
+                                              : "Maximum allowed size exceeded");
         return -1;
     }
     *n = count > 0 ? (int64_t)count : 0;
@@ -477,10 +479,11 @@ asn_function_def asn_create_functions[] = {
                  "Ones with the shape and dtype of another array."),
     ASN_FUNCTION("full_like", "a, fill_value, " LIKE_TAIL, f_full_like,
                  "One value with the shape and dtype of another array."),
-    ASN_FUNCTION(
+    ASN_FUNCTION_SHOWN(
         "arange",
         "start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None",
-        f_arange, "Evenly spaced values in [start, stop)."),
+        "start=None, stop=None, step=1, *, dtype=None, device=None, like=None", f_arange,
+        "Evenly spaced values in [start, stop)."),
     ASN_FUNCTION("frombuffer", "buffer, dtype=None, count=-1, offset=0, *, like=None",
                  f_frombuffer, "A one-dimensional array over an object's buffer."),
     ASN_FUNCTION("from_dlpack", "x, /, *, device=None, copy=None", asn_from_dlpack,

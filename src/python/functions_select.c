@@ -70,8 +70,8 @@ static PyObject *f_bincount(PyObject *const *v) {
     PyObject *x = given ? asn_asarray(v[0]) : asn_asarray_dtype(v[0], ASN_I64);
     PyObject *weights = NULL, *r = NULL;
     int64_t minlength = 0;
-    if (x && (!asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_U64))
-        x = cast_safely(x, ASN_I64);
+    if (x && asn_dtype_of(x) == ASN_U64) Py_SETREF(x, asn_asarray_dtype(x, ASN_I64));
+    if (x && !asn_is_integer(asn_dtype_of(x))) x = cast_safely(x, ASN_I64);
     if (!x || asn_int64_from_py(v[2], &minlength) < 0) goto done;
     if (asn_of(x)->layout.ndim != 1) {
         PyErr_SetString(PyExc_ValueError, asn_of(x)->layout.ndim

@@ -92,7 +92,8 @@ static int apply_axes(family f, PyObject **in, const asn_ufunc_kwargs *kw) {
             entry = PyList_GET_ITEM(kw->axes, i);
         }
         if (!entry) continue;
-        int n = core_ndim(f, i);
+        int have = asn_of(in[i])->layout.ndim, n = core_ndim(f, i);
+        if (n > have) n = have; /* matmul's vectors */
         if (read_axes(entry, n, asn_of(in[i])->layout.ndim, axes) < 0) return -1;
         in[i] = axes_to_end(in[i], n, axes);
         if (!in[i]) return -1;
@@ -160,9 +161,10 @@ static PyObject *product(family f, PyObject *a, PyObject *b, bool keepdims) {
 
 /* The result's core axes moved from the end to where axes= wants them. Takes r. */
 static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
-                              bool keepdims) {
+                              bool keepdims, int vectors) {
     PyObject *entry = NULL;
     int n = core_ndim(f, 2) + (keepdims && f == VECDOT), axes[2], inverse[ASN_MAX_DIMS];
+    if (f == MATMUL) n -= vectors;
     if (kw->axes && PyList_GET_SIZE(kw->axes) > 2)
         entry = PyList_GET_ITEM(kw->axes, 2);
     else if (kw->axis && n == 1)
@@ -267,8 +269,9 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
     if (check_ndim(u, f, in[0], 0) < 0 || check_ndim(u, f, in[1], 1) < 0 ||
         apply_axes(f, in, kw) < 0)
         goto done;
+    int vectors = (asn_of(in[0])->layout.ndim == 1) + (asn_of(in[1])->layout.ndim == 1);
     r = product(f, in[0], in[1], keepdims);
-    if (r) r = place_result(f, r, kw, keepdims);
+    if (r) r = place_result(f, r, kw, keepdims, vectors);
     if (r && asn_fp_check() < 0) Py_CLEAR(r);
     if (r && kw->out[0])
         Py_SETREF(r, into_out(r, kw, casting));

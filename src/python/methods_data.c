@@ -259,6 +259,14 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
         PyErr_SetString(PyExc_ValueError, "object too deep for desired array");
         return NULL;
     }
+    if (sorter && sorter != Py_None) {
+        Py_ssize_t n = PyObject_Size(sorter);
+        if (n < 0) return NULL;
+        if (n != asn_of(self)->layout.size) {
+            PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
+            return NULL;
+        }
+    }
     PyObject *values = asn_asarray(values_object);
     PyObject *sorted = sorter && sorter != Py_None
                            ? asn_take_run(self, sorter, NULL, NULL, NULL)
@@ -493,7 +501,11 @@ ASN_METHOD(round) {
 }
 
 ASN_METHOD(conjugate) {
-    ASN_ARGS("conjugate", "");
+    ASN_ARGS("conjugate", "out=None");
+    if (v[0] && v[0] != Py_None) {
+        PyObject *ufunc = asn_ufunc_of(ASN_OP_CONJUGATE), *pair[2] = {self, v[0]};
+        return ufunc ? asn_ufunc_vectorcall(ufunc, pair, 2, NULL) : NULL;
+    }
     if (!asn_is_complex(asn_dtype_of(self))) return Py_NewRef(self);
     return asn_ufunc_apply(ASN_OP_CONJUGATE, &self);
 }
@@ -506,6 +518,14 @@ PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
     asn_array *target = NULL;
     PyObject *owner = NULL;
     if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
+    if (target && !(target->layout.flags & ASN_C_CONTIGUOUS)) {
+        Py_XDECREF(owner);
+        PyErr_SetString(
+            PyExc_ValueError,
+            "output array is not acceptable (must have the right datatype, number "
+            "of dimensions, and be a C-Array)");
+        return NULL;
+    }
     if (!target) {
         asn_ndarray *r = asn_ndarray_alloc();
         return r ? asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b), NULL, &r->array))
@@ -519,7 +539,7 @@ PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
 }
 
 ASN_METHOD(dot) {
-    ASN_ARGS("dot", "other, /, out=None");
+    ASN_ARGS("dot", "b, out=None");
     PyObject *b = asn_asarray(v[0]);
     PyObject *r = b ? asn_dot_run(self, b, v[1]) : NULL;
     Py_XDECREF(b);
@@ -552,9 +572,12 @@ ASN_METHOD(put) {
 }
 
 ASN_METHOD(choose) {
-    ASN_ARGS("choose", "choices, out=None, mode='raise'");
-    PyObject *defaults[3] = {NULL, Py_None, Py_None};
-    return by_support("choose", self, v, 3, defaults);
+    ASN_ARGS("choose", "*choices, out=None, mode='raise'");
+    PyObject *defaults[3] = {NULL, Py_None, Py_None}, *tuple = v[0];
+    if (PyTuple_GET_SIZE(tuple) == 1) v[0] = PyTuple_GET_ITEM(tuple, 0);
+    PyObject *r = by_support("choose", self, v, 3, defaults);
+    Py_DECREF(tuple);
+    return r;
 }
 
 ASN_METHOD(compress) {

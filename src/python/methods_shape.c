@@ -383,6 +383,14 @@ ASN_METHOD(resize) {
         PyErr_SetString(PyExc_ValueError, "resize only works on single-segment arrays");
         return NULL;
     }
+    /* The caller's variable and the call hold one reference each. */
+    if (refcheck && (Py_REFCNT(self) > 2 || ((asn_ndarray *)self)->weakrefs)) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "cannot resize an array that references or is referenced\nby another "
+            "array in this way.\nUse the np.resize function or refcheck=False");
+        return NULL;
+    }
     if (refcheck &&
         atomic_load(&asn_of(self)->buffer->refs) - asn_of(self)->buffer->trace_refs > 1) {
         PyErr_SetString(

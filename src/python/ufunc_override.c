@@ -103,7 +103,10 @@ static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *con
         PyObject *packed = is_out && !PyTuple_Check(value) && value != Py_None
                                ? PyTuple_Pack(1, value)
                                : Py_NewRef(value);
-        int rc = packed ? PyDict_SetItem(kwargs, name, packed) : -1;
+        bool is_sig = PyUnicode_CompareWithASCIIString(name, "sig") == 0;
+        int rc = !packed  ? -1
+                 : is_sig ? PyDict_SetItemString(kwargs, "signature", packed)
+                          : PyDict_SetItem(kwargs, name, packed);
         Py_XDECREF(packed);
         if (rc < 0) goto fail;
     }

@@ -20,7 +20,7 @@ bool asn_scalars_need_arrays(asn_op op, const asn_operand *in) {
         wide |= in[i].weak == 'i' && in[i].scalar.dtype == ASN_U64;
         strong |= !in[i].weak && asn_is_integer((asn_dtype)in[i].scalar.dtype);
     }
-    return wide || (strong && is_comparison(op));
+    return strong ? is_comparison(op) : wide;
 }
 
 /* A scalar operand as a 0-d array. */
@@ -80,9 +80,13 @@ int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
     if (huge >= 0 && read_huge(u, args[huge], floats, &in[huge]) < 0) return -1;
     if (u->kind == ASN_UFUNC_CORE || !asn_scalars_need_arrays((asn_op)u->op, in))
         return 0;
+    bool strong = false;
+    for (int i = 0; i < u->nin; i++)
+        strong |= !in[i].weak;
     for (int i = 0; i < u->nin; i++) {
         bool wide = in[i].weak == 'i' && in[i].scalar.dtype == ASN_U64;
-        if ((!in[i].weak || wide) && box(args[i], &in[i], &owner[i]) < 0) return -1;
+        if ((!in[i].weak || (wide && !strong)) && box(args[i], &in[i], &owner[i]) < 0)
+            return -1;
     }
     return 0;
 }
