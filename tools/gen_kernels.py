@@ -139,7 +139,7 @@ def vectorises(row, dtype):
         and row.out == "bool"
     ):
         return False
-    if dtype in COMPLEX and calls(expr) - {"c_add", "c_sub", "c_mul", "c_neg", "c_conj"}:
+    if dtype in COMPLEX and calls(expr) - {"c_abs", "c_add", "c_sub", "c_mul", "c_neg", "c_conj"}:
         return False
     return calls(expr) <= VECTOR_FUNCTIONS
 
