@@ -173,6 +173,8 @@ def __getattr__(name):
         return _importlib.import_module(".lib.scimath", __name__)
     if name == "dtypes":
         return _np.dtypes
+    if name == "bfloat16":
+        return _importlib.import_module("ml_dtypes").bfloat16
     if name in _SUBMODULES:
         try:
             return _importlib.import_module("." + name, __name__)

@@ -2,6 +2,8 @@
 
 import numpy as _np
 
+from . import _core
+
 _KINDS = {
     "bool": ["bool"],
     "signed integer": ["int8", "int16", "int32", "int64"],
@@ -24,17 +26,17 @@ class __array_namespace_info__:
 
     def default_device(self):
         """The device of new arrays."""
-        return "cpu"
+        return _core.empty(0).device
 
     def devices(self):
         """All devices."""
-        return ["cpu"]
+        kind = self.default_device().partition(":")[0]
+        return [f"{kind}:{n}" for n in range(_core.get_device_count())]
 
     def _check(self, device):
-        if device not in (None, *self.devices()):
-            raise ValueError(
-                f'Device not understood. Only "cpu" is allowed, but received: {device}'
-            )
+        known = self.devices()
+        if device not in (None, known[0].partition(":")[0], *known):
+            raise ValueError(f"Device not understood. Known are {known}, but received: {device}")
 
     def default_dtypes(self, *, device=None):
         """The dtypes that Python numbers give."""

@@ -271,3 +271,23 @@ PyObject *asn_shape_to_py(int ndim, const int64_t *shape) {
 int asn_is_no_value(PyObject *obj) {
     return !obj || obj == asn_py.no_value;
 }
+
+/* ---- devices */
+
+int asn_device_check(PyObject *device) {
+    int number = 0;
+    if (!device || device == Py_None) return 0;
+    ASN_PY_TRY_INT(asn_device_get(&number));
+    PyObject *full = PyUnicode_FromFormat("%s:%d", asn_device_kind(), number);
+    if (!full) return -1;
+    bool known = PyUnicode_Check(device) &&
+                 (PyUnicode_CompareWithASCIIString(device, asn_device_kind()) == 0 ||
+                  PyUnicode_Compare(device, full) == 0);
+    if (!known)
+        PyErr_Format(PyExc_ValueError,
+                     "Device not understood. The device in use is \"%U\" (or \"%s\"), "
+                     "but received: %R",
+                     full, asn_device_kind(), device);
+    Py_DECREF(full);
+    return known ? 0 : -1;
+}

@@ -44,6 +44,10 @@ PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype);
 PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,
                              int ndmin, bool subok);
 
+/* A device= argument: None, or the device in use ("cpu:0", or just "cpu"); ValueError for
+ * another. */
+int asn_device_check(PyObject *device);
+
 /* ---- operands of ufuncs. `owner` receives a reference to release after the call, or
  * NULL. */
 int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner);

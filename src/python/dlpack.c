@@ -273,15 +273,7 @@ static PyObject *consume(PyObject *capsule, bool *read_only) {
 }
 
 PyObject *asn_from_dlpack(PyObject *const *v) {
-    PyObject *device = v[1] && v[1] != Py_None ? v[1] : NULL;
-    if (device && !(PyUnicode_Check(device) &&
-                    PyUnicode_CompareWithASCIIString(device, "cpu") == 0)) {
-        PyErr_Format(PyExc_ValueError,
-                     "Device not understood. Only \"cpu\" is allowed, but "
-                     "received: %R",
-                     device);
-        return NULL;
-    }
+    if (asn_device_check(v[1]) < 0) return NULL;
     PyObject *kwargs = Py_BuildValue("{s:(ii)}", "max_version", 1, 0);
     if (kwargs && v[2] && v[2] != Py_None &&
         PyDict_SetItemString(kwargs, "copy", v[2]) < 0)

@@ -1,19 +1,7 @@
 /* L3 python: the functions that make arrays: array, asarray, zeros, ones, empty, full,
  * arange, *_like. */
+#include "convert.h"
 #include "function.h"
-
-/* device=: None, or the name of the device in use. */
-static int check_device(PyObject *device) {
-    if (!device || device == Py_None) return 0;
-    if (PyUnicode_Check(device) &&
-        PyUnicode_CompareWithASCIIString(device, asn_device_kind()) == 0)
-        return 0;
-    PyErr_Format(PyExc_ValueError,
-                 "Device not understood. Only \"%s\" is allowed, but received: "
-                 "%S",
-                 asn_device_kind(), device);
-    return -1;
-}
 
 /* like=: None or an array of ours or NumPy's, which means an array of ours. */
 static int check_like(PyObject *like) {
@@ -77,7 +65,8 @@ static PyObject *as_array(PyObject *const *v, bool subok) {
     char order = 'K';
     int copy;
     if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_order_from_py(v[2], &order) < 0 ||
-        check_device(v[3]) < 0 || copy_mode(v[4], -1, &copy) < 0 || check_like(v[5]) < 0)
+        asn_device_check(v[3]) < 0 || copy_mode(v[4], -1, &copy) < 0 ||
+        check_like(v[5]) < 0)
         return NULL;
     return asn_array_from_any(v[0], dtype, copy, order, 0, subok);
 }
@@ -176,7 +165,7 @@ static asn_operand weak_int(int64_t value) {
 /* (shape, dtype, order, *, device, like) */
 static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
     shape_args s;
-    if (read_shape(v[0], v[1], v[2], &s) < 0 || check_device(v[3]) < 0 ||
+    if (read_shape(v[0], v[1], v[2], &s) < 0 || asn_device_check(v[3]) < 0 ||
         check_like(v[4]) < 0)
         return NULL;
     if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
@@ -190,7 +179,7 @@ static PyObject *f_empty(PyObject *const *v) {
 static PyObject *f_zeros(PyObject *const *v) {
     asn_operand zero = weak_int(0);
     shape_args s;
-    if (read_shape(v[0], v[1], v[2], &s) < 0 || check_device(v[3]) < 0 ||
+    if (read_shape(v[0], v[1], v[2], &s) < 0 || asn_device_check(v[3]) < 0 ||
         check_like(v[4]) < 0)
         return NULL;
     if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
@@ -222,7 +211,7 @@ static int value_dtype(PyObject *value, asn_dtype *out) {
 /* full(shape, fill_value, dtype, order, *, device, like) */
 static PyObject *f_full(PyObject *const *v) {
     shape_args s;
-    if (read_shape(v[0], v[2], v[3], &s) < 0 || check_device(v[4]) < 0 ||
+    if (read_shape(v[0], v[2], v[3], &s) < 0 || asn_device_check(v[4]) < 0 ||
         check_like(v[5]) < 0)
         return NULL;
     if (s.dtype == ASN_DTYPE_NONE && value_dtype(v[1], &s.dtype) < 0) return NULL;
@@ -251,7 +240,7 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
     bool keep_type = true;
     if (asn_dtype_from_py(dtype_object, &dtype) < 0 ||
         asn_order_from_py(order_object, &order) < 0 ||
-        asn_bool_from_py(subok, &keep_type) < 0 || check_device(device) < 0)
+        asn_bool_from_py(subok, &keep_type) < 0 || asn_device_check(device) < 0)
         return NULL;
     PyObject *a = asn_asarray(prototype);
     if (!a) return NULL;
@@ -410,7 +399,7 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
 /* arange(start_or_stop, /, stop, step, *, dtype, device, like) */
 static PyObject *f_arange(PyObject *const *v) {
     asn_dtype dtype;
-    if (asn_dtype_from_py(v[3], &dtype) < 0 || check_device(v[4]) < 0 ||
+    if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_device_check(v[4]) < 0 ||
         check_like(v[5]) < 0)
         return NULL;
     PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1);

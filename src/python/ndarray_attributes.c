@@ -226,9 +226,7 @@ static PyObject *get_device(PyObject *self, void *unused) {
     (void)self, (void)unused;
     int device = 0;
     ASN_PY_TRY(asn_device_get(&device));
-    const char *kind = asn_device_kind();
-    if (strcmp(kind, "cpu") == 0) return PyUnicode_FromString(kind);
-    return PyUnicode_FromFormat("%s:%d", kind, device);
+    return PyUnicode_FromFormat("%s:%d", asn_device_kind(), device);
 }
 
 /* An attribute of the NumPy array over the same memory. */

@@ -213,3 +213,27 @@ def test_bfloat16():
         assert to_host(f(a)).astype(np.float64).tolist() == f(host).astype(np.float64).tolist()
     assert (a + a.astype(np.float32)).dtype == np.float32
     assert repr(a) == repr(host)
+
+
+def test_device_names():
+    """Arrays tell their device; creation takes its name, in full or as a kind."""
+    assert asnumpy.zeros(2).device == "cpu:0"
+    assert (
+        asnumpy.zeros(2, device="cpu").device == asnumpy.zeros(2, device="cpu:0").device == "cpu:0"
+    )
+    info = asnumpy.__array_namespace_info__()
+    assert info.default_device() in info.devices()
+    for call in (lambda: asnumpy.zeros(2, device="cuda:0"), lambda: info.dtypes(device="gpu")):
+        with pytest.raises(ValueError, match="Device not understood"):
+            call()
+
+
+def test_bfloat16():
+    """bfloat16 is ml_dtypes'; each operation rounds once."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    assert asnumpy.bfloat16 is ml_dtypes.bfloat16
+    x = numpy.linspace(-3, 3, 301).astype(ml_dtypes.bfloat16)
+    a = asnumpy.array(x)
+    assert a.dtype == x.dtype
+    for ours, theirs in ((a + a, x + x), (a * a, x * x), (a / 3, x / x.dtype.type(3))):
+        numpy.testing.assert_array_equal(ours.to_numpy().astype(float), theirs.astype(float))
