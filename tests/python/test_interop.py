@@ -205,6 +205,7 @@ def test_byte_order_and_unsupported():
 
 def test_bfloat16():
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="needs ml_dtypes")
+    assert asnumpy.bfloat16 is ml_dtypes.bfloat16
     host = np.arange(-4, 4, 0.37, dtype=np.float32).astype(ml_dtypes.bfloat16)
     a = asnumpy.array(host)
     assert a.dtype == ml_dtypes.bfloat16 and asnumpy.zeros(2, "bfloat16").dtype == a.dtype
@@ -226,14 +227,3 @@ def test_device_names():
     for call in (lambda: asnumpy.zeros(2, device="cuda:0"), lambda: info.dtypes(device="gpu")):
         with pytest.raises(ValueError, match="Device not understood"):
             call()
-
-
-def test_bfloat16():
-    """bfloat16 is ml_dtypes'; each operation rounds once."""
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    assert asnumpy.bfloat16 is ml_dtypes.bfloat16
-    x = numpy.linspace(-3, 3, 301).astype(ml_dtypes.bfloat16)
-    a = asnumpy.array(x)
-    assert a.dtype == x.dtype
-    for ours, theirs in ((a + a, x + x), (a * a, x * x), (a / 3, x / x.dtype.type(3))):
-        numpy.testing.assert_array_equal(ours.to_numpy().astype(float), theirs.astype(float))
