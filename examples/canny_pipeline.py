@@ -126,7 +126,7 @@ def hysteresis(magnitude):
 
 def run(photo):
     """(equalised RGB image, edges) of an (h, w, 3) uint8 photograph: float32 in [0, 1], and bool."""
-    rgb = np.asarray(photo).astype(np.float32) / 255
+    rgb = np.array(photo).astype(np.float32) / 255
     hue, saturation, value = rgb_to_hsv(rgb)
     value = equalize(value)
     equalized = hsv_to_rgb(hue, saturation, value)

@@ -30,6 +30,7 @@ HALVES = ["float16", "bfloat16"]
 # Functions of scalar.h that a compiler turns into vector code; a loop that calls another one gains
 # nothing from a wider instruction set.
 VECTOR_FUNCTIONS = {
+    "c_abs",
     "fabs",
     "sqrt",
     "floor",
@@ -138,7 +139,7 @@ def vectorises(row, dtype):
         and row.out == "bool"
     ):
         return False
-    if dtype in COMPLEX and calls(expr) - {"c_add", "c_sub", "c_mul", "c_neg", "c_conj"}:
+    if dtype in COMPLEX and calls(expr) - {"c_abs", "c_add", "c_sub", "c_mul", "c_neg", "c_conj"}:
         return False
     return calls(expr) <= VECTOR_FUNCTIONS
 

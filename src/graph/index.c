@@ -12,6 +12,7 @@
 
 #include "aclnnop/aclnn_index.h"
 #include "aclnnop/aclnn_index_put_impl.h"
+#include "aclnnop/aclnn_masked_scatter.h"
 #include "aclnnop/aclnn_masked_select.h"
 #include "aclnnop/aclnn_nonzero_v2.h"
 #include "array/broadcast.h"
@@ -162,22 +163,26 @@ static asn_status gather(asn_array *out, const asn_index_plan *p) {
     return status;
 }
 
-/* a[mask] with one mask over all axes: no index arrays needed. */
-static asn_status select_masked(asn_array *out, const asn_array *a,
-                                const asn_array *mask) {
+static asn_status count_true(const asn_array *mask, int64_t *n) {
     asn_array total;
-    asn_scalar count;
+    asn_scalar count = {0};
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
     ASN_TRY(asn_ufunc_reduce(ASN_OP_ADD, mask, NULL, &total, &all));
     asn_status status = asn_array_get_item(&total, 0, &count);
     asn_array_fini(&total);
-    ASN_TRY(status);
+    memcpy(n, count.bytes, sizeof *n);
+    return status;
+}
+
+/* a[mask] with one mask over all axes: no index arrays needed. */
+static asn_status select_masked(asn_array *out, const asn_array *a,
+                                const asn_array *mask) {
     int64_t n;
-    memcpy(&n, count.bytes, sizeof n);
+    ASN_TRY(count_true(mask, &n));
     ASN_TRY(asn_array_new(out, asn_layout_dtype(&a->layout), 1, &n, 'C'));
     if (n == 0) return ASN_OK;
     aclTensor *t[3] = {NULL, NULL, NULL};
-    status = asn_operator_tensor(a, ASN_READ, &t[0]);
+    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
     if (!status) status = asn_operator_tensor(mask, ASN_READ, &t[1]);
     if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[2]);
     ASN_OPERATOR(status, MaskedSelect, "boolean index", t[0], t[1], t[2]);
@@ -284,6 +289,31 @@ static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
     return status;
 }
 
+/* a[mask] = values, one for each true element in row-major order. */
+static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
+                                 const asn_array *values) {
+    int64_t n;
+    ASN_TRY(count_true(mask, &n));
+    if (values->layout.size != n)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "NumPy boolean array indexing assignment cannot assign %lld input "
+            "values to the %lld output values where the mask is true",
+            (long long)values->layout.size, (long long)n);
+    if (n == 0) return ASN_OK;
+    asn_array packed; /* of a's dtype, and apart from a's memory */
+    ASN_TRY(asn_copy(&packed, values, asn_layout_dtype(&a->layout), 'C'));
+    aclTensor *t[3] = {NULL, NULL, NULL};
+    asn_status status = asn_operator_tensor(a, ASN_WRITE, &t[0]);
+    if (!status) status = asn_operator_tensor(mask, ASN_READ, &t[1]);
+    if (!status) status = asn_operator_tensor(&packed, ASN_READ, &t[2]);
+    ASN_OPERATOR(status, InplaceMaskedScatter, "boolean index assignment", t[0], t[1],
+                 t[2]);
+    asn_operator_drop(3, t);
+    asn_array_fini(&packed);
+    return status;
+}
+
 static asn_status set_locked(const asn_array *a, int n, const asn_index_item *items,
                              const asn_operand *value) {
     if (!(a->layout.flags & ASN_WRITEABLE))
@@ -291,6 +321,9 @@ static asn_status set_locked(const asn_array *a, int n, const asn_index_item *it
     bool single = !value->array || value->array->layout.ndim == 0;
     if (is_full_mask(a, n, items) && single)
         return asn_assign(a, value, ASN_CASTING_UNSAFE, items[0].array);
+    if (is_full_mask(a, n, items) && value->array->layout.ndim == 1 &&
+        value->array->layout.size != 1 && items[0].array->buffer != a->buffer)
+        return scatter_masked(a, items[0].array, value->array);
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));
     asn_status status = p.num_arrays

@@ -12,10 +12,10 @@ typedef struct {
 } asn_function_def;
 
 #define ASN_FUNCTION(name_, text_, call_, doc_)                                          \
-    { {.name = name_, .text = text_}, call_, doc_, NULL }
+    {{.name = name_, .text = text_}, call_, doc_, NULL}
 /* NumPy shows one signature and takes keywords of another. */
 #define ASN_FUNCTION_SHOWN(name_, shown_, text_, call_, doc_)                            \
-    { {.name = name_, .text = text_}, call_, doc_, shown_ }
+    {{.name = name_, .text = text_}, call_, doc_, shown_}
 
 int asn_function_init_type(PyObject *module);
 /* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */

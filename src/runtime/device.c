@@ -127,14 +127,18 @@ asn_status asn_device_get(int *out) {
     return ASN_OK;
 }
 
-asn_status asn_device_set(int number) {
+/* ValueError when there is no such device. */
+static asn_status check_number(int number) {
     int count = 0;
     ASN_TRY(asn_device_count(&count));
-    if (number < 0 || number >= count)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "device %d does not exist: there are %d, counted "
-                             "from 0",
-                             number, count);
+    if (number >= 0 && number < count) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "device %d does not exist: there are %d, counted from 0", number,
+                         count);
+}
+
+asn_status asn_device_set(int number) {
+    ASN_TRY(check_number(number));
     if (number == device.current) return ASN_OK;
     ASN_TRY(asn_stream_wait());
     asn_acl.aclrtDestroyStream(device.stream);
@@ -142,13 +146,7 @@ asn_status asn_device_set(int number) {
 }
 
 asn_status asn_device_reset(int number) {
-    int count = 0;
-    ASN_TRY(asn_device_count(&count));
-    if (number < 0 || number >= count)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "device %d does not exist: there are %d, counted "
-                             "from 0",
-                             number, count);
+    ASN_TRY(check_number(number));
     ASN_TRY(asn_stream_wait());
     asn_pool_trim();
     return ASN_OK;

@@ -5,6 +5,7 @@ import numpy as np
 from ._bit_generators import MT19937
 from ._bounded import draw_integers
 from ._generator import RandomStateLike
+from ._scaled import scaled_normal, scaled_uniform
 
 
 def _size(args):
@@ -89,20 +90,11 @@ class RandomState(RandomStateLike):
 
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform floats in [low, high); the bounds broadcast."""
-        span = np.subtract(high, low)
-        if not np.all(np.isfinite(span)):
-            raise OverflowError("Range exceeds valid bounds")
-        if size is None and (np.ndim(low) or np.ndim(high)):
-            size = np.broadcast(low, high).shape
-        return low + span * self.random_sample(size)
+        return scaled_uniform(self.random_sample, low, high, size, "Range exceeds valid bounds")
 
     def normal(self, loc=0.0, scale=1.0, size=None):
         """Normal floats of mean loc and deviation scale; the parameters broadcast."""
-        if np.any(np.signbit(np.asarray(scale, dtype=float))):
-            raise ValueError("scale < 0")
-        if size is None and (np.ndim(loc) or np.ndim(scale)):
-            size = np.broadcast(loc, scale).shape
-        return loc + scale * self.standard_normal(size)
+        return scaled_normal(self.standard_normal, loc, scale, size)
 
     def shuffle(self, x):
         """Shuffles x in place along its first axis (Fisher and Yates)."""

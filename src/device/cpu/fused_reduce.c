@@ -77,6 +77,7 @@ asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p) {
     if (plan->size == 0) return reduce_nothing(plan);
     asn_reduction_run rr = {.plan = plan, .program = p};
     int inner = choose_inner(plan);
+    if (plan->dims[inner].reduced) asn_reductions_count(plan);
     asn_status status = plan->dims[inner].reduced ? asn_reduce_fold(&rr, inner)
                                                   : asn_reduce_stack(&rr, inner);
     if (p->fpFlags) __atomic_fetch_or(p->fpFlags, rr.flags, __ATOMIC_RELAXED);

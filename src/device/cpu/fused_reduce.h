@@ -32,4 +32,8 @@ static inline bool asn_reductions_split(const asn_plan *plan) {
 ASN_CHECK_RESULT asn_status asn_reduce_fold(asn_reduction_run *rr, int inner);
 ASN_CHECK_RESULT asn_status asn_reduce_stack(asn_reduction_run *rr, int inner);
 
+/* Before folding: sums of bools are counted, without their cast to int64 (fused_count.c).
+ */
+void asn_reductions_count(asn_plan *plan);
+
 #endif
