@@ -1,11 +1,13 @@
 """Floating-point error handling: errstate, seterr, geterr, seterrcall, geterrcall.
 
 The modes live in the extension, per thread. Changing them waits for recorded operations, so that a
-`with errstate(...)` covers the operations written inside it.
+`with errstate(...)` covers the operations written inside it. NumPy's own modes change with them:
+full reductions and indices give NumPy scalars, whose arithmetic is NumPy's.
 """
 
 import functools
 
+import numpy as _np
 from numpy import _NoValue
 
 from . import _core
@@ -13,7 +15,9 @@ from . import _core
 
 def seterr(all=None, divide=None, over=None, under=None, invalid=None):
     """Sets how floating-point conditions are handled; returns the previous modes."""
-    return _core._seterr(all, divide, over, under, invalid)
+    old = _core._seterr(all, divide, over, under, invalid)
+    _np.seterr(all, divide, over, under, invalid)
+    return old
 
 
 def geterr():
@@ -25,6 +29,7 @@ def seterrcall(func):
     """Sets the callable or log object of the modes 'call' and 'log'; returns the previous one."""
     if func is not None and not callable(func) and not callable(getattr(func, "write", None)):
         raise ValueError("Only callable can be used as callback")
+    _np.seterrcall(func)
     return _core._seterrcall(func)
 
 
@@ -49,7 +54,7 @@ class errstate:
         if self._entered:
             raise TypeError("Cannot enter `np.errstate` twice.")
         self._entered = True
-        self._saved = _core._seterr(*self._modes)
+        self._saved = seterr(*self._modes)
         if self._call is not _NoValue:
             try:
                 self._saved_call = seterrcall(self._call)
@@ -62,9 +67,9 @@ class errstate:
         saved = self._saved
         try:
             if self._call is not _NoValue and hasattr(self, "_saved_call"):
-                _core._seterrcall(self._saved_call)
+                seterrcall(self._saved_call)
         finally:
-            _core._seterr(None, saved["divide"], saved["over"], saved["under"], saved["invalid"])
+            seterr(**saved)
 
     def __call__(self, func):
         @functools.wraps(func)

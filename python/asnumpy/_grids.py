@@ -46,12 +46,14 @@ class ndenumerate:
 class broadcast:
     """The result of broadcasting several inputs, as an iterator over tuples of elements."""
 
-    def __init__(self, *args):
-        self._arrays = [asarray(a) for a in args]
+    def __init__(self, *arrays):
+        if len(arrays) > 64:
+            raise ValueError(f"Need at least 0 and at most 64 array objects, got {len(arrays)}.")
+        self._arrays = [asarray(a) for a in arrays]
         self.shape = _np.broadcast_shapes(*[a.shape for a in self._arrays])
         self.nd = self.ndim = len(self.shape)
         self.size = math.prod(self.shape)
-        self.numiter = len(args)
+        self.numiter = len(arrays)
         self.reset()
 
     @property

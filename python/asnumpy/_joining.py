@@ -59,10 +59,10 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     )
 
 
-def _normalize(axis, ndim):
+def _normalize(axis, ndim, name=None):
     axis = operator.index(axis)
     if not -ndim <= axis < ndim:
-        raise _np.exceptions.AxisError(axis, ndim)
+        raise _np.exceptions.AxisError(axis, ndim, name)
     return axis + ndim if axis < 0 else axis
 
 

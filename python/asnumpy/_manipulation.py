@@ -11,7 +11,7 @@ from ._joining import _normalize
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
     axes = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(_normalize(x, ndim) for x in axes)
+    axes = tuple(_normalize(x, ndim, name) for x in axes)
     if not allow_duplicate and len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
     return axes
@@ -129,6 +129,8 @@ def roll(a, shift, axis=None):
 
 def astype(x, dtype, /, *, copy=True, device=None):
     """A copy of an array in another dtype."""
+    if isinstance(x, _np.ndarray | _np.generic):
+        x = asarray(x)
     if not isinstance(x, _core.ndarray):
         raise (
             TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")

@@ -14,8 +14,13 @@ from ._joining import _normalize
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether elements are equal within atol + rtol * |b|."""
-    x, y = asanyarray(a), asanyarray(b)
-    if y.dtype.kind not in "fc":
+    # Python numbers stay weak: 0.1 is close to float32(0.1) in float32.
+    numbers = (bool, int, float, complex)
+    x = a if type(a) in numbers and type(b) not in numbers else asanyarray(a)
+    y = b if type(b) in numbers and type(a) not in numbers else asanyarray(b)
+    if type(y) in (bool, int):
+        y = float(y)
+    elif type(y) not in numbers and y.dtype.kind not in "fc":
         y = y.astype(_core.result_type(y, 1.0))
     with _errstate()(invalid="ignore"):
         close = (_core.less_equal(_core.absolute(x - y), atol + rtol * _core.absolute(y))
@@ -586,21 +591,23 @@ def convolve(a, v, mode="full"):
     """The convolution of two sequences."""
     a = _core.array(a, copy=None, ndmin=1)
     v = _core.array(v, copy=None, ndmin=1)
-    if len(v) > len(a):
-        a, v = v, a
     if len(a) == 0:
         raise ValueError("a cannot be empty")
     if len(v) == 0:
         raise ValueError("v cannot be empty")
+    if len(v) > len(a):
+        a, v = v, a
     return _slide(a, v[::-1], mode)
 
 
 def _slide(a, v, mode):
     """out[k] = sum_n a[n + k] v[n]: as a sum of shifted copies, or one product of windows."""
-    modes = {"v": "valid", "s": "same", "f": "full", 0: "valid", 1: "same", 2: "full"}
-    mode = modes.get(mode[:1].lower() if isinstance(mode, str) else mode)
+    modes = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "full": "full"}
     if mode is None:
-        raise ValueError("mode must be one of 'valid', 'same', or 'full'")
+        raise TypeError("integer argument expected, got None")
+    if mode not in modes:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    mode = modes[mode]
     if a.ndim != 1 or v.ndim != 1:
         raise ValueError("object too deep for desired array" if max(a.ndim, v.ndim) > 1 else
                          "object of too small depth for desired array")  # fmt: skip

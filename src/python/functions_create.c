@@ -257,9 +257,10 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
             return NULL;
         }
         bool fortran =
-            order == 'F' || (order != 'C' && s.ndim == asn_of(a)->layout.ndim &&
-                             (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
-                             !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
+            order == 'F' ||
+            (order != 'C' && (order == 'A' || s.ndim == asn_of(a)->layout.ndim) &&
+             (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
+             !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
         status = asn_array_new(&r->array, dtype, s.ndim, s.shape, fortran ? 'F' : 'C');
     } else if (r) {
         status = asn_array_new_like(&r->array, asn_of(a), dtype, order);
@@ -319,6 +320,12 @@ static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_
     double count = PyFloat_AsDouble(ratio);
     Py_DECREF(ratio);
     if (count == -1.0 && PyErr_Occurred()) return -1;
+    /* A ratio that underflows to +0 between different ends still has the start. */
+    if (count == 0 && !signbit(count)) {
+        int differ = PyObject_RichCompareBool(start, stop, Py_NE);
+        if (differ < 0) return -1;
+        count = differ;
+    }
     count = ceil(count);
     if (!(count < 9.2e18)) {
         PyErr_SetString(PyExc_ValueError, count != count
@@ -352,14 +359,14 @@ static int arange_step(PyObject *start, PyObject *step, asn_dtype dtype,
 static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
                         asn_dtype dtype) {
     PyObject *parts[3] = {start, stop, step};
+    int64_t n;
+    if (arange_length(start, stop, step, &n) < 0) return NULL;
     asn_dtype common = ASN_I64, one;
     for (int i = 0; i < 3 && dtype == ASN_DTYPE_NONE; i++) {
         if (value_dtype(parts[i], &one) < 0) return NULL;
         common = asn_promote(common, one);
     }
     if (dtype == ASN_DTYPE_NONE) dtype = common;
-    int64_t n;
-    if (arange_length(start, stop, step, &n) < 0) return NULL;
     if (dtype == ASN_BOOL && n > 2) {
         PyErr_SetString(PyExc_TypeError,
                         "arange() is only supported for booleans when the "

@@ -268,7 +268,8 @@ ASN_METHOD(__array_namespace__) {
             found |= PyUnicode_CompareWithASCIIString(v[0], known[i]) == 0;
         if (!found) {
             PyErr_Format(PyUnicode_Check(v[0]) ? PyExc_ValueError : PyExc_TypeError,
-                         "Version %R of the Array API Standard is not supported", v[0]);
+                         "Version \"%S\" of the Array API Standard is not supported.",
+                         v[0]);
             return NULL;
         }
     }
