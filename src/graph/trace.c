@@ -18,12 +18,18 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-enum { EAGER_ELEMENTS = 2048 };
+enum {
+    EAGER_ELEMENTS = 2048,
+    /* So many small operations in a row on recorded buffers: a loop over elements or rows
+     * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */
+    SMALL_RUN = 4
+};
 /* Buffers that only the trace keeps alive may hold this much before it is flushed. */
 static const int64_t HELD_BYTES_MAX = (int64_t)256 << 20;
 
 asn_trace asn_the_trace;
 static bool lazy_on = true;
+static int small_run;
 
 /* ---- drafts */
 
@@ -142,6 +148,11 @@ static asn_status submit_locked(asn_draft *d) {
     asn_node *n = &d->node;
     bool waits = asn_the_trace.count && pending(n);
     bool shared = touches_shared(n);
+    small_run = n->size > EAGER_ELEMENTS ? 0 : small_run + waits;
+    if (small_run >= SMALL_RUN) {
+        ASN_TRY(asn_trace_flush());
+        waits = false;
+    }
     if (!waits && (!lazy_on || shared || n->size <= EAGER_ELEMENTS)) {
         asn_counters.eager++;
         return asn_launch_node(n);
@@ -229,6 +240,7 @@ asn_status asn_trace_flush(void) {
         if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
     t->count = 0;
     t->arena_used = 0;
+    small_run = 0;
     flushing = false;
     return status;
 }
