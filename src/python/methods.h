@@ -90,6 +90,10 @@
 ASN_METHOD_LIST(ASN_DECLARE)
 #undef ASN_DECLARE
 
+/* r after the call that made it: itself, or NULL with the failure raised. Unlike
+ * asn_ndarray_finish, 0-d stays. */
+PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status);
+PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order);
 /* Shared with the functions of the same names. `self` is an ndarray. */
 PyObject *asn_reshape_run(PyObject *self, PyObject *shape, char order, int copy);
 PyObject *asn_transpose_run(PyObject *self, PyObject *axes);

@@ -2,7 +2,7 @@
  * clip, round, dot, ... */
 #include "methods.h"
 
-static PyObject *finished(asn_ndarray *r, asn_status status) {
+PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
     if (status == ASN_OK) {
         if (asn_fp_check() == 0) return (PyObject *)r;
         Py_DECREF(r);
@@ -12,15 +12,16 @@ static PyObject *finished(asn_ndarray *r, asn_status status) {
     return asn_raise(status);
 }
 
-static PyObject *copy_cast(PyObject *self, asn_dtype dtype, char order) {
+PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
-    return r ? finished(r, asn_copy(&r->array, asn_of(self), dtype, order)) : NULL;
+    return r ? asn_ndarray_made(r, asn_copy(&r->array, asn_of(self), dtype, order))
+             : NULL;
 }
 
 /* A copy as self's own type. */
 static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
                                    bool subok) {
-    PyObject *r = copy_cast(self, dtype, order);
+    PyObject *r = asn_copy_cast(self, dtype, order);
     if (!r || asn_is_ndarray_exact(self) || !subok) return r;
     PyObject *as_type = PyObject_CallMethod(r, "view", "O", Py_TYPE(self));
     Py_DECREF(r);
@@ -97,11 +98,11 @@ static PyObject *index_array(PyObject *obj) {
     asn_dtype dtype = asn_dtype_of(array);
     /* An empty list is an index of no elements. */
     if (asn_of(array)->layout.size == 0 && !asn_is_ndarray(obj) && !PyArray_Check(obj)) {
-        Py_SETREF(array, copy_cast(array, ASN_I64, 'K'));
+        Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
         return array;
     }
     if (asn_can_cast(dtype, ASN_I64, ASN_CASTING_SAFE) || dtype == ASN_U64) {
-        if (dtype == ASN_BOOL) Py_SETREF(array, copy_cast(array, ASN_I64, 'K'));
+        if (dtype == ASN_BOOL) Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
         return array;
     }
     PyErr_Format(
@@ -162,7 +163,8 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
     }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
     if (r) {
-        result = finished(r, asn_take(&r->array, asn_of(a), asn_of(idx), which, mode));
+        result =
+            asn_ndarray_made(r, asn_take(&r->array, asn_of(a), asn_of(idx), which, mode));
         result = into_out(result, out);
     }
 done:
@@ -189,7 +191,7 @@ PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
         goto done;
     }
     if (asn_dtype_of(counts) != ASN_I64)
-        Py_SETREF(counts, copy_cast(counts, ASN_I64, 'K'));
+        Py_SETREF(counts, asn_copy_cast(counts, ASN_I64, 'K'));
     if (counts) Py_SETREF(counts, asn_flatten(counts, 'C', false));
     if (!counts) goto done;
     if (!axis || axis == Py_None) {
@@ -199,7 +201,9 @@ PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
         a = Py_NewRef(self);
     }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
-    if (r) result = finished(r, asn_repeat(&r->array, asn_of(a), asn_of(counts), which));
+    if (r)
+        result =
+            asn_ndarray_made(r, asn_repeat(&r->array, asn_of(a), asn_of(counts), which));
 done:
     Py_XDECREF(counts);
     Py_XDECREF(a);
@@ -275,9 +279,9 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
     if (values && sorted) {
         asn_dtype common = asn_promote(asn_dtype_of(sorted), asn_dtype_of(values));
         if (asn_dtype_of(sorted) != common)
-            Py_SETREF(sorted, copy_cast(sorted, common, 'K'));
+            Py_SETREF(sorted, asn_copy_cast(sorted, common, 'K'));
         if (asn_dtype_of(values) != common)
-            Py_SETREF(values, copy_cast(values, common, 'K'));
+            Py_SETREF(values, asn_copy_cast(values, common, 'K'));
     }
     asn_ndarray *r = values && sorted ? asn_ndarray_alloc() : NULL;
     if (r)
@@ -291,137 +295,6 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
 ASN_METHOD(searchsorted) {
     ASN_ARGS("searchsorted", "v, side='left', sorter=None");
     return asn_searchsorted_run(self, v[0], v[1], v[2]);
-}
-
-/* ---- sorting */
-
-/* stable: kind= and stable= as NumPy reads them. */
-static int sort_is_stable(PyObject *kind, PyObject *order, PyObject *stable, bool *out) {
-    *out = false;
-    if (order && order != Py_None) {
-        PyErr_SetString(PyExc_ValueError,
-                        "Cannot specify order when the array has no fields.");
-        return -1;
-    }
-    if (stable && stable != Py_None) {
-        if (kind && kind != Py_None) {
-            PyErr_SetString(PyExc_ValueError,
-                            "`kind` and keyword parameters can't be provided at "
-                            "the same time. Use only one of them.");
-            return -1;
-        }
-        return asn_bool_from_py(stable, out);
-    }
-    if (!kind || kind == Py_None) return 0;
-    const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
-    char first = text ? (char)(*text | 0x20) : 0;
-    if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
-        if (!PyErr_Occurred())
-            PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
-                         "sort kind must be one of 'quick', 'heap', or 'stable' (got %R)",
-                         kind);
-        return -1;
-    }
-    *out = first == 'm' || first == 's';
-    return 0;
-}
-
-PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
-                         PyObject *stable_object, bool arg) {
-    bool stable;
-    if (sort_is_stable(kind, order, stable_object, &stable) < 0) return NULL;
-    PyObject *a = Py_NewRef(self), *result = NULL;
-    int which = asn_of(self)->layout.ndim - 1;
-    if (axis == Py_None) {
-        Py_SETREF(a, asn_flatten(self, 'C', false));
-        which = 0;
-    } else if (asn_of(self)->layout.ndim == 0) {
-        int64_t value = -1;
-        asn_status status = ASN_OK;
-        if (asn_int64_from_py(axis, &value) < 0) goto done;
-        if (value != 0 && value != -1) status = asn_axis_normalize(value, 0, &which);
-        if (status != ASN_OK) {
-            asn_raise(status);
-            goto done;
-        }
-        /* One element: sorted as it is. */
-        asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
-        asn_ndarray *r = arg ? asn_ndarray_alloc() : NULL;
-        if (!arg)
-            result = copy_cast(self, asn_dtype_of(self), 'K');
-        else if (r)
-            result = finished(r, asn_full(&r->array, ASN_I64, 0, NULL, 'C', &zero));
-        goto done;
-    } else if (axis && asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) {
-        goto done;
-    }
-    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
-    if (r)
-        result = finished(r, arg ? asn_argsort(&r->array, asn_of(a), which, stable)
-                                 : asn_sort(&r->array, asn_of(a), which, stable));
-done:
-    Py_XDECREF(a);
-    return result;
-}
-
-/* self[...] = values; takes values. */
-static PyObject *replace_elements(PyObject *self, PyObject *values) {
-    if (!values) return NULL;
-    int rc = asn_ndarray_ass_subscript(self, Py_Ellipsis, values);
-    Py_DECREF(values);
-    if (rc < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
-ASN_METHOD(sort) {
-    ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
-    if (asn_of(self)->layout.ndim == 0 && !v[0]) {
-        int unused;
-        ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
-    }
-    return replace_elements(self, asn_sorted_run(self, v[0], v[1], v[2], v[3], false));
-}
-
-ASN_METHOD(argsort) {
-    ASN_ARGS("argsort", "axis=-1, kind=None, order=None, *, stable=None");
-    return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
-}
-
-/* Every kth must be an index along the axis; a sorted array is partitioned for all of
- * them. */
-static int check_kth(PyObject *self, PyObject *kth, PyObject *axis) {
-    int64_t length = asn_of(self)->layout.size, values[ASN_MAX_DIMS];
-    int which = asn_of(self)->layout.ndim - 1, n;
-    if (axis != Py_None) {
-        if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return -1;
-        if (which >= 0) length = asn_of(self)->layout.shape[which];
-    }
-    PyObject *list = asn_is_ndarray(kth) || PyArray_Check(kth)
-                         ? PyObject_CallMethod(kth, "tolist", NULL)
-                         : Py_NewRef(kth);
-    if (!list) return -1;
-    int rc = asn_shape_from_py(list, values, &n);
-    Py_DECREF(list);
-    for (int i = 0; rc == 0 && i < n; i++) {
-        int64_t k = values[i] < 0 ? values[i] + length : values[i];
-        if (k >= 0 && k < length) continue;
-        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)", (long long)k,
-                     (long long)length);
-        rc = -1;
-    }
-    return rc;
-}
-
-ASN_METHOD(partition) {
-    ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
-    if (check_kth(self, v[0], v[1]) < 0) return NULL;
-    return replace_elements(self, asn_sorted_run(self, v[1], NULL, v[3], NULL, false));
-}
-
-ASN_METHOD(argpartition) {
-    ASN_ARGS("argpartition", "kth, axis=-1, kind='introselect', order=None");
-    if (check_kth(self, v[0], v[1]) < 0) return NULL;
-    return asn_sorted_run(self, v[1], NULL, v[3], NULL, true);
 }
 
 /* ---- arithmetic methods */
