@@ -11,10 +11,14 @@ for kind in address,undefined thread; do
     echo "sanitizer: $kind"
     .venv/bin/ctest --test-dir "$dir" --output-on-failure
 done
-if command -v clang >/dev/null; then
-    .venv/bin/cmake -B build/clang -G Ninja -DCMAKE_C_COMPILER=clang -DASNUMPY_TESTS=ON -DASNUMPY_PYTHON=OFF \
-        -DASNUMPY_WERROR=ON -DPython3_EXECUTABLE="$PWD/.venv/bin/python" \
-        -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" >/dev/null
-    .venv/bin/ninja -C build/clang --quiet
-    .venv/bin/ctest --test-dir build/clang --output-on-failure
+clang=$(command -v clang || ls /usr/bin/clang-[0-9][0-9] 2>/dev/null | tail -n 1 || true)
+if [ -z "$clang" ]; then
+    echo "clang: not installed, that build is left out (apt-get install clang)"
+    exit 0
 fi
+.venv/bin/cmake -B build/clang -G Ninja -DCMAKE_C_COMPILER="$clang" -DASNUMPY_TESTS=ON -DASNUMPY_PYTHON=OFF \
+    -DASNUMPY_WERROR=ON -DPython3_EXECUTABLE="$PWD/.venv/bin/python" \
+    -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" >/dev/null
+.venv/bin/ninja -C build/clang --quiet
+echo "clang: $clang"
+.venv/bin/ctest --test-dir build/clang --output-on-failure
