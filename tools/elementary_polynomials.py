@@ -19,6 +19,11 @@ def sine(z):
     return (sin(sqrt(z)) / sqrt(z) - 1) / z
 
 
+def sine_weight(z):
+    """Makes the error relative to the sine."""
+    return z / (sin(sqrt(z)) / sqrt(z))
+
+
 def cosine(z):
     """cos(r) = 1 - z / 2 + z^2 C(z)."""
     return (cos(sqrt(z)) - 1 + z / 2) / z**2
@@ -41,8 +46,7 @@ CASES = {
     ),
     "sin": (sine, mpf("1e-12"), QUARTER**2, 5, lambda z: z, 53),
     "cos": (cosine, mpf("1e-9"), QUARTER**2, 5, lambda z: z**2, 53),
-    "sinf": (sine, mpf("1e-12"), QUARTER**2, 2, lambda z: z, 53),
-    "cosf": (cosine, mpf("1e-9"), QUARTER**2, 2, lambda z: z**2, 53),
+    "sinf": (sine, mpf("1e-12"), (2 * QUARTER) ** 2, 3, sine_weight, 53),
 }  # fmt: skip
 
 

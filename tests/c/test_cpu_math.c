@@ -4,7 +4,8 @@
  * long double ones where those are 64 bits or more wide: the error is measured in units
  * in the last place of the true value and held to the bound of the operation's row.
  * Special values and floating-point conditions must be the C library's own. With the
- * argument "full" every float32 is tried and the largest errors are printed.
+ * argument "full" (and, if wanted, the name of an operation) every float32 is tried, a
+ * minute each.
  */
 #include "check.h"
 
@@ -30,6 +31,12 @@ typedef struct {
 static const function functions[] = {
     {ASN_OP_EXP, expf, exp, expl, 1, 1.5, -745, 710},
     {ASN_OP_LOG, logf, log, logl, 1, 1.5, 0.5, 2},
+    {ASN_OP_EXP2, exp2f, exp2, exp2l, 1, 1.5, -1075, 1025},
+    {ASN_OP_EXPM1, expm1f, expm1, expm1l, 1.5, 1.5, -40, 710},
+    {ASN_OP_LOG2, log2f, log2, log2l, 1, 1.5, 0.5, 2},
+    {ASN_OP_LOG10, log10f, log10, log10l, 1, 1.5, 0.5, 2},
+    {ASN_OP_LOG1P, log1pf, log1p, log1pl, 1, 1.5, -1, 2},
+    {ASN_OP_TANH, tanhf, tanh, tanhl, 1, 2, -3, 3},
     {ASN_OP_SIN, sinf, sin, sinl, 1, 2, -1.1e5, 1.1e5},
     {ASN_OP_COS, cosf, cos, cosl, 1, 2, -1.1e5, 1.1e5},
 };
@@ -44,10 +51,7 @@ static double ulp_of(double x, int digits, int min_exp) {
 
 static double error64(double got, long double want) {
     if (isnan(got) && isnan(want)) return 0;
-    if (got == (double)want)
-        return fabs((double)((got - want) / 1)) > 0 && isfinite(got)
-                   ? (double)fabsl(got - want) / ulp_of((double)want, 53, -1021)
-                   : 0;
+    if (got == (double)want && !isfinite(got)) return 0;
     return (double)fabsl(got - want) / ulp_of((double)want, 53, -1021);
 }
 
@@ -104,7 +108,9 @@ static void test_f32(const function *f, uint64_t step) {
         }
         loop(COUNT, out, in, NULL, NULL);
         for (int i = 0; i < COUNT; i++) {
-            double e = error32(out[i], f->f64((double)in[i]));
+            double want = f->f64((double)in[i]);
+            if (out[i] == (float)want) continue; /* at most half a unit */
+            double e = error32(out[i], want);
             if (!(e <= worst)) worst = e, at = in[i];
         }
     }
@@ -118,6 +124,13 @@ static const double specials[] = {0.0,     -0.0,   1.0,     -1.0,     INFINITY, 
                                   -1e22,   1e300,  1e5,     100000.1, 0x1p-149, 88.8,
                                   -103.0,  -87.5,  3e38,    -1e38};
 enum { SPECIALS = sizeof specials / sizeof *specials };
+
+/* NumPy does not report the underflow of a subnormal result that is the argument itself.
+ */
+static bool loose(asn_op op, double x) {
+    return fabs(x) < FLT_MIN &&
+           (op == ASN_OP_EXPM1 || op == ASN_OP_LOG1P || op == ASN_OP_TANH);
+}
 
 /* Each alone and among ordinary elements, written elsewhere and in place. */
 static void test_specials(const function *f) {
@@ -136,7 +149,7 @@ static void test_specials(const function *f) {
         uint32_t expected = asn_fp_conditions();
         asn_fp_clear();
         loop(n, s & 4 ? in : got, in, NULL, NULL);
-        CHECK(asn_fp_conditions() == expected, "float64 conditions");
+        CHECK(asn_fp_conditions() == expected || loose(f->op, x), "float64 conditions");
         if (s & 4) got[at] = in[at];
         CHECK(error64(got[at], want) <= 1.5 && !signbit(got[at]) == !signbit(want),
               "float64 special value");
@@ -145,7 +158,8 @@ static void test_specials(const function *f) {
         expected = asn_fp_conditions();
         asn_fp_clear();
         loopf(n, s & 4 ? inf : gotf, inf, NULL, NULL);
-        CHECK(asn_fp_conditions() == expected, "float32 conditions");
+        CHECK(asn_fp_conditions() == expected || loose(f->op, (double)xf),
+              "float32 conditions");
         if (s & 4) gotf[at] = inf[at];
         CHECK(error32(gotf[at], (double)wantf) <= 1 &&
                   !signbit(gotf[at]) == !signbit(wantf),
@@ -174,6 +188,7 @@ static void test_lengths(const function *f) {
 int main(int argc, char **argv) {
     bool full = argc > 1 && strcmp(argv[1], "full") == 0;
     for (int i = 0; i < FUNCTIONS; i++) {
+        if (argc > 2 && strcmp(argv[2], asn_op_table[functions[i].op].name)) continue;
         test_f64(&functions[i], full ? 10000 : 200);
         test_f32(&functions[i], full ? 1 : 9973);
         test_specials(&functions[i]);
