@@ -54,6 +54,8 @@ VECTOR_FUNCTIONS = {
     "i_left_shift",
     "i_right_shift",
 }
+# Rows whose real loops are the functions of vmath.h instead of the C library's.
+VMATH = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh"}
 # Files hold about equally many loops; a row in none of them is in "rest".
 FAMILIES = {
     "arith": "add subtract multiply divide negative absolute square positive",
@@ -62,6 +64,7 @@ FAMILIES = {
     "isposinf isneginf",
     "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
     "left_shift right_shift bitwise_count",
+    "vmath": " ".join(sorted(VMATH)),
     "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
 }
 # Rows whose loops compare floats: a NaN operand raises "invalid", which is not the program's.
@@ -85,21 +88,13 @@ QUIET = {
 COST = {
     "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 60, "remainder": 60, "fmod": 60,
     "power": 250, "float_power": 250, "hypot": 60, "gcd": 250, "lcm": 250, "frexp_mantissa": 30,
-    "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 40,
+    "exp": 8, "exp2": 7, "expm1": 9, "log": 9, "log2": 13,
+    "log10": 13, "log1p": 14, "sin": 12, "cos": 12, "tanh": 12, "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 40,
 }  # fmt: skip
 LIBM = {
     "cbrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
     "logaddexp",
     "logaddexp2",
-    "sin",
-    "cos",
     "tan",
     "arcsin",
     "arccos",
@@ -107,7 +102,6 @@ LIBM = {
     "arctan2",
     "sinh",
     "cosh",
-    "tanh",
     "arcsinh",
     "arccosh",
     "arctanh",
@@ -129,8 +123,14 @@ def calls(expr):
     return set(re.findall(r"M\((\w+)\)", expr))
 
 
+def is_vmath(row, dtype):
+    return row.name in VMATH and dtype in FLOATS
+
+
 def vectorises(row, dtype):
     expr = row.loops[dtype]
+    if is_vmath(row, dtype):
+        return True
     if (
         "divides" in row.flags
         and dtype in INTS
@@ -171,6 +171,11 @@ def loop(row, dtype):
     name = f"{row.name}_{SHORT[dtype]}"
     expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
     fill = f"    k->ew[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n"
+    if is_vmath(row, dtype):
+        function, suffix = calls(row.loops[dtype]).pop(), {"float32": "f"}.get(dtype, "")
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define B uint{re.sub('[^0-9]', '', dtype)}_t\n"
+        body += f"#define VECTOR v_{function}{suffix}\n#define FITS v_{function}_fits{suffix}\n"
+        return body + f'#define LIBM {function}{suffix}\n#include "device/cpu/vmath.inc"\n', fill
     if "divides" in row.flags and dtype in INTS:
         divisor, binary, raises = "pb", "x", "FE_DIVBYZERO"
         if len(row.args) == 1:  # the conversion of 1.0 / 0 is invalid as well

@@ -5,6 +5,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/scalar.h"
 #include "device/cpu/simd.h"
+#include "device/cpu/vmath.h"
 
 /* The iterations are independent: dst is an input exactly, or overlaps none. */
 #if defined(__clang__)

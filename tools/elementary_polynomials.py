@@ -1,0 +1,138 @@
+"""Prints the polynomials of src/device/cpu/vmath.h: minimax on their interval by the Remez exchange
+in 60 digits, with the error that remains after the coefficients are rounded to the working precision.
+
+usage: elementary_polynomials.py [NAME...]      needs mpmath; not part of the build
+"""
+
+import sys
+
+from mpmath import atanh, cos, expm1, ln, lu_solve, matrix, mp, mpf, pi, sin, sqrt
+
+mp.dps = 60
+HALF_LN2 = ln(2) / 2
+QUARTER = pi / 4 + mpf("1e-4")
+SQRT_HALF_S = (sqrt(2) - 1) / (sqrt(2) + 1)
+
+
+def sine(z):
+    """sin(r) = r + r z S(z), z = r^2."""
+    return (sin(sqrt(z)) / sqrt(z) - 1) / z
+
+
+def sine_weight(z):
+    """Makes the error relative to the sine."""
+    return z / (sin(sqrt(z)) / sqrt(z))
+
+
+def cosine(z):
+    """cos(r) = 1 - z / 2 + z^2 C(z)."""
+    return (cos(sqrt(z)) - 1 + z / 2) / z**2
+
+
+# name: (function, low, high, degree, weight of the error, bits of a coefficient)
+TINY = "1e-14"
+CASES = {
+    "exp": (lambda r: (expm1(r) - r) / r**2, -HALF_LN2, HALF_LN2, 9, lambda r: r**2, 53),
+    "expf": (lambda r: (expm1(r) - r) / r**2, -HALF_LN2, HALF_LN2, 4, lambda r: r**2, 24),
+    "exp2": (lambda f: expm1(f * ln(2)) / f, mpf("-0.5"), mpf("0.5"), 10, lambda f: f, 53),
+    "exp2f": (lambda f: expm1(f * ln(2)) / f, mpf("-0.5"), mpf("0.5"), 5, lambda f: f, 24),
+    "log": (
+        lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, mpf("1e-12"), SQRT_HALF_S**2, 6,
+        lambda z: z, 53,
+    ),
+    "logf": (
+        lambda z: (2 * atanh(sqrt(z)) / sqrt(z) - 2) / z, mpf("1e-12"), SQRT_HALF_S**2, 3,
+        lambda z: z, 24,
+    ),
+    "sin": (sine, mpf("1e-12"), QUARTER**2, 5, lambda z: z, 53),
+    "cos": (cosine, mpf("1e-9"), QUARTER**2, 5, lambda z: z**2, 53),
+    "sinf": (sine, mpf("1e-12"), (2 * QUARTER) ** 2, 3, sine_weight, 53),
+}  # fmt: skip
+
+
+def rounded(x, bits):
+    mp.prec, keep = bits, mp.prec
+    y = +x
+    mp.prec = keep
+    return y
+
+
+def poly(c, x):
+    y = mpf(0)
+    for a in reversed(c):
+        y = y * x + a
+    return y
+
+
+def remez(f, low, high, degree, weight, rounds=8):
+    """Coefficients, lowest first, whose weighted error swings equally degree + 2 times."""
+    n = degree + 2
+    at = [(low + high) / 2 - (high - low) / 2 * cos(pi * i / (n - 1)) for i in range(n)]
+    at = [x if abs(x) > mpf(TINY) else mpf(TINY) for x in at]
+    grid = [low + (high - low) * (1 - cos(pi * i / 600)) / 2 for i in range(601)]
+    grid = [x if abs(x) > mpf(TINY) else mpf(TINY) for x in grid]
+    values = [f(x) for x in grid]
+    for _ in range(rounds):
+        rows, right = matrix(n, n), matrix(n, 1)
+        for i, x in enumerate(at):
+            for j in range(degree + 1):
+                rows[i, j] = x**j
+            rows[i, degree + 1] = (-1) ** i / abs(weight(x))
+            right[i] = f(x)
+        c = list(lu_solve(rows, right))[: degree + 1]
+        errors = [(poly(c, x) - v) * abs(weight(x)) for x, v in zip(grid, values, strict=True)]
+        peaks = []
+        for x, e in zip(grid, errors, strict=True):
+            if peaks and (e > 0) == (peaks[-1][1] > 0):
+                if abs(e) > abs(peaks[-1][1]):
+                    peaks[-1] = (x, e)
+            else:
+                peaks.append((x, e))
+        while len(peaks) > n:
+            peaks.pop(0 if abs(peaks[0][1]) < abs(peaks[-1][1]) else -1)
+        if len(peaks) < n:
+            break
+        at = [x for x, _ in peaks]
+    return c, max(map(abs, errors)), grid, values
+
+
+def hexadecimal(x, bits):
+    y = float(rounded(x, bits))
+    assert mpf(y) == rounded(x, bits)
+    return y.hex()
+
+
+def split(value, *bits):
+    """value as a sum of constants of so many bits each."""
+    parts = []
+    for b in bits:
+        parts.append(hexadecimal(value, b))
+        value -= rounded(value, b)
+    return parts
+
+
+def main():
+    for name in sys.argv[1:] or CASES:
+        f, low, high, degree, weight, bits = CASES[name]
+        c, error, grid, values = remez(f, low, high, degree, weight)
+        short = [rounded(a, bits) for a in c]
+        left = max(abs((poly(short, x) - v) * weight(x)) for x, v in zip(grid, values, strict=True))
+        print(
+            f"{name}: error 2^{float(mp.log(error, 2)):.1f}, rounded 2^{float(mp.log(left, 2)):.1f}"
+        )
+        for i, a in enumerate(c):
+            print(f"    c{i} = {hexadecimal(a, bits)}")
+    print("ln2", split(ln(2), 41, 53), "float", split(ln(2), 15, 24))
+    print(
+        "pi/2",
+        split(pi / 2, 37, 37, 53),
+        "2/pi",
+        split(2 / pi, 53),
+        "1/ln2",
+        split(1 / ln(2), 53, 53),
+    )
+    print("1/ln2 float", split(1 / ln(2), 24, 24))
+
+
+if __name__ == "__main__":
+    main()
