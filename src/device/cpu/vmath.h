@@ -94,8 +94,9 @@ static inline int v_exp_fitsf(float a) {
 }
 static inline float v_exp_restf(float r) {
     float z = r * r;
-    float p01 = 0x1p-1f + r * 0x1.55549p-3f, p23 = 0x1.55545ep-5f + r * 0x1.123b46p-7f;
-    return z * (p01 + z * (p23 + z * 0x1.6db40ap-10f));
+    float p01 = 0x1p-1f + r * 0x1.555556p-3f, p23 = 0x1.55548p-5f + r * 0x1.11107ep-7f;
+    float p45 = 0x1.6d967p-10f + r * 0x1.a1b7e2p-13f;
+    return z * (p01 + z * (p23 + z * p45));
 }
 static inline float v_expf(float a) {
     float shifted = a * (float)LOG2_E + V_ROUNDF, k = shifted - V_ROUNDF;
