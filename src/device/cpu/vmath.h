@@ -163,12 +163,13 @@ static inline float v_expm1f(float a) {
 
 /* tanh(y) = E / (E + 2) with E = expm1(2y), which is above 0. */
 static inline int v_tanh_fits(double a) {
-    return fabs(a) <= 300.0;
+    return fabs(a) <= 18.0; /* e + 2 loses no bit below 2^52 */
 }
 static inline double v_tanh(double a) {
     v_expm1_sum e = v_expm1_split(2 * fabs(a));
     double sum = e.value + 2, q = e.value / sum, lost = e.value - (sum - 2);
-    double y = q + (e.lost - q * lost) * (0.5 - 0.5 * q); /* 1 / sum, nearly */
+    double half = 0.5 - 0.5 * q; /* 1 / sum, nearly */
+    double y = q + (e.lost * (1 - q) - q * lost) * half;
     return v_from_bits(f_bits(y) | (f_bits(a) & 0x8000000000000000u));
 }
 static inline int v_tanh_fitsf(float a) {
