@@ -33,7 +33,7 @@ def cosine(z):
 TINY = "1e-14"
 CASES = {
     "exp": (lambda r: (expm1(r) - r) / r**2, -HALF_LN2, HALF_LN2, 9, lambda r: r**2, 53),
-    "expf": (lambda r: (expm1(r) - r) / r**2, -HALF_LN2, HALF_LN2, 4, lambda r: r**2, 24),
+    "expf": (lambda r: (expm1(r) - r) / r**2, -HALF_LN2, HALF_LN2, 5, lambda r: r**2, 24),
     "exp2": (lambda f: expm1(f * ln(2)) / f, mpf("-0.5"), mpf("0.5"), 10, lambda f: f, 53),
     "exp2f": (lambda f: expm1(f * ln(2)) / f, mpf("-0.5"), mpf("0.5"), 5, lambda f: f, 24),
     "log": (

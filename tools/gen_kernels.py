@@ -88,8 +88,9 @@ QUIET = {
 COST = {
     "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 60, "remainder": 60, "fmod": 60,
     "power": 250, "float_power": 250, "hypot": 60, "gcd": 250, "lcm": 250, "frexp_mantissa": 30,
-    "exp": 8, "exp2": 7, "expm1": 9, "log": 9, "log2": 13,
-    "log10": 13, "log1p": 14, "sin": 12, "cos": 12, "tanh": 12, "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 40,
+    "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 40,
+    "exp": 8, "exp2": 7, "expm1": 9, "log": 9, "log2": 12, "log10": 12, "log1p": 13, "sin": 14,
+    "cos": 14, "tanh": 15,
 }  # fmt: skip
 LIBM = {
     "cbrt",

@@ -32,11 +32,11 @@ static const function functions[] = {
     {ASN_OP_EXP, expf, exp, expl, 1, 1.5, -745, 710},
     {ASN_OP_LOG, logf, log, logl, 1, 1.5, 0.5, 2},
     {ASN_OP_EXP2, exp2f, exp2, exp2l, 1, 1.5, -1075, 1025},
-    {ASN_OP_EXPM1, expm1f, expm1, expm1l, 1.5, 1.5, -40, 710},
+    {ASN_OP_EXPM1, expm1f, expm1, expm1l, 1.1, 1.5, -40, 710},
     {ASN_OP_LOG2, log2f, log2, log2l, 1, 1.5, 0.5, 2},
     {ASN_OP_LOG10, log10f, log10, log10l, 1, 1.5, 0.5, 2},
     {ASN_OP_LOG1P, log1pf, log1p, log1pl, 1, 1.5, -1, 2},
-    {ASN_OP_TANH, tanhf, tanh, tanhl, 1, 2, -3, 3},
+    {ASN_OP_TANH, tanhf, tanh, tanhl, 1, 2, -22, 22},
     {ASN_OP_SIN, sinf, sin, sinl, 1, 2, -1.1e5, 1.1e5},
     {ASN_OP_COS, cosf, cos, cosl, 1, 2, -1.1e5, 1.1e5},
 };

@@ -6,25 +6,25 @@
  * instruction set makes the same bits: products and sums are rounded one by one, never
  * fused (-ffp-contract=off), and no table is read.
  *
- * exp     x = k ln2 + r with k the nearest integer and ln2 in two parts, the first of
- *         which times k is exact (Cody and Waite); exp(r) = 1 + (r + (lo + r^2 P(r))),
- *         lo what rounding r lost; the result is scaled by putting k into the exponent.
- * exp2    the same with r = x - k exact; 2^r = 1 + r Q(r).
- * log     x = 2^k m, m in [sqrt(1/2), sqrt(2)); with f = m - 1 and s = f / (2 + f),
- *         log(1 + f) = 2 atanh(s) = f - (f^2/2 - s (f^2/2 + R(s^2))): f is exact and
- *         the correction small against it.
- * sin,    |x| = k pi/2 + r with pi/2 in three parts (k below 2^16, the first two
- * cos     products exact), r and its rounding error lo; sin(r) = r + (r^3 S(r^2) + lo)
- * and cos(r) = 1 - (r^2/2 - (r^4 C(r^2) - r lo)) are both computed, and k chooses. (One
- * polynomial over [-pi/2, pi/2] is cheaper, but cos(0) was not 1.)
- * expm1   ((2^k - 1) + 2^k r) + 2^k (exp(r) - 1 - r).
- * tanh    E / (E + 2) with E = expm1(2 |x|).
- * log2,   log(m) / log(base) + k log(2) / log(base) with log(m) and the factor split into
- * log10   sums, so that powers of the base come out exact.
- * log1p   log(1 + f) as above with f = 2^-k (1 + x) - 1 and what that rounding lost.
+ * exp: x = k ln2 + r with k the nearest integer and ln2 in two parts, the first of which
+ * times k is exact (Cody and Waite); exp(r) = 1 + (r + (lo + r^2 P(r))), lo what rounding
+ * r lost (float64 does without); k is added to the exponent. exp2: the same with r = x -
+ * k exact and 2^r = 1 + r Q(r). expm1: ((2^k - 1) + 2^k r) + 2^k (lo + r^2 P(r)). tanh:
+ * E / (E + 2) with E = expm1(2 |x|).
  *
- * float32 sine, cosine, tanh, log2, log10 and log1p go through float64. Polynomials
- * are minimax (tools/elementary_polynomials.py); measured errors are in
+ * log: x = 2^k m, m in [sqrt(1/2), sqrt(2)); with f = m - 1 and s = f / (2 + f),
+ * log(1 + f) = 2 atanh(s) = f - s (f - R(s^2)): f is exact, the correction small against
+ * it. log2, log10: log(m) and 1 / log(base) as sums whose main product is exact. log1p:
+ * the same as log with f = 2^-k (1 + x) - 1 and what that rounding lost.
+ *
+ * sin, cos: |x| = k pi/2 + r with pi/2 in three parts (k below 2^16, the first two
+ * products exact) and r's rounding error lo; sin(r) = r + (r^3 S(r^2) + lo) and cos(r) =
+ * 1 - (r^2/2 - (r^4 C(r^2) - r lo)) are both computed, and k chooses. (One polynomial
+ * over
+ * [-pi/2, pi/2] is cheaper, but cos(0) was not 1; float32 can afford it.)
+ *
+ * float32 sine, cosine and tanh go through float64, the others are native. Polynomials
+ * are minimax (tools/elementary_polynomials.py); measured errors and speeds are in
  * docs/design/0004-elementary-functions.md.
  */
 #ifndef ASN_DEVICE_CPU_VMATH_H
@@ -49,12 +49,18 @@ static inline float v_from_bitsf(uint32_t u) {
 #define V_ROUND  0x1.8p52
 #define V_ROUNDF 0x1.8p23f
 
-/* 2^k; k is the low bits of `shifted` = k + V_ROUND. */
+/* 2^k; k is the low bits of `shifted` = k + V_ROUND. v_scale: a 2^k, both normal. */
 static inline double v_pow2(double shifted) {
     return v_from_bits((f_bits(shifted) + 1023) << 52);
 }
 static inline float v_pow2f(float shifted) {
     return v_from_bitsf((f_bitsf(shifted) + 127) << 23);
+}
+static inline double v_scale(double a, double shifted) {
+    return v_from_bits(f_bits(a) + (f_bits(shifted) << 52));
+}
+static inline float v_scalef(float a, float shifted) {
+    return v_from_bitsf(f_bitsf(a) + (f_bitsf(shifted) << 23));
 }
 
 #define V_LN2_HI  0x1.62e42fefa4p-1 /* 41 bits */
@@ -65,8 +71,8 @@ static inline float v_pow2f(float shifted) {
 static inline int v_exp_fits(double a) {
     return fabs(a) <= 708.0;
 }
-/* exp(r + lo) - 1 - r for |r| <= ln2 / 2: error 2^-56. */
-static inline double v_exp_rest(double r, double lo) {
+/* exp(r) - 1 - r for |r| <= ln2 / 2: error 2^-56. */
+static inline double v_exp_rest(double r) {
     double z = r * r;
     double p01 = 0x1.000000000000bp-1 + r * 0x1.5555555555561p-3;
     double p23 = 0x1.5555555550041p-5 + r * 0x1.111111110d64ep-7;
@@ -74,27 +80,28 @@ static inline double v_exp_rest(double r, double lo) {
     double p67 = 0x1.a019969e6f597p-16 + r * 0x1.71dddfda9fc09p-19;
     double p89 = 0x1.28b03ee2bb793p-22 + r * 0x1.af85715c3f88p-26;
     double p = p01 + z * (p23 + z * (p45 + z * (p67 + z * p89)));
-    return lo + z * p;
+    return z * p;
 }
 /* What rounding r loses, at most 2^-55, is left out here. */
 static inline double v_exp(double a) {
     double shifted = a * LOG2_E + V_ROUND, k = shifted - V_ROUND;
     double r = (a - k * V_LN2_HI) - k * V_LN2_LO;
-    return (1 + (r + v_exp_rest(r, 0))) * v_pow2(shifted);
+    return v_scale(1 + (r + v_exp_rest(r)), shifted);
 }
 
 static inline int v_exp_fitsf(float a) {
     return fabsf(a) <= 87.0f;
 }
-static inline float v_exp_restf(float r, float lo) {
+static inline float v_exp_restf(float r) {
     float z = r * r;
-    float p01 = 0x1p-1f + r * 0x1.55549p-3f, p23 = 0x1.55545ep-5f + r * 0x1.123b46p-7f;
-    return lo + z * (p01 + z * (p23 + z * 0x1.6db40ap-10f));
+    float p01 = 0x1p-1f + r * 0x1.555556p-3f, p23 = 0x1.55548p-5f + r * 0x1.11107ep-7f;
+    float p45 = 0x1.6d967p-10f + r * 0x1.a1b7e2p-13f;
+    return z * (p01 + z * (p23 + z * p45));
 }
 static inline float v_expf(float a) {
     float shifted = a * (float)LOG2_E + V_ROUNDF, k = shifted - V_ROUNDF;
     float high = a - k * V_LN2_HIF, low = k * V_LN2_LOF, r = high - low;
-    return (1 + (r + v_exp_restf(r, (high - r) - low))) * v_pow2f(shifted);
+    return v_scalef(1 + (r + (((high - r) - low) + v_exp_restf(r))), shifted);
 }
 
 static inline int v_exp2_fits(double a) {
@@ -108,7 +115,7 @@ static inline double v_exp2(double a) {
     double q78 = 0x1.62bfc6cc24db1p-20 + f * 0x1.b524ce03ed51bp-24;
     double q90 = 0x1.e61ca95e1cb9cp-28 + f * 0x1.ea182682cb287p-32;
     double q = q12 + z * (q34 + z * (q56 + z * (q78 + z * q90)));
-    return (1 + (f * LN2 + z * q)) * v_pow2(shifted);
+    return v_scale(1 + (f * LN2 + z * q), shifted);
 }
 static inline int v_exp2_fitsf(float a) {
     return fabsf(a) <= 125.0f;
@@ -118,8 +125,9 @@ static inline float v_exp2f(float a) {
     float q12 = 0x1.ebfbe0p-3f + f * 0x1.c6aed0p-5f;
     float q34 = 0x1.3b29aap-7f + f * 0x1.5f47b0p-10f;
     float q = q12 + z * (q34 + z * 0x1.448fc4p-13f);
-    /* The first coefficient is the sum of two floats. */
-    return (1 + (f * 0x1.62e43p-1f + (z * q + f * 0x1.989ed2p-26f))) * v_pow2f(shifted);
+    /* The first coefficient is the sum of two floats, and so is 1 + part. */
+    float part = f * 0x1.62e43p-1f, head = 1 + part, lost = (1 - head) + part;
+    return v_scalef(head + (lost + (z * q + f * 0x1.989ed2p-26f)), shifted);
 }
 
 /* expm1: 2^k (1 + e) - 1 = ((2^k - 1) + 2^k r) + 2^k t for exp(r) = 1 + r + t. */
@@ -132,7 +140,7 @@ typedef struct {
 static inline v_expm1_sum v_expm1_split(double a) {
     double shifted = a * LOG2_E + V_ROUND, k = shifted - V_ROUND;
     double high = a - k * V_LN2_HI, low = k * V_LN2_LO, r = high - low;
-    double t = v_exp_rest(r, (high - r) - low), scale = v_pow2(shifted);
+    double t = ((high - r) - low) + v_exp_rest(r), scale = v_pow2(shifted);
     double head = (scale - 1) + scale * r, tail = scale * t, value = head + tail;
     return (v_expm1_sum){value, (head - value) + tail};
 }
@@ -146,19 +154,22 @@ static inline int v_expm1_fitsf(float a) {
 static inline float v_expm1f(float a) {
     float shifted = a * (float)LOG2_E + V_ROUNDF, k = shifted - V_ROUNDF;
     float high = a - k * V_LN2_HIF, low = k * V_LN2_LOF, r = high - low;
-    float t = v_exp_restf(r, (high - r) - low), scale = v_pow2f(shifted);
-    float y = ((scale - 1) + scale * r) + scale * t;
+    float t = ((high - r) - low) + v_exp_restf(r), scale = v_pow2f(shifted);
+    float one = scale - 1, part = scale * r, head = one + part;
+    float lost = ((scale - one) - 1) + ((one - head) + part);
+    float y = head + (lost + scale * t);
     return v_from_bitsf(f_bitsf(y) | (f_bitsf(a) & 0x80000000u));
 }
 
 /* tanh(y) = E / (E + 2) with E = expm1(2y), which is above 0. */
 static inline int v_tanh_fits(double a) {
-    return fabs(a) <= 300.0;
+    return fabs(a) <= 18.0; /* e + 2 loses no bit below 2^52 */
 }
 static inline double v_tanh(double a) {
     v_expm1_sum e = v_expm1_split(2 * fabs(a));
     double sum = e.value + 2, q = e.value / sum, lost = e.value - (sum - 2);
-    double y = q + (e.lost - q * lost) * (0.5 - 0.5 * q); /* 1 / sum, nearly */
+    double half = 0.5 - 0.5 * q; /* 1 / sum, nearly */
+    double y = q + (e.lost * (1 - q) - q * lost) * half;
     return v_from_bits(f_bits(y) | (f_bits(a) & 0x8000000000000000u));
 }
 static inline int v_tanh_fitsf(float a) {
@@ -313,16 +324,16 @@ static inline float v_log1pf(float a) {
 
 /* A subnormal sine raises underflow, so it is the library's. */
 static inline int v_sin_fits(double a) {
-    return (a >= -1e5) & (a <= 1e5) & ((fabs(a) >= 0x1p-1022) | (a == 0));
+    return (fabs(a) <= 1e5) & ((fabs(a) >= 0x1p-1022) | (a == 0));
 }
 static inline int v_cos_fits(double a) {
-    return (a >= -1e5) & (a <= 1e5);
+    return fabs(a) <= 1e5;
 }
 static inline int v_sin_fitsf(float a) {
-    return (a >= -1e5f) & (a <= 1e5f) & ((fabsf(a) >= 0x1p-126f) | (a == 0));
+    return (fabsf(a) <= 1e5f) & ((fabsf(a) >= 0x1p-126f) | (a == 0));
 }
 static inline int v_cos_fitsf(float a) {
-    return (a >= -1e5f) & (a <= 1e5f);
+    return fabsf(a) <= 1e5f;
 }
 /* sin or cos as the quadrant's lowest bit says, negated by the next. */
 static inline double v_quadrant(double sine, double cosine, uint64_t quadrant) {
