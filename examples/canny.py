@@ -47,11 +47,15 @@ def load_photo(name):
     return numpy.asarray(image.crop((left, top, left + SIDE, top + SIDE)))
 
 
-def median_times(functions, repeats, bar):
-    """Median seconds of each function; calls are interleaved so that both meet the same machine."""
+def median_times(functions, repeats, bar, pause=0.0):
+    """Median seconds of each function; calls are interleaved so that both meet the same machine.
+
+    `pause` seconds before each: the other library's BLAS threads spin for a while after a product.
+    """
     times = [[] for _ in functions]
     for _ in range(repeats):
         for i, function in enumerate(functions):
+            time.sleep(pause)
             start = time.perf_counter()
             function()
             times[i].append(time.perf_counter() - start)
@@ -90,7 +94,7 @@ def run_images(photos, out, repeats, bar):
     return [t / len(photos) for t in pairs]
 
 
-def compare(label, make, operate, repeats, bar):
+def compare(label, make, operate, repeats, bar, pause=0.0):
     """One row of the table: seconds under each library for operate(library, *arrays)."""
     host = make()
     device = [asnumpy.array(a) for a in host]
@@ -107,7 +111,7 @@ def compare(label, make, operate, repeats, bar):
         numpy.testing.assert_allclose(got.to_numpy(), expected, rtol=1e-4, atol=1e-5 * scale)
     else:
         numpy.testing.assert_array_equal(got.to_numpy(), expected)
-    return (label, *median_times([ours, lambda: operate(numpy, *host)], repeats, bar))
+    return (label, *median_times([ours, lambda: operate(numpy, *host)], repeats, bar, pause))
 
 
 def main():
@@ -131,7 +135,7 @@ def main():
             rows.append(compare(
                 f"matmul {n} x {n} float32",
                 lambda n=n: [random.random((n, n), dtype=numpy.float32) for _ in range(2)],
-                lambda np, a, b: np.matmul(a, b), repeats, bar))  # fmt: skip
+                lambda np, a, b: np.matmul(a, b), repeats, bar, 0.2))  # fmt: skip
         for shape in cubes:
             rows.append(compare(
                 f"add int32 {shape}",
