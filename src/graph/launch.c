@@ -12,8 +12,7 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-/* Above this many elements other Python threads may run meanwhile (letting go and taking
- * back the lock costs about 100 ns). */
+/* Above this many elements other Python threads may run meanwhile. */
 enum { BLOCKING_ELEMENTS = 1 << 15 };
 
 struct asn_counters asn_counters;

@@ -3,7 +3,6 @@
  *
  * Order: a thread that must wait for this lock first lets go of the face's lock
  * (hooks.enter), so that the holder, which may be waiting for the face's lock, can go on.
- * An uncontended acquire costs about 5 ns.
  */
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H

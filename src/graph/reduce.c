@@ -105,9 +105,8 @@ static asn_status mask_input(asn_op op, const asn_array *a, const asn_reduce_opt
     return status;
 }
 
-static asn_status reduce_into(asn_op op, asn_dtype loop, const asn_array *a,
-                              const asn_array *target, uint64_t mask,
-                              const asn_reduce_options *o) {
+static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *target,
+                              uint64_t mask, const asn_reduce_options *o) {
     asn_operand start = identity_of(op);
     bool empty = a->layout.size == 0;
     if (o->initial || empty)
@@ -122,7 +121,6 @@ static asn_status reduce_into(asn_op op, asn_dtype loop, const asn_array *a,
     d.node.reduce_op = (uint16_t)op;
     d.node.reduce_mask = mask;
     d.node.accumulate = o->initial != NULL;
-    (void)loop;
     return asn_trace_submit(&d);
 }
 
@@ -191,7 +189,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
         status = mask_input(op, a, o, loop, &masked);
         if (!status) input = &masked;
     }
-    if (!status) status = reduce_into(op, loop, input, &fresh, mask, o);
+    if (!status) status = reduce_into(op, input, &fresh, mask, o);
     if (input == &masked) asn_array_fini(&masked);
     if (!status && out) {
         asn_operand value = {.array = &fresh};

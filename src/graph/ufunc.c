@@ -50,8 +50,7 @@ static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *w
 
 /* dst = where(mask, value, dst) */
 static asn_status select_into(const asn_array *dst, const asn_array *mask,
-                              const asn_array *value, asn_casting casting) {
-    (void)casting;
+                              const asn_array *value) {
     asn_draft d;
     asn_dtype dtype = asn_layout_dtype(&dst->layout);
     asn_draft_init(&d, ASN_OP_WHERE, dtype, dst->layout.ndim, dst->layout.shape);
@@ -137,7 +136,7 @@ static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
     ASN_TRY(
         asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
     asn_status status = submit_call(op, loop, in, &temp, NULL);
-    if (!status && o->where) status = select_into(out, o->where, &temp, o->casting);
+    if (!status && o->where) status = select_into(out, o->where, &temp);
     if (!status && !o->where) {
         asn_operand value = {.array = &temp};
         status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);

@@ -1,5 +1,5 @@
-/* L2 runtime: the memory pool (see pool.h). Measured on 2 x Zen 4: a hit costs about 10
- * ns, against 1.8 GB/s of first-touch page faults for a fresh block.
+/* L2 runtime: the memory pool (see pool.h). A hit is a lock and a pop; a fresh
+ * block costs its page faults (1.8 GB/s of first touch).
  */
 #include "runtime/pool.h"
 

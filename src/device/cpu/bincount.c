@@ -2,9 +2,9 @@
  *
  * Counting is split over threads, each with histograms of its own that are added at the
  * end: integers add in any order. A thread keeps four while the bins are few, so that
- * equal neighbours do not wait for each other (measured on 1e6 int32 in 256 bins: 0.30
- * ms, against 1.3 ms of one histogram over int64 copies). Weighted sums run in the order
- * of the input on one thread, which fixes their rounding.
+ * equal neighbours do not wait for each other (measured on 1e6 int32 in 256 bins: 0.57 ms
+ * for numpy.bincount as a whole, against 1.18 ms of one histogram over int64 copies).
+ * Weighted sums run in the order of the input on one thread, which fixes their rounding.
  */
 #include <string.h>
 

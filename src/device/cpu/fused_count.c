@@ -3,7 +3,8 @@
  * `(x > 0).sum()` is a cast of bool to int64 and a sum: eight bytes written and read for
  * each that matters. When the inner dimension is folded and nobody else wants the cast,
  * the fold counts the bool block itself, in words of eight lanes that hold up to 255 ones
- * each (measured on 1e6: 165 us with the cast, 25 us without, one thread).
+ * each (measured on 1e6: a strided view: 165 us with the cast,
+ * 70 us without, one thread).
  */
 #include <string.h>
 
