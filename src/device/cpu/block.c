@@ -3,13 +3,23 @@
 
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
+#include "device/cpu/jit.h"
 
 enum {
     L1_SHARE = 14336,    /* bytes that slots and operands may take together */
     OPERAND_SHARE = 2048 /* and each of them */
 };
 
-int64_t asn_plan_block(const asn_plan *plan, int64_t largest) {
+/* Every operand is used where it lies: machine code then needs no slot. */
+static bool is_all_direct(const asn_plan *plan) {
+    for (int i = 0; i < plan->num_operands; i++)
+        if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_CONST &&
+            plan->access[i] != ASN_AT_UNUSED)
+            return false;
+    return true;
+}
+
+static int64_t step_block(const asn_plan *plan, int64_t largest) {
     if (plan->num_slots == 0) return largest;
     int streams = plan->num_slots;
     for (int i = 0; i < plan->num_operands; i++)
@@ -23,7 +33,15 @@ int64_t asn_plan_block(const asn_plan *plan, int64_t largest) {
     return n < fits ? n : fits;
 }
 
+int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
+    plan->step_block = step_block(plan, largest);
+    if (!plan->code || !is_all_direct(plan)) return plan->step_block;
+    plan->prefetch = false; /* long blocks, which the processor sees itself */
+    return largest;
+}
+
 void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
+    if (block > plan->step_block) block = plan->step_block;
     int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
     if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
         slot_bytes = block * plan->max_item;
@@ -67,6 +85,38 @@ static void run_steps_tracked(const asn_run *run, int64_t n) {
     }
 }
 
+static void run_interpreted(const asn_run *run, int64_t n) {
+    if (run->plan->track_flags)
+        run_steps_tracked(run, n);
+    else
+        run_steps(run, n);
+}
+
+/* What machine code left undone: an element outside the range of a function, or
+ * conditions that a function may have raised for itself. */
+static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    for (int64_t at = 0; at < n; at += plan->step_block) {
+        int64_t m = n - at < plan->step_block ? n - at : plan->step_block;
+        run_interpreted(run, m);
+        for (int k = 0; k < run->num_moving && m < n; k++) {
+            int i = run->moving[k], v = plan->value[i];
+            if (plan->access[i] == ASN_AT_DIRECT) run->ptr[v] += m * plan->item[v];
+        }
+    }
+}
+
+static void run_code(asn_run *run, int64_t n) {
+    const asn_jit_code *code = run->plan->code;
+    uint32_t before = code->checks ? asn_fp_read() : 0;
+    uint32_t outside = code->fn(run->ptr, n);
+    if (!code->checks) return;
+    uint32_t raised = asn_fp_read() & ~before & ASN_FP_CONDITIONS;
+    if (!outside && !raised) return;
+    asn_fp_write(before);
+    run_again(run, n);
+}
+
 /* The block after this one, while this one is computed. */
 static inline void prefetch_next(const char *at, int64_t bytes) {
     for (const char *p = at + bytes, *end = p + bytes; p < end; p += 64)
@@ -91,10 +141,10 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
             scattered +=
                 plan->access[i] == ASN_AT_SCATTER || plan->access[i] == ASN_AT_STREAM;
     }
-    if (plan->track_flags)
-        run_steps_tracked(run, n0 * n1);
+    if (plan->code)
+        run_code(run, n0 * n1);
     else
-        run_steps(run, n0 * n1);
+        run_interpreted(run, n0 * n1);
     for (int m = run->num_moving - 1; scattered; m--) {
         int i = run->moving[m], v = plan->value[i];
         if (plan->access[i] == ASN_AT_STREAM) {

@@ -83,12 +83,13 @@ static void run_chunk(void *ctx, int64_t chunk) {
 static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     elementwise e = {.plan = plan};
     int64_t inner = plan->dims[0].extent;
+    asn_plan_attach(plan);
     asn_plan_place(plan, false);
     e.block = asn_plan_block(plan, CHUNK);
-    if (plan->num_dims > 1 && inner * PACK <= e.block) {
+    if (plan->num_dims > 1 && inner * PACK <= plan->step_block) {
         asn_plan_place(plan, true);
         e.block = asn_plan_block(plan, CHUNK);
-        e.split = inner * PACK <= e.block;
+        e.split = inner * PACK <= plan->step_block;
         if (!e.split) {
             asn_plan_place(plan, false);
             e.block = asn_plan_block(plan, CHUNK);
@@ -105,6 +106,7 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     e.units_per_chunk = unit < CHUNK ? CHUNK / unit : 1;
     int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
     asn_pool_run(run_chunk, &e, chunks, asn_plan_work(plan));
+    asn_plan_detach(plan);
     if (fp_flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
 }
 

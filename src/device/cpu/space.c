@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/jit.h"
+
+enum { SMALL = 1024 /* elements; below, looking for machine code costs too much */ };
 
 static bool is_reducing(const asn_plan *plan, int i) {
     return i >= plan->num_in && plan->operands[i].reduceOp != ACLNNX_NO_REDUCE;
@@ -216,15 +219,48 @@ static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
     return false;
 }
 
+static bool shares_memory(const asn_plan *plan, int out) {
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->base[i] == plan->base[out]) return true;
+    return false;
+}
+
 /* A large output that no input shares memory with: an ordinary store would first read its
  * lines, which costs a third of the bandwidth of a + b. */
 static bool worth_streaming(const asn_plan *plan, int out) {
     enum { LARGE = 16 << 20, ROW = 4096 };
     int64_t item = asn_itemsize(plan->dtype[out]);
-    if (plan->size * item < LARGE || plan->dims[0].extent * item < ROW) return false;
-    for (int i = 0; i < plan->num_in; i++)
-        if (plan->base[i] == plan->base[out]) return false;
-    return true;
+    return plan->size * item >= LARGE && plan->dims[0].extent * item >= ROW &&
+           !shares_memory(plan, out);
+}
+
+/* Machine code stores past the caches itself where every row begins at a line. */
+static bool begins_at_lines(const asn_plan *plan, int out) {
+    uintptr_t bits = (uintptr_t)plan->base[out];
+    for (int d = 1; d < plan->num_dims; d++)
+        bits |= (uintptr_t)plan->dims[d].stride[out];
+    return (bits & 63) == 0;
+}
+
+void asn_plan_attach(asn_plan *plan) {
+    plan->code = NULL;
+    plan->past_caches = 0;
+    if (plan->num_steps < 2 || plan->size < SMALL) return;
+    for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
+        if (is_linear(plan, i, false) &&
+            worth_streaming(plan, i) && begins_at_lines(plan, i))
+            plan->past_caches |= 1u << i;
+    plan->code = asn_jit_find(plan, asn_plan_work(plan));
+}
+
+void asn_plan_detach(asn_plan *plan) {
+    asn_jit_release(plan->code);
+    plan->code = NULL;
+}
+
+/* A block that machine code has stored over an input could not be computed again. */
+static bool may_run_again(const asn_plan *plan, int out) {
+    return plan->code && plan->code->checks && shares_memory(plan, out);
 }
 
 static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
@@ -237,9 +273,13 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
     for (int i = plan->num_in; i < plan->num_operands; i++) {
-        if (is_reducing(plan, i))
+        if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
-        else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use)) {
+        } else if (plan->code && plan->past_caches >> i & 1 && !rows) {
+            plan->access[i] = ASN_AT_DIRECT;
+            plan->streams = true;
+        } else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use) &&
+                   !may_run_again(plan, i)) {
             bool streams = !rows && worth_streaming(plan, i);
             plan->access[i] = streams ? ASN_AT_STREAM : ASN_AT_DIRECT;
             plan->streams |= streams;

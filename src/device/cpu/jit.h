@@ -1,0 +1,52 @@
+/* CPU device: the register-resident JIT, the fused engine's second way to run a block.
+ *
+ * The steps of a plan become one function of machine code: a loop whose values stay in
+ * vector registers from the loads of the operands to the stores of the results. It is put
+ * together from pieces made at build time (jit_pieces.h), so that nothing is compiled on
+ * the user's machine, and computes the same bits as the steps' own loops, which remain
+ * its oracle and take over
+ *  - where there are no pieces (another architecture, a row that does not vectorise,
+ *    complex numbers) or no executable memory (ASNUMPY_JIT=0 is the same);
+ *  - for a block with an element outside the range of a vector function, or that raised a
+ *    floating-point condition in a program with such a function: the interpreter then
+ *    gives the element to the C library and says which conditions are the program's.
+ *
+ * Memory is never writable and executable at once: a program is written to fresh pages,
+ * which then become executable and are not written again.
+ */
+#ifndef ASN_DEVICE_CPU_JIT_H
+#define ASN_DEVICE_CPU_JIT_H
+
+#include "device/cpu/program.h"
+
+/* Runs n elements of the values at ptr (asn_run); false: some element was outside a
+ * function's range, and the results are to be computed again. */
+typedef uint32_t (*asn_jit_fn)(char *const *ptr, int64_t n);
+
+typedef struct asn_jit_code {
+    asn_jit_fn fn;     /* nonzero result: an element was outside */
+    bool checks;       /* fn may say so */
+    bool tried;        /* a program seen once is not compiled yet */
+    int32_t users;     /* runs in progress, and the cache */
+    size_t size;       /* bytes of the pages that begin at fn */
+    uint64_t hash;
+    uint32_t key_size;
+    unsigned char key[];
+} asn_jit_code;
+
+/* The code for the plan's steps as they are, or NULL; give it back with asn_jit_release.
+ * Thread-safe. `work_ns` is what the run will take: a program seen for the first time is
+ * only compiled when that is worth it. */
+asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns);
+void asn_jit_release(asn_jit_code *code);
+
+/* Turns the JIT on or off; returns what it was. For tests. */
+bool asn_jit_enable(bool on);
+
+typedef struct {
+    int64_t compiled, found, refused; /* programs */
+    double compile_ns;                /* altogether */
+} asn_jit_counts;
+asn_jit_counts asn_jit_count(void);
+
+#endif

@@ -1,0 +1,212 @@
+/* CPU device: compiled programs, found again by what they compute.
+ *
+ * The key is the plan's steps with their operands' places, in bytes; a table of fixed
+ * size holds one program per entry and gives way to the newest. An entry in use lives on
+ * until its last run ends. A program that cannot be compiled is remembered as well. When
+ * another thread holds the table, a run does without it: the interpreter computes the
+ * same.
+ */
+#include "device/cpu/jit.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/cpu.h"
+#include "device/cpu/jit_program.h"
+
+enum {
+    ENTRIES = 1024, /* a power of two */
+    MAX_KEY = 16 * ASN_MAX_STEPS,
+    MAX_CODE = 1 << 16
+};
+/* A program met for the first time is compiled when its run takes as long as this. */
+static const double WORTH_NS = 20e3;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static asn_jit_code *entries[ENTRIES]; /* under lock */
+static asn_jit_counts counts;          /* likewise */
+static int switched = -1;              /* -1: not asked yet */
+
+static const asn_piece_table *table(int *vector_bytes) {
+#if defined(ASN_JIT)
+    if (asn_cpu_isa() >= ASN_ISA_AVX512) {
+        *vector_bytes = 64;
+        return &asn_pieces_avx512;
+    }
+#endif
+    *vector_bytes = 0;
+    return NULL;
+}
+
+static bool is_on(void) {
+    int on = __atomic_load_n(&switched, __ATOMIC_RELAXED);
+    if (on < 0) {
+        const char *wish = getenv("ASNUMPY_JIT");
+        int bytes;
+        on = !(wish && strcmp(wish, "0") == 0) && table(&bytes) != NULL;
+        __atomic_store_n(&switched, on, __ATOMIC_RELAXED);
+    }
+    return on;
+}
+
+bool asn_jit_enable(bool on) {
+    bool before = is_on();
+    int bytes;
+    __atomic_store_n(&switched, on && table(&bytes) != NULL, __ATOMIC_RELAXED);
+    return before;
+}
+
+asn_jit_counts asn_jit_count(void) {
+    pthread_mutex_lock(&lock);
+    asn_jit_counts now = counts;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+/* ---- keys */
+
+/* Everything that the machine code depends on. */
+static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
+    uint32_t n = 0;
+    for (int i = 0; i < plan->num_in; i++) {
+        bool moves = false;
+        for (int d = 0; d < plan->num_dims; d++)
+            moves |= plan->dims[d].stride[i] != 0;
+        key[n++] = (unsigned char)(plan->dtype[i] | moves << 7);
+    }
+    for (int i = plan->num_in; i < plan->num_operands; i++)
+        if (plan->operands[i].reduceOp == ACLNNX_NO_REDUCE) {
+            key[n++] = plan->past_caches >> i & 1;
+            memcpy(key + n, &plan->value[i], 2);
+            n += 2;
+        }
+    for (int r = 0; r < plan->num_reductions; r++) {
+        key[n++] = 0xff;
+        memcpy(key + n, &plan->reductions[r].value, 2);
+        n += 2;
+    }
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *step = &plan->steps[s];
+        const uint16_t words[6] = {step->op,     (uint16_t)(step->from | step->to << 8),
+                                   step->dst,    step->src[0],
+                                   step->src[1], step->src[2]};
+        memcpy(key + n, words, sizeof words);
+        n += sizeof words;
+    }
+    while (n % 8)
+        key[n++] = 0;
+    return n;
+}
+
+static uint64_t hash_key(const unsigned char *key, uint32_t size) {
+    uint64_t h = size;
+    for (uint32_t i = 0; i < size; i += 8) {
+        uint64_t word;
+        memcpy(&word, key + i, 8);
+        h = (h ^ word) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+/* ---- executable memory */
+
+static asn_jit_fn make_executable(const uint8_t *code, size_t size, size_t *mapped) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *mapped = (size + page - 1) / page * page;
+    void *pages =
+        mmap(NULL, *mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED) return NULL;
+    memcpy(pages, code, size);
+    if (mprotect(pages, *mapped, PROT_READ | PROT_EXEC) != 0) {
+        munmap(pages, *mapped);
+        return NULL;
+    }
+    asn_jit_fn fn;
+    memcpy(&fn, &pages, sizeof fn);
+    return fn;
+}
+
+void asn_jit_release(asn_jit_code *code) {
+    if (!code || __atomic_sub_fetch(&code->users, 1, __ATOMIC_ACQ_REL) > 0) return;
+    if (code->fn) {
+        void *pages;
+        memcpy(&pages, &code->fn, sizeof pages);
+        munmap(pages, code->size);
+    }
+    asn_free(code);
+}
+
+static double now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Fills code->fn; leaves it NULL when some step has no piece. Under the lock, which
+ * guards the work space too. */
+static void compile(asn_jit_code *code, const asn_plan *plan) {
+    static asn_jit_program program;
+    static uint8_t buffer[MAX_CODE];
+    double start = now_ns();
+    int vector_bytes;
+    const asn_piece_table *t = table(&vector_bytes);
+    size_t size = asn_jit_lower(&program, plan, t, vector_bytes)
+                      ? asn_jit_compile(&program, buffer, sizeof buffer)
+                      : 0;
+    if (size) {
+        code->fn = make_executable(buffer, size, &code->size);
+        if (!code->fn) __atomic_store_n(&switched, 0, __ATOMIC_RELAXED); /* forbidden */
+        code->checks =
+            program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
+    }
+    counts.compiled += code->fn != NULL;
+    counts.refused += code->fn == NULL;
+    counts.compile_ns += now_ns() - start;
+}
+
+static asn_jit_code *add_entry(asn_jit_code **entry, const unsigned char *key,
+                               uint32_t size, uint64_t hash) {
+    asn_jit_code *code = asn_malloc(sizeof *code + size);
+    if (!code) {
+        asn_error_clear(); /* the interpreter needs no memory */
+        return NULL;
+    }
+    *code = (asn_jit_code){.users = 1, .hash = hash, .key_size = size};
+    memcpy(code->key, key, size);
+    asn_jit_release(*entry);
+    return *entry = code;
+}
+
+asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns) {
+    unsigned char key[MAX_KEY];
+    if (!is_on()) return NULL;
+    uint32_t size = write_key(plan, key);
+    uint64_t hash = hash_key(key, size);
+    if (pthread_mutex_trylock(&lock) != 0) return NULL;
+    asn_jit_code **entry = &entries[hash % ENTRIES], *code = *entry;
+    if (!code || code->hash != hash || code->key_size != size ||
+        memcmp(code->key, key, size) != 0) {
+        code = add_entry(entry, key, size, hash);
+        if (code && work_ns >= WORTH_NS) {
+            code->tried = true;
+            compile(code, plan);
+        }
+    } else if (!code->tried) {
+        code->tried = true;
+        compile(code, plan);
+    } else {
+        counts.found++;
+    }
+    if (code && code->fn)
+        __atomic_add_fetch(&code->users, 1, __ATOMIC_RELAXED);
+    else
+        code = NULL;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
