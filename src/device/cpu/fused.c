@@ -15,6 +15,7 @@
 #include "device/cpu/block.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
+#include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
 
 enum {
@@ -189,7 +190,7 @@ static bool run_direct(const aclnnxProgram *p) {
 }
 
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
-    if (run_direct(p)) return ASN_OK;
+    if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));

@@ -40,8 +40,11 @@ typedef struct asn_jit_code {
 asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns);
 void asn_jit_release(asn_jit_code *code);
 
-/* Turns the JIT on or off; returns what it was. For tests. */
-bool asn_jit_enable(bool on);
+/* ASNUMPY_JIT=0|1|always at start, asn_jit_switch afterwards (for tests; returns what it
+ * was). ALWAYS takes every program, of one step or one element too. */
+typedef enum { ASN_JIT_OFF, ASN_JIT_ON, ASN_JIT_ALWAYS } asn_jit_mode;
+asn_jit_mode asn_jit_switch(asn_jit_mode mode);
+asn_jit_mode asn_jit_now(void);
 
 typedef struct {
     int64_t compiled, found, refused; /* programs */

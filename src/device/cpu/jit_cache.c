@@ -30,7 +30,7 @@ static const double WORTH_NS = 20e3;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static asn_jit_code *entries[ENTRIES]; /* under lock */
 static asn_jit_counts counts;          /* likewise */
-static int switched = -1;              /* -1: not asked yet */
+static int switched = -1;              /* asn_jit_mode; -1: not asked yet */
 
 static const asn_piece_table *table(int *vector_bytes) {
 #if defined(ASN_JIT)
@@ -43,21 +43,24 @@ static const asn_piece_table *table(int *vector_bytes) {
     return NULL;
 }
 
-static bool is_on(void) {
-    int on = __atomic_load_n(&switched, __ATOMIC_RELAXED);
-    if (on < 0) {
+asn_jit_mode asn_jit_now(void) {
+    int mode = __atomic_load_n(&switched, __ATOMIC_RELAXED);
+    if (mode < 0) {
         const char *wish = getenv("ASNUMPY_JIT");
         int bytes;
-        on = !(wish && strcmp(wish, "0") == 0) && table(&bytes) != NULL;
-        __atomic_store_n(&switched, on, __ATOMIC_RELAXED);
+        mode = wish && strcmp(wish, "0") == 0        ? ASN_JIT_OFF
+               : wish && strcmp(wish, "always") == 0 ? ASN_JIT_ALWAYS
+                                                     : ASN_JIT_ON;
+        if (!table(&bytes)) mode = ASN_JIT_OFF;
+        __atomic_store_n(&switched, mode, __ATOMIC_RELAXED);
     }
-    return on;
+    return (asn_jit_mode)mode;
 }
 
-bool asn_jit_enable(bool on) {
-    bool before = is_on();
+asn_jit_mode asn_jit_switch(asn_jit_mode mode) {
+    asn_jit_mode before = asn_jit_now();
     int bytes;
-    __atomic_store_n(&switched, on && table(&bytes) != NULL, __ATOMIC_RELAXED);
+    __atomic_store_n(&switched, table(&bytes) ? mode : ASN_JIT_OFF, __ATOMIC_RELAXED);
     return before;
 }
 
@@ -161,7 +164,7 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
                       : 0;
     if (size) {
         code->fn = make_executable(buffer, size, &code->size);
-        if (!code->fn) __atomic_store_n(&switched, 0, __ATOMIC_RELAXED); /* forbidden */
+        if (!code->fn) __atomic_store_n(&switched, ASN_JIT_OFF, __ATOMIC_RELAXED); /* forbidden */
         code->checks =
             program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
     }
@@ -185,7 +188,8 @@ static asn_jit_code *add_entry(asn_jit_code **entry, const unsigned char *key,
 
 asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns) {
     unsigned char key[MAX_KEY];
-    if (!is_on()) return NULL;
+    asn_jit_mode mode = asn_jit_now();
+    if (mode == ASN_JIT_OFF) return NULL;
     uint32_t size = write_key(plan, key);
     uint64_t hash = hash_key(key, size);
     if (pthread_mutex_trylock(&lock) != 0) return NULL;
@@ -193,7 +197,7 @@ asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns) {
     if (!code || code->hash != hash || code->key_size != size ||
         memcmp(code->key, key, size) != 0) {
         code = add_entry(entry, key, size, hash);
-        if (code && work_ns >= WORTH_NS) {
+        if (code && (work_ns >= WORTH_NS || mode == ASN_JIT_ALWAYS)) {
             code->tried = true;
             compile(code, plan);
         }

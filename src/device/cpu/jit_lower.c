@@ -45,6 +45,9 @@ static bool is_half(int lane) {
 static bool is_integer(int lane) {
     return lane <= ASN_LANE_U64;
 }
+static bool is_small(int lane) {
+    return asn_lane_bytes(lane) < 4;
+}
 /* A bool of the width of `lane`, and the unsigned integer that it is. */
 static int bool_like(int lane) {
     static const uint8_t of[9] = {[1] = ASN_LANE_B8, [2] = ASN_LANE_B16,
@@ -100,9 +103,11 @@ static ref cast(lowering *l, ref a, int to) {
         return (ref){a.value, (uint8_t)to};
     unsigned piece = l->out->table->cast[from][as][l->out->count_index];
     if (piece) return add_op(l, piece, &a, to);
-    if (is_half(to) && from == ASN_LANE_F64) return NOTHING; /* would round twice */
-    return cast_through(l, a, is_half(from) || is_half(to) ? ASN_LANE_F32 : ASN_LANE_I32,
-                        to);
+    if (is_half(from) || (is_half(to) && from != ASN_LANE_F64)) /* it would round twice */
+        return cast_through(l, a, ASN_LANE_F32, to);
+    if (is_small(is_integer(from) ? from : as) && is_integer(from) != is_integer(as))
+        return cast_through(l, a, ASN_LANE_I32, to);
+    return NOTHING;
 }
 
 /* Notes where the argument of a vector function is outside its range. */
@@ -168,7 +173,6 @@ static bool lower_inputs(lowering *l) {
         for (int d = 0; d < plan->num_dims; d++)
             moves |= plan->dims[d].stride[i] != 0;
         int lane = lane_of((asn_dtype)plan->dtype[i]);
-        if (lane == ASN_LANE_COUNT) return false;
         l->now[plan->value[i]] =
             add_value(l, moves ? ASN_JIT_INPUT : ASN_JIT_CONST, lane, plan->value[i]);
         if (l->now[plan->value[i]].value == ASN_JIT_NONE) return false;
@@ -238,9 +242,10 @@ static void find_last_uses(asn_jit_program *p) {
 bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_table *table,
                    int vector_bytes) {
     int widest = 1;
-    for (int v = 0; v < plan->num_values; v++)
+    for (int v = 0; v < plan->num_values; v++) {
+        if (lane_of((asn_dtype)plan->value_dtype[v]) == ASN_LANE_COUNT) return false;
         if (plan->item[v] > widest) widest = plan->item[v];
-    if (widest > 8) return false;
+    }
     p->table = table;
     p->lanes = vector_bytes / widest;
     p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;

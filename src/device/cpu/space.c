@@ -245,7 +245,8 @@ static bool begins_at_lines(const asn_plan *plan, int out) {
 void asn_plan_attach(asn_plan *plan) {
     plan->code = NULL;
     plan->past_caches = 0;
-    if (plan->num_steps < 2 || plan->size < SMALL) return;
+    bool small = plan->num_steps < 2 || plan->size < SMALL;
+    if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
     for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
         if (is_linear(plan, i, false) &&
             worth_streaming(plan, i) && begins_at_lines(plan, i))
