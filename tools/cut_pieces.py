@@ -59,7 +59,9 @@ def as_evex(text, compiler, folder):
     source, target = folder / "pieces.s", folder / "pieces.o"
     for _ in range(3):
         source.write_text("\n".join(lines))
-        done = subprocess.run([*compiler, "-c", source, "-o", target], capture_output=True, text=True)
+        done = subprocess.run(
+            [*compiler, "-c", source, "-o", target], capture_output=True, text=True
+        )
         wrong = [int(n) - 1 for n in re.findall(r"\.s:(\d+): Error", done.stderr)]
         if not wrong:
             break
@@ -75,13 +77,19 @@ class Object:
 
     def __init__(self, path):
         self.data = path.read_bytes()
-        table, count, names = struct.unpack_from("<Q", self.data, 40)[0], *struct.unpack_from("<HH", self.data, 60)
-        self.heads = [struct.unpack_from("<IIQQQQIIQQ", self.data, table + 64 * i) for i in range(count)]
+        table, count, names = (
+            struct.unpack_from("<Q", self.data, 40)[0],
+            *struct.unpack_from("<HH", self.data, 60),
+        )
+        self.heads = [
+            struct.unpack_from("<IIQQQQIIQQ", self.data, table + 64 * i) for i in range(count)
+        ]
         strings = self.heads[names]
         self.names = [self._string(strings, h[0]) for h in self.heads]
         symtab = next(h for h in self.heads if h[1] == 2)
         self.symbols = [
-            struct.unpack_from("<IBBHQQ", self.data, symtab[4] + 24 * i) for i in range(symtab[5] // 24)
+            struct.unpack_from("<IBBHQQ", self.data, symtab[4] + 24 * i)
+            for i in range(symtab[5] // 24)
         ]
 
     def _string(self, section, at):
@@ -117,16 +125,23 @@ class Instruction:
 def functions(path):
     """{name: [Instruction]} of the text section."""
     listing = subprocess.run(
-        ["objdump", "-d", "-w", "--insn-width=16", "-j", ".text", path], capture_output=True, text=True, check=True
+        ["objdump", "-d", "-w", "--insn-width=16", "-j", ".text", path],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     found, body = {}, []
     for line in listing.split("\n"):
         if m := re.match(r"[0-9a-f]+ <(\w+)>:", line):
             body = found.setdefault(m[1], [])
-        elif m := re.match(r"\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*\t(?:\{evex\} )?(\S+)\s*([^#]*)", line):
+        elif m := re.match(
+            r"\s*([0-9a-f]+):\t((?:[0-9a-f]{2} )+)\s*\t(?:\{evex\} )?(\S+)\s*([^#]*)", line
+        ):
             operands = [o.strip() for o in re.split(r",(?![^(]*\))", m[4])] if m[4].strip() else []
             body.append(
-                Instruction(int(m[1], 16), bytearray.fromhex(m[2]), m[3], operands, line.split("\t")[-1])
+                Instruction(
+                    int(m[1], 16), bytearray.fromhex(m[2]), m[3], operands, line.split("\t")[-1]
+                )
             )
     return found
 
@@ -213,10 +228,14 @@ class Piece:
     inputs: int
     code: bytearray = dataclasses.field(default_factory=bytearray)
     fields: list = dataclasses.field(default_factory=list)  # (offset, kind, slot)
-    constants: list = dataclasses.field(default_factory=list)  # (offset of disp32, bytes after it, data)
+    constants: list = dataclasses.field(
+        default_factory=list
+    )  # (offset of disp32, bytes after it, data)
     slots: int = 0
     result: int = 0  # slot of the result, inputs first
-    heirs: list = dataclasses.field(default_factory=list)  # per input: slot that may take its register
+    heirs: list = dataclasses.field(
+        default_factory=list
+    )  # per input: slot that may take its register
     low: int = 0  # slots that need a register below 16
 
 
@@ -252,7 +271,8 @@ def is_idiom(ins, numbers):
     same = len(set(numbers)) == 1 and len(numbers) == 3
     return same and (
         ins.name.startswith(("vpxor", "vxorp", "vpsub", "vpcmpeq"))
-        or ins.name.startswith("vpternlog") and ins.operands[0] == "$0xff"
+        or ins.name.startswith("vpternlog")
+        and ins.operands[0] == "$0xff"
     )
 
 
@@ -380,14 +400,18 @@ def cut_all(paths, compiler, isa):
     pieces, refused = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
-            target = as_evex(pathlib.Path(path).read_text(), compiler, pathlib.Path(folder)) if isa == "avx512" else (
-                assemble(path, compiler, pathlib.Path(folder))
+            target = (
+                as_evex(pathlib.Path(path).read_text(), compiler, pathlib.Path(folder))
+                if isa == "avx512"
+                else (assemble(path, compiler, pathlib.Path(folder)))
             )
             relocations = Object(target).relocations(".text")
             for name, body in functions(target).items():
                 for ins in body:
                     ins.size = len(ins.code)
-                inside = {a: r for a, r in relocations.items() if body[0].at <= a < body[-1].at + 16}
+                inside = {
+                    a: r for a, r in relocations.items() if body[0].at <= a < body[-1].at + 16
+                }
                 try:
                     pieces.append(cut(name, body, inside, isa))
                 except (NotAPieceError, KeyError) as why:
@@ -405,7 +429,9 @@ def assemble(path, compiler, folder):
 
 
 def lane_name(dtype):
-    return f"ASN_LANE_B{dtype[4:]}" if re.fullmatch(r"bool\d+", dtype) else f"ASN_LANE_{DTYPES[dtype]}"
+    return (
+        f"ASN_LANE_B{dtype[4:]}" if re.fullmatch(r"bool\d+", dtype) else f"ASN_LANE_{DTYPES[dtype]}"
+    )
 
 
 def entry(name, first):
@@ -439,11 +465,15 @@ def tables(pieces, isa):
         )
         code += p.code
         fields += [f"{{{at}, ASN_FIELD_{kind}, {slot}}}" for at, kind, slot in p.fields]
-        constants += [f"{{{at}, {tail}, {len(value)}, {where[value]}}}" for at, tail, value in p.constants]
+        constants += [
+            f"{{{at}, {tail}, {len(value)}, {where[value]}}}" for at, tail, value in p.constants
+        ]
         index.append(f"    {entry(p.name, first)} = {number},")
     data.extend(bytes(-len(data) % 64))
-    numbers = lambda values: ",\n".join(  # noqa: E731
-        ",".join(map(str, values[i : i + 24])) for i in range(0, len(values), 24)
+    numbers = (
+        lambda values: ",\n".join(  # noqa: E731
+            ",".join(map(str, values[i : i + 24])) for i in range(0, len(values), 24)
+        )
     )
     rows = lambda values: ",\n".join(values)  # noqa: E731
     return (

@@ -65,14 +65,14 @@ def typedefs(isa):
 def function(name, ins, out, count, expr):
     """A function of vectors whose lanes are `expr` over a, b, c."""
     loop = max([count] + [16 * 8 // width(out)] * all(width(d) == width(out) for d in ins))
-    args = ", ".join(
-        f"{vector_type(d, count)} {x}_" for d, x in zip(ins, "abc", strict=False)
-    )
+    args = ", ".join(f"{vector_type(d, count)} {x}_" for d, x in zip(ins, "abc", strict=False))
     text = f"{vector_type(out, count)} {name}({args}) {{\n"
     for d, x in zip([*ins, out], [*"abc"[: len(ins)], "r"], strict=True):
         init = "" if x == "r" else f" = {{{x}_}}"
         v = vector_type(d, count)
-        text += f"    union {{ {v} v; {CTYPE[d]} e[sizeof({v}) / sizeof({CTYPE[d]})]; }} v{x}{init};\n"
+        text += (
+            f"    union {{ {v} v; {CTYPE[d]} e[sizeof({v}) / sizeof({CTYPE[d]})]; }} v{x}{init};\n"
+        )
     text += f"    for (int i = 0; i < {loop}; i++) {{\n"
     for d, x in zip(ins, "abc", strict=False):
         text += f"        const {CTYPE[d]} {x} = v{x}.e[i];\n"
@@ -95,9 +95,13 @@ def operation(row, dtype, count):
         suffix = {"float32": "f"}.get(dtype, "")
         base = calls(row.loops[key]).pop()
         marks = f"uint{width(dtype)}"
-        text = function(f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"v_{base}{suffix}(a)")
+        text = function(
+            f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"v_{base}{suffix}(a)"
+        )
         fits = f"v_{base}_fits{suffix}(a) ? b : 1"
-        return text + function(f"fit__{row.name}__{dtype}__{count}", [dtype, marks], marks, count, fits)
+        return text + function(
+            f"fit__{row.name}__{dtype}__{count}", [dtype, marks], marks, count, fits
+        )
     return function(f"ew__{row.name}__{dtype}__{count}", ins, out, count, expr)
 
 
@@ -198,14 +202,24 @@ def casts(isa):
             for dst in fits:
                 body = cast_body(isa, src, dst, count) if src != dst else None
                 if body:
-                    yield "", (
-                        f"{vector_type(dst, count)} cast__{src}__{dst}__{count}"
-                        f"({vector_type(src, count)} a) {{\n    {body}\n}}\n"
+                    yield (
+                        "",
+                        (
+                            f"{vector_type(dst, count)} cast__{src}__{dst}__{count}"
+                            f"({vector_type(src, count)} a) {{\n    {body}\n}}\n"
+                        ),
                     )
         for half in HALVES:
             if half in fits:
-                yield "", function(
-                    f"cast__{half}__bool16__{count}", [half], "bool16", count, "(a & 0x7fff) != 0"
+                yield (
+                    "",
+                    function(
+                        f"cast__{half}__bool16__{count}",
+                        [half],
+                        "bool16",
+                        count,
+                        "(a & 0x7fff) != 0",
+                    ),
                 )
         for text in halves(isa, count):
             yield "", text

@@ -20,21 +20,24 @@ static bool is_all_direct(const asn_plan *plan) {
 }
 
 static int64_t step_block(const asn_plan *plan, int64_t largest) {
-    if (plan->num_slots == 0) return largest;
-    int streams = plan->num_slots;
-    for (int i = 0; i < plan->num_operands; i++)
-        streams += plan->access[i] == ASN_AT_DIRECT;
-    int64_t bytes = L1_SHARE / streams;
+    if (plan->block_slots == 0) return largest;
+    int64_t bytes = L1_SHARE / plan->block_streams;
     if (bytes > OPERAND_SHARE) bytes = OPERAND_SHARE;
-    int64_t n = bytes / plan->max_item;
+    int64_t n = bytes / plan->block_item;
     if (n >= 64) n &= ~(int64_t)63;
-    int64_t fits = ASN_BUFFER_BYTES / plan->num_slots / plan->max_item;
+    int64_t fits = ASN_BUFFER_BYTES / plan->block_slots / plan->block_item;
     if (n < 32) n = fits < 32 ? fits : 32;
     return n < fits ? n : fits;
 }
 
 int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
     plan->step_block = step_block(plan, largest);
+    if (plan->code &&
+        plan->step_block * plan->max_item * plan->num_slots > ASN_BUFFER_BYTES) {
+        asn_plan_detach(plan);
+        asn_plan_place(plan, plan->rows);
+        plan->step_block = step_block(plan, largest);
+    }
     if (!plan->code || !is_all_direct(plan)) return plan->step_block;
     plan->prefetch = false; /* long blocks, which the processor sees itself */
     return largest;

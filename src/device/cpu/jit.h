@@ -24,11 +24,11 @@
 typedef uint32_t (*asn_jit_fn)(char *const *ptr, int64_t n);
 
 typedef struct asn_jit_code {
-    asn_jit_fn fn;     /* nonzero result: an element was outside */
-    bool checks;       /* fn may say so */
-    bool tried;        /* a program seen once is not compiled yet */
-    int32_t users;     /* runs in progress, and the cache */
-    size_t size;       /* bytes of the pages that begin at fn */
+    asn_jit_fn fn; /* nonzero result: an element was outside */
+    bool checks;   /* fn may say so */
+    bool tried;    /* a program seen once is not compiled yet */
+    int32_t users; /* runs in progress, and the cache */
+    size_t size;   /* bytes of the pages that begin at fn */
     uint64_t hash;
     uint32_t key_size;
     unsigned char key[];

@@ -76,6 +76,7 @@ asn_jit_counts asn_jit_count(void) {
 /* Everything that the machine code depends on. */
 static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
     uint32_t n = 0;
+    key[n++] = asn_plan_in_place(plan);
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = false;
         for (int d = 0; d < plan->num_dims; d++)
@@ -164,7 +165,8 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
                       : 0;
     if (size) {
         code->fn = make_executable(buffer, size, &code->size);
-        if (!code->fn) __atomic_store_n(&switched, ASN_JIT_OFF, __ATOMIC_RELAXED); /* forbidden */
+        if (!code->fn)
+            __atomic_store_n(&switched, ASN_JIT_OFF, __ATOMIC_RELAXED); /* forbidden */
         code->checks =
             program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
     }

@@ -8,8 +8,9 @@
  * lies in memory anyway. Constants take the registers that the program leaves over.
  *
  *   rdi  the pointers        r10  number of elements     r11  elements done
- *   rbx rsi r8 r9 r12 r14 r15  the first addresses       rax rcx rdx  scratch, the pieces'
- *   k7   the mask of the last elements                   [rsp + 64 i]  spilled values
+ *   rbx rsi r8 r9 r12 r14 r15  the first addresses       rax rcx rdx  scratch, the
+ * pieces' k7   the mask of the last elements                   [rsp + 64 i]  spilled
+ * values
  *
  * Measured: 14 operations compile in about 3 us.
  */
@@ -116,7 +117,7 @@ static x86_mem spill_slot(int slot) {
 
 static int next_use(const compiler *c, int value) {
     const asn_jit_program *p = c->p;
-    for (int i = c->at; i < p->num_ops; i++)
+    for (int i = c->at < 0 ? 0 : c->at; i < p->num_ops; i++)
         for (int s = 0; s < p->ops[i].piece->inputs; s++)
             if (p->ops[i].src[s] == value) return i;
     return p->values[value].last_use;
@@ -124,7 +125,9 @@ static int next_use(const compiler *c, int value) {
 
 static void evict(compiler *c, int reg) {
     int value = c->owner[reg];
-    if (c->p->values[value].kind == ASN_JIT_COMPUTED && c->spill[value] < 0) {
+    int kind = c->p->values[value].kind;
+    bool lost = kind == ASN_JIT_COMPUTED || (kind == ASN_JIT_INPUT && c->p->in_place);
+    if (lost && c->spill[value] < 0) {
         if (c->spills == MAX_SPILLS) c->failed = true;
         c->spill[value] = (int16_t)c->spills++;
         if (c->spills > c->frame) c->frame = c->spills;
@@ -169,7 +172,7 @@ static int need(compiler *c, int value) {
         int reg = take_register(c, false);
         c->reg[value] = (int16_t)reg;
         c->owner[reg] = (int16_t)value;
-        if (v->kind == ASN_JIT_INPUT)
+        if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0)
             emit_load(c, reg, v->lane, address_of(c, v->pointer, v->lane, true));
         else if (v->kind == ASN_JIT_CONST)
             emit_splat(c, reg, v->lane, address_of(c, v->pointer, v->lane, false));
@@ -239,8 +242,7 @@ static void add_fixup(compiler *c, const asn_piece_constant *k, size_t start) {
         c->constant_size[i] = k->size;
         c->num_constants++;
     }
-    c->fixups[c->num_fixups++] =
-        (fixup){(uint32_t)(start + k->at), k->tail, (uint16_t)i};
+    c->fixups[c->num_fixups++] = (fixup){(uint32_t)(start + k->at), k->tail, (uint16_t)i};
 }
 
 static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers) {
@@ -304,11 +306,25 @@ static void emit_op(compiler *c, const asn_jit_op *op) {
     c->reg[op->dst] = (int16_t)result;
 }
 
+/* Inputs still to be read come into registers before memory changes under them. */
+static void save_inputs(compiler *c) {
+    for (int v = 0; v < c->p->num_values; v++) {
+        const asn_jit_value *value = &c->p->values[v];
+        if (value->kind != ASN_JIT_INPUT || value->last_use <= c->at || c->reg[v] >= 0 ||
+            c->spill[v] >= 0)
+            continue;
+        uint32_t pinned = c->pinned;
+        need(c, v);
+        c->pinned = pinned;
+    }
+}
+
 static void emit_stores(compiler *c, int before) {
     const asn_jit_program *p = c->p;
     for (int s = 0; s < p->num_stores; s++) {
         const asn_jit_store *store = &p->stores[s];
         if (store->before != before) continue;
+        if (p->in_place) save_inputs(c);
         int lane = p->values[store->value].lane, reg = need(c, store->value);
         x86_mem m = address_of(c, store->pointer, lane, true);
         if (store->past_caches && !c->tail)

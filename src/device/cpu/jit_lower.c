@@ -24,14 +24,11 @@ typedef struct {
 
 static int lane_of(asn_dtype dt) {
     static const uint8_t lanes[ASN_DTYPE_COUNT] = {
-        [ASN_BOOL] = ASN_LANE_B8,     [ASN_I8] = ASN_LANE_I8,
-        [ASN_U8] = ASN_LANE_U8,       [ASN_I16] = ASN_LANE_I16,
-        [ASN_U16] = ASN_LANE_U16,     [ASN_I32] = ASN_LANE_I32,
-        [ASN_U32] = ASN_LANE_U32,     [ASN_I64] = ASN_LANE_I64,
-        [ASN_U64] = ASN_LANE_U64,     [ASN_F16] = ASN_LANE_F16,
-        [ASN_BF16] = ASN_LANE_BF16,   [ASN_F32] = ASN_LANE_F32,
-        [ASN_F64] = ASN_LANE_F64,     [ASN_C64] = ASN_LANE_COUNT,
-        [ASN_C128] = ASN_LANE_COUNT,
+        [ASN_BOOL] = ASN_LANE_B8, [ASN_I8] = ASN_LANE_I8,     [ASN_U8] = ASN_LANE_U8,
+        [ASN_I16] = ASN_LANE_I16, [ASN_U16] = ASN_LANE_U16,   [ASN_I32] = ASN_LANE_I32,
+        [ASN_U32] = ASN_LANE_U32, [ASN_I64] = ASN_LANE_I64,   [ASN_U64] = ASN_LANE_U64,
+        [ASN_F16] = ASN_LANE_F16, [ASN_BF16] = ASN_LANE_BF16, [ASN_F32] = ASN_LANE_F32,
+        [ASN_F64] = ASN_LANE_F64, [ASN_C64] = ASN_LANE_COUNT, [ASN_C128] = ASN_LANE_COUNT,
     };
     return lanes[dt];
 }
@@ -50,8 +47,8 @@ static bool is_small(int lane) {
 }
 /* A bool of the width of `lane`, and the unsigned integer that it is. */
 static int bool_like(int lane) {
-    static const uint8_t of[9] = {[1] = ASN_LANE_B8, [2] = ASN_LANE_B16,
-                                  [4] = ASN_LANE_B32, [8] = ASN_LANE_B64};
+    static const uint8_t of[9] = {
+        [1] = ASN_LANE_B8, [2] = ASN_LANE_B16, [4] = ASN_LANE_B32, [8] = ASN_LANE_B64};
     return of[asn_lane_bytes(lane)];
 }
 static int number_like(int lane) {
@@ -190,8 +187,8 @@ static bool add_store(lowering *l, int plan_value, bool past_caches) {
     a = cast(l, a, lane_of((asn_dtype)l->plan->value_dtype[plan_value]));
     if (a.value == ASN_JIT_NONE) return false;
     past_caches &= p->lanes * asn_lane_bytes(a.lane) == 64;
-    p->stores[p->num_stores++] = (asn_jit_store){a.value, (uint16_t)plan_value,
-                                                 (uint16_t)p->num_ops, past_caches};
+    p->stores[p->num_stores++] =
+        (asn_jit_store){a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, past_caches};
     return true;
 }
 
@@ -216,8 +213,7 @@ static bool lower_steps(lowering *l) {
         bool lies_there = false; /* an input, folded as it is */
         for (int i = 0; i < plan->num_in; i++)
             lies_there |= plan->value[i] == plan->reductions[r].value;
-        if (!lies_there && !add_store(l, plan->reductions[r].value, false))
-            return false;
+        if (!lies_there && !add_store(l, plan->reductions[r].value, false)) return false;
     }
     return true;
 }
@@ -251,6 +247,7 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
     p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;
     p->num_values = p->num_ops = p->num_stores = 0;
     p->marks[0] = p->marks[1] = ASN_JIT_NONE;
+    p->in_place = asn_plan_in_place(plan);
     lowering l;
     l.out = p;
     l.plan = plan;

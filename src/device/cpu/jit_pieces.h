@@ -8,8 +8,8 @@
  * use.
  *
  * A lane is how a value lies in a vector: a dtype, or a bool as an integer 0 or 1 of some
- * width: comparisons make bools as wide as their operands, since narrowing them would cost
- * more than the comparison.
+ * width: comparisons make bools as wide as their operands, since narrowing them would
+ * cost more than the comparison.
  */
 #ifndef ASN_DEVICE_CPU_JIT_PIECES_H
 #define ASN_DEVICE_CPU_JIT_PIECES_H

@@ -1,5 +1,5 @@
-/* CPU device, private to the JIT: a plan's steps as operations on typed lanes (jit_lower.c)
- * for the register allocator (jit_compile.c).
+/* CPU device, private to the JIT: a plan's steps as operations on typed lanes
+ * (jit_lower.c) for the register allocator (jit_compile.c).
  */
 #ifndef ASN_DEVICE_CPU_JIT_PROGRAM_H
 #define ASN_DEVICE_CPU_JIT_PROGRAM_H
@@ -15,9 +15,9 @@ enum {
 };
 
 typedef enum {
-    ASN_JIT_INPUT,    /* memory at ptr[pointer], moving with the elements */
-    ASN_JIT_CONST,    /* one element at ptr[pointer] */
-    ASN_JIT_ZERO,     /* all bits clear */
+    ASN_JIT_INPUT, /* memory at ptr[pointer], moving with the elements */
+    ASN_JIT_CONST, /* one element at ptr[pointer] */
+    ASN_JIT_ZERO,  /* all bits clear */
     ASN_JIT_COMPUTED
 } asn_jit_kind;
 
@@ -43,7 +43,9 @@ typedef struct {
     const asn_piece_table *table;
     int lanes, count_index; /* elements of a vector */
     int num_values, num_ops, num_stores;
-    uint16_t marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
+    bool in_place; /* an output lies over an input: load before the first store */
+    uint16_t
+        marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
     asn_jit_value values[ASN_JIT_MAX_VALUES];
     asn_jit_op ops[ASN_JIT_MAX_OPS];
     asn_jit_store stores[ASN_JIT_MAX_STORES];

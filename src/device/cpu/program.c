@@ -165,8 +165,8 @@ static asn_step *add_step(asn_plan *plan, asn_op op, asn_dtype from, asn_ew_fn f
 }
 
 static void add_cast(asn_plan *plan, asn_dtype from, uint16_t dst, uint16_t src) {
-    add_step(plan, ASN_OP_CAST, from,
-             plan->kernels->cast[from][plan->value_dtype[dst]], dst, src);
+    add_step(plan, ASN_OP_CAST, from, plan->kernels->cast[from][plan->value_dtype[dst]],
+             dst, src);
 }
 
 /* The register's value in its own dtype, made from float32 when that is all there is. */
@@ -271,8 +271,8 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
     }
     bool rounds = lowered && result == dt;
     uint16_t dst = new_value(plan, rounds ? ASN_F32 : result);
-    asn_step *step =
-        add_step(plan, (asn_op)in->op, loop, plan->kernels->ew[in->op][loop], dst, src[0]);
+    asn_step *step = add_step(plan, (asn_op)in->op, loop, plan->kernels->ew[in->op][loop],
+                              dst, src[0]);
     if (n > 1) step->src[1] = src[1];
     if (n > 2) step->src[2] = src[2];
     step->num_src = (uint16_t)n;

@@ -86,6 +86,9 @@ typedef struct {
     uint8_t value_dtype[ASN_MAX_VALUES];
     int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
     int num_slots, max_item;
+    bool rows; /* the last placement was for whole rows */
+    /* what the size of a block depends on: slots, those and operands in place, bytes */
+    int block_slots, block_streams, block_item;
 
     struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
     uint32_t past_caches;      /* outputs that the code stores so */
@@ -118,6 +121,8 @@ int asn_plan_group(asn_plan *plan, int inner);
  * back after the run. */
 void asn_plan_attach(asn_plan *plan);
 void asn_plan_detach(asn_plan *plan);
+/* Whether some output lies over an input. */
+bool asn_plan_in_place(const asn_plan *plan);
 
 /* Decides how each operand is accessed when blocks are parts of rows (`rows` false) or
  * several whole rows, and gives out slots. */

@@ -225,6 +225,12 @@ static bool shares_memory(const asn_plan *plan, int out) {
     return false;
 }
 
+bool asn_plan_in_place(const asn_plan *plan) {
+    for (int i = plan->num_in; i < plan->num_operands; i++)
+        if (shares_memory(plan, i)) return true;
+    return false;
+}
+
 /* A large output that no input shares memory with: an ordinary store would first read its
  * lines, which costs a third of the bandwidth of a + b. */
 static bool worth_streaming(const asn_plan *plan, int out) {
@@ -248,8 +254,8 @@ void asn_plan_attach(asn_plan *plan) {
     bool small = plan->num_steps < 2 || plan->size < SMALL;
     if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
     for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
-        if (is_linear(plan, i, false) &&
-            worth_streaming(plan, i) && begins_at_lines(plan, i))
+        if (is_linear(plan, i, false) && worth_streaming(plan, i) &&
+            begins_at_lines(plan, i))
             plan->past_caches |= 1u << i;
     plan->code = asn_jit_find(plan, asn_plan_work(plan));
 }
@@ -349,7 +355,7 @@ static void find_last_uses(asn_plan *plan, int *last_use) {
         last_use[plan->reductions[i].value] = plan->num_steps;
 }
 
-void asn_plan_place(asn_plan *plan, bool rows) {
+static void place(asn_plan *plan, bool rows) {
     int last_use[ASN_MAX_VALUES];
     uint8_t placed[ASN_MAX_VALUES];
     slot_list list;
@@ -365,7 +371,9 @@ void asn_plan_place(asn_plan *plan, bool rows) {
         int access = plan->access[i];
         if (access == ASN_AT_UNUSED || access == ASN_AT_REDUCED) continue;
         int v = plan->value[i];
-        if (access == ASN_AT_CONST || i >= plan->num_in) last_use[v] = plan->num_steps;
+        /* Machine code reads and writes everything element by element. */
+        if (access == ASN_AT_CONST || i >= plan->num_in || plan->code)
+            last_use[v] = plan->num_steps;
         if (access != ASN_AT_DIRECT) take_slot(plan, &list, v);
         placed[v] = 1;
     }
@@ -390,4 +398,20 @@ void asn_plan_place(asn_plan *plan, bool rows) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
     plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20;
+}
+
+/* Machine code takes more slots, but reductions are cut into blocks as without it: the
+ * order of a sum depends on them. */
+void asn_plan_place(asn_plan *plan, bool rows) {
+    asn_jit_code *code = plan->code;
+    bool twice = code && plan->num_reductions;
+    plan->rows = rows;
+    if (twice) plan->code = NULL;
+    place(plan, rows);
+    plan->block_slots = plan->block_streams = plan->num_slots;
+    for (int i = 0; i < plan->num_operands; i++)
+        plan->block_streams += plan->access[i] == ASN_AT_DIRECT;
+    plan->block_item = plan->max_item;
+    plan->code = code;
+    if (twice) place(plan, rows);
 }
