@@ -19,13 +19,21 @@
 
 #include "device/cpu/program.h"
 
-/* Runs n elements of the values at ptr (asn_run); false: some element was outside a
- * function's range, and the results are to be computed again. */
 typedef uint32_t (*asn_jit_fn)(char *const *ptr, int64_t n);
 
+/* An array that the code reads or writes at ptr[pointer], or its one element. */
+typedef struct {
+    uint16_t pointer;
+    uint8_t item; /* bytes of an element, 0: a constant */
+    bool stored;
+} asn_jit_array;
+
 typedef struct asn_jit_code {
-    asn_jit_fn fn; /* nonzero result: an element was outside */
-    bool checks;   /* fn may say so */
+    asn_jit_fn fn;
+    int lanes; /* fn takes whole vectors of so many elements; 1: any number */
+    int num_arrays;
+    asn_jit_array arrays[2 * ACLNNX_MAX_OPERANDS];
+    bool checks;   /* asn_jit_run may tell of an element outside */
     bool tried;    /* a program seen once is not compiled yet */
     int32_t users; /* runs in progress, and the cache */
     size_t size;   /* bytes of the pages that begin at fn */
@@ -39,6 +47,10 @@ typedef struct asn_jit_code {
  * only compiled when that is worth it. */
 asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns);
 void asn_jit_release(asn_jit_code *code);
+
+/* Runs n elements of the values at ptr (asn_run); nonzero: some element was outside a
+ * function's range, and the results are to be computed again. */
+uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n);
 
 /* ASNUMPY_JIT=0|1|always at start, asn_jit_switch afterwards (for tests; returns what it
  * was). ALWAYS takes every program, of one step or one element too. */

@@ -38,6 +38,10 @@ static const asn_piece_table *table(int *vector_bytes) {
         *vector_bytes = 64;
         return &asn_pieces_avx512;
     }
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
+        *vector_bytes = 32;
+        return &asn_pieces_avx2;
+    }
 #endif
     *vector_bytes = 0;
     return NULL;
@@ -152,6 +156,53 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* Without masks the last elements are taken to a vector's worth of memory, filled up with
+ * the first of them, and their results back. */
+static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t from,
+                         int64_t n) {
+    _Alignas(32) char vectors[2 * ACLNNX_MAX_OPERANDS][32];
+    char *at[ASN_MAX_VALUES];
+    for (int i = 0; i < code->num_arrays; i++) {
+        const asn_jit_array *a = &code->arrays[i];
+        at[a->pointer] = a->item ? vectors[i] : ptr[a->pointer];
+        if (!a->item || a->stored) continue;
+        const char *src = ptr[a->pointer] + from * a->item;
+        for (int k = 0; k < code->lanes; k++)
+            memcpy(vectors[i] + k * a->item, src + (k < n ? k : 0) * a->item, a->item);
+    }
+    uint32_t outside = code->fn(at, code->lanes);
+    for (int i = 0; i < code->num_arrays; i++) {
+        const asn_jit_array *a = &code->arrays[i];
+        if (a->stored)
+            memcpy(ptr[a->pointer] + from * a->item, vectors[i], (size_t)(n * a->item));
+    }
+    return outside;
+}
+
+uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
+    if (code->lanes == 1) return code->fn(ptr, n);
+    int64_t whole = n & -(int64_t)code->lanes;
+    uint32_t outside = whole ? code->fn(ptr, whole) : 0;
+    return whole < n ? outside | run_rest(code, ptr, whole, n - whole) : outside;
+}
+
+static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
+    code->lanes = p->vector_bytes == 64 ? 1 : p->lanes;
+    for (int v = 0; v < p->num_values; v++) {
+        const asn_jit_value *value = &p->values[v];
+        bool in_memory = value->kind == ASN_JIT_INPUT || value->kind == ASN_JIT_CONST;
+        if (!in_memory || value->last_use < 0) continue;
+        int item = value->kind == ASN_JIT_INPUT ? asn_lane_bytes(value->lane) : 0;
+        code->arrays[code->num_arrays++] =
+            (asn_jit_array){value->pointer, (uint8_t)item, false};
+    }
+    for (int s = 0; s < p->num_stores; s++) {
+        int item = asn_lane_bytes(p->values[p->stores[s].value].lane);
+        code->arrays[code->num_arrays++] =
+            (asn_jit_array){p->stores[s].pointer, (uint8_t)item, true};
+    }
+}
+
 /* Fills code->fn; leaves it NULL when some step has no piece. Under the lock, which
  * guards the work space too. */
 static void compile(asn_jit_code *code, const asn_plan *plan) {
@@ -167,6 +218,7 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
         code->fn = make_executable(buffer, size, &code->size);
         if (!code->fn)
             __atomic_store_n(&switched, ASN_JIT_OFF, __ATOMIC_RELAXED); /* forbidden */
+        list_arrays(code, &program);
         code->checks =
             program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
     }

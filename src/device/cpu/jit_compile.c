@@ -1,11 +1,12 @@
-/* CPU device: register allocation and assembly of a JIT program (AVX-512).
+/* CPU device: register allocation and assembly of a JIT program.
  *
- * One pass over the operations, twice: once for the loop over whole vectors, once for the
- * elements left over, whose loads and stores go under a mask; the spare lanes of a masked
- * load hold the first element, so that they raise no condition of their own. An operand
- * is loaded at its first reader, a result stored where the program says. With no register
- * left, the value whose next reader is furthest goes: to the stack, or nowhere when it
- * lies in memory anyway. Constants take the registers that the program leaves over.
+ * One pass over the operations for the loop over whole vectors; with AVX-512 another one
+ * for the elements left over, whose loads and stores go under a mask; the spare lanes of
+ * a masked load hold the first element, so that they raise no condition of their own
+ * (with AVX2 the caller brings whole vectors only). An operand is loaded at its first
+ * reader, a result stored where the program says. With no register left, the value whose
+ * next reader is furthest goes: to the stack, or nowhere when it lies in memory anyway.
+ * Constants take the registers that the program leaves over.
  *
  *   rdi  the pointers        r10  number of elements     r11  elements done
  *   rbx rsi r8 r9 r12 r14 r15  the first addresses       rax rcx rdx  scratch, the
@@ -18,8 +19,8 @@
 #include "device/cpu/jit_x86.h"
 
 enum {
-    REGISTERS = 32,
-    LOW = 16, /* what an instruction that is not EVEX can name */
+    REGISTERS = 32, /* with AVX-512; 16 with AVX2 */
+    LOW = 16,       /* what an instruction that is not EVEX can name */
     FREE = -1,
     STICKY = -2, /* "some element was outside", over all vectors */
     IN_USE = -3, /* by the operation that is being written */
@@ -42,6 +43,7 @@ typedef struct {
     const asn_jit_program *p;
     asn_code_buffer code;
     bool tail, failed;
+    int registers, width; /* of vectors, bytes */
     int16_t reg[ASN_JIT_MAX_VALUES], spill[ASN_JIT_MAX_VALUES];
     bool fixed[ASN_JIT_MAX_VALUES]; /* in its register all the time */
     int16_t owner[REGISTERS];       /* a value, or one of the above */
@@ -86,13 +88,13 @@ static void emit_splat(compiler *c, int reg, int lane, x86_mem m) {
 static void emit_load(compiler *c, int reg, int lane, x86_mem m) {
     const x86_vop loads[] = {X86_LOAD_8, X86_LOAD_16, X86_LOAD_32, X86_LOAD_64};
     int bytes = vector_bytes(c, lane);
+    x86_vop load = bytes == 4 ? X86_LOAD_4 : bytes == 8 ? X86_LOAD_LOW : X86_LOAD_64;
     if (c->tail) {
         emit_splat(c, reg, lane, m);
         x86_vector_mem(&c->code, by_element(asn_lane_bytes(lane), loads), bytes, reg, m,
                        TAIL_MASK);
     } else {
-        x86_vector_mem(&c->code, bytes == 8 ? X86_LOAD_LOW : X86_LOAD_64, bytes, reg, m,
-                       0);
+        x86_vector_mem(&c->code, load, bytes, reg, m, 0);
     }
 }
 
@@ -101,12 +103,12 @@ static void emit_store(compiler *c, int reg, int lane, x86_mem m) {
     int bytes = vector_bytes(c, lane);
     x86_vop op = c->tail ? by_element(asn_lane_bytes(lane), loads) : X86_LOAD_64;
     op.opcode |= X86_STORE_BIT;
-    if (!c->tail && bytes == 8) op = X86_STORE_LOW;
+    if (!c->tail && bytes <= 8) op = bytes == 8 ? X86_STORE_LOW : X86_STORE_4;
     x86_vector_mem(&c->code, op, bytes, reg, m, c->tail ? TAIL_MASK : 0);
 }
 
 static void emit_copy(compiler *c, int to, int from) {
-    x86_vector(&c->code, X86_COPY, 64, to, 0, from);
+    x86_vector(&c->code, X86_COPY, c->width, to, 0, from);
 }
 
 static x86_mem spill_slot(int slot) {
@@ -133,7 +135,7 @@ static void evict(compiler *c, int reg) {
         if (c->spills > c->frame) c->frame = c->spills;
         x86_vop store = X86_LOAD_64;
         store.opcode |= X86_STORE_BIT;
-        x86_vector_mem(&c->code, store, 64, reg, spill_slot(c->spill[value]), 0);
+        x86_vector_mem(&c->code, store, c->width, reg, spill_slot(c->spill[value]), 0);
     }
     c->reg[value] = -1;
     c->owner[reg] = FREE;
@@ -144,7 +146,7 @@ static int take_register(compiler *c, bool low) {
     for (int r = 0; r < REGISTERS; r++)
         used += c->owner[r] != FREE;
     if (used + 1 > c->peak) c->peak = used + 1;
-    for (int r = 0; r < (low ? LOW : REGISTERS); r++) {
+    for (int r = 0; r < (low ? LOW : c->registers); r++) {
         if (c->owner[r] == FREE && !(c->pinned >> r & 1)) {
             best = r;
             break;
@@ -177,10 +179,10 @@ static int need(compiler *c, int value) {
         else if (v->kind == ASN_JIT_CONST)
             emit_splat(c, reg, v->lane, address_of(c, v->pointer, v->lane, false));
         else if (v->kind == ASN_JIT_ZERO)
-            x86_vector(&c->code, X86_XOR, 64, reg, reg, reg);
+            x86_vector(&c->code, X86_XOR, c->width, reg, reg, reg);
         else
-            x86_vector_mem(&c->code, X86_LOAD_64, 64, reg, spill_slot(c->spill[value]),
-                           0);
+            x86_vector_mem(&c->code, X86_LOAD_64, c->width, reg,
+                           spill_slot(c->spill[value]), 0);
     }
     c->pinned |= 1u << c->reg[value];
     return c->reg[value];
@@ -223,6 +225,7 @@ static void patch_field(uint8_t *ins, int kind, unsigned reg) {
         ins[1] = (uint8_t)((ins[1] & ~0x20u) | b3 << 5);
         ins[4] = (uint8_t)((ins[4] & ~0x07u) | low);
         break;
+    case ASN_FIELD_VEX_IS4: ins[-1] = (uint8_t)((ins[-1] & 0x0fu) | reg << 4); break;
     default: /* ASN_FIELD_VEX_VVVV */
         ins[2] = (uint8_t)((ins[2] & ~0x78u) | (~reg & 15) << 3);
         break;
@@ -328,7 +331,7 @@ static void emit_stores(compiler *c, int before) {
         int lane = p->values[store->value].lane, reg = need(c, store->value);
         x86_mem m = address_of(c, store->pointer, lane, true);
         if (store->past_caches && !c->tail)
-            x86_vector_mem(&c->code, X86_STREAM, 64, reg, m, 0);
+            x86_vector_mem(&c->code, X86_STREAM, c->width, reg, m, 0);
         else
             emit_store(c, reg, lane, m);
     }
@@ -354,7 +357,7 @@ static void emit_body(compiler *c) {
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
         int marks = need(c, p->marks[wide]);
-        x86_vector(&c->code, X86_OR, 64, c->sticky[wide], c->sticky[wide], marks);
+        x86_vector(&c->code, X86_OR, c->width, c->sticky[wide], c->sticky[wide], marks);
     }
     release_dead(c);
 }
@@ -389,7 +392,8 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
         c->sticky[wide] = take_register(c, false);
         c->owner[c->sticky[wide]] = STICKY;
-        x86_vector(code, X86_XOR, 64, c->sticky[wide], c->sticky[wide], c->sticky[wide]);
+        x86_vector(code, X86_XOR, c->width, c->sticky[wide], c->sticky[wide],
+                   c->sticky[wide]);
     }
     for (int v = 0; v < p->num_values && constants > 0; v++) {
         if (p->values[v].kind != ASN_JIT_CONST || p->values[v].last_use < 0) continue;
@@ -411,8 +415,10 @@ static void emit_epilogue(compiler *c) {
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
         x86_put(code, clear_edx, sizeof clear_edx);
-        x86_vector(code, X86_TEST, 64, 1, c->sticky[wide], c->sticky[wide]);
-        x86_put(code, kortest_k1, sizeof kortest_k1);
+        x86_vector(code, code->evex ? X86_TEST_MASK : X86_TEST, c->width,
+                   code->evex ? 1 : c->sticky[wide], code->evex ? c->sticky[wide] : 0,
+                   c->sticky[wide]);
+        if (code->evex) x86_put(code, kortest_k1, sizeof kortest_k1);
         x86_put(code, setne_dl_or_eax, sizeof setne_dl_or_eax);
     }
     x86_put(code, vzeroupper, sizeof vzeroupper);
@@ -462,6 +468,7 @@ static void emit_loop(compiler *c) {
     x86_general(code, X86_CMP, RAX, R10);
     x86_land_at(code, x86_jump(code, X86_JBE), top);
     x86_land(code, none);
+    if (!code->evex) return;
     x86_general(code, X86_MOVE, RCX, R10);
     x86_general(code, X86_SUB, RCX, R11);
     size_t done = x86_jump(code, X86_JE);
@@ -497,9 +504,12 @@ static void emit_function(compiler *c, int constants) {
 size_t asn_jit_compile(const asn_jit_program *program, uint8_t *out, size_t room) {
     compiler c;
     c.p = program;
-    c.code = (asn_code_buffer){out, 0, room, false};
+    bool evex = program->vector_bytes == 64;
+    c.code = (asn_code_buffer){out, 0, room, false, evex};
+    c.registers = evex ? REGISTERS : LOW;
+    c.width = program->vector_bytes;
     choose_addresses(&c);
     emit_function(&c, 0);
-    if (c.peak < REGISTERS && !c.failed) emit_function(&c, REGISTERS - c.peak);
+    if (c.peak < c.registers && !c.failed) emit_function(&c, c.registers - c.peak);
     return c.failed || c.code.full ? 0 : c.code.size;
 }

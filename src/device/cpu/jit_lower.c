@@ -243,6 +243,7 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
         if (plan->item[v] > widest) widest = plan->item[v];
     }
     p->table = table;
+    p->vector_bytes = vector_bytes;
     p->lanes = vector_bytes / widest;
     p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;
     p->num_values = p->num_ops = p->num_stores = 0;

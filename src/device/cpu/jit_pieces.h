@@ -49,7 +49,9 @@ typedef enum {
     ASN_FIELD_EVEX_RM,
     ASN_FIELD_VEX_REG,
     ASN_FIELD_VEX_VVVV,
-    ASN_FIELD_VEX_RM
+    ASN_FIELD_VEX_RM,
+    ASN_FIELD_VEX_IS4 /* the upper half of the last byte; `at` is that of the next
+                         instruction */
 } asn_field_kind;
 
 typedef struct {
@@ -88,7 +90,7 @@ typedef struct {
 } asn_piece_table;
 
 #if defined(ASN_JIT)
-extern const asn_piece_table asn_pieces_avx512;
+extern const asn_piece_table asn_pieces_avx512, asn_pieces_avx2;
 #endif
 
 #endif

@@ -41,7 +41,7 @@ typedef struct {
 
 typedef struct {
     const asn_piece_table *table;
-    int lanes, count_index; /* elements of a vector */
+    int vector_bytes, lanes, count_index; /* lanes: elements of a vector */
     int num_values, num_ops, num_stores;
     bool in_place; /* an output lies over an input: load before the first store */
     uint16_t

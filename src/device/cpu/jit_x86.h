@@ -1,6 +1,6 @@
 /* CPU device, private to the JIT: the x86-64 instructions it writes itself, around the
- * pieces: loads, stores, spills, the loop. AVX-512 encodings (EVEX); Intel's manual,
- * volume 2, has the formats.
+ * pieces: loads, stores, spills, the loop. Vector instructions are encoded as EVEX or,
+ * for AVX2, as VEX; Intel's manual, volume 2, has the formats.
  *
  * The code grows in a buffer of fixed size; past its end nothing is written and `full` is
  * set, which the caller looks at once.
@@ -18,7 +18,7 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, 
 typedef struct {
     uint8_t *bytes;
     size_t size, room;
-    bool full;
+    bool full, evex;
 } asn_code_buffer;
 
 static inline void x86_put(asn_code_buffer *c, const void *bytes, size_t n) {
@@ -110,30 +110,42 @@ static const x86_vop X86_LOAD_8 = {1, 3, 0, 0x6f}, X86_LOAD_16 = {1, 3, 1, 0x6f}
                      X86_SPLAT_32 = {2, 1, 0, 0x58}, X86_SPLAT_64 = {2, 1, 1, 0x59},
                      X86_COPY = {1, 1, 1, 0x6f}, X86_XOR = {1, 1, 0, 0xef},
                      X86_OR = {1, 1, 0, 0xeb}, X86_STREAM = {1, 1, 0, 0xe7},
-                     X86_TEST = {2, 1, 0, 0x27};
+                     X86_LOAD_4 = {1, 1, 0, 0x6e}, X86_STORE_4 = {1, 1, 0, 0x7e},
+                     X86_TEST_MASK = {2, 1, 0, 0x27} /* to a mask register */,
+                     X86_TEST = {2, 1, 0, 0x17} /* VEX only: to the flags */;
 enum { X86_STORE_BIT = 0x10 }; /* 6f -> 7f: the store of the same elements */
 
-static inline void x86_evex(asn_code_buffer *c, x86_vop op, int bytes, int reg, int first,
-                            unsigned x, unsigned b, int mask) {
+/* The prefix and the opcode; x and b extend the r/m operand, as in the REX prefix. VEX
+ * has no element sizes, hence no W here. */
+static inline void x86_opcode(asn_code_buffer *c, x86_vop op, int bytes, int reg,
+                              int first, unsigned x, unsigned b, int mask) {
     unsigned length = bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
-    uint8_t prefix[5] = {
+    const uint8_t vex[] = {
+        0xc4,
+        (uint8_t)((~reg >> 3 & 1) << 7 | (~x & 1) << 6 | (~b & 1) << 5 | op.map),
+        (uint8_t)((~first & 15) << 3 | (int)length << 2 | op.prefix),
+        op.opcode,
+    };
+    const uint8_t evex[] = {
         0x62,
-        (uint8_t)((~reg >> 3 & 1) << 7 | (~x & 1) << 6 | (~b & 1) << 5 |
-                  (~reg >> 4 & 1) << 4 | op.map),
+        (uint8_t)(vex[1] | (~reg >> 4 & 1) << 4),
         (uint8_t)(op.wide << 7 | (~first & 15) << 3 | 4 | op.prefix),
         (uint8_t)(length << 5 | (~first >> 4 & 1) << 3 | (unsigned)mask),
         op.opcode,
     };
-    x86_put(c, prefix, sizeof prefix);
+    if (c->evex)
+        x86_put(c, evex, sizeof evex);
+    else
+        x86_put(c, vex, sizeof vex);
 }
 static inline void x86_vector(asn_code_buffer *c, x86_vop op, int bytes, int reg,
                               int first, int rm) {
-    x86_evex(c, op, bytes, reg, first, (unsigned)rm >> 4, (unsigned)rm >> 3, 0);
+    x86_opcode(c, op, bytes, reg, first, (unsigned)rm >> 4, (unsigned)rm >> 3, 0);
     x86_byte(c, (unsigned)(0xc0 | (reg & 7) << 3 | (rm & 7)));
 }
 static inline void x86_vector_mem(asn_code_buffer *c, x86_vop op, int bytes, int reg,
                                   x86_mem m, int mask) {
-    x86_evex(c, op, bytes, reg, 0, (unsigned)m.index >> 3, (unsigned)m.base >> 3, mask);
+    x86_opcode(c, op, bytes, reg, 0, (unsigned)m.index >> 3, (unsigned)m.base >> 3, mask);
     x86_address(c, reg, m);
 }
 
