@@ -14,7 +14,7 @@ enum {
 static bool is_all_direct(const asn_plan *plan) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_CONST &&
-            plan->access[i] != ASN_AT_UNUSED)
+            plan->access[i] != ASN_AT_ROW && plan->access[i] != ASN_AT_UNUSED)
             return false;
     return true;
 }
@@ -35,7 +35,7 @@ int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
     if (plan->code &&
         plan->step_block * plan->max_item * plan->num_slots > ASN_BUFFER_BYTES) {
         asn_plan_detach(plan);
-        asn_plan_place(plan, plan->rows);
+        asn_plan_place(plan, plan->rows); /* the slots would not fit */
         plan->step_block = step_block(plan, largest);
     }
     if (!plan->code || !is_all_direct(plan)) return plan->step_block;
@@ -49,6 +49,7 @@ void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
     if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
         slot_bytes = block * plan->max_item;
     run->plan = plan;
+    run->slot_bytes = slot_bytes;
     run->num_moving = 0;
     for (int v = 0; v < plan->num_values; v++)
         if (plan->slot[v] >= 0) run->ptr[v] = run->buffer + plan->slot[v] * slot_bytes;
@@ -99,6 +100,14 @@ static void run_interpreted(const asn_run *run, int64_t n) {
  * conditions that a function may have raised for itself. */
 static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
     const asn_plan *plan = run->plan;
+    for (int i = 0; i < plan->num_in; i++) {
+        if (plan->access[i] != ASN_AT_ROW) continue;
+        int v = plan->value[i];
+        const char *element = run->ptr[v];
+        run->ptr[v] = run->buffer + plan->slot[v] * run->slot_bytes;
+        asn_block_splat(run->ptr[v], element, plan->item[v],
+                        n < plan->step_block ? n : plan->step_block);
+    }
     for (int64_t at = 0; at < n; at += plan->step_block) {
         int64_t m = n - at < plan->step_block ? n - at : plan->step_block;
         run_interpreted(run, m);
@@ -137,7 +146,9 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
             run->ptr[v] = at;
             if (plan->prefetch && i < plan->num_in)
                 prefetch_next(at, n0 * n1 * plan->item[v]);
-        } else if (plan->access[i] == ASN_AT_GATHER)
+        } else if (plan->access[i] == ASN_AT_ROW)
+            run->ptr[v] = at;
+        else if (plan->access[i] == ASN_AT_GATHER)
             asn_block_gather(run->ptr[v], at, plan->item[v], n0, d0->stride[i], n1,
                              d1->stride[i]);
         else

@@ -84,18 +84,19 @@ static void run_chunk(void *ctx, int64_t chunk) {
 static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     elementwise e = {.plan = plan};
     int64_t inner = plan->dims[0].extent;
-    asn_plan_attach(plan);
     asn_plan_place(plan, false);
     e.block = asn_plan_block(plan, CHUNK);
-    if (plan->num_dims > 1 && inner * PACK <= plan->step_block) {
+    if (plan->num_dims > 1 && inner * PACK <= e.block) {
         asn_plan_place(plan, true);
         e.block = asn_plan_block(plan, CHUNK);
-        e.split = inner * PACK <= plan->step_block;
+        e.split = inner * PACK <= e.block;
         if (!e.split) {
             asn_plan_place(plan, false);
             e.block = asn_plan_block(plan, CHUNK);
         }
     }
+    asn_plan_attach(plan);
+    if (plan->code) e.block = asn_plan_block(plan, CHUNK);
     e.step = e.split ? e.block / inner : e.block;
     int64_t extent = plan->dims[e.split].extent;
     int64_t line = e.split ? extent * inner : extent;

@@ -78,7 +78,6 @@ asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p) {
     asn_reduction_run rr = {.plan = plan, .program = p};
     int inner = choose_inner(plan);
     if (plan->dims[inner].reduced) asn_reductions_count(plan);
-    asn_plan_attach(plan);
     asn_status status = plan->dims[inner].reduced ? asn_reduce_fold(&rr, inner)
                                                   : asn_reduce_stack(&rr, inner);
     asn_plan_detach(plan);

@@ -82,9 +82,7 @@ static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
     uint32_t n = 0;
     key[n++] = asn_plan_in_place(plan);
     for (int i = 0; i < plan->num_in; i++) {
-        bool moves = false;
-        for (int d = 0; d < plan->num_dims; d++)
-            moves |= plan->dims[d].stride[i] != 0;
+        bool moves = !asn_plan_is_splat(plan, i);
         key[n++] = (unsigned char)(plan->dtype[i] | moves << 7);
     }
     for (int i = plan->num_in; i < plan->num_operands; i++)

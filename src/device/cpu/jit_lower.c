@@ -166,9 +166,7 @@ static bool lower_inputs(lowering *l) {
     for (int v = 0; v < plan->num_values; v++)
         l->now[v] = NOTHING;
     for (int i = 0; i < plan->num_in; i++) {
-        bool moves = false;
-        for (int d = 0; d < plan->num_dims; d++)
-            moves |= plan->dims[d].stride[i] != 0;
+        bool moves = !asn_plan_is_splat(plan, i);
         int lane = lane_of((asn_dtype)plan->dtype[i]);
         l->now[plan->value[i]] =
             add_value(l, moves ? ASN_JIT_INPUT : ASN_JIT_CONST, lane, plan->value[i]);

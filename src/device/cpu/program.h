@@ -35,6 +35,7 @@ typedef enum {
     ASN_AT_UNUSED,  /* an input nobody reads */
     ASN_AT_DIRECT,  /* used where it lies */
     ASN_AT_CONST,   /* one value everywhere: splatted once */
+    ASN_AT_ROW,     /* machine code: one value per block; splatted only for the steps */
     ASN_AT_GATHER,  /* copied into a slot, block by block */
     ASN_AT_SCATTER, /* output: computed in a slot, then copied out */
     ASN_AT_STREAM,  /* output: computed in a slot, then stored past the caches */
@@ -117,10 +118,13 @@ ASN_CHECK_RESULT asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *
  * kept (each group in its order); returns the number of reduced ones. */
 int asn_plan_group(asn_plan *plan, int inner);
 
-/* Looks for machine code of the steps; before asn_plan_place. asn_plan_detach gives it
- * back after the run. */
+/* Looks for machine code of the steps, after asn_plan_place, and places the operands for
+ * it: it needs other slots, but the blocks stay those of the steps, since the order of a
+ * sum depends on them. asn_plan_detach gives the code back after the run. */
 void asn_plan_attach(asn_plan *plan);
 void asn_plan_detach(asn_plan *plan);
+/* Whether input i is the same for every element of a block. */
+bool asn_plan_is_splat(const asn_plan *plan, int i);
 /* Whether some output lies over an input. */
 bool asn_plan_in_place(const asn_plan *plan);
 

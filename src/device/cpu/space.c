@@ -200,6 +200,13 @@ static bool is_constant(const asn_plan *plan, int i) {
     return true;
 }
 
+bool asn_plan_is_splat(const asn_plan *plan, int i) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (plan->reductions[r].value == plan->value[i]) /* a fold reads a whole block */
+            return is_constant(plan, i);
+    return plan->rows ? is_constant(plan, i) : plan->dims[0].stride[i] == 0;
+}
+
 static bool is_linear(const asn_plan *plan, int i, bool rows) {
     const asn_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
@@ -248,23 +255,6 @@ static bool begins_at_lines(const asn_plan *plan, int out) {
     return (bits & 63) == 0;
 }
 
-void asn_plan_attach(asn_plan *plan) {
-    plan->code = NULL;
-    plan->past_caches = 0;
-    bool small = plan->num_steps < 2 || plan->size < SMALL;
-    if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
-    for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
-        if (is_linear(plan, i, false) && worth_streaming(plan, i) &&
-            begins_at_lines(plan, i))
-            plan->past_caches |= 1u << i;
-    plan->code = asn_jit_find(plan, asn_plan_work(plan));
-}
-
-void asn_plan_detach(asn_plan *plan) {
-    asn_jit_release(plan->code);
-    plan->code = NULL;
-}
-
 /* A block that machine code has stored over an input could not be computed again. */
 static bool may_run_again(const asn_plan *plan, int out) {
     return plan->code && plan->code->checks && shares_memory(plan, out);
@@ -276,6 +266,8 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
             plan->access[i] = ASN_AT_UNUSED;
         else if (is_constant(plan, i))
             plan->access[i] = ASN_AT_CONST;
+        else if (plan->code && asn_plan_is_splat(plan, i))
+            plan->access[i] = ASN_AT_ROW;
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
@@ -400,18 +392,28 @@ static void place(asn_plan *plan, bool rows) {
     plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20;
 }
 
-/* Machine code takes more slots, but reductions are cut into blocks as without it: the
- * order of a sum depends on them. */
 void asn_plan_place(asn_plan *plan, bool rows) {
-    asn_jit_code *code = plan->code;
-    bool twice = code && plan->num_reductions;
+    plan->code = NULL;
     plan->rows = rows;
-    if (twice) plan->code = NULL;
     place(plan, rows);
     plan->block_slots = plan->block_streams = plan->num_slots;
     for (int i = 0; i < plan->num_operands; i++)
         plan->block_streams += plan->access[i] == ASN_AT_DIRECT;
     plan->block_item = plan->max_item;
-    plan->code = code;
-    if (twice) place(plan, rows);
+}
+
+void asn_plan_attach(asn_plan *plan) {
+    bool small = plan->num_steps < 2 || plan->size < SMALL;
+    if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
+    plan->past_caches = 0;
+    for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
+        if (plan->access[i] == ASN_AT_STREAM && begins_at_lines(plan, i))
+            plan->past_caches |= 1u << i;
+    plan->code = asn_jit_find(plan, asn_plan_work(plan));
+    if (plan->code) place(plan, plan->rows);
+}
+
+void asn_plan_detach(asn_plan *plan) {
+    asn_jit_release(plan->code);
+    plan->code = NULL;
 }
