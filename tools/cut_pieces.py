@@ -62,7 +62,7 @@ def as_evex(text, compiler, folder):
         done = subprocess.run(
             [*compiler, "-c", source, "-o", target], capture_output=True, text=True
         )
-        wrong = [int(n) - 1 for n in re.findall(r"\.s:(\d+): Error", done.stderr)]
+        wrong = [int(n) - 1 for n in re.findall(r"\.s:(\d+):(?:\d+:)? [Ee]rror", done.stderr)]
         if not wrong:
             break
         for i in wrong:
