@@ -69,6 +69,9 @@ typedef struct {
 #define T    float
 #define NAME add_f32
 #include "device/cpu/index_add.inc"
+#define T    uint32_t
+#define NAME add_u32
+#include "device/cpu/index_add.inc"
 #define T    uint64_t
 #define NAME add_u64
 #include "device/cpu/index_add.inc"
@@ -136,13 +139,18 @@ static void collect_rest(index_run *r, const asn_nd *self, const asn_nd *other,
     }
 }
 
+/* Integers of 4 and 8 bytes, whose sums wrap alike with a sign and without. */
+static bool is_word(asn_dtype dt) {
+    return dt == ASN_I64 || dt == ASN_U64 || dt == ASN_I32 || dt == ASN_U32;
+}
+
 /* One index array, one element per index, and if they are added up, a dtype with a loop
  * for it. */
 static bool is_simple(const index_run *r) {
     if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
     return r->kind != MOVE_ACCUMULATE ||
            (r->op == ASN_OP_ADD &&
-            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || r->dtype == ASN_I64));
+            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || is_word(r->dtype)));
 }
 
 static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
@@ -231,7 +239,9 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
             add_f64(self, other, n, self_off, other_off);
         else if (add && r->dtype == ASN_F32)
             add_f32(self, other, n, self_off, other_off);
-        else if (add && r->dtype == ASN_I64)
+        else if (add && is_word(r->dtype) && r->item == 4)
+            add_u32(self, other, n, self_off, other_off);
+        else if (add && is_word(r->dtype))
             add_u64(self, other, n, self_off, other_off);
         else
             accumulate(r, self, other, n, self_off, other_off);
@@ -290,6 +300,8 @@ static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) 
             add_f64_at(o, os, self, ss, v, vs, n, bound);
         else if (r->dtype == ASN_F32)
             add_f32_at(o, os, self, ss, v, vs, n, bound);
+        else if (r->item == 4)
+            add_u32_at(o, os, self, ss, v, vs, n, bound);
         else
             add_u64_at(o, os, self, ss, v, vs, n, bound);
         return;
