@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/index.h"
+#include "device/cpu/elements.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/lines.h"
 #include "device/cpu/mask_vector.h"
@@ -248,25 +249,8 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
 
 /* ---- masked moves */
 
-#define T    uint8_t
-#define F(n) n##_1
-#include "device/cpu/mask.inc"
-#define T    uint16_t
-#define F(n) n##_2
-#include "device/cpu/mask.inc"
-#define T    uint32_t
-#define F(n) n##_4
-#include "device/cpu/mask.inc"
-typedef uint64_t eight __attribute__((aligned(4)));
-#define T    eight
-#define F(n) n##_8
-#include "device/cpu/mask.inc"
-typedef struct {
-    uint64_t a, b;
-} wide;
-#define T    wide
-#define F(n) n##_16
-#include "device/cpu/mask.inc"
+#define EACH_SIZE "device/cpu/mask.inc"
+#include "device/cpu/each_size.inc"
 
 static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
                         int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
@@ -274,13 +258,7 @@ static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
     const char *src = line->at[SELF] + x * step;
     char *dst = r->out + at * r->out_stride;
     (void)number;
-    switch (r->item) {
-    case 1: select_1(dst, r->out_stride, src, step, pos, n); break;
-    case 2: select_2(dst, r->out_stride, src, step, pos, n); break;
-    case 4: select_4(dst, r->out_stride, src, step, pos, n); break;
-    case 8: select_8(dst, r->out_stride, src, step, pos, n); break;
-    default: select_16(dst, r->out_stride, src, step, pos, n); break;
-    }
+    ASN_BY_SIZE(select, r->item)(dst, r->out_stride, src, step, pos, n);
 }
 
 static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number,
@@ -289,13 +267,7 @@ static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number
     char *dst = line->at[SELF] + x * step;
     const char *src = r->out + at * r->out_stride;
     (void)number;
-    switch (r->item) {
-    case 1: place_1(dst, step, src, r->out_stride, pos, n); break;
-    case 2: place_2(dst, step, src, r->out_stride, pos, n); break;
-    case 4: place_4(dst, step, src, r->out_stride, pos, n); break;
-    case 8: place_8(dst, step, src, r->out_stride, pos, n); break;
-    default: place_16(dst, step, src, r->out_stride, pos, n); break;
-    }
+    ASN_BY_SIZE(place, r->item)(dst, step, src, r->out_stride, pos, n);
 }
 
 static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t number,
