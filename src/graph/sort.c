@@ -125,38 +125,55 @@ static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis
     return status;
 }
 
+/* a as one line: a view where its memory allows, else a copy. */
+static asn_status flat_line(asn_array *line, const asn_array *a) {
+    asn_layout flat;
+    bool possible;
+    int64_t size = a->layout.size;
+    ASN_TRY(asn_view_reshape(&flat, &a->layout, 1, &size, 'C', &possible));
+    if (possible) {
+        asn_array_view(line, a, &flat);
+        return ASN_OK;
+    }
+    asn_array packed;
+    ASN_TRY(asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C'));
+    asn_status status =
+        asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
+    if (!status) asn_array_view(line, &packed, &flat);
+    asn_array_fini(&packed);
+    return status;
+}
+
+/* Every extent 1: keepdims of a full reduction. Takes *result. */
+static asn_status keep_dims(asn_array *result, int ndim) {
+    int64_t ones[ASN_MAX_DIMS];
+    asn_layout layout;
+    asn_array kept;
+    bool possible;
+    for (int d = 0; d < ndim; d++)
+        ones[d] = 1;
+    asn_status status =
+        asn_view_reshape(&layout, &result->layout, ndim, ones, 'C', &possible);
+    if (!status) asn_array_view(&kept, result, &layout);
+    asn_array_fini(result);
+    if (!status) asn_array_move(result, &kept);
+    return status;
+}
+
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
+    asn_array line;
     asn_lock();
     asn_status status;
     if (axis >= 0) {
         status = argreduce_axis(result, a, axis, keepdims, maximum);
     } else {
-        asn_array packed;
-        asn_layout flat;
-        bool possible;
-        status = asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C');
+        status = flat_line(&line, a);
         if (!status) {
-            int64_t size = a->layout.size, ones[ASN_MAX_DIMS];
-            status = asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
-            if (!status) {
-                asn_array line;
-                asn_array_view(&line, &packed, &flat);
-                status = argreduce_axis(result, &line, 0, false, maximum);
-                asn_array_fini(&line);
-            }
-            asn_array_fini(&packed);
-            for (int d = 0; d < a->layout.ndim; d++)
-                ones[d] = 1;
-            if (!status && keepdims) {
-                asn_array kept;
-                status = asn_view_reshape(&flat, &result->layout, a->layout.ndim, ones,
-                                          'C', &possible);
-                if (!status) asn_array_view(&kept, result, &flat);
-                asn_array_fini(result);
-                if (!status) asn_array_move(result, &kept);
-            }
+            status = argreduce_axis(result, &line, 0, false, maximum);
+            asn_array_fini(&line);
         }
+        if (!status && keepdims) status = keep_dims(result, a->layout.ndim);
     }
     asn_unlock();
     return status;
