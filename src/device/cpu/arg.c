@@ -41,7 +41,7 @@ static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
         memcpy(best, top ? top : p, 1);
         return;
     }
-    if (!r->fold || n < 64 || r->stride != r->item) {
+    if (!r->fold || n < 16 || r->stride != r->item) {
         r->loop.line(p, r->stride, first, n, best, at);
         return;
     }
