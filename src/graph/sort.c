@@ -76,8 +76,7 @@ static asn_status order(asn_array *result, const asn_array *a, int axis, bool in
         status = order_directly(result, a, axis, indices, num_kth, kth);
     } else {
         asn_array other; /* sorted is partitioned for every kth */
-        status = sort_both(a, axis, indices ? &other : result,
-                           indices ? result : &other);
+        status = sort_both(a, axis, indices ? &other : result, indices ? result : &other);
         if (!status) asn_array_fini(&other);
     }
     asn_unlock();
@@ -137,8 +136,7 @@ static asn_status flat_line(asn_array *line, const asn_array *a) {
     }
     asn_array packed;
     ASN_TRY(asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C'));
-    asn_status status =
-        asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
+    asn_status status = asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
     if (!status) asn_array_view(line, &packed, &flat);
     asn_array_fini(&packed);
     return status;

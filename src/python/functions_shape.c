@@ -309,8 +309,8 @@ done:
     return r;
 }
 
-#define JOIN_ARGS "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
-#define SORT_ARGS "a, axis=-1, kind=None, order=None, *, stable=None"
+#define JOIN_ARGS      "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
+#define SORT_ARGS      "a, axis=-1, kind=None, order=None, *, stable=None"
 #define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
 
 asn_function_def asn_shape_functions[] = {

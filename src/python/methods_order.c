@@ -77,8 +77,7 @@ static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positio
     }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
     if (r)
-        result =
-            asn_ndarray_made(r, order_axis(&r->array, asn_of(a), which, arg, kth));
+        result = asn_ndarray_made(r, order_axis(&r->array, asn_of(a), which, arg, kth));
 done:
     Py_XDECREF(a);
     return result;

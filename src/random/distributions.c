@@ -110,7 +110,7 @@ static inline uint64_t mask_for(uint64_t range) {
 }
 
 static inline uint32_t masked32(asn_words *w, slices *s, int width, uint32_t range,
-                         uint32_t mask) {
+                                uint32_t mask) {
     uint32_t value;
     while ((value = draw(w, s, width) & mask) > range) {
     }
@@ -155,9 +155,9 @@ static inline void put(void *out, int64_t i, int bytes, uint64_t value) {
 }
 
 /* lemire32 on whole runs of 32-bit words: what is rejected is overwritten by the next. */
-__attribute__((always_inline)) static inline void
-lemire_runs(asn_words *w, int64_t n, int bytes, uint64_t offset, uint32_t range,
-            void *out) {
+__attribute__((always_inline)) static inline void lemire_runs(asn_words *w, int64_t n,
+                                                              int bytes, uint64_t offset,
+                                                              uint32_t range, void *out) {
     const uint64_t count = (uint64_t)range + 1;
     const uint32_t threshold = (uint32_t)((UINT32_MAX - range) % count);
     enum { GROUP = 16 };
@@ -182,9 +182,10 @@ lemire_runs(asn_words *w, int64_t n, int bytes, uint64_t offset, uint32_t range,
     }
 }
 
-__attribute__((always_inline)) static inline void
-masked_runs(asn_words *w, int64_t n, int bytes, uint64_t offset, uint32_t range,
-            uint32_t mask, void *out) {
+__attribute__((always_inline)) static inline void masked_runs(asn_words *w, int64_t n,
+                                                              int bytes, uint64_t offset,
+                                                              uint32_t range,
+                                                              uint32_t mask, void *out) {
     for (int64_t i = 0, got; i < n;) {
         const uint32_t *run = asn_words_run(w, n - i, &got);
         for (int64_t k = 0; k < got; k++) {
@@ -197,9 +198,10 @@ masked_runs(asn_words *w, int64_t n, int bytes, uint64_t offset, uint32_t range,
 
 /* Ranges of at most 32 bits into elements of `bytes`, which is a constant at every call:
  * each becomes a loop of its own. */
-__attribute__((always_inline)) static inline void
-fill_of(asn_words *w, int64_t n, int bytes, bool masked, uint64_t offset, uint64_t range,
-        uint64_t mask, void *out) {
+__attribute__((always_inline)) static inline void fill_of(asn_words *w, int64_t n,
+                                                          int bytes, bool masked,
+                                                          uint64_t offset, uint64_t range,
+                                                          uint64_t mask, void *out) {
     slices s = {0, 0};
     const int width = bytes == 8 ? 32 : 8 * bytes;
     const uint32_t all = width == 32 ? UINT32_MAX : (1u << width) - 1;

@@ -19,10 +19,10 @@ typedef struct {
 } limbs;
 
 IFMA static inline limbs spread(unsigned __int128 v) {
-    return (limbs){_mm512_set1_epi64((int64_t)((uint64_t)v & (((uint64_t)1 << 52) - 1))),
-                   _mm512_set1_epi64(
-                       (int64_t)((uint64_t)(v >> 52) & (((uint64_t)1 << 52) - 1))),
-                   _mm512_set1_epi64((int64_t)(uint64_t)(v >> 104))};
+    return (limbs){
+        _mm512_set1_epi64((int64_t)((uint64_t)v & (((uint64_t)1 << 52) - 1))),
+        _mm512_set1_epi64((int64_t)((uint64_t)(v >> 52) & (((uint64_t)1 << 52) - 1))),
+        _mm512_set1_epi64((int64_t)(uint64_t)(v >> 104))};
 }
 
 /* What waits longest for the step before comes last in each sum. */
@@ -44,8 +44,8 @@ IFMA static inline limbs step(limbs x, limbs m, limbs c) {
 
 IFMA static inline __m512i fold(limbs x) {
     const __m512i mask = _mm512_set1_epi64(((int64_t)1 << 52) - 1);
-    __m512i low = _mm512_or_si512(_mm512_and_si512(x.x0, mask),
-                                  _mm512_slli_epi64(x.x1, 52));
+    __m512i low =
+        _mm512_or_si512(_mm512_and_si512(x.x0, mask), _mm512_slli_epi64(x.x1, 52));
     __m512i high = _mm512_or_si512(_mm512_srli_epi64(_mm512_and_si512(x.x1, mask), 12),
                                    _mm512_slli_epi64(x.x2, 40));
     return _mm512_rorv_epi64(_mm512_xor_si512(low, high), _mm512_srli_epi64(high, 58));
@@ -86,7 +86,8 @@ IFMA static int64_t run(asn_bitgen *g, unsigned __int128 m, int64_t n, void *out
         x = step(x, m8, c8);
         if (doubles) {
             __m512d u = _mm512_cvtepi64_pd(_mm512_srli_epi64(words, 11));
-            _mm512_storeu_pd((double *)out + i, _mm512_mul_pd(u, _mm512_set1_pd(0x1p-53)));
+            _mm512_storeu_pd((double *)out + i,
+                             _mm512_mul_pd(u, _mm512_set1_pd(0x1p-53)));
         } else
             _mm512_storeu_si512((uint64_t *)out + i, words);
     }

@@ -134,9 +134,8 @@ static asn_status sum_weights(const asn_nd *x, const asn_nd *weights, const asn_
     static const char zero[16];
     int64_t n = x->shape[0], bins = out->shape[0];
     ASN_TRY(asn_cpu_fill(out, zero));
-    int64_t done =
-        weigher_of(x->dtype)(x->data, x->strides[0], n, bins, weights->data,
-                             weights->strides[0], out->data, out->strides[0]);
+    int64_t done = weigher_of(x->dtype)(x->data, x->strides[0], n, bins, weights->data,
+                                        weights->strides[0], out->data, out->strides[0]);
     return done < n ? outside(x, done, bins) : ASN_OK;
 }
 

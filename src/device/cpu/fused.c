@@ -192,8 +192,7 @@ static asn_nd view_of(const aclnnxProgram *p, const aclnnxOperand *o, asn_dtype 
     int64_t stride = asn_itemsize(dt);
     for (int d = p->numDims - 1; d >= 0; stride *= p->shape[d--])
         strides[d] = stride;
-    return (asn_nd){o->data, p->numDims, dt, p->shape,
-                    o->strides ? o->strides : strides};
+    return (asn_nd){o->data, p->numDims, dt, p->shape, o->strides ? o->strides : strides};
 }
 
 /* A program that only copies, to where transpositions are known; false: it does more. */
@@ -210,7 +209,8 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
     int64_t strides[2][ASN_ND_MAX_DIMS];
     for (int d = 0; d < p->numDims; d++)
         if (p->shape[d] < 0) return false;
-    asn_nd from = view_of(p, &o[0], dt, strides[0]), to = view_of(p, &o[1], dt, strides[1]);
+    asn_nd from = view_of(p, &o[0], dt, strides[0]),
+           to = view_of(p, &o[1], dt, strides[1]);
     *status = asn_cpu_copy(&to, &from);
     return true;
 }

@@ -31,9 +31,9 @@ int64_t asn_mask_count(const uint8_t *mask, int64_t n) {
 }
 
 static inline __m512i iota_32(int from) {
-    return _mm512_add_epi32(_mm512_set1_epi32(from),
-                            _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3,
-                                             2, 1, 0));
+    return _mm512_add_epi32(
+        _mm512_set1_epi32(from),
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
 }
 
 int64_t asn_mask_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {

@@ -15,7 +15,8 @@ typedef struct {
                     int64_t s1);
     void (*move)(char *dst, int64_t d0, int64_t d1, const char *src, int64_t s0,
                  int64_t s1, int64_t n0, int64_t n1);
-    /* dst rows of n0 are contiguous, source rows of n1 are; whole lines past the caches */
+    /* dst rows of n0 are contiguous, source rows of n1 are; whole lines past the caches
+     */
     void (*transpose)(char *dst, int64_t d1, const char *src, int64_t s0, int64_t n0,
                       int64_t n1, bool stream);
     void (*copy)(void *dst, const void *src, int64_t bytes);

@@ -27,7 +27,7 @@ typedef struct {
     asn_dtype dtype;
     int bytes, flags;
     bool values, indices;
-    bool by_index; /* sort indices along; values are fetched through them */
+    bool by_index;    /* sort indices along; values are fetched through them */
     bool short_lines; /* many of them: sorted side by side */
     int item;
     asn_lines lines; /* along the axis */
@@ -205,8 +205,7 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                                        values ? values->strides : in->strides,
                                        indices ? indices->strides : in->strides});
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
-                     r->kind != TOP &&
-                     asn_sort_short_fits(&r->lines, r->dtype);
+                     r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
     return ASN_OK;
 }
 

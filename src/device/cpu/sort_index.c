@@ -46,8 +46,7 @@ static void pack(int bytes, const void *keys, uint64_t *packed, int64_t n,
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        packed[i] =
-            (((const uint64_t *)keys)[i] << p.shift & ~p.mask) | (uint64_t)i;
+        packed[i] = (((const uint64_t *)keys)[i] << p.shift & ~p.mask) | (uint64_t)i;
 }
 
 /* Sorts a run of equal prefixes by the whole key; equal keys are in order already. */

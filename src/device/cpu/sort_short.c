@@ -16,7 +16,7 @@
 enum { IN = 0, LANES_4 = 16, LANES_8 = 8 };
 
 typedef struct {
-    _Alignas(64) char keys[ASN_SHORT_LINE * 64]; /* rows of 64 bytes: [element][line] */
+    _Alignas(64) char keys[ASN_SHORT_LINE * 64];  /* rows of 64 bytes: [element][line] */
     _Alignas(64) char lined[ASN_SHORT_LINE * 64]; /* the same, [line][element] */
 } tile;
 
@@ -30,8 +30,8 @@ typedef struct {
 bool asn_sort_short_fits(const asn_lines *lines, asn_dtype dtype) {
     int bytes = asn_key_bytes(dtype);
     return asn_sort_vector_ready() && (bytes == 4 || bytes == 8) &&
-           lines->length <= ASN_SHORT_LINE && lines->length > 1 &&
-           lines->num_dims > 1 && lines->extent[1] >= 4;
+           lines->length <= ASN_SHORT_LINE && lines->length > 1 && lines->num_dims > 1 &&
+           lines->extent[1] >= 4;
 }
 
 static void turn_4(uint32_t *to, const uint32_t *from, int64_t rows, int64_t cols,
@@ -154,8 +154,8 @@ void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
         if (here > lanes) here = lanes;
         geometry in = {lines->length, lines->stride[0][IN], lines->stride[1][IN],
                        (int)here, lanes};
-        geometry out = {lines->length, lines->stride[0][s->out],
-                        lines->stride[1][s->out], (int)here, lanes};
+        geometry out = {lines->length, lines->stride[0][s->out], lines->stride[1][s->out],
+                        (int)here, lanes};
         encode(s, &in, bytes, line.at[IN], &t);
         if (s->indices)
             sort_indices(&in, bytes, &t, line.at[s->out], &out);

@@ -10,9 +10,9 @@ enum { ASN_SHORT_LINE = 128 };
 typedef struct {
     const asn_lines *lines;
     asn_dtype dtype;
-    int flags;     /* of keys.h */
-    int out;       /* the view that receives values, or indices */
-    bool indices;  /* int64 positions instead of values */
+    int flags;    /* of keys.h */
+    int out;      /* the view that receives values, or indices */
+    bool indices; /* int64 positions instead of values */
 } asn_short_sort;
 
 /* Whether lines like these are worth sorting side by side. */

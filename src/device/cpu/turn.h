@@ -47,7 +47,7 @@ static inline void turn_8(const char *from, int64_t stride, void *to) {
 }
 #else
 static inline void turn_4(const char *from, int64_t stride, void *to) {
-    uint32_t(*tile)[16] = to;
+    uint32_t (*tile)[16] = to;
     for (int y = 0; y < 16; y++)
         for (int x = 0; x < 16; x++)
             tile[x][y] = ((const uint32_t *)(from + y * stride))[x];
