@@ -22,7 +22,7 @@ FLAGS = ["-std=c11", "-O3", "-march=native", "-ffp-contract=fast", "-shared", "-
 
 GATE_SECONDS = 30e-6
 READ_BYTES = 4 << 20
-SLACK = 1.12  # of the FMA loop's best time
+SLACK = 1.12  # of the gate loop's best time
 READ_SLACK = 1.4  # of the read's: caches shared with neighbours vary more than clocks
 SWITCHES_PER_SECOND = (
     30  # involuntary ones that a long sample may see: kernel threads run now and then

@@ -84,6 +84,24 @@ static void fma_f32(const job *j) {
     sink = acc[0][0];
 }
 
+/* Half arithmetic, half short integer operations: a neighbour on the same core's other
+ * thread takes issue slots, which the first part alone would hardly notice and
+ * interpreters notice most. */
+static void gate(const job *j) {
+    enum { LANES = 8, PER_ROUND = 3 };
+    uint64_t x[LANES];
+    fma_f64(j);
+    for (int k = 0; k < LANES; k++)
+        x[k] = (uint64_t)k + 1;
+    for (long i = 0; i < PER_ROUND * j->repeats; i++)
+#pragma GCC unroll 8
+        for (int k = 0; k < LANES; k++) {
+            x[k] = (x[k] ^ (x[k] >> 7)) + 0x9e37;
+            __asm__ volatile("" : "+r"(x[k])); /* scalar, one by one */
+        }
+    sink = (double)(x[0] ^ x[1] ^ x[2] ^ x[3] ^ x[4] ^ x[5] ^ x[6] ^ x[7]);
+}
+
 static void store_stream(vf64 *to, vf64 value) {
 #if defined(__AVX512F__)
     _mm512_stream_pd((double *)to, (__m512d)value);
@@ -230,22 +248,22 @@ EXPORT int limits_start(int threads) {
     return 0;
 }
 
-static double fma_seconds(bool single, long repeats) {
+static double seconds_of(kernel *run, long repeats) {
     for (int t = 0; t < pool.threads; t++)
         pool.jobs[t].repeats = repeats;
-    return run_all(single ? fma_f32 : fma_f64);
+    return run_all(run);
 }
 
-/* Seconds of `repeats` rounds of CHAINS multiply-adds on every thread. */
+/* Seconds of `repeats` rounds of the gate loop on every thread. */
 EXPORT double limits_gate(long repeats) {
-    return fma_seconds(false, repeats);
+    return seconds_of(gate, repeats);
 }
 
 /* Floating-point operations a second of all threads. */
 EXPORT double limits_fma(int single, long repeats) {
     double flops =
         2.0 * CHAINS * (single ? FLOATS : DOUBLES) * (double)repeats * pool.threads;
-    return flops / fma_seconds(single, repeats);
+    return flops / seconds_of(single ? fma_f32 : fma_f64, repeats);
 }
 
 /* Seconds to read `bytes` on every thread. */

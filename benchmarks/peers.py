@@ -13,7 +13,6 @@ import itertools
 import math
 
 import numpy
-
 from rows import make_inputs
 
 OURS, BASE = "asnumpy", "numpy"

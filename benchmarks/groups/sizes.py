@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from groups import elementary, fusion
 from rows import Row, mask, size_name, uniform
+
+from groups import elementary, fusion
 
 SIZES = [10**k for k in range(8)]
 SMALL = 2048  # elements; nothing smaller is delayed
