@@ -40,9 +40,9 @@ test-full: test
 # Speeds: a table per group, JSON and an HTML page in benchmarks/results. GROUP=fusion,matmul picks groups, BENCH adds options.
 # The other libraries live in .venv-bench (make bench-peers); without it the tables show NumPy alone.
 BENCH_PY = $(if $(wildcard .venv-bench/.ready),.venv-bench/bin/python,$(PY))
-BENCH_INSTALL = $(if $(wildcard .venv-bench/.ready),.venv-bench/bin/python -m pip install --quiet --no-build-isolation --no-deps .)
 bench bench-quick: build
-	$(BENCH_INSTALL)
+	@if [ -e .venv-bench/.ready ]; then rm -rf build/wheel && $(PY) -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheel . \
+	  && .venv-bench/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl; fi
 	$(BENCH_PY) benchmarks/run.py $(if $(GROUP),--group $(GROUP)) $(if $(filter bench-quick,$@),--quick) $(BENCH)
 
 bench-peers: .venv-bench/.ready

@@ -63,6 +63,7 @@ class Peer:
         return numpy.asarray(result)
 
     finish = ""  # statement after each call that waits for the value `x`
+    tools = {}  # what that statement needs
 
     def names(self):
         """What a row's text sees besides its inputs."""
@@ -97,6 +98,7 @@ class Peer:
 
     def compiled(self, code, scope, row):
         """A loop around the text itself: a call of a function around it would cost as much as `a + b`."""
+        scope = {**scope, **self.tools}
         names = ", ".join(k for k in scope if k.isidentifier() and not k.startswith("__"))
         body = [code] if row.statement else [f"x = {code}"]
         finish = [self.finish] if self.finish else []
@@ -104,7 +106,7 @@ class Peer:
         each = body + drop if row.small and not row.statement else body + finish + drop
         last = [f"x = {code}", *finish, "x = None"] if row.small and not row.statement else []
         if row.small and row.statement:
-            each, last = body, [line for line in finish if "x." not in line]
+            each, last = body, [line for line in finish if "x" not in line]
         share = [f"nonlocal {names}"] if row.statement else []
         lines = [f"def make({names}):", *_block(1, ["def run(count):"]), *_block(2, share),
                  *_block(2, ["for _ in repeat(None, count):"]), *_block(3, each), *_block(2, last),
@@ -206,12 +208,13 @@ class TorchCompile(Jitted, Torch):
 
 class Jax(Jitted):
     module = "jax.numpy"
-    finish = "x.block_until_ready()"
+    finish = "wait(x)"
 
     def __init__(self, threads):
         super().__init__(threads)
         self.jax = importlib.import_module("jax")
         self.version = self.jax.__version__
+        self.tools = {"wait": self.jax.block_until_ready}
 
     def value(self, array):
         return self.np.asarray(array)

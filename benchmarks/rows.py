@@ -19,7 +19,7 @@ class Row:
     code      an expression whose value is kept and finished, or a statement (`statement`)
     inputs    name -> specification (below); also visible to `setup`
     setup     run once for each library before timing
-    bar       times as fast as NumPy to reach, with one thread and with two; None: no bar
+    bar       times as fast as NumPy to reach, with one thread and with two; None: no bar, and with two no run
     moved     bytes that must be read and written at least; flops: operations at least. For the limit
     peers     library -> its own text; "" says it lacks the operation; "numpy" changes the yardstick
     fused     also torch.compile and Numba, which take seconds to compile one row

@@ -1,7 +1,7 @@
 """The bench: AsNumpy beside NumPy and other libraries, group by group, against the bars and the machine's limits.
 
 usage: run.py [--group fusion,matmul] [--quick] [--threads 1,2] [--peers numpy,torch] [--repeats 20]
-              [--row-seconds 6] [--json FILE] [--html FILE] [--list]
+              [--row-seconds 3] [--json FILE] [--html FILE] [--list]
 
 Prints a table per group; writes JSON and one HTML page. The exit status is 0 unless the bench itself failed:
 a missed bar is a result.
@@ -52,7 +52,7 @@ def arguments():
     chosen = args.peers.split(",") if args.peers else peers.QUICK if args.quick else peers.NAMES
     args.peers = [*{peers.OURS: 0, peers.BASE: 0, **dict.fromkeys(chosen, 0)}]
     args.repeats = args.repeats or 20
-    args.row_seconds = args.row_seconds or (1.0 if args.quick else 6.0)
+    args.row_seconds = args.row_seconds or (1.0 if args.quick else 3.0)
     return args
 
 
@@ -85,7 +85,7 @@ class Session:
 
     def run(self, threads, bar):
         """All rows with one number of threads; a row that ends its worker is noted and passed over."""
-        rows = groups.select(self.args.group, self.args.quick)
+        rows = groups.select(self.args.group, self.args.quick, threads)
         left = collections.Counter(r.group for r in rows)
         done = 0
         while done < len(rows):
@@ -148,7 +148,7 @@ def main():
         return
     session = Session(args)
     args.json.with_suffix(".log").unlink(missing_ok=True)
-    total = len(groups.select(args.group, args.quick)) * len(args.threads)
+    total = sum(len(groups.select(args.group, args.quick, t)) for t in args.threads)
     with tqdm(total=total, unit="row", dynamic_ncols=True, disable=not sys.stderr.isatty()) as bar:
         for threads in args.threads:
             session.run(threads, bar)

@@ -27,6 +27,11 @@ def rows_of(group):
     return importlib.import_module(f"groups.{group}").rows()
 
 
-def select(names, quick):
-    """The rows of the named groups; with `quick` only the representative ones."""
-    return [row for name in names for row in rows_of(name) if row.quick or not quick]
+def select(names, quick, threads):
+    """The rows of the named groups; with `quick` the representative ones, with more than one thread those with a bar for it."""
+    return [
+        row
+        for name in names
+        for row in rows_of(name)
+        if (row.quick or not quick) and (threads == 1 or row.bar[1])
+    ]

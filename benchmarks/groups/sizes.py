@@ -8,6 +8,19 @@ from groups import elementary, fusion
 
 SIZES = [10**k for k in range(8)]
 SMALL = 2048  # elements; nothing smaller is delayed
+COMPARED = (
+    "add",
+    "multiply",
+    "divide",
+    "maximum",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "tanh",
+    "power",
+    "arctan2",
+)  # with every library
 QUICK = ("add", "exp")
 EXPRESSIONS = {  # name -> (code, names of the inputs, bytes an element)
     "heavy expression": (fusion.HEAVY, "abcd", 40),
@@ -36,7 +49,7 @@ PEERS = {
 def expression(name, n):
     code, names, width = EXPRESSIONS[name]
     inputs = {k: mask(n) if k == "m" else uniform(n) for k in names}
-    return Row("sizes", f"{name}, {size_name(n)}", code, inputs, bar=(1.0, None), moved=width * n,
+    return Row("sizes", f"{name}, {size_name(n)}", code, inputs, bar=(1.0, 1.0 if n >= 100_000 else None), moved=width * n,
                peers={"numexpr": "", **PEERS.get(name, {})} if "expression" not in name else {},
                family=name, n=n, small=n <= SMALL, quick=name == "heavy expression")  # fmt: skip
 
@@ -51,6 +64,11 @@ def rows():
                     op, dtype, n, "sizes", 1.0, op.name in QUICK and dtype == "float64"
                 )
                 result.append(
-                    dataclasses.replace(row, label=f"{row.label}, {size_name(n)}", small=n <= SMALL)
+                    dataclasses.replace(
+                        row,
+                        label=f"{row.label}, {size_name(n)}",
+                        small=n <= SMALL,
+                        numpy_only=op.name not in COMPARED or dtype != "float64",
+                    )
                 )
     return result + [expression(name, n) for name in EXPRESSIONS for n in SIZES]

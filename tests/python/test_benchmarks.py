@@ -139,7 +139,7 @@ def test_whole_run(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     results = json.loads((tmp_path / "r.json").read_text())
-    expected = 2 * len(groups.select(["overhead"], True))
+    expected = sum(len(groups.select(["overhead"], True, t)) for t in (1, 2))
     assert len(results["rows"]) == expected and not results["crashed"]
     assert all(peers.OURS in r["seconds"] for r in results["rows"]), results["rows"]
     assert {r["threads"] for r in results["rows"]} == {1, 2}
