@@ -144,10 +144,10 @@ def legend():
 
 
 def cells(row, others):
-    seconds, state = row["seconds"], report.verdict(row)
+    state = report.verdict(row)
     value, bar, limit = report.ratio(row), report.share(row), report.of_limit(row)
-    ours = report.human(seconds[peers.OURS]) if peers.OURS in seconds else "absent"
-    yield f"<td>{escape(row['label'])}</td><td>{ours}</td><td>{report.human(seconds.get(peers.BASE))}</td>"
+    ours, base = report.figure(row, peers.OURS), report.figure(row, peers.BASE)
+    yield f"<td>{escape(row['label'])}</td><td>{ours}</td><td>{base}</td>"
     yield f'<td class="{state}">{"" if value is None else f"{value:.2f}"}</td>'
     yield f'<td class="soft">{"" if bar is None else f"{bar:.2f}"}</td>'
     for name in others:

@@ -59,13 +59,20 @@ def geometric_mean(rows):
     return math.exp(statistics.fmean(map(math.log, values))) if values else None
 
 
-def human(seconds):
-    if seconds is None:
-        return "-"
+def human(seconds, unit="s"):
+    if unit == "B":
+        return f"{seconds / 2**20:.2f} MiB"
     for unit, scale in (("s", 1), ("ms", 1e3), ("us", 1e6)):
         if seconds * scale >= 1:
             return f"{seconds * scale:.2f} {unit}"
     return f"{seconds * 1e9:.1f} ns"
+
+
+def figure(row, peer):
+    """A library's figure in words."""
+    if peer not in row["seconds"]:
+        return "absent" if peer == peers.OURS else "-"
+    return human(row["seconds"][peer], row["unit"])
 
 
 def kept(row):
@@ -97,23 +104,21 @@ def table(rows, stream):
     heading = f"{first['group']}, {first['threads']} thread{'s' if first['threads'] > 1 else ''}"
     stream.write(f"\n{paint(BOLD, heading)}: {groups.GROUPS[first['group']]}\n")
     titles = "".join(f"{SHORT.get(n, n):>10s}" for n in others)
-    stream.write(paint(DIM, f"{'':{wide}s}{'AsNumpy':>10s}{'NumPy':>10s}{'ratio':>8s}{'bar':>7s}"
+    stream.write(paint(DIM, f"{'':{wide}s}{'AsNumpy':>11s}{'NumPy':>11s}{'ratio':>8s}{'bar':>7s}"
                             f"{titles}{'limit':>7s}{'kept':>6s}") + "\n")  # fmt: skip
     for row in rows:
         stream.write(line(row, others, wide, paint) + "\n")
     if first["group"] == "programs" and geometric_mean(rows):
         mean = geometric_mean(rows)
         state = "met" if mean <= PROGRAMS_BAR else "missed"
-        text = f"{'geometric mean':{wide}s}{'':20s}{mean:8.2f}{PROGRAMS_BAR:7.2f}"
+        text = f"{'geometric mean':{wide}s}{'':22s}{mean:8.2f}{PROGRAMS_BAR:7.2f}"
         stream.write(paint.verdict(state, text) + "\n")
     stream.flush()
 
 
 def line(row, others, wide, paint):
     value, bar, limit = ratio(row), share(row), of_limit(row)
-    seconds = row["seconds"]
-    ours = human(seconds.get(peers.OURS)) if peers.OURS in seconds else "absent"
-    text = f"{row['label']:{wide}s}{ours:>10s}{human(seconds.get(peers.BASE)):>10s}"
+    text = f"{row['label']:{wide}s}{figure(row, peers.OURS):>11s}{figure(row, peers.BASE):>11s}"
     number = f"{value:8.2f}" if value is not None else f"{'-':>8s}"
     state = verdict(row)
     text += paint.verdict(state, number) + (f"{bar:7.2f}" if bar else " " * 7)

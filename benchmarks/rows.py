@@ -26,7 +26,8 @@ class Row:
     numpy_only  no other peer
     small     values are there at once: finished once a sample, not once a call
     check     compare each library's result with NumPy's
-    build     instead of code: library name -> callable; `timed`: the callable returns its own seconds
+    build     instead of code: library name -> callable; `timed`: the callable returns its own seconds,
+              or bytes (`unit` "B")
     family, n  for the plots: the operation and its size
     pause     seconds before a sample where other libraries' threads spin after their work
     """
@@ -48,6 +49,7 @@ class Row:
     check: bool = True
     build: Callable | None = None
     timed: bool = False
+    unit: str = "s"
     family: str = ""
     n: int = 0
     pause: float = 0.0

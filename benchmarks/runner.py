@@ -113,7 +113,7 @@ def measure(row, found, door, request, limits):
     gc.enable()
     least = gate.limit_seconds(limits, row.moved, row.flops, row.single)
     return {
-        "group": row.group, "label": row.label, "family": row.family, "n": row.n,
+        "group": row.group, "label": row.label, "family": row.family, "n": row.n, "unit": row.unit,
         "threads": request["threads"], "bar": row.bar[0 if request["threads"] == 1 else 1],
         "seconds": {name: e.figure() for name, e in entries.items()},
         "kept": {name: len(e.kept) for name, e in entries.items()},

@@ -19,6 +19,7 @@ GROUPS = {
     "copies": "casts, copies, transposes, joins, gathers",
     "pipeline": "the demo's photographs",
     "programs": "ten NumPy programs",
+    "memory": "peak memory of the ten programs beyond their inputs",
     "importing": "a fresh interpreter's import",
 }
 

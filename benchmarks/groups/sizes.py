@@ -9,7 +9,7 @@ from groups import elementary, fusion
 SIZES = [10**k for k in range(8)]
 SMALL = 2048  # elements; nothing smaller is delayed
 # In float64 with every library; the others beside NumPy alone.
-COMPARED = set("add multiply divide maximum sqrt exp log sin tanh power arctan2".split())
+COMPARED = {"add", "multiply", "divide", "maximum", "sqrt", "exp", "log", "sin", "tanh", "power", "arctan2"}  # fmt: skip
 QUICK = ("add", "exp")
 EXPRESSIONS = {  # name -> (code, names of the inputs, bytes an element)
     "heavy expression": (fusion.HEAVY, "abcd", 40),

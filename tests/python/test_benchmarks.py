@@ -92,7 +92,7 @@ def test_inputs_are_random_and_repeatable():
 
 
 def a_row(**changes):
-    row = {"group": "fusion", "label": "x <1e3>", "family": "x", "n": 1000, "threads": 1, "bar": 2.0,
+    row = {"group": "fusion", "label": "x <1e3>", "family": "x", "n": 1000, "unit": "s", "threads": 1, "bar": 2.0,
            "seconds": {"asnumpy": 1e-6, "numpy": 3e-6, "jax": 0.5e-6}, "kept": {"asnumpy": 20, "numpy": 20},
            "tries": {}, "capped": False, "absent": {}, "limit": 0.5e-6}  # fmt: skip
     return {**row, **changes}
