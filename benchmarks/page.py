@@ -220,6 +220,6 @@ def render(results):
         f"<p>{escape(results['started'])}, {escape(machine['cpu'])}, Python {escape(machine['python'])}; {escape(versions)}. "
         "A ratio is AsNumpy's time over the other library's, so below 1 is faster; each figure is the median of the samples "
         f"that a native loop before and after found undisturbed (up to {results['repeats']}, “!” where a cap ended the "
-        f"sampling first), the libraries interleaved in one process.</p>{peaks(results)}<nav>{links}</nav>"
+        f"sampling first; with fewer than five the faster half of all samples stands in), the libraries interleaved in one process.</p>{peaks(results)}<nav>{links}</nav>"
         f"{summary(rows)}{plots(rows)}{tables}</html>\n"
     )
