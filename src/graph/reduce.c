@@ -10,9 +10,7 @@
 #include "array/views.h"
 #include "graph/operands.h"
 
-/* NumPy's dtype for a reduction without dtype=: sums and products of small integers
- * widen. */
-static asn_status reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
         return asn_error_set(ASN_ERR_VALUE, "reduce only supported for binary functions");
@@ -164,7 +162,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     asn_dtype wish = o->dtype;
     if (wish == ASN_DTYPE_NONE && out && (op == ASN_OP_ADD || op == ASN_OP_MULTIPLY))
         wish = asn_layout_dtype(&out->layout);
-    ASN_TRY(reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
+    ASN_TRY(asn_reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
     int64_t reduced = 1;
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1) reduced *= a->layout.shape[d];

@@ -11,6 +11,7 @@
 
 #include "array/broadcast.h"
 #include "graph/compare.h"
+#include "graph/direct.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
 
@@ -205,6 +206,7 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
     const asn_ufunc_options *o = options ? options : &defaults;
     const asn_layout *l;
     asn_dtype loop;
+    if (o == &defaults && asn_direct_call(op, in, out, result)) return ASN_OK;
     if (out || !is_simple(op, in, o, &l, &loop)) {
         asn_lock();
         asn_status status = call_general(op, in, out, result, o);

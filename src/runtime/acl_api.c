@@ -84,6 +84,8 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxScan);
     ASN_OPTIONAL(aclnnxUpdateAt);
     ASN_OPTIONAL(aclnnxSort);
+    ASN_OPTIONAL(aclnnxLoopFind);
+    ASN_OPTIONAL(aclnnxLoopRun);
 #undef ASN_OPTIONAL
     return ASN_OK;
 }

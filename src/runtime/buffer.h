@@ -1,8 +1,9 @@
 /* L2 runtime: asn_buffer, reference-counted device memory from the pool.
  *
- * Storage is taken at the first write (asn_buffer_data): a temporary that fusion keeps in
- * registers never has any. `trace_refs` counts the references held by recorded
- * operations, so that the trace can see which buffers nobody else holds any more. */
+ * Storage is taken at the first write (asn_buffer_ensure): a large temporary that fusion
+ * keeps in registers never has any. (A small buffer may be born with storage.)
+ * `trace_refs` counts the references held by recorded operations, so that the trace can
+ * see which buffers nobody else holds any more. */
 #ifndef ASN_RUNTIME_BUFFER_H
 #define ASN_RUNTIME_BUFFER_H
 
@@ -36,7 +37,9 @@ static inline asn_buffer *asn_buffer_retain(asn_buffer *b) {
 }
 void asn_buffer_destroy(asn_buffer *b);
 static inline void asn_buffer_release(asn_buffer *b) {
-    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+    /* The last reference is nobody else's to copy: no atomic subtraction for it. */
+    if (b && (atomic_load_explicit(&b->refs, memory_order_acquire) == 1 ||
+              atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1))
         asn_buffer_destroy(b);
 }
 /* Takes storage if there is none. MemoryError. */

@@ -68,6 +68,8 @@ static asn_status use_device(int number) {
     return ASN_OK;
 }
 
+uint32_t asn_device_generation;
+
 asn_status asn_device_open(void) {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     if (__atomic_load_n(&device.open, __ATOMIC_ACQUIRE)) return ASN_OK;
@@ -76,6 +78,7 @@ asn_status asn_device_open(void) {
     if (!device.open) {
         status = load_libraries();
         if (!status) status = use_device(0);
+        asn_device_generation++;
         if (!status) __atomic_store_n(&device.open, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&opening);
@@ -109,6 +112,7 @@ asn_status asn_device_close(void) {
     asn_acl.aclrtResetDevice(device.current);
     asn_acl.aclFinalize();
     device.open = false;
+    asn_device_generation++;
     asn_acl_unload();
     return ASN_OK;
 }

@@ -1,0 +1,35 @@
+/* L2 graph: small operations that run at once, on the calling thread, without a node.
+ *
+ * Each function either does the whole operation and says true, or does nothing (and sets
+ * no error) and says false: the operands are large, strided, recorded, of dtypes without
+ * a loop, or the device has no single loops. The general path then does the same thing.
+ */
+#ifndef ASN_GRAPH_DIRECT_H
+#define ASN_GRAPH_DIRECT_H
+
+#include "graph/ufunc.h"
+
+enum { ASN_DIRECT_ELEMENTS = 2048 };
+
+/* op(in...) into a new result, or into `out` (result is not touched then). */
+bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
+                     asn_array *result);
+/* The reduction of all of `a`, in NumPy's default dtype. */
+bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out);
+/* Position of the first largest (smallest) element. */
+bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out);
+/* Mean, and variance with `ddof`, or its root, of all of `a`, in NumPy's default dtype.
+ */
+bool asn_direct_mean(const asn_array *a, asn_scalar *out);
+bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar *out);
+/* A row-major copy as `dtype`. */
+bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype);
+
+/* Host address of a's elements, to be read now (or written, for_write), when they are
+ * settled, row-major and few; NULL else. Library's lock held. */
+void *asn_direct_memory(const asn_array *a, bool for_write);
+/* A new row-major array with storage, to be filled through *data now. */
+bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                    void **data);
+
+#endif
