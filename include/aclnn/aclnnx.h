@@ -114,6 +114,12 @@ int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
 int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t numDims,
                    const int64_t *shape, int32_t axis, int32_t stable, void *stream);
 
+/* c = a @ b now, on the calling thread, as a loop below runs: matrices of (m, k), (k, n)
+ * and (m, n) elements of one dtype, any strides; c overlaps neither. Returns an
+ * aclnnStatus. */
+int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
+                     const aclnnxOperand *c, int64_t m, int64_t k, int64_t n);
+
 /* Single loops over a few contiguous elements, without a program: the shortest path of a
  * small operation. A loop runs now, on the calling thread, whatever a stream holds; the
  * caller makes sure that no queued task touches its operands. */

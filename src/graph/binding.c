@@ -104,6 +104,8 @@ const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *i
 }
 
 const asn_binding *asn_binding_fold(asn_op op, const asn_array *a) {
+    if (a->layout.ndim > 1 && !(asn_op_table[op].flags & ASN_OPF_REORDERABLE))
+        return NULL; /* the general path refuses it */
     uint32_t key = FOLD | (uint32_t)op << 5 | a->layout.dtype;
     asn_binding *b = slot_of(key);
     if (b->key == key + 1) return b;

@@ -25,6 +25,27 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
 /* A row-major copy as `dtype`. */
 bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype);
 
+/* dst[...] = src, of one shape (or a scalar) and one dtype. */
+bool asn_direct_assign(const asn_array *dst, const asn_operand *src);
+/* Row-major, every element `value` cast to dtype. */
+bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                     const asn_scalar *value);
+/* start + i * step */
+bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
+                       const asn_scalar *step, int64_t n);
+/* The row-major elements of the arrays, one after the other, as an array of `shape`. */
+bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
+                     asn_dtype dtype, int ndim, const int64_t *shape);
+/* a[index], for an int64 array over the first axis or a mask of a's shape. */
+bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index);
+/* a[index] = value, a 1-d, value of a's dtype. */
+bool asn_direct_index_set(const asn_array *a, const asn_array *index,
+                          const asn_operand *value);
+/* Positions of the true elements of a 1-d mask. */
+bool asn_direct_nonzero(asn_array *result, const asn_array *mask);
+/* a @ b, matrices and vectors of one dtype. */
+bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b);
+
 /* Host address of a's elements, to be read now (or written, for_write), when they are
  * settled, row-major and few; NULL else. Library's lock held. */
 void *asn_direct_memory(const asn_array *a, bool for_write);

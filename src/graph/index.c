@@ -17,6 +17,7 @@
 #include "aclnnop/aclnn_nonzero_v2.h"
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/index_plan.h"
 #include "graph/launch.h"
@@ -212,8 +213,14 @@ static asn_status get_locked(asn_array *out, const asn_array *a, int n,
     return status;
 }
 
+static bool holds_array(const asn_index_item *item) {
+    return item->kind == ASN_INDEX_ARRAY || item->kind == ASN_INDEX_MASK;
+}
+
 asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
                          const asn_index_item *items) {
+    if (n == 1 && holds_array(items) && asn_direct_index(out, a, items->array))
+        return ASN_OK;
     asn_lock();
     asn_status status = get_locked(out, a, n, items);
     asn_unlock();
@@ -335,6 +342,8 @@ static asn_status set_locked(const asn_array *a, int n, const asn_index_item *it
 
 asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
                          const asn_operand *value) {
+    if (n == 1 && holds_array(items) && asn_direct_index_set(a, items->array, value))
+        return ASN_OK;
     asn_lock();
     asn_status status = set_locked(a, n, items, value);
     asn_unlock();
@@ -350,6 +359,7 @@ asn_status asn_nonzero(asn_array *out, const asn_array *a) {
                              "np.atleast_1d(scalar).nonzero() instead. If the "
                              "context of this error is of the form "
                              "`arr[nonzero(cond)]`, just use `arr[cond]`.");
+    if (asn_direct_nonzero(out, a)) return ASN_OK;
     asn_array truth, total, table;
     asn_scalar count;
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_I64};

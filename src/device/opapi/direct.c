@@ -8,6 +8,7 @@
 
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused.h"
+#include "device/cpu/gemm.h"
 #include "device/opbase/executor.h"
 
 struct aclnnxLoop {
@@ -161,4 +162,29 @@ ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
                          ACLNNX_LOOP_BYTES);
     run_reducing(loop, n, out, in[0], fpFlags);
     return ACLNN_SUCCESS;
+}
+
+ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
+                             const aclnnxOperand *c, int64_t m, int64_t k, int64_t n) {
+    if (a == NULL || b == NULL || c == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "aclnnxMatmul: an operand is NULL");
+    const aclnnxOperand *operands[3] = {a, b, c};
+    const int64_t shape[3][2] = {{m, k}, {k, n}, {m, n}};
+    int64_t strides[3][2];
+    asn_nd nd[3];
+    for (int i = 0; i < 3; i++) {
+        const aclnnxOperand *o = operands[i];
+        asn_dtype dtype = asn_dtype_from_acl(o->dtype);
+        if (dtype == ASN_DTYPE_NONE || o->data == NULL || o->dtype != a->dtype ||
+            shape[i][0] < 0 || shape[i][1] < 0)
+            return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                             "aclnnxMatmul: operand %d has dtype %d and shape (%lld, "
+                             "%lld)",
+                             i, o->dtype, (long long)shape[i][0], (long long)shape[i][1]);
+        strides[i][1] = o->strides ? o->strides[1] : asn_itemsize(dtype);
+        strides[i][0] = o->strides ? o->strides[0] : shape[i][1] * asn_itemsize(dtype);
+        nd[i] = (asn_nd){o->data, 2, dtype, shape[i], strides[i]};
+    }
+    asn_status status = asn_cpu_matmul(&nd[0], &nd[1], &nd[2]);
+    return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
 }
