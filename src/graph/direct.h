@@ -8,8 +8,19 @@
 #define ASN_GRAPH_DIRECT_H
 
 #include "graph/ufunc.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
 
 enum { ASN_DIRECT_ELEMENTS = 2048 };
+
+/* Address of the element at a byte offset from element (0, ..., 0) when nothing recorded
+ * or queued writes it and the host may read it; NULL else. */
+static inline char *asn_direct_element(const asn_array *a, int64_t offset) {
+    const asn_buffer *b = a->buffer;
+    if (!b->data || asn_stream_busy || b->trace_writes || !asn_device_host_access())
+        return NULL;
+    return (char *)b->data + a->layout.offset + offset;
+}
 
 /* op(in...) into a new result, or into `out` (result is not touched then). */
 bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,

@@ -55,6 +55,16 @@ static bool quick_view(asn_array *out, const asn_array *a, const asn_index_item 
     v->strides = v->dims + ASN_INLINE_DIMS;
     v->flags = l->flags;
     v->offset = l->offset + start * l->strides[0];
+    if (l->ndim == 1 && !drop) { /* flags of one axis, without the general rules */
+        v->size = v->shape[0] = count;
+        v->strides[0] = l->strides[0] * step;
+        if (step != 1 && count > 1)
+            v->flags &= (uint8_t)~(ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS);
+        if (count > 1 || (l->flags & ASN_C_CONTIGUOUS)) {
+            out->buffer = asn_buffer_retain(a->buffer);
+            return true;
+        }
+    }
     for (int d = drop; d < l->ndim; d++) {
         v->shape[d - drop] = l->shape[d];
         v->strides[d - drop] = l->strides[d];

@@ -53,6 +53,8 @@ static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
 
 static PyObject *binary(PyObject *a, PyObject *b, asn_op op) {
     PyObject *pair[2] = {a, b};
+    if (asn_is_ndarray_exact(a) && (asn_is_ndarray_exact(b) || PyFloat_CheckExact(b)))
+        return asn_ufunc_apply(op, pair);
     bool left = asn_is_ndarray(a);
     if (ASN_UNLIKELY(gives_way(left ? a : b, left ? b : a, false)))
         Py_RETURN_NOTIMPLEMENTED;

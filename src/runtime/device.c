@@ -91,9 +91,34 @@ aclrtStream asn_stream(void) {
 
 bool asn_stream_busy;
 
+/* A failure that a poll found. asn_stream_busy stays true until a wait reports it. */
+static struct {
+    asn_status status;
+    char message[512];
+} kept;
+
+bool asn_stream_poll(void) {
+    aclrtStreamStatus state;
+    if (!asn_stream_busy) return true;
+    if (kept.status || asn_acl.aclrtStreamQuery(device.stream, &state) ||
+        state != ACL_STREAM_STATUS_COMPLETE)
+        return false;
+    kept.status = asn_stream_wait();
+    if (!kept.status) return true;
+    snprintf(kept.message, sizeof kept.message, "%s", asn_error_message());
+    asn_error_clear();
+    asn_stream_busy = true;
+    return false;
+}
+
 asn_status asn_stream_wait(void) {
     if (!asn_stream_busy) return ASN_OK;
     asn_stream_busy = false;
+    if (kept.status) {
+        asn_status status = kept.status;
+        kept.status = ASN_OK;
+        return asn_error_set(status, "%s", kept.message);
+    }
     ASN_ACL_TRY(asn_acl.aclrtSynchronizeStream(device.stream), "synchronize");
     return ASN_OK;
 }
@@ -161,5 +186,5 @@ const char *asn_device_kind(void) {
 }
 
 bool asn_device_host_access(void) {
-    return !strcmp(device.kind, "cpu");
+    return device.host_access;
 }
