@@ -85,7 +85,8 @@ static void resolve(asn_binding *b, asn_op op, const asn_operand *in) {
     for (int k = 0; k < info->num_in; k++) {
         asn_dtype want = asn_op_operand(op, k, loop);
         b->operand[k] = (uint8_t)want;
-        asn_dtype have = in[k].array ? asn_layout_dtype(&in[k].array->layout) : want;
+        /* A NumPy scalar has an array's key, so it gets an array's binding. */
+        asn_dtype have = types[k].weak ? want : (asn_dtype)types[k].dtype;
         if (have == want) continue;
         b->casts = true;
         if (!(b->cast[k] = asn_binding_cast(have, want))) return;

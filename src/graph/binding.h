@@ -2,6 +2,8 @@
 #ifndef ASN_GRAPH_BINDING_H
 #define ASN_GRAPH_BINDING_H
 
+#include <string.h>
+
 #include "graph/launch.h"
 #include "graph/ufunc.h"
 #include "runtime/acl_api.h"
@@ -48,5 +50,17 @@ const asn_binding *asn_binding_fold(asn_op op, const asn_array *a);
 const asn_loop *asn_binding_cast(asn_dtype from, asn_dtype to);
 const asn_loop *asn_binding_arg(bool smallest, asn_dtype dtype);
 const asn_loop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype);
+
+/* One element; a call of memcpy with a size known here is a move. */
+static inline void asn_direct_move(char *dst, const char *src, int64_t item) {
+    switch (item) {
+    case 1: memcpy(dst, src, 1); break;
+    case 2: memcpy(dst, src, 2); break;
+    case 4: memcpy(dst, src, 4); break;
+    case 8: memcpy(dst, src, 8); break;
+    case 16: memcpy(dst, src, 16); break;
+    default: memcpy(dst, src, (size_t)item);
+    }
+}
 
 #endif

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "array/broadcast.h"
 #include "graph/binding.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
@@ -146,7 +147,7 @@ static inline void report(uint32_t met, asn_op op) {
 }
 
 /* Operands of other dtypes are converted on the stack first. */
-static __attribute__((noinline)) bool run_casting(const asn_binding *b, int num_in,
+static __attribute__((noinline)) void run_casting(const asn_binding *b, int num_in,
                                                   int64_t n, void *out, const void **src,
                                                   uint32_t immediates, uint32_t *met) {
     _Alignas(64) char scratch[3][SCRATCH_BYTES];
@@ -157,7 +158,6 @@ static __attribute__((noinline)) bool run_casting(const asn_binding *b, int num_
         src[k] = scratch[k];
     }
     run(b->loop, n, out, src, immediates, met);
-    return true;
 }
 
 /* The common layout of the array operands; NULL when they differ or are not ready. */
@@ -210,10 +210,130 @@ static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
     return true;
 }
 
+/* ---- operands of different shapes, or not row-major */
+
+enum { SPREAD_ELEMENTS = 512 }; /* gathering one by one: the general path catches up */
+
+/* Host address of element (0, ..., 0) of a settled array. */
+static inline const char *settled_address(const asn_array *a) {
+    return a->buffer->data && !a->buffer->trace_writes ? address(a) : NULL;
+}
+
+/* The elements of `a`, stretched to shape, into dst. */
+static void gather(char *dst, const asn_array *a, int ndim, const int64_t *shape,
+                   const int64_t *strides, int64_t size) {
+    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout)),
+            index[ASN_INLINE_DIMS] = {0};
+    const char *from = address(a);
+    int last = ndim - 1;
+    int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
+    for (int64_t i = 0; i < size; i += inner) {
+        for (int64_t k = 0; k < inner; k++, dst += item)
+            asn_direct_move(dst, from + k * step, item);
+        for (int d = last - 1; d >= 0; d--) {
+            from += strides[d];
+            if (++index[d] < shape[d]) break;
+            from -= strides[d] * shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+/* The common shape, when NumPy would lay the result out row-major. */
+static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *shape,
+                         int64_t *size) {
+    const asn_layout *layouts[3];
+    int num = 0;
+    bool rows = true;
+    for (int k = 0; k < num_in; k++) {
+        if (!in[k].array) continue;
+        const asn_layout *l = &in[k].array->layout;
+        if (!settled_address(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
+            l->size > SPREAD_ELEMENTS || l->size == 0)
+            return false;
+        rows = rows && (l->flags & ASN_C_CONTIGUOUS);
+        layouts[num++] = l;
+    }
+    if (num == 0) return false;
+    if (asn_broadcast_shape(num, layouts, ndim, shape) != ASN_OK) {
+        asn_error_clear(); /* the general path says it again */
+        return false;
+    }
+    *size = 1;
+    for (int d = 0; d < *ndim; d++)
+        *size *= shape[d];
+    return *ndim > 0 && *size <= SPREAD_ELEMENTS && (rows || *ndim == 1);
+}
+
+static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *in,
+                                                  asn_array *result) {
+    _Alignas(64) char scratch[3][SCRATCH_BYTES];
+    int num_in = asn_op_table[op].num_in, ndim;
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], size;
+    uint32_t key = (uint32_t)op << 15, immediates = 0, met = 0;
+    asn_scalar cast[3];
+    const void *src[3];
+    if (!spread_shape(num_in, in, &ndim, shape, &size) || !asn_direct_ready())
+        return false;
+    for (int k = 0; k < num_in; k++)
+        key |= asn_binding_type(&in[k]) << (5 * k);
+    const asn_binding *b = asn_binding_get(key, op, in);
+    if (!b->loop) return false;
+    for (int k = 0; k < num_in; k++) {
+        if (!in[k].array) {
+            if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
+            immediates |= 1u << k;
+        } else if (!asn_broadcast_strides(&in[k].array->layout, ndim, shape, strides)) {
+            return false;
+        } else {
+            gather(scratch[k], in[k].array, ndim, shape, strides, size);
+            src[k] = scratch[k];
+        }
+    }
+    uint8_t both = ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS | ASN_WRITEABLE | ASN_ALIGNED;
+    if (!new_result(result, (asn_dtype)b->result, ndim, shape, size, both)) {
+        asn_error_clear();
+        return false;
+    }
+    if (ndim > 1) asn_layout_update(&result->layout);
+    uint32_t *sink = asn_fp_sink() ? &met : NULL;
+    if (b->casts)
+        run_casting(b, num_in, size, result->buffer->data, src, immediates, sink);
+    else
+        run(b->loop, size, result->buffer->data, src, immediates, sink);
+    report(met, op);
+    asn_counters.eager++;
+    return true;
+}
+
+/* ---- calls */
+
 bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result) {
     asn_lock();
-    bool done = call_locked(op, in, out, result);
+    bool done = call_locked(op, in, out, result) || (!out && call_spread(op, in, result));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
+    int num_in = asn_op_table[op].num_in;
+    uint32_t key = (uint32_t)op << 15, met = 0;
+    const void *src[3];
+    asn_scalar cast[3];
+    for (int k = 0; k < num_in; k++)
+        key |= asn_binding_type(&in[k]) << (5 * k);
+    asn_lock();
+    const asn_binding *b = asn_direct_ready() ? asn_binding_get(key, op, in) : NULL;
+    bool done = b && b->loop;
+    for (int k = 0; k < num_in && done; k++)
+        done = immediate(&in[k], (asn_dtype)b->operand[k], &cast[k], &src[k]);
+    if (done) {
+        out->dtype = b->result;
+        run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
+        report(met, op);
+        asn_counters.eager++;
+    }
     asn_unlock();
     return done;
 }

@@ -25,6 +25,8 @@ static inline char *asn_direct_element(const asn_array *a, int64_t offset) {
 /* op(in...) into a new result, or into `out` (result is not touched then). */
 bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result);
+/* The same on numbers alone, for operations of one result. */
+bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out);
 /* The reduction of all of `a`, in NumPy's default dtype. */
 bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out);
 /* Position of the first largest (smallest) element. */

@@ -12,18 +12,6 @@
 #include "graph/direct.h"
 #include "graph/lock.h"
 
-/* One element; a call of memcpy with a size known here is a move. */
-static inline void move(char *dst, const char *src, int64_t item) {
-    switch (item) {
-    case 1: memcpy(dst, src, 1); break;
-    case 2: memcpy(dst, src, 2); break;
-    case 4: memcpy(dst, src, 4); break;
-    case 8: memcpy(dst, src, 8); break;
-    case 16: memcpy(dst, src, 16); break;
-    default: memcpy(dst, src, (size_t)item);
-    }
-}
-
 /* Host address of a 1-d or row-major array that is settled and small, with the step from
  * one element to the next; NULL else. */
 static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
@@ -40,7 +28,7 @@ static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
 static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
                       int64_t item) {
     for (int64_t i = 0; i < n; i++)
-        move(dst + i * step, element, item);
+        asn_direct_move(dst + i * step, element, item);
 }
 
 /* ---- assignment */
@@ -59,7 +47,7 @@ static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
     }
     if (src->buffer == dst->buffer) return false;
     for (int64_t i = 0; i < n; i++)
-        move(to + i * to_step, from + i * from_step, item);
+        asn_direct_move(to + i * to_step, from + i * from_step, item);
     return true;
 }
 
@@ -182,8 +170,8 @@ static bool gather(asn_array *result, const asn_array *a, const asn_array *index
         return false;
     int64_t row = asn_layout_nbytes(&a->layout) / extent;
     for (int64_t i = 0; i < index->layout.size; i++)
-        move((char *)data + i * row, from + (at[i] < 0 ? at[i] + extent : at[i]) * row,
-             row);
+        asn_direct_move((char *)data + i * row,
+                        from + (at[i] < 0 ? at[i] + extent : at[i]) * row, row);
     return true;
 }
 
@@ -199,7 +187,7 @@ static bool select_true(asn_array *result, const asn_array *a, const asn_array *
         return false;
     int64_t item = asn_itemsize(asn_layout_dtype(&a->layout));
     for (int64_t i = 0, k = 0; k < count; i++)
-        if (keep[i]) move((char *)data + k++ * item, from + i * item, item);
+        if (keep[i]) asn_direct_move((char *)data + k++ * item, from + i * item, item);
     return true;
 }
 
@@ -238,14 +226,14 @@ static bool scatter_value(const asn_array *a, const asn_array *index, const char
         const uint8_t *keep = asn_direct_memory(index, false);
         if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
         for (int64_t i = 0; i < a->layout.size; i++)
-            if (keep[i]) move(to + i * step, value, item);
+            if (keep[i]) asn_direct_move(to + i * step, value, item);
         return true;
     }
     int64_t extent = a->layout.shape[0];
     const int64_t *at = checked_indices(index, extent);
     if (!at) return false;
     for (int64_t i = 0; i < index->layout.size; i++)
-        move(to + (at[i] < 0 ? at[i] + extent : at[i]) * step, value, item);
+        asn_direct_move(to + (at[i] < 0 ? at[i] + extent : at[i]) * step, value, item);
     return true;
 }
 

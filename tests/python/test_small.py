@@ -217,6 +217,12 @@ def test_threads_and_stocks():
     asnumpy.synchronize()
 
 
+def test_numpy_scalars_and_arrays_of_one_dtype():
+    a = np.arange(4, dtype=np.uint16)
+    same(lambda m, x: m.copysign(np.uint16(3), x), a)
+    same(lambda m, x: m.copysign(x, x), a)
+
+
 def test_after_single_operators():
     """What follows a sort, a gather or a failure is small again, and right."""
     a = asnumpy.array([3.0, 1.0, 2.0])
