@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "graph/engine.h"
+#include "runtime/buffer.h"
 
 struct asn_lock_state asn_lock_state;
 _Thread_local char asn_lock_self;
@@ -24,7 +25,7 @@ static void (*hook_leave)(void *);
 void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial) {
     hook_enter = enter;
     hook_leave = leave;
-    asn_lock_state.serial = serial;
+    asn_lock_state.serial = asn_buffer_serial = serial;
 }
 
 void *asn_blocking_enter(void) {

@@ -7,6 +7,8 @@
 #include "runtime/pool.h"
 #include "runtime/stock.h"
 
+bool asn_buffer_serial;
+
 asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
     asn_buffer *b = asn_stock_take(nbytes);
     if (!b) {

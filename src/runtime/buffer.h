@@ -27,19 +27,33 @@ typedef struct asn_buffer {
     void *context;
 } asn_buffer;
 
+/* Every caller holds one lock (a face's global one): counting needs no atomic
+ * instruction, of which recording an operation would execute four, 5 ns each. */
+extern bool asn_buffer_serial;
+
 ASN_CHECK_RESULT asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes);
 /* Over memory the caller keeps alive until release(context). */
 ASN_CHECK_RESULT asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
                                              void (*release)(void *), void *context);
 static inline asn_buffer *asn_buffer_retain(asn_buffer *b) {
-    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    if (asn_buffer_serial)
+        atomic_store_explicit(&b->refs,
+                              atomic_load_explicit(&b->refs, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
     return b;
 }
 void asn_buffer_destroy(asn_buffer *b);
 static inline void asn_buffer_release(asn_buffer *b) {
+    if (!b) return;
     /* The last reference is nobody else's to copy: no atomic subtraction for it. */
-    if (b && (atomic_load_explicit(&b->refs, memory_order_acquire) == 1 ||
-              atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1))
+    int refs = atomic_load_explicit(&b->refs, memory_order_acquire);
+    if (refs == 1)
+        asn_buffer_destroy(b);
+    else if (asn_buffer_serial)
+        atomic_store_explicit(&b->refs, refs - 1, memory_order_relaxed);
+    else if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
         asn_buffer_destroy(b);
 }
 /* Takes storage if there is none. MemoryError. */
