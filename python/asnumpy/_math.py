@@ -444,8 +444,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation."""
     fp = asarray(fp)
     kind = _np.complex128 if fp.dtype.kind == "c" else _np.float64
-    x = asarray(x, dtype=_np.float64)
-    xp, fp = asarray(xp, dtype=_np.float64), fp.astype(kind)
+    x = asarray(x, dtype=_np.float64, order="C")
+    xp, fp = asarray(xp, dtype=_np.float64, order="C"), asarray(fp, dtype=kind, order="C")
     if period is not None:
         if period == 0:
             raise ValueError("period must be a non-zero value")
@@ -470,6 +470,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         result.real = interp(x, xp, fp.real, _np.real(left), _np.real(right))
         result.imag = interp(x, xp, fp.imag, _np.imag(left), _np.imag(right))
         return result[()]
+    value = _core._interp(x, xp, fp, left, right)
+    if value is not None:
+        return value
     if xp.shape[0] == 1:
         result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
         return result[()]
@@ -618,12 +621,14 @@ def _slide(a, v, mode):
     swapped = n < m
     if swapped:
         a, v, n, m = v, a, m, n
-    dtype = _core.result_type(a, v)
+    dtype = a.dtype if a.dtype == v.dtype else _core.result_type(a, v)
     full = _core.zeros(n + 2 * (m - 1), dtype)
     full[m - 1 : m - 1 + n] = a
     count = n + m - 1
     windows = _windows(full, count, m)
-    result = _core.dot(windows, v.astype(dtype))
+    result = _core.dot(windows, v.astype(dtype, copy=False))
+    if mode == "full" and not swapped:
+        return result
     if mode == "valid":
         result = result[m - 1 : n]
     elif mode == "same":
