@@ -199,3 +199,40 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
         asn_array_move(result, &fresh);
     return status;
 }
+
+/* ---- any and all of large arrays */
+
+enum { FIRST_PIECE = 1 << 16, PIECE = 1 << 20 };
+
+/* The truth of elements [from, from + n) of a row-major array. */
+static asn_status truth_of(asn_op op, const asn_array *a, int64_t from, int64_t n,
+                           bool *truth) {
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_layout l;
+    asn_array piece, result;
+    asn_scalar answer;
+    ASN_TRY(asn_layout_init(&l, asn_layout_dtype(&a->layout), 1, &n, 'C'));
+    l.offset = a->layout.offset + from * l.strides[0];
+    asn_array_view(&piece, a, &l);
+    asn_status status = asn_ufunc_reduce(op, &piece, NULL, &result, &all);
+    asn_array_fini(&piece);
+    ASN_TRY(status);
+    status = asn_array_get_item(&result, 0, &answer);
+    asn_array_fini(&result);
+    *truth = !status && answer.bytes[0];
+    return status;
+}
+
+asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *done) {
+    int64_t n = a->layout.size;
+    bool decides = op == ASN_OP_LOGICAL_OR;
+    /* A recorded array is better reduced by the program that computes it. */
+    *done = n > FIRST_PIECE && asn_layout_contiguous(&a->layout) && a->buffer->data &&
+            !a->buffer->trace_writes;
+    *truth = !decides;
+    for (int64_t at = 0, step = FIRST_PIECE; *done && at < n; at += step, step = PIECE) {
+        ASN_TRY(truth_of(op, a, at, n - at < step ? n - at : step, truth));
+        if (*truth == decides) break;
+    }
+    return ASN_OK;
+}

@@ -101,6 +101,12 @@ PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
     PyObject *result = NULL;
     if (is_plain(a) && asn_direct_reduce(op, asn_of(array), &value))
         return scalar_result(&value);
+    if (is_plain(a) && (op == ASN_OP_LOGICAL_OR || op == ASN_OP_LOGICAL_AND)) {
+        bool truth, done;
+        ASN_PY_TRY(asn_truth_reduce(op, asn_of(array), &truth, &done));
+        value = asn_scalar_bool(truth);
+        if (done) return scalar_result(&value);
+    }
     if (reduce_init(&s, op, array, a) < 0) goto done;
     if (s.out) {
         result = out_result(&s, a,

@@ -223,6 +223,18 @@ def test_numpy_scalars_and_arrays_of_one_dtype():
     same(lambda m, x: m.copysign(x, x), a)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "float64", "int32", "complex64"])
+def test_any_and_all_stop_early(dtype):
+    n = 2_300_000
+    for at in (0, 65_535, 65_536, 1_200_000, n - 1):
+        a = np.zeros(n, dtype)
+        a[at] = 1
+        same(lambda m, x: (x.any(), m.all(x), m.any(x[:at]), x.reshape(2, -1).any()), a)  # noqa: B023
+        b = np.ones(n, dtype)
+        b[at] = 0
+        same(lambda m, x: (x.all(), m.any(x), m.all(x[:at]), x[::2].all()), b)  # noqa: B023
+
+
 def test_after_single_operators():
     """What follows a sort, a gather or a failure is small again, and right."""
     a = asnumpy.array([3.0, 1.0, 2.0])
