@@ -353,6 +353,8 @@ def trim_zeros(filt, trim="fb", axis=None):
 
 def _pairs(value, ndim, integer=False):
     """np.pad's per-axis arguments as a list of (before, after)."""
+    if type(value) is int and (value >= 0 or not integer):
+        return [(value, value)] * ndim
     pairs = _np.broadcast_to(_np.asarray(value), (ndim, 2))
     if integer:
         if pairs.dtype.kind not in "iu":
@@ -460,7 +462,7 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
         odd = kwargs.get("reflect_type", "even") == "odd"
         return _pad_periodic(a, axis, before, after, mode, odd)
     if mode in ("maximum", "minimum", "mean", "median"):
-        from ._statistics import median
+        from ._quantiles import median
 
         statistic = {"maximum": _core.max, "minimum": _core.min, "mean": _core.mean}.get(
             mode, median
