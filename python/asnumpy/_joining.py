@@ -219,6 +219,8 @@ def tile(A, reps):
     ndim = max(a.ndim, len(reps))
     shape = (1,) * (ndim - a.ndim) + a.shape
     reps = (1,) * (ndim - len(reps)) + reps
+    if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16:
+        return concatenate([a] * reps[0])
     if all(r == 1 for r in reps):
         return a.reshape(shape).copy()
     spread = [x for s in shape for x in (1, s)]

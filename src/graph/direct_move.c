@@ -25,10 +25,34 @@ static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
     return (char *)b->data + l->offset;
 }
 
+/* n elements at steps; with a constant item the compiler makes the loop a fill. */
+static inline __attribute__((always_inline)) void
+fill_items(char *dst, int64_t step, int64_t n, const char *element, int64_t item) {
+    char value[16];
+    memcpy(value, element, (size_t)item);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(dst + i * step, value, (size_t)item);
+}
+
 static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
                       int64_t item) {
-    for (int64_t i = 0; i < n; i++)
-        asn_direct_move(dst + i * step, element, item);
+    static const char zero[16];
+    if (step == item && !memcmp(element, zero, (size_t)item)) {
+        memset(dst, 0, (size_t)(n * item));
+        return;
+    }
+    bool dense = step == item;
+    switch (item) {
+    case 1: fill_items(dst, step, n, element, 1); break;
+    case 2: fill_items(dst, step, n, element, 2); break;
+    case 4:
+        dense ? fill_items(dst, 4, n, element, 4) : fill_items(dst, step, n, element, 4);
+        break;
+    case 8:
+        dense ? fill_items(dst, 8, n, element, 8) : fill_items(dst, step, n, element, 8);
+        break;
+    default: fill_items(dst, step, n, element, 16);
+    }
 }
 
 /* ---- assignment */

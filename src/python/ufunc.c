@@ -395,6 +395,11 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    /* The power ufunc itself replaces only squares, as NumPy's does. */
+    if (u->op == ASN_OP_POWER && nargs == 2 && !kwnames &&
+        asn_is_ndarray_exact(args[0]) && asn_dtype_of(args[0]) != ASN_BOOL &&
+        asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE)
+        return asn_ufunc_apply(ASN_OP_SQUARE, args);
     if (ASN_LIKELY(!kwnames && nargs == u->nin && u->kind == ASN_UFUNC_PLAIN)) {
         asn_operand in[MAX_IN] = {{NULL, {0}, 0}};
         int quick = 1, nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */

@@ -53,7 +53,10 @@ static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
 }
 
 static bool make_arg(aclnnxLoop *l, bool smallest, asn_dtype dtype) {
-    l->arg = asn_kernels_get()->arg[smallest][dtype];
+    const asn_kernels *k = asn_kernels_get();
+    l->arg = k->arg[smallest][dtype];
+    bool exact = !asn_is_half(dtype) && !asn_is_complex(dtype);
+    if (exact) l->fold = k->fold[smallest ? ASN_OP_MINIMUM : ASN_OP_MAXIMUM][dtype];
     return l->arg.line != NULL;
 }
 
@@ -123,10 +126,25 @@ static void run_fold(const aclnnxLoop *l, int64_t n, void *out, const char *src)
 }
 
 static void run_arg(const aclnnxLoop *l, int64_t n, int64_t *out, const char *src) {
-    _Alignas(16) char best[16];
+    enum { BLOCK = 256 };
+    _Alignas(16) char best[16], top[16];
+    int64_t found = 0;
     *out = 0;
     l->arg.first(src, best);
-    l->arg.line(src, l->item, 0, n, best, out);
+    if (!l->fold || n < 64) {
+        l->arg.line(src, l->item, 0, n, best, out);
+        return;
+    }
+    /* As cpu/arg.c: only the first block that holds the extreme is searched. */
+    for (int64_t x = 0; x < n; x += BLOCK) {
+        memcpy(top, src + x * l->item, l->item);
+        l->fold(n - x < BLOCK ? n - x : BLOCK, top, src + x * l->item);
+        if (!l->arg.beats(top, best)) continue;
+        memcpy(best, top, sizeof best);
+        found = x;
+    }
+    int64_t m = n - found < BLOCK ? n - found : BLOCK;
+    *out = found + l->arg.find(src + found * l->item, m, best);
 }
 
 /* Folds and positions: conditions are kept out when they are not the operation's. */
