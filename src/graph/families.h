@@ -40,6 +40,12 @@ ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array 
 ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
                                          const asn_array *weights, int64_t minlength);
 
+/* np.interp of row-major float64 arrays, xp and fp 1-d of one length > 0. UNSUPPORTED
+ * where the host cannot reach the elements. */
+ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
+                                       const asn_array *xp, const asn_array *fp,
+                                       double left, double right);
+
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
                                        const asn_array *out, asn_array *result);
