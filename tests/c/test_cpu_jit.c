@@ -107,6 +107,7 @@ static bool same_bytes(const view *a, const view *b) {
         asn_kernels_get()->cast[dt][ASN_F64](1, &u, x, NULL, NULL);
         asn_kernels_get()->cast[dt][ASN_F64](1, &v, y, NULL, NULL);
         if (u == u || v == v) {
+
             printf("  element %lld of %lld: %g, interpreted %g\n", (long long)i,
                    (long long)n, u, v);
             return false;

@@ -80,7 +80,7 @@ asn_jit_counts asn_jit_count(void) {
 /* Everything that the machine code depends on. */
 static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
     uint32_t n = 0;
-    key[n++] = asn_plan_in_place(plan);
+    key[n++] = (unsigned char)(asn_plan_in_place(plan) | plan->folds << 1);
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = !asn_plan_is_splat(plan, i);
         key[n++] = (unsigned char)(plan->dtype[i] | moves << 7);
@@ -217,6 +217,7 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
         if (!code->fn)
             __atomic_store_n(&switched, ASN_JIT_OFF, __ATOMIC_RELAXED); /* forbidden */
         list_arrays(code, &program);
+        code->sums = program.num_sums > 0;
         code->checks =
             program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
     }

@@ -27,7 +27,8 @@ enum {
     MAX_SPILLS = 64,
     MAX_CONSTANTS = 192,
     MAX_FIXUPS = 768,
-    TAIL_MASK = 7
+    TAIL_MASK = 7,
+    ACCUMULATORS = 4
 };
 
 static const uint8_t address_registers[] = {RBX, RSI, R8, R9, R12, R14, R15};
@@ -48,6 +49,7 @@ typedef struct {
     bool fixed[ASN_JIT_MAX_VALUES]; /* in its register all the time */
     int16_t owner[REGISTERS];       /* a value, or one of the above */
     uint32_t pinned;                /* registers of the present operation's operands */
+    int accumulators[ASN_JIT_MAX_SUMS][ACCUMULATORS];
     int sticky[2], spills, frame, peak, at;
     int num_addresses;
     uint16_t addresses[ADDRESSES]; /* pointers that have a register */
@@ -339,7 +341,23 @@ static void emit_stores(compiler *c, int before) {
 
 /* ---- the function */
 
-static void emit_body(compiler *c) {
+static x86_vop adding(const compiler *c, int sum) {
+    int lane = c->p->values[c->p->sums[sum].value].lane;
+    return asn_lane_bytes(lane) == 8 ? X86_ADD_64 : X86_ADD_32;
+}
+
+/* Spare lanes of the last vector add nothing. */
+static void emit_sums(compiler *c, int accumulator) {
+    for (int s = 0; s < c->p->num_sums; s++) {
+        int value = need(c, c->p->sums[s].value);
+        int sum = c->accumulators[s][accumulator];
+        x86_vector_masked(&c->code, adding(c, s), c->width, sum, sum, value,
+                          c->tail ? TAIL_MASK : 0);
+    }
+}
+
+/* One vector's worth; sums go to that of their accumulators. */
+static void emit_body(compiler *c, int accumulator) {
     const asn_jit_program *p = c->p;
     for (int v = 0; v < p->num_values; v++)
         if (!c->fixed[v]) c->reg[v] = c->spill[v] = -1;
@@ -354,6 +372,7 @@ static void emit_body(compiler *c) {
         emit_stores(c, c->at + 1);
         release_dead(c);
     }
+    emit_sums(c, accumulator);
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
         int marks = need(c, p->marks[wide]);
@@ -376,6 +395,9 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
     const asn_jit_program *p = c->p;
     asn_code_buffer *code = &c->code;
     static const uint8_t saved[] = {RBX, R12, R14, R15};
+    /* rax = -0.0, which changes no sum; twice for float32 */
+    static const uint8_t negative_zero[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0x80},
+                         negative_zeros[] = {0x48, 0xb8, 0, 0, 0, 0x80, 0, 0, 0, 0x80};
     x86_push(code, RBP);
     x86_general(code, X86_MOVE, RBP, RSP);
     for (size_t i = 0; i < sizeof saved; i++)
@@ -395,6 +417,14 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
         x86_vector(code, X86_XOR, c->width, c->sticky[wide], c->sticky[wide],
                    c->sticky[wide]);
     }
+    for (int s = 0; s < p->num_sums; s++)
+        for (int k = 0; k < ACCUMULATORS; k++) {
+            int sum = c->accumulators[s][k] = take_register(c, false);
+            c->owner[sum] = STICKY;
+            x86_put(code, adding(c, s).wide ? negative_zero : negative_zeros,
+                    sizeof negative_zero);
+            x86_vector(code, X86_SPLAT_RAX, c->width, sum, 0, RAX);
+        }
     for (int v = 0; v < p->num_values && constants > 0; v++) {
         if (p->values[v].kind != ASN_JIT_CONST || p->values[v].last_use < 0) continue;
         need(c, v);
@@ -448,27 +478,32 @@ static void emit_constants(compiler *c) {
     }
 }
 
-/* while (done + lanes <= n) {...}; if (done < n) {... under a mask} */
-static void emit_loop(compiler *c) {
+/* while (done + vectors * lanes <= n), one accumulator of a sum after the other */
+static void emit_loop(compiler *c, int vectors) {
     asn_code_buffer *code = &c->code;
-    static const uint8_t all_ones[] = {0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff};
-    static const uint8_t bzhi_rax_rcx[] = {0xc4, 0xe2, 0xf0, 0xf5, 0xc0};
-    static const uint8_t kmovq_k7_rax[] = {0xc4, 0xe1, 0xfb, 0x92, 0xf8};
-    const x86_mem next = {R11, RSP, 1, c->p->lanes};
+    const x86_mem next = {R11, RSP, 1, vectors * c->p->lanes};
     x86_general_mem(code, X86_LEA, RAX, next);
     x86_general(code, X86_CMP, RAX, R10);
     size_t none = x86_jump(code, X86_JA);
     while (code->size % 32 && !code->full)
         x86_byte(code, 0x90);
     size_t top = code->size;
-    c->tail = false;
-    emit_body(c);
-    x86_number(code, 0, R11, c->p->lanes);
+    for (int k = 0; k < vectors; k++) {
+        emit_body(c, k);
+        x86_number(code, 0, R11, c->p->lanes);
+    }
     x86_general_mem(code, X86_LEA, RAX, next);
     x86_general(code, X86_CMP, RAX, R10);
     x86_land_at(code, x86_jump(code, X86_JBE), top);
     x86_land(code, none);
-    if (!code->evex) return;
+}
+
+/* if (done < n), under a mask */
+static void emit_rest(compiler *c) {
+    asn_code_buffer *code = &c->code;
+    static const uint8_t all_ones[] = {0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t bzhi_rax_rcx[] = {0xc4, 0xe2, 0xf0, 0xf5, 0xc0};
+    static const uint8_t kmovq_k7_rax[] = {0xc4, 0xe1, 0xfb, 0x92, 0xf8};
     x86_general(code, X86_MOVE, RCX, R10);
     x86_general(code, X86_SUB, RCX, R11);
     size_t done = x86_jump(code, X86_JE);
@@ -476,8 +511,28 @@ static void emit_loop(compiler *c) {
     x86_put(code, bzhi_rax_rcx, sizeof bzhi_rax_rcx);
     x86_put(code, kmovq_k7_rax, sizeof kmovq_k7_rax);
     c->tail = true;
-    emit_body(c);
+    emit_body(c, 0);
+    c->tail = false;
     x86_land(code, done);
+}
+
+/* The accumulators become one, (s0 + s1) + (s2 + s3), before the rest is added. */
+static void combine_sums(compiler *c) {
+    for (int s = 0; s < c->p->num_sums; s++) {
+        const int *sum = c->accumulators[s];
+        x86_vop add = adding(c, s);
+        x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[1]);
+        x86_vector(&c->code, add, c->width, sum[2], sum[2], sum[3]);
+        x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[2]);
+    }
+}
+
+static void store_sums(compiler *c) {
+    x86_vop store = X86_LOAD_64;
+    store.opcode |= X86_STORE_BIT;
+    for (int s = 0; s < c->p->num_sums; s++)
+        x86_vector_mem(&c->code, store, c->width, c->accumulators[s][0],
+                       address_of(c, c->p->sums[s].pointer, ASN_LANE_U8, false), 0);
 }
 
 static void emit_function(compiler *c, int constants) {
@@ -494,7 +549,11 @@ static void emit_function(compiler *c, int constants) {
         c->fixed[v] = false;
     }
     emit_prologue(c, constants, &frame);
-    emit_loop(c);
+    if (c->p->num_sums) emit_loop(c, ACCUMULATORS);
+    emit_loop(c, 1);
+    combine_sums(c);
+    if (c->code.evex) emit_rest(c);
+    store_sums(c);
     emit_epilogue(c);
     int32_t bytes = 64 * c->frame;
     if (!c->code.full) memcpy(c->code.bytes + frame, &bytes, 4);

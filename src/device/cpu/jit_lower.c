@@ -198,6 +198,45 @@ static int output_of(const asn_plan *plan, int value) {
     return -1;
 }
 
+/* An input that is folded as it lies. */
+static bool is_input(const asn_plan *plan, int value) {
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->value[i] == value) return true;
+    return false;
+}
+
+/* Sums stay in registers when their lanes are those of the sum kernel: 64 bytes. */
+static bool sums_fit(const lowering *l) {
+    const asn_plan *plan = l->plan;
+    bool fit = plan->folds && l->out->vector_bytes == 64 &&
+               plan->num_reductions <= ASN_JIT_MAX_SUMS;
+    for (int r = 0; r < plan->num_reductions && fit; r++) {
+        const asn_reduction *red = &plan->reductions[r];
+        fit = red->sum && (red->dtype == ASN_F32 || red->dtype == ASN_F64) &&
+              l->out->lanes * asn_itemsize(red->dtype) == 64 &&
+              !is_input(plan, red->value) && output_of(plan, red->value) < 0;
+        for (int other = 0; other < r; other++)
+            fit &= plan->reductions[other].value != red->value;
+    }
+    return fit;
+}
+
+static bool lower_reductions(lowering *l) {
+    const asn_plan *plan = l->plan;
+    asn_jit_program *p = l->out;
+    bool in_registers = sums_fit(l);
+    for (int r = 0; r < plan->num_reductions; r++) {
+        uint16_t value = plan->reductions[r].value;
+        if (in_registers) {
+            p->sums[p->num_sums++] = (asn_jit_sum){l->now[value].value, value};
+            if (l->now[value].value == ASN_JIT_NONE) return false;
+        } else if (!is_input(plan, value) && !add_store(l, value, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool lower_steps(lowering *l) {
     const asn_plan *plan = l->plan;
     for (int s = 0; s < plan->num_steps; s++) {
@@ -207,13 +246,7 @@ static bool lower_steps(lowering *l) {
         int out = output_of(plan, dst);
         if (out >= 0 && !add_store(l, dst, plan->past_caches >> out & 1)) return false;
     }
-    for (int r = 0; r < plan->num_reductions; r++) {
-        bool lies_there = false; /* an input, folded as it is */
-        for (int i = 0; i < plan->num_in; i++)
-            lies_there |= plan->value[i] == plan->reductions[r].value;
-        if (!lies_there && !add_store(l, plan->reductions[r].value, false)) return false;
-    }
-    return true;
+    return lower_reductions(l);
 }
 
 static void use(asn_jit_value *value, int at) {
@@ -229,6 +262,8 @@ static void find_last_uses(asn_jit_program *p) {
         bool just_made = store->before && p->ops[store->before - 1].dst == store->value;
         use(&p->values[store->value], store->before - just_made);
     }
+    for (int s = 0; s < p->num_sums; s++)
+        use(&p->values[p->sums[s].value], p->num_ops);
     for (int wide = 0; wide < 2; wide++)
         if (p->marks[wide] != ASN_JIT_NONE) use(&p->values[p->marks[wide]], p->num_ops);
 }
@@ -244,7 +279,7 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
     p->vector_bytes = vector_bytes;
     p->lanes = vector_bytes / widest;
     p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;
-    p->num_values = p->num_ops = p->num_stores = 0;
+    p->num_values = p->num_ops = p->num_stores = p->num_sums = 0;
     p->marks[0] = p->marks[1] = ASN_JIT_NONE;
     p->in_place = asn_plan_in_place(plan);
     lowering l;

@@ -11,6 +11,7 @@ enum {
     ASN_JIT_MAX_VALUES = 512,
     ASN_JIT_MAX_OPS = 512,
     ASN_JIT_MAX_STORES = ACLNNX_MAX_OPERANDS,
+    ASN_JIT_MAX_SUMS = 2,
     ASN_JIT_NONE = 0xffff
 };
 
@@ -39,16 +40,23 @@ typedef struct {
     bool past_caches; /* whole vectors at multiples of 64 bytes */
 } asn_jit_store;
 
+/* A value that is summed in four accumulators, as sum.inc does; their lanes go to
+ * ptr[pointer] at the end. */
+typedef struct {
+    uint16_t value, pointer;
+} asn_jit_sum;
+
 typedef struct {
     const asn_piece_table *table;
     int vector_bytes, lanes, count_index; /* lanes: elements of a vector */
-    int num_values, num_ops, num_stores;
+    int num_values, num_ops, num_stores, num_sums;
     bool in_place; /* an output lies over an input: load before the first store */
     uint16_t
         marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
     asn_jit_value values[ASN_JIT_MAX_VALUES];
     asn_jit_op ops[ASN_JIT_MAX_OPS];
     asn_jit_store stores[ASN_JIT_MAX_STORES];
+    asn_jit_sum sums[ASN_JIT_MAX_SUMS];
 } asn_jit_program;
 
 static inline int asn_lane_bytes(int lane) {
