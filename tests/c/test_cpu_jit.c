@@ -129,6 +129,7 @@ typedef struct {
     int64_t shape[4];
     view in[INPUTS], out[2][OUTPUTS]; /* [1]: by the interpreter */
     bool reduces;
+    asn_op reduction;
     uint64_t mask;
 } setting;
 
@@ -149,7 +150,7 @@ static uint32_t run(setting *s, const program *p, bool interpreted, bool in_plac
                (size_t)asn_nd_size(&out->nd) * (size_t)asn_itemsize(out->nd.dtype));
         operands[0].data = out->nd.data;
     }
-    if (s->reduces) operands[INPUTS + OUTPUTS - 1].reduceOp = ASN_OP_ADD;
+    if (s->reduces) operands[INPUTS + OUTPUTS - 1].reduceOp = (uint16_t)s->reduction;
     uint32_t flags = 0;
     aclnnxProgram q = {.numDims = s->ndim,
                        .numIn = INPUTS,
@@ -193,6 +194,7 @@ static void test_one(int total) {
     make(&p, total);
     asn_dtype last = p.dtype[INPUTS + OUTPUTS - 1];
     s.reduces = random_below(3) == 0 && last != ASN_BOOL;
+    s.reduction = random_below(2) ? ASN_OP_ADD : ASN_OP_MAXIMUM;
     if (s.reduces) s.mask = (uint64_t)1 << (s.ndim - 1);
     for (int i = 0; i < INPUTS; i++) {
         view_init(&s.in[i], p.dtype[i], s.ndim, s.shape, i == 0 || random_below(4));

@@ -92,7 +92,7 @@ static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
             n += 2;
         }
     for (int r = 0; r < plan->num_reductions; r++) {
-        key[n++] = 0xff;
+        key[n++] = plan->reductions[r].sum ? 0xfe : 0xff;
         memcpy(key + n, &plan->reductions[r].value, 2);
         n += 2;
     }
