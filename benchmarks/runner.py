@@ -122,6 +122,14 @@ def measure(row, found, door, request, limits):
     }  # fmt: skip
 
 
+def row_seconds(request, elapsed, rows_left):
+    """The cap on a row's sampling; within a budget, at most its share of what is left (preparing takes half of it)."""
+    if request["budget"] is None:
+        return request["row_seconds"]
+    share = 0.5 * (request["budget"] - elapsed) / rows_left
+    return min(request["row_seconds"], max(share, 0.1))
+
+
 def reporter():
     """A function that writes one event to the real standard output; what libraries print goes to stderr."""
     sys.stdout.flush()
@@ -136,7 +144,7 @@ def reporter():
 
 
 def main():
-    tell = reporter()
+    tell, begun = reporter(), clock()
     request = json.load(sys.stdin)
     rows = groups.select(request["groups"], request["quick"], request["threads"])[request["skip"] :]
     door = gate.Gate(request["threads"])
@@ -144,9 +152,10 @@ def main():
     tell("limits", limits=limits)
     found, missing = peers.find(request["threads"], request["peers"])
     tell("peers", versions={n: p.version for n, p in found.items()}, missing=missing)
-    for row in rows:
+    for k, row in enumerate(rows):
         tell("start", label=row.label, group=row.group)
-        tell("row", row=measure(row, found, door, request, limits))
+        share = row_seconds(request, clock() - begun, len(rows) - k)
+        tell("row", row=measure(row, found, door, {**request, "row_seconds": share}, limits))
         gc.collect()
     tell("end")
 
