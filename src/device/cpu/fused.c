@@ -15,6 +15,7 @@
 #include "device/cpu/block.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
+#include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
 
 enum {
@@ -94,6 +95,8 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
             e.block = asn_plan_block(plan, CHUNK);
         }
     }
+    asn_plan_attach(plan);
+    if (plan->code) e.block = asn_plan_block(plan, CHUNK);
     e.step = e.split ? e.block / inner : e.block;
     int64_t extent = plan->dims[e.split].extent;
     int64_t line = e.split ? extent * inner : extent;
@@ -105,6 +108,7 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     e.units_per_chunk = unit < CHUNK ? CHUNK / unit : 1;
     int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
     asn_pool_run(run_chunk, &e, chunks, asn_plan_work(plan));
+    asn_plan_detach(plan);
     if (fp_flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
 }
 
@@ -187,7 +191,7 @@ static bool run_direct(const aclnnxProgram *p) {
 }
 
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
-    if (run_direct(p)) return ASN_OK;
+    if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));
