@@ -23,9 +23,12 @@ def held():
 def test_front_end_instructions(held):
     now = instructions.count()
     assert held.keys() == now.keys(), "calls were added or removed: instructions.py --write"
-    grown = {
-        name: f"{held[name]} -> {now[name]}"
-        for name in now
-        if now[name] > instructions.SLACK * held[name]
-    }
+    grown = instructions.grown(held, now)
     assert not grown, f"more than 5 % above the stored counts: {grown}"
+
+
+def test_growth_is_noticed():
+    held = {"a[5]": 500, "np.std(a)": 20000}
+    assert not instructions.grown(held, {"a[5]": 530, "np.std(a)": 20900})
+    assert instructions.grown(held, {"a[5]": 545, "np.std(a)": 1}) == {"a[5]": "500 -> 545"}
+    assert list(instructions.grown(held, {"a[5]": 1, "np.std(a)": 21001})) == ["np.std(a)"]
