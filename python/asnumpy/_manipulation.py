@@ -106,6 +106,11 @@ def roll(a, shift, axis=None):
     a = asanyarray(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
+    if type(a) is _core.ndarray and type(shift) is int and type(axis) is int and a.size:
+        d = _normalize(axis, a.ndim)
+        whole, n = (slice(None),) * d, a.shape[d]
+        cut = n - shift % n
+        return _core.concatenate((a[(*whole, slice(cut, None))], a[(*whole, slice(0, cut))]), d)
     axes = _axes(axis, a.ndim, allow_duplicate=True)
     pairs = _np.broadcast(shift, axes)
     if pairs.ndim > 1:
@@ -181,21 +186,6 @@ def isscalar(element):
 def isfortran(a):
     """Whether an array is column-major and not row-major."""
     return a.flags.fnc
-
-
-def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """A copy in which the kth element is where sorting would put it."""
-    if axis is None:
-        a, axis = asanyarray(a).flatten(), -1
-    else:
-        a = asanyarray(a).copy(order="K")
-    a.partition(kth, axis=axis, kind=kind, order=order)
-    return a
-
-
-def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    """The indices that partition an array."""
-    return asanyarray(a).argpartition(kth, axis=axis, kind=kind, order=order)
 
 
 def sort_complex(a):
