@@ -36,11 +36,12 @@ def median(values):
 class Contender:
     """One library in one row: its loop, how many calls make a sample, and its samples."""
 
-    def __init__(self, run, result, timed):
-        self.run, self.result, self.timed = run, result, timed
+    def __init__(self, run, result, row):
+        self.run, self.result, self.timed = run, result, row.timed
+        self.gated = row.unit == "s"  # bytes do not depend on the neighbours
         self.kept, self.all = [], []
         self.count = 1
-        if not timed:
+        if not self.timed:
             self.run(1)
             first = self.once()
             if first < SAMPLE_SECONDS:
@@ -76,7 +77,7 @@ class Contender:
             seconds = (clock() - begin) / self.count
         good = door.close(memory, clock() - begin)
         self.all.append(seconds)
-        if opened and good:
+        if opened and good or not self.gated:
             self.kept.append(seconds)
         return clock() - start
 
@@ -105,7 +106,7 @@ def sample_all(row, entries, door, request, pause):
 def measure(row, found, door, request, limits):
     """The row's results, as a JSON object."""
     ready, absent = peers.contenders(row, found)
-    entries = {name: Contender(*pair, row.timed) for name, pair in ready.items()}
+    entries = {name: Contender(*pair, row) for name, pair in ready.items()}
     gc.collect()
     gc.disable()
     pause = row.pause if request["threads"] > 1 else 0.0
