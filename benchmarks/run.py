@@ -24,7 +24,7 @@ from tqdm import tqdm
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-QUICK_SECONDS = 150  # all in all: rows share what is left when the machine is busy
+QUICK_SECONDS = 120  # all in all: rows share what is left when the machine is busy
 
 
 def arguments():
