@@ -21,6 +21,12 @@ ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
 ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
                                       const asn_operand *x, const asn_operand *y);
 
+/* A new array of uniform numbers in [0, 1) or of standard normal ones, drawn by the
+ * device from the stream `seed`, two elements per position from `offset` on. */
+ASN_CHECK_RESULT asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,
+                                           const int64_t *shape, bool normal,
+                                           uint64_t seed, uint64_t offset);
+
 /* Along one axis, stable, NaN last. Sorted copy / int64 indices. */
 ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis);
 ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis);
