@@ -31,10 +31,13 @@ demo: build
 test: ctest build
 	$(PY) -m pytest tests/python -q
 	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q
+	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
 
 # Longer sweeps: sanitizers on the C tests, more hypothesis examples, clang.
 test-full: test
 	bash tools/sanitize.sh
+	ASNUMPY_JIT=0 $(PY) -m pytest tests/python -q
+	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
 	HYPOTHESIS_PROFILE=full $(PY) -m pytest tests/python -q
 
 bench: build

@@ -132,10 +132,10 @@ def test_engine_functions():
         asnumpy.explain(3)
 
 
-def test_import_opens_no_device_and_is_cheap():
+def test_import_opens_no_device():
+    """How long it takes is measured by the benchmarks' group "import"."""
     import subprocess
     import sys
-    import time
 
     code = (
         "import threading, asnumpy; assert threading.active_count() == 1; "
@@ -143,12 +143,3 @@ def test_import_opens_no_device_and_is_cheap():
         "'asnumpy._core', 'asnumpy._errstate') for m in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    times = {}
-    for name in ("numpy", "asnumpy"):
-        best = 1e9
-        for _ in range(5):
-            start = time.perf_counter()
-            subprocess.run([sys.executable, "-c", f"import {name}"], check=True)
-            best = min(best, time.perf_counter() - start)
-        times[name] = best
-    assert times["asnumpy"] < 1.5 * times["numpy"], times

@@ -3,31 +3,53 @@
 
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
+#include "device/cpu/jit.h"
 
 enum {
     L1_SHARE = 14336,    /* bytes that slots and operands may take together */
     OPERAND_SHARE = 2048 /* and each of them */
 };
 
-int64_t asn_plan_block(const asn_plan *plan, int64_t largest) {
-    if (plan->num_slots == 0) return largest;
-    int streams = plan->num_slots;
+/* Every operand is used where it lies: machine code then needs no slot. */
+static bool is_all_direct(const asn_plan *plan) {
     for (int i = 0; i < plan->num_operands; i++)
-        streams += plan->access[i] == ASN_AT_DIRECT;
-    int64_t bytes = L1_SHARE / streams;
+        if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_CONST &&
+            plan->access[i] != ASN_AT_ROW && plan->access[i] != ASN_AT_UNUSED)
+            return false;
+    return true;
+}
+
+static int64_t step_block(const asn_plan *plan, int64_t largest) {
+    if (plan->block_slots == 0) return largest;
+    int64_t bytes = L1_SHARE / plan->block_streams;
     if (bytes > OPERAND_SHARE) bytes = OPERAND_SHARE;
-    int64_t n = bytes / plan->max_item;
+    int64_t n = bytes / plan->block_item;
     if (n >= 64) n &= ~(int64_t)63;
-    int64_t fits = ASN_BUFFER_BYTES / plan->num_slots / plan->max_item;
+    int64_t fits = ASN_BUFFER_BYTES / plan->block_slots / plan->block_item;
     if (n < 32) n = fits < 32 ? fits : 32;
     return n < fits ? n : fits;
 }
 
+int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
+    plan->step_block = step_block(plan, largest);
+    if (plan->code &&
+        plan->step_block * plan->max_item * plan->num_slots > ASN_BUFFER_BYTES) {
+        asn_plan_detach(plan);
+        asn_plan_place(plan, plan->rows); /* the slots would not fit */
+        plan->step_block = step_block(plan, largest);
+    }
+    if (!plan->code || !is_all_direct(plan)) return plan->step_block;
+    plan->prefetch = false; /* long blocks, which the processor sees itself */
+    return largest;
+}
+
 void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
+    if (block > plan->step_block) block = plan->step_block;
     int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
     if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
         slot_bytes = block * plan->max_item;
     run->plan = plan;
+    run->slot_bytes = slot_bytes;
     run->num_moving = 0;
     for (int v = 0; v < plan->num_values; v++)
         if (plan->slot[v] >= 0) run->ptr[v] = run->buffer + plan->slot[v] * slot_bytes;
@@ -67,6 +89,46 @@ static void run_steps_tracked(const asn_run *run, int64_t n) {
     }
 }
 
+static void run_interpreted(const asn_run *run, int64_t n) {
+    if (run->plan->track_flags)
+        run_steps_tracked(run, n);
+    else
+        run_steps(run, n);
+}
+
+/* What machine code left undone: an element outside the range of a function, or
+ * conditions that a function may have raised for itself. */
+static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    for (int i = 0; i < plan->num_in; i++) {
+        if (plan->access[i] != ASN_AT_ROW) continue;
+        int v = plan->value[i];
+        const char *element = run->ptr[v];
+        run->ptr[v] = run->buffer + plan->slot[v] * run->slot_bytes;
+        asn_block_splat(run->ptr[v], element, plan->item[v],
+                        n < plan->step_block ? n : plan->step_block);
+    }
+    for (int64_t at = 0; at < n; at += plan->step_block) {
+        int64_t m = n - at < plan->step_block ? n - at : plan->step_block;
+        run_interpreted(run, m);
+        for (int k = 0; k < run->num_moving && m < n; k++) {
+            int i = run->moving[k], v = plan->value[i];
+            if (plan->access[i] == ASN_AT_DIRECT) run->ptr[v] += m * plan->item[v];
+        }
+    }
+}
+
+static void run_code(asn_run *run, int64_t n) {
+    const asn_jit_code *code = run->plan->code;
+    uint32_t before = code->checks ? asn_fp_read() : 0;
+    uint32_t outside = asn_jit_run(code, run->ptr, n);
+    if (!code->checks) return;
+    uint32_t raised = asn_fp_read() & ~before & ASN_FP_CONDITIONS;
+    if (!outside && !raised) return;
+    asn_fp_write(before);
+    run_again(run, n);
+}
+
 /* The block after this one, while this one is computed. */
 static inline void prefetch_next(const char *at, int64_t bytes) {
     for (const char *p = at + bytes, *end = p + bytes; p < end; p += 64)
@@ -84,17 +146,19 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
             run->ptr[v] = at;
             if (plan->prefetch && i < plan->num_in)
                 prefetch_next(at, n0 * n1 * plan->item[v]);
-        } else if (plan->access[i] == ASN_AT_GATHER)
+        } else if (plan->access[i] == ASN_AT_ROW)
+            run->ptr[v] = at;
+        else if (plan->access[i] == ASN_AT_GATHER)
             asn_block_gather(run->ptr[v], at, plan->item[v], n0, d0->stride[i], n1,
                              d1->stride[i]);
         else
             scattered +=
                 plan->access[i] == ASN_AT_SCATTER || plan->access[i] == ASN_AT_STREAM;
     }
-    if (plan->track_flags)
-        run_steps_tracked(run, n0 * n1);
+    if (plan->code)
+        run_code(run, n0 * n1);
     else
-        run_steps(run, n0 * n1);
+        run_interpreted(run, n0 * n1);
     for (int m = run->num_moving - 1; scattered; m--) {
         int i = run->moving[m], v = plan->value[i];
         if (plan->access[i] == ASN_AT_STREAM) {

@@ -13,6 +13,7 @@ enum { ASN_BUFFER_BYTES = 32768 };
 
 typedef struct {
     const asn_plan *plan;
+    int64_t slot_bytes;
     int num_moving; /* operands whose address changes from block to block */
     uint8_t moving[ACLNNX_MAX_OPERANDS];
     int64_t offset[ACLNNX_MAX_OPERANDS]; /* bytes from base, of moving operands */
@@ -21,8 +22,8 @@ typedef struct {
 } asn_run;
 
 /* The number of elements of a block: what keeps slots and operands in L1, `largest` when
- * there are no slots at all. */
-int64_t asn_plan_block(const asn_plan *plan, int64_t largest);
+ * there are no slots at all or machine code leaves them unused. */
+int64_t asn_plan_block(asn_plan *plan, int64_t largest);
 
 void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block);
 void asn_run_block(asn_run *run, int64_t n0, int64_t n1);

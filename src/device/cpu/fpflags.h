@@ -14,6 +14,9 @@
 
 #if defined(__x86_64__)
 #define ASN_FP_ALL 0x3fu
+/* What asn_fp_conditions tells of. */
+#define ASN_FP_CONDITIONS                                                                \
+    (uint32_t)(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 static inline uint32_t asn_fp_read(void) {
     return __builtin_ia32_stmxcsr();
 }
@@ -36,6 +39,8 @@ static inline uint32_t asn_fp_conditions(void) {
            (s & FE_INVALID ? ACLNNX_FP_INVALID : 0);
 }
 #else
+#define ASN_FP_CONDITIONS                                                                \
+    (uint32_t)(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
 static inline uint32_t asn_fp_read(void) {
     return (uint32_t)fetestexcept(FE_ALL_EXCEPT);
 }

@@ -16,6 +16,7 @@
 #include "device/cpu/copy.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
+#include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
 
 enum {
@@ -95,6 +96,8 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
             e.block = asn_plan_block(plan, CHUNK);
         }
     }
+    asn_plan_attach(plan);
+    if (plan->code) e.block = asn_plan_block(plan, CHUNK);
     e.step = e.split ? e.block / inner : e.block;
     int64_t extent = plan->dims[e.split].extent;
     int64_t line = e.split ? extent * inner : extent;
@@ -106,6 +109,7 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     e.units_per_chunk = unit < CHUNK ? CHUNK / unit : 1;
     int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
     asn_pool_run(run_chunk, &e, chunks, asn_plan_work(plan));
+    asn_plan_detach(plan);
     if (fp_flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
 }
 
@@ -217,8 +221,10 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
 
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
     asn_status status;
-    if (run_direct(p)) return ASN_OK;
-    if (run_copy(p, &status)) return status;
+    if (asn_jit_now() != ASN_JIT_ALWAYS) {
+        if (run_direct(p)) return ASN_OK;
+        if (run_copy(p, &status)) return status;
+    }
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));

@@ -223,6 +223,8 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     rr->num_reduced = asn_plan_group(plan, inner);
     asn_plan_place(plan, false);
     rr->block = asn_plan_block(plan, FOLD_BLOCK);
+    asn_plan_attach(plan);
+    if (plan->code) rr->block = asn_plan_block(plan, FOLD_BLOCK);
     int64_t extent = plan->dims[0].extent;
     if (rr->block > extent) rr->block = extent;
     int64_t kept = plan->kept_size, reduced = plan->size / kept;

@@ -80,6 +80,7 @@ asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p) {
     if (plan->dims[inner].reduced) asn_reductions_count(plan);
     asn_status status = plan->dims[inner].reduced ? asn_reduce_fold(&rr, inner)
                                                   : asn_reduce_stack(&rr, inner);
+    asn_plan_detach(plan);
     if (p->fpFlags) __atomic_fetch_or(p->fpFlags, rr.flags, __ATOMIC_RELAXED);
     return status;
 }

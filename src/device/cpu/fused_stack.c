@@ -207,6 +207,8 @@ asn_status asn_reduce_stack(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
     rr->num_reduced = asn_plan_group(plan, inner);
     choose_stripe(rr);
+    asn_plan_attach(plan);
+    if (plan->code) (void)asn_plan_block(plan, rr->block); /* which may refuse the code */
     rr->rows = plan->size / plan->kept_size;
     int64_t outer = plan->kept_size / plan->dims[0].extent;
     int64_t results = outer * rr->stripes;

@@ -34,14 +34,16 @@ static void f32_to_f16(int64_t n, void *dst, const void *a, const void *b,
                        const void *c) {
     const float *in = a;
     uint16_t *out = dst;
-    bool overflow = false;
+    int raised = 0;
     (void)b, (void)c;
     for (int64_t i = 0; i < n; i++) {
         float x = in[i];
         out[i] = asn_f32_to_f16(x);
-        overflow |= (out[i] & 0x7fff) == 0x7c00 && fabsf(x) != INFINITY;
+        if ((out[i] & 0x7fff) == 0x7c00 && fabsf(x) != INFINITY) raised |= FE_OVERFLOW;
+        bool small = isless(fabsf(x), 0x1p-14f); /* raises nothing for NaN */
+        if (small && asn_f16_to_f32(out[i]) != x) raised |= FE_UNDERFLOW;
     }
-    if (overflow) asn_fp_raise(FE_OVERFLOW);
+    if (raised) asn_fp_raise(raised);
 }
 
 #if defined(__x86_64__)

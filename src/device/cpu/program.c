@@ -83,6 +83,12 @@ static asn_status add_reduction(asn_plan *plan, int operand) {
     return ASN_OK;
 }
 
+static uint16_t new_value(asn_plan *plan, asn_dtype dt) {
+    plan->item[plan->num_values] = (uint8_t)asn_itemsize(dt);
+    plan->value_dtype[plan->num_values] = (uint8_t)dt;
+    return (uint16_t)plan->num_values++;
+}
+
 static asn_status define_operands(asn_plan *plan, const aclnnxProgram *p) {
     memset(plan->dtype, ASN_DTYPE_NONE, (size_t)p->numRegs);
     memset(plan->reads_own, 0, (size_t)p->numRegs);
@@ -97,8 +103,7 @@ static asn_status define_operands(asn_plan *plan, const aclnnxProgram *p) {
                                  i, o->dtype);
         plan->dtype[i] = (uint8_t)dt;
         if (i < plan->num_in) {
-            plan->value[i] = (uint16_t)plan->num_values;
-            plan->item[plan->num_values++] = (uint8_t)asn_itemsize(dt);
+            plan->value[i] = new_value(plan, dt);
         } else if (o->reduceOp != ACLNNX_NO_REDUCE) {
             ASN_TRY(add_reduction(plan, i));
         } else {
@@ -145,19 +150,23 @@ static asn_status mark_readers(asn_plan *plan, const aclnnxProgram *p) {
     return ASN_OK;
 }
 
-static uint16_t new_value(asn_plan *plan, asn_dtype dt) {
-    plan->item[plan->num_values] = (uint8_t)asn_itemsize(dt);
-    return (uint16_t)plan->num_values++;
-}
-
-static asn_step *add_step(asn_plan *plan, asn_ew_fn fn, uint16_t dst, uint16_t src) {
+static asn_step *add_step(asn_plan *plan, asn_op op, asn_dtype from, asn_ew_fn fn,
+                          uint16_t dst, uint16_t src) {
     asn_step *s = &plan->steps[plan->num_steps++];
     s->fn = fn;
     s->dst = dst;
     s->src[0] = s->src[1] = s->src[2] = src;
     s->num_src = 1;
     s->quiet = false;
+    s->op = (uint16_t)op;
+    s->from = (uint8_t)from;
+    s->to = plan->value_dtype[dst];
     return s;
+}
+
+static void add_cast(asn_plan *plan, asn_dtype from, uint16_t dst, uint16_t src) {
+    add_step(plan, ASN_OP_CAST, from, plan->kernels->cast[from][plan->value_dtype[dst]],
+             dst, src);
 }
 
 /* The register's value in its own dtype, made from float32 when that is all there is. */
@@ -165,8 +174,7 @@ static uint16_t own_value(asn_plan *plan, int reg) {
     if (plan->value[reg] == ASN_NO_VALUE) {
         asn_dtype dt = plan->dtype[reg];
         plan->value[reg] = new_value(plan, dt);
-        add_step(plan, plan->kernels->cast[ASN_F32][dt], plan->value[reg],
-                 plan->value32[reg]);
+        add_cast(plan, ASN_F32, plan->value[reg], plan->value32[reg]);
     }
     return plan->value[reg];
 }
@@ -174,8 +182,7 @@ static uint16_t own_value(asn_plan *plan, int reg) {
 static uint16_t float_value(asn_plan *plan, int reg) {
     if (plan->value32[reg] == ASN_NO_VALUE) {
         plan->value32[reg] = new_value(plan, ASN_F32);
-        add_step(plan, plan->kernels->cast[plan->dtype[reg]][ASN_F32], plan->value32[reg],
-                 plan->value[reg]);
+        add_cast(plan, (asn_dtype)plan->dtype[reg], plan->value32[reg], plan->value[reg]);
     }
     return plan->value32[reg];
 }
@@ -184,12 +191,12 @@ static uint16_t float_value(asn_plan *plan, int reg) {
 static void round_result(asn_plan *plan, int reg, uint16_t raw) {
     asn_dtype dt = plan->dtype[reg];
     if (plan->reads32[reg]) {
-        add_step(plan, plan->kernels->round_half[dt], raw, raw);
+        add_step(plan, ASN_OP_NONE, dt, plan->kernels->round_half[dt], raw, raw);
         plan->value32[reg] = raw;
         if (plan->reads_own[reg]) own_value(plan, reg);
     } else {
         plan->value[reg] = new_value(plan, dt);
-        add_step(plan, plan->kernels->cast[ASN_F32][dt], plan->value[reg], raw);
+        add_cast(plan, ASN_F32, plan->value[reg], raw);
     }
 }
 
@@ -206,12 +213,12 @@ static asn_status lower_cast(asn_plan *plan, const aclnnxInstr *in, int index) {
     uint16_t value = as_float ? plan->value32[src] : own_value(plan, src);
     if (as_float && to == ASN_F32) { /* already there */
         plan->value[in->dst] = new_value(plan, to);
-        add_step(plan, plan->kernels->ew[ASN_OP_COPY][to], plan->value[in->dst], value);
+        add_step(plan, ASN_OP_COPY, to, plan->kernels->ew[ASN_OP_COPY][to],
+                 plan->value[in->dst], value);
         return ASN_OK;
     }
     plan->value[in->dst] = new_value(plan, to);
-    add_step(plan, plan->kernels->cast[as_float ? ASN_F32 : from][to],
-             plan->value[in->dst], value);
+    add_cast(plan, as_float ? ASN_F32 : from, plan->value[in->dst], value);
     plan->step_ns += 0.1 + 0.012 * asn_itemsize(to);
     return ASN_OK;
 }
@@ -264,7 +271,8 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
     }
     bool rounds = lowered && result == dt;
     uint16_t dst = new_value(plan, rounds ? ASN_F32 : result);
-    asn_step *step = add_step(plan, plan->kernels->ew[in->op][loop], dst, src[0]);
+    asn_step *step = add_step(plan, (asn_op)in->op, loop, plan->kernels->ew[in->op][loop],
+                              dst, src[0]);
     if (n > 1) step->src[1] = src[1];
     if (n > 2) step->src[2] = src[2];
     step->num_src = (uint16_t)n;

@@ -25,12 +25,17 @@ typedef struct {
     uint16_t dst, src[3];
     uint16_t num_src;
     bool quiet; /* flags it raises are not the program's */
+    /* what fn is: a row and its loop's dtype; ASN_OP_CAST from a dtype to another;
+     * ASN_OP_NONE for float32 rounded through the half `from` */
+    uint16_t op;
+    uint8_t from, to;
 } asn_step;
 
 typedef enum {
     ASN_AT_UNUSED,  /* an input nobody reads */
     ASN_AT_DIRECT,  /* used where it lies */
     ASN_AT_CONST,   /* one value everywhere: splatted once */
+    ASN_AT_ROW,     /* machine code: one value per block; splatted only for the steps */
     ASN_AT_GATHER,  /* copied into a slot, block by block */
     ASN_AT_SCATTER, /* output: computed in a slot, then copied out */
     ASN_AT_STREAM,  /* output: computed in a slot, then stored past the caches */
@@ -79,8 +84,16 @@ typedef struct {
     int num_steps, num_values;
     asn_step steps[ASN_MAX_STEPS];
     uint8_t item[ASN_MAX_VALUES]; /* bytes */
+    uint8_t value_dtype[ASN_MAX_VALUES];
     int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
     int num_slots, max_item;
+    bool rows; /* the last placement was for whole rows */
+    /* what the size of a block depends on: slots, those and operands in place, bytes */
+    int block_slots, block_streams, block_item;
+
+    struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
+    uint32_t past_caches;      /* outputs that the code stores so */
+    int64_t step_block;        /* elements of a block when the steps run one by one */
 
     bool prefetch; /* the operands come from memory */
     bool streams;  /* some output is ASN_AT_STREAM */
@@ -104,6 +117,16 @@ ASN_CHECK_RESULT asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *
 /* Reorders the dimensions: `inner` becomes the innermost, then those reduced, then those
  * kept (each group in its order); returns the number of reduced ones. */
 int asn_plan_group(asn_plan *plan, int inner);
+
+/* Looks for machine code of the steps, after asn_plan_place, and places the operands for
+ * it: it needs other slots, but the blocks stay those of the steps, since the order of a
+ * sum depends on them. asn_plan_detach gives the code back after the run. */
+void asn_plan_attach(asn_plan *plan);
+void asn_plan_detach(asn_plan *plan);
+/* Whether input i is the same for every element of a block. */
+bool asn_plan_is_splat(const asn_plan *plan, int i);
+/* Whether some output lies over an input. */
+bool asn_plan_in_place(const asn_plan *plan);
 
 /* Decides how each operand is accessed when blocks are parts of rows (`rows` false) or
  * several whole rows, and gives out slots. */

@@ -12,6 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/jit.h"
+
+enum { SMALL = 1024 /* elements; below, looking for machine code costs too much */ };
 
 static bool is_reducing(const asn_plan *plan, int i) {
     return i >= plan->num_in && plan->operands[i].reduceOp != ACLNNX_NO_REDUCE;
@@ -197,6 +200,13 @@ static bool is_constant(const asn_plan *plan, int i) {
     return true;
 }
 
+bool asn_plan_is_splat(const asn_plan *plan, int i) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (plan->reductions[r].value == plan->value[i]) /* a fold reads a whole block */
+            return is_constant(plan, i);
+    return plan->rows ? is_constant(plan, i) : plan->dims[0].stride[i] == 0;
+}
+
 static bool is_linear(const asn_plan *plan, int i, bool rows) {
     const asn_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
@@ -216,15 +226,38 @@ static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
     return false;
 }
 
+static bool shares_memory(const asn_plan *plan, int out) {
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->base[i] == plan->base[out]) return true;
+    return false;
+}
+
+bool asn_plan_in_place(const asn_plan *plan) {
+    for (int i = plan->num_in; i < plan->num_operands; i++)
+        if (shares_memory(plan, i)) return true;
+    return false;
+}
+
 /* A large output that no input shares memory with: an ordinary store would first read its
  * lines, which costs a third of the bandwidth of a + b. */
 static bool worth_streaming(const asn_plan *plan, int out) {
     enum { LARGE = 16 << 20, ROW = 4096 };
     int64_t item = asn_itemsize(plan->dtype[out]);
-    if (plan->size * item < LARGE || plan->dims[0].extent * item < ROW) return false;
-    for (int i = 0; i < plan->num_in; i++)
-        if (plan->base[i] == plan->base[out]) return false;
-    return true;
+    return plan->size * item >= LARGE && plan->dims[0].extent * item >= ROW &&
+           !shares_memory(plan, out);
+}
+
+/* Machine code stores past the caches itself where every row begins at a line. */
+static bool begins_at_lines(const asn_plan *plan, int out) {
+    uintptr_t bits = (uintptr_t)plan->base[out];
+    for (int d = 1; d < plan->num_dims; d++)
+        bits |= (uintptr_t)plan->dims[d].stride[out];
+    return (bits & 63) == 0;
+}
+
+/* A block that machine code has stored over an input could not be computed again. */
+static bool may_run_again(const asn_plan *plan, int out) {
+    return plan->code && plan->code->checks && shares_memory(plan, out);
 }
 
 static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
@@ -233,13 +266,19 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
             plan->access[i] = ASN_AT_UNUSED;
         else if (is_constant(plan, i))
             plan->access[i] = ASN_AT_CONST;
+        else if (plan->code && asn_plan_is_splat(plan, i))
+            plan->access[i] = ASN_AT_ROW;
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
     for (int i = plan->num_in; i < plan->num_operands; i++) {
-        if (is_reducing(plan, i))
+        if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
-        else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use)) {
+        } else if (plan->code && plan->past_caches >> i & 1 && !rows) {
+            plan->access[i] = ASN_AT_DIRECT;
+            plan->streams = true;
+        } else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use) &&
+                   !may_run_again(plan, i)) {
             bool streams = !rows && worth_streaming(plan, i);
             plan->access[i] = streams ? ASN_AT_STREAM : ASN_AT_DIRECT;
             plan->streams |= streams;
@@ -308,7 +347,7 @@ static void find_last_uses(asn_plan *plan, int *last_use) {
         last_use[plan->reductions[i].value] = plan->num_steps;
 }
 
-void asn_plan_place(asn_plan *plan, bool rows) {
+static void place(asn_plan *plan, bool rows) {
     int last_use[ASN_MAX_VALUES];
     uint8_t placed[ASN_MAX_VALUES];
     slot_list list;
@@ -324,7 +363,9 @@ void asn_plan_place(asn_plan *plan, bool rows) {
         int access = plan->access[i];
         if (access == ASN_AT_UNUSED || access == ASN_AT_REDUCED) continue;
         int v = plan->value[i];
-        if (access == ASN_AT_CONST || i >= plan->num_in) last_use[v] = plan->num_steps;
+        /* Machine code reads and writes everything element by element. */
+        if (access == ASN_AT_CONST || i >= plan->num_in || plan->code)
+            last_use[v] = plan->num_steps;
         if (access != ASN_AT_DIRECT) take_slot(plan, &list, v);
         placed[v] = 1;
     }
@@ -349,4 +390,30 @@ void asn_plan_place(asn_plan *plan, bool rows) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
     plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20;
+}
+
+void asn_plan_place(asn_plan *plan, bool rows) {
+    plan->code = NULL;
+    plan->rows = rows;
+    place(plan, rows);
+    plan->block_slots = plan->block_streams = plan->num_slots;
+    for (int i = 0; i < plan->num_operands; i++)
+        plan->block_streams += plan->access[i] == ASN_AT_DIRECT;
+    plan->block_item = plan->max_item;
+}
+
+void asn_plan_attach(asn_plan *plan) {
+    bool small = plan->num_steps < 2 || plan->size < SMALL;
+    if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
+    plan->past_caches = 0;
+    for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
+        if (plan->access[i] == ASN_AT_STREAM && begins_at_lines(plan, i))
+            plan->past_caches |= 1u << i;
+    plan->code = asn_jit_find(plan, asn_plan_work(plan));
+    if (plan->code) place(plan, plan->rows);
+}
+
+void asn_plan_detach(asn_plan *plan) {
+    asn_jit_release(plan->code);
+    plan->code = NULL;
 }

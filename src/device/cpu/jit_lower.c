@@ -1,0 +1,256 @@
+/* CPU device: a plan's steps as operations on typed lanes, or the finding that some step
+ * has no piece.
+ *
+ * A bool has the width of the operands of the comparison that made it, and is brought to
+ * another width only for a reader that wants one: a selection of float64 by a comparison
+ * of float64 converts nothing. Casts without a piece of their own go through a type that
+ * gives the same value (small integers and floats through int32, halves through float32).
+ * Copies, and casts between integers of one width, are other names for the same value.
+ */
+#include "device/cpu/jit_program.h"
+
+/* A value, read as a lane type of its width. */
+typedef struct {
+    uint16_t value;
+    uint8_t lane;
+} ref;
+static const ref NOTHING = {ASN_JIT_NONE, 0};
+
+typedef struct {
+    asn_jit_program *out;
+    const asn_plan *plan;
+    ref now[ASN_MAX_VALUES]; /* of the plan's values */
+} lowering;
+
+static int lane_of(asn_dtype dt) {
+    static const uint8_t lanes[ASN_DTYPE_COUNT] = {
+        [ASN_BOOL] = ASN_LANE_B8, [ASN_I8] = ASN_LANE_I8,     [ASN_U8] = ASN_LANE_U8,
+        [ASN_I16] = ASN_LANE_I16, [ASN_U16] = ASN_LANE_U16,   [ASN_I32] = ASN_LANE_I32,
+        [ASN_U32] = ASN_LANE_U32, [ASN_I64] = ASN_LANE_I64,   [ASN_U64] = ASN_LANE_U64,
+        [ASN_F16] = ASN_LANE_F16, [ASN_BF16] = ASN_LANE_BF16, [ASN_F32] = ASN_LANE_F32,
+        [ASN_F64] = ASN_LANE_F64, [ASN_C64] = ASN_LANE_COUNT, [ASN_C128] = ASN_LANE_COUNT,
+    };
+    return lanes[dt];
+}
+
+static bool is_bool(int lane) {
+    return lane >= ASN_LANE_B8 && lane < ASN_LANE_COUNT;
+}
+static bool is_half(int lane) {
+    return lane == ASN_LANE_F16 || lane == ASN_LANE_BF16;
+}
+static bool is_integer(int lane) {
+    return lane <= ASN_LANE_U64;
+}
+static bool is_small(int lane) {
+    return asn_lane_bytes(lane) < 4;
+}
+/* A bool of the width of `lane`, and the unsigned integer that it is. */
+static int bool_like(int lane) {
+    static const uint8_t of[9] = {
+        [1] = ASN_LANE_B8, [2] = ASN_LANE_B16, [4] = ASN_LANE_B32, [8] = ASN_LANE_B64};
+    return of[asn_lane_bytes(lane)];
+}
+static int number_like(int lane) {
+    static const uint8_t of[4] = {ASN_LANE_U8, ASN_LANE_U16, ASN_LANE_U32, ASN_LANE_U64};
+    return is_bool(lane) ? of[lane - ASN_LANE_B8] : lane;
+}
+
+static ref add_value(lowering *l, asn_jit_kind kind, int lane, int pointer) {
+    asn_jit_program *p = l->out;
+    if (p->num_values == ASN_JIT_MAX_VALUES) return NOTHING;
+    p->values[p->num_values] =
+        (asn_jit_value){(uint8_t)kind, (uint8_t)lane, (uint16_t)pointer, -1};
+    return (ref){(uint16_t)p->num_values++, (uint8_t)lane};
+}
+
+/* The result of a piece; NOTHING when there is no such piece or no room. */
+static ref add_op(lowering *l, unsigned piece, const ref *src, int lane) {
+    asn_jit_program *p = l->out;
+    if (!piece || p->num_ops == ASN_JIT_MAX_OPS) return NOTHING;
+    ref dst = add_value(l, ASN_JIT_COMPUTED, lane, 0);
+    if (dst.value == ASN_JIT_NONE) return dst;
+    asn_jit_op *op = &p->ops[p->num_ops++];
+    op->piece = &p->table->pieces[piece - 1];
+    op->dst = dst.value;
+    for (int s = 0; s < op->piece->inputs; s++)
+        op->src[s] = src[s].value;
+    return dst;
+}
+
+static ref cast(lowering *l, ref a, int to);
+
+static ref cast_through(lowering *l, ref a, int via, int to) {
+    if (a.lane == via || to == via) return NOTHING;
+    ref between = cast(l, a, via);
+    return between.value == ASN_JIT_NONE ? between : cast(l, between, to);
+}
+
+static ref cast(lowering *l, ref a, int to) {
+    if (a.lane == to) return a;
+    if (is_bool(to) && !is_bool(a.lane)) {
+        int flag = bool_like(a.lane);
+        ref truth =
+            add_op(l, l->out->table->cast[a.lane][flag][l->out->count_index], &a, flag);
+        return truth.value == ASN_JIT_NONE ? truth : cast(l, truth, to);
+    }
+    int from = number_like(a.lane), as = number_like(to);
+    if (from == as || (is_integer(from) && is_integer(as) &&
+                       asn_lane_bytes(from) == asn_lane_bytes(as)))
+        return (ref){a.value, (uint8_t)to};
+    unsigned piece = l->out->table->cast[from][as][l->out->count_index];
+    if (piece) return add_op(l, piece, &a, to);
+    if (is_half(from) || (is_half(to) && from != ASN_LANE_F64)) /* it would round twice */
+        return cast_through(l, a, ASN_LANE_F32, to);
+    if (is_small(is_integer(from) ? from : as) && is_integer(from) != is_integer(as))
+        return cast_through(l, a, ASN_LANE_I32, to);
+    return NOTHING;
+}
+
+/* Notes where the argument of a vector function is outside its range. */
+static bool add_check(lowering *l, unsigned piece, ref argument) {
+    asn_jit_program *p = l->out;
+    int wide = asn_lane_bytes(argument.lane) == 8;
+    int lane = wide ? ASN_LANE_U64 : ASN_LANE_U32;
+    if (p->marks[wide] == ASN_JIT_NONE)
+        p->marks[wide] = add_value(l, ASN_JIT_ZERO, lane, 0).value;
+    if (p->marks[wide] == ASN_JIT_NONE) return false;
+    const ref src[2] = {argument, {p->marks[wide], (uint8_t)lane}};
+    ref marks = add_op(l, piece, src, lane);
+    p->marks[wide] = marks.value;
+    return marks.value != ASN_JIT_NONE;
+}
+
+static ref lower_operation(lowering *l, const asn_step *step) {
+    asn_jit_program *p = l->out;
+    asn_dtype dt = (asn_dtype)step->from;
+    int lane = lane_of(dt);
+    ref src[3];
+    for (int s = 0; s < step->num_src; s++)
+        src[s] = l->now[step->src[s]];
+    if (dt == ASN_BOOL) /* as wide as the widest operand already is */
+        for (int s = 0; s < step->num_src; s++)
+            if (asn_op_operand((asn_op)step->op, s, dt) == ASN_BOOL &&
+                asn_lane_bytes(src[s].lane) > asn_lane_bytes(lane))
+                lane = src[s].lane;
+    if (step->op == ASN_OP_COPY) return src[0];
+    for (int s = 0; s < step->num_src; s++) {
+        asn_dtype want = asn_op_operand((asn_op)step->op, s, dt);
+        src[s] = cast(l, src[s], want == ASN_BOOL ? bool_like(lane) : lane_of(want));
+        if (src[s].value == ASN_JIT_NONE) return NOTHING;
+    }
+    asn_dtype result = asn_op_result((asn_op)step->op, dt);
+    unsigned check = p->table->fit[step->op][lane][p->count_index];
+    if (check && !add_check(l, check, src[0])) return NOTHING;
+    return add_op(l, p->table->ew[step->op][lane][p->count_index], src,
+                  result == ASN_BOOL ? bool_like(lane) : lane_of(result));
+}
+
+static ref lower_step(lowering *l, const asn_step *step) {
+    asn_jit_program *p = l->out;
+    ref a = l->now[step->src[0]];
+    if (step->op == ASN_OP_NONE) {
+        unsigned piece = p->table->round[lane_of((asn_dtype)step->from)][p->count_index];
+        return add_op(l, piece, &a, ASN_LANE_F32);
+    }
+    if (step->op == ASN_OP_CAST) {
+        /* A truth value's bytes may be other than 0 and 1 when it comes from memory, and
+         * a cast takes them as they are. */
+        return cast(l, a, lane_of((asn_dtype)step->to));
+    }
+    return lower_operation(l, step);
+}
+
+static bool lower_inputs(lowering *l) {
+    const asn_plan *plan = l->plan;
+    for (int v = 0; v < plan->num_values; v++)
+        l->now[v] = NOTHING;
+    for (int i = 0; i < plan->num_in; i++) {
+        bool moves = !asn_plan_is_splat(plan, i);
+        int lane = lane_of((asn_dtype)plan->dtype[i]);
+        l->now[plan->value[i]] =
+            add_value(l, moves ? ASN_JIT_INPUT : ASN_JIT_CONST, lane, plan->value[i]);
+        if (l->now[plan->value[i]].value == ASN_JIT_NONE) return false;
+    }
+    return true;
+}
+
+/* Stores the plan's value where its readers outside the program expect it. */
+static bool add_store(lowering *l, int plan_value, bool past_caches) {
+    asn_jit_program *p = l->out;
+    for (int s = 0; s < p->num_stores; s++)
+        if (p->stores[s].pointer == plan_value) return true;
+    ref a = l->now[plan_value];
+    if (a.value == ASN_JIT_NONE) return false;
+    a = cast(l, a, lane_of((asn_dtype)l->plan->value_dtype[plan_value]));
+    if (a.value == ASN_JIT_NONE) return false;
+    past_caches &= p->lanes * asn_lane_bytes(a.lane) == 64;
+    p->stores[p->num_stores++] =
+        (asn_jit_store){a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, past_caches};
+    return true;
+}
+
+/* The output that a value is, or -1. */
+static int output_of(const asn_plan *plan, int value) {
+    for (int i = plan->num_in; i < plan->num_operands; i++)
+        if (plan->operands[i].reduceOp == ACLNNX_NO_REDUCE && plan->value[i] == value)
+            return i;
+    return -1;
+}
+
+static bool lower_steps(lowering *l) {
+    const asn_plan *plan = l->plan;
+    for (int s = 0; s < plan->num_steps; s++) {
+        int dst = plan->steps[s].dst;
+        l->now[dst] = lower_step(l, &plan->steps[s]);
+        if (l->now[dst].value == ASN_JIT_NONE) return false;
+        int out = output_of(plan, dst);
+        if (out >= 0 && !add_store(l, dst, plan->past_caches >> out & 1)) return false;
+    }
+    for (int r = 0; r < plan->num_reductions; r++) {
+        bool lies_there = false; /* an input, folded as it is */
+        for (int i = 0; i < plan->num_in; i++)
+            lies_there |= plan->value[i] == plan->reductions[r].value;
+        if (!lies_there && !add_store(l, plan->reductions[r].value, false)) return false;
+    }
+    return true;
+}
+
+static void use(asn_jit_value *value, int at) {
+    if (value->last_use < at) value->last_use = (int16_t)at;
+}
+
+static void find_last_uses(asn_jit_program *p) {
+    for (int i = 0; i < p->num_ops; i++)
+        for (int s = 0; s < p->ops[i].piece->inputs; s++)
+            use(&p->values[p->ops[i].src[s]], i);
+    for (int s = 0; s < p->num_stores; s++) {
+        const asn_jit_store *store = &p->stores[s];
+        bool just_made = store->before && p->ops[store->before - 1].dst == store->value;
+        use(&p->values[store->value], store->before - just_made);
+    }
+    for (int wide = 0; wide < 2; wide++)
+        if (p->marks[wide] != ASN_JIT_NONE) use(&p->values[p->marks[wide]], p->num_ops);
+}
+
+bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_table *table,
+                   int vector_bytes) {
+    int widest = 1;
+    for (int v = 0; v < plan->num_values; v++) {
+        if (lane_of((asn_dtype)plan->value_dtype[v]) == ASN_LANE_COUNT) return false;
+        if (plan->item[v] > widest) widest = plan->item[v];
+    }
+    p->table = table;
+    p->vector_bytes = vector_bytes;
+    p->lanes = vector_bytes / widest;
+    p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;
+    p->num_values = p->num_ops = p->num_stores = 0;
+    p->marks[0] = p->marks[1] = ASN_JIT_NONE;
+    p->in_place = asn_plan_in_place(plan);
+    lowering l;
+    l.out = p;
+    l.plan = plan;
+    if (!lower_inputs(&l) || !lower_steps(&l)) return false;
+    find_last_uses(p);
+    return true;
+}

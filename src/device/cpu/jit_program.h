@@ -1,0 +1,68 @@
+/* CPU device, private to the JIT: a plan's steps as operations on typed lanes
+ * (jit_lower.c) for the register allocator (jit_compile.c).
+ */
+#ifndef ASN_DEVICE_CPU_JIT_PROGRAM_H
+#define ASN_DEVICE_CPU_JIT_PROGRAM_H
+
+#include "device/cpu/jit_pieces.h"
+#include "device/cpu/program.h"
+
+enum {
+    ASN_JIT_MAX_VALUES = 512,
+    ASN_JIT_MAX_OPS = 512,
+    ASN_JIT_MAX_STORES = ACLNNX_MAX_OPERANDS,
+    ASN_JIT_NONE = 0xffff
+};
+
+typedef enum {
+    ASN_JIT_INPUT, /* memory at ptr[pointer], moving with the elements */
+    ASN_JIT_CONST, /* one element at ptr[pointer] */
+    ASN_JIT_ZERO,  /* all bits clear */
+    ASN_JIT_COMPUTED
+} asn_jit_kind;
+
+typedef struct {
+    uint8_t kind, lane;
+    uint16_t pointer;
+    int16_t last_use; /* op index; num_ops: the end */
+} asn_jit_value;
+
+typedef struct {
+    const asn_piece *piece;
+    uint16_t src[3], dst;
+} asn_jit_op;
+
+/* Before op `before` the value goes to ptr[pointer]: not earlier, as the memory may be
+ * that of an input which earlier operations read. */
+typedef struct {
+    uint16_t value, pointer, before;
+    bool past_caches; /* whole vectors at multiples of 64 bytes */
+} asn_jit_store;
+
+typedef struct {
+    const asn_piece_table *table;
+    int vector_bytes, lanes, count_index; /* lanes: elements of a vector */
+    int num_values, num_ops, num_stores;
+    bool in_place; /* an output lies over an input: load before the first store */
+    uint16_t
+        marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
+    asn_jit_value values[ASN_JIT_MAX_VALUES];
+    asn_jit_op ops[ASN_JIT_MAX_OPS];
+    asn_jit_store stores[ASN_JIT_MAX_STORES];
+} asn_jit_program;
+
+static inline int asn_lane_bytes(int lane) {
+    static const uint8_t bytes[ASN_LANE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8,
+                                                  2, 2, 4, 8, 1, 2, 4, 8};
+    return bytes[lane];
+}
+
+/* false: something has no piece. */
+bool asn_jit_lower(asn_jit_program *program, const asn_plan *plan,
+                   const asn_piece_table *table, int vector_bytes);
+
+/* Writes the function to `out` (at most `room` bytes); its size, or 0 when it does not
+ * fit. */
+size_t asn_jit_compile(const asn_jit_program *program, uint8_t *out, size_t room);
+
+#endif
