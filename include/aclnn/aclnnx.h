@@ -117,6 +117,13 @@ int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t nu
                    const int64_t *shape, int32_t axis, int32_t indices, int32_t numKth,
                    const int64_t *kth, void *stream);
 
+/* Piecewise linear interpolation (numpy.interp): out[i] is the value at x[i], of n, of
+ * the line through (xp[k], fp[k]), of `points`, xp ascending; left and right outside. All
+ * float64 and contiguous; out may be x. */
+int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
+                     const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
+                     int64_t points, double left, double right, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

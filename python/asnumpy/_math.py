@@ -473,6 +473,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     if xp.shape[0] == 1:
         result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
         return result[()]
+    direct = _core.interp_lines(x, xp, fp, float(left), float(right))
+    if direct is not NotImplemented:
+        return direct[()]
     j = _core.clip(asarray(xp.searchsorted(x, side="right")) - 1, 0, xp.shape[0] - 2)
     x0, x1, f0, f1 = xp[j], xp[j + 1], fp[j], fp[j + 1]
     with _errstate()(all="ignore"):

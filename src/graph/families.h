@@ -42,6 +42,11 @@ ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a,
 /* sorted: 1-d; result int64 of values' shape. Same dtype for both. */
 ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
                                              const asn_array *values, bool right);
+/* numpy.interp of float64 arrays, the values in x's shape. UNSUPPORTED where the device
+ * has no such operation. */
+ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
+                                       const asn_array *xp, const asn_array *fp,
+                                       double left, double right);
 /* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
 ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
                                          const asn_array *weights, int64_t minlength);

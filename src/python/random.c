@@ -300,9 +300,8 @@ static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
     if (!r) return NULL;
     asn_bitgen *g = engine_of(self);
     bool by_device = g->kind == ASN_PHILOX && (d->kind == UNIFORM || d->kind == NORMAL);
-    asn_status status = by_device
-                            ? draw_on_device(g, d, &r->array, ndim, shape)
-                            : asn_array_new(&r->array, d->dtype, ndim, shape, 'C');
+    asn_status status = by_device ? draw_on_device(g, d, &r->array, ndim, shape)
+                                  : asn_array_new(&r->array, d->dtype, ndim, shape, 'C');
     if (status) {
         asn_ndarray_drop(r);
         return asn_raise(status);
@@ -372,7 +371,8 @@ static PyMethodDef methods[] = {
     {"seed_words", engine_seed_words, METH_VARARGS | METH_STATIC,
      "seed_words(entropy, n): n uint32 words drawn from a SeedSequence's entropy words."},
     {"seed_pcg64", engine_seed_pcg64, METH_O, "Seeds PCG64 from 32 bytes."},
-    {"seed_philox", engine_seed_philox, METH_O, "Seeds Philox 4x32-10 with a 64-bit key."},
+    {"seed_philox", engine_seed_philox, METH_O,
+     "Seeds Philox 4x32-10 with a 64-bit key."},
     {"seed_mt19937", engine_seed_mt19937, METH_O,
      "Seeds MT19937 from an int or from words."},
     {"get_bytes", engine_get_bytes, METH_NOARGS, "The state as bytes."},

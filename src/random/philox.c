@@ -86,8 +86,7 @@ WIDE static int64_t fill_wide(uint64_t key, uint64_t first, int64_t n, uint64_t 
 static int64_t fill_start(uint64_t key, uint64_t first, int64_t n, uint64_t *out,
                           bool doubles) {
 #if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512)
-        return fill_wide(key, first, n, out, doubles);
+    if (asn_cpu_isa() >= ASN_ISA_AVX512) return fill_wide(key, first, n, out, doubles);
 #endif
     (void)key, (void)first, (void)n, (void)out, (void)doubles;
     return 0;

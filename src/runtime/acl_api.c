@@ -84,6 +84,7 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxScan);
     ASN_OPTIONAL(aclnnxUpdateAt);
     ASN_OPTIONAL(aclnnxSort);
+    ASN_OPTIONAL(aclnnxInterp);
 #undef ASN_OPTIONAL
     return ASN_OK;
 }

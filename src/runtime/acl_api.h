@@ -21,6 +21,7 @@ typedef struct {
     __typeof__(aclnnxScan) *aclnnxScan;
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
     __typeof__(aclnnxSort) *aclnnxSort;
+    __typeof__(aclnnxInterp) *aclnnxInterp;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

@@ -153,3 +153,25 @@ def test_any_and_all_end_early(where):
     rows = a.reshape(10, 10_000)
     same(anp.array(rows).any(1), rows.any(1))
     same(anp.array(~rows).all(0), (~rows).all(0))
+
+
+@given(
+    st.sampled_from([0, 1, 5, 255, 256, 257, 1000, 9000]),
+    st.sampled_from([1, 2, 3, 10, 100, 5000]),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_interpolation(n, points, ascending, random):
+    """To the bit, with repeated points, infinities and NaN on either axis."""
+    rng = np.random.default_rng(random.randrange(2**32))
+    xp = np.sort(np.round(rng.standard_normal(points), random.randrange(4)))
+    fp, x = rng.standard_normal(points), rng.standard_normal(n) * 1.5
+    x = np.sort(x) if ascending else x
+    if random.random() < 0.3:
+        fp[random.randrange(points)] = random.choice([np.inf, -np.inf, np.nan])
+    if n and random.random() < 0.5:
+        x[rng.integers(0, n, n // 4 + 1)] = random.choice([np.nan, np.inf, xp[0], xp[-1]])
+    sides = random.choice([{}, {"left": -7, "right": np.nan}])
+    ours = np.asarray(anp.interp(anp.array(x), anp.array(xp), anp.array(fp), **sides))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(ours, np.interp(x, xp, fp, **sides))
