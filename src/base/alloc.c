@@ -31,7 +31,8 @@ static void *large_block(size_t size) {
     size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
     void *p = aligned_alloc(HUGE_PAGE, size);
 #if defined(MADV_HUGEPAGE)
-    if (p) (void)madvise(p, size, MADV_HUGEPAGE); /* advice: refused, it changes nothing */
+    if (p)
+        (void)madvise(p, size, MADV_HUGEPAGE); /* advice: refused, it changes nothing */
 #endif
     return p;
 }
