@@ -243,8 +243,10 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
 
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
     asn_status status;
-    if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
-    if (run_copy(p, &status)) return status;
+    if (asn_jit_now() != ASN_JIT_ALWAYS) {
+        if (run_direct(p)) return ASN_OK;
+        if (run_copy(p, &status)) return status;
+    }
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));
