@@ -1,6 +1,6 @@
 """Speeds against NumPy: ratios measured side by side in one run.
 
-usage: run.py [--group overhead|fusion|elementwise|reduction|pipeline|import] [--repeats N] [--json FILE]
+usage: run.py [--group overhead|calls|fusion|elementwise|reduction|pipeline|import] [--repeats N] [--json FILE]
 
 Each row times AsNumpy and NumPy on the same random inputs, their samples interleaved; the figure is the
 median of at least 20 samples. A sample is kept when a short fixed loop before and after it runs near its
@@ -137,19 +137,19 @@ def overhead(bench):
     r = numpy.random.default_rng(0)
     a, b = r.random(10), r.random(10)
     rows = [
-        ("a + b", lambda np, a, b: a + b, 1.3),
-        ("a + 1.0", lambda np, a, b: a + 1.0, None),
-        ("np.sin(a)", lambda np, a, b: np.sin(a), None),
-        ("a.sum()", lambda np, a, b: a.sum(), None),
-        ("np.sum(a)", lambda np, a, b: np.sum(a), None),
-        ("a.mean()", lambda np, a, b: a.mean(), None),
-        ("np.std(a)", lambda np, a, b: np.std(a), None),
-        ("a[1:]", lambda np, a, b: a[1:], None),
-        ("a[5]", lambda np, a, b: a[5], None),
+        ("a + b", lambda np, a, b: a + b, 0.35),
+        ("a + 1.0", lambda np, a, b: a + 1.0, 0.25),
+        ("np.sin(a)", lambda np, a, b: np.sin(a), 0.4),
+        ("a.sum()", lambda np, a, b: a.sum(), 0.3),
+        ("np.sum(a)", lambda np, a, b: np.sum(a), 0.3),
+        ("a.mean()", lambda np, a, b: a.mean(), 0.15),
+        ("np.std(a)", lambda np, a, b: np.std(a), 0.15),
+        ("a[1:]", lambda np, a, b: a[1:], 0.8),
+        ("a[5]", lambda np, a, b: a[5], 0.8),
         (
             "ten-operation chain",
             lambda np, a, b: (((((a + b) * a - b) * a + b) * a - b) * a + b) * a,
-            None,
+            0.25,
         ),
     ]
     device, host = pair(a, b)
@@ -257,7 +257,40 @@ def importing(bench):
     bench.add("import", "import asnumpy", ours - empty, theirs - empty, bench.repeats, 1.2)
 
 
-GROUPS = {"overhead": overhead, "fusion": fusion, "elementwise": elementwise, "reduction": reduction,
+# Expressions over a, b (float64), f (float32), i (int64), m (bool), k (indices), A (5 x 4),
+# M (4 x 4), all small, and s, a float64 scalar.
+CALLS = """
+-a | a * 2 | a ** 2 | a > b | a + f | a + i | i / 2 | i // 3 | s + a | A + A[0] | np.sqrt(s)
+np.maximum(a, b) | np.where(m, a, b) | np.clip(a, 0.0, 1.0) | np.add(a, b, out=b) | np.abs(a)
+a.max() | a.argmax() | a.any() | m.sum() | i.sum() | np.var(a) | A.sum(axis=0) | np.median(a)
+A[1, 2] | A[1] | a[m] | a[k] | a[::-1] | a.reshape(2, 5) | a.T | float(a[0]) | a[5] + 1 | a.tolist()
+np.zeros(10) | np.empty(10) | np.arange(10) | np.full(10, 2.0) | np.array([1.0, 2.0, 3.0]) | a.copy()
+a.astype(np.float32) | np.concatenate([a, b]) | np.stack([a, b]) | np.roll(a, 1) | np.tile(a, 2)
+M @ M | np.dot(a, b) | np.outer(a, b) | np.linalg.norm(a) | np.einsum("i,i->", a, b)
+np.nonzero(m) | np.sort(a) | a.argsort() | np.cumsum(a) | np.diff(a) | np.pad(a, 1) | np.unique(i)
+np.interp(a, i, b) | np.convolve(a, b) | np.percentile(a, 30) | np.histogram(a) | np.gradient(a)
+"""
+
+
+def calls(bench):
+    """What programs call most, on ten elements."""
+    r = numpy.random.default_rng(1)
+    host = {"a": r.random(10), "b": r.random(10), "i": numpy.arange(10) + 1, "A": r.random((5, 4)),
+            "M": r.random((4, 4)), "m": r.random(10) > 0.5, "k": numpy.array([1, 3, 5])}  # fmt: skip
+    host["f"] = host["a"].astype(numpy.float32)
+    device = {name: asnumpy.array(x) for name, x in host.items()}
+    both = ((device, asnumpy), (host, numpy))
+    for text in CALLS.replace("\n", "|").split("|"):
+        if text.strip():
+            code = f"lambda: {text.strip()}"
+            ours, theirs = (
+                eval(code, {**names, "np": module, "s": numpy.float64(1.5)})
+                for names, module in both
+            )
+            bench.compare("calls", text.strip(), ours, theirs, 1.0)
+
+
+GROUPS = {"overhead": overhead, "calls": calls, "fusion": fusion, "elementwise": elementwise, "reduction": reduction,
           "pipeline": pipeline, "import": importing}  # fmt: skip
 
 
