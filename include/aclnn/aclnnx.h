@@ -109,10 +109,13 @@ int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
                        const int64_t *indexShape, const aclnnxOperand *values,
                        void *stream);
 
-/* Sorted values along an axis without their indices (aclnnSort makes both), NaN last; out
- * may be in itself. */
+/* What sorts an axis, stably, NaN last: its values (out may be in itself), or with
+ * `indices` the int64 positions (aclnnSort makes both). numKth > 0: only the elements at
+ * the positions kth[0..numKth) need be where sorting puts them, none larger before and
+ * none smaller behind (numpy.partition); 64 positions at most. */
 int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t numDims,
-                   const int64_t *shape, int32_t axis, int32_t stable, void *stream);
+                   const int64_t *shape, int32_t axis, int32_t indices, int32_t numKth,
+                   const int64_t *kth, void *stream);
 
 /* c = a @ b now, on the calling thread, as a loop below runs: matrices of (m, k), (k, n)
  * and (m, n) elements of one dtype, any strides; c overlaps neither. Returns an

@@ -109,9 +109,9 @@ _LAZY = {
     "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
     "broadcast_shapes column_stack delete dsplit dstack hsplit hstack insert pad resize row_stack "
     "split stack tile trim_zeros unstack vsplit vstack",
-    "_manipulation": "argpartition argwhere astype choose compress diagonal extract fill_diagonal "
+    "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
     "flatnonzero flip fliplr flipud imag isfortran isscalar iterable ix_ lexsort moveaxis "
-    "partition place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 "
+    "place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 "
     "sort_complex "
     "take_along_axis trace unravel_index",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "

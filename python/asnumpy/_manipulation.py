@@ -188,21 +188,6 @@ def isfortran(a):
     return a.flags.fnc
 
 
-def partition(a, kth, axis=-1, kind="introselect", order=None):
-    """A copy in which the kth element is where sorting would put it."""
-    if axis is None:
-        a, axis = asanyarray(a).flatten(), -1
-    else:
-        a = asanyarray(a).copy(order="K")
-    a.partition(kth, axis=axis, kind=kind, order=order)
-    return a
-
-
-def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    """The indices that partition an array."""
-    return asanyarray(a).argpartition(kth, axis=axis, kind=kind, order=order)
-
-
 def sort_complex(a):
     """A copy sorted, real part first, as complex."""
     b = asarray(a).copy()

@@ -53,12 +53,23 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return _deliver(_median_last(flat), a.shape, axes, keepdims, out)
 
 
+def _ranked(flat, positions):
+    """A copy whose elements at these positions of the last axis are where sorting puts them.
+
+    The largest, where a NaN would be, is one of them.
+    """
+    wanted = sorted({*positions, flat.shape[-1] - 1})
+    if len(wanted) > 16:
+        return _core.sort(flat, axis=-1)
+    return _core.partition(flat, wanted, axis=-1)
+
+
 def _median_last(flat):
     n = flat.shape[-1]
     if n == 0:
         return _core.mean(flat, axis=-1)
-    ranked = _core.sort(flat, axis=-1)
     half = n // 2
+    ranked = _ranked(flat, [0, max(half - 1, 0), half])
     middle = ranked[..., half : half + 1] if n % 2 else ranked[..., half - 1 : half + 1]
     if flat.dtype.kind not in "fc":
         return asarray(middle.mean(axis=-1))
@@ -130,22 +141,21 @@ def _quantile_last(flat, q, method, weights):
         raise IndexError("cannot do a quantile of an empty axis")
     if weights is not None:
         return _weighted_quantile(flat, q, weights)
-    ranked = _core.sort(flat, axis=-1)
     if method == "linear" and q.ndim == 0:
-        return _quantile_one(ranked, q)
+        return _quantile_one(flat, q)
     host = _np.asarray(q, dtype=_np.float64)
     low, gamma = _positions(method, n, host.ravel())
-    low = _np.asarray(low)
+    i = _np.clip(low, 0, n - 1).astype(_np.intp)
+    j = _np.clip(_np.asarray(low) + 1, 0, n - 1).astype(_np.intp)
+    ranked = _ranked(flat, [*i.tolist(), *j.tolist()])
     if method in _CONTINUOUS or method in ("averaged_inverted_cdf", "midpoint"):
-        i = _np.clip(low, 0, n - 1).astype(_np.intp)
-        j = _np.clip(low + 1, 0, n - 1).astype(_np.intp)
         a, b = ranked.take(asarray(i), axis=-1), ranked.take(asarray(j), axis=-1)
         t = asarray(gamma)
         if flat.dtype.kind == "f":
             t = t.astype(_core.result_type(flat.dtype, q.dtype if q.dtype.kind == "f" else 1.0))
         result = _lerp(a, b, t)
     else:
-        result = ranked.take(asarray(_np.clip(low, 0, n - 1).astype(_np.intp)), axis=-1)
+        result = ranked.take(asarray(i), axis=-1)
     if flat.dtype.kind in "fc":
         last = ranked[..., -1:]
         result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
@@ -155,12 +165,14 @@ def _quantile_last(flat, q, method, weights):
     return result.reshape(q.shape + result.shape[1:])
 
 
-def _quantile_one(ranked, q):
-    """One quantile of sorted rows by the method "linear", its position in Python numbers."""
-    n, dtype = ranked.shape[-1], ranked.dtype
+def _quantile_one(flat, q):
+    """One quantile by the method "linear", its position in Python numbers."""
+    n, dtype = flat.shape[-1], flat.dtype
     v = (n - 1) * float(q)
     low = math.floor(v)
-    a, b = ranked[..., max(low, 0)], ranked[..., min(low + 1, n - 1)]
+    i, j = max(low, 0), min(low + 1, n - 1)
+    ranked = _ranked(flat, [i, j])
+    a, b = ranked[..., i], ranked[..., j]
     t = 0.0 if v < 0 or v >= n - 1 else v - low
     if dtype.kind == "f":
         t = _core.result_type(dtype, q.dtype if q.dtype.kind == "f" else 1.0).type(t)

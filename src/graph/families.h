@@ -21,11 +21,14 @@ ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
 ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
                                       const asn_operand *x, const asn_operand *y);
 
-/* Along one axis. NaN last. Sorted copy / int64 indices. */
-ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis,
-                                     bool stable);
-ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis,
-                                        bool stable);
+/* Along one axis, stable, NaN last. Sorted copy / int64 indices. */
+ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis);
+ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis);
+/* The same with only the positions kth (in range, any order) in their sorted places. */
+ASN_CHECK_RESULT asn_status asn_partition(asn_array *result, const asn_array *a, int axis,
+                                          int num_kth, const int64_t *kth);
+ASN_CHECK_RESULT asn_status asn_argpartition(asn_array *result, const asn_array *a,
+                                             int axis, int num_kth, const int64_t *kth);
 /* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array.
  * ValueError when empty. */
 ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis,

@@ -15,7 +15,7 @@
 #include "graph/trace.h"
 
 /* values and/or int64 indices, both row-major. */
-static asn_status sort_both(const asn_array *a, int axis, bool stable, asn_array *values,
+static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
                             asn_array *indices) {
     asn_dtype dtype = asn_layout_dtype(&a->layout);
     ASN_TRY(asn_array_new(values, dtype, a->layout.ndim, a->layout.shape, 'C'));
@@ -30,7 +30,7 @@ static asn_status sort_both(const asn_array *a, int axis, bool stable, asn_array
         status = asn_operator_tensor(a, ASN_READ, &t[0]);
         if (!status) status = asn_operator_tensor(values, ASN_WRITE, &t[1]);
         if (!status) status = asn_operator_tensor(indices, ASN_WRITE, &t[2]);
-        ASN_OPERATOR(status, Sort, "sort", t[0], stable, axis, false, t[1], t[2]);
+        ASN_OPERATOR(status, Sort, "sort", t[0], true, axis, false, t[1], t[2]);
         asn_operator_drop(3, t);
     }
     if (status) {
@@ -40,46 +40,65 @@ static asn_status sort_both(const asn_array *a, int axis, bool stable, asn_array
     return status;
 }
 
-static asn_status sort_values(asn_array *result, const asn_array *a, int axis,
-                              bool stable) {
-    ASN_TRY(asn_copy(result, a, asn_layout_dtype(&a->layout), 'C'));
-    asn_status status = asn_trace_settle(result->buffer, true);
+/* One call that makes values or indices only, for a device that has it. */
+static asn_status order_directly(asn_array *result, const asn_array *a, int axis,
+                                 bool indices, int num_kth, const int64_t *kth) {
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    ASN_TRY(asn_array_new(result, indices ? ASN_I64 : dtype, a->layout.ndim,
+                          a->layout.shape, 'C'));
+    asn_status status = asn_trace_settle(a->buffer, false);
+    if (!status) status = asn_buffer_ensure(a->buffer);
     if (!status) status = asn_buffer_ensure(result->buffer);
     if (!status && result->layout.size) {
-        aclnnxOperand o = {.data = (char *)result->buffer->data + result->layout.offset,
-                           .strides = result->layout.strides,
-                           .dtype = (uint8_t)asn_dtype_table[result->layout.dtype].acl,
-                           .reduceOp = ACLNNX_NO_REDUCE};
-        int code = asn_acl.aclnnxSort(&o, &o, result->layout.ndim, result->layout.shape,
-                                      axis, stable, asn_stream());
-        if (code) status = asn_acl_failed(code, "sort");
+        const asn_array *both[2] = {a, result};
+        aclnnxOperand o[2];
+        for (int i = 0; i < 2; i++)
+            o[i] = (aclnnxOperand){
+                .data = (char *)both[i]->buffer->data + both[i]->layout.offset,
+                .strides = both[i]->layout.strides,
+                .dtype = (uint8_t)asn_dtype_table[both[i]->layout.dtype].acl,
+                .reduceOp = ACLNNX_NO_REDUCE};
+        int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
+                                      indices, num_kth, kth, asn_stream());
+        if (code) status = asn_acl_failed(code, indices ? "argsort" : "sort");
     }
     if (status) asn_array_fini(result);
     return status;
 }
 
-asn_status asn_sort(asn_array *result, const asn_array *a, int axis, bool stable) {
+static asn_status order(asn_array *result, const asn_array *a, int axis, bool indices,
+                        int num_kth, const int64_t *kth) {
+    enum { MOST_KTH = 64 };
     ASN_TRY(asn_device_open());
     asn_lock();
     asn_status status;
-    if (asn_fuse_enabled() && asn_acl.aclnnxSort) {
-        status = sort_values(result, a, axis, stable);
+    if (asn_fuse_enabled() && asn_acl.aclnnxSort && num_kth <= MOST_KTH) {
+        status = order_directly(result, a, axis, indices, num_kth, kth);
     } else {
-        asn_array indices;
-        status = sort_both(a, axis, stable, result, &indices);
-        if (!status) asn_array_fini(&indices);
+        asn_array other; /* sorted is partitioned for every kth */
+        status = sort_both(a, axis, indices ? &other : result, indices ? result : &other);
+        if (!status) asn_array_fini(&other);
     }
     asn_unlock();
     return status;
 }
 
-asn_status asn_argsort(asn_array *result, const asn_array *a, int axis, bool stable) {
-    asn_array values;
-    asn_lock();
-    asn_status status = sort_both(a, axis, stable, &values, result);
-    if (!status) asn_array_fini(&values);
-    asn_unlock();
-    return status;
+asn_status asn_sort(asn_array *result, const asn_array *a, int axis) {
+    return order(result, a, axis, false, 0, NULL);
+}
+
+asn_status asn_argsort(asn_array *result, const asn_array *a, int axis) {
+    return order(result, a, axis, true, 0, NULL);
+}
+
+asn_status asn_partition(asn_array *result, const asn_array *a, int axis, int num_kth,
+                         const int64_t *kth) {
+    return order(result, a, axis, false, num_kth, kth);
+}
+
+asn_status asn_argpartition(asn_array *result, const asn_array *a, int axis, int num_kth,
+                            const int64_t *kth) {
+    return order(result, a, axis, true, num_kth, kth);
 }
 
 static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis,
@@ -105,38 +124,54 @@ static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis
     return status;
 }
 
+/* a as one line: a view where its memory allows, else a copy. */
+static asn_status flat_line(asn_array *line, const asn_array *a) {
+    asn_layout flat;
+    bool possible;
+    int64_t size = a->layout.size;
+    ASN_TRY(asn_view_reshape(&flat, &a->layout, 1, &size, 'C', &possible));
+    if (possible) {
+        asn_array_view(line, a, &flat);
+        return ASN_OK;
+    }
+    asn_array packed;
+    ASN_TRY(asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C'));
+    asn_status status = asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
+    if (!status) asn_array_view(line, &packed, &flat);
+    asn_array_fini(&packed);
+    return status;
+}
+
+/* Every extent 1: keepdims of a full reduction. Takes *result. */
+static asn_status keep_dims(asn_array *result, int ndim) {
+    int64_t ones[ASN_MAX_DIMS];
+    asn_layout layout;
+    asn_array kept;
+    bool possible;
+    for (int d = 0; d < ndim; d++)
+        ones[d] = 1;
+    asn_status status =
+        asn_view_reshape(&layout, &result->layout, ndim, ones, 'C', &possible);
+    if (!status) asn_array_view(&kept, result, &layout);
+    asn_array_fini(result);
+    if (!status) asn_array_move(result, &kept);
+    return status;
+}
+
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
+    asn_array line;
     asn_lock();
     asn_status status;
     if (axis >= 0) {
         status = argreduce_axis(result, a, axis, keepdims, maximum);
     } else {
-        asn_array packed;
-        asn_layout flat;
-        bool possible;
-        status = asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C');
+        status = flat_line(&line, a);
         if (!status) {
-            int64_t size = a->layout.size, ones[ASN_MAX_DIMS];
-            status = asn_view_reshape(&flat, &packed.layout, 1, &size, 'C', &possible);
-            if (!status) {
-                asn_array line;
-                asn_array_view(&line, &packed, &flat);
-                status = argreduce_axis(result, &line, 0, false, maximum);
-                asn_array_fini(&line);
-            }
-            asn_array_fini(&packed);
-            for (int d = 0; d < a->layout.ndim; d++)
-                ones[d] = 1;
-            if (!status && keepdims) {
-                asn_array kept;
-                status = asn_view_reshape(&flat, &result->layout, a->layout.ndim, ones,
-                                          'C', &possible);
-                if (!status) asn_array_view(&kept, result, &flat);
-                asn_array_fini(result);
-                if (!status) asn_array_move(result, &kept);
-            }
+            status = argreduce_axis(result, &line, 0, false, maximum);
+            asn_array_fini(&line);
         }
+        if (!status && keepdims) status = keep_dims(result, a->layout.ndim);
     }
     asn_unlock();
     return status;

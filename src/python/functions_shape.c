@@ -110,6 +110,14 @@ static PyObject *f_argsort(PyObject *const *v) {
     WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], true));
 }
 
+static PyObject *f_partition(PyObject *const *v) {
+    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[4], false));
+}
+
+static PyObject *f_argpartition(PyObject *const *v) {
+    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[4], true));
+}
+
 static PyObject *f_searchsorted(PyObject *const *v) {
     WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
 }
@@ -301,8 +309,9 @@ done:
     return r;
 }
 
-#define JOIN_ARGS "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
-#define SORT_ARGS "a, axis=-1, kind=None, order=None, *, stable=None"
+#define JOIN_ARGS      "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
+#define SORT_ARGS      "a, axis=-1, kind=None, order=None, *, stable=None"
+#define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
 
 asn_function_def asn_shape_functions[] = {
     ASN_FUNCTION("reshape", "a, /, shape, order='C', *, copy=None", f_reshape,
@@ -326,6 +335,10 @@ asn_function_def asn_shape_functions[] = {
                  "The number of elements, in all or along axes."),
     ASN_FUNCTION("sort", SORT_ARGS, f_sort, "A sorted copy; NaN last."),
     ASN_FUNCTION("argsort", SORT_ARGS, f_argsort, "The indices that sort an array."),
+    ASN_FUNCTION("partition", PARTITION_ARGS, f_partition,
+                 "A copy in which the kth element is where sorting would put it."),
+    ASN_FUNCTION("argpartition", PARTITION_ARGS, f_argpartition,
+                 "The indices that partition an array."),
     ASN_FUNCTION("searchsorted", "a, v, side='left', sorter=None", f_searchsorted,
                  "Where values go in a sorted array."),
     ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,

@@ -1,13 +1,12 @@
 /* L3 python: methods that order elements: sort, argsort, partition, argpartition.
  *
- * A partition is a full sort here: a sorted array is partitioned around every kth. The
- * sort is radix for most dtypes, so this costs little; kth is checked as NumPy checks it.
+ * Every sort is stable, so kind= and stable= are checked as NumPy checks them and change
+ * nothing.
  */
 #include "methods.h"
 
-/* stable: kind= and stable= as NumPy reads them. */
-static int sort_is_stable(PyObject *kind, PyObject *order, PyObject *stable, bool *out) {
-    *out = false;
+static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
+    bool unused;
     if (order && order != Py_None) {
         PyErr_SetString(PyExc_ValueError,
                         "Cannot specify order when the array has no fields.");
@@ -20,7 +19,7 @@ static int sort_is_stable(PyObject *kind, PyObject *order, PyObject *stable, boo
                             "the same time. Use only one of them.");
             return -1;
         }
-        return asn_bool_from_py(stable, out);
+        return asn_bool_from_py(stable, &unused);
     }
     if (!kind || kind == Py_None) return 0;
     const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
@@ -32,14 +31,24 @@ static int sort_is_stable(PyObject *kind, PyObject *order, PyObject *stable, boo
                          kind);
         return -1;
     }
-    *out = first == 'm' || first == 's';
     return 0;
 }
 
-PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
-                         PyObject *stable_object, bool arg) {
-    bool stable;
-    if (sort_is_stable(kind, order, stable_object, &stable) < 0) return NULL;
+/* Positions along the axis that a partition is for; none: a whole sort. */
+typedef struct {
+    int count;
+    int64_t at[ASN_MAX_DIMS];
+} positions;
+
+static asn_status order_axis(asn_array *result, const asn_array *a, int axis, bool arg,
+                             const positions *kth) {
+    if (kth->count)
+        return (arg ? asn_argpartition : asn_partition)(result, a, axis, kth->count,
+                                                        kth->at);
+    return (arg ? asn_argsort : asn_sort)(result, a, axis);
+}
+
+static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positions *kth) {
     PyObject *a = Py_NewRef(self), *result = NULL;
     int which = asn_of(self)->layout.ndim - 1;
     if (axis == Py_None) {
@@ -68,12 +77,16 @@ PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObjec
     }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
     if (r)
-        result =
-            asn_ndarray_made(r, arg ? asn_argsort(&r->array, asn_of(a), which, stable)
-                                    : asn_sort(&r->array, asn_of(a), which, stable));
+        result = asn_ndarray_made(r, order_axis(&r->array, asn_of(a), which, arg, kth));
 done:
     Py_XDECREF(a);
     return result;
+}
+
+PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
+                         PyObject *stable, bool arg) {
+    if (check_sort_kind(kind, order, stable) < 0) return NULL;
+    return ordered(self, axis, arg, &(positions){.count = 0});
 }
 
 /* self[...] = values; takes values. */
@@ -99,10 +112,9 @@ ASN_METHOD(argsort) {
     return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
 }
 
-/* Every kth must be an index along the axis; a sorted array is partitioned for all of
- * them. */
-static int check_kth(PyObject *self, PyObject *kth, PyObject *axis) {
-    int64_t length = asn_of(self)->layout.size, values[ASN_MAX_DIMS];
+/* Every kth must be an index along the axis. */
+static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *out) {
+    int64_t length = asn_of(self)->layout.size, *values = out->at;
     int which = asn_of(self)->layout.ndim - 1, n;
     if (axis != Py_None) {
         if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return -1;
@@ -114,24 +126,31 @@ static int check_kth(PyObject *self, PyObject *kth, PyObject *axis) {
     if (!list) return -1;
     int rc = asn_shape_from_py(list, values, &n);
     Py_DECREF(list);
+    out->count = n;
     for (int i = 0; rc == 0 && i < n; i++) {
-        int64_t k = values[i] < 0 ? values[i] + length : values[i];
-        if (k >= 0 && k < length) continue;
-        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)", (long long)k,
-                     (long long)length);
+        if (values[i] < 0) values[i] += length;
+        if (values[i] >= 0 && values[i] < length) continue;
+        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)",
+                     (long long)values[i], (long long)length);
         rc = -1;
     }
     return rc;
 }
 
+PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
+                              PyObject *order, bool arg) {
+    positions at;
+    if (read_kth(self, kth, axis, &at) < 0 || check_sort_kind(NULL, order, NULL) < 0)
+        return NULL;
+    return ordered(self, axis, arg, &at);
+}
+
 ASN_METHOD(partition) {
     ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
-    if (check_kth(self, v[0], v[1]) < 0) return NULL;
-    return replace_elements(self, asn_sorted_run(self, v[1], NULL, v[3], NULL, false));
+    return replace_elements(self, asn_partitioned_run(self, v[0], v[1], v[3], false));
 }
 
 ASN_METHOD(argpartition) {
     ASN_ARGS("argpartition", "kth, axis=-1, kind='introselect', order=None");
-    if (check_kth(self, v[0], v[1]) < 0) return NULL;
-    return asn_sorted_run(self, v[1], NULL, v[3], NULL, true);
+    return asn_partitioned_run(self, v[0], v[1], v[3], true);
 }

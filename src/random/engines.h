@@ -8,4 +8,16 @@ uint64_t asn_pcg64_next(asn_bitgen *g);
 uint32_t asn_pcg64_next32(asn_bitgen *g);
 uint32_t asn_mt19937_next32(asn_bitgen *g);
 
+/* The next n words of PCG64. */
+void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out);
+void asn_pcg64_doubles(asn_bitgen *g, int64_t n, double *out);
+/* As many of the next n words (or doubles) as vector instructions make, with multiplier
+ * m; returns how many, 0 where there are no such instructions. */
+int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *out);
+int64_t asn_pcg64_many_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
+                               double *out);
+/* The rest of the twister's 624 words (of the next 624, where none is left); returns how
+ * many. */
+int asn_mt19937_block(asn_bitgen *g, uint32_t *out);
+
 #endif

@@ -4,22 +4,41 @@
 
 enum { N = 624, M = 397 };
 
+static inline uint32_t twist(uint32_t top, uint32_t rest, uint32_t other) {
+    uint32_t y = (top & 0x80000000u) | (rest & 0x7fffffffu);
+    return other ^ (y >> 1) ^ (-(y & 1) & 0x9908b0dfu);
+}
+
+/* In parts, so that the loops have no remainders and vectorise. */
 static void refill(asn_bitgen *g) {
     uint32_t *key = g->mt.key;
-    for (int i = 0; i < N; i++) {
-        uint32_t y = (key[i] & 0x80000000u) | (key[(i + 1) % N] & 0x7fffffffu);
-        key[i] = key[(i + M) % N] ^ (y >> 1) ^ (-(y & 1) & 0x9908b0dfu);
-    }
+    for (int i = 0; i < N - M; i++)
+        key[i] = twist(key[i], key[i + 1], key[i + M]);
+    for (int i = N - M; i < N - 1; i++)
+        key[i] = twist(key[i], key[i + 1], key[i + M - N]);
+    key[N - 1] = twist(key[N - 1], key[0], key[M - 1]);
     g->mt.pos = 0;
 }
 
-uint32_t asn_mt19937_next32(asn_bitgen *g) {
-    if (g->mt.pos == N) refill(g);
-    uint32_t y = g->mt.key[g->mt.pos++];
+static inline uint32_t temper(uint32_t y) {
     y ^= y >> 11;
     y ^= y << 7 & 0x9d2c5680u;
     y ^= y << 15 & 0xefc60000u;
     return y ^ y >> 18;
+}
+
+uint32_t asn_mt19937_next32(asn_bitgen *g) {
+    if (g->mt.pos == N) refill(g);
+    return temper(g->mt.key[g->mt.pos++]);
+}
+
+int asn_mt19937_block(asn_bitgen *g, uint32_t *out) {
+    if (g->mt.pos == N) refill(g);
+    int n = N - g->mt.pos;
+    for (int i = 0; i < n; i++)
+        out[i] = temper(g->mt.key[g->mt.pos + i]);
+    g->mt.pos = N;
+    return n;
 }
 
 void asn_mt19937_seed(asn_bitgen *g, uint32_t seed) {

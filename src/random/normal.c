@@ -9,7 +9,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "random/bitgen.h"
+#include "random/words.h"
 
 enum { LAYERS = 256 };
 #define NORMAL_R     3.6541528853610087963519472518
@@ -55,9 +55,9 @@ static void build(void) {
     }
 }
 
-static double normal(asn_bitgen *g) {
+static inline double normal(asn_words *w) {
     for (;;) {
-        uint64_t bits = asn_next64(g);
+        uint64_t bits = asn_words_next64(w);
         int layer = bits & 0xff;
         bits >>= 8;
         uint64_t position = bits >> 1 & 0x000fffffffffffff;
@@ -66,25 +66,21 @@ static double normal(asn_bitgen *g) {
         if (position < table.k[layer]) return x;
         if (layer == 0) {
             for (;;) {
-                double over = -NORMAL_INV_R * log1p(-asn_next_double(g));
-                double height = -log1p(-asn_next_double(g));
+                double over = -NORMAL_INV_R * log1p(-asn_words_double(w));
+                double height = -log1p(-asn_words_double(w));
                 if (height + height > over * over)
                     return position >> 8 & 1 ? -(NORMAL_R + over) : NORMAL_R + over;
             }
         }
         double f = table.f[layer];
-        if ((table.f[layer - 1] - f) * asn_next_double(g) + f < exp(-0.5 * x * x))
+        if ((table.f[layer - 1] - f) * asn_words_double(w) + f < exp(-0.5 * x * x))
             return x;
     }
 }
 
-static float next_float(asn_bitgen *g) {
-    return (float)(asn_next32(g) >> 8) * 0x1p-24f;
-}
-
-static float normal_float(asn_bitgen *g) {
+static inline float normal_float(asn_words *w) {
     for (;;) {
-        uint32_t bits = asn_next32(g);
+        uint32_t bits = asn_words_next32(w);
         int layer = bits & 0xff;
         uint32_t position = bits >> 9;
         float x = (float)position * table.wf[layer];
@@ -92,33 +88,39 @@ static float normal_float(asn_bitgen *g) {
         if (position < table.kf[layer]) return x;
         if (layer == 0) {
             for (;;) {
-                float over = -(float)NORMAL_INV_R * log1pf(-next_float(g));
-                float height = -log1pf(-next_float(g));
+                float over = -(float)NORMAL_INV_R * log1pf(-asn_words_float(w));
+                float height = -log1pf(-asn_words_float(w));
                 if (height + height > over * over)
                     return position >> 8 & 1 ? -((float)NORMAL_R + over)
                                              : (float)NORMAL_R + over;
             }
         }
         float f = table.ff[layer];
-        if ((double)((table.ff[layer - 1] - f) * next_float(g) + f) <
+        if ((double)((table.ff[layer - 1] - f) * asn_words_float(w) + f) <
             exp(-0.5 * (double)x * (double)x))
             return x;
     }
 }
 
 void asn_fill_normal(asn_bitgen *g, int64_t n, double *out) {
+    asn_words w;
     pthread_once(&once, build);
+    asn_words_begin(&w, g, n + n / 64);
     for (int64_t i = 0; i < n; i++)
-        out[i] = normal(g);
+        out[i] = normal(&w);
+    asn_words_end(&w);
 }
 
 void asn_fill_normal_float(asn_bitgen *g, int64_t n, float *out) {
+    asn_words w;
     pthread_once(&once, build);
+    asn_words_begin(&w, g, (n + n / 64) / 2);
     for (int64_t i = 0; i < n; i++)
-        out[i] = normal_float(g);
+        out[i] = normal_float(&w);
+    asn_words_end(&w);
 }
 
-static double gauss(asn_bitgen *g) {
+static double gauss(asn_bitgen *g, asn_words *w) {
     if (g->has_gauss) {
         double kept = g->gauss;
         g->has_gauss = false;
@@ -127,8 +129,8 @@ static double gauss(asn_bitgen *g) {
     }
     double x, y, r2;
     do {
-        x = 2.0 * asn_next_double(g) - 1.0;
-        y = 2.0 * asn_next_double(g) - 1.0;
+        x = 2.0 * asn_words_double(w) - 1.0;
+        y = 2.0 * asn_words_double(w) - 1.0;
         r2 = x * x + y * y;
     } while (r2 >= 1.0 || r2 == 0.0);
     double f = sqrt(-2.0 * log(r2) / r2);
@@ -138,6 +140,9 @@ static double gauss(asn_bitgen *g) {
 }
 
 void asn_fill_gauss(asn_bitgen *g, int64_t n, double *out) {
+    asn_words w;
+    asn_words_begin(&w, g, 3 * n);
     for (int64_t i = 0; i < n; i++)
-        out[i] = gauss(g);
+        out[i] = gauss(g, &w);
+    asn_words_end(&w);
 }

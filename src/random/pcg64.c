@@ -1,17 +1,58 @@
 /* L1 random: PCG64 (PCG XSL RR 128/64, M. E. O'Neill): a 128-bit linear congruential
  * generator whose state is folded and rotated into 64 bits after each step.
+ *
+ * One step waits for the multiplication of the step before, so a block of numbers is made
+ * by four generators, each four steps at a time: step^4 is a step with another multiplier
+ * and increment. Where the processor can, eight go at once (pcg64_ifma.c).
  */
 #include "random/engines.h"
 
 #define MULTIPLIER                                                                       \
     ((unsigned __int128)0x2360ed051fc65da4 << 64 | (unsigned __int128)0x4385df649fccf645)
 
-uint64_t asn_pcg64_next(asn_bitgen *g) {
-    g->pcg.state = g->pcg.state * MULTIPLIER + g->pcg.inc;
-    uint64_t high = (uint64_t)(g->pcg.state >> 64), low = (uint64_t)g->pcg.state;
+static inline uint64_t fold(unsigned __int128 state) {
+    uint64_t high = (uint64_t)(state >> 64), low = (uint64_t)state;
     unsigned turn = (unsigned)(high >> 58);
     uint64_t x = high ^ low;
     return x >> turn | x << (-turn & 63);
+}
+
+uint64_t asn_pcg64_next(asn_bitgen *g) {
+    g->pcg.state = g->pcg.state * MULTIPLIER + g->pcg.inc;
+    return fold(g->pcg.state);
+}
+
+void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
+    const unsigned __int128 m = MULTIPLIER, c = g->pcg.inc;
+    const unsigned __int128 m2 = m * m, m4 = m2 * m2, c4 = c * (m + 1) * (m2 + 1);
+    int64_t i = asn_pcg64_many(g, m, n, out);
+    unsigned __int128 s0 = g->pcg.state * m + c, s1 = s0 * m + c, s2 = s1 * m + c,
+                      s3 = s2 * m + c;
+    for (; i + 4 <= n; i += 4) {
+        out[i] = fold(s0);
+        out[i + 1] = fold(s1);
+        out[i + 2] = fold(s2);
+        out[i + 3] = fold(s3);
+        g->pcg.state = s3;
+        s0 = s0 * m4 + c4;
+        s1 = s1 * m4 + c4;
+        s2 = s2 * m4 + c4;
+        s3 = s3 * m4 + c4;
+    }
+    for (; i < n; i++)
+        out[i] = asn_pcg64_next(g);
+}
+
+/* As signed numbers, which every processor converts. */
+void asn_pcg64_doubles(asn_bitgen *g, int64_t n, double *out) {
+    enum { BLOCK = 256 };
+    uint64_t block[BLOCK];
+    for (int64_t i = asn_pcg64_many_doubles(g, MULTIPLIER, n, out); i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        asn_pcg64_block(g, m, block);
+        for (int64_t k = 0; k < m; k++)
+            out[i + k] = (double)(int64_t)(block[k] >> 11) * 0x1p-53;
+    }
 }
 
 uint32_t asn_pcg64_next32(asn_bitgen *g) {

@@ -177,9 +177,12 @@ static void test_fused(void) {
     CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxScan(9999, operands, operands, 1, &n, 0, NULL),
                 ACLNN_ERR_PARAM_INVALID);
-    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 3, 0, NULL),
+    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 3, 0, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_INVALID);
-    CHECK_ERROR(aclnnxSort(NULL, operands, 1, &n, 0, 0, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 0, 65, &n, NULL),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxSort(NULL, operands, 1, &n, 0, 0, 0, NULL, NULL),
+                ACLNN_ERR_PARAM_NULLPTR);
     CHECK_ERROR(aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL),
                 ACLNN_ERR_PARAM_INVALID);
 }

@@ -189,7 +189,7 @@ static void test_plain_descriptors(void) {
     out.data = sums;
     CHECK_OK(aclnnxScan(add, &in, &out, 1, shape, 0, stream));
     out.data = sorted;
-    CHECK_OK(aclnnxSort(&in, &out, 1, shape, 0, 1, stream));
+    CHECK_OK(aclnnxSort(&in, &out, 1, shape, 0, 0, 0, NULL, stream));
     out.data = updated;
     aclnnxOperand at = {.data = index, .dtype = ACL_INT64, .reduceOp = ACLNNX_NO_REDUCE};
     int64_t still[1] = {0};

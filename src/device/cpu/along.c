@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device/cpu/bounds.h"
+#include "device/cpu/elements.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/lines.h"
 #include "device/cpu/pool.h"
@@ -25,25 +26,8 @@ typedef struct {
     int64_t lines_per_chunk;
 } along_run;
 
-#define T    uint8_t
-#define F(n) n##_1
-#include "device/cpu/along.inc"
-#define T    uint16_t
-#define F(n) n##_2
-#include "device/cpu/along.inc"
-#define T    uint32_t
-#define F(n) n##_4
-#include "device/cpu/along.inc"
-typedef uint64_t eight __attribute__((aligned(4)));
-#define T    eight
-#define F(n) n##_8
-#include "device/cpu/along.inc"
-typedef struct {
-    uint64_t a, b;
-} wide;
-#define T    wide
-#define F(n) n##_16
-#include "device/cpu/along.inc"
+#define EACH_SIZE "device/cpu/along.inc"
+#include "device/cpu/each_size.inc"
 
 static void accumulate_line(const along_run *r, const asn_line *line) {
     const int64_t *step = r->lines.stride[0];
@@ -63,16 +47,8 @@ static void along_chunk(void *ctx, int64_t chunk) {
     for (int64_t i = first; i < end && i < r->lines.count; i++) {
         if (r->accumulate)
             accumulate_line(r, &line);
-        else if (r->item == 1)
-            along_1(r, &line);
-        else if (r->item == 2)
-            along_2(r, &line);
-        else if (r->item == 4)
-            along_4(r, &line);
-        else if (r->item == 8)
-            along_8(r, &line);
         else
-            along_16(r, &line);
+            ASN_BY_SIZE(along, r->item)(r, &line);
         asn_lines_next(&r->lines, &line);
     }
 }

@@ -15,13 +15,14 @@
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce.h"
 
-enum { BLOCK = 256, COLUMNS = 256, CHUNK = 32768 };
+enum { BLOCK_BYTES = 8192, COLUMNS = 256, CHUNK = 32768 };
 
 typedef struct {
     asn_arg_loops loop;
     asn_fold_fn fold; /* or NULL: no block search */
     asn_lines lines;  /* views: in without the axis, out */
     int item;
+    int extreme;            /* bool: the value that ends the search; else -1 */
     int64_t extent, stride; /* of the axis */
     int64_t lines_per_chunk, parts, part;
     char (*part_best)[16];
@@ -34,13 +35,19 @@ static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
     p += first * r->stride;
     *at = first;
     r->loop.first(p, best);
-    if (!r->fold || n < 64 || r->stride != r->item) {
+    if (r->extreme >= 0 && r->stride == 1) { /* bool: the first that cannot be beaten */
+        const char *top = memchr(p, r->extreme, (size_t)n);
+        *at = first + (top ? top - p : 0);
+        memcpy(best, top ? top : p, 1);
+        return;
+    }
+    if (!r->fold || n < 16 || r->stride != r->item) {
         r->loop.line(p, r->stride, first, n, best, at);
         return;
     }
-    int64_t found = 0;
-    for (int64_t x = 0; x < n; x += BLOCK) {
-        int64_t m = n - x < BLOCK ? n - x : BLOCK;
+    int64_t found = 0, block = BLOCK_BYTES / r->item;
+    for (int64_t x = 0; x < n; x += block) {
+        int64_t m = n - x < block ? n - x : block;
         _Alignas(16) char top[16];
         memcpy(top, p + x * r->item, (size_t)r->item);
         r->fold(m, top, p + x * r->item);
@@ -48,7 +55,7 @@ static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
         memcpy(best, top, 16);
         found = x;
     }
-    int64_t m = n - found < BLOCK ? n - found : BLOCK;
+    int64_t m = n - found < block ? n - found : block;
     *at = first + found + r->loop.find(p + found * r->item, m, best);
 }
 
@@ -127,6 +134,7 @@ static asn_status arg_setup(arg_run *r, const asn_nd *in, int axis, const asn_nd
                              name);
     r->stride = in->strides[axis];
     r->item = asn_itemsize(in->dtype);
+    r->extreme = in->dtype == ASN_BOOL ? !smallest : -1;
     r->loop = asn_kernels_get()->arg[smallest][in->dtype];
     bool exact = !asn_is_half(in->dtype) && !asn_is_complex(in->dtype);
     if (exact)
@@ -147,7 +155,7 @@ static asn_status arg_reduce(const asn_nd *in, int axis, const asn_nd *out,
     bool stacks = r.lines.length >= 8 &&
                   (across < 0 ? -across : across) < (r.stride < 0 ? -r.stride : r.stride);
     double ns = (double)total * (double)r.extent;
-    if (total == 1 && r.extent >= 2 * CHUNK) {
+    if (total == 1 && r.extent >= 2 * CHUNK && r.extreme < 0) {
         status = find_parts(&r);
     } else if (stacks) {
         int64_t pieces = (r.lines.length + COLUMNS - 1) / COLUMNS;

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "device/cpu/creation.h"
 #include "device/cpu/fused.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
 enum { FEW_BINS = 2048, MAX_PARTS = 64 };
@@ -113,18 +114,29 @@ static asn_status count_values(const asn_nd *x, const asn_nd *out) {
     return status;
 }
 
+typedef int64_t (*weigh_fn)(const char *x, int64_t stride, int64_t n, int64_t bins,
+                            const char *weights, int64_t weight_stride, char *sums,
+                            int64_t sum_stride);
+
+static weigh_fn weigher_of(asn_dtype dtype) {
+    switch (dtype) {
+    case ASN_I8: return weigh_count_i8;
+    case ASN_U8: return weigh_count_u8;
+    case ASN_I16: return weigh_count_i16;
+    case ASN_U16: return weigh_count_u16;
+    case ASN_I32: return weigh_count_i32;
+    case ASN_U32: return weigh_count_u32;
+    default: return weigh_count_i64;
+    }
+}
+
 static asn_status sum_weights(const asn_nd *x, const asn_nd *weights, const asn_nd *out) {
     static const char zero[16];
-    for (int64_t i = 0; i < x->shape[0]; i++) {
-        int64_t v = value_at(x, i);
-        if (v < 0 || v >= out->shape[0]) return outside(x, i, out->shape[0]);
-    }
+    int64_t n = x->shape[0], bins = out->shape[0];
     ASN_TRY(asn_cpu_fill(out, zero));
-    for (int64_t i = 0; i < x->shape[0]; i++) {
-        double *bin = (double *)(void *)(out->data + value_at(x, i) * out->strides[0]);
-        *bin += *(const double *)(void *)(weights->data + i * weights->strides[0]);
-    }
-    return ASN_OK;
+    int64_t done = weigher_of(x->dtype)(x->data, x->strides[0], n, bins, weights->data,
+                                        weights->strides[0], out->data, out->strides[0]);
+    return done < n ? outside(x, done, bins) : ASN_OK;
 }
 
 asn_status asn_cpu_bincount(const asn_nd *x, const asn_nd *weights, const asn_nd *out) {

@@ -6,6 +6,7 @@
 #include "device/cpu/bounds.h"
 
 #include "device/cpu/lines.h"
+#include "device/cpu/mask_vector.h"
 #include "device/cpu/pool.h"
 
 enum { CHUNK = 32768 };
@@ -22,6 +23,8 @@ typedef struct {
  * 64-bit integers. */
 static uint64_t find_misses(const char *p, int64_t stride, int64_t n, uint64_t size) {
     uint64_t misses = 0;
+    if (stride == sizeof(int64_t) && asn_mask_vector_ready())
+        return asn_index_misses((const uint64_t *)p, n, size);
     if (stride == sizeof(int64_t)) {
         const uint64_t *q = (const uint64_t *)p;
         for (int64_t i = 0; i < n; i++)

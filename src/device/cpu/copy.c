@@ -12,50 +12,18 @@
 #include <string.h>
 
 #include "device/cpu/gather.h"
+#include "device/cpu/moves.h"
 #include "device/cpu/pool.h"
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 enum {
     CHUNK_BYTES = 131072,
     TILE_ROWS = 64,
+    FAR = 64,   /* bytes between elements of different cache lines */
+    STRIP = 64, /* elements of a row across lines that are walked together */
     TILE_STREAM_BYTES = 4 << 20,
     STREAM_BYTES = 16 << 20, /* a copy from this size on bypasses the caches */
     STREAM_ROW_BYTES = 32768 /* if its rows are no shorter than this */
 };
-
-typedef uint64_t eight __attribute__((aligned(4)));
-typedef struct {
-    uint64_t a, b;
-} wide;
-
-/* One cache line, aligned on both sides. */
-static inline void stream_line(char *dst, const void *src) {
-#if defined(__x86_64__)
-    for (int k = 0; k < 64; k += 16)
-        _mm_stream_si128((__m128i *)(dst + k),
-                         _mm_load_si128((const __m128i *)src + k / 16));
-#else
-    memcpy(dst, src, 64);
-#endif
-}
-
-#define T    uint8_t
-#define F(n) n##_1
-#include "device/cpu/move.inc"
-#define T    uint16_t
-#define F(n) n##_2
-#include "device/cpu/move.inc"
-#define T    uint32_t
-#define F(n) n##_4
-#include "device/cpu/move.inc"
-#define T    eight
-#define F(n) n##_8
-#include "device/cpu/move.inc"
-#define T    wide
-#define F(n) n##_16
-#include "device/cpu/move.inc"
 
 typedef struct {
     int64_t extent, dst, src; /* strides in bytes */
@@ -71,6 +39,10 @@ typedef struct {
     copy_dim dims[ASN_ND_MAX_DIMS + 1];
 } copy_plan;
 
+static int64_t magnitude(int64_t x) {
+    return x < 0 ? -x : x;
+}
+
 static void copy_rows(const copy_plan *c, char *dst, const char *src, int64_t n0,
                       int64_t n1) {
     const copy_dim *d = c->dims;
@@ -79,7 +51,7 @@ static void copy_rows(const copy_plan *c, char *dst, const char *src, int64_t n0
         if (c->stream)
             asn_block_stream(dst, src, bytes);
         else
-            memcpy(dst, src, (size_t)bytes);
+            asn_move_loops_get(1)->copy(dst, src, bytes);
     }
     if (c->stream) asn_block_stream_end();
 }
@@ -94,38 +66,15 @@ static void copy_plane(const copy_plan *c, char *dst, const char *src, int64_t n
         copy_rows(c, dst, src, n0, n1);
         return;
     }
-    switch (c->item) {
-    case 1:
-        if (transposes)
-            transpose_1(dst, d1, src, s0, n0, n1, c->stream_lines);
-        else
-            move_1(dst, d0, d1, src, s0, s1, n0, n1);
-        break;
-    case 2:
-        if (transposes)
-            transpose_2(dst, d1, src, s0, n0, n1, c->stream_lines);
-        else
-            move_2(dst, d0, d1, src, s0, s1, n0, n1);
-        break;
-    case 4:
-        if (transposes)
-            transpose_4(dst, d1, src, s0, n0, n1, c->stream_lines);
-        else
-            move_4(dst, d0, d1, src, s0, s1, n0, n1);
-        break;
-    case 8:
-        if (transposes)
-            transpose_8(dst, d1, src, s0, n0, n1, c->stream_lines);
-        else
-            move_8(dst, d0, d1, src, s0, s1, n0, n1);
-        break;
-    default:
-        if (transposes)
-            transpose_16(dst, d1, src, s0, n0, n1, c->stream_lines);
-        else
-            move_16(dst, d0, d1, src, s0, s1, n0, n1);
-        break;
-    }
+    const asn_move_loops *loops = asn_move_loops_get(c->item);
+    if (transposes)
+        loops->transpose(dst, d1, src, s0, n0, n1, c->stream_lines);
+    else if (magnitude(s0) >= FAR && magnitude(s1) < FAR)
+        for (int64_t i = 0; i < n0; i += STRIP) /* whose source lines stay in L1 */
+            loops->move(dst + i * d0, d0, d1, src + i * s0, s0, s1,
+                        n0 - i < STRIP ? n0 - i : STRIP, n1);
+    else
+        loops->move(dst, d0, d1, src, s0, s1, n0, n1);
 }
 
 /* Chunk = a group of rows of one plane, or a piece of the only row. */
@@ -149,10 +98,6 @@ static void copy_chunk(void *ctx, int64_t chunk) {
     else
         copy_plane(c, to, from, n, 1);
     if (c->stream_lines) asn_block_stream_end();
-}
-
-static int64_t magnitude(int64_t x) {
-    return x < 0 ? -x : x;
 }
 
 static void collect(copy_plan *c, const asn_nd *dst, const asn_nd *src) {
@@ -183,15 +128,32 @@ static void collect(copy_plan *c, const asn_nd *dst, const asn_nd *src) {
     c->num_dims = n ? last + 1 : 0;
 }
 
-/* Brings the source's contiguous dimension next to the innermost, for a transposition. */
+/* Brings the dimension along which the source is densest next to the innermost, for a
+ * transposition; not one of a few elements, which reuse no cache line. */
 static void pair_dims(copy_plan *c) {
-    for (int d = 2; d < c->num_dims && magnitude(c->dims[0].src) != c->item; d++) {
-        if (c->dims[d].src != c->item) continue;
-        copy_dim found = c->dims[d];
-        memmove(&c->dims[2], &c->dims[1], (size_t)(d - 1) * sizeof found);
-        c->dims[1] = found;
-        return;
-    }
+    enum { FEW = 4 };
+    if (c->num_dims < 3 || magnitude(c->dims[0].src) <= c->item) return;
+    int best = 0;
+    for (int d = 1; d < c->num_dims; d++)
+        if (c->dims[d].src && c->dims[d].extent >= FEW &&
+            magnitude(c->dims[d].src) < magnitude(c->dims[best].src))
+            best = d;
+    if (best < 2) return;
+    copy_dim found = c->dims[best];
+    memmove(&c->dims[2], &c->dims[1], (size_t)(best - 1) * sizeof found);
+    c->dims[1] = found;
+}
+
+/* Short rows want many of them in one call: the longest dimension comes second. */
+static void lengthen(copy_plan *c) {
+    enum { SHORT = 16, FEW = 256 };
+    if (c->num_dims < 3 || c->dims[0].extent > SHORT || c->dims[1].extent >= FEW) return;
+    int longest = 1;
+    for (int d = 2; d < c->num_dims; d++)
+        if (c->dims[d].extent > c->dims[longest].extent) longest = d;
+    copy_dim found = c->dims[longest];
+    c->dims[longest] = c->dims[1];
+    c->dims[1] = found;
 }
 
 asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
@@ -208,6 +170,7 @@ asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
         return ASN_OK;
     }
     pair_dims(&c);
+    lengthen(&c);
     int64_t bytes = size * c.item;
     c.stream = bytes >= STREAM_BYTES &&
                (c.num_dims == 1 || c.dims[0].extent * c.item >= STREAM_ROW_BYTES);

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "device/cpu/block.h"
+#include "device/cpu/copy.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
@@ -212,8 +213,38 @@ static bool run_direct(const aclnnxProgram *p) {
     return true;
 }
 
+static asn_nd view_of(const aclnnxProgram *p, const aclnnxOperand *o, asn_dtype dt,
+                      int64_t *strides) {
+    int64_t stride = asn_itemsize(dt);
+    for (int d = p->numDims - 1; d >= 0; stride *= p->shape[d--])
+        strides[d] = stride;
+    return (asn_nd){o->data, p->numDims, dt, p->shape, o->strides ? o->strides : strides};
+}
+
+/* A program that only copies, to where transpositions are known; false: it does more. */
+static bool run_copy(const aclnnxProgram *p, asn_status *status) {
+    const aclnnxInstr *in = p->instrs;
+    const aclnnxOperand *o = p->operands;
+    if (p->numInstrs != 1 || p->numIn != 1 || p->numOut != 1 || in->op != ASN_OP_COPY ||
+        in->dst != 1 || in->src[0] != 0 || o[0].dtype != o[1].dtype ||
+        in->dtype != o[0].dtype || !o[0].data || !o[1].data ||
+        o[1].reduceOp != ACLNNX_NO_REDUCE || p->numDims > ASN_ND_MAX_DIMS)
+        return false;
+    asn_dtype dt = asn_plan_dtype(in->dtype);
+    if (dt == ASN_DTYPE_NONE) return false;
+    int64_t strides[2][ASN_ND_MAX_DIMS];
+    for (int d = 0; d < p->numDims; d++)
+        if (p->shape[d] < 0) return false;
+    asn_nd from = view_of(p, &o[0], dt, strides[0]),
+           to = view_of(p, &o[1], dt, strides[1]);
+    *status = asn_cpu_copy(&to, &from);
+    return true;
+}
+
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
+    asn_status status;
     if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
+    if (run_copy(p, &status)) return status;
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));

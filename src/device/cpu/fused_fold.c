@@ -100,7 +100,7 @@ static void acc_store(const asn_kernels *k, const asn_reduction *r, accumulator 
 
 /* Adds rows [row, end) of the reduced dimensions, elements [from, to) of each, to the
  * accumulators; bit r of `started`: accumulator r holds something already. */
-static void fold_rows(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+static void fold_rows(asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
                       const int64_t bounds[4], accumulator *accs, uint32_t started) {
     const asn_plan *plan = rr->plan;
     asn_cursor reduced;
@@ -119,12 +119,16 @@ static void fold_rows(const asn_reduction_run *rr, asn_run *run, const asn_curso
                 acc_fold(red, &accs[r], !(started >> r & 1), n, run->ptr[red->value]);
             }
             started = ~0u;
+            if (rr->ends_early && accs[0].element[0] == rr->last_word) {
+                __atomic_store_n(&rr->settled, 1, __ATOMIC_RELAXED);
+                return;
+            }
         }
         asn_cursor_advance(&reduced, run, 1);
     }
 }
 
-static void fold_unit(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
                       int64_t unit) {
     const asn_plan *plan = rr->plan;
     accumulator accs[ACLNNX_MAX_OPERANDS];
@@ -146,7 +150,11 @@ static void fold_unit(const asn_reduction_run *rr, asn_run *run, const asn_curso
                  plan->base[red->operand] + kept->offset[red->operand]);
         started |= 1u << r;
     }
-    fold_rows(rr, run, kept, bounds, accs, started);
+    if (rr->ends_early && rr->units == rr->parts && rr->parts > 1 &&
+        __atomic_load_n(&rr->settled, __ATOMIC_RELAXED))
+        accs[0].element[0] = rr->last_word; /* known without a look */
+    else
+        fold_rows(rr, run, kept, bounds, accs, started);
     if (rr->parts > 1) {
         memcpy(rr->partial + unit * rr->partial_bytes, accs, (size_t)rr->partial_bytes);
         return;
@@ -199,8 +207,19 @@ static void fold_finish(asn_reduction_run *rr) {
     if (plan->track_flags) rr->flags |= asn_fp_conditions();
 }
 
+/* any() and all(): the first true (false) decides. */
+static void end_early(asn_reduction_run *rr) {
+    const asn_reduction *red = &rr->plan->reductions[0];
+    bool any = red->op == ASN_OP_LOGICAL_OR || red->op == ASN_OP_MAXIMUM;
+    bool all = red->op == ASN_OP_LOGICAL_AND || red->op == ASN_OP_MINIMUM;
+    rr->ends_early =
+        (any || all) && red->dtype == ASN_BOOL && rr->plan->num_reductions == 1;
+    rr->last_word = any;
+}
+
 asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
+    end_early(rr);
     rr->num_reduced = asn_plan_group(plan, inner);
     asn_plan_place(plan, false);
     rr->block = asn_plan_block(plan, FOLD_BLOCK);

@@ -18,6 +18,11 @@ typedef struct {
     char *partial; /* results of units, when parts > 1 */
     int64_t partial_bytes;
     uint32_t flags;
+    /* any() and all(): no element changes an accumulator of last_word; settled: one part
+     * of the only result has met it (atomic) */
+    bool ends_early;
+    char last_word;
+    int settled;
 } asn_reduction_run;
 
 /* Whether every reduction may be cut into parts. */

@@ -1,9 +1,10 @@
 /* CPU device: matrix products.
  *
  * Who computes what: products of floats and complex numbers that are large enough to pay
- * go to OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc); a
- * matrix times a vector to inner products or row sums of our own, which run at memory
- * speed; halves are converted to float32 as a whole, multiplied, and rounded once.
+ * go to OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
+ * matmul_avx512.c); a matrix times a vector to BLAS where its strides allow, and where
+ * not, it is inner products or row sums of our own; halves are converted to float32 as a
+ * whole, multiplied, and rounded once.
  *
  * A product is cut into tiles of C by its shape alone, so the result does not depend on
  * the number of threads; every tile is a single-threaded call. Many small products are
@@ -20,10 +21,14 @@
 #include "device/cpu/copy.h"
 #include "device/cpu/fused.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/matmul_small.h"
 #include "device/cpu/pool.h"
 
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS's */
-enum { SMALL_WORK = 100 }; /* m n k up to which our loops win */
+enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
+enum { SMALL_ROW = 8 };    /* if C has no more columns */
+enum { VECTOR_WORK = 64 }; /* m k from which a call of BLAS pays, */
+enum { LONG_ROW = 256 };   /* but not for sums of rows as long as this */
 
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
                          const float *a, int lda, const float *b, int ldb, float beta,
@@ -35,10 +40,19 @@ typedef void (*zgemm_fn)(int order, int ta, int tb, int m, int n, int k,
                          const void *alpha, const void *a, int lda, const void *b,
                          int ldb, const void *beta, void *c, int ldc);
 
+typedef void (*sgemv_fn)(int order, int trans, int m, int n, float alpha, const float *a,
+                         int lda, const float *x, int incx, float beta, float *y,
+                         int incy);
+typedef void (*dgemv_fn)(int order, int trans, int m, int n, double alpha,
+                         const double *a, int lda, const double *x, int incx, double beta,
+                         double *y, int incy);
+
 static struct {
     sgemm_fn s;
     dgemm_fn d;
     zgemm_fn c, z;
+    sgemv_fn sv;
+    dgemv_fn dv;
 } gemm;
 
 /* A matrix as CBLAS wants it: element (i, j) at data + i * row + j * col. */
@@ -56,7 +70,9 @@ typedef struct {
     int64_t extent[ASN_ND_MAX_DIMS], a_step[ASN_ND_MAX_DIMS], b_step[ASN_ND_MAX_DIMS],
         c_step[ASN_ND_MAX_DIMS];
     _Alignas(16) char alpha[16], beta[16];
-    bool by_blas, by_dots, swapped; /* swapped: a and b have changed roles */
+    bool by_blas, by_dots, by_gemv;
+    bool swapped;        /* a and b have changed roles */
+    asn_matmul_fn small; /* or NULL */
     int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
 } product;
 
@@ -138,16 +154,51 @@ static void dot_tile(const product *p, const matrix *a, const matrix *b, const m
 static void loop_tile(const product *p, const matrix *a, const matrix *b, const matrix *c,
                       int64_t m, int64_t n) {
     asn_matmul s = {m, n, p->k, a->row, a->col, b->row, c->row};
-    asn_kernels_get()->matmul[p->dtype](&s, a->data, b->data, c->data);
+    (p->small ? p->small : asn_kernels_get()->matmul[p->dtype])(&s, a->data, b->data,
+                                                                c->data);
+}
+
+/* A column times A's rows (n = 1), or a row times B's (m = 1). The result is cleared
+ * first: BLAS scales by beta what it finds there. */
+static void gemv_tile(const product *p, const matrix *a, const matrix *b, const matrix *c,
+                      int64_t m, int64_t n) {
+    bool column = n == 1 && p->n == 1;
+    const matrix *x = column ? a : b;
+    int rows = (int)(column ? m : p->k), cols = (int)(column ? p->k : n);
+    int64_t step = column ? c->row : c->col, length = column ? m : n;
+    const char *v = column ? b->data : a->data;
+    int trans = column ? NO_TRANS : TRANS, lead = (int)(x->row / p->item);
+    int by = (int)((column ? b->row : a->col) / p->item), to = (int)(step / p->item);
+    if (to == 1) memset(c->data, 0, (size_t)(length * p->item));
+    for (int64_t i = 0; i < length && to != 1; i++)
+        memset(c->data + i * step, 0, (size_t)p->item);
+    if (p->dtype == ASN_F32)
+        gemm.sv(ROW_MAJOR, trans, rows, cols, 1, (const float *)x->data, lead,
+                (const float *)v, by, 1, (float *)c->data, to);
+    else
+        gemm.dv(ROW_MAJOR, trans, rows, cols, 1, (const double *)x->data, lead,
+                (const double *)v, by, 1, (double *)c->data, to);
 }
 
 /* ---- all tiles */
+
+/* Small products in a row, along the only batch dimension. */
+static void small_chunk(const product *p, int64_t first, int64_t end) {
+    const asn_matmul s = {p->m, p->n, p->k, p->a.row, p->a.col, p->b.row, p->c.row};
+    for (int64_t i = first; i < end; i++)
+        p->small(&s, p->a.data + i * p->a_step[0], p->b.data + i * p->b_step[0],
+                 p->c.data + i * p->c_step[0]);
+}
 
 static void product_chunk(void *ctx, int64_t chunk) {
     const product *p = ctx;
     int64_t first = chunk * p->items_per_chunk, end = first + p->items_per_chunk;
     int64_t tiles = p->tiles_m * p->tiles_n;
     if (end > p->batch * tiles) end = p->batch * tiles;
+    if (p->small && p->num_batch == 1) {
+        small_chunk(p, first, end);
+        return;
+    }
     for (int64_t t = first; t < end; t++) {
         int64_t item = t / tiles, i = t % tiles / p->tiles_n * p->tile_m,
                 j = t % p->tiles_n * p->tile_n;
@@ -166,6 +217,8 @@ static void product_chunk(void *ctx, int64_t chunk) {
         int64_t n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
         if (p->by_blas)
             blas_tile(p, &a, &b, &c, m, n);
+        else if (p->by_gemv)
+            gemv_tile(p, &a, &b, &c, m, n);
         else if (p->by_dots)
             dot_tile(p, &a, &b, &c, m, n);
         else
@@ -188,7 +241,11 @@ static void choose_tiles(product *p) {
     double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     p->tile_m = p->m;
     p->tile_n = p->n;
-    if (work > 2000000) { /* 20 us at 100 GFLOP/s */
+    if (p->by_gemv && p->n == 1 && work > 2000000) {
+        int64_t rows = (1 << 19) / p->k; /* about 20 us of reading */
+        p->tile_m = (rows < 32 ? 32 : rows) & ~(int64_t)31;
+        if (p->tile_m > p->m) p->tile_m = p->m;
+    } else if (work > 2000000) { /* 20 us at 100 GFLOP/s */
         if (p->m >= p->n / 4 && p->m > 32)
             p->tile_m = tile_extent(p->m);
         else if (p->n > 32)
@@ -204,6 +261,7 @@ static double product_ns(const product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
     if (p->by_blas)
         return flops / (p->dtype == ASN_F32 ? 100 : p->dtype == ASN_F64 ? 50 : 12);
+    if (p->by_gemv) return flops * 0.01 * p->item;
     if (p->by_dots) return flops * 0.06 * p->item / 4;
     return flops * 0.1 + 20.0 * (double)p->batch;
 }
@@ -224,7 +282,10 @@ static asn_status load_blas(void) {
     *(void **)&gemm.d = asn_blas_symbol("cblas_dgemm");
     *(void **)&gemm.c = asn_blas_symbol("cblas_cgemm");
     *(void **)&gemm.z = asn_blas_symbol("cblas_zgemm");
-    if (!gemm.s || !gemm.d || !gemm.c || !gemm.z) return ASN_ERR_RUNTIME;
+    *(void **)&gemm.sv = asn_blas_symbol("cblas_sgemv");
+    *(void **)&gemm.dv = asn_blas_symbol("cblas_dgemv");
+    if (!gemm.s || !gemm.d || !gemm.c || !gemm.z || !gemm.sv || !gemm.dv)
+        return ASN_ERR_RUNTIME;
     __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
     return ASN_OK;
 }
@@ -315,7 +376,7 @@ static void find_misfits(const product *p, bool misfit[3]) {
         misfit[0] = !blas_reads(&p->a, p->m, p->k, p->item);
         misfit[1] = !blas_reads(&p->b, p->k, p->n, p->item);
         misfit[2] = !blas_reads(&p->c, p->m, p->n, p->item);
-    } else if (!p->by_dots) {
+    } else if (!p->by_dots && !p->by_gemv) {
         misfit[1] = p->b.col != p->item && p->n > 1;
         misfit[2] = p->c.col != p->item && p->n > 1;
     }
@@ -326,13 +387,36 @@ static void find_misfits(const product *p, bool misfit[3]) {
     }
 }
 
+static bool is_step(int64_t bytes, int item) {
+    return bytes > 0 && bytes % item == 0 && bytes / item < INT_MAX;
+}
+
+/* Whether BLAS can multiply the matrix and the vector of choose_vector_form where they
+ * lie. */
+static bool gemv_reads(const product *p) {
+    bool column = p->n == 1;
+    const matrix *x = column ? &p->a : &p->b;
+    int64_t rows = column ? p->m : p->k, cols = column ? p->k : p->n;
+    return (p->dtype == ASN_F32 || p->dtype == ASN_F64) && rows > 1 && cols > 1 &&
+           rows * cols >= VECTOR_WORK && (column || cols < LONG_ROW) && rows < INT_MAX &&
+           cols < INT_MAX && x->col == p->item && is_step(x->row, p->item) &&
+           x->row >= cols * p->item && is_step(column ? p->b.row : p->a.col, p->item) &&
+           is_step(column ? p->c.row : p->c.col, p->item);
+}
+
 static asn_status choose_engine(product *p, const void *alpha) {
     static const float one_f = 1;
     static const double one_d = 1;
     bool vector = !alpha && choose_vector_form(p);
     double work = (double)p->m * (double)p->n * (double)p->k;
-    if (vector || !is_blas_dtype(p->dtype) || (!alpha && work <= SMALL_WORK))
-        return ASN_OK;
+    if (vector && gemv_reads(p)) {
+        p->by_dots = false;
+        p->by_gemv = true;
+        return load_blas();
+    }
+    bool small = work <= SMALL_WORK && p->n <= SMALL_ROW;
+    if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype, p->n);
+    if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
     ASN_TRY(load_blas());
     p->by_blas = true;
     bool single = p->dtype == ASN_F32 || p->dtype == ASN_C64;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "device/cpu/bounds.h"
+#include "device/cpu/elements.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
@@ -43,31 +44,17 @@ typedef struct {
     bool split_rest;
 } index_run;
 
-#define T    uint8_t
-#define F(n) n##_1
-#include "device/cpu/index.inc"
-#define T    uint16_t
-#define F(n) n##_2
-#include "device/cpu/index.inc"
-#define T    uint32_t
-#define F(n) n##_4
-#include "device/cpu/index.inc"
-typedef uint64_t eight __attribute__((aligned(4)));
-#define T    eight
-#define F(n) n##_8
-#include "device/cpu/index.inc"
-typedef struct {
-    uint64_t a, b;
-} wide;
-#define T    wide
-#define F(n) n##_16
-#include "device/cpu/index.inc"
+#define EACH_SIZE "device/cpu/index.inc"
+#include "device/cpu/each_size.inc"
 
 #define T    double
 #define NAME add_f64
 #include "device/cpu/index_add.inc"
 #define T    float
 #define NAME add_f32
+#include "device/cpu/index_add.inc"
+#define T    uint32_t
+#define NAME add_u32
 #include "device/cpu/index_add.inc"
 #define T    uint64_t
 #define NAME add_u64
@@ -136,13 +123,18 @@ static void collect_rest(index_run *r, const asn_nd *self, const asn_nd *other,
     }
 }
 
+/* Integers of 4 and 8 bytes, whose sums wrap alike with a sign and without. */
+static bool is_word(asn_dtype dt) {
+    return dt == ASN_I64 || dt == ASN_U64 || dt == ASN_I32 || dt == ASN_U32;
+}
+
 /* One index array, one element per index, and if they are added up, a dtype with a loop
  * for it. */
 static bool is_simple(const index_run *r) {
     if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
     return r->kind != MOVE_ACCUMULATE ||
            (r->op == ASN_OP_ADD &&
-            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || r->dtype == ASN_I64));
+            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || is_word(r->dtype)));
 }
 
 static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
@@ -231,7 +223,9 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
             add_f64(self, other, n, self_off, other_off);
         else if (add && r->dtype == ASN_F32)
             add_f32(self, other, n, self_off, other_off);
-        else if (add && r->dtype == ASN_I64)
+        else if (add && is_word(r->dtype) && r->item == 4)
+            add_u32(self, other, n, self_off, other_off);
+        else if (add && is_word(r->dtype))
             add_u64(self, other, n, self_off, other_off);
         else
             accumulate(r, self, other, n, self_off, other_off);
@@ -241,16 +235,8 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
     char *to = get ? other : self;
     const char *from = get ? self : other;
     const int64_t *t = get ? other_off : self_off, *f = get ? self_off : other_off;
-    if (r->run == 1)
-        move_1(to, from, n, t, f);
-    else if (r->run == 2)
-        move_2(to, from, n, t, f);
-    else if (r->run == 4)
-        move_4(to, from, n, t, f);
-    else if (r->run == 8)
-        move_8(to, from, n, t, f);
-    else if (r->run == 16)
-        move_16(to, from, n, t, f);
+    if (r->run <= 16 && (r->run & (r->run - 1)) == 0)
+        ASN_BY_SIZE(move, r->run)(to, from, n, t, f);
     else
         for (int64_t i = 0; i < n; i++)
             memcpy(to + t[i], from + f[i], (size_t)r->run);
@@ -290,17 +276,16 @@ static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) 
             add_f64_at(o, os, self, ss, v, vs, n, bound);
         else if (r->dtype == ASN_F32)
             add_f32_at(o, os, self, ss, v, vs, n, bound);
+        else if (r->item == 4)
+            add_u32_at(o, os, self, ss, v, vs, n, bound);
         else
             add_u64_at(o, os, self, ss, v, vs, n, bound);
         return;
     }
-    switch (r->item) {
-    case 1: (get ? take_1 : put_1)(o, os, self, ss, v, vs, n, bound); break;
-    case 2: (get ? take_2 : put_2)(o, os, self, ss, v, vs, n, bound); break;
-    case 4: (get ? take_4 : put_4)(o, os, self, ss, v, vs, n, bound); break;
-    case 8: (get ? take_8 : put_8)(o, os, self, ss, v, vs, n, bound); break;
-    default: (get ? take_16 : put_16)(o, os, self, ss, v, vs, n, bound); break;
-    }
+    if (get)
+        ASN_BY_SIZE(take, r->item)(o, os, self, ss, v, vs, n, bound);
+    else
+        ASN_BY_SIZE(put, r->item)(o, os, self, ss, v, vs, n, bound);
 }
 
 static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t end) {

@@ -38,8 +38,13 @@ void asn_keys_sort(int bytes, void *keys, uint32_t *index, void *spare,
 void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
                             uint32_t *spare_index, int64_t n);
 
+/* A selection among so few keys sorts them. */
+enum { ASN_SORTED_SELECTION = 1024 };
+
 /* Puts the elements at positions kth[0..count) (ascending) of n in their sorted places,
- * smaller ones before, larger ones behind. */
+ * smaller ones before, larger ones behind. Few keys are sorted; more are parted
+ * around one kth key after the other, keeping their order below, at and above it, so
+ * that the result is one and the same on every machine. */
 void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
                      uint32_t *spare_index, int64_t n, const int64_t *kth, int count);
 

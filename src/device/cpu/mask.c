@@ -11,8 +11,10 @@
 #include "base/alloc.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/index.h"
+#include "device/cpu/elements.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/lines.h"
+#include "device/cpu/mask_vector.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce.h"
 
@@ -28,6 +30,9 @@ struct mask_run {
     /* handles `n` positions (within the line) of a block, results from `at` on */
     void (*emit)(const mask_run *r, const asn_line *line, int64_t line_number, int64_t x,
                  const uint16_t *pos, int64_t n, int64_t at);
+    /* the same straight from the mask of n elements; returns how many; or NULL */
+    int64_t (*direct)(const mask_run *r, const asn_line *line, int64_t line_number,
+                      int64_t x, const uint8_t *mask, int64_t n, int64_t at);
     int item;
     char *out;
     int64_t out_stride;
@@ -57,6 +62,7 @@ static const uint8_t *block_mask(const mask_run *r, const asn_line *line, int64_
 
 static int64_t count_block(const uint8_t *mask, int64_t n) {
     int64_t total = 0;
+    if (asn_mask_vector_ready()) return asn_mask_count(mask, n);
     for (int64_t i = 0; i < n; i += 128) { /* sums of 128 fit a byte */
         int64_t m = n - i < 128 ? n - i : 128;
         uint8_t sum = 0;
@@ -69,6 +75,7 @@ static int64_t count_block(const uint8_t *mask, int64_t n) {
 
 static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     int64_t count = 0, i = 0;
+    if (asn_mask_vector_ready()) return asn_mask_positions(mask, n, pos);
     for (; i + 8 <= n; i += 8) {
         uint64_t eight;
         memcpy(&eight, mask + i, 8);
@@ -124,7 +131,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     mask_run *r = ctx;
     int64_t first, end, from, to, at = r->start[chunk];
     uint8_t buffer[BLOCK];
-    uint16_t pos[BLOCK + 8];
+    uint16_t pos[BLOCK + 16];
     asn_line line;
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     if (at == r->start[chunk + 1]) return;
@@ -132,7 +139,12 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     for (int64_t l = first; l < end; l++) {
         for (int64_t x = from; x < to; x += BLOCK) {
             int64_t n = to - x < BLOCK ? to - x : BLOCK;
-            n = list_positions(block_mask(r, &line, x, n, buffer), n, pos);
+            const uint8_t *mask = block_mask(r, &line, x, n, buffer);
+            if (r->direct) {
+                at += r->direct(r, &line, l, x, mask, n, at);
+                continue;
+            }
+            n = list_positions(mask, n, pos);
             if (n) r->emit(r, &line, l, x, pos, n, at);
             at += n;
         }
@@ -206,6 +218,13 @@ static void emit_positions(const mask_run *r, const asn_line *line, int64_t numb
     }
 }
 
+static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t number,
+                               int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
+    (void)line;
+    return asn_mask_positions_64(mask, n, number * r->lines.length + x,
+                                 (int64_t *)r->nonzero->data + at);
+}
+
 asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) {
     mask_run r = {.start = NULL, .emit = emit_positions, .nonzero = out};
     if (out->ndim != 2 || out->dtype != ASN_I64 || out->shape[0] != in->ndim)
@@ -215,6 +234,8 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
             "%d-d %s",
             in->ndim, in->ndim, out->ndim, asn_dtype_name(out->dtype));
     r.nonzero_dims = in->ndim;
+    if (in->ndim == 1 && out->strides[1] == 8 && asn_mask_vector_ready())
+        r.direct = store_positions;
     for (int d = 0; d < in->ndim; d++)
         r.extents[d] = in->shape[in->ndim - 1 - d];
     asn_status status = mask_count(&r, in->ndim, in->shape, in, NULL, count);
@@ -228,25 +249,8 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
 
 /* ---- masked moves */
 
-#define T    uint8_t
-#define F(n) n##_1
-#include "device/cpu/mask.inc"
-#define T    uint16_t
-#define F(n) n##_2
-#include "device/cpu/mask.inc"
-#define T    uint32_t
-#define F(n) n##_4
-#include "device/cpu/mask.inc"
-typedef uint64_t eight __attribute__((aligned(4)));
-#define T    eight
-#define F(n) n##_8
-#include "device/cpu/mask.inc"
-typedef struct {
-    uint64_t a, b;
-} wide;
-#define T    wide
-#define F(n) n##_16
-#include "device/cpu/mask.inc"
+#define EACH_SIZE "device/cpu/mask.inc"
+#include "device/cpu/each_size.inc"
 
 static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
                         int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
@@ -254,13 +258,7 @@ static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
     const char *src = line->at[SELF] + x * step;
     char *dst = r->out + at * r->out_stride;
     (void)number;
-    switch (r->item) {
-    case 1: select_1(dst, r->out_stride, src, step, pos, n); break;
-    case 2: select_2(dst, r->out_stride, src, step, pos, n); break;
-    case 4: select_4(dst, r->out_stride, src, step, pos, n); break;
-    case 8: select_8(dst, r->out_stride, src, step, pos, n); break;
-    default: select_16(dst, r->out_stride, src, step, pos, n); break;
-    }
+    ASN_BY_SIZE(select, r->item)(dst, r->out_stride, src, step, pos, n);
 }
 
 static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number,
@@ -269,13 +267,14 @@ static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number
     char *dst = line->at[SELF] + x * step;
     const char *src = r->out + at * r->out_stride;
     (void)number;
-    switch (r->item) {
-    case 1: place_1(dst, step, src, r->out_stride, pos, n); break;
-    case 2: place_2(dst, step, src, r->out_stride, pos, n); break;
-    case 4: place_4(dst, step, src, r->out_stride, pos, n); break;
-    case 8: place_8(dst, step, src, r->out_stride, pos, n); break;
-    default: place_16(dst, step, src, r->out_stride, pos, n); break;
-    }
+    ASN_BY_SIZE(place, r->item)(dst, step, src, r->out_stride, pos, n);
+}
+
+static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t number,
+                               int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
+    (void)number;
+    return asn_mask_select(r->item, mask, n, line->at[SELF] + x * r->item,
+                           r->out + at * r->item);
 }
 
 static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd *mask,
@@ -301,6 +300,9 @@ asn_status asn_cpu_masked_select(const asn_nd *self, const asn_nd *mask,
                   .out = out->data,
                   .out_stride = out->strides[0]};
     asn_status status = mask_count(&r, self->ndim, self->shape, mask, self, count);
+    if ((r.item == 4 || r.item == 8) && r.lines.stride[0][SELF] == r.item &&
+        r.out_stride == r.item && asn_mask_vector_ready())
+        r.direct = select_directly;
     if (status == ASN_OK && *count > out->shape[0])
         status =
             asn_error_set(ASN_ERR_VALUE, "masked_select: %lld elements, room for %lld",

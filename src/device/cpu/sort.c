@@ -14,6 +14,9 @@
 #include "device/cpu/keys.h"
 #include "device/cpu/lines.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/sort_index.h"
+#include "device/cpu/sort_short.h"
+#include "device/cpu/sort_vector.h"
 
 enum { CHUNK = 16384, LONG_LINE = 65536, IN = 0, VALUES = 1, INDICES = 2 };
 
@@ -24,7 +27,8 @@ typedef struct {
     asn_dtype dtype;
     int bytes, flags;
     bool values, indices;
-    bool by_index; /* sort indices along; values are fetched through them */
+    bool by_index;    /* sort indices along; values are fetched through them */
+    bool short_lines; /* many of them: sorted side by side */
     int item;
     asn_lines lines; /* along the axis */
     int64_t n;
@@ -38,18 +42,30 @@ typedef struct {
 typedef struct {
     char *keys, *spare, *raw; /* raw: the line itself, when values are fetched by index */
     uint32_t *index, *spare_index;
+    uint64_t *packed, *spare_packed; /* NULL: indices are not sorted packed */
 } line_buffer;
+
+/* A radix sort of 32-bit keys with indices overtakes the packed sort at 2e5. */
+static bool packs(const sort_run *r) {
+    enum { MOST_OF_4 = 200000 };
+    return r->by_index && (r->kind == WHOLE || r->n <= ASN_SORTED_SELECTION) &&
+           asn_sort_vector_ready() &&
+           ((r->bytes == 4 && r->n <= MOST_OF_4) || r->bytes == 8);
+}
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {
     int64_t keys = (r->n * r->bytes + 63) & ~(int64_t)63;
     int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
-    int64_t raw = r->by_index && r->values ? r->n * r->item : 0;
-    b->keys = asn_malloc((size_t)(2 * (keys + index) + raw));
+    int64_t raw = r->by_index && r->values ? (r->n * r->item + 63) & ~(int64_t)63 : 0;
+    int64_t packed = packs(r) ? r->n * 8 : 0;
+    b->keys = asn_malloc((size_t)(2 * (keys + index) + raw + 2 * packed));
     if (!b->keys) return false;
     b->spare = b->keys + keys;
     b->index = r->by_index ? (uint32_t *)(b->spare + keys) : NULL;
     b->spare_index = r->by_index ? (uint32_t *)(b->spare + keys + index) : NULL;
     b->raw = b->spare + keys + 2 * index;
+    b->packed = packed ? (uint64_t *)(void *)(b->raw + raw) : NULL;
+    b->spare_packed = packed ? b->packed + r->n : NULL;
     return true;
 }
 
@@ -63,10 +79,13 @@ static inline void move_element(char *to, const char *from, int item) {
     }
 }
 
-static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *line,
-                      bool parallel) {
-    const int64_t *step = r->lines.stride[0];
-    asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
+static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
+    if (b->packed && !parallel &&
+        asn_keys_argsort(r->bytes, b->keys, b->packed, b->spare_packed, r->n)) {
+        for (int64_t i = 0; i < r->n; i++)
+            b->index[i] = (uint32_t)b->packed[i];
+        return;
+    }
     if (b->index)
         for (int64_t i = 0; i < r->n; i++)
             b->index[i] = (uint32_t)i;
@@ -79,6 +98,13 @@ static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *l
         (parallel ? asn_keys_sort_parallel : asn_keys_sort)(
             r->bytes, b->keys, b->index, b->spare, b->spare_index, r->n);
     }
+}
+
+static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *line,
+                      bool parallel) {
+    const int64_t *step = r->lines.stride[0];
+    asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
+    sort_keys(r, b, parallel);
     if (r->values && r->by_index) {
         char *to = line->at[VALUES];
         asn_block_gather(b->raw, line->at[IN], r->item, r->n, step[IN], 1, 0);
@@ -97,12 +123,19 @@ static void sort_chunk(void *ctx, int64_t chunk) {
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
     line_buffer b;
     asn_line line;
+    if (end > r->lines.count) end = r->lines.count;
+    if (r->short_lines) {
+        asn_short_sort s = {&r->lines, r->dtype, r->flags, r->indices ? INDICES : VALUES,
+                            r->indices};
+        asn_sort_short(&s, first, end - first);
+        return;
+    }
     if (!buffer_init(&b, r)) {
         __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
         return;
     }
     asn_lines_seek(&r->lines, &line, first);
-    for (int64_t l = first; l < end && l < r->lines.count; l++) {
+    for (int64_t l = first; l < end; l++) {
         sort_line(r, &b, &line, false);
         asn_lines_next(&r->lines, &line);
     }
@@ -171,6 +204,8 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                    (const int64_t *[]){in->strides,
                                        values ? values->strides : in->strides,
                                        indices ? indices->strides : in->strides});
+    r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
+                     r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
     return ASN_OK;
 }
 

@@ -9,17 +9,22 @@
 
 #include "device/cpu/keys.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/sort_vector.h"
 
 typedef unsigned __int128 u128;
 
 #define K    uint16_t
 #define F(n) n##_2
 #include "device/cpu/sort_keys.inc"
-#define K    uint32_t
-#define F(n) n##_4
+#define K          uint32_t
+#define F(n)       n##_4
+#define WITHIN     asn_collect_within_4
+#define THREE_WAYS asn_three_ways_4
 #include "device/cpu/sort_keys.inc"
-#define K    uint64_t
-#define F(n) n##_8
+#define K          uint64_t
+#define F(n)       n##_8
+#define WITHIN     asn_collect_within_8
+#define THREE_WAYS asn_three_ways_8
 #include "device/cpu/sort_keys.inc"
 #define K    u128
 #define F(n) n##_16
@@ -110,17 +115,30 @@ void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
     if (index) memcpy(index, s.from_index, (size_t)n * sizeof *index);
 }
 
+void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n) {
+    if (bytes == 4)
+        sort_radix_4(keys, NULL, spare, NULL, n);
+    else
+        sort_radix_8(keys, NULL, spare, NULL, n);
+}
+
 void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
                      uint32_t *spare_index, int64_t n, const int64_t *kth, int count) {
-    int64_t lo = 0;
+    int64_t from = 0;
+    if (n <= ASN_SORTED_SELECTION) {
+        asn_keys_sort(bytes, keys, index, spare, spare_index, n);
+        return;
+    }
     for (int i = 0; i < count; i++) {
-        if (kth[i] < lo) continue; /* a repeated position */
+        if (kth[i] < from) continue; /* equal to the one before */
+        char *at = key_at(keys, bytes, from);
+        uint32_t *index_from = index_at(index, from);
+        int64_t left = n - from, k = kth[i] - from;
         switch (bytes) {
-        case 2: select_2(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
-        case 4: select_4(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
-        case 8: select_8(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
-        default: select_16(keys, index, spare, spare_index, lo, n - 1, kth[i]); break;
+        case 2: from += select_2(at, index_from, spare, spare_index, left, k); break;
+        case 4: from += select_4(at, index_from, spare, spare_index, left, k); break;
+        case 8: from += select_8(at, index_from, spare, spare_index, left, k); break;
+        default: from += select_16(at, index_from, spare, spare_index, left, k); break;
         }
-        lo = kth[i] + 1;
     }
 }

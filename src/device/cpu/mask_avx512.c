@@ -1,0 +1,115 @@
+/* CPU device: masks and index checks with AVX-512 (see mask_vector.h).
+ *
+ * Sixty-four mask bytes become one 64-bit number, whose pieces select lanes of registers
+ * (compress): neither a branch nor a list of positions. Compressed registers are stored
+ * whole where what follows is written later, and masked at the end.
+ */
+#include "device/cpu/mask_vector.h"
+
+#include "base/cpu.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+bool asn_mask_vector_ready(void) {
+    return asn_cpu_isa() >= ASN_ISA_AVX512;
+}
+
+/* The bytes at [i, i + 64) of n that are not 0, as bits. */
+static inline uint64_t bits_at(const uint8_t *mask, int64_t i, int64_t n) {
+    int64_t left = n - i;
+    __mmask64 valid = left >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
+    __m512i x = _mm512_maskz_loadu_epi8(valid, mask + i);
+    return _mm512_test_epi8_mask(x, x);
+}
+
+int64_t asn_mask_count(const uint8_t *mask, int64_t n) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64)
+        count += __builtin_popcountll(bits_at(mask, i, n));
+    return count;
+}
+
+static inline __m512i iota_32(int from) {
+    return _mm512_add_epi32(
+        _mm512_set1_epi32(from),
+        _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+}
+
+int64_t asn_mask_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int k = 0; k < 64 && bits; k += 16, bits >>= 16) {
+            __m512i x = _mm512_maskz_compress_epi32((__mmask16)bits, iota_32((int)i + k));
+            _mm256_storeu_si256((__m256i *)(pos + count), _mm512_cvtepi32_epi16(x));
+            count += __builtin_popcount((uint16_t)bits);
+        }
+    }
+    return count;
+}
+
+int64_t asn_mask_positions_64(const uint8_t *mask, int64_t n, int64_t base,
+                              int64_t *out) {
+    const __m512i iota = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int k = 0; k < 64 && bits; k += 8, bits >>= 8) {
+            __m512i at = _mm512_add_epi64(_mm512_set1_epi64(base + i + k), iota);
+            __mmask8 m = (__mmask8)bits;
+            int found = __builtin_popcount(m);
+            _mm512_mask_storeu_epi64(out + count, (__mmask8)((1u << found) - 1),
+                                     _mm512_maskz_compress_epi64(m, at));
+            count += found;
+        }
+    }
+    return count;
+}
+
+static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
+                        uint32_t *dst) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int k = 0; k < 64 && bits; k += 16, bits >>= 16) {
+            __mmask16 m = (__mmask16)bits;
+            int found = __builtin_popcount(m);
+            __m512i x = _mm512_maskz_loadu_epi32(m, src + i + k);
+            _mm512_mask_storeu_epi32(dst + count, (__mmask16)((1u << found) - 1),
+                                     _mm512_maskz_compress_epi32(m, x));
+            count += found;
+        }
+    }
+    return count;
+}
+
+static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
+                        uint64_t *dst) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int k = 0; k < 64 && bits; k += 8, bits >>= 8) {
+            __mmask8 m = (__mmask8)bits;
+            int found = __builtin_popcount(m);
+            __m512i x = _mm512_maskz_loadu_epi64(m, src + i + k);
+            _mm512_mask_storeu_epi64(dst + count, (__mmask8)((1u << found) - 1),
+                                     _mm512_maskz_compress_epi64(m, x));
+            count += found;
+        }
+    }
+    return count;
+}
+
+int64_t asn_mask_select(int item, const uint8_t *mask, int64_t n, const void *src,
+                        void *dst) {
+    return item == 4 ? select_4(mask, n, src, dst) : select_8(mask, n, src, dst);
+}
+
+uint64_t asn_index_misses(const uint64_t *index, int64_t n, uint64_t size) {
+    uint64_t misses = 0;
+    for (int64_t i = 0; i < n; i++)
+        misses |= (index[i] + size) | (size - 1 - index[i]);
+    return misses;
+}
+#endif

@@ -1,0 +1,46 @@
+/* CPU device: small matrix products with AVX-512.
+ *
+ * Below about 500 multiplications a call of BLAS costs more than the product. Rows of C
+ * stay in registers, four at a time.
+ */
+#include "device/cpu/matmul_small.h"
+
+#include "base/cpu.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define NAME  small_f64
+#define T     double
+#define VEC   __m512d
+#define LOAD  _mm512_maskz_loadu_pd
+#define STORE _mm512_mask_storeu_pd
+#define SPLAT _mm512_set1_pd
+#define MUL   _mm512_mul_pd
+#define ADD   _mm512_add_pd
+#define MASK  __mmask8
+#include "device/cpu/matmul_avx512.inc"
+#define NAME  small_f32
+#define T     float
+#define VEC   __m512
+#define LOAD  _mm512_maskz_loadu_ps
+#define STORE _mm512_mask_storeu_ps
+#define SPLAT _mm512_set1_ps
+#define MUL   _mm512_mul_ps
+#define ADD   _mm512_add_ps
+#define MASK  __mmask16
+#include "device/cpu/matmul_avx512.inc"
+
+asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n) {
+    if (asn_cpu_isa() < ASN_ISA_AVX512) return NULL;
+    if (dt == ASN_F64 && n <= 8) return small_f64;
+    return dt == ASN_F32 && n <= 16 ? small_f32 : NULL;
+}
+
+#else
+
+asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n) {
+    (void)dt, (void)n;
+    return NULL;
+}
+#endif

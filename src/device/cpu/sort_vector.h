@@ -1,0 +1,41 @@
+/* CPU device, private to sorting: keys sorted with vector instructions.
+ *
+ * For machines with AVX-512: nothing but asn_sort_vector_ready may be called elsewhere,
+ * and on other architectures nothing else exists, since the compiler drops the calls
+ * behind its constant false. The scalar sorts of sort_keys.c do the rest and are these
+ * functions' oracle: plain keys have one sorted order, so both give the same bits.
+ */
+#ifndef ASN_DEVICE_CPU_SORT_VECTOR_H
+#define ASN_DEVICE_CPU_SORT_VECTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+bool asn_sort_vector_ready(void);
+#else
+static inline bool asn_sort_vector_ready(void) {
+    return false;
+}
+#endif
+
+/* Sorts n keys of `bytes` = 4 or 8; `spare` is as long. */
+void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n);
+
+/* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at once. */
+void asn_sort_columns(int bytes, void *tile, int64_t rows);
+
+/* The passes of a selection, as their scalar twins in sort_keys.inc. */
+int64_t asn_collect_within_4(const uint32_t *from, uint32_t *to, int64_t n, uint32_t low,
+                             uint32_t high, int64_t *below);
+int64_t asn_collect_within_8(const uint64_t *from, uint64_t *to, int64_t n, uint64_t low,
+                             uint64_t high, int64_t *below);
+int64_t asn_three_ways_4(const uint32_t *from, const uint32_t *from_index, uint32_t *to,
+                         uint32_t *to_index, int64_t n, uint32_t pivot);
+int64_t asn_three_ways_8(const uint64_t *from, const uint32_t *from_index, uint64_t *to,
+                         uint32_t *to_index, int64_t n, uint64_t pivot);
+
+/* sort_keys.c: the radix sort that bounds the quicksort's worst case. */
+void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n);
+
+#endif

@@ -1,0 +1,125 @@
+/* CPU device, private to copies: a square of 64-byte rows, transposed.
+ *
+ * turn_<size>(from, stride, to) writes the transposition of 64 / size rows of 64 bytes,
+ * `stride` apart, to 64-byte rows one after the other. In registers: interleaving row r
+ * with row r + n / 2 of n rows, log2(n) times over, is a transposition.
+ */
+#ifndef ASN_DEVICE_CPU_TURN_H
+#define ASN_DEVICE_CPU_TURN_H
+
+#if defined(__AVX512F__)
+static inline void turn_4(const char *from, int64_t stride, void *to) {
+    const __m512i low = _mm512_set_epi32(23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1,
+                                         16, 0),
+                  high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
+    __m512i a[16], b[16];
+    for (int r = 0; r < 16; r++)
+        a[r] = _mm512_loadu_si512(from + r * stride);
+    for (int stage = 0; stage < 2; stage++) {
+        for (int r = 0; r < 8; r++) {
+            b[2 * r] = _mm512_permutex2var_epi32(a[r], low, a[r + 8]);
+            b[2 * r + 1] = _mm512_permutex2var_epi32(a[r], high, a[r + 8]);
+        }
+        for (int r = 0; r < 8; r++) {
+            a[2 * r] = _mm512_permutex2var_epi32(b[r], low, b[r + 8]);
+            a[2 * r + 1] = _mm512_permutex2var_epi32(b[r], high, b[r + 8]);
+        }
+    }
+    for (int r = 0; r < 16; r++)
+        _mm512_storeu_si512((char *)to + 64 * r, a[r]);
+}
+
+static inline void turn_8(const char *from, int64_t stride, void *to) {
+    const __m512i low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
+                  high = _mm512_add_epi64(low, _mm512_set1_epi64(4));
+    __m512i a[8], b[8];
+    for (int r = 0; r < 8; r++)
+        a[r] = _mm512_loadu_si512(from + r * stride);
+    for (int stage = 0; stage < 3; stage++) {
+        for (int r = 0; r < 4; r++) {
+            b[2 * r] = _mm512_permutex2var_epi64(a[r], low, a[r + 4]);
+            b[2 * r + 1] = _mm512_permutex2var_epi64(a[r], high, a[r + 4]);
+        }
+        memcpy(a, b, sizeof a);
+    }
+    for (int r = 0; r < 8; r++)
+        _mm512_storeu_si512((char *)to + 64 * r, a[r]);
+}
+#else
+static inline void turn_4(const char *from, int64_t stride, void *to) {
+    uint32_t (*tile)[16] = to;
+    for (int y = 0; y < 16; y++)
+        for (int x = 0; x < 16; x++)
+            tile[x][y] = ((const uint32_t *)(from + y * stride))[x];
+}
+
+static inline void turn_8(const char *from, int64_t stride, void *to) {
+    asn_eight(*tile)[8] = to;
+    for (int y = 0; y < 8; y++)
+        for (int x = 0; x < 8; x++)
+            tile[x][y] = ((const asn_eight *)(from + y * stride))[x];
+}
+#endif
+
+#if defined(__x86_64__)
+/* Blocks of 16 x 16 bytes, and of 8 x 8 pairs of bytes: SSE2. */
+static inline void turn_1(const char *from, int64_t stride, void *to) {
+    for (int block = 0; block < 16; block++) {
+        const char *p = from + block / 4 * 16 * stride + block % 4 * 16;
+        char *q = (char *)to + block % 4 * 16 * 64 + block / 4 * 16;
+        __m128i a[16], b[16];
+        for (int r = 0; r < 16; r++)
+            a[r] = _mm_loadu_si128((const __m128i *)(p + r * stride));
+        for (int stage = 0; stage < 4; stage++) {
+            for (int r = 0; r < 8; r++) {
+                b[2 * r] = _mm_unpacklo_epi8(a[r], a[r + 8]);
+                b[2 * r + 1] = _mm_unpackhi_epi8(a[r], a[r + 8]);
+            }
+            memcpy(a, b, sizeof a);
+        }
+        for (int r = 0; r < 16; r++)
+            _mm_storeu_si128((__m128i *)(q + r * 64), a[r]);
+    }
+}
+
+static inline void turn_2(const char *from, int64_t stride, void *to) {
+    for (int block = 0; block < 16; block++) {
+        const char *p = from + block / 4 * 8 * stride + block % 4 * 16;
+        char *q = (char *)to + block % 4 * 8 * 64 + block / 4 * 16;
+        __m128i a[8], b[8];
+        for (int r = 0; r < 8; r++)
+            a[r] = _mm_loadu_si128((const __m128i *)(p + r * stride));
+        for (int stage = 0; stage < 3; stage++) {
+            for (int r = 0; r < 4; r++) {
+                b[2 * r] = _mm_unpacklo_epi16(a[r], a[r + 4]);
+                b[2 * r + 1] = _mm_unpackhi_epi16(a[r], a[r + 4]);
+            }
+            memcpy(a, b, sizeof a);
+        }
+        for (int r = 0; r < 8; r++)
+            _mm_storeu_si128((__m128i *)(q + r * 64), a[r]);
+    }
+}
+#else
+static inline void turn_1(const char *from, int64_t stride, void *to) {
+    for (int y = 0; y < 64; y++)
+        for (int x = 0; x < 64; x++)
+            ((uint8_t *)to)[x * 64 + y] = ((const uint8_t *)(from + y * stride))[x];
+}
+
+static inline void turn_2(const char *from, int64_t stride, void *to) {
+    for (int y = 0; y < 32; y++)
+        for (int x = 0; x < 32; x++)
+            ((uint16_t *)to)[x * 32 + y] = ((const uint16_t *)(from + y * stride))[x];
+}
+#endif
+
+/* Four rows of 16-byte elements. */
+static inline void turn_16(const char *from, int64_t stride, void *to) {
+    for (int y = 0; y < 4; y++)
+        for (int x = 0; x < 4; x++)
+            ((asn_sixteen *)to)[x * 4 + y] =
+                ((const asn_sixteen *)(from + y * stride))[x];
+}
+
+#endif
