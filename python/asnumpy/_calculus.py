@@ -247,7 +247,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         return result[()]
     value = _core.interp_lines(x, xp, fp, float(left), float(right))
     if value is not NotImplemented:
-        return value
+        return value[()]
     if xp.shape[0] == 1:
         result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
         return result[()]
