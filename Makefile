@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full bench lint format install clean setup ctest
+.PHONY: build demo test test-full bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -40,8 +40,24 @@ test-full: test
 	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
 	HYPOTHESIS_PROFILE=full $(PY) -m pytest tests/python -q
 
-bench: build
-	$(PY) benchmarks/run.py $(if $(GROUP),--group $(GROUP))
+# Speeds: a table per group, JSON and an HTML page in benchmarks/results. GROUP=fusion,matmul picks groups, BENCH adds options.
+# The other libraries live in .venv-bench (make bench-peers); without it the tables show NumPy alone.
+BENCH_PY = $(if $(wildcard .venv-bench/.ready),.venv-bench/bin/python,$(PY))
+bench bench-quick: build
+	@if [ -e .venv-bench/.ready ]; then rm -rf build/wheel && $(PY) -m pip wheel --quiet --no-build-isolation --no-deps -w build/wheel . \
+	  && .venv-bench/bin/python -m pip install --quiet --force-reinstall --no-deps build/wheel/*.whl; fi
+	$(BENCH_PY) benchmarks/run.py $(if $(GROUP),--group $(GROUP)) $(if $(filter bench-quick,$@),--quick) $(BENCH)
+
+bench-peers: .venv-bench/.ready
+.venv-bench/.ready: pyproject.toml | setup
+	[ -x .venv-bench/bin/python ] || python3 -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	.venv-bench/bin/python -m pip install --quiet --group bench
+	touch $@
+
+# Stores what the front end's calls cost in instructions, for this machine class (tests/python/test_instructions.py).
+counts: build
+	$(PY) tests/python/instructions.py --write
 
 lint: setup
 	.venv/bin/clang-format --dry-run --Werror $(SOURCES)

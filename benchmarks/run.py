@@ -1,284 +1,162 @@
-"""Speeds against NumPy: ratios measured side by side in one run.
+"""The bench: AsNumpy beside NumPy and other libraries, group by group, against the bars and the machine's limits.
 
-usage: run.py [--group overhead|fusion|elementwise|reduction|pipeline|import] [--repeats N] [--json FILE]
+usage: run.py [--group fusion,matmul] [--quick] [--threads 1,2] [--peers numpy,torch] [--repeats 20]
+              [--row-seconds 3] [--json FILE] [--html FILE] [--list]
 
-Each row times AsNumpy and NumPy on the same random inputs, their samples interleaved; the figure is the
-median of at least 20 samples. A sample is kept when a short fixed loop before and after it runs near its
-best speed (neighbours on a shared machine slow it down for seconds at a time); the table says how many
-were kept. A ratio below 1 is faster than NumPy. Rows with a bar say whether it is met; the exit status is
-1 when one is not.
+Prints a table per group; writes JSON and one HTML page. The exit status is 0 unless the bench itself failed:
+a missed bar is a result.
 """
 
 import argparse
+import collections
 import json
+import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import time
 
-import asnumpy
-import numpy
+import groups
+import page
+import peers
+import report
+from tqdm import tqdm
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 HERE = pathlib.Path(__file__).resolve().parent
-clock = time.perf_counter
+RESULTS = HERE / "results"
 
 
-class Gate:
-    """Tells whether the machine runs at full speed, by a fixed loop of about 50 us."""
-
-    def __init__(self):
-        self.best = min(self.probe() for _ in range(200))
-
-    @staticmethod
-    def probe():
-        start = clock()
-        total = 0
-        for i in range(1000):
-            total += i
-        return clock() - start
-
-    def quiet(self):
-        return self.probe() < 1.25 * self.best
-
-
-class Bench:
-    """Collects rows: (group, label, our seconds, NumPy's seconds, samples kept, bar)."""
-
-    def __init__(self, repeats):
-        self.repeats = repeats
-        self.gate = Gate()
-        self.pause = 0.0  # before a sample; the other library's threads may spin for a while after their work
-        self.rows = []
-
-    def sample(self, function, number):
-        """Seconds a call, or None when the machine was disturbed."""
-        time.sleep(self.pause)
-        before = self.gate.quiet()
-        start = clock()
-        for _ in range(number):
-            function()
-        seconds = (clock() - start) / number
-        return seconds if before and self.gate.quiet() else None
-
-    def compare(self, group, label, ours, theirs, bar=None):
-        """Times two callables alternately; each call must leave finished values."""
-        number = max(1, min(2000, int(2e-3 / max(self.once(theirs), 1e-8))))
-        self.once(ours)
-        kept = ([], [])
-        tries = 0
-        while min(map(len, kept)) < self.repeats and tries < 6 * self.repeats:
-            tries += 1
-            for times, function in zip(kept, (ours, theirs), strict=True):
-                seconds = self.sample(function, number)
-                if seconds is not None:
-                    times.append(seconds)
-        if not all(kept):  # never quiet: better a noisy figure than none; 0 kept says so
-            medians = [
-                statistics.median(self.once(f) for _ in range(self.repeats)) for f in (ours, theirs)
-            ]
-            self.add(group, label, *medians, 0, bar)
-            return
-        self.add(
-            group,
-            label,
-            statistics.median(kept[0]),
-            statistics.median(kept[1]),
-            min(map(len, kept)),
-            bar,
-        )
-
-    @staticmethod
-    def once(function):
-        start = clock()
-        function()
-        return clock() - start
-
-    def add(self, group, label, ours, theirs, kept, bar):
-        self.rows.append({
-            "group": group, "label": label, "asnumpy_s": ours, "numpy_s": theirs, "ratio": ours / theirs,
-            "kept": kept, "bar": bar, "met": None if bar is None else ours / theirs <= bar,
-        })  # fmt: skip
-        verdict = (
-            "" if bar is None else f"  bar {bar:5.2f} {'met' if self.rows[-1]['met'] else 'MISSED'}"
-        )
-        print(
-            f"{group:12s}{label:34s}{human(ours)}{human(theirs)}{ours / theirs:8.2f} ({kept:3d} kept){verdict}",
-            flush=True,
-        )
-
-
-def human(seconds):
-    for unit, scale in (("s ", 1), ("ms", 1e3), ("us", 1e6)):
-        if seconds * scale >= 1:
-            return f"{seconds * scale:9.2f} {unit}"
-    return f"{seconds * 1e9:9.1f} ns"
-
-
-def pair(*arrays):
-    """The same data for both libraries."""
-    return [asnumpy.array(a) for a in arrays], list(arrays)
-
-
-def both(bench, group, label, operate, arrays, bar=None):
-    device, host = pair(*arrays)
-
-    def ours():
-        result = operate(asnumpy, *device)
-        asnumpy.synchronize()
-        return result
-
-    bench.compare(group, label, ours, lambda: operate(numpy, *host), bar)
-
-
-def overhead(bench):
-    """Single operations on ten elements: the call is everything."""
-    r = numpy.random.default_rng(0)
-    a, b = r.random(10), r.random(10)
-    rows = [
-        ("a + b", lambda np, a, b: a + b, 1.3),
-        ("a + 1.0", lambda np, a, b: a + 1.0, None),
-        ("np.sin(a)", lambda np, a, b: np.sin(a), None),
-        ("a.sum()", lambda np, a, b: a.sum(), None),
-        ("np.sum(a)", lambda np, a, b: np.sum(a), None),
-        ("a.mean()", lambda np, a, b: a.mean(), None),
-        ("np.std(a)", lambda np, a, b: np.std(a), None),
-        ("a[1:]", lambda np, a, b: a[1:], None),
-        ("a[5]", lambda np, a, b: a[5], None),
-        (
-            "ten-operation chain",
-            lambda np, a, b: (((((a + b) * a - b) * a + b) * a - b) * a + b) * a,
-            None,
-        ),
-    ]
-    device, host = pair(a, b)
-    for label, f, bar in rows:
-        bench.compare(
-            "overhead", label, lambda f=f: f(asnumpy, *device), lambda f=f: f(numpy, *host), bar
-        )
-
-
-def fusion(bench):
-    """Expressions over large arrays."""
-    r = numpy.random.default_rng(0)
-    for n in (100_000, 1_000_000, 10_000_000):
-        a, b, c, d = (r.random(n) for _ in range(4))
-        both(bench, "fusion", f"2*a + 3*b - a*b, {n:.0e} f64", lambda np, a, b: 2 * a + 3 * b - a * b, [a, b],
-             0.25 if n == 10_000_000 else None)  # fmt: skip
-        both(
-            bench,
-            "fusion",
-            f"(a*b + c)*d - a, {n:.0e} f64",
-            lambda np, a, b, c, d: (a * b + c) * d - a,
-            [a, b, c, d],
-        )
-        both(
-            bench,
-            "fusion",
-            f"sum((a-b)**2), {n:.0e} f64",
-            lambda np, a, b: np.sum((a - b) ** 2),
-            [a, b],
-        )
-    grid = r.random((1024, 1024))
-    both(bench, "fusion", "five-point Jacobi, 1024^2 f64",
-         lambda np, g: 0.25 * (g[:-2, 1:-1] + g[2:, 1:-1] + g[1:-1, :-2] + g[1:-1, 2:]), [grid])  # fmt: skip
-
-
-def elementwise(bench):
-    """One operation over a million elements."""
-    r = numpy.random.default_rng(0)
-    a, b = r.random(1_000_000), r.random(1_000_000)
-    mask = r.random(1_000_000) > 0.5
-    both(bench, "elementwise", "a + b, 1e6 f64", lambda np, a, b: a + b, [a, b])
-    both(bench, "elementwise", "sqrt(a), 1e6 f64", lambda np, a: np.sqrt(a), [a])
-    both(bench, "elementwise", "exp(a), 1e6 f64", lambda np, a: np.exp(a), [a])
-    both(
-        bench,
-        "elementwise",
-        "where(m, a, b), 1e6 f64",
-        lambda np, m, a, b: np.where(m, a, b),
-        [mask, a, b],
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--group", default=",".join(groups.GROUPS), help="comma-separated")
+    parser.add_argument(
+        "--quick", action="store_true", help="a representative subset, under three minutes"
     )
-    both(bench, "elementwise", "a[m], 1e6 f64", lambda np, m, a: a[m], [mask, a])
+    parser.add_argument("--threads", default=None, help="comma-separated; default 1,2 (quick: 1)")
+    parser.add_argument(
+        "--peers", default=None, help="comma-separated, of " + " ".join(peers.NAMES[1:])
+    )
+    parser.add_argument("--repeats", type=int, default=None, help="samples kept of each library")
+    parser.add_argument("--row-seconds", type=float, default=None, help="cap on one row's sampling")
+    parser.add_argument("--json", type=pathlib.Path, default=RESULTS / "latest.json")
+    parser.add_argument("--html", type=pathlib.Path, default=RESULTS / "latest.html")
+    parser.add_argument("--list", action="store_true", help="print the groups and stop")
+    args = parser.parse_args()
+    args.group = args.group.split(",")
+    unknown = [g for g in args.group if g not in groups.GROUPS]
+    if unknown:
+        parser.error(f"no group {', '.join(unknown)}; there are {', '.join(groups.GROUPS)}")
+    two = len(os.sched_getaffinity(0)) > 1
+    args.threads = args.threads or ("1" if args.quick or not two else "1,2")
+    args.threads = [int(t) for t in args.threads.split(",")]
+    chosen = args.peers.split(",") if args.peers else peers.QUICK if args.quick else peers.NAMES
+    args.peers = [*{peers.OURS: 0, peers.BASE: 0, **dict.fromkeys(chosen, 0)}]
+    args.repeats = args.repeats or 20
+    args.row_seconds = args.row_seconds or (1.0 if args.quick else 3.0)
+    return args
 
 
-def reduction(bench):
-    """Reductions, scans, sorts, products."""
-    r = numpy.random.default_rng(0)
-    a = r.random(1_000_000)
-    g = r.random((10_000, 1000))
-    both(bench, "reduction", "sum, 1e6 f64", lambda np, a: np.sum(a), [a])
-    both(bench, "reduction", "max, 1e6 f64", lambda np, a: np.max(a), [a])
-    both(bench, "reduction", "var, 1e6 f64", lambda np, a: np.var(a), [a])
-    both(bench, "reduction", "mean axis 0, (1e4, 1e3)", lambda np, g: np.mean(g, axis=0), [g])
-    both(bench, "reduction", "mean axis 1, (1e4, 1e3)", lambda np, g: np.mean(g, axis=1), [g])
-    both(bench, "reduction", "cumsum, 1e6 f64", lambda np, a: np.cumsum(a), [a])
-    both(bench, "reduction", "sort, 1e6 f64", lambda np, a: np.sort(a), [a])
-    m = r.random((512, 512), dtype=numpy.float32)
-    bench.pause = 0.2  # until the BLAS threads of the other library stop spinning
-    both(bench, "reduction", "matmul 512 f32", lambda np, a, b: np.matmul(a, b), [m, m.copy()])
-    bench.pause = 0.0
+class Session:
+    """Runs workers, one number of threads after the other, and collects what they tell."""
 
+    def __init__(self, args):
+        self.args = args
+        self.results = {"started": time.strftime("%Y-%m-%d %H:%M"), "machine": report.machine(),
+                        "repeats": args.repeats, "limits": {}, "versions": {}, "missing": {}, "rows": [],
+                        "crashed": []}  # fmt: skip
 
-def pipeline(bench):
-    """The demo's photographs."""
-    sys.path.insert(0, str(ROOT / "examples"))
-    import canny
+    def worker(self, threads, skip):
+        """One process; yields its events. Its errors go to a log beside the results."""
+        request = {"groups": self.args.group, "quick": self.args.quick, "skip": skip, "threads": threads,
+                   "peers": self.args.peers, "repeats": self.args.repeats, "row_seconds": self.args.row_seconds,
+                   "limits": self.results["limits"].get(str(threads))}  # fmt: skip
+        self.args.json.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.args.json.with_suffix(".log"), "a") as log:
+            process = subprocess.Popen([sys.executable, str(HERE / "runner.py")], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, stderr=log, text=True,
+                                       env={**os.environ, **peers.environment(threads)})  # fmt: skip
+            json.dump(request, process.stdin)
+            process.stdin.close()
+            try:
+                yield from map(json.loads, process.stdout)
+            finally:
+                process.kill()
+                process.wait()
 
-    ours, theirs = canny.load_pipeline("asnumpy"), canny.load_pipeline("numpy")
-    repeats, bench.repeats = bench.repeats, 20
-    for name in ("astronaut.png", "chelsea.png", "retina.jpg"):
-        photo = canny.load_photo(name)
+    def run(self, threads, bar):
+        """All rows with one number of threads; a row that ends its worker is noted and passed over."""
+        rows = groups.select(self.args.group, self.args.quick, threads)
+        left = collections.Counter(r.group for r in rows)
+        done = 0
+        while done < len(rows):
+            before = done
+            finished = False
+            for event in self.worker(threads, done):
+                kind = event.pop("event")
+                if kind == "limits":
+                    self.results["limits"][str(threads)] = event["limits"]
+                elif kind == "peers":
+                    self.results["versions"], self.results["missing"] = (
+                        event["versions"],
+                        event["missing"],
+                    )
+                    if peers.OURS in event["missing"]:
+                        sys.exit(
+                            f"asnumpy does not import ({event['missing'][peers.OURS]}): make build"
+                        )
+                elif kind == "start":
+                    bar.set_postfix_str(f"{event['group']}: {event['label']}")
+                elif kind == "row":
+                    done += 1
+                    self.take(event["row"], left, bar)
+                elif kind == "end":
+                    finished = True
+            if finished:
+                return
+            row = rows[done]
+            if done == before == 0 and not self.results["versions"]:
+                sys.exit(f"the worker did not start; see {self.args.json.with_suffix('.log')}")
+            self.results["crashed"].append(
+                {"group": row.group, "label": row.label, "threads": threads}
+            )
+            tqdm.write(f"{row.group}: {row.label}: the worker ended here; see the log")
+            done += 1
+            left[row.group] -= 1
+            bar.update()
 
-        def run(photo=photo):
-            ours.run(photo)
-            asnumpy.synchronize()
+    def take(self, row, left, bar):
+        self.results["rows"].append(row)
+        bar.update()
+        left[row["group"]] -= 1
+        if left[row["group"]] == 0:
+            these = [r for r in self.results["rows"]
+                     if r["group"] == row["group"] and r["threads"] == row["threads"]]  # fmt: skip
+            with tqdm.external_write_mode(file=sys.stdout):
+                report.table(these, sys.stdout)
+            self.write()
 
-        bench.compare(
-            "pipeline", f"Canny, {name}", run, lambda photo=photo: theirs.run(photo), 0.25
-        )
-    bench.repeats = repeats
-
-
-def importing(bench):
-    """A fresh interpreter with the import, less one without."""
-
-    def start(statement):
-        begin = clock()
-        subprocess.run([sys.executable, "-c", statement], check=True)
-        return clock() - begin
-
-    times = {"pass": [], "import numpy": [], "import asnumpy": []}
-    for _ in range(bench.repeats):
-        for statement, samples in times.items():
-            samples.append(start(statement))
-    empty, theirs, ours = (statistics.median(s) for s in times.values())
-    bench.add("import", "import asnumpy", ours - empty, theirs - empty, bench.repeats, 1.2)
-
-
-GROUPS = {"overhead": overhead, "fusion": fusion, "elementwise": elementwise, "reduction": reduction,
-          "pipeline": pipeline, "import": importing}  # fmt: skip
+    def write(self):
+        report.write_json(self.args.json, self.results)
+        self.args.html.write_text(page.render(self.results))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--group", choices=GROUPS)
-    parser.add_argument("--repeats", type=int, default=25)
-    parser.add_argument("--json", type=pathlib.Path, default=HERE / "results" / "latest.json")
-    args = parser.parse_args()
-    bench = Bench(args.repeats)
-    print(f"{'group':12s}{'what':34s}{'AsNumpy':>12s}{'NumPy':>12s}{'ratio':>8s}")
-    for name, group in GROUPS.items():
-        if args.group in (None, name):
-            group(bench)
-    args.json.parent.mkdir(parents=True, exist_ok=True)
-    args.json.write_text(json.dumps({"numpy": numpy.__version__, "rows": bench.rows}, indent=1))
-    missed = [r["label"] for r in bench.rows if r["met"] is False]
-    print(
-        f"{len(bench.rows)} rows, bars missed: {', '.join(missed) or 'none'}; written to {args.json}"
-    )
-    sys.exit(bool(missed))
+    args = arguments()
+    if args.list:
+        for name, text in groups.GROUPS.items():
+            print(f"{name:14s}{len(groups.rows_of(name)):5d} rows  {text}")
+        return
+    session = Session(args)
+    args.json.with_suffix(".log").unlink(missing_ok=True)
+    total = sum(len(groups.select(args.group, args.quick, t)) for t in args.threads)
+    with tqdm(total=total, unit="row", dynamic_ncols=True, disable=not sys.stderr.isatty()) as bar:
+        for threads in args.threads:
+            session.run(threads, bar)
+    session.write()
+    report.summary(session.results["rows"], sys.stdout)
+    for name, why in session.results["missing"].items():
+        print(f"{name} is not installed ({why}): make bench-peers")
+    print(f"written to {args.json} and {args.html}")
 
 
 if __name__ == "__main__":

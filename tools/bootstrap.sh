@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, Python with venv, cppcheck (apt-get, as root or through sudo), and a
+# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, Python with venv, cppcheck, valgrind (apt-get, as root or through sudo), and a
 # .venv with the build and test tools, pinned by range. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,7 @@ command -v gcc >/dev/null || need+=(gcc libc6-dev)
 command -v make >/dev/null || need+=(make)
 command -v git >/dev/null || need+=(git)
 command -v cppcheck >/dev/null || need+=(cppcheck)
+command -v valgrind >/dev/null || need+=(valgrind)
 command -v python3 >/dev/null || need+=(python3)
 python3 -c 'import venv, ensurepip' 2>/dev/null || need+=(python3-venv)
 python3 - <<'EOF' 2>/dev/null || need+=(python3-dev)

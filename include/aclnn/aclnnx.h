@@ -117,12 +117,35 @@ int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t nu
                    const int64_t *shape, int32_t axis, int32_t indices, int32_t numKth,
                    const int64_t *kth, void *stream);
 
-/* Piecewise linear interpolation (numpy.interp): out[i] is the value at x[i], of n, of
- * the line through (xp[k], fp[k]), of `points`, xp ascending; left and right outside. All
- * float64 and contiguous; out may be x. */
-int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
-                     const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
-                     int64_t points, double left, double right, void *stream);
+/* c = a @ b now, on the calling thread, as a loop below runs: matrices of (m, k), (k, n)
+ * and (m, n) elements of one dtype, any strides; c overlaps neither. Returns an
+ * aclnnStatus. */
+int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
+                     const aclnnxOperand *c, int64_t m, int64_t k, int64_t n);
+
+/* Single loops over a few contiguous elements, without a program: the shortest path of a
+ * small operation. A loop runs now, on the calling thread, whatever a stream holds; the
+ * caller makes sure that no queued task touches its operands. */
+typedef struct aclnnxLoop aclnnxLoop;
+
+enum {
+    ACLNNX_LOOP_MAP = 0,  /* out[i] = op(in0[i], ...); op an opcode, dtype the loop's */
+    ACLNNX_LOOP_CAST = 1, /* out[i] = in0[i]; op the result's aclDataType, dtype in0's */
+    ACLNNX_LOOP_FOLD = 2, /* out[0] = in0 reduced, as aclnnxFused would, in `dtype` */
+    ACLNNX_LOOP_ARG = 3,  /* out[0] = int64 position of the first extreme element of in0;
+                             op is maximum or minimum */
+    ACLNNX_LOOP_BYTES = 8192 /* longest in0 of a FOLD or ARG */
+};
+
+/* NULL when the device has no such loop. The result is valid as long as the library. */
+const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype);
+
+/* Bit k of `immediates`: in[k] points to one element for all n (MAP). out may be an input
+ * of the same element size exactly, and otherwise may not overlap any. A FOLD of an
+ * operation without identity and an ARG need n > 0. fpFlags: NULL, or has the ACLNNX_FP_*
+ * met or-ed in. Returns an aclnnStatus. Thread-safe. */
+int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out, const void *const *in,
+                      uint32_t immediates, uint32_t *fpFlags);
 
 #ifdef __cplusplus
 }

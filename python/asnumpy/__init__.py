@@ -114,16 +114,19 @@ _LAZY = {
     "place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 "
     "sort_complex "
     "take_along_axis trace unravel_index",
-    "_math": "allclose angle apply_along_axis apply_over_axes array_equal array_equiv base_repr "
-    "binary_repr common_type convolve correlate cross cumulative_prod cumulative_sum diff ediff1d "
-    "fix frompyfunc gradient i0 inner interp isclose iscomplex iscomplexobj isneginf isposinf "
-    "isreal isrealobj kron nan_to_num outer packbits piecewise real_if_close select shares_memory "
-    "sinc tensordot trapezoid unpackbits unwrap vdot vectorize",
+    "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
+    "iscomplexobj isneginf isposinf isreal isrealobj nan_to_num real_if_close sinc",
+    "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient interp trapezoid unwrap",
+    "_products": "convolve correlate cross inner kron outer tensordot vdot",
+    "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc packbits "
+    "piecewise select shares_memory unpackbits vectorize",
     "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
     "unique_inverse unique_values",
-    "_statistics": "average corrcoef cov histogram histogram2d histogram_bin_edges histogramdd "
-    "median nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin "
-    "nanpercentile nanprod nanquantile nanstd nansum nanvar percentile ptp quantile",
+    "_statistics": "average corrcoef cov ptp",
+    "_quantiles": "median percentile quantile",
+    "_nan": "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin "
+    "nanpercentile nanprod nanquantile nanstd nansum nanvar",
+    "_histograms": "histogram histogram2d histogram_bin_edges histogramdd",
     "_einsum": "einsum einsum_path",
     "_grids": "broadcast c_ index_exp mgrid ndenumerate ndindex nditer ogrid r_ s_",
     "_io": "array2string array_repr array_str format_float_positional format_float_scientific "

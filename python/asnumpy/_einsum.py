@@ -5,6 +5,7 @@ batched matrix product by transposing its kept, summed and shared subscripts int
 What a single operand needs (diagonals, sums, transposes) are views and reductions.
 """
 
+import functools
 import itertools
 import math
 import operator
@@ -212,8 +213,72 @@ def _path_of(optimize, inputs, output, extents):
     return _greedy(inputs, output, extents)
 
 
+@functools.lru_cache(maxsize=256)
+def _pair_plan(text, ndim_a, ndim_b):
+    """How two operands without diagonals, ellipses or lonely sums are multiplied: their axes in the
+    order shared, own, summed (the second: shared, summed, own), the numbers of shared, own and summed
+    axes, and the axes of the result. None for anything else, errors included."""
+    inputs, arrow, output = text.replace(" ", "").partition("->")
+    sa, comma, sb = inputs.partition(",")
+    if not comma or not (sa + sb).isalpha() or not (sa + sb).isascii():
+        return None
+    if len(set(sa)) != len(sa) or len(set(sb)) != len(sb):
+        return None
+    if not arrow:
+        output = "".join(sorted(c for c in sa + sb if (sa + sb).count(c) == 1))
+    if (len(sa), len(sb)) != (ndim_a, ndim_b) or len(set(output)) != len(output):
+        return None
+    shared = [c for c in sa if c in sb and c in output]
+    summed = [c for c in sa if c in sb and c not in output]
+    left, right = [c for c in sa if c not in sb], [c for c in sb if c not in sa]
+    order = shared + left + right
+    if set(order) != set(output):
+        return None
+    return (
+        tuple(sa.index(c) for c in shared + left + summed),
+        tuple(sb.index(c) for c in shared + summed + right),
+        len(shared), len(left), len(summed),
+        tuple(order.index(c) for c in output),
+    )  # fmt: skip
+
+
+def _pair_at_once(text, a, b):
+    """einsum of two arrays of one dtype by one product; None when it is not that simple."""
+    if type(a) is not _core.ndarray or type(b) is not _core.ndarray or a.dtype != b.dtype:
+        return None
+    plan = _pair_plan(text, a.ndim, b.ndim)
+    if plan is None:
+        return None
+    perm_a, perm_b, shared, own, summed, perm = plan
+    x, y = a.transpose(perm_a), b.transpose(perm_b)
+    batch, rows, depth = x.shape[:shared], x.shape[shared : shared + own], x.shape[shared + own :]
+    columns = y.shape[shared + summed :]
+    if y.shape != batch + depth + columns or (a.dtype == bool and summed):
+        return None
+    if not summed:
+        z = _core.asarray(
+            _core.multiply(x.reshape(x.shape + (1,) * len(columns)),
+                           y.reshape(batch + (1,) * own + columns))
+        )  # fmt: skip
+    else:
+        if own != 1 or summed != 1:
+            x = x.reshape((*batch, math.prod(rows), math.prod(depth)))
+        if len(columns) != 1 or summed != 1:
+            y = y.reshape((*batch, math.prod(depth), math.prod(columns)))
+        z = _core.asarray(_core.matmul(x, y))
+        if own != 1 or len(columns) != 1:
+            z = z.reshape(batch + rows + columns)
+    if perm != tuple(range(len(perm))):
+        z = z.transpose(perm).copy()
+    return z[()]
+
+
 def einsum(*operands, out=None, optimize=False, **kwargs):
     """The sum of products that subscripts describe."""
+    if len(operands) == 3 and out is None and not kwargs and type(operands[0]) is str:
+        result = _pair_at_once(*operands)
+        if result is not None:
+            return result
     unknown = set(kwargs) - {"dtype", "order", "casting"}
     if unknown:
         raise TypeError(f"Did not understand the following kwargs: {sorted(unknown)}")

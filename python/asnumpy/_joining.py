@@ -219,6 +219,8 @@ def tile(A, reps):
     ndim = max(a.ndim, len(reps))
     shape = (1,) * (ndim - a.ndim) + a.shape
     reps = (1,) * (ndim - len(reps)) + reps
+    if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16:
+        return concatenate([a] * reps[0])
     if all(r == 1 for r in reps):
         return a.reshape(shape).copy()
     spread = [x for s in shape for x in (1, s)]
@@ -353,6 +355,8 @@ def trim_zeros(filt, trim="fb", axis=None):
 
 def _pairs(value, ndim, integer=False):
     """np.pad's per-axis arguments as a list of (before, after)."""
+    if type(value) is int and (value >= 0 or not integer):
+        return [(value, value)] * ndim
     pairs = _np.broadcast_to(_np.asarray(value), (ndim, 2))
     if integer:
         if pairs.dtype.kind not in "iu":
@@ -460,7 +464,7 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
         odd = kwargs.get("reflect_type", "even") == "odd"
         return _pad_periodic(a, axis, before, after, mode, odd)
     if mode in ("maximum", "minimum", "mean", "median"):
-        from ._statistics import median
+        from ._quantiles import median
 
         statistic = {"maximum": _core.max, "minimum": _core.min, "mean": _core.mean}.get(
             mode, median

@@ -106,6 +106,11 @@ def roll(a, shift, axis=None):
     a = asanyarray(a)
     if axis is None:
         return roll(a.ravel(), shift, 0).reshape(a.shape)
+    if type(a) is _core.ndarray and type(shift) is int and type(axis) is int and a.size:
+        d = _normalize(axis, a.ndim)
+        whole, n = (slice(None),) * d, a.shape[d]
+        cut = n - shift % n
+        return _core.concatenate((a[(*whole, slice(cut, None))], a[(*whole, slice(0, cut))]), d)
     axes = _axes(axis, a.ndim, allow_duplicate=True)
     pairs = _np.broadcast(shift, axes)
     if pairs.ndim > 1:

@@ -29,7 +29,7 @@ def poly(seq_of_zeros):
         return 1.0
     dtype = zeros.dtype if zeros.dtype.kind in "fc" else _np.dtype(float)
     a = _core.ones((1,), dtype=dtype)
-    from ._math import convolve
+    from ._products import convolve
 
     for zero in zeros:
         a = convolve(a, _core.array([1, -zero], dtype=dtype), mode="full")
@@ -99,7 +99,7 @@ def polysub(a1, a2):
 
 def polymul(a1, a2):
     """The product of two polynomials."""
-    from ._math import convolve
+    from ._products import convolve
 
     return _like(convolve(_coefficients(a1), _coefficients(a2)), a1, a2)
 

@@ -9,6 +9,7 @@
 
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/operands.h"
 
@@ -95,6 +96,7 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
 
 asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting casting,
                       const asn_array *where) {
+    if (!where && asn_direct_assign(dst, src)) return ASN_OK;
     ASN_TRY(check_target(dst, src, casting));
     if (!src->array) return submit_copy(dst, src, where);
     asn_layout trimmed;
@@ -108,6 +110,8 @@ asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting 
 }
 
 asn_status asn_copy(asn_array *result, const asn_array *a, asn_dtype dtype, char order) {
+    if ((order != 'F' || a->layout.ndim <= 1) && asn_direct_copy(result, a, dtype))
+        return ASN_OK;
     ASN_TRY(asn_array_new_like(result, a, dtype, order));
     asn_operand value = {.array = a};
     asn_status status = submit_copy(result, &value, NULL);
@@ -117,6 +121,12 @@ asn_status asn_copy(asn_array *result, const asn_array *a, asn_dtype dtype, char
 
 asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
                     char order, const asn_operand *value) {
+    /* A Python integer is checked against dtype below; 0 and 1 fit all. */
+    bool fits = !value->weak || (value->weak == 'i' && value->scalar.bytes[0] <= 1 &&
+                                 !memcmp(value->scalar.bytes + 1, "\0\0\0\0\0\0", 7));
+    if (order == 'C' && !value->array && fits &&
+        asn_direct_full(result, dtype, ndim, shape, &value->scalar))
+        return ASN_OK;
     ASN_TRY(asn_array_new(result, dtype, ndim, shape, order));
     asn_status status = asn_assign(result, value, ASN_CASTING_UNSAFE, NULL);
     if (status) asn_array_fini(result);
@@ -128,6 +138,7 @@ asn_status asn_where(asn_array *result, const asn_array *condition, const asn_op
     asn_type types[2] = {asn_operand_type(x), asn_operand_type(y)};
     asn_dtype dtype = asn_result_type(2, types);
     asn_operand in[3] = {{.array = condition}, *x, *y};
+    if (asn_direct_call(ASN_OP_WHERE, in, NULL, result)) return ASN_OK;
     const asn_layout *layouts[3];
     int num = 0, ndim;
     int64_t shape[ASN_MAX_DIMS];

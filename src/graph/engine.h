@@ -16,8 +16,9 @@ ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
 
 /* Called around work long enough to let other threads run (a face's global lock), and
  * while waiting for the library's own lock. `enter` may be called by a thread that does
- * not hold the face's lock (check), and gets NULL back then. Set once at start. */
-void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *));
+ * not hold the face's lock (check), and gets NULL back then. `serial`: every other call
+ * of the library is made by a thread that holds the face's lock. Set once at start. */
+void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial);
 
 /* Floating-point conditions met since the last call (ASN_FP_* = ACLNNX_FP_*), cleared,
  * and the name of an operation that met them (static string). Enabled by

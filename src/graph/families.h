@@ -42,14 +42,15 @@ ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a,
 /* sorted: 1-d; result int64 of values' shape. Same dtype for both. */
 ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
                                              const asn_array *values, bool right);
-/* numpy.interp of float64 arrays, the values in x's shape. UNSUPPORTED where the device
- * has no such operation. */
-ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
-                                       const asn_array *xp, const asn_array *fp,
-                                       double left, double right);
 /* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
 ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
                                          const asn_array *weights, int64_t minlength);
+
+/* np.interp of row-major float64 arrays, xp and fp 1-d of one length > 0. UNSUPPORTED
+ * where the host cannot reach the elements. */
+ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
+                                       const asn_array *xp, const asn_array *fp,
+                                       double left, double right);
 
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,

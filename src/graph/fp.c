@@ -21,6 +21,11 @@ void asn_fp_note(uint16_t op) {
     if (culprit == ASN_OP_NONE) culprit = op;
 }
 
+void asn_fp_meet(uint32_t met, uint16_t op) {
+    __atomic_fetch_or(&conditions, met, __ATOMIC_RELAXED);
+    asn_fp_note(op);
+}
+
 uint32_t asn_fp_take(const char **op_name) {
     if (__builtin_expect(!__atomic_load_n(&conditions, __ATOMIC_RELAXED), 1)) return 0;
     asn_lock();

@@ -17,6 +17,7 @@
 #include "aclnnop/aclnn_nonzero_v2.h"
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/index_plan.h"
 #include "graph/launch.h"
@@ -54,6 +55,16 @@ static bool quick_view(asn_array *out, const asn_array *a, const asn_index_item 
     v->strides = v->dims + ASN_INLINE_DIMS;
     v->flags = l->flags;
     v->offset = l->offset + start * l->strides[0];
+    if (l->ndim == 1 && !drop) { /* flags of one axis, without the general rules */
+        v->size = v->shape[0] = count;
+        v->strides[0] = l->strides[0] * step;
+        if (step != 1 && count > 1)
+            v->flags &= (uint8_t)~(ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS);
+        if (count > 1 || (l->flags & ASN_C_CONTIGUOUS)) {
+            out->buffer = asn_buffer_retain(a->buffer);
+            return true;
+        }
+    }
     for (int d = drop; d < l->ndim; d++) {
         v->shape[d - drop] = l->shape[d];
         v->strides[d - drop] = l->strides[d];
@@ -212,8 +223,14 @@ static asn_status get_locked(asn_array *out, const asn_array *a, int n,
     return status;
 }
 
+static bool holds_array(const asn_index_item *item) {
+    return item->kind == ASN_INDEX_ARRAY || item->kind == ASN_INDEX_MASK;
+}
+
 asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
                          const asn_index_item *items) {
+    if (n == 1 && holds_array(items) && asn_direct_index(out, a, items->array))
+        return ASN_OK;
     asn_lock();
     asn_status status = get_locked(out, a, n, items);
     asn_unlock();
@@ -335,6 +352,8 @@ static asn_status set_locked(const asn_array *a, int n, const asn_index_item *it
 
 asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
                          const asn_operand *value) {
+    if (n == 1 && holds_array(items) && asn_direct_index_set(a, items->array, value))
+        return ASN_OK;
     asn_lock();
     asn_status status = set_locked(a, n, items, value);
     asn_unlock();
@@ -350,6 +369,7 @@ asn_status asn_nonzero(asn_array *out, const asn_array *a) {
                              "np.atleast_1d(scalar).nonzero() instead. If the "
                              "context of this error is of the form "
                              "`arr[nonzero(cond)]`, just use `arr[cond]`.");
+    if (asn_direct_nonzero(out, a)) return ASN_OK;
     asn_array truth, total, table;
     asn_scalar count;
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_I64};

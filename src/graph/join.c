@@ -8,6 +8,7 @@
 
 #include "aclnnop/aclnn_arange.h"
 #include "aclnnop/aclnn_repeat_interleave.h"
+#include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/lock.h"
 #include "graph/operator.h"
@@ -63,6 +64,9 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
         all_f = all_f && (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS);
     }
     shape[axis] = total;
+    if (!out && axis == 0 &&
+        asn_direct_join(result, n, arrays, dtype, first->ndim, shape))
+        return ASN_OK;
     if (out) {
         const asn_layout *l = &out->layout;
         if (l->ndim != first->ndim ||
@@ -184,6 +188,9 @@ asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *star
     void *values[3];
     aclDataType type;
     n = n < 0 ? 0 : n;
+    if (start->dtype == dtype && step->dtype == dtype &&
+        asn_direct_arange(result, dtype, start, step, n))
+        return ASN_OK;
     ASN_TRY(asn_scalar_cast(start, work, &first));
     ASN_TRY(asn_scalar_cast(step, work, &delta));
     ASN_TRY(asn_array_new(result, work, 1, &n, 'C'));

@@ -25,6 +25,8 @@ uint16_t asn_device_opcode(uint16_t op);
  * the operation. */
 uint32_t *asn_fp_sink(void);
 void asn_fp_note(uint16_t op);
+/* Adds conditions that an operation met. */
+void asn_fp_meet(uint32_t met, uint16_t op);
 
 extern struct asn_counters {
     uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;

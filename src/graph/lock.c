@@ -1,22 +1,31 @@
-/* L2 graph: the library's lock (see lock.h). */
+/* L2 graph: the library's lock (see lock.h).
+ *
+ * Without a face's lock it is a mutex. With one (serial), `owner` is the lock, and a
+ * thread that finds it taken lets go of the face's lock, sleeps until `owner` is NULL,
+ * takes the face's lock again and looks again: the library's lock is only ever taken and
+ * given back by a thread that holds the face's. The mutex and the condition then serve
+ * the sleepers alone.
+ */
 #include "graph/lock.h"
 
 #include <pthread.h>
 #include <stddef.h>
 
 #include "graph/engine.h"
+#include "runtime/buffer.h"
+
+struct asn_lock_state asn_lock_state;
+_Thread_local char asn_lock_self;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static const char *owner; /* address of the owning thread's `self`, else NULL */
-static int depth;
-static _Thread_local char self;
-
+static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
 static void *(*hook_enter)(void);
 static void (*hook_leave)(void *);
 
-void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *)) {
+void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial) {
     hook_enter = enter;
     hook_leave = leave;
+    asn_lock_state.serial = asn_buffer_serial = serial;
 }
 
 void *asn_blocking_enter(void) {
@@ -27,25 +36,51 @@ void asn_blocking_leave(void *state) {
     if (hook_leave && state) hook_leave(state);
 }
 
-void asn_lock(void) {
-    if (__atomic_load_n(&owner, __ATOMIC_RELAXED) == &self) {
-        depth++;
+static const char *owner(void) {
+    return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED);
+}
+
+static void take(void) {
+    __atomic_store_n(&asn_lock_state.owner, &asn_lock_self, __ATOMIC_RELAXED);
+    asn_lock_state.depth = 1;
+}
+
+static void sleep_until_free(void) {
+    asn_lock_state.waiters++;
+    void *state = asn_blocking_enter();
+    pthread_mutex_lock(&mutex);
+    while (owner())
+        pthread_cond_wait(&freed, &mutex);
+    pthread_mutex_unlock(&mutex);
+    asn_blocking_leave(state);
+    asn_lock_state.waiters--;
+}
+
+void asn_lock_slow(void) {
+    if (owner() == &asn_lock_self) {
+        asn_lock_state.depth++;
+        return;
+    }
+    if (asn_lock_state.serial) {
+        while (owner())
+            sleep_until_free();
+        take();
         return;
     }
     if (pthread_mutex_trylock(&mutex) != 0) {
         void *state = asn_blocking_enter();
         pthread_mutex_lock(&mutex);
-        __atomic_store_n(&owner, &self, __ATOMIC_RELAXED);
-        depth = 1;
+        take();
         asn_blocking_leave(state);
         return;
     }
-    __atomic_store_n(&owner, &self, __ATOMIC_RELAXED);
-    depth = 1;
+    take();
 }
 
-void asn_unlock(void) {
-    if (--depth) return;
-    __atomic_store_n(&owner, NULL, __ATOMIC_RELAXED);
+void asn_unlock_slow(void) {
+    bool serial = asn_lock_state.serial;
+    if (serial) pthread_mutex_lock(&mutex);
+    __atomic_store_n(&asn_lock_state.owner, NULL, __ATOMIC_RELAXED);
+    if (serial) pthread_cond_broadcast(&freed);
     pthread_mutex_unlock(&mutex);
 }

@@ -3,12 +3,46 @@
  *
  * Order: a thread that must wait for this lock first lets go of the face's lock
  * (hooks.enter), so that the holder, which may be waiting for the face's lock, can go on.
+ *
+ * A face that promises to hold its global lock whenever it calls the library (`serial`)
+ * makes an uncontended lock two plain stores: every change of `owner` then happens under
+ * the face's lock.
  */
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H
 
-void asn_lock(void);
-void asn_unlock(void);
+#include <stdbool.h>
+
+/* Of lock.c; here so that asn_lock costs no call. */
+extern struct asn_lock_state {
+    const char *owner; /* address of the owning thread's asn_lock_self, else NULL */
+    int depth, waiters;
+    bool serial;
+} asn_lock_state;
+extern _Thread_local char asn_lock_self;
+
+void asn_lock_slow(void);
+void asn_unlock_slow(void);
+
+static inline void asn_lock(void) {
+    struct asn_lock_state *s = &asn_lock_state;
+    if (__builtin_expect(s->serial && !s->owner, 1)) {
+        s->owner = &asn_lock_self;
+        s->depth = 1;
+    } else {
+        asn_lock_slow();
+    }
+}
+
+static inline void asn_unlock(void) {
+    struct asn_lock_state *s = &asn_lock_state;
+    if (s->depth > 1)
+        s->depth--;
+    else if (__builtin_expect(s->serial && !s->waiters, 1))
+        s->owner = 0;
+    else
+        asn_unlock_slow();
+}
 
 /* Around long work, with asn_lock held: other threads of the face may run meanwhile. */
 void *asn_blocking_enter(void);

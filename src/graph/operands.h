@@ -23,6 +23,11 @@ ASN_CHECK_RESULT asn_status asn_draft_operand(asn_draft *d, asn_ref *ref,
  * read: they overlap and are not element for element the same place. */
 bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref);
 
+/* The dtype that op.reduce of an `in` array works in. `wish`: dtype=, or NONE for NumPy's
+ * default: sums and products of small integers widen. */
+ASN_CHECK_RESULT asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish,
+                                             asn_dtype *loop);
+
 /* A fresh result over `shape` as NumPy lays it out: order 'K' follows the inputs'
  * strides. */
 ASN_CHECK_RESULT asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim,

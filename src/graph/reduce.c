@@ -10,9 +10,7 @@
 #include "array/views.h"
 #include "graph/operands.h"
 
-/* NumPy's dtype for a reduction without dtype=: sums and products of small integers
- * widen. */
-static asn_status reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2)
         return asn_error_set(ASN_ERR_VALUE, "reduce only supported for binary functions");
@@ -164,7 +162,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     asn_dtype wish = o->dtype;
     if (wish == ASN_DTYPE_NONE && out && (op == ASN_OP_ADD || op == ASN_OP_MULTIPLY))
         wish = asn_layout_dtype(&out->layout);
-    ASN_TRY(reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
+    ASN_TRY(asn_reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
     int64_t reduced = 1;
     for (int d = 0; d < ndim; d++)
         if (mask >> d & 1) reduced *= a->layout.shape[d];
@@ -200,4 +198,41 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     else
         asn_array_move(result, &fresh);
     return status;
+}
+
+/* ---- any and all of large arrays */
+
+enum { FIRST_PIECE = 1 << 16, PIECE = 1 << 20 };
+
+/* The truth of elements [from, from + n) of a row-major array. */
+static asn_status truth_of(asn_op op, const asn_array *a, int64_t from, int64_t n,
+                           bool *truth) {
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_layout l;
+    asn_array piece, result;
+    asn_scalar answer;
+    ASN_TRY(asn_layout_init(&l, asn_layout_dtype(&a->layout), 1, &n, 'C'));
+    l.offset = a->layout.offset + from * l.strides[0];
+    asn_array_view(&piece, a, &l);
+    asn_status status = asn_ufunc_reduce(op, &piece, NULL, &result, &all);
+    asn_array_fini(&piece);
+    ASN_TRY(status);
+    status = asn_array_get_item(&result, 0, &answer);
+    asn_array_fini(&result);
+    *truth = !status && answer.bytes[0];
+    return status;
+}
+
+asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *done) {
+    int64_t n = a->layout.size;
+    bool decides = op == ASN_OP_LOGICAL_OR;
+    /* A recorded array is better reduced by the program that computes it. */
+    *done = n > FIRST_PIECE && asn_layout_contiguous(&a->layout) && a->buffer->data &&
+            !a->buffer->trace_writes;
+    *truth = !decides;
+    for (int64_t at = 0, step = FIRST_PIECE; *done && at < n; at += step, step = PIECE) {
+        ASN_TRY(truth_of(op, a, at, n - at < step ? n - at : step, truth));
+        if (*truth == decides) break;
+    }
+    return ASN_OK;
 }

@@ -130,6 +130,76 @@ static int64_t held_bytes(const asn_trace *t) {
     return held;
 }
 
+/* ---- the short way to record */
+
+static inline void share_ref(asn_ref *ref, const asn_array *a, int64_t *strides) {
+    ref->buffer = asn_buffer_retain(a->buffer);
+    ref->buffer->trace_refs++;
+    ref->offset = a->layout.offset;
+    ref->dtype = a->layout.dtype;
+    ref->strides = strides;
+}
+
+/* Strides as a draft writes them: 0 for an extent of 1. */
+static int64_t *take_strides(const asn_layout *l) {
+    int64_t *strides = arena_take(&asn_the_trace, l->ndim);
+    for (int d = 0; d < l->ndim; d++)
+        strides[d] = l->shape[d] == 1 ? 0 : l->strides[d];
+    return strides;
+}
+
+/* One block of strides serves every operand with elements of one size. */
+static void record_rows(asn_node *n, int num_in, const asn_operand *in,
+                        const asn_array *result, asn_dtype loop) {
+    asn_trace *t = &asn_the_trace;
+    const asn_layout *l = &result->layout;
+    size_t bytes = (size_t)l->ndim * sizeof *l->shape;
+    n->shape = arena_take(t, l->ndim);
+    memcpy(n->shape, l->shape, bytes);
+    int64_t *out = take_strides(l), *rows = l->dtype == loop ? out : NULL;
+    share_ref(&n->out, result, out);
+    n->out.buffer->trace_writes++;
+    for (int k = 0; k < num_in; k++) {
+        if (!in[k].array) {
+            asn_draft_immediate(&n->in[k], &in[k].scalar);
+            n->in[k].strides = NULL;
+            continue;
+        }
+        if (!rows) rows = take_strides(&in[k].array->layout);
+        share_ref(&n->in[k], in[k].array, rows);
+    }
+}
+
+bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_operand *in,
+                           const asn_array *result) {
+    asn_trace *t = &asn_the_trace;
+    const asn_layout *l = &result->layout;
+    bool can = lazy_on && l->size > EAGER_ELEMENTS;
+    for (int k = 0; k < num_in && can; k++)
+        can = in[k].array
+                  ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
+                  : in[k].scalar.dtype == loop;
+    asn_lock();
+    can = can && t->arena && t->count < ASN_TRACE_MAX_NODES && t->count % 16 != 15 &&
+          t->arena_used + 5 * (size_t)l->ndim <= t->arena_capacity;
+    if (can) {
+        asn_node *n = &t->nodes[t->count++];
+        n->op = (uint16_t)op;
+        n->reduce_op = ASN_OP_NONE;
+        n->loop = (uint8_t)loop;
+        n->num_in = (uint8_t)num_in;
+        n->ndim = (uint8_t)l->ndim;
+        n->accumulate = false;
+        n->reduce_mask = 0;
+        n->size = l->size;
+        record_rows(n, num_in, in, result, loop);
+        small_run = 0;
+        asn_counters.recorded++;
+    }
+    asn_unlock();
+    return can;
+}
+
 static bool pending(const asn_node *n) {
     if (n->out.buffer->trace_refs) return true;
     for (int k = 0; k < n->num_in; k++)

@@ -13,7 +13,7 @@
 #ifndef ASN_GRAPH_TRACE_H
 #define ASN_GRAPH_TRACE_H
 
-#include "graph/array.h"
+#include "graph/ufunc.h"
 #include "ops/ops.h"
 
 enum { ASN_TRACE_MAX_NODES = 96, ASN_TRACE_ARENA = 96 * 4 * 8 };
@@ -67,6 +67,12 @@ void asn_draft_immediate(asn_ref *ref, const asn_scalar *s);
  * nothing pending on its buffers), or when a buffer is shared with the host. Draft
  * operands are borrowed; the trace retains their buffers. */
 ASN_CHECK_RESULT asn_status asn_trace_submit(asn_draft *d);
+
+/* Records op over row-major arrays of result's shape and numbers, which all have the
+ * dtype `loop`; false (nothing done): it should run at once, or needs a draft. Takes the
+ * lock. */
+bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_operand *in,
+                           const asn_array *result);
 
 /* Runs all recorded nodes (enqueues them on the stream). Lock held. */
 ASN_CHECK_RESULT asn_status asn_trace_flush(void);

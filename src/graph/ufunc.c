@@ -11,6 +11,7 @@
 
 #include "array/broadcast.h"
 #include "graph/compare.h"
+#include "graph/direct.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
 
@@ -200,11 +201,20 @@ static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options 
     return true;
 }
 
+/* Whether the short path for small arrays is worth asking. */
+static inline bool is_small(asn_op op, const asn_operand *in) {
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        if (in[k].array && in[k].array->layout.size > ASN_DIRECT_ELEMENTS) return false;
+    return true;
+}
+
 asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
                           asn_array *result, const asn_ufunc_options *options) {
     const asn_ufunc_options *o = options ? options : &defaults;
     const asn_layout *l;
     asn_dtype loop;
+    if (o == &defaults && is_small(op, in) && asn_direct_call(op, in, out, result))
+        return ASN_OK;
     if (out || !is_simple(op, in, o, &l, &loop)) {
         asn_lock();
         asn_status status = call_general(op, in, out, result, o);
@@ -212,6 +222,8 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
         return status;
     }
     ASN_TRY(asn_array_new(result, asn_op_result(op, loop), l->ndim, l->shape, 'C'));
+    if (asn_trace_record_rows(op, loop, asn_op_table[op].num_in, in, result))
+        return ASN_OK;
     asn_status status = submit_call(op, loop, in, result, NULL);
     if (status) asn_array_fini(result);
     return status;

@@ -53,6 +53,10 @@ typedef struct {
 ASN_CHECK_RESULT asn_status asn_ufunc_reduce(asn_op op, const asn_array *a,
                                              const asn_array *out, asn_array *result,
                                              const asn_reduce_options *options);
+/* any (op logical_or) or all (logical_and) of a large array, piece by piece until the
+ * answer is known. *done false: not such an array, nothing was done. */
+ASN_CHECK_RESULT asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth,
+                                             bool *done);
 ASN_CHECK_RESULT asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis,
                                                  asn_dtype dtype, const asn_array *out,
                                                  asn_array *result);

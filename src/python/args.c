@@ -76,6 +76,8 @@ static int signature_parse(asn_signature *sig) {
         } else if (!keyword_only) {
             sig->positional++;
             if (required) sig->required = sig->positional;
+        } else if (required) {
+            sig->keyword_required = true;
         }
     }
     sig->ready = true;
@@ -162,8 +164,8 @@ static int fail(const asn_signature *sig, PyObject **values) {
     return -1;
 }
 
-int asn_args_parse(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
-                   PyObject *kwnames, PyObject **values) {
+int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames, PyObject **values) {
     if (ASN_UNLIKELY(!sig->ready) && signature_parse(sig) < 0) return -1;
     Py_ssize_t direct = nargs < sig->positional ? nargs : sig->positional;
     if (ASN_UNLIKELY(nargs > sig->positional && !sig->var_positional))

@@ -12,7 +12,7 @@ typedef struct {
     /* filled at first use */
     bool ready;
     uint8_t count, positional, positional_only, required;
-    bool var_positional,
+    bool var_positional, keyword_required, /* a keyword-only one without a default */
         var_keyword; /* "*args": the last positional slot; "**kw": the last slot */
     uint32_t required_mask;
     PyObject *names[ASN_MAX_ARGS]; /* interned */
@@ -21,8 +21,20 @@ typedef struct {
 /* Fills values[0 .. count) with borrowed references, NULL where absent. For "*args" the
  * slot receives a new tuple that the caller releases (values[i]); "**kw" a new dict or
  * NULL. TypeError as Python's. */
-int asn_args_parse(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
-                   PyObject *kwnames, PyObject **values);
+int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
+                        PyObject *kwnames, PyObject **values);
+static inline int asn_args_parse(asn_signature *sig, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames, PyObject **values) {
+    if (!sig->ready || kwnames || nargs > sig->positional || nargs < sig->required ||
+        sig->var_positional || sig->keyword_required)
+        return asn_args_parse_slow(sig, args, nargs, kwnames, values);
+    int i = 0;
+    for (; i < nargs; i++)
+        values[i] = args[i];
+    for (; i < sig->count; i++)
+        values[i] = NULL;
+    return 0;
+}
 /* The same for tp_new's and tp_call's tuple and dict. */
 int asn_args_parse_tuple(asn_signature *sig, PyObject *args, PyObject *kwargs,
                          PyObject **values);

@@ -237,6 +237,13 @@ int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim) {
         *ndim = 1;
         return shape_extent(obj, shape);
     }
+    if (PyTuple_CheckExact(obj) && PyTuple_GET_SIZE(obj) <= ASN_MAX_DIMS) {
+        int n = (int)PyTuple_GET_SIZE(obj);
+        for (int i = 0; i < n; i++)
+            if (shape_extent(PyTuple_GET_ITEM(obj, i), &shape[i]) < 0) return -1;
+        *ndim = n;
+        return 0;
+    }
     PyObject *items = PySequence_Fast(obj, "expected a sequence of integers");
     if (!items) return -1;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);

@@ -119,32 +119,6 @@ static int read_shape(PyObject *shape, PyObject *dtype, PyObject *order, shape_a
     return 0;
 }
 
-/* Small zeros are copied from here: cheaper than a program that writes them. */
-enum { SMALL_ZEROS = 1024 };
-static const char zeros[SMALL_ZEROS];
-
-static bool is_small(const shape_args *s) {
-    int64_t bytes = asn_itemsize(s->dtype);
-    for (int i = 0; i < s->ndim && bytes <= SMALL_ZEROS; i++)
-        bytes *= s->shape[i] < SMALL_ZEROS ? s->shape[i] : SMALL_ZEROS + 1;
-    return bytes <= SMALL_ZEROS && s->order == 'C';
-}
-
-static PyObject *small_zeros(const shape_args *s) {
-    int64_t strides[ASN_MAX_DIMS], step = asn_itemsize(s->dtype);
-    for (int i = s->ndim - 1; i >= 0; i--) {
-        strides[i] = step;
-        step *= s->shape[i];
-    }
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status =
-        asn_array_from_host(&r->array, s->dtype, s->ndim, s->shape, strides, zeros);
-    if (status == ASN_OK) return (PyObject *)r;
-    asn_ndarray_drop(r);
-    return asn_raise(status);
-}
-
 static PyObject *filled(const shape_args *s, const asn_operand *value) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -178,12 +152,7 @@ static PyObject *f_empty(PyObject *const *v) {
 
 static PyObject *f_zeros(PyObject *const *v) {
     asn_operand zero = weak_int(0);
-    shape_args s;
-    if (read_shape(v[0], v[1], v[2], &s) < 0 || asn_device_check(v[3]) < 0 ||
-        check_like(v[4]) < 0)
-        return NULL;
-    if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
-    return is_small(&s) ? small_zeros(&s) : filled(&s, &zero);
+    return by_shape(v, &zero);
 }
 
 static PyObject *f_ones(PyObject *const *v) {

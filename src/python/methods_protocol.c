@@ -64,7 +64,28 @@ ASN_METHOD(item) {
     return asn_fp_check() < 0 ? NULL : asn_scalar_to_python(&element);
 }
 
+/* The innermost list of the dtypes met most, without a scalar in between; NULL: another
+ * dtype (or an error). */
+static PyObject *number_list(const char *data, int64_t n, int64_t step, asn_dtype dtype) {
+    if (dtype != ASN_F64 && dtype != ASN_I64) return NULL;
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (int64_t i = 0; list && i < n; i++, data += step) {
+        PyObject *item = dtype == ASN_F64 ? PyFloat_FromDouble(*(const double *)data)
+                                          : PyLong_FromLongLong(*(const int64_t *)data);
+        if (!item)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+    }
+    return list;
+}
+
 static PyObject *list_level(const asn_layout *l, const char *data, int d) {
+    if (d == l->ndim - 1 && (l->flags & ASN_ALIGNED)) {
+        PyObject *list =
+            number_list(data, l->shape[d], l->strides[d], (asn_dtype)l->dtype);
+        if (list || PyErr_Occurred()) return list;
+    }
     if (d == l->ndim) {
         asn_scalar element = {.dtype = l->dtype};
         memcpy(element.bytes, data, (size_t)asn_itemsize((asn_dtype)l->dtype));
@@ -92,7 +113,8 @@ ASN_METHOD(tolist) {
             Py_XDECREF(host);
             return r;
         }
-        ASN_PY_TRY(asn_array_host(asn_of(self), &data));
+        data = asn_direct_element(asn_of(self), 0);
+        if (!data) ASN_PY_TRY(asn_array_host(asn_of(self), &data));
         if (asn_fp_check() < 0) return NULL;
     }
     return list_level(l, data, 0);

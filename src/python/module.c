@@ -102,7 +102,11 @@ static int module_exec(PyObject *module) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;
     set_library_path();
-    asn_set_blocking_hooks(blocking_enter, blocking_leave);
+#ifdef Py_GIL_DISABLED
+    asn_set_blocking_hooks(blocking_enter, blocking_leave, false);
+#else
+    asn_set_blocking_hooks(blocking_enter, blocking_leave, true);
+#endif
     return 0;
 }
 

@@ -31,7 +31,13 @@ asn_ndarray *asn_ndarray_alloc(void) {
     if (ASN_UNLIKELY(!free_count)) return asn_ndarray_alloc_type(asn_py.ndarray);
     asn_ndarray *self = free_list[--free_count];
     blank(&self->array);
-    PyObject_Init((PyObject *)self, asn_py.ndarray); /* takes a reference to the type */
+#ifdef Py_GIL_DISABLED
+    PyObject_Init((PyObject *)self, asn_py.ndarray);
+#else
+    /* Its type and the reference to it are still there: PyObject_Init costs a call more
+     */
+    Py_SET_REFCNT((PyObject *)self, 1);
+#endif
     self->base = self->weakrefs = NULL;
     return self;
 }
@@ -47,10 +53,14 @@ static void ndarray_dealloc(PyObject *object) {
     if (self->weakrefs) PyObject_ClearWeakRefs(object);
     asn_array_fini(&self->array);
     Py_XDECREF(self->base);
-    if (ASN_LIKELY(type == asn_py.ndarray && free_count < FREE_LIST))
+    if (ASN_LIKELY(type == asn_py.ndarray && free_count < FREE_LIST)) {
         free_list[free_count++] = self;
-    else
-        type->tp_free(object);
+#ifdef Py_GIL_DISABLED
+        Py_DECREF(type);
+#endif
+        return;
+    }
+    type->tp_free(object);
     Py_DECREF(type);
 }
 

@@ -161,6 +161,8 @@ static int element_offset(const asn_layout *l, PyObject *key, int64_t *offset) {
 }
 
 static PyObject *get_element(PyObject *self, int64_t offset) {
+    const char *at = asn_direct_element(asn_of(self), offset);
+    if (ASN_LIKELY(at != NULL)) return asn_scalar_at(asn_dtype_of(self), at);
     asn_scalar element;
     ASN_PY_TRY(asn_array_get_item(asn_of(self), offset, &element));
     if (asn_fp_check() < 0) return NULL;
@@ -283,6 +285,16 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
 
 static int set_element(PyObject *self, int64_t offset, PyObject *value) {
     asn_scalar element;
+    const asn_buffer *b = asn_of(self)->buffer;
+    char *at =
+        PyFloat_CheckExact(value) && asn_dtype_of(self) == ASN_F64 && !b->trace_refs
+            ? asn_direct_element(asn_of(self), offset)
+            : NULL;
+    if (at) {
+        double v = PyFloat_AS_DOUBLE(value);
+        memcpy(at, &v, sizeof v);
+        return 0;
+    }
     if (asn_scalar_pack(value, asn_dtype_of(self), &element) < 0) return -1;
     ASN_PY_TRY_INT(asn_array_set_item(asn_of(self), offset, &element));
     return 0;

@@ -53,6 +53,8 @@ static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
 
 static PyObject *binary(PyObject *a, PyObject *b, asn_op op) {
     PyObject *pair[2] = {a, b};
+    if (asn_is_ndarray_exact(a) && (asn_is_ndarray_exact(b) || PyFloat_CheckExact(b)))
+        return asn_ufunc_apply(op, pair);
     bool left = asn_is_ndarray(a);
     if (ASN_UNLIKELY(gives_way(left ? a : b, left ? b : a, false)))
         Py_RETURN_NOTIMPLEMENTED;
@@ -135,7 +137,7 @@ static PyObject *number_imatmul(PyObject *a, PyObject *b) {
 
 /* ---- power: NumPy replaces some scalar exponents by cheaper operations */
 
-static asn_op power_shortcut(PyObject *base, PyObject *exponent) {
+asn_op asn_power_shortcut(PyObject *base, PyObject *exponent) {
     asn_dtype dtype = asn_dtype_of(base);
     double e;
     if (PyFloat_CheckExact(exponent)) {
@@ -158,7 +160,7 @@ static asn_op power_shortcut(PyObject *base, PyObject *exponent) {
 static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
     if (asn_is_ndarray(a)) {
-        asn_op op = power_shortcut(a, b);
+        asn_op op = asn_power_shortcut(a, b);
         if (op != ASN_OP_POWER) return asn_ufunc_apply(op, &a);
     }
     return binary(a, b, ASN_OP_POWER);
@@ -166,7 +168,7 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
 
 static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
-    asn_op op = power_shortcut(a, b);
+    asn_op op = asn_power_shortcut(a, b);
     if (op == ASN_OP_POWER || !(asn_of(a)->layout.flags & ASN_WRITEABLE))
         return inplace(a, b, ASN_OP_POWER);
     asn_operand in = {asn_of(a), {0}, 0};

@@ -79,9 +79,34 @@ static PyObject *out_result(const reduce_state *s, const asn_reduce_args *a,
     return asn_fp_check() < 0 ? NULL : Py_NewRef(out_object(a->out));
 }
 
+static inline bool is_default(PyObject *o) {
+    return !o || o == Py_None || o == asn_py.no_value;
+}
+
+/* All axes and nothing else asked for: the result is a scalar. */
+static inline bool is_plain(const asn_reduce_args *a) {
+    return asn_py.numpy_scalars && (!a->axis || a->axis == Py_None) &&
+           is_default(a->dtype) && is_default(a->out) &&
+           (is_default(a->keepdims) || a->keepdims == Py_False) &&
+           asn_is_no_value(a->initial) && (is_default(a->where) || a->where == Py_True);
+}
+
+static PyObject *scalar_result(const asn_scalar *s) {
+    return ASN_UNLIKELY(asn_fp_check() < 0) ? NULL : asn_scalar_to_numpy(s);
+}
+
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
     reduce_state s;
+    asn_scalar value;
     PyObject *result = NULL;
+    if (is_plain(a) && asn_direct_reduce(op, asn_of(array), &value))
+        return scalar_result(&value);
+    if (is_plain(a) && (op == ASN_OP_LOGICAL_OR || op == ASN_OP_LOGICAL_AND)) {
+        bool truth, done;
+        ASN_PY_TRY(asn_truth_reduce(op, asn_of(array), &truth, &done));
+        value = asn_scalar_bool(truth);
+        if (done) return scalar_result(&value);
+    }
     if (reduce_init(&s, op, array, a) < 0) goto done;
     if (s.out) {
         result = out_result(&s, a,
@@ -256,7 +281,10 @@ static int check_zero_d(PyObject *array, PyObject *axis) {
 
 PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     reduce_state s;
+    asn_scalar value;
     PyObject *object = NULL;
+    if (is_plain(a) && asn_direct_mean(asn_of(array), &value))
+        return scalar_result(&value);
     if (check_zero_d(array, a->axis) < 0) return NULL;
     if (reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
     asn_dtype sum, result, wish = s.options.dtype;
@@ -362,12 +390,25 @@ static asn_status variance(const asn_array *a, const asn_array *given_mean,
     return status;
 }
 
+/* ddof= as a small number; -1: something else. */
+static double plain_ddof(PyObject *ddof) {
+    if (asn_is_no_value(ddof)) return 0;
+    if (!PyLong_CheckExact(ddof)) return -1;
+    double value = PyLong_AsDouble(ddof);
+    if (value == -1 && PyErr_Occurred()) PyErr_Clear();
+    return value;
+}
+
 PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_object,
                       PyObject *mean_object, bool root) {
     reduce_state s;
     PyObject *object = NULL, *mean = NULL;
     asn_operand ddof;
+    asn_scalar value;
     PyObject *ddof_owner = NULL;
+    if (is_plain(a) && is_default(mean_object) && plain_ddof(ddof_object) >= 0 &&
+        asn_direct_variance(asn_of(array), plain_ddof(ddof_object), root, &value))
+        return scalar_result(&value);
     if (check_zero_d(array, a->axis) < 0) return NULL;
     weak_int(&ddof, 0);
     if (reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
@@ -412,10 +453,19 @@ done:
 
 /* ---- argmax, argmin */
 
+static PyObject *position(int64_t at) {
+    asn_scalar s = asn_scalar_int(at);
+    return asn_scalar_to_numpy(&s);
+}
+
 PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
                             PyObject *keepdims, bool maximum) {
     int which = -1, ndim = asn_of(array)->layout.ndim;
     bool keep = false;
+    int64_t at;
+    if (is_default(axis) && is_default(out) && is_default(keepdims) &&
+        asn_py.numpy_scalars && asn_direct_arg(asn_of(array), !maximum, &at))
+        return position(at);
     if (axis && axis != Py_None) {
         int64_t value;
         if (asn_int64_from_py(axis, &value) < 0) return NULL;

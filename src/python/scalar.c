@@ -13,14 +13,18 @@
 #define SCALAR_CASE(DT, Cls, ctype)                                                      \
     case DT: {                                                                           \
         PyObject *o = PyArrayScalar_New(Cls);                                            \
-        if (o) memcpy(&PyArrayScalar_VAL(o, Cls), s->bytes, sizeof(ctype));              \
+        if (o) memcpy(&PyArrayScalar_VAL(o, Cls), bytes, sizeof(ctype));                 \
         return o;                                                                        \
     }
 
 PyObject *asn_scalar_to_numpy(const asn_scalar *s) {
-    switch ((asn_dtype)s->dtype) {
+    return asn_scalar_at((asn_dtype)s->dtype, s->bytes);
+}
+
+PyObject *asn_scalar_at(asn_dtype dtype, const void *bytes) {
+    switch (dtype) {
     case ASN_BOOL:
-        PyArrayScalar_RETURN_BOOL_FROM_LONG(s->bytes[0] != 0);
+        PyArrayScalar_RETURN_BOOL_FROM_LONG(*(const char *)bytes != 0);
         SCALAR_CASE(ASN_I8, Byte, int8_t)
         SCALAR_CASE(ASN_U8, UByte, uint8_t)
         SCALAR_CASE(ASN_I16, Short, int16_t)
@@ -36,8 +40,8 @@ PyObject *asn_scalar_to_numpy(const asn_scalar *s) {
         SCALAR_CASE(ASN_C128, CDouble, asn_c128)
     default: break;
     }
-    PyArray_Descr *descr = asn_descr((asn_dtype)s->dtype);
-    return descr ? PyArray_Scalar((void *)s->bytes, descr, NULL) : NULL;
+    PyArray_Descr *descr = asn_descr(dtype);
+    return descr ? PyArray_Scalar((void *)bytes, descr, NULL) : NULL;
 }
 
 static int64_t read_int(const asn_scalar *s) {

@@ -6,6 +6,8 @@
 
 /* The NumPy scalar of an element. */
 PyObject *asn_scalar_to_numpy(const asn_scalar *s);
+/* The same from an element in memory. */
+PyObject *asn_scalar_at(asn_dtype dtype, const void *bytes);
 /* The Python bool, int, float or complex of an element (as ndarray.item). */
 PyObject *asn_scalar_to_python(const asn_scalar *s);
 

@@ -395,12 +395,23 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    /* The power ufunc itself replaces only squares, as NumPy's does. */
+    if (u->op == ASN_OP_POWER && nargs == 2 && !kwnames &&
+        asn_is_ndarray_exact(args[0]) && asn_dtype_of(args[0]) != ASN_BOOL &&
+        asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE)
+        return asn_ufunc_apply(ASN_OP_SQUARE, args);
     if (ASN_LIKELY(!kwnames && nargs == u->nin && u->kind == ASN_UFUNC_PLAIN)) {
-        asn_operand in[MAX_IN];
+        asn_operand in[MAX_IN] = {{NULL, {0}, 0}};
         int quick = 1, nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */
         for (int i = 0; i < nin && quick > 0; i++)
             quick = asn_operand_quick(args[i], &in[i]);
         if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
+            asn_scalar value;
+            bool numbers = asn_py.numpy_scalars;
+            for (int i = 0; i < nin; i++)
+                numbers = numbers && !in[i].array;
+            if (numbers && asn_direct_scalar((asn_op)u->op, in, &value))
+                return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&value);
             asn_ndarray *r = asn_ndarray_alloc();
             if (!r) return NULL;
             asn_status status = asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);

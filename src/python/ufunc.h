@@ -37,6 +37,10 @@ static inline bool asn_is_ufunc(PyObject *o) {
 /* The ufunc object of a row (borrows), for error messages and overrides. */
 PyObject *asn_ufunc_of(asn_op op);
 
+/* ndarray_number.c: the cheaper operation that is base ** exponent (an array and an
+ * object), ASN_OP_POWER when there is none. */
+asn_op asn_power_shortcut(PyObject *base, PyObject *exponent);
+
 /* op(args...) with everything __call__ does but keywords. */
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args);
 /* op(args..., out=self): in-place operators; returns a new reference to args[0]. */

@@ -84,7 +84,9 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxScan);
     ASN_OPTIONAL(aclnnxUpdateAt);
     ASN_OPTIONAL(aclnnxSort);
-    ASN_OPTIONAL(aclnnxInterp);
+    ASN_OPTIONAL(aclnnxLoopFind);
+    ASN_OPTIONAL(aclnnxMatmul);
+    ASN_OPTIONAL(aclnnxLoopRun);
 #undef ASN_OPTIONAL
     return ASN_OK;
 }

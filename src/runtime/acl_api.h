@@ -21,7 +21,9 @@ typedef struct {
     __typeof__(aclnnxScan) *aclnnxScan;
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
     __typeof__(aclnnxSort) *aclnnxSort;
-    __typeof__(aclnnxInterp) *aclnnxInterp;
+    __typeof__(aclnnxLoopFind) *aclnnxLoopFind;
+    __typeof__(aclnnxMatmul) *aclnnxMatmul;
+    __typeof__(aclnnxLoopRun) *aclnnxLoopRun;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

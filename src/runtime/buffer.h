@@ -1,8 +1,9 @@
 /* L2 runtime: asn_buffer, reference-counted device memory from the pool.
  *
- * Storage is taken at the first write (asn_buffer_data): a temporary that fusion keeps in
- * registers never has any. `trace_refs` counts the references held by recorded
- * operations, so that the trace can see which buffers nobody else holds any more. */
+ * Storage is taken at the first write (asn_buffer_ensure): a large temporary that fusion
+ * keeps in registers never has any. (A small buffer may be born with storage.)
+ * `trace_refs` counts the references held by recorded operations, so that the trace can
+ * see which buffers nobody else holds any more. */
 #ifndef ASN_RUNTIME_BUFFER_H
 #define ASN_RUNTIME_BUFFER_H
 
@@ -26,17 +27,33 @@ typedef struct asn_buffer {
     void *context;
 } asn_buffer;
 
+/* Every caller holds one lock (a face's global one): counting needs no atomic
+ * instruction, of which recording an operation would execute four, 5 ns each. */
+extern bool asn_buffer_serial;
+
 ASN_CHECK_RESULT asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes);
 /* Over memory the caller keeps alive until release(context). */
 ASN_CHECK_RESULT asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
                                              void (*release)(void *), void *context);
 static inline asn_buffer *asn_buffer_retain(asn_buffer *b) {
-    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+    if (asn_buffer_serial)
+        atomic_store_explicit(&b->refs,
+                              atomic_load_explicit(&b->refs, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
     return b;
 }
 void asn_buffer_destroy(asn_buffer *b);
 static inline void asn_buffer_release(asn_buffer *b) {
-    if (b && atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
+    if (!b) return;
+    /* The last reference is nobody else's to copy: no atomic subtraction for it. */
+    int refs = atomic_load_explicit(&b->refs, memory_order_acquire);
+    if (refs == 1)
+        asn_buffer_destroy(b);
+    else if (asn_buffer_serial)
+        atomic_store_explicit(&b->refs, refs - 1, memory_order_relaxed);
+    else if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
         asn_buffer_destroy(b);
 }
 /* Takes storage if there is none. MemoryError. */

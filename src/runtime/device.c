@@ -68,6 +68,8 @@ static asn_status use_device(int number) {
     return ASN_OK;
 }
 
+uint32_t asn_device_generation;
+
 asn_status asn_device_open(void) {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     if (__atomic_load_n(&device.open, __ATOMIC_ACQUIRE)) return ASN_OK;
@@ -76,6 +78,7 @@ asn_status asn_device_open(void) {
     if (!device.open) {
         status = load_libraries();
         if (!status) status = use_device(0);
+        asn_device_generation++;
         if (!status) __atomic_store_n(&device.open, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&opening);
@@ -88,9 +91,34 @@ aclrtStream asn_stream(void) {
 
 bool asn_stream_busy;
 
+/* A failure that a poll found. asn_stream_busy stays true until a wait reports it. */
+static struct {
+    asn_status status;
+    char message[512];
+} kept;
+
+bool asn_stream_poll(void) {
+    aclrtStreamStatus state;
+    if (!asn_stream_busy) return true;
+    if (kept.status || asn_acl.aclrtStreamQuery(device.stream, &state) ||
+        state != ACL_STREAM_STATUS_COMPLETE)
+        return false;
+    kept.status = asn_stream_wait();
+    if (!kept.status) return true;
+    snprintf(kept.message, sizeof kept.message, "%s", asn_error_message());
+    asn_error_clear();
+    asn_stream_busy = true;
+    return false;
+}
+
 asn_status asn_stream_wait(void) {
     if (!asn_stream_busy) return ASN_OK;
     asn_stream_busy = false;
+    if (kept.status) {
+        asn_status status = kept.status;
+        kept.status = ASN_OK;
+        return asn_error_set(status, "%s", kept.message);
+    }
     ASN_ACL_TRY(asn_acl.aclrtSynchronizeStream(device.stream), "synchronize");
     return ASN_OK;
 }
@@ -109,6 +137,7 @@ asn_status asn_device_close(void) {
     asn_acl.aclrtResetDevice(device.current);
     asn_acl.aclFinalize();
     device.open = false;
+    asn_device_generation++;
     asn_acl_unload();
     return ASN_OK;
 }
@@ -157,5 +186,5 @@ const char *asn_device_kind(void) {
 }
 
 bool asn_device_host_access(void) {
-    return !strcmp(device.kind, "cpu");
+    return device.host_access;
 }

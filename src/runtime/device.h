@@ -11,6 +11,9 @@
 /* Opens CANN's libraries or the CPU device's (ASNUMPY_DEVICE=cpu|ascend|auto) and device
  * 0; idempotent. */
 ASN_CHECK_RESULT asn_status asn_device_open(void);
+/* Counts the openings and closings: what is looked up in a device holds until it changes.
+ */
+extern uint32_t asn_device_generation;
 /* Flushes, waits and closes; the next use opens again. */
 ASN_CHECK_RESULT asn_status asn_device_close(void);
 ASN_CHECK_RESULT asn_status asn_device_count(int *out);

@@ -9,8 +9,9 @@
 
 #include "base/alloc.h"
 #include "runtime/acl_api.h"
+#include "runtime/stock.h"
 
-enum { CLASSES = 4 * 44, SLAB_BYTES = 2 << 20, SMALL_MAX = 64 << 10, MIN_SHIFT = 6 };
+enum { CLASSES = 4 * 44, SLAB_BYTES = 2 << 20, SMALL_MAX = 64 << 10 };
 
 /* A stack of free blocks of one class. */
 typedef struct {
@@ -28,19 +29,8 @@ static struct {
     uint64_t cached_limit;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .cached_limit = (uint64_t)4 << 30};
 
-/* Class c holds blocks of (4 + c % 4) << (c / 4 + MIN_SHIFT - 2) bytes. */
-static int size_class(int64_t nbytes) {
-    /* multiples of 64 keep every block aligned to a cache line */
-    uint64_t n = nbytes <= 64 ? 64 : ((uint64_t)nbytes + 63) & ~(uint64_t)63;
-    if (n == 64) return 0;
-    int shift = 63 - __builtin_clzll(n - 1);
-    /* 2^shift <= n - 1 < 2^(shift + 1): quarter steps above 2^shift */
-    int quarter = (int)(((n - 1) >> (shift - 2)) & 3);
-    return (shift - MIN_SHIFT) * 4 + quarter + 1;
-}
-
 static int64_t class_bytes(int c) {
-    return (int64_t)(4 + c % 4) << (c / 4 + MIN_SHIFT - 2);
+    return (int64_t)(4 + c % 4) << (c / 4 + ASN_POOL_MIN_SHIFT - 2);
 }
 
 static bool push(bin *b, void *block) {
@@ -103,7 +93,7 @@ static asn_status cut_from_slab(int64_t bytes, void **out) {
 }
 
 asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity) {
-    int c = size_class(nbytes);
+    int c = asn_pool_class(nbytes);
     int64_t bytes = class_bytes(c);
     asn_status status = ASN_OK;
     pthread_mutex_lock(&pool.lock);
@@ -128,7 +118,7 @@ asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity) {
 }
 
 void asn_pool_free(void *block, int64_t capacity) {
-    int c = size_class(capacity);
+    int c = asn_pool_class(capacity);
     pthread_mutex_lock(&pool.lock);
     pool.stats.bytes_in_use -= (uint64_t)capacity;
     bool keep = capacity <= SMALL_MAX ||
@@ -147,6 +137,7 @@ void asn_pool_trim(void) {
 }
 
 void asn_pool_fini(void) {
+    asn_stock_clear();
     pthread_mutex_lock(&pool.lock);
     trim_locked();
     for (int i = 0; i < pool.num_slabs; i++)
@@ -166,6 +157,9 @@ void asn_memory_get_stats(asn_memory_stats *out) {
     pthread_mutex_lock(&pool.lock);
     *out = pool.stats;
     pthread_mutex_unlock(&pool.lock);
+    uint64_t idle = (uint64_t)asn_stock_bytes();
+    out->bytes_in_use -= idle;
+    out->bytes_cached += idle;
 }
 
 void asn_memory_empty_cache(void) {

@@ -14,6 +14,19 @@
 #include "base/status.h"
 #include "runtime/device.h"
 
+enum { ASN_POOL_MIN_SHIFT = 6 };
+
+/* The class of a block of nbytes: class c holds (4 + c % 4) << (c / 4 + 4) bytes. */
+static inline int asn_pool_class(int64_t nbytes) {
+    /* multiples of 64 keep every block aligned to a cache line */
+    uint64_t n = nbytes <= 64 ? 64 : ((uint64_t)nbytes + 63) & ~(uint64_t)63;
+    if (n == 64) return 0;
+    int shift = 63 - __builtin_clzll(n - 1);
+    /* 2^shift <= n - 1 < 2^(shift + 1): quarter steps above 2^shift */
+    int quarter = (int)(((n - 1) >> (shift - 2)) & 3);
+    return (shift - ASN_POOL_MIN_SHIFT) * 4 + quarter + 1;
+}
+
 /* *capacity receives the block's class size, to be handed back to asn_pool_free. Any
  * thread. */
 ASN_CHECK_RESULT asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity);

@@ -8,6 +8,9 @@ aclrtStream asn_stream(void);
 /* Something may be queued: set by whoever enqueues (a fused call on an idle stream does
  * not), cleared by the wait. */
 extern bool asn_stream_busy;
+/* Whether nothing is queued any more, found out without waiting. A failure met on the way
+ * is kept for the next asn_stream_wait. */
+bool asn_stream_poll(void);
 /* Waits for the stream; the first failed task's error, once. */
 ASN_CHECK_RESULT asn_status asn_stream_wait(void);
 

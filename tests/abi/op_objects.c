@@ -254,6 +254,52 @@ static void test_late_error(void) {
     CHECK_OK(aclDestroyTensor(tout));
 }
 
+/* Single loops and products without a stream. */
+static void test_loops(void) {
+    double x[6] = {3, 1, 2, 6, 5, 4}, y[6], three = 3, sum = 0;
+    const void *in[3] = {x, &three, NULL};
+    int32_t add = aclnnxOpcode("add"), maximum = aclnnxOpcode("maximum");
+    const aclnnxLoop *map = aclnnxLoopFind(ACLNNX_LOOP_MAP, add, ACL_DOUBLE);
+    CHECK(map != NULL && map == aclnnxLoopFind(ACLNNX_LOOP_MAP, add, ACL_DOUBLE));
+    CHECK_OK(aclnnxLoopRun(map, 6, y, in, 2, NULL));
+    for (int i = 0; i < 6; i++)
+        CHECK(y[i] == x[i] + 3);
+    const aclnnxLoop *fold = aclnnxLoopFind(ACLNNX_LOOP_FOLD, add, ACL_DOUBLE);
+    CHECK_OK(aclnnxLoopRun(fold, 6, &sum, in, 0, NULL));
+    CHECK(sum == 21);
+    const aclnnxLoop *arg = aclnnxLoopFind(ACLNNX_LOOP_ARG, maximum, ACL_DOUBLE);
+    int64_t at = -1;
+    CHECK_OK(aclnnxLoopRun(arg, 6, &at, in, 0, NULL));
+    CHECK(at == 3);
+    const aclnnxLoop *cast = aclnnxLoopFind(ACLNNX_LOOP_CAST, ACL_INT32, ACL_DOUBLE);
+    int32_t whole[6];
+    CHECK_OK(aclnnxLoopRun(cast, 6, whole, in, 0, NULL));
+    CHECK(whole[0] == 3 && whole[5] == 4);
+    uint32_t met = 0;
+    double zeros[2] = {0, 0}, ones[2] = {1, 1};
+    const void *pair[3] = {ones, zeros, NULL};
+    const aclnnxLoop *divide =
+        aclnnxLoopFind(ACLNNX_LOOP_MAP, aclnnxOpcode("divide"), ACL_DOUBLE);
+    CHECK_OK(aclnnxLoopRun(divide, 2, y, pair, 0, &met));
+    CHECK(met == ACLNNX_FP_DIVIDE);
+    CHECK(aclnnxLoopFind(ACLNNX_LOOP_MAP, -1, ACL_DOUBLE) == NULL);
+    CHECK(aclnnxLoopFind(ACLNNX_LOOP_MAP, aclnnxOpcode("bitwise_and"), ACL_DOUBLE) ==
+          NULL);
+    CHECK(aclnnxLoopFind(ACLNNX_LOOP_ARG, add, ACL_DOUBLE) == NULL);
+    CHECK(aclnnxLoopFind(9, add, ACL_DOUBLE) == NULL);
+    CHECK_ERROR(aclnnxLoopRun(NULL, 1, y, in, 0, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnxLoopRun(arg, 0, &at, in, 0, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxLoopRun(fold, 1025, &sum, in, 0, NULL), ACLNN_ERR_PARAM_INVALID);
+    aclnnxOperand a = {.data = x, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE};
+    aclnnxOperand c = a;
+    c.data = y;
+    CHECK_OK(aclnnxMatmul(&a, &a, &c, 2, 2, 2)); /* (3 1; 2 6) squared */
+    CHECK(y[0] == 11 && y[1] == 9 && y[2] == 18 && y[3] == 38);
+    CHECK_ERROR(aclnnxMatmul(&a, NULL, &c, 2, 2, 2), ACLNN_ERR_PARAM_NULLPTR);
+    c.dtype = ACL_FLOAT;
+    CHECK_ERROR(aclnnxMatmul(&a, &a, &c, 2, 2, 2), ACLNN_ERR_PARAM_INVALID);
+}
+
 int main(void) {
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
@@ -264,6 +310,7 @@ int main(void) {
     test_plain_descriptors();
     test_dynamic_shape();
     test_late_error();
+    test_loops();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();

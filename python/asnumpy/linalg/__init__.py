@@ -9,9 +9,9 @@ from numpy.linalg import LinAlgError
 from .. import _core
 from .._core import asarray
 from .._joining import _normalize
-from .._math import cross as _cross
-from .._math import outer as _outer
-from .._math import tensordot as _tensordot
+from .._products import cross as _cross
+from .._products import outer as _outer
+from .._products import tensordot as _tensordot
 
 __all__ = [
     "LinAlgError", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power",

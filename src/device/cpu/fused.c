@@ -122,15 +122,53 @@ static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t
     return true;
 }
 
-/* fn over n elements, in pieces when a scalar's splat (bit s of `splats`) is shorter than
- * that. */
-static void call_direct(asn_ew_fn fn, int64_t n, int64_t piece, char *dst, int out_item,
-                        const char *const src[3], const int item[3], unsigned splats) {
+bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype) {
+    const asn_kernels *k = asn_kernels_get();
+    l->fn = k->ew[op][dtype];
+    if (!l->fn) return false;
+    l->num_in = asn_op_table[op].num_in;
+    for (int s = 0; s < 3; s++)
+        l->item[s] = (uint8_t)asn_itemsize(s < l->num_in ? asn_op_operand(op, s, dtype)
+                                                         : ASN_BOOL);
+    l->out_item = (uint8_t)asn_itemsize(asn_op_result(op, dtype));
+    l->raises = (asn_op_table[op].flags & ASN_OPF_DIVIDES) ||
+                (asn_is_inexact(dtype) && !k->quiet[op][dtype]);
+    return true;
+}
+
+/* With scalars: splatted, and the loop taken in pieces where a splat is shorter than n.
+ */
+static void run_immediates(const asn_cpu_loop *l, int64_t n, char *dst,
+                           const void *const src[3], unsigned immediates) {
+    _Alignas(64) char splat[3][DIRECT_IMMEDIATE_BYTES];
+    const char *at[3] = {splat[0], splat[0], splat[0]}; /* any address will do */
+    int64_t piece = n;
+    for (int s = 0; s < l->num_in; s++)
+        if ((immediates >> s & 1) && piece * l->item[s] > DIRECT_IMMEDIATE_BYTES)
+            piece = DIRECT_IMMEDIATE_BYTES / l->item[s];
+    for (int s = 0; s < l->num_in; s++) {
+        at[s] = immediates >> s & 1 ? splat[s] : src[s];
+        if (immediates >> s & 1) asn_block_splat(splat[s], src[s], l->item[s], piece);
+    }
     for (int64_t i = 0; i < n; i += piece) {
-        const char *at[3];
-        for (int s = 0; s < 3; s++)
-            at[s] = splats >> s & 1 ? src[s] : src[s] + i * item[s];
-        fn(n - i < piece ? n - i : piece, dst + i * out_item, at[0], at[1], at[2]);
+        l->fn(n - i < piece ? n - i : piece, dst + i * l->out_item, at[0], at[1], at[2]);
+        for (int s = 0; s < l->num_in; s++)
+            if (!(immediates >> s & 1)) at[s] += piece * l->item[s];
+    }
+}
+
+void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
+                      const void *const src[3], unsigned immediates, uint32_t *fp_flags) {
+    bool tracks = fp_flags && l->raises;
+    /* Inexact is always set: only what will be read is worth a write (10 ns). */
+    if (tracks && asn_fp_conditions()) asn_fp_clear();
+    if (immediates)
+        run_immediates(l, n, dst, src, immediates);
+    else
+        l->fn(n, dst, src[0], src[l->num_in > 1], l->num_in > 2 ? src[2] : src[0]);
+    if (tracks) {
+        uint32_t met = asn_fp_conditions();
+        if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
     }
 }
 
@@ -143,51 +181,35 @@ static bool run_direct(const aclnnxProgram *p) {
     const aclnnxInstr *in = p->instrs;
     const aclnnxOperand *out = &p->operands[p->numIn];
     asn_dtype dt = asn_plan_dtype(in->dtype);
+    asn_cpu_loop loop;
     if (in->op >= ASN_OP_CAST || dt == ASN_DTYPE_NONE || in->dst != p->numIn ||
-        out->reduceOp != ACLNNX_NO_REDUCE || !out->data)
+        out->reduceOp != ACLNNX_NO_REDUCE || !out->data ||
+        !asn_cpu_loop_find(&loop, in->op, dt))
         return false;
-    const asn_kernels *k = asn_kernels_get();
-    asn_ew_fn fn = k->ew[in->op][dt];
     asn_dtype result = asn_op_result(in->op, dt);
-    if (!fn || asn_plan_dtype(out->dtype) != result) return false;
+    if (asn_plan_dtype(out->dtype) != result) return false;
     int64_t n = 1;
     for (int d = 0; d < p->numDims; d++) {
         if (p->shape[d] < 0 || p->shape[d] > DIRECT_ELEMENTS) return false;
         n *= p->shape[d];
         if (n > DIRECT_ELEMENTS) return false;
     }
-    if (n * k->cost[in->op] > 10 * DIRECT_ELEMENTS) return false;
-    if (!is_row_major(p, out, asn_itemsize(result))) return false;
-    _Alignas(64) char splat[3][DIRECT_IMMEDIATE_BYTES];
-    const char *src[3] = {splat[0], splat[0], splat[0]}; /* any address will do */
-    int items[3] = {0, 0, 0};
-    int64_t piece = n ? n : 1;
-    unsigned splats = 0;
-    for (int s = 0; s < asn_op_table[in->op].num_in; s++) {
+    if (n * asn_kernels_get()->cost[in->op] > 10 * DIRECT_ELEMENTS) return false;
+    if (!is_row_major(p, out, loop.out_item)) return false;
+    const void *src[3] = {NULL};
+    unsigned immediates = 0;
+    for (int s = 0; s < loop.num_in; s++) {
         if (in->src[s] >= p->numIn) return false;
         const aclnnxOperand *o = &p->operands[in->src[s]];
         asn_dtype want = asn_op_operand(in->op, s, dt);
-        int item = asn_itemsize(want);
         if (asn_plan_dtype(o->dtype) != want) return false;
-        if (!o->data) {
-            if (piece * item > DIRECT_IMMEDIATE_BYTES)
-                piece = DIRECT_IMMEDIATE_BYTES / item;
-            asn_block_splat(splat[s], o->immediate, item, piece);
-            src[s] = splat[s];
-            splats |= 1u << s;
-            continue;
-        }
+        src[s] = o->data ? o->data : o->immediate;
+        if (!o->data) immediates |= 1u << s;
+        if (!o->data) continue;
         if (o->data == out->data && want != result) return false;
-        if (!is_row_major(p, o, item)) return false;
-        src[s] = o->data;
-        items[s] = item;
+        if (!is_row_major(p, o, loop.item[s])) return false;
     }
-    if (p->fpFlags) asn_fp_clear();
-    call_direct(fn, n, piece, out->data, asn_itemsize(result), src, items, splats);
-    if (p->fpFlags && !k->quiet[in->op][dt]) {
-        uint32_t met = asn_fp_conditions();
-        if (met) __atomic_fetch_or(p->fpFlags, met, __ATOMIC_RELAXED);
-    }
+    asn_cpu_loop_run(&loop, n, out->data, src, immediates, p->fpFlags);
     return true;
 }
 

@@ -10,10 +10,24 @@
 
 #include "aclnn/aclnnx.h"
 #include "base/status.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/nd.h"
 #include "ops/ops.h"
 
 ASN_CHECK_RESULT asn_status asn_cpu_fused(const aclnnxProgram *p);
+
+/* One compiled loop over contiguous operands, called without a program. */
+typedef struct {
+    asn_ew_fn fn;
+    uint8_t num_in, item[3], out_item; /* element sizes in bytes */
+    bool raises;                       /* conditions it meets are the operation's */
+} asn_cpu_loop;
+/* false: no loop of `op` for `dtype`. */
+bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype);
+/* Bit k of `immediates`: src[k] is one element. Entries of src past the inputs are not
+ * read. */
+void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
+                      const void *const src[3], unsigned immediates, uint32_t *fp_flags);
 
 /* Estimated time on one thread in ns: what decides between running inline and a hand-off.
  */

@@ -1,0 +1,38 @@
+"""The groups of the bench, in the order of their tables; each module's rows() lists its rows."""
+
+import importlib
+
+GROUPS = {
+    "overhead": "a single operation on ten elements: the call is everything",
+    "fusion": "expressions over large arrays, and reductions that end them",
+    "elementary": "every elementwise function of the table, 1e4 elements in cache",
+    "sizes": "one operation from 1 to 1e7 elements",
+    "elementwise": "one operation over more than the caches hold",
+    "reduction": "sums, extremes, moments",
+    "selection": "where, masks, scans, square roots",
+    "matmul": "matrix products",
+    "sorting": "sort and argsort",
+    "order": "sets, searches, histograms, masks and fancy indices",
+    "random": "streams and distributions",
+    "fft": "Fourier transforms",
+    "linalg": "solvers and decompositions",
+    "copies": "casts, copies, transposes, joins, gathers",
+    "pipeline": "the demo's photographs",
+    "programs": "ten NumPy programs",
+    "memory": "peak memory of the ten programs beyond their inputs",
+    "importing": "a fresh interpreter's import",
+}
+
+
+def rows_of(group):
+    return importlib.import_module(f"groups.{group}").rows()
+
+
+def select(names, quick, threads):
+    """The rows of the named groups; with `quick` the representative ones, with more than one thread those with a bar for it."""
+    return [
+        row
+        for name in names
+        for row in rows_of(name)
+        if (row.quick or not quick) and (threads == 1 or row.bar[1])
+    ]

@@ -1,0 +1,205 @@
+"""Histograms."""
+
+import operator
+import warnings
+
+import numpy as _np
+
+from . import _core
+from ._core import asarray
+
+
+def _outer_edges(a, range):
+    if range is not None:
+        low, high = range
+        if low > high:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (_np.isfinite(low) and _np.isfinite(high)):
+            raise ValueError(f"supplied range of [{low}, {high}] is not finite")
+    elif a.size == 0:
+        low, high = 0, 1
+    else:
+        low, high = a.min(), a.max()
+        if not (_np.isfinite(low) and _np.isfinite(high)):
+            raise ValueError(f"autodetected range of [{low}, {high}] is not finite")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return low, high
+
+
+def histogram_bin_edges(a, bins=10, range=None, weights=None):
+    """The edges that histogram would use."""
+    a, weights = _histogram_input(a, weights)
+    return _bin_edges(a, bins, range, weights)[0]
+
+
+def _histogram_input(a, weights):
+    a = asarray(a)
+    if a.dtype.kind == "b":
+        warnings.warn(
+            f"Converting input from {a.dtype} to {_np.uint8} for compatibility.",
+            RuntimeWarning, stacklevel=3,
+        )  # fmt: skip
+        a = a.astype(_np.uint8)
+    if weights is not None:
+        weights = asarray(weights)
+        if weights.shape != a.shape:
+            raise ValueError("weights should have the same shape as a.")
+        weights = weights.ravel()
+    return a.ravel(), weights
+
+
+def _bin_edges(a, bins, range, weights):
+    """Edges, and (low, high, count) when they are uniform."""
+    from ._creation import linspace
+
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(
+                "Automated estimation of the number of bins is not supported for weighted data"
+            )
+        edges = _np.histogram_bin_edges(_np.asarray(a), bins, range)
+        low, high, count = edges[0], edges[-1], len(edges) - 1
+    elif _np.ndim(bins) == 0 and not isinstance(bins, _core.ndarray):
+        try:
+            count = operator.index(bins)
+        except TypeError as error:
+            raise TypeError("`bins` must be an integer, a string, or an array") from error
+        if count < 1:
+            raise ValueError("`bins` must be positive, when an integer")
+        low, high = _outer_edges(a, range)
+    else:
+        edges = asarray(bins)
+        if edges.ndim != 1:
+            raise ValueError("`bins` must be 1d, when an array")
+        if bool((edges[:-1] > edges[1:]).any()):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges, None
+    dtype = _core.result_type(low, high, a)
+    if dtype.kind in "iu":
+        dtype = _core.result_type(dtype, float)
+    edges = linspace(low, high, count + 1, endpoint=True, dtype=dtype)
+    if bool((edges[:-1] >= edges[1:]).any()):
+        raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
+    return edges, (low, high, count)
+
+
+def histogram(a, bins=10, range=None, density=None, weights=None):
+    """How many values fall into each bin."""
+    a, weights = _histogram_input(a, weights)
+    edges, uniform = _bin_edges(a, bins, range, weights)
+    dtype = _np.dtype(_np.intp) if weights is None else weights.dtype
+    if uniform is not None and (weights is None or weights.dtype.kind in "biuf"):
+        n = _uniform_counts(a, weights, edges, *uniform).astype(dtype)
+    else:
+        n = _sorted_counts(a, weights, edges).astype(dtype)
+    if density:
+        widths = asarray(edges[1:] - edges[:-1], float)
+        return n / widths / n.sum(), edges
+    return n, edges
+
+
+def _uniform_counts(a, weights, edges, low, high, count):
+    """Bin numbers by arithmetic, then corrected against the edges, then counted."""
+    keep = (a >= low) & (a <= high)
+    if not bool(keep.all()):
+        a = a[keep]
+        weights = None if weights is None else weights[keep]
+    a = a.astype(edges.dtype, copy=False)
+    low, high = edges.dtype.type(low), edges.dtype.type(high)  # no overflow of small integers
+    f = (_core.subtract(a, low) / _core.subtract(high, low)) * count
+    i = f.astype(_np.intp)
+    i = i - (i == count)
+    i = i - (a < edges[i])
+    i = i + ((a >= edges[i + 1]) & (i != count - 1))
+    if weights is None:
+        return _core.bincount(i, minlength=count)
+    return _core.bincount(i, weights.astype(float), minlength=count)
+
+
+def _sorted_counts(a, weights, edges):
+    if weights is None:
+        ranked = _core.sort(a)
+        found = _core.concatenate([
+            asarray(ranked.searchsorted(edges[:-1], "left")),
+            asarray(ranked.searchsorted(edges[-1:], "right")),
+        ])  # fmt: skip
+        return found[1:] - found[:-1]
+    order = a.argsort(kind="stable")
+    ranked, w = a[order], weights[order]
+    sums = _core.concatenate([_core.zeros(1, w.dtype), w.cumsum()])
+    found = _core.concatenate([
+        asarray(ranked.searchsorted(edges[:-1], "left")),
+        asarray(ranked.searchsorted(edges[-1:], "right")),
+    ])  # fmt: skip
+    sums = sums[found]
+    return sums[1:] - sums[:-1]
+
+
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    """A histogram in several dimensions."""
+    if isinstance(sample, _core.ndarray | _np.ndarray) and sample.ndim == 2:
+        sample = asarray(sample)
+    else:
+        from ._joining import atleast_2d
+
+        sample = atleast_2d(sample if isinstance(sample, _core.ndarray) else asarray(sample)).T
+    n, ndim = sample.shape
+    weights = None if weights is None else asarray(weights)
+    try:
+        if len(bins) != ndim:
+            raise ValueError(
+                "The dimension of bins must be equal to the dimension of the sample x."
+            )
+    except TypeError:
+        bins = ndim * [bins]
+    if range is None:
+        range = (None,) * ndim
+    elif len(range) != ndim:
+        raise ValueError("range argument must have one entry per dimension")
+    edges, numbers, sizes = [], [], []
+    for d in _np.arange(ndim):
+        d = int(d)
+        column = sample[:, d]
+        if _np.ndim(bins[d]) == 0 and not isinstance(bins[d], _core.ndarray) and bins[d] < 1:
+            raise ValueError(f"`bins[{d}]` must be positive, when an integer")
+        edge = _bin_edges(column, bins[d], range[d], None)[0]
+        i = asarray(edge.searchsorted(column, side="right"))
+        i = i - (column == edge[-1])
+        edges.append(edge)
+        numbers.append(i)
+        sizes.append(len(edge) + 1)
+    flat = numbers[0] * 0
+    for i, size in zip(numbers, sizes, strict=True):
+        flat = flat * size + i
+    total = 1
+    for size in sizes:
+        total *= size
+    hist = _core.bincount(flat, weights, minlength=total).reshape(sizes).astype(float)
+    hist = hist[(slice(1, -1),) * ndim]
+    if density:
+        s = hist.sum()
+        for d, edge in enumerate(edges):
+            shape = [1] * ndim
+            shape[d] = len(edge) - 1
+            hist = hist / (edge[1:] - edge[:-1]).reshape(shape)
+        hist = hist / s
+    return hist, tuple(edges)
+
+
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    """A histogram in two dimensions."""
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    try:
+        n = len(bins)
+    except TypeError:
+        n = 1
+    if n not in (1, 2):
+        bins = [asarray(bins)] * 2
+    from ._joining import stack
+
+    hist, edges = histogramdd(
+        stack([asarray(x), asarray(y)], axis=1), bins, range, density, weights
+    )
+    return hist, edges[0], edges[1]

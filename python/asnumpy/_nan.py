@@ -1,0 +1,254 @@
+"""Statistics that ignore NaN."""
+
+import warnings
+
+import numpy as _np
+from numpy import _NoValue
+
+from . import _core
+from ._core import asanyarray, asarray
+from ._errstate import errstate
+from ._quantiles import (
+    _check_method,
+    _deliver,
+    _flat_axes,
+    _median_last,
+    _probabilities,
+    _quantile,
+    _quantile_last,
+    median,
+)
+from ._statistics import _axis_tuple, _weights_along
+
+
+def _filled(a, value):
+    """A copy with NaN replaced, and where they were; None when there can be none."""
+    a = asanyarray(a)
+    if a.dtype.kind not in "fc":
+        return a, None
+    isnan = _core.isnan(a)
+    return _core.where(isnan, asarray(value, a.dtype), a), isnan
+
+
+def _given(**kwargs):
+    return {k: v for k, v in kwargs.items() if v is not _NoValue}
+
+
+def nansum(a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    """sum with NaN as 0."""
+    a, _ = _filled(a, 0)
+    return a.sum(axis=axis, dtype=dtype, out=out,
+                 **_given(keepdims=keepdims, initial=initial, where=where))  # fmt: skip
+
+
+def nanprod(
+    a, axis=None, dtype=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue
+):
+    """prod with NaN as 1."""
+    a, _ = _filled(a, 1)
+    return a.prod(axis=axis, dtype=dtype, out=out,
+                  **_given(keepdims=keepdims, initial=initial, where=where))  # fmt: skip
+
+
+def nancumsum(a, axis=None, dtype=None, out=None):
+    """cumsum with NaN as 0."""
+    return _core.cumsum(_filled(a, 0)[0], axis=axis, dtype=dtype, out=out)
+
+
+def nancumprod(a, axis=None, dtype=None, out=None):
+    """cumprod with NaN as 1."""
+    return _core.cumprod(_filled(a, 1)[0], axis=axis, dtype=dtype, out=out)
+
+
+def _nan_extreme(op, a, axis, out, keepdims, initial, where):
+    a = asanyarray(a)
+    result = op.reduce(
+        a, axis=axis, out=out, **_given(keepdims=keepdims, initial=initial, where=where)
+    )
+    if a.dtype.kind in "fc" and bool(_core.isnan(asarray(result)).any()):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+    return result
+
+
+def nanmax(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    """max that ignores NaN."""
+    return _nan_extreme(_core.fmax, a, axis, out, keepdims, initial, where)
+
+
+def nanmin(a, axis=None, out=None, keepdims=_NoValue, initial=_NoValue, where=_NoValue):
+    """min that ignores NaN."""
+    return _nan_extreme(_core.fmin, a, axis, out, keepdims, initial, where)
+
+
+def _nan_arg(function, fill, a, axis, out, keepdims):
+    a, isnan = _filled(a, fill)
+    if isnan is not None and a.size and bool(asarray(isnan.all(axis=axis)).any()):
+        raise ValueError("All-NaN slice encountered")
+    return function(a, axis=axis, out=out, **_given(keepdims=keepdims))
+
+
+def nanargmax(a, axis=None, out=None, *, keepdims=_NoValue):
+    """argmax that ignores NaN."""
+    return _nan_arg(_core.argmax, -_np.inf, a, axis, out, keepdims)
+
+
+def nanargmin(a, axis=None, out=None, *, keepdims=_NoValue):
+    """argmin that ignores NaN."""
+    return _nan_arg(_core.argmin, _np.inf, a, axis, out, keepdims)
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoValue):
+    """mean that ignores NaN."""
+    a = asanyarray(a)
+    if a.dtype.kind not in "fc":
+        return _core.mean(a, axis=axis, dtype=dtype, out=out,
+                          **_given(keepdims=keepdims, where=where))  # fmt: skip
+    filled, isnan = _filled(a, 0)
+    count = _core.sum(~isnan, axis=axis, dtype=_np.intp, **_given(keepdims=keepdims, where=where))
+    total = _core.sum(filled, axis=axis, dtype=dtype, **_given(keepdims=keepdims, where=where))
+    return _divide_counts(total, count, out, "Mean of empty slice")
+
+
+def _divide_counts(total, count, out, message):
+    total = asarray(total)
+    with errstate(invalid="ignore", divide="ignore"):
+        result = _core.divide(total, count, dtype=total.dtype, casting="unsafe")
+    if bool((asarray(count) <= 0).any()):
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    if out is None:
+        return result
+    _core.copyto(out, result, casting="unsafe")
+    return out
+
+
+def _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, root):
+    a = asanyarray(a)
+    if correction is not _NoValue:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if a.dtype.kind not in "fc":
+        return (_core.std if root else _core.var)(
+            a, axis=axis, dtype=dtype, out=out, ddof=ddof,
+            **_given(keepdims=keepdims, where=where, mean=mean),
+        )  # fmt: skip
+    isnan = _core.isnan(a)
+    chosen = ~isnan if where is _NoValue else ~isnan & asarray(where)
+    count = asarray(_core.sum(chosen, axis=axis, dtype=_np.intp, keepdims=True))
+    if mean is _NoValue:
+        total = _core.sum(a, axis=axis, dtype=dtype, keepdims=True, where=chosen)
+        total = asarray(total)
+        with errstate(invalid="ignore", divide="ignore"):
+            mean = asarray(_core.divide(total, count, dtype=total.dtype, casting="unsafe"))
+    deviation = _core.where(chosen, a - mean, asarray(0, a.dtype))
+    square = deviation.real**2 + deviation.imag**2 if a.dtype.kind == "c" else deviation**2
+    total = asarray(_core.sum(square, axis=axis, dtype=dtype, **_given(keepdims=keepdims)))
+    freedom = count.reshape(total.shape) - ddof
+    with errstate(invalid="ignore", divide="ignore"):
+        result = _core.divide(total, freedom, dtype=total.dtype, casting="unsafe")
+    bad = asarray(freedom <= 0)
+    if bool(bad.any()):
+        warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
+        result = _core.where(bad, asarray(_np.nan, total.dtype), result)
+    result = _core.sqrt(result) if root else asarray(result)[()]
+    if out is None:
+        return result
+    _core.copyto(out, result, casting="unsafe")
+    return out
+
+
+def nanvar(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue,
+    mean=_NoValue, correction=_NoValue,
+):  # fmt: skip
+    """var that ignores NaN."""
+    return _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, False)
+
+
+def nanstd(
+    a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NoValue, *, where=_NoValue,
+    mean=_NoValue, correction=_NoValue,
+):  # fmt: skip
+    """std that ignores NaN."""
+    return _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, True)
+
+
+def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
+    """row_function on every slice without its NaN; an all-NaN slice gives NaN and warns."""
+    flat, axes = _flat_axes(a, axis)
+    rows = flat.reshape(-1, flat.shape[-1])
+    if weights is not None:
+        weights = _flat_axes(weights, axis)[0].reshape(rows.shape)
+    result, empty = [], 0
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        keep = ~_core.isnan(row)
+        kept = row[keep]
+        if kept.size == 0:
+            empty += 1
+            result.append(_core.full(lead, _np.nan, a.dtype))
+        elif weights is None:
+            result.append(asarray(row_function(kept)))
+        else:
+            result.append(asarray(row_function(kept, weights[i][keep])))
+    for _ in range(empty if warn_each else min(empty, 1)):
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+    from ._joining import stack
+
+    stacked = stack(result, axis=-1) if result else _core.empty((*lead, 0), a.dtype)
+    return stacked.reshape(lead + flat.shape[:-1]), axes
+
+
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=_NoValue):
+    """median that ignores NaN."""
+    a = asanyarray(a)
+    if a.dtype.kind not in "fc" or a.size == 0:
+        if a.size == 0:
+            return nanmean(a, axis, out=out, keepdims=keepdims)
+        return median(a, axis, out=out, keepdims=keepdims)
+    result, axes = _nan_rows(a, axis, _median_last, warn_each=axis is not None)
+    return _deliver(result, a.shape, axes, keepdims, out)
+
+
+def _nan_quantile(a, q, axis, out, method, keepdims, weights):
+    a = asanyarray(a)
+    _check_method(method, weights)
+    if a.dtype.kind != "f":
+        return _quantile(a, q, axis, out, method, keepdims, weights)
+    if not bool(((q >= 0) & (q <= 1)).all()):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    if a.size == 0:
+        return nanmean(a, axis, out=out, keepdims=keepdims)
+    if weights is not None:
+        weights = asanyarray(weights)
+        if weights.shape != a.shape:
+            axes = tuple(range(a.ndim)) if axis is None else _axis_tuple(axis, a.ndim)
+            weights = _weights_along(a, weights, axes)
+        weights = _core.broadcast_to(weights, a.shape)
+
+    def one(row, row_weights=None):
+        return _quantile_last(row, q, method, row_weights)
+
+    result, axes = _nan_rows(a, axis, one, q.shape, weights)
+    result = _deliver(result, a.shape, axes, keepdims, out, q.shape)
+    return result if weights is None or out is not None else asarray(result)
+
+
+def nanquantile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=_NoValue, *,
+    weights=None,
+):  # fmt: skip
+    """quantile that ignores NaN."""
+    a = asanyarray(a)
+    return _nan_quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
+
+
+def nanpercentile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=_NoValue, *,
+    weights=None,
+):  # fmt: skip
+    """percentile that ignores NaN."""
+    a = asanyarray(a)
+    hundred = a.dtype.type(100) if a.dtype.kind == "f" else 100
+    q = asarray(_core.divide(q, hundred))
+    return _nan_quantile(a, q, axis, out, method, keepdims, weights)

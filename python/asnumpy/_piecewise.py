@@ -1,0 +1,216 @@
+"""Piecewise functions, functions along axes, vectorised Python functions, bits."""
+
+import operator
+
+import numpy as _np
+from numpy import _NoValue
+
+from . import _core
+from ._core import asanyarray, asarray, where
+from ._joining import _normalize
+
+
+def select(condlist, choicelist, default=0):
+    """Elements from the first choice whose condition holds."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    from ._joining import broadcast_arrays
+
+    for i, cond in enumerate(condlist):
+        if asarray(cond).dtype != bool:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    weak = [x if type(x) in (int, float, complex) else asarray(x) for x in [*choicelist, default]]
+    dtype = _core.result_type(*weak)
+    conditions = broadcast_arrays(*[asarray(c) for c in condlist])
+    choices = broadcast_arrays(*[asarray(x, dtype) for x in weak])
+    shape = _np.broadcast_shapes(conditions[0].shape, choices[0].shape)
+    result = _core.broadcast_to(choices[-1], shape)
+    for cond, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
+        result = where(cond, choice, result)
+    return result
+
+
+def piecewise(x, condlist, funclist, *args, **kw):
+    """A function defined by pieces."""
+    x = asanyarray(x)
+    if isinstance(condlist, _core.ndarray | _np.ndarray) or not hasattr(condlist, "__len__"):
+        condlist = asarray(condlist)
+        conditions = [condlist] if condlist.ndim == x.ndim else list(condlist)
+    elif (
+        len(condlist)
+        and not isinstance(condlist[0], list | _np.ndarray | _core.ndarray)
+        and x.ndim != 0
+    ):
+        conditions = [asarray(condlist)]
+    else:
+        conditions = [asarray(c).astype(bool) for c in condlist]
+    n, n2 = len(conditions), len(funclist)
+    if n == n2 - 1:
+        rest = conditions[0]
+        for c in conditions[1:]:
+            rest = rest | c
+        conditions.append(~rest)
+        n += 1
+    elif n != n2:
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    y = _core.zeros_like(x)
+    for cond, func in zip(conditions, funclist, strict=True):
+        if not callable(func):
+            y[cond] = func
+        else:
+            values = x[cond]
+            if values.size > 0:
+                y[cond] = func(values, *args, **kw)
+    return y
+
+
+def apply_along_axis(func1d, axis, arr, *args, **kwargs):
+    """A function applied to the 1-d slices along an axis."""
+    from ._manipulation import moveaxis
+
+    arr = asanyarray(arr)
+    axis = _normalize(axis, arr.ndim)
+    view = moveaxis(arr, axis, -1)
+    outer_shape = view.shape[:-1]
+    if 0 in outer_shape:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    result = None
+    for index in _np.ndindex(outer_shape):
+        value = asanyarray(func1d(view[index], *args, **kwargs))
+        if result is None:
+            result = _core.zeros(outer_shape + value.shape, value.dtype)
+        result[index] = value
+    last = list(range(len(outer_shape), result.ndim))
+    return moveaxis(result, last, list(range(axis, axis + len(last))))
+
+
+def apply_over_axes(func, a, axes):
+    """A function applied over several axes in turn."""
+    value = asarray(a)
+    n = value.ndim
+    for axis in (axes,) if _np.ndim(axes) == 0 else axes:
+        axis = n + axis if axis < 0 else axis
+        result = asarray(func(value, axis))
+        if result.ndim != value.ndim:
+            result = _core.expand_dims(result, axis)
+            if result.ndim != value.ndim:
+                raise ValueError("function is not returning an array of the correct shape")
+        value = result
+    return value
+
+
+class vectorize:
+    """A Python function called element by element, with broadcasting."""
+
+    def __init__(
+        self,
+        pyfunc=_NoValue,
+        otypes=None,
+        doc=None,
+        excluded=None,
+        cache=False,
+        signature=None,
+    ):
+        self._options = {
+            "otypes": otypes, "doc": doc, "excluded": excluded, "cache": cache,
+            "signature": signature,
+        }  # fmt: skip
+        self._vectorized = None
+        if pyfunc is not _NoValue:
+            self._bind(pyfunc)
+
+    def _bind(self, pyfunc):
+        self.pyfunc = pyfunc
+        self._vectorized = _np.vectorize(pyfunc, **self._options)
+        self.__doc__ = self._vectorized.__doc__
+        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
+
+    def __call__(self, *args, **kwargs):
+        if self._vectorized is None:
+            self._bind(args[0])
+            return self
+        host = [_np.asarray(a) if isinstance(a, _core.ndarray) else a for a in args]
+        named = {
+            k: _np.asarray(v) if isinstance(v, _core.ndarray) else v for k, v in kwargs.items()
+        }
+        result = self._vectorized(*host, **named)
+        if isinstance(result, tuple):
+            return tuple(asarray(r) for r in result)
+        return asarray(result)
+
+
+def frompyfunc(func, /, nin, nout, **kwargs):
+    """A Python function as a ufunc; its results are objects, so NumPy's ufunc is returned."""
+    return _np.frompyfunc(func, nin, nout, **kwargs)
+
+
+# ---- bits
+
+
+def packbits(a, /, axis=None, bitorder="big"):
+    """Booleans packed into the bits of uint8."""
+    a = asanyarray(a)
+    if a.dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    from ._manipulation import moveaxis
+
+    bits = a != 0
+    if axis is None:
+        bits, axis = bits.ravel(), 0
+    bits = moveaxis(bits, axis, -1)
+    n = bits.shape[-1]
+    full = _core.zeros((*bits.shape[:-1], -(-n // 8) * 8), _np.uint8)
+    full[..., :n] = bits
+    weights = 2 ** _core.arange(8)
+    weights = weights[::-1] if bitorder == "big" else weights
+    packed = (full.reshape((*full.shape[:-1], -1, 8)) * weights).sum(-1)
+    return moveaxis(packed.astype(_np.uint8), -1, axis)
+
+
+def unpackbits(a, /, axis=None, count=None, bitorder="big"):
+    """The bits of uint8 as an array of 0 and 1."""
+    a = asanyarray(a)
+    if a.dtype != _np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+    from ._manipulation import moveaxis
+
+    if axis is None:
+        a, axis = a.ravel(), 0
+    a = moveaxis(a, axis, -1)
+    shifts = _core.arange(8, dtype=_np.uint8)
+    shifts = shifts[::-1] if bitorder == "big" else shifts
+    bits = ((a[..., None] >> shifts) & 1).reshape((*a.shape[:-1], -1))
+    n = bits.shape[-1]
+    if count is not None:
+        if count < 0:
+            bits = bits[..., : max(n + count, 0)]
+        elif count <= n:
+            bits = bits[..., :count]
+        else:
+            wide = _core.zeros((*bits.shape[:-1], count), _np.uint8)
+            wide[..., :n] = bits
+            bits = wide
+    return moveaxis(bits, -1, axis).copy()
+
+
+def binary_repr(num, width=None):
+    """An integer in base 2, two's complement when a width is given."""
+    return _np.binary_repr(operator.index(num), width)
+
+
+def base_repr(number, base=2, padding=0):
+    """An integer in a base from 2 to 36."""
+    return _np.base_repr(operator.index(number), base, padding)
+
+
+def shares_memory(a, b, /, max_work=-1):
+    """Whether two arrays share an element's memory, exactly."""
+    if not _core.may_share_memory(a, b):
+        return False
+    return _np.shares_memory(_np.asarray(a), _np.asarray(b), max_work)

@@ -1,0 +1,276 @@
+"""Medians and quantiles.
+
+The reduced axes are moved to the end and flattened, and rows are sorted.
+"""
+
+import math
+
+import numpy as _np
+from numpy import _NoValue
+
+from . import _core
+from ._core import asanyarray, asarray
+from ._errstate import errstate
+from ._statistics import _axis_tuple, _weights_along
+
+
+def _flat_axes(a, axis):
+    """a with the axes of `axis` as one last axis, and those axes."""
+    from ._manipulation import moveaxis
+
+    if axis is None:
+        return a.ravel(), tuple(range(a.ndim))
+    axes = _axis_tuple(axis, a.ndim)
+    if len(axes) == 1:
+        d = axes[0]
+        if d == a.ndim - 1:
+            return a, axes
+        return a.transpose([k for k in range(a.ndim) if k != d] + [d]), axes
+    moved = moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
+    kept = moved.shape[: a.ndim - len(axes)]
+    return moved.reshape((*kept, math.prod(moved.shape[len(kept) :]))), axes
+
+
+def _kept_shape(shape, axes):
+    return tuple(1 if d in axes else s for d, s in enumerate(shape))
+
+
+def _deliver(result, shape, axes, keepdims, out, lead=()):
+    """Reshapes for keepdims and stores into out."""
+    result = asarray(result)
+    if keepdims is not _NoValue and keepdims:
+        result = result.reshape(lead + _kept_shape(shape, axes))
+    if out is not None:
+        _core.copyto(out, result, casting="unsafe")
+        return out
+    return result[()]
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """The median over axes; NaN propagates."""
+    a = asanyarray(a)
+    flat, axes = _flat_axes(a, axis)
+    return _deliver(_median_last(flat), a.shape, axes, keepdims, out)
+
+
+def _ranked(flat, positions):
+    """A copy whose elements at these positions of the last axis are where sorting puts them.
+
+    The largest, where a NaN would be, is one of them.
+    """
+    wanted = sorted({*positions, flat.shape[-1] - 1})
+    if len(wanted) > 16:
+        return _core.sort(flat, axis=-1)
+    return _core.partition(flat, wanted, axis=-1)
+
+
+def _median_last(flat):
+    n = flat.shape[-1]
+    if n == 0:
+        return _core.mean(flat, axis=-1)
+    half = n // 2
+    ranked = _ranked(flat, [0, max(half - 1, 0), half])
+    middle = ranked[..., half : half + 1] if n % 2 else ranked[..., half - 1 : half + 1]
+    if flat.dtype.kind not in "fc":
+        return asarray(middle.mean(axis=-1))
+    last = ranked[..., -1]
+    if not _core.any(_core.isnan(last) | _core.isinf(last) | _core.isinf(ranked[..., 0])):
+        return asarray(middle.mean(axis=-1))
+    with errstate(invalid="ignore"):  # inf - inf
+        result = asarray(middle.mean(axis=-1))
+    return _core.where(_core.isnan(last), last.astype(result.dtype), result)
+
+
+# alpha, beta of the continuous methods: Hyndman and Fan (1996), "Sample quantiles in statistical
+# packages", The American Statistician 50.
+_CONTINUOUS = {
+    "interpolated_inverted_cdf": (0, 1), "hazen": (0.5, 0.5), "weibull": (0, 0),
+    "linear": (1, 1), "median_unbiased": (1 / 3.0, 1 / 3.0), "normal_unbiased": (0.375, 0.375),
+}  # fmt: skip
+_DISCRETE = (
+    "inverted_cdf", "averaged_inverted_cdf", "closest_observation", "lower", "higher",
+    "midpoint", "nearest",
+)  # fmt: skip
+
+
+def _positions(method, n, q):
+    """The lower index, and the weight of the next element, for every q."""
+    if method in _CONTINUOUS:
+        alpha, beta = _CONTINUOUS[method]
+        v = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
+    elif method == "inverted_cdf":
+        i = _np.clip(_np.ceil(n * q) - 1, 0, n - 1).astype(_np.intp)
+        return i, _np.zeros_like(q)
+    elif method == "averaged_inverted_cdf":
+        v = n * q - 1
+        low = _np.floor(v)
+        gamma = _np.where(v - low > 0, 1.0, 0.5)
+        return low, gamma
+    elif method == "closest_observation":
+        v = n * q - 1 - 0.5
+        low = _np.floor(v)
+        up = ~((v - low == 0) & (low % 2 == 1))
+        return _np.clip(low + up, 0, n - 1), _np.zeros_like(q)
+    else:
+        v = (n - 1) * q
+        low, high = _np.floor(v), _np.ceil(v)
+        if method == "lower":
+            return low, _np.zeros_like(q)
+        if method == "higher":
+            return high, _np.zeros_like(q)
+        if method == "nearest":
+            return _np.rint(v), _np.zeros_like(q)
+        return low, _np.where(v % 1 == 0, 0.0, 0.5)
+    low = _np.floor(v)
+    gamma = v - low
+    gamma = _np.where(v < 0, 0.0, _np.where(v >= n - 1, 0.0, gamma))
+    return low, gamma
+
+
+def _lerp(a, b, t):
+    """a + (b - a) t, exact at both ends."""
+    d = _core.subtract(b, a)
+    forward = a + d * t
+    return _core.where(t >= 0.5, b - d * (1 - t), forward)
+
+
+def _quantile_last(flat, q, method, weights):
+    """Quantiles along the last axis; the axes of q come first."""
+    n = flat.shape[-1]
+    if n == 0:
+        raise IndexError("cannot do a quantile of an empty axis")
+    if weights is not None:
+        return _weighted_quantile(flat, q, weights)
+    if method == "linear" and q.ndim == 0:
+        return _quantile_one(flat, q)
+    host = _np.asarray(q, dtype=_np.float64)
+    low, gamma = _positions(method, n, host.ravel())
+    i = _np.clip(low, 0, n - 1).astype(_np.intp)
+    j = _np.clip(_np.asarray(low) + 1, 0, n - 1).astype(_np.intp)
+    ranked = _ranked(flat, [*i.tolist(), *j.tolist()])
+    if method in _CONTINUOUS or method in ("averaged_inverted_cdf", "midpoint"):
+        a, b = ranked.take(asarray(i), axis=-1), ranked.take(asarray(j), axis=-1)
+        t = asarray(gamma)
+        if flat.dtype.kind == "f":
+            t = t.astype(_core.result_type(flat.dtype, q.dtype if q.dtype.kind == "f" else 1.0))
+        result = _lerp(a, b, t)
+    else:
+        result = ranked.take(asarray(i), axis=-1)
+    if flat.dtype.kind in "fc":
+        last = ranked[..., -1:]
+        result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
+    from ._manipulation import moveaxis
+
+    result = moveaxis(result, -1, 0)
+    return result.reshape(q.shape + result.shape[1:])
+
+
+def _quantile_one(flat, q):
+    """One quantile by the method "linear", its position in Python numbers."""
+    n, dtype = flat.shape[-1], flat.dtype
+    v = (n - 1) * float(q)
+    low = math.floor(v)
+    i, j = max(low, 0), min(low + 1, n - 1)
+    ranked = _ranked(flat, [i, j])
+    a, b = ranked[..., i], ranked[..., j]
+    t = 0.0 if v < 0 or v >= n - 1 else v - low
+    if dtype.kind == "f":
+        t = _core.result_type(dtype, q.dtype if q.dtype.kind == "f" else 1.0).type(t)
+    d = _core.subtract(b, a)
+    result = b - d * (1 - t) if t >= 0.5 else a + d * t
+    if dtype.kind == "f":
+        last = asarray(ranked[..., -1])
+        isnan = _core.isnan(last)
+        if isnan.any():
+            result = asarray(result)
+            result = _core.where(isnan, last.astype(result.dtype), result)
+    return asarray(result)
+
+
+def _weighted_quantile(flat, q, weights):
+    """The inverted CDF of weighted samples."""
+    from ._manipulation import moveaxis, take_along_axis
+
+    order = flat.argsort(axis=-1, kind="stable")
+    ranked = take_along_axis(flat, order, -1)
+    w = _core.broadcast_to(weights, flat.shape)
+    cdf = take_along_axis(w, order, -1).cumsum(axis=-1).astype(_np.float64)
+    total = cdf[..., -1:]
+    if bool((~_core.isfinite(total) | (total == 0)).any()):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    cdf = cdf / total
+    # Samples of no weight at the start are below the quantile 0.
+    cdf = _core.where(cdf == 0, -1.0, cdf)
+    rows, sums = ranked.reshape(-1, flat.shape[-1]), cdf.reshape(-1, flat.shape[-1])
+    points = asarray(q, dtype=_np.float64).ravel()
+    n = flat.shape[-1]
+    picks = _core.empty((rows.shape[0], points.size), dtype=_np.intp)
+    for i in range(rows.shape[0]):
+        picks[i] = _core.minimum(sums[i].searchsorted(points, side="left"), n - 1)
+    result = take_along_axis(rows, picks, -1).reshape((*flat.shape[:-1], points.size))
+    if flat.dtype.kind == "f":
+        last = ranked[..., -1:]
+        result = _core.where(_core.isnan(last), last, result)
+    return moveaxis(result, -1, 0).reshape(q.shape + flat.shape[:-1])
+
+
+def _check_method(method, weights):
+    if method not in _CONTINUOUS and method not in _DISCRETE:
+        raise ValueError(
+            f"{method!r} is not a valid method. Use one of: {sorted([*_CONTINUOUS, *_DISCRETE])}"
+        )
+    if weights is not None and method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+
+
+def _quantile(a, q, axis, out, method, keepdims, weights):
+    a = asanyarray(a)
+    _check_method(method, weights)
+    if a.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    if not bool(((q >= 0) & (q <= 1)).all()):
+        raise ValueError("Quantiles must be in the range [0, 1]")
+    if a.dtype.kind == "b":
+        a = a.astype(_np.uint8) if method in _CONTINUOUS else a
+    flat, axes = _flat_axes(a, axis)
+    if weights is not None:
+        weights = asanyarray(weights)
+        if weights.shape != a.shape:
+            weights = _weights_along(a, weights, axes)
+        if bool((weights < 0).any()):
+            raise ValueError("Weights must be non-negative.")
+        weights = _flat_axes(_core.broadcast_to(weights, a.shape), axis)[0]
+    values = _quantile_last(flat, q, method, weights)
+    result = _deliver(values, a.shape, axes, keepdims, out, q.shape)
+    # NumPy leaves a weighted quantile as a 0-d array.
+    return result if weights is None or out is not None else asarray(result)
+
+
+def quantile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
+    weights=None,
+):  # fmt: skip
+    """The q-th quantiles over axes, by one of NumPy's thirteen methods."""
+    a = asanyarray(a)
+    return _quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
+
+
+def _probabilities(a, q):
+    """q as floats; a Python number takes a's dtype."""
+    if type(q) in (int, float) and a.dtype.kind == "f":
+        return asarray(q, a.dtype)
+    q = asanyarray(q)
+    return q if q.dtype.kind == "f" else q.astype(float)
+
+
+def percentile(
+    a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *,
+    weights=None,
+):  # fmt: skip
+    """The q-th percentiles over axes."""
+    a = asanyarray(a)
+    hundred = a.dtype.type(100) if a.dtype.kind == "f" else 100
+    q = asarray(_core.divide(q, hundred))
+    if not bool(((q >= 0) & (q <= 1)).all()):
+        raise ValueError("Percentiles must be in the range [0, 100]")
+    return _quantile(a, q, axis, out, method, keepdims, weights)

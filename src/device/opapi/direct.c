@@ -1,0 +1,208 @@
+/* CPU device, operators: single loops called without a program (aclnn/aclnnx.h).
+ *
+ * A ten-element add takes 5 ns; describing it as a program, validating that and entering
+ * the stream took 60. Here the caller looks the loop up once and calls it with plain
+ * addresses. Folds are those of the fused engine's first block: same order, same result.
+ */
+#include <string.h>
+
+#include "device/cpu/fpflags.h"
+#include "device/cpu/fused.h"
+#include "device/cpu/gemm.h"
+#include "device/opbase/executor.h"
+
+struct aclnnxLoop {
+    int32_t kind;
+    asn_cpu_loop map; /* a cast too */
+    asn_fold_fn fold;
+    asn_sum_fn sum;     /* of floats: instead of fold */
+    asn_ew_fn from_sum; /* the sum's float64 (or pair) to the element */
+    asn_arg_loops arg;
+    bool from_identity;
+    uint8_t item;
+    _Alignas(16) char identity[16];
+    _Atomic int ready; /* 0: not looked at yet, 1: a loop, 2: none */
+};
+
+static aclnnxLoop maps[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+static aclnnxLoop folds[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+static aclnnxLoop casts[ASN_DTYPE_COUNT][ASN_DTYPE_COUNT];
+static aclnnxLoop args[2][ASN_DTYPE_COUNT];
+
+static bool make_cast(aclnnxLoop *l, asn_dtype from, asn_dtype to) {
+    l->map.fn = asn_kernels_get()->cast[from][to];
+    l->map.num_in = 1;
+    l->map.item[0] = (uint8_t)asn_itemsize(from);
+    l->map.out_item = (uint8_t)asn_itemsize(to);
+    l->map.raises = from != to && (asn_is_inexact(from) || asn_is_half(to));
+    return l->map.fn != NULL;
+}
+
+static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
+    const asn_kernels *k = asn_kernels_get();
+    const asn_op_info *info = &asn_op_table[op];
+    if (info->num_in != 2 || asn_is_half(dtype)) return false;
+    l->fold = k->fold[op][dtype];
+    l->sum = op == ASN_OP_ADD ? k->sum[dtype] : NULL;
+    if (l->sum) l->from_sum = k->cast[asn_is_complex(dtype) ? ASN_C128 : ASN_F64][dtype];
+    l->from_identity = info->has_identity && (info->flags & ASN_OPF_REORDERABLE);
+    if (l->from_identity)
+        k->cast[ASN_F64][dtype](1, l->identity, &info->identity, NULL, NULL);
+    l->map.raises = asn_is_inexact(dtype) && !k->quiet[op][dtype];
+    return l->fold != NULL;
+}
+
+static bool make_arg(aclnnxLoop *l, bool smallest, asn_dtype dtype) {
+    const asn_kernels *k = asn_kernels_get();
+    l->arg = k->arg[smallest][dtype];
+    bool exact = !asn_is_half(dtype) && !asn_is_complex(dtype);
+    if (exact) l->fold = k->fold[smallest ? ASN_OP_MINIMUM : ASN_OP_MAXIMUM][dtype];
+    return l->arg.line != NULL;
+}
+
+/* The table's place for a loop; NULL: no such loop can be. */
+static aclnnxLoop *place_of(int32_t kind, int32_t op, asn_dtype dtype) {
+    bool row = op >= 0 && op < ASN_OP_CAST;
+    switch (kind) {
+    case ACLNNX_LOOP_MAP: return row ? &maps[op][dtype] : NULL;
+    case ACLNNX_LOOP_FOLD: return row ? &folds[op][dtype] : NULL;
+    case ACLNNX_LOOP_CAST: {
+        asn_dtype to = asn_dtype_from_acl(op);
+        return to == ASN_DTYPE_NONE ? NULL : &casts[dtype][to];
+    }
+    case ACLNNX_LOOP_ARG:
+        return op == ASN_OP_MAXIMUM || op == ASN_OP_MINIMUM
+                   ? &args[op == ASN_OP_MINIMUM][dtype]
+                   : NULL;
+    default: return NULL;
+    }
+}
+
+static bool make(aclnnxLoop *l, int32_t kind, int32_t op, asn_dtype dtype) {
+    l->kind = kind;
+    l->item = (uint8_t)asn_itemsize(dtype);
+    switch (kind) {
+    case ACLNNX_LOOP_MAP: return asn_cpu_loop_find(&l->map, (asn_op)op, dtype);
+    case ACLNNX_LOOP_FOLD: return make_fold(l, (asn_op)op, dtype);
+    case ACLNNX_LOOP_CAST: return make_cast(l, dtype, asn_dtype_from_acl(op));
+    default: return make_arg(l, op == ASN_OP_MINIMUM, dtype);
+    }
+}
+
+ASN_API const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    asn_dtype dt = asn_dtype_from_acl(dtype);
+    aclnnxLoop *l = dt == ASN_DTYPE_NONE ? NULL : place_of(kind, op, dt);
+    if (l == NULL) return NULL;
+    if (atomic_load_explicit(&l->ready, memory_order_acquire) == 0) {
+        pthread_mutex_lock(&lock);
+        if (l->ready == 0)
+            atomic_store_explicit(&l->ready, make(l, kind, op, dt) ? 1 : 2,
+                                  memory_order_release);
+        pthread_mutex_unlock(&lock);
+    }
+    return l->ready == 1 ? l : NULL;
+}
+
+static void run_fold(const aclnnxLoop *l, int64_t n, void *out, const char *src) {
+    _Alignas(16) char element[32];
+    if (l->sum) {
+        double sum[2];
+        l->sum(n, sum, src);
+        sum[0] += 0.0; /* an empty sum is -0.0 */
+        sum[1] += 0.0;
+        l->from_sum(1, out, sum, NULL, NULL);
+        return;
+    }
+    if (l->from_identity) {
+        memcpy(element, l->identity, l->item);
+    } else {
+        memcpy(element, src, l->item);
+        src += l->item;
+        n--;
+    }
+    l->fold(n, element, src);
+    memcpy(out, element, l->item);
+}
+
+static void run_arg(const aclnnxLoop *l, int64_t n, int64_t *out, const char *src) {
+    enum { BLOCK = 256 };
+    _Alignas(16) char best[16], top[16];
+    int64_t found = 0;
+    *out = 0;
+    l->arg.first(src, best);
+    if (!l->fold || n < 64) {
+        l->arg.line(src, l->item, 0, n, best, out);
+        return;
+    }
+    /* As cpu/arg.c: only the first block that holds the extreme is searched. */
+    for (int64_t x = 0; x < n; x += BLOCK) {
+        memcpy(top, src + x * l->item, l->item);
+        l->fold(n - x < BLOCK ? n - x : BLOCK, top, src + x * l->item);
+        if (!l->arg.beats(top, best)) continue;
+        memcpy(best, top, sizeof best);
+        found = x;
+    }
+    int64_t m = n - found < BLOCK ? n - found : BLOCK;
+    *out = found + l->arg.find(src + found * l->item, m, best);
+}
+
+/* Folds and positions: conditions are kept out when they are not the operation's. */
+static void run_reducing(const aclnnxLoop *l, int64_t n, void *out, const void *src,
+                         uint32_t *fp_flags) {
+    bool tracks = fp_flags && l->map.raises;
+    if (tracks && asn_fp_conditions()) asn_fp_clear();
+    if (l->kind == ACLNNX_LOOP_FOLD)
+        run_fold(l, n, out, src);
+    else
+        run_arg(l, n, out, src);
+    if (!tracks) return;
+    uint32_t met = asn_fp_conditions();
+    if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
+}
+
+ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
+                              const void *const *in, uint32_t immediates,
+                              uint32_t *fpFlags) {
+    if (loop == NULL || in == NULL || out == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
+                         "aclnnxLoopRun: loop, in or out is NULL");
+    if (loop->kind <= ACLNNX_LOOP_CAST) {
+        if (n > 0) asn_cpu_loop_run(&loop->map, n, out, in, immediates, fpFlags);
+        return ACLNN_SUCCESS;
+    }
+    bool needs_one = loop->kind == ACLNNX_LOOP_ARG || !(loop->sum || loop->from_identity);
+    if (n < needs_one || n * loop->item > ACLNNX_LOOP_BYTES)
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "aclnnxLoopRun: %lld elements of %d bytes; %d to %d bytes are "
+                         "allowed",
+                         (long long)n, loop->item, needs_one * loop->item,
+                         ACLNNX_LOOP_BYTES);
+    run_reducing(loop, n, out, in[0], fpFlags);
+    return ACLNN_SUCCESS;
+}
+
+ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
+                             const aclnnxOperand *c, int64_t m, int64_t k, int64_t n) {
+    if (a == NULL || b == NULL || c == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "aclnnxMatmul: an operand is NULL");
+    const aclnnxOperand *operands[3] = {a, b, c};
+    const int64_t shape[3][2] = {{m, k}, {k, n}, {m, n}};
+    int64_t strides[3][2];
+    asn_nd nd[3];
+    for (int i = 0; i < 3; i++) {
+        const aclnnxOperand *o = operands[i];
+        asn_dtype dtype = asn_dtype_from_acl(o->dtype);
+        if (dtype == ASN_DTYPE_NONE || o->data == NULL || o->dtype != a->dtype ||
+            shape[i][0] < 0 || shape[i][1] < 0)
+            return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                             "aclnnxMatmul: operand %d has dtype %d and shape (%lld, "
+                             "%lld)",
+                             i, o->dtype, (long long)shape[i][0], (long long)shape[i][1]);
+        strides[i][1] = o->strides ? o->strides[1] : asn_itemsize(dtype);
+        strides[i][0] = o->strides ? o->strides[0] : shape[i][1] * asn_itemsize(dtype);
+        nd[i] = (asn_nd){o->data, 2, dtype, shape[i], strides[i]};
+    }
+    asn_status status = asn_cpu_matmul(&nd[0], &nd[1], &nd[2]);
+    return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
+}

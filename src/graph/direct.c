@@ -1,0 +1,497 @@
+/* L2 graph: the shortest path of small operations (see direct.h).
+ *
+ * What a ten-element operation costs is not its loop (5 ns) but everything around it.
+ * Here nothing is described: the loop for an operation and its operands' dtypes is
+ * resolved once and kept in a table (`binding`), and is called with plain addresses. A
+ * result's buffer comes with storage from the thread's stock.
+ *
+ * Order: an operation may run now only if nothing recorded writes its inputs or touches
+ * its output, and nothing is queued on the stream. Everything else is the general path's.
+ */
+#include "graph/direct.h"
+
+#include <string.h>
+
+#include "array/broadcast.h"
+#include "graph/binding.h"
+#include "graph/lock.h"
+#include "graph/operands.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+enum { SCRATCH_BYTES = 8192 }; /* of one converted operand */
+
+/* ---- memory */
+
+static inline bool readable(const asn_array *a) {
+    return (a->layout.flags & ASN_C_CONTIGUOUS) && a->buffer->data &&
+           !a->buffer->trace_writes && a->layout.size <= ASN_DIRECT_ELEMENTS &&
+           a->layout.size > 0;
+}
+
+static inline void *address(const asn_array *a) {
+    return (char *)a->buffer->data + a->layout.offset;
+}
+
+void *asn_direct_memory(const asn_array *a, bool for_write) {
+    if (!asn_direct_ready() || !readable(a)) return NULL;
+    if (for_write && (a->buffer->trace_refs || !(a->layout.flags & ASN_WRITEABLE)))
+        return NULL;
+    return address(a);
+}
+
+/* Row-major over `shape`, with storage. */
+static inline bool new_result(asn_array *r, asn_dtype dtype, int ndim,
+                              const int64_t *shape, int64_t size, uint8_t flags) {
+    asn_layout *l = &r->layout;
+    int64_t item = asn_itemsize(dtype), stride = item;
+    if (asn_buffer_new(&r->buffer, size * item) != ASN_OK) return false;
+    if (!r->buffer->data && asn_buffer_ensure(r->buffer) != ASN_OK) {
+        asn_buffer_release(r->buffer);
+        return false;
+    }
+    l->ndim = ndim;
+    l->dtype = (uint8_t)dtype;
+    l->flags = flags;
+    l->size = size;
+    l->offset = 0;
+    l->shape = l->dims;
+    l->strides = l->dims + ASN_INLINE_DIMS;
+    for (int d = ndim - 1; d >= 0; d--) {
+        l->shape[d] = shape[d];
+        l->strides[d] = stride;
+        stride *= shape[d];
+    }
+    return true;
+}
+
+/* The flags of a row-major array of l's shape: whether that is column-major too depends
+ * on the shape alone, and l is row-major. */
+static inline uint8_t fresh_flags(const asn_layout *l) {
+    return (uint8_t)((l->flags & (ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS)) | ASN_WRITEABLE |
+                     ASN_ALIGNED);
+}
+
+bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                    void **data) {
+    int64_t size = 1;
+    if (ndim > ASN_INLINE_DIMS) return false;
+    for (int d = 0; d < ndim; d++) {
+        if (shape[d] <= 0 || shape[d] > ASN_DIRECT_ELEMENTS) return false;
+        size *= shape[d];
+        if (size > ASN_DIRECT_ELEMENTS) return false;
+    }
+    if (!asn_direct_ready()) return false;
+    uint8_t both = ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS | ASN_WRITEABLE | ASN_ALIGNED;
+    if (!new_result(result, dtype, ndim, shape, size, both)) {
+        asn_error_clear();
+        return false;
+    }
+    if (ndim > 1) asn_layout_update(&result->layout);
+    *data = result->buffer->data;
+    return true;
+}
+
+/* ---- elementwise */
+
+static inline bool same_shape(const asn_layout *a, const asn_layout *b) {
+    if (a == b) return true;
+    if (a->ndim != b->ndim || a->size != b->size) return false;
+    for (int d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d]) return false;
+    return true;
+}
+
+/* Whether `out` can be written by a loop that reads the arrays of `in`. */
+static bool out_fits(const asn_array *out, const asn_layout *l, const asn_binding *b,
+                     int num_in, const asn_operand *in) {
+    const asn_layout *o = &out->layout;
+    if (o->dtype != b->result || !(o->flags & ASN_WRITEABLE) || !readable(out) ||
+        out->buffer->trace_refs || !same_shape(o, l))
+        return false;
+    for (int k = 0; k < num_in; k++) {
+        const asn_array *a = in[k].array;
+        if (a && a->buffer == out->buffer &&
+            (a->layout.offset != o->offset ||
+             asn_itemsize(asn_layout_dtype(&a->layout)) !=
+                 asn_itemsize(asn_layout_dtype(o))))
+            return false;
+    }
+    return true;
+}
+
+/* A number as the loop wants it; false when it does not fit. */
+static bool immediate(const asn_operand *o, asn_dtype want, asn_scalar *cast,
+                      const void **src) {
+    *src = o->scalar.bytes;
+    if (o->weak == 'i' && asn_is_integer(want) && asn_operand_check(o, want) != ASN_OK) {
+        asn_error_clear();
+        return false;
+    }
+    if (o->scalar.dtype == want) return true;
+    if (asn_scalar_cast(&o->scalar, want, cast) != ASN_OK) {
+        asn_error_clear();
+        return false;
+    }
+    *src = cast->bytes;
+    return true;
+}
+
+static inline void run(const asn_loop *loop, int64_t n, void *out, const void *const *src,
+                       uint32_t immediates, uint32_t *met) {
+    asn_acl.aclnnxLoopRun(loop, n, out, src, immediates, met);
+}
+
+static inline void report(uint32_t met, asn_op op) {
+    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, (uint16_t)op);
+}
+
+/* Operands of other dtypes are converted on the stack first. */
+static __attribute__((noinline)) void run_casting(const asn_binding *b, int num_in,
+                                                  int64_t n, void *out, const void **src,
+                                                  uint32_t immediates, uint32_t *met) {
+    _Alignas(64) char scratch[3][SCRATCH_BYTES];
+    for (int k = 0; k < num_in; k++) {
+        if (!b->cast[k] || (immediates >> k & 1)) continue;
+        const void *from[3] = {src[k]};
+        run(b->cast[k], n, scratch[k], from, 0, met);
+        src[k] = scratch[k];
+    }
+    run(b->loop, n, out, src, immediates, met);
+}
+
+/* The common layout of the array operands; NULL when they differ or are not ready. */
+static inline const asn_layout *common_layout(int num_in, const asn_operand *in,
+                                              uint32_t *key) {
+    const asn_layout *l = NULL;
+    for (int k = 0; k < num_in; k++) {
+        const asn_array *a = in[k].array;
+        *key |= asn_binding_type(&in[k]) << (5 * k);
+        if (!a) continue;
+        if (!readable(a) || (l && !same_shape(l, &a->layout))) return NULL;
+        l = &a->layout;
+    }
+    return l && l->ndim <= ASN_INLINE_DIMS ? l : NULL;
+}
+
+static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
+                        asn_array *result) {
+    int num_in = asn_op_table[op].num_in;
+    uint32_t key = (uint32_t)op << 15;
+    const asn_layout *l = common_layout(num_in, in, &key);
+    if (!l || !asn_direct_ready()) return false;
+    const asn_binding *b = asn_binding_get(key, op, in);
+    if (!b->loop || (b->casts && l->size * 16 > SCRATCH_BYTES)) return false;
+    asn_scalar cast[3];
+    const void *src[3];
+    uint32_t immediates = 0, met = 0;
+    for (int k = 0; k < num_in; k++) {
+        if (in[k].array) {
+            src[k] = address(in[k].array);
+            continue;
+        }
+        if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
+        immediates |= 1u << k;
+    }
+    if (out && !out_fits(out, l, b, num_in, in)) return false;
+    if (!out &&
+        !new_result(result, b->result, l->ndim, l->shape, l->size, fresh_flags(l))) {
+        asn_error_clear();
+        return false;
+    }
+    void *dst = out ? address(out) : result->buffer->data;
+    uint32_t *sink = asn_fp_sink() ? &met : NULL;
+    if (b->casts)
+        run_casting(b, num_in, l->size, dst, src, immediates, sink);
+    else
+        run(b->loop, l->size, dst, src, immediates, sink);
+    report(met, op);
+    asn_counters.eager++;
+    return true;
+}
+
+/* ---- operands of different shapes, or not row-major */
+
+enum { SPREAD_ELEMENTS = 512 }; /* gathering one by one: the general path catches up */
+
+/* Host address of element (0, ..., 0) of a settled array. */
+static inline const char *settled_address(const asn_array *a) {
+    return a->buffer->data && !a->buffer->trace_writes ? address(a) : NULL;
+}
+
+/* The elements of `a`, stretched to shape, into dst. */
+static void gather(char *dst, const asn_array *a, int ndim, const int64_t *shape,
+                   const int64_t *strides, int64_t size) {
+    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout)),
+            index[ASN_INLINE_DIMS] = {0};
+    const char *from = address(a);
+    int last = ndim - 1;
+    int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
+    for (int64_t i = 0; i < size; i += inner) {
+        for (int64_t k = 0; k < inner; k++, dst += item)
+            asn_direct_move(dst, from + k * step, item);
+        for (int d = last - 1; d >= 0; d--) {
+            from += strides[d];
+            if (++index[d] < shape[d]) break;
+            from -= strides[d] * shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+/* The common shape, when NumPy would lay the result out row-major. */
+static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *shape,
+                         int64_t *size) {
+    const asn_layout *layouts[3];
+    int num = 0;
+    bool rows = true;
+    for (int k = 0; k < num_in; k++) {
+        if (!in[k].array) continue;
+        const asn_layout *l = &in[k].array->layout;
+        if (!settled_address(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
+            l->size > SPREAD_ELEMENTS || l->size == 0)
+            return false;
+        rows = rows && (l->flags & ASN_C_CONTIGUOUS);
+        layouts[num++] = l;
+    }
+    if (num == 0) return false;
+    if (asn_broadcast_shape(num, layouts, ndim, shape) != ASN_OK) {
+        asn_error_clear(); /* the general path says it again */
+        return false;
+    }
+    *size = 1;
+    for (int d = 0; d < *ndim; d++)
+        *size *= shape[d];
+    return *ndim > 0 && *size <= SPREAD_ELEMENTS && (rows || *ndim == 1);
+}
+
+static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *in,
+                                                  asn_array *result) {
+    _Alignas(64) char scratch[3][SCRATCH_BYTES];
+    int num_in = asn_op_table[op].num_in, ndim;
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], size;
+    uint32_t key = (uint32_t)op << 15, immediates = 0, met = 0;
+    asn_scalar cast[3];
+    const void *src[3];
+    if (!spread_shape(num_in, in, &ndim, shape, &size) || !asn_direct_ready())
+        return false;
+    for (int k = 0; k < num_in; k++)
+        key |= asn_binding_type(&in[k]) << (5 * k);
+    const asn_binding *b = asn_binding_get(key, op, in);
+    if (!b->loop) return false;
+    for (int k = 0; k < num_in; k++) {
+        if (!in[k].array) {
+            if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
+            immediates |= 1u << k;
+        } else if (!asn_broadcast_strides(&in[k].array->layout, ndim, shape, strides)) {
+            return false;
+        } else {
+            gather(scratch[k], in[k].array, ndim, shape, strides, size);
+            src[k] = scratch[k];
+        }
+    }
+    uint8_t both = ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS | ASN_WRITEABLE | ASN_ALIGNED;
+    if (!new_result(result, (asn_dtype)b->result, ndim, shape, size, both)) {
+        asn_error_clear();
+        return false;
+    }
+    if (ndim > 1) asn_layout_update(&result->layout);
+    uint32_t *sink = asn_fp_sink() ? &met : NULL;
+    if (b->casts)
+        run_casting(b, num_in, size, result->buffer->data, src, immediates, sink);
+    else
+        run(b->loop, size, result->buffer->data, src, immediates, sink);
+    report(met, op);
+    asn_counters.eager++;
+    return true;
+}
+
+/* ---- calls */
+
+bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
+                     asn_array *result) {
+    asn_lock();
+    bool done = call_locked(op, in, out, result) || (!out && call_spread(op, in, result));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
+    int num_in = asn_op_table[op].num_in;
+    uint32_t key = (uint32_t)op << 15, met = 0;
+    const void *src[3];
+    asn_scalar cast[3];
+    for (int k = 0; k < num_in; k++)
+        key |= asn_binding_type(&in[k]) << (5 * k);
+    asn_lock();
+    const asn_binding *b = asn_direct_ready() ? asn_binding_get(key, op, in) : NULL;
+    bool done = b && b->loop;
+    for (int k = 0; k < num_in && done; k++)
+        done = immediate(&in[k], (asn_dtype)b->operand[k], &cast[k], &src[k]);
+    if (done) {
+        out->dtype = b->result;
+        run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
+        report(met, op);
+        asn_counters.eager++;
+    }
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
+    asn_lock();
+    const asn_layout *l = &a->layout;
+    const asn_loop *cast = NULL;
+    bool same = (asn_dtype)l->dtype == dtype;
+    bool done = readable(a) && l->ndim <= ASN_INLINE_DIMS && asn_direct_ready() &&
+                (same || (cast = asn_binding_cast((asn_dtype)l->dtype, dtype))) &&
+                new_result(result, dtype, l->ndim, l->shape, l->size, fresh_flags(l));
+    if (done && same) {
+        memcpy(result->buffer->data, address(a), (size_t)(l->size * asn_itemsize(dtype)));
+    } else if (done) {
+        uint32_t met = 0;
+        const void *src[3] = {address(a)};
+        run(cast, l->size, result->buffer->data, src, 0, asn_fp_sink() ? &met : NULL);
+        report(met, ASN_OP_CAST);
+    }
+    asn_unlock();
+    return done;
+}
+
+/* ---- reductions */
+
+/* a's elements as `dtype`, in place or in scratch; NULL when the path does not serve. */
+static const void *converted(const asn_array *a, asn_dtype dtype, void *scratch,
+                             uint32_t *met) {
+    const asn_layout *l = &a->layout;
+    if (!readable(a) || !asn_direct_ready() ||
+        l->size * asn_itemsize(dtype) > SCRATCH_BYTES)
+        return NULL;
+    if ((asn_dtype)l->dtype == dtype) return address(a);
+    const asn_loop *cast = asn_binding_cast((asn_dtype)l->dtype, dtype);
+    if (!cast) return NULL;
+    const void *src[3] = {address(a)};
+    run(cast, l->size, scratch, src, 0, met);
+    return scratch;
+}
+
+bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
+    _Alignas(64) char scratch[SCRATCH_BYTES];
+    uint32_t met = 0;
+    asn_lock();
+    uint32_t *sink = asn_fp_sink() ? &met : NULL;
+    const asn_binding *b =
+        readable(a) && asn_direct_ready() ? asn_binding_fold(op, a) : NULL;
+    const void *src[3] = {b && b->loop ? converted(a, (asn_dtype)b->result, scratch, sink)
+                                       : NULL};
+    if (src[0]) {
+        out->dtype = b->result;
+        run(b->loop, a->layout.size, out->bytes, src, 0, sink);
+        report(met, op);
+        asn_counters.eager++;
+    }
+    asn_unlock();
+    return src[0] != NULL;
+}
+
+bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
+    asn_lock();
+    const asn_layout *l = &a->layout;
+    const asn_loop *loop = NULL;
+    if (readable(a) && asn_direct_ready() &&
+        l->size * asn_itemsize(asn_layout_dtype(l)) <= SCRATCH_BYTES)
+        loop = asn_binding_arg(smallest, asn_layout_dtype(l));
+    if (loop) {
+        const void *src[3] = {address(a)};
+        run(loop, l->size, out, src, 0, NULL);
+        asn_counters.eager++;
+    }
+    asn_unlock();
+    return loop != NULL;
+}
+
+/* ---- mean and variance */
+
+/* The loops of a statistic in one dtype. */
+typedef struct {
+    asn_dtype dtype;
+    const asn_loop *fold, *divide, *subtract, *square, *sqrt;
+    uint32_t met, *sink;
+} statistic;
+
+/* The dtype that NumPy computes mean and variance in; false for those whose steps are of
+ * several dtypes (halves, complex). */
+static bool statistic_init(statistic *s, const asn_array *a) {
+    asn_dtype dt = asn_layout_dtype(&a->layout);
+    if (!readable(a) || !asn_direct_ready() || asn_is_half(dt) || asn_is_complex(dt))
+        return false;
+    s->dtype = asn_is_inexact(dt) ? dt : ASN_F64;
+    s->met = 0;
+    s->sink = asn_fp_sink() ? &s->met : NULL;
+    s->fold = asn_binding_loop(ACLNNX_LOOP_FOLD, ASN_OP_ADD, s->dtype);
+    s->divide = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_DIVIDE, s->dtype);
+    s->subtract = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_SUBTRACT, s->dtype);
+    s->square = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_SQUARE, s->dtype);
+    s->sqrt = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_SQRT, s->dtype);
+    return s->fold && s->divide && s->subtract && s->square && s->sqrt;
+}
+
+/* *out /= count */
+static void divide_by(statistic *s, asn_scalar *out, double count) {
+    asn_scalar number = asn_scalar_float(count), divisor;
+    const void *src[3] = {out->bytes, divisor.bytes};
+    divisor = number;
+    if (s->dtype == ASN_F32) {
+        float f = (float)count;
+        memcpy(divisor.bytes, &f, sizeof f);
+    }
+    run(s->divide, 1, out->bytes, src, 0, s->sink);
+}
+
+static void mean_of(statistic *s, const void *x, int64_t n, asn_scalar *out) {
+    const void *src[3] = {x};
+    out->dtype = (uint8_t)s->dtype;
+    run(s->fold, n, out->bytes, src, 0, s->sink);
+    divide_by(s, out, (double)n);
+}
+
+bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
+    _Alignas(64) char scratch[SCRATCH_BYTES];
+    statistic s;
+    const void *x = NULL;
+    asn_lock();
+    if (statistic_init(&s, a)) x = converted(a, s.dtype, scratch, s.sink);
+    if (x) {
+        mean_of(&s, x, a->layout.size, out);
+        report(s.met, ASN_OP_DIVIDE);
+        asn_counters.eager++;
+    }
+    asn_unlock();
+    return x != NULL;
+}
+
+bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar *out) {
+    _Alignas(64) char scratch[SCRATCH_BYTES];
+    statistic s;
+    const void *x = NULL;
+    int64_t n = a->layout.size;
+    asn_lock();
+    if ((double)n > ddof && statistic_init(&s, a))
+        x = converted(a, s.dtype, scratch, s.sink);
+    if (x) {
+        asn_scalar mean;
+        mean_of(&s, x, n, &mean);
+        const void *src[3] = {x, mean.bytes}, *deviation[3] = {scratch};
+        run(s.subtract, n, scratch, src, 2, s.sink);
+        run(s.square, n, scratch, deviation, 0, s.sink);
+        out->dtype = (uint8_t)s.dtype;
+        run(s.fold, n, out->bytes, deviation, 0, s.sink);
+        divide_by(&s, out, (double)n - ddof);
+        const void *value[3] = {out->bytes};
+        if (root) run(s.sqrt, 1, out->bytes, value, 0, s.sink);
+        report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
+        asn_counters.eager++;
+    }
+    asn_unlock();
+    return x != NULL;
+}

@@ -1,0 +1,69 @@
+/* L2 graph: small operations that run at once, on the calling thread, without a node.
+ *
+ * Each function either does the whole operation and says true, or does nothing (and sets
+ * no error) and says false: the operands are large, strided, recorded, of dtypes without
+ * a loop, or the device has no single loops. The general path then does the same thing.
+ */
+#ifndef ASN_GRAPH_DIRECT_H
+#define ASN_GRAPH_DIRECT_H
+
+#include "graph/ufunc.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+enum { ASN_DIRECT_ELEMENTS = 2048 };
+
+/* Address of the element at a byte offset from element (0, ..., 0) when nothing recorded
+ * or queued writes it and the host may read it; NULL else. */
+static inline char *asn_direct_element(const asn_array *a, int64_t offset) {
+    const asn_buffer *b = a->buffer;
+    if (!b->data || asn_stream_busy || b->trace_writes || !asn_device_host_access())
+        return NULL;
+    return (char *)b->data + a->layout.offset + offset;
+}
+
+/* op(in...) into a new result, or into `out` (result is not touched then). */
+bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
+                     asn_array *result);
+/* The same on numbers alone, for operations of one result. */
+bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out);
+/* The reduction of all of `a`, in NumPy's default dtype. */
+bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out);
+/* Position of the first largest (smallest) element. */
+bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out);
+/* Mean, and variance with `ddof`, or its root, of all of `a`, in NumPy's default dtype.
+ */
+bool asn_direct_mean(const asn_array *a, asn_scalar *out);
+bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar *out);
+/* A row-major copy as `dtype`. */
+bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype);
+
+/* dst[...] = src, of one shape (or a scalar) and one dtype. */
+bool asn_direct_assign(const asn_array *dst, const asn_operand *src);
+/* Row-major, every element `value` cast to dtype. */
+bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                     const asn_scalar *value);
+/* start + i * step */
+bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
+                       const asn_scalar *step, int64_t n);
+/* The row-major elements of the arrays, one after the other, as an array of `shape`. */
+bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
+                     asn_dtype dtype, int ndim, const int64_t *shape);
+/* a[index], for an int64 array over the first axis or a mask of a's shape. */
+bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index);
+/* a[index] = value, a 1-d, value of a's dtype. */
+bool asn_direct_index_set(const asn_array *a, const asn_array *index,
+                          const asn_operand *value);
+/* Positions of the true elements of a 1-d mask. */
+bool asn_direct_nonzero(asn_array *result, const asn_array *mask);
+/* a @ b, matrices and vectors of one dtype. */
+bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b);
+
+/* Host address of a's elements, to be read now (or written, for_write), when they are
+ * settled, row-major and few; NULL else. Library's lock held. */
+void *asn_direct_memory(const asn_array *a, bool for_write);
+/* A new row-major array with storage, to be filled through *data now. */
+bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                    void **data);
+
+#endif

@@ -1,0 +1,323 @@
+/* L2 graph: small movements of elements, done by the host in the device's memory (see
+ * direct.h).
+ *
+ * Where the host reaches device memory, moving a few elements is a loop of copies that
+ * ends before an operator would be described. A loop here knows only the element's size.
+ * Indices are checked first and nothing is written when one is out of range: the general
+ * path then says which.
+ */
+#include <string.h>
+
+#include "graph/binding.h"
+#include "graph/direct.h"
+#include "graph/lock.h"
+
+/* Host address of a 1-d or row-major array that is settled and small, with the step from
+ * one element to the next; NULL else. */
+static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
+    const asn_layout *l = &a->layout;
+    const asn_buffer *b = a->buffer;
+    bool row = l->flags & ASN_C_CONTIGUOUS;
+    if (!asn_direct_ready() || !(row || l->ndim == 1) || !b->data || b->trace_writes ||
+        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || (for_write && b->trace_refs))
+        return NULL;
+    *step = row ? asn_itemsize(asn_layout_dtype(l)) : l->strides[0];
+    return (char *)b->data + l->offset;
+}
+
+/* n elements at steps; with a constant item the compiler makes the loop a fill. */
+static inline __attribute__((always_inline)) void
+fill_items(char *dst, int64_t step, int64_t n, const char *element, int64_t item) {
+    char value[16];
+    memcpy(value, element, (size_t)item);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(dst + i * step, value, (size_t)item);
+}
+
+static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
+                      int64_t item) {
+    static const char zero[16];
+    if (step == item && !memcmp(element, zero, (size_t)item)) {
+        memset(dst, 0, (size_t)(n * item));
+        return;
+    }
+    bool dense = step == item;
+    switch (item) {
+    case 1: fill_items(dst, step, n, element, 1); break;
+    case 2: fill_items(dst, step, n, element, 2); break;
+    case 4:
+        dense ? fill_items(dst, 4, n, element, 4) : fill_items(dst, step, n, element, 4);
+        break;
+    case 8:
+        dense ? fill_items(dst, 8, n, element, 8) : fill_items(dst, step, n, element, 8);
+        break;
+    default: fill_items(dst, step, n, element, 16);
+    }
+}
+
+/* ---- assignment */
+
+static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
+                         const asn_array *src) {
+    int64_t from_step, n = dst->layout.size;
+    int64_t item = asn_itemsize(asn_layout_dtype(&dst->layout));
+    const char *from = line_of(src, false, &from_step);
+    if (!from || src->layout.dtype != dst->layout.dtype ||
+        !asn_layout_same_shape(&dst->layout, &src->layout))
+        return false;
+    if (from_step == item && to_step == item) {
+        memmove(to, from, (size_t)(n * item));
+        return true;
+    }
+    if (src->buffer == dst->buffer) return false;
+    for (int64_t i = 0; i < n; i++)
+        asn_direct_move(to + i * to_step, from + i * from_step, item);
+    return true;
+}
+
+bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
+    asn_scalar cast;
+    int64_t step;
+    asn_lock();
+    char *to = line_of(dst, true, &step);
+    bool done = to && (dst->layout.flags & ASN_WRITEABLE);
+    if (done && src->array) {
+        done = assign_array(dst, to, step, src->array);
+    } else if (done) {
+        asn_dtype dtype = asn_layout_dtype(&dst->layout);
+        done = !src->weak && (asn_dtype)src->scalar.dtype == dtype;
+        const asn_scalar *value = &src->scalar;
+        if (!done && src->weak == 'i' && asn_is_inexact(dtype)) {
+            done = asn_scalar_cast(&src->scalar, dtype, &cast) == ASN_OK;
+            value = &cast;
+        }
+        if (done)
+            fill_line(to, step, dst->layout.size, (const char *)value->bytes,
+                      asn_itemsize(dtype));
+    }
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                     const asn_scalar *value) {
+    asn_scalar cast;
+    void *data;
+    bool done = false;
+    asn_lock();
+    if (asn_scalar_cast(value, dtype, &cast) != ASN_OK)
+        asn_error_clear();
+    else if ((done = asn_direct_new(result, dtype, ndim, shape, &data)))
+        fill_line(data, asn_itemsize(dtype), result->layout.size,
+                  (const char *)cast.bytes, asn_itemsize(dtype));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
+                       const asn_scalar *step, int64_t n) {
+    void *data;
+    bool done = false;
+    asn_lock();
+    if ((dtype == ASN_I64 || dtype == ASN_F64) &&
+        (done = asn_direct_new(result, dtype, 1, &n, &data))) {
+        if (dtype == ASN_I64) {
+            uint64_t first, delta, *out = data; /* wraps, as the device's does */
+            memcpy(&first, start->bytes, sizeof first);
+            memcpy(&delta, step->bytes, sizeof delta);
+            for (int64_t i = 0; i < n; i++)
+                out[i] = first + (uint64_t)i * delta;
+        } else {
+            double first, delta, *out = data;
+            memcpy(&first, start->bytes, sizeof first);
+            memcpy(&delta, step->bytes, sizeof delta);
+            for (int64_t i = 0; i < n; i++)
+                out[i] = first + (double)i * delta;
+        }
+    }
+    asn_unlock();
+    return done;
+}
+
+/* ---- joining */
+
+bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
+                     asn_dtype dtype, int ndim, const int64_t *shape) {
+    void *data;
+    bool done = true;
+    asn_lock();
+    for (int i = 0; i < n && done; i++) {
+        const asn_layout *l = &arrays[i]->layout;
+        done = l->dtype == dtype &&
+               (l->size == 0 || asn_direct_memory(arrays[i], false) != NULL);
+    }
+    done = done && asn_direct_new(result, dtype, ndim, shape, &data);
+    for (int i = 0; i < n && done; i++) {
+        size_t bytes = (size_t)asn_layout_nbytes(&arrays[i]->layout);
+        if (bytes) memcpy(data, asn_direct_memory(arrays[i], false), bytes);
+        data = (char *)data + bytes;
+    }
+    asn_unlock();
+    return done;
+}
+
+/* ---- indices and masks */
+
+/* The shape of the indices, then what is left of a's. */
+static int gathered_shape(const asn_array *a, const asn_array *index, int64_t *shape) {
+    int ndim = 0;
+    if (index->layout.ndim + a->layout.ndim - 1 > ASN_INLINE_DIMS) return -1;
+    for (int d = 0; d < index->layout.ndim; d++)
+        shape[ndim++] = index->layout.shape[d];
+    for (int d = 1; d < a->layout.ndim; d++)
+        shape[ndim++] = a->layout.shape[d];
+    return ndim;
+}
+
+/* Index memory when all are within [-extent, extent). */
+static const int64_t *checked_indices(const asn_array *index, int64_t extent) {
+    if (asn_layout_dtype(&index->layout) != ASN_I64) return NULL;
+    const int64_t *at = asn_direct_memory(index, false);
+    for (int64_t i = 0; at && i < index->layout.size; i++)
+        if (at[i] < -extent || at[i] >= extent) return NULL;
+    return at;
+}
+
+static bool gather(asn_array *result, const asn_array *a, const asn_array *index) {
+    int64_t shape[ASN_INLINE_DIMS], extent = a->layout.shape[0];
+    void *data;
+    const char *from = asn_direct_memory(a, false);
+    const int64_t *at = from ? checked_indices(index, extent) : NULL;
+    int ndim = at ? gathered_shape(a, index, shape) : -1;
+    if (ndim < 0 ||
+        !asn_direct_new(result, asn_layout_dtype(&a->layout), ndim, shape, &data))
+        return false;
+    int64_t row = asn_layout_nbytes(&a->layout) / extent;
+    for (int64_t i = 0; i < index->layout.size; i++)
+        asn_direct_move((char *)data + i * row,
+                        from + (at[i] < 0 ? at[i] + extent : at[i]) * row, row);
+    return true;
+}
+
+static bool select_true(asn_array *result, const asn_array *a, const asn_array *mask) {
+    void *data;
+    const char *from = asn_direct_memory(a, false);
+    const uint8_t *keep = from ? asn_direct_memory(mask, false) : NULL;
+    if (!keep || !asn_layout_same_shape(&a->layout, &mask->layout)) return false;
+    int64_t count = 0, n = a->layout.size;
+    for (int64_t i = 0; i < n; i++)
+        count += keep[i] != 0;
+    if (!asn_direct_new(result, asn_layout_dtype(&a->layout), 1, &count, &data))
+        return false;
+    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout));
+    for (int64_t i = 0, k = 0; k < count; i++)
+        if (keep[i]) asn_direct_move((char *)data + k++ * item, from + i * item, item);
+    return true;
+}
+
+bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index) {
+    asn_lock();
+    bool done = a->layout.ndim > 0 && (asn_layout_dtype(&index->layout) == ASN_BOOL
+                                           ? select_true(result, a, index)
+                                           : gather(result, a, index));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_nonzero(asn_array *result, const asn_array *mask) {
+    void *data;
+    int64_t count = 0, n = mask->layout.size;
+    asn_lock();
+    const uint8_t *keep =
+        mask->layout.ndim == 1 && asn_layout_dtype(&mask->layout) == ASN_BOOL
+            ? asn_direct_memory(mask, false)
+            : NULL;
+    for (int64_t i = 0; keep && i < n; i++)
+        count += keep[i] != 0;
+    bool done = keep && asn_direct_new(result, ASN_I64, 1, &count, &data);
+    for (int64_t i = 0, k = 0; done && k < count; i++)
+        if (keep[i]) ((int64_t *)data)[k++] = i;
+    asn_unlock();
+    return done;
+}
+
+/* One value at every index (or where the mask is true). */
+static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
+    int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
+    char *to = line_of(a, true, &step);
+    if (!to || a->layout.ndim != 1 || index->buffer == a->buffer) return false;
+    if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
+        const uint8_t *keep = asn_direct_memory(index, false);
+        if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
+        for (int64_t i = 0; i < a->layout.size; i++)
+            if (keep[i]) asn_direct_move(to + i * step, value, item);
+        return true;
+    }
+    int64_t extent = a->layout.shape[0];
+    const int64_t *at = checked_indices(index, extent);
+    if (!at) return false;
+    for (int64_t i = 0; i < index->layout.size; i++)
+        asn_direct_move(to + (at[i] < 0 ? at[i] + extent : at[i]) * step, value, item);
+    return true;
+}
+
+bool asn_direct_index_set(const asn_array *a, const asn_array *index,
+                          const asn_operand *value) {
+    if (value->array || value->weak || value->scalar.dtype != a->layout.dtype ||
+        !(a->layout.flags & ASN_WRITEABLE))
+        return false;
+    asn_lock();
+    bool done = scatter_value(a, index, (const char *)value->scalar.bytes);
+    asn_unlock();
+    return done;
+}
+
+/* ---- products */
+
+/* A matrix, or a vector as a row or column; false: not settled, too large. */
+static bool matrix_of(const asn_array *a, bool row, aclnnxOperand *o, int64_t *shape,
+                      int64_t *strides) {
+    const asn_layout *l = &a->layout;
+    if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
+        l->size > ASN_DIRECT_ELEMENTS || l->size == 0)
+        return false;
+    int last = l->ndim - 1;
+    bool vector = l->ndim == 1;
+    shape[0] = vector ? (row ? 1 : l->shape[0]) : l->shape[0];
+    shape[1] = vector ? (row ? l->shape[0] : 1) : l->shape[last];
+    strides[0] = vector && row ? 0 : l->strides[0];
+    strides[1] = vector && !row ? 0 : l->strides[last];
+    *o = (aclnnxOperand){.data = (char *)a->buffer->data + l->offset,
+                         .strides = strides,
+                         .dtype = (uint8_t)asn_dtype_table[l->dtype].acl,
+                         .reduceOp = ACLNNX_NO_REDUCE};
+    return true;
+}
+
+bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b) {
+    aclnnxOperand o[3];
+    int64_t shape[2][2], strides[2][2], kept[2];
+    void *data;
+    int ndim = 0;
+    asn_lock();
+    bool done = asn_direct_ready() && asn_acl.aclnnxMatmul &&
+                a->layout.dtype == b->layout.dtype &&
+                matrix_of(a, true, &o[0], shape[0], strides[0]) &&
+                matrix_of(b, false, &o[1], shape[1], strides[1]) &&
+                shape[0][1] == shape[1][0];
+    if (done && a->layout.ndim == 2) kept[ndim++] = shape[0][0];
+    if (done && b->layout.ndim == 2) kept[ndim++] = shape[1][1];
+    done =
+        done && asn_direct_new(result, asn_layout_dtype(&a->layout), ndim, kept, &data);
+    if (done) {
+        o[2] = (aclnnxOperand){
+            .data = data, .dtype = o[0].dtype, .reduceOp = ACLNNX_NO_REDUCE};
+        if (asn_acl.aclnnxMatmul(&o[0], &o[1], &o[2], shape[0][0], shape[0][1],
+                                 shape[1][1])) {
+            asn_array_fini(result);
+            done = false; /* the general path reports it */
+        }
+    }
+    asn_unlock();
+    return done;
+}

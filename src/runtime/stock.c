@@ -1,0 +1,160 @@
+/* L2 runtime: stocks of small buffers, one per thread (see stock.h).
+ *
+ * A mutex costs 7 ns and the pool is locked to take a block and to give it back: a
+ * ten-element operation would spend a fifth of its time there. A stock belongs to one
+ * thread; a buffer may end in another thread's stock than it came from. What a stock
+ * holds counts as cached in the statistics, so every stock is on one list, which is
+ * locked only to walk it and when threads begin and end.
+ *
+ * Compiled out under sanitizers, so that they see every life of a buffer.
+ */
+#include "runtime/stock.h"
+
+#include <pthread.h>
+
+#include "base/alloc.h"
+#include "runtime/pool.h"
+
+#ifdef ASN_SANITIZE
+
+asn_buffer *asn_stock_take(int64_t nbytes) {
+    (void)nbytes;
+    return NULL;
+}
+bool asn_stock_put(asn_buffer *b) {
+    (void)b;
+    return false;
+}
+asn_buffer *asn_stock_take_struct(void) {
+    return NULL;
+}
+bool asn_stock_put_struct(asn_buffer *b) {
+    (void)b;
+    return false;
+}
+int64_t asn_stock_bytes(void) {
+    return 0;
+}
+void asn_stock_clear(void) {}
+
+#else
+
+enum { CLASSES = 33, KEEP = 16, STRUCTS = 64 };
+
+typedef struct stock {
+    struct stock *next;
+    int64_t bytes; /* of storage; written by its thread, read by any */
+    int structs;
+    uint8_t count[CLASSES];
+    asn_buffer *spare[STRUCTS];
+    asn_buffer *full[CLASSES][KEEP];
+} stock;
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static stock *list;
+static pthread_key_t at_exit;
+static bool has_key;
+static _Thread_local stock *mine;
+
+static void add_bytes(stock *s, int64_t bytes) {
+    __atomic_store_n(&s->bytes, s->bytes + bytes, __ATOMIC_RELAXED);
+}
+
+static void empty(stock *s) {
+    for (int c = 0; c < CLASSES; c++)
+        while (s->count[c]) {
+            asn_buffer *b = s->full[c][--s->count[c]];
+            add_bytes(s, -b->capacity);
+            asn_pool_free(b->data, b->capacity);
+            asn_free(b);
+        }
+}
+
+static void thread_ends(void *arg) {
+    stock *s = arg;
+    mine = NULL;
+    pthread_mutex_lock(&list_lock);
+    for (stock **at = &list; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            break;
+        }
+    empty(s);
+    pthread_mutex_unlock(&list_lock);
+    while (s->structs)
+        asn_free(s->spare[--s->structs]);
+    asn_free(s);
+}
+
+/* This thread's stock, made at the first put; NULL without memory for it. */
+static __attribute__((noinline, cold)) stock *begin(void) {
+    stock *s = asn_calloc(1, sizeof *s);
+    if (!s) {
+        asn_error_clear();
+        return NULL;
+    }
+    pthread_mutex_lock(&list_lock);
+    if (!has_key) has_key = pthread_key_create(&at_exit, thread_ends) == 0;
+    bool ends = has_key && pthread_setspecific(at_exit, s) == 0;
+    if (ends) {
+        s->next = list;
+        list = s;
+    }
+    pthread_mutex_unlock(&list_lock);
+    if (!ends) {
+        asn_free(s);
+        return NULL;
+    }
+    mine = s;
+    return s;
+}
+
+asn_buffer *asn_stock_take(int64_t nbytes) {
+    stock *s = mine;
+    if (!s || nbytes > ASN_STOCK_BYTES) return NULL;
+    int c = asn_pool_class(nbytes);
+    if (!s->count[c]) return NULL;
+    asn_buffer *b = s->full[c][--s->count[c]];
+    add_bytes(s, -b->capacity);
+    return b;
+}
+
+bool asn_stock_put(asn_buffer *b) {
+    stock *s = mine;
+    if (b->capacity > ASN_STOCK_BYTES || (!s && !(s = begin()))) return false;
+    int c = asn_pool_class(b->capacity);
+    if (s->count[c] == KEEP) return false;
+    s->full[c][s->count[c]++] = b;
+    add_bytes(s, b->capacity);
+    return true;
+}
+
+asn_buffer *asn_stock_take_struct(void) {
+    stock *s = mine;
+    return s && s->structs ? s->spare[--s->structs] : NULL;
+}
+
+bool asn_stock_put_struct(asn_buffer *b) {
+    stock *s = mine;
+    if ((!s && !(s = begin())) || s->structs == STRUCTS) return false;
+    s->spare[s->structs++] = b;
+    return true;
+}
+
+int64_t asn_stock_bytes(void) {
+    int64_t bytes = 0;
+    pthread_mutex_lock(&list_lock);
+    for (stock *s = list; s; s = s->next)
+        bytes += __atomic_load_n(&s->bytes, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&list_lock);
+    return bytes;
+}
+
+void asn_stock_clear(void) {
+    pthread_mutex_lock(&list_lock);
+    for (stock *s = list; s; s = s->next)
+        empty(s);
+    pthread_mutex_unlock(&list_lock);
+}
+
+#endif
