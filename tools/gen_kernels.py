@@ -337,24 +337,33 @@ def folds(table, isa):
                 and not (exact and "reorderable" in row.flags and vectorises(row, dtype))
             ):
                 continue
-            body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
+            slot = f"[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}]"
             if extreme:
                 vector, sign, propagates = extreme
+                tag = f"{row.name}_{SHORT[dtype]}"
+                body = f"#define F(n) n##_{tag}\n#define T {TYPES[dtype]}\n#define SPLIT v_split_{SHORT[dtype]}\n"
                 body += f"#define VEC asn_v_{SHORT[dtype]}\n#define SEEN(s, a, b) v_seen_{SHORT[dtype]}(s, a, b)\n"
                 body += f"#define EXTREME(a, b) {vector}_{SHORT[dtype]}(a, b)\n#define BEATS(a, b) ((a) {sign} (b))\n"
                 body += f"#define PROPAGATES {propagates}\n"
                 body += '#include "device/cpu/fold_float.inc"\n'
+                if propagates:
+                    fills.append(f"    k->rows{slot} = rows_{tag};\n")
             else:
                 expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+                body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
-            fills.append(f"    k->fold[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n")
+            fills.append(f"    k->fold{slot} = {name};\n")
     for dtype in FLOATS + COMPLEX:
         real = TYPES[REAL.get(dtype, dtype)]
         bodies.append(
-            f"#define NAME sum_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
-            f'#include "device/cpu/sum.inc"\n'
+            f"#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
+            f'#define SPLIT v_split_{SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
         )
+        if dtype in FLOATS:
+            fills.append(
+                f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
+            )
         fills.append(f"    k->sum[ASN_{DTYPES[dtype]}] = sum_{SHORT[dtype]};\n")
     return unit("fold", isa, bodies, fills)
 

@@ -249,6 +249,7 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     end_early(rr);
     rr->num_reduced = asn_plan_group(plan, inner);
     plan->folds = true;
+    if (asn_reduce_rows(rr)) return ASN_OK;
     asn_plan_place(plan, false);
     rr->block = asn_plan_block(plan, FOLD_BLOCK);
     asn_plan_attach(plan);
