@@ -56,6 +56,8 @@ VECTOR_FUNCTIONS = {
 }
 # Rows whose real loops are the functions of vmath.h instead of the C library's.
 VMATH = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh"}
+# Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
+QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
 FAMILIES = {
     "arith": "add subtract multiply divide negative absolute square positive",
@@ -65,6 +67,7 @@ FAMILIES = {
     "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
     "left_shift right_shift bitwise_count",
     "vmath": " ".join(sorted(VMATH)),
+    "quotient": " ".join(QUOTIENTS),
     "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
 }
 # Rows whose loops compare floats: a NaN operand raises "invalid", which is not the program's.
@@ -132,6 +135,8 @@ def vectorises(row, dtype):
     expr = row.loops[dtype]
     if is_vmath(row, dtype):
         return True
+    if row.name in QUOTIENTS and dtype in INTS:
+        return True
     if (
         "divides" in row.flags
         and dtype in INTS
@@ -177,6 +182,12 @@ def loop(row, dtype):
         body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define B uint{re.sub('[^0-9]', '', dtype)}_t\n"
         body += f"#define VECTOR v_{function}{suffix}\n#define FITS v_{function}_fits{suffix}\n"
         return body + f'#define LIBM {function}{suffix}\n#include "device/cpu/vmath.inc"\n', fill
+    if row.name in QUOTIENTS and dtype in INTS:
+        wide = dtype in ("int32", "uint32", "int64", "uint64")
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define KIND {QUOTIENTS.index(row.name)}\n"
+        body += f"#define FLOAT {'double' if wide else 'float'}\n#define WIDE {'int64_t' if wide else 'int32_t'}\n"
+        body += f"#define BITS {53 if wide else 24}\n#define EXPR {expr}\n"
+        return body + '#include "device/cpu/divide_int.inc"\n', fill
     if "divides" in row.flags and dtype in INTS:
         divisor, binary, raises = "pb", "x", "FE_DIVBYZERO"
         if len(row.args) == 1:  # the conversion of 1.0 / 0 is invalid as well

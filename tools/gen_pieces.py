@@ -21,7 +21,7 @@ import pathlib
 import re
 import sys
 
-from gen_kernels import FLOATS, HALVES, INTS, ROUND_ODD, TYPES, calls, is_vmath, prelude, vectorises
+from gen_kernels import FLOATS, HALVES, INTS, QUOTIENTS, ROUND_ODD, TYPES, calls, is_vmath, prelude, vectorises
 from optable import rows
 
 VECTOR_BYTES = {"avx512": 64, "avx2": 32}
@@ -113,6 +113,8 @@ def operations(table, isa):
         head = prelude(f"uint{width(dtype)}" if dtype in BOOLS else dtype)
         for row in table:
             if key not in row.loops or not vectorises(row, key) or row.name == "copy":
+                continue
+            if row.name in QUOTIENTS and dtype in INTS:  # the loop looks at its operands first
                 continue
             for count in lanes(isa):
                 if count * width(dtype) // 8 <= VECTOR_BYTES[isa]:

@@ -142,7 +142,7 @@ bool asn_reduce_rows(asn_reduction_run *rr) {
     rr->parts = (extent + rr->pack - 1) / rr->pack;
     rr->units = plan->kept_size / extent * rr->parts;
     int64_t per_unit = n * rr->pack;
-    rr->units_per_task = per_unit < ASN_PART ? ASN_PART / per_unit : 1;
+    rr->units_per_task = asn_units_per_task(plan, per_unit);
     int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
     asn_pool_run(rows_task, rr, tasks, asn_plan_work(plan));
     return true;
