@@ -249,6 +249,7 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     end_early(rr);
     rr->num_reduced = asn_plan_group(plan, inner);
     plan->folds = true;
+    if (asn_reduce_rows(rr)) return ASN_OK;
     asn_plan_place(plan, false);
     rr->block = asn_plan_block(plan, FOLD_BLOCK);
     asn_plan_attach(plan);
@@ -275,7 +276,7 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
         if (!rr->partial) return ASN_ERR_MEMORY;
     }
     int64_t per_unit = reduced / rr->parts;
-    rr->units_per_task = per_unit < ASN_PART ? ASN_PART / per_unit : 1;
+    rr->units_per_task = asn_units_per_task(plan, per_unit);
     int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
     asn_pool_run(fold_task, rr, tasks, asn_plan_work(plan));
     if (rr->parts > 1) fold_finish(rr);

@@ -80,7 +80,8 @@ asn_jit_counts asn_jit_count(void) {
 /* Everything that the machine code depends on. */
 static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
     uint32_t n = 0;
-    key[n++] = (unsigned char)(asn_plan_in_place(plan) | plan->folds << 1);
+    key[n++] =
+        (unsigned char)(asn_plan_in_place(plan) | (plan->folds && !plan->rows) << 1);
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = !asn_plan_is_splat(plan, i);
         key[n++] = (unsigned char)(plan->dtype[i] | moves << 7);

@@ -272,11 +272,12 @@ static bool is_input(const asn_plan *plan, int value) {
     return false;
 }
 
-/* Sums stay in registers when their lanes are those of the sum kernel: 64 bytes. */
+/* Sums of whole blocks stay in registers when their lanes are those of the sum kernel: 64
+ * bytes. */
 static bool sums_fit(const lowering *l) {
     const asn_plan *plan = l->plan;
-    bool fit = plan->folds && l->out->vector_bytes == 64 && !l->out->has_complex &&
-               plan->num_reductions <= ASN_JIT_MAX_SUMS;
+    bool fit = plan->folds && !plan->rows && !l->out->has_complex &&
+               l->out->vector_bytes == 64 && plan->num_reductions <= ASN_JIT_MAX_SUMS;
     for (int r = 0; r < plan->num_reductions && fit; r++) {
         const asn_reduction *red = &plan->reductions[r];
         fit = red->sum && (red->dtype == ASN_F32 || red->dtype == ASN_F64) &&
