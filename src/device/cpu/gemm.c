@@ -3,8 +3,9 @@
  * Who computes what: products of floats and complex numbers that are large enough to pay
  * go to OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
  * matmul_avx512.c); a matrix times a vector to BLAS where its strides allow, and where
- * not, it is inner products or row sums of our own; halves are converted to float32 as a
- * whole, multiplied, and rounded once.
+ * not, it is inner products or row sums of our own; bytes and bfloat16 go to the
+ * processor's dot products where it has them (gemm_dot.h); other halves are converted to
+ * float32 as a whole, multiplied, and rounded once.
  *
  * A product is cut into tiles of C by its shape alone, so the result does not depend on
  * the number of threads; every tile is a single-threaded call. Many small products are
@@ -19,6 +20,7 @@
 #include "base/alloc.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fused.h"
+#include "device/cpu/gemm_dot.h"
 #include "device/cpu/gemm_tiles.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/matmul_small.h"
@@ -307,7 +309,10 @@ static asn_status multiply(const asn_nd *const views[3], const void *alpha,
  * float32. */
 static asn_status multiply_plain(const asn_nd *a, const asn_nd *b, const asn_nd *t) {
     static const char zero[16];
+    bool done;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
+    ASN_TRY(asn_gemm_dot(a, b, t, &done));
+    if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asn_nd *[]){a, b, t}, NULL, NULL);
     int64_t strides[2][ASN_ND_MAX_DIMS];
     asn_nd wide[2] = {{.data = NULL}, {.data = NULL}};
