@@ -365,9 +365,8 @@ def constant_bytes(ins, section, data, at):
 
 
 def cut(name, body, relocations, isa):
-    inputs = {"ew": None, "fit": 2}.get(name.split("__")[0], 1)
-    if inputs is None:
-        inputs = arity[name.split("__")[1]]
+    kind, operation, *_ = name.split("__")
+    inputs = arity[operation] + (kind == "fit") if kind in ("ew", "fit") else 1
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]
