@@ -35,7 +35,9 @@ EVEX_NAMES = {
     "vroundps": "vrndscaleps", "vbroadcasti128": "vbroadcasti32x4", "vbroadcastf128": "vbroadcastf32x4",
 }  # fmt: skip
 QUIET = {1: 17, 2: 18, 5: 21, 6: 22, 9: 25, 10: 26, 13: 29, 14: 30}  # comparison predicates
-FREE_GENERAL = {"rax", "rcx", "rdx", "eax", "ecx", "edx", "al", "cl", "dl", "ax", "cx", "dx"}
+FREE_GENERAL = {
+    "rax", "rcx", "rdx", "rsi", "eax", "ecx", "edx", "esi", "al", "cl", "dl", "sil", "ax", "cx", "dx", "si",
+}  # fmt: skip
 MOVES = ("vmovapd", "vmovaps", "vmovdqa", "vmovdqa32", "vmovdqa64")
 STORES = r"vextract|vpmovu?s?[qdw][dwb]$|vcvtps2ph$"  # encoded with the destination as r/m
 READ_WRITTEN = ("vfm", "vfnm", "vpermi2", "vpermt2", "vpternlog", "vpdp", "vfixup")
@@ -210,7 +212,7 @@ def match_fields(ins):
 
 def check_general(ins):
     for register in re.findall(r"%(\w+)", ins.text):
-        vector = re.fullmatch(r"[xyz]mm\d+|k[0-5]", register)
+        vector = re.fullmatch(r"[xyz]mm\d+|k[0-6]", register)
         if not vector and register != "rip" and register not in FREE_GENERAL:
             raise NotAPieceError(f"register {register}: {ins.text}")
     if "(" in ins.text and "(%rip)" not in ins.text:
@@ -367,9 +369,9 @@ def constant_bytes(ins, section, data, at):
 
 def cut(name, body, relocations, isa):
     kind, row, dtype, *_ = name.split("__")
-    inputs = {"fit": 2}.get(kind, 1)
-    if kind in ("ew", "im"):
-        inputs = arity[row] if "complex" not in dtype else complex_arity[row]
+    inputs = 1
+    if kind in ("ew", "im", "fit"):
+        inputs = (complex_arity if "complex" in dtype else arity)[row] + (kind == "fit")
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]

@@ -6,7 +6,7 @@ usage: elementary_polynomials.py [NAME...]      needs mpmath; not part of the bu
 
 import sys
 
-from mpmath import atanh, cos, expm1, ln, lu_solve, matrix, mp, mpf, pi, sin, sqrt
+from mpmath import asin, atan, atanh, cos, cosh, expm1, ln, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh
 
 mp.dps = 60
 HALF_LN2 = ln(2) / 2
@@ -29,6 +29,24 @@ def cosine(z):
     return (cos(sqrt(z)) - 1 + z / 2) / z**2
 
 
+def odd(f):
+    """f(x) = x + x z P(z), z = x^2: P, and the weight that makes the error relative to f."""
+    return (
+        lambda z: (f(sqrt(z)) / sqrt(z) - 1) / z,
+        lambda z: z / (f(sqrt(z)) / sqrt(z)),
+    )
+
+
+def odd_case(f, reach, degree, bits):
+    function, weight = odd(f)
+    return function, mpf("1e-10"), mpf(reach) ** 2, degree, weight, bits
+
+
+def log2_tail(z):
+    """log2((1 + s) / (1 - s)) = s (C0 + C1 z + z^2 Q(z)), C0 = 2 / ln2, C1 = C0 / 3."""
+    return (atanh(sqrt(z)) / sqrt(z) - 1 - z / 3) / z**2 * 2 / ln(2)
+
+
 # name: (function, low, high, degree, weight of the error, bits of a coefficient)
 TINY = "1e-14"
 CASES = {
@@ -46,7 +64,23 @@ CASES = {
     ),
     "sin": (sine, mpf("1e-12"), QUARTER**2, 5, lambda z: z, 53),
     "cos": (cosine, mpf("1e-9"), QUARTER**2, 5, lambda z: z**2, 53),
-    "sinf": (sine, mpf("1e-12"), (2 * QUARTER) ** 2, 3, sine_weight, 53),
+    "sinf": (sine, mpf("1e-12"), QUARTER**2, 2, sine_weight, 24),
+    "cosf": (cosine, mpf("1e-9"), QUARTER**2, 2, lambda z: z**2, 24),
+    "sinh": odd_case(sinh, HALF_LN2, 4, 53),
+    "sinhf": odd_case(sinh, HALF_LN2, 2, 24),
+    "cosh": (lambda z: (cosh(sqrt(z)) - 1) / z, mpf("1e-10"), HALF_LN2**2, 5, lambda z: z, 53),
+    "coshf": (lambda z: (cosh(sqrt(z)) - 1) / z, mpf("1e-10"), HALF_LN2**2, 2, lambda z: z, 24),
+    "atan": odd_case(atan, "0.4143", 10, 53),
+    "atanf": odd_case(atan, "0.4143", 4, 24),
+    "asin": odd_case(asin, "0.5", 12, 53),
+    "asinf": odd_case(asin, "0.5", 4, 24),
+    "atanh": odd_case(atanh, "0.2035", 7, 53),
+    "atanhf": odd_case(atanh, "0.2035", 2, 24),
+    "tanhf": odd_case(tanh, "0.625", 4, 24),
+    "log2": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 6, lambda z: z**2, 53),
+    "log2f": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 2, lambda z: z**2, 24),
+    "cbrt": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 5, lambda m: m ** (mpf(1) / 3), 53),
+    "cbrtf": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 3, lambda m: m ** (mpf(1) / 3), 24),
 }  # fmt: skip
 
 

@@ -55,7 +55,12 @@ VECTOR_FUNCTIONS = {
     "i_right_shift",
 }
 # Rows whose real loops are the functions of vmath.h instead of the C library's.
-VMATH = {"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tanh"}
+VMATH_FAMILIES = {
+    "vmath_exp": "exp exp2 expm1 sinh cosh tanh sigmoid log log2 log10 log1p logaddexp logaddexp2",
+    "vmath_arc": "sin cos tan arcsin arccos arctan arctan2 arcsinh arccosh arctanh power float_power "
+    "cbrt hypot floor_divide remainder fmod ldexp",
+}
+VMATH = set(" ".join(VMATH_FAMILIES.values()).split())
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
 QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
@@ -66,8 +71,7 @@ FAMILIES = {
     "isposinf isneginf",
     "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
     "left_shift right_shift bitwise_count",
-    "vmath": " ".join(sorted(VMATH)),
-    "quotient": " ".join(QUOTIENTS),
+    **VMATH_FAMILIES,
     "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
 }
 # Rows whose loops compare floats: a NaN operand raises "invalid", which is not the program's.
@@ -89,30 +93,14 @@ QUIET = {
 }
 # Tenths of ns per element on one Zen 4 core, in cache; the others are light.
 COST = {
-    "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 60, "remainder": 60, "fmod": 60,
-    "power": 250, "float_power": 250, "hypot": 60, "gcd": 250, "lcm": 250, "frexp_mantissa": 30,
-    "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 40,
-    "exp": 8, "exp2": 7, "expm1": 9, "log": 9, "log2": 12, "log10": 12, "log1p": 13, "sin": 14,
-    "cos": 14, "tanh": 15,
+    "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 10, "remainder": 10, "fmod": 10,
+    "power": 22, "float_power": 22, "hypot": 8, "gcd": 250, "lcm": 250, "frexp_mantissa": 30,
+    "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 5,
+    "exp": 6, "exp2": 6, "expm1": 8, "log": 8, "log2": 12, "log10": 12, "log1p": 12, "sin": 10,
+    "cos": 10, "tan": 12, "tanh": 14, "sinh": 9, "cosh": 9, "arcsin": 9, "arccos": 11, "arctan": 10,
+    "arctan2": 14, "arcsinh": 16, "arccosh": 15, "arctanh": 10, "cbrt": 11, "logaddexp": 20,
+    "logaddexp2": 20, "sigmoid": 9, "erf": 60, "erfc": 60,
 }  # fmt: skip
-LIBM = {
-    "cbrt",
-    "logaddexp",
-    "logaddexp2",
-    "tan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "arctan2",
-    "sinh",
-    "cosh",
-    "arcsinh",
-    "arccosh",
-    "arctanh",
-    "erf",
-    "erfc",
-    "sigmoid",
-}
 LOGICAL = {"logical_and", "logical_or", "logical_xor"}
 # Rows that keep one of their operands: the vector operation, its comparison, whether NaN wins.
 EXTREMES = {
@@ -129,6 +117,11 @@ def calls(expr):
 
 def is_vmath(row, dtype):
     return row.name in VMATH and dtype in FLOATS
+
+
+def vmath_name(row):
+    """Of the row's functions v_<name> and v_<name>_fits in vmath.h."""
+    return {"float_power": "power"}.get(row.name, row.name)
 
 
 def vectorises(row, dtype):
@@ -178,10 +171,16 @@ def loop(row, dtype):
     expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
     fill = f"    k->ew[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n"
     if is_vmath(row, dtype):
-        function, suffix = calls(row.loops[dtype]).pop(), {"float32": "f"}.get(dtype, "")
-        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define B uint{re.sub('[^0-9]', '', dtype)}_t\n"
-        body += f"#define VECTOR v_{function}{suffix}\n#define FITS v_{function}_fits{suffix}\n"
-        return body + f'#define LIBM {function}{suffix}\n#include "device/cpu/vmath.inc"\n', fill
+        base, suffix = vmath_name(row), {"float32": "f"}.get(dtype, "")
+        bits = f"uint{re.sub('[^0-9]', '', dtype)}_t"
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define U_ {bits}\n#define EXPR {expr}\n"
+        body += "".join(
+            f"#define {letter} {TYPES[dtype if t == 'T' else t]}\n"
+            for letter, t in zip("AB", row.types, strict=False)
+        )
+        body += f"#define VECTOR v_{base}{suffix}\n#define FITS v_{base}_fits{suffix}\n"
+        body += f"#define MARKS v_{base}_marks{suffix}\n"
+        return body + '#include "device/cpu/vmath.inc"\n', fill
     if row.name in QUOTIENTS and dtype in INTS:
         wide = dtype in ("int32", "uint32", "int64", "uint64")
         body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define KIND {QUOTIENTS.index(row.name)}\n"
@@ -525,7 +524,7 @@ def init(table, isas):
             lines += [f"        asn_kernels_{n}_{i}(k);\n" for n, i in listed if i == isa]
             lines.append("    }\n")
     for row in table:
-        cost = COST.get(row.name, 60 if row.name in LIBM else 1)
+        cost = COST.get(row.name, 1)
         lines.append(f"    k->cost[ASN_OP_{row.name.upper()}] = {cost};\n")
         if row.name in QUIET:
             lines += [

@@ -10,8 +10,8 @@ bits; tools/cut_pieces.py takes the machine code out of the object file. Names s
     ew__<operation>__<dtype>__<lanes>      the operation; bools are integers 0 and 1 as wide as dtype;
                                            complex operands are two vectors, a complex result the real one
     im__<operation>__<dtype>__<lanes>      the imaginary parts of a complex result
-    fit__<operation>__<dtype>__<lanes>     (argument, marks): marks, and 1 where the argument is outside
-                                           the range of the vector function (device/cpu/vmath.h)
+    fit__<operation>__<dtype>__<lanes>     (arguments, marks): marks, and 1 where the arguments do not
+                                           fit the vector function (device/cpu/vmath.h)
     cast__<from>__<to>__<lanes>            conversion; bool8 ... bool64 are bools of that width
     round__<half>__<lanes>                 float32 rounded through the half
 
@@ -36,6 +36,7 @@ from gen_kernels import (
     is_vmath,
     prelude,
     vectorises,
+    vmath_name,
 )
 from optable import rows
 
@@ -116,14 +117,14 @@ def operation(row, dtype, count):
         return ""
     if is_vmath(row, key):
         suffix = {"float32": "f"}.get(dtype, "")
-        base = calls(row.loops[key]).pop()
-        marks = f"uint{width(dtype)}"
+        v, args = f"v_{vmath_name(row)}", ", ".join("ab"[: len(ins)])
+        marks, seen = f"uint{width(dtype)}", "abc"[len(ins)]
         text = function(
-            f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"v_{base}{suffix}(a)"
+            f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"{v}{suffix}({args})"
         )
-        fits = f"v_{base}_fits{suffix}(a) ? b : 1"
+        fits = f"{v}_fits{suffix}({args}) ? {seen} : 1"
         return text + function(
-            f"fit__{row.name}__{dtype}__{count}", [dtype, marks], marks, count, fits
+            f"fit__{row.name}__{dtype}__{count}", [*ins, marks], marks, count, fits
         )
     return function(f"ew__{row.name}__{dtype}__{count}", ins, out, count, expr)
 

@@ -8,10 +8,12 @@
  * next reader is furthest goes: to the stack, or nowhere when it lies in memory anyway.
  * Constants take the registers that the program leaves over.
  *
- *   rdi  the pointers        r10  number of elements     r11  elements done
- *   rbx rsi r8 r9 r12 r14 r15  the first addresses       rax rcx rdx  scratch, the
- * pieces' k7   the mask of the last elements                   [rsp + 64 i]  spilled
- * values
+ *   rdi                  the pointers
+ *   rbx r8 r9 r12 r14 r15  the first addresses
+ *   r10, r11             number of elements, elements done
+ *   rax rcx rdx rsi      scratch, the pieces'
+ *   k7                   the mask of the last elements
+ *   [rsp + 64 i]         spilled values
  *
  * Measured: 14 operations compile in about 3 us.
  */
@@ -31,7 +33,7 @@ enum {
     ACCUMULATORS = 4
 };
 
-static const uint8_t address_registers[] = {RBX, RSI, R8, R9, R12, R14, R15};
+static const uint8_t address_registers[] = {RBX, R8, R9, R12, R14, R15};
 enum { ADDRESSES = sizeof address_registers };
 
 typedef struct {

@@ -143,15 +143,18 @@ static ref cast(lowering *l, ref a, int to) {
     return NOTHING;
 }
 
-/* Notes where the argument of a vector function is outside its range. */
-static bool add_check(lowering *l, unsigned piece, ref argument) {
+/* Notes where the arguments of a vector function do not fit it. */
+static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count) {
     asn_jit_program *p = l->out;
-    int wide = asn_lane_bytes(argument.lane) == 8;
+    int wide = asn_lane_bytes(arguments[0].lane) == 8;
     int lane = wide ? ASN_LANE_U64 : ASN_LANE_U32;
     if (p->marks[wide] == ASN_JIT_NONE)
         p->marks[wide] = add_value(l, ASN_JIT_ZERO, lane, 0).value;
     if (p->marks[wide] == ASN_JIT_NONE) return false;
-    const ref src[2] = {argument, {p->marks[wide], (uint8_t)lane, ASN_JIT_NONE}};
+    ref src[3];
+    for (int s = 0; s < count; s++)
+        src[s] = arguments[s];
+    src[count] = (ref){p->marks[wide], (uint8_t)lane, ASN_JIT_NONE};
     ref marks = add_op(l, piece, src, lane);
     p->marks[wide] = marks.value;
     return marks.value != ASN_JIT_NONE;
@@ -202,7 +205,7 @@ static ref lower_operation(lowering *l, const asn_step *step) {
     }
     asn_dtype result = asn_op_result((asn_op)step->op, dt);
     unsigned check = p->table->fit[step->op][lane][p->count_index];
-    if (check && !add_check(l, check, src[0])) return NOTHING;
+    if (check && !add_check(l, check, src, step->num_src)) return NOTHING;
     return add_op(l, p->table->ew[step->op][lane][p->count_index], src,
                   result == ASN_BOOL ? bool_like(lane) : lane_of(result));
 }

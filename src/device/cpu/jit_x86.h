@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* General registers. Pieces use RAX, RCX and RDX. */
+/* General registers. Pieces use RAX, RCX, RDX and RSI. */
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
 typedef struct {
