@@ -117,6 +117,23 @@ int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t nu
                    const int64_t *shape, int32_t axis, int32_t indices, int32_t numKth,
                    const int64_t *kth, void *stream);
 
+/* Discrete Fourier transforms of n points along an axis, times scale: out[k] = scale *
+ * sum of in[j] exp(-+ 2 pi i j k / n). Lines of `in` are cut or continued with zeros to
+ * n elements, for TO_REAL to the n / 2 + 1 that determine a real result (imaginary parts
+ * of the first and, n even, of the last are not read). FROM_REAL makes n / 2 + 1
+ * elements. One precision: float with complex64, or double with complex128; other extents
+ * of in and out agree; out may be in itself (FORWARD and BACKWARD of one shape), not
+ * overlap it otherwise. Returns an aclnnStatus. */
+enum {
+    ACLNNX_FFT_FORWARD = 0,   /* complex to complex, exp(-...) */
+    ACLNNX_FFT_BACKWARD = 1,  /* complex to complex, exp(+...) */
+    ACLNNX_FFT_FROM_REAL = 2, /* exp(-...) */
+    ACLNNX_FFT_TO_REAL = 3    /* exp(+...) */
+};
+int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
+                  const int64_t *inShape, const aclnnxOperand *out,
+                  const int64_t *outShape, int32_t numDims, int32_t axis, void *stream);
+
 /* c = a @ b now, on the calling thread, as a loop below runs: matrices of (m, k), (k, n)
  * and (m, n) elements of one dtype, any strides; c overlaps neither. Returns an
  * aclnnStatus. */

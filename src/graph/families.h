@@ -59,6 +59,14 @@ ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
 ASN_CHECK_RESULT asn_status asn_dot(const asn_array *a, const asn_array *b,
                                     const asn_array *out, asn_array *result);
 
+/* Transforms along one axis (normalised); kind as aclnnx.h names them, n >= 1 points. a
+ * has the kind's input dtype; the result its output dtype. UNSUPPORTED on a device
+ * without aclnnxFft. `into`: NULL, or an array of the result's shape and dtype that is
+ * filled instead; it may be a itself, not overlap it otherwise. */
+ASN_CHECK_RESULT asn_status asn_fft(asn_array *result, const asn_array *a, int kind,
+                                    int64_t n, double scale, int axis,
+                                    const asn_array *into);
+
 /* start + i * step for i < n, computed in dtype (float dtypes in float64 as NumPy does).
  */
 ASN_CHECK_RESULT asn_status asn_arange(asn_array *result, asn_dtype dtype,

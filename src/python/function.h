@@ -22,6 +22,7 @@ int asn_function_init_type(PyObject *module);
 int asn_functions_add(PyObject *module, asn_function_def *defs);
 
 extern asn_function_def asn_create_functions[], asn_reduce_functions[],
-    asn_shape_functions[], asn_select_functions[], asn_engine_functions[];
+    asn_shape_functions[], asn_select_functions[], asn_engine_functions[],
+    asn_fft_functions[];
 
 #endif

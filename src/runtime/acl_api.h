@@ -21,6 +21,7 @@ typedef struct {
     __typeof__(aclnnxScan) *aclnnxScan;
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
     __typeof__(aclnnxSort) *aclnnxSort;
+    __typeof__(aclnnxFft) *aclnnxFft;
     __typeof__(aclnnxLoopFind) *aclnnxLoopFind;
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;

@@ -1,5 +1,5 @@
 /* CPU device, operators: the other functions of aclnn/aclnnx.h: scans, indexed updates,
- * sorts on plain descriptors.
+ * sorts, Fourier transforms on plain descriptors.
  *
  * A call is packed into one structure; on an idle stream it runs on the caller, otherwise
  * a copy is enqueued and a failure comes with the next synchronisation.
@@ -8,6 +8,7 @@
 
 #include "aclnn/aclnnx.h"
 #include "base/alloc.h"
+#include "device/cpu/fft.h"
 #include "device/cpu/index.h"
 #include "device/cpu/interp.h"
 #include "device/cpu/scan.h"
@@ -30,6 +31,8 @@ typedef struct request {
     int axis, flags, num_views, num_numbers;
     view views[MAX_VIEWS];
     int64_t *numbers;
+    int64_t points; /* of a transform */
+    double scale;
 } request;
 
 static asn_nd nd_of(const view *v) {
@@ -287,4 +290,33 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
         status == ASN_OK ? request_submit(&r, values, stream) : asnop_fail(status);
     asn_free(many);
     return code;
+}
+
+/* flags: the kind, doubled, and whether it is an inverse. */
+static asn_status run_fft(const request *r) {
+    asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
+    return asn_cpu_fft((asn_fft_kind)(r->flags >> 1), r->flags & 1, r->points, r->scale,
+                       r->axis, &in, &out);
+}
+
+ASN_API int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
+                          const int64_t *inShape, const aclnnxOperand *out,
+                          const int64_t *outShape, int32_t numDims, int32_t axis,
+                          void *stream) {
+    static const int flags[] = {ASN_FFT_COMPLEX << 1, ASN_FFT_COMPLEX << 1 | 1,
+                                ASN_FFT_REAL_FORWARD << 1, ASN_FFT_REAL_INVERSE << 1 | 1};
+    int64_t numbers[4 * ASN_ND_MAX_DIMS];
+    if (kind < ACLNNX_FFT_FORWARD || kind > ACLNNX_FFT_TO_REAL)
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID, "aclnnxFft: %d is no kind", kind);
+    request r = {.run = run_fft,
+                 .name = "aclnnxFft",
+                 .axis = axis,
+                 .flags = flags[kind],
+                 .numbers = numbers,
+                 .points = n,
+                 .scale = scale};
+    asn_status status = dims_check(r.name, numDims, axis);
+    if (status == ASN_OK) status = add_view(&r, "in", in, numDims, inShape);
+    if (status == ASN_OK) status = add_view(&r, "out", out, numDims, outShape);
+    return status == ASN_OK ? request_submit(&r, NULL, stream) : asnop_fail(status);
 }

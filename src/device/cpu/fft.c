@@ -1,0 +1,149 @@
+/* CPU device: Fourier transforms of arrays: lines along an axis, dealt to kernels and
+ * threads.
+ *
+ * Short lines, and longer ones whose neighbours lie side by side in memory, run as
+ * groups: as many lines at once as a vector has lanes. Others run one by one, vectorised
+ * within, which keeps them in cache. The choice depends on shapes and strides alone, so
+ * results do not depend on the instruction set or the number of threads.
+ */
+#include "device/cpu/fft.h"
+
+#include <stdatomic.h>
+
+#include "device/cpu/fft_plan.h"
+#include "device/cpu/pool.h"
+
+enum {
+    GROUP_LENGTH = 256,   /* longest group of lines that are far apart */
+    BESIDE_LENGTH = 4096, /* longest group of lines side by side */
+    GROUP_LANES = 4,      /* fewer lines than that run one by one */
+    NS_PER_ELEMENT = 2,
+};
+
+typedef struct {
+    asn_fft_job job;
+    const asn_fft_kernels *kernels;
+    const asn_nd *in, *out;
+    int axis;
+    int64_t lines, group; /* lines of a chunk */
+    atomic_int failed;
+} work;
+
+/* Addresses of `count` lines from `first` on, in row-major order of the other dimensions.
+ */
+static void line_addresses(const work *w, int64_t first, int count, const char **in,
+                           char **out) {
+    int64_t index[ASN_ND_MAX_DIMS];
+    const asn_nd *a = w->in, *b = w->out;
+    int64_t rest = first;
+    for (int d = a->ndim - 1; d >= 0; d--) {
+        if (d == w->axis) continue;
+        index[d] = rest % a->shape[d];
+        rest /= a->shape[d];
+    }
+    for (int i = 0; i < count; i++) {
+        in[i] = a->data;
+        out[i] = b->data;
+        for (int d = 0; d < a->ndim; d++) {
+            if (d == w->axis) continue;
+            in[i] += index[d] * a->strides[d];
+            out[i] += index[d] * b->strides[d];
+        }
+        for (int d = a->ndim - 1; d >= 0; d--) {
+            if (d == w->axis) continue;
+            if (++index[d] < a->shape[d]) break;
+            index[d] = 0;
+        }
+    }
+}
+
+static void run_chunk(void *ctx, int64_t chunk) {
+    work *w = ctx;
+    const char *in[ASN_FFT_MAX_LANES];
+    char *out[ASN_FFT_MAX_LANES];
+    int64_t first = chunk * w->group, left = w->lines - first;
+    int64_t end = first + (left < w->group ? left : w->group);
+    int lanes = w->kernels->lanes;
+    bool grouped = w->group >= GROUP_LANES;
+    for (int64_t i = first; i < end; i += grouped ? lanes : 1) {
+        int count = !grouped ? 1 : end - i < lanes ? (int)(end - i) : lanes;
+        line_addresses(w, i, count, in, out);
+        asn_status status = grouped ? w->kernels->group(&w->job, count, in, out)
+                                    : w->kernels->line(&w->job, in[0], out[0]);
+        if (status != ASN_OK) atomic_store(&w->failed, (int)status);
+    }
+}
+
+static bool run_as_group(const work *w, const asn_fft_plan *plan) {
+    if (w->lines < GROUP_LANES) return false;
+    if (plan->work <= GROUP_LENGTH) return true;
+    int last = w->in->ndim - 1 == w->axis ? w->in->ndim - 2 : w->in->ndim - 1;
+    int64_t beside =
+        w->in->strides[last] < 0 ? -w->in->strides[last] : w->in->strides[last];
+    return plan->work <= BESIDE_LENGTH && w->in->shape[last] >= GROUP_LANES &&
+           beside <= 2 * plan->size;
+}
+
+static asn_status check(asn_fft_kind kind, int64_t n, int axis, const asn_nd *in,
+                        const asn_nd *out) {
+    bool real_in = kind == ASN_FFT_REAL_FORWARD, real_out = kind == ASN_FFT_REAL_INVERSE;
+    bool is_f32 = in->dtype == (real_in ? ASN_F32 : ASN_C64);
+    asn_dtype want_in = real_in  ? (is_f32 ? ASN_F32 : ASN_F64)
+                        : is_f32 ? ASN_C64
+                                 : ASN_C128;
+    asn_dtype want_out = real_out ? (is_f32 ? ASN_F32 : ASN_F64)
+                         : is_f32 ? ASN_C64
+                                  : ASN_C128;
+    if (in->dtype != want_in || out->dtype != want_out)
+        return asn_error_set(ASN_ERR_TYPE, "fft: takes no %s to make %s",
+                             asn_dtype_name(in->dtype), asn_dtype_name(out->dtype));
+    int64_t made = real_in ? n / 2 + 1 : n;
+    if (n < 1 || axis < 0 || axis >= in->ndim || in->ndim != out->ndim ||
+        out->shape[axis] != made)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "fft: %lld points along axis %d of %d dimensions do not fit "
+                             "the result",
+                             (long long)n, axis, in->ndim);
+    for (int d = 0; d < in->ndim; d++)
+        if (d != axis && in->shape[d] != out->shape[d])
+            return asn_error_set(ASN_ERR_VALUE, "fft: axis %d has %lld and %lld elements",
+                                 d, (long long)in->shape[d], (long long)out->shape[d]);
+    return ASN_OK;
+}
+
+asn_status asn_cpu_fft(asn_fft_kind kind, bool inverse, int64_t n, double scale, int axis,
+                       const asn_nd *in, const asn_nd *out) {
+    ASN_TRY(check(kind, n, axis, in, out));
+    int size = in->dtype == ASN_F32 || in->dtype == ASN_C64 ? 4 : 8;
+    int64_t want = kind == ASN_FFT_REAL_INVERSE ? n / 2 + 1 : n;
+    work w = {.kernels = asn_fft_kernels_of(size),
+              .in = in,
+              .out = out,
+              .axis = axis,
+              .lines = 1};
+    for (int d = 0; d < in->ndim; d++)
+        if (d != axis) w.lines *= in->shape[d];
+    if (w.lines == 0) return ASN_OK;
+    bool halved = kind != ASN_FFT_COMPLEX && n % 2 == 0;
+    asn_fft_plan *plan = asn_fft_plan_get(halved ? n / 2 : n, size);
+    if (plan == NULL) return ASN_ERR_MEMORY;
+    w.job = (asn_fft_job){.plan = plan,
+                          .kind = kind,
+                          .inverse = inverse,
+                          .n = n,
+                          .scale = scale,
+                          .in_count = in->shape[axis] < want ? in->shape[axis] : want,
+                          .in_stride = in->strides[axis],
+                          .out_stride = out->strides[axis]};
+    double ns = (double)w.lines * (double)n * NS_PER_ELEMENT;
+    w.group = run_as_group(&w, plan) ? ASN_FFT_MAX_LANES : 1;
+    int64_t chunks = (w.lines + w.group - 1) / w.group;
+    if (chunks == 1 || (w.group == 1 && w.lines < 8)) /* threads within the lines */
+        for (int64_t i = 0; i < chunks; i++)
+            run_chunk(&w, i);
+    else
+        asn_pool_run(run_chunk, &w, chunks, ns);
+    asn_fft_plan_release(plan);
+    int failed = atomic_load(&w.failed);
+    return failed ? asn_error_set((asn_status)failed, "fft: out of memory") : ASN_OK;
+}

@@ -1,0 +1,60 @@
+/* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft. */
+#include <string.h>
+
+#include "graph/families.h"
+#include "graph/launch.h"
+#include "graph/lock.h"
+#include "graph/trace.h"
+#include "runtime/acl_api.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+static asn_status operand(const asn_array *a, bool written, aclnnxOperand *o) {
+    ASN_TRY(asn_trace_settle(a->buffer, written));
+    ASN_TRY(asn_buffer_ensure(a->buffer));
+    *o = (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
+                         .strides = a->layout.strides,
+                         .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
+                         .reduceOp = ACLNNX_NO_REDUCE};
+    return ASN_OK;
+}
+
+static asn_status transform(const asn_array *result, const asn_array *a, int kind,
+                            int64_t n, double scale, int axis) {
+    aclnnxOperand in, out;
+    ASN_TRY(operand(a, false, &in));
+    ASN_TRY(operand(result, true, &out));
+    asn_stream_busy = true;
+    void *state = asn_blocking_enter();
+    int code =
+        asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,
+                          result->layout.shape, a->layout.ndim, axis, asn_stream());
+    asn_blocking_leave(state);
+    return code ? asn_acl_failed(code, "fft") : ASN_OK;
+}
+
+asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
+                   double scale, int axis, const asn_array *into) {
+    asn_dtype from = asn_layout_dtype(&a->layout);
+    bool single = from == ASN_F32 || from == ASN_C64;
+    asn_dtype real = single ? ASN_F32 : ASN_F64, complex = single ? ASN_C64 : ASN_C128;
+    int64_t shape[ASN_MAX_DIMS];
+    ASN_TRY(asn_device_open());
+    if (!asn_acl.aclnnxFft)
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "fft: the %s device has no Fourier transform",
+                             asn_device_kind());
+    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
+    shape[axis] = kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n;
+    asn_lock();
+    asn_status status =
+        into ? asn_array_share(result, into)
+             : asn_array_new(result, kind == ACLNNX_FFT_TO_REAL ? real : complex,
+                             a->layout.ndim, shape, 'C');
+    if (!status && result->layout.size) {
+        status = transform(result, a, kind, n, scale, axis);
+        if (status) asn_array_fini(result);
+    }
+    asn_unlock();
+    return status;
+}
