@@ -21,7 +21,18 @@ import pathlib
 import re
 import sys
 
-from gen_kernels import FLOATS, HALVES, INTS, QUOTIENTS, ROUND_ODD, TYPES, calls, is_vmath, prelude, vectorises
+from gen_kernels import (
+    FLOATS,
+    HALVES,
+    INTS,
+    QUOTIENTS,
+    ROUND_ODD,
+    TYPES,
+    calls,
+    is_vmath,
+    prelude,
+    vectorises,
+)
 from optable import rows
 
 VECTOR_BYTES = {"avx512": 64, "avx2": 32}
