@@ -6,7 +6,24 @@ usage: elementary_polynomials.py [NAME...]      needs mpmath; not part of the bu
 
 import sys
 
-from mpmath import asin, atan, atanh, cos, cosh, expm1, ln, lu_solve, matrix, mp, mpf, pi, sin, sinh, sqrt, tanh
+from mpmath import (
+    asin,
+    atan,
+    atanh,
+    cos,
+    cosh,
+    expm1,
+    ln,
+    lu_solve,
+    matrix,
+    mp,
+    mpf,
+    pi,
+    sin,
+    sinh,
+    sqrt,
+    tanh,
+)
 
 mp.dps = 60
 HALF_LN2 = ln(2) / 2

@@ -351,7 +351,7 @@ def folds(table, isa):
             if extreme:
                 vector, sign, propagates = extreme
                 tag = f"{row.name}_{SHORT[dtype]}"
-                body = f"#define F(n) n##_{tag}\n#define T {TYPES[dtype]}\n#define SPLIT v_split_{SHORT[dtype]}\n"
+                body = f"#define F(n) n##_{tag}\n#define T {TYPES[dtype]}\n#define SPLIT {SHORT[dtype]}\n"
                 body += f"#define VEC asn_v_{SHORT[dtype]}\n#define SEEN(s, a, b) v_seen_{SHORT[dtype]}(s, a, b)\n"
                 body += f"#define EXTREME(a, b) {vector}_{SHORT[dtype]}(a, b)\n#define BEATS(a, b) ((a) {sign} (b))\n"
                 body += f"#define PROPAGATES {propagates}\n"
@@ -368,7 +368,7 @@ def folds(table, isa):
         real = TYPES[REAL.get(dtype, dtype)]
         bodies.append(
             f"#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
-            f'#define SPLIT v_split_{SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
+            f'#define SPLIT {SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
         )
         if dtype in FLOATS:
             fills.append(
@@ -418,12 +418,20 @@ def args(isa):
             if dtype in COMPLEX:
                 beats = f"c_beats_{name}{suffix}(a, b)"
             tag = f"{name}_{SHORT[dtype]}"
+            rows = "NULL"
+            lanes = f"#define AHEAD(a, b) ((a) {sign} (b))\n"
+            if dtype in ("int32", "int64", *FLOATS):
+                wide, rows = "i64" if "64" in dtype else "i32", f"rows_{tag}"
+                seen = f"v_seen_{SHORT[dtype]}(s, a, b)" if dtype in FLOATS else "(s)"
+                lanes += f"#define VEC asn_v_{SHORT[dtype]}\n#define INDEX asn_v_{wide}\n"
+                lanes += f"#define SPLIT f{wide[1:]}\n"
+                lanes += f"#define INDEX_OF(k) (int{wide[1:]}_t)(k)\n#define SEEN(s, a, b) {seen}\n"
             bodies.append(
-                f'#define BEATS(a, b) {beats}\n#define F(n) n##_{tag}\n#include "device/cpu/arg.inc"\n'
+                f'#define BEATS(a, b) {beats}\n#define F(n) n##_{tag}\n{lanes}#include "device/cpu/arg.inc"\n'
             )
             fills.append(
                 f"    k->arg[{smallest}][ASN_{DTYPES[dtype]}] = (asn_arg_loops){{line_{tag}, find_{tag}, first_{tag}, beats_{tag}, "
-                f"stack_{tag}}};\n"
+                f"stack_{tag}, {rows}}};\n"
             )
         bodies.append("#undef S\n#undef T\n#undef LOAD\n")
     return unit("arg", isa, bodies, fills)

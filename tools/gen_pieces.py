@@ -24,19 +24,31 @@ import re
 import sys
 
 from gen_kernels import (
+from gen_kernels import (
     COMPLEX,
+    REAL,
+    vmath_name,
+)
     FLOATS,
     HALVES,
     INTS,
     QUOTIENTS,
+from gen_kernels import (
+    COMPLEX,
     REAL,
+    vmath_name,
+)
     ROUND_ODD,
     TYPES,
     calls,
     is_vmath,
     prelude,
     vectorises,
+from gen_kernels import (
+    COMPLEX,
+    REAL,
     vmath_name,
+)
 )
 from optable import rows
 

@@ -388,9 +388,23 @@ def _pad_statistic(a, axis, before, after, lengths, statistic):
     return _core.repeat(left, before, axis), _core.repeat(right, after, axis)
 
 
+def _period_once(a, axis, before, after, mode):
+    """The pieces of a padding that no side needs more than one period for: views of a."""
+    n = a.shape[axis]
+    if mode == "wrap":
+        return a[_slab(axis, n - before, n)], a, a[_slab(axis, 0, after)]
+    inner = mode == "reflect"  # the edge itself is not repeated
+    turned = (*(slice(None),) * axis, slice(None, None, -1))
+    left = a[_slab(axis, inner, before + inner)][turned]
+    right = a[_slab(axis, n - after - inner, n - inner)][turned]
+    return left, a, right
+
+
 def _pad_periodic(a, axis, before, after, mode, odd):
     """Pads by reflect, symmetric or wrap: index arithmetic on one period."""
     n = a.shape[axis]
+    if not odd and max(before, after) <= n - (mode == "reflect"):
+        return concatenate(_period_once(a, axis, before, after, mode), axis)
     where = _np.arange(-before, n + after)
     if mode == "wrap":
         return a.take(asarray(where % n), axis=axis)

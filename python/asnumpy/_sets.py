@@ -136,6 +136,20 @@ def unique_values(x):
     return unique(x, equal_nan=False)
 
 
+def _isin_table(values, test, wanted):
+    """isin of integers by a table of the range that `test` spans; None where that is too long."""
+    if test.dtype != "uint64":  # differences have to fit
+        test, values = test.astype("int64"), values.astype("int64")
+    low, high = test.min(), test.max()
+    span = int(high) - int(low) + 1
+    if not wanted and span > 6 * (values.size + test.size):  # NumPy's choice
+        return None
+    table = _core.zeros(span, dtype=bool)
+    table[test - low] = True
+    inside = (values >= low) & (values <= high)
+    return table[_core.where(inside, values, low) - low] & inside
+
+
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Which elements are among test_elements."""
     if kind not in (None, "sort", "table"):
@@ -147,8 +161,12 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         found = _core.zeros(element.shape, dtype=bool)
         return ~found if invert else found
     common = _core.result_type(element, test)
-    test = _core.sort(test.astype(common))
-    values = element.astype(common)
+    test, values = test.astype(common), element.astype(common)
+    if common.kind in "biu" and kind != "sort":
+        found = _isin_table(values, test, kind == "table")
+        if found is not None:
+            return ~found if invert else found
+    test = _core.sort(test)
     position = asarray(_core.searchsorted(test, values))
     found = test[_core.minimum(position, test.size - 1)] == values
     found = asarray(found)

@@ -63,6 +63,9 @@ typedef struct {
     bool (*beats)(const void *a, const void *b);
     void (*stack)(const char *p, int64_t stride, int64_t row_stride, int64_t rows,
                   int64_t n, void *best, int64_t *at);
+    /* many rows of contiguous elements; NULL for some dtypes */
+    void (*rows)(const char *p, int64_t pitch, int64_t rows, int64_t n, char *at,
+                 int64_t at_pitch);
 } asn_arg_loops;
 
 typedef struct {
