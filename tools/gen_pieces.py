@@ -24,31 +24,19 @@ import re
 import sys
 
 from gen_kernels import (
-from gen_kernels import (
     COMPLEX,
-    REAL,
-    vmath_name,
-)
     FLOATS,
     HALVES,
     INTS,
     QUOTIENTS,
-from gen_kernels import (
-    COMPLEX,
     REAL,
-    vmath_name,
-)
     ROUND_ODD,
     TYPES,
     calls,
     is_vmath,
     prelude,
     vectorises,
-from gen_kernels import (
-    COMPLEX,
-    REAL,
     vmath_name,
-)
 )
 from optable import rows
 
