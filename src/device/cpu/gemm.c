@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cpu.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fused.h"
 #include "device/cpu/gemm_dot.h"
@@ -244,7 +245,8 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
         return asn_gemm_load();
     }
     bool small = work <= SMALL_WORK && p->n <= SMALL_ROW;
-    if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype, p->n);
+    if (!alpha && !vector && small && asn_cpu_isa() >= ASN_ISA_AVX512)
+        p->small = asn_matmul_small(p->dtype, p->n);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
     ASN_TRY(asn_gemm_load());
     p->by_blas = true;
@@ -309,9 +311,9 @@ static asn_status multiply(const asn_nd *const views[3], const void *alpha,
  * float32. */
 static asn_status multiply_plain(const asn_nd *a, const asn_nd *b, const asn_nd *t) {
     static const char zero[16];
-    bool done;
+    bool done = false;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
-    ASN_TRY(asn_gemm_dot(a, b, t, &done));
+    if (asn_cpu_isa() >= ASN_ISA_AVX512) ASN_TRY(asn_gemm_dot(a, b, t, &done));
     if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asn_nd *[]){a, b, t}, NULL, NULL);
     int64_t strides[2][ASN_ND_MAX_DIMS];

@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
@@ -156,7 +155,6 @@ static void run_panel(void *ctx, int64_t task) {
 }
 
 static dot_fn dot_for(asn_dtype dt) {
-    if (asn_cpu_isa() < ASN_ISA_AVX512) return NULL;
     if (dt == ASN_BF16 && __builtin_cpu_supports("avx512bf16")) return dot_halves;
     bool bytes = dt == ASN_I8 || dt == ASN_U8;
     return bytes && __builtin_cpu_supports("avx512vnni") ? dot_bytes : NULL;

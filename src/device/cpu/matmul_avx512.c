@@ -5,8 +5,6 @@
  */
 #include "device/cpu/matmul_small.h"
 
-#include "base/cpu.h"
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 
@@ -32,7 +30,6 @@
 #include "device/cpu/matmul_avx512.inc"
 
 asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n) {
-    if (asn_cpu_isa() < ASN_ISA_AVX512) return NULL;
     if (dt == ASN_F64 && n <= 8) return small_f64;
     return dt == ASN_F32 && n <= 16 ? small_f32 : NULL;
 }

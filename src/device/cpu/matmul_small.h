@@ -5,7 +5,7 @@
 #include "device/cpu/kernels.h"
 
 /* The function for a row of C of `n` elements, or NULL: the dtype is no float64 or
- * float32, the row does not fit a register, or the machine has no such instructions. It
+ * float32, or the row does not fit a register. To be called with AVX-512 only. It
  * gives the bits of kernels.h's matmul. */
 asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n);
 
