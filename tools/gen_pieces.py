@@ -21,7 +21,17 @@ import pathlib
 import re
 import sys
 
-from gen_kernels import FLOATS, HALVES, INTS, ROUND_ODD, TYPES, is_vmath, prelude, vectorises, vmath_name
+from gen_kernels import (
+    FLOATS,
+    HALVES,
+    INTS,
+    ROUND_ODD,
+    TYPES,
+    is_vmath,
+    prelude,
+    vectorises,
+    vmath_name,
+)
 from optable import rows
 
 VECTOR_BYTES = {"avx512": 64, "avx2": 32}

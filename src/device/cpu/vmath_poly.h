@@ -16,11 +16,11 @@ static inline float v_fmaf(float a, float b, float c) {
     return __builtin_fmaf(a, b, c);
 }
 
-#define V_P2(f, x, a, b)             f(b, x, a)
-#define V_P3(f, x, a, b, c)          f(V_P2(f, x, b, c), x, a)
-#define V_P4(f, x, a, b, c, d)       f(V_P3(f, x, b, c, d), x, a)
-#define V_P5(f, x, a, b, c, d, e)    f(V_P4(f, x, b, c, d, e), x, a)
-#define V_P6(f, x, a, b, c, d, e, g) f(V_P5(f, x, b, c, d, e, g), x, a)
+#define V_P2(f, x, a, b)                f(b, x, a)
+#define V_P3(f, x, a, b, c)             f(V_P2(f, x, b, c), x, a)
+#define V_P4(f, x, a, b, c, d)          f(V_P3(f, x, b, c, d), x, a)
+#define V_P5(f, x, a, b, c, d, e)       f(V_P4(f, x, b, c, d, e), x, a)
+#define V_P6(f, x, a, b, c, d, e, g)    f(V_P5(f, x, b, c, d, e, g), x, a)
 #define V_P7(f, x, a, b, c, d, e, g, h) f(V_P6(f, x, b, c, d, e, g, h), x, a)
 
 /* Adding these leaves the nearest integer in the low bits (|a| < 2^51, 2^22). */
@@ -61,8 +61,9 @@ static inline float v_fmaf(float a, float b, float c) {
 /* (exp(r) - 1 - r) / r^2, |r| <= ln2 / 2: error 2^-56. */
 static inline double v_exp_poly(double r) {
     double z = r * r;
-    double even = V_P5(v_fma, z, 0x1.000000000000bp-1, 0x1.5555555550041p-5,
-                       0x1.6c16c185a385ap-10, 0x1.a019969e6f597p-16, 0x1.28b03ee2bb793p-22);
+    double even =
+        V_P5(v_fma, z, 0x1.000000000000bp-1, 0x1.5555555550041p-5, 0x1.6c16c185a385ap-10,
+             0x1.a019969e6f597p-16, 0x1.28b03ee2bb793p-22);
     double odd = V_P5(v_fma, z, 0x1.5555555555561p-3, 0x1.111111110d64ep-7,
                       0x1.a01a01badb60ep-13, 0x1.71dddfda9fc09p-19, 0x1.af85715c3f88p-26);
     return v_fma(odd, r, even);
@@ -74,20 +75,22 @@ static inline float v_exp_polyf(float r) {
 /* (2^f - 1 - f ln2) / f^2, |f| <= 1/2 */
 static inline double v_exp2_poly(double f) {
     double z = f * f;
-    double even = V_P5(v_fma, z, 0x1.ebfbdff82c5a5p-3, 0x1.3b2ab6fb9ff55p-7,
-                       0x1.4309130f2fbf0p-13, 0x1.62bfc6cc24db1p-20, 0x1.e61ca95e1cb9cp-28);
-    double odd = V_P5(v_fma, z, 0x1.c6b08d704a0d7p-5, 0x1.5d87fe78a0e69p-10,
-                      0x1.ffcbfc7c389c4p-17, 0x1.b524ce03ed51bp-24, 0x1.ea182682cb287p-32);
+    double even =
+        V_P5(v_fma, z, 0x1.ebfbdff82c5a5p-3, 0x1.3b2ab6fb9ff55p-7, 0x1.4309130f2fbf0p-13,
+             0x1.62bfc6cc24db1p-20, 0x1.e61ca95e1cb9cp-28);
+    double odd =
+        V_P5(v_fma, z, 0x1.c6b08d704a0d7p-5, 0x1.5d87fe78a0e69p-10, 0x1.ffcbfc7c389c4p-17,
+             0x1.b524ce03ed51bp-24, 0x1.ea182682cb287p-32);
     return v_fma(odd, f, even);
 }
 static inline float v_exp2_polyf(float f) {
-    return V_P5(v_fmaf, f, 0x1.ebfbe0p-3f, 0x1.c6aed0p-5f, 0x1.3b29aap-7f, 0x1.5f47b0p-10f,
-                0x1.448fc4p-13f);
+    return V_P5(v_fmaf, f, 0x1.ebfbe0p-3f, 0x1.c6aed0p-5f, 0x1.3b29aap-7f,
+                0x1.5f47b0p-10f, 0x1.448fc4p-13f);
 }
 /* (sinh(r) / r - 1) / z and (cosh(r) - 1) / z, |r| <= ln2 / 2 */
 static inline double v_sinh_poly(double z) {
-    return V_P5(v_fma, z, 0x1.5555555555559p-3, 0x1.111111110f6d3p-7, 0x1.a01a01afd69abp-13,
-                0x1.71ddf87867317p-19, 0x1.af5e7eec6ef80p-26);
+    return V_P5(v_fma, z, 0x1.5555555555559p-3, 0x1.111111110f6d3p-7,
+                0x1.a01a01afd69abp-13, 0x1.71ddf87867317p-19, 0x1.af5e7eec6ef80p-26);
 }
 static inline double v_cosh_poly(double z) {
     return V_P6(v_fma, z, 0.5, 0x1.555555555555cp-5, 0x1.6c16c16c13f2ap-10,
@@ -101,22 +104,27 @@ static inline float v_cosh_polyf(float z) {
 }
 /* (tanh(r) / r - 1) / z, |r| <= 0.625 */
 static inline float v_tanh_polyf(float z) {
-    return V_P5(v_fmaf, z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f, 0x1.522698p-6f,
-                -0x1.75e1c2p-8f);
+    return V_P5(v_fmaf, z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f,
+                0x1.522698p-6f, -0x1.75e1c2p-8f);
 }
-/* (log((1 + s) / (1 - s)) - 2 s) / s, for (1 + s) / (1 - s) in [sqrt(1/2), sqrt(2)]:
- * error 2^-58. */
-static inline double v_log_poly(double z) {
-    double w = z * z;
-    double even = V_P3(v_fma, w, 0x1.999999997fdbap-2, 0x1.c71c52096bd1bp-3,
-                       0x1.39a1bacfc6493p-3);
-    double odd = V_P3(v_fma, w, 0x1.24924941f108ap-2, 0x1.74663ee69c148p-3,
-                      0x1.2f056339de214p-3);
-    return z * v_fma(z, v_fma(odd, z, even), 0x1.5555555555592p-1);
+/* f - log(1 + f) - minus, 1 + f in [sqrt(1/2), sqrt(2)]. float64: with s = f / (2 + f) it
+ * is s (f - R(s^2)), error 2^-58; float32 does without a division. */
+static inline double v_log_rest(double f, double minus) {
+    double s = f / (2 + f), z = s * s, w = z * z;
+    double even =
+        V_P3(v_fma, w, 0x1.999999997fdbap-2, 0x1.c71c52096bd1bp-3, 0x1.39a1bacfc6493p-3);
+    double odd =
+        V_P3(v_fma, w, 0x1.24924941f108ap-2, 0x1.74663ee69c148p-3, 0x1.2f056339de214p-3);
+    double poly = v_fma(z, v_fma(odd, z, even), 0x1.5555555555592p-1);
+    return v_fma(s, v_fma(-z, poly, f), -minus);
 }
-static inline float v_log_polyf(float z) {
-    return z * V_P4(v_fmaf, z, 0x1.555554p-1f, 0x1.999a7ap-2f, 0x1.2438d8p-2f,
-                    0x1.e2f666p-3f);
+static inline float v_log_restf(float f, float minus) {
+    float z = f * f;
+    float even = V_P5(v_fmaf, z, 0x1.fffff8p-2f, 0x1.0003fep-2f, 0x1.543242p-3f,
+                      0x1.0e8436p-3f, 0x1.407204p-4f);
+    float odd = V_P4(v_fmaf, z, -0x1.555544p-2f, -0x1.99a968p-3f, -0x1.22115cp-3f,
+                     -0x1.0a56e2p-3f);
+    return v_fmaf(z, v_fmaf(odd, f, even), -minus);
 }
 /* (atanh(s) / s - 1) / z, |s| <= 0.2035 */
 static inline double v_atanh_poly(double z) {
@@ -136,8 +144,8 @@ static inline double v_log2_poly(double z) {
     double w = z * z;
     double even = V_P4(v_fma, w, 0x1.2776c50ef9d24p-1, 0x1.484b142182fc9p-2,
                        0x1.c69f8931daecep-3, 0x1.85e68a5170d1bp-3);
-    double odd = V_P3(v_fma, w, 0x1.a61762a759a29p-2, 0x1.0c9a63de8ec4fp-2,
-                      0x1.87b106fe51e2bp-3);
+    double odd =
+        V_P3(v_fma, w, 0x1.a61762a759a29p-2, 0x1.0c9a63de8ec4fp-2, 0x1.87b106fe51e2bp-3);
     return v_fma(odd, z, even);
 }
 static inline float v_log2_polyf(float z) {
@@ -160,19 +168,34 @@ static inline float v_sin_polyf(float z) {
 static inline float v_cos_polyf(float z) {
     return V_P3(v_fmaf, z, 0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a01f6p-16f);
 }
+/* (tan(r) / r - 1) / z, |r| <= pi / 4 */
+static inline double v_tan_poly(double z) {
+    double w = z * z;
+    double even = V_P7(v_fma, w, 0x1.55555555554f1p-2, 0x1.ba1ba1b464b55p-5,
+                       0x1.226e123a1edadp-7, 0x1.7d5b27eae4abap-10, 0x1.d25d03c42046bp-13,
+                       -0x1.bab99a5b5401dp-16, -0x1.78769f154167cp-15);
+    double odd = V_P7(v_fma, w, 0x1.1111111118372p-3, 0x1.664f49a99e110p-6,
+                      0x1.d6d9382649165p-9, 0x1.37fc3e695d7b8p-11, 0x1.1e51509a56347p-13,
+                      0x1.773340d8f3902p-14, 0x1.5e088100c0f71p-16);
+    return v_fma(odd, z, even);
+}
+static inline float v_tan_polyf(float z) {
+    return V_P6(v_fmaf, z, 0x1.5554d2p-2f, 0x1.11309p-3f, 0x1.b52c66p-5f, 0x1.92f336p-6f,
+                0x1.76125cp-9f, 0x1.38c082p-7f);
+}
 /* (atan(t) / t - 1) / z, |t| <= 0.4143 */
 static inline double v_atan_poly(double z) {
     double w = z * z;
     double even = V_P6(v_fma, w, -0x1.555555555553dp-2, -0x1.24924922a8a44p-3,
-                       -0x1.745cf8af33248p-4, -0x1.10eb97d03cec6p-4, -0x1.9ccaf0cad0eb4p-5,
-                       -0x1.2540e2df1932fp-6);
+                       -0x1.745cf8af33248p-4, -0x1.10eb97d03cec6p-4,
+                       -0x1.9ccaf0cad0eb4p-5, -0x1.2540e2df1932fp-6);
     double odd = V_P5(v_fma, w, 0x1.999999999578dp-3, 0x1.c71c70e4606f7p-4,
                       0x1.3b1116215f582p-4, 0x1.df0d830fdc957p-5, 0x1.37c25034c864cp-5);
     return v_fma(odd, z, even);
 }
 static inline float v_atan_polyf(float z) {
-    return V_P5(v_fmaf, z, -0x1.55554ap-2f, 0x1.999194p-3f, -0x1.23b4e4p-3f, 0x1.b1e86ap-4f,
-                -0x1.f1d972p-5f);
+    return V_P5(v_fmaf, z, -0x1.55554ap-2f, 0x1.999194p-3f, -0x1.23b4e4p-3f,
+                0x1.b1e86ap-4f, -0x1.f1d972p-5f);
 }
 /* (asin(t) / t - 1) / z, |t| <= 1/2 */
 static inline double v_asin_poly(double z) {
@@ -180,9 +203,9 @@ static inline double v_asin_poly(double z) {
     double even = V_P7(v_fma, w, 0x1.5555555555577p-3, 0x1.6db6db72143bdp-5,
                        0x1.6e8bdeee4d54dp-6, 0x1.ca1fa0761e349p-7, 0x1.613f70e8ee311p-7,
                        0x1.63a8186335b5ep-6, 0x1.0b4b5b07ebcf0p-5);
-    double odd = V_P6(v_fma, w, 0x1.333333332e100p-4, 0x1.f1c71a945fdf8p-6,
-                      0x1.1c49ef7c62130p-6, 0x1.7584faf9afba6p-7, 0x1.e5ccbfa6f0e82p-9,
-                      -0x1.580d0c9a7819bp-6);
+    double odd =
+        V_P6(v_fma, w, 0x1.333333332e100p-4, 0x1.f1c71a945fdf8p-6, 0x1.1c49ef7c62130p-6,
+             0x1.7584faf9afba6p-7, 0x1.e5ccbfa6f0e82p-9, -0x1.580d0c9a7819bp-6);
     return v_fma(odd, z, even);
 }
 static inline float v_asin_polyf(float z) {
@@ -191,12 +214,13 @@ static inline float v_asin_polyf(float z) {
 }
 /* m^(-1/3), 1 <= m <= 2: error 2^-17 */
 static inline double v_cbrt_poly(double m) {
-    return V_P6(v_fma, m, 0x1.c7f35b039789fp+0, -0x1.90e71c01b2f46p+0, 0x1.3e6884db6cae7p+0,
-                -0x1.321c1667201b6p-1, 0x1.3fa2085f7cebdp-3, -0x1.16d689e5a9aebp-6);
+    return V_P6(v_fma, m, 0x1.c7f35b039789fp+0, -0x1.90e71c01b2f46p+0,
+                0x1.3e6884db6cae7p+0, -0x1.321c1667201b6p-1, 0x1.3fa2085f7cebdp-3,
+                -0x1.16d689e5a9aebp-6);
 }
 static inline float v_cbrt_polyf(float m) {
-    return V_P6(v_fmaf, m, 0x1.c7f35cp+0f, -0x1.90e71cp+0f, 0x1.3e6884p+0f, -0x1.321c16p-1f,
-                0x1.3fa208p-3f, -0x1.16d68ap-6f);
+    return V_P6(v_fmaf, m, 0x1.c7f35cp+0f, -0x1.90e71cp+0f, 0x1.3e6884p+0f,
+                -0x1.321c16p-1f, 0x1.3fa208p-3f, -0x1.16d68ap-6f);
 }
 
 #endif
