@@ -186,6 +186,11 @@ def is_shift_by_number(ins):
     return space == 1 and opcode in (0x71, 0x72, 0x73)
 
 
+def is_backward_move(ins):
+    """A move between registers encoded as a store, which is a byte shorter for a high source."""
+    return ins.name in MOVES and ins.code[4 if ins.code[0] == 0x62 else 3] in (0x29, 0x7F)
+
+
 def match_fields(ins):
     """[(field, register, is the destination)] for the vector operands of an instruction, by matching
     the text against the encoding: AT&T order is rm, vvvv, reg."""
@@ -195,7 +200,8 @@ def match_fields(ins):
     if re.match(r"vp?blendv", ins.name):  # the mask stands in the last byte
         order = ["IS4", *order]
     if len(operands) == 2 and not is_shift_by_number(ins):
-        order = ["REG", "RM"] if re.match(STORES, ins.name) else ["RM", "REG"]
+        stores = re.match(STORES, ins.name) or is_backward_move(ins)
+        order = ["REG", "RM"] if stores else ["RM", "REG"]
     if len(operands) != len(order):
         raise NotAPieceError(f"operands of {ins.text}")
     numbers = {"RM": rm, "VVVV": vvvv, "REG": reg, "IS4": ins.code[-1] >> 4}

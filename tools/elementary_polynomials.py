@@ -22,6 +22,7 @@ from mpmath import (
     sin,
     sinh,
     sqrt,
+    tan,
     tanh,
 )
 
@@ -94,6 +95,9 @@ CASES = {
     "atanh": odd_case(atanh, "0.2035", 7, 53),
     "atanhf": odd_case(atanh, "0.2035", 2, 24),
     "tanhf": odd_case(tanh, "0.625", 4, 24),
+    "tan": odd_case(tan, QUARTER, 13, 53),
+    "tanf": odd_case(tan, QUARTER + mpf("0.006"), 5, 24),
+    "log1pf": (lambda f: (f - ln(1 + f)) / f**2, sqrt(mpf(1) / 2) - 1, sqrt(2) - 1, 8, lambda f: f, 24),
     "log2": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 6, lambda z: z**2, 53),
     "log2f": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 2, lambda z: z**2, 24),
     "cbrt": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 5, lambda m: m ** (mpf(1) / 3), 53),

@@ -90,7 +90,7 @@ static inline float v_from_exponentf(uint32_t e) {
 #define V_EVEN_D       0x1p51 /* below, V_ROUND shows whether a number is odd */
 #define V_EVEN_F       0x1p22f
 #define V_ANGLE_D      1e9
-#define V_ANGLE_F      1e6f
+#define V_ANGLE_F      1e5f
 
 #define R        double
 #define B        uint64_t
@@ -165,11 +165,13 @@ static inline uint32_t v_tanh_marksf(float a) {
     (void)a;
     return V_LIBRARY;
 }
-/* 1 - 2 / (e^2y + 1), and a polynomial near 0 */
+/* 1 - 2 / (e^2y + 1), and a polynomial near 0. ln2's second part is not needed: where k
+ * is large the result hangs little on e. */
 static inline float v_tanhf(float a) {
-    float y = fabsf(a), z = y * y;
-    v_exp_reducedf x = v_exp_reducef(y > 10 ? 20 : 2 * y);
-    float e = v_scalef(1 + v_fmaf(x.r * x.r, v_exp_polyf(x.r), x.r), x.shifted);
+    float y = fabsf(a), z = y * y, x = y < 10 ? 2 * y : 20;
+    float shifted = v_fmaf(x, V_LOG2_E_F, V_ROUND_F);
+    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F, x);
+    float e = v_scalef(1 + v_fmaf(r * r, v_exp_polyf(r), r), shifted);
     float far = 1 - 2 / (e + 1), near = v_fmaf(y * z, v_tanh_polyf(z), y);
     return y == y ? copysignf(y < 0.625f ? near : far, a) : a;
 }

@@ -107,19 +107,24 @@ static inline float v_tanh_polyf(float z) {
     return V_P5(v_fmaf, z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f,
                 0x1.522698p-6f, -0x1.75e1c2p-8f);
 }
-/* (log((1 + s) / (1 - s)) - 2 s) / s, for (1 + s) / (1 - s) in [sqrt(1/2), sqrt(2)]:
- * error 2^-58. */
-static inline double v_log_poly(double z) {
-    double w = z * z;
+/* f - log(1 + f) - minus, 1 + f in [sqrt(1/2), sqrt(2)]. float64: with s = f / (2 + f) it
+ * is s (f - R(s^2)), error 2^-58; float32 does without a division. */
+static inline double v_log_rest(double f, double minus) {
+    double s = f / (2 + f), z = s * s, w = z * z;
     double even =
         V_P3(v_fma, w, 0x1.999999997fdbap-2, 0x1.c71c52096bd1bp-3, 0x1.39a1bacfc6493p-3);
     double odd =
         V_P3(v_fma, w, 0x1.24924941f108ap-2, 0x1.74663ee69c148p-3, 0x1.2f056339de214p-3);
-    return z * v_fma(z, v_fma(odd, z, even), 0x1.5555555555592p-1);
+    double poly = v_fma(z, v_fma(odd, z, even), 0x1.5555555555592p-1);
+    return v_fma(s, v_fma(-z, poly, f), -minus);
 }
-static inline float v_log_polyf(float z) {
-    return z * V_P4(v_fmaf, z, 0x1.555554p-1f, 0x1.999a7ap-2f, 0x1.2438d8p-2f,
-                    0x1.e2f666p-3f);
+static inline float v_log_restf(float f, float minus) {
+    float z = f * f;
+    float even = V_P5(v_fmaf, z, 0x1.fffff8p-2f, 0x1.0003fep-2f, 0x1.543242p-3f,
+                      0x1.0e8436p-3f, 0x1.407204p-4f);
+    float odd = V_P4(v_fmaf, z, -0x1.555544p-2f, -0x1.99a968p-3f, -0x1.22115cp-3f,
+                     -0x1.0a56e2p-3f);
+    return v_fmaf(z, v_fmaf(odd, f, even), -minus);
 }
 /* (atanh(s) / s - 1) / z, |s| <= 0.2035 */
 static inline double v_atanh_poly(double z) {
@@ -162,6 +167,21 @@ static inline float v_sin_polyf(float z) {
 }
 static inline float v_cos_polyf(float z) {
     return V_P3(v_fmaf, z, 0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a01f6p-16f);
+}
+/* (tan(r) / r - 1) / z, |r| <= pi / 4 */
+static inline double v_tan_poly(double z) {
+    double w = z * z;
+    double even = V_P7(v_fma, w, 0x1.55555555554f1p-2, 0x1.ba1ba1b464b55p-5,
+                       0x1.226e123a1edadp-7, 0x1.7d5b27eae4abap-10, 0x1.d25d03c42046bp-13,
+                       -0x1.bab99a5b5401dp-16, -0x1.78769f154167cp-15);
+    double odd = V_P7(v_fma, w, 0x1.1111111118372p-3, 0x1.664f49a99e110p-6,
+                      0x1.d6d9382649165p-9, 0x1.37fc3e695d7b8p-11, 0x1.1e51509a56347p-13,
+                      0x1.773340d8f3902p-14, 0x1.5e088100c0f71p-16);
+    return v_fma(odd, z, even);
+}
+static inline float v_tan_polyf(float z) {
+    return V_P6(v_fmaf, z, 0x1.5554d2p-2f, 0x1.11309p-3f, 0x1.b52c66p-5f, 0x1.92f336p-6f,
+                0x1.76125cp-9f, 0x1.38c082p-7f);
 }
 /* (atan(t) / t - 1) / z, |t| <= 0.4143 */
 static inline double v_atan_poly(double z) {
