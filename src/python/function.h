@@ -23,6 +23,6 @@ int asn_functions_add(PyObject *module, asn_function_def *defs);
 
 extern asn_function_def asn_create_functions[], asn_reduce_functions[],
     asn_shape_functions[], asn_select_functions[], asn_engine_functions[],
-    asn_fft_functions[];
+    asn_fft_functions[], asn_linalg_functions[];
 
 #endif

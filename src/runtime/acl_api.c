@@ -85,6 +85,7 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxUpdateAt);
     ASN_OPTIONAL(aclnnxSort);
     ASN_OPTIONAL(aclnnxFft);
+    ASN_OPTIONAL(aclnnxLinalg);
     ASN_OPTIONAL(aclnnxLoopFind);
     ASN_OPTIONAL(aclnnxMatmul);
     ASN_OPTIONAL(aclnnxLoopRun);

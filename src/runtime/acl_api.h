@@ -22,6 +22,7 @@ typedef struct {
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
     __typeof__(aclnnxSort) *aclnnxSort;
     __typeof__(aclnnxFft) *aclnnxFft;
+    __typeof__(aclnnxLinalg) *aclnnxLinalg;
     __typeof__(aclnnxLoopFind) *aclnnxLoopFind;
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;

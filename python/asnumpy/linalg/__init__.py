@@ -1,4 +1,5 @@
-"""Linear algebra: products, norms and powers of (stacks of) matrices."""
+"""Linear algebra: products, norms and powers of (stacks of) matrices; solvers and decompositions
+are in the two private modules."""
 
 import functools
 import operator
@@ -12,11 +13,26 @@ from .._joining import _normalize
 from .._products import cross as _cross
 from .._products import outer as _outer
 from .._products import tensordot as _tensordot
+from ._decompositions import (
+    cond,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    lstsq,
+    matrix_rank,
+    pinv,
+    qr,
+    svd,
+    svdvals,
+)
+from ._solvers import cholesky, det, inv, slogdet, solve, tensorinv, tensorsolve
 
 __all__ = [
-    "LinAlgError", "cross", "diagonal", "matmul", "matrix_norm", "matrix_power",
-    "matrix_transpose", "multi_dot", "norm", "outer", "tensordot", "trace", "vecdot",
-    "vector_norm",
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
+    "eigvalsh", "inv", "lstsq", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+    "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "svd",
+    "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "vecdot", "vector_norm",
 ]  # fmt: skip
 
 
@@ -72,12 +88,20 @@ def trace(x, /, *, offset=0, dtype=None):
     return asarray(x).trace(offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
-def _spectral(x, ord):
-    """Norms by singular values: the eigenvalues of x^H x would lose half the digits, so this
-    belongs to a singular value decomposition, which the device does not have."""
-    raise NotImplementedError(
-        f"norm: the order {ord!r} of a matrix needs singular values, which asnumpy does not "
-        "compute; the orders 'fro', 1, -1, inf and -inf of matrices are there"
+def _spectral(x, ord, rows, columns, keepdims):
+    """Norms by singular values: the largest, the smallest, their sum."""
+    order = [d for d in range(x.ndim) if d not in (rows, columns)]
+    values = svd(x.transpose([*order, rows, columns]), compute_uv=False)
+    if ord == "nuc":
+        result = _core.add.reduce(values, axis=-1)
+    elif ord == 2:
+        result = values.max(axis=-1, initial=0)
+    else:
+        result = values.min(axis=-1)
+    if not keepdims:
+        return result
+    return asarray(result).reshape(
+        [1 if d in (rows, columns) else n for d, n in enumerate(x.shape)]
     )
 
 
@@ -106,7 +130,7 @@ def _matrix_norm(x, ord, rows, columns, keepdims):
         square = (x.conj() * x).real if x.dtype.kind == "c" else x * x
         return _core.sqrt(_core.add.reduce(square, axis=(rows, columns), keepdims=keepdims))
     if ord in (2, -2, "nuc"):
-        return _spectral(x, ord)
+        return _spectral(x, ord, rows, columns, keepdims)
     if ord not in (1, -1, _np.inf, -_np.inf):
         raise ValueError("Invalid norm order for matrices.")
     first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
@@ -214,7 +238,7 @@ def _multiply(arrays, split, out):
 
 
 def matrix_power(a, n):
-    """A square matrix to a non-negative integer power, by repeated squaring."""
+    """A square matrix to an integer power, by repeated squaring."""
     a = asarray(a)
     if a.ndim < 2:
         raise LinAlgError(
@@ -227,9 +251,7 @@ def matrix_power(a, n):
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
     if n < 0:
-        raise NotImplementedError(
-            "matrix_power: a negative power needs an inverse, which asnumpy does not compute"
-        )
+        a, n = inv(a), -n
     if n == 0:
         result = _core.empty_like(a)
         result[...] = asarray(_np.eye(a.shape[-2]), dtype=a.dtype)

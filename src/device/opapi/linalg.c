@@ -1,0 +1,39 @@
+/* CPU device, operators: aclnnxLinalg (aclnn/aclnnx.h) over cpu/linalg.h. */
+#include "aclnn/aclnnx.h"
+#include "device/cpu/linalg.h"
+#include "device/opbase/executor.h"
+
+static asn_status operand_nd(const aclnnxTensor *t, int i, asn_nd *out) {
+    asn_dtype dtype = asn_dtype_from_acl(t->dtype);
+    if (dtype >= ASN_DTYPE_COUNT)
+        return asn_error_set(ASN_ERR_TYPE, "aclnnxLinalg: operand %d has dtype %d", i,
+                             t->dtype);
+    if (t->numDims < 0 || t->numDims > ASN_ND_MAX_DIMS ||
+        (t->numDims > 0 && (!t->shape || !t->strides)))
+        return asn_error_set(ASN_ERR_VALUE, "aclnnxLinalg: operand %d has no shape", i);
+    *out = (asn_nd){t->data, t->numDims, dtype, t->shape, t->strides};
+    return t->data || asn_nd_size(out) == 0
+               ? ASN_OK
+               : asn_error_set(ASN_ERR_NULL_POINTER,
+                               "aclnnxLinalg: operand %d has no data", i);
+}
+
+ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
+                             int32_t numOperands, const aclnnxTensor *operands,
+                             int64_t *failed) {
+    asn_nd nd[ASN_LINALG_MAX_OPERANDS];
+    asn_linalg_options options = {upper != 0, rcond};
+    asn_status status = ASN_OK;
+    if (op < 0 || op >= ASN_LINALG_OPS || numOperands < 1 ||
+        numOperands > ASN_LINALG_MAX_OPERANDS || numBatch < 0 || !operands || !failed)
+        status = asn_error_set(ASN_ERR_VALUE,
+                               "aclnnxLinalg: operation %d of %d operands, %d batch "
+                               "dimensions",
+                               op, numOperands, numBatch);
+    for (int i = 0; status == ASN_OK && i < numOperands; i++)
+        status = operand_nd(&operands[i], i, &nd[i]);
+    if (status == ASN_OK)
+        status = asn_cpu_linalg((asn_linalg_op)op, &options, numBatch, numOperands, nd,
+                                failed);
+    return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
+}

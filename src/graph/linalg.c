@@ -1,0 +1,47 @@
+/* L2 graph: solvers and decompositions (see families.h), by aclnnxLinalg.
+ *
+ * They run at once: a singular matrix is an error of the call that met it, not of a later
+ * one.
+ */
+#include "graph/families.h"
+#include "graph/launch.h"
+#include "graph/lock.h"
+#include "graph/trace.h"
+#include "runtime/acl_api.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
+                      const asn_array *const *arrays, int num_inputs, int64_t *failed) {
+    aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
+    for (int i = 0; i < num_arrays; i++) {
+        const asn_layout *l = &arrays[i]->layout;
+        ASN_TRY(asn_trace_settle(arrays[i]->buffer, i >= num_inputs));
+        ASN_TRY(asn_buffer_ensure(arrays[i]->buffer));
+        t[i] = (aclnnxTensor){.data = (char *)arrays[i]->buffer->data + l->offset,
+                              .shape = l->shape,
+                              .strides = l->strides,
+                              .numDims = l->ndim,
+                              .dtype = asn_dtype_table[l->dtype].acl};
+    }
+    if (asn_stream_busy) ASN_TRY(asn_stream_wait());
+    void *state = asn_blocking_enter();
+    int code = asn_acl.aclnnxLinalg(op, upper, rcond, num_batch, num_arrays, t, failed);
+    asn_blocking_leave(state);
+    return code ? asn_acl_failed(code, "linalg") : ASN_OK;
+}
+
+asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_arrays,
+                      const asn_array *const *arrays, int num_inputs, int64_t *failed) {
+    *failed = 0;
+    ASN_TRY(asn_device_open());
+    if (!asn_acl.aclnnxLinalg)
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "linalg: the %s device has no solvers and decompositions",
+                             asn_device_kind());
+    asn_lock();
+    asn_status status =
+        run(op, upper, rcond, num_batch, num_arrays, arrays, num_inputs, failed);
+    asn_unlock();
+    return status;
+}
