@@ -1,11 +1,6 @@
 /* L2 graph: planning (see plan.h).
  *
- * Grouping. Nodes are taken in program order; each goes into the first program that may
- * hold it. A node depends on an earlier one when they touch the same bytes and one of
- * them writes: read after write, write after read, write after write. If both touch
- * exactly the same place, element for element, the dependence is carried by a register
- * and they may share a program; any other overlap forces a later program. Thus views and
- * in-place writes need no rules of their own.
+ * Grouping is plan_group.c.
  *
  * Building. Inside a program each place has a current register: the last value written
  * there. Loads happen once per place, casts once per (register, dtype). A value is stored
@@ -13,159 +8,9 @@
  * another program reads it. Instructions nobody needs are removed, registers numbered
  * last.
  */
-#include "graph/plan.h"
+#include "graph/plan_group.h"
 
 #include <string.h>
-
-#include "array/broadcast.h"
-
-/* ---- places and dependences */
-
-static bool same_shape(const asn_node *a, const asn_node *b) {
-    return a->ndim == b->ndim &&
-           !memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape);
-}
-
-/* Element i of x is element i of y; both nodes have this shape. */
-static bool same_place(const asn_node *node, const asn_ref *x, const asn_ref *y) {
-    if (x->offset != y->offset || x->dtype != y->dtype) return false;
-    for (int d = 0; d < node->ndim; d++)
-        if (node->shape[d] > 1 && x->strides[d] != y->strides[d]) return false;
-    return true;
-}
-
-static bool overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
-                    const asn_ref *y) {
-    asn_layout l = {
-        .ndim = a->ndim, .dtype = x->dtype, .size = a->size, .offset = x->offset};
-    asn_layout m = {
-        .ndim = b->ndim, .dtype = y->dtype, .size = b->size, .offset = y->offset};
-    l.shape = a->shape;
-    l.strides = x->strides;
-    m.shape = b->shape;
-    m.strides = y->strides;
-    return asn_layouts_overlap(&l, &m);
-}
-
-typedef enum { FREE, TOGETHER, LATER } dependence;
-
-static dependence between(const asn_node *a, const asn_ref *x, const asn_node *b,
-                          const asn_ref *y) {
-    if (x->buffer != y->buffer || !x->buffer) return FREE;
-    bool reduced = (a->reduce_op != ASN_OP_NONE && x == &a->out) ||
-                   (b->reduce_op != ASN_OP_NONE && y == &b->out);
-    if (!reduced && same_shape(a, b) && same_place(a, x, y)) return TOGETHER;
-    return overlap(a, x, b, y) ? LATER : FREE;
-}
-
-/* How `later` depends on `earlier`. */
-static dependence depends(const asn_node *earlier, const asn_node *later) {
-    dependence most = between(earlier, &earlier->out, later, &later->out);
-    for (int k = 0; k < later->num_in && most != LATER; k++) {
-        dependence d = between(earlier, &earlier->out, later, &later->in[k]);
-        most = d > most ? d : most;
-    }
-    for (int k = 0; k < earlier->num_in && most != LATER; k++) {
-        dependence d = between(earlier, &earlier->in[k], later, &later->out);
-        most = d > most ? d : most;
-    }
-    return most;
-}
-
-/* ---- grouping */
-
-typedef struct {
-    int first;            /* a node of it, for the shape */
-    int operands, instrs; /* upper bounds */
-    uint64_t reduce_mask;
-    asn_cut cut;
-} group;
-
-/* Instructions a node can take: its casts, itself, and a copy where its value may have to
- * stand twice. */
-static int most_instrs(const asn_node *node) {
-    int n = 2;
-    asn_dtype loop = (asn_dtype)node->loop;
-    for (int k = 0; k < node->num_in; k++)
-        n += (asn_dtype)node->in[k].dtype != asn_op_operand((asn_op)node->op, k, loop);
-    return n + (asn_op_result((asn_op)node->op, loop) != (asn_dtype)node->out.dtype);
-}
-
-static bool fits(const group *g, const asn_node *nodes, const asn_node *node,
-                 asn_cut *why) {
-    if (!same_shape(&nodes[g->first], node))
-        *why = ASN_CUT_SHAPE;
-    else if (node->reduce_op != ASN_OP_NONE && g->reduce_mask &&
-             g->reduce_mask != node->reduce_mask)
-        *why = ASN_CUT_REDUCTION;
-    else if (g->operands + node->num_in + 1 > ACLNNX_MAX_OPERANDS ||
-             g->instrs + most_instrs(node) > ACLNNX_MAX_INSTRS)
-        *why = ASN_CUT_LIMIT;
-    else
-        return true;
-    return false;
-}
-
-/* Whether two references of nodes of one shape read the same value: the same place, or
- * equal immediates. */
-static bool same_value(const asn_node *node, const asn_ref *x, const asn_ref *y) {
-    if (x->buffer != y->buffer) return false;
-    if (!x->buffer)
-        return x->dtype == y->dtype && !memcmp(x->immediate, y->immediate, 16);
-    return same_place(node, x, y);
-}
-
-/* Reads of node `at` that no node of the group loads or computes already. */
-static int new_loads(const asn_plan *plan, int g, const asn_node *nodes, int at) {
-    int fresh = 0;
-    for (int k = 0; k < nodes[at].num_in; k++) {
-        const asn_ref *ref = &nodes[at].in[k];
-        bool known = false;
-        for (int i = 0; i < at && !known; i++) {
-            if (plan->group_of[i] != g) continue;
-            known = same_value(&nodes[at], &nodes[i].out, ref);
-            for (int m = 0; m < nodes[i].num_in && !known; m++)
-                known = same_value(&nodes[at], &nodes[i].in[m], ref);
-        }
-        fresh += !known;
-    }
-    return fresh;
-}
-
-/* `count_dead`: results that only the trace holds count as outputs too, which they are
- * when another program reads them. Most never are, so a first try leaves them out;
- * stores_fit tells whether that held. */
-static int assign_groups(asn_plan *plan, group *groups, const asn_node *nodes, int count,
-                         const bool *dead, bool fuse, bool count_dead) {
-    int num = 0;
-    for (int j = 0; j < count; j++) {
-        int earliest = 0;
-        asn_cut why = ASN_CUT_SHAPE;
-        for (int i = 0; i < j; i++) {
-            dependence d = depends(&nodes[i], &nodes[j]);
-            int need = d == LATER      ? plan->group_of[i] + 1
-                       : d == TOGETHER ? plan->group_of[i]
-                                       : 0;
-            if (need > earliest) {
-                earliest = need;
-                if (d == LATER)
-                    why = nodes[i].reduce_op != ASN_OP_NONE ? ASN_CUT_REDUCTION
-                                                            : ASN_CUT_OVERLAP;
-            }
-        }
-        if (num && earliest == num) groups[num - 1].cut = why;
-        int g = fuse ? earliest : num;
-        while (g < num && !fits(&groups[g], nodes, &nodes[j], &groups[g].cut))
-            g++;
-        if (g == num) groups[num++] = (group){.first = j, .cut = ASN_CUT_END};
-        plan->group_of[j] = (uint8_t)g;
-        groups[g].operands += new_loads(plan, g, nodes, j) + (count_dead || !dead[j]);
-        groups[g].instrs += most_instrs(&nodes[j]);
-        if (nodes[j].reduce_op != ASN_OP_NONE)
-            groups[g].reduce_mask = nodes[j].reduce_mask;
-    }
-    return num;
-}
 
 /* ---- building one program */
 
@@ -245,7 +90,8 @@ static int load(builder *b, int node, int slot) {
     const asn_ref *ref = ref_of(&b->nodes[node], slot);
     for (int i = 0; i < b->num_places; i++) {
         place *p = &b->places[i];
-        if (same_value(&b->nodes[node], ref, ref_of(&b->nodes[p->node], p->slot)))
+        if (asn_refs_same_value(&b->nodes[node], ref,
+                                ref_of(&b->nodes[p->node], p->slot)))
             return p->reg;
     }
     int reg = INPUT_BASE + b->num_inputs;
@@ -260,7 +106,7 @@ static void set_place(builder *b, int node, int reg) {
     for (int i = 0; i < b->num_places; i++) {
         place *p = &b->places[i];
         const asn_ref *ref = ref_of(&b->nodes[p->node], p->slot);
-        if (ref->buffer && same_value(&b->nodes[node], out, ref)) {
+        if (ref->buffer && asn_refs_same_value(&b->nodes[node], out, ref)) {
             *p = (place){node, 0, reg};
             return;
         }
@@ -286,42 +132,6 @@ static void compute(builder *b, int at) {
     }
     b->value[at] = cast_to(b, reg, (asn_dtype)node->out.dtype);
     if (node->reduce_op == ASN_OP_NONE) set_place(b, at, b->value[at]);
-}
-
-/* Whether node `at`'s result must reach memory. */
-static bool must_store(const asn_plan *plan, const asn_node *nodes, int count,
-                       const bool *dead, int at) {
-    const asn_node *node = &nodes[at];
-    int g = plan->group_of[at];
-    for (int j = at + 1; j < count; j++)
-        if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE &&
-            nodes[j].reduce_op == ASN_OP_NONE &&
-            nodes[j].out.buffer == node->out.buffer && same_shape(node, &nodes[j]) &&
-            same_place(node, &node->out, &nodes[j].out))
-            return false; /* overwritten by the same program */
-    if (!dead[at]) return true;
-    for (int j = 0; j < count; j++) {
-        if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE) continue;
-        for (int k = 0; k < nodes[j].num_in; k++)
-            if (nodes[j].in[k].buffer == node->out.buffer) return true;
-        if (j != at && nodes[j].accumulate && nodes[j].out.buffer == node->out.buffer)
-            return true;
-    }
-    return false;
-}
-
-/* Loads and stores of each program within its limit. */
-static bool stores_fit(const asn_plan *plan, const group *groups, int num_groups,
-                       const asn_node *nodes, int count, const bool *dead) {
-    int operands[ASN_TRACE_MAX_NODES];
-    for (int g = 0; g < num_groups; g++)
-        operands[g] = groups[g].operands;
-    for (int i = 0; i < count; i++)
-        if (dead[i])
-            operands[plan->group_of[i]] += must_store(plan, nodes, count, dead, i);
-    for (int g = 0; g < num_groups; g++)
-        if (operands[g] > ACLNNX_MAX_OPERANDS) return false;
-    return true;
 }
 
 static int count_uses(const builder *b, int reg) {
@@ -419,18 +229,17 @@ static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
         compute(b, i);
     }
     for (int i = 0; i < p->num_nodes; i++)
-        if (must_store(plan, nodes, count, dead, p->nodes[i])) store(b, p->nodes[i]);
+        if (asn_plan_must_store(plan, nodes, count, dead, p->nodes[i]))
+            store(b, p->nodes[i]);
     mark_needed(b);
     finish(b, p);
 }
 
 asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
                          const bool *dead, bool fuse) {
-    group groups[ASN_TRACE_MAX_NODES];
+    asn_group groups[ASN_TRACE_MAX_NODES];
     plan->programs = NULL;
-    plan->num_programs = assign_groups(plan, groups, nodes, count, dead, fuse, false);
-    if (!stores_fit(plan, groups, plan->num_programs, nodes, count, dead))
-        plan->num_programs = assign_groups(plan, groups, nodes, count, dead, fuse, true);
+    plan->num_programs = asn_plan_group_nodes(plan, groups, nodes, count, dead, fuse);
     builder *b = asn_malloc(sizeof *b);
     if (!b) return ASN_ERR_MEMORY;
     plan->programs = asn_malloc((size_t)plan->num_programs * sizeof *plan->programs);
