@@ -50,9 +50,38 @@ class NotAPieceError(Exception):
 # ---- from assembly text to decoded functions
 
 
+def load_immediates(lines):
+    """Numbers that go to vectors by way of a general register come from memory instead: the JIT keeps
+    such constants in registers where it can."""
+    known, constants = {}, {}
+    for i, line in enumerate(lines):
+        if re.match(r"\w+:", line):
+            known = {}
+        elif m := re.match(r"\tmov(?:l|q|absq)\t\$(-?\w+), %[er](\wx)$", line):
+            known[m[2]] = int(m[1], 0)
+        elif (m := re.match(r"\tvpbroadcast([dq])\t%[er](\wx), (%[xyz]mm.*)", line)) and m[
+            2
+        ] in known:
+            size = 4 if m[1] == "d" else 8
+            value = known[m[2]] % 2 ** (8 * size)
+            name = constants.setdefault((value, size), f".Lnumber{len(constants)}")
+            lines[i] = f"\tvpbroadcast{m[1]}\t{name}(%rip), {m[3]}"
+        elif m := re.search(r"%[er](\wx)$", line):
+            known.pop(m[1], None)
+    for (value, size), name in constants.items():
+        kind = ".long" if size == 4 else ".quad"
+        lines += [
+            f'\t.section .rodata.cst{size},"aM",@progbits,{size}',
+            f"{name}:",
+            f"\t{kind} {value}",
+        ]
+    lines.append("")
+
+
 def as_evex(text, compiler, folder):
     """Assembles `text`, with every vector instruction in EVEX form that has one; the object's path."""
     lines = text.split("\n")
+    load_immediates(lines)
     plain = {}
     for i, line in enumerate(lines):
         m = re.match(r"\t(v\w+)\t(.*)", line)
@@ -241,7 +270,7 @@ class Piece:
     fields: list = dataclasses.field(default_factory=list)  # (offset, kind, slot)
     constants: list = dataclasses.field(
         default_factory=list
-    )  # (offset of disp32, bytes after it, data)
+    )  # (offset of disp32, bytes after it, data, ...)
     slots: int = 0
     result: int = 0  # slot of the result, inputs first
     heirs: list = dataclasses.field(
@@ -370,7 +399,25 @@ def constant_bytes(ins, section, data, at):
     if not size:
         widths = [vector_bytes(o) for o in ins.operands if vector_number(o) is not None]
         size = max(widths, default=64)
+    code = ins.code
+    if code[0] == 0x62 and (code[3] & 0x10 or re.match(r"vp?broadcast(s[sd]|[dq])$", ins.name)):
+        size = 8 if code[2] & 0x80 else 4  # one element, whatever the section holds
     return bytes(data[at : at + size])
+
+
+def register_form(ins, data, at):
+    """How an instruction takes its constant from a register instead: (kind, whether the register holds
+    the constant in every lane). ASN_CONSTANT_FIXED: it does not."""
+    code, spread = ins.code, ("ASN_CONSTANT_LOADED", 1)
+    if code[0] != 0x62 or at != 6:
+        return "ASN_CONSTANT_FIXED", 0
+    if ins.name in ("vbroadcastss", "vbroadcastsd", "vpbroadcastd", "vpbroadcastq"):
+        return spread
+    if code[3] & 0x10:
+        return "ASN_CONSTANT_OPERAND", 1
+    narrow = re.match(r"vpmov|vcvt|vinsert|vbroadcast|vpbroadcast|vmov[dq]$|vmovs", ins.name)
+    whole = len(data) == {0: 16, 1: 32, 2: 64}[code[3] >> 5 & 3]
+    return ("ASN_CONSTANT_OPERAND", 0) if whole and not narrow else ("ASN_CONSTANT_FIXED", 0)
 
 
 def cut(name, body, relocations, isa):
@@ -399,7 +446,10 @@ def cut(name, body, relocations, isa):
             if ins.at >= 0 and ins.at <= at < ins.at + ins.size:
                 tail = ins.at + ins.size - at - 4
                 data = constant_bytes(ins, section, data, offset + 4 + tail)
-                piece.constants.append((start + at - ins.at + grown, tail, data))
+                place = start + at - ins.at + grown
+                piece.constants.append(
+                    (place, tail, data, *register_form(ins, data, place - start))
+                )
     return piece
 
 
@@ -473,7 +523,7 @@ def tables(pieces, isa):
     code, fields, constants, heads, index = bytearray(), [], [], [], []
     data, where = bytearray(), {}
     for piece in pieces:
-        for _, _, value in piece.constants:
+        for _, _, value, _, _ in piece.constants:
             if value not in where:
                 align = min(len(value), 64)
                 data.extend(bytes(-len(data) % align))
@@ -488,7 +538,8 @@ def tables(pieces, isa):
         code += p.code
         fields += [f"{{{at}, ASN_FIELD_{kind}, {slot}}}" for at, kind, slot in p.fields]
         constants += [
-            f"{{{at}, {tail}, {len(value)}, {where[value]}}}" for at, tail, value in p.constants
+            f"{{{at}, {tail}, {len(value)}, {kind}, {spread}, {where[value]}}}"
+            for at, tail, value, kind, spread in p.constants
         ]
         index.append(f"    {entry(p.name, first)} = {number},")
     data.extend(bytes(-len(data) % 64))

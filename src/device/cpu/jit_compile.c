@@ -29,6 +29,7 @@ enum {
     MAX_SPILLS = 64,
     MAX_CONSTANTS = 192,
     MAX_FIXUPS = 768,
+    MAX_WANTED = 96,
     TAIL_MASK = 7,
     ACCUMULATORS = 4
 };
@@ -41,6 +42,17 @@ typedef struct {
     uint8_t tail;
     uint16_t constant;
 } fixup;
+
+/* A constant of the pieces that would gain from a register of its own: loads are what
+ * limits long programs, one vector a cycle (sqrt(a*a+b*b)*exp(-c)+where(d>0,a,b) in L1:
+ * 1.29 ns an element with all of them in memory). */
+typedef struct {
+    uint32_t data;
+    uint8_t size;
+    bool spread;
+    uint16_t uses;
+    int16_t reg; /* or -1 */
+} wanted_constant;
 
 typedef struct {
     const asn_jit_program *p;
@@ -55,6 +67,8 @@ typedef struct {
     int sticky[2], spills, frame, peak, at;
     int num_addresses;
     uint16_t addresses[ADDRESSES]; /* pointers that have a register */
+    int num_wanted;
+    wanted_constant wanted[MAX_WANTED];
     int num_constants, num_fixups;
     const uint8_t *constant[MAX_CONSTANTS];
     uint8_t constant_size[MAX_CONSTANTS];
@@ -332,22 +346,60 @@ static void patch_field(uint8_t *ins, int kind, unsigned reg) {
     }
 }
 
-static void add_piece_constant(compiler *c, const asn_piece_constant *k, size_t start) {
-    add_fixup(c, start + k->at, k->tail, c->p->table->data + k->data, k->size);
+/* The register that holds a constant of the pieces throughout, or -1. Without one the
+ * constant is counted as wanted. */
+static int kept_register(compiler *c, const asn_piece_constant *k) {
+    if (k->kind == ASN_CONSTANT_FIXED || !c->code.evex) return -1;
+    int i = 0;
+    while (i < c->num_wanted &&
+           (c->wanted[i].data != k->data || c->wanted[i].spread != k->spread))
+        i++;
+    if (i == MAX_WANTED) return -1;
+    if (i == c->num_wanted)
+        c->wanted[c->num_wanted++] =
+            (wanted_constant){k->data, k->size, k->spread, 0, -1};
+    c->wanted[i].uses++;
+    return c->wanted[i].reg;
+}
+
+/* The instruction with a register in the place of memory: four bytes shorter. One that
+ * loads becomes a copy, of the same elements where there is a mask. */
+static void name_register(uint8_t *ins, int kind, unsigned reg) {
+    ins[1] = (uint8_t)((ins[1] & ~0x60u) | (~reg >> 4 & 1) << 6 | (~reg >> 3 & 1) << 5);
+    ins[3] &= (uint8_t)~0x10u;
+    ins[5] = (uint8_t)((ins[5] & 0x38u) | 0xc0 | (reg & 7));
+    if (kind != ASN_CONSTANT_LOADED) return;
+    ins[1] = (uint8_t)((ins[1] & ~0x07u) | X86_COPY.map);
+    ins[2] = (uint8_t)((ins[2] & 0x80u) | 0x7c | X86_COPY.prefix);
+    ins[4] = X86_COPY.opcode;
 }
 
 static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers) {
     const asn_piece_table *t = c->p->table;
+    const uint8_t *code = t->code + piece->code;
+    const asn_piece_field *field = &t->fields[piece->fields],
+                          *end = field + piece->num_fields;
     size_t start = c->code.size;
-    x86_put(&c->code, t->code + piece->code, piece->length);
-    if (c->code.full) return;
-    for (uint32_t f = 0; f < piece->num_fields; f++) {
-        const asn_piece_field *field = &t->fields[piece->fields + f];
-        patch_field(c->code.bytes + start + field->at, field->kind,
-                    registers[field->slot]);
+    uint32_t from = 0, left_out = 0;
+    for (uint32_t i = 0; i <= piece->num_constants; i++) {
+        const asn_piece_constant *k = &t->constants[piece->constants + i];
+        bool last = i == piece->num_constants;
+        uint32_t to = last ? piece->length : k->at;
+        int reg = last ? -1 : kept_register(c, k);
+        x86_put(&c->code, code + from, to - from);
+        if (c->code.full) return;
+        for (; field < end && (last || field->at < to); field++)
+            patch_field(c->code.bytes + start + field->at - left_out, field->kind,
+                        registers[field->slot]);
+        from = to;
+        if (reg >= 0) {
+            name_register(c->code.bytes + c->code.size - 6, k->kind, (unsigned)reg);
+            left_out += 4;
+            from += 4;
+        } else if (!last) {
+            add_fixup(c, c->code.size, k->tail, t->data + k->data, k->size);
+        }
     }
-    for (uint32_t k = 0; k < piece->num_constants; k++)
-        add_piece_constant(c, &t->constants[piece->constants + k], start);
 }
 
 /* The register of an input that ends here goes to the slot that may have it. */
@@ -481,6 +533,28 @@ static void choose_addresses(compiler *c) {
         c->addresses[c->num_addresses++] = p->stores[s].pointer;
 }
 
+/* Gives the most used constant without a register one; false when there is none. */
+static bool keep_constant(compiler *c) {
+    wanted_constant *best = NULL;
+    for (int i = 0; i < c->num_wanted; i++)
+        if (c->wanted[i].reg < 0 && (!best || c->wanted[i].uses > best->uses))
+            best = &c->wanted[i];
+    if (!best) return false;
+    int reg = c->registers - 1; /* the low ones are for those that name no others */
+    while (reg >= 0 && c->owner[reg] != FREE)
+        reg--;
+    if (reg < 0) return false;
+    x86_vop load = !best->spread     ? X86_LOAD_64
+                   : best->size == 4 ? X86_SPLAT_32
+                                     : X86_SPLAT_64;
+    add_fixup(c,
+              x86_vector_rip(&c->code, load, best->spread ? c->width : best->size, reg),
+              0, c->p->table->data + best->data, best->size);
+    c->owner[reg] = STICKY;
+    best->reg = (int16_t)reg;
+    return true;
+}
+
 static void emit_prologue(compiler *c, int constants, size_t *frame) {
     const asn_jit_program *p = c->p;
     asn_code_buffer *code = &c->code;
@@ -521,6 +595,8 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
         c->fixed[v] = true;
         constants--;
     }
+    while (constants > 0 && keep_constant(c))
+        constants--;
     c->pinned = 0;
 }
 
@@ -656,6 +732,7 @@ size_t asn_jit_compile(const asn_jit_program *program, uint8_t *out, size_t room
     c.code = (asn_code_buffer){out, 0, room, false, evex};
     c.registers = evex ? REGISTERS : LOW;
     c.width = program->vector_bytes;
+    c.num_wanted = 0;
     choose_addresses(&c);
     emit_function(&c, 0);
     if (c.peak < c.registers && !c.failed) emit_function(&c, c.registers - c.peak);

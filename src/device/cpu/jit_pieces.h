@@ -61,11 +61,21 @@ typedef struct {
     uint8_t kind, slot;
 } asn_piece_field;
 
+/* Whether the JIT may put a register in the place of a constant in memory: no; as an
+ * operand; or the instruction does nothing but load it. Such an instruction is EVEX, its
+ * displacement its seventh byte. */
+typedef enum {
+    ASN_CONSTANT_FIXED,
+    ASN_CONSTANT_OPERAND,
+    ASN_CONSTANT_LOADED
+} asn_constant_kind;
+
 typedef struct {
     uint16_t at;  /* of the 32-bit displacement */
     uint8_t tail; /* bytes of the instruction after it */
     uint8_t size;
-    uint32_t data; /* offset in the table's data */
+    uint8_t kind, spread; /* spread: the register has it in every lane */
+    uint32_t data;        /* offset in the table's data */
 } asn_piece_constant;
 
 typedef struct {
