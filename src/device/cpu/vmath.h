@@ -32,25 +32,25 @@
 #include "device/cpu/vmath_poly.h"
 
 enum {
-    ASN_VMATH_BLOCK = 512, /* elements: a copy and its marks stay in L1 */
-    V_LIBRARY = 0x1000     /* beside the values FE_... */
+    ASN_VMATH_BLOCK = 8192, /* bytes: operands and a copy stay in L1 */
+    V_LIBRARY = 0x1000      /* beside the values FE_... */
 };
 
-static inline double v_from_bits(uint64_t u) {
+V_FUNCTION double v_from_bits(uint64_t u) {
     double a;
     memcpy(&a, &u, sizeof a);
     return a;
 }
-static inline float v_from_bitsf(uint32_t u) {
+V_FUNCTION float v_from_bitsf(uint32_t u) {
     float a;
     memcpy(&a, &u, sizeof a);
     return a;
 }
 /* The power of two that a biased exponent stands for. */
-static inline double v_from_exponent(uint64_t e) {
+V_FUNCTION double v_from_exponent(uint64_t e) {
     return v_from_bits(0x4330000000000000u | e) - (0x1p52 + 1023);
 }
-static inline float v_from_exponentf(uint32_t e) {
+V_FUNCTION float v_from_exponentf(uint32_t e) {
     return (float)(int32_t)(e - 127u);
 }
 
@@ -142,14 +142,14 @@ static inline float v_from_exponentf(uint32_t e) {
 #undef F
 #undef K
 
-static inline bool v_tanh_fits(double a) {
+V_FUNCTION bool v_tanh_fits(double a) {
     return !((fabs(a) < V_MIN_D) & (a != 0));
 }
-static inline uint64_t v_tanh_marks(double a) {
+V_FUNCTION uint64_t v_tanh_marks(double a) {
     (void)a;
     return V_LIBRARY;
 }
-static inline double v_tanh(double a) {
+V_FUNCTION double v_tanh(double a) {
     double y = fabs(a);
     v_expm1_sum e = v_expm1_split(y > 20 ? 40 : 2 * y);
     bool far = y > 1; /* there 1 - 2 / (E + 2) */
@@ -158,16 +158,16 @@ static inline double v_tanh(double a) {
     double near = v_fma(rest, v_fma(-0.5, q, 0.5), q); /* 1 / sum = (1 - q) / 2 */
     return y == y ? copysign(far ? 1 - q : near, a) : a;
 }
-static inline bool v_tanh_fitsf(float a) {
+V_FUNCTION bool v_tanh_fitsf(float a) {
     return !((fabsf(a) < V_MIN_F) & (a != 0));
 }
-static inline uint32_t v_tanh_marksf(float a) {
+V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;
     return V_LIBRARY;
 }
 /* 1 - 2 / (e^2y + 1), and a polynomial near 0. ln2's second part is not needed: where k
  * is large the result hangs little on e. */
-static inline float v_tanhf(float a) {
+V_FUNCTION float v_tanhf(float a) {
     float y = fabsf(a), z = y * y, x = y < 10 ? 2 * y : 20;
     float shifted = v_fmaf(x, V_LOG2_E_F, V_ROUND_F);
     float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F, x);

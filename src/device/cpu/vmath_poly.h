@@ -9,10 +9,13 @@
 
 #include "device/cpu/scalar.h"
 
-static inline double v_fma(double a, double b, double c) {
+/* A loop that calls one is not vectorised. */
+#define V_FUNCTION static inline __attribute__((always_inline))
+
+V_FUNCTION double v_fma(double a, double b, double c) {
     return __builtin_fma(a, b, c);
 }
-static inline float v_fmaf(float a, float b, float c) {
+V_FUNCTION float v_fmaf(float a, float b, float c) {
     return __builtin_fmaf(a, b, c);
 }
 
@@ -59,7 +62,7 @@ static inline float v_fmaf(float a, float b, float c) {
 #define V_LOG2_C1_LO_F -0x1.e2fe02p-28f
 
 /* (exp(r) - 1 - r) / r^2, |r| <= ln2 / 2: error 2^-56. */
-static inline double v_exp_poly(double r) {
+V_FUNCTION double v_exp_poly(double r) {
     double z = r * r;
     double even =
         V_P5(v_fma, z, 0x1.000000000000bp-1, 0x1.5555555550041p-5, 0x1.6c16c185a385ap-10,
@@ -68,12 +71,12 @@ static inline double v_exp_poly(double r) {
                       0x1.a01a01badb60ep-13, 0x1.71dddfda9fc09p-19, 0x1.af85715c3f88p-26);
     return v_fma(odd, r, even);
 }
-static inline float v_exp_polyf(float r) {
+V_FUNCTION float v_exp_polyf(float r) {
     return V_P6(v_fmaf, r, 0x1p-1f, 0x1.555556p-3f, 0x1.55548p-5f, 0x1.11107ep-7f,
                 0x1.6d967p-10f, 0x1.a1b7e2p-13f);
 }
 /* (2^f - 1 - f ln2) / f^2, |f| <= 1/2 */
-static inline double v_exp2_poly(double f) {
+V_FUNCTION double v_exp2_poly(double f) {
     double z = f * f;
     double even =
         V_P5(v_fma, z, 0x1.ebfbdff82c5a5p-3, 0x1.3b2ab6fb9ff55p-7, 0x1.4309130f2fbf0p-13,
@@ -83,33 +86,33 @@ static inline double v_exp2_poly(double f) {
              0x1.b524ce03ed51bp-24, 0x1.ea182682cb287p-32);
     return v_fma(odd, f, even);
 }
-static inline float v_exp2_polyf(float f) {
+V_FUNCTION float v_exp2_polyf(float f) {
     return V_P5(v_fmaf, f, 0x1.ebfbe0p-3f, 0x1.c6aed0p-5f, 0x1.3b29aap-7f,
                 0x1.5f47b0p-10f, 0x1.448fc4p-13f);
 }
 /* (sinh(r) / r - 1) / z and (cosh(r) - 1) / z, |r| <= ln2 / 2 */
-static inline double v_sinh_poly(double z) {
+V_FUNCTION double v_sinh_poly(double z) {
     return V_P5(v_fma, z, 0x1.5555555555559p-3, 0x1.111111110f6d3p-7,
                 0x1.a01a01afd69abp-13, 0x1.71ddf87867317p-19, 0x1.af5e7eec6ef80p-26);
 }
-static inline double v_cosh_poly(double z) {
+V_FUNCTION double v_cosh_poly(double z) {
     return V_P6(v_fma, z, 0.5, 0x1.555555555555cp-5, 0x1.6c16c16c13f2ap-10,
                 0x1.a01a01b17dd19p-16, 0x1.27e4c5049eb5dp-22, 0x1.1f9540a0750cbp-29);
 }
-static inline float v_sinh_polyf(float z) {
+V_FUNCTION float v_sinh_polyf(float z) {
     return V_P3(v_fmaf, z, 0x1.555556p-3f, 0x1.1110b2p-7f, 0x1.a16f78p-13f);
 }
-static inline float v_cosh_polyf(float z) {
+V_FUNCTION float v_cosh_polyf(float z) {
     return V_P3(v_fmaf, z, 0.5f, 0x1.55547ep-5f, 0x1.6d977ep-10f);
 }
 /* (tanh(r) / r - 1) / z, |r| <= 0.625 */
-static inline float v_tanh_polyf(float z) {
+V_FUNCTION float v_tanh_polyf(float z) {
     return V_P5(v_fmaf, z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f,
                 0x1.522698p-6f, -0x1.75e1c2p-8f);
 }
 /* f - log(1 + f) - minus, 1 + f in [sqrt(1/2), sqrt(2)]. float64: with s = f / (2 + f) it
  * is s (f - R(s^2)), error 2^-58; float32 does without a division. */
-static inline double v_log_rest(double f, double minus) {
+V_FUNCTION double v_log_rest(double f, double minus) {
     double s = f / (2 + f), z = s * s, w = z * z;
     double even =
         V_P3(v_fma, w, 0x1.999999997fdbap-2, 0x1.c71c52096bd1bp-3, 0x1.39a1bacfc6493p-3);
@@ -118,7 +121,7 @@ static inline double v_log_rest(double f, double minus) {
     double poly = v_fma(z, v_fma(odd, z, even), 0x1.5555555555592p-1);
     return v_fma(s, v_fma(-z, poly, f), -minus);
 }
-static inline float v_log_restf(float f, float minus) {
+V_FUNCTION float v_log_restf(float f, float minus) {
     float z = f * f;
     float even = V_P5(v_fmaf, z, 0x1.fffff8p-2f, 0x1.0003fep-2f, 0x1.543242p-3f,
                       0x1.0e8436p-3f, 0x1.407204p-4f);
@@ -127,7 +130,7 @@ static inline float v_log_restf(float f, float minus) {
     return v_fmaf(z, v_fmaf(odd, f, even), -minus);
 }
 /* (atanh(s) / s - 1) / z, |s| <= 0.2035 */
-static inline double v_atanh_poly(double z) {
+V_FUNCTION double v_atanh_poly(double z) {
     double w = z * z;
     double even = V_P4(v_fma, w, 0x1.555555555554dp-2, 0x1.249249214cddfp-3,
                        0x1.745c2d6e10246p-4, 0x1.0d8fb927015cep-4);
@@ -135,12 +138,12 @@ static inline double v_atanh_poly(double z) {
                       0x1.3b3967f47a9b9p-4, 0x1.1d0d2a02a27e0p-4);
     return v_fma(odd, z, even);
 }
-static inline float v_atanh_polyf(float z) {
+V_FUNCTION float v_atanh_polyf(float z) {
     return V_P3(v_fmaf, z, 0x1.5555bep-2f, 0x1.992312p-3f, 0x1.378dfp-3f);
 }
 /* Q of log2((1 + s) / (1 - s)) = s (C0 + C1 z + z^2 Q(z)), C0 = 2 / ln2, C1 = C0 / 3;
  * the same interval. */
-static inline double v_log2_poly(double z) {
+V_FUNCTION double v_log2_poly(double z) {
     double w = z * z;
     double even = V_P4(v_fma, w, 0x1.2776c50ef9d24p-1, 0x1.484b142182fc9p-2,
                        0x1.c69f8931daecep-3, 0x1.85e68a5170d1bp-3);
@@ -148,28 +151,28 @@ static inline double v_log2_poly(double z) {
         V_P3(v_fma, w, 0x1.a61762a759a29p-2, 0x1.0c9a63de8ec4fp-2, 0x1.87b106fe51e2bp-3);
     return v_fma(odd, z, even);
 }
-static inline float v_log2_polyf(float z) {
+V_FUNCTION float v_log2_polyf(float z) {
     return V_P3(v_fmaf, z, 0x1.27770ep-1f, 0x1.a5bb8p-2f, 0x1.59f7ap-2f);
 }
 /* (sin(r) / r - 1) / z and (cos(r) - 1 + z / 2) / z^2, |r| <= pi / 4 */
-static inline double v_sin_poly(double z) {
+V_FUNCTION double v_sin_poly(double z) {
     return V_P6(v_fma, z, -0x1.5555555555549p-3, 0x1.111111110f879p-7,
                 -0x1.a01a019c115dep-13, 0x1.71de357781442p-19, -0x1.ae5e660f6eca7p-26,
                 0x1.5d92f4180fd46p-33);
 }
-static inline double v_cos_poly(double z) {
+V_FUNCTION double v_cos_poly(double z) {
     return V_P6(v_fma, z, 0x1.555555555554cp-5, -0x1.6c16c16c1517cp-10,
                 0x1.a01a019cb18e0p-16, -0x1.27e4f809cca01p-22, 0x1.1ee9ebcfb2d74p-29,
                 -0x1.8fae8ec55e861p-37);
 }
-static inline float v_sin_polyf(float z) {
+V_FUNCTION float v_sin_polyf(float z) {
     return V_P3(v_fmaf, z, -0x1.555546p-3f, 0x1.11073ap-7f, -0x1.99437p-13f);
 }
-static inline float v_cos_polyf(float z) {
+V_FUNCTION float v_cos_polyf(float z) {
     return V_P3(v_fmaf, z, 0x1.55554ap-5f, -0x1.6c0c8ap-10f, 0x1.9a01f6p-16f);
 }
 /* (tan(r) / r - 1) / z, |r| <= pi / 4 */
-static inline double v_tan_poly(double z) {
+V_FUNCTION double v_tan_poly(double z) {
     double w = z * z;
     double even = V_P7(v_fma, w, 0x1.55555555554f1p-2, 0x1.ba1ba1b464b55p-5,
                        0x1.226e123a1edadp-7, 0x1.7d5b27eae4abap-10, 0x1.d25d03c42046bp-13,
@@ -179,12 +182,12 @@ static inline double v_tan_poly(double z) {
                       0x1.773340d8f3902p-14, 0x1.5e088100c0f71p-16);
     return v_fma(odd, z, even);
 }
-static inline float v_tan_polyf(float z) {
+V_FUNCTION float v_tan_polyf(float z) {
     return V_P6(v_fmaf, z, 0x1.5554d2p-2f, 0x1.11309p-3f, 0x1.b52c66p-5f, 0x1.92f336p-6f,
                 0x1.76125cp-9f, 0x1.38c082p-7f);
 }
 /* (atan(t) / t - 1) / z, |t| <= 0.4143 */
-static inline double v_atan_poly(double z) {
+V_FUNCTION double v_atan_poly(double z) {
     double w = z * z;
     double even = V_P6(v_fma, w, -0x1.555555555553dp-2, -0x1.24924922a8a44p-3,
                        -0x1.745cf8af33248p-4, -0x1.10eb97d03cec6p-4,
@@ -193,12 +196,12 @@ static inline double v_atan_poly(double z) {
                       0x1.3b1116215f582p-4, 0x1.df0d830fdc957p-5, 0x1.37c25034c864cp-5);
     return v_fma(odd, z, even);
 }
-static inline float v_atan_polyf(float z) {
+V_FUNCTION float v_atan_polyf(float z) {
     return V_P5(v_fmaf, z, -0x1.55554ap-2f, 0x1.999194p-3f, -0x1.23b4e4p-3f,
                 0x1.b1e86ap-4f, -0x1.f1d972p-5f);
 }
 /* (asin(t) / t - 1) / z, |t| <= 1/2 */
-static inline double v_asin_poly(double z) {
+V_FUNCTION double v_asin_poly(double z) {
     double w = z * z;
     double even = V_P7(v_fma, w, 0x1.5555555555577p-3, 0x1.6db6db72143bdp-5,
                        0x1.6e8bdeee4d54dp-6, 0x1.ca1fa0761e349p-7, 0x1.613f70e8ee311p-7,
@@ -208,17 +211,17 @@ static inline double v_asin_poly(double z) {
              0x1.7584faf9afba6p-7, 0x1.e5ccbfa6f0e82p-9, -0x1.580d0c9a7819bp-6);
     return v_fma(odd, z, even);
 }
-static inline float v_asin_polyf(float z) {
+V_FUNCTION float v_asin_polyf(float z) {
     return V_P5(v_fmaf, z, 0x1.5555c8p-3f, 0x1.3301e4p-4f, 0x1.747e48p-5f, 0x1.8c284ep-6f,
                 0x1.596d1ep-5f);
 }
 /* m^(-1/3), 1 <= m <= 2: error 2^-17 */
-static inline double v_cbrt_poly(double m) {
+V_FUNCTION double v_cbrt_poly(double m) {
     return V_P6(v_fma, m, 0x1.c7f35b039789fp+0, -0x1.90e71c01b2f46p+0,
                 0x1.3e6884db6cae7p+0, -0x1.321c1667201b6p-1, 0x1.3fa2085f7cebdp-3,
                 -0x1.16d689e5a9aebp-6);
 }
-static inline float v_cbrt_polyf(float m) {
+V_FUNCTION float v_cbrt_polyf(float m) {
     return V_P6(v_fmaf, m, 0x1.c7f35cp+0f, -0x1.90e71cp+0f, 0x1.3e6884p+0f,
                 -0x1.321c16p-1f, 0x1.3fa208p-3f, -0x1.16d68ap-6f);
 }
