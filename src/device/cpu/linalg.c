@@ -287,5 +287,7 @@ asn_status asn_cpu_linalg(asn_linalg_op op, const asn_linalg_options *options,
     for (int d = 0; d < num_batch; d++)
         count *= operands[0].shape[d];
     if (count == 0) return ASN_OK;
+    asn_status status = ASN_OK;
+    if (asn_linalg_small(&job, count, failed, &status)) return status;
     return run_lapack(&job, count, failed);
 }
