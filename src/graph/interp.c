@@ -32,9 +32,8 @@ static asn_status interp_locked(asn_array *result, const asn_array lines[3], dou
     if (!status && x->size) {
         aclnnxOperand o[4] = {operand_of(&lines[0]), operand_of(&lines[1]),
                               operand_of(&lines[2]), operand_of(result)};
-        int code =
-            asn_acl.aclnnxInterp(&o[0], &o[1], &o[2], &o[3], x->size,
-                                 lines[1].layout.size, left, right, asn_stream());
+        int code = asn_acl.aclnnxInterp(&o[0], &o[1], &o[2], &o[3], x->size,
+                                        lines[1].layout.size, left, right, asn_stream());
         if (code) status = asn_acl_failed(code, "interp");
     }
     if (status) asn_array_fini(result);
