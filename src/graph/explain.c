@@ -69,6 +69,8 @@ static void put_program(writer *w, int number, const asn_program *p,
             reduces ? ".reduce" : "", asn_dtype_name((asn_dtype)n->loop),
             asn_dtype_name((asn_dtype)n->out.dtype));
     }
+    if (p->num_out == 0)
+        put(w, "  does not run: its results are read at their sources\n");
     put(w, "  ends here: %s\n", reason(p->cut));
 }
 

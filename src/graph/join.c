@@ -50,6 +50,23 @@ static asn_status copy_piece(const asn_array *target, const asn_array *piece, in
     return status;
 }
 
+/* `largest_first`: a small copy would run at once if nothing of the target were recorded
+ * yet, and then could not be left out (plan_forward.h). */
+static asn_status copy_pieces(const asn_array *target, int n,
+                              const asn_array *const *arrays, int axis,
+                              asn_casting casting, bool largest_first) {
+    int first = 0;
+    for (int i = 1; i < n && largest_first; i++)
+        if (arrays[i]->layout.size > arrays[first]->layout.size) first = i;
+    for (int turn = 0; turn < 2; turn++) {
+        int64_t at = 0;
+        for (int i = 0; i < n; at += arrays[i++]->layout.shape[axis])
+            if (!largest_first ? turn == 0 : (i == first) == (turn == 0))
+                ASN_TRY(copy_piece(target, arrays[i], axis, at, casting));
+    }
+    return ASN_OK;
+}
+
 asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
                            asn_dtype dtype, asn_casting casting, const asn_array *out,
                            asn_array *result) {
@@ -76,12 +93,7 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
         ASN_TRY(asn_array_new(result, dtype, first->ndim, shape, all_f ? 'F' : 'C'));
     }
     const asn_array *target = out ? out : result;
-    asn_status status = ASN_OK;
-    int64_t at = 0;
-    for (int i = 0; i < n && !status; i++) {
-        status = copy_piece(target, arrays[i], axis, at, casting);
-        at += arrays[i]->layout.shape[axis];
-    }
+    asn_status status = copy_pieces(target, n, arrays, axis, casting, !out);
     if (status && !out) asn_array_fini(result);
     return status;
 }

@@ -74,6 +74,87 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
     return ASN_OK;
 }
 
+/* ---- programs in regions (plan_forward.c) */
+
+enum { MAX_CUTS = 2 * ACLNNX_MAX_OPERANDS + 2 };
+
+typedef struct {
+    int num;
+    int64_t at[MAX_CUTS]; /* ascending: 0, ..., the extent */
+} axis_cuts;
+
+static void add_cut(axis_cuts *c, int64_t at) {
+    int i = c->num;
+    while (i > 0 && c->at[i - 1] > at)
+        i--;
+    if (i > 0 && c->at[i - 1] == at) return;
+    memmove(&c->at[i + 1], &c->at[i], (size_t)(c->num - i) * sizeof at);
+    c->at[i] = at;
+    c->num++;
+}
+
+/* Sets the operand to its piece at `start`. */
+static void fill_forward(aclnnxOperand *o, const asn_pieces *pieces,
+                         const asn_node *nodes, const int64_t *start) {
+    int64_t before = 0, at = start[pieces->axis];
+    int k = 0;
+    while (at >= before + nodes[pieces->node[k]].shape[pieces->axis])
+        before += nodes[pieces->node[k++]].shape[pieces->axis];
+    const asn_ref *source = &nodes[pieces->node[k]].in[0];
+    fill_operand(o, source);
+    o->data = (char *)o->data - before * source->strides[pieces->axis];
+}
+
+static asn_status call_regions(const asn_program *p, const asn_node *nodes,
+                               const aclnnxProgram *program, uint16_t op) {
+    axis_cuts cuts[ACLNNX_MAX_DIMS];
+    const aclnnxOperand *operands = program->operands;
+    aclnnxOperand parts[ACLNNX_MAX_OPERANDS];
+    int64_t shape[ACLNNX_MAX_DIMS], start[ACLNNX_MAX_DIMS], regions = 1;
+    for (int d = 0; d < program->numDims; d++) {
+        cuts[d].num = 0;
+        add_cut(&cuts[d], 0);
+        add_cut(&cuts[d], program->shape[d]);
+    }
+    for (int f = 0; f < p->num_forwards; f++) {
+        const asn_pieces *pieces = &p->forwards[f];
+        int64_t at = 0;
+        for (int k = 0; k < pieces->num; k++) {
+            ASN_TRY(asn_buffer_ensure(nodes[pieces->node[k]].in[0].buffer));
+            add_cut(&cuts[pieces->axis],
+                    at += nodes[pieces->node[k]].shape[pieces->axis]);
+        }
+    }
+    for (int d = 0; d < program->numDims; d++)
+        regions *= cuts[d].num - 1;
+    aclnnxProgram region = *program;
+    region.shape = shape;
+    region.operands = parts;
+    for (int64_t r = 0; r < regions; r++) {
+        int64_t rest = r, elements = 1;
+        for (int d = program->numDims - 1; d >= 0; d--) {
+            const int64_t *cut = &cuts[d].at[rest % (cuts[d].num - 1)];
+            rest /= cuts[d].num - 1;
+            start[d] = cut[0];
+            elements *= shape[d] = cut[1] - cut[0];
+        }
+        memcpy(parts, operands, (size_t)(p->num_in + p->num_out) * sizeof *parts);
+        for (int f = 0; f < p->num_forwards; f++)
+            fill_forward(&parts[p->forwards[f].operand], &p->forwards[f], nodes, start);
+        for (int i = 0; i < p->num_in + p->num_out; i++)
+            for (int d = 0; parts[i].data && d < program->numDims; d++)
+                parts[i].data = (char *)parts[i].data + start[d] * parts[i].strides[d];
+        ASN_TRY(call(&region, elements, op));
+    }
+    return ASN_OK;
+}
+
+static bool is_forwarded(const asn_program *p, int operand) {
+    for (int f = 0; f < p->num_forwards; f++)
+        if (p->forwards[f].operand == operand) return true;
+    return false;
+}
+
 asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
@@ -83,6 +164,7 @@ asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
         const asn_node *node = &nodes[p->operands[i].node];
         int slot = p->operands[i].slot;
         const asn_ref *ref = slot ? &node->in[slot - 1] : &node->out;
+        if (is_forwarded(p, i)) continue;
         if (ref->buffer) ASN_TRY(asn_buffer_ensure(ref->buffer));
         fill_operand(&operands[i], ref);
     }
@@ -103,6 +185,7 @@ asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
                              .reduceMask = p->reduce_mask,
                              .operands = operands,
                              .instrs = instrs};
+    if (p->num_forwards) return call_regions(p, nodes, &program, last->op);
     return call(&program, first->size, last->op);
 }
 

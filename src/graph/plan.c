@@ -8,6 +8,7 @@
  * another program reads it. Instructions nobody needs are removed, registers numbered
  * last.
  */
+#include "graph/plan_forward.h"
 #include "graph/plan_group.h"
 
 #include <string.h>
@@ -216,9 +217,25 @@ static void finish(builder *b, asn_program *p) {
     p->num_regs = next;
 }
 
+static void find_forwards(asn_program *p, const asn_plan *plan, const asn_node *nodes,
+                          int count) {
+    for (int i = 0; i < p->num_in; i++) {
+        const asn_source *from = &p->operands[i];
+        const asn_ref *ref = ref_of(&nodes[from->node], from->slot);
+        for (int k = 0; k < count && ref->buffer; k++) {
+            if (!plan->forwarded[k] || nodes[k].out.buffer != ref->buffer) continue;
+            asn_pieces *pieces = &p->forwards[p->num_forwards++];
+            (void)asn_plan_pieces(pieces, nodes, count, from->node, ref);
+            pieces->operand = (uint8_t)i;
+            break;
+        }
+    }
+}
+
 static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
                   const asn_node *nodes, int count, const bool *dead) {
     memset(p, 0, offsetof(asn_program, instrs));
+    p->num_forwards = 0;
     b->nodes = nodes;
     b->num_code = b->num_temps = b->num_places = b->num_casts = 0;
     b->num_inputs = b->num_outputs = 0;
@@ -233,13 +250,16 @@ static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
             store(b, p->nodes[i]);
     mark_needed(b);
     finish(b, p);
+    find_forwards(p, plan, nodes, count);
 }
 
 asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
                          const bool *dead, bool fuse) {
     asn_group groups[ASN_TRACE_MAX_NODES];
     plan->programs = NULL;
+    memset(plan->forwarded, 0, sizeof plan->forwarded);
     plan->num_programs = asn_plan_group_nodes(plan, groups, nodes, count, dead, fuse);
+    if (fuse) asn_plan_forward(plan, nodes, count, dead);
     builder *b = asn_malloc(sizeof *b);
     if (!b) return ASN_ERR_MEMORY;
     plan->programs = asn_malloc((size_t)plan->num_programs * sizeof *plan->programs);

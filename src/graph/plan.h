@@ -21,6 +21,12 @@ typedef struct {
     uint8_t node, slot;
 } asn_source;
 
+/* Copies that write the slabs of an array along an axis, in order. */
+enum { ASN_MAX_PIECES = 3 };
+typedef struct {
+    uint8_t operand, axis, num, node[ASN_MAX_PIECES];
+} asn_pieces;
+
 typedef struct {
     int num_in, num_out, num_instrs, num_regs, num_nodes;
     uint64_t reduce_mask;
@@ -28,12 +34,15 @@ typedef struct {
     asn_source operands[ACLNNX_MAX_OPERANDS]; /* inputs, then outputs */
     uint8_t nodes[ASN_TRACE_MAX_NODES];       /* the nodes computed here, in order */
     asn_cut cut;
+    int num_forwards; /* inputs that are read where their pieces lie */
+    asn_pieces forwards[ACLNNX_MAX_OPERANDS];
 } asn_program;
 
 typedef struct {
     int num_programs;
     uint8_t group_of[ASN_TRACE_MAX_NODES];
-    asn_program *programs; /* owns */
+    bool forwarded[ASN_TRACE_MAX_NODES]; /* copies that do not run (plan_forward.c) */
+    asn_program *programs;               /* owns */
 } asn_plan;
 
 /* Plans nodes[0..count). `dead` [i]: nobody but the trace can read the buffer that node i

@@ -160,6 +160,7 @@ bool asn_plan_must_store(const asn_plan *plan, const asn_node *nodes, int count,
                          const bool *dead, int at) {
     const asn_node *node = &nodes[at];
     int g = plan->group_of[at];
+    if (plan->forwarded[at]) return false;
     for (int j = at + 1; j < count; j++)
         if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE &&
             nodes[j].reduce_op == ASN_OP_NONE &&

@@ -261,13 +261,16 @@ static void drop_node(asn_node *n) {
 }
 
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
- * that dead operands return to the pool in stream order. */
+ * that dead operands return to the pool in stream order. Later programs read the sources
+ * of copies that do not run: those are held to the end. */
 static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep) {
     for (int g = 0; g < plan->num_programs; g++) {
         const asn_program *p = &plan->programs[g];
         ASN_TRY(asn_launch_program(p, nodes));
-        for (int i = 0; i < p->num_nodes; i++)
-            if (!keep[p->nodes[i]]) drop_node(&nodes[p->nodes[i]]);
+        for (int i = 0; i < p->num_nodes; i++) {
+            int at = p->nodes[i];
+            if (!keep[at] && !plan->forwarded[at]) drop_node(&nodes[at]);
+        }
     }
     return ASN_OK;
 }

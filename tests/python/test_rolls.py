@@ -1,0 +1,94 @@
+"""Temporaries put together from pieces (roll, concatenate) and read by elementwise programs, which leave the copies
+out. NumPy is the oracle."""
+
+import asnumpy as np
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def same(got, want):
+    numpy.testing.assert_array_equal(numpy.asarray(got), want)
+
+
+def both(program, *inputs):
+    got = program(np, *(np.array(x) for x in inputs))
+    want = program(numpy, *(x.copy() for x in inputs))
+    for g, w in zip(got, want, strict=True):
+        same(g, w)
+
+
+SHAPES = st.sampled_from([(300, 200), (40, 1500), (60000,), (30, 40, 50), (1, 70000), (130, 130)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(SHAPES, st.integers(0, 10**6))
+def test_rolls(shape, seed):
+    """Random recordings of rolls, concatenations, arithmetic, reductions and in-place writes."""
+    rng = numpy.random.default_rng(seed)
+    steps = rng.integers(0, 8, 10)
+    numbers = [
+        (int(rng.integers(-5, 6)), int(rng.integers(0, len(shape))), int(rng.integers(0, 10**6)))
+        for _ in steps
+    ]
+
+    def program(xp, x, y):
+        kept = []
+        t = x + 1
+        for step, (shift, axis, cut) in zip(steps, numbers, strict=True):
+            if step <= 2:
+                t = t * 0.5 + xp.roll(y, shift, axis) - xp.roll(x, cut, axis)
+            elif step == 3:
+                y = xp.roll(t, shift, axis) * xp.roll(t, -shift, axis) * 0.125
+            elif step == 4:
+                x += xp.roll(x, shift, axis) * 0.25
+            elif step == 5:
+                n = x.shape[axis]
+                at = [slice(None)] * x.ndim
+                low, high = list(at), list(at)
+                low[axis], high[axis] = slice(0, cut % n), slice(cut % n, None)
+                t = xp.where(xp.concatenate((y[tuple(high)], x[tuple(low)]), axis) > 0.5, t, y)
+            elif step == 6:
+                kept.append(xp.roll(t, shift, axis).max(axis))
+            else:
+                r = xp.roll(t, shift, axis)
+                t = r + t
+                x[...] = x * 0.5
+                kept.append(r)
+        return [*kept, x, y, t]
+
+    both(program, rng.random(shape), rng.random(shape))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "float32", "float64"])
+def test_neighbours(dtype):
+    h = numpy.random.default_rng(0).integers(0, 2, (256, 256)).astype(dtype)
+
+    def program(xp, g):
+        around = sum(xp.roll(xp.roll(g, i, 0), j, 1) for i in (-1, 0, 1) for j in (-1, 0, 1)) - g
+        laplace = (
+            xp.roll(g, 1, 0) + xp.roll(g, -1, 0) + xp.roll(g, 1, 1) + xp.roll(g, -1, 1) - 4 * g
+        )
+        return around, laplace
+
+    both(program, h)
+
+
+def test_a_source_that_changes():
+    def program(xp, x):
+        r = xp.roll(x, 1, 0)
+        x[5] = 7  # the roll has the old row
+        t = r * 2
+        r2 = xp.roll(x, 1, 1)
+        x += r2 * 0.5  # in place over what the roll reads
+        return t, x
+
+    both(program, numpy.random.default_rng(0).random((256, 256)))
+
+
+def test_many_different_cuts():
+    def program(xp, x):
+        return [sum(xp.roll(x, i, i % 2) * i for i in range(1, 20))]
+
+    both(program, numpy.random.default_rng(0).random((256, 256)))
