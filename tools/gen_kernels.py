@@ -53,6 +53,8 @@ VECTOR_FUNCTIONS = {
     "c_conj",
     "i_left_shift",
     "i_right_shift",
+    "i_popcount",
+    "f_spacing",
 }
 # Rows whose real loops are the functions of vmath.h instead of the C library's.
 VMATH_FAMILIES = {

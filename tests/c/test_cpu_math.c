@@ -203,7 +203,7 @@ static long double logaddexp2_wide(long double a, long double b) {
 }
 
 static const function2 functions2[] = {
-    {ASN_OP_POWER, pow, powf, powl, 1, 0, 20, -60, 60},
+    {ASN_OP_POWER, pow, powf, powl, 1.3, 0, 20, -60, 60},
     {ASN_OP_ARCTAN2, atan2, atan2f, atan2l, 2.5, -5, 5, -5, 5},
     {ASN_OP_HYPOT, hypot, hypotf, hypotl, 1.2, -5, 5, -5, 5},
     {ASN_OP_LOGADDEXP, f_logaddexp, f_logaddexpf, logaddexp_wide, 2, 0, 20, 0, 20},
