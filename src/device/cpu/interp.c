@@ -46,8 +46,8 @@ static void bisect_lanes(const interp_run *r, const double *x, int32_t *at) {
 static void find_intervals(const interp_run *r, const double *x, int64_t n, int32_t *at) {
     int64_t guess = 0, misses = 0, i = 0;
     for (; i < n && misses <= BLOCK / 16; i++) {
-        bool hit = r->xp[guess] <= x[i] &&
-                   (guess + 1 == r->points || x[i] < r->xp[guess + 1]);
+        bool hit =
+            r->xp[guess] <= x[i] && (guess + 1 == r->points || x[i] < r->xp[guess + 1]);
         if (!hit) {
             int64_t j = bisect(r->xp, r->points, x[i]);
             misses++;
@@ -68,8 +68,8 @@ static double value_at(const interp_run *r, double x, int64_t j) {
     if (j < 0) return r->left;
     if (j == last) return x > r->xp[last] ? r->right : r->fp[last];
     if (r->xp[j] == x) return r->fp[j];
-    double slope = r->slope ? r->slope[j]
-                            : (r->fp[j + 1] - r->fp[j]) / (r->xp[j + 1] - r->xp[j]);
+    double slope =
+        r->slope ? r->slope[j] : (r->fp[j + 1] - r->fp[j]) / (r->xp[j + 1] - r->xp[j]);
     double value = slope * (x - r->xp[j]) + r->fp[j];
     if (value == value) return value;
     value = slope * (x - r->xp[j + 1]) + r->fp[j + 1];

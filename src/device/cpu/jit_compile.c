@@ -54,10 +54,28 @@ typedef struct {
     int num_addresses;
     uint16_t addresses[ADDRESSES]; /* pointers that have a register */
     int num_constants, num_fixups;
-    uint32_t constant[MAX_CONSTANTS]; /* offsets in the table's data */
+    const uint8_t *constant[MAX_CONSTANTS];
     uint8_t constant_size[MAX_CONSTANTS];
     fixup fixups[MAX_FIXUPS];
 } compiler;
+
+/* The displacement at `at`, with `tail` bytes of its instruction after it, is to lead to
+ * a constant. */
+static void add_fixup(compiler *c, size_t at, int tail, const void *bytes, int size) {
+    int i = 0;
+    while (i < c->num_constants && c->constant[i] != bytes)
+        i++;
+    if (i == MAX_CONSTANTS || c->num_fixups == MAX_FIXUPS) {
+        c->failed = true;
+        return;
+    }
+    if (i == c->num_constants) {
+        c->constant[i] = bytes;
+        c->constant_size[i] = (uint8_t)size;
+        c->num_constants++;
+    }
+    c->fixups[c->num_fixups++] = (fixup){(uint32_t)at, (uint8_t)tail, (uint16_t)i};
+}
 
 /* ---- memory */
 
@@ -169,6 +187,82 @@ static int take_register(compiler *c, bool low) {
     return best;
 }
 
+/* ---- complex numbers lie interleaved in memory, in registers as two vectors */
+
+/* Positions that a permutation of 32-bit or 64-bit elements takes: every other one, and
+ * those of two vectors in turn. Positions from 16 (8) on are the second vector's. */
+static const _Alignas(64) uint32_t apart_32[2][16] = {
+    {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
+    {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31}};
+static const _Alignas(64) uint64_t apart_64[2][8] = {{0, 2, 4, 6, 8, 10, 12, 14},
+                                                     {1, 3, 5, 7, 9, 11, 13, 15}};
+static const _Alignas(64) uint32_t together_32[2][16] = {
+    {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23},
+    {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}};
+static const _Alignas(64) uint64_t together_64[2][8] = {{0, 8, 1, 9, 2, 10, 3, 11},
+                                                        {4, 12, 5, 13, 6, 14, 7, 15}};
+
+static int take_positions(compiler *c, const void *positions) {
+    int reg = take_register(c, false);
+    c->owner[reg] = IN_USE;
+    add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64);
+    return reg;
+}
+
+/* Where the numbers of this vector begin: a complex128 is no scale of an address. */
+static x86_mem address_of_pairs(compiler *c, int pointer, int lane) {
+    x86_mem m = address_of(c, pointer, ASN_LANE_F64, true);
+    if (asn_lane_bytes(lane) == 4) return m;
+    x86_general_mem(&c->code, X86_LEA, RCX, (x86_mem){R11, R11, 1, 0});
+    m.index = RCX;
+    return m;
+}
+
+static void load_part(compiler *c, int reg, const asn_jit_value *v) {
+    bool wide = asn_lane_bytes(v->lane) == 8, half = vector_bytes(c, v->lane) < 64;
+    uint32_t pinned = c->pinned;
+    int positions = take_positions(c, wide ? (const void *)apart_64[v->part - 1]
+                                           : apart_32[v->part - 1]);
+    x86_mem m = address_of_pairs(c, v->pointer, v->lane);
+    if (half) { /* one vector holds them all */
+        x86_vector_indexed(&c->code, X86_PERMUTE_32, reg, positions, m);
+    } else {
+        x86_vector_mem(&c->code, X86_LOAD_64, 64, reg, m, 0);
+        m.disp += 64;
+        x86_vector_indexed(&c->code, wide ? X86_PICK_64 : X86_PICK_32, reg, positions, m);
+    }
+    c->owner[positions] = FREE;
+    c->pinned = pinned;
+}
+
+static void load_constant(compiler *c, int reg, const asn_jit_value *v) {
+    x86_mem m = address_of(c, v->pointer, v->lane, false);
+    if (v->part == 2) m.disp += asn_lane_bytes(v->lane);
+    emit_splat(c, reg, v->lane, m);
+}
+
+static void store_pairs(compiler *c, const asn_jit_store *store, int re, int im) {
+    int lane = c->p->values[store->value].lane;
+    bool wide = asn_lane_bytes(lane) == 8, half = vector_bytes(c, lane) < 64;
+    x86_vop op = X86_LOAD_64;
+    op.opcode |= X86_STORE_BIT;
+    int both = take_register(c, false);
+    c->owner[both] = IN_USE;
+    for (int k = 0; k < (half ? 1 : 2); k++) {
+        int positions =
+            take_positions(c, wide ? (const void *)together_64[k] : together_32[k]);
+        emit_copy(c, both, re);
+        x86_vector(&c->code, wide ? X86_PICK_64 : X86_PICK_32, 64, both, positions, im);
+        x86_mem m = address_of_pairs(c, store->pointer, lane);
+        m.disp += 64 * k;
+        x86_vector_mem(&c->code, op, 64, both, m, 0);
+        c->owner[positions] = FREE;
+        c->pinned &= ~(1u << positions);
+    }
+    c->owner[both] = FREE;
+    c->pinned &= ~(1u << both);
+}
+
 /* Brings a value into a register, which stays its own until the operation is written. */
 static int need(compiler *c, int value) {
     const asn_jit_value *v = &c->p->values[value];
@@ -176,10 +270,12 @@ static int need(compiler *c, int value) {
         int reg = take_register(c, false);
         c->reg[value] = (int16_t)reg;
         c->owner[reg] = (int16_t)value;
-        if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0)
+        if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0 && v->part)
+            load_part(c, reg, v);
+        else if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0)
             emit_load(c, reg, v->lane, address_of(c, v->pointer, v->lane, true));
         else if (v->kind == ASN_JIT_CONST)
-            emit_splat(c, reg, v->lane, address_of(c, v->pointer, v->lane, false));
+            load_constant(c, reg, v);
         else if (v->kind == ASN_JIT_ZERO)
             x86_vector(&c->code, X86_XOR, c->width, reg, reg, reg);
         else
@@ -234,20 +330,8 @@ static void patch_field(uint8_t *ins, int kind, unsigned reg) {
     }
 }
 
-static void add_fixup(compiler *c, const asn_piece_constant *k, size_t start) {
-    int i = 0;
-    while (i < c->num_constants && c->constant[i] != k->data)
-        i++;
-    if (i == MAX_CONSTANTS || c->num_fixups == MAX_FIXUPS) {
-        c->failed = true;
-        return;
-    }
-    if (i == c->num_constants) {
-        c->constant[i] = k->data;
-        c->constant_size[i] = k->size;
-        c->num_constants++;
-    }
-    c->fixups[c->num_fixups++] = (fixup){(uint32_t)(start + k->at), k->tail, (uint16_t)i};
+static void add_piece_constant(compiler *c, const asn_piece_constant *k, size_t start) {
+    add_fixup(c, start + k->at, k->tail, c->p->table->data + k->data, k->size);
 }
 
 static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers) {
@@ -261,7 +345,7 @@ static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *regis
                     registers[field->slot]);
     }
     for (uint32_t k = 0; k < piece->num_constants; k++)
-        add_fixup(c, &t->constants[piece->constants + k], start);
+        add_piece_constant(c, &t->constants[piece->constants + k], start);
 }
 
 /* The register of an input that ends here goes to the slot that may have it. */
@@ -331,6 +415,10 @@ static void emit_stores(compiler *c, int before) {
         if (store->before != before) continue;
         if (p->in_place) save_inputs(c);
         int lane = p->values[store->value].lane, reg = need(c, store->value);
+        if (store->imag != ASN_JIT_NONE) {
+            store_pairs(c, store, reg, need(c, store->imag));
+            continue;
+        }
         x86_mem m = address_of(c, store->pointer, lane, true);
         if (store->past_caches && !c->tail)
             x86_vector_mem(&c->code, X86_STREAM, c->width, reg, m, 0);
@@ -463,13 +551,12 @@ static void emit_epilogue(compiler *c) {
 
 static void emit_constants(compiler *c) {
     asn_code_buffer *code = &c->code;
-    const uint8_t *data = c->p->table->data;
     size_t where[MAX_CONSTANTS];
     for (int i = 0; i < c->num_constants; i++) {
         while (code->size % c->constant_size[i] && !code->full)
             x86_byte(code, 0);
         where[i] = code->size;
-        x86_put(code, data + c->constant[i], c->constant_size[i]);
+        x86_put(code, c->constant[i], c->constant_size[i]);
     }
     for (int f = 0; f < c->num_fixups && !code->full; f++) {
         size_t next = c->fixups[f].at + 4 + c->fixups[f].tail;
@@ -552,7 +639,7 @@ static void emit_function(compiler *c, int constants) {
     if (c->p->num_sums) emit_loop(c, ACCUMULATORS);
     emit_loop(c, 1);
     combine_sums(c);
-    if (c->code.evex) emit_rest(c);
+    if (c->code.evex && !c->p->has_complex) emit_rest(c);
     store_sums(c);
     emit_epilogue(c);
     int32_t bytes = 64 * c->frame;
