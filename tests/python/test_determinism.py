@@ -25,6 +25,13 @@ for x in (r.standard_normal(300_000), r.integers(0, 9, 300_000), r.integers(-2**
 short = np.array(r.standard_normal((3000, 20)))
 for y in (np.sort(short), np.argsort(short), np.sort(short, axis=0), short.argmax(1), short.sum(1), short.max(1)):
     add(y)
+for n, dtype in ((9, "f8"), (16, "f4"), (33, "f8"), (255, "f4")):
+    x = np.array(r.standard_normal((301, n)).astype(dtype))
+    for y in (x.sum(1), x.min(1), x.argmin(1), ((x[:, None] - x[:7]) ** 2).sum(2), np.roll(x, 1, 0) * x + np.roll(x, -2, 1)):
+        add(y)
+i = np.array(r.integers(1, 99, (2, 9001)))
+for y in (i[0] // i[1], i[0] % i[1], np.fmod(i[0], 7), np.clip(i, 3, 50) * 0.5):
+    add(y)
 p = np.random.Generator(np.random.Philox4x32(9))
 for y in (p.random(200_001), p.random(99), np.random.default_rng(1).standard_normal(1001), p.integers(0, 99, 1000)):
     add(y)

@@ -293,6 +293,19 @@ static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t 
                            r->out + at * r->item);
 }
 
+static int64_t place_directly(const mask_run *r, const asn_line *line, int64_t number,
+                              int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
+    (void)number;
+    return asn_mask_place(r->item, mask, n, r->out + at * r->item,
+                          line->at[SELF] + x * r->item);
+}
+
+/* Contiguous elements that vectors of lanes hold go without a list of positions. */
+static bool moves_directly(const mask_run *r) {
+    return r->item >= 4 && r->lines.stride[0][SELF] == r->item &&
+           r->out_stride == r->item && asn_mask_vector_ready();
+}
+
 static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd *mask,
                              const asn_nd *list) {
     bool same = mask->dtype == ASN_BOOL && mask->ndim == self->ndim;
@@ -316,9 +329,7 @@ asn_status asn_cpu_masked_select(const asn_nd *self, const asn_nd *mask,
                   .out = out->data,
                   .out_stride = out->strides[0]};
     asn_status status = mask_count(&r, self->ndim, self->shape, mask, self, count);
-    if ((r.item == 4 || r.item == 8) && r.lines.stride[0][SELF] == r.item &&
-        r.out_stride == r.item && asn_mask_vector_ready())
-        r.direct = select_directly;
+    if (moves_directly(&r)) r.direct = select_directly;
     if (status == ASN_OK && *count > out->shape[0])
         status =
             asn_error_set(ASN_ERR_VALUE, "masked_select: %lld elements, room for %lld",
@@ -342,6 +353,7 @@ static asn_status scatter_list(const asn_nd *self, const asn_nd *mask,
             asn_error_set(ASN_ERR_VALUE,
                           "masked_scatter: the mask asks for %lld values, %lld are given",
                           (long long)count, (long long)values->shape[0]);
+    if (moves_directly(&r)) r.direct = place_directly;
     if (status == ASN_OK) mask_emit(&r);
     asn_free(r.start);
     return status;

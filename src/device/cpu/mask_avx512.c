@@ -115,9 +115,73 @@ static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
     return count;
 }
 
+/* Four mask bits, each twice: elements of 16 bytes move as pairs of lanes. */
+static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
+                                  0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
+
+static int64_t select_16(const uint8_t *mask, int64_t n, const uint64_t *src,
+                         uint64_t *dst) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int64_t k = i; bits; k += 4, bits >>= 4) {
+            __mmask8 m = twice[bits & 15];
+            int found = __builtin_popcount(m);
+            __m512i x = _mm512_maskz_loadu_epi64(m, src + 2 * k);
+            _mm512_mask_storeu_epi64(dst + count, (__mmask8)((1u << found) - 1),
+                                     _mm512_maskz_compress_epi64(m, x));
+            count += found;
+        }
+    }
+    return count / 2;
+}
+
 int64_t asn_mask_select(int item, const uint8_t *mask, int64_t n, const void *src,
                         void *dst) {
-    return item == 4 ? select_4(mask, n, src, dst) : select_8(mask, n, src, dst);
+    return item == 4   ? select_4(mask, n, src, dst)
+           : item == 8 ? select_8(mask, n, src, dst)
+                       : select_16(mask, n, src, dst);
+}
+
+static int64_t place_4(const uint8_t *mask, int64_t n, const uint32_t *src,
+                       uint32_t *dst) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int64_t k = i; bits; k += 16, bits >>= 16) {
+            __mmask16 m = (__mmask16)bits;
+            int found = __builtin_popcount(m);
+            __m512i x =
+                _mm512_maskz_loadu_epi32((__mmask16)((1u << found) - 1), src + count);
+            _mm512_mask_storeu_epi32(dst + k, m, _mm512_maskz_expand_epi32(m, x));
+            count += found;
+        }
+    }
+    return count;
+}
+
+/* Elements of 8 bytes, or of 16 as pairs of lanes. */
+static int64_t place_lanes(bool pairs, const uint8_t *mask, int64_t n,
+                           const uint64_t *src, uint64_t *dst) {
+    int64_t count = 0, lanes = pairs ? 4 : 8, per = pairs ? 2 : 1;
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        for (int64_t k = i; bits; k += lanes, bits >>= lanes) {
+            __mmask8 m = pairs ? twice[bits & 15] : (__mmask8)bits;
+            int found = __builtin_popcount(m);
+            __m512i x =
+                _mm512_maskz_loadu_epi64((__mmask8)((1u << found) - 1), src + count);
+            _mm512_mask_storeu_epi64(dst + per * k, m, _mm512_maskz_expand_epi64(m, x));
+            count += found;
+        }
+    }
+    return count / per;
+}
+
+int64_t asn_mask_place(int item, const uint8_t *mask, int64_t n, const void *src,
+                       void *dst) {
+    return item == 4 ? place_4(mask, n, src, dst)
+                     : place_lanes(item == 16, mask, n, src, dst);
 }
 
 uint64_t asn_index_misses(const uint64_t *index, int64_t n, uint64_t size) {

@@ -28,9 +28,12 @@ int64_t asn_mask_count_words(int item, uint64_t bits, const void *words, int64_t
 int64_t asn_mask_positions(const uint8_t *mask, int64_t n, uint16_t *pos);
 int64_t asn_mask_positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_t *out);
 
-/* Elements of 4 or 8 bytes where the mask is not 0; writes no more than that many. */
+/* Elements of 4, 8 or 16 bytes where the mask is not 0, from there to a list or from a
+ * list to there; returns how many, and touches no others. */
 int64_t asn_mask_select(int item, const uint8_t *mask, int64_t n, const void *src,
                         void *dst);
+int64_t asn_mask_place(int item, const uint8_t *mask, int64_t n, const void *src,
+                       void *dst);
 
 /* bounds.c's find_misses of contiguous indices. */
 uint64_t asn_index_misses(const uint64_t *index, int64_t n, uint64_t size);
