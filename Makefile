@@ -33,8 +33,10 @@ test: ctest build
 	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q
 	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
 
-# Longer sweeps: sanitizers on the C tests, more hypothesis examples, clang.
+# Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
+# hypothesis examples and points against mpmath, clang.
 test-full: test
+	$(BUILD)/tests/c/test_cpu_math full
 	bash tools/sanitize.sh
 	ASNUMPY_JIT=0 $(PY) -m pytest tests/python -q
 	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
