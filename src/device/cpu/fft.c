@@ -22,6 +22,7 @@ enum {
     BESIDE_LENGTH = 4096, /* longest group of lines side by side */
     GROUP_LANES = 4,      /* fewer lines than that run one by one */
     NS_PER_ELEMENT = 2,
+    CHUNK_ELEMENTS = 16384, /* of a chunk: some 30 us */
     STREAM_BYTES = 6 << 20, /* results from here on are stored past the caches */
     STREAM_LINE = 1 << 17,  /* by lines of at most this many bytes, */
     STREAM_LEAST = 512,     /* at least that many */
@@ -32,7 +33,8 @@ typedef struct {
     const asn_fft_kernels *kernels;
     const asn_nd *in, *out;
     int axis;
-    int64_t lines, group; /* lines of a chunk */
+    bool grouped;
+    int64_t lines, share; /* share: lines of a chunk */
     int64_t line_bytes,
         stream_room; /* of a result's line; in scratch, 0: there is none */
     atomic_int failed;
@@ -69,8 +71,8 @@ static void line_addresses(const work *w, int64_t first, int count, const char *
 /* The transforms of `count` lines. */
 static asn_status run_lines(const work *w, int count, const char *const *in,
                             char *const *out, int64_t ahead) {
-    return w->group > 1 ? w->kernels->group(&w->job, count, in, out)
-                        : w->kernels->line(&w->job, in[0], out[0], ahead);
+    return w->grouped ? w->kernels->group(&w->job, count, in, out)
+                      : w->kernels->line(&w->job, in[0], out[0], ahead);
 }
 
 /* Bytes from line i to the next. */
@@ -97,9 +99,9 @@ static void run_chunk(void *ctx, int64_t chunk) {
     work *w = ctx;
     const char *in[ASN_FFT_MAX_LANES];
     char *out[ASN_FFT_MAX_LANES], *scratch = NULL;
-    int64_t first = chunk * w->group, left = w->lines - first;
-    int64_t end = first + (left < w->group ? left : w->group);
-    int lanes = w->group > 1 ? w->kernels->lanes : 1;
+    int64_t first = chunk * w->share, left = w->lines - first;
+    int64_t end = first + (left < w->share ? left : w->share);
+    int lanes = w->grouped ? w->kernels->lanes : 1;
     asn_status status = ASN_OK;
     if (w->stream_room) {
         scratch = asn_fft_scratch_take((size_t)(w->stream_room * lanes));
@@ -193,10 +195,14 @@ asn_status asn_cpu_fft(asn_fft_kind kind, bool inverse, int64_t n, double scale,
                           .in_stride = in->strides[axis],
                           .out_stride = out->strides[axis]};
     double ns = (double)w.lines * (double)n * NS_PER_ELEMENT;
-    w.group = run_as_group(&w, plan) ? ASN_FFT_MAX_LANES : 1;
+    w.grouped = run_as_group(&w, plan);
+    w.share = 1 + CHUNK_ELEMENTS / n;
+    if (w.grouped) /* whole groups of every instruction set */
+        w.share =
+            (w.share + ASN_FFT_MAX_LANES - 1) / ASN_FFT_MAX_LANES * ASN_FFT_MAX_LANES;
     plan_stream(&w);
-    int64_t chunks = (w.lines + w.group - 1) / w.group;
-    if (chunks == 1 || (w.group == 1 && w.lines < 8)) /* threads within the lines */
+    int64_t chunks = (w.lines + w.share - 1) / w.share;
+    if (chunks == 1 || (!w.grouped && w.lines < 8)) /* threads within the lines */
         for (int64_t i = 0; i < chunks; i++)
             run_chunk(&w, i);
     else
