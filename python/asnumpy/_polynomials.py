@@ -22,7 +22,9 @@ def poly(seq_of_zeros):
     """The coefficients of the polynomial with given roots, or of a matrix's characteristic one."""
     zeros = atleast_1d(asarray(seq_of_zeros))
     if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1] and zeros.shape[0]:
-        zeros = asarray(_np.linalg.eigvals(_np.asarray(zeros)))
+        from .linalg import eigvals
+
+        zeros = eigvals(zeros)
     elif zeros.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if len(zeros) == 0:
@@ -56,7 +58,9 @@ def roots(p):
     if n > 1:
         a = _np.diag(_np.ones((n - 2,), p.dtype), -1)
         a[0, :] = _np.asarray(-p[1:] / p[0])
-        found = asarray(_np.linalg.eigvals(a))
+        from .linalg import eigvals
+
+        found = eigvals(a)
     else:
         found = _core.array([])
     return hstack((found, _core.zeros(trailing, found.dtype)))

@@ -61,6 +61,30 @@ for dtype in ("f8", "f4", "f2"):
 print(h.hexdigest())
 """
 
+SOLVERS = """
+import hashlib, numpy, asnumpy as np
+r, h = numpy.random.default_rng(0), hashlib.sha256()
+def add(x): h.update(numpy.ascontiguousarray(numpy.asarray(x)).tobytes())
+for n in (3, 13, 34, 64, 100, 101, 1000, 1009, 4096, 65536):
+    z = r.standard_normal(n) + 1j * r.standard_normal(n)
+    for dtype in ("c16", "c8"):
+        v = np.array(z.astype(dtype))
+        for y in (np.fft.fft(v), np.fft.ifft(v), np.fft.rfft(v.real), np.fft.irfft(v)):
+            add(y)
+for shape in ((37, 64), (9, 300), (1000, 1024)):
+    g = np.array(r.standard_normal(shape))
+    for y in (np.fft.rfft(g), np.fft.fft2(g), np.fft.fft(g, axis=0)):
+        add(y)
+for n in (1, 2, 3, 8, 16, 20):
+    for dtype in ("f8", "f4"):
+        a = r.standard_normal((53, n, n)).astype(dtype)
+        s = np.array(a @ a.swapaxes(1, 2) + numpy.eye(n, dtype=dtype))
+        a = np.array(a)
+        for y in (np.linalg.inv(a), np.linalg.det(a), np.linalg.cholesky(s), np.linalg.solve(a, s), *np.linalg.eigh(s)):
+            add(y)
+print(h.hexdigest())
+"""
+
 
 def digest(program=PROGRAM, **settings):
     """What the program prints under these environment settings."""
@@ -94,3 +118,12 @@ def test_instruction_sets(reference, isa):
 def test_elementary_functions(jit):
     """The interpreter and the JIT, with the widest vectors and with AVX2."""
     assert digest(ELEMENTARY, ASNUMPY_ISA="avx2", ASNUMPY_JIT=jit) == digest(ELEMENTARY)
+
+
+def test_transforms_and_small_matrices():
+    """The same bits on every instruction set and number of threads."""
+    settings = [("avx512", "2"), ("avx2", "1"), ("baseline", "2")]
+    first, *others = (
+        digest(SOLVERS, ASNUMPY_ISA=isa, ASNUMPY_NUM_THREADS=n) for isa, n in settings
+    )
+    assert others == [first, first]

@@ -207,6 +207,10 @@ fftshift(m)
 ifftshift(m, 1)
 fftshift(m, axes=(0,))
 ifftshift(m, [0, 1])
+fftshift(m, (1, 1))
+ifftshift(m, ())
+fftshift(m[:0])
+fftshift(m[:, ::-2], -1)
 fft(v.astype("f2")).dtype
 irfft(v.astype("f2")).dtype
 fftn(m, (3, 4)).shape

@@ -7,12 +7,14 @@ device's (`aclnnxFft`): mixed radices, Bailey's four steps for long lines, Blues
 large prime factors.
 """
 
+import itertools as _itertools
 import operator as _operator
 import warnings as _warnings
 
 import numpy as _np
 
 from .. import _core
+from .._joining import _normalize
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -168,14 +170,26 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
 
 
 def _shift(x, axes, amount):
-    from .._manipulation import roll
-
+    """Every element moved by amount(extent), around the end: two blocks per axis, copied."""
     x = _core.asarray(x)
     if axes is None:
-        axes = tuple(range(x.ndim))
-    if not isinstance(axes, tuple | list):
+        axes = range(x.ndim)
+    elif not isinstance(axes, tuple | list):
         axes = (_operator.index(axes),)
-    return roll(x, [amount(x.shape[d]) for d in axes], tuple(axes))
+    axes = [_normalize(d, x.ndim) for d in axes]
+    blocks = [[(slice(None), slice(None))] for _ in range(x.ndim)]
+    for d in axes:
+        n = x.shape[d]
+        by = axes.count(d) * amount(n) % n if n else 0
+        if by:
+            blocks[d] = [
+                (slice(by, None), slice(None, n - by)),
+                (slice(None, by), slice(n - by, None)),
+            ]
+    result = _core.empty_like(x)
+    for block in _itertools.product(*blocks):
+        result[tuple(to for to, _ in block)] = x[tuple(at for _, at in block)]
+    return result
 
 
 def fftshift(x, axes=None):

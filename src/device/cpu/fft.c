@@ -5,12 +5,16 @@
  * groups: as many lines at once as a vector has lanes. Others run one by one, vectorised
  * within, which keeps them in cache. The choice depends on shapes and strides alone, so
  * results do not depend on the instruction set or the number of threads.
+ *
+ * Many lines that together leave the caches are made in scratch and stored past the
+ * caches: their memory is not read first (1000 rows of 1024 points: a third less time).
  */
 #include "device/cpu/fft.h"
 
 #include <stdatomic.h>
 
 #include "device/cpu/fft_plan.h"
+#include "device/cpu/gather.h"
 #include "device/cpu/pool.h"
 
 enum {
@@ -18,6 +22,10 @@ enum {
     BESIDE_LENGTH = 4096, /* longest group of lines side by side */
     GROUP_LANES = 4,      /* fewer lines than that run one by one */
     NS_PER_ELEMENT = 2,
+    CHUNK_ELEMENTS = 16384, /* of a chunk: some 30 us */
+    STREAM_BYTES = 6 << 20, /* results from here on are stored past the caches */
+    STREAM_LINE = 1 << 17,  /* by lines of at most this many bytes, */
+    STREAM_LEAST = 512,     /* at least that many */
 };
 
 typedef struct {
@@ -25,7 +33,10 @@ typedef struct {
     const asn_fft_kernels *kernels;
     const asn_nd *in, *out;
     int axis;
-    int64_t lines, group; /* lines of a chunk */
+    bool grouped;
+    int64_t lines, share; /* share: lines of a chunk */
+    int64_t line_bytes,
+        stream_room; /* of a result's line; in scratch, 0: there is none */
     atomic_int failed;
 } work;
 
@@ -57,21 +68,69 @@ static void line_addresses(const work *w, int64_t first, int count, const char *
     }
 }
 
+/* The transforms of `count` lines. */
+static asn_status run_lines(const work *w, int count, const char *const *in,
+                            char *const *out, int64_t ahead) {
+    return w->grouped ? w->kernels->group(&w->job, count, in, out)
+                      : w->kernels->line(&w->job, in[0], out[0], ahead);
+}
+
+/* Bytes from line i to the next. */
+static int64_t next_line(const work *w, int64_t i) {
+    const char *in[2];
+    char *out[2];
+    line_addresses(w, i, 2, in, out);
+    return in[1] - in[0];
+}
+
+/* The same by way of scratch. */
+static asn_status stream_lines(const work *w, int count, const char *const *in,
+                               char *const *out, int64_t ahead, char *scratch) {
+    char *made[ASN_FFT_MAX_LANES];
+    for (int i = 0; i < count; i++)
+        made[i] = scratch + i * w->stream_room;
+    ASN_TRY(run_lines(w, count, in, made, ahead));
+    for (int i = 0; i < count; i++)
+        asn_block_stream(out[i], made[i], w->line_bytes);
+    return ASN_OK;
+}
+
 static void run_chunk(void *ctx, int64_t chunk) {
     work *w = ctx;
     const char *in[ASN_FFT_MAX_LANES];
-    char *out[ASN_FFT_MAX_LANES];
-    int64_t first = chunk * w->group, left = w->lines - first;
-    int64_t end = first + (left < w->group ? left : w->group);
-    int lanes = w->kernels->lanes;
-    bool grouped = w->group >= GROUP_LANES;
-    for (int64_t i = first; i < end; i += grouped ? lanes : 1) {
-        int count = !grouped ? 1 : end - i < lanes ? (int)(end - i) : lanes;
-        line_addresses(w, i, count, in, out);
-        asn_status status = grouped ? w->kernels->group(&w->job, count, in, out)
-                                    : w->kernels->line(&w->job, in[0], out[0]);
-        if (status != ASN_OK) atomic_store(&w->failed, (int)status);
+    char *out[ASN_FFT_MAX_LANES], *scratch = NULL;
+    int64_t first = chunk * w->share, left = w->lines - first;
+    int64_t end = first + (left < w->share ? left : w->share);
+    int lanes = w->grouped ? w->kernels->lanes : 1;
+    asn_status status = ASN_OK;
+    if (w->stream_room) {
+        scratch = asn_fft_scratch_take((size_t)(w->stream_room * lanes));
+        if (scratch == NULL) status = ASN_ERR_MEMORY;
     }
+    for (int64_t i = first; i < end && status == ASN_OK; i += lanes) {
+        int count = end - i < lanes ? (int)(end - i) : lanes;
+        line_addresses(w, i, count, in, out);
+        int64_t ahead = lanes == 1 && i + 1 < w->lines ? next_line(w, i) : 0;
+        status = scratch ? stream_lines(w, count, in, out, ahead, scratch)
+                         : run_lines(w, count, in, out, ahead);
+    }
+    if (scratch) {
+        asn_block_stream_end();
+        asn_fft_scratch_give(scratch);
+    }
+    if (status != ASN_OK) atomic_store(&w->failed, (int)status);
+}
+
+/* Whether the result is stored past the caches, and how. */
+static void plan_stream(work *w) {
+    const asn_nd *out = w->out;
+    int64_t item = asn_itemsize(out->dtype);
+    w->line_bytes = out->shape[w->axis] * item;
+    if (out->strides[w->axis] == item && w->line_bytes >= STREAM_LEAST &&
+        w->line_bytes <= STREAM_LINE && w->lines * w->line_bytes >= STREAM_BYTES &&
+        out->data != w->in->data)
+        /* An odd number of cache lines apart. */
+        w->stream_room = (w->line_bytes + 63) / 64 * 64 + 64;
 }
 
 static bool run_as_group(const work *w, const asn_fft_plan *plan) {
@@ -136,9 +195,14 @@ asn_status asn_cpu_fft(asn_fft_kind kind, bool inverse, int64_t n, double scale,
                           .in_stride = in->strides[axis],
                           .out_stride = out->strides[axis]};
     double ns = (double)w.lines * (double)n * NS_PER_ELEMENT;
-    w.group = run_as_group(&w, plan) ? ASN_FFT_MAX_LANES : 1;
-    int64_t chunks = (w.lines + w.group - 1) / w.group;
-    if (chunks == 1 || (w.group == 1 && w.lines < 8)) /* threads within the lines */
+    w.grouped = run_as_group(&w, plan);
+    w.share = 1 + CHUNK_ELEMENTS / n;
+    if (w.grouped) /* whole groups of every instruction set */
+        w.share =
+            (w.share + ASN_FFT_MAX_LANES - 1) / ASN_FFT_MAX_LANES * ASN_FFT_MAX_LANES;
+    plan_stream(&w);
+    int64_t chunks = (w.lines + w.share - 1) / w.share;
+    if (chunks == 1 || (!w.grouped && w.lines < 8)) /* threads within the lines */
         for (int64_t i = 0; i < chunks; i++)
             run_chunk(&w, i);
     else

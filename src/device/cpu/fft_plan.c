@@ -38,7 +38,7 @@ const asn_fft_kernels *asn_fft_kernels_of(int size) {
 
 /* ---- scratch: a few blocks stay for the next call */
 
-enum { SCRATCH_SLOTS = 4, SCRATCH_KEEP = 64 << 20, SCRATCH_HEAD = 64 };
+enum { SCRATCH_SLOTS = 8, SCRATCH_KEEP = 64 << 20, SCRATCH_HEAD = 64 };
 static _Atomic(char *) scratch_slots[SCRATCH_SLOTS];
 
 void *asn_fft_scratch_take(size_t bytes) {
@@ -47,10 +47,10 @@ void *asn_fft_scratch_take(size_t bytes) {
         return NULL;
     }
     for (int i = 0; i < SCRATCH_SLOTS; i++) {
-        char *block = atomic_exchange(&scratch_slots[i], NULL);
+        char *block = atomic_exchange(&scratch_slots[i], NULL), *none = NULL;
         if (block == NULL) continue;
         if (*(size_t *)block >= bytes) return block + SCRATCH_HEAD;
-        free(block);
+        if (!atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) free(block);
     }
     size_t whole = (bytes + SCRATCH_HEAD + 63) / 64 * 64;
     char *block = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(64, whole);
@@ -64,11 +64,13 @@ void *asn_fft_scratch_take(size_t bytes) {
 
 void asn_fft_scratch_give(void *scratch) {
     char *block = (char *)scratch - SCRATCH_HEAD;
+    for (int i = 0; i < SCRATCH_SLOTS && *(size_t *)block <= SCRATCH_KEEP; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) return;
+    }
+    /* All taken: the newest replaces one, so that what is asked for now is there. */
     if (*(size_t *)block <= SCRATCH_KEEP)
-        for (int i = 0; i < SCRATCH_SLOTS; i++) {
-            char *none = NULL;
-            if (atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) return;
-        }
+        block = atomic_exchange(&scratch_slots[0], block);
     free(block);
 }
 

@@ -85,8 +85,9 @@ typedef struct {
     /* `count` <= lanes transforms, in lanes. */
     asn_status (*group)(const asn_fft_job *job, int count, const char *const *in,
                         char *const *out);
-    /* One transform, vectorised within. */
-    asn_status (*line)(const asn_fft_job *job, const char *in, char *out);
+    /* One transform, vectorised within; `ahead` bytes further is the next one's input, to
+     * be fetched meanwhile (0: there is none). */
+    asn_status (*line)(const asn_fft_job *job, const char *in, char *out, int64_t ahead);
     /* In lanes, in place: for the making of plans. */
     void (*transform)(const asn_fft_plan *plan, void *line, void *scratch);
 } asn_fft_kernels;

@@ -2,6 +2,7 @@
 #ifndef ASN_DEVICE_OPAPI_PLAN_H
 #define ASN_DEVICE_OPAPI_PLAN_H
 
+#include "device/cpu/linalg.h"
 #include "device/opapi/elementwise.h"
 #include "device/opapi/view.h"
 
@@ -114,6 +115,9 @@ ASN_PLANNER(histc);
 ASN_PLANNER(is_in);
 ASN_PLANNER(one_hot);
 ASN_PLANNER(round_decimals);
+
+/* decompose.c: arg is the asn_linalg_op */
+ASN_PLANNER(decompose);
 
 /* foreach.c, normal.c */
 ASN_PLANNER(foreach);
