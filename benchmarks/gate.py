@@ -105,7 +105,7 @@ class Gate:
         curve = []
         for size in WORKING_SETS:
             repeats = max(1, (1 << 23) // size)
-            tries = 20 if size < STREAM_FROM else 8
+            tries = 30 if size < STREAM_FROM else 12  # the best of them: a limit
             speed = max(
                 self.native.limits_triad(size, repeats, size >= STREAM_FROM) for _ in range(tries)
             )

@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 HERE = pathlib.Path(__file__).resolve().parent
 RESULTS = HERE / "results"
+QUICK_SECONDS = 120  # all in all: rows share what is left when the machine is busy
 
 
 def arguments():
@@ -53,6 +54,7 @@ def arguments():
     args.peers = [*{peers.OURS: 0, peers.BASE: 0, **dict.fromkeys(chosen, 0)}]
     args.repeats = args.repeats or 20
     args.row_seconds = args.row_seconds or (1.0 if args.quick else 3.0)
+    args.budget = QUICK_SECONDS / len(args.threads) if args.quick else None
     return args
 
 
@@ -68,7 +70,7 @@ class Session:
     def worker(self, threads, skip):
         """One process; yields its events. Its errors go to a log beside the results."""
         request = {"groups": self.args.group, "quick": self.args.quick, "skip": skip, "threads": threads,
-                   "peers": self.args.peers, "repeats": self.args.repeats, "row_seconds": self.args.row_seconds,
+                   "peers": self.args.peers, "repeats": self.args.repeats, "row_seconds": self.args.row_seconds, "budget": self.args.budget,
                    "limits": self.results["limits"].get(str(threads))}  # fmt: skip
         self.args.json.parent.mkdir(parents=True, exist_ok=True)
         with open(self.args.json.with_suffix(".log"), "a") as log:

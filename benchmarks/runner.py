@@ -36,11 +36,12 @@ def median(values):
 class Contender:
     """One library in one row: its loop, how many calls make a sample, and its samples."""
 
-    def __init__(self, run, result, timed):
-        self.run, self.result, self.timed = run, result, timed
+    def __init__(self, run, result, row):
+        self.run, self.result, self.timed = run, result, row.timed
+        self.gated = row.unit == "s"  # bytes do not depend on the neighbours
         self.kept, self.all = [], []
         self.count = 1
-        if not timed:
+        if not self.timed:
             self.run(1)
             first = self.once()
             if first < SAMPLE_SECONDS:
@@ -76,7 +77,7 @@ class Contender:
             seconds = (clock() - begin) / self.count
         good = door.close(memory, clock() - begin)
         self.all.append(seconds)
-        if opened and good:
+        if opened and good or not self.gated:
             self.kept.append(seconds)
         return clock() - start
 
@@ -105,7 +106,7 @@ def sample_all(row, entries, door, request, pause):
 def measure(row, found, door, request, limits):
     """The row's results, as a JSON object."""
     ready, absent = peers.contenders(row, found)
-    entries = {name: Contender(*pair, row.timed) for name, pair in ready.items()}
+    entries = {name: Contender(*pair, row) for name, pair in ready.items()}
     gc.collect()
     gc.disable()
     pause = row.pause if request["threads"] > 1 else 0.0
@@ -122,6 +123,14 @@ def measure(row, found, door, request, limits):
     }  # fmt: skip
 
 
+def row_seconds(request, elapsed, rows_left):
+    """The cap on a row's sampling; within a budget, at most its share of what is left (preparing takes half of it)."""
+    if request["budget"] is None:
+        return request["row_seconds"]
+    share = 0.5 * (request["budget"] - elapsed) / rows_left
+    return min(request["row_seconds"], max(share, 0.1))
+
+
 def reporter():
     """A function that writes one event to the real standard output; what libraries print goes to stderr."""
     sys.stdout.flush()
@@ -136,7 +145,7 @@ def reporter():
 
 
 def main():
-    tell = reporter()
+    tell, begun = reporter(), clock()
     request = json.load(sys.stdin)
     rows = groups.select(request["groups"], request["quick"], request["threads"])[request["skip"] :]
     door = gate.Gate(request["threads"])
@@ -144,9 +153,10 @@ def main():
     tell("limits", limits=limits)
     found, missing = peers.find(request["threads"], request["peers"])
     tell("peers", versions={n: p.version for n, p in found.items()}, missing=missing)
-    for row in rows:
+    for k, row in enumerate(rows):
         tell("start", label=row.label, group=row.group)
-        tell("row", row=measure(row, found, door, request, limits))
+        share = row_seconds(request, clock() - begun, len(rows) - k)
+        tell("row", row=measure(row, found, door, {**request, "row_seconds": share}, limits))
         gc.collect()
     tell("end")
 

@@ -23,7 +23,7 @@ MAY_INCLUDE = {
     "device/cpu": {"base", "ops"},
     "device/acl": {"base"},
     "device/opbase": {"base", "device/acl", "device/cpu"},
-    "device/opapi": {"base", "ops", "device/acl", "device/opbase", "device/cpu"},
+    "device/opapi": {"base", "ops", "random", "device/acl", "device/opbase", "device/cpu"},
 }
 INTERFACE = ("acl/", "aclnn/", "aclnnop/", "asnumpy/")
 # device/cpu knows no aclTensor: of CANN's interface it sees only the plain structs of the fused operator.

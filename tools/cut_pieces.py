@@ -9,10 +9,11 @@ JIT can put any register there. Inputs are never overwritten. Constants become e
 the JIT copies behind the code of a program. Masks and general registers stay as the compiler chose
 them, which is right because a piece needs none of them before or after.
 
-A function that branches, calls or uses the stack is no piece; the names of those are printed, and the
-block interpreter runs what they would have. Two changes are made to the compiler's text: instructions
-that exist in both are encoded as EVEX, whose registers are 32; and comparisons become the quiet ones,
-as the interpreter drops the flags that they raise.
+A function that branches, calls or uses the stack is no piece; the table's first comment names them, and
+the block interpreter runs what they would have. Two changes are made to the compiler's text: instructions
+that exist in both are encoded as EVEX, whose registers are 32; and comparisons become the
+quiet ones, as the interpreter drops the flags that they raise. (NumPy's order of complex numbers reports
+NaN; it has no pieces.)
 
 Uses the compiler's assembler and objdump; otherwise the standard library only.
 """
@@ -371,8 +372,11 @@ def constant_bytes(ins, section, data, at):
 
 
 def cut(name, body, relocations, isa):
-    kind, operation, *_ = name.split("__")
-    inputs = arity[operation] + (kind == "fit") if kind in ("ew", "fit") else 1
+    kind, row, dtype, *_ = name.split("__")
+    inputs = 1
+    if kind in ("ew", "im", "fit"):
+        inputs = arity[row] if "complex" not in dtype else complex_arity[row]
+        inputs += kind == "fit"
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]
@@ -398,13 +402,14 @@ def cut(name, body, relocations, isa):
     return piece
 
 
-arity = {}
+arity, complex_arity = {}, {}
 
 
 def cut_all(paths, compiler, isa):
     from optable import rows
 
     arity.update({r.name: len(r.args) for r in rows()})
+    complex_arity.update({r.name: len(r.args) + r.types.count("T") for r in rows()})
     pieces, refused = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
@@ -450,8 +455,7 @@ def entry(name, first):
         return f".cast[{lane_name(rest[0])}][{lane_name(rest[1])}][{count}]"
     if kind == "round":
         return f".round[{lane_name(rest[0])}][{count}]"
-    table = {"ew": "ew", "fit": "fit"}[kind]
-    return f".{table}[ASN_OP_{rest[0].upper()}][{lane_name(rest[1])}][{count}]"
+    return f".{kind}[ASN_OP_{rest[0].upper()}][{lane_name(rest[1])}][{count}]"
 
 
 def numbers(values):
@@ -475,7 +479,7 @@ def tables(pieces, isa):
                 where[value] = len(data)
                 data.extend(value)
     for number, p in enumerate(pieces, 1):
-        heirs = ", ".join(str(h) for h in [*p.heirs, 255, 255, 255][:3])
+        heirs = ", ".join(str(h) for h in [*p.heirs, *[255] * 6][:6])
         heads.append(
             f"{{{len(code)}, {len(p.code)}, {len(fields)}, {len(p.fields)}, {len(constants)}, {len(p.constants)}, "
             f"{p.inputs}, {p.slots}, {p.result}, {{{heirs}}}, 0x{p.low:x}}}"
@@ -504,11 +508,9 @@ def tables(pieces, isa):
 def main():
     isa, out, compiler, *paths = sys.argv[1:]
     pieces, refused = cut_all(paths, compiler.split(";"), isa)
-    pathlib.Path(out).write_text(tables(pieces, isa))
-    print(f"{len(pieces)} pieces for {isa}; without one: {', '.join(sorted(refused)) or 'none'}")
-    if "-v" in sys.argv:
-        for name, why in sorted(refused.items()):
-            print(name, why)
+    why = "".join(f"/* no piece: {name}: {reason} */\n" for name, reason in sorted(refused.items()))
+    pathlib.Path(out).write_text(why + tables(pieces, isa))
+    print(f"{isa}: {len(pieces)} pieces; {len(refused)} functions are none")
 
 
 if __name__ == "__main__":

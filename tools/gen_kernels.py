@@ -60,9 +60,11 @@ VECTOR_FUNCTIONS = {
 VMATH_FAMILIES = {
     "vmath_exp": "exp exp2 expm1 sinh cosh tanh sigmoid log log2 log10 log1p logaddexp logaddexp2",
     "vmath_arc": "sin cos tan arcsin arccos arctan arctan2 arcsinh arccosh arctanh power float_power "
-    "cbrt hypot floor_divide remainder fmod ldexp",
+    "cbrt hypot ldexp",
 }
-VMATH = set(" ".join(VMATH_FAMILIES.values()).split())
+VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
+# Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
+QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
 FAMILIES = {
     "arith": "add subtract multiply divide negative absolute square positive",
@@ -71,6 +73,7 @@ FAMILIES = {
     "isposinf isneginf",
     "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
     "left_shift right_shift bitwise_count",
+    "quotient": " ".join(QUOTIENTS),
     **VMATH_FAMILIES,
     "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
 }
@@ -128,6 +131,8 @@ def vectorises(row, dtype):
     expr = row.loops[dtype]
     if is_vmath(row, dtype):
         return True
+    if row.name in QUOTIENTS and dtype in INTS:
+        return True
     if (
         "divides" in row.flags
         and dtype in INTS
@@ -179,6 +184,12 @@ def loop(row, dtype):
         body += f"#define VECTOR v_{base}{suffix}\n#define FITS v_{base}_fits{suffix}\n"
         body += f"#define MARKS v_{base}_marks{suffix}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
+    if row.name in QUOTIENTS and dtype in INTS:
+        wide = dtype in ("int32", "uint32", "int64", "uint64")
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define KIND {QUOTIENTS.index(row.name)}\n"
+        body += f"#define FLOAT {'double' if wide else 'float'}\n#define WIDE {'int64_t' if wide else 'int32_t'}\n"
+        body += f"#define BITS {53 if wide else 24}\n#define EXPR {expr}\n"
+        return body + '#include "device/cpu/divide_int.inc"\n', fill
     if "divides" in row.flags and dtype in INTS:
         divisor, binary, raises = "pb", "x", "FE_DIVBYZERO"
         if len(row.args) == 1:  # the conversion of 1.0 / 0 is invalid as well
@@ -339,24 +350,33 @@ def folds(table, isa):
                 and not (exact and "reorderable" in row.flags and vectorises(row, dtype))
             ):
                 continue
-            body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
+            slot = f"[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}]"
             if extreme:
                 vector, sign, propagates = extreme
+                tag = f"{row.name}_{SHORT[dtype]}"
+                body = f"#define F(n) n##_{tag}\n#define T {TYPES[dtype]}\n#define SPLIT v_split_{SHORT[dtype]}\n"
                 body += f"#define VEC asn_v_{SHORT[dtype]}\n#define SEEN(s, a, b) v_seen_{SHORT[dtype]}(s, a, b)\n"
                 body += f"#define EXTREME(a, b) {vector}_{SHORT[dtype]}(a, b)\n#define BEATS(a, b) ((a) {sign} (b))\n"
                 body += f"#define PROPAGATES {propagates}\n"
                 body += '#include "device/cpu/fold_float.inc"\n'
+                if propagates:
+                    fills.append(f"    k->rows{slot} = rows_{tag};\n")
             else:
                 expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+                body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
-            fills.append(f"    k->fold[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n")
+            fills.append(f"    k->fold{slot} = {name};\n")
     for dtype in FLOATS + COMPLEX:
         real = TYPES[REAL.get(dtype, dtype)]
         bodies.append(
-            f"#define NAME sum_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
-            f'#include "device/cpu/sum.inc"\n'
+            f"#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
+            f'#define SPLIT v_split_{SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
         )
+        if dtype in FLOATS:
+            fills.append(
+                f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
+            )
         fills.append(f"    k->sum[ASN_{DTYPES[dtype]}] = sum_{SHORT[dtype]};\n")
     return unit("fold", isa, bodies, fills)
 

@@ -146,6 +146,12 @@ const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype);
  * met or-ed in. Returns an aclnnStatus. Thread-safe. */
 int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out, const void *const *in,
                       uint32_t immediates, uint32_t *fpFlags);
+/* Piecewise linear interpolation (numpy.interp): out[i] is the value at x[i], of n, of
+ * the line through (xp[k], fp[k]), of `points`, xp ascending; left and right outside. All
+ * float64 and contiguous; out may be x. */
+int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
+                     const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
+                     int64_t points, double left, double right, void *stream);
 
 #ifdef __cplusplus
 }

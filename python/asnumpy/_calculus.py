@@ -245,9 +245,9 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         result.real = interp(x, xp, fp.real, _np.real(left), _np.real(right))
         result.imag = interp(x, xp, fp.imag, _np.imag(left), _np.imag(right))
         return result[()]
-    value = _core._interp(x, xp, fp, left, right)
-    if value is not None:
-        return value
+    value = _core.interp_lines(x, xp, fp, float(left), float(right))
+    if value is not NotImplemented:
+        return value[()]
     if xp.shape[0] == 1:
         result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
         return result[()]

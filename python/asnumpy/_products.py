@@ -105,8 +105,10 @@ def correlate(a, v, mode="valid"):
 
 def convolve(a, v, mode="full"):
     """The convolution of two sequences."""
-    a = _core.array(a, copy=None, ndmin=1)
-    v = _core.array(v, copy=None, ndmin=1)
+    if type(a) is not _core.ndarray or a.ndim != 1:
+        a = _core.array(a, copy=None, ndmin=1)
+    if type(v) is not _core.ndarray or v.ndim != 1:
+        v = _core.array(v, copy=None, ndmin=1)
     if len(a) == 0:
         raise ValueError("a cannot be empty")
     if len(v) == 0:
@@ -116,14 +118,16 @@ def convolve(a, v, mode="full"):
     return _slide(a, v[::-1], mode)
 
 
+_MODES = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "full": "full"}
+
+
 def _slide(a, v, mode):
     """out[k] = sum_n a[n + k] v[n]: as a sum of shifted copies, or one product of windows."""
-    modes = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "full": "full"}
     if mode is None:
         raise TypeError("integer argument expected, got None")
-    if mode not in modes:
+    if mode not in _MODES:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
-    mode = modes[mode]
+    mode = _MODES[mode]
     if a.ndim != 1 or v.ndim != 1:
         raise ValueError("object too deep for desired array" if max(a.ndim, v.ndim) > 1 else
                          "object of too small depth for desired array")  # fmt: skip
@@ -155,7 +159,5 @@ def _slide(a, v, mode):
 
 
 def _windows(a, count, width):
-    from .lib.stride_tricks import as_strided
-
-    step = a.strides[0]
-    return as_strided(a, (count, width), (step, step))
+    step = a.itemsize
+    return _core._as_strided(a, (count, width), (step, step))

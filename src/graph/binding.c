@@ -42,12 +42,13 @@ const asn_loop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype) {
         memset(known, 0, sizeof known);
         since = asn_direct_since;
     }
-    const asn_loop **place = &known[kind == ACLNNX_LOOP_FOLD][op][dtype];
-    if (*place) return *place;
+    const asn_loop **place = &known[kind == ACLNNX_LOOP_FOLD][op][dtype], *loop = *place;
+    if (loop) return loop;
     uint16_t code = asn_device_opcode((uint16_t)op);
     if (code == ACLNNX_NO_REDUCE) return NULL;
-    *place = asn_acl.aclnnxLoopFind(kind, code, asn_dtype_table[dtype].acl);
-    return *place;
+    loop = asn_acl.aclnnxLoopFind(kind, code, asn_dtype_table[dtype].acl);
+    *place = loop;
+    return loop;
 }
 
 const asn_loop *asn_binding_cast(asn_dtype from, asn_dtype to) {

@@ -21,6 +21,12 @@ ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
 ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
                                       const asn_operand *x, const asn_operand *y);
 
+/* A new array of uniform numbers in [0, 1) or of standard normal ones, drawn by the
+ * device from the stream `seed`, two elements per position from `offset` on. */
+ASN_CHECK_RESULT asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,
+                                           const int64_t *shape, bool normal,
+                                           uint64_t seed, uint64_t offset);
+
 /* Along one axis, stable, NaN last. Sorted copy / int64 indices. */
 ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis);
 ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis);
@@ -36,15 +42,14 @@ ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a,
 /* sorted: 1-d; result int64 of values' shape. Same dtype for both. */
 ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
                                              const asn_array *values, bool right);
-/* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
-ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
-                                         const asn_array *weights, int64_t minlength);
-
-/* np.interp of row-major float64 arrays, xp and fp 1-d of one length > 0. UNSUPPORTED
- * where the host cannot reach the elements. */
+/* numpy.interp of float64 arrays, the values in x's shape. UNSUPPORTED where the device
+ * has no such operation. */
 ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
                                        const asn_array *xp, const asn_array *fp,
                                        double left, double right);
+/* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
+ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
+                                         const asn_array *weights, int64_t minlength);
 
 /* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
 ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,

@@ -15,6 +15,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/transient.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
@@ -180,6 +181,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
                   ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
                   : in[k].scalar.dtype == loop;
     asn_lock();
+    if (t->kept) asn_transient_forget(t);
     can = can && t->arena && t->count < ASN_TRACE_MAX_NODES && t->count % 16 != 15 &&
           t->arena_used + 5 * (size_t)l->ndim <= t->arena_capacity;
     if (can) {
@@ -216,6 +218,7 @@ static bool touches_shared(const asn_node *n) {
 
 static asn_status submit_locked(asn_draft *d) {
     asn_node *n = &d->node;
+    if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);
     bool waits = asn_the_trace.count && pending(n);
     bool shared = touches_shared(n);
     small_run = n->size > EAGER_ELEMENTS ? 0 : small_run + waits;
@@ -259,14 +262,36 @@ static void drop_node(asn_node *n) {
 
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
  * that dead operands return to the pool in stream order. */
-static asn_status run_plan(const asn_plan *plan, asn_node *nodes) {
+static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep) {
     for (int g = 0; g < plan->num_programs; g++) {
         const asn_program *p = &plan->programs[g];
         ASN_TRY(asn_launch_program(p, nodes));
         for (int i = 0; i < p->num_nodes; i++)
-            drop_node(&nodes[p->nodes[i]]);
+            if (!keep[p->nodes[i]]) drop_node(&nodes[p->nodes[i]]);
     }
     return ASN_OK;
+}
+
+void asn_trace_drop_first(asn_trace *t, int n) {
+    for (int i = 0; i < n; i++)
+        drop_node(&t->nodes[i]);
+    t->count -= n;
+    memmove(t->nodes, t->nodes + n, (size_t)t->count * sizeof *t->nodes);
+    if (t->count == 0) t->arena_used = 0;
+}
+
+/* After a flush: the nodes to keep move to the front, the others go. */
+static void finish_nodes(asn_trace *t, const bool *keep) {
+    int count = t->count;
+    t->count = 0;
+    for (int i = 0; i < count; i++) {
+        if (keep[i])
+            t->nodes[t->count++] = t->nodes[i];
+        else if (t->nodes[i].out.buffer)
+            drop_node(&t->nodes[i]);
+    }
+    t->kept = t->count;
+    if (t->count == 0) t->arena_used = 0;
 }
 
 static asn_status run_singly(asn_node *nodes, int count) {
@@ -284,32 +309,36 @@ static void find_dead(const asn_node *nodes, int count, bool *dead) {
 
 asn_status asn_trace_flush(void) {
     asn_trace *t = &asn_the_trace;
-    int count = t->count;
-    if (count == 0) return ASN_OK;
     static bool
         flushing; /* the lock is recursive: a release callback must not start over */
     if (flushing) return ASN_OK;
-    flushing = true;
+    flushing = true; /* forgetting may release buffers, too */
+    asn_transient_forget(t);
+    int count = t->count;
+    if (count == 0) {
+        flushing = false;
+        return ASN_OK;
+    }
+    bool keep[ASN_TRACE_MAX_NODES] = {false}, keeps = false;
     asn_status status = asn_device_open();
     if (!status && asn_fuse_enabled()) {
         bool dead[ASN_TRACE_MAX_NODES], hit;
         const asn_plan *plan;
         find_dead(t->nodes, count, dead);
+        keeps = asn_transient_keep(t, dead, keep);
         status = asn_plan_get(&plan, t->nodes, count, dead, &hit);
         if (!status) {
             if (hit)
                 asn_counters.plan_hits++;
             else
                 asn_counters.plan_misses++;
-            status = run_plan(plan, t->nodes);
+            status = run_plan(plan, t->nodes, keep);
         }
     } else if (!status) {
         status = run_singly(t->nodes, count);
     }
-    for (int i = 0; i < count; i++)
-        if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
-    t->count = 0;
-    t->arena_used = 0;
+    if (keeps && status) memset(keep, 0, sizeof keep);
+    finish_nodes(t, keep);
     small_run = 0;
     flushing = false;
     return status;

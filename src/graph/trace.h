@@ -42,6 +42,7 @@ typedef struct {
 /* The recorded nodes; the library's lock is held around every use. */
 typedef struct {
     int count;
+    int kept; /* the first ones, whose result an earlier flush left out (transient.h) */
     asn_node nodes[ASN_TRACE_MAX_NODES];
     int64_t *arena; /* shapes and strides of the nodes */
     size_t arena_used, arena_capacity;
@@ -73,6 +74,9 @@ ASN_CHECK_RESULT asn_status asn_trace_submit(asn_draft *d);
  * lock. */
 bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_operand *in,
                            const asn_array *result);
+
+/* Forgets the first n nodes. Lock held. */
+void asn_trace_drop_first(asn_trace *t, int n);
 
 /* Runs all recorded nodes (enqueues them on the stream). Lock held. */
 ASN_CHECK_RESULT asn_status asn_trace_flush(void);

@@ -10,11 +10,21 @@
     Py_DECREF(a);                                                                        \
     return r
 
+/* The same for a reduction; a temporary has the references of the caller's stack and a.
+ */
+#define WITH_REDUCED(expr)                                                               \
+    PyObject *a = asn_asarray(v[0]);                                                     \
+    if (!a) return NULL;                                                                 \
+    args.temporary = a == v[0] && Py_REFCNT(a) == 2;                                     \
+    PyObject *r = expr;                                                                  \
+    Py_DECREF(a);                                                                        \
+    return r
+
 static PyObject *reduce_values(asn_op op, PyObject *const *v, bool has_dtype) {
     int k = has_dtype ? 2 : 1;
     asn_reduce_args args = {
-        v[1], has_dtype ? v[2] : NULL, v[k + 1], v[k + 2], v[k + 3], v[k + 4]};
-    WITH_ARRAY(asn_reduce_run(op, a, &args));
+        v[1], has_dtype ? v[2] : NULL, v[k + 1], v[k + 2], v[k + 3], v[k + 4], false};
+    WITH_REDUCED(asn_reduce_run(op, a, &args));
 }
 
 static PyObject *f_sum(PyObject *const *v) {
@@ -31,8 +41,8 @@ static PyObject *f_min(PyObject *const *v) {
 }
 
 static PyObject *truth(asn_op op, PyObject *const *v) {
-    asn_reduce_args args = {v[1], NULL, v[2], v[3], NULL, v[4]};
-    WITH_ARRAY(asn_reduce_run(op, a, &args));
+    asn_reduce_args args = {v[1], NULL, v[2], v[3], NULL, v[4], false};
+    WITH_REDUCED(asn_reduce_run(op, a, &args));
 }
 
 static PyObject *f_all(PyObject *const *v) {
@@ -43,8 +53,8 @@ static PyObject *f_any(PyObject *const *v) {
 }
 
 static PyObject *f_mean(PyObject *const *v) {
-    asn_reduce_args args = {v[1], v[2], v[3], v[4], NULL, v[5]};
-    WITH_ARRAY(asn_mean_run(a, &args));
+    asn_reduce_args args = {v[1], v[2], v[3], v[4], NULL, v[5], false};
+    WITH_REDUCED(asn_mean_run(a, &args));
 }
 
 /* (a, axis, dtype, out, ddof, keepdims, *, where, mean, correction) */
@@ -58,8 +68,8 @@ static PyObject *spread(PyObject *const *v, bool root) {
         }
         ddof = v[8];
     }
-    asn_reduce_args args = {v[1], v[2], v[3], v[5], NULL, v[6]};
-    WITH_ARRAY(asn_var_run(a, &args, ddof, v[7], root));
+    asn_reduce_args args = {v[1], v[2], v[3], v[5], NULL, v[6], false};
+    WITH_REDUCED(asn_var_run(a, &args, ddof, v[7], root));
 }
 
 static PyObject *f_var(PyObject *const *v) {
@@ -104,7 +114,8 @@ static PyObject *f_count_nonzero(PyObject *const *v) {
     } else if (asn_dtype_of(a) == ASN_BOOL) {
         truths = Py_NewRef(a);
     }
-    asn_reduce_args args = {v[1], (PyObject *)&PyLong_Type, NULL, v[2], NULL, NULL};
+    asn_reduce_args args = {v[1], (PyObject *)&PyLong_Type, NULL, v[2], NULL, NULL,
+                            false};
     if (truths) r = asn_reduce_run(ASN_OP_ADD, truths, &args);
     Py_XDECREF(truths);
     Py_DECREF(a);

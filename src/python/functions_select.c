@@ -104,23 +104,6 @@ done:
     return r;
 }
 
-/* _interp(x, xp, fp, left, right, /): the arrays as asn_interp takes them, or None when
- * the elements are not the host's. */
-static PyObject *f_interp(PyObject *const *v) {
-    if (!asn_device_host_access()) Py_RETURN_NONE;
-    for (int i = 0; i < 3; i++)
-        if (!asn_is_ndarray(v[i])) {
-            PyErr_Format(PyExc_TypeError, "_interp: argument %d is no array", i);
-            return NULL;
-        }
-    double left = PyFloat_AsDouble(v[3]), right = PyFloat_AsDouble(v[4]);
-    if (PyErr_Occurred()) return NULL;
-    asn_ndarray *r = asn_ndarray_alloc();
-    return r ? asn_ndarray_finish(r, asn_interp(&r->array, asn_of(v[0]), asn_of(v[1]),
-                                                asn_of(v[2]), left, right))
-             : NULL;
-}
-
 /* copyto(dst, src, casting, where) */
 static PyObject *f_copyto(PyObject *const *v) {
     asn_array *dst;
@@ -295,8 +278,6 @@ asn_function_def asn_select_functions[] = {
                  "Product of vectors, matrices or tensors."),
     ASN_FUNCTION("bincount", "x, /, weights=None, minlength=0", f_bincount,
                  "How often each non-negative integer occurs."),
-    ASN_FUNCTION("_interp", "x, xp, fp, left, right, /", f_interp,
-                 "Linear interpolation of float64 arrays."),
     ASN_FUNCTION("copyto", "dst, src, casting='same_kind', where=True", f_copyto,
                  "Copies elements into an array."),
     ASN_FUNCTION("result_type", "*arrays_and_dtypes", f_result_type,

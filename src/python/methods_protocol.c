@@ -235,17 +235,28 @@ ASN_METHOD(__array__) {
 }
 
 /* NumPy's ufunc called on our arrays: ours of the same name does the work. */
+/* Our ufunc for NumPy's (borrows); NULL when there is none. Found by name once: NumPy
+ * makes a new string of the name each time it is asked. */
+static PyObject *own_ufunc(PyObject *theirs) {
+    static PyObject *known;
+    if (asn_is_ufunc(theirs)) return theirs;
+    if (!known && !(known = PyDict_New())) return NULL;
+    PyObject *own = PyDict_GetItemWithError(known, theirs);
+    if (own || PyErr_Occurred()) return own;
+    PyObject *name = PyObject_GetAttr(theirs, asn_py.s_name);
+    if (!name) return NULL;
+    own = PyDict_GetItemWithError(asn_py.ufuncs, name);
+    Py_DECREF(name);
+    return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
+}
+
 ASN_METHOD(__array_ufunc__) {
     (void)self;
     if (nargs < 2) {
         PyErr_SetString(PyExc_TypeError, "__array_ufunc__ requires at least 2 arguments");
         return NULL;
     }
-    PyObject *name = PyObject_GetAttr(args[0], asn_py.s_name);
-    if (!name) return NULL;
-    PyObject *own =
-        asn_is_ufunc(args[0]) ? args[0] : PyDict_GetItemWithError(asn_py.ufuncs, name);
-    Py_DECREF(name);
+    PyObject *own = own_ufunc(args[0]);
     if (!own) {
         if (PyErr_Occurred()) return NULL;
         Py_RETURN_NOTIMPLEMENTED;

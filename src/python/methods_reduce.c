@@ -5,7 +5,7 @@
 #define REDUCER(name, OP, text)                                                          \
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, text);                                                           \
-        asn_reduce_args a = {v[0], v[1], v[2], v[3], v[4], v[5]};                        \
+        asn_reduce_args a = {v[0], v[1], v[2], v[3], v[4], v[5], Py_REFCNT(self) == 1};  \
         return asn_reduce_run(OP, self, &a);                                             \
     }
 REDUCER(sum, ASN_OP_ADD,
@@ -17,7 +17,7 @@ REDUCER(prod, ASN_OP_MULTIPLY,
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name,                                                                  \
                  "axis=None, out=None, keepdims=False, initial=None, where=True");       \
-        asn_reduce_args a = {v[0], NULL, v[1], v[2], v[3], v[4]};                        \
+        asn_reduce_args a = {v[0], NULL, v[1], v[2], v[3], v[4], Py_REFCNT(self) == 1};  \
         return asn_reduce_run(OP, self, &a);                                             \
     }
 EXTREME(max, ASN_OP_MAXIMUM)
@@ -26,7 +26,7 @@ EXTREME(min, ASN_OP_MINIMUM)
 #define TRUTH(name, OP)                                                                  \
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, "axis=None, out=None, keepdims=False, *, where=True");           \
-        asn_reduce_args a = {v[0], NULL, v[1], v[2], NULL, v[3]};                        \
+        asn_reduce_args a = {v[0], NULL, v[1], v[2], NULL, v[3], Py_REFCNT(self) == 1};  \
         return asn_reduce_run(OP, self, &a);                                             \
     }
 TRUTH(all, ASN_OP_LOGICAL_AND)
@@ -34,7 +34,7 @@ TRUTH(any, ASN_OP_LOGICAL_OR)
 
 ASN_METHOD(mean) {
     ASN_ARGS("mean", "axis=None, dtype=None, out=None, keepdims=False, *, where=True");
-    asn_reduce_args a = {v[0], v[1], v[2], v[3], NULL, v[4]};
+    asn_reduce_args a = {v[0], v[1], v[2], v[3], NULL, v[4], Py_REFCNT(self) == 1};
     return asn_mean_run(self, &a);
 }
 
@@ -42,7 +42,7 @@ ASN_METHOD(mean) {
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, "axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, "   \
                         "where=True, mean=None");                                        \
-        asn_reduce_args a = {v[0], v[1], v[2], v[4], NULL, v[5]};                        \
+        asn_reduce_args a = {v[0], v[1], v[2], v[4], NULL, v[5], Py_REFCNT(self) == 1};  \
         return asn_var_run(self, &a, v[3], v[6] == Py_None ? NULL : v[6], root);         \
     }
 SPREAD(var, false)
@@ -76,7 +76,7 @@ ASN_METHOD(trace) {
     PyObject *diagonal = asn_method_diagonal(self, pair, 3, NULL);
     if (!diagonal) return NULL;
     PyObject *last = PyLong_FromLong(-1);
-    asn_reduce_args a = {last, v[3], v[4], NULL, NULL, NULL};
+    asn_reduce_args a = {last, v[3], v[4], NULL, NULL, NULL, false};
     PyObject *r = asn_reduce_run(ASN_OP_ADD, diagonal, &a);
     Py_XDECREF(last);
     Py_DECREF(diagonal);

@@ -11,6 +11,7 @@
  */
 #include "args.h"
 #include "convert.h"
+#include "graph/families.h"
 #include "random/bitgen.h"
 
 typedef struct {
@@ -91,6 +92,13 @@ static PyObject *engine_seed_pcg64(PyObject *self, PyObject *bytes) {
     Py_RETURN_NONE;
 }
 
+static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
+    unsigned long long k = PyLong_AsUnsignedLongLong(key);
+    if (PyErr_Occurred()) return NULL;
+    asn_philox_seed(engine_of(self), k);
+    Py_RETURN_NONE;
+}
+
 static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
     const void *words;
     size_t n;
@@ -155,7 +163,7 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
         return NULL;
     if (as_int128(state, &s) < 0 || as_int128(inc, &i) < 0) return NULL;
     asn_bitgen *g = engine_of(self);
-    g->kind = ASN_PCG64;
+    if (g->kind == ASN_MT19937) g->kind = ASN_PCG64; /* Philox stays Philox */
     g->pcg.state = s;
     g->pcg.inc = i;
     g->pcg.has_uint32 = has_uint32 != 0;
@@ -262,6 +270,16 @@ static asn_status fill_array(asn_bitgen *g, const draw *d, const asn_array *a) {
     return status;
 }
 
+/* Philox's floats are drawn by the device, in parallel: from whole pairs of words on. */
+static asn_status draw_on_device(asn_bitgen *g, const draw *d, asn_array *a, int ndim,
+                                 const int64_t *shape) {
+    uint64_t pair = ((uint64_t)g->pcg.state + 1) / 2;
+    ASN_TRY(asn_random_new(a, d->dtype, ndim, shape, d->kind == NORMAL,
+                           (uint64_t)g->pcg.inc, pair));
+    g->pcg.state = 2 * pair + (uint64_t)(a->layout.size + 1) / 2 * 2;
+    return ASN_OK;
+}
+
 /* size None: one Python float, or a NumPy integer. */
 static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
@@ -280,11 +298,15 @@ static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
-    asn_status status = asn_array_new(&r->array, d->dtype, ndim, shape, 'C');
+    asn_bitgen *g = engine_of(self);
+    bool by_device = g->kind == ASN_PHILOX && (d->kind == UNIFORM || d->kind == NORMAL);
+    asn_status status = by_device ? draw_on_device(g, d, &r->array, ndim, shape)
+                                  : asn_array_new(&r->array, d->dtype, ndim, shape, 'C');
     if (status) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
+    if (by_device) return (PyObject *)r;
     status = fill_array(engine_of(self), d, &r->array);
     if (status) {
         Py_DECREF(r);
@@ -349,15 +371,18 @@ static PyMethodDef methods[] = {
     {"seed_words", engine_seed_words, METH_VARARGS | METH_STATIC,
      "seed_words(entropy, n): n uint32 words drawn from a SeedSequence's entropy words."},
     {"seed_pcg64", engine_seed_pcg64, METH_O, "Seeds PCG64 from 32 bytes."},
+    {"seed_philox", engine_seed_philox, METH_O,
+     "Seeds Philox 4x32-10 with a 64-bit key."},
     {"seed_mt19937", engine_seed_mt19937, METH_O,
      "Seeds MT19937 from an int or from words."},
     {"get_bytes", engine_get_bytes, METH_NOARGS, "The state as bytes."},
     {"set_bytes", engine_set_bytes, METH_O, "Sets the state from get_bytes()."},
-    {"get_pcg64", engine_get_pcg64, METH_NOARGS, "(state, inc, has_uint32, uinteger)."},
+    {"get_pcg64", engine_get_pcg64, METH_NOARGS,
+     "(state, inc, has_uint32, uinteger); Philox: (word, key, ...)."},
     {"set_pcg64", engine_set_pcg64, METH_VARARGS, "Sets what get_pcg64() gives."},
     {"get_mt19937", engine_get_mt19937, METH_NOARGS, "(key, pos, has_gauss, gauss)."},
     {"set_mt19937", engine_set_mt19937, METH_VARARGS, "Sets what get_mt19937() gives."},
-    {"advance", engine_advance, METH_O, "Advances PCG64 by delta steps."},
+    {"advance", engine_advance, METH_O, "Advances PCG64 or Philox by delta words."},
     {"uniform", engine_uniform, METH_VARARGS, "uniform(size, dtype): [0, 1)."},
     {"normal", engine_normal, METH_VARARGS, "normal(size, dtype): ziggurat."},
     {"gauss", engine_gauss, METH_VARARGS, "gauss(size): polar method, float64."},

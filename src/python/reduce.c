@@ -7,6 +7,8 @@
  */
 #include "reduce.h"
 
+#include "graph/transient.h"
+
 /* Options read from Python; `holds` are references to release. */
 typedef struct {
     asn_reduce_options options;
@@ -113,9 +115,11 @@ PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
                             asn_ufunc_reduce(op, asn_of(array), s.out, NULL, &s.options));
     } else {
         asn_ndarray *r = asn_ndarray_alloc();
+        if (a->temporary) asn_transient_name(asn_of(array));
         if (r)
             result = asn_ndarray_finish(
                 r, asn_ufunc_reduce(op, asn_of(array), NULL, &r->array, &s.options));
+        if (a->temporary) asn_transient_name(NULL);
     }
 done:
     reduce_fini(&s);
@@ -297,6 +301,7 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
         goto done;
     }
     asn_array total;
+    if (a->temporary) asn_transient_name(asn_of(array));
     if (warn_empty(&n, 0, "Mean of empty slice.") == 0) {
         status = asn_ufunc_reduce(ASN_OP_ADD, asn_of(array), NULL, &total, &s.options);
         if (status == ASN_OK) {
@@ -308,6 +313,7 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
         }
         if (status != ASN_OK) asn_raise(status);
     }
+    if (a->temporary) asn_transient_name(NULL);
     if (n.varies) asn_array_fini(&n.counts);
 done:
     reduce_fini(&s);

@@ -101,8 +101,30 @@ static int long_operand(PyObject *obj, asn_scalar *out) {
     return -1;
 }
 
+/* The NumPy scalars met most, without a dtype object. */
+static bool common_scalar(PyObject *obj, asn_scalar *out) {
+    PyTypeObject *type = Py_TYPE(obj);
+    if (type == &PyDoubleArrType_Type) {
+        out->dtype = ASN_F64;
+        memcpy(out->bytes, &PyArrayScalar_VAL(obj, Double), sizeof(double));
+    } else if (type == &PyFloatArrType_Type) {
+        out->dtype = ASN_F32;
+        memcpy(out->bytes, &PyArrayScalar_VAL(obj, Float), sizeof(float));
+    } else if (type == &PyLongArrType_Type) {
+        out->dtype = ASN_I64;
+        memcpy(out->bytes, &PyArrayScalar_VAL(obj, Long), sizeof(int64_t));
+    } else if (type == &PyBoolArrType_Type) {
+        out->dtype = ASN_BOOL;
+        out->bytes[0] = PyArrayScalar_VAL(obj, Bool) != 0;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* A NumPy scalar's bytes, in its own dtype. */
 static int numpy_operand(PyObject *obj, asn_scalar *out) {
+    if (common_scalar(obj, out)) return 1;
     PyArray_Descr *descr = PyArray_DescrFromScalar(obj);
     if (!descr) return -1;
     asn_dtype dtype = asn_dtype_from_descr(descr);

@@ -395,6 +395,10 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (ASN_LIKELY(!kwnames && nargs == u->nin && nargs <= 2 &&
+                   u->kind == ASN_UFUNC_PLAIN && asn_is_ndarray_exact(args[0]) &&
+                   asn_is_ndarray_exact(args[nargs - 1])))
+        return asn_ufunc_apply((asn_op)u->op, args);
     /* The power ufunc itself replaces only squares, as NumPy's does. */
     if (u->op == ASN_OP_POWER && nargs == 2 && !kwnames &&
         asn_is_ndarray_exact(args[0]) && asn_dtype_of(args[0]) != ASN_BOOL &&

@@ -76,7 +76,8 @@ extern PyMethodDef asn_ufunc_methods[];
 /* reduce.c */
 typedef struct {
     PyObject *axis, *dtype, *out, *keepdims, *initial,
-        *where; /* NULL or no_value: default */
+        *where;     /* NULL or no_value: default */
+    bool temporary; /* the caller's stack has the only reference to the array */
 } asn_reduce_args;
 /* op.reduce over axes (None: all), with NumPy's argument rules. */
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *args);

@@ -40,7 +40,7 @@ static PyObject *reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     PyObject *array = asn_asarray(v[0]);
     if (!array) return NULL;
     PyObject *zero = PyLong_FromLong(0);
-    asn_reduce_args a = {v[1] ? v[1] : zero, v[2], v[3], v[4], v[5], v[6]};
+    asn_reduce_args a = {v[1] ? v[1] : zero, v[2], v[3], v[4], v[5], v[6], false};
     result = asn_reduce_run((asn_op)u->op, array, &a);
     Py_XDECREF(zero);
     Py_DECREF(array);

@@ -13,12 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum { ASN_PCG64, ASN_MT19937 } asn_bitgen_kind;
+typedef enum { ASN_PCG64, ASN_MT19937, ASN_PHILOX } asn_bitgen_kind;
 
 typedef struct {
     asn_bitgen_kind kind;
     union {
         struct {
+            /* Philox: the number of the next word, and the key */
             unsigned __int128 state, inc;
             bool has_uint32; /* the upper half of the last 64 bits waits */
             uint32_t uinteger;
@@ -41,9 +42,16 @@ void asn_pcg64_seed(asn_bitgen *g, const uint64_t words[4]);
 /* RandomState's seeding by one integer, and by an array (init_by_array). */
 void asn_mt19937_seed(asn_bitgen *g, uint32_t seed);
 void asn_mt19937_seed_array(asn_bitgen *g, const uint32_t *key, size_t n);
-/* The 2^n-th multiple jump is no part of this interface; PCG64 advances by delta steps.
- */
+/* Philox 4x32-10 from one 64-bit key. */
+void asn_philox_seed(asn_bitgen *g, uint64_t key);
+/* The 2^n-th multiple jump is no part of this interface; PCG64 and Philox advance by
+ * delta steps. */
 void asn_pcg64_advance(asn_bitgen *g, unsigned __int128 delta);
+
+/* Words [first, first + n) of a key's Philox stream, and the numbers in [0, 1) they
+ * make. */
+void asn_philox_words(uint64_t key, uint64_t first, int64_t n, uint64_t *out);
+void asn_philox_doubles(uint64_t key, uint64_t first, int64_t n, double *out);
 
 uint64_t asn_next64(asn_bitgen *g);
 uint32_t asn_next32(asn_bitgen *g);

@@ -9,23 +9,23 @@
 #include "random/words.h"
 
 uint32_t asn_next32(asn_bitgen *g) {
-    return g->kind == ASN_PCG64 ? asn_pcg64_next32(g) : asn_mt19937_next32(g);
+    return g->kind != ASN_MT19937 ? asn_pcg64_next32(g) : asn_mt19937_next32(g);
 }
 
 uint64_t asn_next64(asn_bitgen *g) {
-    if (g->kind == ASN_PCG64) return asn_pcg64_next(g);
+    if (g->kind != ASN_MT19937) return asn_pcg64_next(g);
     uint64_t high = asn_mt19937_next32(g);
     return high << 32 | asn_mt19937_next32(g);
 }
 
 double asn_next_double(asn_bitgen *g) {
-    if (g->kind == ASN_PCG64) return (double)(asn_pcg64_next(g) >> 11) * 0x1p-53;
+    if (g->kind != ASN_MT19937) return (double)(asn_pcg64_next(g) >> 11) * 0x1p-53;
     uint32_t a = asn_mt19937_next32(g) >> 5, b = asn_mt19937_next32(g) >> 6;
     return (a * 67108864.0 + b) / 9007199254740992.0;
 }
 
 void asn_fill_double(asn_bitgen *g, int64_t n, double *out) {
-    if (g->kind == ASN_PCG64) {
+    if (g->kind != ASN_MT19937) {
         asn_pcg64_doubles(g, n, out);
         return;
     }

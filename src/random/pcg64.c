@@ -3,7 +3,8 @@
  *
  * One step waits for the multiplication of the step before, so a block of numbers is made
  * by four generators, each four steps at a time: step^4 is a step with another multiplier
- * and increment. Where the processor can, eight go at once (pcg64_ifma.c).
+ * and increment. The engine of Philox (philox.c) shares the names and the state's fields
+ * here: both draw 64-bit words. Where the processor can, eight go at once (pcg64_ifma.c).
  */
 #include "random/engines.h"
 
@@ -18,11 +19,21 @@ static inline uint64_t fold(unsigned __int128 state) {
 }
 
 uint64_t asn_pcg64_next(asn_bitgen *g) {
+    uint64_t word;
+    if (g->kind == ASN_PHILOX) {
+        asn_philox_words((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state++, 1, &word);
+        return word;
+    }
     g->pcg.state = g->pcg.state * MULTIPLIER + g->pcg.inc;
     return fold(g->pcg.state);
 }
 
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
+    if (g->kind == ASN_PHILOX) {
+        asn_philox_words((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state, n, out);
+        g->pcg.state += (uint64_t)n;
+        return;
+    }
     const unsigned __int128 m = MULTIPLIER, c = g->pcg.inc;
     const unsigned __int128 m2 = m * m, m4 = m2 * m2, c4 = c * (m + 1) * (m2 + 1);
     int64_t i = asn_pcg64_many(g, m, n, out);
@@ -47,6 +58,11 @@ void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
 void asn_pcg64_doubles(asn_bitgen *g, int64_t n, double *out) {
     enum { BLOCK = 256 };
     uint64_t block[BLOCK];
+    if (g->kind == ASN_PHILOX) {
+        asn_philox_doubles((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state, n, out);
+        g->pcg.state += (uint64_t)n;
+        return;
+    }
     for (int64_t i = asn_pcg64_many_doubles(g, MULTIPLIER, n, out); i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         asn_pcg64_block(g, m, block);
@@ -82,6 +98,11 @@ void asn_pcg64_seed(asn_bitgen *g, const uint64_t words[4]) {
 /* Brown's method: the delta-fold step is a step with multiplier m^delta, by repeated
  * squaring. */
 void asn_pcg64_advance(asn_bitgen *g, unsigned __int128 delta) {
+    if (g->kind == ASN_PHILOX) {
+        g->pcg.state = (uint64_t)(g->pcg.state + delta);
+        g->pcg.has_uint32 = false;
+        return;
+    }
     unsigned __int128 mult = MULTIPLIER, plus = g->pcg.inc, all_mult = 1, all_plus = 0;
     for (; delta; delta >>= 1) {
         if (delta & 1) {

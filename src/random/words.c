@@ -8,7 +8,7 @@ void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected) {
     w->at = w->filled = 0;
     w->expected = expected;
     w->has_half = false;
-    if (g->kind != ASN_PCG64) return;
+    if (g->kind == ASN_MT19937) return;
     w->start = g->pcg.state;
     w->has_half = g->pcg.has_uint32;
     w->half = g->pcg.uinteger;

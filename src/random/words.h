@@ -57,7 +57,7 @@ static inline uint32_t asn_words_next32(asn_words *w) {
 
 /* The next 32-bit words as they lie in the buffer: 1 to `want` of them, all used. */
 static inline const uint32_t *asn_words_run(asn_words *w, int64_t want, int64_t *got) {
-    bool halves = w->g->kind == ASN_PCG64;
+    bool halves = w->g->kind != ASN_MT19937;
     *got = 1;
     if (halves && w->has_half) {
         w->has_half = false;
@@ -78,7 +78,7 @@ static inline const uint32_t *asn_words_run(asn_words *w, int64_t want, int64_t 
 
 /* [0, 1) with 53 bits. */
 static inline double asn_words_double(asn_words *w) {
-    if (w->g->kind == ASN_PCG64)
+    if (w->g->kind != ASN_MT19937)
         return (double)(int64_t)(asn_words_next64(w) >> 11) * 0x1p-53;
     uint32_t a = asn_words_narrow(w) >> 5, b = asn_words_narrow(w) >> 6;
     return (a * 67108864.0 + b) / 9007199254740992.0;

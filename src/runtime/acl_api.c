@@ -87,6 +87,7 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxLoopFind);
     ASN_OPTIONAL(aclnnxMatmul);
     ASN_OPTIONAL(aclnnxLoopRun);
+    ASN_OPTIONAL(aclnnxInterp);
 #undef ASN_OPTIONAL
     return ASN_OK;
 }

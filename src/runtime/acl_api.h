@@ -24,6 +24,7 @@ typedef struct {
     __typeof__(aclnnxLoopFind) *aclnnxLoopFind;
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;
+    __typeof__(aclnnxInterp) *aclnnxInterp;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

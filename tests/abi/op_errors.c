@@ -181,6 +181,10 @@ static void test_fused(void) {
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 0, 65, &n, NULL),
                 ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxInterp(operands, operands, operands, NULL, n, n, 0, 0, NULL),
+                ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnxInterp(operands, operands, operands, operands, n, 0, 0, 0, NULL),
+                ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(NULL, operands, 1, &n, 0, 0, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_NULLPTR);
     CHECK_ERROR(aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL),

@@ -160,3 +160,78 @@ def test_out():
     out = anp.empty((3, 2))
     assert anp.random.default_rng(1).random(out=out) is out
     same(out, np.random.default_rng(1).random((3, 2)))
+
+
+@given(st.integers(0, 2**64), st.lists(st.tuples(st.integers(0, 6), st.sampled_from(
+    [0, 1, 3, 7, 8, 15, 16, 17, 100, 311, 312, 313, 624, 625, 1000])), max_size=12))  # fmt: skip
+def test_streams_do_not_depend_on_how_they_are_cut(seed, draws):
+    """Words are made in blocks; what is left of one must not be lost between calls."""
+    a, b = anp.random.default_rng(seed), np.random.default_rng(seed)
+    c, d = anp.random.RandomState(seed % 2**32), np.random.RandomState(seed % 2**32)
+    for kind, n in draws:
+        if kind == 0:
+            same(a.random(n), b.random(n))
+        elif kind == 1:
+            same(a.random(n, dtype=np.float32), b.random(n, dtype=np.float32))
+        elif kind == 2:
+            same(a.standard_normal(n), b.standard_normal(n))
+        elif kind == 3:
+            dtype = INT_DTYPES[n % 8 + 1]
+            high = min(np.iinfo(dtype).max, 3 * 2**30)
+            same(a.integers(high, size=n, dtype=dtype), b.integers(high, size=n, dtype=dtype))
+        elif kind == 4:
+            same(a.integers(2**33, size=n), b.integers(2**33, size=n))
+        elif kind == 5:
+            same(c.random_sample(n), d.random_sample(n))
+        else:
+            same(c.randint(0, 1000, n), d.randint(0, 1000, n))
+
+
+class TestPhilox:
+    """The known answers are Random123's, for 10 rounds of Philox 4x32."""
+
+    @staticmethod
+    def at(word, key=0):
+        g = anp.random.Philox4x32(0)
+        g.state = {"bit_generator": "Philox4x32", "state": {"word": word, "key": key},
+                   "has_uint32": 0, "uinteger": 0}  # fmt: skip
+        return g
+
+    def test_known_answer(self):
+        words = [int(w) for w in np.asarray(self.at(0).random_raw(2))]
+        assert words == [0x6627E8D5E169C58D, 0xBC57AC4C9B00DBD8]
+
+    @pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 33, 100_001])
+    @pytest.mark.parametrize("key", [0, 2**63 + 12345])
+    def test_uniform_numbers_are_the_words(self, n, key):
+        ours = np.asarray(anp.random.Generator(self.at(0, key)).random(n))
+        some = min(n, 50)
+        for start in (0, n - some):
+            words = np.asarray(self.at(start, key).random_raw(some))
+            same(ours[start : start + some], (words >> np.uint64(11)) * 2.0**-53)
+
+    def test_arrays_begin_at_an_even_word(self):
+        g = anp.random.Generator(self.at(1))
+        same(g.random(3), np.asarray(anp.random.Generator(self.at(2)).random(3)))
+        assert g.bit_generator.state["state"]["word"] == 6
+
+    def test_distributions(self):
+        g = anp.random.Generator(anp.random.Philox4x32(4))
+        u, z = np.asarray(g.random(400_001)), np.asarray(g.standard_normal((3, 133_333)))
+        assert u.min() >= 0 and u.max() < 1
+        assert abs(u.mean() - 0.5) < 3e-3 and abs(u.var() - 1 / 12) < 1e-3
+        assert abs(z.mean()) < 8e-3 and abs(z.std() - 1) < 6e-3
+        assert abs((z**4).mean() - 3) < 0.05
+        single = np.asarray(g.random(100_000, dtype=np.float32))
+        assert single.dtype == np.float32 and single.max() < 1
+        assert set(np.asarray(g.integers(0, 4, 1000)).tolist()) == {0, 1, 2, 3}
+        assert 0 <= g.random() < 1
+
+    def test_state_and_pickle(self):
+        g = anp.random.Philox4x32(11)
+        g.random_raw(3)
+        again = pickle.loads(pickle.dumps(g))
+        assert again.state == g.state and again.random_raw() == g.random_raw()
+        assert g.advance(-4).random_raw() == anp.random.Philox4x32(11).random_raw()
+        with pytest.raises(ValueError, match="Philox4x32"):
+            g.state = {"bit_generator": "PCG64"}

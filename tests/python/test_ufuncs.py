@@ -262,3 +262,14 @@ def test_attributes(name):
     assert set(ours) <= set(a.types) or name == "ldexp", (ours, a.types)
     assert a.ntypes == len(a.types)
     assert a.__doc__
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_complex_absolute_raises_nothing(dtype):
+    """A part that is far below the other one underflows nowhere."""
+    big = np.finfo(dtype).max.real / 4
+    parts = [0.0, -0.0, 0.3, 1e-30, big, np.inf, np.nan, -7.0, np.finfo(dtype).tiny]
+    z = np.array([complex(x, y) for x in parts for y in parts], dtype)
+    with np.errstate(all="raise"), asnumpy.errstate(all="raise"):
+        ours, theirs = np.asarray(asnumpy.abs(asnumpy.array(z))), np.abs(z)
+    np.testing.assert_allclose(ours, theirs, rtol=4 * np.finfo(dtype).eps)

@@ -2,10 +2,11 @@
 
 `default_rng(seed)` makes a `Generator` over PCG64; `RandomState(seed)` and the module's own functions
 (`seed`, `rand`, `randn`, `randint`, ...) are the older interface over MT19937. Results are AsNumpy
-arrays; a call without `size` gives a number.
+arrays; a call without `size` gives a number. `Generator(Philox4x32(seed))` draws AsNumpy's own stream,
+which the device makes in parallel.
 """
 
-from ._bit_generators import MT19937, PCG64, BitGenerator, SeedSequence
+from ._bit_generators import MT19937, PCG64, BitGenerator, Philox4x32, SeedSequence
 from ._generator import Generator, default_rng
 from ._random_state import RandomState
 
@@ -28,7 +29,7 @@ standard_normal = _state.standard_normal
 uniform = _state.uniform
 
 __all__ = [
-    "MT19937", "PCG64", "BitGenerator", "Generator", "RandomState", "SeedSequence", "choice",
+    "MT19937", "PCG64", "BitGenerator", "Generator", "Philox4x32", "RandomState", "SeedSequence", "choice",
     "default_rng", "get_state", "normal", "permutation", "rand", "randint", "randn", "random",
     "random_sample", "ranf", "sample", "seed", "set_state", "shuffle", "standard_normal", "uniform",
 ]  # fmt: skip

@@ -162,6 +162,49 @@ class PCG64(BitGenerator):
         return made.advance(jumps * 0x9E3779B97F4A7C15F39CC0605CEDC835)
 
 
+class Philox4x32(BitGenerator):
+    """Philox 4x32-10 (Salmon et al., 2011), a stream of AsNumpy's own.
+
+    Counter-based: word i of a key's stream is a function of (key, i) alone, so arrays of uniform and
+    normal floats are drawn by the device on all its threads, with the same numbers on any number of
+    them. Normal floats come from pairs of uniform ones (Box and Muller) and not from a ziggurat. Arrays
+    of floats begin at an even word. On an NPU the device's own generator draws these arrays.
+    NumPy's `Philox` is another cipher (4x64) with another stream.
+
+    seed: None, int, ints or a SeedSequence.
+    """
+
+    def _seed(self):
+        self._engine.seed_philox(int(self.seed_seq.generate_state(1, np.uint64)[0]))
+
+    @property
+    def state(self):
+        """The next word's number and the key, as a dictionary; settable."""
+        word, key, has_uint32, uinteger = self._engine.get_pcg64()
+        return {
+            "bit_generator": "Philox4x32",
+            "state": {"word": word, "key": key},
+            "has_uint32": has_uint32,
+            "uinteger": uinteger,
+        }
+
+    @state.setter
+    def state(self, value):
+        if not isinstance(value, dict):
+            raise TypeError("state must be a dict")
+        if value.get("bit_generator") != "Philox4x32":
+            raise ValueError("state must be for a Philox4x32 RNG")
+        inner = value["state"]
+        self._engine.seed_philox(inner["key"])
+        self._engine.set_pcg64(inner["word"], inner["key"], value["has_uint32"], value["uinteger"])
+
+    def advance(self, delta):
+        """Moves on as if `delta` words had been drawn; negative: back."""
+        with self.lock:
+            self._engine.advance(operator.index(delta))
+        return self
+
+
 class MT19937(BitGenerator):
     """The Mersenne Twister (Matsumoto and Nishimura). seed: None, int, ints or a SeedSequence."""
 

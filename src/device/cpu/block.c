@@ -6,8 +6,10 @@
 #include "device/cpu/jit.h"
 
 enum {
-    L1_SHARE = 14336,    /* bytes that slots and operands may take together */
-    OPERAND_SHARE = 2048 /* and each of them */
+    L1_SHARE = 14336,     /* bytes that slots and operands may take together */
+    OPERAND_SHARE = 2048, /* and each of them */
+    FOLD_L1_SHARE = 24576,
+    FOLD_OPERAND_SHARE = 8192 /* a sum kernel's call */
 };
 
 /* Every operand is used where it lies: machine code then needs no slot. */
@@ -21,8 +23,9 @@ static bool is_all_direct(const asn_plan *plan) {
 
 static int64_t step_block(const asn_plan *plan, int64_t largest) {
     if (plan->block_slots == 0) return largest;
-    int64_t bytes = L1_SHARE / plan->block_streams;
-    if (bytes > OPERAND_SHARE) bytes = OPERAND_SHARE;
+    int64_t bytes = (plan->folds ? FOLD_L1_SHARE : L1_SHARE) / plan->block_streams;
+    int64_t most = plan->folds ? FOLD_OPERAND_SHARE : OPERAND_SHARE;
+    if (bytes > most) bytes = most;
     int64_t n = bytes / plan->block_item;
     if (n >= 64) n &= ~(int64_t)63;
     int64_t fits = ASN_BUFFER_BYTES / plan->block_slots / plan->block_item;
@@ -49,6 +52,7 @@ void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
     if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
         slot_bytes = block * plan->max_item;
     run->plan = plan;
+    run->summed = false;
     run->slot_bytes = slot_bytes;
     run->num_moving = 0;
     for (int v = 0; v < plan->num_values; v++)
@@ -122,9 +126,11 @@ static void run_code(asn_run *run, int64_t n) {
     const asn_jit_code *code = run->plan->code;
     uint32_t before = code->checks ? asn_fp_read() : 0;
     uint32_t outside = asn_jit_run(code, run->ptr, n);
+    run->summed = code->sums;
     if (!code->checks) return;
     uint32_t raised = asn_fp_read() & ~before & ASN_FP_CONDITIONS;
     if (!outside && !raised) return;
+    run->summed = false;
     asn_fp_write(before);
     run_again(run, n);
 }

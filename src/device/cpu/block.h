@@ -14,6 +14,7 @@ enum { ASN_BUFFER_BYTES = 32768 };
 typedef struct {
     const asn_plan *plan;
     int64_t slot_bytes;
+    bool summed; /* the reduced values of the last block are lanes of its sums (jit.h) */
     int num_moving; /* operands whose address changes from block to block */
     uint8_t moving[ACLNNX_MAX_OPERANDS];
     int64_t offset[ACLNNX_MAX_OPERANDS]; /* bytes from base, of moving operands */

@@ -3,8 +3,8 @@
  * A program runs block by block: about 1-2 KB of every operand, so that all values
  * between its instructions stay in L1, one compiler-vectorised loop per instruction and
  * block (measured: 60-80 % of a hand-fused loop). A block is a piece of a row; where rows
- * are short, several rows of the next dimension. Blocks are grouped into chunks of CHUNK
- * elements for the pool; what a block computes does not depend on the grouping.
+ * are short, several rows of the next dimension. Blocks are grouped into chunks of up to
+ * CHUNK elements for the pool; what a block computes does not depend on the grouping.
  *
  * The commonest call, one instruction on a few contiguous elements, takes a path of its
  * own (run_direct): the plan costs more than the loop.
@@ -20,7 +20,9 @@
 #include "device/cpu/pool.h"
 
 enum {
-    CHUNK = 16384,
+    CHUNK = 16384, /* elements, fewer when they take long: */
+    CHUNK_LEAST = 2048,
+    CHUNK_NS = 10000,
     DIRECT_ELEMENTS = 4096,
     DIRECT_IMMEDIATE_BYTES = 2048,
     /* Rows are packed, at the price of a copy of each operand, when a block holds this
@@ -82,22 +84,32 @@ static void run_chunk(void *ctx, int64_t chunk) {
         __atomic_fetch_or(&e->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
 
+/* A power of two: large outputs are stored line by line. */
+static int64_t chunk_of(const asn_plan *plan) {
+    double ns = asn_plan_work(plan) / (double)plan->size;
+    int64_t n = CHUNK;
+    while (n > CHUNK_LEAST && (double)n * ns > CHUNK_NS)
+        n /= 2;
+    return n;
+}
+
 static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     elementwise e = {.plan = plan};
+    const int64_t chunk = chunk_of(plan);
     int64_t inner = plan->dims[0].extent;
     asn_plan_place(plan, false);
-    e.block = asn_plan_block(plan, CHUNK);
+    e.block = asn_plan_block(plan, chunk);
     if (plan->num_dims > 1 && inner * PACK <= e.block) {
         asn_plan_place(plan, true);
-        e.block = asn_plan_block(plan, CHUNK);
+        e.block = asn_plan_block(plan, chunk);
         e.split = inner * PACK <= e.block;
         if (!e.split) {
             asn_plan_place(plan, false);
-            e.block = asn_plan_block(plan, CHUNK);
+            e.block = asn_plan_block(plan, chunk);
         }
     }
     asn_plan_attach(plan);
-    if (plan->code) e.block = asn_plan_block(plan, CHUNK);
+    if (plan->code) e.block = asn_plan_block(plan, chunk);
     e.step = e.split ? e.block / inner : e.block;
     int64_t extent = plan->dims[e.split].extent;
     int64_t line = e.split ? extent * inner : extent;
@@ -106,7 +118,7 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     e.units_per_line = (extent + e.step - 1) / e.step;
     e.units = plan->size / line * e.units_per_line;
     int64_t unit = e.split ? e.step * inner : e.step;
-    e.units_per_chunk = unit < CHUNK ? CHUNK / unit : 1;
+    e.units_per_chunk = unit < chunk ? chunk / unit : 1;
     int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
     asn_pool_run(run_chunk, &e, chunks, asn_plan_work(plan));
     asn_plan_detach(plan);
@@ -243,8 +255,10 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
 
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
     asn_status status;
-    if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
-    if (run_copy(p, &status)) return status;
+    if (asn_jit_now() != ASN_JIT_ALWAYS) {
+        if (run_direct(p)) return ASN_OK;
+        if (run_copy(p, &status)) return status;
+    }
     asn_plan plan;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));

@@ -41,6 +41,29 @@ static void acc_add_sum(accumulator *acc, int parts, const double sum[2],
     }
 }
 
+/* The lanes that machine code left of a block, added up as in sum.inc. */
+static void acc_add_lanes(const asn_reduction *r, accumulator *acc, bool first,
+                          const char *src) {
+    double sum[2] = {0, 0};
+    if (r->dtype == ASN_F64) {
+        double lanes[8];
+        memcpy(lanes, src, sizeof lanes);
+        for (int width = 4; width; width /= 2)
+            for (int j = 0; j < width; j++)
+                lanes[j] += lanes[j + width];
+        sum[0] = lanes[0];
+    } else {
+        float lanes[16];
+        memcpy(lanes, src, sizeof lanes);
+        for (int width = 8; width; width /= 2)
+            for (int j = 0; j < width; j++)
+                lanes[j] += lanes[j + width];
+        sum[0] = (double)lanes[0];
+    }
+    if (first) acc->s[0] = acc->s[1] = acc->s[2] = acc->s[3] = 0;
+    acc_add_sum(acc, 1, sum, NULL);
+}
+
 static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64_t n,
                      const char *src) {
     int item = asn_itemsize(r->dtype);
@@ -116,7 +139,11 @@ static void fold_rows(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
             asn_run_block(run, n, 1);
             for (int r = 0; r < plan->num_reductions; r++) {
                 const asn_reduction *red = &plan->reductions[r];
-                acc_fold(red, &accs[r], !(started >> r & 1), n, run->ptr[red->value]);
+                bool first = !(started >> r & 1);
+                if (run->summed)
+                    acc_add_lanes(red, &accs[r], first, run->ptr[red->value]);
+                else
+                    acc_fold(red, &accs[r], first, n, run->ptr[red->value]);
             }
             started = ~0u;
             if (rr->ends_early && accs[0].element[0] == rr->last_word) {
@@ -221,6 +248,8 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
     end_early(rr);
     rr->num_reduced = asn_plan_group(plan, inner);
+    plan->folds = true;
+    if (asn_reduce_rows(rr)) return ASN_OK;
     asn_plan_place(plan, false);
     rr->block = asn_plan_block(plan, FOLD_BLOCK);
     asn_plan_attach(plan);
@@ -247,7 +276,7 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
         if (!rr->partial) return ASN_ERR_MEMORY;
     }
     int64_t per_unit = reduced / rr->parts;
-    rr->units_per_task = per_unit < ASN_PART ? ASN_PART / per_unit : 1;
+    rr->units_per_task = asn_units_per_task(plan, per_unit);
     int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
     asn_pool_run(fold_task, rr, tasks, asn_plan_work(plan));
     if (rr->parts > 1) fold_finish(rr);

@@ -2,10 +2,11 @@
  *
  * Two ways, by what lies innermost in memory:
  *   folding  the inner dimension is reduced: each block is folded into one accumulator
- * per output; stacking the inner dimension is kept: an accumulator per element of a
- * stripe of it (16 KB), to which block after block is added along the reduced dimensions.
- * A stripe of a few elements is widened: several reduced rows make one block, with as
- * many accumulators, which are added up at the end.
+ * per output, or, when it holds several rows, each row of it (fused_rows.c); stacking the
+ * inner dimension is kept: an accumulator per element of a stripe of it (16 KB), to which
+ * block after block is added along the reduced dimensions. A stripe of a few elements is
+ * widened: several reduced rows make one block, with as many accumulators, which are
+ * added up at the end.
  *
  * Order. A long reduction is cut into parts, whose results are combined in order; where
  * it is cut depends on the shape alone, so the result is the same on any number of
@@ -64,7 +65,7 @@ static asn_status check_order(const asn_plan *plan, const aclnnxProgram *p) {
 /* The dimension to put innermost: the one that is so in memory, unless it is reduced and
  * so short that folding it costs more than walking across it. */
 static int choose_inner(const asn_plan *plan) {
-    enum { SHORT = 16 };
+    enum { SHORT = 8 };
     if (!plan->dims[0].reduced || plan->dims[0].extent >= SHORT) return 0;
     for (int d = 1; d < plan->num_dims; d++)
         if (!plan->dims[d].reduced && plan->dims[d].extent > plan->dims[0].extent)

@@ -13,7 +13,7 @@ typedef struct {
     int num_reduced; /* dimensions */
     int64_t block, parts, part_rows, part_inner, units, units_per_task;
     int64_t rows; /* positions of the reduced dimensions but the innermost one */
-    int64_t pack; /* stacking: reduced rows per block */
+    int64_t pack; /* rows per block: reduced ones (stacking), kept ones (fused_rows.c) */
     int64_t stripe, stripes;
     char *partial; /* results of units, when parts > 1 */
     int64_t partial_bytes;
@@ -24,6 +24,15 @@ typedef struct {
     char last_word;
     int settled;
 } asn_reduction_run;
+
+/* How many units of so many elements make a task: at least a part, and of large inputs
+ * more, since every task drains the processor's pipeline when it clears the
+ * floating-point flags (a sum of 1e7 from memory: 10 % slower with tasks of one part). */
+static inline int64_t asn_units_per_task(const asn_plan *plan, int64_t unit) {
+    enum { TASKS = 64 };
+    int64_t task = plan->size / TASKS < ASN_PART ? ASN_PART : plan->size / TASKS;
+    return unit < task ? task / unit : 1;
+}
 
 /* Whether every reduction may be cut into parts. */
 static inline bool asn_reductions_split(const asn_plan *plan) {
@@ -36,6 +45,10 @@ static inline bool asn_reductions_split(const asn_plan *plan) {
  * innermost. */
 ASN_CHECK_RESULT asn_status asn_reduce_fold(asn_reduction_run *rr, int inner);
 ASN_CHECK_RESULT asn_status asn_reduce_stack(asn_reduction_run *rr, int inner);
+
+/* Folding, where rows are so short that several make a block; false: they are not, and
+ * nothing was done. After asn_plan_group. */
+bool asn_reduce_rows(asn_reduction_run *rr);
 
 /* Before folding: sums of bools are counted, without their cast to int64 (fused_count.c).
  */

@@ -227,7 +227,7 @@ asn_status asn_reduce_stack(asn_reduction_run *rr, int inner) {
         if (!rr->partial) return ASN_ERR_MEMORY;
     }
     int64_t per_unit = plan->size / rr->units + 1;
-    rr->units_per_task = per_unit < ASN_PART ? ASN_PART / per_unit : 1;
+    rr->units_per_task = asn_units_per_task(plan, per_unit);
     int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
     asn_pool_run(stack_task, rr, tasks, asn_plan_work(plan));
     if (rr->parts > 1) stack_finish(rr);

@@ -14,176 +14,25 @@
 #include "device/cpu/gemm.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fused.h"
+#include "device/cpu/gemm_tiles.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/matmul_small.h"
 #include "device/cpu/pool.h"
 
-enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS's */
 enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
 enum { SMALL_ROW = 8 };    /* if C has no more columns */
 enum { VECTOR_WORK = 64 }; /* m k from which a call of BLAS pays, */
 enum { LONG_ROW = 256 };   /* but not for sums of rows as long as this */
 
-typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
-                         const float *a, int lda, const float *b, int ldb, float beta,
-                         float *c, int ldc);
-typedef void (*dgemm_fn)(int order, int ta, int tb, int m, int n, int k, double alpha,
-                         const double *a, int lda, const double *b, int ldb, double beta,
-                         double *c, int ldc);
-typedef void (*zgemm_fn)(int order, int ta, int tb, int m, int n, int k,
-                         const void *alpha, const void *a, int lda, const void *b,
-                         int ldb, const void *beta, void *c, int ldc);
-
-typedef void (*sgemv_fn)(int order, int trans, int m, int n, float alpha, const float *a,
-                         int lda, const float *x, int incx, float beta, float *y,
-                         int incy);
-typedef void (*dgemv_fn)(int order, int trans, int m, int n, double alpha,
-                         const double *a, int lda, const double *x, int incx, double beta,
-                         double *y, int incy);
-
-static struct {
-    sgemm_fn s;
-    dgemm_fn d;
-    zgemm_fn c, z;
-    sgemv_fn sv;
-    dgemv_fn dv;
-} gemm;
-
-/* A matrix as CBLAS wants it: element (i, j) at data + i * row + j * col. */
-typedef struct {
-    char *data;
-    int64_t row, col;
-} matrix;
-
-typedef struct {
-    asn_dtype dtype;
-    int item;
-    int64_t m, n, k, batch;
-    matrix a, b, c; /* of batch item 0 */
-    int num_batch;
-    int64_t extent[ASN_ND_MAX_DIMS], a_step[ASN_ND_MAX_DIMS], b_step[ASN_ND_MAX_DIMS],
-        c_step[ASN_ND_MAX_DIMS];
-    _Alignas(16) char alpha[16], beta[16];
-    bool by_blas, by_dots, by_gemv;
-    bool swapped;        /* a and b have changed roles */
-    asn_matmul_fn small; /* or NULL */
-    int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
-} product;
-
-/* ---- one tile */
-
-/* Row- or column-contiguous, strides that BLAS can express. */
-static bool blas_reads(const matrix *x, int64_t rows, int64_t cols, int item) {
-    bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row % item == 0) &&
-                   (rows == 1 || x->row >= cols * item);
-    bool by_cols = (x->row == item || rows == 1) && (cols == 1 || x->col % item == 0) &&
-                   (cols == 1 || x->col >= rows * item);
-    int64_t step = x->col > x->row ? x->col : x->row;
-    return (by_rows || by_cols) && step / item < INT_MAX && rows < INT_MAX &&
-           cols < INT_MAX;
-}
-
-static int lead_of(const matrix *x, int64_t rows, int64_t cols, int item, int *trans) {
-    bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row >= cols * item);
-    int64_t lead;
-    if (by_rows) {
-        *trans = NO_TRANS;
-        lead = rows == 1 ? cols : x->row / item;
-    } else {
-        *trans = TRANS;
-        lead = cols == 1 ? rows : x->col / item;
-    }
-    return lead < 1 ? 1 : (int)lead;
-}
-
-static void blas_tile(const product *p, const matrix *a, const matrix *b, const matrix *c,
-                      int64_t m, int64_t n) {
-    int ta, tb, tc, k = (int)p->k;
-    int lda = lead_of(a, m, k, p->item, &ta), ldb = lead_of(b, k, n, p->item, &tb);
-    int ldc = lead_of(c, m, n, p->item, &tc), rows = (int)m, cols = (int)n;
-    const void *x = a->data, *y = b->data;
-    if (tc == TRANS) { /* C^T = B^T A^T */
-        x = b->data;
-        y = a->data;
-        int t = ta, l = lda;
-        ta = tb == TRANS ? NO_TRANS : TRANS;
-        tb = t == TRANS ? NO_TRANS : TRANS;
-        lda = ldb;
-        ldb = l;
-        rows = (int)n;
-        cols = (int)m;
-    }
-    float fa, fb;
-    double da, db;
-    switch (p->dtype) {
-    case ASN_F32:
-        memcpy(&fa, p->alpha, sizeof fa);
-        memcpy(&fb, p->beta, sizeof fb);
-        gemm.s(ROW_MAJOR, ta, tb, rows, cols, k, fa, x, lda, y, ldb, fb, (float *)c->data,
-               ldc);
-        break;
-    case ASN_F64:
-        memcpy(&da, p->alpha, sizeof da);
-        memcpy(&db, p->beta, sizeof db);
-        gemm.d(ROW_MAJOR, ta, tb, rows, cols, k, da, x, lda, y, ldb, db,
-               (double *)c->data, ldc);
-        break;
-    default:
-        (p->dtype == ASN_C64 ? gemm.c : gemm.z)(ROW_MAJOR, ta, tb, rows, cols, k,
-                                                p->alpha, x, lda, y, ldb, p->beta,
-                                                c->data, ldc);
-    }
-}
-
-/* Inner products: one of the matrices is a vector, the other's rows run along k. */
-static void dot_tile(const product *p, const matrix *a, const matrix *b, const matrix *c,
-                     int64_t m, int64_t n) {
-    asn_dot_fn dot = asn_kernels_get()->dot[p->dtype];
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++)
-            dot(p->k, a->data + i * a->row, a->col, b->data + j * b->col, b->row,
-                c->data + i * c->row + j * c->col);
-}
-
-static void loop_tile(const product *p, const matrix *a, const matrix *b, const matrix *c,
-                      int64_t m, int64_t n) {
-    asn_matmul s = {m, n, p->k, a->row, a->col, b->row, c->row};
-    (p->small ? p->small : asn_kernels_get()->matmul[p->dtype])(&s, a->data, b->data,
-                                                                c->data);
-}
-
-/* A column times A's rows (n = 1), or a row times B's (m = 1). The result is cleared
- * first: BLAS scales by beta what it finds there. */
-static void gemv_tile(const product *p, const matrix *a, const matrix *b, const matrix *c,
-                      int64_t m, int64_t n) {
-    bool column = n == 1 && p->n == 1;
-    const matrix *x = column ? a : b;
-    int rows = (int)(column ? m : p->k), cols = (int)(column ? p->k : n);
-    int64_t step = column ? c->row : c->col, length = column ? m : n;
-    const char *v = column ? b->data : a->data;
-    int trans = column ? NO_TRANS : TRANS, lead = (int)(x->row / p->item);
-    int by = (int)((column ? b->row : a->col) / p->item), to = (int)(step / p->item);
-    if (to == 1) memset(c->data, 0, (size_t)(length * p->item));
-    for (int64_t i = 0; i < length && to != 1; i++)
-        memset(c->data + i * step, 0, (size_t)p->item);
-    if (p->dtype == ASN_F32)
-        gemm.sv(ROW_MAJOR, trans, rows, cols, 1, (const float *)x->data, lead,
-                (const float *)v, by, 1, (float *)c->data, to);
-    else
-        gemm.dv(ROW_MAJOR, trans, rows, cols, 1, (const double *)x->data, lead,
-                (const double *)v, by, 1, (double *)c->data, to);
-}
-
-/* ---- all tiles */
+/* ---- tiles */
 
 /* Small products in a row, along the only batch dimension. */
-static void small_chunk(const product *p, int64_t first, int64_t end) {
+static void small_chunk(const asn_product *p, int64_t first, int64_t end) {
     const asn_matmul s = {p->m, p->n, p->k, p->a.row, p->a.col, p->b.row, p->c.row};
     for (int64_t i = first; i < end; i++)
         p->small(&s, p->a.data + i * p->a_step[0], p->b.data + i * p->b_step[0],
@@ -191,7 +40,7 @@ static void small_chunk(const product *p, int64_t first, int64_t end) {
 }
 
 static void product_chunk(void *ctx, int64_t chunk) {
-    const product *p = ctx;
+    const asn_product *p = ctx;
     int64_t first = chunk * p->items_per_chunk, end = first + p->items_per_chunk;
     int64_t tiles = p->tiles_m * p->tiles_n;
     if (end > p->batch * tiles) end = p->batch * tiles;
@@ -202,7 +51,7 @@ static void product_chunk(void *ctx, int64_t chunk) {
     for (int64_t t = first; t < end; t++) {
         int64_t item = t / tiles, i = t % tiles / p->tiles_n * p->tile_m,
                 j = t % p->tiles_n * p->tile_n;
-        matrix a = p->a, b = p->b, c = p->c;
+        asn_matrix a = p->a, b = p->b, c = p->c;
         for (int d = 0; d < p->num_batch; d++) {
             int64_t at = item % p->extent[d];
             item /= p->extent[d];
@@ -215,14 +64,7 @@ static void product_chunk(void *ctx, int64_t chunk) {
         c.data += i * c.row + j * c.col;
         int64_t m = p->m - i < p->tile_m ? p->m - i : p->tile_m;
         int64_t n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
-        if (p->by_blas)
-            blas_tile(p, &a, &b, &c, m, n);
-        else if (p->by_gemv)
-            gemv_tile(p, &a, &b, &c, m, n);
-        else if (p->by_dots)
-            dot_tile(p, &a, &b, &c, m, n);
-        else
-            loop_tile(p, &a, &b, &c, m, n);
+        asn_product_tile(p, &a, &b, &c, m, n);
     }
 }
 
@@ -237,7 +79,7 @@ static int64_t tile_extent(int64_t extent) {
     return (tile + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static void choose_tiles(product *p) {
+static void choose_tiles(asn_product *p) {
     double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     p->tile_m = p->m;
     p->tile_n = p->n;
@@ -257,7 +99,7 @@ static void choose_tiles(product *p) {
     p->items_per_chunk = per_tile < 200000 ? (int64_t)(200000 / (per_tile + 100)) + 1 : 1;
 }
 
-static double product_ns(const product *p) {
+static double product_ns(const asn_product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
     if (p->by_blas)
         return flops / (p->dtype == ASN_F32 ? 100 : p->dtype == ASN_F64 ? 50 : 12);
@@ -266,7 +108,7 @@ static double product_ns(const product *p) {
     return flops * 0.1 + 20.0 * (double)p->batch;
 }
 
-static void run_product(product *p) {
+static void run_product(asn_product *p) {
     choose_tiles(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
     asn_pool_run(product_chunk, p, (total + p->items_per_chunk - 1) / p->items_per_chunk,
@@ -275,23 +117,8 @@ static void run_product(product *p) {
 
 /* ---- preparing */
 
-static asn_status load_blas(void) {
-    static int loaded;
-    if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE)) return ASN_OK;
-    *(void **)&gemm.s = asn_blas_symbol("cblas_sgemm");
-    *(void **)&gemm.d = asn_blas_symbol("cblas_dgemm");
-    *(void **)&gemm.c = asn_blas_symbol("cblas_cgemm");
-    *(void **)&gemm.z = asn_blas_symbol("cblas_zgemm");
-    *(void **)&gemm.sv = asn_blas_symbol("cblas_sgemv");
-    *(void **)&gemm.dv = asn_blas_symbol("cblas_dgemv");
-    if (!gemm.s || !gemm.d || !gemm.c || !gemm.z || !gemm.sv || !gemm.dv)
-        return ASN_ERR_RUNTIME;
-    __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
-    return ASN_OK;
-}
-
-static matrix matrix_of(const asn_nd *x) {
-    return (matrix){x->data, x->strides[x->ndim - 2], x->strides[x->ndim - 1]};
+static asn_matrix matrix_of(const asn_nd *x) {
+    return (asn_matrix){x->data, x->strides[x->ndim - 2], x->strides[x->ndim - 1]};
 }
 
 static asn_status check_shapes(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
@@ -310,7 +137,7 @@ static asn_status check_shapes(const asn_nd *a, const asn_nd *b, const asn_nd *c
         asn_dtype_name(c->dtype));
 }
 
-static void describe(product *p, const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+static void describe(asn_product *p, const asn_nd *a, const asn_nd *b, const asn_nd *c) {
     int nd = c->ndim;
     p->dtype = c->dtype;
     p->item = asn_itemsize(c->dtype);
@@ -334,12 +161,12 @@ static void describe(product *p, const asn_nd *a, const asn_nd *b, const asn_nd 
 }
 
 /* Exchanges the roles of A and B: C^T = B^T A^T. */
-static void transpose_product(product *p) {
-    matrix a = p->a;
+static void transpose_product(asn_product *p) {
+    asn_matrix a = p->a;
     p->swapped = !p->swapped;
-    p->a = (matrix){p->b.data, p->b.col, p->b.row};
-    p->b = (matrix){a.data, a.col, a.row};
-    p->c = (matrix){p->c.data, p->c.col, p->c.row};
+    p->a = (asn_matrix){p->b.data, p->b.col, p->b.row};
+    p->b = (asn_matrix){a.data, a.col, a.row};
+    p->c = (asn_matrix){p->c.data, p->c.col, p->c.row};
     int64_t m = p->m;
     p->m = p->n;
     p->n = m;
@@ -355,7 +182,7 @@ static bool is_blas_dtype(asn_dtype dt) {
 }
 
 /* One of the operands is a vector: inner products where the other's rows run along k. */
-static bool choose_vector_form(product *p) {
+static bool choose_vector_form(asn_product *p) {
     if (p->m != 1 && p->n != 1) return false;
     if (p->n != 1) transpose_product(p);
     /* Now B is a column. A's rows along k: inner products; else row sums of A^T. */
@@ -370,12 +197,12 @@ static bool choose_vector_form(product *p) {
 
 /* Whether the engine chosen can use the operands where they lie: [0] a, [1] b, [2] c, as
  * described. */
-static void find_misfits(const product *p, bool misfit[3]) {
+static void find_misfits(const asn_product *p, bool misfit[3]) {
     misfit[0] = misfit[1] = misfit[2] = false;
     if (p->by_blas) {
-        misfit[0] = !blas_reads(&p->a, p->m, p->k, p->item);
-        misfit[1] = !blas_reads(&p->b, p->k, p->n, p->item);
-        misfit[2] = !blas_reads(&p->c, p->m, p->n, p->item);
+        misfit[0] = !asn_matrix_reads(&p->a, p->m, p->k, p->item);
+        misfit[1] = !asn_matrix_reads(&p->b, p->k, p->n, p->item);
+        misfit[2] = !asn_matrix_reads(&p->c, p->m, p->n, p->item);
     } else if (!p->by_dots && !p->by_gemv) {
         misfit[1] = p->b.col != p->item && p->n > 1;
         misfit[2] = p->c.col != p->item && p->n > 1;
@@ -393,9 +220,9 @@ static bool is_step(int64_t bytes, int item) {
 
 /* Whether BLAS can multiply the matrix and the vector of choose_vector_form where they
  * lie. */
-static bool gemv_reads(const product *p) {
+static bool gemv_reads(const asn_product *p) {
     bool column = p->n == 1;
-    const matrix *x = column ? &p->a : &p->b;
+    const asn_matrix *x = column ? &p->a : &p->b;
     int64_t rows = column ? p->m : p->k, cols = column ? p->k : p->n;
     return (p->dtype == ASN_F32 || p->dtype == ASN_F64) && rows > 1 && cols > 1 &&
            rows * cols >= VECTOR_WORK && (column || cols < LONG_ROW) && rows < INT_MAX &&
@@ -404,7 +231,7 @@ static bool gemv_reads(const product *p) {
            is_step(column ? p->c.row : p->c.col, p->item);
 }
 
-static asn_status choose_engine(product *p, const void *alpha) {
+static asn_status choose_engine(asn_product *p, const void *alpha) {
     static const float one_f = 1;
     static const double one_d = 1;
     bool vector = !alpha && choose_vector_form(p);
@@ -412,12 +239,12 @@ static asn_status choose_engine(product *p, const void *alpha) {
     if (vector && gemv_reads(p)) {
         p->by_dots = false;
         p->by_gemv = true;
-        return load_blas();
+        return asn_gemm_load();
     }
     bool small = work <= SMALL_WORK && p->n <= SMALL_ROW;
     if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype, p->n);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
-    ASN_TRY(load_blas());
+    ASN_TRY(asn_gemm_load());
     p->by_blas = true;
     bool single = p->dtype == ASN_F32 || p->dtype == ASN_C64;
     if (!alpha) memcpy(p->alpha, single ? (const void *)&one_f : &one_d, single ? 4 : 8);
@@ -463,7 +290,7 @@ static asn_status multiply_copies(const asn_nd *const views[3], const bool misfi
 /* views: a, b, c. alpha NULL: c = a b. */
 static asn_status multiply(const asn_nd *const views[3], const void *alpha,
                            const void *beta) {
-    product p = {.by_blas = false};
+    asn_product p = {.by_blas = false};
     bool misfit[3];
     describe(&p, views[0], views[1], views[2]);
     if (alpha) memcpy(p.alpha, alpha, (size_t)p.item);

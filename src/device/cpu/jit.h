@@ -33,6 +33,8 @@ typedef struct asn_jit_code {
     int lanes; /* fn takes whole vectors of so many elements; 1: any number */
     int num_arrays;
     asn_jit_array arrays[2 * ACLNNX_MAX_OPERANDS];
+    bool sums; /* a reduced value is left as the 64 bytes of lanes that sum.inc ends with
+                */
     bool checks;   /* asn_jit_run may tell of an element outside */
     bool tried;    /* a program seen once is not compiled yet */
     int32_t users; /* runs in progress, and the cache */

@@ -80,7 +80,8 @@ asn_jit_counts asn_jit_count(void) {
 /* Everything that the machine code depends on. */
 static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
     uint32_t n = 0;
-    key[n++] = asn_plan_in_place(plan);
+    key[n++] =
+        (unsigned char)(asn_plan_in_place(plan) | (plan->folds && !plan->rows) << 1);
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = !asn_plan_is_splat(plan, i);
         key[n++] = (unsigned char)(plan->dtype[i] | moves << 7);
@@ -92,7 +93,7 @@ static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
             n += 2;
         }
     for (int r = 0; r < plan->num_reductions; r++) {
-        key[n++] = 0xff;
+        key[n++] = plan->reductions[r].sum ? 0xfe : 0xff;
         memcpy(key + n, &plan->reductions[r].value, 2);
         n += 2;
     }
@@ -154,11 +155,11 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Without masks the last elements are taken to a vector's worth of memory, filled up with
- * the first of them, and their results back. */
+/* Without masks (AVX2, complex numbers) the last elements are taken to a vector's worth
+ * of memory, filled up with the first of them, and their results back. */
 static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t from,
                          int64_t n) {
-    _Alignas(32) char vectors[2 * ACLNNX_MAX_OPERANDS][32];
+    _Alignas(64) char vectors[2 * ACLNNX_MAX_OPERANDS][128];
     char *at[ASN_MAX_VALUES];
     for (int i = 0; i < code->num_arrays; i++) {
         const asn_jit_array *a = &code->arrays[i];
@@ -185,17 +186,19 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
 }
 
 static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
-    code->lanes = p->vector_bytes == 64 ? 1 : p->lanes;
+    code->lanes = p->vector_bytes == 64 && !p->has_complex ? 1 : p->lanes;
     for (int v = 0; v < p->num_values; v++) {
         const asn_jit_value *value = &p->values[v];
         bool in_memory = value->kind == ASN_JIT_INPUT || value->kind == ASN_JIT_CONST;
         if (!in_memory || value->last_use < 0) continue;
         int item = value->kind == ASN_JIT_INPUT ? asn_lane_bytes(value->lane) : 0;
+        if (value->part) item *= 2;
         code->arrays[code->num_arrays++] =
             (asn_jit_array){value->pointer, (uint8_t)item, false};
     }
     for (int s = 0; s < p->num_stores; s++) {
         int item = asn_lane_bytes(p->values[p->stores[s].value].lane);
+        if (p->stores[s].imag != ASN_JIT_NONE) item *= 2;
         code->arrays[code->num_arrays++] =
             (asn_jit_array){p->stores[s].pointer, (uint8_t)item, true};
     }
@@ -217,6 +220,7 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
         if (!code->fn)
             __atomic_store_n(&switched, ASN_JIT_OFF, __ATOMIC_RELAXED); /* forbidden */
         list_arrays(code, &program);
+        code->sums = program.num_sums > 0;
         code->checks =
             program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
     }

@@ -27,7 +27,8 @@ enum {
     MAX_SPILLS = 64,
     MAX_CONSTANTS = 192,
     MAX_FIXUPS = 768,
-    TAIL_MASK = 7
+    TAIL_MASK = 7,
+    ACCUMULATORS = 4
 };
 
 static const uint8_t address_registers[] = {RBX, RSI, R8, R9, R12, R14, R15};
@@ -48,14 +49,33 @@ typedef struct {
     bool fixed[ASN_JIT_MAX_VALUES]; /* in its register all the time */
     int16_t owner[REGISTERS];       /* a value, or one of the above */
     uint32_t pinned;                /* registers of the present operation's operands */
+    int accumulators[ASN_JIT_MAX_SUMS][ACCUMULATORS];
     int sticky[2], spills, frame, peak, at;
     int num_addresses;
     uint16_t addresses[ADDRESSES]; /* pointers that have a register */
     int num_constants, num_fixups;
-    uint32_t constant[MAX_CONSTANTS]; /* offsets in the table's data */
+    const uint8_t *constant[MAX_CONSTANTS];
     uint8_t constant_size[MAX_CONSTANTS];
     fixup fixups[MAX_FIXUPS];
 } compiler;
+
+/* The displacement at `at`, with `tail` bytes of its instruction after it, is to lead to
+ * a constant. */
+static void add_fixup(compiler *c, size_t at, int tail, const void *bytes, int size) {
+    int i = 0;
+    while (i < c->num_constants && c->constant[i] != bytes)
+        i++;
+    if (i == MAX_CONSTANTS || c->num_fixups == MAX_FIXUPS) {
+        c->failed = true;
+        return;
+    }
+    if (i == c->num_constants) {
+        c->constant[i] = bytes;
+        c->constant_size[i] = (uint8_t)size;
+        c->num_constants++;
+    }
+    c->fixups[c->num_fixups++] = (fixup){(uint32_t)at, (uint8_t)tail, (uint16_t)i};
+}
 
 /* ---- memory */
 
@@ -167,6 +187,82 @@ static int take_register(compiler *c, bool low) {
     return best;
 }
 
+/* ---- complex numbers lie interleaved in memory, in registers as two vectors */
+
+/* Positions that a permutation of 32-bit or 64-bit elements takes: every other one, and
+ * those of two vectors in turn. Positions from 16 (8) on are the second vector's. */
+static const _Alignas(64) uint32_t apart_32[2][16] = {
+    {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30},
+    {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31}};
+static const _Alignas(64) uint64_t apart_64[2][8] = {{0, 2, 4, 6, 8, 10, 12, 14},
+                                                     {1, 3, 5, 7, 9, 11, 13, 15}};
+static const _Alignas(64) uint32_t together_32[2][16] = {
+    {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23},
+    {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31}};
+static const _Alignas(64) uint64_t together_64[2][8] = {{0, 8, 1, 9, 2, 10, 3, 11},
+                                                        {4, 12, 5, 13, 6, 14, 7, 15}};
+
+static int take_positions(compiler *c, const void *positions) {
+    int reg = take_register(c, false);
+    c->owner[reg] = IN_USE;
+    add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64);
+    return reg;
+}
+
+/* Where the numbers of this vector begin: a complex128 is no scale of an address. */
+static x86_mem address_of_pairs(compiler *c, int pointer, int lane) {
+    x86_mem m = address_of(c, pointer, ASN_LANE_F64, true);
+    if (asn_lane_bytes(lane) == 4) return m;
+    x86_general_mem(&c->code, X86_LEA, RCX, (x86_mem){R11, R11, 1, 0});
+    m.index = RCX;
+    return m;
+}
+
+static void load_part(compiler *c, int reg, const asn_jit_value *v) {
+    bool wide = asn_lane_bytes(v->lane) == 8, half = vector_bytes(c, v->lane) < 64;
+    uint32_t pinned = c->pinned;
+    int positions = take_positions(c, wide ? (const void *)apart_64[v->part - 1]
+                                           : apart_32[v->part - 1]);
+    x86_mem m = address_of_pairs(c, v->pointer, v->lane);
+    if (half) { /* one vector holds them all */
+        x86_vector_indexed(&c->code, X86_PERMUTE_32, reg, positions, m);
+    } else {
+        x86_vector_mem(&c->code, X86_LOAD_64, 64, reg, m, 0);
+        m.disp += 64;
+        x86_vector_indexed(&c->code, wide ? X86_PICK_64 : X86_PICK_32, reg, positions, m);
+    }
+    c->owner[positions] = FREE;
+    c->pinned = pinned;
+}
+
+static void load_constant(compiler *c, int reg, const asn_jit_value *v) {
+    x86_mem m = address_of(c, v->pointer, v->lane, false);
+    if (v->part == 2) m.disp += asn_lane_bytes(v->lane);
+    emit_splat(c, reg, v->lane, m);
+}
+
+static void store_pairs(compiler *c, const asn_jit_store *store, int re, int im) {
+    int lane = c->p->values[store->value].lane;
+    bool wide = asn_lane_bytes(lane) == 8, half = vector_bytes(c, lane) < 64;
+    x86_vop op = X86_LOAD_64;
+    op.opcode |= X86_STORE_BIT;
+    int both = take_register(c, false);
+    c->owner[both] = IN_USE;
+    for (int k = 0; k < (half ? 1 : 2); k++) {
+        int positions =
+            take_positions(c, wide ? (const void *)together_64[k] : together_32[k]);
+        emit_copy(c, both, re);
+        x86_vector(&c->code, wide ? X86_PICK_64 : X86_PICK_32, 64, both, positions, im);
+        x86_mem m = address_of_pairs(c, store->pointer, lane);
+        m.disp += 64 * k;
+        x86_vector_mem(&c->code, op, 64, both, m, 0);
+        c->owner[positions] = FREE;
+        c->pinned &= ~(1u << positions);
+    }
+    c->owner[both] = FREE;
+    c->pinned &= ~(1u << both);
+}
+
 /* Brings a value into a register, which stays its own until the operation is written. */
 static int need(compiler *c, int value) {
     const asn_jit_value *v = &c->p->values[value];
@@ -174,10 +270,12 @@ static int need(compiler *c, int value) {
         int reg = take_register(c, false);
         c->reg[value] = (int16_t)reg;
         c->owner[reg] = (int16_t)value;
-        if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0)
+        if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0 && v->part)
+            load_part(c, reg, v);
+        else if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0)
             emit_load(c, reg, v->lane, address_of(c, v->pointer, v->lane, true));
         else if (v->kind == ASN_JIT_CONST)
-            emit_splat(c, reg, v->lane, address_of(c, v->pointer, v->lane, false));
+            load_constant(c, reg, v);
         else if (v->kind == ASN_JIT_ZERO)
             x86_vector(&c->code, X86_XOR, c->width, reg, reg, reg);
         else
@@ -232,20 +330,8 @@ static void patch_field(uint8_t *ins, int kind, unsigned reg) {
     }
 }
 
-static void add_fixup(compiler *c, const asn_piece_constant *k, size_t start) {
-    int i = 0;
-    while (i < c->num_constants && c->constant[i] != k->data)
-        i++;
-    if (i == MAX_CONSTANTS || c->num_fixups == MAX_FIXUPS) {
-        c->failed = true;
-        return;
-    }
-    if (i == c->num_constants) {
-        c->constant[i] = k->data;
-        c->constant_size[i] = k->size;
-        c->num_constants++;
-    }
-    c->fixups[c->num_fixups++] = (fixup){(uint32_t)(start + k->at), k->tail, (uint16_t)i};
+static void add_piece_constant(compiler *c, const asn_piece_constant *k, size_t start) {
+    add_fixup(c, start + k->at, k->tail, c->p->table->data + k->data, k->size);
 }
 
 static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers) {
@@ -259,7 +345,7 @@ static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *regis
                     registers[field->slot]);
     }
     for (uint32_t k = 0; k < piece->num_constants; k++)
-        add_fixup(c, &t->constants[piece->constants + k], start);
+        add_piece_constant(c, &t->constants[piece->constants + k], start);
 }
 
 /* The register of an input that ends here goes to the slot that may have it. */
@@ -329,6 +415,10 @@ static void emit_stores(compiler *c, int before) {
         if (store->before != before) continue;
         if (p->in_place) save_inputs(c);
         int lane = p->values[store->value].lane, reg = need(c, store->value);
+        if (store->imag != ASN_JIT_NONE) {
+            store_pairs(c, store, reg, need(c, store->imag));
+            continue;
+        }
         x86_mem m = address_of(c, store->pointer, lane, true);
         if (store->past_caches && !c->tail)
             x86_vector_mem(&c->code, X86_STREAM, c->width, reg, m, 0);
@@ -339,7 +429,23 @@ static void emit_stores(compiler *c, int before) {
 
 /* ---- the function */
 
-static void emit_body(compiler *c) {
+static x86_vop adding(const compiler *c, int sum) {
+    int lane = c->p->values[c->p->sums[sum].value].lane;
+    return asn_lane_bytes(lane) == 8 ? X86_ADD_64 : X86_ADD_32;
+}
+
+/* Spare lanes of the last vector add nothing. */
+static void emit_sums(compiler *c, int accumulator) {
+    for (int s = 0; s < c->p->num_sums; s++) {
+        int value = need(c, c->p->sums[s].value);
+        int sum = c->accumulators[s][accumulator];
+        x86_vector_masked(&c->code, adding(c, s), c->width, sum, sum, value,
+                          c->tail ? TAIL_MASK : 0);
+    }
+}
+
+/* One vector's worth; sums go to that of their accumulators. */
+static void emit_body(compiler *c, int accumulator) {
     const asn_jit_program *p = c->p;
     for (int v = 0; v < p->num_values; v++)
         if (!c->fixed[v]) c->reg[v] = c->spill[v] = -1;
@@ -354,6 +460,7 @@ static void emit_body(compiler *c) {
         emit_stores(c, c->at + 1);
         release_dead(c);
     }
+    emit_sums(c, accumulator);
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
         int marks = need(c, p->marks[wide]);
@@ -376,6 +483,9 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
     const asn_jit_program *p = c->p;
     asn_code_buffer *code = &c->code;
     static const uint8_t saved[] = {RBX, R12, R14, R15};
+    /* rax = -0.0, which changes no sum; twice for float32 */
+    static const uint8_t negative_zero[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0x80},
+                         negative_zeros[] = {0x48, 0xb8, 0, 0, 0, 0x80, 0, 0, 0, 0x80};
     x86_push(code, RBP);
     x86_general(code, X86_MOVE, RBP, RSP);
     for (size_t i = 0; i < sizeof saved; i++)
@@ -395,6 +505,14 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
         x86_vector(code, X86_XOR, c->width, c->sticky[wide], c->sticky[wide],
                    c->sticky[wide]);
     }
+    for (int s = 0; s < p->num_sums; s++)
+        for (int k = 0; k < ACCUMULATORS; k++) {
+            int sum = c->accumulators[s][k] = take_register(c, false);
+            c->owner[sum] = STICKY;
+            x86_put(code, adding(c, s).wide ? negative_zero : negative_zeros,
+                    sizeof negative_zero);
+            x86_vector(code, X86_SPLAT_RAX, c->width, sum, 0, RAX);
+        }
     for (int v = 0; v < p->num_values && constants > 0; v++) {
         if (p->values[v].kind != ASN_JIT_CONST || p->values[v].last_use < 0) continue;
         need(c, v);
@@ -433,13 +551,12 @@ static void emit_epilogue(compiler *c) {
 
 static void emit_constants(compiler *c) {
     asn_code_buffer *code = &c->code;
-    const uint8_t *data = c->p->table->data;
     size_t where[MAX_CONSTANTS];
     for (int i = 0; i < c->num_constants; i++) {
         while (code->size % c->constant_size[i] && !code->full)
             x86_byte(code, 0);
         where[i] = code->size;
-        x86_put(code, data + c->constant[i], c->constant_size[i]);
+        x86_put(code, c->constant[i], c->constant_size[i]);
     }
     for (int f = 0; f < c->num_fixups && !code->full; f++) {
         size_t next = c->fixups[f].at + 4 + c->fixups[f].tail;
@@ -448,27 +565,32 @@ static void emit_constants(compiler *c) {
     }
 }
 
-/* while (done + lanes <= n) {...}; if (done < n) {... under a mask} */
-static void emit_loop(compiler *c) {
+/* while (done + vectors * lanes <= n), one accumulator of a sum after the other */
+static void emit_loop(compiler *c, int vectors) {
     asn_code_buffer *code = &c->code;
-    static const uint8_t all_ones[] = {0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff};
-    static const uint8_t bzhi_rax_rcx[] = {0xc4, 0xe2, 0xf0, 0xf5, 0xc0};
-    static const uint8_t kmovq_k7_rax[] = {0xc4, 0xe1, 0xfb, 0x92, 0xf8};
-    const x86_mem next = {R11, RSP, 1, c->p->lanes};
+    const x86_mem next = {R11, RSP, 1, vectors * c->p->lanes};
     x86_general_mem(code, X86_LEA, RAX, next);
     x86_general(code, X86_CMP, RAX, R10);
     size_t none = x86_jump(code, X86_JA);
     while (code->size % 32 && !code->full)
         x86_byte(code, 0x90);
     size_t top = code->size;
-    c->tail = false;
-    emit_body(c);
-    x86_number(code, 0, R11, c->p->lanes);
+    for (int k = 0; k < vectors; k++) {
+        emit_body(c, k);
+        x86_number(code, 0, R11, c->p->lanes);
+    }
     x86_general_mem(code, X86_LEA, RAX, next);
     x86_general(code, X86_CMP, RAX, R10);
     x86_land_at(code, x86_jump(code, X86_JBE), top);
     x86_land(code, none);
-    if (!code->evex) return;
+}
+
+/* if (done < n), under a mask */
+static void emit_rest(compiler *c) {
+    asn_code_buffer *code = &c->code;
+    static const uint8_t all_ones[] = {0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t bzhi_rax_rcx[] = {0xc4, 0xe2, 0xf0, 0xf5, 0xc0};
+    static const uint8_t kmovq_k7_rax[] = {0xc4, 0xe1, 0xfb, 0x92, 0xf8};
     x86_general(code, X86_MOVE, RCX, R10);
     x86_general(code, X86_SUB, RCX, R11);
     size_t done = x86_jump(code, X86_JE);
@@ -476,8 +598,28 @@ static void emit_loop(compiler *c) {
     x86_put(code, bzhi_rax_rcx, sizeof bzhi_rax_rcx);
     x86_put(code, kmovq_k7_rax, sizeof kmovq_k7_rax);
     c->tail = true;
-    emit_body(c);
+    emit_body(c, 0);
+    c->tail = false;
     x86_land(code, done);
+}
+
+/* The accumulators become one, (s0 + s1) + (s2 + s3), before the rest is added. */
+static void combine_sums(compiler *c) {
+    for (int s = 0; s < c->p->num_sums; s++) {
+        const int *sum = c->accumulators[s];
+        x86_vop add = adding(c, s);
+        x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[1]);
+        x86_vector(&c->code, add, c->width, sum[2], sum[2], sum[3]);
+        x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[2]);
+    }
+}
+
+static void store_sums(compiler *c) {
+    x86_vop store = X86_LOAD_64;
+    store.opcode |= X86_STORE_BIT;
+    for (int s = 0; s < c->p->num_sums; s++)
+        x86_vector_mem(&c->code, store, c->width, c->accumulators[s][0],
+                       address_of(c, c->p->sums[s].pointer, ASN_LANE_U8, false), 0);
 }
 
 static void emit_function(compiler *c, int constants) {
@@ -494,7 +636,11 @@ static void emit_function(compiler *c, int constants) {
         c->fixed[v] = false;
     }
     emit_prologue(c, constants, &frame);
-    emit_loop(c);
+    if (c->p->num_sums) emit_loop(c, ACCUMULATORS);
+    emit_loop(c, 1);
+    combine_sums(c);
+    if (c->code.evex && !c->p->has_complex) emit_rest(c);
+    store_sums(c);
     emit_epilogue(c);
     int32_t bytes = 64 * c->frame;
     if (!c->code.full) memcpy(c->code.bytes + frame, &bytes, 4);

@@ -9,12 +9,13 @@
  */
 #include "device/cpu/jit_program.h"
 
-/* A value, read as a lane type of its width. */
+/* A value, read as a lane type of its width; complex numbers are two, of float lanes. */
 typedef struct {
     uint16_t value;
     uint8_t lane;
+    uint16_t imag; /* NONE: real */
 } ref;
-static const ref NOTHING = {ASN_JIT_NONE, 0};
+static const ref NOTHING = {ASN_JIT_NONE, 0, ASN_JIT_NONE};
 
 typedef struct {
     asn_jit_program *out;
@@ -28,13 +29,22 @@ static int lane_of(asn_dtype dt) {
         [ASN_I16] = ASN_LANE_I16, [ASN_U16] = ASN_LANE_U16,   [ASN_I32] = ASN_LANE_I32,
         [ASN_U32] = ASN_LANE_U32, [ASN_I64] = ASN_LANE_I64,   [ASN_U64] = ASN_LANE_U64,
         [ASN_F16] = ASN_LANE_F16, [ASN_BF16] = ASN_LANE_BF16, [ASN_F32] = ASN_LANE_F32,
-        [ASN_F64] = ASN_LANE_F64, [ASN_C64] = ASN_LANE_COUNT, [ASN_C128] = ASN_LANE_COUNT,
+        [ASN_F64] = ASN_LANE_F64, [ASN_C64] = ASN_LANE_C64,   [ASN_C128] = ASN_LANE_C128,
     };
     return lanes[dt];
 }
 
 static bool is_bool(int lane) {
-    return lane >= ASN_LANE_B8 && lane < ASN_LANE_COUNT;
+    return lane >= ASN_LANE_B8 && lane <= ASN_LANE_B64;
+}
+static bool is_complex(int lane) {
+    return lane >= ASN_LANE_C64;
+}
+/* The lane of the parts of complex numbers. */
+static int part_lane(int lane) {
+    return lane == ASN_LANE_C64    ? ASN_LANE_F32
+           : lane == ASN_LANE_C128 ? ASN_LANE_F64
+                                   : lane;
 }
 static bool is_half(int lane) {
     return lane == ASN_LANE_F16 || lane == ASN_LANE_BF16;
@@ -60,8 +70,17 @@ static ref add_value(lowering *l, asn_jit_kind kind, int lane, int pointer) {
     asn_jit_program *p = l->out;
     if (p->num_values == ASN_JIT_MAX_VALUES) return NOTHING;
     p->values[p->num_values] =
-        (asn_jit_value){(uint8_t)kind, (uint8_t)lane, (uint16_t)pointer, -1};
-    return (ref){(uint16_t)p->num_values++, (uint8_t)lane};
+        (asn_jit_value){(uint8_t)kind, (uint8_t)lane, 0, (uint16_t)pointer, -1};
+    return (ref){(uint16_t)p->num_values++, (uint8_t)lane, ASN_JIT_NONE};
+}
+
+/* Two values as complex numbers; NOTHING when one is. */
+static ref complex_of(ref re, ref im) {
+    if (re.value == ASN_JIT_NONE || im.value == ASN_JIT_NONE) return NOTHING;
+    return (ref){re.value, re.lane, im.value};
+}
+static ref part_of(ref a, bool imaginary) {
+    return (ref){imaginary ? a.imag : a.value, a.lane, ASN_JIT_NONE};
 }
 
 /* The result of a piece; NOTHING when there is no such piece or no room. */
@@ -86,7 +105,24 @@ static ref cast_through(lowering *l, ref a, int via, int to) {
     return between.value == ASN_JIT_NONE ? between : cast(l, between, to);
 }
 
+/* To complex numbers, or from them: as NumPy casts, the imaginary part is dropped, and
+ * either part makes true. */
+static ref cast_complex(lowering *l, ref a, int to) {
+    ref re = cast(l, part_of(a, false), part_lane(to));
+    if (is_complex(to)) {
+        ref im = a.imag == ASN_JIT_NONE ? add_value(l, ASN_JIT_ZERO, part_lane(to), 0)
+                                        : cast(l, part_of(a, true), part_lane(to));
+        return complex_of(re, im);
+    }
+    if (!is_bool(to)) return re;
+    const ref either[2] = {re, cast(l, part_of(a, true), to)};
+    if (re.value == ASN_JIT_NONE || either[1].value == ASN_JIT_NONE) return NOTHING;
+    unsigned piece = l->out->table->ew[ASN_OP_LOGICAL_OR][to][l->out->count_index];
+    return add_op(l, piece, either, to);
+}
+
 static ref cast(lowering *l, ref a, int to) {
+    if (is_complex(to) || a.imag != ASN_JIT_NONE) return cast_complex(l, a, to);
     if (a.lane == to) return a;
     if (is_bool(to) && !is_bool(a.lane)) {
         int flag = bool_like(a.lane);
@@ -97,7 +133,7 @@ static ref cast(lowering *l, ref a, int to) {
     int from = number_like(a.lane), as = number_like(to);
     if (from == as || (is_integer(from) && is_integer(as) &&
                        asn_lane_bytes(from) == asn_lane_bytes(as)))
-        return (ref){a.value, (uint8_t)to};
+        return (ref){a.value, (uint8_t)to, ASN_JIT_NONE};
     unsigned piece = l->out->table->cast[from][as][l->out->count_index];
     if (piece) return add_op(l, piece, &a, to);
     if (is_half(from) || (is_half(to) && from != ASN_LANE_F64)) /* it would round twice */
@@ -118,10 +154,35 @@ static bool add_check(lowering *l, unsigned piece, const ref *arguments, int cou
     ref src[3];
     for (int s = 0; s < count; s++)
         src[s] = arguments[s];
-    src[count] = (ref){p->marks[wide], (uint8_t)lane};
+    src[count] = (ref){p->marks[wide], (uint8_t)lane, ASN_JIT_NONE};
     ref marks = add_op(l, piece, src, lane);
     p->marks[wide] = marks.value;
     return marks.value != ASN_JIT_NONE;
+}
+
+/* Each complex operand is two inputs of the pieces, a complex result two pieces. */
+static ref lower_complex(lowering *l, const asn_step *step) {
+    asn_jit_program *p = l->out;
+    asn_dtype dt = (asn_dtype)step->from;
+    int lane = lane_of(dt), part = part_lane(lane), n = 0;
+    ref src[ASN_PIECE_INPUTS];
+    if (step->op == ASN_OP_COPY) return l->now[step->src[0]];
+    for (int s = 0; s < step->num_src; s++) {
+        ref a = l->now[step->src[s]];
+        if (a.imag == ASN_JIT_NONE) {
+            src[n] = cast(l, a, bool_like(part));
+            if (src[n++].value == ASN_JIT_NONE) return NOTHING;
+            continue;
+        }
+        src[n++] = part_of(a, false);
+        src[n++] = part_of(a, true);
+    }
+    asn_dtype result = asn_op_result((asn_op)step->op, dt);
+    int to = result == ASN_BOOL ? bool_like(part) : part_lane(lane_of(result));
+    ref re = add_op(l, p->table->ew[step->op][lane][p->count_index], src, to);
+    if (result != dt) return re;
+    ref im = add_op(l, p->table->im[step->op][lane][p->count_index], src, to);
+    return complex_of(re, im);
 }
 
 static ref lower_operation(lowering *l, const asn_step *step) {
@@ -161,7 +222,8 @@ static ref lower_step(lowering *l, const asn_step *step) {
          * a cast takes them as they are. */
         return cast(l, a, lane_of((asn_dtype)step->to));
     }
-    return lower_operation(l, step);
+    return asn_is_complex((asn_dtype)step->from) ? lower_complex(l, step)
+                                                 : lower_operation(l, step);
 }
 
 static bool lower_inputs(lowering *l) {
@@ -170,10 +232,15 @@ static bool lower_inputs(lowering *l) {
         l->now[v] = NOTHING;
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = !asn_plan_is_splat(plan, i);
-        int lane = lane_of((asn_dtype)plan->dtype[i]);
-        l->now[plan->value[i]] =
-            add_value(l, moves ? ASN_JIT_INPUT : ASN_JIT_CONST, lane, plan->value[i]);
-        if (l->now[plan->value[i]].value == ASN_JIT_NONE) return false;
+        int lane = lane_of((asn_dtype)plan->dtype[i]), v = plan->value[i];
+        asn_jit_kind kind = moves ? ASN_JIT_INPUT : ASN_JIT_CONST;
+        l->now[v] = add_value(l, kind, part_lane(lane), v);
+        if (is_complex(lane))
+            l->now[v] = complex_of(l->now[v], add_value(l, kind, part_lane(lane), v));
+        if (l->now[v].value == ASN_JIT_NONE) return false;
+        if (!is_complex(lane)) continue;
+        l->out->values[l->now[v].value].part = 1;
+        l->out->values[l->now[v].imag].part = 2;
     }
     return true;
 }
@@ -187,9 +254,9 @@ static bool add_store(lowering *l, int plan_value, bool past_caches) {
     if (a.value == ASN_JIT_NONE) return false;
     a = cast(l, a, lane_of((asn_dtype)l->plan->value_dtype[plan_value]));
     if (a.value == ASN_JIT_NONE) return false;
-    past_caches &= p->lanes * asn_lane_bytes(a.lane) == 64;
-    p->stores[p->num_stores++] =
-        (asn_jit_store){a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, past_caches};
+    past_caches &= p->lanes * asn_lane_bytes(a.lane) == 64 && a.imag == ASN_JIT_NONE;
+    p->stores[p->num_stores++] = (asn_jit_store){
+        a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, a.imag, past_caches};
     return true;
 }
 
@@ -201,6 +268,46 @@ static int output_of(const asn_plan *plan, int value) {
     return -1;
 }
 
+/* An input that is folded as it lies. */
+static bool is_input(const asn_plan *plan, int value) {
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->value[i] == value) return true;
+    return false;
+}
+
+/* Sums of whole blocks stay in registers when their lanes are those of the sum kernel: 64
+ * bytes. */
+static bool sums_fit(const lowering *l) {
+    const asn_plan *plan = l->plan;
+    bool fit = plan->folds && !plan->rows && !l->out->has_complex &&
+               l->out->vector_bytes == 64 && plan->num_reductions <= ASN_JIT_MAX_SUMS;
+    for (int r = 0; r < plan->num_reductions && fit; r++) {
+        const asn_reduction *red = &plan->reductions[r];
+        fit = red->sum && (red->dtype == ASN_F32 || red->dtype == ASN_F64) &&
+              l->out->lanes * asn_itemsize(red->dtype) == 64 &&
+              !is_input(plan, red->value) && output_of(plan, red->value) < 0;
+        for (int other = 0; other < r; other++)
+            fit &= plan->reductions[other].value != red->value;
+    }
+    return fit;
+}
+
+static bool lower_reductions(lowering *l) {
+    const asn_plan *plan = l->plan;
+    asn_jit_program *p = l->out;
+    bool in_registers = sums_fit(l);
+    for (int r = 0; r < plan->num_reductions; r++) {
+        uint16_t value = plan->reductions[r].value;
+        if (in_registers) {
+            p->sums[p->num_sums++] = (asn_jit_sum){l->now[value].value, value};
+            if (l->now[value].value == ASN_JIT_NONE) return false;
+        } else if (!is_input(plan, value) && !add_store(l, value, false)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool lower_steps(lowering *l) {
     const asn_plan *plan = l->plan;
     for (int s = 0; s < plan->num_steps; s++) {
@@ -210,13 +317,7 @@ static bool lower_steps(lowering *l) {
         int out = output_of(plan, dst);
         if (out >= 0 && !add_store(l, dst, plan->past_caches >> out & 1)) return false;
     }
-    for (int r = 0; r < plan->num_reductions; r++) {
-        bool lies_there = false; /* an input, folded as it is */
-        for (int i = 0; i < plan->num_in; i++)
-            lies_there |= plan->value[i] == plan->reductions[r].value;
-        if (!lies_there && !add_store(l, plan->reductions[r].value, false)) return false;
-    }
-    return true;
+    return lower_reductions(l);
 }
 
 static void use(asn_jit_value *value, int at) {
@@ -230,8 +331,15 @@ static void find_last_uses(asn_jit_program *p) {
     for (int s = 0; s < p->num_stores; s++) {
         const asn_jit_store *store = &p->stores[s];
         bool just_made = store->before && p->ops[store->before - 1].dst == store->value;
-        use(&p->values[store->value], store->before - just_made);
+        if (store->imag != ASN_JIT_NONE) { /* the real part may be made first */
+            use(&p->values[store->value], store->before);
+            use(&p->values[store->imag], store->before);
+        } else {
+            use(&p->values[store->value], store->before - just_made);
+        }
     }
+    for (int s = 0; s < p->num_sums; s++)
+        use(&p->values[p->sums[s].value], p->num_ops);
     for (int wide = 0; wide < 2; wide++)
         if (p->marks[wide] != ASN_JIT_NONE) use(&p->values[p->marks[wide]], p->num_ops);
 }
@@ -239,15 +347,19 @@ static void find_last_uses(asn_jit_program *p) {
 bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_table *table,
                    int vector_bytes) {
     int widest = 1;
+    p->has_complex = false;
     for (int v = 0; v < plan->num_values; v++) {
-        if (lane_of((asn_dtype)plan->value_dtype[v]) == ASN_LANE_COUNT) return false;
-        if (plan->item[v] > widest) widest = plan->item[v];
+        bool pair = asn_is_complex((asn_dtype)plan->value_dtype[v]);
+        int item = pair ? plan->item[v] / 2 : plan->item[v];
+        p->has_complex |= pair;
+        if (item > widest) widest = item;
     }
+    if (p->has_complex && vector_bytes != 64) return false; /* jit_compile.c */
     p->table = table;
     p->vector_bytes = vector_bytes;
     p->lanes = vector_bytes / widest;
     p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;
-    p->num_values = p->num_ops = p->num_stores = 0;
+    p->num_values = p->num_ops = p->num_stores = p->num_sums = 0;
     p->marks[0] = p->marks[1] = ASN_JIT_NONE;
     p->in_place = asn_plan_in_place(plan);
     lowering l;

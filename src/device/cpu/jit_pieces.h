@@ -36,12 +36,14 @@ typedef enum {
     ASN_LANE_B16,
     ASN_LANE_B32,
     ASN_LANE_B64,
+    ASN_LANE_C64, /* two vectors of float32 or float64; names a row's pieces only */
+    ASN_LANE_C128,
     ASN_LANE_COUNT
 } asn_lane;
 
 /* Vectors have as many elements as fit in the widest dtype of a program: index 0 counts
  * 64-bit elements, each further one doubles. */
-enum { ASN_LANE_COUNTS = 4, ASN_NO_HEIR = 255 };
+enum { ASN_LANE_COUNTS = 4, ASN_PIECE_INPUTS = 6, ASN_NO_HEIR = 255 };
 
 typedef enum {
     ASN_FIELD_EVEX_REG,
@@ -71,7 +73,7 @@ typedef struct {
     uint32_t fields, num_fields;
     uint32_t constants, num_constants;
     uint8_t inputs, slots, result;
-    uint8_t heirs[3];
+    uint8_t heirs[ASN_PIECE_INPUTS];
     uint32_t low; /* slots whose register must be below 16 */
 } asn_piece;
 
@@ -83,6 +85,7 @@ typedef struct {
     const uint8_t *data;
     const asn_piece *pieces;
     uint16_t ew[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
+    uint16_t im[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* imaginary parts */
     /* (arguments, marks): marks, and 1 where the arguments do not fit ew */
     uint16_t fit[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];

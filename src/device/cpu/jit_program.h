@@ -11,6 +11,7 @@ enum {
     ASN_JIT_MAX_VALUES = 512,
     ASN_JIT_MAX_OPS = 512,
     ASN_JIT_MAX_STORES = ACLNNX_MAX_OPERANDS,
+    ASN_JIT_MAX_SUMS = 2,
     ASN_JIT_NONE = 0xffff
 };
 
@@ -23,37 +24,48 @@ typedef enum {
 
 typedef struct {
     uint8_t kind, lane;
+    uint8_t
+        part; /* in memory: 1 the real part, 2 the imaginary part of complex numbers */
     uint16_t pointer;
     int16_t last_use; /* op index; num_ops: the end */
 } asn_jit_value;
 
 typedef struct {
     const asn_piece *piece;
-    uint16_t src[3], dst;
+    uint16_t src[ASN_PIECE_INPUTS], dst;
 } asn_jit_op;
 
 /* Before op `before` the value goes to ptr[pointer]: not earlier, as the memory may be
  * that of an input which earlier operations read. */
 typedef struct {
     uint16_t value, pointer, before;
+    uint16_t imag;    /* of complex numbers, or NONE */
     bool past_caches; /* whole vectors at multiples of 64 bytes */
 } asn_jit_store;
+
+/* A value that is summed in four accumulators, as sum.inc does; their lanes go to
+ * ptr[pointer] at the end. */
+typedef struct {
+    uint16_t value, pointer;
+} asn_jit_sum;
 
 typedef struct {
     const asn_piece_table *table;
     int vector_bytes, lanes, count_index; /* lanes: elements of a vector */
-    int num_values, num_ops, num_stores;
-    bool in_place; /* an output lies over an input: load before the first store */
+    int num_values, num_ops, num_stores, num_sums;
+    bool has_complex; /* whole vectors only */
+    bool in_place;    /* an output lies over an input: load before the first store */
     uint16_t
         marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
     asn_jit_value values[ASN_JIT_MAX_VALUES];
     asn_jit_op ops[ASN_JIT_MAX_OPS];
     asn_jit_store stores[ASN_JIT_MAX_STORES];
+    asn_jit_sum sums[ASN_JIT_MAX_SUMS];
 } asn_jit_program;
 
 static inline int asn_lane_bytes(int lane) {
-    static const uint8_t bytes[ASN_LANE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8,
-                                                  2, 2, 4, 8, 1, 2, 4, 8};
+    static const uint8_t bytes[ASN_LANE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 2,
+                                                  2, 4, 8, 1, 2, 4, 8, 8, 16};
     return bytes[lane];
 }
 

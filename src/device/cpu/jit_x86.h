@@ -110,6 +110,9 @@ static const x86_vop X86_LOAD_8 = {1, 3, 0, 0x6f}, X86_LOAD_16 = {1, 3, 1, 0x6f}
                      X86_SPLAT_32 = {2, 1, 0, 0x58}, X86_SPLAT_64 = {2, 1, 1, 0x59},
                      X86_COPY = {1, 1, 1, 0x6f}, X86_XOR = {1, 1, 0, 0xef},
                      X86_OR = {1, 1, 0, 0xeb}, X86_STREAM = {1, 1, 0, 0xe7},
+                     X86_SPLAT_RAX = {2, 1, 1, 0x7c}, X86_PICK_32 = {2, 1, 0, 0x7f},
+                     X86_PICK_64 = {2, 1, 1, 0x7f}, X86_PERMUTE_32 = {2, 1, 0, 0x16},
+                     X86_ADD_32 = {1, 0, 0, 0x58}, X86_ADD_64 = {1, 1, 1, 0x58},
                      X86_LOAD_4 = {1, 1, 0, 0x6e}, X86_STORE_4 = {1, 1, 0, 0x7e},
                      X86_TEST_MASK = {2, 1, 0, 0x27} /* to a mask register */,
                      X86_TEST = {2, 1, 0, 0x17} /* VEX only: to the flags */;
@@ -138,10 +141,28 @@ static inline void x86_opcode(asn_code_buffer *c, x86_vop op, int bytes, int reg
     else
         x86_put(c, vex, sizeof vex);
 }
+static inline void x86_vector_masked(asn_code_buffer *c, x86_vop op, int bytes, int reg,
+                                     int first, int rm, int mask) {
+    x86_opcode(c, op, bytes, reg, first, (unsigned)rm >> 4, (unsigned)rm >> 3, mask);
+    x86_byte(c, (unsigned)(0xc0 | (reg & 7) << 3 | (rm & 7)));
+}
 static inline void x86_vector(asn_code_buffer *c, x86_vop op, int bytes, int reg,
                               int first, int rm) {
-    x86_opcode(c, op, bytes, reg, first, (unsigned)rm >> 4, (unsigned)rm >> 3, 0);
-    x86_byte(c, (unsigned)(0xc0 | (reg & 7) << 3 | (rm & 7)));
+    x86_vector_masked(c, op, bytes, reg, first, rm, 0);
+}
+/* reg, a vector of positions, memory: a permutation with 64 bytes from there. */
+static inline void x86_vector_indexed(asn_code_buffer *c, x86_vop op, int reg,
+                                      int positions, x86_mem m) {
+    x86_opcode(c, op, 64, reg, positions, (unsigned)m.index >> 3, (unsigned)m.base >> 3,
+               0);
+    x86_address(c, reg, m);
+}
+/* From a place of this code that x86_land_at sets later: returns where it is named. */
+static inline size_t x86_vector_rip(asn_code_buffer *c, x86_vop op, int bytes, int reg) {
+    x86_opcode(c, op, bytes, reg, 0, 0, 0, 0);
+    x86_byte(c, (unsigned)((reg & 7) << 3 | 5));
+    x86_u32(c, 0);
+    return c->size - 4;
 }
 static inline void x86_vector_mem(asn_code_buffer *c, x86_vop op, int bytes, int reg,
                                   x86_mem m, int mask) {

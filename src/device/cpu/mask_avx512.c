@@ -30,6 +30,20 @@ int64_t asn_mask_count(const uint8_t *mask, int64_t n) {
     return count;
 }
 
+int64_t asn_mask_count_words(int item, uint64_t bits, const void *words, int64_t n) {
+    const __m512i wanted = item == 4 ? _mm512_set1_epi32((int32_t)(uint32_t)bits)
+                                     : _mm512_set1_epi64((int64_t)bits);
+    int64_t count = 0, lanes = 64 / item;
+    for (int64_t i = 0; i < n; i += lanes) {
+        int64_t left = (n - i) * item;
+        __mmask64 valid = left >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << left) - 1;
+        __m512i x = _mm512_maskz_loadu_epi8(valid, (const char *)words + i * item);
+        count += __builtin_popcount(item == 4 ? _mm512_test_epi32_mask(x, wanted)
+                                              : _mm512_test_epi64_mask(x, wanted));
+    }
+    return count;
+}
+
 static inline __m512i iota_32(int from) {
     return _mm512_add_epi32(
         _mm512_set1_epi32(from),

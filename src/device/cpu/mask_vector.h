@@ -20,6 +20,9 @@ static inline bool asn_mask_vector_ready(void) {
 /* How many of n bytes are not 0. */
 int64_t asn_mask_count(const uint8_t *mask, int64_t n);
 
+/* How many of n words of `item` = 4 or 8 bytes have one of the bits set. */
+int64_t asn_mask_count_words(int item, uint64_t bits, const void *words, int64_t n);
+
 /* The positions of bytes that are not 0 (counted from `base`); returns how many. The
  * 16-bit ones need room for 16 more behind them. */
 int64_t asn_mask_positions(const uint8_t *mask, int64_t n, uint16_t *pos);

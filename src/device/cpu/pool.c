@@ -34,6 +34,7 @@ enum {
     SPIN_NS = 40000,       /* how long an idle worker stays hot */
     HOT_WORK_NS = 6000,    /* a region this long gains from a spinning worker */
     COLD_WORK_NS = 100000, /* ... and this long from one that sleeps */
+    ROW_GAP_NS = 50000,    /* regions follow one another when no more lies between */
     MAX_RANGES = 64
 };
 
@@ -281,8 +282,28 @@ int asn_pool_width(double work_ns) {
     return width < threads ? width : threads;
 }
 
+/* Regions that would gain from a hot worker, but not from one that sleeps, in a row:
+ * their sum pays for waking it, and the next ones find it hot. */
+static bool recurs(double work_ns) {
+    static atomic_llong last, owed; /* no harm when two callers mix */
+    int64_t now = now_ns(), work = (int64_t)work_ns;
+    int64_t sum = now - atomic_load_explicit(&last, memory_order_relaxed) < ROW_GAP_NS
+                      ? atomic_load_explicit(&owed, memory_order_relaxed) + work
+                      : work;
+    bool enough = sum >= COLD_WORK_NS;
+    atomic_store_explicit(&owed, enough ? 0 : sum, memory_order_relaxed);
+    atomic_store_explicit(&last, now + work, memory_order_relaxed);
+    return enough;
+}
+
 void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
     int width = chunks > 1 ? asn_pool_width(work_ns) : 1;
+    bool wake = work_ns >= COLD_WORK_NS;
+    if (width == 1 && chunks > 1 && work_ns >= HOT_WORK_NS && asn_pool_threads() > 1 &&
+        !atomic_load_explicit(&region.busy, memory_order_relaxed) && recurs(work_ns)) {
+        width = asn_pool_threads();
+        wake = true;
+    }
     if (width > 1 && !atomic_exchange(&region.busy, true)) {
         start_workers();
         region.fn = fn;
@@ -290,7 +311,7 @@ void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
         int helpers = chunks < width ? (int)chunks - 1 : width - 1;
         deal_chunks(chunks, helpers + 1);
         atomic_store(&region.open, true);
-        claim_chunks(call_workers(helpers, work_ns < COLD_WORK_NS));
+        claim_chunks(call_workers(helpers, !wake));
         atomic_store(&region.open, false);
         await_workers();
         atomic_store(&region.busy, false);

@@ -323,6 +323,7 @@ asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p) {
     plan->num_operands = p->numIn + p->numOut;
     plan->track_flags = p->fpFlags != NULL;
     plan->num_steps = plan->num_values = plan->num_reductions = 0;
+    plan->folds = false;
     plan->step_ns = 0;
     ASN_TRY(define_operands(plan, p));
     ASN_TRY(mark_readers(plan, p));

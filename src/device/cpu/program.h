@@ -91,6 +91,7 @@ typedef struct {
     /* what the size of a block depends on: slots, those and operands in place, bytes */
     int block_slots, block_streams, block_item;
 
+    bool folds;                /* blocks or their rows are folded (fused_fold.c) */
     struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
     uint32_t past_caches;      /* outputs that the code stores so */
     int64_t step_block;        /* elements of a block when the steps run one by one */

@@ -75,4 +75,44 @@ static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
 }
 #endif
 
+/* Two vectors cut into runs of 2 width lanes: the first half of every run, and the second
+ * half. */
+static inline void v_split_f64(int width, asn_v_f64 a, asn_v_f64 b, asn_v_f64 *low,
+                               asn_v_f64 *high) {
+    if (width == 4) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        *high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    } else if (width == 2) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13);
+        *high = __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+    } else {
+        *low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+        *high = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+    }
+}
+static inline void v_split_f32(int width, asn_v_f32 a, asn_v_f32 b, asn_v_f32 *low,
+                               asn_v_f32 *high) {
+    if (width == 8) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20,
+                                       21, 22, 23);
+        *high = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26,
+                                        27, 28, 29, 30, 31);
+    } else if (width == 4) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24,
+                                       25, 26, 27);
+        *high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15, 20, 21, 22, 23,
+                                        28, 29, 30, 31);
+    } else if (width == 2) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13, 16, 17, 20, 21, 24,
+                                       25, 28, 29);
+        *high = __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15, 18, 19, 22, 23,
+                                        26, 27, 30, 31);
+    } else {
+        *low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22,
+                                       24, 26, 28, 30);
+        *high = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23,
+                                        25, 27, 29, 31);
+    }
+}
+
 #endif

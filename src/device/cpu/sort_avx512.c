@@ -4,7 +4,8 @@
  * front of the other buffer, the rest to its end, and the buffers change roles, so no key
  * is read before it is overwritten and nothing depends on the data but two counts. Eight
  * registers or fewer are sorted by a bitonic network (Batcher, AFIPS 1968) in registers.
- * Measured on one core of a Zen 4 (random float64): see docs/design/0009-sorting.md.
+ * Measured on one core of a Zen 4 (random float64): see
+ * docs/design/0006-ordering-and-moving.md.
  *
  * Many short lines are sorted side by side instead, one line per lane: then a network
  * needs no permutations at all.

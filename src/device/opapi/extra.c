@@ -9,6 +9,7 @@
 #include "aclnn/aclnnx.h"
 #include "base/alloc.h"
 #include "device/cpu/index.h"
+#include "device/cpu/interp.h"
 #include "device/cpu/scan.h"
 #include "device/cpu/sort.h"
 #include "device/opbase/executor.h"
@@ -180,6 +181,31 @@ ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
     if (status != ASN_OK) return asnop_fail(status);
     if (numKth) memcpy(numbers + r.num_numbers, kth, (size_t)numKth * sizeof *kth);
     r.num_numbers += numKth;
+    return request_submit(&r, NULL, stream);
+}
+
+/* What follows the views' numbers: left and right. */
+static asn_status run_interp(const request *r) {
+    asn_nd x = nd_of(&r->views[0]), xp = nd_of(&r->views[1]), fp = nd_of(&r->views[2]),
+           out = nd_of(&r->views[3]);
+    double sides[2];
+    memcpy(sides, r->numbers + 8, sizeof sides);
+    return asn_cpu_interp(&x, &xp, &fp, sides[0], sides[1], &out);
+}
+
+ASN_API int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
+                             const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
+                             int64_t points, double left, double right, void *stream) {
+    int64_t numbers[10];
+    const double sides[2] = {left, right};
+    request r = {.run = run_interp, .name = "aclnnxInterp", .numbers = numbers};
+    asn_status status = add_view(&r, "x", x, 1, &n);
+    if (status == ASN_OK) status = add_view(&r, "xp", xp, 1, &points);
+    if (status == ASN_OK) status = add_view(&r, "fp", fp, 1, &points);
+    if (status == ASN_OK) status = add_view(&r, "out", out, 1, &n);
+    if (status != ASN_OK) return asnop_fail(status);
+    memcpy(numbers + r.num_numbers, sides, sizeof sides);
+    r.num_numbers += 2;
     return request_submit(&r, NULL, stream);
 }
 

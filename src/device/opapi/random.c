@@ -6,11 +6,12 @@
  * numbers are others.
  */
 #include <math.h>
-#include <string.h>
 
+#include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/sort.h"
 #include "device/opapi/plan.h"
+#include "random/bitgen.h"
 
 typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
 
@@ -30,47 +31,50 @@ typedef struct {
     int64_t n;
 } random_work;
 
-static void philox(uint64_t counter, uint64_t stream, uint64_t seed, uint32_t x[4]) {
-    uint32_t k0 = (uint32_t)seed, k1 = (uint32_t)(seed >> 32);
-    x[0] = (uint32_t)counter;
-    x[1] = (uint32_t)(counter >> 32);
-    x[2] = (uint32_t)stream;
-    x[3] = (uint32_t)(stream >> 32);
-    for (int round = 0; round < 10; round++) {
-        uint64_t p = (uint64_t)0xd2511f53 * x[0], q = (uint64_t)0xcd9e8d57 * x[2];
-        uint32_t y0 = (uint32_t)(q >> 32) ^ x[1] ^ k0,
-                 y2 = (uint32_t)(p >> 32) ^ x[3] ^ k1;
-        x[1] = (uint32_t)q;
-        x[3] = (uint32_t)p;
-        x[0] = y0;
-        x[2] = y2;
-        k0 += 0x9e3779b9;
-        k1 += 0xbb67ae85;
+/* Uniform pairs become normal ones (Box and Muller, 1958), a block at a time. */
+static void box_muller(double *x, int64_t n) {
+    enum { PAIRS = 256 };
+    const asn_kernels *k = asn_kernels_get();
+    double r[PAIRS], angle[PAIRS], wave[PAIRS];
+    for (int64_t i = 0; i < n; i += 2 * PAIRS) {
+        int64_t pairs = (n - i + 1) / 2 < PAIRS ? (n - i + 1) / 2 : PAIRS;
+        double *at = x + i;
+        for (int64_t j = 0; j < pairs; j++) {
+            r[j] = 1 - at[2 * j];
+            angle[j] = 2 * 3.14159265358979323846 * at[2 * j + 1];
+        }
+        k->ew[ASN_OP_LOG][ASN_F64](pairs, r, r, NULL, NULL);
+        for (int64_t j = 0; j < pairs; j++)
+            r[j] *= -2;
+        k->ew[ASN_OP_SQRT][ASN_F64](pairs, r, r, NULL, NULL);
+        k->ew[ASN_OP_COS][ASN_F64](pairs, wave, angle, NULL, NULL);
+        for (int64_t j = 0; j < pairs; j++)
+            at[2 * j] = r[j] * wave[j];
+        k->ew[ASN_OP_SIN][ASN_F64](pairs, wave, angle, NULL, NULL);
+        for (int64_t j = 0; j < pairs && i + 2 * j + 1 < n; j++)
+            at[2 * j + 1] = r[j] * wave[j];
     }
 }
 
-/* [0, 1) with 53 bits. */
-static double unit(uint32_t high, uint32_t low) {
-    return (double)(((uint64_t)high << 32 | low) >> 11) * 0x1p-53;
-}
-
-/* Two elements per counter. */
+/* Element i is made from word 2 * offset + i; an even number of words, so that the last
+ * pair is whole. */
 static void random_chunk(void *ctx, int64_t chunk) {
     const random_work *w = ctx;
     const random_plan *p = w->plan;
-    int64_t end = (chunk + 1) * CHUNK < w->n ? (chunk + 1) * CHUNK : w->n;
-    for (int64_t i = chunk * CHUNK; i < end; i += 2) {
-        uint32_t x[4];
-        philox((uint64_t)i / 2, p->offset, p->seed, x);
-        double u = unit(x[0], x[1]), v = unit(x[2], x[3]);
-        if (p->kind == NORMAL) {
-            double r = sqrt(-2 * log(1 - u)), angle = 2 * 3.14159265358979323846 * v;
-            u = r * cos(angle);
-            v = r * sin(angle);
-        }
-        w->values[i] = u;
-        if (i + 1 < end) w->values[i + 1] = v;
+    int64_t first = chunk * CHUNK, n = w->n - first < CHUNK ? w->n - first : CHUNK;
+    double *x = w->values + first, last[2];
+    uint64_t word = 2 * p->offset + (uint64_t)first;
+    if (p->kind != NORMAL) {
+        asn_philox_doubles(p->seed, word, n, x);
+        return;
     }
+    int64_t whole = n & ~(int64_t)1;
+    asn_philox_doubles(p->seed, word, whole, x);
+    box_muller(x, whole);
+    if (whole == n) return;
+    asn_philox_doubles(p->seed, word + (uint64_t)whole, 2, last);
+    box_muller(last, 2);
+    x[whole] = last[0];
 }
 
 /* A parameter per element: the tensor's value, or the number. */
@@ -104,13 +108,30 @@ static asn_status spread(aclOpExecutor *e, int operand, const asn_nd *out, asn_t
     return asn_move(&v->nd, &from.nd);
 }
 
+static bool is_packed_f64(const asn_nd *x) {
+    int64_t step = 8;
+    for (int d = x->ndim - 1; d >= 0; step *= x->shape[d--])
+        if (x->shape[d] != 1 && x->strides[d] != step) return false;
+    return x->dtype == ASN_F64;
+}
+
+/* As many bits as the result's dtype holds: rounding would reach 1. */
+static void truncate_units(double *x, int64_t n, asn_dtype dt) {
+    double grid = dt == ASN_F32 ? 0x1p24 : dt == ASN_F16 ? 0x1p11 : 0x1p8;
+    if (dt == ASN_F64) return;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = floor(x[i] * grid) / grid;
+}
+
 static asn_status random_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     const random_plan *p = plan;
     const asn_nd *out = asn_exec_nd(e, p->out);
     asn_view values, first, second, order;
-    ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
-    random_work w = {p, (double *)values.nd.data, asn_nd_size(out)};
-    asn_pool_run(random_chunk, &w, (w.n + CHUNK - 1) / CHUNK, 8 * (double)w.n);
+    bool direct = p->kind != PERMUTATION && is_packed_f64(out);
+    if (!direct) ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
+    const asn_nd *to = direct ? out : &values.nd;
+    random_work w = {p, (double *)(void *)to->data, asn_nd_size(out)};
+    asn_pool_run(random_chunk, &w, (w.n + CHUNK - 1) / CHUNK, 2 * (double)w.n);
     if (p->kind == PERMUTATION) { /* the order of random keys */
         ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, out->shape, &order));
         ASN_TRY(asn_cpu_sort(&values.nd, 0, 0, NULL, &order.nd));
@@ -118,9 +139,12 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     }
     if (p->first >= 0) ASN_TRY(spread(e, p->first, out, tmp, &first));
     if (p->second >= 0) ASN_TRY(spread(e, p->second, out, tmp, &second));
-    shape_values(p, w.values, w.n, p->first >= 0 ? &first : NULL,
-                 p->second >= 0 ? &second : NULL);
-    return asn_move(out, &values.nd);
+    bool standard = p->first < 0 && p->second < 0 && p->a == 0 && p->b == 1;
+    if (!standard || (p->kind != UNIFORM && p->kind != NORMAL))
+        shape_values(p, w.values, w.n, p->first >= 0 ? &first : NULL,
+                     p->second >= 0 ? &second : NULL);
+    if (standard && p->kind == UNIFORM) truncate_units(w.values, w.n, out->dtype);
+    return direct ? ASN_OK : asn_move(out, &values.nd);
 }
 
 static random_plan *plan_random(asn_call *c, random_kind kind, int out, int seed_at) {

@@ -1,0 +1,165 @@
+/* CPU device: one tile of a matrix product, by BLAS, by our loops or by inner products
+ * (see gemm.c). Every call is single-threaded and runs on the calling thread.
+ */
+#include "device/cpu/gemm_tiles.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "device/cpu/gemm.h"
+
+enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS's */
+
+typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
+                         const float *a, int lda, const float *b, int ldb, float beta,
+                         float *c, int ldc);
+typedef void (*dgemm_fn)(int order, int ta, int tb, int m, int n, int k, double alpha,
+                         const double *a, int lda, const double *b, int ldb, double beta,
+                         double *c, int ldc);
+typedef void (*zgemm_fn)(int order, int ta, int tb, int m, int n, int k,
+                         const void *alpha, const void *a, int lda, const void *b,
+                         int ldb, const void *beta, void *c, int ldc);
+
+typedef void (*sgemv_fn)(int order, int trans, int m, int n, float alpha, const float *a,
+                         int lda, const float *x, int incx, float beta, float *y,
+                         int incy);
+typedef void (*dgemv_fn)(int order, int trans, int m, int n, double alpha,
+                         const double *a, int lda, const double *x, int incx, double beta,
+                         double *y, int incy);
+
+static struct {
+    sgemm_fn s;
+    dgemm_fn d;
+    zgemm_fn c, z;
+    sgemv_fn sv;
+    dgemv_fn dv;
+} gemm;
+
+asn_status asn_gemm_load(void) {
+    static int loaded;
+    if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE)) return ASN_OK;
+    *(void **)&gemm.s = asn_blas_symbol("cblas_sgemm");
+    *(void **)&gemm.d = asn_blas_symbol("cblas_dgemm");
+    *(void **)&gemm.c = asn_blas_symbol("cblas_cgemm");
+    *(void **)&gemm.z = asn_blas_symbol("cblas_zgemm");
+    *(void **)&gemm.sv = asn_blas_symbol("cblas_sgemv");
+    *(void **)&gemm.dv = asn_blas_symbol("cblas_dgemv");
+    if (!gemm.s || !gemm.d || !gemm.c || !gemm.z || !gemm.sv || !gemm.dv)
+        return ASN_ERR_RUNTIME;
+    __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
+    return ASN_OK;
+}
+
+bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item) {
+    bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row % item == 0) &&
+                   (rows == 1 || x->row >= cols * item);
+    bool by_cols = (x->row == item || rows == 1) && (cols == 1 || x->col % item == 0) &&
+                   (cols == 1 || x->col >= rows * item);
+    int64_t step = x->col > x->row ? x->col : x->row;
+    return (by_rows || by_cols) && step / item < INT_MAX && rows < INT_MAX &&
+           cols < INT_MAX;
+}
+
+static int lead_of(const asn_matrix *x, int64_t rows, int64_t cols, int item,
+                   int *trans) {
+    bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row >= cols * item);
+    int64_t lead;
+    if (by_rows) {
+        *trans = NO_TRANS;
+        lead = rows == 1 ? cols : x->row / item;
+    } else {
+        *trans = TRANS;
+        lead = cols == 1 ? rows : x->col / item;
+    }
+    return lead < 1 ? 1 : (int)lead;
+}
+
+static void blas_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                      const asn_matrix *c, int64_t m, int64_t n) {
+    int ta, tb, tc, k = (int)p->k;
+    int lda = lead_of(a, m, k, p->item, &ta), ldb = lead_of(b, k, n, p->item, &tb);
+    int ldc = lead_of(c, m, n, p->item, &tc), rows = (int)m, cols = (int)n;
+    const void *x = a->data, *y = b->data;
+    if (tc == TRANS) { /* C^T = B^T A^T */
+        x = b->data;
+        y = a->data;
+        int t = ta, l = lda;
+        ta = tb == TRANS ? NO_TRANS : TRANS;
+        tb = t == TRANS ? NO_TRANS : TRANS;
+        lda = ldb;
+        ldb = l;
+        rows = (int)n;
+        cols = (int)m;
+    }
+    float fa, fb;
+    double da, db;
+    switch (p->dtype) {
+    case ASN_F32:
+        memcpy(&fa, p->alpha, sizeof fa);
+        memcpy(&fb, p->beta, sizeof fb);
+        gemm.s(ROW_MAJOR, ta, tb, rows, cols, k, fa, x, lda, y, ldb, fb, (float *)c->data,
+               ldc);
+        break;
+    case ASN_F64:
+        memcpy(&da, p->alpha, sizeof da);
+        memcpy(&db, p->beta, sizeof db);
+        gemm.d(ROW_MAJOR, ta, tb, rows, cols, k, da, x, lda, y, ldb, db,
+               (double *)c->data, ldc);
+        break;
+    default:
+        (p->dtype == ASN_C64 ? gemm.c : gemm.z)(ROW_MAJOR, ta, tb, rows, cols, k,
+                                                p->alpha, x, lda, y, ldb, p->beta,
+                                                c->data, ldc);
+    }
+}
+
+/* Inner products: one of the matrices is a vector, the other's rows run along k. */
+static void dot_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                     const asn_matrix *c, int64_t m, int64_t n) {
+    asn_dot_fn dot = asn_kernels_get()->dot[p->dtype];
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++)
+            dot(p->k, a->data + i * a->row, a->col, b->data + j * b->col, b->row,
+                c->data + i * c->row + j * c->col);
+}
+
+static void loop_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                      const asn_matrix *c, int64_t m, int64_t n) {
+    asn_matmul s = {m, n, p->k, a->row, a->col, b->row, c->row};
+    (p->small ? p->small : asn_kernels_get()->matmul[p->dtype])(&s, a->data, b->data,
+                                                                c->data);
+}
+
+/* A column times A's rows (n = 1), or a row times B's (m = 1). The result is cleared
+ * first: BLAS scales by beta what it finds there. */
+static void gemv_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                      const asn_matrix *c, int64_t m, int64_t n) {
+    bool column = n == 1 && p->n == 1;
+    const asn_matrix *x = column ? a : b;
+    int rows = (int)(column ? m : p->k), cols = (int)(column ? p->k : n);
+    int64_t step = column ? c->row : c->col, length = column ? m : n;
+    const char *v = column ? b->data : a->data;
+    int trans = column ? NO_TRANS : TRANS, lead = (int)(x->row / p->item);
+    int by = (int)((column ? b->row : a->col) / p->item), to = (int)(step / p->item);
+    if (to == 1) memset(c->data, 0, (size_t)(length * p->item));
+    for (int64_t i = 0; i < length && to != 1; i++)
+        memset(c->data + i * step, 0, (size_t)p->item);
+    if (p->dtype == ASN_F32)
+        gemm.sv(ROW_MAJOR, trans, rows, cols, 1, (const float *)x->data, lead,
+                (const float *)v, by, 1, (float *)c->data, to);
+    else
+        gemm.dv(ROW_MAJOR, trans, rows, cols, 1, (const double *)x->data, lead,
+                (const double *)v, by, 1, (double *)c->data, to);
+}
+
+void asn_product_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                      const asn_matrix *c, int64_t m, int64_t n) {
+    if (p->by_blas)
+        blas_tile(p, a, b, c, m, n);
+    else if (p->by_gemv)
+        gemv_tile(p, a, b, c, m, n);
+    else if (p->by_dots)
+        dot_tile(p, a, b, c, m, n);
+    else
+        loop_tile(p, a, b, c, m, n);
+}

@@ -1,0 +1,40 @@
+/* CPU device, private to matrix products: what gemm.c plans, and one tile of it. */
+#ifndef ASN_DEVICE_CPU_GEMM_TILES_H
+#define ASN_DEVICE_CPU_GEMM_TILES_H
+
+#include "device/cpu/kernels.h"
+#include "device/cpu/nd.h"
+
+/* A matrix as CBLAS wants it: element (i, j) at data + i * row + j * col. */
+typedef struct {
+    char *data;
+    int64_t row, col;
+} asn_matrix;
+
+typedef struct {
+    asn_dtype dtype;
+    int item;
+    int64_t m, n, k, batch;
+    asn_matrix a, b, c; /* of batch item 0 */
+    int num_batch;
+    int64_t extent[ASN_ND_MAX_DIMS], a_step[ASN_ND_MAX_DIMS], b_step[ASN_ND_MAX_DIMS],
+        c_step[ASN_ND_MAX_DIMS];
+    _Alignas(16) char alpha[16], beta[16];
+    bool by_blas, by_dots, by_gemv;
+    bool swapped;        /* a and b have changed roles */
+    asn_matmul_fn small; /* or NULL */
+    int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
+} asn_product;
+
+/* Finds BLAS's functions; before a product by_blas or by_gemv runs. Thread-safe. */
+ASN_CHECK_RESULT asn_status asn_gemm_load(void);
+
+/* Whether BLAS can read a matrix where it lies: row- or column-contiguous, with strides
+ * that it can express. */
+bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item);
+
+/* m x n elements of C, by the engine chosen; a, b, c: where the tile's operands begin. */
+void asn_product_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                      const asn_matrix *c, int64_t m, int64_t n);
+
+#endif

@@ -1,0 +1,145 @@
+"""Sorting and selection: every width of key, lines short and long, ties, NaN and zeros of both signs.
+
+The vector sorts, the columns of short lines, packed indices and selections each begin at some length,
+so lengths are drawn around those, and values with few and with many ties.
+"""
+
+import asnumpy as anp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+DTYPES = ["i1", "u1", "i2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]
+SHAPES = st.one_of(
+    st.tuples(st.integers(1, 300)),
+    st.tuples(st.sampled_from([1023, 1024, 1025, 2500, 30_000, 70_000])),
+    st.tuples(st.integers(1, 140), st.integers(1, 40)),
+    st.tuples(st.integers(1, 30), st.integers(1, 12), st.integers(1, 20)),
+)
+
+
+def values(rng, dtype, shape, kind):
+    dtype = np.dtype(dtype)
+    if dtype.kind != "f":
+        info = np.iinfo(dtype)
+        low, high = {"ties": (0, 5), "some": (0, 100)}.get(kind, (info.min, info.max))
+        return rng.integers(low, high, shape, dtype=dtype, endpoint=True)
+    a = rng.standard_normal(shape)
+    if kind == "ties":
+        a = np.round(a)
+    if kind == "some":
+        special = rng.choice([0.0, -0.0, np.nan, np.inf, -np.inf], shape)
+        a = np.where(rng.random(shape) < 0.3, special, a)
+    return a.astype(dtype)
+
+
+def ordered(a, axis):
+    return np.sort(a, axis=axis, kind="stable")
+
+
+def same(ours, theirs):
+    np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+@st.composite
+def lines(draw):
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    a = values(
+        rng,
+        draw(st.sampled_from(DTYPES)),
+        draw(SHAPES),
+        draw(st.sampled_from(["ties", "some", "any"])),
+    )
+    b = anp.array(a)
+    view = draw(st.sampled_from(["plain", "transposed", "reversed", "every second"]))
+    if view == "transposed":
+        a, b = a.T, b.T
+    elif view == "reversed":
+        a, b = a[..., ::-1], b[..., ::-1]
+    elif view == "every second":
+        a, b = a[..., ::2], b[..., ::2]
+    return a, b, draw(st.integers(0, a.ndim - 1)), rng
+
+
+@given(lines())
+def test_sort(case):
+    a, b, axis, _ = case
+    ours = np.asarray(anp.sort(b, axis=axis))
+    same(ours, ordered(a, axis))
+    if a.dtype.kind == "f":  # no zero loses its sign
+        assert np.signbit(ours[ours == 0]).sum() == np.signbit(a[a == 0]).sum()
+
+
+@given(lines())
+def test_argsort_is_stable(case):
+    a, b, axis, _ = case
+    same(anp.argsort(b, axis=axis), np.argsort(a, axis=axis, kind="stable"))
+
+
+@given(lines(), st.integers(1, 3))
+def test_partition(case, count):
+    a, b, axis, rng = case
+    kth = sorted({int(k) for k in rng.integers(0, a.shape[axis], count)})
+    order = ordered(a, axis)
+    values_, at = np.asarray(anp.partition(b, kth, axis=axis)), anp.argpartition(b, kth, axis=axis)
+    for ours in (values_, np.take_along_axis(a, np.asarray(at), axis)):
+        start = 0
+        for k in kth:  # what lies between two kth is what sorting puts there, in any order
+            piece = range(start, k + 1)
+            same(np.take(ours, k, axis), np.take(order, k, axis))
+            same(ordered(np.take(ours, piece, axis), axis), np.take(order, piece, axis))
+            start = k + 1
+        same(ordered(ours, axis), order)
+
+
+@pytest.mark.parametrize("n", [4096, 100_000])
+@pytest.mark.parametrize(
+    "make",
+    [
+        np.arange,
+        lambda n: np.arange(n)[::-1],
+        lambda n: np.arange(n) % 2,
+        lambda n: np.minimum(np.arange(n), np.arange(n)[::-1]),
+        lambda n: np.where(np.arange(n) % 64, 0, np.arange(n)),
+        np.zeros,
+    ],
+)
+def test_hard_orders(make, n):
+    a = np.asarray(make(n), dtype=np.float64)
+    b = anp.array(a)
+    same(anp.sort(b), np.sort(a))
+    same(anp.argsort(b), np.argsort(a, kind="stable"))
+    for k in (0, n // 3, n - 1):
+        assert np.asarray(anp.partition(b, k))[k] == np.sort(a)[k]
+
+
+def test_keys_that_differ_in_their_lowest_bits():
+    """More bits than fit beside an index, and runs of equal prefixes."""
+    rng = np.random.default_rng(3)
+    a = (rng.integers(0, 4, 5000).astype(np.uint64) << np.uint64(62)) | rng.integers(
+        0, 8, 5000, dtype=np.uint64
+    )
+    same(anp.argsort(anp.array(a)), np.argsort(a, kind="stable"))
+    rows = a.reshape(50, 100)
+    same(anp.argsort(anp.array(rows), axis=0), np.argsort(rows, axis=0, kind="stable"))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 1000, 5001])
+@pytest.mark.parametrize("nan", [False, True])
+def test_medians_and_quantiles_select(n, nan):
+    a = np.random.default_rng(n).standard_normal((3, n))
+    if nan:
+        a[1, n // 2] = np.nan
+    b = anp.array(a)
+    for axis in (None, 0, 1):
+        same(anp.median(b, axis=axis), np.median(a, axis=axis))
+        np.testing.assert_allclose(
+            np.asarray(anp.percentile(b, [0, 10, 50, 99, 100], axis=axis)),
+            np.percentile(a, [0, 10, 50, 99, 100], axis=axis),
+            rtol=1e-14,
+        )
+    many = np.linspace(0, 1, 40)
+    np.testing.assert_allclose(
+        np.asarray(anp.quantile(b, many)), np.quantile(a, many), rtol=1e-13, atol=1e-13
+    )
