@@ -60,9 +60,9 @@ VECTOR_FUNCTIONS = {
 VMATH_FAMILIES = {
     "vmath_exp": "exp exp2 expm1 sinh cosh tanh sigmoid log log2 log10 log1p logaddexp logaddexp2",
     "vmath_arc": "sin cos tan arcsin arccos arctan arctan2 arcsinh arccosh arctanh power float_power "
-    "cbrt hypot floor_divide remainder fmod ldexp",
+    "cbrt hypot ldexp",
 }
-VMATH = set(" ".join(VMATH_FAMILIES.values()).split())
+VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
 QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
@@ -73,6 +73,7 @@ FAMILIES = {
     "isposinf isneginf",
     "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
     "left_shift right_shift bitwise_count",
+    "quotient": " ".join(QUOTIENTS),
     **VMATH_FAMILIES,
     "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
 }

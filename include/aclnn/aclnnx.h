@@ -142,19 +142,19 @@ int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in
  * *failed: how many matrices have no result (singular, not positive definite, no
  * convergence); theirs is NaN. Returns an aclnnStatus. */
 enum {
-    ACLNNX_LINALG_SOLVE = 0,    /* T (n, n), T (n, r) -> T (n, r) */
-    ACLNNX_LINALG_INV = 1,      /* T (n, n) -> T (n, n) */
-    ACLNNX_LINALG_DET = 2,      /* T (n, n) -> T () */
-    ACLNNX_LINALG_SLOGDET = 3,  /* T (n, n) -> T (), R (); singular: 0, -inf */
-    ACLNNX_LINALG_CHOLESKY = 4, /* T (n, n) -> T (n, n) */
-    ACLNNX_LINALG_QR = 5,       /* T (m, n) -> T (m, p), T (p, n) */
-    ACLNNX_LINALG_QR_RAW = 6,   /* T (m, n) -> Householder vectors T (m, n), T (k) */
-    ACLNNX_LINALG_QR_R = 7,     /* T (m, n) -> T (k, n) */
-    ACLNNX_LINALG_SVD = 8,      /* T (m, n) -> T (m, p), R (k), T (q, n) */
-    ACLNNX_LINALG_SVDVALS = 9,  /* T (m, n) -> R (k) */
-    ACLNNX_LINALG_EIG = 10,     /* T (n, n) -> C (n), C (n, n) */
-    ACLNNX_LINALG_EIGVALS = 11, /* T (n, n) -> C (n) */
-    ACLNNX_LINALG_EIGH = 12,    /* T (n, n) -> R (n), T (n, n) */
+    ACLNNX_LINALG_SOLVE = 0,     /* T (n, n), T (n, r) -> T (n, r) */
+    ACLNNX_LINALG_INV = 1,       /* T (n, n) -> T (n, n) */
+    ACLNNX_LINALG_DET = 2,       /* T (n, n) -> T () */
+    ACLNNX_LINALG_SLOGDET = 3,   /* T (n, n) -> T (), R (); singular: 0, -inf */
+    ACLNNX_LINALG_CHOLESKY = 4,  /* T (n, n) -> T (n, n) */
+    ACLNNX_LINALG_QR = 5,        /* T (m, n) -> T (m, p), T (p, n) */
+    ACLNNX_LINALG_QR_RAW = 6,    /* T (m, n) -> Householder vectors T (m, n), T (k) */
+    ACLNNX_LINALG_QR_R = 7,      /* T (m, n) -> T (k, n) */
+    ACLNNX_LINALG_SVD = 8,       /* T (m, n) -> T (m, p), R (k), T (q, n) */
+    ACLNNX_LINALG_SVDVALS = 9,   /* T (m, n) -> R (k) */
+    ACLNNX_LINALG_EIG = 10,      /* T (n, n) -> C (n), C (n, n) */
+    ACLNNX_LINALG_EIGVALS = 11,  /* T (n, n) -> C (n) */
+    ACLNNX_LINALG_EIGH = 12,     /* T (n, n) -> R (n), T (n, n) */
     ACLNNX_LINALG_EIGVALSH = 13, /* T (n, n) -> R (n) */
     ACLNNX_LINALG_LSTSQ = 14, /* T (m, n), T (m, r) -> T (n, r), R (r), int64 (), R (k) */
     ACLNNX_LINALG_MAX_OPERANDS = 6
