@@ -6,7 +6,8 @@
  * (with AVX2 the caller brings whole vectors only). An operand is loaded at its first
  * reader, a result stored where the program says. With no register left, the value whose
  * next reader is furthest goes: to the stack, or nowhere when it lies in memory anyway.
- * Constants take the registers that the program leaves over.
+ * Constants, the program's and then those of the pieces, take the registers that are
+ * left over; a first pass counts them.
  *
  *   rdi                  the pointers
  *   rbx r8 r9 r12 r14 r15  the first addresses
@@ -14,8 +15,6 @@
  *   rax rcx rdx rsi      scratch, the pieces'
  *   k7                   the mask of the last elements
  *   [rsp + 64 i]         spilled values
- *
- * Measured: 14 operations compile in about 3 us.
  */
 #include "device/cpu/jit_program.h"
 #include "device/cpu/jit_x86.h"
