@@ -14,7 +14,7 @@
  */
 #include "graph/plan_forward.h"
 
-#include "array/broadcast.h"
+#include "graph/plan_group.h"
 
 enum {
     WORTH = 16384, /* elements of a program that is cut into regions */
@@ -75,27 +75,13 @@ bool asn_plan_pieces(asn_pieces *pieces, const asn_node *nodes, int count, int r
     return pieces->num && covered == nodes[reader].shape[pieces->axis];
 }
 
-static bool overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
-                    const asn_ref *y) {
-    if (x->buffer != y->buffer) return false;
-    asn_layout l = {
-        .ndim = a->ndim, .dtype = x->dtype, .size = a->size, .offset = x->offset};
-    asn_layout m = {
-        .ndim = b->ndim, .dtype = y->dtype, .size = b->size, .offset = y->offset};
-    l.shape = a->shape;
-    l.strides = x->strides;
-    m.shape = b->shape;
-    m.strides = y->strides;
-    return asn_layouts_overlap(&l, &m);
-}
-
 /* The source of piece c still holds when program `last` runs. */
 static bool source_lasts(const asn_plan *plan, const asn_node *nodes, int count, int c,
                          int last) {
     for (int k = 0; k < count; k++)
         if (k != c && (k > c || plan->group_of[k] >= plan->group_of[c]) &&
             plan->group_of[k] <= last &&
-            overlap(&nodes[k], &nodes[k].out, &nodes[c], &nodes[c].in[0]))
+            asn_refs_overlap(&nodes[k], &nodes[k].out, &nodes[c], &nodes[c].in[0]))
             return false;
     return true;
 }

@@ -32,8 +32,9 @@ static bool same_place(const asn_node *node, const asn_ref *x, const asn_ref *y)
     return true;
 }
 
-static bool overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
-                    const asn_ref *y) {
+bool asn_refs_overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
+                      const asn_ref *y) {
+    if (x->buffer != y->buffer) return false;
     asn_layout l = {
         .ndim = a->ndim, .dtype = x->dtype, .size = a->size, .offset = x->offset};
     asn_layout m = {
@@ -53,7 +54,7 @@ static dependence between(const asn_node *a, const asn_ref *x, const asn_node *b
     bool reduced = (a->reduce_op != ASN_OP_NONE && x == &a->out) ||
                    (b->reduce_op != ASN_OP_NONE && y == &b->out);
     if (!reduced && same_shape(a, b) && same_place(a, x, y)) return TOGETHER;
-    return overlap(a, x, b, y) ? LATER : FREE;
+    return asn_refs_overlap(a, x, b, y) ? LATER : FREE;
 }
 
 /* How `later` depends on `earlier`. */

@@ -24,4 +24,8 @@ bool asn_plan_must_store(const asn_plan *plan, const asn_node *nodes, int count,
  * same place, or equal immediates. */
 bool asn_refs_same_value(const asn_node *node, const asn_ref *x, const asn_ref *y);
 
+/* Whether reference x of node a and y of node b share bytes. */
+bool asn_refs_overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
+                      const asn_ref *y);
+
 #endif

@@ -29,8 +29,6 @@ needs_compiler = pytest.mark.skipif(
 @pytest.mark.parametrize("name", programs.NAMES)
 def test_program_agrees_with_numpy(name):
     expected = programs.checksum(programs.call(name, "numpy", small=True)())
-    if name == "kalman" and not hasattr(asnumpy.linalg, "inv"):
-        pytest.skip("asnumpy.linalg.inv is not there yet")
     result = programs.call(name, "asnumpy", small=True)()
     got = programs.checksum(result)
     assert programs.same(got, expected), (got, expected)
