@@ -1,4 +1,6 @@
 /* L1 random: the buffer of words (see words.h). */
+#include <string.h>
+
 #include "random/words.h"
 
 enum { FIRST = 8 };
@@ -9,9 +11,8 @@ void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected) {
     w->expected = expected;
     w->has_half = false;
     if (g->kind == ASN_MT19937) return;
-    w->start = g->pcg.state;
-    w->has_half = g->pcg.has_uint32;
-    w->half = g->pcg.uinteger;
+    w->has_half = g->has_uint32;
+    w->half = g->uinteger;
 }
 
 /* No more than is likely to be used: what is left over costs a jump at the end. */
@@ -25,8 +26,8 @@ void asn_words_refill(asn_words *w) {
     int64_t n = w->expected < FIRST ? FIRST : w->expected;
     w->filled = n < ASN_WORDS ? (int)n : ASN_WORDS;
     w->at = 0;
-    w->start = w->g->pcg.state;
-    asn_pcg64_block(w->g, w->filled, w->wide);
+    memcpy(w->start, &w->g->philox, sizeof w->start);
+    asn_wide_block(w->g, w->filled, w->wide);
 }
 
 void asn_words_end(asn_words *w) {
@@ -36,9 +37,12 @@ void asn_words_end(asn_words *w) {
         return;
     }
     if (w->at != w->filled) {
-        g->pcg.state = w->start;
-        asn_pcg64_advance(g, (unsigned)w->at);
+        memcpy(&g->philox, w->start, sizeof w->start);
+        if (g->kind == ASN_SFC64 || g->kind == ASN_PHILOX4X64)
+            asn_wide_block(g, w->at, w->wide);
+        else
+            asn_pcg64_advance(g, (unsigned)w->at);
     }
-    g->pcg.has_uint32 = w->has_half;
-    g->pcg.uinteger = w->half;
+    g->has_uint32 = w->has_half;
+    g->uinteger = w->half;
 }
