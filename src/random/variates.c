@@ -14,25 +14,36 @@
 
 /* ---- bits */
 
-static uint64_t next64(void *w) {
+static uint64_t wide64(void *state) {
+    asn_words *w = state;
+    if (w->at == w->filled) asn_words_refill(w);
+    return w->wide[w->at++];
+}
+
+static double wide_double(void *state) {
+    return (double)(int64_t)(wide64(state) >> 11) * 0x1p-53;
+}
+
+static uint64_t twister64(void *w) {
     return asn_words_next64(w);
+}
+
+static double twister_double(void *w) {
+    return asn_words_double(w);
 }
 
 static uint32_t next32(void *w) {
     return asn_words_next32(w);
 }
 
-static double next_float64(void *w) {
-    return asn_words_double(w);
-}
-
 bitgen_t *asn_bits_begin(asn_bits *s, asn_bitgen *g, int64_t expected) {
+    bool twister = g->kind == ASN_MT19937;
     asn_words_begin(&s->words, g, expected);
     s->bits = (bitgen_t){.state = &s->words,
-                         .next_uint64 = next64,
+                         .next_uint64 = twister ? twister64 : wide64,
                          .next_uint32 = next32,
-                         .next_double = next_float64,
-                         .next_raw = next64};
+                         .next_double = twister ? twister_double : wide_double,
+                         .next_raw = twister ? twister64 : wide64};
     return &s->bits;
 }
 

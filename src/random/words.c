@@ -9,21 +9,25 @@ void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected) {
     w->g = g;
     w->at = w->filled = 0;
     w->expected = expected;
+    w->drawn = 0;
     w->has_half = false;
     if (g->kind == ASN_MT19937) return;
     w->has_half = g->has_uint32;
     w->half = g->uinteger;
 }
 
-/* No more than is likely to be used: what is left over costs a jump at the end. */
+/* No more than is likely to be used: what is left over costs a jump at the end. Past the
+ * expectation a quarter of what was drawn so far. */
 void asn_words_refill(asn_words *w) {
     if (w->g->kind == ASN_MT19937) {
         w->filled = asn_mt19937_block(w->g, w->narrow);
         w->at = 0;
         return;
     }
-    w->expected -= w->filled;
-    int64_t n = w->expected < FIRST ? FIRST : w->expected;
+    w->drawn += w->filled;
+    int64_t n = w->expected - w->drawn;
+    if (n < w->drawn / 4) n = w->drawn / 4;
+    if (n < FIRST) n = FIRST;
     w->filled = n < ASN_WORDS ? (int)n : ASN_WORDS;
     w->at = 0;
     memcpy(w->start, &w->g->philox, sizeof w->start);

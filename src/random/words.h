@@ -17,7 +17,7 @@ typedef struct {
     int at, filled; /* wide engines: 64-bit words; the twister: 32-bit words */
     bool has_half;  /* wide: the upper half of a word waits */
     uint32_t half;
-    int64_t expected; /* about how many words are still needed */
+    int64_t expected, drawn; /* about how many words will be needed; in blocks so far */
     /* wide: the state before the block (the largest but the twister's) */
     unsigned char start[sizeof((asn_bitgen *)0)->philox];
     union {

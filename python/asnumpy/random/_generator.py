@@ -61,15 +61,17 @@ class Generator(Distributions):
 
     def random(self, size=None, dtype=np.float64, out=None):
         """Uniform floats in [0, 1): float64 with 53 random bits or float32 with 24."""
-        size = _out_size(out, size, dtype)
+        if out is not None:
+            return _deliver(self.random(_out_size(out, size, dtype), dtype), out)
         with self._lock:
-            return _deliver(self._engine.uniform(size, dtype), out)
+            return self._engine.uniform(size, dtype)
 
     def standard_normal(self, size=None, dtype=np.float64, out=None):
         """Normal floats of mean 0 and deviation 1 (ziggurat; float64 or float32)."""
-        size = _out_size(out, size, dtype)
+        if out is not None:
+            return _deliver(self.standard_normal(_out_size(out, size, dtype), dtype), out)
         with self._lock:
-            return _deliver(self._engine.normal(size, dtype), out)
+            return self._engine.normal(size, dtype)
 
     def _normals(self, size):
         return self.standard_normal(size)
@@ -205,10 +207,10 @@ class Generator(Distributions):
 
     def permutation(self, x, axis=0):
         """A copy of x shuffled along an axis, or arange(x) shuffled."""
-        from .. import arange, asarray, take
+        from .. import asarray, take
 
         if isinstance(x, (int, np.integer)):
-            x = arange(x)
+            return shuffled(self, x)
         x = asarray(x)
         return take(x, shuffled(self, x.shape[axis]), axis=axis)
 

@@ -9,7 +9,7 @@ from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
 from ._distributions import Distributions, rows_of
 from ._generator import RandomStateLike
-from ._ordering import checked_probabilities, population, reorder, weighted
+from ._ordering import checked_probabilities, population, reorder, shuffled, weighted
 from ._scaled import scaled_normal, scaled_uniform
 
 
@@ -160,9 +160,11 @@ class RandomState(RandomStateLike, Distributions):
 
     def permutation(self, x):
         """A copy of x shuffled along its first axis, or arange(x) shuffled."""
-        from .. import arange, array
+        from .. import array
 
-        made = arange(x) if isinstance(x, (int, np.integer)) else array(x)
+        if isinstance(x, (int, np.integer)):
+            return shuffled(self, x)
+        made = array(x)
         self.shuffle(made)
         return made
 
