@@ -7,6 +7,7 @@
  */
 #include "graph/trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,41 @@ void asn_draft_immediate(asn_ref *ref, const asn_scalar *s) {
     memcpy(ref->immediate, s->bytes, (size_t)asn_itemsize((asn_dtype)s->dtype));
 }
 
+/* ---- divisions */
+
+/* What x / c is as x * (1 / c), element for element and bit for bit: c a power of two
+ * whose inverse is another. A division holds the core for ten times as long (a
+ * shallow-water step has eight of them by 2 * dx). |c| >= 1, so that nothing overflows:
+ * the warning would name a product. */
+static bool has_exact_inverse(const asn_ref *ref, asn_dtype loop, double *inverse) {
+    double c = 0;
+    float single;
+    int exponent;
+    if (ref->buffer || ref->dtype != loop) return false;
+    if (loop == ASN_F64) memcpy(&c, ref->immediate, sizeof c);
+    if (loop == ASN_F32) {
+        memcpy(&single, ref->immediate, sizeof single);
+        c = single;
+    }
+    double most = loop == ASN_F64 ? 0x1p1000 : 0x1p120;
+    if (!(fabs(c) >= 1 && fabs(c) <= most) || fabs(frexp(c, &exponent)) != 0.5)
+        return false;
+    *inverse = 1 / c;
+    return true;
+}
+
+static void ease_division(asn_node *n) {
+    double inverse;
+    if (n->op != ASN_OP_DIVIDE || !has_exact_inverse(&n->in[1], n->loop, &inverse))
+        return;
+    float single = (float)inverse;
+    n->op = ASN_OP_MULTIPLY;
+    if (n->loop == ASN_F64)
+        memcpy(n->in[1].immediate, &inverse, sizeof inverse);
+    else
+        memcpy(n->in[1].immediate, &single, sizeof single);
+}
+
 /* ---- recording */
 
 static int64_t *arena_take(asn_trace *t, int words) {
@@ -106,6 +142,7 @@ static asn_status record(const asn_draft *d) {
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
     asn_node *n = &t->nodes[t->count++];
     *n = d->node;
+    ease_division(n);
     n->shape = arena_take(t, n->ndim);
     memcpy(n->shape, d->node.shape, (size_t)n->ndim * sizeof *n->shape);
     keep_ref(t, &n->out, n->ndim);
@@ -195,6 +232,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
         n->reduce_mask = 0;
         n->size = l->size;
         record_rows(n, num_in, in, result, loop);
+        ease_division(n);
         small_run = 0;
         asn_counters.recorded++;
     }
