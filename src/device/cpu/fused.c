@@ -260,11 +260,15 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
         if (run_copy(p, &status)) return status;
     }
     asn_plan plan;
+    status = ASN_OK;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));
-    if (plan.num_reductions) return asn_plan_run_reductions(&plan, p);
-    if (plan.size) run_elementwise(&plan, p->fpFlags);
-    return ASN_OK;
+    if (plan.num_reductions)
+        status = asn_plan_run_reductions(&plan, p);
+    else if (plan.size)
+        run_elementwise(&plan, p->fpFlags);
+    asn_free(plan.packed);
+    return status;
 }
 
 double asn_cpu_fused_work(const aclnnxProgram *p) {
