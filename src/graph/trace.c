@@ -16,6 +16,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/plan_cut.h"
 #include "graph/transient.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -302,12 +303,14 @@ static void drop_node(asn_node *n) {
  * that dead operands return to the pool in stream order. Later programs read the sources
  * of copies that do not run: those are held to the end. */
 static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep) {
+    asn_node room[ASN_TRACE_MAX_NODES];
+    const asn_node *planned = asn_plan_nodes(plan, nodes, room);
     for (int g = 0; g < plan->num_programs; g++) {
         const asn_program *p = &plan->programs[g];
-        ASN_TRY(asn_launch_program(p, nodes));
+        ASN_TRY(asn_launch_program(p, planned));
         for (int i = 0; i < p->num_nodes; i++) {
-            int at = p->nodes[i];
-            if (!keep[at] && !plan->forwarded[at]) drop_node(&nodes[at]);
+            int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];
+            if (!keep[at] && plan->last[at] == g) drop_node(&nodes[at]);
         }
     }
     return ASN_OK;
