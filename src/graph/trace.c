@@ -39,6 +39,7 @@ static int small_run;
 void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
                     const int64_t *shape) {
     asn_node *n = &d->node;
+    d->now = false;
     n->op = (uint16_t)op;
     n->reduce_op = ASN_OP_NONE;
     n->loop = (uint8_t)loop;
@@ -265,7 +266,7 @@ static asn_status submit_locked(asn_draft *d) {
         ASN_TRY(asn_trace_flush());
         waits = false;
     }
-    if (!waits && (!lazy_on || shared || n->size <= EAGER_ELEMENTS)) {
+    if (!waits && (!lazy_on || shared || d->now || n->size <= EAGER_ELEMENTS)) {
         asn_counters.eager++;
         return asn_launch_node(n);
     }

@@ -53,6 +53,7 @@ extern asn_trace asn_the_trace;
 /* A node being built on the caller's stack, with room for its dimensions. */
 typedef struct {
     asn_node node;
+    bool now;                      /* rather run it at once, whatever its size */
     int64_t dims[5][ASN_MAX_DIMS]; /* shape, out, in[0..2] */
 } asn_draft;
 
