@@ -16,7 +16,7 @@
 #include "graph/ufunc.h"
 #include "ops/ops.h"
 
-enum { ASN_TRACE_MAX_NODES = 96, ASN_TRACE_ARENA = 96 * 4 * 8 };
+enum { ASN_TRACE_MAX_NODES = 192, ASN_TRACE_ARENA = 192 * 4 * 8 };
 
 typedef struct {
     asn_buffer *buffer; /* NULL: immediate */
