@@ -116,6 +116,18 @@ static void set_place(builder *b, int node, int reg) {
     b->places[b->num_places++] = (place){node, 0, reg};
 }
 
+/* The register of the same operation on the same values; -1: it is new. */
+static int computed(const builder *b, const asn_node *node, const int *src) {
+    for (int i = 0; i < b->num_code; i++) {
+        const instr *in = &b->code[i];
+        bool same = in->op == node->op && in->dtype == node->loop;
+        for (int k = 0; k < node->num_in && same; k++)
+            same = in->src[k] == src[k];
+        if (same) return in->dst;
+    }
+    return -1;
+}
+
 static void compute(builder *b, int at) {
     const asn_node *node = &b->nodes[at];
     int src[3];
@@ -125,7 +137,8 @@ static void compute(builder *b, int at) {
         src[k] = cast_to(b, load(b, at, k + 1), want);
     }
     int reg = src[0];
-    if (node->op != ASN_OP_COPY) {
+    if (node->op != ASN_OP_COPY) reg = computed(b, node, src);
+    if (reg < 0) {
         reg = new_temp(b, asn_op_result((asn_op)node->op, (asn_dtype)node->loop));
         instr *in = emit(b, (asn_op)node->op, (asn_dtype)node->loop, reg);
         in->num_in = node->num_in;

@@ -20,6 +20,9 @@ typedef struct {
     uint8_t moving[ACLNNX_MAX_OPERANDS];
     int64_t offset[ACLNNX_MAX_OPERANDS]; /* bytes from base, of moving operands */
     char *ptr[ASN_MAX_VALUES];
+    /* what a slot was gathered from, by machine code, whose slots hold one value each */
+    const char *gathered[ACLNNX_MAX_OPERANDS];
+    int64_t gathered_n0, gathered_n1;
     _Alignas(64) char buffer[ASN_BUFFER_BYTES];
 } asn_run;
 

@@ -448,10 +448,15 @@ void asn_plan_place(asn_plan *plan, bool rows) {
 
 /* A step's loop wants whole blocks of an operand that is one value; machine code keeps it
  * in a register, and its blocks are long (against NumPy, 1e5 float64: a + 1.0 from 0.8 to
- * 1.0; a[:, None] + b[None, :], 1000 x 1000: from 1.6 to 2.9). */
+ * 1.0; a[:, None] + b[None, :], 1000 x 1000: from 1.6 to 2.9). Short rows that repeat are
+ * gathered once for machine code, and for every block for the steps. */
 static bool broadcasts(const asn_plan *plan) {
-    for (int i = 0; i < plan->num_in && !plan->num_reductions; i++)
-        if (plan->access[i] != ASN_AT_UNUSED && asn_plan_is_splat(plan, i)) return true;
+    for (int i = 0; i < plan->num_in && !plan->num_reductions; i++) {
+        if (plan->access[i] == ASN_AT_UNUSED) continue;
+        bool repeats = plan->rows && plan->access[i] == ASN_AT_GATHER &&
+                       plan->dims[1].stride[i] == 0;
+        if (repeats || asn_plan_is_splat(plan, i)) return true;
+    }
     return false;
 }
 
