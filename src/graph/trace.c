@@ -17,6 +17,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/plan_cut.h"
+#include "graph/trace_split.h"
 #include "graph/transient.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -116,6 +117,8 @@ static int64_t *arena_take(asn_trace *t, int words) {
     return p;
 }
 
+static asn_status flush_some(int (*how_many)(const asn_trace *t));
+
 static asn_status arena_room(asn_trace *t, int words) {
     if (!t->arena) {
         t->arena = asn_malloc(ASN_TRACE_ARENA * sizeof *t->arena);
@@ -123,7 +126,8 @@ static asn_status arena_room(asn_trace *t, int words) {
         t->arena_capacity = ASN_TRACE_ARENA;
     }
     /* Pointers into the arena must stay: a full one is a reason to flush. */
-    if (t->arena_used + (size_t)words > t->arena_capacity) return asn_trace_flush();
+    if (t->arena_used + (size_t)words > t->arena_capacity)
+        return flush_some(asn_trace_split);
     return ASN_OK;
 }
 
@@ -140,7 +144,7 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
 
 static asn_status record(const asn_draft *d) {
     asn_trace *t = &asn_the_trace;
-    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_flush());
+    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(flush_some(asn_trace_split));
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
     asn_node *n = &t->nodes[t->count++];
     *n = d->node;
@@ -317,12 +321,31 @@ static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *ke
     return ASN_OK;
 }
 
+/* What the first remaining node has in the arena, which is what comes first there, moves
+ * to its beginning, and the rest with it. */
+static void pack_arena(asn_trace *t) {
+    if (t->count == 0) {
+        t->arena_used = 0;
+        return;
+    }
+    ptrdiff_t gone = t->nodes[0].shape - t->arena;
+    t->arena_used -= (size_t)gone;
+    memmove(t->arena, t->arena + gone, t->arena_used * sizeof *t->arena);
+    for (int i = 0; i < t->count; i++) {
+        asn_node *n = &t->nodes[i];
+        n->shape -= gone;
+        n->out.strides -= gone;
+        for (int k = 0; k < n->num_in; k++)
+            if (n->in[k].buffer) n->in[k].strides -= gone;
+    }
+}
+
 void asn_trace_drop_first(asn_trace *t, int n) {
     for (int i = 0; i < n; i++)
-        drop_node(&t->nodes[i]);
+        if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
     t->count -= n;
     memmove(t->nodes, t->nodes + n, (size_t)t->count * sizeof *t->nodes);
-    if (t->count == 0) t->arena_used = 0;
+    pack_arena(t);
 }
 
 /* After a flush: the nodes to keep move to the front, the others go. */
@@ -352,41 +375,55 @@ static void find_dead(const asn_node *nodes, int count, bool *dead) {
         dead[i] = only_traced(nodes[i].out.buffer);
 }
 
-asn_status asn_trace_flush(void) {
+/* Runs the first `count` nodes, which must be all of them when some are to be kept. */
+static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
+    bool dead[ASN_TRACE_MAX_NODES], hit;
+    const asn_plan *plan;
+    ASN_TRY(asn_device_open());
+    if (!asn_fuse_enabled()) return run_singly(t->nodes, count);
+    find_dead(t->nodes, count, dead);
+    if (count == t->count)
+        *keeps = asn_transient_keep(t, dead, keep);
+    else
+        asn_trace_spare_rest(t, count, dead);
+    ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
+    if (hit)
+        asn_counters.plan_hits++;
+    else
+        asn_counters.plan_misses++;
+    return run_plan(plan, t->nodes, keep);
+}
+
+static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     asn_trace *t = &asn_the_trace;
     static bool
         flushing; /* the lock is recursive: a release callback must not start over */
     if (flushing) return ASN_OK;
     flushing = true; /* forgetting may release buffers, too */
     asn_transient_forget(t);
-    int count = t->count;
+    int count = how_many(t);
     if (count == 0) {
         flushing = false;
         return ASN_OK;
     }
     bool keep[ASN_TRACE_MAX_NODES] = {false}, keeps = false;
-    asn_status status = asn_device_open();
-    if (!status && asn_fuse_enabled()) {
-        bool dead[ASN_TRACE_MAX_NODES], hit;
-        const asn_plan *plan;
-        find_dead(t->nodes, count, dead);
-        keeps = asn_transient_keep(t, dead, keep);
-        status = asn_plan_get(&plan, t->nodes, count, dead, &hit);
-        if (!status) {
-            if (hit)
-                asn_counters.plan_hits++;
-            else
-                asn_counters.plan_misses++;
-            status = run_plan(plan, t->nodes, keep);
-        }
-    } else if (!status) {
-        status = run_singly(t->nodes, count);
-    }
+    asn_status status = run_first(t, count, keep, &keeps);
     if (keeps && status) memset(keep, 0, sizeof keep);
-    finish_nodes(t, keep);
+    if (count == t->count)
+        finish_nodes(t, keep);
+    else
+        asn_trace_drop_first(t, count);
     small_run = 0;
     flushing = false;
     return status;
+}
+
+static int all_nodes(const asn_trace *t) {
+    return t->count;
+}
+
+asn_status asn_trace_flush(void) {
+    return flush_some(all_nodes);
 }
 
 asn_status asn_trace_settle(const asn_buffer *b, bool for_write) {
