@@ -304,15 +304,23 @@ static void drop_node(asn_node *n) {
         drop_ref(&n->in[k]);
 }
 
+/* Whether the program's nodes are nodes of the trace, not slices. */
+static bool is_whole(const asn_plan *plan, const asn_program *p) {
+    for (int i = 0; i < p->num_nodes && plan->num_slices; i++)
+        if (plan->slices[p->nodes[i]].cut) return false;
+    return true;
+}
+
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
  * that dead operands return to the pool in stream order. Later programs read the sources
  * of copies that do not run: those are held to the end. */
-static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep) {
+static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep,
+                           bool keeps) {
     asn_node room[ASN_TRACE_MAX_NODES];
     const asn_node *planned = asn_plan_nodes(plan, nodes, room);
     for (int g = 0; g < plan->num_programs; g++) {
         const asn_program *p = &plan->programs[g];
-        ASN_TRY(asn_launch_program(p, planned));
+        ASN_TRY(asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
         for (int i = 0; i < p->num_nodes; i++) {
             int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];
             if (!keep[at] && plan->last[at] == g) drop_node(&nodes[at]);
@@ -391,7 +399,7 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
         asn_counters.plan_hits++;
     else
         asn_counters.plan_misses++;
-    return run_plan(plan, t->nodes, keep);
+    return run_plan(plan, t->nodes, keep, *keeps);
 }
 
 static asn_status flush_some(int (*how_many)(const asn_trace *t)) {

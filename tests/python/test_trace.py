@@ -1,7 +1,10 @@
 """A full trace runs its older part: long recordings give NumPy's values, wherever they are cut."""
 
+import os
+
 import asnumpy
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,3 +74,29 @@ def test_a_loop_plans_once():
     before = asnumpy.engine_stats()["plan_misses"]
     run(300)
     assert asnumpy.engine_stats()["plan_misses"] - before <= 2
+
+
+@pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0", reason="single operators write fresh memory"
+)
+def test_results_take_the_memory_of_operands_that_die():
+    r = np.random.default_rng(5)
+    a, b = r.random(100_000), r.random(100_000)
+    x, y = asnumpy.array(a), asnumpy.array(b)
+    asnumpy.synchronize()
+    asnumpy.empty_cache()
+    before = asnumpy.memory_stats()["bytes_cached"]
+    for _ in range(5):
+        x = y + 0.5 * x
+        asnumpy.synchronize()
+    assert asnumpy.memory_stats()["bytes_cached"] == before
+    for _ in range(5):
+        a = b + 0.5 * a
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    kept = x
+    x = x[::-1] - x  # read in two orders, and alive
+    np.testing.assert_array_equal(x.to_numpy(), a[::-1] - a)
+    np.testing.assert_array_equal(kept.to_numpy(), a)
+    del kept
+    x = x[::-1] * 2 + x
+    np.testing.assert_array_equal(x.to_numpy(), (a[::-1] - a)[::-1] * 2 + (a[::-1] - a))
