@@ -106,7 +106,23 @@ static PyObject *number_divmod(PyObject *a, PyObject *b) {
     return call_named("divmod", a, b);
 }
 
+/* Two plain arrays, without a gufunc's options to look at (a 4 x 4 product: 209 -> 101
+ * ns). NULL without an exception: what is wrong is for the gufunc to say. */
+static PyObject *plain_matmul(PyObject *a, PyObject *b) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    if (asn_matmul(asn_of(a), asn_of(b), NULL, &r->array) == ASN_OK)
+        return asn_ndarray_finish(r, ASN_OK);
+    asn_ndarray_drop(r);
+    asn_error_clear();
+    return NULL;
+}
+
 static PyObject *number_matmul(PyObject *a, PyObject *b) {
+    if (asn_is_ndarray_exact(a) && asn_is_ndarray_exact(b)) {
+        PyObject *r = plain_matmul(a, b);
+        if (r || PyErr_Occurred()) return r;
+    }
     bool left = asn_is_ndarray(a);
     if (gives_way(left ? a : b, left ? b : a, false)) Py_RETURN_NOTIMPLEMENTED;
     return call_named("matmul", a, b);
