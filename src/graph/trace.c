@@ -417,7 +417,7 @@ static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     bool keep[ASN_TRACE_MAX_NODES] = {false}, keeps = false;
     asn_status status = run_first(t, count, keep, &keeps);
     if (keeps && status) memset(keep, 0, sizeof keep);
-    if (count == t->count)
+    if (count == t->count || status) /* the rest reads what has not been computed */
         finish_nodes(t, keep);
     else
         asn_trace_drop_first(t, count);
