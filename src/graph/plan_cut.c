@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-enum { MAX_CUTS = 8, NONE = -1 };
+enum { MAX_CUTS = 8, MOST_FRAMES = 4 /* tried, each costs 0.1 ms */, NONE = -1 };
 
 /* The members of a frame, and where they lie in it. */
 typedef struct {
@@ -122,11 +122,10 @@ static bool follows(frame *f, int at) {
     const asn_node *node = &f->nodes[at];
     for (int i = 0; i < at; i++) {
         const asn_node *before = &f->nodes[i];
-        if (!f->member[i] || before->out.buffer == f->array ||
-            writers(f, before->out.buffer) != 1)
-            continue;
+        if (!f->member[i] || before->out.buffer == f->array) continue;
         for (int k = 0; k < node->num_in; k++)
-            if (same_elements(node, &node->in[k], before, &before->out)) {
+            if (same_elements(node, &node->in[k], before, &before->out) &&
+                writers(f, before->out.buffer) == 1) {
                 memcpy(f->start[at], f->start[i], sizeof f->start[at]);
                 return true;
             }
@@ -224,8 +223,11 @@ int asn_plan_cut(asn_slice *slices, const asn_node *nodes, int count, const bool
     int num = 0;
     frame f = {.nodes = nodes, .dead = dead, .count = count};
     bool found = false;
-    for (int i = 0; i < count && !found; i++)
-        found = writes_part(nodes, count, i) && find_frame(&f, i);
+    for (int i = 0, tries = MOST_FRAMES; i < count && !found && tries; i++)
+        if (writes_part(nodes, count, i)) {
+            found = find_frame(&f, i);
+            tries--;
+        }
     if (!found) return 0;
     for (int i = 0; i < count; i++) {
         if (f.member[i])
