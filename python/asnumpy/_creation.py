@@ -99,7 +99,7 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
         return m
     i = k if k >= 0 else -k * M
     if order == "C":
-        m[: max(M - k, 0)].reshape(-1)[i :: M + 1] = 1
+        m.reshape(-1)[i : max(M - k, 0) * M : M + 1] = 1
     else:
         rows = max(0, -k)
         count = min(N - rows, M - max(0, k))

@@ -8,6 +8,7 @@
 #include "array/broadcast.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static asn_status mismatch(int n, const asn_layout *const *layouts) {
     char text[512];
@@ -59,9 +60,41 @@ bool asn_broadcast_strides(const asn_layout *l, int ndim, const int64_t *shape,
     return true;
 }
 
+/* Whether two layouts share a byte is whether a sum of steps, each taken a bounded number
+ * of times, falls into a window: the steps are the strides of both, equal ones together,
+ * those of the second backwards. Largest first, the rest can reach so little that hardly
+ * ever more than two numbers of times come into question: a column and the columns beside
+ * it are told apart at once. What branches more is taken to overlap. */
+enum { MOST_TRIES = 64 };
+
+typedef struct {
+    int64_t step, least, most; /* step > 0 */
+} walk;
+
+static int add_walks(walk *walks, int n, const asn_layout *l, int sign) {
+    for (int d = 0; d < l->ndim; d++) {
+        int64_t step = sign * l->strides[d], last = l->shape[d] - 1;
+        int at = n;
+        if (last == 0 || step == 0) continue;
+        bool back = step < 0;
+        step = back ? -step : step;
+        while (at > 0 && walks[at - 1].step < step)
+            at--;
+        if (at == 0 || walks[at - 1].step != step) {
+            memmove(&walks[at + 1], &walks[at], (size_t)(n - at) * sizeof *walks);
+            walks[at] = (walk){step, 0, 0};
+            at++;
+            n++;
+        }
+        if (back)
+            walks[at - 1].least -= last;
+        else
+            walks[at - 1].most += last;
+    }
+    return n;
+}
+
 static int64_t gcd(int64_t a, int64_t b) {
-    a = a < 0 ? -a : a;
-    b = b < 0 ? -b : b;
     while (b) {
         int64_t t = a % b;
         a = b;
@@ -70,23 +103,46 @@ static int64_t gcd(int64_t a, int64_t b) {
     return a;
 }
 
+static int64_t floor_divide(int64_t a, int64_t b) {
+    return a / b - (a % b < 0);
+}
+
+/* Whether some sum of walks lies in [low, high]. */
+static bool can_reach(const walk *walks, int n, int64_t low, int64_t high, int *tries) {
+    if (n == 0) return low <= 0 && 0 <= high;
+    int64_t rest_low = 0, rest_high = 0;
+    for (int k = 1; k < n; k++) {
+        rest_low += walks[k].least * walks[k].step;
+        rest_high += walks[k].most * walks[k].step;
+    }
+    int64_t step = walks[0].step;
+    int64_t first = -floor_divide(rest_high - low, step),
+            last = floor_divide(high - rest_low, step);
+    first = first > walks[0].least ? first : walks[0].least;
+    last = last < walks[0].most ? last : walks[0].most;
+    for (int64_t m = first; m <= last; m++) {
+        if (--*tries < 0) return true;
+        if (can_reach(walks + 1, n - 1, low - m * step, high - m * step, tries))
+            return true;
+    }
+    return false;
+}
+
 bool asn_layouts_overlap(const asn_layout *a, const asn_layout *b) {
     int64_t alow, ahigh, blow, bhigh;
     asn_layout_bounds(a, &alow, &ahigh);
     asn_layout_bounds(b, &blow, &bhigh);
     if (alow >= ahigh || blow >= bhigh || ahigh <= blow || bhigh <= alow) return false;
-    int64_t step = 0;
-    for (int d = 0; d < a->ndim; d++)
-        if (a->shape[d] > 1) step = gcd(step, a->strides[d]);
-    for (int d = 0; d < b->ndim; d++)
-        if (b->shape[d] > 1) step = gcd(step, b->strides[d]);
-    if (step == 0) return true;
-    /* Element addresses are offset + multiples of step: the residues' item ranges must
-     * meet. */
-    int64_t gap = (b->offset - a->offset) % step;
-    gap = gap < 0 ? gap + step : gap;
-    return gap < asn_itemsize((asn_dtype)a->dtype) ||
-           step - gap < asn_itemsize((asn_dtype)b->dtype);
+    walk walks[2 * ASN_MAX_DIMS];
+    int n = add_walks(walks, 0, a, 1), tries = MOST_TRIES;
+    n = add_walks(walks, n, b, -1);
+    int64_t gap = b->offset - a->offset, step = 0;
+    int64_t low = gap - asn_itemsize((asn_dtype)a->dtype) + 1;
+    int64_t high = gap + asn_itemsize((asn_dtype)b->dtype) - 1;
+    for (int k = 0; k < n; k++)
+        step = gcd(step, walks[k].step);
+    if (step && floor_divide(high, step) * step < low) return false;
+    return can_reach(walks, n, low, high, &tries);
 }
 
 bool asn_layout_self_overlaps(const asn_layout *l) {

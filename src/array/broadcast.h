@@ -12,8 +12,8 @@ ASN_CHECK_RESULT asn_status asn_broadcast_shape(int n, const asn_layout *const *
 bool asn_broadcast_strides(const asn_layout *l, int ndim, const int64_t *shape,
                            int64_t *strides);
 
-/* Whether two layouts over the same buffer may share a byte: exact for bounds, and for
- * layouts with equal strides; otherwise cautious (true). */
+/* Whether two layouts over the same buffer may share a byte: exact where strides are
+ * nested as those of slices of one array are; otherwise it may be cautious (true). */
 bool asn_layouts_overlap(const asn_layout *a, const asn_layout *b);
 /* Whether two elements of one layout may share memory (a broadcast view). */
 bool asn_layout_self_overlaps(const asn_layout *l);

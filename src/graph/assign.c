@@ -50,6 +50,16 @@ static asn_status check_shapes(const asn_array *dst, const asn_array *src,
         asn_shape_format(to, sizeof to, dst->layout.ndim, dst->layout.shape));
 }
 
+/* The value is what already lies there: the second half of a[1:] += x, which Python
+ * spells as a call and an assignment. */
+static bool is_itself(const asn_array *dst, const asn_operand *src) {
+    if (!src->array || src->array->buffer != dst->buffer) return false;
+    const asn_layout *a = &src->array->layout, *b = &dst->layout;
+    return a->offset == b->offset && a->dtype == b->dtype &&
+           asn_layout_same_shape(a, b) &&
+           !memcmp(a->strides, b->strides, (size_t)a->ndim * sizeof *a->strides);
+}
+
 static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
                               const asn_array *where) {
     asn_draft d;
@@ -98,6 +108,7 @@ asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting 
                       const asn_array *where) {
     if (!where && asn_direct_assign(dst, src)) return ASN_OK;
     ASN_TRY(check_target(dst, src, casting));
+    if (is_itself(dst, src)) return ASN_OK;
     if (!src->array) return submit_copy(dst, src, where);
     asn_layout trimmed;
     ASN_TRY(check_shapes(dst, src->array, &trimmed));

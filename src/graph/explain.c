@@ -12,7 +12,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/plan.h"
+#include "graph/plan_cut.h"
 
 typedef struct {
     char *text;
@@ -97,11 +97,13 @@ asn_status asn_explain(const asn_array *a, char **text) {
                       t->nodes[i].out.buffer->trace_refs;
         w.status = asn_plan_make(&plan, t->nodes, t->count, dead, asn_fuse_enabled());
         if (!w.status) {
+            asn_node room[ASN_TRACE_MAX_NODES];
+            const asn_node *nodes = asn_plan_nodes(&plan, t->nodes, room);
             int last = -1;
             for (int g = 0; g < plan.num_programs; g++)
-                if (concerns(&plan.programs[g], t->nodes, a ? a->buffer : NULL)) last = g;
+                if (concerns(&plan.programs[g], nodes, a ? a->buffer : NULL)) last = g;
             for (int g = 0; g <= last; g++)
-                put_program(&w, g + 1, &plan.programs[g], t->nodes);
+                put_program(&w, g + 1, &plan.programs[g], nodes);
             asn_plan_fini(&plan);
         }
     }

@@ -21,6 +21,12 @@ ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
 ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
                                       const asn_operand *x, const asn_operand *y);
 
+/* a to the power of a constant that a few products, quotients and roots make, within 2
+ * ULP (float32, float64; 3, 4, -2, 1.5, -1.5). *done false: another one, nothing was
+ * done. */
+ASN_CHECK_RESULT asn_status asn_power_simple(asn_array *result, const asn_array *a,
+                                             double e, bool *done);
+
 /* A new array of uniform numbers in [0, 1) or of standard normal ones, drawn by the
  * device from the stream `seed`, two elements per position from `offset` on. */
 ASN_CHECK_RESULT asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,

@@ -177,7 +177,7 @@ static asn_status gather(asn_array *out, const asn_index_plan *p) {
 static asn_status count_true(const asn_array *mask, int64_t *n) {
     asn_array total;
     asn_scalar count = {0};
-    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE, .now = true};
     ASN_TRY(asn_ufunc_reduce(ASN_OP_ADD, mask, NULL, &total, &all));
     asn_status status = asn_array_get_item(&total, 0, &count);
     asn_array_fini(&total);
@@ -319,7 +319,12 @@ static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
             (long long)values->layout.size, (long long)n);
     if (n == 0) return ASN_OK;
     asn_array packed; /* of a's dtype, and apart from a's memory */
-    ASN_TRY(asn_copy(&packed, values, asn_layout_dtype(&a->layout), 'C'));
+    bool as_is = values->layout.dtype == a->layout.dtype &&
+                 (values->layout.flags & ASN_C_CONTIGUOUS) && values->buffer != a->buffer;
+    if (as_is)
+        ASN_TRY(asn_array_share(&packed, values));
+    else
+        ASN_TRY(asn_copy(&packed, values, asn_layout_dtype(&a->layout), 'C'));
     aclTensor *t[3] = {NULL, NULL, NULL};
     asn_status status = asn_operator_tensor(a, ASN_WRITE, &t[0]);
     if (!status) status = asn_operator_tensor(mask, ASN_READ, &t[1]);

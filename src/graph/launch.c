@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "graph/lock.h"
+#include "graph/reuse.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
@@ -155,7 +156,8 @@ static bool is_forwarded(const asn_program *p, int operand) {
     return false;
 }
 
-asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
+asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
+                              bool may_reuse) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
     if (p->num_out == 0) return ASN_OK; /* everything in it was dead */
@@ -168,6 +170,7 @@ asn_status asn_launch_program(const asn_program *p, const asn_node *nodes) {
         if (ref->buffer) ASN_TRY(asn_buffer_ensure(ref->buffer));
         fill_operand(&operands[i], ref);
     }
+    if (may_reuse && !p->num_forwards) asn_reuse_operands(p, nodes);
     for (int i = p->num_in; i < p->num_in + p->num_out; i++)
         ASN_TRY(fill_output(&operands[i], &nodes[p->operands[i].node]));
     for (int i = 0; i < p->num_instrs; i++) {

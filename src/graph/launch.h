@@ -9,7 +9,7 @@ bool asn_fuse_enabled(void);
 
 /* Storage for the outputs, then one fused call. */
 ASN_CHECK_RESULT asn_status asn_launch_program(const asn_program *p,
-                                               const asn_node *nodes);
+                                               const asn_node *nodes, bool may_reuse);
 /* One node: as a fused program of its own, or (fusion off) through CANN's single
  * operators. */
 ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);

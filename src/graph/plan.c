@@ -8,6 +8,7 @@
  * another program reads it. Instructions nobody needs are removed, registers numbered
  * last.
  */
+#include "graph/plan_cut.h"
 #include "graph/plan_forward.h"
 #include "graph/plan_group.h"
 
@@ -115,6 +116,18 @@ static void set_place(builder *b, int node, int reg) {
     b->places[b->num_places++] = (place){node, 0, reg};
 }
 
+/* The register of the same operation on the same values; -1: it is new. */
+static int computed(const builder *b, const asn_node *node, const int *src) {
+    for (int i = 0; i < b->num_code; i++) {
+        const instr *in = &b->code[i];
+        bool same = in->op == node->op && in->dtype == node->loop;
+        for (int k = 0; k < node->num_in && same; k++)
+            same = in->src[k] == src[k];
+        if (same) return in->dst;
+    }
+    return -1;
+}
+
 static void compute(builder *b, int at) {
     const asn_node *node = &b->nodes[at];
     int src[3];
@@ -124,7 +137,8 @@ static void compute(builder *b, int at) {
         src[k] = cast_to(b, load(b, at, k + 1), want);
     }
     int reg = src[0];
-    if (node->op != ASN_OP_COPY) {
+    if (node->op != ASN_OP_COPY) reg = computed(b, node, src);
+    if (reg < 0) {
         reg = new_temp(b, asn_op_result((asn_op)node->op, (asn_dtype)node->loop));
         instr *in = emit(b, (asn_op)node->op, (asn_dtype)node->loop, reg);
         in->num_in = node->num_in;
@@ -253,10 +267,12 @@ static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
     find_forwards(p, plan, nodes, count);
 }
 
-asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
-                         const bool *dead, bool fuse) {
+static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
+                       bool fuse) {
     asn_group groups[ASN_TRACE_MAX_NODES];
     plan->programs = NULL;
+    plan->slices = NULL;
+    plan->num_slices = 0;
     memset(plan->forwarded, 0, sizeof plan->forwarded);
     plan->num_programs = asn_plan_group_nodes(plan, groups, nodes, count, dead, fuse);
     if (fuse) asn_plan_forward(plan, nodes, count, dead);
@@ -271,7 +287,87 @@ asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
     return plan->programs ? ASN_OK : ASN_ERR_MEMORY;
 }
 
+/* ---- whole nodes, or slices of them */
+
+/* Estimated time of a plan's programs, ns: a call, a row, an operand's bytes. */
+static double estimate(const asn_plan *plan, const asn_node *nodes) {
+    double ns = 0;
+    for (int g = 0; g < plan->num_programs; g++) {
+        const asn_program *p = &plan->programs[g];
+        const asn_node *first = &nodes[p->nodes[0]];
+        if (!p->num_out) continue;
+        int64_t inner = first->ndim ? first->shape[first->ndim - 1] : 1;
+        double bytes = 0;
+        for (int i = 0; i < p->num_in + p->num_out; i++) {
+            const asn_ref *ref = ref_of(&nodes[p->operands[i].node], p->operands[i].slot);
+            if (ref->buffer) bytes += asn_itemsize((asn_dtype)ref->dtype);
+        }
+        ns += 1200 + 15.0 * (double)(first->size / inner) +
+              (double)first->size * (0.04 * p->num_instrs + 0.015 * bytes);
+    }
+    return ns;
+}
+
+static bool has_forwards(const asn_plan *plan) {
+    for (int g = 0; g < plan->num_programs; g++)
+        if (plan->programs[g].num_forwards) return true;
+    return false;
+}
+
+/* Plans the slices instead, when there are some and that is faster. */
+static asn_status try_slices(asn_plan *plan, const asn_node *nodes, int count,
+                             const bool *dead) {
+    asn_slice slices[ASN_TRACE_MAX_NODES];
+    asn_node room[ASN_TRACE_MAX_NODES];
+    bool slice_dead[ASN_TRACE_MAX_NODES];
+    int num = asn_plan_cut(slices, nodes, count, dead);
+    if (!num) return ASN_OK;
+    asn_plan other = {.num_slices = num, .slices = slices};
+    const asn_node *cut = asn_plan_nodes(&other, nodes, room);
+    for (int i = 0; i < num; i++)
+        slice_dead[i] = dead[slices[i].node];
+    asn_slice *kept = asn_malloc((size_t)num * sizeof *kept);
+    asn_status status = kept ? make(&other, cut, num, slice_dead, true) : ASN_ERR_MEMORY;
+    if (!status && estimate(&other, cut) < estimate(plan, nodes)) {
+        asn_plan whole = *plan;
+        *plan = other;
+        other = whole;
+        memcpy(kept, slices, (size_t)num * sizeof *kept);
+        plan->slices = kept;
+        plan->num_slices = num;
+        kept = NULL;
+    }
+    if (!status) asn_plan_fini(&other);
+    asn_free(kept);
+    return status;
+}
+
+static void find_last(asn_plan *plan, int count) {
+    memset(plan->last, 0, sizeof plan->last);
+    for (int i = 0; i < (plan->num_slices ? plan->num_slices : count); i++) {
+        uint8_t *last = &plan->last[plan->num_slices ? plan->slices[i].node : i];
+        if (plan->forwarded[i]) *last = ASN_PLAN_NEVER;
+        if (plan->group_of[i] > *last) *last = plan->group_of[i];
+    }
+}
+
+asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
+                         const bool *dead, bool fuse) {
+    ASN_TRY(make(plan, nodes, count, dead, fuse));
+    if (fuse && plan->num_programs > 1 && !has_forwards(plan)) {
+        asn_status status = try_slices(plan, nodes, count, dead);
+        if (status) {
+            asn_plan_fini(plan);
+            return status;
+        }
+    }
+    find_last(plan, count);
+    return ASN_OK;
+}
+
 void asn_plan_fini(asn_plan *plan) {
     asn_free(plan->programs);
+    asn_free(plan->slices);
     plan->programs = NULL;
+    plan->slices = NULL;
 }

@@ -38,12 +38,26 @@ typedef struct {
     asn_pieces forwards[ACLNNX_MAX_OPERANDS];
 } asn_program;
 
+/* A node, or a box of its iteration space (plan_cut.c). */
+enum { ASN_SLICE_DIMS = 4 };
 typedef struct {
-    int num_programs;
+    uint8_t node;
+    bool cut; /* false: all of the node; what follows is not set */
+    int64_t start[ASN_SLICE_DIMS], shape[ASN_SLICE_DIMS];
+} asn_slice;
+
+/* With slices, nodes are numbered as they are, everywhere but in `last`. */
+typedef struct {
+    int num_programs, num_slices;
+    asn_slice *slices; /* owns; NULL: the trace's own nodes */
+    /* per node of the trace: the program after which nothing needs it; or NEVER */
+    uint8_t last[ASN_TRACE_MAX_NODES];
     uint8_t group_of[ASN_TRACE_MAX_NODES];
     bool forwarded[ASN_TRACE_MAX_NODES]; /* copies that do not run (plan_forward.c) */
     asn_program *programs;               /* owns */
 } asn_plan;
+
+enum { ASN_PLAN_NEVER = 255 };
 
 /* Plans nodes[0..count). `dead` [i]: nobody but the trace can read the buffer that node i
  * writes. fuse false: one node a program. Depends on nothing but its arguments, so that

@@ -4,24 +4,26 @@
  * and shape; per reference its buffer as a number counted in order of first appearance,
  * offset and strides; per node whether its result outlives the trace. Addresses and
  * scalar values stay out of it (equal immediates within one program share a register, so
- * that equality is in the key). A table of fixed size, a newer plan replaces an older one
- * in its slot.
+ * that equality is in the key). A table of fixed size; a plan may stand in any of a few
+ * slots, and a newer one replaces the one that was used longest ago. (With one slot each,
+ * a loop over 62 structures planned a quarter of them again at every turn.)
  */
 #include <string.h>
 
 #include "graph/engine.h"
 #include "graph/plan.h"
 
-enum { SLOTS = 256, KEY_MAX = ASN_TRACE_MAX_NODES * 64 };
+enum { SETS = 64, WAYS = 8, KEY_MAX = ASN_TRACE_MAX_NODES * 64 };
 
 typedef struct {
-    uint64_t hash;
-    int64_t *key; /* owns */
+    uint64_t hash, used; /* the clock at its last use */
+    int64_t *key;        /* owns */
     int words;
     asn_plan plan;
 } slot;
 
-static slot slots[SLOTS];
+static slot slots[SETS][WAYS];
+static uint64_t now;
 static uint32_t next_id = 1;
 
 static int put_ref(int64_t *key, const asn_node *nodes, int at, int which,
@@ -80,6 +82,21 @@ static uint64_t hash_words(const int64_t *key, int words) {
     return h;
 }
 
+/* The slot of the key, or the one to give up for it. */
+static slot *find(uint64_t hash, const int64_t *key, int words, bool *hit) {
+    slot *set = slots[hash % SETS], *oldest = set;
+    *hit = true;
+    for (int k = 0; k < WAYS; k++) {
+        slot *s = &set[k];
+        if (s->key && s->hash == hash && s->words == words &&
+            !memcmp(s->key, key, (size_t)words * sizeof *key))
+            return s;
+        if (s->used < oldest->used) oldest = s;
+    }
+    *hit = false;
+    return oldest;
+}
+
 asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
                         const bool *dead, bool *hit) {
     static int64_t key[KEY_MAX];
@@ -93,13 +110,11 @@ asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
         return ASN_OK;
     }
     uint64_t hash = hash_words(key, words);
-    slot *s = &slots[hash % SLOTS];
+    slot *s = find(hash, key, words, hit);
     size_t bytes = (size_t)words * sizeof *key;
     *plan = &s->plan;
-    if (s->key && s->hash == hash && s->words == words && !memcmp(s->key, key, bytes)) {
-        *hit = true;
-        return ASN_OK;
-    }
+    s->used = ++now;
+    if (*hit) return ASN_OK;
     int64_t *copy = asn_malloc(bytes);
     if (!copy) return ASN_ERR_MEMORY;
     asn_plan fresh;
@@ -111,6 +126,6 @@ asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
     memcpy(copy, key, bytes);
     if (s->key) asn_plan_fini(&s->plan);
     asn_free(s->key);
-    *s = (slot){.hash = hash, .key = copy, .words = words, .plan = fresh};
+    *s = (slot){.hash = hash, .used = now, .key = copy, .words = words, .plan = fresh};
     return ASN_OK;
 }

@@ -172,7 +172,8 @@ bool asn_plan_must_store(const asn_plan *plan, const asn_node *nodes, int count,
     for (int j = 0; j < count; j++) {
         if (plan->group_of[j] == g && node->reduce_op == ASN_OP_NONE) continue;
         for (int k = 0; k < nodes[j].num_in; k++)
-            if (nodes[j].in[k].buffer == node->out.buffer) return true;
+            if (asn_refs_overlap(&nodes[j], &nodes[j].in[k], node, &node->out))
+                return true;
         if (j != at && nodes[j].accumulate && nodes[j].out.buffer == node->out.buffer)
             return true;
     }

@@ -119,6 +119,7 @@ static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *ta
     d.node.reduce_op = (uint16_t)op;
     d.node.reduce_mask = mask;
     d.node.accumulate = o->initial != NULL;
+    d.now = o->now;
     return asn_trace_submit(&d);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "graph/trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/plan_cut.h"
+#include "graph/trace_split.h"
 #include "graph/transient.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -37,6 +40,7 @@ static int small_run;
 void asn_draft_init(asn_draft *d, asn_op op, asn_dtype loop, int ndim,
                     const int64_t *shape) {
     asn_node *n = &d->node;
+    d->now = false;
     n->op = (uint16_t)op;
     n->reduce_op = ASN_OP_NONE;
     n->loop = (uint8_t)loop;
@@ -70,6 +74,41 @@ void asn_draft_immediate(asn_ref *ref, const asn_scalar *s) {
     memcpy(ref->immediate, s->bytes, (size_t)asn_itemsize((asn_dtype)s->dtype));
 }
 
+/* ---- divisions */
+
+/* What x / c is as x * (1 / c), element for element and bit for bit: c a power of two
+ * whose inverse is another. A division holds the core for ten times as long (a
+ * shallow-water step has eight of them by 2 * dx). |c| >= 1, so that nothing overflows:
+ * the warning would name a product. */
+static bool has_exact_inverse(const asn_ref *ref, asn_dtype loop, double *inverse) {
+    double c = 0;
+    float single;
+    int exponent;
+    if (ref->buffer || ref->dtype != loop) return false;
+    if (loop == ASN_F64) memcpy(&c, ref->immediate, sizeof c);
+    if (loop == ASN_F32) {
+        memcpy(&single, ref->immediate, sizeof single);
+        c = single;
+    }
+    double most = loop == ASN_F64 ? 0x1p1000 : 0x1p120;
+    if (!(fabs(c) >= 1 && fabs(c) <= most) || fabs(frexp(c, &exponent)) != 0.5)
+        return false;
+    *inverse = 1 / c;
+    return true;
+}
+
+static void ease_division(asn_node *n) {
+    double inverse;
+    if (n->op != ASN_OP_DIVIDE || !has_exact_inverse(&n->in[1], n->loop, &inverse))
+        return;
+    float single = (float)inverse;
+    n->op = ASN_OP_MULTIPLY;
+    if (n->loop == ASN_F64)
+        memcpy(n->in[1].immediate, &inverse, sizeof inverse);
+    else
+        memcpy(n->in[1].immediate, &single, sizeof single);
+}
+
 /* ---- recording */
 
 static int64_t *arena_take(asn_trace *t, int words) {
@@ -78,6 +117,8 @@ static int64_t *arena_take(asn_trace *t, int words) {
     return p;
 }
 
+static asn_status flush_some(int (*how_many)(const asn_trace *t));
+
 static asn_status arena_room(asn_trace *t, int words) {
     if (!t->arena) {
         t->arena = asn_malloc(ASN_TRACE_ARENA * sizeof *t->arena);
@@ -85,7 +126,8 @@ static asn_status arena_room(asn_trace *t, int words) {
         t->arena_capacity = ASN_TRACE_ARENA;
     }
     /* Pointers into the arena must stay: a full one is a reason to flush. */
-    if (t->arena_used + (size_t)words > t->arena_capacity) return asn_trace_flush();
+    if (t->arena_used + (size_t)words > t->arena_capacity)
+        return flush_some(asn_trace_split);
     return ASN_OK;
 }
 
@@ -102,10 +144,11 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
 
 static asn_status record(const asn_draft *d) {
     asn_trace *t = &asn_the_trace;
-    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_flush());
+    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(flush_some(asn_trace_split));
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
     asn_node *n = &t->nodes[t->count++];
     *n = d->node;
+    ease_division(n);
     n->shape = arena_take(t, n->ndim);
     memcpy(n->shape, d->node.shape, (size_t)n->ndim * sizeof *n->shape);
     keep_ref(t, &n->out, n->ndim);
@@ -195,6 +238,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
         n->reduce_mask = 0;
         n->size = l->size;
         record_rows(n, num_in, in, result, loop);
+        ease_division(n);
         small_run = 0;
         asn_counters.recorded++;
     }
@@ -226,7 +270,7 @@ static asn_status submit_locked(asn_draft *d) {
         ASN_TRY(asn_trace_flush());
         waits = false;
     }
-    if (!waits && (!lazy_on || shared || n->size <= EAGER_ELEMENTS)) {
+    if (!waits && (!lazy_on || shared || d->now || n->size <= EAGER_ELEMENTS)) {
         asn_counters.eager++;
         return asn_launch_node(n);
     }
@@ -260,27 +304,56 @@ static void drop_node(asn_node *n) {
         drop_ref(&n->in[k]);
 }
 
+/* Whether the program's nodes are nodes of the trace, not slices. */
+static bool is_whole(const asn_plan *plan, const asn_program *p) {
+    for (int i = 0; i < p->num_nodes && plan->num_slices; i++)
+        if (plan->slices[p->nodes[i]].cut) return false;
+    return true;
+}
+
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
  * that dead operands return to the pool in stream order. Later programs read the sources
  * of copies that do not run: those are held to the end. */
-static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep) {
+static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep,
+                           bool keeps) {
+    asn_node room[ASN_TRACE_MAX_NODES];
+    const asn_node *planned = asn_plan_nodes(plan, nodes, room);
     for (int g = 0; g < plan->num_programs; g++) {
         const asn_program *p = &plan->programs[g];
-        ASN_TRY(asn_launch_program(p, nodes));
+        ASN_TRY(asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
         for (int i = 0; i < p->num_nodes; i++) {
-            int at = p->nodes[i];
-            if (!keep[at] && !plan->forwarded[at]) drop_node(&nodes[at]);
+            int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];
+            if (!keep[at] && plan->last[at] == g) drop_node(&nodes[at]);
         }
     }
     return ASN_OK;
 }
 
+/* What the first remaining node has in the arena, which is what comes first there, moves
+ * to its beginning, and the rest with it. */
+static void pack_arena(asn_trace *t) {
+    if (t->count == 0) {
+        t->arena_used = 0;
+        return;
+    }
+    ptrdiff_t gone = t->nodes[0].shape - t->arena;
+    t->arena_used -= (size_t)gone;
+    memmove(t->arena, t->arena + gone, t->arena_used * sizeof *t->arena);
+    for (int i = 0; i < t->count; i++) {
+        asn_node *n = &t->nodes[i];
+        n->shape -= gone;
+        n->out.strides -= gone;
+        for (int k = 0; k < n->num_in; k++)
+            if (n->in[k].buffer) n->in[k].strides -= gone;
+    }
+}
+
 void asn_trace_drop_first(asn_trace *t, int n) {
     for (int i = 0; i < n; i++)
-        drop_node(&t->nodes[i]);
+        if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
     t->count -= n;
     memmove(t->nodes, t->nodes + n, (size_t)t->count * sizeof *t->nodes);
-    if (t->count == 0) t->arena_used = 0;
+    pack_arena(t);
 }
 
 /* After a flush: the nodes to keep move to the front, the others go. */
@@ -310,41 +383,55 @@ static void find_dead(const asn_node *nodes, int count, bool *dead) {
         dead[i] = only_traced(nodes[i].out.buffer);
 }
 
-asn_status asn_trace_flush(void) {
+/* Runs the first `count` nodes, which must be all of them when some are to be kept. */
+static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
+    bool dead[ASN_TRACE_MAX_NODES], hit;
+    const asn_plan *plan;
+    ASN_TRY(asn_device_open());
+    if (!asn_fuse_enabled()) return run_singly(t->nodes, count);
+    find_dead(t->nodes, count, dead);
+    if (count == t->count)
+        *keeps = asn_transient_keep(t, dead, keep);
+    else
+        asn_trace_spare_rest(t, count, dead);
+    ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
+    if (hit)
+        asn_counters.plan_hits++;
+    else
+        asn_counters.plan_misses++;
+    return run_plan(plan, t->nodes, keep, *keeps);
+}
+
+static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     asn_trace *t = &asn_the_trace;
     static bool
         flushing; /* the lock is recursive: a release callback must not start over */
     if (flushing) return ASN_OK;
     flushing = true; /* forgetting may release buffers, too */
     asn_transient_forget(t);
-    int count = t->count;
+    int count = how_many(t);
     if (count == 0) {
         flushing = false;
         return ASN_OK;
     }
     bool keep[ASN_TRACE_MAX_NODES] = {false}, keeps = false;
-    asn_status status = asn_device_open();
-    if (!status && asn_fuse_enabled()) {
-        bool dead[ASN_TRACE_MAX_NODES], hit;
-        const asn_plan *plan;
-        find_dead(t->nodes, count, dead);
-        keeps = asn_transient_keep(t, dead, keep);
-        status = asn_plan_get(&plan, t->nodes, count, dead, &hit);
-        if (!status) {
-            if (hit)
-                asn_counters.plan_hits++;
-            else
-                asn_counters.plan_misses++;
-            status = run_plan(plan, t->nodes, keep);
-        }
-    } else if (!status) {
-        status = run_singly(t->nodes, count);
-    }
+    asn_status status = run_first(t, count, keep, &keeps);
     if (keeps && status) memset(keep, 0, sizeof keep);
-    finish_nodes(t, keep);
+    if (count == t->count || status) /* the rest reads what has not been computed */
+        finish_nodes(t, keep);
+    else
+        asn_trace_drop_first(t, count);
     small_run = 0;
     flushing = false;
     return status;
+}
+
+static int all_nodes(const asn_trace *t) {
+    return t->count;
+}
+
+asn_status asn_trace_flush(void) {
+    return flush_some(all_nodes);
 }
 
 asn_status asn_trace_settle(const asn_buffer *b, bool for_write) {

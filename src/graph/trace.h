@@ -16,7 +16,7 @@
 #include "graph/ufunc.h"
 #include "ops/ops.h"
 
-enum { ASN_TRACE_MAX_NODES = 96, ASN_TRACE_ARENA = 96 * 4 * 8 };
+enum { ASN_TRACE_MAX_NODES = 192, ASN_TRACE_ARENA = 192 * 4 * 8 };
 
 typedef struct {
     asn_buffer *buffer; /* NULL: immediate */
@@ -53,6 +53,7 @@ extern asn_trace asn_the_trace;
 /* A node being built on the caller's stack, with room for its dimensions. */
 typedef struct {
     asn_node node;
+    bool now;                      /* rather run it at once, whatever its size */
     int64_t dims[5][ASN_MAX_DIMS]; /* shape, out, in[0..2] */
 } asn_draft;
 

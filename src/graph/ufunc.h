@@ -45,6 +45,7 @@ typedef struct {
     asn_dtype dtype; /* ASN_DTYPE_NONE: NumPy's default (sum of small ints widens) */
     const asn_array *where;     /* NULL: everywhere */
     const asn_operand *initial; /* NULL: the identity, or the first element */
+    bool now; /* the value is read next: better not recorded, which would end the rest */
 } asn_reduce_options;
 
 /* ufunc.reduce. out as in asn_ufunc_call. ValueError for an empty reduction without

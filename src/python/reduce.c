@@ -71,6 +71,7 @@ static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
         }
     }
     PyObject *out = out_object(a->out);
+    s->options.now = s->all_axes && !s->options.keepdims && !out && asn_py.numpy_scalars;
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }
 
@@ -198,7 +199,8 @@ static asn_status count_items(item_count *n, const asn_array *a,
                                a->layout.shape));
     asn_array mask;
     asn_array_view(&mask, o->where, &stretched);
-    asn_reduce_options counting = {o->axes, o->keepdims, ASN_I64, NULL, NULL};
+    asn_reduce_options counting = {
+        .axes = o->axes, .keepdims = o->keepdims, .dtype = ASN_I64, .now = o->now};
     asn_status status = asn_ufunc_reduce(ASN_OP_ADD, &mask, NULL, &n->counts, &counting);
     asn_array_fini(&mask);
     return status;

@@ -20,6 +20,7 @@ asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
     atomic_init(&b->refs, 1);
     b->trace_refs = b->trace_writes = 0;
     b->trace_id = 0;
+    b->trace_first = b->trace_last = 0;
     b->shared = false;
     b->nbytes = nbytes;
     b->release = NULL;

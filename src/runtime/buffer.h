@@ -17,8 +17,9 @@
 typedef struct asn_buffer {
     atomic_int refs;
     int32_t trace_refs;
-    int32_t trace_writes; /* recorded operations that write it */
-    uint32_t trace_id;    /* scratch of the planner */
+    int32_t trace_writes;            /* recorded operations that write it */
+    uint32_t trace_id;               /* scratch of the planner */
+    int16_t trace_first, trace_last; /* scratch of the trace */
     bool shared; /* the host may write it behind our back (adopted or exported): nothing
                     that touches it stays recorded */
     void *data;  /* device address; NULL until taken */

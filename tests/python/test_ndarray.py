@@ -154,7 +154,9 @@ def test_in_place_operators(op, rng):
             same(run, a.copy(), other, ulp=8, where=f"{op.__name__} {dtype} {other!r}")
 
 
-@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, -2, 0.5, -0.5, 2.0, 1.0, 2.5, 1j, True])
+@pytest.mark.parametrize(
+    "exponent", [0, 1, 2, 3, -1, -2, 0.5, -0.5, 1.5, -1.5, 2.0, 1.0, 2.5, 1j, True]
+)
 def test_power_shortcuts(exponent, rng):
     for dtype in DTYPES:
         a = sample(dtype, 24, rng)

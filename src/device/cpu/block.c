@@ -53,6 +53,7 @@ void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
         slot_bytes = block * plan->max_item;
     run->plan = plan;
     run->summed = false;
+    run->gathered_n0 = run->gathered_n1 = -1;
     run->slot_bytes = slot_bytes;
     run->num_moving = 0;
     for (int v = 0; v < plan->num_values; v++)
@@ -141,10 +142,29 @@ static inline void prefetch_next(const char *at, int64_t bytes) {
         __builtin_prefetch(p);
 }
 
+/* The same rows for every block, as a bias added to short rows has them, are gathered
+ * once. */
+static void gather(asn_run *run, int i, const char *at, int64_t n0, int64_t n1) {
+    const asn_plan *plan = run->plan;
+    int v = plan->value[i];
+    if (plan->code && run->gathered[i] == at) return;
+    run->gathered[i] = at;
+    asn_block_gather(run->ptr[v], at, plan->item[v], n0, plan->dims[0].stride[i], n1,
+                     plan->dims[plan->num_dims > 1].stride[i]);
+}
+
+static void forget_gathered(asn_run *run, int64_t n0, int64_t n1) {
+    run->gathered_n0 = n0;
+    run->gathered_n1 = n1;
+    for (int m = 0; m < run->num_moving; m++)
+        run->gathered[run->moving[m]] = NULL;
+}
+
 void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
     const asn_plan *plan = run->plan;
     const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
     int scattered = 0;
+    if (n0 != run->gathered_n0 || n1 != run->gathered_n1) forget_gathered(run, n0, n1);
     for (int m = 0; m < run->num_moving; m++) {
         int i = run->moving[m], v = plan->value[i];
         char *at = plan->base[i] + run->offset[i];
@@ -155,8 +175,7 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
         } else if (plan->access[i] == ASN_AT_ROW)
             run->ptr[v] = at;
         else if (plan->access[i] == ASN_AT_GATHER)
-            asn_block_gather(run->ptr[v], at, plan->item[v], n0, d0->stride[i], n1,
-                             d1->stride[i]);
+            gather(run, i, at, n0, n1);
         else
             scattered +=
                 plan->access[i] == ASN_AT_SCATTER || plan->access[i] == ASN_AT_STREAM;

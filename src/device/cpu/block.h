@@ -1,15 +1,16 @@
 /* CPU device, private to the fused engine: running a plan's steps on one block.
  *
  * An asn_run is one thread's state: pointers of all values and the buffer of the slots
- * (32 KB, in L1 with the operands). A block is n1 rows of n0 elements; `offset` says
- * where it begins in every operand.
+ * (what a block takes of it stays in L1 with the operands; machine code, which gives each
+ * operand that moves a slot, needs more of them than the steps). A block is n1 rows of n0
+ * elements; `offset` says where it begins in every operand.
  */
 #ifndef ASN_DEVICE_CPU_BLOCK_H
 #define ASN_DEVICE_CPU_BLOCK_H
 
 #include "device/cpu/program.h"
 
-enum { ASN_BUFFER_BYTES = 32768 };
+enum { ASN_BUFFER_BYTES = 65536 };
 
 typedef struct {
     const asn_plan *plan;
@@ -19,6 +20,9 @@ typedef struct {
     uint8_t moving[ACLNNX_MAX_OPERANDS];
     int64_t offset[ACLNNX_MAX_OPERANDS]; /* bytes from base, of moving operands */
     char *ptr[ASN_MAX_VALUES];
+    /* what a slot was gathered from, by machine code, whose slots hold one value each */
+    const char *gathered[ACLNNX_MAX_OPERANDS];
+    int64_t gathered_n0, gathered_n1;
     _Alignas(64) char buffer[ASN_BUFFER_BYTES];
 } asn_run;
 

@@ -47,12 +47,52 @@ typedef struct {
     uint32_t flags;
 } elementwise;
 
+/* Machine code over whole rows that lie where they are used, which is what slices of an
+ * array give: between two rows there is nothing to do but to step (128 rows of 128
+ * elements, six operands: 13.1 -> 11.3 us). False: this is another case. */
+static bool run_rows(const elementwise *e, asn_run *run, int64_t first, int64_t end) {
+    const asn_plan *plan = e->plan;
+    char **at[ACLNNX_MAX_OPERANDS];
+    if (!plan->code || plan->code->checks || e->split || e->units_per_line != 1 ||
+        plan->num_dims < 2)
+        return false;
+    for (int m = 0; m < run->num_moving; m++) {
+        int i = run->moving[m];
+        if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_ROW)
+            return false;
+        at[m] = &run->ptr[plan->value[i]];
+    }
+    while (first < end) {
+        asn_cursor row;
+        asn_cursor_seek(&row, run, 1, plan->num_dims, first);
+        int64_t rows = plan->dims[1].extent - row.index[1];
+        if (rows > end - first) rows = end - first;
+        int64_t step[ACLNNX_MAX_OPERANDS];
+        for (int m = 0; m < run->num_moving; m++) {
+            int i = run->moving[m];
+            *at[m] = plan->base[i] + row.offset[i];
+            step[m] = plan->dims[1].stride[i];
+        }
+        first += rows;
+        while (rows--) {
+            asn_jit_run(plan->code, run->ptr, plan->dims[0].extent);
+            for (int m = 0; m < run->num_moving; m++)
+                *at[m] += step[m];
+        }
+    }
+    return true;
+}
+
 static void run_units(const elementwise *e, int64_t first, int64_t end) {
     const asn_plan *plan = e->plan;
     const asn_dim *dim = &plan->dims[e->split];
     asn_run run;
     asn_cursor outer;
     asn_run_init(&run, plan, e->block);
+    if (run_rows(e, &run, first, end)) {
+        if (plan->streams) asn_block_stream_end();
+        return;
+    }
     asn_cursor_seek(&outer, &run, e->split + 1, plan->num_dims,
                     first / e->units_per_line);
     int64_t at = first % e->units_per_line * e->step;
@@ -260,11 +300,15 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
         if (run_copy(p, &status)) return status;
     }
     asn_plan plan;
+    status = ASN_OK;
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));
-    if (plan.num_reductions) return asn_plan_run_reductions(&plan, p);
-    if (plan.size) run_elementwise(&plan, p->fpFlags);
-    return ASN_OK;
+    if (plan.num_reductions)
+        status = asn_plan_run_reductions(&plan, p);
+    else if (plan.size)
+        run_elementwise(&plan, p->fpFlags);
+    asn_free(plan.packed);
+    return status;
 }
 
 double asn_cpu_fused_work(const aclnnxProgram *p) {

@@ -21,6 +21,7 @@
 #include "base/cpu.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fused.h"
+#include "device/cpu/gather.h"
 #include "device/cpu/gemm_dot.h"
 #include "device/cpu/gemm_tiles.h"
 #include "device/cpu/kernels.h"
@@ -29,6 +30,7 @@
 
 enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
 enum { SMALL_ROW = 8 };    /* if C has no more columns */
+enum { NARROW = 16 };      /* or if neither its rows nor its sums are longer than this */
 enum { VECTOR_WORK = 64 }; /* m k from which a call of BLAS pays, */
 enum { LONG_ROW = 256 };   /* but not for sums of rows as long as this */
 
@@ -234,19 +236,26 @@ static bool gemv_reads(const asn_product *p) {
            is_step(column ? p->c.row : p->c.col, p->item);
 }
 
+/* Few columns and few terms: BLAS packs operands for longer than it multiplies. */
+static bool is_narrow(const asn_product *p) {
+    return (p->dtype == ASN_F32 || p->dtype == ASN_F64) && p->k <= NARROW &&
+           p->n <= NARROW && p->n > 1;
+}
+
 static asn_status choose_engine(asn_product *p, const void *alpha) {
     static const float one_f = 1;
     static const double one_d = 1;
-    bool vector = !alpha && choose_vector_form(p);
     double work = (double)p->m * (double)p->n * (double)p->k;
+    bool few = work <= SMALL_WORK && p->batch > 1 && p->n <= SMALL_ROW;
+    bool vector = !alpha && !few && choose_vector_form(p);
     if (vector && gemv_reads(p)) {
         p->by_dots = false;
         p->by_gemv = true;
         return asn_gemm_load();
     }
-    bool small = work <= SMALL_WORK && p->n <= SMALL_ROW;
+    bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
     if (!alpha && !vector && small && asn_cpu_isa() >= ASN_ISA_AVX512)
-        p->small = asn_matmul_small(p->dtype, p->n);
+        p->small = asn_matmul_small(p->dtype);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
     ASN_TRY(asn_gemm_load());
     p->by_blas = true;
@@ -270,18 +279,37 @@ static asn_status allocate_like(const asn_nd *x, asn_dtype dt, asn_nd *fresh,
     return fresh->data ? ASN_OK : ASN_ERR_MEMORY;
 }
 
+/* A contiguous copy of x; batches that are one matrix stay so. */
+static asn_status copy_input(const asn_nd *x, asn_nd *copy, int64_t *shape,
+                             int64_t *strides) {
+    asn_nd once = *x;
+    memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
+    for (int d = 0; d < x->ndim - 2; d++)
+        if (x->strides[d] == 0) shape[d] = 1;
+    once.shape = shape;
+    ASN_TRY(allocate_like(&once, x->dtype, copy, strides));
+    ASN_TRY(asn_cpu_copy(copy, &once));
+    for (int d = 0; d < x->ndim - 2; d++)
+        if (x->strides[d] == 0) strides[d] = 0;
+    copy->shape = x->shape;
+    return ASN_OK;
+}
+
 /* Copies what does not fit and multiplies again. */
 static asn_status multiply_copies(const asn_nd *const views[3], const bool misfit[3],
                                   const void *alpha, const void *beta) {
-    int64_t strides[3][ASN_ND_MAX_DIMS];
+    int64_t strides[3][ASN_ND_MAX_DIMS], shapes[2][ASN_ND_MAX_DIMS];
     asn_nd copy[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
     const asn_nd *use[3] = {views[0], views[1], views[2]};
     asn_status status = ASN_OK;
     for (int i = 0; i < 3 && status == ASN_OK; i++) {
         if (!misfit[i]) continue;
-        status = allocate_like(views[i], views[i]->dtype, &copy[i], strides[i]);
-        bool reads = i < 2 || beta;
-        if (status == ASN_OK && reads) status = asn_cpu_copy(&copy[i], views[i]);
+        if (i < 2) {
+            status = copy_input(views[i], &copy[i], shapes[i], strides[i]);
+        } else {
+            status = allocate_like(views[i], views[i]->dtype, &copy[i], strides[i]);
+            if (status == ASN_OK && beta) status = asn_cpu_copy(&copy[i], views[i]);
+        }
         use[i] = &copy[i];
     }
     if (status == ASN_OK) status = multiply(use, alpha, beta);
@@ -294,8 +322,12 @@ static asn_status multiply_copies(const asn_nd *const views[3], const bool misfi
 /* views: a, b, c. alpha NULL: c = a b. */
 static asn_status multiply(const asn_nd *const views[3], const void *alpha,
                            const void *beta) {
-    asn_product p = {.by_blas = false};
+    asn_product p; /* two kilobytes, most of them extents that few products have */
     bool misfit[3];
+    p.by_blas = p.by_dots = p.by_gemv = p.swapped = false;
+    p.small = NULL;
+    memset(p.alpha, 0, sizeof p.alpha);
+    memset(p.beta, 0, sizeof p.beta);
     describe(&p, views[0], views[1], views[2]);
     if (alpha) memcpy(p.alpha, alpha, (size_t)p.item);
     if (beta) memcpy(p.beta, beta, (size_t)p.item);
@@ -329,9 +361,33 @@ static asn_status multiply_plain(const asn_nd *a, const asn_nd *b, const asn_nd 
     return status;
 }
 
+/* A product of two small matrices, straight away: the plan of a product costs more.
+ * False: it is none. */
+static bool multiply_few(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+    if (c->ndim != 2 || (c->dtype != ASN_F64 && c->dtype != ASN_F32)) return false;
+    int64_t m = c->shape[0], n = c->shape[1], k = a->shape[1],
+            item = asn_itemsize(c->dtype);
+    if (k < 1 || k > NARROW || n > SMALL_ROW || m > SMALL_WORK ||
+        m * n * k > SMALL_WORK || (n > 1 && c->strides[1] != item))
+        return false;
+    char packed[NARROW * SMALL_ROW * 8];
+    asn_matmul s = {m, n, k, a->strides[0], a->strides[1], b->strides[0], c->strides[0]};
+    const char *from = b->data;
+    if (n > 1 && b->strides[1] != item) {
+        asn_block_gather(packed, b->data, (int)item, n, b->strides[1], k, b->strides[0]);
+        from = packed;
+        s.b_row = n * item;
+    }
+    asn_matmul_fn small =
+        asn_cpu_isa() >= ASN_ISA_AVX512 ? asn_matmul_small(c->dtype) : NULL;
+    (small ? small : asn_kernels_get()->matmul[c->dtype])(&s, a->data, from, c->data);
+    return true;
+}
+
 asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
     ASN_TRY(check_shapes(a, b, c));
     if (asn_nd_size(c) == 0) return ASN_OK;
+    if (multiply_few(a, b, c)) return ASN_OK;
     if (!asn_is_half(c->dtype)) return multiply_plain(a, b, c);
     int64_t strides[ASN_ND_MAX_DIMS];
     asn_nd t;

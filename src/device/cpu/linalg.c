@@ -239,9 +239,14 @@ static const asn_linalg_entry *entry_of(asn_linalg_op op) {
                               : &asn_linalg_decompositions[op - ASN_LINALG_QR];
 }
 
+/* By name once: looking a name up takes as long as a small matrix. */
 static asn_status find_functions(asn_linalg_job *job, const asn_linalg_entry *entry) {
+    static void *found[ASN_LINALG_OPS][4][2];
     const char *letter = job->complex ? job->single ? "c" : "z" : job->single ? "s" : "d";
+    void **known = found[job->op][job->complex * 2 + job->single];
     for (int i = 0; i < 2 && entry->names[i]; i++) {
+        job->call[i] = __atomic_load_n(&known[i], __ATOMIC_RELAXED);
+        if (job->call[i]) continue;
         char name[32];
         const char *tail = entry->names[i];
         if (job->complex && strcmp(tail, "orgqr_") == 0) tail = "ungqr_";
@@ -249,6 +254,7 @@ static asn_status find_functions(asn_linalg_job *job, const asn_linalg_entry *en
         snprintf(name, sizeof name, "%s%s", letter, tail);
         job->call[i] = asn_blas_symbol(name);
         if (job->call[i] == NULL) return ASN_ERR_RUNTIME;
+        __atomic_store_n(&known[i], job->call[i], __ATOMIC_RELAXED);
     }
     return ASN_OK;
 }

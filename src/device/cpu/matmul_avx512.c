@@ -1,7 +1,8 @@
 /* CPU device: small matrix products with AVX-512.
  *
- * Below about 500 multiplications a call of BLAS costs more than the product. Rows of C
- * stay in registers, four at a time.
+ * Below about 500 multiplications a call of BLAS costs more than the product, and where
+ * rows and sums are short, more than half of a large one. Rows of C stay in registers,
+ * four at a time.
  */
 #include "device/cpu/matmul_small.h"
 
@@ -29,15 +30,14 @@
 #define MASK  __mmask16
 #include "device/cpu/matmul_avx512.inc"
 
-asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n) {
-    if (dt == ASN_F64 && n <= 8) return small_f64;
-    return dt == ASN_F32 && n <= 16 ? small_f32 : NULL;
+asn_matmul_fn asn_matmul_small(asn_dtype dt) {
+    return dt == ASN_F64 ? small_f64 : dt == ASN_F32 ? small_f32 : NULL;
 }
 
 #else
 
-asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n) {
-    (void)dt, (void)n;
+asn_matmul_fn asn_matmul_small(asn_dtype dt) {
+    (void)dt;
     return NULL;
 }
 #endif

@@ -4,9 +4,8 @@
 
 #include "device/cpu/kernels.h"
 
-/* The function for a row of C of `n` elements, or NULL: the dtype is no float64 or
- * float32, or the row does not fit a register. To be called with AVX-512 only. It
- * gives the bits of kernels.h's matmul. */
-asn_matmul_fn asn_matmul_small(asn_dtype dt, int64_t n);
+/* The function for rows of C of a few elements, or NULL: the dtype is no float64 or
+ * float32. To be called with AVX-512 only. It gives the bits of kernels.h's matmul. */
+asn_matmul_fn asn_matmul_small(asn_dtype dt);
 
 #endif

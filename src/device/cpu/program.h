@@ -107,12 +107,14 @@ typedef struct {
     int64_t size;      /* product of the extents */
     int64_t kept_size; /* ... of those not reduced */
     asn_dim dims[ACLNNX_MAX_DIMS];
+    char *packed; /* owns: rows that were strided (space.c), or NULL */
 } asn_plan;
 
 /* Validates the program and fills in the steps (program.c). */
 ASN_CHECK_RESULT asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p);
 
-/* Fills in the iteration space: sorted by stride, merged (space.c). */
+/* Fills in the iteration space: sorted by stride, merged (space.c). The caller frees
+ * plan->packed after the run. */
 ASN_CHECK_RESULT asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p);
 
 /* Reorders the dimensions: `inner` becomes the innermost, then those reduced, then those

@@ -6,12 +6,16 @@
  * that are one stretch of memory for every operand are merged. Nothing of this may change
  * the order of a reduction that is not reorderable: such a program keeps its reduced
  * dimension's direction, and has only one (the engine above refuses more).
+ *
+ * A strided row that all others share, as position[:, 0] along an axis, is copied
+ * together first: otherwise every block would gather it again.
  */
 #include "device/cpu/program.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 
 enum { SMALL = 1024 /* elements; below, looking for machine code costs too much */ };
@@ -155,7 +159,46 @@ static void merge_dims(asn_plan *plan) {
     plan->num_dims = last + 1;
 }
 
+/* ---- rows that everybody reads */
+
+enum { PACK_LEAST = 16, PACK_BYTES = 1 << 15, PACK_READS = 8 };
+
+/* Whether input i moves along the innermost dimension only, in steps of more than an
+ * element, and is read again and again. */
+static bool is_shared_row(const asn_plan *plan, int i) {
+    int64_t item = asn_itemsize(plan->dtype[i]), extent = plan->dims[0].extent;
+    if (!plan->base[i] || !plan->dims[0].stride[i] || plan->dims[0].stride[i] == item ||
+        extent < PACK_LEAST || extent * item > PACK_BYTES ||
+        plan->size / extent < PACK_READS)
+        return false;
+    for (int d = 1; d < plan->num_dims; d++)
+        if (plan->dims[d].stride[i]) return false;
+    return true;
+}
+
+static asn_status pack_shared_rows(asn_plan *plan) {
+    const int64_t extent = plan->dims[0].extent;
+    int64_t bytes = 0;
+    for (int i = 0; i < plan->num_in; i++)
+        if (is_shared_row(plan, i))
+            bytes += (extent * asn_itemsize(plan->dtype[i]) + 63) & ~(int64_t)63;
+    if (!bytes) return ASN_OK;
+    char *at = plan->packed = asn_malloc((size_t)bytes);
+    if (!at) return ASN_ERR_MEMORY;
+    for (int i = 0; i < plan->num_in; i++) {
+        if (!is_shared_row(plan, i)) continue;
+        int64_t item = asn_itemsize(plan->dtype[i]);
+        asn_block_gather(at, plan->base[i], (int)item, extent, plan->dims[0].stride[i], 1,
+                         0);
+        plan->base[i] = at;
+        plan->dims[0].stride[i] = item;
+        at += (extent * item + 63) & ~(int64_t)63;
+    }
+    return ASN_OK;
+}
+
 asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
+    plan->packed = NULL;
     for (int i = 0; i < plan->num_operands; i++) {
         plan->base[i] = p->operands[i].data;
         if (!plan->base[i] && i >= plan->num_in && plan->size)
@@ -173,6 +216,7 @@ asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
             plan->dims[0].stride[i] = plan->base[i] ? asn_itemsize(plan->dtype[i]) : 0;
         return ASN_OK;
     }
+    ASN_TRY(pack_shared_rows(plan));
     sort_dims(plan);
     turn_round(plan);
     merge_dims(plan);
@@ -404,10 +448,15 @@ void asn_plan_place(asn_plan *plan, bool rows) {
 
 /* A step's loop wants whole blocks of an operand that is one value; machine code keeps it
  * in a register, and its blocks are long (against NumPy, 1e5 float64: a + 1.0 from 0.8 to
- * 1.0; a[:, None] + b[None, :], 1000 x 1000: from 1.6 to 2.9). */
+ * 1.0; a[:, None] + b[None, :], 1000 x 1000: from 1.6 to 2.9). Short rows that repeat are
+ * gathered once for machine code, and for every block for the steps. */
 static bool broadcasts(const asn_plan *plan) {
-    for (int i = 0; i < plan->num_in && !plan->num_reductions; i++)
-        if (plan->access[i] != ASN_AT_UNUSED && asn_plan_is_splat(plan, i)) return true;
+    for (int i = 0; i < plan->num_in && !plan->num_reductions; i++) {
+        if (plan->access[i] == ASN_AT_UNUSED) continue;
+        bool repeats = plan->rows && plan->access[i] == ASN_AT_GATHER &&
+                       plan->dims[1].stride[i] == 0;
+        if (repeats || asn_plan_is_splat(plan, i)) return true;
+    }
     return false;
 }
 

@@ -70,17 +70,12 @@ static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asn_tmp *tmp, 
 static asn_status select_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     const mask_plan *p = plan;
     asn_view self, mask;
-    int64_t count, got;
+    int64_t count;
     const asn_nd *out = asn_exec_nd(e, p->out);
     asn_view_set(&self, asn_exec_nd(e, p->self));
     asn_view_broadcast(&self, p->ndim, p->shape);
     ASN_TRY(mask_view(e, p, tmp, p->ndim, p->shape, &mask));
-    ASN_TRY(asn_cpu_count_nonzero(&mask.nd, &count));
-    if (count > out->shape[0])
-        return asn_error_set(ASN_ERR_VALUE,
-                             "%lld elements are selected; out has room for %lld",
-                             (long long)count, (long long)out->shape[0]);
-    ASN_TRY(asn_cpu_masked_select(&self.nd, &mask.nd, out, &got));
+    ASN_TRY(asn_cpu_masked_select(&self.nd, &mask.nd, out, &count));
     asn_exec_resize(e, p->out, 1, &count);
     return ASN_OK;
 }
@@ -113,9 +108,14 @@ static asn_status fill_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     if (p->transposed) { /* MaskedScatter */
         const asn_nd *source = asn_exec_nd(e, p->other);
         int64_t n = asn_nd_size(source);
-        ASN_TRY(asn_tmp_view(tmp, self->dtype, source->ndim, source->shape, &values));
-        ASN_TRY(asn_move(&values.nd, source));
-        asn_view_plain(&flat, self->dtype, 1, &n, values.nd.data);
+        char *data = source->data;
+        if (source->dtype != self->dtype || !asn_nd_is_contiguous(source) ||
+            asn_nds_meet(self, source)) {
+            ASN_TRY(asn_tmp_view(tmp, self->dtype, source->ndim, source->shape, &values));
+            ASN_TRY(asn_move(&values.nd, source));
+            data = values.nd.data;
+        }
+        asn_view_plain(&flat, self->dtype, 1, &n, data);
         return asn_cpu_masked_scatter(self, &mask.nd, &flat.nd);
     }
     if (p->other >= 0) {

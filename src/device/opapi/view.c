@@ -180,12 +180,16 @@ static void extent_of(const asn_nd *a, uintptr_t *low, uintptr_t *high) {
     }
 }
 
+bool asn_nds_meet(const asn_nd *a, const asn_nd *b) {
+    uintptr_t a_low, a_high, b_low, b_high;
+    extent_of(a, &a_low, &a_high);
+    extent_of(b, &b_low, &b_high);
+    return a_low < b_high && b_low < a_high;
+}
+
 asn_status asn_move(const asn_nd *dst, const asn_nd *src) {
     if (asn_nd_size(dst) == 0) return ASN_OK;
-    uintptr_t dst_low, dst_high, src_low, src_high;
-    extent_of(dst, &dst_low, &dst_high);
-    extent_of(src, &src_low, &src_high);
-    if (dst_low >= src_high || src_low >= dst_high)
+    if (!asn_nds_meet(dst, src))
         return dst->dtype == src->dtype ? asn_cpu_copy(dst, src)
                                         : asn_cpu_cast(src, dst, NULL);
     asn_tmp tmp = {NULL};

@@ -36,6 +36,9 @@ void asn_view_at_least_1d(asn_view *v);
 bool asn_nd_broadcasts(const asn_nd *a, int ndim, const int64_t *shape);
 bool asn_nd_same_shape(const asn_nd *a, const asn_nd *b);
 
+/* Whether the bytes that two views can touch meet. */
+bool asn_nds_meet(const asn_nd *a, const asn_nd *b);
+
 /* ---- temporaries */
 
 typedef struct asn_tmp {

@@ -65,6 +65,35 @@ static void test_overlap(void) {
     CHECK(asn_layouts_overlap(&even, &even));
 }
 
+/* Slices of one array overlap exactly where their boxes meet. */
+static void test_boxes(void) {
+    for (int round = 0; round < 20000; round++) {
+        int64_t extent[3], stride = 8, strides[3];
+        for (int d = 2; d >= 0; d--) {
+            extent[d] = 1 + random_below(9);
+            strides[d] = stride;
+            stride *= extent[d];
+        }
+        asn_layout box[2];
+        int64_t from[2][3], shape[3];
+        bool meet = true;
+        for (int k = 0; k < 2; k++) {
+            int64_t offset = 0;
+            for (int d = 0; d < 3; d++) {
+                from[k][d] = random_below(extent[d]);
+                shape[d] = 1 + random_below(extent[d] - from[k][d]);
+                offset += from[k][d] * strides[d];
+            }
+            CHECK_OK(asn_layout_init_strided(&box[k], ASN_F64, 3, shape, strides, offset,
+                                             true));
+        }
+        for (int d = 0; d < 3; d++)
+            meet &= from[0][d] < from[1][d] + box[1].shape[d] &&
+                    from[1][d] < from[0][d] + box[0].shape[d];
+        CHECK(asn_layouts_overlap(&box[0], &box[1]) == meet);
+    }
+}
+
 static void test_reshape(void) {
     int possible_count = 0;
     for (int round = 0; round < 20000; round++) {
@@ -206,6 +235,7 @@ static void test_scalars(void) {
 
 int main(void) {
     test_overlap();
+    test_boxes();
     test_reshape();
     test_limits();
     test_promotion();

@@ -1,0 +1,64 @@
+/* L2 graph: where to end a full trace (see trace_split.h).
+ *
+ * Nobody asked for a value when a trace is full: it may run any number of its oldest
+ * nodes. What crosses the cut has to be stored, and at the end of the trace that is the
+ * most: the locals of functions that have not returned yet. So the cut goes where the
+ * fewest bytes cross it, in a time loop between two of its steps, and then at the same
+ * place in every step, which makes their plans equal. (Shallow water, 256 x 256: 39 -> 31
+ * ms.)
+ */
+#include "graph/trace_split.h"
+
+#include <string.h>
+
+enum { LEAST = ASN_TRACE_MAX_NODES / 4, NONE = -1 };
+
+static bool is_held(const asn_buffer *b) {
+    return atomic_load_explicit(&b->refs, memory_order_acquire) != b->trace_refs;
+}
+
+/* The first node that writes each buffer and the last that touches it. */
+static void find_lives(const asn_trace *t) {
+    for (int i = 0; i < t->count; i++)
+        t->nodes[i].out.buffer->trace_first = NONE;
+    for (int i = 0; i < t->count; i++) {
+        const asn_node *n = &t->nodes[i];
+        asn_buffer *out = n->out.buffer;
+        if (out->trace_first == NONE) out->trace_first = (int16_t)i;
+        out->trace_last = (int16_t)i;
+        for (int k = 0; k < n->num_in; k++)
+            if (n->in[k].buffer) n->in[k].buffer->trace_last = (int16_t)i;
+    }
+}
+
+int asn_trace_split(const asn_trace *t) {
+    int64_t change[ASN_TRACE_MAX_NODES + 2] = {0}, crossing = 0, least = INT64_MAX;
+    int at = t->count;
+    find_lives(t);
+    for (int i = 0; i < t->count; i++) {
+        const asn_buffer *b = t->nodes[i].out.buffer;
+        if (b->trace_first != i) continue;
+        change[i + 1] += b->nbytes;
+        if (!is_held(b)) change[b->trace_last + 1] -= b->nbytes;
+    }
+    for (int i = 1; i <= t->count; i++) {
+        crossing += change[i];
+        if (i < LEAST || crossing > least) continue;
+        least = crossing;
+        at = i;
+    }
+    return at;
+}
+
+void asn_trace_spare_rest(const asn_trace *t, int count, bool *dead) {
+    for (int i = 0; i < t->count; i++)
+        t->nodes[i].out.buffer->trace_last = NONE;
+    for (int j = count; j < t->count; j++) {
+        const asn_node *n = &t->nodes[j];
+        n->out.buffer->trace_last = (int16_t)j;
+        for (int k = 0; k < n->num_in; k++)
+            if (n->in[k].buffer) n->in[k].buffer->trace_last = (int16_t)j;
+    }
+    for (int i = 0; i < count; i++)
+        dead[i] &= t->nodes[i].out.buffer->trace_last == NONE;
+}

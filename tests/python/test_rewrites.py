@@ -1,0 +1,117 @@
+"""Operations that run as other, cheaper ones: NumPy's results, bit for bit or within the stated bound."""
+
+import asnumpy
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+N = 5000
+EDGES = [
+    0,
+    -0.0,
+    1,
+    -1,
+    np.inf,
+    -np.inf,
+    np.nan,
+    -3.5,
+    1e-40,
+    4e37,
+    1e-310,
+    5e-324,
+    1e-210,
+    1e-155,
+    1e206,
+    1.7e308,
+]
+
+
+def edged(dtype, seed=0):
+    r = np.random.default_rng(seed)
+    with np.errstate(over="ignore"):
+        x = np.concatenate([r.uniform(-9, 9, N), np.exp(r.uniform(-80, 80, N)), EDGES]).astype(
+            dtype
+        )
+    r.shuffle(x)
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@given(
+    divisor=st.sampled_from([1, -1, 2, 4.0, -8, 0.5, 3, 2.0**120, 2.0**-3, 0]),
+    seed=st.integers(0, 99),
+)
+def test_division_by_a_constant_has_its_bits(dtype, divisor, seed):
+    x = edged(dtype, seed)
+    with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+        expected, got = x / divisor, (asnumpy.array(x) / divisor).to_numpy()
+        strided = (asnumpy.array(x)[::2] / divisor).to_numpy()
+    np.testing.assert_array_equal(got.view(f"u{got.itemsize}"), expected.view(f"u{got.itemsize}"))
+    np.testing.assert_array_equal(strided, expected[::2])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("exponent", [3, 4, -2, 1.5, -1.5])
+def test_powers_of_a_constant(dtype, exponent):
+    x = edged(dtype)
+    with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+        exact = x.astype(np.longdouble) ** np.longdouble(exponent)
+        expected, got = exact.astype(dtype), (asnumpy.array(x) ** exponent).to_numpy()
+        few = (asnumpy.array(x[:50]) ** exponent).to_numpy()
+    finite = np.isfinite(expected)
+    np.testing.assert_array_equal(np.isnan(got), np.isnan(expected))
+    np.testing.assert_array_equal(
+        np.signbit(got[~np.isnan(got)]), np.signbit(expected[~np.isnan(got)])
+    )
+    np.testing.assert_array_equal(few, got[:50])
+    error = np.abs(got[finite] - exact[finite]) / np.spacing(np.abs(expected[finite]))
+    assert error.max() <= 2
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("column", [False, True])
+@pytest.mark.parametrize("shape", [(90, 70), (3, 5000), (5000, 16), (700, 3)])
+def test_recorded_matrix_by_vector(dtype, column, shape):
+    r = np.random.default_rng(3)
+    x, y = r.random(shape).astype(dtype), r.random(shape).astype(dtype)
+    v = r.random((shape[1], 1) if column else shape[1]).astype(dtype)
+    a, b, w = asnumpy.array(x), asnumpy.array(y), asnumpy.array(v)
+    m = a * b - 0.5
+    got, again = (m @ w).to_numpy(), (m @ w).to_numpy()
+    expected = (x * y - 0.5).astype(np.float64) @ v.astype(np.float64)
+    assert got.shape == expected.shape and got.dtype == dtype
+    bound = np.finfo(dtype).eps * shape[1] * np.abs(x * y - 0.5).max()
+    assert np.abs(got - expected).max() <= bound and np.abs(again - expected).max() <= bound
+    w[:] = 0
+    np.testing.assert_array_equal(m.to_numpy(), x * y - np.dtype(dtype).type(0.5))
+
+
+def test_strided_rows_shared_by_all():
+    """A strided row that every row of the space reads, with and without a reduction."""
+    r = np.random.default_rng(4)
+    p = r.random((300, 3))
+    q = asnumpy.array(p)
+    x, u = p[:, 1:2], q[:, 1:2]
+    np.testing.assert_array_equal((u.T - u).to_numpy(), x.T - x)
+    np.testing.assert_array_equal((u[::-1].T * u + q[:, 0]).to_numpy(), x[::-1].T * x + p[:, 0])
+    np.testing.assert_allclose(
+        ((u.T - u) ** 2).sum(axis=1).to_numpy(), ((x.T - x) ** 2).sum(axis=1), rtol=1e-13
+    )
+    q[:, 1] += q[:, 2]
+    p[:, 1] += p[:, 2]
+    np.testing.assert_array_equal(q.to_numpy(), p)
+
+
+def test_assignment_of_a_view_to_itself():
+    a = asnumpy.arange(N, dtype=float)
+    a[10:] += 1
+    a[5:] = a[5:]
+    a[::-1] = a
+    expected = np.arange(N, dtype=float)
+    expected[10:] += 1
+    np.testing.assert_array_equal(a.to_numpy(), expected[::-1])
+    frozen = asnumpy.ones(3)
+    frozen.flags.writeable = False
+    with pytest.raises(ValueError):
+        frozen[:] = frozen

@@ -1,0 +1,102 @@
+"""A full trace runs its older part: long recordings give NumPy's values, wherever they are cut."""
+
+import os
+
+import asnumpy
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+N = 2500
+
+
+@given(data=st.data(), seed=st.integers(0, 99))
+@settings(max_examples=40)
+def test_long_recordings(data, seed):
+    """Hundreds of operations on arrays, views of them and results that are dropped, in no order."""
+    r = np.random.default_rng(seed)
+    xs = [r.uniform(-1, 1, N) for _ in range(6)]
+    ys = [asnumpy.array(x) for x in xs]
+    steps = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    for _ in range(int(steps.integers(150, 700))):
+        kind, i, j, k = (int(v) for v in steps.integers(0, 6, 4))
+        for v in (xs, ys):
+            if kind == 0:
+                v[i] = 0.5 * v[j] - v[k]
+            elif kind == 1:
+                v[i] += 0.125 * v[j]
+            elif kind == 2:
+                v[i][1:] -= 0.25 * v[j][:-1]
+            elif kind == 3:
+                v[i] = v[j] * v[k] + 0.5
+            elif kind == 4:
+                t = v[j] - v[k]
+                v[i] = t * 0.5
+            else:
+                v[i] = np.clip(v[j], -1, 1) if v is xs else asnumpy.clip(v[j], -1, 1)
+    for x, y in zip(xs, ys, strict=True):
+        np.testing.assert_array_equal(y.to_numpy(), x)
+
+
+def test_a_long_loop_holds_its_memory():
+    u = asnumpy.ones((200, 200))
+    asnumpy.synchronize()
+
+    def steps(count):
+        v = u
+        for _ in range(count):
+            w = v * 0.5 + u
+            v = asnumpy.sqrt(w) - 0.125 * asnumpy.roll(w, 1, axis=0)
+        asnumpy.synchronize()
+
+    steps(200)
+    asnumpy.empty_cache()
+    before = asnumpy.memory_stats()["bytes_in_use"]
+    steps(1000)
+    assert asnumpy.memory_stats()["bytes_in_use"] <= before
+
+
+def test_a_loop_plans_once():
+    """Cuts fall at one place of a loop's turns: the plans are few however long it runs."""
+    u, v = asnumpy.ones((100, 100)), asnumpy.ones((100, 100))
+
+    def run(count):
+        a, b = u * 1, v * 1
+        for _ in range(count):
+            c = a * b - 0.5
+            d = c + a * 0.25
+            e = asnumpy.sqrt(asnumpy.abs(d)) + c
+            a, b = e * 0.5, d - c
+        return a.to_numpy()
+
+    run(300)
+    before = asnumpy.engine_stats()["plan_misses"]
+    run(300)
+    assert asnumpy.engine_stats()["plan_misses"] - before <= 2
+
+
+@pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0", reason="single operators write fresh memory"
+)
+def test_results_take_the_memory_of_operands_that_die():
+    r = np.random.default_rng(5)
+    a, b = r.random(100_000), r.random(100_000)
+    x, y = asnumpy.array(a), asnumpy.array(b)
+    asnumpy.synchronize()
+    asnumpy.empty_cache()
+    before = asnumpy.memory_stats()["bytes_cached"]
+    for _ in range(5):
+        x = y + 0.5 * x
+        asnumpy.synchronize()
+    assert asnumpy.memory_stats()["bytes_cached"] == before
+    for _ in range(5):
+        a = b + 0.5 * a
+    np.testing.assert_array_equal(x.to_numpy(), a)
+    kept = x
+    x = x[::-1] - x  # read in two orders, and alive
+    np.testing.assert_array_equal(x.to_numpy(), a[::-1] - a)
+    np.testing.assert_array_equal(kept.to_numpy(), a)
+    del kept
+    x = x[::-1] * 2 + x
+    np.testing.assert_array_equal(x.to_numpy(), (a[::-1] - a)[::-1] * 2 + (a[::-1] - a))
