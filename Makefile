@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full numpy-suite bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -41,6 +41,10 @@ test-full: test
 	ASNUMPY_JIT=0 $(PY) -m pytest tests/python -q
 	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
 	HYPOTHESIS_PROFILE=full $(PY) -m pytest tests/python -q
+
+# NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
+numpy-suite: build
+	$(PY) tests/numpy_suite/run.py --jobs $(JOBS)
 
 # Speeds: a table per group, JSON and an HTML page in benchmarks/results. GROUP=fusion,matmul picks groups, BENCH adds options.
 # The other libraries live in .venv-bench (make bench-peers); without it the tables show NumPy alone.

@@ -97,6 +97,7 @@ mod = _core.remainder
 pow = _core.power
 true_divide = _core.divide
 # ... and of functions.
+_CopyMode, _NoValue = _np._CopyMode, _np._NoValue
 concat = _core.concatenate
 permute_dims = _core.transpose
 
@@ -138,23 +139,16 @@ _LAZY = {
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    [
-        "char",
-        "core",
-        "ctypeslib",
-        "dtypes",
-        "emath",
-        "fft",
-        "lib",
-        "linalg",
-        "ma",
-        "polynomial",
-        "random",
-        "rec",
-        "strings",
-        "testing",
-    ]
+    ["emath", "dtypes", "fft", "lib", "linalg", "polynomial", "random", "testing"]
 )
+# What NumPy has for text, dates, records, objects and itself: its own, for data on the host.
+_NUMPYS = (
+    "ScalarType asmatrix bmat busday_count busday_offset busdaycalendar bytes_ char character clongdouble "
+    "complex256 core ctypeslib datetime64 datetime_as_string datetime_data f2py flexible float128 "
+    "get_include getbufsize info is_busday isnat longdouble ma matrix memmap nested_iters object_ rec "
+    "recarray record setbufsize show_config show_runtime str_ strings test timedelta64 typing void"
+)
+_NUMPYS = frozenset(_NUMPYS.split())
 
 _PUBLIC = {n for n in vars(_core) if not n.startswith("_")} - {"function", "ufuncs"}
 for _name in ("function", "ufuncs"):
@@ -170,6 +164,8 @@ def __getattr__(name):
         value = getattr(_importlib.import_module("." + module, __name__), name)
         if getattr(value, "__module__", "").startswith("asnumpy._") and hasattr(value, "__name__"):
             value.__module__ = "asnumpy"
+        if type(value) is type(__getattr__):
+            value = _importlib.import_module("._support", __name__).hosted(value)
         globals()[name] = value
         return value
     if name == "emath":
@@ -179,13 +175,11 @@ def __getattr__(name):
     if name == "bfloat16":
         return _importlib.import_module("ml_dtypes").bfloat16
     if name in _SUBMODULES:
-        try:
-            return _importlib.import_module("." + name, __name__)
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
+        return _importlib.import_module("." + name, __name__)
+    if name in _NUMPYS and hasattr(_np, name):
+        return getattr(_np, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_WHERE) | _SUBMODULES)
+    return sorted(set(globals()) | set(_WHERE) | _SUBMODULES | _NUMPYS)

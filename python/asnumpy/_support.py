@@ -265,6 +265,103 @@ def _unravel(numbers, shape):
     return tuple(reversed(coordinates))
 
 
+# ---- dtypes that the device lacks
+
+
+def _host(x):
+    """x with every device array in it as a NumPy array."""
+    if isinstance(x, _core.ndarray):
+        return _np.asarray(x)
+    if type(x) in (list, tuple):
+        return type(x)(map(_host, x))
+    return x
+
+
+def _device(x):
+    """x with every NumPy array of a dtype that the device has as a device array."""
+    if type(x) is _np.ndarray and x.dtype.isnative:
+        try:
+            return _core.asarray(x) if _core_dtype(x.dtype) else x
+        except _core.HostDtypeError:
+            return x
+    if isinstance(x, tuple):
+        made = map(_device, x)
+        return type(x)(*made) if hasattr(x, "_fields") else tuple(made)
+    if type(x) is list:
+        return list(map(_device, x))
+    return x
+
+
+@functools.cache
+def _core_dtype(dtype):
+    return dtype.kind in "?biufc" and dtype.name in _DEVICE_DTYPES
+
+
+_DEVICE_DTYPES = frozenset(
+    ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+     "float32", "float64", "complex64", "complex128"]
+)  # fmt: skip
+
+
+def _numpys(callable):
+    """NumPy's function of the same name, or None."""
+    if isinstance(callable, str):  # a method, by its name
+        return getattr(_np.ndarray, callable)
+    if isinstance(callable, _core.ufunc):
+        return getattr(_np, callable.__name__, None)
+    name = callable.__name__
+    return None if name.startswith("_") else getattr(_np, name, None)
+
+
+def on_host(callable, args, kwargs):
+    """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
+    byte order), made again by NumPy on copies. NotImplemented: NumPy cannot, or a device array would
+    have to be written."""
+    function = _numpys(callable)
+    out = kwargs.get("out")
+    written = out if isinstance(out, tuple) else (out,)
+    extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
+    if function is None or any(isinstance(x, _core.ndarray) for x in (*written, *extra)):
+        return NotImplemented
+    kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
+    return _device(function(*map(_host, args), **kwargs))
+
+
+def _meets_host_data(x):
+    if isinstance(x, (list, tuple)):
+        return any(map(_meets_host_data, x))
+    return isinstance(x, _np.ndarray) and not (_core_dtype(x.dtype) and x.dtype.isnative)
+
+
+def hosted(function):
+    """A function written in Python that leaves data of dtypes that the device lacks to NumPy."""
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        try:
+            return function(*args, **kwargs)
+        except TypeError as error:
+            met = isinstance(error, _core.HostDtypeError)
+            if not met and not any(map(_meets_host_data, (*args, *kwargs.values()))):
+                raise
+            result = on_host(call, args, kwargs)
+            if result is NotImplemented:
+                raise
+            return result
+
+    return call
+
+
+def equal_on_host(a, b):
+    """a == b of dtypes that cannot be compared, as NumPy's operator has it."""
+    return _device(_np.asarray(a) == b)
+
+
+def not_equal_on_host(a, b):
+    """a != b of dtypes that cannot be compared."""
+    return _device(_np.asarray(a) != b)
+
+
 # ---- NumPy's functions called on our arrays
 
 

@@ -84,7 +84,7 @@ int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
     if (dtype == ASN_DTYPE_NONE) {
         if (!PyErr_Occurred())
             PyErr_Format(
-                PyExc_TypeError,
+                asn_py.host_dtype,
                 "asnumpy has no dtype %R; it has bool, int8 to int64, uint8 to "
                 "uint64, float16, bfloat16, float32, float64, complex64 and complex128",
                 descr);

@@ -55,8 +55,9 @@ typedef struct {
     PyObject *axis_error, *ufunc_type_error, *no_loop_error, *in_cast_error,
         *out_cast_error;
     PyObject *complex_warning;
-    PyObject *package; /* asnumpy._support: helpers written in Python */
-    PyObject *ufuncs;  /* dict: NumPy's ufunc name -> ufunc object */
+    PyObject *host_dtype; /* a TypeError: the device has no such dtype */
+    PyObject *package;    /* asnumpy._support: helpers written in Python */
+    PyObject *ufuncs;     /* dict: NumPy's ufunc name -> ufunc object */
     PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
         *s_call, *s_out, *s_array_wrap, *s_array_finalize;
     bool numpy_scalars; /* full reductions and indices give NumPy scalars */
@@ -149,6 +150,12 @@ int asn_random_init_type(PyObject *module);
 PyObject *asn_host_view(PyObject *self);
 /* A NumPy array with a copy of the elements. */
 PyObject *asn_host_copy(PyObject *self);
+int asn_hosts_init(PyObject *module);
+/* After a call failed with HostDtypeError: the call again, by NumPy on the host; the
+ * error stands where NumPy has no such function or a device array would have to be
+ * written. */
+PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames);
 PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames);
 PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused);

@@ -22,6 +22,8 @@ static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nar
     PyObject *r = def->call(v);
     if (def->signature.var_positional) Py_XDECREF(v[def->signature.positional]);
     if (def->signature.var_keyword) Py_XDECREF(v[def->signature.count - 1]);
+    if (ASN_UNLIKELY(!r) && PyErr_ExceptionMatches(asn_py.host_dtype))
+        return asn_host_retry(self, args, PyVectorcall_NARGS(nargsf), kwnames);
     return r;
 }
 

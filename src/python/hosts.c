@@ -4,8 +4,13 @@
  * Where the host reaches the device's memory nothing is copied: the exporter waits for
  * the elements, hands out the address and keeps the array alive. Elsewhere exporting is a
  * BufferError and to_numpy() copies.
+ *
+ * Data of a dtype that the device lacks (text, dates, objects, records, long doubles)
+ * stays NumPy's, on the host: a call that meets it fails with HostDtypeError, and is made
+ * again with NumPy's function (asnumpy._support.on_host).
  */
 #include "convert.h"
+#include "methods.h"
 
 /* Address of the elements for code outside the library, which may keep it. */
 static int export_memory(PyObject *self, void **data) {
@@ -121,4 +126,53 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
 void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view) {
     (void)self;
     PyMem_Free(view->internal);
+}
+
+/* ---- dtypes that the device lacks */
+
+int asn_hosts_init(PyObject *module) {
+    asn_py.host_dtype = PyErr_NewExceptionWithDoc(
+        "asnumpy.HostDtypeError", "Data of a dtype that arrays on a device cannot have.",
+        PyExc_TypeError, NULL);
+    return asn_py.host_dtype
+               ? PyModule_AddObjectRef(module, "HostDtypeError", asn_py.host_dtype)
+               : -1;
+}
+
+static PyObject *tuple_of(PyObject *const *args, Py_ssize_t n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple && i < n; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    return tuple;
+}
+
+static PyObject *keywords_of(PyObject *const *values, PyObject *kwnames) {
+    PyObject *dict = PyDict_New();
+    for (Py_ssize_t i = 0; dict && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0)
+            Py_CLEAR(dict);
+    return dict;
+}
+
+PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames) {
+    PyObject *type, *value, *trace, *result = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *positional = tuple_of(args, nargs);
+    PyObject *keywords = keywords_of(args + nargs, kwnames);
+    if (positional && keywords) {
+        PyObject *all[3] = {callable, positional, keywords};
+        result = asn_support_call("on_host", all, 3);
+    }
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    if (result == Py_NotImplemented) { /* the error stands */
+        Py_DECREF(result);
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
 }

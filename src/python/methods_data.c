@@ -35,15 +35,31 @@ static int check_complex_to_real(asn_dtype from, asn_dtype to) {
                         "Casting complex values to real discards the imaginary part", 1);
 }
 
+/* To a dtype that the device lacks: a NumPy array. */
+static PyObject *astype_on_host(PyObject *self, PyObject *const *v) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *all[6] = {self, v[0], v[1], v[2], v[3], v[4]};
+    int n = 1;
+    while (n < 6 && all[n])
+        n++;
+    PyObject *name = PyUnicode_FromString("astype");
+    PyErr_Restore(type, value, trace);
+    PyObject *r = name ? asn_host_retry(name, all, n, NULL) : NULL;
+    Py_XDECREF(name);
+    return r;
+}
+
 ASN_METHOD(astype) {
     ASN_ARGS("astype", "dtype, order='K', casting='unsafe', subok=True, copy=True");
     asn_dtype dtype, from = asn_dtype_of(self);
     char order = 'K';
     asn_casting casting = ASN_CASTING_UNSAFE;
     bool subok = true, copy = true;
-    if (asn_dtype_from_py(v[0], &dtype) < 0 || asn_order_from_py(v[1], &order) < 0 ||
-        asn_casting_from_py(v[2], &casting) < 0 || asn_bool_from_py(v[3], &subok) < 0 ||
-        asn_bool_from_py(v[4], &copy) < 0)
+    if (asn_dtype_from_py(v[0], &dtype) < 0) return astype_on_host(self, v);
+    if (asn_order_from_py(v[1], &order) < 0 || asn_casting_from_py(v[2], &casting) < 0 ||
+        asn_bool_from_py(v[3], &subok) < 0 || asn_bool_from_py(v[4], &copy) < 0)
         return NULL;
     if (dtype == ASN_DTYPE_NONE) dtype = ASN_F64;
     int flags = asn_of(self)->layout.flags;

@@ -5,6 +5,7 @@
  * __array_priority__ and no __array_ufunc__, gets its reflected method called; an operand
  * that is no array-like at all makes Python raise the TypeError.
  */
+#include "methods.h"
 #include "ufunc.h"
 
 /* The number __array_priority__ of a type, 0 by default. */
@@ -296,7 +297,11 @@ PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
         if (gives_way(self, other, false)) Py_RETURN_NOTIMPLEMENTED;
     }
     PyObject *pair[2] = {self, other};
-    return asn_ufunc_apply(ops[op], pair);
+    PyObject *r = asn_ufunc_apply(ops[op], pair);
+    if (ASN_LIKELY(r || !equality) || !PyErr_ExceptionMatches(asn_py.no_loop_error))
+        return r;
+    PyErr_Clear(); /* numbers and text, say: nowhere equal */
+    return asn_support_call(op == Py_EQ ? "equal_on_host" : "not_equal_on_host", pair, 2);
 }
 
 int asn_ndarray_contains(PyObject *self, PyObject *value) {

@@ -351,8 +351,8 @@ static PyObject *wrap_subclass(PyObject *result, PyObject *const *args, int nin)
     return wrapped;
 }
 
-static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
-                              PyObject *kwnames) {
+static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames) {
     PyObject *result;
     int taken = asn_ufunc_override(u, "__call__", args, nargs, kwnames, &result);
     if (taken) return taken < 0 ? NULL : result;
@@ -377,13 +377,27 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
     return result;
 }
 
+static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames) {
+    PyObject *r = call_on_device(u, args, nargs, kwnames);
+    if (!r && PyErr_ExceptionMatches(asn_py.host_dtype))
+        return asn_host_retry((PyObject *)u, args, nargs, kwnames);
+    return r;
+}
+
+/* Whether the general path may do what the quick one refused. */
+static bool needs_long_way(void) {
+    return PyErr_ExceptionMatches(PyExc_OverflowError) ||
+           PyErr_ExceptionMatches(asn_py.host_dtype);
+}
+
 /* op(quick operands..., out); NULL without an error when an operand is not quick. */
 static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     asn_operand in[MAX_IN];
     int quick = 1, nin = u->nin & MAX_IN;
     for (int i = 0; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
-    if (quick < 0 && PyErr_ExceptionMatches(PyExc_OverflowError)) PyErr_Clear();
+    if (quick < 0 && needs_long_way()) PyErr_Clear();
     if (quick <= 0 || asn_scalars_need_arrays((asn_op)u->op, in)) return NULL;
     asn_status status = asn_ufunc_call((asn_op)u->op, in, asn_of(out), NULL, NULL);
     if (ASN_UNLIKELY(status != ASN_OK))
@@ -424,7 +438,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);
         }
         if (quick < 0) {
-            if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+            if (!needs_long_way()) return NULL;
             PyErr_Clear();
         }
     }
@@ -454,7 +468,7 @@ PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
         asn_ndarray_drop(r);
         return asn_ufunc_raise(op, in, NULL, &default_options, status);
     }
-    if (quick < 0 && !PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+    if (quick < 0 && !needs_long_way()) return NULL;
     PyErr_Clear();
     PyObject *u = asn_ufunc_of(op);
     return u ? call_general((asn_ufunc *)u, args, nin, NULL) : NULL;
@@ -465,7 +479,7 @@ PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args) {
     asn_array *self = asn_of(args[0]);
     int quick = asn_is_ndarray_exact(args[0]) ? asn_operand_quick(args[1], &in[1]) : 0;
     if (quick < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
+        if (!needs_long_way()) return NULL;
         PyErr_Clear();
     }
     if (ASN_UNLIKELY(quick <= 0 || !(self->layout.flags & ASN_WRITEABLE))) {

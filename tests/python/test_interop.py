@@ -196,11 +196,52 @@ def test_lists_of_arrays():
 def test_byte_order_and_unsupported():
     assert asnumpy.array(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
     assert asnumpy.asarray(np.arange(3, dtype=">f8")).dtype == np.float64
-    for bad in (["a"], [object()], np.array(["2020"], "M8[Y]"), np.longdouble(1), [None]):
-        with pytest.raises((TypeError, ValueError)):
-            asnumpy.array(bad)
-    with pytest.raises(TypeError, match="<U3"):
-        asnumpy.zeros(3, "U3")
+
+
+def test_data_for_the_host():
+    """Text, dates, objects, records and long doubles stay NumPy's arrays, and its functions do the work."""
+    a = asnumpy.arange(3.0)
+    host = np.arange(3.0)
+    words = asnumpy.array(["b", "a", "b"])
+    assert type(words) is np.ndarray and words.dtype == "<U1"
+    assert type(asnumpy.zeros(3, "U3")) is np.ndarray
+    assert type(asnumpy.empty((2, 2), dtype=object)) is np.ndarray
+    assert type(asnumpy.array([None, 1])) is np.ndarray
+    assert asnumpy.array(np.longdouble(1)).dtype == np.longdouble
+    assert asnumpy.arange("2020-01", "2020-03", dtype="M8[M]").dtype == "M8[M]"
+    names, inverse = asnumpy.unique(words, return_inverse=True)
+    assert names.tolist() == ["a", "b"] and inverse.tolist() == [1, 0, 1]
+    assert asnumpy.sort(words).tolist() == ["a", "b", "b"]
+    assert asnumpy.concatenate([words, ["xy"]]).dtype == "<U2"
+    assert asnumpy.where(a > 1, "x", "y").tolist() == ["y", "y", "x"]
+    assert type(asnumpy.isin(words, ["a"])) is asnumpy.ndarray
+    assert a.astype(str).tolist() == host.astype(str).tolist()
+    assert a.astype(object).dtype == object
+    assert (asnumpy.array(["2020-01-01"], dtype="M8[D]") + asnumpy.arange(3)).shape == (3,)
+    swapped = asnumpy.array([1, 2, 3], dtype=">f8")
+    assert swapped.dtype == ">f8" and type(a + swapped) is asnumpy.ndarray
+    assert (a + np.array([1, 2, 3], dtype=object)).dtype == object
+    assert (a == words).tolist() == [False] * 3 and (a != words).tolist() == [True] * 3
+    for call in (
+        lambda m, x: m.add(x, "a"), lambda m, x: x + "a", lambda m, x: x + np.array([1, None, 2]),
+        lambda m, x: m.sin(m.array(["a"])), lambda m, x: x < words,
+    ):  # fmt: skip
+        for module, x in ((np, host), (asnumpy, a)):
+            with pytest.raises(TypeError):
+                call(module, x)
+    with pytest.raises(TypeError, match="has no dtype"):
+        asnumpy.add(a, words, out=a)
+    for name in (
+        "ma",
+        "char",
+        "rec",
+        "strings",
+        "matrix",
+        "datetime64",
+        "longdouble",
+        "busday_count",
+    ):
+        assert getattr(asnumpy, name) is getattr(np, name)
 
 
 def test_bfloat16():

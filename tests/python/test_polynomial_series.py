@@ -368,5 +368,5 @@ def test_polyutils():
         assert str(inspect.signature(getattr(ours, name))) == str(
             inspect.signature(getattr(theirs, name))
         )
-    with pytest.raises(TypeError):
+    with pytest.raises(ValueError):
         ours.as_series([["a"]])

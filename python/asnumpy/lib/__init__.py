@@ -1,6 +1,15 @@
 """Helpers that NumPy keeps under numpy.lib."""
 
-from numpy.lib import NumpyVersion  # noqa: F401
+from numpy.lib import (  # noqa: F401
+    Arrayterator,
+    NumpyVersion,
+    add_docstring,
+    add_newdoc,
+    format,
+    introspect,
+    mixins,
+    tracemalloc_domain,
+)
 
 from . import array_utils, npyio, scimath, stride_tricks  # noqa: F401
 

@@ -15,7 +15,8 @@ from .._core import ndarray as _ndarray
 
 # Facts about the interpreter and the platform.
 for _name in ("BLAS_SUPPORTS_FPE", "HAS_LAPACK64", "HAS_REFCOUNT", "IS_64BIT", "IS_MUSL", "IS_PYPY",
-              "IS_PYSTON", "IS_WASM", "NOGIL_BUILD"):  # fmt: skip
+              "IS_PYSTON", "IS_WASM", "NOGIL_BUILD", "IS_EDITABLE", "IS_INSTALLED", "NUMPY_ROOT",
+              "SkipTest", "check_support_sve", "extbuild", "overrides", "run_threaded", "verbose"):  # fmt: skip
     if hasattr(_host, _name):
         globals()[_name] = getattr(_host, _name)
 
