@@ -21,8 +21,7 @@ enum {
     FAR = 64,   /* bytes between elements of different cache lines */
     STRIP = 64, /* elements of a row across lines that are walked together */
     TILE_STREAM_BYTES = 4 << 20,
-    STREAM_BYTES = 16 << 20, /* a copy from this size on bypasses the caches */
-    STREAM_ROW_BYTES = 32768 /* if its rows are no shorter than this */
+    STREAM_ROW_BYTES = 2048 /* shorter rows are stored through the caches */
 };
 
 typedef struct {
@@ -172,7 +171,7 @@ asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
     pair_dims(&c);
     lengthen(&c);
     int64_t bytes = size * c.item;
-    c.stream = bytes >= STREAM_BYTES &&
+    c.stream = asn_worth_streaming(2 * bytes) &&
                (c.num_dims == 1 || c.dims[0].extent * c.item >= STREAM_ROW_BYTES);
     const copy_dim *split = &c.dims[c.num_dims > 1];
     int64_t row = c.num_dims > 1 ? c.dims[0].extent * c.item : c.item;

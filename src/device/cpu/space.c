@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 
 enum { SMALL = 1024 /* elements; below, looking for machine code costs too much */ };
@@ -238,12 +239,24 @@ bool asn_plan_in_place(const asn_plan *plan) {
     return false;
 }
 
-/* A large output that no input shares memory with: an ordinary store would first read its
- * lines, which costs a third of the bandwidth of a + b. */
-static bool worth_streaming(const asn_plan *plan, int out) {
-    enum { LARGE = 16 << 20, ROW = 4096 };
+/* Bytes that the program reads and writes; what is broadcast stays in the caches. */
+static int64_t traffic_of(const asn_plan *plan) {
+    int64_t bytes = 0;
+    for (int i = 0; i < plan->num_operands; i++) {
+        int64_t extent = asn_itemsize(plan->dtype[i]);
+        for (int d = 0; d < plan->num_dims; d++)
+            extent *= plan->dims[d].stride[i] ? plan->dims[d].extent : 1;
+        if (plan->base[i]) bytes += extent;
+    }
+    return bytes;
+}
+
+/* An output of long rows that no input shares memory with, in a program whose operands
+ * do not fit the caches. */
+static bool streams_to(const asn_plan *plan, int out, int64_t traffic) {
+    enum { ROW = 2048 };
     int64_t item = asn_itemsize(plan->dtype[out]);
-    return plan->size * item >= LARGE && plan->dims[0].extent * item >= ROW &&
+    return asn_worth_streaming(traffic) && plan->dims[0].extent * item >= ROW &&
            !shares_memory(plan, out);
 }
 
@@ -271,6 +284,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
+    int64_t traffic = traffic_of(plan);
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
@@ -279,7 +293,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
             plan->streams = true;
         } else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use) &&
                    !may_run_again(plan, i)) {
-            bool streams = !rows && worth_streaming(plan, i);
+            bool streams = !rows && streams_to(plan, i, traffic);
             plan->access[i] = streams ? ASN_AT_STREAM : ASN_AT_DIRECT;
             plan->streams |= streams;
         } else
@@ -403,8 +417,9 @@ void asn_plan_place(asn_plan *plan, bool rows) {
 }
 
 /* A step's loop wants whole blocks of an operand that is one value; machine code keeps it
- * in a register, and its blocks are long (against NumPy, 1e5 float64: a + 1.0 from 0.8 to
- * 1.0; a[:, None] + b[None, :], 1000 x 1000: from 1.6 to 2.9). */
+ * in a register, and its blocks are long, and it stores past the caches without a detour
+ * (against NumPy, 1e5 float64: a + 1.0 from 0.8 to 1.0; a[:, None] + b[None, :], 1000 x
+ * 1000: from 1.6 to 2.9). */
 static bool broadcasts(const asn_plan *plan) {
     for (int i = 0; i < plan->num_in && !plan->num_reductions; i++)
         if (plan->access[i] != ASN_AT_UNUSED && asn_plan_is_splat(plan, i)) return true;
@@ -412,7 +427,8 @@ static bool broadcasts(const asn_plan *plan) {
 }
 
 void asn_plan_attach(asn_plan *plan) {
-    bool small = (plan->num_steps < 2 && !broadcasts(plan)) || plan->size < SMALL;
+    bool one = plan->num_steps < 2 && !broadcasts(plan) && !plan->streams;
+    bool small = one || plan->size < SMALL;
     if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
     plan->past_caches = 0;
     for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
