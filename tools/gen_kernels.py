@@ -374,6 +374,10 @@ def folds(table, isa):
             f'#define SPLIT {SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
         )
         if dtype in FLOATS:
+            bodies.append(
+                f'#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#include "device/cpu/spread.inc"\n'
+            )
+            fills.append(f"    k->spread[ASN_{DTYPES[dtype]}] = spread_{SHORT[dtype]};\n")
             fills.append(
                 f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
             )
