@@ -329,13 +329,24 @@ static void cut_run(index_run *r) {
     r->run = RUN;
 }
 
+/* Whether elements that neighbouring indices name lie nearer than neighbours of the rest.
+ */
+static bool is_dense(const index_run *r) {
+    int64_t rest = r->rest[0].self, near = r->self_stride[r->num_idx - 1];
+    return (near < 0 ? -near : near) < (rest < 0 ? -rest : rest);
+}
+
 static void index_execute(index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
                                              (1 + (double)r->run * 0.03));
-    r->split_rest = r->kind != MOVE_GET;
+    /* A gather along the innermost axes goes row by row of the others, so that a row
+     * stays in L1 (g[:, r] of 1000 x 1000 float64: 4.7 ms column by column). */
+    bool by_rows = r->kind == MOVE_GET && r->num_rest > 0 && r->size_j >= 64 &&
+                   r->size_j <= 65536 && r->size_rest >= 64 && is_dense(r);
+    r->split_rest = r->kind != MOVE_GET || by_rows;
     if (r->split_rest) {
-        if (r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
+        if (r->kind != MOVE_GET && r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
         int64_t loops = r->size_rest * r->item / r->run;
         r->pieces = 1;
         r->piece = r->extent[0];
