@@ -17,9 +17,9 @@
 
 enum {
     CHUNK_BYTES = 131072,
-    TILE_ROWS = 64,
-    FAR = 64,   /* bytes between elements of different cache lines */
-    STRIP = 64, /* elements of a row across lines that are walked together */
+    TILE_BYTES = 1024, /* of a source row, in a transposition */
+    FAR = 64,          /* bytes between elements of different cache lines */
+    STRIP = 64,        /* elements of a row across lines that are walked together */
     TILE_STREAM_BYTES = 4 << 20,
     STREAM_ROW_BYTES = 2048 /* shorter rows are stored through the caches */
 };
@@ -178,8 +178,9 @@ asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
     c.rows_per_chunk = row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
     /* A transposition wants several whole lines of every source row it touches. */
     if (c.num_dims > 1 && c.dims[1].src == c.item) {
-        if (c.rows_per_chunk < TILE_ROWS) c.rows_per_chunk = TILE_ROWS;
-        c.rows_per_chunk &= ~(int64_t)(TILE_ROWS - 1);
+        int64_t piece = TILE_BYTES / c.item;
+        if (c.rows_per_chunk < piece) c.rows_per_chunk = piece;
+        c.rows_per_chunk &= ~(piece - 1);
         c.stream_lines = bytes >= TILE_STREAM_BYTES && (uintptr_t)c.dst % 64 == 0;
         for (int d = 1; d < c.num_dims; d++)
             c.stream_lines &= c.dims[d].dst % 64 == 0;
