@@ -157,6 +157,7 @@ static void merge_dims(asn_plan *plan) {
 }
 
 asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
+    plan->tiles = false;
     for (int i = 0; i < plan->num_operands; i++) {
         plan->base[i] = p->operands[i].data;
         if (!plan->base[i] && i >= plan->num_in && plan->size)
@@ -211,7 +212,7 @@ bool asn_plan_is_splat(const asn_plan *plan, int i) {
 static bool is_linear(const asn_plan *plan, int i, bool rows) {
     const asn_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
-    if (d[0].stride[i] != item) return false;
+    if (plan->tiles || d[0].stride[i] != item) return false;
     return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
 }
 
@@ -239,8 +240,7 @@ bool asn_plan_in_place(const asn_plan *plan) {
     return false;
 }
 
-/* Bytes that the program reads and writes; what is broadcast stays in the caches. */
-static int64_t traffic_of(const asn_plan *plan) {
+int64_t asn_plan_traffic(const asn_plan *plan) {
     int64_t bytes = 0;
     for (int i = 0; i < plan->num_operands; i++) {
         int64_t extent = asn_itemsize(plan->dtype[i]);
@@ -284,7 +284,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
-    int64_t traffic = traffic_of(plan);
+    int64_t traffic = asn_plan_traffic(plan);
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
