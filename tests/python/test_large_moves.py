@@ -64,3 +64,37 @@ def test_results_past_the_caches(shift):
     plane, p = a[: rows * 1001].reshape(rows, 1001), x[: rows * 1001].reshape(rows, 1001)
     check(p[:, 1:] + p[:, :-1], plane[:, 1:] + plane[:, :-1])
     check(anp.concatenate((p, p), axis=1), np.concatenate((plane, plane), axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("n", [1, 5, 100, 4000, 400_003])
+@pytest.mark.parametrize("count", [2, 3, 8, 9])
+def test_stack_along_the_last_axis(dtype, n, count):
+    rng = np.random.default_rng(0)
+    a = [rng.integers(0, 9, 2 * n).astype(dtype) for _ in range(count)]
+    x = [anp.array(v) for v in a]
+    views = [slice(None, n), slice(None, None, 2), slice(None, n - 1 or None, -1)]
+    a = [v[views[k % 3]][:n] for k, v in enumerate(a)]
+    x = [v[views[k % 3]][:n] for k, v in enumerate(x)]
+    check(anp.stack(x, axis=-1), np.stack(a, axis=-1))
+    check(anp.stack(x[:1] * 2, axis=-1), np.stack(a[:1] * 2, axis=-1))
+
+
+def test_columns_that_change_places():
+    a = np.arange(40_000.0).reshape(-1, 2)
+    x = anp.array(a)
+    a[:, 0], a[:, 1] = a[:, 1].copy(), a[:, 0].copy()
+    x[:, 0], x[:, 1] = x[:, 1].copy(), x[:, 0].copy()
+    check(x, a)
+    x[:, 0], x[:, 1] = x[::-1, 1], x[::-1, 0]
+    a[:, 0] = a[::-1, 1]
+    a[:, 1] = a[::-1, 0]
+    check(x, a)
+
+
+def test_large_gather_of_rows():
+    a = np.random.default_rng(0).standard_normal((1001, 1003))
+    r = np.random.default_rng(1).integers(-1001, 1001, 1500)
+    x = anp.array(a)
+    check(x[r], a[r])
+    check(anp.take(x[:, 1:], r, axis=0), np.take(a[:, 1:], r, axis=0))

@@ -16,6 +16,7 @@
 #include "device/cpu/copy.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_tiles.h"
+#include "device/cpu/fused_weave.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
@@ -264,7 +265,7 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
     ASN_TRY(asn_plan_lower(&plan, p));
     ASN_TRY(asn_plan_space(&plan, p));
     if (plan.num_reductions) return asn_plan_run_reductions(&plan, p);
-    if (plan.size && !asn_tiles_run(&plan, p->fpFlags))
+    if (plan.size && !asn_weave_run(&plan) && !asn_tiles_run(&plan, p->fpFlags))
         run_elementwise(&plan, p->fpFlags);
     return ASN_OK;
 }

@@ -15,10 +15,11 @@
 
 #include "device/cpu/bounds.h"
 #include "device/cpu/elements.h"
+#include "device/cpu/gather.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
-enum { BLOCK = 512, CHUNK = 8192, ASN_ACROSS = 8 };
+enum { BLOCK = 512, CHUNK = 8192, STREAM_ROW = 2048, ASN_ACROSS = 8 };
 
 typedef struct {
     int64_t extent, self, other; /* strides in bytes */
@@ -42,6 +43,7 @@ typedef struct {
     rest_dim rest[ASN_ND_MAX_DIMS];
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
+    bool stream; /* long rows, many of them, past the caches */
 } index_run;
 
 #define EACH_SIZE "device/cpu/index.inc"
@@ -237,6 +239,9 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
     const int64_t *t = get ? other_off : self_off, *f = get ? self_off : other_off;
     if (r->run <= 16 && (r->run & (r->run - 1)) == 0)
         ASN_BY_SIZE(move, r->run)(to, from, n, t, f);
+    else if (r->stream)
+        for (int64_t i = 0; i < n; i++)
+            asn_block_stream(to + t[i], from + f[i], r->run);
     else
         for (int64_t i = 0; i < n; i++)
             memcpy(to + t[i], from + f[i], (size_t)r->run);
@@ -344,6 +349,7 @@ static void index_chunk(void *ctx, int64_t chunk) {
         int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
         for (int64_t p = first; p < end && p < pieces; p++)
             move_piece(r, p, 0, loops);
+        if (r->stream) asn_block_stream_end();
         return;
     }
     int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
@@ -388,6 +394,8 @@ static void index_execute(index_run *r) {
         asn_pool_run(index_chunk, r, chunks, ns);
         return;
     }
+    r->stream = r->run >= STREAM_ROW &&
+                asn_worth_streaming(2 * r->size_j * r->size_rest * r->item);
     int64_t per = CHUNK / (r->size_rest < CHUNK ? r->size_rest : CHUNK);
     r->piece = per < 64 ? 64 : per;
     r->pieces = (r->extent[0] + r->piece - 1) / r->piece;
