@@ -85,3 +85,14 @@ def test_overflow_in_the_second_pass_is_reported():
         got = anp.sum(anp.array(a), axis=(0, 2))
         got = np.asarray(got)
     assert np.all(np.isinf(got))
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_truth_of_a_mask_that_is_used_afterwards(name):
+    """The answer is known early; the mask is still wanted as a whole."""
+    a = RNG.standard_normal(5000)
+    x = anp.array(a)
+    mask, want = (x >= -1) & (x <= 1), (a >= -1) & (a <= 1)
+    assert bool(getattr(mask, name)()) == getattr(want, name)()
+    np.testing.assert_array_equal(np.asarray(mask), want)
+    np.testing.assert_array_equal(np.asarray(x[mask]), a[want])
