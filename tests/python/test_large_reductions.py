@@ -96,3 +96,26 @@ def test_truth_of_a_mask_that_is_used_afterwards(name):
     assert bool(getattr(mask, name)()) == getattr(want, name)()
     np.testing.assert_array_equal(np.asarray(mask), want)
     np.testing.assert_array_equal(np.asarray(x[mask]), a[want])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_histogram_of_values_at_its_edges(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    n = data.draw(st.integers(1, 3000))
+    a = data.draw(st.sampled_from([
+        rng.standard_normal(n), rng.integers(-50, 50, n), rng.integers(0, 20, n) / 10,
+        rng.standard_normal(n).astype(np.float32), rng.standard_normal(n) * 1e-300]))  # fmt: skip
+    bins = data.draw(st.integers(1, 150))
+    span = data.draw(st.sampled_from([None, (-1.0, 1.0), (0.0, 7.0), (-1e-300, 1e-300)]))
+    weights = rng.standard_normal(n) if data.draw(st.booleans()) else None
+    want, edges = np.histogram(a, bins, range=span, weights=weights)
+    got, ours = anp.histogram(anp.array(a), bins, range=span,
+                              weights=None if weights is None else anp.array(weights))  # fmt: skip
+    np.testing.assert_array_equal(np.asarray(ours), edges)
+    if weights is None:
+        np.testing.assert_array_equal(np.asarray(got), want)
+        np.testing.assert_array_equal(np.asarray(anp.histogram(anp.array(edges), bins, range=span)[0]),
+                                      np.histogram(edges, bins, range=span)[0])  # fmt: skip
+    else:
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, atol=1e-12)
