@@ -5,7 +5,7 @@ from rows import Row
 N = 1_000_000
 DEFAULT = "rng = np.random.default_rng(1)"
 # The parallel stream against NumPy's default one.
-PHILOX = "rng = np.random.default_rng(1) if np.__name__ == 'numpy' else np.random.Generator(np.random.Philox(1))"
+PHILOX = "rng = np.random.default_rng(1) if np.__name__ == 'numpy' else np.random.Generator(np.random.Philox4x32(1))"
 CALLS = [  # label, code, bar, torch's spelling, quick
     ("uniform float64", "rng.random({n})", (2.2, 4), "torch.rand({n}, dtype=torch.float64)", True),
     ("uniform float32", "rng.random({n}, dtype=np.float32)", (2.2, 4), "torch.rand({n})", False),

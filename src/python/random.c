@@ -1,33 +1,17 @@
-/* L3 python: asnumpy._core.BitEngine, a bit generator's state and the draws from it, as
- * arrays.
+/* L3 python: asnumpy._core.BitEngine, a bit generator's state and the draws from it.
  *
  * The classes of asnumpy.random (Generator, RandomState, bit generators) are Python over
- * this type: they check arguments, this fills memory. Numbers are drawn on the host,
- * which is what makes them NumPy's, straight into the new array's memory where the host
- * can reach it, else into a temporary that is copied once.
- *
- * Draws hold the GIL's lock order only: the state belongs to one generator, and
- * asnumpy.random takes its lock.
+ * this type: they check arguments, this fills memory. Here are seeding and states; the
+ * draws are in random_draw.c and random_variates.c.
  */
-#include "args.h"
-#include "convert.h"
-#include "graph/families.h"
-#include "random/bitgen.h"
-
-typedef struct {
-    PyObject_HEAD asn_bitgen *engine; /* 16-byte aligned: it holds 128-bit numbers */
-} engine_object;
+#include "random_engine.h"
 
 static PyTypeObject *engine_type;
-
-static asn_bitgen *engine_of(PyObject *self) {
-    return ((engine_object *)self)->engine;
-}
 
 static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args;
     (void)kwargs;
-    engine_object *self = (engine_object *)type->tp_alloc(type, 0);
+    asn_engine_object *self = (asn_engine_object *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->engine = aligned_alloc(16, (sizeof(asn_bitgen) + 15) & ~(size_t)15);
     if (!self->engine) {
@@ -40,7 +24,7 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static void engine_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
-    free(engine_of(self));
+    free(asn_engine_of(self));
     type->tp_free(self);
     Py_DECREF(type);
 }
@@ -60,42 +44,90 @@ static int words_from(PyObject *bytes, const void **words, size_t *n, size_t siz
     return 0;
 }
 
-/* SeedSequence: entropy words (bytes of uint32) -> n words drawn from the mixed pool. */
+/* Entropy words (bytes of uint32) mixed into a pool. */
+static PyObject *mixed_pool(PyObject *entropy, Py_ssize_t pool_size) {
+    const void *words;
+    size_t n;
+    if (words_from(entropy, &words, &n, 4) < 0) return NULL;
+    if (pool_size < 1)
+        return PyErr_Format(PyExc_ValueError, "a pool of %zd words", pool_size);
+    PyObject *pool = PyBytes_FromStringAndSize(NULL, 4 * pool_size);
+    if (pool)
+        asn_seed_mix(words, n, (uint32_t *)PyBytes_AS_STRING(pool), (size_t)pool_size);
+    return pool;
+}
+
+static PyObject *engine_seed_pool(PyObject *unused, PyObject *args) {
+    (void)unused;
+    PyObject *entropy;
+    Py_ssize_t pool_size;
+    if (!PyArg_ParseTuple(args, "Sn", &entropy, &pool_size)) return NULL;
+    return mixed_pool(entropy, pool_size);
+}
+
+/* SeedSequence: n words drawn from the mixed pool. */
 static PyObject *engine_seed_words(PyObject *unused, PyObject *args) {
     (void)unused;
     PyObject *entropy;
-    Py_ssize_t count;
-    const void *words;
-    size_t n;
-    uint32_t pool[4];
-    if (!PyArg_ParseTuple(args, "Sn", &entropy, &count)) return NULL;
-    if (words_from(entropy, &words, &n, 4) < 0) return NULL;
+    Py_ssize_t count, pool_size;
+    if (!PyArg_ParseTuple(args, "Snn", &entropy, &count, &pool_size)) return NULL;
     if (count < 0) {
         PyErr_SetString(PyExc_ValueError, "the number of words is negative");
         return NULL;
     }
-    asn_seed_mix(words, n, pool);
-    PyObject *result = PyBytes_FromStringAndSize(NULL, 4 * count);
+    PyObject *pool = mixed_pool(entropy, pool_size);
+    PyObject *result = pool ? PyBytes_FromStringAndSize(NULL, 4 * count) : NULL;
     if (result)
-        asn_seed_generate(pool, (uint32_t *)PyBytes_AS_STRING(result), (size_t)count);
+        asn_seed_generate((const uint32_t *)PyBytes_AS_STRING(pool), (size_t)pool_size,
+                          (uint32_t *)PyBytes_AS_STRING(result), (size_t)count);
+    Py_XDECREF(pool);
     return result;
 }
 
-static PyObject *engine_seed_pcg64(PyObject *self, PyObject *bytes) {
+/* n words of 64 bits, exactly. */
+static int exact_words(PyObject *bytes, const char *engine, uint64_t *out, size_t want) {
     const void *words;
-    uint64_t four[4];
     size_t n;
-    if (words_from(bytes, &words, &n, 8) < 0) return NULL;
-    if (n != 4) return PyErr_Format(PyExc_ValueError, "PCG64 takes 4 words, got %zu", n);
-    memcpy(four, words, sizeof four);
-    asn_pcg64_seed(engine_of(self), four);
+    if (words_from(bytes, &words, &n, 8) < 0) return -1;
+    if (n != want) {
+        PyErr_Format(PyExc_ValueError, "%s takes %zu words, got %zu", engine, want, n);
+        return -1;
+    }
+    memcpy(out, words, 8 * n);
+    return 0;
+}
+
+static PyObject *engine_seed_pcg64(PyObject *self, PyObject *args) {
+    PyObject *bytes;
+    int dxsm;
+    uint64_t four[4];
+    if (!PyArg_ParseTuple(args, "Sp", &bytes, &dxsm)) return NULL;
+    if (exact_words(bytes, "PCG64", four, 4) < 0) return NULL;
+    asn_pcg64_seed(asn_engine_of(self), dxsm ? ASN_PCG64DXSM : ASN_PCG64, four);
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_seed_sfc64(PyObject *self, PyObject *bytes) {
+    uint64_t three[3];
+    if (exact_words(bytes, "SFC64", three, 3) < 0) return NULL;
+    asn_sfc64_seed(asn_engine_of(self), three);
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
+    PyObject *counter, *key;
+    uint64_t c[4], k[2];
+    if (!PyArg_ParseTuple(args, "SS", &counter, &key)) return NULL;
+    if (exact_words(counter, "Philox's counter", c, 4) < 0) return NULL;
+    if (exact_words(key, "Philox's key", k, 2) < 0) return NULL;
+    asn_philox4x64_seed(asn_engine_of(self), c, k);
     Py_RETURN_NONE;
 }
 
 static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
     unsigned long long k = PyLong_AsUnsignedLongLong(key);
     if (PyErr_Occurred()) return NULL;
-    asn_philox_seed(engine_of(self), k);
+    asn_philox_seed(asn_engine_of(self), k);
     Py_RETURN_NONE;
 }
 
@@ -105,7 +137,7 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
     if (PyLong_Check(arg)) {
         unsigned long seed = PyLong_AsUnsignedLong(arg);
         if (PyErr_Occurred()) return NULL;
-        asn_mt19937_seed(engine_of(self), (uint32_t)seed);
+        asn_mt19937_seed(asn_engine_of(self), (uint32_t)seed);
         Py_RETURN_NONE;
     }
     if (words_from(arg, &words, &n, 4) < 0) return NULL;
@@ -113,14 +145,15 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         PyErr_SetString(PyExc_ValueError, "Seed must be non-empty");
         return NULL;
     }
-    asn_mt19937_seed_array(engine_of(self), words, n);
+    asn_mt19937_seed_array(asn_engine_of(self), words, n);
     Py_RETURN_NONE;
 }
 
 /* The whole state as bytes, for pickling and the state properties. */
 static PyObject *engine_get_bytes(PyObject *self, PyObject *unused) {
     (void)unused;
-    return PyBytes_FromStringAndSize((const char *)engine_of(self), sizeof(asn_bitgen));
+    return PyBytes_FromStringAndSize((const char *)asn_engine_of(self),
+                                     sizeof(asn_bitgen));
 }
 
 static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
@@ -130,7 +163,7 @@ static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
     if (n != sizeof(asn_bitgen))
         return PyErr_Format(PyExc_ValueError, "a state has %zu bytes, got %zu",
                             sizeof(asn_bitgen), n);
-    memcpy(engine_of(self), data, n);
+    memcpy(asn_engine_of(self), data, n);
     Py_RETURN_NONE;
 }
 
@@ -149,9 +182,9 @@ static int as_int128(PyObject *number, unsigned __int128 *out) {
 /* PCG64: (state, inc, has_uint32, uinteger). */
 static PyObject *engine_get_pcg64(PyObject *self, PyObject *unused) {
     (void)unused;
-    const asn_bitgen *g = engine_of(self);
+    const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(NNiI)", int128(g->pcg.state), int128(g->pcg.inc),
-                         (int)g->pcg.has_uint32, (unsigned)g->pcg.uinteger);
+                         (int)g->has_uint32, (unsigned)g->uinteger);
 }
 
 static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
@@ -162,39 +195,119 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "OOiI", &state, &inc, &has_uint32, &uinteger))
         return NULL;
     if (as_int128(state, &s) < 0 || as_int128(inc, &i) < 0) return NULL;
-    asn_bitgen *g = engine_of(self);
-    if (g->kind == ASN_MT19937) g->kind = ASN_PCG64; /* Philox stays Philox */
+    asn_bitgen *g = asn_engine_of(self);
     g->pcg.state = s;
     g->pcg.inc = i;
-    g->pcg.has_uint32 = has_uint32 != 0;
-    g->pcg.uinteger = uinteger;
+    g->has_uint32 = has_uint32 != 0;
+    g->uinteger = uinteger;
     Py_RETURN_NONE;
 }
 
-/* MT19937: (key bytes, pos, has_gauss, gauss). */
+/* MT19937: (key bytes, pos). */
 static PyObject *engine_get_mt19937(PyObject *self, PyObject *unused) {
     (void)unused;
-    const asn_bitgen *g = engine_of(self);
-    return Py_BuildValue("(y#iid)", (const char *)g->mt.key, (Py_ssize_t)sizeof g->mt.key,
-                         g->mt.pos, (int)g->has_gauss, g->gauss);
+    const asn_bitgen *g = asn_engine_of(self);
+    return Py_BuildValue("(y#i)", (const char *)g->mt.key, (Py_ssize_t)sizeof g->mt.key,
+                         g->mt.pos);
 }
 
 static PyObject *engine_set_mt19937(PyObject *self, PyObject *args) {
     const char *key;
     Py_ssize_t length;
-    int pos, has_gauss;
-    double gauss;
-    if (!PyArg_ParseTuple(args, "y#iid", &key, &length, &pos, &has_gauss, &gauss))
-        return NULL;
-    asn_bitgen *g = engine_of(self);
+    int pos;
+    if (!PyArg_ParseTuple(args, "y#i", &key, &length, &pos)) return NULL;
+    asn_bitgen *g = asn_engine_of(self);
     if (length != (Py_ssize_t)sizeof g->mt.key || pos < 0 || pos > 624)
         return PyErr_Format(PyExc_ValueError,
                             "state must have 624 words and 0 <= pos <= 624");
     g->kind = ASN_MT19937;
     memcpy(g->mt.key, key, sizeof g->mt.key);
     g->mt.pos = pos;
-    g->has_gauss = has_gauss != 0;
-    g->gauss = gauss;
+    Py_RETURN_NONE;
+}
+
+/* RandomState's second normal of a pair: (has_gauss, gauss). */
+static PyObject *engine_get_gauss(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const asn_bitgen *g = asn_engine_of(self);
+    return Py_BuildValue("(id)", (int)g->has_gauss, g->gauss);
+}
+
+static PyObject *engine_set_gauss(PyObject *self, PyObject *args) {
+    int has_gauss;
+    double gauss;
+    if (!PyArg_ParseTuple(args, "id", &has_gauss, &gauss)) return NULL;
+    asn_engine_of(self)->has_gauss = has_gauss != 0;
+    asn_engine_of(self)->gauss = gauss;
+    Py_RETURN_NONE;
+}
+
+/* SFC64: (words, has_uint32, uinteger). */
+static PyObject *engine_get_sfc64(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const asn_bitgen *g = asn_engine_of(self);
+    return Py_BuildValue("(y#iI)", (const char *)g->sfc.s, (Py_ssize_t)sizeof g->sfc.s,
+                         (int)g->has_uint32, (unsigned)g->uinteger);
+}
+
+static PyObject *engine_set_sfc64(PyObject *self, PyObject *args) {
+    PyObject *words;
+    int has_uint32;
+    unsigned uinteger;
+    asn_bitgen *g = asn_engine_of(self);
+    if (!PyArg_ParseTuple(args, "SiI", &words, &has_uint32, &uinteger)) return NULL;
+    if (exact_words(words, "SFC64's state", g->sfc.s, 4) < 0) return NULL;
+    g->has_uint32 = has_uint32 != 0;
+    g->uinteger = uinteger;
+    Py_RETURN_NONE;
+}
+
+/* Philox: (counter, key, buffer, pos, has_uint32, uinteger). */
+static PyObject *engine_get_philox4x64(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const asn_bitgen *g = asn_engine_of(self);
+    return Py_BuildValue("(y#y#y#iiI)", (const char *)g->philox.counter,
+                         (Py_ssize_t)sizeof g->philox.counter,
+                         (const char *)g->philox.key, (Py_ssize_t)sizeof g->philox.key,
+                         (const char *)g->philox.buffer,
+                         (Py_ssize_t)sizeof g->philox.buffer, g->philox.pos,
+                         (int)g->has_uint32, (unsigned)g->uinteger);
+}
+
+static PyObject *engine_set_philox4x64(PyObject *self, PyObject *args) {
+    PyObject *counter, *key, *buffer;
+    int pos, has_uint32;
+    unsigned uinteger;
+    uint64_t c[4], k[2], b[4];
+    if (!PyArg_ParseTuple(args, "SSSiiI", &counter, &key, &buffer, &pos, &has_uint32,
+                          &uinteger))
+        return NULL;
+    if (exact_words(counter, "Philox's counter", c, 4) < 0 ||
+        exact_words(key, "Philox's key", k, 2) < 0 ||
+        exact_words(buffer, "Philox's buffer", b, 4) < 0)
+        return NULL;
+    if (pos < 0 || pos > 4)
+        return PyErr_Format(PyExc_ValueError, "buffer_pos is %d, not 0 to 4", pos);
+    asn_bitgen *g = asn_engine_of(self);
+    memcpy(g->philox.counter, c, sizeof c);
+    memcpy(g->philox.key, k, sizeof k);
+    memcpy(g->philox.buffer, b, sizeof b);
+    g->philox.pos = pos;
+    g->has_uint32 = has_uint32 != 0;
+    g->uinteger = uinteger;
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
+    uint64_t words[4];
+    if (exact_words(blocks, "Philox's advance", words, 4) < 0) return NULL;
+    asn_philox4x64_advance(asn_engine_of(self), words);
+    Py_RETURN_NONE;
+}
+
+static PyObject *engine_jump_mt19937(PyObject *self, PyObject *unused) {
+    (void)unused;
+    ASN_PY_TRY(asn_mt19937_jump(asn_engine_of(self)));
     Py_RETURN_NONE;
 }
 
@@ -210,167 +323,20 @@ static PyObject *engine_advance(PyObject *self, PyObject *delta) {
     Py_XDECREF(width);
     Py_XDECREF(wrapped);
     if (failed) return NULL;
-    asn_pcg64_advance(engine_of(self), d);
+    asn_pcg64_advance(asn_engine_of(self), d);
     Py_RETURN_NONE;
-}
-
-/* ---- draws */
-
-typedef enum { UNIFORM, NORMAL, GAUSS, BOUNDED } draw_kind;
-
-typedef struct {
-    draw_kind kind;
-    asn_dtype dtype;
-    bool masked;
-    uint64_t offset, range;
-} draw;
-
-static void fill(asn_bitgen *g, const draw *d, int64_t n, void *out) {
-    bool single = d->dtype == ASN_F32;
-    switch (d->kind) {
-    case UNIFORM:
-        if (single)
-            asn_fill_float(g, n, out);
-        else
-            asn_fill_double(g, n, out);
-        break;
-    case NORMAL:
-        if (single)
-            asn_fill_normal_float(g, n, out);
-        else
-            asn_fill_normal(g, n, out);
-        break;
-    case GAUSS: asn_fill_gauss(g, n, out); break;
-    case BOUNDED:
-        asn_fill_bounded(g, n, d->dtype == ASN_BOOL ? 0 : asn_itemsize(d->dtype),
-                         d->masked, d->offset, d->range, out);
-    }
-}
-
-static asn_status fill_array(asn_bitgen *g, const draw *d, const asn_array *a) {
-    void *data;
-    if (a->layout.size == 0) return ASN_OK;
-    ASN_TRY(asn_device_open());
-    if (asn_device_host_access()) {
-        ASN_TRY(asn_array_host(a, &data));
-        fill(g, d, a->layout.size, data);
-        return ASN_OK;
-    }
-    data = asn_malloc((size_t)asn_layout_nbytes(&a->layout));
-    if (!data) return ASN_ERR_MEMORY;
-    fill(g, d, a->layout.size, data);
-    asn_array host;
-    asn_status status = asn_array_from_host(&host, d->dtype, a->layout.ndim,
-                                            a->layout.shape, a->layout.strides, data);
-    asn_free(data);
-    ASN_TRY(status);
-    asn_operand value = {.array = &host};
-    status = asn_assign(a, &value, ASN_CASTING_NO, NULL);
-    asn_array_fini(&host);
-    return status;
-}
-
-/* Philox's floats are drawn by the device, in parallel: from whole pairs of words on. */
-static asn_status draw_on_device(asn_bitgen *g, const draw *d, asn_array *a, int ndim,
-                                 const int64_t *shape) {
-    uint64_t pair = ((uint64_t)g->pcg.state + 1) / 2;
-    ASN_TRY(asn_random_new(a, d->dtype, ndim, shape, d->kind == NORMAL,
-                           (uint64_t)g->pcg.inc, pair));
-    g->pcg.state = 2 * pair + (uint64_t)(a->layout.size + 1) / 2 * 2;
-    return ASN_OK;
-}
-
-/* size None: one Python float, or a NumPy integer. */
-static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
-    int64_t shape[ASN_MAX_DIMS];
-    int ndim = 0;
-    if (size == Py_None) {
-        asn_scalar one = {.dtype = (uint8_t)d->dtype};
-        fill(engine_of(self), d, 1, one.bytes);
-        if (d->kind == BOUNDED)
-            return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
-        asn_scalar wide;
-        double value;
-        ASN_PY_TRY(asn_scalar_cast(&one, ASN_F64, &wide));
-        memcpy(&value, wide.bytes, sizeof value);
-        return PyFloat_FromDouble(value);
-    }
-    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_bitgen *g = engine_of(self);
-    bool by_device = g->kind == ASN_PHILOX && (d->kind == UNIFORM || d->kind == NORMAL);
-    asn_status status = by_device ? draw_on_device(g, d, &r->array, ndim, shape)
-                                  : asn_array_new(&r->array, d->dtype, ndim, shape, 'C');
-    if (status) {
-        asn_ndarray_drop(r);
-        return asn_raise(status);
-    }
-    if (by_device) return (PyObject *)r;
-    status = fill_array(engine_of(self), d, &r->array);
-    if (status) {
-        Py_DECREF(r);
-        return asn_raise(status);
-    }
-    return (PyObject *)r;
-}
-
-static PyObject *run_float(PyObject *self, PyObject *args, draw_kind kind) {
-    PyObject *size, *dtype = NULL;
-    draw d = {.kind = kind, .dtype = ASN_F64};
-    if (!PyArg_ParseTuple(args, "O|O", &size, &dtype)) return NULL;
-    if (dtype && asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
-    if (d.dtype != ASN_F64 && (d.dtype != ASN_F32 || kind == GAUSS))
-        return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for random", dtype);
-    return run(self, &d, size);
-}
-
-static PyObject *engine_uniform(PyObject *self, PyObject *args) {
-    return run_float(self, args, UNIFORM);
-}
-
-static PyObject *engine_normal(PyObject *self, PyObject *args) {
-    return run_float(self, args, NORMAL);
-}
-
-static PyObject *engine_gauss(PyObject *self, PyObject *args) {
-    return run_float(self, args, GAUSS);
-}
-
-/* (size, dtype, low, range, masked): low modulo 2^64. */
-static PyObject *engine_bounded(PyObject *self, PyObject *args) {
-    PyObject *size, *dtype;
-    unsigned long long low, range;
-    int masked;
-    draw d = {.kind = BOUNDED};
-    if (!PyArg_ParseTuple(args, "OOKKp", &size, &dtype, &low, &range, &masked))
-        return NULL;
-    if (asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
-    if (!asn_is_integer(d.dtype) && d.dtype != ASN_BOOL)
-        return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for integers", dtype);
-    d.offset = low;
-    d.range = range;
-    d.masked = masked != 0;
-    return run(self, &d, size);
-}
-
-static PyObject *engine_interval(PyObject *self, PyObject *max) {
-    unsigned long long m = PyLong_AsUnsignedLongLong(max);
-    if (PyErr_Occurred()) return NULL;
-    return PyLong_FromUnsignedLongLong(asn_random_interval(engine_of(self), m));
-}
-
-static PyObject *engine_raw(PyObject *self, PyObject *unused) {
-    (void)unused;
-    asn_bitgen *g = engine_of(self);
-    if (g->kind == ASN_MT19937) return PyLong_FromUnsignedLong(asn_next32(g));
-    return PyLong_FromUnsignedLongLong(asn_next64(g));
 }
 
 static PyMethodDef methods[] = {
     {"seed_words", engine_seed_words, METH_VARARGS | METH_STATIC,
-     "seed_words(entropy, n): n uint32 words drawn from a SeedSequence's entropy words."},
-    {"seed_pcg64", engine_seed_pcg64, METH_O, "Seeds PCG64 from 32 bytes."},
+     "seed_words(entropy, n, pool_size): n uint32 words drawn from a SeedSequence."},
+    {"seed_pool", engine_seed_pool, METH_VARARGS | METH_STATIC,
+     "seed_pool(entropy, pool_size): the SeedSequence's mixed words."},
+    {"seed_pcg64", engine_seed_pcg64, METH_VARARGS,
+     "seed_pcg64(words, dxsm): from 32 bytes."},
+    {"seed_sfc64", engine_seed_sfc64, METH_O, "Seeds SFC64 from 24 bytes."},
+    {"seed_philox4x64", engine_seed_philox4x64, METH_VARARGS,
+     "seed_philox4x64(counter, key): from 32 and 16 bytes."},
     {"seed_philox", engine_seed_philox, METH_O,
      "Seeds Philox 4x32-10 with a 64-bit key."},
     {"seed_mt19937", engine_seed_mt19937, METH_O,
@@ -380,16 +346,21 @@ static PyMethodDef methods[] = {
     {"get_pcg64", engine_get_pcg64, METH_NOARGS,
      "(state, inc, has_uint32, uinteger); Philox: (word, key, ...)."},
     {"set_pcg64", engine_set_pcg64, METH_VARARGS, "Sets what get_pcg64() gives."},
-    {"get_mt19937", engine_get_mt19937, METH_NOARGS, "(key, pos, has_gauss, gauss)."},
+    {"get_mt19937", engine_get_mt19937, METH_NOARGS, "(key, pos)."},
     {"set_mt19937", engine_set_mt19937, METH_VARARGS, "Sets what get_mt19937() gives."},
+    {"get_gauss", engine_get_gauss, METH_NOARGS,
+     "(has_gauss, gauss): RandomState's second normal of a pair."},
+    {"set_gauss", engine_set_gauss, METH_VARARGS, "Sets what get_gauss() gives."},
+    {"get_sfc64", engine_get_sfc64, METH_NOARGS, "(words, has_uint32, uinteger)."},
+    {"set_sfc64", engine_set_sfc64, METH_VARARGS, "Sets what get_sfc64() gives."},
+    {"get_philox4x64", engine_get_philox4x64, METH_NOARGS,
+     "(counter, key, buffer, pos, has_uint32, uinteger)."},
+    {"set_philox4x64", engine_set_philox4x64, METH_VARARGS,
+     "Sets what get_philox4x64() gives."},
+    {"advance_philox4x64", engine_advance_philox4x64, METH_O,
+     "Advances by a 256-bit number of blocks, 32 bytes."},
+    {"jump_mt19937", engine_jump_mt19937, METH_NOARGS, "2^128 words on."},
     {"advance", engine_advance, METH_O, "Advances PCG64 or Philox by delta words."},
-    {"uniform", engine_uniform, METH_VARARGS, "uniform(size, dtype): [0, 1)."},
-    {"normal", engine_normal, METH_VARARGS, "normal(size, dtype): ziggurat."},
-    {"gauss", engine_gauss, METH_VARARGS, "gauss(size): polar method, float64."},
-    {"bounded", engine_bounded, METH_VARARGS,
-     "bounded(size, dtype, low, range, masked): integers in [low, low + range]."},
-    {"interval", engine_interval, METH_O, "An integer in [0, max], by masked rejection."},
-    {"raw", engine_raw, METH_NOARGS, "The generator's next word."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -403,14 +374,27 @@ static PyType_Slot slots[] = {
 
 static PyType_Spec spec = {
     .name = "asnumpy._core.BitEngine",
-    .basicsize = sizeof(engine_object),
+    .basicsize = sizeof(asn_engine_object),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = slots,
 };
 
+/* The draws' methods, which live in files of their own. */
+static int add_methods(PyMethodDef *method) {
+    for (; method->ml_name; method++) {
+        PyObject *descriptor = PyDescr_NewMethod(engine_type, method);
+        int failed = !descriptor || PyObject_SetAttrString((PyObject *)engine_type,
+                                                           method->ml_name, descriptor);
+        Py_XDECREF(descriptor);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
 int asn_random_init_type(PyObject *module) {
     engine_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    return engine_type
-               ? PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type)
-               : -1;
+    if (!engine_type || add_methods(asn_draw_methods) < 0 ||
+        add_methods(asn_variate_methods) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type);
 }

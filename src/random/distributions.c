@@ -8,25 +8,9 @@
 
 #include "random/words.h"
 
-uint32_t asn_next32(asn_bitgen *g) {
-    return g->kind != ASN_MT19937 ? asn_pcg64_next32(g) : asn_mt19937_next32(g);
-}
-
-uint64_t asn_next64(asn_bitgen *g) {
-    if (g->kind != ASN_MT19937) return asn_pcg64_next(g);
-    uint64_t high = asn_mt19937_next32(g);
-    return high << 32 | asn_mt19937_next32(g);
-}
-
-double asn_next_double(asn_bitgen *g) {
-    if (g->kind != ASN_MT19937) return (double)(asn_pcg64_next(g) >> 11) * 0x1p-53;
-    uint32_t a = asn_mt19937_next32(g) >> 5, b = asn_mt19937_next32(g) >> 6;
-    return (a * 67108864.0 + b) / 9007199254740992.0;
-}
-
 void asn_fill_double(asn_bitgen *g, int64_t n, double *out) {
     if (g->kind != ASN_MT19937) {
-        asn_pcg64_doubles(g, n, out);
+        asn_wide_doubles(g, n, out);
         return;
     }
     asn_words w;
@@ -249,11 +233,37 @@ void asn_fill_bounded(asn_bitgen *g, int64_t n, int bytes, bool masked, uint64_t
     asn_words_end(w);
 }
 
-uint64_t asn_random_interval(asn_bitgen *g, uint64_t max) {
-    if (max == 0) return 0;
-    uint64_t mask = mask_for(max), value;
-    bool narrow = max <= UINT32_MAX;
-    while ((value = (narrow ? asn_next32(g) : asn_next64(g)) & mask) > max) {
+static uint64_t bounded_wide(asn_words *w, bool masked, uint64_t range) {
+    slices unused = {0, 0};
+    if (range == 0) return 0;
+    if (range == UINT64_MAX) return asn_words_next64(w);
+    if (range > UINT32_MAX)
+        return masked ? masked64(w, range, mask_for(range)) : lemire64(w, range);
+    if (range == UINT32_MAX) return asn_words_next32(w);
+    return masked ? masked32(w, &unused, 32, (uint32_t)range, (uint32_t)mask_for(range))
+                  : lemire32(w, &unused, 32, (uint32_t)range);
+}
+
+/* One of 1, 8, 16 or 32 bits. */
+static uint64_t bounded_narrow(asn_words *w, slices *s, int width, bool masked,
+                               uint64_t range) {
+    uint32_t all = width == 32 ? UINT32_MAX : (1u << width) - 1;
+    if (range == 0) return 0;
+    if (range == all) return draw(w, s, width);
+    return masked ? masked32(w, s, width, (uint32_t)range, (uint32_t)mask_for(range))
+                  : lemire32(w, s, width, (uint32_t)range);
+}
+
+void asn_fill_bounded_each(asn_bitgen *g, int64_t n, int bytes, bool masked,
+                           const uint64_t *offset, const uint64_t *range, void *out) {
+    asn_words w;
+    slices s = {0, 0};
+    asn_words_begin(&w, g, bytes == 8 ? n : n / 2);
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t value =
+            bytes == 8 ? bounded_wide(&w, masked, range[i])
+                       : bounded_narrow(&w, &s, bytes ? 8 * bytes : 1, masked, range[i]);
+        put(out, i, bytes ? bytes : 1, offset[i] + value);
     }
-    return value;
+    asn_words_end(&w);
 }

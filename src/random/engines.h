@@ -1,21 +1,32 @@
-/* L1 random: the engines' own steps; bitgen.h's functions choose among them. */
+/* L1 random: the engines' own steps; bitgen.h's functions choose among them.
+ *
+ * The twister draws 32-bit words, all others ("wide") words of 64 bits.
+ */
 #ifndef ASN_RANDOM_ENGINES_H
 #define ASN_RANDOM_ENGINES_H
 
 #include "random/bitgen.h"
 
+/* Any wide engine: its next word, its next n words, and n numbers in [0, 1). */
+uint64_t asn_wide_next(asn_bitgen *g);
+void asn_wide_block(asn_bitgen *g, int64_t n, uint64_t *out);
+void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out);
+
 uint64_t asn_pcg64_next(asn_bitgen *g);
-uint32_t asn_pcg64_next32(asn_bitgen *g);
+uint64_t asn_philox4x64_next(asn_bitgen *g);
+uint64_t asn_sfc64_next(asn_bitgen *g);
 uint32_t asn_mt19937_next32(asn_bitgen *g);
 
-/* The next n words of PCG64. */
+/* The next n words. */
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out);
-void asn_pcg64_doubles(asn_bitgen *g, int64_t n, double *out);
-/* As many of the next n words (or doubles) as vector instructions make, with multiplier
- * m; returns how many, 0 where there are no such instructions. */
+void asn_philox4x64_block(asn_bitgen *g, int64_t n, uint64_t *out);
+void asn_sfc64_block(asn_bitgen *g, int64_t n, uint64_t *out);
+/* As many of the next n words (or doubles) of ASN_PCG64 as vector instructions make, with
+ * multiplier m; returns how many, 0 where there are no such instructions. */
 int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *out);
-int64_t asn_pcg64_many_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
-                               double *out);
+int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
+                                  double *out);
+int64_t asn_pcg64_many_doubles(asn_bitgen *g, int64_t n, double *out);
 /* The rest of the twister's 624 words (of the next 624, where none is left); returns how
  * many. */
 int asn_mt19937_block(asn_bitgen *g, uint32_t *out);

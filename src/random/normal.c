@@ -120,7 +120,8 @@ void asn_fill_normal_float(asn_bitgen *g, int64_t n, float *out) {
     asn_words_end(&w);
 }
 
-static double gauss(asn_bitgen *g, asn_words *w) {
+double asn_words_gauss(asn_words *w) {
+    asn_bitgen *g = w->g;
     if (g->has_gauss) {
         double kept = g->gauss;
         g->has_gauss = false;
@@ -143,6 +144,6 @@ void asn_fill_gauss(asn_bitgen *g, int64_t n, double *out) {
     asn_words w;
     asn_words_begin(&w, g, 3 * n);
     for (int64_t i = 0; i < n; i++)
-        out[i] = gauss(g, &w);
+        out[i] = asn_words_gauss(&w);
     asn_words_end(&w);
 }

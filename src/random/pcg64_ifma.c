@@ -103,8 +103,8 @@ int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *
     return n >= 16 && ready() ? run(g, m, n, out, false) : 0;
 }
 
-int64_t asn_pcg64_many_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
-                               double *out) {
+int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
+                                  double *out) {
     return n >= 16 && ready() ? run(g, m, n, out, true) : 0;
 }
 
@@ -115,8 +115,8 @@ int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *
     return 0;
 }
 
-int64_t asn_pcg64_many_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
-                               double *out) {
+int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
+                                  double *out) {
     (void)g, (void)m, (void)n, (void)out;
     return 0;
 }

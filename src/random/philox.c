@@ -130,8 +130,8 @@ void asn_philox_seed(asn_bitgen *g, uint64_t key) {
     g->kind = ASN_PHILOX;
     g->pcg.inc = key;
     g->pcg.state = 0;
-    g->pcg.has_uint32 = false;
-    g->pcg.uinteger = 0;
+    g->has_uint32 = false;
+    g->uinteger = 0;
     g->has_gauss = false;
     g->gauss = 0;
 }

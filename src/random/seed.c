@@ -1,10 +1,9 @@
 /* L1 random: SeedSequence's mixing (M. E. O'Neill, "Developing a seed_seq alternative",
- * 2015, as NumPy documents it): every word of entropy affects every word of a 128-bit
- * pool, and words drawn from the pool are hashed once more.
+ * 2015, as NumPy documents it): every word of entropy affects every word of the pool, and
+ * words drawn from the pool are hashed once more.
  */
 #include "random/bitgen.h"
 
-enum { POOL = 4 };
 static const uint32_t INIT_A = 0x43b0d7e5, MULT_A = 0x931e8875, INIT_B = 0x8b51f9dd,
                       MULT_B = 0x58f38ded, MIX_L = 0xca01f9dd, MIX_R = 0x4973f715;
 
@@ -20,22 +19,23 @@ static uint32_t mix(uint32_t x, uint32_t y) {
     return result ^ result >> 16;
 }
 
-void asn_seed_mix(const uint32_t *entropy, size_t n, uint32_t pool[POOL]) {
+void asn_seed_mix(const uint32_t *entropy, size_t n, uint32_t *pool, size_t pool_size) {
     uint32_t constant = INIT_A;
-    for (size_t i = 0; i < POOL; i++)
+    for (size_t i = 0; i < pool_size; i++)
         pool[i] = hash(i < n ? entropy[i] : 0, &constant);
-    for (size_t from = 0; from < POOL; from++)
-        for (size_t to = 0; to < POOL; to++)
+    for (size_t from = 0; from < pool_size; from++)
+        for (size_t to = 0; to < pool_size; to++)
             if (from != to) pool[to] = mix(pool[to], hash(pool[from], &constant));
-    for (size_t from = POOL; from < n; from++)
-        for (size_t to = 0; to < POOL; to++)
+    for (size_t from = pool_size; from < n; from++)
+        for (size_t to = 0; to < pool_size; to++)
             pool[to] = mix(pool[to], hash(entropy[from], &constant));
 }
 
-void asn_seed_generate(const uint32_t pool[POOL], uint32_t *words, size_t n) {
+void asn_seed_generate(const uint32_t *pool, size_t pool_size, uint32_t *words,
+                       size_t n) {
     uint32_t constant = INIT_B;
     for (size_t i = 0; i < n; i++) {
-        uint32_t value = pool[i % POOL] ^ constant;
+        uint32_t value = pool[i % pool_size] ^ constant;
         constant *= MULT_B;
         value *= constant;
         words[i] = value ^ value >> 16;

@@ -14,11 +14,12 @@ enum { ASN_WORDS = 312 }; /* the Mersenne Twister's 624 halves at a time */
 
 typedef struct {
     asn_bitgen *g;
-    int at, filled; /* PCG64: 64-bit words; MT19937: 32-bit words */
-    bool has_half;  /* PCG64: the upper half of a word waits */
+    int at, filled; /* wide engines: 64-bit words; the twister: 32-bit words */
+    bool has_half;  /* wide: the upper half of a word waits */
     uint32_t half;
-    unsigned __int128 start; /* PCG64: the state before the block */
-    int64_t expected;        /* about how many words are still needed */
+    int64_t expected, drawn; /* about how many words will be needed; in blocks so far */
+    /* wide: the state before the block (the largest but the twister's) */
+    unsigned char start[sizeof((asn_bitgen *)0)->philox];
     union {
         uint64_t wide[ASN_WORDS];
         uint32_t narrow[2 * ASN_WORDS];
@@ -28,6 +29,9 @@ typedef struct {
 void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected);
 void asn_words_end(asn_words *w);
 void asn_words_refill(asn_words *w);
+/* RandomState's normal variate (polar method; the second of a pair waits in the engine).
+ */
+double asn_words_gauss(asn_words *w);
 
 static inline uint32_t asn_words_narrow(asn_words *w) {
     if (w->at == w->filled) asn_words_refill(w);

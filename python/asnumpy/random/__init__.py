@@ -6,30 +6,41 @@ arrays; a call without `size` gives a number. `Generator(Philox4x32(seed))` draw
 which the device makes in parallel.
 """
 
-from ._bit_generators import MT19937, PCG64, BitGenerator, Philox4x32, SeedSequence
+from ._bit_generators import MT19937, PCG64, PCG64DXSM, SFC64, BitGenerator, Philox, Philox4x32
 from ._generator import Generator, default_rng
 from ._random_state import RandomState
+from ._seed_sequence import SeedSequence
 
 _state = RandomState()
+# The module's functions are the methods of one RandomState.
+_FUNCTIONS = [
+    "beta", "binomial", "bytes", "chisquare", "choice", "dirichlet", "exponential", "f", "gamma",
+    "geometric", "get_state", "gumbel", "hypergeometric", "laplace", "logistic", "lognormal", "logseries",
+    "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare", "noncentral_f",
+    "normal", "pareto", "permutation", "poisson", "power", "rand", "randint", "randn", "random",
+    "random_integers", "random_sample", "rayleigh", "seed", "set_state", "shuffle", "standard_cauchy",
+    "standard_exponential", "standard_gamma", "standard_normal", "standard_t", "triangular", "uniform",
+    "vonmises", "wald", "weibull", "zipf",
+]  # fmt: skip
+for _name in _FUNCTIONS:
+    globals()[_name] = getattr(_state, _name)
+ranf = sample = _state.random_sample
 
-choice = _state.choice
-get_state = _state.get_state
-normal = _state.normal
-permutation = _state.permutation
-rand = _state.rand
-randint = _state.randint
-randn = _state.randn
-random = _state.random
-random_sample = _state.random_sample
-ranf = sample = random_sample
-seed = _state.seed
-set_state = _state.set_state
-shuffle = _state.shuffle
-standard_normal = _state.standard_normal
-uniform = _state.uniform
+
+def get_bit_generator():
+    """The bit generator behind the module's functions."""
+    return _state._bit_generator
+
+
+def set_bit_generator(bitgen):
+    """Lets the module's functions draw from `bitgen`."""
+    if not isinstance(bitgen, BitGenerator):
+        raise TypeError(f"bitgen must be a BitGenerator, got {type(bitgen).__name__}")
+    _state._take(bitgen)
+
 
 __all__ = [
-    "MT19937", "PCG64", "BitGenerator", "Generator", "Philox4x32", "RandomState", "SeedSequence", "choice",
-    "default_rng", "get_state", "normal", "permutation", "rand", "randint", "randn", "random",
-    "random_sample", "ranf", "sample", "seed", "set_state", "shuffle", "standard_normal", "uniform",
+    "MT19937", "PCG64", "PCG64DXSM", "SFC64", "BitGenerator", "Generator", "Philox", "Philox4x32",
+    "RandomState", "SeedSequence", *_FUNCTIONS, "default_rng", "get_bit_generator", "ranf", "sample", "set_bit_generator",
 ]  # fmt: skip
+del _name

@@ -1,88 +1,14 @@
-"""Seed sequences and bit generators: sources of random bits with a settable state."""
+"""Bit generators: sources of random bits with a settable state."""
 
+import math
 import operator
-import secrets
 import threading
 
 import numpy as np
 
 from .._core import BitEngine
-
-_WORD = 0xFFFFFFFF
-
-
-def _words(value):
-    """A non-negative int, or a sequence of them, as a list of uint32 words, least significant first."""
-    if isinstance(value, (np.ndarray, list, tuple, range)) or hasattr(value, "__array__"):
-        flat = np.asarray(value)
-        if flat.ndim:
-            return [w for item in flat.ravel().tolist() for w in _words(item)]
-    number = operator.index(value)
-    if number < 0:
-        raise ValueError("expected non-negative integer")
-    words = [number & _WORD]
-    while number > _WORD:
-        number >>= 32
-        words.append(number & _WORD)
-    return words
-
-
-class SeedSequence:
-    """Mixes entropy into seeds of good quality, reproducibly, as numpy.random.SeedSequence does.
-
-    entropy: None (from the system), an int or a sequence of ints; spawn_key: ints that tell children apart.
-    """
-
-    def __init__(self, entropy=None, *, spawn_key=(), pool_size=4, n_children_spawned=0):
-        if pool_size != 4:
-            raise ValueError(f"pool_size is {pool_size}; AsNumpy mixes a pool of 4 words")
-        if entropy is None:
-            entropy = secrets.randbits(128)
-        elif not isinstance(entropy, (int, np.integer, list, tuple, range, np.ndarray)):
-            raise TypeError(
-                f"SeedSequence expects int or sequence of ints for entropy not {entropy}"
-            )
-        self.entropy = entropy
-        self.spawn_key = tuple(spawn_key)
-        self.pool_size = pool_size
-        self.n_children_spawned = n_children_spawned
-
-    def _assembled(self):
-        words = _words(self.entropy)
-        spawn = [w for key in self.spawn_key for w in _words(key)]
-        if spawn and len(words) < self.pool_size:
-            words = words + [0] * (self.pool_size - len(words))
-        return np.array(words + spawn, dtype=np.uint32).tobytes()
-
-    def generate_state(self, n_words, dtype=np.uint32):
-        """n_words seed words of dtype uint32 or uint64, as a NumPy array."""
-        dtype = np.dtype(dtype)
-        if dtype not in (np.uint32, np.uint64):
-            raise ValueError("only support uint32 or uint64")
-        words = BitEngine.seed_words(self._assembled(), n_words * dtype.itemsize // 4)
-        return np.frombuffer(words, dtype=dtype).copy()
-
-    def spawn(self, n_children):
-        """n_children sequences, independent of this one and of each other."""
-        first = self.n_children_spawned
-        self.n_children_spawned += n_children
-        return [
-            SeedSequence(self.entropy, spawn_key=(*self.spawn_key, i), pool_size=self.pool_size)
-            for i in range(first, first + n_children)
-        ]
-
-    @property
-    def state(self):
-        names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
-        return {k: getattr(self, k) for k in names if getattr(self, k) not in (None, 0)}
-
-    def __repr__(self):
-        lines = [f"{type(self).__name__}(", f"    entropy={self.entropy!r},"]
-        if self.spawn_key:
-            lines.append(f"    spawn_key={self.spawn_key!r},")
-        if self.n_children_spawned:
-            lines.append(f"    n_children_spawned={self.n_children_spawned!r},")
-        return "\n".join([*lines, ")"])
+from ._distributions import rows_of
+from ._seed_sequence import WORD, SeedSequence
 
 
 class BitGenerator:
@@ -100,19 +26,21 @@ class BitGenerator:
     def random_raw(self, size=None, output=True):
         """The generator's words, as int or uint64 array; output False only draws them."""
         with self.lock:
-            if size is None:
-                value = self._engine.raw()
-                return value if output else None
-            values = [self._engine.raw() for _ in range(int(np.prod(size)))]
+            words = np.frombuffer(self._engine.raw(math.prod(rows_of(size))), np.uint64)
         if not output:
             return None
+        if size is None:
+            return int(words[0])
         from .. import array
 
-        return array(np.array(values, dtype=np.uint64).reshape(size))
+        return array(words.reshape(size))
 
     def spawn(self, n_children):
         """n_children generators of this class from spawned seed sequences."""
         return [type(self)(s) for s in self.seed_seq.spawn(n_children)]
+
+    def _copy(self):
+        return _restore(type(self), self.seed_seq, self._engine.get_bytes())
 
     def __reduce__(self):
         return _restore, (type(self), self.seed_seq, self._engine.get_bytes())
@@ -124,30 +52,54 @@ def _restore(cls, seed_seq, state):
     return made
 
 
+def _with_halves(name, state, has_uint32, uinteger):
+    return {"bit_generator": name, "state": state, "has_uint32": has_uint32, "uinteger": uinteger}
+
+
+def _checked_state(value, name):
+    if not isinstance(value, dict):
+        raise TypeError("state must be a dict")
+    if value.get("bit_generator") != name:
+        raise ValueError(f"state must be for a {name} RNG")
+    return value["state"]
+
+
+def _word_bytes(words, count, what):
+    words = np.asarray(words, dtype=np.uint64)
+    if words.shape != (count,):
+        raise ValueError(f"{what} must have {count} words of uint64, got shape {words.shape}")
+    return words.tobytes()
+
+
+def _words_of(value, count, what):
+    """An int of count * 64 bits, or as many words, as bytes; least significant first."""
+    if np.ndim(value):
+        return _word_bytes(value, count, what)
+    value = operator.index(value)
+    if not 0 <= value < 2 ** (64 * count):
+        raise ValueError(f"{what} must be positive and less than 2**{64 * count}.")
+    return value.to_bytes(8 * count, "little")
+
+
 class PCG64(BitGenerator):
     """PCG XSL RR 128/64 (O'Neill): Generator's default. seed: None, int, ints or a SeedSequence."""
 
+    _dxsm = False
+
     def _seed(self):
-        self._engine.seed_pcg64(self.seed_seq.generate_state(4, np.uint64).tobytes())
+        words = self.seed_seq.generate_state(4, np.uint64).tobytes()
+        self._engine.seed_pcg64(words, self._dxsm)
 
     @property
     def state(self):
         """The state as NumPy's dictionary; settable."""
         state, inc, has_uint32, uinteger = self._engine.get_pcg64()
-        return {
-            "bit_generator": "PCG64",
-            "state": {"state": state, "inc": inc},
-            "has_uint32": has_uint32,
-            "uinteger": uinteger,
-        }
+        name = "PCG64DXSM" if self._dxsm else "PCG64"
+        return _with_halves(name, {"state": state, "inc": inc}, has_uint32, uinteger)
 
     @state.setter
     def state(self, value):
-        if not isinstance(value, dict):
-            raise TypeError("state must be a dict")
-        if value.get("bit_generator") != "PCG64":
-            raise ValueError("state must be for a PCG64 RNG")
-        inner = value["state"]
+        inner = _checked_state(value, "PCG64DXSM" if self._dxsm else "PCG64")
         self._engine.set_pcg64(inner["state"], inner["inc"], value["has_uint32"], value["uinteger"])
 
     def advance(self, delta):
@@ -158,8 +110,91 @@ class PCG64(BitGenerator):
 
     def jumped(self, jumps=1):
         """A new generator, `jumps` times 210306068529402873165736369884012333109 steps ahead."""
-        made = _restore(type(self), self.seed_seq, self._engine.get_bytes())
-        return made.advance(jumps * 0x9E3779B97F4A7C15F39CC0605CEDC835)
+        return self._copy().advance(jumps * 0x9E3779B97F4A7C15F39CC0605CEDC835)
+
+
+class PCG64DXSM(PCG64):
+    """PCG64 with the DXSM output function and a cheap multiplier (O'Neill); of a stream of its own."""
+
+    _dxsm = True
+
+
+class SFC64(BitGenerator):
+    """Small Fast Chaotic generator (Doty-Humphrey). seed: None, int, ints or a SeedSequence."""
+
+    def _seed(self):
+        self._engine.seed_sfc64(self.seed_seq.generate_state(3, np.uint64).tobytes())
+
+    @property
+    def state(self):
+        """The state as NumPy's dictionary; settable."""
+        words, has_uint32, uinteger = self._engine.get_sfc64()
+        inner = {"state": np.frombuffer(words, np.uint64).copy()}
+        return _with_halves("SFC64", inner, has_uint32, uinteger)
+
+    @state.setter
+    def state(self, value):
+        inner = _checked_state(value, "SFC64")
+        words = _word_bytes(inner["state"], 4, "SFC64's state")
+        self._engine.set_sfc64(words, value["has_uint32"], value["uinteger"])
+
+
+class Philox(BitGenerator):
+    """Philox 4x64-10 (Salmon et al., 2011): a counter enciphered with a key.
+
+    seed: None, int, ints or a SeedSequence; or key (128 bits, an int or two words) instead of a seed.
+    counter: where to start, 256 bits, an int or four words. For arrays that the device draws in parallel
+    see `Philox4x32`.
+    """
+
+    def __init__(self, seed=None, counter=None, key=None):
+        if seed is not None and key is not None:
+            raise ValueError("seed and key cannot be both used")
+        self._key = key
+        self._counter = 0 if counter is None else counter
+        super().__init__(seed)
+
+    def _seed(self):
+        if self._key is None:
+            key = self.seed_seq.generate_state(2, np.uint64).tobytes()
+        else:
+            key = _words_of(self._key, 2, "key")
+        self._engine.seed_philox4x64(_words_of(self._counter, 4, "counter"), key)
+
+    @property
+    def state(self):
+        """The state as NumPy's dictionary; settable."""
+        counter, key, buffer, pos, has_uint32, uinteger = self._engine.get_philox4x64()
+        words = (np.frombuffer(x, np.uint64).copy() for x in (counter, key, buffer))
+        counter, key, buffer = words
+        return {
+            "bit_generator": "Philox",
+            "state": {"counter": counter, "key": key},
+            "buffer": buffer,
+            "buffer_pos": pos,
+            "has_uint32": has_uint32,
+            "uinteger": uinteger,
+        }
+
+    @state.setter
+    def state(self, value):
+        inner = _checked_state(value, "Philox")
+        self._engine.set_philox4x64(
+            _word_bytes(inner["counter"], 4, "counter"), _word_bytes(inner["key"], 2, "key"),
+            _word_bytes(value["buffer"], 4, "buffer"), value["buffer_pos"],
+            value["has_uint32"], value["uinteger"],
+        )  # fmt: skip
+
+    def advance(self, delta):
+        """Moves the counter on by `delta` blocks of four words; negative: back."""
+        with self.lock:
+            delta = operator.index(delta) % 2**256
+            self._engine.advance_philox4x64(delta.to_bytes(32, "little"))
+        return self
+
+    def jumped(self, jumps=1):
+        """A new generator, `jumps` times 2**128 blocks ahead."""
+        return self._copy().advance(jumps * 2**128)
 
 
 class Philox4x32(BitGenerator):
@@ -181,20 +216,11 @@ class Philox4x32(BitGenerator):
     def state(self):
         """The next word's number and the key, as a dictionary; settable."""
         word, key, has_uint32, uinteger = self._engine.get_pcg64()
-        return {
-            "bit_generator": "Philox4x32",
-            "state": {"word": word, "key": key},
-            "has_uint32": has_uint32,
-            "uinteger": uinteger,
-        }
+        return _with_halves("Philox4x32", {"word": word, "key": key}, has_uint32, uinteger)
 
     @state.setter
     def state(self, value):
-        if not isinstance(value, dict):
-            raise TypeError("state must be a dict")
-        if value.get("bit_generator") != "Philox4x32":
-            raise ValueError("state must be for a Philox4x32 RNG")
-        inner = value["state"]
+        inner = _checked_state(value, "Philox4x32")
         self._engine.seed_philox(inner["key"])
         self._engine.set_pcg64(inner["word"], inner["key"], value["has_uint32"], value["uinteger"])
 
@@ -211,7 +237,7 @@ class MT19937(BitGenerator):
     def _seed(self):
         words = self.seed_seq.generate_state(624, np.uint32)
         words[0] = 0x80000000
-        self._engine.set_mt19937(words.tobytes(), 623, 0, 0.0)
+        self._engine.set_mt19937(words.tobytes(), 623)
 
     def _legacy_seeding(self, seed):
         """Seeds as RandomState does: by one 32-bit int, or by init_by_array."""
@@ -228,18 +254,18 @@ class MT19937(BitGenerator):
             keys = keys.astype(np.int64, casting="safe")
             if keys.ndim != 1:
                 raise ValueError("Seed array must be 1-d") from None
-            if (keys > _WORD).any() or (keys < 0).any():
+            if (keys > WORD).any() or (keys < 0).any():
                 raise ValueError("Seed must be between 0 and 2**32 - 1") from None
             self._engine.seed_mt19937(keys.astype(np.uint32).tobytes())
             return
-        if not 0 <= number <= _WORD:
+        if not 0 <= number <= WORD:
             raise ValueError("Seed must be between 0 and 2**32 - 1")
         self._engine.seed_mt19937(number)
 
     @property
     def state(self):
         """The state as NumPy's dictionary; settable."""
-        key, pos, _, _ = self._engine.get_mt19937()
+        key, pos = self._engine.get_mt19937()
         return {
             "bit_generator": "MT19937",
             "state": {"key": np.frombuffer(key, np.uint32).copy(), "pos": pos},
@@ -254,5 +280,13 @@ class MT19937(BitGenerator):
         if value.get("bit_generator") != "MT19937":
             raise ValueError("state must be for a MT19937 PRNG")
         key = np.asarray(value["state"]["key"], dtype=np.uint32)
-        _, _, has_gauss, gauss = self._engine.get_mt19937()
-        self._engine.set_mt19937(key.tobytes(), int(value["state"]["pos"]), has_gauss, gauss)
+        if key.shape != (624,):
+            raise ValueError(f"MT19937's key must have 624 words of uint32, got shape {key.shape}")
+        self._engine.set_mt19937(key.tobytes(), int(value["state"]["pos"]))
+
+    def jumped(self, jumps=1):
+        """A new generator, `jumps` times 2**128 words ahead."""
+        made = self._copy()
+        for _ in range(jumps):
+            made._engine.jump_mt19937()
+        return made

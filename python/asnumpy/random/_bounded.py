@@ -18,32 +18,55 @@ def draw_integers(engine, low, high, size, dtype, endpoint, masked):
     if np.ndim(low) or np.ndim(high):
         return _draw_each(engine, low, high, size, dtype, endpoint, masked)
     first, last = int(np.floor(low)), int(np.floor(high)) - (not endpoint)
-    _check(first, last, dtype, endpoint)
+    lowest, highest = _limits(dtype)
+    if first < lowest:
+        raise ValueError(f"low is out of bounds for {dtype}")
+    if last > highest:
+        raise ValueError(f"high is out of bounds for {dtype}")
+    if first > last:
+        raise ValueError(_order(endpoint))
     result = engine.bounded(size, dtype, first % 2**64, last - first, masked)
     if size is None and wanted in (int, bool):
         return wanted(result)
     return result
 
 
-def _check(first, last, dtype, endpoint):
-    lowest, highest = (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    if first < lowest:
-        raise ValueError(f"low is out of bounds for {dtype}")
-    if last > highest:
-        raise ValueError(f"high is out of bounds for {dtype}")
-    if first > last:
-        raise ValueError("low > high" if endpoint else "low >= high")
+def _limits(dtype):
+    return (0, 1) if dtype == np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+
+
+def _order(endpoint):
+    return "low > high" if endpoint else "low >= high"
+
+
+def _whole(bound):
+    """A bound as integers: floats and objects through Python's."""
+    bound = np.asarray(bound)
+    if bound.dtype.kind in "iub":
+        return bound
+    return np.array([int(x) for x in bound.ravel().tolist()], dtype=object).reshape(bound.shape)
+
+
+def _modular(bound):
+    """Integers modulo 2**64, as uint64."""
+    if bound.dtype == object:
+        flat = [x % 2**64 for x in bound.ravel().tolist()]
+        return np.array(flat, dtype=np.uint64).reshape(bound.shape)
+    return bound.astype(np.int64 if bound.dtype.kind == "i" else np.uint64).view(np.uint64)
 
 
 def _draw_each(engine, low, high, size, dtype, endpoint, masked):
-    from .. import array
-
-    lows, highs = np.broadcast_arrays(np.asarray(low), np.asarray(high))
+    lows, highs = np.broadcast_arrays(_whole(low), _whole(high))
     if size is not None:
         lows, highs = np.broadcast_to(lows, size), np.broadcast_to(highs, size)
-    out = np.empty(lows.shape, dtype=dtype)
-    for i, (a, b) in enumerate(zip(lows.ravel().tolist(), highs.ravel().tolist(), strict=True)):
-        first, last = int(a), int(b) - (not endpoint)
-        _check(first, last, dtype, endpoint)
-        out.ravel()[i] = engine.bounded(None, dtype, first % 2**64, last - first, masked)
-    return array(out)
+    lowest, highest = _limits(dtype)
+    if np.any(lows < lowest):
+        raise ValueError(f"low is out of bounds for {dtype}")
+    if np.any(highs > highest + (not endpoint)):
+        raise ValueError(f"high is out of bounds for {dtype}")
+    if np.any(lows > highs if endpoint else lows >= highs):
+        raise ValueError(_order(endpoint))
+    offset = np.ascontiguousarray(_modular(lows))
+    last = _modular(highs) - np.uint64(not endpoint)
+    span = np.ascontiguousarray(last - offset)
+    return engine.bounded_each(dtype, lows.shape, offset, span, masked)

@@ -1,67 +1,77 @@
 """RandomState: NumPy's older interface, over MT19937 with its frozen algorithms."""
 
+import math
+import warnings
+
 import numpy as np
 
-from ._bit_generators import MT19937
+from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
+from ._distributions import Distributions, rows_of
 from ._generator import RandomStateLike
+from ._ordering import checked_probabilities, population, reorder, shuffled, weighted
 from ._scaled import scaled_normal, scaled_uniform
 
 
-def _size(args):
-    return args if args else None
-
-
-class RandomState(RandomStateLike):
+class RandomState(RandomStateLike, Distributions):
     """Random numbers from MT19937 (or another bit generator) with RandomState's streams."""
 
-    def __init__(self, seed=None):
-        if hasattr(seed, "_engine"):
-            self._bit_generator = seed
-        else:
-            self._bit_generator = MT19937()
-            self._bit_generator._legacy_seeding(seed)
+    _legacy = True
 
-    @property
-    def _engine(self):
-        return self._bit_generator._engine
+    def __init__(self, seed=None):
+        if isinstance(seed, BitGenerator):
+            made = seed
+        else:
+            made = MT19937()
+            made._legacy_seeding(seed)
+        self._take(made)
+
+    def _take(self, bit_generator):
+        self._bit_generator = bit_generator
+        self._engine = bit_generator._engine
+        self._lock = bit_generator.lock
 
     def seed(self, seed=None):
         """Starts over from an int in [0, 2**32) or an array of them."""
-        with self._bit_generator.lock:
+        with self._lock:
+            if not isinstance(self._bit_generator, MT19937):
+                raise TypeError("can only re-seed a MT19937 BitGenerator")
             self._bit_generator._legacy_seeding(seed)
 
     def get_state(self, legacy=True):
         """The state: ('MT19937', key, pos, has_gauss, cached_gaussian), or a dictionary."""
-        key, pos, has_gauss, gauss = self._engine.get_mt19937()
-        key = np.frombuffer(key, np.uint32).copy()
-        if legacy:
-            return "MT19937", key, pos, has_gauss, gauss
-        return {
-            "bit_generator": "MT19937",
-            "state": {"key": key, "pos": pos},
-            "has_gauss": has_gauss,
-            "gauss": gauss,
-        }
+        state = self._bit_generator.state
+        has_gauss, gauss = self._engine.get_gauss()
+        state.update(has_gauss=has_gauss, gauss=gauss)
+        if not legacy:
+            return state
+        if state["bit_generator"] != "MT19937":
+            warnings.warn(
+                "get_state and legacy can only be used with the MT19937 BitGenerator. "
+                "To silence this warning, set `legacy` to False.",
+                RuntimeWarning, stacklevel=2,
+            )  # fmt: skip
+            return state
+        inner = state["state"]
+        return "MT19937", inner["key"], inner["pos"], has_gauss, gauss
 
     def set_state(self, state):
         """Sets what get_state gives, in either form."""
-        if isinstance(state, dict):
-            inner = state["state"]
-            state = (state["bit_generator"], inner["key"], inner["pos"],
-                     state.get("has_gauss", 0), state.get("gauss", 0.0))  # fmt: skip
-        if not isinstance(state, (tuple, list)):
+        if not isinstance(state, (dict, tuple, list)):
             raise TypeError("state must be a dict or a tuple.")
-        if len(state) not in (3, 5) or state[0] != "MT19937":
-            raise ValueError("set_state can only be used with legacy MT19937 state instances.")
-        _, key, pos, has_gauss, gauss = (*state, 0, 0.0)[:5]
-        key = np.asarray(key, dtype=np.uint32)
-        with self._bit_generator.lock:
-            self._engine.set_mt19937(key.tobytes(), int(pos), int(has_gauss), float(gauss))
+        if not isinstance(state, dict):
+            if len(state) not in (3, 5) or state[0] != "MT19937":
+                raise ValueError("set_state can only be used with legacy MT19937 state instances.")
+            name, key, pos, has_gauss, gauss = (*state, 0, 0.0)[:5]
+            state = {"bit_generator": name, "state": {"key": key, "pos": pos},
+                     "has_gauss": has_gauss, "gauss": gauss}  # fmt: skip
+        with self._lock:
+            self._bit_generator.state = state
+            self._engine.set_gauss(int(state.get("has_gauss", 0)), float(state.get("gauss", 0.0)))
 
     def random_sample(self, size=None):
         """Uniform floats in [0, 1), 53 random bits."""
-        with self._bit_generator.lock:
+        with self._lock:
             result = self._engine.uniform(size)
         return float(result) if size is None else result
 
@@ -71,21 +81,21 @@ class RandomState(RandomStateLike):
 
     def rand(self, *args):
         """Uniform floats in [0, 1) of shape args."""
-        return self.random_sample(size=_size(args))
+        return self.random_sample(size=args or None)
 
     def standard_normal(self, size=None):
         """Normal floats of mean 0 and deviation 1 (polar method)."""
-        with self._bit_generator.lock:
+        with self._lock:
             result = self._engine.gauss(size)
         return float(result) if size is None else result
 
     def randn(self, *args):
         """Normal floats of mean 0 and deviation 1 of shape args."""
-        return self.standard_normal(size=_size(args))
+        return self.standard_normal(size=args or None)
 
     def randint(self, low, high=None, size=None, dtype=int):
         """Integers in [low, high), or [0, low) (masked rejection)."""
-        with self._bit_generator.lock:
+        with self._lock:
             return draw_integers(self._engine, low, high, size, dtype, False, True)
 
     def uniform(self, low=0.0, high=1.0, size=None):
@@ -96,77 +106,84 @@ class RandomState(RandomStateLike):
         """Normal floats of mean loc and deviation scale; the parameters broadcast."""
         return scaled_normal(self.standard_normal, loc, scale, size)
 
+    def _normals(self, size):
+        return self.standard_normal(size)
+
+    def standard_exponential(self, size=None):
+        """Exponential floats of mean 1: -log(1 - u)."""
+        return self._draw("standard_exponential", size)
+
+    def standard_gamma(self, shape, size=None):
+        """Gamma distribution of shape >= 0 and scale 1."""
+        return self._draw("standard_gamma", size, shape)
+
+    def multinomial(self, n, pvals, size=None):
+        """How often each of the outcomes with probabilities pvals, 1-d, comes in n >= 0 trials; int64."""
+        p = np.ascontiguousarray(pvals, dtype=np.float64)
+        if p.ndim != 1:
+            raise ValueError(f"pvals must be a 1-d sequence, got shape {p.shape}")
+        if n < 0:
+            raise ValueError("n < 0")
+        if np.any((p < 0) | (p > 1) | np.isnan(p)):
+            raise ValueError("pvals < 0, pvals > 1 or pvals contains NaNs")
+        if math.fsum(p[:-1]) > 1.0 + 1e-12:
+            raise ValueError("sum(pvals[:-1]) > 1.0")
+        rows = rows_of(size)
+        with self._lock:
+            return self._engine.multinomial((*rows, p.size), np.full(rows, n, np.int64), p)
+
+    def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8):
+        """Normal vectors of that mean (n,) and covariance (n, n), of shape (*size, n).
+
+        check_valid: what to do about a cov that is not positive semidefinite within tol: "warn", "raise"
+        or "ignore".
+        """
+        return self._multivariate(mean, cov, size, check_valid, tol, _svd)
+
+    def tomaxint(self, size=None):
+        """Integers in [0, 2**63)."""
+        words = self.randint(0, 2**64, size=size, dtype=np.uint64)
+        return int(words) >> 1 if size is None else (words >> np.uint64(1)).astype(np.int64)
+
+    def random_integers(self, low, high=None, size=None):
+        """Integers in [low, high], or [1, low]. Deprecated: use randint."""
+        low, high = (1, low) if high is None else (low, high)
+        warnings.warn(
+            "This function is deprecated. Please call randint("
+            f"{low}, {high} + 1) instead", DeprecationWarning, stacklevel=2,
+        )  # fmt: skip
+        return self.randint(low, int(high) + 1, size=size, dtype=int)
+
     def shuffle(self, x):
         """Shuffles x in place along its first axis (Fisher and Yates)."""
-        n = len(x)
-        with self._bit_generator.lock:
-            order = list(range(n))
-            for i in range(n - 1, 0, -1):
-                j = self._engine.interval(i)
-                order[i], order[j] = order[j], order[i]
-        if isinstance(x, list):
-            x[:] = [x[i] for i in order]
-        else:
-            x[...] = x[order]
+        reorder(self, x)
 
     def permutation(self, x):
-        """A shuffled copy of x, or of arange(x)."""
-        from .. import arange, array
+        """A copy of x shuffled along its first axis, or arange(x) shuffled."""
+        from .. import array
 
-        made = arange(x) if isinstance(x, (int, np.integer)) else array(x)
+        if isinstance(x, (int, np.integer)):
+            return shuffled(self, x)
+        made = array(x)
         self.shuffle(made)
         return made
 
     def choice(self, a, size=None, replace=True, p=None):
         """A random sample of a (or of arange(a)), with or without replacement, weighted by p."""
-        from .. import asarray
-
-        pool = None if np.ndim(a) == 0 else asarray(a)
-        n = int(a) if pool is None else len(pool)
-        if n <= 0 and np.prod(size or 1) != 0:
-            raise ValueError("a must be greater than 0 unless no samples are taken")
-        count = 1 if size is None else int(np.prod(size))
+        pool, n = population(a, size, 0, legacy=True)
+        count = math.prod(rows_of(size))
         if p is not None:
-            index = self._weighted(np.asarray(p, dtype=float), n, count, replace)
+            p = checked_probabilities(p, n)
+        if not replace and count > n:
+            raise ValueError("Cannot take a larger sample than population when replace is False")
+        if p is not None:
+            index = weighted(self, p, count, replace)
         elif replace:
-            index = np.asarray(self.randint(0, n, size=count))
+            index = self.randint(0, n, size=count)
         else:
-            if count > n:
-                raise ValueError(
-                    "Cannot take a larger sample than population when replace is False"
-                )
-            index = np.asarray(self.permutation(n))[:count]
+            index = self.permutation(n)[:count]
         index = int(index[0]) if size is None else index.reshape(size)
-        if pool is None:
-            return index if size is None else asarray(index)
-        return pool[index]
-
-    def _weighted(self, p, n, count, replace):
-        if p.shape != (n,):
-            raise ValueError("'a' and 'p' must have same size")
-        if np.isnan(p).any() or (p < 0).any():
-            raise ValueError("probabilities are not non-negative")
-        if abs(p.sum() - 1) > np.sqrt(np.finfo(float).eps):
-            raise ValueError("probabilities do not sum to 1")
-        if replace:
-            cdf = p.cumsum()
-            cdf /= cdf[-1]
-            return cdf.searchsorted(np.asarray(self.random_sample(count)), side="right")
-        if np.count_nonzero(p > 0) < count:
-            raise ValueError("Fewer non-zero entries in p than size")
-        p, found, chosen = p.copy(), 0, np.zeros(count, dtype=np.int64)
-        while found < count:
-            x = np.asarray(self.random_sample(count - found))
-            if found:
-                p[chosen[:found]] = 0
-            cdf = np.cumsum(p)
-            cdf /= cdf[-1]
-            fresh = cdf.searchsorted(x, side="right")
-            _, first = np.unique(fresh, return_index=True)
-            fresh = fresh[np.sort(first)]
-            chosen[found : found + fresh.size] = fresh
-            found += fresh.size
-        return chosen
+        return index if pool is None else pool[index]
 
     def __repr__(self):
         return f"{self} at 0x{id(self):X}"
@@ -181,4 +198,11 @@ class RandomState(RandomStateLike):
         self.set_state(state)
 
     def __reduce__(self):
-        return type(self), (), self.get_state(legacy=False)
+        return type(self), (self._bit_generator,), self.get_state(legacy=False)
+
+
+def _svd(cov, tol):
+    from .. import allclose, dot, linalg, sqrt
+
+    _, s, vh = linalg.svd(cov)
+    return sqrt(s)[:, None] * vh, lambda: allclose(dot(vh.T * s, vh), cov, rtol=tol, atol=tol)

@@ -3,23 +3,41 @@
 import numpy as np
 
 
-def _drawn_size(size, a, b):
-    """`size`, or what the parameters broadcast to; None for two numbers."""
-    if size is None and (np.ndim(a) or np.ndim(b)):
-        return np.broadcast(a, b).shape
+def drawn_size(size, *parameters):
+    """`size`, or what the parameters broadcast to; None for numbers alone."""
+    inputs = np.broadcast(*parameters).shape if any(np.ndim(p) for p in parameters) else ()
+    if size is None:
+        return inputs or None
+    if inputs:
+        shape = tuple(np.atleast_1d(size).tolist())
+        fits = len(inputs) <= len(shape) and all(
+            n in (1, m) for n, m in zip(inputs[::-1], shape[::-1], strict=False)
+        )
+        if not fits:
+            raise ValueError(
+                f"Output size {shape} is not compatible with broadcast dimensions of inputs {inputs}."
+            )
     return size
+
+
+def _number(result, size):
+    return float(result) if size is None else result
 
 
 def scaled_uniform(draw, low, high, size, message):
     """Uniform floats in [low, high) from `draw(size)` in [0, 1)."""
-    span = np.subtract(high, low)
+    span = np.subtract(high, low, dtype=np.float64)
     if not np.all(np.isfinite(span)):
         raise OverflowError(message)
-    return low + span * draw(_drawn_size(size, low, high))
+    if np.any(np.signbit(span)):
+        raise ValueError("high < low")
+    size = drawn_size(size, low, high)
+    return _number(low + span * draw(size), size)
 
 
 def scaled_normal(draw, loc, scale, size):
     """Normal floats of mean loc and deviation scale from the standard `draw(size)`."""
     if np.any(np.signbit(np.asarray(scale, dtype=float))):
         raise ValueError("scale < 0")
-    return loc + scale * draw(_drawn_size(size, loc, scale))
+    size = drawn_size(size, loc, scale)
+    return _number(loc + scale * draw(size), size)

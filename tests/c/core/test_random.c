@@ -9,11 +9,11 @@
 static void seeded_pcg64(asn_bitgen *g, uint32_t seed) {
     uint32_t pool[4], words[8];
     uint64_t wide[4];
-    asn_seed_mix(&seed, 1, pool);
-    asn_seed_generate(pool, words, 8);
+    asn_seed_mix(&seed, 1, pool, 4);
+    asn_seed_generate(pool, 4, words, 8);
     for (int i = 0; i < 4; i++)
         wide[i] = (uint64_t)words[2 * i + 1] << 32 | words[2 * i];
-    asn_pcg64_seed(g, wide);
+    asn_pcg64_seed(g, ASN_PCG64, wide);
 }
 
 int main(void) {

@@ -1,0 +1,148 @@
+"""Shuffles and samples: orders are drawn by the engine, arrays taken by them on the device."""
+
+import math
+import operator
+from collections.abc import MutableSequence
+
+import numpy as np
+
+from ._distributions import rows_of
+
+_LARGE_POPULATION = 10_000  # above it a tail shuffle may beat Floyd's method, as NumPy draws
+
+
+def reorder(generator, x, axis=0):
+    """Shuffles x, an array or a mutable sequence, in place along an axis."""
+    from .. import ndarray, take
+
+    if isinstance(x, (ndarray, np.ndarray)):
+        if x.ndim == 0:
+            raise TypeError("x must have at least one dimension, got a 0-d array")
+        axis = operator.index(axis)
+        if not -x.ndim <= axis < x.ndim:
+            raise np.exceptions.AxisError(axis, x.ndim)
+        if x.size == 0:
+            return
+        order = shuffled(generator, x.shape[axis])
+        if isinstance(x, ndarray):
+            x[...] = take(x, order, axis=axis)
+        else:
+            x[...] = np.take(x, np.asarray(order), axis=axis)
+        return
+    if not isinstance(x, MutableSequence):
+        raise TypeError(f"shuffle takes an array or a mutable sequence, got {type(x).__name__}")
+    if axis != 0:
+        raise NotImplementedError("Axis argument is only supported on ndarray objects")
+    x[:] = [x[i] for i in np.asarray(shuffled(generator, len(x))).tolist()]
+
+
+def shuffled(generator, *shape):
+    """0 ... n - 1 shuffled, n the last extent; one order for each row of the others."""
+    with generator._lock:
+        return generator._engine.shuffled(shape, 1, True)
+
+
+def population(a, size, axis, legacy):
+    """(the array to draw from, None for integers; how many there are)."""
+    from .. import asarray
+
+    if np.ndim(a) == 0:
+        try:
+            n = operator.index(a.item() if hasattr(a, "item") else a)
+        except TypeError:
+            what = "a must be a sequence or an integer, not " + str(type(a))
+            raise ValueError("a must be 1-dimensional or an integer" if legacy else what) from None
+        pool = None
+    else:
+        pool = asarray(a)
+        if legacy and pool.ndim != 1:
+            raise ValueError("a must be 1-dimensional")
+        n = pool.shape[axis]
+    if n <= 0 and math.prod(rows_of(size)) != 0:
+        if legacy or pool is None:
+            word = "greater than 0" if legacy else "a positive integer"
+            raise ValueError(f"a must be {word} unless no samples are taken")
+        raise ValueError("a cannot be empty unless no samples are taken")
+    return pool, n
+
+
+def checked_probabilities(p, n):
+    """p as n float64 numbers of sum 1."""
+    given = np.asarray(p)
+    p = np.asarray(p, dtype=np.float64)
+    tolerance = np.sqrt(np.finfo(np.float64).eps)
+    if np.issubdtype(given.dtype, np.floating):
+        tolerance = max(tolerance, np.sqrt(np.finfo(given.dtype).eps))
+    if p.ndim != 1:
+        raise ValueError("p must be 1-dimensional")
+    if p.size != n:
+        raise ValueError("a and p must have same size")
+    total = math.fsum(p) if np.isfinite(p).all() else np.nan
+    if np.isnan(p).any():
+        raise ValueError("probabilities contain NaN")
+    if (p < 0).any():
+        raise ValueError("probabilities are not non-negative")
+    if not abs(total - 1.0) <= tolerance:
+        raise ValueError("probabilities do not sum to 1")
+    return p
+
+
+def weighted(generator, p, count, replace):
+    """`count` indices drawn with probabilities p."""
+    from .. import asarray, searchsorted
+
+    if replace:
+        cdf = p.cumsum()
+        cdf /= cdf[-1]
+        return searchsorted(asarray(cdf), generator.random(count), side="right")
+    if np.count_nonzero(p > 0) < count:
+        raise ValueError("Fewer non-zero entries in p than size")
+    p, found, chosen = p.copy(), 0, np.zeros(count, dtype=np.int64)
+    while found < count:
+        x = np.asarray(generator.random(count - found))
+        if found:
+            p[chosen[:found]] = 0
+        cdf = np.cumsum(p)
+        cdf /= cdf[-1]
+        fresh = cdf.searchsorted(x, side="right")
+        _, first = np.unique(fresh, return_index=True)
+        fresh = fresh[np.sort(first)]
+        chosen[found : found + fresh.size] = fresh
+        found += fresh.size
+    return asarray(chosen)
+
+
+def _distinct(generator, n, count, shuffle):
+    """`count` distinct of n: Floyd's method, or the end of a shuffle where that is cheaper."""
+    cutoff = 50 if shuffle else 20
+    with generator._lock:
+        if n > _LARGE_POPULATION and count > n // cutoff:
+            order = generator._engine.shuffled((n,), max(n - count, 1), False)
+            return order[n - count :]
+        return generator._engine.sample(n, count, shuffle)
+
+
+def choose(generator, a, size, replace, p, axis, shuffle):
+    """Generator.choice."""
+    from .. import take
+
+    pool, n = population(a, size, axis, legacy=False)
+    count = math.prod(rows_of(size))
+    if p is not None:
+        p = checked_probabilities(p, n)
+    if not replace and count > n:
+        raise ValueError("Cannot take a larger sample than population when replace is False")
+    if not replace and count < 0:
+        raise ValueError("negative dimensions are not allowed")
+    if p is not None:
+        index = weighted(generator, p, count, replace)
+    elif replace:
+        index = generator.integers(0, n, size=count)
+    else:
+        index = _distinct(generator, n, count, shuffle)
+    index = int(index[0]) if size is None else index.reshape(size)
+    if pool is None:
+        return index
+    if size is None:
+        return pool[index] if pool.ndim == 1 else take(pool, index, axis=axis)
+    return take(pool, index, axis=axis)

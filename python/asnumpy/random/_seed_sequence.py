@@ -1,0 +1,96 @@
+"""SeedSequence: entropy of any length mixed into seeds."""
+
+import operator
+import secrets
+
+import numpy as np
+
+from .._core import BitEngine
+
+WORD = 0xFFFFFFFF
+POOL_WORDS = 4
+
+
+def _words(value):
+    """A non-negative int, or a sequence of them, as a list of uint32 words, least significant first."""
+    if isinstance(value, (np.ndarray, list, tuple, range)) or hasattr(value, "__array__"):
+        flat = np.asarray(value)
+        if flat.ndim:
+            return [w for item in flat.ravel().tolist() for w in _words(item)]
+    number = operator.index(value)
+    if number < 0:
+        raise ValueError("expected non-negative integer")
+    words = [number & WORD]
+    while number > WORD:
+        number >>= 32
+        words.append(number & WORD)
+    return words
+
+
+class SeedSequence:
+    """Mixes entropy into seeds of good quality, reproducibly, as numpy.random.SeedSequence does.
+
+    entropy: None (from the system), an int or a sequence of ints; spawn_key: ints that tell children apart.
+    """
+
+    def __init__(self, entropy=None, *, spawn_key=(), pool_size=4, n_children_spawned=0):
+        if pool_size < POOL_WORDS:
+            raise ValueError(
+                f"The size of the entropy pool should be at least {POOL_WORDS}, got {pool_size}"
+            )
+        if entropy is None:
+            entropy = secrets.randbits(128)
+        elif not isinstance(entropy, (int, np.integer, list, tuple, range, np.ndarray)):
+            raise TypeError(
+                f"SeedSequence expects int or sequence of ints for entropy not {entropy}"
+            )
+        self.entropy = entropy
+        self.spawn_key = tuple(spawn_key)
+        self.pool_size = pool_size
+        self.n_children_spawned = n_children_spawned
+
+    def _assembled(self):
+        words = _words(self.entropy)
+        spawn = [w for key in self.spawn_key for w in _words(key)]
+        if spawn and len(words) < self.pool_size:
+            words = words + [0] * (self.pool_size - len(words))
+        return np.array(words + spawn, dtype=np.uint32).tobytes()
+
+    def generate_state(self, n_words, dtype=np.uint32):
+        """n_words seed words of dtype uint32 or uint64, as a NumPy array."""
+        dtype = np.dtype(dtype)
+        if dtype not in (np.uint32, np.uint64):
+            raise ValueError("only support uint32 or uint64")
+        words = BitEngine.seed_words(
+            self._assembled(), n_words * dtype.itemsize // 4, self.pool_size
+        )
+        return np.frombuffer(words, dtype=dtype).copy()
+
+    def spawn(self, n_children):
+        """n_children sequences, independent of this one and of each other."""
+        first = self.n_children_spawned
+        self.n_children_spawned += n_children
+        return [
+            SeedSequence(self.entropy, spawn_key=(*self.spawn_key, i), pool_size=self.pool_size)
+            for i in range(first, first + n_children)
+        ]
+
+    @property
+    def pool(self):
+        """The mixed entropy, `pool_size` words of uint32."""
+        words = BitEngine.seed_pool(self._assembled(), self.pool_size)
+        return np.frombuffer(words, dtype=np.uint32).copy()
+
+    @property
+    def state(self):
+        """The arguments that make this sequence anew."""
+        names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
+        return {k: getattr(self, k) for k in names if getattr(self, k) not in (None, 0)}
+
+    def __repr__(self):
+        lines = [f"{type(self).__name__}(", f"    entropy={self.entropy!r},"]
+        if self.spawn_key:
+            lines.append(f"    spawn_key={self.spawn_key!r},")
+        if self.n_children_spawned:
+            lines.append(f"    n_children_spawned={self.n_children_spawned!r},")
+        return "\n".join([*lines, ")"])

@@ -1,0 +1,232 @@
+/* L3 python: BitEngine's uniform and normal numbers and bounded integers, as arrays.
+ *
+ * Numbers are drawn on the host, which is what makes them NumPy's, straight into the new
+ * array's memory where the host can reach it, else into a temporary that is copied once.
+ * Only the floats of AsNumpy's own Philox stream are drawn by the device.
+ *
+ * Draws hold the GIL; the state belongs to one generator, and asnumpy.random takes its
+ * lock.
+ */
+#include "convert.h"
+#include "graph/families.h"
+#include "random_engine.h"
+
+typedef enum { UNIFORM, NORMAL, GAUSS, BOUNDED } draw_kind;
+
+typedef struct {
+    draw_kind kind;
+    asn_dtype dtype;
+    bool masked;
+    uint64_t offset, range;
+} draw;
+
+static asn_status fill(asn_bitgen *g, const void *what, int64_t n, void *out) {
+    const draw *d = what;
+    bool single = d->dtype == ASN_F32;
+    switch (d->kind) {
+    case UNIFORM:
+        if (single)
+            asn_fill_float(g, n, out);
+        else
+            asn_fill_double(g, n, out);
+        break;
+    case NORMAL:
+        if (single)
+            asn_fill_normal_float(g, n, out);
+        else
+            asn_fill_normal(g, n, out);
+        break;
+    case GAUSS: asn_fill_gauss(g, n, out); break;
+    case BOUNDED:
+        asn_fill_bounded(g, n, d->dtype == ASN_BOOL ? 0 : asn_itemsize(d->dtype),
+                         d->masked, d->offset, d->range, out);
+    }
+    return ASN_OK;
+}
+
+static asn_status fill_array(asn_bitgen *g, const asn_array *a, asn_draw_fill fill,
+                             const void *what) {
+    void *data;
+    if (a->layout.size == 0) return ASN_OK;
+    ASN_TRY(asn_device_open());
+    if (asn_device_host_access()) {
+        ASN_TRY(asn_array_host(a, &data));
+        return fill(g, what, a->layout.size, data);
+    }
+    data = asn_malloc((size_t)asn_layout_nbytes(&a->layout));
+    if (!data) return ASN_ERR_MEMORY;
+    asn_array host;
+    asn_status status = fill(g, what, a->layout.size, data);
+    if (!status)
+        status = asn_array_from_host(&host, (asn_dtype)a->layout.dtype, a->layout.ndim,
+                                     a->layout.shape, a->layout.strides, data);
+    asn_free(data);
+    ASN_TRY(status);
+    asn_operand value = {.array = &host};
+    status = asn_assign(a, &value, ASN_CASTING_NO, NULL);
+    asn_array_fini(&host);
+    return status;
+}
+
+PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_t *shape,
+                         asn_draw_fill fill, const void *what) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_array_new(&r->array, dtype, ndim, shape, 'C');
+    if (status) {
+        asn_ndarray_drop(r);
+        return asn_raise(status);
+    }
+    status = fill_array(asn_engine_of(self), &r->array, fill, what);
+    if (status) {
+        Py_DECREF(r);
+        return asn_raise(status);
+    }
+    return (PyObject *)r;
+}
+
+/* Philox's floats are drawn by the device, in parallel: from whole pairs of words on. */
+static PyObject *draw_on_device(asn_bitgen *g, const draw *d, int ndim,
+                                const int64_t *shape) {
+    uint64_t pair = ((uint64_t)g->pcg.state + 1) / 2;
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_random_new(&r->array, d->dtype, ndim, shape,
+                                       d->kind == NORMAL, (uint64_t)g->pcg.inc, pair);
+    if (status) {
+        asn_ndarray_drop(r);
+        return asn_raise(status);
+    }
+    g->pcg.state = 2 * pair + (uint64_t)(r->array.layout.size + 1) / 2 * 2;
+    return (PyObject *)r;
+}
+
+/* size None: one Python float, or a NumPy integer. */
+static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim = 0;
+    asn_bitgen *g = asn_engine_of(self);
+    if (size == Py_None) {
+        asn_scalar one = {.dtype = (uint8_t)d->dtype};
+        ASN_PY_TRY(fill(g, d, 1, one.bytes));
+        if (d->kind == BOUNDED)
+            return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
+        asn_scalar wide;
+        double value;
+        ASN_PY_TRY(asn_scalar_cast(&one, ASN_F64, &wide));
+        memcpy(&value, wide.bytes, sizeof value);
+        return PyFloat_FromDouble(value);
+    }
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    if (g->kind == ASN_PHILOX && (d->kind == UNIFORM || d->kind == NORMAL))
+        return draw_on_device(g, d, ndim, shape);
+    return asn_draw_array(self, d->dtype, ndim, shape, fill, d);
+}
+
+static PyObject *run_float(PyObject *self, PyObject *args, draw_kind kind) {
+    PyObject *size, *dtype = NULL;
+    draw d = {.kind = kind, .dtype = ASN_F64};
+    if (!PyArg_ParseTuple(args, "O|O", &size, &dtype)) return NULL;
+    if (dtype && asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
+    if (d.dtype != ASN_F64 && (d.dtype != ASN_F32 || kind == GAUSS))
+        return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for random", dtype);
+    return run(self, &d, size);
+}
+
+static PyObject *engine_uniform(PyObject *self, PyObject *args) {
+    return run_float(self, args, UNIFORM);
+}
+
+static PyObject *engine_normal(PyObject *self, PyObject *args) {
+    return run_float(self, args, NORMAL);
+}
+
+static PyObject *engine_gauss(PyObject *self, PyObject *args) {
+    return run_float(self, args, GAUSS);
+}
+
+/* (size, dtype, low, range, masked): low modulo 2^64. */
+static PyObject *engine_bounded(PyObject *self, PyObject *args) {
+    PyObject *size, *dtype;
+    unsigned long long low, range;
+    int masked;
+    draw d = {.kind = BOUNDED};
+    if (!PyArg_ParseTuple(args, "OOKKp", &size, &dtype, &low, &range, &masked))
+        return NULL;
+    if (asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
+    if (!asn_is_integer(d.dtype) && d.dtype != ASN_BOOL)
+        return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for integers", dtype);
+    d.offset = low;
+    d.range = range;
+    d.masked = masked != 0;
+    return run(self, &d, size);
+}
+
+/* (dtype, shape, lows, ranges, masked): an integer in [low, low + range] per element;
+ * both are uint64 NumPy arrays of the shape's size. */
+typedef struct {
+    int bytes;
+    bool masked;
+    const uint64_t *offset, *range;
+} each;
+
+static asn_status fill_each(asn_bitgen *g, const void *what, int64_t n, void *out) {
+    const each *e = what;
+    asn_fill_bounded_each(g, n, e->bytes, e->masked, e->offset, e->range, out);
+    return ASN_OK;
+}
+
+static PyObject *engine_bounded_each(PyObject *self, PyObject *args) {
+    PyObject *dtype, *size;
+    PyArrayObject *lows, *ranges;
+    int masked, ndim;
+    int64_t shape[ASN_MAX_DIMS], count = 1;
+    asn_dtype kind;
+    if (!PyArg_ParseTuple(args, "OOO!O!p", &dtype, &size, &PyArray_Type, &lows,
+                          &PyArray_Type, &ranges, &masked))
+        return NULL;
+    if (asn_dtype_from_py(dtype, &kind) < 0) return NULL;
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    for (int d = 0; d < ndim; d++)
+        count *= shape[d];
+    if (PyArray_TYPE(lows) != NPY_UINT64 || PyArray_TYPE(ranges) != NPY_UINT64 ||
+        PyArray_SIZE(lows) != count || PyArray_SIZE(ranges) != count ||
+        !PyArray_ISCARRAY_RO(lows) || !PyArray_ISCARRAY_RO(ranges))
+        return PyErr_Format(
+            PyExc_ValueError,
+            "bounded_each takes contiguous uint64 bounds of %lld elements",
+            (long long)count);
+    each e = {.bytes = kind == ASN_BOOL ? 0 : asn_itemsize(kind),
+              .masked = masked != 0,
+              .offset = PyArray_DATA(lows),
+              .range = PyArray_DATA(ranges)};
+    return asn_draw_array(self, kind, ndim, shape, fill_each, &e);
+}
+
+/* n: the next n words as bytes of uint64 (of uint32 for MT19937, widened). */
+static PyObject *engine_raw(PyObject *self, PyObject *count) {
+    asn_bitgen *g = asn_engine_of(self);
+    Py_ssize_t n = PyNumber_AsSsize_t(count, PyExc_OverflowError);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    if (n < 0) return PyErr_Format(PyExc_ValueError, "cannot draw %zd words", n);
+    PyObject *result = PyBytes_FromStringAndSize(NULL, 8 * n);
+    if (!result) return NULL;
+    char *out = PyBytes_AS_STRING(result);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uint64_t word = g->kind == ASN_MT19937 ? asn_next32(g) : asn_next64(g);
+        memcpy(out + 8 * i, &word, sizeof word);
+    }
+    return result;
+}
+
+PyMethodDef asn_draw_methods[] = {
+    {"uniform", engine_uniform, METH_VARARGS, "uniform(size, dtype): [0, 1)."},
+    {"normal", engine_normal, METH_VARARGS, "normal(size, dtype): ziggurat."},
+    {"gauss", engine_gauss, METH_VARARGS, "gauss(size): polar method, float64."},
+    {"bounded", engine_bounded, METH_VARARGS,
+     "bounded(size, dtype, low, range, masked): integers in [low, low + range]."},
+    {"bounded_each", engine_bounded_each, METH_VARARGS,
+     "bounded_each(dtype, shape, lows, ranges, masked): a range per element."},
+    {"raw", engine_raw, METH_O, "raw(n): the generator's next n words, 8 bytes each."},
+    {NULL, NULL, 0, NULL},
+};

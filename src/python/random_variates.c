@@ -1,0 +1,394 @@
+/* L3 python: BitEngine's distributions: parameters broadcast, checked, and drawn.
+ *
+ * Parameters are read by the host (they say which numbers to draw): as float64 by NumPy's
+ * safe casting, as int64 by truncation. Those that are arrays are spread over the
+ * result's shape.
+ */
+#include "random/variates.h"
+#include "convert.h"
+#include "random_engine.h"
+
+typedef struct {
+    const asn_variate *row;
+    PyArrayObject *arrays[ASN_VARIATE_PARAMS];
+    const void *values[ASN_VARIATE_PARAMS];
+    int64_t step[ASN_VARIATE_PARAMS];
+} parameters;
+
+static void drop(parameters *p) {
+    for (int k = 0; k < ASN_VARIATE_PARAMS; k++)
+        Py_CLEAR(p->arrays[k]);
+}
+
+static asn_status fill_variate(asn_bitgen *g, const void *what, int64_t n, void *out) {
+    const parameters *p = what;
+    p->row->fill(g, n, p->values, p->step, out);
+    return ASN_OK;
+}
+
+/* The complaint with the parameter's name in each of up to three places. */
+static int check(const parameters *p, int k) {
+    const char *name = p->row->params[k];
+    const char *format = asn_variate_check(p->row, k, PyArray_SIZE(p->arrays[k]),
+                                           PyArray_DATA(p->arrays[k]));
+    if (!format) return 0;
+    PyErr_Format(PyExc_ValueError, format, name, name, name);
+    return -1;
+}
+
+static PyObject *shape_tuple(int ndim, const npy_intp *shape) {
+    PyObject *tuple = PyTuple_New(ndim);
+    for (int d = 0; tuple && d < ndim; d++) {
+        PyObject *extent = PyLong_FromSsize_t(shape[d]);
+        if (!extent) Py_CLEAR(tuple);
+        if (tuple) PyTuple_SET_ITEM(tuple, d, extent);
+    }
+    return tuple;
+}
+
+static int refuse_size(int ndim, const npy_intp *shape, int got, const npy_intp *inputs) {
+    PyObject *a = shape_tuple(ndim, shape), *b = shape_tuple(got, inputs);
+    if (a && b)
+        PyErr_Format(PyExc_ValueError,
+                     "Output size %R is not compatible with broadcast dimensions of "
+                     "inputs %R.",
+                     a, b);
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return -1;
+}
+
+/* The result's shape: size, or what the parameters broadcast to. */
+static int result_shape(const parameters *p, PyObject *size, int *ndim, npy_intp *shape) {
+    PyObject *arrays[ASN_VARIATE_PARAMS];
+    int n = p->row->nparams, given = -1;
+    int64_t wanted[ASN_MAX_DIMS];
+    for (int k = 0; k < n; k++)
+        arrays[k] = (PyObject *)p->arrays[k];
+    *ndim = 0;
+    if (size != Py_None) {
+        if (asn_shape_from_py(size, wanted, &given) < 0) return -1;
+        for (int d = 0; d < given; d++)
+            shape[d] = (npy_intp)wanted[d];
+        *ndim = given;
+    }
+    if (n == 0) return 0;
+    PyArrayMultiIterObject *all =
+        (PyArrayMultiIterObject *)PyArray_MultiIterFromObjects(arrays, n, 0);
+    if (!all) return -1;
+    int inputs = all->nd, failed = 0;
+    if (given < 0) {
+        memcpy(shape, all->dimensions, (size_t)inputs * sizeof *shape);
+        *ndim = inputs;
+    } else {
+        bool fits = inputs <= given;
+        for (int d = 0; fits && d < inputs; d++)
+            fits = all->dimensions[d] == 1 ||
+                   all->dimensions[d] == shape[given - inputs + d];
+        if (!fits) failed = refuse_size(given, shape, inputs, all->dimensions);
+    }
+    Py_DECREF(all);
+    return failed;
+}
+
+/* Arrays become as large as the result, so that element i is at i. */
+static int spread(parameters *p, int ndim, npy_intp *shape) {
+    for (int k = 0; k < p->row->nparams; k++) {
+        if (PyArray_NDIM(p->arrays[k]) > 0) {
+            PyArrayObject *whole = (PyArrayObject *)PyArray_SimpleNew(
+                ndim, shape, PyArray_TYPE(p->arrays[k]));
+            if (!whole || PyArray_CopyInto(whole, p->arrays[k]) < 0) {
+                Py_XDECREF(whole);
+                return -1;
+            }
+            Py_SETREF(p->arrays[k], whole);
+            p->step[k] = 1;
+        }
+        p->values[k] = PyArray_DATA(p->arrays[k]);
+    }
+    return 0;
+}
+
+static int read_parameters(parameters *p, PyObject *args, Py_ssize_t first) {
+    if (PyTuple_GET_SIZE(args) - first != p->row->nparams) {
+        PyErr_Format(PyExc_TypeError, "%s takes %d parameters, got %zd", p->row->name,
+                     p->row->nparams, PyTuple_GET_SIZE(args) - first);
+        return -1;
+    }
+    for (int k = 0; k < p->row->nparams; k++) {
+        bool whole = p->row->kinds[k] == 'l';
+        p->arrays[k] = (PyArrayObject *)PyArray_FROM_OTF(
+            PyTuple_GET_ITEM(args, first + k), whole ? NPY_INT64 : NPY_DOUBLE,
+            NPY_ARRAY_CARRAY_RO | (whole ? NPY_ARRAY_FORCECAST : 0));
+        if (!p->arrays[k] || check(p, k) < 0) return -1;
+    }
+    return 0;
+}
+
+static PyObject *one(PyObject *self, const parameters *p) {
+    union {
+        double real;
+        int64_t integer;
+    } value;
+    ASN_PY_TRY(fill_variate(asn_engine_of(self), p, 1, &value));
+    return p->row->integer ? PyLong_FromLongLong(value.integer)
+                           : PyFloat_FromDouble(value.real);
+}
+
+/* variate(name, legacy, size, *parameters) */
+static PyObject *engine_variate(PyObject *self, PyObject *args) {
+    if (PyTuple_GET_SIZE(args) < 3)
+        return PyErr_Format(PyExc_TypeError, "variate(name, legacy, size, ...)");
+    const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(args, 0));
+    int legacy = PyObject_IsTrue(PyTuple_GET_ITEM(args, 1));
+    PyObject *size = PyTuple_GET_ITEM(args, 2), *result = NULL;
+    if (!name || legacy < 0) return NULL;
+    parameters p = {.row = asn_variate_find(name, legacy)};
+    if (!p.row) return PyErr_Format(PyExc_ValueError, "no distribution '%s'", name);
+    npy_intp shape[ASN_MAX_DIMS];
+    int64_t extents[ASN_MAX_DIMS];
+    int ndim = 0;
+    if (read_parameters(&p, args, 3) == 0 && result_shape(&p, size, &ndim, shape) == 0 &&
+        spread(&p, ndim, shape) == 0) {
+        for (int d = 0; d < ndim; d++)
+            extents[d] = shape[d];
+        result = size == Py_None && ndim == 0
+                     ? one(self, &p)
+                     : asn_draw_array(self, p.row->integer ? ASN_I64 : ASN_F64, ndim,
+                                      extents, fill_variate, &p);
+    }
+    drop(&p);
+    return result;
+}
+
+/* ---- float32, and rows of numbers */
+
+typedef struct {
+    bool single, inverse;
+} exponential;
+
+static asn_status fill_exponential(asn_bitgen *g, const void *what, int64_t n,
+                                   void *out) {
+    const exponential *e = what;
+    if (e->single)
+        asn_fill_exponential_float(g, e->inverse, n, out);
+    else
+        asn_fill_exponential(g, e->inverse, n, out);
+    return ASN_OK;
+}
+
+/* (size, single, inverse); size None is 0-d */
+static PyObject *engine_exponential(PyObject *self, PyObject *args) {
+    PyObject *size;
+    int single, inverse, ndim = 0;
+    int64_t shape[ASN_MAX_DIMS];
+    if (!PyArg_ParseTuple(args, "Opp", &size, &single, &inverse)) return NULL;
+    if (size != Py_None && asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    exponential e = {.single = single != 0, .inverse = inverse != 0};
+    return asn_draw_array(self, single ? ASN_F32 : ASN_F64, ndim, shape, fill_exponential,
+                          &e);
+}
+
+typedef struct {
+    const float *shape;
+    int64_t step;
+} gamma_float;
+
+static asn_status fill_gamma_float(asn_bitgen *g, const void *what, int64_t n,
+                                   void *out) {
+    const gamma_float *p = what;
+    asn_fill_gamma_float(g, n, p->shape, p->step, out);
+    return ASN_OK;
+}
+
+/* Rows: the result's shape is size's, then one axis of k. `values`: a contiguous NumPy
+ * array of the type, with at least `least` elements. */
+static int contiguous(PyArrayObject *a, int type, int64_t least) {
+    if (PyArray_TYPE(a) == type && PyArray_ISCARRAY_RO(a) && PyArray_SIZE(a) >= least)
+        return 0;
+    PyErr_Format(PyExc_ValueError, "needs a contiguous array of at least %lld elements",
+                 (long long)least);
+    return -1;
+}
+
+/* (size, shapes): float32; shapes has one element or as many as the result. */
+static PyObject *engine_gamma_float(PyObject *self, PyObject *args) {
+    PyObject *size;
+    PyArrayObject *shapes;
+    int ndim = 0;
+    int64_t shape[ASN_MAX_DIMS], count = 1;
+    if (!PyArg_ParseTuple(args, "OO!", &size, &PyArray_Type, &shapes)) return NULL;
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    for (int d = 0; d < ndim; d++)
+        count *= shape[d];
+    bool spread = PyArray_SIZE(shapes) == count && PyArray_NDIM(shapes) > 0;
+    if (contiguous(shapes, NPY_FLOAT, spread ? count : 1) < 0) return NULL;
+    gamma_float p = {.shape = PyArray_DATA(shapes), .step = spread};
+    return asn_draw_array(self, ASN_F32, ndim, shape, fill_gamma_float, &p);
+}
+
+typedef struct {
+    bool legacy;
+    int64_t k;
+    const double *alpha;
+} dirichlet;
+
+static asn_status fill_dirichlet(asn_bitgen *g, const void *what, int64_t n, void *out) {
+    const dirichlet *d = what;
+    return asn_fill_dirichlet(g, d->legacy, n / d->k, d->k, d->alpha, out);
+}
+
+/* (shape, alpha, legacy): the shape's last extent is alpha's size */
+static PyObject *engine_dirichlet(PyObject *self, PyObject *args) {
+    PyObject *size;
+    PyArrayObject *alpha;
+    int legacy, ndim;
+    int64_t shape[ASN_MAX_DIMS];
+    if (!PyArg_ParseTuple(args, "OO!p", &size, &PyArray_Type, &alpha, &legacy))
+        return NULL;
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    dirichlet d = {.legacy = legacy != 0, .k = PyArray_SIZE(alpha)};
+    if (contiguous(alpha, NPY_DOUBLE, ndim ? shape[ndim - 1] : INT64_MAX) < 0)
+        return NULL;
+    d.alpha = PyArray_DATA(alpha);
+    return asn_draw_array(self, ASN_F64, ndim, shape, fill_dirichlet, &d);
+}
+
+typedef struct {
+    int64_t k, p_step;
+    const int64_t *trials;
+    const double *p;
+} multinomial;
+
+static asn_status fill_multinomial(asn_bitgen *g, const void *what, int64_t n,
+                                   void *out) {
+    const multinomial *m = what;
+    asn_fill_multinomial(g, n / m->k, m->k, m->trials, m->p, m->p_step, out);
+    return ASN_OK;
+}
+
+/* (shape, trials, pvals): trials one per row; pvals one row for all, or one each */
+static PyObject *engine_multinomial(PyObject *self, PyObject *args) {
+    PyObject *size;
+    PyArrayObject *trials, *p;
+    int ndim;
+    int64_t shape[ASN_MAX_DIMS], rows = 1;
+    if (!PyArg_ParseTuple(args, "OO!O!", &size, &PyArray_Type, &trials, &PyArray_Type,
+                          &p))
+        return NULL;
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    for (int d = 0; d < ndim - 1; d++)
+        rows *= shape[d];
+    multinomial m = {.k = ndim ? shape[ndim - 1] : 0};
+    m.p_step = PyArray_NDIM(p) > 1 ? m.k : 0;
+    if (contiguous(trials, NPY_INT64, rows) < 0 ||
+        contiguous(p, NPY_DOUBLE, m.p_step ? rows * m.k : m.k) < 0)
+        return NULL;
+    m.trials = PyArray_DATA(trials);
+    m.p = PyArray_DATA(p);
+    return asn_draw_array(self, ASN_I64, ndim, shape, fill_multinomial, &m);
+}
+
+typedef struct {
+    bool by_count;
+    int64_t k, nsample, *colors;
+} hypergeometric;
+
+static asn_status fill_hypergeometric(asn_bitgen *g, const void *what, int64_t n,
+                                      void *out) {
+    const hypergeometric *h = what;
+    return asn_fill_multivariate_hypergeometric(g, h->by_count, n / h->k, h->k, h->colors,
+                                                h->nsample, out);
+}
+
+/* (shape, colors, nsample, by_count) */
+static PyObject *engine_multivariate_hypergeometric(PyObject *self, PyObject *args) {
+    PyObject *size;
+    PyArrayObject *colors;
+    long long nsample;
+    int by_count, ndim;
+    int64_t shape[ASN_MAX_DIMS];
+    if (!PyArg_ParseTuple(args, "OO!Lp", &size, &PyArray_Type, &colors, &nsample,
+                          &by_count))
+        return NULL;
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    hypergeometric h = {.by_count = by_count != 0,
+                        .k = PyArray_SIZE(colors),
+                        .nsample = nsample,
+                        .colors = PyArray_DATA(colors)};
+    if (contiguous(colors, NPY_INT64, ndim ? shape[ndim - 1] : INT64_MAX) < 0)
+        return NULL;
+    return asn_draw_array(self, ASN_I64, ndim, shape, fill_hypergeometric, &h);
+}
+
+/* ---- orders */
+
+typedef struct {
+    bool masked;
+    int64_t row, first;
+} shuffle;
+
+static asn_status fill_shuffle(asn_bitgen *g, const void *what, int64_t n, void *out) {
+    const shuffle *s = what;
+    int64_t *order = out;
+    for (int64_t from = 0; from < n; from += s->row, order += s->row) {
+        for (int64_t i = 0; i < s->row; i++)
+            order[i] = i;
+        asn_shuffle(g, s->masked, s->row, s->first, order);
+    }
+    return ASN_OK;
+}
+
+/* (shape, first, masked): rows of 0 ... n - 1, each shuffled down to place `first` */
+static PyObject *engine_shuffled(PyObject *self, PyObject *args) {
+    PyObject *size;
+    long long first;
+    int masked, ndim;
+    int64_t shape[ASN_MAX_DIMS];
+    if (!PyArg_ParseTuple(args, "OLp", &size, &first, &masked)) return NULL;
+    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
+    if (ndim == 0 || first < 1)
+        return PyErr_Format(PyExc_ValueError, "shuffled takes a shape and first >= 1");
+    shuffle s = {.masked = masked != 0, .row = shape[ndim - 1], .first = first};
+    return asn_draw_array(self, ASN_I64, ndim, shape, fill_shuffle, &s);
+}
+
+typedef struct {
+    int64_t n;
+    bool shuffled;
+} sample;
+
+static asn_status fill_sample(asn_bitgen *g, const void *what, int64_t k, void *out) {
+    const sample *s = what;
+    return asn_sample(g, s->n, k, s->shuffled, out);
+}
+
+/* (n, k, shuffled): k distinct of 0 ... n - 1 */
+static PyObject *engine_sample(PyObject *self, PyObject *args) {
+    long long n, k;
+    int shuffled;
+    if (!PyArg_ParseTuple(args, "LLp", &n, &k, &shuffled)) return NULL;
+    if (k < 0 || k > n)
+        return PyErr_Format(PyExc_ValueError, "cannot take %lld of %lld", k, n);
+    sample s = {.n = n, .shuffled = shuffled != 0};
+    int64_t extent = k;
+    return asn_draw_array(self, ASN_I64, 1, &extent, fill_sample, &s);
+}
+
+PyMethodDef asn_variate_methods[] = {
+    {"variate", engine_variate, METH_VARARGS,
+     "variate(name, legacy, size, *parameters)."},
+    {"exponential", engine_exponential, METH_VARARGS,
+     "exponential(size, single, inverse): standard."},
+    {"gamma_float", engine_gamma_float, METH_VARARGS,
+     "gamma_float(size, shapes): standard, float32."},
+    {"dirichlet", engine_dirichlet, METH_VARARGS, "dirichlet(shape, alpha, legacy)."},
+    {"multinomial", engine_multinomial, METH_VARARGS,
+     "multinomial(shape, trials, pvals)."},
+    {"multivariate_hypergeometric", engine_multivariate_hypergeometric, METH_VARARGS,
+     "multivariate_hypergeometric(shape, colors, nsample, by_count)."},
+    {"shuffled", engine_shuffled, METH_VARARGS,
+     "shuffled(shape, first, masked): rows of orders, shuffled down to place first."},
+    {"sample", engine_sample, METH_VARARGS, "sample(n, k, shuffled): k distinct of n."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,70 @@
+/* L1 random: one wide engine for another: the switch on the kind, once per word or block.
+ */
+#include "random/engines.h"
+
+uint64_t asn_wide_next(asn_bitgen *g) {
+    uint64_t word;
+    switch (g->kind) {
+    case ASN_PHILOX:
+        asn_philox_words((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state++, 1, &word);
+        return word;
+    case ASN_PHILOX4X64: return asn_philox4x64_next(g);
+    case ASN_SFC64: return asn_sfc64_next(g);
+    default: return asn_pcg64_next(g);
+    }
+}
+
+void asn_wide_block(asn_bitgen *g, int64_t n, uint64_t *out) {
+    switch (g->kind) {
+    case ASN_PHILOX:
+        asn_philox_words((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state, n, out);
+        g->pcg.state += (uint64_t)n;
+        break;
+    case ASN_PHILOX4X64: asn_philox4x64_block(g, n, out); break;
+    case ASN_SFC64: asn_sfc64_block(g, n, out); break;
+    default: asn_pcg64_block(g, n, out);
+    }
+}
+
+/* As signed numbers, which every processor converts. */
+void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
+    enum { BLOCK = 256 };
+    uint64_t block[BLOCK];
+    int64_t i = 0;
+    if (g->kind == ASN_PHILOX) {
+        asn_philox_doubles((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state, n, out);
+        g->pcg.state += (uint64_t)n;
+        return;
+    }
+    if (g->kind == ASN_PCG64) i = asn_pcg64_many_doubles(g, n, out);
+    for (; i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        asn_wide_block(g, m, block);
+        for (int64_t k = 0; k < m; k++)
+            out[i + k] = (double)(int64_t)(block[k] >> 11) * 0x1p-53;
+    }
+}
+
+uint64_t asn_next64(asn_bitgen *g) {
+    if (g->kind != ASN_MT19937) return asn_wide_next(g);
+    uint64_t high = asn_mt19937_next32(g);
+    return high << 32 | asn_mt19937_next32(g);
+}
+
+uint32_t asn_next32(asn_bitgen *g) {
+    if (g->kind == ASN_MT19937) return asn_mt19937_next32(g);
+    if (g->has_uint32) {
+        g->has_uint32 = false;
+        return g->uinteger;
+    }
+    uint64_t next = asn_wide_next(g);
+    g->has_uint32 = true;
+    g->uinteger = (uint32_t)(next >> 32);
+    return (uint32_t)next;
+}
+
+double asn_next_double(asn_bitgen *g) {
+    if (g->kind != ASN_MT19937) return (double)(asn_wide_next(g) >> 11) * 0x1p-53;
+    uint32_t a = asn_mt19937_next32(g) >> 5, b = asn_mt19937_next32(g) >> 6;
+    return (a * 67108864.0 + b) / 9007199254740992.0;
+}

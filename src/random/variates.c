@@ -1,0 +1,162 @@
+/* L1 random: the table of distributions: finding a row, checking parameters, filling.
+ *
+ * Each row of variates.def becomes one loop; the parameters' steps are 0 for a number and
+ * 1 for an array.
+ */
+#include <math.h>
+#include <string.h>
+
+#include <numpy/random/distributions.h>
+
+#include "random/variates.h"
+#include "random/variates_bits.h"
+#include "random/variates_legacy.h"
+
+/* ---- bits */
+
+static uint64_t wide64(void *state) {
+    asn_words *w = state;
+    if (w->at == w->filled) asn_words_refill(w);
+    return w->wide[w->at++];
+}
+
+static double wide_double(void *state) {
+    return (double)(int64_t)(wide64(state) >> 11) * 0x1p-53;
+}
+
+static uint64_t twister64(void *w) {
+    return asn_words_next64(w);
+}
+
+static double twister_double(void *w) {
+    return asn_words_double(w);
+}
+
+static uint32_t next32(void *w) {
+    return asn_words_next32(w);
+}
+
+bitgen_t *asn_bits_begin(asn_bits *s, asn_bitgen *g, int64_t expected) {
+    bool twister = g->kind == ASN_MT19937;
+    asn_words_begin(&s->words, g, expected);
+    s->bits = (bitgen_t){.state = &s->words,
+                         .next_uint64 = twister ? twister64 : wide64,
+                         .next_uint32 = next32,
+                         .next_double = twister ? twister_double : wide_double,
+                         .next_raw = twister ? twister64 : wide64};
+    return &s->bits;
+}
+
+/* ---- one loop per row */
+
+#define D(k) (((const double *)p[k])[i * step[k]])
+#define L(k) (((const int64_t *)p[k])[i * step[k]])
+#define VARIATE(legacy, name, result, kinds, checks, params, expression)                 \
+    static void fill_##name##_##legacy(asn_bitgen *g, int64_t n, const void *const *p,   \
+                                       const int64_t *step, void *out) {                 \
+        asn_bits bits;                                                                   \
+        binomial_t binomial = {0};                                                       \
+        bitgen_t *b = asn_bits_begin(&bits, g, n);                                       \
+        (void)p, (void)step, (void)binomial;                                             \
+        for (int64_t i = 0; i < n; i++)                                                  \
+            ((result *)out)[i] = expression;                                             \
+        asn_bits_end(&bits);                                                             \
+    }
+#include "random/variates.def"
+#undef VARIATE
+
+#define NONE               {NULL}
+#define NAMES(...)         {__VA_ARGS__}
+#define IS_INTEGER(result) _Generic((result)0, int64_t: true, default: false)
+#define VARIATE(legacy, name, result, kinds, checks, params, expression)                 \
+    {#name,  legacy, sizeof(kinds) - 1,     IS_INTEGER(result), kinds,                   \
+     checks, params, fill_##name##_##legacy},
+static const asn_variate rows[] = {
+#include "random/variates.def"
+};
+
+const asn_variate *asn_variate_find(const char *name, bool legacy) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if ((rows[i].legacy == 2 || rows[i].legacy == legacy) &&
+            !strcmp(rows[i].name, name))
+            return &rows[i];
+    return NULL;
+}
+
+/* ---- parameters */
+
+/* Above it a Poisson variate may not fit int64: max - 10 sqrt(max), as numpy.random. */
+static double rate_max(void) {
+    return 0x1p63 - sqrt(0x1p63) * 10;
+}
+
+static bool allowed(char check, double x) {
+    switch (check) {
+    case '0': return isnan(x) || !signbit(x);
+    case '+': return !(x <= 0);
+    case '!': return x > 0;
+    case 'p': return x >= 0 && x <= 1;
+    case 'g': return x > 0 && x <= 1;
+    case 'l': return x >= 0 && x < 1;
+    case '1': return x > 1;
+    case 'n': return x >= 1;
+    case 'L': return x >= 0 && x <= rate_max();
+    default: return true;
+    }
+}
+
+static const char *complaint(char check, double x) {
+    switch (check) {
+    case '0': return "%s < 0";
+    case '+': return "%s <= 0";
+    case '!': return isnan(x) ? "%s must not be NaN" : "%s <= 0";
+    case 'p': return "%s < 0, %s > 1 or %s is NaN";
+    case 'g': return "%s <= 0, %s > 1 or %s contains NaNs";
+    case 'l': return "%s < 0, %s >= 1 or %s is NaN";
+    case '1': return "%s <= 1 or %s is NaN";
+    case 'n': return "%s < 1 or %s is NaN";
+    default: return x >= 0 ? "%s value too large" : "%s < 0 or %s is NaN";
+    }
+}
+
+const char *asn_variate_check(const asn_variate *v, int k, int64_t n,
+                              const void *values) {
+    char check = v->checks[k];
+    for (int64_t i = 0; i < n; i++) {
+        double x = v->kinds[k] == 'l' ? (double)((const int64_t *)values)[i]
+                                      : ((const double *)values)[i];
+        if (!allowed(check, x)) return complaint(check, x);
+    }
+    return NULL;
+}
+
+/* ---- what takes a float32 or a method */
+
+void asn_fill_exponential(asn_bitgen *g, bool inverse, int64_t n, double *out) {
+    asn_bits bits;
+    bitgen_t *b = asn_bits_begin(&bits, g, n);
+    if (inverse)
+        random_standard_exponential_inv_fill(b, n, out);
+    else
+        random_standard_exponential_fill(b, n, out);
+    asn_bits_end(&bits);
+}
+
+void asn_fill_exponential_float(asn_bitgen *g, bool inverse, int64_t n, float *out) {
+    asn_bits bits;
+    bitgen_t *b = asn_bits_begin(&bits, g, n / 2);
+    if (inverse)
+        random_standard_exponential_inv_fill_f(b, n, out);
+    else
+        random_standard_exponential_fill_f(b, n, out);
+    asn_bits_end(&bits);
+}
+
+void asn_fill_gamma_float(asn_bitgen *g, int64_t n, const float *shape, int64_t step,
+                          float *out) {
+    asn_bits bits;
+    bitgen_t *b = asn_bits_begin(&bits, g, n);
+    for (int64_t i = 0; i < n; i++)
+        out[i] = random_standard_gamma_f(b, shape[i * step]);
+    asn_bits_end(&bits);
+}
