@@ -119,6 +119,36 @@ static void test_accuracy(void) {
     view_fini(&out);
 }
 
+/* Any number of threads gives the same bits; a drift, a step and a distant mean cancel
+ * nothing. */
+static void test_squared_deviations(void) {
+    enum { N = 100003 };
+    double *x = malloc(N * sizeof *x), m2[2];
+    for (int kind = 0; kind < 4; kind++) {
+        long double mean = 0, want = 0;
+        for (int i = 0; i < N; i++) {
+            double drift = kind == 1 ? i * 0.01 : kind == 2 ? (i < N / 2) * 1e4 : 0;
+            x[i] = kind == 3 ? 0.1 : random_unit() + drift + 1e6;
+            mean += x[i];
+        }
+        mean /= N;
+        for (int i = 0; i < N; i++)
+            want += (x[i] - mean) * (x[i] - mean);
+        for (int t = 0; t < 2; t++) {
+            asn_pool_set_threads(t + 1);
+            CHECK(asn_cpu_squared_deviations(ASN_F64, N, x, &m2[t]) == ASN_OK, "");
+        }
+        CHECK(m2[0] == m2[1], "");
+        CHECK(fabsl(m2[0] - want) <= 1e-14L * want + 1e-20L, "");
+    }
+    CHECK(asn_cpu_squared_deviations(ASN_F64, 0, x, m2) == ASN_OK && m2[0] == 0, "");
+    CHECK(asn_cpu_squared_deviations(ASN_I32, 1, x, m2) == ASN_ERR_NO_LOOP, "");
+    asn_alloc_fail_after(1);
+    CHECK(asn_cpu_squared_deviations(ASN_F64, N, x, m2) == ASN_ERR_MEMORY, "");
+    asn_alloc_fail_after(0);
+    free(x);
+}
+
 static void test_along(asn_dtype dt, int ndim, const int64_t *shape, int axis) {
     view in, scanned, at;
     int64_t without[8];
@@ -187,6 +217,7 @@ int main(void) {
     }
     test_threads();
     test_accuracy();
+    test_squared_deviations();
     test_failing_allocations();
     return check_report("test_cpu_reduce");
 }
