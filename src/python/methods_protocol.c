@@ -159,13 +159,7 @@ ASN_METHOD(to_device) {
                         "The stream argument in to_device() is not supported");
         return NULL;
     }
-    PyObject *current = PyObject_GetAttrString(self, "device");
-    int same = current ? PyObject_RichCompareBool(current, v[0], Py_EQ) : -1;
-    if (same == 0)
-        PyErr_Format(PyExc_ValueError, "Unsupported device: %R (this array is on %R)",
-                     v[0], current);
-    Py_XDECREF(current);
-    return same == 1 ? Py_NewRef(self) : NULL;
+    return asn_device_check(v[0]) < 0 ? NULL : Py_NewRef(self);
 }
 
 /* ---- printing: NumPy formats the elements, read on the host */
