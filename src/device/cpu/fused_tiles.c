@@ -6,8 +6,8 @@
  * lies across by a transposition in registers, and the result's rows are stored from
  * there. While a square is computed the next one of the band is fetched: its pieces of
  * rows are too short for the processor to foresee. float64, one thread, NumPy's time over
- * ours, and before: g.T + g of 512 x 512 2.8 (1.1), of 1000 x 1000 1.0 (0.8), where memory
- * limits both; g[...] = h.T from float32, 1000 x 1000, 1.4 (0.7).
+ * ours, and before: g.T + g of 512 x 512 2.8 (1.1), of 1000 x 1000 1.0 (0.8), where
+ * memory limits both; g[...] = h.T from float32, 1000 x 1000, 1.4 (0.7).
  */
 #include "device/cpu/block.h"
 #include "device/cpu/fpflags.h"
