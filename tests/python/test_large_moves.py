@@ -98,3 +98,76 @@ def test_large_gather_of_rows():
     x = anp.array(a)
     check(x[r], a[r])
     check(anp.take(x[:, 1:], r, axis=0), np.take(a[:, 1:], r, axis=0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_operands_that_lie_across(data):
+    """Programs over transposed operands, in squares of their two inner dimensions."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    shape = tuple(data.draw(st.lists(st.integers(30, 75), min_size=2, max_size=2)))
+    if data.draw(st.booleans()):
+        shape = (data.draw(st.integers(1, 3)), *shape)
+    swapped = (*shape[:-2], shape[-1], shape[-2])
+    kinds = st.sampled_from(["float64", "float32", "float16", "int32", "int8", "complex128"])
+    a, b, c = (rng.integers(-9, 9, s).astype(data.draw(kinds)) for s in (shape, swapped, shape))
+    x, y, z = (anp.array(v) for v in (a, b, c))
+    check(x + y.swapaxes(-1, -2), a + b.swapaxes(-1, -2))
+    check(x * y.swapaxes(-1, -2) + z[..., :1], a * b.swapaxes(-1, -2) + c[..., :1])
+    check(x[..., ::-1] - y.swapaxes(-1, -2), a[..., ::-1] - b.swapaxes(-1, -2))
+    if np.can_cast(b.dtype, a.dtype, "same_kind"):
+        x[...] = y.swapaxes(-1, -2)
+        a[...] = b.swapaxes(-1, -2)
+        check(x, a)
+        x += y.swapaxes(-1, -2)
+        a += b.swapaxes(-1, -2)
+        check(x, a)
+
+
+def test_large_operand_that_lies_across():
+    a = np.random.default_rng(0).standard_normal((1009, 1003))
+    b = np.random.default_rng(1).standard_normal((1003, 1009))
+    x, y = anp.array(a), anp.array(b)
+    check(x + y.T, a + b.T)
+    out = anp.empty((1009, 1100))[:, 50:1053]
+    anp.multiply(x, y.T, out=out)
+    check(out, a * b.T)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_gathered_columns(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows, columns = data.draw(st.integers(60, 90)), data.draw(st.integers(1, 90))
+    dtype = data.draw(st.sampled_from(["bool", "int16", "float32", "float64", "complex128"]))
+    a = rng.integers(0, 99, (rows, columns, data.draw(st.integers(1, 3)))).astype(dtype)
+    r = rng.integers(-columns, columns, data.draw(st.integers(60, 600)))
+    x = anp.array(a)
+    check(x[:, r], a[:, r])
+    check(anp.take(x, r, axis=1), np.take(a, r, axis=1))
+    check(x[::-1, r], a[::-1, r])
+    check(x[..., 0][:, r], a[..., 0][:, r])
+    check(x[..., 0].T[r, :], a[..., 0].T[r, :])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_large_scans(dtype):
+    """Straight from the input, past the caches; every bit as one after the other."""
+    a = (np.random.default_rng(0).standard_normal(1_000_003) * 9).astype(dtype)
+    x = anp.array(a)
+    check(anp.cumsum(x), np.cumsum(a))
+    check(anp.cumsum(x[::-1]), np.cumsum(a[::-1]))
+    y = x.copy()
+    anp.cumsum(y, out=y)
+    check(y, np.cumsum(a))
+    check(x, a)
+
+
+@pytest.mark.parametrize("bins", [3, 200, 256, 300, 1000, 1024, 1030, 5000])
+def test_bincount_of_many(bins):
+    i = np.random.default_rng(0).integers(0, bins, 30_001)
+    check(anp.bincount(anp.array(i)), np.bincount(i))
+    c, d = np.zeros(bins), anp.zeros(bins)
+    np.add.at(c, i, 1.5)
+    anp.add.at(d, anp.array(i), 1.5)
+    check(d, c)
