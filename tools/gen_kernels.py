@@ -344,9 +344,11 @@ def folds(table, isa):
             name = f"fold_{row.name}_{SHORT[dtype]}"
             exact = dtype in INTS or dtype == "bool"
             extreme = EXTREMES.get(row.name) if dtype in FLOATS else None
+            product = row.name == "multiply" and dtype in FLOATS
             if (
                 isa != "baseline"
                 and not extreme
+                and not product
                 and not (exact and "reorderable" in row.flags and vectorises(row, dtype))
             ):
                 continue
@@ -361,6 +363,9 @@ def folds(table, isa):
                 body += '#include "device/cpu/fold_float.inc"\n'
                 if propagates:
                     fills.append(f"    k->rows{slot} = rows_{tag};\n")
+            elif product:
+                body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
+                body += '#include "device/cpu/product.inc"\n'
             else:
                 expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
                 body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
@@ -374,6 +379,10 @@ def folds(table, isa):
             f'#define SPLIT {SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
         )
         if dtype in FLOATS:
+            bodies.append(
+                f'#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#include "device/cpu/spread.inc"\n'
+            )
+            fills.append(f"    k->spread[ASN_{DTYPES[dtype]}] = spread_{SHORT[dtype]};\n")
             fills.append(
                 f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
             )
@@ -427,6 +436,10 @@ def args(isa):
                 wide, rows = "i64" if "64" in dtype else "i32", f"rows_{tag}"
                 seen = f"v_seen_{SHORT[dtype]}(s, a, b)" if dtype in FLOATS else "(s)"
                 lanes += f"#define VEC asn_v_{SHORT[dtype]}\n#define INDEX asn_v_{wide}\n"
+                extreme = (
+                    f"v_{name}_{SHORT[dtype]}(a, b)" if dtype in FLOATS else f"pick_{tag}(m, a, b)"
+                )
+                lanes += f"#define EXTREME(m, a, b) {extreme}\n"
                 lanes += f"#define SPLIT f{wide[1:]}\n"
                 lanes += f"#define INDEX_OF(k) (int{wide[1:]}_t)(k)\n#define SEEN(s, a, b) {seen}\n"
             bodies.append(

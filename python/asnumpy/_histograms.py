@@ -90,7 +90,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     edges, uniform = _bin_edges(a, bins, range, weights)
     dtype = _np.dtype(_np.intp) if weights is None else weights.dtype
     if uniform is not None and (weights is None or weights.dtype.kind in "biuf"):
-        n = _uniform_counts(a, weights, edges, *uniform).astype(dtype)
+        n = _uniform_counts(a, weights, edges, range is None, *uniform).astype(dtype)
     else:
         n = _sorted_counts(a, weights, edges).astype(dtype)
     if density:
@@ -99,10 +99,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     return n, edges
 
 
-def _uniform_counts(a, weights, edges, low, high, count):
+def _uniform_counts(a, weights, edges, whole, low, high, count):
     """Bin numbers by arithmetic, then corrected against the edges, then counted."""
-    keep = (a >= low) & (a <= high)
-    if not bool(keep.all()):
+    keep = None if whole else (a >= low) & (a <= high)
+    if keep is not None and not bool(keep.all()):
         a = a[keep]
         weights = None if weights is None else weights[keep]
     a = a.astype(edges.dtype, copy=False)
@@ -110,8 +110,13 @@ def _uniform_counts(a, weights, edges, low, high, count):
     f = (_core.subtract(a, low) / _core.subtract(high, low)) * count
     i = f.astype(_np.intp)
     i = i - (i == count)
-    i = i - (a < edges[i])
-    i = i + ((a >= edges[i + 1]) & (i != count - 1))
+    step = _core.subtract(high, low) / count
+    if edges.dtype == _np.float64 and step != 0:  # linspace's own arithmetic: one pass
+        i = i - (a < i * step + low)
+        i = i + ((a >= (i + 1) * step + low) & (i != count - 1))
+    else:
+        i = i - (a < edges[i])
+        i = i + ((a >= edges[i + 1]) & (i != count - 1))
     if weights is None:
         return _core.bincount(i, minlength=count)
     return _core.bincount(i, weights.astype(float), minlength=count)

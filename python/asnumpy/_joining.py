@@ -464,12 +464,30 @@ def pad(array, pad_width, mode="constant", **kwargs):
                 raise ValueError(
                     f"can't extend empty axis {d} using modes other than 'constant' or 'empty'"
                 )
+    if mode == "constant" and any(map(any, widths)):
+        a = _pad_constant(a, widths, _pairs(kwargs.get("constant_values", 0), a.ndim))
+        widths = []
     for axis, (before, after) in enumerate(widths):
         if before or after:
             a = _pad_axis(a, axis, before, after, mode, kwargs, asarray(array))
     # Fortran order stays; every other array gives C order.
     order = "F" if asarray(array).flags.fnc else "C"
     return _core.array(a, order=order, copy=True if a is array else None)
+
+
+def _pad_constant(a, widths, values):
+    """All axes at once; where edges of two axes meet, those of the later one are written."""
+    shape = [before + n + after for n, (before, after) in zip(a.shape, widths, strict=True)]
+    result = empty(shape, a.dtype, order="F" if a.flags.fnc else "C")
+    inside = tuple(slice(w[0], w[0] + n) for n, w in zip(a.shape, widths, strict=True))
+    result[inside] = a
+    for axis, (before, after) in enumerate(widths):
+        whole, rest = inside[axis + 1 :], (slice(None),) * axis
+        if before:
+            result[(*rest, slice(0, before), *whole)] = values[axis][0]
+        if after:
+            result[(*rest, slice(shape[axis] - after, None), *whole)] = values[axis][1]
+    return result
 
 
 def _pad_axis(a, axis, before, after, mode, kwargs, original):
@@ -492,10 +510,7 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
     result = empty(shape, a.dtype)
     result[_slab(axis, before, before + n)] = a
     low, high = _slab(axis, 0, before), _slab(axis, before + n, n + before + after)
-    if mode == "constant":
-        values = _pairs(kwargs.get("constant_values", 0), ndim)[axis]
-        result[low], result[high] = values
-    elif mode == "edge":
+    if mode == "edge":
         result[low], result[high] = a[_slab(axis, 0, 1)], a[_slab(axis, n - 1, n)]
     elif mode == "linear_ramp":
         from ._creation import linspace

@@ -15,6 +15,8 @@
 #include "device/cpu/block.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fpflags.h"
+#include "device/cpu/fused_tiles.h"
+#include "device/cpu/fused_weave.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
@@ -305,7 +307,7 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
     ASN_TRY(asn_plan_space(&plan, p));
     if (plan.num_reductions)
         status = asn_plan_run_reductions(&plan, p);
-    else if (plan.size)
+    else if (plan.size && !asn_weave_run(&plan) && !asn_tiles_run(&plan, p->fpFlags))
         run_elementwise(&plan, p->fpFlags);
     asn_free(plan.packed);
     return status;
