@@ -123,7 +123,7 @@ def is_vmath(row, dtype):
 
 
 def vmath_name(row):
-    """Of the row's functions v_<name> and v_<name>_fits in vmath.h."""
+    """Of the row's functions v_<name>, v_<name>_core ... in vmath.h."""
     return {"float_power": "power"}.get(row.name, row.name)
 
 
@@ -181,8 +181,8 @@ def loop(row, dtype):
             f"#define {letter} {TYPES[dtype if t == 'T' else t]}\n"
             for letter, t in zip("AB", row.types, strict=False)
         )
-        body += f"#define VECTOR v_{base}{suffix}\n#define FITS v_{base}_fits{suffix}\n"
-        body += f"#define MARKS v_{base}_marks{suffix}\n"
+        body += f"#define CORE v_{base}_core{suffix}\n#define OUTSIDE v_{base}_outside{suffix}\n"
+        body += f"#define FULL v_{base}{suffix}\n#define MARKS v_{base}_marks{suffix}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
     if row.name in QUOTIENTS and dtype in INTS:
         wide = dtype in ("int32", "uint32", "int64", "uint64")

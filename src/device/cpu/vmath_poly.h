@@ -43,10 +43,10 @@ V_FUNCTION float v_fmaf(float a, float b, float c) {
 #define V_LOG10_E_LO_D   0x1.95355baaafad3p-57
 #define V_LOG10_E_F      0x1.bcb7b2p-2f
 #define V_LOG10_E_LO_F   -0x1.5b235ep-27f
-#define V_LOG10_2_D      0x1.34413509f78p-2 /* 41 bits; float32 12 */
-#define V_LOG10_2_LO_D   0x1.fef311f12b358p-46
-#define V_LOG10_2_F      0x1.3440p-2f
-#define V_LOG10_2_LO_F   0x1.3509f8p-18f
+#define V_LOG10_2_D      0x1.34413509f79ffp-2
+#define V_LOG10_2_LO_D   -0x1.9dc1da994fd21p-59
+#define V_LOG10_2_F      0x1.344136p-2f
+#define V_LOG10_2_LO_F   -0x1.ec10cp-27f
 #define V_HALF_PI_D      0x1.921fb54442d18p+0
 #define V_HALF_PI_LO_D   0x1.1a62633145c07p-54
 #define V_HALF_PI_LAST_D -0x1.f1976b7ed8fbcp-110
