@@ -13,6 +13,7 @@
 
 #include "array/broadcast.h"
 #include "graph/engine.h"
+#include "graph/bands.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/transient.h"
@@ -116,17 +117,14 @@ static asn_status record(const asn_draft *d) {
     return ASN_OK;
 }
 
-static bool only_traced(const asn_buffer *b) {
-    return atomic_load_explicit(&b->refs, memory_order_acquire) == b->trace_refs;
-}
-
 /* Bytes in memory that nothing but the trace holds any more. */
 static int64_t held_bytes(const asn_trace *t) {
     int64_t held = 0;
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k < t->nodes[i].num_in; k++) {
             const asn_buffer *b = t->nodes[i].in[k].buffer;
-            if (b && b->data && only_traced(b)) held += b->nbytes / b->trace_refs;
+            if (b && b->data && asn_buffer_only_traced(b))
+                held += b->nbytes / b->trace_refs;
         }
     return held;
 }
@@ -264,13 +262,17 @@ static void drop_node(asn_node *n) {
  * that dead operands return to the pool in stream order. Later programs read the sources
  * of copies that do not run: those are held to the end. */
 static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep) {
-    for (int g = 0; g < plan->num_programs; g++) {
+    for (int g = 0, num = 1; g < plan->num_programs; g += num) {
         const asn_program *p = &plan->programs[g];
-        ASN_TRY(asn_launch_program(p, nodes));
-        for (int i = 0; i < p->num_nodes; i++) {
-            int at = p->nodes[i];
-            if (!keep[at] && !plan->forwarded[at]) drop_node(&nodes[at]);
-        }
+        int64_t rows;
+        num = asn_bands_find(plan, nodes, keep, g, &rows);
+        ASN_TRY(num > 1 ? asn_bands_run(p, num, nodes, rows)
+                        : asn_launch_program(p, nodes));
+        for (; p < &plan->programs[g + num]; p++)
+            for (int i = 0; i < p->num_nodes; i++) {
+                int at = p->nodes[i];
+                if (!keep[at] && !plan->forwarded[at]) drop_node(&nodes[at]);
+            }
     }
     return ASN_OK;
 }
@@ -307,7 +309,7 @@ static asn_status run_singly(asn_node *nodes, int count) {
 
 static void find_dead(const asn_node *nodes, int count, bool *dead) {
     for (int i = 0; i < count; i++)
-        dead[i] = only_traced(nodes[i].out.buffer);
+        dead[i] = asn_buffer_only_traced(nodes[i].out.buffer);
 }
 
 asn_status asn_trace_flush(void) {

@@ -243,8 +243,8 @@ bool asn_plan_in_place(const asn_plan *plan) {
 static bool worth_streaming(const asn_plan *plan, int out) {
     enum { LARGE = 16 << 20, ROW = 4096 };
     int64_t item = asn_itemsize(plan->dtype[out]);
-    return plan->size * item >= LARGE && plan->dims[0].extent * item >= ROW &&
-           !shares_memory(plan, out);
+    bool large = plan->size * item >= LARGE || plan->operands[out].flags & ACLNNX_PART;
+    return large && plan->dims[0].extent * item >= ROW && !shares_memory(plan, out);
 }
 
 /* Machine code stores past the caches itself where every row begins at a line. */
