@@ -4,8 +4,8 @@
  * through memory in between. Where each of them keeps to its rows (the first axis), so
  * that row i of the second reads only what row i of the first wrote, they run in turn
  * over a band of rows that fits the cache, then over the next. A value that nobody reads
- * afterwards is not even spread out: each band overwrites the one before. (1000 x 1000
- * float64, softmax, one thread: 1.4 ns an element before, 0.9 so.)
+ * afterwards is not even spread out: each band overwrites the one before. (Softmax of
+ * 10000 x 1000 float64, one thread: 18.4 ms before, 14.0 so.)
  *
  * Programs run together when their spaces are the same, none reduces the first axis, and
  * every buffer that one of them writes is seen by all of them as the same elements, in

@@ -99,6 +99,10 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_WHOLE_F      0x1p24f
 #define V_EVEN_D       0x1p51 /* below, V_ROUND shows whether a number is odd */
 #define V_EVEN_F       0x1p22f
+#define V_ATAN_NEAR_D  0.41421356
+#define V_ATAN_NEAR_F  0.5f
+#define V_ATAN_FAR_D   2.41421356
+#define V_ATAN_FAR_F   2.0f
 #define V_ANGLE_D      1e9
 #define V_ANGLE_F      1e5f
 
@@ -182,13 +186,14 @@ V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;
     return 0;
 }
-/* 1 - 2 / (e^2y + 1), and a polynomial near 0. ln2's second part is not needed: where k
- * is large the result hangs little on e. */
+/* 1 - 2 / (e^2y + 1), and a polynomial near 0. 2y is never formed: r and the coefficients
+ * are those of e^2r. ln2's second part is not needed: where k is large the result hangs
+ * little on e. */
 V_FUNCTION float v_tanh_coref(float a) {
-    float y = fabsf(a), z = a * a, x = y > 10 ? 20 : 2 * y;
-    float shifted = v_fmaf(x, V_LOG2_E_F, V_ROUND_F);
-    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F, x);
-    float e = v_scalef(1 + v_fmaf(r * r, v_exp_polyf(r), r), shifted);
+    float y = fabsf(a), z = a * a, x = y < 10 ? y : 10;
+    float shifted = v_fmaf(x, 2 * V_LOG2_E_F, V_ROUND_F);
+    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F / 2, x);
+    float e = v_scalef(v_fmaf(r, v_fmaf(r, v_exp_twice_polyf(r), 2), 1), shifted);
     float far = 1 - 2 / (e + 1), near = v_fmaf(y * z, v_tanh_polyf(z), y);
     return copysignf(y >= 0.625f ? far : near, a); /* NaN is near */
 }
