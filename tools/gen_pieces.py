@@ -179,7 +179,9 @@ def operations(table, isa):
         for row in table:
             if key not in row.loops or not vectorises(row, key) or row.name == "copy":
                 continue
-            if row.name in (*QUOTIENTS, "power") and dtype in INTS:  # the loop looks at its operands first
+            if (
+                row.name in (*QUOTIENTS, "power") and dtype in INTS
+            ):  # the loop looks at its operands first
                 continue
             for count in lanes(isa):
                 if count * width(dtype) // 8 <= VECTOR_BYTES[isa]:
