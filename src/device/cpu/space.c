@@ -299,8 +299,8 @@ int64_t asn_plan_traffic(const asn_plan *plan) {
 static bool streams_to(const asn_plan *plan, int out, int64_t traffic) {
     enum { ROW = 2048 };
     int64_t item = asn_itemsize(plan->dtype[out]);
-    return asn_worth_streaming(traffic) && plan->dims[0].extent * item >= ROW &&
-           !shares_memory(plan, out);
+    bool large = asn_worth_streaming(traffic) || plan->operands[out].flags & ACLNNX_PART;
+    return large && plan->dims[0].extent * item >= ROW && !shares_memory(plan, out);
 }
 
 /* Machine code stores past the caches itself where every row begins at a line. */
