@@ -17,6 +17,12 @@ import types
 
 import numpy
 
+
+def words(text):
+    """The words of a text, as a set."""
+    return frozenset(text.split())
+
+
 HEADER = """from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -51,100 +57,12 @@ PARAMETERS = {
     "seed": "Any", "func": "Callable[..., Any]", "pyfunc": "Any", "function": "Callable[..., Any]",
     "func1d": "Callable[..., Any]", "args": "Any", "kwargs": "Any", "kwds": "Any",
 }  # fmt: skip
-FREE = set(
-    [
-        "mode",
-        "method",
-        "trim",
-        "bins",
-        "range",
-        "correction",
-        "rcond",
-        "tol",
-        "axes",
-        "file",
-        "fname",
-        "decimals",
-        "ddof",
-        "k",
-        "n",
-    ]
-)
-ARRAYS = set(
-    [
-        "a",
-        "b",
-        "x",
-        "y",
-        "z",
-        "x1",
-        "x2",
-        "x3",
-        "arr",
-        "ar",
-        "ar1",
-        "ar2",
-        "ary",
-        "m",
-        "v",
-        "p",
-        "q",
-        "M",
-        "array",
-        "arrays",
-        "tup",
-        "arys",
-        "condition",
-        "values",
-        "weights",
-        "element",
-        "test_elements",
-        "indices",
-        "obj",
-        "val",
-        "fill_value",
-        "object",
-        "a1",
-        "a2",
-        "operands",
-        "xp",
-        "fp",
-        "condlist",
-        "mask",
-        "c",
-        "c1",
-        "c2",
-        "roots",
-        "r",
-        "mean",
-        "cov",
-        "alpha",
-        "pvals",
-        "colors",
-        "lam",
-        "scale",
-        "loc",
-        "df",
-        "dfnum",
-        "dfden",
-        "nonc",
-        "mu",
-        "kappa",
-        "left",
-        "right",
-        "low",
-        "high",
-        "sigma",
-        "mask",
-        "a_min",
-        "a_max",
-        "sample",
-        "seq_of_zeros",
-        "u",
-        "start",
-        "stop",
-        "s",
-    ]
+FREE = words("mode method trim bins range correction rcond tol axes file fname decimals ddof k n")
+ARRAYS = words(
+    "a b x y z x1 x2 x3 arr ar ar1 ar2 ary m v p q M array arrays tup arys condition values "
+    "weights element test_elements indices obj val fill_value object a1 a2 operands xp fp "
+    "condlist mask c c1 c2 roots r mean cov alpha pvals colors lam scale loc df dfnum dfden nonc "
+    "mu kappa left right low high sigma mask a_min a_max sample seq_of_zeros u start stop s"
 )
 # Results of functions that are not one array.
 RESULTS = {
@@ -193,47 +111,12 @@ METHODS = {
     "__array_function__": "Any", "__array_ufunc__": "Any", "__array_wrap__": "Any", "__array_finalize__": "None",
     "__class_getitem__": "Any", "__sizeof__": "int",
 }  # fmt: skip
-SCALARS = set(  # methods that give a scalar or an array
-    [
-        "sum",
-        "prod",
-        "max",
-        "min",
-        "mean",
-        "std",
-        "var",
-        "any",
-        "all",
-        "argmax",
-        "argmin",
-        "trace",
-        "dot",
-        "take",
-        "choose",
-        "round",
-        "searchsorted",
-    ]
+SCALARS = words(
+    "sum prod max min mean std var any all argmax argmin trace dot take choose round searchsorted"
 )
-BINARY = set(
-    [
-        "add",
-        "sub",
-        "mul",
-        "truediv",
-        "floordiv",
-        "mod",
-        "pow",
-        "matmul",
-        "and",
-        "or",
-        "xor",
-        "lshift",
-        "rshift",
-        "divmod",
-    ]
-)
-COMPARE = set(["eq", "ne", "lt", "le", "gt", "ge"])
-UNARY = set(["neg", "pos", "abs", "invert"])
+BINARY = words("add sub mul truediv floordiv mod pow matmul and or xor lshift rshift divmod")
+COMPARE = words("eq ne lt le gt ge")
+UNARY = words("neg pos abs invert")
 
 
 def type_of(parameter, where):
@@ -332,29 +215,10 @@ def operator_text(name):
 
 
 # Written once for all: what object has, and what type checkers must not see overridden.
-SKIPPED = set(
-    [
-        "__class__",
-        "__dict__",
-        "__doc__",
-        "__hash__",
-        "__init_subclass__",
-        "__subclasshook__",
-        "__new__",
-        "__init__",
-        "__dir__",
-        "__getattribute__",
-        "__setattr__",
-        "__delattr__",
-        "__module__",
-        "__weakref__",
-        "__getstate__",
-        "__sizeof__",
-        "__signature__",
-        "__reduce_ex__",
-        "__buffer__",
-        "__release_buffer__",
-    ]
+SKIPPED = words(
+    "__class__ __dict__ __doc__ __hash__ __init_subclass__ __subclasshook__ __new__ __init__ "
+    "__dir__ __getattribute__ __setattr__ __delattr__ __module__ __weakref__ __getstate__ "
+    "__sizeof__ __signature__ __reduce_ex__ __buffer__ __release_buffer__"
 )
 
 
