@@ -335,15 +335,15 @@ def trim_zeros(filt, trim="fb", axis=None):
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    host = _np.asarray(a)
     axes = range(a.ndim) if axis is None else [
         _normalize(x, a.ndim) for x in (axis if isinstance(axis, tuple) else (axis,))
     ]  # fmt: skip
-    where = _np.argwhere(host)
     cut = [slice(None)] * a.ndim
     for d in axes:
-        low = where[:, d].min() if len(where) else a.shape[d]
-        high = where[:, d].max() + 1 if len(where) else 0
+        others = tuple(k for k in range(a.ndim) if k != d)
+        filled = (a != 0).any(axis=others).nonzero()[0]
+        low = int(filled[0]) if len(filled) else a.shape[d]
+        high = int(filled[-1]) + 1 if len(filled) else 0
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]
