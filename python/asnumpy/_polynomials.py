@@ -56,8 +56,10 @@ def roots(p):
         p = p.astype(float)
     n = len(p)
     if n > 1:
-        a = _np.diag(_np.ones((n - 2,), p.dtype), -1)
-        a[0, :] = _np.asarray(-p[1:] / p[0])
+        from ._creation import diag
+
+        a = diag(_core.ones((n - 2,), p.dtype), -1)
+        a[0, :] = -p[1:] / p[0]
         from .linalg import eigvals
 
         found = eigvals(a)

@@ -60,7 +60,8 @@ typedef struct {
     PyObject *ufuncs;     /* dict: NumPy's ufunc name -> ufunc object */
     PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
         *s_call, *s_out, *s_array_wrap, *s_array_finalize;
-    bool numpy_scalars; /* full reductions and indices give NumPy scalars */
+    uint64_t host_reads; /* arrays whose elements host code got */
+    bool numpy_scalars;  /* full reductions and indices give NumPy scalars */
 } asn_state;
 
 extern asn_state asn_py;

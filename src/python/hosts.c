@@ -17,6 +17,7 @@ static int export_memory(PyObject *self, void **data) {
     static char nothing[16] __attribute__((aligned(16)));
     *data = nothing;
     if (asn_of(self)->layout.size == 0) return 0;
+    asn_py.host_reads++;
     ASN_PY_TRY_INT(asn_array_export(asn_of(self), data));
     return asn_fp_check();
 }
@@ -54,6 +55,7 @@ PyObject *asn_host_copy(PyObject *self) {
     PyObject *host =
         PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, NULL, NULL, 0, NULL);
     if (!host || l->size == 0) return host;
+    asn_py.host_reads++;
     asn_status status =
         asn_array_to_host(asn_of(self), PyArray_DATA((PyArrayObject *)host));
     if (status != ASN_OK) {
