@@ -31,8 +31,8 @@ def _to_host(x):
     return x
 
 
-def _wrapped(name):
-    function = getattr(_host, name)
+def on_host(function):
+    """An assertion of NumPy's that takes arrays on a device as well."""
 
     @_functools.wraps(function)
     def assertion(*args, **kwargs):
@@ -78,7 +78,9 @@ _NAMES = [
 for _name in _NAMES:
     if hasattr(_host, _name):
         globals()[_name] = (
-            getattr(_host, _name) if isinstance(getattr(_host, _name), type) else _wrapped(_name)
+            getattr(_host, _name)
+            if isinstance(getattr(_host, _name), type)
+            else on_host(getattr(_host, _name))
         )
 
-__all__ = sorted(n for n in globals() if not n.startswith("_"))
+__all__ = sorted(n for n in globals() if not n.startswith("_") and n != "on_host")
