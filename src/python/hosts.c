@@ -114,7 +114,8 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     view->len = (Py_ssize_t)asn_layout_nbytes(l);
     view->itemsize = asn_itemsize((asn_dtype)l->dtype);
     view->readonly = !(l->flags & ASN_WRITEABLE);
-    view->ndim = l->ndim;
+    /* Without a shape the consumer sees bytes in one dimension (hashlib insists). */
+    view->ndim = (flags & PyBUF_ND) == PyBUF_ND ? l->ndim : 1;
     view->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? (char *)format : NULL;
     view->shape = (flags & PyBUF_ND) == PyBUF_ND ? dims : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + l->ndim : NULL;
