@@ -7,10 +7,11 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray
 from ._joining import _normalize
+from ._support import _host
 
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     axes = tuple(_normalize(x, ndim, name) for x in axes)
     if not allow_duplicate and len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
@@ -342,7 +343,7 @@ def unravel_index(indices, shape, order="C"):
     if isinstance(shape, int | _np.integer):
         shape = (shape,)
     shape = tuple(operator.index(s) for s in shape)
-    result = _np.unravel_index(_np.asarray(indices), shape, order)
+    result = _np.unravel_index(_host(indices), shape, order)
     if all(isinstance(r, _np.generic) for r in result):
         return result
     return tuple(asarray(r) for r in result)
@@ -350,9 +351,7 @@ def unravel_index(indices, shape, order="C"):
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """Coordinates as flat indices."""
-    result = _np.ravel_multi_index(
-        tuple(_np.asarray(m) for m in multi_index), dims, mode=mode, order=order
-    )
+    result = _np.ravel_multi_index(tuple(map(_host, multi_index)), dims, mode=mode, order=order)
     return result if isinstance(result, _np.generic) else asarray(result)
 
 

@@ -143,7 +143,7 @@ def _quantile_last(flat, q, method, weights):
         return _weighted_quantile(flat, q, weights)
     if method == "linear" and q.ndim == 0:
         return _quantile_one(flat, q)
-    host = _np.asarray(q, dtype=_np.float64)
+    host = _np.asarray(q)  # positions are counted in q's own precision, as NumPy does
     low, gamma = _positions(method, n, host.ravel())
     i = _np.clip(low, 0, n - 1).astype(_np.intp)
     j = _np.clip(_np.asarray(low) + 1, 0, n - 1).astype(_np.intp)
@@ -168,7 +168,7 @@ def _quantile_last(flat, q, method, weights):
 def _quantile_one(flat, q):
     """One quantile by the method "linear", its position in Python numbers."""
     n, dtype = flat.shape[-1], flat.dtype
-    v = (n - 1) * float(q)
+    v = float((n - 1) * q[()])
     low = math.floor(v)
     i, j = max(low, 0), min(low + 1, n - 1)
     ranked = _ranked(flat, [i, j])

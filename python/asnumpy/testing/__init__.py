@@ -11,6 +11,7 @@ from numpy.testing import (  # noqa: F401
     suppress_warnings,
 )
 
+from .._core import asarray as _asarray
 from .._core import ndarray as _ndarray
 
 # What compares no arrays, and facts about the interpreter and the platform: calls that are watched get
@@ -30,6 +31,8 @@ def _to_host(x):
         return _np.asarray(x)
     if type(x) in (list, tuple):
         return type(x)(map(_to_host, x))
+    if hasattr(type(x), "__array__") and not isinstance(x, (_np.ndarray, _np.generic)):
+        return _np.asarray(_asarray(x))  # its __array__ may give an array on a device
     if type(x) is dict:
         return {k: _to_host(v) for k, v in x.items()}
     return x
