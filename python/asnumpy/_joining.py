@@ -206,7 +206,7 @@ def broadcast_arrays(*args, subok=False):
     """The inputs, stretched to their common shape."""
     arrays = [_core.array(a, copy=None, subok=subok) for a in args]
     shape = _np.broadcast_shapes(*[a.shape for a in arrays])
-    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
+    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape, subok) for a in arrays)
 
 
 # ---- repeating, resizing, editing

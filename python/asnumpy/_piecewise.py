@@ -3,7 +3,6 @@
 import operator
 
 import numpy as _np
-from numpy import _NoValue
 
 from . import _core
 from ._core import asanyarray, asarray, where

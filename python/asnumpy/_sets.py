@@ -138,7 +138,7 @@ def unique_values(x):
 
 def _isin_table(values, test, wanted, dtype):
     """isin of integers by a table of the range that `test` spans; None where that is too long."""
-    if wanted and test.dtype.kind != "b":
+    if wanted and dtype.kind != "b":
         limit = _np.iinfo(dtype).max
         if int(test.max()) - int(test.min()) > limit:
             raise RuntimeError(

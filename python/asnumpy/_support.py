@@ -385,9 +385,40 @@ _PLAIN = frozenset([_core.ndarray, int, float, complex, bool, str, slice, type(N
 
 # Functions whose result has the class of their first argument.
 _KEEPS_CLASS = frozenset(
-    "apply_along_axis apply_over_axes average delete diff fix gradient imag insert median nan_to_num "
-    "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
-    "nanquantile nanstd nansum nanvar percentile ptp quantile real tile trapezoid unique".split()
+    [
+        "apply_along_axis",
+        "apply_over_axes",
+        "average",
+        "delete",
+        "diff",
+        "fix",
+        "gradient",
+        "imag",
+        "insert",
+        "median",
+        "nan_to_num",
+        "nanargmax",
+        "nanargmin",
+        "nancumprod",
+        "nancumsum",
+        "nanmax",
+        "nanmean",
+        "nanmedian",
+        "nanmin",
+        "nanpercentile",
+        "nanprod",
+        "nanquantile",
+        "nanstd",
+        "nansum",
+        "nanvar",
+        "percentile",
+        "ptp",
+        "quantile",
+        "real",
+        "tile",
+        "trapezoid",
+        "unique",
+    ]
 )
 
 

@@ -48,8 +48,9 @@ def resolve(module, name):
         return asnumpy.testing.on_host(value)
     if isinstance(value, types.ModuleType) and value.__name__.startswith("numpy"):
         return asnumpy if value is numpy else Proxy(value.__name__)
-    if own is not None and not name.startswith("_") and hasattr(own, name):
-        return getattr(own, name)
+    for found in (own, own_module(getattr(value, "__module__", None) or "numpy")):
+        if found is not None and not name.startswith("_") and hasattr(found, name):
+            return getattr(found, name)
     return value
 
 

@@ -17,8 +17,8 @@ import warnings
 import numpy as _np
 
 from .. import _core
-from .._support import hosted
 from .._joining import stack
+from .._support import hosted
 from .polyutils import as_series, trimseq
 
 

@@ -44,7 +44,10 @@ def _out_size(out, size, dtype, any_order=True):
 def _deliver(result, out):
     if out is None:
         return result
-    out[...] = result
+    if out.flags.c_contiguous:
+        out[...] = result
+    else:  # the elements are drawn in the order of the memory
+        out.T[...] = result.reshape(out.shape[::-1])
     return out
 
 
