@@ -55,12 +55,18 @@ VECTOR_FUNCTIONS = {
     "i_right_shift",
     "i_popcount",
     "f_spacing",
+    "f_frexp_mantissa",
+    "f_frexp_exponent",
+    "f_modf_fraction",
+    "c_less",
+    "c_less_equal",
+    "c_true",
 }
 # Rows whose real loops are the functions of vmath.h instead of the C library's.
 VMATH_FAMILIES = {
     "vmath_exp": "exp exp2 expm1 sinh cosh tanh sigmoid log log2 log10 log1p logaddexp logaddexp2",
     "vmath_arc": "sin cos tan arcsin arccos arctan arctan2 arcsinh arccosh arctanh power float_power "
-    "cbrt hypot ldexp",
+    "cbrt hypot ldexp nextafter",
 }
 VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
@@ -73,9 +79,10 @@ FAMILIES = {
     "isposinf isneginf",
     "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
     "left_shift right_shift bitwise_count",
-    "quotient": " ".join(QUOTIENTS),
+    "quotient": " ".join(QUOTIENTS) + " power",
     **VMATH_FAMILIES,
-    "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate",
+    "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate "
+    "frexp_mantissa frexp_exponent modf_fraction",
 }
 # Rows whose loops compare floats: a NaN operand raises "invalid", which is not the program's.
 QUIET = {
@@ -97,8 +104,8 @@ QUIET = {
 # Tenths of ns per element on one Zen 4 core, in cache; the others are light.
 COST = {
     "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 10, "remainder": 10, "fmod": 10,
-    "power": 22, "float_power": 22, "hypot": 8, "gcd": 250, "lcm": 250, "frexp_mantissa": 30,
-    "frexp_exponent": 30, "modf_fraction": 30, "nextafter": 30, "spacing": 30, "ldexp": 5,
+    "power": 22, "float_power": 22, "hypot": 8, "gcd": 250, "lcm": 250, "spacing": 30, "ldexp": 5,
+    "nextafter": 4,
     "exp": 6, "exp2": 6, "expm1": 8, "log": 8, "log2": 12, "log10": 12, "log1p": 12, "sin": 10,
     "cos": 10, "tan": 12, "tanh": 14, "sinh": 9, "cosh": 9, "arcsin": 9, "arccos": 11, "arctan": 10,
     "arctan2": 14, "arcsinh": 16, "arccosh": 15, "arctanh": 10, "cbrt": 11, "logaddexp": 20,
@@ -123,7 +130,7 @@ def is_vmath(row, dtype):
 
 
 def vmath_name(row):
-    """Of the row's functions v_<name> and v_<name>_fits in vmath.h."""
+    """Of the row's functions v_<name>, v_<name>_core ... in vmath.h."""
     return {"float_power": "power"}.get(row.name, row.name)
 
 
@@ -131,17 +138,9 @@ def vectorises(row, dtype):
     expr = row.loops[dtype]
     if is_vmath(row, dtype):
         return True
-    if row.name in QUOTIENTS and dtype in INTS:
+    if row.name in (*QUOTIENTS, "power") and dtype in INTS:
         return True
-    if (
-        "divides" in row.flags
-        and dtype in INTS
-        or dtype in COMPLEX
-        and "c_" in expr
-        and row.out == "bool"
-    ):
-        return False
-    if dtype in COMPLEX and calls(expr) - {"c_abs", "c_add", "c_sub", "c_mul", "c_neg", "c_conj"}:
+    if "divides" in row.flags and dtype in INTS:
         return False
     return calls(expr) <= VECTOR_FUNCTIONS
 
@@ -181,8 +180,8 @@ def loop(row, dtype):
             f"#define {letter} {TYPES[dtype if t == 'T' else t]}\n"
             for letter, t in zip("AB", row.types, strict=False)
         )
-        body += f"#define VECTOR v_{base}{suffix}\n#define FITS v_{base}_fits{suffix}\n"
-        body += f"#define MARKS v_{base}_marks{suffix}\n"
+        body += f"#define CORE v_{base}_core{suffix}\n#define OUTSIDE v_{base}_outside{suffix}\n"
+        body += f"#define FULL v_{base}{suffix}\n#define MARKS v_{base}_marks{suffix}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
     if row.name in QUOTIENTS and dtype in INTS:
         wide = dtype in ("int32", "uint32", "int64", "uint64")
@@ -190,6 +189,10 @@ def loop(row, dtype):
         body += f"#define FLOAT {'double' if wide else 'float'}\n#define WIDE {'int64_t' if wide else 'int32_t'}\n"
         body += f"#define BITS {53 if wide else 24}\n#define EXPR {expr}\n"
         return body + '#include "device/cpu/divide_int.inc"\n', fill
+    if row.name == "power" and dtype in INTS:
+        wide = "uint64_t" if "64" in dtype else "uint32_t"
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define U_ {wide}\n#define EXPR {expr}\n"
+        return body + '#include "device/cpu/power_int.inc"\n', fill
     if "divides" in row.flags and dtype in INTS:
         divisor, binary, raises = "pb", "x", "FE_DIVBYZERO"
         if len(row.args) == 1:  # the conversion of 1.0 / 0 is invalid as well
@@ -344,9 +347,11 @@ def folds(table, isa):
             name = f"fold_{row.name}_{SHORT[dtype]}"
             exact = dtype in INTS or dtype == "bool"
             extreme = EXTREMES.get(row.name) if dtype in FLOATS else None
+            product = row.name == "multiply" and dtype in FLOATS
             if (
                 isa != "baseline"
                 and not extreme
+                and not product
                 and not (exact and "reorderable" in row.flags and vectorises(row, dtype))
             ):
                 continue
@@ -361,6 +366,9 @@ def folds(table, isa):
                 body += '#include "device/cpu/fold_float.inc"\n'
                 if propagates:
                     fills.append(f"    k->rows{slot} = rows_{tag};\n")
+            elif product:
+                body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
+                body += '#include "device/cpu/product.inc"\n'
             else:
                 expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
                 body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
@@ -374,6 +382,10 @@ def folds(table, isa):
             f'#define SPLIT {SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
         )
         if dtype in FLOATS:
+            bodies.append(
+                f'#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#include "device/cpu/spread.inc"\n'
+            )
+            fills.append(f"    k->spread[ASN_{DTYPES[dtype]}] = spread_{SHORT[dtype]};\n")
             fills.append(
                 f"    k->rows[ASN_OP_ADD][ASN_{DTYPES[dtype]}] = sum_rows_{SHORT[dtype]};\n"
             )
@@ -427,6 +439,10 @@ def args(isa):
                 wide, rows = "i64" if "64" in dtype else "i32", f"rows_{tag}"
                 seen = f"v_seen_{SHORT[dtype]}(s, a, b)" if dtype in FLOATS else "(s)"
                 lanes += f"#define VEC asn_v_{SHORT[dtype]}\n#define INDEX asn_v_{wide}\n"
+                extreme = (
+                    f"v_{name}_{SHORT[dtype]}(a, b)" if dtype in FLOATS else f"pick_{tag}(m, a, b)"
+                )
+                lanes += f"#define EXTREME(m, a, b) {extreme}\n"
                 lanes += f"#define SPLIT f{wide[1:]}\n"
                 lanes += f"#define INDEX_OF(k) (int{wide[1:]}_t)(k)\n#define SEEN(s, a, b) {seen}\n"
             bodies.append(

@@ -10,8 +10,8 @@ bits; tools/cut_pieces.py takes the machine code out of the object file. Names s
     ew__<operation>__<dtype>__<lanes>      the operation; bools are integers 0 and 1 as wide as dtype;
                                            complex operands are two vectors, a complex result the real one
     im__<operation>__<dtype>__<lanes>      the imaginary parts of a complex result
-    fit__<operation>__<dtype>__<lanes>     (arguments, marks): marks, and 1 where the arguments do not
-                                           fit the vector function (device/cpu/vmath.h)
+    fit__<operation>__<dtype>__<lanes>     (arguments, marks): marks, and the sign bit where an argument is
+                                           outside the vector function's range (device/cpu/vmath.h)
     cast__<from>__<to>__<lanes>            conversion; bool8 ... bool64 are bools of that width
     round__<half>__<lanes>                 float32 rounded through the half
 
@@ -120,9 +120,9 @@ def operation(row, dtype, count):
         v, args = f"v_{vmath_name(row)}", ", ".join("ab"[: len(ins)])
         marks, seen = f"uint{width(dtype)}", "abc"[len(ins)]
         text = function(
-            f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"{v}{suffix}({args})"
+            f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"{v}_core{suffix}({args})"
         )
-        fits = f"{v}_fits{suffix}({args}) ? {seen} : 1"
+        fits = f"{seen} | {v}_outside{suffix}({args})"
         return text + function(
             f"fit__{row.name}__{dtype}__{count}", [*ins, marks], marks, count, fits
         )
@@ -179,7 +179,9 @@ def operations(table, isa):
         for row in table:
             if key not in row.loops or not vectorises(row, key) or row.name == "copy":
                 continue
-            if row.name in QUOTIENTS and dtype in INTS:  # the loop looks at its operands first
+            if (
+                row.name in (*QUOTIENTS, "power") and dtype in INTS
+            ):  # the loop looks at its operands first
                 continue
             for count in lanes(isa):
                 if count * width(dtype) // 8 <= VECTOR_BYTES[isa]:

@@ -55,11 +55,12 @@ typedef struct aclnnxOperand {
     const int64_t *strides; /* bytes, one per dimension; NULL: contiguous, row-major */
     uint8_t immediate[16];  /* the scalar's bytes, when data is NULL (inputs only) */
     uint8_t dtype;          /* aclDataType value */
-    uint8_t flags;          /* ACLNNX_ACCUMULATE */
+    uint8_t flags;          /* ACLNNX_ACCUMULATE, ACLNNX_PART */
     uint16_t reduceOp;      /* outputs: ACLNNX_NO_REDUCE or an opcode */
 } aclnnxOperand;
 
-enum { ACLNNX_ACCUMULATE = 1 };
+/* ACLNNX_PART: an output that is a part of a large one, whose other parts follow. */
+enum { ACLNNX_ACCUMULATE = 1, ACLNNX_PART = 2 };
 
 typedef struct aclnnxProgram {
     int32_t numDims;

@@ -16,6 +16,12 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     div = num - 1 if endpoint else num
+    if (type(start) is float and type(stop) is float and endpoint and num > 1 and axis == 0
+            and (dtype is None or dtype is float) and device is None):  # fmt: skip
+        step = (stop - start) / div
+        if step != 0:  # one pass; a step that underflows to 0 takes the way below
+            y = _core._line(start, stop, num)
+            return (y, _np.float64(step)) if retstep else y
     start = asanyarray(start) * 1.0
     stop = asanyarray(stop) * 1.0
     common = _core.result_type(start, stop, float(num))

@@ -49,6 +49,93 @@ def _histogram_input(a, weights):
     return a.ravel(), weights
 
 
+def _sturges(a, span):
+    return span / (_np.log2(a.size) + 1.0)
+
+
+def _sqrt(a, span):
+    return span / _np.sqrt(a.size)
+
+
+def _rice(a, span):
+    return span / (2.0 * a.size ** (1.0 / 3))
+
+
+def _scott(a, span):
+    return (24.0 * _np.pi**0.5 / a.size) ** (1.0 / 3.0) * float(a.std())
+
+
+def _doane(a, span):
+    if a.size <= 2:
+        return 0.0
+    deviation = float(a.std())
+    if not deviation > 0:
+        return 0.0
+    error = _np.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
+    skew = float((((a - a.mean()) / deviation) ** 3).mean())
+    return span / (1.0 + _np.log2(a.size) + _np.log2(1.0 + abs(skew) / error))
+
+
+def _fd(a, span):
+    from ._quantiles import percentile
+
+    upper, lower = percentile(a, [75, 25])
+    return 2.0 * float(upper - lower) * a.size ** (-1.0 / 3.0)
+
+
+def _auto(a, span):
+    fd, sturges, sqrt = _fd(a, span), _sturges(a, span), _sqrt(a, span)
+    return min(max(fd, sqrt / 2), sturges)
+
+
+def _stone(a, span, bounds):
+    best, width = None, 0.0
+    for bins in range(1, max(100, int(_np.sqrt(a.size))) + 1):
+        share = histogram(a, bins=bins, range=bounds)[0] / a.size
+        loss = (2 - (a.size + 1) * float(share.dot(share))) / (span / bins)
+        if best is None or loss < best:
+            best, width = loss, span / bins
+    if width == span / max(100, int(_np.sqrt(a.size))):
+        warnings.warn(
+            "The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=5
+        )
+    return width
+
+
+_ESTIMATORS = {
+    "auto": _auto, "doane": _doane, "fd": _fd, "rice": _rice, "scott": _scott, "sqrt": _sqrt,
+    "stone": _stone, "sturges": _sturges,
+}  # fmt: skip
+
+
+def _distance(a):
+    """From the smallest to the largest value, rounded as the array's dtype rounds."""
+    low, high = a.min(), a.max()
+    return float(high - low) if a.dtype.kind == "f" else int(high) - int(low)
+
+
+def _estimated_bins(a, name, low, high, bounds):
+    """How many bins an estimator of the literature gives the values between low and high."""
+    if name not in _ESTIMATORS:
+        raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+    if bounds is not None:
+        a = a[(a >= low) & (a <= high)]
+    if a.size == 0:
+        return 1
+    span = _distance(a)
+    # Equal values have had their bounds moved apart.
+    reach = high - low if bounds is not None or not span else span
+    if name == "stone":
+        width = 0.0 if a.size <= 1 or span == 0 else _stone(a, span, (low, high))
+    else:
+        width = _ESTIMATORS[name](a, span)
+    if not width:
+        return 1
+    if a.dtype.kind in "iu" and width < 1:
+        width = 1
+    return int(_np.ceil(reach / width))
+
+
 def _bin_edges(a, bins, range, weights):
     """Edges, and (low, high, count) when they are uniform."""
     from ._creation import linspace
@@ -58,8 +145,8 @@ def _bin_edges(a, bins, range, weights):
             raise TypeError(
                 "Automated estimation of the number of bins is not supported for weighted data"
             )
-        edges = _np.histogram_bin_edges(_np.asarray(a), bins, range)
-        low, high, count = edges[0], edges[-1], len(edges) - 1
+        low, high = _outer_edges(a, range)
+        count = _estimated_bins(a, bins, low, high, range)
     elif _np.ndim(bins) == 0 and not isinstance(bins, _core.ndarray):
         try:
             count = operator.index(bins)
@@ -90,7 +177,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     edges, uniform = _bin_edges(a, bins, range, weights)
     dtype = _np.dtype(_np.intp) if weights is None else weights.dtype
     if uniform is not None and (weights is None or weights.dtype.kind in "biuf"):
-        n = _uniform_counts(a, weights, edges, *uniform).astype(dtype)
+        n = _uniform_counts(a, weights, edges, range is None, *uniform).astype(dtype)
     else:
         n = _sorted_counts(a, weights, edges).astype(dtype)
     if density:
@@ -99,10 +186,10 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     return n, edges
 
 
-def _uniform_counts(a, weights, edges, low, high, count):
+def _uniform_counts(a, weights, edges, whole, low, high, count):
     """Bin numbers by arithmetic, then corrected against the edges, then counted."""
-    keep = (a >= low) & (a <= high)
-    if not bool(keep.all()):
+    keep = None if whole else (a >= low) & (a <= high)
+    if keep is not None and not bool(keep.all()):
         a = a[keep]
         weights = None if weights is None else weights[keep]
     a = a.astype(edges.dtype, copy=False)
@@ -110,8 +197,13 @@ def _uniform_counts(a, weights, edges, low, high, count):
     f = (_core.subtract(a, low) / _core.subtract(high, low)) * count
     i = f.astype(_np.intp)
     i = i - (i == count)
-    i = i - (a < edges[i])
-    i = i + ((a >= edges[i + 1]) & (i != count - 1))
+    step = _core.subtract(high, low) / count
+    if edges.dtype == _np.float64 and step != 0:  # linspace's own arithmetic: one pass
+        i = i - (a < i * step + low)
+        i = i + ((a >= (i + 1) * step + low) & (i != count - 1))
+    else:
+        i = i - (a < edges[i])
+        i = i + ((a >= edges[i + 1]) & (i != count - 1))
     if weights is None:
         return _core.bincount(i, minlength=count)
     return _core.bincount(i, weights.astype(float), minlength=count)

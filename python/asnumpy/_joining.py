@@ -338,15 +338,15 @@ def trim_zeros(filt, trim="fb", axis=None):
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    host = _np.asarray(a)
     axes = range(a.ndim) if axis is None else [
         _normalize(x, a.ndim) for x in (axis if isinstance(axis, tuple) else (axis,))
     ]  # fmt: skip
-    where = _np.argwhere(host)
     cut = [slice(None)] * a.ndim
     for d in axes:
-        low = where[:, d].min() if len(where) else a.shape[d]
-        high = where[:, d].max() + 1 if len(where) else 0
+        others = tuple(k for k in range(a.ndim) if k != d)
+        filled = (a != 0).any(axis=others).nonzero()[0]
+        low = int(filled[0]) if len(filled) else a.shape[d]
+        high = int(filled[-1]) + 1 if len(filled) else 0
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]
@@ -467,12 +467,30 @@ def pad(array, pad_width, mode="constant", **kwargs):
                 raise ValueError(
                     f"can't extend empty axis {d} using modes other than 'constant' or 'empty'"
                 )
+    if mode == "constant" and any(map(any, widths)):
+        a = _pad_constant(a, widths, _pairs(kwargs.get("constant_values", 0), a.ndim))
+        widths = []
     for axis, (before, after) in enumerate(widths):
         if before or after:
             a = _pad_axis(a, axis, before, after, mode, kwargs, asarray(array))
     # Fortran order stays; every other array gives C order.
     order = "F" if asarray(array).flags.fnc else "C"
     return _core.array(a, order=order, copy=True if a is array else None)
+
+
+def _pad_constant(a, widths, values):
+    """All axes at once; where edges of two axes meet, those of the later one are written."""
+    shape = [before + n + after for n, (before, after) in zip(a.shape, widths, strict=True)]
+    result = empty(shape, a.dtype, order="F" if a.flags.fnc else "C")
+    inside = tuple(slice(w[0], w[0] + n) for n, w in zip(a.shape, widths, strict=True))
+    result[inside] = a
+    for axis, (before, after) in enumerate(widths):
+        whole, rest = inside[axis + 1 :], (slice(None),) * axis
+        if before:
+            result[(*rest, slice(0, before), *whole)] = values[axis][0]
+        if after:
+            result[(*rest, slice(shape[axis] - after, None), *whole)] = values[axis][1]
+    return result
 
 
 def _pad_axis(a, axis, before, after, mode, kwargs, original):
@@ -495,10 +513,7 @@ def _pad_axis(a, axis, before, after, mode, kwargs, original):
     result = empty(shape, a.dtype)
     result[_slab(axis, before, before + n)] = a
     low, high = _slab(axis, 0, before), _slab(axis, before + n, n + before + after)
-    if mode == "constant":
-        values = _pairs(kwargs.get("constant_values", 0), ndim)[axis]
-        result[low], result[high] = values
-    elif mode == "edge":
+    if mode == "edge":
         result[low], result[high] = a[_slab(axis, 0, 1)], a[_slab(axis, n - 1, n)]
     elif mode == "linear_ramp":
         from ._creation import linspace

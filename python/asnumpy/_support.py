@@ -267,6 +267,19 @@ def _unravel(numbers, shape):
     return tuple(reversed(coordinates))
 
 
+def sorted_descending(a, axis, stable, indices):
+    """sort or argsort from the largest down, equal elements in their order: the array API's `descending`."""
+    from . import flip
+
+    a = _core.asarray(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    if not indices:
+        return flip(_core.sort(a, axis=axis, stable=stable), axis=axis)
+    order = _core.argsort(flip(a, axis=axis), axis=axis, stable=stable is not False)
+    return a.shape[axis] - 1 - flip(order, axis=axis)
+
+
 # ---- dtypes that the device lacks
 
 

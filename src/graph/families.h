@@ -85,6 +85,9 @@ ASN_CHECK_RESULT asn_status asn_linalg(int op, bool upper, double rcond, int num
 ASN_CHECK_RESULT asn_status asn_arange(asn_array *result, asn_dtype dtype,
                                        const asn_scalar *start, const asn_scalar *step,
                                        int64_t n);
+/* start + i * ((stop - start) / (n - 1)) for i < n - 1, then stop, in float64. */
+ASN_CHECK_RESULT asn_status asn_linspace(asn_array *result, double start, double stop,
+                                         int64_t n);
 ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
                                      const int64_t *shape, char order,
                                      const asn_operand *value);

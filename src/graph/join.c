@@ -1,4 +1,4 @@
-/* L2 graph: concatenate, repeat, arange: arrays put together from pieces (see
+/* L2 graph: concatenate, repeat, arange, linspace: arrays put together from pieces (see
  * families.h).
  *
  * Concatenation is one recorded copy per piece, so that it fuses with what computes the
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "aclnnop/aclnn_arange.h"
+#include "aclnnop/aclnn_linspace.h"
 #include "aclnnop/aclnn_repeat_interleave.h"
 #include "graph/direct.h"
 #include "graph/families.h"
@@ -231,4 +232,24 @@ asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *star
     ASN_TRY(status);
     asn_array_move(result, &cast);
     return ASN_OK;
+}
+
+asn_status asn_linspace(asn_array *result, double start, double stop, int64_t n) {
+    ASN_TRY(asn_array_new(result, ASN_F64, 1, &n, 'C'));
+    if (n == 0) return ASN_OK;
+    asn_lock();
+    aclTensor *t = NULL;
+    asn_status status = asn_operator_tensor(result, ASN_WRITE, &t);
+    aclScalar *s[2] = {NULL, NULL};
+    if (!status) {
+        s[0] = asn_acl.aclCreateScalar(&start, ACL_DOUBLE);
+        s[1] = asn_acl.aclCreateScalar(&stop, ACL_DOUBLE);
+    }
+    ASN_OPERATOR(status, Linspace, "linspace", s[0], s[1], n, t);
+    for (int k = 0; k < 2; k++)
+        if (s[k]) asn_acl.aclDestroyScalar(s[k]);
+    asn_operator_drop(1, &t);
+    asn_unlock();
+    if (status) asn_array_fini(result);
+    return status;
 }

@@ -13,8 +13,10 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-/* Above this many elements other Python threads may run meanwhile. */
-enum { BLOCKING_ELEMENTS = 1 << 15 };
+enum {
+    BLOCKING_ELEMENTS = 1 << 15, /* above, other Python threads may run meanwhile */
+    LARGE_BYTES = 4 << 20 /* a result in bands from here on is none for the caches */
+};
 
 struct asn_counters asn_counters;
 
@@ -156,16 +158,25 @@ static bool is_forwarded(const asn_program *p, int operand) {
     return false;
 }
 
-asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
-                              bool may_reuse) {
+static void move_to_band(const asn_program *p, const asn_node *nodes,
+                         const asn_band *band, aclnnxOperand *operands) {
+    for (int i = 0; i < p->num_in + p->num_out; i++) {
+        aclnnxOperand *o = &operands[i];
+        if (!o->data || band->fixed >> i & 1) continue;
+        o->data = (char *)o->data + band->start * o->strides[0];
+        if (i >= p->num_in && asn_program_ref(p, nodes, i)->buffer->nbytes >= LARGE_BYTES)
+            o->flags |= ACLNNX_PART;
+    }
+}
+
+static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_reuse,
+                         const asn_band *band) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
     if (p->num_out == 0) return ASN_OK; /* everything in it was dead */
     ASN_TRY(asn_device_open());
     for (int i = 0; i < p->num_in; i++) {
-        const asn_node *node = &nodes[p->operands[i].node];
-        int slot = p->operands[i].slot;
-        const asn_ref *ref = slot ? &node->in[slot - 1] : &node->out;
+        const asn_ref *ref = asn_program_ref(p, nodes, i);
         if (is_forwarded(p, i)) continue;
         if (ref->buffer) ASN_TRY(asn_buffer_ensure(ref->buffer));
         fill_operand(&operands[i], ref);
@@ -188,8 +199,25 @@ asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
                              .reduceMask = p->reduce_mask,
                              .operands = operands,
                              .instrs = instrs};
+    int64_t shape[ACLNNX_MAX_DIMS];
+    if (band) {
+        memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
+        shape[0] = band->rows;
+        program.shape = shape;
+        move_to_band(p, nodes, band, operands);
+    }
     if (p->num_forwards) return call_regions(p, nodes, &program, last->op);
     return call(&program, first->size, last->op);
+}
+
+asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
+                              bool may_reuse) {
+    return launch(p, nodes, may_reuse, NULL);
+}
+
+asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
+                           const asn_band *band) {
+    return launch(p, nodes, false, band);
 }
 
 static aclnnxInstr cast_instr(asn_dtype from, asn_dtype to, int dst, int src) {

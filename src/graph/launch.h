@@ -10,6 +10,14 @@ bool asn_fuse_enabled(void);
 /* Storage for the outputs, then one fused call. */
 ASN_CHECK_RESULT asn_status asn_launch_program(const asn_program *p,
                                                const asn_node *nodes, bool may_reuse);
+/* The same over some rows of the first axis; operands whose bit is set in `fixed` do not
+ * move with them. */
+typedef struct {
+    int64_t start, rows;
+    uint32_t fixed;
+} asn_band;
+ASN_CHECK_RESULT asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
+                                            const asn_band *band);
 /* One node: as a fused program of its own, or (fusion off) through CANN's single
  * operators. */
 ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);

@@ -59,6 +59,14 @@ typedef struct {
 
 enum { ASN_PLAN_NEVER = 255 };
 
+/* The place of an operand. */
+static inline const asn_ref *asn_program_ref(const asn_program *p, const asn_node *nodes,
+                                             int operand) {
+    const asn_node *node = &nodes[p->operands[operand].node];
+    int slot = operand < p->num_in ? p->operands[operand].slot : 0;
+    return slot ? &node->in[slot - 1] : &node->out;
+}
+
 /* Plans nodes[0..count). `dead` [i]: nobody but the trace can read the buffer that node i
  * writes. fuse false: one node a program. Depends on nothing but its arguments, so that
  * plans can be cached by structure. */

@@ -4,11 +4,16 @@
  * what computes its input. where= selects the identity (or initial) for the elements left
  * out; initial= is written first and accumulated onto.
  */
+#include <math.h>
 #include <string.h>
 
+#include "aclnnop/aclnn_std.h"
+#include "aclnnop/aclnn_var.h"
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/lock.h"
 #include "graph/operands.h"
+#include "graph/operator.h"
 
 asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
@@ -235,5 +240,42 @@ asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *do
         ASN_TRY(truth_of(op, a, at, n - at < step ? n - at : step, truth));
         if (*truth == decides) break;
     }
+    return ASN_OK;
+}
+
+/* ---- variance of a large array */
+
+asn_status asn_variance_whole(const asn_array *a, int64_t ddof, bool root,
+                              asn_scalar *value, bool *done) {
+    enum { LARGE = 65536 }; /* below, the arithmetic is what NumPy spells out */
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    double number;
+    *done = false;
+    if ((dtype != ASN_F32 && dtype != ASN_F64) || a->layout.size < LARGE ||
+        a->layout.size <= ddof || !asn_layout_contiguous(&a->layout))
+        return ASN_OK;
+    asn_array out;
+    ASN_TRY(asn_array_new(&out, dtype, 0, NULL, 'C'));
+    asn_lock();
+    aclTensor *t[2] = {NULL, NULL};
+    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
+    if (!status) status = asn_operator_tensor(&out, ASN_WRITE, &t[1]);
+    if (root)
+        ASN_OPERATOR(status, Std, "std", t[0], NULL, ddof, false, t[1]);
+    else
+        ASN_OPERATOR(status, VarCorrection, "var", t[0], NULL, ddof, false, t[1]);
+    asn_operator_drop(2, t);
+    asn_unlock();
+    if (!status) status = asn_array_get_item(&out, 0, value);
+    asn_array_fini(&out);
+    ASN_TRY(status);
+    if (dtype == ASN_F32) {
+        float f;
+        memcpy(&f, value->bytes, sizeof f);
+        number = (double)f;
+    } else {
+        memcpy(&number, value->bytes, sizeof number);
+    }
+    *done = isfinite(number);
     return ASN_OK;
 }

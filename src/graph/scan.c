@@ -76,19 +76,26 @@ static asn_status scan_by_slices(asn_op op, const asn_array *a, int axis) {
     return ASN_OK;
 }
 
-/* In place: a holds the values on entry, the running results on return. */
-static asn_status scan_fused(asn_op op, const asn_array *a, int axis) {
-    asn_lock();
-    asn_status status = asn_trace_settle(a->buffer, true);
-    if (!status) status = asn_buffer_ensure(a->buffer);
-    if (!status) {
-        aclnnxOperand o = {.data = (char *)a->buffer->data + a->layout.offset,
+static aclnnxOperand operand_of(const asn_array *a) {
+    return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
                            .strides = a->layout.strides,
                            .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
                            .reduceOp = ACLNNX_NO_REDUCE};
+}
+
+/* `in` may be `out`, of the same shape and dtype. */
+static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *out,
+                             int axis) {
+    asn_lock();
+    asn_status status = asn_trace_settle(in->buffer, false);
+    if (!status) status = asn_trace_settle(out->buffer, true);
+    if (!status) status = asn_buffer_ensure(in->buffer);
+    if (!status) status = asn_buffer_ensure(out->buffer);
+    if (!status) {
+        aclnnxOperand from = operand_of(in), to = operand_of(out);
         int code =
-            asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &o, &o, a->layout.ndim,
-                               a->layout.shape, axis, asn_stream());
+            asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
+                               out->layout.ndim, out->layout.shape, axis, asn_stream());
         if (code) status = asn_acl_failed(code, asn_op_table[op].name);
     }
     asn_unlock();
@@ -103,11 +110,17 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
     if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
     ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
     asn_array running;
-    ASN_TRY(asn_copy(&running, a, loop, 'K'));
-    asn_status status = asn_device_open();
-    if (!status && a->layout.size) {
-        if (asn_fuse_enabled() && asn_acl.aclnnxScan)
-            status = scan_fused(op, &running, axis);
+    ASN_TRY(asn_device_open());
+    bool fused = asn_fuse_enabled() && asn_acl.aclnnxScan;
+    bool straight = fused && loop == asn_layout_dtype(&a->layout); /* from a itself */
+    if (straight)
+        ASN_TRY(asn_array_new_like(&running, a, loop, 'K'));
+    else
+        ASN_TRY(asn_copy(&running, a, loop, 'K'));
+    asn_status status = ASN_OK;
+    if (a->layout.size) {
+        if (fused)
+            status = scan_fused(op, straight ? a : &running, &running, axis);
         else
             status = scan_by_slices(op, &running, axis);
     }

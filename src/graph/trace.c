@@ -14,6 +14,7 @@
 
 #include "array/broadcast.h"
 #include "graph/engine.h"
+#include "graph/bands.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/plan_cut.h"
@@ -159,17 +160,14 @@ static asn_status record(const asn_draft *d) {
     return ASN_OK;
 }
 
-static bool only_traced(const asn_buffer *b) {
-    return atomic_load_explicit(&b->refs, memory_order_acquire) == b->trace_refs;
-}
-
 /* Bytes in memory that nothing but the trace holds any more. */
 static int64_t held_bytes(const asn_trace *t) {
     int64_t held = 0;
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k < t->nodes[i].num_in; k++) {
             const asn_buffer *b = t->nodes[i].in[k].buffer;
-            if (b && b->data && only_traced(b)) held += b->nbytes / b->trace_refs;
+            if (b && b->data && asn_buffer_only_traced(b))
+                held += b->nbytes / b->trace_refs;
         }
     return held;
 }
@@ -318,13 +316,17 @@ static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *ke
                            bool keeps) {
     asn_node room[ASN_TRACE_MAX_NODES];
     const asn_node *planned = asn_plan_nodes(plan, nodes, room);
-    for (int g = 0; g < plan->num_programs; g++) {
+    for (int g = 0, num = 1; g < plan->num_programs; g += num) {
         const asn_program *p = &plan->programs[g];
-        ASN_TRY(asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
-        for (int i = 0; i < p->num_nodes; i++) {
-            int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];
-            if (!keep[at] && plan->last[at] == g) drop_node(&nodes[at]);
-        }
+        int64_t rows;
+        num = plan->num_slices ? 1 : asn_bands_find(plan, nodes, keep, g, &rows);
+        ASN_TRY(num > 1 ? asn_bands_run(p, num, nodes, rows)
+                        : asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
+        for (int done = g; done < g + num; done++, p++)
+            for (int i = 0; i < p->num_nodes; i++) {
+                int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];
+                if (!keep[at] && plan->last[at] == done) drop_node(&nodes[at]);
+            }
     }
     return ASN_OK;
 }
@@ -380,7 +382,7 @@ static asn_status run_singly(asn_node *nodes, int count) {
 
 static void find_dead(const asn_node *nodes, int count, bool *dead) {
     for (int i = 0; i < count; i++)
-        dead[i] = only_traced(nodes[i].out.buffer);
+        dead[i] = asn_buffer_only_traced(nodes[i].out.buffer);
 }
 
 /* Runs the first `count` nodes, which must be all of them when some are to be kept. */

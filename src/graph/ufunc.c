@@ -88,18 +88,18 @@ static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
         memcpy(&value, cast.bytes, sizeof value);
         negative = value < 0;
     } else if (asn_is_signed_int(asn_layout_dtype(&exponent->array->layout))) {
-        asn_array below, any;
-        asn_operand in[2] = {*exponent, {.scalar = asn_scalar_int(0), .weak = 'i'}};
+        asn_array least;
         asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
         asn_scalar answer = {0};
-        ASN_TRY(asn_ufunc_call(ASN_OP_LESS, in, NULL, &below, &defaults));
-        asn_status status = asn_ufunc_reduce(ASN_OP_LOGICAL_OR, &below, NULL, &any, &all);
-        asn_array_fini(&below);
+        int64_t value = 0;
+        if (exponent->array->layout.size == 0) return ASN_OK;
+        ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponent->array, NULL, &least, &all));
+        asn_status status = asn_array_get_item(&least, 0, &answer);
+        asn_array_fini(&least);
         ASN_TRY(status);
-        status = asn_array_get_item(&any, 0, &answer);
-        asn_array_fini(&any);
-        ASN_TRY(status);
-        negative = answer.bytes[0];
+        ASN_TRY(asn_scalar_cast(&answer, ASN_I64, &answer));
+        memcpy(&value, answer.bytes, sizeof value);
+        negative = value < 0;
     }
     if (negative)
         return asn_error_set(ASN_ERR_VALUE,

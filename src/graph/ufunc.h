@@ -58,6 +58,11 @@ ASN_CHECK_RESULT asn_status asn_ufunc_reduce(asn_op op, const asn_array *a,
  * answer is known. *done false: not such an array, nothing was done. */
 ASN_CHECK_RESULT asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth,
                                              bool *done);
+/* Variance of all of a large float32 or float64 array with `ddof`, or its root, by one
+ * operator. *done false: not such an array, or the result is not finite, and the
+ * composition of single operations will say why. */
+ASN_CHECK_RESULT asn_status asn_variance_whole(const asn_array *a, int64_t ddof,
+                                               bool root, asn_scalar *value, bool *done);
 ASN_CHECK_RESULT asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis,
                                                  asn_dtype dtype, const asn_array *out,
                                                  asn_array *result);

@@ -426,6 +426,15 @@ done:
     return r;
 }
 
+/* linspace of two floats with its end: what np.linspace comes down to most often. */
+static PyObject *f_line(PyObject *const *v) {
+    double start = PyFloat_AsDouble(v[0]), stop = PyFloat_AsDouble(v[1]);
+    int64_t n = 0;
+    if (PyErr_Occurred() || asn_int64_from_py(v[2], &n) < 0) return NULL;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_finish(r, asn_linspace(&r->array, start, stop, n)) : NULL;
+}
+
 static PyObject *f_frombuffer(PyObject *const *v) {
     asn_dtype dtype;
     int64_t count = -1, offset = 0;
@@ -478,6 +487,8 @@ asn_function_def asn_create_functions[] = {
         "start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None",
         "start=None, stop=None, step=1, *, dtype=None, device=None, like=None", f_arange,
         "Evenly spaced values in [start, stop)."),
+    ASN_FUNCTION("_line", "start, stop, num, /", f_line,
+                 "num float64 from start to stop, both included."),
     ASN_FUNCTION("frombuffer", "buffer, dtype=None, count=-1, offset=0, *, like=None",
                  f_frombuffer, "A one-dimensional array over an object's buffer."),
     ASN_FUNCTION("from_dlpack", "x, /, *, device=None, copy=None", asn_from_dlpack,

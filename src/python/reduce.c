@@ -417,6 +417,13 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     if (is_plain(a) && is_default(mean_object) && plain_ddof(ddof_object) >= 0 &&
         asn_direct_variance(asn_of(array), plain_ddof(ddof_object), root, &value))
         return scalar_result(&value);
+    if (is_plain(a) && is_default(mean_object) && plain_ddof(ddof_object) >= 0) {
+        bool done;
+        asn_status status = asn_variance_whole(
+            asn_of(array), (int64_t)plain_ddof(ddof_object), root, &value, &done);
+        if (status != ASN_OK) return asn_raise(status);
+        if (done) return scalar_result(&value);
+    }
     if (check_zero_d(array, a->axis) < 0) return NULL;
     weak_int(&ddof, 0);
     if (reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;

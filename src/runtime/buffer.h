@@ -57,6 +57,10 @@ static inline void asn_buffer_release(asn_buffer *b) {
     else if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
         asn_buffer_destroy(b);
 }
+/* Nothing but recorded operations holds it. */
+static inline bool asn_buffer_only_traced(const asn_buffer *b) {
+    return atomic_load_explicit(&b->refs, memory_order_acquire) == b->trace_refs;
+}
 /* Takes storage if there is none. MemoryError. */
 ASN_CHECK_RESULT asn_status asn_buffer_ensure(asn_buffer *b);
 

@@ -54,7 +54,7 @@ static void test_reduce(asn_op op, asn_dtype dt, int ndim, const int64_t *shape)
     m = asn_nd_size(&out.nd);
     for (int64_t i = 0; i < n; i++) /* exact in every dtype */
         set(&in.nd, i, (double)random_below(n > 1000 && dt == ASN_F16 ? 2 : 4));
-    CHECK(asn_cpu_reduce(op, mask, &in.nd, &out.nd) == ASN_OK, "");
+    CHECK(asn_cpu_reduce(op, mask, &in.nd, &out.nd, NULL) == ASN_OK, "");
     double *want = malloc((size_t)m * sizeof *want);
     bool *started = calloc((size_t)m, sizeof *started);
     for (int64_t i = 0; i < n; i++) {
@@ -89,7 +89,9 @@ static void test_threads(void) {
             for (int t = 0; t < 3; t++) {
                 view_init(&out[t], ASN_F32, 2, reduced, true);
                 asn_pool_set_threads(t + 1);
-                CHECK(asn_cpu_reduce(ASN_OP_ADD, mask, &in.nd, &out[t].nd) == ASN_OK, "");
+                CHECK(asn_cpu_reduce(ASN_OP_ADD, mask, &in.nd, &out[t].nd, NULL) ==
+                          ASN_OK,
+                      "");
                 size_t bytes = (size_t)asn_nd_size(&out[t].nd) * 4;
                 CHECK(memcmp(out[t].nd.data, out[0].nd.data, bytes) == 0, "");
             }
@@ -111,10 +113,40 @@ static void test_accuracy(void) {
         set(&in.nd, i, x);
         exact += x;
     }
-    CHECK(asn_cpu_reduce(ASN_OP_ADD, 1, &in.nd, &out.nd) == ASN_OK, "");
+    CHECK(asn_cpu_reduce(ASN_OP_ADD, 1, &in.nd, &out.nd, NULL) == ASN_OK, "");
     CHECK(fabsl(get(&out.nd, 0) - exact) <= 2 * 2.3e-16L * fabsl(exact), "");
     view_fini(&in);
     view_fini(&out);
+}
+
+/* Any number of threads gives the same bits; a drift, a step and a distant mean cancel
+ * nothing. */
+static void test_squared_deviations(void) {
+    enum { N = 100003 };
+    double *x = malloc(N * sizeof *x), m2[2];
+    for (int kind = 0; kind < 4; kind++) {
+        long double mean = 0, want = 0;
+        for (int i = 0; i < N; i++) {
+            double drift = kind == 1 ? i * 0.01 : kind == 2 ? (i < N / 2) * 1e4 : 0;
+            x[i] = kind == 3 ? 0.1 : random_unit() + drift + 1e6;
+            mean += x[i];
+        }
+        mean /= N;
+        for (int i = 0; i < N; i++)
+            want += (x[i] - mean) * (x[i] - mean);
+        for (int t = 0; t < 2; t++) {
+            asn_pool_set_threads(t + 1);
+            CHECK(asn_cpu_squared_deviations(ASN_F64, N, x, &m2[t]) == ASN_OK, "");
+        }
+        CHECK(m2[0] == m2[1], "");
+        CHECK(fabsl(m2[0] - want) <= 1e-14L * want + 1e-20L, "");
+    }
+    CHECK(asn_cpu_squared_deviations(ASN_F64, 0, x, m2) == ASN_OK && m2[0] == 0, "");
+    CHECK(asn_cpu_squared_deviations(ASN_I32, 1, x, m2) == ASN_ERR_NO_LOOP, "");
+    asn_alloc_fail_after(1);
+    CHECK(asn_cpu_squared_deviations(ASN_F64, N, x, m2) == ASN_ERR_MEMORY, "");
+    asn_alloc_fail_after(0);
+    free(x);
 }
 
 static void test_along(asn_dtype dt, int ndim, const int64_t *shape, int axis) {
@@ -160,7 +192,7 @@ static void test_failing_allocations(void) {
     set(&in.nd, 7, 5);
     for (long k = 1; k < 10; k++) {
         asn_alloc_fail_after(k);
-        asn_status status = asn_cpu_reduce(ASN_OP_ADD, 1, &in.nd, &out.nd);
+        asn_status status = asn_cpu_reduce(ASN_OP_ADD, 1, &in.nd, &out.nd, NULL);
         asn_alloc_fail_after(0);
         CHECK(status == ASN_OK || status == ASN_ERR_MEMORY, "");
         if (status == ASN_OK) break;
@@ -185,6 +217,7 @@ int main(void) {
     }
     test_threads();
     test_accuracy();
+    test_squared_deviations();
     test_failing_allocations();
     return check_report("test_cpu_reduce");
 }

@@ -7,6 +7,7 @@ device's (`aclnnxFft`): mixed radices, Bailey's four steps for long lines, Blues
 large prime factors.
 """
 
+import functools as _functools
 import itertools as _itertools
 import operator as _operator
 import warnings as _warnings
@@ -207,6 +208,18 @@ def _check_integer(n):
         raise ValueError("n should be an integer")
 
 
+def _with_dtype(function):
+    """Lets a function of NumPy's signature take the array API's dtype as well."""
+
+    @_functools.wraps(function)
+    def call(*args, dtype=None, **kwargs):
+        result = function(*args, **kwargs)
+        return result if dtype is None else result.astype(dtype)
+
+    return call
+
+
+@_with_dtype
 def fftfreq(n, d=1.0, device=None):
     """The frequencies of fft's n elements for samples that are d apart."""
     _check_integer(n)
@@ -217,6 +230,7 @@ def fftfreq(n, d=1.0, device=None):
     return steps * (1.0 / (n * d))
 
 
+@_with_dtype
 def rfftfreq(n, d=1.0, device=None):
     """The frequencies of rfft's n // 2 + 1 elements for samples that are d apart."""
     _check_integer(n)

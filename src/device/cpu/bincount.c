@@ -1,9 +1,9 @@
 /* CPU device: bincount.
  *
  * Counting is split over threads, each with histograms of its own that are added at the
- * end: integers add in any order. A thread keeps four while the bins are few, so that
- * equal neighbours do not wait for each other (measured on 1e6 int32 in 256 bins: 0.57 ms
- * for numpy.bincount as a whole, against 1.18 ms of one histogram over int64 copies).
+ * end: integers add in any order. A thread keeps several while they leave room in L1, so
+ * that equal neighbours do not wait for each other (1e6 random int64, no equal
+ * neighbours, in 1000 bins: four 670 us, two 510, one 420; in 100 bins 480, 430, 430).
  * Weighted sums run in the order of the input on one thread, which fixes their rounding.
  */
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
-enum { FEW_BINS = 2048, MAX_PARTS = 64 };
+enum { FEW_BINS = 256, MANY_BINS = 1024, MAX_PARTS = 64 };
 
 #define T    int8_t
 #define NAME count_i8
@@ -98,7 +98,7 @@ static asn_status count_values(const asn_nd *x, const asn_nd *out) {
     int64_t parts = asn_pool_width(work);
     if (parts > MAX_PARTS) parts = MAX_PARTS;
     if (parts * bins * 4 > n) parts = 1;
-    c.tables = bins <= FEW_BINS && n > 4 * bins ? 4 : 1;
+    c.tables = n <= 4 * bins ? 1 : bins <= FEW_BINS ? 4 : bins <= MANY_BINS ? 2 : 1;
     c.per_part = (n + parts - 1) / parts;
     c.counts = asn_calloc((size_t)(parts * c.tables * bins), sizeof *c.counts);
     if (!c.counts) return ASN_ERR_MEMORY;

@@ -17,12 +17,11 @@
 
 enum {
     CHUNK_BYTES = 131072,
-    TILE_ROWS = 64,
-    FAR = 64,   /* bytes between elements of different cache lines */
-    STRIP = 64, /* elements of a row across lines that are walked together */
+    TILE_BYTES = 1024, /* of a source row, in a transposition */
+    FAR = 64,          /* bytes between elements of different cache lines */
+    STRIP = 64,        /* elements of a row across lines that are walked together */
     TILE_STREAM_BYTES = 4 << 20,
-    STREAM_BYTES = 16 << 20, /* a copy from this size on bypasses the caches */
-    STREAM_ROW_BYTES = 32768 /* if its rows are no shorter than this */
+    STREAM_ROW_BYTES = 2048 /* shorter rows are stored through the caches */
 };
 
 typedef struct {
@@ -172,15 +171,16 @@ asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
     pair_dims(&c);
     lengthen(&c);
     int64_t bytes = size * c.item;
-    c.stream = bytes >= STREAM_BYTES &&
+    c.stream = asn_worth_streaming(2 * bytes) &&
                (c.num_dims == 1 || c.dims[0].extent * c.item >= STREAM_ROW_BYTES);
     const copy_dim *split = &c.dims[c.num_dims > 1];
     int64_t row = c.num_dims > 1 ? c.dims[0].extent * c.item : c.item;
     c.rows_per_chunk = row < CHUNK_BYTES ? CHUNK_BYTES / row : 1;
     /* A transposition wants several whole lines of every source row it touches. */
     if (c.num_dims > 1 && c.dims[1].src == c.item) {
-        if (c.rows_per_chunk < TILE_ROWS) c.rows_per_chunk = TILE_ROWS;
-        c.rows_per_chunk &= ~(int64_t)(TILE_ROWS - 1);
+        int64_t piece = TILE_BYTES / c.item;
+        if (c.rows_per_chunk < piece) c.rows_per_chunk = piece;
+        c.rows_per_chunk &= ~(piece - 1);
         c.stream_lines = bytes >= TILE_STREAM_BYTES && (uintptr_t)c.dst % 64 == 0;
         for (int d = 1; d < c.num_dims; d++)
             c.stream_lines &= c.dims[d].dst % 64 == 0;

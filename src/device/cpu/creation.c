@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/half.h"
+#include "base/cpu.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fused.h"
 #include "device/cpu/gather.h"
@@ -12,51 +12,34 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
+#define STEPS asn_steps_baseline
+#include "device/cpu/steps.inc"
+
 enum { BLOCK = 512, CHUNK = 16384 };
 
-/* A 1-d result made block by block by `make`, in `dtype`, cast to out's dtype where that
+/* A 1-d result of steps in `dtype`, block by block, cast to out's dtype where that
  * differs. */
 typedef struct {
     const asn_nd *out;
     asn_dtype dtype;
-    _Alignas(16) char start[16], delta[16];
-    double first, step, last;
-    bool endpoint, floors;
-    void (*make)(const void *r, char *block, int64_t i, int64_t n);
+    asn_steps steps;
+    asn_steps_fn make;
+    bool floors; /* towards minus infinity before a cast to integers; float64 only */
+    const double *last; /* of the last element, or NULL; float64 only */
 } fill_run;
 
-#define T             int64_t
-#define NAME          steps_i64
-#define STEP(s, d, i) (int64_t)((uint64_t)(s) + (uint64_t)(d) * (uint64_t)(i))
-#include "device/cpu/steps.inc"
-#define T             float
-#define NAME          steps_f32
-#define STEP(s, d, i) ((s) + (float)(i) * (d))
-#include "device/cpu/steps.inc"
-#define T             double
-#define NAME          steps_f64
-#define STEP(s, d, i) ((s) + (double)(i) * (d))
-#include "device/cpu/steps.inc"
-#define T    asn_c64
-#define NAME steps_c64
-#define STEP(s, d, i)                                                                    \
-    ((asn_c64){(s).re + (float)(i) * (d).re, (s).im + (float)(i) * (d).im})
-#include "device/cpu/steps.inc"
-#define T    asn_c128
-#define NAME steps_c128
-#define STEP(s, d, i)                                                                    \
-    ((asn_c128){(s).re + (double)(i) * (d).re, (s).im + (double)(i) * (d).im})
-#include "device/cpu/steps.inc"
+static const asn_step_loops *step_loops(void) {
+#if defined(__x86_64__)
+    if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_steps_avx512;
+#endif
+    return &asn_steps_baseline;
+}
 
-static void make_linspace(const void *ctx, char *block, int64_t i, int64_t n) {
-    const fill_run *r = ctx;
-    double *to = (double *)block;
-    int64_t count = r->out->shape[0];
-    for (int64_t k = 0; k < n; k++)
-        to[k] = (double)(i + k) * r->step + r->first;
-    if (r->endpoint && count > 1 && i + n == count) to[n - 1] = r->last;
+static void make_block(const fill_run *r, char *to, int64_t i, int64_t n) {
+    r->make(&r->steps, to, i, n);
+    if (r->last && i + n == r->out->shape[0]) ((double *)to)[n - 1] = *r->last;
     for (int64_t k = 0; k < n && r->floors; k++)
-        to[k] = floor(to[k]);
+        ((double *)to)[k] = floor(((double *)to)[k]);
 }
 
 static void fill_chunk(void *ctx, int64_t chunk) {
@@ -64,17 +47,21 @@ static void fill_chunk(void *ctx, int64_t chunk) {
     const asn_nd *out = r->out;
     _Alignas(64) char block[BLOCK * 16], cast[BLOCK * 16];
     int64_t from = chunk * CHUNK, to = from + CHUNK, stride = out->strides[0];
+    int item = asn_itemsize(out->dtype);
     if (to > out->shape[0]) to = out->shape[0];
+    if (r->dtype == out->dtype && stride == item) {
+        make_block(r, out->data + from * stride, from, to - from);
+        return;
+    }
     for (int64_t i = from; i < to; i += BLOCK) {
         int64_t n = to - i < BLOCK ? to - i : BLOCK;
         char *made = block;
-        r->make(r, block, i, n);
+        make_block(r, block, i, n);
         if (r->dtype != out->dtype) {
             asn_kernels_get()->cast[r->dtype][out->dtype](n, cast, block, NULL, NULL);
             made = cast;
         }
-        asn_block_scatter(out->data + i * stride, made, asn_itemsize(out->dtype), n,
-                          stride, 1, 0);
+        asn_block_scatter(out->data + i * stride, made, item, n, stride, 1, 0);
     }
 }
 
@@ -94,26 +81,28 @@ asn_status asn_cpu_arange(const asn_nd *out, const void *start, const void *delt
     ASN_TRY(check_line("arange", out));
     asn_dtype dt = out->dtype;
     r.dtype = asn_is_half(dt) ? ASN_F32 : asn_is_inexact(dt) ? dt : ASN_I64;
-    r.make = r.dtype == ASN_I64   ? steps_i64
-             : r.dtype == ASN_F32 ? steps_f32
-             : r.dtype == ASN_F64 ? steps_f64
-             : r.dtype == ASN_C64 ? steps_c64
-                                  : steps_c128;
+    const asn_step_loops *loops = step_loops();
+    r.make = r.dtype == ASN_I64   ? loops->i64
+             : r.dtype == ASN_F32 ? loops->f32
+             : r.dtype == ASN_F64 ? loops->f64
+             : r.dtype == ASN_C64 ? loops->c64
+                                  : loops->c128;
     const asn_kernels *k = asn_kernels_get();
-    k->cast[dt][r.dtype](1, r.start, start, NULL, NULL);
-    k->cast[dt][r.dtype](1, r.delta, delta, NULL, NULL);
+    k->cast[dt][r.dtype](1, r.steps.start, start, NULL, NULL);
+    k->cast[dt][r.dtype](1, r.steps.delta, delta, NULL, NULL);
     fill_execute(&r);
     return ASN_OK;
 }
 
 asn_status asn_cpu_linspace(const asn_nd *out, double start, double stop, bool endpoint) {
-    fill_run r = {.out = out, .dtype = ASN_F64, .first = start, .last = stop};
+    fill_run r = {.out = out, .dtype = ASN_F64, .make = step_loops()->f64};
     ASN_TRY(check_line("linspace", out));
     int64_t n = out->shape[0], divisions = endpoint ? n - 1 : n;
-    r.step = divisions > 0 ? (stop - start) / (double)divisions : 0;
-    r.endpoint = endpoint;
+    double step = divisions > 0 ? (stop - start) / (double)divisions : 0;
+    memcpy(r.steps.start, &start, sizeof start);
+    memcpy(r.steps.delta, &step, sizeof step);
+    r.last = endpoint && n > 1 ? &stop : NULL;
     r.floors = asn_is_integer(out->dtype);
-    r.make = make_linspace;
     fill_execute(&r);
     return ASN_OK;
 }

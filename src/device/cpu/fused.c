@@ -15,6 +15,8 @@
 #include "device/cpu/block.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fpflags.h"
+#include "device/cpu/fused_tiles.h"
+#include "device/cpu/fused_weave.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
@@ -62,12 +64,12 @@ static bool run_rows(const elementwise *e, asn_run *run, int64_t first, int64_t 
             return false;
         at[m] = &run->ptr[plan->value[i]];
     }
+    int64_t step[ACLNNX_MAX_OPERANDS] = {0};
     while (first < end) {
         asn_cursor row;
         asn_cursor_seek(&row, run, 1, plan->num_dims, first);
         int64_t rows = plan->dims[1].extent - row.index[1];
         if (rows > end - first) rows = end - first;
-        int64_t step[ACLNNX_MAX_OPERANDS];
         for (int m = 0; m < run->num_moving; m++) {
             int i = run->moving[m];
             *at[m] = plan->base[i] + row.offset[i];
@@ -305,7 +307,7 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
     ASN_TRY(asn_plan_space(&plan, p));
     if (plan.num_reductions)
         status = asn_plan_run_reductions(&plan, p);
-    else if (plan.size)
+    else if (plan.size && !asn_weave_run(&plan) && !asn_tiles_run(&plan, p->fpFlags))
         run_elementwise(&plan, p->fpFlags);
     asn_free(plan.packed);
     return status;

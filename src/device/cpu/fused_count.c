@@ -9,12 +9,17 @@
 #include <string.h>
 
 #include "device/cpu/fused_reduce.h"
+#include "device/cpu/mask_vector.h"
 
 /* *acc += the number of ones among n bytes that are 0 or 1. */
 static void count_ones(int64_t n, void *acc, const void *src) {
     enum { LANES = 8, WORD = 8, STRIDE = LANES * WORD };
     const char *p = src;
     int64_t total = *(int64_t *)acc;
+    if (asn_mask_vector_ready()) {
+        *(int64_t *)acc = total + asn_mask_count(src, n);
+        return;
+    }
     while (n >= STRIDE) {
         uint64_t lanes[LANES] = {0}, words[LANES];
         int64_t rounds = n / STRIDE < 255 ? n / STRIDE : 255;

@@ -18,6 +18,11 @@
  */
 #include "device/cpu/fused_reduce.h"
 
+#include <string.h>
+
+#include "base/alloc.h"
+#include "device/cpu/reduce.h"
+
 /* The identity of each operation, or an error where it has none. */
 static asn_status reduce_nothing(const asn_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++) {
@@ -73,9 +78,66 @@ static int choose_inner(const asn_plan *plan) {
     return 0;
 }
 
+/* Whether a kept dimension of some extent lies between a short reduced one, innermost,
+ * and another reduced one: sum over axes (0, 2) of (100, 100, 100). Each result would
+ * then be folded from rows far apart, one block per row (1.2 ms; 0.4 in two passes). */
+static bool is_sandwich(const asn_plan *plan) {
+    enum { LONG = 1024, FEW = 8 };
+    const asn_reduction *red = &plan->reductions[0];
+    const asn_dim *dims = plan->dims;
+    bool reduced = false;
+    for (int d = 2; d < plan->num_dims; d++)
+        reduced |= dims[d].reduced;
+    return plan->num_reductions == 1 && plan->num_operands == plan->num_in + 1 &&
+           reduced && dims[0].reduced && !dims[1].reduced && dims[0].extent <= LONG &&
+           dims[0].extent >= FEW && dims[1].extent >= FEW && red->splits &&
+           red->dtype == red->out_dtype &&
+           !(plan->operands[red->operand].flags & ACLNNX_ACCUMULATE);
+}
+
+/* The innermost dimension is reduced into a temporary, then the temporary. */
+static asn_status reduce_in_two(const asn_plan *plan, const aclnnxProgram *p) {
+    int n = plan->num_dims, out = plan->num_in;
+    const asn_reduction *red = &plan->reductions[0];
+    int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_OPERANDS][ACLNNX_MAX_DIMS];
+    int64_t last[ACLNNX_MAX_DIMS], stride = asn_itemsize(red->out_dtype);
+    aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
+    uint64_t mask = 0;
+    memcpy(operands, p->operands, (size_t)plan->num_operands * sizeof *operands);
+    for (int d = 0; d < n; d++) {
+        int to = n - 1 - d; /* programs name the outermost first */
+        shape[to] = plan->dims[d].extent;
+        last[to] = plan->dims[d].stride[out];
+        for (int i = 0; i < out; i++)
+            strides[i][to] = plan->dims[d].stride[i];
+        strides[out][to] = d ? stride : 0;
+        if (d) stride *= plan->dims[d].extent;
+        if (d && plan->dims[d].reduced) mask |= (uint64_t)1 << to;
+    }
+    char *partial = asn_malloc((size_t)stride);
+    if (!partial) return ASN_ERR_MEMORY;
+    for (int i = 0; i < plan->num_operands; i++) {
+        if (operands[i].data) operands[i].data = plan->base[i];
+        operands[i].strides = strides[i];
+    }
+    operands[out].data = partial;
+    aclnnxProgram first = *p;
+    first.numDims = n;
+    first.shape = shape;
+    first.operands = operands;
+    first.reduceMask = (uint64_t)1 << (n - 1);
+    asn_status status = asn_cpu_fused(&first);
+    asn_nd from = {partial, n - 1, red->out_dtype, shape, strides[out]},
+           to = {plan->base[out], n - 1, red->out_dtype, shape, last};
+    if (!status) status = asn_cpu_reduce(red->op, mask, &from, &to, p->fpFlags);
+    asn_free(partial);
+    return status;
+}
+
 asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p) {
     ASN_TRY(check_order(plan, p));
     if (plan->size == 0) return reduce_nothing(plan);
+    if (is_sandwich(plan)) return reduce_in_two(plan, p);
     asn_reduction_run rr = {.plan = plan, .program = p};
     int inner = choose_inner(plan);
     if (plan->dims[inner].reduced) asn_reductions_count(plan);

@@ -33,19 +33,7 @@ void asn_block_splat(void *dst, const void *element, int item, int64_t n) {
 }
 
 void asn_block_stream(char *dst, const char *src, int64_t bytes) {
-#if defined(__x86_64__)
-    int64_t i = (int64_t)(-(uintptr_t)dst & 63);
-    if (bytes >= 256) {
-        memcpy(dst, src, (size_t)i);
-        for (; i + 64 <= bytes; i += 64)
-            for (int k = 0; k < 64; k += 16)
-                _mm_stream_si128((__m128i *)(dst + i + k),
-                                 _mm_loadu_si128((const __m128i *)(src + i + k)));
-        memcpy(dst + i, src + i, (size_t)(bytes - i));
-        return;
-    }
-#endif
-    memcpy(dst, src, (size_t)bytes);
+    asn_move_loops_get(1)->stream(dst, src, bytes);
 }
 
 void asn_block_stream_end(void) {

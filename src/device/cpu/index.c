@@ -15,10 +15,11 @@
 
 #include "device/cpu/bounds.h"
 #include "device/cpu/elements.h"
+#include "device/cpu/gather.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
-enum { BLOCK = 512, CHUNK = 8192 };
+enum { BLOCK = 512, CHUNK = 8192, STREAM_ROW = 2048, ASN_ACROSS = 8 };
 
 typedef struct {
     int64_t extent, self, other; /* strides in bytes */
@@ -42,6 +43,7 @@ typedef struct {
     rest_dim rest[ASN_ND_MAX_DIMS];
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
+    bool stream; /* long rows, many of them, past the caches */
 } index_run;
 
 #define EACH_SIZE "device/cpu/index.inc"
@@ -253,6 +255,9 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
     const int64_t *t = get ? other_off : self_off, *f = get ? self_off : other_off;
     if (r->run <= 16 && (r->run & (r->run - 1)) == 0)
         ASN_BY_SIZE(move, r->run)(to, from, n, t, f);
+    else if (r->stream)
+        for (int64_t i = 0; i < n; i++)
+            asn_block_stream(to + t[i], from + f[i], r->run);
     else if (r->run % 32 == 0 && r->run <= 256)
         move_half_lines(to, from, n, t, f, r->run);
     else
@@ -260,18 +265,51 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
             memcpy(to + t[i], from + f[i], (size_t)r->run);
 }
 
-/* Positions [first, end) of the rest's loops. */
+static void rest_offsets(const index_run *r, int64_t at, int64_t *self, int64_t *other) {
+    *self = *other = 0;
+    for (int d = 0; d < r->num_rest; d++) {
+        int64_t i = at % r->rest[d].extent;
+        at /= r->rest[d].extent;
+        *self += i * r->rest[d].self;
+        *other += i * r->rest[d].other;
+    }
+}
+
+/* The next rows to gather from, in order: the gather itself has none. */
+static void fetch_rows(const index_run *r, const char *p) {
+    enum { LONGEST = 16384 };
+    int64_t bytes = r->bound[0] * r->self_stride[0];
+    if (r->num_idx != 1 || r->self_stride[0] <= 0 || bytes > LONGEST) return;
+    for (int k = 0; k < ASN_ACROSS; k++, p += r->rest[0].self)
+        for (int64_t b = 0; b < bytes; b += 64)
+            __builtin_prefetch(p + b, 0, 2);
+}
+
+/* Positions [first, end) of the rest's loops. Where they lie one after the other in the
+ * result, as in g[:, r], eight go at once: every line of the result is then written in
+ * one go. */
 static void move_rest(const index_run *r, int64_t n, const int64_t *self_off,
                       const int64_t *other_off, int64_t first, int64_t end) {
+    bool gets = r->kind == MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
+    bool across = gets && r->num_rest && r->rest[0].other == r->run;
+    bool along = gets && r->other_stride[0] == r->run;
     for (int64_t at = first; at < end; at++) {
-        int64_t left = at, self = 0, other = 0;
-        for (int d = 0; d < r->num_rest; d++) {
-            int64_t i = left % r->rest[d].extent;
-            left /= r->rest[d].extent;
-            self += i * r->rest[d].self;
-            other += i * r->rest[d].other;
+        int64_t self, other;
+        rest_offsets(r, at, &self, &other);
+        const char *from = r->self + self;
+        char *to = r->other + other;
+        if (across && at + ASN_ACROSS <= end &&
+            at % r->rest[0].extent + ASN_ACROSS <= r->rest[0].extent) {
+            if (at % r->rest[0].extent + 2 * ASN_ACROSS <= r->rest[0].extent)
+                fetch_rows(r, from + ASN_ACROSS * r->rest[0].self);
+            ASN_BY_SIZE(across, r->run)(to, other_off, from, self_off, r->rest[0].self,
+                                        n);
+            at += ASN_ACROSS - 1;
+        } else if (along) {
+            ASN_BY_SIZE(pick, r->run)(to + other_off[0], from, n, self_off);
+        } else {
+            move_block(r, r->self + self, to, n, self_off, other_off);
         }
-        move_block(r, r->self + self, r->other + other, n, self_off, other_off);
     }
 }
 
@@ -329,6 +367,7 @@ static void index_chunk(void *ctx, int64_t chunk) {
         int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
         for (int64_t p = first; p < end && p < pieces; p++)
             move_piece(r, p, 0, loops);
+        if (r->stream) asn_block_stream_end();
         return;
     }
     int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
@@ -347,21 +386,34 @@ static void cut_run(index_run *r) {
     r->run = RUN;
 }
 
+/* Whether elements that neighbouring indices name lie nearer than neighbours of the rest.
+ */
+static bool is_dense(const index_run *r) {
+    int64_t rest = r->rest[0].self, near = r->self_stride[r->num_idx - 1];
+    return (near < 0 ? -near : near) < (rest < 0 ? -rest : rest);
+}
+
 static void index_execute(index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
                                              (1 + (double)r->run * 0.03));
-    r->split_rest = r->kind != MOVE_GET;
+    /* A gather along the innermost axes goes row by row of the others, so that a row
+     * stays in L1 (g[:, r] of 1000 x 1000 float64: 4.7 ms column by column). */
+    bool by_rows = r->kind == MOVE_GET && r->num_rest > 0 && r->size_j >= 64 &&
+                   r->size_j <= 65536 && r->size_rest >= 64 && is_dense(r);
+    r->split_rest = r->kind != MOVE_GET || by_rows;
     if (r->split_rest) {
-        if (r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
+        if (r->kind != MOVE_GET && r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
         int64_t loops = r->size_rest * r->item / r->run;
         r->pieces = 1;
         r->piece = r->extent[0];
-        r->rest_per_chunk = (loops + 15) / 16;
+        r->rest_per_chunk = ((loops + 15) / 16 + ASN_ACROSS - 1) & -ASN_ACROSS;
         int64_t chunks = (loops + r->rest_per_chunk - 1) / r->rest_per_chunk;
         asn_pool_run(index_chunk, r, chunks, ns);
         return;
     }
+    r->stream = r->run >= STREAM_ROW &&
+                asn_worth_streaming(2 * r->size_j * r->size_rest * r->item);
     int64_t per = CHUNK / (r->size_rest < CHUNK ? r->size_rest : CHUNK);
     r->piece = per < 64 ? 64 : per;
     r->pieces = (r->extent[0] + r->piece - 1) / r->piece;

@@ -23,7 +23,7 @@ enum {
     REGISTERS = 32, /* with AVX-512; 16 with AVX2 */
     LOW = 16,       /* what an instruction that is not EVEX can name */
     FREE = -1,
-    STICKY = -2, /* "some element was outside", over all vectors */
+    STICKY = -2, /* sign bits: "some element was outside", over all vectors */
     IN_USE = -3, /* by the operation that is being written */
     MAX_SPILLS = 64,
     MAX_CONSTANTS = 192,
@@ -610,9 +610,12 @@ static void emit_epilogue(compiler *c) {
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
         x86_put(code, clear_edx, sizeof clear_edx);
-        x86_vector(code, code->evex ? X86_TEST_MASK : X86_TEST, c->width,
-                   code->evex ? 1 : c->sticky[wide], code->evex ? c->sticky[wide] : 0,
-                   c->sticky[wide]);
+        int sticky = c->sticky[wide];
+        if (code->evex)
+            x86_vector(code, wide ? X86_SIGNS_64 : X86_SIGNS_32, c->width, 1, 0, sticky);
+        else
+            x86_vector(code, wide ? X86_SIGN_64 : X86_SIGN_32, c->width, sticky, 0,
+                       sticky);
         if (code->evex) x86_put(code, kortest_k1, sizeof kortest_k1);
         x86_put(code, setne_dl_or_eax, sizeof setne_dl_or_eax);
     }

@@ -143,7 +143,7 @@ static ref cast(lowering *l, ref a, int to) {
     return NOTHING;
 }
 
-/* Notes where the arguments of a vector function do not fit it. */
+/* Notes in sign bits where the arguments of a vector function are outside its range. */
 static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count) {
     asn_jit_program *p = l->out;
     int wide = asn_lane_bytes(arguments[0].lane) == 8;

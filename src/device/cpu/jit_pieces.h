@@ -96,7 +96,7 @@ typedef struct {
     const asn_piece *pieces;
     uint16_t ew[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t im[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* imaginary parts */
-    /* (arguments, marks): marks, and 1 where the arguments do not fit ew */
+    /* (arguments, marks): marks, and the sign bit where the arguments do not fit ew */
     uint16_t fit[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t round[ASN_LANE_COUNT][ASN_LANE_COUNTS];

@@ -114,8 +114,10 @@ static const x86_vop X86_LOAD_8 = {1, 3, 0, 0x6f}, X86_LOAD_16 = {1, 3, 1, 0x6f}
                      X86_PICK_64 = {2, 1, 1, 0x7f}, X86_PERMUTE_32 = {2, 1, 0, 0x16},
                      X86_ADD_32 = {1, 0, 0, 0x58}, X86_ADD_64 = {1, 1, 1, 0x58},
                      X86_LOAD_4 = {1, 1, 0, 0x6e}, X86_STORE_4 = {1, 1, 0, 0x7e},
-                     X86_TEST_MASK = {2, 1, 0, 0x27} /* to a mask register */,
-                     X86_TEST = {2, 1, 0, 0x17} /* VEX only: to the flags */;
+                     X86_SIGNS_32 = {2, 2, 0, 0x39}, /* EVEX only: to a mask register */
+    X86_SIGNS_64 = {2, 2, 1, 0x39},
+                     X86_SIGN_32 = {2, 1, 0, 0x0e}, /* VEX only: any, to the flags */
+    X86_SIGN_64 = {2, 1, 0, 0x0f};
 enum { X86_STORE_BIT = 0x10 }; /* 6f -> 7f: the store of the same elements */
 
 /* The prefix and the opcode; x and b extend the r/m operand, as in the REX prefix. VEX

@@ -41,6 +41,10 @@ typedef void (*asn_scan_fn)(int64_t n, void *acc, const void *src, ptrdiff_t src
 typedef void (*asn_sum_fn)(int64_t n, double sum[2], const void *src);
 enum { ASN_SUM_MAX = 4096 };
 
+/* out[0] = the sum of src[i] - middle, out[1] that of their squares, n up to ASN_SUM_MAX.
+ */
+typedef void (*asn_spread_fn)(int64_t n, double out[2], const void *src, double middle);
+
 /* out[r] = the fold of the n elements of row r, rows one after the other; a sum is that
  * of asn_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
 typedef void (*asn_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
@@ -75,6 +79,7 @@ typedef struct {
     asn_fold_fn fold[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asn_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asn_sum_fn sum[ASN_DTYPE_COUNT];                 /* float32, float64, complex */
+    asn_spread_fn spread[ASN_DTYPE_COUNT];           /* float32, float64 */
     asn_rows_fn rows[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
     asn_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */

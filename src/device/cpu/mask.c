@@ -130,11 +130,13 @@ static void count_chunk(void *ctx, int64_t chunk) {
     uint64_t bits;
     bool words = counts_words(r, &bits);
     int item = asn_itemsize(r->mask_dtype);
+    bool bytes = r->mask_dtype == ASN_BOOL && r->lines.stride[0][MASK] == 1;
     for (int64_t l = first; l < end; l++) {
+        if (bytes) total += count_block((const uint8_t *)line.at[MASK] + from, to - from);
         if (words)
             total +=
                 asn_mask_count_words(item, bits, line.at[MASK] + from * item, to - from);
-        for (int64_t x = from; x < to && !words; x += BLOCK) {
+        for (int64_t x = from; x < to && !words && !bytes; x += BLOCK) {
             int64_t n = to - x < BLOCK ? to - x : BLOCK;
             total += count_block(block_mask(r, &line, x, n, buffer), n);
         }

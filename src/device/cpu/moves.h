@@ -20,6 +20,7 @@ typedef struct {
     void (*transpose)(char *dst, int64_t d1, const char *src, int64_t s0, int64_t n0,
                       int64_t n1, bool stream);
     void (*copy)(void *dst, const void *src, int64_t bytes);
+    void (*stream)(void *dst, const void *src, int64_t bytes); /* past the caches */
     void (*splat)(void *dst, const void *element, int64_t n);
 } asn_move_loops;
 

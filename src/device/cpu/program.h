@@ -87,7 +87,8 @@ typedef struct {
     uint8_t value_dtype[ASN_MAX_VALUES];
     int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
     int num_slots, max_item;
-    bool rows; /* the last placement was for whole rows */
+    bool tiles; /* blocks are squares (fused_tiles.c): no operand is used where it lies */
+    bool rows;  /* the last placement was for whole rows */
     /* what the size of a block depends on: slots, those and operands in place, bytes */
     int block_slots, block_streams, block_item;
 
@@ -134,6 +135,9 @@ bool asn_plan_in_place(const asn_plan *plan);
 /* Decides how each operand is accessed when blocks are parts of rows (`rows` false) or
  * several whole rows, and gives out slots. */
 void asn_plan_place(asn_plan *plan, bool rows);
+
+/* Bytes that the program reads and writes; what is broadcast stays in the caches. */
+int64_t asn_plan_traffic(const asn_plan *plan);
 
 /* Runs a plan that has reductions (fused_reduce.c). */
 ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan,

@@ -18,7 +18,8 @@ static asn_status check_reduction(asn_op op, const asn_nd *in) {
     return ASN_OK;
 }
 
-asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in, const asn_nd *out) {
+asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in, const asn_nd *out,
+                          uint32_t *fp_flags) {
     int64_t strides[ASN_ND_MAX_DIMS];
     ASN_TRY(check_reduction(op, in));
     if (out->ndim != in->ndim || out->dtype != in->dtype)
@@ -43,7 +44,8 @@ asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in, const asn_
                        .shape = in->shape,
                        .reduceMask = mask,
                        .operands = operands,
-                       .instrs = &copy};
+                       .instrs = &copy,
+                       .fpFlags = fp_flags};
     return asn_cpu_fused(&p);
 }
 
@@ -91,7 +93,7 @@ static asn_status reduce_segments(asn_op op, const asn_nd *in, int axis,
                        in->strides};
         asn_nd to = {out->data + i * out->strides[axis], out->ndim, out->dtype, shape,
                      out->strides};
-        ASN_TRY(asn_cpu_reduce(op, (uint64_t)1 << axis, &from, &to));
+        ASN_TRY(asn_cpu_reduce(op, (uint64_t)1 << axis, &from, &to, NULL));
     }
     return ASN_OK;
 }

@@ -9,11 +9,12 @@
 
 #include <string.h>
 
+#include "device/cpu/gather.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/lines.h"
 #include "device/cpu/pool.h"
 
-enum { COLUMNS = 1024, CHUNK = 16384, IN = 0, OUT = 1 };
+enum { COLUMNS = 1024, CHUNK = 16384, STREAM_LINE = 4096, IN = 0, OUT = 1 };
 
 typedef struct {
     asn_lines lines; /* views: in, out; lines along the axis, or (rows) without it */
@@ -22,7 +23,21 @@ typedef struct {
     int item;
     int64_t extent, in_stride, out_stride; /* of the axis */
     int64_t lines_per_chunk;
+    bool stream; /* results go past the caches */
 } scan_run;
+
+/* The rest of a contiguous line, by way of L1. */
+static void scan_stream(const scan_run *r, char *acc, char *out, const char *in) {
+    enum { BLOCK = 4096 };
+    _Alignas(64) char block[BLOCK];
+    int64_t left = (r->extent - 1) * r->item;
+    for (int64_t n = BLOCK; left > 0; left -= n, in += n, out += n) {
+        if (n > left) n = left;
+        r->scan(n / r->item, acc, in, r->item, block, r->item);
+        asn_block_stream(out, block, n);
+    }
+    asn_block_stream_end();
+}
 
 static void scan_lines(void *ctx, int64_t chunk) {
     const scan_run *r = ctx;
@@ -33,8 +48,11 @@ static void scan_lines(void *ctx, int64_t chunk) {
         _Alignas(16) char acc[16];
         memcpy(acc, line.at[IN], (size_t)r->item);
         if (line.at[OUT] != line.at[IN]) memcpy(line.at[OUT], acc, (size_t)r->item);
-        r->scan(r->extent - 1, acc, line.at[IN] + r->in_stride, r->in_stride,
-                line.at[OUT] + r->out_stride, r->out_stride);
+        if (r->stream && line.at[OUT] != line.at[IN])
+            scan_stream(r, acc, line.at[OUT] + r->item, line.at[IN] + r->item);
+        else
+            r->scan(r->extent - 1, acc, line.at[IN] + r->in_stride, r->in_stride,
+                    line.at[OUT] + r->out_stride, r->out_stride);
         asn_lines_next(&r->lines, &line);
     }
 }
@@ -87,6 +105,9 @@ asn_status asn_cpu_scan(asn_op op, int axis, const asn_nd *in, const asn_nd *out
         return ASN_OK;
     }
     asn_lines_init(&r.lines, in->ndim, shape, axis, 2, data, strides);
+    r.stream = asn_worth_streaming(2 * asn_nd_size(in) * r.item) &&
+               r.extent * r.item >= STREAM_LINE && r.in_stride == r.item &&
+               r.out_stride == r.item;
     r.lines_per_chunk = CHUNK / r.extent + 1;
     int64_t chunks = (r.lines.count + r.lines_per_chunk - 1) / r.lines_per_chunk;
     asn_pool_run(scan_lines, &r, chunks, n * 1.2);

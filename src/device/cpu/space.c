@@ -199,6 +199,7 @@ static asn_status pack_shared_rows(asn_plan *plan) {
 
 asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
     plan->packed = NULL;
+    plan->tiles = false;
     for (int i = 0; i < plan->num_operands; i++) {
         plan->base[i] = p->operands[i].data;
         if (!plan->base[i] && i >= plan->num_in && plan->size)
@@ -254,7 +255,7 @@ bool asn_plan_is_splat(const asn_plan *plan, int i) {
 static bool is_linear(const asn_plan *plan, int i, bool rows) {
     const asn_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
-    if (d[0].stride[i] != item) return false;
+    if (plan->tiles || d[0].stride[i] != item) return false;
     return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
 }
 
@@ -282,13 +283,24 @@ bool asn_plan_in_place(const asn_plan *plan) {
     return false;
 }
 
-/* A large output that no input shares memory with: an ordinary store would first read its
- * lines, which costs a third of the bandwidth of a + b. */
-static bool worth_streaming(const asn_plan *plan, int out) {
-    enum { LARGE = 16 << 20, ROW = 4096 };
+int64_t asn_plan_traffic(const asn_plan *plan) {
+    int64_t bytes = 0;
+    for (int i = 0; i < plan->num_operands; i++) {
+        int64_t extent = asn_itemsize(plan->dtype[i]);
+        for (int d = 0; d < plan->num_dims; d++)
+            extent *= plan->dims[d].stride[i] ? plan->dims[d].extent : 1;
+        if (plan->base[i]) bytes += extent;
+    }
+    return bytes;
+}
+
+/* An output of long rows that no input shares memory with, in a program whose operands
+ * do not fit the caches. */
+static bool streams_to(const asn_plan *plan, int out, int64_t traffic) {
+    enum { ROW = 2048 };
     int64_t item = asn_itemsize(plan->dtype[out]);
-    return plan->size * item >= LARGE && plan->dims[0].extent * item >= ROW &&
-           !shares_memory(plan, out);
+    bool large = asn_worth_streaming(traffic) || plan->operands[out].flags & ACLNNX_PART;
+    return large && plan->dims[0].extent * item >= ROW && !shares_memory(plan, out);
 }
 
 /* Machine code stores past the caches itself where every row begins at a line. */
@@ -315,6 +327,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
+    int64_t traffic = asn_plan_traffic(plan);
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
@@ -323,7 +336,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
             plan->streams = true;
         } else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use) &&
                    !may_run_again(plan, i)) {
-            bool streams = !rows && worth_streaming(plan, i);
+            bool streams = !rows && streams_to(plan, i, traffic);
             plan->access[i] = streams ? ASN_AT_STREAM : ASN_AT_DIRECT;
             plan->streams |= streams;
         } else
@@ -447,9 +460,10 @@ void asn_plan_place(asn_plan *plan, bool rows) {
 }
 
 /* A step's loop wants whole blocks of an operand that is one value; machine code keeps it
- * in a register, and its blocks are long (against NumPy, 1e5 float64: a + 1.0 from 0.8 to
- * 1.0; a[:, None] + b[None, :], 1000 x 1000: from 1.6 to 2.9). Short rows that repeat are
- * gathered once for machine code, and for every block for the steps. */
+ * in a register, and its blocks are long, and it stores past the caches without a detour
+ * (against NumPy, 1e5 float64: a + 1.0 from 0.8 to 1.0; a[:, None] + b[None, :], 1000 x
+ * 1000: from 1.6 to 2.9). Short rows that repeat are gathered once for machine code, and
+ * for every block for the steps. */
 static bool broadcasts(const asn_plan *plan) {
     for (int i = 0; i < plan->num_in && !plan->num_reductions; i++) {
         if (plan->access[i] == ASN_AT_UNUSED) continue;
@@ -461,7 +475,8 @@ static bool broadcasts(const asn_plan *plan) {
 }
 
 void asn_plan_attach(asn_plan *plan) {
-    bool small = (plan->num_steps < 2 && !broadcasts(plan)) || plan->size < SMALL;
+    bool one = plan->num_steps < 2 && !broadcasts(plan) && !plan->streams;
+    bool small = one || plan->size < SMALL;
     if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
     plan->past_caches = 0;
     for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)

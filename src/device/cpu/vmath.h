@@ -1,16 +1,20 @@
 /* CPU device: elementary functions that the compiler's vectoriser turns into vector code.
  *
- * Each function is a trio of branch-free C functions, written once for both precisions
+ * Each function is a set of branch-free C functions, written once for both precisions
  * (the vmath_*.inc templates, by family):
  *
- *     v_<f>(a)         the result, special values included
- *     v_<f>_fits(a)    cheap: a result that raises no condition and needs no other means
- *     v_<f>_marks(a)   where that is not so: the conditions (FE_...) that the result
- *                      raises, or V_LIBRARY, an argument that the C library must take
+ *     v_<f>_outside(a)  cheap: its sign bit is set where core does not do, or where the
+ *                       result raises a condition
+ *     v_<f>_core(a)     the result elsewhere: no special values, no ends of ranges
+ *     v_<f>(a)          the result, special values included
+ *     v_<f>_marks(a)    where a is outside: the conditions (FE_...) that the result
+ *                       raises, or V_LIBRARY, an argument that the C library must take
  *
- * The block loop (vmath.inc) drops what the vector arithmetic raised by the way, raises
- * what the marks say and gives V_LIBRARY's elements to the library; the JIT leaves blocks
- * with an element that does not fit to that loop. So nothing here minds conditions.
+ * The block loop (vmath.inc) runs core; where an element was outside it computes the
+ * block again in full, raises what the marks say, drops what the vector arithmetic raised
+ * by the way and gives V_LIBRARY's elements to the library. The JIT runs core, and leaves
+ * blocks with an element outside to that loop. So nothing here minds conditions. A
+ * subnormal argument that is its own result raises none (the C library: underflow).
  *
  * Every multiplication whose product is added to is fused on purpose (v_fma), and nothing
  * else is (-ffp-contract=off), and no table is read: the bits are the same on every
@@ -24,6 +28,8 @@
  */
 #ifndef ASN_DEVICE_CPU_VMATH_H
 #define ASN_DEVICE_CPU_VMATH_H
+
+#include <float.h>
 
 #include "device/cpu/scalar.h"
 
@@ -69,16 +75,20 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_EXPM1_SAFE_F 88.0f
 #define V_COSH_HIGH_D  0x1.633ce8fb9f87dp+9 /* the last whose cosh is finite */
 #define V_COSH_HIGH_F  0x1.65a9f8p+6f
+#define V_COSH_SAFE_D  706.0 /* 2^-k is normal */
+#define V_COSH_SAFE_F  85.0f
 #define V_COSH_ALONE_D 30.0 /* e^-2x is nothing beside 1 */
 #define V_COSH_ALONE_F 15.0f
 #define V_MIN_D        0x1p-1022
 #define V_MIN_F        0x1p-126f
-#define V_TINY_D       0x1p-900
-#define V_TINY_F       0x1p-90f
+#define V_MAX_D        DBL_MAX
+#define V_MAX_F        FLT_MAX
+#define V_BELOW_1_D    0x1.fffffffffffffp-1
+#define V_BELOW_1_F    0x1.fffffep-1f
 #define V_HUGE_D       1e300
 #define V_HUGE_F       1e37f
-#define V_LARGE_D      0x1p1020
-#define V_LARGE_F      0x1p125f
+#define V_MODERATE_D   0x1p510
+#define V_MODERATE_F   0x1p62f
 #define V_SQUARE_D     0x1p450
 #define V_SQUARE_F     0x1p50f
 #define V_WIDE_D       0x1p30 /* 1 is nothing beside its square */
@@ -89,6 +99,10 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_WHOLE_F      0x1p24f
 #define V_EVEN_D       0x1p51 /* below, V_ROUND shows whether a number is odd */
 #define V_EVEN_F       0x1p22f
+#define V_ATAN_NEAR_D  0.41421356
+#define V_ATAN_NEAR_F  0.5f
+#define V_ATAN_FAR_D   2.41421356
+#define V_ATAN_FAR_F   2.0f
 #define V_ANGLE_D      1e9
 #define V_ANGLE_F      1e5f
 
@@ -101,6 +115,7 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_ROOT   0x3fe6a09e667f3bcdu /* bits of sqrt(1/2) */
 #define F(name)  name
 #define K(name)  name##_D
+#include "device/cpu/vmath_range.inc"
 #include "device/cpu/vmath_exp.inc"
 #include "device/cpu/vmath_log.inc"
 #include "device/cpu/vmath_trig.inc"
@@ -126,6 +141,7 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_ROOT   0x3f3504f3u
 #define F(name)  name##f
 #define K(name)  name##_F
+#include "device/cpu/vmath_range.inc"
 #include "device/cpu/vmath_exp.inc"
 #include "device/cpu/vmath_log.inc"
 #include "device/cpu/vmath_trig.inc"
@@ -142,38 +158,47 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #undef F
 #undef K
 
-V_FUNCTION bool v_tanh_fits(double a) {
-    return !((fabs(a) < V_MIN_D) & (a != 0));
+V_FUNCTION uint64_t v_tanh_outside(double a) {
+    (void)a;
+    return 0;
 }
 V_FUNCTION uint64_t v_tanh_marks(double a) {
     (void)a;
-    return V_LIBRARY;
+    return 0;
 }
-V_FUNCTION double v_tanh(double a) {
+V_FUNCTION double v_tanh_core(double a) {
     double y = fabs(a);
     v_expm1_sum e = v_expm1_split(y > 20 ? 40 : 2 * y);
     bool far = y > 1; /* there 1 - 2 / (E + 2) */
     double sum = e.value + 2, lost = e.value - (sum - 2), q = (far ? 2 : e.value) / sum;
     double rest = v_fma(-q, sum, e.value) + v_fma(e.lost, 1 - q, -q * lost);
     double near = v_fma(rest, v_fma(-0.5, q, 0.5), q); /* 1 / sum = (1 - q) / 2 */
-    return y == y ? copysign(far ? 1 - q : near, a) : a;
+    return copysign(far ? 1 - q : near, a);
 }
-V_FUNCTION bool v_tanh_fitsf(float a) {
-    return !((fabsf(a) < V_MIN_F) & (a != 0));
+V_FUNCTION double v_tanh(double a) {
+    return v_tanh_core(a);
+}
+V_FUNCTION uint32_t v_tanh_outsidef(float a) {
+    (void)a;
+    return 0;
 }
 V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;
-    return V_LIBRARY;
+    return 0;
 }
-/* 1 - 2 / (e^2y + 1), and a polynomial near 0. ln2's second part is not needed: where k
- * is large the result hangs little on e. */
-V_FUNCTION float v_tanhf(float a) {
-    float y = fabsf(a), z = y * y, x = y < 10 ? 2 * y : 20;
-    float shifted = v_fmaf(x, V_LOG2_E_F, V_ROUND_F);
-    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F, x);
-    float e = v_scalef(1 + v_fmaf(r * r, v_exp_polyf(r), r), shifted);
+/* 1 - 2 / (e^2y + 1), and a polynomial near 0. 2y is never formed: r and the coefficients
+ * are those of e^2r. ln2's second part is not needed: where k is large the result hangs
+ * little on e. */
+V_FUNCTION float v_tanh_coref(float a) {
+    float y = fabsf(a), z = a * a, x = y < 10 ? y : 10;
+    float shifted = v_fmaf(x, 2 * V_LOG2_E_F, V_ROUND_F);
+    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F / 2, x);
+    float e = v_scalef(v_fmaf(r, v_fmaf(r, v_exp_twice_polyf(r), 2), 1), shifted);
     float far = 1 - 2 / (e + 1), near = v_fmaf(y * z, v_tanh_polyf(z), y);
-    return y == y ? copysignf(y < 0.625f ? near : far, a) : a;
+    return copysignf(y >= 0.625f ? far : near, a); /* NaN is near */
+}
+V_FUNCTION float v_tanhf(float a) {
+    return v_tanh_coref(a);
 }
 
 #endif

@@ -43,10 +43,10 @@ V_FUNCTION float v_fmaf(float a, float b, float c) {
 #define V_LOG10_E_LO_D   0x1.95355baaafad3p-57
 #define V_LOG10_E_F      0x1.bcb7b2p-2f
 #define V_LOG10_E_LO_F   -0x1.5b235ep-27f
-#define V_LOG10_2_D      0x1.34413509f78p-2 /* 41 bits; float32 12 */
-#define V_LOG10_2_LO_D   0x1.fef311f12b358p-46
-#define V_LOG10_2_F      0x1.3440p-2f
-#define V_LOG10_2_LO_F   0x1.3509f8p-18f
+#define V_LOG10_2_D      0x1.34413509f79ffp-2
+#define V_LOG10_2_LO_D   -0x1.9dc1da994fd21p-59
+#define V_LOG10_2_F      0x1.344136p-2f
+#define V_LOG10_2_LO_F   -0x1.ec10cp-27f
 #define V_HALF_PI_D      0x1.921fb54442d18p+0
 #define V_HALF_PI_LO_D   0x1.1a62633145c07p-54
 #define V_HALF_PI_LAST_D -0x1.f1976b7ed8fbcp-110
@@ -74,6 +74,11 @@ V_FUNCTION double v_exp_poly(double r) {
 V_FUNCTION float v_exp_polyf(float r) {
     return V_P6(v_fmaf, r, 0x1p-1f, 0x1.555556p-3f, 0x1.55548p-5f, 0x1.11107ep-7f,
                 0x1.6d967p-10f, 0x1.a1b7e2p-13f);
+}
+/* (exp(2r) - 1 - 2r) / r^2, |r| <= ln2 / 4: the same coefficients, scaled. */
+V_FUNCTION float v_exp_twice_polyf(float r) {
+    return V_P6(v_fmaf, r, 0x1p+1f, 0x1.555556p+0f, 0x1.55548p-1f, 0x1.11107ep-2f,
+                0x1.6d967p-4f, 0x1.a1b7e2p-6f);
 }
 /* (2^f - 1 - f ln2) / f^2, |f| <= 1/2 */
 V_FUNCTION double v_exp2_poly(double f) {
@@ -186,7 +191,7 @@ V_FUNCTION float v_tan_polyf(float z) {
     return V_P6(v_fmaf, z, 0x1.5554d2p-2f, 0x1.11309p-3f, 0x1.b52c66p-5f, 0x1.92f336p-6f,
                 0x1.76125cp-9f, 0x1.38c082p-7f);
 }
-/* (atan(t) / t - 1) / z, |t| <= 0.4143 */
+/* (atan(t) / t - 1) / z, |t| <= 0.4143; float32: 1/2 */
 V_FUNCTION double v_atan_poly(double z) {
     double w = z * z;
     double even = V_P6(v_fma, w, -0x1.555555555553dp-2, -0x1.24924922a8a44p-3,
@@ -197,8 +202,8 @@ V_FUNCTION double v_atan_poly(double z) {
     return v_fma(odd, z, even);
 }
 V_FUNCTION float v_atan_polyf(float z) {
-    return V_P5(v_fmaf, z, -0x1.55554ap-2f, 0x1.999194p-3f, -0x1.23b4e4p-3f,
-                0x1.b1e86ap-4f, -0x1.f1d972p-5f);
+    return V_P5(v_fmaf, z, -0x1.555512p-2f, 0x1.997b54p-3f, -0x1.224de2p-3f,
+                0x1.a02784p-4f, -0x1.a47676p-5f);
 }
 /* (asin(t) / t - 1) / z, |t| <= 1/2 */
 V_FUNCTION double v_asin_poly(double z) {

@@ -3,7 +3,8 @@
  * Sums, products, extremes, logic, means, variances, norms: each is one to four fused
  * programs over the input; the output is seen with its reduced dimensions kept (extent 1,
  * stride 0). Halves accumulate in float32, integers in the promotion of input and output.
- * Variance takes two passes, the mean first: one pass would cancel.
+ * Variance takes two passes, the mean first, or one pass by blocks (variance.c): sums of
+ * squares would cancel.
  *
  * One planner serves all: it finds dimensions, keepdim, order, correction by the
  * parameters' names.
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "device/cpu/reduce.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"
 
@@ -135,8 +137,33 @@ static asn_status log_sum_exp(const reduce_plan *r, const asn_nd *in,
     return asn_prog_run(&p);
 }
 
+/* Of everything, lying in one piece: one pass. */
+static bool is_one_line(const reduce_plan *r, const asn_nd *in, const asn_view *kept) {
+    int64_t stride = asn_itemsize(in->dtype);
+    if ((in->dtype != ASN_F32 && in->dtype != ASN_F64) || kept->nd.dtype != in->dtype ||
+        r->loop != in->dtype || r->count != asn_nd_size(in))
+        return false;
+    for (int d = in->ndim - 1; d >= 0; stride *= in->shape[d--])
+        if (in->shape[d] != 1 && in->strides[d] != stride) return false;
+    return true;
+}
+
+static asn_status variance_of_line(const reduce_plan *r, const asn_nd *in,
+                                   const asn_view *kept) {
+    double m2, divisor = fmax((double)r->count - r->number, 0);
+    ASN_TRY(asn_cpu_squared_deviations(in->dtype, r->count, in->data, &m2));
+    double value = m2 / divisor;
+    if (r->kind == ASN_REDUCE_STD) value = sqrt(value);
+    if (in->dtype == ASN_F64)
+        memcpy(kept->nd.data, &value, sizeof value);
+    else
+        *(float *)kept->nd.data = (float)value;
+    return ASN_OK;
+}
+
 static asn_status variance(const reduce_plan *r, const asn_nd *in, const asn_view *kept,
                            const asn_view *second, asn_tmp *tmp) {
+    if (second == NULL && is_one_line(r, in, kept)) return variance_of_line(r, in, kept);
     asn_dtype real = asn_real_dtype(r->loop);
     asn_view mean, squares;
     ASN_TRY(asn_tmp_view(tmp, r->loop, kept->nd.ndim, kept->shape, &mean));

@@ -1,0 +1,101 @@
+"""Programs that run together by bands of rows: the same bits as one operation after the other, and NumPy's values."""
+
+import asnumpy as np
+import numpy
+import pytest
+
+
+def softmax(np, x, out):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    out.append(e / e.sum(axis=-1, keepdims=True))
+
+
+def standardise(np, x, out):
+    d = x - x.mean(axis=-1, keepdims=True)
+    out += [d / np.sqrt((d * d).sum(axis=-1, keepdims=True)), d]
+
+
+def in_place(np, x, out):
+    y = x * 2
+    y -= y.sum(axis=-1, keepdims=True)
+    y *= y.max(axis=-1, keepdims=True)
+    out += [y, x.min(axis=-1)]
+
+
+def shifted(np, x, out):
+    """Rows of the second program are not those of the first."""
+    y = x + 1
+    s = y.sum(axis=-1, keepdims=True)
+    z = np.zeros_like(y)
+    z[1:] = y[:-1] / s[1:]
+    y[:-1] = z[1:] * s[:-1]
+    out += [y, z, s]
+
+
+def reversed_rows(np, x, out):
+    y = np.exp(-x)
+    s = y.sum(axis=-1, keepdims=True)
+    out += [y[::-1] / s, y / s[::-1], s]
+
+
+def over_rows(np, x, out):
+    """The first axis is reduced in between."""
+    y = x - x.max(axis=0, keepdims=True)
+    s = y.sum(axis=-1, keepdims=True)
+    out += [y / s, (y * s).sum(axis=0)]
+
+
+def columns(np, x, out):
+    y = x * x
+    s = y.sum(axis=0, keepdims=True)
+    out += [y / s, y.T / y.T.sum(axis=-1, keepdims=True)]
+
+
+ROW_WISE = [softmax, standardise, in_place]
+OTHERS = [shifted, reversed_rows, over_rows, columns]
+SHAPES = [(600, 700), (3, 200_000), (70_000, 5), (40, 50, 300), (1031, 257)]
+
+
+def results(program, values, library=np):
+    out = []
+    program(library, library.array(values), out)
+    return [numpy.array(r) for r in out]
+
+
+def draw(shape, dtype):
+    return numpy.random.default_rng(5).random(shape).astype(dtype) + numpy.dtype(dtype).type(0.5)
+
+
+@pytest.mark.parametrize("program", ROW_WISE, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_bits(program, shape, dtype):
+    """A few rows alone are no bands, and have the bits of the same rows among all."""
+    values = draw(shape, dtype)
+    step = max(2, 20_000 // (values.size // shape[0]))
+    for _ in range(2):  # the second time with the plan of the first
+        whole = results(program, values)
+        for start in {0, step, shape[0] // 2, max(0, shape[0] - step)}:
+            for all_rows, rows in zip(
+                whole, results(program, values[start : start + step]), strict=True
+            ):
+                numpy.testing.assert_array_equal(all_rows[start : start + step], rows)
+
+
+@pytest.mark.parametrize("program", ROW_WISE + OTHERS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_values(program, shape):
+    values = draw(shape, "float64")
+    for ours, theirs in zip(results(program, values), results(program, values, numpy), strict=True):
+        numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
+def test_runs_by_bands():
+    x = np.array(numpy.random.default_rng(7).random((2000, 500)))
+    np.synchronize()
+    before = np.engine_stats()["programs"]
+    out = []
+    softmax(np, x, out)
+    np.synchronize()
+    if np.engine_stats()["single_ops"] == 0:  # fusion is on
+        assert np.engine_stats()["programs"] - before > 9

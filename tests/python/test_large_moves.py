@@ -1,0 +1,173 @@
+"""Moves and fills that are large or come in several pieces, against NumPy."""
+
+import asnumpy as anp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def check(got, want):
+    got = np.asarray(got)
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 1000, 100003])
+@pytest.mark.parametrize("ends", [(0.0, 1.0), (-3.5, 1e9), (5.0, -2.0), (1.0, 1.0), (0.0, 5e-324)])
+def test_linspace_of_floats(n, ends):
+    check(anp.linspace(*ends, n), np.linspace(*ends, n))
+    got, want = (m.linspace(*ends, n, retstep=True) for m in (anp, np))
+    check(got[0], want[0])
+    assert np.array_equal(got[1], want[1], equal_nan=True) and type(got[1]) is type(want[1])
+
+
+@pytest.mark.parametrize("dtype", "bhilefdFD")
+@pytest.mark.parametrize("n", [1, 5, 40, 70000])
+def test_arange_dtypes(dtype, n):
+    if np.dtype(dtype).itemsize < 4:
+        n = min(n, 40)
+    check(anp.arange(3, 3 + 2 * n, 2, dtype=dtype), np.arange(3, 3 + 2 * n, 2, dtype=dtype))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.data())
+def test_pad_constant(data):
+    shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3))
+    pairs = st.lists(st.lists(st.integers(0, 2), min_size=2, max_size=2),
+                     min_size=len(shape), max_size=len(shape))  # fmt: skip
+    widths, values = data.draw(pairs), data.draw(pairs)
+    a = np.arange(np.prod(shape), dtype=np.int32).reshape(shape)
+    if data.draw(st.booleans()):
+        a = np.asfortranarray(a)
+    want = np.pad(a, widths, constant_values=values)
+    got = anp.pad(anp.array(a), widths, constant_values=values)
+    check(got, want)
+    assert (got.flags.fnc, got.flags.c_contiguous) == (want.flags.fnc, want.flags.c_contiguous)
+
+
+@pytest.mark.parametrize("shift", [0, 1, 7])
+def test_results_past_the_caches(shift):
+    """Sizes that are stored so, at addresses that begin a line and others; every element."""
+    n = 1_600_003
+    a = np.random.default_rng(0).standard_normal(n + shift)[shift:]
+    x = anp.array(np.concatenate([np.zeros(shift), a]))[shift:]
+    out = anp.empty(n + shift)[shift:]
+    anp.add(x, x, out=out)
+    check(out, a + a)
+    check(x * 2.0, a * 2.0)
+    check(x.astype(anp.float32), a.astype(np.float32))
+    check((x > 0).astype(anp.float64), (a > 0).astype(np.float64))
+    check(x.copy(), a.copy())
+    check(anp.concatenate((x, x)), np.concatenate((a, a)))
+    rows = n // 1001
+    plane, p = a[: rows * 1001].reshape(rows, 1001), x[: rows * 1001].reshape(rows, 1001)
+    check(p[:, 1:] + p[:, :-1], plane[:, 1:] + plane[:, :-1])
+    check(anp.concatenate((p, p), axis=1), np.concatenate((plane, plane), axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("n", [1, 5, 100, 4000, 400_003])
+@pytest.mark.parametrize("count", [2, 3, 8, 9])
+def test_stack_along_the_last_axis(dtype, n, count):
+    rng = np.random.default_rng(0)
+    a = [rng.integers(0, 9, 2 * n).astype(dtype) for _ in range(count)]
+    x = [anp.array(v) for v in a]
+    views = [slice(None, n), slice(None, None, 2), slice(None, n - 1 or None, -1)]
+    a = [v[views[k % 3]][:n] for k, v in enumerate(a)]
+    x = [v[views[k % 3]][:n] for k, v in enumerate(x)]
+    check(anp.stack(x, axis=-1), np.stack(a, axis=-1))
+    check(anp.stack(x[:1] * 2, axis=-1), np.stack(a[:1] * 2, axis=-1))
+
+
+def test_columns_that_change_places():
+    a = np.arange(40_000.0).reshape(-1, 2)
+    x = anp.array(a)
+    a[:, 0], a[:, 1] = a[:, 1].copy(), a[:, 0].copy()
+    x[:, 0], x[:, 1] = x[:, 1].copy(), x[:, 0].copy()
+    check(x, a)
+    x[:, 0], x[:, 1] = x[::-1, 1], x[::-1, 0]
+    a[:, 0] = a[::-1, 1]
+    a[:, 1] = a[::-1, 0]
+    check(x, a)
+
+
+def test_large_gather_of_rows():
+    a = np.random.default_rng(0).standard_normal((1001, 1003))
+    r = np.random.default_rng(1).integers(-1001, 1001, 1500)
+    x = anp.array(a)
+    check(x[r], a[r])
+    check(anp.take(x[:, 1:], r, axis=0), np.take(a[:, 1:], r, axis=0))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_operands_that_lie_across(data):
+    """Programs over transposed operands, in squares of their two inner dimensions."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    shape = tuple(data.draw(st.lists(st.integers(30, 75), min_size=2, max_size=2)))
+    if data.draw(st.booleans()):
+        shape = (data.draw(st.integers(1, 3)), *shape)
+    swapped = (*shape[:-2], shape[-1], shape[-2])
+    kinds = st.sampled_from(["float64", "float32", "float16", "int32", "int8", "complex128"])
+    a, b, c = (rng.integers(-9, 9, s).astype(data.draw(kinds)) for s in (shape, swapped, shape))
+    x, y, z = (anp.array(v) for v in (a, b, c))
+    check(x + y.swapaxes(-1, -2), a + b.swapaxes(-1, -2))
+    check(x * y.swapaxes(-1, -2) + z[..., :1], a * b.swapaxes(-1, -2) + c[..., :1])
+    check(x[..., ::-1] - y.swapaxes(-1, -2), a[..., ::-1] - b.swapaxes(-1, -2))
+    if np.can_cast(b.dtype, a.dtype, "same_kind"):
+        x[...] = y.swapaxes(-1, -2)
+        a[...] = b.swapaxes(-1, -2)
+        check(x, a)
+        x += y.swapaxes(-1, -2)
+        a += b.swapaxes(-1, -2)
+        check(x, a)
+
+
+def test_large_operand_that_lies_across():
+    a = np.random.default_rng(0).standard_normal((1009, 1003))
+    b = np.random.default_rng(1).standard_normal((1003, 1009))
+    x, y = anp.array(a), anp.array(b)
+    check(x + y.T, a + b.T)
+    out = anp.empty((1009, 1100))[:, 50:1053]
+    anp.multiply(x, y.T, out=out)
+    check(out, a * b.T)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_gathered_columns(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    rows, columns = data.draw(st.integers(60, 90)), data.draw(st.integers(1, 90))
+    dtype = data.draw(st.sampled_from(["bool", "int16", "float32", "float64", "complex128"]))
+    a = rng.integers(0, 99, (rows, columns, data.draw(st.integers(1, 3)))).astype(dtype)
+    r = rng.integers(-columns, columns, data.draw(st.integers(60, 600)))
+    x = anp.array(a)
+    check(x[:, r], a[:, r])
+    check(anp.take(x, r, axis=1), np.take(a, r, axis=1))
+    check(x[::-1, r], a[::-1, r])
+    check(x[..., 0][:, r], a[..., 0][:, r])
+    check(x[..., 0].T[r, :], a[..., 0].T[r, :])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_large_scans(dtype):
+    """Straight from the input, past the caches; every bit as one after the other."""
+    a = (np.random.default_rng(0).standard_normal(1_000_003) * 9).astype(dtype)
+    x = anp.array(a)
+    check(anp.cumsum(x), np.cumsum(a))
+    check(anp.cumsum(x[::-1]), np.cumsum(a[::-1]))
+    y = x.copy()
+    anp.cumsum(y, out=y)
+    check(y, np.cumsum(a))
+    check(x, a)
+
+
+@pytest.mark.parametrize("bins", [3, 200, 256, 300, 1000, 1024, 1030, 5000])
+def test_bincount_of_many(bins):
+    i = np.random.default_rng(0).integers(0, bins, 30_001)
+    check(anp.bincount(anp.array(i)), np.bincount(i))
+    c, d = np.zeros(bins), anp.zeros(bins)
+    np.add.at(c, i, 1.5)
+    anp.add.at(d, anp.array(i), 1.5)
+    check(d, c)

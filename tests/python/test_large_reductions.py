@@ -1,0 +1,121 @@
+"""Reductions whose way depends on the size or the order of the axes, against NumPy."""
+
+import os
+import warnings
+
+import asnumpy as anp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+conditions = pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0",
+    reason="single operators report no floating-point conditions, only the fused one does",
+)
+N = 70_001
+RNG = np.random.default_rng(0)
+SHAPES = {
+    "normal": RNG.standard_normal(N),
+    "far": RNG.standard_normal(N) + 1e6,
+    "drift": np.linspace(-1e3, 1e3, N) + RNG.standard_normal(N),
+    "step": np.where(np.arange(N) < N // 2, 1e4, 0.0) + 1e-3 * RNG.standard_normal(N),
+    "constant": np.full(N, 0.1),
+    "one outlier": np.r_[np.zeros(N - 1), 1e9],
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_variance(name, dtype, ddof):
+    """No less exact than two passes in the dtype, and far from zero mean more so."""
+    a = SHAPES[name].astype(dtype)
+    exact = a.astype(np.longdouble)
+    want = float(((exact - exact.mean()) ** 2).sum() / (N - ddof))
+    bound = (8 if dtype == "float32" else 16) * np.finfo(dtype).eps
+    for got, root in ((anp.var(anp.array(a), ddof=ddof), want),
+                      (anp.std(anp.array(a), ddof=ddof), want**0.5)):  # fmt: skip
+        assert type(got) is a.dtype.type
+        assert abs(float(got) - root) <= bound * root + 1e-15  # a constant's is nearly 0
+    x = anp.array(np.lib.stride_tricks.as_strided(a, (N // 7, 7)))
+    assert abs(float(x.var()) - float(x.copy(order="F").var())) <= 1e-3 * want + 1e-12
+
+
+@conditions
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
+def test_variance_that_is_not_finite(bad):
+    a = SHAPES["normal"].copy()
+    a[[5, N - 5]] = bad
+    caught = []
+    for m, x in ((np, a), (anp, anp.array(a))):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            value = m.var(x)
+        caught.append((repr(value), len(seen) > 0))
+    assert caught[0] == caught[1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_reduced_axes_around_a_kept_one(data):
+    shape = data.draw(st.lists(st.integers(1, 20), min_size=3, max_size=4))
+    axes = data.draw(st.sampled_from([(0, 2), (0, len(shape) - 1), (1, len(shape) - 1)]))
+    dtype = data.draw(st.sampled_from(["float64", "float32", "float16", "int32", "bool", "complex64"]))  # fmt: skip
+    name = data.draw(st.sampled_from(["sum", "max", "min", "any", "all", "prod"]))
+    a = (np.random.default_rng(len(shape)).standard_normal(shape) * 3).astype(dtype)
+    order = data.draw(st.permutations(range(len(shape))))
+    a, x = a.transpose(order), anp.array(a).transpose(order)
+    want, got = getattr(np, name)(a, axis=axes), np.asarray(getattr(anp, name)(x, axis=axes))
+    assert got.dtype == want.dtype and got.shape == want.shape
+    if want.dtype.kind in "fc":
+        eps = float(np.finfo(want.dtype).eps)
+        size = np.abs(a.astype(np.complex128)).sum(axis=axes) if name == "sum" else np.abs(want)
+        with np.errstate(all="ignore"):
+            assert np.all((np.abs(got - want) <= 64 * eps * size) | (got == want))
+    else:
+        np.testing.assert_array_equal(got, want)
+
+
+@conditions
+def test_overflow_in_the_second_pass_is_reported():
+    a = np.zeros((40, 40, 40), np.float32)
+    a[:, :, 0] = 3e38
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        got = anp.sum(anp.array(a), axis=(0, 2))
+        got = np.asarray(got)
+    assert np.all(np.isinf(got))
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_truth_of_a_mask_that_is_used_afterwards(name):
+    """The answer is known early; the mask is still wanted as a whole."""
+    a = RNG.standard_normal(5000)
+    x = anp.array(a)
+    mask, want = (x >= -1) & (x <= 1), (a >= -1) & (a <= 1)
+    assert bool(getattr(mask, name)()) == getattr(want, name)()
+    np.testing.assert_array_equal(np.asarray(mask), want)
+    np.testing.assert_array_equal(np.asarray(x[mask]), a[want])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_histogram_of_values_at_its_edges(data):
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    n = data.draw(st.integers(1, 3000))
+    a = data.draw(st.sampled_from([
+        rng.standard_normal(n), rng.integers(-50, 50, n), rng.integers(0, 20, n) / 10,
+        rng.standard_normal(n).astype(np.float32), rng.standard_normal(n) * 1e-300]))  # fmt: skip
+    bins = data.draw(st.integers(1, 150))
+    span = data.draw(st.sampled_from([None, (-1.0, 1.0), (0.0, 7.0), (-1e-300, 1e-300)]))
+    weights = rng.standard_normal(n) if data.draw(st.booleans()) else None
+    want, edges = np.histogram(a, bins, range=span, weights=weights)
+    got, ours = anp.histogram(anp.array(a), bins, range=span,
+                              weights=None if weights is None else anp.array(weights))  # fmt: skip
+    np.testing.assert_array_equal(np.asarray(ours), edges)
+    if weights is None:
+        np.testing.assert_array_equal(np.asarray(got), want)
+        np.testing.assert_array_equal(np.asarray(anp.histogram(anp.array(edges), bins, range=span)[0]),
+                                      np.histogram(edges, bins, range=span)[0])  # fmt: skip
+    else:
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, atol=1e-12)
