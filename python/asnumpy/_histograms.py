@@ -267,6 +267,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     total = 1
     for size in sizes:
         total *= size
+    if total > _np.iinfo(_np.intp).max:
+        raise ValueError(f"a histogram of {total} bins is larger than the largest array")
     hist = _core.bincount(flat, weights, minlength=total).reshape(sizes).astype(float)
     hist = hist[(slice(1, -1),) * ndim]
     if density:

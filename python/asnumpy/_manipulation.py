@@ -11,7 +11,7 @@ from ._joining import _normalize
 
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     axes = tuple(_normalize(x, ndim, name) for x in axes)
     if not allow_duplicate and len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")

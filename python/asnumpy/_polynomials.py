@@ -107,7 +107,7 @@ def polymul(a1, a2):
     """The product of two polynomials."""
     from ._products import convolve
 
-    return _like(convolve(_coefficients(a1), _coefficients(a2)), a1, a2)
+    return _like(convolve(poly1d(a1).coeffs, poly1d(a2).coeffs), a1, a2)
 
 
 def polydiv(u, v):

@@ -306,7 +306,8 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
             return NULL;
         }
         self = from_other(obj, dtype);
-        owned = self && ((asn_ndarray *)self)->base == NULL;
+        /* What an object's __array__ gave may be the object's own array. */
+        owned = self && ((asn_ndarray *)self)->base == NULL && Py_REFCNT(self) == 1;
     }
     return self ? finish_array(self, dtype, copy, order, ndmin, subok, owned) : NULL;
 }
@@ -341,7 +342,7 @@ int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner) {
         PyArrayObject *a = (PyArrayObject *)obj;
         asn_dtype dtype = asn_dtype_from_descr(PyArray_DESCR(a));
         if (dtype == ASN_DTYPE_NONE || !PyArray_ISALIGNED(a)) {
-            PyErr_Format(PyExc_TypeError,
+            PyErr_Format(asn_py.host_dtype,
                          "out: a NumPy array of dtype %R cannot be written "
                          "in place: it must be aligned, native and of a dtype "
                          "asnumpy has",

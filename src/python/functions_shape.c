@@ -75,8 +75,20 @@ static PyObject *broadcast_to(PyObject *a, PyObject *shape_object) {
     return asn_ndarray_view(a, &view, false);
 }
 
-static PyObject *f_broadcast_to(PyObject *const *v) {
+static PyObject *broadcast_plain(PyObject *const *v) {
     WITH_ARRAY(broadcast_to(a, v[1]));
+}
+
+/* (array, shape, subok) */
+static PyObject *f_broadcast_to(PyObject *const *v) {
+    bool keep_type = false;
+    if (asn_bool_from_py(v[2], &keep_type) < 0) return NULL;
+    PyObject *plain = broadcast_plain(v);
+    if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
+        return plain;
+    PyObject *r = PyObject_CallMethod(plain, "view", "O", Py_TYPE(v[0]));
+    Py_DECREF(plain);
+    return r;
 }
 
 static PyObject *f_shape(PyObject *const *v) {

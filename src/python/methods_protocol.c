@@ -244,6 +244,22 @@ static PyObject *own_ufunc(PyObject *theirs) {
     return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
 }
 
+/* A ufunc that is none of ours (scipy.special's, np.frompyfunc's): NumPy runs it. */
+static PyObject *ufunc_on_host(PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames) {
+    PyObject *positional = PyTuple_New(nargs), *named = PyDict_New(), *r = NULL;
+    for (Py_ssize_t i = 0; positional && i < nargs; i++)
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    int rc = positional && named ? 0 : -1;
+    for (Py_ssize_t i = 0; rc == 0 && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        rc = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]);
+    PyObject *both[2] = {positional, named};
+    if (rc == 0) r = asn_support_call("ufunc_on_host", both, 2);
+    Py_XDECREF(positional);
+    Py_XDECREF(named);
+    return r;
+}
+
 ASN_METHOD(__array_ufunc__) {
     (void)self;
     if (nargs < 2) {
@@ -253,7 +269,7 @@ ASN_METHOD(__array_ufunc__) {
     PyObject *own = own_ufunc(args[0]);
     if (!own) {
         if (PyErr_Occurred()) return NULL;
-        Py_RETURN_NOTIMPLEMENTED;
+        return ufunc_on_host(args, nargs, kwnames);
     }
     if (PyUnicode_CompareWithASCIIString(args[1], "__call__") == 0)
         return asn_ufunc_vectorcall(own, args + 2, (size_t)(nargs - 2), kwnames);

@@ -94,7 +94,7 @@ def _lengths(a, s, axes, to_real=False):
         s[-1] = (a.shape[axes[-1]] - 1) * 2
     if None in s:
         _warnings.warn(
-            "`None` in `s` is deprecated in NumPy 2.0: pass the length",
+            "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0: pass lengths",
             DeprecationWarning,
             stacklevel=4,
         )
