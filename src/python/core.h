@@ -160,8 +160,8 @@ PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t n
 bool asn_foreign_array(PyObject *obj);
 /* Whether obj is of a subclass of NumPy's arrays that brings rules of its own. */
 static inline bool asn_is_foreign(PyObject *obj) {
-    return (Py_TYPE(obj)->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
-           Py_TYPE(obj) != asn_py.ndarray && asn_foreign_array(obj);
+    return Py_TYPE(obj) != asn_py.ndarray &&
+           (Py_TYPE(obj)->tp_flags & Py_TPFLAGS_HEAPTYPE) && asn_foreign_array(obj);
 }
 /* A call with such an array among its operands, by NumPy; NULL without an error where
  * NumPy has no such function. */
