@@ -336,8 +336,20 @@ def _meets_host_data(x):
 def hosted(function):
     """A function written in Python that leaves data of dtypes that the device lacks to NumPy."""
 
+    takes_like = (
+        "like"
+        in function.__code__.co_varnames[
+            : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+        ]
+    )
+
     @functools.wraps(function)
     def call(*args, **kwargs):
+        for x in args:
+            if type(x) not in _PLAIN and not takes_like and _overriding(args, kwargs):
+                return override_function(call, args, kwargs)
+        if kwargs and (_like_overrides(kwargs) if takes_like else _overriding(kwargs.values(), {})):
+            return override_function(call, args, kwargs)
         try:
             return function(*args, **kwargs)
         except TypeError as error:
@@ -349,6 +361,7 @@ def hosted(function):
                 raise
             return result
 
+    call._implementation = function
     return call
 
 
@@ -362,16 +375,80 @@ def not_equal_on_host(a, b):
     return _device(_np.asarray(a) != b)
 
 
-# ---- NumPy's functions called on our arrays
+def may_share_memory(a, b, max_work):
+    """May two arrays share memory, as far as max_work finds out."""
+    return _np.may_share_memory(_np.asarray(a), _np.asarray(b), max_work)
+
+
+# ---- NEP 18: functions of ours on other libraries' arrays, NumPy's functions on ours
+
+
+def _overrides(x):
+    """Whether x's type has an __array_function__ of its own."""
+    method = getattr(type(x), "__array_function__", None)
+    return method is not None and method not in _INHERITED
+
+
+_INHERITED = (_core.ndarray.__array_function__, _np.ndarray.__array_function__)
+_PLAIN = frozenset(
+    [_core.ndarray, _np.ndarray, int, float, complex, bool, str, type(None), slice, _np.float64]
+)
+
+
+def _overriding(args, kwargs):
+    """The arguments, items of lists and tuples too, that bring an __array_function__, one of each type,
+    subclasses first."""
+    found = []
+    for x in (*args, *kwargs.values()):
+        for y in x if type(x) in (list, tuple) else (x,):
+            if type(y) in _PLAIN or not _overrides(y):
+                continue
+            if all(type(y) is not type(f) for f in found):
+                places = (i for i, f in enumerate(found) if issubclass(type(y), type(f)))
+                found.insert(next(places, len(found)), y)
+    return found
+
+
+def _like_overrides(kwargs):
+    """Whether like= brings an __array_function__; an error when it is no array."""
+    like = kwargs.get("like")
+    if like is None or _overrides(like):
+        return like is not None
+    if not isinstance(like, (_core.ndarray, _np.ndarray)):
+        raise TypeError(
+            "The `like` argument must be an array-like that implements the `__array_function__` protocol."
+        )
+    return False
+
+
+def override_function(function, args, kwargs):
+    """function(*args, **kwargs) by the __array_function__ of like=, or else of its arguments."""
+    asked = [kwargs.pop("like")] if "like" in kwargs else _overriding(args, kwargs)
+    types = tuple(type(x) for x in asked)
+    for x in asked:
+        result = type(x).__array_function__(x, function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"no implementation found for 'asnumpy.{function.__name__}' on types that implement "
+        f"__array_function__: {list(types)}"
+    )
 
 
 def array_function(func, types, args, kwargs):
-    """numpy.f(asnumpy array): our function of the same name and module does the work."""
+    """numpy.f(asnumpy array): our function of the same name and module does the work. A function that is
+    not NumPy's is called as it is, without a look at __array_function__."""
     import asnumpy
 
-    module = getattr(func, "__module__", "") or ""
-    if not module.startswith("numpy"):
+    if not isinstance(args, tuple):
+        raise TypeError("args must be a tuple")
+    if not isinstance(kwargs, dict):
+        raise TypeError("kwargs must be a dict")
+    if not all(issubclass(t, (_core.ndarray, _np.ndarray)) for t in types):
         return NotImplemented
+    module = getattr(func, "__module__", "") or ""
+    if module.split(".")[0] != "numpy":
+        return getattr(func, "_implementation", func)(*args, **kwargs)
     own = asnumpy
     try:
         for part in module.split(".")[1:]:
