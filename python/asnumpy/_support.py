@@ -268,13 +268,32 @@ def _unravel(numbers, shape):
 # ---- dtypes that the device lacks
 
 
-def _host(x):
+def _host(x, inside=()):
     """x with every device array in it as a NumPy array."""
     if isinstance(x, _core.ndarray):
         return _np.asarray(x)
-    if type(x) in (list, tuple):
-        return type(x)(map(_host, x))
+    if type(x) in (list, tuple) and all(x is not y for y in inside):
+        return type(x)([_host(y, (*inside, x)) for y in x])
     return x
+
+
+def host_items(items):
+    """A sequence with what __array__ of its items gives as NumPy arrays; None where no item gives one of ours."""
+    found = False
+
+    def convert(x, inside):
+        nonlocal found
+        if type(x) in (list, tuple):
+            return x if any(x is y for y in inside) else [convert(y, (*inside, x)) for y in x]
+        method = getattr(type(x), "__array__", None)
+        if method is None or isinstance(x, (_core.ndarray, _np.ndarray, _np.generic)):
+            return x
+        given = method(x)
+        found = found or isinstance(given, _core.ndarray)
+        return _np.asarray(given)
+
+    result = convert(items, ())
+    return result if found else None
 
 
 def _device(x):

@@ -7,6 +7,7 @@
  * foreign owner.
  */
 #include "convert.h"
+#include "methods.h"
 
 enum {
     COPY_BELOW = 4096
@@ -181,6 +182,29 @@ static PyObject *from_array_method(PyObject *obj) {
     return NULL;
 }
 
+/* After NumPy refused a sequence: once more, should an item's __array__ give an array of
+ * ours. */
+static PyObject *from_items(PyObject *obj, PyArray_Descr *descr) {
+    if (!PyErr_ExceptionMatches(PyExc_ValueError) ||
+        !(PyList_Check(obj) || PyTuple_Check(obj)))
+        return NULL;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *items = asn_support_call("host_items", &obj, 1);
+    if (items == Py_None || !items) {
+        if (items) PyErr_Restore(type, value, trace);
+        Py_XDECREF(items);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    PyObject *host = PyArray_FromAny(
+        items, (PyArray_Descr *)Py_XNewRef((PyObject *)descr), 0, 0, 0, NULL);
+    Py_DECREF(items);
+    return host;
+}
+
 /* Everything that is neither ours nor a NumPy array. */
 static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
     asn_operand scalar;
@@ -207,7 +231,10 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
         if (!descr) return NULL;
         Py_INCREF(descr);
     }
-    PyObject *host = PyArray_FromAny(obj, descr, 0, 0, 0, NULL);
+    PyObject *host = PyArray_FromAny(obj, (PyArray_Descr *)Py_XNewRef((PyObject *)descr),
+                                     0, 0, 0, NULL);
+    if (!host) host = from_items(obj, descr);
+    Py_XDECREF(descr);
     if (!host) return NULL;
     /* A list gives a fresh array; an exporter of a buffer gives a view of its memory. */
     bool fresh = PyArray_CHKFLAGS((PyArrayObject *)host, NPY_ARRAY_OWNDATA) != 0;

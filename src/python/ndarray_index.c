@@ -48,7 +48,14 @@ static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
                  PySequence_Size(key) == 0;
     PyErr_Clear();
     PyObject *array = empty ? asn_asarray_dtype(key, ASN_I64) : asn_asarray(key);
-    if (!array) return -1;
+    if (!array) {
+        /* Text, objects and the like index nothing. */
+        if (PyErr_ExceptionMatches(asn_py.host_dtype))
+            PyErr_SetString(
+                PyExc_IndexError,
+                "arrays used as indices must be of integer (or boolean) type");
+        return -1;
+    }
     if (asn_of(array)->layout.ndim == 0 && asn_is_integer(asn_dtype_of(array))) {
         /* One integer, however it came, is an integer. */
         int rc = asn_int64_from_py(array, &item->start);
@@ -253,6 +260,19 @@ static int read_only(void) {
     return -1;
 }
 
+/* A value of a dtype that the device lacks, cast by NumPy. */
+static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyErr_Clear();
+    PyArray_Descr *descr = asn_descr(dtype);
+    if (!descr) return NULL;
+    Py_INCREF(descr);
+    PyObject *host = PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_FORCECAST, NULL);
+    PyObject *r = host ? asn_from_numpy(host, false, true) : NULL;
+    Py_XDECREF(host);
+    return r;
+}
+
 /* Reads the assigned value: Python scalars are packed into self's dtype with NumPy's
  * checks, arrays are cast. */
 static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
@@ -271,6 +291,7 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
         PyObject *array = PyArray_Check(value)
                               ? asn_asarray(value)
                               : asn_asarray_dtype(value, asn_dtype_of(self));
+        if (!array) array = cast_on_host(value, asn_dtype_of(self));
         if (!array) return -1;
         *owner = array;
         out->array = asn_of(array);
