@@ -10,6 +10,7 @@ import pickle
 import numpy as _np
 
 from . import _core
+from ._flat import flat_assign, flat_key  # noqa: F401  (the extension calls them)
 
 
 class _Default:
@@ -115,6 +116,15 @@ def reduce(a):
             (type(a), a.to_numpy()),
         )
     )
+
+
+def _from_buffer(buffer, dtype, shape, order):
+    return _core.frombuffer(buffer, dtype=dtype).reshape(shape, order=order)
+
+
+def reduce_to_buffer(a):
+    order = "C" if a.flags.c_contiguous else "F"
+    return _from_buffer, (pickle.PickleBuffer(a), a.dtype, a.shape, order)
 
 
 def setstate(a, state):
@@ -240,31 +250,6 @@ def byteswap(a, inplace):
     return target
 
 
-def flat_assign(a, key, value):
-    """a.flat[key] = value for slices and index arrays; the value repeats."""
-    numbers = _core.arange(a.size)[key]
-    values = _core.asarray(value).ravel()
-    if numbers.size and values.size == 0:
-        raise ValueError("Error setting single item of array.")
-    if numbers.size:
-        if values.size != numbers.size:
-            values = values[_core.arange(numbers.size) % values.size]
-        if a.ndim == 1:
-            a[numbers] = values
-        elif a.ndim == 0:
-            a[...] = values[-1]
-        else:
-            a[_unravel(numbers.ravel(), a.shape)] = values
-
-
-def _unravel(numbers, shape):
-    coordinates = []
-    for extent in reversed(shape):
-        coordinates.append(numbers % extent)
-        numbers = numbers // extent
-    return tuple(reversed(coordinates))
-
-
 # ---- dtypes that the device lacks
 
 
@@ -343,7 +328,11 @@ def on_host(callable, args, kwargs):
     if function is None or any(isinstance(x, _core.ndarray) for x in (*written, *extra)):
         return NotImplemented
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
-    return _device(function(*map(_host, args), **kwargs))
+    # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
+    nested = function in (_np.array, _np.asarray, _np.asanyarray) and not isinstance(
+        args[0], _core.ndarray
+    )
+    return _device(function(*(args if nested else map(_host, args)), **kwargs))
 
 
 def _meets_host_data(x):

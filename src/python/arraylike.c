@@ -93,6 +93,13 @@ PyObject *asn_from_numpy(PyObject *object, bool copy, bool fresh) {
     return adopt_numpy(a, dtype, fresh);
 }
 
+/* The NumPy array was only the way to another object's memory, which is the base. */
+void asn_base_pass_on(PyObject *array, PyObject *host) {
+    asn_ndarray *r = (asn_ndarray *)array;
+    PyObject *beyond = PyArray_BASE((PyArrayObject *)host);
+    if (r->base == host && beyond) Py_SETREF(r->base, Py_NewRef(beyond));
+}
+
 static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
     asn_scalar value = *scalar;
     if (dtype != ASN_DTYPE_NONE && dtype != (asn_dtype)scalar->dtype)
@@ -239,6 +246,7 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
     /* A list gives a fresh array; an exporter of a buffer gives a view of its memory. */
     bool fresh = PyArray_CHKFLAGS((PyArrayObject *)host, NPY_ARRAY_OWNDATA) != 0;
     PyObject *r = asn_from_numpy(host, false, fresh);
+    if (r) asn_base_pass_on(r, host);
     Py_DECREF(host);
     return r;
 }

@@ -13,8 +13,8 @@ typedef struct {
 } asn_function;
 
 /* The call without a look at __array_function__. */
-static PyObject *function_do(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                             PyObject *kwnames) {
+static inline PyObject *function_do(PyObject *self, PyObject *const *args,
+                                    Py_ssize_t nargs, PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
     PyObject *v[ASN_MAX_ARGS];
     if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, nargs, kwnames, v) < 0))
@@ -30,11 +30,24 @@ static PyObject *function_do(PyObject *self, PyObject *const *args, Py_ssize_t n
     return NULL;
 }
 
+/* Whether any argument is of a type made in Python, or a list or tuple. */
+static inline bool may_override(PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames) {
+    const unsigned long looked_at =
+        Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; i < total; i++)
+        if (Py_TYPE(args[i]) != asn_py.ndarray && Py_TYPE(args[i])->tp_flags & looked_at)
+            return true;
+    return false;
+}
+
 static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (!def->has_like && ASN_UNLIKELY(asn_arguments_override(args, nargs, kwnames)))
+    if (!def->has_like && ASN_UNLIKELY(may_override(args, nargs, kwnames)) &&
+        asn_arguments_override(args, nargs, kwnames))
         return asn_function_override(self, args, nargs, kwnames);
     return function_do(self, args, nargs, kwnames);
 }

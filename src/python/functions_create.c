@@ -4,7 +4,7 @@
 #include "function.h"
 
 /* copy=: None if needed (-1), True always, False never; NumPy's _CopyMode enum has the
- * values 0, 1, 2. */
+ * values ALWAYS 1, NEVER 0, IF_NEEDED 2. */
 static int copy_mode(PyObject *copy, int absent, int *out) {
     *out = absent;
     if (!copy) return 0;
@@ -17,12 +17,23 @@ static int copy_mode(PyObject *copy, int absent, int *out) {
         long number = value ? PyLong_AsLong(value) : -1;
         Py_XDECREF(value);
         if (number == -1 && PyErr_Occurred()) return -1;
-        *out = number == 1 ? 1 : number == 2 ? 0 : -1;
+        *out = number == 2 ? -1 : number != 0;
         return 0;
     }
     int truth = PyObject_IsTrue(copy);
     *out = truth;
     return truth < 0 ? -1 : 0;
+}
+
+static int check_ndmax(int64_t ndmin, int64_t ndmax) {
+    if (ndmax < 0 || ndmax > ASN_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "ndmax must be in the range [0, NPY_MAXDIMS (%d)]",
+                     ASN_MAX_DIMS);
+    else if (ndmax && ndmin > ndmax)
+        PyErr_Format(PyExc_ValueError, "ndmin must be <= ndmax (%lld)", (long long)ndmax);
+    else
+        return 0;
+    return -1;
 }
 
 /* array(object, dtype, *, copy, order, subok, ndmin, ndmax, like) */
@@ -38,10 +49,13 @@ static PyObject *f_array(PyObject *const *v) {
         (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) ||
         asn_like_check(v[7]) < 0)
         return NULL;
+    if (check_ndmax(ndmin, v[6] == Py_None ? 0 : ndmax) < 0) return NULL;
     PyObject *r = asn_array_from_any(v[0], dtype, copy, order,
                                      (int)(ndmin > 99 ? 99 : ndmin), subok);
     if (r && asn_of(r)->layout.ndim > ndmax && ndmax > 0) {
-        PyErr_Format(PyExc_ValueError, "object too deep for ndmax=%lld",
+        PyErr_Format(PyExc_ValueError,
+                     "setting an array element with a sequence. The requested array "
+                     "would exceed the maximum number of dimension of %lld.",
                      (long long)ndmax);
         Py_CLEAR(r);
     }
@@ -409,6 +423,7 @@ static PyObject *f_frombuffer(PyObject *const *v) {
     Py_INCREF(descr);
     PyObject *host = PyArray_FromBuffer(v[0], descr, count, offset);
     PyObject *r = host ? asn_from_numpy(host, false, false) : NULL;
+    if (r) asn_base_pass_on(r, host);
     Py_XDECREF(host);
     return r;
 }
