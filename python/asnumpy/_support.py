@@ -385,6 +385,7 @@ def not_equal_on_host(a, b):
 
 def may_share_memory(a, b, max_work):
     """May two arrays share memory, as far as max_work finds out."""
+    a, b = _core.asarray(a), _core.asarray(b)
     return _np.may_share_memory(_np.asarray(a), _np.asarray(b), max_work)
 
 

@@ -133,13 +133,29 @@ static int add_key(index_list *list, PyObject *key) {
     return add_array_like(list, item, key);
 }
 
-static int index_init(index_list *list, PyObject *key) {
+/* A bool that is no array counts as an axis of its own, of which there are only so many.
+ */
+static int check_bools(const index_list *list, int ndim) {
+    int total = ndim;
+    for (int i = 0; i < list->count; i++)
+        total += list->items[i].kind == ASN_INDEX_MASK &&
+                 list->items[i].array->layout.ndim == 0;
+    if (total <= ASN_MAX_DIMS) return 0;
+    PyErr_Format(
+        PyExc_IndexError,
+        "too many advanced (array) indices. This probably means you are indexing "
+        "with too many booleans. (more than %d found)",
+        ASN_MAX_DIMS);
+    return -1;
+}
+
+static int index_init(index_list *list, PyObject *key, int ndim) {
     list->count = list->owned = 0;
     list->ellipsis = list->advanced = false;
     if (!PyTuple_Check(key)) return add_key(list, key);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
         if (add_key(list, PyTuple_GET_ITEM(key, i)) < 0) return -1;
-    return 0;
+    return list->advanced ? check_bools(list, ndim) : 0;
 }
 
 /* ---- single elements */
@@ -248,7 +264,7 @@ PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {
         return get_view(self, 1, &item);
     }
     index_list list;
-    PyObject *r = index_init(&list, key) < 0 ? NULL : get_items(self, &list);
+    PyObject *r = index_init(&list, key, l->ndim) < 0 ? NULL : get_items(self, &list);
     index_fini(&list);
     return r;
 }
@@ -367,7 +383,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     asn_operand source;
     PyObject *owner = NULL;
     index_list list;
-    int rc = index_init(&list, key);
+    int rc = index_init(&list, key, a->layout.ndim);
     if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
     if (rc == 0) rc = value_operand(self, value, &source, &owner);
     if (rc == 0) {
@@ -387,7 +403,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
 int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,
                        const asn_operand *value) {
     index_list list;
-    int rc = index_init(&list, key);
+    int rc = index_init(&list, key, a->layout.ndim);
     if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
     if (rc == 0) {
         asn_status status = asn_index_at(op, a, list.count, list.items, value);
