@@ -118,13 +118,23 @@ def reduce(a):
     )
 
 
-def _from_buffer(buffer, dtype, shape, order):
-    return _core.frombuffer(buffer, dtype=dtype).reshape(shape, order=order)
+def _from_buffer(buffer, dtype, shape, axes):
+    """The array of that shape whose axes lie in memory in the order `axes`, outermost first."""
+    flat = _core.frombuffer(buffer, dtype=dtype)
+    return flat.reshape([shape[d] for d in axes]).transpose(
+        [axes.index(d) for d in range(len(axes))]
+    )
 
 
 def reduce_to_buffer(a):
-    order = "C" if a.flags.c_contiguous else "F"
-    return _from_buffer, (pickle.PickleBuffer(a), a.dtype, a.shape, order)
+    """The elements as a buffer that the stream may refer to; those of an array with gaps as bytes in it."""
+    axes = list(range(a.ndim))
+    if not a.flags.c_contiguous:
+        axes.sort(key=lambda d: -a.strides[d])
+    elements = a.transpose(axes)
+    if elements.flags.c_contiguous:
+        return _from_buffer, (pickle.PickleBuffer(elements), a.dtype, a.shape, axes)
+    return _from_buffer, (bytearray(a.tobytes()), a.dtype, a.shape, list(range(a.ndim)))
 
 
 def setstate(a, state):

@@ -98,8 +98,17 @@ static PyObject *replace_elements(PyObject *self, PyObject *values) {
     Py_RETURN_NONE;
 }
 
+/* In place there is no flattening first. */
+static bool no_axis(PyObject *axis) {
+    if (axis != Py_None) return false;
+    PyErr_SetString(PyExc_TypeError,
+                    "'NoneType' object cannot be interpreted as an integer");
+    return true;
+}
+
 ASN_METHOD(sort) {
     ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
+    if (no_axis(v[0])) return NULL;
     if (asn_of(self)->layout.ndim == 0 && !v[0]) {
         int unused;
         ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
@@ -163,6 +172,7 @@ PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
 
 ASN_METHOD(partition) {
     ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
+    if (no_axis(v[1])) return NULL;
     return replace_elements(self,
                             asn_partitioned_run(self, v[0], v[1], v[2], v[3], false));
 }

@@ -355,11 +355,9 @@ ASN_METHOD(__sizeof__) {
 /* From protocol 5 on the elements may stay out of the stream. */
 ASN_METHOD(__reduce_ex__) {
     ASN_ARGS("__reduce_ex__", "protocol, /");
-    const asn_layout *l = &asn_of(self)->layout;
     int64_t protocol;
     if (asn_int64_from_py(v[0], &protocol) < 0) return NULL;
-    if (protocol >= 5 && asn_is_ndarray_exact(self) && asn_dtype_of(self) != ASN_BF16 &&
-        l->flags & (ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS))
+    if (protocol >= 5 && asn_is_ndarray_exact(self) && asn_dtype_of(self) != ASN_BF16)
         return asn_support_call("reduce_to_buffer", &self, 1);
     return asn_support_call("reduce", &self, 1);
 }
