@@ -205,11 +205,12 @@ def lexsort(keys, axis=-1):
         if len(keys) == 0:
             raise TypeError("need sequence of keys with len > 0 in lexsort")
     else:
-        keys = list(asarray(keys))
+        keys = [asarray(keys[i]) for i in range(len(keys))]
     first = keys[0]
     if any(k.shape != first.shape for k in keys):
         raise ValueError("all keys need to be the same shape")
     if first.ndim == 0:
+        _normalize(axis, 1)
         return _core.zeros((), dtype=_np.int64)[()]
     axis = _normalize(axis, first.ndim)
     order = keys[0].argsort(axis=axis, kind="stable")

@@ -190,6 +190,7 @@ def base_repr(number, base=2, padding=0):
 
 def shares_memory(a, b, /, max_work=-1):
     """Whether two arrays share an element's memory, exactly."""
+    a, b = _core.asarray(a), _core.asarray(b)
     if not _core.may_share_memory(a, b):
         return False
     return _np.shares_memory(_np.asarray(a), _np.asarray(b), max_work)

@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as _np
 
 from . import _core
+from ._flat import flat_assign, flat_key  # noqa: F401  (the extension calls them)
 
 
 class _Default:
@@ -117,6 +118,25 @@ def reduce(a):
             (type(a), a.to_numpy()),
         )
     )
+
+
+def _from_buffer(buffer, dtype, shape, axes):
+    """The array of that shape whose axes lie in memory in the order `axes`, outermost first."""
+    flat = _core.frombuffer(buffer, dtype=dtype)
+    return flat.reshape([shape[d] for d in axes]).transpose(
+        [axes.index(d) for d in range(len(axes))]
+    )
+
+
+def reduce_to_buffer(a):
+    """The elements as a buffer that the stream may refer to; those of an array with gaps as bytes in it."""
+    axes = list(range(a.ndim))
+    if not a.flags.c_contiguous:
+        axes.sort(key=lambda d: -a.strides[d])
+    elements = a.transpose(axes)
+    if elements.flags.c_contiguous:
+        return _from_buffer, (pickle.PickleBuffer(elements), a.dtype, a.shape, axes)
+    return _from_buffer, (bytearray(a.tobytes()), a.dtype, a.shape, list(range(a.ndim)))
 
 
 def setstate(a, state):
@@ -242,31 +262,6 @@ def byteswap(a, inplace):
     return target
 
 
-def flat_assign(a, key, value):
-    """a.flat[key] = value for slices and index arrays; the value repeats."""
-    numbers = _core.arange(a.size)[key]
-    values = _core.asarray(value).ravel()
-    if numbers.size and values.size == 0:
-        raise ValueError("Error setting single item of array.")
-    if numbers.size:
-        if values.size != numbers.size:
-            values = values[_core.arange(numbers.size) % values.size]
-        if a.ndim == 1:
-            a[numbers] = values
-        elif a.ndim == 0:
-            a[...] = values[-1]
-        else:
-            a[_unravel(numbers.ravel(), a.shape)] = values
-
-
-def _unravel(numbers, shape):
-    coordinates = []
-    for extent in reversed(shape):
-        coordinates.append(numbers % extent)
-        numbers = numbers // extent
-    return tuple(reversed(coordinates))
-
-
 def sorted_descending(a, axis, stable, indices):
     """sort or argsort from the largest down, equal elements in their order: the array API's `descending`."""
     from . import flip
@@ -283,15 +278,34 @@ def sorted_descending(a, axis, stable, indices):
 # ---- dtypes that the device lacks
 
 
-def _host(x):
+def _host(x, inside=()):
     """x with every device array in it as a NumPy array."""
     if isinstance(x, _core.ndarray):
         return _np.asarray(x)
-    if type(x) in (list, tuple):
-        return type(x)(map(_host, x))
+    if type(x) in (list, tuple) and all(x is not y for y in inside):
+        return type(x)([_host(y, (*inside, x)) for y in x])
     if type(x) is dict:
-        return {k: _host(v) for k, v in x.items()}
+        return {k: _host(v, inside) for k, v in x.items()}
     return x
+
+
+def host_items(items):
+    """A sequence with what __array__ of its items gives as NumPy arrays; None where no item gives one of ours."""
+    found = False
+
+    def convert(x, inside):
+        nonlocal found
+        if type(x) in (list, tuple):
+            return x if any(x is y for y in inside) else [convert(y, (*inside, x)) for y in x]
+        method = getattr(type(x), "__array__", None)
+        if method is None or isinstance(x, (_core.ndarray, _np.ndarray, _np.generic)):
+            return x
+        given = method(x)
+        found = found or isinstance(given, _core.ndarray)
+        return _np.asarray(given)
+
+    result = convert(items, ())
+    return result if found else None
 
 
 def _device(x):
@@ -365,7 +379,11 @@ def on_host(callable, args, kwargs):
         return NotImplemented
     out = kwargs.get("out")
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
-    result = _device(function(*map(_host, args), **kwargs))
+    # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
+    nested = function in (_np.array, _np.asarray, _np.asanyarray) and not isinstance(
+        args[0], _core.ndarray
+    )
+    result = _device(function(*(args if nested else map(_host, args)), **kwargs))
     if out is None:
         return result
     tuples = isinstance(out, tuple)
@@ -447,8 +465,20 @@ def _as_class(result, cls):
 def hosted(function):
     """A function written in Python that leaves data that the device lacks to NumPy's."""
 
+    takes_like = (
+        "like"
+        in function.__code__.co_varnames[
+            : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
+        ]
+    )
+
     @functools.wraps(function)
     def call(*args, **kwargs):
+        for x in args:
+            if type(x) not in _PLAIN and not takes_like and _overriding(args, kwargs):
+                return override_function(call, args, kwargs)
+        if kwargs and (_like_overrides(kwargs) if takes_like else _overriding(kwargs.values(), {})):
+            return override_function(call, args, kwargs)
         keeps = None
         for x in (*args, *kwargs.values()) if kwargs else args:
             if type(x) not in _PLAIN:
@@ -471,6 +501,7 @@ def hosted(function):
                 raise
             return result
 
+    call._implementation = function
     return call
 
 
@@ -484,16 +515,81 @@ def not_equal_on_host(a, b):
     return _device(_np.asarray(a) != b)
 
 
-# ---- NumPy's functions called on our arrays
+def may_share_memory(a, b, max_work):
+    """May two arrays share memory, as far as max_work finds out."""
+    a, b = _core.asarray(a), _core.asarray(b)
+    return _np.may_share_memory(_np.asarray(a), _np.asarray(b), max_work)
+
+
+# ---- NEP 18: functions of ours on other libraries' arrays, NumPy's functions on ours
+
+
+def _overrides(x):
+    """Whether x's type has an __array_function__ of its own."""
+    method = getattr(type(x), "__array_function__", None)
+    return method is not None and method not in _INHERITED
+
+
+_INHERITED = (_core.ndarray.__array_function__, _np.ndarray.__array_function__)
+_PLAIN = frozenset(
+    [_core.ndarray, _np.ndarray, int, float, complex, bool, str, type(None), slice, _np.float64]
+)
+
+
+def _overriding(args, kwargs):
+    """The arguments, items of lists and tuples too, that bring an __array_function__, one of each type,
+    subclasses first."""
+    found = []
+    for x in (*args, *kwargs.values()):
+        for y in x if type(x) in (list, tuple) else (x,):
+            if type(y) in _PLAIN or not _overrides(y):
+                continue
+            if all(type(y) is not type(f) for f in found):
+                places = (i for i, f in enumerate(found) if issubclass(type(y), type(f)))
+                found.insert(next(places, len(found)), y)
+    return found
+
+
+def _like_overrides(kwargs):
+    """Whether like= brings an __array_function__; an error when it is no array."""
+    like = kwargs.get("like")
+    if like is None or _overrides(like):
+        return like is not None
+    if not isinstance(like, (_core.ndarray, _np.ndarray)):
+        raise TypeError(
+            "The `like` argument must be an array-like that implements the `__array_function__` protocol."
+        )
+    return False
+
+
+def override_function(function, args, kwargs):
+    """function(*args, **kwargs) by the __array_function__ of like=, or else of its arguments."""
+    asked = [kwargs.pop("like")] if "like" in kwargs else _overriding(args, kwargs)
+    types = tuple(type(x) for x in asked)
+    for x in asked:
+        result = type(x).__array_function__(x, function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise TypeError(
+        f"no implementation found for 'asnumpy.{function.__name__}' on types that implement "
+        f"__array_function__: {list(types)}"
+    )
 
 
 def array_function(func, types, args, kwargs):
-    """numpy.f(asnumpy array): our function of the same name and module does the work."""
+    """numpy.f(asnumpy array): our function of the same name and module does the work. A function that is
+    not NumPy's is called as it is, without a look at __array_function__."""
     import asnumpy
 
-    module = getattr(func, "__module__", "") or ""
-    if not module.startswith("numpy"):
+    if not isinstance(args, tuple):
+        raise TypeError("args must be a tuple")
+    if not isinstance(kwargs, dict):
+        raise TypeError("kwargs must be a dict")
+    if not all(issubclass(t, (_core.ndarray, _np.ndarray)) for t in types):
         return NotImplemented
+    module = getattr(func, "__module__", "") or ""
+    if module.split(".")[0] != "numpy":
+        return getattr(func, "_implementation", func)(*args, **kwargs)
     own = asnumpy
     try:
         for part in module.split(".")[1:]:

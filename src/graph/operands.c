@@ -49,7 +49,6 @@ bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref) {
     bool same = ref->offset == out->offset && ref->dtype == out->dtype;
     for (int i = 0; same && i < n->ndim; i++)
         same = n->shape[i] <= 1 || ref->strides[i] == out->strides[i];
-    if (same) return false;
     asn_layout a = {.ndim = n->ndim, .dtype = ref->dtype, .size = n->size};
     asn_layout b = a;
     a.offset = ref->offset;
@@ -58,6 +57,8 @@ bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref) {
     b.dtype = out->dtype;
     b.offset = out->offset;
     b.strides = out->strides;
+    /* Element on element is no hazard, unless two elements of out are one in memory. */
+    if (same) return asn_layout_self_overlaps(&b);
     return asn_layouts_overlap(&a, &b);
 }
 

@@ -46,6 +46,17 @@ bool asn_refs_overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
     return asn_layouts_overlap(&l, &m);
 }
 
+/* Whether elements share memory, having more bytes than they span: what is read back is
+ * then not what this element wrote. */
+static bool writes_twice(const asn_node *node, const asn_ref *x) {
+    int64_t item = asn_itemsize(x->dtype), span = item;
+    for (int d = 0; d < node->ndim; d++) {
+        int64_t stride = x->strides[d];
+        span += (node->shape[d] - 1) * (stride < 0 ? -stride : stride);
+    }
+    return span < node->size * item;
+}
+
 typedef enum { FREE, TOGETHER, LATER } dependence;
 
 static dependence between(const asn_node *a, const asn_ref *x, const asn_node *b,
@@ -53,7 +64,8 @@ static dependence between(const asn_node *a, const asn_ref *x, const asn_node *b
     if (x->buffer != y->buffer || !x->buffer) return FREE;
     bool reduced = (a->reduce_op != ASN_OP_NONE && x == &a->out) ||
                    (b->reduce_op != ASN_OP_NONE && y == &b->out);
-    if (!reduced && same_shape(a, b) && same_place(a, x, y)) return TOGETHER;
+    if (!reduced && same_shape(a, b) && same_place(a, x, y))
+        return writes_twice(a, x) ? LATER : TOGETHER;
     return asn_refs_overlap(a, x, b, y) ? LATER : FREE;
 }
 

@@ -12,6 +12,7 @@
 #include "array/broadcast.h"
 #include "graph/compare.h"
 #include "graph/direct.h"
+#include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
 
@@ -107,6 +108,13 @@ static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
     return ASN_OK;
 }
 
+/* A broadcast view, which single operators refuse to write. */
+static bool is_broadcast(const asn_layout *l) {
+    for (int d = 0; d < l->ndim; d++)
+        if (l->strides[d] == 0 && l->shape[d] > 1) return true;
+    return false;
+}
+
 /* Fills and submits the node that computes into `target`. */
 static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
                               const asn_array *target, bool *hazard) {
@@ -117,7 +125,7 @@ static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
         ASN_TRY(
             asn_draft_operand(&d, &d.node.in[k], &in[k], asn_op_operand(op, k, loop)));
     if (hazard) {
-        *hazard = false;
+        *hazard = !asn_fuse_enabled() && is_broadcast(&target->layout);
         for (int k = 0; k < d.node.num_in; k++)
             *hazard = *hazard || asn_draft_hazard(&d, &d.node.in[k]);
         if (*hazard) return ASN_OK;

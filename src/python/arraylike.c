@@ -7,6 +7,7 @@
  * foreign owner.
  */
 #include "convert.h"
+#include "methods.h"
 
 enum {
     COPY_BELOW = 4096
@@ -90,6 +91,13 @@ PyObject *asn_from_numpy(PyObject *object, bool copy, bool fresh) {
     bool small = PyArray_NBYTES(a) < COPY_BELOW;
     if (copy || (fresh && small) || !PyArray_ISALIGNED(a)) return copy_numpy(a, dtype);
     return adopt_numpy(a, dtype, fresh);
+}
+
+/* The NumPy array was only the way to another object's memory, which is the base. */
+void asn_base_pass_on(PyObject *array, PyObject *host) {
+    asn_ndarray *r = (asn_ndarray *)array;
+    PyObject *beyond = PyArray_BASE((PyArrayObject *)host);
+    if (r->base == host && beyond) Py_SETREF(r->base, Py_NewRef(beyond));
 }
 
 static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
@@ -181,6 +189,29 @@ static PyObject *from_array_method(PyObject *obj) {
     return NULL;
 }
 
+/* After NumPy refused a sequence: once more, should an item's __array__ give an array of
+ * ours. */
+static PyObject *from_items(PyObject *obj, PyArray_Descr *descr) {
+    if (!PyErr_ExceptionMatches(PyExc_ValueError) ||
+        !(PyList_Check(obj) || PyTuple_Check(obj)))
+        return NULL;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *items = asn_support_call("host_items", &obj, 1);
+    if (items == Py_None || !items) {
+        if (items) PyErr_Restore(type, value, trace);
+        Py_XDECREF(items);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    PyObject *host = PyArray_FromAny(
+        items, (PyArray_Descr *)Py_XNewRef((PyObject *)descr), 0, 0, 0, NULL);
+    Py_DECREF(items);
+    return host;
+}
+
 /* Everything that is neither ours nor a NumPy array. */
 static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
     asn_operand scalar;
@@ -207,11 +238,15 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
         if (!descr) return NULL;
         Py_INCREF(descr);
     }
-    PyObject *host = PyArray_FromAny(obj, descr, 0, 0, 0, NULL);
+    PyObject *host = PyArray_FromAny(obj, (PyArray_Descr *)Py_XNewRef((PyObject *)descr),
+                                     0, 0, 0, NULL);
+    if (!host) host = from_items(obj, descr);
+    Py_XDECREF(descr);
     if (!host) return NULL;
     /* A list gives a fresh array; an exporter of a buffer gives a view of its memory. */
     bool fresh = PyArray_CHKFLAGS((PyArrayObject *)host, NPY_ARRAY_OWNDATA) != 0;
     PyObject *r = asn_from_numpy(host, false, fresh);
+    if (r) asn_base_pass_on(r, host);
     Py_DECREF(host);
     return r;
 }

@@ -212,6 +212,10 @@ int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
 }
 
 static int shape_extent(PyObject *obj, int64_t *out) {
+    if (PyBool_Check(obj)) {
+        PyErr_SetString(PyExc_TypeError, "an integer is required");
+        return -1;
+    }
     if (asn_int64_from_py(obj, out) == 0) return 0;
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();

@@ -34,6 +34,9 @@ int asn_is_no_value(PyObject *obj); /* NULL or numpy._NoValue */
 /* A NumPy array's elements as an ndarray: zero-copy where possible unless copy. `fresh`:
  * nobody else sees the NumPy array, so the result counts as owning. */
 PyObject *asn_from_numpy(PyObject *array, bool copy, bool fresh);
+/* After asn_from_numpy of a NumPy array that the caller does not keep: its base becomes
+ * the array's. */
+void asn_base_pass_on(PyObject *array, PyObject *host);
 /* Any array-like as ndarray (itself if it is one). */
 PyObject *asn_asarray(PyObject *obj);
 /* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.

@@ -55,9 +55,10 @@ typedef struct {
     PyObject *axis_error, *ufunc_type_error, *no_loop_error, *in_cast_error,
         *out_cast_error;
     PyObject *complex_warning;
-    PyObject *host_dtype; /* a TypeError: the device has no such dtype */
-    PyObject *package;    /* asnumpy._support: helpers written in Python */
-    PyObject *ufuncs;     /* dict: NumPy's ufunc name -> ufunc object */
+    PyObject *host_dtype;     /* a TypeError: the device has no such dtype */
+    PyObject *override_error; /* a TypeError: like= is for another library to answer */
+    PyObject *package;        /* asnumpy._support: helpers written in Python */
+    PyObject *ufuncs;         /* dict: NumPy's ufunc name -> ufunc object */
     PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
         *s_call, *s_out, *s_array_wrap, *s_array_finalize;
     uint64_t host_reads; /* arrays whose elements host code got */
@@ -152,6 +153,9 @@ PyObject *asn_host_view(PyObject *self);
 /* A NumPy array with a copy of the elements. */
 PyObject *asn_host_copy(PyObject *self);
 int asn_hosts_init(PyObject *module);
+/* Arguments of a vectorcall as a tuple and a dict. */
+PyObject *asn_tuple_of(PyObject *const *args, Py_ssize_t n);
+PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames);
 /* After a call failed with HostDtypeError: the call again, by NumPy on the host; the
  * error stands where NumPy has no such function or a device array would have to be
  * written. */

@@ -163,7 +163,8 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
     if (v[1] && v[1] != Py_None && !PyArg_ParseTuple(v[1], "ll", &major, &minor))
         return NULL;
     if (check_device(v[2]) < 0) return NULL;
-    bool copy = v[3] && v[3] != Py_None && PyObject_IsTrue(v[3]) == 1;
+    int copy = v[3] && v[3] != Py_None ? PyObject_IsTrue(v[3]) : 0;
+    if (copy < 0) return NULL;
     if (!copy && major < 1 && !(asn_of(self)->layout.flags & ASN_WRITEABLE)) {
         PyErr_SetString(
             PyExc_BufferError,

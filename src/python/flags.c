@@ -62,15 +62,24 @@ static PyObject *get_false(PyObject *self, void *unused) {
     Py_RETURN_FALSE;
 }
 
+static bool base_is_writeable(PyObject *base) {
+    if (asn_is_ndarray(base)) return asn_of(base)->layout.flags & ASN_WRITEABLE;
+    if (PyArray_Check(base)) return PyArray_ISWRITEABLE((PyArrayObject *)base);
+    Py_buffer view;
+    if (!PyObject_CheckBuffer(base)) return true;
+    bool writeable = PyObject_GetBuffer(base, &view, PyBUF_WRITABLE) == 0;
+    if (writeable)
+        PyBuffer_Release(&view);
+    else
+        PyErr_Clear();
+    return writeable;
+}
+
 int asn_ndarray_set_writeable(PyObject *array, bool on) {
     asn_ndarray *self = (asn_ndarray *)array;
     PyObject *base = self->base;
     if (on && base) {
-        bool allowed =
-            asn_is_ndarray(base)
-                ? asn_of(base)->layout.flags & ASN_WRITEABLE
-                : !PyArray_Check(base) || PyArray_ISWRITEABLE((PyArrayObject *)base);
-        if (!allowed) {
+        if (!base_is_writeable(base)) {
             PyErr_SetString(PyExc_ValueError,
                             "cannot set WRITEABLE flag to True of this array");
             return -1;
@@ -94,6 +103,7 @@ static int set_aligned(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
     asn_flags *f = (asn_flags *)self;
     int on = value ? PyObject_IsTrue(value) : -1;
+    if (!value) PyErr_SetString(PyExc_AttributeError, "Cannot delete flags attribute");
     if (on < 0) return -1;
     if (on && !(flags_num(f) & NUM_ALIGNED)) {
         PyErr_SetString(PyExc_ValueError,

@@ -70,14 +70,28 @@ static bool is_integer_key(PyObject *key) {
            !PyArray_Check(key) && !asn_is_ndarray(key);
 }
 
+/* A slice or an index array; errors and warnings are those of flat iterators. */
+static PyObject *meant_key(PyObject *self, PyObject *key) {
+    if (PySlice_Check(key) ||
+        (asn_is_ndarray_exact(key) && asn_is_integer(asn_dtype_of(key))))
+        return Py_NewRef(key);
+    PyObject *size = PyLong_FromLongLong(layout_of(self)->size);
+    PyObject *args[2] = {key, size};
+    PyObject *r = size ? asn_support_call("flat_key", args, 2) : NULL;
+    Py_XDECREF(size);
+    return r;
+}
+
 static PyObject *flat_subscript(PyObject *self, PyObject *key) {
     int64_t k;
     key = plain_key(key);
     if (is_integer_key(key))
         return flat_position(self, key, &k) < 0 ? NULL : flat_element(self, k);
-    PyObject *copy = flat_copy(self);
-    PyObject *r = copy ? PyObject_GetItem(copy, key) : NULL;
+    PyObject *meant = meant_key(self, key);
+    PyObject *copy = meant ? flat_copy(self) : NULL;
+    PyObject *r = copy ? PyObject_GetItem(copy, meant) : NULL;
     Py_XDECREF(copy);
+    Py_XDECREF(meant);
     return r;
 }
 
@@ -98,9 +112,13 @@ static int flat_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         PyObject *flat_value = PySequence_Check(value) && !PyUnicode_Check(value)
                                    ? PySequence_GetItem(value, 0)
                                    : Py_NewRef(value);
-        int rc = flat_value ? flat_position(self, key, &k) : -1;
-        if (rc == 0)
-            rc = asn_scalar_pack(flat_value, asn_dtype_of((PyObject *)array), &element);
+        int rc = flat_position(self, key, &k);
+        if (rc == 0 &&
+            (!flat_value || asn_scalar_pack(flat_value, asn_dtype_of((PyObject *)array),
+                                            &element) < 0)) {
+            PyErr_SetString(PyExc_ValueError, "Error setting single item of array.");
+            rc = -1;
+        }
         Py_XDECREF(flat_value);
         if (rc < 0) return -1;
         ASN_PY_TRY_INT(asn_array_set_item(

@@ -12,26 +12,50 @@ typedef struct {
     asn_function_def *def;
 } asn_function;
 
-static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
-                               PyObject *kwnames) {
+/* The call without a look at __array_function__. */
+static inline PyObject *function_do(PyObject *self, PyObject *const *args,
+                                    Py_ssize_t nargs, PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
     PyObject *v[ASN_MAX_ARGS];
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     for (Py_ssize_t i = 0; i < nargs; i++)
         if (ASN_UNLIKELY(asn_is_foreign(args[i]))) {
             PyObject *foreign = asn_foreign_call(self, args, nargs, kwnames);
             if (foreign || PyErr_Occurred()) return foreign;
             break;
         }
-    if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, PyVectorcall_NARGS(nargsf),
-                                    kwnames, v) < 0))
+    if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, nargs, kwnames, v) < 0))
         return NULL;
     PyObject *r = def->call(v);
     if (def->signature.var_positional) Py_XDECREF(v[def->signature.positional]);
     if (def->signature.var_keyword) Py_XDECREF(v[def->signature.count - 1]);
-    if (ASN_UNLIKELY(!r) && PyErr_ExceptionMatches(asn_py.host_dtype))
-        return asn_host_retry(self, args, PyVectorcall_NARGS(nargsf), kwnames);
-    return r;
+    if (ASN_LIKELY(r != NULL)) return r;
+    if (PyErr_ExceptionMatches(asn_py.host_dtype))
+        return asn_host_retry(self, args, nargs, kwnames);
+    if (PyErr_ExceptionMatches(asn_py.override_error))
+        return asn_function_override(self, args, nargs, kwnames);
+    return NULL;
+}
+
+/* Whether any argument is of a type made in Python, or a list or tuple. */
+static inline bool may_override(PyObject *const *args, Py_ssize_t nargs,
+                                PyObject *kwnames) {
+    const unsigned long looked_at =
+        Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
+    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    for (Py_ssize_t i = 0; i < total; i++)
+        if (Py_TYPE(args[i]) != asn_py.ndarray && Py_TYPE(args[i])->tp_flags & looked_at)
+            return true;
+    return false;
+}
+
+static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames) {
+    asn_function_def *def = ((asn_function *)self)->def;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (!def->has_like && ASN_UNLIKELY(may_override(args, nargs, kwnames)) &&
+        asn_arguments_override(args, nargs, kwnames))
+        return asn_function_override(self, args, nargs, kwnames);
+    return function_do(self, args, nargs, kwnames);
 }
 
 static PyObject *get_name(PyObject *self, void *unused) {
@@ -84,6 +108,8 @@ static PyGetSetDef function_getset[] = {
 
 static PyMethodDef function_methods[] = {
     {"__reduce__", function_reduce, METH_NOARGS, NULL},
+    {"_implementation", (PyCFunction)(void (*)(void))function_do,
+     METH_FASTCALL | METH_KEYWORDS, "The function without __array_function__."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -94,6 +120,11 @@ static PyMemberDef function_members[] = {
 };
 
 int asn_function_init_type(PyObject *module) {
+    asn_py.override_error =
+        PyErr_NewException("asnumpy._core._OverrideError", PyExc_TypeError, NULL);
+    if (!asn_py.override_error ||
+        PyModule_AddObjectRef(module, "_OverrideError", asn_py.override_error) < 0)
+        return -1;
     PyType_Slot slots[] = {
         {Py_tp_dealloc, function_dealloc},
         {Py_tp_getset, function_getset},
@@ -119,6 +150,7 @@ int asn_functions_add(PyObject *module, asn_function_def *defs) {
         if (!f) return -1;
         f->vectorcall = function_call;
         f->def = defs;
+        defs->has_like = strstr(defs->signature.text, "like=None") != NULL;
         int rc = PyModule_AddObjectRef(module, defs->signature.name, (PyObject *)f);
         Py_DECREF(f);
         if (rc < 0) return -1;

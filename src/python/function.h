@@ -9,17 +9,28 @@ typedef struct {
     PyObject *(*call)(PyObject *const *values);
     const char *doc;
     const char *shown; /* the text that inspect shows, where it differs */
+    bool has_like;     /* it makes an array: __array_function__ of like= alone counts */
 } asn_function_def;
 
 #define ASN_FUNCTION(name_, text_, call_, doc_)                                          \
-    {{.name = name_, .text = text_}, call_, doc_, NULL}
+    {{.name = name_, .text = text_}, call_, doc_, NULL, false}
 /* NumPy shows one signature and takes keywords of another. */
 #define ASN_FUNCTION_SHOWN(name_, shown_, text_, call_, doc_)                            \
-    {{.name = name_, .text = text_}, call_, doc_, shown_}
+    {{.name = name_, .text = text_}, call_, doc_, shown_, false}
 
 int asn_function_init_type(PyObject *module);
 /* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */
 int asn_functions_add(PyObject *module, asn_function_def *defs);
+
+/* function_override.c */
+/* Whether the object's type has an __array_function__ other than ours and NumPy's. */
+bool asn_overrides_functions(PyObject *object);
+bool asn_arguments_override(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+/* like=: OverrideError when it overrides functions, TypeError when it is no array. */
+int asn_like_check(PyObject *like);
+/* The call by the __array_function__ of its arguments, or of like=. */
+PyObject *asn_function_override(PyObject *function, PyObject *const *args,
+                                Py_ssize_t nargs, PyObject *kwnames);
 
 extern asn_function_def asn_create_functions[], asn_reduce_functions[],
     asn_shape_functions[], asn_select_functions[], asn_engine_functions[],

@@ -3,17 +3,8 @@
 #include "convert.h"
 #include "function.h"
 
-/* like=: None or an array of ours or NumPy's, which means an array of ours. */
-static int check_like(PyObject *like) {
-    if (!like || like == Py_None || asn_is_ndarray(like) || PyArray_Check(like)) return 0;
-    PyErr_SetString(PyExc_TypeError,
-                    "The `like` argument must be an array-like that implements "
-                    "the `__array_function__` protocol.");
-    return -1;
-}
-
 /* copy=: None if needed (-1), True always, False never; NumPy's _CopyMode enum has the
- * values 0, 1, 2. */
+ * values ALWAYS 1, NEVER 0, IF_NEEDED 2. */
 static int copy_mode(PyObject *copy, int absent, int *out) {
     *out = absent;
     if (!copy) return 0;
@@ -26,12 +17,23 @@ static int copy_mode(PyObject *copy, int absent, int *out) {
         long number = value ? PyLong_AsLong(value) : -1;
         Py_XDECREF(value);
         if (number == -1 && PyErr_Occurred()) return -1;
-        *out = number == 1 ? 1 : number == 2 ? 0 : -1;
+        *out = number == 2 ? -1 : number != 0;
         return 0;
     }
     int truth = PyObject_IsTrue(copy);
     *out = truth;
     return truth < 0 ? -1 : 0;
+}
+
+static int check_ndmax(int64_t ndmin, int64_t ndmax) {
+    if (ndmax < 0 || ndmax > ASN_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "ndmax must be in the range [0, NPY_MAXDIMS (%d)]",
+                     ASN_MAX_DIMS);
+    else if (ndmax && ndmin > ndmax)
+        PyErr_Format(PyExc_ValueError, "ndmin must be <= ndmax (%lld)", (long long)ndmax);
+    else
+        return 0;
+    return -1;
 }
 
 /* array(object, dtype, *, copy, order, subok, ndmin, ndmax, like) */
@@ -44,12 +46,16 @@ static PyObject *f_array(PyObject *const *v) {
     if (asn_dtype_from_py(v[1], &dtype) < 0 || copy_mode(v[2], 1, &copy) < 0 ||
         asn_order_from_py(v[3], &order) < 0 || asn_bool_from_py(v[4], &subok) < 0 ||
         asn_int64_from_py(v[5], &ndmin) < 0 ||
-        (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) || check_like(v[7]) < 0)
+        (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) ||
+        asn_like_check(v[7]) < 0)
         return NULL;
+    if (check_ndmax(ndmin, v[6] == Py_None ? 0 : ndmax) < 0) return NULL;
     PyObject *r = asn_array_from_any(v[0], dtype, copy, order,
                                      (int)(ndmin > 99 ? 99 : ndmin), subok);
     if (r && asn_of(r)->layout.ndim > ndmax && ndmax > 0) {
-        PyErr_Format(PyExc_ValueError, "object too deep for ndmax=%lld",
+        PyErr_Format(PyExc_ValueError,
+                     "setting an array element with a sequence. The requested array "
+                     "would exceed the maximum number of dimension of %lld.",
                      (long long)ndmax);
         Py_CLEAR(r);
     }
@@ -66,7 +72,7 @@ static PyObject *as_array(PyObject *const *v, bool subok) {
     int copy;
     if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_order_from_py(v[2], &order) < 0 ||
         asn_device_check(v[3]) < 0 || copy_mode(v[4], -1, &copy) < 0 ||
-        check_like(v[5]) < 0)
+        asn_like_check(v[5]) < 0)
         return NULL;
     return asn_array_from_any(v[0], dtype, copy, order, 0, subok);
 }
@@ -81,7 +87,7 @@ static PyObject *f_asanyarray(PyObject *const *v) {
 /* (a, dtype, *, like); at least one dimension */
 static PyObject *as_ordered(PyObject *const *v, char order) {
     asn_dtype dtype;
-    if (asn_dtype_from_py(v[1], &dtype) < 0 || check_like(v[2]) < 0) return NULL;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_like_check(v[2]) < 0) return NULL;
     return asn_array_from_any(v[0], dtype, -1, order, 1, false);
 }
 
@@ -140,7 +146,7 @@ static asn_operand weak_int(int64_t value) {
 static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
     shape_args s;
     if (read_shape(v[0], v[1], v[2], &s) < 0 || asn_device_check(v[3]) < 0 ||
-        check_like(v[4]) < 0)
+        asn_like_check(v[4]) < 0)
         return NULL;
     if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
     return filled(&s, value);
@@ -181,7 +187,7 @@ static int value_dtype(PyObject *value, asn_dtype *out) {
 static PyObject *f_full(PyObject *const *v) {
     shape_args s;
     if (read_shape(v[0], v[2], v[3], &s) < 0 || asn_device_check(v[4]) < 0 ||
-        check_like(v[5]) < 0)
+        asn_like_check(v[5]) < 0)
         return NULL;
     if (s.dtype == ASN_DTYPE_NONE && value_dtype(v[1], &s.dtype) < 0) return NULL;
     asn_operand value = {NULL, {0}, 0};
@@ -405,7 +411,7 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
 static PyObject *f_arange(PyObject *const *v) {
     asn_dtype dtype;
     if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_device_check(v[4]) < 0 ||
-        check_like(v[5]) < 0)
+        asn_like_check(v[5]) < 0)
         return NULL;
     PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1);
     PyObject *start = v[0] && v[0] != Py_None ? v[0] : zero, *stop = v[1];
@@ -439,13 +445,14 @@ static PyObject *f_frombuffer(PyObject *const *v) {
     asn_dtype dtype;
     int64_t count = -1, offset = 0;
     if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_int64_from_py(v[2], &count) < 0 ||
-        asn_int64_from_py(v[3], &offset) < 0 || check_like(v[4]) < 0)
+        asn_int64_from_py(v[3], &offset) < 0 || asn_like_check(v[4]) < 0)
         return NULL;
     PyArray_Descr *descr = asn_descr(dtype == ASN_DTYPE_NONE ? ASN_F64 : dtype);
     if (!descr) return NULL;
     Py_INCREF(descr);
     PyObject *host = PyArray_FromBuffer(v[0], descr, count, offset);
     PyObject *r = host ? asn_from_numpy(host, false, false) : NULL;
+    if (r) asn_base_pass_on(r, host);
     Py_XDECREF(host);
     return r;
 }

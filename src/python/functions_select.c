@@ -255,9 +255,9 @@ static PyObject *f_can_cast(PyObject *const *v) {
     return PyBool_FromLong(asn_can_cast(from, to, casting));
 }
 
-/* Whether two arrays may share a byte; exact when the bounds or equal strides decide it.
- */
+/* Whether the bounds of two arrays overlap; with max_work= what NumPy finds out. */
 static PyObject *f_may_share_memory(PyObject *const *v) {
+    if (v[2]) return asn_support_call("may_share_memory", v, 3);
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL, *r = NULL;
     if (b) {
         bool same = asn_of(a)->buffer == asn_of(b)->buffer;

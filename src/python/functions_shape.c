@@ -135,11 +135,11 @@ static PyObject *f_argsort(PyObject *const *v) {
 }
 
 static PyObject *f_partition(PyObject *const *v) {
-    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[4], false));
+    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], false));
 }
 
 static PyObject *f_argpartition(PyObject *const *v) {
-    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[4], true));
+    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], true));
 }
 
 static PyObject *f_searchsorted(PyObject *const *v) {

@@ -144,14 +144,14 @@ int asn_hosts_init(PyObject *module) {
                : -1;
 }
 
-static PyObject *tuple_of(PyObject *const *args, Py_ssize_t n) {
+PyObject *asn_tuple_of(PyObject *const *args, Py_ssize_t n) {
     PyObject *tuple = PyTuple_New(n);
     for (Py_ssize_t i = 0; tuple && i < n; i++)
         PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
     return tuple;
 }
 
-static PyObject *keywords_of(PyObject *const *values, PyObject *kwnames) {
+PyObject *asn_keywords_of(PyObject *const *values, PyObject *kwnames) {
     PyObject *dict = PyDict_New();
     for (Py_ssize_t i = 0; dict && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
         if (PyDict_SetItem(dict, PyTuple_GET_ITEM(kwnames, i), values[i]) < 0)
@@ -163,8 +163,8 @@ PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t n
                          PyObject *kwnames) {
     PyObject *type, *value, *trace, *result = NULL;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *positional = tuple_of(args, nargs);
-    PyObject *keywords = keywords_of(args + nargs, kwnames);
+    PyObject *positional = asn_tuple_of(args, nargs);
+    PyObject *keywords = asn_keywords_of(args + nargs, kwnames);
     if (positional && keywords) {
         PyObject *all[3] = {callable, positional, keywords};
         result = asn_support_call("on_host", all, 3);

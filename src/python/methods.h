@@ -102,7 +102,7 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
                          PyObject *stable, bool arg);
 PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
-                              PyObject *order, bool arg);
+                              PyObject *kind, PyObject *order, bool arg);
 PyObject *asn_squeeze_run(PyObject *self, PyObject *axis);
 PyObject *asn_clip_run(PyObject *self, PyObject *low, PyObject *high, PyObject *out,
                        PyObject *kwargs);

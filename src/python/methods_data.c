@@ -281,7 +281,10 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
     }
     if (sorter && sorter != Py_None) {
         Py_ssize_t n = PyObject_Size(sorter);
-        if (n < 0) return NULL;
+        if (n < 0) {
+            PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
+            return NULL;
+        }
         if (n != asn_of(self)->layout.size) {
             PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
             return NULL;

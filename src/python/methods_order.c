@@ -98,8 +98,17 @@ static PyObject *replace_elements(PyObject *self, PyObject *values) {
     Py_RETURN_NONE;
 }
 
+/* In place there is no flattening first. */
+static bool no_axis(PyObject *axis) {
+    if (axis != Py_None) return false;
+    PyErr_SetString(PyExc_TypeError,
+                    "'NoneType' object cannot be interpreted as an integer");
+    return true;
+}
+
 ASN_METHOD(sort) {
     ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
+    if (no_axis(v[0])) return NULL;
     if (asn_of(self)->layout.ndim == 0 && !v[0]) {
         int unused;
         ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
@@ -127,6 +136,8 @@ static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *ou
     int rc = asn_shape_from_py(list, values, &n);
     Py_DECREF(list);
     out->count = n;
+    /* Of no elements every position will do. */
+    if (rc == 0 && asn_of(self)->layout.size == 0) out->count = n = 0;
     for (int i = 0; rc == 0 && i < n; i++) {
         if (values[i] < 0) values[i] += length;
         if (values[i] >= 0 && values[i] < length) continue;
@@ -137,20 +148,36 @@ static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *ou
     return rc;
 }
 
+static int check_select_kind(PyObject *kind) {
+    if (!kind || (PyUnicode_Check(kind) &&
+                  PyUnicode_CompareWithASCIIString(kind, "introselect") == 0))
+        return 0;
+    if (PyUnicode_Check(kind))
+        PyErr_Format(PyExc_ValueError, "select kind must be 'introselect' (got %R)",
+                     kind);
+    else
+        PyErr_Format(PyExc_TypeError, "select kind must be str, not %s",
+                     Py_TYPE(kind)->tp_name);
+    return -1;
+}
+
 PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
-                              PyObject *order, bool arg) {
+                              PyObject *kind, PyObject *order, bool arg) {
     positions at;
-    if (read_kth(self, kth, axis, &at) < 0 || check_sort_kind(NULL, order, NULL) < 0)
+    if (check_select_kind(kind) < 0 || read_kth(self, kth, axis, &at) < 0 ||
+        check_sort_kind(NULL, order, NULL) < 0)
         return NULL;
     return ordered(self, axis, arg, &at);
 }
 
 ASN_METHOD(partition) {
     ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
-    return replace_elements(self, asn_partitioned_run(self, v[0], v[1], v[3], false));
+    if (no_axis(v[1])) return NULL;
+    return replace_elements(self,
+                            asn_partitioned_run(self, v[0], v[1], v[2], v[3], false));
 }
 
 ASN_METHOD(argpartition) {
     ASN_ARGS("argpartition", "kth, axis=-1, kind='introselect', order=None");
-    return asn_partitioned_run(self, v[0], v[1], v[3], true);
+    return asn_partitioned_run(self, v[0], v[1], v[2], v[3], true);
 }

@@ -290,7 +290,17 @@ ASN_METHOD(__array_function__) {
 ASN_METHOD(__array_wrap__) {
     ASN_ARGS("__array_wrap__", "array, context=None, return_scalar=True, /");
     PyObject *array = asn_asarray(v[0]);
-    if (!array || Py_TYPE(array) == Py_TYPE(self)) return array;
+    if (!array) return NULL;
+    /* Only an array of no subclass becomes a scalar, and only when asked. */
+    if (v[2] == Py_True && asn_is_ndarray_exact(self) &&
+        asn_of(array)->layout.ndim == 0) {
+        asn_scalar element;
+        asn_status status = asn_array_get_item(asn_of(array), 0, &element);
+        Py_DECREF(array);
+        ASN_PY_TRY(status);
+        return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&element);
+    }
+    if (Py_TYPE(array) == Py_TYPE(self)) return array;
     PyObject *r = PyObject_CallMethod(array, "view", "O", Py_TYPE(self));
     Py_DECREF(array);
     return r;
@@ -310,7 +320,15 @@ ASN_METHOD(__array_namespace__) {
         for (size_t i = 0; PyUnicode_Check(v[0]) && i < sizeof known / sizeof *known; i++)
             found |= PyUnicode_CompareWithASCIIString(v[0], known[i]) == 0;
         if (!found) {
-            PyErr_Format(PyUnicode_Check(v[0]) ? PyExc_ValueError : PyExc_TypeError,
+            if (!PyUnicode_Check(v[0])) {
+                PyErr_Format(
+                    PyExc_ValueError,
+                    "Only None and strings are allowed as the Array API version, "
+                    "but received: %S.",
+                    v[0]);
+                return NULL;
+            }
+            PyErr_Format(PyExc_ValueError,
                          "Version \"%S\" of the Array API Standard is not supported.",
                          v[0]);
             return NULL;
@@ -350,14 +368,18 @@ ASN_METHOD(__sizeof__) {
 
 /* ---- pickling: (reconstruct, (type, host array)) */
 
-ASN_METHOD(__reduce__) {
-    ASN_ARGS("__reduce__", "");
-    PyObject *state[1] = {self};
-    return asn_support_call("reduce", state, 1);
-}
-
+/* From protocol 5 on the elements may stay out of the stream. */
 ASN_METHOD(__reduce_ex__) {
     ASN_ARGS("__reduce_ex__", "protocol, /");
+    int64_t protocol;
+    if (asn_int64_from_py(v[0], &protocol) < 0) return NULL;
+    if (protocol >= 5 && asn_is_ndarray_exact(self) && asn_dtype_of(self) != ASN_BF16)
+        return asn_support_call("reduce_to_buffer", &self, 1);
+    return asn_support_call("reduce", &self, 1);
+}
+
+ASN_METHOD(__reduce__) {
+    ASN_ARGS("__reduce__", "");
     PyObject *state[1] = {self};
     return asn_support_call("reduce", state, 1);
 }

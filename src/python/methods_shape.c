@@ -99,6 +99,35 @@ ASN_METHOD(reshape) {
     return r;
 }
 
+/* A view of the elements in the order of memory, where they have no gaps; else NULL
+ * without an error. */
+static PyObject *flatten_in_place(PyObject *self) {
+    const asn_layout *l = &asn_of(self)->layout;
+    int perm[ASN_MAX_DIMS];
+    int64_t reach = asn_itemsize(asn_dtype_of(self));
+    for (int i = 0; i < l->ndim; i++) { /* descending strides, axes of extent 1 first */
+        int at = i;
+        bool one = l->shape[i] == 1;
+        for (; at > 0; at--) {
+            int before = perm[at - 1];
+            if (l->shape[before] == 1 || (!one && l->strides[before] >= l->strides[i]))
+                break;
+            perm[at] = before;
+        }
+        perm[at] = i;
+    }
+    for (int i = l->ndim - 1; i >= 0 && l->shape[perm[i]] > 1; i--) {
+        if (l->strides[perm[i]] != reach) return NULL;
+        reach *= l->shape[perm[i]];
+    }
+    asn_layout view;
+    PyObject *sorted = view_of(self, asn_view_transpose(&view, l, perm), &view);
+    int64_t shape[1] = {l->size};
+    PyObject *r = sorted ? reshape(sorted, 1, shape, 'C', -1) : NULL;
+    Py_XDECREF(sorted);
+    return r;
+}
+
 PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     const asn_layout *l = &asn_of(self)->layout;
     int64_t shape[1] = {l->size};
@@ -118,6 +147,10 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     }
     /* 'K': the order of memory. A copy in K order has its axes sorted by stride. */
     if (!copy && (l->flags & ASN_C_CONTIGUOUS)) return reshape(self, 1, shape, 'C', -1);
+    if (!copy && l->size) {
+        PyObject *r = flatten_in_place(self);
+        if (r || PyErr_Occurred()) return r;
+    }
     PyObject *fresh = copy_as(self, 'K');
     if (!fresh) return NULL;
     asn_layout view;
@@ -259,9 +292,10 @@ static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     return (PyObject *)view;
 }
 
-/* The elements as a dtype that the device lacks: a view by NumPy, of the same memory. */
+/* A view as a dtype that the device lacks: NumPy's, of the same memory. */
 static PyObject *view_on_host(PyObject *self, PyObject *dtype) {
-    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype) || !asn_device_host_access())
+        return NULL;
     PyErr_Clear();
     PyObject *host = asn_host_view(self);
     PyObject *r = host ? PyObject_CallMethod(host, "view", "O", dtype) : NULL;

@@ -217,6 +217,13 @@ static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
     return NULL;
 }
 
+static int ndarray_set_item(PyObject *self, Py_ssize_t i, PyObject *value) {
+    PyObject *key = PyLong_FromSsize_t(i);
+    int rc = key ? asn_ndarray_ass_subscript(self, key, value) : -1;
+    Py_XDECREF(key);
+    return rc;
+}
+
 static Py_ssize_t ndarray_length(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     if (l->ndim) return (Py_ssize_t)l->shape[0];
@@ -260,6 +267,7 @@ static const PyType_Slot fixed_slots[] = {
     {Py_sq_length, ndarray_length},
     {Py_sq_concat, ndarray_concat},
     {Py_sq_item, asn_ndarray_item},
+    {Py_sq_ass_item, ndarray_set_item},
     {Py_sq_contains, asn_ndarray_contains},
     {Py_bf_getbuffer, asn_ndarray_getbuffer},
     {Py_bf_releasebuffer, asn_ndarray_releasebuffer},

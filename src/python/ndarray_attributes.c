@@ -53,7 +53,13 @@ static PyObject *get_strides(PyObject *self, void *unused) {
 
 static int set_strides(PyObject *self, PyObject *value, void *unused) {
     (void)unused;
-    if (no_delete(value, "strides") < 0) return -1;
+    if (no_delete(value, "strides") < 0 ||
+        PyErr_WarnEx(PyExc_DeprecationWarning,
+                     "Setting the strides on a NumPy array has been deprecated in NumPy "
+                     "2.4.\nAs an alternative, you can create a new view using "
+                     "np.lib.stride_tricks.as_strided.",
+                     1) < 0)
+        return -1;
     asn_layout *l = LAYOUT(self), view;
     int64_t strides[ASN_MAX_DIMS], low, high;
     int n;

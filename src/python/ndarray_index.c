@@ -48,7 +48,14 @@ static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
                  PySequence_Size(key) == 0;
     PyErr_Clear();
     PyObject *array = empty ? asn_asarray_dtype(key, ASN_I64) : asn_asarray(key);
-    if (!array) return -1;
+    if (!array) {
+        /* Text, objects and the like index nothing. */
+        if (PyErr_ExceptionMatches(asn_py.host_dtype))
+            PyErr_SetString(
+                PyExc_IndexError,
+                "arrays used as indices must be of integer (or boolean) type");
+        return -1;
+    }
     if (asn_of(array)->layout.ndim == 0 && asn_is_integer(asn_dtype_of(array))) {
         /* One integer, however it came, is an integer. */
         int rc = asn_int64_from_py(array, &item->start);
@@ -126,13 +133,29 @@ static int add_key(index_list *list, PyObject *key) {
     return add_array_like(list, item, key);
 }
 
-static int index_init(index_list *list, PyObject *key) {
+/* A bool that is no array counts as an axis of its own, of which there are only so many.
+ */
+static int check_bools(const index_list *list, int ndim) {
+    int total = ndim;
+    for (int i = 0; i < list->count; i++)
+        total += list->items[i].kind == ASN_INDEX_MASK &&
+                 list->items[i].array->layout.ndim == 0;
+    if (total <= ASN_MAX_DIMS) return 0;
+    PyErr_Format(
+        PyExc_IndexError,
+        "too many advanced (array) indices. This probably means you are indexing "
+        "with too many booleans. (more than %d found)",
+        ASN_MAX_DIMS);
+    return -1;
+}
+
+static int index_init(index_list *list, PyObject *key, int ndim) {
     list->count = list->owned = 0;
     list->ellipsis = list->advanced = false;
     if (!PyTuple_Check(key)) return add_key(list, key);
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
         if (add_key(list, PyTuple_GET_ITEM(key, i)) < 0) return -1;
-    return 0;
+    return list->advanced ? check_bools(list, ndim) : 0;
 }
 
 /* ---- single elements */
@@ -241,7 +264,7 @@ PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {
         return get_view(self, 1, &item);
     }
     index_list list;
-    PyObject *r = index_init(&list, key) < 0 ? NULL : get_items(self, &list);
+    PyObject *r = index_init(&list, key, l->ndim) < 0 ? NULL : get_items(self, &list);
     index_fini(&list);
     return r;
 }
@@ -251,6 +274,19 @@ PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {
 static int read_only(void) {
     PyErr_SetString(PyExc_ValueError, "assignment destination is read-only");
     return -1;
+}
+
+/* A value of a dtype that the device lacks, cast by NumPy. */
+static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyErr_Clear();
+    PyArray_Descr *descr = asn_descr(dtype);
+    if (!descr) return NULL;
+    Py_INCREF(descr);
+    PyObject *host = PyArray_FromAny(value, descr, 0, 0, NPY_ARRAY_FORCECAST, NULL);
+    PyObject *r = host ? asn_from_numpy(host, false, true) : NULL;
+    Py_XDECREF(host);
+    return r;
 }
 
 /* Reads the assigned value: Python scalars are packed into self's dtype with NumPy's
@@ -271,6 +307,7 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
         PyObject *array = PyArray_Check(value)
                               ? asn_asarray(value)
                               : asn_asarray_dtype(value, asn_dtype_of(self));
+        if (!array) array = cast_on_host(value, asn_dtype_of(self));
         if (!array) return -1;
         *owner = array;
         out->array = asn_of(array);
@@ -346,7 +383,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     asn_operand source;
     PyObject *owner = NULL;
     index_list list;
-    int rc = index_init(&list, key);
+    int rc = index_init(&list, key, a->layout.ndim);
     if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
     if (rc == 0) rc = value_operand(self, value, &source, &owner);
     if (rc == 0) {
@@ -366,7 +403,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
 int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,
                        const asn_operand *value) {
     index_list list;
-    int rc = index_init(&list, key);
+    int rc = index_init(&list, key, a->layout.ndim);
     if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
     if (rc == 0) {
         asn_status status = asn_index_at(op, a, list.count, list.items, value);

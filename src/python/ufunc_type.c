@@ -35,7 +35,7 @@ static bool has_type(const asn_ufunc *u, asn_dtype dtype) {
 }
 
 /* "dd->d" for one loop dtype. */
-static PyObject *type_text(const asn_ufunc *u, asn_dtype dtype) {
+static PyObject *type_text(const asn_ufunc *u, asn_dtype dtype, bool long_long) {
     char text[12], *p = text;
     for (int i = 0; i < u->nin; i++)
         *p++ = asn_dtype_table[asn_op_operand((asn_op)u->op, i, dtype)].character;
@@ -43,7 +43,19 @@ static PyObject *type_text(const asn_ufunc *u, asn_dtype dtype) {
     *p++ = asn_dtype_table[asn_op_result((asn_op)u->op, dtype)].character;
     if (u->nout == 2)
         *p++ = asn_dtype_table[asn_op_result((asn_op)u->op2, dtype)].character;
+    for (char *c = text; long_long && c < p; c++)
+        *c = *c == 'l' ? 'q' : *c == 'L' ? 'Q' : *c;
     return PyUnicode_FromStringAndSize(text, p - text);
+}
+
+/* long long is int64's second name, and has a loop of its own in NumPy's list. */
+static int append_type(PyObject *list, const asn_ufunc *u, asn_dtype dtype,
+                       bool long_long) {
+    if (!has_type(u, dtype)) return 0;
+    PyObject *text = type_text(u, dtype, long_long);
+    int rc = text ? PyList_Append(list, text) : -1;
+    Py_XDECREF(text);
+    return rc;
 }
 
 static PyObject *get_types(PyObject *self, void *unused) {
@@ -51,10 +63,10 @@ static PyObject *get_types(PyObject *self, void *unused) {
     const asn_ufunc *u = (asn_ufunc *)self;
     PyObject *list = PyList_New(0);
     for (int d = 0; list && d < ASN_DTYPE_COUNT; d++) {
-        if (!has_type(u, (asn_dtype)d)) continue;
-        PyObject *text = type_text(u, (asn_dtype)d);
-        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
-        Py_XDECREF(text);
+        if (append_type(list, u, (asn_dtype)d, false) < 0 ||
+            (d == ASN_U64 && (append_type(list, u, ASN_I64, true) < 0 ||
+                              append_type(list, u, ASN_U64, true) < 0)))
+            Py_CLEAR(list);
     }
     return list;
 }
@@ -63,7 +75,8 @@ static PyObject *get_ntypes(PyObject *self, void *unused) {
     (void)unused;
     int n = 0;
     for (int d = 0; d < ASN_DTYPE_COUNT; d++)
-        n += has_type((asn_ufunc *)self, (asn_dtype)d);
+        if (has_type((asn_ufunc *)self, (asn_dtype)d))
+            n += d == ASN_I64 || d == ASN_U64 ? 2 : 1;
     return PyLong_FromLong(n);
 }
 

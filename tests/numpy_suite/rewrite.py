@@ -123,6 +123,8 @@ class Imports(ast.NodeTransformer):
             and call.args
         ):
             return node
+        if getattr(call.func.value, "id", "") == "os":
+            return node
         present = ast.Compare(call.args[0], [ast.In()], [call.func.value])
         return ast.copy_location(ast.If(present, [node], []), node)
 

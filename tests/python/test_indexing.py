@@ -1,5 +1,7 @@
 """Basic and advanced indexing against NumPy: get, set, errors; random keys by hypothesis."""
 
+import warnings
+
 import asnumpy
 import hypothesis
 import hypothesis.strategies as st
@@ -220,3 +222,52 @@ def test_random_get_and_set(case):
         if error is not None and "shape mismatch" in str(error) and f is not get:
             continue
         same(f, a.copy(), where=f"{f.__name__} {shape} {key}")
+
+
+FLAT_KEYS = [
+    True, False, [True, True], [True, 1], None, (1, 2), (), "a", b"", 1.5, [1.0, 2.0], [], [9],
+    np.array([True] * 10), np.array([True] * 9), np.array(True), np.array([1.0]), np.array([3, 1]),
+    np.zeros((3, 3), bool), np.array(["a"]), [[1, 2], [3, 4]], slice(1, 7, 2), ..., -10, np.int64(3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", FLAT_KEYS, ids=repr)
+def test_flat_keys(key):
+    def said(m, write):
+        a = m.arange(9).reshape(3, 3)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                if write:
+                    a.flat[key] = 7
+                got = np.asarray(a if write else a.flat[key]).tolist()
+            except Exception as error:
+                got = type(error).__name__, str(error).replace("axis 0 with ", "")
+        return got, [(w.category, str(w.message)) for w in caught]
+
+    for write in (False, True):
+        want, got = said(np, write), said(asnumpy, write)
+        want = eval(repr(want[0]).replace("axis 0 with ", "")), want[1]
+        assert got == want
+
+
+def test_flat_element_refuses_what_is_no_element():
+    for value in ([], [[1, 2]], "a", None):
+        for m in (np, asnumpy):
+            with pytest.raises(ValueError, match="Error setting single item of array"):
+                m.arange(9).flat[2] = value
+
+
+@pytest.mark.parametrize("key", [["1"], np.array(["a"]), np.array(["a"] * 3)], ids=repr)
+def test_text_indexes_nothing(key):
+    for m in (np, asnumpy):
+        with pytest.raises(IndexError, match="integer"):
+            m.arange(3)[key]
+        with pytest.raises(IndexError, match="integer"):
+            m.arange(3)[key] = 1
+
+
+def test_too_many_bools():
+    for m in (np, asnumpy):
+        with pytest.raises(IndexError, match="ind"):
+            m.ones((1,))[(True,) * 64]

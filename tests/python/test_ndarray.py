@@ -409,3 +409,49 @@ def test_flatiter(rng):
         return first, state, f[3], f[2:6], f.copy(), len(f), list(a.flat), a
 
     same(run, a)
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
+def test_ravel_in_memory_order_is_a_view(axes):
+    for m in (np, asnumpy):
+        a = m.arange(24).reshape(2, 3, 4).transpose(axes)
+        assert m.shares_memory(a.ravel("K"), a)
+        assert a.ravel("K").tolist() == list(range(24))
+        gaps = a[1:, :, ::2]
+        assert not m.shares_memory(gaps.ravel("K"), gaps)
+
+
+def test_partition_arguments():
+    for m in (np, asnumpy):
+        assert m.partition(m.ones((3, 0, 2)), 5).shape == (3, 0, 2)
+        for call in (m.partition, m.argpartition):
+            with pytest.raises(ValueError, match="select kind must be"):
+                call(m.arange(4), 1, kind="nonsense")
+            with pytest.raises(TypeError, match="select kind must be"):
+                call(m.arange(4), 1, kind=1)
+        for method in ("partition", "sort"):
+            with pytest.raises(TypeError):
+                getattr(m.arange(4), method)(*([1] if method == "partition" else []), axis=None)
+
+
+def test_may_share_memory_as_far_as_asked():
+    for m in (np, asnumpy):
+        a = m.arange(10)
+        assert m.may_share_memory(a[::2], a[1::2])
+        assert not m.may_share_memory(a[::2], a[1::2], max_work=-1)
+        with pytest.raises(OverflowError):
+            m.may_share_memory(a, a, max_work=10**100)
+
+
+def test_bools_are_no_extents():
+    for m in (np, asnumpy):
+        for call in (lambda m: m.zeros((True, 2)), lambda m: m.ones(4).reshape((True, -1))):
+            with pytest.raises(TypeError):
+                call(m)
+
+
+def test_ndmax():
+    for m in (np, asnumpy):
+        for limits in ({"ndmax": -1}, {"ndmax": 65}, {"ndmax": 1, "ndmin": 2}):
+            with pytest.raises(ValueError, match="ndmax"):
+                m.array([1, 2], **limits)

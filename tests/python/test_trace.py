@@ -100,3 +100,31 @@ def test_results_take_the_memory_of_operands_that_die():
     del kept
     x = x[::-1] * 2 + x
     np.testing.assert_array_equal(x.to_numpy(), (a[::-1] - a)[::-1] * 2 + (a[::-1] - a))
+
+
+@pytest.mark.parametrize("strides", [(0, 8), (8, 8), (0, 0)])
+def test_outputs_that_overlap_themselves_are_read_from_memory(strides):
+    """What is read after the write is what the last write left, also when both are one program."""
+    from asnumpy.lib.stride_tricks import as_strided
+
+    a = asnumpy.arange(6.0).reshape(2, 3)
+    out = as_strided(asnumpy.zeros(6), (2, 3), strides)
+    host = np.lib.stride_tricks.as_strided(np.zeros(6), (2, 3), strides)
+    got = asnumpy.negative(a, out=out).copy()
+    want = np.negative(np.asarray(a), out=host).copy()
+    np.testing.assert_array_equal(np.asarray(got), want)
+    got = asnumpy.negative(out, out=out).copy()
+    want = np.negative(host, out=host).copy()
+    np.testing.assert_array_equal(np.asarray(got), want)
+
+
+def test_overlapping_writes_keep_their_order():
+    """... on any number of threads."""
+    from asnumpy.lib.stride_tricks import as_strided
+
+    a = asnumpy.arange(64 * 100000.0).reshape(64, 100000)
+    out = as_strided(asnumpy.zeros(100000), (64, 100000), (0, 8))
+    out[...] = a
+    np.testing.assert_array_equal(np.asarray(out[0]), np.asarray(a[-1]))
+    asnumpy.multiply(a, 2.0, out=out)
+    np.testing.assert_array_equal(np.asarray(out[0]), 2 * np.asarray(a[-1]))

@@ -135,6 +135,19 @@ static int64_t chunk_of(const asn_plan *plan) {
     return n;
 }
 
+/* Whether an output has more elements than the bytes it spans have room for. */
+static bool writes_twice(const asn_plan *plan) {
+    for (int i = plan->num_in; i < plan->num_operands; i++) {
+        int64_t item = asn_itemsize(plan->dtype[i]), span = item;
+        for (int d = 0; d < plan->num_dims; d++) {
+            int64_t stride = plan->dims[d].stride[i];
+            span += (plan->dims[d].extent - 1) * (stride < 0 ? -stride : stride);
+        }
+        if (span < plan->size * item) return true;
+    }
+    return false;
+}
+
 static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     elementwise e = {.plan = plan};
     const int64_t chunk = chunk_of(plan);
@@ -162,7 +175,9 @@ static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
     int64_t unit = e.split ? e.step * inner : e.step;
     e.units_per_chunk = unit < chunk ? chunk / unit : 1;
     int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
-    asn_pool_run(run_chunk, &e, chunks, asn_plan_work(plan));
+    /* The last of several writes to a place is the last in order, on one thread. */
+    double work = chunks > 1 && writes_twice(plan) ? 0 : asn_plan_work(plan);
+    asn_pool_run(run_chunk, &e, chunks, work);
     asn_plan_detach(plan);
     if (fp_flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
 }

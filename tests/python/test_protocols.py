@@ -1,0 +1,136 @@
+"""What other libraries ask of arrays: __array_function__, like=, pickles out of band, bases, copy modes."""
+
+import pickle
+
+import asnumpy as anp
+import numpy as np
+import pytest
+
+
+class Duck:
+    def __array_function__(self, func, types, args, kwargs):
+        return func, types, args, kwargs
+
+
+class Refusing:
+    def __array_function__(self, func, types, args, kwargs):
+        return NotImplemented
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: anp.sum(d),
+        lambda d: anp.std(anp.ones(3), where=d),
+        lambda d: anp.concatenate([anp.ones(3), d]),
+        lambda d: anp.hstack((d, anp.ones(3))),
+        lambda d: anp.roll(d, 2, axis=0),
+        lambda d: anp.sum(anp.ones(2), axis=None, out=d),
+    ],
+)
+def test_array_function_of_arguments(call):
+    duck = Duck()
+    func, types, args, kwargs = call(duck)
+    assert func.__module__ == "asnumpy"
+    assert types == (Duck,)
+    assert any(duck is x for group in (args, kwargs.values()) for x in group) or duck in args[0]
+
+
+def test_array_function_refused():
+    for call in (lambda d: anp.sum(d), lambda d: anp.tile(d, 2), lambda d: anp.dot(anp.ones(2), d)):
+        with pytest.raises(TypeError, match="no implementation found for 'asnumpy"):
+            call(Refusing())
+
+
+def test_subclass_decides_for_its_base():
+    class Loud(anp.ndarray):
+        def __array_function__(self, func, types, args, kwargs):
+            return "loud", super().__array_function__(func, types, args, kwargs)
+
+    x = anp.arange(4.0).view(Loud)
+    assert anp.sum(x) == ("loud", 6.0)
+    assert anp.add(x, 1).sum() == 10.0  # a ufunc and a method are not functions
+
+
+def test_array_function_of_ours_checks_its_arguments():
+    a = anp.ones(3)
+    assert a.__array_function__(len, (anp.ndarray,), (a,), {}) == 3
+    assert a.__array_function__(len, (anp.ndarray, Duck), (a,), {}) is NotImplemented
+    with pytest.raises(TypeError, match="args must be a tuple"):
+        a.__array_function__(len, (anp.ndarray,), a, {})
+    with pytest.raises(TypeError, match="kwargs must be a dict"):
+        a.__array_function__(len, (anp.ndarray,), (a,), ())
+
+
+@pytest.mark.parametrize("name", ["zeros", "arange", "eye", "identity", "tri"])
+def test_like(name):
+    func, _, args, kwargs = getattr(anp, name)(3, like=Duck())
+    assert func is getattr(anp, name) and args == (3,) and kwargs == {}
+    for plain in (anp.ones(2), np.ones(2), None):
+        assert type(getattr(anp, name)(3, like=plain)) is anp.ndarray
+    for bad in (1, [1], object()):
+        with pytest.raises(TypeError, match="The `like` argument must be an array-like"):
+            getattr(anp, name)(3, like=bad)
+
+
+@pytest.mark.parametrize("axes", [(0, 1, 2), (2, 1, 0), (2, 0, 1)])
+def test_pickles_out_of_band(axes):
+    a = anp.arange(24.0).reshape(2, 3, 4).transpose(axes)
+    buffers = []
+    text = pickle.dumps(a, protocol=5, buffer_callback=buffers.append)
+    b = pickle.loads(text, buffers=buffers)
+    assert len(buffers) == 1 and b.strides == a.strides
+    a[0, 0, 0] = -7
+    assert b[0, 0, 0] == -7
+    c = pickle.loads(pickle.dumps(a[:, ::2], protocol=5))
+    np.testing.assert_array_equal(np.asarray(c), np.asarray(a[:, ::2]))
+    assert c.flags.writeable
+
+
+def test_dlpack_copy_of_no_truth():
+    with pytest.raises(ValueError, match="truth value"):
+        anp.ones(3).__dlpack__(copy=anp.array([1, 2]))
+
+
+def test_base_is_the_owner_of_the_memory():
+    owner = bytearray(16)
+    for m in (np, anp):
+        assert m.asarray(memoryview(owner)).base.obj is owner
+    text = bytes(16)
+    a = anp.frombuffer(text)
+    assert not a.flags.writeable
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        a.flags.writeable = True
+
+
+@pytest.mark.parametrize("mode", [np._CopyMode.ALWAYS, np._CopyMode.IF_NEEDED, np._CopyMode.NEVER])
+def test_copy_modes(mode):
+    a = anp.arange(6).reshape(2, 3)
+    assert anp.shares_memory(anp.array(a, copy=mode), a) == (mode is not np._CopyMode.ALWAYS)
+    if mode is np._CopyMode.NEVER:
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            anp.array(a, copy=mode, order="F")
+    else:
+        assert anp.array(a, copy=mode, order="F").flags.f_contiguous
+
+
+def test_array_wrap_gives_scalars_on_request():
+    a, zero = anp.ones(3), anp.array(2, dtype="i1")
+    assert type(a.__array_wrap__(zero, None, True)) is np.int8
+    assert type(a.__array_wrap__(zero, None, False)) is anp.ndarray
+    assert type(a.__array_wrap__(zero)) is anp.ndarray
+
+
+def test_views_and_values_of_dtypes_on_the_host():
+    a = anp.arange(3.0)
+    words = a.view(">f8")
+    assert type(words) is np.ndarray and np.shares_memory(words, np.asarray(a))
+    a[:2] = np.array(["2", "-3"])
+    a[2] = np.array(5, dtype=object)
+    assert a.tolist() == [2.0, -3.0, 5.0]
+
+    class Given:
+        def __array__(self, dtype=None, copy=None):
+            return anp.arange(2)
+
+    assert anp.array([Given(), Given()]).tolist() == [[0, 1], [0, 1]]
