@@ -15,28 +15,13 @@ typedef struct {
 /* Whether a type is one that a program defined: the first and last argument tell, at the
  * cost of a few instructions, whether to look closer. */
 static inline bool maybe_foreign(PyObject *obj) {
-    return (Py_TYPE(obj)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !asn_is_ndarray_exact(obj);
+    return !asn_is_ndarray_exact(obj) && (Py_TYPE(obj)->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
-/* NumPy's result where an argument is of a subclass of NumPy's, else NULL. */
-__attribute__((noinline)) static PyObject *call_if_foreign(PyObject *self,
-                                                           PyObject *const *args,
-                                                           Py_ssize_t nargs,
-                                                           PyObject *kwnames) {
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        if (asn_is_foreign(args[i])) return asn_foreign_call(self, args, nargs, kwnames);
-    return NULL;
-}
-
-static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
-                               PyObject *kwnames) {
+static inline PyObject *call_on_device(PyObject *self, PyObject *const *args,
+                                       size_t nargsf, PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
     PyObject *v[ASN_MAX_ARGS];
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (nargs && ASN_UNLIKELY(maybe_foreign(args[0]) || maybe_foreign(args[nargs - 1]))) {
-        PyObject *foreign = call_if_foreign(self, args, nargs, kwnames);
-        if (foreign || PyErr_Occurred()) return foreign;
-    }
     if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, PyVectorcall_NARGS(nargsf),
                                     kwnames, v) < 0))
         return NULL;
@@ -46,6 +31,27 @@ static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nar
     if (ASN_UNLIKELY(!r) && PyErr_ExceptionMatches(asn_py.host_dtype))
         return asn_host_retry(self, args, PyVectorcall_NARGS(nargsf), kwnames);
     return r;
+}
+
+/* NumPy's result where an argument is of a subclass of NumPy's. */
+__attribute__((noinline)) static PyObject *
+call_looking(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        if (asn_is_foreign(args[i])) {
+            PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
+            if (r || PyErr_Occurred()) return r;
+            break;
+        }
+    return call_on_device(self, args, nargsf, kwnames);
+}
+
+static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames) {
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (nargs && ASN_UNLIKELY(maybe_foreign(args[0]) || maybe_foreign(args[nargs - 1])))
+        return call_looking(self, args, nargsf, kwnames);
+    return call_on_device(self, args, nargsf, kwnames);
 }
 
 static PyObject *get_name(PyObject *self, void *unused) {
