@@ -387,6 +387,8 @@ def unravel_index(indices, shape, order="C"):
     if flat.size and (flat.min() < 0 or flat.max() >= size):
         wrong = flat[(flat < 0) | (flat >= size)].reshape(-1)[0] if flat.ndim else flat
         raise ValueError(f"index {int(wrong)} is out of bounds for array with size {size}")
+    if not shape and flat.size and flat.ndim:
+        raise ValueError("multiple indices are not supported for 0d array")
     found = tuple(flat // step % extent for extent, step in _steps(shape, order))
     return found if flat.ndim else tuple(_np.intp(x) for x in found)
 
@@ -412,6 +414,8 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     parts = broadcast_arrays(*(_whole_index(m) for m in multi_index))
     total = 0
     for index, (extent, step), how in zip(parts, _steps(dims, order), modes, strict=True):
+        if index.size and extent == 0:
+            raise ValueError("cannot take indices of an empty dimension")
         if how == "raise":
             if index.size and (index.min() < 0 or index.max() >= extent):
                 raise ValueError("invalid entry in coordinates array")
