@@ -255,7 +255,8 @@ def cast_expression(src, dst):
         if {src, dst} <= {"bfloat16", "float32"}:
             return f"asn_{SHORT[src]}_to_{SHORT[dst]}(a)"
         if real == "float64":
-            return f"asn_f32_to_{SHORT[dst]}(round_odd({value}))"
+            odd = f"round_odd({value})"
+            return odd if dst == "float16" else f"asn_f32_to_{SHORT[dst]}({odd})"
         return None
     if dst in COMPLEX:
         part = TYPES[REAL[dst]]
@@ -316,10 +317,17 @@ def casts(isa):
                 continue
             if isa != "baseline" and "to_u64" in expr:
                 continue
+            odd = "round_odd" in expr and dst == "float16"
+            step, made = (f"odd_{SHORT[src]}", "float") if odd else (name, TYPES[dst])
             bodies.append(
-                f"#define NAME {name}\n#define A {TYPES[src]}\n#define O {TYPES[dst]}\n#define EXPR {expr}\n"
+                f"#define NAME {step}\n#define A {TYPES[src]}\n#define O {made}\n#define EXPR {expr}\n"
                 f'#include "device/cpu/ew1.inc"\n'
             )
+            if odd:
+                bodies.append(
+                    f"#define NAME {name}\n#define ODD {step}\n#define A {TYPES[src]}\n"
+                    f'#include "device/cpu/cast_odd_half.inc"\n'
+                )
             fills.append(slot)
     bodies.append(
         "#define NAME round_bf16\n#define A float\n#define O float\n"
@@ -335,6 +343,14 @@ def casts(isa):
 def foldable(row, dtype):
     """Binary rows that map (T, T) to T."""
     return row.types == ["T", "T"] and dtype in row.loops and row.result(dtype) == dtype
+
+
+def step(row, dtype):
+    """The expression of one step of a fold or scan; integer division reports a zero divisor."""
+    expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+    if "divides" in row.flags and dtype in INTS:
+        return f"b ? (T_)({expr}) : (asn_fp_raise(FE_DIVBYZERO), (T_)0)"
+    return expr
 
 
 def folds(table, isa):
@@ -370,7 +386,7 @@ def folds(table, isa):
                 body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
                 body += '#include "device/cpu/product.inc"\n'
             else:
-                expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+                expr = step(row, dtype)
                 body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
@@ -402,7 +418,7 @@ def scans(table):
             if not foldable(row, compute):
                 continue
             name = f"scan_{row.name}_{SHORT[dtype]}"
-            expr = re.sub(r"\bT\b", "T_", row.loops[compute])
+            expr = step(row, compute)
             load, store = ("", "")
             if dtype in HALVES:
                 load, store = f"asn_{SHORT[dtype]}_to_f32", f"asn_f32_to_{SHORT[dtype]}"

@@ -309,8 +309,23 @@ def _numpys(callable):
         return getattr(_np.ndarray, callable)
     if isinstance(callable, _core.ufunc):
         return getattr(_np, callable.__name__, None)
+    owner = getattr(callable, "__self__", None)
+    if isinstance(owner, _core.ufunc):
+        return getattr(getattr(_np, owner.__name__, None), callable.__name__, None)
     name = callable.__name__
     return None if name.startswith("_") else getattr(_np, name, None)
+
+
+def foreign_ufunc(ufunc, method, inputs, kwargs):
+    """A ufunc of another package on arrays of ours: it runs on the host and writes into out= there."""
+    out = kwargs.get("out")
+    arrays = (*(out if isinstance(out, tuple) else (out,)), *inputs)
+    if any(isinstance(x, _core.ndarray) and type(x) is not _core.ndarray for x in arrays):
+        return NotImplemented
+    result = getattr(ufunc, method)(*map(_host, inputs), **{k: _host(v) for k, v in kwargs.items()})
+    if out is None:
+        return _device(result)
+    return out[0] if ufunc.nout == 1 else out
 
 
 def on_host(callable, args, kwargs):
@@ -321,6 +336,8 @@ def on_host(callable, args, kwargs):
     out = kwargs.get("out")
     written = out if isinstance(out, tuple) else (out,)
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
+    if getattr(function, "__name__", None) == "at":
+        extra = args[:1]
     if function is None or any(isinstance(x, _core.ndarray) for x in (*written, *extra)):
         return NotImplemented
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}

@@ -170,7 +170,13 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
     else if (kw->axis && n == 1)
         entry = kw->axis;
     int ndim = asn_of(r)->layout.ndim;
-    if (!entry || n == 0) return r;
+    if (!entry) return r;
+    if (n == 0 && !(PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == 0)) {
+        PyErr_Format(asn_py.axis_error, "vecdot: operand 2 has 0 core dimensions, but axes item 2 is %R", entry);
+        Py_DECREF(r);
+        return NULL;
+    }
+    if (n == 0) return r;
     if (read_axes(entry, n, ndim, axes) < 0) {
         Py_DECREF(r);
         return NULL;

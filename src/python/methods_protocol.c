@@ -244,6 +244,22 @@ static PyObject *own_ufunc(PyObject *theirs) {
     return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
 }
 
+/* A ufunc that is not NumPy's own (scipy.special.erf): it runs on the host. */
+static PyObject *foreign_ufunc(PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames) {
+    PyObject *inputs = PyTuple_New(nargs - 2), *keywords = PyDict_New(), *r = NULL;
+    for (Py_ssize_t i = 2; inputs && i < nargs; i++)
+        PyTuple_SET_ITEM(inputs, i - 2, Py_NewRef(args[i]));
+    bool ok = inputs && keywords;
+    for (Py_ssize_t i = 0; ok && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        ok = PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) == 0;
+    PyObject *all[4] = {args[0], args[1], inputs, keywords};
+    if (ok) r = asn_support_call("foreign_ufunc", all, 4);
+    Py_XDECREF(inputs);
+    Py_XDECREF(keywords);
+    return r;
+}
+
 ASN_METHOD(__array_ufunc__) {
     (void)self;
     if (nargs < 2) {
@@ -253,7 +269,7 @@ ASN_METHOD(__array_ufunc__) {
     PyObject *own = own_ufunc(args[0]);
     if (!own) {
         if (PyErr_Occurred()) return NULL;
-        Py_RETURN_NOTIMPLEMENTED;
+        return foreign_ufunc(args, nargs, kwnames);
     }
     if (PyUnicode_CompareWithASCIIString(args[1], "__call__") == 0)
         return asn_ufunc_vectorcall(own, args + 2, (size_t)(nargs - 2), kwnames);

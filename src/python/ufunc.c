@@ -60,11 +60,29 @@ void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
 
 /* ---- keywords */
 
+int asn_ufunc_check_out(PyObject *out, bool positional) {
+    if (out == Py_Ellipsis && positional) {
+        PyErr_SetString(PyExc_TypeError,
+                        "out=... is only allowed as a keyword argument.");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; out && PyTuple_CheckExact(out) && i < PyTuple_GET_SIZE(out);
+         i++)
+        if (PyTuple_GET_ITEM(out, i) == Py_Ellipsis) {
+            PyErr_SetString(
+                PyExc_TypeError,
+                "must use `...` as `out=...` and not per-operand/in a tuple");
+            return -1;
+        }
+    return 0;
+}
+
 static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
     if (value == Py_Ellipsis) {
         kw->keep_array = true;
         return 0;
     }
+    if (asn_ufunc_check_out(value, false) < 0) return -1;
     if (PyTuple_CheckExact(value)) {
         if (PyTuple_GET_SIZE(value) != u->nout) {
             PyErr_Format(
@@ -135,11 +153,7 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     for (Py_ssize_t i = u->nin; i < nargs; i++) {
         kw->out[i - u->nin] = args[i];
         kw->out_given = true;
-        if (args[i] == Py_Ellipsis) {
-            PyErr_SetString(PyExc_TypeError,
-                            "out=... is only allowed as a keyword argument.");
-            return -1;
-        }
+        if (asn_ufunc_check_out(args[i], true) < 0) return -1;
     }
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++)
         if (take_keyword(u, PyTuple_GET_ITEM(kwnames, k), args[nargs + k], kw) < 0)
@@ -188,8 +202,10 @@ static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
     if (!text) return -1;
     int place = 0, length = (int)strlen(text);
     if (length == 1) {
-        *out = asn_dtype_from_char(*text);
-        place = u->nin + u->nout;
+        PyErr_Format(PyExc_TypeError,
+                     "%s: a signature names the dtype of every operand; dtype= takes one",
+                     u->name);
+        return -1;
     }
     for (const char *p = text; length > 1 && *p; p++) {
         if (*p == '-' || *p == '>') continue;
@@ -205,6 +221,14 @@ static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
     return -1;
 }
 
+static int no_matching_loop(const asn_ufunc *u) {
+    PyErr_Format(PyExc_TypeError,
+                 "No loop matching the specified signature and casting was found for "
+                 "ufunc %s",
+                 u->name);
+    return -1;
+}
+
 int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
                          asn_dtype *out) {
     *out = ASN_DTYPE_NONE;
@@ -212,30 +236,34 @@ int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
     if (dtype && dtype != Py_None) {
         if (asn_dtype_from_py(dtype, &wish) < 0) return -1;
         *out = loop_from_place(u, u->nin, wish);
-        if (*out == ASN_DTYPE_NONE && wish != (asn_dtype)asn_op_table[u->op].out_dtype) {
-            PyErr_Format(
-                PyExc_TypeError,
-                "No loop matching the specified signature and casting was found for "
-                "ufunc %s",
-                u->name);
-            return -1;
-        }
+        if (*out == ASN_DTYPE_NONE && wish != (asn_dtype)asn_op_table[u->op].out_dtype)
+            return no_matching_loop(u);
         return 0;
     }
     if (!signature || signature == Py_None) return 0;
     if (PyUnicode_Check(signature)) return signature_text(u, signature, out);
+    if (PyBytes_Check(signature)) {
+        PyObject *text = PyUnicode_FromEncodedObject(signature, "ascii", NULL);
+        int rc = text ? signature_text(u, text, out) : -1;
+        Py_XDECREF(text);
+        return rc;
+    }
     if (!PyTuple_Check(signature) || PyTuple_GET_SIZE(signature) != u->nin + u->nout) {
-        if (PyTuple_Check(signature) && PyTuple_GET_SIZE(signature) == 1)
-            return asn_ufunc_loop_dtype(u, PyTuple_GET_ITEM(signature, 0), NULL, out);
+        bool wrong_length = PyTuple_Check(signature) && PyTuple_GET_SIZE(signature) != 1;
         PyErr_Format(
-            PyTuple_Check(signature) ? PyExc_ValueError : PyExc_TypeError,
+            wrong_length ? PyExc_ValueError : PyExc_TypeError,
             "the signature object to ufunc must be a string or a tuple of %d dtypes",
             u->nin + u->nout);
         return -1;
     }
-    for (int i = 0; i < u->nin + u->nout && *out == ASN_DTYPE_NONE; i++) {
+    for (int i = 0; i < u->nin + u->nout; i++) {
         if (asn_dtype_from_py(PyTuple_GET_ITEM(signature, i), &wish) < 0) return -1;
-        if (wish != ASN_DTYPE_NONE) *out = loop_from_place(u, i, wish);
+        asn_dtype loop =
+            wish != ASN_DTYPE_NONE ? loop_from_place(u, i, wish) : ASN_DTYPE_NONE;
+        if (loop == ASN_DTYPE_NONE) continue;
+        if (*out != ASN_DTYPE_NONE && i < u->nin && loop != *out)
+            return no_matching_loop(u);
+        if (*out == ASN_DTYPE_NONE) *out = loop;
     }
     return 0;
 }
@@ -358,7 +386,10 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
     if (taken) return taken < 0 ? NULL : result;
     asn_ufunc_kwargs kw;
     if (parse_call(u, args, nargs, kwnames, &kw) < 0) return NULL;
-    if (u->kind == ASN_UFUNC_CORE) return asn_gufunc_call(u, args, &kw);
+    if (u->kind == ASN_UFUNC_CORE) {
+        result = asn_gufunc_call(u, args, &kw);
+        return kw.out[0] ? result : wrap_subclass(result, args, u->nin);
+    }
     if (kw.where && kw.where != Py_True && !kw.out_given &&
         PyErr_WarnEx(
             PyExc_UserWarning,

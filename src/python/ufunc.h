@@ -50,6 +50,9 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
 /* gufunc.c: matmul and its family after overrides were tried. */
 PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *in, const asn_ufunc_kwargs *kw);
 
+/* Refuses `...` where out= may not have it: positional, or in a tuple. */
+int asn_ufunc_check_out(PyObject *out, bool positional);
+
 /* Raises NumPy's exception for a failed call. */
 void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
                       const asn_ufunc_options *options, asn_status status);

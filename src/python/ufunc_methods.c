@@ -26,8 +26,8 @@ static int overridden(asn_ufunc *u, const char *method, PyObject *const *args,
     return asn_ufunc_override(u, method, args, nargs, kwnames, result);
 }
 
-static PyObject *reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *kwnames) {
+static PyObject *reduce_on_device(PyObject *self, PyObject *const *args,
+                                  Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {.name = "reduce",
                                 .text = "array, /, axis=0, dtype=None, out=None, "
                                         "keepdims=False, initial=None, where=True"};
@@ -37,18 +37,27 @@ static PyObject *reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     int taken = overridden(u, "reduce", args, nargs, kwnames, &result);
     if (taken) return taken < 0 ? NULL : result;
     if (asn_args_parse(&sig, args, nargs, kwnames, v) < 0) return NULL;
+    if (asn_ufunc_check_out(v[3], nargs > 3) < 0) return NULL;
     PyObject *array = asn_asarray(v[0]);
     if (!array) return NULL;
     PyObject *zero = PyLong_FromLong(0);
-    asn_reduce_args a = {v[1] ? v[1] : zero, v[2], v[3], v[4], v[5], v[6], false};
+    bool keep_array = v[3] == Py_Ellipsis;
+    asn_reduce_args a = {v[1] ? v[1] : zero, v[2], keep_array ? NULL : v[3], v[4], v[5],
+                         v[6], false};
     result = asn_reduce_run((asn_op)u->op, array, &a);
+    if (result && keep_array && !asn_is_ndarray(result))
+        Py_SETREF(result, asn_asarray(result));
+    if (result && keep_array && !asn_is_ndarray_exact(array) &&
+        asn_is_ndarray_exact(result))
+        Py_SETREF(result,
+                  PyObject_CallMethodOneArg(array, asn_py.s_array_wrap, result));
     Py_XDECREF(zero);
     Py_DECREF(array);
     return result;
 }
 
-static PyObject *accumulate(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *kwnames) {
+static PyObject *accumulate_on_device(PyObject *self, PyObject *const *args,
+                                      Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {.name = "accumulate",
                                 .text = "array, /, axis=0, dtype=None, out=None"};
     PyObject *v[ASN_MAX_ARGS], *result;
@@ -79,9 +88,14 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     if (!out || out == Py_None) {
         asn_ndarray *r = asn_ndarray_alloc();
         if (!r) return NULL;
-        return asn_ndarray_finish(r, asn_ufunc_reduceat((asn_op)u->op, asn_of(array),
-                                                        asn_of(indices), axis, dtype,
-                                                        NULL, &r->array));
+        asn_status status = asn_ufunc_reduceat((asn_op)u->op, asn_of(array),
+                                               asn_of(indices), axis, dtype, NULL,
+                                               &r->array);
+        if (status == ASN_OK && asn_fp_check_as("reduceat", (asn_op)u->op) < 0) {
+            Py_DECREF(r);
+            return NULL;
+        }
+        return asn_ndarray_finish(r, status);
     }
     asn_array *target;
     PyObject *owner;
@@ -91,11 +105,11 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     if (status == ASN_OK && owner) status = asn_array_sync(target);
     Py_XDECREF(owner);
     if (status != ASN_OK) return asn_raise(status);
-    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+    return asn_fp_check_as("reduceat", (asn_op)u->op) < 0 ? NULL : Py_NewRef(out);
 }
 
-static PyObject *reduceat(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames) {
+static PyObject *reduceat_on_device(PyObject *self, PyObject *const *args,
+                                    Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {
         .name = "reduceat", .text = "array, /, indices, axis=0, dtype=None, out=None"};
     PyObject *v[ASN_MAX_ARGS], *result;
@@ -123,8 +137,8 @@ static PyObject *outer_left(PyObject *a, int extra) {
     return asn_ndarray_view(a, &view, true);
 }
 
-static PyObject *outer(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                       PyObject *kwnames) {
+static PyObject *outer_on_device(PyObject *self, PyObject *const *args,
+                                 Py_ssize_t nargs, PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     PyObject *result;
     if (u->kind == ASN_UFUNC_CORE) {
@@ -166,9 +180,14 @@ static PyObject *outer(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     return result;
 }
 
-static PyObject *at(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     PyObject *result;
+    if (kwnames && PyTuple_GET_SIZE(kwnames)) {
+        PyErr_SetString(PyExc_TypeError, "at() takes no keyword arguments");
+        return NULL;
+    }
     if (u->kind == ASN_UFUNC_CORE) {
         PyErr_Format(PyExc_TypeError,
                      "%s.at does not support ufunc with non-trivial signature", u->name);
@@ -213,6 +232,34 @@ static PyObject *at(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     if (rc < 0 || asn_fp_check() < 0) return NULL;
     Py_RETURN_NONE;
 }
+
+/* ---- each method, and NumPy's for data of dtypes that the device lacks */
+
+#define METHOD(NAME)                                                                     \
+    static PyObject *NAME(PyObject *self, PyObject *const *args, Py_ssize_t nargs,       \
+                          PyObject *kwnames) {                                           \
+        PyObject *r = NAME##_on_device(self, args, nargs, kwnames);                      \
+        return r ? r : retry(self, #NAME, args, nargs, kwnames);                         \
+    }
+
+static PyObject *retry(PyObject *self, const char *name, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *kwnames) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *bound = PyObject_GetAttrString(self, name);
+    PyErr_Restore(type, value, trace);
+    PyObject *r = bound ? asn_host_retry(bound, args, nargs, kwnames) : NULL;
+    Py_XDECREF(bound);
+    return r;
+}
+
+METHOD(reduce)
+METHOD(accumulate)
+METHOD(reduceat)
+METHOD(outer)
+METHOD(at)
+#undef METHOD
 
 /* An operand that only has a type: a dtype, or Python's int, float, complex for weak
  * scalars. */
@@ -293,7 +340,7 @@ PyMethodDef asn_ufunc_methods[] = {
     {"outer", (PyCFunction)(void (*)(void))outer, KEYWORDS,
      "outer($self, A, B, /, **kwargs)\n--\n\nThe ufunc on all pairs of elements of A and "
      "B."},
-    {"at", (PyCFunction)(void (*)(void))at, METH_FASTCALL,
+    {"at", (PyCFunction)(void (*)(void))at, KEYWORDS,
      "at($self, a, indices, b=None, /)\n--\n\nUnbuffered in-place operation on "
      "a[indices]."},
     {"resolve_dtypes", (PyCFunction)(void (*)(void))resolve_dtypes, KEYWORDS,

@@ -15,6 +15,7 @@
 
 #include "device/cpu/bounds.h"
 #include "device/cpu/elements.h"
+#include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
@@ -44,6 +45,8 @@ typedef struct {
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
     bool stream; /* long rows, many of them, past the caches */
+    bool tracks; /* conditions, of an accumulation */
+    uint32_t met;
 } index_run;
 
 #define EACH_SIZE "device/cpu/index.inc"
@@ -359,8 +362,7 @@ static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t
     }
 }
 
-static void index_chunk(void *ctx, int64_t chunk) {
-    const index_run *r = ctx;
+static void chunk_run(const index_run *r, int64_t chunk) {
     int64_t loops = r->size_rest * r->item / r->run;
     int64_t pieces = r->size_j / r->extent[0] * r->pieces;
     if (!r->split_rest) { /* per_chunk pieces of J */
@@ -373,6 +375,14 @@ static void index_chunk(void *ctx, int64_t chunk) {
     int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
     for (int64_t p = 0; p < pieces; p++)
         move_piece(r, p, first, end < loops ? end : loops);
+}
+
+static void index_chunk(void *ctx, int64_t chunk) {
+    index_run *r = ctx;
+    if (r->tracks) asn_fp_clear();
+    chunk_run(r, chunk);
+    uint32_t met = r->tracks ? asn_fp_conditions() : 0;
+    if (met) __atomic_fetch_or(&r->met, met, __ATOMIC_RELAXED);
 }
 
 /* A long contiguous run of an ordered put is cut, so that threads can share it. */
@@ -432,7 +442,8 @@ asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const i
 }
 
 asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
-                             const asn_nd *values, asn_op accumulate_op) {
+                             const asn_nd *values, asn_op accumulate_op,
+                             uint32_t *fp_flags) {
     index_run r = {.kind = MOVE_PUT, .mode = ASN_INDEX_RAISE, .op = accumulate_op};
     if (accumulate_op != ASN_OP_NONE) {
         r.kind = MOVE_ACCUMULATE;
@@ -442,9 +453,12 @@ asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const i
                                  "index: no accumulation with opcode %d for "
                                  "dtype %s",
                                  (int)accumulate_op, asn_dtype_name(self->dtype));
+        r.tracks = fp_flags && ((asn_op_table[accumulate_op].flags & ASN_OPF_DIVIDES) ||
+                                asn_is_inexact(self->dtype));
     }
     ASN_TRY(index_setup(&r, self, nidx, idx, values));
     index_execute(&r);
+    if (r.met) __atomic_fetch_or(fp_flags, r.met, __ATOMIC_RELAXED);
     return ASN_OK;
 }
 
