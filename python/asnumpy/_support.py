@@ -328,6 +328,17 @@ def foreign_ufunc(ufunc, method, inputs, kwargs):
     return out[0] if ufunc.nout == 1 else out
 
 
+def override_refused(ufunc, method, inputs, kwargs):
+    """The message for a call that every __array_ufunc__ of its operands refused."""
+    given = ", ".join([*map(repr, inputs), *(f"{k}={v!r}" for k, v in kwargs.items())])
+    outputs = [x for x in kwargs.get("out", ()) if x is not None]
+    names = ", ".join(repr(type(x).__name__) for x in (*inputs, *outputs))
+    return (
+        "operand type(s) all returned NotImplemented from "
+        f"__array_ufunc__({ufunc!r}, {method!r}, {given}): {names}"
+    )
+
+
 def on_host(callable, args, kwargs):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
     byte order), made again by NumPy on copies. NotImplemented: NumPy cannot, or a device array would

@@ -10,8 +10,8 @@ ASN_CHECK_RESULT asn_status asn_synchronize(void);
 /* Laziness on or off; *before (may be NULL) receives the previous value. Turning it off
  * flushes. */
 ASN_CHECK_RESULT asn_status asn_set_lazy(bool on, bool *before);
-/* While on, operations run as they are called whatever asn_set_lazy says: a face that turns
- * conditions into errors wants them from the call that met them. */
+/* While on, operations run as they are called whatever asn_set_lazy says: a face that
+ * turns conditions into errors wants them from the call that met them. */
 ASN_CHECK_RESULT asn_status asn_set_at_once(bool on);
 /* The plan of what is recorded for `a` (NULL: the whole trace), as text the caller frees
  * with asn_free: one line per program, its operations, and why it ends where it does. */

@@ -64,8 +64,7 @@ static uint32_t conditions_of(const asn_scalar *from, const asn_scalar *to) {
         return 0;
     memcpy(a, wide[0].bytes, sizeof a);
     memcpy(b, wide[1].bytes, sizeof b);
-    if (!asn_is_inexact(dtype))
-        return fits_integer(a[0], dtype) ? 0 : ACLNNX_FP_INVALID;
+    if (!asn_is_inexact(dtype)) return fits_integer(a[0], dtype) ? 0 : ACLNNX_FP_INVALID;
     double least = dtype == ASN_F16 ? 0x1p-14 : 0x1p-126;
     uint32_t met = rounding_conditions(a[0], b[0], least);
     return asn_is_complex(dtype) ? met | rounding_conditions(a[1], b[1], least) : met;

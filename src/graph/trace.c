@@ -33,7 +33,8 @@ enum {
 static const int64_t HELD_BYTES_MAX = (int64_t)256 << 20;
 
 asn_trace asn_the_trace;
-/* lazy_wish: what the face asked for; off while conditions are to be met where they arise. */
+/* lazy_wish: what the face asked for; off while conditions are to be met where they
+ * arise. */
 static bool lazy_on = true, lazy_wish = true, at_once;
 static int small_run;
 

@@ -105,8 +105,7 @@ ASN_METHOD(fill) {
     PyObject *value = asn_asarray_dtype(v[0], asn_dtype_of(self));
     int rc = value ? 0 : -1;
     if (value && asn_of(value)->layout.ndim) {
-        PyErr_SetString(PyExc_ValueError,
-                        "setting an array element with a sequence.");
+        PyErr_SetString(PyExc_ValueError, "setting an array element with a sequence.");
         rc = -1;
     }
     if (rc == 0) rc = asn_ndarray_ass_subscript(self, Py_Ellipsis, value);

@@ -268,9 +268,9 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
     } else {
         /* Elements of a sequence, and of an array of a dtype that the device lacks, are
          * packed one by one into self's dtype, as NumPy does. */
-        bool known = PyArray_Check(value) &&
-                     asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)value)) !=
-                         ASN_DTYPE_NONE;
+        bool known =
+            PyArray_Check(value) &&
+            asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)value)) != ASN_DTYPE_NONE;
         PyObject *array =
             known ? asn_asarray(value) : asn_asarray_dtype(value, asn_dtype_of(self));
         if (!array) return -1;

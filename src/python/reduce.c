@@ -129,9 +129,9 @@ PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
         asn_ndarray *r = asn_ndarray_alloc();
         if (a->temporary) asn_transient_name(asn_of(array));
         if (r)
-            result = method_result(r, "reduce", op,
-                                   asn_ufunc_reduce(op, asn_of(array), NULL, &r->array,
-                                                    &s.options));
+            result = method_result(
+                r, "reduce", op,
+                asn_ufunc_reduce(op, asn_of(array), NULL, &r->array, &s.options));
         if (a->temporary) asn_transient_name(NULL);
     }
 done:
@@ -172,9 +172,9 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
     } else {
         asn_ndarray *r = asn_ndarray_alloc();
         if (r)
-            result = method_result(r, "accumulate", op,
-                                   asn_ufunc_accumulate(op, asn_of(self), which, loop,
-                                                        NULL, &r->array));
+            result = method_result(
+                r, "accumulate", op,
+                asn_ufunc_accumulate(op, asn_of(self), which, loop, NULL, &r->array));
     }
 done:
     Py_XDECREF(self);

@@ -66,6 +66,9 @@ int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
 
 /* Foreign __array_ufunc__: 1 and *result when it took the call, 0 when there is none, -1
  * on error. */
+/* Whether an operand, output or mask brings an override of its own; -1 with an error. */
+int asn_ufunc_overridden(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames);
 int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames, PyObject **result);
 /* Reads where= into *mask (owner keeps it); True and None are no mask. */

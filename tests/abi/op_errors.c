@@ -187,8 +187,9 @@ static void test_fused(void) {
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(NULL, operands, 1, &n, 0, 0, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_NULLPTR);
-    CHECK_ERROR(aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL, NULL),
-                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(
+        aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL, NULL),
+        ACLNN_ERR_PARAM_INVALID);
 }
 
 int main(void) {

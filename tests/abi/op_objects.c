@@ -194,7 +194,8 @@ static void test_plain_descriptors(void) {
     aclnnxOperand at = {.data = index, .dtype = ACL_INT64, .reduceOp = ACLNNX_NO_REDUCE};
     int64_t still[1] = {0};
     number.strides = still; /* one value for all indices */
-    CHECK_OK(aclnnxUpdateAt(add, &out, 1, shape, 1, &at, 1, count, &number, NULL, stream));
+    CHECK_OK(
+        aclnnxUpdateAt(add, &out, 1, shape, 1, &at, 1, count, &number, NULL, stream));
     scribble(&program, sizeof program);
     scribble(operands, sizeof operands);
     scribble(&number, sizeof number);

@@ -214,9 +214,13 @@ static void block_offsets(const index_run *r, int64_t line, int64_t x, int64_t n
 static void accumulate(const index_run *r, char *self, const char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     asn_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
+    asn_ew_fn whole = asn_kernels_get()->ew[r->op][r->dtype];
     for (int64_t i = 0; i < n; i++) {
         char *p = self + self_off[i];
-        step(1, p, other + other_off[i], 0, p, 0);
+        if (step)
+            step(1, p, other + other_off[i], 0, p, 0);
+        else
+            whole(1, p, p, other + other_off[i], NULL);
     }
 }
 
@@ -448,7 +452,8 @@ asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const i
     if (accumulate_op != ASN_OP_NONE) {
         r.kind = MOVE_ACCUMULATE;
         if ((unsigned)accumulate_op >= ASN_OP_COUNT ||
-            !asn_kernels_get()->scan[accumulate_op][self->dtype])
+            !(asn_kernels_get()->scan[accumulate_op][self->dtype] ||
+              asn_kernels_steps(accumulate_op, self->dtype)))
             return asn_error_set(ASN_ERR_NO_LOOP,
                                  "index: no accumulation with opcode %d for "
                                  "dtype %s",

@@ -20,7 +20,7 @@ enum { COLUMNS = 1024, CHUNK = 16384, STREAM_LINE = 4096, IN = 0, OUT = 1 };
 typedef struct {
     asn_lines lines; /* views: in, out; lines along the axis, or (rows) without it */
     asn_scan_fn scan;
-    asn_ew_fn row;
+    asn_ew_fn row, step; /* step: in place of scan, one element at a time */
     int item;
     int64_t extent, in_stride, out_stride; /* of the axis */
     int64_t lines_per_chunk;
@@ -52,6 +52,16 @@ static void scan_stream(const scan_run *r, char *acc, char *out, const char *in)
     asn_block_stream_end();
 }
 
+/* What scan does, through the elementwise loop. */
+static void scan_steps(const scan_run *r, char *acc, const char *in, char *out) {
+    for (int64_t i = 1; i < r->extent; i++) {
+        in += r->in_stride;
+        out += r->out_stride;
+        r->step(1, acc, acc, in, NULL);
+        memcpy(out, acc, (size_t)r->item);
+    }
+}
+
 static void scan_lines(void *ctx, int64_t chunk) {
     scan_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
@@ -62,7 +72,9 @@ static void scan_lines(void *ctx, int64_t chunk) {
         _Alignas(16) char acc[16];
         memcpy(acc, line.at[IN], (size_t)r->item);
         if (line.at[OUT] != line.at[IN]) memcpy(line.at[OUT], acc, (size_t)r->item);
-        if (r->stream && line.at[OUT] != line.at[IN])
+        if (r->step)
+            scan_steps(r, acc, line.at[IN], line.at[OUT]);
+        else if (r->stream && line.at[OUT] != line.at[IN])
             scan_stream(r, acc, line.at[OUT] + r->item, line.at[IN] + r->item);
         else
             r->scan(r->extent - 1, acc, line.at[IN] + r->in_stride, r->in_stride,
@@ -101,7 +113,8 @@ asn_status asn_cpu_scan(asn_op op, int axis, const asn_nd *in, const asn_nd *out
                   .extent = in->shape[axis],
                   .in_stride = in->strides[axis],
                   .out_stride = out->strides[axis]};
-    if (!r.scan)
+    if (!r.scan && asn_kernels_steps(op, in->dtype)) r.step = k->ew[op][in->dtype];
+    if (!r.scan && !r.step)
         return asn_error_set(ASN_ERR_NO_LOOP, "accumulate: no loop of %s for dtype %s",
                              (unsigned)op < ASN_OP_COUNT ? asn_op_table[op].name
                                                          : "opcode",

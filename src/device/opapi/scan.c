@@ -60,7 +60,8 @@ static asn_status scan_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         ASN_TRY(asn_cpu_fill(&first.nd, zero));
         return n > 1 ? asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL) : ASN_OK;
     }
-    if (in.nd.dtype == out.nd.dtype) return asn_cpu_scan(p->op, p->axis, &in.nd, &out.nd, NULL);
+    if (in.nd.dtype == out.nd.dtype)
+        return asn_cpu_scan(p->op, p->axis, &in.nd, &out.nd, NULL);
     ASN_TRY(asn_move(&out.nd, &in.nd));
     return asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL);
 }
