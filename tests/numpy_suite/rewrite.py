@@ -95,9 +95,9 @@ class Imports(ast.NodeTransformer):
             if alias.name.split(".")[0] != "numpy":
                 made.append(ast.Import([alias]))
             elif alias.asname:
-                made.append(self._bind(alias.asname, "_asnumpy_module_", alias.name))
+                made.append(self._bind(alias.asname, "__asnumpy_module", alias.name))
             else:
-                made.append(self._bind("numpy", "_asnumpy_module_", "numpy"))
+                made.append(self._bind("numpy", "__asnumpy_module", "numpy"))
         return [ast.copy_location(m, node) for m in made]
 
     def visit_ImportFrom(self, node):
@@ -106,7 +106,7 @@ class Imports(ast.NodeTransformer):
         if any(a.name == "*" for a in node.names):
             return node
         made = [
-            self._bind(a.asname or a.name, "_asnumpy_resolve_", node.module, a.name)
+            self._bind(a.asname or a.name, "__asnumpy_resolve", node.module, a.name)
             for a in node.names
         ]
         return [ast.copy_location(m, node) for m in made]
@@ -122,7 +122,7 @@ class Imports(ast.NodeTransformer):
         return ast.copy_location(ast.If(present, [node], []), node)
 
 
-HEADER = "from rewrite import imported as _asnumpy_module_, resolve as _asnumpy_resolve_\n"
+HEADER = "from rewrite import imported as __asnumpy_module, resolve as __asnumpy_resolve\n"
 
 
 def _must_lead(statement):
