@@ -1,6 +1,12 @@
 """The groups of the bench, in the order of their tables; each module's rows() lists its rows."""
 
 import importlib
+import pathlib
+import sys
+
+# The whole programs are the examples'.
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
 
 GROUPS = {
     "overhead": "a single operation on ten elements: the call is everything",

@@ -5,14 +5,14 @@ and the program has not begun (Linux: /proc/self/clear_refs).
 """
 
 import functools
-import pathlib
 import subprocess
 import sys
 
 import programs
 from rows import Row
 
-BENCHMARKS = pathlib.Path(__file__).resolve().parents[1]
+from groups import EXAMPLES
+
 TEXT = """
 import sys
 sys.path.insert(0, {path!r})
@@ -35,7 +35,7 @@ print(max(peak()[1] - before, 1))
 
 def build(name, library):
     """Bytes of one run."""
-    text = TEXT.format(path=str(BENCHMARKS), name=name, library=library)
+    text = TEXT.format(path=str(EXAMPLES), name=name, library=library)
 
     def measure():
         done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)

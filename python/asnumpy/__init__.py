@@ -150,8 +150,8 @@ _NUMPYS = (
 )
 _NUMPYS = frozenset(_NUMPYS.split())
 
-_PUBLIC = {n for n in vars(_core) if not n.startswith("_")} - {"function", "ufuncs"}
-for _name in ("function", "ufuncs"):
+_PUBLIC = {n for n in vars(_core) if not n.startswith("_")} - {"BitEngine", "function", "ufuncs"}
+for _name in ("BitEngine", "function", "ufuncs"):
     globals().pop(_name, None)
 __all__ = sorted(
     {n for n in globals() if not n.startswith("_")} | set(_WHERE) - {"__array_namespace_info__"}

@@ -229,7 +229,7 @@ def interp(x, xp, fp, left=None, right=None, period=None):
             raise ValueError("Data points must be 1-D sequences")
         if xp.shape[0] != fp.shape[0]:
             raise ValueError("fp and xp are not of the same length")
-        x, xp = x % period, xp % period
+        x, xp = asarray(x % period), asarray(xp % period)
         order = xp.argsort()
         xp, fp = xp[order], fp[order]
         xp = _core.concatenate((xp[-1:] - period, xp, xp[:1] + period))

@@ -15,8 +15,8 @@ class ndindex:
     """Iterates over the indices of a shape in row-major order."""
 
     def __init__(self, *shape):
-        if len(shape) == 1 and not isinstance(shape[0], int | _np.integer):
-            shape = tuple(shape[0])
+        if len(shape) == 1 and isinstance(shape[0], tuple):
+            shape = shape[0]
         shape = tuple(operator.index(s) for s in shape)
         if any(s < 0 for s in shape):
             raise ValueError("negative dimensions are not allowed")

@@ -49,6 +49,93 @@ def _histogram_input(a, weights):
     return a.ravel(), weights
 
 
+def _sturges(a, span):
+    return span / (_np.log2(a.size) + 1.0)
+
+
+def _sqrt(a, span):
+    return span / _np.sqrt(a.size)
+
+
+def _rice(a, span):
+    return span / (2.0 * a.size ** (1.0 / 3))
+
+
+def _scott(a, span):
+    return (24.0 * _np.pi**0.5 / a.size) ** (1.0 / 3.0) * float(a.std())
+
+
+def _doane(a, span):
+    if a.size <= 2:
+        return 0.0
+    deviation = float(a.std())
+    if not deviation > 0:
+        return 0.0
+    error = _np.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
+    skew = float((((a - a.mean()) / deviation) ** 3).mean())
+    return span / (1.0 + _np.log2(a.size) + _np.log2(1.0 + abs(skew) / error))
+
+
+def _fd(a, span):
+    from ._quantiles import percentile
+
+    upper, lower = percentile(a, [75, 25])
+    return 2.0 * float(upper - lower) * a.size ** (-1.0 / 3.0)
+
+
+def _auto(a, span):
+    fd, sturges, sqrt = _fd(a, span), _sturges(a, span), _sqrt(a, span)
+    return min(max(fd, sqrt / 2), sturges)
+
+
+def _stone(a, span, bounds):
+    best, width = None, 0.0
+    for bins in range(1, max(100, int(_np.sqrt(a.size))) + 1):
+        share = histogram(a, bins=bins, range=bounds)[0] / a.size
+        loss = (2 - (a.size + 1) * float(share.dot(share))) / (span / bins)
+        if best is None or loss < best:
+            best, width = loss, span / bins
+    if width == span / max(100, int(_np.sqrt(a.size))):
+        warnings.warn(
+            "The number of bins estimated may be suboptimal.", RuntimeWarning, stacklevel=5
+        )
+    return width
+
+
+_ESTIMATORS = {
+    "auto": _auto, "doane": _doane, "fd": _fd, "rice": _rice, "scott": _scott, "sqrt": _sqrt,
+    "stone": _stone, "sturges": _sturges,
+}  # fmt: skip
+
+
+def _distance(a):
+    """From the smallest to the largest value, rounded as the array's dtype rounds."""
+    low, high = a.min(), a.max()
+    return float(high - low) if a.dtype.kind == "f" else int(high) - int(low)
+
+
+def _estimated_bins(a, name, low, high, bounds):
+    """How many bins an estimator of the literature gives the values between low and high."""
+    if name not in _ESTIMATORS:
+        raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+    if bounds is not None:
+        a = a[(a >= low) & (a <= high)]
+    if a.size == 0:
+        return 1
+    span = _distance(a)
+    # Equal values have had their bounds moved apart.
+    reach = high - low if bounds is not None or not span else span
+    if name == "stone":
+        width = 0.0 if a.size <= 1 or span == 0 else _stone(a, span, (low, high))
+    else:
+        width = _ESTIMATORS[name](a, span)
+    if not width:
+        return 1
+    if a.dtype.kind in "iu" and width < 1:
+        width = 1
+    return int(_np.ceil(reach / width))
+
+
 def _bin_edges(a, bins, range, weights):
     """Edges, and (low, high, count) when they are uniform."""
     from ._creation import linspace
@@ -58,8 +145,8 @@ def _bin_edges(a, bins, range, weights):
             raise TypeError(
                 "Automated estimation of the number of bins is not supported for weighted data"
             )
-        edges = _np.histogram_bin_edges(_np.asarray(a), bins, range)
-        low, high, count = edges[0], edges[-1], len(edges) - 1
+        low, high = _outer_edges(a, range)
+        count = _estimated_bins(a, bins, low, high, range)
     elif _np.ndim(bins) == 0 and not isinstance(bins, _core.ndarray):
         try:
             count = operator.index(bins)
@@ -180,6 +267,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     total = 1
     for size in sizes:
         total *= size
+    if total > _np.iinfo(_np.intp).max:
+        raise ValueError(f"a histogram of {total} bins is larger than the largest array")
     hist = _core.bincount(flat, weights, minlength=total).reshape(sizes).astype(float)
     hist = hist[(slice(1, -1),) * ndim]
     if density:

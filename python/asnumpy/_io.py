@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import operator as _operator
 
 import numpy as _np
 from numpy.lib.npyio import DataSource  # noqa: F401
@@ -10,13 +11,18 @@ from . import _core
 
 
 def _host(x):
+    """x with arrays on a device copied to the host; a list without them stays the same object."""
     if isinstance(x, _core.ndarray):
         return _np.asarray(x)
-    return [_host(y) for y in x] if type(x) in (list, tuple) else x
+    if type(x) not in (list, tuple):
+        return x
+    made = [_host(y) for y in x]
+    return x if all(map(_operator.is_, made, x)) else type(x)(made)
 
 
 def _device(x):
-    if isinstance(x, _np.ndarray) and x.dtype.kind in "biufc":
+    """x with NumPy's arrays of numbers on the device; masked arrays and records stay NumPy's."""
+    if type(x) in (_np.ndarray, _np.memmap) and x.dtype.kind in "?biufc":
         return _core.asarray(x)
     return type(x)(map(_device, x)) if type(x) in (list, tuple) else x
 
@@ -52,48 +58,17 @@ genfromtxt = _wrapped(_np.genfromtxt, reads=True)
 fromregex = _wrapped(_np.fromregex, reads=True)
 
 
-class NpzFile:
-    """An open .npz archive; its arrays are loaded when they are asked for."""
-
-    def __init__(self, file):
-        self._file = file
-        self.files = file.files
+class NpzFile(_np.lib.npyio.NpzFile):
+    """An open .npz archive; its arrays are loaded on the device when they are asked for."""
 
     def __getitem__(self, key):
-        return _device(self._file[key])
-
-    def __contains__(self, key):
-        return key in self._file
-
-    def __iter__(self):
-        return iter(self.files)
-
-    def __len__(self):
-        return len(self.files)
-
-    def keys(self):
-        return self.files
-
-    def items(self):
-        return [(k, self[k]) for k in self.files]
-
-    def values(self):
-        return [self[k] for k in self.files]
-
-    def get(self, key, default=None):
-        return self[key] if key in self._file else default
-
-    def close(self):
-        self._file.close()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc_info):
-        self.close()
+        return _device(super().__getitem__(key))
 
 
 @functools.wraps(_np.load)
 def load(*args, **kwargs):
     result = _np.load(*args, **kwargs)
-    return NpzFile(result) if isinstance(result, _np.lib.npyio.NpzFile) else _device(result)
+    if not isinstance(result, _np.lib.npyio.NpzFile):
+        return _device(result)
+    result.__class__ = NpzFile  # the archive that load opened, with device arrays on request
+    return result

@@ -60,10 +60,7 @@ def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
 
 
 def _normalize(axis, ndim, name=None):
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        raise _np.exceptions.AxisError(axis, ndim, name)
-    return axis + ndim if axis < 0 else axis
+    return _np.lib.array_utils.normalize_axis_index(axis, ndim, name)
 
 
 def vstack(tup, *, dtype=None, casting="same_kind"):
@@ -106,17 +103,23 @@ def block(arrays):
             raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks")
         if not isinstance(x, list):
             return 0
-        if not x:
-            raise ValueError("List at arrays cannot be empty")
         depths = {depth(y) for y in x}
-        if len(depths) != 1:
+        if len(depths) > 1:
             raise ValueError("List depths are mismatched")
-        return depths.pop() + 1
+        return depths.pop() + 1 if depths else 1
+
+    def check(x):
+        if isinstance(x, list):
+            if not x:
+                raise ValueError("List at arrays cannot be empty")
+            for y in x:
+                check(y)
 
     def leaves(x):
         return [y for z in x for y in leaves(z)] if isinstance(x, list) else [asanyarray(x)]
 
     levels = depth(arrays)
+    check(arrays)
     ndim = max([levels, *[a.ndim for a in leaves(arrays)]])
 
     def build(x, level):
@@ -203,7 +206,7 @@ def broadcast_arrays(*args, subok=False):
     """The inputs, stretched to their common shape."""
     arrays = [_core.array(a, copy=None, subok=subok) for a in args]
     shape = _np.broadcast_shapes(*[a.shape for a in arrays])
-    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape) for a in arrays)
+    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape, subok) for a in arrays)
 
 
 # ---- repeating, resizing, editing
@@ -233,7 +236,8 @@ def resize(a, new_shape):
     """The elements of a, repeated or cut to a new shape."""
     if isinstance(new_shape, int | _np.integer):
         new_shape = (new_shape,)
-    a = asarray(a).ravel()
+    new_shape = tuple(map(operator.index, new_shape))
+    a = asanyarray(a).ravel()
     size = 1
     for extent in new_shape:
         size *= extent
@@ -259,9 +263,14 @@ def _axis_of(arr, axis):
     return arr, _normalize(axis, arr.ndim)
 
 
-def _check_integers(index):
-    if index.size and index.dtype.kind not in "biu":
+def _indices(obj):
+    """obj as a copy of integers or booleans on the host; an empty list is one of integers."""
+    index = _np.array(obj)
+    if index.size == 0 and not isinstance(obj, (_np.ndarray, _core.ndarray)):
+        return index.astype(_np.intp)
+    if index.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return index
 
 
 def delete(arr, obj, axis=None):
@@ -272,15 +281,12 @@ def delete(arr, obj, axis=None):
     if isinstance(obj, slice):
         keep[obj] = False
     else:
-        index = _np.asarray(obj)
-        _check_integers(index)
+        index = _indices(obj)
         if index.dtype == bool and index.shape != (n,):
             raise ValueError(
                 "boolean array argument obj to delete must be one dimensional and match the axis "
                 f"length of {n}"
             )
-        if index.size == 0 and index.dtype != bool:
-            index = index.astype(_np.intp)
         if index.ndim == 0 and index.dtype != bool and not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
         keep[index] = False
@@ -294,8 +300,7 @@ def insert(arr, obj, values, axis=None):
     if isinstance(obj, slice):
         index = _np.arange(*obj.indices(n), dtype=_np.intp)
     else:
-        index = _np.array(obj)
-        _check_integers(index)
+        index = _indices(obj)
         if index.dtype == bool:
             index = _np.flatnonzero(index)
         elif index.ndim > 1:
@@ -313,8 +318,6 @@ def insert(arr, obj, values, axis=None):
 
             values = moveaxis(values, 0, axis)
         index = _np.full(values.shape[axis], i)
-    elif index.size == 0:
-        index = index.astype(_np.intp)
     index = _np.where(index < 0, index + n, index)
     order = index.argsort(kind="mergesort")
     index[order] += _np.arange(len(index))
@@ -335,15 +338,15 @@ def trim_zeros(filt, trim="fb", axis=None):
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    host = _np.asarray(a)
     axes = range(a.ndim) if axis is None else [
         _normalize(x, a.ndim) for x in (axis if isinstance(axis, tuple) else (axis,))
     ]  # fmt: skip
-    where = _np.argwhere(host)
     cut = [slice(None)] * a.ndim
     for d in axes:
-        low = where[:, d].min() if len(where) else a.shape[d]
-        high = where[:, d].max() + 1 if len(where) else 0
+        others = tuple(k for k in range(a.ndim) if k != d)
+        filled = (a != 0).any(axis=others).nonzero()[0]
+        low = int(filled[0]) if len(filled) else a.shape[d]
+        high = int(filled[-1]) + 1 if len(filled) else 0
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]

@@ -1,5 +1,6 @@
 """Reordering elements and axes: flip, roll, rot90, moveaxis, ..."""
 
+import math
 import operator
 
 import numpy as _np
@@ -10,7 +11,7 @@ from ._joining import _normalize
 
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
     axes = tuple(_normalize(x, ndim, name) for x in axes)
     if not allow_duplicate and len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
@@ -337,23 +338,88 @@ def fill_diagonal(a, val, wrap=False):
     a.flat[:end:step] = val
 
 
+def _whole_index(x):
+    """Indices as an integer array; TypeError for others."""
+    given, x = x, asarray(x)
+    if x.dtype.kind not in "iu":
+        if isinstance(given, list | tuple) and not x.size:
+            raise TypeError(
+                "indices must be integral: the provided empty sequence was inferred as float. "
+                "Wrap it with 'np.array(indices, dtype=np.intp)'"
+            )
+        raise TypeError("only int indices permitted")
+    return x.astype(_np.intp)
+
+
+def _check_order(order):
+    if order not in ("C", "F"):
+        known = isinstance(order, str) and order in "KAcf"
+        raise ValueError(
+            "only 'C' or 'F' order is permitted"
+            if known
+            else f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})"
+        )
+
+
+def _steps(shape, order):
+    """(extent, elements to the next) per dimension."""
+    steps, step = [], 1
+    for extent in shape if order == "F" else shape[::-1]:
+        steps.append((extent, step))
+        step *= extent
+    if step > _np.iinfo(_np.intp).max:
+        raise ValueError(
+            "dimensions are too large; arrays and shapes with a total size greater than 'intp' are "
+            "not supported."
+        )
+    return steps if order == "F" else steps[::-1]
+
+
 def unravel_index(indices, shape, order="C"):
-    """Flat indices as coordinates."""
+    """Flat indices as coordinates: a tuple of one array (or number) per dimension."""
     if isinstance(shape, int | _np.integer):
         shape = (shape,)
     shape = tuple(operator.index(s) for s in shape)
-    result = _np.unravel_index(_np.asarray(indices), shape, order)
-    if all(isinstance(r, _np.generic) for r in result):
-        return result
-    return tuple(asarray(r) for r in result)
+    _check_order(order)
+    flat = _whole_index(indices)
+    size = math.prod(shape)
+    if flat.size and (flat.min() < 0 or flat.max() >= size):
+        wrong = flat[(flat < 0) | (flat >= size)].reshape(-1)[0] if flat.ndim else flat
+        raise ValueError(f"index {int(wrong)} is out of bounds for array with size {size}")
+    found = tuple(flat // step % extent for extent, step in _steps(shape, order))
+    return found if flat.ndim else tuple(_np.intp(x) for x in found)
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    """Coordinates as flat indices."""
-    result = _np.ravel_multi_index(
-        tuple(_np.asarray(m) for m in multi_index), dims, mode=mode, order=order
+    """Coordinates as flat indices. mode, or one for each dimension: what to do about indices out of bounds."""
+    from ._joining import broadcast_arrays
+
+    dims = (
+        (dims,) if isinstance(dims, int | _np.integer) else tuple(operator.index(d) for d in dims)
     )
-    return result if isinstance(result, _np.generic) else asarray(result)
+    _check_order(order)
+    modes = (mode,) * len(dims) if isinstance(mode, str) else tuple(mode)
+    if len(multi_index) != len(dims):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")
+    if len(modes) != len(dims):
+        raise ValueError(
+            f"list of clipmodes has wrong length ({len(modes)} instead of {len(dims)})"
+        )
+    for how in modes:
+        if how not in ("raise", "wrap", "clip"):
+            raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {how!r})")
+    parts = broadcast_arrays(*(_whole_index(m) for m in multi_index))
+    total = 0
+    for index, (extent, step), how in zip(parts, _steps(dims, order), modes, strict=True):
+        if how == "raise":
+            if index.size and (index.min() < 0 or index.max() >= extent):
+                raise ValueError("invalid entry in coordinates array")
+        elif how == "wrap":
+            index = index % extent
+        else:
+            index = index.clip(0, extent - 1)
+        total = total + index * step
+    return total if parts and parts[0].ndim else _np.intp(total)
 
 
 def ix_(*args):

@@ -1,12 +1,17 @@
 """Comparisons with tolerance, kinds of numbers, special functions."""
 
 import math
+import warnings
 
 import numpy as _np
 
 from . import _core
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
+
+
+def _finite(*numbers):
+    return all(map(math.isfinite, numbers))
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
@@ -19,8 +24,15 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
         y = float(y)
     elif type(y) not in numbers and y.dtype.kind not in "fc":
         y = y.astype(_core.result_type(y, 1.0))
+    if not {type(atol), type(rtol)} <= {bool, int, float} or not _finite(atol, rtol):
+        atol, rtol = (t if type(t) in numbers else asanyarray(t) for t in (atol, rtol))
+        if not (_core.all(_core.isfinite(atol)) and _core.all(_core.isfinite(rtol))):
+            warnings.warn(
+                f"One of rtol or atol is not valid, atol: {atol}, rtol: {rtol}",
+                RuntimeWarning, stacklevel=2,
+            )  # fmt: skip
     with errstate(invalid="ignore"):
-        close = (_core.less_equal(_core.absolute(x - y), atol + rtol * _core.absolute(y))
+        close = (_core.less_equal(_core.absolute(x - y), atol + rtol * abs(y))
                  & _core.isfinite(y)) | (x == y)  # fmt: skip
         if equal_nan:
             close = close | (_core.isnan(x) & _core.isnan(y))

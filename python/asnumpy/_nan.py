@@ -30,6 +30,13 @@ def _filled(a, value):
     return _core.where(isnan, asarray(value, a.dtype), a), isnan
 
 
+def _check_inexact(dtype, out):
+    """What a mean of floating numbers may be: nothing but floating numbers."""
+    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+        if given is not None and not _np.issubdtype(given, _np.inexact):
+            raise TypeError(f"If a is inexact, then {name} must be inexact, got {_np.dtype(given)}")
+
+
 def _given(**kwargs):
     return {k: v for k, v in kwargs.items() if v is not _NoValue}
 
@@ -103,6 +110,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoV
     if a.dtype.kind not in "fc":
         return _core.mean(a, axis=axis, dtype=dtype, out=out,
                           **_given(keepdims=keepdims, where=where))  # fmt: skip
+    _check_inexact(dtype, out)
     filled, isnan = _filled(a, 0)
     count = _core.sum(~isnan, axis=axis, dtype=_np.intp, **_given(keepdims=keepdims, where=where))
     total = _core.sum(filled, axis=axis, dtype=dtype, **_given(keepdims=keepdims, where=where))
@@ -132,6 +140,7 @@ def _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, ro
             a, axis=axis, dtype=dtype, out=out, ddof=ddof,
             **_given(keepdims=keepdims, where=where, mean=mean),
         )  # fmt: skip
+    _check_inexact(dtype, out)
     isnan = _core.isnan(a)
     chosen = ~isnan if where is _NoValue else ~isnan & asarray(where)
     count = asarray(_core.sum(chosen, axis=axis, dtype=_np.intp, keepdims=True))

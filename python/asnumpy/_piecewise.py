@@ -3,7 +3,6 @@
 import operator
 
 import numpy as _np
-from numpy import _NoValue
 
 from . import _core
 from ._core import asanyarray, asarray, where
@@ -36,7 +35,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
     """A function defined by pieces."""
     x = asanyarray(x)
     if isinstance(condlist, _core.ndarray | _np.ndarray) or not hasattr(condlist, "__len__"):
-        condlist = asarray(condlist)
+        condlist = asarray(condlist).astype(bool)
         conditions = [condlist] if condlist.ndim == x.ndim else list(condlist)
     elif (
         len(condlist)
@@ -101,44 +100,17 @@ def apply_over_axes(func, a, axes):
     return value
 
 
-class vectorize:
+class vectorize(_np.vectorize):
     """A Python function called element by element, with broadcasting."""
 
-    def __init__(
-        self,
-        pyfunc=_NoValue,
-        otypes=None,
-        doc=None,
-        excluded=None,
-        cache=False,
-        signature=None,
-    ):
-        self._options = {
-            "otypes": otypes, "doc": doc, "excluded": excluded, "cache": cache,
-            "signature": signature,
-        }  # fmt: skip
-        self._vectorized = None
-        if pyfunc is not _NoValue:
-            self._bind(pyfunc)
-
-    def _bind(self, pyfunc):
-        self.pyfunc = pyfunc
-        self._vectorized = _np.vectorize(pyfunc, **self._options)
-        self.__doc__ = self._vectorized.__doc__
-        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
-
     def __call__(self, *args, **kwargs):
-        if self._vectorized is None:
-            self._bind(args[0])
+        def host(x):
+            return _np.asarray(x) if isinstance(x, _core.ndarray) else x
+
+        result = super().__call__(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
+        if result is self:  # used as a decorator with options
             return self
-        host = [_np.asarray(a) if isinstance(a, _core.ndarray) else a for a in args]
-        named = {
-            k: _np.asarray(v) if isinstance(v, _core.ndarray) else v for k, v in kwargs.items()
-        }
-        result = self._vectorized(*host, **named)
-        if isinstance(result, tuple):
-            return tuple(asarray(r) for r in result)
-        return asarray(result)
+        return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)
 
 
 def frompyfunc(func, /, nin, nout, **kwargs):
@@ -149,13 +121,19 @@ def frompyfunc(func, /, nin, nout, **kwargs):
 # ---- bits
 
 
+def _check_bitorder(bitorder):
+    if not isinstance(bitorder, str):
+        raise TypeError(f"bitorder must be text, got {type(bitorder).__name__}")
+    if bitorder not in ("big", "little"):
+        raise ValueError("'order' must be either 'little' or 'big'")
+
+
 def packbits(a, /, axis=None, bitorder="big"):
     """Booleans packed into the bits of uint8."""
     a = asanyarray(a)
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    if bitorder not in ("big", "little"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+    _check_bitorder(bitorder)
     from ._manipulation import moveaxis
 
     bits = a != 0
@@ -167,7 +145,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     full[..., :n] = bits
     weights = 2 ** _core.arange(8)
     weights = weights[::-1] if bitorder == "big" else weights
-    packed = (full.reshape((*full.shape[:-1], -1, 8)) * weights).sum(-1)
+    packed = (full.reshape((*full.shape[:-1], full.shape[-1] // 8, 8)) * weights).sum(-1)
     return moveaxis(packed.astype(_np.uint8), -1, axis)
 
 
@@ -176,8 +154,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     a = asanyarray(a)
     if a.dtype != _np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    if bitorder not in ("big", "little"):
-        raise ValueError("'order' must be either 'little' or 'big'")
+    _check_bitorder(bitorder)
     from ._manipulation import moveaxis
 
     if axis is None:
@@ -185,11 +162,13 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     a = moveaxis(a, axis, -1)
     shifts = _core.arange(8, dtype=_np.uint8)
     shifts = shifts[::-1] if bitorder == "big" else shifts
-    bits = ((a[..., None] >> shifts) & 1).reshape((*a.shape[:-1], -1))
+    bits = ((a[..., None] >> shifts) & 1).reshape((*a.shape[:-1], a.shape[-1] * 8))
     n = bits.shape[-1]
     if count is not None:
+        if count < -n:
+            raise ValueError(f"-count larger than number of elements: {count} of {n}")
         if count < 0:
-            bits = bits[..., : max(n + count, 0)]
+            bits = bits[..., : n + count]
         elif count <= n:
             bits = bits[..., :count]
         else:

@@ -56,8 +56,10 @@ def roots(p):
         p = p.astype(float)
     n = len(p)
     if n > 1:
-        a = _np.diag(_np.ones((n - 2,), p.dtype), -1)
-        a[0, :] = _np.asarray(-p[1:] / p[0])
+        from ._creation import diag
+
+        a = diag(_core.ones((n - 2,), p.dtype), -1)
+        a[0, :] = -p[1:] / p[0]
         from .linalg import eigvals
 
         found = eigvals(a)
@@ -105,7 +107,7 @@ def polymul(a1, a2):
     """The product of two polynomials."""
     from ._products import convolve
 
-    return _like(convolve(_coefficients(a1), _coefficients(a2)), a1, a2)
+    return _like(convolve(poly1d(a1).coeffs, poly1d(a2).coeffs), a1, a2)
 
 
 def polydiv(u, v):
@@ -155,16 +157,61 @@ def polyint(p, m=1, k=None):
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    """The least-squares fit by a polynomial of degree deg."""
-    host = [None if v is None else _np.asarray(v) for v in (x, y, w)]
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        result = _np.polyfit(host[0], host[1], deg, rcond=rcond, full=full, w=host[2], cov=cov)
-    for warning in caught:
-        warnings.warn(str(warning.message), warning.category, stacklevel=2)
-    if isinstance(result, tuple):
-        return tuple(asarray(r) if isinstance(r, _np.ndarray) else r for r in result)
-    return asarray(result)
+    """The least-squares fit by a polynomial of degree deg.
+
+    x: (m,); y: (m,) or (m, k), k fits at once; w: weights of y. With full also residuals, rank, singular
+    values and rcond; with cov the covariance matrix of the coefficients ("unscaled": for weights that are
+    1 / sigma).
+    """
+    from ._creation import vander
+    from ._products import outer
+    from .linalg import inv, lstsq
+
+    order = int(deg) + 1
+    x, y = asarray(x) + 0.0, asarray(y) + 0.0
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    if rcond is None:
+        rcond = len(x) * _np.finfo(x.dtype).eps
+    left, right = vander(x, order), y
+    if w is not None:
+        w = asarray(w) + 0.0
+        if w.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if w.shape[0] != y.shape[0]:
+            raise TypeError("expected w and y to have the same length")
+        left = left * w[:, None]
+        right = right * (w[:, None] if right.ndim == 2 else w)
+    scale = _core.sqrt((left * left).sum(axis=0))
+    left = left / scale
+    c, residuals, rank, s = lstsq(left, right, rcond)
+    c = (c.T / scale).T
+    if rank != order and not full:
+        warnings.warn("Polyfit may be poorly conditioned", _np.exceptions.RankWarning, stacklevel=2)
+    if full:
+        return c, residuals, rank, s, rcond
+    if not cov:
+        return c
+    base = inv(_core.dot(left.T, left)) / outer(scale, scale)
+    if cov == "unscaled":
+        factor = 1
+    elif len(x) <= order:
+        raise ValueError(
+            "the number of data points must exceed order to scale the covariance matrix"
+        )
+    else:
+        factor = residuals / (len(x) - order)
+    if y.ndim == 1:
+        return c, base * factor
+    return c, base[:, :, None] * factor
 
 
 class poly1d:

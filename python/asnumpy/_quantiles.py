@@ -12,6 +12,7 @@ from . import _core
 from ._core import asanyarray, asarray
 from ._errstate import errstate
 from ._statistics import _axis_tuple, _weights_along
+from ._support import on_host
 
 
 def _flat_axes(a, axis):
@@ -134,6 +135,11 @@ def _lerp(a, b, t):
     return _core.where(t >= 0.5, b - d * (1 - t), forward)
 
 
+def _counting_dtype(q, n):
+    """Positions are counted in q's own precision, as NumPy does; float16 counts to 2048 only."""
+    return _np.dtype(_np.float64) if q.dtype == _np.float16 and n > 2048 else q.dtype
+
+
 def _quantile_last(flat, q, method, weights):
     """Quantiles along the last axis; the axes of q come first."""
     n = flat.shape[-1]
@@ -143,7 +149,7 @@ def _quantile_last(flat, q, method, weights):
         return _weighted_quantile(flat, q, weights)
     if method == "linear" and q.ndim == 0:
         return _quantile_one(flat, q)
-    host = _np.asarray(q, dtype=_np.float64)
+    host = _np.asarray(q, dtype=_counting_dtype(q, n))
     low, gamma = _positions(method, n, host.ravel())
     i = _np.clip(low, 0, n - 1).astype(_np.intp)
     j = _np.clip(_np.asarray(low) + 1, 0, n - 1).astype(_np.intp)
@@ -168,12 +174,12 @@ def _quantile_last(flat, q, method, weights):
 def _quantile_one(flat, q):
     """One quantile by the method "linear", its position in Python numbers."""
     n, dtype = flat.shape[-1], flat.dtype
-    v = (n - 1) * float(q)
+    v = (n - 1) * _counting_dtype(q, n).type(q[()])
     low = math.floor(v)
     i, j = max(low, 0), min(low + 1, n - 1)
     ranked = _ranked(flat, [i, j])
     a, b = ranked[..., i], ranked[..., j]
-    t = 0.0 if v < 0 or v >= n - 1 else v - low
+    t = 0.0 if v < 0 or v >= n - 1 else float(v) - low
     if dtype.kind == "f":
         t = _core.result_type(dtype, q.dtype if q.dtype.kind == "f" else 1.0).type(t)
     d = _core.subtract(b, a)
@@ -202,7 +208,9 @@ def _weighted_quantile(flat, q, weights):
     # Samples of no weight at the start are below the quantile 0.
     cdf = _core.where(cdf == 0, -1.0, cdf)
     rows, sums = ranked.reshape(-1, flat.shape[-1]), cdf.reshape(-1, flat.shape[-1])
-    points = asarray(q, dtype=_np.float64).ravel()
+    if q.dtype.kind == "f":
+        sums = sums.astype(q.dtype)  # 2/5 is 0.4 in the precision that 0.4 was given in
+    points = q.ravel()
     n = flat.shape[-1]
     picks = _core.empty((rows.shape[0], points.size), dtype=_np.intp)
     for i in range(rows.shape[0]):
@@ -252,6 +260,9 @@ def quantile(
 ):  # fmt: skip
     """The q-th quantiles over axes, by one of NumPy's thirteen methods."""
     a = asanyarray(a)
+    if out is None and asanyarray(q).dtype.kind == "b":
+        options = {"method": method, "keepdims": keepdims, "weights": weights}
+        return on_host(quantile, (a, q, axis), options)
     return _quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
 
 

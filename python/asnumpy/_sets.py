@@ -136,8 +136,15 @@ def unique_values(x):
     return unique(x, equal_nan=False)
 
 
-def _isin_table(values, test, wanted):
+def _isin_table(values, test, wanted, dtype):
     """isin of integers by a table of the range that `test` spans; None where that is too long."""
+    if wanted and dtype.kind != "b":
+        limit = _np.iinfo(dtype).max
+        if int(test.max()) - int(test.min()) > limit:
+            raise RuntimeError(
+                f"kind='table': the values of test_elements span more than {limit}, so they exceed the "
+                f"maximum of {dtype}. Use kind None or 'sort'."
+            )
     if test.dtype != "uint64":  # differences have to fit
         test, values = test.astype("int64"), values.astype("int64")
     low, high = test.min(), test.max()
@@ -160,10 +167,10 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if test.size == 0:
         found = _core.zeros(element.shape, dtype=bool)
         return ~found if invert else found
-    common = _core.result_type(element, test)
+    common, dtype = _core.result_type(element, test), test.dtype
     test, values = test.astype(common), element.astype(common)
     if common.kind in "biu" and kind != "sort":
-        found = _isin_table(values, test, kind == "table")
+        found = _isin_table(values, test, kind == "table", dtype)
         if found is not None:
             return ~found if invert else found
     test = _core.sort(test)

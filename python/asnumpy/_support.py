@@ -6,6 +6,8 @@ Everything here is off the hot paths; what a loop calls per element or per small
 import functools
 import inspect
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as _np
 
@@ -265,6 +267,19 @@ def _unravel(numbers, shape):
     return tuple(reversed(coordinates))
 
 
+def sorted_descending(a, axis, stable, indices):
+    """sort or argsort from the largest down, equal elements in their order: the array API's `descending`."""
+    from . import flip
+
+    a = _core.asarray(a)
+    if axis is None:
+        a, axis = a.reshape(-1), 0
+    if not indices:
+        return flip(_core.sort(a, axis=axis, stable=stable), axis=axis)
+    order = _core.argsort(flip(a, axis=axis), axis=axis, stable=stable is not False)
+    return a.shape[axis] - 1 - flip(order, axis=axis)
+
+
 # ---- dtypes that the device lacks
 
 
@@ -274,6 +289,8 @@ def _host(x):
         return _np.asarray(x)
     if type(x) in (list, tuple):
         return type(x)(map(_host, x))
+    if type(x) is dict:
+        return {k: _host(v) for k, v in x.items()}
     return x
 
 
@@ -303,6 +320,28 @@ _DEVICE_DTYPES = frozenset(
 )  # fmt: skip
 
 
+def ufunc_on_host(args, kwargs):
+    """NumPy's part of __array_ufunc__ for a ufunc that is none of ours; out= is written."""
+    ufunc, method, *inputs = args
+    out = kwargs.pop("out", ())
+    if out:
+        kwargs["out"] = tuple(map(_host, out))
+    result = _device(getattr(ufunc, method)(*map(_host, inputs), **_host(kwargs)))
+    return _written(out, kwargs["out"], result) if out else result
+
+
+def _written(out, host, result):
+    """What a call with out= returns, after arrays on the device got what their copies hold."""
+    for mine, theirs in zip(out, host, strict=True):
+        if isinstance(mine, _core.ndarray):
+            _core.copyto(mine, theirs, casting="unsafe")
+    if len(out) == 1 and out[0] is not None:
+        return out[0]
+    if len(out) == 1:
+        return result
+    return tuple(r if o is None else o for o, r in zip(out, result, strict=True))
+
+
 def _numpys(callable):
     """NumPy's function of the same name, or None."""
     if isinstance(callable, str):  # a method, by its name
@@ -312,20 +351,11 @@ def _numpys(callable):
     owner = getattr(callable, "__self__", None)
     if isinstance(owner, _core.ufunc):
         return getattr(getattr(_np, owner.__name__, None), callable.__name__, None)
-    name = callable.__name__
-    return None if name.startswith("_") else getattr(_np, name, None)
-
-
-def foreign_ufunc(ufunc, method, inputs, kwargs):
-    """A ufunc of another package on arrays of ours: it runs on the host and writes into out= there."""
-    out = kwargs.get("out")
-    arrays = (*(out if isinstance(out, tuple) else (out,)), *inputs)
-    if any(isinstance(x, _core.ndarray) and type(x) is not _core.ndarray for x in arrays):
-        return NotImplemented
-    result = getattr(ufunc, method)(*map(_host, inputs), **{k: _host(v) for k, v in kwargs.items()})
-    if out is None:
-        return _device(result)
-    return out[0] if ufunc.nout == 1 else out
+    found, name = _np, callable.__name__
+    for part in getattr(callable, "__module__", "").split(".")[1:]:
+        if not part.startswith("_"):
+            found = getattr(found, part, None)
+    return None if name.startswith("_") else getattr(found, name, None)
 
 
 def override_refused(ufunc, method, inputs, kwargs):
@@ -342,32 +372,112 @@ def override_refused(ufunc, method, inputs, kwargs):
 def on_host(callable, args, kwargs):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
     byte order), made again by NumPy on copies. NotImplemented: NumPy cannot, or a device array would
-    have to be written."""
+    have to be written by position."""
     function = _numpys(callable)
-    out = kwargs.get("out")
-    written = out if isinstance(out, tuple) else (out,)
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
     if getattr(function, "__name__", None) == "at":
         extra = args[:1]
-    if function is None or any(isinstance(x, _core.ndarray) for x in (*written, *extra)):
+    if function is None or any(isinstance(x, _core.ndarray) for x in extra):
         return NotImplemented
+    out = kwargs.get("out")
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
-    return _device(function(*map(_host, args), **kwargs))
+    result = _device(function(*map(_host, args), **kwargs))
+    if out is None:
+        return result
+    tuples = isinstance(out, tuple)
+    return _written(*((out, kwargs["out"]) if tuples else ((out,), (kwargs["out"],))), result)
+
+
+@functools.cache
+def _stays(cls):
+    """Whether arguments of a type stay on the host: True, False, or None where their dtype says.
+
+    They do where the type brings rules of its own for NumPy's functions (masked arrays, matrices,
+    objects with __array_function__) and where it is a number that the device lacks.
+    """
+    if issubclass(cls, _core.ndarray):
+        return False
+    if issubclass(cls, (_np.ndarray, _np.generic)):
+        return None if issubclass(cls, (_np.memmap, _np.generic)) or cls is _np.ndarray else True
+    return hasattr(cls, "__array_function__") or issubclass(cls, (Fraction, Decimal))
 
 
 def _meets_host_data(x):
     if isinstance(x, (list, tuple)):
-        return any(map(_meets_host_data, x))
-    return isinstance(x, _np.ndarray) and not (_core_dtype(x.dtype) and x.dtype.isnative)
+        return bool(x) and _meets_host_data(x[0])
+    stays = _stays(type(x))
+    return not (_core_dtype(x.dtype) and x.dtype.isnative) if stays is None else stays
+
+
+_PLAIN = frozenset([_core.ndarray, int, float, complex, bool, str, slice, type(None), type])
+
+
+# Functions whose result has the class of their first argument.
+_KEEPS_CLASS = frozenset(
+    [
+        "apply_along_axis",
+        "apply_over_axes",
+        "average",
+        "delete",
+        "diff",
+        "fix",
+        "gradient",
+        "imag",
+        "insert",
+        "median",
+        "nan_to_num",
+        "nanargmax",
+        "nanargmin",
+        "nancumprod",
+        "nancumsum",
+        "nanmax",
+        "nanmean",
+        "nanmedian",
+        "nanmin",
+        "nanpercentile",
+        "nanprod",
+        "nanquantile",
+        "nanstd",
+        "nansum",
+        "nanvar",
+        "percentile",
+        "ptp",
+        "quantile",
+        "real",
+        "tile",
+        "trapezoid",
+        "unique",
+    ]
+)
+
+
+def _as_class(result, cls):
+    """A result, or each array of a tuple of them, as the subclass of an argument."""
+    if isinstance(result, tuple):
+        return (_as_class(result[0], cls), *result[1:])
+    if isinstance(result, cls) or not isinstance(result, (_core.ndarray, _np.generic)):
+        return result
+    return _core.asarray(result).view(cls)
 
 
 def hosted(function):
-    """A function written in Python that leaves data of dtypes that the device lacks to NumPy."""
+    """A function written in Python that leaves data that the device lacks to NumPy's."""
 
     @functools.wraps(function)
     def call(*args, **kwargs):
+        keeps = None
+        for x in (*args, *kwargs.values()) if kwargs else args:
+            if type(x) not in _PLAIN:
+                if _meets_host_data(x):
+                    result = on_host(call, args, kwargs)
+                    if result is not NotImplemented:
+                        return result
+                    break
+                if keeps is None and isinstance(x, _core.ndarray) and call.__name__ in _KEEPS_CLASS:
+                    keeps = type(x)
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            return result if keeps is None else _as_class(result, keeps)
         except TypeError as error:
             met = isinstance(error, _core.HostDtypeError)
             if not met and not any(map(_meets_host_data, (*args, *kwargs.values()))):

@@ -47,9 +47,11 @@ static bool locate(const frame *f, const int64_t *shape, const asn_ref *ref,
     bool done[ASN_SLICE_DIMS] = {false};
     if (ref->dtype != f->dtype || rest < 0) return false;
     for (int k = 0; k < f->ndim; k++) {
-        int d = NONE; /* strides in descending order */
-        for (int i = 0; i < f->ndim; i++)
-            if (!done[i] && (d == NONE || f->strides[i] > f->strides[d])) d = i;
+        int d = 0; /* strides in descending order */
+        while (done[d])
+            d++;
+        for (int i = d + 1; i < f->ndim; i++)
+            if (!done[i] && f->strides[i] > f->strides[d]) d = i;
         done[d] = true;
         start[d] = f->strides[d] > 0 ? rest / f->strides[d] : 0;
         rest -= start[d] * f->strides[d];

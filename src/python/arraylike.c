@@ -328,7 +328,8 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
             return NULL;
         }
         self = from_other(obj, dtype);
-        owned = self && ((asn_ndarray *)self)->base == NULL;
+        /* What an object's __array__ gave may be the object's own array. */
+        owned = self && ((asn_ndarray *)self)->base == NULL && Py_REFCNT(self) == 1;
     }
     return self ? finish_array(self, dtype, copy, order, ndmin, subok, owned) : NULL;
 }

@@ -60,7 +60,8 @@ typedef struct {
     PyObject *ufuncs;     /* dict: NumPy's ufunc name -> ufunc object */
     PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
         *s_call, *s_out, *s_array_wrap, *s_array_finalize;
-    bool numpy_scalars; /* full reductions and indices give NumPy scalars */
+    uint64_t host_reads; /* arrays whose elements host code got */
+    bool numpy_scalars;  /* full reductions and indices give NumPy scalars */
 } asn_state;
 
 extern asn_state asn_py;
@@ -158,6 +159,16 @@ int asn_hosts_init(PyObject *module);
  * written. */
 PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames);
+bool asn_foreign_array(PyObject *obj);
+/* Whether obj is of a subclass of NumPy's arrays that brings rules of its own. */
+static inline bool asn_is_foreign(PyObject *obj) {
+    return (Py_TYPE(obj)->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+           Py_TYPE(obj) != asn_py.ndarray && asn_foreign_array(obj);
+}
+/* A call with such an array among its operands, by NumPy; NULL without an error where
+ * NumPy has no such function. */
+PyObject *asn_foreign_call(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames);
 PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                              PyObject *kwnames);
 PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused);

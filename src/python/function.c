@@ -12,10 +12,26 @@ typedef struct {
     asn_function_def *def;
 } asn_function;
 
+/* NumPy's result where an argument is of a subclass of NumPy's, else NULL. */
+__attribute__((noinline)) static PyObject *call_if_foreign(PyObject *self,
+                                                           PyObject *const *args,
+                                                           Py_ssize_t nargs,
+                                                           PyObject *kwnames) {
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        if (asn_is_foreign(args[i])) return asn_foreign_call(self, args, nargs, kwnames);
+    return NULL;
+}
+
 static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
     PyObject *v[ASN_MAX_ARGS];
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (ASN_UNLIKELY(nargs && !(asn_is_ndarray_exact(args[0]) &&
+                                asn_is_ndarray_exact(args[nargs - 1])))) {
+        PyObject *foreign = call_if_foreign(self, args, nargs, kwnames);
+        if (foreign || PyErr_Occurred()) return foreign;
+    }
     if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, PyVectorcall_NARGS(nargsf),
                                     kwnames, v) < 0))
         return NULL;

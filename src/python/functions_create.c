@@ -201,6 +201,19 @@ static PyObject *f_full(PyObject *const *v) {
 
 /* ---- like another array */
 
+/* A fresh array of another shape whose axes have the order that strides give those of l.
+ */
+static asn_status new_ordered(asn_array *out, asn_dtype dtype, const shape_args *s,
+                              const asn_layout *l) {
+    asn_layout model;
+    ASN_TRY(
+        asn_layout_init_strided(&model, dtype, s->ndim, s->shape, l->strides, 0, true));
+    asn_array prototype = {.layout = model};
+    asn_status status = asn_array_new_like(out, &prototype, dtype, 'K');
+    asn_layout_fini(&model);
+    return status;
+}
+
 static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
                           PyObject *order_object, PyObject *subok, PyObject *shape,
                           PyObject *device) {
@@ -225,12 +238,14 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
             Py_DECREF(a);
             return NULL;
         }
-        bool fortran =
-            order == 'F' ||
-            (order != 'C' && (order == 'A' || s.ndim == asn_of(a)->layout.ndim) &&
-             (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
-             !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
-        status = asn_array_new(&r->array, dtype, s.ndim, s.shape, fortran ? 'F' : 'C');
+        bool fortran = order == 'F' ||
+                       (order == 'A' && (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
+                        !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
+        if (order == 'K' && s.ndim == asn_of(a)->layout.ndim)
+            status = new_ordered(&r->array, dtype, &s, &asn_of(a)->layout);
+        else
+            status =
+                asn_array_new(&r->array, dtype, s.ndim, s.shape, fortran ? 'F' : 'C');
     } else if (r) {
         status = asn_array_new_like(&r->array, asn_of(a), dtype, order);
     }
@@ -264,7 +279,21 @@ static PyObject *f_ones_like(PyObject *const *v) {
 
 /* (a, fill_value, dtype, order, subok, shape, *, device) */
 static PyObject *f_full_like(PyObject *const *v) {
-    return fill_with(new_like(v[0], v[2], v[3], v[4], v[5], v[6]), v[1]);
+    PyObject *array = new_like(v[0], v[2], v[3], v[4], v[5], v[6]);
+    if (!array || !(PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])))
+        return fill_with(array, v[1]);
+    asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
+    asn_status status = ASN_OK;
+    if (asn_scalar_operand(v[1], &given) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    status = asn_scalar_cast(&given.scalar, asn_dtype_of(array), &value.scalar);
+    if (status == ASN_OK)
+        status = asn_assign(asn_of(array), &value, ASN_CASTING_UNSAFE, NULL);
+    if (status == ASN_OK) return array;
+    Py_DECREF(array);
+    return asn_raise(status);
 }
 
 /* ---- arange */

@@ -212,6 +212,10 @@ static PyObject *f_result_type(PyObject *const *v) {
 
 static PyObject *f_promote_types(PyObject *const *v) {
     asn_dtype a, b;
+    /* One dtype twice stays what it is, with the metadata that only NumPy keeps. */
+    if (v[0] == v[1] && PyArray_DescrCheck(v[0]) &&
+        PyArray_ISNBO(((PyArray_Descr *)v[0])->byteorder))
+        return Py_NewRef(v[0]);
     if (asn_dtype_from_py(v[0], &a) < 0 || asn_dtype_from_py(v[1], &b) < 0) return NULL;
     if (a == ASN_DTYPE_NONE) a = ASN_F64;
     if (b == ASN_DTYPE_NONE) b = ASN_F64;
@@ -222,6 +226,10 @@ static PyObject *f_promote_types(PyObject *const *v) {
 static PyObject *f_can_cast(PyObject *const *v) {
     asn_casting casting = ASN_CASTING_SAFE;
     asn_dtype from, to;
+    if (v[0] == Py_None || v[1] == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "can_cast() needs two dtypes, got None");
+        return NULL;
+    }
     if (asn_casting_from_py(v[2], &casting) < 0 || asn_dtype_from_py(v[1], &to) < 0)
         return NULL;
     if (asn_is_ndarray(v[0])) {

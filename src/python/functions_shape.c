@@ -75,8 +75,20 @@ static PyObject *broadcast_to(PyObject *a, PyObject *shape_object) {
     return asn_ndarray_view(a, &view, false);
 }
 
-static PyObject *f_broadcast_to(PyObject *const *v) {
+static PyObject *broadcast_plain(PyObject *const *v) {
     WITH_ARRAY(broadcast_to(a, v[1]));
+}
+
+/* (array, shape, subok) */
+static PyObject *f_broadcast_to(PyObject *const *v) {
+    bool keep_type = false;
+    if (asn_bool_from_py(v[2], &keep_type) < 0) return NULL;
+    PyObject *plain = broadcast_plain(v);
+    if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
+        return plain;
+    PyObject *r = PyObject_CallMethod(plain, "view", "O", Py_TYPE(v[0]));
+    Py_DECREF(plain);
+    return r;
 }
 
 static PyObject *f_shape(PyObject *const *v) {
@@ -102,12 +114,24 @@ static PyObject *f_size(PyObject *const *v) {
     WITH_ARRAY(size_along(a, v[1]));
 }
 
+/* v[5]: the array API's `descending`, which NumPy's signature does not have. */
+static PyObject *sorted_run(PyObject *const *v, bool indices) {
+    bool descending = false;
+    if (asn_bool_from_py(v[5], &descending) < 0) return NULL;
+    if (descending) {
+        PyObject *all[4] = {v[0], v[1] ? v[1] : Py_None, v[4] ? v[4] : Py_None,
+                            indices ? Py_True : Py_False};
+        return asn_support_call("sorted_descending", all, 4);
+    }
+    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], indices));
+}
+
 static PyObject *f_sort(PyObject *const *v) {
-    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], false));
+    return sorted_run(v, false);
 }
 
 static PyObject *f_argsort(PyObject *const *v) {
-    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], true));
+    return sorted_run(v, true);
 }
 
 static PyObject *f_partition(PyObject *const *v) {
@@ -326,7 +350,8 @@ done:
 }
 
 #define JOIN_ARGS      "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
-#define SORT_ARGS      "a, axis=-1, kind=None, order=None, *, stable=None"
+#define SORT_SHOWN     "a, axis=-1, kind=None, order=None, *, stable=None"
+#define SORT_ARGS      SORT_SHOWN ", descending=False"
 #define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
 
 asn_function_def asn_shape_functions[] = {
@@ -349,8 +374,9 @@ asn_function_def asn_shape_functions[] = {
     ASN_FUNCTION("ndim", "a", f_ndim, "The number of dimensions of an array-like."),
     ASN_FUNCTION("size", "a, axis=None", f_size,
                  "The number of elements, in all or along axes."),
-    ASN_FUNCTION("sort", SORT_ARGS, f_sort, "A sorted copy; NaN last."),
-    ASN_FUNCTION("argsort", SORT_ARGS, f_argsort, "The indices that sort an array."),
+    ASN_FUNCTION_SHOWN("sort", SORT_SHOWN, SORT_ARGS, f_sort, "A sorted copy; NaN last."),
+    ASN_FUNCTION_SHOWN("argsort", SORT_SHOWN, SORT_ARGS, f_argsort,
+                       "The indices that sort an array."),
     ASN_FUNCTION("partition", PARTITION_ARGS, f_partition,
                  "A copy in which the kth element is where sorting would put it."),
     ASN_FUNCTION("argpartition", PARTITION_ARGS, f_argpartition,

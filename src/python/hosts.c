@@ -7,7 +7,9 @@
  *
  * Data of a dtype that the device lacks (text, dates, objects, records, long doubles)
  * stays NumPy's, on the host: a call that meets it fails with HostDtypeError, and is made
- * again with NumPy's function (asnumpy._support.on_host).
+ * again with NumPy's function (asnumpy._support.on_host). So are calls with arrays of
+ * NumPy's subclasses (masked arrays, matrices, quantities): a copy of their elements on
+ * the device would drop what they add.
  */
 #include "convert.h"
 #include "methods.h"
@@ -17,6 +19,7 @@ static int export_memory(PyObject *self, void **data) {
     static char nothing[16] __attribute__((aligned(16)));
     *data = nothing;
     if (asn_of(self)->layout.size == 0) return 0;
+    asn_py.host_reads++;
     ASN_PY_TRY_INT(asn_array_export(asn_of(self), data));
     return asn_fp_check();
 }
@@ -54,6 +57,7 @@ PyObject *asn_host_copy(PyObject *self) {
     PyObject *host =
         PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, NULL, NULL, 0, NULL);
     if (!host || l->size == 0) return host;
+    asn_py.host_reads++;
     asn_status status =
         asn_array_to_host(asn_of(self), PyArray_DATA((PyArrayObject *)host));
     if (status != ASN_OK) {
@@ -114,7 +118,8 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     view->len = (Py_ssize_t)asn_layout_nbytes(l);
     view->itemsize = asn_itemsize((asn_dtype)l->dtype);
     view->readonly = !(l->flags & ASN_WRITEABLE);
-    view->ndim = l->ndim;
+    /* Without a shape the consumer sees bytes in one dimension (hashlib insists). */
+    view->ndim = (flags & PyBUF_ND) == PyBUF_ND ? l->ndim : 1;
     view->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? (char *)format : NULL;
     view->shape = (flags & PyBUF_ND) == PyBUF_ND ? dims : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + l->ndim : NULL;
@@ -175,4 +180,18 @@ PyObject *asn_host_retry(PyObject *callable, PyObject *const *args, Py_ssize_t n
     Py_XDECREF(value);
     Py_XDECREF(trace);
     return result;
+}
+
+bool asn_foreign_array(PyObject *obj) {
+    /* A memory map is an ordinary array, only backed by a file. */
+    return PyArray_Check(obj) && !PyArray_CheckExact(obj) &&
+           strcmp(Py_TYPE(obj)->tp_name, "memmap") != 0;
+}
+
+PyObject *asn_foreign_call(PyObject *callable, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames) {
+    PyErr_SetString(asn_py.host_dtype, "arrays of NumPy's subclasses stay on the host");
+    PyObject *r = asn_host_retry(callable, args, nargs, kwnames);
+    if (!r && PyErr_ExceptionMatches(asn_py.host_dtype)) PyErr_Clear();
+    return r;
 }

@@ -244,19 +244,19 @@ static PyObject *own_ufunc(PyObject *theirs) {
     return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
 }
 
-/* A ufunc that is not NumPy's own (scipy.special.erf): it runs on the host. */
-static PyObject *foreign_ufunc(PyObject *const *args, Py_ssize_t nargs,
+/* A ufunc that is none of ours (scipy.special's, np.frompyfunc's): NumPy runs it. */
+static PyObject *ufunc_on_host(PyObject *const *args, Py_ssize_t nargs,
                                PyObject *kwnames) {
-    PyObject *inputs = PyTuple_New(nargs - 2), *keywords = PyDict_New(), *r = NULL;
-    for (Py_ssize_t i = 2; inputs && i < nargs; i++)
-        PyTuple_SET_ITEM(inputs, i - 2, Py_NewRef(args[i]));
-    bool ok = inputs && keywords;
-    for (Py_ssize_t i = 0; ok && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
-        ok = PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) == 0;
-    PyObject *all[4] = {args[0], args[1], inputs, keywords};
-    if (ok) r = asn_support_call("foreign_ufunc", all, 4);
-    Py_XDECREF(inputs);
-    Py_XDECREF(keywords);
+    PyObject *positional = PyTuple_New(nargs), *named = PyDict_New(), *r = NULL;
+    for (Py_ssize_t i = 0; positional && i < nargs; i++)
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    int rc = positional && named ? 0 : -1;
+    for (Py_ssize_t i = 0; rc == 0 && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        rc = PyDict_SetItem(named, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]);
+    PyObject *both[2] = {positional, named};
+    if (rc == 0) r = asn_support_call("ufunc_on_host", both, 2);
+    Py_XDECREF(positional);
+    Py_XDECREF(named);
     return r;
 }
 
@@ -278,7 +278,7 @@ ASN_METHOD(__array_ufunc__) {
         if (taken) Py_RETURN_NOTIMPLEMENTED;
     } else {
         if (PyErr_Occurred()) return NULL;
-        return foreign_ufunc(args, nargs, kwnames);
+        return ufunc_on_host(args, nargs, kwnames);
     }
     if (PyUnicode_CompareWithASCIIString(args[1], "__call__") == 0)
         return asn_ufunc_vectorcall(own, args + 2, (size_t)(nargs - 2), kwnames);

@@ -259,6 +259,16 @@ static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     return (PyObject *)view;
 }
 
+/* The elements as a dtype that the device lacks: a view by NumPy, of the same memory. */
+static PyObject *view_on_host(PyObject *self, PyObject *dtype) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyErr_Clear();
+    PyObject *host = asn_host_view(self);
+    PyObject *r = host ? PyObject_CallMethod(host, "view", "O", dtype) : NULL;
+    Py_XDECREF(host);
+    return r;
+}
+
 ASN_METHOD(view) {
     ASN_ARGS("view", "dtype=None, type=None");
     PyObject *dtype = v[0], *type = v[1];
@@ -279,7 +289,7 @@ ASN_METHOD(view) {
     }
     PyTypeObject *wanted = type && type != Py_None ? (PyTypeObject *)type : Py_TYPE(self);
     asn_dtype to;
-    if (asn_dtype_from_py(dtype, &to) < 0) return NULL;
+    if (asn_dtype_from_py(dtype, &to) < 0) return view_on_host(self, dtype);
     PyObject *r = view_as_type(self, wanted);
     if (!r || to == ASN_DTYPE_NONE || to == asn_dtype_of(self)) return r;
     asn_layout view;

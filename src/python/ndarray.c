@@ -209,6 +209,14 @@ static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return (PyObject *)self;
 }
 
+/* operator.concat; `+` adds. */
+static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
+    (void)self, (void)other;
+    PyErr_SetString(PyExc_TypeError, "arrays have no sequence concatenation: use "
+                                     "asnumpy.concatenate()");
+    return NULL;
+}
+
 static Py_ssize_t ndarray_length(PyObject *self) {
     const asn_layout *l = &asn_of(self)->layout;
     if (l->ndim) return (Py_ssize_t)l->shape[0];
@@ -250,6 +258,7 @@ static const PyType_Slot fixed_slots[] = {
     {Py_mp_subscript, asn_ndarray_subscript},
     {Py_mp_ass_subscript, asn_ndarray_ass_subscript},
     {Py_sq_length, ndarray_length},
+    {Py_sq_concat, ndarray_concat},
     {Py_sq_item, asn_ndarray_item},
     {Py_sq_contains, asn_ndarray_contains},
     {Py_bf_getbuffer, asn_ndarray_getbuffer},

@@ -52,13 +52,25 @@ static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
     return !is_array_like(other);
 }
 
-static PyObject *binary(PyObject *a, PyObject *b, asn_op op) {
+/* The operator on the host, where the other operand is of a subclass of NumPy's. */
+static PyObject *binary_on_host(PyObject *a, PyObject *b, binaryfunc host_operator) {
+    bool left = asn_is_ndarray(a);
+    PyObject *host = asn_host_view(left ? a : b);
+    if (!host) return NULL;
+    PyObject *r = left ? host_operator(host, b) : host_operator(a, host);
+    Py_DECREF(host);
+    return r;
+}
+
+static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_operator) {
     PyObject *pair[2] = {a, b};
     if (asn_is_ndarray_exact(a) && (asn_is_ndarray_exact(b) || PyFloat_CheckExact(b)))
         return asn_ufunc_apply(op, pair);
     bool left = asn_is_ndarray(a);
     if (ASN_UNLIKELY(gives_way(left ? a : b, left ? b : a, false)))
         Py_RETURN_NOTIMPLEMENTED;
+    if (ASN_UNLIKELY(asn_is_foreign(left ? b : a)))
+        return binary_on_host(a, b, host_operator);
     return asn_ufunc_apply(op, pair);
 }
 
@@ -68,24 +80,24 @@ static PyObject *inplace(PyObject *a, PyObject *b, asn_op op) {
     return asn_ufunc_apply_inplace(op, pair);
 }
 
-#define BINARY(name, OP)                                                                 \
+#define BINARY(name, OP, host_operator)                                                  \
     static PyObject *number_##name(PyObject *a, PyObject *b) {                           \
-        return binary(a, b, OP);                                                         \
+        return binary(a, b, OP, host_operator);                                          \
     }                                                                                    \
     static PyObject *number_i##name(PyObject *a, PyObject *b) {                          \
         return inplace(a, b, OP);                                                        \
     }
-BINARY(add, ASN_OP_ADD)
-BINARY(subtract, ASN_OP_SUBTRACT)
-BINARY(multiply, ASN_OP_MULTIPLY)
-BINARY(remainder, ASN_OP_REMAINDER)
-BINARY(lshift, ASN_OP_LEFT_SHIFT)
-BINARY(rshift, ASN_OP_RIGHT_SHIFT)
-BINARY(and, ASN_OP_BITWISE_AND)
-BINARY(or, ASN_OP_BITWISE_OR)
-BINARY(xor, ASN_OP_BITWISE_XOR)
-BINARY(floor_divide, ASN_OP_FLOOR_DIVIDE)
-BINARY(true_divide, ASN_OP_DIVIDE)
+BINARY(add, ASN_OP_ADD, PyNumber_Add)
+BINARY(subtract, ASN_OP_SUBTRACT, PyNumber_Subtract)
+BINARY(multiply, ASN_OP_MULTIPLY, PyNumber_Multiply)
+BINARY(remainder, ASN_OP_REMAINDER, PyNumber_Remainder)
+BINARY(lshift, ASN_OP_LEFT_SHIFT, PyNumber_Lshift)
+BINARY(rshift, ASN_OP_RIGHT_SHIFT, PyNumber_Rshift)
+BINARY(and, ASN_OP_BITWISE_AND, PyNumber_And)
+BINARY(or, ASN_OP_BITWISE_OR, PyNumber_Or)
+BINARY(xor, ASN_OP_BITWISE_XOR, PyNumber_Xor)
+BINARY(floor_divide, ASN_OP_FLOOR_DIVIDE, PyNumber_FloorDivide)
+BINARY(true_divide, ASN_OP_DIVIDE, PyNumber_TrueDivide)
 
 #define UNARY(name, OP)                                                                  \
     static PyObject *number_##name(PyObject *a) {                                        \
@@ -126,6 +138,8 @@ static PyObject *number_matmul(PyObject *a, PyObject *b) {
     }
     bool left = asn_is_ndarray(a);
     if (gives_way(left ? a : b, left ? b : a, false)) Py_RETURN_NOTIMPLEMENTED;
+    if (asn_is_foreign(left ? b : a))
+        return binary_on_host(a, b, PyNumber_MatrixMultiply);
     return call_named("matmul", a, b);
 }
 
@@ -185,6 +199,10 @@ static PyObject *simple_power(PyObject *a, double e) {
     return status ? asn_raise(status) : NULL;
 }
 
+static PyObject *host_power(PyObject *a, PyObject *b) {
+    return PyNumber_Power(a, b, Py_None);
+}
+
 static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
     if (asn_is_ndarray(a)) {
@@ -197,7 +215,7 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
         PyObject *r = asn_is_ndarray_exact(a) && e ? simple_power(a, e) : NULL;
         if (r || PyErr_Occurred()) return r;
     }
-    return binary(a, b, ASN_OP_POWER);
+    return binary(a, b, ASN_OP_POWER, host_power);
 }
 
 static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
@@ -295,6 +313,12 @@ PyObject *asn_ndarray_richcompare(PyObject *self, PyObject *other, int op) {
             (other == Py_None || PyUnicode_Check(other) || PyBytes_Check(other)))
             return unequal(self, op == Py_NE);
         if (gives_way(self, other, false)) Py_RETURN_NOTIMPLEMENTED;
+        if (asn_is_foreign(other)) {
+            PyObject *host = asn_host_view(self);
+            PyObject *r = host ? PyObject_RichCompare(host, other, op) : NULL;
+            Py_XDECREF(host);
+            return r;
+        }
     }
     PyObject *pair[2] = {self, other};
     PyObject *r = asn_ufunc_apply(ops[op], pair);

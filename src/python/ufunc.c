@@ -482,7 +482,13 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
 
 static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames) {
-    PyObject *r = call_on_device(u, args, nargs, kwnames);
+    PyObject *r;
+    for (Py_ssize_t i = 0; i < nargs && i < u->nin; i++)
+        if (ASN_UNLIKELY(asn_is_foreign(args[i]))) {
+            r = asn_foreign_call((PyObject *)u, args, nargs, kwnames);
+            if (r || PyErr_Occurred()) return r;
+        }
+    r = call_on_device(u, args, nargs, kwnames);
     if (!r && PyErr_ExceptionMatches(asn_py.host_dtype))
         return asn_host_retry((PyObject *)u, args, nargs, kwnames);
     return r;

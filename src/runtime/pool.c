@@ -11,7 +11,13 @@
 #include "runtime/acl_api.h"
 #include "runtime/stock.h"
 
-enum { CLASSES = 4 * 44, SLAB_BYTES = 2 << 20, SMALL_MAX = 64 << 10 };
+enum {
+    CLASSES = 4 * 44,
+    SLAB_BYTES = 2 << 20,
+    SMALL_MAX = 64 << 10,
+    WIDER = 8, /* classes */
+    NONE = -1
+};
 
 /* A stack of free blocks of one class. */
 typedef struct {
@@ -56,6 +62,19 @@ static void trim_locked(void) {
     }
 }
 
+/* Frees idle large blocks that are too small for a request of class c, the largest first,
+ * until `bytes` are free or no more is idle than in use: what a program whose arrays grow
+ * or shrink leaves behind. */
+static void trim_below_locked(int c, int64_t bytes) {
+    for (int k = c - 1; k >= 0 && class_bytes(k) > SMALL_MAX; k--)
+        for (bin *b = &pool.bins[k]; b->count && bytes > 0;) {
+            if (pool.stats.bytes_cached <= pool.stats.bytes_in_use) return;
+            asn_acl.aclrtFree(b->blocks[--b->count]);
+            pool.stats.bytes_cached -= (uint64_t)class_bytes(k);
+            bytes -= class_bytes(k);
+        }
+}
+
 /* Device memory, with one more try after the caches are released. */
 static asn_status device_alloc(size_t bytes, void **out) {
     pool.stats.device_allocations++;
@@ -92,19 +111,30 @@ static asn_status cut_from_slab(int64_t bytes, void **out) {
     return ASN_OK;
 }
 
+/* The class of an idle block that serves class c: the same, or for a large block one of
+ * up to four times the size, which is better than fresh memory; NONE. */
+static int find_idle(int c) {
+    int last = class_bytes(c) > SMALL_MAX ? c + WIDER : c;
+    for (int k = c; k <= last && k < CLASSES; k++)
+        if (pool.bins[k].count) return k;
+    return NONE;
+}
+
 asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity) {
     int c = asn_pool_class(nbytes);
-    int64_t bytes = class_bytes(c);
     asn_status status = ASN_OK;
     pthread_mutex_lock(&pool.lock);
-    bin *b = &pool.bins[c];
-    if (b->count) {
+    int idle = find_idle(c);
+    int64_t bytes = class_bytes(idle == NONE ? c : idle);
+    if (idle != NONE) {
+        bin *b = &pool.bins[idle];
         *out = b->blocks[--b->count];
         pool.stats.pool_hits++;
         pool.stats.bytes_cached -= (uint64_t)bytes;
     } else if (bytes <= SMALL_MAX) {
         status = cut_from_slab(bytes, out);
     } else {
+        trim_below_locked(c, bytes);
         status = device_alloc((size_t)bytes, out);
     }
     if (!status) {

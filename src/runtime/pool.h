@@ -2,7 +2,9 @@
  *
  * Sizes are rounded up to classes, four to each power of two (at most 25% over), at least
  * 64 bytes. Small blocks (up to 64 KiB) are cut from 2 MiB slabs; larger ones are device
- * allocations of their own, kept when freed up to a limit. Freed blocks are reused last
+ * allocations of their own, kept when freed up to a limit. A large request takes an idle
+ * block of up to four times its size before fresh memory, and fresh memory gives up idle
+ * blocks that are too small while more is idle than in use. Freed blocks are reused last
  * in, first out, so that a loop's temporaries stay in cache. Reuse is in stream order:
  * the library has one stream per device, and host writes wait for it.
  */

@@ -44,10 +44,13 @@ def resolve(module, name):
         except ModuleNotFoundError:
             raise ImportError(f"cannot import name {name} from {module}") from None
     value = getattr(theirs, name)
+    if module == "numpy.ma.testutils" and name.startswith("assert_"):
+        return asnumpy.testing.on_host(value)
     if isinstance(value, types.ModuleType) and value.__name__.startswith("numpy"):
         return asnumpy if value is numpy else Proxy(value.__name__)
-    if own is not None and not name.startswith("_") and hasattr(own, name):
-        return getattr(own, name)
+    for found in (own, own_module(getattr(value, "__module__", None) or "numpy")):
+        if found is not None and not name.startswith("_") and hasattr(found, name):
+            return getattr(found, name)
     return value
 
 
@@ -95,9 +98,9 @@ class Imports(ast.NodeTransformer):
             if alias.name.split(".")[0] != "numpy":
                 made.append(ast.Import([alias]))
             elif alias.asname:
-                made.append(self._bind(alias.asname, "__asnumpy_module", alias.name))
+                made.append(self._bind(alias.asname, "asnumpy_module", alias.name))
             else:
-                made.append(self._bind("numpy", "__asnumpy_module", "numpy"))
+                made.append(self._bind("numpy", "asnumpy_module", "numpy"))
         return [ast.copy_location(m, node) for m in made]
 
     def visit_ImportFrom(self, node):
@@ -106,7 +109,7 @@ class Imports(ast.NodeTransformer):
         if any(a.name == "*" for a in node.names):
             return node
         made = [
-            self._bind(a.asname or a.name, "__asnumpy_resolve", node.module, a.name)
+            self._bind(a.asname or a.name, "asnumpy_resolve", node.module, a.name)
             for a in node.names
         ]
         return [ast.copy_location(m, node) for m in made]
@@ -115,14 +118,16 @@ class Imports(ast.NodeTransformer):
         """A removal from a list of ufuncs that have loops for objects: ours have none."""
         call = node.value
         if not (
-            isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "remove" and call.args
+            isinstance(call, ast.Call)
+            and ast.unparse(call.func).endswith("_UFUNCS.remove")
+            and call.args
         ):
             return node
         present = ast.Compare(call.args[0], [ast.In()], [call.func.value])
         return ast.copy_location(ast.If(present, [node], []), node)
 
 
-HEADER = "from rewrite import imported as __asnumpy_module, resolve as __asnumpy_resolve\n"
+HEADER = "from rewrite import imported as asnumpy_module, resolve as asnumpy_resolve\n"
 
 
 def _must_lead(statement):

@@ -1,5 +1,7 @@
 """The functions of the namespace against NumPy: one table of expressions over a few arrays."""
 
+import operator
+
 import asnumpy
 import numpy as np
 import pytest
@@ -669,6 +671,54 @@ i.sum(dtype="f4")
 -m
 abs(z)
 round(2.567, 2)
+np.insert([0, 1, 2], np.array([1.0, 2.0]), [10, 20])
+np.insert([0, 1, 2], np.array([], dtype=float), [])
+np.insert([0, 1, 2], [], [])
+np.delete([0, 1, 2], np.array([], dtype=float))
+np.delete([0, 1, 2], [])
+np.resize(i, np.uint32(1))
+np.moveaxis(t, range(3), range(3))
+np.interp(0.5, [np.nan, 1], [0, 10])
+np.interp(0.5, [0, np.nan], [0, 10])
+np.interp(np.array(4.5), np.array([0, 2, 4]), np.array([1, -1, 1]), period=4)
+np.piecewise([0, 0], np.array([1, 0]), [1])
+np.quantile(np.array([False, True, True]), np.array([False, True, True]))
+np.quantile(f, 0.4, method="averaged_inverted_cdf")
+np.percentile(np.array([15, 20, 35, 40, 50], "f2"), 40.0, method="averaged_inverted_cdf")
+np.quantile(np.array([15, 20, 35, 40, 50], "f4"), 0.4, method="inverted_cdf", weights=np.ones(5, "f4"))
+np.nanmean(n, dtype=int)
+np.nanvar(n, out=np.zeros((), dtype=bool))
+np.isclose(np.array(1 - 2**-52, "f4"), 2, atol=0, rtol=(1 - 2**-52) / 2)
+np.isin(np.array([1, 2], "i2"), np.array([-128, 127], "i1"), kind="table")
+np.unique(a, axis=1.5)
+np.block([1, []])
+np.block([[1], []])
+list(np.ndindex([2, 3]))
+np.unravel_index([], (10, 3))
+np.ravel_multi_index(([], []), (10, 3))
+np.packbits(np.zeros((0, 4, 3), dtype=bool), axis=1)
+np.packbits(np.zeros((3, 0), dtype=bool), axis=0)
+np.unpackbits(np.zeros((0, 4), dtype=np.uint8), axis=1)
+np.unpackbits(u, count=-40)
+np.unpackbits(u, bitorder=10)
+np.polymul([], [1.0])
+np.polymul([0, 0, 1], [0, 2])
+np.histogramdd(np.ones((1, 10)), bins=2**10)
+np.can_cast("i4", None)
+np.can_cast(None, "i4")
+np.promote_types(np.dtype("f8", metadata={"a": 1}), np.dtype("f8")).metadata
+np.full_like(np.zeros(2, np.int8), 300.5)
+np.full_like(np.zeros(2, np.int8), 1000)
+np.zeros_like(t.transpose(1, 2, 0), shape=(5, 6, 7), order="K").strides
+np.empty_like(np.asfortranarray(a), shape=(5, 6), order="K").strides
+np.linalg.matrix_norm(e, ord=1)
+np.linalg.matrix_norm(e, ord=np.inf)
+np.linalg.matrix_norm(e, ord=-1)
+np.linalg.matrix_transpose(v)
+np.linalg.svd(np.array([[1.0, 0], [0, 0]]), hermitian=True).Vh
+np.lib.stride_tricks.as_strided(v, (2,), (16,))
+np.vectorize(lambda x: x * 2, cache=True)(v)
+np.vectorize(lambda x: x, otypes="i")(np.zeros((0, 5)))
 """.strip().splitlines()
 
 
@@ -715,6 +765,33 @@ def test_statement(name):
         return [scope[n] for n in names]
 
     same(run, *[VALUES[n].copy() for n in names], where=name)
+
+
+def test_invalid_tolerances_warn():
+    for np_ in (asnumpy, np):
+        with pytest.warns(
+            RuntimeWarning, match="One of rtol or atol is not valid, atol: inf, rtol: 1"
+        ):
+            np_.isclose(np_.arange(3.0), 1, atol=np.inf, rtol=1)
+
+
+def test_sequence_concatenation_is_refused():
+    with pytest.raises(TypeError):
+        operator.concat(asnumpy.zeros(2), asnumpy.zeros(2))
+
+
+def test_subclasses_are_kept():
+    class Own(asnumpy.ndarray):
+        pass
+
+    a = asnumpy.eye(3).view(Own)
+    for made in (
+        asnumpy.median(a, axis=0), asnumpy.nansum(a), asnumpy.insert(a, 0, 1), asnumpy.delete(a, 0),
+        asnumpy.percentile(a, 50, axis=0), asnumpy.unique(a, return_counts=True)[0],
+        asnumpy.broadcast_to(a, (2, 3, 3), subok=True),
+    ):  # fmt: skip
+        assert type(made) is Own
+    assert type(asnumpy.broadcast_to(a, (2, 3, 3))) is asnumpy.ndarray
 
 
 def test_names_are_complete():

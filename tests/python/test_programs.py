@@ -143,3 +143,33 @@ def test_import_opens_no_device():
         "'asnumpy._core', 'asnumpy._errstate') for m in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_idle_blocks_serve_smaller_arrays():
+    """Arrays that shrink from step to step take idle memory of up to four times their size, not fresh memory."""
+    asnumpy.synchronize()
+    asnumpy.empty_cache()
+    a = asnumpy.ones(1_000_000)
+    assert float(a.sum()) == 1e6  # small blocks have their slab
+    del a
+    before = asnumpy.memory_stats()["device_allocations"]
+    for n in range(900_000, 300_000, -50_000):
+        b = asnumpy.full(n, 2.0)
+        asnumpy.synchronize()
+        assert float(b.sum()) == 2.0 * n
+        del b
+    assert asnumpy.memory_stats()["device_allocations"] == before
+
+
+def test_idle_memory_stays_below_what_is_in_use():
+    """Arrays that grow give up the blocks that are too small for them."""
+    asnumpy.synchronize()
+    asnumpy.empty_cache()
+    kept = asnumpy.ones(100_000)
+    for n in range(100_000, 2_000_000, 100_000):
+        b = asnumpy.ones(n)
+        asnumpy.synchronize()
+        largest = b.nbytes
+        del b
+    stats = asnumpy.memory_stats()
+    assert stats["bytes_cached"] <= 3 * (largest + kept.nbytes)

@@ -5,6 +5,7 @@ import pickle
 
 import asnumpy as anp
 import numpy as np
+import oracle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -235,3 +236,99 @@ class TestPhilox:
         assert g.advance(-4).random_raw() == anp.random.Philox4x32(11).random_raw()
         with pytest.raises(ValueError, match="Philox4x32"):
             g.state = {"bit_generator": "PCG64"}
+
+
+RULES = """
+rng.integers(0, 0, (3, 0, 4))
+rng.integers(0, -10, 0)
+rng.integers(-2)
+rng.integers([-2], endpoint=True)
+rng.integers(0, 200, size=3, dtype=">i4")
+rng.multinomial(1, [0.5, 0.5], 1.0)
+rng.multinomial(6, 0.5)
+rng.dirichlet([1.0, 2.0], 1.0)
+rng.multivariate_normal([0], [[1 + 1j]])
+rng.multivariate_hypergeometric([2**60 - 101, 101], 5, 1, "count")
+rng.permutation("abcd")
+rng.permutation(1.2)
+rng.permutation(np.arange(10), 1)
+rng.permuted(np.ones((3, 5)), axis=1, out=np.zeros((3, 5), np.int32))
+rng.choice([1, 2], ())
+rng.choice(2, ())
+rng.standard_normal(out=np.empty((2, 3), order="F"))
+rng.standard_gamma([1, 2, 3], out=np.empty((2, 3), order="F"))
+rs.randint(0, 10, (2, 0))
+rs.multinomial(10, 0.3)
+rs.multinomial(10, [[0.3]])
+rs.choice([1, 2, 3], (-1,), replace=False)
+rs.choice([1, 2], ())
+rs.permutation("abcd")
+rs.set_state(())
+np.random.RandomState(np.random.MT19937)
+np.random.MT19937(np.arange(3)).random_raw(4)
+np.random.PCG64(np.array([1, 2])).random_raw(4)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_rules(text):
+    def run(np_):
+        scope = {
+            "np": np_,
+            "rng": np_.random.Generator(np_.random.MT19937(3)),
+            "rs": np_.random.RandomState(3),
+        }
+        return eval(text, scope)
+
+    oracle.same(run, where=text)
+
+
+def test_states_are_arrays():
+    for cls in (anp.random.MT19937, anp.random.Philox, anp.random.SFC64):
+        state = cls(5).state
+        words = state["state"].get("key", state["state"].get("state"))
+        assert type(words) is anp.ndarray
+        other = cls(6)
+        other.state = state
+        same(other.random_raw(5), cls(5).random_raw(5))
+    assert type(anp.random.SeedSequence(1).generate_state(2)) is anp.ndarray
+
+
+def test_seed_sequences_by_interface():
+    class Zeros:
+        def generate_state(self, n_words, dtype=np.uint32):
+            return np.zeros(n_words, dtype)
+
+    rng = anp.random.default_rng(Zeros())
+    with pytest.raises(TypeError, match="does not implement spawning"):
+        rng.spawn(2)
+    theirs = np.random.SeedSequence(7)  # NumPy's own will do
+    same(anp.random.PCG64(theirs).random_raw(3), np.random.PCG64(7).random_raw(3))
+
+
+def test_module_seeds_any_bit_generator():
+    before = anp.random.get_bit_generator()
+    try:
+        anp.random.set_bit_generator(anp.random.PCG64(0))
+        anp.random.seed(9)
+        assert anp.random.get_bit_generator().state == np.random.PCG64(9).state
+        assert anp.random.mtrand._rand._bit_generator is anp.random.get_bit_generator()
+    finally:
+        anp.random.set_bit_generator(before)
+
+
+def test_shuffles_of_other_containers():
+    ours, theirs = np.arange(5), np.arange(5)
+    anp.random.RandomState(3).shuffle(ours.data)
+    np.random.RandomState(3).shuffle(theirs.data)
+    same(ours, theirs)
+    values = dict(enumerate(range(7)))
+    with pytest.warns(UserWarning, match="you are shuffling a 'dict' object"):
+        anp.random.default_rng(1).shuffle(values)
+    assert sorted(values.values()) == list(range(7))
+
+
+def test_calls_are_watched_as_they_are():
+    seen = []
+    anp.testing.assert_no_warnings(seen.append, anp.zeros(2))
+    assert type(seen[0]) is anp.ndarray

@@ -7,6 +7,7 @@ device's (`aclnnxFft`): mixed radices, Bailey's four steps for long lines, Blues
 large prime factors.
 """
 
+import functools as _functools
 import itertools as _itertools
 import operator as _operator
 import warnings as _warnings
@@ -93,7 +94,7 @@ def _lengths(a, s, axes, to_real=False):
         s[-1] = (a.shape[axes[-1]] - 1) * 2
     if None in s:
         _warnings.warn(
-            "`None` in `s` is deprecated in NumPy 2.0: pass the length",
+            "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0: pass lengths",
             DeprecationWarning,
             stacklevel=4,
         )
@@ -207,6 +208,18 @@ def _check_integer(n):
         raise ValueError("n should be an integer")
 
 
+def _with_dtype(function):
+    """Lets a function of NumPy's signature take the array API's dtype as well."""
+
+    @_functools.wraps(function)
+    def call(*args, dtype=None, **kwargs):
+        result = function(*args, **kwargs)
+        return result if dtype is None else result.astype(dtype)
+
+    return call
+
+
+@_with_dtype
 def fftfreq(n, d=1.0, device=None):
     """The frequencies of fft's n elements for samples that are d apart."""
     _check_integer(n)
@@ -217,6 +230,7 @@ def fftfreq(n, d=1.0, device=None):
     return steps * (1.0 / (n * d))
 
 
+@_with_dtype
 def rfftfreq(n, d=1.0, device=None):
     """The frequencies of rfft's n // 2 + 1 elements for samples that are d apart."""
     _check_integer(n)

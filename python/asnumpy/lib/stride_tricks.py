@@ -2,6 +2,8 @@
 
 import operator
 
+from numpy.lib import stride_tricks as _host
+
 from .. import _core
 from .._joining import _normalize
 
@@ -11,6 +13,8 @@ __all__ = ["as_strided", "sliding_window_view"]
 def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     """A view with any shape and strides over the memory of x, inside its bounds."""
     x = _core.array(x, copy=None, subok=subok)
+    if not isinstance(x, _core.ndarray):  # of a dtype that the device lacks
+        return _host.as_strided(x, shape, strides, subok, writeable)
     shape = x.shape if shape is None else tuple(shape)
     strides = x.strides if strides is None else tuple(strides)
     view = _core._as_strided(x, shape, strides)

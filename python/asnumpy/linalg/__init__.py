@@ -75,7 +75,10 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def matrix_transpose(x, /):
     """A view with the last two axes swapped."""
-    return asarray(x).mT
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return x.mT
 
 
 def diagonal(x, /, *, offset=0):
@@ -136,13 +139,16 @@ def _matrix_norm(x, ord, rows, columns, keepdims):
     first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
     sums = _core.add.reduce(abs(x), axis=first, keepdims=True)
     pick = _core.max if ord > 0 else _core.min
-    kept = asarray(pick(sums, axis=second, keepdims=True))
+    identity = {"initial": 0} if ord > 0 else {}
+    kept = asarray(pick(sums, axis=second, keepdims=True, **identity))
     return kept if keepdims else kept.squeeze((rows, columns))[()]
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
     """The norm of a vector or matrix, or of those along axes."""
     x = asarray(x)
+    if not isinstance(x, _core.ndarray):  # of a dtype that the device lacks
+        return _np.linalg.norm(x, ord, axis, keepdims)
     if x.dtype.kind not in "fc":
         x = x.astype(float)
     if axis is None:

@@ -71,7 +71,7 @@ def _hermitian_svd(a, compute_uv):
     if not compute_uv:
         return _core.sort(abs(eigvalsh(a)), axis=-1)[..., ::-1]
     values, vectors = eigh(a)
-    sign, size = _core.sign(values), abs(values)
+    sign, size = _core.where(values < 0, values.dtype.type(-1), values.dtype.type(1)), abs(values)
     order = _core.argsort(size, axis=-1)[..., ::-1]
     from .._manipulation import take_along_axis
 

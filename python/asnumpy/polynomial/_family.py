@@ -18,6 +18,7 @@ import numpy as _np
 
 from .. import _core
 from .._joining import stack
+from .._support import hosted
 from .polyutils import as_series, trimseq
 
 
@@ -486,10 +487,7 @@ def functions(family, prefix, module):
     made = {}
 
     def define(name, function):
-        @functools.wraps(function)
-        def call(*args, **kwargs):
-            return function(*args, **kwargs)
-
+        call = hosted(function)
         call.__name__ = call.__qualname__ = name
         call.__module__ = module
         call.__doc__ = f"{function.__doc__.rstrip()}\n\n{family.name}.\n"

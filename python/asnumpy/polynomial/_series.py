@@ -309,6 +309,8 @@ class ABCPolyBase:
         series = cls(
             _np.asarray(self.coef), _np.asarray(self.domain), _np.asarray(self.window), self.symbol
         )
+        own = ("coef", "domain", "window", "_symbol")
+        series.__dict__.update({k: v for k, v in self.__dict__.items() if k not in own})
         series._use_unicode = self._use_unicode
         return series
 

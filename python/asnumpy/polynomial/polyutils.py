@@ -30,6 +30,8 @@ def as_series(alist, trim=True):
             raise ValueError("Coefficient array is not 1-d")
     if trim:
         arrays = [trimseq(a) for a in arrays]
+    if any(a.dtype.kind == "O" for a in arrays):  # Fraction, say: NumPy's arrays
+        return [_np.array(a, dtype=object) for a in arrays]
     from .. import common_type
 
     try:

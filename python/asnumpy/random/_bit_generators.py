@@ -2,13 +2,14 @@
 
 import math
 import operator
+import sys
 import threading
 
 import numpy as np
 
-from .._core import BitEngine
+from .._core import BitEngine, from_numpy
 from ._distributions import rows_of
-from ._seed_sequence import WORD, SeedSequence
+from ._seed_sequence import WORD, ISeedSequence, SeedSequence, seed_words
 
 
 class BitGenerator:
@@ -16,7 +17,7 @@ class BitGenerator:
 
     def __init__(self, seed=None):
         self.lock = threading.Lock()
-        self.seed_seq = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
+        self.seed_seq = seed if isinstance(seed, ISeedSequence) else SeedSequence(seed)
         self._engine = BitEngine()
         self._seed()
 
@@ -37,10 +38,18 @@ class BitGenerator:
 
     def spawn(self, n_children):
         """n_children generators of this class from spawned seed sequences."""
+        if not hasattr(self.seed_seq, "spawn"):
+            raise TypeError("The underlying SeedSequence does not implement spawning.")
         return [type(self)(s) for s in self.seed_seq.spawn(n_children)]
 
     def _copy(self):
         return _restore(type(self), self.seed_seq, self._engine.get_bytes())
+
+    def __getstate__(self):
+        return self.state, self.seed_seq
+
+    def __setstate__(self, state):
+        self.state, self.seed_seq = state if isinstance(state, tuple) else (state, self.seed_seq)
 
     def __reduce__(self):
         return _restore, (type(self), self.seed_seq, self._engine.get_bytes())
@@ -50,6 +59,11 @@ def _restore(cls, seed_seq, state):
     made = cls(seed_seq)
     made._engine.set_bytes(state)
     return made
+
+
+def _array(words, dtype):
+    """The words of a state as an array on the device."""
+    return from_numpy(np.frombuffer(words, dtype))
 
 
 def _with_halves(name, state, has_uint32, uinteger):
@@ -87,7 +101,7 @@ class PCG64(BitGenerator):
     _dxsm = False
 
     def _seed(self):
-        words = self.seed_seq.generate_state(4, np.uint64).tobytes()
+        words = seed_words(self.seed_seq, 4, np.uint64)
         self._engine.seed_pcg64(words, self._dxsm)
 
     @property
@@ -123,13 +137,13 @@ class SFC64(BitGenerator):
     """Small Fast Chaotic generator (Doty-Humphrey). seed: None, int, ints or a SeedSequence."""
 
     def _seed(self):
-        self._engine.seed_sfc64(self.seed_seq.generate_state(3, np.uint64).tobytes())
+        self._engine.seed_sfc64(seed_words(self.seed_seq, 3, np.uint64))
 
     @property
     def state(self):
         """The state as NumPy's dictionary; settable."""
         words, has_uint32, uinteger = self._engine.get_sfc64()
-        inner = {"state": np.frombuffer(words, np.uint64).copy()}
+        inner = {"state": _array(words, np.uint64)}
         return _with_halves("SFC64", inner, has_uint32, uinteger)
 
     @state.setter
@@ -156,7 +170,7 @@ class Philox(BitGenerator):
 
     def _seed(self):
         if self._key is None:
-            key = self.seed_seq.generate_state(2, np.uint64).tobytes()
+            key = seed_words(self.seed_seq, 2, np.uint64)
         else:
             key = _words_of(self._key, 2, "key")
         self._engine.seed_philox4x64(_words_of(self._counter, 4, "counter"), key)
@@ -165,7 +179,7 @@ class Philox(BitGenerator):
     def state(self):
         """The state as NumPy's dictionary; settable."""
         counter, key, buffer, pos, has_uint32, uinteger = self._engine.get_philox4x64()
-        words = (np.frombuffer(x, np.uint64).copy() for x in (counter, key, buffer))
+        words = (_array(x, np.uint64) for x in (counter, key, buffer))
         counter, key, buffer = words
         return {
             "bit_generator": "Philox",
@@ -210,7 +224,9 @@ class Philox4x32(BitGenerator):
     """
 
     def _seed(self):
-        self._engine.seed_philox(int(self.seed_seq.generate_state(1, np.uint64)[0]))
+        self._engine.seed_philox(
+            int.from_bytes(seed_words(self.seed_seq, 1, np.uint64), sys.byteorder)
+        )
 
     @property
     def state(self):
@@ -235,7 +251,7 @@ class MT19937(BitGenerator):
     """The Mersenne Twister (Matsumoto and Nishimura). seed: None, int, ints or a SeedSequence."""
 
     def _seed(self):
-        words = self.seed_seq.generate_state(624, np.uint32)
+        words = np.frombuffer(seed_words(self.seed_seq, 624, np.uint32), np.uint32).copy()
         words[0] = 0x80000000
         self._engine.set_mt19937(words.tobytes(), 623)
 
@@ -268,7 +284,7 @@ class MT19937(BitGenerator):
         key, pos = self._engine.get_mt19937()
         return {
             "bit_generator": "MT19937",
-            "state": {"key": np.frombuffer(key, np.uint32).copy(), "pos": pos},
+            "state": {"key": _array(key, np.uint32), "pos": pos},
         }
 
     @state.setter

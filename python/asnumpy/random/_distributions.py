@@ -4,6 +4,7 @@ Every parameter may be an array; they broadcast with each other and with `size`.
 as parameters give a number. Parameters out of their range raise ValueError.
 """
 
+import operator
 import warnings
 
 import numpy as np
@@ -15,6 +16,7 @@ class Distributions:
     """Draws named distributions from `self._engine` under `self._lock`; `_legacy`: RandomState's algorithms."""
 
     _legacy = False
+    _poisson_lam_max = _RATE_MAX
 
     def _draw(self, name, size, *parameters):
         with self._lock:
@@ -58,7 +60,7 @@ class Distributions:
 
     def hypergeometric(self, ngood, nbad, nsample, size=None):
         """Good items among nsample drawn without replacement from ngood and nbad; int64."""
-        good, bad, sample = np.asarray(ngood), np.asarray(nbad), np.asarray(nsample)
+        good, bad, sample = map(_whole, (ngood, nbad, nsample))
         if not self._legacy and (np.any(good >= 10**9) or np.any(bad >= 10**9)):
             raise ValueError("both ngood and nbad must be less than 1000000000")
         if np.any(good + bad < sample):
@@ -176,6 +178,8 @@ class Distributions:
         from .. import asarray, dot
 
         mean, cov = asarray(mean), asarray(cov)
+        if not self._legacy and "c" in mean.dtype.kind + cov.dtype.kind:
+            raise TypeError("mean and cov must not be complex")
         if mean.ndim != 1:
             raise ValueError("mean must be 1 dimensional")
         if cov.ndim != 2 or cov.shape[0] != cov.shape[1]:
@@ -195,8 +199,25 @@ class Distributions:
         return (mean + dot(x, transform)).reshape(shape)
 
 
+def sum_message(dtype):
+    """What to say of probabilities of that dtype whose sum is above 1."""
+    if dtype.kind != "f" or dtype == np.float64:
+        return "sum(pvals[:-1]) > 1.0"
+    return (
+        "sum(pvals[:-1].astype(np.float64)) > 1.0. The pvals array is cast to 64-bit floating point before "
+        "its sum is checked, which may change it."
+    )
+
+
+def _whole(parameter):
+    """A parameter of whole numbers as an array; a single one by its own __int__."""
+    array = np.asarray(parameter)
+    return array if array.ndim or array.dtype.kind == "f" else np.asarray(int(parameter))
+
+
 def rows_of(size):
     """`size` as a tuple; None is ()."""
     if size is None:
         return ()
-    return tuple(np.atleast_1d(size).tolist()) if np.ndim(size) else (int(size),)
+    extents = np.atleast_1d(size).tolist() if np.ndim(size) else (size,)
+    return tuple(map(operator.index, extents))

@@ -4,10 +4,10 @@ import operator
 
 import numpy as np
 
-from ._bit_generators import PCG64, BitGenerator, SeedSequence
+from ._bit_generators import PCG64, BitGenerator
 from ._bounded import draw_integers
-from ._distributions import Distributions, rows_of
-from ._ordering import choose, reorder, shuffled
+from ._distributions import Distributions, rows_of, sum_message
+from ._ordering import checked_axis, choose, reorder, shuffled
 from ._scaled import scaled_normal, scaled_uniform
 
 
@@ -19,8 +19,11 @@ def _single(dtype, name):
     return dtype == np.float32
 
 
-def _out_size(out, size, dtype):
-    """The size to draw for `out`, which must have the drawn shape and dtype and be contiguous."""
+def _out_size(out, size, dtype, any_order=True):
+    """The size to draw for `out`, which must have the drawn shape and dtype and be contiguous.
+
+    any_order: the elements do not depend on parameters, so Fortran order will do.
+    """
     if out is None:
         return size
     dtype = np.dtype(dtype)
@@ -28,7 +31,8 @@ def _out_size(out, size, dtype):
         raise TypeError(
             f"Supplied output array has the wrong type. Expected {dtype}, got {out.dtype}"
         )
-    if not out.flags.c_contiguous or not out.flags.writeable:
+    contiguous = out.flags.c_contiguous or (any_order and out.flags.f_contiguous)
+    if not contiguous or not out.flags.writeable:
         raise ValueError(
             "Supplied output array must be contiguous, writable, aligned, and in machine byte-order."
         )
@@ -40,7 +44,10 @@ def _out_size(out, size, dtype):
 def _deliver(result, out):
     if out is None:
         return result
-    out[...] = result
+    if out.flags.c_contiguous:
+        out[...] = result
+    else:  # the elements are drawn in the order of the memory
+        out.T[...] = result.reshape(out.shape[::-1])
     return out
 
 
@@ -88,7 +95,7 @@ class Generator(Distributions):
 
     def standard_gamma(self, shape, size=None, dtype=np.float64, out=None):
         """Gamma distribution of shape >= 0 and scale 1; float64 or float32."""
-        size = _out_size(out, size, dtype)
+        size = _out_size(out, size, dtype, any_order=False)
         if not _single(dtype, "standard_gamma"):
             return _deliver(self._draw("standard_gamma", size, shape), out)
         shapes = np.asarray(shape, dtype=np.float64)
@@ -120,7 +127,8 @@ class Generator(Distributions):
         pvals: (..., k), of sum 1 along its last axis; n broadcasts against pvals[..., 0]. The result has
         shape (..., k).
         """
-        p = np.ascontiguousarray(pvals, dtype=np.float64)
+        given = np.asarray(pvals)
+        p = np.asarray(given, dtype=np.float64, order="C")
         if p.ndim == 0 or p.shape[-1] == 0:
             raise ValueError(
                 "pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0."
@@ -135,7 +143,7 @@ class Generator(Distributions):
         if np.any((p < 0) | (p > 1) | np.isnan(p)):
             raise ValueError("pvals < 0, pvals > 1 or pvals contains NaNs")
         if np.any(p[..., :-1].sum(axis=-1) > 1.0 + 1e-12):
-            raise ValueError("sum(pvals[:-1].astype(np.float64)) > 1.0")
+            raise ValueError(sum_message(given.dtype))
         batch = np.broadcast_shapes(trials.shape, p.shape[:-1])
         if size is not None:
             rows = rows_of(size)
@@ -170,7 +178,7 @@ class Generator(Distributions):
             raise ValueError("colors must be a one-dimensional sequence of nonnegative integers.")
         counts = np.ascontiguousarray(counts, dtype=np.int64)
         total = sum(counts.tolist())
-        limit = 10**9 if method == "marginals" else 2**63 // 8
+        limit = 10**9 if method == "marginals" else (2**63 - 1) // 8
         if total >= limit and method == "marginals":
             raise ValueError(
                 'When method is "marginals", sum(colors) must be less than 1000000000.'
@@ -212,11 +220,12 @@ class Generator(Distributions):
         if isinstance(x, (int, np.integer)):
             return shuffled(self, x)
         x = asarray(x)
+        axis = checked_axis(axis, x.ndim)
         return take(x, shuffled(self, x.shape[axis]), axis=axis)
 
     def permuted(self, x, *, axis=None, out=None):
         """x with each slice along an axis shuffled on its own; axis None: all elements."""
-        from .. import asarray, moveaxis, take_along_axis
+        from .. import asarray, copyto, moveaxis, ndarray, take_along_axis
 
         x = asarray(x)
         if out is not None and (out.shape != x.shape):
@@ -227,7 +236,10 @@ class Generator(Distributions):
             last = moveaxis(x, axis, -1)
             order = shuffled(self, *last.shape)
             result = moveaxis(take_along_axis(last, order, axis=-1), -1, axis)
-        return _deliver(result, out)
+        if out is None:
+            return result
+        (copyto if isinstance(out, ndarray) else np.copyto)(out, result, casting="safe")
+        return out
 
     def spawn(self, n_children):
         """n_children independent generators."""
@@ -274,7 +286,7 @@ def default_rng(seed=None):
         return Generator(seed)
     if isinstance(seed, RandomStateLike):
         return Generator(seed._bit_generator)
-    return Generator(PCG64(seed if isinstance(seed, SeedSequence) else SeedSequence(seed)))
+    return Generator(PCG64(seed))
 
 
 class RandomStateLike:

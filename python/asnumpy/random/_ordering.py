@@ -2,7 +2,8 @@
 
 import math
 import operator
-from collections.abc import MutableSequence
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,16 +12,24 @@ from ._distributions import rows_of
 _LARGE_POPULATION = 10_000  # above it a tail shuffle may beat Floyd's method, as NumPy draws
 
 
+def checked_axis(axis, ndim):
+    """An axis number in [0, ndim)."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise np.exceptions.AxisError(axis, ndim)
+    return axis % ndim
+
+
 def reorder(generator, x, axis=0):
     """Shuffles x, an array or a mutable sequence, in place along an axis."""
     from .. import ndarray, take
 
+    if isinstance(x, memoryview):
+        x = np.asarray(x)
     if isinstance(x, (ndarray, np.ndarray)):
         if x.ndim == 0:
             raise TypeError("x must have at least one dimension, got a 0-d array")
-        axis = operator.index(axis)
-        if not -x.ndim <= axis < x.ndim:
-            raise np.exceptions.AxisError(axis, x.ndim)
+        axis = checked_axis(axis, x.ndim)
         if x.size == 0:
             return
         order = shuffled(generator, x.shape[axis])
@@ -29,11 +38,17 @@ def reorder(generator, x, axis=0):
         else:
             x[...] = np.take(x, np.asarray(order), axis=axis)
         return
-    if not isinstance(x, MutableSequence):
-        raise TypeError(f"shuffle takes an array or a mutable sequence, got {type(x).__name__}")
     if axis != 0:
         raise NotImplementedError("Axis argument is only supported on ndarray objects")
-    x[:] = [x[i] for i in np.asarray(shuffled(generator, len(x))).tolist()]
+    if not isinstance(x, Sequence):
+        warnings.warn(
+            f"you are shuffling a '{type(x).__name__}' object which is not a subclass of 'Sequence'; "
+            "its elements are read and then assigned one by one.",
+            UserWarning, stacklevel=3,
+        )  # fmt: skip
+    order = np.asarray(shuffled(generator, len(x))).tolist()
+    for i, value in enumerate([x[i] for i in order]):
+        x[i] = value
 
 
 def shuffled(generator, *shape):
@@ -124,8 +139,6 @@ def _distinct(generator, n, count, shuffle):
 
 def choose(generator, a, size, replace, p, axis, shuffle):
     """Generator.choice."""
-    from .. import take
-
     pool, n = population(a, size, axis, legacy=False)
     count = math.prod(rows_of(size))
     if p is not None:
@@ -140,9 +153,18 @@ def choose(generator, a, size, replace, p, axis, shuffle):
         index = generator.integers(0, n, size=count)
     else:
         index = _distinct(generator, n, count, shuffle)
+    return picked(pool, index, size, axis)
+
+
+def picked(pool, index, size, axis=0):
+    """The elements of pool (None: the indices) at `index` as NumPy shapes them: one, or an array of `size`."""
+    from .. import take
+
     index = int(index[0]) if size is None else index.reshape(size)
     if pool is None:
         return index
     if size is None:
         return pool[index] if pool.ndim == 1 else take(pool, index, axis=axis)
+    if index.ndim == 0 and pool.ndim == 1:
+        return take(pool, index.reshape(1)).reshape(())  # an array, where take gives a number
     return take(pool, index, axis=axis)

@@ -7,9 +7,16 @@ import numpy as np
 
 from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
-from ._distributions import Distributions, rows_of
+from ._distributions import Distributions, rows_of, sum_message
 from ._generator import RandomStateLike
-from ._ordering import checked_probabilities, population, reorder, shuffled, weighted
+from ._ordering import (
+    checked_probabilities,
+    picked,
+    population,
+    reorder,
+    shuffled,
+    weighted,
+)
 from ._scaled import scaled_normal, scaled_uniform
 
 
@@ -19,6 +26,10 @@ class RandomState(RandomStateLike, Distributions):
     _legacy = True
 
     def __init__(self, seed=None):
+        if isinstance(seed, type):
+            raise ValueError(
+                f"the bit generator must be an instance, got the class {seed.__name__}"
+            )
         if isinstance(seed, BitGenerator):
             made = seed
         else:
@@ -60,7 +71,7 @@ class RandomState(RandomStateLike, Distributions):
         if not isinstance(state, (dict, tuple, list)):
             raise TypeError("state must be a dict or a tuple.")
         if not isinstance(state, dict):
-            if len(state) not in (3, 5) or state[0] != "MT19937":
+            if state[0] != "MT19937" or len(state) not in (3, 5):
                 raise ValueError("set_state can only be used with legacy MT19937 state instances.")
             name, key, pos, has_gauss, gauss = (*state, 0, 0.0)[:5]
             state = {"bit_generator": name, "state": {"key": key, "pos": pos},
@@ -119,15 +130,17 @@ class RandomState(RandomStateLike, Distributions):
 
     def multinomial(self, n, pvals, size=None):
         """How often each of the outcomes with probabilities pvals, 1-d, comes in n >= 0 trials; int64."""
-        p = np.ascontiguousarray(pvals, dtype=np.float64)
+        given = np.asarray(pvals)
+        p = np.asarray(given, dtype=np.float64, order="C")
         if p.ndim != 1:
-            raise ValueError(f"pvals must be a 1-d sequence, got shape {p.shape}")
+            kind = ValueError if p.ndim else TypeError
+            raise kind(f"pvals must be a 1-d sequence, got shape {p.shape}")
         if n < 0:
             raise ValueError("n < 0")
         if np.any((p < 0) | (p > 1) | np.isnan(p)):
             raise ValueError("pvals < 0, pvals > 1 or pvals contains NaNs")
         if math.fsum(p[:-1]) > 1.0 + 1e-12:
-            raise ValueError("sum(pvals[:-1]) > 1.0")
+            raise ValueError(sum_message(given.dtype))
         rows = rows_of(size)
         with self._lock:
             return self._engine.multinomial((*rows, p.size), np.full(rows, n, np.int64), p)
@@ -165,6 +178,8 @@ class RandomState(RandomStateLike, Distributions):
         if isinstance(x, (int, np.integer)):
             return shuffled(self, x)
         made = array(x)
+        if made.ndim == 0:
+            raise IndexError("x must be an integer or at least 1-dimensional")
         self.shuffle(made)
         return made
 
@@ -176,14 +191,15 @@ class RandomState(RandomStateLike, Distributions):
             p = checked_probabilities(p, n)
         if not replace and count > n:
             raise ValueError("Cannot take a larger sample than population when replace is False")
+        if not replace and count < 0:
+            raise ValueError("negative dimensions are not allowed")
         if p is not None:
             index = weighted(self, p, count, replace)
         elif replace:
             index = self.randint(0, n, size=count)
         else:
             index = self.permutation(n)[:count]
-        index = int(index[0]) if size is None else index.reshape(size)
-        return index if pool is None else pool[index]
+        return picked(pool, index, size)
 
     def __repr__(self):
         return f"{self} at 0x{id(self):X}"

@@ -26,6 +26,7 @@ def _number(result, size):
 
 def scaled_uniform(draw, low, high, size, message):
     """Uniform floats in [low, high) from `draw(size)` in [0, 1)."""
+    low, high = (x if np.ndim(x) else float(x) for x in (low, high))
     span = np.subtract(high, low, dtype=np.float64)
     if not np.all(np.isfinite(span)):
         raise OverflowError(message)

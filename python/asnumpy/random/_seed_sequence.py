@@ -1,11 +1,12 @@
 """SeedSequence: entropy of any length mixed into seeds."""
 
+import abc
 import operator
 import secrets
 
 import numpy as np
 
-from .._core import BitEngine
+from .._core import BitEngine, from_numpy, ndarray
 
 WORD = 0xFFFFFFFF
 POOL_WORDS = 4
@@ -27,7 +28,34 @@ def _words(value):
     return words
 
 
-class SeedSequence:
+class ISeedSequence(abc.ABC):
+    """What gives seed words: anything with a method generate_state(n_words, dtype)."""
+
+    @abc.abstractmethod
+    def generate_state(self, n_words, dtype=np.uint32):
+        """n_words seed words of dtype uint32 or uint64."""
+
+    @classmethod
+    def __subclasshook__(cls, other):
+        return cls is ISeedSequence and hasattr(other, "generate_state") or NotImplemented
+
+
+class ISpawnableSeedSequence(ISeedSequence):
+    """A seed sequence that also makes independent children."""
+
+    @abc.abstractmethod
+    def spawn(self, n_children):
+        """n_children sequences, independent of this one and of each other."""
+
+
+def seed_words(sequence, n_words, dtype):
+    """The seed words of any seed sequence, as bytes of that dtype."""
+    if isinstance(sequence, SeedSequence):
+        return sequence._words(n_words, np.dtype(dtype))
+    return np.ascontiguousarray(sequence.generate_state(n_words, dtype), dtype=dtype).tobytes()
+
+
+class SeedSequence(ISpawnableSeedSequence):
     """Mixes entropy into seeds of good quality, reproducibly, as numpy.random.SeedSequence does.
 
     entropy: None (from the system), an int or a sequence of ints; spawn_key: ints that tell children apart.
@@ -40,7 +68,7 @@ class SeedSequence:
             )
         if entropy is None:
             entropy = secrets.randbits(128)
-        elif not isinstance(entropy, (int, np.integer, list, tuple, range, np.ndarray)):
+        elif not isinstance(entropy, (int, np.integer, list, tuple, range, np.ndarray, ndarray)):
             raise TypeError(
                 f"SeedSequence expects int or sequence of ints for entropy not {entropy}"
             )
@@ -57,14 +85,16 @@ class SeedSequence:
         return np.array(words + spawn, dtype=np.uint32).tobytes()
 
     def generate_state(self, n_words, dtype=np.uint32):
-        """n_words seed words of dtype uint32 or uint64, as a NumPy array."""
+        """n_words seed words of dtype uint32 or uint64."""
         dtype = np.dtype(dtype)
         if dtype not in (np.uint32, np.uint64):
             raise ValueError("only support uint32 or uint64")
-        words = BitEngine.seed_words(
-            self._assembled(), n_words * dtype.itemsize // 4, self.pool_size
-        )
-        return np.frombuffer(words, dtype=dtype).copy()
+        return from_numpy(np.frombuffer(self._words(n_words, dtype), dtype=dtype))
+
+    def _words(self, n_words, dtype):
+        """generate_state as bytes."""
+        count = n_words * dtype.itemsize // 4
+        return BitEngine.seed_words(self._assembled(), count, self.pool_size)
 
     def spawn(self, n_children):
         """n_children sequences, independent of this one and of each other."""
@@ -79,7 +109,7 @@ class SeedSequence:
     def pool(self):
         """The mixed entropy, `pool_size` words of uint32."""
         words = BitEngine.seed_pool(self._assembled(), self.pool_size)
-        return np.frombuffer(words, dtype=np.uint32).copy()
+        return from_numpy(np.frombuffer(words, dtype=np.uint32))
 
     @property
     def state(self):

@@ -11,10 +11,15 @@ from numpy.testing import (  # noqa: F401
     suppress_warnings,
 )
 
+from .._core import asarray as _asarray
 from .._core import ndarray as _ndarray
 
-# Facts about the interpreter and the platform.
-for _name in ("BLAS_SUPPORTS_FPE", "HAS_LAPACK64", "HAS_REFCOUNT", "IS_64BIT", "IS_MUSL", "IS_PYPY",
+# What compares no arrays, and facts about the interpreter and the platform: calls that are watched get
+# their arguments as they are.
+for _name in ("assert_no_gc_cycles", "assert_no_warnings", "assert_raises", "assert_raises_regex",
+              "assert_warns", "break_cycles", "clear_and_catch_warnings", "decorate_methods", "jiffies",
+              "measure", "memusage", "rundocs", "runstring", "tempdir", "temppath",
+              "BLAS_SUPPORTS_FPE", "HAS_LAPACK64", "HAS_REFCOUNT", "IS_64BIT", "IS_MUSL", "IS_PYPY",
               "IS_PYSTON", "IS_WASM", "NOGIL_BUILD", "IS_EDITABLE", "IS_INSTALLED", "NUMPY_ROOT",
               "SkipTest", "check_support_sve", "extbuild", "overrides", "run_threaded", "verbose"):  # fmt: skip
     if hasattr(_host, _name):
@@ -26,13 +31,15 @@ def _to_host(x):
         return _np.asarray(x)
     if type(x) in (list, tuple):
         return type(x)(map(_to_host, x))
+    if hasattr(type(x), "__array__") and not isinstance(x, (_np.ndarray, _np.generic)):
+        return _np.asarray(_asarray(x))  # its __array__ may give an array on a device
     if type(x) is dict:
         return {k: _to_host(v) for k, v in x.items()}
     return x
 
 
-def _wrapped(name):
-    function = getattr(_host, name)
+def on_host(function):
+    """An assertion of NumPy's that takes arrays on a device as well."""
 
     @_functools.wraps(function)
     def assertion(*args, **kwargs):
@@ -43,42 +50,13 @@ def _wrapped(name):
     return assertion
 
 
-_NAMES = [
-    "assert_",
-    "assert_allclose",
-    "assert_almost_equal",
-    "assert_approx_equal",
-    "assert_array_almost_equal",
-    "assert_array_almost_equal_nulp",
-    "assert_array_compare",
-    "assert_array_equal",
-    "assert_array_less",
-    "assert_array_max_ulp",
-    "assert_equal",
-    "assert_no_gc_cycles",
-    "assert_no_warnings",
-    "assert_raises",
-    "assert_raises_regex",
-    "assert_string_equal",
-    "assert_warns",
-    "break_cycles",
-    "build_err_msg",
-    "decorate_methods",
-    "jiffies",
-    "measure",
-    "memusage",
-    "print_assert_equal",
-    "rundocs",
-    "runstring",
-    "temppath",
-    "tempdir",
-    "clear_and_catch_warnings",
-]
-
-for _name in _NAMES:
+for _name in (
+    "assert_", "assert_allclose", "assert_almost_equal", "assert_approx_equal",
+    "assert_array_almost_equal", "assert_array_almost_equal_nulp", "assert_array_compare",
+    "assert_array_equal", "assert_array_less", "assert_array_max_ulp", "assert_equal",
+    "assert_string_equal", "build_err_msg", "print_assert_equal",
+):  # fmt: skip
     if hasattr(_host, _name):
-        globals()[_name] = (
-            getattr(_host, _name) if isinstance(getattr(_host, _name), type) else _wrapped(_name)
-        )
+        globals()[_name] = on_host(getattr(_host, _name))
 
-__all__ = sorted(n for n in globals() if not n.startswith("_"))
+__all__ = sorted(n for n in globals() if not n.startswith("_") and n != "on_host")

@@ -64,12 +64,12 @@ static bool run_rows(const elementwise *e, asn_run *run, int64_t first, int64_t 
             return false;
         at[m] = &run->ptr[plan->value[i]];
     }
+    int64_t step[ACLNNX_MAX_OPERANDS] = {0};
     while (first < end) {
         asn_cursor row;
         asn_cursor_seek(&row, run, 1, plan->num_dims, first);
         int64_t rows = plan->dims[1].extent - row.index[1];
         if (rows > end - first) rows = end - first;
-        int64_t step[ACLNNX_MAX_OPERANDS];
         for (int m = 0; m < run->num_moving; m++) {
             int i = run->moving[m];
             *at[m] = plan->base[i] + row.offset[i];

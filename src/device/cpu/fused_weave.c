@@ -36,8 +36,8 @@ static int copied(const asn_plan *plan, int out) {
 static bool is_apart(const asn_plan *plan, int in, const char *to, int64_t bytes) {
     int64_t stride = plan->dims[0].stride[in], reach = stride * (plan->size - 1);
     const char *first = plan->base[in] + (reach < 0 ? reach : 0);
-    return plan->base[in] && (first >= to + bytes ||
-                              first + (reach < 0 ? -reach : reach) + PIECE <= to);
+    return plan->base[in] &&
+           (first >= to + bytes || first + (reach < 0 ? -reach : reach) + PIECE <= to);
 }
 
 static bool weave_setup(weave_run *w, const asn_plan *plan) {
@@ -80,8 +80,7 @@ static void weave_chunk(void *ctx, int64_t chunk) {
             int i = w->input[k];
             int64_t stride = plan->dims[0].stride[i];
             const char *from = plan->base[i] + x * stride;
-            if (stride != w->item)
-                asn_block_gather(line, from, w->item, n, stride, 1, 0);
+            if (stride != w->item) asn_block_gather(line, from, w->item, n, stride, 1, 0);
             asn_block_scatter(piece + k * w->item, stride == w->item ? from : line,
                               w->item, n, turn, 1, 0);
         }

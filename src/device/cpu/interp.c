@@ -65,7 +65,10 @@ static void find_intervals(const interp_run *r, const double *x, int64_t n, int3
 static double value_at(const interp_run *r, double x, int64_t j) {
     int64_t last = r->points - 1;
     if (x != x) return last ? x : r->fp[0]; /* as numpy.interp of one point */
-    if (j < 0) return r->left;
+    if (j < 0) {
+        if (x < r->xp[0]) return r->left;
+        j = 0; /* xp begins with a NaN, which shows in the value */
+    }
     if (j == last) return x > r->xp[last] ? r->right : r->fp[last];
     if (r->xp[j] == x) return r->fp[j];
     double slope =

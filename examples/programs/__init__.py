@@ -1,4 +1,4 @@
-"""Ten NumPy programs, as a scientist writes them: the same text runs under NumPy and under AsNumpy.
+"""Fifteen NumPy programs, as a scientist writes them: the same text runs under NumPy and under AsNumpy.
 
 A module offers SIZE (0.05 to 0.5 s under NumPy), SMALL (for the tests), make(rng, size) -> NumPy inputs by
 name, and run(np, size, **inputs) -> results. compare() holds the results of two libraries together.
@@ -9,8 +9,10 @@ import math
 
 import numpy
 
+# The ten that the bench times, and all.
 NAMES = ["heat", "nbody", "kmeans", "black_scholes", "mandelbrot", "conjugate_gradient",
          "shallow_water", "filters", "mlp", "kalman"]  # fmt: skip
+ALL = [*NAMES, "pca", "game_of_life", "reaction_diffusion", "lu", "convolution_network"]
 
 
 def load(name):

@@ -1,0 +1,71 @@
+"""The package's type stubs: complete, equal to the package, and what type checkers make of programs."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import asnumpy
+import pytest
+
+pytest.importorskip("mypy", reason="needs mypy")
+STUB = pathlib.Path(asnumpy.__file__).with_suffix(".pyi")
+PROGRAMS = pathlib.Path(__file__).resolve().parents[1] / "typing"
+pytestmark = pytest.mark.skipif(
+    not STUB.exists(), reason="stubs are made when the package is installed, not in a build tree"
+)
+# What stubtest says of facts that a stub cannot tell: functions and ufuncs are objects of types of ours.
+KNOWN = re.compile(
+    r"is not a function|runtime type asnumpy\.ufunc|disjoint base|cannot be subclassed at runtime"
+    r"|asnumpy\.testing\.TestCase\."
+)
+
+
+def mypy(*arguments):
+    """The lines mypy prints, with no configuration and a cache of its own."""
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--no-incremental",
+        *arguments,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=PROGRAMS)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.stdout.splitlines()
+
+
+def test_stubs_are_the_package(tmp_path):
+    for stub in STUB.parent.rglob("*.pyi"):  # alone: stubtest would read the private modules too
+        copy = tmp_path / "asnumpy" / stub.relative_to(STUB.parent)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(stub.read_text())
+    command = [sys.executable, "-m", "mypy.stubtest", "asnumpy", "--concise"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path,
+                          env={**os.environ, "MYPYPATH": str(tmp_path)})  # fmt: skip
+    left = [line for line in done.stdout.splitlines() if not KNOWN.search(line)]
+    assert left == [] and "Traceback" not in done.stderr, done.stderr[-500:]
+
+
+def test_accepted():
+    lines = [line for line in mypy("passing.py") if "error" in line]
+    assert lines == []
+
+
+def test_refused():
+    marked = [
+        n
+        for n, line in enumerate((PROGRAMS / "failing.py").read_text().splitlines(), 1)
+        if line.endswith("# E")
+    ]
+    found = {int(line.split(":")[1]) for line in mypy("failing.py") if ": error:" in line}
+    assert sorted(found) == marked
+
+
+def test_marker():
+    assert STUB.with_name("py.typed").exists()
+    for name in ("fft", "linalg", "random", "polynomial", "testing", "lib"):
+        assert STUB.parent.joinpath(name, "__init__.pyi").exists()

@@ -1,0 +1,94 @@
+"""Programs that type checkers accept, strictly: NumPy's idioms with AsNumpy's arrays."""
+
+from typing import Any
+
+import asnumpy as np
+from typing_extensions import assert_type
+
+# Creation
+a = np.arange(10, dtype=np.float64)
+b = np.array([[1, 2], [3, 4]], dtype="int32", order="F", ndmin=2)
+c = np.zeros((3, 4), np.complex128)
+d = np.full(3, fill_value=2.5, device="cpu")
+e = np.linspace(0, 1, num=5, endpoint=False)
+f = np.eye(3, k=1)
+assert_type(a, np.ndarray)
+assert_type(np.ones_like(b), np.ndarray)
+assert_type(np.asarray([1, 2, 3]), np.ndarray)
+
+# Attributes
+shape: tuple[int, ...] = a.shape
+size: int = a.size + a.ndim + a.nbytes + a.itemsize
+assert_type(a.T, np.ndarray)
+assert_type(a.real, np.ndarray)
+device: str = a.device
+a.shape = (2, 5)
+a.real = 3
+
+# Operators
+assert_type(a + b, np.ndarray)
+assert_type(1.5 * a, np.ndarray)
+assert_type(-a, np.ndarray)
+assert_type(a**2, np.ndarray)
+assert_type(a @ b, Any)
+assert_type(a > b, np.ndarray)
+assert_type(a == b, np.ndarray)
+assert_type(divmod(a, 2), tuple[np.ndarray, np.ndarray])
+a += 1
+b <<= 2
+a[1:, ::2] = b[np.newaxis, ..., 0]
+a[a > 3] *= 2
+for row in a:
+    print(row)
+print(len(a), float(a[0, 0]), bool(a.any()), 3 in a)
+
+# Ufuncs
+assert_type(np.sin(a), np.ndarray)
+assert_type(np.add(a, 1), np.ndarray)
+assert_type(np.add(1, a, where=a > 0, dtype=np.float32), np.ndarray)
+np.exp(a, out=a)
+np.multiply(a, b, a)
+np.add.reduce(a, axis=0)
+np.subtract.outer(a, b)
+np.add.at(a, [0, 1], 1)
+fraction, whole = np.modf(a)
+print(np.add.nin, np.add.identity, np.add.types)
+
+# Functions and methods
+assert_type(np.concatenate([a, b], axis=None), np.ndarray)
+assert_type(np.where(a > 0, a, 0), np.ndarray)
+assert_type(np.reshape(a, (-1,)), np.ndarray)
+assert_type(np.allclose(a, b, rtol=1e-3), bool)
+assert_type(np.nonzero(a), tuple[np.ndarray, ...])
+assert_type(np.array_split(a, 3), list[np.ndarray])
+assert_type(a.astype(np.float32, copy=False), np.ndarray)
+assert_type(a.reshape(5, 2), np.ndarray)
+assert_type(a.tobytes(), bytes)
+np.sum(a, axis=(0, 1), keepdims=True)
+np.std(a, ddof=1)
+np.percentile(a, [5, 95], axis=0, method="linear")
+values, counts = np.unique(b, return_counts=True)
+np.save("file.npy", a)
+a.sort(axis=-1, kind="stable")
+a.fill(0)
+
+# Submodules
+q, r = np.linalg.qr(f)
+np.linalg.norm(a, ord="fro")
+np.linalg.solve(f, d)
+np.fft.rfft(a, n=16, norm="ortho")
+rng = np.random.default_rng(1)
+rng.normal(0, 1, size=(3, 4))
+rng.integers(0, 10, size=5, endpoint=True)
+np.random.seed(3)
+series = np.polynomial.Polynomial([1, 2, 3])
+print(series(a), series.deriv(), series.roots())
+np.testing.assert_allclose(a, a)
+np.lib.stride_tricks.sliding_window_view(a, 3)
+with np.errstate(divide="ignore", over="raise"):
+    np.log(a)
+
+
+def energy(x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """A function of a program's own."""
+    return x * x if weights is None else np.multiply(weights, x)
