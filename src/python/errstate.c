@@ -82,10 +82,7 @@ int asn_fp_report(uint32_t flags, const char *name) {
     return 0;
 }
 
-int asn_fp_check_as(const char *method, asn_op op) {
-    const char *name = NULL;
-    uint32_t flags = asn_fp_take(&name);
-    if (ASN_LIKELY(!flags)) return 0;
+int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
     return asn_fp_report(flags, strcmp(name, asn_op_table[op].name) ? name : method);
 }
 
