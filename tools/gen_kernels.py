@@ -255,7 +255,8 @@ def cast_expression(src, dst):
         if {src, dst} <= {"bfloat16", "float32"}:
             return f"asn_{SHORT[src]}_to_{SHORT[dst]}(a)"
         if real == "float64":
-            return f"asn_f32_to_{SHORT[dst]}(round_odd({value}))"
+            odd = f"round_odd({value})"
+            return odd if dst == "float16" else f"asn_f32_to_{SHORT[dst]}({odd})"
         return None
     if dst in COMPLEX:
         part = TYPES[REAL[dst]]
@@ -316,10 +317,17 @@ def casts(isa):
                 continue
             if isa != "baseline" and "to_u64" in expr:
                 continue
+            odd = "round_odd" in expr and dst == "float16"
+            step, made = (f"odd_{SHORT[src]}", "float") if odd else (name, TYPES[dst])
             bodies.append(
-                f"#define NAME {name}\n#define A {TYPES[src]}\n#define O {TYPES[dst]}\n#define EXPR {expr}\n"
+                f"#define NAME {step}\n#define A {TYPES[src]}\n#define O {made}\n#define EXPR {expr}\n"
                 f'#include "device/cpu/ew1.inc"\n'
             )
+            if odd:
+                bodies.append(
+                    f"#define NAME {name}\n#define ODD {step}\n#define A {TYPES[src]}\n"
+                    f'#include "device/cpu/cast_odd_half.inc"\n'
+                )
             fills.append(slot)
     bodies.append(
         "#define NAME round_bf16\n#define A float\n#define O float\n"
@@ -335,6 +343,14 @@ def casts(isa):
 def foldable(row, dtype):
     """Binary rows that map (T, T) to T."""
     return row.types == ["T", "T"] and dtype in row.loops and row.result(dtype) == dtype
+
+
+def step(row, dtype):
+    """The expression of one step of a fold or scan; integer division reports a zero divisor."""
+    expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+    if "divides" in row.flags and dtype in INTS:
+        return f"b ? (T_)({expr}) : (asn_fp_raise(FE_DIVBYZERO), (T_)0)"
+    return expr
 
 
 def folds(table, isa):
@@ -370,7 +386,7 @@ def folds(table, isa):
                 body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
                 body += '#include "device/cpu/product.inc"\n'
             else:
-                expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
+                expr = step(row, dtype)
                 body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
@@ -393,19 +409,34 @@ def folds(table, isa):
     return unit("fold", isa, bodies, fills)
 
 
+STORE_F16 = """
+/* The conversion reports overflow, as the machine's does. */
+static inline uint16_t store_f16(float f) {
+    uint16_t half = asn_f32_to_f16(f);
+    if ((half & 0x7fff) == 0x7c00 && fabsf(f) <= FLT_MAX) asn_fp_raise(FE_OVERFLOW);
+    return half;
+}
+"""
+
+
 def scans(table):
-    bodies, fills = [], []
+    bodies, fills = [STORE_F16], []
     for dtype in DTYPES:
         compute = "float32" if dtype in HALVES else dtype
         bodies.append(prelude(compute))
         for row in table:
-            if not foldable(row, compute):
+            # What the elementwise loop computes in its own way, a scan takes from there.
+            elementwise = is_vmath(row, compute) and dtype not in HALVES
+            if not foldable(row, compute) or elementwise:
+                continue
+            if row.name == "nextafter" and dtype in HALVES:
                 continue
             name = f"scan_{row.name}_{SHORT[dtype]}"
-            expr = re.sub(r"\bT\b", "T_", row.loops[compute])
+            expr = step(row, compute)
             load, store = ("", "")
             if dtype in HALVES:
                 load, store = f"asn_{SHORT[dtype]}_to_f32", f"asn_f32_to_{SHORT[dtype]}"
+                store = "store_f16" if dtype == "float16" else store
             bodies.append(
                 f"#define NAME {name}\n#define S {TYPES[dtype]}\n#define T {TYPES[compute]}\n#define LOAD(v) {load}(v)\n"
                 f"#define STORE(v) {store}(v)\n#define EXPR {expr}\n"

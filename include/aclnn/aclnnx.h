@@ -93,9 +93,11 @@ int32_t aclnnxFused(const aclnnxProgram *program, void *stream);
 
 /* Running results along an axis: out[0] = in[0], out[i] = op(out[i - 1], in[i]), strictly
  * in order. Both operands have the operation's loop and result dtype, which must be
- * equal; out may be in itself, not overlap it otherwise. Returns an aclnnStatus. */
+ * equal; out may be in itself, not overlap it otherwise. fpFlags: NULL, or has the
+ * ACLNNX_FP_* met or-ed in (atomically). Returns an aclnnStatus. */
 int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
-                   int32_t numDims, const int64_t *shape, int32_t axis, void *stream);
+                   int32_t numDims, const int64_t *shape, int32_t axis, uint32_t *fpFlags,
+                   void *stream);
 
 /* self[index_0, ..., index_{k-1}] = op(self[...], values), one element after the other in
  * row-major order of the indices, so that a repeated index accumulates; op
@@ -103,12 +105,12 @@ int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out
  * self are indexed by int64 operands of shape indexShape (strides 0 where broadcast;
  * negative indices count from the end, out of range is ACLNN_ERR_PARAM_INVALID with the
  * index and axis in the message); values has shape indexShape + self's remaining
- * dimensions. */
+ * dimensions. fpFlags: NULL, or has the ACLNNX_FP_* met or-ed in (atomically). */
 int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
                        const int64_t *selfShape, int32_t numIndices,
                        const aclnnxOperand *indices, int32_t indexDims,
                        const int64_t *indexShape, const aclnnxOperand *values,
-                       void *stream);
+                       uint32_t *fpFlags, void *stream);
 
 /* What sorts an axis, stably, NaN last: its values (out may be in itself), or with
  * `indices` the int64 positions (aclnnSort makes both). numKth > 0: only the elements at

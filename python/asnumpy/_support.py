@@ -362,11 +362,25 @@ def _numpys(callable):
         return getattr(_np.ndarray, callable)
     if isinstance(callable, _core.ufunc):
         return getattr(_np, callable.__name__, None)
+    owner = getattr(callable, "__self__", None)
+    if isinstance(owner, _core.ufunc):
+        return getattr(getattr(_np, owner.__name__, None), callable.__name__, None)
     found, name = _np, callable.__name__
     for part in getattr(callable, "__module__", "").split(".")[1:]:
         if not part.startswith("_"):
             found = getattr(found, part, None)
     return None if name.startswith("_") else getattr(found, name, None)
+
+
+def override_refused(ufunc, method, inputs, kwargs):
+    """The message for a call that every __array_ufunc__ of its operands refused."""
+    given = ", ".join([*map(repr, inputs), *(f"{k}={v!r}" for k, v in kwargs.items())])
+    outputs = [x for x in kwargs.get("out", ()) if x is not None]
+    names = ", ".join(repr(type(x).__name__) for x in (*inputs, *outputs))
+    return (
+        "operand type(s) all returned NotImplemented from "
+        f"__array_ufunc__({ufunc!r}, {method!r}, {given}): {names}"
+    )
 
 
 def on_host(callable, args, kwargs):
@@ -375,6 +389,8 @@ def on_host(callable, args, kwargs):
     have to be written by position."""
     function = _numpys(callable)
     extra = args[callable.nin :] if isinstance(callable, _core.ufunc) else ()
+    if getattr(function, "__name__", None) == "at":
+        extra = args[:1]
     if function is None or any(isinstance(x, _core.ndarray) for x in extra):
         return NotImplemented
     out = kwargs.get("out")

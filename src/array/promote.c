@@ -186,7 +186,9 @@ static asn_status check_inputs(asn_op op, const asn_type *types, asn_dtype loop,
     const asn_op_info *info = &asn_op_table[op];
     for (int i = 0; i < info->num_in; i++) {
         asn_dtype to = asn_op_operand(op, i, loop);
-        asn_dtype from = types[i].weak ? weak_with(to, types[i].weak) : types[i].dtype;
+        /* "equiv" wants a Python number's own dtype, all other rules its kind. */
+        asn_dtype like = casting == ASN_CASTING_EQUIV ? ASN_BOOL : to;
+        asn_dtype from = types[i].weak ? weak_with(like, types[i].weak) : types[i].dtype;
         bool integers = info->in_dtype[i] != ASN_DTYPE_NONE && asn_is_integer(to) &&
                         (asn_is_integer(from) || from == ASN_BOOL) && from != ASN_U64;
         asn_casting rule =
@@ -225,7 +227,7 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
                           asn_casting casting, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (dtype == ASN_DTYPE_NONE && info->in_dtype[0] == ASN_DTYPE_NONE &&
-        info->in_dtype[1] == ASN_DTYPE_NONE) {
+        info->in_dtype[1] == ASN_DTYPE_NONE && casting != ASN_CASTING_EQUIV) {
         asn_dtype shared = shared_dtype(info->num_in, types);
         if (shared != ASN_DTYPE_NONE && asn_op_has_loop(op, shared)) {
             *loop = shared;
@@ -262,5 +264,6 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
     if (promoted == ASN_BOOL) ASN_TRY(refuse_bool(op));
     *loop = first_loop(op, promoted, n, uniform);
     if (*loop == ASN_DTYPE_NONE) return no_loop(op);
-    return check_inputs(op, types, *loop, ASN_CASTING_SAME_KIND);
+    return check_inputs(op, types, *loop,
+                        casting == ASN_CASTING_UNSAFE ? ASN_CASTING_SAME_KIND : casting);
 }

@@ -196,7 +196,7 @@ asn_status asn_array_get_item(const asn_array *a, int64_t byte_offset, asn_scala
 asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
                               const asn_scalar *value) {
     asn_scalar cast;
-    ASN_TRY(asn_scalar_cast(value, asn_layout_dtype(&a->layout), &cast));
+    ASN_TRY(asn_scalar_convert(value, asn_layout_dtype(&a->layout), &cast));
     if (!settled(a->buffer, true)) {
         asn_lock();
         asn_status status = asn_trace_settle(a->buffer, true);

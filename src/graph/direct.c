@@ -14,6 +14,7 @@
 
 #include "array/broadcast.h"
 #include "graph/binding.h"
+#include "graph/engine.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
 #include "runtime/device.h"
@@ -129,7 +130,7 @@ static bool immediate(const asn_operand *o, asn_dtype want, asn_scalar *cast,
         return false;
     }
     if (o->scalar.dtype == want) return true;
-    if (asn_scalar_cast(&o->scalar, want, cast) != ASN_OK) {
+    if (asn_scalar_convert(&o->scalar, want, cast) != ASN_OK) {
         asn_error_clear();
         return false;
     }

@@ -10,6 +10,7 @@
 
 #include "graph/binding.h"
 #include "graph/direct.h"
+#include "graph/engine.h"
 #include "graph/lock.h"
 
 /* Host address of a 1-d or row-major array that is settled and small, with the step from
@@ -88,7 +89,7 @@ bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
         done = !src->weak && (asn_dtype)src->scalar.dtype == dtype;
         const asn_scalar *value = &src->scalar;
         if (!done && src->weak == 'i' && asn_is_inexact(dtype)) {
-            done = asn_scalar_cast(&src->scalar, dtype, &cast) == ASN_OK;
+            done = asn_scalar_convert(&src->scalar, dtype, &cast) == ASN_OK;
             value = &cast;
         }
         if (done)
@@ -105,11 +106,12 @@ bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t
     void *data;
     bool done = false;
     asn_lock();
-    if (asn_scalar_cast(value, dtype, &cast) != ASN_OK)
+    bool same = (asn_dtype)value->dtype == dtype;
+    if (!same && asn_scalar_convert(value, dtype, &cast) != ASN_OK)
         asn_error_clear();
     else if ((done = asn_direct_new(result, dtype, ndim, shape, &data)))
         fill_line(data, asn_itemsize(dtype), result->layout.size,
-                  (const char *)cast.bytes, asn_itemsize(dtype));
+                  (const char *)(same ? value : &cast)->bytes, asn_itemsize(dtype));
     asn_unlock();
     return done;
 }

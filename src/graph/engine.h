@@ -10,6 +10,9 @@ ASN_CHECK_RESULT asn_status asn_synchronize(void);
 /* Laziness on or off; *before (may be NULL) receives the previous value. Turning it off
  * flushes. */
 ASN_CHECK_RESULT asn_status asn_set_lazy(bool on, bool *before);
+/* While on, operations run as they are called whatever asn_set_lazy says: a face that
+ * turns conditions into errors wants them from the call that met them. */
+ASN_CHECK_RESULT asn_status asn_set_at_once(bool on);
 /* The plan of what is recorded for `a` (NULL: the whole trace), as text the caller frees
  * with asn_free: one line per program, its operations, and why it ends where it does. */
 ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
@@ -25,6 +28,9 @@ void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool se
  * asn_set_fp_checks. */
 uint32_t asn_fp_take(const char **op_name);
 bool asn_set_fp_checks(bool on);
+/* asn_scalar_cast that reports the conditions a cast of an array would (named "copy"). */
+ASN_CHECK_RESULT asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype,
+                                               asn_scalar *out);
 
 typedef struct {
     uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;

@@ -5,6 +5,9 @@
  * kept is that of the program's last operation, which for an operation run on its own is
  * the operation itself.
  */
+#include <math.h>
+#include <string.h>
+
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -35,6 +38,55 @@ uint32_t asn_fp_take(const char **op_name) {
     culprit = ASN_OP_NONE;
     asn_unlock();
     return met;
+}
+
+/* ---- conditions of conversions made on the host */
+
+static uint32_t rounding_conditions(double from, double to, double least_normal) {
+    if (isfinite(from) && isinf(to)) return ACLNNX_FP_OVERFLOW;
+    return from != to && fabs(to) < least_normal ? ACLNNX_FP_UNDERFLOW : 0;
+}
+
+/* As the machine's conversion reports it: narrow integers are made by way of int32, and
+ * what does not fit that is invalid. */
+static bool fits_integer(double v, asn_dtype dtype) {
+    if (dtype == ASN_U64) return v >= -0x1p63 && v < 0x1p64;
+    if (dtype == ASN_I64 || dtype == ASN_U32) return v >= -0x1p63 && v < 0x1p63;
+    return v > -2147483649.0 && v < 2147483648.0;
+}
+
+static uint32_t conditions_of(const asn_scalar *from, const asn_scalar *to) {
+    asn_dtype dtype = (asn_dtype)to->dtype;
+    asn_scalar wide[2];
+    double a[2], b[2];
+    if (asn_scalar_cast(from, ASN_C128, &wide[0]) != ASN_OK ||
+        asn_scalar_cast(to, ASN_C128, &wide[1]) != ASN_OK)
+        return 0;
+    memcpy(a, wide[0].bytes, sizeof a);
+    memcpy(b, wide[1].bytes, sizeof b);
+    if (!asn_is_inexact(dtype)) return fits_integer(a[0], dtype) ? 0 : ACLNNX_FP_INVALID;
+    double least = dtype == ASN_F16 ? 0x1p-14 : 0x1p-126;
+    uint32_t met = rounding_conditions(a[0], b[0], least);
+    return asn_is_complex(dtype) ? met | rounding_conditions(a[1], b[1], least) : met;
+}
+
+asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype, asn_scalar *out) {
+    asn_dtype from = (asn_dtype)s->dtype;
+    ASN_TRY(asn_scalar_cast(s, dtype, out));
+    if (from == ASN_F64 && dtype == ASN_F32) { /* 2.0 beside float32 data */
+        double wide;
+        float narrow;
+        memcpy(&wide, s->bytes, sizeof wide);
+        memcpy(&narrow, out->bytes, sizeof narrow);
+        if (wide == narrow) return ASN_OK;
+    }
+    /* bool, float64 and complex128 take every value. */
+    if (from == dtype || !checks_on || dtype == ASN_BOOL || dtype == ASN_F64 ||
+        dtype == ASN_C128 || !(asn_is_inexact(from) || dtype == ASN_F16))
+        return ASN_OK;
+    uint32_t met = conditions_of(s, out);
+    if (met) asn_fp_meet(met, ASN_OP_COPY);
+    return ASN_OK;
 }
 
 bool asn_set_fp_checks(bool on) {

@@ -512,9 +512,11 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
     plain_operand(&value, values);
     for (int i = 0; i < p->num_arrays; i++)
         plain_operand(&index[i], &p->arrays[i]);
+    uint32_t *sink = asn_fp_sink();
     int code = asn_acl.aclnnxUpdateAt(
         asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,
-        p->num_arrays, index, p->ndim, p->shape, &value, asn_stream());
+        p->num_arrays, index, p->ndim, p->shape, &value, sink, asn_stream());
+    if (sink && *sink) asn_fp_note((uint16_t)op);
     return index_failure(p, code ? asn_acl_failed(code, asn_op_table[op].name) : ASN_OK);
 }
 
@@ -530,15 +532,8 @@ asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_it
         asn_dtype dtype = asn_layout_dtype(&a->layout), loop = dtype;
         asn_type types[2] = {{(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}};
         if (value) types[1] = asn_operand_type(value);
-        status = asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, &loop);
-        if (!status &&
-            !asn_can_cast(asn_op_result(op, loop), dtype, ASN_CASTING_SAME_KIND))
-            status = asn_error_set(ASN_ERR_CASTING,
-                                   "Cannot cast ufunc '%s' output from dtype('%s') to "
-                                   "dtype('%s') with casting rule 'same_kind'",
-                                   asn_op_table[op].name,
-                                   asn_dtype_name(asn_op_result(op, loop)),
-                                   asn_dtype_name(dtype));
+        /* The result is cast back whatever its dtype, as NumPy's is. */
+        status = asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_UNSAFE, &loop);
         if (!status && value)
             status = spread_value(&p, value, asn_op_operand(op, 1, loop), &values);
         if (!status) {

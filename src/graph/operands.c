@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
+#include "graph/engine.h"
 
 /* The inclusive range of an integer dtype, as int64 low and uint64 high. */
 static void integer_range(asn_dtype dt, int64_t *low, uint64_t *high) {
@@ -37,7 +38,7 @@ asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
     }
     asn_scalar cast;
     ASN_TRY(asn_operand_check(o, dtype));
-    ASN_TRY(asn_scalar_cast(&o->scalar, dtype, &cast));
+    ASN_TRY(asn_scalar_convert(&o->scalar, dtype, &cast));
     asn_draft_immediate(ref, &cast);
     return ASN_OK;
 }

@@ -93,10 +93,12 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
     if (!status) status = asn_buffer_ensure(out->buffer);
     if (!status) {
         aclnnxOperand from = operand_of(in), to = operand_of(out);
-        int code =
-            asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
-                               out->layout.ndim, out->layout.shape, axis, asn_stream());
+        uint32_t *sink = asn_fp_sink();
+        int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
+                                      out->layout.ndim, out->layout.shape, axis, sink,
+                                      asn_stream());
         if (code) status = asn_acl_failed(code, asn_op_table[op].name);
+        if (sink && *sink) asn_fp_note((uint16_t)op);
     }
     asn_unlock();
     return status;

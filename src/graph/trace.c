@@ -33,7 +33,9 @@ enum {
 static const int64_t HELD_BYTES_MAX = (int64_t)256 << 20;
 
 asn_trace asn_the_trace;
-static bool lazy_on = true;
+/* lazy_wish: what the face asked for; off while conditions are to be met where they
+ * arise. */
+static bool lazy_on = true, lazy_wish = true, at_once;
 static int small_run;
 
 /* ---- drafts */
@@ -453,9 +455,19 @@ asn_status asn_synchronize(void) {
 
 asn_status asn_set_lazy(bool on, bool *before) {
     asn_lock();
-    if (before) *before = lazy_on;
-    lazy_on = on;
-    asn_status status = on ? ASN_OK : asn_trace_flush();
+    if (before) *before = lazy_wish;
+    lazy_wish = on;
+    lazy_on = lazy_wish && !at_once;
+    asn_status status = lazy_on ? ASN_OK : asn_trace_flush();
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_set_at_once(bool on) {
+    asn_lock();
+    at_once = on;
+    lazy_on = lazy_wish && !at_once;
+    asn_status status = lazy_on ? ASN_OK : asn_trace_flush();
     asn_unlock();
     return status;
 }

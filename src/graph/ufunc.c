@@ -216,13 +216,25 @@ static inline bool is_small(asn_op op, const asn_operand *in) {
     return true;
 }
 
-asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
-                          asn_array *result, const asn_ufunc_options *options) {
-    const asn_ufunc_options *o = options ? options : &defaults;
+/* Division of integers by what may be 0 is not put off: NumPy programs catch its warning
+ * around the call. (A number other than 0 and -1 meets no condition.) */
+static bool may_divide_by_zero(asn_op op, const asn_operand *in) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (!(info->flags & ASN_OPF_DIVIDES) || !asn_fp_sink()) return false;
+    const asn_operand *divisor = &in[info->num_in - 1];
+    if (divisor->array) return asn_is_integer(asn_layout_dtype(&divisor->array->layout));
+    asn_scalar wide;
+    int64_t value = 0;
+    if (!asn_is_integer((asn_dtype)divisor->scalar.dtype)) return false;
+    if (asn_scalar_cast(&divisor->scalar, ASN_I64, &wide) == ASN_OK)
+        memcpy(&value, wide.bytes, sizeof value);
+    return value == 0 || value == -1;
+}
+
+static asn_status call_large(asn_op op, const asn_operand *in, const asn_array *out,
+                             asn_array *result, const asn_ufunc_options *o) {
     const asn_layout *l;
     asn_dtype loop;
-    if (o == &defaults && is_small(op, in) && asn_direct_call(op, in, out, result))
-        return ASN_OK;
     if (out || !is_simple(op, in, o, &l, &loop)) {
         asn_lock();
         asn_status status = call_general(op, in, out, result, o);
@@ -234,5 +246,20 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
         return ASN_OK;
     asn_status status = submit_call(op, loop, in, result, NULL);
     if (status) asn_array_fini(result);
+    return status;
+}
+
+asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
+                          asn_array *result, const asn_ufunc_options *options) {
+    const asn_ufunc_options *o = options ? options : &defaults;
+    if (o == &defaults && is_small(op, in) && asn_direct_call(op, in, out, result))
+        return ASN_OK;
+    ASN_TRY(call_large(op, in, out, result, o));
+    if (!may_divide_by_zero(op, in)) return ASN_OK;
+    const asn_array *written = out ? out : result;
+    asn_lock();
+    asn_status status = asn_trace_settle(written->buffer, false);
+    asn_unlock();
+    if (status && !out) asn_array_fini(result);
     return status;
 }

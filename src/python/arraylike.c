@@ -103,7 +103,8 @@ void asn_base_pass_on(PyObject *array, PyObject *host) {
 static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
     asn_scalar value = *scalar;
     if (dtype != ASN_DTYPE_NONE && dtype != (asn_dtype)scalar->dtype)
-        ASN_PY_TRY(asn_scalar_cast(scalar, dtype, &value));
+        ASN_PY_TRY(asn_scalar_convert(scalar, dtype, &value));
+    if (asn_fp_check() < 0) return NULL;
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_array_from_host(&r->array, (asn_dtype)value.dtype, 0, NULL,
@@ -315,6 +316,24 @@ static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char or
     return pad_ndim(self, ndmin);
 }
 
+/* Whether a NumPy array has a dtype that the device lacks in any byte order. */
+static bool is_host_data(PyObject *obj) {
+    PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)obj);
+    return asn_dtype_from_descr(descr) == ASN_DTYPE_NONE &&
+           (descr->type_num > NPY_CDOUBLE || descr->type_num == NPY_LONGDOUBLE) &&
+           descr->type_num != NPY_HALF;
+}
+
+/* Such an array cast to one of ours, by NumPy. */
+static PyObject *from_host_data(PyObject *obj, asn_dtype dtype) {
+    PyObject *descr = asn_descr_object(dtype);
+    PyObject *cast = descr ? PyObject_CallMethod(obj, "astype", "O", descr) : NULL;
+    Py_XDECREF(descr);
+    PyObject *r = cast ? asn_from_numpy(cast, false, true) : NULL;
+    Py_XDECREF(cast);
+    return r;
+}
+
 PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,
                              int ndmin, bool subok) {
     if (ndmin > ASN_MAX_DIMS) {
@@ -325,7 +344,10 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
         return finish_array(Py_NewRef(obj), dtype, copy, order, ndmin, subok, false);
     PyObject *self;
     bool owned;
-    if (PyArray_Check(obj)) {
+    if (PyArray_Check(obj) && dtype != ASN_DTYPE_NONE && is_host_data(obj)) {
+        self = copy == 0 ? asn_from_numpy(obj, false, false) : from_host_data(obj, dtype);
+        owned = true;
+    } else if (PyArray_Check(obj)) {
         bool cast = dtype != ASN_DTYPE_NONE &&
                     dtype != asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)obj));
         /* A cast copies anyway, so it may read the NumPy array in place. */

@@ -102,6 +102,13 @@ static inline int asn_fp_check(void) {
     uint32_t flags = asn_fp_take(&name);
     return ASN_LIKELY(!flags) ? 0 : asn_fp_report(flags, name);
 }
+/* Names the ufunc's method ("reduce") where the ufunc itself met the conditions. */
+int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op);
+static inline int asn_fp_check_as(const char *method, asn_op op) {
+    const char *name = NULL;
+    uint32_t flags = asn_fp_take(&name);
+    return ASN_LIKELY(!flags) ? 0 : asn_fp_report_as(flags, name, method, op);
+}
 int asn_errstate_init(PyObject *module);
 
 /* ndarray.c */

@@ -5,6 +5,8 @@
  * and after every synchronisation, they are taken and reported under the present modes.
  * Changing the modes therefore first waits for what was recorded under the old ones, so
  * `with errstate(...)` covers exactly the operations inside it. Modes are per thread.
+ * While one is "raise", "call", "print" or "log", operations run as they are called, so
+ * that the error comes from the call that met the condition.
  * While every mode is "ignore" the core does not collect at all.
  */
 #include "args.h"
@@ -80,6 +82,10 @@ int asn_fp_report(uint32_t flags, const char *name) {
     return 0;
 }
 
+int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
+    return asn_fp_report(flags, strcmp(name, asn_op_table[op].name) ? name : method);
+}
+
 static PyObject *current_modes(void) {
     return Py_BuildValue("{s:s,s:s,s:s,s:s}", kinds[0].key, mode_names[mode_of(0)],
                          kinds[1].key, mode_names[mode_of(1)], kinds[2].key,
@@ -118,13 +124,19 @@ static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t narg
         wish[k] = all >= 0 ? all : mode_of(k);
         if (args[k + 1] != Py_None && read_mode(args[k + 1], &wish[k]) < 0) goto fail;
     }
-    bool any = false;
+    bool any = false, at_once = false;
     for (int k = 0; k < 4; k++) {
         state.mode[k] = (uint8_t)wish[k];
         any |= wish[k] != MODE_IGNORE;
+        at_once |= wish[k] > MODE_WARN;
     }
     state.set = true;
     asn_set_fp_checks(any);
+    asn_status status = asn_set_at_once(at_once);
+    if (status != ASN_OK) {
+        asn_raise(status);
+        goto fail;
+    }
     return old;
 fail:
     Py_XDECREF(old);

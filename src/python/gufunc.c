@@ -62,7 +62,7 @@ static int read_axes(PyObject *entry, int n, int ndim, int *axes) {
         return asn_axis_from_py(entry, ndim, axes);
     }
     if (PyTuple_GET_SIZE(entry) != n) {
-        PyErr_Format(PyExc_ValueError,
+        PyErr_Format(asn_py.axis_error,
                      "axes item should be a tuple with %d elements, got %R", n, entry);
         return -1;
     }
@@ -78,6 +78,10 @@ static int apply_axes(family f, PyObject **in, const asn_ufunc_kwargs *kw) {
         PyErr_SetString(PyExc_TypeError,
                         "axis can only be used with a single shared core "
                         "dimension, not with the signature of this ufunc");
+        return -1;
+    }
+    if (kw->axis && kw->axes) {
+        PyErr_SetString(PyExc_TypeError, "cannot specify both 'axis' and 'axes'");
         return -1;
     }
     for (int i = 0; i < 2; i++) {
@@ -170,7 +174,15 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
     else if (kw->axis && n == 1)
         entry = kw->axis;
     int ndim = asn_of(r)->layout.ndim;
-    if (!entry || n == 0) return r;
+    if (!entry) return r;
+    if (n == 0 && !(PyTuple_Check(entry) && PyTuple_GET_SIZE(entry) == 0)) {
+        PyErr_Format(asn_py.axis_error,
+                     "vecdot: operand 2 has 0 core dimensions, but axes item 2 is %R",
+                     entry);
+        Py_DECREF(r);
+        return NULL;
+    }
+    if (n == 0) return r;
     if (read_axes(entry, n, ndim, axes) < 0) {
         Py_DECREF(r);
         return NULL;

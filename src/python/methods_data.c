@@ -102,8 +102,16 @@ ASN_METHOD(fill) {
         if (asn_ndarray_ass_subscript(self, Py_Ellipsis, v[0]) < 0) return NULL;
         Py_RETURN_NONE;
     }
-    PyErr_Format(PyExc_TypeError, "fill takes a number, got %s", Py_TYPE(v[0])->tp_name);
-    return NULL;
+    PyObject *value = asn_asarray_dtype(v[0], asn_dtype_of(self));
+    int rc = value ? 0 : -1;
+    if (value && asn_of(value)->layout.ndim) {
+        PyErr_SetString(PyExc_ValueError, "setting an array element with a sequence.");
+        rc = -1;
+    }
+    if (rc == 0) rc = asn_ndarray_ass_subscript(self, Py_Ellipsis, value);
+    Py_XDECREF(value);
+    if (rc < 0) return NULL;
+    Py_RETURN_NONE;
 }
 
 /* ---- take, put, repeat, choose, compress, nonzero, searchsorted */

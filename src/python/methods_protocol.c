@@ -266,8 +266,17 @@ ASN_METHOD(__array_ufunc__) {
         PyErr_SetString(PyExc_TypeError, "__array_ufunc__ requires at least 2 arguments");
         return NULL;
     }
+    if (!asn_is_ufunc(args[0]) && !PyObject_HasAttr(args[0], asn_py.s_name)) {
+        PyErr_Format(PyExc_TypeError, "__array_ufunc__: a ufunc was expected, got %s",
+                     Py_TYPE(args[0])->tp_name);
+        return NULL;
+    }
     PyObject *own = own_ufunc(args[0]);
-    if (!own) {
+    if (own) { /* a subclass's own override has the last word */
+        int taken = asn_ufunc_overridden((asn_ufunc *)own, args + 2, nargs - 2, kwnames);
+        if (taken < 0) return NULL;
+        if (taken) Py_RETURN_NOTIMPLEMENTED;
+    } else {
         if (PyErr_Occurred()) return NULL;
         return ufunc_on_host(args, nargs, kwnames);
     }

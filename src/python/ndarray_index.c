@@ -302,11 +302,13 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
         out->array = NULL;
         return asn_scalar_pack(value, asn_dtype_of(self), &out->scalar);
     } else {
-        /* Elements of a sequence are packed one by one into self's dtype, as NumPy does.
-         */
-        PyObject *array = PyArray_Check(value)
-                              ? asn_asarray(value)
-                              : asn_asarray_dtype(value, asn_dtype_of(self));
+        /* Elements of a sequence, and of an array of a dtype that the device lacks, are
+         * packed one by one into self's dtype, as NumPy does. */
+        bool known =
+            PyArray_Check(value) &&
+            asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)value)) != ASN_DTYPE_NONE;
+        PyObject *array =
+            known ? asn_asarray(value) : asn_asarray_dtype(value, asn_dtype_of(self));
         if (!array) array = cast_on_host(value, asn_dtype_of(self));
         if (!array) return -1;
         *owner = array;
@@ -334,7 +336,7 @@ static int set_element(PyObject *self, int64_t offset, PyObject *value) {
     }
     if (asn_scalar_pack(value, asn_dtype_of(self), &element) < 0) return -1;
     ASN_PY_TRY_INT(asn_array_set_item(asn_of(self), offset, &element));
-    return 0;
+    return asn_fp_check();
 }
 
 static bool is_plain_scalar(PyObject *value) {

@@ -75,11 +75,11 @@ static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }
 
-static PyObject *out_result(const reduce_state *s, const asn_reduce_args *a,
+static PyObject *out_result(const reduce_state *s, asn_op op, const asn_reduce_args *a,
                             asn_status status) {
     if (status == ASN_OK && s->out_owner) status = asn_array_sync(s->out);
     if (status != ASN_OK) return asn_raise(status);
-    return asn_fp_check() < 0 ? NULL : Py_NewRef(out_object(a->out));
+    return asn_fp_check_as("reduce", op) < 0 ? NULL : Py_NewRef(out_object(a->out));
 }
 
 static inline bool is_default(PyObject *o) {
@@ -94,8 +94,19 @@ static inline bool is_plain(const asn_reduce_args *a) {
            asn_is_no_value(a->initial) && (is_default(a->where) || a->where == Py_True);
 }
 
-static PyObject *scalar_result(const asn_scalar *s) {
-    return ASN_UNLIKELY(asn_fp_check() < 0) ? NULL : asn_scalar_to_numpy(s);
+static PyObject *scalar_result(const asn_scalar *s, asn_op op) {
+    return ASN_UNLIKELY(asn_fp_check_as("reduce", op) < 0) ? NULL
+                                                           : asn_scalar_to_numpy(s);
+}
+
+/* asn_ndarray_finish for a result of a ufunc's method. */
+static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
+                               asn_status status) {
+    if (ASN_LIKELY(status == ASN_OK) && ASN_UNLIKELY(asn_fp_check_as(method, op) < 0)) {
+        Py_DECREF(r);
+        return NULL;
+    }
+    return asn_ndarray_finish(r, status);
 }
 
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
@@ -103,23 +114,24 @@ PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
     asn_scalar value;
     PyObject *result = NULL;
     if (is_plain(a) && asn_direct_reduce(op, asn_of(array), &value))
-        return scalar_result(&value);
+        return scalar_result(&value, op);
     if (is_plain(a) && (op == ASN_OP_LOGICAL_OR || op == ASN_OP_LOGICAL_AND)) {
         bool truth, done;
         ASN_PY_TRY(asn_truth_reduce(op, asn_of(array), &truth, &done));
         value = asn_scalar_bool(truth);
-        if (done) return scalar_result(&value);
+        if (done) return scalar_result(&value, op);
     }
     if (reduce_init(&s, op, array, a) < 0) goto done;
     if (s.out) {
-        result = out_result(&s, a,
+        result = out_result(&s, op, a,
                             asn_ufunc_reduce(op, asn_of(array), s.out, NULL, &s.options));
     } else {
         asn_ndarray *r = asn_ndarray_alloc();
         if (a->temporary) asn_transient_name(asn_of(array));
         if (r)
-            result = asn_ndarray_finish(
-                r, asn_ufunc_reduce(op, asn_of(array), NULL, &r->array, &s.options));
+            result = method_result(
+                r, "reduce", op,
+                asn_ufunc_reduce(op, asn_of(array), NULL, &r->array, &s.options));
         if (a->temporary) asn_transient_name(NULL);
     }
 done:
@@ -155,13 +167,14 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
         if (status == ASN_OK && owner) status = asn_array_sync(target);
         if (status != ASN_OK)
             asn_raise(status);
-        else if (asn_fp_check() == 0)
+        else if (asn_fp_check_as("accumulate", op) == 0)
             result = Py_NewRef(out);
     } else {
         asn_ndarray *r = asn_ndarray_alloc();
         if (r)
-            result = asn_ndarray_finish(
-                r, asn_ufunc_accumulate(op, asn_of(self), which, loop, NULL, &r->array));
+            result = method_result(
+                r, "accumulate", op,
+                asn_ufunc_accumulate(op, asn_of(self), which, loop, NULL, &r->array));
     }
 done:
     Py_XDECREF(self);
@@ -262,7 +275,7 @@ static PyObject *deliver(asn_array *r, asn_dtype result, const reduce_state *s,
         asn_operand source = {r, {0}, 0};
         asn_status status = asn_assign(s->out, &source, ASN_CASTING_UNSAFE, NULL);
         asn_array_fini(r);
-        return out_result(s, a, status);
+        return out_result(s, ASN_OP_ADD, a, status);
     }
     asn_ndarray *object = asn_ndarray_alloc();
     if (!object || (asn_dtype)r->layout.dtype == result) {
@@ -290,7 +303,7 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     asn_scalar value;
     PyObject *object = NULL;
     if (is_plain(a) && asn_direct_mean(asn_of(array), &value))
-        return scalar_result(&value);
+        return scalar_result(&value, ASN_OP_ADD);
     if (check_zero_d(array, a->axis) < 0) return NULL;
     if (reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
     asn_dtype sum, result, wish = s.options.dtype;
@@ -416,13 +429,13 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     PyObject *ddof_owner = NULL;
     if (is_plain(a) && is_default(mean_object) && plain_ddof(ddof_object) >= 0 &&
         asn_direct_variance(asn_of(array), plain_ddof(ddof_object), root, &value))
-        return scalar_result(&value);
+        return scalar_result(&value, ASN_OP_ADD);
     if (is_plain(a) && is_default(mean_object) && plain_ddof(ddof_object) >= 0) {
         bool done;
         asn_status status = asn_variance_whole(
             asn_of(array), (int64_t)plain_ddof(ddof_object), root, &value, &done);
         if (status != ASN_OK) return asn_raise(status);
-        if (done) return scalar_result(&value);
+        if (done) return scalar_result(&value, ASN_OP_ADD);
     }
     if (check_zero_d(array, a->axis) < 0) return NULL;
     weak_int(&ddof, 0);

@@ -213,33 +213,28 @@ static int pack_float(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
                             "setting an array element with a sequence.");
         return -1;
     }
-    out->dtype = (uint8_t)dtype;
-    switch (dtype) {
-    case ASN_F64: memcpy(out->bytes, &v, 8); return 0;
-    case ASN_F32: {
-        float f = (float)v;
-        memcpy(out->bytes, &f, 4);
-        return 0;
-    }
-    default: {
-        uint16_t h = dtype == ASN_F16 ? asn_f64_to_f16(v) : asn_f64_to_bf16(v);
-        memcpy(out->bytes, &h, 2);
-        return 0;
-    }
-    }
+    asn_scalar wide = asn_scalar_float(v);
+    ASN_PY_TRY_INT(asn_scalar_convert(&wide, dtype, out));
+    return 0;
 }
 
 static int pack_complex(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
     Py_complex c = PyComplex_AsCComplex(obj);
     if (c.real == -1.0 && PyErr_Occurred()) return -1;
-    out->dtype = (uint8_t)dtype;
-    if (dtype == ASN_C128) {
-        memcpy(out->bytes, &c, 16);
-    } else {
-        float parts[2] = {(float)c.real, (float)c.imag};
-        memcpy(out->bytes, parts, 8);
-    }
+    asn_scalar wide = {.dtype = ASN_C128};
+    memcpy(wide.bytes, &c, sizeof c);
+    ASN_PY_TRY_INT(asn_scalar_convert(&wide, dtype, out));
     return 0;
+}
+
+/* A long double, which no array of ours holds: NumPy casts it. */
+static int pack_host_number(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
+    PyObject *descr = asn_descr_object(dtype);
+    PyObject *cast = descr ? PyObject_CallMethod(obj, "astype", "O", descr) : NULL;
+    Py_XDECREF(descr);
+    int known = cast ? numpy_operand(cast, out) : -1;
+    Py_XDECREF(cast);
+    return known < 0 ? -1 : 0;
 }
 
 int asn_scalar_pack(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
@@ -262,9 +257,11 @@ int asn_scalar_pack(PyObject *obj, asn_dtype dtype, asn_scalar *out) {
                              "Casting complex values to real discards the imaginary part",
                              1))
                 return -1;
-            ASN_PY_TRY_INT(asn_scalar_cast(&from.scalar, dtype, out));
+            ASN_PY_TRY_INT(asn_scalar_convert(&from.scalar, dtype, out));
             return 0;
         }
+        if (!known && PyArray_IsScalar(obj, Number) && !asn_is_signed_int(dtype))
+            return pack_host_number(obj, dtype, out);
     }
     if (dtype == ASN_BOOL) {
         int truth = PyObject_IsTrue(obj);

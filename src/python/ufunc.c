@@ -45,9 +45,15 @@ void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
                           (asn_dtype)out->layout.dtype, 0);
             return NULL;
         }
-    } else if (options->dtype != ASN_DTYPE_NONE) {
+    } else {
+        asn_ufunc_options any = *options;
+        any.casting = ASN_CASTING_UNSAFE;
+        loop = options->dtype;
+        if (loop == ASN_DTYPE_NONE &&
+            asn_ufunc_result_dtype(op, in, &any, &loop, &result) != ASN_OK)
+            return asn_raise(status);
         for (int i = 0; i < asn_op_table[op].num_in; i++) {
-            asn_dtype to = asn_op_operand(op, i, options->dtype);
+            asn_dtype to = asn_op_operand(op, i, loop);
             if (asn_can_cast(operand_dtype(&in[i]), to, options->casting)) continue;
             raise_casting(asn_py.in_cast_error, op, options->casting,
                           operand_dtype(&in[i]), to, i);
@@ -60,11 +66,28 @@ void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
 
 /* ---- keywords */
 
+int asn_ufunc_check_out(PyObject *out, bool positional) {
+    if (out == Py_Ellipsis && positional) {
+        PyErr_SetString(PyExc_TypeError,
+                        "out=... is only allowed as a keyword argument.");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; out && PyTuple_CheckExact(out) && i < PyTuple_GET_SIZE(out);
+         i++)
+        if (PyTuple_GET_ITEM(out, i) == Py_Ellipsis) {
+            PyErr_SetString(PyExc_TypeError,
+                            "must use `...` as `out=...` and not per-operand/in a tuple");
+            return -1;
+        }
+    return 0;
+}
+
 static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
     if (value == Py_Ellipsis) {
         kw->keep_array = true;
         return 0;
     }
+    if (asn_ufunc_check_out(value, false) < 0) return -1;
     if (PyTuple_CheckExact(value)) {
         if (PyTuple_GET_SIZE(value) != u->nout) {
             PyErr_Format(
@@ -135,11 +158,7 @@ static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
     for (Py_ssize_t i = u->nin; i < nargs; i++) {
         kw->out[i - u->nin] = args[i];
         kw->out_given = true;
-        if (args[i] == Py_Ellipsis) {
-            PyErr_SetString(PyExc_TypeError,
-                            "out=... is only allowed as a keyword argument.");
-            return -1;
-        }
+        if (asn_ufunc_check_out(args[i], true) < 0) return -1;
     }
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++)
         if (take_keyword(u, PyTuple_GET_ITEM(kwnames, k), args[nargs + k], kw) < 0)
@@ -188,13 +207,18 @@ static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
     if (!text) return -1;
     int place = 0, length = (int)strlen(text);
     if (length == 1) {
-        *out = asn_dtype_from_char(*text);
-        place = u->nin + u->nout;
+        PyErr_Format(PyExc_TypeError,
+                     "%s: a signature names the dtype of every operand; dtype= takes one",
+                     u->name);
+        return -1;
     }
-    for (const char *p = text; length > 1 && *p; p++) {
+    const char *arrow = strstr(text, "->");
+    if (!arrow || arrow - text != u->nin) place = -length; /* never complete */
+    for (const char *p = text; *p; p++) {
         if (*p == '-' || *p == '>') continue;
         asn_dtype dtype = asn_dtype_from_char(*p);
-        if (place < u->nin + u->nout && *out == ASN_DTYPE_NONE && dtype != ASN_DTYPE_NONE)
+        if (place >= 0 && place < u->nin + u->nout && *out == ASN_DTYPE_NONE &&
+            dtype != ASN_DTYPE_NONE)
             *out = loop_from_place(u, place, dtype);
         place++;
     }
@@ -205,6 +229,14 @@ static int signature_text(asn_ufunc *u, PyObject *signature, asn_dtype *out) {
     return -1;
 }
 
+static int no_matching_loop(const asn_ufunc *u) {
+    PyErr_Format(PyExc_TypeError,
+                 "No loop matching the specified signature and casting was found for "
+                 "ufunc %s",
+                 u->name);
+    return -1;
+}
+
 int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
                          asn_dtype *out) {
     *out = ASN_DTYPE_NONE;
@@ -212,30 +244,34 @@ int asn_ufunc_loop_dtype(asn_ufunc *u, PyObject *dtype, PyObject *signature,
     if (dtype && dtype != Py_None) {
         if (asn_dtype_from_py(dtype, &wish) < 0) return -1;
         *out = loop_from_place(u, u->nin, wish);
-        if (*out == ASN_DTYPE_NONE && wish != (asn_dtype)asn_op_table[u->op].out_dtype) {
-            PyErr_Format(
-                PyExc_TypeError,
-                "No loop matching the specified signature and casting was found for "
-                "ufunc %s",
-                u->name);
-            return -1;
-        }
+        if (*out == ASN_DTYPE_NONE && wish != (asn_dtype)asn_op_table[u->op].out_dtype)
+            return no_matching_loop(u);
         return 0;
     }
     if (!signature || signature == Py_None) return 0;
     if (PyUnicode_Check(signature)) return signature_text(u, signature, out);
+    if (PyBytes_Check(signature)) {
+        PyObject *text = PyUnicode_FromEncodedObject(signature, "ascii", NULL);
+        int rc = text ? signature_text(u, text, out) : -1;
+        Py_XDECREF(text);
+        return rc;
+    }
     if (!PyTuple_Check(signature) || PyTuple_GET_SIZE(signature) != u->nin + u->nout) {
-        if (PyTuple_Check(signature) && PyTuple_GET_SIZE(signature) == 1)
-            return asn_ufunc_loop_dtype(u, PyTuple_GET_ITEM(signature, 0), NULL, out);
+        bool wrong_length = PyTuple_Check(signature) && PyTuple_GET_SIZE(signature) != 1;
         PyErr_Format(
-            PyTuple_Check(signature) ? PyExc_ValueError : PyExc_TypeError,
+            wrong_length ? PyExc_ValueError : PyExc_TypeError,
             "the signature object to ufunc must be a string or a tuple of %d dtypes",
             u->nin + u->nout);
         return -1;
     }
-    for (int i = 0; i < u->nin + u->nout && *out == ASN_DTYPE_NONE; i++) {
+    for (int i = 0; i < u->nin + u->nout; i++) {
         if (asn_dtype_from_py(PyTuple_GET_ITEM(signature, i), &wish) < 0) return -1;
-        if (wish != ASN_DTYPE_NONE) *out = loop_from_place(u, i, wish);
+        asn_dtype loop =
+            wish != ASN_DTYPE_NONE ? loop_from_place(u, i, wish) : ASN_DTYPE_NONE;
+        if (loop == ASN_DTYPE_NONE) continue;
+        if (*out != ASN_DTYPE_NONE && i < u->nin && loop != *out)
+            return no_matching_loop(u);
+        if (*out == ASN_DTYPE_NONE) *out = loop;
     }
     return 0;
 }
@@ -328,8 +364,8 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
         else if (settle_output(c, 0) == 0)
             one = Py_NewRef(kw->out[0]);
     } else if (second) {
-        PyObject *wrapped = asn_ndarray_wrap(&first);
-        one = wrapped ? asn_ndarray_return(wrapped) : NULL;
+        one = asn_ndarray_wrap(&first);
+        if (one && !c->keep_array) one = asn_ndarray_return(one);
     } else {
         asn_array_fini(&first);
     }
@@ -339,16 +375,81 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
     return pair;
 }
 
-/* Results of subclasses: the input of highest priority that is a subclass wraps the
- * result. */
-static PyObject *wrap_subclass(PyObject *result, PyObject *const *args, int nin) {
+/* The operand whose __array_wrap__ makes the result, borrowed; NULL for none. Plain
+ * arrays have priority 0 and scalars none; among equals the first that brings one. */
+static PyObject *find_wrapper(PyObject *const *args, int nin) {
+    static const double none = -1000000.0; /* NumPy's priority of a scalar */
     PyObject *wrapper = NULL;
-    for (int i = 0; i < nin && !wrapper; i++)
-        if (asn_is_ndarray(args[i]) && !asn_is_ndarray_exact(args[i])) wrapper = args[i];
-    if (ASN_LIKELY(!wrapper) || !result || !asn_is_ndarray_exact(result)) return result;
-    PyObject *wrapped = PyObject_CallMethodOneArg(wrapper, asn_py.s_array_wrap, result);
+    double best = none;
+    for (int i = 0; i < nin; i++) {
+        PyObject *obj = args[i];
+        if (asn_is_ndarray_exact(obj) || PyArray_CheckExact(obj)) {
+            if (best < 0) wrapper = NULL, best = 0;
+            continue;
+        }
+        if (PyFloat_CheckExact(obj) || PyLong_CheckExact(obj) || PyList_CheckExact(obj) ||
+            PyTuple_CheckExact(obj) || PyArray_IsAnyScalar(obj) ||
+            !PyObject_HasAttr((PyObject *)Py_TYPE(obj), asn_py.s_array_wrap))
+            continue;
+        PyObject *value = PyObject_GetAttrString(obj, "__array_priority__");
+        double priority = value ? PyFloat_AsDouble(value) : none;
+        Py_XDECREF(value);
+        if (PyErr_Occurred()) PyErr_Clear();
+        if (priority > best || (!wrapper && priority == best))
+            wrapper = obj, best = priority;
+    }
+    return wrapper;
+}
+
+/* (ufunc, the call's operands and outputs, which output). */
+static PyObject *wrap_context(asn_ufunc *u, PyObject *const *args,
+                              const asn_ufunc_kwargs *kw, int output) {
+    bool given = kw->out[0] || kw->out[1];
+    PyObject *all = PyTuple_New(u->nin + (given ? u->nout : 0));
+    for (int i = 0; all && i < PyTuple_GET_SIZE(all); i++) {
+        PyObject *out = i < u->nin ? args[i] : kw->out[i - u->nin];
+        PyTuple_SET_ITEM(all, i, Py_NewRef(out ? out : Py_None));
+    }
+    PyObject *r = all ? Py_BuildValue("(OOi)", u, all, output) : NULL;
+    Py_XDECREF(all);
+    return r;
+}
+
+/* The result as the class of an operand (or of out=) has it. Takes result. */
+static PyObject *wrap_result(asn_ufunc *u, PyObject *result, PyObject *const *args,
+                             const asn_ufunc_kwargs *kw, int output) {
+    if (!result) return NULL;
+    PyObject *out = kw->out[output], *wrapper;
+    if (out)
+        wrapper = asn_is_ndarray_exact(out) || PyArray_CheckExact(out) ? NULL : out;
+    else
+        wrapper = kw->subok == Py_False ? NULL : find_wrapper(args, u->nin);
+    if (ASN_LIKELY(!wrapper)) return result;
+    PyObject *array = asn_asarray(result), *wrapped = NULL;
+    PyObject *context = array ? wrap_context(u, args, kw, output) : NULL;
+    if (context) {
+        bool scalar = !out && !kw->keep_array && asn_of(array)->layout.ndim == 0;
+        PyObject *given[] = {wrapper, array, context, scalar ? Py_True : Py_False};
+        wrapped = PyObject_VectorcallMethod(asn_py.s_array_wrap, given, 4, NULL);
+    }
+    Py_XDECREF(array);
+    Py_XDECREF(context);
     Py_DECREF(result);
     return wrapped;
+}
+
+/* Both results wrapped. Takes pair. */
+static PyObject *wrap_pair(asn_ufunc *u, PyObject *pair, PyObject *const *args,
+                           const asn_ufunc_kwargs *kw) {
+    if (!pair) return NULL;
+    PyObject *one = wrap_result(u, Py_NewRef(PyTuple_GET_ITEM(pair, 0)), args, kw, 0);
+    PyObject *two =
+        one ? wrap_result(u, Py_NewRef(PyTuple_GET_ITEM(pair, 1)), args, kw, 1) : NULL;
+    Py_DECREF(pair);
+    PyObject *r = two ? PyTuple_Pack(2, one, two) : NULL;
+    Py_XDECREF(one);
+    Py_XDECREF(two);
+    return r;
 }
 
 static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
@@ -358,7 +459,10 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
     if (taken) return taken < 0 ? NULL : result;
     asn_ufunc_kwargs kw;
     if (parse_call(u, args, nargs, kwnames, &kw) < 0) return NULL;
-    if (u->kind == ASN_UFUNC_CORE) return asn_gufunc_call(u, args, &kw);
+    if (u->kind == ASN_UFUNC_CORE) {
+        result = asn_gufunc_call(u, args, &kw);
+        return wrap_result(u, result, args, &kw, 0);
+    }
     if (kw.where && kw.where != Py_True && !kw.out_given &&
         PyErr_WarnEx(
             PyExc_UserWarning,
@@ -372,9 +476,8 @@ static PyObject *call_on_device(asn_ufunc *u, PyObject *const *args, Py_ssize_t 
         result = u->kind == ASN_UFUNC_PAIR ? run_pair(u, &state, &kw)
                                            : run_one((asn_op)u->op, &state, 0, kw.out[0]);
     call_state_fini(&state);
-    if (result && !kw.out[0] && u->kind == ASN_UFUNC_PLAIN && kw.subok != Py_False)
-        return wrap_subclass(result, args, u->nin);
-    return result;
+    return u->kind == ASN_UFUNC_PAIR ? wrap_pair(u, result, args, &kw)
+                                     : wrap_result(u, result, args, &kw, 0);
 }
 
 static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,

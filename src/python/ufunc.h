@@ -50,6 +50,9 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
 /* gufunc.c: matmul and its family after overrides were tried. */
 PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *in, const asn_ufunc_kwargs *kw);
 
+/* Refuses `...` where out= may not have it: positional, or in a tuple. */
+int asn_ufunc_check_out(PyObject *out, bool positional);
+
 /* Raises NumPy's exception for a failed call. */
 void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
                       const asn_ufunc_options *options, asn_status status);
@@ -63,6 +66,9 @@ int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
 
 /* Foreign __array_ufunc__: 1 and *result when it took the call, 0 when there is none, -1
  * on error. */
+/* Whether an operand, output or mask brings an override of its own; -1 with an error. */
+int asn_ufunc_overridden(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames);
 int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames, PyObject **result);
 /* Reads where= into *mask (owner keeps it); True and None are no mask. */

@@ -4,6 +4,7 @@
  * reduceat's too; they exist for two-input, one-output ufuncs only.
  */
 #include "reduce.h"
+#include "graph/operands.h"
 
 static asn_ufunc *binary_only(PyObject *self, const char *method) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -26,8 +27,8 @@ static int overridden(asn_ufunc *u, const char *method, PyObject *const *args,
     return asn_ufunc_override(u, method, args, nargs, kwnames, result);
 }
 
-static PyObject *reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                        PyObject *kwnames) {
+static PyObject *reduce_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                  PyObject *kwnames) {
     static asn_signature sig = {.name = "reduce",
                                 .text = "array, /, axis=0, dtype=None, out=None, "
                                         "keepdims=False, initial=None, where=True"};
@@ -37,18 +38,26 @@ static PyObject *reduce(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     int taken = overridden(u, "reduce", args, nargs, kwnames, &result);
     if (taken) return taken < 0 ? NULL : result;
     if (asn_args_parse(&sig, args, nargs, kwnames, v) < 0) return NULL;
+    if (asn_ufunc_check_out(v[3], nargs > 3) < 0) return NULL;
     PyObject *array = asn_asarray(v[0]);
     if (!array) return NULL;
     PyObject *zero = PyLong_FromLong(0);
-    asn_reduce_args a = {v[1] ? v[1] : zero, v[2], v[3], v[4], v[5], v[6], false};
+    bool keep_array = v[3] == Py_Ellipsis;
+    asn_reduce_args a = {
+        v[1] ? v[1] : zero, v[2], keep_array ? NULL : v[3], v[4], v[5], v[6], false};
     result = asn_reduce_run((asn_op)u->op, array, &a);
+    if (result && keep_array && !asn_is_ndarray(result))
+        Py_SETREF(result, asn_asarray(result));
+    if (result && keep_array && !asn_is_ndarray_exact(array) &&
+        asn_is_ndarray_exact(result))
+        Py_SETREF(result, PyObject_CallMethodOneArg(array, asn_py.s_array_wrap, result));
     Py_XDECREF(zero);
     Py_DECREF(array);
     return result;
 }
 
-static PyObject *accumulate(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                            PyObject *kwnames) {
+static PyObject *accumulate_on_device(PyObject *self, PyObject *const *args,
+                                      Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {.name = "accumulate",
                                 .text = "array, /, axis=0, dtype=None, out=None"};
     PyObject *v[ASN_MAX_ARGS], *result;
@@ -79,9 +88,13 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     if (!out || out == Py_None) {
         asn_ndarray *r = asn_ndarray_alloc();
         if (!r) return NULL;
-        return asn_ndarray_finish(r, asn_ufunc_reduceat((asn_op)u->op, asn_of(array),
-                                                        asn_of(indices), axis, dtype,
-                                                        NULL, &r->array));
+        asn_status status = asn_ufunc_reduceat(
+            (asn_op)u->op, asn_of(array), asn_of(indices), axis, dtype, NULL, &r->array);
+        if (status == ASN_OK && asn_fp_check_as("reduceat", (asn_op)u->op) < 0) {
+            Py_DECREF(r);
+            return NULL;
+        }
+        return asn_ndarray_finish(r, status);
     }
     asn_array *target;
     PyObject *owner;
@@ -91,11 +104,11 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
     if (status == ASN_OK && owner) status = asn_array_sync(target);
     Py_XDECREF(owner);
     if (status != ASN_OK) return asn_raise(status);
-    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+    return asn_fp_check_as("reduceat", (asn_op)u->op) < 0 ? NULL : Py_NewRef(out);
 }
 
-static PyObject *reduceat(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                          PyObject *kwnames) {
+static PyObject *reduceat_on_device(PyObject *self, PyObject *const *args,
+                                    Py_ssize_t nargs, PyObject *kwnames) {
     static asn_signature sig = {
         .name = "reduceat", .text = "array, /, indices, axis=0, dtype=None, out=None"};
     PyObject *v[ASN_MAX_ARGS], *result;
@@ -123,8 +136,8 @@ static PyObject *outer_left(PyObject *a, int extra) {
     return asn_ndarray_view(a, &view, true);
 }
 
-static PyObject *outer(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
-                       PyObject *kwnames) {
+static PyObject *outer_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                                 PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     PyObject *result;
     if (u->kind == ASN_UFUNC_CORE) {
@@ -166,9 +179,14 @@ static PyObject *outer(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
     return result;
 }
 
-static PyObject *at(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
+static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                              PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
     PyObject *result;
+    if (kwnames && PyTuple_GET_SIZE(kwnames)) {
+        PyErr_SetString(PyExc_TypeError, "at() takes no keyword arguments");
+        return NULL;
+    }
     if (u->kind == ASN_UFUNC_CORE) {
         PyErr_Format(PyExc_TypeError,
                      "%s.at does not support ufunc with non-trivial signature", u->name);
@@ -214,6 +232,34 @@ static PyObject *at(PyObject *self, PyObject *const *args, Py_ssize_t nargs) {
     Py_RETURN_NONE;
 }
 
+/* ---- each method, and NumPy's for data of dtypes that the device lacks */
+
+#define METHOD(NAME)                                                                     \
+    static PyObject *NAME(PyObject *self, PyObject *const *args, Py_ssize_t nargs,       \
+                          PyObject *kwnames) {                                           \
+        PyObject *r = NAME##_on_device(self, args, nargs, kwnames);                      \
+        return r ? r : retry(self, #NAME, args, nargs, kwnames);                         \
+    }
+
+static PyObject *retry(PyObject *self, const char *name, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *kwnames) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *bound = PyObject_GetAttrString(self, name);
+    PyErr_Restore(type, value, trace);
+    PyObject *r = bound ? asn_host_retry(bound, args, nargs, kwnames) : NULL;
+    Py_XDECREF(bound);
+    return r;
+}
+
+METHOD(reduce)
+METHOD(accumulate)
+METHOD(reduceat)
+METHOD(outer)
+METHOD(at)
+#undef METHOD
+
 /* An operand that only has a type: a dtype, or Python's int, float, complex for weak
  * scalars. */
 static int type_operand(PyObject *obj, asn_operand *out) {
@@ -223,6 +269,13 @@ static int type_operand(PyObject *obj, asn_operand *out) {
                 : obj == (PyObject *)&PyComplex_Type ? 'c'
                                                      : 0;
     asn_dtype dtype = out->weak == 'i' ? ASN_I64 : out->weak == 'f' ? ASN_F64 : ASN_C128;
+    if (!out->weak && !PyArray_DescrCheck(obj) && !PyType_Check(obj)) {
+        PyErr_Format(PyExc_TypeError,
+                     "resolve_dtypes: provided dtype must be a valid NumPy dtype, int, "
+                     "float, complex, or None, not %R",
+                     obj);
+        return -1;
+    }
     if (!out->weak && asn_dtype_from_py(obj, &dtype) < 0) return -1;
     out->scalar.dtype = (uint8_t)dtype;
     return 0;
@@ -254,17 +307,35 @@ static PyObject *resolve_dtypes(PyObject *self, PyObject *const *args, Py_ssize_
     if (v[2] != Py_None && asn_casting_from_py(v[2], &options.casting) < 0) return NULL;
     if (asn_ufunc_loop_dtype(u, NULL, v[1], &options.dtype) < 0) return NULL;
     if (!PyTuple_Check(v[0]) || PyTuple_GET_SIZE(v[0]) != u->nin + u->nout) {
-        PyErr_Format(PyTuple_Check(v[0]) ? PyExc_ValueError : PyExc_TypeError,
+        PyErr_Format(PyExc_TypeError,
                      "resolve_dtypes: The dtypes must be a tuple of length %d",
                      u->nin + u->nout);
         return NULL;
     }
+    int reduction = v[3] ? PyObject_IsTrue(v[3]) : 0;
+    if (reduction < 0 || (reduction && !binary_only(self, "resolve_dtypes"))) return NULL;
     asn_operand in[3];
     for (int i = 0; i < u->nin; i++) {
         PyObject *entry = PyTuple_GET_ITEM(v[0], i);
-        if (entry == Py_None)
-            entry = PyTuple_GET_ITEM(v[0], u->nin); /* a reduction's output */
+        if ((entry == Py_None) != (reduction && i == 0)) {
+            PyErr_SetString(PyExc_TypeError,
+                            "resolve_dtypes: inputs are dtypes, the first of a "
+                            "reduction is None");
+            return NULL;
+        }
+        if (entry == Py_None) entry = PyTuple_GET_ITEM(v[0], 1);
         if (type_operand(entry, &in[i]) < 0) return NULL;
+    }
+    if (reduction && options.dtype == ASN_DTYPE_NONE) {
+        if (PyTuple_GET_ITEM(v[0], 2) != Py_None) {
+            PyErr_SetString(
+                PyExc_TypeError,
+                "resolve_dtypes: a reduction's output dtype is found, not given");
+            return NULL;
+        }
+        ASN_PY_TRY(asn_reduce_dtype((asn_op)u->op, (asn_dtype)in[1].scalar.dtype,
+                                    ASN_DTYPE_NONE, &options.dtype));
+        in[0].scalar.dtype = in[1].scalar.dtype = (uint8_t)options.dtype;
     }
     asn_dtype loop, result;
     asn_status status =
@@ -293,7 +364,7 @@ PyMethodDef asn_ufunc_methods[] = {
     {"outer", (PyCFunction)(void (*)(void))outer, KEYWORDS,
      "outer($self, A, B, /, **kwargs)\n--\n\nThe ufunc on all pairs of elements of A and "
      "B."},
-    {"at", (PyCFunction)(void (*)(void))at, METH_FASTCALL,
+    {"at", (PyCFunction)(void (*)(void))at, KEYWORDS,
      "at($self, a, indices, b=None, /)\n--\n\nUnbuffered in-place operation on "
      "a[indices]."},
     {"resolve_dtypes", (PyCFunction)(void (*)(void))resolve_dtypes, KEYWORDS,

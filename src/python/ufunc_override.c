@@ -5,6 +5,7 @@
  * numpy.ndarray's) are asked in NumPy's order: left to right, subclasses before their
  * bases; None is a refusal.
  */
+#include "methods.h"
 #include "ufunc.h"
 
 /* The override `obj` brings: a new reference, NULL for none (no error set). */
@@ -73,7 +74,9 @@ static int collect_overrides(asn_ufunc *u, PyObject *const *args, Py_ssize_t nar
     for (Py_ssize_t i = 0; i < total; i++) {
         if (i >= nargs) {
             PyObject *name = PyTuple_GET_ITEM(kwnames, i - nargs);
-            if (PyUnicode_CompareWithASCIIString(name, "out") != 0) continue;
+            if (PyUnicode_CompareWithASCIIString(name, "out") != 0 &&
+                PyUnicode_CompareWithASCIIString(name, "where") != 0)
+                continue;
             if (PyTuple_CheckExact(args[i])) {
                 for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args[i]); k++)
                     if (add_override(PyTuple_GET_ITEM(args[i], k), found, &count) < 0)
@@ -92,6 +95,13 @@ fail:
     return -1;
 }
 
+static bool is_all_none(PyObject *tuple) {
+    if (!PyTuple_Check(tuple)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
+        if (PyTuple_GET_ITEM(tuple, i) != Py_None) return false;
+    return true;
+}
+
 /* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. */
 static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *const *args,
                                  Py_ssize_t nargs, PyObject *kwnames) {
@@ -100,6 +110,7 @@ static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *con
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
         bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
+        if (is_out && (value == Py_None || is_all_none(value))) continue;
         PyObject *packed = is_out && !PyTuple_Check(value) && value != Py_None
                                ? PyTuple_Pack(1, value)
                                : Py_NewRef(value);
@@ -110,7 +121,10 @@ static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *con
         Py_XDECREF(packed);
         if (rc < 0) goto fail;
     }
-    if (strcmp(method, "__call__") == 0 && nargs > u->nin) {
+    bool given = false;
+    for (Py_ssize_t i = u->nin; i < nargs; i++)
+        given |= args[i] != Py_None;
+    if (strcmp(method, "__call__") == 0 && given) {
         PyObject *out = PyTuple_New(u->nout);
         if (!out) goto fail;
         for (int k = 0; k < u->nout; k++)
@@ -142,6 +156,29 @@ static PyObject *call_override(asn_ufunc *u, const char *method,
     return result;
 }
 
+/* The error of a call that every override refused; asnumpy._support words it. */
+static void refuse(asn_ufunc *u, const char *method, PyObject *const *args,
+                   Py_ssize_t inputs, PyObject *kwargs) {
+    PyObject *name = PyUnicode_FromString(method), *tuple = PyTuple_New(inputs);
+    for (Py_ssize_t i = 0; tuple && i < inputs; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    PyObject *all[4] = {(PyObject *)u, name, tuple, kwargs};
+    PyObject *text = name && tuple ? asn_support_call("override_refused", all, 4) : NULL;
+    if (text) PyErr_SetObject(PyExc_TypeError, text);
+    Py_XDECREF(text);
+    Py_XDECREF(name);
+    Py_XDECREF(tuple);
+}
+
+int asn_ufunc_overridden(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames) {
+    override_entry found[MAX_OVERRIDES];
+    int count = collect_overrides(u, args, nargs, kwnames, found);
+    for (int i = 0; i < count; i++)
+        Py_DECREF(found[i].method);
+    return count < 0 ? -1 : count > 0;
+}
+
 int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames, PyObject **result) {
     override_entry found[MAX_OVERRIDES];
@@ -154,11 +191,7 @@ int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
     for (int i = 0; kwargs && i < count; i++) {
         *result = call_override(u, method, &found[i], args, inputs, kwargs);
         if (*result != Py_NotImplemented) break;
-        if (i + 1 == count)
-            PyErr_Format(PyExc_TypeError,
-                         "operand type(s) all returned NotImplemented from "
-                         "__array_ufunc__(%R, '%s', ...): '%s'",
-                         u, method, Py_TYPE(found[i].object)->tp_name);
+        if (i + 1 == count) refuse(u, method, args, inputs, kwargs);
         Py_CLEAR(*result);
     }
     Py_XDECREF(kwargs);

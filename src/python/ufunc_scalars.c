@@ -62,6 +62,14 @@ static int read_huge(asn_ufunc *u, PyObject *number, bool beside_floats,
     return 0;
 }
 
+/* Python ints alone, one of them past 64 bits: NumPy computes with the objects. */
+static bool left_to_host(const asn_ufunc *u, PyObject *const *args) {
+    for (int i = 0; i < u->nin; i++)
+        if (!PyLong_CheckExact(args[i])) return false;
+    PyErr_SetString(asn_py.host_dtype, "Python integers past 64 bits are objects");
+    return true;
+}
+
 int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
                      PyObject **owner) {
     int huge = -1;
@@ -75,6 +83,7 @@ int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
             !PyErr_ExceptionMatches(PyExc_OverflowError))
             return -1;
         PyErr_Clear();
+        if (left_to_host(u, args)) return -1;
         huge = i;
     }
     if (huge >= 0 && read_huge(u, args[huge], floats, &in[huge]) < 0) return -1;

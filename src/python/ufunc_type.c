@@ -106,6 +106,11 @@ static PyObject *get_doc(PyObject *self, void *unused) {
     const asn_ufunc *u = (asn_ufunc *)self;
     const char *outputs = u->nout == 2 ? "out=(None, None)" : "out=None";
     const char *extra = u->kind == ASN_UFUNC_CORE ? "" : ", where=True";
+    if (u->nout == 2)
+        return PyUnicode_FromFormat(
+            "%s(%s[, out1, out2], / [, out=(None, None)], *, where=True, "
+            "casting='same_kind', order='K', dtype=None, subok=True[, signature])\n\n%s",
+            u->name, u->args, u->doc);
     return PyUnicode_FromFormat("%s(%s, /, %s, *%s, casting='same_kind', order='K', "
                                 "dtype=None, subok=True[, signature])\n\n%s",
                                 u->name, u->args, outputs, extra, u->doc);

@@ -175,7 +175,7 @@ static void test_fused(void) {
     CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
     instr.op = (uint16_t)aclnnxOpcode("bitwise_and"); /* no loop for float64 */
     CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
-    CHECK_ERROR(aclnnxScan(9999, operands, operands, 1, &n, 0, NULL),
+    CHECK_ERROR(aclnnxScan(9999, operands, operands, 1, &n, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 3, 0, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_INVALID);
@@ -187,8 +187,9 @@ static void test_fused(void) {
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(NULL, operands, 1, &n, 0, 0, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_NULLPTR);
-    CHECK_ERROR(aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL),
-                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(
+        aclnnxUpdateAt(0, operands, 1, &n, 5, operands, 1, &n, operands, NULL, NULL),
+        ACLNN_ERR_PARAM_INVALID);
 }
 
 int main(void) {

@@ -187,14 +187,15 @@ static void test_plain_descriptors(void) {
                              .instrs = &instr};
     CHECK_OK(aclnnxFused(&program, stream));
     out.data = sums;
-    CHECK_OK(aclnnxScan(add, &in, &out, 1, shape, 0, stream));
+    CHECK_OK(aclnnxScan(add, &in, &out, 1, shape, 0, NULL, stream));
     out.data = sorted;
     CHECK_OK(aclnnxSort(&in, &out, 1, shape, 0, 0, 0, NULL, stream));
     out.data = updated;
     aclnnxOperand at = {.data = index, .dtype = ACL_INT64, .reduceOp = ACLNNX_NO_REDUCE};
     int64_t still[1] = {0};
     number.strides = still; /* one value for all indices */
-    CHECK_OK(aclnnxUpdateAt(add, &out, 1, shape, 1, &at, 1, count, &number, stream));
+    CHECK_OK(
+        aclnnxUpdateAt(add, &out, 1, shape, 1, &at, 1, count, &number, NULL, stream));
     scribble(&program, sizeof program);
     scribble(operands, sizeof operands);
     scribble(&number, sizeof number);

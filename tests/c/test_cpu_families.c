@@ -78,7 +78,8 @@ static void test_index(void) {
         for (int64_t r = 0; r < rest; r++)
             CHECK(equal(&self.nd, at * rest + r, &out.nd, i * rest + r), "");
     }
-    CHECK(asn_cpu_index_put(&self.nd, 1, list, &values.nd, ASN_OP_NONE) == ASN_OK, "");
+    CHECK(asn_cpu_index_put(&self.nd, 1, list, &values.nd, ASN_OP_NONE, NULL) == ASN_OK,
+          "");
     for (int64_t i = 0; i < n; i++) {
         int64_t at = *(int64_t *)view_at(&idx.nd, i), last = i;
         for (int64_t k = i; k < n; k++) {

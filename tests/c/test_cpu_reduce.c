@@ -164,7 +164,7 @@ static void test_along(asn_dtype dt, int ndim, const int64_t *shape, int axis) {
         set(&in.nd, i,
             random_below(30) == 0 && asn_is_floating(dt) ? NAN : (double)random_below(3));
     CHECK(asn_cpu_argmax(&in.nd, axis, &at.nd) == ASN_OK, "");
-    CHECK(asn_cpu_scan(ASN_OP_MAXIMUM, axis, &in.nd, &scanned.nd) == ASN_OK, "");
+    CHECK(asn_cpu_scan(ASN_OP_MAXIMUM, axis, &in.nd, &scanned.nd, NULL) == ASN_OK, "");
     for (int64_t lane = 0; lane < n / shape[axis]; lane++) {
         int64_t base = lane / inner * inner * shape[axis] + lane % inner, best = 0;
         double top = get(&in.nd, base);

@@ -15,6 +15,7 @@
 
 #include "device/cpu/bounds.h"
 #include "device/cpu/elements.h"
+#include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
@@ -44,6 +45,8 @@ typedef struct {
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
     bool stream; /* long rows, many of them, past the caches */
+    bool tracks; /* conditions, of an accumulation */
+    uint32_t met;
 } index_run;
 
 #define EACH_SIZE "device/cpu/index.inc"
@@ -211,9 +214,13 @@ static void block_offsets(const index_run *r, int64_t line, int64_t x, int64_t n
 static void accumulate(const index_run *r, char *self, const char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     asn_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
+    asn_ew_fn whole = asn_kernels_get()->ew[r->op][r->dtype];
     for (int64_t i = 0; i < n; i++) {
         char *p = self + self_off[i];
-        step(1, p, other + other_off[i], 0, p, 0);
+        if (step)
+            step(1, p, other + other_off[i], 0, p, 0);
+        else
+            whole(1, p, p, other + other_off[i], NULL);
     }
 }
 
@@ -359,8 +366,7 @@ static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t
     }
 }
 
-static void index_chunk(void *ctx, int64_t chunk) {
-    const index_run *r = ctx;
+static void chunk_run(const index_run *r, int64_t chunk) {
     int64_t loops = r->size_rest * r->item / r->run;
     int64_t pieces = r->size_j / r->extent[0] * r->pieces;
     if (!r->split_rest) { /* per_chunk pieces of J */
@@ -373,6 +379,14 @@ static void index_chunk(void *ctx, int64_t chunk) {
     int64_t first = chunk * r->rest_per_chunk, end = first + r->rest_per_chunk;
     for (int64_t p = 0; p < pieces; p++)
         move_piece(r, p, first, end < loops ? end : loops);
+}
+
+static void index_chunk(void *ctx, int64_t chunk) {
+    index_run *r = ctx;
+    if (r->tracks) asn_fp_clear();
+    chunk_run(r, chunk);
+    uint32_t met = r->tracks ? asn_fp_conditions() : 0;
+    if (met) __atomic_fetch_or(&r->met, met, __ATOMIC_RELAXED);
 }
 
 /* A long contiguous run of an ordered put is cut, so that threads can share it. */
@@ -432,19 +446,24 @@ asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const i
 }
 
 asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
-                             const asn_nd *values, asn_op accumulate_op) {
+                             const asn_nd *values, asn_op accumulate_op,
+                             uint32_t *fp_flags) {
     index_run r = {.kind = MOVE_PUT, .mode = ASN_INDEX_RAISE, .op = accumulate_op};
     if (accumulate_op != ASN_OP_NONE) {
         r.kind = MOVE_ACCUMULATE;
         if ((unsigned)accumulate_op >= ASN_OP_COUNT ||
-            !asn_kernels_get()->scan[accumulate_op][self->dtype])
+            !(asn_kernels_get()->scan[accumulate_op][self->dtype] ||
+              asn_kernels_steps(accumulate_op, self->dtype)))
             return asn_error_set(ASN_ERR_NO_LOOP,
                                  "index: no accumulation with opcode %d for "
                                  "dtype %s",
                                  (int)accumulate_op, asn_dtype_name(self->dtype));
+        r.tracks = fp_flags && ((asn_op_table[accumulate_op].flags & ASN_OPF_DIVIDES) ||
+                                asn_is_inexact(self->dtype));
     }
     ASN_TRY(index_setup(&r, self, nidx, idx, values));
     index_execute(&r);
+    if (r.met) __atomic_fetch_or(fp_flags, r.met, __ATOMIC_RELAXED);
     return ASN_OK;
 }
 

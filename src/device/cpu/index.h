@@ -24,7 +24,8 @@ ASN_CHECK_RESULT asn_status asn_cpu_index_get(const asn_nd *self, int nidx,
  * out's shape above (broadcast by strides). */
 ASN_CHECK_RESULT asn_status asn_cpu_index_put(const asn_nd *self, int nidx,
                                               const asn_nd *const idx[],
-                                              const asn_nd *values, asn_op accumulate_op);
+                                              const asn_nd *values, asn_op accumulate_op,
+                                              uint32_t *fp_flags);
 
 /* As the two above, but out-of-range indices are wrapped (ASN_INDEX_WRAP) or clipped
  * (ASN_INDEX_CLIP) as numpy.take(mode=...) does. */

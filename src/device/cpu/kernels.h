@@ -93,5 +93,11 @@ typedef struct {
 
 /* Filled at the first call; thread-safe. */
 const asn_kernels *asn_kernels_get(void);
-
+/* Whether a scan may go through the elementwise loop, one element at a time: there is one
+ * and it maps (T, T) to T. */
+static inline bool asn_kernels_steps(asn_op op, asn_dtype dtype) {
+    return (unsigned)op < ASN_OP_COUNT && asn_op_table[op].num_in == 2 &&
+           asn_kernels_get()->ew[op][dtype] && asn_op_operand(op, 0, dtype) == dtype &&
+           asn_op_operand(op, 1, dtype) == dtype && asn_op_result(op, dtype) == dtype;
+}
 #endif

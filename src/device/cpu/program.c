@@ -310,7 +310,8 @@ static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
             return true;
     }
     for (int r = 0; r < plan->num_reductions; r++)
-        if (asn_is_inexact(plan->reductions[r].dtype) && !plan->reductions[r].quiet)
+        if ((asn_op_table[plan->reductions[r].op].flags & ASN_OPF_DIVIDES) ||
+            (asn_is_inexact(plan->reductions[r].dtype) && !plan->reductions[r].quiet))
             return true;
     return false;
 }

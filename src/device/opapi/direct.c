@@ -48,7 +48,8 @@ static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
     l->from_identity = info->has_identity && (info->flags & ASN_OPF_REORDERABLE);
     if (l->from_identity)
         k->cast[ASN_F64][dtype](1, l->identity, &info->identity, NULL, NULL);
-    l->map.raises = asn_is_inexact(dtype) && !k->quiet[op][dtype];
+    l->map.raises = (asn_op_table[op].flags & ASN_OPF_DIVIDES) ||
+                    (asn_is_inexact(dtype) && !k->quiet[op][dtype]);
     return l->fold != NULL;
 }
 

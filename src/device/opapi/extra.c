@@ -33,6 +33,7 @@ typedef struct request {
     int64_t *numbers;
     int64_t points; /* of a transform */
     double scale;
+    uint32_t *fp_flags; /* NULL, or where met conditions go */
 } request;
 
 static asn_nd nd_of(const view *v) {
@@ -138,7 +139,7 @@ static int32_t along_axis(request *r, const aclnnxOperand *in, const aclnnxOpera
 
 static asn_status run_scan(const request *r) {
     asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
-    return asn_cpu_scan(r->op, r->axis, &in, &out);
+    return asn_cpu_scan(r->op, r->axis, &in, &out, r->fp_flags);
 }
 
 static bool is_binary_row(int32_t op) {
@@ -147,11 +148,15 @@ static bool is_binary_row(int32_t op) {
 
 ASN_API int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t numDims, const int64_t *shape, int32_t axis,
-                           void *stream) {
+                           uint32_t *fpFlags, void *stream) {
     if (!is_binary_row(op))
         return asnrtFail(ACLNN_ERR_PARAM_INVALID,
                          "aclnnxScan: opcode %d is no binary operation", op);
-    request r = {.run = run_scan, .name = "aclnnxScan", .op = (asn_op)op, .axis = axis};
+    request r = {.run = run_scan,
+                 .name = "aclnnxScan",
+                 .op = (asn_op)op,
+                 .axis = axis,
+                 .fp_flags = fpFlags};
     return along_axis(&r, in, out, numDims, shape, stream);
 }
 
@@ -221,7 +226,7 @@ static asn_status run_update(const request *r) {
         indices[i] = nd_of(&r->views[i + 2]);
         list[i] = &indices[i];
     }
-    return asn_cpu_index_put(&self, count, list, &values, r->op);
+    return asn_cpu_index_put(&self, count, list, &values, r->op, r->fp_flags);
 }
 
 static asn_status update_check(int32_t op, int32_t self_dims, int32_t count,
@@ -267,12 +272,13 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
                                const int64_t *selfShape, int32_t numIndices,
                                const aclnnxOperand *indices, int32_t indexDims,
                                const int64_t *indexShape, const aclnnxOperand *values,
-                               void *stream) {
+                               uint32_t *fpFlags, void *stream) {
     asn_status status = update_check(op, selfDims, numIndices, indexDims);
     if (status != ASN_OK) return asnop_fail(status);
     request r;
     r.run = run_update;
     r.name = "aclnnxUpdateAt";
+    r.fp_flags = fpFlags;
     r.op = op == ACLNNX_NO_REDUCE ? ASN_OP_NONE : (asn_op)op;
     r.num_views = r.num_numbers = 0;
     int64_t count =

@@ -171,7 +171,8 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     }
     asn_view_to_front(&other, place, set.ndim);
     if (p->put)
-        return asn_cpu_index_put(&self.nd, set.count, set.list, &other.nd, p->accumulate);
+        return asn_cpu_index_put(&self.nd, set.count, set.list, &other.nd, p->accumulate,
+                                 NULL);
     return asn_cpu_index_get(&self.nd, set.count, set.list, &other.nd);
 }
 

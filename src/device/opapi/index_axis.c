@@ -90,7 +90,7 @@ static asn_status put_flat(const asn_nd *out, const asn_view *index, asn_view *s
     ASN_TRY(flat_view(&index->nd, tmp, &flat_index));
     ASN_TRY(flat_view(&source->nd, tmp, &flat_source));
     const asn_nd *list[1] = {&flat_index.nd};
-    ASN_TRY(asn_cpu_index_put(&flat.nd, 1, list, &flat_source.nd, accumulate));
+    ASN_TRY(asn_cpu_index_put(&flat.nd, 1, list, &flat_source.nd, accumulate, NULL));
     if (flat.nd.data == out->data) return ASN_OK;
     asn_view back;
     asn_view_plain(&back, out->dtype, out->ndim, out->shape, flat.nd.data);
@@ -131,7 +131,7 @@ static asn_status axis_write(const axis_plan *p, const asn_nd *out, const asn_vi
         asn_view *views = asn_tmp_alloc(tmp, MAX_INDICES * sizeof *views);
         if (views == NULL) return ASN_ERR_MEMORY;
         ASN_TRY(nd_views(&index->nd, views, list, &count));
-        return asn_cpu_index_put(&self.nd, count, list, &source->nd, p->accumulate);
+        return asn_cpu_index_put(&self.nd, count, list, &source->nd, p->accumulate, NULL);
     }
     asn_view_to_front(&self, p->axis, 1);
     if (source->nd.ndim == 0) {
@@ -142,7 +142,7 @@ static asn_status axis_write(const axis_plan *p, const asn_nd *out, const asn_vi
     } else {
         asn_view_to_front(source, p->axis, 1);
     }
-    return asn_cpu_index_put(&self.nd, 1, list, &source->nd, p->accumulate);
+    return asn_cpu_index_put(&self.nd, 1, list, &source->nd, p->accumulate, NULL);
 }
 
 static asn_status axis_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {

@@ -58,11 +58,12 @@ static asn_status scan_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         asn_view_slice(&out, p->axis, 1, n - 1, 1);
         if (n > 1) ASN_TRY(asn_move(&out.nd, &in.nd));
         ASN_TRY(asn_cpu_fill(&first.nd, zero));
-        return n > 1 ? asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd) : ASN_OK;
+        return n > 1 ? asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL) : ASN_OK;
     }
-    if (in.nd.dtype == out.nd.dtype) return asn_cpu_scan(p->op, p->axis, &in.nd, &out.nd);
+    if (in.nd.dtype == out.nd.dtype)
+        return asn_cpu_scan(p->op, p->axis, &in.nd, &out.nd, NULL);
     ASN_TRY(asn_move(&out.nd, &in.nd));
-    return asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd);
+    return asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL);
 }
 
 asn_status asn_planner_scan(asn_call *c) {
@@ -105,7 +106,7 @@ static asn_status extreme_positions(const scan_plan *p, const asn_view *in,
     equal = asn_prog_op2(&prog, ASN_OP_LOGICAL_OR, equal, nan);
     asn_prog_out(&prog, asn_prog_op3(&prog, ASN_OP_WHERE, equal, at, first), &latest.nd);
     ASN_TRY(asn_prog_run(&prog));
-    ASN_TRY(asn_cpu_scan(ASN_OP_MAXIMUM, p->axis, &latest.nd, &latest.nd));
+    ASN_TRY(asn_cpu_scan(ASN_OP_MAXIMUM, p->axis, &latest.nd, &latest.nd, NULL));
     asn_view to;
     asn_view_set(&to, indices);
     asn_view_at_least_1d(&to);
@@ -119,7 +120,7 @@ static asn_status cummax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     asn_view_set(&values, asn_exec_nd(e, p->out));
     asn_view_at_least_1d(&in);
     asn_view_at_least_1d(&values);
-    ASN_TRY(asn_cpu_scan(p->op, p->axis, &in.nd, &values.nd));
+    ASN_TRY(asn_cpu_scan(p->op, p->axis, &in.nd, &values.nd, NULL));
     return extreme_positions(p, &in, &values, asn_exec_nd(e, p->indices), tmp);
 }
 

@@ -1,0 +1,188 @@
+"""Conditions of casts, fills, reductions and integer division come from the call that met them,
+under the name that NumPy gives them."""
+
+import os
+import warnings
+
+import asnumpy
+import numpy as np
+import pytest
+
+needs_conditions = pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0",
+    reason="single operators report no floating-point conditions, only the fused one does",
+)
+
+CASTS = {
+    "item": "a = np.empty(3, dtype); a[0] = value",
+    "fill": "a = np.empty(3, dtype); a.fill(value)",
+    "copyto": "np.copyto(np.empty(3, dtype), value, casting='unsafe')",
+    "copyto_where": "np.copyto(np.empty(3, dtype), value, casting='unsafe', where=[True, False, True])",
+    "astype": "np.array([value] * 3).astype(dtype)",
+    "mask": "a = np.empty(3, dtype); a[[True, False, True]] = np.array([value] * 2)",
+    "index": "a = np.empty(3, dtype); a[[0, 1]] = np.array([value] * 2)",
+    "flat": "a = np.empty(3, dtype); a.flat[:] = np.array([value] * 3)",
+    "array": "np.array(value, dtype=dtype)",
+}
+VALUES = [
+    (70000.0, "f2"), (np.float64(70000.0), "f2"), (np.float32(70000.0), "f2"), (70000, "f2"),
+    (1e100, "f4"), (np.float64(1e100), "f4"), (np.longdouble(1e100), "f4"), (2e300, "c8"),
+    (np.float64(np.nan), "i8"), (np.float64(np.inf), "u8"), (np.float32(np.nan), "u1"),
+    (np.float64(1.5), "f4"), (np.float64(300.0), "u1"), (1e-300, "f4"),
+]  # fmt: skip
+
+
+def met(module, text, **names):
+    """(messages of the warnings, class and message of the error) of some code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            exec(text, {"np": module, **names})
+            error = None
+        except Exception as e:
+            error = type(e).__name__, str(e)
+    return sorted({str(w.message) for w in caught}), error
+
+
+@needs_conditions
+@pytest.mark.parametrize("how", CASTS)
+@pytest.mark.parametrize(("value", "dtype"), VALUES, ids=str)
+def test_casts_report(how, value, dtype):
+    ours = met(asnumpy, CASTS[how], value=value, dtype=dtype)
+    theirs = met(np, CASTS[how], value=value, dtype=dtype)
+    assert ours[0] == theirs[0]
+    assert (ours[1] or [None])[0] == (theirs[1] or [None])[0]
+
+
+METHODS = """
+np.add.reduce(np.array([1e308, 1e308]))
+np.array([1e308, 1e308]).sum()
+np.array([[1e308, 1e308]]).sum(axis=1)
+np.add.accumulate(np.array([1e308, 1e308]))
+np.multiply.accumulate(np.full((3, 20), 1e200), axis=0)
+np.add.reduceat(np.array([1e308, 1e308]), [0])
+np.add.at(np.array([1e308, 1e308]), [0, 0], 1e308)
+np.multiply.at(np.full(3, 1e200), [0, 0], 1e200)
+np.floor_divide.reduce(np.arange(-3, 3))
+np.floor_divide.reduce(np.array([-128, 1, -1], 'i1'))
+np.remainder.accumulate(np.arange(-3, 3))
+np.floor_divide.reduceat(np.arange(-3, 3), [0, 2])
+np.arange(1, 20001) // np.zeros(20000, int)
+np.arange(1, 20001) % 0
+np.full(20000, -2**63) // -1
+np.sum(np.arange(1, 1236, dtype='f2'))
+np.add.reduce(np.ones(3))
+np.maximum.accumulate(np.array([1.0, np.nan]))
+"""
+
+
+@needs_conditions
+@pytest.mark.parametrize("text", METHODS.strip().splitlines())
+def test_methods_report(text):
+    assert met(asnumpy, text) == met(np, text)
+    with np.errstate(all="raise", under="ignore"), asnumpy.errstate(all="raise", under="ignore"):
+        assert met(asnumpy, text) == met(np, text)
+
+
+@needs_conditions
+def test_raise_means_at_once():
+    """A large result that nobody reads still raises where it is made."""
+    a = asnumpy.full(100000, np.nan)
+    with asnumpy.errstate(invalid="raise"), pytest.raises(FloatingPointError):
+        asnumpy.add(a, a, dtype=np.intp, casting="unsafe")
+    before = asnumpy.lazy()
+    with asnumpy.errstate(all="raise"):
+        assert asnumpy.lazy() == before
+
+
+HOST = """
+np.maximum.reduce(np.array([1, 3, 2], dtype='g'))
+np.add.accumulate(np.array([1, 'a'], dtype=object)[:1])
+np.add.reduceat(np.arange(4, dtype='g'), [0, 2])
+np.multiply.outer(np.arange(2, dtype='g'), np.arange(3))
+np.add(np.arange(3), 1, out=np.empty(3, 'g'))
+np.add(np.arange(3), 1, out=np.empty(3, '>f8'))
+np.add.reduce(np.ones(4), out=np.empty((), '>f8'))
+np.less(2**200, -2**200)
+"""
+
+
+@pytest.mark.parametrize("text", HOST.strip().splitlines())
+def test_methods_of_host_data(text):
+    class Mixed:
+        """Data of NumPy's, functions of ours."""
+
+        array, arange, empty = map(staticmethod, (np.array, np.arange, np.empty))
+
+        def __getattr__(self, name):
+            return getattr(asnumpy, name)
+
+    ours, theirs = eval(text, {"np": Mixed()}), eval(text, {"np": np})
+    np.testing.assert_array_equal(np.asarray(ours), theirs)
+
+
+def test_at_on_host_data_writes():
+    a = np.zeros(4, "g")
+    asnumpy.add.at(a, [1, 1, 2], 2)
+    assert a.tolist() == [0, 4, 2, 0]
+
+
+def test_foreign_ufuncs():
+    double = np.frompyfunc(lambda x: 2 * x, 1, 1)
+    result = double(asnumpy.arange(3))
+    assert result.tolist() == [0, 2, 4]
+    special = pytest.importorskip("numpy._core._umath_tests")
+    result = special.inner1d(asnumpy.ones((2, 3)), asnumpy.arange(3.0))
+    assert isinstance(result, asnumpy.ndarray)
+    assert result.tolist() == [3, 3]
+
+
+SIGNATURES = """
+np.add(np.ones(3), 0.5, sig='i', casting='unsafe')
+np.add(np.ones(3), 0.5, sig=('i4',), casting='unsafe')
+np.add(3, 4, signature='ii>i')
+np.add(3, 4, signature=b'ii-i')
+np.add(np.float16(1), np.uint64(2), sig=('e', 'd', None))
+np.add(3., 4., dtype='f4', casting='equiv')
+np.add(np.ones(3, 'i1'), np.ones(3), casting='no')
+np.add.resolve_dtypes((np.dtype('i'), np.dtype('i')))
+np.add.resolve_dtypes((None, np.dtype('i2'), None))
+np.vecdot(np.ones((3, 3)), np.ones((3, 3)), axes=[-1, -1, -1])
+np.vecdot(np.ones((3, 3)), np.ones((3, 3)), axis=0, axes=[0, 0])
+np.add.reduce(1, (), None, ...)
+np.negative(1, out=(...,))
+"""
+
+
+@pytest.mark.parametrize("text", SIGNATURES.strip().splitlines())
+def test_refusals(text):
+    ours, theirs = met(asnumpy, text), met(np, text)
+    assert theirs[1] is not None
+    known = {theirs[1][0], "UFuncTypeError"} if theirs[1][0] == "TypeError" else {theirs[1][0]}
+    assert (ours[1] or [None])[0] in known  # a UFuncTypeError is a TypeError
+
+
+def test_results_take_the_operands_class():
+    class Wrapped:
+        __array_priority__ = 5
+
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(3.0)
+
+        def __array_wrap__(self, array, context, return_scalar):
+            return context[0].__name__, array.tolist(), context[2], return_scalar
+
+    assert asnumpy.add(Wrapped(), asnumpy.ones(3)) == ("add", [1, 2, 3], 0, False)
+    assert asnumpy.divmod(Wrapped(), 2)[1] == ("divmod", [0, 1, 0], 1, False)
+    assert isinstance(asnumpy.add(1, 2, out=...), asnumpy.ndarray)
+    assert isinstance(asnumpy.add.reduce([1, 2], out=...), asnumpy.ndarray)
+
+
+@pytest.mark.parametrize("name", ["hypot", "logaddexp2", "nextafter", "arctan2", "power"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_accumulate_is_the_call_repeated(name, dtype, rng):
+    ufunc, a = getattr(asnumpy, name), asnumpy.asarray(rng.uniform(1, 2, 40).astype(dtype))
+    steps = [a[0]]
+    for x in a[1:]:
+        steps.append(ufunc(steps[-1], x))
+    assert ufunc.accumulate(a).tolist() == [float(s) for s in steps]
