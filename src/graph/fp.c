@@ -50,8 +50,9 @@ static uint32_t rounding_conditions(double from, double to, double least_normal)
 /* As the machine's conversion reports it: narrow integers are made by way of int32, and
  * what does not fit that is invalid. */
 static bool fits_integer(double v, asn_dtype dtype) {
-    if (dtype == ASN_U64) return v >= -0x1p63 && v < 0x1p64;
-    if (dtype == ASN_I64 || dtype == ASN_U32) return v >= -0x1p63 && v < 0x1p63;
+    const double two_63 = 9223372036854775808.0, two_64 = 2 * two_63;
+    if (dtype == ASN_U64) return v >= -two_63 && v < two_64;
+    if (dtype == ASN_I64 || dtype == ASN_U32) return v >= -two_63 && v < two_63;
     return v > -2147483649.0 && v < 2147483648.0;
 }
 
