@@ -8,6 +8,7 @@ mean comes from the tables here: a parameter's type by its name, a function's re
 arrays where a table is silent. `python -m mypy.stubtest asnumpy` compares stubs and package.
 """
 
+import abc
 import importlib
 import inspect
 import pathlib
@@ -28,6 +29,7 @@ HEADER = """from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, SupportsIndex, overload
 
+import abc as _abc
 import builtins as _b
 
 import numpy as _np
@@ -230,6 +232,8 @@ def members_of(cls):
 
 def class_text(name, cls, methods, attributes, bases=""):
     """A class: its attributes, operators and methods."""
+    if type(cls) is abc.ABCMeta:
+        bases = "(metaclass=_abc.ABCMeta)"
     lines = [f"class {name}{bases}:\n"]
     if name == "ndarray":
         lines.append(
@@ -260,6 +264,8 @@ def class_text(name, cls, methods, attributes, bases=""):
             result = methods.get(member) or (
                 "Any" if member in SCALARS else "ndarray" if name == "ndarray" else "Any"
             )
+            if getattr(value, "__isabstractmethod__", False):
+                lines.append("    @_abc.abstractmethod\n")
             lines.append(function_text(member, value, result, "    "))
         else:
             kind = attributes.get(member, "Any")
@@ -385,7 +391,7 @@ def main(out):
         root / "__init__.pyi",
         text + all_text(asnumpy) + UFUNCS + "\n" + array + "\n" + "".join(body),
     )
-    nested = ["fft", "linalg", "random", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
+    nested = ["fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
               "lib.npyio", "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
               "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre", "polynomial.polyutils"]  # fmt: skip
     for name in nested:
