@@ -15,6 +15,7 @@
 #include "array/broadcast.h"
 #include "graph/binding.h"
 #include "graph/engine.h"
+#include "graph/families.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
 #include "runtime/device.h"
@@ -319,6 +320,7 @@ bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
 
 bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
     int num_in = asn_op_table[op].num_in;
+    if (op == ASN_OP_LDEXP && asn_exponent_is_wide(in)) return false;
     uint32_t key = (uint32_t)op << 15, met = 0;
     const void *src[3];
     asn_scalar cast[3];

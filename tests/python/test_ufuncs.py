@@ -273,3 +273,47 @@ def test_complex_absolute_raises_nothing(dtype):
     with np.errstate(all="raise"), asnumpy.errstate(all="raise"):
         ours, theirs = np.asarray(asnumpy.abs(asnumpy.array(z))), np.abs(z)
     np.testing.assert_allclose(ours, theirs, rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint32", "int32", "int8"])
+@pytest.mark.parametrize("size", [1, 7, 5000])
+def test_ldexp_of_exponents_past_int32(dtype, size):
+    """Exponents of 64 bits are bounded, not cut to 32."""
+    info = np.iinfo(dtype)
+    edges = [
+        info.min,
+        info.max,
+        info.max // 2,
+        3,
+        0,
+        2**31,
+        2**31 - 1,
+        2**32 + 1,
+        2**40,
+        -(2**40),
+        -(2**31),
+        -5,
+    ]
+    e = np.resize(np.array([x for x in edges if info.min <= x <= info.max], dtype=dtype), size)
+    with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+        for value in (1.5, np.float32(-1.5)):
+            x = np.full(size, value)
+            expected = np.ldexp(x, e)
+            got = asnumpy.ldexp(asnumpy.array(x), asnumpy.array(e))
+            assert to_host(got).dtype == expected.dtype
+            np.testing.assert_array_equal(to_host(got), expected)
+            np.testing.assert_array_equal(
+                to_host(asnumpy.ldexp(asnumpy.array(x), e[0])), np.ldexp(x, e[0])
+            )
+            assert asnumpy.ldexp(value, e[0]) == np.ldexp(value, e[0])
+            out = asnumpy.zeros(size, x.dtype)
+            asnumpy.ldexp(asnumpy.array(x), asnumpy.array(e), out=out)
+            np.testing.assert_array_equal(to_host(out), expected)
+
+
+@pytest.mark.parametrize(
+    "exponent", [3, 2**31, 2**40, -(2**40), np.int64(2**40), 2**62, np.uint64(3)], ids=str
+)
+@pytest.mark.parametrize("value", [1.5, np.float32(1.5), np.array([1.5])], ids=str)
+def test_ldexp_of_numbers(value, exponent):
+    same(lambda m, x: m.ldexp(x, exponent), value)
