@@ -38,8 +38,6 @@ from numpy.typing import ArrayLike as _HostLike, DTypeLike
 {imports}
 """
 OWN = """
-type_: Any
-
 # What becomes an array: ours, or whatever NumPy takes.
 _ArrayLike = ndarray | _HostLike
 _Axis = SupportsIndex | Sequence[SupportsIndex] | None
@@ -69,27 +67,27 @@ ARRAYS = words(
 # Results of functions that are not one array.
 RESULTS = {
     "_b.bool": "allclose array_equal array_equiv can_cast isscalar iterable isfortran shares_memory "
-    "may_share_memory isdtype issubdtype isrealobj iscomplexobj iscomplex_ lazy set_scalars_",
-    "int": "ndim size_ count_ get_device_count",
+    "may_share_memory isdtype issubdtype isrealobj iscomplexobj lazy",
+    "int": "ndim get_device_count",
     "None": "put place putmask copyto fill_diagonal put_along_axis save savez savez_compressed savetxt "
     "synchronize set_printoptions",
     "tuple[int, ...]": "shape broadcast_shapes",
     "str": "array2string array_repr array_str base_repr binary_repr format_float_positional "
     "format_float_scientific typename mintypecode",
     "tuple[ndarray, ...]": "nonzero ix_ meshgrid broadcast_arrays diag_indices diag_indices_from "
-    "tril_indices tril_indices_from triu_indices triu_indices_from mask_indices unravel_index atleast_",
+    "tril_indices tril_indices_from triu_indices triu_indices_from mask_indices unravel_index",
     "list[ndarray]": "split array_split hsplit vsplit dsplit",
-    "tuple[ndarray, ndarray]": "histogram modf_ frexp_",
+    "tuple[ndarray, ndarray]": "histogram",
     "Generator": "default_rng",
     "Any": "sum prod max min amax amin mean std var median average percentile quantile ptp any all "
     "argmax argmin count_nonzero nansum nanprod nanmax nanmin nanmean nanstd nanvar nanmedian nanargmax "
     "nanargmin nanpercentile nanquantile trapezoid trace dot vdot inner matvec vecmat vecdot tensordot einsum "
     "einsum_path unique unique_all unique_counts unique_inverse searchsorted gradient load loadtxt genfromtxt "
-    "polyval polyfit polydiv interp_ take compress choose select piecewise apply_along_axis round around "
+    "polyval polyfit polydiv take compress choose select piecewise apply_along_axis round around "
     "real imag angle real_if_close nan_to_num fix isposinf isneginf iscomplex isreal sinc i0 atleast_1d "
     "atleast_2d atleast_3d histogram2d histogramdd result_type promote_types min_scalar_type common_type "
     "geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
-    "intersect1d explain counters memory_stats bmat frompyfunc digitize unstack astype_ size unwrap_ "
+    "intersect1d explain counters memory_stats bmat frompyfunc digitize unstack size "
     "norm det cond slogdet matrix_rank eig eigh svd qr lstsq multi_dot",
 }
 RESULT = {name: result for result, names in RESULTS.items() for name in names.split()}
@@ -121,7 +119,7 @@ COMPARE = words("eq ne lt le gt ge")
 UNARY = words("neg pos abs invert")
 
 
-def type_of(parameter, where):
+def type_of(parameter):
     """A parameter's type."""
     name, default = parameter.name, parameter.default
     if parameter.kind is parameter.VAR_POSITIONAL:
@@ -147,7 +145,7 @@ def type_of(parameter, where):
     return "Any"
 
 
-def parameters_of(signature, where):
+def parameters_of(signature):
     """The parameter list of a signature as stub text."""
     parts, kinds = [], inspect.Parameter
     previous = None
@@ -162,7 +160,7 @@ def parameters_of(signature, where):
         star = {kinds.VAR_POSITIONAL: "*", kinds.VAR_KEYWORD: "**"}.get(p.kind, "")
         text = f"{star}{p.name}"
         if p.name != "self" or previous is not None:
-            text += f": {type_of(p, where)}"
+            text += f": {type_of(p)}"
         if p.default is not p.empty:
             text += " = ..."
         parts.append(text)
@@ -185,7 +183,7 @@ def function_text(name, function, result, indent="", bound="self, "):
     if signature is None:
         parameters = f"{bound if indent else ''}*args: Any, **kwargs: Any"
     else:
-        parameters = parameters_of(signature, name)
+        parameters = parameters_of(signature)
     ignore = "  # type: ignore[misc]" if name == "__ipow__" else ""
     return f"{indent}def {name}({parameters}) -> {result}: ...{ignore}\n"
 
@@ -386,7 +384,7 @@ def main(out):
     imports += [f"from . import {name} as {name}" for name in submodules]
     imports.append("from .lib import scimath as emath")
     array = class_text("ndarray", asnumpy.ndarray, METHODS, ATTRIBUTES)
-    text = HEADER.format(imports="\n".join(imports)) + OWN.replace("type_: Any\n", "") + "\n"
+    text = HEADER.format(imports="\n".join(imports)) + OWN + "\n"
     write(
         root / "__init__.pyi",
         text + all_text(asnumpy) + UFUNCS + "\n" + array + "\n" + "".join(body),

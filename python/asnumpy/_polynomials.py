@@ -156,6 +156,20 @@ def polyint(p, m=1, k=None):
     return _like(y, p)
 
 
+def points_to_fit(x, y):
+    """x (m,) and y (m,) or (m, k) as floating arrays; TypeError where they are no points."""
+    x, y = asarray(x) + 0.0, asarray(y) + 0.0
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    return x, y
+
+
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     """The least-squares fit by a polynomial of degree deg.
 
@@ -168,17 +182,9 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     from .linalg import inv, lstsq
 
     order = int(deg) + 1
-    x, y = asarray(x) + 0.0, asarray(y) + 0.0
     if deg < 0:
         raise ValueError("expected deg >= 0")
-    if x.ndim != 1:
-        raise TypeError("expected 1D vector for x")
-    if x.size == 0:
-        raise TypeError("expected non-empty vector for x")
-    if y.ndim < 1 or y.ndim > 2:
-        raise TypeError("expected 1D or 2D array for y")
-    if x.shape[0] != y.shape[0]:
-        raise TypeError("expected x and y to have same length")
+    x, y = points_to_fit(x, y)
     if rcond is None:
         rcond = len(x) * _np.finfo(x.dtype).eps
     left, right = vander(x, order), y

@@ -427,50 +427,20 @@ def _meets_host_data(x):
     return not (_core_dtype(x.dtype) and x.dtype.isnative) if stays is None else stays
 
 
+# Types that neither stay on the host nor have an __array_function__ of their own.
 _PLAIN = frozenset([_core.ndarray, int, float, complex, bool, str, slice, type(None), type])
-
 
 # Functions whose result has the class of their first argument.
 _KEEPS_CLASS = frozenset(
-    [
-        "apply_along_axis",
-        "apply_over_axes",
-        "average",
-        "delete",
-        "diff",
-        "fix",
-        "gradient",
-        "imag",
-        "insert",
-        "median",
-        "nan_to_num",
-        "nanargmax",
-        "nanargmin",
-        "nancumprod",
-        "nancumsum",
-        "nanmax",
-        "nanmean",
-        "nanmedian",
-        "nanmin",
-        "nanpercentile",
-        "nanprod",
-        "nanquantile",
-        "nanstd",
-        "nansum",
-        "nanvar",
-        "percentile",
-        "ptp",
-        "quantile",
-        "real",
-        "tile",
-        "trapezoid",
-        "unique",
-    ]
-)
+    ["apply_along_axis", "apply_over_axes", "average", "delete", "diff", "fix", "gradient", "imag",
+     "insert", "median", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
+     "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum",
+     "nanvar", "percentile", "ptp", "quantile", "real", "tile", "trapezoid", "unique"]
+)  # fmt: skip
 
 
 def _as_class(result, cls):
-    """A result, or each array of a tuple of them, as the subclass of an argument."""
+    """A result, or the first of a tuple of them, as the subclass of an argument."""
     if isinstance(result, tuple):
         return (_as_class(result[0], cls), *result[1:])
     if isinstance(result, cls) or not isinstance(result, (_core.ndarray, _np.generic)):
@@ -479,43 +449,39 @@ def _as_class(result, cls):
 
 
 def hosted(function):
-    """A function written in Python that leaves data that the device lacks to NumPy's."""
+    """A function written in Python that leaves to others what is theirs: arguments with an
+    __array_function__ to that, data that the device lacks to NumPy."""
+    takes_like = "like" in inspect.signature(function).parameters
 
-    takes_like = (
-        "like"
-        in function.__code__.co_varnames[
-            : function.__code__.co_argcount + function.__code__.co_kwonlyargcount
-        ]
-    )
+    def elsewhere(unusual, args, kwargs):
+        """What others make of the call; NotImplemented: nothing."""
+        if not takes_like and _overriding(args, kwargs):
+            return override_function(call, args, kwargs)
+        return (
+            on_host(call, args, kwargs) if any(map(_meets_host_data, unusual)) else NotImplemented
+        )
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        for x in args:
-            if type(x) not in _PLAIN and not takes_like and _overriding(args, kwargs):
-                return override_function(call, args, kwargs)
-        if kwargs and (_like_overrides(kwargs) if takes_like else _overriding(kwargs.values(), {})):
+        if takes_like and _like_overrides(kwargs):
             return override_function(call, args, kwargs)
-        keeps = None
-        for x in (*args, *kwargs.values()) if kwargs else args:
-            if type(x) not in _PLAIN:
-                if _meets_host_data(x):
-                    result = on_host(call, args, kwargs)
-                    if result is not NotImplemented:
-                        return result
-                    break
-                if keeps is None and isinstance(x, _core.ndarray) and call.__name__ in _KEEPS_CLASS:
-                    keeps = type(x)
+        given = (*args, *kwargs.values()) if kwargs else args
+        unusual = [x for x in given if type(x) not in _PLAIN]
+        if unusual:
+            result = elsewhere(unusual, args, kwargs)
+            if result is not NotImplemented:
+                return result
         try:
             result = function(*args, **kwargs)
-            return result if keeps is None else _as_class(result, keeps)
-        except TypeError as error:
-            met = isinstance(error, _core.HostDtypeError)
-            if not met and not any(map(_meets_host_data, (*args, *kwargs.values()))):
-                raise
+        except _core.HostDtypeError:
             result = on_host(call, args, kwargs)
             if result is NotImplemented:
                 raise
             return result
+        if unusual and call.__name__ in _KEEPS_CLASS:
+            kept = next((type(x) for x in unusual if isinstance(x, _core.ndarray)), None)
+            return result if kept is None else _as_class(result, kept)
+        return result
 
     call._implementation = function
     return call
@@ -547,9 +513,6 @@ def _overrides(x):
 
 
 _INHERITED = (_core.ndarray.__array_function__, _np.ndarray.__array_function__)
-_PLAIN = frozenset(
-    [_core.ndarray, _np.ndarray, int, float, complex, bool, str, type(None), slice, _np.float64]
-)
 
 
 def _overriding(args, kwargs):
@@ -558,7 +521,7 @@ def _overriding(args, kwargs):
     found = []
     for x in (*args, *kwargs.values()):
         for y in x if type(x) in (list, tuple) else (x,):
-            if type(y) in _PLAIN or not _overrides(y):
+            if type(y) in _PLAIN or type(y) is _np.ndarray or not _overrides(y):
                 continue
             if all(type(y) is not type(f) for f in found):
                 places = (i for i, f in enumerate(found) if issubclass(type(y), type(f)))

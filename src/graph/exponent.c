@@ -28,12 +28,18 @@ static asn_status bounded_by(asn_array *out, const asn_array *e, asn_op op, int6
 }
 
 static asn_status bounded_array(asn_array *out, const asn_array *e) {
-    asn_array below;
-    if (asn_is_unsigned_int(asn_layout_dtype(&e->layout)))
-        return bounded_by(out, e, ASN_OP_MINIMUM, FARTHEST);
+    asn_array below, both;
     ASN_TRY(bounded_by(&below, e, ASN_OP_MINIMUM, FARTHEST));
-    asn_status status = bounded_by(out, &below, ASN_OP_MAXIMUM, -FARTHEST);
+    if (asn_is_unsigned_int(asn_layout_dtype(&e->layout))) {
+        asn_status status = asn_copy(out, &below, ASN_I32, 'K');
+        asn_array_fini(&below);
+        return status;
+    }
+    asn_status status = bounded_by(&both, &below, ASN_OP_MAXIMUM, -FARTHEST);
     asn_array_fini(&below);
+    ASN_TRY(status);
+    status = asn_copy(out, &both, ASN_I32, 'K');
+    asn_array_fini(&both);
     return status;
 }
 

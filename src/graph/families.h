@@ -27,8 +27,8 @@ ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condit
 ASN_CHECK_RESULT asn_status asn_power_simple(asn_array *result, const asn_array *a,
                                              double e, bool *done);
 
-/* ldexp's exponents (in[1]): whether they may not fit int32, and the same bounded so
- * that they fit. *owner is made where *bounded is an array, and is then the caller's. */
+/* ldexp's exponents (in[1]): whether they may not fit int32, and the same bounded, as
+ * int32. *owner is made where *bounded is an array, and is then the caller's. */
 bool asn_exponent_is_wide(const asn_operand *in);
 ASN_CHECK_RESULT asn_status asn_exponent_bound(const asn_operand *e, asn_operand *bounded,
                                                asn_array *owner);

@@ -250,8 +250,22 @@ static asn_status call_large(asn_op op, const asn_operand *in, const asn_array *
     return status;
 }
 
-static asn_status call_any(asn_op op, const asn_operand *in, const asn_array *out,
-                           asn_array *result, const asn_ufunc_options *o) {
+/* ldexp of exponents that may not fit the loops' int32. */
+static asn_status call_bounded(const asn_operand *in, const asn_array *out,
+                               asn_array *result, const asn_ufunc_options *o) {
+    asn_operand bounded[2] = {in[0]};
+    asn_array owner;
+    ASN_TRY(asn_exponent_bound(&in[1], &bounded[1], &owner));
+    asn_status status = asn_ufunc_call(ASN_OP_LDEXP, bounded, out, result, o);
+    if (in[1].array) asn_array_fini(&owner);
+    return status;
+}
+
+asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
+                          asn_array *result, const asn_ufunc_options *options) {
+    const asn_ufunc_options *o = options ? options : &defaults;
+    if (op == ASN_OP_LDEXP && asn_exponent_is_wide(in))
+        return call_bounded(in, out, result, o);
     if (o == &defaults && is_small(op, in) && asn_direct_call(op, in, out, result))
         return ASN_OK;
     ASN_TRY(call_large(op, in, out, result, o));
@@ -261,18 +275,5 @@ static asn_status call_any(asn_op op, const asn_operand *in, const asn_array *ou
     asn_status status = asn_trace_settle(written->buffer, false);
     asn_unlock();
     if (status && !out) asn_array_fini(result);
-    return status;
-}
-
-asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
-                          asn_array *result, const asn_ufunc_options *options) {
-    const asn_ufunc_options *o = options ? options : &defaults;
-    if (op != ASN_OP_LDEXP || !asn_exponent_is_wide(in))
-        return call_any(op, in, out, result, o);
-    asn_operand bounded[2] = {in[0]};
-    asn_array owner;
-    ASN_TRY(asn_exponent_bound(&in[1], &bounded[1], &owner));
-    asn_status status = call_any(op, bounded, out, result, o);
-    if (in[1].array) asn_array_fini(&owner);
     return status;
 }

@@ -12,17 +12,10 @@ typedef struct {
     asn_function_def *def;
 } asn_function;
 
-/* The call without a look at __array_function__. */
 static inline PyObject *function_do(PyObject *self, PyObject *const *args,
                                     Py_ssize_t nargs, PyObject *kwnames) {
     asn_function_def *def = ((asn_function *)self)->def;
     PyObject *v[ASN_MAX_ARGS];
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        if (ASN_UNLIKELY(asn_is_foreign(args[i]))) {
-            PyObject *foreign = asn_foreign_call(self, args, nargs, kwnames);
-            if (foreign || PyErr_Occurred()) return foreign;
-            break;
-        }
     if (ASN_UNLIKELY(asn_args_parse(&def->signature, args, nargs, kwnames, v) < 0))
         return NULL;
     PyObject *r = def->call(v);
@@ -36,25 +29,37 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     return NULL;
 }
 
-/* Whether any argument is of a type made in Python, or a list or tuple. */
-static inline bool may_override(PyObject *const *args, Py_ssize_t nargs,
-                                PyObject *kwnames) {
+/* Whether any argument is of a type made in Python, or a list or tuple: one that may
+ * bring an __array_function__, or be of a subclass of NumPy's arrays. */
+static inline bool is_unusual(PyObject *const *args, Py_ssize_t total) {
     const unsigned long looked_at =
         Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
-    Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     for (Py_ssize_t i = 0; i < total; i++)
         if (Py_TYPE(args[i]) != asn_py.ndarray && Py_TYPE(args[i])->tp_flags & looked_at)
             return true;
     return false;
 }
 
-static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
-                               PyObject *kwnames) {
-    asn_function_def *def = ((asn_function *)self)->def;
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (!def->has_like && ASN_UNLIKELY(may_override(args, nargs, kwnames)) &&
+/* The call, after those were asked who may take it over. */
+__attribute__((noinline)) static PyObject *
+call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
+    if (!((asn_function *)self)->def->has_like &&
         asn_arguments_override(args, nargs, kwnames))
         return asn_function_override(self, args, nargs, kwnames);
+    for (Py_ssize_t i = 0; i < nargs; i++)
+        if (asn_is_foreign(args[i])) {
+            PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
+            if (r || PyErr_Occurred()) return r;
+            break;
+        }
+    return function_do(self, args, nargs, kwnames);
+}
+
+static PyObject *function_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                               PyObject *kwnames) {
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (ASN_UNLIKELY(is_unusual(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))))
+        return call_looking(self, args, nargs, kwnames);
     return function_do(self, args, nargs, kwnames);
 }
 

@@ -18,6 +18,7 @@ import numpy as _np
 
 from .. import _core
 from .._joining import stack
+from .._polynomials import points_to_fit
 from .._support import hosted
 from .polyutils import as_series, trimseq
 
@@ -362,19 +363,12 @@ class Family:
         """
         from ..linalg import lstsq
 
-        x, y, deg = _core.asarray(x) + 0.0, _core.asarray(y) + 0.0, _np.asarray(deg)
+        deg = _np.asarray(deg)
         if deg.ndim > 1 or deg.dtype.kind not in "iu" or deg.size == 0:
             raise TypeError("deg must be an int or non-empty 1-D array of int")
         if deg.min() < 0:
             raise ValueError("expected deg >= 0")
-        if x.ndim != 1:
-            raise TypeError("expected 1D vector for x")
-        if x.size == 0:
-            raise TypeError("expected non-empty vector for x")
-        if y.ndim < 1 or y.ndim > 2:
-            raise TypeError("expected 1D or 2D array for y")
-        if len(x) != len(y):
-            raise TypeError("expected x and y to have same length")
+        x, y = points_to_fit(x, y)
         terms = _np.arange(int(deg) + 1) if deg.ndim == 0 else _np.sort(deg)
         top = int(terms[-1])
         columns = self.vander(x, top)

@@ -7,7 +7,7 @@ import numpy as np
 from ._bit_generators import PCG64, BitGenerator
 from ._bounded import draw_integers
 from ._distributions import Distributions, rows_of, sum_message
-from ._ordering import checked_axis, choose, reorder, shuffled
+from ._ordering import checked_axis, choose, distinct, reorder, shuffled
 from ._scaled import scaled_normal, scaled_uniform
 
 
@@ -207,7 +207,11 @@ class Generator(Distributions):
 
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
         """A random sample along an axis of a (or of arange(a)), with or without replacement, weighted by p."""
-        return choose(self, a, size, replace, p, axis, shuffle)
+        return choose(
+            self, a, size, replace, p, axis,
+            whole=lambda n, count: self.integers(0, n, size=count),
+            distinct=lambda n, count: distinct(self, n, count, shuffle),
+        )  # fmt: skip
 
     def shuffle(self, x, axis=0):
         """Shuffles x in place along an axis (Fisher and Yates)."""

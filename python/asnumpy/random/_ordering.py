@@ -127,7 +127,7 @@ def weighted(generator, p, count, replace):
     return asarray(chosen)
 
 
-def _distinct(generator, n, count, shuffle):
+def distinct(generator, n, count, shuffle):
     """`count` distinct of n: Floyd's method, or the end of a shuffle where that is cheaper."""
     cutoff = 50 if shuffle else 20
     with generator._lock:
@@ -137,9 +137,10 @@ def _distinct(generator, n, count, shuffle):
         return generator._engine.sample(n, count, shuffle)
 
 
-def choose(generator, a, size, replace, p, axis, shuffle):
-    """Generator.choice."""
-    pool, n = population(a, size, axis, legacy=False)
+def choose(generator, a, size, replace, p, axis, whole, distinct):
+    """choice of a Generator or RandomState, which draw indices without weights by `whole(n, count)`, with
+    replacement, and `distinct(n, count)`."""
+    pool, n = population(a, size, axis, generator._legacy)
     count = math.prod(rows_of(size))
     if p is not None:
         p = checked_probabilities(p, n)
@@ -149,14 +150,12 @@ def choose(generator, a, size, replace, p, axis, shuffle):
         raise ValueError("negative dimensions are not allowed")
     if p is not None:
         index = weighted(generator, p, count, replace)
-    elif replace:
-        index = generator.integers(0, n, size=count)
     else:
-        index = _distinct(generator, n, count, shuffle)
-    return picked(pool, index, size, axis)
+        index = (whole if replace else distinct)(n, count)
+    return _picked(pool, index, size, axis)
 
 
-def picked(pool, index, size, axis=0):
+def _picked(pool, index, size, axis):
     """The elements of pool (None: the indices) at `index` as NumPy shapes them: one, or an array of `size`."""
     from .. import take
 

@@ -9,14 +9,7 @@ from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
 from ._distributions import Distributions, rows_of, sum_message
 from ._generator import RandomStateLike
-from ._ordering import (
-    checked_probabilities,
-    picked,
-    population,
-    reorder,
-    shuffled,
-    weighted,
-)
+from ._ordering import choose, reorder, shuffled
 from ._scaled import scaled_normal, scaled_uniform
 
 
@@ -185,21 +178,11 @@ class RandomState(RandomStateLike, Distributions):
 
     def choice(self, a, size=None, replace=True, p=None):
         """A random sample of a (or of arange(a)), with or without replacement, weighted by p."""
-        pool, n = population(a, size, 0, legacy=True)
-        count = math.prod(rows_of(size))
-        if p is not None:
-            p = checked_probabilities(p, n)
-        if not replace and count > n:
-            raise ValueError("Cannot take a larger sample than population when replace is False")
-        if not replace and count < 0:
-            raise ValueError("negative dimensions are not allowed")
-        if p is not None:
-            index = weighted(self, p, count, replace)
-        elif replace:
-            index = self.randint(0, n, size=count)
-        else:
-            index = self.permutation(n)[:count]
-        return picked(pool, index, size)
+        return choose(
+            self, a, size, replace, p, 0,
+            whole=lambda n, count: self.randint(0, n, size=count),
+            distinct=lambda n, count: self.permutation(n)[:count],
+        )  # fmt: skip
 
     def __repr__(self):
         return f"{self} at 0x{id(self):X}"
