@@ -383,6 +383,11 @@ def override_refused(ufunc, method, inputs, kwargs):
     )
 
 
+# Where methods that answer on the host take out= by position, self counted.
+_OUT_AT = {"cumprod": 3, "cumsum": 3, "dot": 2, "mean": 3, "prod": 3, "std": 3, "sum": 3, "trace": 5,
+           "var": 3}  # fmt: skip
+
+
 def on_host(callable, args, kwargs):
     """A call that met a dtype that the device lacks (text, dates, objects, records, long double, another
     byte order), made again by NumPy on copies. NotImplemented: NumPy cannot, or a device array would
@@ -393,6 +398,10 @@ def on_host(callable, args, kwargs):
         extra = args[:1]
     if function is None or any(isinstance(x, _core.ndarray) for x in extra):
         return NotImplemented
+    if isinstance(callable, str) and len(args) > (at := _OUT_AT.get(callable, len(args))):
+        if len(args) > at + 1:
+            return NotImplemented
+        args, kwargs = args[:at], {**kwargs, "out": args[at]}
     out = kwargs.get("out")
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.

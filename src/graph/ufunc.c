@@ -68,6 +68,7 @@ static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
 /* NumPy refuses integers to negative integer powers; for an array exponent that means a
  * look at it. */
 static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
+    ASN_TRY(asn_operand_check(exponent, loop));
     if (!asn_is_signed_int(loop)) return ASN_OK;
     bool negative = false;
     if (!exponent->array) {

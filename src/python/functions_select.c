@@ -29,7 +29,7 @@ static PyObject *f_where(PyObject *const *v) {
             asn_ndarray_drop(result);
             asn_raise(status);
         } else {
-            r = (PyObject *)result;
+            r = asn_ndarray_finish_array(result);
         }
     }
     Py_XDECREF(condition);

@@ -81,7 +81,7 @@ static const char *buffer_format(asn_dtype dtype) {
 
 static int refuse(Py_buffer *view, const char *why) {
     view->obj = NULL;
-    PyErr_SetString(PyExc_BufferError, why);
+    PyErr_SetString(PyExc_ValueError, why); /* as NumPy has it; not a BufferError */
     return -1;
 }
 

@@ -218,6 +218,8 @@ static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
 }
 
 static int ndarray_set_item(PyObject *self, Py_ssize_t i, PyObject *value) {
+    if (i < 0 && asn_of(self)->layout.ndim) /* the length has been added already */
+        i -= (Py_ssize_t)asn_of(self)->layout.shape[0];
     PyObject *key = PyLong_FromSsize_t(i);
     int rc = key ? asn_ndarray_ass_subscript(self, key, value) : -1;
     Py_XDECREF(key);

@@ -145,16 +145,34 @@ static int take_keyword(asn_ufunc *u, PyObject *name, PyObject *value,
     return -1;
 }
 
+static int check_count(const asn_ufunc *u, Py_ssize_t nargs) {
+    if (nargs >= u->nin && nargs <= u->nin + u->nout) return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes from %d to %d positional arguments but %zd %s given",
+                 u->name, u->nin, u->nin + u->nout, nargs, nargs == 1 ? "was" : "were");
+    return -1;
+}
+
+int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames) {
+    asn_ufunc_kwargs kw = {0};
+    if (check_count(u, nargs) < 0) return -1;
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
+        if (PyUnicode_CompareWithASCIIString(name, "out") != 0) {
+            if (take_keyword(u, name, value, &kw) < 0) return -1;
+        } else if (u->nout > 1 && !PyTuple_CheckExact(value)) {
+            PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *kwnames, asn_ufunc_kwargs *kw) {
     memset(kw, 0, sizeof *kw);
-    if (nargs < u->nin || nargs > u->nin + u->nout) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s() takes from %d to %d positional arguments but %zd %s given",
-                     u->name, u->nin, u->nin + u->nout, nargs,
-                     nargs == 1 ? "was" : "were");
-        return -1;
-    }
+    if (check_count(u, nargs) < 0) return -1;
     for (Py_ssize_t i = u->nin; i < nargs; i++) {
         kw->out[i - u->nin] = args[i];
         kw->out_given = true;

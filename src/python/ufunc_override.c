@@ -184,9 +184,11 @@ int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
     override_entry found[MAX_OVERRIDES];
     int count = collect_overrides(u, args, nargs, kwnames, found);
     if (count <= 0) return count;
-    PyObject *kwargs = override_kwargs(u, method, args, nargs, kwnames);
-    Py_ssize_t inputs =
-        strcmp(method, "__call__") == 0 && nargs > u->nin ? u->nin : nargs;
+    bool call = strcmp(method, "__call__") == 0;
+    PyObject *kwargs = call && asn_ufunc_check_call(u, args, nargs, kwnames) < 0
+                           ? NULL
+                           : override_kwargs(u, method, args, nargs, kwnames);
+    Py_ssize_t inputs = call && nargs > u->nin ? u->nin : nargs;
     *result = NULL;
     for (int i = 0; kwargs && i < count; i++) {
         *result = call_override(u, method, &found[i], args, inputs, kwargs);
