@@ -586,4 +586,6 @@ def array_function(func, types, args, kwargs):
         own = getattr(own, func.__name__)
     except AttributeError:
         return NotImplemented
-    return NotImplemented if own is func else own(*args, **kwargs)
+    if own is func:  # NumPy's own, for data on the host
+        return _device(func(*map(_host, args), **_host(kwargs)))
+    return own(*args, **kwargs)

@@ -418,8 +418,22 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
 }
 
 /* arange(start_or_stop, /, stop, step, *, dtype, device, like) */
+/* Dates, spans of time and what is no number: NumPy's affair, errors included. */
+static bool is_host_bound(PyObject *obj) {
+    if (!obj || obj == Py_None || asn_is_ndarray(obj)) return false;
+    if (PyArray_Check(obj))
+        return asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)obj)) ==
+               ASN_DTYPE_NONE;
+    return (!PyNumber_Check(obj) || PyArray_IsScalar(obj, Datetime) ||
+            PyArray_IsScalar(obj, Timedelta));
+}
+
 static PyObject *f_arange(PyObject *const *v) {
     asn_dtype dtype;
+    for (int i = 0; i < 3; i++)
+        if (is_host_bound(v[i]))
+            return PyErr_Format(asn_py.host_dtype, "arange() of %s is the host's",
+                                Py_TYPE(v[i])->tp_name);
     if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_device_check(v[4]) < 0 ||
         asn_like_check(v[5]) < 0)
         return NULL;

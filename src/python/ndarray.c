@@ -181,7 +181,7 @@ static PyObject *as_subtype(PyObject *self, PyTypeObject *type) {
     return (PyObject *)object;
 }
 
-static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+static PyObject *new_on_device(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *v[ASN_MAX_ARGS];
     if (asn_args_parse_tuple(&new_sig, args, kwargs, v) < 0) return NULL;
     if ((v[2] && v[2] != Py_None) || (v[4] && v[4] != Py_None))
@@ -207,6 +207,15 @@ static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         return NULL;
     }
     return (PyObject *)self;
+}
+
+/* Of a dtype that the device lacks: NumPy's array. */
+static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *self = new_on_device(type, args, kwargs);
+    if (self || type != asn_py.ndarray || !PyErr_ExceptionMatches(asn_py.host_dtype))
+        return self;
+    PyErr_Clear();
+    return PyObject_Call((PyObject *)&PyArray_Type, args, kwargs);
 }
 
 /* operator.concat; `+` adds. */

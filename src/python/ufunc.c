@@ -393,6 +393,11 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
     return pair;
 }
 
+/* An array without a class of its own for results: ours, NumPy's, a memory map. */
+static bool is_plain_array(PyObject *obj) {
+    return asn_is_ndarray_exact(obj) || (PyArray_Check(obj) && !asn_foreign_array(obj));
+}
+
 /* The operand whose __array_wrap__ makes the result, borrowed; NULL for none. Plain
  * arrays have priority 0 and scalars none; among equals the first that brings one. */
 static PyObject *find_wrapper(PyObject *const *args, int nin) {
@@ -401,7 +406,7 @@ static PyObject *find_wrapper(PyObject *const *args, int nin) {
     double best = none;
     for (int i = 0; i < nin; i++) {
         PyObject *obj = args[i];
-        if (asn_is_ndarray_exact(obj) || PyArray_CheckExact(obj)) {
+        if (is_plain_array(obj)) {
             if (best < 0) wrapper = NULL, best = 0;
             continue;
         }
@@ -439,7 +444,7 @@ static PyObject *wrap_result(asn_ufunc *u, PyObject *result, PyObject *const *ar
     if (!result) return NULL;
     PyObject *out = kw->out[output], *wrapper;
     if (out)
-        wrapper = asn_is_ndarray_exact(out) || PyArray_CheckExact(out) ? NULL : out;
+        wrapper = is_plain_array(out) ? NULL : out;
     else
         wrapper = kw->subok == Py_False ? NULL : find_wrapper(args, u->nin);
     if (ASN_LIKELY(!wrapper)) return result;
