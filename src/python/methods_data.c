@@ -283,7 +283,9 @@ static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
         PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
         return NULL;
     }
-    if (!asn_is_integer(asn_dtype_of(order)))
+    if (asn_of(order)->layout.ndim != 1)
+        PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
+    else if (!asn_is_integer(asn_dtype_of(order)))
         PyErr_SetString(PyExc_TypeError, "sorter must only contain integers");
     else if (asn_of(order)->layout.size != asn_of(self)->layout.size)
         PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
