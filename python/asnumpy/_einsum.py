@@ -248,6 +248,9 @@ def _pair_plan(text, ndim_a, ndim_b):
     )  # fmt: skip
 
 
+_IDENTITY = tuple(range(64))
+
+
 def _pair_at_once(text, a, b):
     """einsum of two arrays of one dtype by one product; None when it is not that simple."""
     if type(a) is not _core.ndarray or type(b) is not _core.ndarray or a.dtype != b.dtype:
@@ -256,7 +259,8 @@ def _pair_at_once(text, a, b):
     if plan is None:
         return None
     perm_a, perm_b, shared, own, summed, perm = plan
-    x, y = a.transpose(perm_a), b.transpose(perm_b)
+    x = a if perm_a == _IDENTITY[: a.ndim] else a.transpose(perm_a)
+    y = b if perm_b == _IDENTITY[: b.ndim] else b.transpose(perm_b)
     batch, rows, depth = x.shape[:shared], x.shape[shared : shared + own], x.shape[shared + own :]
     columns = y.shape[shared + summed :]
     if y.shape != batch + depth + columns or (a.dtype == bool and summed):
@@ -274,7 +278,7 @@ def _pair_at_once(text, a, b):
         z = _core.asarray(_core.matmul(x, y))
         if own != 1 or len(columns) != 1:
             z = z.reshape(batch + rows + columns)
-    if perm != tuple(range(len(perm))):
+    if perm != _IDENTITY[: len(perm)]:
         z = z.transpose(perm).copy()
     return z[()]
 

@@ -10,6 +10,8 @@ from ._joining import _normalize
 def inner(a, b, /):
     """The sum of products over the last axes."""
     a, b = asanyarray(a), asanyarray(b)
+    if a.ndim == b.ndim == 1:
+        return _core.dot(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return _core.multiply(a, b)
     if a.shape[-1] != b.shape[-1]:
@@ -30,7 +32,9 @@ def outer(a, b, out=None):
 
 def vdot(a, b, /):
     """The dot product of two flattened arrays, the first conjugated."""
-    return _core.dot(asarray(a).ravel().conj(), asarray(b).ravel())
+    a, b = asarray(a), asarray(b)
+    a, b = a if a.ndim == 1 else a.ravel(), b if b.ndim == 1 else b.ravel()
+    return _core.dot(a.conj() if a.dtype.kind == "c" else a, b)
 
 
 def tensordot(a, b, axes=2):

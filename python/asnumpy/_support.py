@@ -231,11 +231,14 @@ def choose(a, choices, out, mode):
             f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the "
             "rule 'safe'"
         )
-    which, *arrays = broadcast_arrays(a.astype(_np.int64), *arrays)
+    which, *arrays = broadcast_arrays(a.astype(_np.int64, copy=False), *arrays)
     n = len(arrays)
-    if mode in (None, "raise", 2) and bool(((which < 0) | (which >= n)).any()):
+    if mode in ("wrap", 1):
+        which = which % n
+    elif mode not in (None, "raise", 2):
+        which = _core.clip(which, 0, n - 1)
+    elif which.size and (which.min() < 0 or which.max() >= n):
         raise ValueError("invalid entry in choice array")
-    which = which % n if mode in ("wrap", 1) else _core.clip(which, 0, n - 1)
     dtype = _core.result_type(*[getattr(x, "dtype", x) for x in weak])
     result = arrays[0].astype(dtype)
     for i in range(1, n):
@@ -465,15 +468,15 @@ def hosted(function):
     def elsewhere(unusual, args, kwargs):
         """What others make of the call; NotImplemented: nothing."""
         if not takes_like and _overriding(args, kwargs):
-            return override_function(call, args, kwargs)
-        return (
-            on_host(call, args, kwargs) if any(map(_meets_host_data, unusual)) else NotImplemented
-        )
+            return override_function(public, args, kwargs)
+        if any(map(_meets_host_data, unusual)):
+            return on_host(public, args, kwargs)
+        return NotImplemented
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         if takes_like and _like_overrides(kwargs):
-            return override_function(call, args, kwargs)
+            return override_function(public, args, kwargs)
         given = (*args, *kwargs.values()) if kwargs else args
         unusual = [x for x in given if type(x) not in _PLAIN]
         if unusual:
@@ -483,17 +486,19 @@ def hosted(function):
         try:
             result = function(*args, **kwargs)
         except _core.HostDtypeError:
-            result = on_host(call, args, kwargs)
+            result = on_host(public, args, kwargs)
             if result is NotImplemented:
                 raise
             return result
-        if unusual and call.__name__ in _KEEPS_CLASS:
+        if unusual and public.__name__ in _KEEPS_CLASS:
             kept = next((type(x) for x in unusual if isinstance(x, _core.ndarray)), None)
             return result if kept is None else _as_class(result, kept)
         return result
 
     call._implementation = function
-    return call
+    # like= decides alone, whatever the other arguments are
+    public = call if takes_like else functools.update_wrapper(_core._composed(function, call), call)
+    return public
 
 
 def equal_on_host(a, b):
