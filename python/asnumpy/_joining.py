@@ -5,7 +5,7 @@ import operator
 import numpy as _np
 
 from . import _core
-from ._core import asanyarray, asarray, concatenate, empty, expand_dims
+from ._core import asanyarray, asarray, concatenate, empty
 
 
 def atleast_1d(*arys):

@@ -32,6 +32,8 @@ np.arange(4.0).take([1, 2], out=np.zeros(2, "i4"))
 np.arange(4.0).compress([0, 1, 1], out=np.zeros(2, "i4"))
 np.full_like(np.ones(2, "i1"), np.int64(1000))
 np.full_like(np.ones(2, "u1"), np.float64(300.5))
+[np.copyto(a := np.zeros(2, t), 10**100) or a for t in ("f4", "f8", "c8")][0]
+np.array([2.0]) * 10**30
 np.float64(1) + np.broadcast_arrays(0, np.arange(3))[0]
 """
 
