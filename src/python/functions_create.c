@@ -238,6 +238,10 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
         asn_order_from_py(order_object, &order) < 0 ||
         asn_bool_from_py(subok, &keep_type) < 0 || asn_device_check(device) < 0)
         return NULL;
+    if (dtype == ASN_DTYPE_NONE && PyArray_Check(prototype) &&
+        !PyArray_ISNOTSWAPPED((PyArrayObject *)prototype))
+        return PyErr_Format(asn_py.host_dtype,
+                            "arrays of another byte order are the host's");
     PyObject *a = asn_asarray(prototype);
     if (!a) return NULL;
     if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(a);

@@ -223,8 +223,10 @@ static PyObject *f_result_type(PyObject *const *v) {
 
 static PyObject *f_promote_types(PyObject *const *v) {
     asn_dtype a, b;
-    /* One dtype twice stays what it is, with the metadata that only NumPy keeps. */
+    /* One dtype twice stays what it is, with the metadata that only NumPy keeps; records
+     * lose their padding. */
     if (v[0] == v[1] && PyArray_DescrCheck(v[0]) &&
+        ((PyArray_Descr *)v[0])->type_num != NPY_VOID &&
         PyArray_ISNBO(((PyArray_Descr *)v[0])->byteorder))
         return Py_NewRef(v[0]);
     if (asn_dtype_from_py(v[0], &a) < 0 || asn_dtype_from_py(v[1], &b) < 0) return NULL;

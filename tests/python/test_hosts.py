@@ -34,6 +34,9 @@ np.full_like(np.ones(2, "i1"), np.int64(1000))
 np.full_like(np.ones(2, "u1"), np.float64(300.5))
 [np.copyto(a := np.zeros(2, t), 10**100) or a for t in ("f4", "f8", "c8")][0]
 np.array([2.0]) * 10**30
+np.promote_types(*[np.dtype({"names": ["a", "b"], "formats": ["i1", "i8"], "offsets": [3, 17], "itemsize": 40})] * 2)
+np.zeros_like(np.zeros((2, 3), ">i4"))
+np.full_like(np.zeros(3, ">f8"), 2, dtype="f4")
 np.float64(1) + np.broadcast_arrays(0, np.arange(3))[0]
 """
 
@@ -155,3 +158,59 @@ def test_overridden_calls_are_checked():
         lambda np: np.modf(taker, out=(None, taker)) == {"out": (None, taker)},
     ):
         same(call)
+
+
+def test_own_methods_take_over():
+    """sum(x) is x.sum() where x's class brings that method."""
+
+    class Frame:
+        def sum(self, axis=None, out=None, **rest):
+            return "sum", axis, out, rest
+
+        def mean(self, axis=None, dtype=None, out=None):
+            return "mean", axis, dtype, out
+
+        max = argmax = cumsum = lambda self, **given: given
+
+    frame = Frame()
+    calls = (
+        lambda np: np.sum(frame),
+        lambda np: np.sum(frame, 1),
+        lambda np: np.sum(frame, axis=0, dtype="f4", keepdims=True),
+        lambda np: np.mean(frame, 1),
+        lambda np: np.max(frame, 0, initial=3),
+        lambda np: np.argmax(frame),
+        lambda np: np.cumsum(frame, 2),
+    )
+    for call in calls:
+        same(call)
+
+    for module in (asnumpy, np):
+
+        class Loud(module.ndarray):
+            def sum(self, axis=None, dtype=None, out=None):
+                return "loud"
+
+        loud = module.ones(3).view(Loud)
+        assert module.sum(loud) == "loud" and module.max(loud) == 1
+
+
+def test_plain_arrays_beside_subclasses_that_refuse():
+    for module in (asnumpy, np):
+
+        class Quiet(module.ndarray):
+            def __array_function__(self, *args):
+                return NotImplemented
+
+        a, quiet = module.arange(2), module.arange(2).view(Quiet)
+        assert np.asarray(module.concatenate((a, quiet))).tolist() == [0, 1, 0, 1]
+        with pytest.raises(TypeError, match="no implementation found"):
+            module.concatenate((quiet, quiet))
+
+
+def test_buffers_of_contiguous_arrays_have_plain_strides():
+    for module in (asnumpy, np):
+        a = module.lib.stride_tricks.as_strided(module.ones((1, 3, 4)), strides=(8, 32, 8))
+        assert memoryview(a).strides == (96, 32, 8)
+        fortran = module.asarray(module.ones((3, 1, 4)), order="F")
+        assert memoryview(fortran).strides == (8, 24, 24)
