@@ -214,3 +214,12 @@ def test_buffers_of_contiguous_arrays_have_plain_strides():
         assert memoryview(a).strides == (96, 32, 8)
         fortran = module.asarray(module.ones((3, 1, 4)), order="F")
         assert memoryview(fortran).strides == (8, 24, 24)
+
+
+def test_inplace_matmul_asks_its_operand():
+    class Taker:
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return ufunc.__name__, method, len(inputs), kwargs["out"][0] is inputs[0]
+
+    for module in (asnumpy, np):
+        assert module.ones((2, 2)).__imatmul__(Taker()) == ("matmul", "__call__", 2, True)
