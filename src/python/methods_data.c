@@ -291,6 +291,10 @@ static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
         PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
     else
         r = asn_take_run(self, order, NULL, NULL, NULL);
+    if (!r && PyErr_ExceptionMatches(PyExc_IndexError)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "Sorter index out of range.");
+    }
     Py_DECREF(order);
     return r;
 }

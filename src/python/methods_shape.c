@@ -408,6 +408,12 @@ ASN_METHOD(resize) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim, rc = 0;
     bool refcheck = true;
+    if (v[1] && !PyIndex_Check(v[1])) {
+        Py_DECREF(v[0]);
+        PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
+                     Py_TYPE(v[1])->tp_name);
+        return NULL;
+    }
     if (PyTuple_GET_SIZE(v[0]) == 0 ||
         (PyTuple_GET_SIZE(v[0]) == 1 && PyTuple_GET_ITEM(v[0], 0) == Py_None)) {
         Py_DECREF(v[0]);
@@ -417,11 +423,6 @@ ASN_METHOD(resize) {
     rc = asn_shape_from_py(wish, shape, &ndim);
     Py_DECREF(wish);
     if (rc < 0) return NULL;
-    if (v[1] && !PyIndex_Check(v[1]) && !PyBool_Check(v[1])) {
-        PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
-                     Py_TYPE(v[1])->tp_name);
-        return NULL;
-    }
     if (asn_bool_from_py(v[1], &refcheck) < 0) return NULL;
     const asn_layout *l = &asn_of(self)->layout;
     int64_t size = 1;

@@ -82,25 +82,30 @@ int asn_ufunc_check_out(PyObject *out, bool positional) {
     return 0;
 }
 
+/* out= is a tuple of as many as there are outputs, or the one. */
+static int check_out_count(const asn_ufunc *u, PyObject *out) {
+    if (!PyTuple_CheckExact(out)) {
+        if (u->nout == 1) return 0;
+        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(out) == u->nout) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "The 'out' tuple must have exactly %d entr%s: one per ufunc output",
+                 u->nout, u->nout == 1 ? "y" : "ies");
+    return -1;
+}
+
 static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
     if (value == Py_Ellipsis) {
         kw->keep_array = true;
         return 0;
     }
     if (asn_ufunc_check_out(value, false) < 0) return -1;
+    if (check_out_count(u, value) < 0) return -1;
     if (PyTuple_CheckExact(value)) {
-        if (PyTuple_GET_SIZE(value) != u->nout) {
-            PyErr_Format(
-                PyExc_ValueError,
-                "The 'out' tuple must have exactly %d entr%s: one per ufunc output",
-                u->nout, u->nout == 1 ? "y" : "ies");
-            return -1;
-        }
         for (int i = 0; i < u->nout; i++)
             kw->out[i] = PyTuple_GET_ITEM(value, i);
-    } else if (u->nout > 1 && value != Py_None) {
-        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
-        return -1;
     } else {
         kw->out[0] = value;
     }
@@ -161,8 +166,7 @@ int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
         PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
         if (PyUnicode_CompareWithASCIIString(name, "out") != 0) {
             if (take_keyword(u, name, value, &kw) < 0) return -1;
-        } else if (u->nout > 1 && !PyTuple_CheckExact(value)) {
-            PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
+        } else if (check_out_count(u, value) < 0) {
             return -1;
         }
     }
