@@ -82,8 +82,7 @@ int asn_ufunc_check_out(PyObject *out, bool positional) {
     return 0;
 }
 
-/* out= is a tuple of as many as there are outputs, or the one. */
-static int check_out_count(const asn_ufunc *u, PyObject *out) {
+int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out) {
     if (!PyTuple_CheckExact(out)) {
         if (u->nout == 1) return 0;
         PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
@@ -102,7 +101,7 @@ static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
         return 0;
     }
     if (asn_ufunc_check_out(value, false) < 0) return -1;
-    if (check_out_count(u, value) < 0) return -1;
+    if (asn_ufunc_check_out_count(u, value) < 0) return -1;
     if (PyTuple_CheckExact(value)) {
         for (int i = 0; i < u->nout; i++)
             kw->out[i] = PyTuple_GET_ITEM(value, i);
@@ -166,7 +165,12 @@ int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
         PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
         if (PyUnicode_CompareWithASCIIString(name, "out") != 0) {
             if (take_keyword(u, name, value, &kw) < 0) return -1;
-        } else if (check_out_count(u, value) < 0) {
+        } else if (nargs > u->nin) {
+            PyErr_SetString(
+                PyExc_TypeError,
+                "cannot specify 'out' as both a positional and keyword argument");
+            return -1;
+        } else if (asn_ufunc_check_out_count(u, value) < 0) {
             return -1;
         }
     }

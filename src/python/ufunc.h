@@ -67,6 +67,8 @@ int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
 /* Whether an operand, output or mask brings an override of its own; -1 with an error. */
 int asn_ufunc_overridden(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames);
+/* out= is a tuple of as many as there are outputs, or the one; TypeError, ValueError. */
+int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out);
 /* What is wrong with a call whatever its operands are: TypeError. */
 int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames);

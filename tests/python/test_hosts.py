@@ -156,6 +156,18 @@ def test_overridden_calls_are_checked():
         lambda np: np.modf(taker, out=None),
         lambda np: np.multiply(1, taker, where=3),
         lambda np: np.modf(taker, out=(None, taker)) == {"out": (None, taker)},
+        lambda np: np.add.reduce(taker, 0, "f4", None, True),
+        lambda np: np.add.reduce(taker, 0, out=()),
+        lambda np: np.add(taker, 1, taker, out=taker),
+        lambda np: np.add(taker, 1, out=(1, 2)),
+        lambda np: np.add.outer(taker),
+        lambda np: np.add.outer(taker, 1, 2),
+        lambda np: np.add.reduce(taker, 0, axis=1),
+        lambda np: np.add.accumulate(taker, 0, None, "out"),
+        lambda np: np.add.accumulate(taker, 0, None, "out", 1),
+        lambda np: np.add.reduceat(taker, [0, 1], 1, dtype="i8"),
+        lambda np: np.add.outer(taker, 1),
+        lambda np: np.add.at(taker, [0], 1),
     ):
         same(call)
 
