@@ -203,7 +203,13 @@ def _greedy(inputs, output, extents):
 
 def _path_of(optimize, inputs, output, extents):
     if isinstance(optimize, tuple | list) and optimize and optimize[0] == "einsum_path":
-        return [tuple(p) for p in optimize[1:]]
+        path = [tuple(p) for p in optimize[1:]]
+        left = len(inputs) - sum(len(p) - 1 for p in path)
+        if left > 1:
+            raise RuntimeError(
+                f"Invalid einsum_path is specified: {left} more operands has to be contracted."
+            )
+        return path
     if optimize in (False, None) or len(inputs) < 3:
         return (
             [(0, 1)] + [(0, len(inputs) - i - 1) for i in range(1, len(inputs) - 1)]
@@ -317,10 +323,13 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
     if view.shape != shape:
         view = _core.broadcast_to(view, shape)
     if out is not None:
-        _core.copyto(out, view, casting="same_kind" if casting == "safe" else casting)
+        # With optimize= NumPy writes out by other functions, which cast as they like.
+        _core.copyto(out, view, casting=casting if optimize in (False, None) else "unsafe")
         return out
     if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
         return view if view.ndim else view[()]
+    if order == "A":
+        order = "F" if all(a.flags.fnc for a in arrays) else "C"
     if order in "CF":
         view = _core.asarray(view, order=order)
     return view.copy(order) if not view.flags.writeable else view[()]

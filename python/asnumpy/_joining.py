@@ -227,10 +227,15 @@ def _stretched(shapes):
 
 
 def broadcast_arrays(*args, subok=False):
-    """The inputs, stretched to their common shape."""
+    """The inputs, stretched to their common shape; what is stretched may be written, as NumPy still has it."""
     arrays = [_core.array(a, copy=None, subok=subok) for a in args]
     shape = broadcast_shapes(*[a.shape for a in arrays])
-    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape, subok) for a in arrays)
+    return tuple(a if a.shape == shape else _writable(a, shape, subok) for a in arrays)
+
+
+def _writable(a, shape, subok):
+    view = _core.broadcast_to(a, shape, subok)
+    return _core._as_strided(a, shape, view.strides) if a.flags.writeable else view
 
 
 # ---- repeating, resizing, editing

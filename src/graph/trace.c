@@ -226,12 +226,12 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
                            const asn_array *result) {
     asn_trace *t = &asn_the_trace;
     const asn_layout *l = &result->layout;
+    asn_lock();
     bool can = lazy_on && l->size > EAGER_ELEMENTS;
     for (int k = 0; k < num_in && can; k++)
         can = in[k].array
                   ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
                   : in[k].scalar.dtype == loop;
-    asn_lock();
     if (t->kept) asn_transient_forget(t);
     can = can && t->arena && t->count < ASN_TRACE_MAX_NODES &&
           !may_hold_much(t, t->count + 1) &&

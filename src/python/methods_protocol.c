@@ -377,7 +377,8 @@ ASN_METHOD(__complex__) {
 
 ASN_METHOD(__sizeof__) {
     ASN_ARGS("__sizeof__", "");
-    int64_t size = Py_TYPE(self)->tp_basicsize;
+    /* with its extents and strides, as NumPy counts them */
+    int64_t size = Py_TYPE(self)->tp_basicsize + 16 * asn_of(self)->layout.ndim;
     if (!((asn_ndarray *)self)->base) size += asn_layout_nbytes(&asn_of(self)->layout);
     return PyLong_FromLongLong(size);
 }
