@@ -14,6 +14,7 @@ _linalg = _core._linalg
 (
     _QR, _QR_RAW, _QR_R, _SVD, _SVDVALS, _EIG, _EIGVALS, _EIGH, _EIGVALSH, _LSTSQ,
 ) = range(5, 15)  # fmt: skip
+_WIDE = {"f": _np.float64, "F": _np.complex128}
 _NO_EIGENVALUES = "Eigenvalues did not converge"
 _NO_SINGULAR_VALUES = "SVD did not converge"
 
@@ -100,24 +101,38 @@ def _check_finite(a):
         raise LinAlgError("Array must not contain infs or NaNs")
 
 
+def _widened(a):
+    """In the precision that everything is computed in: what is decided by exact zeros is decided
+    before results are rounded."""
+    return a.astype(_WIDE[a.dtype.char]) if a.dtype.char in _WIDE else a
+
+
+def _real_if_real(a, *results):
+    """Complex results of a, the eigenvalues first, as NumPy gives them: real where all eigenvalues
+    are, in the precision of a."""
+    real = a.dtype.kind != "c" and _core.all(results[0].imag == 0)
+    if real:
+        results = [x.real for x in results]
+    if a.dtype.char in _WIDE:
+        narrow = _np.float32 if real else _np.complex64
+        return [x.astype(narrow) for x in results]
+    return [x.copy() for x in results] if real else results
+
+
 def eig(a):
     """Eigenvalues and right eigenvectors of length 1; real where all eigenvalues are."""
     a = asarray(a)
     _check_finite(a)
-    values, vectors = _linalg(_EIG, a, None, False, False, 0.0, _NO_EIGENVALUES)
-    if a.dtype.kind != "c" and _core.all(values.imag == 0):
-        values, vectors = values.real.copy(), vectors.real.copy()
-    return EigResult(values, vectors)
+    result = _linalg(_EIG, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
+    return EigResult(*_real_if_real(a, *result))
 
 
 def eigvals(a):
     """The eigenvalues; real where all of them are."""
     a = asarray(a)
     _check_finite(a)
-    values = _linalg(_EIGVALS, a, None, False, False, 0.0, _NO_EIGENVALUES)
-    if a.dtype.kind != "c" and _core.all(values.imag == 0):
-        return values.real.copy()
-    return values
+    values = _linalg(_EIGVALS, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
+    return _real_if_real(a, values)[0]
 
 
 def _is_upper(uplo):
@@ -148,8 +163,7 @@ def lstsq(a, b, rcond=None):
     if b.shape[0] != m:
         raise LinAlgError("Incompatible dimensions")
     if rcond is None:
-        single = a.dtype.char in "fF" and b.dtype.char in "fF"
-        rcond = _np.finfo(_np.float32 if single else _np.float64).eps * max(n, m)
+        rcond = _np.finfo(float).eps * max(n, m)
     x, residuals, rank, values = _linalg(
         _LSTSQ, a, b, False, False, float(rcond), "SVD did not converge in Linear Least Squares"
     )
@@ -204,16 +218,17 @@ def cond(x, p=None):
     from ._solvers import inv_or_nan
 
     x = asarray(x)
-    if x.ndim >= 2 and x.size == 0:
+    if x.size == 0 and 0 in x.shape[-2:]:
         raise LinAlgError("cond is not defined on empty arrays")
     with _core_errstate():
         if p is None or p in (2, -2):
             s = svd(x, compute_uv=False)
             r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         else:
-            inverse = inv_or_nan(x)
+            inverse = inv_or_nan(_widened(x))
             r = norm(x, p, axis=(-2, -1)) * norm(inverse, p, axis=(-2, -1))
-            r = asarray(r).astype(inverse.real.dtype, copy=False)
+            single = x.dtype.char in _WIDE
+            r = asarray(r).astype(_np.float32 if single else _np.float64, copy=False)
         r = asarray(r)
         # A NaN that did not come from x is a singular matrix's.
         nan = _core.isnan(r) & ~_core.any(_core.isnan(x), axis=(-2, -1))
