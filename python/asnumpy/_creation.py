@@ -237,7 +237,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if not sparse:
         from ._joining import broadcast_arrays
 
-        output = broadcast_arrays(*output)
+        output = broadcast_arrays(*output, subok=True)
     return tuple(x.copy() for x in output) if copy else tuple(output)
 
 

@@ -316,7 +316,7 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
         _core.copyto(out, view, casting="same_kind" if casting == "safe" else casting)
         return out
     if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
-        return view if view.ndim else view[()]
+        return _core.asarray(view) if view.ndim else view[()]
     if order in "CF":
         view = _core.asarray(view, order=order)
     return view.copy(order) if not view.flags.writeable else view[()]

@@ -6,7 +6,7 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asarray
+from ._core import asanyarray, asarray
 
 
 def _outer_edges(a, range):
@@ -231,7 +231,7 @@ def _sorted_counts(a, weights, edges):
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """A histogram in several dimensions."""
     if isinstance(sample, _core.ndarray | _np.ndarray) and sample.ndim == 2:
-        sample = asarray(sample)
+        sample = asanyarray(sample)
     else:
         from ._joining import atleast_2d
 

@@ -222,13 +222,13 @@ def tile(A, reps):
     ndim = max(a.ndim, len(reps))
     shape = (1,) * (ndim - a.ndim) + a.shape
     reps = (1,) * (ndim - len(reps)) + reps
-    if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16:
+    if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16 and type(a) is _core.ndarray:
         return concatenate([a] * reps[0])
     if all(r == 1 for r in reps):
         return a.reshape(shape).copy()
     spread = [x for s in shape for x in (1, s)]
     target = [x for r, s in zip(reps, shape, strict=True) for x in (r, s)]
-    stretched = _core.broadcast_to(a.reshape(spread), target)
+    stretched = _core.broadcast_to(a.reshape(spread), target, subok=True)
     return stretched.copy().reshape([r * s for r, s in zip(reps, shape, strict=True)])
 
 
@@ -350,7 +350,7 @@ def trim_zeros(filt, trim="fb", axis=None):
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]
-    return a[tuple(cut)]
+    return (filt if isinstance(filt, _core.ndarray) else a)[tuple(cut)]
 
 
 # ---- padding

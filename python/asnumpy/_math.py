@@ -149,6 +149,11 @@ def common_type(*arrays):
     return _np.complex64 if best <= 1 else _np.complex128
 
 
+def min_scalar_type(a, /):
+    """The dtype of the smallest size that holds a scalar; of an array with axes, its own."""
+    return _np.min_scalar_type(_np.asarray(a) if isinstance(a, _core.ndarray) else a)
+
+
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     """NaN and infinities replaced by numbers."""
     x = _core.array(x, subok=True, copy=True if copy else None)

@@ -7,6 +7,7 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray, where
 from ._joining import _normalize
+from ._support import as_class
 
 
 def select(condlist, choicelist, default=0):
@@ -110,7 +111,10 @@ class vectorize(_np.vectorize):
         result = super().__call__(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
         if result is self:  # used as a decorator with options
             return self
-        return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)
+        parent = next((x for x in args if isinstance(x, _core.ndarray)), None)
+        if isinstance(result, tuple):
+            return tuple(as_class(asarray(x), parent) for x in result)
+        return as_class(asarray(result), parent)
 
 
 def frompyfunc(func, /, nin, nout, **kwargs):
@@ -131,6 +135,7 @@ def _check_bitorder(bitorder):
 def packbits(a, /, axis=None, bitorder="big"):
     """Booleans packed into the bits of uint8."""
     a = asanyarray(a)
+    kind, a = type(a), asarray(a)
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
     _check_bitorder(bitorder)
@@ -146,12 +151,14 @@ def packbits(a, /, axis=None, bitorder="big"):
     weights = 2 ** _core.arange(8)
     weights = weights[::-1] if bitorder == "big" else weights
     packed = (full.reshape((*full.shape[:-1], full.shape[-1] // 8, 8)) * weights).sum(-1)
-    return moveaxis(packed.astype(_np.uint8), -1, axis)
+    packed = moveaxis(packed.astype(_np.uint8), -1, axis)
+    return packed if kind is _core.ndarray else packed.view(kind)
 
 
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     """The bits of uint8 as an array of 0 and 1."""
     a = asanyarray(a)
+    kind, a = type(a), asarray(a)
     if a.dtype != _np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     _check_bitorder(bitorder)
@@ -175,7 +182,8 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
             wide = _core.zeros((*bits.shape[:-1], count), _np.uint8)
             wide[..., :n] = bits
             bits = wide
-    return moveaxis(bits, -1, axis).copy()
+    bits = moveaxis(bits, -1, axis).copy()
+    return bits if kind is _core.ndarray else bits.view(kind)
 
 
 def binary_repr(num, width=None):

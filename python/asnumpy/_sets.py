@@ -90,7 +90,7 @@ def unique(
 def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
     from ._manipulation import lexsort, moveaxis
 
-    rows = moveaxis(ar, _normalize(axis, ar.ndim), 0)
+    rows = moveaxis(asarray(ar), _normalize(axis, ar.ndim), 0)
     n = rows.shape[0]
     width = math.prod(rows.shape[1:])
     flat = rows.reshape(n, width)

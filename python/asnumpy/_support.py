@@ -430,22 +430,28 @@ def _meets_host_data(x):
 # Types that neither stay on the host nor have an __array_function__ of their own.
 _PLAIN = frozenset([_core.ndarray, int, float, complex, bool, str, slice, type(None), type])
 
-# Functions whose result has the class of their first argument.
+# Functions whose result has the class of their first argument that is of a subclass, and those
+# whose scalars stay scalars.
 _KEEPS_CLASS = frozenset(
-    ["apply_along_axis", "apply_over_axes", "average", "delete", "diff", "fix", "gradient", "imag",
-     "insert", "median", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
-     "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum",
-     "nanvar", "percentile", "ptp", "quantile", "real", "tile", "trapezoid", "unique"]
+    ["apply_along_axis", "average", "correlate", "delete", "diagflat", "diff", "ediff1d", "fix",
+     "gradient", "i0", "imag", "insert", "median", "nan_to_num", "nancumprod", "nancumsum", "nanmax",
+     "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "polyadd", "polysub",
+     "ptp", "real", "trapezoid"]
 )  # fmt: skip
+_KEEPS_CLASS_OF_ARRAYS = frozenset(
+    ["nanargmax", "nanargmin", "nanpercentile", "nanquantile", "percentile", "quantile"]
+)
 
 
-def _as_class(result, cls):
-    """A result, or the first of a tuple of them, as the subclass of an argument."""
+def as_class(result, parent, scalars=True):
+    """A result, or the first of a tuple of them, by an argument's __array_wrap__ where that is of a
+    subclass. scalars: NumPy scalars too."""
     if isinstance(result, tuple):
-        return (_as_class(result[0], cls), *result[1:])
-    if isinstance(result, cls) or not isinstance(result, (_core.ndarray, _np.generic)):
+        return (as_class(result[0], parent, scalars), *result[1:])
+    plain = type(result) is _core.ndarray or (scalars and isinstance(result, _np.generic))
+    if not plain or type(parent) is _core.ndarray or not isinstance(parent, _core.ndarray):
         return result
-    return _core.asarray(result).view(cls)
+    return parent.__array_wrap__(_core.asarray(result))
 
 
 def hosted(function):
@@ -478,9 +484,10 @@ def hosted(function):
             if result is NotImplemented:
                 raise
             return result
-        if unusual and call.__name__ in _KEEPS_CLASS:
-            kept = next((type(x) for x in unusual if isinstance(x, _core.ndarray)), None)
-            return result if kept is None else _as_class(result, kept)
+        name = call.__name__
+        if unusual and (name in _KEEPS_CLASS or name in _KEEPS_CLASS_OF_ARRAYS):
+            parent = next((x for x in unusual if isinstance(x, _core.ndarray)), None)
+            return as_class(result, parent, name in _KEEPS_CLASS)
         return result
 
     call._implementation = function

@@ -301,14 +301,12 @@ static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char or
     }
     if (cast || reorder || (copy == 1 && !owned)) {
         PyObject *r = cast_copy(self, dtype, order);
+        if (subok) r = asn_subclass_keep(r, self);
         Py_DECREF(self);
         if (!r) return NULL;
         self = r;
     } else if (!subok && !asn_is_ndarray_exact(self)) {
-        asn_layout layout;
-        asn_status status = asn_layout_copy(&layout, &asn_of(self)->layout);
-        PyObject *r =
-            status == ASN_OK ? asn_ndarray_view(self, &layout, false) : asn_raise(status);
+        PyObject *r = asn_subclass_plain(self);
         Py_DECREF(self);
         if (!r) return NULL;
         self = r;

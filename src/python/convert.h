@@ -4,6 +4,7 @@
 #define ASN_PYTHON_CONVERT_H
 
 #include "core.h"
+#include "subclass.h"
 
 /* ---- dtypes */
 /* NumPy's dtype object; borrows. NULL with an error only for bfloat16 without ml_dtypes.

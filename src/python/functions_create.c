@@ -233,9 +233,7 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
     PyObject *a = asn_asarray(prototype);
     if (!a) return NULL;
     if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(a);
-    PyTypeObject *type = keep_type ? Py_TYPE(a) : asn_py.ndarray;
-    asn_ndarray *r =
-        type == asn_py.ndarray ? asn_ndarray_alloc() : asn_ndarray_alloc_type(type);
+    asn_ndarray *r = asn_ndarray_alloc();
     asn_status status = ASN_OK;
     if (r && shape && shape != Py_None) {
         shape_args s = {.ndim = 0};
@@ -255,10 +253,14 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
     } else if (r) {
         status = asn_array_new_like(&r->array, asn_of(a), dtype, order);
     }
+    PyObject *made = (PyObject *)r;
+    if (r && status != ASN_OK) {
+        asn_ndarray_drop(r);
+        made = asn_raise(status);
+    }
+    if (keep_type) made = asn_subclass_keep(made, a);
     Py_DECREF(a);
-    if (!r || status == ASN_OK) return (PyObject *)r;
-    asn_ndarray_drop(r);
-    return asn_raise(status);
+    return made;
 }
 
 /* Fills a fresh array with a small number; takes array. */

@@ -86,9 +86,7 @@ static PyObject *f_broadcast_to(PyObject *const *v) {
     PyObject *plain = broadcast_plain(v);
     if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
         return plain;
-    PyObject *r = PyObject_CallMethod(plain, "view", "O", Py_TYPE(v[0]));
-    Py_DECREF(plain);
-    return r;
+    return asn_subclass_keep(plain, v[0]);
 }
 
 static PyObject *f_shape(PyObject *const *v) {
@@ -285,6 +283,17 @@ static int check_join(const array_list *list, int axis) {
     return 0;
 }
 
+/* Joined arrays are of the class of the highest __array_priority__ above ndarray's own;
+ * none of them is their parent. Takes joined. */
+static PyObject *joined_as(PyObject *joined, const array_list *list) {
+    PyObject *leader = NULL;
+    for (int i = 0; i < list->count; i++)
+        if (!asn_is_ndarray_exact(list->objects[i]))
+            leader = asn_subclass_leader(leader ? leader : joined, list->objects[i]);
+    if (!joined || !leader || leader == joined) return joined;
+    return asn_subclass_adopt(joined, Py_TYPE(leader), Py_None);
+}
+
 static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype,
                       asn_casting casting) {
     if (dtype == ASN_DTYPE_NONE) dtype = asn_result_type(list->count, list->types);
@@ -304,9 +313,11 @@ static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype
     if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
     if (!target) {
         asn_ndarray *r = asn_ndarray_alloc();
-        return r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
-                                                         dtype, casting, NULL, &r->array))
-                 : NULL;
+        PyObject *joined =
+            r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
+                                                      dtype, casting, NULL, &r->array))
+              : NULL;
+        return joined_as(joined, list);
     }
     asn_status status =
         asn_concatenate(list->count, list->arrays, axis, dtype, casting, target, NULL);

@@ -14,24 +14,27 @@ typedef struct {
     const char *dtypes;
     int num_inputs;
     bool square;
+    const char
+        *wraps; /* each result: as the class of operand a or b, or of neither, '-' */
 } row;
 
 static const row rows[] = {
-    [ACLNNX_LINALG_SOLVE] = {{"nn", "nr", "nr"}, "TTT", 2, true},
-    [ACLNNX_LINALG_INV] = {{"nn", "nn"}, "TT", 1, true},
-    [ACLNNX_LINALG_DET] = {{"nn", ""}, "TT", 1, true},
-    [ACLNNX_LINALG_SLOGDET] = {{"nn", "", ""}, "TTR", 1, true},
-    [ACLNNX_LINALG_CHOLESKY] = {{"nn", "nn"}, "TT", 1, true},
-    [ACLNNX_LINALG_QR] = {{"mn", "mp", "pn"}, "TTT", 1, false},
-    [ACLNNX_LINALG_QR_RAW] = {{"mn", "mn", "k"}, "TTT", 1, false},
-    [ACLNNX_LINALG_QR_R] = {{"mn", "kn"}, "TT", 1, false},
-    [ACLNNX_LINALG_SVD] = {{"mn", "mp", "k", "qn"}, "TTRT", 1, false},
-    [ACLNNX_LINALG_SVDVALS] = {{"mn", "k"}, "TR", 1, false},
-    [ACLNNX_LINALG_EIG] = {{"nn", "n", "nn"}, "TCC", 1, true},
-    [ACLNNX_LINALG_EIGVALS] = {{"nn", "n"}, "TC", 1, true},
-    [ACLNNX_LINALG_EIGH] = {{"nn", "n", "nn"}, "TRT", 1, true},
-    [ACLNNX_LINALG_EIGVALSH] = {{"nn", "n"}, "TR", 1, true},
-    [ACLNNX_LINALG_LSTSQ] = {{"mn", "mr", "nr", "r", "", "k"}, "TTTRiR", 2, false},
+    [ACLNNX_LINALG_SOLVE] = {{"nn", "nr", "nr"}, "TTT", 2, true, "b"},
+    [ACLNNX_LINALG_INV] = {{"nn", "nn"}, "TT", 1, true, "a"},
+    [ACLNNX_LINALG_DET] = {{"nn", ""}, "TT", 1, true, "-"},
+    [ACLNNX_LINALG_SLOGDET] = {{"nn", "", ""}, "TTR", 1, true, "--"},
+    [ACLNNX_LINALG_CHOLESKY] = {{"nn", "nn"}, "TT", 1, true, "a"},
+    [ACLNNX_LINALG_QR] = {{"mn", "mp", "pn"}, "TTT", 1, false, "aa"},
+    [ACLNNX_LINALG_QR_RAW] = {{"mn", "mn", "k"}, "TTT", 1, false, "a-"},
+    [ACLNNX_LINALG_QR_R] = {{"mn", "kn"}, "TT", 1, false, "a"},
+    [ACLNNX_LINALG_SVD] = {{"mn", "mp", "k", "qn"}, "TTRT", 1, false, "a-a"},
+    [ACLNNX_LINALG_SVDVALS] = {{"mn", "k"}, "TR", 1, false, "-"},
+    [ACLNNX_LINALG_EIG] = {{"nn", "n", "nn"}, "TCC", 1, true, "-a"},
+    [ACLNNX_LINALG_EIGVALS] = {{"nn", "n"}, "TC", 1, true, "-"},
+    [ACLNNX_LINALG_EIGH] = {{"nn", "n", "nn"}, "TRT", 1, true, "-a"},
+    [ACLNNX_LINALG_EIGVALSH] = {{"nn", "n"}, "TR", 1, true, "-"},
+    [ACLNNX_LINALG_LSTSQ] =
+        {{"mn", "mr", "nr", "r", "", "k"}, "TTTRiR", 2, false, "bb--"},
 };
 
 typedef struct {
@@ -39,7 +42,8 @@ typedef struct {
     int code;
     bool full, upper, vector; /* vector: the second operand came without its columns */
     double rcond;
-    asn_dtype dtype; /* T of the results; the device computes in wide(dtype) */
+    asn_dtype dtype;       /* T of the results; the device computes in wide(dtype) */
+    PyObject *operands[2]; /* as they were given; borrowed */
     int num_batch;
     int64_t batch[ASN_MAX_DIMS];
     int64_t m, n, r;
@@ -214,13 +218,19 @@ static asn_status run(const call *c, asn_dtype t, const asn_array *a, const asn_
     return status;
 }
 
-/* Output i in the dtype that the caller sees; takes `made`. */
+/* Output i in the dtype and of the class that the caller sees; takes `made`. */
 static PyObject *rounded(const call *c, int i, asn_ndarray *made) {
     asn_dtype dtype = output_dtype(c->op->dtypes[c->op->num_inputs + i], c->dtype);
-    if (asn_dtype_of((PyObject *)made) == dtype) return asn_ndarray_finish(made, ASN_OK);
-    PyObject *r = asn_copy_cast((PyObject *)made, dtype, 'K');
-    Py_DECREF(made);
-    return r ? asn_ndarray_return(r) : NULL;
+    PyObject *parent = c->operands[c->op->wraps[i] == 'b'], *r;
+    bool wrap = c->op->wraps[i] != '-' && asn_is_ndarray(parent);
+    if (asn_dtype_of((PyObject *)made) == dtype) {
+        r = asn_ndarray_finish(made, ASN_OK);
+    } else {
+        r = asn_copy_cast((PyObject *)made, dtype, 'K');
+        Py_DECREF(made);
+        if (r) r = asn_ndarray_return(r);
+    }
+    return wrap ? asn_subclass_wrap(r, parent, NULL) : r;
 }
 
 /* One array or scalar, or a tuple of them. Takes made[]. */
@@ -292,6 +302,8 @@ static PyObject *f_linalg(PyObject *const *v) {
     if (!message) return NULL;
     c.code = (int)code;
     c.op = &rows[code];
+    c.operands[0] = v[1];
+    c.operands[1] = v[2];
     PyObject *a = asn_asarray(v[1]), *r = NULL, *b = NULL;
     if (!a) return NULL;
     if (c.op->num_inputs > 1 && !(b = asn_asarray(v[2]))) goto done;

@@ -22,11 +22,7 @@ PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
 static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
                                    bool subok) {
     PyObject *r = asn_copy_cast(self, dtype, order);
-    if (!r || asn_is_ndarray_exact(self) || !subok) return r;
-    PyObject *as_type = PyObject_CallMethod(r, "view", "O", Py_TYPE(self));
-    Py_DECREF(r);
-    if (as_type) Py_CLEAR(((asn_ndarray *)as_type)->base);
-    return as_type;
+    return subok ? asn_subclass_keep(r, self) : r;
 }
 
 static int check_complex_to_real(asn_dtype from, asn_dtype to) {
@@ -190,6 +186,7 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
         result =
             asn_ndarray_made(r, asn_take(&r->array, asn_of(a), asn_of(idx), which, mode));
         result = into_out(result, out);
+        if (result != out) result = asn_subclass_keep(result, self);
     }
 done:
     Py_DECREF(idx);
@@ -231,7 +228,7 @@ PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
 done:
     Py_XDECREF(counts);
     Py_XDECREF(a);
-    return result;
+    return asn_subclass_keep(result, self);
 }
 
 ASN_METHOD(repeat) {
@@ -379,7 +376,7 @@ ASN_METHOD(clip) {
 }
 
 /* NumPy's recipe: rint for 0 decimals; else scale by 10**|d|, rint, scale back. */
-PyObject *asn_round_run(PyObject *self, PyObject *decimals_object, PyObject *out) {
+static PyObject *round_array(PyObject *self, PyObject *decimals_object, PyObject *out) {
     int64_t decimals = 0;
     asn_dtype dtype = asn_dtype_of(self);
     if (asn_int64_from_py(decimals_object, &decimals) < 0) return NULL;
@@ -389,10 +386,19 @@ PyObject *asn_round_run(PyObject *self, PyObject *decimals_object, PyObject *out
         return ufunc_call("positive", args, 1, out, NULL);
     }
     if (decimals == 0) return ufunc_call("rint", args, 1, out, NULL);
-    PyObject *rest[3] = {self, PyLong_FromLongLong(decimals), out ? out : Py_None};
-    PyObject *r = rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
+    /* Scaling gives an array of no subclass, as NumPy's. */
+    PyObject *rest[3] = {asn_subclass_plain(self), PyLong_FromLongLong(decimals),
+                         out ? out : Py_None};
+    PyObject *r = rest[0] && rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
+    Py_XDECREF(rest[0]);
     Py_XDECREF(rest[1]);
     return r;
+}
+
+PyObject *asn_round_run(PyObject *self, PyObject *decimals, PyObject *out) {
+    PyObject *r = round_array(self, decimals, out);
+    if (!r || asn_is_ndarray_exact(self) || !asn_is_ndarray(r) || r == out) return r;
+    return asn_subclass_element(r);
 }
 
 ASN_METHOD(round) {
@@ -428,7 +434,10 @@ PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
     }
     if (!target) {
         asn_ndarray *r = asn_ndarray_alloc();
-        return r ? asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b), NULL, &r->array))
+        PyObject *leader = asn_subclass_leader(a, b);
+        return r ? asn_subclass_keep(asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b),
+                                                                   NULL, &r->array)),
+                                     leader)
                  : NULL;
     }
     asn_status status = asn_dot(asn_of(a), asn_of(b), target, NULL);
@@ -477,13 +486,14 @@ ASN_METHOD(choose) {
     if (PyTuple_GET_SIZE(tuple) == 1) v[0] = PyTuple_GET_ITEM(tuple, 0);
     PyObject *r = by_support("choose", self, v, 3, defaults);
     Py_DECREF(tuple);
-    return r;
+    return v[1] && v[1] != Py_None ? r : asn_subclass_keep(r, self);
 }
 
 ASN_METHOD(compress) {
     ASN_ARGS("compress", "condition, axis=None, out=None");
     PyObject *defaults[3] = {NULL, Py_None, Py_None};
-    return by_support("compress", self, v, 3, defaults);
+    PyObject *r = by_support("compress", self, v, 3, defaults);
+    return v[2] && v[2] != Py_None ? r : asn_subclass_keep(r, self);
 }
 
 ASN_METHOD(byteswap) {

@@ -310,7 +310,10 @@ ASN_METHOD(__array_wrap__) {
         return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&element);
     }
     if (Py_TYPE(array) == Py_TYPE(self)) return array;
-    PyObject *r = PyObject_CallMethod(array, "view", "O", Py_TYPE(self));
+    PyObject *plain = asn_subclass_plain(array);
+    PyObject *r = plain ? asn_subclass_keep(Py_NewRef(plain), self) : NULL;
+    if (r && r != plain) asn_ndarray_set_base((asn_ndarray *)r, plain);
+    Py_XDECREF(plain);
     Py_DECREF(array);
     return r;
 }

@@ -13,7 +13,7 @@ static PyObject *copy_as(PyObject *self, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_copy(&r->array, asn_of(self), asn_dtype_of(self), order);
-    if (status == ASN_OK) return (PyObject *)r;
+    if (status == ASN_OK) return asn_subclass_keep((PyObject *)r, self);
     asn_ndarray_drop(r);
     return asn_raise(status);
 }

@@ -175,7 +175,7 @@ static PyObject *get_part(PyObject *self, int part) {
         return asn_raise(status);
     }
     r->array.layout.flags &= (uint8_t)~ASN_WRITEABLE;
-    return (PyObject *)r;
+    return asn_subclass_keep((PyObject *)r, self);
 }
 
 static PyObject *get_real(PyObject *self, void *unused) {

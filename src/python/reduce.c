@@ -109,7 +109,16 @@ static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
     return asn_ndarray_finish(r, status);
 }
 
+/* A run of `call` on a subclass's elements, as NumPy's ufuncs wrap it. */
+#define OF_SUBCLASS(call, out)                                                           \
+    if (ASN_UNLIKELY(!asn_is_ndarray_exact(array))) {                                    \
+        PyObject *plain = asn_subclass_plain(array), *made = plain ? call : NULL;        \
+        Py_XDECREF(plain);                                                               \
+        return asn_subclass_wrap(made, array, out);                                      \
+    }
+
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
+    OF_SUBCLASS(asn_reduce_run(op, plain, a), a->out)
     reduce_state s;
     asn_scalar value;
     PyObject *result = NULL;
@@ -141,6 +150,7 @@ done:
 
 PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObject *dtype,
                              PyObject *out, bool flatten_default) {
+    OF_SUBCLASS(asn_accumulate_run(op, plain, axis, dtype, out, flatten_default), out)
     asn_dtype loop;
     PyObject *self = Py_NewRef(array), *owner = NULL, *result = NULL;
     asn_array *target = NULL;
@@ -299,6 +309,7 @@ static int check_zero_d(PyObject *array, PyObject *axis) {
 }
 
 PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
+    OF_SUBCLASS(asn_mean_run(plain, a), a->out)
     reduce_state s;
     asn_scalar value;
     PyObject *object = NULL;
@@ -422,6 +433,7 @@ static double plain_ddof(PyObject *ddof) {
 
 PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_object,
                       PyObject *mean_object, bool root) {
+    OF_SUBCLASS(asn_var_run(plain, a, ddof_object, mean_object, root), a->out)
     reduce_state s;
     PyObject *object = NULL, *mean = NULL;
     asn_operand ddof;
@@ -505,7 +517,8 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     if (!r) return NULL;
     asn_status status = asn_argreduce(&r->array, asn_of(array), which, keep, maximum);
     out = out_object(out);
-    if (status != ASN_OK || !out) return asn_ndarray_finish(r, status);
+    if (status != ASN_OK || !out)
+        return asn_subclass_keep(asn_ndarray_finish(r, status), array);
     asn_array *target;
     PyObject *owner;
     PyObject *result = NULL;

@@ -48,9 +48,6 @@ static PyObject *reduce_on_device(PyObject *self, PyObject *const *args, Py_ssiz
     result = asn_reduce_run((asn_op)u->op, array, &a);
     if (result && keep_array && !asn_is_ndarray(result))
         Py_SETREF(result, asn_asarray(result));
-    if (result && keep_array && !asn_is_ndarray_exact(array) &&
-        asn_is_ndarray_exact(result))
-        Py_SETREF(result, PyObject_CallMethodOneArg(array, asn_py.s_array_wrap, result));
     Py_XDECREF(zero);
     Py_DECREF(array);
     return result;
@@ -120,6 +117,7 @@ static PyObject *reduceat_on_device(PyObject *self, PyObject *const *args,
     PyObject *array = asn_asarray(v[0]);
     PyObject *indices = array ? asn_asarray_dtype(v[1], ASN_I64) : NULL;
     result = indices ? reduceat_run(u, array, indices, v) : NULL;
+    if (result) result = asn_subclass_wrap(result, array, v[4]);
     Py_XDECREF(array);
     Py_XDECREF(indices);
     return result;

@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 
 from .. import _core
 from .._core import asarray
+from .._support import as_class
 
 _linalg = _core._linalg
 (
@@ -67,8 +68,9 @@ def qr(a, mode="reduced"):
     return QRResult(*_linalg(_QR, a, None, mode == "complete", False, 0.0, ""))
 
 
-def _hermitian_svd(a, compute_uv):
+def _hermitian_svd(given, compute_uv):
     """From the eigenvalues: singular values are their sizes, signs go to Vh."""
+    a = asarray(given)
     if not compute_uv:
         return _core.sort(abs(eigvalsh(a)), axis=-1)[..., ::-1]
     values, vectors = eigh(a)
@@ -78,13 +80,14 @@ def _hermitian_svd(a, compute_uv):
 
     sign, size = (take_along_axis(x, order, axis=-1) for x in (sign, size))
     u = take_along_axis(vectors, order[..., None, :], axis=-1)
-    return SVDResult(u, size, _core.conjugate((u * sign[..., None, :]).mT))
+    vh = _core.conjugate((u * sign[..., None, :]).mT)
+    return SVDResult(as_class(u, given), size, as_class(vh, given))
 
 
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     """U, the singular values in descending order, and Vh."""
     if hermitian:
-        return _hermitian_svd(asarray(a), compute_uv)
+        return _hermitian_svd(a, compute_uv)
     if not compute_uv:
         return _linalg(_SVDVALS, a, None, False, False, 0.0, _NO_SINGULAR_VALUES)
     return SVDResult(*_linalg(_SVD, a, None, bool(full_matrices), False, 0.0, _NO_SINGULAR_VALUES))
@@ -121,10 +124,11 @@ def _real_if_real(a, *results):
 
 def eig(a):
     """Eigenvalues and right eigenvectors of length 1; real where all eigenvalues are."""
-    a = asarray(a)
+    given, a = a, asarray(a)
     _check_finite(a)
     result = _linalg(_EIG, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
-    return EigResult(*_real_if_real(a, *result))
+    values, vectors = _real_if_real(a, *result)
+    return EigResult(values, as_class(vectors, given))
 
 
 def eigvals(a):
@@ -155,7 +159,7 @@ def eigvalsh(a, UPLO="L"):
 
 def lstsq(a, b, rcond=None):
     """(x, residuals, rank, singular values): x minimises |b - a @ x|, of those the shortest."""
-    a, b = asarray(a), asarray(b)
+    given, a, b = b, asarray(a), asarray(b)
     for x in (a, b) if b.ndim != 1 else (a,):
         if x.ndim != 2:
             raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
@@ -169,7 +173,7 @@ def lstsq(a, b, rcond=None):
     )
     if rank != n or m <= n:
         residuals = residuals[:0]
-    return x, residuals, _np.int32(rank), values
+    return as_class(x, given), as_class(residuals, given), _np.int32(rank), values
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
@@ -193,7 +197,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
 
 def pinv(a, rcond=None, hermitian=False, *, rtol=_np._NoValue):
     """The Moore-Penrose inverse; singular values up to rcond times the largest count as 0."""
-    a = asarray(a)
+    given, a = a, asarray(a)
     if rcond is None:
         if rtol is _np._NoValue:
             rcond = 1e-15
@@ -204,12 +208,13 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=_np._NoValue):
     elif rtol is not _np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if a.ndim >= 2 and 0 in a.shape[-2:]:
-        return _core.empty(a.shape[:-2] + (a.shape[-1], a.shape[-2]), a.dtype)
+        empty = _core.empty(a.shape[:-2] + (a.shape[-1], a.shape[-2]), a.dtype)
+        return as_class(empty, given)
     u, s, vh = svd(_core.conjugate(a), full_matrices=False, hermitian=hermitian)
     cutoff = asarray(rcond)[..., None] * s.max(axis=-1, keepdims=True)
     large = s > cutoff
     s = _core.where(large, 1 / _core.where(large, s, 1), 0).astype(s.dtype, copy=False)
-    return _core.matmul(vh.mT, s[..., None] * u.mT)
+    return as_class(_core.matmul(vh.mT, s[..., None] * u.mT), given)
 
 
 def cond(x, p=None):
