@@ -12,6 +12,7 @@
 #include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 #include "graph/operator.h"
 
 static asn_status check_piece(const asn_layout *first, const asn_layout *l, int axis,
@@ -153,6 +154,7 @@ asn_status asn_repeat(asn_array *result, const asn_array *a, const asn_array *co
     asn_lock();
     asn_status status = repeat_locked(result, a, counts, axis);
     asn_unlock();
+    if (!status) asn_truth_follow(result, a);
     return status;
 }
 

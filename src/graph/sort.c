@@ -13,6 +13,7 @@
 #include "graph/operator.h"
 #include "runtime/device.h"
 #include "graph/trace.h"
+#include "graph/truth.h"
 
 /* values and/or int64 indices, both row-major. */
 static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
@@ -80,6 +81,7 @@ static asn_status order(asn_array *result, const asn_array *a, int axis, bool in
         if (!status) asn_array_fini(&other);
     }
     asn_unlock();
+    if (!status && !indices) asn_truth_follow(result, a);
     return status;
 }
 
@@ -160,6 +162,7 @@ static asn_status keep_dims(asn_array *result, int ndim) {
 
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
+    ASN_TRUTH_OF(a, asn_argreduce(result, &clean, axis, keepdims, maximum))
     asn_array line;
     asn_lock();
     asn_status status;

@@ -33,6 +33,7 @@ static PyObject *copy_numpy(PyArrayObject *a, asn_dtype dtype) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
+    asn_truth_mark(&r->array, PyArray_DATA(a), strides);
     return (PyObject *)r;
 }
 
@@ -70,6 +71,7 @@ static PyObject *adopt_numpy(PyArrayObject *a, asn_dtype dtype, bool fresh) {
         return asn_raise(status);
     }
     if (!fresh) r->base = Py_NewRef(a);
+    asn_truth_mark(&r->array, PyArray_DATA(a), strides);
     return (PyObject *)r;
 }
 
@@ -371,6 +373,15 @@ PyObject *asn_asarray(PyObject *obj) {
     if (asn_is_ndarray(obj)) return Py_NewRef(obj);
     if (PyArray_Check(obj)) return asn_from_numpy(obj, false, false);
     return from_other(obj, ASN_DTYPE_NONE);
+}
+
+PyObject *asn_truth_values(PyObject *array) {
+    if (!array || ASN_LIKELY(!asn_truth_raw(asn_of(array)))) return array;
+    asn_ndarray *r = asn_ndarray_alloc();
+    PyObject *clean =
+        r ? asn_ndarray_made(r, asn_truth_clean(&r->array, asn_of(array))) : NULL;
+    Py_DECREF(array);
+    return clean;
 }
 
 PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype) {

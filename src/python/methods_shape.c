@@ -157,6 +157,7 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     int64_t stride = asn_itemsize(asn_dtype_of(self));
     asn_status status = asn_layout_init_strided(
         &view, asn_dtype_of(self), 1, shape, &stride, asn_of(fresh)->layout.offset, true);
+    if (status == ASN_OK) asn_layout_inherit_truth(&view, &asn_of(fresh)->layout);
     PyObject *r = view_of(fresh, status, &view);
     Py_DECREF(fresh);
     if (r) Py_CLEAR(((asn_ndarray *)r)->base);
@@ -354,10 +355,11 @@ ASN_METHOD(getfield) {
         return NULL;
     }
     asn_layout view;
-    return view_of(self,
-                   asn_layout_init_strided(&view, dtype, l->ndim, l->shape, l->strides,
-                                           l->offset + offset, l->flags & ASN_WRITEABLE),
-                   &view);
+    asn_status status =
+        asn_layout_init_strided(&view, dtype, l->ndim, l->shape, l->strides,
+                                l->offset + offset, l->flags & ASN_WRITEABLE);
+    if (status == ASN_OK) asn_layout_inherit_truth(&view, l);
+    return view_of(self, status, &view);
 }
 
 ASN_METHOD(setfield) {

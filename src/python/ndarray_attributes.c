@@ -71,6 +71,7 @@ static int set_strides(PyObject *self, PyObject *value, void *unused) {
     }
     ASN_PY_TRY_INT(asn_layout_init_strided(&view, (asn_dtype)l->dtype, n, l->shape,
                                            strides, l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_inherit_truth(&view, l);
     asn_layout_bounds(&view, &low, &high);
     if (low < 0 || high > asn_of(self)->buffer->nbytes) {
         asn_layout_fini(&view);

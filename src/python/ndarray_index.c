@@ -31,6 +31,8 @@ static int bad_index(void) {
 
 /* Takes `array` (an ndarray) as an index. */
 static int add_array(index_list *list, asn_index_item *item, PyObject *array) {
+    array = asn_truth_values(array);
+    if (!array) return -1;
     list->owners[list->owned++] = array;
     asn_dtype dtype = asn_dtype_of(array);
     item->array = asn_of(array);

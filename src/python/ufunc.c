@@ -187,6 +187,7 @@ int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
             asn_dtype_name(asn_dtype_of(array)));
         Py_CLEAR(array);
     }
+    array = asn_truth_values(array);
     if (!array) return -1;
     *owner = array;
     *mask = asn_of(array);
