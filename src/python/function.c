@@ -73,9 +73,13 @@ static PyObject *get_doc(PyObject *self, void *unused) {
     return PyUnicode_FromString(((asn_function *)self)->def->doc);
 }
 
+/* None where a default has no text that Python reads. */
 static PyObject *get_text_signature(PyObject *self, void *unused) {
-    (void)self, (void)unused;
-    Py_RETURN_NONE;
+    (void)unused;
+    const asn_function_def *def = ((asn_function *)self)->def;
+    const char *text = def->shown ? def->shown : def->signature.text;
+    if (strchr(text, '<')) Py_RETURN_NONE;
+    return PyUnicode_FromFormat("(%s)", text);
 }
 
 static PyObject *get_signature(PyObject *self, void *unused) {

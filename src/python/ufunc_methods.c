@@ -366,9 +366,9 @@ PyMethodDef asn_ufunc_methods[] = {
      "at($self, a, indices, b=None, /)\n--\n\nUnbuffered in-place operation on "
      "a[indices]."},
     {"resolve_dtypes", (PyCFunction)(void (*)(void))resolve_dtypes, KEYWORDS,
-     "resolve_dtypes($self, /, dtypes, *, signature=None, casting=None, "
+     "resolve_dtypes($self, dtypes, *, signature=None, casting=None, "
      "reduction=False)\n--\n\n"
      "The dtypes that the ufunc would work in."},
-    {"__reduce__", ufunc_reduce_ex, METH_NOARGS, NULL},
+    {"__reduce__", ufunc_reduce_ex, METH_NOARGS, "__reduce__($self, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
