@@ -253,6 +253,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     for d in _np.arange(ndim):
         d = int(d)
         column = sample[:, d]
+        column = column.astype(_np.uint8) if column.dtype.kind == "b" else column
         if _np.ndim(bins[d]) == 0 and not isinstance(bins[d], _core.ndarray) and bins[d] < 1:
             raise ValueError(f"`bins[{d}]` must be positive, when an integer")
         edge = _bin_edges(column, bins[d], range[d], None)[0]

@@ -1,6 +1,7 @@
 """Joining, splitting, repeating and padding arrays."""
 
 import operator
+import warnings
 
 import numpy as _np
 
@@ -72,6 +73,11 @@ def vstack(tup, *, dtype=None, casting="same_kind"):
 
 def row_stack(tup, *, dtype=None, casting="same_kind"):
     """vstack by its old name."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
     return vstack(tup, dtype=dtype, casting=casting)
 
 
@@ -140,9 +146,12 @@ def array_split(ary, indices_or_sections, axis=0):
     ary = asanyarray(ary)
     total = ary.shape[axis]
     try:
+        len(indices_or_sections)
         bounds = [0, *(operator.index(i) for i in indices_or_sections), total]
     except TypeError:
-        n = operator.index(indices_or_sections)
+        if hasattr(indices_or_sections, "__len__") and _np.ndim(indices_or_sections):
+            raise
+        n = int(indices_or_sections)
         if n <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extras = divmod(total, n)

@@ -95,7 +95,9 @@ def iscomplex(x):
 
 def isreal(x):
     """Where the imaginary part is zero."""
-    return asanyarray(x).imag == 0
+    from ._manipulation import imag
+
+    return imag(x) == 0
 
 
 def _real_only(x, name):
@@ -239,4 +241,4 @@ def i0(x):
     small = _core.exp(x) * _chebyshev(x / 2.0 - 2, _I0A)
     with errstate(divide="ignore", invalid="ignore"):
         large = _core.exp(x) * _chebyshev(32.0 / x - 2.0, _I0B) / _core.sqrt(x)
-    return where(x <= 8.0, small, large)[()]
+    return where(x <= 8.0, small, large)

@@ -35,7 +35,9 @@ def select(condlist, choicelist, default=0):
 def piecewise(x, condlist, funclist, *args, **kw):
     """A function defined by pieces."""
     x = asanyarray(x)
-    if isinstance(condlist, _core.ndarray | _np.ndarray) or not hasattr(condlist, "__len__"):
+    if not hasattr(condlist, "__len__"):
+        conditions = [_core.full(x.shape, bool(condlist))]
+    elif isinstance(condlist, _core.ndarray | _np.ndarray):
         condlist = asarray(condlist).astype(bool)
         conditions = [condlist] if condlist.ndim == x.ndim else list(condlist)
     elif (
@@ -136,6 +138,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     """Booleans packed into the bits of uint8."""
     a = asanyarray(a)
     kind, a = type(a), asarray(a)
+    a = a.reshape(1) if a.ndim == 0 else a
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
     _check_bitorder(bitorder)
@@ -159,6 +162,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     """The bits of uint8 as an array of 0 and 1."""
     a = asanyarray(a)
     kind, a = type(a), asarray(a)
+    a = a.reshape(1) if a.ndim == 0 else a
     if a.dtype != _np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     _check_bitorder(bitorder)

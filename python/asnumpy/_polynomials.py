@@ -29,7 +29,8 @@ def poly(seq_of_zeros):
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if len(zeros) == 0:
         return 1.0
-    dtype = zeros.dtype if zeros.dtype.kind in "fc" else _np.dtype(float)
+    dtype = zeros.dtype if zeros.dtype.char in "fdFD" else _np.dtype(float)
+    zeros = zeros.astype(dtype, copy=False)
     a = _core.ones((1,), dtype=dtype)
     from ._products import convolve
 

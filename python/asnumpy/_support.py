@@ -199,6 +199,8 @@ def put(a, indices, values, mode):
     """a.flat[indices] = values, values repeated as needed."""
     if not a.flags.writeable:
         raise ValueError("put: output array is read-only")
+    if not isinstance(indices, (_core.ndarray, _np.ndarray)):
+        indices = _core.asarray(indices, dtype=_np.int64)
     indices = _core.asarray(indices)
     if indices.size and indices.dtype.kind not in "biu":
         raise TypeError(
@@ -240,7 +242,7 @@ def choose(a, choices, out, mode):
     result = arrays[0].astype(dtype)
     for i in range(1, n):
         result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)
-    return _into(result, out)
+    return _into(result[()], out)
 
 
 def compress(a, condition, axis, out):
@@ -446,7 +448,7 @@ _KEEPS_CLASS_OF_ARRAYS = frozenset(
 def as_class(result, parent, scalars=True):
     """A result, or the first of a tuple of them, by an argument's __array_wrap__ where that is of a
     subclass. scalars: NumPy scalars too."""
-    if isinstance(result, tuple):
+    if isinstance(result, tuple) and result:
         return (as_class(result[0], parent, scalars), *result[1:])
     plain = type(result) is _core.ndarray or (scalars and isinstance(result, _np.generic))
     if not plain or type(parent) is _core.ndarray or not isinstance(parent, _core.ndarray):

@@ -113,7 +113,7 @@ static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *ta
                               uint64_t mask, const asn_reduce_options *o) {
     asn_operand start = identity_of(op);
     bool empty = a->layout.size == 0;
-    if (o->initial || empty)
+    if (target->layout.size && (o->initial || empty))
         ASN_TRY(asn_assign(target, o->initial ? o->initial : &start, ASN_CASTING_UNSAFE,
                            NULL));
     if (empty) return ASN_OK;

@@ -166,7 +166,8 @@ static asn_status call_general(asn_op op, const asn_operand *in, const asn_array
     int64_t shape[ASN_MAX_DIMS];
     int n = asn_op_table[op].num_in;
     ASN_TRY(asn_ufunc_result_dtype(op, in, o, &loop, &dtype));
-    if (op == ASN_OP_POWER) ASN_TRY(check_power(&in[1], loop));
+    bool empty = in[0].array && in[0].array->layout.size == 0;
+    if (op == ASN_OP_POWER && !empty) ASN_TRY(check_power(&in[1], loop));
     ASN_TRY(broadcast_all(n, in, o->where, out, &ndim, shape));
     if (out) return call_into(op, loop, dtype, in, out, o, ndim, shape);
     ASN_TRY(asn_result_new(result, dtype, ndim, shape, o->order, n, in));

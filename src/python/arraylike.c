@@ -301,6 +301,10 @@ static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char or
         Py_DECREF(self);
         return NULL;
     }
+    if (cast && asn_complex_check(asn_dtype_of(self), dtype) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
     if (cast || reorder || (copy == 1 && !owned)) {
         PyObject *r = cast_copy(self, dtype, order);
         if (subok) r = asn_subclass_keep(r, self);

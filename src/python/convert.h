@@ -17,6 +17,9 @@ asn_dtype asn_dtype_from_descr(PyArray_Descr *descr);
  * we do not have. */
 int asn_dtype_from_py(PyObject *obj, asn_dtype *out);
 
+/* NumPy's ComplexWarning of a cast that drops imaginary parts; -1 when it is an error. */
+int asn_complex_check(asn_dtype from, asn_dtype to);
+
 /* ---- small arguments; obj NULL leaves the default in *out */
 int asn_order_from_py(PyObject *obj, char *out); /* 'C', 'F', 'A', 'K'; None keeps */
 int asn_casting_from_py(PyObject *obj, asn_casting *out);

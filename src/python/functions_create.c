@@ -198,9 +198,11 @@ static PyObject *f_full(PyObject *const *v) {
     if (PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])) {
         /* NumPy casts here, without the checks of an assignment. */
         asn_operand given;
-        if (asn_scalar_operand(v[1], &given) < 0) return NULL;
-        ASN_PY_TRY(asn_scalar_cast(&given.scalar, s.dtype, &value.scalar));
-        return filled(&s, &value);
+        if (asn_scalar_operand(v[1], &given) < 0 ||
+            asn_complex_check((asn_dtype)given.scalar.dtype, s.dtype) < 0)
+            return NULL;
+        ASN_PY_TRY(asn_scalar_convert(&given.scalar, s.dtype, &value.scalar));
+        return asn_fp_check() < 0 ? NULL : filled(&s, &value);
     }
     return fill_with(filled(&s, NULL), v[1]);
 }
@@ -292,14 +294,19 @@ static PyObject *f_full_like(PyObject *const *v) {
         return fill_with(array, v[1]);
     asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
     asn_status status = ASN_OK;
-    if (asn_scalar_operand(v[1], &given) < 0) {
+    if (asn_scalar_operand(v[1], &given) < 0 ||
+        asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
         Py_DECREF(array);
         return NULL;
     }
-    status = asn_scalar_cast(&given.scalar, asn_dtype_of(array), &value.scalar);
+    status = asn_scalar_convert(&given.scalar, asn_dtype_of(array), &value.scalar);
     if (status == ASN_OK)
         status = asn_assign(asn_of(array), &value, ASN_CASTING_UNSAFE, NULL);
-    if (status == ASN_OK) return array;
+    if (status == ASN_OK && asn_fp_check() == 0) return array;
+    if (status == ASN_OK) {
+        Py_DECREF(array);
+        return NULL;
+    }
     Py_DECREF(array);
     return asn_raise(status);
 }

@@ -23,11 +23,16 @@ static PyObject *f_ravel(PyObject *const *v) {
     WITH_ARRAY(asn_flatten(a, order, false));
 }
 
+/* The view of a NumPy scalar is a scalar again. Takes view. */
+static PyObject *view_of(PyObject *given, PyObject *view) {
+    return view && PyArray_IsScalar(given, Generic) ? asn_ndarray_return(view) : view;
+}
+
 static PyObject *f_transpose(PyObject *const *v) {
-    WITH_ARRAY(asn_transpose_run(a, v[1]));
+    WITH_ARRAY(view_of(v[0], asn_transpose_run(a, v[1])));
 }
 static PyObject *f_squeeze(PyObject *const *v) {
-    WITH_ARRAY(asn_squeeze_run(a, v[1]));
+    WITH_ARRAY(view_of(v[0], asn_squeeze_run(a, v[1])));
 }
 
 static PyObject *f_swapaxes(PyObject *const *v) {

@@ -25,7 +25,7 @@ static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
     return subok ? asn_subclass_keep(r, self) : r;
 }
 
-static int check_complex_to_real(asn_dtype from, asn_dtype to) {
+int asn_complex_check(asn_dtype from, asn_dtype to) {
     if (!asn_is_complex(from) || asn_is_complex(to) || to == ASN_BOOL) return 0;
     return PyErr_WarnEx(asn_py.complex_warning,
                         "Casting complex values to real discards the imaginary part", 1);
@@ -71,7 +71,7 @@ ASN_METHOD(astype) {
             asn_dtype_name(from), asn_dtype_name(dtype), asn_casting_name(casting));
         return NULL;
     }
-    if (check_complex_to_real(from, dtype) < 0) return NULL;
+    if (asn_complex_check(from, dtype) < 0) return NULL;
     return copy_keeping_type(self, dtype, order, subok);
 }
 
@@ -112,15 +112,14 @@ ASN_METHOD(fill) {
 
 /* ---- take, put, repeat, choose, compress, nonzero, searchsorted */
 
+/* An array of integers as it is; what is no array is read as one. An array of floats is
+ * refused: NumPy's rule. */
 static PyObject *index_array(PyObject *obj) {
+    if (!asn_is_ndarray(obj) && !PyArray_Check(obj))
+        return asn_asarray_dtype(obj, ASN_I64);
     PyObject *array = asn_asarray(obj);
     if (!array) return NULL;
     asn_dtype dtype = asn_dtype_of(array);
-    /* An empty list is an index of no elements. */
-    if (asn_of(array)->layout.size == 0 && !asn_is_ndarray(obj) && !PyArray_Check(obj)) {
-        Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
-        return array;
-    }
     if (asn_can_cast(dtype, ASN_I64, ASN_CASTING_SAFE) || dtype == ASN_U64) {
         if (dtype == ASN_BOOL) Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
         return array;
@@ -168,9 +167,7 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
                        PyObject *mode_object) {
     int which = 0, mode = 0;
     if (asn_mode_from_py(mode_object, &mode) < 0) return NULL;
-    /* A Python float truncates, an array of floats is refused: NumPy's rule. */
-    PyObject *idx = PyFloat_CheckExact(indices) ? asn_asarray_dtype(indices, ASN_I64)
-                                                : index_array(indices);
+    PyObject *idx = index_array(indices);
     PyObject *a = NULL, *result = NULL;
     if (!idx) return NULL;
     if (!axis || axis == Py_None || asn_of(self)->layout.ndim == 0) {
@@ -201,7 +198,7 @@ ASN_METHOD(take) {
 
 PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
     int which = 0;
-    PyObject *a = NULL, *counts = asn_asarray(repeats), *result = NULL;
+    PyObject *a = NULL, *counts = index_array(repeats), *result = NULL;
     if (!counts) return NULL;
     if (!asn_can_cast(asn_dtype_of(counts), ASN_I64, ASN_CASTING_SAFE)) {
         PyErr_Format(
@@ -215,12 +212,14 @@ PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
         Py_SETREF(counts, asn_copy_cast(counts, ASN_I64, 'K'));
     if (counts) Py_SETREF(counts, asn_flatten(counts, 'C', false));
     if (!counts) goto done;
-    if (!axis || axis == Py_None) {
+    bool lone =
+        asn_of(self)->layout.ndim == 0; /* has the axis of a vector, as in NumPy */
+    int ndim = lone ? 1 : asn_of(self)->layout.ndim;
+    if (axis && axis != Py_None && asn_axis_from_py(axis, ndim, &which) < 0) goto done;
+    if (lone || !axis || axis == Py_None)
         a = asn_flatten(self, 'C', false);
-    } else {
-        if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
+    else
         a = Py_NewRef(self);
-    }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
     if (r)
         result =
@@ -397,8 +396,7 @@ static PyObject *round_array(PyObject *self, PyObject *decimals_object, PyObject
 
 PyObject *asn_round_run(PyObject *self, PyObject *decimals, PyObject *out) {
     PyObject *r = round_array(self, decimals, out);
-    if (!r || asn_is_ndarray_exact(self) || !asn_is_ndarray(r) || r == out) return r;
-    return asn_subclass_element(r);
+    return !r || !asn_is_ndarray(r) || r == out ? r : asn_subclass_element(r);
 }
 
 ASN_METHOD(round) {

@@ -32,6 +32,12 @@ static PyObject *out_object(PyObject *out) {
     return out == Py_None ? NULL : out;
 }
 
+/* dtype= may drop imaginary parts. */
+static int check_dtype(PyObject *array, asn_dtype dtype) {
+    if (dtype == ASN_DTYPE_NONE) return 0;
+    return asn_complex_check(asn_dtype_of(array), dtype);
+}
+
 static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
                        const asn_reduce_args *a) {
     memset(s, 0, sizeof *s);
@@ -39,6 +45,7 @@ static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
     int ndim = asn_of(array)->layout.ndim;
     if (asn_axes_from_py(a->axis, ndim, &s->options.axes, &s->all_axes) < 0 ||
         asn_dtype_from_py(a->dtype, &s->options.dtype) < 0 ||
+        check_dtype(array, s->options.dtype) < 0 ||
         asn_where_from_py(a->where, &s->options.where, &s->where_owner) < 0)
         return -1;
     if (!asn_is_no_value(a->keepdims) &&
@@ -156,7 +163,7 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
     asn_array *target = NULL;
     int which = 0;
     out = out_object(out);
-    if (asn_dtype_from_py(dtype, &loop) < 0) goto done;
+    if (asn_dtype_from_py(dtype, &loop) < 0 || check_dtype(array, loop) < 0) goto done;
     if (flatten_default && (!axis || axis == Py_None)) {
         Py_SETREF(self, asn_flatten(self, 'C', false));
         if (!self) goto done;

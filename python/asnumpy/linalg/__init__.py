@@ -2,6 +2,7 @@
 are in the two private modules."""
 
 import functools
+import math
 import operator
 
 import numpy as _np
@@ -184,7 +185,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         axes = tuple(_normalize(d, x.ndim) for d in axis)
         rest = [d for d in range(x.ndim) if d not in axes]
         moved = x.transpose([*axes, *rest])
-        flat = moved.reshape(-1, *moved.shape[len(axes) :])
+        flat = moved.reshape(math.prod(moved.shape[: len(axes)]), *moved.shape[len(axes) :])
         result = asarray(norm(flat, ord=ord, axis=0))
         if keepdims:
             result = result.reshape([1 if d in axes else n for d, n in enumerate(shape)])
