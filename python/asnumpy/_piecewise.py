@@ -82,10 +82,11 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     for index in _np.ndindex(outer_shape):
         value = asanyarray(func1d(view[index], *args, **kwargs))
         if result is None:
-            result = _core.zeros(outer_shape + value.shape, value.dtype)
+            result, parent = _core.zeros(outer_shape + value.shape, value.dtype), value
         result[index] = value
     last = list(range(len(outer_shape), result.ndim))
-    return moveaxis(result, last, list(range(axis, axis + len(last))))
+    result = moveaxis(result, last, list(range(axis, axis + len(last))))
+    return as_class(as_class(result, parent), arr)
 
 
 def apply_over_axes(func, a, axes):

@@ -435,7 +435,7 @@ _PLAIN = frozenset([_core.ndarray, int, float, complex, bool, str, slice, type(N
 # Functions whose result has the class of their first argument that is of a subclass, and those
 # whose scalars stay scalars.
 _KEEPS_CLASS = frozenset(
-    ["apply_along_axis", "average", "correlate", "delete", "diagflat", "diff", "ediff1d", "fix",
+    ["average", "correlate", "delete", "diagflat", "diff", "ediff1d", "fix",
      "gradient", "i0", "imag", "insert", "median", "nan_to_num", "nancumprod", "nancumsum", "nanmax",
      "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "polyadd", "polysub",
      "ptp", "real", "trapezoid"]
@@ -459,7 +459,8 @@ def as_class(result, parent, scalars=True):
 def hosted(function):
     """A function written in Python that leaves to others what is theirs: arguments with an
     __array_function__ to that, data that the device lacks to NumPy."""
-    takes_like = "like" in inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    takes_like = "like" in signature.parameters
 
     def elsewhere(unusual, args, kwargs):
         """What others make of the call; NotImplemented: nothing."""
@@ -492,7 +493,7 @@ def hosted(function):
             return as_class(result, parent, name in _KEEPS_CLASS)
         return result
 
-    call._implementation = function
+    call._implementation, call.__signature__ = function, signature
     return call
 
 

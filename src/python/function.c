@@ -46,6 +46,15 @@ call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *
     if (!((asn_function *)self)->def->has_like &&
         asn_arguments_override(args, nargs, kwnames))
         return asn_function_override(self, args, nargs, kwnames);
+    PyObject *method =
+        nargs ? asn_function_method(((asn_function *)self)->def->signature.name, args[0])
+              : NULL;
+    if (method) {
+        PyObject *r = PyObject_Vectorcall(method, args + 1, (size_t)(nargs - 1), kwnames);
+        Py_DECREF(method);
+        return r;
+    }
+    if (PyErr_Occurred()) return NULL;
     for (Py_ssize_t i = 0; i < nargs; i++)
         if (asn_is_foreign(args[i])) {
             PyObject *r = asn_foreign_call(self, args, nargs, kwnames);

@@ -143,17 +143,18 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
         if (!asn_layout_same_shape(&target->layout, &asn_of(result)->layout)) {
             PyErr_SetString(PyExc_ValueError,
                             "output array does not match result of the operation");
-        } else if (!asn_can_cast(asn_dtype_of(result), (asn_dtype)target->layout.dtype,
-                                 ASN_CASTING_SAME_KIND)) {
+        } else if (!asn_can_cast((asn_dtype)target->layout.dtype, asn_dtype_of(result),
+                                 ASN_CASTING_SAFE)) {
+            /* NumPy reads out as an array of the elements' dtype and writes it back. */
             PyErr_Format(
                 PyExc_TypeError,
                 "Cannot cast array data from dtype('%s') to dtype('%s') according to "
-                "the rule 'same_kind'",
-                asn_dtype_name(asn_dtype_of(result)),
-                asn_dtype_name((asn_dtype)target->layout.dtype));
+                "the rule 'safe'",
+                asn_dtype_name((asn_dtype)target->layout.dtype),
+                asn_dtype_name(asn_dtype_of(result)));
         } else {
             asn_operand source = {asn_of(result), {0}, 0};
-            asn_status status = asn_assign(target, &source, ASN_CASTING_SAME_KIND, NULL);
+            asn_status status = asn_assign(target, &source, ASN_CASTING_UNSAFE, NULL);
             if (status == ASN_OK && owner) status = asn_array_sync(target);
             r = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
         }

@@ -311,11 +311,8 @@ ASN_METHOD(__array_wrap__) {
     }
     if (Py_TYPE(array) == Py_TYPE(self)) return array;
     PyObject *plain = asn_subclass_plain(array);
-    PyObject *r = plain ? asn_subclass_keep(Py_NewRef(plain), self) : NULL;
-    if (r && r != plain) asn_ndarray_set_base((asn_ndarray *)r, plain);
-    Py_XDECREF(plain);
     Py_DECREF(array);
-    return r;
+    return plain ? asn_subclass_view(plain, self) : NULL;
 }
 
 ASN_METHOD(__array_finalize__) {

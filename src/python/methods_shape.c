@@ -286,10 +286,7 @@ static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     }
     asn_array_view(&view->array, asn_of(self), &layout);
     asn_ndarray_set_base(view, self);
-    PyObject *done =
-        PyObject_CallMethodOneArg((PyObject *)view, asn_py.s_array_finalize, self);
-    Py_XDECREF(done);
-    if (!done) Py_CLEAR(view);
+    if (asn_subclass_finalize((PyObject *)view, self) < 0) Py_CLEAR(view);
     return (PyObject *)view;
 }
 
@@ -420,6 +417,17 @@ ASN_METHOD(resize) {
     Py_DECREF(wish);
     if (rc < 0 || asn_bool_from_py(v[1], &refcheck) < 0) return NULL;
     const asn_layout *l = &asn_of(self)->layout;
+    int64_t wanted = 1;
+    for (int d = 0; d < ndim; d++)
+        wanted = shape[d] < 0 ? -1 : wanted * shape[d];
+    if (wanted == l->size && (l->flags & ASN_C_CONTIGUOUS)) { /* another shape, no more */
+        asn_layout same;
+        bool possible;
+        ASN_PY_TRY(asn_view_reshape(&same, l, ndim, shape, 'C', &possible));
+        asn_layout_fini(&asn_of(self)->layout);
+        asn_layout_move(&asn_of(self)->layout, &same);
+        Py_RETURN_NONE;
+    }
     if (((asn_ndarray *)self)->base) {
         PyErr_SetString(PyExc_ValueError,
                         "cannot resize this array: it does not own its data");

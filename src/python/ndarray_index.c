@@ -246,7 +246,7 @@ static PyObject *get_items(PyObject *self, const index_list *list) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
-    return asn_subclass_keep((PyObject *)r, self);
+    return asn_subclass_view((PyObject *)r, self);
 }
 
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {

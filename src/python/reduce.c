@@ -124,7 +124,44 @@ static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
         return asn_subclass_wrap(made, array, out);                                      \
     }
 
+/* op.method of an array whose class brings an __array_ufunc__: NumPy's methods call the
+ * ufunc's, which asks it. 1 and *result when it did. */
+static int by_override(asn_op op, const char *method, PyObject *array,
+                       const asn_reduce_args *a, PyObject **result) {
+    static const char *const names[] = {"axis",     "dtype",   "out",
+                                        "keepdims", "initial", "where"};
+    PyObject *const given[] = {
+        a->axis ? a->axis : Py_None, a->dtype, a->out, a->keepdims, a->initial, a->where};
+    PyObject *args[7] = {array}, *kwnames = PyTuple_New(0);
+    PyObject *ufunc = asn_ufunc_of(op);
+    int n = 1;
+    for (int i = 0; i < 6 && kwnames; i++) {
+        if (!given[i] || given[i] == asn_py.no_value || (i && given[i] == Py_None))
+            continue;
+        PyObject *name = PyUnicode_InternFromString(names[i]);
+        PyObject *one = name ? PyTuple_Pack(1, name) : NULL;
+        PyObject *all = one ? PySequence_Concat(kwnames, one) : NULL;
+        Py_XDECREF(name);
+        Py_XDECREF(one);
+        Py_SETREF(kwnames, all);
+        args[n++] = given[i];
+    }
+    int taken = kwnames && ufunc ? asn_ufunc_override((asn_ufunc *)ufunc, method, args, 1,
+                                                      kwnames, result)
+                                 : -1;
+    Py_XDECREF(kwnames);
+    return taken;
+}
+
+#define BY_OVERRIDE(op, method, a)                                                       \
+    if (ASN_UNLIKELY(!asn_is_ndarray_exact(array))) {                                    \
+        PyObject *made;                                                                  \
+        int taken = by_override(op, method, array, a, &made);                            \
+        if (taken) return taken < 0 ? NULL : made;                                       \
+    }
+
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
+    BY_OVERRIDE(op, "reduce", a)
     OF_SUBCLASS(asn_reduce_run(op, plain, a), a->out)
     reduce_state s;
     asn_scalar value;
@@ -157,6 +194,8 @@ done:
 
 PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObject *dtype,
                              PyObject *out, bool flatten_default) {
+    BY_OVERRIDE(op, "accumulate",
+                (&(asn_reduce_args){.axis = axis, .dtype = dtype, .out = out}))
     OF_SUBCLASS(asn_accumulate_run(op, plain, axis, dtype, out, flatten_default), out)
     asn_dtype loop;
     PyObject *self = Py_NewRef(array), *owner = NULL, *result = NULL;

@@ -13,14 +13,16 @@
 #include "convert.h"
 
 int asn_subclass_finalize(PyObject *view, PyObject *parent) {
-    PyObject *hook = PyObject_GetAttr(view, asn_py.s_array_finalize);
+    /* Of the type, as NumPy looks it up: an attribute of the instance is none. */
+    PyObject *hook = PyObject_GetAttr((PyObject *)Py_TYPE(view), asn_py.s_array_finalize);
     if (!hook) {
         if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
         PyErr_Clear();
         return 0;
     }
+    PyObject *pair[2] = {view, parent};
     PyObject *done =
-        hook == Py_None ? Py_NewRef(Py_None) : PyObject_CallOneArg(hook, parent);
+        hook == Py_None ? Py_NewRef(Py_None) : PyObject_Vectorcall(hook, pair, 2, NULL);
     Py_DECREF(hook);
     Py_XDECREF(done);
     return done ? 0 : -1;
@@ -69,6 +71,14 @@ PyObject *asn_subclass_adopt(PyObject *array, PyTypeObject *type, PyObject *pare
     Py_DECREF(array);
     if (kept && asn_subclass_finalize((PyObject *)kept, parent) < 0) Py_CLEAR(kept);
     return (PyObject *)kept;
+}
+
+PyObject *asn_subclass_view(PyObject *plain, PyObject *parent) {
+    if (asn_is_ndarray_exact(parent)) return plain;
+    PyObject *view = asn_subclass_adopt(Py_NewRef(plain), Py_TYPE(parent), parent);
+    if (view) asn_ndarray_set_base((asn_ndarray *)view, plain);
+    Py_DECREF(plain);
+    return view;
 }
 
 PyObject *asn_subclass_keep_slow(PyObject *result, PyObject *parent) {

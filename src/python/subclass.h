@@ -16,6 +16,8 @@ PyObject *asn_subclass_leader(PyObject *a, PyObject *b);
 
 /* The elements as an instance of `type`, finalised from parent; takes array. */
 PyObject *asn_subclass_adopt(PyObject *array, PyTypeObject *type, PyObject *parent);
+/* The same as a view: its base is `plain`, an array of exactly ndarray. Takes plain. */
+PyObject *asn_subclass_view(PyObject *plain, PyObject *parent);
 PyObject *asn_subclass_keep_slow(PyObject *result, PyObject *parent);
 PyObject *asn_subclass_wrap_slow(PyObject *result, PyObject *parent, PyObject *out);
 

@@ -404,7 +404,7 @@ static PyObject *find_wrapper(PyObject *const *args, int nin) {
             !PyObject_HasAttr((PyObject *)Py_TYPE(obj), asn_py.s_array_wrap))
             continue;
         PyObject *value = PyObject_GetAttrString(obj, "__array_priority__");
-        double priority = value ? PyFloat_AsDouble(value) : none;
+        double priority = value ? PyFloat_AsDouble(value) : 0;
         Py_XDECREF(value);
         if (PyErr_Occurred()) PyErr_Clear();
         if (priority > best || (!wrapper && priority == best))

@@ -179,3 +179,87 @@ def test_scalar_type_of_arrays():
         assert (
             np_.min_scalar_type(np_.ones(3)) == np.float64 and np_.min_scalar_type(-300) == np.int16
         )
+
+
+def test_functions_call_methods_of_subclasses():
+    """np.sum(a) is a.sum() where a's class brings its own."""
+    results = []
+    for np_ in (np, asnumpy):
+
+        class Own(np_.ndarray):
+            def sum(self, *args, **kwargs):
+                return "sum"
+
+            def take(self, indices, axis=None, out=None, mode="raise"):
+                return "take", axis
+
+            def squeeze(self, axis=None):
+                return "squeeze"
+
+        a = np_.arange(4.0).view(Own)
+        results.append(
+            [
+                np_.sum(a),
+                np_.sum(a, axis=0),
+                np_.take(a, [0], axis=0),
+                np_.squeeze(a),
+                float(np_.prod(a)),
+            ]
+        )
+    assert results[0] == results[1]
+
+
+def test_methods_ask_array_ufunc():
+    """a.sum() is np.add.reduce(a), which asks the __array_ufunc__ of a's class."""
+    results = []
+    for np_ in (np, asnumpy):
+
+        class Own(np_.ndarray):
+            def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+                return ufunc.__name__, method, len(inputs)
+
+        a = np_.arange(4.0).view(Own)
+        results.append(
+            [
+                a.sum(),
+                a.max(0),
+                a.any(),
+                np_.sum(a),
+                a.cumsum(),
+                a + 1,
+                np_.add.reduce(a),
+                a.clip(1, 2),
+                a.conj() is a,
+            ]
+        )
+    assert results[0] == results[1]
+
+
+def test_bases_of_results():
+    for np_ in (np, asnumpy):
+        a = np_.arange(5).view(classes(np_)[0])
+        for made in (a[[0, 1]], a[a > 1], a + 1):
+            assert type(made.base) is np_.ndarray and made.base is not a
+        assert a[1:].base is a and a.copy().base is None
+
+
+def test_wrapping_without_being_an_array():
+    for np_ in (np, asnumpy):
+
+        class Wrapper:
+            def __array__(self, dtype=None, copy=None):
+                return np.zeros(2)
+
+            def __array_wrap__(self, array, context=None, return_scalar=False):
+                return "wrapped"
+
+        assert np_.add(np_.ones(2), Wrapper()) == "wrapped" == np_.maximum(Wrapper(), Wrapper())
+
+
+def test_resize_to_as_many_elements():
+    for np_ in (np, asnumpy):
+        a = np_.arange(8).reshape(2, 4)  # a view: it may change its shape alone
+        a.resize((4, 2))
+        assert a.shape == (4, 2)
+        with pytest.raises(ValueError, match="does not own its data"):
+            a.resize((9,))
