@@ -299,7 +299,12 @@ def delete(arr, obj, axis=None):
         if index.ndim == 0 and index.dtype != bool and not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
         keep[index] = False
-    return arr[(slice(None),) * axis + (asarray(keep),)]
+    return _in_order(arr[(slice(None),) * axis + (asarray(keep),)], arr)
+
+
+def _in_order(result, arr):
+    """Column-major where arr is and not row-major too."""
+    return asarray(result, order="F") if arr.flags.fnc else result
 
 
 def insert(arr, obj, values, axis=None):
@@ -338,7 +343,7 @@ def insert(arr, obj, values, axis=None):
     where = (slice(None),) * axis
     result[(*where, asarray(index))] = values
     result[(*where, asarray(old))] = arr
-    return result
+    return _in_order(result, arr)
 
 
 def trim_zeros(filt, trim="fb", axis=None):

@@ -20,7 +20,7 @@ static PyObject *f_reshape(PyObject *const *v) {
 static PyObject *f_ravel(PyObject *const *v) {
     char order = 'C';
     if (asn_order_from_py(v[1], &order) < 0) return NULL;
-    WITH_ARRAY(asn_flatten(a, order, false));
+    WITH_ARRAY(asn_ravel_run(a, order));
 }
 
 /* The view of a NumPy scalar is a scalar again. Takes view. */

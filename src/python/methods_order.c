@@ -58,18 +58,18 @@ static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positio
         int64_t value = -1;
         asn_status status = ASN_OK;
         if (asn_int64_from_py(axis, &value) < 0) goto done;
-        if (value != 0 && value != -1) status = asn_axis_normalize(value, 0, &which);
+        if (!arg || (value != 0 && value != -1))
+            status = asn_axis_normalize(value, 0, &which);
         if (status != ASN_OK) {
             asn_raise(status);
             goto done;
         }
-        /* One element: sorted as it is; its position is an array of one, as NumPy's. */
+        /* There is no axis to sort along, but positions are an array of one, as NumPy's.
+         */
         asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
         const int64_t one = 1;
-        asn_ndarray *r = arg ? asn_ndarray_alloc() : NULL;
-        if (!arg)
-            result = asn_copy_cast(self, asn_dtype_of(self), 'K');
-        else if (r)
+        asn_ndarray *r = asn_ndarray_alloc();
+        if (r)
             result =
                 asn_ndarray_made(r, asn_full(&r->array, ASN_I64, 1, &one, 'C', &zero));
         goto done;

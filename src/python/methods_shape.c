@@ -164,10 +164,19 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     return r;
 }
 
+PyObject *asn_ravel_run(PyObject *self, char order) {
+    int flags = asn_of(self)->layout.flags;
+    bool view =
+        order == 'K' || (flags & (order == 'F'   ? ASN_F_CONTIGUOUS
+                                  : order == 'C' ? ASN_C_CONTIGUOUS
+                                                 : ASN_F_CONTIGUOUS | ASN_C_CONTIGUOUS));
+    return asn_flatten(self, order, !view);
+}
+
 ASN_METHOD(ravel) {
     ASN_ARGS("ravel", "order='C'");
     char order = 'C';
-    return asn_order_from_py(v[0], &order) < 0 ? NULL : asn_flatten(self, order, false);
+    return asn_order_from_py(v[0], &order) < 0 ? NULL : asn_ravel_run(self, order);
 }
 
 ASN_METHOD(flatten) {
@@ -240,7 +249,7 @@ PyObject *asn_squeeze_run(PyObject *self, PyObject *axis) {
         }
         mask &= ~(1ULL << d);
     }
-    if (!mask && !asn_is_ndarray_exact(self)) return Py_NewRef(self);
+    if (!mask) return Py_NewRef(self); /* nothing to squeeze */
     return view_of(self, asn_view_squeeze(&view, l, mask), &view);
 }
 

@@ -169,8 +169,10 @@ static PyObject *get_part(PyObject *self, int part) {
     asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
+    int flags = LAYOUT(self)->flags;
+    bool fortran = (flags & ASN_F_CONTIGUOUS) && !(flags & ASN_C_CONTIGUOUS);
     asn_status status = asn_full(&r->array, asn_dtype_of(self), LAYOUT(self)->ndim,
-                                 LAYOUT(self)->shape, 'C', &zero);
+                                 LAYOUT(self)->shape, fortran ? 'F' : 'C', &zero);
     if (status != ASN_OK) {
         asn_ndarray_drop(r);
         return asn_raise(status);

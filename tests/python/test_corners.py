@@ -62,6 +62,12 @@ m.zeros((3, 0), dtype=int).max(axis=0), m.zeros((0, 3), dtype=int).min(axis=1), 
 m.row_stack([m.ones(2)])
 m.cross(m.ones((3, 2)), m.ones((3, 3)))
 m.sort(g), m.sort(g, axis=0), m.partition(g, 1), m.fft.fft(g), m.fft.rfft(g), m.fft.ifft2(g), m.fft.irfft(g, 6).strides, m.sort(g.reshape(2, 2, 3, order='F').transpose(2, 0, 1))
+m.concatenate([g, g]), m.stack([g, g]), m.stack([g, g], -1), m.hstack([g, g.T[:, :3].T]), m.vstack([g, m.ones(4)]), m.concatenate([g.T, g.T], 1), m.delete(g, 0, 0), m.insert(g, 0, 1, 1), m.block([[g, g]])
+g.imag, g[::-1].imag, m.ravel(g[::-1]), g[0].ravel(), g.ravel(), g.ravel("F"), g[:, ::2].ravel("A"), g.T.ravel(), m.ravel(g[:, ::-1], order="K")
+m.shares_memory(g[0], g[0].ravel()), m.shares_memory(f[::-1], f[::-1].ravel()), m.shares_memory(g, g.ravel("F")), m.shares_memory(f[::2], f[::2].reshape(-1))
+m.sort(m.array(2.0), axis=0)
+m.partition(m.array(2.0), 0)
+f.squeeze() is f, f.squeeze(()) is f, m.squeeze(f[None]).base is not None
 m.min_scalar_type(m.array(300)), m.min_scalar_type(m.ones(2))
 m.array(2.0).argsort(), m.argsort(2.0), m.array(2.0).argpartition(0)
 """.strip().splitlines()
