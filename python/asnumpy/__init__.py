@@ -48,7 +48,6 @@ from numpy import (  # noqa: F401
     little_endian,
     long,
     longlong,
-    min_scalar_type,
     mintypecode,
     nan,
     newaxis,
@@ -116,7 +115,7 @@ _LAZY = {
     "sort_complex "
     "take_along_axis trace unravel_index",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
-    "iscomplexobj isneginf isposinf isreal isrealobj nan_to_num real_if_close sinc",
+    "iscomplexobj isneginf isposinf isreal isrealobj min_scalar_type nan_to_num real_if_close sinc",
     "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient interp trapezoid unwrap",
     "_products": "convolve correlate cross inner kron outer tensordot vdot",
     "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc packbits "

@@ -73,6 +73,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
         dx = [1.0] * count
     elif len(varargs) == 1 and _np.ndim(varargs[0]) == 0:
         dx = list(varargs) * count
+    elif count == 0:
+        return ()
     elif len(varargs) == count:
         dx = [_spacing(d, f.shape[axes[i]]) for i, d in enumerate(varargs)]
     else:
@@ -166,6 +168,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 
 def _cumulative(x, op, axis, dtype, out, include_initial):
     x = asanyarray(x)
+    x = x.reshape(1) if x.ndim == 0 else x
     if axis is None:
         if x.ndim >= 2:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is "

@@ -22,9 +22,10 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
         if step != 0:  # one pass; a step that underflows to 0 takes the way below
             y = _core._line(start, stop, num)
             return (y, _np.float64(step)) if retstep else y
+    given = [x if type(x) in (int, float, complex) else asanyarray(x) for x in (start, stop)]
+    common = _core.result_type(*given, 1.0)
     start = asanyarray(start) * 1.0
     stop = asanyarray(stop) * 1.0
-    common = _core.result_type(start, stop, float(num))
     integer = False
     if dtype is None:
         dtype = common
@@ -237,7 +238,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if not sparse:
         from ._joining import broadcast_arrays
 
-        output = broadcast_arrays(*output)
+        output = broadcast_arrays(*output, subok=True)
     return tuple(x.copy() for x in output) if copy else tuple(output)
 
 

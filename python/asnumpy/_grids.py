@@ -61,15 +61,15 @@ class broadcast:
     def iters(self):
         return tuple(_core.broadcast_to(a, self.shape).flat for a in self._arrays)
 
-    def reset(self):
+    def reset(self, /):
         """Starts again."""
         self.index = 0
         self._tuples = None  # made when the first one is asked for
 
-    def __iter__(self):
+    def __iter__(self, /):
         return self
 
-    def __next__(self):
+    def __next__(self, /):
         if self._tuples is None:
             self._tuples = zip(*self.iters, strict=True)
         item = next(self._tuples)
@@ -77,15 +77,19 @@ class broadcast:
         return item
 
 
-def nditer(*args, **kwargs):
+def nditer(
+    op, flags=None, op_flags=None, op_dtypes=None, order="K", casting="safe", op_axes=None,
+    itershape=None, buffersize=0,
+):  # fmt: skip
     """NumPy's multi-dimensional iterator, over the elements on the host."""
-    op = args[0] if args else kwargs.pop("op")
 
     def host(x):
         return _np.asarray(x) if isinstance(x, _core.ndarray) else x
 
     op = [host(x) for x in op] if isinstance(op, list | tuple) else host(op)
-    return _np.nditer(op, *args[1:], **kwargs)
+    return _np.nditer(
+        op, flags, op_flags, op_dtypes, order, casting, op_axes, itershape, buffersize
+    )
 
 
 def _axis_points(key, dtype=None):

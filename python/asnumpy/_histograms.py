@@ -6,7 +6,7 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asarray
+from ._core import asanyarray, asarray
 
 
 def _outer_edges(a, range):
@@ -231,7 +231,7 @@ def _sorted_counts(a, weights, edges):
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """A histogram in several dimensions."""
     if isinstance(sample, _core.ndarray | _np.ndarray) and sample.ndim == 2:
-        sample = asarray(sample)
+        sample = asanyarray(sample)
     else:
         from ._joining import atleast_2d
 
@@ -253,6 +253,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     for d in _np.arange(ndim):
         d = int(d)
         column = sample[:, d]
+        column = column.astype(_np.uint8) if column.dtype.kind == "b" else column
         if _np.ndim(bins[d]) == 0 and not isinstance(bins[d], _core.ndarray) and bins[d] < 1:
             raise ValueError(f"`bins[{d}]` must be positive, when an integer")
         edge = _bin_edges(column, bins[d], range[d], None)[0]

@@ -1,6 +1,7 @@
 """Joining, splitting, repeating and padding arrays."""
 
 import operator
+import warnings
 
 import numpy as _np
 
@@ -79,6 +80,11 @@ def vstack(tup, *, dtype=None, casting="same_kind"):
 
 def row_stack(tup, *, dtype=None, casting="same_kind"):
     """vstack by its old name."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
     return vstack(tup, dtype=dtype, casting=casting)
 
 
@@ -146,9 +152,12 @@ def array_split(ary, indices_or_sections, axis=0):
     ary = asanyarray(ary)
     total = ary.shape[axis]
     try:
+        len(indices_or_sections)
         bounds = [0, *(operator.index(i) for i in indices_or_sections), total]
     except TypeError:
-        n = operator.index(indices_or_sections)
+        if hasattr(indices_or_sections, "__len__") and _np.ndim(indices_or_sections):
+            raise
+        n = int(indices_or_sections)
         if n <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extras = divmod(total, n)
@@ -251,13 +260,13 @@ def tile(A, reps):
     ndim = max(a.ndim, len(reps))
     shape = (1,) * (ndim - a.ndim) + a.shape
     reps = (1,) * (ndim - len(reps)) + reps
-    if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16:
+    if len(reps) == 1 and a.ndim == 1 and 1 < reps[0] <= 16 and type(a) is _core.ndarray:
         return concatenate([a] * reps[0])
     if all(r == 1 for r in reps):
         return a.reshape(shape).copy()
     spread = [x for s in shape for x in (1, s)]
     target = [x for r, s in zip(reps, shape, strict=True) for x in (r, s)]
-    stretched = _core.broadcast_to(a.reshape(spread), target)
+    stretched = _core.broadcast_to(a.reshape(spread), target, subok=True)
     return stretched.copy().reshape([r * s for r, s in zip(reps, shape, strict=True)])
 
 
@@ -322,7 +331,12 @@ def delete(arr, obj, axis=None):
         if index.ndim == 0 and index.dtype != bool and not -n <= index < n:
             raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
         keep[index] = False
-    return arr[(slice(None),) * axis + (asarray(keep),)]
+    return _in_order(arr[(slice(None),) * axis + (asarray(keep),)], arr)
+
+
+def _in_order(result, arr):
+    """Column-major where arr is and not row-major too."""
+    return asarray(result, order="F") if arr.flags.fnc else result
 
 
 def insert(arr, obj, values, axis=None):
@@ -364,7 +378,7 @@ def insert(arr, obj, values, axis=None):
     where = (slice(None),) * axis
     result[(*where, asarray(index))] = values
     result[(*where, asarray(old))] = arr
-    return result
+    return _in_order(result, arr)
 
 
 def trim_zeros(filt, trim="fb", axis=None):
@@ -385,7 +399,7 @@ def trim_zeros(filt, trim="fb", axis=None):
         cut[d] = slice(low if "f" in trim else None, high if "b" in trim else None)
     if isinstance(filt, list | tuple):
         return filt[cut[0]]
-    return a[tuple(cut)]
+    return (filt if isinstance(filt, _core.ndarray) else a)[tuple(cut)]
 
 
 # ---- padding

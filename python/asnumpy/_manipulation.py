@@ -139,7 +139,9 @@ def roll(a, shift, axis=None):
 
 def astype(x, dtype, /, *, copy=True, device=None):
     """A copy of an array in another dtype."""
-    if isinstance(x, _np.ndarray | _np.generic):
+    if isinstance(x, _np.generic):
+        return asarray(x).astype(dtype)[()]
+    if isinstance(x, _np.ndarray):
         x = asarray(x)
     if not isinstance(x, _core.ndarray):
         raise (
@@ -281,7 +283,10 @@ def flatnonzero(a):
 
 def extract(condition, arr):
     """The elements where a condition holds."""
-    return asanyarray(arr).ravel()[asanyarray(condition).ravel().astype(bool)]
+    arr, condition = asanyarray(arr).ravel(), asarray(condition).ravel()
+    if arr.size == condition.size:
+        return arr[condition.astype(bool)]
+    return arr.take(condition.nonzero()[0])
 
 
 def place(arr, mask, vals):

@@ -95,7 +95,9 @@ def iscomplex(x):
 
 def isreal(x):
     """Where the imaginary part is zero."""
-    return asanyarray(x).imag == 0
+    from ._manipulation import imag
+
+    return imag(x) == 0
 
 
 def _real_only(x, name):
@@ -147,6 +149,11 @@ def common_type(*arrays):
     if not complex_:
         return sizes[best]
     return _np.complex64 if best <= 1 else _np.complex128
+
+
+def min_scalar_type(a, /):
+    """The dtype of the smallest size that holds a scalar; of an array with axes, its own."""
+    return _np.min_scalar_type(_np.asarray(a) if isinstance(a, _core.ndarray) else a)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
@@ -234,4 +241,4 @@ def i0(x):
     small = _core.exp(x) * _chebyshev(x / 2.0 - 2, _I0A)
     with errstate(divide="ignore", invalid="ignore"):
         large = _core.exp(x) * _chebyshev(32.0 / x - 2.0, _I0B) / _core.sqrt(x)
-    return where(x <= 8.0, small, large)[()]
+    return where(x <= 8.0, small, large)

@@ -13,7 +13,6 @@ from ._quantiles import (
     _deliver,
     _flat_axes,
     _median_last,
-    _probabilities,
     _quantile,
     _quantile_last,
     median,
@@ -219,15 +218,15 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=_NoValue):
     return _deliver(result, a.shape, axes, keepdims, out)
 
 
-def _nan_quantile(a, q, axis, out, method, keepdims, weights):
+def _nan_quantile(a, q, axis, out, method, keepdims, weights, weak):
     a = asanyarray(a)
     _check_method(method, weights)
-    if a.dtype.kind != "f":
-        return _quantile(a, q, axis, out, method, keepdims, weights)
     if not bool(((q >= 0) & (q <= 1)).all()):
         raise ValueError("Quantiles must be in the range [0, 1]")
-    if a.size == 0:
+    if a.size == 0 and a.dtype.kind != "c":
         return nanmean(a, axis, out=out, keepdims=keepdims)
+    if a.dtype.kind != "f":
+        return _quantile(a, q, axis, out, method, keepdims, weights, weak)
     if weights is not None:
         weights = asanyarray(weights)
         if weights.shape != a.shape:
@@ -236,7 +235,7 @@ def _nan_quantile(a, q, axis, out, method, keepdims, weights):
         weights = _core.broadcast_to(weights, a.shape)
 
     def one(row, row_weights=None):
-        return _quantile_last(row, q, method, row_weights)
+        return _quantile_last(row, q, method, row_weights, weak)
 
     result, axes = _nan_rows(a, axis, one, q.shape, weights)
     result = _deliver(result, a.shape, axes, keepdims, out, q.shape)
@@ -249,7 +248,8 @@ def nanquantile(
 ):  # fmt: skip
     """quantile that ignores NaN."""
     a = asanyarray(a)
-    return _nan_quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
+    weak, q = type(q) in (int, float), asarray(q)
+    return _nan_quantile(a, q, axis, out, method, keepdims, weights, weak)
 
 
 def nanpercentile(
@@ -258,6 +258,5 @@ def nanpercentile(
 ):  # fmt: skip
     """percentile that ignores NaN."""
     a = asanyarray(a)
-    hundred = a.dtype.type(100) if a.dtype.kind == "f" else 100
-    q = asarray(_core.divide(q, hundred))
-    return _nan_quantile(a, q, axis, out, method, keepdims, weights)
+    weak, q = type(q) in (int, float), asarray(_core.divide(q, 100))
+    return _nan_quantile(a, q, axis, out, method, keepdims, weights, weak)

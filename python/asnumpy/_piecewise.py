@@ -7,6 +7,7 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray, where
 from ._joining import _normalize
+from ._support import as_class
 
 
 def select(condlist, choicelist, default=0):
@@ -34,7 +35,9 @@ def select(condlist, choicelist, default=0):
 def piecewise(x, condlist, funclist, *args, **kw):
     """A function defined by pieces."""
     x = asanyarray(x)
-    if isinstance(condlist, _core.ndarray | _np.ndarray) or not hasattr(condlist, "__len__"):
+    if not hasattr(condlist, "__len__"):
+        conditions = [_core.full(x.shape, bool(condlist))]
+    elif isinstance(condlist, _core.ndarray | _np.ndarray):
         condlist = asarray(condlist).astype(bool)
         conditions = [condlist] if condlist.ndim == x.ndim else list(condlist)
     elif (
@@ -79,10 +82,11 @@ def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     for index in _np.ndindex(outer_shape):
         value = asanyarray(func1d(view[index], *args, **kwargs))
         if result is None:
-            result = _core.zeros(outer_shape + value.shape, value.dtype)
+            result, parent = _core.zeros(outer_shape + value.shape, value.dtype), value
         result[index] = value
     last = list(range(len(outer_shape), result.ndim))
-    return moveaxis(result, last, list(range(axis, axis + len(last))))
+    result = moveaxis(result, last, list(range(axis, axis + len(last))))
+    return as_class(as_class(result, parent), arr)
 
 
 def apply_over_axes(func, a, axes):
@@ -110,7 +114,10 @@ class vectorize(_np.vectorize):
         result = super().__call__(*map(host, args), **{k: host(v) for k, v in kwargs.items()})
         if result is self:  # used as a decorator with options
             return self
-        return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)
+        parent = next((x for x in args if isinstance(x, _core.ndarray)), None)
+        if isinstance(result, tuple):
+            return tuple(as_class(asarray(x), parent) for x in result)
+        return as_class(asarray(result), parent)
 
 
 def frompyfunc(func, /, nin, nout, **kwargs):
@@ -131,6 +138,8 @@ def _check_bitorder(bitorder):
 def packbits(a, /, axis=None, bitorder="big"):
     """Booleans packed into the bits of uint8."""
     a = asanyarray(a)
+    kind, a = type(a), asarray(a)
+    a = a.reshape(1) if a.ndim == 0 else a
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
     _check_bitorder(bitorder)
@@ -148,7 +157,8 @@ def packbits(a, /, axis=None, bitorder="big"):
         bits = full
     # Eight truth values are the bytes of one word; the product brings them together in its top byte.
     packed = ((bits.view(_np.uint64) * _GATHERING[bitorder]) >> 56).astype(_np.uint8)
-    return packed if last else moveaxis(packed, -1, axis)
+    packed = packed if last else moveaxis(packed, -1, axis)
+    return packed if kind is _core.ndarray else packed.view(kind)
 
 
 _GATHERING = {"big": _np.uint64(0x8040201008040201), "little": _np.uint64(0x0102040810204080)}
@@ -157,6 +167,8 @@ _GATHERING = {"big": _np.uint64(0x8040201008040201), "little": _np.uint64(0x0102
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     """The bits of uint8 as an array of 0 and 1."""
     a = asanyarray(a)
+    kind, a = type(a), asarray(a)
+    a = a.reshape(1) if a.ndim == 0 else a
     if a.dtype != _np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     _check_bitorder(bitorder)
@@ -180,7 +192,8 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
             wide = _core.zeros((*bits.shape[:-1], count), _np.uint8)
             wide[..., :n] = bits
             bits = wide
-    return moveaxis(bits, -1, axis).copy()
+    bits = moveaxis(bits, -1, axis).copy()
+    return bits if kind is _core.ndarray else bits.view(kind)
 
 
 def binary_repr(num, width=None):

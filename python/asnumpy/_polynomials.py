@@ -29,7 +29,8 @@ def poly(seq_of_zeros):
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if len(zeros) == 0:
         return 1.0
-    dtype = zeros.dtype if zeros.dtype.kind in "fc" else _np.dtype(float)
+    dtype = zeros.dtype if zeros.dtype.char in "fdFD" else _np.dtype(float)
+    zeros = zeros.astype(dtype, copy=False)
     a = _core.ones((1,), dtype=dtype)
     from ._products import convolve
 
@@ -273,8 +274,8 @@ class poly1d:
     def _host(self):
         return _np.poly1d(_np.asarray(self._coeffs), variable=self._variable)
 
-    def __array__(self, dtype=None, copy=None):
-        return _np.array(self._coeffs, dtype=dtype)
+    def __array__(self, t=None, copy=None):
+        return _np.array(self._coeffs, dtype=t)
 
     def __repr__(self):
         return repr(self._host())
@@ -335,6 +336,9 @@ class poly1d:
         if self._coeffs.shape != other._coeffs.shape:
             return False
         return bool((self._coeffs == other._coeffs).all())
+
+    def __ne__(self, other):
+        return NotImplemented if not isinstance(other, poly1d) else not self == other
 
     def __getitem__(self, val):
         k = self.order - val

@@ -1,6 +1,7 @@
 """Products of vectors and tensors, correlation."""
 
 import math
+import warnings
 
 import numpy as _np
 
@@ -92,6 +93,13 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         raise ValueError(
             "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
             f"{a.shape[-1]} and {b.shape[-1]} dimensional instead."
+        )
+    if a.shape[-1] == 2 or b.shape[-1] == 2:
+        warnings.warn(
+            "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
+            "instead. (deprecated in NumPy 2.0)",
+            DeprecationWarning,
+            stacklevel=3,
         )
     a0, a1, b0, b1 = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
     z = a0 * b1 - a1 * b0

@@ -44,7 +44,7 @@ def _deliver(result, shape, axes, keepdims, out, lead=()):
     if out is not None:
         _core.copyto(out, result, casting="unsafe")
         return out
-    return result[()]
+    return result if keepdims is not _NoValue and keepdims else result[()]
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
@@ -140,15 +140,19 @@ def _counting_dtype(q, n):
     return _np.dtype(_np.float64) if q.dtype == _np.float16 and n > 2048 else q.dtype
 
 
-def _quantile_last(flat, q, method, weights):
-    """Quantiles along the last axis; the axes of q come first."""
+def _quantile_last(flat, q, method, weights, weak=False):
+    """Quantiles along the last axis; the axes of q come first. weak: q was a Python number."""
     n = flat.shape[-1]
     if n == 0:
         raise IndexError("cannot do a quantile of an empty axis")
     if weights is not None:
         return _weighted_quantile(flat, q, weights)
+    if q.dtype.kind in "iu":
+        if method == "linear":
+            return _extremes(flat, q)
+        q = q.astype(float)
     if method == "linear" and q.ndim == 0:
-        return _quantile_one(flat, q)
+        return _quantile_one(flat, q, weak)
     host = _np.asarray(q, dtype=_counting_dtype(q, n))
     low, gamma = _positions(method, n, host.ravel())
     i = _np.clip(low, 0, n - 1).astype(_np.intp)
@@ -158,7 +162,7 @@ def _quantile_last(flat, q, method, weights):
         a, b = ranked.take(asarray(i), axis=-1), ranked.take(asarray(j), axis=-1)
         t = asarray(gamma)
         if flat.dtype.kind == "f":
-            t = t.astype(_core.result_type(flat.dtype, q.dtype if q.dtype.kind == "f" else 1.0))
+            t = t.astype(flat.dtype if weak else _core.result_type(flat.dtype, q.dtype))
         result = _lerp(a, b, t)
     else:
         result = ranked.take(asarray(i), axis=-1)
@@ -171,7 +175,21 @@ def _quantile_last(flat, q, method, weights):
     return result.reshape(q.shape + result.shape[1:])
 
 
-def _quantile_one(flat, q):
+def _extremes(flat, q):
+    """Quantiles 0 and 1, given as integers: elements as they are."""
+    from ._manipulation import moveaxis
+
+    n = flat.shape[-1]
+    picks = [(n - 1) * int(x) for x in (q.ravel().tolist() if q.ndim else [q[()]])]
+    ranked = _ranked(flat, picks)
+    result = ranked.take(picks, axis=-1)
+    if flat.dtype.kind == "f":
+        last = ranked[..., -1:]
+        result = _core.where(_core.isnan(last), last, result)
+    return moveaxis(result, -1, 0).reshape(q.shape + flat.shape[:-1])
+
+
+def _quantile_one(flat, q, weak):
     """One quantile by the method "linear", its position in Python numbers."""
     n, dtype = flat.shape[-1], flat.dtype
     v = (n - 1) * _counting_dtype(q, n).type(q[()])
@@ -180,8 +198,8 @@ def _quantile_one(flat, q):
     ranked = _ranked(flat, [i, j])
     a, b = ranked[..., i], ranked[..., j]
     t = 0.0 if v < 0 or v >= n - 1 else float(v) - low
-    if dtype.kind == "f":
-        t = _core.result_type(dtype, q.dtype if q.dtype.kind == "f" else 1.0).type(t)
+    if dtype.kind == "f" and not weak:
+        t = _core.result_type(dtype, q.dtype).type(t)
     d = _core.subtract(b, a)
     result = b - d * (1 - t) if t >= 0.5 else a + d * t
     if dtype.kind == "f":
@@ -231,15 +249,13 @@ def _check_method(method, weights):
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
 
 
-def _quantile(a, q, axis, out, method, keepdims, weights):
+def _quantile(a, q, axis, out, method, keepdims, weights, weak=False):
     a = asanyarray(a)
     _check_method(method, weights)
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     if not bool(((q >= 0) & (q <= 1)).all()):
         raise ValueError("Quantiles must be in the range [0, 1]")
-    if a.dtype.kind == "b":
-        a = a.astype(_np.uint8) if method in _CONTINUOUS else a
     flat, axes = _flat_axes(a, axis)
     if weights is not None:
         weights = asanyarray(weights)
@@ -248,7 +264,7 @@ def _quantile(a, q, axis, out, method, keepdims, weights):
         if bool((weights < 0).any()):
             raise ValueError("Weights must be non-negative.")
         weights = _flat_axes(_core.broadcast_to(weights, a.shape), axis)[0]
-    values = _quantile_last(flat, q, method, weights)
+    values = _quantile_last(flat, q, method, weights, weak)
     result = _deliver(values, a.shape, axes, keepdims, out, q.shape)
     # NumPy leaves a weighted quantile as a 0-d array.
     return result if weights is None or out is not None else asarray(result)
@@ -260,18 +276,11 @@ def quantile(
 ):  # fmt: skip
     """The q-th quantiles over axes, by one of NumPy's thirteen methods."""
     a = asanyarray(a)
-    if out is None and asanyarray(q).dtype.kind == "b":
+    weak, q = type(q) in (int, float), asarray(q)
+    if out is None and q.dtype.kind == "b":
         options = {"method": method, "keepdims": keepdims, "weights": weights}
         return on_host(quantile, (a, q, axis), options)
-    return _quantile(a, _probabilities(a, q), axis, out, method, keepdims, weights)
-
-
-def _probabilities(a, q):
-    """q as floats; a Python number takes a's dtype."""
-    if type(q) in (int, float) and a.dtype.kind == "f":
-        return asarray(q, a.dtype)
-    q = asanyarray(q)
-    return q if q.dtype.kind == "f" else q.astype(float)
+    return _quantile(a, q, axis, out, method, keepdims, weights, weak)
 
 
 def percentile(
@@ -280,8 +289,7 @@ def percentile(
 ):  # fmt: skip
     """The q-th percentiles over axes."""
     a = asanyarray(a)
-    hundred = a.dtype.type(100) if a.dtype.kind == "f" else 100
-    q = asarray(_core.divide(q, hundred))
+    weak, q = type(q) in (int, float), asarray(_core.divide(q, 100))
     if not bool(((q >= 0) & (q <= 1)).all()):
         raise ValueError("Percentiles must be in the range [0, 100]")
-    return _quantile(a, q, axis, out, method, keepdims, weights)
+    return _quantile(a, q, axis, out, method, keepdims, weights, weak)

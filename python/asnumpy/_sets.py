@@ -90,7 +90,7 @@ def unique(
 def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
     from ._manipulation import lexsort, moveaxis
 
-    rows = moveaxis(ar, _normalize(axis, ar.ndim), 0)
+    rows = moveaxis(asarray(ar), _normalize(axis, ar.ndim), 0)
     n = rows.shape[0]
     width = math.prod(rows.shape[1:])
     flat = rows.reshape(n, width)
@@ -166,18 +166,17 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
     if test.size == 0:
         found = _core.zeros(element.shape, dtype=bool)
-        return ~found if invert else found
+        return asarray(~found if invert else found)
     common, dtype = _core.result_type(element, test), test.dtype
     test, values = test.astype(common), element.astype(common)
     if common.kind in "biu" and kind != "sort":
         found = _isin_table(values, test, kind == "table", dtype)
         if found is not None:
-            return ~found if invert else found
+            return asarray(~found if invert else found)
     test = _core.sort(test)
     position = asarray(_core.searchsorted(test, values))
     found = test[_core.minimum(position, test.size - 1)] == values
-    found = asarray(found)
-    return ~found if invert else found
+    return asarray(~found if invert else found)
 
 
 def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):

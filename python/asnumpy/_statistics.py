@@ -8,6 +8,7 @@ from numpy import _NoValue
 from . import _core
 from ._core import asanyarray, asarray
 from ._joining import _normalize
+from ._support import as_class
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
@@ -36,9 +37,9 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
     if returned:
         scale = asanyarray(scale)
         if scale.shape != avg.shape:
-            scale = _core.broadcast_to(scale, avg.shape).copy()
-        return avg[()], scale[()]
-    return avg[()]
+            scale = _core.broadcast_to(scale, avg.shape, subok=True).copy()
+        return (avg, as_class(scale, a)) if type(avg) is not _core.ndarray else (avg[()], scale[()])
+    return avg if type(avg) is not _core.ndarray else avg[()]
 
 
 def _axis_tuple(axis, ndim):

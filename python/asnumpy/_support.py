@@ -199,6 +199,8 @@ def put(a, indices, values, mode):
     """a.flat[indices] = values, values repeated as needed."""
     if not a.flags.writeable:
         raise ValueError("put: output array is read-only")
+    if not isinstance(indices, (_core.ndarray, _np.ndarray)):
+        indices = _core.asarray(indices, dtype=_np.int64)
     indices = _core.asarray(indices)
     if indices.size and indices.dtype.kind not in "biu":
         raise TypeError(
@@ -243,7 +245,7 @@ def choose(a, choices, out, mode):
     result = arrays[0].astype(dtype)
     for i in range(1, n):
         result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)
-    return _into(result, out)
+    return _into(result[()], out)
 
 
 def compress(a, condition, axis, out):
@@ -466,28 +468,35 @@ def _meets_host_data(x):
 # Types that neither stay on the host nor have an __array_function__ of their own.
 _PLAIN = frozenset([_core.ndarray, int, float, complex, bool, str, slice, type(None), type])
 
-# Functions whose result has the class of their first argument.
+# Functions whose result has the class of their first argument that is of a subclass, and those
+# whose scalars stay scalars.
 _KEEPS_CLASS = frozenset(
-    ["apply_along_axis", "apply_over_axes", "average", "delete", "diff", "fix", "gradient", "imag",
-     "insert", "median", "nan_to_num", "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax",
-     "nanmean", "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum",
-     "nanvar", "percentile", "ptp", "quantile", "real", "tile", "trapezoid", "unique"]
+    ["average", "correlate", "delete", "diagflat", "diff", "ediff1d", "fix",
+     "gradient", "i0", "imag", "insert", "median", "nan_to_num", "nancumprod", "nancumsum", "nanmax",
+     "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "polyadd", "polysub",
+     "ptp", "real", "trapezoid"]
 )  # fmt: skip
+_KEEPS_CLASS_OF_ARRAYS = frozenset(
+    ["nanargmax", "nanargmin", "nanpercentile", "nanquantile", "percentile", "quantile"]
+)
 
 
-def _as_class(result, cls):
-    """A result, or the first of a tuple of them, as the subclass of an argument."""
-    if isinstance(result, tuple):
-        return (_as_class(result[0], cls), *result[1:])
-    if isinstance(result, cls) or not isinstance(result, (_core.ndarray, _np.generic)):
+def as_class(result, parent, scalars=True):
+    """A result, or the first of a tuple of them, by an argument's __array_wrap__ where that is of a
+    subclass. scalars: NumPy scalars too."""
+    if isinstance(result, tuple) and result:
+        return (as_class(result[0], parent, scalars), *result[1:])
+    plain = type(result) is _core.ndarray or (scalars and isinstance(result, _np.generic))
+    if not plain or type(parent) is _core.ndarray or not isinstance(parent, _core.ndarray):
         return result
-    return _core.asarray(result).view(cls)
+    return parent.__array_wrap__(_core.asarray(result))
 
 
 def hosted(function):
     """A function written in Python that leaves to others what is theirs: arguments with an
     __array_function__ to that, data that the device lacks to NumPy."""
-    takes_like = "like" in inspect.signature(function).parameters
+    signature = inspect.signature(function)
+    takes_like = "like" in signature.parameters
 
     def elsewhere(unusual, args, kwargs):
         """What others make of the call; NotImplemented: nothing."""
@@ -514,12 +523,13 @@ def hosted(function):
             if result is NotImplemented:
                 raise
             return result
-        if unusual and public.__name__ in _KEEPS_CLASS:
-            kept = next((type(x) for x in unusual if isinstance(x, _core.ndarray)), None)
-            return result if kept is None else _as_class(result, kept)
+        name = public.__name__
+        if unusual and (name in _KEEPS_CLASS or name in _KEEPS_CLASS_OF_ARRAYS):
+            parent = next((x for x in unusual if isinstance(x, _core.ndarray)), None)
+            return as_class(result, parent, name in _KEEPS_CLASS)
         return result
 
-    call._implementation = function
+    call._implementation, call.__signature__ = function, signature
     # like= decides alone, whatever the other arguments are
     public = call if takes_like else functools.update_wrapper(_core._composed(function, call), call)
     return public

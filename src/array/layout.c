@@ -149,7 +149,7 @@ void asn_layout_update(asn_layout *l) {
         low |= l->shape[d] > 1 ? l->strides[d] : 0;
     bool aligned = (low & (asn_dtype_table[l->dtype].alignment - 1)) == 0;
     l->size = size;
-    l->flags &= ASN_WRITEABLE;
+    l->flags &= ASN_INHERITED;
     if (c || size == 0) l->flags |= ASN_C_CONTIGUOUS;
     if (f || size == 0) l->flags |= ASN_F_CONTIGUOUS;
     if (aligned || size == 0) l->flags |= ASN_ALIGNED;

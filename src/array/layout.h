@@ -21,6 +21,9 @@ enum {
     ASN_F_CONTIGUOUS = 2,
     ASN_WRITEABLE = 4,
     ASN_ALIGNED = 8, /* every element at a multiple of the dtype's alignment */
+    /* bool over bytes that something else made: any byte but 0 is true (graph/truth.h) */
+    ASN_RAW_TRUTH = 16,
+    ASN_INHERITED = ASN_WRITEABLE | ASN_RAW_TRUTH, /* what a view takes over */
 };
 
 typedef struct {
@@ -64,6 +67,12 @@ ASN_CHECK_RESULT asn_status asn_layout_like(asn_layout *out, const asn_layout *l
                                             asn_dtype dtype, char order);
 /* Recomputes size, contiguity and alignment after shape or strides were set by hand. */
 void asn_layout_update(asn_layout *l);
+/* Says whether `view`, over l's bytes, may meet bytes that are no truth values. */
+static inline void asn_layout_inherit_truth(asn_layout *view, const asn_layout *l) {
+    bool raw = view->dtype == ASN_BOOL &&
+               (l->dtype != ASN_BOOL || (l->flags & ASN_RAW_TRUTH) != 0);
+    view->flags = (uint8_t)((view->flags & ~ASN_RAW_TRUTH) | (raw ? ASN_RAW_TRUTH : 0));
+}
 /* Bytes a fresh array of this layout needs. */
 static inline int64_t asn_layout_nbytes(const asn_layout *l) {
     return l->size * asn_itemsize((asn_dtype)l->dtype);

@@ -235,6 +235,18 @@ asn_status asn_op_resolve(asn_op op, const asn_type *types, asn_dtype dtype,
         }
     }
     bool free_result = info->out_dtype == ASN_OUT_SAME || info->out_dtype == ASN_OUT_REAL;
+    if (info->out_dtype == ASN_OUT_REAL && !types[0].weak) {
+        /* dtype= is the result's: of complex numbers it is their real dtype */
+        asn_dtype wide = dtype == ASN_F32   ? ASN_C64
+                         : dtype == ASN_F64 ? ASN_C128
+                                            : ASN_DTYPE_NONE;
+        asn_dtype from = (asn_dtype)types[0].dtype;
+        if (wide != ASN_DTYPE_NONE && asn_is_complex(from) &&
+            asn_can_cast(from, wide, ASN_CASTING_SAFE)) {
+            *loop = wide;
+            return check_inputs(op, types, wide, casting);
+        }
+    }
     if (dtype != ASN_DTYPE_NONE && free_result) {
         if (!asn_op_has_loop(op, dtype))
             return asn_error_set(

@@ -8,6 +8,7 @@
 static void finish(asn_layout *out, const asn_layout *l, asn_dtype dtype) {
     out->dtype = (uint8_t)dtype;
     out->flags = l->flags & ASN_WRITEABLE;
+    asn_layout_inherit_truth(out, l);
     asn_layout_update(out);
 }
 
@@ -109,16 +110,18 @@ asn_status asn_view_reshape(asn_layout *out, const asn_layout *l, int ndim,
     *possible = true;
     if (contiguous || l->size == 0) {
         int64_t offset = l->offset;
-        uint8_t writeable = l->flags & ASN_WRITEABLE;
+        uint8_t kept = l->flags & ASN_INHERITED;
         ASN_TRY(asn_layout_init(out, (asn_dtype)l->dtype, ndim, resolved, order));
         out->offset = offset;
-        out->flags = (uint8_t)((out->flags & ~ASN_WRITEABLE) | writeable);
+        out->flags = (uint8_t)((out->flags & ~ASN_INHERITED) | kept);
         return ASN_OK;
     }
     *possible = reshape_strides(l, ndim, resolved, order == 'F', strides);
     if (!*possible) return ASN_OK;
-    return asn_layout_init_strided(out, (asn_dtype)l->dtype, ndim, resolved, strides,
-                                   l->offset, l->flags & ASN_WRITEABLE);
+    ASN_TRY(asn_layout_init_strided(out, (asn_dtype)l->dtype, ndim, resolved, strides,
+                                    l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_inherit_truth(out, l);
+    return ASN_OK;
 }
 
 asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l, int ndim,

@@ -12,6 +12,7 @@
 #include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/operands.h"
+#include "graph/truth.h"
 
 static asn_status check_target(const asn_array *dst, const asn_operand *src,
                                asn_casting casting) {
@@ -107,6 +108,9 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
 asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting casting,
                       const asn_array *where) {
     if (!where && asn_direct_assign(dst, src)) return ASN_OK;
+    if (src->array)
+        ASN_TRUTH_OF(src->array,
+                     asn_assign(dst, &(asn_operand){.array = &clean}, casting, where))
     ASN_TRY(check_target(dst, src, casting));
     if (is_itself(dst, src)) return ASN_OK;
     if (!src->array) return submit_copy(dst, src, where);
@@ -123,10 +127,19 @@ asn_status asn_assign(const asn_array *dst, const asn_operand *src, asn_casting 
 asn_status asn_copy(asn_array *result, const asn_array *a, asn_dtype dtype, char order) {
     if ((order != 'F' || a->layout.ndim <= 1) && asn_direct_copy(result, a, dtype))
         return ASN_OK;
-    ASN_TRY(asn_array_new_like(result, a, dtype, order));
-    asn_operand value = {.array = a};
-    asn_status status = submit_copy(result, &value, NULL);
-    if (status) asn_array_fini(result);
+    asn_array clean;
+    bool raw = asn_truth_raw(a) && dtype != ASN_BOOL;
+    if (raw) ASN_TRY(asn_truth_clean(&clean, a));
+    asn_operand value = {.array = raw ? &clean : a};
+    asn_status status = asn_array_new_like(result, a, dtype, order);
+    if (!status) {
+        status = submit_copy(result, &value, NULL);
+        if (status)
+            asn_array_fini(result);
+        else if (!raw)
+            asn_truth_follow(result, a);
+    }
+    if (raw) asn_array_fini(&clean);
     return status;
 }
 
@@ -150,6 +163,10 @@ asn_status asn_where(asn_array *result, const asn_array *condition, const asn_op
     asn_dtype dtype = asn_result_type(2, types);
     asn_operand in[3] = {{.array = condition}, *x, *y};
     if (asn_direct_call(ASN_OP_WHERE, in, NULL, result)) return ASN_OK;
+    for (int k = 0; k < 3; k++)
+        if (in[k].array)
+            ASN_TRUTH_OF(in[k].array, (in[k].array = &clean,
+                                       asn_where(result, in[0].array, &in[1], &in[2])))
     const asn_layout *layouts[3];
     int num = 0, ndim;
     int64_t shape[ASN_MAX_DIMS];

@@ -18,6 +18,7 @@
 #include "graph/families.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
+#include "graph/truth.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
@@ -26,9 +27,9 @@ enum { SCRATCH_BYTES = 8192 }; /* of one converted operand */
 /* ---- memory */
 
 static inline bool readable(const asn_array *a) {
-    return (a->layout.flags & ASN_C_CONTIGUOUS) && a->buffer->data &&
-           !a->buffer->trace_writes && a->layout.size <= ASN_DIRECT_ELEMENTS &&
-           a->layout.size > 0;
+    return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) == ASN_C_CONTIGUOUS &&
+           a->buffer->data && !a->buffer->trace_writes &&
+           a->layout.size <= ASN_DIRECT_ELEMENTS && a->layout.size > 0;
 }
 
 static inline void *address(const asn_array *a) {
@@ -217,7 +218,8 @@ enum { SPREAD_ELEMENTS = 512 }; /* gathering one by one: the general path catche
 
 /* Host address of element (0, ..., 0) of a settled array. */
 static inline const char *settled_address(const asn_array *a) {
-    return a->buffer->data && !a->buffer->trace_writes ? address(a) : NULL;
+    bool settled = a->buffer->data && !a->buffer->trace_writes && !asn_truth_raw(a);
+    return settled ? address(a) : NULL;
 }
 
 /* The elements of `a`, stretched to shape, into dst. */

@@ -12,6 +12,7 @@
 #include "graph/direct.h"
 #include "graph/engine.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 
 /* Host address of a 1-d or row-major array that is settled and small, with the step from
  * one element to the next; NULL else. */
@@ -20,7 +21,8 @@ static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
     const asn_buffer *b = a->buffer;
     bool row = l->flags & ASN_C_CONTIGUOUS;
     if (!asn_direct_ready() || !(row || l->ndim == 1) || !b->data || b->trace_writes ||
-        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || (for_write && b->trace_refs))
+        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || (for_write && b->trace_refs) ||
+        asn_truth_raw(a))
         return NULL;
     *step = row ? asn_itemsize(asn_layout_dtype(l)) : l->strides[0];
     return (char *)b->data + l->offset;
@@ -282,7 +284,7 @@ static bool matrix_of(const asn_array *a, bool row, aclnnxOperand *o, int64_t *s
                       int64_t *strides) {
     const asn_layout *l = &a->layout;
     if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
-        l->size > ASN_DIRECT_ELEMENTS || l->size == 0)
+        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || asn_truth_raw(a))
         return false;
     int last = l->ndim - 1;
     bool vector = l->ndim == 1;

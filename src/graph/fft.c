@@ -33,24 +33,33 @@ static asn_status transform(const asn_array *result, const asn_array *a, int kin
     return code ? asn_acl_failed(code, "fft") : ASN_OK;
 }
 
+/* A result of a's shape but for one axis, in a's order in memory, as NumPy's. */
+static asn_status result_like(asn_array *result, const asn_array *a, asn_dtype dtype,
+                              int axis, int64_t extent) {
+    asn_array model = {.buffer = NULL};
+    ASN_TRY(asn_layout_copy(&model.layout, &a->layout));
+    model.layout.shape[axis] = extent;
+    asn_status status = asn_array_new_like(result, &model, dtype, 'K');
+    asn_layout_fini(&model.layout);
+    return status;
+}
+
 asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
                    double scale, int axis, const asn_array *into) {
     asn_dtype from = asn_layout_dtype(&a->layout);
     bool single = from == ASN_F32 || from == ASN_C64;
     asn_dtype real = single ? ASN_F32 : ASN_F64, complex = single ? ASN_C64 : ASN_C128;
-    int64_t shape[ASN_MAX_DIMS];
     ASN_TRY(asn_device_open());
     if (!asn_acl.aclnnxFft)
         return asn_error_set(ASN_ERR_UNSUPPORTED,
                              "fft: the %s device has no Fourier transform",
                              asn_device_kind());
-    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
-    shape[axis] = kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n;
+    int64_t extent = kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n;
     asn_lock();
     asn_status status =
         into ? asn_array_share(result, into)
-             : asn_array_new(result, kind == ACLNNX_FFT_TO_REAL ? real : complex,
-                             a->layout.ndim, shape, 'C');
+             : result_like(result, a, kind == ACLNNX_FFT_TO_REAL ? real : complex, axis,
+                           extent);
     if (!status && result->layout.size) {
         status = transform(result, a, kind, n, scale, axis);
         if (status) asn_array_fini(result);

@@ -22,6 +22,7 @@
 #include "graph/index_plan.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 #include "graph/operands.h"
 #include "graph/operator.h"
 
@@ -234,6 +235,7 @@ asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
     asn_lock();
     asn_status status = get_locked(out, a, n, items);
     asn_unlock();
+    if (!status) asn_truth_follow(out, a);
     return status;
 }
 
@@ -361,6 +363,9 @@ asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
                          const asn_operand *value) {
     if (n == 1 && holds_array(items) && asn_direct_index_set(a, items->array, value))
         return ASN_OK;
+    if (value->array)
+        ASN_TRUTH_OF(value->array,
+                     asn_index_set(a, n, items, &(asn_operand){.array = &clean}))
     asn_lock();
     asn_status status = set_locked(a, n, items, value);
     asn_unlock();
@@ -377,6 +382,7 @@ asn_status asn_nonzero(asn_array *out, const asn_array *a) {
                              "context of this error is of the form "
                              "`arr[nonzero(cond)]`, just use `arr[cond]`.");
     if (asn_direct_nonzero(out, a)) return ASN_OK;
+    ASN_TRUTH_OF(a, asn_nonzero(out, &clean))
     asn_array truth, total, table;
     asn_scalar count;
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_I64};

@@ -235,7 +235,7 @@ static asn_status make_base(asn_index_plan *p, const walk *w, const asn_array *a
             }
     l.offset = a->layout.offset + w->offset;
     l.dtype = a->layout.dtype;
-    l.flags = a->layout.flags & ASN_WRITEABLE;
+    l.flags = a->layout.flags & ASN_INHERITED;
     asn_layout_update(&l);
     asn_array_view(&p->base, a, &l);
     p->insert_at = w->runs == 1 ? w->first_array_axis : 0;

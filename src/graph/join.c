@@ -12,6 +12,7 @@
 #include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 #include "graph/operator.h"
 
 static asn_status check_piece(const asn_layout *first, const asn_layout *l, int axis,
@@ -68,18 +69,70 @@ static asn_status copy_pieces(const asn_array *target, int n,
     return ASN_OK;
 }
 
+/* Whether axis `inner` lies inside axis `outer` in memory as far as the arrays tell: 1,
+ * 0, or -1 where none does. One that contradicts decides. */
+static int lies_inside(int n, const asn_array *const *arrays, int inner, int outer) {
+    int verdict = -1;
+    for (int i = 0; i < n; i++) {
+        const asn_layout *l = &arrays[i]->layout;
+        if (l->shape[inner] == 1 || l->shape[outer] == 1) continue;
+        int64_t a = l->strides[inner], b = l->strides[outer];
+        if ((a < 0 ? -a : a) <= (b < 0 ? -b : b)) return 1;
+        verdict = 0;
+    }
+    return verdict;
+}
+
+/* The joined array's axes from outermost to innermost: what the pieces' strides say, else
+ * row-major (an insertion sort, since pairs may be undecided, as NumPy's). False: they
+ * are row-major. */
+static bool joined_order(int n, const asn_array *const *arrays, int *perm) {
+    int ndim = arrays[0]->layout.ndim;
+    bool moved = false;
+    for (int i = 0; i < ndim; i++)
+        perm[i] = i;
+    for (int i = 1; i < ndim; i++) {
+        int at = i, axis = perm[i];
+        for (int j = i - 1; j >= 0; j--) {
+            int inside = lies_inside(n, arrays, axis, perm[j]);
+            if (inside == 1) break;
+            if (inside == 0) at = j;
+        }
+        if (at == i) continue;
+        memmove(perm + at + 1, perm + at, (size_t)(i - at) * sizeof *perm);
+        perm[at] = axis;
+        moved = true;
+    }
+    return moved;
+}
+
+static asn_status joined_new(asn_array *result, asn_dtype dtype, int n,
+                             const asn_array *const *arrays, const int64_t *shape) {
+    int ndim = arrays[0]->layout.ndim, perm[ASN_MAX_DIMS];
+    if (!joined_order(n, arrays, perm))
+        return asn_array_new(result, dtype, ndim, shape, 'C');
+    int64_t strides[ASN_MAX_DIMS], step = asn_itemsize(dtype);
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[perm[i]] = step;
+        step *= shape[perm[i]] ? shape[perm[i]] : 1;
+    }
+    asn_array model = {.buffer = NULL};
+    ASN_TRY(asn_layout_init_strided(&model.layout, dtype, ndim, shape, strides, 0, true));
+    asn_status status = asn_array_new_like(result, &model, dtype, 'K');
+    asn_layout_fini(&model.layout);
+    return status;
+}
+
 asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
                            asn_dtype dtype, asn_casting casting, const asn_array *out,
                            asn_array *result) {
     const asn_layout *first = &arrays[0]->layout;
     int64_t shape[ASN_MAX_DIMS], total = 0;
-    bool all_f = first->ndim > 1;
     memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
     for (int i = 0; i < n; i++) {
         const asn_layout *l = &arrays[i]->layout;
         ASN_TRY(check_piece(first, l, axis, i));
         total += l->shape[axis];
-        all_f = all_f && (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS);
     }
     shape[axis] = total;
     if (!out && axis == 0 &&
@@ -91,7 +144,7 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
             memcmp(l->shape, shape, (size_t)l->ndim * sizeof *shape))
             return asn_error_set(ASN_ERR_VALUE, "Output array is the wrong shape");
     } else {
-        ASN_TRY(asn_array_new(result, dtype, first->ndim, shape, all_f ? 'F' : 'C'));
+        ASN_TRY(joined_new(result, dtype, n, arrays, shape));
     }
     const asn_array *target = out ? out : result;
     asn_status status = copy_pieces(target, n, arrays, axis, casting, !out);
@@ -153,6 +206,7 @@ asn_status asn_repeat(asn_array *result, const asn_array *a, const asn_array *co
     asn_lock();
     asn_status status = repeat_locked(result, a, counts, axis);
     asn_unlock();
+    if (!status) asn_truth_follow(result, a);
     return status;
 }
 

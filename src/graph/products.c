@@ -17,6 +17,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 #include "graph/operator.h"
 
 /* a as dtype: shared when it already is. */
@@ -193,6 +194,8 @@ asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *o
                       asn_array *result) {
     asn_array made;
     if (!out && asn_direct_matmul(result, a, b)) return ASN_OK;
+    ASN_TRUTH_OF(a, asn_matmul(&clean, b, out, result))
+    ASN_TRUTH_OF(b, asn_matmul(a, &clean, out, result))
     asn_lock();
     asn_status status = matmul_locked(a, b, &made);
     if (!status) status = deliver(&made, out, result);
@@ -266,6 +269,8 @@ asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
                    asn_array *result) {
     asn_array made;
     if (!out && asn_direct_matmul(result, a, b)) return ASN_OK;
+    ASN_TRUTH_OF(a, asn_dot(&clean, b, out, result))
+    ASN_TRUTH_OF(b, asn_dot(a, &clean, out, result))
     asn_lock();
     asn_status status = dot_locked(a, b, &made);
     if (!status) status = deliver(&made, out, result);

@@ -12,6 +12,7 @@
 #include "array/broadcast.h"
 #include "array/views.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 #include "graph/operands.h"
 #include "graph/operator.h"
 
@@ -112,7 +113,7 @@ static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *ta
                               uint64_t mask, const asn_reduce_options *o) {
     asn_operand start = identity_of(op);
     bool empty = a->layout.size == 0;
-    if (o->initial || empty)
+    if (target->layout.size && (o->initial || empty))
         ASN_TRY(asn_assign(target, o->initial ? o->initial : &start, ASN_CASTING_UNSAFE,
                            NULL));
     if (empty) return ASN_OK;
@@ -162,6 +163,7 @@ static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
 
 asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
                             asn_array *result, const asn_reduce_options *o) {
+    ASN_TRUTH_OF(a, asn_ufunc_reduce(op, &clean, out, result, o))
     int ndim = a->layout.ndim;
     uint64_t mask = o->axes & (ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1);
     asn_dtype loop;
@@ -241,7 +243,7 @@ asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *do
     bool decides = op == ASN_OP_LOGICAL_OR;
     /* A recorded array is better reduced by the program that computes it. */
     *done = n > FIRST_PIECE && asn_layout_contiguous(&a->layout) && a->buffer->data &&
-            !a->buffer->trace_writes;
+            !a->buffer->trace_writes && !asn_truth_raw(a);
     *truth = !decides;
     for (int64_t at = 0, step = FIRST_PIECE; *done && at < n; at += step, step = PIECE) {
         ASN_TRY(truth_of(op, a, at, n - at < step ? n - at : step, truth));

@@ -9,6 +9,7 @@
 #include "array/views.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/truth.h"
 #include "graph/operands.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -108,6 +109,7 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
                                 const asn_array *out, asn_array *result) {
     if (a->layout.ndim == 0)
         return asn_error_set(ASN_ERR_TYPE, "cannot accumulate on a scalar");
+    ASN_TRUTH_OF(a, asn_ufunc_accumulate(op, &clean, axis, dtype, out, result))
     asn_dtype loop;
     if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
     ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));

@@ -13,12 +13,13 @@
 #include "graph/operator.h"
 #include "runtime/device.h"
 #include "graph/trace.h"
+#include "graph/truth.h"
 
-/* values and/or int64 indices, both row-major. */
+/* values, in a's order in memory as NumPy's copy is, and/or int64 indices, row-major. */
 static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
                             asn_array *indices) {
     asn_dtype dtype = asn_layout_dtype(&a->layout);
-    ASN_TRY(asn_array_new(values, dtype, a->layout.ndim, a->layout.shape, 'C'));
+    ASN_TRY(asn_array_new_like(values, a, dtype, 'K'));
     asn_status status =
         asn_array_new(indices, ASN_I64, a->layout.ndim, a->layout.shape, 'C');
     if (status) {
@@ -44,8 +45,8 @@ static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
 static asn_status order_directly(asn_array *result, const asn_array *a, int axis,
                                  bool indices, int num_kth, const int64_t *kth) {
     asn_dtype dtype = asn_layout_dtype(&a->layout);
-    ASN_TRY(asn_array_new(result, indices ? ASN_I64 : dtype, a->layout.ndim,
-                          a->layout.shape, 'C'));
+    ASN_TRY(
+        asn_array_new_like(result, a, indices ? ASN_I64 : dtype, indices ? 'C' : 'K'));
     asn_status status = asn_trace_settle(a->buffer, false);
     if (!status) status = asn_buffer_ensure(a->buffer);
     if (!status) status = asn_buffer_ensure(result->buffer);
@@ -80,6 +81,7 @@ static asn_status order(asn_array *result, const asn_array *a, int axis, bool in
         if (!status) asn_array_fini(&other);
     }
     asn_unlock();
+    if (!status && !indices) asn_truth_follow(result, a);
     return status;
 }
 
@@ -160,6 +162,7 @@ static asn_status keep_dims(asn_array *result, int ndim) {
 
 asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis, bool keepdims,
                          bool maximum) {
+    ASN_TRUTH_OF(a, asn_argreduce(result, &clean, axis, keepdims, maximum))
     asn_array line;
     asn_lock();
     asn_status status;

@@ -19,6 +19,7 @@
 #include "graph/lock.h"
 #include "graph/plan_cut.h"
 #include "graph/trace_split.h"
+#include "graph/unread.h"
 #include "graph/transient.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -413,6 +414,7 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
         *keeps = asn_transient_keep(t, dead, keep);
     else
         asn_trace_spare_rest(t, count, dead);
+    asn_unread_casts(t->nodes, count, dead);
     ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
     if (hit)
         asn_counters.plan_hits++;

@@ -16,6 +16,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
+#include "graph/truth.h"
 
 static const asn_ufunc_options defaults = ASN_UFUNC_DEFAULTS;
 
@@ -150,7 +151,8 @@ static asn_status call_general(asn_op op, const asn_operand *in, const asn_array
     int64_t shape[ASN_MAX_DIMS];
     int n = asn_op_table[op].num_in;
     ASN_TRY(asn_ufunc_result_dtype(op, in, o, &loop, &dtype));
-    if (op == ASN_OP_POWER) ASN_TRY(check_power(&in[1], loop));
+    bool empty = in[0].array && in[0].array->layout.size == 0;
+    if (op == ASN_OP_POWER && !empty) ASN_TRY(check_power(&in[1], loop));
     ASN_TRY(broadcast_all(n, in, o->where, out, &ndim, shape));
     if (out) return call_into(op, loop, dtype, in, out, o, ndim, shape);
     ASN_TRY(asn_result_new(result, dtype, ndim, shape, o->order, n, in));
@@ -246,6 +248,35 @@ static asn_status call_bounded(const asn_operand *in, const asn_array *out,
     return status;
 }
 
+/* Operands that are raw truth values are read as what they mean first. */
+static bool any_raw(asn_op op, const asn_operand *in, const asn_ufunc_options *o) {
+    bool raw = o->where && asn_truth_raw(o->where);
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        raw = raw || (in[k].array && asn_truth_raw(in[k].array));
+    return raw;
+}
+
+static asn_status call_clean(asn_op op, const asn_operand *in, const asn_array *out,
+                             asn_array *result, const asn_ufunc_options *o) {
+    asn_operand operands[4] = {{.array = NULL}};
+    asn_ufunc_options options = *o;
+    asn_array clean[4];
+    int n = asn_op_table[op].num_in, made = 0;
+    asn_status status = ASN_OK;
+    memcpy(operands, in, (size_t)n * sizeof *in);
+    operands[n].array = o->where;
+    for (int k = 0; k <= n && !status; k++) {
+        if (!operands[k].array || !asn_truth_raw(operands[k].array)) continue;
+        status = asn_truth_clean(&clean[made], operands[k].array);
+        if (!status) operands[k].array = &clean[made++];
+    }
+    options.where = operands[n].array;
+    if (!status) status = asn_ufunc_call(op, operands, out, result, &options);
+    while (made)
+        asn_array_fini(&clean[--made]);
+    return status;
+}
+
 asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
                           asn_array *result, const asn_ufunc_options *options) {
     const asn_ufunc_options *o = options ? options : &defaults;
@@ -253,6 +284,7 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
         return call_bounded(in, out, result, o);
     if (o == &defaults && is_small(op, in) && asn_direct_call(op, in, out, result))
         return ASN_OK;
+    if (any_raw(op, in, o)) return call_clean(op, in, out, result, o);
     ASN_TRY(call_large(op, in, out, result, o));
     if (!may_divide_by_zero(op, in)) return ASN_OK;
     const asn_array *written = out ? out : result;

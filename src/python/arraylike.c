@@ -33,6 +33,7 @@ static PyObject *copy_numpy(PyArrayObject *a, asn_dtype dtype) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
+    asn_truth_mark(&r->array, PyArray_DATA(a), strides);
     return (PyObject *)r;
 }
 
@@ -70,6 +71,7 @@ static PyObject *adopt_numpy(PyArrayObject *a, asn_dtype dtype, bool fresh) {
         return asn_raise(status);
     }
     if (!fresh) r->base = Py_NewRef(a);
+    asn_truth_mark(&r->array, PyArray_DATA(a), strides);
     return (PyObject *)r;
 }
 
@@ -376,16 +378,18 @@ static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char or
         Py_DECREF(self);
         return cannot_avoid_copy();
     }
+    if (cast && asn_complex_check(asn_dtype_of(self), dtype) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
     if (cast || reorder || (copy == 1 && !owned)) {
         PyObject *r = cast_copy(self, dtype, order);
+        if (subok) r = asn_subclass_keep(r, self);
         Py_DECREF(self);
         if (!r) return NULL;
         self = r;
     } else if (!subok && !asn_is_ndarray_exact(self)) {
-        asn_layout layout;
-        asn_status status = asn_layout_copy(&layout, &asn_of(self)->layout);
-        PyObject *r =
-            status == ASN_OK ? asn_ndarray_view(self, &layout, false) : asn_raise(status);
+        PyObject *r = asn_subclass_plain(self);
         Py_DECREF(self);
         if (!r) return NULL;
         self = r;
@@ -448,6 +452,15 @@ PyObject *asn_asarray(PyObject *obj) {
     if (PyArray_Check(obj)) return asn_from_numpy(obj, false, false);
     bool trusted = false;
     return from_other(obj, ASN_DTYPE_NONE, -1, &trusted);
+}
+
+PyObject *asn_truth_values(PyObject *array) {
+    if (!array || ASN_LIKELY(!asn_truth_raw(asn_of(array)))) return array;
+    asn_ndarray *r = asn_ndarray_alloc();
+    PyObject *clean =
+        r ? asn_ndarray_made(r, asn_truth_clean(&r->array, asn_of(array))) : NULL;
+    Py_DECREF(array);
+    return clean;
 }
 
 PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype) {

@@ -4,6 +4,7 @@
 #define ASN_PYTHON_CONVERT_H
 
 #include "core.h"
+#include "subclass.h"
 
 /* ---- dtypes */
 /* NumPy's dtype object; borrows. NULL with an error only for bfloat16 without ml_dtypes.
@@ -15,6 +16,9 @@ asn_dtype asn_dtype_from_descr(PyArray_Descr *descr);
 /* Anything numpy.dtype() takes. None and NULL give ASN_DTYPE_NONE. TypeError for dtypes
  * we do not have. */
 int asn_dtype_from_py(PyObject *obj, asn_dtype *out);
+
+/* NumPy's ComplexWarning of a cast that drops imaginary parts; -1 when it is an error. */
+int asn_complex_check(asn_dtype from, asn_dtype to);
 
 /* ---- small arguments; obj NULL leaves the default in *out */
 int asn_order_from_py(PyObject *obj, char *out); /* 'C', 'F', 'A', 'K'; None keeps */
@@ -42,6 +46,9 @@ PyObject *asn_asarray(PyObject *obj);
 /* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.
  */
 PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype);
+/* `array`, or where it is of raw truth values (graph/truth.h) what they mean. Takes
+ * array. */
+PyObject *asn_truth_values(PyObject *array);
 /* copy: 1 always, 0 never (ValueError if needed), -1 if needed. order 'C','F','A','K'.
  * subok keeps subclasses */
 PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char order,

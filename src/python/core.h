@@ -31,6 +31,7 @@
 #include "graph/engine.h"
 #include "graph/families.h"
 #include "graph/index.h"
+#include "graph/truth.h"
 #include "graph/ufunc.h"
 #include "array/broadcast.h"
 #include "array/views.h"

@@ -242,7 +242,10 @@ static PyObject *adopt_tensor(const dl_tensor *t, bool writeable, void (*release
     }
     status = asn_array_adopt(&r->array, &layout, (char *)t->data + t->byte_offset + low,
                              high - low, release, context);
-    if (status == ASN_OK) return (PyObject *)r;
+    if (status == ASN_OK) {
+        asn_truth_mark(&r->array, (const char *)t->data + t->byte_offset, strides);
+        return (PyObject *)r;
+    }
     asn_ndarray_drop(r);
 refused:
     release(context);

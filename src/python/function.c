@@ -58,6 +58,15 @@ call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *
     if (!((asn_function *)self)->def->has_like &&
         asn_arguments_override(args, nargs, kwnames))
         return asn_function_override(self, args, nargs, kwnames);
+    PyObject *method =
+        nargs ? asn_function_method(((asn_function *)self)->def->signature.name, args[0])
+              : NULL;
+    if (method) {
+        PyObject *r = PyObject_Vectorcall(method, args + 1, (size_t)(nargs - 1), kwnames);
+        Py_DECREF(method);
+        return r;
+    }
+    if (PyErr_Occurred()) return NULL;
     for (Py_ssize_t i = 0; i < nargs; i++)
         if (asn_is_foreign(args[i])) {
             PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
@@ -91,9 +100,13 @@ static PyObject *get_doc(PyObject *self, void *unused) {
     return PyUnicode_FromString(((asn_function *)self)->def->doc);
 }
 
+/* None where a default has no text that Python reads. */
 static PyObject *get_text_signature(PyObject *self, void *unused) {
-    (void)self, (void)unused;
-    Py_RETURN_NONE;
+    (void)unused;
+    const asn_function_def *def = ((asn_function *)self)->def;
+    const char *text = def->shown ? def->shown : def->signature.text;
+    if (strchr(text, '<')) Py_RETURN_NONE;
+    return PyUnicode_FromFormat("(%s)", text);
 }
 
 static PyObject *get_signature(PyObject *self, void *unused) {

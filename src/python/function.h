@@ -28,6 +28,9 @@ int asn_composed_init_type(PyObject *module); /* composed.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. */
 bool asn_overrides_functions(PyObject *object);
 bool asn_arguments_override(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+/* The method of a subclass that replaces ours and makes the function of this name; NULL
+ * (with or without an error): none. */
+PyObject *asn_function_method(const char *function, PyObject *object);
 /* like=: OverrideError when it overrides functions, TypeError when it is no array. */
 int asn_like_check(PyObject *like);
 /* The call by the __array_function__ of its arguments, or of like=. */

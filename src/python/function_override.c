@@ -51,6 +51,35 @@ bool asn_arguments_override(PyObject *const *args, Py_ssize_t nargs, PyObject *k
     return any_overrides(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0), true);
 }
 
+/* Functions that NumPy makes of a method, which a subclass may replace; by its name where
+ * that is another one. */
+static const char *const delegating[][2] = {
+    {"all", NULL},       {"any", NULL},          {"argmax", NULL},  {"argmin", NULL},
+    {"argsort", NULL},   {"argpartition", NULL}, {"clip", NULL},    {"cumprod", NULL},
+    {"cumsum", NULL},    {"max", NULL},          {"amax", "max"},   {"min", NULL},
+    {"amin", "min"},     {"mean", NULL},         {"nonzero", NULL}, {"prod", NULL},
+    {"ravel", NULL},     {"repeat", NULL},       {"reshape", NULL}, {"round", NULL},
+    {"around", "round"}, {"searchsorted", NULL}, {"squeeze", NULL}, {"std", NULL},
+    {"sum", NULL},       {"swapaxes", NULL},     {"take", NULL},    {"transpose", NULL},
+    {"var", NULL},
+};
+
+PyObject *asn_function_method(const char *function, PyObject *object) {
+    if (!asn_is_ndarray(object) || asn_is_ndarray_exact(object)) return NULL;
+    for (size_t i = 0; i < sizeof delegating / sizeof *delegating; i++) {
+        if (strcmp(delegating[i][0], function) != 0) continue;
+        const char *name = delegating[i][1] ? delegating[i][1] : function;
+        PyObject *its = PyObject_GetAttrString((PyObject *)Py_TYPE(object), name);
+        PyObject *ours = PyObject_GetAttrString((PyObject *)asn_py.ndarray, name);
+        bool own = its && ours && its != ours;
+        Py_XDECREF(its);
+        Py_XDECREF(ours);
+        PyErr_Clear();
+        return own ? PyObject_GetAttrString(object, name) : NULL;
+    }
+    return NULL;
+}
+
 int asn_like_check(PyObject *like) {
     if (!like || like == Py_None || asn_is_ndarray_exact(like) ||
         PyArray_CheckExact(like))

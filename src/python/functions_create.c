@@ -206,9 +206,11 @@ static PyObject *f_full(PyObject *const *v) {
     if (PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])) {
         /* NumPy casts here, without the checks of an assignment. */
         asn_operand given;
-        if (asn_scalar_operand(v[1], &given) < 0) return NULL;
-        ASN_PY_TRY(asn_scalar_cast(&given.scalar, s.dtype, &value.scalar));
-        return filled(&s, &value);
+        if (asn_scalar_operand(v[1], &given) < 0 ||
+            asn_complex_check((asn_dtype)given.scalar.dtype, s.dtype) < 0)
+            return NULL;
+        ASN_PY_TRY(asn_scalar_convert(&given.scalar, s.dtype, &value.scalar));
+        return asn_fp_check() < 0 ? NULL : filled(&s, &value);
     }
     return fill_with(filled(&s, NULL), v[1]);
 }
@@ -245,9 +247,7 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
     PyObject *a = asn_asarray(prototype);
     if (!a) return NULL;
     if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(a);
-    PyTypeObject *type = keep_type ? Py_TYPE(a) : asn_py.ndarray;
-    asn_ndarray *r =
-        type == asn_py.ndarray ? asn_ndarray_alloc() : asn_ndarray_alloc_type(type);
+    asn_ndarray *r = asn_ndarray_alloc();
     asn_status status = ASN_OK;
     if (r && shape && shape != Py_None) {
         shape_args s = {.ndim = 0};
@@ -267,10 +267,14 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
     } else if (r) {
         status = asn_array_new_like(&r->array, asn_of(a), dtype, order);
     }
+    PyObject *made = (PyObject *)r;
+    if (r && status != ASN_OK) {
+        asn_ndarray_drop(r);
+        made = asn_raise(status);
+    }
+    if (keep_type) made = asn_subclass_keep(made, a);
     Py_DECREF(a);
-    if (!r || status == ASN_OK) return (PyObject *)r;
-    asn_ndarray_drop(r);
-    return asn_raise(status);
+    return made;
 }
 
 /* Fills a fresh array with a small number; takes array. */
@@ -303,15 +307,20 @@ static PyObject *f_full_like(PyObject *const *v) {
                      PyArray_IsScalar(v[1], Generic);
     int known = array && unchecked ? asn_scalar_operand(v[1], &given) : 0;
     if (known == 0) return fill_with(array, v[1]);
-    if (known < 0) {
+    if (known < 0 ||
+        asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
         Py_DECREF(array);
         return NULL;
     }
     asn_status status =
-        asn_scalar_cast(&given.scalar, asn_dtype_of(array), &value.scalar);
+        asn_scalar_convert(&given.scalar, asn_dtype_of(array), &value.scalar);
     if (status == ASN_OK)
         status = asn_assign(asn_of(array), &value, ASN_CASTING_UNSAFE, NULL);
-    if (status == ASN_OK) return array;
+    if (status == ASN_OK && asn_fp_check() == 0) return array;
+    if (status == ASN_OK) {
+        Py_DECREF(array);
+        return NULL;
+    }
     Py_DECREF(array);
     return asn_raise(status);
 }

@@ -24,6 +24,7 @@ static PyObject *f_as_strided(PyObject *const *v) {
     asn_layout view;
     ASN_PY_TRY(asn_layout_init_strided(&view, (asn_dtype)l->dtype, ndim, shape, strides,
                                        l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_inherit_truth(&view, l);
     asn_layout_bounds(&view, &low, &high);
     if (view.size && (low < 0 || high > asn_of(v[0])->buffer->nbytes)) {
         asn_layout_fini(&view);

@@ -20,14 +20,19 @@ static PyObject *f_reshape(PyObject *const *v) {
 static PyObject *f_ravel(PyObject *const *v) {
     char order = 'C';
     if (asn_order_from_py(v[1], &order) < 0) return NULL;
-    WITH_ARRAY(asn_flatten(a, order, false));
+    WITH_ARRAY(asn_ravel_run(a, order));
+}
+
+/* The view of a NumPy scalar is a scalar again. Takes view. */
+static PyObject *view_of(PyObject *given, PyObject *view) {
+    return view && PyArray_IsScalar(given, Generic) ? asn_ndarray_return(view) : view;
 }
 
 static PyObject *f_transpose(PyObject *const *v) {
-    WITH_ARRAY(asn_transpose_run(a, v[1]));
+    WITH_ARRAY(view_of(v[0], asn_transpose_run(a, v[1])));
 }
 static PyObject *f_squeeze(PyObject *const *v) {
-    WITH_ARRAY(asn_squeeze_run(a, v[1]));
+    WITH_ARRAY(view_of(v[0], asn_squeeze_run(a, v[1])));
 }
 
 static PyObject *f_swapaxes(PyObject *const *v) {
@@ -86,9 +91,7 @@ static PyObject *f_broadcast_to(PyObject *const *v) {
     PyObject *plain = broadcast_plain(v);
     if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
         return plain;
-    PyObject *r = PyObject_CallMethod(plain, "view", "O", Py_TYPE(v[0]));
-    Py_DECREF(plain);
-    return r;
+    return asn_subclass_keep(plain, v[0]);
 }
 
 static PyObject *f_shape(PyObject *const *v) {
@@ -302,6 +305,17 @@ static int check_join(const array_list *list, int axis) {
     return 0;
 }
 
+/* Joined arrays are of the class of the highest __array_priority__ above ndarray's own;
+ * none of them is their parent. Takes joined. */
+static PyObject *joined_as(PyObject *joined, const array_list *list) {
+    PyObject *leader = NULL;
+    for (int i = 0; i < list->count; i++)
+        if (!asn_is_ndarray_exact(list->objects[i]))
+            leader = asn_subclass_leader(leader ? leader : joined, list->objects[i]);
+    if (!joined || !leader || leader == joined) return joined;
+    return asn_subclass_adopt(joined, Py_TYPE(leader), Py_None);
+}
+
 static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype,
                       asn_casting casting) {
     if (dtype == ASN_DTYPE_NONE) dtype = asn_result_type(list->count, list->types);
@@ -321,9 +335,11 @@ static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype
     if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
     if (!target) {
         asn_ndarray *r = asn_ndarray_alloc();
-        return r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
-                                                         dtype, casting, NULL, &r->array))
-                 : NULL;
+        PyObject *joined =
+            r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
+                                                      dtype, casting, NULL, &r->array))
+              : NULL;
+        return joined_as(joined, list);
     }
     asn_status status =
         asn_concatenate(list->count, list->arrays, axis, dtype, casting, target, NULL);

@@ -1,5 +1,8 @@
 /* L3 python: one solver or decomposition, for asnumpy.linalg: NumPy's rules about shapes,
- * dtypes and broadcasting, and its LinAlgError. */
+ * dtypes and broadcasting, and its LinAlgError.
+ *
+ * As in NumPy everything is computed in double precision: float32 and complex64 are
+ * widened on the way in, and results are rounded once, on the way out. */
 #include "function.h"
 
 #include "aclnn/aclnnx.h"
@@ -11,24 +14,27 @@ typedef struct {
     const char *dtypes;
     int num_inputs;
     bool square;
+    const char
+        *wraps; /* each result: as the class of operand a or b, or of neither, '-' */
 } row;
 
 static const row rows[] = {
-    [ACLNNX_LINALG_SOLVE] = {{"nn", "nr", "nr"}, "TTT", 2, true},
-    [ACLNNX_LINALG_INV] = {{"nn", "nn"}, "TT", 1, true},
-    [ACLNNX_LINALG_DET] = {{"nn", ""}, "TT", 1, true},
-    [ACLNNX_LINALG_SLOGDET] = {{"nn", "", ""}, "TTR", 1, true},
-    [ACLNNX_LINALG_CHOLESKY] = {{"nn", "nn"}, "TT", 1, true},
-    [ACLNNX_LINALG_QR] = {{"mn", "mp", "pn"}, "TTT", 1, false},
-    [ACLNNX_LINALG_QR_RAW] = {{"mn", "mn", "k"}, "TTT", 1, false},
-    [ACLNNX_LINALG_QR_R] = {{"mn", "kn"}, "TT", 1, false},
-    [ACLNNX_LINALG_SVD] = {{"mn", "mp", "k", "qn"}, "TTRT", 1, false},
-    [ACLNNX_LINALG_SVDVALS] = {{"mn", "k"}, "TR", 1, false},
-    [ACLNNX_LINALG_EIG] = {{"nn", "n", "nn"}, "TCC", 1, true},
-    [ACLNNX_LINALG_EIGVALS] = {{"nn", "n"}, "TC", 1, true},
-    [ACLNNX_LINALG_EIGH] = {{"nn", "n", "nn"}, "TRT", 1, true},
-    [ACLNNX_LINALG_EIGVALSH] = {{"nn", "n"}, "TR", 1, true},
-    [ACLNNX_LINALG_LSTSQ] = {{"mn", "mr", "nr", "r", "", "k"}, "TTTRiR", 2, false},
+    [ACLNNX_LINALG_SOLVE] = {{"nn", "nr", "nr"}, "TTT", 2, true, "b"},
+    [ACLNNX_LINALG_INV] = {{"nn", "nn"}, "TT", 1, true, "a"},
+    [ACLNNX_LINALG_DET] = {{"nn", ""}, "TT", 1, true, "-"},
+    [ACLNNX_LINALG_SLOGDET] = {{"nn", "", ""}, "TTR", 1, true, "--"},
+    [ACLNNX_LINALG_CHOLESKY] = {{"nn", "nn"}, "TT", 1, true, "a"},
+    [ACLNNX_LINALG_QR] = {{"mn", "mp", "pn"}, "TTT", 1, false, "aa"},
+    [ACLNNX_LINALG_QR_RAW] = {{"mn", "mn", "k"}, "TTT", 1, false, "a-"},
+    [ACLNNX_LINALG_QR_R] = {{"mn", "kn"}, "TT", 1, false, "a"},
+    [ACLNNX_LINALG_SVD] = {{"mn", "mp", "k", "qn"}, "TTRT", 1, false, "a-a"},
+    [ACLNNX_LINALG_SVDVALS] = {{"mn", "k"}, "TR", 1, false, "-"},
+    [ACLNNX_LINALG_EIG] = {{"nn", "n", "nn"}, "TCC", 1, true, "-a"},
+    [ACLNNX_LINALG_EIGVALS] = {{"nn", "n"}, "TC", 1, true, "-"},
+    [ACLNNX_LINALG_EIGH] = {{"nn", "n", "nn"}, "TRT", 1, true, "-a"},
+    [ACLNNX_LINALG_EIGVALSH] = {{"nn", "n"}, "TR", 1, true, "-"},
+    [ACLNNX_LINALG_LSTSQ] =
+        {{"mn", "mr", "nr", "r", "", "k"}, "TTTRiR", 2, false, "bb--"},
 };
 
 typedef struct {
@@ -36,6 +42,8 @@ typedef struct {
     int code;
     bool full, upper, vector; /* vector: the second operand came without its columns */
     double rcond;
+    asn_dtype dtype;       /* T of the results; the device computes in wide(dtype) */
+    PyObject *operands[2]; /* as they were given; borrowed */
     int num_batch;
     int64_t batch[ASN_MAX_DIMS];
     int64_t m, n, r;
@@ -64,7 +72,8 @@ static int check_matrix(const asn_layout *l, bool square) {
     return -1;
 }
 
-/* float32 and complex64 stay, float64 and complex128 too; integers become float64. */
+/* The results': float32 and complex64 stay, as do float64 and complex128; integers become
+ * float64. */
 static int common_dtype(asn_dtype a, asn_dtype b, asn_dtype *out) {
     asn_dtype both[2] = {a, b};
     bool is_complex = false, wide = false;
@@ -132,6 +141,10 @@ static asn_status second_operand(const call *c, const asn_array *b, asn_array *o
     asn_status status = spread(c, &column, 2, out);
     asn_array_fini(&column);
     return status;
+}
+
+static asn_dtype wide(asn_dtype t) {
+    return t == ASN_F32 ? ASN_F64 : t == ASN_C64 ? ASN_C128 : t;
 }
 
 static asn_dtype output_dtype(char letter, asn_dtype t) {
@@ -205,11 +218,26 @@ static asn_status run(const call *c, asn_dtype t, const asn_array *a, const asn_
     return status;
 }
 
+/* Output i in the dtype and of the class that the caller sees; takes `made`. */
+static PyObject *rounded(const call *c, int i, asn_ndarray *made) {
+    asn_dtype dtype = output_dtype(c->op->dtypes[c->op->num_inputs + i], c->dtype);
+    PyObject *parent = c->operands[c->op->wraps[i] == 'b'], *r;
+    bool wrap = c->op->wraps[i] != '-' && asn_is_ndarray(parent);
+    if (asn_dtype_of((PyObject *)made) == dtype) {
+        r = asn_ndarray_finish(made, ASN_OK);
+    } else {
+        r = asn_copy_cast((PyObject *)made, dtype, 'K');
+        Py_DECREF(made);
+        if (r) r = asn_ndarray_return(r);
+    }
+    return wrap ? asn_subclass_wrap(r, parent, NULL) : r;
+}
+
 /* One array or scalar, or a tuple of them. Takes made[]. */
-static PyObject *result_of(asn_ndarray **made, int count) {
+static PyObject *result_of(const call *c, asn_ndarray **made, int count) {
     PyObject *tuple = count > 1 ? PyTuple_New(count) : NULL;
     for (int i = 0; i < count; i++) {
-        PyObject *one = asn_ndarray_finish(made[i], ASN_OK);
+        PyObject *one = rounded(c, i, made[i]);
         if (count == 1) return one;
         if (tuple && one)
             PyTuple_SET_ITEM(tuple, i, one);
@@ -228,7 +256,7 @@ static PyObject *execute(call *c, PyObject *a, PyObject *b, const char *message)
     asn_status status = run(c, asn_dtype_of(a), asn_of(a), b ? asn_of(b) : NULL, made,
                             num_outputs, &failed);
     if (status == ASN_OK && (failed == 0 || !*message))
-        return result_of(made, num_outputs);
+        return result_of(c, made, num_outputs);
     for (int i = 0; i < num_outputs; i++)
         Py_XDECREF((PyObject *)made[i]);
     return status ? asn_raise(status) : linalg_error(message);
@@ -274,13 +302,16 @@ static PyObject *f_linalg(PyObject *const *v) {
     if (!message) return NULL;
     c.code = (int)code;
     c.op = &rows[code];
+    c.operands[0] = v[1];
+    c.operands[1] = v[2];
     PyObject *a = asn_asarray(v[1]), *r = NULL, *b = NULL;
     if (!a) return NULL;
-    asn_dtype t;
     if (c.op->num_inputs > 1 && !(b = asn_asarray(v[2]))) goto done;
     if (dimensions(&c, a, b) < 0 ||
-        common_dtype(asn_dtype_of(a), b ? asn_dtype_of(b) : asn_dtype_of(a), &t) < 0)
+        common_dtype(asn_dtype_of(a), b ? asn_dtype_of(b) : asn_dtype_of(a), &c.dtype) <
+            0)
         goto done;
+    asn_dtype t = wide(c.dtype);
     if (asn_dtype_of(a) != t) Py_SETREF(a, asn_asarray_dtype(a, t));
     if (a && b && asn_dtype_of(b) != t) {
         Py_SETREF(b, asn_asarray_dtype(b, t));

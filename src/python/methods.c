@@ -30,7 +30,7 @@ static PyObject *from_numpy(PyObject *unused, PyObject *array) {
 
 PyMethodDef asn_ndarray_methods[] = {
     ASN_METHOD_LIST(ASN_ROW){"__class_getitem__", class_getitem, METH_O | METH_CLASS,
-                             "__class_getitem__($type, item, /)\n--\n\n"},
+                             "__class_getitem__($cls, item, /)\n--\n\n"},
     {"from_numpy", from_numpy, METH_O | METH_STATIC,
      "from_numpy(array, /)\n--\n\nA copy of a NumPy array on the device."},
     {NULL, NULL, 0, NULL},

@@ -106,6 +106,8 @@ PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status);
 PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order);
 /* Shared with the functions of the same names. `self` is an ndarray. */
 PyObject *asn_reshape_run(PyObject *self, PyObject *shape, char order, int copy);
+/* self as 1-d without gaps: a view where it is contiguous in that order. */
+PyObject *asn_ravel_run(PyObject *self, char order);
 PyObject *asn_transpose_run(PyObject *self, PyObject *axes);
 PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObject *out,
                        PyObject *mode);

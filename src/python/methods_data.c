@@ -22,14 +22,10 @@ PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
 static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
                                    bool subok) {
     PyObject *r = asn_copy_cast(self, dtype, order);
-    if (!r || asn_is_ndarray_exact(self) || !subok) return r;
-    PyObject *as_type = PyObject_CallMethod(r, "view", "O", Py_TYPE(self));
-    Py_DECREF(r);
-    if (as_type) Py_CLEAR(((asn_ndarray *)as_type)->base);
-    return as_type;
+    return subok ? asn_subclass_keep(r, self) : r;
 }
 
-static int check_complex_to_real(asn_dtype from, asn_dtype to) {
+int asn_complex_check(asn_dtype from, asn_dtype to) {
     if (!asn_is_complex(from) || asn_is_complex(to) || to == ASN_BOOL) return 0;
     return PyErr_WarnEx(asn_py.complex_warning,
                         "Casting complex values to real discards the imaginary part", 1);
@@ -80,7 +76,7 @@ ASN_METHOD(astype) {
             asn_dtype_name(from), asn_dtype_name(dtype), asn_casting_name(casting));
         return NULL;
     }
-    if (check_complex_to_real(from, dtype) < 0) return NULL;
+    if (asn_complex_check(from, dtype) < 0) return NULL;
     return copy_keeping_type(self, dtype, order, subok);
 }
 
@@ -121,15 +117,14 @@ ASN_METHOD(fill) {
 
 /* ---- take, put, repeat, choose, compress, nonzero, searchsorted */
 
+/* An array of integers as it is; what is no array is read as one. An array of floats is
+ * refused: NumPy's rule. */
 static PyObject *index_array(PyObject *obj) {
+    if (!asn_is_ndarray(obj) && !PyArray_Check(obj))
+        return asn_asarray_dtype(obj, ASN_I64);
     PyObject *array = asn_asarray(obj);
     if (!array) return NULL;
     asn_dtype dtype = asn_dtype_of(array);
-    /* An empty list is an index of no elements. */
-    if (asn_of(array)->layout.size == 0 && !asn_is_ndarray(obj) && !PyArray_Check(obj)) {
-        Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
-        return array;
-    }
     if (asn_can_cast(dtype, ASN_I64, ASN_CASTING_SAFE) || dtype == ASN_U64) {
         if (dtype == ASN_BOOL) Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
         return array;
@@ -178,9 +173,7 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
                        PyObject *mode_object) {
     int which = 0, mode = 0;
     if (asn_mode_from_py(mode_object, &mode) < 0) return NULL;
-    /* A Python float truncates, an array of floats is refused: NumPy's rule. */
-    PyObject *idx = PyFloat_CheckExact(indices) ? asn_asarray_dtype(indices, ASN_I64)
-                                                : index_array(indices);
+    PyObject *idx = index_array(indices);
     PyObject *a = NULL, *result = NULL;
     if (!idx) return NULL;
     if (!axis || axis == Py_None || asn_of(self)->layout.ndim == 0) {
@@ -196,6 +189,7 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
         result =
             asn_ndarray_made(r, asn_take(&r->array, asn_of(a), asn_of(idx), which, mode));
         result = into_out(result, out);
+        if (result != out) result = asn_subclass_keep(result, self);
     }
 done:
     Py_DECREF(idx);
@@ -210,7 +204,7 @@ ASN_METHOD(take) {
 
 PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
     int which = 0;
-    PyObject *a = NULL, *counts = asn_asarray(repeats), *result = NULL;
+    PyObject *a = NULL, *counts = index_array(repeats), *result = NULL;
     if (!counts) return NULL;
     if (!asn_can_cast(asn_dtype_of(counts), ASN_I64, ASN_CASTING_SAFE)) {
         PyErr_Format(
@@ -224,12 +218,14 @@ PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
         Py_SETREF(counts, asn_copy_cast(counts, ASN_I64, 'K'));
     if (counts) Py_SETREF(counts, asn_flatten(counts, 'C', false));
     if (!counts) goto done;
-    if (!axis || axis == Py_None) {
+    bool lone =
+        asn_of(self)->layout.ndim == 0; /* has the axis of a vector, as in NumPy */
+    int ndim = lone ? 1 : asn_of(self)->layout.ndim;
+    if (axis && axis != Py_None && asn_axis_from_py(axis, ndim, &which) < 0) goto done;
+    if (lone || !axis || axis == Py_None)
         a = asn_flatten(self, 'C', false);
-    } else {
-        if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
+    else
         a = Py_NewRef(self);
-    }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
     if (r)
         result =
@@ -237,7 +233,7 @@ PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
 done:
     Py_XDECREF(counts);
     Py_XDECREF(a);
-    return result;
+    return asn_subclass_keep(result, self);
 }
 
 ASN_METHOD(repeat) {
@@ -397,7 +393,7 @@ ASN_METHOD(clip) {
 }
 
 /* NumPy's recipe: rint for 0 decimals; else scale by 10**|d|, rint, scale back. */
-PyObject *asn_round_run(PyObject *self, PyObject *decimals_object, PyObject *out) {
+static PyObject *round_array(PyObject *self, PyObject *decimals_object, PyObject *out) {
     int64_t decimals = 0;
     asn_dtype dtype = asn_dtype_of(self);
     if (asn_int64_from_py(decimals_object, &decimals) < 0) return NULL;
@@ -407,10 +403,18 @@ PyObject *asn_round_run(PyObject *self, PyObject *decimals_object, PyObject *out
         return ufunc_call("positive", args, 1, out, NULL);
     }
     if (decimals == 0) return ufunc_call("rint", args, 1, out, NULL);
-    PyObject *rest[3] = {self, PyLong_FromLongLong(decimals), out ? out : Py_None};
-    PyObject *r = rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
+    /* Scaling gives an array of no subclass, as NumPy's. */
+    PyObject *rest[3] = {asn_subclass_plain(self), PyLong_FromLongLong(decimals),
+                         out ? out : Py_None};
+    PyObject *r = rest[0] && rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
+    Py_XDECREF(rest[0]);
     Py_XDECREF(rest[1]);
     return r;
+}
+
+PyObject *asn_round_run(PyObject *self, PyObject *decimals, PyObject *out) {
+    PyObject *r = round_array(self, decimals, out);
+    return !r || !asn_is_ndarray(r) || r == out ? r : asn_subclass_element(r);
 }
 
 ASN_METHOD(round) {
@@ -448,7 +452,10 @@ PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
     }
     if (!target) {
         asn_ndarray *r = asn_ndarray_alloc();
-        return r ? asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b), NULL, &r->array))
+        PyObject *leader = asn_subclass_leader(a, b);
+        return r ? asn_subclass_keep(asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b),
+                                                                   NULL, &r->array)),
+                                     leader)
                  : NULL;
     }
     asn_status status = asn_dot(asn_of(a), asn_of(b), target, NULL);
@@ -497,13 +504,14 @@ ASN_METHOD(choose) {
     if (PyTuple_GET_SIZE(tuple) == 1) v[0] = PyTuple_GET_ITEM(tuple, 0);
     PyObject *r = by_support("choose", self, v, 3, defaults);
     Py_DECREF(tuple);
-    return r;
+    return v[1] && v[1] != Py_None ? r : asn_subclass_keep(r, self);
 }
 
 ASN_METHOD(compress) {
     ASN_ARGS("compress", "condition, axis=None, out=None");
     PyObject *defaults[3] = {NULL, Py_None, Py_None};
-    return by_support("compress", self, v, 3, defaults);
+    PyObject *r = by_support("compress", self, v, 3, defaults);
+    return v[2] && v[2] != Py_None ? r : asn_subclass_keep(r, self);
 }
 
 ASN_METHOD(byteswap) {

@@ -58,19 +58,20 @@ static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positio
         int64_t value = -1;
         asn_status status = ASN_OK;
         if (asn_int64_from_py(axis, &value) < 0) goto done;
-        if (value != 0 && value != -1) status = asn_axis_normalize(value, 0, &which);
+        if (!arg || (value != 0 && value != -1))
+            status = asn_axis_normalize(value, 0, &which);
         if (status != ASN_OK) {
             asn_raise(status);
             goto done;
         }
-        /* One element: sorted as it is. */
+        /* There is no axis to sort along, but positions are an array of one, as NumPy's.
+         */
         asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
-        asn_ndarray *r = arg ? asn_ndarray_alloc() : NULL;
-        if (!arg)
-            result = asn_copy_cast(self, asn_dtype_of(self), 'K');
-        else if (r)
+        const int64_t one = 1;
+        asn_ndarray *r = asn_ndarray_alloc();
+        if (r)
             result =
-                asn_ndarray_made(r, asn_full(&r->array, ASN_I64, 0, NULL, 'C', &zero));
+                asn_ndarray_made(r, asn_full(&r->array, ASN_I64, 1, &one, 'C', &zero));
         goto done;
     } else if (axis && asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) {
         goto done;
@@ -80,7 +81,7 @@ static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positio
         result = asn_ndarray_made(r, order_axis(&r->array, asn_of(a), which, arg, kth));
 done:
     Py_XDECREF(a);
-    return result;
+    return asn_subclass_keep(result, self);
 }
 
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,

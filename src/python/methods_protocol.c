@@ -317,9 +317,9 @@ ASN_METHOD(__array_wrap__) {
         return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&element);
     }
     if (Py_TYPE(array) == Py_TYPE(self)) return array;
-    PyObject *r = PyObject_CallMethod(array, "view", "O", Py_TYPE(self));
+    PyObject *plain = asn_subclass_plain(array);
     Py_DECREF(array);
-    return r;
+    return plain ? asn_subclass_view(plain, self) : NULL;
 }
 
 ASN_METHOD(__array_finalize__) {

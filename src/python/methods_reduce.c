@@ -75,12 +75,15 @@ ASN_METHOD(trace) {
     PyObject *pair[3] = {v[0], v[1], v[2]};
     for (int i = 0; i < 3; i++)
         if (!pair[i]) pair[i] = i == 2 ? Py_True : Py_False; /* ints 1 and 0 */
-    PyObject *diagonal = asn_method_diagonal(self, pair, 3, NULL);
+    PyObject *plain = asn_subclass_plain(self);
+    PyObject *diagonal = plain ? asn_method_diagonal(plain, pair, 3, NULL) : NULL;
+    Py_XDECREF(plain);
     if (!diagonal) return NULL;
     PyObject *last = PyLong_FromLong(-1);
     asn_reduce_args a = {last, v[3], v[4], NULL, NULL, NULL, false};
     PyObject *r = asn_reduce_run(ASN_OP_ADD, diagonal, &a);
     Py_XDECREF(last);
     Py_DECREF(diagonal);
+    if (r && !(v[4] && v[4] != Py_None)) r = asn_subclass_keep(r, self);
     ASN_HOSTED("trace", r);
 }

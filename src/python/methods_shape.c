@@ -13,7 +13,7 @@ static PyObject *copy_as(PyObject *self, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_copy(&r->array, asn_of(self), asn_dtype_of(self), order);
-    if (status == ASN_OK) return (PyObject *)r;
+    if (status == ASN_OK) return asn_subclass_keep((PyObject *)r, self);
     asn_ndarray_drop(r);
     return asn_raise(status);
 }
@@ -157,16 +157,26 @@ PyObject *asn_flatten(PyObject *self, char order, bool copy) {
     int64_t stride = asn_itemsize(asn_dtype_of(self));
     asn_status status = asn_layout_init_strided(
         &view, asn_dtype_of(self), 1, shape, &stride, asn_of(fresh)->layout.offset, true);
+    if (status == ASN_OK) asn_layout_inherit_truth(&view, &asn_of(fresh)->layout);
     PyObject *r = view_of(fresh, status, &view);
     Py_DECREF(fresh);
     if (r) Py_CLEAR(((asn_ndarray *)r)->base);
     return r;
 }
 
+PyObject *asn_ravel_run(PyObject *self, char order) {
+    int flags = asn_of(self)->layout.flags;
+    bool view =
+        order == 'K' || (flags & (order == 'F'   ? ASN_F_CONTIGUOUS
+                                  : order == 'C' ? ASN_C_CONTIGUOUS
+                                                 : ASN_F_CONTIGUOUS | ASN_C_CONTIGUOUS));
+    return asn_flatten(self, order, !view);
+}
+
 ASN_METHOD(ravel) {
     ASN_ARGS("ravel", "order='C'");
     char order = 'C';
-    return asn_order_from_py(v[0], &order) < 0 ? NULL : asn_flatten(self, order, false);
+    return asn_order_from_py(v[0], &order) < 0 ? NULL : asn_ravel_run(self, order);
 }
 
 ASN_METHOD(flatten) {
@@ -239,7 +249,7 @@ PyObject *asn_squeeze_run(PyObject *self, PyObject *axis) {
         }
         mask &= ~(1ULL << d);
     }
-    if (!mask && !asn_is_ndarray_exact(self)) return Py_NewRef(self);
+    if (!mask) return Py_NewRef(self); /* nothing to squeeze */
     return view_of(self, asn_view_squeeze(&view, l, mask), &view);
 }
 
@@ -285,10 +295,7 @@ static PyObject *view_as_type(PyObject *self, PyTypeObject *type) {
     }
     asn_array_view(&view->array, asn_of(self), &layout);
     asn_ndarray_set_base(view, self);
-    PyObject *done =
-        PyObject_CallMethodOneArg((PyObject *)view, asn_py.s_array_finalize, self);
-    Py_XDECREF(done);
-    if (!done) Py_CLEAR(view);
+    if (asn_subclass_finalize((PyObject *)view, self) < 0) Py_CLEAR(view);
     return (PyObject *)view;
 }
 
@@ -354,10 +361,11 @@ ASN_METHOD(getfield) {
         return NULL;
     }
     asn_layout view;
-    return view_of(self,
-                   asn_layout_init_strided(&view, dtype, l->ndim, l->shape, l->strides,
-                                           l->offset + offset, l->flags & ASN_WRITEABLE),
-                   &view);
+    asn_status status =
+        asn_layout_init_strided(&view, dtype, l->ndim, l->shape, l->strides,
+                                l->offset + offset, l->flags & ASN_WRITEABLE);
+    if (status == ASN_OK) asn_layout_inherit_truth(&view, l);
+    return view_of(self, status, &view);
 }
 
 ASN_METHOD(setfield) {
@@ -425,14 +433,17 @@ ASN_METHOD(resize) {
     if (rc < 0) return NULL;
     if (asn_bool_from_py(v[1], &refcheck) < 0) return NULL;
     const asn_layout *l = &asn_of(self)->layout;
-    int64_t size = 1;
-    for (int d = 0; d < ndim; d++)
-        if (__builtin_mul_overflow(size, shape[d], &size)) size = -1; /* told later */
-    if (size == l->size && (l->flags & ASN_C_CONTIGUOUS)) { /* no memory to change */
-        PyObject *value = asn_shape_to_py(ndim, shape);
-        rc = value ? PyObject_SetAttrString(self, "shape", value) : -1;
-        Py_XDECREF(value);
-        return rc < 0 ? NULL : Py_NewRef(Py_None);
+    int64_t wanted = 1;
+    for (int d = 0; d < ndim && wanted >= 0; d++)
+        if (shape[d] < 0 || __builtin_mul_overflow(wanted, shape[d], &wanted))
+            wanted = -1;                                      /* told later */
+    if (wanted == l->size && (l->flags & ASN_C_CONTIGUOUS)) { /* another shape, no more */
+        asn_layout same;
+        bool possible;
+        ASN_PY_TRY(asn_view_reshape(&same, l, ndim, shape, 'C', &possible));
+        asn_layout_fini(&asn_of(self)->layout);
+        asn_layout_move(&asn_of(self)->layout, &same);
+        Py_RETURN_NONE;
     }
     if (((asn_ndarray *)self)->base) {
         PyErr_SetString(PyExc_ValueError,

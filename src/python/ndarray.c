@@ -84,21 +84,6 @@ void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner) {
     Py_XSETREF(view->base, owner);
 }
 
-/* Runs __array_finalize__ of a subclass, when it has one. */
-static int finalize_subclass(PyObject *view, PyObject *parent) {
-    PyObject *hook = PyObject_GetAttr(view, asn_py.s_array_finalize);
-    if (!hook) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    PyObject *done =
-        hook == Py_None ? Py_NewRef(Py_None) : PyObject_CallOneArg(hook, parent);
-    Py_DECREF(hook);
-    Py_XDECREF(done);
-    return done ? 0 : -1;
-}
-
 PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type) {
     bool exact = ASN_LIKELY(asn_is_ndarray_exact(self)) || !keep_type;
     asn_ndarray *view =
@@ -109,7 +94,7 @@ PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type) {
     }
     asn_array_view(&view->array, asn_of(self), layout);
     asn_ndarray_set_base(view, self);
-    if (ASN_UNLIKELY(!exact) && finalize_subclass((PyObject *)view, self) < 0) {
+    if (ASN_UNLIKELY(!exact) && asn_subclass_finalize((PyObject *)view, self) < 0) {
         Py_DECREF(view);
         return NULL;
     }
@@ -177,7 +162,8 @@ static PyObject *as_subtype(PyObject *self, PyTypeObject *type) {
         object->base = Py_XNewRef(((asn_ndarray *)self)->base);
     }
     Py_DECREF(self);
-    if (object && finalize_subclass((PyObject *)object, Py_None) < 0) Py_CLEAR(object);
+    if (object && asn_subclass_finalize((PyObject *)object, Py_None) < 0)
+        Py_CLEAR(object);
     return (PyObject *)object;
 }
 
@@ -202,7 +188,7 @@ static PyObject *new_on_device(PyTypeObject *type, PyObject *args, PyObject *kwa
         asn_ndarray_drop(self);
         return asn_raise(status);
     }
-    if (type != asn_py.ndarray && finalize_subclass((PyObject *)self, Py_None) < 0) {
+    if (type != asn_py.ndarray && asn_subclass_finalize((PyObject *)self, Py_None) < 0) {
         Py_DECREF(self);
         return NULL;
     }

@@ -71,6 +71,7 @@ static int set_strides(PyObject *self, PyObject *value, void *unused) {
     }
     ASN_PY_TRY_INT(asn_layout_init_strided(&view, (asn_dtype)l->dtype, n, l->shape,
                                            strides, l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_inherit_truth(&view, l);
     asn_layout_bounds(&view, &low, &high);
     if (low < 0 || high > asn_of(self)->buffer->nbytes) {
         asn_layout_fini(&view);
@@ -168,14 +169,16 @@ static PyObject *get_part(PyObject *self, int part) {
     asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
+    int flags = LAYOUT(self)->flags;
+    bool fortran = (flags & ASN_F_CONTIGUOUS) && !(flags & ASN_C_CONTIGUOUS);
     asn_status status = asn_full(&r->array, asn_dtype_of(self), LAYOUT(self)->ndim,
-                                 LAYOUT(self)->shape, 'C', &zero);
+                                 LAYOUT(self)->shape, fortran ? 'F' : 'C', &zero);
     if (status != ASN_OK) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
     r->array.layout.flags &= (uint8_t)~ASN_WRITEABLE;
-    return (PyObject *)r;
+    return asn_subclass_keep((PyObject *)r, self);
 }
 
 static PyObject *get_real(PyObject *self, void *unused) {

@@ -31,6 +31,8 @@ static int bad_index(void) {
 
 /* Takes `array` (an ndarray) as an index. */
 static int add_array(index_list *list, asn_index_item *item, PyObject *array) {
+    array = asn_truth_values(array);
+    if (!array) return -1;
     list->owners[list->owned++] = array;
     asn_dtype dtype = asn_dtype_of(array);
     item->array = asn_of(array);
@@ -241,7 +243,7 @@ static PyObject *get_items(PyObject *self, const index_list *list) {
     if (!list->advanced) {
         PyObject *r = get_view(self, list->count, list->items);
         /* a[1, ...] is a 0-d array, a[1] an element. */
-        return r && !list->ellipsis ? asn_ndarray_return(r) : r;
+        return r && !list->ellipsis ? asn_subclass_element(r) : r;
     }
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -250,11 +252,7 @@ static PyObject *get_items(PyObject *self, const index_list *list) {
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
-    if (asn_is_ndarray_exact(self)) return (PyObject *)r;
-    PyObject *wrapped =
-        PyObject_CallMethodOneArg(self, asn_py.s_array_wrap, (PyObject *)r);
-    Py_DECREF(r);
-    return wrapped;
+    return asn_subclass_view((PyObject *)r, self);
 }
 
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {

@@ -32,6 +32,12 @@ static PyObject *out_object(PyObject *out) {
     return out == Py_None ? NULL : out;
 }
 
+/* dtype= may drop imaginary parts. */
+static int check_dtype(PyObject *array, asn_dtype dtype) {
+    if (dtype == ASN_DTYPE_NONE) return 0;
+    return asn_complex_check(asn_dtype_of(array), dtype);
+}
+
 static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
                        const asn_reduce_args *a) {
     memset(s, 0, sizeof *s);
@@ -39,6 +45,7 @@ static int reduce_init(reduce_state *s, asn_op op, PyObject *array,
     int ndim = asn_of(array)->layout.ndim;
     if (asn_axes_from_py(a->axis, ndim, &s->options.axes, &s->all_axes) < 0 ||
         asn_dtype_from_py(a->dtype, &s->options.dtype) < 0 ||
+        check_dtype(array, s->options.dtype) < 0 ||
         asn_where_from_py(a->where, &s->options.where, &s->where_owner) < 0)
         return -1;
     if (!asn_is_no_value(a->keepdims) &&
@@ -109,7 +116,53 @@ static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
     return asn_ndarray_finish(r, status);
 }
 
+/* A run of `call` on a subclass's elements, as NumPy's ufuncs wrap it. */
+#define OF_SUBCLASS(call, out)                                                           \
+    if (ASN_UNLIKELY(!asn_is_ndarray_exact(array))) {                                    \
+        PyObject *plain = asn_subclass_plain(array), *made = plain ? call : NULL;        \
+        Py_XDECREF(plain);                                                               \
+        return asn_subclass_wrap(made, array, out);                                      \
+    }
+
+/* op.method of an array whose class brings an __array_ufunc__: NumPy's methods call the
+ * ufunc's, which asks it. 1 and *result when it did. */
+static int by_override(asn_op op, const char *method, PyObject *array,
+                       const asn_reduce_args *a, PyObject **result) {
+    static const char *const names[] = {"axis",     "dtype",   "out",
+                                        "keepdims", "initial", "where"};
+    PyObject *const given[] = {
+        a->axis ? a->axis : Py_None, a->dtype, a->out, a->keepdims, a->initial, a->where};
+    PyObject *args[7] = {array}, *kwnames = PyTuple_New(0);
+    PyObject *ufunc = asn_ufunc_of(op);
+    int n = 1;
+    for (int i = 0; i < 6 && kwnames; i++) {
+        if (!given[i] || given[i] == asn_py.no_value || (i && given[i] == Py_None))
+            continue;
+        PyObject *name = PyUnicode_InternFromString(names[i]);
+        PyObject *one = name ? PyTuple_Pack(1, name) : NULL;
+        PyObject *all = one ? PySequence_Concat(kwnames, one) : NULL;
+        Py_XDECREF(name);
+        Py_XDECREF(one);
+        Py_SETREF(kwnames, all);
+        args[n++] = given[i];
+    }
+    int taken = kwnames && ufunc ? asn_ufunc_override((asn_ufunc *)ufunc, method, args, 1,
+                                                      kwnames, result)
+                                 : -1;
+    Py_XDECREF(kwnames);
+    return taken;
+}
+
+#define BY_OVERRIDE(op, method, a)                                                       \
+    if (ASN_UNLIKELY(!asn_is_ndarray_exact(array))) {                                    \
+        PyObject *made;                                                                  \
+        int taken = by_override(op, method, array, a, &made);                            \
+        if (taken) return taken < 0 ? NULL : made;                                       \
+    }
+
 PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
+    BY_OVERRIDE(op, "reduce", a)
+    OF_SUBCLASS(asn_reduce_run(op, plain, a), a->out)
     reduce_state s;
     asn_scalar value;
     PyObject *result = NULL;
@@ -141,12 +194,15 @@ done:
 
 PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObject *dtype,
                              PyObject *out, bool flatten_default) {
+    BY_OVERRIDE(op, "accumulate",
+                (&(asn_reduce_args){.axis = axis, .dtype = dtype, .out = out}))
+    OF_SUBCLASS(asn_accumulate_run(op, plain, axis, dtype, out, flatten_default), out)
     asn_dtype loop;
     PyObject *self = Py_NewRef(array), *owner = NULL, *result = NULL;
     asn_array *target = NULL;
     int which = 0;
     out = out_object(out);
-    if (asn_dtype_from_py(dtype, &loop) < 0) goto done;
+    if (asn_dtype_from_py(dtype, &loop) < 0 || check_dtype(array, loop) < 0) goto done;
     if (flatten_default && (!axis || axis == Py_None)) {
         Py_SETREF(self, asn_flatten(self, 'C', false));
         if (!self) goto done;
@@ -299,6 +355,7 @@ static int check_zero_d(PyObject *array, PyObject *axis) {
 }
 
 PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
+    OF_SUBCLASS(asn_mean_run(plain, a), a->out)
     reduce_state s;
     asn_scalar value;
     PyObject *object = NULL;
@@ -422,6 +479,7 @@ static double plain_ddof(PyObject *ddof) {
 
 PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_object,
                       PyObject *mean_object, bool root) {
+    OF_SUBCLASS(asn_var_run(plain, a, ddof_object, mean_object, root), a->out)
     reduce_state s;
     PyObject *object = NULL, *mean = NULL;
     asn_operand ddof;
@@ -505,7 +563,8 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     if (!r) return NULL;
     asn_status status = asn_argreduce(&r->array, asn_of(array), which, keep, maximum);
     out = out_object(out);
-    if (status != ASN_OK || !out) return asn_ndarray_finish(r, status);
+    if (status != ASN_OK || !out)
+        return asn_subclass_keep(asn_ndarray_finish(r, status), array);
     asn_array *target;
     PyObject *owner;
     PyObject *result = NULL;

@@ -213,6 +213,7 @@ int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner) {
             asn_dtype_name(asn_dtype_of(array)));
         Py_CLEAR(array);
     }
+    array = asn_truth_values(array);
     if (!array) return -1;
     *owner = array;
     *mask = asn_of(array);
@@ -335,7 +336,18 @@ static int call_state_init(call_state *c, asn_ufunc *u, PyObject *const *args,
         asn_order_from_py(kw->order, &c->options.order) < 0 ||
         asn_where_from_py(kw->where, &c->options.where, &c->where_owner) < 0)
         return -1;
-    return asn_ufunc_loop_dtype(u, kw->dtype, kw->signature, &c->options.dtype);
+    if (asn_ufunc_loop_dtype(u, kw->dtype, kw->signature, &c->options.dtype) < 0)
+        return -1;
+    asn_dtype loop = c->options.dtype;
+    bool cast = loop != ASN_DTYPE_NONE && c->options.casting == ASN_CASTING_UNSAFE &&
+                asn_op_table[u->op].out_dtype == ASN_OUT_SAME;
+    for (int i = 0; cast && i < u->nin; i++) {
+        const asn_operand *o = &c->in[i];
+        asn_dtype from =
+            o->array ? (asn_dtype)o->array->layout.dtype : (asn_dtype)o->scalar.dtype;
+        if (asn_complex_check(from, loop) < 0) return -1;
+    }
+    return 0;
 }
 
 /* Makes what a foreign output's memory must show visible now. */
@@ -423,7 +435,7 @@ static PyObject *find_wrapper(PyObject *const *args, int nin) {
             !PyObject_HasAttr((PyObject *)Py_TYPE(obj), asn_py.s_array_wrap))
             continue;
         PyObject *value = PyObject_GetAttrString(obj, "__array_priority__");
-        double priority = value ? PyFloat_AsDouble(value) : none;
+        double priority = value ? PyFloat_AsDouble(value) : 0;
         Py_XDECREF(value);
         if (PyErr_Occurred()) PyErr_Clear();
         if (priority > best || (!wrapper && priority == best))

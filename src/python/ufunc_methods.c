@@ -48,9 +48,6 @@ static PyObject *reduce_on_device(PyObject *self, PyObject *const *args, Py_ssiz
     result = asn_reduce_run((asn_op)u->op, array, &a);
     if (result && keep_array && !asn_is_ndarray(result))
         Py_SETREF(result, asn_asarray(result));
-    if (result && keep_array && !asn_is_ndarray_exact(array) &&
-        asn_is_ndarray_exact(result))
-        Py_SETREF(result, PyObject_CallMethodOneArg(array, asn_py.s_array_wrap, result));
     Py_XDECREF(zero);
     Py_DECREF(array);
     return result;
@@ -120,6 +117,7 @@ static PyObject *reduceat_on_device(PyObject *self, PyObject *const *args,
     PyObject *array = asn_asarray(v[0]);
     PyObject *indices = array ? asn_asarray_dtype(v[1], ASN_I64) : NULL;
     result = indices ? reduceat_run(u, array, indices, v) : NULL;
+    if (result) result = asn_subclass_wrap(result, array, v[4]);
     Py_XDECREF(array);
     Py_XDECREF(indices);
     return result;
@@ -368,9 +366,9 @@ PyMethodDef asn_ufunc_methods[] = {
      "at($self, a, indices, b=None, /)\n--\n\nUnbuffered in-place operation on "
      "a[indices]."},
     {"resolve_dtypes", (PyCFunction)(void (*)(void))resolve_dtypes, KEYWORDS,
-     "resolve_dtypes($self, /, dtypes, *, signature=None, casting=None, "
+     "resolve_dtypes($self, dtypes, *, signature=None, casting=None, "
      "reduction=False)\n--\n\n"
      "The dtypes that the ufunc would work in."},
-    {"__reduce__", ufunc_reduce_ex, METH_NOARGS, NULL},
+    {"__reduce__", ufunc_reduce_ex, METH_NOARGS, "__reduce__($self, /)\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };

@@ -95,6 +95,37 @@ def test_raise_means_at_once():
         assert asnumpy.lazy() == before
 
 
+UNREAD = """
+np.full(100000, 1e40).astype('f4')
+np.full(100000, 1e5).astype('f2')
+np.full(100000, 70000).astype('f2')
+np.full(100000, np.nan).astype('i4')
+np.full(100000, 1e300 + 0j).astype('c8')
+np.full(100000, 1e40).astype('f4') + 1
+np.full(100000, 2.0).astype('f4')
+np.full(100000, 1e40).astype('f4').astype('f8')
+a = np.full(100000, 1e40).astype('f4'); del a
+a = np.ones(100000); a = a.astype('f4') * 2; b = (a * 1e38).astype('f2'); a += 1
+np.full(100000, 1e40).astype('f4')[1:2]
+np.full(100000, 7).astype('f4')
+"""
+
+
+@needs_conditions
+@pytest.mark.parametrize("text", UNREAD.strip().splitlines())
+def test_unread_casts_report(text):
+    """With the operations that run next; asking for them is a call that takes conditions."""
+    finish = "; np.ones(3).sum(); getattr(np, 'synchronize', int)(); np.ones(3).sum()"
+    before = asnumpy.lazy(True)
+    ours, theirs = met(asnumpy, text + finish), met(np, text + finish)
+    asnumpy.lazy(before)
+    # A fused program is named by its last operation.
+    assert {m.split(" encountered")[0] for m in ours[0]} == {
+        m.split(" encountered")[0] for m in theirs[0]
+    }
+    assert ours[1] == theirs[1]
+
+
 HOST = """
 np.maximum.reduce(np.array([1, 3, 2], dtype='g'))
 np.add.accumulate(np.array([1, 'a'], dtype=object)[:1])

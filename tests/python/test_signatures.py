@@ -66,6 +66,82 @@ def test_every_ndarray_attribute_is_there():
     assert missing == []
 
 
+# ---- every module and class, __text_signature__ too
+
+MODULES = [
+    "", "linalg", "fft", "random", "polynomial", "polynomial.polynomial", "polynomial.chebyshev",
+    "polynomial.legendre", "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre",
+    "polynomial.polyutils", "lib", "lib.stride_tricks", "lib.array_utils", "lib.scimath", "emath", "testing",
+]  # fmt: skip
+# Where NumPy has none, or one that is a matter of how its class is made:
+# errstate's shows the address of a private object; fromstring, normalize_axis_index, Generator's and
+# SeedSequence's pickling have none; ufunc is shown as if it could be called.
+ELSEWHERE = {
+    ".errstate", ".fromstring", ".ufunc", "lib.array_utils.normalize_axis_index",
+    "random.SeedSequence.__reduce__", "random.Generator.__getstate__",
+}  # fmt: skip
+SKIPPED = {"__class__", "__init_subclass__", "__subclasshook__", "__new__", "__init__"}
+
+
+def member(root, path):
+    for part in filter(None, path.split(".")):
+        root = getattr(root, part)
+    return root
+
+
+def pairs(path):
+    """(name, ours, NumPy's) of the callables of a module and of its classes."""
+    ours, theirs = member(asnumpy, path), member(np, path)
+    for name in dir(theirs):
+        own, his = getattr(ours, name, None), getattr(theirs, name)
+        if name.startswith("_") or own is None or own is his or not callable(his):
+            continue
+        yield f"{path}.{name}", own, his
+        if isinstance(own, type) and isinstance(his, type):
+            for method in dir(his):
+                public = not method.startswith("_") or method.endswith("__")
+                same = getattr(own, method, None) is getattr(his, method, None)
+                both = hasattr(own, method) and callable(getattr(his, method, None))
+                if public and both and not same and method not in SKIPPED:
+                    yield f"{path}.{name}.{method}", getattr(own, method), getattr(his, method)
+
+
+def signature(x):
+    try:
+        return str(inspect.signature(x))
+    except (ValueError, TypeError):
+        return None
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_everything_in(path):
+    count = 0
+    for where, ours, theirs in pairs(path):
+        if where in ELSEWHERE or where.endswith("cython__"):
+            continue
+        count += 1
+        expected = signature(theirs)
+        if expected is not None:
+            assert signature(ours) == expected, where
+        text = getattr(theirs, "__text_signature__", None)
+        # Classes and functions written in Python have none of their own.
+        if text is not None and type(ours) is not type(signature) and not isinstance(ours, type):
+            assert ours.__text_signature__ == " ".join(text.split()).replace(",)", ")").replace(
+                "( ", "("
+            ).replace(", )", ")"), where
+    assert count or path == "lib"
+
+
+def test_bound_methods_of_ufuncs():
+    for name in ("add", "sin", "matmul", "divmod"):
+        for method in (m for m in dir(np.ufunc) if not m.startswith("_")):
+            theirs = getattr(getattr(np, name), method)
+            if callable(theirs):
+                ours = getattr(getattr(asnumpy, name), method)
+                assert signature(ours) == signature(theirs)
+                assert ours.__text_signature__ == theirs.__text_signature__
+
+
 def test_functions_pickle_by_name():
     for f in (asnumpy.sum, asnumpy.array, asnumpy.median):
         assert pickle.loads(pickle.dumps(f)) is f

@@ -359,3 +359,51 @@ def test_hermitian_svd():
     s = np.array([[1.0, 2.0], [2.0, -7.0]])
     u, w, vh = L.svd(asnumpy.array(s), hermitian=True)
     assert np.allclose(np.asarray((u * w) @ vh), s) and np.all(np.asarray(w) > 0)
+
+
+def in_double(module, name, *args):
+    result = getattr(module.linalg, name)(*args)
+    return result if isinstance(result, tuple) else (result,)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "c8"])
+@pytest.mark.parametrize("batch", STACKS)
+@pytest.mark.parametrize("n", [1, 2, 4, 7, 17, 40])
+def test_single_precision_is_rounded_once(n, batch, dtype):
+    """NumPy computes in double precision and rounds; so every result is right to a unit in the last place, even
+    for matrices that are far from well conditioned."""
+    rng = np.random.default_rng(n)
+    a = values(rng, (*batch, n, n), dtype)
+    a[..., 0] = a[..., -1] * (1 + 1e-4) if n > 2 else a[..., 0]
+    s = definite(rng, batch, n, dtype)
+    b = values(rng, (*batch, n, 3), dtype)
+    calls = [
+        ("inv", s), ("solve", s, b), ("det", a), ("slogdet", a), ("cholesky", s), ("eigvalsh", s),
+        ("eigvals", s), ("svdvals", a), ("cond", s), ("qr", a, "r"), ("qr", a, "raw"),
+    ]  # fmt: skip
+    for name, *args in calls:
+        got = in_double(asnumpy, name, *map(to_device, args))
+        for x, y in zip(got, in_double(np, name, *args), strict=True):
+            close(x, y, 2, (name, n, batch))
+
+
+def test_single_precision_corners():
+    a = (np.eye(4) * 1e20).astype("f4")
+    with pytest.warns(RuntimeWarning, match="overflow encountered in cast"):
+        assert L.det(asnumpy.array(a)) == np.inf
+    assert L.slogdet(asnumpy.array(a)).logabsdet == np.linalg.slogdet(a).logabsdet
+    # Complex eigenvalues whose imaginary parts round to 0 stay complex.
+    turning = np.array([[1, -1e-30], [1e-30, 1]], "f4")
+    got, expected = L.eig(asnumpy.array(turning)), np.linalg.eig(turning)
+    assert [np.asarray(x).dtype for x in got] == [x.dtype for x in expected]
+    nearly = np.array([[1, 1], [1, 1 + 1e-7]], "f4")
+    close(L.inv(asnumpy.array(nearly)), np.linalg.inv(nearly), 2)
+    tall = np.array([[1, 1], [1, 1 + 1e-6], [1, 1 - 1e-6]], "f4")
+    got, expected = (
+        L.lstsq(asnumpy.array(tall), asnumpy.ones(3, "f4")),
+        np.linalg.lstsq(tall, np.ones(3, "f4")),
+    )
+    assert got[2] == expected[2] == 2
+    close(got[3], expected[3], 2)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        L.inv(asnumpy.ones((3, 2, 2), "f4"))

@@ -9,8 +9,7 @@ def _to_complex(x):
     x = _core.asarray(x)
     if x.dtype.kind == "c":
         return x
-    narrow = x.dtype.char in "?bBhHef"
-    return x.astype("F" if narrow and x.dtype.char != "?" else "F" if narrow else "D")
+    return x.astype("F" if x.dtype.char in "bBhHf" else "D")
 
 
 def _if_below(x, limit=0):

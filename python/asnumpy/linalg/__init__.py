@@ -2,13 +2,14 @@
 are in the two private modules."""
 
 import functools
+import math
 import operator
 
 import numpy as _np
 from numpy.linalg import LinAlgError
 
 from .. import _core
-from .._core import asarray
+from .._core import asanyarray, asarray
 from .._joining import _normalize
 from .._products import cross as _cross
 from .._products import outer as _outer
@@ -75,7 +76,7 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def matrix_transpose(x, /):
     """A view with the last two axes swapped."""
-    x = asarray(x)
+    x = asanyarray(x)
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return x.mT
@@ -83,12 +84,12 @@ def matrix_transpose(x, /):
 
 def diagonal(x, /, *, offset=0):
     """The diagonals of the matrices in the last two axes."""
-    return asarray(x).diagonal(offset=offset, axis1=-2, axis2=-1)
+    return asanyarray(x).diagonal(offset=offset, axis1=-2, axis2=-1)
 
 
 def trace(x, /, *, offset=0, dtype=None):
     """The sums of the diagonals of the matrices in the last two axes."""
-    return asarray(x).trace(offset=offset, axis1=-2, axis2=-1, dtype=dtype)
+    return asanyarray(x).trace(offset=offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 def _spectral(x, ord, rows, columns, keepdims):
@@ -184,7 +185,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         axes = tuple(_normalize(d, x.ndim) for d in axis)
         rest = [d for d in range(x.ndim) if d not in axes]
         moved = x.transpose([*axes, *rest])
-        flat = moved.reshape(-1, *moved.shape[len(axes) :])
+        flat = moved.reshape(math.prod(moved.shape[: len(axes)]), *moved.shape[len(axes) :])
         result = asarray(norm(flat, ord=ord, axis=0))
         if keepdims:
             result = result.reshape([1 if d in axes else n for d, n in enumerate(shape)])
@@ -204,7 +205,7 @@ def multi_dot(arrays, *, out=None):
         raise ValueError("Expecting at least two arrays.")
     if n == 2:
         return _core.dot(arrays[0], arrays[1], out)
-    arrays = [asarray(a) for a in arrays]
+    arrays = [asanyarray(a) for a in arrays]
     first, last = arrays[0].ndim, arrays[-1].ndim
     if first == 1:
         arrays[0] = arrays[0][None, :]
@@ -245,7 +246,7 @@ def _multiply(arrays, split, out):
 
 def matrix_power(a, n):
     """A square matrix to an integer power, by repeated squaring."""
-    a = asarray(a)
+    a = asanyarray(a)
     if a.ndim < 2:
         raise LinAlgError(
             f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"

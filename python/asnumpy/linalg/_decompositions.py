@@ -9,11 +9,13 @@ from numpy.linalg import LinAlgError
 
 from .. import _core
 from .._core import asarray
+from .._support import as_class
 
 _linalg = _core._linalg
 (
     _QR, _QR_RAW, _QR_R, _SVD, _SVDVALS, _EIG, _EIGVALS, _EIGH, _EIGVALSH, _LSTSQ,
 ) = range(5, 15)  # fmt: skip
+_WIDE = {"f": _np.float64, "F": _np.complex128}
 _NO_EIGENVALUES = "Eigenvalues did not converge"
 _NO_SINGULAR_VALUES = "SVD did not converge"
 
@@ -66,8 +68,9 @@ def qr(a, mode="reduced"):
     return QRResult(*_linalg(_QR, a, None, mode == "complete", False, 0.0, ""))
 
 
-def _hermitian_svd(a, compute_uv):
+def _hermitian_svd(given, compute_uv):
     """From the eigenvalues: singular values are their sizes, signs go to Vh."""
+    a = asarray(given)
     if not compute_uv:
         return _core.sort(abs(eigvalsh(a)), axis=-1)[..., ::-1]
     values, vectors = eigh(a)
@@ -77,13 +80,14 @@ def _hermitian_svd(a, compute_uv):
 
     sign, size = (take_along_axis(x, order, axis=-1) for x in (sign, size))
     u = take_along_axis(vectors, order[..., None, :], axis=-1)
-    return SVDResult(u, size, _core.conjugate((u * sign[..., None, :]).mT))
+    vh = _core.conjugate((u * sign[..., None, :]).mT)
+    return SVDResult(as_class(u, given), size, as_class(vh, given))
 
 
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     """U, the singular values in descending order, and Vh."""
     if hermitian:
-        return _hermitian_svd(asarray(a), compute_uv)
+        return _hermitian_svd(a, compute_uv)
     if not compute_uv:
         return _linalg(_SVDVALS, a, None, False, False, 0.0, _NO_SINGULAR_VALUES)
     return SVDResult(*_linalg(_SVD, a, None, bool(full_matrices), False, 0.0, _NO_SINGULAR_VALUES))
@@ -100,24 +104,39 @@ def _check_finite(a):
         raise LinAlgError("Array must not contain infs or NaNs")
 
 
+def _widened(a):
+    """In the precision that everything is computed in: what is decided by exact zeros is decided
+    before results are rounded."""
+    return a.astype(_WIDE[a.dtype.char]) if a.dtype.char in _WIDE else a
+
+
+def _real_if_real(a, *results):
+    """Complex results of a, the eigenvalues first, as NumPy gives them: real where all eigenvalues
+    are, in the precision of a."""
+    real = a.dtype.kind != "c" and _core.all(results[0].imag == 0)
+    if real:
+        results = [x.real for x in results]
+    if a.dtype.char in _WIDE:
+        narrow = _np.float32 if real else _np.complex64
+        return [x.astype(narrow) for x in results]
+    return [x.copy() for x in results] if real else results
+
+
 def eig(a):
     """Eigenvalues and right eigenvectors of length 1; real where all eigenvalues are."""
-    a = asarray(a)
+    given, a = a, asarray(a)
     _check_finite(a)
-    values, vectors = _linalg(_EIG, a, None, False, False, 0.0, _NO_EIGENVALUES)
-    if a.dtype.kind != "c" and _core.all(values.imag == 0):
-        values, vectors = values.real.copy(), vectors.real.copy()
-    return EigResult(values, vectors)
+    result = _linalg(_EIG, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
+    values, vectors = _real_if_real(a, *result)
+    return EigResult(values, as_class(vectors, given))
 
 
 def eigvals(a):
     """The eigenvalues; real where all of them are."""
     a = asarray(a)
     _check_finite(a)
-    values = _linalg(_EIGVALS, a, None, False, False, 0.0, _NO_EIGENVALUES)
-    if a.dtype.kind != "c" and _core.all(values.imag == 0):
-        return values.real.copy()
-    return values
+    values = _linalg(_EIGVALS, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
+    return _real_if_real(a, values)[0]
 
 
 def _is_upper(uplo):
@@ -140,7 +159,7 @@ def eigvalsh(a, UPLO="L"):
 
 def lstsq(a, b, rcond=None):
     """(x, residuals, rank, singular values): x minimises |b - a @ x|, of those the shortest."""
-    a, b = asarray(a), asarray(b)
+    given, a, b = b, asarray(a), asarray(b)
     for x in (a, b) if b.ndim != 1 else (a,):
         if x.ndim != 2:
             raise LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
@@ -148,14 +167,13 @@ def lstsq(a, b, rcond=None):
     if b.shape[0] != m:
         raise LinAlgError("Incompatible dimensions")
     if rcond is None:
-        single = a.dtype.char in "fF" and b.dtype.char in "fF"
-        rcond = _np.finfo(_np.float32 if single else _np.float64).eps * max(n, m)
+        rcond = _np.finfo(float).eps * max(n, m)
     x, residuals, rank, values = _linalg(
         _LSTSQ, a, b, False, False, float(rcond), "SVD did not converge in Linear Least Squares"
     )
     if rank != n or m <= n:
         residuals = residuals[:0]
-    return x, residuals, _np.int32(rank), values
+    return as_class(x, given), as_class(residuals, given), _np.int32(rank), values
 
 
 def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
@@ -179,7 +197,7 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
 
 def pinv(a, rcond=None, hermitian=False, *, rtol=_np._NoValue):
     """The Moore-Penrose inverse; singular values up to rcond times the largest count as 0."""
-    a = asarray(a)
+    given, a = a, asarray(a)
     if rcond is None:
         if rtol is _np._NoValue:
             rcond = 1e-15
@@ -190,12 +208,13 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=_np._NoValue):
     elif rtol is not _np._NoValue:
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if a.ndim >= 2 and 0 in a.shape[-2:]:
-        return _core.empty(a.shape[:-2] + (a.shape[-1], a.shape[-2]), a.dtype)
+        empty = _core.empty(a.shape[:-2] + (a.shape[-1], a.shape[-2]), a.dtype)
+        return as_class(empty, given)
     u, s, vh = svd(_core.conjugate(a), full_matrices=False, hermitian=hermitian)
     cutoff = asarray(rcond)[..., None] * s.max(axis=-1, keepdims=True)
     large = s > cutoff
     s = _core.where(large, 1 / _core.where(large, s, 1), 0).astype(s.dtype, copy=False)
-    return _core.matmul(vh.mT, s[..., None] * u.mT)
+    return as_class(_core.matmul(vh.mT, s[..., None] * u.mT), given)
 
 
 def cond(x, p=None):
@@ -204,16 +223,17 @@ def cond(x, p=None):
     from ._solvers import inv_or_nan
 
     x = asarray(x)
-    if x.ndim >= 2 and x.size == 0:
+    if x.size == 0 and 0 in x.shape[-2:]:
         raise LinAlgError("cond is not defined on empty arrays")
     with _core_errstate():
         if p is None or p in (2, -2):
             s = svd(x, compute_uv=False)
             r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         else:
-            inverse = inv_or_nan(x)
+            inverse = inv_or_nan(_widened(x))
             r = norm(x, p, axis=(-2, -1)) * norm(inverse, p, axis=(-2, -1))
-            r = asarray(r).astype(inverse.real.dtype, copy=False)
+            single = x.dtype.char in _WIDE
+            r = asarray(r).astype(_np.float32 if single else _np.float64, copy=False)
         r = asarray(r)
         # A NaN that did not come from x is a singular matrix's.
         nan = _core.isnan(r) & ~_core.any(_core.isnan(x), axis=(-2, -1))

@@ -8,6 +8,7 @@ from numpy.linalg import LinAlgError
 
 from .. import _core
 from .._core import asarray
+from .._support import as_class
 
 _linalg = _core._linalg
 _SINGULAR = "Singular matrix"
@@ -54,7 +55,7 @@ def cholesky(a, /, *, upper=False):
 
 def tensorsolve(a, b, axes=None):
     """x with tensordot(a, x, x.ndim) = b."""
-    a, b = asarray(a), asarray(b)
+    given, a, b = a, asarray(a), asarray(b)
     if axes is not None:
         order = [d for d in range(a.ndim) if d not in axes]
         a = a.transpose([*order, *axes])
@@ -65,7 +66,7 @@ def tensorsolve(a, b, axes=None):
             "Input arrays must satisfy the requirement "
             "prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
         )
-    return solve(a.reshape(n, n), b.ravel()).reshape(shape)
+    return as_class(solve(a.reshape(n, n), b.ravel()).reshape(shape), given)
 
 
 def tensorinv(a, ind=2):

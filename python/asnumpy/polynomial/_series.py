@@ -332,7 +332,7 @@ class ABCPolyBase:
             state[name] = _np.asarray(getattr(self, name))
         return state
 
-    def __setstate__(self, state):
-        self.__dict__.update(state)
+    def __setstate__(self, dict):
+        self.__dict__.update(dict)
         for name in ("coef", "domain", "window"):
-            self.__dict__[name] = _core.array(state[name])
+            self.__dict__[name] = _core.array(dict[name])

@@ -24,7 +24,16 @@ _FUNCTIONS = [
 ]  # fmt: skip
 for _name in _FUNCTIONS:
     globals()[_name] = getattr(_rand, _name)
-ranf = sample = _rand.random_sample
+
+
+def ranf(*args, **kwargs):
+    """Another name of random_sample."""
+    return _rand.random_sample(*args, **kwargs)
+
+
+def sample(*args, **kwargs):
+    """Another name of random_sample."""
+    return _rand.random_sample(*args, **kwargs)
 
 
 def seed(seed=None):

@@ -48,8 +48,9 @@ class BitGenerator:
     def __getstate__(self):
         return self.state, self.seed_seq
 
-    def __setstate__(self, state):
-        self.state, self.seed_seq = state if isinstance(state, tuple) else (state, self.seed_seq)
+    def __setstate__(self, state_seed_seq):
+        both = isinstance(state_seed_seq, tuple)
+        self.state, self.seed_seq = state_seed_seq if both else (state_seed_seq, self.seed_seq)
 
     def __reduce__(self):
         return _restore, (type(self), self.seed_seq, self._engine.get_bytes())

@@ -280,10 +280,10 @@ class Generator(Distributions):
         """n_children independent generators."""
         return [type(self)(b) for b in self.bit_generator.spawn(n_children)]
 
-    def __repr__(self):
+    def __repr__(self, /):
         return f"Generator({type(self.bit_generator).__name__}) at 0x{id(self):X}"
 
-    def __str__(self):
+    def __str__(self, /):
         return f"Generator({type(self.bit_generator).__name__})"
 
     def __reduce__(self):

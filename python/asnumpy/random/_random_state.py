@@ -195,10 +195,10 @@ class RandomState(RandomStateLike, Distributions):
             distinct=lambda n, count: self.permutation(n)[:count],
         )  # fmt: skip
 
-    def __repr__(self):
+    def __repr__(self, /):
         return f"{self} at 0x{id(self):X}"
 
-    def __str__(self):
+    def __str__(self, /):
         return f"RandomState({type(self._bit_generator).__name__})"
 
     def __getstate__(self):

@@ -117,7 +117,7 @@ class SeedSequence(ISpawnableSeedSequence):
         names = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
         return {k: getattr(self, k) for k in names if getattr(self, k) not in (None, 0)}
 
-    def __repr__(self):
+    def __repr__(self, /):
         lines = [f"{type(self).__name__}(", f"    entropy={self.entropy!r},"]
         if self.spawn_key:
             lines.append(f"    spawn_key={self.spawn_key!r},")
