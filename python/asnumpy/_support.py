@@ -171,7 +171,7 @@ def round_scaled(a, decimals, out):
     if a.dtype.kind == "b":
         raise TypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to "
                         "dtype('bool') with casting rule 'same_kind'")  # fmt: skip
-    scale = 10.0 ** abs(decimals)
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else _np.inf
     integer = a.dtype.kind in "iu"
     work = a.astype(_np.float64) if integer else a
     if decimals >= 0:
