@@ -69,6 +69,9 @@ VMATH_FAMILIES = {
     "cbrt hypot ldexp nextafter",
 }
 VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
+# Those of them that are spelled out for whole vectors, and for which.
+WIDE_FUNCTIONS = {"power"}
+WIDE_TYPES = {"avx512": ("d8", "f16", "f8"), "avx2": ("f8",)}
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
 QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
@@ -134,6 +137,18 @@ def vmath_name(row):
     return {"float_power": "power"}.get(row.name, row.name)
 
 
+def wide_name(row, dtype, isa, count=None):
+    """The vector type for which device/cpu/vmath_wide.h spells the row's function out, of `count` lanes or
+    whole: f16, f8 or d8; None: it does not."""
+    if vmath_name(row) not in WIDE_FUNCTIONS:
+        return None
+    count = count or {"avx512": 64, "avx2": 32}.get(isa, 0) // (
+        int(dtype.removeprefix("float")) // 8
+    )
+    name = f"{'d' if dtype == 'float64' else 'f'}{count}"
+    return name if name in WIDE_TYPES.get(isa, ()) else None
+
+
 def vectorises(row, dtype):
     expr = row.loops[dtype]
     if is_vmath(row, dtype):
@@ -167,7 +182,7 @@ def prelude(dtype):
     )
 
 
-def loop(row, dtype):
+def loop(row, dtype, isa):
     """The C text of one elementwise loop, and the line that registers it."""
     name = f"{row.name}_{SHORT[dtype]}"
     expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
@@ -182,6 +197,10 @@ def loop(row, dtype):
         )
         body += f"#define CORE v_{base}_core{suffix}\n#define OUTSIDE v_{base}_outside{suffix}\n"
         body += f"#define FULL v_{base}{suffix}\n#define MARKS v_{base}_marks{suffix}\n"
+        if wide := wide_name(row, dtype, isa):
+            body += f"#define WIDE v_{wide}\n#define WIDE_BITS v_bits_{wide}\n"
+            for part in ("core", "outside", "plain_core", "plain_outside"):
+                body += f"#define WIDE_{part.upper()} v_{base}_{part}_{wide}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
     if row.name in QUOTIENTS and dtype in INTS:
         wide = dtype in ("int32", "uint32", "int64", "uint64")
@@ -223,14 +242,14 @@ def elementwise(table, members, name, isa):
         ]  # fmt: skip
         bodies += [prelude(dtype)] if picked else []
         for row in picked:
-            body, fill = loop(row, dtype)
+            body, fill = loop(row, dtype, isa)
             bodies.append(body)
             fills.append(fill)
         if dtype in HALVES and name == "select":
             for row in table:
                 if row.name in ("copy", "where"):
                     halved = type(row)(**{**row.__dict__, "loops": {dtype: row.loops["uint16"]}})
-                    body, fill = loop(halved, dtype)
+                    body, fill = loop(halved, dtype, isa)
                     bodies += [prelude("uint16"), body]
                     fills.append(fill)
     return unit(name, isa, bodies, fills)

@@ -36,6 +36,7 @@
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define ASN_VMATH 1
 #include "device/cpu/vmath_poly.h"
+#include "device/cpu/vmath_power_poly.h"
 
 enum {
     ASN_VMATH_BLOCK = 8192, /* bytes: operands and a copy stay in L1 */
@@ -58,6 +59,39 @@ V_FUNCTION double v_from_exponent(uint64_t e) {
 }
 V_FUNCTION float v_from_exponentf(uint32_t e) {
     return (float)(int32_t)(e - 127u);
+}
+
+/* What vmath_power.inc needs of a number: itself, a signed integer as a number, the
+ * smaller of two, the entry of a table. */
+V_FUNCTION double v_all(double a) {
+    return a;
+}
+V_FUNCTION float v_allf(float a) {
+    return a;
+}
+V_FUNCTION double v_multiple(uint64_t u) { /* of 2^32, which AVX2 converts */
+    return (double)(int32_t)(u >> 32) * 0x1p32;
+}
+V_FUNCTION float v_multiplef(uint32_t u) {
+    return (float)(int32_t)u;
+}
+V_FUNCTION double v_number(uint64_t u) {
+    return (double)(int64_t)u;
+}
+V_FUNCTION float v_numberf(uint32_t u) {
+    return (float)(int32_t)u;
+}
+V_FUNCTION double v_least(double a, double b) {
+    return a < b ? a : b;
+}
+V_FUNCTION float v_leastf(float a, float b) {
+    return a < b ? a : b;
+}
+V_FUNCTION double v_entry(const double *table, uint64_t cell) {
+    return table[cell & 15];
+}
+V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
+    return table[cell & 15];
 }
 
 /* exp: results are normal between LOW and HIGH, LEAST rounds to zero, SAFE is inside. */
@@ -106,21 +140,26 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_ANGLE_D      1e9
 #define V_ANGLE_F      1e5f
 
-#define R        double
-#define B        uint64_t
-#define S        int64_t
-#define DIGITS   52
-#define BIAS     1023
-#define SIGN_BIT 63
-#define V_ROOT   0x3fe6a09e667f3bcdu /* bits of sqrt(1/2) */
-#define F(name)  name
-#define K(name)  name##_D
+#define R             double
+#define B             uint64_t
+#define S             int64_t
+#define DIGITS        52
+#define BIAS          1023
+#define SIGN_BIT      63
+#define E             double
+#define EB            uint64_t
+#define V_ROOT        0x3fe6a09e667f3bcdu /* bits of sqrt(1/2) */
+#define V_POWER_FIRST V_POWER_FIRST_D
+#define F(name)       name
+#define K(name)       name##_D
 #include "device/cpu/vmath_range.inc"
 #include "device/cpu/vmath_exp.inc"
 #include "device/cpu/vmath_log.inc"
 #include "device/cpu/vmath_trig.inc"
 #include "device/cpu/vmath_arc.inc"
 #include "device/cpu/vmath_power.inc"
+#include "device/cpu/vmath_power_ends.inc"
+#include "device/cpu/vmath_root.inc"
 #include "device/cpu/vmath_divide.inc"
 #undef R
 #undef B
@@ -129,24 +168,32 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #undef BIAS
 #undef SIGN_BIT
 #undef V_ROOT
+#undef E
+#undef EB
+#undef V_POWER_FIRST
 #undef F
 #undef K
 
-#define R        float
-#define B        uint32_t
-#define S        int32_t
-#define DIGITS   23
-#define BIAS     127
-#define SIGN_BIT 31
-#define V_ROOT   0x3f3504f3u
-#define F(name)  name##f
-#define K(name)  name##_F
+#define R             float
+#define B             uint32_t
+#define S             int32_t
+#define DIGITS        23
+#define BIAS          127
+#define SIGN_BIT      31
+#define E             float
+#define EB            uint32_t
+#define V_ROOT        0x3f3504f3u
+#define V_POWER_FIRST V_POWER_FIRST_F
+#define F(name)       name##f
+#define K(name)       name##_F
 #include "device/cpu/vmath_range.inc"
 #include "device/cpu/vmath_exp.inc"
 #include "device/cpu/vmath_log.inc"
 #include "device/cpu/vmath_trig.inc"
 #include "device/cpu/vmath_arc.inc"
 #include "device/cpu/vmath_power.inc"
+#include "device/cpu/vmath_power_ends.inc"
+#include "device/cpu/vmath_root.inc"
 #include "device/cpu/vmath_divide.inc"
 #undef R
 #undef B
@@ -155,8 +202,13 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #undef BIAS
 #undef SIGN_BIT
 #undef V_ROOT
+#undef E
+#undef EB
+#undef V_POWER_FIRST
 #undef F
 #undef K
+
+#include "device/cpu/vmath_wide.h"
 
 V_FUNCTION uint64_t v_tanh_outside(double a) {
     (void)a;
