@@ -114,6 +114,43 @@ def print_cells(top, bits):
     )
 
 
+def tanh_cell(number):
+    """Begin and end of a cell of float32's tanh: a quarter of an octave of y + 1, which bits 21 to 24 number;
+    None: there tanh is 1."""
+    z = 1 + mpf((number - 12) % 16 % 4) / 4
+    octave = (number - 12) % 16 // 4
+    low, high = z * 2**octave - 1, (z + mpf("0.25")) * 2**octave - 1
+    return (low, high) if low < 9 else None
+
+
+def tanh_row(number):
+    """Centre c, tanh(c) and the coefficients of (tanh(c + t) - tanh(c)) / t. A centre whose tanh a float32 nearly
+    holds, so that nothing is lost there."""
+    ends = tanh_cell(number)
+    if ends is None:
+        return [mpf(0), mpf(1)] + [mpf(0)] * 6
+    low, high = ends
+    if low == 0:
+        c, *_ = remez(lambda t: (tanh(t) / t - 1) / t, mpf(TINY), high, 4, lambda t: t)
+        return [mpf(0), mpf(0), mpf(1), *c]
+    step = rounded(high, 24) * mpf(2) ** -20
+    tried = []
+    for k in range(-300, 300):
+        c = rounded((low + high) / 2 + k * step, 24)
+        tried.append((abs(tanh(c) - rounded(tanh(c), 24)) / tanh(c), c))
+    centre = min(tried)[1]
+    level = tanh(centre)
+    c, *_ = remez(lambda t: (tanh(centre + t) - level) / t, low - centre, high - centre, 5,
+                  lambda t: t / tanh(centre + t))  # fmt: skip
+    return [centre, level, *c]
+
+
+def print_tanh_cells():
+    for k, row in enumerate(zip(*[tanh_row(n) for n in range(16)], strict=True)):
+        name = "centre" if k == 0 else f"c{k - 1}"
+        print(f"tanhf {name}:", ", ".join(hexadecimal(x, 24) for x in row))
+
+
 # name: (function, low, high, degree, weight of the error, bits of a coefficient)
 TINY = "1e-14"
 CASES = {
@@ -143,7 +180,6 @@ CASES = {
     "asinf": odd_case(asin, "0.5", 4, 24),
     "atanh": odd_case(atanh, "0.2035", 7, 53),
     "atanhf": odd_case(atanh, "0.2035", 2, 24),
-    "tanhf": odd_case(tanh, "0.625", 4, 24),
     "tan": odd_case(tan, QUARTER, 13, 53),
     "tanf": odd_case(tan, QUARTER + mpf("0.006"), 5, 24),
     "log1pf": (lambda f: (f - ln(1 + f)) / f**2, sqrt(mpf(1) / 2) - 1, sqrt(2) - 1, 8, lambda f: f, 24),
@@ -240,6 +276,7 @@ def main():
     print("1/ln2 float", split(1 / ln(2), 24, 24))
     print_cells(42, 53)
     print_cells(16, 24)
+    print_tanh_cells()
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ VMATH_FAMILIES = {
 }
 VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
 # Those of them that are spelled out for whole vectors, and for which.
-WIDE_FUNCTIONS = {"power"}
+WIDE_FUNCTIONS = {"power": ["float32", "float64"], "tanh": ["float32"]}
 WIDE_TYPES = {"avx512": ("d8", "f16", "f8"), "avx2": ("f8",)}
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
 QUOTIENTS = ["floor_divide", "remainder", "fmod"]
@@ -140,7 +140,7 @@ def vmath_name(row):
 def wide_name(row, dtype, isa, count=None):
     """The vector type for which device/cpu/vmath_wide.h spells the row's function out, of `count` lanes or
     whole: f16, f8 or d8; None: it does not."""
-    if vmath_name(row) not in WIDE_FUNCTIONS:
+    if dtype not in WIDE_FUNCTIONS.get(vmath_name(row), ()):
         return None
     count = count or {"avx512": 64, "avx2": 32}.get(isa, 0) // (
         int(dtype.removeprefix("float")) // 8
@@ -199,7 +199,8 @@ def loop(row, dtype, isa):
         body += f"#define FULL v_{base}{suffix}\n#define MARKS v_{base}_marks{suffix}\n"
         if wide := wide_name(row, dtype, isa):
             body += f"#define WIDE v_{wide}\n#define WIDE_BITS v_bits_{wide}\n"
-            for part in ("core", "outside", "plain_core", "plain_outside"):
+            parts = ["core", "outside"] + ["plain_core", "plain_outside"] * (len(row.args) == 2)
+            for part in parts:
                 body += f"#define WIDE_{part.upper()} v_{base}_{part}_{wide}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
     if row.name in QUOTIENTS and dtype in INTS:

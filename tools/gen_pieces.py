@@ -114,10 +114,11 @@ def wide_functions(row, dtype, count, wide):
     args = ", ".join(f"{v} {x}" for x in "ab"[: len(row.args)])
     given = ", ".join(f"(v_{wide}){x}" for x in "ab"[: len(row.args)])
     tag = f"{row.name}__{dtype}__{count}"
+    check = "doubtful" if base == "power" else "outside"
     return (
         f"{v} ew__{tag}({args}) {{\n    return ({v})v_{base}_core_{wide}({given});\n}}\n"
         f"{marks} fit__{tag}({args}, {marks} seen) {{\n"
-        f"    return seen | ({marks})v_{base}_doubtful_{wide}({given});\n}}\n"
+        f"    return seen | ({marks})v_{base}_{check}_{wide}({given});\n}}\n"
     )
 
 

@@ -36,7 +36,7 @@
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define ASN_VMATH 1
 #include "device/cpu/vmath_poly.h"
-#include "device/cpu/vmath_power_poly.h"
+#include "device/cpu/vmath_tables.h"
 
 enum {
     ASN_VMATH_BLOCK = 8192, /* bytes: operands and a copy stay in L1 */
@@ -194,6 +194,7 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 #include "device/cpu/vmath_power.inc"
 #include "device/cpu/vmath_power_ends.inc"
 #include "device/cpu/vmath_root.inc"
+#include "device/cpu/vmath_tanh.inc"
 #include "device/cpu/vmath_divide.inc"
 #undef R
 #undef B
@@ -230,24 +231,9 @@ V_FUNCTION double v_tanh_core(double a) {
 V_FUNCTION double v_tanh(double a) {
     return v_tanh_core(a);
 }
-V_FUNCTION uint32_t v_tanh_outsidef(float a) {
-    (void)a;
-    return 0;
-}
 V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;
     return 0;
-}
-/* 1 - 2 / (e^2y + 1), and a polynomial near 0. 2y is never formed: r and the coefficients
- * are those of e^2r. ln2's second part is not needed: where k is large the result hangs
- * little on e. */
-V_FUNCTION float v_tanh_coref(float a) {
-    float y = fabsf(a), z = a * a, x = y < 10 ? y : 10;
-    float shifted = v_fmaf(x, 2 * V_LOG2_E_F, V_ROUND_F);
-    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F / 2, x);
-    float e = v_scalef(v_fmaf(r, v_fmaf(r, v_exp_twice_polyf(r), 2), 1), shifted);
-    float far = 1 - 2 / (e + 1), near = v_fmaf(y * z, v_tanh_polyf(z), y);
-    return copysignf(y >= 0.625f ? far : near, a); /* NaN is near */
 }
 V_FUNCTION float v_tanhf(float a) {
     return v_tanh_coref(a);

@@ -81,11 +81,6 @@ V_FUNCTION double v_exp_poly(double r) {
 V_FUNCTION float v_exp_polyf(float r) {
     return V_CALL(V_P6, v_fmaf, r, V_EXP_F);
 }
-/* (exp(2r) - 1 - 2r) / r^2, |r| <= ln2 / 4: the same coefficients, scaled. */
-V_FUNCTION float v_exp_twice_polyf(float r) {
-    return V_P6(v_fmaf, r, 0x1p+1f, 0x1.555556p+0f, 0x1.55548p-1f, 0x1.11107ep-2f,
-                0x1.6d967p-4f, 0x1.a1b7e2p-6f);
-}
 /* (2^f - 1 - f ln2) / f^2, |f| <= 1/2 */
 V_FUNCTION double v_exp2_poly(double f) {
     double z = f * f;
@@ -115,11 +110,6 @@ V_FUNCTION float v_sinh_polyf(float z) {
 }
 V_FUNCTION float v_cosh_polyf(float z) {
     return V_P3(v_fmaf, z, 0.5f, 0x1.55547ep-5f, 0x1.6d977ep-10f);
-}
-/* (tanh(r) / r - 1) / z, |r| <= 0.625 */
-V_FUNCTION float v_tanh_polyf(float z) {
-    return V_P5(v_fmaf, z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f,
-                0x1.522698p-6f, -0x1.75e1c2p-8f);
 }
 /* f - log(1 + f) - minus, 1 + f in [sqrt(1/2), sqrt(2)]. float64: with s = f / (2 + f) it
  * is s (f - R(s^2)), error 2^-58; float32 does without a division. */

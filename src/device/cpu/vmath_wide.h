@@ -13,7 +13,7 @@
 #if defined(__AVX2__)
 #include <immintrin.h>
 
-#include "device/cpu/vmath_power_poly.h"
+#include "device/cpu/vmath_tables.h"
 
 #define V_WIDE_TYPES(real, bits, bytes, name)                                            \
     typedef real v_##name __attribute__((vector_size(bytes), may_alias));                \
@@ -68,6 +68,7 @@ V_FUNCTION v_f8 v_least_f8(v_f8 a, v_f8 b) {
 #define F(name)       name##_f8
 #define K(name)       name##_F
 #include "device/cpu/vmath_power.inc"
+#include "device/cpu/vmath_tanh.inc"
 #undef R
 #undef B
 #undef F
@@ -98,6 +99,7 @@ V_FUNCTION v_f16 v_least_f16(v_f16 a, v_f16 b) {
 #define B       v_bits_f16
 #define F(name) name##_f16
 #include "device/cpu/vmath_power.inc"
+#include "device/cpu/vmath_tanh.inc"
 #undef R
 #undef B
 #undef F

@@ -1,9 +1,9 @@
-/* CPU device: the constants of power (vmath_power.inc), one set per precision: the cells
- * of its logarithm, and the polynomials as macros, for numbers and for vectors.
+/* CPU device: tables of the vector functions that have some (vmath_power.inc,
+ * vmath_tanh.inc), and power's polynomials as macros, for numbers and for vectors.
  * tools/elementary_polynomials.py prints them.
  */
-#ifndef ASN_DEVICE_CPU_VMATH_POWER_POLY_H
-#define ASN_DEVICE_CPU_VMATH_POWER_POLY_H
+#ifndef ASN_DEVICE_CPU_VMATH_TABLES_H
+#define ASN_DEVICE_CPU_VMATH_TABLES_H
 
 #include "device/cpu/vmath_poly.h"
 
@@ -61,5 +61,34 @@ static const _Alignas(64) float v_power_low_F[16] = {
     -0x1.ffffffffffd9ep-3, -0x1.555555595d5fcp-3, -0x1.ffffb7983bad4p-4,                 \
         -0x1.9aa2be562715p-4
 #define V_POWER_F 0x1.55555p-2f, -0x1.fffffp-3f, 0x1.9a1368p-3f, -0x1.55da3ap-3f
+
+/* tanh of float32: of each cell the centre, and the coefficients, lowest first. */
+static const _Alignas(64) float v_tanh_cells[8][16] = {
+    {0x1.3ff58p+0f, 0x1.c003cp+0f, 0x1.1ff808p+1f, 0x1.5fe758p+1f, 0x1.bffdcp+1f,
+     0x1.1fed18p+2f, 0x1.5fe8cp+2f, 0x1.9fef28p+2f, 0x1.ffd5dp+2f, 0x0p+0f, 0x0p+0f,
+     0x0p+0f, 0x0p+0f, 0x1.7ff22p-2f, 0x1.4003d8p-1f, 0x1.bfff6p-1f},
+    {0x1.b24c58p-1f, 0x1.e1fcd4p-1f, 0x1.f4be74p-1f, 0x1.fbd37p-1f, 0x1.ff1124p-1f,
+     0x1.ffdf94p-1f, 0x1.fffb9cp-1f, 0x1.ffff68p-1f, 0x1.fffff8p-1f, 0x1p+0f, 0x1p+0f,
+     0x1p+0f, 0x0p+0f, 0x1.6ee926p-2f, 0x1.1bf728p-1f, 0x1.6866p-1f},
+    {0x1.1f3906p-2f, 0x1.d21fbap-4f, 0x1.643be8p-5f, 0x1.0a0d4p-6f, 0x1.dd4adap-9f,
+     0x1.03593p-11f, 0x1.190042p-14f, 0x1.30017cp-17f, 0x1.e6846cp-22f, 0x0p+0f, 0x0p+0f,
+     0x0p+0f, 0x1p+0f, 0x1.be441p-1f, 0x1.6281dp-1f, 0x1.02507cp-1f},
+    {-0x1.e74464p-3f, -0x1.b6ccf2p-4f, -0x1.5c66fep-5f, -0x1.07e1fap-6f, -0x1.dc6b6p-9f,
+     -0x1.034842p-11f, -0x1.18fd48p-14f, -0x1.300092p-17f, -0x1.e65112p-22f, 0x0p+0f,
+     0x0p+0f, 0x0p+0f, -0x1.24d582p-20f, -0x1.3fcddep-2f, -0x1.893bc6p-2f,
+     -0x1.6ba81cp-2f},
+    {0x1.bbbc8ep-4f, 0x1.01bb3ep-4f, 0x1.bc0094p-6f, 0x1.5a155p-7f, 0x1.3c2868p-9f,
+     0x1.592d6cp-12f, 0x1.763af2p-15f, 0x1.94e6f2p-18f, 0x1.3e2734p-22f, 0x0p+0f, 0x0p+0f,
+     0x0p+0f, -0x1.5544dap-2f, -0x1.6dd906p-3f, -0x1.23fcacp-6f, 0x1.4f118cp-4f},
+    {-0x1.9be522p-7f, -0x1.816b98p-6f, -0x1.93f716p-7f, -0x1.4eb46ap-8f, -0x1.39eb02p-10f,
+     -0x1.58ea8ap-13f, -0x1.76459ap-16f, -0x1.94fb22p-19f, -0x1.3f20bcp-23f, 0x0p+0f,
+     0x0p+0f, 0x0p+0f, -0x1.356aep-10f, 0x1.5847dcp-3f, 0x1.1a6838p-3f, 0x1.f2111p-5f},
+    {-0x1.42d6c8p-6f, 0x1.c8bcaap-9f, 0x1.04b58cp-8f, 0x1.f699d6p-10f, 0x1.011342p-11f,
+     0x1.1f142ap-14f, 0x1.382ff4p-17f, 0x1.51e8d8p-20f, 0x1.30ed5ep-24f, 0x0p+0f, 0x0p+0f,
+     0x0p+0f, 0x1.25009ep-3f, 0x1.37b07ap-6f, -0x1.bd37dcp-5f, -0x1.dfa6c2p-5f},
+    {0x1.eeec1cp-7f, 0x1.13f182p-9f, -0x1.774e26p-11f, -0x1.1e0b14p-11f, -0x1.4ab03ep-13f,
+     -0x1.7b6aa2p-16f, -0x1.9df72ep-19f, -0x1.c0a384p-22f, -0x1.9156p-26f, 0x0p+0f,
+     0x0p+0f, 0x0p+0f, -0x1.2eaf8ap-5f, -0x1.1b06a2p-4f, -0x1.8ebe8ap-6f,
+     0x1.a5a48ep-7f}};
 
 #endif
