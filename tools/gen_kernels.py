@@ -71,7 +71,7 @@ VMATH_FAMILIES = {
 VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
 # Those of them that are spelled out for whole vectors, and for which.
 WIDE_FUNCTIONS = {"power": ["float32", "float64"], "tanh": ["float32"]}
-WIDE_TYPES = {"avx512": ("d8", "f16", "f8"), "avx2": ("f8",)}
+WIDE_TYPES = {"avx512": ("f64x8", "f32x16", "f32x8"), "avx2": ("f32x8",)}
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
 QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
@@ -139,13 +139,13 @@ def vmath_name(row):
 
 def wide_name(row, dtype, isa, count=None):
     """The vector type for which device/cpu/vmath_wide.h spells the row's function out, of `count` lanes or
-    whole: f16, f8 or d8; None: it does not."""
+    whole: f64x8, f32x16 or f32x8; None: it does not."""
     if dtype not in WIDE_FUNCTIONS.get(vmath_name(row), ()):
         return None
     count = count or {"avx512": 64, "avx2": 32}.get(isa, 0) // (
         int(dtype.removeprefix("float")) // 8
     )
-    name = f"{'d' if dtype == 'float64' else 'f'}{count}"
+    name = f"f{dtype.removeprefix('float')}x{count}"
     return name if name in WIDE_TYPES.get(isa, ()) else None
 
 
@@ -254,6 +254,40 @@ def elementwise(table, members, name, isa):
                     bodies += [prelude("uint16"), body]
                     fills.append(fill)
     return unit(name, isa, bodies, fills)
+
+
+# ---- halves on their own
+
+# What is done on the bits, {inf} being those of infinity.
+HALF_BITS = {
+    "absolute": "a & 0x7fff", "fabs": "a & 0x7fff", "negative": "a ^ 0x8000", "positive": "a", "conjugate": "a",
+    "copysign": "(a & 0x7fff) | (b & 0x8000)", "signbit": "a >> 15", "isnan": "(a & 0x7fff) > {inf}",
+    "isinf": "(a & 0x7fff) == {inf}", "isfinite": "(a & 0x7fff) < {inf}",
+}  # fmt: skip
+
+
+def halves(table, isa):
+    bodies, fills = [], []
+    for k, (half, infinity) in enumerate((("float16", "0x7c00"), ("bfloat16", "0x7f80"))):
+        for row in table:
+            if "float32" not in row.loops or (row.name not in HALF_BITS and isa != "baseline"):
+                continue
+            name = f"{row.name}_{SHORT[half]}"
+            if row.name in HALF_BITS:
+                out = "uint8_t" if row.out == "bool" else "uint16_t"
+                body = f"#define NAME {name}\n#define O {out}\n"
+                body += f"#define EXPR {HALF_BITS[row.name].format(inf=infinity)}\n"
+                body += "".join(f"#define {x} uint16_t\n" for x in "AB"[: len(row.args)])
+                body += f'#include "device/cpu/ew{len(row.args)}.inc"\n'
+            else:
+                body = (
+                    f"static void {name}(int64_t n, void *dst, const void *a, const void *b, const void *c) {{\n"
+                    f"    const void *src[3] = {{a, b, c}};\n"
+                    f"    asn_half_loop(ASN_OP_{row.name.upper()}, ASN_{DTYPES[half]}, n, dst, src);\n}}\n"
+                )
+            bodies.append(body)
+            fills.append(f"    k->half[ASN_OP_{row.name.upper()}][{k}] = {name};\n")
+    return unit("half", isa, bodies, fills)
 
 
 # ---- casts
@@ -549,7 +583,7 @@ def quiet_dtypes(row):
 
 
 def units(isas):
-    names = [*FAMILIES, "cast", "fold", "arg", "matmul"]
+    names = [*FAMILIES, "half", "cast", "fold", "arg", "matmul"]
     listed = [(n, i) for i in isas for n in names]
     return [
         *listed,
@@ -567,6 +601,8 @@ def files(isas):
 def text(table, name, isa):
     if name == "cast":
         return casts(isa)
+    if name == "half":
+        return halves(table, isa)
     if name == "matmul":
         return products(isa)
     if name == "arg":

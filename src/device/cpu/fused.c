@@ -196,6 +196,7 @@ static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t
 bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype) {
     const asn_kernels *k = asn_kernels_get();
     l->fn = k->ew[op][dtype];
+    if (!l->fn && asn_is_half(dtype)) l->fn = k->half[op][dtype == ASN_BF16];
     if (!l->fn) return false;
     l->num_in = asn_op_table[op].num_in;
     for (int s = 0; s < 3; s++)
