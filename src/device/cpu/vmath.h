@@ -17,8 +17,9 @@
  * subnormal argument that is its own result raises none (the C library: underflow).
  *
  * Every multiplication whose product is added to is fused on purpose (v_fma), and nothing
- * else is (-ffp-contract=off), and no table is read: the bits are the same on every
- * instruction set that has a fused multiply-add. One that has none (baseline x86-64)
+ * else is (-ffp-contract=off): the bits are the same on every instruction set that has a
+ * fused multiply-add. Tables are read by power and float32's tanh alone, which are
+ * spelled out for whole vectors (vmath_wide.h). One that has none (baseline x86-64)
  * calls the C library for these rows. Measured errors and speeds are in
  * docs/design/0004-elementary-functions.md.
  *
