@@ -1,5 +1,6 @@
 """Prints the polynomials of src/device/cpu/vmath.h: minimax on their interval by the Remez exchange
-in 60 digits, with the error that remains after the coefficients are rounded to the working precision.
+in 60 digits, with the error that remains after the coefficients are rounded to the working precision; and the
+cells of power's logarithm.
 
 usage: elementary_polynomials.py [NAME...]      needs mpmath; not part of the build
 """
@@ -65,6 +66,91 @@ def log2_tail(z):
     return (atanh(sqrt(z)) / sqrt(z) - 1 - z / 3) / z**2 * 2 / ln(2)
 
 
+def log_cube(r):
+    """ln(1 + r) = r - r^2 / 2 + r^3 Q(r)."""
+    return (ln(1 + r) - r + r * r / 2) / r**3
+
+
+CELL_REACH = mpf("0.0342138671875")
+
+
+def cells(count=16):
+    """power's: (begin, end, factor c, largest |m c - 1|), equally wide in a float's bits, one around 1. Of the
+    factors whose product with m keeps to 53 bits, 1 taken off, the best."""
+    width = mpf(1) / (2 * count)  # below 1; twice that above
+    made = []
+    for j in range(count):
+        low = 1 - width / 2 + (j - count // 2 + 1) * width
+        high = low + width
+        if j == count // 2 - 1:
+            made.append((low, 1 + width, mpf(1), width))
+            continue
+        if j >= count // 2:
+            low = 1 + width + (j - count // 2) * 2 * width
+            high = low + 2 * width
+        ulp = mpf(2) ** (-53 if high <= 1 else -52)
+        tried = []
+        for i in range(1, 2**9):
+            for bits in range(3, 9):
+                c = mpf(i) / 2**bits
+                most = max(abs(low * c - 1), abs(high * c - 1))
+                if i % 2 and most < ulp / 2**bits * mpf(2) ** 53:
+                    tried.append((most, c))
+        made.append((low, high, min(tried)[1], min(tried)[0]))
+    return made
+
+
+def print_cells(top, bits):
+    """Factors, and -ln(c) as a multiple of 2^-top and the rest."""
+    factors = [c for _, _, c, _ in cells()]
+    high = [mp.floor(-ln(c) * 2**top + mpf("0.5")) / mpf(2) ** top for c in factors]
+    for name, row in (("factor", factors), ("high", high),
+                      ("low", [-ln(c) - h for c, h in zip(factors, high, strict=True)])):  # fmt: skip
+        print(f"power {name}, {bits} bits:", ", ".join(hexadecimal(x, bits) for x in row))
+    first = mp.floor(ln(2) * 2**top + mpf("0.5")) / mpf(2) ** top
+    scale = mpf(2) ** (1 - bits)
+    print(
+        "ln2 of power", hexadecimal(first * scale, bits), hexadecimal((ln(2) - first) * scale, bits)
+    )
+
+
+def tanh_cell(number):
+    """Begin and end of a cell of float32's tanh: a quarter of an octave of y + 1, which bits 21 to 24 number;
+    None: there tanh is 1."""
+    z = 1 + mpf((number - 12) % 16 % 4) / 4
+    octave = (number - 12) % 16 // 4
+    low, high = z * 2**octave - 1, (z + mpf("0.25")) * 2**octave - 1
+    return (low, high) if low < 9 else None
+
+
+def tanh_row(number):
+    """Centre c, tanh(c) and the coefficients of (tanh(c + t) - tanh(c)) / t. A centre whose tanh a float32 nearly
+    holds, so that nothing is lost there."""
+    ends = tanh_cell(number)
+    if ends is None:
+        return [mpf(0), mpf(1)] + [mpf(0)] * 6
+    low, high = ends
+    if low == 0:
+        c, *_ = remez(lambda t: (tanh(t) / t - 1) / t, mpf(TINY), high, 4, lambda t: t)
+        return [mpf(0), mpf(0), mpf(1), *c]
+    step = rounded(high, 24) * mpf(2) ** -20
+    tried = []
+    for k in range(-300, 300):
+        c = rounded((low + high) / 2 + k * step, 24)
+        tried.append((abs(tanh(c) - rounded(tanh(c), 24)) / tanh(c), c))
+    centre = min(tried)[1]
+    level = tanh(centre)
+    c, *_ = remez(lambda t: (tanh(centre + t) - level) / t, low - centre, high - centre, 5,
+                  lambda t: t / tanh(centre + t))  # fmt: skip
+    return [centre, level, *c]
+
+
+def print_tanh_cells():
+    for k, row in enumerate(zip(*[tanh_row(n) for n in range(16)], strict=True)):
+        name = "centre" if k == 0 else f"c{k - 1}"
+        print(f"tanhf {name}:", ", ".join(hexadecimal(x, 24) for x in row))
+
+
 # name: (function, low, high, degree, weight of the error, bits of a coefficient)
 TINY = "1e-14"
 CASES = {
@@ -94,12 +180,13 @@ CASES = {
     "asinf": odd_case(asin, "0.5", 4, 24),
     "atanh": odd_case(atanh, "0.2035", 7, 53),
     "atanhf": odd_case(atanh, "0.2035", 2, 24),
-    "tanhf": odd_case(tanh, "0.625", 4, 24),
     "tan": odd_case(tan, QUARTER, 13, 53),
     "tanf": odd_case(tan, QUARTER + mpf("0.006"), 5, 24),
     "log1pf": (lambda f: (f - ln(1 + f)) / f**2, sqrt(mpf(1) / 2) - 1, sqrt(2) - 1, 8, lambda f: f, 24),
     "log2": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 6, lambda z: z**2, 53),
     "log2f": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 2, lambda z: z**2, 24),
+    "power": (log_cube, -CELL_REACH, CELL_REACH, 8, lambda r: r**2, 53),
+    "powerf": (log_cube, -CELL_REACH, CELL_REACH, 3, lambda r: r**2, 24),
     "cbrt": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 5, lambda m: m ** (mpf(1) / 3), 53),
     "cbrtf": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 3, lambda m: m ** (mpf(1) / 3), 24),
 }  # fmt: skip
@@ -187,6 +274,9 @@ def main():
         split(1 / ln(2), 53, 53),
     )
     print("1/ln2 float", split(1 / ln(2), 24, 24))
+    print_cells(42, 53)
+    print_cells(16, 24)
+    print_tanh_cells()
 
 
 if __name__ == "__main__":

@@ -69,6 +69,9 @@ VMATH_FAMILIES = {
     "cbrt hypot ldexp nextafter",
 }
 VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
+# Those of them that are spelled out for whole vectors, and for which.
+WIDE_FUNCTIONS = {"power": ["float32", "float64"], "tanh": ["float32"]}
+WIDE_TYPES = {"avx512": ("f64x8", "f32x16", "f32x8"), "avx2": ("f32x8",)}
 # Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
 QUOTIENTS = ["floor_divide", "remainder", "fmod"]
 # Files hold about equally many loops; a row in none of them is in "rest".
@@ -134,6 +137,18 @@ def vmath_name(row):
     return {"float_power": "power"}.get(row.name, row.name)
 
 
+def wide_name(row, dtype, isa, count=None):
+    """The vector type for which device/cpu/vmath_wide.h spells the row's function out, of `count` lanes or
+    whole: f64x8, f32x16 or f32x8; None: it does not."""
+    if dtype not in WIDE_FUNCTIONS.get(vmath_name(row), ()):
+        return None
+    count = count or {"avx512": 64, "avx2": 32}.get(isa, 0) // (
+        int(dtype.removeprefix("float")) // 8
+    )
+    name = f"f{dtype.removeprefix('float')}x{count}"
+    return name if name in WIDE_TYPES.get(isa, ()) else None
+
+
 def vectorises(row, dtype):
     expr = row.loops[dtype]
     if is_vmath(row, dtype):
@@ -167,7 +182,7 @@ def prelude(dtype):
     )
 
 
-def loop(row, dtype):
+def loop(row, dtype, isa):
     """The C text of one elementwise loop, and the line that registers it."""
     name = f"{row.name}_{SHORT[dtype]}"
     expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
@@ -182,6 +197,11 @@ def loop(row, dtype):
         )
         body += f"#define CORE v_{base}_core{suffix}\n#define OUTSIDE v_{base}_outside{suffix}\n"
         body += f"#define FULL v_{base}{suffix}\n#define MARKS v_{base}_marks{suffix}\n"
+        if wide := wide_name(row, dtype, isa):
+            body += f"#define WIDE v_{wide}\n#define WIDE_BITS v_bits_{wide}\n"
+            parts = ["core", "outside"] + ["plain_core", "plain_outside"] * (len(row.args) == 2)
+            for part in parts:
+                body += f"#define WIDE_{part.upper()} v_{base}_{part}_{wide}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
     if row.name in QUOTIENTS and dtype in INTS:
         wide = dtype in ("int32", "uint32", "int64", "uint64")
@@ -223,17 +243,51 @@ def elementwise(table, members, name, isa):
         ]  # fmt: skip
         bodies += [prelude(dtype)] if picked else []
         for row in picked:
-            body, fill = loop(row, dtype)
+            body, fill = loop(row, dtype, isa)
             bodies.append(body)
             fills.append(fill)
         if dtype in HALVES and name == "select":
             for row in table:
                 if row.name in ("copy", "where"):
                     halved = type(row)(**{**row.__dict__, "loops": {dtype: row.loops["uint16"]}})
-                    body, fill = loop(halved, dtype)
+                    body, fill = loop(halved, dtype, isa)
                     bodies += [prelude("uint16"), body]
                     fills.append(fill)
     return unit(name, isa, bodies, fills)
+
+
+# ---- halves on their own
+
+# What is done on the bits, {inf} being those of infinity.
+HALF_BITS = {
+    "absolute": "a & 0x7fff", "fabs": "a & 0x7fff", "negative": "a ^ 0x8000", "positive": "a", "conjugate": "a",
+    "copysign": "(a & 0x7fff) | (b & 0x8000)", "signbit": "a >> 15", "isnan": "(a & 0x7fff) > {inf}",
+    "isinf": "(a & 0x7fff) == {inf}", "isfinite": "(a & 0x7fff) < {inf}",
+}  # fmt: skip
+
+
+def halves(table, isa):
+    bodies, fills = [], []
+    for k, (half, infinity) in enumerate((("float16", "0x7c00"), ("bfloat16", "0x7f80"))):
+        for row in table:
+            if "float32" not in row.loops or (row.name not in HALF_BITS and isa != "baseline"):
+                continue
+            name = f"{row.name}_{SHORT[half]}"
+            if row.name in HALF_BITS:
+                out = "uint8_t" if row.out == "bool" else "uint16_t"
+                body = f"#define NAME {name}\n#define O {out}\n"
+                body += f"#define EXPR {HALF_BITS[row.name].format(inf=infinity)}\n"
+                body += "".join(f"#define {x} uint16_t\n" for x in "AB"[: len(row.args)])
+                body += f'#include "device/cpu/ew{len(row.args)}.inc"\n'
+            else:
+                body = (
+                    f"static void {name}(int64_t n, void *dst, const void *a, const void *b, const void *c) {{\n"
+                    f"    const void *src[3] = {{a, b, c}};\n"
+                    f"    asn_half_loop(ASN_OP_{row.name.upper()}, ASN_{DTYPES[half]}, n, dst, src);\n}}\n"
+                )
+            bodies.append(body)
+            fills.append(f"    k->half[ASN_OP_{row.name.upper()}][{k}] = {name};\n")
+    return unit("half", isa, bodies, fills)
 
 
 # ---- casts
@@ -535,7 +589,7 @@ def quiet_dtypes(row):
 
 
 def units(isas):
-    names = [*FAMILIES, "cast", "fold", "arg", "matmul"]
+    names = [*FAMILIES, "half", "cast", "fold", "arg", "matmul"]
     listed = [(n, i) for i in isas for n in names]
     return [
         *listed,
@@ -553,6 +607,8 @@ def files(isas):
 def text(table, name, isa):
     if name == "cast":
         return casts(isa)
+    if name == "half":
+        return halves(table, isa)
     if name == "matmul":
         return products(isa)
     if name == "arg":

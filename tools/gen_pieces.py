@@ -37,6 +37,7 @@ from gen_kernels import (
     prelude,
     vectorises,
     vmath_name,
+    wide_name,
 )
 from optable import rows
 
@@ -103,7 +104,25 @@ def function(name, ins, out, count, expr):
     return text + f"        vr.e[i] = ({expr});\n    }}\n    return vr.v;\n}}\n"
 
 
-def operation(row, dtype, count):
+def wide_functions(row, dtype, count, wide):
+    """The pieces of a function that is spelled out for vectors (device/cpu/vmath_wide.h)."""
+    v, marks, base = (
+        vector_type(dtype, count),
+        vector_type(f"uint{width(dtype)}", count),
+        vmath_name(row),
+    )
+    args = ", ".join(f"{v} {x}" for x in "ab"[: len(row.args)])
+    given = ", ".join(f"(v_{wide}){x}" for x in "ab"[: len(row.args)])
+    tag = f"{row.name}__{dtype}__{count}"
+    check = "doubtful" if base == "power" else "outside"
+    return (
+        f"{v} ew__{tag}({args}) {{\n    return ({v})v_{base}_core_{wide}({given});\n}}\n"
+        f"{marks} fit__{tag}({args}, {marks} seen) {{\n"
+        f"    return seen | ({marks})v_{base}_{check}_{wide}({given});\n}}\n"
+    )
+
+
+def operation(row, dtype, count, isa):
     """The pieces of one loop; `dtype` may be a bool of some width."""
     key = "bool" if dtype in BOOLS else dtype
     expr = re.sub(r"\bT\b", "T_", row.loops[key])
@@ -119,6 +138,8 @@ def operation(row, dtype, count):
         suffix = {"float32": "f"}.get(dtype, "")
         v, args = f"v_{vmath_name(row)}", ", ".join("ab"[: len(ins)])
         marks, seen = f"uint{width(dtype)}", "abc"[len(ins)]
+        if wide := wide_name(row, key, isa, count):
+            return wide_functions(row, dtype, count, wide)
         text = function(
             f"ew__{row.name}__{dtype}__{count}", ins, out, count, f"{v}_core{suffix}({args})"
         )
@@ -185,7 +206,7 @@ def operations(table, isa):
                 continue
             for count in lanes(isa):
                 if count * width(dtype) // 8 <= VECTOR_BYTES[isa]:
-                    yield head, operation(row, dtype, count)
+                    yield head, operation(row, dtype, count, isa)
 
 
 # ---- casts

@@ -2,8 +2,8 @@
  * key; a newer entry replaces an older one in its slot.
  *
  * A binding only holds for what is the same for all values: dtypes. What depends on a
- * value (a Python integer out of range, a negative integer power) has no binding or is
- * looked at by the caller. When the device is closed and opened again the table starts
+ * value (a Python integer out of range, a negative integer power) is looked at by the
+ * caller. When the device is closed and opened again the table starts
  * over.
  */
 #include "graph/binding.h"
@@ -82,7 +82,7 @@ static void resolve(asn_binding *b, asn_op op, const asn_operand *in) {
         asn_error_clear();
         return;
     }
-    if (op == ASN_OP_POWER && asn_is_integer(loop)) return;
+    b->refuses = op == ASN_OP_POWER && asn_is_signed_int(loop);
     for (int k = 0; k < info->num_in; k++) {
         asn_dtype want = asn_op_operand(op, k, loop);
         b->operand[k] = (uint8_t)want;
@@ -103,6 +103,15 @@ const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *i
     resolve(b, op, in);
     b->key = key + 1; /* 0 is an empty slot */
     return b;
+}
+
+bool asn_binding_refuses(const asn_binding *b, int64_t n, const void *exponents) {
+    int64_t item = asn_itemsize((asn_dtype)b->operand[1]);
+    const int8_t *top = (const int8_t *)exponents + item - 1;
+    int any = 0;
+    for (int64_t i = 0; i < n; i++)
+        any |= top[i * item];
+    return b->casts || any < 0;
 }
 
 const asn_binding *asn_binding_fold(asn_op op, const asn_array *a) {

@@ -16,6 +16,7 @@ typedef struct {
     uint32_t key;
     uint8_t result, operand[3]; /* dtypes */
     bool casts;                 /* some cast[k] is set */
+    bool refuses;               /* negative exponents: integer powers look first */
     const asn_loop *loop;       /* NULL: these operands need the general path */
     const asn_loop *cast[3];    /* array operand k to operand[k]; NULL: already so */
 } asn_binding;
@@ -45,6 +46,9 @@ static inline bool asn_direct_ready(void) {
 /* key: op << 15, and asn_binding_type of operand k << 5 k. Valid until the next get. Lock
  * held, asn_direct_ready. */
 const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *in);
+/* For a binding that may refuse: whether one of n exponents is negative (or has to be
+ * converted first). The general path then says what is wrong. */
+bool asn_binding_refuses(const asn_binding *b, int64_t n, const void *exponents);
 /* The full reduction of an array like `a`; result is its dtype. */
 const asn_binding *asn_binding_fold(asn_op op, const asn_array *a);
 const asn_loop *asn_binding_cast(asn_dtype from, asn_dtype to);

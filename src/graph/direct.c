@@ -195,6 +195,8 @@ static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
         if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
         immediates |= 1u << k;
     }
+    if (b->refuses && asn_binding_refuses(b, in[1].array ? l->size : 1, src[1]))
+        return false;
     if (out && !out_fits(out, l, b, num_in, in)) return false;
     if (!out &&
         !new_result(result, b->result, l->ndim, l->shape, l->size, fresh_flags(l))) {
@@ -281,7 +283,7 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
     for (int k = 0; k < num_in; k++)
         key |= asn_binding_type(&in[k]) << (5 * k);
     const asn_binding *b = asn_binding_get(key, op, in);
-    if (!b->loop) return false;
+    if (!b->loop || b->refuses) return false;
     for (int k = 0; k < num_in; k++) {
         if (!in[k].array) {
             if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
@@ -329,7 +331,7 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         key |= asn_binding_type(&in[k]) << (5 * k);
     asn_lock();
     const asn_binding *b = asn_direct_ready() ? asn_binding_get(key, op, in) : NULL;
-    bool done = b && b->loop;
+    bool done = b && b->loop && !b->refuses;
     for (int k = 0; k < num_in && done; k++)
         done = immediate(&in[k], (asn_dtype)b->operand[k], &cast[k], &src[k]);
     if (done) {

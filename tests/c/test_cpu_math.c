@@ -365,6 +365,54 @@ static void test_exact_powers(void) {
     }
 }
 
+/* A small logarithm times a large exponent, at the cells' ends and anywhere; whole
+ * exponents of negative numbers. */
+static void test_wide_powers(int rounds) {
+    asn_ew_fn loop = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64];
+    asn_ew_fn loopf = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F32];
+    double a[COUNT], b[COUNT], out[COUNT], worst = 0, worstf = 0;
+    float af[COUNT], bf[COUNT], outf[COUNT];
+    for (int r = 0; r < rounds; r++) {
+        for (int i = 0; i < COUNT; i++) {
+            static const double ends[] = {-1.0 / 64, 1.0 / 32, 0x1p-12, -0x1p-6, 3};
+            double u = random_unit(), v = random_unit();
+            a[i] = 1 + ends[random_below(5)] * (0.9 + 0.2 * u);
+            b[i] = (2 * v - 1) * 700 / log(a[i]);
+            af[i] = (float)a[i];
+            bf[i] = (float)(b[i] * 0.12);
+            if (r % 2)
+                a[i] = -a[i], af[i] = -af[i], b[i] = rint(b[i]), bf[i] = rintf(bf[i]);
+        }
+        loop(COUNT, out, a, b, NULL);
+        loopf(COUNT, outf, af, bf, NULL);
+        for (int i = 0; i < COUNT; i++) {
+            double e = error64(out[i], powl(a[i], b[i]));
+            double ef = error32(outf[i], pow((double)af[i], (double)bf[i]));
+            if (!(e <= worst)) worst = e;
+            if (!(ef <= worstf)) worstf = ef;
+        }
+    }
+    printf("wide powers  float64 %.3f ULP float32 %.3f ULP\n", worst, worstf);
+    if (LDBL_MANT_DIG > 53) CHECK(worst <= 1, "float64 wide powers");
+    CHECK(worstf <= 1.3, "float32 wide powers");
+}
+
+/* Zero to a positive power is no matter for the library: one among ordinary elements. */
+static void test_powers_of_zero(void) {
+    double a[77], b[77], out[77];
+    for (int i = 0; i < 77; i++)
+        a[i] = i % 5 ? 2.5 : i % 2 ? 0.0 : -0.0, b[i] = i % 3 ? 0.5 * i : -3;
+    a[0] = 0, b[0] = INFINITY, a[10] = -0.0, b[10] = 0x1p60;
+    asn_fp_clear();
+    asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64](77, out, a, b, NULL);
+    CHECK(asn_fp_conditions() == ACLNNX_FP_DIVIDE, "conditions of powers of zero");
+    for (int i = 0; i < 77; i++) {
+        double want = pow(a[i], b[i]);
+        CHECK(error64(out[i], (long double)want) <= 1 && same_sign(out[i], want),
+              "powers of zero");
+    }
+}
+
 /* An element's result does not depend on its place, so neither on the length. */
 static void test_lengths(const function *f) {
     asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
@@ -400,5 +448,7 @@ int main(int argc, char **argv) {
     test_ldexp();
     test_parts();
     test_exact_powers();
+    test_wide_powers(full ? 3000 : 60);
+    test_powers_of_zero();
     return check_report("cpu math");
 }

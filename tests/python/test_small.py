@@ -242,3 +242,45 @@ def test_after_single_operators():
     with pytest.raises(IndexError):
         a[asnumpy.array([5])]
     assert (a + a).tolist() == [6.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
+@pytest.mark.parametrize("n", [1, 5, 300])
+def test_powers_of_integers(dtype, n, rng):
+    a, b = (rng.integers(0, 6, n).astype(dtype) for _ in "ab")
+    three = np.dtype(dtype).type(3)
+    same(lambda m, x, y: x**y, a, b)
+    same(lambda m, x: three**x, b)
+    same(lambda m, x: x**three, a)
+    same(lambda m, x, y: m.power(x, y, out=x), a.copy(), b)
+    if dtype.startswith("int"):
+        b[-1] = -1
+        for exponent in (asnumpy.array(b), -2, b[-1]):
+            with pytest.raises(ValueError, match="negative integer powers"):
+                asnumpy.array(a) ** exponent
+
+
+HALVES = [
+    "sin", "exp", "log", "sqrt", "negative", "absolute", "isnan", "signbit", "isfinite", "reciprocal", "rint",
+    "conjugate", "isinf", "fabs", "square", "sign", "logical_not",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_a_half_alone_is_a_half_in_a_program(name, rng):
+    """Whole loops of halves (small arrays, single operations) and programs give the same bits."""
+    x = (rng.standard_normal(5000) * 10.0 ** rng.integers(-8, 5, 5000)).astype("float16")
+    x[::97], x[1::97], x[2::97], x[3::97] = np.nan, np.inf, -np.inf, -0.0
+    a, f = asnumpy.array(x), getattr(asnumpy, name)
+    with asnumpy.errstate(all="ignore"), np.errstate(all="ignore"):
+        alone = f(a)
+        asnumpy.synchronize()
+        first = f(a)
+        second = first + first  # a program of two
+        assert second.shape == (5000,)
+        parts = np.concatenate([f(a[i : i + 100]).to_numpy() for i in range(0, 5000, 100)])
+        got = alone.to_numpy()
+        kind = "u2" if got.dtype == np.float16 else got.dtype
+        np.testing.assert_array_equal(got.view(kind), first.to_numpy().view(kind))
+        np.testing.assert_array_equal(got.view(kind), parts.view(kind))
+        np.testing.assert_allclose(got, getattr(np, name)(x), rtol=2e-3)

@@ -26,6 +26,8 @@ enum {
     CHUNK_LEAST = 2048,
     CHUNK_NS = 10000,
     DIRECT_ELEMENTS = 4096,
+    DIRECT_ALONE = 1 << 17, /* with one thread, and no immediate to splat */
+    DIRECT_WORK_NS = 6000,  /* with several: from here on a second one may help */
     DIRECT_IMMEDIATE_BYTES = 2048,
     /* Rows are packed, at the price of a copy of each operand, when a block holds this
      * many: four operations on a
@@ -194,6 +196,7 @@ static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t
 bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype) {
     const asn_kernels *k = asn_kernels_get();
     l->fn = k->ew[op][dtype];
+    if (!l->fn && asn_is_half(dtype)) l->fn = k->half[op][dtype == ASN_BF16];
     if (!l->fn) return false;
     l->num_in = asn_op_table[op].num_in;
     for (int s = 0; s < 3; s++)
@@ -241,6 +244,16 @@ void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
     }
 }
 
+/* Whether a loop on so many elements is to be called here and now. Up to 0.3 us of 3 were
+ * the plan's for 1e5 bytes; it is needed where threads share the work, results go past
+ * the caches, or machine code spares the splats. */
+static bool is_short(const aclnnxProgram *p, int64_t n, int cost) {
+    if (n <= DIRECT_ELEMENTS) return n * cost <= 10 * DIRECT_ELEMENTS;
+    for (int i = 0; i < p->numIn; i++)
+        if (!p->operands[i].data) return false;
+    return asn_pool_threads() == 1 ? n <= DIRECT_ALONE : n * cost <= 10 * DIRECT_WORK_NS;
+}
+
 /* One instruction on a few contiguous elements; false: not such a program (or an invalid
  * one), nothing was done. */
 static bool run_direct(const aclnnxProgram *p) {
@@ -259,11 +272,11 @@ static bool run_direct(const aclnnxProgram *p) {
     if (asn_plan_dtype(out->dtype) != result) return false;
     int64_t n = 1;
     for (int d = 0; d < p->numDims; d++) {
-        if (p->shape[d] < 0 || p->shape[d] > DIRECT_ELEMENTS) return false;
+        if (p->shape[d] < 0 || p->shape[d] > DIRECT_ALONE) return false;
         n *= p->shape[d];
-        if (n > DIRECT_ELEMENTS) return false;
+        if (n > DIRECT_ALONE) return false;
     }
-    if (n * asn_kernels_get()->cost[in->op] > 10 * DIRECT_ELEMENTS) return false;
+    if (!is_short(p, n, asn_kernels_get()->cost[in->op])) return false;
     if (!is_row_major(p, out, loop.out_item)) return false;
     const void *src[3] = {NULL};
     unsigned immediates = 0;

@@ -68,26 +68,34 @@ f32_to_f16_f16c(int64_t n, void *dst, const void *a, const void *b, const void *
     f32_to_f16(n - i, out + i, in + i, b, c);
 }
 
-__attribute__((target("avx512f"))) static void
+__attribute__((target("avx512f,avx512bw,avx512vl"))) static void
 f16_to_f32_avx512(int64_t n, void *dst, const void *a, const void *b, const void *c) {
     const uint16_t *in = a;
     float *out = dst;
     int64_t i = 0;
+    (void)b, (void)c;
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(out + i,
                          _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(in + i))));
-    f16_to_f32(n - i, out + i, in + i, b, c);
+    if (i == n) return;
+    __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);
+    __m512 last = _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(rest, in + i));
+    _mm512_mask_storeu_ps(out + i, rest, last);
 }
 
-__attribute__((target("avx512f"))) static void
+__attribute__((target("avx512f,avx512bw,avx512vl"))) static void
 f32_to_f16_avx512(int64_t n, void *dst, const void *a, const void *b, const void *c) {
     const float *in = a;
     uint16_t *out = dst;
     int64_t i = 0;
+    (void)b, (void)c;
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256((void *)(out + i),
                             _mm512_cvtps_ph(_mm512_loadu_ps(in + i), 0));
-    f32_to_f16(n - i, out + i, in + i, b, c);
+    if (i == n) return;
+    __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);
+    __m256i last = _mm512_cvtps_ph(_mm512_maskz_loadu_ps(rest, in + i), 0);
+    _mm256_mask_storeu_epi16(out + i, rest, last);
 }
 #endif
 

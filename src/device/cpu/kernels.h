@@ -83,6 +83,7 @@ typedef struct {
 
 typedef struct {
     asn_ew_fn ew[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asn_ew_fn half[ASN_OP_COUNT][2]; /* F16, BF16: with the conversions (half.c) */
     asn_ew_fn cast[ASN_DTYPE_COUNT]
                   [ASN_DTYPE_COUNT]; /* [from][to]; b and c are ignored */
     asn_fold_fn fold[ASN_OP_COUNT][ASN_DTYPE_COUNT];
@@ -110,4 +111,8 @@ static inline bool asn_kernels_steps(asn_op op, asn_dtype dtype) {
            asn_kernels_get()->ew[op][dtype] && asn_op_operand(op, 0, dtype) == dtype &&
            asn_op_operand(op, 1, dtype) == dtype && asn_op_result(op, dtype) == dtype;
 }
+/* The float32 loop of `op` over halves: dst and src are theirs. */
+void asn_half_loop(asn_op op, asn_dtype half, int64_t n, void *dst,
+                   const void *const *src);
+
 #endif

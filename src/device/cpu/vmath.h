@@ -17,8 +17,9 @@
  * subnormal argument that is its own result raises none (the C library: underflow).
  *
  * Every multiplication whose product is added to is fused on purpose (v_fma), and nothing
- * else is (-ffp-contract=off), and no table is read: the bits are the same on every
- * instruction set that has a fused multiply-add. One that has none (baseline x86-64)
+ * else is (-ffp-contract=off): the bits are the same on every instruction set that has a
+ * fused multiply-add. Tables are read by power and float32's tanh alone, which are
+ * spelled out for whole vectors (vmath_wide.h). One that has none (baseline x86-64)
  * calls the C library for these rows. Measured errors and speeds are in
  * docs/design/0004-elementary-functions.md.
  *
@@ -36,6 +37,7 @@
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define ASN_VMATH 1
 #include "device/cpu/vmath_poly.h"
+#include "device/cpu/vmath_tables.h"
 
 enum {
     ASN_VMATH_BLOCK = 8192, /* bytes: operands and a copy stay in L1 */
@@ -58,6 +60,39 @@ V_FUNCTION double v_from_exponent(uint64_t e) {
 }
 V_FUNCTION float v_from_exponentf(uint32_t e) {
     return (float)(int32_t)(e - 127u);
+}
+
+/* What vmath_power.inc needs of a number: itself, a signed integer as a number, the
+ * smaller of two, the entry of a table. */
+V_FUNCTION double v_all(double a) {
+    return a;
+}
+V_FUNCTION float v_allf(float a) {
+    return a;
+}
+V_FUNCTION double v_multiple(uint64_t u) { /* of 2^32, which AVX2 converts */
+    return (double)(int32_t)(u >> 32) * 0x1p32;
+}
+V_FUNCTION float v_multiplef(uint32_t u) {
+    return (float)(int32_t)u;
+}
+V_FUNCTION double v_number(uint64_t u) {
+    return (double)(int64_t)u;
+}
+V_FUNCTION float v_numberf(uint32_t u) {
+    return (float)(int32_t)u;
+}
+V_FUNCTION double v_least(double a, double b) {
+    return a < b ? a : b;
+}
+V_FUNCTION float v_leastf(float a, float b) {
+    return a < b ? a : b;
+}
+V_FUNCTION double v_entry(const double *table, uint64_t cell) {
+    return table[cell & 15];
+}
+V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
+    return table[cell & 15];
 }
 
 /* exp: results are normal between LOW and HIGH, LEAST rounds to zero, SAFE is inside. */
@@ -106,21 +141,26 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #define V_ANGLE_D      1e9
 #define V_ANGLE_F      1e5f
 
-#define R        double
-#define B        uint64_t
-#define S        int64_t
-#define DIGITS   52
-#define BIAS     1023
-#define SIGN_BIT 63
-#define V_ROOT   0x3fe6a09e667f3bcdu /* bits of sqrt(1/2) */
-#define F(name)  name
-#define K(name)  name##_D
+#define R             double
+#define B             uint64_t
+#define S             int64_t
+#define DIGITS        52
+#define BIAS          1023
+#define SIGN_BIT      63
+#define E             double
+#define EB            uint64_t
+#define V_ROOT        0x3fe6a09e667f3bcdu /* bits of sqrt(1/2) */
+#define V_POWER_FIRST V_POWER_FIRST_D
+#define F(name)       name
+#define K(name)       name##_D
 #include "device/cpu/vmath_range.inc"
 #include "device/cpu/vmath_exp.inc"
 #include "device/cpu/vmath_log.inc"
 #include "device/cpu/vmath_trig.inc"
 #include "device/cpu/vmath_arc.inc"
 #include "device/cpu/vmath_power.inc"
+#include "device/cpu/vmath_power_ends.inc"
+#include "device/cpu/vmath_root.inc"
 #include "device/cpu/vmath_divide.inc"
 #undef R
 #undef B
@@ -129,24 +169,33 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #undef BIAS
 #undef SIGN_BIT
 #undef V_ROOT
+#undef E
+#undef EB
+#undef V_POWER_FIRST
 #undef F
 #undef K
 
-#define R        float
-#define B        uint32_t
-#define S        int32_t
-#define DIGITS   23
-#define BIAS     127
-#define SIGN_BIT 31
-#define V_ROOT   0x3f3504f3u
-#define F(name)  name##f
-#define K(name)  name##_F
+#define R             float
+#define B             uint32_t
+#define S             int32_t
+#define DIGITS        23
+#define BIAS          127
+#define SIGN_BIT      31
+#define E             float
+#define EB            uint32_t
+#define V_ROOT        0x3f3504f3u
+#define V_POWER_FIRST V_POWER_FIRST_F
+#define F(name)       name##f
+#define K(name)       name##_F
 #include "device/cpu/vmath_range.inc"
 #include "device/cpu/vmath_exp.inc"
 #include "device/cpu/vmath_log.inc"
 #include "device/cpu/vmath_trig.inc"
 #include "device/cpu/vmath_arc.inc"
 #include "device/cpu/vmath_power.inc"
+#include "device/cpu/vmath_power_ends.inc"
+#include "device/cpu/vmath_root.inc"
+#include "device/cpu/vmath_tanh.inc"
 #include "device/cpu/vmath_divide.inc"
 #undef R
 #undef B
@@ -155,8 +204,13 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
 #undef BIAS
 #undef SIGN_BIT
 #undef V_ROOT
+#undef E
+#undef EB
+#undef V_POWER_FIRST
 #undef F
 #undef K
+
+#include "device/cpu/vmath_wide.h"
 
 V_FUNCTION uint64_t v_tanh_outside(double a) {
     (void)a;
@@ -178,24 +232,9 @@ V_FUNCTION double v_tanh_core(double a) {
 V_FUNCTION double v_tanh(double a) {
     return v_tanh_core(a);
 }
-V_FUNCTION uint32_t v_tanh_outsidef(float a) {
-    (void)a;
-    return 0;
-}
 V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;
     return 0;
-}
-/* 1 - 2 / (e^2y + 1), and a polynomial near 0. 2y is never formed: r and the coefficients
- * are those of e^2r. ln2's second part is not needed: where k is large the result hangs
- * little on e. */
-V_FUNCTION float v_tanh_coref(float a) {
-    float y = fabsf(a), z = a * a, x = y < 10 ? y : 10;
-    float shifted = v_fmaf(x, 2 * V_LOG2_E_F, V_ROUND_F);
-    float r = v_fmaf(V_ROUND_F - shifted, V_LN2_HI_F / 2, x);
-    float e = v_scalef(v_fmaf(r, v_fmaf(r, v_exp_twice_polyf(r), 2), 1), shifted);
-    float far = 1 - 2 / (e + 1), near = v_fmaf(y * z, v_tanh_polyf(z), y);
-    return copysignf(y >= 0.625f ? far : near, a); /* NaN is near */
 }
 V_FUNCTION float v_tanhf(float a) {
     return v_tanh_coref(a);

@@ -25,6 +25,8 @@ V_FUNCTION float v_fmaf(float a, float b, float c) {
 #define V_P5(f, x, a, b, c, d, e)       f(V_P4(f, x, b, c, d, e), x, a)
 #define V_P6(f, x, a, b, c, d, e, g)    f(V_P5(f, x, b, c, d, e, g), x, a)
 #define V_P7(f, x, a, b, c, d, e, g, h) f(V_P6(f, x, b, c, d, e, g, h), x, a)
+/* A list of coefficients as arguments. */
+#define V_CALL(polynomial, ...) polynomial(__VA_ARGS__)
 
 /* Adding these leaves the nearest integer in the low bits (|a| < 2^51, 2^22). */
 #define V_ROUND_D 0x1.8p52
@@ -62,23 +64,22 @@ V_FUNCTION float v_fmaf(float a, float b, float c) {
 #define V_LOG2_C1_LO_F -0x1.e2fe02p-28f
 
 /* (exp(r) - 1 - r) / r^2, |r| <= ln2 / 2: error 2^-56. */
+#define V_EXP_EVEN_D                                                                     \
+    0x1.000000000000bp-1, 0x1.5555555550041p-5, 0x1.6c16c185a385ap-10,                   \
+        0x1.a019969e6f597p-16, 0x1.28b03ee2bb793p-22
+#define V_EXP_ODD_D                                                                      \
+    0x1.5555555555561p-3, 0x1.111111110d64ep-7, 0x1.a01a01badb60ep-13,                   \
+        0x1.71dddfda9fc09p-19, 0x1.af85715c3f88p-26
+#define V_EXP_F                                                                          \
+    0x1p-1f, 0x1.555556p-3f, 0x1.55548p-5f, 0x1.11107ep-7f, 0x1.6d967p-10f,              \
+        0x1.a1b7e2p-13f
 V_FUNCTION double v_exp_poly(double r) {
     double z = r * r;
-    double even =
-        V_P5(v_fma, z, 0x1.000000000000bp-1, 0x1.5555555550041p-5, 0x1.6c16c185a385ap-10,
-             0x1.a019969e6f597p-16, 0x1.28b03ee2bb793p-22);
-    double odd = V_P5(v_fma, z, 0x1.5555555555561p-3, 0x1.111111110d64ep-7,
-                      0x1.a01a01badb60ep-13, 0x1.71dddfda9fc09p-19, 0x1.af85715c3f88p-26);
-    return v_fma(odd, r, even);
+    double even = V_CALL(V_P5, v_fma, z, V_EXP_EVEN_D);
+    return v_fma(V_CALL(V_P5, v_fma, z, V_EXP_ODD_D), r, even);
 }
 V_FUNCTION float v_exp_polyf(float r) {
-    return V_P6(v_fmaf, r, 0x1p-1f, 0x1.555556p-3f, 0x1.55548p-5f, 0x1.11107ep-7f,
-                0x1.6d967p-10f, 0x1.a1b7e2p-13f);
-}
-/* (exp(2r) - 1 - 2r) / r^2, |r| <= ln2 / 4: the same coefficients, scaled. */
-V_FUNCTION float v_exp_twice_polyf(float r) {
-    return V_P6(v_fmaf, r, 0x1p+1f, 0x1.555556p+0f, 0x1.55548p-1f, 0x1.11107ep-2f,
-                0x1.6d967p-4f, 0x1.a1b7e2p-6f);
+    return V_CALL(V_P6, v_fmaf, r, V_EXP_F);
 }
 /* (2^f - 1 - f ln2) / f^2, |f| <= 1/2 */
 V_FUNCTION double v_exp2_poly(double f) {
@@ -109,11 +110,6 @@ V_FUNCTION float v_sinh_polyf(float z) {
 }
 V_FUNCTION float v_cosh_polyf(float z) {
     return V_P3(v_fmaf, z, 0.5f, 0x1.55547ep-5f, 0x1.6d977ep-10f);
-}
-/* (tanh(r) / r - 1) / z, |r| <= 0.625 */
-V_FUNCTION float v_tanh_polyf(float z) {
-    return V_P5(v_fmaf, z, -0x1.555532p-2f, 0x1.110726p-3f, -0x1.b83c5ap-5f,
-                0x1.522698p-6f, -0x1.75e1c2p-8f);
 }
 /* f - log(1 + f) - minus, 1 + f in [sqrt(1/2), sqrt(2)]. float64: with s = f / (2 + f) it
  * is s (f - R(s^2)), error 2^-58; float32 does without a division. */
