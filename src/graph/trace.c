@@ -1,4 +1,4 @@
-/* L2 graph: recording and flushing (see trace.h).
+/* L2 graph: recording (see trace.h; flush.c runs what is recorded).
  *
  * When is an operation recorded? Recording pays when operations can share a pass over
  * memory. Below EAGER_ELEMENTS the call overhead is everything, and an operation with
@@ -8,20 +8,13 @@
 #include "graph/trace.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "array/broadcast.h"
 #include "graph/engine.h"
-#include "graph/bands.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/plan_cut.h"
-#include "graph/trace_split.h"
-#include "graph/unread.h"
 #include "graph/transient.h"
-#include "runtime/device.h"
 #include "runtime/stream.h"
 
 enum {
@@ -37,7 +30,6 @@ asn_trace asn_the_trace;
 /* lazy_wish: what the face asked for; off while conditions are to be met where they
  * arise. */
 static bool lazy_on = true, lazy_wish = true, at_once;
-static int small_run;
 
 /* ---- drafts */
 
@@ -121,8 +113,6 @@ static int64_t *arena_take(asn_trace *t, int words) {
     return p;
 }
 
-static asn_status flush_some(int (*how_many)(const asn_trace *t));
-
 static asn_status arena_room(asn_trace *t, int words) {
     if (!t->arena) {
         t->arena = asn_malloc(ASN_TRACE_ARENA * sizeof *t->arena);
@@ -130,8 +120,7 @@ static asn_status arena_room(asn_trace *t, int words) {
         t->arena_capacity = ASN_TRACE_ARENA;
     }
     /* Pointers into the arena must stay: a full one is a reason to flush. */
-    if (t->arena_used + (size_t)words > t->arena_capacity)
-        return flush_some(asn_trace_split);
+    if (t->arena_used + (size_t)words > t->arena_capacity) return asn_trace_make_room();
     return ASN_OK;
 }
 
@@ -149,7 +138,7 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
 
 static asn_status record(const asn_draft *d) {
     asn_trace *t = &asn_the_trace;
-    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(flush_some(asn_trace_split));
+    if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_make_room());
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
     asn_node *n = &t->nodes[t->count++];
     *n = d->node;
@@ -249,7 +238,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
         n->size = l->size;
         record_rows(n, num_in, in, result, loop);
         ease_division(n);
-        small_run = 0;
+        asn_the_trace.small_run = 0;
         asn_counters.recorded++;
     }
     asn_unlock();
@@ -275,8 +264,9 @@ static asn_status submit_locked(asn_draft *d) {
     if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);
     bool waits = asn_the_trace.count && pending(n);
     bool shared = touches_shared(n);
-    small_run = n->size > EAGER_ELEMENTS ? 0 : small_run + waits;
-    if (small_run >= SMALL_RUN) {
+    asn_the_trace.small_run =
+        n->size > EAGER_ELEMENTS ? 0 : asn_the_trace.small_run + waits;
+    if (asn_the_trace.small_run >= SMALL_RUN) {
         ASN_TRY(asn_trace_flush());
         waits = false;
     }
@@ -297,184 +287,6 @@ asn_status asn_trace_submit(asn_draft *d) {
     asn_status status = submit_locked(d);
     asn_unlock();
     return status;
-}
-
-/* ---- flushing */
-
-static void drop_ref(asn_ref *ref) {
-    if (!ref->buffer) return;
-    ref->buffer->trace_refs--;
-    asn_buffer_release(ref->buffer);
-    ref->buffer = NULL;
-}
-
-static void drop_node(asn_node *n) {
-    if (n->out.buffer) n->out.buffer->trace_writes--;
-    drop_ref(&n->out);
-    for (int k = 0; k < n->num_in; k++)
-        drop_ref(&n->in[k]);
-}
-
-/* Whether the program's nodes are nodes of the trace, not slices. */
-static bool is_whole(const asn_plan *plan, const asn_program *p) {
-    for (int i = 0; i < p->num_nodes && plan->num_slices; i++)
-        if (plan->slices[p->nodes[i]].cut) return false;
-    return true;
-}
-
-/* Programs in order; a program's nodes let go of their buffers once it is launched, so
- * that dead operands return to the pool in stream order. Later programs read the sources
- * of copies that do not run: those are held to the end. */
-static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep,
-                           bool keeps) {
-    asn_node room[ASN_TRACE_MAX_NODES];
-    const asn_node *planned = asn_plan_nodes(plan, nodes, room);
-    for (int g = 0, num = 1; g < plan->num_programs; g += num) {
-        const asn_program *p = &plan->programs[g];
-        int64_t rows;
-        num = plan->num_slices ? 1 : asn_bands_find(plan, nodes, keep, g, &rows);
-        ASN_TRY(num > 1 ? asn_bands_run(p, num, nodes, rows)
-                        : asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
-        for (int done = g; done < g + num; done++, p++)
-            for (int i = 0; i < p->num_nodes; i++) {
-                int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];
-                if (!keep[at] && plan->last[at] == done) drop_node(&nodes[at]);
-            }
-    }
-    return ASN_OK;
-}
-
-static void forget_extent(asn_trace *t) {
-    t->arena_used = 0;
-    t->reach = 0;
-}
-
-/* What the first remaining node has in the arena, which is what comes first there, moves
- * to its beginning, and the rest with it. */
-static void pack_arena(asn_trace *t) {
-    if (t->count == 0) {
-        forget_extent(t);
-        return;
-    }
-    ptrdiff_t gone = t->nodes[0].shape - t->arena;
-    t->arena_used -= (size_t)gone;
-    memmove(t->arena, t->arena + gone, t->arena_used * sizeof *t->arena);
-    for (int i = 0; i < t->count; i++) {
-        asn_node *n = &t->nodes[i];
-        n->shape -= gone;
-        n->out.strides -= gone;
-        for (int k = 0; k < n->num_in; k++)
-            if (n->in[k].buffer) n->in[k].strides -= gone;
-    }
-}
-
-void asn_trace_drop_first(asn_trace *t, int n) {
-    for (int i = 0; i < n; i++)
-        if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
-    t->count -= n;
-    memmove(t->nodes, t->nodes + n, (size_t)t->count * sizeof *t->nodes);
-    pack_arena(t);
-}
-
-/* After a flush: the nodes to keep move to the front, the others go. */
-static void finish_nodes(asn_trace *t, const bool *keep) {
-    int count = t->count;
-    t->count = 0;
-    for (int i = 0; i < count; i++) {
-        if (keep[i])
-            t->nodes[t->count++] = t->nodes[i];
-        else if (t->nodes[i].out.buffer)
-            drop_node(&t->nodes[i]);
-    }
-    t->kept = t->count;
-    if (t->count == 0) forget_extent(t);
-}
-
-static asn_status run_singly(asn_node *nodes, int count) {
-    for (int i = 0; i < count; i++) {
-        ASN_TRY(asn_lower_node(&nodes[i]));
-        drop_node(&nodes[i]);
-    }
-    return ASN_OK;
-}
-
-/* One elementwise operation, no operand of which could give its memory to the result:
- * there is nothing to plan. */
-static bool is_alone(const asn_node *n) {
-    if (n->reduce_op != ASN_OP_NONE || n->op == ASN_OP_COPY) return false;
-    for (int k = 0; k < n->num_in; k++)
-        if (n->in[k].buffer && asn_buffer_only_traced(n->in[k].buffer)) return false;
-    return true;
-}
-
-static asn_status run_alone(asn_node *n, bool dead) {
-    if (!dead) ASN_TRY(asn_fuse_node(n));
-    drop_node(n);
-    return ASN_OK;
-}
-
-static void find_dead(const asn_node *nodes, int count, bool *dead) {
-    for (int i = 0; i < count; i++)
-        dead[i] = asn_buffer_only_traced(nodes[i].out.buffer);
-}
-
-/* Runs the first `count` nodes, which must be all of them when some are to be kept. */
-static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
-    bool dead[ASN_TRACE_MAX_NODES], hit;
-    const asn_plan *plan;
-    ASN_TRY(asn_device_open());
-    if (!asn_fuse_enabled()) return run_singly(t->nodes, count);
-    find_dead(t->nodes, count, dead);
-    if (count == t->count)
-        *keeps = asn_transient_keep(t, dead, keep);
-    else
-        asn_trace_spare_rest(t, count, dead);
-    asn_unread_casts(t->nodes, count, dead);
-    if (t->count == 1 && !*keeps && is_alone(&t->nodes[0]))
-        return run_alone(&t->nodes[0], dead[0]);
-    ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
-    if (hit)
-        asn_counters.plan_hits++;
-    else
-        asn_counters.plan_misses++;
-    return run_plan(plan, t->nodes, keep, *keeps);
-}
-
-static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
-    asn_trace *t = &asn_the_trace;
-    static bool
-        flushing; /* the lock is recursive: a release callback must not start over */
-    if (flushing) return ASN_OK;
-    flushing = true; /* forgetting may release buffers, too */
-    asn_transient_forget(t);
-    int count = how_many(t);
-    if (count == 0) {
-        flushing = false;
-        return ASN_OK;
-    }
-    bool keep[ASN_TRACE_MAX_NODES] = {false}, keeps = false;
-    asn_status status = run_first(t, count, keep, &keeps);
-    if (keeps && status) memset(keep, 0, sizeof keep);
-    if (count == t->count || status) /* the rest reads what has not been computed */
-        finish_nodes(t, keep);
-    else
-        asn_trace_drop_first(t, count);
-    small_run = 0;
-    flushing = false;
-    return status;
-}
-
-static int all_nodes(const asn_trace *t) {
-    return t->count;
-}
-
-asn_status asn_trace_flush(void) {
-    return flush_some(all_nodes);
-}
-
-asn_status asn_trace_settle(const asn_buffer *b, bool for_write) {
-    if (b->trace_writes || (for_write && b->trace_refs)) return asn_trace_flush();
-    return ASN_OK;
 }
 
 /* ---- switches */

@@ -46,6 +46,7 @@ typedef struct {
     asn_node nodes[ASN_TRACE_MAX_NODES];
     int64_t *arena; /* shapes and strides of the nodes */
     size_t arena_used, arena_capacity;
+    int small_run; /* small operations in a row on recorded buffers */
     int64_t reach; /* bytes of all references' buffers since the trace was empty */
 } asn_trace;
 
@@ -80,6 +81,8 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
 /* Forgets the first n nodes. Lock held. */
 void asn_trace_drop_first(asn_trace *t, int n);
 
+/* Runs as many of the oldest nodes as is best. Lock held. */
+ASN_CHECK_RESULT asn_status asn_trace_make_room(void);
 /* Runs all recorded nodes (enqueues them on the stream). Lock held. */
 ASN_CHECK_RESULT asn_status asn_trace_flush(void);
 /* Flushes if a recorded node writes the buffer (or, for_write, also if one reads it).
