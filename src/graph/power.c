@@ -58,11 +58,24 @@ static asn_status half_power(asn_array *result, const asn_array *a, double e) {
     return status;
 }
 
+/* 1 everywhere, of NaN too. */
+static asn_status zeroth_power(asn_array *result, const asn_array *a) {
+    const asn_layout *l = &a->layout;
+    asn_operand one = {.scalar = asn_scalar_float(1), .weak = 'f'};
+    char order =
+        (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
+    ASN_TRY(asn_array_new(result, (asn_dtype)l->dtype, l->ndim, l->shape, order));
+    asn_status status = asn_assign(result, &one, ASN_CASTING_UNSAFE, NULL);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
 asn_status asn_power_simple(asn_array *result, const asn_array *a, double e, bool *done) {
     asn_array first;
     *done = (a->layout.dtype == ASN_F32 || a->layout.dtype == ASN_F64) &&
-            (e == 3 || e == 4 || e == -2 || e == 1.5 || e == -1.5);
+            (e == 0 || e == 3 || e == 4 || e == -2 || e == 1.5 || e == -1.5);
     if (!*done) return ASN_OK;
+    if (e == 0) return zeroth_power(result, a);
     if (e != 3 && e != 4 && e != -2) return half_power(result, a, e);
     ASN_TRY(unary(&first, e == -2 ? ASN_OP_RECIPROCAL : ASN_OP_SQUARE, a));
     asn_status status = e == 3 ? binary(result, ASN_OP_MULTIPLY, &first, a)

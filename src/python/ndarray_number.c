@@ -5,6 +5,8 @@
  * __array_priority__ and no __array_ufunc__, gets its reflected method called; an operand
  * that is no array-like at all makes Python raise the TypeError.
  */
+#include <math.h>
+
 #include "methods.h"
 #include "ufunc.h"
 
@@ -228,9 +230,9 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
         if (op != ASN_OP_POWER) return asn_ufunc_apply(op, &a);
         double e = PyFloat_CheckExact(b)  ? PyFloat_AS_DOUBLE(b)
                    : PyLong_CheckExact(b) ? PyLong_AsDouble(b)
-                                          : 0;
+                                          : Py_NAN;
         if (e == -1.0 && PyErr_Occurred()) PyErr_Clear();
-        PyObject *r = asn_is_ndarray_exact(a) && e ? simple_power(a, e) : NULL;
+        PyObject *r = asn_is_ndarray_exact(a) && !isnan(e) ? simple_power(a, e) : NULL;
         if (r || PyErr_Occurred()) return r;
     }
     return binary(a, b, ASN_OP_POWER, host_power);

@@ -52,7 +52,7 @@ def test_division_by_a_constant_has_its_bits(dtype, divisor, seed):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("exponent", [3, 4, -2, 1.5, -1.5])
+@pytest.mark.parametrize("exponent", [0, 3, 4, -2, 1.5, -1.5])
 def test_powers_of_a_constant(dtype, exponent):
     x = edged(dtype)
     with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
