@@ -396,13 +396,14 @@ def _steps(shape, order):
 
 def _unravelled(index, shape):
     """The coordinates of one index in row-major order; None: something needs a closer look."""
-    found, rest = [], index
+    found, rest, size = [], index, 1
     for extent in shape[::-1]:
         if extent.__class__ is not int or extent <= 0:
             return None
         rest, at = divmod(rest, extent)
         found.append(_np.intp(at))
-    return None if rest or index < 0 else tuple(found[::-1])
+        size *= extent
+    return None if rest or index < 0 or size >= 2**63 else tuple(found[::-1])
 
 
 def unravel_index(indices, shape, order="C"):
@@ -428,14 +429,15 @@ def unravel_index(indices, shape, order="C"):
 
 def _ravelled(coordinates, dims):
     """The flat index of one element; None: something needs a closer look."""
-    flat = 0
+    flat, size = 0, 1
     if not dims or len(coordinates) != len(dims):
         return None
     for at, extent in zip(coordinates, dims, strict=True):
         if not at.__class__ is extent.__class__ is int or not 0 <= at < extent:
             return None
         flat = flat * extent + at
-    return _np.intp(flat) if flat < 2**63 else None
+        size *= extent
+    return _np.intp(flat) if size < 2**63 else None
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):

@@ -93,6 +93,12 @@ static void buffer_strides(const asn_layout *l, bool fortran, int64_t *strides) 
     }
 }
 
+static bool is_stretched(const asn_layout *l) {
+    for (int d = 0; d < l->ndim; d++)
+        if (l->strides[d] == 0 && l->shape[d] > 1) return true;
+    return false;
+}
+
 static int refuse(Py_buffer *view, const char *why) {
     view->obj = NULL;
     PyErr_SetString(PyExc_ValueError, why); /* as NumPy has it; not a BufferError */
@@ -132,7 +138,9 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     view->obj = Py_NewRef(self);
     view->len = (Py_ssize_t)asn_layout_nbytes(l);
     view->itemsize = asn_itemsize((asn_dtype)l->dtype);
-    view->readonly = !(l->flags & ASN_WRITEABLE);
+    /* What broadcasting made is exported to be read, as NumPy has it, unless asked. */
+    view->readonly = !(l->flags & ASN_WRITEABLE) ||
+                     (is_stretched(l) && (flags & PyBUF_WRITABLE) != PyBUF_WRITABLE);
     /* Without a shape the consumer sees bytes in one dimension (hashlib insists). */
     view->ndim = (flags & PyBUF_ND) == PyBUF_ND ? l->ndim : 1;
     view->format = (flags & PyBUF_FORMAT) == PyBUF_FORMAT ? (char *)format : NULL;

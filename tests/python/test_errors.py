@@ -29,6 +29,8 @@ np.array([1, 2], copy="always")
 np.power(np.int64(0), 2**63)
 np.ones((3,) * 5)[np.ix_(*[np.zeros(7132, int)] * 5)]
 np.ones((3,) * 5).__setitem__(np.ix_(*[np.zeros(7132, int)] * 5), 0)
+np.unravel_index(1, (2**32 - 1, 2**31 + 1))
+np.ravel_multi_index((0, 1), (2**32, 2**32))
 np.arange("a", "b")
 np.arange(0, [])
 np.arange([])

@@ -123,6 +123,7 @@ def test_broadcast_arrays_may_be_written():
             warnings.simplefilter("ignore")
             a += b
         results.append(np.asarray(a).tolist())
+        assert memoryview(module.broadcast_arrays(0, module.arange(3))[0]).readonly
         fixed = module.ones(3)
         fixed.flags.writeable = False
         assert not module.broadcast_arrays(fixed, module.ones((2, 3)))[0].flags.writeable
