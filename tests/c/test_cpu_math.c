@@ -31,12 +31,12 @@ typedef struct {
 
 static const function functions[] = {
     {ASN_OP_EXP, expf, exp, expl, 1, 1.1, -745, 710},
-    {ASN_OP_LOG, logf, log, logl, 1, 1, 0.5, 2},
+    {ASN_OP_LOG, logf, log, logl, 1.1, 1, 0.5, 2},
     {ASN_OP_EXP2, exp2f, exp2, exp2l, 1, 1.1, -1075, 1025},
-    {ASN_OP_EXPM1, expm1f, expm1, expm1l, 1.1, 1.5, -40, 710},
-    {ASN_OP_LOG2, log2f, log2, log2l, 1.4, 1.15, 0.5, 2},
+    {ASN_OP_EXPM1, expm1f, expm1, expm1l, 1.3, 1.5, -40, 710},
+    {ASN_OP_LOG2, log2f, log2, log2l, 1.4, 1.2, 0.5, 2},
     {ASN_OP_LOG10, log10f, log10, log10l, 2, 1.6, 0.5, 2},
-    {ASN_OP_LOG1P, log1pf, log1p, log1pl, 1, 1, -1, 2},
+    {ASN_OP_LOG1P, log1pf, log1p, log1pl, 1.1, 1, -1, 2},
     {ASN_OP_SIN, sinf, sin, sinl, 1.4, 1, -1e5, 1e5},
     {ASN_OP_COS, cosf, cos, cosl, 1.4, 1, -1e5, 1e5},
     {ASN_OP_TAN, tanf, tan, tanl, 2.5, 2, -1e5, 1e5},

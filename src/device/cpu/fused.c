@@ -26,7 +26,8 @@ enum {
     CHUNK_LEAST = 2048,
     CHUNK_NS = 10000,
     DIRECT_ELEMENTS = 4096,
-    DIRECT_ALONE = 1 << 17, /* with one thread, and no immediate to splat */
+    DIRECT_ALONE = 1 << 17, /* with one thread, and no immediate to splat; */
+    DIRECT_HEAVY = 20,      /* any number, where arithmetic (0.1 ns) hides the memory */
     DIRECT_WORK_NS = 6000,  /* with several: from here on a second one may help */
     DIRECT_IMMEDIATE_BYTES = 2048,
     /* Rows are packed, at the price of a copy of each operand, when a block holds this
@@ -251,7 +252,8 @@ static bool is_short(const aclnnxProgram *p, int64_t n, int cost) {
     if (n <= DIRECT_ELEMENTS) return n * cost <= 10 * DIRECT_ELEMENTS;
     for (int i = 0; i < p->numIn; i++)
         if (!p->operands[i].data) return false;
-    return asn_pool_threads() == 1 ? n <= DIRECT_ALONE : n * cost <= 10 * DIRECT_WORK_NS;
+    if (asn_pool_threads() == 1) return n <= DIRECT_ALONE || cost >= DIRECT_HEAVY;
+    return n <= DIRECT_ALONE && n * cost <= 10 * DIRECT_WORK_NS;
 }
 
 /* One instruction on a few contiguous elements; false: not such a program (or an invalid
@@ -272,9 +274,10 @@ static bool run_direct(const aclnnxProgram *p) {
     if (asn_plan_dtype(out->dtype) != result) return false;
     int64_t n = 1;
     for (int d = 0; d < p->numDims; d++) {
-        if (p->shape[d] < 0 || p->shape[d] > DIRECT_ALONE) return false;
+        const int64_t most = INT32_MAX; /* no overflow below */
+        if (p->shape[d] < 0 || p->shape[d] > most) return false;
         n *= p->shape[d];
-        if (n > DIRECT_ALONE) return false;
+        if (n > most) return false;
     }
     if (!is_short(p, n, asn_kernels_get()->cost[in->op])) return false;
     if (!is_row_major(p, out, loop.out_item)) return false;
