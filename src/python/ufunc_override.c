@@ -102,6 +102,42 @@ static bool is_all_none(PyObject *tuple) {
     return true;
 }
 
+/* Parameters of the methods that fold, and how many of them are inputs: an override sees
+ * the others by name, as NumPy passes them. */
+typedef struct {
+    const char *method;
+    int inputs;
+    const char *names[7];
+} fold_method;
+
+static const fold_method folds[] = {
+    {"reduce", 1, {"array", "axis", "dtype", "out", "keepdims", "initial", "where"}},
+    {"accumulate", 1, {"array", "axis", "dtype", "out"}},
+    {"reduceat", 2, {"array", "indices", "axis", "dtype", "out"}},
+};
+
+static const fold_method *fold_of(const char *method) {
+    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
+        if (strcmp(folds[i].method, method) == 0) return &folds[i];
+    return NULL;
+}
+
+/* Positional arguments behind the inputs into kwargs. */
+static int name_positionals(const fold_method *fold, PyObject *const *args,
+                            Py_ssize_t nargs, PyObject *kwargs) {
+    for (Py_ssize_t i = fold->inputs; i < nargs && i < 7 && fold->names[i]; i++) {
+        PyObject *value = args[i];
+        bool is_out = strcmp(fold->names[i], "out") == 0;
+        if (value == asn_py.no_value || (is_out && value == Py_None)) continue;
+        PyObject *packed =
+            is_out && !PyTuple_Check(value) ? PyTuple_Pack(1, value) : Py_NewRef(value);
+        int rc = packed ? PyDict_SetItemString(kwargs, fold->names[i], packed) : -1;
+        Py_XDECREF(packed);
+        if (rc < 0) return -1;
+    }
+    return 0;
+}
+
 /* kwargs dict of the call; positional outputs become out=(...), as NumPy passes them. */
 static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *const *args,
                                  Py_ssize_t nargs, PyObject *kwnames) {
@@ -121,6 +157,8 @@ static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *con
         Py_XDECREF(packed);
         if (rc < 0) goto fail;
     }
+    const fold_method *fold = fold_of(method);
+    if (fold && name_positionals(fold, args, nargs, kwargs) < 0) goto fail;
     bool given = false;
     for (Py_ssize_t i = u->nin; i < nargs; i++)
         given |= args[i] != Py_None;
@@ -185,8 +223,11 @@ int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
     int count = collect_overrides(u, args, nargs, kwnames, found);
     if (count <= 0) return count;
     PyObject *kwargs = override_kwargs(u, method, args, nargs, kwnames);
-    Py_ssize_t inputs =
-        strcmp(method, "__call__") == 0 && nargs > u->nin ? u->nin : nargs;
+    const fold_method *fold = fold_of(method);
+    Py_ssize_t most = fold                              ? fold->inputs
+                      : strcmp(method, "__call__") == 0 ? u->nin
+                                                        : nargs;
+    Py_ssize_t inputs = nargs > most ? most : nargs;
     *result = NULL;
     for (int i = 0; kwargs && i < count; i++) {
         *result = call_override(u, method, &found[i], args, inputs, kwargs);
