@@ -391,6 +391,12 @@ def folds(table, isa):
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
             fills.append(f"    k->fold{slot} = {name};\n")
+    for dtype in INTS + FLOATS:
+        element = f"uint{dtype.lstrip('uint')}_t" if dtype in INTS else TYPES[dtype]
+        bodies.append(
+            f'#define F(n) n##_{SHORT[dtype]}\n#define T {element}\n#include "device/cpu/slide.inc"\n'
+        )
+        fills.append(f"    k->slide[ASN_{DTYPES[dtype]}] = slide_{SHORT[dtype]};\n")
     for dtype in FLOATS + COMPLEX:
         real = TYPES[REAL.get(dtype, dtype)]
         bodies.append(

@@ -27,7 +27,7 @@ CLASSES = {
     "complex": ["complex64", "complex128"],
 }
 HALVES = ["float16", "bfloat16"]
-FLAGS = ["commutative", "associative", "reorderable", "predicate", "kernel", "divides"]
+FLAGS = ["commutative", "associative", "reorderable", "predicate", "kernel", "divides", "pole"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,6 +19,14 @@ CALLS = [  # label, code, bar, torch's spelling, quick
     ("choice", "rng.choice({n}, {n})", (1.0, 1.0), "", False),
     ("shuffle", "rng.permuted(np.arange({n}))", (1.0, 1.0), "", False),
 ]  # fmt: skip
+LEGACY = "rng = np.random.RandomState(1)"
+ONE = [  # one number a call
+    ("PCG64", DEFAULT, "float64", "random()"), ("PCG64", DEFAULT, "integer", "integers(0, 10)"),
+    ("PCG64", DEFAULT, "uniform", "uniform(0.0, 2.0)"), ("PCG64", DEFAULT, "normal", "normal(1.0, 2.0)"),
+    ("PCG64", DEFAULT, "exponential", "exponential(2.0)"), ("PCG64", DEFAULT, "gamma", "gamma(2.0)"),
+    ("PCG64", DEFAULT, "choice", "choice(10)"), ("RandomState", LEGACY, "float64", "rand()"),
+    ("RandomState", LEGACY, "integer", "randint(0, 10)"), ("RandomState", LEGACY, "normal", "normal(1.0, 2.0)"),
+]  # fmt: skip
 
 
 def rows():
@@ -55,7 +63,7 @@ def rows():
             (1.0, 1.0),
             "",
             False,
-            "rng = np.random.RandomState(1)",
+            LEGACY,
         ),
         row(
             "RandomState normal, 1e6",
@@ -63,9 +71,9 @@ def rows():
             (1.0, 1.0),
             "",
             False,
-            "rng = np.random.RandomState(1)",
+            LEGACY,
         ),
     ]
     small = [row("PCG64 uniform float64, 10", "rng.random({n})", (1.0, 1.0), CALLS[0][3], False, n=10),
-             row("PCG64 one float64", "rng.random()", (1.0, 1.0), "", False)]  # fmt: skip
+             *(row(f"{label} one {what}", f"rng.{call}", (1.0, 1.0), "", False, make) for label, make, what, call in ONE)]  # fmt: skip
     return pcg + philox + legacy + small

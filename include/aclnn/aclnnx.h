@@ -210,6 +210,12 @@ int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out, const void *
 int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
                      const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
                      int64_t points, double left, double right, void *stream);
+/* Sliding products (numpy.correlate): out[i] = sum_j a[first + i + j] v[j], i of count,
+ * over the j of m for which a, of n, has that element. One dtype, an integer's, float32
+ * or float64, all contiguous; out overlaps neither. */
+int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
+                        const aclnnxOperand *out, int64_t n, int64_t m, int64_t first,
+                        int64_t count, void *stream);
 
 #ifdef __cplusplus
 }

@@ -177,6 +177,11 @@ def __getattr__(name):
         return _importlib.import_module("." + name, __name__)
     if name in _NUMPYS and hasattr(_np, name):
         return getattr(_np, name)
+    try:
+        getattr(_np, name)
+    except AttributeError as error:
+        if error.name is None:  # NumPy says what to use instead of a name that it had
+            raise AttributeError(str(error)) from None
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -289,6 +289,8 @@ def asarray_chkfinite(a, dtype=None, order=None):
 
 def require(a, dtype=None, requirements=None, *, like=None):
     """An array that satisfies requirements: C, F, A, W, O, E."""
+    if not requirements:
+        return asanyarray(a, dtype)
     names = {
         "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "F": "F", "F_CONTIGUOUS": "F",
         "FORTRAN": "F", "A": "A", "ALIGNED": "A", "W": "W", "WRITEABLE": "W", "O": "O",

@@ -203,7 +203,13 @@ def _greedy(inputs, output, extents):
 
 def _path_of(optimize, inputs, output, extents):
     if isinstance(optimize, tuple | list) and optimize and optimize[0] == "einsum_path":
-        return [tuple(p) for p in optimize[1:]]
+        path = [tuple(p) for p in optimize[1:]]
+        left = len(inputs) - sum(len(p) - 1 for p in path)
+        if left > 1:
+            raise RuntimeError(
+                f"Invalid einsum_path is specified: {left} more operands has to be contracted."
+            )
+        return path
     if optimize in (False, None) or len(inputs) < 3:
         return (
             [(0, 1)] + [(0, len(inputs) - i - 1) for i in range(1, len(inputs) - 1)]
@@ -242,6 +248,9 @@ def _pair_plan(text, ndim_a, ndim_b):
     )  # fmt: skip
 
 
+_IDENTITY = tuple(range(64))
+
+
 def _pair_at_once(text, a, b):
     """einsum of two arrays of one dtype by one product; None when it is not that simple."""
     if type(a) is not _core.ndarray or type(b) is not _core.ndarray or a.dtype != b.dtype:
@@ -250,7 +259,8 @@ def _pair_at_once(text, a, b):
     if plan is None:
         return None
     perm_a, perm_b, shared, own, summed, perm = plan
-    x, y = a.transpose(perm_a), b.transpose(perm_b)
+    x = a if perm_a == _IDENTITY[: a.ndim] else a.transpose(perm_a)
+    y = b if perm_b == _IDENTITY[: b.ndim] else b.transpose(perm_b)
     batch, rows, depth = x.shape[:shared], x.shape[shared : shared + own], x.shape[shared + own :]
     columns = y.shape[shared + summed :]
     if y.shape != batch + depth + columns or (a.dtype == bool and summed):
@@ -268,7 +278,7 @@ def _pair_at_once(text, a, b):
         z = _core.asarray(_core.matmul(x, y))
         if own != 1 or len(columns) != 1:
             z = z.reshape(batch + rows + columns)
-    if perm != tuple(range(len(perm))):
+    if perm != _IDENTITY[: len(perm)]:
         z = z.transpose(perm).copy()
     return z[()]
 
@@ -313,10 +323,17 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
     if view.shape != shape:
         view = _core.broadcast_to(view, shape)
     if out is not None:
-        _core.copyto(out, view, casting="same_kind" if casting == "safe" else casting)
+        # With optimize= NumPy writes out by other functions, which cast as they like.
+        _core.copyto(out, view, casting=casting if optimize in (False, None) else "unsafe")
         return out
     if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
+<<<<<<< HEAD
         return _core.asarray(view) if view.ndim else view[()]
+=======
+        return view if view.ndim else view[()]
+    if order == "A":
+        order = "F" if all(a.flags.fnc for a in arrays) else "C"
+>>>>>>> main
     if order in "CF":
         view = _core.asarray(view, order=order)
     return view.copy(order) if not view.flags.writeable else view[()]

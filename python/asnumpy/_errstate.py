@@ -1,6 +1,6 @@
 """Floating-point error handling: errstate, seterr, geterr, seterrcall, geterrcall.
 
-The modes live in the extension, per thread. Changing them waits for recorded operations, so that a
+The modes live in the extension, per context (contextvars): threads and asyncio tasks have their own. Changing them waits for recorded operations, so that a
 `with errstate(...)` covers the operations written inside it. NumPy's own modes change with them:
 full reductions and indices give NumPy scalars, whose arithmetic is NumPy's.
 """

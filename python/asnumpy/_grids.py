@@ -9,6 +9,7 @@ from numpy import index_exp, s_  # noqa: F401  (they only return their index)
 
 from . import _core
 from ._core import arange, asarray
+from ._joining import broadcast_shapes
 
 
 class ndindex:
@@ -17,8 +18,8 @@ class ndindex:
     def __init__(self, *shape):
         if len(shape) == 1 and isinstance(shape[0], tuple):
             shape = shape[0]
-        shape = tuple(operator.index(s) for s in shape)
-        if any(s < 0 for s in shape):
+        shape = tuple(map(operator.index, shape))
+        if shape and min(shape) < 0:
             raise ValueError("negative dimensions are not allowed")
         self._items = itertools.product(*map(range, shape))
 
@@ -34,7 +35,7 @@ class ndenumerate:
 
     def __init__(self, arr):
         arr = asarray(arr)
-        self._pairs = zip(ndindex(arr.shape), arr.flat, strict=True)
+        self._pairs = zip(itertools.product(*map(range, arr.shape)), arr.flat, strict=True)
 
     def __iter__(self):
         return self
@@ -49,8 +50,8 @@ class broadcast:
     def __init__(self, *arrays):
         if len(arrays) > 64:
             raise ValueError(f"Need at least 0 and at most 64 array objects, got {len(arrays)}.")
-        self._arrays = [asarray(a) for a in arrays]
-        self.shape = _np.broadcast_shapes(*[a.shape for a in self._arrays])
+        self._arrays = list(map(asarray, arrays))
+        self.shape = broadcast_shapes(*[a.shape for a in self._arrays])
         self.nd = self.ndim = len(self.shape)
         self.size = math.prod(self.shape)
         self.numiter = len(arrays)
@@ -63,12 +64,18 @@ class broadcast:
     def reset(self, /):
         """Starts again."""
         self.index = 0
-        self._tuples = zip(*self.iters, strict=True)
+        self._tuples = None  # made when the first one is asked for
 
     def __iter__(self, /):
         return self
 
+<<<<<<< HEAD
     def __next__(self, /):
+=======
+    def __next__(self):
+        if self._tuples is None:
+            self._tuples = zip(*self.iters, strict=True)
+>>>>>>> main
         item = next(self._tuples)
         self.index += 1
         return item

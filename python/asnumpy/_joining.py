@@ -6,23 +6,27 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asanyarray, asarray, concatenate, empty, expand_dims
+from ._core import asanyarray, asarray, concatenate, empty
 
 
 def atleast_1d(*arys):
     """The inputs with at least one dimension."""
+    if len(arys) == 1:
+        a = asanyarray(arys[0])
+        return a if a.ndim else a.reshape(1)
     result = tuple(a.reshape(1) if a.ndim == 0 else a for a in map(asanyarray, arys))
     return result[0] if len(result) == 1 else result
 
 
 def atleast_2d(*arys):
     """The inputs with at least two dimensions, new ones in front."""
-
-    def up(a):
-        return a.reshape(1, 1) if a.ndim == 0 else a[None, :] if a.ndim == 1 else a
-
-    result = tuple(up(asanyarray(a)) for a in arys)
+    result = tuple(map(_row, arys))
     return result[0] if len(result) == 1 else result
+
+
+def _row(a):
+    a = asanyarray(a)
+    return a if a.ndim > 1 else a[None] if a.ndim else a.reshape(1, 1)
 
 
 def atleast_3d(*arys):
@@ -49,25 +53,28 @@ def _sequence(tup):
 
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """Arrays of one shape joined along a new axis."""
-    arrays = [asanyarray(a) for a in _sequence(arrays)]
+    arrays = list(map(asanyarray, _sequence(arrays)))
     if not arrays:
         raise ValueError("need at least one array to stack")
-    if len({a.shape for a in arrays}) != 1:
-        raise ValueError("all input arrays must have the same shape")
-    axis = _normalize(axis, arrays[0].ndim + 1)
-    return concatenate(
-        [expand_dims(a, axis) for a in arrays], axis=axis, out=out, dtype=dtype, casting=casting
-    )
+    shape = arrays[0].shape
+    for a in arrays:
+        if a.shape != shape:
+            raise ValueError("all input arrays must have the same shape")
+    axis = _normalize(axis, len(shape) + 1)
+    index = (*(slice(None),) * axis, None)
+    arrays = [a[index] for a in arrays]
+    return concatenate(arrays, axis, out=out, dtype=dtype, casting=casting)
 
 
 def _normalize(axis, ndim, name=None):
+    if type(axis) is int and -ndim <= axis < ndim:
+        return axis if axis >= 0 else axis + ndim
     return _np.lib.array_utils.normalize_axis_index(axis, ndim, name)
 
 
 def vstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays joined along the first axis, 1-d arrays as rows."""
-    rows = atleast_2d(*_sequence(tup))
-    rows = rows if isinstance(rows, tuple) else (rows,)
+    rows = list(map(_row, _sequence(tup)))
     return concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
@@ -83,8 +90,7 @@ def row_stack(tup, *, dtype=None, casting="same_kind"):
 
 def hstack(tup, *, dtype=None, casting="same_kind"):
     """Arrays joined along the second axis, 1-d arrays along the first."""
-    arrays = atleast_1d(*_sequence(tup))
-    arrays = arrays if isinstance(arrays, tuple) else (arrays,)
+    arrays = list(map(atleast_1d, _sequence(tup)))
     axis = 0 if arrays and arrays[0].ndim == 1 else 1
     return concatenate(arrays, axis, dtype=dtype, casting=casting)
 
@@ -97,8 +103,8 @@ def dstack(tup):
 
 def column_stack(tup):
     """1-d arrays as columns, joined with 2-d arrays."""
-    arrays = [asanyarray(a) for a in _sequence(tup)]
-    return concatenate([a.reshape(-1, 1) if a.ndim < 2 else a for a in arrays], 1)
+    arrays = map(asanyarray, _sequence(tup))
+    return concatenate([a if a.ndim > 1 else a.reshape(-1, 1) for a in arrays], 1)
 
 
 def block(arrays):
@@ -208,14 +214,37 @@ def unstack(x, /, *, axis=0):
 
 def broadcast_shapes(*args):
     """The shape that shapes broadcast to."""
-    return _np.broadcast_shapes(*args)
+    first = args[0] if args else ()
+    for shape in args:
+        if shape.__class__ is not tuple:
+            return _np.broadcast_shapes(*args)
+        if shape != first:
+            return _stretched(args)
+    return _np.broadcast_shapes(first)
+
+
+def _stretched(shapes):
+    """What different shapes broadcast to; NumPy explains those that do not."""
+    result = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for d, extent in enumerate(shape, len(result) - len(shape)):
+            if extent.__class__ is not int or extent < 0 or extent != result[d] != 1 != extent:
+                return _np.broadcast_shapes(*shapes)
+            if extent != 1:
+                result[d] = extent
+    return tuple(result)
 
 
 def broadcast_arrays(*args, subok=False):
-    """The inputs, stretched to their common shape."""
+    """The inputs, stretched to their common shape; what is stretched may be written, as NumPy still has it."""
     arrays = [_core.array(a, copy=None, subok=subok) for a in args]
-    shape = _np.broadcast_shapes(*[a.shape for a in arrays])
-    return tuple(a if a.shape == shape else _core.broadcast_to(a, shape, subok) for a in arrays)
+    shape = broadcast_shapes(*[a.shape for a in arrays])
+    return tuple(a if a.shape == shape else _writable(a, shape, subok) for a in arrays)
+
+
+def _writable(a, shape, subok):
+    view = _core.broadcast_to(a, shape, subok)
+    return _core._as_strided(a, shape, view.strides) if a.flags.writeable else view
 
 
 # ---- repeating, resizing, editing
@@ -286,6 +315,9 @@ def delete(arr, obj, axis=None):
     """arr without the sub-arrays at obj."""
     arr, axis = _axis_of(asarray(arr), axis)
     n = arr.shape[axis]
+    if type(obj) is int and -n <= obj < n:
+        obj %= n
+        return concatenate((arr[_slab(axis, None, obj)], arr[_slab(axis, obj + 1, None)]), axis)
     keep = _np.ones(n, dtype=bool)
     if isinstance(obj, slice):
         keep[obj] = False
@@ -311,6 +343,9 @@ def insert(arr, obj, values, axis=None):
     """arr with values put before the positions obj."""
     arr, axis = _axis_of(asarray(arr), axis)
     n = arr.shape[axis]
+    if type(obj) is int and -n <= obj <= n and arr.ndim == 1 and _core.array(values).ndim < 2:
+        obj += n if obj < 0 else 0
+        return concatenate((arr[:obj], atleast_1d(_core.array(values, dtype=arr.dtype)), arr[obj:]))
     if isinstance(obj, slice):
         index = _np.arange(*obj.indices(n), dtype=_np.intp)
     else:

@@ -54,13 +54,17 @@ def rollaxis(a, axis, start=0):
     return a.transpose(axes)
 
 
+_BACKWARDS = slice(None, None, -1)
+
+
 def flip(m, axis=None):
     """A view with the elements reversed along axes."""
     m = asarray(m) if not hasattr(m, "ndim") else m
-    axes = range(m.ndim) if axis is None else _axes(axis, m.ndim)
+    if axis is None:
+        return m[(_BACKWARDS,) * m.ndim]
     index = [slice(None)] * m.ndim
-    for d in axes:
-        index[d] = slice(None, None, -1)
+    for d in _axes(axis, m.ndim):
+        index[d] = _BACKWARDS
     return m[tuple(index)]
 
 
@@ -215,10 +219,13 @@ def lexsort(keys, axis=-1):
         _normalize(axis, 1)
         return _core.zeros((), dtype=_np.int64)[()]
     axis = _normalize(axis, first.ndim)
-    order = keys[0].argsort(axis=axis, kind="stable")
+    order = first.argsort(axis, "stable")
     for key in keys[1:]:
-        ranked = take_along_axis(key, order, axis)
-        order = take_along_axis(order, ranked.argsort(axis=axis, kind="stable"), axis)
+        if first.ndim == 1:
+            order = order[key[order].argsort(0, "stable")]
+        else:
+            ranked = take_along_axis(key, order, axis)
+            order = take_along_axis(order, ranked.argsort(axis, "stable"), axis)
     return order
 
 
@@ -290,6 +297,9 @@ def place(arr, mask, vals):
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     vals = asarray(vals).ravel()
+    if vals.size == 1:
+        arr[mask.reshape(arr.shape)] = vals
+        return
     where = mask.ravel().nonzero()[0]
     if where.size == 0:
         return
@@ -307,6 +317,9 @@ def putmask(a, /, mask, values):
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if values.size == 0:
+        return
+    if values.size == 1:
+        a[mask.reshape(a.shape)] = values.reshape(())
         return
     where = mask.ravel().nonzero()[0]
     a.flat[where] = values.ravel()[where % values.size]
@@ -381,8 +394,23 @@ def _steps(shape, order):
     return steps if order == "F" else steps[::-1]
 
 
+def _unravelled(index, shape):
+    """The coordinates of one index in row-major order; None: something needs a closer look."""
+    found, rest = [], index
+    for extent in shape[::-1]:
+        if extent.__class__ is not int or extent <= 0:
+            return None
+        rest, at = divmod(rest, extent)
+        found.append(_np.intp(at))
+    return None if rest or index < 0 else tuple(found[::-1])
+
+
 def unravel_index(indices, shape, order="C"):
     """Flat indices as coordinates: a tuple of one array (or number) per dimension."""
+    if type(indices) is int and type(shape) is tuple and order == "C":
+        found = _unravelled(indices, shape)
+        if found:
+            return found
     if isinstance(shape, int | _np.integer):
         shape = (shape,)
     shape = tuple(operator.index(s) for s in shape)
@@ -398,10 +426,26 @@ def unravel_index(indices, shape, order="C"):
     return found if flat.ndim else tuple(_np.intp(x) for x in found)
 
 
+def _ravelled(coordinates, dims):
+    """The flat index of one element; None: something needs a closer look."""
+    flat = 0
+    if not dims or len(coordinates) != len(dims):
+        return None
+    for at, extent in zip(coordinates, dims, strict=True):
+        if not at.__class__ is extent.__class__ is int or not 0 <= at < extent:
+            return None
+        flat = flat * extent + at
+    return _np.intp(flat) if flat < 2**63 else None
+
+
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """Coordinates as flat indices. mode, or one for each dimension: what to do about indices out of bounds."""
     from ._joining import broadcast_arrays
 
+    if mode == "raise" and order == "C" and type(multi_index) is type(dims) is tuple:
+        flat = _ravelled(multi_index, dims)
+        if flat is not None:
+            return flat
     dims = (
         (dims,) if isinstance(dims, int | _np.integer) else tuple(operator.index(d) for d in dims)
     )

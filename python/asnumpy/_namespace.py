@@ -31,11 +31,13 @@ class __array_namespace_info__:
     def devices(self):
         """All devices."""
         kind = self.default_device().partition(":")[0]
-        return [f"{kind}:{n}" for n in range(_core.get_device_count())]
+        names = [f"{kind}:{n}" for n in range(_core.get_device_count())]
+        return ["cpu", *names[1:]] if kind == "cpu" else names
 
     def _check(self, device):
         known = self.devices()
-        if device not in (None, known[0].partition(":")[0], *known):
+        kind = known[0].partition(":")[0]
+        if device not in (None, kind, f"{kind}:0", *known):
             raise ValueError(f"Device not understood. Known are {known}, but received: {device}")
 
     def default_dtypes(self, *, device=None):

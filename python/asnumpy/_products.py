@@ -3,6 +3,8 @@
 import math
 import warnings
 
+import numpy as _np
+
 from . import _core
 from ._core import asanyarray, asarray
 from ._joining import _normalize
@@ -11,6 +13,8 @@ from ._joining import _normalize
 def inner(a, b, /):
     """The sum of products over the last axes."""
     a, b = asanyarray(a), asanyarray(b)
+    if a.ndim == b.ndim == 1:
+        return _core.dot(a, b)
     if a.ndim == 0 or b.ndim == 0:
         return _core.multiply(a, b)
     if a.shape[-1] != b.shape[-1]:
@@ -31,7 +35,9 @@ def outer(a, b, out=None):
 
 def vdot(a, b, /):
     """The dot product of two flattened arrays, the first conjugated."""
-    return _core.dot(asarray(a).ravel().conj(), asarray(b).ravel())
+    a, b = asarray(a), asarray(b)
+    a, b = a if a.ndim == 1 else a.ravel(), b if b.ndim == 1 else b.ravel()
+    return _core.dot(a.conj() if a.dtype.kind == "c" else a, b)
 
 
 def tensordot(a, b, axes=2):
@@ -108,7 +114,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 def correlate(a, v, mode="valid"):
     """The cross-correlation of two sequences."""
-    return _slide(asarray(a), asarray(v).conj(), mode)
+    v = asarray(v)
+    return _slide(asarray(a), v.conj() if v.dtype.kind == "c" else v, mode)
 
 
 def convolve(a, v, mode="full"):
@@ -130,7 +137,7 @@ _MODES = {0: "valid", 1: "same", 2: "full", "valid": "valid", "same": "same", "f
 
 
 def _slide(a, v, mode):
-    """out[k] = sum_n a[n + k] v[n]: as a sum of shifted copies, or one product of windows."""
+    """out[k] = sum_n a[n + k] v[n] by one pass of the device."""
     if mode is None:
         raise TypeError("integer argument expected, got None")
     if mode not in _MODES:
@@ -144,28 +151,36 @@ def _slide(a, v, mode):
         raise ValueError("first array argument cannot be empty" if n == 0 else
                          "second array argument cannot be empty")  # fmt: skip
     swapped = n < m
-    if swapped:
+    if swapped:  # correlation reverses when the operands change places
         a, v, n, m = v, a, m, n
+    first = {"full": 1 - m, "same": -(m // 2), "valid": 0}[mode]
+    count = {"full": n + m - 1, "same": n, "valid": n - m + 1}[mode]
+    result = _sliding(a, v, first, count)
+    return result[::-1].copy() if swapped else result
+
+
+def _sliding(a, v, first, count):
+    """out[i] = sum_j a[first + i + j] v[j], i of count, over the j for which a has that element."""
     dtype = a.dtype if a.dtype == v.dtype else _core.result_type(a, v)
-    full = _core.zeros(n + 2 * (m - 1), dtype)
-    full[m - 1 : m - 1 + n] = a
-    count = n + m - 1
-    windows = _windows(full, count, m)
-    result = _core.dot(windows, v.astype(dtype, copy=False))
-    if mode == "full" and not swapped:
+    if dtype.kind == "c":
+        (a, b), (v, w) = (
+            (x.real.copy(), x.imag.copy()) for x in (a.astype(dtype), v.astype(dtype))
+        )
+        result = _core.empty(count, dtype)
+        result.real = _sliding(a, v, first, count) - _sliding(b, w, first, count)
+        result.imag = _sliding(a, w, first, count) + _sliding(b, v, first, count)
         return result
-    if mode == "valid":
-        result = result[m - 1 : n]
-    elif mode == "same":
-        start = (m - 1) // 2 if not swapped else m // 2
-        start = m - 1 - m // 2
-        result = result[start : start + n]
-    if swapped:
-        # Correlation reverses when the operands change places.
-        result = result[::-1]
-    return result.copy()
-
-
-def _windows(a, count, width):
-    step = a.itemsize
-    return _core._as_strided(a, (count, width), (step, step))
+    wide = dtype  # what a dot product adds up in
+    if dtype.kind == "b":
+        wide = _np.dtype("i4")
+    elif dtype.itemsize == 2 and dtype.kind not in "iu":
+        wide = _np.dtype("f4")
+    if not a.dtype == v.dtype == wide:
+        a, v = a.astype(wide, copy=False), v.astype(wide, copy=False)
+    result = _core.correlate_lines(a, v, first, count)
+    if result is NotImplemented:
+        result = _core.zeros(count, wide)
+        for j in range(len(v)):
+            low, high = max(0, -first - j), min(count, len(a) - first - j)
+            result[low:high] += a[first + low + j : first + high + j] * v[j]
+    return result if wide is dtype else result.astype(dtype)

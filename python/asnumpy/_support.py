@@ -171,7 +171,7 @@ def round_scaled(a, decimals, out):
     if a.dtype.kind == "b":
         raise TypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to "
                         "dtype('bool') with casting rule 'same_kind'")  # fmt: skip
-    scale = 10.0 ** abs(decimals)
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= 308 else _np.inf
     integer = a.dtype.kind in "iu"
     work = a.astype(_np.float64) if integer else a
     if decimals >= 0:
@@ -233,11 +233,14 @@ def choose(a, choices, out, mode):
             f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the "
             "rule 'safe'"
         )
-    which, *arrays = broadcast_arrays(a.astype(_np.int64), *arrays)
+    which, *arrays = broadcast_arrays(a.astype(_np.int64, copy=False), *arrays)
     n = len(arrays)
-    if mode in (None, "raise", 2) and bool(((which < 0) | (which >= n)).any()):
+    if mode in ("wrap", 1):
+        which = which % n
+    elif mode not in (None, "raise", 2):
+        which = _core.clip(which, 0, n - 1)
+    elif which.size and (which.min() < 0 or which.max() >= n):
         raise ValueError("invalid entry in choice array")
-    which = which % n if mode in ("wrap", 1) else _core.clip(which, 0, n - 1)
     dtype = _core.result_type(*[getattr(x, "dtype", x) for x in weak])
     result = arrays[0].astype(dtype)
     for i in range(1, n):
@@ -374,6 +377,30 @@ def _numpys(callable):
     return None if name.startswith("_") else getattr(found, name, None)
 
 
+# Functions that leave the work to a method of that name where a class brings one of its own, and the
+# parameters that NumPy then passes on even when they were not given.
+_OWN_METHODS = dict.fromkeys(("all", "any", "max", "min", "prod", "sum"), ("axis", "out"))
+_OWN_METHODS |= {
+    "mean": ("axis", "dtype", "out"), "std": ("axis", "dtype", "out", "ddof"),
+    "var": ("axis", "dtype", "out", "ddof"), "argmax": ("axis", "out"), "argmin": ("axis", "out"),
+    "cumsum": ("axis", "dtype", "out"), "cumprod": ("axis", "dtype", "out"),
+}  # fmt: skip
+
+
+def own_method(function, args, kwargs):
+    """What x.sum(...) gives for sum(x, ...), where x's class is not ours and has a method of its own (a
+    data frame, a sparse matrix, a subclass); NotImplemented where it has none."""
+    name = {"amax": "max", "amin": "min"}.get(function.__name__, function.__name__)
+    passed = _OWN_METHODS.get(name)
+    method = getattr(type(args[0]), name, None) if passed else None
+    if method is None or method in (getattr(_core.ndarray, name), getattr(_np.ndarray, name)):
+        return NotImplemented
+    parameters = inspect.signature(function).parameters
+    given = {k: parameters[k].default for k in passed}
+    given.update(zip(list(parameters)[1:], args[1:], strict=False), **kwargs)
+    return method(args[0], **{k: v for k, v in given.items() if v is not _np._NoValue})
+
+
 def override_refused(ufunc, method, inputs, kwargs):
     """The message for a call that every __array_ufunc__ of its operands refused."""
     given = ", ".join([*map(repr, inputs), *(f"{k}={v!r}" for k, v in kwargs.items())])
@@ -383,6 +410,11 @@ def override_refused(ufunc, method, inputs, kwargs):
         "operand type(s) all returned NotImplemented from "
         f"__array_ufunc__({ufunc!r}, {method!r}, {given}): {names}"
     )
+
+
+# Where methods that answer on the host take out= by position, self counted.
+_OUT_AT = {"cumprod": 3, "cumsum": 3, "dot": 2, "mean": 3, "prod": 3, "std": 3, "sum": 3, "trace": 5,
+           "var": 3}  # fmt: skip
 
 
 def on_host(callable, args, kwargs):
@@ -395,6 +427,10 @@ def on_host(callable, args, kwargs):
         extra = args[:1]
     if function is None or any(isinstance(x, _core.ndarray) for x in extra):
         return NotImplemented
+    if isinstance(callable, str) and len(args) > (at := _OUT_AT.get(callable, len(args))):
+        if len(args) > at + 1:
+            return NotImplemented
+        args, kwargs = args[:at], {**kwargs, "out": args[at]}
     out = kwargs.get("out")
     kwargs = {k: _host(v) for k, v in kwargs.items() if k not in ("device", "like")}
     # Arrays in lists that array() reads stay themselves: they may become elements of an object array.
@@ -465,15 +501,15 @@ def hosted(function):
     def elsewhere(unusual, args, kwargs):
         """What others make of the call; NotImplemented: nothing."""
         if not takes_like and _overriding(args, kwargs):
-            return override_function(call, args, kwargs)
-        return (
-            on_host(call, args, kwargs) if any(map(_meets_host_data, unusual)) else NotImplemented
-        )
+            return override_function(public, args, kwargs)
+        if any(map(_meets_host_data, unusual)):
+            return on_host(public, args, kwargs)
+        return NotImplemented
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         if takes_like and _like_overrides(kwargs):
-            return override_function(call, args, kwargs)
+            return override_function(public, args, kwargs)
         given = (*args, *kwargs.values()) if kwargs else args
         unusual = [x for x in given if type(x) not in _PLAIN]
         if unusual:
@@ -483,10 +519,11 @@ def hosted(function):
         try:
             result = function(*args, **kwargs)
         except _core.HostDtypeError:
-            result = on_host(call, args, kwargs)
+            result = on_host(public, args, kwargs)
             if result is NotImplemented:
                 raise
             return result
+<<<<<<< HEAD
         name = call.__name__
         if unusual and (name in _KEEPS_CLASS or name in _KEEPS_CLASS_OF_ARRAYS):
             parent = next((x for x in unusual if isinstance(x, _core.ndarray)), None)
@@ -495,6 +532,17 @@ def hosted(function):
 
     call._implementation, call.__signature__ = function, signature
     return call
+=======
+        if unusual and public.__name__ in _KEEPS_CLASS:
+            kept = next((type(x) for x in unusual if isinstance(x, _core.ndarray)), None)
+            return result if kept is None else _as_class(result, kept)
+        return result
+
+    call._implementation = function
+    # like= decides alone, whatever the other arguments are
+    public = call if takes_like else functools.update_wrapper(_core._composed(function, call), call)
+    return public
+>>>>>>> main
 
 
 def equal_on_host(a, b):
@@ -551,6 +599,16 @@ def _like_overrides(kwargs):
     return False
 
 
+def _among_arrays(types, args, kwargs):
+    """Whether subclasses of arrays that know nothing of a call stand beside a plain array, which does."""
+    if not all(issubclass(t, (_core.ndarray, _np.ndarray)) for t in types):
+        return False
+    items = [
+        y for x in (*args, *kwargs.values()) for y in (x if type(x) in (list, tuple) else (x,))
+    ]
+    return any(type(y) in (_core.ndarray, _np.ndarray) for y in items)
+
+
 def override_function(function, args, kwargs):
     """function(*args, **kwargs) by the __array_function__ of like=, or else of its arguments."""
     asked = [kwargs.pop("like")] if "like" in kwargs else _overriding(args, kwargs)
@@ -559,6 +617,8 @@ def override_function(function, args, kwargs):
         result = type(x).__array_function__(x, function, types, args, kwargs)
         if result is not NotImplemented:
             return result
+    if _among_arrays(types, args, kwargs):
+        return function._implementation(*args, **kwargs)
     raise TypeError(
         f"no implementation found for 'asnumpy.{function.__name__}' on types that implement "
         f"__array_function__: {list(types)}"
@@ -587,4 +647,6 @@ def array_function(func, types, args, kwargs):
         own = getattr(own, func.__name__)
     except AttributeError:
         return NotImplemented
-    return NotImplemented if own is func else own(*args, **kwargs)
+    if own is func:  # NumPy's own, for data on the host
+        return _device(func(*map(_host, args), **_host(kwargs)))
+    return own(*args, **kwargs)

@@ -72,17 +72,18 @@ void asn_layout_move(asn_layout *to, asn_layout *from) {
 
 static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
     int64_t size = 1, span = asn_itemsize((asn_dtype)l->dtype);
-    bool fits = true;
+    bool fits = true, empty = false;
     for (int d = 0; d < ndim; d++) {
         if (shape[d] < 0) {
             asn_layout_fini(l);
             return asn_error_set(ASN_ERR_VALUE, "negative dimensions are not allowed");
         }
         l->shape[d] = shape[d];
-        size = shape[d] == 0 ? 0 : size;
+        empty |= shape[d] == 0;
         /* The address space must hold the array with its empty axes left out, as NumPy
          * asks. */
-        if (shape[d] > 0) fits = fits && asn_mul_size(span, shape[d], &span);
+        if (shape[d] > 0 && (fits = fits && asn_mul_size(span, shape[d], &span)))
+            size *= shape[d];
     }
     if (!fits) {
         asn_layout_fini(l);
@@ -90,7 +91,7 @@ static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
                              "array is too big; `arr.size * arr.dtype.itemsize` "
                              "is larger than the maximum possible size.");
     }
-    l->size = size == 0 ? 0 : span / asn_itemsize((asn_dtype)l->dtype);
+    l->size = empty ? 0 : size;
     return ASN_OK;
 }
 

@@ -114,10 +114,9 @@ static bool out_fits(const asn_array *out, const asn_layout *l, const asn_bindin
         return false;
     for (int k = 0; k < num_in; k++) {
         const asn_array *a = in[k].array;
-        if (a && a->buffer == out->buffer &&
-            (a->layout.offset != o->offset ||
-             asn_itemsize(asn_layout_dtype(&a->layout)) !=
-                 asn_itemsize(asn_layout_dtype(o))))
+        if (a && asn_buffers_alias(a->buffer, out->buffer) &&
+            (address(a) != address(out) || asn_itemsize(asn_layout_dtype(&a->layout)) !=
+                                               asn_itemsize(asn_layout_dtype(o))))
             return false;
     }
     return true;

@@ -72,7 +72,7 @@ static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
         memmove(to, from, (size_t)(n * item));
         return true;
     }
-    if (src->buffer == dst->buffer) return false;
+    if (asn_buffers_alias(src->buffer, dst->buffer)) return false;
     for (int64_t i = 0; i < n; i++)
         asn_direct_move(to + i * to_step, from + i * from_step, item);
     return true;
@@ -249,7 +249,8 @@ bool asn_direct_nonzero(asn_array *result, const asn_array *mask) {
 static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
     int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
     char *to = line_of(a, true, &step);
-    if (!to || a->layout.ndim != 1 || index->buffer == a->buffer) return false;
+    if (!to || a->layout.ndim != 1 || asn_buffers_alias(index->buffer, a->buffer))
+        return false;
     if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
         const uint8_t *keep = asn_direct_memory(index, false);
         if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;

@@ -59,6 +59,12 @@ ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array 
 ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
                                        const asn_array *xp, const asn_array *fp,
                                        double left, double right);
+/* out[i] = sum_j a[first + i + j] v[j], i of count, over the j for which a has that
+ * element; both 1-d and of one dtype, the result's. UNSUPPORTED where the device has no
+ * such operation on that dtype. */
+ASN_CHECK_RESULT asn_status asn_correlate(asn_array *result, const asn_array *a,
+                                          const asn_array *v, int64_t first,
+                                          int64_t count);
 /* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
 ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
                                          const asn_array *weights, int64_t minlength);

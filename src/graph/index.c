@@ -322,7 +322,8 @@ static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
     if (n == 0) return ASN_OK;
     asn_array packed; /* of a's dtype, and apart from a's memory */
     bool as_is = values->layout.dtype == a->layout.dtype &&
-                 (values->layout.flags & ASN_C_CONTIGUOUS) && values->buffer != a->buffer;
+                 (values->layout.flags & ASN_C_CONTIGUOUS) &&
+                 !asn_buffers_alias(values->buffer, a->buffer);
     if (as_is)
         ASN_TRY(asn_array_share(&packed, values));
     else
@@ -346,7 +347,8 @@ static asn_status set_locked(const asn_array *a, int n, const asn_index_item *it
     if (is_full_mask(a, n, items) && single)
         return asn_assign(a, value, ASN_CASTING_UNSAFE, items[0].array);
     if (is_full_mask(a, n, items) && value->array->layout.ndim == 1 &&
-        value->array->layout.size != 1 && items[0].array->buffer != a->buffer)
+        value->array->layout.size != 1 &&
+        !asn_buffers_alias(items[0].array->buffer, a->buffer))
         return scatter_masked(a, items[0].array, value->array);
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));

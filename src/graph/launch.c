@@ -72,9 +72,22 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
     void *state = elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
     int32_t code = asn_acl.aclnnxFused(program, asn_stream());
     asn_blocking_leave(state);
-    if (program->fpFlags && *program->fpFlags) asn_fp_note(op);
     if (code) return asn_acl_failed(code, asn_op_table[op].name);
     return ASN_OK;
+}
+
+/* Names the operation of a program for the conditions that it met: the last one that may
+ * divide by zero where that is one of them, else the last that computes. */
+static void note_conditions(const asn_program *p, const asn_node *nodes) {
+    const uint32_t *met = asn_fp_sink();
+    if (!met || !*met) return;
+    uint16_t computes = nodes[p->nodes[p->num_nodes - 1]].op, found = ASN_OP_NONE;
+    for (int i = 0; i < p->num_nodes; i++) {
+        uint16_t op = nodes[p->nodes[i]].op;
+        if (op != ASN_OP_COPY) computes = op;
+        if (asn_op_table[op].flags & ASN_OPF_POLE) found = op;
+    }
+    asn_fp_note(*met & ACLNNX_FP_DIVIDE && found != ASN_OP_NONE ? found : computes);
 }
 
 /* ---- programs in regions (plan_forward.c) */
@@ -206,8 +219,10 @@ static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_r
         program.shape = shape;
         move_to_band(p, nodes, band, operands);
     }
-    if (p->num_forwards) return call_regions(p, nodes, &program, last->op);
-    return call(&program, first->size, last->op);
+    ASN_TRY(p->num_forwards ? call_regions(p, nodes, &program, last->op)
+                            : call(&program, first->size, last->op));
+    note_conditions(p, nodes);
+    return ASN_OK;
 }
 
 asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
@@ -277,8 +292,11 @@ asn_status asn_fuse_node(const asn_node *node) {
                              .reduceMask = node->reduce_mask,
                              .operands = operands,
                              .instrs = instrs};
-    return call(&program, node->size,
-                node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op);
+    uint16_t op = node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op;
+    ASN_TRY(call(&program, node->size, op));
+    const uint32_t *met = asn_fp_sink();
+    if (met && *met) asn_fp_note(op);
+    return ASN_OK;
 }
 
 asn_status asn_launch_node(const asn_node *node) {

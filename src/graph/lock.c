@@ -21,11 +21,22 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
 static void *(*hook_enter)(void);
 static void (*hook_leave)(void *);
+static void (*hook_arrival)(void);
+
+static void choose_way(void) {
+    asn_lock_state.quick = asn_lock_state.serial && !hook_arrival;
+}
 
 void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial) {
     hook_enter = enter;
     hook_leave = leave;
     asn_lock_state.serial = asn_buffer_serial = serial;
+    choose_way();
+}
+
+void asn_set_arrival_hook(void (*arrival)(void)) {
+    hook_arrival = arrival;
+    choose_way();
 }
 
 void *asn_blocking_enter(void) {
@@ -61,9 +72,12 @@ void asn_lock_slow(void) {
         asn_lock_state.depth++;
         return;
     }
+    if (hook_arrival) hook_arrival();
     if (asn_lock_state.serial) {
-        while (owner())
+        while (owner()) {
             sleep_until_free();
+            if (hook_arrival) hook_arrival(); /* others called meanwhile */
+        }
         take();
         return;
     }

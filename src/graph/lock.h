@@ -6,7 +6,8 @@
  *
  * A face that promises to hold its global lock whenever it calls the library (`serial`)
  * makes an uncontended lock two plain stores: every change of `owner` then happens under
- * the face's lock.
+ * the face's lock. A face whose settings depend on who calls is asked at each call
+ * (asn_set_arrival_hook) while it wants to be; nobody pays for it otherwise.
  */
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H
@@ -18,6 +19,7 @@ extern struct asn_lock_state {
     const char *owner; /* address of the owning thread's asn_lock_self, else NULL */
     int depth, waiters;
     bool serial;
+    bool quick; /* serial, and no face to ask at each call */
 } asn_lock_state;
 extern _Thread_local char asn_lock_self;
 
@@ -26,7 +28,7 @@ void asn_unlock_slow(void);
 
 static inline void asn_lock(void) {
     struct asn_lock_state *s = &asn_lock_state;
-    if (__builtin_expect(s->serial && !s->owner, 1)) {
+    if (__builtin_expect(s->quick && !s->owner, 1)) {
         s->owner = &asn_lock_self;
         s->depth = 1;
     } else {

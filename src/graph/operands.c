@@ -57,13 +57,16 @@ asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
 bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref) {
     const asn_node *n = &d->node;
     const asn_ref *out = &n->out;
-    if (!ref->buffer || ref->buffer != out->buffer) return false;
-    bool same = ref->offset == out->offset && ref->dtype == out->dtype;
+    if (!ref->buffer || !asn_buffers_alias(ref->buffer, out->buffer)) return false;
+    int64_t apart = 0; /* of the two buffers */
+    if (ref->buffer != out->buffer)
+        apart = (int64_t)((uintptr_t)ref->buffer->data - (uintptr_t)out->buffer->data);
+    bool same = ref->offset + apart == out->offset && ref->dtype == out->dtype;
     for (int i = 0; same && i < n->ndim; i++)
         same = n->shape[i] <= 1 || ref->strides[i] == out->strides[i];
     asn_layout a = {.ndim = n->ndim, .dtype = ref->dtype, .size = n->size};
     asn_layout b = a;
-    a.offset = ref->offset;
+    a.offset = ref->offset + apart;
     a.shape = b.shape = n->shape;
     a.strides = ref->strides;
     b.dtype = out->dtype;

@@ -181,7 +181,14 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     if (out) {
         if (!(out->layout.flags & ASN_WRITEABLE))
             status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
-        if (!status)
+        else if (out->layout.ndim != fresh.layout.ndim)
+            status = asn_error_set(
+                ASN_ERR_VALUE,
+                "output parameter for reduction operation %s has the wrong number of "
+                "dimensions: Found %d but expected %d%s",
+                asn_op_table[op].name, out->layout.ndim, fresh.layout.ndim,
+                o->keepdims ? " (must match the operand's when keepdims=True)" : "");
+        else
             status = asn_check_out_shape(out, fresh.layout.ndim, fresh.layout.shape);
         if (!status &&
             !asn_can_cast(loop, asn_layout_dtype(&out->layout), ASN_CASTING_UNSAFE))

@@ -144,6 +144,7 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     memcpy(kept, ref->strides, (size_t)ndim * sizeof *kept);
     ref->strides = kept;
     asn_buffer_retain(ref->buffer)->trace_refs++;
+    t->reach += ref->buffer->nbytes;
 }
 
 static asn_status record(const asn_draft *d) {
@@ -175,11 +176,18 @@ static int64_t held_bytes(const asn_trace *t) {
     return held;
 }
 
+/* Looked into at every 16th node, and only where all that the trace reaches, buffers
+ * counted once per reference, comes to so much. */
+static bool may_hold_much(const asn_trace *t, int count) {
+    return count % 16 == 0 && t->reach > HELD_BYTES_MAX;
+}
+
 /* ---- the short way to record */
 
 static inline void share_ref(asn_ref *ref, const asn_array *a, int64_t *strides) {
     ref->buffer = asn_buffer_retain(a->buffer);
     ref->buffer->trace_refs++;
+    asn_the_trace.reach += a->buffer->nbytes;
     ref->offset = a->layout.offset;
     ref->dtype = a->layout.dtype;
     ref->strides = strides;
@@ -219,14 +227,15 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
                            const asn_array *result) {
     asn_trace *t = &asn_the_trace;
     const asn_layout *l = &result->layout;
+    asn_lock();
     bool can = lazy_on && l->size > EAGER_ELEMENTS;
     for (int k = 0; k < num_in && can; k++)
         can = in[k].array
                   ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
                   : in[k].scalar.dtype == loop;
-    asn_lock();
     if (t->kept) asn_transient_forget(t);
-    can = can && t->arena && t->count < ASN_TRACE_MAX_NODES && t->count % 16 != 15 &&
+    can = can && t->arena && t->count < ASN_TRACE_MAX_NODES &&
+          !may_hold_much(t, t->count + 1) &&
           t->arena_used + 5 * (size_t)l->ndim <= t->arena_capacity;
     if (can) {
         asn_node *n = &t->nodes[t->count++];
@@ -278,7 +287,8 @@ static asn_status submit_locked(asn_draft *d) {
     ASN_TRY(record(d));
     asn_trace *t = &asn_the_trace;
     if (!lazy_on || shared) return asn_trace_flush();
-    if (t->count % 16 == 0 && held_bytes(t) > HELD_BYTES_MAX) return asn_trace_flush();
+    if (may_hold_much(t, t->count) && held_bytes(t) > HELD_BYTES_MAX)
+        return asn_trace_flush();
     return ASN_OK;
 }
 
@@ -334,11 +344,16 @@ static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *ke
     return ASN_OK;
 }
 
+static void forget_extent(asn_trace *t) {
+    t->arena_used = 0;
+    t->reach = 0;
+}
+
 /* What the first remaining node has in the arena, which is what comes first there, moves
  * to its beginning, and the rest with it. */
 static void pack_arena(asn_trace *t) {
     if (t->count == 0) {
-        t->arena_used = 0;
+        forget_extent(t);
         return;
     }
     ptrdiff_t gone = t->nodes[0].shape - t->arena;
@@ -372,7 +387,7 @@ static void finish_nodes(asn_trace *t, const bool *keep) {
             drop_node(&t->nodes[i]);
     }
     t->kept = t->count;
-    if (t->count == 0) t->arena_used = 0;
+    if (t->count == 0) forget_extent(t);
 }
 
 static asn_status run_singly(asn_node *nodes, int count) {

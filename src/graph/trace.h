@@ -46,6 +46,7 @@ typedef struct {
     asn_node nodes[ASN_TRACE_MAX_NODES];
     int64_t *arena; /* shapes and strides of the nodes */
     size_t arena_used, arena_capacity;
+    int64_t reach; /* bytes of all references' buffers since the trace was empty */
 } asn_trace;
 
 extern asn_trace asn_the_trace;

@@ -52,19 +52,6 @@ static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *w
     return asn_check_out_shape(out, *ndim, shape);
 }
 
-/* dst = where(mask, value, dst) */
-static asn_status select_into(const asn_array *dst, const asn_array *mask,
-                              const asn_array *value) {
-    asn_draft d;
-    asn_dtype dtype = asn_layout_dtype(&dst->layout);
-    asn_draft_init(&d, ASN_OP_WHERE, dtype, dst->layout.ndim, dst->layout.shape);
-    asn_draft_array(&d, &d.node.out, dst);
-    asn_draft_array(&d, &d.node.in[0], mask);
-    asn_draft_array(&d, &d.node.in[1], value);
-    asn_draft_array(&d, &d.node.in[2], dst);
-    return asn_trace_submit(&d);
-}
-
 static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
                             asn_casting casting) {
     if (!(out->layout.flags & ASN_WRITEABLE))
@@ -82,6 +69,7 @@ static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
 /* NumPy refuses integers to negative integer powers; for an array exponent that means a
  * look at it. */
 static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
+    ASN_TRY(asn_operand_check(exponent, loop));
     if (!asn_is_signed_int(loop)) return ASN_OK;
     bool negative = false;
     if (!exponent->array) {
@@ -147,11 +135,8 @@ static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
     ASN_TRY(
         asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
     asn_status status = submit_call(op, loop, in, &temp, NULL);
-    if (!status && o->where) status = select_into(out, o->where, &temp);
-    if (!status && !o->where) {
-        asn_operand value = {.array = &temp};
-        status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
-    }
+    asn_operand value = {.array = &temp};
+    if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, o->where);
     asn_array_fini(&temp);
     return status;
 }

@@ -17,6 +17,7 @@ enum {
     ASN_OPF_PREDICATE = 8,
     ASN_OPF_KERNEL = 16,  /* not a ufunc of its own */
     ASN_OPF_DIVIDES = 32, /* an integer loop that reports division by zero */
+    ASN_OPF_POLE = 64,    /* a finite argument has an infinite result */
 };
 
 typedef struct {

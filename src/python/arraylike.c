@@ -173,22 +173,89 @@ static PyObject *from_numbers(PyObject *sequence, asn_dtype wish) {
     return r;
 }
 
+static PyObject *cannot_avoid_copy(void) {
+    PyErr_SetString(
+        PyExc_ValueError,
+        "Unable to avoid copy while creating an array as requested.\nIf using "
+        "`np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy "
+        "when needed (no behavior change in NumPy 1.x).\nFor more details, see "
+        "https://numpy.org/devdocs/numpy_2_0_migration_guide.html#adapting-to-changes-in-"
+        "the-copy-keyword.");
+    return NULL;
+}
+
+/* Whether an array of the object may be a view of memory that it has. */
+static bool lends_memory(PyObject *obj) {
+    if (PyArray_IsScalar(obj, Generic) || PyBytes_Check(obj) || PyUnicode_Check(obj))
+        return false;
+    return PyObject_CheckBuffer(obj) || PyObject_HasAttr(obj, asn_py.s_array) ||
+           PyObject_HasAttrString(obj, "__array_interface__") ||
+           PyObject_HasAttrString(obj, "__array_struct__");
+}
+
+/* A NumPy array, of no subclass, of a dtype that the device has. */
+static bool is_device_array(PyObject *obj) {
+    return PyArray_CheckExact(obj) &&
+           asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)obj)) != ASN_DTYPE_NONE;
+}
+
+/* Whether the error set says that a function takes no copy=. */
+static bool is_unexpected_copy(void) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return false;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value ? PyObject_Str(value) : NULL;
+    const char *utf8 = text ? PyUnicode_AsUTF8(text) : NULL;
+    bool yes = utf8 && strstr(utf8, "unexpected keyword argument 'copy'");
+    Py_XDECREF(text);
+    PyErr_Restore(type, value, trace);
+    return yes;
+}
+
+/* method(obj, copy=...), or, after a warning, method(obj) where it takes no copy=:
+ * *trusted tells which. */
+static PyObject *call_array_method(PyObject *method, PyObject *obj, int copy,
+                                   bool *trusted) {
+    *trusted = copy >= 0;
+    if (copy < 0) return PyObject_CallOneArg(method, obj);
+    PyObject *names = Py_BuildValue("(s)", "copy");
+    PyObject *args[2] = {obj, copy ? Py_True : Py_False};
+    PyObject *r = names ? PyObject_Vectorcall(method, args, 1, names) : NULL;
+    Py_XDECREF(names);
+    if (r || !is_unexpected_copy()) return r;
+    PyErr_Clear();
+    *trusted = false;
+    if (PyErr_WarnEx(PyExc_DeprecationWarning,
+                     "__array__ implementation doesn't accept a copy keyword, so passing "
+                     "copy=False failed. __array__ must implement 'dtype' and 'copy' "
+                     "keyword arguments. To learn more, see the migration guide "
+                     "https://numpy.org/devdocs/numpy_2_0_migration_guide.html"
+                     "#adapting-to-changes-in-the-copy-keyword",
+                     1) < 0)
+        return NULL;
+    return copy ? PyObject_CallOneArg(method, obj) : cannot_avoid_copy();
+}
+
 /* What an object's __array__ gives, when that is an array of ours, which NumPy would
- * refuse; else NULL without an error. */
-static PyObject *from_array_method(PyObject *obj) {
+ * refuse, or what it was asked for with a copy=; else NULL, with an error only where a
+ * copy cannot be avoided. */
+static PyObject *from_array_method(PyObject *obj, int copy, bool *trusted) {
     PyTypeObject *type = Py_TYPE(obj);
-    if (type == &PyList_Type || type == &PyTuple_Type || PyUnicode_Check(obj))
+    if (type == &PyList_Type || type == &PyTuple_Type || PyUnicode_Check(obj) ||
+        PyArray_IsScalar(obj, Generic))
         return NULL;
     PyObject *method = PyObject_GetAttr((PyObject *)type, asn_py.s_array);
     if (!method) {
         PyErr_Clear();
         return NULL;
     }
-    PyObject *result = PyObject_CallOneArg(method, obj);
+    PyObject *result = call_array_method(method, obj, copy, trusted);
     Py_DECREF(method);
-    if (result && asn_is_ndarray(result)) return result;
+    if (result && (asn_is_ndarray(result) || (copy >= 0 && is_device_array(result))))
+        return result;
+    *trusted = false;
     Py_XDECREF(result);
-    PyErr_Clear();
+    if (copy != 0) PyErr_Clear();
     return NULL;
 }
 
@@ -215,10 +282,24 @@ static PyObject *from_items(PyObject *obj, PyArray_Descr *descr) {
     return host;
 }
 
-/* Everything that is neither ours nor a NumPy array. */
-static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
+bool asn_integer_is_object(PyObject *obj) {
+    if (!PyLong_Check(obj) || !PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
+    PyErr_Format(asn_py.host_dtype, "Python integer %R is an object in an array", obj);
+    return true;
+}
+
+/* Everything that is neither ours nor a NumPy array. *trusted: an __array__ was told of
+ * copy= and has made the copy itself. */
+static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trusted) {
     asn_operand scalar;
     int known = asn_scalar_operand(obj, &scalar);
+    if (known < 0 && asn_integer_is_object(obj)) {
+        asn_scalar value;
+        if (dtype == ASN_DTYPE_NONE) return NULL;
+        PyErr_Clear();
+        return asn_scalar_pack(obj, dtype, &value) < 0 ? NULL
+                                                       : from_scalar(&value, dtype);
+    }
     if (known < 0) return NULL;
     if (known) {
         asn_scalar value;
@@ -232,7 +313,9 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype) {
         PyObject *flat = from_numbers(obj, dtype);
         if (flat || PyErr_Occurred()) return flat;
     }
-    PyObject *own = from_array_method(obj);
+    PyObject *own = from_array_method(obj, copy, trusted);
+    if (own && !asn_is_ndarray(own))
+        Py_SETREF(own, asn_from_numpy(own, copy == 1 && !*trusted, false));
     if (own && dtype != ASN_DTYPE_NONE) Py_SETREF(own, asn_asarray_dtype(own, dtype));
     if (own || PyErr_Occurred()) return own;
     PyArray_Descr *descr = NULL;
@@ -292,14 +375,8 @@ static PyObject *finish_array(PyObject *self, asn_dtype dtype, int copy, char or
     bool cast = dtype != ASN_DTYPE_NONE && dtype != asn_dtype_of(self);
     bool reorder = !order_holds(&asn_of(self)->layout, order);
     if (copy == 0 && (cast || reorder)) {
-        PyErr_SetString(
-            PyExc_ValueError,
-            "Unable to avoid copy while creating an array as requested.\nIf "
-            "using `np.array(obj, copy=False)` replace it with "
-            "`np.asarray(obj)` to allow a copy when needed (no behavior change "
-            "in NumPy 1.x).");
         Py_DECREF(self);
-        return NULL;
+        return cannot_avoid_copy();
     }
     if (cast && asn_complex_check(asn_dtype_of(self), dtype) < 0) {
         Py_DECREF(self);
@@ -360,15 +437,12 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
             asn_from_numpy(obj, copy == 1 && !cast && !keep_order && order == 'C', false);
         owned = false;
     } else {
-        if (copy == 0 && !PyArray_IsScalar(obj, Generic) && PySequence_Check(obj) &&
-            !PyObject_CheckBuffer(obj) && !PyObject_HasAttr(obj, asn_py.s_array)) {
-            PyErr_SetString(PyExc_ValueError,
-                            "Unable to avoid copy while creating an array as requested.");
-            return NULL;
-        }
-        self = from_other(obj, dtype);
+        if (copy == 0 && !lends_memory(obj)) return cannot_avoid_copy();
+        bool trusted = false;
+        self = from_other(obj, dtype, copy, &trusted);
         /* What an object's __array__ gave may be the object's own array. */
-        owned = self && ((asn_ndarray *)self)->base == NULL && Py_REFCNT(self) == 1;
+        owned = trusted ||
+                (self && ((asn_ndarray *)self)->base == NULL && Py_REFCNT(self) == 1);
     }
     return self ? finish_array(self, dtype, copy, order, ndmin, subok, owned) : NULL;
 }
@@ -376,7 +450,8 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
 PyObject *asn_asarray(PyObject *obj) {
     if (asn_is_ndarray(obj)) return Py_NewRef(obj);
     if (PyArray_Check(obj)) return asn_from_numpy(obj, false, false);
-    return from_other(obj, ASN_DTYPE_NONE);
+    bool trusted = false;
+    return from_other(obj, ASN_DTYPE_NONE, -1, &trusted);
 }
 
 PyObject *asn_truth_values(PyObject *array) {

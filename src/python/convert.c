@@ -294,7 +294,11 @@ int asn_device_check(PyObject *device) {
     bool known = PyUnicode_Check(device) &&
                  (PyUnicode_CompareWithASCIIString(device, asn_device_kind()) == 0 ||
                   PyUnicode_Compare(device, full) == 0);
-    if (!known)
+    if (!known && number == 0 && strcmp(asn_device_kind(), "cpu") == 0)
+        PyErr_Format(PyExc_ValueError,
+                     "Device not understood. Only \"cpu\" is allowed, but received: %S",
+                     device);
+    else if (!known)
         PyErr_Format(PyExc_ValueError,
                      "Device not understood. The device in use is \"%U\" (or \"%s\"), "
                      "but received: %R",

@@ -58,6 +58,10 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
  * another. */
 int asn_device_check(PyObject *device);
 
+/* After a number was refused: whether it is an integer beyond every dtype, which NumPy
+ * makes an object; the error is then that of a dtype that the device lacks. */
+bool asn_integer_is_object(PyObject *obj);
+
 /* ---- operands of ufuncs. `owner` receives a reference to release after the call, or
  * NULL. */
 int asn_operand_from_py(PyObject *obj, asn_operand *out, PyObject **owner);

@@ -40,6 +40,18 @@ static inline bool is_unusual(PyObject *const *args, Py_ssize_t total) {
     return false;
 }
 
+/* What the first argument's own method of the function's name makes of the call; or
+ * NotImplemented. */
+static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                               PyObject *kwnames) {
+    PyObject *all[3] = {self, asn_tuple_of(args, nargs),
+                        asn_keywords_of(args + nargs, kwnames)};
+    PyObject *r = all[1] && all[2] ? asn_support_call("own_method", all, 3) : NULL;
+    Py_XDECREF(all[1]);
+    Py_XDECREF(all[2]);
+    return r;
+}
+
 /* The call, after those were asked who may take it over. */
 __attribute__((noinline)) static PyObject *
 call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -61,6 +73,12 @@ call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *
             if (r || PyErr_Occurred()) return r;
             break;
         }
+    if (nargs && Py_TYPE(args[0])->tp_flags & Py_TPFLAGS_HEAPTYPE &&
+        !asn_is_ndarray_exact(args[0])) {
+        PyObject *r = by_own_method(self, args, nargs, kwnames);
+        if (r != Py_NotImplemented) return r;
+        Py_DECREF(r);
+    }
     return function_do(self, args, nargs, kwnames);
 }
 

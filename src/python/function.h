@@ -22,6 +22,8 @@ int asn_function_init_type(PyObject *module);
 /* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */
 int asn_functions_add(PyObject *module, asn_function_def *defs);
 
+int asn_composed_init_type(PyObject *module); /* composed.c */
+
 /* function_override.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. */
 bool asn_overrides_functions(PyObject *object);

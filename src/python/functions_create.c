@@ -20,6 +20,11 @@ static int copy_mode(PyObject *copy, int absent, int *out) {
         *out = number == 2 ? -1 : number != 0;
         return 0;
     }
+    if (PyUnicode_Check(copy)) {
+        PyErr_SetString(PyExc_ValueError, "strings are not allowed for 'copy' keyword. "
+                                          "Use True/False/None instead.");
+        return -1;
+    }
     int truth = PyObject_IsTrue(copy);
     *out = truth;
     return truth < 0 ? -1 : 0;
@@ -177,7 +182,10 @@ static PyObject *fill_with(PyObject *array, PyObject *value) {
 static int value_dtype(PyObject *value, asn_dtype *out) {
     asn_operand o;
     PyObject *owner;
-    if (asn_operand_from_py(value, &o, &owner) < 0) return -1;
+    if (asn_operand_from_py(value, &o, &owner) < 0) {
+        asn_integer_is_object(value);
+        return -1;
+    }
     *out = o.array ? (asn_dtype)o.array->layout.dtype : (asn_dtype)o.scalar.dtype;
     Py_XDECREF(owner);
     return 0;
@@ -232,6 +240,10 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
         asn_order_from_py(order_object, &order) < 0 ||
         asn_bool_from_py(subok, &keep_type) < 0 || asn_device_check(device) < 0)
         return NULL;
+    if (dtype == ASN_DTYPE_NONE && PyArray_Check(prototype) &&
+        !PyArray_ISNOTSWAPPED((PyArrayObject *)prototype))
+        return PyErr_Format(asn_py.host_dtype,
+                            "arrays of another byte order are the host's");
     PyObject *a = asn_asarray(prototype);
     if (!a) return NULL;
     if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(a);
@@ -290,9 +302,8 @@ static PyObject *f_ones_like(PyObject *const *v) {
 /* (a, fill_value, dtype, order, subok, shape, *, device) */
 static PyObject *f_full_like(PyObject *const *v) {
     PyObject *array = new_like(v[0], v[2], v[3], v[4], v[5], v[6]);
-    if (!array || !(PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])))
-        return fill_with(array, v[1]);
     asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
+<<<<<<< HEAD
     asn_status status = ASN_OK;
     if (asn_scalar_operand(v[1], &given) < 0 ||
         asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
@@ -300,6 +311,18 @@ static PyObject *f_full_like(PyObject *const *v) {
         return NULL;
     }
     status = asn_scalar_convert(&given.scalar, asn_dtype_of(array), &value.scalar);
+=======
+    bool unchecked = PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1]) ||
+                     PyArray_IsScalar(v[1], Generic);
+    int known = array && unchecked ? asn_scalar_operand(v[1], &given) : 0;
+    if (known == 0) return fill_with(array, v[1]);
+    if (known < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    asn_status status =
+        asn_scalar_cast(&given.scalar, asn_dtype_of(array), &value.scalar);
+>>>>>>> main
     if (status == ASN_OK)
         status = asn_assign(asn_of(array), &value, ASN_CASTING_UNSAFE, NULL);
     if (status == ASN_OK && asn_fp_check() == 0) return array;
@@ -417,8 +440,22 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
 }
 
 /* arange(start_or_stop, /, stop, step, *, dtype, device, like) */
+/* Dates, spans of time and what is no number: NumPy's affair, errors included. */
+static bool is_host_bound(PyObject *obj) {
+    if (!obj || obj == Py_None || asn_is_ndarray(obj)) return false;
+    if (PyArray_Check(obj))
+        return asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)obj)) ==
+               ASN_DTYPE_NONE;
+    return (!PyNumber_Check(obj) || PyArray_IsScalar(obj, Datetime) ||
+            PyArray_IsScalar(obj, Timedelta));
+}
+
 static PyObject *f_arange(PyObject *const *v) {
     asn_dtype dtype;
+    for (int i = 0; i < 3; i++)
+        if (is_host_bound(v[i]))
+            return PyErr_Format(asn_py.host_dtype, "arange() of %s is the host's",
+                                Py_TYPE(v[i])->tp_name);
     if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_device_check(v[4]) < 0 ||
         asn_like_check(v[5]) < 0)
         return NULL;
@@ -462,6 +499,8 @@ static PyObject *f_frombuffer(PyObject *const *v) {
     PyObject *host = PyArray_FromBuffer(v[0], descr, count, offset);
     PyObject *r = host ? asn_from_numpy(host, false, false) : NULL;
     if (r) asn_base_pass_on(r, host);
+    if (r && asn_is_ndarray(v[0])) /* not the memoryview of it */
+        Py_SETREF(((asn_ndarray *)r)->base, Py_NewRef(v[0]));
     Py_XDECREF(host);
     return r;
 }

@@ -114,8 +114,7 @@ static PyObject *f_count_nonzero(PyObject *const *v) {
     } else if (asn_dtype_of(a) == ASN_BOOL) {
         truths = asn_subclass_plain(a);
     }
-    asn_reduce_args args = {v[1], (PyObject *)&PyLong_Type, NULL, v[2], NULL, NULL,
-                            false};
+    asn_reduce_args args = {v[1], NULL, NULL, v[2], NULL, NULL, false};
     if (truths) r = asn_reduce_run(ASN_OP_ADD, truths, &args);
     bool whole = !v[1] || v[1] == Py_None;
     if (!whole || (v[2] && v[2] != Py_False)) r = asn_subclass_wrap(r, a, NULL);

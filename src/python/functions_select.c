@@ -29,7 +29,7 @@ static PyObject *f_where(PyObject *const *v) {
             asn_ndarray_drop(result);
             asn_raise(status);
         } else {
-            r = (PyObject *)result;
+            r = asn_ndarray_finish_array(result);
         }
     }
     Py_XDECREF(condition);
@@ -104,6 +104,16 @@ done:
     return r;
 }
 
+/* What copyto copies; a Python integer beyond every dtype as a float, into floats. */
+static int source_from_py(PyObject *obj, asn_dtype dst, asn_operand *src,
+                          PyObject **owner) {
+    if (asn_operand_from_py(obj, src, owner) == 0) return 0;
+    if (!asn_is_inexact(dst) || !asn_integer_is_object(obj)) return -1;
+    PyErr_Clear();
+    *src = (asn_operand){NULL, {0}, 0};
+    return asn_scalar_pack(obj, dst, &src->scalar);
+}
+
 /* copyto(dst, src, casting, where) */
 static PyObject *f_copyto(PyObject *const *v) {
     asn_array *dst;
@@ -125,9 +135,10 @@ static PyObject *f_copyto(PyObject *const *v) {
         return NULL;
     }
     asn_status status = ASN_OK;
-    bool ok = asn_casting_from_py(v[2], &casting) == 0 &&
-              asn_operand_from_py(v[1], &src, &src_owner) == 0 &&
-              asn_where_from_py(v[3], &where, &where_owner) == 0;
+    bool ok =
+        asn_casting_from_py(v[2], &casting) == 0 &&
+        source_from_py(v[1], asn_layout_dtype(&dst->layout), &src, &src_owner) == 0 &&
+        asn_where_from_py(v[3], &where, &where_owner) == 0;
     if (ok && src.weak) { /* a Python number takes dst's dtype when its kind allows */
         asn_type types[2] = {{dst->layout.dtype, 0}, {ASN_DTYPE_NONE, src.weak}};
         asn_dtype common = asn_result_type(2, types);
@@ -212,8 +223,10 @@ static PyObject *f_result_type(PyObject *const *v) {
 
 static PyObject *f_promote_types(PyObject *const *v) {
     asn_dtype a, b;
-    /* One dtype twice stays what it is, with the metadata that only NumPy keeps. */
+    /* One dtype twice stays what it is, with the metadata that only NumPy keeps; records
+     * lose their padding. */
     if (v[0] == v[1] && PyArray_DescrCheck(v[0]) &&
+        ((PyArray_Descr *)v[0])->type_num != NPY_VOID &&
         PyArray_ISNBO(((PyArray_Descr *)v[0])->byteorder))
         return Py_NewRef(v[0]);
     if (asn_dtype_from_py(v[0], &a) < 0 || asn_dtype_from_py(v[1], &b) < 0) return NULL;

@@ -202,7 +202,8 @@ static PyObject *place_result(family f, PyObject *r, const asn_ufunc_kwargs *kw,
     return moved;
 }
 
-static PyObject *into_out(PyObject *r, const asn_ufunc_kwargs *kw, asn_casting casting) {
+static PyObject *into_out(const asn_ufunc *u, PyObject *r, const asn_ufunc_kwargs *kw,
+                          asn_casting casting) {
     asn_array *out;
     PyObject *owner;
     if (asn_out_from_py(kw->out[0], &out, &owner) < 0) return NULL;
@@ -211,15 +212,21 @@ static PyObject *into_out(PyObject *r, const asn_ufunc_kwargs *kw, asn_casting c
     int64_t strides[ASN_MAX_DIMS];
     if (!asn_broadcast_strides(&source.array->layout, out->layout.ndim, out->layout.shape,
                                strides)) {
-        PyErr_SetString(PyExc_ValueError, "output operand has a shape different from the "
-                                          "result's");
+        char have[256], want[256];
+        PyErr_Format(
+            PyExc_ValueError,
+            "non-broadcastable output operand with shape %s doesn't match the "
+            "broadcast shape %s",
+            asn_shape_format(have, sizeof have, out->layout.ndim, out->layout.shape),
+            asn_shape_format(want, sizeof want, source.array->layout.ndim,
+                             source.array->layout.shape));
     } else if (!asn_can_cast(asn_dtype_of(r), (asn_dtype)out->layout.dtype, casting)) {
         PyErr_Format(
-            asn_py.ufunc_type_error ? PyExc_TypeError : PyExc_TypeError,
-            "Cannot cast ufunc output from dtype('%s') to dtype('%s') with casting rule "
-            "'%s'",
-            asn_dtype_name(asn_dtype_of(r)), asn_dtype_name((asn_dtype)out->layout.dtype),
-            asn_casting_name(casting));
+            PyExc_TypeError,
+            "Cannot cast ufunc '%s' output from dtype('%s') to dtype('%s') with casting "
+            "rule '%s'",
+            u->name, asn_dtype_name(asn_dtype_of(r)),
+            asn_dtype_name((asn_dtype)out->layout.dtype), asn_casting_name(casting));
     } else {
         status = asn_assign(out, &source, casting, NULL);
         if (status == ASN_OK && owner) status = asn_array_sync(out);
@@ -286,7 +293,7 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
     if (r) r = place_result(f, r, kw, keepdims, vectors);
     if (r && asn_fp_check() < 0) Py_CLEAR(r);
     if (r && kw->out[0])
-        Py_SETREF(r, into_out(r, kw, casting));
+        Py_SETREF(r, into_out(u, r, kw, casting));
     else if (r)
         r = asn_ndarray_return(r);
 done:

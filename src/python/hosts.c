@@ -79,9 +79,23 @@ static const char *buffer_format(asn_dtype dtype) {
     return formats[dtype];
 }
 
+/* Strides for a consumer, who may look at those of extents of 1 too: of a contiguous
+ * array they are what the extents say. */
+static void buffer_strides(const asn_layout *l, bool fortran, int64_t *strides) {
+    copy_dims(strides, l->strides, l->ndim);
+    bool f = l->flags & ASN_F_CONTIGUOUS;
+    bool c = (l->flags & ASN_C_CONTIGUOUS) && !(f && fortran);
+    int64_t step = asn_itemsize((asn_dtype)l->dtype);
+    for (int k = 0; (c || f) && k < l->ndim; k++) {
+        int d = c ? l->ndim - 1 - k : k;
+        strides[d] = step;
+        step *= l->shape[d];
+    }
+}
+
 static int refuse(Py_buffer *view, const char *why) {
     view->obj = NULL;
-    PyErr_SetString(PyExc_BufferError, why);
+    PyErr_SetString(PyExc_ValueError, why); /* as NumPy has it; not a BufferError */
     return -1;
 }
 
@@ -113,7 +127,8 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     /* The array may be reshaped in place while exported: the view keeps its own extents.
      */
     copy_dims((int64_t *)dims, l->shape, l->ndim);
-    copy_dims((int64_t *)dims + l->ndim, l->strides, l->ndim);
+    bool fortran = (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS;
+    buffer_strides(l, fortran, (int64_t *)dims + l->ndim);
     view->obj = Py_NewRef(self);
     view->len = (Py_ssize_t)asn_layout_nbytes(l);
     view->itemsize = asn_itemsize((asn_dtype)l->dtype);

@@ -13,6 +13,16 @@
     PyObject *v[ASN_MAX_ARGS];                                                           \
     if (asn_args_parse(&sig, args, nargs, kwnames, v) < 0) return NULL
 
+/* r, or where a method met data that the device lacks, what NumPy's method of that name
+ * makes of the call on the host. */
+PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames);
+#define ASN_HOSTED(name, call)                                                           \
+    PyObject *made_ = call;                                                              \
+    return ASN_LIKELY(made_ != NULL)                                                     \
+               ? made_                                                                   \
+               : asn_method_on_host(name, self, args, nargs, kwnames)
+
 /* Every method: X(name, signature as inspect shows it after self). */
 #define ASN_METHOD_LIST(X)                                                               \
     X(all, "/, axis=None, out=None, keepdims=False, *, where=True")                      \

@@ -31,19 +31,23 @@ int asn_complex_check(asn_dtype from, asn_dtype to) {
                         "Casting complex values to real discards the imaginary part", 1);
 }
 
-/* To a dtype that the device lacks: a NumPy array. */
-static PyObject *astype_on_host(PyObject *self, PyObject *const *v) {
+PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames) {
     if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
-    PyObject *type, *value, *trace;
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *type, *value, *trace, *r = NULL;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *all[6] = {self, v[0], v[1], v[2], v[3], v[4]};
-    int n = 1;
-    while (n < 6 && all[n])
-        n++;
-    PyObject *name = PyUnicode_FromString("astype");
+    PyObject *callable = PyUnicode_FromString(name);
+    PyObject **all = PyMem_New(PyObject *, (size_t)n + 1);
     PyErr_Restore(type, value, trace);
-    PyObject *r = name ? asn_host_retry(name, all, n, NULL) : NULL;
-    Py_XDECREF(name);
+    if (callable && all) {
+        all[0] = self;
+        for (Py_ssize_t i = 0; i < n; i++)
+            all[i + 1] = args[i];
+        r = asn_host_retry(callable, all, nargs + 1, kwnames);
+    }
+    PyMem_Free(all);
+    Py_XDECREF(callable);
     return r;
 }
 
@@ -53,7 +57,8 @@ ASN_METHOD(astype) {
     char order = 'K';
     asn_casting casting = ASN_CASTING_UNSAFE;
     bool subok = true, copy = true;
-    if (asn_dtype_from_py(v[0], &dtype) < 0) return astype_on_host(self, v);
+    if (asn_dtype_from_py(v[0], &dtype) < 0)
+        return asn_method_on_host("astype", self, args, nargs, kwnames);
     if (asn_order_from_py(v[1], &order) < 0 || asn_casting_from_py(v[2], &casting) < 0 ||
         asn_bool_from_py(v[3], &subok) < 0 || asn_bool_from_py(v[4], &copy) < 0)
         return NULL;
@@ -133,7 +138,8 @@ static PyObject *index_array(PyObject *obj) {
     return NULL;
 }
 
-/* result copied into out, which is returned; takes result. */
+/* result copied into out, which is returned; takes result. NumPy's rule for out= of take
+ * and compress is that out, as a buffer to write, casts safely to the result's dtype. */
 static PyObject *into_out(PyObject *result, PyObject *out) {
     if (!result || !out || out == Py_None)
         return result ? asn_ndarray_return(result) : NULL;
@@ -145,7 +151,10 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
                             "output array does not match result of the operation");
         } else if (!asn_can_cast((asn_dtype)target->layout.dtype, asn_dtype_of(result),
                                  ASN_CASTING_SAFE)) {
+<<<<<<< HEAD
             /* NumPy reads out as an array of the elements' dtype and writes it back. */
+=======
+>>>>>>> main
             PyErr_Format(
                 PyExc_TypeError,
                 "Cannot cast array data from dtype('%s') to dtype('%s') according to "
@@ -266,6 +275,30 @@ ASN_METHOD(nonzero) {
     return asn_nonzero_run(self);
 }
 
+/* self[sorter], for a sorter of integers. */
+static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
+    PyObject *order = asn_asarray(sorter), *r = NULL;
+    if (!order) {
+        if (PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+        PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
+        return NULL;
+    }
+    if (asn_of(order)->layout.ndim != 1)
+        PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
+    else if (!asn_is_integer(asn_dtype_of(order)))
+        PyErr_SetString(PyExc_TypeError, "sorter must only contain integers");
+    else if (asn_of(order)->layout.size != asn_of(self)->layout.size)
+        PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
+    else
+        r = asn_take_run(self, order, NULL, NULL, NULL);
+    if (!r && PyErr_ExceptionMatches(PyExc_IndexError)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "Sorter index out of range.");
+    }
+    Py_DECREF(order);
+    return r;
+}
+
 /* Both of the common dtype, ready for the core. Sorter is applied first. */
 PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject *side,
                                PyObject *sorter) {
@@ -284,21 +317,9 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
         PyErr_SetString(PyExc_ValueError, "object too deep for desired array");
         return NULL;
     }
-    if (sorter && sorter != Py_None) {
-        Py_ssize_t n = PyObject_Size(sorter);
-        if (n < 0) {
-            PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
-            return NULL;
-        }
-        if (n != asn_of(self)->layout.size) {
-            PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
-            return NULL;
-        }
-    }
     PyObject *values = asn_asarray(values_object);
-    PyObject *sorted = sorter && sorter != Py_None
-                           ? asn_take_run(self, sorter, NULL, NULL, NULL)
-                           : Py_NewRef(self);
+    PyObject *sorted =
+        sorter && sorter != Py_None ? apply_sorter(self, sorter) : Py_NewRef(self);
     PyObject *result = NULL;
     if (values && sorted) {
         asn_dtype common = asn_promote(asn_dtype_of(sorted), asn_dtype_of(values));
@@ -318,7 +339,7 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
 
 ASN_METHOD(searchsorted) {
     ASN_ARGS("searchsorted", "v, side='left', sorter=None");
-    return asn_searchsorted_run(self, v[0], v[1], v[2]);
+    ASN_HOSTED("searchsorted", asn_searchsorted_run(self, v[0], v[1], v[2]));
 }
 
 /* ---- arithmetic methods */
@@ -423,7 +444,9 @@ PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
     asn_array *target = NULL;
     PyObject *owner = NULL;
     if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
-    if (target && !(target->layout.flags & ASN_C_CONTIGUOUS)) {
+    asn_dtype dtype = asn_promote(asn_dtype_of(a), asn_dtype_of(b));
+    if (target && (!(target->layout.flags & ASN_C_CONTIGUOUS) ||
+                   asn_layout_dtype(&target->layout) != dtype)) {
         Py_XDECREF(owner);
         PyErr_SetString(
             PyExc_ValueError,
@@ -451,7 +474,7 @@ ASN_METHOD(dot) {
     PyObject *b = asn_asarray(v[0]);
     PyObject *r = b ? asn_dot_run(self, b, v[1]) : NULL;
     Py_XDECREF(b);
-    return r;
+    ASN_HOSTED("dot", r);
 }
 
 /* ---- in Python: rarely used, clearer there */

@@ -122,10 +122,36 @@ ASN_METHOD(argsort) {
     return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
 }
 
-/* Every kth must be an index along the axis. */
+/* `list`, whole numbers that must each be an index of `length` elements. */
+static int read_positions(PyObject *list, int64_t length, positions *out) {
+    int64_t *values = out->at;
+    if (asn_shape_from_py(list, values, &out->count) < 0) return -1;
+    for (int i = 0; i < out->count && length >= 0; i++) {
+        if (values[i] < 0) values[i] += length;
+        if (values[i] >= 0 && values[i] < length) continue;
+        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)",
+                     (long long)values[i], (long long)length);
+        return -1;
+    }
+    return 0;
+}
+
+/* More positions than the device takes: a full sort has all of them in place. */
+static int read_many(PyObject *list, int64_t length, positions *out) {
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    int rc = 0;
+    for (Py_ssize_t i = 0; i < n && rc == 0; i += ASN_MAX_DIMS) {
+        PyObject *some = PyList_GetSlice(list, i, i + ASN_MAX_DIMS);
+        rc = some ? read_positions(some, length, out) : -1;
+        Py_XDECREF(some);
+    }
+    out->count = 0;
+    return rc;
+}
+
 static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *out) {
-    int64_t length = asn_of(self)->layout.size, *values = out->at;
-    int which = asn_of(self)->layout.ndim - 1, n;
+    int64_t length = asn_of(self)->layout.size;
+    int which = asn_of(self)->layout.ndim - 1;
     if (axis != Py_None) {
         if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return -1;
         if (which >= 0) length = asn_of(self)->layout.shape[which];
@@ -134,18 +160,13 @@ static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *ou
                          ? PyObject_CallMethod(kth, "tolist", NULL)
                          : Py_NewRef(kth);
     if (!list) return -1;
-    int rc = asn_shape_from_py(list, values, &n);
+    bool empty = asn_of(self)->layout.size == 0; /* where every position will do */
+    if (empty) length = -1;
+    int rc = PyList_Check(list) && PyList_GET_SIZE(list) > ASN_MAX_DIMS
+                 ? read_many(list, length, out)
+                 : read_positions(list, length, out);
     Py_DECREF(list);
-    out->count = n;
-    /* Of no elements every position will do. */
-    if (rc == 0 && asn_of(self)->layout.size == 0) out->count = n = 0;
-    for (int i = 0; rc == 0 && i < n; i++) {
-        if (values[i] < 0) values[i] += length;
-        if (values[i] >= 0 && values[i] < length) continue;
-        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)",
-                     (long long)values[i], (long long)length);
-        rc = -1;
-    }
+    if (empty) out->count = 0;
     return rc;
 }
 

@@ -134,6 +134,13 @@ static PyObject *host_method(PyObject *self, const char *name, PyObject *args,
 
 ASN_METHOD(tobytes) {
     ASN_ARGS("tobytes", "order='C'");
+    const asn_layout *l = &asn_of(self)->layout;
+    if (!v[0] && l->flags & ASN_C_CONTIGUOUS && asn_device_host_access()) {
+        void *data = NULL;
+        if (l->size) ASN_PY_TRY(asn_array_host(asn_of(self), &data));
+        if (asn_fp_check() < 0) return NULL;
+        return PyBytes_FromStringAndSize(data, (Py_ssize_t)asn_layout_nbytes(l));
+    }
     return host_method(self, "tobytes", v[0] ? PyTuple_Pack(1, v[0]) : PyTuple_New(0),
                        NULL);
 }
@@ -370,7 +377,8 @@ ASN_METHOD(__complex__) {
 
 ASN_METHOD(__sizeof__) {
     ASN_ARGS("__sizeof__", "");
-    int64_t size = Py_TYPE(self)->tp_basicsize;
+    /* with its extents and strides, as NumPy counts them */
+    int64_t size = Py_TYPE(self)->tp_basicsize + 16 * asn_of(self)->layout.ndim;
     if (!((asn_ndarray *)self)->base) size += asn_layout_nbytes(&asn_of(self)->layout);
     return PyLong_FromLongLong(size);
 }

@@ -6,7 +6,7 @@
     ASN_METHOD(name) {                                                                   \
         ASN_ARGS(#name, text);                                                           \
         asn_reduce_args a = {v[0], v[1], v[2], v[3], v[4], v[5], Py_REFCNT(self) == 1};  \
-        return asn_reduce_run(OP, self, &a);                                             \
+        ASN_HOSTED(#name, asn_reduce_run(OP, self, &a));                                 \
     }
 REDUCER(sum, ASN_OP_ADD,
         "axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True")
@@ -35,7 +35,7 @@ TRUTH(any, ASN_OP_LOGICAL_OR)
 ASN_METHOD(mean) {
     ASN_ARGS("mean", "axis=None, dtype=None, out=None, keepdims=False, *, where=True");
     asn_reduce_args a = {v[0], v[1], v[2], v[3], NULL, v[4], Py_REFCNT(self) == 1};
-    return asn_mean_run(self, &a);
+    ASN_HOSTED("mean", asn_mean_run(self, &a));
 }
 
 #define SPREAD(name, root)                                                               \
@@ -43,19 +43,21 @@ ASN_METHOD(mean) {
         ASN_ARGS(#name, "axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, "   \
                         "where=True, mean=None");                                        \
         asn_reduce_args a = {v[0], v[1], v[2], v[4], NULL, v[5], Py_REFCNT(self) == 1};  \
-        return asn_var_run(self, &a, v[3], v[6] == Py_None ? NULL : v[6], root);         \
+        ASN_HOSTED(#name,                                                                \
+                   asn_var_run(self, &a, v[3], v[6] == Py_None ? NULL : v[6], root));    \
     }
 SPREAD(var, false)
 SPREAD(std, true)
 
 ASN_METHOD(cumsum) {
     ASN_ARGS("cumsum", "axis=None, dtype=None, out=None");
-    return asn_accumulate_run(ASN_OP_ADD, self, v[0], v[1], v[2], true);
+    ASN_HOSTED("cumsum", asn_accumulate_run(ASN_OP_ADD, self, v[0], v[1], v[2], true));
 }
 
 ASN_METHOD(cumprod) {
     ASN_ARGS("cumprod", "axis=None, dtype=None, out=None");
-    return asn_accumulate_run(ASN_OP_MULTIPLY, self, v[0], v[1], v[2], true);
+    ASN_HOSTED("cumprod",
+               asn_accumulate_run(ASN_OP_MULTIPLY, self, v[0], v[1], v[2], true));
 }
 
 ASN_METHOD(argmax) {
@@ -82,5 +84,9 @@ ASN_METHOD(trace) {
     PyObject *r = asn_reduce_run(ASN_OP_ADD, diagonal, &a);
     Py_XDECREF(last);
     Py_DECREF(diagonal);
+<<<<<<< HEAD
     return v[4] && v[4] != Py_None ? r : asn_subclass_keep(r, self);
+=======
+    ASN_HOSTED("trace", r);
+>>>>>>> main
 }

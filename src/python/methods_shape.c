@@ -416,6 +416,12 @@ ASN_METHOD(resize) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim, rc = 0;
     bool refcheck = true;
+    if (v[1] && !PyIndex_Check(v[1])) {
+        Py_DECREF(v[0]);
+        PyErr_Format(PyExc_TypeError, "'%s' object cannot be interpreted as an integer",
+                     Py_TYPE(v[1])->tp_name);
+        return NULL;
+    }
     if (PyTuple_GET_SIZE(v[0]) == 0 ||
         (PyTuple_GET_SIZE(v[0]) == 1 && PyTuple_GET_ITEM(v[0], 0) == Py_None)) {
         Py_DECREF(v[0]);
@@ -424,8 +430,10 @@ ASN_METHOD(resize) {
     PyObject *wish = one_or_all(v[0]);
     rc = asn_shape_from_py(wish, shape, &ndim);
     Py_DECREF(wish);
-    if (rc < 0 || asn_bool_from_py(v[1], &refcheck) < 0) return NULL;
+    if (rc < 0) return NULL;
+    if (asn_bool_from_py(v[1], &refcheck) < 0) return NULL;
     const asn_layout *l = &asn_of(self)->layout;
+<<<<<<< HEAD
     int64_t wanted = 1;
     for (int d = 0; d < ndim; d++)
         wanted = shape[d] < 0 ? -1 : wanted * shape[d];
@@ -436,6 +444,16 @@ ASN_METHOD(resize) {
         asn_layout_fini(&asn_of(self)->layout);
         asn_layout_move(&asn_of(self)->layout, &same);
         Py_RETURN_NONE;
+=======
+    int64_t size = 1;
+    for (int d = 0; d < ndim; d++)
+        if (__builtin_mul_overflow(size, shape[d], &size)) size = -1; /* told later */
+    if (size == l->size && (l->flags & ASN_C_CONTIGUOUS)) { /* no memory to change */
+        PyObject *value = asn_shape_to_py(ndim, shape);
+        rc = value ? PyObject_SetAttrString(self, "shape", value) : -1;
+        Py_XDECREF(value);
+        return rc < 0 ? NULL : Py_NewRef(Py_None);
+>>>>>>> main
     }
     if (((asn_ndarray *)self)->base) {
         PyErr_SetString(PyExc_ValueError,

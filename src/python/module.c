@@ -94,8 +94,8 @@ static int module_exec(PyObject *module) {
     if (init_names() < 0 || init_numpy() < 0 || asn_ndarray_init_type(module) < 0 ||
         asn_flags_init_type(module) < 0 || asn_flatiter_init_type(module) < 0 ||
         asn_ufunc_init_type(module) < 0 || asn_function_init_type(module) < 0 ||
-        asn_hosts_init(module) < 0 || asn_errstate_init(module) < 0 ||
-        asn_random_init_type(module) < 0)
+        asn_composed_init_type(module) < 0 || asn_hosts_init(module) < 0 ||
+        asn_errstate_init(module) < 0 || asn_random_init_type(module) < 0)
         return -1;
     asn_function_def *const groups[] = {asn_create_functions, asn_reduce_functions,
                                         asn_shape_functions,  asn_select_functions,

@@ -167,7 +167,7 @@ static PyObject *as_subtype(PyObject *self, PyTypeObject *type) {
     return (PyObject *)object;
 }
 
-static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+static PyObject *new_on_device(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *v[ASN_MAX_ARGS];
     if (asn_args_parse_tuple(&new_sig, args, kwargs, v) < 0) return NULL;
     if ((v[2] && v[2] != Py_None) || (v[4] && v[4] != Py_None))
@@ -195,6 +195,15 @@ static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return (PyObject *)self;
 }
 
+/* Of a dtype that the device lacks: NumPy's array. */
+static PyObject *ndarray_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *self = new_on_device(type, args, kwargs);
+    if (self || type != asn_py.ndarray || !PyErr_ExceptionMatches(asn_py.host_dtype))
+        return self;
+    PyErr_Clear();
+    return PyObject_Call((PyObject *)&PyArray_Type, args, kwargs);
+}
+
 /* operator.concat; `+` adds. */
 static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
     (void)self, (void)other;
@@ -204,6 +213,8 @@ static PyObject *ndarray_concat(PyObject *self, PyObject *other) {
 }
 
 static int ndarray_set_item(PyObject *self, Py_ssize_t i, PyObject *value) {
+    if (i < 0 && asn_of(self)->layout.ndim) /* the length has been added already */
+        i -= (Py_ssize_t)asn_of(self)->layout.shape[0];
     PyObject *key = PyLong_FromSsize_t(i);
     int rc = key ? asn_ndarray_ass_subscript(self, key, value) : -1;
     Py_XDECREF(key);

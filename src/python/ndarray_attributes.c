@@ -235,6 +235,9 @@ static PyObject *get_device(PyObject *self, void *unused) {
     (void)self, (void)unused;
     int device = 0;
     ASN_PY_TRY(asn_device_get(&device));
+    /* NumPy's word for the one device that it knows */
+    if (strcmp(asn_device_kind(), "cpu") == 0 && device == 0)
+        return PyUnicode_FromString("cpu");
     return PyUnicode_FromFormat("%s:%d", asn_device_kind(), device);
 }
 

@@ -198,6 +198,12 @@ PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i) {
     const asn_layout *l = &asn_of(self)->layout;
     if (l->ndim == 1 && asn_py.numpy_scalars && i >= 0 && i < l->shape[0])
         return get_element(self, i * l->strides[0]);
+    if (i < 0 && l->ndim) { /* the caller has added the length to it already */
+        PyErr_Format(PyExc_IndexError,
+                     "index %lld is out of bounds for axis 0 with size %lld",
+                     (long long)(i - l->shape[0]), (long long)l->shape[0]);
+        return NULL;
+    }
     asn_index_item item = {ASN_INDEX_INT, i, 0, 0, NULL};
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;

@@ -143,9 +143,27 @@ static PyObject *number_matmul(PyObject *a, PyObject *b) {
     return call_named("matmul", a, b);
 }
 
+/* matmul(a, b, out=(a,)) where an operand's __array_ufunc__ takes it; NULL without an
+ * exception: none does. */
+static PyObject *imatmul_by_override(PyObject *a, PyObject *b) {
+    asn_ufunc *u = (asn_ufunc *)PyDict_GetItemString(asn_py.ufuncs, "matmul");
+    PyObject *args[3] = {a, b, NULL}, *result = NULL;
+    if (!u || asn_ufunc_overridden(u, args, 2, NULL) <= 0) return NULL;
+    args[2] = PyTuple_Pack(1, a);
+    PyObject *names = Py_BuildValue("(s)", "out");
+    if (args[2] && names) result = asn_ufunc_vectorcall((PyObject *)u, args, 2, names);
+    Py_XDECREF(args[2]);
+    Py_XDECREF(names);
+    return result;
+}
+
 /* a @= b: NumPy computes matmul(a, b, out=a); the shapes must allow it. */
 static PyObject *number_imatmul(PyObject *a, PyObject *b) {
     if (gives_way(a, b, true)) Py_RETURN_NOTIMPLEMENTED;
+    if (!asn_is_ndarray_exact(a) || !asn_is_ndarray_exact(b)) {
+        PyObject *r = imatmul_by_override(a, b);
+        if (r || PyErr_Occurred()) return r;
+    }
     PyObject *product = call_named("matmul", a, b);
     if (!product) return NULL;
     const asn_layout *l = &asn_of(a)->layout;

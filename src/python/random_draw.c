@@ -7,6 +7,8 @@
  * Draws hold the GIL; the state belongs to one generator, and asnumpy.random takes its
  * lock.
  */
+#include <math.h>
+
 #include "convert.h"
 #include "graph/families.h"
 #include "random_engine.h"
@@ -18,6 +20,7 @@ typedef struct {
     asn_dtype dtype;
     bool masked;
     uint64_t offset, range;
+    double start, stretch; /* of fill_scaled: start + stretch * drawn */
 } draw;
 
 static asn_status fill(asn_bitgen *g, const void *what, int64_t n, void *out) {
@@ -40,6 +43,19 @@ static asn_status fill(asn_bitgen *g, const void *what, int64_t n, void *out) {
     case BOUNDED:
         asn_fill_bounded(g, n, d->dtype == ASN_BOOL ? 0 : asn_itemsize(d->dtype),
                          d->masked, d->offset, d->range, out);
+    }
+    return ASN_OK;
+}
+
+/* Piece by piece, which stay in the cache. */
+static asn_status fill_scaled(asn_bitgen *g, const void *what, int64_t n, void *out) {
+    enum { PIECE = 4096 };
+    const draw *d = what;
+    for (double *p = out; n > 0; n -= PIECE, p += PIECE) {
+        int64_t count = n < PIECE ? n : PIECE;
+        ASN_TRY(fill(g, d, count, p));
+        for (int64_t i = 0; i < count; i++)
+            p[i] = d->start + d->stretch * p[i];
     }
     return ASN_OK;
 }
@@ -123,26 +139,124 @@ static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
     return asn_draw_array(self, d->dtype, ndim, shape, fill, d);
 }
 
-static PyObject *run_float(PyObject *self, PyObject *args, draw_kind kind) {
-    PyObject *size, *dtype = NULL;
+/* (size, dtype=float64) */
+static PyObject *run_float(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                           draw_kind kind) {
     draw d = {.kind = kind, .dtype = ASN_F64};
-    if (!PyArg_ParseTuple(args, "O|O", &size, &dtype)) return NULL;
-    if (dtype && asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
+    if (n < 1 || n > 2)
+        return PyErr_Format(PyExc_TypeError, "expected 1 or 2 arguments, got %zd", n);
+    if (n == 2 && asn_dtype_from_py(args[1], &d.dtype) < 0) return NULL;
     if (d.dtype != ASN_F64 && (d.dtype != ASN_F32 || kind == GAUSS))
-        return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for random", dtype);
-    return run(self, &d, size);
+        return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for random", args[1]);
+    return run(self, &d, args[0]);
 }
 
-static PyObject *engine_uniform(PyObject *self, PyObject *args) {
-    return run_float(self, args, UNIFORM);
+static PyObject *engine_uniform(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return run_float(self, args, n, UNIFORM);
 }
 
-static PyObject *engine_normal(PyObject *self, PyObject *args) {
-    return run_float(self, args, NORMAL);
+static PyObject *engine_normal(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return run_float(self, args, n, NORMAL);
 }
 
-static PyObject *engine_gauss(PyObject *self, PyObject *args) {
-    return run_float(self, args, GAUSS);
+static PyObject *engine_gauss(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return run_float(self, args, n, GAUSS);
+}
+
+/* (size, start, stretch): start + stretch * drawn, float64; downwards: stretch may be
+ * negative. NotImplemented: the numbers need a closer look, or the device draws. */
+static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                            draw_kind kind, bool downwards) {
+    draw d = {.kind = kind, .dtype = ASN_F64};
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim = 0;
+    asn_bitgen *g = asn_engine_of(self);
+    if (n != 3) return PyErr_Format(PyExc_TypeError, "expected 3 arguments, got %zd", n);
+    if ((g->kind == ASN_PHILOX && args[0] != Py_None) ||
+        !asn_plain_number(args[1], &d.start) || !asn_plain_number(args[2], &d.stretch))
+        Py_RETURN_NOTIMPLEMENTED;
+    if (kind == UNIFORM) d.stretch -= d.start;
+    if (!isfinite(d.start) || !isfinite(d.stretch) || (signbit(d.stretch) && !downwards))
+        Py_RETURN_NOTIMPLEMENTED;
+    if (args[0] == Py_None) {
+        double one;
+        ASN_PY_TRY(fill_scaled(g, &d, 1, &one));
+        return PyFloat_FromDouble(one);
+    }
+    if (asn_shape_from_py(args[0], shape, &ndim) < 0) return NULL;
+    return asn_draw_array(self, ASN_F64, ndim, shape, fill_scaled, &d);
+}
+
+static PyObject *engine_scaled_uniform(PyObject *self, PyObject *const *args,
+                                       Py_ssize_t n) {
+    return run_scaled(self, args, n, UNIFORM, false);
+}
+
+static PyObject *engine_legacy_uniform(PyObject *self, PyObject *const *args,
+                                       Py_ssize_t n) {
+    return run_scaled(self, args, n, UNIFORM, true);
+}
+
+static PyObject *engine_scaled_normal(PyObject *self, PyObject *const *args,
+                                      Py_ssize_t n) {
+    return run_scaled(self, args, n, NORMAL, false);
+}
+
+static PyObject *engine_scaled_gauss(PyObject *self, PyObject *const *args,
+                                     Py_ssize_t n) {
+    return run_scaled(self, args, n, GAUSS, false);
+}
+
+/* The bounds [*first, *last] of a draw of int64, from Python's integers. */
+static bool plain_bounds(PyObject *low, PyObject *high, bool endpoint, int64_t *first,
+                         int64_t *last) {
+    int over_low = 0, over_high = 0;
+    if (!PyLong_CheckExact(low) || (high != Py_None && !PyLong_CheckExact(high)))
+        return false;
+    *first = PyLong_AsLongLongAndOverflow(low, &over_low);
+    *last = *first;
+    if (high == Py_None)
+        *first = 0;
+    else
+        *last = PyLong_AsLongLongAndOverflow(high, &over_high);
+    if (over_low || over_high || (!endpoint && *last == INT64_MIN)) return false;
+    *last -= !endpoint;
+    return *first <= *last;
+}
+
+static bool holds(asn_dtype dtype, int64_t first, int64_t last) {
+    int bits = 8 * asn_itemsize(dtype);
+    if (dtype == ASN_BOOL) return first >= 0 && last <= 1;
+    if (!asn_is_integer(dtype)) return false;
+    if (asn_is_signed_int(dtype))
+        return bits == 64 ||
+               (first >= -((int64_t)1 << (bits - 1)) && last < (int64_t)1 << (bits - 1));
+    return first >= 0 && (bits == 64 || last < (int64_t)1 << bits);
+}
+
+/* integers(size, low, high, dtype, endpoint, masked) for plain bounds; NotImplemented:
+ * they are not, or something is wrong with them. Of dtype int, one is Python's own. */
+static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    int64_t first, last;
+    draw d = {.kind = BOUNDED, .dtype = ASN_I64};
+    if (n != 6) return PyErr_Format(PyExc_TypeError, "expected 6 arguments, got %zd", n);
+    bool pythons = args[3] == (PyObject *)&PyLong_Type;
+    if (!pythons && (args[3] == (PyObject *)&PyBool_Type ||
+                     asn_dtype_from_py(args[3], &d.dtype) < 0)) {
+        PyErr_Clear(); /* whoever looks closer says what is wrong */
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    if (!PyBool_Check(args[4]) ||
+        !plain_bounds(args[1], args[2], args[4] == Py_True, &first, &last) ||
+        !holds(d.dtype, first, last))
+        Py_RETURN_NOTIMPLEMENTED;
+    d.masked = args[5] == Py_True;
+    d.offset = (uint64_t)first;
+    d.range = (uint64_t)last - (uint64_t)first;
+    if (!pythons || args[0] != Py_None) return run(self, &d, args[0]);
+    int64_t one;
+    ASN_PY_TRY(fill(asn_engine_of(self), &d, 1, &one));
+    return PyLong_FromLongLong(one);
 }
 
 /* (size, dtype, low, range, masked): low modulo 2^64. */
@@ -220,9 +334,22 @@ static PyObject *engine_raw(PyObject *self, PyObject *count) {
 }
 
 PyMethodDef asn_draw_methods[] = {
-    {"uniform", engine_uniform, METH_VARARGS, "uniform(size, dtype): [0, 1)."},
-    {"normal", engine_normal, METH_VARARGS, "normal(size, dtype): ziggurat."},
-    {"gauss", engine_gauss, METH_VARARGS, "gauss(size): polar method, float64."},
+    {"uniform", (PyCFunction)(void (*)(void))engine_uniform, METH_FASTCALL,
+     "uniform(size, dtype): [0, 1)."},
+    {"normal", (PyCFunction)(void (*)(void))engine_normal, METH_FASTCALL,
+     "normal(size, dtype): ziggurat."},
+    {"gauss", (PyCFunction)(void (*)(void))engine_gauss, METH_FASTCALL,
+     "gauss(size): polar method, float64."},
+    {"scaled_uniform", (PyCFunction)(void (*)(void))engine_scaled_uniform, METH_FASTCALL,
+     "scaled_uniform(size, low, high): plain numbers, or NotImplemented."},
+    {"legacy_uniform", (PyCFunction)(void (*)(void))engine_legacy_uniform, METH_FASTCALL,
+     "legacy_uniform(size, low, high): the same, and high may be below low."},
+    {"scaled_normal", (PyCFunction)(void (*)(void))engine_scaled_normal, METH_FASTCALL,
+     "scaled_normal(size, loc, scale): plain numbers, or NotImplemented."},
+    {"scaled_gauss", (PyCFunction)(void (*)(void))engine_scaled_gauss, METH_FASTCALL,
+     "scaled_gauss(size, loc, scale): plain numbers, or NotImplemented."},
+    {"integers", (PyCFunction)(void (*)(void))engine_integers, METH_FASTCALL,
+     "integers(size, low, high, dtype, endpoint, masked), or NotImplemented."},
     {"bounded", engine_bounded, METH_VARARGS,
      "bounded(size, dtype, low, range, masked): integers in [low, low + range]."},
     {"bounded_each", engine_bounded_each, METH_VARARGS,

@@ -26,6 +26,21 @@ typedef asn_status (*asn_draw_fill)(asn_bitgen *g, const void *what, int64_t n,
 PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_t *shape,
                          asn_draw_fill fill, const void *what);
 
+/* Whether `o` is a number that needs no array: Python's own, or NumPy's float64. */
+static inline bool asn_plain_number(PyObject *o, double *x) {
+    if (PyFloat_Check(o)) {
+        *x = PyFloat_AS_DOUBLE(o);
+        return true;
+    }
+    if (!PyLong_CheckExact(o)) return false;
+    *x = PyLong_AsDouble(o);
+    if (*x == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return false;
+    }
+    return true;
+}
+
 /* Ends with {NULL}. */
 extern PyMethodDef asn_draw_methods[], asn_variate_methods[];
 

@@ -8,9 +8,16 @@
 #include "convert.h"
 #include "random_engine.h"
 
+typedef union {
+    double real;
+    int64_t integer;
+} number;
+
+/* A parameter is one of `arrays`, or where that is NULL, of `numbers`. */
 typedef struct {
     const asn_variate *row;
     PyArrayObject *arrays[ASN_VARIATE_PARAMS];
+    number numbers[ASN_VARIATE_PARAMS];
     const void *values[ASN_VARIATE_PARAMS];
     int64_t step[ASN_VARIATE_PARAMS];
 } parameters;
@@ -29,8 +36,9 @@ static asn_status fill_variate(asn_bitgen *g, const void *what, int64_t n, void 
 /* The complaint with the parameter's name in each of up to three places. */
 static int check(const parameters *p, int k) {
     const char *name = p->row->params[k];
-    const char *format = asn_variate_check(p->row, k, PyArray_SIZE(p->arrays[k]),
-                                           PyArray_DATA(p->arrays[k]));
+    PyArrayObject *a = p->arrays[k];
+    const char *format = asn_variate_check(p->row, k, a ? PyArray_SIZE(a) : 1,
+                                           a ? PyArray_DATA(a) : &p->numbers[k]);
     if (!format) return 0;
     PyErr_Format(PyExc_ValueError, format, name, name, name);
     return -1;
@@ -61,10 +69,10 @@ static int refuse_size(int ndim, const npy_intp *shape, int got, const npy_intp 
 /* The result's shape: size, or what the parameters broadcast to. */
 static int result_shape(const parameters *p, PyObject *size, int *ndim, npy_intp *shape) {
     PyObject *arrays[ASN_VARIATE_PARAMS];
-    int n = p->row->nparams, given = -1;
+    int n = 0, given = -1;
     int64_t wanted[ASN_MAX_DIMS];
-    for (int k = 0; k < n; k++)
-        arrays[k] = (PyObject *)p->arrays[k];
+    for (int k = 0; k < p->row->nparams; k++)
+        if (p->arrays[k]) arrays[n++] = (PyObject *)p->arrays[k];
     *ndim = 0;
     if (size != Py_None) {
         if (asn_shape_from_py(size, wanted, &given) < 0) return -1;
@@ -94,6 +102,10 @@ static int result_shape(const parameters *p, PyObject *size, int *ndim, npy_intp
 /* Arrays become as large as the result, so that element i is at i. */
 static int spread(parameters *p, int ndim, npy_intp *shape) {
     for (int k = 0; k < p->row->nparams; k++) {
+        if (!p->arrays[k]) {
+            p->values[k] = &p->numbers[k];
+            continue;
+        }
         if (PyArray_NDIM(p->arrays[k]) > 0) {
             PyArrayObject *whole = (PyArrayObject *)PyArray_SimpleNew(
                 ndim, shape, PyArray_TYPE(p->arrays[k]));
@@ -109,47 +121,72 @@ static int spread(parameters *p, int ndim, npy_intp *shape) {
     return 0;
 }
 
-static int read_parameters(parameters *p, PyObject *args, Py_ssize_t first) {
-    if (PyTuple_GET_SIZE(args) - first != p->row->nparams) {
+static bool is_plain(parameters *p, int k, PyObject *o) {
+    int over;
+    if (p->row->kinds[k] != 'l') return asn_plain_number(o, &p->numbers[k].real);
+    if (!PyLong_CheckExact(o)) return false;
+    p->numbers[k].integer = PyLong_AsLongLongAndOverflow(o, &over);
+    return !over;
+}
+
+static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t count) {
+    if (count != p->row->nparams) {
         PyErr_Format(PyExc_TypeError, "%s takes %d parameters, got %zd", p->row->name,
-                     p->row->nparams, PyTuple_GET_SIZE(args) - first);
+                     p->row->nparams, count);
         return -1;
     }
     for (int k = 0; k < p->row->nparams; k++) {
         bool whole = p->row->kinds[k] == 'l';
-        p->arrays[k] = (PyArrayObject *)PyArray_FROM_OTF(
-            PyTuple_GET_ITEM(args, first + k), whole ? NPY_INT64 : NPY_DOUBLE,
-            NPY_ARRAY_CARRAY_RO | (whole ? NPY_ARRAY_FORCECAST : 0));
-        if (!p->arrays[k] || check(p, k) < 0) return -1;
+        if (!is_plain(p, k, args[k])) {
+            p->arrays[k] = (PyArrayObject *)PyArray_FROM_OTF(
+                args[k], whole ? NPY_INT64 : NPY_DOUBLE,
+                NPY_ARRAY_CARRAY_RO | (whole ? NPY_ARRAY_FORCECAST : 0));
+            if (!p->arrays[k]) return -1;
+        }
     }
+    for (int k = 0; k < p->row->nparams; k++)
+        if (check(p, k) < 0) return -1;
     return 0;
 }
 
 static PyObject *one(PyObject *self, const parameters *p) {
-    union {
-        double real;
-        int64_t integer;
-    } value;
+    number value;
     ASN_PY_TRY(fill_variate(asn_engine_of(self), p, 1, &value));
     return p->row->integer ? PyLong_FromLongLong(value.integer)
                            : PyFloat_FromDouble(value.real);
 }
 
-/* variate(name, legacy, size, *parameters) */
-static PyObject *engine_variate(PyObject *self, PyObject *args) {
-    if (PyTuple_GET_SIZE(args) < 3)
-        return PyErr_Format(PyExc_TypeError, "variate(name, legacy, size, ...)");
-    const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(args, 0));
-    int legacy = PyObject_IsTrue(PyTuple_GET_ITEM(args, 1));
-    PyObject *size = PyTuple_GET_ITEM(args, 2), *result = NULL;
-    if (!name || legacy < 0) return NULL;
-    parameters p = {.row = asn_variate_find(name, legacy)};
-    if (!p.row) return PyErr_Format(PyExc_ValueError, "no distribution '%s'", name);
+/* The row of a name, looked up once per name object: the callers' constants. */
+static const asn_variate *find_row(PyObject *name, bool legacy) {
+    enum { PLACES = 128 };
+    static struct {
+        PyObject *name;
+        const asn_variate *row;
+    } known[PLACES];
+    size_t at = ((uintptr_t)name >> 4 ^ (uintptr_t)legacy) % PLACES;
+    if (known[at].name == name && known[at].row->legacy != !legacy) return known[at].row;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) return NULL;
+    const asn_variate *row = asn_variate_find(text, legacy);
+    if (!row) return PyErr_Format(PyExc_ValueError, "no distribution '%s'", text), NULL;
+    Py_INCREF(name);
+    Py_XSETREF(known[at].name, name);
+    known[at].row = row;
+    return row;
+}
+
+/* (name, size, *parameters) */
+static PyObject *run_variate(PyObject *self, PyObject *const *args, Py_ssize_t n,
+                             bool legacy) {
+    if (n < 2) return PyErr_Format(PyExc_TypeError, "variate(name, size, ...)");
+    PyObject *size = args[1], *result = NULL;
+    parameters p = {.row = find_row(args[0], legacy)};
+    if (!p.row) return NULL;
     npy_intp shape[ASN_MAX_DIMS];
     int64_t extents[ASN_MAX_DIMS];
     int ndim = 0;
-    if (read_parameters(&p, args, 3) == 0 && result_shape(&p, size, &ndim, shape) == 0 &&
-        spread(&p, ndim, shape) == 0) {
+    if (read_parameters(&p, args + 2, n - 2) == 0 &&
+        result_shape(&p, size, &ndim, shape) == 0 && spread(&p, ndim, shape) == 0) {
         for (int d = 0; d < ndim; d++)
             extents[d] = shape[d];
         result = size == Py_None && ndim == 0
@@ -159,6 +196,15 @@ static PyObject *engine_variate(PyObject *self, PyObject *args) {
     }
     drop(&p);
     return result;
+}
+
+static PyObject *engine_variate(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    return run_variate(self, args, n, false);
+}
+
+static PyObject *engine_legacy_variate(PyObject *self, PyObject *const *args,
+                                       Py_ssize_t n) {
+    return run_variate(self, args, n, true);
 }
 
 /* ---- float32, and rows of numbers */
@@ -353,6 +399,26 @@ static PyObject *engine_shuffled(PyObject *self, PyObject *args) {
     return asn_draw_array(self, ASN_I64, ndim, shape, fill_shuffle, &s);
 }
 
+/* Shuffles a list in place. */
+static PyObject *engine_shuffle_list(PyObject *self, PyObject *list) {
+    if (!PyList_CheckExact(list))
+        return PyErr_Format(PyExc_TypeError, "shuffle_list takes a list");
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    if (n < 2) Py_RETURN_NONE;
+    int64_t *order = asn_malloc((size_t)n * (sizeof *order + sizeof(PyObject *)));
+    if (!order) return asn_raise(ASN_ERR_MEMORY);
+    PyObject **items = (PyObject **)(order + n);
+    shuffle s = {.masked = true, .row = n, .first = 1};
+    asn_status status = fill_shuffle(asn_engine_of(self), &s, n, order);
+    for (Py_ssize_t i = 0; i < n; i++)
+        items[i] = PyList_GET_ITEM(list, order[i]);
+    for (Py_ssize_t i = 0; i < n; i++)
+        PyList_SET_ITEM(list, i, items[i]);
+    asn_free(order);
+    ASN_PY_TRY(status);
+    Py_RETURN_NONE;
+}
+
 typedef struct {
     int64_t n;
     bool shuffled;
@@ -376,8 +442,10 @@ static PyObject *engine_sample(PyObject *self, PyObject *args) {
 }
 
 PyMethodDef asn_variate_methods[] = {
-    {"variate", engine_variate, METH_VARARGS,
-     "variate(name, legacy, size, *parameters)."},
+    {"variate", (PyCFunction)(void (*)(void))engine_variate, METH_FASTCALL,
+     "variate(name, size, *parameters): Generator's."},
+    {"legacy_variate", (PyCFunction)(void (*)(void))engine_legacy_variate, METH_FASTCALL,
+     "legacy_variate(name, size, *parameters): RandomState's."},
     {"exponential", engine_exponential, METH_VARARGS,
      "exponential(size, single, inverse): standard."},
     {"gamma_float", engine_gamma_float, METH_VARARGS,
@@ -389,6 +457,7 @@ PyMethodDef asn_variate_methods[] = {
      "multivariate_hypergeometric(shape, colors, nsample, by_count)."},
     {"shuffled", engine_shuffled, METH_VARARGS,
      "shuffled(shape, first, masked): rows of orders, shuffled down to place first."},
+    {"shuffle_list", engine_shuffle_list, METH_O, "shuffle_list(list): in place."},
     {"sample", engine_sample, METH_VARARGS, "sample(n, k, shuffled): k distinct of n."},
     {NULL, NULL, 0, NULL},
 };

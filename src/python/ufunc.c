@@ -82,25 +82,29 @@ int asn_ufunc_check_out(PyObject *out, bool positional) {
     return 0;
 }
 
+int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out) {
+    if (!PyTuple_CheckExact(out)) {
+        if (u->nout == 1) return 0;
+        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(out) == u->nout) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "The 'out' tuple must have exactly %d entr%s: one per ufunc output",
+                 u->nout, u->nout == 1 ? "y" : "ies");
+    return -1;
+}
+
 static int take_outputs(asn_ufunc *u, PyObject *value, asn_ufunc_kwargs *kw) {
     if (value == Py_Ellipsis) {
         kw->keep_array = true;
         return 0;
     }
     if (asn_ufunc_check_out(value, false) < 0) return -1;
+    if (asn_ufunc_check_out_count(u, value) < 0) return -1;
     if (PyTuple_CheckExact(value)) {
-        if (PyTuple_GET_SIZE(value) != u->nout) {
-            PyErr_Format(
-                PyExc_ValueError,
-                "The 'out' tuple must have exactly %d entr%s: one per ufunc output",
-                u->nout, u->nout == 1 ? "y" : "ies");
-            return -1;
-        }
         for (int i = 0; i < u->nout; i++)
             kw->out[i] = PyTuple_GET_ITEM(value, i);
-    } else if (u->nout > 1 && value != Py_None) {
-        PyErr_SetString(PyExc_TypeError, "'out' must be a tuple of arrays");
-        return -1;
     } else {
         kw->out[0] = value;
     }
@@ -145,16 +149,38 @@ static int take_keyword(asn_ufunc *u, PyObject *name, PyObject *value,
     return -1;
 }
 
+static int check_count(const asn_ufunc *u, Py_ssize_t nargs) {
+    if (nargs >= u->nin && nargs <= u->nin + u->nout) return 0;
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes from %d to %d positional arguments but %zd %s given",
+                 u->name, u->nin, u->nin + u->nout, nargs, nargs == 1 ? "was" : "were");
+    return -1;
+}
+
+int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames) {
+    asn_ufunc_kwargs kw = {0};
+    if (check_count(u, nargs) < 0) return -1;
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
+        if (PyUnicode_CompareWithASCIIString(name, "out") != 0) {
+            if (take_keyword(u, name, value, &kw) < 0) return -1;
+        } else if (nargs > u->nin) {
+            PyErr_SetString(
+                PyExc_TypeError,
+                "cannot specify 'out' as both a positional and keyword argument");
+            return -1;
+        } else if (asn_ufunc_check_out_count(u, value) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int parse_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                       PyObject *kwnames, asn_ufunc_kwargs *kw) {
     memset(kw, 0, sizeof *kw);
-    if (nargs < u->nin || nargs > u->nin + u->nout) {
-        PyErr_Format(PyExc_TypeError,
-                     "%s() takes from %d to %d positional arguments but %zd %s given",
-                     u->name, u->nin, u->nin + u->nout, nargs,
-                     nargs == 1 ? "was" : "were");
-        return -1;
-    }
+    if (check_count(u, nargs) < 0) return -1;
     for (Py_ssize_t i = u->nin; i < nargs; i++) {
         kw->out[i - u->nin] = args[i];
         kw->out_given = true;
@@ -387,6 +413,11 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
     return pair;
 }
 
+/* An array without a class of its own for results: ours, NumPy's, a memory map. */
+static bool is_plain_array(PyObject *obj) {
+    return asn_is_ndarray_exact(obj) || (PyArray_Check(obj) && !asn_foreign_array(obj));
+}
+
 /* The operand whose __array_wrap__ makes the result, borrowed; NULL for none. Plain
  * arrays have priority 0 and scalars none; among equals the first that brings one. */
 static PyObject *find_wrapper(PyObject *const *args, int nin) {
@@ -395,7 +426,7 @@ static PyObject *find_wrapper(PyObject *const *args, int nin) {
     double best = none;
     for (int i = 0; i < nin; i++) {
         PyObject *obj = args[i];
-        if (asn_is_ndarray_exact(obj) || PyArray_CheckExact(obj)) {
+        if (is_plain_array(obj)) {
             if (best < 0) wrapper = NULL, best = 0;
             continue;
         }
@@ -433,7 +464,7 @@ static PyObject *wrap_result(asn_ufunc *u, PyObject *result, PyObject *const *ar
     if (!result) return NULL;
     PyObject *out = kw->out[output], *wrapper;
     if (out)
-        wrapper = asn_is_ndarray_exact(out) || PyArray_CheckExact(out) ? NULL : out;
+        wrapper = is_plain_array(out) ? NULL : out;
     else
         wrapper = kw->subok == Py_False ? NULL : find_wrapper(args, u->nin);
     if (ASN_LIKELY(!wrapper)) return result;

@@ -64,11 +64,16 @@ bool asn_scalars_need_arrays(asn_op op, const asn_operand *in);
 int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
                      PyObject **owner);
 
-/* Foreign __array_ufunc__: 1 and *result when it took the call, 0 when there is none, -1
- * on error. */
 /* Whether an operand, output or mask brings an override of its own; -1 with an error. */
 int asn_ufunc_overridden(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
                          PyObject *kwnames);
+/* out= is a tuple of as many as there are outputs, or the one; TypeError, ValueError. */
+int asn_ufunc_check_out_count(const asn_ufunc *u, PyObject *out);
+/* What is wrong with a call whatever its operands are: TypeError. */
+int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
+                         PyObject *kwnames);
+/* Foreign __array_ufunc__: 1 and *result when it took the call, 0 when there is none, -1
+ * on error. */
 int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames, PyObject **result);
 /* Reads where= into *mask (owner keeps it); True and None are no mask. */

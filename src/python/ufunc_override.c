@@ -102,38 +102,58 @@ static bool is_all_none(PyObject *tuple) {
     return true;
 }
 
-/* Parameters of the methods that fold, and how many of them are inputs: an override sees
- * the others by name, as NumPy passes them. */
+/* Arguments of the methods that may come by position; overrides see them by name, but
+ * for the inputs. */
 typedef struct {
     const char *method;
-    int inputs;
-    const char *names[7];
-} fold_method;
+    Py_ssize_t inputs, count;
+    const char *names[6];
+} method_args;
 
-static const fold_method folds[] = {
-    {"reduce", 1, {"array", "axis", "dtype", "out", "keepdims", "initial", "where"}},
-    {"accumulate", 1, {"array", "axis", "dtype", "out"}},
-    {"reduceat", 2, {"array", "indices", "axis", "dtype", "out"}},
-};
-
-static const fold_method *fold_of(const char *method) {
-    for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
-        if (strcmp(folds[i].method, method) == 0) return &folds[i];
+static const method_args *args_of(const char *method) {
+    static const method_args all[] = {
+        {"reduce", 1, 6, {"axis", "dtype", "out", "keepdims", "initial", "where"}},
+        {"accumulate", 1, 3, {"axis", "dtype", "out"}},
+        {"reduceat", 2, 3, {"axis", "dtype", "out"}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (strcmp(all[i].method, method) == 0) return &all[i];
     return NULL;
 }
 
-/* Positional arguments behind the inputs into kwargs. */
-static int name_positionals(const fold_method *fold, PyObject *const *args,
-                            Py_ssize_t nargs, PyObject *kwargs) {
-    for (Py_ssize_t i = fold->inputs; i < nargs && i < 7 && fold->names[i]; i++) {
-        PyObject *value = args[i];
-        bool is_out = strcmp(fold->names[i], "out") == 0;
-        if (value == asn_py.no_value || (is_out && value == Py_None)) continue;
-        PyObject *packed =
-            is_out && !PyTuple_Check(value) ? PyTuple_Pack(1, value) : Py_NewRef(value);
-        int rc = packed ? PyDict_SetItemString(kwargs, fold->names[i], packed) : -1;
-        Py_XDECREF(packed);
-        if (rc < 0) return -1;
+/* One argument of a method as NumPy passes it on: no output that is None, other outputs
+ * in a tuple, no initial= that stands for none. */
+static int add_keyword(const asn_ufunc *u, PyObject *kwargs, const char *name,
+                       PyObject *value) {
+    bool is_out = strcmp(name, "out") == 0;
+    if (is_out && PyTuple_Check(value) && asn_ufunc_check_out_count(u, value) < 0)
+        return -1;
+    if (is_out && (value == Py_None || is_all_none(value))) return 0;
+    if (strcmp(name, "initial") == 0 && asn_is_no_value(value)) return 0;
+    PyObject *packed =
+        is_out && !PyTuple_Check(value) ? PyTuple_Pack(1, value) : Py_NewRef(value);
+    if (strcmp(name, "sig") == 0) name = "signature";
+    int rc = packed ? PyDict_SetItemString(kwargs, name, packed) : -1;
+    Py_XDECREF(packed);
+    return rc;
+}
+
+static int add_positional(const asn_ufunc *u, const method_args *m, PyObject *kwargs,
+                          PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs - m->inputs > m->count) {
+        PyErr_Format(PyExc_TypeError,
+                     "%s() takes from %zd to %zd positional arguments but %zd were given",
+                     m->method, m->inputs, m->inputs + m->count, nargs);
+        return -1;
+    }
+    for (Py_ssize_t i = m->inputs; i < nargs; i++) {
+        const char *name = m->names[i - m->inputs];
+        if (PyDict_GetItemString(kwargs, name)) {
+            PyErr_Format(PyExc_TypeError,
+                         "argument for %s() given by name ('%s') and position (%zd)",
+                         m->method, name, i);
+            return -1;
+        }
+        if (add_keyword(u, kwargs, name, args[i]) < 0) return -1;
     }
     return 0;
 }
@@ -144,21 +164,12 @@ static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *con
     PyObject *kwargs = PyDict_New();
     if (!kwargs) return NULL;
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); k++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[nargs + k];
-        bool is_out = PyUnicode_CompareWithASCIIString(name, "out") == 0;
-        if (is_out && (value == Py_None || is_all_none(value))) continue;
-        PyObject *packed = is_out && !PyTuple_Check(value) && value != Py_None
-                               ? PyTuple_Pack(1, value)
-                               : Py_NewRef(value);
-        bool is_sig = PyUnicode_CompareWithASCIIString(name, "sig") == 0;
-        int rc = !packed  ? -1
-                 : is_sig ? PyDict_SetItemString(kwargs, "signature", packed)
-                          : PyDict_SetItem(kwargs, name, packed);
-        Py_XDECREF(packed);
-        if (rc < 0) goto fail;
+        const char *name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+        if (!name || add_keyword(u, kwargs, name, args[nargs + k]) < 0) goto fail;
     }
-    const fold_method *fold = fold_of(method);
-    if (fold && name_positionals(fold, args, nargs, kwargs) < 0) goto fail;
+    const method_args *m = args_of(method);
+    if (m && nargs > m->inputs && add_positional(u, m, kwargs, args, nargs) < 0)
+        goto fail;
     bool given = false;
     for (Py_ssize_t i = u->nin; i < nargs; i++)
         given |= args[i] != Py_None;
@@ -176,6 +187,20 @@ static PyObject *override_kwargs(asn_ufunc *u, const char *method, PyObject *con
 fail:
     Py_DECREF(kwargs);
     return NULL;
+}
+
+/* What is wrong with the arguments whatever the operands are. */
+static int check_arguments(asn_ufunc *u, const char *method, PyObject *const *args,
+                           Py_ssize_t nargs, PyObject *kwnames) {
+    bool outer = strcmp(method, "outer") == 0;
+    if (outer && nargs != u->nin) {
+        PyErr_Format(PyExc_TypeError,
+                     "outer() takes %d positional arguments but %zd were given", u->nin,
+                     nargs);
+        return -1;
+    }
+    if (!outer && strcmp(method, "__call__") != 0) return 0;
+    return asn_ufunc_check_call(u, args, nargs, kwnames);
 }
 
 static PyObject *call_override(asn_ufunc *u, const char *method,
@@ -222,12 +247,13 @@ int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
     override_entry found[MAX_OVERRIDES];
     int count = collect_overrides(u, args, nargs, kwnames, found);
     if (count <= 0) return count;
-    PyObject *kwargs = override_kwargs(u, method, args, nargs, kwnames);
-    const fold_method *fold = fold_of(method);
-    Py_ssize_t most = fold                              ? fold->inputs
-                      : strcmp(method, "__call__") == 0 ? u->nin
-                                                        : nargs;
-    Py_ssize_t inputs = nargs > most ? most : nargs;
+    bool call = strcmp(method, "__call__") == 0;
+    PyObject *kwargs = check_arguments(u, method, args, nargs, kwnames) < 0
+                           ? NULL
+                           : override_kwargs(u, method, args, nargs, kwnames);
+    const method_args *m = args_of(method);
+    Py_ssize_t inputs = call ? u->nin : m ? m->inputs : nargs;
+    if (inputs > nargs) inputs = nargs;
     *result = NULL;
     for (int i = 0; kwargs && i < count; i++) {
         *result = call_override(u, method, &found[i], args, inputs, kwargs);

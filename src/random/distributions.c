@@ -13,6 +13,11 @@ void asn_fill_double(asn_bitgen *g, int64_t n, double *out) {
         asn_wide_doubles(g, n, out);
         return;
     }
+    if (n == 1) { /* without a buffer: a third of the time */
+        uint32_t a = asn_mt19937_next32(g) >> 5, b = asn_mt19937_next32(g) >> 6;
+        *out = (a * 67108864.0 + b) * 0x1p-53;
+        return;
+    }
     asn_words w;
     asn_words_begin(&w, g, 2 * n);
     for (int64_t i = 0, got; i < n; i += got / 2) {

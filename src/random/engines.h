@@ -27,8 +27,8 @@ int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *
 int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
                                   double *out);
 int64_t asn_pcg64_many_doubles(asn_bitgen *g, int64_t n, double *out);
-/* The rest of the twister's 624 words (of the next 624, where none is left); returns how
- * many. */
-int asn_mt19937_block(asn_bitgen *g, uint32_t *out);
+/* Up to `most` of the rest of the twister's 624 words (of the next 624, where none is
+ * left); returns how many. */
+int asn_mt19937_block(asn_bitgen *g, int most, uint32_t *out);
 
 #endif

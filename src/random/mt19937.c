@@ -32,12 +32,12 @@ uint32_t asn_mt19937_next32(asn_bitgen *g) {
     return temper(g->mt.key[g->mt.pos++]);
 }
 
-int asn_mt19937_block(asn_bitgen *g, uint32_t *out) {
+int asn_mt19937_block(asn_bitgen *g, int most, uint32_t *out) {
     if (g->mt.pos == N) refill(g);
-    int n = N - g->mt.pos;
+    int n = N - g->mt.pos < most ? N - g->mt.pos : most;
     for (int i = 0; i < n; i++)
         out[i] = temper(g->mt.key[g->mt.pos + i]);
-    g->mt.pos = N;
+    g->mt.pos += n;
     return n;
 }
 

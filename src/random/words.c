@@ -19,15 +19,16 @@ void asn_words_begin(asn_words *w, asn_bitgen *g, int64_t expected) {
 /* No more than is likely to be used: what is left over costs a jump at the end. Past the
  * expectation a quarter of what was drawn so far. */
 void asn_words_refill(asn_words *w) {
-    if (w->g->kind == ASN_MT19937) {
-        w->filled = asn_mt19937_block(w->g, w->narrow);
-        w->at = 0;
-        return;
-    }
     w->drawn += w->filled;
     int64_t n = w->expected - w->drawn;
     if (n < w->drawn / 4) n = w->drawn / 4;
     if (n < FIRST) n = FIRST;
+    if (w->g->kind == ASN_MT19937) {
+        int most = n < 2 * ASN_WORDS ? (int)n : 2 * ASN_WORDS;
+        w->filled = asn_mt19937_block(w->g, most, w->narrow);
+        w->at = 0;
+        return;
+    }
     w->filled = n < ASN_WORDS ? (int)n : ASN_WORDS;
     w->at = 0;
     memcpy(w->start, &w->g->philox, sizeof w->start);

@@ -90,6 +90,7 @@ static asn_status fill_table(void) {
     ASN_OPTIONAL(aclnnxMatmul);
     ASN_OPTIONAL(aclnnxLoopRun);
     ASN_OPTIONAL(aclnnxInterp);
+    ASN_OPTIONAL(aclnnxCorrelate);
 #undef ASN_OPTIONAL
     return ASN_OK;
 }

@@ -27,6 +27,7 @@ typedef struct {
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;
     __typeof__(aclnnxInterp) *aclnnxInterp;
+    __typeof__(aclnnxCorrelate) *aclnnxCorrelate;
 } asn_acl_api;
 
 extern asn_acl_api asn_acl;

@@ -61,6 +61,14 @@ static inline void asn_buffer_release(asn_buffer *b) {
 static inline bool asn_buffer_only_traced(const asn_buffer *b) {
     return atomic_load_explicit(&b->refs, memory_order_acquire) == b->trace_refs;
 }
+/* Whether writing one may change the other: they are one, or both lie over memory that
+ * the host reaches, and overlap there (an array and an array made of its buffer). */
+static inline bool asn_buffers_alias(const asn_buffer *a, const asn_buffer *b) {
+    if (a == b) return true;
+    const char *at = a->data, *bt = b->data;
+    return a->shared && b->shared && at && bt && at < bt + b->nbytes &&
+           bt < at + a->nbytes;
+}
 /* Takes storage if there is none. MemoryError. */
 ASN_CHECK_RESULT asn_status asn_buffer_ensure(asn_buffer *b);
 

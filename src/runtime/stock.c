@@ -39,7 +39,7 @@ void asn_stock_clear(void) {}
 
 #else
 
-enum { CLASSES = 33, KEEP = 16, STRUCTS = 64 };
+enum { CLASSES = 33, KEEP = 16, STRUCTS = 256 };
 
 typedef struct stock {
     struct stock *next;

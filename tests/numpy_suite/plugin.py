@@ -1,6 +1,5 @@
 """A pytest plugin that loads NumPy's test modules rewritten (rewrite.py) and leaves out what does not apply."""
 
-import fnmatch
 import importlib.util
 import os
 import pathlib
@@ -8,6 +7,7 @@ import sys
 
 import pytest
 import rewrite
+from excluded import matches
 
 rewrite.lend_internals()
 
@@ -42,12 +42,13 @@ def pytest_pycollect_makemodule(module_path, parent):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what run.py found in excluded.txt: patterns file::Class::test[parameters]."""
-    patterns = os.environ.get("NUMPY_SUITE_EXCLUDED", "").split("\n")
-    patterns = [p.partition("::")[2].replace("[", "[[]") for p in patterns if p]
-    kept, left = [], []
+    """Leaves out what run.py found in excluded.txt: patterns file::Class::test[parameters]. With
+    NUMPY_SUITE_ONLY_EXCLUDED set it leaves out everything else."""
+    patterns = [p for p in os.environ.get("NUMPY_SUITE_EXCLUDED", "").split("\n") if p]
+    excluded, others = [], []
     for item in items:
         name = item.nodeid.partition("::")[2]
-        (left if any(fnmatch.fnmatch(name, p) for p in patterns) else kept).append(item)
-    items[:] = kept
-    config.hook.pytest_deselected(items=left)
+        (excluded if any(matches(name, p) for p in patterns) else others).append(item)
+    only = "NUMPY_SUITE_ONLY_EXCLUDED" in os.environ
+    items[:] = excluded if only else others
+    config.hook.pytest_deselected(items=others if only else excluded)

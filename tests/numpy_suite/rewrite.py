@@ -11,6 +11,7 @@ import pathlib
 import types
 
 import asnumpy
+import asnumpy.lib.recfunctions
 import numpy
 
 ROOT = pathlib.Path(numpy.__file__).parent

@@ -143,3 +143,13 @@ def test_medians_and_quantiles_select(n, nan):
     np.testing.assert_allclose(
         np.asarray(anp.quantile(b, many)), np.quantile(a, many), rtol=1e-13, atol=1e-13
     )
+
+
+def test_more_positions_than_dimensions():
+    x = np.random.default_rng(2).random(500)
+    kth = np.arange(0, 500, 3)
+    ours = anp.partition(anp.array(x), kth).to_numpy()
+    np.testing.assert_array_equal(ours[kth], np.sort(x)[kth])
+    for bad in ([500] * 70, [0] * 70 + [-501]):
+        with pytest.raises(ValueError, match="out of bounds"):
+            anp.partition(anp.array(x), bad)

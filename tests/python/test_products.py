@@ -46,3 +46,52 @@ def test_bfloat16_accumulates_in_float32(k):
     bound = np.abs(x.astype(np.float64)) @ np.abs(y.astype(np.float64))
     # one rounding to eight bits, and float32's of the sums
     assert np.all(np.abs(ours - exact) <= 2.0**-8 * np.abs(exact) + 2.0**-20 * bound)
+
+
+SLIDING = [
+    "float64",
+    "float32",
+    "float16",
+    "complex128",
+    "complex64",
+    "int64",
+    "int8",
+    "uint16",
+    "bool",
+]
+
+
+@given(
+    st.sampled_from(SLIDING), st.sampled_from(SLIDING), st.integers(1, 300), st.integers(1, 90),
+    st.sampled_from(["full", "same", "valid"]), st.booleans(), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_sliding_products(left, right, n, m, mode, convolves, seed):
+    r = np.random.default_rng(seed)
+    x, y = ((r.standard_normal(k) * 4 + 1j * r.standard_normal(k)) for k in (n, m))
+    x, y = (z.astype(d) if d[0] == "c" else z.real.astype(d) for z, d in ((x, left), (y, right)))
+    x, y = x[:: r.choice([1, -1])], y[:: r.choice([1, -1])]
+    name = "convolve" if convolves else "correlate"
+    ours = getattr(asnumpy, name)(asnumpy.array(x), asnumpy.array(y), mode)
+    theirs = getattr(np, name)(x, y, mode)
+    assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+    if theirs.dtype.kind in "biu":
+        np.testing.assert_array_equal(ours.to_numpy(), theirs)
+    else:
+        small = min(n, m) * np.finfo(theirs.dtype).eps
+        scale = np.abs(x).astype(float).max() * np.abs(y).astype(float).max()
+        np.testing.assert_allclose(ours.to_numpy(), theirs, rtol=1e-30, atol=small * scale * 2)
+
+
+def test_sliding_products_meet_no_padding():
+    """An infinity is multiplied with elements alone, not with zeros beyond the ends."""
+    x, y = [1.0, 2.0, 3.0], [np.inf, 1.0]
+    for mode in ("full", "same", "valid"):
+        np.testing.assert_array_equal(asnumpy.convolve(x, y, mode), np.convolve(x, y, mode))
+        np.testing.assert_array_equal(asnumpy.correlate(y, x, mode), np.correlate(y, x, mode))
+
+
+def test_long_sliding_products_on_any_number_of_threads():
+    r = np.random.default_rng(3)
+    x, y = r.standard_normal(9000), r.standard_normal(700)
+    found = asnumpy.convolve(asnumpy.array(x), asnumpy.array(y)).to_numpy()
+    np.testing.assert_allclose(found, np.convolve(x, y), rtol=0, atol=1e-12)

@@ -332,3 +332,72 @@ def test_calls_are_watched_as_they_are():
     seen = []
     anp.testing.assert_no_warnings(seen.append, anp.zeros(2))
     assert type(seen[0]) is anp.ndarray
+
+
+EDGES = [
+    0,
+    1,
+    -1,
+    5,
+    2**31,
+    2**32,
+    2**63 - 1,
+    2**63,
+    2**64,
+    -(2**63),
+    2.5,
+    3.0,
+    np.int32(7),
+    True,
+    None,
+]
+
+
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_single_draws_follow_one_another(data, seed):
+    """One number at a time, in any order of calls: values, types, errors and the words used up."""
+    legacy = data.draw(st.booleans())
+    name = "RandomState" if legacy else "default_rng"
+    ours, theirs = (getattr(module.random, name)(seed) for module in (anp, np))
+    dtypes = st.sampled_from([int, np.int64, "i4", np.uint8, np.uint64, bool, np.bool_, "f4"])
+    bound = st.sampled_from(EDGES)
+    real = st.sampled_from(
+        [0.0, -0.0, 1, 2.5, -3.0, np.nan, np.inf, np.float32(0.1), 1e308, -1e308, 10**400]
+    )
+    calls = st.one_of(
+        st.tuples(st.just("randint" if legacy else "integers"), bound, bound, st.just(None), dtypes),
+        st.tuples(st.sampled_from(["uniform", "normal", "gamma", "lognormal"]), real, real),
+        st.tuples(st.sampled_from(["random_sample", "randn"] if legacy else ["random", "standard_normal"])),
+        st.tuples(st.sampled_from(["exponential", "poisson", "geometric"]), real),
+        st.tuples(st.just("binomial"), bound, st.sampled_from([0.0, 0.3, 1, 1.5, np.nan])),
+    )  # fmt: skip
+    for method, *arguments in data.draw(st.lists(calls, min_size=1, max_size=8)):
+        outcomes = []
+        for rng in (ours, theirs):
+            try:
+                with np.errstate(all="ignore"):
+                    outcomes.append(getattr(rng, method)(*arguments))
+            except Exception as error:
+                outcomes.append(type(error))
+        got, expected = outcomes
+        if isinstance(expected, type):
+            assert got is expected, (method, arguments)
+        else:
+            assert type(got) is type(expected), (method, arguments)
+            np.testing.assert_array_equal(got, expected)
+
+
+def test_a_thread_may_draw_under_the_lock_it_holds():
+    rng = anp.random.default_rng(3)
+    with rng.bit_generator.lock:
+        one = rng.random()
+    assert one == np.random.default_rng(3).random()
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 50])
+def test_lists_are_shuffled_in_place(n):
+    for name in ("default_rng", "RandomState"):
+        ours, theirs = list(map(str, range(n))), list(map(str, range(n)))
+        getattr(anp.random, name)(4).shuffle(ours)
+        getattr(np.random, name)(4).shuffle(theirs)
+        assert ours == theirs

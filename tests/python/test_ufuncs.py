@@ -317,3 +317,23 @@ def test_ldexp_of_exponents_past_int32(dtype, size):
 @pytest.mark.parametrize("value", [1.5, np.float32(1.5), np.array([1.5])], ids=str)
 def test_ldexp_of_numbers(value, exponent):
     same(lambda m, x: m.ldexp(x, exponent), value)
+
+
+@pytest.mark.parametrize("n", [7, 1000, 5000])
+@pytest.mark.parametrize("step", [1, -1])
+def test_two_arrays_over_one_memory(n, step):
+    """Arrays made of one NumPy array are buffers of their own that overlap in memory."""
+    results = []
+    for module in (asnumpy, np):
+        host = np.arange(n + 3)
+        x, y = module.asarray(host)[:n][::step], module.asarray(host[3:])
+        module.negative(x, out=y)
+        y[...] = x
+        bits = np.arange(n) % 3 == 0
+        mask, shifted = module.asarray(bits)[:-1], module.asarray(bits[1:])
+        module.logical_not(mask, out=shifted)
+        y[module.asarray(host).view(np.uint8)[::8][:n].view(bool) != 0] = -1  # over its own mask
+        module.add(x, 1, out=y, where=module.asarray(host.view(np.uint8)[24::8]).view(bool) != 0)
+        results += [bits, host]
+    assert (results[0] == results[2]).all()
+    assert (results[1] == results[3]).all()

@@ -53,7 +53,7 @@ def set_bit_generator(bitgen):
     """Lets the module's functions draw from `bitgen`."""
     if not isinstance(bitgen, BitGenerator):
         raise TypeError(f"bitgen must be a BitGenerator, got {type(bitgen).__name__}")
-    _rand._take(bitgen)
+    _rand._use(bitgen)
 
 
 __all__ = [

@@ -16,7 +16,7 @@ class BitGenerator:
     """The base of bit generators: a seed sequence, a lock, and the engine that draws."""
 
     def __init__(self, seed=None):
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.seed_seq = seed if isinstance(seed, ISeedSequence) else SeedSequence(seed)
         self._engine = BitEngine()
         self._seed()

@@ -13,14 +13,17 @@ _RATE_MAX = 2.0**63 - 2.0**31.5 * 10  # above it a Poisson variate may not fit i
 
 
 class Distributions:
-    """Draws named distributions from `self._engine` under `self._lock`; `_legacy`: RandomState's algorithms."""
+    """Draws named distributions by `self._variate` under `self._lock`; `_legacy`: RandomState's algorithms."""
 
     _legacy = False
     _poisson_lam_max = _RATE_MAX
 
-    def _draw(self, name, size, *parameters):
-        with self._lock:
-            return self._engine.variate(name, self._legacy, size, *parameters)
+    def _use(self, bit_generator):
+        """Draws from that bit generator from now on."""
+        self._bit_generator = bit_generator
+        self._engine = engine = bit_generator._engine
+        self._lock = bit_generator.lock
+        self._variate = engine.legacy_variate if self._legacy else engine.variate
 
     def _normals(self, size):
         """Normal floats of mean 0 and deviation 1, as the class makes them."""
@@ -28,130 +31,157 @@ class Distributions:
 
     def beta(self, a, b, size=None):
         """Beta distribution over [0, 1] with shapes a > 0 and b > 0."""
-        return self._draw("beta", size, a, b)
+        with self._lock:
+            return self._variate("beta", size, a, b)
 
     def binomial(self, n, p, size=None):
         """Successes in n >= 0 trials that each succeed with probability p; int64."""
-        return self._draw("binomial", size, n, p)
+        with self._lock:
+            return self._variate("binomial", size, n, p)
 
     def chisquare(self, df, size=None):
         """Sum of the squares of df > 0 standard normal variates."""
-        return self._draw("chisquare", size, df)
+        with self._lock:
+            return self._variate("chisquare", size, df)
 
     def exponential(self, scale=1.0, size=None):
         """Exponential distribution of mean scale >= 0."""
-        return self._draw("exponential", size, scale)
+        with self._lock:
+            return self._variate("exponential", size, scale)
 
     def f(self, dfnum, dfden, size=None):
         """F distribution with dfnum > 0 and dfden > 0 degrees of freedom."""
-        return self._draw("f", size, dfnum, dfden)
+        with self._lock:
+            return self._variate("f", size, dfnum, dfden)
 
     def gamma(self, shape, scale=1.0, size=None):
         """Gamma distribution of shape >= 0 and scale >= 0."""
-        return self._draw("gamma", size, shape, scale)
+        with self._lock:
+            return self._variate("gamma", size, shape, scale)
 
     def geometric(self, p, size=None):
         """Trials up to the first success of probability 0 < p <= 1; int64 >= 1."""
-        return self._draw("geometric", size, p)
+        with self._lock:
+            return self._variate("geometric", size, p)
 
     def gumbel(self, loc=0.0, scale=1.0, size=None):
         """Gumbel distribution (extreme values) at loc with scale >= 0."""
-        return self._draw("gumbel", size, loc, scale)
+        with self._lock:
+            return self._variate("gumbel", size, loc, scale)
 
     def hypergeometric(self, ngood, nbad, nsample, size=None):
         """Good items among nsample drawn without replacement from ngood and nbad; int64."""
         good, bad, sample = map(_whole, (ngood, nbad, nsample))
-        if not self._legacy and (np.any(good >= 10**9) or np.any(bad >= 10**9)):
+        if not self._legacy and (_any(good >= 10**9) or _any(bad >= 10**9)):
             raise ValueError("both ngood and nbad must be less than 1000000000")
-        if np.any(good + bad < sample):
+        if _any(good + bad < sample):
             raise ValueError("ngood + nbad < nsample")
-        return self._draw("hypergeometric", size, ngood, nbad, nsample)
+        with self._lock:
+            return self._variate("hypergeometric", size, ngood, nbad, nsample)
 
     def laplace(self, loc=0.0, scale=1.0, size=None):
         """Laplace (double exponential) distribution at loc with scale >= 0."""
-        return self._draw("laplace", size, loc, scale)
+        with self._lock:
+            return self._variate("laplace", size, loc, scale)
 
     def logistic(self, loc=0.0, scale=1.0, size=None):
         """Logistic distribution at loc with scale >= 0."""
-        return self._draw("logistic", size, loc, scale)
+        with self._lock:
+            return self._variate("logistic", size, loc, scale)
 
     def lognormal(self, mean=0.0, sigma=1.0, size=None):
         """exp of a normal variate of that mean and deviation sigma >= 0."""
-        return self._draw("lognormal", size, mean, sigma)
+        with self._lock:
+            return self._variate("lognormal", size, mean, sigma)
 
     def logseries(self, p, size=None):
         """Logarithmic series distribution, 0 <= p < 1; int64 >= 1."""
-        return self._draw("logseries", size, p)
+        with self._lock:
+            return self._variate("logseries", size, p)
 
     def negative_binomial(self, n, p, size=None):
         """Failures before the n-th success (n > 0) of probability 0 < p <= 1; int64."""
-        trials, chance = np.asarray(n), np.asarray(p)
-        if not self._legacy and np.all(chance > 0) and np.all(trials > 0):
-            rate = (1 - chance) / chance * (trials + 10 * np.sqrt(trials))
-            if np.any(rate > _RATE_MAX):
+        trials, chance = _operand(n), _operand(p)
+        if not (self._legacy or _any(chance <= 0) or _any(trials <= 0)):
+            rate = (1 - chance) / chance * (trials + 10 * trials**0.5)
+            if _any(rate > _RATE_MAX):
                 raise ValueError(
                     "n too large or p too small, see Generator.negative_binomial Notes"
                 )
-        return self._draw("negative_binomial", size, n, p)
+        with self._lock:
+            return self._variate("negative_binomial", size, n, p)
 
     def noncentral_chisquare(self, df, nonc, size=None):
         """Chi-square with df > 0 degrees of freedom and non-centrality nonc >= 0."""
-        return self._draw("noncentral_chisquare", size, df, nonc)
+        with self._lock:
+            return self._variate("noncentral_chisquare", size, df, nonc)
 
     def noncentral_f(self, dfnum, dfden, nonc, size=None):
         """F distribution whose numerator has non-centrality nonc >= 0."""
-        return self._draw("noncentral_f", size, dfnum, dfden, nonc)
+        with self._lock:
+            return self._variate("noncentral_f", size, dfnum, dfden, nonc)
 
     def pareto(self, a, size=None):
         """Pareto II (Lomax) distribution of shape a > 0."""
-        return self._draw("pareto", size, a)
+        with self._lock:
+            return self._variate("pareto", size, a)
 
     def poisson(self, lam=1.0, size=None):
         """Events in an interval where lam >= 0 are expected; int64."""
-        return self._draw("poisson", size, lam)
+        with self._lock:
+            return self._variate("poisson", size, lam)
 
     def power(self, a, size=None):
         """Density a x^(a-1) over [0, 1], a > 0."""
-        return self._draw("power", size, a)
+        with self._lock:
+            return self._variate("power", size, a)
 
     def rayleigh(self, scale=1.0, size=None):
         """Rayleigh distribution of scale >= 0."""
-        return self._draw("rayleigh", size, scale)
+        with self._lock:
+            return self._variate("rayleigh", size, scale)
 
     def standard_cauchy(self, size=None):
         """Cauchy distribution at 0 with scale 1."""
-        return self._draw("standard_cauchy", size)
+        with self._lock:
+            return self._variate("standard_cauchy", size)
 
     def standard_t(self, df, size=None):
         """Student's t with df > 0 degrees of freedom."""
-        return self._draw("standard_t", size, df)
+        with self._lock:
+            return self._variate("standard_t", size, df)
 
     def triangular(self, left, mode, right, size=None):
         """Triangular density over [left, right] with its peak at mode."""
-        a, b, c = np.asarray(left), np.asarray(mode), np.asarray(right)
-        if np.any(a > b):
+        a, b, c = map(_operand, (left, mode, right))
+        if _any(a > b):
             raise ValueError("left > mode")
-        if np.any(b > c):
+        if _any(b > c):
             raise ValueError("mode > right")
-        if np.any(a == c):
+        if _any(a == c):
             raise ValueError("left == right")
-        return self._draw("triangular", size, left, mode, right)
+        with self._lock:
+            return self._variate("triangular", size, left, mode, right)
 
     def vonmises(self, mu, kappa, size=None):
         """Angles in [-pi, pi] around mu with concentration kappa >= 0."""
-        return self._draw("vonmises", size, mu, kappa)
+        with self._lock:
+            return self._variate("vonmises", size, mu, kappa)
 
     def wald(self, mean, scale, size=None):
         """Wald (inverse Gaussian) distribution of mean > 0 and scale > 0."""
-        return self._draw("wald", size, mean, scale)
+        with self._lock:
+            return self._variate("wald", size, mean, scale)
 
     def weibull(self, a, size=None):
         """Weibull distribution of shape a >= 0 and scale 1."""
-        return self._draw("weibull", size, a)
+        with self._lock:
+            return self._variate("weibull", size, a)
 
     def zipf(self, a, size=None):
         """Zipf distribution with exponent a > 1; int64 >= 1."""
-        return self._draw("zipf", size, a)
+        with self._lock:
+            return self._variate("zipf", size, a)
 
     def dirichlet(self, alpha, size=None):
         """Points of a simplex: len(alpha) positive numbers of sum 1, one row for each of `size`."""
@@ -209,8 +239,20 @@ def sum_message(dtype):
     )
 
 
+def _operand(parameter):
+    """A parameter to compare: Python's numbers as they are, all else as an array."""
+    return parameter if parameter.__class__ in (float, int) else np.asarray(parameter)
+
+
+def _any(found):
+    """np.any, which a bool need not go through."""
+    return found if found.__class__ is bool else np.any(found)
+
+
 def _whole(parameter):
     """A parameter of whole numbers as an array; a single one by its own __int__."""
+    if parameter.__class__ is int:
+        return parameter
     array = np.asarray(parameter)
     return array if array.ndim or array.dtype.kind == "f" else np.asarray(int(parameter))
 
@@ -219,5 +261,7 @@ def rows_of(size):
     """`size` as a tuple; None is ()."""
     if size is None:
         return ()
+    if size.__class__ is int:
+        return (size,)
     extents = np.atleast_1d(size).tolist() if np.ndim(size) else (size,)
     return tuple(map(operator.index, extents))

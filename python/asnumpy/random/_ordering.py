@@ -22,6 +22,9 @@ def checked_axis(axis, ndim):
 
 def reorder(generator, x, axis=0):
     """Shuffles x, an array or a mutable sequence, in place along an axis."""
+    if x.__class__ is list and axis == 0:
+        with generator._lock:
+            return generator._engine.shuffle_list(x)
     from .. import ndarray, take
 
     if isinstance(x, memoryview):
@@ -31,13 +34,13 @@ def reorder(generator, x, axis=0):
             raise TypeError("x must have at least one dimension, got a 0-d array")
         axis = checked_axis(axis, x.ndim)
         if x.size == 0:
-            return
+            return None
         order = shuffled(generator, x.shape[axis])
         if isinstance(x, ndarray):
             x[...] = take(x, order, axis=axis)
         else:
             x[...] = np.take(x, np.asarray(order), axis=axis)
-        return
+        return None
     if axis != 0:
         raise NotImplementedError("Axis argument is only supported on ndarray objects")
     if not isinstance(x, Sequence):
@@ -49,6 +52,7 @@ def reorder(generator, x, axis=0):
     order = np.asarray(shuffled(generator, len(x))).tolist()
     for i, value in enumerate([x[i] for i in order]):
         x[i] = value
+    return None
 
 
 def shuffled(generator, *shape):

@@ -28,12 +28,7 @@ class RandomState(RandomStateLike, Distributions):
         else:
             made = MT19937()
             made._legacy_seeding(seed)
-        self._take(made)
-
-    def _take(self, bit_generator):
-        self._bit_generator = bit_generator
-        self._engine = bit_generator._engine
-        self._lock = bit_generator.lock
+        self._use(made)
 
     def seed(self, seed=None):
         """Starts over from an int in [0, 2**32) or an array of them."""
@@ -76,38 +71,52 @@ class RandomState(RandomStateLike, Distributions):
     def random_sample(self, size=None):
         """Uniform floats in [0, 1), 53 random bits."""
         with self._lock:
-            result = self._engine.uniform(size)
-        return float(result) if size is None else result
+            return self._engine.uniform(size)
 
     def random(self, size=None):
         """Uniform floats in [0, 1); the same as random_sample."""
-        return self.random_sample(size=size)
+        with self._lock:
+            return self._engine.uniform(size)
 
     def rand(self, *args):
         """Uniform floats in [0, 1) of shape args."""
-        return self.random_sample(size=args or None)
+        with self._lock:
+            return self._engine.uniform(args or None)
 
     def standard_normal(self, size=None):
         """Normal floats of mean 0 and deviation 1 (polar method)."""
         with self._lock:
-            result = self._engine.gauss(size)
-        return float(result) if size is None else result
+            return self._engine.gauss(size)
 
     def randn(self, *args):
         """Normal floats of mean 0 and deviation 1 of shape args."""
-        return self.standard_normal(size=args or None)
+        with self._lock:
+            return self._engine.gauss(args or None)
 
     def randint(self, low, high=None, size=None, dtype=int):
         """Integers in [low, high), or [0, low) (masked rejection)."""
         with self._lock:
+            drawn = self._engine.integers(size, low, high, dtype, False, True)
+            if drawn is not NotImplemented:
+                return drawn
             return draw_integers(self._engine, low, high, size, dtype, False, True)
 
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform floats in [low, high); the bounds broadcast."""
-        return scaled_uniform(self.random_sample, low, high, size, "Range exceeds valid bounds")
+        with self._lock:
+            drawn = self._engine.legacy_uniform(size, low, high)
+        if drawn is not NotImplemented:
+            return drawn
+        return scaled_uniform(
+            self.random_sample, low, high, size, "Range exceeds valid bounds", True
+        )
 
     def normal(self, loc=0.0, scale=1.0, size=None):
         """Normal floats of mean loc and deviation scale; the parameters broadcast."""
+        with self._lock:
+            drawn = self._engine.scaled_gauss(size, loc, scale)
+        if drawn is not NotImplemented:
+            return drawn
         return scaled_normal(self.standard_normal, loc, scale, size)
 
     def _normals(self, size):
@@ -115,11 +124,13 @@ class RandomState(RandomStateLike, Distributions):
 
     def standard_exponential(self, size=None):
         """Exponential floats of mean 1: -log(1 - u)."""
-        return self._draw("standard_exponential", size)
+        with self._lock:
+            return self._variate("standard_exponential", size)
 
     def standard_gamma(self, shape, size=None):
         """Gamma distribution of shape >= 0 and scale 1."""
-        return self._draw("standard_gamma", size, shape)
+        with self._lock:
+            return self._variate("standard_gamma", size, shape)
 
     def multinomial(self, n, pvals, size=None):
         """How often each of the outcomes with probabilities pvals, 1-d, comes in n >= 0 trials; int64."""

@@ -24,13 +24,18 @@ def _number(result, size):
     return float(result) if size is None else result
 
 
-def scaled_uniform(draw, low, high, size, message):
-    """Uniform floats in [low, high) from `draw(size)` in [0, 1)."""
-    low, high = (x if np.ndim(x) else float(x) for x in (low, high))
+def _double(parameter):
+    """A number as float64, lest a narrower one make the product narrow; arrays as they are."""
+    return parameter if np.ndim(parameter) else float(parameter)
+
+
+def scaled_uniform(draw, low, high, size, message, downwards=False):
+    """Uniform floats in [low, high) from `draw(size)` in [0, 1); downwards: high may be below low."""
+    low, high = map(_double, (low, high))
     span = np.subtract(high, low, dtype=np.float64)
     if not np.all(np.isfinite(span)):
         raise OverflowError(message)
-    if np.any(np.signbit(span)):
+    if not downwards and np.any(np.signbit(span)):
         raise ValueError("high < low")
     size = drawn_size(size, low, high)
     return _number(low + span * draw(size), size)
@@ -38,6 +43,7 @@ def scaled_uniform(draw, low, high, size, message):
 
 def scaled_normal(draw, loc, scale, size):
     """Normal floats of mean loc and deviation scale from the standard `draw(size)`."""
+    loc, scale = map(_double, (loc, scale))
     if np.any(np.signbit(np.asarray(scale, dtype=float))):
         raise ValueError("scale < 0")
     size = drawn_size(size, loc, scale)

@@ -45,6 +45,15 @@ enum { ASN_SUM_MAX = 4096 };
  */
 typedef void (*asn_spread_fn)(int64_t n, double out[2], const void *src, double middle);
 
+/* See slide.inc. */
+typedef struct {
+    const void *a, *v; /* n and m elements */
+    void *out;
+    int64_t n, m, first;
+} asn_slide;
+/* Outputs from .. to - 1. */
+typedef void (*asn_slide_fn)(const asn_slide *s, int64_t from, int64_t to);
+
 /* out[r] = the fold of the n elements of row r, rows one after the other; a sum is that
  * of asn_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
 typedef void (*asn_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
@@ -80,6 +89,7 @@ typedef struct {
     asn_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asn_sum_fn sum[ASN_DTYPE_COUNT];                 /* float32, float64, complex */
     asn_spread_fn spread[ASN_DTYPE_COUNT];           /* float32, float64 */
+    asn_slide_fn slide[ASN_DTYPE_COUNT];             /* integers, float32, float64 */
     asn_rows_fn rows[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
     asn_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */

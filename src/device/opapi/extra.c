@@ -12,6 +12,7 @@
 #include "device/cpu/index.h"
 #include "device/cpu/interp.h"
 #include "device/cpu/scan.h"
+#include "device/cpu/slide.h"
 #include "device/cpu/sort.h"
 #include "device/opbase/executor.h"
 
@@ -214,6 +215,25 @@ ASN_API int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
     if (status != ASN_OK) return asnop_fail(status);
     memcpy(numbers + r.num_numbers, sides, sizeof sides);
     r.num_numbers += 2;
+    return request_submit(&r, NULL, stream);
+}
+
+/* What follows the views' numbers: the first position. */
+static asn_status run_correlate(const request *r) {
+    asn_nd a = nd_of(&r->views[0]), v = nd_of(&r->views[1]), out = nd_of(&r->views[2]);
+    return asn_cpu_slide(&a, &v, r->numbers[6], &out);
+}
+
+ASN_API int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
+                                const aclnnxOperand *out, int64_t n, int64_t m,
+                                int64_t first, int64_t count, void *stream) {
+    int64_t numbers[7];
+    request r = {.run = run_correlate, .name = "aclnnxCorrelate", .numbers = numbers};
+    asn_status status = add_view(&r, "a", a, 1, &n);
+    if (status == ASN_OK) status = add_view(&r, "v", v, 1, &m);
+    if (status == ASN_OK) status = add_view(&r, "out", out, 1, &count);
+    if (status != ASN_OK) return asnop_fail(status);
+    numbers[r.num_numbers++] = first;
     return request_submit(&r, NULL, stream);
 }
 

@@ -1,0 +1,142 @@
+"""Modes of floating-point conditions belong to the context: threads, asyncio tasks and copied contexts
+have their own, and what one recorded is reported under its modes, whoever waits for it."""
+
+import asyncio
+import contextvars
+import os
+import sys
+import threading
+import warnings
+
+import asnumpy as np
+import pytest
+
+needs_conditions = pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0",
+    reason="single operators report no floating-point conditions, only the fused one does",
+)
+DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+def messages(caught):
+    return sorted(str(w.message) for w in caught)
+
+
+def test_tasks_have_their_own_modes():
+    async def task(mode, others):
+        with np.errstate(invalid=mode):
+            others.set()
+            for _ in range(5):
+                assert np.geterr()["invalid"] == mode
+                await asyncio.sleep(0)
+        assert np.geterr() == DEFAULT
+
+    async def main():
+        others = asyncio.Event()
+        await asyncio.gather(*(task(m, others) for m in ("raise", "ignore", "print", "call") * 2))
+
+    asyncio.run(main())
+    assert np.geterr() == DEFAULT
+
+
+@needs_conditions
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_operations_follow_their_task(size):
+    """Recorded in a task and read in another, or run while another task's modes are set."""
+    a, zero, made = np.ones(size), np.zeros(size), {}
+
+    async def task(name, **modes):
+        with np.errstate(**modes):
+            await asyncio.sleep(0)
+            try:
+                made[name] = a / zero
+                await asyncio.sleep(0)
+                made[name].sum()
+                await asyncio.sleep(0)
+            except FloatingPointError:
+                made[name] = "error"
+
+    async def main():
+        await asyncio.gather(
+            task("quiet", all="ignore"), task("strict", divide="raise"), task("quieter", divide="ignore")
+        )  # fmt: skip
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asyncio.run(main())
+    assert made["strict"] == "error"
+    assert np.isinf(made["quiet"]).all() and np.isinf(made["quieter"]).all()
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+        (a / zero).sum()
+
+
+@needs_conditions
+def test_recorded_under_the_default_read_under_others():
+    a, zero = np.ones(100_000), np.zeros(100_000)
+    context = contextvars.copy_context()
+    context.run(np.seterr, divide="raise")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        b = a / zero
+        context.run(b.sum)
+    assert messages(caught) == ["divide by zero encountered in divide"]
+    context.run(np.seterr, divide="ignore")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        b = context.run(np.divide, a, zero)
+        b.sum()
+    assert caught == []
+
+
+@needs_conditions
+def test_warning_as_error_of_another_context_is_unraisable(monkeypatch):
+    a, zero, seen = np.ones(100_000), np.zeros(100_000), []
+    monkeypatch.setattr(sys, "unraisablehook", lambda args: seen.append(str(args.exc_value)))
+    context = contextvars.copy_context()
+    context.run(np.seterr, all="ignore")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        b = a / zero
+        assert context.run(b.sum) == np.inf
+    assert seen == ["divide by zero encountered in divide"]
+
+
+def test_threads_have_their_own_modes():
+    seen = []
+
+    def work(mode):
+        seen.append(np.geterr() == DEFAULT)
+        np.seterr(all=mode)
+        for _ in range(200):
+            seen.append(np.geterr()["over"] == mode)
+            np.add(np.ones(5), 1.0)
+
+    with np.errstate(all="ignore"):
+        threads = [threading.Thread(target=work, args=(m,)) for m in ("ignore", "warn", "raise")]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        assert np.geterr()["over"] == "ignore"
+    assert all(seen) and len(seen) == 603
+    assert np.geterr() == DEFAULT
+
+
+@needs_conditions
+def test_callback_belongs_to_the_context():
+    calls = []
+    context = contextvars.copy_context()
+    context.run(np.seterrcall, lambda *args: calls.append(args))
+    context.run(np.seterr, divide="call")
+    assert np.geterrcall() is None
+    context.run(np.divide, np.ones(3), np.zeros(3))
+    assert calls == [("divide by zero", 1)]
+    with pytest.warns(RuntimeWarning):
+        np.divide(np.ones(3), np.zeros(3))
+
+
+def test_wrong_modes_change_nothing():
+    for bad in ({"all": "wrong"}, {"divide": "raise", "invalid": 3}):
+        with pytest.raises(ValueError, match="invalid error mode"):
+            np.seterr(**bad)
+    assert np.geterr() == DEFAULT

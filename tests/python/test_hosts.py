@@ -1,0 +1,237 @@
+"""Programs that go between AsNumpy's arrays and what stays NumPy's: dates, text, records, memory maps,
+names that NumPy lost; and results written where NumPy lets them be written."""
+
+import operator
+import pickle
+import warnings
+
+import asnumpy
+import numpy as np
+import pytest
+from oracle import same, to_host
+
+SAME = """
+np.arange("2017-01", "2017-04", dtype="M8[M]")
+np.arange(np.datetime64("2017-01-01"), np.datetime64("2017-01-09"), np.timedelta64(2, "D"))
+np.arange(np.datetime64("2017-01-01"), 5)
+np.arange(np.timedelta64(3, "s"))
+np.arange(np.array("2017-01-01", "M8[D]"), np.array("2017-01-04", "M8[D]"))
+np.busday_offset("2012-01-01", np.arange(3), roll="forward")
+np.busday_count("2011-01", np.array(["2011-02", "2011-03"], "M8[M]"))
+np.is_busday(np.arange("2017-01-01", "2017-01-08", dtype="M8[D]"))
+np.strings.mod(np.array(["%d", "%x"]), np.arange(2))
+np.strings.multiply(np.array(["a", "b"]), np.arange(2))
+np.ndarray((2,), "U3").dtype
+np.ndarray((2,), "M8[s]", buffer=np.zeros(2, "i8"))
+np.ndarray((1, 2), object)
+np.array(10**40) + 1
+np.einsum("i,i->", np.ones(3), np.ones(3), out=np.array(0), optimize=True)
+np.einsum("ij,jk->ik", np.ones((2, 2)), np.ones((2, 2)), out=np.zeros((2, 2), int), optimize=True)
+np.einsum("...ft,mf->...mt", np.ones((2, 3, 5), order="F"), np.ones((4, 3), order="F"), order="a").strides
+np.arange(4.0).take([1, 2], out=np.zeros(2, "i4"))
+np.arange(4.0).compress([0, 1, 1], out=np.zeros(2, "i4"))
+np.full_like(np.ones(2, "i1"), np.int64(1000))
+np.full_like(np.ones(2, "u1"), np.float64(300.5))
+[np.copyto(a := np.zeros(2, t), 10**100) or a for t in ("f4", "f8", "c8")][0]
+np.array([2.0]) * 10**30
+np.promote_types(*[np.dtype({"names": ["a", "b"], "formats": ["i1", "i8"], "offsets": [3, 17], "itemsize": 40})] * 2)
+np.zeros_like(np.zeros((2, 3), ">i4"))
+np.full_like(np.zeros(3, ">f8"), 2, dtype="f4")
+np.float64(1) + np.broadcast_arrays(0, np.arange(3))[0]
+"""
+
+
+@pytest.mark.parametrize("text", SAME.strip().splitlines())
+def test_same_as_numpy(text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, theirs = (eval(text, {"np": module}) for module in (asnumpy, np))
+    ours = to_host(ours)
+    assert type(ours) is type(theirs)
+    if isinstance(theirs, np.ndarray):
+        assert ours.dtype == theirs.dtype and ours.shape == theirs.shape
+        assert ours.tolist() == theirs.tolist()
+    else:
+        assert ours == theirs
+
+
+def test_memory_maps_are_arrays(tmp_path):
+    mapped = np.memmap(tmp_path / "data", dtype="f8", mode="w+", shape=(3, 4))
+    mapped[:] = 2
+    for f in (asnumpy.add, asnumpy.multiply):
+        for x, y in ((mapped, 1.0), (asnumpy.ones(4), mapped), (mapped, mapped)):
+            result = f(x, y)
+            assert type(result) is asnumpy.ndarray
+            assert (
+                to_host(result).tolist() == getattr(np, f.__name__)(to_host(x), to_host(y)).tolist()
+            )
+    assert asnumpy.add(mapped, 1, out=mapped) is mapped
+    assert (np.array(mapped) == 3).all()
+
+
+@pytest.mark.parametrize("name", ["float", "int", "cast", "alltrue", "NaN", "no_such_name"])
+def test_removed_names(name):
+    with pytest.raises(AttributeError) as theirs:
+        getattr(np, name)
+    with pytest.raises(AttributeError) as ours:
+        getattr(asnumpy, name)
+    assert str(ours.value) == str(theirs.value).replace("module 'numpy' has no attribute 'no", "module 'asnumpy' has no attribute 'no")  # fmt: skip
+
+
+def test_functions_of_records():
+    from asnumpy.lib import recfunctions
+
+    record = asnumpy.array([(1, 2.0)], dtype="i4,f8")
+    assert recfunctions.structured_to_unstructured(record).tolist() == [[1.0, 2.0]]
+
+
+def test_resize_without_new_memory():
+    for module in (asnumpy, np):
+        owner = module.arange(6)
+        view = owner[...]
+        view.resize((3, 2))
+        empty = module.zeros((4, 0))[...]
+        empty.resize((0, 7))
+        assert view.shape == (3, 2) and view.base is owner and empty.shape == (0, 7)
+        with pytest.raises(ValueError, match="does not own its data"):
+            view.resize((4, 2))
+
+
+def test_items_by_the_sequence_protocol():
+    """PySequence_GetItem adds the length to a negative index once."""
+    a = asnumpy.arange(10.0)
+    assert [operator.getitem(a, -1), a.__getitem__(-10)] == [9.0, 0.0]
+    assert list(reversed(a)) == list(range(9, -1, -1))
+    for index in (-11, 10, -20):
+        for f in (lambda i: a[i], a.__getitem__, lambda i: a.__setitem__(i, 0)):
+            with pytest.raises(IndexError):
+                f(index)
+
+
+def test_base_of_a_buffer():
+    for module in (asnumpy, np):
+        a, text = module.arange(10), b"12345678"
+        assert module.frombuffer(a, dtype="i8").base is a
+        assert module.frombuffer(text).base is text
+
+
+def test_broadcast_arrays_may_be_written():
+    results = []
+    for module in (asnumpy, np):
+        a, b = module.broadcast_arrays(module.arange(3.0)[:, None], module.ones((3, 4)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            a += b
+        results.append(np.asarray(a).tolist())
+        fixed = module.ones(3)
+        fixed.flags.writeable = False
+        assert not module.broadcast_arrays(fixed, module.ones((2, 3)))[0].flags.writeable
+    assert results[0] == results[1]
+
+
+def test_where_reports_what_its_numbers_meet():
+    for module in (asnumpy, np):
+        with pytest.warns(RuntimeWarning, match="overflow"):
+            assert module.where(True, module.ones(2, "f4"), 1e150).dtype == "f4"
+
+
+def test_pickled_functions_of_numpy():
+    f = pickle.loads(pickle.dumps(asnumpy.busday_count))
+    assert f("2011-01", "2011-02") == np.busday_count("2011-01", "2011-02")
+
+
+def test_overridden_calls_are_checked():
+    """A ufunc refuses what no operand could mean before it asks __array_ufunc__."""
+
+    class Taker:
+        def __array_ufunc__(self, *args, **kwargs):
+            return kwargs
+
+    taker = Taker()
+    for call in (
+        lambda np: np.multiply(1, taker, nonsense=1),
+        lambda np: np.multiply(taker),
+        lambda np: np.multiply(taker, 1, sig="d", signature="d"),
+        lambda np: np.modf(taker, out=taker),
+        lambda np: np.modf(taker, out=None),
+        lambda np: np.multiply(1, taker, where=3),
+        lambda np: np.modf(taker, out=(None, taker)) == {"out": (None, taker)},
+        lambda np: np.add.reduce(taker, 0, "f4", None, True),
+        lambda np: np.add.reduce(taker, 0, out=()),
+        lambda np: np.add(taker, 1, taker, out=taker),
+        lambda np: np.add(taker, 1, out=(1, 2)),
+        lambda np: np.add.outer(taker),
+        lambda np: np.add.outer(taker, 1, 2),
+        lambda np: np.add.reduce(taker, 0, axis=1),
+        lambda np: np.add.accumulate(taker, 0, None, "out"),
+        lambda np: np.add.accumulate(taker, 0, None, "out", 1),
+        lambda np: np.add.reduceat(taker, [0, 1], 1, dtype="i8"),
+        lambda np: np.add.outer(taker, 1),
+        lambda np: np.add.at(taker, [0], 1),
+    ):
+        same(call)
+
+
+def test_own_methods_take_over():
+    """sum(x) is x.sum() where x's class brings that method."""
+
+    class Frame:
+        def sum(self, axis=None, out=None, **rest):
+            return "sum", axis, out, rest
+
+        def mean(self, axis=None, dtype=None, out=None):
+            return "mean", axis, dtype, out
+
+        max = argmax = cumsum = lambda self, **given: given
+
+    frame = Frame()
+    calls = (
+        lambda np: np.sum(frame),
+        lambda np: np.sum(frame, 1),
+        lambda np: np.sum(frame, axis=0, dtype="f4", keepdims=True),
+        lambda np: np.mean(frame, 1),
+        lambda np: np.max(frame, 0, initial=3),
+        lambda np: np.argmax(frame),
+        lambda np: np.cumsum(frame, 2),
+    )
+    for call in calls:
+        same(call)
+
+    for module in (asnumpy, np):
+
+        class Loud(module.ndarray):
+            def sum(self, axis=None, dtype=None, out=None):
+                return "loud"
+
+        loud = module.ones(3).view(Loud)
+        assert module.sum(loud) == "loud" and module.max(loud) == 1
+
+
+def test_plain_arrays_beside_subclasses_that_refuse():
+    for module in (asnumpy, np):
+
+        class Quiet(module.ndarray):
+            def __array_function__(self, *args):
+                return NotImplemented
+
+        a, quiet = module.arange(2), module.arange(2).view(Quiet)
+        assert np.asarray(module.concatenate((a, quiet))).tolist() == [0, 1, 0, 1]
+        with pytest.raises(TypeError, match="no implementation found"):
+            module.concatenate((quiet, quiet))
+
+
+def test_buffers_of_contiguous_arrays_have_plain_strides():
+    for module in (asnumpy, np):
+        a = module.lib.stride_tricks.as_strided(module.ones((1, 3, 4)), strides=(8, 32, 8))
+        assert memoryview(a).strides == (96, 32, 8)
+        fortran = module.asarray(module.ones((3, 1, 4)), order="F")
+        assert memoryview(fortran).strides == (8, 24, 24)
+
+
+def test_inplace_matmul_asks_its_operand():
+    class Taker:
+        def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+            return ufunc.__name__, method, len(inputs), kwargs["out"][0] is inputs[0]
+
+    for module in (asnumpy, np):
+        assert module.ones((2, 2)).__imatmul__(Taker()) == ("matmul", "__call__", 2, True)
