@@ -327,13 +327,9 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
         _core.copyto(out, view, casting=casting if optimize in (False, None) else "unsafe")
         return out
     if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
-<<<<<<< HEAD
         return _core.asarray(view) if view.ndim else view[()]
-=======
-        return view if view.ndim else view[()]
     if order == "A":
         order = "F" if all(a.flags.fnc for a in arrays) else "C"
->>>>>>> main
     if order in "CF":
         view = _core.asarray(view, order=order)
     return view.copy(order) if not view.flags.writeable else view[()]

@@ -69,13 +69,9 @@ class broadcast:
     def __iter__(self, /):
         return self
 
-<<<<<<< HEAD
     def __next__(self, /):
-=======
-    def __next__(self):
         if self._tuples is None:
             self._tuples = zip(*self.iters, strict=True)
->>>>>>> main
         item = next(self._tuples)
         self.index += 1
         return item

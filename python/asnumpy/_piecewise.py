@@ -145,32 +145,24 @@ def packbits(a, /, axis=None, bitorder="big"):
     _check_bitorder(bitorder)
     from ._manipulation import moveaxis
 
-    bits = a if a.dtype == bool else a != 0
+    # Bytes of a bool array may be other than 0 and 1.
+    bits = _core.not_equal(a, False) if a.dtype == bool else a != 0
     if axis is None:
         bits, axis = bits.ravel(), 0
     last = axis in (-1, bits.ndim - 1)
     bits = bits if last else moveaxis(bits, axis, -1)
     n = bits.shape[-1]
-<<<<<<< HEAD
-    full = _core.zeros((*bits.shape[:-1], -(-n // 8) * 8), _np.uint8)
-    full[..., :n] = bits
-    weights = 2 ** _core.arange(8)
-    weights = weights[::-1] if bitorder == "big" else weights
-    packed = (full.reshape((*full.shape[:-1], full.shape[-1] // 8, 8)) * weights).sum(-1)
-    packed = moveaxis(packed.astype(_np.uint8), -1, axis)
-    return packed if kind is _core.ndarray else packed.view(kind)
-=======
     if n % 8 or not bits.flags.c_contiguous:
         full = _core.zeros((*bits.shape[:-1], -(-n // 8) * 8), bool)
         full[..., :n] = bits
         bits = full
     # Eight truth values are the bytes of one word; the product brings them together in its top byte.
     packed = ((bits.view(_np.uint64) * _GATHERING[bitorder]) >> 56).astype(_np.uint8)
-    return packed if last else moveaxis(packed, -1, axis)
+    packed = packed if last else moveaxis(packed, -1, axis)
+    return packed if kind is _core.ndarray else packed.view(kind)
 
 
 _GATHERING = {"big": _np.uint64(0x8040201008040201), "little": _np.uint64(0x0102040810204080)}
->>>>>>> main
 
 
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):

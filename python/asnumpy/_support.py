@@ -523,26 +523,16 @@ def hosted(function):
             if result is NotImplemented:
                 raise
             return result
-<<<<<<< HEAD
-        name = call.__name__
+        name = public.__name__
         if unusual and (name in _KEEPS_CLASS or name in _KEEPS_CLASS_OF_ARRAYS):
             parent = next((x for x in unusual if isinstance(x, _core.ndarray)), None)
             return as_class(result, parent, name in _KEEPS_CLASS)
         return result
 
     call._implementation, call.__signature__ = function, signature
-    return call
-=======
-        if unusual and public.__name__ in _KEEPS_CLASS:
-            kept = next((type(x) for x in unusual if isinstance(x, _core.ndarray)), None)
-            return result if kept is None else _as_class(result, kept)
-        return result
-
-    call._implementation = function
     # like= decides alone, whatever the other arguments are
     public = call if takes_like else functools.update_wrapper(_core._composed(function, call), call)
     return public
->>>>>>> main
 
 
 def equal_on_host(a, b):

@@ -303,26 +303,17 @@ static PyObject *f_ones_like(PyObject *const *v) {
 static PyObject *f_full_like(PyObject *const *v) {
     PyObject *array = new_like(v[0], v[2], v[3], v[4], v[5], v[6]);
     asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
-<<<<<<< HEAD
-    asn_status status = ASN_OK;
-    if (asn_scalar_operand(v[1], &given) < 0 ||
-        asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
-        Py_DECREF(array);
-        return NULL;
-    }
-    status = asn_scalar_convert(&given.scalar, asn_dtype_of(array), &value.scalar);
-=======
     bool unchecked = PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1]) ||
                      PyArray_IsScalar(v[1], Generic);
     int known = array && unchecked ? asn_scalar_operand(v[1], &given) : 0;
     if (known == 0) return fill_with(array, v[1]);
-    if (known < 0) {
+    if (known < 0 ||
+        asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
         Py_DECREF(array);
         return NULL;
     }
     asn_status status =
-        asn_scalar_cast(&given.scalar, asn_dtype_of(array), &value.scalar);
->>>>>>> main
+        asn_scalar_convert(&given.scalar, asn_dtype_of(array), &value.scalar);
     if (status == ASN_OK)
         status = asn_assign(asn_of(array), &value, ASN_CASTING_UNSAFE, NULL);
     if (status == ASN_OK && asn_fp_check() == 0) return array;

@@ -151,10 +151,6 @@ static PyObject *into_out(PyObject *result, PyObject *out) {
                             "output array does not match result of the operation");
         } else if (!asn_can_cast((asn_dtype)target->layout.dtype, asn_dtype_of(result),
                                  ASN_CASTING_SAFE)) {
-<<<<<<< HEAD
-            /* NumPy reads out as an array of the elements' dtype and writes it back. */
-=======
->>>>>>> main
             PyErr_Format(
                 PyExc_TypeError,
                 "Cannot cast array data from dtype('%s') to dtype('%s') according to "

@@ -125,7 +125,12 @@ def test_everything_in(path):
             assert signature(ours) == expected, where
         text = getattr(theirs, "__text_signature__", None)
         # Classes and functions written in Python have none of their own.
-        if text is not None and type(ours) is not type(signature) and not isinstance(ours, type):
+        if (
+            text is not None
+            and type(ours) is not type(signature)
+            and not isinstance(ours, type)
+            and not hasattr(ours, "__wrapped__")
+        ):
             assert ours.__text_signature__ == " ".join(text.split()).replace(",)", ")").replace(
                 "( ", "("
             ).replace(", )", ")"), where
