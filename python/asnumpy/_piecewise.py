@@ -145,8 +145,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     _check_bitorder(bitorder)
     from ._manipulation import moveaxis
 
-    # Bytes of a bool array may be other than 0 and 1.
-    bits = _core.not_equal(a, False) if a.dtype == bool else a != 0
+    bits = a != 0
     if axis is None:
         bits, axis = bits.ravel(), 0
     last = axis in (-1, bits.ndim - 1)

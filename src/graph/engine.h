@@ -22,8 +22,8 @@ ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
  * not hold the face's lock (check), and gets NULL back then. `serial`: every other call
  * of the library is made by a thread that holds the face's lock. Set once at start. */
 void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial);
-/* Called at the beginning of each call that takes the library's lock, before it does; may
- * call the library, for which it is not called again. NULL: nothing is. */
+/* Called at the beginning of each call that takes the library's lock, before it does. A
+ * hook that calls the library itself is called again, and returns at once. NULL: none. */
 void asn_set_arrival_hook(void (*arrival)(void));
 
 /* Floating-point conditions met since the last call (ASN_FP_* = ACLNNX_FP_*), cleared,

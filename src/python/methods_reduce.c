@@ -84,6 +84,6 @@ ASN_METHOD(trace) {
     PyObject *r = asn_reduce_run(ASN_OP_ADD, diagonal, &a);
     Py_XDECREF(last);
     Py_DECREF(diagonal);
-    r = v[4] && v[4] != Py_None ? r : asn_subclass_keep(r, self);
+    if (r && !(v[4] && v[4] != Py_None)) r = asn_subclass_keep(r, self);
     ASN_HOSTED("trace", r);
 }

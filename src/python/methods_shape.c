@@ -433,14 +433,17 @@ ASN_METHOD(resize) {
     if (rc < 0) return NULL;
     if (asn_bool_from_py(v[1], &refcheck) < 0) return NULL;
     const asn_layout *l = &asn_of(self)->layout;
-    int64_t size = 1;
-    for (int d = 0; d < ndim; d++)
-        if (__builtin_mul_overflow(size, shape[d], &size)) size = -1; /* told later */
-    if (size == l->size && (l->flags & ASN_C_CONTIGUOUS)) { /* no memory to change */
-        PyObject *value = asn_shape_to_py(ndim, shape);
-        rc = value ? PyObject_SetAttrString(self, "shape", value) : -1;
-        Py_XDECREF(value);
-        return rc < 0 ? NULL : Py_NewRef(Py_None);
+    int64_t wanted = 1;
+    for (int d = 0; d < ndim && wanted >= 0; d++)
+        if (shape[d] < 0 || __builtin_mul_overflow(wanted, shape[d], &wanted))
+            wanted = -1;                                      /* told later */
+    if (wanted == l->size && (l->flags & ASN_C_CONTIGUOUS)) { /* another shape, no more */
+        asn_layout same;
+        bool possible;
+        ASN_PY_TRY(asn_view_reshape(&same, l, ndim, shape, 'C', &possible));
+        asn_layout_fini(&asn_of(self)->layout);
+        asn_layout_move(&asn_of(self)->layout, &same);
+        Py_RETURN_NONE;
     }
     if (((asn_ndarray *)self)->base) {
         PyErr_SetString(PyExc_ValueError,

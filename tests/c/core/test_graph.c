@@ -224,6 +224,36 @@ static void test_errors(void) {
     asn_array_fini(&b);
 }
 
+static int arrivals;
+
+static void arrive(void) {
+    static bool inside;
+    arrivals++;
+    if (inside) return;
+    inside = true;
+    CHECK_OK(asn_synchronize()); /* a hook may call the library, and meets itself */
+    inside = false;
+}
+
+/* A face is asked at each call while it wants to be, and before the call is begun. */
+static void test_arrival_hook(void) {
+    int64_t shape = 4;
+    asn_operand one = {.scalar = asn_scalar_float(1.0), .weak = 'f'};
+    asn_array a, b;
+    CHECK_OK(asn_full(&a, ASN_F64, 1, &shape, 'C', &one));
+    asn_operand in[2] = {{.array = &a}, one};
+    asn_set_arrival_hook(arrive);
+    CHECK_OK(asn_ufunc_call(ASN_OP_ADD, in, NULL, &b, NULL));
+    int seen = arrivals;
+    asn_set_arrival_hook(NULL);
+    CHECK(seen > 0);
+    asn_array_fini(&b);
+    CHECK_OK(asn_ufunc_call(ASN_OP_ADD, in, NULL, &b, NULL));
+    CHECK(arrivals == seen);
+    asn_array_fini(&a);
+    asn_array_fini(&b);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) asn_device_set_library_path(argv[1]);
     test_programs(true);
@@ -232,5 +262,6 @@ int main(int argc, char **argv) {
     test_plan_cache();
     test_allocation_failures();
     test_errors();
+    test_arrival_hook();
     return finish();
 }
