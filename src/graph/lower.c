@@ -15,6 +15,7 @@
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_reduce_sum.h"
+#include "array/views.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
@@ -27,8 +28,26 @@ static asn_status ref_array(const asn_node *node, const asn_ref *ref, asn_array 
     return ASN_OK;
 }
 
-static asn_status immediate_array(const asn_ref *ref, asn_array *out) {
-    return asn_array_from_host(out, (asn_dtype)ref->dtype, 0, NULL, NULL, ref->immediate);
+/* An operand that is a number. Of numbers alone the first takes the output's shape, which
+ * an operator would else find too large: add(1, 2, out=a). */
+static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
+    const asn_ref *ref = &node->in[k];
+    bool alone = k == 0;
+    for (int i = 0; i < node->num_in; i++)
+        alone = alone && !node->in[i].buffer;
+    asn_array number;
+    ASN_TRY(asn_array_from_host(&number, (asn_dtype)ref->dtype, 0, NULL, NULL,
+                                ref->immediate));
+    if (!alone) {
+        asn_array_move(out, &number);
+        return ASN_OK;
+    }
+    asn_layout spread;
+    asn_status status =
+        asn_view_broadcast(&spread, &number.layout, node->ndim, node->shape);
+    if (!status) asn_array_view(out, &number, &spread);
+    asn_array_fini(&number);
+    return status;
 }
 
 static asn_status convert(const asn_array *from, const asn_array *to) {
@@ -50,7 +69,7 @@ static asn_status operand(const asn_node *node, int k, asn_dtype want, asn_array
     if (node->in[k].buffer)
         ASN_TRY(ref_array(node, &node->in[k], &raw));
     else
-        ASN_TRY(immediate_array(&node->in[k], &raw));
+        ASN_TRY(immediate_array(node, k, &raw));
     if (node->in[k].dtype == want) {
         asn_array_move(out, &raw);
         return ASN_OK;

@@ -211,28 +211,34 @@ def test_functions_call_methods_of_subclasses():
 
 def test_methods_ask_array_ufunc():
     """a.sum() is np.add.reduce(a), which asks the __array_ufunc__ of a's class."""
-    results = []
+    results, named = [], []
     for np_ in (np, asnumpy):
 
         class Own(np_.ndarray):
             def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-                return ufunc.__name__, method, len(inputs)
+                return ufunc.__name__, method, len(inputs), "out" in kwargs, kwargs.get("axis")
 
         a = np_.arange(4.0).view(Own)
-        results.append(
+        calls = [
+            a.sum(),
+            a.max(0),
+            a.any(),
+            np_.sum(a),
+            a.cumsum(),
+            a + 1,
+            np_.add.reduce(a),
+            a.clip(1, 2),
+        ]
+        results.append([x[:3] for x in calls] + [a.conj() is a])
+        b = np_.zeros(1)
+        named.append(
             [
-                a.sum(),
-                a.max(0),
-                a.any(),
-                np_.sum(a),
-                a.cumsum(),
-                a + 1,
-                np_.add.reduce(a),
-                a.clip(1, 2),
-                a.conj() is a,
+                np_.add.reduce(a, 0, None, b),
+                np_.add.accumulate(a, 0),
+                np_.add.reduceat(a, [0], 0, None, b),
             ]
         )
-    assert results[0] == results[1]
+    assert results[0] == results[1] and named[0] == named[1]
 
 
 def test_bases_of_results():
