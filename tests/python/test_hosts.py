@@ -236,3 +236,19 @@ def test_inplace_matmul_asks_its_operand():
 
     for module in (asnumpy, np):
         assert module.ones((2, 2)).__imatmul__(Taker()) == ("matmul", "__call__", 2, True)
+
+
+def test_permutation_leaves_its_argument():
+    class Holder:
+        def __init__(self, module):
+            self.held = module.arange(5)
+
+        def __array__(self, dtype=None, copy=None):
+            return self.held
+
+    results = []
+    for module in (asnumpy, np):
+        for state in (module.random.RandomState(1), module.random.default_rng(1)):
+            holder = Holder(module)
+            results.append([np.asarray(state.permutation(holder)).tolist(), holder.held.tolist()])
+    assert results[:2] == results[2:]

@@ -177,11 +177,11 @@ class RandomState(RandomStateLike, Distributions):
 
     def permutation(self, x):
         """A copy of x shuffled along its first axis, or arange(x) shuffled."""
-        from .. import array
+        from .. import asarray
 
         if isinstance(x, (int, np.integer)):
             return shuffled(self, x)
-        made = array(x)
+        made = asarray(x).copy()  # what an __array__ gives may be x's own memory
         if made.ndim == 0:
             raise IndexError("x must be an integer or at least 1-dimensional")
         self.shuffle(made)
