@@ -174,7 +174,7 @@ CASES = {
     "sinhf": odd_case(sinh, HALF_LN2, 2, 24),
     "cosh": (lambda z: (cosh(sqrt(z)) - 1) / z, mpf("1e-10"), HALF_LN2**2, 5, lambda z: z, 53),
     "coshf": (lambda z: (cosh(sqrt(z)) - 1) / z, mpf("1e-10"), HALF_LN2**2, 2, lambda z: z, 24),
-    "atan": odd_case(atan, "0.4143", 10, 53),
+    "atan": odd_case(atan, "0.5", 12, 53),
     "atanf": odd_case(atan, "0.5", 4, 24),
     "asin": odd_case(asin, "0.5", 12, 53),
     "asinf": odd_case(asin, "0.5", 4, 24),

@@ -405,6 +405,15 @@ def main(out):
         )
         listed = all_text(module)
         write(file, HEADER.format(imports="\n".join(imports)) + "\n" + listed + "".join(body))
+    for name in NUMPYS:  # modules that are NumPy's own
+        theirs = f"numpy.{name}"
+        listed = all_text(importlib.import_module(theirs))
+        write(
+            root.joinpath(*name.split(".")).with_suffix(".pyi"), f"from {theirs} import *\n{listed}"
+        )
+
+
+NUMPYS = ["lib.recfunctions"]
 
 
 def stage(package, libs, folder):

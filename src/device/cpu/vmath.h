@@ -134,9 +134,9 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 #define V_WHOLE_F      0x1p24f
 #define V_EVEN_D       0x1p51 /* below, V_ROUND shows whether a number is odd */
 #define V_EVEN_F       0x1p22f
-#define V_ATAN_NEAR_D  0.41421356
+#define V_ATAN_NEAR_D  0.5
 #define V_ATAN_NEAR_F  0.5f
-#define V_ATAN_FAR_D   2.41421356
+#define V_ATAN_FAR_D   2.0
 #define V_ATAN_FAR_F   2.0f
 #define V_ANGLE_D      1e9
 #define V_ANGLE_F      1e5f

@@ -187,14 +187,16 @@ V_FUNCTION float v_tan_polyf(float z) {
     return V_P6(v_fmaf, z, 0x1.5554d2p-2f, 0x1.11309p-3f, 0x1.b52c66p-5f, 0x1.92f336p-6f,
                 0x1.76125cp-9f, 0x1.38c082p-7f);
 }
-/* (atan(t) / t - 1) / z, |t| <= 0.4143; float32: 1/2 */
+/* (atan(t) / t - 1) / z, |t| <= 1/2 */
 V_FUNCTION double v_atan_poly(double z) {
     double w = z * z;
-    double even = V_P6(v_fma, w, -0x1.555555555553dp-2, -0x1.24924922a8a44p-3,
-                       -0x1.745cf8af33248p-4, -0x1.10eb97d03cec6p-4,
-                       -0x1.9ccaf0cad0eb4p-5, -0x1.2540e2df1932fp-6);
-    double odd = V_P5(v_fma, w, 0x1.999999999578dp-3, 0x1.c71c70e4606f7p-4,
-                      0x1.3b1116215f582p-4, 0x1.df0d830fdc957p-5, 0x1.37c25034c864cp-5);
+    double even =
+        V_P7(v_fma, w, -0x1.5555555555552p-2, -0x1.2492492450083p-3,
+             -0x1.745d1375429b1p-4, -0x1.110c5f6940832p-4, -0x1.ac6d48a8cb982p-5,
+             -0x1.2ff1920b4b738p-5, -0x1.11b2097deb4f5p-7);
+    double odd =
+        V_P6(v_fma, w, 0x1.9999999999021p-3, 0x1.c71c71a9e01d6p-4, 0x1.3b135f0f3063ep-4,
+             0x1.e181cd38c88c0p-5, 0x1.77e914e13c3bfp-5, 0x1.8334157d2e1f5p-6);
     return v_fma(odd, z, even);
 }
 V_FUNCTION float v_atan_polyf(float z) {
