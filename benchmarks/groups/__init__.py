@@ -10,6 +10,7 @@ sys.path.insert(0, str(EXAMPLES))
 
 GROUPS = {
     "overhead": "a single operation on ten elements: the call is everything",
+    "calls": "some 280 functions, methods and operators on ten elements",
     "fusion": "expressions over large arrays, and reductions that end them",
     "elementary": "every elementwise function of the table, 1e4 elements in cache",
     "sizes": "one operation from 1 to 1e7 elements",
