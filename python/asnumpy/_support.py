@@ -245,7 +245,7 @@ def choose(a, choices, out, mode):
     result = arrays[0].astype(dtype)
     for i in range(1, n):
         result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)
-    return _into(result[()], out)
+    return _into(result if result.ndim else result[()], out)
 
 
 def compress(a, condition, axis, out):

@@ -455,3 +455,17 @@ def test_ndmax():
         for limits in ({"ndmax": -1}, {"ndmax": 65}, {"ndmax": 1, "ndmin": 2}):
             with pytest.raises(ValueError, match="ndmax"):
                 m.array([1, 2], **limits)
+
+
+def test_results_own_their_memory():
+    a, s = asnumpy.array(np.random.default_rng(0).random((5, 3))), asnumpy.zeros((5, 3), int)
+    for made in (
+        a + 1,
+        s.choose((a, 0.5)),
+        a.clip(0, 1),
+        asnumpy.where(s, a, 1),
+        a.round(1),
+        a.sum(0),
+        a.T.copy(),
+    ):
+        assert made.flags.owndata and made.base is None
