@@ -293,12 +293,12 @@ def place(arr, mask, vals):
     """Sets the elements where mask is true, values repeating in order."""
     if not isinstance(arr, _core.ndarray):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(arr).__name__}")
-    mask = asarray(mask).astype(bool)
+    mask = asarray(mask).astype(bool, copy=False)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     vals = asarray(vals).ravel()
     if vals.size == 1:
-        arr[mask.reshape(arr.shape)] = vals
+        arr[mask if mask.shape == arr.shape else mask.reshape(arr.shape)] = vals
         return
     where = mask.ravel().nonzero()[0]
     if where.size == 0:
@@ -312,14 +312,14 @@ def putmask(a, /, mask, values):
     """Sets the elements where mask is true to the values at the same positions, repeating."""
     if not isinstance(a, _core.ndarray):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
-    mask = asarray(mask).astype(bool)
+    mask = asarray(mask).astype(bool, copy=False)
     values = asarray(values)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if values.size == 0:
         return
     if values.size == 1:
-        a[mask.reshape(a.shape)] = values.reshape(())
+        a[mask if mask.shape == a.shape else mask.reshape(a.shape)] = values.reshape(())
         return
     where = mask.ravel().nonzero()[0]
     a.flat[where] = values.ravel()[where % values.size]

@@ -226,22 +226,28 @@ def put(a, indices, values, mode):
 def choose(a, choices, out, mode):
     from ._joining import broadcast_arrays
 
-    weak = [c if type(c) in (int, float, complex) else _core.asarray(c) for c in choices]
-    arrays = [_core.asarray(c) for c in choices]
+    arrays = list(map(_core.asarray, choices))
     if a.dtype.kind not in "biu":
         raise TypeError(
             f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the "
             "rule 'safe'"
         )
-    which, *arrays = broadcast_arrays(a.astype(_np.int64, copy=False), *arrays)
-    n = len(arrays)
+    dtype = arrays[0].dtype if arrays else None
+    if any(x.dtype != dtype for x in arrays):
+        weak = [
+            c if type(c) in (int, float, complex) else x
+            for c, x in zip(choices, arrays, strict=True)
+        ]
+        dtype = _core.result_type(*[getattr(x, "dtype", x) for x in weak])
+    which, n = a.astype(_np.int64, copy=False), len(arrays)
+    if any(x.shape != a.shape for x in arrays):
+        which, *arrays = broadcast_arrays(which, *arrays)
     if mode in ("wrap", 1):
         which = which % n
     elif mode not in (None, "raise", 2):
         which = _core.clip(which, 0, n - 1)
     elif which.size and (which.min() < 0 or which.max() >= n):
         raise ValueError("invalid entry in choice array")
-    dtype = _core.result_type(*[getattr(x, "dtype", x) for x in weak])
     result = arrays[0].astype(dtype)
     for i in range(1, n):
         result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)

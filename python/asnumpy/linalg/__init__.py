@@ -214,10 +214,22 @@ def multi_dot(arrays, *, out=None):
     for a in arrays:
         if a.ndim != 2:
             raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
-    result = _multiply(arrays, _cheapest([a.shape[0] for a in arrays] + [arrays[-1].shape[1]]), out)
+    if n == 3:
+        result = _three(*arrays, out)
+    else:
+        extents = [a.shape[0] for a in arrays] + [arrays[-1].shape[1]]
+        result = _multiply(arrays, _cheapest(extents), out)
     if first == 1 and last == 1:
         return result[0, 0]
     return result.ravel() if first == 1 or last == 1 else result
+
+
+def _three(a, b, c, out):
+    """The product of three matrices by the cheaper of its two orders."""
+    (rows, first), (second, columns) = a.shape, c.shape
+    if rows * second * (first + columns) < first * columns * (rows + second):
+        return _core.dot(_core.dot(a, b), c, out)
+    return _core.dot(a, _core.dot(b, c), out)
 
 
 def _cheapest(p):
