@@ -8,7 +8,7 @@ from rows import Row
 SETUP = """
 a, b = np.array([.3, 1.2, 2.5, .1, .9, 4., 3.3, .2, 5., 1.1]), np.arange(1.0, 11.0)
 i, m, s = np.array([3, 1, 2, 0, 5, 4, 7, 6, 9, 8]), np.array([True, False] * 5), np.arange(10)
-g, c, x = np.arange(16.).reshape(4, 4) + np.eye(4) * 9, np.arange(10) + 1j, np.linspace(0, 1, 10)
+g, c, u = np.arange(16.).reshape(4, 4) + np.eye(4) * 9, np.arange(10) + 1j, np.linspace(0, 1, 10)
 h, k, h4 = np.array([1., 2, 3]), np.array([4., 5, 6]), np.array([1., 2, 3, 4])
 """
 CALLS = {
@@ -48,7 +48,7 @@ CALLS = {
         | np.log(a) | np.sin(a) | np.arctan2(a, b) | np.hypot(a, b) | np.power(a, b) | np.mod(a, b) | np.floor(a)
         | np.round(a, 2) | np.rint(a) | np.sign(a) | np.isnan(a) | np.isfinite(a) | np.isclose(a, b) | np.allclose(a, b)
         | np.array_equal(a, b) | np.real(c) | np.imag(c) | np.conj(c) | np.angle(c) | np.abs(c) | np.nan_to_num(a)
-        | np.interp(a, b, x) | np.convolve(a, h) | np.correlate(a, h) | np.cross(h, k) | np.dot(a, b) | np.vdot(a, b)
+        | np.interp(a, b, u) | np.convolve(a, h) | np.correlate(a, h) | np.cross(h, k) | np.dot(a, b) | np.vdot(a, b)
         | np.inner(a, b) | np.outer(h, k) | np.kron(h, k) | np.tensordot(g, g, 1) | np.einsum('i, i', a, b)
         | np.einsum('ij, jk', g, g) | g@g | g@g[0] | np.matmul(g, g) | np.trace(g) | np.polyfit(b, a, 2)
         | np.polyval(h, a) | np.roots(h) | np.deg2rad(a) | np.unwrap(a) | np.sinc(a) | np.i0(a) | np.heaviside(a, .5)
