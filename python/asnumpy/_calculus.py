@@ -10,6 +10,7 @@ from . import _core
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
 from ._joining import _normalize
+from ._support import number
 
 
 def diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
@@ -262,13 +263,13 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         result = _core.empty(x.shape, kind)
         result.real = interp(x, xp, fp.real, _np.real(left), _np.real(right))
         result.imag = interp(x, xp, fp.imag, _np.imag(left), _np.imag(right))
-        return result[()]
+        return number(result)
     value = _core.interp_lines(x, xp, fp, float(left), float(right))
     if value is not NotImplemented:
-        return value[()]
+        return number(value)
     if xp.shape[0] == 1:
         result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
-        return result[()]
+        return number(result)
     j = _core.clip(asarray(xp.searchsorted(x, side="right")) - 1, 0, xp.shape[0] - 2)
     x0, x1, f0, f1 = xp[j], xp[j + 1], fp[j], fp[j + 1]
     with errstate(all="ignore"):
@@ -281,4 +282,4 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     value = where(x == xp[-1], fp[-1], value)
     value = where(x > xp[-1], right, where(x < xp[0], left, value))
     value = where(_core.isnan(x), x, value)
-    return value.astype(kind, copy=False)[()]
+    return number(value.astype(kind, copy=False))

@@ -14,6 +14,7 @@ import numpy as _np
 
 from . import _core
 from ._core import asanyarray
+from ._support import number
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -280,7 +281,7 @@ def _pair_at_once(text, a, b):
             z = z.reshape(batch + rows + columns)
     if perm != _IDENTITY[: len(perm)]:
         z = z.transpose(perm).copy()
-    return z[()]
+    return number(z)
 
 
 def einsum(*operands, out=None, optimize=False, **kwargs):

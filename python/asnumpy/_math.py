@@ -8,6 +8,7 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
+from ._support import number
 
 
 def _finite(*numbers):
@@ -90,7 +91,7 @@ def iscomplex(x):
     x = asanyarray(x)
     if x.dtype.kind == "c":
         return x.imag != 0
-    return _core.zeros(x.shape, bool)[()]
+    return number(_core.zeros(x.shape, bool))
 
 
 def isreal(x):
@@ -192,7 +193,7 @@ def sinc(x):
     if x.dtype.kind not in "fc":
         x = x.astype(_np.float64)
     y = math.pi * where(x == 0, asarray(1.0e-20 if x.dtype.itemsize > 2 else 1e-4, x.dtype), x)
-    return (_core.sin(y) / y)[()]
+    return number(_core.sin(y) / y)
 
 
 # Coefficients of the Chebyshev expansions of exp(-x) I0(x), on [0, 8] in x/2 - 2 and on (8, inf)

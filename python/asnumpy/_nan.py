@@ -18,6 +18,7 @@ from ._quantiles import (
     median,
 )
 from ._statistics import _axis_tuple, _weights_along
+from ._support import number
 
 
 def _filled(a, value):
@@ -158,7 +159,7 @@ def _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, ro
     if bool(bad.any()):
         warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
         result = _core.where(bad, asarray(_np.nan, total.dtype), result)
-    result = _core.sqrt(result) if root else asarray(result)[()]
+    result = _core.sqrt(result) if root else number(asarray(result))
     if out is None:
         return result
     _core.copyto(out, result, casting="unsafe")

@@ -12,7 +12,7 @@ from . import _core
 from ._core import asanyarray, asarray
 from ._errstate import errstate
 from ._statistics import _axis_tuple, _weights_along
-from ._support import on_host
+from ._support import number, on_host
 
 
 def _flat_axes(a, axis):
@@ -44,7 +44,7 @@ def _deliver(result, shape, axes, keepdims, out, lead=()):
     if out is not None:
         _core.copyto(out, result, casting="unsafe")
         return out
-    return result if keepdims is not _NoValue and keepdims else result[()]
+    return result if keepdims is not _NoValue and keepdims else number(result)
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):

@@ -8,7 +8,7 @@ from numpy import _NoValue
 from . import _core
 from ._core import asanyarray, asarray
 from ._joining import _normalize
-from ._support import as_class
+from ._support import as_class, number
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
@@ -38,8 +38,12 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
         scale = asanyarray(scale)
         if scale.shape != avg.shape:
             scale = _core.broadcast_to(scale, avg.shape, subok=True).copy()
-        return (avg, as_class(scale, a)) if type(avg) is not _core.ndarray else (avg[()], scale[()])
-    return avg if type(avg) is not _core.ndarray else avg[()]
+        return (
+            (avg, as_class(scale, a))
+            if type(avg) is not _core.ndarray
+            else (number(avg), number(scale))
+        )
+    return avg if type(avg) is not _core.ndarray else number(avg)
 
 
 def _axis_tuple(axis, ndim):

@@ -159,6 +159,11 @@ def dump(a, file):
 # ---- methods
 
 
+def number(x):
+    """x, or of a 0-d array its scalar."""
+    return x if x.ndim else x[()]
+
+
 def _into(result, out):
     if out is None:
         return result
@@ -251,7 +256,7 @@ def choose(a, choices, out, mode):
     result = arrays[0].astype(dtype)
     for i in range(1, n):
         result = _core.where(which == i, arrays[i].astype(dtype, copy=False), result)
-    return _into(result if result.ndim else result[()], out)
+    return _into(number(result), out)
 
 
 def compress(a, condition, axis, out):

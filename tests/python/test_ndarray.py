@@ -459,13 +459,10 @@ def test_ndmax():
 
 def test_results_own_their_memory():
     a, s = asnumpy.array(np.random.default_rng(0).random((5, 3))), asnumpy.zeros((5, 3), int)
-    for made in (
-        a + 1,
-        s.choose((a, 0.5)),
-        a.clip(0, 1),
-        asnumpy.where(s, a, 1),
-        a.round(1),
-        a.sum(0),
-        a.T.copy(),
-    ):
-        assert made.flags.owndata and made.base is None
+    made = [
+        a + 1, s.choose((a, 0.5)), a.clip(0, 1), asnumpy.where(s, a, 1), a.round(1), a.sum(0), a.T.copy(),
+        asnumpy.quantile(a, 0.3, axis=0), asnumpy.sinc(a),
+        asnumpy.interp(a, [0, 1], [2, 3]), asnumpy.average(a, axis=1),
+        asnumpy.iscomplex(a), asnumpy.convolve(a[0], a[1]), asnumpy.nanvar(a, axis=0),
+    ]  # fmt: skip
+    assert [x.flags.owndata and x.base is None for x in made] == [True] * len(made)

@@ -14,6 +14,7 @@ from .._joining import _normalize
 from .._products import cross as _cross
 from .._products import outer as _outer
 from .._products import tensordot as _tensordot
+from .._support import number as _number
 from ._decompositions import (
     cond,
     eig,
@@ -142,7 +143,7 @@ def _matrix_norm(x, ord, rows, columns, keepdims):
     pick = _core.max if ord > 0 else _core.min
     identity = {"initial": 0} if ord > 0 else {}
     kept = asarray(pick(sums, axis=second, keepdims=True, **identity))
-    return kept if keepdims else kept.squeeze((rows, columns))[()]
+    return kept if keepdims else _number(kept.squeeze((rows, columns)))
 
 
 def norm(x, ord=None, axis=None, keepdims=False):
@@ -180,7 +181,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     shape = x.shape
     if axis is None:
         result = asarray(norm(x.ravel(), ord=ord))
-        return result.reshape((1,) * len(shape)) if keepdims else result[()]
+        return result.reshape((1,) * len(shape)) if keepdims else _number(result)
     if isinstance(axis, tuple):
         axes = tuple(_normalize(d, x.ndim) for d in axis)
         rest = [d for d in range(x.ndim) if d not in axes]
@@ -189,7 +190,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         result = asarray(norm(flat, ord=ord, axis=0))
         if keepdims:
             result = result.reshape([1 if d in axes else n for d, n in enumerate(shape)])
-        return result[()]
+        return _number(result)
     return norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 

@@ -9,7 +9,7 @@ from numpy.linalg import LinAlgError
 
 from .. import _core
 from .._core import asarray
-from .._support import as_class
+from .._support import as_class, number
 
 _linalg = _core._linalg
 (
@@ -238,7 +238,7 @@ def cond(x, p=None):
         # A NaN that did not come from x is a singular matrix's.
         nan = _core.isnan(r) & ~_core.any(_core.isnan(x), axis=(-2, -1))
         r = _core.where(nan, _np.inf, r).astype(r.dtype, copy=False)
-    return r[()]
+    return number(r)
 
 
 def _core_errstate():
