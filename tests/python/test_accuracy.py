@@ -90,3 +90,12 @@ def test_binary(name, rng):
     )
     print(f"{name}: {error:.3f} ULP")
     assert error <= ROWS[name].ulp["float64"]
+
+
+def test_arctanh_next_to_one():
+    """1 + 2**k, which the quotient of 1 + x and 1 - x was made of, has no 1 left there."""
+    for dtype, digits in (("f4", 24), ("f8", 53)):
+        x = (1 - 2.0 ** -np.arange(1, digits + 1)).astype(dtype)
+        found = asnumpy.arctanh(asnumpy.array(np.tile(x, 100))).to_numpy()[: len(x)]
+        exact = np.arctanh(x.astype(np.longdouble)).astype(dtype)
+        assert (np.abs(found - exact) <= 2 * np.spacing(exact)).all()
