@@ -10,6 +10,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/reduce.h"
+#include "device/cpu/slide.h"
 #include "device/cpu/sort.h"
 
 static const asn_dtype dtypes[] = {ASN_U8,  ASN_I16, ASN_F16, ASN_I32, ASN_F32,
@@ -230,6 +231,53 @@ static void test_matmul(void) {
     view_fini(&c);
 }
 
+/* Products of one to a few hundred terms, positions before and past the ends; whole
+ * numbers, so that the order of a sum does not matter. */
+static void test_slide(void) {
+    static const asn_dtype with_loop[] = {ASN_U8,  ASN_I16, ASN_I32,
+                                          ASN_I64, ASN_F32, ASN_F64};
+    asn_dtype dt = with_loop[random_below(6)];
+    int64_t n = random_below(400), m = random_below(random_below(2) ? 300 : 9);
+    int64_t first = random_below(n + 2 * m + 9) - m - 4;
+    int64_t count = random_below(random_below(8) ? 500 : 3000);
+    view a, v, out;
+    view_init(&a, dt, 1, &n, true);
+    view_init(&v, dt, 1, &m, true);
+    view_init(&out, dt, 1, &count, true);
+    fill(&a.nd, 2);
+    fill(&v.nd, 2);
+    CHECK(asn_cpu_slide(&a.nd, &v.nd, first, &out.nd) == ASN_OK, "");
+    int64_t wrong = 0;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t want = 0;
+        for (int64_t j = 0; j < m; j++) {
+            int64_t at = first + i + j;
+            if (at >= 0 && at < n) want += (int64_t)(get(&a.nd, at) * get(&v.nd, j));
+        }
+        wrong += get(&out.nd, i) != (double)(dt == ASN_U8 ? want & 255 : want);
+    }
+    CHECK(!wrong, "sliding products");
+    view_fini(&a);
+    view_fini(&v);
+    view_fini(&out);
+}
+
+static void test_slide_refusals(void) {
+    int64_t n = 8, stride = 16;
+    view a, v, half;
+    view_init(&a, ASN_F64, 1, &n, true);
+    view_init(&v, ASN_F64, 1, &n, true);
+    view_init(&half, ASN_F16, 1, &n, true);
+    CHECK(asn_cpu_slide(&half.nd, &half.nd, 0, &half.nd) == ASN_ERR_NO_LOOP, "");
+    CHECK(asn_cpu_slide(&a.nd, &half.nd, 0, &a.nd) == ASN_ERR_NO_LOOP, "");
+    n = 4;
+    asn_nd gaps = {v.nd.data, 1, ASN_F64, &n, &stride};
+    CHECK(asn_cpu_slide(&a.nd, &gaps, 0, &a.nd) == ASN_ERR_VALUE, "");
+    view_fini(&a);
+    view_fini(&v);
+    view_fini(&half);
+}
+
 static void test_failing_allocations(void) {
     int64_t n = 3000, count;
     view in, out, order, mask;
@@ -271,7 +319,9 @@ int main(void) {
         test_sort();
         test_search();
         test_matmul();
+        test_slide();
     }
+    test_slide_refusals();
     test_failing_allocations();
     return check_report("test_cpu_families");
 }

@@ -33,6 +33,10 @@ for n, dtype in ((9, "f8"), (16, "f4"), (33, "f8"), (255, "f4")):
 i = np.array(r.integers(1, 99, (2, 9001)))
 for y in (i[0] // i[1], i[0] % i[1], np.fmod(i[0], 7), np.clip(i, 3, 50) * 0.5):
     add(y)
+for dtype in ("f8", "f4", "i8", "i2"):
+    x, v = (np.array((r.standard_normal(n) * 99).astype(dtype)) for n in (5003, 131))
+    for y in (np.convolve(x, v), np.correlate(x, v), np.correlate(v, x, "same"), np.convolve(x[:7], v, "full")):
+        add(y)
 p = np.random.Generator(np.random.Philox4x32(9))
 for y in (p.random(200_001), p.random(99), np.random.default_rng(1).standard_normal(1001), p.integers(0, 99, 1000)):
     add(y)

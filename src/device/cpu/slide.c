@@ -26,6 +26,10 @@ asn_status asn_cpu_slide(const asn_nd *a, const asn_nd *v, int64_t first,
     if (!r.run || v->dtype != a->dtype || out->dtype != a->dtype)
         return asn_error_set(ASN_ERR_NO_LOOP, "correlate: no loop for dtype %s",
                              asn_dtype_name(a->dtype));
+    if (!asn_nd_is_contiguous(a) || !asn_nd_is_contiguous(v) ||
+        !asn_nd_is_contiguous(out))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "correlate: contiguous a, v and out are needed");
     r.slide = (asn_slide){.a = a->data,
                           .v = v->data,
                           .out = out->data,
