@@ -34,6 +34,13 @@ EXTRA_FUNCTIONS = {
         "params": ["aclrtStream stream", "aclrtHostFunc fn", "void* args"],
     },
 }
+EXTRA_ENUMS = {"aclrtEngineType": {"ACL_RT_ENGINE_TYPE_AIC": 0, "ACL_RT_ENGINE_TYPE_AIV": 1}}
+EXTRA_STRUCTS = {
+    "aclrtTimeoutUs": {
+        "kind": "struct",
+        "fields": [["uint32_t", "timeoutLow", 0], ["uint32_t", "timeoutHigh", 4]],
+    },
+}
 EXTRA_TYPEDEFS = {"aclrtHostFunc": {"type": "void (*)(void* args)"}}
 
 META_TYPES = ("aclOpExecutor", "aclTensor", "aclScalar", "aclIntArray", "aclFloatArray",
@@ -42,7 +49,10 @@ INCLUDES = {
     "acl/acl_base_rt.h": [],
     "acl/acl_base.h": ["acl_base_rt.h"],
     "acl/acl_rt.h": ["acl_base_rt.h"],
-    "acl/acl.h": ["acl_base.h", "acl_rt.h"],
+    "acl/acl_rt_allocator.h": ["acl_base_rt.h"],
+    "acl/acl_op.h": ["acl_base.h", "acl_rt.h"],
+    "acl/acl_prof.h": ["acl_base.h"],
+    "acl/acl.h": ["acl_base.h", "acl_rt.h", "acl_rt_allocator.h", "acl_op.h"],
     "aclnn/aclnn_base.h": ["../acl/acl_base.h"],
     "aclnn/acl_meta.h": ["aclnn_base.h"],
 }
@@ -50,7 +60,10 @@ TITLES = {
     "acl/acl_base_rt.h": "AscendCL: types, constants and conversions of the runtime.",
     "acl/acl_base.h": "AscendCL: tensor descriptions.",
     "acl/acl_rt.h": "AscendCL: devices, contexts, streams, events, memory.",
-    "acl/acl.h": "AscendCL: the whole interface.",
+    "acl/acl_rt_allocator.h": "AscendCL: memory from a program's own allocator.",
+    "acl/acl_op.h": "AscendCL: compiled operators, which a CPU refuses.",
+    "acl/acl_prof.h": "AscendCL: profiling.",
+    "acl/acl.h": "AscendCL: the whole interface but profiling.",
     "aclnn/aclnn_base.h": "Two-phase operators: status codes, initialisation.",
     "aclnn/acl_meta.h": "Two-phase operators: tensors, scalars, lists, executors.",
 }
@@ -106,7 +119,7 @@ def sorted_structs(docs):
     todo, done, before = {}, {}, -1
     while len(todo) > before:
         before = len(todo)
-        todo = {n: s for n, s in DATA["structs"].items() if n in words}
+        todo = {n: s for n, s in {**EXTRA_STRUCTS, **DATA["structs"]}.items() if n in words}
         words |= {
             w for s in todo.values() for t, _, _ in s["fields"] for w in re.findall(r"\w+", t)
         }
@@ -123,7 +136,7 @@ def base_rt_types(docs):
     constants = {**DATA["constants"], **EXTRA_CONSTANTS}
     constants.pop("OK", None)
     lines += [f"#define {k} {v}" for k, v in constants.items()] + [""]
-    for name, values in DATA["enums"].items():
+    for name, values in {**EXTRA_ENUMS, **DATA["enums"]}.items():
         lines += enum_lines(name, values)
     typedefs = {**DATA["typedefs"], **EXTRA_TYPEDEFS}
     plain = {n: t["type"] for n, t in typedefs.items() if n not in META_TYPES + ("aclnnStatus",)}

@@ -3,6 +3,8 @@ exported symbols against the tables: nothing missing, nothing undeclared.
 """
 
 import ast
+import ctypes
+import json
 import math
 import re
 import subprocess
@@ -10,11 +12,13 @@ import sys
 
 import numpy as np
 import pytest
-from aclnn import DATA, LIB, ROOT, run
+from aclnn import DATA, LIB, ROOT, lib, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 import gen_opapi  # noqa: E402
+import gen_refused  # noqa: E402
 
+RUNTIME = json.loads((ROOT / "tools" / "cann" / "runtime.json").read_text())["functions"]
 OPERATORS = gen_opapi.operators()
 EXPRESSIONS = [op for op in OPERATORS.values() if op.exprs and op.plan != "foreach"]
 RNG = np.random.default_rng(6)
@@ -88,6 +92,25 @@ def test_symbols():
     for library in ("libascendcl.so", "libnnopbase.so"):
         public = {s for s in exported(library) if not s.startswith(("asn", "_"))}
         assert public and public <= declared, public - declared
+
+
+def test_runtime_is_whole():
+    found = exported("libascendcl.so") | exported("libnnopbase.so")
+    assert set(RUNTIME) <= found, set(RUNTIME) - found
+
+
+def test_refusals():
+    for reason, name in gen_refused.rows():
+        facts = RUNTIME[name]
+        call = getattr(lib, name)
+        call.restype = ctypes.c_int32 if facts["ret"] == "aclError" else ctypes.c_int64
+        result = call(*[ctypes.c_void_p(0)] * len(facts["params"]))
+        assert (
+            result == 200006
+            if facts["ret"] == "aclError"
+            else facts["ret"] == "void" or result == 0
+        )
+        assert reason in lib.aclGetRecentErrMsg().decode()
 
 
 def test_every_row_has_its_operators():

@@ -40,6 +40,7 @@ enum {
     ASNRT_BUSY = 1,   /* a caller runs a task inline */
     ASNRT_QUEUED = 2, /* tasks are queued, or the worker runs the last one */
     ASNRT_WAITED = 4, /* a thread sleeps until the stream is done: no new inline tasks */
+    ASNRT_CAPTURED = 8, /* tasks are kept for a graph instead of run */
 };
 
 /* The part of a stream that the inline path touches. */
@@ -76,6 +77,37 @@ static inline void asnrtStreamLeave(asnrtStreamState *stream, int32_t code) {
  */
 ASN_API aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run,
                                  void (*drop)(void *), void *arg);
+
+/* ---- what surrounds an operator (hooks.c)
+ *
+ *     if (atomic_load(&asnrtHooks)) {
+ *         asnrtScopeBegin(&scope, stream);   NULL on a stream's worker
+ *         code = run(arg);
+ *         asnrtScopeEnd(&scope, "aclnnAdd"); the name outlives the profile
+ *     }
+ */
+enum { ASNRT_HOOK_PROFILE = 1, ASNRT_HOOK_ALLOCATOR = 2 };
+extern ASN_API _Atomic uint32_t asnrtHooks;
+typedef struct {
+    int64_t start;
+    int32_t stream;
+    const void *before;
+} asnrtScope;
+ASN_API void asnrtScopeBegin(asnrtScope *scope, asnrtStreamState *stream);
+ASN_API void asnrtScopeEnd(const asnrtScope *scope, const char *name);
+static inline bool asnrtHooked(void) {
+    return __builtin_expect(atomic_load_explicit(&asnrtHooks, memory_order_relaxed) != 0,
+                            0);
+}
+
+/* Temporary memory of the stream's own allocator, inside a scope. false: there is none;
+ * true with data NULL: it is exhausted. */
+typedef struct {
+    const void *owner;
+    void *block, *data;
+} asnrtScratch;
+ASN_API bool asnrtScratchNew(size_t size, asnrtScratch *scratch);
+ASN_API void asnrtScratchFree(const asnrtScratch *scratch);
 
 /* Sets the calling thread's message, as aclGetRecentErrMsg returns it, and its last
  * error; returns `code`. */

@@ -214,6 +214,10 @@ ASN_API aclError aclrtLaunchCallback(aclrtCallback fn, void *userData,
     aclError code;
     rt_stream *s = rt_stream_get(stream, &code);
     if (s == NULL) return code;
+    if (rt_stream_graph(s) != NULL)
+        return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                         "aclrtLaunchCallback: the stream is captured, and a callback is "
+                         "posted once; use aclrtLaunchHostFunc");
     reports_lock();
     bool known = subscription_find(s) >= 0;
     pthread_mutex_unlock(&reports.lock);

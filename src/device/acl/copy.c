@@ -164,3 +164,65 @@ ASN_API aclError aclrtMemInvalidate(void *devPtr, size_t size) {
     RT_CHECK_NOT_NULL("aclrtMemInvalidate", devPtr);
     return ACL_SUCCESS;
 }
+
+/* ---- copies described in memory */
+
+/* The bytes a description of aclrtMemcpyAsyncWithDesc takes. */
+ASN_API aclError aclrtGetMemcpyDescSize(aclrtMemcpyKind kind, size_t *descSize) {
+    RT_CHECK_NOT_NULL("aclrtGetMemcpyDescSize", descSize);
+    *descSize = sizeof(copy_task);
+    return kind_check("aclrtGetMemcpyDescSize", kind);
+}
+
+/* Describes a copy of `count` bytes at `desc`; config must be NULL. */
+ASN_API aclError aclrtSetMemcpyDesc(void *desc, aclrtMemcpyKind kind, void *srcAddr,
+                                    void *dstAddr, size_t count, void *config) {
+    RT_CHECK_NOT_NULL("aclrtSetMemcpyDesc", desc);
+    aclError code =
+        copy_check("aclrtSetMemcpyDesc", dstAddr, count, srcAddr, count, kind);
+    if (code != ACL_SUCCESS) return code;
+    if (config != NULL)
+        return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                         "aclrtSetMemcpyDesc: config is not NULL");
+    copy_task t = {dstAddr, srcAddr, 0, 0, count, 1};
+    memcpy(desc, &t, sizeof t);
+    return ACL_SUCCESS;
+}
+
+/* The copy that `desc` describes by then, in stream order. */
+ASN_API aclError aclrtMemcpyAsyncWithDesc(void *desc, aclrtMemcpyKind kind,
+                                          aclrtStream stream) {
+    RT_CHECK_NOT_NULL("aclrtMemcpyAsyncWithDesc", desc);
+    aclError code = kind_check("aclrtMemcpyAsyncWithDesc", kind);
+    if (code != ACL_SUCCESS) return code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    return s ? asnrtStreamPush((asnrtStreamState *)s, task_copy, NULL, desc) : code;
+}
+
+typedef struct {
+    char *start;
+    size_t size;
+} touch_task;
+
+static int32_t task_touch(void *arg) {
+    const touch_task *t = arg;
+    for (size_t i = 0; i < t->size; i += 64)
+        __builtin_prefetch(t->start + i);
+    return 0;
+}
+
+/* Brings memory into the caches, in stream order. Writing back, dropping and flushing
+ * them have no meaning on a coherent CPU and are refused. */
+ASN_API aclError aclrtCmoAsync(void *src, size_t size, aclrtCmoType cmoType,
+                               aclrtStream stream) {
+    RT_CHECK_NOT_NULL("aclrtCmoAsync", src);
+    if (cmoType != ACL_RT_CMO_TYPE_PREFETCH)
+        return asnrtFail(ACL_ERROR_FEATURE_UNSUPPORTED,
+                         "aclrtCmoAsync: type %d; a CPU knows 0 (prefetch) only",
+                         (int)cmoType);
+    aclError code;
+    rt_stream *s = rt_stream_get(stream, &code);
+    if (s == NULL) return code;
+    touch_task t = {src, size};
+    return rt_stream_do(s, task_touch, &t, sizeof t, (double)size / BYTES_PER_NS);
+}

@@ -225,3 +225,55 @@ ASN_API aclError aclSetTensorDynamicInput(aclTensorDesc *desc,
     snprintf(desc->dynamic_input, sizeof desc->dynamic_input, "%s", dynamicInputName);
     return ACL_SUCCESS;
 }
+
+/* Sets the range of each value of a constant that is not known yet; checked and not used:
+ * no operator here is compiled from descriptions. */
+ASN_API aclError aclSetTensorValueRange(aclTensorDesc *desc, size_t valueCount,
+                                        int64_t valueRange[][2]) {
+    RT_CHECK_NOT_NULL("aclSetTensorValueRange", desc);
+    if (valueCount > 0) RT_CHECK_NOT_NULL("aclSetTensorValueRange", valueRange);
+    for (size_t i = 0; i < valueCount; i++)
+        if (valueRange[i][1] != -1 && valueRange[i][0] > valueRange[i][1])
+            return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                             "aclSetTensorValueRange: range %zu is [%lld, %lld]", i,
+                             (long long)valueRange[i][0], (long long)valueRange[i][1]);
+    return ACL_SUCCESS;
+}
+
+/* Where a dimension of the image formats stands: batch, channels, (depth,) rows, columns.
+ */
+static const char *format_axes(aclFormat format, size_t num_dims) {
+    switch (format) {
+    case ACL_FORMAT_NCHW: return num_dims == 4 ? "NCHW" : NULL;
+    case ACL_FORMAT_NHWC: return num_dims == 4 ? "NHWC" : NULL;
+    case ACL_FORMAT_NCDHW: return num_dims == 5 ? "NCDHW" : NULL;
+    case ACL_FORMAT_NDHWC: return num_dims == 5 ? "NDHWC" : NULL;
+    default: return NULL;
+    }
+}
+
+/* A new description of the tensor in another format: NCHW and NHWC, NCDHW and NDHWC go
+ * over into each other, a format into itself. */
+ASN_API aclError aclTransTensorDescFormat(const aclTensorDesc *srcDesc,
+                                          aclFormat dstFormat, aclTensorDesc **dstDesc) {
+    RT_CHECK_NOT_NULL("aclTransTensorDescFormat", srcDesc);
+    RT_CHECK_NOT_NULL("aclTransTensorDescFormat", dstDesc);
+    const char *from = format_axes(srcDesc->format, srcDesc->num_dims),
+               *to = format_axes(dstFormat, srcDesc->num_dims);
+    if (srcDesc->format != dstFormat && (from == NULL || to == NULL))
+        return asnrtFail(ACL_ERROR_FORMAT_NOT_MATCH,
+                         "aclTransTensorDescFormat: %zu dimensions of format %d cannot "
+                         "take format %d",
+                         srcDesc->num_dims, (int)srcDesc->format, (int)dstFormat);
+    aclTensorDesc *d = asn_malloc(sizeof *d);
+    if (d == NULL) return rt_fail_status(ASN_ERR_MEMORY);
+    *d = *srcDesc;
+    d->format = dstFormat;
+    for (size_t i = 0; from != NULL && to != NULL && i < d->num_dims; i++) {
+        size_t k = (size_t)(strchr(from, to[i]) - from);
+        d->dims[i] = srcDesc->dims[k];
+        memcpy(d->ranges[i], srcDesc->ranges[k], sizeof d->ranges[i]);
+    }
+    *dstDesc = d;
+    return ACL_SUCCESS;
+}

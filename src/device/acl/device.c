@@ -58,6 +58,10 @@ static void fork_all(int stage) {
     rt_event_fork(stage);
     rt_callback_fork(stage);
     rt_memory_fork(stage);
+    rt_capture_fork(stage);
+    rt_virtual_fork(stage);
+    rt_profile_fork(stage);
+    rt_host_fork(stage);
     if (stage != RT_FORK_PREPARE) {
         asn_arena_unlock(&contexts);
         pthread_mutex_unlock(&runtime.lock);

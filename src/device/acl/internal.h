@@ -21,14 +21,46 @@ rt_context *rt_context_current(aclError *code);
 int32_t rt_device_count(void);
 aclError rt_device_check(int32_t device);
 
+/* A queued task. */
+typedef struct rt_task {
+    struct rt_task *next;
+    asnrtTask run;
+    void (*drop)(void *);
+    void *arg;
+    uint32_t id;
+} rt_task;
+
+/* Captured tasks (capture.c): a graph owns those it was given. */
+typedef struct rt_graph rt_graph;
+void rt_graph_add(rt_graph *graph, rt_task *task); /* under the stream's lock */
+void rt_graph_abandon(rt_graph *graph); /* its stream goes away during the capture */
+
+/* Around operators (hooks.c, allocator.c, profile.c). */
+void asnrtHook(uint32_t hook, bool on);
+void rt_hooks_worker(rt_stream *stream); /* the calling thread works for it */
+const void *rt_allocator_enter(const rt_stream *stream);
+void rt_allocator_leave(const void *before);
+void rt_allocator_forget(const rt_stream *stream); /* whose tasks have ended */
+void rt_profile_operator(const char *name, int32_t stream, int64_t start);
+
+/* Failed tasks (exception.c). Task numbers count from 1 per process; 0 is a task that ran
+ * on the thread that launched it. */
+uint32_t rt_task_number(void);
+void rt_exception_report(int32_t device, int32_t stream, uint32_t task, int32_t code);
+
 /* Streams (stream.c). */
 rt_stream *rt_stream_new(int32_t device);
 void rt_stream_free(rt_stream *stream, bool drop_tasks); /* waits for its tasks */
 rt_stream *rt_stream_get(aclrtStream handle, aclError *code);
 aclError rt_stream_wait(rt_stream *stream, int32_t timeout_ms); /* -1: no limit */
 aclError rt_streams_wait(int32_t device, int32_t timeout_ms);
+aclError rt_stream_abort(rt_stream *stream); /* drops what is queued */
 aclError rt_streams_abort(int32_t device);
 int32_t rt_stream_device(const rt_stream *stream);
+int32_t rt_stream_id(const rt_stream *stream);
+rt_graph *rt_stream_graph(rt_stream *stream); /* NULL: not captured */
+/* Sets the graph, if the present one is as expected. */
+bool rt_stream_capture(rt_stream *stream, rt_graph *expected, rt_graph *graph);
 
 /* Runs `run` inline when it is small and the stream idle, else queues a copy of its
  * argument. */
@@ -53,6 +85,10 @@ void rt_stream_fork(int stage);
 void rt_event_fork(int stage);
 void rt_memory_fork(int stage);
 void rt_callback_fork(int stage);
+void rt_capture_fork(int stage);
+void rt_virtual_fork(int stage);
+void rt_profile_fork(int stage);
+void rt_host_fork(int stage);
 enum { RT_FORK_PREPARE, RT_FORK_PARENT, RT_FORK_CHILD };
 
 #define RT_CHECK_NOT_NULL(function, parameter)                                           \

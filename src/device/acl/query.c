@@ -160,6 +160,34 @@ ASN_API aclError aclrtGetDeviceSatMode(aclrtFloatOverflowMode *mode) {
     return ACL_SUCCESS;
 }
 
+/* Overflow is never watched for (flag 0): infinity/NaN mode needs no such watch. */
+ASN_API aclError aclrtSetStreamOverflowSwitch(aclrtStream stream, uint32_t flag) {
+    aclError code;
+    if (rt_stream_get(stream, &code) == NULL) return code;
+    if (flag == 0) return ACL_SUCCESS;
+    return asnrtFail(
+        ACL_ERROR_FEATURE_UNSUPPORTED,
+        "aclrtSetStreamOverflowSwitch: flag %u; a CPU has infinity/NaN mode, "
+        "where overflow shows in the results (0)",
+        flag);
+}
+
+/* 0: overflow is not watched for. */
+ASN_API aclError aclrtGetStreamOverflowSwitch(aclrtStream stream, uint32_t *flag) {
+    RT_CHECK_NOT_NULL("aclrtGetStreamOverflowSwitch", flag);
+    aclError code;
+    if (rt_stream_get(stream, &code) == NULL) return code;
+    *flag = 0;
+    return ACL_SUCCESS;
+}
+
+/* A CPU has one scheduler, which stands for both kinds. */
+ASN_API aclError aclrtSetTsDevice(aclrtTsId tsId) {
+    if (tsId == ACL_TS_ID_AICORE || tsId == ACL_TS_ID_AIVECTOR) return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                     "aclrtSetTsDevice: tsId is %d; it must be 0 or 1", (int)tsId);
+}
+
 /* Operators are never timed out on a CPU; accepted. */
 ASN_API aclError aclrtSetOpExecuteTimeOut(uint32_t timeout) {
     (void)timeout;

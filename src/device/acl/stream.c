@@ -8,8 +8,9 @@
  * task, so that no inline task starts while an older queued one runs;
  *   - the worker starts a task only while ASNRT_BUSY is clear;
  *   - ASNRT_WAITED is set while waiters > 0: an inline task then ends in the slow path,
- * which wakes them, and new tasks queue up, so that a waiter cannot starve. Mutex and
- * conditions are set up once per slot and survive the stream (see handle.h).
+ * which wakes them, and new tasks queue up, so that a waiter cannot starve;
+ *   - ASNRT_CAPTURED is set while `graph` is: tasks go there, none is run (capture.c).
+ * Mutex and conditions are set up once per slot and survive the stream (see handle.h).
  *
  * A worker spins for SPIN_NS before it sleeps, a waiting caller for WAIT_SPIN_NS: a
  * hand-off to a spinning thread costs 0.13-0.55 us, to a sleeping one 6-15 us.
@@ -24,12 +25,7 @@
 
 enum { SPIN_NS = 30000, WAIT_SPIN_NS = 5000, ERROR_TEXT_MAX = 256 };
 
-typedef struct task {
-    struct task *next;
-    asnrtTask run;
-    void (*drop)(void *);
-    void *arg;
-} task;
+typedef rt_task task;
 
 struct rt_stream {
     asnrtStreamState head;
@@ -42,6 +38,7 @@ struct rt_stream {
     task *first, *last;
     _Atomic uint64_t pushed, finished;
     uint32_t waiters;
+    rt_graph *graph;       /* takes the tasks while the stream is captured */
     _Atomic int32_t error; /* first failure since the last synchronisation */
     char error_text[ERROR_TEXT_MAX];
 };
@@ -60,6 +57,10 @@ int32_t rt_stream_device(const rt_stream *stream) {
     return stream->device;
 }
 
+int32_t rt_stream_id(const rt_stream *stream) {
+    return stream->id;
+}
+
 rt_stream *rt_stream_new(int32_t device) {
     static _Atomic int32_t next_id;
     rt_stream *s = asn_arena_take(&streams);
@@ -75,6 +76,7 @@ rt_stream *rt_stream_new(int32_t device) {
     s->worker_alive = s->sleeping = s->stop = false;
     s->first = s->last = NULL;
     s->waiters = 0;
+    s->graph = NULL;
     atomic_store(&s->pushed, 0);
     atomic_store(&s->finished, 0);
     atomic_store(&s->error, 0);
@@ -114,8 +116,10 @@ static void stream_fail(rt_stream *s, int32_t code) {
 
 static void task_run(rt_stream *s, task *t) {
     int32_t code = t->run(t->arg);
+    uint32_t id = t->id;
     if (t->drop != NULL) t->drop(t->arg);
     asn_free(t);
+    if (code != 0) rt_exception_report(s->device, s->id, id, code);
     pthread_mutex_lock(&s->lock);
     if (code != 0) stream_fail(s, code);
     atomic_fetch_add(&s->finished, 1);
@@ -144,6 +148,7 @@ static void worker_wait(rt_stream *s) {
 
 static void *worker_main(void *arg) {
     rt_stream *s = arg;
+    rt_hooks_worker(s);
     pthread_mutex_lock(&s->lock);
     for (;;) {
         if (s->first == NULL && s->stop) break;
@@ -178,10 +183,12 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
     task *t = asn_malloc(sizeof *t);
     bool started = t != NULL;
     if (t != NULL) {
-        *t = (task){NULL, run, drop, arg};
+        *t = (task){NULL, run, drop, arg, rt_task_number()};
         pthread_mutex_lock(&s->lock);
-        started = s->worker_alive || worker_start(s);
-        if (started) {
+        started = s->graph != NULL || s->worker_alive || worker_start(s);
+        if (s->graph != NULL) {
+            rt_graph_add(s->graph, t);
+        } else if (started) {
             if (s->last != NULL) {
                 s->last->next = t;
             } else {
@@ -202,6 +209,7 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
 
 void asnrtStreamLeaveSlow(asnrtStreamState *stream, int32_t code) {
     rt_stream *s = (rt_stream *)stream;
+    if (code != 0) rt_exception_report(s->device, s->id, 0, code);
     pthread_mutex_lock(&s->lock);
     if (code != 0) stream_fail(s, code);
     atomic_fetch_and(&s->head.state, ~(uint32_t)ASNRT_BUSY);
@@ -248,8 +256,35 @@ static bool stream_spin(rt_stream *s) {
     return false;
 }
 
+rt_graph *rt_stream_graph(rt_stream *s) {
+    pthread_mutex_lock(&s->lock);
+    rt_graph *graph = s->graph;
+    pthread_mutex_unlock(&s->lock);
+    return graph;
+}
+
+bool rt_stream_capture(rt_stream *s, rt_graph *expected, rt_graph *graph) {
+    pthread_mutex_lock(&s->lock);
+    bool as_expected = s->graph == expected;
+    if (as_expected) s->graph = graph;
+    if (s->graph != NULL) {
+        atomic_fetch_or(&s->head.state, ASNRT_CAPTURED);
+    } else {
+        atomic_fetch_and(&s->head.state, ~(uint32_t)ASNRT_CAPTURED);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return as_expected;
+}
+
+static aclError refuse_captured(void) {
+    return asnrtFail(ACL_ERROR_API_NOT_SUPPORT,
+                     "the stream is captured: its tasks run when the captured model "
+                     "does, so there is nothing to wait for");
+}
+
 aclError rt_stream_wait(rt_stream *s, int32_t timeout_ms) {
     if (stream_spin(s) && atomic_load(&s->error) == 0) return ACL_SUCCESS;
+    if (atomic_load(&s->head.state) & ASNRT_CAPTURED) return refuse_captured();
     struct timespec deadline;
     if (timeout_ms >= 0) rt_deadline(timeout_ms, &deadline);
     int late = 0;
@@ -295,7 +330,7 @@ static void stream_drop_tasks(rt_stream *s) {
     s->last = NULL;
 }
 
-static aclError stream_abort(rt_stream *s) {
+aclError rt_stream_abort(rt_stream *s) {
     pthread_mutex_lock(&s->lock);
     stream_drop_tasks(s);
     if (atomic_load(&s->finished) == atomic_load(&s->pushed))
@@ -310,7 +345,7 @@ aclError rt_streams_abort(int32_t device) {
     for (uint32_t i = 0; i < atomic_load(&streams.used); i++) {
         rt_stream *s = asn_arena_at(&streams, i);
         if (s == NULL || s->device != device) continue;
-        aclError code = stream_abort(s);
+        aclError code = rt_stream_abort(s);
         if (first == ACL_SUCCESS) first = code;
     }
     return first;
@@ -318,8 +353,11 @@ aclError rt_streams_abort(int32_t device) {
 
 void rt_stream_free(rt_stream *s, bool drop_tasks) {
     if (!asn_slot_retire(s)) return;
-    (void)(drop_tasks ? stream_abort(s) : rt_stream_wait(s, -1));
+    rt_graph *graph = rt_stream_graph(s);
+    if (graph != NULL && rt_stream_capture(s, graph, NULL)) rt_graph_abandon(graph);
+    (void)(drop_tasks ? rt_stream_abort(s) : rt_stream_wait(s, -1));
     rt_callbacks_forget(s);
+    rt_allocator_forget(s);
     pthread_mutex_lock(&s->lock);
     s->stop = true;
     bool join = s->worker_alive;
@@ -332,137 +370,6 @@ void rt_stream_free(rt_stream *s, bool drop_tasks) {
         pthread_join(s->worker, NULL);
     }
     asn_arena_give(&streams, s);
-}
-
-/* ---- AscendCL */
-
-static aclError stream_create(const char *function, aclrtStream *stream) {
-    if (stream == NULL)
-        return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: stream is NULL", function);
-    aclError code;
-    rt_context *c = rt_context_current(&code);
-    if (c == NULL) return code;
-    *stream = rt_stream_new(c->device);
-    return *stream ? ACL_SUCCESS : rt_fail_status(ASN_ERR_MEMORY);
-}
-
-/* Creates a stream on the calling thread's device. */
-ASN_API aclError aclrtCreateStream(aclrtStream *stream) {
-    return stream_create("aclrtCreateStream", stream);
-}
-
-/* Creates a stream. ACL_STREAM_FAST_LAUNCH: on an idle stream tasks of any length run on
- * the thread that launches them. Priority has no effect on a CPU. */
-ASN_API aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority,
-                                             uint32_t flag) {
-    (void)priority;
-    aclError code = stream_create("aclrtCreateStreamWithConfig", stream);
-    if (code == ACL_SUCCESS && (flag & ACL_STREAM_FAST_LAUNCH))
-        ((rt_stream *)*stream)->head.inline_ns = ASNRT_INLINE_ALL;
-    return code;
-}
-
-/* Creates a stream; the configuration has no effect on a CPU. */
-ASN_API aclError aclrtCreateStreamV2(aclrtStream *stream,
-                                     const aclrtStreamConfigHandle *handle) {
-    (void)handle;
-    return stream_create("aclrtCreateStreamV2", stream);
-}
-
-static aclError stream_destroy(const char *function, aclrtStream stream, bool force) {
-    if (stream == NULL)
-        return asnrtFail(ACL_ERROR_INVALID_PARAM,
-                         "%s: stream is NULL; the default stream belongs to its context",
-                         function);
-    aclError code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    if (s == NULL) return code;
-    rt_stream_free(s, force);
-    return ACL_SUCCESS;
-}
-
-/* Destroys a stream after its tasks ended. */
-ASN_API aclError aclrtDestroyStream(aclrtStream stream) {
-    return stream_destroy("aclrtDestroyStream", stream, false);
-}
-
-/* Destroys a stream; tasks that have not started are dropped. */
-ASN_API aclError aclrtDestroyStreamForce(aclrtStream stream) {
-    return stream_destroy("aclrtDestroyStreamForce", stream, true);
-}
-
-/* Waits for the stream's tasks (NULL: the default stream) and returns their first
- * failure. */
-ASN_API aclError aclrtSynchronizeStream(aclrtStream stream) {
-    aclError code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    return s ? rt_stream_wait(s, -1) : code;
-}
-
-static aclError timeout_check(int32_t timeout) {
-    if (timeout == -1 || timeout > 0) return ACL_SUCCESS;
-    return asnrtFail(ACL_ERROR_INVALID_PARAM,
-                     "timeout is %d; it must be -1 (none) or positive milliseconds",
-                     timeout);
-}
-
-/* aclrtSynchronizeStream with a limit in milliseconds; -1: none. */
-ASN_API aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-    aclError code = timeout_check(timeout);
-    if (code != ACL_SUCCESS) return code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    return s ? rt_stream_wait(s, timeout) : code;
-}
-
-/* Waits for all streams of the calling thread's device. */
-ASN_API aclError aclrtSynchronizeDevice(void) {
-    aclError code;
-    rt_context *c = rt_context_current(&code);
-    return c ? rt_streams_wait(c->device, -1) : code;
-}
-
-/* aclrtSynchronizeDevice with a limit per stream in milliseconds; -1: none. */
-ASN_API aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-    aclError code = timeout_check(timeout);
-    if (code != ACL_SUCCESS) return code;
-    rt_context *c = rt_context_current(&code);
-    return c ? rt_streams_wait(c->device, timeout) : code;
-}
-
-/* Whether all tasks of the stream have ended. */
-ASN_API aclError aclrtStreamQuery(aclrtStream stream, aclrtStreamStatus *status) {
-    RT_CHECK_NOT_NULL("aclrtStreamQuery", status);
-    aclError code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    if (s == NULL) return code;
-    *status = (atomic_load(&s->head.state) & (ASNRT_BUSY | ASNRT_QUEUED))
-                  ? ACL_STREAM_STATUS_NOT_READY
-                  : ACL_STREAM_STATUS_COMPLETE;
-    return ACL_SUCCESS;
-}
-
-/* Drops the tasks that have not started and waits for the running one. */
-ASN_API aclError aclrtStreamAbort(aclrtStream stream) {
-    aclError code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    return s ? stream_abort(s) : code;
-}
-
-/* aclrtStreamAbort on every stream of the device. */
-ASN_API aclError aclrtDeviceTaskAbort(int32_t deviceId, uint32_t timeout) {
-    (void)timeout;
-    aclError code = rt_device_check(deviceId);
-    return code == ACL_SUCCESS ? rt_streams_abort(deviceId) : code;
-}
-
-/* The stream's number, unique in the process. */
-ASN_API aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId) {
-    RT_CHECK_NOT_NULL("aclrtStreamGetId", streamId);
-    aclError code;
-    rt_stream *s = rt_stream_get(stream, &code);
-    if (s == NULL) return code;
-    *streamId = s->id;
-    return ACL_SUCCESS;
 }
 
 void rt_stream_fork(int stage) {

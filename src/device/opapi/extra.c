@@ -75,9 +75,19 @@ static asn_status add_view(request *r, const char *name, const aclnnxOperand *o,
     return ASN_OK;
 }
 
+/* `stream`: NULL on a stream's worker. */
+static asn_status request_run(const request *r, asnrtStreamState *stream) {
+    if (!asnrtHooked()) return r->run(r);
+    asnrtScope scope;
+    asnrtScopeBegin(&scope, stream);
+    asn_status status = r->run(r);
+    asnrtScopeEnd(&scope, r->name);
+    return status;
+}
+
 static int32_t task_run(void *arg) {
     const request *r = arg;
-    asn_status status = r->run(r);
+    asn_status status = request_run(r, NULL);
     if (status == ASN_OK) return 0;
     return asnrtFail(asn_status_acl(status), "%s: %s", r->name, asn_error_message());
 }
@@ -107,7 +117,7 @@ static int32_t request_submit(const request *r, const aclnnxOperand *values,
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
     if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
     if (asnrtStreamEnter(s)) {
-        asn_status status = r->run(r);
+        asn_status status = request_run(r, s);
         asnrtStreamLeave(s, 0);
         return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
     }

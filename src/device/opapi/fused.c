@@ -62,8 +62,18 @@ static aclnnxProgram *program_copy(const aclnnxProgram *p) {
     return copy;
 }
 
+/* `stream`: NULL on a stream's worker. */
+static asn_status fused_run(const aclnnxProgram *program, asnrtStreamState *stream) {
+    if (!asnrtHooked()) return asn_cpu_fused(program);
+    asnrtScope scope;
+    asnrtScopeBegin(&scope, stream);
+    asn_status status = asn_cpu_fused(program);
+    asnrtScopeEnd(&scope, "aclnnxFused");
+    return status;
+}
+
 static int32_t task_fused(void *arg) {
-    asn_status status = asn_cpu_fused(arg);
+    asn_status status = fused_run(arg, NULL);
     if (status == ASN_OK) return 0;
     return asnrtFail(asn_status_acl(status), "aclnnxFused: %s", asn_error_message());
 }
@@ -76,7 +86,7 @@ ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
     if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
     if (asnrtStreamEnter(s)) {
-        status = asn_cpu_fused(program);
+        status = fused_run(program, s);
         asnrtStreamLeave(s, 0);
         return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
     }

@@ -121,12 +121,27 @@ bool asn_nd_same_shape(const asn_nd *a, const asn_nd *b) {
 
 typedef struct block {
     struct block *next;
+    asnrtScratch own; /* owner NULL: of the C library */
     _Alignas(64) char bytes[];
 } block;
 
+/* From the stream's own allocator where it has one; NULL when there is no memory. */
+static block *block_new(size_t size) {
+    if (asn_alloc_fault()) return NULL;
+    asnrtScratch own = {NULL, NULL, NULL};
+    block *b;
+    if (asnrtHooked() && asnrtScratchNew(size + 63, &own)) {
+        if (own.data == NULL) return NULL;
+        b = (block *)(((uintptr_t)own.data + 63) & ~(uintptr_t)63);
+    } else {
+        b = aligned_alloc(64, size);
+    }
+    if (b != NULL) b->own = own;
+    return b;
+}
+
 void *asn_tmp_alloc(asn_tmp *tmp, size_t size) {
-    size_t rounded = (sizeof(block) + size + 63) & ~(size_t)63;
-    block *b = asn_alloc_fault() ? NULL : aligned_alloc(64, rounded);
+    block *b = block_new((sizeof(block) + size + 63) & ~(size_t)63);
     if (b == NULL) {
         (void)asn_error_set(ASN_ERR_MEMORY, "no memory for %zu temporary bytes", size);
         return NULL;
@@ -139,7 +154,12 @@ void *asn_tmp_alloc(asn_tmp *tmp, size_t size) {
 void asn_tmp_free(asn_tmp *tmp) {
     for (block *b = tmp->blocks; b != NULL;) {
         block *next = b->next;
-        free(b);
+        if (b->own.owner != NULL) {
+            const asnrtScratch own = b->own;
+            asnrtScratchFree(&own);
+        } else {
+            free(b);
+        }
         b = next;
     }
     tmp->blocks = NULL;

@@ -109,8 +109,18 @@ static void install(aclOpExecutor *e, char *const *addr) {
     }
 }
 
+/* `stream`: NULL on a stream's worker. */
+static int32_t run_body(aclOpExecutor *e, asnrtStreamState *stream) {
+    if (!asnrtHooked()) return e->run(e);
+    asnrtScope scope;
+    asnrtScopeBegin(&scope, stream);
+    int32_t code = e->run(e);
+    asnrtScopeEnd(&scope, e->name);
+    return code;
+}
+
 static int32_t task_once(void *arg) {
-    return ((aclOpExecutor *)arg)->run(arg);
+    return run_body(arg, NULL);
 }
 
 static void drop_once(void *arg) {
@@ -121,7 +131,7 @@ static int32_t task_repeat(void *arg) {
     run_task *t = arg;
     pthread_mutex_lock(&t->executor->lock);
     install(t->executor, t->addr);
-    int32_t code = t->executor->run(t->executor);
+    int32_t code = run_body(t->executor, NULL);
     pthread_mutex_unlock(&t->executor->lock);
     return code;
 }
@@ -141,11 +151,11 @@ static aclnnStatus push_repeat(asnrtStreamState *s, aclOpExecutor *e) {
     return asnrtStreamPush(s, task_repeat, drop_repeat, t) ? ACLNN_ERR_RUNTIME_ERROR : 0;
 }
 
-static int32_t run_inline(aclOpExecutor *e) {
-    if (!e->repeatable) return e->run(e);
+static int32_t run_inline(aclOpExecutor *e, asnrtStreamState *stream) {
+    if (!e->repeatable) return run_body(e, stream);
     pthread_mutex_lock(&e->lock);
     install(e, NULL);
-    int32_t code = e->run(e);
+    int32_t code = run_body(e, stream);
     pthread_mutex_unlock(&e->lock);
     return code;
 }
@@ -178,7 +188,7 @@ aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream) {
     if (e->run == NULL) {
         /* nothing to compute: empty tensors */
     } else if (e->work_ns < s->inline_ns && asnrtStreamEnter(s)) {
-        asnrtStreamLeave(s, run_inline(e));
+        asnrtStreamLeave(s, run_inline(e, s));
     } else if (repeatable) {
         return push_repeat(s, e);
     } else {

@@ -1,0 +1,33 @@
+/* CPU device, runtime: what surrounds a running operator when a program has asked for it:
+ * a span of the profile, the stream's own allocator. Operators ask one word whether any
+ * of it is wanted.
+ */
+#include "device/acl/internal.h"
+
+_Atomic uint32_t asnrtHooks;
+static _Thread_local rt_stream *worker_of; /* NULL on a program's own threads */
+
+void asnrtHook(uint32_t hook, bool on) {
+    if (on) {
+        atomic_fetch_or(&asnrtHooks, hook);
+    } else {
+        atomic_fetch_and(&asnrtHooks, ~hook);
+    }
+}
+
+void rt_hooks_worker(rt_stream *stream) {
+    worker_of = stream;
+}
+
+void asnrtScopeBegin(asnrtScope *scope, asnrtStreamState *stream) {
+    rt_stream *s = stream ? (rt_stream *)stream : worker_of;
+    scope->before = rt_allocator_enter(s);
+    scope->stream = s ? rt_stream_id(s) : -1;
+    scope->start = rt_now();
+}
+
+void asnrtScopeEnd(const asnrtScope *scope, const char *name) {
+    if (atomic_load_explicit(&asnrtHooks, memory_order_relaxed) & ASNRT_HOOK_PROFILE)
+        rt_profile_operator(name, scope->stream, scope->start);
+    rt_allocator_leave(scope->before);
+}
