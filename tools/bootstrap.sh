@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 
 need=()
 command -v gcc >/dev/null || need+=(gcc libc6-dev)
+command -v g++ >/dev/null || need+=(g++)
+command -v pkg-config >/dev/null || need+=(pkg-config)
 command -v make >/dev/null || need+=(make)
 command -v git >/dev/null || need+=(git)
 command -v cppcheck >/dev/null || need+=(cppcheck)

@@ -370,11 +370,14 @@ def main():
     table = operators()
     if what == "headers":
         headers = {op.header for op in table.values()}
-        for old in out.glob("aclnnop/*.h"):
+        for old in [*out.glob("aclnnop/*.h"), *out.glob("aclnnop/level2/*.h")]:
             if f"aclnnop/{old.name}" not in headers:
                 old.unlink()
         for header in headers:
             write(out / header, header_text(header, table))
+            name = header.split("/")[-1]
+            # Programs include aclnnop/level2/NAME as well.
+            write(out / "aclnnop" / "level2" / name, f'#include "../{name}"\n')
         pathlib.Path(sys.argv[3]).touch()
     else:
         write(out / "entries.c", entries(table))

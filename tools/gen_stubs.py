@@ -425,7 +425,8 @@ def stage(package, libs, folder):
         *pathlib.Path(libs).resolve().glob("_core*"),
     ]:
         root.joinpath(source.name).symlink_to(source)
-    root.joinpath("_libs").symlink_to(pathlib.Path(libs).resolve())
+    root.joinpath("cann").mkdir()
+    root.joinpath("cann", "lib64").symlink_to(pathlib.Path(libs).resolve())
     sys.path.insert(0, str(folder))
 
 

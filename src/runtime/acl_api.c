@@ -47,7 +47,7 @@ static void *open_library(bool cpu, const char *cpu_folder, const char *soname) 
         own_folder(beside, sizeof beside);
         if ((handle = open_in(cpu_folder, soname))) return handle;
         if ((handle = open_in(beside, soname))) return handle;
-        if (snprintf(folder, sizeof folder, "%s/_libs", beside) < (int)sizeof folder &&
+        if (snprintf(folder, sizeof folder, "%s/cann/lib64", beside) < (int)sizeof folder &&
             (handle = open_in(folder, soname)))
             return handle;
     } else {

@@ -206,7 +206,7 @@ static const function2 functions2[] = {
     {ASN_OP_ARCTAN2, atan2, atan2f, atan2l, 2.5, -5, 5, -5, 5},
     {ASN_OP_HYPOT, hypot, hypotf, hypotl, 1.2, -5, 5, -5, 5},
     {ASN_OP_LOGADDEXP, f_logaddexp, f_logaddexpf, logaddexp_wide, 2, 0, 20, 0, 20},
-    {ASN_OP_LOGADDEXP2, f_logaddexp2, f_logaddexp2f, logaddexp2_wide, 2, 0, 20, 0, 20},
+    {ASN_OP_LOGADDEXP2, f_logaddexp2, f_logaddexp2f, logaddexp2_wide, 2.2, 0, 20, 0, 20},
     {ASN_OP_FMOD, fmod, fmodf, NULL, 0, -1e6, 1e6, -5, 5},
     {ASN_OP_REMAINDER, f_remainder, f_remainderf, NULL, 0, -1e6, 1e6, -5, 5},
     {ASN_OP_FLOOR_DIVIDE, f_floor_divide, f_floor_dividef, NULL, 0, -1e6, 1e6, -5, 5},

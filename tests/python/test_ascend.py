@@ -1,0 +1,96 @@
+"""Programs written for Ascend, built and run against what the package installs."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+from asnumpy import acl
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "ascend"
+needs_cxx = pytest.mark.skipif(shutil.which("g++") is None, reason="no C++ compiler")
+
+
+def run(command, **more):
+    done = subprocess.run(command, capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def ascend(command, folder):
+    """Runs a shell command after set_env.sh."""
+    return run(["bash", "-c", f". '{acl.home()}/set_env.sh' && {command}"], cwd=folder)
+
+
+@needs_cxx
+def test_classifier(tmp_path):
+    home, source = acl.home(), EXAMPLES / "classifier.cpp"
+    # The link line of the guide, and the names that newer packages of CANN use.
+    for libraries in (
+        "-lopapi -lascendcl -lnnopbase",
+        "-lopapi_math -lopapi_nn -lacl_rt -lnnopbase -lruntime",
+    ):
+        run(["g++", "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", source, f"-I{home}/include", f"-L{home}/lib64",
+             *libraries.split(), "-o", tmp_path / "classifier"])  # fmt: skip
+        out = ascend("./classifier", tmp_path)
+        assert "AsNumpy_CPU" in out and "1024 rows" in out
+
+
+def test_ctypes():
+    assert "z = x + 2 y" in run([sys.executable, EXAMPLES / "add.py"])
+    assert "z = x + 2 y" in run([sys.executable, EXAMPLES / "add.py", acl.home()])
+
+
+def test_bare_includes(tmp_path):
+    """Any of CANN's include folders will do."""
+    for text in (
+        "acl/acl.h",
+        "aclnnop/aclnn_add.h",
+        "aclnn_add.h",
+        "acl_meta.h",
+        "aclnnop/level2/aclnn_add.h",
+        "acl/acl_prof.h",
+    ):
+        source = tmp_path / "one.c"
+        source.write_text(f'#include "{text}"\nint main(void) {{ return 0; }}\n')
+        run(["cc", "-Wall", "-Werror", source, *acl.flags(), "-o", tmp_path / "one"])
+        run([tmp_path / "one"])
+
+
+def test_cmake(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.16)\nproject(uses_cann C)\nfind_package(CANN REQUIRED)\n"
+        "add_executable(one one.c)\ntarget_link_libraries(one CANN::CANN)\n"
+        "add_executable(two one.c)\ntarget_include_directories(two PRIVATE ${CANN_INCLUDE_DIRS})\n"
+        "target_link_libraries(two ${CANN_LIBRARIES})\n"
+    )
+    (tmp_path / "one.c").write_text('#include "acl/acl.h"\nint main(void) { return aclInit(0); }\n')
+    cmake = pathlib.Path(sys.executable).parent / "cmake"
+    ascend(
+        f"{cmake if cmake.exists() else 'cmake'} -B build -G 'Unix Makefiles' . && make -s -C build && build/one && build/two",
+        tmp_path,
+    )
+
+
+def test_pkg_config(tmp_path):
+    """The array library from C, by its pkg-config file."""
+    if shutil.which("pkg-config") is None:
+        pytest.skip("no pkg-config")
+    (tmp_path / "one.c").write_text(
+        '#include "asnumpy/asnumpy.h"\nint main(void) { return asn_message() == 0; }\n'
+    )
+    ascend("cc one.c $(pkg-config --cflags --libs asnumpy) -o one && ./one", tmp_path)
+
+
+def test_home_is_told():
+    out = run([sys.executable, "-m", "asnumpy.acl", "--home"])
+    assert pathlib.Path(out.strip()) == acl.home()
+    failed = subprocess.run([sys.executable, "-m", "asnumpy.acl"], capture_output=True, text=True)
+    assert failed.returncode == 2 and "--home" in failed.stderr
+
+
+def test_own_folder_is_no_npu():
+    """set_env.sh leaves the array library on the CPU device."""
+    out = ascend(f"{sys.executable} -c 'import asnumpy as np; print(np.arange(3).device)'", ".")
+    assert out.strip() == "cpu"
