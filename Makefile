@@ -29,6 +29,7 @@ demo: build
 	$(PY) examples/canny.py
 
 test: ctest build
+	$(PY) tools/operators_table.py count
 	$(PY) -m pytest tests/python -q
 	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q
 	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
@@ -70,6 +71,7 @@ lint: setup
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	$(PY) tools/check_layers.py
+	$(PY) tools/operators_table.py check
 	$(PY) tools/size_report.py
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning \
 	  --suppress=missingIncludeSystem --suppressions-list=tools/cppcheck.txt -I src -I include src
