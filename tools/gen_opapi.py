@@ -36,6 +36,7 @@ class Param:
     name: str
     kind: str
     optional: bool
+    dtypes: str = ""  # those that CANN documents, by its names; "": none
 
 
 @dataclasses.dataclass
@@ -85,7 +86,7 @@ def params_of(symbol, optional):
         may_be_null = name in optional or name.endswith("Optional")
         kind = kind_of(symbol, i, ctype.strip(), name)
         result.append(Param(re.sub(r"\* *", "*", f"{ctype.strip()} {name}".replace("*", " *")),
-                            name, kind, may_be_null))  # fmt: skip
+                            name, kind, may_be_null, DATA[symbol].get("dtypes", {}).get(name, "")))  # fmt: skip
     return result
 
 
@@ -234,9 +235,23 @@ def prototypes(op, end):
     )
 
 
+DTYPES = {
+    "BOOL": "BOOL", "INT8": "I8", "UINT8": "U8", "INT16": "I16", "UINT16": "U16", "INT32": "I32",
+    "UINT32": "U32", "INT64": "I64", "UINT64": "U64", "FLOAT16": "F16", "BFLOAT16": "BF16",
+    "FLOAT": "F32", "DOUBLE": "F64", "COMPLEX64": "C64", "COMPLEX128": "C128",
+}  # fmt: skip
+
+
+def dtype_mask(param):
+    """The documented dtypes of a tensor as a C constant; 0 when none are."""
+    names = [DTYPES[t] for t in param.dtypes.split() if t in DTYPES and param.kind in "TORLM"]
+    return " | ".join(f"1u << ASN_{n}" for n in names) or "0"
+
+
 def entry_lines(op):
     params = ", ".join(
-        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}}}" for p in op.params
+        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}, {dtype_mask(p)}}}"
+        for p in op.params
     )
     detail = f"ew_{op.name}" if op.exprs else "NULL"
     first, second = prototypes(op, " {")

@@ -3,6 +3,7 @@
 #include "device/opapi/call.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static asn_status absent(const asn_call *c, int i) {
     return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is NULL", c->op->name,
@@ -17,12 +18,32 @@ static asn_status handle_check(const asn_call *c, int i, asn_object_kind kind,
                          c->op->params[i].name, asnop_arenas[kind].kind);
 }
 
+static bool is_strict(void) {
+    static _Atomic int8_t known; /* 0: not yet */
+    int8_t strict = atomic_load_explicit(&known, memory_order_relaxed);
+    if (strict == 0) {
+        const char *wish = getenv("ASNUMPY_CANN_STRICT");
+        strict = wish != NULL && *wish != 0 && *wish != '0' ? 1 : -1;
+        atomic_store_explicit(&known, strict, memory_order_relaxed);
+    }
+    return strict > 0;
+}
+
+/* Of a tensor: what CANN documents. */
+static asn_status strict_check(const asn_call *c, int i, const aclTensor *t) {
+    const asn_param *p = &c->op->params[i];
+    if (p->dtypes == 0 || p->dtypes >> t->dtype & 1 || !is_strict()) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE, "%s: CANN documents no dtype %s for %s",
+                         c->op->name, asn_dtype_name((asn_dtype)t->dtype), p->name);
+}
+
 static asn_status capture(const asn_call *c, int i, const aclTensor *t, char kind) {
     if (t != NULL) ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR, t));
     if (t != NULL && t->dtype >= ASN_DTYPE_COUNT)
         return asn_error_set(ASN_ERR_TYPE,
                              "%s: %s has dtype %d, which no operator computes with",
                              c->op->name, c->op->params[i].name, (int)t->acl_dtype);
+    if (t != NULL) ASN_TRY(strict_check(c, i, t));
     bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT;
     if (!asnop_executor_capture(c->e, t, kind != ASN_OUT && kind != ASN_LIST_OUT, out))
         return asn_call_no_memory();
