@@ -33,4 +33,5 @@ fi
 
 [ -x .venv/bin/python ] || python3 -m venv .venv
 .venv/bin/python -m pip install --quiet --upgrade 'pip>=24'
-.venv/bin/python -m pip install --quiet --group dev
+# The second index has PyTorch without CUDA, the oracle of the operators' tests.
+.venv/bin/python -m pip install --quiet --extra-index-url https://download.pytorch.org/whl/cpu --group dev
