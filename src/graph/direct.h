@@ -51,11 +51,14 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
                      asn_dtype dtype, int ndim, const int64_t *shape);
 /* a[index], for an int64 array over the first axis or a mask of a's shape. */
 bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index);
-/* a[index] = value, a 1-d, value of a's dtype. */
+/* a[index] = value, value of a's dtype; with an array of indices a is 1-d. */
 bool asn_direct_index_set(const asn_array *a, const asn_array *index,
                           const asn_operand *value);
-/* Positions of the true elements of a 1-d mask. */
-bool asn_direct_nonzero(asn_array *result, const asn_array *mask);
+/* Positions of the true elements of a mask, one array per axis. */
+bool asn_direct_nonzero(asn_array *results, const asn_array *mask);
+/* How often each of 0 ... max(x), or its `weights` added up; minlength of them at least. */
+bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
+                         int64_t minlength);
 /* a @ b, matrices and vectors of one dtype. */
 bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b);
 

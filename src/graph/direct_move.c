@@ -228,29 +228,11 @@ bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *in
     return done;
 }
 
-bool asn_direct_nonzero(asn_array *result, const asn_array *mask) {
-    void *data;
-    int64_t count = 0, n = mask->layout.size;
-    asn_lock();
-    const uint8_t *keep =
-        mask->layout.ndim == 1 && asn_layout_dtype(&mask->layout) == ASN_BOOL
-            ? asn_direct_memory(mask, false)
-            : NULL;
-    for (int64_t i = 0; keep && i < n; i++)
-        count += keep[i] != 0;
-    bool done = keep && asn_direct_new(result, ASN_I64, 1, &count, &data);
-    for (int64_t i = 0, k = 0; done && k < count; i++)
-        if (keep[i]) ((int64_t *)data)[k++] = i;
-    asn_unlock();
-    return done;
-}
-
 /* One value at every index (or where the mask is true). */
 static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
     int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
     char *to = line_of(a, true, &step);
-    if (!to || a->layout.ndim != 1 || asn_buffers_alias(index->buffer, a->buffer))
-        return false;
+    if (!to || asn_buffers_alias(index->buffer, a->buffer)) return false;
     if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
         const uint8_t *keep = asn_direct_memory(index, false);
         if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
@@ -258,6 +240,7 @@ static bool scatter_value(const asn_array *a, const asn_array *index, const char
             if (keep[i]) asn_direct_move(to + i * step, value, item);
         return true;
     }
+    if (a->layout.ndim != 1) return false;
     int64_t extent = a->layout.shape[0];
     const int64_t *at = checked_indices(index, extent);
     if (!at) return false;
