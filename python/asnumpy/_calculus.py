@@ -219,24 +219,9 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     return result
 
 
-def _interp_plain(x, xp, fp):
-    """interp of float64 arrays in C order between their own ends; NotImplemented: they are not."""
-    for a in (x, xp, fp):
-        if a.dtype != _np.float64 or not a.flags.c_contiguous:
-            return NotImplemented
-    if not xp.ndim == fp.ndim == 1 or xp.shape != fp.shape or not xp.shape[0]:
-        return NotImplemented
-    value = _core.interp_lines(x, xp, fp, float(fp[0]), float(fp[-1]))
-    return value if value is NotImplemented or x.ndim else value[()]
-
-
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation."""
     fp = asarray(fp)
-    if left is right is period is None and fp.dtype == _np.float64:
-        value = _interp_plain(asarray(x), asarray(xp), fp)
-        if value is not NotImplemented:
-            return value
     kind = _np.complex128 if fp.dtype.kind == "c" else _np.float64
     x = asarray(x, dtype=_np.float64, order="C")
     xp, fp = asarray(xp, dtype=_np.float64, order="C"), asarray(fp, dtype=kind, order="C")

@@ -343,9 +343,11 @@ def insert(arr, obj, values, axis=None):
     """arr with values put before the positions obj."""
     arr, axis = _axis_of(asarray(arr), axis)
     n = arr.shape[axis]
-    if type(obj) is int and -n <= obj <= n and arr.ndim == 1 and _core.array(values).ndim < 2:
-        obj += n if obj < 0 else 0
-        return concatenate((arr[:obj], atleast_1d(_core.array(values, dtype=arr.dtype)), arr[obj:]))
+    if type(obj) is int and -n <= obj <= n and arr.ndim == 1:
+        values = _core.array(values, copy=None, ndmin=1, dtype=arr.dtype)
+        if values.ndim == 1:
+            obj += n if obj < 0 else 0
+            return concatenate((arr[:obj], values, arr[obj:]))
     if isinstance(obj, slice):
         index = _np.arange(*obj.indices(n), dtype=_np.intp)
     else:

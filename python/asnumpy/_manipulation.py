@@ -7,7 +7,7 @@ import numpy as _np
 
 from . import _core
 from ._core import asanyarray, asarray
-from ._joining import _normalize
+from ._joining import _normalize, broadcast_arrays, stack
 
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
@@ -271,9 +271,8 @@ def argwhere(a):
     a = asanyarray(a)
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), dtype=_np.int64)
-    from ._joining import stack
-
-    return stack(a.nonzero(), axis=1)
+    found = a.nonzero()
+    return found[0].reshape(-1, 1) if a.ndim == 1 else stack(found, axis=1)
 
 
 def flatnonzero(a):
@@ -334,7 +333,10 @@ def put(a, ind, v, mode="raise"):
 
 def choose(a, choices, out=None, mode="raise"):
     """Elements picked from several arrays by number."""
-    return asanyarray(a).choose(choices, out=out, mode=mode)
+    a = asanyarray(a)
+    if out is None and mode == "raise":
+        return a.choose(choices)
+    return a.choose(choices, out=out, mode=mode)
 
 
 def compress(condition, a, axis=None, out=None):
@@ -394,24 +396,8 @@ def _steps(shape, order):
     return steps if order == "F" else steps[::-1]
 
 
-def _unravelled(index, shape):
-    """The coordinates of one index in row-major order; None: something needs a closer look."""
-    found, rest, size = [], index, 1
-    for extent in shape[::-1]:
-        if extent.__class__ is not int or extent <= 0:
-            return None
-        rest, at = divmod(rest, extent)
-        found.append(_np.intp(at))
-        size *= extent
-    return None if rest or index < 0 or size >= 2**63 else tuple(found[::-1])
-
-
 def unravel_index(indices, shape, order="C"):
     """Flat indices as coordinates: a tuple of one array (or number) per dimension."""
-    if type(indices) is int and type(shape) is tuple and order == "C":
-        found = _unravelled(indices, shape)
-        if found:
-            return found
     if isinstance(shape, int | _np.integer):
         shape = (shape,)
     shape = tuple(operator.index(s) for s in shape)
@@ -427,27 +413,8 @@ def unravel_index(indices, shape, order="C"):
     return found if flat.ndim else tuple(_np.intp(x) for x in found)
 
 
-def _ravelled(coordinates, dims):
-    """The flat index of one element; None: something needs a closer look."""
-    flat, size = 0, 1
-    if not dims or len(coordinates) != len(dims):
-        return None
-    for at, extent in zip(coordinates, dims, strict=True):
-        if not at.__class__ is extent.__class__ is int or not 0 <= at < extent:
-            return None
-        flat = flat * extent + at
-        size *= extent
-    return _np.intp(flat) if size < 2**63 else None
-
-
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """Coordinates as flat indices. mode, or one for each dimension: what to do about indices out of bounds."""
-    from ._joining import broadcast_arrays
-
-    if mode == "raise" and order == "C" and type(multi_index) is type(dims) is tuple:
-        flat = _ravelled(multi_index, dims)
-        if flat is not None:
-            return flat
     dims = (
         (dims,) if isinstance(dims, int | _np.integer) else tuple(operator.index(d) for d in dims)
     )

@@ -11,7 +11,7 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-enum { ASN_DIRECT_ELEMENTS = 2048 };
+enum { ASN_DIRECT_ELEMENTS = 2048, ASN_DIRECT_CHOICES = 32 };
 
 /* Address of the element at a byte offset from element (0, ..., 0) when nothing recorded
  * or queued writes it and the host may read it; NULL else. */
@@ -54,9 +54,13 @@ bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *in
 /* a[index] = value, value of a's dtype; with an array of indices a is 1-d. */
 bool asn_direct_index_set(const asn_array *a, const asn_array *index,
                           const asn_operand *value);
+/* from[which[i]][i]; arrays of one shape, n of them of one dtype. */
+bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
+                       const asn_array *const *from);
 /* Positions of the true elements of a mask, one array per axis. */
 bool asn_direct_nonzero(asn_array *results, const asn_array *mask);
-/* How often each of 0 ... max(x), or its `weights` added up; minlength of them at least. */
+/* How often each of 0 ... max(x), or its `weights` added up; minlength of them at least.
+ */
 bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                          int64_t minlength);
 /* a @ b, matrices and vectors of one dtype. */

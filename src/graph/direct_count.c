@@ -12,7 +12,8 @@
 /* ---- nonzero */
 
 /* at[d][k]: the d-th coordinate of the k-th true element. */
-static void write_positions(const asn_layout *l, const uint8_t *keep, int64_t *const *at) {
+static void write_positions(const asn_layout *l, const uint8_t *keep,
+                            int64_t *const *at) {
     int64_t index[ASN_INLINE_DIMS] = {0}, k = 0;
     for (int64_t i = 0; i < l->size; i++) {
         if (keep[i]) {

@@ -260,6 +260,37 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
     return done;
 }
 
+static bool choose_locked(asn_array *result, const asn_array *which, int n,
+                          const asn_array *const *from) {
+    const asn_layout *l = &which->layout;
+    asn_dtype dtype = asn_layout_dtype(&from[0]->layout);
+    const int64_t *at =
+        asn_layout_dtype(l) == ASN_I64 ? asn_direct_memory(which, false) : NULL;
+    const char *memory[ASN_DIRECT_CHOICES];
+    void *data;
+    for (int k = 0; k < n; k++) {
+        memory[k] = asn_direct_memory(from[k], false);
+        if (!memory[k] || asn_layout_dtype(&from[k]->layout) != dtype ||
+            !asn_layout_same_shape(l, &from[k]->layout))
+            return false;
+    }
+    for (int64_t i = 0; at && i < l->size; i++)
+        if (at[i] < 0 || at[i] >= n) return false;
+    if (!at || !asn_direct_new(result, dtype, l->ndim, l->shape, &data)) return false;
+    int64_t item = asn_itemsize(dtype);
+    for (int64_t i = 0; i < l->size; i++)
+        asn_direct_move((char *)data + i * item, memory[at[i]] + i * item, item);
+    return true;
+}
+
+bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
+                       const asn_array *const *from) {
+    asn_lock();
+    bool done = n > 0 && n <= ASN_DIRECT_CHOICES && choose_locked(result, which, n, from);
+    asn_unlock();
+    return done;
+}
+
 /* ---- products */
 
 /* A matrix, or a vector as a row or column; false: not settled, too large. */
