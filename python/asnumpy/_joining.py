@@ -29,18 +29,18 @@ def _row(a):
     return a if a.ndim > 1 else a[None] if a.ndim else a.reshape(1, 1)
 
 
+def _deep(a):
+    a = asanyarray(a)
+    if a.ndim > 2:
+        return a
+    if a.ndim == 2:
+        return a[:, :, None]
+    return a[None, :, None] if a.ndim else a.reshape(1, 1, 1)
+
+
 def atleast_3d(*arys):
     """The inputs with at least three dimensions."""
-
-    def up(a):
-        if a.ndim == 0:
-            return a.reshape(1, 1, 1)
-        if a.ndim == 1:
-            return a[None, :, None]
-        return a[:, :, None] if a.ndim == 2 else a
-
-    result = tuple(up(asanyarray(a)) for a in arys)
-    return result[0] if len(result) == 1 else result
+    return _deep(arys[0]) if len(arys) == 1 else tuple(map(_deep, arys))
 
 
 def _sequence(tup):
@@ -97,8 +97,7 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
 
 def dstack(tup):
     """Arrays joined along the third axis."""
-    arrays = atleast_3d(*_sequence(tup))
-    return concatenate(arrays if isinstance(arrays, tuple) else (arrays,), 2)
+    return concatenate(list(map(_deep, _sequence(tup))), 2)
 
 
 def column_stack(tup):

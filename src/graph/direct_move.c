@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "array/broadcast.h"
 #include "graph/binding.h"
 #include "graph/direct.h"
 #include "graph/engine.h"
@@ -58,16 +59,57 @@ static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
     }
 }
 
+/* ---- stretching */
+
+const char *asn_direct_settled(const asn_array *a) {
+    const asn_buffer *b = a->buffer;
+    bool settled = b->data && !b->trace_writes && !asn_truth_raw(a);
+    return settled ? (const char *)b->data + a->layout.offset : NULL;
+}
+
+/* The elements of `a`, stretched to shape, into dst. */
+static void stretch(char *dst, const asn_array *a, int ndim, const int64_t *shape,
+                    const int64_t *strides, int64_t size) {
+    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout)),
+            index[ASN_INLINE_DIMS] = {0};
+    const char *from = asn_direct_settled(a);
+    int last = ndim - 1;
+    int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
+    for (int64_t i = 0; i < size; i += inner) {
+        for (int64_t k = 0; k < inner; k++, dst += item)
+            asn_direct_move(dst, from + k * step, item);
+        for (int d = last - 1; d >= 0; d--) {
+            from += strides[d];
+            if (++index[d] < shape[d]) break;
+            from -= strides[d] * shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
+                        int64_t size) {
+    int64_t strides[ASN_INLINE_DIMS];
+    if (size > ASN_SPREAD_ELEMENTS || ndim > ASN_INLINE_DIMS || !asn_direct_settled(a) ||
+        !asn_broadcast_strides(&a->layout, ndim, shape, strides))
+        return false;
+    stretch(dst, a, ndim, shape, strides, size);
+    return true;
+}
+
 /* ---- assignment */
 
 static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
                          const asn_array *src) {
-    int64_t from_step, n = dst->layout.size;
-    int64_t item = asn_itemsize(asn_layout_dtype(&dst->layout));
+    const asn_layout *l = &dst->layout;
+    int64_t from_step, n = l->size;
+    int64_t item = asn_itemsize(asn_layout_dtype(l));
+    if (src->layout.dtype != l->dtype) return false;
     const char *from = line_of(src, false, &from_step);
-    if (!from || src->layout.dtype != dst->layout.dtype ||
-        !asn_layout_same_shape(&dst->layout, &src->layout))
-        return false;
+    if (!from || !asn_layout_same_shape(l, &src->layout))
+        return (l->flags & ASN_C_CONTIGUOUS) &&
+               !asn_buffers_alias(src->buffer, dst->buffer) &&
+               asn_direct_stretch(to, src, l->ndim, l->shape, n);
     if (from_step == item && to_step == item) {
         memmove(to, from, (size_t)(n * item));
         return true;
