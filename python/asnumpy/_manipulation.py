@@ -288,6 +288,19 @@ def extract(condition, arr):
     return arr.take(condition.nonzero()[0])
 
 
+def _values_for(dtype, values):
+    """What is put into elements of a dtype: arrays that cast to it safely, or what makes its elements."""
+    if not isinstance(values, _core.ndarray | _np.ndarray):
+        return asarray(values, dtype)
+    values = asarray(values)
+    if not _core.can_cast(values.dtype, dtype):
+        what = "array data" if values.ndim else "scalar"
+        raise TypeError(
+            f"Cannot cast {what} from {values.dtype!r} to {dtype!r} according to the rule 'safe'"
+        )
+    return values
+
+
 def place(arr, mask, vals):
     """Sets the elements where mask is true, values repeating in order."""
     if not isinstance(arr, _core.ndarray):
@@ -295,7 +308,7 @@ def place(arr, mask, vals):
     mask = asarray(mask).astype(bool, copy=False)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    vals = asarray(vals).ravel()
+    vals = _values_for(arr.dtype, vals).ravel()
     if vals.size == 1:
         arr[mask if mask.shape == arr.shape else mask.reshape(arr.shape)] = vals
         return
@@ -312,7 +325,7 @@ def putmask(a, /, mask, values):
     if not isinstance(a, _core.ndarray):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
     mask = asarray(mask).astype(bool, copy=False)
-    values = asarray(values)
+    values = _values_for(a.dtype, values)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if values.size == 0:
@@ -362,7 +375,7 @@ def fill_diagonal(a, val, wrap=False):
 def _whole_index(x):
     """Indices as an integer array; TypeError for others."""
     given, x = x, asarray(x)
-    if x.dtype.kind not in "iu":
+    if x.dtype.kind not in "biu":
         if isinstance(given, list | tuple) and not x.size:
             raise TypeError(
                 "indices must be integral: the provided empty sequence was inferred as float. "

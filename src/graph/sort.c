@@ -257,7 +257,7 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
     int64_t n = high + 1 > minlength ? high + 1 : minlength;
     if (x->layout.size == 0) {
         asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
-        return asn_full(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C', &zero);
+        return asn_full(result, ASN_I64, 1, &n, 'C', &zero); /* weights or not */
     }
     ASN_TRY(asn_array_new(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C'));
     aclTensor *t[3] = {NULL, NULL, NULL};

@@ -193,6 +193,9 @@ PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
 ASN_METHOD(partition) {
     ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
     positions at;
+    int unused;
+    if (asn_of(self)->layout.ndim == 0 && !v[1])
+        ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
     return read_partition(self, v, &at) < 0 ? NULL : order_in_place(self, v[1], &at);
 }
 
