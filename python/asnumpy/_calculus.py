@@ -47,6 +47,9 @@ def diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of the flattened array, with optional ends."""
     ary = asanyarray(ary).ravel()
+    body = ary[1:] - ary[:-1]
+    if to_end is None and to_begin is None:
+        return body
     ends = []
     for name, end in (("to_begin", to_begin), ("to_end", to_end)):
         if end is not None:
@@ -58,7 +61,6 @@ def ediff1d(ary, to_end=None, to_begin=None):
                 )
             end = end.ravel().astype(ary.dtype)
         ends.append(end)
-    body = ary[1:] - ary[:-1]
     return _core.concatenate([x for x in (ends[0], body, ends[1]) if x is not None])
 
 

@@ -14,14 +14,12 @@ def atleast_1d(*arys):
     if len(arys) == 1:
         a = asanyarray(arys[0])
         return a if a.ndim else a.reshape(1)
-    result = tuple(a.reshape(1) if a.ndim == 0 else a for a in map(asanyarray, arys))
-    return result[0] if len(result) == 1 else result
+    return tuple(a if a.ndim else a.reshape(1) for a in map(asanyarray, arys))
 
 
 def atleast_2d(*arys):
     """The inputs with at least two dimensions, new ones in front."""
-    result = tuple(map(_row, arys))
-    return result[0] if len(result) == 1 else result
+    return _row(arys[0]) if len(arys) == 1 else tuple(map(_row, arys))
 
 
 def _row(a):

@@ -236,7 +236,8 @@ def cond(x, p=None):
             single = x.dtype.char in _WIDE
             r = asarray(r).astype(_np.float32 if single else _np.float64, copy=False)
         r = asarray(r)
-        # A NaN that did not come from x is a singular matrix's.
-        nan = _core.isnan(r) & ~_core.any(_core.isnan(x), axis=(-2, -1))
-        r = _core.where(nan, _np.inf, r).astype(r.dtype, copy=False)
+        nan = _core.isnan(r)
+        if bool(_core.any(nan)):  # one that did not come from x is a singular matrix's
+            nan = nan & ~_core.any(_core.isnan(x), axis=(-2, -1))
+            r = _core.where(nan, _np.inf, r).astype(r.dtype, copy=False)
     return number(r)
