@@ -60,6 +60,10 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
 /* from[which[i]][i]; arrays of one shape, n of them of one dtype. */
 bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
                        const asn_array *const *from);
+/* The row-major elements of a bool or uint8 array as bits, eight to a uint8, the first in
+ * its highest; and those of uint8 as 0 and 1. */
+bool asn_direct_pack(asn_array *result, const asn_array *a);
+bool asn_direct_unpack(asn_array *result, const asn_array *a);
 /* Positions of the true elements of a mask, one array per axis. */
 bool asn_direct_nonzero(asn_array *results, const asn_array *mask);
 /* How often each of 0 ... max(x), or its `weights` added up; minlength of them at least.

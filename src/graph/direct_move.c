@@ -333,6 +333,39 @@ bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
     return done;
 }
 
+/* ---- bits */
+
+static const uint8_t *bytes_of(const asn_array *a, bool bools) {
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    bool known = dtype == ASN_U8 || (bools && dtype == ASN_BOOL);
+    return known ? asn_direct_memory(a, false) : NULL;
+}
+
+bool asn_direct_pack(asn_array *result, const asn_array *a) {
+    void *data;
+    int64_t n = a->layout.size, count = (n + 7) / 8;
+    asn_lock();
+    const uint8_t *from = bytes_of(a, true);
+    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
+    if (done) memset(data, 0, (size_t)count);
+    for (int64_t i = 0; done && i < n; i++)
+        ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_unpack(asn_array *result, const asn_array *a) {
+    void *data;
+    int64_t count = 8 * a->layout.size;
+    asn_lock();
+    const uint8_t *from = bytes_of(a, false);
+    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
+    for (int64_t i = 0; done && i < count; i++)
+        ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
+    asn_unlock();
+    return done;
+}
+
 /* ---- products */
 
 /* A matrix, or a vector as a row or column; false: not settled, too large. */

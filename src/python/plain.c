@@ -123,6 +123,22 @@ PLAIN(putmask) {
     return set_masked(v, n);
 }
 
+/* The bits of an array, or the array of bits, without an axis. */
+static PyObject *bits(PyObject *const *v, Py_ssize_t n,
+                      bool (*call)(asn_array *result, const asn_array *a)) {
+    asn_array result;
+    if (n != 1 || !asn_is_ndarray_exact(v[0]) || !call(&result, asn_of(v[0]))) NOT_PLAIN;
+    return asn_ndarray_wrap(&result);
+}
+
+PLAIN(packbits) {
+    return bits(v, n, asn_direct_pack);
+}
+
+PLAIN(unpackbits) {
+    return bits(v, n, asn_direct_unpack);
+}
+
 /* from[at] */
 static asn_status picked(asn_array *out, const asn_array *from, const asn_array *at) {
     asn_index_item item = {.kind = ASN_INDEX_ARRAY, .array = at};
@@ -281,19 +297,11 @@ asn_plain asn_plain_find(const char *name) {
         const char *name;
         asn_plain call;
     } rows[] = {
-        ROW(convolve),
-        ROW(correlate),
-        ROW(inner),
-        ROW(interp),
-        ROW(isreal),
-        ROW(isscalar),
-        ROW(lexsort),
-        ROW(moveaxis),
-        ROW(place),
-        ROW(putmask),
-        ROW(vdot),
-        ROW(unravel_index),
-        ROW(ravel_multi_index),
+        ROW(convolve),   ROW(correlate),     ROW(inner),
+        ROW(interp),     ROW(isreal),        ROW(isscalar),
+        ROW(lexsort),    ROW(moveaxis),      ROW(packbits),
+        ROW(unpackbits), ROW(place),         ROW(putmask),
+        ROW(vdot),       ROW(unravel_index), ROW(ravel_multi_index),
     };
 #undef ROW
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

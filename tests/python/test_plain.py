@@ -386,6 +386,12 @@ def test_bits(shape, order):
                     m.array(host % 3).astype(dtype), axis=axis, bitorder=order
                 )
             )
+    check(lambda m: m.unpackbits(m.array(host)))
+    for dtype in ("u1", "?", "i1"):
+        check(lambda m, dtype=dtype: m.packbits(m.array(host % 3).astype(dtype)))
+        check(lambda m, dtype=dtype: m.packbits(m.array(host % 3).astype(dtype).T))
+    check(lambda m: m.unpackbits(m.array(host).astype("?")))
+    check(lambda m: m.packbits(m.array(5, dtype="u1")))
     raw = anp.array([0, 2, 0, 255, 1, 0, 0, 4], dtype="u1").view(bool)
     assert np.asarray(anp.packbits(raw)).tolist() == [0b01011001]
 
