@@ -47,6 +47,9 @@ def diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
 def ediff1d(ary, to_end=None, to_begin=None):
     """Differences of the flattened array, with optional ends."""
     ary = asanyarray(ary).ravel()
+    body = ary[1:] - ary[:-1]
+    if to_end is None and to_begin is None:
+        return body
     ends = []
     for name, end in (("to_begin", to_begin), ("to_end", to_end)):
         if end is not None:
@@ -58,7 +61,6 @@ def ediff1d(ary, to_end=None, to_begin=None):
                 )
             end = end.ravel().astype(ary.dtype)
         ends.append(end)
-    body = ary[1:] - ary[:-1]
     return _core.concatenate([x for x in (ends[0], body, ends[1]) if x is not None])
 
 
@@ -219,24 +221,9 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     return result
 
 
-def _interp_plain(x, xp, fp):
-    """interp of float64 arrays in C order between their own ends; NotImplemented: they are not."""
-    for a in (x, xp, fp):
-        if a.dtype != _np.float64 or not a.flags.c_contiguous:
-            return NotImplemented
-    if not xp.ndim == fp.ndim == 1 or xp.shape != fp.shape or not xp.shape[0]:
-        return NotImplemented
-    value = _core.interp_lines(x, xp, fp, float(fp[0]), float(fp[-1]))
-    return value if value is NotImplemented or x.ndim else value[()]
-
-
 def interp(x, xp, fp, left=None, right=None, period=None):
     """Piecewise linear interpolation."""
     fp = asarray(fp)
-    if left is right is period is None and fp.dtype == _np.float64:
-        value = _interp_plain(asarray(x), asarray(xp), fp)
-        if value is not NotImplemented:
-            return value
     kind = _np.complex128 if fp.dtype.kind == "c" else _np.float64
     x = asarray(x, dtype=_np.float64, order="C")
     xp, fp = asarray(xp, dtype=_np.float64, order="C"), asarray(fp, dtype=kind, order="C")

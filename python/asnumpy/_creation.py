@@ -253,8 +253,8 @@ def indices(dimensions, dtype=int, sparse=False):
     if sparse:
         return tuple(rows)
     result = empty((n, *dimensions), dtype=dtype)
-    for i, row in enumerate(rows):
-        result[i] = row
+    for part, row in zip(result, rows, strict=True):
+        part[...] = row
     return result
 
 

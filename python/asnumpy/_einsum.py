@@ -224,7 +224,8 @@ def _path_of(optimize, inputs, output, extents):
 def _pair_plan(text, ndim_a, ndim_b):
     """How two operands without diagonals, ellipses or lonely sums are multiplied: their axes in the
     order shared, own, summed (the second: shared, summed, own), the numbers of shared, own and summed
-    axes, and the axes of the result. None for anything else, errors included."""
+    axes, and the axes of the result (axes in their order: None), and whether matmul takes the operands
+    as they are. None for anything else, errors included."""
     inputs, arrow, output = text.replace(" ", "").partition("->")
     sa, comma, sb = inputs.partition(",")
     if not comma or not (sa + sb).isalpha() or not (sa + sb).isascii():
@@ -241,15 +242,16 @@ def _pair_plan(text, ndim_a, ndim_b):
     order = shared + left + right
     if set(order) != set(output):
         return None
+    as_is = not shared and len(summed) == 1 and len(left) < 2 and len(right) < 2
     return (
-        tuple(sa.index(c) for c in shared + left + summed),
-        tuple(sb.index(c) for c in shared + summed + right),
-        len(shared), len(left), len(summed),
-        tuple(order.index(c) for c in output),
+        _permutation(sa, shared + left + summed), _permutation(sb, shared + summed + right),
+        len(shared), len(left), len(summed), _permutation(order, output), as_is,
     )  # fmt: skip
 
 
-_IDENTITY = tuple(range(64))
+def _permutation(axes, wanted):
+    """Where each of the wanted axes is; None: in its place already."""
+    return None if list(axes) == list(wanted) else tuple(axes.index(c) for c in wanted)
 
 
 def _pair_at_once(text, a, b):
@@ -259,9 +261,12 @@ def _pair_at_once(text, a, b):
     plan = _pair_plan(text, a.ndim, b.ndim)
     if plan is None:
         return None
-    perm_a, perm_b, shared, own, summed, perm = plan
-    x = a if perm_a == _IDENTITY[: a.ndim] else a.transpose(perm_a)
-    y = b if perm_b == _IDENTITY[: b.ndim] else b.transpose(perm_b)
+    perm_a, perm_b, shared, own, summed, perm, as_is = plan
+    x = a.transpose(perm_a) if perm_a else a
+    y = b.transpose(perm_b) if perm_b else b
+    if as_is and a.dtype != bool and x.shape[-1] == y.shape[0]:
+        z = _core.matmul(x, y)
+        return z.transpose(perm).copy() if perm else z
     batch, rows, depth = x.shape[:shared], x.shape[shared : shared + own], x.shape[shared + own :]
     columns = y.shape[shared + summed :]
     if y.shape != batch + depth + columns or (a.dtype == bool and summed):
@@ -279,7 +284,7 @@ def _pair_at_once(text, a, b):
         z = _core.asarray(_core.matmul(x, y))
         if own != 1 or len(columns) != 1:
             z = z.reshape(batch + rows + columns)
-    if perm != _IDENTITY[: len(perm)]:
+    if perm:
         z = z.transpose(perm).copy()
     return number(z)
 

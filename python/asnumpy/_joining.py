@@ -14,14 +14,12 @@ def atleast_1d(*arys):
     if len(arys) == 1:
         a = asanyarray(arys[0])
         return a if a.ndim else a.reshape(1)
-    result = tuple(a.reshape(1) if a.ndim == 0 else a for a in map(asanyarray, arys))
-    return result[0] if len(result) == 1 else result
+    return tuple(a if a.ndim else a.reshape(1) for a in map(asanyarray, arys))
 
 
 def atleast_2d(*arys):
     """The inputs with at least two dimensions, new ones in front."""
-    result = tuple(map(_row, arys))
-    return result[0] if len(result) == 1 else result
+    return _row(arys[0]) if len(arys) == 1 else tuple(map(_row, arys))
 
 
 def _row(a):
@@ -29,18 +27,18 @@ def _row(a):
     return a if a.ndim > 1 else a[None] if a.ndim else a.reshape(1, 1)
 
 
+def _deep(a):
+    a = asanyarray(a)
+    if a.ndim > 2:
+        return a
+    if a.ndim == 2:
+        return a[:, :, None]
+    return a[None, :, None] if a.ndim else a.reshape(1, 1, 1)
+
+
 def atleast_3d(*arys):
     """The inputs with at least three dimensions."""
-
-    def up(a):
-        if a.ndim == 0:
-            return a.reshape(1, 1, 1)
-        if a.ndim == 1:
-            return a[None, :, None]
-        return a[:, :, None] if a.ndim == 2 else a
-
-    result = tuple(up(asanyarray(a)) for a in arys)
-    return result[0] if len(result) == 1 else result
+    return _deep(arys[0]) if len(arys) == 1 else tuple(map(_deep, arys))
 
 
 def _sequence(tup):
@@ -97,8 +95,7 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
 
 def dstack(tup):
     """Arrays joined along the third axis."""
-    arrays = atleast_3d(*_sequence(tup))
-    return concatenate(arrays if isinstance(arrays, tuple) else (arrays,), 2)
+    return concatenate(list(map(_deep, _sequence(tup))), 2)
 
 
 def column_stack(tup):
@@ -343,9 +340,11 @@ def insert(arr, obj, values, axis=None):
     """arr with values put before the positions obj."""
     arr, axis = _axis_of(asarray(arr), axis)
     n = arr.shape[axis]
-    if type(obj) is int and -n <= obj <= n and arr.ndim == 1 and _core.array(values).ndim < 2:
-        obj += n if obj < 0 else 0
-        return concatenate((arr[:obj], atleast_1d(_core.array(values, dtype=arr.dtype)), arr[obj:]))
+    if type(obj) is int and -n <= obj <= n and arr.ndim == 1:
+        values = _core.array(values, copy=None, ndmin=1, dtype=arr.dtype)
+        if values.ndim == 1:
+            obj += n if obj < 0 else 0
+            return concatenate((arr[:obj], values, arr[obj:]))
     if isinstance(obj, slice):
         index = _np.arange(*obj.indices(n), dtype=_np.intp)
     else:

@@ -7,7 +7,7 @@ import numpy as _np
 
 from . import _core
 from ._core import asanyarray, asarray
-from ._joining import _normalize
+from ._joining import _normalize, broadcast_arrays, stack
 
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
@@ -271,9 +271,8 @@ def argwhere(a):
     a = asanyarray(a)
     if a.ndim == 0:
         return _core.empty((int(bool(a)), 0), dtype=_np.int64)
-    from ._joining import stack
-
-    return stack(a.nonzero(), axis=1)
+    found = a.nonzero()
+    return found[0].reshape(-1, 1) if a.ndim == 1 else stack(found, axis=1)
 
 
 def flatnonzero(a):
@@ -289,6 +288,19 @@ def extract(condition, arr):
     return arr.take(condition.nonzero()[0])
 
 
+def _values_for(dtype, values):
+    """What is put into elements of a dtype: arrays that cast to it safely, or what makes its elements."""
+    if not isinstance(values, _core.ndarray | _np.ndarray):
+        return asarray(values, dtype)
+    values = asarray(values)
+    if not _core.can_cast(values.dtype, dtype):
+        what = "array data" if values.ndim else "scalar"
+        raise TypeError(
+            f"Cannot cast {what} from {values.dtype!r} to {dtype!r} according to the rule 'safe'"
+        )
+    return values
+
+
 def place(arr, mask, vals):
     """Sets the elements where mask is true, values repeating in order."""
     if not isinstance(arr, _core.ndarray):
@@ -296,7 +308,7 @@ def place(arr, mask, vals):
     mask = asarray(mask).astype(bool, copy=False)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    vals = asarray(vals).ravel()
+    vals = _values_for(arr.dtype, vals).ravel()
     if vals.size == 1:
         arr[mask if mask.shape == arr.shape else mask.reshape(arr.shape)] = vals
         return
@@ -313,7 +325,7 @@ def putmask(a, /, mask, values):
     if not isinstance(a, _core.ndarray):
         raise TypeError(f"argument 1 must be asnumpy.ndarray, not {type(a).__name__}")
     mask = asarray(mask).astype(bool, copy=False)
-    values = asarray(values)
+    values = _values_for(a.dtype, values)
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if values.size == 0:
@@ -334,7 +346,10 @@ def put(a, ind, v, mode="raise"):
 
 def choose(a, choices, out=None, mode="raise"):
     """Elements picked from several arrays by number."""
-    return asanyarray(a).choose(choices, out=out, mode=mode)
+    a = asanyarray(a)
+    if out is None and mode == "raise":
+        return a.choose(choices)
+    return a.choose(choices, out=out, mode=mode)
 
 
 def compress(condition, a, axis=None, out=None):
@@ -360,7 +375,7 @@ def fill_diagonal(a, val, wrap=False):
 def _whole_index(x):
     """Indices as an integer array; TypeError for others."""
     given, x = x, asarray(x)
-    if x.dtype.kind not in "iu":
+    if x.dtype.kind not in "biu":
         if isinstance(given, list | tuple) and not x.size:
             raise TypeError(
                 "indices must be integral: the provided empty sequence was inferred as float. "
@@ -394,24 +409,8 @@ def _steps(shape, order):
     return steps if order == "F" else steps[::-1]
 
 
-def _unravelled(index, shape):
-    """The coordinates of one index in row-major order; None: something needs a closer look."""
-    found, rest, size = [], index, 1
-    for extent in shape[::-1]:
-        if extent.__class__ is not int or extent <= 0:
-            return None
-        rest, at = divmod(rest, extent)
-        found.append(_np.intp(at))
-        size *= extent
-    return None if rest or index < 0 or size >= 2**63 else tuple(found[::-1])
-
-
 def unravel_index(indices, shape, order="C"):
     """Flat indices as coordinates: a tuple of one array (or number) per dimension."""
-    if type(indices) is int and type(shape) is tuple and order == "C":
-        found = _unravelled(indices, shape)
-        if found:
-            return found
     if isinstance(shape, int | _np.integer):
         shape = (shape,)
     shape = tuple(operator.index(s) for s in shape)
@@ -427,27 +426,8 @@ def unravel_index(indices, shape, order="C"):
     return found if flat.ndim else tuple(_np.intp(x) for x in found)
 
 
-def _ravelled(coordinates, dims):
-    """The flat index of one element; None: something needs a closer look."""
-    flat, size = 0, 1
-    if not dims or len(coordinates) != len(dims):
-        return None
-    for at, extent in zip(coordinates, dims, strict=True):
-        if not at.__class__ is extent.__class__ is int or not 0 <= at < extent:
-            return None
-        flat = flat * extent + at
-        size *= extent
-    return _np.intp(flat) if size < 2**63 else None
-
-
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
     """Coordinates as flat indices. mode, or one for each dimension: what to do about indices out of bounds."""
-    from ._joining import broadcast_arrays
-
-    if mode == "raise" and order == "C" and type(multi_index) is type(dims) is tuple:
-        flat = _ravelled(multi_index, dims)
-        if flat is not None:
-            return flat
     dims = (
         (dims,) if isinstance(dims, int | _np.integer) else tuple(operator.index(d) for d in dims)
     )

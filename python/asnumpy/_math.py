@@ -8,6 +8,7 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
+from ._manipulation import imag
 from ._support import number
 
 
@@ -96,8 +97,6 @@ def iscomplex(x):
 
 def isreal(x):
     """Where the imaginary part is zero."""
-    from ._manipulation import imag
-
     return imag(x) == 0
 
 

@@ -6,7 +6,8 @@ import numpy as _np
 
 from . import _core
 from ._core import asanyarray, asarray, where
-from ._joining import _normalize
+from ._joining import _normalize, broadcast_arrays
+from ._manipulation import moveaxis
 from ._support import as_class
 
 
@@ -16,8 +17,6 @@ def select(condlist, choicelist, default=0):
         raise ValueError("list of cases must be same length as list of conditions")
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
-    from ._joining import broadcast_arrays
-
     for i, cond in enumerate(condlist):
         if asarray(cond).dtype != bool:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
@@ -70,8 +69,6 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs):
     """A function applied to the 1-d slices along an axis."""
-    from ._manipulation import moveaxis
-
     arr = asanyarray(arr)
     axis = _normalize(axis, arr.ndim)
     view = moveaxis(arr, axis, -1)
@@ -143,9 +140,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
     _check_bitorder(bitorder)
-    from ._manipulation import moveaxis
-
-    bits = a != 0
+    bits = _core.not_equal(a, False if a.dtype == bool else 0)
     if axis is None:
         bits, axis = bits.ravel(), 0
     last = axis in (-1, bits.ndim - 1)
@@ -162,6 +157,7 @@ def packbits(a, /, axis=None, bitorder="big"):
 
 
 _GATHERING = {"big": _np.uint64(0x8040201008040201), "little": _np.uint64(0x0102040810204080)}
+_ONES, _LOW_BITS = _np.uint64(0x0101010101010101), _np.uint64(0x7F7F7F7F7F7F7F7F)
 
 
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
@@ -172,14 +168,12 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     if a.dtype != _np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     _check_bitorder(bitorder)
-    from ._manipulation import moveaxis
-
     if axis is None:
         a, axis = a.ravel(), 0
-    a = moveaxis(a, axis, -1)
-    shifts = _core.arange(8, dtype=_np.uint8)
-    shifts = shifts[::-1] if bitorder == "big" else shifts
-    bits = ((a[..., None] >> shifts) & 1).reshape((*a.shape[:-1], a.shape[-1] * 8))
+    # Eight copies of a byte, one bit left in each; adding 127 carries it into the top of its copy.
+    words = asarray(moveaxis(a, axis, -1), _np.uint64, order="C")
+    words = words * _ONES & _GATHERING["little" if bitorder == "big" else "big"]
+    bits = ((words + _LOW_BITS >> 7) & _ONES).view(_np.uint8)
     n = bits.shape[-1]
     if count is not None:
         if count < -n:

@@ -7,7 +7,8 @@ import numpy as _np
 
 from . import _core
 from ._core import asanyarray, asarray
-from ._joining import _normalize
+from ._joining import _normalize, stack
+from ._manipulation import moveaxis
 
 
 def inner(a, b, /):
@@ -22,8 +23,6 @@ def inner(a, b, /):
             f"shapes {a.shape} and {b.shape} not aligned: {a.shape[-1]} (dim {a.ndim - 1}) != "
             f"{b.shape[-1]} (dim {b.ndim - 1})".replace(", ", ",")
         )
-    from ._manipulation import moveaxis
-
     return _core.dot(a, b if b.ndim == 1 else moveaxis(b, -1, -2))
 
 
@@ -81,8 +80,6 @@ def kron(a, b):
 
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     """The cross product of vectors of three components (or two, as z = 0)."""
-    from ._manipulation import moveaxis
-
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = asarray(a), asarray(b)
@@ -107,8 +104,6 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
         return z
     a2 = a[..., 2] if a.shape[-1] == 3 else _core.zeros_like(a0)
     b2 = b[..., 2] if b.shape[-1] == 3 else _core.zeros_like(b0)
-    from ._joining import stack
-
     return moveaxis(stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, z], axis=-1), -1, axisc)
 
 

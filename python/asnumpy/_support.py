@@ -541,8 +541,8 @@ def hosted(function):
         return result
 
     call._implementation, call.__signature__ = function, signature
-    # like= decides alone, whatever the other arguments are
-    public = call if takes_like else functools.update_wrapper(_core._composed(function, call), call)
+    plain = function.__name__ if function.__module__ == "asnumpy" else ""
+    public = functools.update_wrapper(_core._composed(function, call, plain, takes_like), call)
     return public
 
 

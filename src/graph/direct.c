@@ -216,34 +216,6 @@ static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
 
 /* ---- operands of different shapes, or not row-major */
 
-enum { SPREAD_ELEMENTS = 512 }; /* gathering one by one: the general path catches up */
-
-/* Host address of element (0, ..., 0) of a settled array. */
-static inline const char *settled_address(const asn_array *a) {
-    bool settled = a->buffer->data && !a->buffer->trace_writes && !asn_truth_raw(a);
-    return settled ? address(a) : NULL;
-}
-
-/* The elements of `a`, stretched to shape, into dst. */
-static void gather(char *dst, const asn_array *a, int ndim, const int64_t *shape,
-                   const int64_t *strides, int64_t size) {
-    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout)),
-            index[ASN_INLINE_DIMS] = {0};
-    const char *from = address(a);
-    int last = ndim - 1;
-    int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
-    for (int64_t i = 0; i < size; i += inner) {
-        for (int64_t k = 0; k < inner; k++, dst += item)
-            asn_direct_move(dst, from + k * step, item);
-        for (int d = last - 1; d >= 0; d--) {
-            from += strides[d];
-            if (++index[d] < shape[d]) break;
-            from -= strides[d] * shape[d];
-            index[d] = 0;
-        }
-    }
-}
-
 /* The common shape, when NumPy would lay the result out row-major. */
 static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *shape,
                          int64_t *size) {
@@ -253,8 +225,8 @@ static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *
     for (int k = 0; k < num_in; k++) {
         if (!in[k].array) continue;
         const asn_layout *l = &in[k].array->layout;
-        if (!settled_address(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
-            l->size > SPREAD_ELEMENTS || l->size == 0)
+        if (!asn_direct_settled(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
+            l->size > ASN_SPREAD_ELEMENTS || l->size == 0)
             return false;
         rows = rows && (l->flags & ASN_C_CONTIGUOUS);
         layouts[num++] = l;
@@ -267,14 +239,14 @@ static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *
     *size = 1;
     for (int d = 0; d < *ndim; d++)
         *size *= shape[d];
-    return *ndim > 0 && *size <= SPREAD_ELEMENTS && (rows || *ndim == 1);
+    return *ndim > 0 && *size <= ASN_SPREAD_ELEMENTS && (rows || *ndim == 1);
 }
 
 static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *in,
                                                   asn_array *result) {
     _Alignas(64) char scratch[3][SCRATCH_BYTES];
     int num_in = asn_op_table[op].num_in, ndim;
-    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], size;
+    int64_t shape[ASN_MAX_DIMS], size;
     uint32_t key = (uint32_t)op << 15, immediates = 0, met = 0;
     asn_scalar cast[3];
     const void *src[3];
@@ -288,10 +260,9 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
         if (!in[k].array) {
             if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
             immediates |= 1u << k;
-        } else if (!asn_broadcast_strides(&in[k].array->layout, ndim, shape, strides)) {
+        } else if (!asn_direct_stretch(scratch[k], in[k].array, ndim, shape, size)) {
             return false;
         } else {
-            gather(scratch[k], in[k].array, ndim, shape, strides, size);
             src[k] = scratch[k];
         }
     }

@@ -11,7 +11,10 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-enum { ASN_DIRECT_ELEMENTS = 2048 };
+enum { ASN_DIRECT_ELEMENTS = 2048, ASN_DIRECT_CHOICES = 32 };
+enum {
+    ASN_SPREAD_ELEMENTS = 512
+}; /* gathering one by one: the general path catches up */
 
 /* Address of the element at a byte offset from element (0, ..., 0) when nothing recorded
  * or queued writes it and the host may read it; NULL else. */
@@ -38,7 +41,7 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
 /* A row-major copy as `dtype`. */
 bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype);
 
-/* dst[...] = src, of one shape (or a scalar) and one dtype. */
+/* dst[...] = src, or a scalar, of one dtype. */
 bool asn_direct_assign(const asn_array *dst, const asn_operand *src);
 /* Row-major, every element `value` cast to dtype. */
 bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
@@ -51,17 +54,34 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
                      asn_dtype dtype, int ndim, const int64_t *shape);
 /* a[index], for an int64 array over the first axis or a mask of a's shape. */
 bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index);
-/* a[index] = value, a 1-d, value of a's dtype. */
+/* a[index] = value, value of a's dtype; with an array of indices a is 1-d. */
 bool asn_direct_index_set(const asn_array *a, const asn_array *index,
                           const asn_operand *value);
-/* Positions of the true elements of a 1-d mask. */
-bool asn_direct_nonzero(asn_array *result, const asn_array *mask);
+/* from[which[i]][i]; arrays of one shape, n of them of one dtype. */
+bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
+                       const asn_array *const *from);
+/* The row-major elements of a bool or uint8 array as bits, eight to a uint8, the first in
+ * its highest; and those of uint8 as 0 and 1. */
+bool asn_direct_pack(asn_array *result, const asn_array *a);
+bool asn_direct_unpack(asn_array *result, const asn_array *a);
+/* Positions of the true elements of a mask, one array per axis. */
+bool asn_direct_nonzero(asn_array *results, const asn_array *mask);
+/* How often each of 0 ... max(x), or its `weights` added up; minlength of them at least.
+ */
+bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
+                         int64_t minlength);
 /* a @ b, matrices and vectors of one dtype. */
 bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b);
 
 /* Host address of a's elements, to be read now (or written, for_write), when they are
  * settled, row-major and few; NULL else. Library's lock held. */
 void *asn_direct_memory(const asn_array *a, bool for_write);
+/* Host address of element (0, ..., 0) of a settled array; NULL else. */
+const char *asn_direct_settled(const asn_array *a);
+/* a's elements, stretched to a shape of `size` elements, into row-major memory. Lock
+ * held, single loops may run. */
+bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
+                        int64_t size);
 /* A new row-major array with storage, to be filled through *data now. */
 bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
                     void **data);

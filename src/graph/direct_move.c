@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "array/broadcast.h"
 #include "graph/binding.h"
 #include "graph/direct.h"
 #include "graph/engine.h"
@@ -58,16 +59,57 @@ static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
     }
 }
 
+/* ---- stretching */
+
+const char *asn_direct_settled(const asn_array *a) {
+    const asn_buffer *b = a->buffer;
+    bool settled = b->data && !b->trace_writes && !asn_truth_raw(a);
+    return settled ? (const char *)b->data + a->layout.offset : NULL;
+}
+
+/* The elements of `a`, stretched to shape, into dst. */
+static void stretch(char *dst, const asn_array *a, int ndim, const int64_t *shape,
+                    const int64_t *strides, int64_t size) {
+    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout)),
+            index[ASN_INLINE_DIMS] = {0};
+    const char *from = asn_direct_settled(a);
+    int last = ndim - 1;
+    int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
+    for (int64_t i = 0; i < size; i += inner) {
+        for (int64_t k = 0; k < inner; k++, dst += item)
+            asn_direct_move(dst, from + k * step, item);
+        for (int d = last - 1; d >= 0; d--) {
+            from += strides[d];
+            if (++index[d] < shape[d]) break;
+            from -= strides[d] * shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
+                        int64_t size) {
+    int64_t strides[ASN_INLINE_DIMS];
+    if (size > ASN_SPREAD_ELEMENTS || ndim > ASN_INLINE_DIMS || !asn_direct_settled(a) ||
+        !asn_broadcast_strides(&a->layout, ndim, shape, strides))
+        return false;
+    stretch(dst, a, ndim, shape, strides, size);
+    return true;
+}
+
 /* ---- assignment */
 
 static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
                          const asn_array *src) {
-    int64_t from_step, n = dst->layout.size;
-    int64_t item = asn_itemsize(asn_layout_dtype(&dst->layout));
+    const asn_layout *l = &dst->layout;
+    int64_t from_step, n = l->size;
+    int64_t item = asn_itemsize(asn_layout_dtype(l));
+    if (src->layout.dtype != l->dtype) return false;
     const char *from = line_of(src, false, &from_step);
-    if (!from || src->layout.dtype != dst->layout.dtype ||
-        !asn_layout_same_shape(&dst->layout, &src->layout))
-        return false;
+    if (!from || !asn_layout_same_shape(l, &src->layout))
+        return (l->flags & ASN_C_CONTIGUOUS) &&
+               !asn_buffers_alias(src->buffer, dst->buffer) &&
+               asn_direct_stretch(to, src, l->ndim, l->shape, n);
     if (from_step == item && to_step == item) {
         memmove(to, from, (size_t)(n * item));
         return true;
@@ -228,29 +270,11 @@ bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *in
     return done;
 }
 
-bool asn_direct_nonzero(asn_array *result, const asn_array *mask) {
-    void *data;
-    int64_t count = 0, n = mask->layout.size;
-    asn_lock();
-    const uint8_t *keep =
-        mask->layout.ndim == 1 && asn_layout_dtype(&mask->layout) == ASN_BOOL
-            ? asn_direct_memory(mask, false)
-            : NULL;
-    for (int64_t i = 0; keep && i < n; i++)
-        count += keep[i] != 0;
-    bool done = keep && asn_direct_new(result, ASN_I64, 1, &count, &data);
-    for (int64_t i = 0, k = 0; done && k < count; i++)
-        if (keep[i]) ((int64_t *)data)[k++] = i;
-    asn_unlock();
-    return done;
-}
-
 /* One value at every index (or where the mask is true). */
 static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
     int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
     char *to = line_of(a, true, &step);
-    if (!to || a->layout.ndim != 1 || asn_buffers_alias(index->buffer, a->buffer))
-        return false;
+    if (!to || asn_buffers_alias(index->buffer, a->buffer)) return false;
     if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
         const uint8_t *keep = asn_direct_memory(index, false);
         if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
@@ -258,6 +282,7 @@ static bool scatter_value(const asn_array *a, const asn_array *index, const char
             if (keep[i]) asn_direct_move(to + i * step, value, item);
         return true;
     }
+    if (a->layout.ndim != 1) return false;
     int64_t extent = a->layout.shape[0];
     const int64_t *at = checked_indices(index, extent);
     if (!at) return false;
@@ -273,6 +298,70 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
         return false;
     asn_lock();
     bool done = scatter_value(a, index, (const char *)value->scalar.bytes);
+    asn_unlock();
+    return done;
+}
+
+static bool choose_locked(asn_array *result, const asn_array *which, int n,
+                          const asn_array *const *from) {
+    const asn_layout *l = &which->layout;
+    asn_dtype dtype = asn_layout_dtype(&from[0]->layout);
+    const int64_t *at =
+        asn_layout_dtype(l) == ASN_I64 ? asn_direct_memory(which, false) : NULL;
+    const char *memory[ASN_DIRECT_CHOICES];
+    void *data;
+    for (int k = 0; k < n; k++) {
+        memory[k] = asn_direct_memory(from[k], false);
+        if (!memory[k] || asn_layout_dtype(&from[k]->layout) != dtype ||
+            !asn_layout_same_shape(l, &from[k]->layout))
+            return false;
+    }
+    for (int64_t i = 0; at && i < l->size; i++)
+        if (at[i] < 0 || at[i] >= n) return false;
+    if (!at || !asn_direct_new(result, dtype, l->ndim, l->shape, &data)) return false;
+    int64_t item = asn_itemsize(dtype);
+    for (int64_t i = 0; i < l->size; i++)
+        asn_direct_move((char *)data + i * item, memory[at[i]] + i * item, item);
+    return true;
+}
+
+bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
+                       const asn_array *const *from) {
+    asn_lock();
+    bool done = n > 0 && n <= ASN_DIRECT_CHOICES && choose_locked(result, which, n, from);
+    asn_unlock();
+    return done;
+}
+
+/* ---- bits */
+
+static const uint8_t *bytes_of(const asn_array *a, bool bools) {
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    bool known = dtype == ASN_U8 || (bools && dtype == ASN_BOOL);
+    return known ? asn_direct_memory(a, false) : NULL;
+}
+
+bool asn_direct_pack(asn_array *result, const asn_array *a) {
+    void *data;
+    int64_t n = a->layout.size, count = (n + 7) / 8;
+    asn_lock();
+    const uint8_t *from = bytes_of(a, true);
+    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
+    if (done) memset(data, 0, (size_t)count);
+    for (int64_t i = 0; done && i < n; i++)
+        ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_unpack(asn_array *result, const asn_array *a) {
+    void *data;
+    int64_t count = 8 * a->layout.size;
+    asn_lock();
+    const uint8_t *from = bytes_of(a, false);
+    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
+    for (int64_t i = 0; done && i < count; i++)
+        ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
     asn_unlock();
     return done;
 }

@@ -47,6 +47,9 @@ ASN_CHECK_RESULT asn_status asn_partition(asn_array *result, const asn_array *a,
                                           int num_kth, const int64_t *kth);
 ASN_CHECK_RESULT asn_status asn_argpartition(asn_array *result, const asn_array *a,
                                              int axis, int num_kth, const int64_t *kth);
+/* a sorted, or partitioned where num_kth > 0, in its own memory. */
+ASN_CHECK_RESULT asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
+                                               const int64_t *kth);
 /* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array.
  * ValueError when empty. */
 ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis,

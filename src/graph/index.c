@@ -374,43 +374,21 @@ asn_status asn_index_set(const asn_array *a, int n, const asn_index_item *items,
 
 /* ---- nonzero */
 
-asn_status asn_nonzero(asn_array *out, const asn_array *a) {
-    if (a->layout.ndim == 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "Calling nonzero on 0d arrays is not allowed. Use "
-                             "np.atleast_1d(scalar).nonzero() instead. If the "
-                             "context of this error is of the form "
-                             "`arr[nonzero(cond)]`, just use `arr[cond]`.");
-    if (asn_direct_nonzero(out, a)) return ASN_OK;
-    ASN_TRUTH_OF(a, asn_nonzero(out, &clean))
-    asn_array truth, total, table;
-    asn_scalar count;
-    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_I64};
-    ASN_TRY(asn_copy(&truth, a, ASN_BOOL, 'C'));
-    asn_status status = asn_ufunc_reduce(ASN_OP_ADD, &truth, NULL, &total, &all);
-    if (!status) {
-        status = asn_array_get_item(&total, 0, &count);
-        asn_array_fini(&total);
-    }
-    int ndim = a->layout.ndim;
+/* Of a row-major mask; rows of one table, whose length the device is asked for first. */
+static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
+    int ndim = truth->layout.ndim, made = 0;
     int64_t shape[2] = {ndim, 0};
-    if (!status) {
-        memcpy(&shape[1], count.bytes, sizeof shape[1]);
-        status = asn_array_new(&table, ASN_I64, 2, shape, 'C');
-    }
-    if (status) {
-        asn_array_fini(&truth);
-        return status;
-    }
+    asn_array table;
+    ASN_TRY(count_true(truth, &shape[1]));
+    ASN_TRY(asn_array_new(&table, ASN_I64, 2, shape, 'C'));
+    asn_status status = ASN_OK;
     aclTensor *t[2] = {NULL, NULL};
     if (shape[1]) {
-        status = asn_operator_tensor(&truth, ASN_READ, &t[0]);
+        status = asn_operator_tensor(truth, ASN_READ, &t[0]);
         if (!status) status = asn_operator_tensor(&table, ASN_WRITE, &t[1]);
         ASN_OPERATOR(status, NonzeroV2, "nonzero", t[0], t[1]);
     }
     asn_operator_drop(2, t);
-    asn_array_fini(&truth);
-    int made = 0;
     for (; made < ndim && !status; made++) {
         asn_index_item row = {.kind = ASN_INDEX_INT, .start = made};
         status = asn_index_view(&out[made], &table, 1, &row);
@@ -420,6 +398,23 @@ asn_status asn_nonzero(asn_array *out, const asn_array *a) {
         for (int i = 0; i < made; i++)
             asn_array_fini(&out[i]);
     asn_array_fini(&table);
+    return status;
+}
+
+asn_status asn_nonzero(asn_array *out, const asn_array *a) {
+    if (a->layout.ndim == 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "Calling nonzero on 0d arrays is not allowed. Use "
+                             "np.atleast_1d(scalar).nonzero() instead. If the "
+                             "context of this error is of the form "
+                             "`arr[nonzero(cond)]`, just use `arr[cond]`.");
+    if (asn_direct_nonzero(out, a)) return ASN_OK;
+    ASN_TRUTH_OF(a, asn_nonzero(out, &clean))
+    asn_array truth;
+    ASN_TRY(asn_copy(&truth, a, ASN_BOOL, 'C'));
+    asn_status status =
+        asn_direct_nonzero(out, &truth) ? ASN_OK : nonzero_table(out, &truth);
+    asn_array_fini(&truth);
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include "aclnnop/aclnn_searchsorted.h"
 #include "aclnnop/aclnn_sort.h"
 #include "array/views.h"
+#include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -41,13 +42,11 @@ static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
     return status;
 }
 
-/* One call that makes values or indices only, for a device that has it. */
-static asn_status order_directly(asn_array *result, const asn_array *a, int axis,
-                                 bool indices, int num_kth, const int64_t *kth) {
-    asn_dtype dtype = asn_layout_dtype(&a->layout);
-    ASN_TRY(
-        asn_array_new_like(result, a, indices ? ASN_I64 : dtype, indices ? 'C' : 'K'));
-    asn_status status = asn_trace_settle(a->buffer, false);
+/* One call that makes values or indices only, for a device that has it. result: made, or
+ * a itself. */
+static asn_status order_into(const asn_array *result, const asn_array *a, int axis,
+                             bool indices, int num_kth, const int64_t *kth) {
+    asn_status status = asn_trace_settle(a->buffer, result == a);
     if (!status) status = asn_buffer_ensure(a->buffer);
     if (!status) status = asn_buffer_ensure(result->buffer);
     if (!status && result->layout.size) {
@@ -63,18 +62,26 @@ static asn_status order_directly(asn_array *result, const asn_array *a, int axis
                                       indices, num_kth, kth, asn_stream());
         if (code) status = asn_acl_failed(code, indices ? "argsort" : "sort");
     }
-    if (status) asn_array_fini(result);
     return status;
+}
+
+static bool has_order(int num_kth) {
+    enum { MOST_KTH = 64 };
+    return asn_fuse_enabled() && asn_acl.aclnnxSort && num_kth <= MOST_KTH;
 }
 
 static asn_status order(asn_array *result, const asn_array *a, int axis, bool indices,
                         int num_kth, const int64_t *kth) {
-    enum { MOST_KTH = 64 };
     ASN_TRY(asn_device_open());
     asn_lock();
     asn_status status;
-    if (asn_fuse_enabled() && asn_acl.aclnnxSort && num_kth <= MOST_KTH) {
-        status = order_directly(result, a, axis, indices, num_kth, kth);
+    if (has_order(num_kth)) {
+        asn_dtype dtype = indices ? ASN_I64 : asn_layout_dtype(&a->layout);
+        status = asn_array_new_like(result, a, dtype, indices ? 'C' : 'K');
+        if (!status) {
+            status = order_into(result, a, axis, indices, num_kth, kth);
+            if (status) asn_array_fini(result);
+        }
     } else {
         asn_array other; /* sorted is partitioned for every kth */
         status = sort_both(a, axis, indices ? &other : result, indices ? result : &other);
@@ -101,6 +108,29 @@ asn_status asn_partition(asn_array *result, const asn_array *a, int axis, int nu
 asn_status asn_argpartition(asn_array *result, const asn_array *a, int axis, int num_kth,
                             const int64_t *kth) {
     return order(result, a, axis, true, num_kth, kth);
+}
+
+asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
+                              const int64_t *kth) {
+    ASN_TRY(asn_device_open());
+    asn_lock();
+    asn_status status;
+    if (!(a->layout.flags & ASN_WRITEABLE)) {
+        status = asn_error_set(ASN_ERR_VALUE, "%s array is read-only",
+                               num_kth ? "partition" : "sort");
+    } else if (has_order(num_kth)) {
+        status = order_into(a, a, axis, false, num_kth, kth);
+    } else {
+        asn_array ordered;
+        status = order(&ordered, a, axis, false, num_kth, kth);
+        if (!status) {
+            asn_operand values = {.array = &ordered};
+            status = asn_assign(a, &values, ASN_CASTING_UNSAFE, NULL);
+            asn_array_fini(&ordered);
+        }
+    }
+    asn_unlock();
+    return status;
 }
 
 static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis,
@@ -227,7 +257,7 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
     int64_t n = high + 1 > minlength ? high + 1 : minlength;
     if (x->layout.size == 0) {
         asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
-        return asn_full(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C', &zero);
+        return asn_full(result, ASN_I64, 1, &n, 'C', &zero); /* weights or not */
     }
     ASN_TRY(asn_array_new(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C'));
     aclTensor *t[3] = {NULL, NULL, NULL};
@@ -242,6 +272,7 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
 
 asn_status asn_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                         int64_t minlength) {
+    if (asn_direct_bincount(result, x, weights, minlength)) return ASN_OK;
     asn_lock();
     asn_status status;
     if (asn_layout_dtype(&x->layout) == ASN_BOOL) {

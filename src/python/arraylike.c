@@ -116,63 +116,6 @@ static PyObject *from_scalar(const asn_scalar *scalar, asn_dtype dtype) {
     return asn_raise(status);
 }
 
-/* The dtype of a flat list of Python numbers; NONE when it holds anything else. */
-static asn_dtype numbers_dtype(PyObject *const *items, Py_ssize_t n) {
-    bool floats = false, ints = false;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (PyFloat_CheckExact(items[i]))
-            floats = true;
-        else if (PyLong_CheckExact(items[i]))
-            ints = true;
-        else
-            return ASN_DTYPE_NONE;
-    }
-    /* An int beside floats becomes one exactly as float() makes it. */
-    return floats ? ASN_F64 : ints ? ASN_I64 : ASN_DTYPE_NONE;
-}
-
-/* A list or tuple of Python floats and ints, read without NumPy: float64, or int64 when
- * all are ints that fit. NULL without an error when it is something else. */
-static PyObject *from_numbers(PyObject *sequence, asn_dtype wish) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(sequence);
-    PyObject *const *items = PySequence_Fast_ITEMS(sequence);
-    asn_dtype dtype = numbers_dtype(items, n);
-    if (dtype == ASN_DTYPE_NONE || (wish != ASN_DTYPE_NONE && wish != dtype)) return NULL;
-    double few[32];
-    double *values = n <= 32 ? few : PyMem_Malloc((size_t)n * sizeof *values);
-    if (!values) return PyErr_NoMemory();
-    int64_t *integers = (int64_t *)values;
-    bool fits = true;
-    for (Py_ssize_t i = 0; i < n && fits; i++) {
-        if (PyFloat_CheckExact(items[i])) {
-            values[i] = PyFloat_AS_DOUBLE(items[i]);
-        } else if (dtype == ASN_F64) {
-            values[i] = PyLong_AsDouble(items[i]);
-            fits = !(values[i] == -1.0 && PyErr_Occurred());
-        } else {
-            int overflow = 0;
-            integers[i] = PyLong_AsLongLongAndOverflow(items[i], &overflow);
-            fits = !overflow;
-        }
-    }
-    PyErr_Clear();
-    PyObject *r = NULL;
-    asn_ndarray *object = fits ? asn_ndarray_alloc() : NULL;
-    if (object) {
-        int64_t shape = n, stride = 8;
-        asn_status status =
-            asn_array_from_host(&object->array, dtype, 1, &shape, &stride, values);
-        if (status == ASN_OK) {
-            r = (PyObject *)object;
-        } else {
-            asn_ndarray_drop(object);
-            asn_raise(status);
-        }
-    }
-    if (values != few) PyMem_Free(values);
-    return r;
-}
-
 static PyObject *cannot_avoid_copy(void) {
     PyErr_SetString(
         PyExc_ValueError,
@@ -308,11 +251,8 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
         return asn_scalar_pack(obj, dtype, &value) < 0 ? NULL
                                                        : from_scalar(&value, dtype);
     }
-    if ((PyList_CheckExact(obj) || PyTuple_CheckExact(obj)) &&
-        PySequence_Fast_GET_SIZE(obj)) {
-        PyObject *flat = from_numbers(obj, dtype);
-        if (flat || PyErr_Occurred()) return flat;
-    }
+    PyObject *numbers = asn_from_numbers(obj, dtype);
+    if (numbers || PyErr_Occurred()) return numbers;
     PyObject *own = from_array_method(obj, copy, trusted);
     if (own && !asn_is_ndarray(own))
         Py_SETREF(own, asn_from_numpy(own, copy == 1 && !*trusted, false));

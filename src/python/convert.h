@@ -41,6 +41,10 @@ PyObject *asn_from_numpy(PyObject *array, bool copy, bool fresh);
 /* After asn_from_numpy of a NumPy array that the caller does not keep: its base becomes
  * the array's. */
 void asn_base_pass_on(PyObject *array, PyObject *host);
+/* A list or tuple of Python floats and ints, or such lists of one length: float64, or
+ * int64 when all are ints that fit. NULL without an error when it is something else, or
+ * `dtype` (unless NONE) is another. */
+PyObject *asn_from_numbers(PyObject *sequence, asn_dtype dtype); /* numbers.c */
 /* Any array-like as ndarray (itself if it is one). */
 PyObject *asn_asarray(PyObject *obj);
 /* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.

@@ -23,6 +23,10 @@ int asn_function_init_type(PyObject *module);
 int asn_functions_add(PyObject *module, asn_function_def *defs);
 
 int asn_composed_init_type(PyObject *module); /* composed.c */
+/* plain.c: what does the plain calls of asnumpy's function of that name, or says
+ * NotImplemented; NULL: it has none. */
+typedef PyObject *(*asn_plain)(PyObject *const *args, Py_ssize_t nargs);
+asn_plain asn_plain_find(const char *name);
 
 /* function_override.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. */
@@ -36,6 +40,11 @@ int asn_like_check(PyObject *like);
 /* The call by the __array_function__ of its arguments, or of like=. */
 PyObject *asn_function_override(PyObject *function, PyObject *const *args,
                                 Py_ssize_t nargs, PyObject *kwnames);
+
+/* functions_create.c: the dtype a fill value brings when none is asked:
+ * np.array(value).dtype. */
+int asn_value_dtype(PyObject *value, asn_dtype *out);
+PyObject *asn_arange_run(PyObject *const *v); /* arange.c */
 
 extern asn_function_def asn_create_functions[], asn_reduce_functions[],
     asn_shape_functions[], asn_select_functions[], asn_engine_functions[],

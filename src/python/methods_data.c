@@ -498,11 +498,29 @@ ASN_METHOD(put) {
     return by_support("put", self, v, 3, defaults);
 }
 
+/* Choices that are all arrays, as they are; NULL (without an error): not that simple. */
+static PyObject *choose_plain(PyObject *self, PyObject *choices) {
+    const asn_array *from[ASN_DIRECT_CHOICES];
+    if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(choices);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = PySequence_Fast_GET_ITEM(choices, i);
+        if (i == ASN_DIRECT_CHOICES || !asn_is_ndarray_exact(one)) return NULL;
+        from[i] = asn_of(one);
+    }
+    asn_array result;
+    return asn_direct_choose(&result, asn_of(self), (int)n, from)
+               ? asn_ndarray_wrap(&result)
+               : NULL;
+}
+
 ASN_METHOD(choose) {
     ASN_ARGS("choose", "*choices, out=None, mode='raise'");
     PyObject *defaults[3] = {NULL, Py_None, Py_None}, *tuple = v[0];
     if (PyTuple_GET_SIZE(tuple) == 1) v[0] = PyTuple_GET_ITEM(tuple, 0);
-    PyObject *r = by_support("choose", self, v, 3, defaults);
+    bool bare = (!v[1] || v[1] == Py_None) && !v[2];
+    PyObject *r = bare ? choose_plain(self, v[0]) : NULL;
+    if (!r && !PyErr_Occurred()) r = by_support("choose", self, v, 3, defaults);
     Py_DECREF(tuple);
     return v[1] && v[1] != Py_None ? r : asn_subclass_keep(r, self);
 }

@@ -90,31 +90,24 @@ PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObjec
     return ordered(self, axis, arg, &(positions){.count = 0});
 }
 
-/* self[...] = values; takes values. */
-static PyObject *replace_elements(PyObject *self, PyObject *values) {
-    if (!values) return NULL;
-    int rc = asn_ndarray_ass_subscript(self, Py_Ellipsis, values);
-    Py_DECREF(values);
-    if (rc < 0) return NULL;
+/* Sorts self's memory along an axis; flattening first is not for this. */
+static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions *kth) {
+    int which = asn_of(self)->layout.ndim - 1;
+    if (axis == Py_None) {
+        PyErr_SetString(PyExc_TypeError,
+                        "'NoneType' object cannot be interpreted as an integer");
+        return NULL;
+    }
+    if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return NULL;
+    if (which < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &which));
+    ASN_PY_TRY(asn_order_in_place(asn_of(self), which, kth->count, kth->at));
     Py_RETURN_NONE;
-}
-
-/* In place there is no flattening first. */
-static bool no_axis(PyObject *axis) {
-    if (axis != Py_None) return false;
-    PyErr_SetString(PyExc_TypeError,
-                    "'NoneType' object cannot be interpreted as an integer");
-    return true;
 }
 
 ASN_METHOD(sort) {
     ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
-    if (no_axis(v[0])) return NULL;
-    if (asn_of(self)->layout.ndim == 0 && !v[0]) {
-        int unused;
-        ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
-    }
-    return replace_elements(self, asn_sorted_run(self, v[0], v[1], v[2], v[3], false));
+    if (check_sort_kind(v[1], v[2], v[3]) < 0) return NULL;
+    return order_in_place(self, v[0], &(positions){.count = 0});
 }
 
 ASN_METHOD(argsort) {
@@ -183,20 +176,27 @@ static int check_select_kind(PyObject *kind) {
     return -1;
 }
 
+static int read_partition(PyObject *self, PyObject *const *v, positions *at) {
+    return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], at) < 0 ||
+                   check_sort_kind(NULL, v[3], NULL) < 0
+               ? -1
+               : 0;
+}
+
 PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
                               PyObject *kind, PyObject *order, bool arg) {
     positions at;
-    if (check_select_kind(kind) < 0 || read_kth(self, kth, axis, &at) < 0 ||
-        check_sort_kind(NULL, order, NULL) < 0)
-        return NULL;
-    return ordered(self, axis, arg, &at);
+    PyObject *v[4] = {kth, axis, kind, order};
+    return read_partition(self, v, &at) < 0 ? NULL : ordered(self, axis, arg, &at);
 }
 
 ASN_METHOD(partition) {
     ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
-    if (no_axis(v[1])) return NULL;
-    return replace_elements(self,
-                            asn_partitioned_run(self, v[0], v[1], v[2], v[3], false));
+    positions at;
+    int unused;
+    if (asn_of(self)->layout.ndim == 0 && !v[1])
+        ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
+    return read_partition(self, v, &at) < 0 ? NULL : order_in_place(self, v[1], &at);
 }
 
 ASN_METHOD(argpartition) {

@@ -5,9 +5,9 @@
 /* ---- elements as Python objects */
 
 /* item(), item(i), item(i, j): the element's offset. */
-static int item_offset(PyObject *self, PyObject *where, int64_t *offset) {
+static int item_offset(PyObject *self, PyObject *const *where, Py_ssize_t n,
+                       int64_t *offset) {
     const asn_layout *l = &asn_of(self)->layout;
-    Py_ssize_t n = PyTuple_GET_SIZE(where);
     *offset = 0;
     if (n == 0) {
         if (l->size == 1) return 0;
@@ -17,7 +17,7 @@ static int item_offset(PyObject *self, PyObject *where, int64_t *offset) {
     }
     int64_t k;
     if (n == 1 && l->ndim != 1) {
-        if (asn_int64_from_py(PyTuple_GET_ITEM(where, 0), &k) < 0) return -1;
+        if (asn_int64_from_py(where[0], &k) < 0) return -1;
         int64_t given = k;
         k += k < 0 ? l->size : 0;
         if (k < 0 || k >= l->size) {
@@ -36,7 +36,7 @@ static int item_offset(PyObject *self, PyObject *where, int64_t *offset) {
         return -1;
     }
     for (int d = 0; d < l->ndim; d++) {
-        if (asn_int64_from_py(PyTuple_GET_ITEM(where, d), &k) < 0) return -1;
+        if (asn_int64_from_py(where[d], &k) < 0) return -1;
         int64_t given = k;
         k += k < 0 ? l->shape[d] : 0;
         if (k < 0 || k >= l->shape[d]) {
@@ -51,14 +51,15 @@ static int item_offset(PyObject *self, PyObject *where, int64_t *offset) {
 }
 
 ASN_METHOD(item) {
-    ASN_ARGS("item", "*args");
-    PyObject *where = v[0];
-    if (PyTuple_GET_SIZE(where) == 1 && PyTuple_Check(PyTuple_GET_ITEM(where, 0)))
-        Py_SETREF(where, Py_NewRef(PyTuple_GET_ITEM(where, 0)));
+    if (kwnames && PyTuple_GET_SIZE(kwnames)) {
+        PyErr_SetString(PyExc_TypeError, "item() takes no keyword arguments");
+        return NULL;
+    }
+    bool tuple = nargs == 1 && PyTuple_Check(args[0]);
     int64_t offset;
-    int rc = item_offset(self, where, &offset);
-    Py_DECREF(where);
-    if (rc < 0) return NULL;
+    if (item_offset(self, tuple ? PySequence_Fast_ITEMS(args[0]) : args,
+                    tuple ? PyTuple_GET_SIZE(args[0]) : nargs, &offset) < 0)
+        return NULL;
     asn_scalar element;
     ASN_PY_TRY(asn_array_get_item(asn_of(self), offset, &element));
     return asn_fp_check() < 0 ? NULL : asn_scalar_to_python(&element);

@@ -24,6 +24,8 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static void engine_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(((asn_engine_object *)self)->acquire);
+    Py_XDECREF(((asn_engine_object *)self)->release);
     free(asn_engine_of(self));
     type->tp_free(self);
     Py_DECREF(type);
@@ -327,6 +329,36 @@ static PyObject *engine_advance(PyObject *self, PyObject *delta) {
     Py_RETURN_NONE;
 }
 
+static PyObject *engine_guard(PyObject *self, PyObject *lock) {
+    asn_engine_object *e = (asn_engine_object *)self;
+    PyObject *acquire = PyObject_GetAttrString(lock, "acquire");
+    PyObject *release = acquire ? PyObject_GetAttrString(lock, "release") : NULL;
+    if (!release) {
+        Py_XDECREF(acquire);
+        return NULL;
+    }
+    Py_XSETREF(e->acquire, acquire);
+    Py_XSETREF(e->release, release);
+    Py_RETURN_NONE;
+}
+
+PyObject *asn_draw_locked(asn_draw_call draw, PyObject *self, PyObject *const *args,
+                          Py_ssize_t n) {
+    asn_engine_object *e = (asn_engine_object *)self;
+    if (!e->acquire) return draw(self, args, n);
+    PyObject *release = Py_NewRef(e->release), *done = PyObject_CallNoArgs(e->acquire);
+    PyObject *drawn = done ? draw(self, args, n) : NULL, *type, *value, *trace;
+    if (done) {
+        PyErr_Fetch(&type, &value, &trace);
+        Py_SETREF(done, PyObject_CallNoArgs(release));
+        if (!done) Py_CLEAR(drawn);
+        if (type) PyErr_Restore(type, value, trace);
+    }
+    Py_XDECREF(done);
+    Py_DECREF(release);
+    return drawn;
+}
+
 static PyMethodDef methods[] = {
     {"seed_words", engine_seed_words, METH_VARARGS | METH_STATIC,
      "seed_words(entropy, n, pool_size): n uint32 words drawn from a SeedSequence."},
@@ -341,6 +373,7 @@ static PyMethodDef methods[] = {
      "Seeds Philox 4x32-10 with a 64-bit key."},
     {"seed_mt19937", engine_seed_mt19937, METH_O,
      "Seeds MT19937 from an int or from words."},
+    {"guard", engine_guard, METH_O, "guard(lock): what the draws of numbers take."},
     {"get_bytes", engine_get_bytes, METH_NOARGS, "The state as bytes."},
     {"set_bytes", engine_set_bytes, METH_O, "Sets the state from get_bytes()."},
     {"get_pcg64", engine_get_pcg64, METH_NOARGS,

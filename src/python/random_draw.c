@@ -4,8 +4,8 @@
  * array's memory where the host can reach it, else into a temporary that is copied once.
  * Only the floats of AsNumpy's own Philox stream are drawn by the device.
  *
- * Draws hold the GIL; the state belongs to one generator, and asnumpy.random takes its
- * lock.
+ * Draws hold the GIL, and those of numbers the generator's lock too (ASN_LOCKED_DRAW);
+ * around the others asnumpy.random takes it.
  */
 #include <math.h>
 
@@ -333,22 +333,32 @@ static PyObject *engine_raw(PyObject *self, PyObject *count) {
     return result;
 }
 
+ASN_LOCKED_DRAW(engine_uniform)
+ASN_LOCKED_DRAW(engine_normal)
+ASN_LOCKED_DRAW(engine_gauss)
+ASN_LOCKED_DRAW(engine_scaled_uniform)
+ASN_LOCKED_DRAW(engine_legacy_uniform)
+ASN_LOCKED_DRAW(engine_scaled_normal)
+ASN_LOCKED_DRAW(engine_scaled_gauss)
+ASN_LOCKED_DRAW(engine_integers)
+
 PyMethodDef asn_draw_methods[] = {
-    {"uniform", (PyCFunction)(void (*)(void))engine_uniform, METH_FASTCALL,
+    {"uniform", (PyCFunction)(void (*)(void))engine_uniform_locked, METH_FASTCALL,
      "uniform(size, dtype): [0, 1)."},
-    {"normal", (PyCFunction)(void (*)(void))engine_normal, METH_FASTCALL,
+    {"normal", (PyCFunction)(void (*)(void))engine_normal_locked, METH_FASTCALL,
      "normal(size, dtype): ziggurat."},
-    {"gauss", (PyCFunction)(void (*)(void))engine_gauss, METH_FASTCALL,
+    {"gauss", (PyCFunction)(void (*)(void))engine_gauss_locked, METH_FASTCALL,
      "gauss(size): polar method, float64."},
-    {"scaled_uniform", (PyCFunction)(void (*)(void))engine_scaled_uniform, METH_FASTCALL,
-     "scaled_uniform(size, low, high): plain numbers, or NotImplemented."},
-    {"legacy_uniform", (PyCFunction)(void (*)(void))engine_legacy_uniform, METH_FASTCALL,
+    {"scaled_uniform", (PyCFunction)(void (*)(void))engine_scaled_uniform_locked,
+     METH_FASTCALL, "scaled_uniform(size, low, high): plain numbers, or NotImplemented."},
+    {"legacy_uniform", (PyCFunction)(void (*)(void))engine_legacy_uniform_locked,
+     METH_FASTCALL,
      "legacy_uniform(size, low, high): the same, and high may be below low."},
-    {"scaled_normal", (PyCFunction)(void (*)(void))engine_scaled_normal, METH_FASTCALL,
-     "scaled_normal(size, loc, scale): plain numbers, or NotImplemented."},
-    {"scaled_gauss", (PyCFunction)(void (*)(void))engine_scaled_gauss, METH_FASTCALL,
-     "scaled_gauss(size, loc, scale): plain numbers, or NotImplemented."},
-    {"integers", (PyCFunction)(void (*)(void))engine_integers, METH_FASTCALL,
+    {"scaled_normal", (PyCFunction)(void (*)(void))engine_scaled_normal_locked,
+     METH_FASTCALL, "scaled_normal(size, loc, scale): plain numbers, or NotImplemented."},
+    {"scaled_gauss", (PyCFunction)(void (*)(void))engine_scaled_gauss_locked,
+     METH_FASTCALL, "scaled_gauss(size, loc, scale): plain numbers, or NotImplemented."},
+    {"integers", (PyCFunction)(void (*)(void))engine_integers_locked, METH_FASTCALL,
      "integers(size, low, high, dtype, endpoint, masked), or NotImplemented."},
     {"bounded", engine_bounded, METH_VARARGS,
      "bounded(size, dtype, low, range, masked): integers in [low, low + range]."},

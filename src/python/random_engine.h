@@ -11,11 +11,24 @@
 
 typedef struct {
     PyObject_HEAD asn_bitgen *engine; /* 16-byte aligned: it holds 128-bit numbers */
+    PyObject *acquire, *release;      /* of the lock that draws take; or NULL */
 } asn_engine_object;
 
 static inline asn_bitgen *asn_engine_of(PyObject *self) {
     return ((asn_engine_object *)self)->engine;
 }
+
+/* A draw under the lock that guard() was given: a third of what `with lock:` costs, which
+ * is several times what a number does. */
+typedef PyObject *(*asn_draw_call)(PyObject *self, PyObject *const *args, Py_ssize_t n);
+PyObject *asn_draw_locked(asn_draw_call draw, PyObject *self, PyObject *const *args,
+                          Py_ssize_t n);
+/* `name_locked`, what a method table has of `name`. */
+#define ASN_LOCKED_DRAW(name)                                                            \
+    static PyObject *name##_locked(PyObject *self, PyObject *const *args,                \
+                                   Py_ssize_t n) {                                       \
+        return asn_draw_locked(name, self, args, n);                                     \
+    }
 
 /* Writes n elements to out; what: the draw's parameters. */
 typedef asn_status (*asn_draw_fill)(asn_bitgen *g, const void *what, int64_t n,

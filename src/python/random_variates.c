@@ -441,11 +441,14 @@ static PyObject *engine_sample(PyObject *self, PyObject *args) {
     return asn_draw_array(self, ASN_I64, 1, &extent, fill_sample, &s);
 }
 
+ASN_LOCKED_DRAW(engine_variate)
+ASN_LOCKED_DRAW(engine_legacy_variate)
+
 PyMethodDef asn_variate_methods[] = {
-    {"variate", (PyCFunction)(void (*)(void))engine_variate, METH_FASTCALL,
+    {"variate", (PyCFunction)(void (*)(void))engine_variate_locked, METH_FASTCALL,
      "variate(name, size, *parameters): Generator's."},
-    {"legacy_variate", (PyCFunction)(void (*)(void))engine_legacy_variate, METH_FASTCALL,
-     "legacy_variate(name, size, *parameters): RandomState's."},
+    {"legacy_variate", (PyCFunction)(void (*)(void))engine_legacy_variate_locked,
+     METH_FASTCALL, "legacy_variate(name, size, *parameters): RandomState's."},
     {"exponential", engine_exponential, METH_VARARGS,
      "exponential(size, single, inverse): standard."},
     {"gamma_float", engine_gamma_float, METH_VARARGS,

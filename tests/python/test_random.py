@@ -2,6 +2,7 @@
 
 import inspect
 import pickle
+import threading
 
 import asnumpy as anp
 import numpy as np
@@ -401,3 +402,24 @@ def test_lists_are_shuffled_in_place(n):
         getattr(anp.random, name)(4).shuffle(ours)
         getattr(np.random, name)(4).shuffle(theirs)
         assert ours == theirs
+
+
+@pytest.mark.parametrize("make", [anp.random.default_rng, anp.random.RandomState])
+def test_draws_take_the_generators_lock(make):
+    rng = make(1)
+    lock = (rng.bit_generator if hasattr(rng, "bit_generator") else rng._bit_generator).lock
+    draws = (rng.normal, rng.uniform, rng.standard_normal, lambda: rng.gamma(2.0))
+    with lock:  # its owner draws on
+        for draw in draws:
+            draw()
+    with pytest.raises(ValueError):
+        rng.exponential(-1.0)
+    for draw in draws:
+        drawn = []
+        other = threading.Thread(target=lambda draw=draw, drawn=drawn: drawn.append(draw()))
+        with lock:
+            other.start()
+            other.join(0.02)
+            assert not drawn
+        other.join(10)  # for ever, had the error above kept the lock
+        assert len(drawn) == 1

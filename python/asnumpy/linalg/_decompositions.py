@@ -9,6 +9,7 @@ from numpy.linalg import LinAlgError
 
 from .. import _core
 from .._core import asarray
+from .._errstate import errstate
 from .._support import as_class, number
 
 _linalg = _core._linalg
@@ -219,29 +220,24 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=_np._NoValue):
 
 def cond(x, p=None):
     """The condition number: norm(x, p) * norm(inv(x), p); by singular values for 2, -2, None."""
-    from . import norm
-    from ._solvers import inv_or_nan
-
     x = asarray(x)
     if x.size == 0 and 0 in x.shape[-2:]:
         raise LinAlgError("cond is not defined on empty arrays")
-    with _core_errstate():
+    with errstate(all="ignore"):
         if p is None or p in (2, -2):
             s = svd(x, compute_uv=False)
             r = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         else:
+            from . import norm
+            from ._solvers import inv_or_nan
+
             inverse = inv_or_nan(_widened(x))
             r = norm(x, p, axis=(-2, -1)) * norm(inverse, p, axis=(-2, -1))
             single = x.dtype.char in _WIDE
             r = asarray(r).astype(_np.float32 if single else _np.float64, copy=False)
         r = asarray(r)
-        # A NaN that did not come from x is a singular matrix's.
-        nan = _core.isnan(r) & ~_core.any(_core.isnan(x), axis=(-2, -1))
-        r = _core.where(nan, _np.inf, r).astype(r.dtype, copy=False)
+        nan = _core.isnan(r)
+        if bool(_core.any(nan)):  # one that did not come from x is a singular matrix's
+            nan = nan & ~_core.any(_core.isnan(x), axis=(-2, -1))
+            r = _core.where(nan, _np.inf, r).astype(r.dtype, copy=False)
     return number(r)
-
-
-def _core_errstate():
-    from .._errstate import errstate
-
-    return errstate(all="ignore")

@@ -13,7 +13,7 @@ _RATE_MAX = 2.0**63 - 2.0**31.5 * 10  # above it a Poisson variate may not fit i
 
 
 class Distributions:
-    """Draws named distributions by `self._variate` under `self._lock`; `_legacy`: RandomState's algorithms."""
+    """Draws named distributions by `self._variate`, which takes `self._lock`; `_legacy`: RandomState's algorithms."""
 
     _legacy = False
     _poisson_lam_max = _RATE_MAX
@@ -23,6 +23,7 @@ class Distributions:
         self._bit_generator = bit_generator
         self._engine = engine = bit_generator._engine
         self._lock = bit_generator.lock
+        engine.guard(self._lock)
         self._variate = engine.legacy_variate if self._legacy else engine.variate
 
     def _normals(self, size):
@@ -31,43 +32,35 @@ class Distributions:
 
     def beta(self, a, b, size=None):
         """Beta distribution over [0, 1] with shapes a > 0 and b > 0."""
-        with self._lock:
-            return self._variate("beta", size, a, b)
+        return self._variate("beta", size, a, b)
 
     def binomial(self, n, p, size=None):
         """Successes in n >= 0 trials that each succeed with probability p; int64."""
-        with self._lock:
-            return self._variate("binomial", size, n, p)
+        return self._variate("binomial", size, n, p)
 
     def chisquare(self, df, size=None):
         """Sum of the squares of df > 0 standard normal variates."""
-        with self._lock:
-            return self._variate("chisquare", size, df)
+        return self._variate("chisquare", size, df)
 
     def exponential(self, scale=1.0, size=None):
         """Exponential distribution of mean scale >= 0."""
-        with self._lock:
-            return self._variate("exponential", size, scale)
+        return self._variate("exponential", size, scale)
 
     def f(self, dfnum, dfden, size=None):
         """F distribution with dfnum > 0 and dfden > 0 degrees of freedom."""
-        with self._lock:
-            return self._variate("f", size, dfnum, dfden)
+        return self._variate("f", size, dfnum, dfden)
 
     def gamma(self, shape, scale=1.0, size=None):
         """Gamma distribution of shape >= 0 and scale >= 0."""
-        with self._lock:
-            return self._variate("gamma", size, shape, scale)
+        return self._variate("gamma", size, shape, scale)
 
     def geometric(self, p, size=None):
         """Trials up to the first success of probability 0 < p <= 1; int64 >= 1."""
-        with self._lock:
-            return self._variate("geometric", size, p)
+        return self._variate("geometric", size, p)
 
     def gumbel(self, loc=0.0, scale=1.0, size=None):
         """Gumbel distribution (extreme values) at loc with scale >= 0."""
-        with self._lock:
-            return self._variate("gumbel", size, loc, scale)
+        return self._variate("gumbel", size, loc, scale)
 
     def hypergeometric(self, ngood, nbad, nsample, size=None):
         """Good items among nsample drawn without replacement from ngood and nbad; int64."""
@@ -76,28 +69,23 @@ class Distributions:
             raise ValueError("both ngood and nbad must be less than 1000000000")
         if _any(good + bad < sample):
             raise ValueError("ngood + nbad < nsample")
-        with self._lock:
-            return self._variate("hypergeometric", size, ngood, nbad, nsample)
+        return self._variate("hypergeometric", size, ngood, nbad, nsample)
 
     def laplace(self, loc=0.0, scale=1.0, size=None):
         """Laplace (double exponential) distribution at loc with scale >= 0."""
-        with self._lock:
-            return self._variate("laplace", size, loc, scale)
+        return self._variate("laplace", size, loc, scale)
 
     def logistic(self, loc=0.0, scale=1.0, size=None):
         """Logistic distribution at loc with scale >= 0."""
-        with self._lock:
-            return self._variate("logistic", size, loc, scale)
+        return self._variate("logistic", size, loc, scale)
 
     def lognormal(self, mean=0.0, sigma=1.0, size=None):
         """exp of a normal variate of that mean and deviation sigma >= 0."""
-        with self._lock:
-            return self._variate("lognormal", size, mean, sigma)
+        return self._variate("lognormal", size, mean, sigma)
 
     def logseries(self, p, size=None):
         """Logarithmic series distribution, 0 <= p < 1; int64 >= 1."""
-        with self._lock:
-            return self._variate("logseries", size, p)
+        return self._variate("logseries", size, p)
 
     def negative_binomial(self, n, p, size=None):
         """Failures before the n-th success (n > 0) of probability 0 < p <= 1; int64."""
@@ -108,48 +96,39 @@ class Distributions:
                 raise ValueError(
                     "n too large or p too small, see Generator.negative_binomial Notes"
                 )
-        with self._lock:
-            return self._variate("negative_binomial", size, n, p)
+        return self._variate("negative_binomial", size, n, p)
 
     def noncentral_chisquare(self, df, nonc, size=None):
         """Chi-square with df > 0 degrees of freedom and non-centrality nonc >= 0."""
-        with self._lock:
-            return self._variate("noncentral_chisquare", size, df, nonc)
+        return self._variate("noncentral_chisquare", size, df, nonc)
 
     def noncentral_f(self, dfnum, dfden, nonc, size=None):
         """F distribution whose numerator has non-centrality nonc >= 0."""
-        with self._lock:
-            return self._variate("noncentral_f", size, dfnum, dfden, nonc)
+        return self._variate("noncentral_f", size, dfnum, dfden, nonc)
 
     def pareto(self, a, size=None):
         """Pareto II (Lomax) distribution of shape a > 0."""
-        with self._lock:
-            return self._variate("pareto", size, a)
+        return self._variate("pareto", size, a)
 
     def poisson(self, lam=1.0, size=None):
         """Events in an interval where lam >= 0 are expected; int64."""
-        with self._lock:
-            return self._variate("poisson", size, lam)
+        return self._variate("poisson", size, lam)
 
     def power(self, a, size=None):
         """Density a x^(a-1) over [0, 1], a > 0."""
-        with self._lock:
-            return self._variate("power", size, a)
+        return self._variate("power", size, a)
 
     def rayleigh(self, scale=1.0, size=None):
         """Rayleigh distribution of scale >= 0."""
-        with self._lock:
-            return self._variate("rayleigh", size, scale)
+        return self._variate("rayleigh", size, scale)
 
     def standard_cauchy(self, size=None):
         """Cauchy distribution at 0 with scale 1."""
-        with self._lock:
-            return self._variate("standard_cauchy", size)
+        return self._variate("standard_cauchy", size)
 
     def standard_t(self, df, size=None):
         """Student's t with df > 0 degrees of freedom."""
-        with self._lock:
-            return self._variate("standard_t", size, df)
+        return self._variate("standard_t", size, df)
 
     def triangular(self, left, mode, right, size=None):
         """Triangular density over [left, right] with its peak at mode."""
@@ -160,28 +139,23 @@ class Distributions:
             raise ValueError("mode > right")
         if _any(a == c):
             raise ValueError("left == right")
-        with self._lock:
-            return self._variate("triangular", size, left, mode, right)
+        return self._variate("triangular", size, left, mode, right)
 
     def vonmises(self, mu, kappa, size=None):
         """Angles in [-pi, pi] around mu with concentration kappa >= 0."""
-        with self._lock:
-            return self._variate("vonmises", size, mu, kappa)
+        return self._variate("vonmises", size, mu, kappa)
 
     def wald(self, mean, scale, size=None):
         """Wald (inverse Gaussian) distribution of mean > 0 and scale > 0."""
-        with self._lock:
-            return self._variate("wald", size, mean, scale)
+        return self._variate("wald", size, mean, scale)
 
     def weibull(self, a, size=None):
         """Weibull distribution of shape a >= 0 and scale 1."""
-        with self._lock:
-            return self._variate("weibull", size, a)
+        return self._variate("weibull", size, a)
 
     def zipf(self, a, size=None):
         """Zipf distribution with exponent a > 1; int64 >= 1."""
-        with self._lock:
-            return self._variate("zipf", size, a)
+        return self._variate("zipf", size, a)
 
     def dirichlet(self, alpha, size=None):
         """Points of a simplex: len(alpha) positive numbers of sum 1, one row for each of `size`."""

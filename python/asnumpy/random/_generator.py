@@ -96,15 +96,13 @@ class Generator(Distributions):
         """Uniform floats in [0, 1): float64 with 53 random bits or float32 with 24."""
         if out is not None:
             return _deliver(self.random(_out_size(out, size, dtype), dtype), out)
-        with self._lock:
-            return self._engine.uniform(size, dtype)
+        return self._engine.uniform(size, dtype)
 
     def standard_normal(self, size=None, dtype=np.float64, out=None):
         """Normal floats of mean 0 and deviation 1 (ziggurat; float64 or float32)."""
         if out is not None:
             return _deliver(self.standard_normal(_out_size(out, size, dtype), dtype), out)
-        with self._lock:
-            return self._engine.normal(size, dtype)
+        return self._engine.normal(size, dtype)
 
     def _normals(self, size):
         return self.standard_normal(size)
@@ -112,8 +110,7 @@ class Generator(Distributions):
     def standard_exponential(self, size=None, dtype=np.float64, method="zig", out=None):
         """Exponential floats of mean 1: by ziggurat ("zig") or -log(1 - u) ("inv"); float64 or float32."""
         if out is None and dtype is np.float64 and method == "zig":
-            with self._lock:
-                return self._variate("standard_exponential", size)
+            return self._variate("standard_exponential", size)
         single = _single(dtype, "standard_exponential")
         if method not in ("zig", "inv"):
             raise ValueError(f"method is {method!r}; allowed are 'zig' and 'inv'")
@@ -125,8 +122,7 @@ class Generator(Distributions):
     def standard_gamma(self, shape, size=None, dtype=np.float64, out=None):
         """Gamma distribution of shape >= 0 and scale 1; float64 or float32."""
         if out is None and dtype is np.float64:
-            with self._lock:
-                return self._variate("standard_gamma", size, shape)
+            return self._variate("standard_gamma", size, shape)
         size = _out_size(out, size, dtype, any_order=False)
         if not _single(dtype, "standard_gamma"):
             return _deliver(self.standard_gamma(shape, size), out)
@@ -142,24 +138,22 @@ class Generator(Distributions):
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
         """Integers in [low, high), or [low, high] with endpoint (Lemire's method)."""
+        drawn = self._engine.integers(size, low, high, dtype, endpoint, False)
+        if drawn is not NotImplemented:
+            return drawn
         with self._lock:
-            drawn = self._engine.integers(size, low, high, dtype, endpoint, False)
-            if drawn is not NotImplemented:
-                return drawn
             return draw_integers(self._engine, low, high, size, dtype, endpoint, False)
 
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform floats in [low, high); the bounds broadcast."""
-        with self._lock:
-            drawn = self._engine.scaled_uniform(size, low, high)
+        drawn = self._engine.scaled_uniform(size, low, high)
         if drawn is not NotImplemented:
             return drawn
         return scaled_uniform(self.random, low, high, size, "high - low range exceeds valid bounds")
 
     def normal(self, loc=0.0, scale=1.0, size=None):
         """Normal floats of mean loc and deviation scale; the parameters broadcast."""
-        with self._lock:
-            drawn = self._engine.scaled_normal(size, loc, scale)
+        drawn = self._engine.scaled_normal(size, loc, scale)
         if drawn is not NotImplemented:
             return drawn
         return scaled_normal(self.standard_normal, loc, scale, size)

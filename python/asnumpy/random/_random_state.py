@@ -70,41 +70,35 @@ class RandomState(RandomStateLike, Distributions):
 
     def random_sample(self, size=None):
         """Uniform floats in [0, 1), 53 random bits."""
-        with self._lock:
-            return self._engine.uniform(size)
+        return self._engine.uniform(size)
 
     def random(self, size=None):
         """Uniform floats in [0, 1); the same as random_sample."""
-        with self._lock:
-            return self._engine.uniform(size)
+        return self._engine.uniform(size)
 
     def rand(self, *args):
         """Uniform floats in [0, 1) of shape args."""
-        with self._lock:
-            return self._engine.uniform(args or None)
+        return self._engine.uniform(args or None)
 
     def standard_normal(self, size=None):
         """Normal floats of mean 0 and deviation 1 (polar method)."""
-        with self._lock:
-            return self._engine.gauss(size)
+        return self._engine.gauss(size)
 
     def randn(self, *args):
         """Normal floats of mean 0 and deviation 1 of shape args."""
-        with self._lock:
-            return self._engine.gauss(args or None)
+        return self._engine.gauss(args or None)
 
     def randint(self, low, high=None, size=None, dtype=int):
         """Integers in [low, high), or [0, low) (masked rejection)."""
+        drawn = self._engine.integers(size, low, high, dtype, False, True)
+        if drawn is not NotImplemented:
+            return drawn
         with self._lock:
-            drawn = self._engine.integers(size, low, high, dtype, False, True)
-            if drawn is not NotImplemented:
-                return drawn
             return draw_integers(self._engine, low, high, size, dtype, False, True)
 
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform floats in [low, high); the bounds broadcast."""
-        with self._lock:
-            drawn = self._engine.legacy_uniform(size, low, high)
+        drawn = self._engine.legacy_uniform(size, low, high)
         if drawn is not NotImplemented:
             return drawn
         return scaled_uniform(
@@ -113,8 +107,7 @@ class RandomState(RandomStateLike, Distributions):
 
     def normal(self, loc=0.0, scale=1.0, size=None):
         """Normal floats of mean loc and deviation scale; the parameters broadcast."""
-        with self._lock:
-            drawn = self._engine.scaled_gauss(size, loc, scale)
+        drawn = self._engine.scaled_gauss(size, loc, scale)
         if drawn is not NotImplemented:
             return drawn
         return scaled_normal(self.standard_normal, loc, scale, size)
@@ -124,13 +117,11 @@ class RandomState(RandomStateLike, Distributions):
 
     def standard_exponential(self, size=None):
         """Exponential floats of mean 1: -log(1 - u)."""
-        with self._lock:
-            return self._variate("standard_exponential", size)
+        return self._variate("standard_exponential", size)
 
     def standard_gamma(self, shape, size=None):
         """Gamma distribution of shape >= 0 and scale 1."""
-        with self._lock:
-            return self._variate("standard_gamma", size, shape)
+        return self._variate("standard_gamma", size, shape)
 
     def multinomial(self, n, pvals, size=None):
         """How often each of the outcomes with probabilities pvals, 1-d, comes in n >= 0 trials; int64."""

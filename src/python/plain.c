@@ -1,0 +1,310 @@
+/* L3 python: the plain cases of functions that are written in Python.
+ *
+ * A Python frame with its attributes and calls costs 0.3 to 2 us, several times what such
+ * a function does on ten elements. Its plain case (positional arguments, arrays of the
+ * obvious shapes and dtypes, numbers) is a few lines over the core. Each function here
+ * either does the whole call or says NotImplemented and has done nothing: the function in
+ * Python then does it, and says what is wrong where something is. A plain case has the
+ * name of its function and is found by it (composed.c); its arguments were found usual.
+ */
+#include "function.h"
+
+/* Positional arguments and how many. */
+#define PLAIN(name) static PyObject *plain_##name(PyObject *const *v, Py_ssize_t n)
+#define NOT_PLAIN   return Py_NewRef(Py_NotImplemented)
+
+/* An array of one axis with elements. */
+static bool is_line(PyObject *o) {
+    return asn_is_ndarray_exact(o) && asn_of(o)->layout.ndim == 1 &&
+           asn_of(o)->layout.size > 0;
+}
+
+/* ---- numbers */
+
+PLAIN(isscalar) {
+    if (n != 1) NOT_PLAIN;
+    if (PyFloat_CheckExact(v[0]) || PyLong_CheckExact(v[0]) || PyBool_Check(v[0]) ||
+        PyComplex_CheckExact(v[0]) || PyUnicode_CheckExact(v[0]) ||
+        PyArray_IsScalar(v[0], Generic))
+        Py_RETURN_TRUE;
+    if (asn_is_ndarray_exact(v[0])) Py_RETURN_FALSE;
+    NOT_PLAIN;
+}
+
+/* A whole number that fits; false without an error for anything else. */
+static bool whole(PyObject *o, int64_t *value) {
+    int overflow = 0;
+    if (!PyLong_CheckExact(o)) return false;
+    *value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow;
+}
+
+static PyObject *intp_scalar(int64_t value) {
+    return asn_scalar_at(ASN_I64, &value);
+}
+
+/* The extents of a tuple that has some, and their product; 0: it is none, or too large.
+ */
+static int extents(PyObject *o, int64_t *extent, int64_t *size) {
+    if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) > ASN_MAX_DIMS) return 0;
+    int n = (int)PyTuple_GET_SIZE(o);
+    *size = 1;
+    for (int d = 0; d < n; d++)
+        if (!whole(PyTuple_GET_ITEM(o, d), &extent[d]) || extent[d] <= 0 ||
+            __builtin_mul_overflow(*size, extent[d], size))
+            return 0;
+    return n;
+}
+
+PLAIN(ravel_multi_index) {
+    int64_t extent[ASN_MAX_DIMS], size, flat = 0, at;
+    int ndim = n == 2 && PyTuple_CheckExact(v[0]) ? extents(v[1], extent, &size) : 0;
+    if (!ndim || PyTuple_GET_SIZE(v[0]) != ndim) NOT_PLAIN;
+    for (int d = 0; d < ndim; d++) {
+        if (!whole(PyTuple_GET_ITEM(v[0], d), &at) || at < 0 || at >= extent[d])
+            NOT_PLAIN;
+        flat = flat * extent[d] + at;
+    }
+    return intp_scalar(flat);
+}
+
+PLAIN(unravel_index) {
+    int64_t extent[ASN_MAX_DIMS], size, flat;
+    int ndim = n == 2 ? extents(v[1], extent, &size) : 0;
+    if (!ndim || !whole(v[0], &flat) || flat < 0 || flat >= size) NOT_PLAIN;
+    PyObject *r = PyTuple_New(ndim);
+    for (int d = ndim - 1; r && d >= 0; flat /= extent[d--]) {
+        PyObject *at = intp_scalar(flat % extent[d]);
+        if (at)
+            PyTuple_SET_ITEM(r, d, at);
+        else
+            Py_CLEAR(r);
+    }
+    return r;
+}
+
+/* ---- elements */
+
+PLAIN(isreal) {
+    if (n != 1 || !asn_is_ndarray_exact(v[0]) || asn_is_complex(asn_dtype_of(v[0])) ||
+        asn_of(v[0])->layout.ndim == 0)
+        NOT_PLAIN;
+    const asn_layout *l = &asn_of(v[0])->layout;
+    asn_operand yes = {.scalar = {.dtype = ASN_BOOL, .bytes = {1}}};
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_made(
+                   r, asn_full(&r->array, ASN_BOOL, l->ndim, l->shape, 'C', &yes))
+             : NULL;
+}
+
+/* array[mask] = number, of one shape. */
+static PyObject *set_masked(PyObject *const *v, Py_ssize_t n) {
+    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !asn_is_ndarray_exact(v[1]) ||
+        asn_dtype_of(v[1]) != ASN_BOOL)
+        NOT_PLAIN;
+    asn_dtype dtype = asn_dtype_of(v[0]);
+    bool number = (PyFloat_CheckExact(v[2]) && dtype == ASN_F64) ||
+                  (PyLong_CheckExact(v[2]) && (dtype == ASN_F64 || dtype == ASN_I64));
+    asn_operand value = {.array = NULL, .weak = 0};
+    if (!number) NOT_PLAIN;
+    if (asn_scalar_pack(v[2], dtype, &value.scalar) < 0) {
+        PyErr_Clear();
+        NOT_PLAIN;
+    }
+    if (!asn_direct_index_set(asn_of(v[0]), asn_of(v[1]), &value)) NOT_PLAIN;
+    Py_RETURN_NONE;
+}
+
+PLAIN(place) {
+    return set_masked(v, n);
+}
+
+PLAIN(putmask) {
+    return set_masked(v, n);
+}
+
+/* The bits of an array, or the array of bits, without an axis. */
+static PyObject *bits(PyObject *const *v, Py_ssize_t n,
+                      bool (*call)(asn_array *result, const asn_array *a)) {
+    asn_array result;
+    if (n != 1 || !asn_is_ndarray_exact(v[0]) || !call(&result, asn_of(v[0]))) NOT_PLAIN;
+    return asn_ndarray_wrap(&result);
+}
+
+PLAIN(packbits) {
+    return bits(v, n, asn_direct_pack);
+}
+
+PLAIN(unpackbits) {
+    return bits(v, n, asn_direct_unpack);
+}
+
+/* from[at] */
+static asn_status picked(asn_array *out, const asn_array *from, const asn_array *at) {
+    asn_index_item item = {.kind = ASN_INDEX_ARRAY, .array = at};
+    return asn_index_get(out, from, 1, &item);
+}
+
+/* order = order[argsort(key[order])]; *order stays made. */
+static asn_status order_further(asn_array *order, const asn_array *key) {
+    asn_array keys, again, next;
+    ASN_TRY(picked(&keys, key, order));
+    asn_status status = asn_argsort(&again, &keys, 0);
+    asn_array_fini(&keys);
+    ASN_TRY(status);
+    status = picked(&next, order, &again);
+    asn_array_fini(&again);
+    ASN_TRY(status);
+    asn_array_fini(order);
+    asn_array_move(order, &next);
+    return ASN_OK;
+}
+
+PLAIN(lexsort) {
+    if (n != 1 || !PyTuple_CheckExact(v[0]) || PyTuple_GET_SIZE(v[0]) == 0) NOT_PLAIN;
+    PyObject *const *keys = PySequence_Fast_ITEMS(v[0]);
+    Py_ssize_t count = PyTuple_GET_SIZE(v[0]);
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!is_line(keys[i]) ||
+            asn_of(keys[i])->layout.size != asn_of(*keys)->layout.size)
+            NOT_PLAIN;
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_argsort(&r->array, asn_of(keys[0]), 0);
+    if (status != ASN_OK) return asn_ndarray_made(r, status);
+    for (Py_ssize_t i = 1; i < count && status == ASN_OK; i++)
+        status = order_further(&r->array, asn_of(keys[i]));
+    if (status == ASN_OK) return asn_ndarray_made(r, status);
+    Py_DECREF(r);
+    return asn_raise(status);
+}
+
+/* ---- axes */
+
+PLAIN(moveaxis) {
+    int64_t from, to;
+    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !whole(v[1], &from) || !whole(v[2], &to))
+        NOT_PLAIN;
+    const asn_layout *l = &asn_of(v[0])->layout;
+    int perm[ASN_MAX_DIMS], ndim = l->ndim;
+    from += from < 0 ? ndim : 0;
+    to += to < 0 ? ndim : 0;
+    if (from < 0 || from >= ndim || to < 0 || to >= ndim) NOT_PLAIN;
+    for (int d = 0, rest = 0; d < ndim; d++) {
+        rest += rest == from;
+        perm[d] = d == to ? (int)from : rest++;
+    }
+    asn_layout view;
+    ASN_PY_TRY(asn_view_transpose(&view, l, perm));
+    return asn_ndarray_view(v[0], &view, true);
+}
+
+/* ---- products */
+
+/* Two lines of one dtype that is not complex. */
+static bool are_lines(PyObject *a, PyObject *b) {
+    return is_line(a) && is_line(b) && asn_dtype_of(a) == asn_dtype_of(b) &&
+           !asn_is_complex(asn_dtype_of(a));
+}
+
+PLAIN(vdot) {
+    if (n != 2 || !are_lines(v[0], v[1])) NOT_PLAIN;
+    return asn_dot_run(v[0], v[1], NULL);
+}
+
+PLAIN(inner) {
+    return plain_vdot(v, n);
+}
+
+/* 'v'alid, 's'ame or 'f'ull; 0: something else. */
+static char slide_mode(PyObject *mode) {
+    static const char *const names[] = {"valid", "same", "full"};
+    for (int i = 0; i < 3; i++)
+        if (PyUnicode_CheckExact(mode) &&
+            PyUnicode_CompareWithASCIIString(mode, names[i]) == 0)
+            return *names[i];
+    return 0;
+}
+
+/* sum_j a[i + j] v[j]; v is the shorter one. */
+static PyObject *slide(const asn_array *a, const asn_array *v, char mode) {
+    int64_t n = a->layout.size, m = v->layout.size;
+    int64_t first = mode == 'f' ? 1 - m : mode == 's' ? -(m / 2) : 0;
+    int64_t count = mode == 'f' ? n + m - 1 : mode == 's' ? n : n - m + 1;
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_correlate(&r->array, a, v, first, count);
+    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
+    asn_ndarray_drop(r);
+    NOT_PLAIN;
+}
+
+PLAIN(correlate) {
+    char mode = n == 3 ? slide_mode(v[2]) : 'v';
+    if (n < 2 || n > 3 || !mode || !are_lines(v[0], v[1]) ||
+        asn_of(v[0])->layout.size < asn_of(v[1])->layout.size)
+        NOT_PLAIN;
+    return slide(asn_of(v[0]), asn_of(v[1]), mode);
+}
+
+PLAIN(convolve) {
+    char mode = n == 3 ? slide_mode(v[2]) : 'f';
+    if (n < 2 || n > 3 || !mode || !are_lines(v[0], v[1])) NOT_PLAIN;
+    bool swapped = asn_of(v[0])->layout.size < asn_of(v[1])->layout.size;
+    asn_index_item backwards = {.kind = ASN_INDEX_SLICE,
+                                .start = PY_SSIZE_T_MAX,
+                                .stop = PY_SSIZE_T_MIN,
+                                .step = -1};
+    asn_array turned;
+    ASN_PY_TRY(asn_index_view(&turned, asn_of(v[swapped ? 0 : 1]), 1, &backwards));
+    PyObject *r = slide(asn_of(v[swapped ? 1 : 0]), &turned, mode);
+    asn_array_fini(&turned);
+    return r;
+}
+
+static asn_status float_at(const asn_array *a, int64_t i, double *value) {
+    asn_scalar s;
+    ASN_TRY(asn_array_get_item(a, i * a->layout.strides[0], &s));
+    memcpy(value, s.bytes, sizeof *value);
+    return ASN_OK;
+}
+
+PLAIN(interp) {
+    if (n != 3 || !asn_is_ndarray_exact(v[0]) || asn_of(v[0])->layout.ndim == 0 ||
+        asn_dtype_of(v[0]) != ASN_F64 || !are_lines(v[1], v[2]) ||
+        asn_dtype_of(v[1]) != ASN_F64 ||
+        asn_of(v[1])->layout.size != asn_of(v[2])->layout.size)
+        NOT_PLAIN;
+    const asn_array *fp = asn_of(v[2]);
+    double left, right;
+    ASN_PY_TRY(float_at(fp, 0, &left));
+    ASN_PY_TRY(float_at(fp, fp->layout.size - 1, &right));
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status =
+        asn_interp(&r->array, asn_of(v[0]), asn_of(v[1]), fp, left, right);
+    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
+    asn_ndarray_drop(r);
+    NOT_PLAIN;
+}
+
+asn_plain asn_plain_find(const char *name) {
+#define ROW(name)                                                                        \
+    {                                                                                    \
+        #name, plain_##name                                                              \
+    }
+    static const struct {
+        const char *name;
+        asn_plain call;
+    } rows[] = {
+        ROW(convolve),   ROW(correlate),     ROW(inner),
+        ROW(interp),     ROW(isreal),        ROW(isscalar),
+        ROW(lexsort),    ROW(moveaxis),      ROW(packbits),
+        ROW(unpackbits), ROW(place),         ROW(putmask),
+        ROW(vdot),       ROW(unravel_index), ROW(ravel_multi_index),
+    };
+#undef ROW
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, name) == 0) return rows[i].call;
+    return NULL;
+}
