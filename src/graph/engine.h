@@ -31,6 +31,9 @@ void asn_set_arrival_hook(void (*arrival)(void));
  * asn_set_fp_checks. */
 uint32_t asn_fp_take(const char **op_name);
 bool asn_set_fp_checks(bool on);
+/* A bit of asn_fp_take's: an operation ran on the CPU in the device's place
+ * (asn_fallback_take tells which). */
+enum { ASN_FALLBACK_MET = 1 << 8 };
 /* asn_scalar_cast that reports the conditions a cast of an array would (named "copy"). */
 ASN_CHECK_RESULT asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype,
                                                asn_scalar *out);

@@ -1,6 +1,7 @@
 /* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft. */
 #include <string.h>
 
+#include "graph/fallback.h"
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -24,6 +25,9 @@ static asn_status transform(const asn_array *result, const asn_array *a, int kin
     aclnnxOperand in, out;
     ASN_TRY(operand(a, false, &in));
     ASN_TRY(operand(result, true, &out));
+    if (!asn_acl.aclnnxFft)
+        return asn_host_fft(kind, n, scale, &in, a->layout.shape, &out,
+                            result->layout.shape, a->layout.ndim, axis);
     asn_stream_busy = true;
     void *state = asn_blocking_enter();
     int code =
@@ -50,10 +54,6 @@ asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
     bool single = from == ASN_F32 || from == ASN_C64;
     asn_dtype real = single ? ASN_F32 : ASN_F64, complex = single ? ASN_C64 : ASN_C128;
     ASN_TRY(asn_device_open());
-    if (!asn_acl.aclnnxFft)
-        return asn_error_set(ASN_ERR_UNSUPPORTED,
-                             "fft: the %s device has no Fourier transform",
-                             asn_device_kind());
     int64_t extent = kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n;
     asn_lock();
     asn_status status =

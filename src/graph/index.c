@@ -101,11 +101,10 @@ static asn_status tensor_list(const asn_index_plan *p, aclTensorList **out) {
             return status;
         }
     }
-    *out = asn_acl.aclCreateTensorList((const aclTensor *const *)tensors,
-                                       (uint64_t)p->num_arrays);
+    *out = asn_operator_list(p->num_arrays, tensors);
     if (*out) return ASN_OK;
     asn_operator_drop(p->num_arrays, tensors);
-    return asn_error_set(ASN_ERR_MEMORY, "the device cannot make a list of tensors");
+    return ASN_ERR_MEMORY;
 }
 
 /* The arrays' shape, then the base's axes that no array addresses. */
@@ -165,7 +164,7 @@ static asn_status gather(asn_array *out, const asn_index_plan *p) {
         if (!status) status = tensor_list(p, &list);
         ASN_OPERATOR(status, Index, "index", t[0], list, t[1]);
         status = index_failure(p, status);
-        if (list) asn_acl.aclDestroyTensorList(list);
+        asn_operator_drop_list(list);
         asn_operator_drop(2, t);
     } else {
         status = asn_index_plan_check(p);
@@ -299,7 +298,7 @@ static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
         ASN_OPERATOR(status, IndexPutImpl, "index assignment", t[0], list, t[1], false,
                      false);
         status = index_failure(p, status);
-        if (list) asn_acl.aclDestroyTensorList(list);
+        asn_operator_drop_list(list);
         asn_operator_drop(2, t);
     } else {
         status = asn_index_plan_check(p);

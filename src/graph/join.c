@@ -268,10 +268,10 @@ asn_status asn_arange(asn_array *result, asn_dtype dtype, const asn_scalar *star
         asn_status status = asn_operator_tensor(result, ASN_WRITE, &t);
         aclScalar *s[3] = {NULL, NULL, NULL};
         for (int k = 0; k < 3 && !status; k++)
-            s[k] = asn_acl.aclCreateScalar(values[k], type);
+            s[k] = asn_operator_scalar(values[k], type);
         ASN_OPERATOR(status, Arange, "arange", s[0], s[1], s[2], t);
         for (int k = 0; k < 3; k++)
-            if (s[k]) asn_acl.aclDestroyScalar(s[k]);
+            asn_operator_drop_scalar(s[k]);
         asn_operator_drop(1, &t);
         asn_unlock();
         if (status) {
@@ -296,12 +296,12 @@ asn_status asn_linspace(asn_array *result, double start, double stop, int64_t n)
     asn_status status = asn_operator_tensor(result, ASN_WRITE, &t);
     aclScalar *s[2] = {NULL, NULL};
     if (!status) {
-        s[0] = asn_acl.aclCreateScalar(&start, ACL_DOUBLE);
-        s[1] = asn_acl.aclCreateScalar(&stop, ACL_DOUBLE);
+        s[0] = asn_operator_scalar(&start, ACL_DOUBLE);
+        s[1] = asn_operator_scalar(&stop, ACL_DOUBLE);
     }
     ASN_OPERATOR(status, Linspace, "linspace", s[0], s[1], n, t);
     for (int k = 0; k < 2; k++)
-        if (s[k]) asn_acl.aclDestroyScalar(s[k]);
+        asn_operator_drop_scalar(s[k]);
     asn_operator_drop(1, &t);
     asn_unlock();
     if (status) asn_array_fini(result);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/fallback.h"
 #include "graph/lock.h"
 #include "graph/reuse.h"
 #include "runtime/device.h"
@@ -35,7 +36,8 @@ bool asn_fuse_enabled(void) {
 uint16_t asn_device_opcode(uint16_t op) {
     if (op >= ASN_OP_COUNT) return ACLNNX_NO_REDUCE;
     if (!opcodes[op]) {
-        int32_t code = asn_acl.aclnnxOpcode(asn_op_table[op].name);
+        const asn_acl_api *api = asn_acl.aclnnxOpcode ? &asn_acl : &asn_host;
+        int32_t code = api->aclnnxOpcode(asn_op_table[op].name);
         opcodes[op] = code < 0 ? ACLNNX_NO_REDUCE : (uint16_t)(code + 1);
     }
     return opcodes[op] == ACLNNX_NO_REDUCE ? ACLNNX_NO_REDUCE
@@ -70,6 +72,11 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
     asn_counters.programs++;
     program->fpFlags = asn_fp_sink();
     void *state = elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
+    if (!asn_acl.aclnnxFused) {
+        asn_status status = asn_host_fused(program, asn_op_table[op].name);
+        asn_blocking_leave(state);
+        return status;
+    }
     int32_t code = asn_acl.aclnnxFused(program, asn_stream());
     asn_blocking_leave(state);
     if (code) return asn_acl_failed(code, asn_op_table[op].name);

@@ -3,6 +3,7 @@
  * They run at once: a singular matrix is an error of the call that met it, not of a later
  * one.
  */
+#include "graph/fallback.h"
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -24,6 +25,9 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
                               .numDims = l->ndim,
                               .dtype = asn_dtype_table[l->dtype].acl};
     }
+    if (!asn_acl.aclnnxLinalg)
+        return asn_host_linalg(op, upper, rcond, num_batch, num_arrays, t, num_inputs,
+                               failed);
     if (asn_stream_busy) ASN_TRY(asn_stream_wait());
     void *state = asn_blocking_enter();
     int code = asn_acl.aclnnxLinalg(op, upper, rcond, num_batch, num_arrays, t, failed);
@@ -35,10 +39,6 @@ asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_a
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     *failed = 0;
     ASN_TRY(asn_device_open());
-    if (!asn_acl.aclnnxLinalg)
-        return asn_error_set(ASN_ERR_UNSUPPORTED,
-                             "linalg: the %s device has no solvers and decompositions",
-                             asn_device_kind());
     asn_lock();
     asn_status status =
         run(op, upper, rcond, num_batch, num_arrays, arrays, num_inputs, failed);

@@ -94,14 +94,15 @@ typedef aclnnStatus (*ternary_fn)(const aclTensor *, const aclTensor *, const ac
 
 /* out = op(in...) through the operator of the row; every tensor has its final dtype. */
 static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTensor **in,
-                       aclTensor *out) {
+                       aclTensor *out, bool *refused) {
     uint64_t workspace = 0;
     aclOpExecutor *executor = NULL;
     aclScalar *alpha = NULL;
     int64_t one = 1;
     int code;
     if (!strcmp(row->cann, "Add") || !strcmp(row->cann, "Sub")) {
-        alpha = asn_acl.aclCreateScalar(&one, ACL_INT64);
+        alpha = asn_operator_scalar(&one, ACL_INT64);
+        if (!alpha) return ASN_ERR_MEMORY;
         code = ((alpha_fn)op->get_workspace)(in[0], in[1], alpha, out, &workspace,
                                              &executor);
     } else if (row->num_in == 1) {
@@ -112,13 +113,17 @@ static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTe
         code = ((ternary_fn)op->get_workspace)(in[0], in[1], in[2], out, &workspace,
                                                &executor);
     }
-    asn_status status = code ? asn_acl_failed(code, row->name)
-                             : asn_operator_run(op, workspace, executor, row->name);
-    if (alpha) asn_acl.aclDestroyScalar(alpha);
+    *refused = asn_operator_refused(code);
+    asn_status status = *refused ? ASN_OK
+                        : code   ? asn_acl_failed(code, row->name)
+                                 : asn_operator_run(op, workspace, executor, row->name);
+    asn_operator_drop_scalar(alpha);
     return status;
 }
 
-static asn_status elementwise(const asn_node *node, const asn_acl_operator *op) {
+/* *refused: the device has no such dtypes, and nothing was done. */
+static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
+                              bool *refused) {
     const asn_op_info *row = &asn_op_table[node->op];
     asn_dtype result = asn_op_result((asn_op)node->op, (asn_dtype)node->loop);
     asn_array in[3], out, target;
@@ -137,9 +142,9 @@ static asn_status elementwise(const asn_node *node, const asn_acl_operator *op) 
         status = asn_array_new(&target, result, node->ndim, node->shape, 'C');
     if (!status) {
         status = asn_operator_tensor(direct ? &out : &target, ASN_WRITE, &t[3]);
-        if (!status) status = call(op, row, t, t[3]);
+        if (!status) status = call(op, row, t, t[3], refused);
         if (!direct) {
-            if (!status) status = convert(&target, &out);
+            if (!status && !*refused) status = convert(&target, &out);
             asn_array_fini(&target);
         }
     }
@@ -180,8 +185,9 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     }
     out.buffer = asn_buffer_retain(node->out.buffer);
     aclTensor *t[2] = {NULL, NULL};
-    aclIntArray *dims = asn_acl.aclCreateIntArray(axes, (uint64_t)n);
-    status = asn_operator_tensor(&in, ASN_READ, &t[0]);
+    aclIntArray *dims = asn_operator_ints(n, axes);
+    if (!dims) status = ASN_ERR_MEMORY;
+    if (!status) status = asn_operator_tensor(&in, ASN_READ, &t[0]);
     if (!status) status = asn_operator_tensor(&out, ASN_WRITE, &t[1]);
     aclDataType dtype = (aclDataType)asn_dtype_table[node->out.dtype].acl;
     if (op == ASN_OP_ADD)
@@ -195,7 +201,7 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     else
         ASN_OPERATOR(status, Any, "any", t[0], dims, true, t[1]);
     asn_operator_drop(2, t);
-    asn_acl.aclDestroyIntArray(dims);
+    asn_operator_drop_ints(dims);
     asn_array_fini(&in);
     asn_array_fini(&out);
     return status;
@@ -227,6 +233,21 @@ static bool find_row_operator(uint16_t op, asn_acl_operator *out) {
     return out->run != NULL;
 }
 
+/* A dtype that CANN knows for nearly everything, in which the operation's result, cast
+ * back, is the same: integers wrap alike, halves are rounded once more. */
+static bool wider_loop(const asn_node *node, uint8_t *loop) {
+    switch ((asn_dtype)node->loop) {
+    case ASN_I8:
+    case ASN_U8:
+    case ASN_I16:
+    case ASN_U16: *loop = ASN_I32; return true;
+    case ASN_U32: *loop = ASN_I64; return true;
+    case ASN_F16:
+    case ASN_BF16: *loop = ASN_F32; return true;
+    default: return false;
+    }
+}
+
 /* Tensors are made of a buffer's flushed state; the node being lowered is no longer part
  * of it. */
 asn_status asn_lower_node(const asn_node *node) {
@@ -240,10 +261,16 @@ asn_status asn_lower_node(const asn_node *node) {
     } else if (node->op == ASN_OP_COPY) {
         return move(node);
     } else if (find_row_operator(node->op, &op)) {
-        return elementwise(node, &op);
+        bool refused = false;
+        ASN_TRY(elementwise(node, &op, &refused));
+        asn_node wide = *node;
+        if (refused && wider_loop(node, &wide.loop))
+            ASN_TRY(elementwise(&wide, &op, &refused));
+        if (!refused) return ASN_OK;
     }
-    asn_counters.fallbacks++;
-    if (asn_acl.aclnnxFused) return asn_fuse_node(node);
-    return asn_error_set(ASN_ERR_UNSUPPORTED, "%s: the %s device has no operator for it",
-                         asn_op_table[node->op].name, asn_device_kind());
+    if (asn_acl.aclnnxFused)
+        asn_counters.fallbacks++;
+    else
+        ASN_TRY(asn_fallback_ready());
+    return asn_fuse_node(node);
 }

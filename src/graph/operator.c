@@ -1,10 +1,56 @@
 /* L2 graph: two-phase operator calls (see operator.h). */
 #include "graph/operator.h"
 
+#include <string.h>
+
+#include "base/alloc.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/trace.h"
 #include "runtime/pool.h"
+
+/* ---- what was made for a call, so that the host can make the same */
+
+typedef struct {
+    const void *handle;     /* the device's; NULL: free */
+    void *twin;             /* the host's, made when wanted */
+    const asn_array *array; /* of a tensor */
+    asn_access access;
+    int count;            /* of a list's members, of integers */
+    const void **members; /* of a list */
+    int64_t *ints;        /* of an array of integers */
+    aclDataType dtype;    /* of a number */
+    unsigned char bytes[16];
+} note;
+
+enum { NOTES = 2 * ASN_MAX_DIMS };
+static note notes[NOTES];
+static asn_stage stage;
+
+/* A free note for the handle, where the host may be called; NULL otherwise. */
+static note *note_new(const void *handle) {
+    if (!asn_fallback_possible()) return NULL;
+    for (int i = 0; i < NOTES; i++)
+        if (!notes[i].handle) {
+            notes[i] = (note){.handle = handle};
+            return &notes[i];
+        }
+    return NULL;
+}
+
+static note *note_of(const void *handle) {
+    for (int i = 0; handle && i < NOTES; i++)
+        if (notes[i].handle == handle) return &notes[i];
+    return NULL;
+}
+
+static void note_end(const void *handle) {
+    note *n = note_of(handle);
+    if (!n) return;
+    asn_free(n->members);
+    asn_free(n->ints);
+    n->handle = NULL;
+}
 
 asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor **out) {
     const asn_layout *l = &a->layout;
@@ -30,19 +76,181 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                              "the device cannot describe a tensor of %d "
                              "dimensions",
                              l->ndim);
+    note *n = note_new(*out);
+    if (n) {
+        n->array = a;
+        n->access = access;
+    }
     return ASN_OK;
 }
 
 void asn_operator_drop(int n, aclTensor *const *tensors) {
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
+        note_end(tensors[i]);
         if (tensors[i]) asn_acl.aclDestroyTensor(tensors[i]);
+    }
 }
+
+aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
+    aclTensorList *list =
+        asn_acl.aclCreateTensorList((const aclTensor *const *)tensors, (uint64_t)n);
+    if (!list) {
+        (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make a list of tensors");
+        return NULL;
+    }
+    note *made = note_new(list);
+    if (made) made->members = asn_malloc((size_t)n * sizeof *made->members);
+    if (made && made->members) {
+        memcpy(made->members, tensors, (size_t)n * sizeof *made->members);
+        made->count = n;
+    }
+    return list;
+}
+
+void asn_operator_drop_list(aclTensorList *list) {
+    const note *made = note_of(list);
+    for (int i = 0; made && i < made->count; i++)
+        note_end(made->members[i]);
+    note_end(list);
+    if (list) asn_acl.aclDestroyTensorList(list);
+}
+
+aclScalar *asn_operator_scalar(const void *value, aclDataType dtype) {
+    aclScalar *scalar = asn_acl.aclCreateScalar((void *)value, dtype);
+    if (!scalar) {
+        (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make a number");
+        return NULL;
+    }
+    note *made = note_new(scalar);
+    if (made) {
+        made->dtype = dtype;
+        memcpy(made->bytes, value, (size_t)asn_itemsize(asn_dtype_from_acl(dtype)));
+    }
+    return scalar;
+}
+
+void asn_operator_drop_scalar(aclScalar *scalar) {
+    note_end(scalar);
+    if (scalar) asn_acl.aclDestroyScalar(scalar);
+}
+
+aclIntArray *asn_operator_ints(int n, const int64_t *values) {
+    aclIntArray *ints = asn_acl.aclCreateIntArray(values, (uint64_t)n);
+    if (!ints) {
+        (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make integers");
+        return NULL;
+    }
+    note *made = note_new(ints);
+    if (made) made->ints = asn_malloc((size_t)n * sizeof *made->ints);
+    if (made && made->ints) {
+        memcpy(made->ints, values, (size_t)n * sizeof *made->ints);
+        made->count = n;
+    }
+    return ints;
+}
+
+void asn_operator_drop_ints(aclIntArray *ints) {
+    note_end(ints);
+    if (ints) asn_acl.aclDestroyIntArray(ints);
+}
+
+/* ---- the host's turn */
+
+asn_status asn_operator_host_begin(asn_acl_operator *op, const char *name,
+                                   const char *what) {
+    ASN_TRY(asn_fallback_begin(what));
+    if (!op->run && !asn_acl_find_host(name, op)) {
+        op->run = NULL;
+        return asn_error_set(ASN_ERR_UNSUPPORTED, "no device has an operator aclnn%s",
+                             name);
+    }
+    asn_status status = ASN_OK;
+    for (int i = 0; i < NOTES && !status; i++) {
+        const note *n = &notes[i];
+        if (!n->handle || !n->array) continue;
+        const asn_layout *l = &n->array->layout;
+        status = asn_stage_add(&stage, (char *)n->array->buffer->data + l->offset,
+                               asn_layout_dtype(l), l->ndim, l->shape, l->strides,
+                               n->access == ASN_WRITE);
+    }
+    if (!status) status = asn_stage_in(&stage);
+    if (status) asn_stage_fini(&stage);
+    return status;
+}
+
+aclTensor *asn_operator_host_tensor(const aclTensor *tensor) {
+    note *n = note_of(tensor);
+    if (!n || !n->array) return NULL;
+    const asn_layout *l = &n->array->layout;
+    int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
+    for (int d = 0; d < l->ndim; d++)
+        strides[d] = l->strides[d] / item;
+    void *data = asn_stage_host(&stage, (char *)n->array->buffer->data + l->offset);
+    return n->twin = asn_host.aclCreateTensor(
+               l->shape, (uint64_t)l->ndim, (aclDataType)asn_dtype_table[l->dtype].acl,
+               strides, 0, ACL_FORMAT_ND, l->shape, (uint64_t)l->ndim, data);
+}
+
+aclTensorList *asn_operator_host_list(const aclTensorList *list) {
+    note *n = note_of(list);
+    const aclTensor *members[ASN_MAX_DIMS];
+    if (!n) return NULL;
+    for (int i = 0; i < n->count; i++)
+        members[i] = asn_operator_host_tensor(n->members[i]);
+    return n->twin = asn_host.aclCreateTensorList(members, (uint64_t)n->count);
+}
+
+aclScalar *asn_operator_host_scalar(const aclScalar *scalar) {
+    note *n = note_of(scalar);
+    return n ? n->twin = asn_host.aclCreateScalar(n->bytes, n->dtype) : NULL;
+}
+
+aclIntArray *asn_operator_host_ints(const aclIntArray *ints) {
+    note *n = note_of(ints);
+    return n ? n->twin = asn_host.aclCreateIntArray(n->ints, (uint64_t)n->count) : NULL;
+}
+
+/* A list's tensors go with it. */
+static void twins_end(void) {
+    for (int i = 0; i < NOTES; i++)
+        for (int k = 0; notes[i].handle && notes[i].twin && k < notes[i].count; k++) {
+            note *member = notes[i].members ? note_of(notes[i].members[k]) : NULL;
+            if (member) member->twin = NULL;
+        }
+    for (int i = 0; i < NOTES; i++) {
+        note *n = &notes[i];
+        if (!n->handle || !n->twin) continue;
+        if (n->array)
+            asn_host.aclDestroyTensor(n->twin);
+        else if (n->members)
+            asn_host.aclDestroyTensorList(n->twin);
+        else if (n->ints)
+            asn_host.aclDestroyIntArray(n->twin);
+        else
+            asn_host.aclDestroyScalar(n->twin);
+        n->twin = NULL;
+    }
+}
+
+asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
+                                 aclOpExecutor *executor, const char *what) {
+    if (!code) code = op->run(NULL, 0, executor, NULL);
+    if (!code) code = asn_host.aclrtSynchronizeStream(NULL);
+    asn_status status = asn_host_status(code, what);
+    if (!status) status = asn_stage_out(&stage);
+    twins_end();
+    asn_stage_fini(&stage);
+    return status;
+}
+
+/* ---- the device's */
 
 asn_status asn_operator_find(asn_acl_operator *op, const char *name) {
     if (op->run) return ASN_OK;
     ASN_TRY(asn_device_open());
     if (asn_acl_find(name, op)) return ASN_OK;
     op->run = NULL;
+    if (asn_fallback_possible()) return ASN_OK;
     return asn_error_set(ASN_ERR_UNSUPPORTED, "the %s device has no operator aclnn%s",
                          asn_device_kind(), name);
 }

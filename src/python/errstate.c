@@ -14,6 +14,7 @@
  * exactly the operations inside it. In a program that never sets modes nothing is asked.
  */
 #include "args.h"
+#include "graph/fallback.h"
 
 enum { MODE_IGNORE, MODE_WARN, MODE_RAISE, MODE_CALL, MODE_PRINT, MODE_LOG, MODE_COUNT };
 static const char *const mode_names[MODE_COUNT] = {"ignore", "warn",  "raise",
@@ -90,7 +91,18 @@ static int report_one(int kind, uint32_t flags, const char *name) {
     }
 }
 
+static int report_fallback(void) {
+    const char *what = asn_fallback_take();
+    return what ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                   "%s ran on the CPU: the device has no operator for it "
+                                   "(set_fallback('silent') says nothing, 'error' "
+                                   "refuses)",
+                                   what)
+                : 0;
+}
+
 int asn_fp_report(uint32_t flags, const char *name) {
+    if (flags & ASN_FALLBACK_MET && report_fallback() < 0) return -1;
     /* A conversion runs as the copy of a cast; NumPy calls it by its purpose. */
     if (name && strcmp(name, "copy") == 0) name = "cast";
     for (int kind = 0; kind < 4; kind++)

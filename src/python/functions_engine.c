@@ -3,6 +3,7 @@
 #include "function.h"
 
 #include "base/alloc.h"
+#include "graph/fallback.h"
 
 /* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
  * checks nothing else. */
@@ -154,6 +155,18 @@ static PyObject *f_engine_stats(PyObject *const *v) {
         (unsigned long long)asn_py.host_reads);
 }
 
+static PyObject *f_set_fallback(PyObject *const *v) {
+    static const char *const names[] = {"error", "warn", "silent"};
+    for (int i = 0; i < 3; i++)
+        if (PyUnicode_Check(v[0]) &&
+            PyUnicode_CompareWithASCIIString(v[0], names[i]) == 0)
+            return PyUnicode_FromString(names[asn_fallback_set((asn_fallback)i)]);
+    PyErr_Format(PyExc_ValueError,
+                 "set_fallback: policy is %R; it may be 'error', 'warn' or 'silent'",
+                 v[0]);
+    return NULL;
+}
+
 static PyObject *f_empty_cache(PyObject *const *v) {
     (void)v;
     asn_memory_empty_cache();
@@ -187,6 +200,11 @@ asn_function_def asn_engine_functions[] = {
     ASN_FUNCTION("engine_stats", "", f_engine_stats,
                  "Operations recorded and run at once, programs, plan cache, fallbacks, "
                  "as a dict."),
+    ASN_FUNCTION(
+        "set_fallback", "policy", f_set_fallback,
+        "What happens when the device lacks an operation: \"error\" raises "
+        "NotImplementedError, \"warn\" (the default) computes it on the CPU and warns, "
+        "\"silent\" computes it. Returns the previous policy."),
     ASN_FUNCTION("_as_strided", "x, shape, strides, /", f_as_strided,
                  "A view with any shape and strides inside the buffer."),
     ASN_FUNCTION("empty_cache", "", f_empty_cache,

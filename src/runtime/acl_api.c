@@ -1,5 +1,6 @@
 /* L2 runtime: the loader. Opens the three libraries of CANN's interface, ours or
- * Huawei's, and looks every function up by name.
+ * Huawei's, and looks every function up by name; beside Huawei's, when something has to
+ * be computed here, the CPU device in one library (see host.h).
  *
  * Where they are sought: "cpu": the folder given by the package, else beside this
  * library, else the dynamic linker's path. "ascend": $ASCEND_HOME_PATH/lib64,
@@ -21,7 +22,7 @@ asn_acl_api asn_acl;
 enum { ACL, NNOPBASE, OPAPI, LIBRARIES };
 static const char *const sonames[LIBRARIES] = {"libascendcl.so", "libnnopbase.so",
                                                "libopapi.so"};
-static void *handles[LIBRARIES];
+static void *handles[LIBRARIES], *host_handle;
 
 static void *open_in(const char *folder, const char *soname) {
     char path[PATH_MAX];
@@ -40,16 +41,23 @@ static void own_folder(char *out, size_t capacity) {
     if (slash) *slash = '\0';
 }
 
-static void *open_library(bool cpu, const char *cpu_folder, const char *soname) {
+static void *open_own(const char *cpu_folder, const char *soname) {
     char folder[PATH_MAX], beside[PATH_MAX];
     void *handle = NULL;
+    own_folder(beside, sizeof beside);
+    if ((handle = open_in(cpu_folder, soname))) return handle;
+    if ((handle = open_in(beside, soname))) return handle;
+    if (snprintf(folder, sizeof folder, "%s/cann/lib64", beside) < (int)sizeof folder &&
+        (handle = open_in(folder, soname)))
+        return handle;
+    return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void *open_library(bool cpu, const char *cpu_folder, const char *soname) {
+    char folder[PATH_MAX];
+    void *handle = NULL;
     if (cpu) {
-        own_folder(beside, sizeof beside);
-        if ((handle = open_in(cpu_folder, soname))) return handle;
-        if ((handle = open_in(beside, soname))) return handle;
-        if (snprintf(folder, sizeof folder, "%s/cann/lib64", beside) < (int)sizeof folder &&
-            (handle = open_in(folder, soname)))
-            return handle;
+        return open_own(cpu_folder, soname);
     } else {
         const char *homes[] = {getenv("ASCEND_HOME_PATH"), getenv("ASCEND_TOOLKIT_HOME")};
         for (int i = 0; i < 2; i++) {
@@ -61,24 +69,34 @@ static void *open_library(bool cpu, const char *cpu_folder, const char *soname) 
     return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
 }
 
-static asn_status look_up(int library, const char *name, void **out) {
-    *out = dlsym(handles[library], name);
+static asn_status look_up(void *handle, const char *soname, const char *name,
+                          void **out) {
+    *out = dlsym(handle, name);
     if (!*out)
         return asn_error_set(ASN_ERR_RUNTIME,
                              "%s has no function %s: its version of CANN's "
                              "interface is too old",
-                             sonames[library], name);
+                             soname, name);
     return ASN_OK;
 }
 
-static asn_status fill_table(void) {
+/* CANN has none of these; ASNUMPY_CANN_STRICT=1 does without them everywhere, to show
+ * that the library can. */
+static bool wants_relatives(void) {
+    const char *strict = getenv("ASNUMPY_CANN_STRICT");
+    return !strict || !*strict || *strict == '0';
+}
+
+/* `from`: the libraries' handles. */
+static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives) {
     void *found;
 #define ASN_ACL_FN(library, name)                                                        \
-    ASN_TRY(look_up(library, #name, &found));                                            \
-    asn_acl.name = (__typeof__(name) *)found;
+    ASN_TRY(look_up(from[library], sonames[library], #name, &found));                    \
+    api->name = (__typeof__(name) *)found;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
-#define ASN_OPTIONAL(name) asn_acl.name = (__typeof__(name) *)dlsym(handles[OPAPI], #name)
+    if (!relatives) return ASN_OK;
+#define ASN_OPTIONAL(name) api->name = (__typeof__(name) *)dlsym(from[OPAPI], #name)
     ASN_OPTIONAL(aclnnxOpcode);
     ASN_OPTIONAL(aclnnxFused);
     ASN_OPTIONAL(aclnnxScan);
@@ -108,9 +126,21 @@ asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
                                  kind, sonames[i], why ? why : "not found");
         }
     }
-    asn_status status = fill_table();
+    asn_status status = fill_table(&asn_acl, handles, wants_relatives());
     if (status) asn_acl_unload();
     return status;
+}
+
+asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_api *api) {
+    static const char soname[] = "libasnumpy_cpu.so";
+    if (!host_handle) host_handle = open_own(cpu_folder, soname);
+    if (!host_handle) {
+        const char *why = dlerror();
+        return asn_error_set(ASN_ERR_RUNTIME, "%s cannot be opened: %s", soname,
+                             why ? why : "not found");
+    }
+    void *const all[LIBRARIES] = {host_handle, host_handle, host_handle};
+    return fill_table(api, all, true);
 }
 
 void asn_acl_unload(void) {
@@ -121,19 +151,31 @@ void asn_acl_unload(void) {
     memset(&asn_acl, 0, sizeof asn_acl);
 }
 
-bool asn_acl_find(const char *name, asn_acl_operator *out) {
+static bool find_in(void *handle, const char *name, asn_acl_operator *out) {
     char symbol[128];
-    if (!handles[OPAPI]) return false;
+    if (!handle) return false;
     snprintf(symbol, sizeof symbol, "aclnn%sGetWorkspaceSize", name);
-    out->get_workspace = dlsym(handles[OPAPI], symbol);
+    out->get_workspace = dlsym(handle, symbol);
     snprintf(symbol, sizeof symbol, "aclnn%s", name);
-    void *run = dlsym(handles[OPAPI], symbol);
+    void *run = dlsym(handle, symbol);
     memcpy(&out->run, &run, sizeof run);
     return out->get_workspace && run;
 }
 
+bool asn_acl_find(const char *name, asn_acl_operator *out) {
+    return find_in(handles[OPAPI], name, out);
+}
+
+bool asn_acl_find_host(const char *name, asn_acl_operator *out) {
+    return find_in(host_handle, name, out);
+}
+
 asn_status asn_acl_failed(int code, const char *what) {
     const char *text = asn_acl.aclGetRecentErrMsg ? asn_acl.aclGetRecentErrMsg() : NULL;
+    return asn_acl_status(code, text, what);
+}
+
+asn_status asn_acl_status(int code, const char *text, const char *what) {
     asn_status status =
         code == 200000 || code == 507899 ? ASN_ERR_MEMORY : ASN_ERR_RUNTIME;
     if (text && strstr(text, "is out of bounds for axis")) status = ASN_ERR_INDEX;

@@ -36,6 +36,8 @@ extern asn_acl_api asn_acl;
  * first for "cpu" (may be NULL). */
 ASN_CHECK_RESULT asn_status asn_acl_load(const char *kind, const char *cpu_folder);
 void asn_acl_unload(void);
+/* Opens the CPU device in one library and fills *api (for host.c). */
+ASN_CHECK_RESULT asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_api *api);
 
 /* A two-phase operator, by its name without "aclnn". */
 typedef struct {
@@ -44,10 +46,15 @@ typedef struct {
 } asn_acl_operator;
 /* false when the device has no such operator. */
 bool asn_acl_find(const char *name, asn_acl_operator *out);
+/* The same of the CPU device that asn_acl_load_host opened. */
+bool asn_acl_find_host(const char *name, asn_acl_operator *out);
 
 /* Turns a failed aclError / aclnnStatus into a status with the device's own sentence,
  * prefixed by `what`. */
 asn_status asn_acl_failed(int code, const char *what) __attribute__((cold));
+/* The same with the device's sentence given (NULL: none). */
+asn_status asn_acl_status(int code, const char *text, const char *what)
+    __attribute__((cold));
 
 #define ASN_ACL_TRY(call, what)                                                          \
     do {                                                                                 \

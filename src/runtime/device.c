@@ -27,6 +27,10 @@ void asn_device_set_library_path(const char *folder) {
     snprintf(device.folder, sizeof device.folder, "%s", folder ? folder : "");
 }
 
+const char *asn_device_library_path(void) {
+    return device.folder;
+}
+
 /* Libraries of `kind`, initialised, with at least one device. */
 static asn_status try_kind(const char *kind) {
     ASN_TRY(asn_acl_load(kind, device.folder));

@@ -27,6 +27,7 @@ bool asn_device_host_access(void);
 /* Folder of the CPU device's libraries, tried first by the loader; set before the first
  * use. */
 void asn_device_set_library_path(const char *folder);
+const char *asn_device_library_path(void);
 
 typedef struct {
     uint64_t device_allocations, pool_hits, bytes_in_use, bytes_cached, peak_bytes;

@@ -18,12 +18,18 @@ static asn_status handle_check(const asn_call *c, int i, asn_object_kind kind,
                          c->op->params[i].name, asnop_arenas[kind].kind);
 }
 
+#ifdef ASN_ONE_LIBRARY
+static const bool may_be_strict = false;
+#else
+static const bool may_be_strict = true;
+#endif
+
 static bool is_strict(void) {
     static _Atomic int8_t known; /* 0: not yet */
     int8_t strict = atomic_load_explicit(&known, memory_order_relaxed);
     if (strict == 0) {
         const char *wish = getenv("ASNUMPY_CANN_STRICT");
-        strict = wish != NULL && *wish != 0 && *wish != '0' ? 1 : -1;
+        strict = may_be_strict && wish != NULL && *wish != 0 && *wish != '0' ? 1 : -1;
         atomic_store_explicit(&known, strict, memory_order_relaxed);
     }
     return strict > 0;
