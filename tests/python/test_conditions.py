@@ -1,15 +1,15 @@
 """Conditions of casts, fills, reductions and integer division come from the call that met them,
 under the name that NumPy gives them."""
 
-import os
 import warnings
 
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 
 needs_conditions = pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0",
+    SINGLE_OPERATORS,
     reason="single operators report no floating-point conditions, only the fused one does",
 )
 

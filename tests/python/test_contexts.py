@@ -3,16 +3,16 @@ have their own, and what one recorded is reported under its modes, whoever waits
 
 import asyncio
 import contextvars
-import os
 import sys
 import threading
 import warnings
 
 import asnumpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 
 needs_conditions = pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0",
+    SINGLE_OPERATORS,
     reason="single operators report no floating-point conditions, only the fused one does",
 )
 DEFAULT = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}

@@ -1,11 +1,11 @@
 """Exception classes and floating-point conditions: what NumPy raises or warns about, we do too."""
 
-import os
 import warnings
 
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from oracle import same
 
 BAD = """
@@ -193,7 +193,7 @@ def test_messages(i):
 
 
 needs_conditions = pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0",
+    SINGLE_OPERATORS,
     reason="single operators report no floating-point conditions, only the fused one does",
 )
 CONDITIONS = {

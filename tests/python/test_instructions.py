@@ -11,7 +11,7 @@ import pytest
 def held():
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed (tools/bootstrap.sh installs it)")
-    for name in ("ASNUMPY_FUSE", "ASNUMPY_JIT", "ASNUMPY_ISA"):
+    for name in ("ASNUMPY_FUSE", "ASNUMPY_JIT", "ASNUMPY_ISA", "ASNUMPY_DEVICE"):
         if name in os.environ:
             pytest.skip(f"the counts are of the default path, not of {name}={os.environ[name]}")
     machine = instructions.machine_class()

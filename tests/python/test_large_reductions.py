@@ -1,17 +1,17 @@
 """Reductions whose way depends on the size or the order of the axes, against NumPy."""
 
-import os
 import re
 import warnings
 
 import asnumpy as anp
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 conditions = pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0",
+    SINGLE_OPERATORS,
     reason="single operators report no floating-point conditions, only the fused one does",
 )
 N = 70_001

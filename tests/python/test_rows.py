@@ -1,16 +1,15 @@
 """Many short rows: reductions and positions of extremes, alone and at the end of a computation; integer quotients;
 temporaries that sink. NumPy is the oracle."""
 
-import os
-
 import asnumpy as np
 import numpy
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 fused = pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0",
+    SINGLE_OPERATORS,
     reason="single operators form no programs and report no conditions",
 )
 

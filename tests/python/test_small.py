@@ -1,12 +1,12 @@
 """Small operations run at once, by paths of their own: the same results, order and errors."""
 
-import os
 import threading
 import warnings
 
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import DTYPES, same
@@ -181,7 +181,7 @@ def test_order_with_recorded_operations():
 
 
 @pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0",
+    SINGLE_OPERATORS,
     reason="single operators report no floating-point conditions, only the fused one does",
 )
 def test_errstate_sees_small_operations():

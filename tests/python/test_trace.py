@@ -1,10 +1,9 @@
 """A full trace runs its older part: long recordings give NumPy's values, wherever they are cut."""
 
-import os
-
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -76,9 +75,7 @@ def test_a_loop_plans_once():
     assert asnumpy.engine_stats()["plan_misses"] - before <= 2
 
 
-@pytest.mark.skipif(
-    os.environ.get("ASNUMPY_FUSE") == "0", reason="single operators write fresh memory"
-)
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators write fresh memory")
 def test_results_take_the_memory_of_operands_that_die():
     r = np.random.default_rng(5)
     a, b = r.random(100_000), r.random(100_000)
