@@ -33,6 +33,8 @@ test: ctest build
 	$(PY) -m pytest tests/python -q
 	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q
 	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
+	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
+	  $(PY) -m pytest tests/python -q
 
 # Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
 # hypothesis examples and points against mpmath, clang.

@@ -135,6 +135,7 @@ _LAZY = {
     "_polynomials": "poly poly1d polyadd polyder polydiv polyfit polyint polymul polysub polyval "
     "roots",
     "_namespace": "__array_namespace_info__",
+    "_devices": "supports",
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
 _SUBMODULES = frozenset(

@@ -16,6 +16,7 @@
 #include "aclnnop/aclnn_copy.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "array/views.h"
+#include "graph/cann.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
@@ -233,21 +234,6 @@ static bool find_row_operator(uint16_t op, asn_acl_operator *out) {
     return out->run != NULL;
 }
 
-/* A dtype that CANN knows for nearly everything, in which the operation's result, cast
- * back, is the same: integers wrap alike, halves are rounded once more. */
-static bool wider_loop(const asn_node *node, uint8_t *loop) {
-    switch ((asn_dtype)node->loop) {
-    case ASN_I8:
-    case ASN_U8:
-    case ASN_I16:
-    case ASN_U16: *loop = ASN_I32; return true;
-    case ASN_U32: *loop = ASN_I64; return true;
-    case ASN_F16:
-    case ASN_BF16: *loop = ASN_F32; return true;
-    default: return false;
-    }
-}
-
 /* Tensors are made of a buffer's flushed state; the node being lowered is no longer part
  * of it. */
 asn_status asn_lower_node(const asn_node *node) {
@@ -264,8 +250,11 @@ asn_status asn_lower_node(const asn_node *node) {
         bool refused = false;
         ASN_TRY(elementwise(node, &op, &refused));
         asn_node wide = *node;
-        if (refused && wider_loop(node, &wide.loop))
+        asn_dtype loop;
+        if (refused && asn_cann_wider((asn_dtype)node->loop, &loop)) {
+            wide.loop = (uint8_t)loop;
             ASN_TRY(elementwise(&wide, &op, &refused));
+        }
         if (!refused) return ASN_OK;
     }
     if (asn_acl.aclnnxFused)

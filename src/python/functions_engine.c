@@ -3,6 +3,7 @@
 #include "function.h"
 
 #include "base/alloc.h"
+#include "graph/cann.h"
 #include "graph/fallback.h"
 
 /* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
@@ -155,6 +156,51 @@ static PyObject *f_engine_stats(PyObject *const *v) {
         (unsigned long long)asn_py.host_reads);
 }
 
+/* "device", "wider" or "cpu": where an NPU would compute a ufunc of the table (or, with
+ * `operators`, an operator of CANN's) by what CANN documents; None: no such thing. */
+static PyObject *f_cann_place(PyObject *const *v) {
+    static const char *const places[] = {"device", "wider", "cpu"};
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    asn_dtype dtype;
+    int operators = PyObject_IsTrue(v[2]);
+    if (!name || operators < 0 || asn_dtype_from_py(v[1], &dtype) < 0) return NULL;
+    if (operators) return PyUnicode_FromString(places[asn_cann_place_of(name, dtype)]);
+    for (int op = 0; op < ASN_OP_COUNT; op++) {
+        if (strcmp(asn_op_table[op].name, name) != 0) continue;
+        asn_type types[3] = {
+            {(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}};
+        asn_dtype loop;
+        ASN_PY_TRY(asn_op_resolve((asn_op)op, types, ASN_DTYPE_NONE,
+                                  ASN_CASTING_SAME_KIND, &loop));
+        return PyUnicode_FromString(places[asn_cann_place((asn_op)op, loop)]);
+    }
+    Py_RETURN_NONE;
+}
+
+/* The names of the table's ufuncs, or the operators of CANN's that they call. */
+static PyObject *cann_names(bool operators) {
+    PyObject *list = PyList_New(0);
+    for (int op = 0; list && op < ASN_OP_COUNT; op++) {
+        const asn_op_info *row = &asn_op_table[op];
+        const char *name = operators ? row->cann : row->name;
+        if (!name || row->flags & ASN_OPF_KERNEL) continue;
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+static PyObject *f_cann_rows(PyObject *const *v) {
+    (void)v;
+    return cann_names(false);
+}
+
+static PyObject *f_cann_operators(PyObject *const *v) {
+    (void)v;
+    return cann_names(true);
+}
+
 static PyObject *f_set_fallback(PyObject *const *v) {
     static const char *const names[] = {"error", "warn", "silent"};
     for (int i = 0; i < 3; i++)
@@ -205,6 +251,11 @@ asn_function_def asn_engine_functions[] = {
         "What happens when the device lacks an operation: \"error\" raises "
         "NotImplementedError, \"warn\" (the default) computes it on the CPU and warns, "
         "\"silent\" computes it. Returns the previous policy."),
+    ASN_FUNCTION("_cann_place", "name, dtype, operators, /", f_cann_place,
+                 "Where an NPU would compute it, by what CANN documents."),
+    ASN_FUNCTION("_cann_rows", "", f_cann_rows, "The names of the table's ufuncs."),
+    ASN_FUNCTION("_cann_operators", "", f_cann_operators,
+                 "The operators of CANN's that the table's rows name."),
     ASN_FUNCTION("_as_strided", "x, shape, strides, /", f_as_strided,
                  "A view with any shape and strides inside the buffer."),
     ASN_FUNCTION("empty_cache", "", f_empty_cache,
