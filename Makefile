@@ -73,6 +73,7 @@ lint: setup
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	$(PY) tools/check_layers.py
+	$(PY) tools/check_abi.py
 	$(PY) tools/operators_table.py check
 	$(PY) tools/size_report.py
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning \
