@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "runtime/acl_api.h"
 #include "runtime/stock.h"
+#include "runtime/stream.h"
 
 enum {
     CLASSES = 4 * 44,
@@ -32,7 +33,8 @@ static struct {
     int num_slabs, cap_slabs;
     char *slab_at, *slab_end;
     asn_memory_stats stats;
-    uint64_t cached_limit;
+    uint64_t cached_limit, slack;
+    uint32_t given[CLASSES]; /* blocks that went back to the device for others */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .cached_limit = (uint64_t)4 << 30};
 
 static int64_t class_bytes(int c) {
@@ -62,16 +64,26 @@ static void trim_locked(void) {
     }
 }
 
-/* Frees idle large blocks that are too small for a request of class c, the largest first,
- * until `bytes` are free or no more is idle than in use: what a program whose arrays grow
- * or shrink leaves behind. */
-static void trim_below_locked(int c, int64_t bytes) {
-    for (int k = c - 1; k >= 0 && class_bytes(k) > SMALL_MAX; k--)
-        for (bin *b = &pool.bins[k]; b->count && bytes > 0;) {
-            if (pool.stats.bytes_cached <= pool.stats.bytes_in_use) return;
+/* Fresh memory for a request of class c: what is idle now serves no such request, and as
+ * much of it goes as keeps all blocks together below the most that was ever in use at
+ * once. A loop in phases would then ask for the same memory again at every turn: what was
+ * given up and is asked for again may stay in future, up to twice that most. */
+static void make_room_locked(int c) {
+    int64_t bytes = class_bytes(c);
+    if (pool.given[c]) {
+        pool.given[c]--;
+        pool.slack += (uint64_t)bytes;
+        if (pool.slack > pool.stats.peak_bytes) pool.slack = pool.stats.peak_bytes;
+    }
+    uint64_t needed = pool.stats.bytes_in_use + (uint64_t)bytes, most = pool.slack;
+    most += needed > pool.stats.peak_bytes ? needed : pool.stats.peak_bytes;
+    if (needed + pool.stats.bytes_cached <= most || !asn_stream_poll()) return;
+    for (int k = CLASSES - 1; k >= 0 && class_bytes(k) > SMALL_MAX; k--)
+        for (bin *b = &pool.bins[k]; b->count;) {
+            if (needed + pool.stats.bytes_cached <= most) return;
             asn_acl.aclrtFree(b->blocks[--b->count]);
             pool.stats.bytes_cached -= (uint64_t)class_bytes(k);
-            bytes -= class_bytes(k);
+            pool.given[k]++;
         }
 }
 
@@ -134,7 +146,7 @@ asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity) {
     } else if (bytes <= SMALL_MAX) {
         status = cut_from_slab(bytes, out);
     } else {
-        trim_below_locked(c, bytes);
+        make_room_locked(c);
         status = device_alloc((size_t)bytes, out);
     }
     if (!status) {
@@ -177,6 +189,8 @@ void asn_pool_fini(void) {
     asn_free(pool.slabs);
     memset(pool.bins, 0, sizeof pool.bins);
     memset(&pool.stats, 0, sizeof pool.stats);
+    memset(pool.given, 0, sizeof pool.given);
+    pool.slack = 0;
     pool.slabs = NULL;
     pool.num_slabs = pool.cap_slabs = 0;
     pool.slab_at = pool.slab_end = NULL;

@@ -3,8 +3,9 @@
  * Sizes are rounded up to classes, four to each power of two (at most 25% over), at least
  * 64 bytes. Small blocks (up to 64 KiB) are cut from 2 MiB slabs; larger ones are device
  * allocations of their own, kept when freed up to a limit. A large request takes an idle
- * block of up to four times its size before fresh memory, and fresh memory gives up idle
- * blocks that are too small while more is idle than in use. Freed blocks are reused last
+ * block of up to four times its size before fresh memory; before there is fresh memory,
+ * idle blocks of other sizes go, so that the pool never holds more than was once in use,
+ * but for what a loop keeps coming back to. Freed blocks are reused last
  * in, first out, so that a loop's temporaries stay in cache. Reuse is in stream order:
  * the library has one stream per device, and host writes wait for it.
  */
