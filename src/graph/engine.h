@@ -39,7 +39,8 @@ ASN_CHECK_RESULT asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dt
                                                asn_scalar *out);
 
 typedef struct {
-    uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
+    uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks,
+        synchronizations;
 } asn_engine_stats;
 void asn_engine_get_stats(asn_engine_stats *out);
 

@@ -42,6 +42,7 @@ const char *asn_fallback_take(void) {
 }
 
 asn_status asn_host_status(int code, const char *what) {
+    if (!code) code = asn_host.aclrtSynchronizeStream(NULL);
     const char *text = code ? asn_host.aclGetRecentErrMsg() : NULL;
     return code ? asn_acl_status(code, text, what) : ASN_OK;
 }
@@ -51,8 +52,9 @@ asn_status asn_fallback_ready(void) {
     ASN_TRY(asn_acl_load_host(asn_device_library_path(), &asn_host));
     int code = asn_host.aclInit(NULL);
     if (code == 0 || code == 100002) code = asn_host.aclrtSetDevice(0);
-    state.open = code == 0;
-    return asn_host_status(code, "the host's device");
+    if (code) return asn_acl_status(code, asn_host.aclGetRecentErrMsg(), "the host");
+    state.open = true;
+    return ASN_OK;
 }
 
 asn_status asn_fallback_begin(const char *what) {

@@ -515,6 +515,7 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
     for (int i = 0; i < p->num_arrays; i++)
         plain_operand(&index[i], &p->arrays[i]);
     uint32_t *sink = asn_fp_sink();
+    asn_stream_busy |= asn_stream_lags;
     int code = asn_acl.aclnnxUpdateAt(
         asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,
         p->num_arrays, index, p->ndim, p->shape, &value, sink, asn_stream());

@@ -67,6 +67,7 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
         for (int i = 0; i < num; i++)
             o[i] = operand_of(&lines[i]);
         o[num] = operand_of(result);
+        asn_stream_busy |= asn_stream_lags;
         int code = call(o, lines, &result->layout, numbers);
         if (code) status = asn_acl_failed(code, name);
     }

@@ -14,6 +14,7 @@
 #include "aclnnop/aclnn_any.h"
 #include "aclnnop/aclnn_cast.h"
 #include "aclnnop/aclnn_copy.h"
+#include "aclnnop/aclnn_fill_scalar.h"
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "array/views.h"
 #include "graph/cann.h"
@@ -29,6 +30,21 @@ static asn_status ref_array(const asn_node *node, const asn_ref *ref, asn_array 
     return ASN_OK;
 }
 
+/* A 0-d array of the number, made in stream order: a copy from the host would wait. */
+static asn_status number_array(asn_array *out, asn_dtype dtype, const void *value) {
+    ASN_TRY(asn_array_new(out, dtype, 0, NULL, 'C'));
+    aclTensor *t[1] = {NULL};
+    aclScalar *scalar =
+        asn_operator_scalar(value, (aclDataType)asn_dtype_table[dtype].acl);
+    asn_status status = scalar ? ASN_OK : ASN_ERR_MEMORY;
+    if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[0]);
+    ASN_OPERATOR(status, InplaceFillScalar, "fill", t[0], scalar);
+    asn_operator_drop(1, t);
+    asn_operator_drop_scalar(scalar);
+    if (status) asn_array_fini(out);
+    return status;
+}
+
 /* An operand that is a number. Of numbers alone the first takes the output's shape, which
  * an operator would else find too large: add(1, 2, out=a). */
 static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
@@ -37,8 +53,7 @@ static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
     for (int i = 0; i < node->num_in; i++)
         alone = alone && !node->in[i].buffer;
     asn_array number;
-    ASN_TRY(asn_array_from_host(&number, (asn_dtype)ref->dtype, 0, NULL, NULL,
-                                ref->immediate));
+    ASN_TRY(number_array(&number, (asn_dtype)ref->dtype, ref->immediate));
     if (!alone) {
         asn_array_move(out, &number);
         return ASN_OK;

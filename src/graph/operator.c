@@ -235,7 +235,6 @@ static void twins_end(void) {
 asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
                                  aclOpExecutor *executor, const char *what) {
     if (!code) code = op->run(NULL, 0, executor, NULL);
-    if (!code) code = asn_host.aclrtSynchronizeStream(NULL);
     asn_status status = asn_host_status(code, what);
     if (!status) status = asn_stage_out(&stage);
     twins_end();

@@ -95,6 +95,7 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
     if (!status) {
         aclnnxOperand from = operand_of(in), to = operand_of(out);
         uint32_t *sink = asn_fp_sink();
+        asn_stream_busy |= asn_stream_lags;
         int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
                                       out->layout.ndim, out->layout.shape, axis, sink,
                                       asn_stream());

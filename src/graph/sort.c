@@ -58,6 +58,7 @@ static asn_status order_into(const asn_array *result, const asn_array *a, int ax
                 .strides = both[i]->layout.strides,
                 .dtype = (uint8_t)asn_dtype_table[both[i]->layout.dtype].acl,
                 .reduceOp = ACLNNX_NO_REDUCE};
+        asn_stream_busy |= asn_stream_lags;
         int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
                                       indices, num_kth, kth, asn_stream());
         if (code) status = asn_acl_failed(code, indices ? "argsort" : "sort");

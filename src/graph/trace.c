@@ -326,4 +326,5 @@ void asn_engine_get_stats(asn_engine_stats *out) {
     out->plan_hits = asn_counters.plan_hits;
     out->plan_misses = asn_counters.plan_misses;
     out->fallbacks = asn_counters.fallbacks;
+    out->synchronizations = asn_stream_waits;
 }

@@ -148,11 +148,12 @@ static PyObject *f_engine_stats(PyObject *const *v) {
     asn_engine_stats s;
     asn_engine_get_stats(&s);
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "recorded", (unsigned long long)s.recorded,
-        "eager", (unsigned long long)s.eager, "programs", (unsigned long long)s.programs,
-        "single_ops", (unsigned long long)s.single_ops, "plan_hits",
-        (unsigned long long)s.plan_hits, "plan_misses", (unsigned long long)s.plan_misses,
-        "fallbacks", (unsigned long long)s.fallbacks, "host_reads",
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "recorded",
+        (unsigned long long)s.recorded, "eager", (unsigned long long)s.eager, "programs",
+        (unsigned long long)s.programs, "single_ops", (unsigned long long)s.single_ops,
+        "plan_hits", (unsigned long long)s.plan_hits, "plan_misses",
+        (unsigned long long)s.plan_misses, "fallbacks", (unsigned long long)s.fallbacks,
+        "synchronizations", (unsigned long long)s.synchronizations, "host_reads",
         (unsigned long long)asn_py.host_reads);
 }
 

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "runtime/device.h"
 #include "runtime/pool.h"
+#include "runtime/stream.h"
 #include "runtime/stock.h"
 
 bool asn_buffer_serial;
@@ -45,6 +46,7 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
 
 void asn_buffer_destroy(asn_buffer *b) {
     if (b->release) {
+        asn_stream_settle(); /* queued operations may still read the owner's memory */
         b->release(b->context);
     } else if (b->data) {
         if (asn_stock_put(b)) return;

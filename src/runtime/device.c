@@ -75,6 +75,7 @@ static asn_status use_device(int number) {
                     &device.stream, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
                 "set_device");
     device.current = number;
+    asn_stream_lags = getenv("ASNUMPY_CPU_LAUNCH_DELAY_US") != NULL;
     return ASN_OK;
 }
 
@@ -99,7 +100,8 @@ aclrtStream asn_stream(void) {
     return device.stream;
 }
 
-bool asn_stream_busy;
+bool asn_stream_busy, asn_stream_lags;
+uint64_t asn_stream_waits;
 
 /* A failure that a poll found. asn_stream_busy stays true until a wait reports it. */
 static struct {
@@ -113,12 +115,17 @@ bool asn_stream_poll(void) {
     if (kept.status || asn_acl.aclrtStreamQuery(device.stream, &state) ||
         state != ACL_STREAM_STATUS_COMPLETE)
         return false;
+    asn_stream_settle();
+    return !kept.status;
+}
+
+void asn_stream_settle(void) {
+    if (!asn_stream_busy || kept.status) return;
     kept.status = asn_stream_wait();
-    if (!kept.status) return true;
+    if (!kept.status) return;
     snprintf(kept.message, sizeof kept.message, "%s", asn_error_message());
     asn_error_clear();
     asn_stream_busy = true;
-    return false;
 }
 
 asn_status asn_stream_wait(void) {
@@ -129,6 +136,7 @@ asn_status asn_stream_wait(void) {
         kept.status = ASN_OK;
         return asn_error_set(status, "%s", kept.message);
     }
+    asn_stream_waits++;
     ASN_ACL_TRY(asn_acl.aclrtSynchronizeStream(device.stream), "synchronize");
     return ASN_OK;
 }

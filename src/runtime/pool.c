@@ -53,11 +53,17 @@ static bool push(bin *b, void *block) {
     return true;
 }
 
+/* Queued operations may still use the block. */
+static void give_back(void *block) {
+    asn_stream_settle();
+    asn_acl.aclrtFree(block);
+}
+
 static void trim_locked(void) {
     for (int c = 0; c < CLASSES; c++) {
         if (class_bytes(c) <= SMALL_MAX) continue;
         for (int i = 0; i < pool.bins[c].count; i++) {
-            asn_acl.aclrtFree(pool.bins[c].blocks[i]);
+            give_back(pool.bins[c].blocks[i]);
             pool.stats.bytes_cached -= (uint64_t)class_bytes(c);
         }
         pool.bins[c].count = 0;
@@ -81,7 +87,7 @@ static void make_room_locked(int c) {
     for (int k = CLASSES - 1; k >= 0 && class_bytes(k) > SMALL_MAX; k--)
         for (bin *b = &pool.bins[k]; b->count;) {
             if (needed + pool.stats.bytes_cached <= most) return;
-            asn_acl.aclrtFree(b->blocks[--b->count]);
+            give_back(b->blocks[--b->count]);
             pool.stats.bytes_cached -= (uint64_t)class_bytes(k);
             pool.given[k]++;
         }
@@ -168,7 +174,7 @@ void asn_pool_free(void *block, int64_t capacity) {
     if (keep && push(&pool.bins[c], block))
         pool.stats.bytes_cached += (uint64_t)capacity;
     else if (capacity > SMALL_MAX)
-        asn_acl.aclrtFree(block);
+        give_back(block);
     pthread_mutex_unlock(&pool.lock);
 }
 
@@ -183,7 +189,7 @@ void asn_pool_fini(void) {
     pthread_mutex_lock(&pool.lock);
     trim_locked();
     for (int i = 0; i < pool.num_slabs; i++)
-        asn_acl.aclrtFree(pool.slabs[i]);
+        give_back(pool.slabs[i]);
     for (int c = 0; c < CLASSES; c++)
         asn_free(pool.bins[c].blocks);
     asn_free(pool.slabs);

@@ -8,9 +8,16 @@ aclrtStream asn_stream(void);
 /* Something may be queued: set by whoever enqueues (a fused call on an idle stream does
  * not), cleared by the wait. */
 extern bool asn_stream_busy;
+/* How often the host waited for the stream. */
+extern uint64_t asn_stream_waits;
+/* Whether calls that an idle stream runs at once may be queued instead (a test device
+ * with delayed launches). */
+extern bool asn_stream_lags;
 /* Whether nothing is queued any more, found out without waiting. A failure met on the way
  * is kept for the next asn_stream_wait. */
 bool asn_stream_poll(void);
+/* Waits for the stream, and keeps a failure for the next asn_stream_wait. */
+void asn_stream_settle(void);
 /* Waits for the stream; the first failed task's error, once. */
 ASN_CHECK_RESULT asn_status asn_stream_wait(void);
 

@@ -41,6 +41,7 @@ enum {
     ASNRT_QUEUED = 2, /* tasks are queued, or the worker runs the last one */
     ASNRT_WAITED = 4, /* a thread sleeps until the stream is done: no new inline tasks */
     ASNRT_CAPTURED = 8, /* tasks are kept for a graph instead of run */
+    ASNRT_DELAYED = 16, /* always set on a device that delays launches: nothing inline */
 };
 
 /* The part of a stream that the inline path touches. */

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -44,6 +45,27 @@ struct rt_stream {
 };
 
 static asn_arena streams = ASN_ARENA_INIT("stream", sizeof(rt_stream), 1 << 16, true);
+
+/* ASNUMPY_CPU_LAUNCH_DELAY_US=n makes a test device: every task is queued, and starts n
+ * microseconds after the worker takes it up, as an NPU's launches do. */
+static int64_t launch_delay_ns(void) {
+#ifdef ASN_ONE_LIBRARY /* which computes beside the device under test */
+    static _Atomic int64_t known = 0;
+#else
+    static _Atomic int64_t known = -1;
+#endif
+    int64_t ns = atomic_load_explicit(&known, memory_order_relaxed);
+    if (ns < 0) {
+        const char *wish = getenv("ASNUMPY_CPU_LAUNCH_DELAY_US");
+        ns = wish != NULL && atoll(wish) > 0 ? atoll(wish) * 1000 : 0;
+        atomic_store_explicit(&known, ns, memory_order_relaxed);
+    }
+    return ns;
+}
+
+static uint32_t idle_state(void) {
+    return launch_delay_ns() > 0 ? ASNRT_DELAYED : 0;
+}
 
 static inline void cpu_relax(void) {
 #if defined(__x86_64__)
@@ -80,7 +102,7 @@ rt_stream *rt_stream_new(int32_t device) {
     atomic_store(&s->pushed, 0);
     atomic_store(&s->finished, 0);
     atomic_store(&s->error, 0);
-    atomic_store(&s->head.state, 0);
+    atomic_store(&s->head.state, idle_state());
     s->head.inline_ns = ASNRT_INLINE_NS;
     asn_slot_publish(s);
     return s;
@@ -115,6 +137,9 @@ static void stream_fail(rt_stream *s, int32_t code) {
 }
 
 static void task_run(rt_stream *s, task *t) {
+    int64_t delay = launch_delay_ns();
+    if (delay > 0)
+        nanosleep(&(struct timespec){delay / 1000000000, delay % 1000000000}, NULL);
     int32_t code = t->run(t->arg);
     uint32_t id = t->id;
     if (t->drop != NULL) t->drop(t->arg);
@@ -245,13 +270,18 @@ static bool stream_done(rt_stream *s, uint64_t target) {
            !(atomic_load(&s->head.state) & ASNRT_BUSY);
 }
 
+static bool stream_is_idle(rt_stream *s) {
+    return (atomic_load_explicit(&s->head.state, memory_order_acquire) &
+            ~(uint32_t)ASNRT_DELAYED) == 0;
+}
+
 static bool stream_spin(rt_stream *s) {
-    if (atomic_load_explicit(&s->head.state, memory_order_acquire) == 0) return true;
+    if (stream_is_idle(s)) return true;
     int64_t end = rt_now() + WAIT_SPIN_NS;
     do {
         for (int i = 0; i < 16; i++)
             cpu_relax();
-        if (atomic_load_explicit(&s->head.state, memory_order_acquire) == 0) return true;
+        if (stream_is_idle(s)) return true;
     } while (rt_now() < end);
     return false;
 }
@@ -391,6 +421,6 @@ void rt_stream_fork(int stage) {
         s->first = s->last = NULL;
         s->waiters = 0;
         atomic_store(&s->finished, atomic_load(&s->pushed));
-        atomic_store(&s->head.state, 0);
+        atomic_store(&s->head.state, idle_state());
     }
 }
