@@ -262,7 +262,7 @@ def elementwise(table, members, name, isa):
 HALF_BITS = {
     "absolute": "a & 0x7fff", "fabs": "a & 0x7fff", "negative": "a ^ 0x8000", "positive": "a", "conjugate": "a",
     "copysign": "(a & 0x7fff) | (b & 0x8000)", "signbit": "a >> 15", "isnan": "(a & 0x7fff) > {inf}",
-    "isinf": "(a & 0x7fff) == {inf}", "isfinite": "(a & 0x7fff) < {inf}",
+    "isinf": "(a & 0x7fff) == {inf}", "isfinite": "(a & 0x7fff) < {inf}", "spacing": "asn_{half}_spacing(a)",
 }  # fmt: skip
 
 
@@ -276,7 +276,9 @@ def halves(table, isa):
             if row.name in HALF_BITS:
                 out = "uint8_t" if row.out == "bool" else "uint16_t"
                 body = f"#define NAME {name}\n#define O {out}\n"
-                body += f"#define EXPR {HALF_BITS[row.name].format(inf=infinity)}\n"
+                body += (
+                    f"#define EXPR {HALF_BITS[row.name].format(inf=infinity, half=SHORT[half])}\n"
+                )
                 body += "".join(f"#define {x} uint16_t\n" for x in "AB"[: len(row.args)])
                 body += f'#include "device/cpu/ew{len(row.args)}.inc"\n'
             else:

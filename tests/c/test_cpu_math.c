@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "base/dtype.h"
+#include "base/half.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/scalar.h"
@@ -346,6 +347,27 @@ static void test_parts(void) {
     }
 }
 
+/* Of every half: the difference to its neighbour, which for float16 is the one above. */
+static void test_half_spacing(void) {
+    static uint16_t in[1 << 16], found[2][1 << 16];
+    const asn_kernels *k = asn_kernels_get();
+    for (uint32_t u = 0; u < 1 << 16; u++)
+        in[u] = (uint16_t)u;
+    asn_fp_clear();
+    k->ew[ASN_OP_SPACING][ASN_F16](1 << 16, found[0], in, NULL, NULL);
+    k->half[ASN_OP_SPACING][1](1 << 16, found[1], in, NULL, NULL);
+    CHECK(!asn_fp_conditions(), "conditions of spacing");
+    for (uint32_t u = 0; u < 1 << 16; u++) {
+        uint16_t up = u == 0x8000 ? 1 : u > 0x8000 ? in[u] - 1 : in[u] + 1;
+        float gap = asn_f16_to_f32(up) - asn_f16_to_f32(in[u]);
+        float away = asn_bf16_to_f32(in[u] + 1) - asn_bf16_to_f32(in[u]);
+        bool number = (u & 0x7fff) < 0x7c00, numberb = (u & 0x7fff) < 0x7f80;
+        CHECK(found[0][u] == (number ? asn_f32_to_f16(gap) : 0x7e00), "float16 spacing");
+        CHECK(found[1][u] == (numberb ? asn_f32_to_bf16(away) : 0x7fc0),
+              "bfloat16 spacing");
+    }
+}
+
 /* Whole powers that a float holds come out exact. */
 static void test_exact_powers(void) {
     asn_ew_fn loop = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64];
@@ -447,6 +469,7 @@ int main(int argc, char **argv) {
     }
     test_ldexp();
     test_parts();
+    test_half_spacing();
     test_exact_powers();
     test_wide_powers(full ? 3000 : 60);
     test_powers_of_zero();

@@ -3,8 +3,8 @@
  *
  * float16 <-> float32 uses the conversion instructions of F16C and AVX-512, which no
  * compiler makes of the portable code; both round alike, NaN payloads included. nextafter
- * and spacing of halves step through the halves themselves: rounding the float32
- * neighbour would give back x.
+ * of halves steps through the halves themselves, as their spacing does (base/half.h):
+ * rounding the float32 neighbour would give back x.
  */
 #include "device/cpu/kernels.h"
 
@@ -138,32 +138,6 @@ static void nextafter_bf16(int64_t n, void *dst, const void *a, const void *b,
             half_nextafter(((const uint16_t *)a)[i], ((const uint16_t *)b)[i], 0x7f80);
 }
 
-/* To the next float16 above, also for negative x: NumPy's halves differ from its floats
- * here. */
-static void spacing_f16(int64_t n, void *dst, const void *a, const void *b,
-                        const void *c) {
-    (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++) {
-        uint16_t x = ((const uint16_t *)a)[i], next;
-        next = half_nextafter(x, 0x7c00, 0x7c00);
-        bool finite = (x & 0x7fff) < 0x7c00;
-        float gap = finite ? asn_f16_to_f32(next) - asn_f16_to_f32(x) : NAN;
-        ((uint16_t *)dst)[i] = asn_f32_to_f16(gap);
-    }
-}
-
-static void spacing_bf16(int64_t n, void *dst, const void *a, const void *b,
-                         const void *c) {
-    (void)b, (void)c;
-    for (int64_t i = 0; i < n; i++) {
-        uint16_t x = ((const uint16_t *)a)[i], next;
-        next = half_nextafter(x, (uint16_t)((x & 0x8000) | 0x7f80), 0x7f80);
-        bool finite = (x & 0x7fff) < 0x7f80;
-        float gap = finite ? asn_bf16_to_f32(next) - asn_bf16_to_f32(x) : NAN;
-        ((uint16_t *)dst)[i] = asn_f32_to_bf16(gap);
-    }
-}
-
 static void fill_halves(asn_kernels *k) {
     k->cast[ASN_F16][ASN_F32] = f16_to_f32;
     k->cast[ASN_F32][ASN_F16] = f32_to_f16;
@@ -180,8 +154,8 @@ static void fill_halves(asn_kernels *k) {
     k->round_half[ASN_F16] = round_f16;
     k->ew[ASN_OP_NEXTAFTER][ASN_F16] = nextafter_f16;
     k->ew[ASN_OP_NEXTAFTER][ASN_BF16] = nextafter_bf16;
-    k->ew[ASN_OP_SPACING][ASN_F16] = spacing_f16;
-    k->ew[ASN_OP_SPACING][ASN_BF16] = spacing_bf16;
+    k->ew[ASN_OP_SPACING][ASN_F16] = k->half[ASN_OP_SPACING][0];
+    k->ew[ASN_OP_SPACING][ASN_BF16] = k->half[ASN_OP_SPACING][1];
 }
 
 static void fill_tables(void) {
