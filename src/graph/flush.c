@@ -1,7 +1,8 @@
 /* L2 graph: flushing: the recorded nodes are planned and run (see trace.h).
  *
  * All of them, when somebody asks for a value; as many of the oldest as is best, when the
- * trace is full (trace_split.c). A flush may leave a result out that only the caller's
+ * trace is full (trace_split.c). More than a program holds go in parts that end where
+ * little has to be stored. A flush may leave a result out that only the caller's
  * stack holds (transient.c): its node stays recorded.
  */
 #include <string.h>
@@ -188,6 +189,11 @@ asn_status asn_trace_make_room(void) {
 }
 
 asn_status asn_trace_flush(void) {
+    for (int before = 0; asn_trace_is_crowded(&asn_the_trace);) {
+        if (asn_the_trace.count == before) break; /* a flush is under way */
+        before = asn_the_trace.count;
+        ASN_TRY(asn_trace_make_room());
+    }
     return flush_some(all_nodes);
 }
 

@@ -257,20 +257,67 @@ static bool may_wait(const asn_plan *plan, const asn_node *nodes, int count, int
     return true;
 }
 
+/* The program that temporary j may be computed in instead of its own; -1: none. */
+static int sinks_to(const asn_plan *plan, const asn_group *groups, const asn_node *nodes,
+                    int count, const bool *dead, int j) {
+    asn_cut why;
+    if (!dead[j] || nodes[j].reduce_op != ASN_OP_NONE) return -1;
+    int to = only_reader(plan, nodes, count, j);
+    return to >= 0 && fits(&groups[to], nodes, &nodes[j], &why) &&
+                   may_wait(plan, nodes, count, j, to) &&
+                   leaves_nothing(plan, nodes, count, dead, j)
+               ? to
+               : -1;
+}
+
+/* Bytes that the moved nodes and those that they read store. */
+static int64_t stored_by(const asn_plan *plan, const asn_node *nodes, int count,
+                         const bool *dead, const bool *moved) {
+    int64_t bytes = 0;
+    for (int i = 0; i < count; i++) {
+        bool counts = moved[i];
+        for (int j = i + 1; j < count && !counts; j++)
+            counts = moved[j] && reads(&nodes[j], &nodes[i]);
+        if (counts && asn_plan_must_store(plan, nodes, count, dead, i))
+            bytes += nodes[i].size * asn_itemsize((asn_dtype)nodes[i].out.dtype);
+    }
+    return bytes;
+}
+
+/* Moves temporary j, and with it what it reads and may go along. Where others then have
+ * to be stored in its place, nothing is won (the difference that a stencil's update adds
+ * would be two sums): back again. */
+static void sink(asn_plan *plan, asn_group *groups, const asn_node *nodes, int count,
+                 const bool *dead, int j) {
+    bool moved[ASN_TRACE_MAX_NODES] = {false};
+    int to = sinks_to(plan, groups, nodes, count, dead, j), from = plan->group_of[j];
+    if (to < 0) return;
+    asn_group before = groups[to];
+    for (int i = j; i >= 0; i--) {
+        bool goes = i == j;
+        for (int k = i + 1; k <= j && !goes; k++)
+            goes = moved[k] && plan->group_of[i] == from && reads(&nodes[k], &nodes[i]);
+        if (!goes || sinks_to(plan, groups, nodes, count, dead, i) != to) continue;
+        groups[to].operands += nodes[i].num_in;
+        groups[to].instrs += most_instrs(&nodes[i]);
+        plan->group_of[i] = (uint8_t)to;
+        moved[i] = true;
+    }
+    int64_t after = stored_by(plan, nodes, count, dead, moved);
+    for (int i = 0; i <= j; i++)
+        if (moved[i]) plan->group_of[i] = (uint8_t)from;
+    if (after >= stored_by(plan, nodes, count, dead, moved)) {
+        groups[to] = before;
+        return;
+    }
+    for (int i = 0; i <= j; i++)
+        if (moved[i]) plan->group_of[i] = (uint8_t)to;
+}
+
 static void sink_temporaries(asn_plan *plan, asn_group *groups, const asn_node *nodes,
                              int count, const bool *dead) {
-    for (int j = count - 1; j >= 0; j--) {
-        if (!dead[j] || nodes[j].reduce_op != ASN_OP_NONE) continue;
-        int to = only_reader(plan, nodes, count, j);
-        asn_cut why;
-        if (to < 0 || !fits(&groups[to], nodes, &nodes[j], &why) ||
-            !may_wait(plan, nodes, count, j, to) ||
-            !leaves_nothing(plan, nodes, count, dead, j))
-            continue;
-        groups[to].operands += nodes[j].num_in;
-        groups[to].instrs += most_instrs(&nodes[j]);
-        plan->group_of[j] = (uint8_t)to;
-    }
+    for (int j = count - 1; j >= 0; j--)
+        sink(plan, groups, nodes, count, dead, j);
 }
 
 /* Programs that lost all their nodes go. */

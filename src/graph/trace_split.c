@@ -5,13 +5,29 @@
  * most: the locals of functions that have not returned yet. So the cut goes where the
  * fewest bytes cross it, in a time loop between two of its steps, and then at the same
  * place in every step, which makes their plans equal. (Shallow water, 256 x 256: 39 -> 31
- * ms.)
+ * ms.) No part is longer than what one program holds: a plan of three full programs ends
+ * the first two wherever they happen to be full, with seven arrays alive where two would
+ * do (the escape times of a plane: 21 -> 14 MB).
  */
 #include "graph/trace_split.h"
 
 #include <string.h>
 
-enum { LEAST = ASN_TRACE_MAX_NODES / 4, NONE = -1 };
+#include "aclnn/aclnnx.h"
+
+/* A program holds about so many operations: each is counted as two instructions, or more
+ * where it casts. */
+enum { PROGRAM = ACLNNX_MAX_INSTRS / 2, LEAST = PROGRAM / 2, NONE = -1 };
+
+bool asn_trace_is_crowded(const asn_trace *t) {
+    int64_t largest = 0;
+    int num = 0;
+    for (int i = 0; i < t->count; i++)
+        if (t->nodes[i].size > largest) largest = t->nodes[i].size;
+    for (int i = 0; i < t->count; i++) /* all but a row of it is as good */
+        num += t->nodes[i].size > largest / 2;
+    return num > PROGRAM;
+}
 
 static bool is_held(const asn_buffer *b) {
     return atomic_load_explicit(&b->refs, memory_order_acquire) != b->trace_refs;
@@ -41,7 +57,7 @@ int asn_trace_split(const asn_trace *t) {
         change[i + 1] += b->nbytes;
         if (!is_held(b)) change[b->trace_last + 1] -= b->nbytes;
     }
-    for (int i = 1; i <= t->count; i++) {
+    for (int i = 1; i <= t->count && i <= PROGRAM; i++) {
         crossing += change[i];
         if (i < LEAST || crossing > least) continue;
         least = crossing;

@@ -4,6 +4,10 @@
 
 #include "graph/trace.h"
 
+/* More operations over the largest space, or most of it, than one program holds. Lock
+ * held. */
+bool asn_trace_is_crowded(const asn_trace *t);
+
 /* How many of the oldest nodes to run when there is no room for another. Lock held. */
 int asn_trace_split(const asn_trace *t);
 

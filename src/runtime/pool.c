@@ -72,17 +72,18 @@ static void trim_locked(void) {
 
 /* Fresh memory for a request of class c: what is idle now serves no such request, and as
  * much of it goes as keeps all blocks together below the most that was ever in use at
- * once. A loop in phases would then ask for the same memory again at every turn: what was
- * given up and is asked for again may stay in future, up to twice that most. */
+ * once, and idle ones below those in use. A loop in phases would then ask for the same
+ * memory again at every turn: what was given up and is asked for again may stay in
+ * future, up to that most. */
 static void make_room_locked(int c) {
-    int64_t bytes = class_bytes(c);
+    uint64_t bytes = (uint64_t)class_bytes(c), peak = pool.stats.peak_bytes;
+    uint64_t needed = pool.stats.bytes_in_use + bytes;
     if (pool.given[c]) {
         pool.given[c]--;
-        pool.slack += (uint64_t)bytes;
-        if (pool.slack > pool.stats.peak_bytes) pool.slack = pool.stats.peak_bytes;
+        pool.slack = pool.slack + bytes < peak ? pool.slack + bytes : peak;
     }
-    uint64_t needed = pool.stats.bytes_in_use + (uint64_t)bytes, most = pool.slack;
-    most += needed > pool.stats.peak_bytes ? needed : pool.stats.peak_bytes;
+    uint64_t most = needed > peak ? needed : peak;
+    most = (most < 2 * needed ? most : 2 * needed) + pool.slack;
     if (needed + pool.stats.bytes_cached <= most || !asn_stream_poll()) return;
     for (int k = CLASSES - 1; k >= 0 && class_bytes(k) > SMALL_MAX; k--)
         for (bin *b = &pool.bins[k]; b->count;) {
@@ -180,6 +181,8 @@ void asn_pool_free(void *block, int64_t capacity) {
 
 void asn_pool_trim(void) {
     pthread_mutex_lock(&pool.lock);
+    memset(pool.given, 0, sizeof pool.given);
+    pool.slack = 0;
     if (asn_acl.aclrtFree) trim_locked();
     pthread_mutex_unlock(&pool.lock);
 }

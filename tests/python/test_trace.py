@@ -1,5 +1,8 @@
 """A full trace runs its older part: long recordings give NumPy's values, wherever they are cut."""
 
+import subprocess
+import sys
+
 import asnumpy
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 N = 2500
+needs_fusion = pytest.mark.skipif(SINGLE_OPERATORS, reason="no fusion")
 
 
 @given(data=st.data(), seed=st.integers(0, 99))
@@ -125,3 +129,68 @@ def test_overlapping_writes_keep_their_order():
     np.testing.assert_array_equal(np.asarray(out[0]), np.asarray(a[-1]))
     asnumpy.multiply(a, 2.0, out=out)
     np.testing.assert_array_equal(np.asarray(out[0]), 2 * np.asarray(a[-1]))
+
+
+def run_fresh(code):
+    """What the code prints in a process of its own, whose memory has no history."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+@needs_fusion
+def test_a_stencil_stores_one_temporary():
+    """The update's difference is stored, not the two sums that it is made of: the next step finds its block free."""
+    code = """
+import asnumpy as np
+u = np.ones((512, 512))
+np.synchronize()
+for _ in range(20):
+    u[1:-1, 1:-1] += 0.2 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1])
+np.synchronize()
+print(np.memory_stats()["peak_bytes"])
+"""
+    assert run_fresh(code) < 2.5 * 512 * 512 * 8
+
+
+@needs_fusion
+def test_a_long_flush_ends_its_parts_where_little_crosses():
+    """Escape times: between two turns three arrays are alive; a program that is merely full leaves seven."""
+    code = """
+import asnumpy as np
+x, y = np.zeros((400, 400)) + 0.3, np.zeros((400, 400)) + 0.5
+a, b = np.zeros_like(x), np.zeros_like(y)
+count = np.zeros((400, 400), dtype=np.int32)
+for _ in range(80):
+    aa, bb = a * a, b * b
+    inside = aa + bb <= 4
+    count += inside
+    a, b = np.where(inside, aa - bb + x, a), np.where(inside, 2 * a * b + y, b)
+np.synchronize()
+print(np.memory_stats()["peak_bytes"])
+"""
+    assert run_fresh(code) < 11 * 400 * 400 * 8
+
+
+def test_phases_of_two_sizes():
+    """The pool holds no more than was once in use; a loop of two phases asks for its memory once, not at every turn."""
+    code = """
+import asnumpy as np
+def phase(n, num):
+    arrays = [np.ones(n) for _ in range(num)]
+    np.synchronize()
+def held():
+    stats = np.memory_stats()
+    return stats["bytes_in_use"] + stats["bytes_cached"]
+phase(1_000_000, 4)
+phase(100_000, 30)
+once = held() <= np.memory_stats()["peak_bytes"] * 1.01
+for _ in range(3):
+    phase(1_000_000, 4)
+    phase(100_000, 30)
+before = np.memory_stats()["device_allocations"]
+for _ in range(5):
+    phase(1_000_000, 4)
+    phase(100_000, 30)
+print(once * 1000 + np.memory_stats()["device_allocations"] - before)
+"""
+    assert run_fresh(code) == 1000
