@@ -123,6 +123,9 @@ ASN_PLANNER(decompose);
 ASN_PLANNER(foreach);
 ASN_PLANNER(layer_norm);
 
+/* formula.c: arg 1 is a gradient */
+ASN_PLANNER(formula);
+
 /* random.c */
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
