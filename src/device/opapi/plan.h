@@ -122,6 +122,23 @@ ASN_PLANNER(decompose);
 /* foreach.c, normal.c */
 ASN_PLANNER(foreach);
 ASN_PLANNER(layer_norm);
+ASN_PLANNER(layer_norm_backward);
+
+/* batch_norm.c, batch_norm_parts.c, group_norm.c: arg 1 of group_norm is the SiLU behind,
+ * 2 its flag */
+ASN_PLANNER(batch_norm);
+ASN_PLANNER(batch_norm_backward);
+ASN_PLANNER(batch_norm_stats);
+ASN_PLANNER(batch_norm_elemt);
+ASN_PLANNER(batch_norm_gather);
+ASN_PLANNER(batch_norm_reduce);
+ASN_PLANNER(batch_norm_elemt_backward);
+ASN_PLANNER(group_norm);
+ASN_PLANNER(group_norm_backward);
+ASN_PLANNER(instance_norm);
+
+/* softmax.c: arg 1 is the logarithm */
+ASN_PLANNER(softmax_backward);
 
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);
