@@ -137,6 +137,17 @@ ASN_PLANNER(group_norm);
 ASN_PLANNER(group_norm_backward);
 ASN_PLANNER(instance_norm);
 
+/* gate.c: arg 1 is a gradient */
+ASN_PLANNER(gate);
+ASN_PLANNER(prelu);
+
+/* dropout.c: arg 1 of dropout_do_mask is the gradient; optimizer.c */
+ASN_PLANNER(dropout);
+ASN_PLANNER(dropout_gen_mask);
+ASN_PLANNER(dropout_do_mask);
+ASN_PLANNER(rrelu);
+ASN_PLANNER(adam);
+
 /* softmax.c: arg 1 is the logarithm */
 ASN_PLANNER(softmax_backward);
 
