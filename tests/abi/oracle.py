@@ -39,7 +39,7 @@ def wide(a, grad=False):
     if a is None:
         return None
     kind = np.float64 if np.dtype(a.dtype) in DTYPES else a.dtype
-    return torch.tensor(np.asarray(a).astype(kind), requires_grad=grad)
+    return torch.tensor(np.asarray(a).astype(kind, order="C"), requires_grad=grad)
 
 
 def near(got, want, scale=1.0):

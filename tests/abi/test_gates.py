@@ -1,5 +1,7 @@
 """Gated activations and PRelu with their gradients against PyTorch."""
 
+import functools
+
 import numpy as np
 import pytest
 import torch
@@ -19,6 +21,11 @@ def gradient(f, g, *inputs):
     return [a.grad for a in leaves]
 
 
+def geglu(dim, how, left, x):
+    a, b = x.chunk(2, dim)
+    return F.gelu(a, approximate=how) * b if left else a * F.gelu(b, approximate=how)
+
+
 @pytest.mark.parametrize("dim", (0, -1, 1))
 def test_gates(dim):
     shape = (4, 6, 2)
@@ -31,26 +38,20 @@ def test_gates(dim):
              gradient(lambda a: F.glu(a, dim), g, x)[0])  # fmt: skip
         for k, how in enumerate(("none", "tanh")):
             for left in (False, True):
-
-                def geglu(a):
-                    a, b = a.chunk(2, dim)
-                    return (
-                        F.gelu(a, approximate=how) * b if left else a * F.gelu(b, approximate=how)
-                    )  # noqa: B023
-
+                f = functools.partial(geglu, dim, how, left)
                 out, gelu, dx = (
                     blank(half, dtype, layout),
                     blank(half, dtype),
                     blank(shape, dtype, layout),
                 )
                 run("GeGluV3", x, dim, k, left, out, gelu)
-                near(out, geglu(wide(x)))
+                near(out, f(wide(x)))
                 near(gelu, F.gelu(wide(x).chunk(2, dim)[0 if left else 1], approximate=how))
-                want = gradient(geglu, g, x)[0]
+                want = gradient(f, g, x)[0]
                 near(run("GeGluV3Backward", g, x, gelu, dim, k, left, dx), want, 2)
                 if not left:
                     run("GeGlu", x, dim, k, out, gelu)
-                    near(out, geglu(wide(x)))
+                    near(out, f(wide(x)))
                     near(run("GeGluBackward", g, x, gelu, dim, k, dx), want, 2)
 
 

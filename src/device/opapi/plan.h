@@ -137,6 +137,11 @@ ASN_PLANNER(group_norm);
 ASN_PLANNER(group_norm_backward);
 ASN_PLANNER(instance_norm);
 
+/* class_loss.c: arg 2 has positions */
+ASN_PLANNER(nll);
+ASN_PLANNER(nll_backward);
+ASN_PLANNER(multilabel_margin);
+
 /* gate.c: arg 1 is a gradient */
 ASN_PLANNER(gate);
 ASN_PLANNER(prelu);
