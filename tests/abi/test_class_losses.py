@@ -105,3 +105,61 @@ def test_multilabel_margin(shape):
             run("MultilabelMarginLoss", np.ones(6), t, 1, np.empty(()), np.empty(6))
     with pytest.raises(AclError, match="161002"):
         run("MultilabelMarginLoss", np.ones(6), np.zeros(5, int), 1, np.empty(()), np.empty(6))
+
+
+@pytest.mark.parametrize("together", (False, True))
+@pytest.mark.parametrize("zero", (False, True))
+def test_ctc(together, zero):
+    times, count, kinds, room = 9, 4, 5, 6
+    ops = torch.ops.aten
+    inputs, lengths = [9, 7, 5, 8], [3, 0, 4, 5]
+    for dtype, layout in every():
+        x = F.log_softmax(torch.tensor(normal(times, count, kinds)), -1).numpy()
+        x = laid(x.astype(dtype), layout)
+        for kind in (np.int64, np.int32):
+            t = classes((count, room), 1, kinds, kind, layout)
+            t[0, :2] = 2  # a repetition
+            t[2, :4] = (
+                [3, 3, 3, 1] if dtype == np.float64 else [3, 2, 3, 1]
+            )  # which does not fit in five steps
+            if together:
+                t = laid(np.concatenate([t[n, :k] for n, k in enumerate(lengths)]), layout)
+            a = wide(x, True)
+            loss, alpha = ops._ctc_loss(a, wide(t).long(), inputs, lengths, 0, zero)
+            got, got_alpha = blank(count, dtype, layout), blank((count, times, 16), dtype, layout)
+            run("CtcLoss", x, t, inputs, lengths, 0, zero, got, got_alpha)
+            want = torch.where(torch.isinf(loss), 0.0, loss) if zero else loss
+            near(got, want, 4)
+            for n, k in enumerate(lengths):
+                near(got_alpha[n, : inputs[n], : 2 * k + 1], alpha[n, : inputs[n], : 2 * k + 1], 4)
+            g = normal(count).astype(dtype)
+            exact = np.full((count, times, 11), -np.inf), np.empty(count)
+            run("CtcLoss", x, t, inputs, lengths, 0, zero, exact[1], exact[0])
+            want = ops._ctc_loss_backward(
+                wide(g), a, wide(t).long(), inputs, lengths, loss, alpha, 0, zero
+            )
+            dx = blank(x.shape, dtype, layout)
+            run("CtcLossBackward", g, x, t, inputs, lengths, exact[1], exact[0], 0, zero, dx)
+            near(dx, want, 2)
+
+
+def test_ctc_edges():
+    x = F.log_softmax(torch.tensor(normal(6, 3)), -1).numpy()
+    t = np.array([0, 1])
+    loss, alpha, dx = np.empty(()), np.empty((6, 5)), np.empty_like(x)
+    run("CtcLoss", x, t, [6], [2], 2, False, loss, alpha)  # one sequence, another blank
+    want = F.ctc_loss(torch.tensor(x), torch.tensor(t), (6,), (2,), 2, reduction="none")
+    near(loss, want)
+    run("CtcLossBackward", np.ones(()), x, t, [6], [2], loss, alpha, 2, False, dx)
+    near(dx.sum(1), np.exp(x).sum(1) - 1)
+    e = np.empty((6, 0, 3))
+    run("CtcLoss", e, np.empty((0, 2), int), [], [], 0, False, np.empty(0), np.empty((0, 6, 1)))
+    b, one = x[:, None], np.empty(1)
+    for args in ((b, t, [7], [2], 0, False, one, alpha[None]), (b, t, [6], [3], 0, False, one, alpha[None]),
+                 (b, t, [6], [1], 0, False, one, alpha[None]), (b, t, [6], [2], 3, False, one, alpha[None]),
+                 (b, t, [6, 6], [2], 0, False, one, alpha[None]), (b, t, [6], [2], 0, False, one, alpha[None, :, :4]),
+                 (x[0], t, [6], [2], 0, False, one, alpha)):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("CtcLoss", *args)
+    with pytest.raises(AclError, match="target 1"):
+        run("CtcLoss", b, np.array([0, 3]), [6], [2], 2, False, one, alpha[None])

@@ -142,6 +142,9 @@ ASN_PLANNER(nll);
 ASN_PLANNER(nll_backward);
 ASN_PLANNER(multilabel_margin);
 
+/* ctc.c: arg 1 is the gradient */
+ASN_PLANNER(ctc);
+
 /* gate.c: arg 1 is a gradient */
 ASN_PLANNER(gate);
 ASN_PLANNER(prelu);
