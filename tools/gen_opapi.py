@@ -71,7 +71,7 @@ def kind_of(symbol, index, ctype, name):
         written = (
             not ctype.startswith("const")
             or name in ("out", "y", "gradInput")
-            or name.endswith("Out")
+            or (name.endswith("Out") and name != "gradOut")
         )
         return "O" if written else "T"
     if plain == "aclTensorList*":
@@ -79,12 +79,13 @@ def kind_of(symbol, index, ctype, name):
     return KINDS.get(plain, "i")
 
 
-def params_of(symbol, optional):
+def params_of(symbol, optional, kinds=None):
+    """`kinds`: parameters whose use their declaration does not tell."""
     result = []
     for i, text in enumerate(DATA[symbol]["params"]):
         ctype, name = re.match(r"(.*?)(\w+)$", text).groups()
         may_be_null = name in optional or name.endswith("Optional")
-        kind = kind_of(symbol, i, ctype.strip(), name)
+        kind = (kinds or {}).get(name) or kind_of(symbol, i, ctype.strip(), name)
         result.append(Param(re.sub(r"\* *", "*", f"{ctype.strip()} {name}".replace("*", " *")),
                             name, kind, may_be_null, DATA[symbol].get("dtypes", {}).get(name, "")))  # fmt: skip
     return result
@@ -110,7 +111,8 @@ def make(name, cell):
     if len(DATA[symbol]["params"]) > 16:
         raise SystemExit(f"{name}: more parameters than ASN_MAX_PARAMS")
     return Operator(
-        symbol, DATA[symbol]["header"], params_of(symbol, cell.get("optional", "").split()),
+        symbol, DATA[symbol]["header"],
+        params_of(symbol, cell.get("optional", "").split(), cell.get("kinds")),
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
         [exprs] if isinstance(exprs, str) else exprs, set(cell.get("weak", "").split()),
         cell.get("ints") == "float",
@@ -172,6 +174,7 @@ class Expression:
     def __init__(self, op, text):
         self.op, self.steps, self.consts, self.promotes = op, [], [], 0
         self.index = {p.name: i for i, p in enumerate(op.params)}
+        self.index["lambda_"] = self.index.get("lambda")  # a name that Python keeps for itself
         root = ast.parse(text, mode="eval").body
         self.visit(root, "T")
 

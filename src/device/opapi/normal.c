@@ -1,82 +1,87 @@
-/* CPU device, operators: LayerNorm and its statistics.
+/* CPU device, operators: LayerNorm and its gradient.
  *
  * out = (x - mean) * rstd * weight + bias over the last dimensions, rstd = 1 /
- * sqrt(variance + eps); mean and rstd in float32 (float64 for float64), in two passes.
+ * sqrt(variance + eps); mean and rstd in float32 (float64 for float64).
  */
-#include <string.h>
-
-#include "device/opapi/plan.h"
-#include "device/opapi/program.h"
+#include "device/opapi/norm.h"
 
 typedef struct {
     asn_plan_head head;
     int in, weight, bias, out, mean, rstd; /* operands; -1: absent */
-    uint64_t mask;
-    double eps, count;
-} norm_plan;
+    int dy, dw, db;
+    uint64_t mask, leading;
+    double eps;
+} layer_plan;
 
-/* x as the arithmetic's dtype in a program over the input's space. */
-static int input_as(asn_prog *p, const asn_nd *in, asn_dtype t) {
-    return asn_prog_as(p, asn_prog_in(p, in), t);
-}
-
-/* mean and 1 / sqrt(variance + eps) of the masked dimensions, kept with extent 1. */
-static asn_status statistics(const norm_plan *n, const asn_nd *in, asn_view *mean,
-                             asn_view *rstd) {
-    asn_dtype t = mean->nd.dtype;
-    asn_prog p;
-    asn_prog_begin(&p, in->ndim, in->shape, n->mask);
-    asn_prog_reduce(&p, ASN_OP_ADD, input_as(&p, in, t), &mean->nd);
-    ASN_TRY(asn_prog_run(&p));
-    asn_prog_begin(&p, mean->nd.ndim, mean->shape, 0);
-    int x = asn_prog_in(&p, &mean->nd), count = asn_prog_const(&p, t, n->count);
-    asn_prog_out(&p, asn_prog_op2(&p, ASN_OP_DIVIDE, x, count), &mean->nd);
-    ASN_TRY(asn_prog_run(&p));
-    asn_prog_begin(&p, in->ndim, in->shape, n->mask);
-    x = input_as(&p, in, t);
-    x = asn_prog_op2(&p, ASN_OP_SUBTRACT, x, asn_prog_in(&p, &mean->nd));
-    asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op2(&p, ASN_OP_MULTIPLY, x, x), &rstd->nd);
-    ASN_TRY(asn_prog_run(&p));
-    asn_prog_begin(&p, rstd->nd.ndim, rstd->shape, 0);
-    x = asn_prog_in(&p, &rstd->nd);
-    x = asn_prog_op2(&p, ASN_OP_DIVIDE, x, asn_prog_const(&p, t, n->count));
-    x = asn_prog_op2(&p, ASN_OP_ADD, x, asn_prog_const(&p, t, n->eps));
-    asn_prog_out(&p, asn_prog_op1(&p, ASN_OP_RSQRT, x), &rstd->nd);
-    return asn_prog_run(&p);
+/* A tensor over the last dimensions, or NULL when it is absent. */
+static const asn_nd *optional(aclOpExecutor *e, int operand, const asn_norm *n,
+                              uint64_t mask, asn_view *v) {
+    if (operand < 0) return NULL;
+    asn_norm_spread(v, asn_exec_nd(e, operand), n, mask);
+    return &v->nd;
 }
 
 static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const norm_plan *n = plan;
-    const asn_nd *in = asn_exec_nd(e, n->in), *out = asn_exec_nd(e, n->out);
-    asn_dtype t = in->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
-    int64_t shape[ASN_ND_MAX_DIMS];
-    for (int d = 0; d < in->ndim; d++)
-        shape[d] = n->mask >> d & 1 ? 1 : in->shape[d];
+    const layer_plan *l = plan;
+    asn_norm n;
+    asn_norm_begin(&n, asn_exec_nd(e, l->in), l->mask);
     asn_view mean, rstd, weight, bias;
-    ASN_TRY(asn_tmp_view(tmp, t, in->ndim, shape, &mean));
-    ASN_TRY(asn_tmp_view(tmp, t, in->ndim, shape, &rstd));
-    for (int d = 0; d < in->ndim; d++)
-        if (n->mask >> d & 1) mean.strides[d] = rstd.strides[d] = 0;
-    ASN_TRY(statistics(n, in, &mean, &rstd));
-    if (n->mean >= 0) ASN_TRY(asn_move(asn_exec_nd(e, n->mean), &mean.nd));
-    if (n->rstd >= 0) ASN_TRY(asn_move(asn_exec_nd(e, n->rstd), &rstd.nd));
-    asn_prog p;
-    asn_prog_begin(&p, in->ndim, in->shape, 0);
-    int x = input_as(&p, in, t);
-    x = asn_prog_op2(&p, ASN_OP_SUBTRACT, x, asn_prog_in(&p, &mean.nd));
-    x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, asn_prog_in(&p, &rstd.nd));
-    if (n->weight >= 0) {
-        asn_view_set(&weight, asn_exec_nd(e, n->weight));
-        asn_view_broadcast(&weight, in->ndim, in->shape);
-        x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, input_as(&p, &weight.nd, t));
+    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &mean));
+    ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
+    ASN_TRY(asn_norm_statistics(&n, &mean, &rstd));
+    ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, l->eps));
+    if (l->mean >= 0) ASN_TRY(asn_move(asn_exec_nd(e, l->mean), &mean.nd));
+    if (l->rstd >= 0) ASN_TRY(asn_move(asn_exec_nd(e, l->rstd), &rstd.nd));
+    asn_norm_params q = {&mean.nd, &rstd.nd,
+                         optional(e, l->weight, &n, l->leading, &weight),
+                         optional(e, l->bias, &n, l->leading, &bias)};
+    return asn_norm_apply(&n, &q, false, asn_exec_nd(e, l->out));
+}
+
+static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    const layer_plan *l = plan;
+    asn_norm n;
+    asn_norm_begin(&n, asn_exec_nd(e, l->in), l->mask);
+    asn_view mean, rstd, weight, dw, db;
+    asn_view_set(&mean, asn_exec_nd(e, l->mean));
+    asn_view_set(&rstd, asn_exec_nd(e, l->rstd));
+    for (int d = 0; d < n.x->ndim; d++)
+        if (n.mask >> d & 1) mean.strides[d] = rstd.strides[d] = 0;
+    asn_norm_params q = {&mean.nd, &rstd.nd,
+                         optional(e, l->weight, &n, l->leading, &weight), NULL};
+    asn_norm_grads g = {asn_exec_nd(e, l->dy), NULL, NULL, NULL, l->leading, false};
+    if (l->out >= 0) g.dx = asn_exec_nd(e, l->out);
+    if (optional(e, l->dw, &n, l->leading, &dw)) g.dw = &dw;
+    if (optional(e, l->db, &n, l->leading, &db)) g.db = &db;
+    return asn_norm_backward(&n, &q, &g, tmp);
+}
+
+/* The dimensions of normalizedShape, the last of the input's; `shape` is that of the
+ * statistics. */
+static asn_status normalized(const asn_call *c, int input, int at, int *first,
+                             int64_t *shape) {
+    const asn_nd *in = asn_call_nd(c, input);
+    const asn_array *dims = asn_call_array(c, at);
+    bool fits = dims->size >= 1 && dims->size <= (uint64_t)in->ndim;
+    *first = in->ndim - (int)dims->size;
+    for (int d = 0; fits && d < in->ndim; d++) {
+        shape[d] = d < *first ? in->shape[d] : 1;
+        fits = d < *first || ((int64_t *)dims->data)[d - *first] == in->shape[d];
     }
-    if (n->bias >= 0) {
-        asn_view_set(&bias, asn_exec_nd(e, n->bias));
-        asn_view_broadcast(&bias, in->ndim, in->shape);
-        x = asn_prog_op2(&p, ASN_OP_ADD, x, input_as(&p, &bias.nd, t));
-    }
-    asn_prog_out(&p, x, out);
-    return asn_prog_run(&p);
+    if (fits && asn_is_floating(in->dtype)) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "%s: normalizedShape must be the last extents of input, "
+                         "which must be of a real floating dtype",
+                         c->op->name);
+}
+
+static layer_plan *plan_layer(asn_call *c, asn_body_fn body, const asn_nd *in, int first,
+                              double ns) {
+    layer_plan *p = asn_call_plan(c, body, sizeof *p, 500 + ns * (double)asn_nd_size(in));
+    if (p == NULL) return NULL;
+    p->leading = (UINT64_C(1) << first) - 1;
+    p->mask = ((UINT64_C(2) << (in->ndim - 1)) - 1) & ~p->leading;
+    return p;
 }
 
 /* LayerNorm(input, normalizedShape, weightOptional, biasOptional, eps, out,
@@ -84,32 +89,19 @@ static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
  * meaning here. */
 asn_status asn_planner_layer_norm(asn_call *c) {
     const asn_nd *in = asn_call_nd(c, 0);
-    const asn_array *dims = asn_call_array(c, 1);
     int64_t shape[ASN_ND_MAX_DIMS];
-    int first = in->ndim - (int)dims->size;
-    bool fits = dims->size >= 1 && dims->size <= (uint64_t)in->ndim;
-    double count = 1;
-    for (int d = 0; fits && d < in->ndim; d++) {
-        shape[d] = d < first ? in->shape[d] : 1;
-        if (d >= first) count *= (double)in->shape[d];
-        fits = d < first || ((int64_t *)dims->data)[d - first] == in->shape[d];
-    }
-    if (!fits || !asn_is_floating(in->dtype))
-        return asn_error_set(ASN_ERR_VALUE,
-                             "%s: normalizedShape must be the last extents of input, "
-                             "which must be of a real floating dtype",
-                             c->op->name);
+    int first = 0;
+    ASN_TRY(normalized(c, 0, 1, &first, shape));
     for (int i = 2; i < 4; i++)
         if (c->first[i] >= 0)
-            ASN_TRY(asn_call_same_shape(c, i, (int)dims->size, in->shape + first));
+            ASN_TRY(asn_call_same_shape(c, i, in->ndim - first, in->shape + first));
     for (int i = 6; i < 8; i++)
         if (c->first[i] >= 0) ASN_TRY(asn_call_same_shape(c, i, in->ndim, shape));
     ASN_TRY(asn_call_same_shape(c, 5, in->ndim, in->shape));
     for (int i = 5; i < 8; i++)
         if (c->first[i] >= 0) ASN_TRY(asn_call_convertible(c, in->dtype, i));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
-    norm_plan *p =
-        asn_call_plan(c, layer_norm_body, sizeof *p, 500 + 3 * (double)asn_nd_size(in));
+    layer_plan *p = plan_layer(c, layer_norm_body, in, first, 3);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->in = c->first[0];
     p->weight = c->first[2];
@@ -118,9 +110,34 @@ asn_status asn_planner_layer_norm(asn_call *c) {
     p->mean = c->first[6];
     p->rstd = c->first[7];
     p->eps = asn_call_double(c, 4);
-    p->count = count;
-    p->mask = 0;
-    for (int d = first; d < in->ndim; d++)
-        p->mask |= UINT64_C(1) << d;
+    return ASN_OK;
+}
+
+/* LayerNormBackward(gradOut, input, normalizedShape, mean, rstd, weightOptional,
+ * biasOptional, outputMask, gradInputOut, gradWeightOut, gradBiasOut) */
+asn_status asn_planner_layer_norm_backward(asn_call *c) {
+    const asn_nd *in = asn_call_nd(c, 1);
+    int64_t shape[ASN_ND_MAX_DIMS];
+    int first = 0;
+    bool wanted[3];
+    ASN_TRY(normalized(c, 1, 2, &first, shape));
+    const int whole[] = {0, 8}, stats[] = {3, 4}, last[] = {5, 6, 9, 10};
+    for (int k = 0; k < 2; k++)
+        ASN_TRY(asn_norm_check(c, whole[k], in->ndim, in->shape));
+    for (int k = 0; k < 2; k++)
+        ASN_TRY(asn_norm_check(c, stats[k], in->ndim, shape));
+    for (int k = 0; k < 4; k++)
+        ASN_TRY(asn_norm_check(c, last[k], in->ndim - first, in->shape + first));
+    ASN_TRY(asn_norm_output_mask(c, 7, 3, wanted));
+    layer_plan *p = plan_layer(c, layer_norm_backward_body, in, first, 5);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->dy = c->first[0];
+    p->in = c->first[1];
+    p->mean = c->first[3];
+    p->rstd = c->first[4];
+    p->weight = c->first[5];
+    p->out = wanted[0] ? c->first[8] : -1;
+    p->dw = wanted[1] ? c->first[9] : -1;
+    p->db = wanted[2] ? c->first[10] : -1;
     return ASN_OK;
 }

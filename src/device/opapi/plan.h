@@ -122,6 +122,45 @@ ASN_PLANNER(decompose);
 /* foreach.c, normal.c */
 ASN_PLANNER(foreach);
 ASN_PLANNER(layer_norm);
+ASN_PLANNER(layer_norm_backward);
+
+/* batch_norm.c, batch_norm_parts.c, group_norm.c: arg 1 of group_norm is the SiLU behind,
+ * 2 its flag */
+ASN_PLANNER(batch_norm);
+ASN_PLANNER(batch_norm_backward);
+ASN_PLANNER(batch_norm_stats);
+ASN_PLANNER(batch_norm_elemt);
+ASN_PLANNER(batch_norm_gather);
+ASN_PLANNER(batch_norm_reduce);
+ASN_PLANNER(batch_norm_elemt_backward);
+ASN_PLANNER(group_norm);
+ASN_PLANNER(group_norm_backward);
+ASN_PLANNER(instance_norm);
+
+/* class_loss.c: arg 2 has positions */
+ASN_PLANNER(nll);
+ASN_PLANNER(nll_backward);
+ASN_PLANNER(multilabel_margin);
+
+/* ctc.c: arg 1 is the gradient */
+ASN_PLANNER(ctc);
+
+/* gate.c: arg 1 is a gradient */
+ASN_PLANNER(gate);
+ASN_PLANNER(prelu);
+
+/* dropout.c: arg 1 of dropout_do_mask is the gradient; optimizer.c */
+ASN_PLANNER(dropout);
+ASN_PLANNER(dropout_gen_mask);
+ASN_PLANNER(dropout_do_mask);
+ASN_PLANNER(rrelu);
+ASN_PLANNER(adam);
+
+/* softmax.c: arg 1 is the logarithm */
+ASN_PLANNER(softmax_backward);
+
+/* formula.c: arg 1 is a gradient */
+ASN_PLANNER(formula);
 
 /* random.c */
 ASN_PLANNER(random);

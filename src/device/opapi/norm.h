@@ -1,0 +1,59 @@
+/* CPU device, operators: what layer, batch, group and instance normalisation share.
+ *
+ * The input's space is cut into slices by `mask`, the dimensions that statistics run
+ * over. Whatever has one value per slice, or per parameter, is a "kept" view: the input's
+ * dimensions, extent 1 and stride 0 where it has none of its own. Kept views serve as
+ * inputs of programs over the whole space as they are.
+ */
+#ifndef ASN_DEVICE_OPAPI_NORM_H
+#define ASN_DEVICE_OPAPI_NORM_H
+
+#include "device/opapi/plan.h"
+#include "device/opapi/program.h"
+
+typedef struct {
+    const asn_nd *x;
+    asn_dtype t;   /* of the arithmetic: float64 for float64, else float32 */
+    uint64_t mask; /* what statistics run over */
+    double count;  /* elements in a slice */
+} asn_norm;
+
+void asn_norm_begin(asn_norm *n, const asn_nd *x, uint64_t mask);
+/* A temporary of dtype t, kept over the dimensions outside `mask`. */
+ASN_CHECK_RESULT asn_status asn_norm_kept(asn_tmp *tmp, const asn_norm *n, uint64_t mask,
+                                          asn_view *out);
+/* The view of a tensor whose dimensions, in order, are those of x outside `mask`. */
+void asn_norm_spread(asn_view *v, const asn_nd *a, const asn_norm *n, uint64_t mask);
+/* The mean and the biased variance of every slice. */
+ASN_CHECK_RESULT asn_status asn_norm_statistics(const asn_norm *n, const asn_view *mean,
+                                                const asn_view *variance);
+/* to = 1 / sqrt(variance + eps), which may be the same view. */
+ASN_CHECK_RESULT asn_status asn_norm_rstd(const asn_norm *n, const asn_view *to,
+                                          const asn_view *variance, double eps);
+
+typedef struct {
+    const asn_nd *mean, *rstd, *weight, *bias; /* kept; weight, bias: or NULL */
+} asn_norm_params;
+
+/* out = (x - mean) * rstd * weight + bias, times its sigmoid when `silu`. */
+ASN_CHECK_RESULT asn_status asn_norm_apply(const asn_norm *n, const asn_norm_params *p,
+                                           bool silu, const asn_nd *out);
+
+typedef struct {
+    const asn_nd *dy, *dx;   /* of x's shape; dx: or NULL */
+    const asn_view *dw, *db; /* kept, or NULL */
+    uint64_t param_mask;     /* what the parameters' gradients are summed over */
+    bool frozen;             /* mean and rstd do not depend on x */
+} asn_norm_grads;
+
+ASN_CHECK_RESULT asn_status asn_norm_backward(const asn_norm *n, const asn_norm_params *p,
+                                              const asn_norm_grads *g, asn_tmp *tmp);
+
+/* Parameter i, unless it is NULL, is of a real floating dtype and of this shape. */
+ASN_CHECK_RESULT asn_status asn_norm_check(const asn_call *c, int i, int ndim,
+                                           const int64_t *shape);
+/* Element k of the aclBoolArray that parameter i is, of `size` elements. */
+ASN_CHECK_RESULT asn_status asn_norm_output_mask(const asn_call *c, int i, int size,
+                                                 bool *wanted);
+
+#endif
