@@ -85,6 +85,11 @@ def _pack(ctype, x, made):
                 ctypes.c_void_p(lib.aclCreateIntArray(_int64s(x), ctypes.c_uint64(len(x)))),
             )
         )
+    elif plain == "aclBoolArray*":
+        values = (ctypes.c_bool * max(len(x), 1))(*x)
+        made.append(
+            ("BoolArray", ctypes.c_void_p(lib.aclCreateBoolArray(values, ctypes.c_uint64(len(x)))))
+        )
     elif plain == "aclTensorList*":
         members = (ctypes.c_void_p * max(len(x), 1))(
             *[None if t is None else tensor(t).value for t in x]

@@ -123,6 +123,13 @@ ASN_PLANNER(decompose);
 ASN_PLANNER(foreach);
 ASN_PLANNER(layer_norm);
 
+/* conv.c */
+ASN_PLANNER(conv);
+ASN_PLANNER(conv_depthwise);
+ASN_PLANNER(conv_tbc);
+ASN_PLANNER(conv_backward);
+ASN_PLANNER(conv_tbc_backward);
+
 /* random.c */
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
