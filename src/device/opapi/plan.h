@@ -130,6 +130,19 @@ ASN_PLANNER(conv_tbc);
 ASN_PLANNER(conv_backward);
 ASN_PLANNER(conv_tbc_backward);
 
+/* pooling.c: arg is the number of spatial dimensions; of global_pool what it computes
+ */
+ASN_PLANNER(max_pool);
+ASN_PLANNER(max_pool_backward);
+ASN_PLANNER(max_pool_onnx);
+ASN_PLANNER(avg_pool);
+ASN_PLANNER(avg_pool_backward);
+ASN_PLANNER(adaptive_pool);
+ASN_PLANNER(adaptive_pool_backward);
+ASN_PLANNER(global_pool);
+ASN_PLANNER(max_unpool);
+ASN_PLANNER(max_unpool_backward);
+
 /* random.c */
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
