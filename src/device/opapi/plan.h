@@ -143,6 +143,10 @@ ASN_PLANNER(global_pool);
 ASN_PLANNER(max_unpool);
 ASN_PLANNER(max_unpool_backward);
 
+/* padding.c: arg is the kind, and the spatial dimensions times 8 */
+ASN_PLANNER(pad_image);
+ASN_PLANNER(pad_image_backward);
+
 /* random.c */
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
