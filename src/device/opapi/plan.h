@@ -147,6 +147,13 @@ ASN_PLANNER(max_unpool_backward);
 ASN_PLANNER(pad_image);
 ASN_PLANNER(pad_image_backward);
 
+/* vision.c */
+ASN_PLANNER(im2col);
+ASN_PLANNER(channel_shuffle);
+ASN_PLANNER(affine_grid);
+ASN_PLANNER(chamfer_backward);
+ASN_PLANNER(deform);
+
 /* random.c */
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
