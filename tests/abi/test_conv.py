@@ -196,3 +196,19 @@ def test_errors():
         run("Convolution", x, values(4, 4, 3, 3), None, [1], [0], [1], True, [1], 1, np.empty((1, 4, 9, 9)), 0)  # fmt: skip
     with pytest.raises(AclError, match="161001"):
         run("ConvolutionBackward", y, x, w, None, *good[3:9], [True, True, False], 0, None, w, None)
+
+
+def test_weight_layout():
+    """What TransConvolutionWeight makes is a weight that Convolution takes."""
+    x, w = values(1, 4, 5, 5).astype(np.float16), values(3, 4, 3, 3).astype(np.float32)
+    made = np.empty(w.shape, np.float16)
+    run("TransConvolutionWeight", strided(w), False, 1, made)
+    options = [[1], [0], [1], False, [0], 1]
+    got, want = (np.empty((1, 3, 3, 3), np.float16) for _ in range(2))
+    _out("Convolution", (x, made, None, *options), got)
+    _out("Convolution", (x, w.astype(np.float16), None, *options), want)
+    np.testing.assert_array_equal(got, want)
+    run("TransConvolutionWeight", w[:0], False, 1, made[:0])
+    for args in ((w, True, 1, made), (w, False, 0, made), (w, False, 1, w), (w[0], False, 1, made)):
+        with pytest.raises(AclError, match="161002"):
+            run("TransConvolutionWeight", *args)

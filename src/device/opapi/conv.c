@@ -370,3 +370,34 @@ asn_status asn_planner_conv_tbc_backward(asn_call *c) {
     ASN_TRY(geometry(c, &at, 1, &p));
     return plan_backward(c, &at, (int[]){6, 7, 8}, (bool[]){true, true, true}, &p);
 }
+
+/* ---- TransConvolutionWeight */
+
+static asn_status weight_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    (void)plan, (void)tmp;
+    return asn_move(asn_exec_nd(e, 1), asn_exec_nd(e, 0));
+}
+
+/* TransConvolutionWeight(weightIn, transposed, groups, weightOut): the layout that suits
+ * Convolution best is here the plain one, in float16. */
+asn_status asn_planner_conv_weight(asn_call *c) {
+    const asn_nd *in = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
+    int64_t groups = asn_call_int(c, 2);
+    ASN_TRY(asn_image_floating(c, 0));
+    if (in->ndim != 4 || asn_call_int(c, 1) != 0 || groups < 1 || groups > 65535)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "%s: weightIn has %d dimensions, groups is %lld; it must have "
+            "4, transposed must be false, groups in [1, 65535]",
+            c->op->name, in->ndim, (long long)groups);
+    if (out->dtype != ASN_F16)
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: weightOut has dtype %s; it must be float16",
+                             c->op->name, asn_dtype_name(out->dtype));
+    ASN_TRY(asn_call_same_shape(c, 3, 4, in->shape));
+    if (asn_call_operand(c, 3)->is_empty) return ASN_OK;
+    double work = 100 + 0.5 * (double)asn_nd_size(in);
+    return asn_call_plan(c, weight_body, sizeof(asn_plan_head), work) == NULL
+               ? ASN_ERR_MEMORY
+               : ASN_OK;
+}

@@ -129,6 +129,7 @@ ASN_PLANNER(conv_depthwise);
 ASN_PLANNER(conv_tbc);
 ASN_PLANNER(conv_backward);
 ASN_PLANNER(conv_tbc_backward);
+ASN_PLANNER(conv_weight);
 
 /* pooling.c: arg is the number of spatial dimensions; of global_pool what it computes
  */

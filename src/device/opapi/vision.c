@@ -247,9 +247,10 @@ static asn_status deform_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     asn_deform g = p->g;
     asn_view in[6], out[3];
     int inputs = p->back ? 6 : 5, outputs = p->back ? 3 : 1;
-    for (int i = 0; i < inputs; i++)
+    for (int i = 0; i < 5; i++)
         ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, i), i == 1 || i == 2 ? ASN_I64 : p->t,
                                 &in[i]));
+    if (p->back) ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, 5), p->t, &in[5]));
     g.sizes = (const int64_t *)in[1].nd.data;
     g.starts = (const int64_t *)in[2].nd.data;
     if (!asn_deform_fits(&g))
