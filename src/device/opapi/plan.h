@@ -162,6 +162,38 @@ ASN_PLANNER(softmax_backward);
 /* formula.c: arg 1 is a gradient */
 ASN_PLANNER(formula);
 
+/* conv.c */
+ASN_PLANNER(conv);
+ASN_PLANNER(conv_depthwise);
+ASN_PLANNER(conv_tbc);
+ASN_PLANNER(conv_backward);
+ASN_PLANNER(conv_tbc_backward);
+ASN_PLANNER(conv_weight);
+
+/* pooling.c: arg is the number of spatial dimensions; of global_pool what it computes
+ */
+ASN_PLANNER(max_pool);
+ASN_PLANNER(max_pool_backward);
+ASN_PLANNER(max_pool_onnx);
+ASN_PLANNER(avg_pool);
+ASN_PLANNER(avg_pool_backward);
+ASN_PLANNER(adaptive_pool);
+ASN_PLANNER(adaptive_pool_backward);
+ASN_PLANNER(global_pool);
+ASN_PLANNER(max_unpool);
+ASN_PLANNER(max_unpool_backward);
+
+/* padding.c: arg is the kind, and the spatial dimensions times 8 */
+ASN_PLANNER(pad_image);
+ASN_PLANNER(pad_image_backward);
+
+/* vision.c */
+ASN_PLANNER(im2col);
+ASN_PLANNER(channel_shuffle);
+ASN_PLANNER(affine_grid);
+ASN_PLANNER(chamfer_backward);
+ASN_PLANNER(deform);
+
 /* random.c */
 ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);

@@ -1,0 +1,214 @@
+"""Convolutions and their gradients against PyTorch."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+from aclnn import AclError, run
+
+RNG = np.random.default_rng(31)
+close = np.testing.assert_allclose
+CONV = {
+    False: [torch.nn.functional.conv1d, torch.nn.functional.conv2d, torch.nn.functional.conv3d],
+    True: [
+        torch.nn.functional.conv_transpose1d,
+        torch.nn.functional.conv_transpose2d,
+        torch.nn.functional.conv_transpose3d,
+    ],
+}
+
+
+def values(*shape):
+    return RNG.standard_normal(shape)
+
+
+def strided(a):
+    """The same values with a gap between the elements, the dimensions reversed in memory."""
+    room = np.zeros([2 * n for n in a.shape[::-1]], a.dtype)
+    view = room[tuple(slice(None, None, 2) for _ in a.shape)].T
+    view[...] = a
+    return view
+
+
+def case(spatial, transposed):
+    """One random case: input, weight, bias, the options, PyTorch's output."""
+    groups = int(RNG.integers(1, 4))
+    cx, cy = (int(RNG.integers(1, 5)) for _ in range(2))
+    kernel = RNG.integers(1, 4, spatial)
+    stride, dilation = RNG.integers(1, 4, spatial), RNG.integers(1, 3, spatial)
+    pad = RNG.integers(0, 3, spatial)
+    more = np.array([RNG.integers(0, max(s, d)) for s, d in zip(stride, dilation, strict=True)])
+    size = RNG.integers(5, 10, spatial)
+    n = int(RNG.integers(1, 4))
+    channels = groups * (cy if transposed else cx)
+    x = values(n, channels, *size)
+    w = values(groups * cy, cx, *kernel)
+    b = values(groups * (cx if transposed else cy))
+    options = [stride.tolist(), pad.tolist(), dilation.tolist(), transposed, more.tolist(), groups]
+    return x, w, b, options
+
+
+def expected(x, w, b, options):
+    stride, pad, dilation, transposed, more, groups = options
+    extra = {"output_padding": more} if transposed else {}
+    f = CONV[transposed][w.ndim - 3]
+    return f(x, w, b, stride=stride, padding=pad, dilation=dilation, groups=groups, **extra)
+
+
+def tensors(*arrays):
+    return [torch.tensor(np.ascontiguousarray(a), requires_grad=True) for a in arrays]
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_convolution(spatial, transposed):
+    for k in range(12):
+        x, w, b, options = case(spatial, transposed)
+        if k % 4 == 1:
+            x = x[0]
+        if k % 4 == 2:
+            x, w, b = (a.astype(np.float32) for a in (x, w, b))
+        if k % 4 == 3:
+            x, w, b = strided(x), strided(w), strided(b)
+        bias = None if k % 5 == 0 else b
+        with_grad = tensors(x, w, b)
+        want = expected(*with_grad[:2], None if bias is None else with_grad[2], options)
+        y = np.empty(want.shape, x.dtype)
+        if k % 4 == 3:
+            y = strided(y)
+        tolerance = {"rtol": 1e-4, "atol": 1e-4} if x.dtype == np.float32 else {"atol": 1e-11}
+        close(_out("Convolution", (x, w, bias, *options), y),
+              want.detach().numpy(), **tolerance)  # fmt: skip
+        g = values(*want.shape).astype(x.dtype)
+        want.backward(torch.tensor(g))
+        grads = [np.full(a.shape, np.nan, x.dtype) for a in (x, w, b)]
+        mask = [k % 3 != 1, k % 3 != 2, bias is not None]
+        run("ConvolutionBackward", strided(g) if k % 4 == 3 else g, x, w, [len(b)], *options, mask,
+            0, *(a if m else None for a, m in zip(grads, mask, strict=True)))  # fmt: skip
+        for a, t, m in zip(grads, with_grad, mask, strict=True):
+            if m:
+                close(a, t.grad.numpy(), **tolerance)
+
+
+def _out(name, args, y):
+    run(name, *args, y, 0)
+    return y
+
+
+def test_large():
+    """Several bands, windows of one element, one channel a group."""
+    for shape, weight, groups, stride in (
+        ((2, 40, 50, 60), (24, 40, 3, 3), 1, 1),
+        ((2, 40, 50, 60), (24, 40, 1, 1), 1, 1),
+        ((3, 16, 33, 31), (16, 1, 3, 3), 16, 2),
+        ((1, 3, 90, 90), (8, 3, 7, 7), 1, 2),
+    ):
+        x, w = values(*shape).astype(np.float32), values(*weight).astype(np.float32)
+        options = [[stride], [1], [1], False, [0], groups]
+        a, b = tensors(x, w)
+        want = expected(a, b, None, options)
+        y = _out("Convolution", (x, w, None, *options), np.empty(want.shape, np.float32))
+        close(y, want.detach().numpy(), rtol=1e-4, atol=2e-3)
+        want.sum().backward()
+        gx, gw = np.empty_like(x), np.empty_like(w)
+        run("ConvolutionBackward", np.ones_like(y), x, w, None, *options, [True, True, False], 0,
+            gx, gw, None)  # fmt: skip
+        close(gx, a.grad.numpy(), rtol=1e-4, atol=2e-3)
+        close(gw, b.grad.numpy(), rtol=1e-3, atol=2e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_half(dtype):
+    x, w, b = (values(*s).astype(dtype) for s in ((2, 4, 6, 7), (6, 2, 3, 3), (6,)))
+    options = [[1, 1], [1, 1], [1, 1], False, [0, 0], 2]
+    a = tensors(*(v.astype(np.float32) for v in (x, w, b)))
+    want = expected(*a, options)
+    y = _out("Convolution", (x, w, b, *options), np.empty((2, 6, 6, 7), dtype))
+    close(y.astype(np.float32), want.detach().numpy(), rtol=1e-2, atol=2e-2)
+    want.sum().backward()
+    grads = [np.empty_like(v) for v in (x, w, b)]
+    run("ConvolutionBackward", np.ones_like(y), x, w, [6], *options, [True] * 3, 0, *grads)
+    for got, t in zip(grads, a, strict=True):
+        close(got.astype(np.float32), t.grad.numpy(), rtol=2e-2, atol=5e-2)
+
+
+def test_padding_pairs():
+    x, w = values(2, 3, 7, 8), values(4, 3, 3, 2)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 2), (0, 3)))
+    want = expected(torch.tensor(padded), torch.tensor(w), None, [1, 0, 1, False, 0, 1]).numpy()
+    y = np.empty(want.shape)
+    close(_out("Convolution", (x, w, None, [1], [1, 2, 0, 3], [1], False, [0], 1), y), want)
+
+
+def test_depthwise():
+    for k in range(4):
+        x, w, b = (
+            values(2, 5, 9, 8),
+            values(10 if k % 2 else 5, 1, 3, 2),
+            values(10 if k % 2 else 5),
+        )
+        want = torch.nn.functional.conv2d(
+            *(torch.tensor(v) for v in (x, w, b)), stride=(1, 2), padding=(1, k % 2), groups=5
+        ).numpy()
+        y = np.empty(want.shape)
+        run("ConvDepthwise2d", x, w, [3, 2], b, [1, 2], [1, k % 2], [1, 1], y, 0)
+        close(y, want, atol=1e-12)
+    with pytest.raises(AclError, match="161002"):
+        run("ConvDepthwise2d", x, w, [3, 3], b, [1, 2], [1, 1], [1, 1], y, 0)
+
+
+def test_tbc():
+    x, w, b = values(7, 2, 3), values(3, 3, 5), values(5)
+    a = tensors(x, w, b)
+    want = torch.conv_tbc(*a, 2)
+    y = _out("ConvTbc", (x, w, b, 2), np.empty(want.shape))
+    close(y, want.detach().numpy(), atol=1e-12)
+    g = values(*want.shape)
+    want.backward(torch.tensor(g))
+    grads = [np.empty_like(v) for v in (x, w, b)]
+    run("ConvTbcBackward", strided(g), strided(x), w, b, 2, 0, *grads)
+    for got, t in zip(grads, a, strict=True):
+        close(got, t.grad.numpy(), atol=1e-12)
+    with pytest.raises(AclError, match="161002"):
+        run("ConvTbc", x, w, b, 2, np.empty((7, 2, 5)), 0)
+
+
+def test_empty():
+    options = [[1], [0], [1], False, [0], 1]
+    x, w = np.empty((0, 3, 5, 5)), values(4, 3, 3, 3)
+    run("Convolution", x, w, None, *options, np.empty((0, 4, 3, 3)), 0)
+    gw, gb = np.ones_like(w), np.ones(4)
+    run("ConvolutionBackward", np.empty((0, 4, 3, 3)), x, w, [4], *options, [True] * 3, 0,
+        np.empty_like(x), gw, gb)  # fmt: skip
+    assert not gw.any() and not gb.any()
+
+
+def test_errors():
+    x, w, y = values(1, 4, 6, 6), values(2, 4, 3, 3), np.empty((1, 2, 4, 4))
+    good = [x, w, None, [1], [0], [1], False, [0], 1, y, 0]
+    run("Convolution", *good)
+    for at, bad in ((0, values(1, 3, 6, 6)), (0, values(6, 6)), (1, values(2, 4)), (2, values(3)),
+                    (3, [0, 0]), (3, [1, 1, 1]), (4, [-1]), (5, [0]), (8, 3), (9, np.empty((1, 2, 4, 5))),
+                    (5, [9]), (0, np.ones((1, 4, 6, 6), int))):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("Convolution", *good[:at], bad, *good[at + 1 :])
+    with pytest.raises(AclError, match="161002"):
+        run("Convolution", x, values(4, 4, 3, 3), None, [1], [0], [1], True, [1], 1, np.empty((1, 4, 9, 9)), 0)  # fmt: skip
+    with pytest.raises(AclError, match="161001"):
+        run("ConvolutionBackward", y, x, w, None, *good[3:9], [True, True, False], 0, None, w, None)
+
+
+def test_weight_layout():
+    """What TransConvolutionWeight makes is a weight that Convolution takes."""
+    x, w = values(1, 4, 5, 5).astype(np.float16), values(3, 4, 3, 3).astype(np.float32)
+    made = np.empty(w.shape, np.float16)
+    run("TransConvolutionWeight", strided(w), False, 1, made)
+    options = [[1], [0], [1], False, [0], 1]
+    got, want = (np.empty((1, 3, 3, 3), np.float16) for _ in range(2))
+    _out("Convolution", (x, made, None, *options), got)
+    _out("Convolution", (x, w.astype(np.float16), None, *options), want)
+    np.testing.assert_array_equal(got, want)
+    run("TransConvolutionWeight", w[:0], False, 1, made[:0])
+    for args in ((w, True, 1, made), (w, False, 0, made), (w, False, 1, w), (w[0], False, 1, made)):
+        with pytest.raises(AclError, match="161002"):
+            run("TransConvolutionWeight", *args)
