@@ -8,8 +8,8 @@
  * body reads its tensors from the executor's operands, never from the call: addresses may
  * be exchanged in between.
  *
- * ASNUMPY_CANN_STRICT=1 refuses every dtype that CANN does not document for the parameter,
- * so that a call which only a CPU would accept is found without an NPU.
+ * ASNUMPY_CANN_STRICT=1 refuses every dtype that CANN does not document for the
+ * parameter, so that a call which only a CPU would accept is found without an NPU.
  */
 #ifndef ASN_DEVICE_OPAPI_CALL_H
 #define ASN_DEVICE_OPAPI_CALL_H
@@ -45,8 +45,9 @@ enum {
 typedef struct {
     const char *name;
     char kind;
-    bool optional;   /* may be NULL */
-    uint32_t dtypes; /* of a tensor, bit by asn_dtype: those that CANN documents; 0: none */
+    bool optional; /* may be NULL */
+    uint32_t
+        dtypes; /* of a tensor, bit by asn_dtype: those that CANN documents; 0: none */
 } asn_param;
 
 typedef struct asn_call asn_call;

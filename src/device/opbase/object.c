@@ -35,7 +35,8 @@ typedef struct {
 
 /* Eight bytes of static thread-local storage: no call to find them, and few enough for a
  * library that is opened late. */
-#ifdef ASN_ONE_LIBRARY /* opened late, with the runtime's thread-locals: no room for all */
+#ifdef ASN_ONE_LIBRARY /* opened late, with the runtime's thread-locals: no room for all \
+                        */
 static _Thread_local thread_slots *mine;
 #else
 static _Thread_local thread_slots *mine __attribute__((tls_model("initial-exec")));
