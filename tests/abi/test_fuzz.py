@@ -58,7 +58,7 @@ class Source:
         if kind == "I":
             return [int(x) for x in self.rng.integers(-3, 4, self.rng.integers(0, 4))]
         if kind == "B":
-            return [bool(x) for x in self.rng.integers(0, 2, self.rng.integers(1, 5))]
+            return [bool(x) for x in self.rng.integers(0, 2, self.rng.choice([3, 3, 3, 2, 0]))]
         if kind == "s":
             return str(self.rng.choice(["none", "tanh", "mean", "NCHW", "bilinear", ""]))
         if kind == "f":

@@ -393,6 +393,23 @@ static void strand_to_w(void *ctx, int64_t strand) {
     asn_free(buffer);
 }
 
+static void deep_to_w(void *ctx, int64_t channel) {
+    conv_job *j = ctx;
+    const asn_conv *g = j->g;
+    char *w = j->out + channel * j->rows * j->size;
+    memset(w, 0, (size_t)(j->rows * j->size));
+    for (int64_t n = 0; n < g->n; n++) {
+        int64_t plane = n * g->groups * g->cy + channel;
+        const char *x = j->x + plane / g->cy * j->plane_x * j->size;
+        const char *y = j->y + plane * j->plane_y * j->size;
+        if (j->t == ASN_F32) {
+            deep_w_4(g, (const float *)x, (const float *)y, (float *)w);
+        } else {
+            deep_w_8(g, (const double *)x, (const double *)y, (double *)w);
+        }
+    }
+}
+
 asn_status asn_conv_to_w(const asn_conv *g, asn_dtype t, const void *x, const void *y,
                          void *w) {
     conv_job j;
@@ -401,5 +418,9 @@ asn_status asn_conv_to_w(const asn_conv *g, asn_dtype t, const void *x, const vo
     j.y = y;
     j.out = w;
     if (g->groups * g->cy * j.rows == 0) return ASN_OK;
+    if (g->cx == 1 && g->cy < 4) {
+        asn_pool_run(deep_to_w, &j, g->groups * g->cy, job_work(&j) * 8);
+        return ASN_OK;
+    }
     return job_run(&j, strand_to_w, g->groups);
 }
