@@ -29,6 +29,7 @@ typedef struct {
     bool values, indices;
     bool by_index;    /* sort indices along; values are fetched through them */
     bool short_lines; /* many of them: sorted side by side */
+    bool in_result;   /* the result's own lines hold the keys meanwhile */
     int item;
     asn_lines lines; /* along the axis */
     int64_t n;
@@ -40,6 +41,7 @@ typedef struct {
 } sort_run;
 
 typedef struct {
+    char *memory;             /* owns: all that follows, but keys in the result */
     char *keys, *spare, *raw; /* raw: the line itself, when values are fetched by index */
     uint32_t *index, *spare_index;
     uint64_t *packed, *spare_packed; /* NULL: indices are not sorted packed */
@@ -54,16 +56,18 @@ static bool packs(const sort_run *r) {
 }
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {
-    int64_t keys = (r->n * r->bytes + 63) & ~(int64_t)63;
+    int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63,
+            keys = r->in_result ? 0 : spare;
     int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
     int64_t raw = r->by_index && r->values ? (r->n * r->item + 63) & ~(int64_t)63 : 0;
     int64_t packed = packs(r) ? r->n * 8 : 0;
-    b->keys = asn_malloc((size_t)(2 * (keys + index) + raw + 2 * packed));
-    if (!b->keys) return false;
+    b->memory = asn_malloc((size_t)(keys + spare + 2 * index + raw + 2 * packed));
+    if (!b->memory) return false;
+    b->keys = b->memory;
     b->spare = b->keys + keys;
-    b->index = r->by_index ? (uint32_t *)(b->spare + keys) : NULL;
-    b->spare_index = r->by_index ? (uint32_t *)(b->spare + keys + index) : NULL;
-    b->raw = b->spare + keys + 2 * index;
+    b->index = r->by_index ? (uint32_t *)(b->spare + spare) : NULL;
+    b->spare_index = r->by_index ? (uint32_t *)(b->spare + spare + index) : NULL;
+    b->raw = b->spare + spare + 2 * index;
     b->packed = packed ? (uint64_t *)(void *)(b->raw + raw) : NULL;
     b->spare_packed = packed ? b->packed + r->n : NULL;
     return true;
@@ -100,9 +104,10 @@ static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
     }
 }
 
-static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *line,
+static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                       bool parallel) {
     const int64_t *step = r->lines.stride[0];
+    if (r->in_result) b->keys = line->at[VALUES];
     asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
     sort_keys(r, b, parallel);
     if (r->values && r->by_index) {
@@ -139,7 +144,7 @@ static void sort_chunk(void *ctx, int64_t chunk) {
         sort_line(r, &b, &line, false);
         asn_lines_next(&r->lines, &line);
     }
-    asn_free(b.keys);
+    asn_free(b.memory);
 }
 
 static asn_status sort_execute(sort_run *r) {
@@ -159,7 +164,7 @@ static asn_status sort_execute(sort_run *r) {
             sort_line(r, &b, &line, true);
             asn_lines_next(&r->lines, &line);
         }
-        asn_free(b.keys);
+        asn_free(b.memory);
         return ASN_OK;
     }
     r->lines_per_chunk = asn_lines_per_chunk(&r->lines, CHUNK);
@@ -177,6 +182,32 @@ static bool fits(const asn_nd *in, int axis, int64_t kept, const asn_nd *out) {
     for (int d = 0; d < in->ndim; d++)
         if (out->shape[d] != (d == axis ? kept : in->shape[d])) return false;
     return true;
+}
+
+/* Keys of the values' size, in whole lines of the result, which is the input itself or
+ * apart from it. */
+static bool fits_result(const sort_run *r, const asn_nd *in, int axis,
+                        const asn_nd *values) {
+    if (!values || r->by_index || r->kind == TOP || r->item != r->bytes ||
+        values->strides[axis] != r->item)
+        return false;
+    uintptr_t low[2], high[2];
+    bool same = in->data == values->data;
+    for (int v = 0; v < 2; v++) {
+        const asn_nd *nd = v ? values : in;
+        low[v] = (uintptr_t)nd->data, high[v] = low[v] + (uintptr_t)r->item;
+        for (int d = 0; d < nd->ndim; d++) {
+            int64_t reach = (nd->shape[d] - 1) * nd->strides[d];
+            if (reach < 0)
+                low[v] -= (uintptr_t)-reach;
+            else
+                high[v] += (uintptr_t)reach;
+            same &= in->strides[d] == values->strides[d];
+            if (v && nd->strides[d] % r->item) return false;
+        }
+    }
+    return low[1] % (uintptr_t)r->item == 0 &&
+           (same || high[0] <= low[1] || high[1] <= low[0]);
 }
 
 static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
@@ -198,6 +229,7 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
     r->by_index = indices || asn_is_complex(in->dtype);
     r->item = asn_itemsize(in->dtype);
     if (!r->by_index) r->flags |= ASN_KEYS_EXACT;
+    r->in_result = fits_result(r, in, axis, values);
     asn_lines_init(&r->lines, in->ndim, in->shape, axis, 3,
                    (char *[]){in->data, values ? values->data : in->data,
                               indices ? indices->data : in->data},

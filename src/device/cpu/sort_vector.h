@@ -19,7 +19,7 @@ static inline bool asn_sort_vector_ready(void) {
 }
 #endif
 
-/* Sorts n keys of `bytes` = 4 or 8; `spare` is as long. */
+/* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst case. */
 void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n);
 
 /* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at once. */
