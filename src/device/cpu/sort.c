@@ -13,12 +13,14 @@
 #include "device/cpu/gather.h"
 #include "device/cpu/keys.h"
 #include "device/cpu/lines.h"
+#include "device/cpu/moves.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/sort_index.h"
 #include "device/cpu/sort_short.h"
 #include "device/cpu/sort_vector.h"
 
 enum { CHUNK = 16384, LONG_LINE = 65536, IN = 0, VALUES = 1, INDICES = 2 };
+enum { LINE_BYTES = 64, GROUP_BYTES = 1 << 20 }; /* of a cache line; of a group */
 
 typedef enum { WHOLE, PARTITION, TOP } sort_kind;
 
@@ -30,6 +32,7 @@ typedef struct {
     bool by_index;    /* sort indices along; values are fetched through them */
     bool short_lines; /* many of them: sorted side by side */
     bool in_result;   /* the result's own lines hold the keys meanwhile */
+    bool across;      /* neighbouring lines interleave: sorted in a buffer, by groups */
     int item;
     asn_lines lines; /* along the axis */
     int64_t n;
@@ -56,8 +59,9 @@ static bool packs(const sort_run *r) {
 }
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {
-    int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63,
-            keys = r->in_result ? 0 : spare;
+    int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63, keys = spare;
+    if (r->in_result) keys = 0;
+    if (r->across) keys = LINE_BYTES / r->item * spare;
     int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
     int64_t raw = r->by_index && r->values ? (r->n * r->item + 63) & ~(int64_t)63 : 0;
     int64_t packed = packs(r) ? r->n * 8 : 0;
@@ -123,6 +127,38 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
             *(int64_t *)(line->at[INDICES] + i * step[INDICES]) = b->index[i];
 }
 
+/* `count` lines that begin next to each other: turned into the buffer, sorted, turned
+ * back, so that every cache line is read and written once. */
+static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *line,
+                       int64_t count) {
+    const asn_move_loops *loops = asn_move_loops_get(r->item);
+    const int64_t *step = r->lines.stride[0];
+    const int64_t pitch = b->spare - b->keys;
+    line_buffer one = *b;
+    int64_t between = pitch / (LINE_BYTES / r->item);
+    loops->transpose(b->keys, between, line->at[IN], step[IN], r->n, count, false);
+    for (int64_t l = 0; l < count; l++) {
+        one.keys = b->keys + l * between;
+        asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
+        sort_keys(r, &one, false);
+        asn_keys_decode(r->dtype, one.keys, r->item, one.keys, r->n, r->flags);
+    }
+    loops->transpose(line->at[VALUES], step[VALUES], b->keys, between, count, r->n,
+                     false);
+}
+
+static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
+                        int64_t end) {
+    asn_line line;
+    for (int64_t count; first < end; first += count) {
+        asn_lines_seek(&r->lines, &line, first);
+        count = r->lines.extent[1] - line.index[1];
+        if (count > end - first) count = end - first;
+        if (count > LINE_BYTES / r->item) count = LINE_BYTES / r->item;
+        sort_group(r, b, &line, count);
+    }
+}
+
 static void sort_chunk(void *ctx, int64_t chunk) {
     sort_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
@@ -139,8 +175,9 @@ static void sort_chunk(void *ctx, int64_t chunk) {
         __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
         return;
     }
+    if (r->across) sort_groups(r, &b, first, end);
     asn_lines_seek(&r->lines, &line, first);
-    for (int64_t l = first; l < end; l++) {
+    for (int64_t l = first; l < end && !r->across; l++) {
         sort_line(r, &b, &line, false);
         asn_lines_next(&r->lines, &line);
     }
@@ -184,30 +221,41 @@ static bool fits(const asn_nd *in, int axis, int64_t kept, const asn_nd *out) {
     return true;
 }
 
-/* Keys of the values' size, in whole lines of the result, which is the input itself or
- * apart from it. */
-static bool fits_result(const sort_run *r, const asn_nd *in, int axis,
-                        const asn_nd *values) {
-    if (!values || r->by_index || r->kind == TOP || r->item != r->bytes ||
-        values->strides[axis] != r->item)
-        return false;
+/* Whether one view may be written before all of the other is read: they are the same
+ * elements in the same places, or apart. */
+static bool same_or_apart(const asn_nd *in, const asn_nd *out) {
+    const asn_nd *views[] = {in, out};
     uintptr_t low[2], high[2];
-    bool same = in->data == values->data;
+    bool same = in->data == out->data;
     for (int v = 0; v < 2; v++) {
-        const asn_nd *nd = v ? values : in;
-        low[v] = (uintptr_t)nd->data, high[v] = low[v] + (uintptr_t)r->item;
-        for (int d = 0; d < nd->ndim; d++) {
-            int64_t reach = (nd->shape[d] - 1) * nd->strides[d];
+        low[v] = (uintptr_t)views[v]->data;
+        high[v] = low[v] + (uintptr_t)asn_itemsize(in->dtype);
+        for (int d = 0; d < in->ndim; d++) {
+            int64_t reach = (in->shape[d] - 1) * views[v]->strides[d];
             if (reach < 0)
                 low[v] -= (uintptr_t)-reach;
             else
                 high[v] += (uintptr_t)reach;
-            same &= in->strides[d] == values->strides[d];
-            if (v && nd->strides[d] % r->item) return false;
+            same &= in->strides[d] == out->strides[d];
         }
     }
-    return low[1] % (uintptr_t)r->item == 0 &&
-           (same || high[0] <= low[1] || high[1] <= low[0]);
+    return same || high[0] <= low[1] || high[1] <= low[0];
+}
+
+/* Where the keys lie while they are sorted: keys of the values' size can do without
+ * memory of their own. Needs the lines. */
+static void choose_place(sort_run *r, const asn_nd *in, const asn_nd *values) {
+    const asn_lines *l = &r->lines;
+    if (!values || r->by_index || r->short_lines || r->kind == TOP ||
+        r->item != r->bytes || !same_or_apart(in, values))
+        return;
+    uintptr_t unaligned = (uintptr_t)values->data;
+    for (int d = 0; d < values->ndim; d++)
+        unaligned |= (uintptr_t)values->strides[d];
+    r->in_result = l->stride[0][VALUES] == r->item && unaligned % (uintptr_t)r->item == 0;
+    r->across = !r->in_result && r->n * LINE_BYTES <= GROUP_BYTES && l->num_dims > 1 &&
+                l->extent[1] >= 4 && l->stride[1][IN] == r->item &&
+                l->stride[1][VALUES] == r->item && l->stride[0][IN] != r->item;
 }
 
 static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
@@ -229,7 +277,6 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
     r->by_index = indices || asn_is_complex(in->dtype);
     r->item = asn_itemsize(in->dtype);
     if (!r->by_index) r->flags |= ASN_KEYS_EXACT;
-    r->in_result = fits_result(r, in, axis, values);
     asn_lines_init(&r->lines, in->ndim, in->shape, axis, 3,
                    (char *[]){in->data, values ? values->data : in->data,
                               indices ? indices->data : in->data},
@@ -238,6 +285,7 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                                        indices ? indices->strides : in->strides});
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
                      r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
+    choose_place(r, in, values);
     return ASN_OK;
 }
 
