@@ -50,12 +50,11 @@ typedef struct {
     uint64_t *packed, *spare_packed; /* NULL: indices are not sorted packed */
 } line_buffer;
 
-/* A radix sort of 32-bit keys with indices overtakes the packed sort at 2e5. */
+/* A radix sort of keys and indices writes to 512 places at once: 73 ns per int32 at 1e6
+ * on an Emerald Rapids, where the packed sort takes 28. */
 static bool packs(const sort_run *r) {
-    enum { MOST_OF_4 = 200000 };
     return r->by_index && (r->kind == WHOLE || r->n <= ASN_SORTED_SELECTION) &&
-           asn_sort_vector_ready() &&
-           ((r->bytes == 4 && r->n <= MOST_OF_4) || r->bytes == 8);
+           asn_sort_vector_ready() && (r->bytes == 4 || r->bytes == 8);
 }
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {

@@ -20,11 +20,13 @@ typedef unsigned __int128 u128;
 #define F(n)       n##_4
 #define WITHIN     asn_collect_within_4
 #define THREE_WAYS asn_three_ways_4
+#define ALONE      asn_three_ways_alone_4
 #include "device/cpu/sort_keys.inc"
 #define K          uint64_t
 #define F(n)       n##_8
 #define WITHIN     asn_collect_within_8
 #define THREE_WAYS asn_three_ways_8
+#define ALONE      asn_three_ways_alone_8
 #include "device/cpu/sort_keys.inc"
 #define K    u128
 #define F(n) n##_16

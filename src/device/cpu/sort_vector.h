@@ -34,6 +34,11 @@ int64_t asn_three_ways_4(const uint32_t *from, const uint32_t *from_index, uint3
                          uint32_t *to_index, int64_t n, uint32_t pivot);
 int64_t asn_three_ways_8(const uint64_t *from, const uint32_t *from_index, uint64_t *to,
                          uint32_t *to_index, int64_t n, uint64_t pivot);
+/* The three ways of keys without indices, in place; `spare` is as long. */
+int64_t asn_three_ways_alone_4(uint32_t *keys, uint32_t *spare, int64_t n,
+                               uint32_t pivot);
+int64_t asn_three_ways_alone_8(uint64_t *keys, uint64_t *spare, int64_t n,
+                               uint64_t pivot);
 
 /* sort_keys.c: the radix sort that bounds the quicksort's worst case. */
 void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n);
