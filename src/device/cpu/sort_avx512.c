@@ -112,6 +112,11 @@ void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n) {
         quicksort_8(keys, spare, n, depth_limit(n));
 }
 
+int64_t asn_sort_vector_part(int bytes, void *keys, int64_t n, uint64_t pivot) {
+    return bytes == 4 ? partition_4(keys, n, (uint32_t)pivot)
+                      : partition_8(keys, n, pivot);
+}
+
 void asn_sort_columns(int bytes, void *tile, int64_t rows) {
     if (bytes == 4)
         sort_columns_4(tile, rows);

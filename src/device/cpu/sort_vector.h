@@ -22,6 +22,9 @@ static inline bool asn_sort_vector_ready(void) {
 /* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst case. */
 void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n);
 
+/* Moves the keys below the pivot to the front and returns how many they are; n >= 512. */
+int64_t asn_sort_vector_part(int bytes, void *keys, int64_t n, uint64_t pivot);
+
 /* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at once. */
 void asn_sort_columns(int bytes, void *tile, int64_t rows);
 
