@@ -152,6 +152,17 @@ def test_long_lines_on_all_threads(dtype, n):
             same(anp.sort(anp.array(x)), np.sort(a))
 
 
+@pytest.mark.parametrize("n", [200, 5000, 70_000])
+@pytest.mark.parametrize(
+    "low, high", [(-5, 5), (-(2**31), 2**31), (-(2**62), 2**62), (2**40, 2**40 + 9)]
+)
+def test_argsort_of_ranges(low, high, n):
+    """Indices go along in the bits that the range of the keys leaves free, if any."""
+    a = np.random.default_rng(6).integers(low, high, n, endpoint=True)
+    a[: n // 2] -= a[0]
+    same(anp.argsort(anp.array(a)), np.argsort(a, kind="stable"))
+
+
 def test_keys_that_differ_in_their_lowest_bits():
     """More bits than fit beside an index, and runs of equal prefixes."""
     rng = np.random.default_rng(3)
