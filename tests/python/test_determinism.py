@@ -17,7 +17,7 @@ for n in (1000, 100_000, 600_001):
         for y in (x.sum(), x.mean(), x.var(), (x * x).sum(), x.cumsum(), np.sort(x), x.max(), abs(x), x[x.real > 0]):
             add(y)
 g = np.array(r.standard_normal((700, 500)))
-for y in (g.sum(0), g.sum(1), g.T.copy(), g.mean(), g.prod(0), (g * 2 + g / 3)[::2, 5:], np.argsort(g, axis=0)):
+for y in (g.sum(0), g.sum(1), g.T.copy(), g.mean(), g.prod(0), (g * 2 + g / 3)[::2, 5:], np.argsort(g, axis=0), np.sort(g, axis=0)):
     add(y)
 for x in (r.standard_normal(300_000), r.integers(0, 9, 300_000), r.integers(-2**31, 2**31, 70_000, dtype="i4")):
     x = np.array(x)

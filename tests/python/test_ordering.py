@@ -15,6 +15,7 @@ SHAPES = st.one_of(
     st.tuples(st.integers(1, 300)),
     st.tuples(st.sampled_from([1023, 1024, 1025, 2500, 30_000, 70_000])),
     st.tuples(st.integers(1, 140), st.integers(1, 40)),
+    st.tuples(st.integers(129, 1500), st.integers(1, 40)),
     st.tuples(st.integers(1, 30), st.integers(1, 12), st.integers(1, 20)),
 )
 
@@ -112,6 +113,54 @@ def test_hard_orders(make, n):
     same(anp.argsort(b), np.argsort(a, kind="stable"))
     for k in (0, n // 3, n - 1):
         assert np.asarray(anp.partition(b, k))[k] == np.sort(a)[k]
+
+
+@pytest.mark.parametrize("dtype", ["u4", "f8"])
+def test_every_length(dtype):
+    """Networks of one to sixteen registers, and partitions of few blocks with every remainder."""
+    rng = np.random.default_rng(3)
+    for n in [*range(1, 700), 1023, 1024, 1025, 1087, 1151]:
+        for most in (3, 2**32 - 1):
+            a = rng.integers(0, most, n, dtype="u4", endpoint=True).astype(dtype)
+            same(anp.sort(anp.array(a)), np.sort(a))
+            same(anp.sort(anp.array(a[::-1])), np.sort(a))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    "view", [np.s_[:, :], np.s_[::-1], np.s_[:, ::-1], np.s_[::2, 3:], np.s_[:, ::3]]
+)
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "f8", "c16"])
+def test_sort_of_a_view_in_place(dtype, view, axis):
+    a = (np.random.default_rng(4).standard_normal((300, 37)) * 50).astype(dtype)
+    for transpose in (False, True):
+        ours, theirs = anp.array(a), a.copy()
+        x, y = ours[view], theirs[view]
+        (x.T if transpose else x).sort(axis=axis)
+        (y.T if transpose else y).sort(axis=axis)
+        same(ours, theirs)
+
+
+@pytest.mark.parametrize("n", [65_536, 200_003])
+@pytest.mark.parametrize("dtype", ["i4", "u8", "f4", "f8"])
+def test_long_lines_on_all_threads(dtype, n):
+    """Many or few distinct keys, in order, in reverse, and all equal: the pieces differ in length."""
+    rng = np.random.default_rng(5)
+    for most in (0, 1, 6, 2**31 - 1):
+        a = rng.integers(0, most, n, endpoint=True).astype(dtype)
+        for x in (a, np.sort(a), np.sort(a)[::-1]):
+            same(anp.sort(anp.array(x)), np.sort(a))
+
+
+@pytest.mark.parametrize("n", [200, 5000, 70_000])
+@pytest.mark.parametrize(
+    "low, high", [(-5, 5), (-(2**31), 2**31), (-(2**62), 2**62), (2**40, 2**40 + 9)]
+)
+def test_argsort_of_ranges(low, high, n):
+    """Indices go along in the bits that the range of the keys leaves free, if any."""
+    a = np.random.default_rng(6).integers(low, high, n, endpoint=True)
+    a[: n // 2] -= a[0]
+    same(anp.argsort(anp.array(a)), np.argsort(a, kind="stable"))
 
 
 def test_keys_that_differ_in_their_lowest_bits():

@@ -13,12 +13,14 @@
 #include "device/cpu/gather.h"
 #include "device/cpu/keys.h"
 #include "device/cpu/lines.h"
+#include "device/cpu/moves.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/sort_index.h"
 #include "device/cpu/sort_short.h"
 #include "device/cpu/sort_vector.h"
 
 enum { CHUNK = 16384, LONG_LINE = 65536, IN = 0, VALUES = 1, INDICES = 2 };
+enum { LINE_BYTES = 64, GROUP_BYTES = 1 << 20 }; /* of a cache line; of a group */
 
 typedef enum { WHOLE, PARTITION, TOP } sort_kind;
 
@@ -29,6 +31,8 @@ typedef struct {
     bool values, indices;
     bool by_index;    /* sort indices along; values are fetched through them */
     bool short_lines; /* many of them: sorted side by side */
+    bool in_result;   /* the result's own lines hold the keys meanwhile */
+    bool across;      /* neighbouring lines interleave: sorted in a buffer, by groups */
     int item;
     asn_lines lines; /* along the axis */
     int64_t n;
@@ -40,30 +44,33 @@ typedef struct {
 } sort_run;
 
 typedef struct {
+    char *memory;             /* owns: all that follows, but keys in the result */
     char *keys, *spare, *raw; /* raw: the line itself, when values are fetched by index */
     uint32_t *index, *spare_index;
     uint64_t *packed, *spare_packed; /* NULL: indices are not sorted packed */
 } line_buffer;
 
-/* A radix sort of 32-bit keys with indices overtakes the packed sort at 2e5. */
+/* A radix sort of keys and indices writes to 512 places at once: 73 ns per int32 at 1e6
+ * on an Emerald Rapids, where the packed sort takes 28. */
 static bool packs(const sort_run *r) {
-    enum { MOST_OF_4 = 200000 };
     return r->by_index && (r->kind == WHOLE || r->n <= ASN_SORTED_SELECTION) &&
-           asn_sort_vector_ready() &&
-           ((r->bytes == 4 && r->n <= MOST_OF_4) || r->bytes == 8);
+           asn_sort_vector_ready() && (r->bytes == 4 || r->bytes == 8);
 }
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {
-    int64_t keys = (r->n * r->bytes + 63) & ~(int64_t)63;
+    int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63, keys = spare;
+    if (r->in_result) keys = 0;
+    if (r->across) keys = LINE_BYTES / r->item * spare;
     int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
     int64_t raw = r->by_index && r->values ? (r->n * r->item + 63) & ~(int64_t)63 : 0;
     int64_t packed = packs(r) ? r->n * 8 : 0;
-    b->keys = asn_malloc((size_t)(2 * (keys + index) + raw + 2 * packed));
-    if (!b->keys) return false;
+    b->memory = asn_malloc((size_t)(keys + spare + 2 * index + raw + 2 * packed));
+    if (!b->memory) return false;
+    b->keys = b->memory;
     b->spare = b->keys + keys;
-    b->index = r->by_index ? (uint32_t *)(b->spare + keys) : NULL;
-    b->spare_index = r->by_index ? (uint32_t *)(b->spare + keys + index) : NULL;
-    b->raw = b->spare + keys + 2 * index;
+    b->index = r->by_index ? (uint32_t *)(b->spare + spare) : NULL;
+    b->spare_index = r->by_index ? (uint32_t *)(b->spare + spare + index) : NULL;
+    b->raw = b->spare + spare + 2 * index;
     b->packed = packed ? (uint64_t *)(void *)(b->raw + raw) : NULL;
     b->spare_packed = packed ? b->packed + r->n : NULL;
     return true;
@@ -100,9 +107,10 @@ static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
     }
 }
 
-static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *line,
+static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                       bool parallel) {
     const int64_t *step = r->lines.stride[0];
+    if (r->in_result) b->keys = line->at[VALUES];
     asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
     sort_keys(r, b, parallel);
     if (r->values && r->by_index) {
@@ -116,6 +124,38 @@ static void sort_line(const sort_run *r, const line_buffer *b, const asn_line *l
     if (r->indices)
         for (int64_t i = 0; i < r->kept; i++)
             *(int64_t *)(line->at[INDICES] + i * step[INDICES]) = b->index[i];
+}
+
+/* `count` lines that begin next to each other: turned into the buffer, sorted, turned
+ * back, so that every cache line is read and written once. */
+static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *line,
+                       int64_t count) {
+    const asn_move_loops *loops = asn_move_loops_get(r->item);
+    const int64_t *step = r->lines.stride[0];
+    const int64_t pitch = b->spare - b->keys;
+    line_buffer one = *b;
+    int64_t between = pitch / (LINE_BYTES / r->item);
+    loops->transpose(b->keys, between, line->at[IN], step[IN], r->n, count, false);
+    for (int64_t l = 0; l < count; l++) {
+        one.keys = b->keys + l * between;
+        asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
+        sort_keys(r, &one, false);
+        asn_keys_decode(r->dtype, one.keys, r->item, one.keys, r->n, r->flags);
+    }
+    loops->transpose(line->at[VALUES], step[VALUES], b->keys, between, count, r->n,
+                     false);
+}
+
+static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
+                        int64_t end) {
+    asn_line line;
+    for (int64_t count; first < end; first += count) {
+        asn_lines_seek(&r->lines, &line, first);
+        count = r->lines.extent[1] - line.index[1];
+        if (count > end - first) count = end - first;
+        if (count > LINE_BYTES / r->item) count = LINE_BYTES / r->item;
+        sort_group(r, b, &line, count);
+    }
 }
 
 static void sort_chunk(void *ctx, int64_t chunk) {
@@ -134,12 +174,13 @@ static void sort_chunk(void *ctx, int64_t chunk) {
         __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
         return;
     }
+    if (r->across) sort_groups(r, &b, first, end);
     asn_lines_seek(&r->lines, &line, first);
-    for (int64_t l = first; l < end; l++) {
+    for (int64_t l = first; l < end && !r->across; l++) {
         sort_line(r, &b, &line, false);
         asn_lines_next(&r->lines, &line);
     }
-    asn_free(b.keys);
+    asn_free(b.memory);
 }
 
 static asn_status sort_execute(sort_run *r) {
@@ -159,7 +200,7 @@ static asn_status sort_execute(sort_run *r) {
             sort_line(r, &b, &line, true);
             asn_lines_next(&r->lines, &line);
         }
-        asn_free(b.keys);
+        asn_free(b.memory);
         return ASN_OK;
     }
     r->lines_per_chunk = asn_lines_per_chunk(&r->lines, CHUNK);
@@ -177,6 +218,43 @@ static bool fits(const asn_nd *in, int axis, int64_t kept, const asn_nd *out) {
     for (int d = 0; d < in->ndim; d++)
         if (out->shape[d] != (d == axis ? kept : in->shape[d])) return false;
     return true;
+}
+
+/* Whether one view may be written before all of the other is read: they are the same
+ * elements in the same places, or apart. */
+static bool same_or_apart(const asn_nd *in, const asn_nd *out) {
+    const asn_nd *views[] = {in, out};
+    uintptr_t low[2], high[2];
+    bool same = in->data == out->data;
+    for (int v = 0; v < 2; v++) {
+        low[v] = (uintptr_t)views[v]->data;
+        high[v] = low[v] + (uintptr_t)asn_itemsize(in->dtype);
+        for (int d = 0; d < in->ndim; d++) {
+            int64_t reach = (in->shape[d] - 1) * views[v]->strides[d];
+            if (reach < 0)
+                low[v] -= (uintptr_t)-reach;
+            else
+                high[v] += (uintptr_t)reach;
+            same &= in->strides[d] == out->strides[d];
+        }
+    }
+    return same || high[0] <= low[1] || high[1] <= low[0];
+}
+
+/* Where the keys lie while they are sorted: keys of the values' size can do without
+ * memory of their own. Needs the lines. */
+static void choose_place(sort_run *r, const asn_nd *in, const asn_nd *values) {
+    const asn_lines *l = &r->lines;
+    if (!values || r->by_index || r->short_lines || r->kind == TOP ||
+        r->item != r->bytes || !same_or_apart(in, values))
+        return;
+    uintptr_t unaligned = (uintptr_t)values->data;
+    for (int d = 0; d < values->ndim; d++)
+        unaligned |= (uintptr_t)values->strides[d];
+    r->in_result = l->stride[0][VALUES] == r->item && unaligned % (uintptr_t)r->item == 0;
+    r->across = !r->in_result && r->n * LINE_BYTES <= GROUP_BYTES && l->num_dims > 1 &&
+                l->extent[1] >= 4 && l->stride[1][IN] == r->item &&
+                l->stride[1][VALUES] == r->item && l->stride[0][IN] != r->item;
 }
 
 static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
@@ -206,6 +284,7 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                                        indices ? indices->strides : in->strides});
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
                      r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
+    choose_place(r, in, values);
     return ASN_OK;
 }
 

@@ -1,14 +1,13 @@
 /* CPU device: sorting keys with AVX-512.
  *
- * A quicksort that partitions whole registers: keys below the pivot are compressed to the
- * front of the other buffer, the rest to its end, and the buffers change roles, so no key
- * is read before it is overwritten and nothing depends on the data but two counts. Eight
- * registers or fewer are sorted by a bitonic network (Batcher, AFIPS 1968) in registers.
- * Measured on one core of a Zen 4 (random float64): see
- * docs/design/0006-ordering-and-moving.md.
+ * A quicksort in place that partitions whole registers (as Bramas, IJACSA 8, 2017, and
+ * Wassenberg et al., 2022): a register's keys are ordered by one move of lanes and stored
+ * whole at both ends. What is left is sorted by networks (sort_network.inc). Nothing
+ * depends on the data but counts; twice the depth of even partitions, and the radix sort
+ * takes over.
  *
  * Many short lines are sorted side by side instead, one line per lane: then a network
- * needs no permutations at all.
+ * needs no permutations at all. Figures: docs/design/0006-ordering-and-moving.md.
  */
 #include "device/cpu/sort_vector.h"
 
@@ -33,6 +32,22 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
                              _mm256_maskz_compress_epi32(chosen, x));
 }
 
+/* Registers of a block: a partition's reads wait for the counts of the block before. */
+enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
+
+/* For every choice of eight lanes, the lanes' numbers, chosen ones first. */
+#define BEFORE(m, i) __builtin_popcount((m) & ((1u << (i)) - 1))
+#define PLACE(m, i)                                                                      \
+    ((m) >> (i) & 1 ? BEFORE(m, i) : __builtin_popcount(m) + (i) - BEFORE(m, i))
+#define LANE(m, i) ((uint64_t)(i) << 8 * PLACE(m, i))
+#define LANES_OF(m)                                                                      \
+    (LANE(m, 1) | LANE(m, 2) | LANE(m, 3) | LANE(m, 4) | LANE(m, 5) | LANE(m, 6) |       \
+     LANE(m, 7))
+#define FOUR(m)    LANES_OF(m), LANES_OF((m) + 1), LANES_OF((m) + 2), LANES_OF((m) + 3)
+#define SIXTEEN(m) FOUR(m), FOUR((m) + 4), FOUR((m) + 8), FOUR((m) + 12)
+#define MANY(m)    SIXTEEN(m), SIXTEEN((m) + 16), SIXTEEN((m) + 32), SIXTEEN((m) + 48)
+static const uint64_t below_first[256] = {MANY(0u), MANY(64u), MANY(128u), MANY(192u)};
+
 #define K                       uint32_t
 #define F(n)                    n##_4
 #define MASK_4                  __mmask16
@@ -41,7 +56,10 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 #define VEC_4(n)                VEC_4_##n
 #define VEC(n)                  VEC_4(n)
 #define SHIFT                   4
+#define EACH_LANE               0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
 #define VEC_4_permutexvar(i, x) _mm512_permutexvar_epi32(i, x)
+#define VEC_4_permutex2var      _mm512_permutex2var_epi32
+#define VEC_4_mask_blend        _mm512_mask_blend_epi32
 #define VEC_4_mask_max          _mm512_mask_max_epu32
 #define VEC_4_min               _mm512_min_epu32
 #define VEC_4_max               _mm512_max_epu32
@@ -51,6 +69,7 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 #define VEC_4_cmple             _mm512_cmple_epu32_mask
 #define VEC_4_cmplt             _mm512_cmplt_epu32_mask
 #define VEC_4_maskz_compress    _mm512_maskz_compress_epi32
+#include "device/cpu/sort_network.inc"
 #include "device/cpu/sort_avx512.inc"
 
 #define K                       uint64_t
@@ -61,7 +80,10 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 #define VEC_8(n)                VEC_8_##n
 #define VEC(n)                  VEC_8(n)
 #define SHIFT                   3
+#define EACH_LANE               0, 1, 2, 3, 4, 5, 6, 7
 #define VEC_8_permutexvar(i, x) _mm512_permutexvar_epi64(i, x)
+#define VEC_8_permutex2var      _mm512_permutex2var_epi64
+#define VEC_8_mask_blend        _mm512_mask_blend_epi64
 #define VEC_8_mask_max          _mm512_mask_max_epu64
 #define VEC_8_min               _mm512_min_epu64
 #define VEC_8_max               _mm512_max_epu64
@@ -71,6 +93,7 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 #define VEC_8_cmple             _mm512_cmple_epu64_mask
 #define VEC_8_cmplt             _mm512_cmplt_epu64_mask
 #define VEC_8_maskz_compress    _mm512_maskz_compress_epi64
+#include "device/cpu/sort_network.inc"
 #include "device/cpu/sort_avx512.inc"
 
 bool asn_sort_vector_ready(void) {
@@ -84,9 +107,14 @@ static int depth_limit(int64_t n) {
 
 void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n) {
     if (bytes == 4)
-        quicksort_4(keys, spare, n, false, depth_limit(n));
+        quicksort_4(keys, spare, n, depth_limit(n));
     else
-        quicksort_8(keys, spare, n, false, depth_limit(n));
+        quicksort_8(keys, spare, n, depth_limit(n));
+}
+
+int64_t asn_sort_vector_part(int bytes, void *keys, int64_t n, uint64_t pivot) {
+    return bytes == 4 ? partition_4(keys, n, (uint32_t)pivot)
+                      : partition_8(keys, n, pivot);
 }
 
 void asn_sort_columns(int bytes, void *tile, int64_t rows) {

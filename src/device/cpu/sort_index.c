@@ -2,7 +2,8 @@
  *
  * A key without the bits that all keys share, shifted up, leaves room for the position in
  * its low bits: one 64-bit number sorts both, stably, at the speed of plain keys. Where
- * the bits do not suffice (64-bit keys that differ all over), the lowest key bits are
+ * the bits do not suffice, those of the key's distance from the least are taken. Where
+ * they do not suffice either (64-bit keys that differ all over), the lowest key bits are
  * left out and the few runs of equal prefixes are put right afterwards from the keys
  * themselves; with many of them the caller's radix sort is better.
  */
@@ -38,7 +39,18 @@ static uint64_t differing_4(const uint32_t *keys, int64_t n) {
     return all;
 }
 
-static void pack(int bytes, const void *keys, uint64_t *packed, int64_t n,
+static uint64_t least_8(const uint64_t *keys, int64_t n, uint64_t *most) {
+    uint64_t low = keys[0], high = keys[0];
+    for (int64_t i = 1; i < n; i++) {
+        low = keys[i] < low ? keys[i] : low;
+        high = keys[i] > high ? keys[i] : high;
+    }
+    *most = high;
+    return low;
+}
+
+/* Keys less `base`. */
+static void pack(int bytes, const void *keys, uint64_t base, uint64_t *packed, int64_t n,
                  asn_packing p) {
     if (bytes == 4) {
         for (int64_t i = 0; i < n; i++)
@@ -46,7 +58,8 @@ static void pack(int bytes, const void *keys, uint64_t *packed, int64_t n,
         return;
     }
     for (int64_t i = 0; i < n; i++)
-        packed[i] = (((const uint64_t *)keys)[i] << p.shift & ~p.mask) | (uint64_t)i;
+        packed[i] =
+            ((((const uint64_t *)keys)[i] - base) << p.shift & ~p.mask) | (uint64_t)i;
 }
 
 /* Sorts a run of equal prefixes by the whole key; equal keys are in order already. */
@@ -80,7 +93,12 @@ bool asn_keys_argsort(int bytes, const void *keys, uint64_t *packed, uint64_t *s
     }
     uint64_t differing = bytes == 4 ? differing_4(keys, n) : differing_8(keys, n);
     asn_packing p = asn_packing_for(differing, n);
-    pack(bytes, keys, packed, n, p);
+    uint64_t base = 0, most;
+    if (bytes == 8 && !p.exact) { /* small numbers of both signs differ in every bit */
+        base = least_8(keys, n, &most);
+        p = asn_packing_for(most - base, n);
+    }
+    pack(bytes, keys, base, packed, n, p);
     asn_sort_vector(8, packed, spare, n);
     if (!p.exact && !sort_runs(packed, n, keys, p.mask)) return false;
     for (int64_t i = 0; i < n; i++)

@@ -19,8 +19,11 @@ static inline bool asn_sort_vector_ready(void) {
 }
 #endif
 
-/* Sorts n keys of `bytes` = 4 or 8; `spare` is as long. */
+/* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst case. */
 void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n);
+
+/* Moves the keys below the pivot to the front and returns how many they are; n >= 512. */
+int64_t asn_sort_vector_part(int bytes, void *keys, int64_t n, uint64_t pivot);
 
 /* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at once. */
 void asn_sort_columns(int bytes, void *tile, int64_t rows);
@@ -34,6 +37,11 @@ int64_t asn_three_ways_4(const uint32_t *from, const uint32_t *from_index, uint3
                          uint32_t *to_index, int64_t n, uint32_t pivot);
 int64_t asn_three_ways_8(const uint64_t *from, const uint32_t *from_index, uint64_t *to,
                          uint32_t *to_index, int64_t n, uint64_t pivot);
+/* The three ways of keys without indices, in place; `spare` is as long. */
+int64_t asn_three_ways_alone_4(uint32_t *keys, uint32_t *spare, int64_t n,
+                               uint32_t pivot);
+int64_t asn_three_ways_alone_8(uint64_t *keys, uint64_t *spare, int64_t n,
+                               uint64_t pivot);
 
 /* sort_keys.c: the radix sort that bounds the quicksort's worst case. */
 void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n);
