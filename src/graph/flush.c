@@ -189,9 +189,9 @@ asn_status asn_trace_make_room(void) {
 }
 
 asn_status asn_trace_flush(void) {
-    for (int before = 0; asn_trace_is_crowded(&asn_the_trace);) {
-        if (asn_the_trace.count == before) break; /* a flush is under way */
-        before = asn_the_trace.count;
+    asn_trace *t = &asn_the_trace;
+    for (int before = 0; t->count != before && asn_trace_part(t) < t->count;) {
+        before = t->count; /* which stays where a flush is under way */
         ASN_TRY(asn_trace_make_room());
     }
     return flush_some(all_nodes);

@@ -19,7 +19,8 @@
  * where it casts. */
 enum { PROGRAM = ACLNNX_MAX_INSTRS / 2, LEAST = PROGRAM / 2, NONE = -1 };
 
-bool asn_trace_is_crowded(const asn_trace *t) {
+/* More operations over the largest space, or most of it, than one program holds. */
+static bool is_crowded(const asn_trace *t) {
     int64_t largest = 0;
     int num = 0;
     for (int i = 0; i < t->count; i++)
@@ -47,9 +48,12 @@ static void find_lives(const asn_trace *t) {
     }
 }
 
-int asn_trace_split(const asn_trace *t) {
-    int64_t change[ASN_TRACE_MAX_NODES + 2] = {0}, crossing = 0, least = INT64_MAX;
+/* Where the fewest bytes cross; *crossing: so many, *top: where the most do. */
+static int find_cut(const asn_trace *t, int64_t *crossing, int64_t *top) {
+    int64_t change[ASN_TRACE_MAX_NODES + 2] = {0}, alive = 0;
     int at = t->count;
+    *crossing = INT64_MAX;
+    *top = 0;
     find_lives(t);
     for (int i = 0; i < t->count; i++) {
         const asn_buffer *b = t->nodes[i].out.buffer;
@@ -57,13 +61,26 @@ int asn_trace_split(const asn_trace *t) {
         change[i + 1] += b->nbytes;
         if (!is_held(b)) change[b->trace_last + 1] -= b->nbytes;
     }
-    for (int i = 1; i <= t->count && i <= PROGRAM; i++) {
-        crossing += change[i];
-        if (i < LEAST || crossing > least) continue;
-        least = crossing;
+    for (int i = 1; i <= t->count; i++) {
+        alive += change[i];
+        if (alive > *top) *top = alive;
+        if (i < LEAST || i > PROGRAM || alive > *crossing) continue;
+        *crossing = alive;
         at = i;
     }
     return at;
+}
+
+int asn_trace_split(const asn_trace *t) {
+    int64_t crossing, top;
+    return find_cut(t, &crossing, &top);
+}
+
+int asn_trace_part(const asn_trace *t) {
+    int64_t crossing, top;
+    if (!is_crowded(t)) return t->count;
+    int at = find_cut(t, &crossing, &top);
+    return crossing < top / 2 ? at : t->count;
 }
 
 void asn_trace_spare_rest(const asn_trace *t, int count, bool *dead) {

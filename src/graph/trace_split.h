@@ -4,12 +4,12 @@
 
 #include "graph/trace.h"
 
-/* More operations over the largest space, or most of it, than one program holds. Lock
- * held. */
-bool asn_trace_is_crowded(const asn_trace *t);
-
 /* How many of the oldest nodes to run when there is no room for another. Lock held. */
 int asn_trace_split(const asn_trace *t);
+/* How many to run first when all shall run: all, unless they are more than a program
+ * holds and less than half as much crosses that end of a part as is alive at most. Lock
+ * held. */
+int asn_trace_part(const asn_trace *t);
 
 /* After finding the nodes that write buffers nobody but the trace holds: a buffer that a
  * node from `count` on touches is none. Lock held. */
