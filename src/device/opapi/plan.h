@@ -128,4 +128,11 @@ ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
 ASN_PLANNER(randperm);
 
+/* special.c, sparse_rows.c */
+ASN_PLANNER(special);
+ASN_PLANNER(embedding_dense_backward);
+ASN_PLANNER(embedding_bag);
+ASN_PLANNER(renorm);
+ASN_PLANNER(embedding_renorm);
+
 #endif
