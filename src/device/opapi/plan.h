@@ -135,4 +135,14 @@ ASN_PLANNER(embedding_bag);
 ASN_PLANNER(renorm);
 ASN_PLANNER(embedding_renorm);
 
+/* quant.c, quant_rows.c */
+ASN_PLANNER(quant);
+ASN_PLANNER(anti_quant);
+ASN_PLANNER(group_quant);
+ASN_PLANNER(fake_quant);
+ASN_PLANNER(dynamic_quant);
+ASN_PLANNER(quant_param);
+ASN_PLANNER(int4_pack);
+ASN_PLANNER(sign_bits);
+
 #endif
