@@ -145,4 +145,8 @@ ASN_PLANNER(quant_param);
 ASN_PLANNER(int4_pack);
 ASN_PLANNER(sign_bits);
 
+/* quant_matmul.c */
+ASN_PLANNER(quant_matmul);
+ASN_PLANNER(weight_quant_matmul);
+
 #endif
