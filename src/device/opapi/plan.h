@@ -149,4 +149,11 @@ ASN_PLANNER(sign_bits);
 ASN_PLANNER(quant_matmul);
 ASN_PLANNER(weight_quant_matmul);
 
+/* matrices.c */
+ASN_PLANNER(linalg_qr);
+ASN_PLANNER(cross);
+ASN_PLANNER(triangular_solve);
+ASN_PLANNER(pdist);
+ASN_PLANNER(bias_grad);
+
 #endif
