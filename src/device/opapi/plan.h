@@ -149,6 +149,10 @@ ASN_PLANNER(sign_bits);
 ASN_PLANNER(quant_matmul);
 ASN_PLANNER(weight_quant_matmul);
 
+/* nan_median.c, scatter_update.c */
+ASN_PLANNER(nan_median);
+ASN_PLANNER(scatter_update);
+
 /* matrices.c */
 ASN_PLANNER(linalg_qr);
 ASN_PLANNER(cross);
