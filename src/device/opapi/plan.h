@@ -153,7 +153,8 @@ ASN_PLANNER(weight_quant_matmul);
 ASN_PLANNER(nan_median);
 ASN_PLANNER(scatter_update);
 
-/* matrices.c */
+/* einsum.c, matrices.c */
+ASN_PLANNER(einsum);
 ASN_PLANNER(linalg_qr);
 ASN_PLANNER(cross);
 ASN_PLANNER(triangular_solve);

@@ -87,8 +87,9 @@ asn_status asn_planner_scatter_update(asn_call *c) {
                              c->op->name, c->op->params[0].name);
     if (quant) {
         if (asn_call_int(c, 7) != 1)
-            return asn_error_set(ASN_ERR_VALUE, "%s: reduction is %lld; 1 (update) is all",
-                                 c->op->name, (long long)asn_call_int(c, 7));
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: reduction is %lld; 1 (update) is all", c->op->name,
+                                 (long long)asn_call_int(c, 7));
         ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_I8)));
         ASN_TRY(asn_call_floating(c, 2));
         ASN_TRY(asn_call_floating(c, 3));
