@@ -71,7 +71,11 @@ def test_quantize(dtype):
 def test_quantize_torch():
     x = floats(40, 7)
     want = torch.quantize_per_channel(
-        torch.tensor(x), torch.tensor([0.25, 0.5, 1, 2, 4, 8, 0.125]), torch.arange(7), 1, torch.quint8
+        torch.tensor(x),
+        torch.tensor([0.25, 0.5, 1, 2, 4, 8, 0.125]),
+        torch.arange(7),
+        1,
+        torch.quint8,
     )
     out = np.empty((40, 7), np.uint8)
     scales = np.array([0.25, 0.5, 1, 2, 4, 8, 0.125], np.float32)

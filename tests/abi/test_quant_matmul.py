@@ -46,7 +46,9 @@ def test_v3_v4(trans):
     got = run("QuantMatmulV3", *x, words, offset, bias, *trans, np.empty((2, 3, 4, 16), np.int8))
     same(got, np.rint(v * cut + offset).clip(-128, 127))
     packed = run("TransQuantParamV2", scale, offset, np.empty(16, np.int64))
-    same(run("QuantMatmulV3", *x, packed, None, bias, *trans, np.empty((2, 3, 4, 16), np.int8)), got)
+    same(
+        run("QuantMatmulV3", *x, packed, None, bias, *trans, np.empty((2, 3, 4, 16), np.int8)), got
+    )
     out = np.empty((2, 3, 4, 16), np.float16)
     same(run("QuantMatmulV3", *x, words, None, bias, *trans, out), (v * cut).astype(np.float16))
     out = np.empty((2, 3, 4, 16), ml_dtypes.bfloat16)
@@ -80,7 +82,10 @@ def test_weight_quant(version):
         x = RNG.standard_normal((6, 32)).astype(dtype)
         bias = RNG.standard_normal(16).astype(np.float32)
         for shape, group in (((1,), 0), ((16,), 0), ((1, 16), 0), ((4, 16), 8)):
-            scale, offset = RNG.random(shape).astype(dtype), RNG.integers(-3, 3, shape).astype(dtype)
+            scale, offset = (
+                RNG.random(shape).astype(dtype),
+                RNG.integers(-3, 3, shape).astype(dtype),
+            )
             s, o = (np.repeat(t.astype(float), 8, 0) if group else t.astype(float) for t in (scale, offset))  # fmt: skip
             want = x.astype(float) @ ((w + o) * s) + bias
             for weight in (w, np.asfortranarray(w), pack(w)):
