@@ -199,4 +199,37 @@ ASN_PLANNER(random);
 ASN_PLANNER(bernoulli);
 ASN_PLANNER(randperm);
 
+/* special.c, sparse_rows.c */
+ASN_PLANNER(special);
+ASN_PLANNER(embedding_dense_backward);
+ASN_PLANNER(embedding_bag);
+ASN_PLANNER(renorm);
+ASN_PLANNER(embedding_renorm);
+
+/* quant.c, quant_rows.c */
+ASN_PLANNER(quant);
+ASN_PLANNER(anti_quant);
+ASN_PLANNER(group_quant);
+ASN_PLANNER(fake_quant);
+ASN_PLANNER(dynamic_quant);
+ASN_PLANNER(quant_param);
+ASN_PLANNER(int4_pack);
+ASN_PLANNER(sign_bits);
+
+/* quant_matmul.c */
+ASN_PLANNER(quant_matmul);
+ASN_PLANNER(weight_quant_matmul);
+
+/* nan_median.c, scatter_update.c */
+ASN_PLANNER(nan_median);
+ASN_PLANNER(scatter_update);
+
+/* einsum.c, matrices.c */
+ASN_PLANNER(einsum);
+ASN_PLANNER(linalg_qr);
+ASN_PLANNER(cross);
+ASN_PLANNER(triangular_solve);
+ASN_PLANNER(pdist);
+ASN_PLANNER(bias_grad);
+
 #endif

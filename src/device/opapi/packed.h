@@ -1,0 +1,52 @@
+/* CPU device, operators: bodies that are plain loops over packed copies.
+ *
+ * An operator that is neither a fused program nor a kernel of the array library takes its
+ * tensors as row-major arrays of one dtype, computes in a loop of its own, and moves the
+ * result to where the program wants it: strides, halves and overlapping operands cost a
+ * copy and no code. Such a plan holds every argument by parameter index.
+ */
+#ifndef ASN_DEVICE_OPAPI_PACKED_H
+#define ASN_DEVICE_OPAPI_PACKED_H
+
+#include "device/opapi/plan.h"
+
+typedef struct {
+    asn_plan_head head;
+    int at[ASN_MAX_PARAMS];      /* operands by parameter; -1: absent, no tensor */
+    asn_arg arg[ASN_MAX_PARAMS]; /* integers and doubles; an aclScalar as a double */
+    asn_dtype loop;              /* what the planner chose to compute in */
+    int kind, axis;
+    int64_t n[4]; /* extents, as the body wants them */
+} asn_packed;
+
+/* A plan with the call's arguments; NULL with the error set. */
+asn_packed *asn_packed_plan(asn_call *c, asn_body_fn fn, double work_ns);
+
+/* The tensor of parameter i, or any view, row-major in `dtype`: itself where it is so. */
+ASN_CHECK_RESULT asn_status asn_packed_in(aclOpExecutor *e, const asn_packed *p, int i,
+                                          asn_dtype dtype, asn_tmp *tmp, asn_view *v);
+ASN_CHECK_RESULT asn_status asn_packed_of(const asn_nd *a, asn_dtype dtype, asn_tmp *tmp,
+                                          asn_view *v);
+/* The same, broadcast to a shape that it fits. */
+ASN_CHECK_RESULT asn_status asn_packed_like(const asn_nd *a, const asn_nd *shape,
+                                            asn_dtype dtype, asn_tmp *tmp, asn_view *v);
+/* A row-major temporary of the output's shape; asn_packed_done writes it. */
+ASN_CHECK_RESULT asn_status asn_packed_out(aclOpExecutor *e, const asn_packed *p, int i,
+                                           asn_dtype dtype, asn_tmp *tmp, asn_view *v);
+ASN_CHECK_RESULT asn_status asn_packed_done(aclOpExecutor *e, const asn_packed *p, int i,
+                                            const asn_view *v);
+
+/* float64 for float64, else float32: what halves are computed in. */
+static inline asn_dtype asn_wide_dtype(asn_dtype t) {
+    return t == ASN_F64 ? ASN_F64 : ASN_F32;
+}
+/* Parameter i is of a real floating dtype (or absent). */
+ASN_CHECK_RESULT asn_status asn_call_floating(const asn_call *c, int i);
+/* Parameter i is of one of these dtypes: bits by asn_dtype. */
+ASN_CHECK_RESULT asn_status asn_call_one_of(const asn_call *c, int i, uint32_t dtypes);
+/* Parameter i has this many dimensions. */
+ASN_CHECK_RESULT asn_status asn_call_rank(const asn_call *c, int i, int least, int most);
+
+#define ASN_BIT(t) (UINT32_C(1) << (t))
+
+#endif

@@ -1,0 +1,99 @@
+"""Products of small integers through CANN's interface, against NumPy's exact integers."""
+
+import numpy as np
+import pytest
+from aclnn import AclError, run
+from test_quant import pack
+
+RNG = np.random.default_rng(33)
+close, same = np.testing.assert_allclose, np.testing.assert_array_equal
+
+
+def ints(*shape, bits=8):
+    return RNG.integers(-(2 ** (bits - 1)), 2 ** (bits - 1), shape).astype(np.int8)
+
+
+def test_v1_v2():
+    a, b, bias = ints(5, 40), ints(40, 7), RNG.integers(-900, 900, 7).astype(np.int32)
+    want = a.astype(int) @ b.astype(int)
+    out = np.empty((7, 5), np.float16).T
+    run("QuantMatmul", a, np.asfortranarray(b), bias, 0.01, out)
+    same(out, ((want + bias).astype(np.float32) * np.float32(0.01)).astype(np.float16))
+    scale = RNG.random(16).astype(np.float32)
+    words = run("TransQuantParamV2", scale, None, np.empty(16, np.uint64))
+    cut = (scale.view(np.uint32) & 0xFFFFE000).view(np.float32)
+    run("QuantMatmulV2", a.T, b.T, None, words, True, True, out)
+    same(out, (want.astype(np.float32) * cut[:7]).astype(np.float16))
+    run("QuantMatmul", a[:0], b, None, 1.0, out[:0])
+    for bad in ((a, b[:9], bias, 1.0, out), (a, b, bias[:3], 1.0, out), (a, b, bias, 1.0, out[:2]),
+                (a.astype(int), b, bias, 1.0, out)):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("QuantMatmul", *bad)
+
+
+@pytest.mark.parametrize("trans", [(False, False), (True, False), (False, True), (True, True)])
+def test_v3_v4(trans):
+    import ml_dtypes
+
+    a, b = ints(2, 1, 4, 24), ints(3, 24, 16)
+    exact = a.astype(int) @ b.astype(int)
+    x = [np.ascontiguousarray(m.swapaxes(-1, -2)) if t else m for m, t in zip((a, b), trans)]  # noqa: B905
+    scale, bias = (RNG.random(16) / 500).astype(np.float32), RNG.integers(-900, 900, 16).astype(np.int32)  # fmt: skip
+    offset, rows = RNG.integers(-9, 9, 16).astype(np.float32), RNG.random(4).astype(np.float32)
+    words = run("TransQuantParamV2", scale, None, np.empty(16, np.uint64))
+    cut = (scale.view(np.uint32) & 0xFFFFE000).view(np.float32)
+    v = (exact + bias).astype(np.float32)
+    got = run("QuantMatmulV3", *x, words, offset, bias, *trans, np.empty((2, 3, 4, 16), np.int8))
+    same(got, np.rint(v * cut + offset).clip(-128, 127))
+    packed = run("TransQuantParamV2", scale, offset, np.empty(16, np.int64))
+    same(
+        run("QuantMatmulV3", *x, packed, None, bias, *trans, np.empty((2, 3, 4, 16), np.int8)), got
+    )
+    out = np.empty((2, 3, 4, 16), np.float16)
+    same(run("QuantMatmulV3", *x, words, None, bias, *trans, out), (v * cut).astype(np.float16))
+    out = np.empty((2, 3, 4, 16), ml_dtypes.bfloat16)
+    want = (v * scale * rows[:, None]).astype(out.dtype)
+    same(run("QuantMatmulV4", *x, scale, None, rows, bias, *trans, out).astype(float), want.astype(float))  # fmt: skip
+    real = RNG.random(16).astype(np.float32)
+    want = (exact.astype(np.float32) * scale[:1] * rows[:, None] + real).astype(np.float16)
+    close(run("QuantMatmulV4", *x, scale[:1], None, rows, real, *trans, np.empty(want.shape, np.float16)), want)  # fmt: skip
+    for bad in ((*x, scale[:5], None, None, None, *trans, out), (*x, scale, offset, None, None, *trans, out),
+                (*x, scale, None, rows[:2], None, *trans, out), (*x, scale, None, None, None, *trans, out[0])):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("QuantMatmulV4", *bad)
+
+
+def test_int4():
+    a, b = ints(5, 16, bits=4), ints(16, 24, bits=4)
+    scale = RNG.random(24).astype(np.float32)
+    want = ((a.astype(int) @ b.astype(int)).astype(np.float32) * scale).astype(np.float16)
+    same(run("QuantMatmulV4", pack(a), pack(b), scale, None, None, None, False, False, np.empty((5, 24), np.float16)), want)  # fmt: skip
+    same(run("QuantMatmulV4", pack(a), pack(np.ascontiguousarray(b.T)), scale, None, None, None, False, True,
+             np.empty((5, 24), np.float16)), want)  # fmt: skip
+
+
+@pytest.mark.parametrize("version", ["V2", "V3"])
+def test_weight_quant(version):
+    import ml_dtypes
+
+    more = () if version == "V2" else (0,)
+    w = ints(32, 16, bits=4)
+    for dtype, tolerance in ((np.float16, 2e-3), (ml_dtypes.bfloat16, 2e-2)):
+        x = RNG.standard_normal((6, 32)).astype(dtype)
+        bias = RNG.standard_normal(16).astype(np.float32)
+        for shape, group in (((1,), 0), ((16,), 0), ((1, 16), 0), ((4, 16), 8)):
+            scale, offset = (
+                RNG.random(shape).astype(dtype),
+                RNG.integers(-3, 3, shape).astype(dtype),
+            )
+            s, o = (np.repeat(t.astype(float), 8, 0) if group else t.astype(float) for t in (scale, offset))  # fmt: skip
+            want = x.astype(float) @ ((w + o) * s) + bias
+            for weight in (w, np.asfortranarray(w), pack(w)):
+                out = np.empty((16, 6), dtype).T
+                run("WeightQuantBatchMatmul" + version, x, weight, scale, offset, None, None, bias, group, *more, out)  # fmt: skip
+                close(out.astype(float), want, rtol=tolerance, atol=tolerance * 4)
+        run("WeightQuantBatchMatmul" + version, x[:0], w, scale[:1], None, None, None, None, 0, *more, out[:0])  # fmt: skip
+        for bad in ((x, w[:9], scale, None, None, None, None, 8), (x, w, scale[:3], None, None, None, None, 8),
+                    (x, w, scale, None, scale, None, None, 8), (x, w, scale, None, None, None, bias[:3], 8)):  # fmt: skip
+            with pytest.raises(AclError, match="161002"):
+                run("WeightQuantBatchMatmul" + version, *bad, *more, out)
