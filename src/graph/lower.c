@@ -68,13 +68,13 @@ static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
 
 static asn_status convert(const asn_array *from, const asn_array *to) {
     aclTensor *t[2] = {NULL, NULL};
+    aclDataType type = (aclDataType)asn_dtype_table[to->layout.dtype].acl;
     asn_status status = asn_operator_tensor(from, ASN_READ, &t[0]);
     if (!status) status = asn_operator_tensor(to, ASN_WRITE, &t[1]);
     if (from->layout.dtype == to->layout.dtype)
         ASN_OPERATOR(status, InplaceCopy, "copy", t[1], t[0]);
     else
-        ASN_OPERATOR(status, Cast, "astype", t[0],
-                     (aclDataType)asn_dtype_table[to->layout.dtype].acl, t[1]);
+        ASN_OPERATOR(status, Cast, "astype", t[0], type, t[1]);
     asn_operator_drop(2, t);
     return status;
 }
