@@ -57,6 +57,8 @@ class Source:
             return self.rng.choice([0, 1, 2, -1, 0.5, True, 1j, np.nan, np.inf, 2**40], 1)[0].item()
         if kind == "I":
             return [int(x) for x in self.rng.integers(-3, 4, self.rng.integers(0, 4))]
+        if kind == "s":
+            return str(self.rng.choice(["round", "trunc", "ab,bc->ac", "a,a->a", "ab->", "up"]))
         if kind == "f":
             return float(self.rng.choice([0, 1, -1, 0.5, np.nan, np.inf]))
         if "aclDataType" in param.text:
