@@ -33,5 +33,6 @@ fi
 
 [ -x .venv/bin/python ] || python3 -m venv .venv
 .venv/bin/python -m pip install --quiet --upgrade 'pip>=24'
-# The second index has PyTorch without CUDA, the oracle of the operators' tests.
-.venv/bin/python -m pip install --quiet --extra-index-url https://download.pytorch.org/whl/cpu --group dev
+.venv/bin/python -m pip install --quiet --group dev
+# PyTorch is the oracle of the operators' tests; the second index has it without CUDA. Where that cannot be reached it is not asked twice.
+.venv/bin/python -m pip install --quiet --retries 0 --extra-index-url https://download.pytorch.org/whl/cpu --group oracle
