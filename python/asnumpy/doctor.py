@@ -14,6 +14,8 @@ import numpy
 from . import _core, acl
 from ._devices import _OPERATORS
 
+__all__ = ["report"]
+
 _LIBRARIES = ("libascendcl.so", "libnnopbase.so", "libopapi.so")
 _HOMES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 _DEFAULT_HOME = "/usr/local/Ascend/ascend-toolkit/latest"
