@@ -156,10 +156,12 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
     return run_plan(plan, t->nodes, keep, *keeps);
 }
 
+/* The lock is recursive: a release callback, or an operator that a node is lowered to,
+ * must not start over, nor look at the nodes. */
+static bool flushing;
+
 static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     asn_trace *t = &asn_the_trace;
-    static bool
-        flushing; /* the lock is recursive: a release callback must not start over */
     if (flushing) return ASN_OK;
     flushing = true; /* forgetting may release buffers, too */
     asn_transient_forget(t);
@@ -190,8 +192,9 @@ asn_status asn_trace_make_room(void) {
 
 asn_status asn_trace_flush(void) {
     asn_trace *t = &asn_the_trace;
+    if (flushing) return ASN_OK;
     for (int before = 0; t->count != before && asn_trace_part(t) < t->count;) {
-        before = t->count; /* which stays where a flush is under way */
+        before = t->count;
         ASN_TRY(asn_trace_make_room());
     }
     return flush_some(all_nodes);
