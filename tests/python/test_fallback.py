@@ -14,7 +14,8 @@ STRICT = {"ASNUMPY_DEVICE": "ascend", "ASNUMPY_CANN_STRICT": "1"}
 
 def run(program, **more):
     """What a program prints with our libraries in CANN's place, documented dtypes only."""
-    environment = {**os.environ, "ASCEND_HOME_PATH": str(acl.home()), **STRICT, **more}
+    environment = {k: v for k, v in os.environ.items() if k != "ASNUMPY_FALLBACK"}
+    environment |= {"ASCEND_HOME_PATH": str(acl.home()), **STRICT, **more}
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=environment
     )
