@@ -53,7 +53,6 @@ def _missing(library):
 
 
 def _device():
-    yield "device", _core.empty(0).device
     yield "devices", _core.get_device_count()
     memory = _core.memory_stats()
     yield "memory in use", f"{memory['bytes_in_use']} bytes, {memory['bytes_cached']} cached"
@@ -126,11 +125,11 @@ def report():
     """
     rows = [("asnumpy", __import__("asnumpy").__version__), ("Python", platform.python_version()),
             ("NumPy", numpy.__version__), ("processor", f"{platform.machine()}, {os.cpu_count()} CPUs")]  # fmt: skip
+    device = "none"
     try:
-        rows += _device()
-        device = rows[4][1]
+        device = _core.empty(0).device
+        rows += [("device", device), *_device()]
     except RuntimeError as error:
-        device = "none"
         rows += [("device", f"does not open: {error}")]
     rows += _cann()
     rows += [(name, os.environ[name]) for name in _SETTINGS if name in os.environ]

@@ -245,6 +245,15 @@ static bool gather(asn_array *result, const asn_array *a, const asn_array *index
     return true;
 }
 
+/* The first `count` elements kept; what is not kept is overwritten by the next. */
+static inline void select_items(char *to, const char *from, const uint8_t *keep,
+                                int64_t count, size_t item) {
+    for (int64_t i = 0, k = 0; k < count; i++) {
+        memcpy(to + k * (int64_t)item, from + i * (int64_t)item, item);
+        k += keep[i] != 0;
+    }
+}
+
 static bool select_true(asn_array *result, const asn_array *a, const asn_array *mask) {
     void *data;
     const char *from = asn_direct_memory(a, false);
@@ -255,9 +264,13 @@ static bool select_true(asn_array *result, const asn_array *a, const asn_array *
         count += keep[i] != 0;
     if (!asn_direct_new(result, asn_layout_dtype(&a->layout), 1, &count, &data))
         return false;
-    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout));
-    for (int64_t i = 0, k = 0; k < count; i++)
-        if (keep[i]) asn_direct_move((char *)data + k++ * item, from + i * item, item);
+    switch (asn_itemsize(asn_layout_dtype(&a->layout))) {
+    case 1: select_items(data, from, keep, count, 1); break;
+    case 2: select_items(data, from, keep, count, 2); break;
+    case 4: select_items(data, from, keep, count, 4); break;
+    case 8: select_items(data, from, keep, count, 8); break;
+    default: select_items(data, from, keep, count, 16); break;
+    }
     return true;
 }
 

@@ -28,6 +28,14 @@ def laid(a, layout):
     return view
 
 
+def strided(a):
+    """The same values with a gap between the elements, the dimensions reversed in memory."""
+    room = np.zeros([2 * n for n in a.shape[::-1]], a.dtype)
+    view = room[tuple(slice(None, None, 2) for _ in a.shape)].T
+    view[...] = a
+    return view
+
+
 def normal(*shape, dtype=np.float64, low=None, high=None):
     """Normal values, or uniform ones in [low, high)."""
     values = RNG.standard_normal(shape) if low is None else RNG.uniform(low, high, shape)

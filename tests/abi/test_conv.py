@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from aclnn import AclError, run
+from oracle import strided
 
 RNG = np.random.default_rng(31)
 close = np.testing.assert_allclose
@@ -20,14 +21,6 @@ CONV = {
 
 def values(*shape):
     return RNG.standard_normal(shape)
-
-
-def strided(a):
-    """The same values with a gap between the elements, the dimensions reversed in memory."""
-    room = np.zeros([2 * n for n in a.shape[::-1]], a.dtype)
-    view = room[tuple(slice(None, None, 2) for _ in a.shape)].T
-    view[...] = a
-    return view
 
 
 def case(spatial, transposed):

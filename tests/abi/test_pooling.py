@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 from aclnn import AclError, run
+from oracle import strided
 
 RNG = np.random.default_rng(32)
 close, same = np.testing.assert_allclose, np.testing.assert_array_equal
@@ -12,14 +13,6 @@ F = torch.nn.functional
 MAX = {2: ("MaxPool2dWithIndices", F.max_pool2d), 3: ("MaxPool3dWithArgmax", F.max_pool3d)}
 AVG = {2: ("AvgPool2d", F.avg_pool2d), 3: ("AvgPool3d", F.avg_pool3d)}
 HALVES = (np.float16, ml_dtypes.bfloat16)
-
-
-def strided(a):
-    """The same values with a gap between the elements, the dimensions reversed in memory."""
-    room = np.zeros([2 * n for n in a.shape[::-1]], a.dtype)
-    view = room[tuple(slice(None, None, 2) for _ in a.shape)].T
-    view[...] = a
-    return view
 
 
 def image(k, spatial):

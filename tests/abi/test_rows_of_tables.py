@@ -14,7 +14,10 @@ def special_inputs(name):
     if name == "Erfinv":
         x = np.concatenate([RNG.uniform(-1, 1, 300), 1 - 10.0 ** RNG.uniform(-15, -1, 100), 10.0 ** RNG.uniform(-300, -1, 100)])  # fmt: skip
     else:
-        x = np.concatenate([RNG.uniform(-20, 20, 300), 10.0 ** RNG.uniform(-10, 10, 200)])
+        poles = -RNG.integers(0, 20, 100) + RNG.choice([-1, 1], 100) * 10.0 ** RNG.uniform(
+            -9, -1, 100
+        )
+        x = np.concatenate([RNG.uniform(-20, 20, 300), 10.0 ** RNG.uniform(-10, 10, 200), poles])
     return x
 
 
@@ -32,17 +35,19 @@ def test_special(name):
     want = np.array([float(ORACLES[name](mpmath.mpf(float(v)))) for v in x])
     relative = {"Digamma": 4e-15, "Lgamma": 2e-14, "Erfinv": 4e-15}[name]
     absolute = {"Digamma": 4e-15, "Lgamma": 1e-14, "Erfinv": 0}[name]
-    if name == "Digamma":  # next to a pole the argument's own rounding shows
-        absolute = 4e-15 + 4e-15 * np.where(x < 0, 1 / np.abs(x - np.rint(x)), 0)
     got = run(name, x, np.empty_like(x))
     assert (np.abs(got - want) <= relative * np.abs(want) + absolute).all()
-    for dtype, ulp in ((np.float32, 2.0**-23), (np.float16, 2.0**-10)):
+    for dtype in (np.float32, np.float16):
         y = x[np.abs(x) < 1e4].astype(dtype)
         y = y[np.abs(y) < 1] if name == "Erfinv" else y[y > 0]
         w = np.array([float(ORACLES[name](mpmath.mpf(float(v)))) for v in y])
         got = run(name, y[::-2], np.empty((y[::-2].size, 2), dtype)[:, 1])
         with np.errstate(over="ignore"):
-            close(got, w[::-2].astype(dtype), rtol=ulp, atol=1e-14)
+            nearest = w[::-2].astype(dtype)
+        finite = np.isfinite(nearest)
+        same(got[~finite], nearest[~finite])
+        unit = np.spacing(np.abs(nearest[finite])).astype(float)
+        assert (np.abs(got[finite] - w[::-2][finite]) <= 0.51 * unit + 1e-14).all()
     bf = torch.tensor(x[:50]).bfloat16().float().numpy()
     import ml_dtypes
 

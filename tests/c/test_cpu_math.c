@@ -48,7 +48,7 @@ static const function functions[] = {
     {ASN_OP_COSH, coshf, cosh, coshl, 2, 2, -711, 711},
     {ASN_OP_TANH, tanhf, tanh, tanhl, 2.1, 2.1, -22, 22},
     {ASN_OP_ARCSINH, asinhf, asinh, asinhl, 3, 3, -5, 5},
-    {ASN_OP_ARCCOSH, acoshf, acosh, acoshl, 3.3, 3, 1, 5},
+    {ASN_OP_ARCCOSH, acoshf, acosh, acoshl, 3, 3, 1, 5},
     {ASN_OP_ARCTANH, atanhf, atanh, atanhl, 2, 2, -1, 1},
     {ASN_OP_CBRT, cbrtf, cbrt, cbrtl, 1, 3.5, -100, 100},
 };

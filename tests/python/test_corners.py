@@ -92,7 +92,7 @@ def run(m, text):
     return result, error, sorted({w.category.__name__ for w in caught})
 
 
-@pytest.mark.parametrize("text", EXPRESSIONS)
+@pytest.mark.parametrize("text", EXPRESSIONS, ids=str)
 def test_corner(text):
     result, error, warned = run(asnumpy, text)
     expected, expected_error, expected_warned = run(np, text)

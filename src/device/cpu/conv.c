@@ -49,23 +49,8 @@ static void window_of(const asn_conv *g, int64_t i, int64_t k[3]) {
     k[0] = i / g->k[2] / g->k[1];
 }
 
-#define T       uint8_t
-#define NAME(f) f##_1
-#include "device/cpu/conv.inc"
-#define T       uint16_t
-#define NAME(f) f##_2
-#include "device/cpu/conv.inc"
-#define T       asn_c128
-#define NAME(f) f##_16
-#include "device/cpu/conv.inc"
-#define T       float
-#define NAME(f) f##_4
-#define SUMS
-#include "device/cpu/conv.inc"
-#define T       double
-#define NAME(f) f##_8
-#define SUMS
-#include "device/cpu/conv.inc"
+#define EACH_NUMBER "device/cpu/conv.inc"
+#include "device/cpu/each_number.inc"
 
 /* ---- patches */
 
@@ -152,15 +137,20 @@ static asn_status product(asn_dtype t, matrix a, matrix b, matrix c, int64_t m, 
 
 /* ---- what the directions share */
 
-typedef struct {
+typedef struct conv_job conv_job;
+/* One task; the buffer has room for a band of patches (NULL: the job is plain). */
+typedef asn_status (*conv_task)(conv_job *j, int64_t task, char *buffer);
+
+struct conv_job {
     const asn_conv *g;
     asn_dtype t;
     const char *x, *y, *w, *bias;
     char *out;
+    conv_task task;
     int64_t size, rows, plane_x, plane_y, band, bands, tasks, strands;
     bool plain; /* windows of one element each, one after the other: X is its patches */
     asn_status status[STRANDS];
-} conv_job;
+};
 
 static void job_set(conv_job *j, const asn_conv *g, asn_dtype t) {
     memset(j, 0, sizeof *j);
@@ -185,23 +175,38 @@ static double job_work(const conv_job *j) {
     return flops * (double)j->plane_y / 20;
 }
 
-static void *band_buffer(const conv_job *j) {
-    return asn_malloc((size_t)(j->rows * j->band * j->size));
+static int64_t band_bytes(const conv_job *j) {
+    return j->rows * j->band * j->size;
+}
+
+/* A run of tasks, with a buffer of its own. */
+static void run_strand(void *ctx, int64_t strand) {
+    conv_job *j = ctx;
+    char *buffer = j->plain ? NULL : asn_malloc((size_t)band_bytes(j));
+    if (!j->plain && buffer == NULL) {
+        j->status[strand] = ASN_ERR_MEMORY;
+        return;
+    }
+    int64_t end = (strand + 1) * j->tasks / j->strands;
+    for (int64_t i = strand * j->tasks / j->strands; i < end; i++)
+        if (j->status[strand] == ASN_OK) j->status[strand] = j->task(j, i, buffer);
+    asn_free(buffer);
 }
 
 /* Runs the strands, a lone one outside the pool so that its products may use it. */
-static asn_status job_run(conv_job *j, asn_pool_fn strand, int64_t tasks) {
+static asn_status job_run(conv_job *j, conv_task task, int64_t tasks) {
+    j->task = task;
     j->tasks = tasks;
     j->strands = least(tasks, STRANDS);
     if (tasks == 1) {
-        strand(j, 0);
+        run_strand(j, 0);
     } else {
-        asn_pool_run(strand, j, j->strands, job_work(j));
+        asn_pool_run(run_strand, j, j->strands, job_work(j));
     }
     for (int64_t i = 0; i < j->strands; i++) {
         if (j->status[i] == ASN_ERR_MEMORY)
             return asn_error_set(ASN_ERR_MEMORY, "convolution: no memory for %lld bytes",
-                                 (long long)(j->rows * j->band * j->size));
+                                 (long long)band_bytes(j));
         if (j->status[i] != ASN_OK)
             return asn_error_set(j->status[i], "convolution: a matrix product failed");
     }
@@ -242,19 +247,6 @@ static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
     return ASN_OK;
 }
 
-static void strand_to_y(void *ctx, int64_t strand) {
-    conv_job *j = ctx;
-    char *buffer = j->plain ? NULL : band_buffer(j);
-    if (!j->plain && buffer == NULL) {
-        j->status[strand] = ASN_ERR_MEMORY;
-        return;
-    }
-    int64_t end = (strand + 1) * j->tasks / j->strands;
-    for (int64_t i = strand * j->tasks / j->strands; i < end; i++)
-        if (j->status[strand] == ASN_OK) j->status[strand] = band_to_y(j, i, buffer);
-    asn_free(buffer);
-}
-
 static void deep_to_y(void *ctx, int64_t plane) {
     conv_job *j = ctx;
     const asn_conv *g = j->g;
@@ -284,7 +276,7 @@ asn_status asn_conv_to_y(const asn_conv *g, asn_dtype t, const void *x, const vo
         asn_pool_run(deep_to_y, &j, planes, job_work(&j) * 8);
         return ASN_OK;
     }
-    return job_run(&j, strand_to_y, g->n * g->groups * j.bands);
+    return job_run(&j, band_to_y, g->n * g->groups * j.bands);
 }
 
 /* ---- Y to X */
@@ -306,19 +298,6 @@ static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
     if (j->plain && j->bias)
         bias_rows(j, x, group * g->cx, g->cx, j->plane_x, j->plane_x, false);
     return ASN_OK;
-}
-
-static void strand_to_x(void *ctx, int64_t strand) {
-    conv_job *j = ctx;
-    char *buffer = j->plain ? NULL : band_buffer(j);
-    if (!j->plain && buffer == NULL) {
-        j->status[strand] = ASN_ERR_MEMORY;
-        return;
-    }
-    int64_t end = (strand + 1) * j->tasks / j->strands;
-    for (int64_t i = strand * j->tasks / j->strands; i < end; i++)
-        if (j->status[strand] == ASN_OK) j->status[strand] = image_to_x(j, i, buffer);
-    asn_free(buffer);
 }
 
 static void deep_to_x(void *ctx, int64_t image) {
@@ -352,7 +331,7 @@ asn_status asn_conv_to_x(const asn_conv *g, asn_dtype t, const void *y, const vo
         return ASN_OK;
     }
     if (j.plane_y == 0) j.plain = false;
-    return job_run(&j, strand_to_x, g->n * g->groups);
+    return job_run(&j, image_to_x, g->n * g->groups);
 }
 
 /* ---- X and Y to the weight: a group's sum runs over images and bands in order */
@@ -378,19 +357,6 @@ static asn_status group_to_w(conv_job *j, int64_t group, char *buffer) {
         }
     }
     return ASN_OK;
-}
-
-static void strand_to_w(void *ctx, int64_t strand) {
-    conv_job *j = ctx;
-    char *buffer = j->plain ? NULL : band_buffer(j);
-    if (!j->plain && buffer == NULL) {
-        j->status[strand] = ASN_ERR_MEMORY;
-        return;
-    }
-    int64_t end = (strand + 1) * j->tasks / j->strands;
-    for (int64_t i = strand * j->tasks / j->strands; i < end; i++)
-        if (j->status[strand] == ASN_OK) j->status[strand] = group_to_w(j, i, buffer);
-    asn_free(buffer);
 }
 
 static void deep_to_w(void *ctx, int64_t channel) {
@@ -422,5 +388,5 @@ asn_status asn_conv_to_w(const asn_conv *g, asn_dtype t, const void *x, const vo
         asn_pool_run(deep_to_w, &j, g->groups * g->cy, job_work(&j) * 8);
         return ASN_OK;
     }
-    return job_run(&j, strand_to_w, g->groups);
+    return job_run(&j, group_to_w, g->groups);
 }

@@ -5,23 +5,8 @@
 
 #include "device/cpu/pool.h"
 
-#define T       uint8_t
-#define NAME(f) f##_1
-#include "device/cpu/pads.inc"
-#define T       uint16_t
-#define NAME(f) f##_2
-#include "device/cpu/pads.inc"
-#define T       asn_c128
-#define NAME(f) f##_16
-#include "device/cpu/pads.inc"
-#define T       float
-#define NAME(f) f##_4
-#define SUMS
-#include "device/cpu/pads.inc"
-#define T       double
-#define NAME(f) f##_8
-#define SUMS
-#include "device/cpu/pads.inc"
+#define EACH_NUMBER "device/cpu/pads.inc"
+#include "device/cpu/each_number.inc"
 
 typedef struct {
     const asn_pads *p;

@@ -235,6 +235,23 @@ asn_status asn_call_position_dtype(const asn_call *c, int i) {
                          c->op->params[i].name, asn_dtype_name(t));
 }
 
+static asn_status dtype_wanted(const asn_call *c, int i, const char *what) {
+    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be a real%s dtype",
+                         c->op->name, c->op->params[i].name,
+                         asn_dtype_name(asn_call_nd(c, i)->dtype), what);
+}
+
+asn_status asn_call_floating(const asn_call *c, int i) {
+    const asn_nd *a = asn_call_nd(c, i);
+    return a == NULL || asn_is_floating(a->dtype) ? ASN_OK
+                                                  : dtype_wanted(c, i, " floating");
+}
+
+asn_status asn_call_real(const asn_call *c, int i) {
+    const asn_nd *a = asn_call_nd(c, i);
+    return a == NULL || !asn_is_complex(a->dtype) ? ASN_OK : dtype_wanted(c, i, "");
+}
+
 asn_status asn_call_number(const asn_call *c, int i, double *value) {
     const aclScalar *s = asn_call_scalar(c, i);
     if (s->dtype >= ASN_DTYPE_COUNT || asn_is_complex((asn_dtype)s->dtype))

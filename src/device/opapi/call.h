@@ -119,6 +119,9 @@ ASN_CHECK_RESULT asn_status asn_index_dtype(const asn_call *c, int i,
                                             const asn_nd *index);
 ASN_CHECK_RESULT asn_status asn_call_position_dtype(const asn_call *c, int i);
 ASN_CHECK_RESULT asn_status asn_call_same_dtype(const asn_call *c, int i, int j);
+/* The tensor, if there is one, is of a real floating dtype; of any real dtype. */
+ASN_CHECK_RESULT asn_status asn_call_floating(const asn_call *c, int i);
+ASN_CHECK_RESULT asn_status asn_call_real(const asn_call *c, int i);
 /* A scalar parameter (not NULL) as a real number, or as an element of a dtype. */
 ASN_CHECK_RESULT asn_status asn_call_number(const asn_call *c, int i, double *value);
 ASN_CHECK_RESULT asn_status asn_call_element(const asn_call *c, int i, asn_dtype dtype,

@@ -10,6 +10,7 @@
 #include "device/cpu/pool.h"
 #include "device/opapi/formula.h"
 #include "device/opapi/norm.h"
+#include "device/opapi/packed.h"
 
 enum { CHUNK = 1 << 12 };
 
@@ -73,17 +74,6 @@ static asn_status run_classes(class_work *w) {
         (long long)w->bad, (long long)w->targets[w->bad], (long long)w->classes);
 }
 
-/* A tensor's elements, contiguous in another dtype. */
-static asn_status plain(aclOpExecutor *e, int operand, asn_dtype dtype, asn_tmp *tmp,
-                        void *values) {
-    asn_view v;
-    const asn_nd *a = asn_exec_nd(e, operand);
-    ASN_TRY(asn_tmp_view(tmp, dtype, a->ndim, a->shape, &v));
-    ASN_TRY(asn_move(&v.nd, a));
-    memcpy(values, &v.nd.data, sizeof v.nd.data);
-    return ASN_OK;
-}
-
 static asn_status begin(const class_plan *p, aclOpExecutor *e, const asn_nd *x,
                         asn_tmp *tmp, class_work *w) {
     asn_view_set(&w->x, x);
@@ -94,8 +84,10 @@ static asn_status begin(const class_plan *p, aclOpExecutor *e, const asn_nd *x,
     w->ignored = p->ignored;
     w->weights = NULL;
     w->used = NULL;
-    ASN_TRY(plain(e, p->target, ASN_I64, tmp, &w->targets));
-    return p->weight < 0 ? ASN_OK : plain(e, p->weight, ASN_F64, tmp, &w->weights);
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->target), ASN_I64, tmp, &w->targets));
+    return p->weight < 0
+               ? ASN_OK
+               : asn_packed_data(asn_exec_nd(e, p->weight), ASN_F64, tmp, &w->weights);
 }
 
 static void put(aclOpExecutor *e, int operand, double value) {
@@ -135,7 +127,7 @@ static asn_status nll_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) 
     const double *dy;
     class_work w;
     ASN_TRY(begin(p, e, out, tmp, &w));
-    ASN_TRY(plain(e, p->dy, ASN_F64, tmp, &dy));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->dy), ASN_F64, tmp, &dy));
     w.values = asn_tmp_alloc(tmp, (size_t)w.n * sizeof *w.values);
     if (w.values == NULL) return ASN_ERR_MEMORY;
     double divisor = 1;
@@ -194,8 +186,8 @@ asn_status asn_planner_nll(asn_call *c) {
     int axis = 0, reduction = 0;
     ASN_TRY(check_classes(c, 0, &axis));
     ASN_TRY(asn_call_reduction(c, 3, 2, &reduction));
-    ASN_TRY(asn_call_real(c, 5, true));
-    ASN_TRY(asn_call_real(c, 6, true));
+    ASN_TRY(asn_call_floating(c, 5));
+    ASN_TRY(asn_call_floating(c, 6));
     ASN_TRY(asn_call_one_element(c, 6));
     if (reduction == ASN_REDUCTION_NONE)
         ASN_TRY(asn_call_same_shape(c, 5, target->ndim, target->shape));
@@ -215,8 +207,8 @@ asn_status asn_planner_nll_backward(asn_call *c) {
     int axis = 0, reduction = 0;
     ASN_TRY(check_classes(c, 1, &axis));
     ASN_TRY(asn_call_reduction(c, 4, 2, &reduction));
-    ASN_TRY(asn_call_real(c, 0, true));
-    ASN_TRY(asn_call_real(c, 6, true));
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_floating(c, 6));
     ASN_TRY(asn_call_one_element(c, 6));
     ASN_TRY(asn_norm_check(c, 7, x->ndim, x->shape));
     if (reduction == ASN_REDUCTION_NONE)
@@ -274,8 +266,8 @@ static asn_status margin_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     int64_t rows = self->ndim == 2 ? self->shape[0] : 1, classes = self->shape[p->axis];
     asn_view named;
     margin_work w = {.classes = classes, .bad = -1};
-    ASN_TRY(plain(e, p->self, ASN_F64, tmp, &w.x));
-    ASN_TRY(plain(e, p->target, ASN_I64, tmp, &w.targets));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->self), ASN_F64, tmp, &w.x));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->target), ASN_I64, tmp, &w.targets));
     ASN_TRY(asn_tmp_view(tmp, ASN_U8, self->ndim, self->shape, &named));
     w.named = (uint8_t *)named.nd.data;
     w.values = asn_tmp_alloc(tmp, (size_t)rows * sizeof *w.values);
@@ -310,9 +302,9 @@ asn_status asn_planner_multilabel_margin(asn_call *c) {
     ASN_TRY(asn_call_same_shape(c, 1, x->ndim, x->shape));
     ASN_TRY(asn_index_dtype(c, 1, asn_call_nd(c, 1)));
     ASN_TRY(asn_call_reduction(c, 2, 2, &reduction));
-    ASN_TRY(asn_call_real(c, 3, true));
+    ASN_TRY(asn_call_floating(c, 3));
     ASN_TRY(asn_call_same_shape(c, 4, x->ndim, x->shape));
-    ASN_TRY(asn_call_real(c, 4, false));
+    ASN_TRY(asn_call_real(c, 4));
     if (reduction == ASN_REDUCTION_NONE && x->ndim == 2)
         ASN_TRY(asn_call_same_shape(c, 3, 1, x->shape));
     else

@@ -142,7 +142,7 @@ static asn_status geometry(const asn_call *c, const conv_params *at, int64_t gro
     p->t = ASN_F32;
     for (int i = 0; i < 4; i++) {
         if (operands[i] < 0 || c->first[operands[i]] < 0) continue;
-        ASN_TRY(asn_image_floating(c, operands[i]));
+        ASN_TRY(asn_call_floating(c, operands[i]));
         if (asn_call_nd(c, operands[i])->dtype == ASN_F64) p->t = ASN_F64;
     }
     asn_view in, w;
@@ -331,7 +331,7 @@ static asn_status plan_backward(asn_call *c, const conv_params *at, const int *i
                                  "%s: %s is NULL, but outputMask asks for it",
                                  c->op->name, c->op->params[i[k]].name);
         const asn_nd *like = asn_call_nd(c, k == 0 ? at->input : at->weight);
-        ASN_TRY(asn_image_floating(c, i[k]));
+        ASN_TRY(asn_call_floating(c, i[k]));
         ASN_TRY(asn_call_same_shape(c, i[k], k == 2 ? 1 : like->ndim,
                                     k == 2 ? &channels : like->shape));
         if (!asn_call_operand(c, i[k])->is_empty) *operands[k] = c->first[i[k]];
@@ -383,7 +383,7 @@ static asn_status weight_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 asn_status asn_planner_conv_weight(asn_call *c) {
     const asn_nd *in = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
     int64_t groups = asn_call_int(c, 2);
-    ASN_TRY(asn_image_floating(c, 0));
+    ASN_TRY(asn_call_floating(c, 0));
     if (in->ndim != 4 || asn_call_int(c, 1) != 0 || groups < 1 || groups > 65535)
         return asn_error_set(
             ASN_ERR_VALUE,

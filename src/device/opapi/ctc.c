@@ -11,6 +11,7 @@
 #include "device/cpu/pool.h"
 #include "device/opapi/formula.h"
 #include "device/opapi/norm.h"
+#include "device/opapi/packed.h"
 
 typedef struct {
     asn_plan_head head;
@@ -69,17 +70,6 @@ static void backward_chunk(void *ctx, int64_t n) {
                      w->room + n * 2 * (2 * p->longest + 1), grad);
 }
 
-/* A tensor's elements, contiguous in another dtype. */
-static asn_status plain(aclOpExecutor *e, int operand, asn_dtype dtype, asn_tmp *tmp,
-                        void *values) {
-    asn_view v;
-    const asn_nd *a = asn_exec_nd(e, operand);
-    ASN_TRY(asn_tmp_view(tmp, dtype, a->ndim, a->shape, &v));
-    ASN_TRY(asn_move(&v.nd, a));
-    memcpy(values, &v.nd.data, sizeof v.nd.data);
-    return ASN_OK;
-}
-
 static asn_status check_targets(const ctc_plan *p, const int64_t *targets) {
     for (int64_t n = 0; n < p->count; n++) {
         for (int64_t k = 0; k < p->target_lengths[n]; k++) {
@@ -115,8 +105,8 @@ static asn_status ctc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     const ctc_plan *p = plan;
     ctc_work w = {.plan = p};
     double work = 40 * (double)(p->times * p->count) * (double)p->row;
-    ASN_TRY(plain(e, p->log_probs, ASN_F64, tmp, &w.log_probs));
-    ASN_TRY(plain(e, p->targets, ASN_I64, tmp, &w.targets));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->log_probs), ASN_F64, tmp, &w.log_probs));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->targets), ASN_I64, tmp, &w.targets));
     ASN_TRY(check_targets(p, w.targets));
     if (p->out < 0) {
         w.loss = numbers(tmp, p->count, 1, 1);
@@ -126,9 +116,9 @@ static asn_status ctc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         ASN_TRY(write_out(e, p->loss, w.loss));
         return write_out(e, p->alpha, w.alpha);
     }
-    ASN_TRY(plain(e, p->dy, ASN_F64, tmp, &w.dy));
-    ASN_TRY(plain(e, p->loss, ASN_F64, tmp, &w.loss_in));
-    ASN_TRY(plain(e, p->alpha, ASN_F64, tmp, &w.alpha_in));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->dy), ASN_F64, tmp, &w.dy));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->loss), ASN_F64, tmp, &w.loss_in));
+    ASN_TRY(asn_packed_data(asn_exec_nd(e, p->alpha), ASN_F64, tmp, &w.alpha_in));
     w.grad = numbers(tmp, p->times, p->count, p->classes);
     w.room = numbers(tmp, p->count, 2, 2 * p->longest + 1);
     if (w.grad == NULL || w.room == NULL) return ASN_ERR_MEMORY;
@@ -166,7 +156,7 @@ static asn_status take_targets(const asn_call *c, int i, ctc_plan *p) {
     const asn_nd *t = asn_call_nd(c, i);
     bool apart = t->ndim == 2;
     char got[ASN_SHAPE_TEXT];
-    ASN_TRY(asn_call_real(c, i, false));
+    ASN_TRY(asn_call_real(c, i));
     if ((t->ndim != 1 && !apart) || (apart && t->shape[0] != p->count))
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: %s has shape %s; it must be (N, S) or one dimension, N "
@@ -202,7 +192,7 @@ static asn_status check_results(const asn_call *c, int loss, int alpha, ctc_plan
     ASN_TRY(asn_norm_check(c, alpha, 3 - skip, want + skip));
     p->row = row;
     if (!single) return asn_norm_check(c, loss, 1, want);
-    ASN_TRY(asn_call_real(c, loss, true));
+    ASN_TRY(asn_call_floating(c, loss));
     return asn_call_one_element(c, loss);
 }
 
@@ -237,7 +227,7 @@ asn_status asn_planner_ctc(asn_call *c) {
     if (backward)
         ASN_TRY(asn_call_same_shape(c, 0, asn_call_nd(c, loss)->ndim,
                                     asn_call_nd(c, loss)->shape));
-    if (backward) ASN_TRY(asn_call_real(c, 0, true));
+    if (backward) ASN_TRY(asn_call_floating(c, 0));
     if (p.count == 0) return ASN_OK;
     p.log_probs = c->first[in];
     p.targets = c->first[in + 1];

@@ -139,15 +139,6 @@ asn_status asn_call_one_element(const asn_call *c, int i) {
                          asn_shape_text(got, a->ndim, a->shape));
 }
 
-asn_status asn_call_real(const asn_call *c, int i, bool floats) {
-    const asn_nd *a = asn_call_nd(c, i);
-    if (a == NULL || (floats ? asn_is_floating(a->dtype) : !asn_is_complex(a->dtype)))
-        return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be a real%s dtype",
-                         c->op->name, c->op->params[i].name, asn_dtype_name(a->dtype),
-                         floats ? " floating" : "");
-}
-
 /* Which of a row's two expressions. */
 static asn_status choose(const asn_call *c, int *variant) {
     *variant = 0;
@@ -183,7 +174,7 @@ static asn_status take_params(const asn_call *c, formula_plan *f, int out) {
     for (int i = 0; i < c->op->num_params; i++) {
         char kind = c->op->params[i].kind;
         const asn_nd *a = asn_call_nd(c, i);
-        ASN_TRY(asn_call_real(c, i, false));
+        ASN_TRY(asn_call_real(c, i));
         f->operand[i] = -1;
         f->number[i] = 1;
         if (kind == ASN_SCALAR) ASN_TRY(asn_call_number(c, i, &f->number[i]));

@@ -25,7 +25,5 @@ ASN_CHECK_RESULT asn_status asn_call_reduction(const asn_call *c, int i, int mos
                                                int *reduction);
 /* The output of a loss that is reduced: one element. */
 ASN_CHECK_RESULT asn_status asn_call_one_element(const asn_call *c, int i);
-/* Every tensor parameter that is there is of a real dtype; floats: of a floating one. */
-ASN_CHECK_RESULT asn_status asn_call_real(const asn_call *c, int i, bool floats);
 
 #endif

@@ -220,7 +220,7 @@ asn_status asn_planner_prelu(asn_call *c) {
         bool fits = asn_nd_broadcasts(dy, x->ndim, x->shape);
         ASN_TRY(
             asn_norm_check(c, 0, fits ? dy->ndim : x->ndim, fits ? dy->shape : x->shape));
-        ASN_TRY(asn_call_real(c, out + 1, true));
+        ASN_TRY(asn_call_floating(c, out + 1));
         if (single)
             ASN_TRY(asn_call_one_element(c, out + 1));
         else

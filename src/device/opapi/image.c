@@ -60,11 +60,3 @@ asn_status asn_image_rank(const asn_call *c, int i, int spatial) {
                          c->op->name, c->op->params[i].name, ndim, spatial + 1,
                          spatial + 2);
 }
-
-asn_status asn_image_floating(const asn_call *c, int i) {
-    asn_dtype t = asn_call_nd(c, i)->dtype;
-    if (asn_is_floating(t)) return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE,
-                         "%s: %s has dtype %s; it must be of a real floating dtype",
-                         c->op->name, c->op->params[i].name, asn_dtype_name(t));
-}

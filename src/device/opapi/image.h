@@ -32,6 +32,5 @@ ASN_CHECK_RESULT asn_status asn_image_ints(const asn_call *c, int i, int n, int6
                                            int64_t fallback, int64_t *values);
 /* The tensor has spatial + 1 or spatial + 2 dimensions. */
 ASN_CHECK_RESULT asn_status asn_image_rank(const asn_call *c, int i, int spatial);
-ASN_CHECK_RESULT asn_status asn_image_floating(const asn_call *c, int i);
 
 #endif

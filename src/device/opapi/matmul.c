@@ -27,21 +27,12 @@ static asn_dtype factor_dtype(asn_dtype loop) {
 
 /* ---- shapes */
 
-static void swap_last(asn_view *v) {
-    int n = v->nd.ndim, axes[ASN_ND_MAX_DIMS];
-    for (int d = 0; d < n; d++)
-        axes[d] = d;
-    axes[n - 1] = n - 2;
-    axes[n - 2] = n - 1;
-    asn_view_permute(v, axes);
-}
-
 /* Stacks of matrices, whatever the tensors are. */
 static void stand(const matmul_plan *p, asn_view *a, asn_view *b) {
     if (a->nd.ndim == 1) asn_view_insert(a, p->column_a ? 1 : 0, 1, 0);
     if (b->nd.ndim == 1) asn_view_insert(b, p->row_b ? 0 : 1, 1, 0);
-    if (p->trans_a) swap_last(a);
-    if (p->trans_b) swap_last(b);
+    if (p->trans_a) asn_view_swap_last(a);
+    if (p->trans_b) asn_view_swap_last(b);
 }
 
 /* The result's shape as the output has it: without the dimensions that vectors lack. */

@@ -153,10 +153,7 @@ asn_status asn_norm_backward(const asn_norm *n, const asn_norm_params *q,
 asn_status asn_norm_check(const asn_call *c, int i, int ndim, const int64_t *shape) {
     const asn_nd *a = asn_call_nd(c, i);
     if (a == NULL) return ASN_OK;
-    if (!asn_is_floating(a->dtype))
-        return asn_error_set(
-            ASN_ERR_TYPE, "%s: %s has dtype %s; it must be a real floating dtype",
-            c->op->name, c->op->params[i].name, asn_dtype_name(a->dtype));
+    ASN_TRY(asn_call_floating(c, i));
     return asn_call_same_shape(c, i, ndim, shape);
 }
 

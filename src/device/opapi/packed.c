@@ -31,6 +31,13 @@ asn_status asn_packed_of(const asn_nd *a, asn_dtype dtype, asn_tmp *tmp, asn_vie
     return asn_move(&v->nd, a);
 }
 
+asn_status asn_packed_data(const asn_nd *a, asn_dtype dtype, asn_tmp *tmp, void *values) {
+    asn_view v;
+    ASN_TRY(asn_packed_of(a, dtype, tmp, &v));
+    memcpy(values, &v.nd.data, sizeof v.nd.data);
+    return ASN_OK;
+}
+
 asn_status asn_packed_in(aclOpExecutor *e, const asn_packed *p, int i, asn_dtype dtype,
                          asn_tmp *tmp, asn_view *v) {
     return asn_packed_of(asn_exec_nd(e, p->at[i]), dtype, tmp, v);
@@ -53,13 +60,6 @@ asn_status asn_packed_out(aclOpExecutor *e, const asn_packed *p, int i, asn_dtyp
 asn_status asn_packed_done(aclOpExecutor *e, const asn_packed *p, int i,
                            const asn_view *v) {
     return asn_move(asn_exec_nd(e, p->at[i]), &v->nd);
-}
-
-asn_status asn_call_floating(const asn_call *c, int i) {
-    const asn_nd *a = asn_call_nd(c, i);
-    if (a == NULL || asn_is_floating(a->dtype)) return ASN_OK;
-    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be real floating",
-                         c->op->name, c->op->params[i].name, asn_dtype_name(a->dtype));
 }
 
 asn_status asn_call_one_of(const asn_call *c, int i, uint32_t dtypes) {

@@ -27,7 +27,10 @@ ASN_CHECK_RESULT asn_status asn_packed_in(aclOpExecutor *e, const asn_packed *p,
                                           asn_dtype dtype, asn_tmp *tmp, asn_view *v);
 ASN_CHECK_RESULT asn_status asn_packed_of(const asn_nd *a, asn_dtype dtype, asn_tmp *tmp,
                                           asn_view *v);
-/* The same, broadcast to a shape that it fits. */
+/* The same: *values, a pointer to elements, gets the address of the first. */
+ASN_CHECK_RESULT asn_status asn_packed_data(const asn_nd *a, asn_dtype dtype,
+                                            asn_tmp *tmp, void *values);
+/* The same as asn_packed_of, broadcast to a shape that it fits. */
 ASN_CHECK_RESULT asn_status asn_packed_like(const asn_nd *a, const asn_nd *shape,
                                             asn_dtype dtype, asn_tmp *tmp, asn_view *v);
 /* A row-major temporary of the output's shape; asn_packed_done writes it. */
@@ -40,8 +43,6 @@ ASN_CHECK_RESULT asn_status asn_packed_done(aclOpExecutor *e, const asn_packed *
 static inline asn_dtype asn_wide_dtype(asn_dtype t) {
     return t == ASN_F64 ? ASN_F64 : ASN_F32;
 }
-/* Parameter i is of a real floating dtype (or absent). */
-ASN_CHECK_RESULT asn_status asn_call_floating(const asn_call *c, int i);
 /* Parameter i is of one of these dtypes: bits by asn_dtype. */
 ASN_CHECK_RESULT asn_status asn_call_one_of(const asn_call *c, int i, uint32_t dtypes);
 /* Parameter i has this many dimensions. */

@@ -149,8 +149,8 @@ static asn_status adopt(asn_call *c, int from, int to, int index, const pool_pla
 }
 
 static asn_status floating(const asn_call *c, int i, int j) {
-    ASN_TRY(asn_image_floating(c, i));
-    return asn_image_floating(c, j);
+    ASN_TRY(asn_call_floating(c, i));
+    return asn_call_floating(c, j);
 }
 
 static asn_status batch_only_empty(const asn_call *c, int i, int spatial) {
@@ -248,7 +248,7 @@ asn_status asn_planner_max_pool_onnx(asn_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: autoPad is %lld; it must be 0 (NOTSET)",
                              c->op->name, (long long)asn_call_int(c, 3));
     if (!asn_is_floating(self->dtype) && !asn_is_integer(self->dtype))
-        return asn_image_floating(c, 0);
+        return asn_call_floating(c, 0);
     if (dilations->size == 4) {
         const int64_t *values = dilations->data;
         for (int d = 0; d < 4; d++)
@@ -271,19 +271,25 @@ static asn_status divisor_check(const asn_call *c, const asn_pool_params *at) {
                          c->op->name, (long long)divisor);
 }
 
+/* What both directions plan by; x: the parameter of the input's shape. */
+static asn_status plan_mean(const asn_call *c, const asn_pool_params *at, int x,
+                            pool_plan *q) {
+    const asn_nd *self = asn_call_nd(c, x);
+    memset(q, 0, sizeof *q);
+    ASN_TRY(asn_image_rank(c, x, c->op->arg));
+    ASN_TRY(floating(c, 0, asn_call_out(c)));
+    ASN_TRY(divisor_check(c, at));
+    return asn_pool_windows(c, at, self, c->op->arg, false, &q->w);
+}
+
 /* AvgPool2d, AvgPool3d(self, kernelSize, strides, paddings, ceilMode, countIncludePad,
  * divisorOverride, [cubeMathType,] out) */
 asn_status asn_planner_avg_pool(asn_call *c) {
     static const asn_pool_params at = {1, 2, 3, -1, 4, 5, 6};
-    int spatial = c->op->arg, out = asn_call_out(c);
-    const asn_nd *self = asn_call_nd(c, 0);
+    int out = asn_call_out(c);
     pool_plan q;
-    memset(&q, 0, sizeof q);
-    ASN_TRY(asn_image_rank(c, 0, spatial));
-    ASN_TRY(floating(c, 0, out));
-    ASN_TRY(divisor_check(c, &at));
-    ASN_TRY(asn_pool_windows(c, &at, self, spatial, false, &q.w));
-    ASN_TRY(asn_pool_shape(c, out, self, spatial, &q.w));
+    ASN_TRY(plan_mean(c, &at, 0, &q));
+    ASN_TRY(asn_pool_shape(c, out, asn_call_nd(c, 0), c->op->arg, &q.w));
     q.action = POOL_MEAN;
     return adopt(c, 0, out, -1, &q);
 }
@@ -292,15 +298,11 @@ asn_status asn_planner_avg_pool(asn_call *c) {
  * divisorOverride, [cubeMathType,] gradInput) */
 asn_status asn_planner_avg_pool_backward(asn_call *c) {
     static const asn_pool_params at = {2, 3, 4, -1, 5, 6, 7};
-    int spatial = c->op->arg, out = asn_call_out(c);
+    int out = asn_call_out(c);
     const asn_nd *self = asn_call_nd(c, 1);
     pool_plan q;
-    memset(&q, 0, sizeof q);
-    ASN_TRY(asn_image_rank(c, 1, spatial));
-    ASN_TRY(floating(c, 0, out));
-    ASN_TRY(divisor_check(c, &at));
-    ASN_TRY(asn_pool_windows(c, &at, self, spatial, false, &q.w));
-    ASN_TRY(asn_pool_shape(c, 0, self, spatial, &q.w));
+    ASN_TRY(plan_mean(c, &at, 1, &q));
+    ASN_TRY(asn_pool_shape(c, 0, self, c->op->arg, &q.w));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     q.action = POOL_SPREAD;
     return adopt(c, 0, out, -1, &q);

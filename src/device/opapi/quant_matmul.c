@@ -19,15 +19,6 @@ typedef struct {
     float factor; /* the scale that is a number */
 } product_plan;
 
-static void swap_last(asn_view *v) {
-    int n = v->nd.ndim, axes[ASN_ND_MAX_DIMS];
-    for (int d = 0; d < n; d++)
-        axes[d] = d;
-    axes[n - 1] = n - 2;
-    axes[n - 2] = n - 1;
-    asn_view_permute(v, axes);
-}
-
 /* A stack of matrices of integers or halves as `t`. */
 static asn_status matrices(const asn_nd *a, bool trans, asn_dtype t, asn_tmp *tmp,
                            asn_view *v) {
@@ -44,7 +35,7 @@ static asn_status matrices(const asn_nd *a, bool trans, asn_dtype t, asn_tmp *tm
     } else {
         ASN_TRY(asn_packed_of(a, t, tmp, v));
     }
-    if (trans) swap_last(v);
+    if (trans) asn_view_swap_last(v);
     return ASN_OK;
 }
 

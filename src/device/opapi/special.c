@@ -25,9 +25,8 @@ static double digamma(double x) {
     if (isnan(x)) return x;
     if (x == 0) return copysign(INFINITY, -x);
     if (x < 0) {
-        if (x == floor(x)) return NAN; /* a pole; also minus infinity */
-        double whole, part = modf(x, &whole);
-        result = -pi / tan(pi * part);
+        if (x == floor(x)) return NAN;          /* a pole; also minus infinity */
+        result = -pi / tan(pi * (x - rint(x))); /* exact to the nearest pole */
         x = 1 - x;
     }
     for (; x < 10; x++)

@@ -69,6 +69,15 @@ void asn_view_to_front(asn_view *v, int place, int count) {
     asn_view_permute(v, order);
 }
 
+void asn_view_swap_last(asn_view *v) {
+    int n = v->nd.ndim, axes[ASN_ND_MAX_DIMS];
+    for (int d = 0; d < n; d++)
+        axes[d] = d;
+    axes[n - 1] = n - 2;
+    axes[n - 2] = n - 1;
+    asn_view_permute(v, axes);
+}
+
 void asn_view_flip(asn_view *v, int axis) {
     if (v->shape[axis] > 0) v->nd.data += (v->shape[axis] - 1) * v->strides[axis];
     v->strides[axis] = -v->strides[axis];

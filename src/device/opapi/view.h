@@ -24,6 +24,7 @@ void asn_view_insert(asn_view *v, int axis, int64_t extent, int64_t stride);
 void asn_view_permute(asn_view *v, const int *axes); /* new dimension d is old axes[d] */
 /* Moves `count` dimensions at `place` to the front. */
 void asn_view_to_front(asn_view *v, int place, int count);
+void asn_view_swap_last(asn_view *v); /* the last two dimensions: matrices transposed */
 void asn_view_flip(asn_view *v, int axis);
 /* Rows [start, start + count * step) of the axis; within bounds. */
 void asn_view_slice(asn_view *v, int axis, int64_t start, int64_t count, int64_t step);

@@ -19,7 +19,7 @@ static asn_status shape_error(const asn_call *c, int i, const char *want) {
 static asn_status common_dtype(const asn_call *c, const int *params, asn_dtype *t) {
     *t = ASN_F32;
     for (; *params >= 0; params++) {
-        ASN_TRY(asn_image_floating(c, *params));
+        ASN_TRY(asn_call_floating(c, *params));
         if (asn_call_nd(c, *params)->dtype == ASN_F64) *t = ASN_F64;
     }
     return ASN_OK;
