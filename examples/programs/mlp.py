@@ -60,4 +60,4 @@ def run(np, size, x, labels, w1, w2, w3, rate=0.05, momentum=0.9):
                     layer[k] += speed[k]
     probability, _ = forward(np, x, layers)
     accuracy = (probability.argmax(axis=1) == labels).mean()
-    return float(losses[0]), round(float(losses[-1]), 3), bool(accuracy > 0.2)
+    return losses[0], losses[-1], bool(accuracy > 0.2)

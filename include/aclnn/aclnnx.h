@@ -91,6 +91,12 @@ int32_t aclnnxOpcode(const char *name);
  * Thread-safe. */
 int32_t aclnnxFused(const aclnnxProgram *program, void *stream);
 
+/* From now on the executor's runs or what they meet into *fpFlags (ACLNNX_FP_*,
+ * atomically; on a busy stream that happens later: keep it alive); NULL: into nothing.
+ * Returns an aclnnStatus. */
+struct aclOpExecutor;
+int32_t aclnnxConditions(struct aclOpExecutor *executor, uint32_t *fpFlags);
+
 /* Running results along an axis: out[0] = in[0], out[i] = op(out[i - 1], in[i]), strictly
  * in order. Both operands have the operation's loop and result dtype, which must be
  * equal; out may be in itself, not overlap it otherwise. fpFlags: NULL, or has the
@@ -124,9 +130,9 @@ int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out, int32_t nu
  * sum of in[j] exp(-+ 2 pi i j k / n). Lines of `in` are cut or continued with zeros to
  * n elements, for TO_REAL to the n / 2 + 1 that determine a real result (imaginary parts
  * of the first and, n even, of the last are not read). FROM_REAL makes n / 2 + 1
- * elements. One precision: float with complex64, or double with complex128; other extents
- * of in and out agree; out may be in itself (FORWARD and BACKWARD of one shape), not
- * overlap it otherwise. Returns an aclnnStatus. */
+ * elements. fpFlags as for aclnnxScan. One precision: float with complex64, or double
+ * with complex128; other extents of in and out agree; out may be in itself (FORWARD and
+ * BACKWARD of one shape), not overlap it otherwise. Returns an aclnnStatus. */
 enum {
     ACLNNX_FFT_FORWARD = 0,   /* complex to complex, exp(-...) */
     ACLNNX_FFT_BACKWARD = 1,  /* complex to complex, exp(+...) */
@@ -135,7 +141,8 @@ enum {
 };
 int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
                   const int64_t *inShape, const aclnnxOperand *out,
-                  const int64_t *outShape, int32_t numDims, int32_t axis, void *stream);
+                  const int64_t *outShape, int32_t numDims, int32_t axis,
+                  uint32_t *fpFlags, void *stream);
 
 /* Solvers and decompositions of stacks of matrices, now, on the calling thread and those
  * it shares work with: what a stream holds for the operands must be done. Operands are
@@ -171,15 +178,18 @@ typedef struct aclnnxTensor {
 } aclnnxTensor;
 
 /* upper: the triangle that CHOLESKY, EIGH, EIGVALSH read (and CHOLESKY writes). rcond:
- * LSTSQ takes singular values up to rcond times the largest as 0. */
+ * LSTSQ takes singular values up to rcond times the largest as 0. fpFlags: NULL, or has
+ * the ACLNNX_FP_* met or-ed in (by whatever way the method takes: asked of DET alone). */
 int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
-                     int32_t numOperands, const aclnnxTensor *operands, int64_t *failed);
+                     int32_t numOperands, const aclnnxTensor *operands, int64_t *failed,
+                     uint32_t *fpFlags);
 
 /* c = a @ b now, on the calling thread, as a loop below runs: matrices of (m, k), (k, n)
- * and (m, n) elements of one dtype, any strides; c overlaps neither. Returns an
- * aclnnStatus. */
+ * and (m, n) elements of one dtype, any strides; c overlaps neither. fpFlags as above.
+ * Returns an aclnnStatus. */
 int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
-                     const aclnnxOperand *c, int64_t m, int64_t k, int64_t n);
+                     const aclnnxOperand *c, int64_t m, int64_t k, int64_t n,
+                     uint32_t *fpFlags);
 
 /* Single loops over a few contiguous elements, without a program: the shortest path of a
  * small operation. A loop runs now, on the calling thread, whatever a stream holds; the

@@ -176,7 +176,7 @@ def _pair(a, sa, b, sb, keep, dtype):
     columns = y.shape[n + k :]
     x = x.reshape((*x.shape[:n], math.prod(rows), depth))
     y = y.reshape((*y.shape[:n], depth, math.prod(columns)))
-    z = _core.asarray(_core.matmul(x, y))
+    z = _core.asarray(_core._contract(x, y))
     return z.reshape(z.shape[:n] + rows + columns), "".join(shared + left + right)
 
 
@@ -265,7 +265,7 @@ def _pair_at_once(text, a, b):
     x = a.transpose(perm_a) if perm_a else a
     y = b.transpose(perm_b) if perm_b else b
     if as_is and a.dtype != bool and x.shape[-1] == y.shape[0]:
-        z = _core.matmul(x, y)
+        z = _core._contract(x, y)
         return z.transpose(perm).copy() if perm else z
     batch, rows, depth = x.shape[:shared], x.shape[shared : shared + own], x.shape[shared + own :]
     columns = y.shape[shared + summed :]
@@ -281,7 +281,7 @@ def _pair_at_once(text, a, b):
             x = x.reshape((*batch, math.prod(rows), math.prod(depth)))
         if len(columns) != 1 or summed != 1:
             y = y.reshape((*batch, math.prod(depth), math.prod(columns)))
-        z = _core.asarray(_core.matmul(x, y))
+        z = _core.asarray(_core._contract(x, y))
         if own != 1 or len(columns) != 1:
             z = z.reshape(batch + rows + columns)
     if perm:

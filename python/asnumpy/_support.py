@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as _np
 
 from . import _core
+from ._asked import asked_mean, asked_var  # noqa: F401  (the extension calls them)
 from ._flat import flat_assign, flat_key  # noqa: F401  (the extension calls them)
 
 

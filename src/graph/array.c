@@ -65,9 +65,9 @@ asn_status asn_array_adopt(asn_array *out, asn_layout *layout, void *data, int64
         return status;
     }
     if (!status)
-        status = asn_array_from_host(out, asn_layout_dtype(layout), layout->ndim,
-                                     layout->shape, layout->strides,
-                                     (char *)data + layout->offset);
+        status = asn_array_from_host_as(out, asn_layout_dtype(layout), layout->ndim,
+                                        layout->shape, layout->strides,
+                                        (char *)data + layout->offset, 'K');
     asn_layout_fini(layout);
     if (!status) release(context);
     return status;
@@ -97,29 +97,52 @@ static asn_status copy_in(asn_array *a, const void *packed) {
     return ASN_OK;
 }
 
+/* Copies the source's elements in the order in which `out`, without gaps, has its axes.
+ */
+static asn_status gather_in(asn_array *out, const asn_layout *source, const void *data) {
+    const asn_layout *l = &out->layout;
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], steps[ASN_MAX_DIMS];
+    for (int d = 0; d < l->ndim; d++) { /* the largest steps first, of equal ones as is */
+        int at = d;
+        for (; at > 0 && steps[at - 1] < l->strides[d]; at--) {
+            steps[at] = steps[at - 1];
+            shape[at] = shape[at - 1];
+            strides[at] = strides[at - 1];
+        }
+        steps[at] = l->strides[d];
+        shape[at] = l->shape[d];
+        strides[at] = source->strides[d];
+    }
+    char *packed = asn_malloc((size_t)asn_layout_nbytes(l)), *to = packed;
+    if (!packed) return ASN_ERR_MEMORY;
+    gather_host(&to, data, l->ndim, shape, strides, asn_itemsize(asn_layout_dtype(l)));
+    asn_status status = copy_in(out, packed);
+    asn_free(packed);
+    return status;
+}
+
+asn_status asn_array_from_host_as(asn_array *out, asn_dtype dtype, int ndim,
+                                  const int64_t *shape, const int64_t *strides,
+                                  const void *data, char order) {
+    asn_layout source;
+    ASN_TRY(asn_layout_init_strided(&source, dtype, ndim, shape, strides, 0, false));
+    bool contiguous = asn_layout_contiguous(&source);
+    asn_status status = asn_layout_like(&out->layout, &source, dtype,
+                                        contiguous && order == 'K' ? 'C' : order);
+    if (!status) status = with_buffer(out);
+    if (!status && out->layout.size) {
+        bool same = contiguous && (out->layout.flags & ASN_C_CONTIGUOUS);
+        status = same ? copy_in(out, data) : gather_in(out, &source, data);
+        if (status) asn_array_fini(out);
+    }
+    asn_layout_fini(&source);
+    return status;
+}
+
 asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
                                const int64_t *shape, const int64_t *strides,
                                const void *data) {
-    ASN_TRY(asn_array_new(out, dtype, ndim, shape, 'C'));
-    if (out->layout.size == 0) return ASN_OK;
-    asn_layout source;
-    asn_status status =
-        asn_layout_init_strided(&source, dtype, ndim, shape, strides, 0, false);
-    if (!status && asn_layout_contiguous(&source)) {
-        status = copy_in(out, data);
-    } else if (!status) {
-        char *packed = asn_malloc((size_t)asn_layout_nbytes(&out->layout)), *at = packed;
-        if (packed) {
-            gather_host(&at, data, ndim, shape, strides, asn_itemsize(dtype));
-            status = copy_in(out, packed);
-        } else {
-            status = ASN_ERR_MEMORY;
-        }
-        asn_free(packed);
-    }
-    asn_layout_fini(&source);
-    if (status) asn_array_fini(out);
-    return status;
+    return asn_array_from_host_as(out, dtype, ndim, shape, strides, data, 'C');
 }
 
 /* Nothing is recorded or queued that writes the buffer (or, for a writer, reads it). */

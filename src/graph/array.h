@@ -44,6 +44,12 @@ ASN_CHECK_RESULT asn_status asn_array_from_host(asn_array *out, asn_dtype dtype,
                                                 const int64_t *shape,
                                                 const int64_t *strides, const void *data);
 
+/* The same into the axes' order that asn_layout_like makes of `order`. */
+ASN_CHECK_RESULT asn_status asn_array_from_host_as(asn_array *out, asn_dtype dtype,
+                                                   int ndim, const int64_t *shape,
+                                                   const int64_t *strides,
+                                                   const void *data, char order);
+
 /* Makes the elements final (flushes recorded operations on the buffer, waits for the
  * stream). */
 ASN_CHECK_RESULT asn_status asn_array_sync(const asn_array *a);

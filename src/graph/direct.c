@@ -145,7 +145,7 @@ static inline void run(const asn_loop *loop, int64_t n, void *out, const void *c
 }
 
 static inline void report(uint32_t met, asn_op op) {
-    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, (uint16_t)op);
+    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, asn_op_table[op].name);
 }
 
 /* Operands of other dtypes are converted on the stack first. */

@@ -70,8 +70,10 @@ bool asn_direct_nonzero(asn_array *results, const asn_array *mask);
  */
 bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                          int64_t minlength);
-/* a @ b, matrices and vectors of one dtype. */
-bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b);
+/* a @ b, matrices and vectors of one dtype; `what` reports its floating-point conditions
+ * (NULL: nobody does). */
+bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
+                       const char *what);
 
 /* Host address of a's elements, to be read now (or written, for_write), when they are
  * settled, row-major and few; NULL else. Library's lock held. */

@@ -67,7 +67,7 @@ asn_status asn_fallback_begin(const char *what) {
     asn_counters.fallbacks++;
     if (policy == ASN_FALLBACK_WARN) {
         state.untold = what;
-        asn_fp_meet(ASN_FALLBACK_MET, ASN_OP_NONE);
+        asn_fp_meet(ASN_FALLBACK_MET, NULL);
     }
     ASN_TRY(asn_fallback_ready());
     return asn_stream_wait();
@@ -120,7 +120,8 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
     if (!status) {
         aclnnxOperand from = staged(&s, in), to = staged(&s, out);
         status = asn_host_status(asn_host.aclnnxFft(kind, n, scale, &from, in_shape, &to,
-                                                    out_shape, num_dims, axis, NULL),
+                                                    out_shape, num_dims, axis,
+                                                    asn_fp_sink(), NULL),
                                  "fft");
     }
     if (!status) status = asn_stage_out(&s);
@@ -130,7 +131,7 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
 
 asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
                            int32_t num_operands, const aclnnxTensor *operands,
-                           int num_inputs, int64_t *failed) {
+                           int num_inputs, int64_t *failed, uint32_t *fp_flags) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
     asn_stage s = {.num = 0};
     ASN_TRY(asn_fallback_begin("linalg"));
@@ -146,9 +147,9 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
             t[i] = operands[i];
             t[i].data = asn_stage_host(&s, operands[i].data);
         }
-        status = asn_host_status(
-            asn_host.aclnnxLinalg(op, upper, rcond, num_batch, num_operands, t, failed),
-            "linalg");
+        status = asn_host_status(asn_host.aclnnxLinalg(op, upper, rcond, num_batch,
+                                                       num_operands, t, failed, fp_flags),
+                                 "linalg");
     }
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);

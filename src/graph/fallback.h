@@ -42,6 +42,6 @@ ASN_CHECK_RESULT asn_status asn_host_fft(int32_t kind, int64_t n, double scale,
 ASN_CHECK_RESULT asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond,
                                             int32_t num_batch, int32_t num_operands,
                                             const aclnnxTensor *operands, int num_inputs,
-                                            int64_t *failed);
+                                            int64_t *failed, uint32_t *fp_flags);
 
 #endif

@@ -20,20 +20,34 @@ static asn_status operand(const asn_array *a, bool written, aclnnxOperand *o) {
     return ASN_OK;
 }
 
+/* As NumPy's ufuncs of them are called. */
+static const char *name_of(int kind, int64_t n) {
+    switch (kind) {
+    case ACLNNX_FFT_FORWARD: return "fft";
+    case ACLNNX_FFT_BACKWARD: return "ifft";
+    case ACLNNX_FFT_FROM_REAL: return n % 2 ? "rfft_n_odd" : "rfft_n_even";
+    default: return "irfft";
+    }
+}
+
 static asn_status transform(const asn_array *result, const asn_array *a, int kind,
                             int64_t n, double scale, int axis) {
     aclnnxOperand in, out;
     ASN_TRY(operand(a, false, &in));
     ASN_TRY(operand(result, true, &out));
-    if (!asn_acl.aclnnxFft)
-        return asn_host_fft(kind, n, scale, &in, a->layout.shape, &out,
-                            result->layout.shape, a->layout.ndim, axis);
+    if (!asn_acl.aclnnxFft) {
+        asn_status status = asn_host_fft(kind, n, scale, &in, a->layout.shape, &out,
+                                         result->layout.shape, a->layout.ndim, axis);
+        asn_fp_note(name_of(kind, n));
+        return status;
+    }
     asn_stream_busy = true;
     void *state = asn_blocking_enter();
-    int code =
-        asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,
-                          result->layout.shape, a->layout.ndim, axis, asn_stream());
+    int code = asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,
+                                 result->layout.shape, a->layout.ndim, axis,
+                                 asn_fp_sink(), asn_stream());
     asn_blocking_leave(state);
+    asn_fp_note(name_of(kind, n));
     return code ? asn_acl_failed(code, "fft") : ASN_OK;
 }
 

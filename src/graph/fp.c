@@ -13,29 +13,28 @@
 #include "graph/lock.h"
 
 static uint32_t conditions;
-static uint16_t culprit = ASN_OP_NONE;
+static const char *culprit; /* NULL: nobody yet */
 static bool checks_on;
 
 uint32_t *asn_fp_sink(void) {
     return checks_on ? &conditions : NULL;
 }
 
-void asn_fp_note(uint16_t op) {
-    if (culprit == ASN_OP_NONE) culprit = op;
+void asn_fp_note(const char *name) {
+    if (conditions && !culprit) culprit = name;
 }
 
-void asn_fp_meet(uint32_t met, uint16_t op) {
+void asn_fp_meet(uint32_t met, const char *name) {
     __atomic_fetch_or(&conditions, met, __ATOMIC_RELAXED);
-    asn_fp_note(op);
+    asn_fp_note(name);
 }
 
 uint32_t asn_fp_take(const char **op_name) {
     if (__builtin_expect(!__atomic_load_n(&conditions, __ATOMIC_RELAXED), 1)) return 0;
     asn_lock();
     uint32_t met = __atomic_exchange_n(&conditions, 0, __ATOMIC_RELAXED);
-    if (op_name)
-        *op_name = culprit < ASN_OP_COUNT ? asn_op_table[culprit].name : "operation";
-    culprit = ASN_OP_NONE;
+    if (op_name) *op_name = culprit ? culprit : "operation";
+    culprit = NULL;
     asn_unlock();
     return met;
 }
@@ -86,7 +85,7 @@ asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype, asn_scalar *
         dtype == ASN_C128 || !(asn_is_inexact(from) || dtype == ASN_F16))
         return ASN_OK;
     uint32_t met = conditions_of(s, out);
-    if (met) asn_fp_meet(met, ASN_OP_COPY);
+    if (met) asn_fp_meet(met, "copy");
     return ASN_OK;
 }
 

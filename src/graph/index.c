@@ -519,7 +519,7 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
     int code = asn_acl.aclnnxUpdateAt(
         asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,
         p->num_arrays, index, p->ndim, p->shape, &value, sink, asn_stream());
-    if (sink && *sink) asn_fp_note((uint16_t)op);
+    asn_fp_note(asn_op_table[op].name);
     return index_failure(p, code ? asn_acl_failed(code, asn_op_table[op].name) : ASN_OK);
 }
 

@@ -95,7 +95,8 @@ static void note_conditions(const asn_program *p, const asn_node *nodes) {
         if (op != ASN_OP_COPY) computes = op;
         if (asn_op_table[op].flags & ASN_OPF_POLE) found = op;
     }
-    asn_fp_note(*met & ACLNNX_FP_DIVIDE && found != ASN_OP_NONE ? found : computes);
+    if (*met & ACLNNX_FP_DIVIDE && found != ASN_OP_NONE) computes = found;
+    asn_fp_note(computes == ASN_OP_NONE ? NULL : asn_op_table[computes].name);
 }
 
 /* ---- programs in regions (plan_forward.c) */
@@ -302,8 +303,7 @@ asn_status asn_fuse_node(const asn_node *node) {
                              .instrs = instrs};
     uint16_t op = node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op;
     ASN_TRY(call(&program, node->size, op));
-    const uint32_t *met = asn_fp_sink();
-    if (met && *met) asn_fp_note(op);
+    asn_fp_note(asn_op_table[op].name);
     return ASN_OK;
 }
 

@@ -32,9 +32,9 @@ uint16_t asn_device_opcode(uint16_t op);
 /* Floating-point conditions: where programs report to, NULL when checks are off; names
  * the operation. */
 uint32_t *asn_fp_sink(void);
-void asn_fp_note(uint16_t op);
+void asn_fp_note(const char *name);
 /* Adds conditions that an operation met. */
-void asn_fp_meet(uint32_t met, uint16_t op);
+void asn_fp_meet(uint32_t met, const char *name);
 
 extern struct asn_counters {
     uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;

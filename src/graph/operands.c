@@ -107,17 +107,18 @@ static int inner_first(int num_in, const int64_t strides[][ASN_MAX_DIMS], int fi
     return verdict;
 }
 
+/* The last `core` axes stay innermost, row-major. */
 static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
-                                 const int64_t *shape, int num,
+                                 const int64_t *shape, int core, int num,
                                  const int64_t strides[][ASN_MAX_DIMS]) {
     /* axes from outermost to innermost; insertion sort from the row-major order,
      * innermost first */
     int perm[ASN_MAX_DIMS];
     for (int i = 0; i < ndim; i++)
         perm[i] = ndim - 1 - i; /* perm[0] is the innermost */
-    for (int i = 1; i < ndim; i++) {
+    for (int i = core + 1; i < ndim; i++) {
         int at = i, axis = perm[i];
-        for (int j = i - 1; j >= 0; j--) {
+        for (int j = i - 1; j >= core; j--) {
             int verdict = inner_first(num, strides, axis, perm[j]);
             if (verdict == 0) break;
             if (verdict == 1) at = j;
@@ -161,5 +162,15 @@ asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim,
         if (in[k].array &&
             asn_broadcast_strides(&in[k].array->layout, ndim, shape, strides[num]))
             num++;
-    return follow_strides(result, dtype, ndim, shape, num, strides);
+    return follow_strides(result, dtype, ndim, shape, 0, num, strides);
+}
+
+asn_status asn_result_new_stack(asn_array *result, asn_dtype dtype, int ndim,
+                                const int64_t *shape, int core, int num_in,
+                                const asn_array *const *in) {
+    int64_t strides[3][ASN_MAX_DIMS];
+    if (ndim - core < 2) return asn_array_new(result, dtype, ndim, shape, 'C');
+    for (int k = 0; k < num_in; k++)
+        memcpy(strides[k], in[k]->layout.strides, (size_t)ndim * sizeof **strides);
+    return follow_strides(result, dtype, ndim, shape, core, num_in, strides);
 }

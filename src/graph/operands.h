@@ -34,6 +34,13 @@ ASN_CHECK_RESULT asn_status asn_result_new(asn_array *result, asn_dtype dtype, i
                                            const int64_t *shape, char order, int num_in,
                                            const asn_operand *in);
 
+/* The same for stacks of matrices or vectors (core: their number of dimensions), which
+ * lie row-major themselves: the stack's order follows the inputs', of ndim dimensions, up
+ * to three of them. */
+ASN_CHECK_RESULT asn_status asn_result_new_stack(asn_array *result, asn_dtype dtype,
+                                                 int ndim, const int64_t *shape, int core,
+                                                 int num_in, const asn_array *const *in);
+
 /* out's shape must be the broadcast shape: ValueError "non-broadcastable output operand
  * ...". */
 ASN_CHECK_RESULT asn_status asn_check_out_shape(const asn_array *out, int ndim,

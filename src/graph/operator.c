@@ -237,6 +237,7 @@ asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
     if (!code) code = op->run(NULL, 0, executor, NULL);
     asn_status status = asn_host_status(code, what);
     if (!status) status = asn_stage_out(&stage);
+    asn_fp_note(what);
     twins_end();
     asn_stage_fini(&stage);
     return status;
@@ -254,6 +255,11 @@ asn_status asn_operator_find(asn_acl_operator *op, const char *name) {
                          asn_device_kind(), name);
 }
 
+void asn_operator_watch(const asn_acl_api *device, aclOpExecutor *executor) {
+    uint32_t *sink = asn_fp_sink();
+    if (sink && device->aclnnxConditions) (void)device->aclnnxConditions(executor, sink);
+}
+
 asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     void *block = NULL;
@@ -266,5 +272,6 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     asn_blocking_leave(state);
     /* In stream order: a later task that gets this block runs after this one. */
     if (block) asn_pool_free(block, capacity);
+    asn_fp_note(what);
     return code ? asn_acl_failed(code, what) : ASN_OK;
 }

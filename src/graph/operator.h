@@ -38,7 +38,10 @@ ASN_CHECK_RESULT asn_status asn_operator_find(asn_acl_operator *op, const char *
 static inline bool asn_operator_refused(int code) {
     return code == ACLNN_ERR_PARAM_INVALID && asn_fallback_possible();
 }
-/* Second phase, with workspace. `what` names NumPy's function in errors. */
+/* Between the phases: the run's floating-point conditions are wanted. */
+void asn_operator_watch(const asn_acl_api *device, aclOpExecutor *executor);
+/* Second phase, with workspace. `what` names NumPy's function in errors and conditions.
+ */
 ASN_CHECK_RESULT asn_status asn_operator_run(const asn_acl_operator *op,
                                              uint64_t workspace, aclOpExecutor *executor,
                                              const char *what);
@@ -79,8 +82,11 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
     (__VA_ARGS__)
 
 /* Calls aclnn<Name> with the given first-phase arguments (two to seven); `status`
- * receives the outcome. */
+ * receives the outcome. ASN_OPERATOR_WATCH also reports the floating-point conditions
+ * that it meets, where the device can tell and `watched`. */
 #define ASN_OPERATOR(status, Name, what, ...)                                            \
+    ASN_OPERATOR_WATCH(status, Name, what, false, __VA_ARGS__)
+#define ASN_OPERATOR_WATCH(status, Name, what, watched, ...)                             \
     do {                                                                                 \
         static asn_acl_operator op_, host_;                                              \
         uint64_t workspace_ = 0;                                                         \
@@ -91,6 +97,7 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
         int code_ = ACLNN_ERR_PARAM_INVALID;                                             \
         plan_ = (__typeof__(plan_))op_.get_workspace;                                    \
         if (op_.run) code_ = plan_(__VA_ARGS__, &workspace_, &executor_);                \
+        if ((watched) && code_ == 0) asn_operator_watch(&asn_acl, executor_);            \
         if (!asn_operator_refused(code_)) {                                              \
             (status) = code_ ? asn_acl_failed(code_, what)                               \
                              : asn_operator_run(&op_, workspace_, executor_, what);      \
@@ -100,6 +107,7 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
         if ((status) != ASN_OK) break;                                                   \
         plan_ = (__typeof__(plan_))host_.get_workspace;                                  \
         code_ = plan_(ASN_HOST_ALL(__VA_ARGS__), &workspace_, &executor_);               \
+        if ((watched) && code_ == 0) asn_operator_watch(&asn_host, executor_);           \
         (status) = asn_operator_host_end(&host_, code_, executor_, what);                \
     } while (0)
 

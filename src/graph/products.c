@@ -17,6 +17,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/operands.h"
 #include "graph/truth.h"
 #include "graph/operator.h"
 
@@ -35,6 +36,10 @@ static asn_status replace_view(asn_array *a, asn_status made, asn_layout *view) 
     return ASN_OK;
 }
 
+/* NumPy's function that is at work, for messages and conditions; NULL: one that reports
+ * none. Under the library's lock. */
+static const char *caller;
+
 /* c = a @ b, all of at least two dimensions and equal batch dimensions. */
 static asn_status product(const asn_array *a, const asn_array *b, const asn_array *c) {
     aclTensor *t[3] = {NULL, NULL, NULL};
@@ -46,7 +51,8 @@ static asn_status product(const asn_array *a, const asn_array *b, const asn_arra
     asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
     if (!status) status = asn_operator_tensor(b, ASN_READ, &t[1]);
     if (!status) status = asn_operator_tensor(c, ASN_WRITE, &t[2]);
-    ASN_OPERATOR(status, Matmul, "matmul", t[0], t[1], t[2], 0);
+    const char *what = caller ? caller : "einsum";
+    ASN_OPERATOR_WATCH(status, Matmul, what, caller != NULL, t[0], t[1], t[2], 0);
     asn_operator_drop(3, t);
     return status;
 }
@@ -82,7 +88,9 @@ static asn_status multiply(asn_array *a, asn_array *b, asn_array *result) {
     ASN_TRY(spread_batch(b, ndim, shape));
     shape[ndim - 2] = a->layout.shape[ndim - 2];
     shape[ndim - 1] = b->layout.shape[ndim - 1];
-    ASN_TRY(asn_array_new(result, asn_layout_dtype(&a->layout), ndim, shape, 'C'));
+    const asn_array *both[2] = {a, b};
+    ASN_TRY(asn_result_new_stack(result, asn_layout_dtype(&a->layout), ndim, shape, 2, 2,
+                                 both));
     asn_status status = product(a, b, result);
     if (status) asn_array_fini(result);
     return status;
@@ -190,17 +198,27 @@ static asn_status matmul_locked(const asn_array *a, const asn_array *b,
     return status;
 }
 
-asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *out,
-                      asn_array *result) {
+static asn_status matmul_as(const char *what, const asn_array *a, const asn_array *b,
+                            const asn_array *out, asn_array *result) {
     asn_array made;
-    if (!out && asn_direct_matmul(result, a, b)) return ASN_OK;
-    ASN_TRUTH_OF(a, asn_matmul(&clean, b, out, result))
-    ASN_TRUTH_OF(b, asn_matmul(a, &clean, out, result))
+    if (!out && asn_direct_matmul(result, a, b, what)) return ASN_OK;
+    ASN_TRUTH_OF(a, matmul_as(what, &clean, b, out, result))
+    ASN_TRUTH_OF(b, matmul_as(what, a, &clean, out, result))
     asn_lock();
+    caller = what;
     asn_status status = matmul_locked(a, b, &made);
     if (!status) status = deliver(&made, out, result);
     asn_unlock();
     return status;
+}
+
+asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *out,
+                      asn_array *result) {
+    return matmul_as("matmul", a, b, out, result);
+}
+
+asn_status asn_contract(const asn_array *a, const asn_array *b, asn_array *result) {
+    return matmul_as(NULL, a, b, NULL, result);
 }
 
 /* b's second-last axis in front and the rest flattened: (k, n). */
@@ -268,10 +286,11 @@ static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *
 asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
                    asn_array *result) {
     asn_array made;
-    if (!out && asn_direct_matmul(result, a, b)) return ASN_OK;
+    if (!out && asn_direct_matmul(result, a, b, "dot")) return ASN_OK;
     ASN_TRUTH_OF(a, asn_dot(&clean, b, out, result))
     ASN_TRUTH_OF(b, asn_dot(a, &clean, out, result))
     asn_lock();
+    caller = "dot";
     asn_status status = dot_locked(a, b, &made);
     if (!status) status = deliver(&made, out, result);
     asn_unlock();

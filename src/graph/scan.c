@@ -100,7 +100,7 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
                                       out->layout.ndim, out->layout.shape, axis, sink,
                                       asn_stream());
         if (code) status = asn_acl_failed(code, asn_op_table[op].name);
-        if (sink && *sink) asn_fp_note((uint16_t)op);
+        asn_fp_note(asn_op_table[op].name);
     }
     asn_unlock();
     return status;

@@ -21,14 +21,14 @@ static void release_object(void *object) {
     PyGILState_Release(gil);
 }
 
-static PyObject *copy_numpy(PyArrayObject *a, asn_dtype dtype) {
+static PyObject *copy_numpy(PyArrayObject *a, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS];
     for (int i = 0; i < PyArray_NDIM(a); i++)
         shape[i] = PyArray_DIM(a, i), strides[i] = PyArray_STRIDE(a, i);
-    asn_status status = asn_array_from_host(&r->array, dtype, PyArray_NDIM(a), shape,
-                                            strides, PyArray_DATA(a));
+    asn_status status = asn_array_from_host_as(&r->array, dtype, PyArray_NDIM(a), shape,
+                                               strides, PyArray_DATA(a), order);
     if (status != ASN_OK) {
         asn_ndarray_drop(r);
         return asn_raise(status);
@@ -91,7 +91,8 @@ PyObject *asn_from_numpy(PyObject *object, bool copy, bool fresh) {
         if (asn_dtype_from_py((PyObject *)PyArray_DESCR(a), &dtype) < 0) return NULL;
     }
     bool small = PyArray_NBYTES(a) < COPY_BELOW;
-    if (copy || (fresh && small) || !PyArray_ISALIGNED(a)) return copy_numpy(a, dtype);
+    if (copy) return copy_numpy(a, dtype, 'C');
+    if ((fresh && small) || !PyArray_ISALIGNED(a)) return copy_numpy(a, dtype, 'K');
     return adopt_numpy(a, dtype, fresh);
 }
 

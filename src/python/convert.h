@@ -36,7 +36,8 @@ int asn_is_no_value(PyObject *obj); /* NULL or numpy._NoValue */
 
 /* ---- arrays */
 /* A NumPy array's elements as an ndarray: zero-copy where possible unless copy. `fresh`:
- * nobody else sees the NumPy array, so the result counts as owning. */
+ * nobody else sees the NumPy array, so the result counts as owning. What is copied keeps
+ * its order in memory, but with `copy`, which makes it row-major. */
 PyObject *asn_from_numpy(PyObject *array, bool copy, bool fresh);
 /* After asn_from_numpy of a NumPy array that the caller does not keep: its base becomes
  * the array's. */

@@ -86,7 +86,8 @@ static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n
     }
     if (!status) asn_array_fini(&result);
     Py_XDECREF(owner);
-    return status ? asn_raise(status) : Py_NewRef(out);
+    if (status) return asn_raise(status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
 }
 
 /* a is of the kind's input dtype */

@@ -188,6 +188,14 @@ static PyObject *f_correlate(PyObject *const *v) {
     Py_RETURN_NOTIMPLEMENTED;
 }
 
+static PyObject *f_contract(PyObject *const *v) {
+    if (!asn_is_ndarray(v[0]) || !asn_is_ndarray(v[1]))
+        return PyErr_Format(PyExc_TypeError, "two arrays are needed");
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    return asn_ndarray_finish(r, asn_contract(asn_of(v[0]), asn_of(v[1]), &r->array));
+}
+
 static PyObject *f_nonzero(PyObject *const *v) {
     WITH_ARRAY(asn_nonzero_run(a));
 }
@@ -420,6 +428,8 @@ asn_function_def asn_shape_functions[] = {
                  "interp of float64 arrays, or NotImplemented."),
     ASN_FUNCTION("correlate_lines", "a, v, first, count", f_correlate,
                  "Sliding products of two 1-d arrays of one dtype, or NotImplemented."),
+    ASN_FUNCTION("_contract", "a, b, /", f_contract,
+                 "matmul of two arrays that reports no floating-point conditions."),
     ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,
                  "Elements by index along an axis."),
     ASN_FUNCTION("repeat", "a, repeats, axis=None", f_repeat, "Each element repeated."),

@@ -267,6 +267,14 @@ static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *
     return 0;
 }
 
+/* The product's conditions are this gufunc's. */
+static int report_conditions(const asn_ufunc *u) {
+    const char *name = NULL;
+    uint32_t flags = asn_fp_take(&name);
+    if (ASN_LIKELY(!flags)) return 0;
+    return asn_fp_report(flags, strcmp(name, "matmul") ? name : u->name);
+}
+
 PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
                           const asn_ufunc_kwargs *kw) {
     family f = family_of(u);
@@ -291,7 +299,7 @@ PyObject *asn_gufunc_call(asn_ufunc *u, PyObject *const *args,
     int vectors = (asn_of(in[0])->layout.ndim == 1) + (asn_of(in[1])->layout.ndim == 1);
     r = product(f, in[0], in[1], keepdims);
     if (r) r = place_result(f, r, kw, keepdims, vectors);
-    if (r && asn_fp_check() < 0) Py_CLEAR(r);
+    if (r && report_conditions(u) < 0) Py_CLEAR(r);
     if (r && kw->out[0])
         Py_SETREF(r, into_out(u, r, kw, casting));
     else if (r)

@@ -76,6 +76,8 @@ int asn_ufunc_check_call(asn_ufunc *u, PyObject *const *args, Py_ssize_t nargs,
  * on error. */
 int asn_ufunc_override(asn_ufunc *u, const char *method, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames, PyObject **result);
+/* Whether the array's class has an __array_ufunc__ of its own, None included. */
+bool asn_ufunc_is_overridden(PyObject *array);
 /* Reads where= into *mask (owner keeps it); True and None are no mask. */
 int asn_where_from_py(PyObject *obj, const asn_array **mask, PyObject **owner);
 /* The loop dtype wished by dtype= or signature= of a plain ufunc. */

@@ -33,6 +33,12 @@ static PyObject *find_override(PyObject *obj) {
     return method;
 }
 
+bool asn_ufunc_is_overridden(PyObject *array) {
+    PyObject *method = find_override(array);
+    Py_XDECREF(method);
+    return method != NULL;
+}
+
 typedef struct {
     PyObject *object, *method; /* borrows object, owns method */
 } override_entry;

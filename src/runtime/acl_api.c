@@ -106,6 +106,7 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxLinalg);
     ASN_OPTIONAL(aclnnxLoopFind);
     ASN_OPTIONAL(aclnnxMatmul);
+    ASN_OPTIONAL(aclnnxConditions);
     ASN_OPTIONAL(aclnnxLoopRun);
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);

@@ -25,6 +25,7 @@ typedef struct {
     __typeof__(aclnnxLinalg) *aclnnxLinalg;
     __typeof__(aclnnxLoopFind) *aclnnxLoopFind;
     __typeof__(aclnnxMatmul) *aclnnxMatmul;
+    __typeof__(aclnnxConditions) *aclnnxConditions;
     __typeof__(aclnnxLoopRun) *aclnnxLoopRun;
     __typeof__(aclnnxInterp) *aclnnxInterp;
     __typeof__(aclnnxCorrelate) *aclnnxCorrelate;

@@ -294,11 +294,11 @@ static void test_loops(void) {
     aclnnxOperand a = {.data = x, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE};
     aclnnxOperand c = a;
     c.data = y;
-    CHECK_OK(aclnnxMatmul(&a, &a, &c, 2, 2, 2)); /* (3 1; 2 6) squared */
+    CHECK_OK(aclnnxMatmul(&a, &a, &c, 2, 2, 2, NULL)); /* (3 1; 2 6) squared */
     CHECK(y[0] == 11 && y[1] == 9 && y[2] == 18 && y[3] == 38);
-    CHECK_ERROR(aclnnxMatmul(&a, NULL, &c, 2, 2, 2), ACLNN_ERR_PARAM_NULLPTR);
+    CHECK_ERROR(aclnnxMatmul(&a, NULL, &c, 2, 2, 2, NULL), ACLNN_ERR_PARAM_NULLPTR);
     c.dtype = ACL_FLOAT;
-    CHECK_ERROR(aclnnxMatmul(&a, &a, &c, 2, 2, 2), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxMatmul(&a, &a, &c, 2, 2, 2, NULL), ACLNN_ERR_PARAM_INVALID);
 }
 
 int main(void) {

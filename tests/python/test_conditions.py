@@ -6,7 +6,7 @@ import warnings
 import asnumpy
 import numpy as np
 import pytest
-from conftest import SINGLE_OPERATORS
+from conftest import NPU, SINGLE_OPERATORS
 
 needs_conditions = pytest.mark.skipif(
     SINGLE_OPERATORS,
@@ -218,3 +218,56 @@ def test_accumulate_is_the_call_repeated(name, dtype, rng):
     for x in a[1:]:
         steps.append(ufunc(steps[-1], x))
     assert ufunc.accumulate(a).tolist() == [float(s) for s in steps]
+
+
+PRODUCTS = """
+np.matmul(x, y)
+x @ y
+np.dot(x, y)
+x.dot(y)
+np.inner(x, y)
+np.tensordot(x, y, 1)
+np.matmul(x, y[:, 0])
+np.dot(x[0], y[:, 0])
+np.vecdot(x, y)
+np.matvec(x, y[0])
+np.vecmat(x[0], y)
+np.linalg.norm(x)
+np.linalg.multi_dot([x, y, y])
+np.matmul(np.array([x, x]), y)
+np.matmul(x, y, out=np.empty(x.shape, x.dtype))
+np.linalg.det(x)
+np.einsum("ij,jk", x, y)
+np.einsum("ij,kj", x, y)
+np.fft.fft(x)
+np.fft.ifft(x)
+np.fft.rfft(x)
+np.fft.rfft(x[:, :3])
+""".strip().split("\n")
+OPERANDS = {
+    "large": "np.full((4, 4), 1e200), np.full((4, 4), 1e200)",
+    "many": "np.full((150, 150), 1e200), np.full((150, 150), 1e200)",
+    "single": "np.full((4, 4), 1e30, 'f4'), np.full((4, 4), 1e30, 'f4')",
+    "half": "np.full((4, 4), 1e4, 'f2'), np.full((4, 4), 1e4, 'f2')",
+    "infinite": "np.full((4, 4), np.inf), np.eye(4)",
+    "some": "np.array([[1.0, np.inf], [2.0, 3.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])",
+    "nan": "np.full((5, 5), np.nan), np.full((5, 5), 2.0)",
+    "plain": "np.arange(49.0).reshape(7, 7), np.arange(49.0).reshape(7, 7).T",
+    "integers": "np.arange(49).reshape(7, 7), np.arange(49).reshape(7, 7).T",
+    "turned": "np.full((4, 4), 1e200).T, np.full((8, 4), 1e200)[::-2]",
+}
+
+
+@pytest.mark.skipif(NPU, reason="CANN's operators report no conditions")
+@pytest.mark.parametrize("operands", OPERANDS)
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_products_and_transforms_report(text, operands):
+    text = (
+        f"x, y = {OPERANDS[operands]}; x[0, 0]; y[0, 0]; {text}"  # reading settles what is recorded
+    )
+    if "fft" in text and ("half" in operands or "integers" in operands or operands == "many"):
+        pytest.skip("NumPy's transforms differ in the dtypes they work in and in rounding")
+    ours, theirs = met(asnumpy, text), met(np, text)
+    assert ours == theirs
+    with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
+        assert met(asnumpy, text) == ([], theirs[1])

@@ -95,3 +95,39 @@ def test_long_sliding_products_on_any_number_of_threads():
     x, y = r.standard_normal(9000), r.standard_normal(700)
     found = asnumpy.convolve(asnumpy.array(x), asnumpy.array(y)).to_numpy()
     np.testing.assert_allclose(found, np.convolve(x, y), rtol=0, atol=1e-12)
+
+
+@st.composite
+def stacks(draw):
+    """Two stacks of matrices that multiply, their axes in any order in memory."""
+
+    def stack(batch, rows, columns):
+        shape = (*batch, rows, columns)
+        order = draw(st.permutations(range(len(shape))))
+        a = np.arange(np.prod(shape), dtype=draw(st.sampled_from(["f8", "f4", "i4"]))).reshape(
+            [shape[i] for i in order]
+        )
+        a = a.transpose(np.argsort(order))
+        return a[::-1] if draw(st.booleans()) else a
+
+    batch = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
+    other = [n if draw(st.booleans()) else 1 for n in batch[draw(st.integers(0, len(batch))) :]]
+    m, k, n = (draw(st.integers(1, 3)) for _ in range(3))
+    return stack(batch, m, k), stack(other, k, n)
+
+
+@given(stacks())
+def test_stacks_lie_as_their_operands(operands):
+    """The order of the stack follows the operands' strides; the matrices are row-major."""
+    x, y = operands
+    a, b = (asnumpy.array(z, order="K") for z in operands)
+    x, y = np.array(x, order="K"), np.array(y, order="K")
+    for name, p, q in (
+        ("matmul", (x, y), (a, b)),
+        ("matvec", (x, y[..., 0]), (a, b[..., 0])),
+        ("vecdot", (x, x), (a, a)),
+    ):
+        want, got = getattr(np, name)(*p), getattr(asnumpy, name)(*q)
+        np.testing.assert_array_equal(got.to_numpy(), want)
+        wide = [d for d, extent in enumerate(want.shape) if extent > 1]
+        assert [got.strides[d] for d in wide] == [want.strides[d] for d in wide], name

@@ -386,6 +386,8 @@ def test_single_precision_is_rounded_once(n, batch, dtype):
     for name, *args in calls:
         got = in_double(asnumpy, name, *map(to_device, args))
         for x, y in zip(got, in_double(np, name, *args), strict=True):
+            if name == "eigvals":  # in the order of their convergence, which the last bits decide
+                x, y = asnumpy.sort(x), np.sort(y)
             close(x, y, 2, (name, n, batch))
 
 

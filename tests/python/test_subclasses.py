@@ -5,6 +5,8 @@ subclass, and the label that __array_finalize__ handed on, which tells from whic
 (arrays of objects, nditer's operands, __array__).
 """
 
+import warnings
+
 import asnumpy
 import numpy as np
 import pytest
@@ -239,6 +241,55 @@ def test_methods_ask_array_ufunc():
             ]
         )
     assert results[0] == results[1] and named[0] == named[1]
+
+
+MOMENTS = [
+    {}, {"axis": 0}, {"axis": 1, "keepdims": True}, {"axis": (0, 1)}, {"axis": 0, "dtype": "f8"},
+    {"axis": 0, "where": [True, False, True]}, {"axis": 0, "out": 3}, {"axis": 0, "out": 3, "where": [[True], [False]]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("returns", ["plain", "own"])
+@pytest.mark.parametrize("dtype", ["f8", "i8", "f2", "c16", "?"])
+@pytest.mark.parametrize("name", ["mean", "var", "std"])
+def test_moments_ask_array_ufunc(name, dtype, returns):
+    """Each step of mean, var and std is a ufunc that the class is asked about, with the same arguments."""
+
+    def run(np_):
+        steps = []
+
+        class Own(np_.ndarray):
+            def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+                steps.append((ufunc.__name__, method, [np.shape(x) for x in inputs], kwargs.get("axis"),
+                              kwargs.get("keepdims"), str(kwargs.get("dtype")), "out" in kwargs))  # fmt: skip
+                inputs = [x.view(np_.ndarray) if isinstance(x, Own) else x for x in inputs]
+                if "out" in kwargs:
+                    kwargs["out"] = tuple(
+                        x.view(np_.ndarray) if isinstance(x, Own) else x for x in kwargs["out"]
+                    )
+                result = getattr(ufunc, method)(*inputs, **kwargs)
+                return result.view(Own) if returns == "own" and np.ndim(result) else result
+
+        a = np_.arange(6).reshape(2, 3).astype(dtype).view(Own)
+        results = []
+        for kwargs in MOMENTS:
+            if "out" in kwargs:
+                kwargs = {**kwargs, "out": np_.zeros(3, "c16" if dtype == "c16" else "f8")}
+            if "where" in kwargs:
+                kwargs = {**kwargs, "where": np_.array(kwargs["where"])}
+            for call in (getattr(a, name), lambda **k: getattr(np_, name)(a, **k)):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    results.append(call(**kwargs))
+        return steps, [
+            (type(r).__name__, str(np.asarray(r).dtype), np.asarray(r).tolist()) for r in results
+        ]
+
+    ours, theirs = run(asnumpy), run(np)
+    assert ours[0] == theirs[0]
+    assert [r[:2] for r in ours[1]] == [r[:2] for r in theirs[1]]
+    for x, y in zip(ours[1], theirs[1], strict=True):
+        np.testing.assert_allclose(x[2], y[2], rtol=2e-3 if dtype == "f2" else 1e-12)
 
 
 def test_bases_of_results():

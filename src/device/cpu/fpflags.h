@@ -62,4 +62,10 @@ static inline uint32_t asn_fp_conditions(void) {
 }
 #endif
 
+/* What was met since asn_fp_clear goes to *fp_flags (ACLNNX_FP_*, or-ed in). */
+static inline void asn_fp_collect(uint32_t *fp_flags) {
+    uint32_t met = asn_fp_conditions();
+    if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
+}
+
 #endif

@@ -29,6 +29,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "device/cpu/fpflags.h"
+
 enum {
     MAX_THREADS = 512,
     SPIN_NS = 40000,       /* how long an idle worker stays hot */
@@ -57,6 +59,7 @@ static struct {
     range ranges[MAX_RANGES];
     _Alignas(64) atomic_bool open;
     atomic_int inside; /* also the futex the caller waits on */
+    atomic_uint met;   /* floating-point conditions of the workers */
     atomic_bool caller_waits;
 } region;
 
@@ -112,7 +115,12 @@ static void deal_chunks(int64_t chunks, int ranges) {
 
 static void join_region(int home) {
     atomic_fetch_add(&region.inside, 1);
-    if (atomic_load(&region.open)) claim_chunks(home);
+    if (atomic_load(&region.open)) {
+        asn_fp_clear();
+        claim_chunks(home);
+        uint32_t met = asn_fp_read() & ASN_FP_CONDITIONS;
+        if (met) atomic_fetch_or_explicit(&region.met, met, memory_order_relaxed);
+    }
     if (atomic_fetch_sub(&region.inside, 1) == 1 && atomic_load(&region.caller_waits))
         futex_wake(&region.inside);
 }
@@ -314,6 +322,11 @@ void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
         claim_chunks(call_workers(helpers, !wake));
         atomic_store(&region.open, false);
         await_workers();
+        uint32_t met = atomic_load_explicit(&region.met, memory_order_relaxed);
+        if (met) {
+            atomic_store_explicit(&region.met, 0, memory_order_relaxed);
+            asn_fp_raise((int)met);
+        }
         atomic_store(&region.busy, false);
         return;
     }

@@ -184,7 +184,8 @@ ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
 }
 
 ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
-                             const aclnnxOperand *c, int64_t m, int64_t k, int64_t n) {
+                             const aclnnxOperand *c, int64_t m, int64_t k, int64_t n,
+                             uint32_t *fpFlags) {
     if (a == NULL || b == NULL || c == NULL)
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "aclnnxMatmul: an operand is NULL");
     const aclnnxOperand *operands[3] = {a, b, c};
@@ -204,6 +205,8 @@ ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
         strides[i][0] = o->strides ? o->strides[0] : shape[i][1] * asn_itemsize(dtype);
         nd[i] = (asn_nd){o->data, 2, dtype, shape[i], strides[i]};
     }
+    if (fpFlags) asn_fp_clear();
     asn_status status = asn_cpu_matmul(&nd[0], &nd[1], &nd[2]);
+    if (fpFlags) asn_fp_collect(fpFlags);
     return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
 }

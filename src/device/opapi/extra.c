@@ -9,6 +9,7 @@
 #include "aclnn/aclnnx.h"
 #include "base/alloc.h"
 #include "device/cpu/fft.h"
+#include "device/cpu/fpflags.h"
 #include "device/cpu/index.h"
 #include "device/cpu/interp.h"
 #include "device/cpu/scan.h"
@@ -73,6 +74,15 @@ static asn_status add_view(request *r, const char *name, const aclnnxOperand *o,
     r->num_views++;
     r->num_numbers += 2 * ndim;
     return ASN_OK;
+}
+
+/* For operations that leave their conditions where they met them. */
+static asn_status watched(const request *r, asn_status (*run)(const request *)) {
+    if (r->fp_flags == NULL) return run(r);
+    asn_fp_clear();
+    asn_status status = run(r);
+    asn_fp_collect(r->fp_flags);
+    return status;
 }
 
 /* `stream`: NULL on a stream's worker. */
@@ -328,17 +338,29 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
     return code;
 }
 
+ASN_API int32_t aclnnxConditions(aclOpExecutor *executor, uint32_t *fpFlags) {
+    if (!asn_arena_alive(&asnop_executors, executor))
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "aclnnxConditions: the executor is none, or was used");
+    executor->fp_flags = fpFlags;
+    return ACLNN_SUCCESS;
+}
+
 /* flags: the kind, doubled, and whether it is an inverse. */
-static asn_status run_fft(const request *r) {
+static asn_status transform(const request *r) {
     asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
     return asn_cpu_fft((asn_fft_kind)(r->flags >> 1), r->flags & 1, r->points, r->scale,
                        r->axis, &in, &out);
 }
 
+static asn_status run_fft(const request *r) {
+    return watched(r, transform);
+}
+
 ASN_API int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
                           const int64_t *inShape, const aclnnxOperand *out,
                           const int64_t *outShape, int32_t numDims, int32_t axis,
-                          void *stream) {
+                          uint32_t *fpFlags, void *stream) {
     static const int flags[] = {ASN_FFT_COMPLEX << 1, ASN_FFT_COMPLEX << 1 | 1,
                                 ASN_FFT_REAL_FORWARD << 1, ASN_FFT_REAL_INVERSE << 1 | 1};
     int64_t numbers[4 * ASN_ND_MAX_DIMS];
@@ -349,6 +371,7 @@ ASN_API int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOpe
                  .axis = axis,
                  .flags = flags[kind],
                  .numbers = numbers,
+                 .fp_flags = fpFlags,
                  .points = n,
                  .scale = scale};
     asn_status status = dims_check(r.name, numDims, axis);

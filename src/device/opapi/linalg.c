@@ -1,5 +1,6 @@
 /* CPU device, operators: aclnnxLinalg (aclnn/aclnnx.h) over cpu/linalg.h. */
 #include "aclnn/aclnnx.h"
+#include "device/cpu/fpflags.h"
 #include "device/cpu/linalg.h"
 #include "device/opbase/executor.h"
 
@@ -20,7 +21,7 @@ static asn_status operand_nd(const aclnnxTensor *t, int i, asn_nd *out) {
 
 ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
                              int32_t numOperands, const aclnnxTensor *operands,
-                             int64_t *failed) {
+                             int64_t *failed, uint32_t *fpFlags) {
     asn_nd nd[ASN_LINALG_MAX_OPERANDS];
     asn_linalg_options options = {upper != 0, rcond};
     asn_status status = ASN_OK;
@@ -32,8 +33,10 @@ ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t nu
                                op, numOperands, numBatch);
     for (int i = 0; status == ASN_OK && i < numOperands; i++)
         status = operand_nd(&operands[i], i, &nd[i]);
+    if (fpFlags) asn_fp_clear();
     if (status == ASN_OK)
         status = asn_cpu_linalg((asn_linalg_op)op, &options, numBatch, numOperands, nd,
                                 failed);
+    if (fpFlags) asn_fp_collect(fpFlags);
     return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/fpflags.h"
 
 asn_arena asnop_executors =
     ASN_ARENA_INIT("aclOpExecutor", sizeof(aclOpExecutor), 1 << 18, false);
@@ -27,6 +28,7 @@ aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands) {
     e->body = NULL;
     e->plan = NULL;
     e->work_ns = 0;
+    e->fp_flags = NULL;
     e->repeatable = false;
     atomic_store_explicit(&e->references, 1, memory_order_relaxed);
     e->num_operands = e->used = 0;
@@ -109,12 +111,19 @@ static void install(aclOpExecutor *e, char *const *addr) {
     }
 }
 
+static int32_t run_watched(aclOpExecutor *e) {
+    asn_fp_clear();
+    int32_t code = e->run(e);
+    asn_fp_collect(e->fp_flags);
+    return code;
+}
+
 /* `stream`: NULL on a stream's worker. */
 static int32_t run_body(aclOpExecutor *e, asnrtStreamState *stream) {
-    if (!asnrtHooked()) return e->run(e);
+    if (!asnrtHooked()) return e->fp_flags ? run_watched(e) : e->run(e);
     asnrtScope scope;
     asnrtScopeBegin(&scope, stream);
-    int32_t code = e->run(e);
+    int32_t code = e->fp_flags ? run_watched(e) : e->run(e);
     asnrtScopeEnd(&scope, e->name);
     return code;
 }
