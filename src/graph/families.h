@@ -83,6 +83,12 @@ ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
 ASN_CHECK_RESULT asn_status asn_dot(const asn_array *a, const asn_array *b,
                                     const asn_array *out, asn_array *result);
 
+/* The dtype that a transform of `kind` takes for elements of dtype d: single precision
+ * for float16, bfloat16, float32 and complex64. */
+asn_dtype asn_fft_dtype(asn_dtype d, int kind);
+/* The factor of a transform of n points: `norm` says which direction is scaled
+ * ("backward", "ortho", "forward"). false: there is no such norm. */
+bool asn_fft_factor(const char *norm, int64_t n, int kind, double *scale);
 /* Transforms along one axis (normalised); kind as aclnnx.h names them, n >= 1 points. a
  * has the kind's input dtype; the result its output dtype. UNSUPPORTED on a device
  * without aclnnxFft. `into`: NULL, or an array of the result's shape and dtype that is

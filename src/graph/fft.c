@@ -1,4 +1,5 @@
 /* L2 graph: Fourier transforms along one axis (see families.h), by aclnnxFft. */
+#include <math.h>
 #include <string.h>
 
 #include "graph/fallback.h"
@@ -80,4 +81,22 @@ asn_status asn_fft(asn_array *result, const asn_array *a, int kind, int64_t n,
     }
     asn_unlock();
     return status;
+}
+
+asn_dtype asn_fft_dtype(asn_dtype d, int kind) {
+    bool single = asn_is_half(d) || d == ASN_F32 || d == ASN_C64;
+    if (kind == ACLNNX_FFT_FROM_REAL) return single ? ASN_F32 : ASN_F64;
+    return single ? ASN_C64 : ASN_C128;
+}
+
+bool asn_fft_factor(const char *norm, int64_t n, int kind, double *scale) {
+    bool inverse = kind == ACLNNX_FFT_BACKWARD || kind == ACLNNX_FFT_TO_REAL;
+    *scale = 1;
+    if (strcmp(norm, inverse ? "backward" : "forward") == 0)
+        *scale = 1 / (double)n;
+    else if (strcmp(norm, "ortho") == 0)
+        *scale = 1 / sqrt((double)n);
+    else
+        return strcmp(norm, inverse ? "forward" : "backward") == 0;
+    return true;
 }

@@ -20,6 +20,14 @@ typedef struct {
     char weak;
 } asn_operand;
 
+/* Numbers as Python's. */
+static inline asn_operand asn_operand_int(int64_t value) {
+    return (asn_operand){.scalar = asn_scalar_int(value), .weak = 'i'};
+}
+static inline asn_operand asn_operand_float(double value) {
+    return (asn_operand){.scalar = asn_scalar_float(value), .weak = 'f'};
+}
+
 typedef struct {
     asn_casting casting;    /* default ASN_CASTING_SAME_KIND */
     asn_dtype dtype;        /* loop dtype wished for, or ASN_DTYPE_NONE */

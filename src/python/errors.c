@@ -25,9 +25,21 @@ static PyObject *status_class(asn_status status) {
     }
 }
 
+static void raise_linalg(void) {
+    PyObject *module = PyImport_ImportModule("numpy.linalg");
+    PyObject *type = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
+    if (type) PyErr_SetString(type, asn_error_message());
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+}
+
 void *asn_raise(asn_status status) {
     /* A callback into Python (a release hook, a warning turned into an error) may have
      * raised already. */
-    if (!PyErr_Occurred()) PyErr_SetString(status_class(status), asn_error_message());
+    if (PyErr_Occurred()) return NULL;
+    if (status == ASN_ERR_LINALG)
+        raise_linalg();
+    else
+        PyErr_SetString(status_class(status), asn_error_message());
     return NULL;
 }

@@ -2,14 +2,7 @@
  * norms, dtypes and out=. */
 #include "function.h"
 
-#include <math.h>
-
 #include "aclnn/aclnnx.h"
-
-static asn_dtype input_dtype(asn_dtype d, bool real) {
-    bool single = d == ASN_F16 || d == ASN_BF16 || d == ASN_F32 || d == ASN_C64;
-    return real ? (single ? ASN_F32 : ASN_F64) : single ? ASN_C64 : ASN_C128;
-}
 
 static int points(PyObject *given, const asn_layout *l, int axis, int kind, int64_t *n) {
     *n = axis < l->ndim ? l->shape[axis] : 0;
@@ -21,25 +14,17 @@ static int points(PyObject *given, const asn_layout *l, int axis, int kind, int6
     return -1;
 }
 
-/* The factor of a direction: `inverse` is scaled by default ("backward"). */
-static int factor(PyObject *norm, int64_t n, bool inverse, double *scale) {
+static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     const char *text = "backward";
     if (norm && norm != Py_None)
         text = PyUnicode_Check(norm) ? PyUnicode_AsUTF8(norm) : "";
     if (!text) return -1;
-    *scale = 1;
-    if (strcmp(text, inverse ? "backward" : "forward") == 0) {
-        *scale = 1 / (double)n;
-    } else if (strcmp(text, "ortho") == 0) {
-        *scale = 1 / sqrt((double)n);
-    } else if (strcmp(text, inverse ? "forward" : "backward") != 0) {
-        PyErr_Format(PyExc_ValueError,
-                     "Invalid norm value %S; should be \"backward\",\"ortho\" or "
-                     "\"forward\".",
-                     norm);
-        return -1;
-    }
-    return 0;
+    if (asn_fft_factor(text, n, kind, scale)) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "Invalid norm value %S; should be \"backward\",\"ortho\" or "
+                 "\"forward\".",
+                 norm);
+    return -1;
 }
 
 static int out_fits(PyObject *out, const asn_layout *a, int axis, int64_t made) {
@@ -69,7 +54,10 @@ static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n
     if (out_fits(out, &a->layout, axis, made) < 0 ||
         asn_out_from_py(out, &target, &owner) < 0)
         return NULL;
-    asn_dtype dtype = input_dtype((asn_dtype)a->layout.dtype, kind == ACLNNX_FFT_TO_REAL);
+    /* what a transform gives is what its inverse takes */
+    asn_dtype dtype = asn_fft_dtype((asn_dtype)a->layout.dtype,
+                                    kind == ACLNNX_FFT_TO_REAL ? ACLNNX_FFT_FROM_REAL
+                                                               : ACLNNX_FFT_FORWARD);
     bool itself = kind <= ACLNNX_FFT_BACKWARD && made == a->layout.shape[axis] &&
                   target->layout.offset == a->layout.offset;
     bool same = (asn_dtype)target->layout.dtype == dtype &&
@@ -93,13 +81,12 @@ static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n
 /* a is of the kind's input dtype */
 static PyObject *run(PyObject *a, PyObject *const *v, int kind, bool half) {
     const asn_layout *l = &asn_of(a)->layout;
-    bool inverse = kind == ACLNNX_FFT_BACKWARD || kind == ACLNNX_FFT_TO_REAL;
     int64_t n, axis_given = -1;
     int axis;
     double scale;
     if (asn_int64_from_py(v[2], &axis_given) < 0) return NULL;
     ASN_PY_TRY(asn_axis_normalize(axis_given, l->ndim, &axis));
-    if (points(v[1], l, axis, kind, &n) < 0 || factor(v[3], n, inverse, &scale) < 0)
+    if (points(v[1], l, axis, kind, &n) < 0 || factor(v[3], n, kind, &scale) < 0)
         return NULL;
     if (v[4] && v[4] != Py_None)
         return into_out(v[4], asn_of(a), kind, n, scale, axis,
@@ -123,7 +110,7 @@ static PyObject *f_fft(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]), *r = NULL;
     if (!a) return NULL;
     asn_dtype given = asn_dtype_of(a);
-    asn_dtype want = input_dtype(given, kind == ACLNNX_FFT_FROM_REAL);
+    asn_dtype want = asn_fft_dtype(given, (int)kind);
     if (kind == ACLNNX_FFT_FROM_REAL && (given == ASN_C64 || given == ASN_C128)) {
         PyErr_Format(PyExc_TypeError, "rfft takes real numbers, not %s",
                      asn_dtype_name(given));

@@ -141,12 +141,6 @@ static PyObject *filled(const shape_args *s, const asn_operand *value) {
     return asn_raise(status);
 }
 
-static asn_operand weak_int(int64_t value) {
-    asn_operand o = {NULL, {ASN_I64, {0}}, 'i'};
-    memcpy(o.scalar.bytes, &value, sizeof value);
-    return o;
-}
-
 /* (shape, dtype, order, *, device, like) */
 static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
     shape_args s;
@@ -162,12 +156,12 @@ static PyObject *f_empty(PyObject *const *v) {
 }
 
 static PyObject *f_zeros(PyObject *const *v) {
-    asn_operand zero = weak_int(0);
+    asn_operand zero = asn_operand_int(0);
     return by_shape(v, &zero);
 }
 
 static PyObject *f_ones(PyObject *const *v) {
-    asn_operand one = weak_int(1);
+    asn_operand one = asn_operand_int(1);
     return by_shape(v, &one);
 }
 
@@ -279,7 +273,7 @@ static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
 /* Fills a fresh array with a small number; takes array. */
 static PyObject *fill_small(PyObject *array, int64_t value) {
     if (!array) return NULL;
-    asn_operand source = weak_int(value);
+    asn_operand source = asn_operand_int(value);
     asn_status status = asn_assign(asn_of(array), &source, ASN_CASTING_UNSAFE, NULL);
     if (status == ASN_OK) return array;
     Py_DECREF(array);
