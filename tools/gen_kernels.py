@@ -457,7 +457,7 @@ def folds(table, isa):
         real = TYPES[REAL.get(dtype, dtype)]
         bodies.append(
             f"#define F(n) n##_{SHORT[dtype]}\n#define T {real}\n#define PARTS {2 if dtype in COMPLEX else 1}\n"
-            f'#define SPLIT {SHORT[dtype]}\n#include "device/cpu/sum.inc"\n'
+            f'#define SPLIT {SHORT[REAL.get(dtype, dtype)]}\n#include "device/cpu/sum.inc"\n'
         )
         if dtype in FLOATS:
             bodies.append(
