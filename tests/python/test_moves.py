@@ -175,3 +175,25 @@ def test_interpolation(n, points, ascending, random):
     ours = np.asarray(anp.interp(anp.array(x), anp.array(xp), anp.array(fp), **sides))
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(ours, np.interp(x, xp, fp, **sides))
+
+
+@pytest.mark.parametrize("dtype", ["i2", "f4", "f8", "c16"])
+def test_masks_of_every_length(dtype):
+    """Masked moves store whole registers while elements are to follow, and nothing behind the last one."""
+    r = np.random.default_rng(5)
+    for n in range(0, 300, 1 if dtype in ("f4", "f8") else 7):
+        mask = r.random(n) < r.choice([0.02, 0.5, 0.98])
+        x = (r.standard_normal(n) * 99).astype(dtype)
+        a, m = asnumpy.array(x), asnumpy.array(mask)
+        np.testing.assert_array_equal(a[m].to_numpy(), x[mask])
+        np.testing.assert_array_equal(asnumpy.nonzero(m)[0].to_numpy(), np.nonzero(mask)[0])
+        assert asnumpy.count_nonzero(m) == mask.sum() and asnumpy.count_nonzero(
+            a
+        ) == np.count_nonzero(x)
+        values = r.standard_normal(int(mask.sum())).astype(dtype)
+        a[m], x[mask] = asnumpy.array(values), values
+        np.testing.assert_array_equal(a.to_numpy(), x)
+        rows, mask_of_rows = asnumpy.array(np.stack([x] * 3)), np.stack([mask, ~mask, mask])
+        np.testing.assert_array_equal(
+            rows[asnumpy.array(mask_of_rows)].to_numpy(), np.stack([x] * 3)[mask_of_rows]
+        )

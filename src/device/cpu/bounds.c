@@ -23,8 +23,9 @@ typedef struct {
  * 64-bit integers. */
 static uint64_t find_misses(const char *p, int64_t stride, int64_t n, uint64_t size) {
     uint64_t misses = 0;
-    if (stride == sizeof(int64_t) && asn_mask_vector_ready())
-        return asn_index_misses((const uint64_t *)p, n, size);
+    const asn_mask_loops *loops = asn_mask_loops_get();
+    if (stride == sizeof(int64_t) && loops)
+        return loops->misses((const uint64_t *)p, n, size);
     if (stride == sizeof(int64_t)) {
         const uint64_t *q = (const uint64_t *)p;
         for (int64_t i = 0; i < n; i++)

@@ -16,8 +16,9 @@ static void count_ones(int64_t n, void *acc, const void *src) {
     enum { LANES = 8, WORD = 8, STRIDE = LANES * WORD };
     const char *p = src;
     int64_t total = *(int64_t *)acc;
-    if (asn_mask_vector_ready()) {
-        *(int64_t *)acc = total + asn_mask_count(src, n);
+    const asn_mask_loops *loops = asn_mask_loops_get();
+    if (loops) {
+        *(int64_t *)acc = total + loops->count(src, n);
         return;
     }
     while (n >= STRIDE) {

@@ -2,7 +2,7 @@
  *
  * Who computes what: products of floats and complex numbers that are large enough to pay
  * go to OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
- * matmul_avx512.c); a matrix times a vector to BLAS where its strides allow, and where
+ * matmul_small.inc); a matrix times a vector to BLAS where its strides allow, and where
  * not, it is inner products or row sums of our own; bytes and bfloat16 go to the
  * processor's dot products where it has them (gemm_dot.h); other halves are converted to
  * float32 as a whole, multiplied, and rounded once.
@@ -254,8 +254,7 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
         return asn_gemm_load();
     }
     bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
-    if (!alpha && !vector && small && asn_cpu_isa() >= ASN_ISA_AVX512)
-        p->small = asn_matmul_small(p->dtype);
+    if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
     ASN_TRY(asn_gemm_load());
     p->by_blas = true;
@@ -378,8 +377,7 @@ static bool multiply_few(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
         from = packed;
         s.b_row = n * item;
     }
-    asn_matmul_fn small =
-        asn_cpu_isa() >= ASN_ISA_AVX512 ? asn_matmul_small(c->dtype) : NULL;
+    asn_matmul_fn small = asn_matmul_small(c->dtype);
     (small ? small : asn_kernels_get()->matmul[c->dtype])(&s, a->data, from, c->data);
     return true;
 }

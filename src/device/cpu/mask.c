@@ -62,7 +62,8 @@ static const uint8_t *block_mask(const mask_run *r, const asn_line *line, int64_
 
 static int64_t count_block(const uint8_t *mask, int64_t n) {
     int64_t total = 0;
-    if (asn_mask_vector_ready()) return asn_mask_count(mask, n);
+    const asn_mask_loops *loops = asn_mask_loops_get();
+    if (loops) return loops->count(mask, n);
     for (int64_t i = 0; i < n; i += 128) { /* sums of 128 fit a byte */
         int64_t m = n - i < 128 ? n - i : 128;
         uint8_t sum = 0;
@@ -75,7 +76,8 @@ static int64_t count_block(const uint8_t *mask, int64_t n) {
 
 static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     int64_t count = 0, i = 0;
-    if (asn_mask_vector_ready()) return asn_mask_positions(mask, n, pos);
+    const asn_mask_loops *loops = asn_mask_loops_get();
+    if (loops) return loops->positions(mask, n, pos);
     for (; i + 8 <= n; i += 8) {
         uint64_t eight;
         memcpy(&eight, mask + i, 8);
@@ -116,7 +118,7 @@ static bool counts_words(const mask_run *r, uint64_t *bits) {
     int item = asn_itemsize(r->mask_dtype);
     bool is_float = r->mask_dtype == ASN_F32 || r->mask_dtype == ASN_F64;
     *bits = is_float ? item == 4 ? 0x7fffffffu : INT64_MAX : UINT64_MAX;
-    return asn_mask_vector_ready() && r->lines.stride[0][MASK] == item &&
+    return asn_mask_loops_get() && r->lines.stride[0][MASK] == item &&
            (is_float || (asn_is_integer(r->mask_dtype) && item >= 4));
 }
 
@@ -134,8 +136,8 @@ static void count_chunk(void *ctx, int64_t chunk) {
     for (int64_t l = first; l < end; l++) {
         if (bytes) total += count_block((const uint8_t *)line.at[MASK] + from, to - from);
         if (words)
-            total +=
-                asn_mask_count_words(item, bits, line.at[MASK] + from * item, to - from);
+            total += asn_mask_loops_get()->count_words(
+                item, bits, line.at[MASK] + from * item, to - from);
         for (int64_t x = from; x < to && !words && !bytes; x += BLOCK) {
             int64_t n = to - x < BLOCK ? to - x : BLOCK;
             total += count_block(block_mask(r, &line, x, n, buffer), n);
@@ -239,8 +241,8 @@ static void emit_positions(const mask_run *r, const asn_line *line, int64_t numb
 static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)line;
-    return asn_mask_positions_64(mask, n, number * r->lines.length + x,
-                                 (int64_t *)r->nonzero->data + at);
+    return asn_mask_loops_get()->positions_64(mask, n, number * r->lines.length + x,
+                                              (int64_t *)r->nonzero->data + at);
 }
 
 asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) {
@@ -252,7 +254,7 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
             "%d-d %s",
             in->ndim, in->ndim, out->ndim, asn_dtype_name(out->dtype));
     r.nonzero_dims = in->ndim;
-    if (in->ndim == 1 && out->strides[1] == 8 && asn_mask_vector_ready())
+    if (in->ndim == 1 && out->strides[1] == 8 && asn_mask_loops_get())
         r.direct = store_positions;
     for (int d = 0; d < in->ndim; d++)
         r.extents[d] = in->shape[in->ndim - 1 - d];
@@ -291,21 +293,21 @@ static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number
 static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)number;
-    return asn_mask_select(r->item, mask, n, line->at[SELF] + x * r->item,
-                           r->out + at * r->item);
+    return asn_mask_loops_get()->select(r->item, mask, n, line->at[SELF] + x * r->item,
+                                        r->out + at * r->item);
 }
 
 static int64_t place_directly(const mask_run *r, const asn_line *line, int64_t number,
                               int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)number;
-    return asn_mask_place(r->item, mask, n, r->out + at * r->item,
-                          line->at[SELF] + x * r->item);
+    return asn_mask_loops_get()->place(r->item, mask, n, r->out + at * r->item,
+                                       line->at[SELF] + x * r->item);
 }
 
 /* Contiguous elements that vectors of lanes hold go without a list of positions. */
 static bool moves_directly(const mask_run *r) {
     return r->item >= 4 && r->lines.stride[0][SELF] == r->item &&
-           r->out_stride == r->item && asn_mask_vector_ready();
+           r->out_stride == r->item && asn_mask_loops_get();
 }
 
 static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd *mask,

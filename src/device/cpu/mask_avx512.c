@@ -6,14 +6,9 @@
  */
 #include "device/cpu/mask_vector.h"
 
-#include "base/cpu.h"
-
 #if defined(__x86_64__)
 #include <immintrin.h>
-
-bool asn_mask_vector_ready(void) {
-    return asn_cpu_isa() >= ASN_ISA_AVX512;
-}
+#include <stdbool.h>
 
 /* The bytes at [i, i + 64) of n that are not 0, as bits. */
 static inline uint64_t bits_at(const uint8_t *mask, int64_t i, int64_t n) {
@@ -25,7 +20,7 @@ static inline uint64_t bits_at(const uint8_t *mask, int64_t i, int64_t n) {
 
 /* Sums of bytes that are 0 or 1 need no mask register, whose way to a count is long (1e6
  * bytes: 15 us against 43). */
-int64_t asn_mask_count(const uint8_t *mask, int64_t n) {
+static int64_t count_bytes(const uint8_t *mask, int64_t n) {
     const __m512i one = _mm512_set1_epi8(1), zero = _mm512_setzero_si512();
     __m512i sums[2] = {zero, zero};
     int64_t i = 0;
@@ -40,7 +35,7 @@ int64_t asn_mask_count(const uint8_t *mask, int64_t n) {
     return count;
 }
 
-int64_t asn_mask_count_words(int item, uint64_t bits, const void *words, int64_t n) {
+static int64_t count_words(int item, uint64_t bits, const void *words, int64_t n) {
     const __m512i wanted = item == 4 ? _mm512_set1_epi32((int32_t)(uint32_t)bits)
                                      : _mm512_set1_epi64((int64_t)bits);
     int64_t count = 0, lanes = 64 / item;
@@ -60,7 +55,7 @@ static inline __m512i iota_32(int from) {
         _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
 }
 
-int64_t asn_mask_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
+static int64_t positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
@@ -73,8 +68,7 @@ int64_t asn_mask_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     return count;
 }
 
-int64_t asn_mask_positions_64(const uint8_t *mask, int64_t n, int64_t base,
-                              int64_t *out) {
+static int64_t positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_t *out) {
     const __m512i iota = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
@@ -146,8 +140,8 @@ static int64_t select_16(const uint8_t *mask, int64_t n, const uint64_t *src,
     return count / 2;
 }
 
-int64_t asn_mask_select(int item, const uint8_t *mask, int64_t n, const void *src,
-                        void *dst) {
+static int64_t select_items(int item, const uint8_t *mask, int64_t n, const void *src,
+                            void *dst) {
     return item == 4   ? select_4(mask, n, src, dst)
            : item == 8 ? select_8(mask, n, src, dst)
                        : select_16(mask, n, src, dst);
@@ -188,16 +182,20 @@ static int64_t place_lanes(bool pairs, const uint8_t *mask, int64_t n,
     return count / per;
 }
 
-int64_t asn_mask_place(int item, const uint8_t *mask, int64_t n, const void *src,
-                       void *dst) {
+static int64_t place_items(int item, const uint8_t *mask, int64_t n, const void *src,
+                           void *dst) {
     return item == 4 ? place_4(mask, n, src, dst)
                      : place_lanes(item == 16, mask, n, src, dst);
 }
 
-uint64_t asn_index_misses(const uint64_t *index, int64_t n, uint64_t size) {
+static uint64_t index_misses(const uint64_t *index, int64_t n, uint64_t size) {
     uint64_t misses = 0;
     for (int64_t i = 0; i < n; i++)
         misses |= (index[i] + size) | (size - 1 - index[i]);
     return misses;
 }
+
+const asn_mask_loops asn_mask_avx512 = {count_bytes,  count_words,  positions,
+                                        positions_64, select_items, place_items,
+                                        index_misses};
 #endif

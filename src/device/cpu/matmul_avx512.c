@@ -9,35 +9,34 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define NAME  small_f64
-#define T     double
-#define VEC   __m512d
-#define LOAD  _mm512_maskz_loadu_pd
-#define STORE _mm512_mask_storeu_pd
-#define SPLAT _mm512_set1_pd
-#define MUL   _mm512_mul_pd
-#define ADD   _mm512_add_pd
-#define MASK  __mmask8
-#include "device/cpu/matmul_avx512.inc"
-#define NAME  small_f32
-#define T     float
-#define VEC   __m512
-#define LOAD  _mm512_maskz_loadu_ps
-#define STORE _mm512_mask_storeu_ps
-#define SPLAT _mm512_set1_ps
-#define MUL   _mm512_mul_ps
-#define ADD   _mm512_add_ps
-#define MASK  __mmask16
-#include "device/cpu/matmul_avx512.inc"
+#define NAME            small_f64
+#define T               double
+#define VEC             __m512d
+#define LOAD            _mm512_maskz_loadu_pd
+#define STORE           _mm512_mask_storeu_pd
+#define LOAD_ALL(p)     _mm512_loadu_pd((const double *)(p))
+#define STORE_ALL(p, v) _mm512_storeu_pd((double *)(p), v)
+#define SPLAT           _mm512_set1_pd
+#define MUL             _mm512_mul_pd
+#define ADD             _mm512_add_pd
+#define MASK            __mmask8
+#define FIRST(n)        (__mmask8)((1u << (n)) - 1)
+#include "device/cpu/matmul_small.inc"
+#define NAME            small_f32
+#define T               float
+#define VEC             __m512
+#define LOAD            _mm512_maskz_loadu_ps
+#define STORE           _mm512_mask_storeu_ps
+#define LOAD_ALL(p)     _mm512_loadu_ps((const float *)(p))
+#define STORE_ALL(p, v) _mm512_storeu_ps((float *)(p), v)
+#define SPLAT           _mm512_set1_ps
+#define MUL             _mm512_mul_ps
+#define ADD             _mm512_add_ps
+#define MASK            __mmask16
+#define FIRST(n)        (__mmask16)((1u << (n)) - 1)
+#include "device/cpu/matmul_small.inc"
 
-asn_matmul_fn asn_matmul_small(asn_dtype dt) {
+asn_matmul_fn asn_matmul_avx512(asn_dtype dt) {
     return dt == ASN_F64 ? small_f64 : dt == ASN_F32 ? small_f32 : NULL;
-}
-
-#else
-
-asn_matmul_fn asn_matmul_small(asn_dtype dt) {
-    (void)dt;
-    return NULL;
 }
 #endif

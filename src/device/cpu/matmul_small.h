@@ -1,11 +1,27 @@
-/* CPU device, private to matrix products: small ones with AVX-512. */
+/* CPU device, private to matrix products: small ones with vector instructions. */
 #ifndef ASN_DEVICE_CPU_MATMUL_SMALL_H
 #define ASN_DEVICE_CPU_MATMUL_SMALL_H
 
+#include "base/cpu.h"
 #include "device/cpu/kernels.h"
 
 /* The function for rows of C of a few elements, or NULL: the dtype is no float64 or
- * float32. To be called with AVX-512 only. It gives the bits of kernels.h's matmul. */
-asn_matmul_fn asn_matmul_small(asn_dtype dt);
+ * float32, or there is none for the processor. It gives the bits of kernels.h's matmul.
+ */
+#if defined(__x86_64__)
+asn_matmul_fn asn_matmul_avx2(asn_dtype dt);
+asn_matmul_fn asn_matmul_avx512(asn_dtype dt);
+static inline asn_matmul_fn asn_matmul_small(asn_dtype dt) {
+    asn_isa isa = asn_cpu_isa();
+    return isa >= ASN_ISA_AVX512 ? asn_matmul_avx512(dt)
+           : isa >= ASN_ISA_AVX2 ? asn_matmul_avx2(dt)
+                                 : NULL;
+}
+#else
+static inline asn_matmul_fn asn_matmul_small(asn_dtype dt) {
+    (void)dt;
+    return NULL;
+}
+#endif
 
 #endif

@@ -1,0 +1,43 @@
+/* CPU device: small matrix products with AVX2.
+ *
+ * Below about 500 multiplications a call of BLAS costs more than the product, and where
+ * rows and sums are short, more than half of a large one. Rows of C stay in registers,
+ * four at a time.
+ */
+#include "device/cpu/matmul_small.h"
+#include "device/cpu/simd.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define NAME            small_f64
+#define T               double
+#define VEC             __m256d
+#define LOAD(m, p)      _mm256_maskload_pd((const double *)(p), m)
+#define STORE(p, m, v)  _mm256_maskstore_pd((double *)(p), m, v)
+#define LOAD_ALL(p)     _mm256_loadu_pd((const double *)(p))
+#define STORE_ALL(p, v) _mm256_storeu_pd((double *)(p), v)
+#define SPLAT           _mm256_set1_pd
+#define MUL             _mm256_mul_pd
+#define ADD             _mm256_add_pd
+#define MASK            __m256i
+#define FIRST(n)        v_tail_mask(n, sizeof(T))
+#include "device/cpu/matmul_small.inc"
+#define NAME            small_f32
+#define T               float
+#define VEC             __m256
+#define LOAD(m, p)      _mm256_maskload_ps((const float *)(p), m)
+#define STORE(p, m, v)  _mm256_maskstore_ps((float *)(p), m, v)
+#define LOAD_ALL(p)     _mm256_loadu_ps((const float *)(p))
+#define STORE_ALL(p, v) _mm256_storeu_ps((float *)(p), v)
+#define SPLAT           _mm256_set1_ps
+#define MUL             _mm256_mul_ps
+#define ADD             _mm256_add_ps
+#define MASK            __m256i
+#define FIRST(n)        v_tail_mask(n, sizeof(T))
+#include "device/cpu/matmul_small.inc"
+
+asn_matmul_fn asn_matmul_avx2(asn_dtype dt) {
+    return dt == ASN_F64 ? small_f64 : dt == ASN_F32 ? small_f32 : NULL;
+}
+#endif
