@@ -184,16 +184,14 @@ def test_masks_of_every_length(dtype):
     for n in range(0, 300, 1 if dtype in ("f4", "f8") else 7):
         mask = r.random(n) < r.choice([0.02, 0.5, 0.98])
         x = (r.standard_normal(n) * 99).astype(dtype)
-        a, m = asnumpy.array(x), asnumpy.array(mask)
+        a, m = anp.array(x), anp.array(mask)
         np.testing.assert_array_equal(a[m].to_numpy(), x[mask])
-        np.testing.assert_array_equal(asnumpy.nonzero(m)[0].to_numpy(), np.nonzero(mask)[0])
-        assert asnumpy.count_nonzero(m) == mask.sum() and asnumpy.count_nonzero(
-            a
-        ) == np.count_nonzero(x)
+        np.testing.assert_array_equal(anp.nonzero(m)[0].to_numpy(), np.nonzero(mask)[0])
+        assert anp.count_nonzero(m) == mask.sum() and anp.count_nonzero(a) == np.count_nonzero(x)
         values = r.standard_normal(int(mask.sum())).astype(dtype)
-        a[m], x[mask] = asnumpy.array(values), values
+        a[m], x[mask] = anp.array(values), values
         np.testing.assert_array_equal(a.to_numpy(), x)
-        rows, mask_of_rows = asnumpy.array(np.stack([x] * 3)), np.stack([mask, ~mask, mask])
+        rows, mask_of_rows = anp.array(np.stack([x] * 3)), np.stack([mask, ~mask, mask])
         np.testing.assert_array_equal(
-            rows[asnumpy.array(mask_of_rows)].to_numpy(), np.stack([x] * 3)[mask_of_rows]
+            rows[anp.array(mask_of_rows)].to_numpy(), np.stack([x] * 3)[mask_of_rows]
         )

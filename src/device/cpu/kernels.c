@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "base/half.h"
+#include "device/cpu/complex_avx2.h"
 #include "device/cpu/fpflags.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -161,6 +162,9 @@ static void fill_halves(asn_kernels *k) {
 static void fill_tables(void) {
     asn_kernels_generated(&tables);
     fill_halves(&tables);
+#if defined(__x86_64__)
+    if (asn_cpu_isa() == ASN_ISA_AVX2) asn_kernels_complex_avx2(&tables);
+#endif
 }
 
 const asn_kernels *asn_kernels_get(void) {

@@ -10,10 +10,12 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define NAME            small_f64
-#define T               double
-#define VEC             __m256d
-#define LOAD(m, p)      _mm256_maskload_pd((const double *)(p), m)
+#define NAME small_f64
+#define T    double
+#define VEC  __m256d
+#define LOAD(m, p)                                                                       \
+    _mm256_blendv_pd(_mm256_set1_pd(*(const double *)(p)),                               \
+                     _mm256_maskload_pd((const double *)(p), m), (VEC)(m))
 #define STORE(p, m, v)  _mm256_maskstore_pd((double *)(p), m, v)
 #define LOAD_ALL(p)     _mm256_loadu_pd((const double *)(p))
 #define STORE_ALL(p, v) _mm256_storeu_pd((double *)(p), v)
@@ -23,10 +25,12 @@
 #define MASK            __m256i
 #define FIRST(n)        v_tail_mask(n, sizeof(T))
 #include "device/cpu/matmul_small.inc"
-#define NAME            small_f32
-#define T               float
-#define VEC             __m256
-#define LOAD(m, p)      _mm256_maskload_ps((const float *)(p), m)
+#define NAME small_f32
+#define T    float
+#define VEC  __m256
+#define LOAD(m, p)                                                                       \
+    _mm256_blendv_ps(_mm256_set1_ps(*(const float *)(p)),                                \
+                     _mm256_maskload_ps((const float *)(p), m), (VEC)(m))
 #define STORE(p, m, v)  _mm256_maskstore_ps((float *)(p), m, v)
 #define LOAD_ALL(p)     _mm256_loadu_ps((const float *)(p))
 #define STORE_ALL(p, v) _mm256_storeu_ps((float *)(p), v)

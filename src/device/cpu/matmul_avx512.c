@@ -12,7 +12,7 @@
 #define NAME            small_f64
 #define T               double
 #define VEC             __m512d
-#define LOAD            _mm512_maskz_loadu_pd
+#define LOAD(m, p)      _mm512_mask_loadu_pd(_mm512_set1_pd(*(const double *)(p)), m, p)
 #define STORE           _mm512_mask_storeu_pd
 #define LOAD_ALL(p)     _mm512_loadu_pd((const double *)(p))
 #define STORE_ALL(p, v) _mm512_storeu_pd((double *)(p), v)
@@ -25,7 +25,7 @@
 #define NAME            small_f32
 #define T               float
 #define VEC             __m512
-#define LOAD            _mm512_maskz_loadu_ps
+#define LOAD(m, p)      _mm512_mask_loadu_ps(_mm512_set1_ps(*(const float *)(p)), m, p)
 #define STORE           _mm512_mask_storeu_ps
 #define LOAD_ALL(p)     _mm512_loadu_ps((const float *)(p))
 #define STORE_ALL(p, v) _mm512_storeu_ps((float *)(p), v)
