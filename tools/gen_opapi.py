@@ -94,6 +94,11 @@ def params_of(symbol, optional, kinds=None):
 # ---- the table
 
 
+def symbol_of(name):
+    """A row's name without "aclnn"; the two operators that have another prefix keep theirs."""
+    return name if name in DATA else "aclnn" + name
+
+
 def table_rows():
     for node in ast.parse(TABLE.read_text(), str(TABLE)).body:
         call = node.value
@@ -104,7 +109,7 @@ def table_rows():
 
 
 def make(name, cell):
-    symbol = "aclnn" + name
+    symbol = symbol_of(name)
     if symbol not in DATA:
         raise SystemExit(f"{TABLE.name}: {name} is not in operators.json")
     exprs = cell.get("expr", [])
@@ -151,13 +156,13 @@ def operators():
     """All operators by symbol, sorted."""
     found = {}
     for name, cell in table_rows():
-        found["aclnn" + name] = make(name, cell)
+        found[symbol_of(name)] = make(name, cell)
     for row in ROWS.values():
         for name in row.cann:
             if "aclnn" + name not in found and "aclnn" + name in DATA:
                 found["aclnn" + name] = from_row(row, name)
     for symbol in list(found):
-        name = "Inplace" + symbol[len("aclnn") :]
+        name = "Inplace" + symbol.removeprefix("aclnn")
         if "aclnn" + name in DATA and "aclnn" + name not in found:
             op = in_place(found[symbol], name)
             if op is not None:

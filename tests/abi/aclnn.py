@@ -115,7 +115,7 @@ def _pack(ctype, x, made):
 
 def run(name, *args):
     """Both phases on the default stream, and a synchronisation; returns the last array."""
-    symbol = "aclnn" + name
+    symbol = name if name in DATA else "aclnn" + name
     params = DATA[symbol]["params"]
     assert len(params) == len(args), f"{name}{params}"
     made, size, executor = [], ctypes.c_uint64(99), ctypes.c_void_p()

@@ -32,7 +32,7 @@ static bool is_list(const asn_param *p) {
     return p->kind == ASN_LIST_IN || p->kind == ASN_LIST_OUT;
 }
 
-asn_status asn_planner_foreach(asn_call *c) {
+static asn_status plan_each(asn_call *c, const asn_ew *ew) {
     uint64_t count = asn_call_array(c, 0)->size;
     for (int i = 1; i < c->op->num_params; i++)
         if (is_list(&c->op->params[i]) && asn_call_array(c, i)->size != count)
@@ -51,7 +51,7 @@ asn_status asn_planner_foreach(asn_call *c) {
     for (uint64_t k = 0; k < count; k++) {
         c->e->body = NULL;
         c->e->work_ns = 0;
-        ASN_TRY(asn_ew_plan(c, c->op->detail));
+        ASN_TRY(asn_ew_plan(c, ew));
         p->calls[k].body = c->e->body;
         p->calls[k].plan = c->e->plan;
         work += c->e->work_ns;
@@ -59,4 +59,30 @@ asn_status asn_planner_foreach(asn_call *c) {
             if (is_list(&c->op->params[i])) c->first[i]++;
     }
     return asn_call_adopt(c, foreach_body, &p->head, work);
+}
+
+asn_status asn_planner_foreach(asn_call *c) {
+    return plan_each(c, c->op->detail);
+}
+
+/* ForeachRoundOffNumberV2(x, roundMode, out): the expressions are those of the modes
+ * below; integers are whole. */
+asn_status asn_planner_foreach_round(asn_call *c) {
+    static const int8_t of_mode[] = {-1, 0, 1, 2, 3, 4, -1, 5};
+    enum { COPY = 6, NOTHING, FRACTION = 7 };
+    const asn_ew *ews = c->op->detail;
+    double mode;
+    ASN_TRY(asn_call_number(c, 1, &mode));
+    int at = mode >= 0 && mode <= FRACTION ? of_mode[(int)mode] : -1;
+    if (at < 0 || mode != (double)(int)mode)
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "%s: roundMode is %g; it must be 1 (halves to even), 2 "
+            "(floor), 3 (ceil), 4 (halves away from 0), 5 (towards 0) or "
+            "7 (the fraction)",
+            c->op->name, mode);
+    if (asn_call_array(c, 0)->size > 0 && c->e->num_operands > 0 &&
+        asn_is_integer(c->e->operands[c->first[0]].nd.dtype))
+        at = mode == FRACTION ? NOTHING : COPY;
+    return plan_each(c, &ews[at]);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "device/cpu/gemm.h"
-#include "device/opapi/plan.h"
+#include "device/opapi/packed.h"
 
 typedef struct {
     asn_plan_head head;
@@ -257,4 +257,10 @@ asn_status asn_planner_gemm(asn_call *c) {
     asn_value_from_double(factor_dtype(p->loop), p->alpha, asn_call_double(c, 3));
     asn_value_from_double(factor_dtype(p->loop), p->beta, asn_call_double(c, 4));
     return ASN_OK;
+}
+
+/* TransMatmulWeight(mmWeightRef): the layout that products like best is the plain one. */
+asn_status asn_planner_matmul_weight(asn_call *c) {
+    ASN_TRY(asn_call_rank(c, 0, 2, 6));
+    return asn_call_one_of(c, 0, ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16) | ASN_BIT(ASN_I8));
 }

@@ -104,6 +104,7 @@ enum {
 ASN_PLANNER(matmul);
 ASN_PLANNER(addmm);
 ASN_PLANNER(gemm);
+ASN_PLANNER(matmul_weight);
 
 /* misc.c */
 ASN_PLANNER(softmax);
@@ -119,8 +120,18 @@ ASN_PLANNER(round_decimals);
 /* decompose.c: arg is the asn_linalg_op */
 ASN_PLANNER(decompose);
 
+/* signal.c, routing.c, multinomial.c, unique_rows.c */
+ASN_PLANNER(rfft);
+ASN_PLANNER(stft);
+ASN_PLANNER(scale);
+ASN_PLANNER(sinkhorn);
+ASN_PLANNER(multinomial);
+ASN_PLANNER(unique_dim);
+ASN_PLANNER(unique_consecutive);
+
 /* foreach.c, normal.c */
 ASN_PLANNER(foreach);
+ASN_PLANNER(foreach_round);
 ASN_PLANNER(layer_norm);
 ASN_PLANNER(layer_norm_backward);
 
