@@ -3,10 +3,11 @@
  *
  * Integers wrap, so only the lowest byte of a sum matters, and that does not depend on
  * whether a byte counts as signed: the instruction's unsigned times signed serves both
- * dtypes. Panels of 64 columns of B are packed into groups of successive elements; each
- * is then used by all rows of A, six at a time, with 24 accumulators in registers. A
- * panel of a long k is cut into pieces that stay in L2, whose sums are added up in a
- * strip.
+ * dtypes. Sums that are kept whole (int32) are those of a's bytes plus 128, which are
+ * unsigned: 128 times the sum of b's column is taken away again. Panels of 64 columns of
+ * B are packed into groups of successive elements; each is then used by all rows of A,
+ * six at a time, with 24 accumulators in registers. A panel of a long k is cut into
+ * pieces that stay in L2, whose sums are added up in a strip.
  */
 #include "device/cpu/gemm_dot.h"
 
@@ -32,6 +33,7 @@ typedef struct {
     const char *panel;
     int64_t a_row; /* bytes */
     int64_t groups, whole;
+    uint32_t flip; /* 0x80808080: a's bytes plus 128 */
 } dot_tile;
 
 typedef void (*dot_fn)(int rows, const dot_tile *t, const char *a, const uint32_t *rest,
@@ -53,6 +55,7 @@ typedef void (*dot_fn)(int rows, const dot_tile *t, const char *a, const uint32_
 typedef struct {
     const asn_nd *a, *b, *t;
     int item, group; /* bytes of an element; elements of a group */
+    bool keeps;      /* int32 sums of int8 */
     dot_fn dot;
     int64_t m, n, k, panels, row_parts, part_rows;
     int failed;
@@ -80,11 +83,19 @@ static void pack_panel(const dot_run *r, const char *b, int64_t j, int64_t n,
 
 /* One tile's sums to T, onto what a former piece of k left there. */
 static void store_tile(const dot_run *r, char *t, int rows, int64_t n, const void *sums,
-                       bool first) {
+                       const uint32_t *extra, bool first) {
     int64_t row = r->t->strides[r->t->ndim - 2];
     for (int i = 0; i < rows; i++) {
         char *dst = t + i * row;
-        if (r->item == 1) {
+        if (r->keeps) {
+            const uint32_t *s = (const uint32_t *)sums + i * PANEL;
+            for (int64_t c = 0; c < n; c++) {
+                uint32_t before = 0, total;
+                if (!first) memcpy(&before, dst + 4 * c, 4);
+                total = before + s[c] - extra[c];
+                memcpy(dst + 4 * c, &total, 4);
+            }
+        } else if (r->item == 1) {
             const uint32_t *s = (const uint32_t *)sums + i * PANEL;
             for (int64_t c = 0; c < n; c++)
                 dst[c] = (char)((first ? 0 : (unsigned char)dst[c]) + s[c]);
@@ -103,6 +114,12 @@ static void store_tile(const dot_run *r, char *t, int rows, int64_t n, const voi
 static void run_rows(const dot_run *r, const dot_tile *tile, const char *a, char *t,
                      const int64_t rows[2], int64_t from, int64_t n) {
     _Alignas(64) char sums[ROWS * PANEL * 4];
+    _Alignas(64) uint32_t extra[PANEL]; /* 128 times the sums of b's columns */
+    if (r->keeps) {
+        const uint32_t zeros[ROWS] = {0};
+        dot_tile columns = {tile->panel, 0, tile->groups, 0, tile->flip};
+        r->dot(1, &columns, NULL, zeros, extra);
+    }
     int64_t left = r->k - from - tile->whole * r->group;
     int64_t t_row = r->t->strides[r->t->ndim - 2];
     for (int64_t i = rows[0]; i < rows[1]; i += ROWS) {
@@ -113,7 +130,7 @@ static void run_rows(const dot_run *r, const dot_tile *tile, const char *a, char
             memcpy(&rest[k], first + k * tile->a_row + tile->whole * GROUP_BYTES,
                    (size_t)(left * r->item));
         r->dot(count, tile, first, rest, sums);
-        store_tile(r, t + i * t_row, count, n, sums, from == 0);
+        store_tile(r, t + i * t_row, count, n, sums, extra, from == 0);
     }
 }
 
@@ -143,12 +160,13 @@ static void run_panel(void *ctx, int64_t task) {
         return;
     }
     char *panel = memory + (64 - ((uintptr_t)memory & 63)) % 64;
-    char *out = t + j * (r->item == 1 ? 1 : 4);
+    char *out = t + j * asn_itemsize(r->t->dtype);
     for (int64_t from = 0; from < r->k; from += piece) {
         int64_t count = r->k - from < piece ? r->k - from : piece;
         pack_panel(r, b, j, n, from, count, panel);
         dot_tile tile = {panel, r->a->strides[r->a->ndim - 2],
-                         (count + r->group - 1) / r->group, count / r->group};
+                         (count + r->group - 1) / r->group, count / r->group,
+                         r->keeps ? 0x80808080 : 0};
         run_rows(r, &tile, a, out, rows, from, n);
     }
     asn_free(memory);
@@ -163,6 +181,7 @@ static dot_fn dot_for(asn_dtype dt) {
 asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b, const asn_nd *t, bool *done) {
     int nd = a->ndim;
     dot_run r = {.a = a, .b = b, .t = t, .item = asn_itemsize(a->dtype)};
+    r.keeps = a->dtype == ASN_I8 && t->dtype == ASN_I32;
     r.dot = dot_for(a->dtype);
     r.group = GROUP_BYTES / r.item;
     r.m = a->shape[nd - 2];
