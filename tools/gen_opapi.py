@@ -37,6 +37,7 @@ class Param:
     kind: str
     optional: bool
     dtypes: str = ""  # those that CANN documents, by its names; "": none
+    int4: bool = False
 
 
 @dataclasses.dataclass
@@ -115,9 +116,11 @@ def make(name, cell):
     exprs = cell.get("expr", [])
     if len(DATA[symbol]["params"]) > 16:
         raise SystemExit(f"{name}: more parameters than ASN_MAX_PARAMS")
+    params = params_of(symbol, cell.get("optional", "").split(), cell.get("kinds"))
+    for p in params:
+        p.int4 = p.name in cell.get("int4", "").split()
     return Operator(
-        symbol, DATA[symbol]["header"],
-        params_of(symbol, cell.get("optional", "").split(), cell.get("kinds")),
+        symbol, DATA[symbol]["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
         [exprs] if isinstance(exprs, str) else exprs, set(cell.get("weak", "").split()),
         cell.get("ints") == "float",
@@ -258,7 +261,7 @@ def dtype_mask(param):
 
 def entry_lines(op):
     params = ", ".join(
-        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}, {dtype_mask(p)}}}"
+        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}, {str(p.int4).lower()}, {dtype_mask(p)}}}"
         for p in op.params
     )
     detail = f"ew_{op.name}" if op.exprs else "NULL"

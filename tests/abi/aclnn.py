@@ -53,8 +53,34 @@ def _int64s(values):
     return (ctypes.c_int64 * max(len(values), 1))(*values)
 
 
+class Int4:
+    """A tensor of int4, two to a byte, the first in the low bits; `order`: its dimensions in memory."""
+
+    def __init__(self, values, order=None):
+        values = np.asarray(values)
+        order = list(order or range(values.ndim))
+        flat = values.transpose(order).ravel().astype(np.int64) & 15
+        flat = np.append(flat, np.zeros(len(flat) % 2, np.int64))
+        self.bytes = (flat[::2] | flat[1::2] << 4).astype(np.uint8)
+        self.shape, self.strides, step = values.shape, [0] * values.ndim, 1
+        for d in reversed(order):
+            self.strides[d] = step
+            step *= values.shape[d]
+
+    def values(self):
+        """As int8."""
+        bits = np.stack([self.bytes & 15, self.bytes >> 4], -1).ravel().astype(np.int8)
+        bits = np.where(bits >= 8, bits - 16, bits).astype(np.int8)
+        return np.lib.stride_tricks.as_strided(bits, self.shape, self.strides).copy()
+
+
 def tensor(a):
     """An aclTensor over the array's memory."""
+    if isinstance(a, Int4):
+        n = ctypes.c_uint64(len(a.shape))
+        return ctypes.c_void_p(lib.aclCreateTensor(
+            _int64s(a.shape), n, 29, _int64s(a.strides), ctypes.c_int64(0), 2, _int64s(a.shape), n,
+            ctypes.c_void_p(a.bytes.ctypes.data)))  # fmt: skip
     strides = [s // a.itemsize for s in a.strides]
     code = ACL.get(a.dtype.name, 27)
     n = ctypes.c_uint64(a.ndim)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from aclnn import AclError, run
+from aclnn import AclError, Int4, run
 from test_quant import pack
 
 RNG = np.random.default_rng(33)
@@ -70,6 +70,65 @@ def test_int4():
     same(run("QuantMatmulV4", pack(a), pack(b), scale, None, None, None, False, False, np.empty((5, 24), np.float16)), want)  # fmt: skip
     same(run("QuantMatmulV4", pack(a), pack(np.ascontiguousarray(b.T)), scale, None, None, None, False, True,
              np.empty((5, 24), np.float16)), want)  # fmt: skip
+    for left in (Int4(a), Int4(a, (1, 0)), a):
+        for right in (Int4(b), Int4(b, (1, 0)), pack(b)):
+            same(run("QuantMatmulV4", left, right, scale, None, None, None, False, False, np.empty((5, 24), np.float16)), want)  # fmt: skip
+    same(run("QuantMatmulV3", Int4(a.T), Int4(b.T), scale, None, None, True, True, np.empty((5, 24), np.float16)), want)  # fmt: skip
+    odd = ints(3, 5, 7, bits=4)  # no row of whole bytes
+    exact = odd.astype(int) @ odd.astype(int).swapaxes(1, 2)
+    same(run("QuantMatmulV3", Int4(odd), Int4(odd), scale[:1], None, None, False, True, np.empty((3, 5, 5), np.int32)), exact)  # fmt: skip
+    for name in ("QuantMatmul", "QuantMatmulV2"):  # for which CANN documents none
+        with pytest.raises(AclError, match="dtype 29"):
+            run(name, Int4(a), b, None, *((1.0,) if name == "QuantMatmul" else (scale, False, False)), np.empty((5, 24), np.float16))  # fmt: skip
+
+
+@pytest.mark.parametrize("trans", [(False, False), (True, False), (False, True), (True, True)])
+def test_int32_and_weight_nz(trans):
+    a, b = ints(2, 1, 9, 40), ints(3, 40, 16)
+    exact = a.astype(int) @ b.astype(int)
+    x = [np.ascontiguousarray(m.swapaxes(-1, -2)) if t else m for m, t in zip((a, b), trans)]  # noqa: B905
+    scale, bias = RNG.random(16).astype(np.float32) / 99, RNG.integers(-900, 900, 16).astype(np.int32)  # fmt: skip
+    out = np.empty((16, 9, 3, 2), np.int32).T
+    same(run("QuantMatmulV3", *x, scale, None, bias, *trans, out), exact + bias)
+    same(run("QuantMatmulV4", *x, scale, None, None, None, *trans, out), exact)
+    rows, offset = RNG.random(9).astype(np.float32), RNG.random(16).astype(np.float32)
+    for bad in ((*x, scale, None, rows, None, *trans, out), (*x, scale, None, None, scale, *trans, out),
+                (*x, scale, offset, None, None, *trans, out)):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("QuantMatmulV4", *bad)
+    eight, half = np.empty((2, 3, 9, 16), np.int8), np.empty((2, 3, 9, 16), np.float16)
+    v = (exact + bias).astype(np.float32) * scale
+    words = run("TransQuantParamV2", scale, None, np.empty(16, np.int64))
+    cut = (scale.view(np.uint32) & 0xFFFFE000).view(np.float32)
+
+    def nz(scale, out, x1_scale=None, offset=None, bias=bias, reserved=None, group=0):
+        return run("QuantMatmulWeightNz", *x, x1_scale, scale, reserved, None, offset, None, bias, *trans, group, out)  # fmt: skip
+
+    same(nz(scale, eight, offset=offset), np.rint(v + offset).clip(-128, 127))
+    same(nz(words, eight), np.rint((exact + bias).astype(np.float32) * cut).clip(-128, 127))
+    same(nz(scale, half, x1_scale=rows), (v * rows[:, None]).astype(np.float16))
+    same(nz(scale, half, bias=None), (exact.astype(np.float32) * scale).astype(np.float16))
+    nz(scale, half, reserved=np.empty(0, np.float32))
+    for bad in (
+        {"reserved": scale},
+        {"group": 128},
+        {"offset": offset[:3]},
+        {"x1_scale": rows[:4]},
+    ):
+        with pytest.raises(AclError, match="161002"):
+            nz(scale, half, **bad)
+
+
+@pytest.mark.parametrize("shape", [(7, 300, 130), (64, 1030, 70), (1, 64, 17), (200, 33, 257)])
+def test_many(shape):
+    """Beyond one block of the kernel, in both orders, at the ends of the range."""
+    m, k, n = shape
+    for a, b in ((ints(m, k), ints(k, n)), (np.full((m, k), -128, np.int8), np.full((k, n), -128, np.int8))):  # fmt: skip
+        want = a.astype(np.int64) @ b.astype(np.int64)
+        one = np.ones(1, np.float32)
+        for x in (a, np.asfortranarray(a)):
+            for y in (b, np.asfortranarray(b)):
+                same(run("QuantMatmulV3", x, y, one, None, None, False, False, np.empty((m, n), np.int32)), want)  # fmt: skip
 
 
 @pytest.mark.parametrize("version", ["V2", "V3"])
@@ -88,10 +147,26 @@ def test_weight_quant(version):
             )
             s, o = (np.repeat(t.astype(float), 8, 0) if group else t.astype(float) for t in (scale, offset))  # fmt: skip
             want = x.astype(float) @ ((w + o) * s) + bias
-            for weight in (w, np.asfortranarray(w), pack(w)):
+            for weight in (w, np.asfortranarray(w), pack(w), Int4(w), Int4(w, (1, 0))):
                 out = np.empty((16, 6), dtype).T
                 run("WeightQuantBatchMatmul" + version, x, weight, scale, offset, None, None, bias, group, *more, out)  # fmt: skip
                 close(out.astype(float), want, rtol=tolerance, atol=tolerance * 4)
+        for q_scale in (np.array([9], np.float32), RNG.random(16).astype(np.float32) * 9):
+            for q_offset in (None, RNG.random((1, 16)).astype(np.float32) * 9):
+                eight = np.empty((6, 16), np.int8)
+                run("WeightQuantBatchMatmul" + version, x, w, s1 := scale[0], None, q_scale, q_offset, bias, 0, *more, eight)  # fmt: skip
+                y = (x.astype(float) @ (w * s1.astype(float)) + bias) * q_scale + (0 if q_offset is None else q_offset)  # fmt: skip
+                near = np.abs(y - np.floor(y) - 0.5) < 1e-3  # ties of float32
+                same(eight[~near], np.rint(y).clip(-128, 127)[~near])
+        words = run("TransQuantParamV2", q_scale, q_scale, np.empty(16, np.int64))
+        got = run("WeightQuantBatchMatmul" + version, x, w, s1, None, words, None, bias, 0, *more, eight.copy())  # fmt: skip
+        cut = (q_scale.view(np.uint32) & 0xFFFFE000).view(np.float32)
+        y = (x.astype(float) @ (w * s1.astype(float)) + bias) * cut + np.rint(q_scale)
+        near = np.abs(y - np.floor(y) - 0.5) < 1e-3
+        same(got[~near], np.rint(y).clip(-128, 127)[~near])
+        for bad in ((q_scale, None, out), (None, None, eight), (None, q_scale, out), (q_scale[:3], None, eight)):  # fmt: skip
+            with pytest.raises(AclError, match="161002"):
+                run("WeightQuantBatchMatmul" + version, x, w, s1, None, *bad[:2], bias, 0, *more, bad[2])  # fmt: skip
         run("WeightQuantBatchMatmul" + version, x[:0], w, scale[:1], None, None, None, None, 0, *more, out[:0])  # fmt: skip
         for bad in ((x, w[:9], scale, None, None, None, None, 8), (x, w, scale[:3], None, None, None, None, 8),
                     (x, w, scale, None, scale, None, None, 8), (x, w, scale, None, None, None, bias[:3], 8)):  # fmt: skip

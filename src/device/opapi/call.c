@@ -45,11 +45,17 @@ static asn_status strict_check(const asn_call *c, int i, const aclTensor *t) {
 
 static asn_status capture(const asn_call *c, int i, const aclTensor *t, char kind) {
     if (t != NULL) ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR, t));
-    if (t != NULL && t->dtype >= ASN_DTYPE_COUNT)
+    bool int4 = t != NULL && t->acl_dtype == ACL_INT4 && c->op->params[i].int4;
+    if (int4 && t->offset % 2 != 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: %s begins at element %lld; tensors of int4 begin at an "
+                             "even one, the first of a byte",
+                             c->op->name, c->op->params[i].name, (long long)t->offset);
+    if (t != NULL && t->dtype >= ASN_DTYPE_COUNT && !int4)
         return asn_error_set(ASN_ERR_TYPE,
                              "%s: %s has dtype %d, which no operator computes with",
                              c->op->name, c->op->params[i].name, (int)t->acl_dtype);
-    if (t != NULL) ASN_TRY(strict_check(c, i, t));
+    if (t != NULL && !int4) ASN_TRY(strict_check(c, i, t));
     bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT;
     if (!asnop_executor_capture(c->e, t, kind != ASN_OUT && kind != ASN_LIST_OUT, out))
         return asn_call_no_memory();

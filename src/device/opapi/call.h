@@ -46,6 +46,7 @@ typedef struct {
     const char *name;
     char kind;
     bool optional; /* may be NULL */
+    bool int4;     /* may be a tensor of int4 (asn_operand.is_int4) */
     uint32_t
         dtypes; /* of a tensor, bit by asn_dtype: those that CANN documents; 0: none */
 } asn_param;

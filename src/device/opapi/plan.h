@@ -227,9 +227,13 @@ ASN_PLANNER(quant_param);
 ASN_PLANNER(int4_pack);
 ASN_PLANNER(sign_bits);
 
-/* quant_matmul.c */
+/* quant_matmul.c, weight_quant.c, matmul_dequant.c */
 ASN_PLANNER(quant_matmul);
 ASN_PLANNER(weight_quant_matmul);
+ASN_PLANNER(old_weight_quant);
+ASN_PLANNER(matmul_dequant);
+ASN_PLANNER(matmul_quant);
+ASN_PLANNER(flat_quant);
 
 /* nan_median.c, scatter_update.c */
 ASN_PLANNER(nan_median);

@@ -3,7 +3,7 @@
  * AscendQuant, AscendQuantV3, Quantize, AscendAntiQuant, GroupQuant,
  * FakeQuant...Cachemask. All in float32, rounded half to even unless the call says
  * otherwise, then clamped. An int32 result of a quantisation to int4 holds eight of them,
- * the first in the lowest bits; tensors of dtype int4 itself are refused.
+ * the first in the lowest bits (see quant_ints.c).
  */
 #include "device/opapi/quant.h"
 
@@ -20,32 +20,6 @@ int32_t asn_quant_value(float x, asn_round mode, int32_t low, int32_t high) {
     if (isnan(x)) return 0;
     /* (float)INT32_MAX is 2**31, so that >= keeps the conversion within range. */
     return x <= (float)low ? low : x >= (float)high ? high : (int32_t)x;
-}
-
-void asn_quant_store(const int32_t *q, int64_t n, asn_dtype dtype, bool packed,
-                     void *out) {
-    if (dtype == ASN_I32 && !packed) {
-        memcpy(out, q, (size_t)n * sizeof *q);
-    } else if (dtype == ASN_I32) {
-        uint32_t *to = out;
-        for (int64_t i = 0; i < n / 8; i++) {
-            to[i] = 0;
-            for (int k = 0; k < 8; k++)
-                to[i] |= ((uint32_t)q[8 * i + k] & 15) << (4 * k);
-        }
-    } else {
-        uint8_t *to = out; /* int8 or uint8: the low byte */
-        for (int64_t i = 0; i < n; i++)
-            to[i] = (uint8_t)q[i];
-    }
-}
-
-void asn_quant_unpack(const int32_t *packed, int64_t n, float *out) {
-    for (int64_t i = 0; i < n; i++)
-        for (int k = 0; k < 8; k++) {
-            int32_t nibble = (int32_t)((uint32_t)packed[i] >> (4 * k) & 15);
-            out[8 * i + k] = (float)(nibble >= 8 ? nibble - 16 : nibble);
-        }
 }
 
 /* A 1-d parameter stands along the axis. */
@@ -119,11 +93,8 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     bool packs = p->kind == MULTIPLIES, twice = packs && p->arg[3].i;
     int32_t *q = asn_tmp_alloc(tmp, (size_t)n * sizeof *q);
     if (q == NULL) return ASN_ERR_MEMORY;
-    int32_t low = to->dtype == ASN_U8   ? 0
-                  : to->dtype == ASN_I8 ? -128
-                  : packs               ? -8
-                                        : INT32_MIN;
-    int32_t high = to->dtype == ASN_U8 ? 255 : -1 - low;
+    int32_t low = asn_quant_least(&e->operands[p->n[0]], packs);
+    int32_t high = low == 0 ? 255 : -1 - low;
     const float *v = (const float *)(void *)x.nd.data;
     for (int64_t i = 0; i < n; i++) {
         float y = packs ? v[i] * scale[i] : v[i] / scale[i];
@@ -132,7 +103,7 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         q[i] = asn_quant_value(y, (asn_round)p->n[1], low, high);
     }
     asn_quant_store(q, n, to->dtype, packs, out.nd.data);
-    return asn_move(to, &out.nd);
+    return asn_quant_done(e, (int)p->n[0], &out);
 }
 
 static asn_status round_mode(const asn_call *c, int i, int64_t *mode) {
@@ -150,12 +121,13 @@ static asn_status round_mode(const asn_call *c, int i, int64_t *mode) {
 }
 
 static asn_status check_type(const asn_call *c, int64_t dst, int out, bool packs) {
-    int acl = asn_dtype_table[asn_call_nd(c, out)->dtype].acl;
-    if (dst == acl || (packs && dst == 29 && acl == 3)) return ASN_OK;
+    bool int4 = asn_call_operand(c, out)->is_int4;
+    int acl = int4 ? ACL_INT4 : asn_dtype_table[asn_call_nd(c, out)->dtype].acl;
+    if (dst == acl || (packs && dst == ACL_INT4 && acl == ACL_INT32)) return ASN_OK;
     return asn_error_set(ASN_ERR_TYPE,
                          "%s: the type asked for is %lld, but %s has dtype %s",
                          c->op->name, (long long)dst, c->op->params[out].name,
-                         asn_dtype_name(asn_call_nd(c, out)->dtype));
+                         int4 ? "int4" : asn_dtype_name(asn_call_nd(c, out)->dtype));
 }
 
 asn_status asn_planner_quant(asn_call *c) {
@@ -193,12 +165,8 @@ static asn_status anti_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     ASN_TRY(asn_packed_out(e, p, 5, ASN_F32, tmp, &out));
     float *y = (float *)(void *)out.nd.data;
     int64_t n = asn_nd_size(to);
-    if (asn_exec_nd(e, p->at[0])->dtype == ASN_I32) {
-        ASN_TRY(asn_packed_in(e, p, 0, ASN_I32, tmp, &x));
-        asn_quant_unpack((const int32_t *)(void *)x.nd.data, n / 8, y);
-    } else {
-        ASN_TRY(asn_move(&out.nd, asn_exec_nd(e, p->at[0])));
-    }
+    ASN_TRY(asn_quant_ints(&e->operands[p->at[0]], tmp, &x));
+    ASN_TRY(asn_move(&out.nd, &x.nd));
     ASN_TRY(asn_quant_spread(e, p->at[1], to, to->ndim - 1, tmp, &scale));
     ASN_TRY(asn_quant_spread(e, p->at[2], to, to->ndim - 1, tmp, &offset));
     for (int64_t i = 0; i < n; i++) {
@@ -250,7 +218,7 @@ static asn_status group_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     int64_t width = x.shape[1], groups = scale.shape[0], row = 0;
     bool packs = to->dtype == ASN_I32;
     int64_t pitch = out.shape[1] * asn_itemsize(to->dtype);
-    int32_t low = packs ? -8 : -128;
+    int32_t low = asn_quant_least(&e->operands[p->at[5]], true);
     int32_t *q = asn_tmp_alloc(tmp, (size_t)width * sizeof *q);
     if (q == NULL) return ASN_ERR_MEMORY;
     for (int64_t g = 0; g < groups; g++) {
@@ -271,7 +239,7 @@ static asn_status group_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     asn_view_slice(&out, 0, 0, row, 1);
     asn_view_set(&rows, to);
     asn_view_slice(&rows, 0, 0, row, 1);
-    return asn_move(&rows.nd, &out.nd);
+    return asn_quant_write(&e->operands[p->at[5]], &rows.nd, &out);
 }
 
 asn_status asn_planner_group_quant(asn_call *c) {

@@ -18,7 +18,25 @@ int32_t asn_quant_value(float x, asn_round mode, int32_t low, int32_t high);
  * bits): `packed` says which an int32 output is. */
 void asn_quant_store(const int32_t *q, int64_t n, asn_dtype dtype, bool packed,
                      void *out);
-void asn_quant_unpack(const int32_t *packed, int64_t n, float *out);
+
+/* The tensor's integers as row-major int8: int8 as it lies, int4 and int32 unpacked (an
+ * int32 is eight of the last dimension, and they have the length then). */
+ASN_CHECK_RESULT asn_status asn_quant_ints(const asn_operand *o, asn_tmp *tmp,
+                                           asn_view *v);
+/* Row-major values (bytes, for a tensor of int4) to the operand, or a view of it. */
+ASN_CHECK_RESULT asn_status asn_quant_done(aclOpExecutor *e, int operand,
+                                           const asn_view *v);
+ASN_CHECK_RESULT asn_status asn_quant_write(const asn_operand *o, const asn_nd *to,
+                                            const asn_view *v);
+/* The least value of what the tensor holds: `packs`: an int32 is eight int4. */
+static inline int32_t asn_quant_least(const asn_operand *o, bool packs) {
+    if (o->is_int4 || (packs && o->nd.dtype == ASN_I32)) return -8;
+    return o->nd.dtype == ASN_U8 ? 0 : o->nd.dtype == ASN_I8 ? -128 : INT32_MIN;
+}
+/* float32 scales, and the offsets that words of TransQuantParamV2 carry (floating scales:
+ * NULL). */
+ASN_CHECK_RESULT asn_status asn_quant_words(const asn_nd *a, asn_tmp *tmp, float **scale,
+                                            float **offset);
 
 /* Tensor i is 1-d along `axis` of like (or has one element), or broadcasts to it. */
 ASN_CHECK_RESULT asn_status asn_quant_check(const asn_call *c, int i, const asn_nd *like,
@@ -31,5 +49,10 @@ ASN_CHECK_RESULT asn_status asn_quant_spread(aclOpExecutor *e, int operand,
  * `packs`. */
 ASN_CHECK_RESULT asn_status asn_quant_out_shape(const asn_call *c, int i, const asn_nd *x,
                                                 bool packs);
+/* The shape of parameter 0 times parameter 1, matrices or stacks of them, whose int32
+ * elements are eight int4. */
+ASN_CHECK_RESULT asn_status asn_quant_product_shape(const asn_call *c, bool trans1,
+                                                    bool trans2, int *ndim,
+                                                    int64_t *shape);
 
 #endif

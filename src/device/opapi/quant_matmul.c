@@ -1,15 +1,16 @@
 /* CPU device, operators: products of small integers.
  *
- * QuantMatmul, V2, V3, V4; WeightQuantBatchMatmulV2, V3. Integer products are summed in
- * float64, which is exact below 2**53; the rest is float32, as CANN's formulas have it:
+ * QuantMatmul, V2, V3, V4, QuantMatmulWeightNz. Products are summed in int32, which wraps
+ * beyond 2**17 of them; the rest is float32, as CANN's formulas have it:
  *     ((x1 @ x2 + integer bias) * scale * row scale + real bias) [+ offset, rounded,
  * int8] An int32 matrix holds eight int4 of its last dimension in an element. A scale of
- * dtype uint64 or int64 is a word of TransQuantParamV2.
+ * dtype uint64 or int64 is a word of TransQuantParamV2. An int32 result is the sum with
+ * its bias, and no scale.
  */
-#include <math.h>
 #include <string.h>
 
-#include "device/cpu/gemm.h"
+#include "device/cpu/gemm_int8.h"
+#include "device/cpu/pool.h"
 #include "device/opapi/quant.h"
 
 typedef struct {
@@ -19,58 +20,94 @@ typedef struct {
     float factor; /* the scale that is a number */
 } product_plan;
 
-/* A stack of matrices of integers or halves as `t`. */
-static asn_status matrices(const asn_nd *a, bool trans, asn_dtype t, asn_tmp *tmp,
-                           asn_view *v) {
-    asn_view plain, wide;
-    if (a->dtype == ASN_I32) {
-        int64_t shape[ASN_ND_MAX_DIMS];
-        memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
-        shape[a->ndim - 1] *= 8;
-        ASN_TRY(asn_packed_of(a, ASN_I32, tmp, &plain));
-        ASN_TRY(asn_tmp_view(tmp, ASN_F32, a->ndim, shape, &wide));
-        asn_quant_unpack((const int32_t *)(void *)plain.nd.data, asn_nd_size(a),
-                         (float *)(void *)wide.nd.data);
-        ASN_TRY(asn_packed_of(&wide.nd, t, tmp, v));
+/* Parameters over the columns of the result: the same for every row, or of its shape. */
+typedef struct {
+    const float *values;
+    const int32_t *whole;
+    int64_t pitch; /* of rows: 0, or n */
+} columns;
+
+static asn_status columns_of(const asn_nd *a, const asn_nd *to, asn_dtype dt,
+                             asn_tmp *tmp, columns *v) {
+    int64_t n = to->shape[to->ndim - 1];
+    asn_view view;
+    bool row = asn_nd_size(a) == n && a->ndim > 0 && a->shape[a->ndim - 1] == n;
+    if (row) {
+        ASN_TRY(asn_packed_of(a, dt, tmp, &view));
     } else {
-        ASN_TRY(asn_packed_of(a, t, tmp, v));
+        ASN_TRY(asn_packed_like(a, to, dt, tmp, &view));
     }
-    if (trans) asn_view_swap_last(v);
+    v->pitch = row ? 0 : n;
+    if (dt == ASN_I32) v->whole = (const int32_t *)(void *)view.nd.data;
+    if (dt == ASN_F32) v->values = (const float *)(void *)view.nd.data;
     return ASN_OK;
 }
 
-/* float32 scales, and the offsets that words carry (NULL: none). */
-static asn_status scales(const asn_nd *a, asn_tmp *tmp, float **scale, float **offset) {
-    asn_view v;
-    int64_t n = asn_nd_size(a);
-    *offset = NULL;
-    *scale = asn_tmp_alloc(tmp, (size_t)n * sizeof **scale);
-    if (*scale == NULL) return ASN_ERR_MEMORY;
-    if (asn_is_floating(a->dtype)) {
-        ASN_TRY(asn_packed_of(a, ASN_F32, tmp, &v));
-        memcpy(*scale, v.nd.data, (size_t)n * sizeof **scale);
-        return ASN_OK;
+/* ---- from sums to results, rows at a time */
+
+enum { CHUNK = 1 << 14 };
+
+typedef struct {
+    const int32_t *sums;
+    float *y;
+    columns bias, add, shift;
+    const float *scale, *word_offset, *row;
+    float factor;
+    bool one, eight; /* one scale for all; an int8 result */
+    int64_t rows, m, n, chunk_rows;
+} finish_run;
+
+static void finish_row(const finish_run *f, int64_t i) {
+    const int32_t *s = f->sums + i * f->n;
+    float *y = f->y + i * f->n;
+    const int32_t *bias = f->bias.whole ? f->bias.whole + i * f->bias.pitch : NULL;
+    const float *add = f->add.values ? f->add.values + i * f->add.pitch : NULL;
+    const float *shift = f->shift.values ? f->shift.values + i * f->shift.pitch : NULL;
+    float row = f->row ? f->row[i % f->m] : 1;
+    for (int64_t j = 0; j < f->n; j++)
+        y[j] = (float)(bias ? (int64_t)s[j] + bias[j] : (int64_t)s[j]);
+    for (int64_t j = 0; j < f->n; j++)
+        y[j] = y[j] * (f->scale ? f->scale[f->one ? 0 : j] : f->factor) * row;
+    for (int64_t j = 0; add && j < f->n; j++)
+        y[j] += add[j];
+    if (!f->eight) return;
+    for (int64_t j = 0; j < f->n; j++) {
+        if (shift) {
+            y[j] += shift[j];
+        } else if (f->word_offset) {
+            y[j] += f->word_offset[f->one ? 0 : j];
+        }
+        y[j] = (float)asn_quant_value(y[j], ASN_ROUND_EVEN, -128, 127);
     }
-    ASN_TRY(asn_packed_of(a, a->dtype, tmp, &v));
-    *offset = asn_tmp_alloc(tmp, (size_t)n * sizeof **offset);
-    if (*offset == NULL) return ASN_ERR_MEMORY;
-    const uint64_t *words = (const uint64_t *)(void *)v.nd.data;
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits = (uint32_t)words[i];
-        int32_t nine = (int32_t)(words[i] >> 37 & 0x1ff);
-        memcpy(&(*scale)[i], &bits, sizeof bits);
-        (*offset)[i] = (float)(nine >= 256 ? nine - 512 : nine);
-    }
-    return ASN_OK;
+}
+
+static void finish_chunk(void *ctx, int64_t chunk) {
+    const finish_run *f = ctx;
+    int64_t end = (chunk + 1) * f->chunk_rows;
+    for (int64_t i = chunk * f->chunk_rows; i < end && i < f->rows; i++)
+        finish_row(f, i);
+}
+
+/* An int32 result: the sums, with their bias. */
+static asn_status whole_result(const asn_nd *to, const asn_view *sum,
+                               const columns *bias) {
+    int64_t n = to->shape[to->ndim - 1];
+    uint32_t *s = (uint32_t *)(void *)sum->nd.data;
+    for (int64_t i = 0; bias->whole && i < asn_nd_size(to); i++)
+        s[i] += (uint32_t)bias->whole[i / n * bias->pitch + i % n];
+    return asn_move(to, &sum->nd);
 }
 
 static asn_status product_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     const product_plan *p = plan;
     const asn_nd *to = asn_exec_nd(e, p->out);
-    asn_view a, b, sum, out, bias, rows, shift;
+    asn_view a, b, sum, out, rows;
     float *scale = NULL, *offset = NULL;
-    ASN_TRY(matrices(asn_exec_nd(e, p->x1), p->trans1, ASN_F64, tmp, &a));
-    ASN_TRY(matrices(asn_exec_nd(e, p->x2), p->trans2, ASN_F64, tmp, &b));
+    finish_run f = {.factor = p->factor, .eight = to->dtype == ASN_I8};
+    ASN_TRY(asn_quant_ints(&e->operands[p->x1], tmp, &a));
+    ASN_TRY(asn_quant_ints(&e->operands[p->x2], tmp, &b));
+    if (p->trans1) asn_view_swap_last(&a);
+    if (p->trans2) asn_view_swap_last(&b);
     int64_t m = to->shape[to->ndim - 2], n = to->shape[to->ndim - 1], shape[64];
     memcpy(shape, to->shape, (size_t)to->ndim * sizeof *shape);
     shape[to->ndim - 1] = a.shape[a.nd.ndim - 1];
@@ -78,54 +115,49 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     shape[to->ndim - 2] = b.shape[b.nd.ndim - 2];
     shape[to->ndim - 1] = n;
     asn_view_broadcast(&b, to->ndim, shape);
-    ASN_TRY(asn_tmp_view(tmp, ASN_F64, to->ndim, to->shape, &sum));
-    ASN_TRY(asn_cpu_matmul(&a.nd, &b.nd, &sum.nd));
-    bool whole = false;
-    const float *add = NULL;
+    ASN_TRY(asn_tmp_view(tmp, ASN_I32, to->ndim, to->shape, &sum));
+    ASN_TRY(asn_cpu_matmul_int8(&a.nd, &b.nd, &sum.nd));
     if (p->bias >= 0) {
-        whole = asn_exec_nd(e, p->bias)->dtype == ASN_I32;
-        ASN_TRY(asn_packed_like(asn_exec_nd(e, p->bias), to, whole ? ASN_F64 : ASN_F32,
-                                tmp, &bias));
-        if (!whole) add = (const float *)(void *)bias.nd.data;
+        const asn_nd *bias = asn_exec_nd(e, p->bias);
+        bool whole = bias->dtype == ASN_I32;
+        ASN_TRY(columns_of(bias, to, whole ? ASN_I32 : ASN_F32, tmp,
+                           whole ? &f.bias : &f.add));
     }
-    if (p->scale >= 0) ASN_TRY(scales(asn_exec_nd(e, p->scale), tmp, &scale, &offset));
-    bool one = p->scale < 0 || asn_nd_size(asn_exec_nd(e, p->scale)) == 1;
-    const float *row = NULL, *more = NULL;
+    if (to->dtype == ASN_I32) return whole_result(to, &sum, &f.bias);
+    if (p->scale >= 0)
+        ASN_TRY(asn_quant_words(asn_exec_nd(e, p->scale), tmp, &scale, &offset));
+    f.scale = scale;
+    f.word_offset = offset;
+    f.one = p->scale < 0 || asn_nd_size(asn_exec_nd(e, p->scale)) == 1;
     if (p->rows >= 0) {
         ASN_TRY(asn_packed_of(asn_exec_nd(e, p->rows), ASN_F32, tmp, &rows));
-        row = (const float *)(void *)rows.nd.data;
+        f.row = (const float *)(void *)rows.nd.data;
     }
-    if (p->offset >= 0) {
-        ASN_TRY(asn_packed_like(asn_exec_nd(e, p->offset), to, ASN_F32, tmp, &shift));
-        more = (const float *)(void *)shift.nd.data;
-    }
+    if (p->offset >= 0)
+        ASN_TRY(columns_of(asn_exec_nd(e, p->offset), to, ASN_F32, tmp, &f.shift));
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, to->ndim, to->shape, &out));
-    const double *s = (const double *)(void *)sum.nd.data;
-    float *y = (float *)(void *)out.nd.data;
-    bool eight = to->dtype == ASN_I8;
-    for (int64_t i = 0; i < asn_nd_size(to); i++) {
-        int64_t j = one ? 0 : i % n;
-        double total = whole ? s[i] + ((const double *)(void *)bias.nd.data)[i] : s[i];
-        float v = (float)total * (scale != NULL ? scale[j] : p->factor);
-        if (row != NULL) v *= row[i / n % m];
-        if (add != NULL) v += add[i];
-        if (eight && more != NULL) v += more[i];
-        if (eight && more == NULL && offset != NULL) v += offset[j];
-        y[i] = eight ? (float)asn_quant_value(v, ASN_ROUND_EVEN, -128, 127) : v;
-    }
+    f.sums = (const int32_t *)(void *)sum.nd.data;
+    f.y = (float *)(void *)out.nd.data;
+    f.m = m;
+    f.n = n;
+    f.rows = asn_nd_size(to) / n;
+    f.chunk_rows = CHUNK / n + 1;
+    asn_pool_run(finish_chunk, &f, (f.rows + f.chunk_rows - 1) / f.chunk_rows,
+                 3 * (double)asn_nd_size(to));
     return asn_move(to, &out.nd);
 }
 
-/* Parameters of the four operators by arg; -1: none. */
+/* Parameters of the five operators by arg; -1: none. */
 static const struct {
     int8_t bias, scale, offset, rows, trans1, trans2, out;
 } places[] = {{2, -1, -1, -1, -1, -1, 4},
               {2, 3, -1, -1, 4, 5, 6},
               {4, 2, 3, -1, 5, 6, 7},
-              {5, 2, 3, 4, 6, 7, 8}};
+              {5, 2, 3, 4, 6, 7, 8},
+              {8, 3, 6, 2, 9, 10, 12}};
 
-static asn_status product_shape(const asn_call *c, bool trans1, bool trans2, int *ndim,
-                                int64_t *shape) {
+asn_status asn_quant_product_shape(const asn_call *c, bool trans1, bool trans2, int *ndim,
+                                   int64_t *shape) {
     const asn_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);
     int na = a->ndim, nb = b->ndim, most = na > nb ? na : nb;
     int64_t wide_a = a->dtype == ASN_I32 ? 8 : 1, wide_b = b->dtype == ASN_I32 ? 8 : 1;
@@ -153,11 +185,14 @@ static asn_status check_product(const asn_call *c, int kind, int ndim,
     uint32_t floats = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
     int scale = places[kind].scale, rows = places[kind].rows, out = places[kind].out;
     int64_t n = shape[ndim - 1], m = shape[ndim - 2];
-    ASN_TRY(asn_call_one_of(c, out, kind < 2 ? floats : floats | ASN_BIT(ASN_I8)));
+    ASN_TRY(asn_call_one_of(
+        c, out, kind < 2 ? floats : floats | ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
     ASN_TRY(asn_call_same_shape(c, out, ndim, shape));
+    bool whole = asn_call_nd(c, out)->dtype == ASN_I32;
     ASN_TRY(asn_call_one_of(c, places[kind].bias,
-                            kind < 2 ? ASN_BIT(ASN_I32)
-                                     : floats | ASN_BIT(ASN_I32) | ASN_BIT(ASN_F32)));
+                            kind < 2 || whole
+                                ? ASN_BIT(ASN_I32)
+                                : floats | ASN_BIT(ASN_I32) | ASN_BIT(ASN_F32)));
     const asn_nd *bias = asn_call_nd(c, places[kind].bias);
     if (bias != NULL && !asn_nd_broadcasts(bias, ndim, shape))
         return asn_call_same_shape(c, places[kind].bias, 1, &n);
@@ -170,16 +205,37 @@ static asn_status check_product(const asn_call *c, int kind, int ndim,
         if (have != 1 && have != n && !(kind == 1 && have == (n + 15) / 16 * 16))
             return asn_call_same_shape(c, scale, 1, &n);
     }
-    if (rows >= 0 && c->first[rows] >= 0) ASN_TRY(asn_call_same_shape(c, rows, 1, &m));
     int offset = places[kind].offset;
-    if (offset >= 0 && c->first[offset] >= 0 &&
-        (asn_call_nd(c, out)->dtype != ASN_I8 ||
-         !asn_nd_broadcasts(asn_call_nd(c, offset), ndim, shape)))
+    bool scaled_rows = rows >= 0 && c->first[rows] >= 0,
+         shifted = offset >= 0 && c->first[offset] >= 0;
+    if (scaled_rows) ASN_TRY(asn_call_floating(c, rows));
+    if (scaled_rows) ASN_TRY(asn_call_same_shape(c, rows, 1, &m));
+    if (shifted) ASN_TRY(asn_call_floating(c, offset));
+    if (whole && scaled_rows)
+        return asn_error_set(ASN_ERR_VALUE, "%s: an int32 output takes no %s",
+                             c->op->name, c->op->params[rows].name);
+    if (shifted && (asn_call_nd(c, out)->dtype != ASN_I8 ||
+                    !asn_nd_broadcasts(asn_call_nd(c, offset), ndim, shape)))
         return asn_error_set(ASN_ERR_VALUE,
-                             "%s: offset goes with an int8 output and has 1 or %lld "
-                             "elements",
-                             c->op->name, (long long)n);
+                             "%s: %s goes with an int8 output and has 1 or %lld elements",
+                             c->op->name, c->op->params[offset].name, (long long)n);
     return ASN_OK;
+}
+
+/* QuantMatmulWeightNz(x1, x2, x1Scale, x2Scale, yScale, x1Offset, x2Offset, yOffset,
+ * bias, transposeX1, transposeX2, groupSize, out): what later versions shall use is
+ * absent. */
+static asn_status check_reserved(const asn_call *c) {
+    static const int reserved[] = {4, 5, 7};
+    for (int i = 0; i < 3; i++) {
+        const asn_operand *o = asn_call_operand(c, reserved[i]);
+        if (o != NULL && !o->is_empty)
+            return asn_error_set(ASN_ERR_VALUE, "%s: %s is reserved; it must be NULL",
+                                 c->op->name, c->op->params[reserved[i]].name);
+    }
+    if (asn_call_int(c, 11) == 0) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: groupSize is %lld; it must be 0",
+                         c->op->name, (long long)asn_call_int(c, 11));
 }
 
 asn_status asn_planner_quant_matmul(asn_call *c) {
@@ -189,15 +245,16 @@ asn_status asn_planner_quant_matmul(asn_call *c) {
     bool trans2 = places[kind].trans2 >= 0 && asn_call_int(c, places[kind].trans2);
     for (int i = 0; i < 2; i++) {
         ASN_TRY(asn_call_rank(c, i, 2, kind < 2 ? 3 : 6));
-        ASN_TRY(
-            asn_call_one_of(c, i, ASN_BIT(ASN_I8) | (kind < 2 ? 0 : ASN_BIT(ASN_I32))));
+        bool packs = kind == 2 || kind == 3;
+        ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_I8) | (packs ? ASN_BIT(ASN_I32) : 0)));
     }
-    ASN_TRY(product_shape(c, trans1, trans2, &ndim, shape));
+    if (kind == 4) ASN_TRY(check_reserved(c));
+    ASN_TRY(asn_quant_product_shape(c, trans1, trans2, &ndim, shape));
     ASN_TRY(check_product(c, kind, ndim, shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     double work = (double)asn_nd_size(asn_call_nd(c, out)) *
                   (double)asn_call_nd(c, 0)->shape[asn_call_nd(c, 0)->ndim - 1];
-    product_plan *p = asn_call_plan(c, product_body, sizeof *p, 500 + work / 10);
+    product_plan *p = asn_call_plan(c, product_body, sizeof *p, 500 + work / 60);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->x1 = c->first[0];
     p->x2 = c->first[1];
@@ -209,84 +266,5 @@ asn_status asn_planner_quant_matmul(asn_call *c) {
     p->trans1 = trans1;
     p->trans2 = trans2;
     p->factor = kind == 0 ? (float)asn_call_double(c, 3) : 1;
-    return ASN_OK;
-}
-
-/* ---- WeightQuantBatchMatmulV2(x, weight, antiquantScale, antiquantOffset, quantScale,
- * quantOffset, bias, antiquantGroupSize, y), V3 with innerPrecise:
- * x @ ((weight + offset) * scale) + bias */
-
-/* A parameter of one element, a row, or a row for each group, at (i, j). */
-static float anti_parameter(const asn_view *v, int64_t group, int64_t i, int64_t j) {
-    const float *x = (const float *)(void *)v->nd.data;
-    int64_t size = asn_nd_size(&v->nd), n = v->nd.ndim ? v->shape[v->nd.ndim - 1] : 1;
-    if (size == 1) return x[0];
-    return size == n ? x[j] : x[(group > 0 ? i / group : i) * n + j];
-}
-
-static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->kind);
-    asn_view x, weight, scale, offset, bias, sum, w;
-    ASN_TRY(matrices(asn_exec_nd(e, p->at[0]), false, ASN_F32, tmp, &x));
-    ASN_TRY(matrices(asn_exec_nd(e, p->at[1]), false, ASN_F32, tmp, &weight));
-    ASN_TRY(asn_packed_in(e, p, 2, ASN_F32, tmp, &scale));
-    if (p->at[3] >= 0) ASN_TRY(asn_packed_in(e, p, 3, ASN_F32, tmp, &offset));
-    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, weight.shape, &w));
-    int64_t k = w.shape[0], n = w.shape[1], group = p->arg[7].i;
-    const float *from = (const float *)(void *)weight.nd.data;
-    float *f = (float *)(void *)w.nd.data;
-    for (int64_t i = 0; i < k; i++)
-        for (int64_t j = 0; j < n; j++) {
-            float v = from[i * n + j];
-            if (p->at[3] >= 0) v += anti_parameter(&offset, group, i, j);
-            f[i * n + j] = v * anti_parameter(&scale, group, i, j);
-        }
-    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, to->shape, &sum));
-    ASN_TRY(asn_cpu_matmul(&x.nd, &w.nd, &sum.nd));
-    if (p->at[6] >= 0) {
-        ASN_TRY(asn_packed_like(asn_exec_nd(e, p->at[6]), to, ASN_F32, tmp, &bias));
-        for (int64_t i = 0; i < asn_nd_size(to); i++)
-            ((float *)(void *)sum.nd.data)[i] += ((float *)(void *)bias.nd.data)[i];
-    }
-    return asn_move(to, &sum.nd);
-}
-
-asn_status asn_planner_weight_quant_matmul(asn_call *c) {
-    int y = c->op->num_params - 1, ndim;
-    int64_t shape[ASN_ND_MAX_DIMS], group = asn_call_int(c, 7);
-    uint32_t halves = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
-    ASN_TRY(asn_call_one_of(c, 0, halves));
-    ASN_TRY(asn_call_one_of(c, 1, ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
-    for (int i = 0; i < 2; i++)
-        ASN_TRY(asn_call_rank(c, i, 2, 2));
-    ASN_TRY(product_shape(c, false, false, &ndim, shape));
-    if (c->first[4] >= 0 || c->first[5] >= 0 || group < 0)
-        return asn_error_set(
-            ASN_ERR_VALUE,
-            "%s: quantScaleOptional and quantOffsetOptional must be NULL "
-            "for outputs of float16 and bfloat16, antiquantGroupSize not "
-            "negative",
-            c->op->name);
-    int64_t depth = asn_call_nd(c, 1)->shape[0], n = shape[1];
-    int64_t rows = group > 0 ? (depth + group - 1) / group : 1;
-    for (int i = 2; i < 4; i++) {
-        ASN_TRY(asn_call_floating(c, i));
-        const asn_nd *a = asn_call_nd(c, i);
-        int64_t size = a == NULL ? 1 : asn_nd_size(a), want[2] = {rows, n};
-        bool row_last = size == 1 || a->shape[a->ndim - 1] == n;
-        if (size != 1 && (!row_last || (size != n && size != rows * n)))
-            return asn_call_same_shape(c, i, 2, want);
-    }
-    ASN_TRY(asn_call_floating(c, 6));
-    if (c->first[6] >= 0 && !asn_nd_broadcasts(asn_call_nd(c, 6), 2, shape))
-        return asn_call_same_shape(c, 6, 1, &n);
-    ASN_TRY(asn_call_one_of(c, y, halves));
-    ASN_TRY(asn_call_same_shape(c, y, 2, shape));
-    if (asn_call_operand(c, y)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(
-        c, weight_quant_body, 500 + (double)(shape[0] + 20) * (double)depth * n / 10);
-    if (p == NULL) return ASN_ERR_MEMORY;
-    p->kind = c->first[y];
     return ASN_OK;
 }

@@ -15,14 +15,14 @@
 
 typedef struct {
     const asn_packed *p;
-    bool packs, shifted;
+    bool packs, four, shifted;
     int32_t *q;
     float scale, offset;
 } row_work;
 
 static void quantise_row(row_work *w, const float *x, const float *smooth, float *v,
                          int64_t n) {
-    int32_t top = w->packs ? 7 : 127, bottom = -1 - top;
+    int32_t top = w->four ? 7 : 127, bottom = -1 - top;
     float low = 0, high = 0, most = 0;
     for (int64_t k = 0; k < n; k++) {
         v[k] = smooth != NULL ? x[k] * smooth[k] : x[k];
@@ -48,6 +48,7 @@ static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
     ASN_TRY(asn_packed_out(e, p, y + 1, ASN_F32, tmp, &scales));
     row_work w = {
         .p = p, .packs = to->dtype == ASN_I32, .shifted = p->kind && p->at[6] >= 0};
+    w.four = asn_quant_least(&e->operands[p->at[y]], true) == -8;
     if (w.shifted) ASN_TRY(asn_packed_out(e, p, 6, ASN_F32, tmp, &offsets));
     const float *factors = NULL;
     if (p->at[1] >= 0) {
@@ -73,7 +74,7 @@ static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
         ((float *)(void *)scales.nd.data)[i] = w.scale;
         if (w.shifted) ((float *)(void *)offsets.nd.data)[i] = w.offset;
     }
-    ASN_TRY(asn_packed_done(e, p, y, &out));
+    ASN_TRY(asn_quant_done(e, p->at[y], &out));
     ASN_TRY(asn_packed_done(e, p, y + 1, &scales));
     return w.shifted ? asn_packed_done(e, p, 6, &offsets) : ASN_OK;
 }
@@ -90,11 +91,12 @@ asn_status asn_planner_dynamic_quant(asn_call *c) {
     ASN_TRY(asn_quant_out_shape(c, y, x, true));
     if (second) {
         int64_t dst = asn_call_int(c, 3);
-        bool eight = asn_call_nd(c, y)->dtype == ASN_I8;
-        if (eight ? dst != 2 : dst != 3 && dst != 29)
+        const asn_operand *o = asn_call_operand(c, y);
+        bool eight = o->nd.dtype == ASN_I8 && !o->is_int4;
+        if (eight ? dst != ACL_INT8 : dst != ACL_INT4 && (o->is_int4 || dst != ACL_INT32))
             return asn_error_set(ASN_ERR_TYPE,
                                  "%s: dstType is %lld; 2 goes with an int8 output, 3 and "
-                                 "29 with an int32 one",
+                                 "29 with an int32 one, 29 with an int4 one",
                                  c->op->name, (long long)dst);
     }
     int64_t shape[2] = {group != NULL ? asn_nd_size(group) : 0, x->shape[x->ndim - 1]};
@@ -159,16 +161,17 @@ static asn_status int4_pack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     const asn_packed *p = plan;
     asn_view in, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_I32, tmp, &in));
-    ASN_TRY(asn_packed_out(e, p, 1, ASN_I32, tmp, &out));
-    asn_quant_store((const int32_t *)(void *)in.nd.data, asn_nd_size(&in.nd), ASN_I32,
-                    true, out.nd.data);
-    return asn_packed_done(e, p, 1, &out);
+    ASN_TRY(asn_packed_out(e, p, 1, asn_exec_nd(e, p->at[1])->dtype, tmp, &out));
+    asn_quant_store((const int32_t *)(void *)in.nd.data, asn_nd_size(&in.nd),
+                    out.nd.dtype, true, out.nd.data);
+    return asn_quant_done(e, p->at[1], &out);
 }
 
 asn_status asn_planner_int4_pack(asn_call *c) {
     const asn_nd *weight = asn_call_nd(c, 0);
+    bool int4 = asn_call_operand(c, 1)->is_int4;
     for (int i = 0; i < 2; i++)
-        ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_I32)));
+        ASN_TRY(asn_call_one_of(c, i, ASN_BIT(i == 1 && int4 ? ASN_I8 : ASN_I32)));
     ASN_TRY(asn_quant_out_shape(c, 1, weight, true));
     if (asn_call_operand(c, 1)->is_empty) return ASN_OK;
     return asn_packed_plan(c, int4_pack_body, 300 + (double)asn_nd_size(weight))

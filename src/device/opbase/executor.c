@@ -74,23 +74,25 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
         return true;
     }
     o->is_absent = false;
+    o->is_int4 = t->acl_dtype == ACL_INT4;
     int64_t *dims = asnop_executor_alloc(e, 2 * t->ndim * sizeof *dims);
     if (dims == NULL) return false;
-    int64_t itemsize = t->dtype < ASN_DTYPE_COUNT ? asn_itemsize((asn_dtype)t->dtype) : 0;
+    asn_dtype dtype = o->is_int4 ? ASN_I8 : (asn_dtype)t->dtype;
+    int64_t itemsize = dtype < ASN_DTYPE_COUNT ? asn_itemsize(dtype) : 0;
     o->is_empty = false;
     for (uint32_t i = 0; i < t->ndim; i++) {
         dims[i] = t->shape[i];
         dims[t->ndim + i] = t->strides[i] * itemsize;
         o->is_empty |= t->shape[i] == 0;
     }
-    o->offset = t->offset * itemsize;
+    o->offset = o->is_int4 ? t->offset / 2 : t->offset * itemsize;
     o->addr = t->data;
     o->source = (aclTensor *)t;
     o->generation = t->member.generation;
     o->is_in = is_in;
     o->is_out = is_out;
-    o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim,
-                     (asn_dtype)t->dtype, dims, dims + t->ndim};
+    o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim, dtype, dims,
+                     dims + t->ndim};
     e->num_operands++;
     return true;
 }

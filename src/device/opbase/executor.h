@@ -26,6 +26,8 @@ typedef struct {
     uint32_t generation;
     bool is_out, is_in, is_empty;
     bool is_absent; /* a NULL member of a list: keeps its place */
+    bool is_int4;   /* two to a byte, the first in its low bits: nd.dtype is int8, and
+                       nd.strides count elements, not bytes */
 } asn_operand;
 
 typedef struct asn_chunk asn_chunk;
