@@ -1,8 +1,8 @@
 /* CPU device, operators: Einsum(tensors, equation, output).
  *
  * One fused program multiplies the operands over the space of all labels and sums over
- * those that the output lacks. A label that an operand repeats is its diagonal; spaces
- * mean nothing; there is no ellipsis. Halves are summed in float32.
+ * those that the output lacks, as torch.einsum does with an ellipsis too. A label that an
+ * operand repeats is its diagonal; spaces mean nothing. Halves are summed in float32.
  */
 #include <ctype.h>
 #include <string.h>
@@ -58,23 +58,36 @@ static asn_status einsum_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(to, &result.nd);
 }
 
-/* Reads the labels of one operand; *at moves behind them. */
+/* Reads the labels of one operand; *at moves behind them. The dimensions of an ellipsis
+ * are labelled 1, 2, ... from the last one on, so that those of operands meet as in
+ * broadcasting. */
 static asn_status read_labels(const asn_call *c, const char **at, int ndim,
                               char *labels) {
-    int n = 0;
+    int n = 0, dots = -1; /* letters, and how many of them stand before the ellipsis */
     for (; **at != 0 && **at != ',' && **at != '-'; ++*at) {
         if (**at == ' ') continue;
-        if (!isalpha((unsigned char)**at) || n == ndim) {
-            n = -1;
+        if (dots < 0 && strncmp(*at, "...", 3) == 0) {
+            dots = n;
+            *at += 2;
+        } else if (isalpha((unsigned char)**at) && n < ndim) {
+            labels[n++] = **at;
+        } else {
+            n = ndim + 1;
             break;
         }
-        labels[n++] = **at;
     }
     if (n == ndim) return ASN_OK;
+    int rest = ndim - n;
+    if (dots >= 0 && rest > 0) {
+        memmove(labels + dots + rest, labels + dots, (size_t)(n - dots));
+        for (int k = 0; k < rest; k++)
+            labels[dots + k] = (char)(rest - k);
+        return ASN_OK;
+    }
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: equation needs one letter for each of the %d dimensions of "
-                         "every tensor, tensors divided by commas, and -> before the "
-                         "output's",
+                         "every tensor, or an ellipsis for some, tensors divided by "
+                         "commas, and -> before the output's",
                          c->op->name, ndim);
 }
 
