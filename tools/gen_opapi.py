@@ -38,6 +38,7 @@ class Param:
     optional: bool
     dtypes: str = ""  # those that CANN documents, by its names; "": none
     int4: bool = False
+    opaque: int = 0  # bits of OPAQUE
 
 
 @dataclasses.dataclass
@@ -109,6 +110,15 @@ def table_rows():
         )
 
 
+OPAQUE = ["COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0"]
+
+
+def opaque_mask(symbol):
+    """Dtypes that nothing here computes with, of those that CANN documents for the operator."""
+    documented = " ".join(DATA[symbol].get("dtypes", {}).values()).split()
+    return sum(1 << i for i, t in enumerate(OPAQUE) if t in documented)
+
+
 def make(name, cell):
     symbol = symbol_of(name)
     if symbol not in DATA:
@@ -119,6 +129,7 @@ def make(name, cell):
     params = params_of(symbol, cell.get("optional", "").split(), cell.get("kinds"))
     for p in params:
         p.int4 = p.name in cell.get("int4", "").split()
+        p.opaque = opaque_mask(symbol) if p.name in cell.get("moves", "").split() else 0
     return Operator(
         symbol, DATA[symbol]["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
@@ -151,7 +162,8 @@ def in_place(base, name):
     op.weak = {rename[w] for w in base.weak}
     op.floats = base.floats
     for b, p in zip(base.inputs, op.params, strict=False):
-        p.optional = b.optional
+        p.optional, p.int4 = b.optional, b.int4
+        p.opaque = opaque_mask(op.name) if b.opaque else 0
     return op
 
 
@@ -261,7 +273,8 @@ def dtype_mask(param):
 
 def entry_lines(op):
     params = ", ".join(
-        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}, {str(p.int4).lower()}, {dtype_mask(p)}}}"
+        f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}, {str(p.int4).lower()}, "
+        f"{p.opaque}, {dtype_mask(p)}}}"
         for p in op.params
     )
     detail = f"ew_{op.name}" if op.exprs else "NULL"

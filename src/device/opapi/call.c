@@ -43,7 +43,24 @@ static asn_status strict_check(const asn_call *c, int i, const aclTensor *t) {
                          c->op->name, asn_dtype_name((asn_dtype)t->dtype), p->name);
 }
 
-static asn_status capture(const asn_call *c, int i, const aclTensor *t, char kind) {
+/* complex32 and floats of 8 bits are words of their size to an operator that moves them:
+ * *opaque tells that the tensor is of such a dtype. One dtype goes with itself only. */
+static asn_status opaque_check(asn_call *c, int i, const aclTensor *t, bool *opaque) {
+    const asn_param *p = &c->op->params[i];
+    *opaque = t->acl_dtype >= ACL_COMPLEX32 && t->acl_dtype <= ACL_FLOAT8_E8M0 &&
+              p->opaque >> (t->acl_dtype - ACL_COMPLEX32) & 1;
+    if (p->opaque == 0) return ASN_OK;
+    bool differs = c->moved >= 0 && c->moved != t->acl_dtype;
+    if (differs && (*opaque || c->moved >= ACL_COMPLEX32))
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: tensors of aclDataType %d and %d; this one goes with "
+                             "itself only",
+                             c->op->name, c->moved, (int)t->acl_dtype);
+    c->moved = t->acl_dtype;
+    return ASN_OK;
+}
+
+static asn_status capture(asn_call *c, int i, const aclTensor *t, char kind) {
     if (t != NULL) ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR, t));
     bool int4 = t != NULL && t->acl_dtype == ACL_INT4 && c->op->params[i].int4;
     if (int4 && t->offset % 2 != 0)
@@ -51,19 +68,20 @@ static asn_status capture(const asn_call *c, int i, const aclTensor *t, char kin
                              "%s: %s begins at element %lld; tensors of int4 begin at an "
                              "even one, the first of a byte",
                              c->op->name, c->op->params[i].name, (long long)t->offset);
-    if (t != NULL && t->dtype >= ASN_DTYPE_COUNT && !int4)
+    bool opaque = false;
+    if (t != NULL) ASN_TRY(opaque_check(c, i, t, &opaque));
+    if (t != NULL && t->dtype >= ASN_DTYPE_COUNT && !int4 && !opaque)
         return asn_error_set(ASN_ERR_TYPE,
                              "%s: %s has dtype %d, which no operator computes with",
                              c->op->name, c->op->params[i].name, (int)t->acl_dtype);
-    if (t != NULL && !int4) ASN_TRY(strict_check(c, i, t));
+    if (t != NULL && !int4 && !opaque) ASN_TRY(strict_check(c, i, t));
     bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT;
     if (!asnop_executor_capture(c->e, t, kind != ASN_OUT && kind != ASN_LIST_OUT, out))
         return asn_call_no_memory();
     return ASN_OK;
 }
 
-static asn_status capture_list(const asn_call *c, int i, const asn_array *list,
-                               char kind) {
+static asn_status capture_list(asn_call *c, int i, const asn_array *list, char kind) {
     ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR_LIST, list));
     const aclTensor *const *members = list->data;
     for (uint64_t k = 0; k < list->size; k++)
@@ -128,6 +146,7 @@ aclnnStatus asn_op_plan(const asn_opdesc *op, const asn_arg *args,
     *workspaceSize = 0;
     asn_call c;
     c.op = op;
+    c.moved = -1;
     c.args = args;
     c.e = asnop_executor_new(op->name, count_operands(op, args));
     if (c.e == NULL) return asnop_fail(asn_call_no_memory());

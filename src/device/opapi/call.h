@@ -45,8 +45,9 @@ enum {
 typedef struct {
     const char *name;
     char kind;
-    bool optional; /* may be NULL */
-    bool int4;     /* may be a tensor of int4 (asn_operand.is_int4) */
+    bool optional;  /* may be NULL */
+    bool int4;      /* may be a tensor of int4 (asn_operand.is_int4) */
+    uint8_t opaque; /* may be of a dtype that is only moved: bits from ACL_COMPLEX32 on */
     uint32_t
         dtypes; /* of a tensor, bit by asn_dtype: those that CANN documents; 0: none */
 } asn_param;
@@ -66,6 +67,7 @@ struct asn_call {
     const asn_opdesc *op;
     const asn_arg *args;
     aclOpExecutor *e;
+    int moved; /* aclDataType of the tensors that are only moved; -1: none yet */
     int16_t first[ASN_MAX_PARAMS]; /* index of a tensor parameter's (first) operand; -1:
                                       absent */
 };

@@ -63,6 +63,19 @@ void asnop_executor_release(aclOpExecutor *e) {
     asnop_executor_give(e);
 }
 
+/* What operators see of a tensor: words, of dtypes that they only move. */
+static asn_dtype seen_dtype(const aclTensor *t) {
+    switch (t->acl_dtype) {
+    case ACL_INT4: return ASN_I8;
+    case ACL_COMPLEX32: return ASN_U32;
+    case ACL_HIFLOAT8:
+    case ACL_FLOAT8_E5M2:
+    case ACL_FLOAT8_E4M3FN:
+    case ACL_FLOAT8_E8M0: return ASN_U8;
+    default: return (asn_dtype)t->dtype;
+    }
+}
+
 bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
                             bool is_out) {
     if (e->num_operands == e->capacity) return false;
@@ -77,7 +90,7 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     o->is_int4 = t->acl_dtype == ACL_INT4;
     int64_t *dims = asnop_executor_alloc(e, 2 * t->ndim * sizeof *dims);
     if (dims == NULL) return false;
-    asn_dtype dtype = o->is_int4 ? ASN_I8 : (asn_dtype)t->dtype;
+    asn_dtype dtype = seen_dtype(t);
     int64_t itemsize = dtype < ASN_DTYPE_COUNT ? asn_itemsize(dtype) : 0;
     o->is_empty = false;
     for (uint32_t i = 0; i < t->ndim; i++) {

@@ -1,0 +1,106 @@
+"""Operators that only move elements take the dtypes that CANN documents and nothing computes with here: floats of
+8 bits and complex32. They are the moves of words of that size.
+"""
+
+import ctypes
+
+import aclnn
+import numpy as np
+import pytest
+from aclnn import AclError, run
+from oracle import LAYOUTS, laid
+
+RNG = np.random.default_rng(95)
+same = np.testing.assert_array_equal
+E4M3, E5M2, HIF8, E8M0, C32 = 36, 35, 34, 37, 33
+
+
+class Words:
+    """An array whose tensor says another dtype."""
+
+    def __init__(self, array, acl):
+        self.array, self.acl = array, acl
+
+
+@pytest.fixture(autouse=True)
+def tensors_of_words(monkeypatch):
+    plain = aclnn.tensor
+
+    def tensor(a):
+        if not isinstance(a, Words):
+            return plain(a)
+        x, n = a.array, ctypes.c_uint64(a.array.ndim)
+        strides = aclnn._int64s([s // x.itemsize for s in x.strides])
+        return ctypes.c_void_p(aclnn.lib.aclCreateTensor(
+            aclnn._int64s(x.shape), n, a.acl, strides, ctypes.c_int64(0), 2, aclnn._int64s(x.shape), n,
+            ctypes.c_void_p(x.ctypes.data)))  # fmt: skip
+
+    monkeypatch.setattr(aclnn, "tensor", tensor)
+
+
+def words(acl, *shape, layout="packed"):
+    size = np.uint32 if acl == C32 else np.uint8
+    return laid(RNG.integers(0, 255 if size == np.uint8 else 2**32, shape).astype(size), layout)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("acl", [E4M3, E5M2, HIF8])
+def test_bytes(acl, layout):
+    x, y = words(acl, 3, 4, layout=layout), words(acl, 2, 4, layout=layout)
+
+    def call(name, *args, shape):
+        out = laid(np.full(shape, 7, np.uint8), layout)
+        run(name, *args, Words(out, acl))
+        return out
+
+    same(call("Permute", Words(x, acl), [1, 0], shape=(4, 3)), x.T)
+    same(call("Repeat", Words(x, acl), [2, 1, 2], shape=(2, 3, 8)), np.tile(x, (2, 1, 2)))
+    same(call("Cat", [Words(x, acl), Words(y, acl)], 0, shape=(5, 4)), np.concatenate([x, y]))
+    same(call("ReflectionPad1d", Words(x, acl), [1, 2], shape=(3, 7)), np.pad(x, ((0, 0), (1, 2)), "reflect"))  # fmt: skip
+    same(call("ReplicationPad2d", Words(x[None], acl), [1, 0, 0, 2], shape=(1, 5, 5)), np.pad(x[None], ((0, 0), (0, 2), (1, 0)), "edge"))  # fmt: skip
+    got, want = x.copy(), x.copy()
+    want[[2, 0]] = y
+    run("ScatterNdUpdate", Words(got, acl), np.array([[2], [0]]), Words(y, acl))
+    same(got, want)
+    data, updates = words(acl, 2, 5, 3, layout=layout), words(acl, 2, 2, 3, layout=layout)
+    want = data.copy()
+    want[0, 1:3], want[1, 3:5] = updates
+    run("InplaceScatterUpdate", Words(data, acl), np.array([1, 3]), Words(updates, acl), 1)
+    same(data, want)
+    run("InplaceZero", Words(x, acl))
+    same(x, 0)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_complex32(layout):
+    x = words(C32, 5, 4, layout=layout)
+    for name, want in (("Tril", np.tril(x, 1)), ("Triu", np.triu(x, 1))):
+        out = laid(np.full((5, 4), 7, np.uint32), layout)
+        run(name, Words(x, C32), 1, Words(out, C32))
+        same(out, want)
+        got = x.copy()
+        run("Inplace" + name, Words(got, C32), 1)
+        same(got, want)
+    image = words(C32, 2, 3, 3)
+    out = np.full((8, 4), 7, np.uint32)
+    run("Im2col", Words(image, C32), [2, 2], [1, 1], [0, 0], [1, 1], Words(out, C32))
+    want = [image[c, i : i + 2, j : j + 2].ravel() for c in range(2) for i in range(2) for j in range(2)]  # fmt: skip
+    same(out, want)
+
+
+def test_some_take_more():
+    """CANN documents float8_e8m0 for Cat and not for Permute."""
+    x, out = words(E8M0, 2, 3), np.empty((4, 3), np.uint8)
+    run("Cat", [Words(x, E8M0), Words(x, E8M0)], 0, Words(out, E8M0))
+    same(out, np.concatenate([x, x]))
+
+
+def test_refused():
+    x, out = words(E4M3, 3, 4), np.empty((4, 3), np.uint8)
+    for bad in ((Words(x, E4M3), Words(out, E5M2)), (Words(x, E4M3), out), (x, Words(out, E4M3))):
+        with pytest.raises(AclError, match="161002.*itself only"):
+            run("Permute", bad[0], [1, 0], bad[1])
+    for name, args in (("Abs", (Words(x, E4M3), Words(x, E4M3))), ("Permute", (Words(x, E8M0), [1, 0], Words(out, E8M0))),
+                       ("Cast", (Words(x, E4M3), np.float32, np.empty((3, 4), np.float32)))):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run(name, *args)
