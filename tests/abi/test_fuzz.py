@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from aclnn import ACL, ROOT, AclError, run
+from aclnn import ACL, ROOT, AclError, Int4, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 import gen_opapi  # noqa: E402
@@ -49,6 +49,9 @@ class Source:
         if self.rng.random() < 0.02 and param.kind not in "if":
             return None
         kind = param.kind
+        if param.int4 and self.rng.random() < 0.5:
+            a = self.tensor().real
+            return Int4(a.astype(int), self.rng.permutation(a.ndim).tolist())
         if kind in "TRO":
             return self.tensor()
         if kind in "LM":
@@ -60,7 +63,21 @@ class Source:
         if kind == "B":
             return [bool(x) for x in self.rng.integers(0, 2, self.rng.choice([3, 3, 3, 2, 0]))]
         if kind == "s":
-            return str(self.rng.choice(["none", "tanh", "mean", "NCHW", "bilinear", ""]))
+            return str(
+                self.rng.choice(
+                    [
+                        "none",
+                        "tanh",
+                        "mean",
+                        "NCHW",
+                        "bilinear",
+                        "",
+                        "round",
+                        "pertoken",
+                        "pertensor",
+                    ]
+                )
+            )
         if kind == "f":
             return float(self.rng.choice([0, 1, -1, 0.5, np.nan, np.inf]))
         if "aclDataType" in param.text:
@@ -81,7 +98,7 @@ def test_any_arguments(name):
         source = Source([k, sum(name.encode())])
         args = [source.argument(p) for p in op.params]
         try:
-            run(name[len("aclnn") :], *args)
+            run(name.removeprefix("aclnn"), *args)
         except AclError as error:
             assert error.code >= 100000 and len(error.message) > 12, (error, args)
             if "0-d" not in error.message and name not in error.message:

@@ -71,7 +71,7 @@ def test_expression(op):
             args.append(out)
         else:
             args.append(env[p.name])
-    run(op.name[len("aclnn") :], *args)
+    run(op.name.removeprefix("aclnn"), *args)
     np.testing.assert_allclose(out, want.astype(out.dtype), rtol=1e-13, atol=1e-13, equal_nan=True)
 
 
