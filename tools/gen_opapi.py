@@ -39,6 +39,7 @@ class Param:
     dtypes: str = ""  # those that CANN documents, by its names; "": none
     int4: bool = False
     opaque: int = 0  # bits of OPAQUE
+    converts: bool = False
 
 
 @dataclasses.dataclass
@@ -111,12 +112,13 @@ def table_rows():
 
 
 OPAQUE = ["COMPLEX32", "HIFLOAT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN", "FLOAT8_E8M0"]
+CONVERTED = ["COMPLEX32", "FLOAT8_E5M2", "FLOAT8_E4M3FN"]  # cast_narrow.c
 
 
-def opaque_mask(symbol):
+def opaque_mask(symbol, among=OPAQUE):
     """Dtypes that nothing here computes with, of those that CANN documents for the operator."""
     documented = " ".join(DATA[symbol].get("dtypes", {}).values()).split()
-    return sum(1 << i for i, t in enumerate(OPAQUE) if t in documented)
+    return sum(1 << i for i, t in enumerate(OPAQUE) if t in documented and t in among)
 
 
 def make(name, cell):
@@ -130,6 +132,8 @@ def make(name, cell):
     for p in params:
         p.int4 = p.name in cell.get("int4", "").split()
         p.opaque = opaque_mask(symbol) if p.name in cell.get("moves", "").split() else 0
+        p.converts = p.name in cell.get("converts", "").split()
+        p.opaque |= opaque_mask(symbol, CONVERTED) if p.converts else 0
     return Operator(
         symbol, DATA[symbol]["header"], params,
         cell.get("plan", "elementwise"), cell.get("arg", "0"),
@@ -274,7 +278,7 @@ def dtype_mask(param):
 def entry_lines(op):
     params = ", ".join(
         f"{{\"{p.name}\", '{p.kind}', {str(p.optional).lower()}, {str(p.int4).lower()}, "
-        f"{p.opaque}, {dtype_mask(p)}}}"
+        f"{p.opaque}, {str(p.converts).lower()}, {dtype_mask(p)}}}"
         for p in op.params
     )
     detail = f"ew_{op.name}" if op.exprs else "NULL"

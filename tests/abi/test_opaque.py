@@ -1,5 +1,5 @@
 """Operators that only move elements take the dtypes that CANN documents and nothing computes with here: floats of
-8 bits and complex32. They are the moves of words of that size.
+8 bits and complex32. They are the moves of words of that size. Cast converts most of them, as PyTorch does.
 """
 
 import ctypes
@@ -7,6 +7,7 @@ import ctypes
 import aclnn
 import numpy as np
 import pytest
+import torch
 from aclnn import AclError, run
 from oracle import LAYOUTS, laid
 
@@ -95,12 +96,69 @@ def test_some_take_more():
     same(out, np.concatenate([x, x]))
 
 
+# ---- Cast
+
+EIGHT = {E4M3: torch.float8_e4m3fn, E5M2: torch.float8_e5m2}
+HARD = [0.0, -0.0, np.nan, np.inf, -np.inf, 448, 464, 464.01, 480, 57344, 61439, 61440, 2**-9, 2**-10, 1.5 * 2**-10, 2**-16,
+        2**-17, 1.1 * 2**-17, 0.0146, 1e-30, 1e30]  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("acl", EIGHT)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int32, np.int8, bool])
+def test_cast_float8(acl, layout, dtype):
+    if np.dtype(dtype).kind == "f":
+        x = np.append(RNG.standard_normal(400) * np.exp2(RNG.integers(-20, 18, 400)), [*HARD, *(-np.array(HARD)), 0, 0])  # fmt: skip
+        with np.errstate(over="ignore"):
+            x = x.astype(dtype)[:444].reshape(12, 37)
+    else:
+        x = RNG.integers(-90, 90, (12, 37)).astype(dtype)
+    want = torch.tensor(x).to(EIGHT[acl]).view(torch.uint8).numpy()
+    out = laid(np.full(x.shape, 7, np.uint8), layout)
+    run("Cast", laid(x, layout), acl, Words(out, acl))
+    nan = (want & 0x7F) > (0x7E if acl == E4M3 else 0x7C)
+    same(np.where(nan, out | 0x80, out), np.where(nan, want | 0x80, want))  # a NaN's sign is open
+    codes = laid(np.arange(256, dtype=np.uint8).reshape(8, 32), layout)
+    back = torch.tensor(codes.copy()).view(EIGHT[acl]).float()
+    if np.dtype(dtype).kind != "f":
+        back = back.nan_to_num(0, 100, -100).clip(-100, 100)
+        codes = back.to(EIGHT[acl]).view(torch.uint8).numpy()
+        back = torch.tensor(codes).view(EIGHT[acl]).float()
+    got = laid(np.zeros((8, 32), dtype), layout)
+    same(run("Cast", Words(codes, acl), dtype, got), back.numpy().astype(dtype))
+
+
+def test_every_half():
+    x = np.arange(65536, dtype=np.uint16).view(np.float16)
+    for acl, kind in EIGHT.items():
+        out = np.empty(65536, np.uint8)
+        run("Cast", x, acl, Words(out, acl))
+        want = torch.tensor(x).to(kind).float().numpy()
+        same(torch.tensor(out).view(kind).float().numpy(), want)
+        same(np.signbit(torch.tensor(out).view(kind).float().numpy())[~np.isnan(want)], np.signbit(want)[~np.isnan(want)])  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_cast_complex32(layout):
+    z = ((RNG.standard_normal((5, 6)) + 1j * RNG.standard_normal((5, 6))) * 9).astype(np.complex64)
+    halves = z.view(np.float32).astype(np.float16)  # a pair of them is an element
+    out = laid(np.zeros((5, 6), np.uint32), layout)
+    run("Cast", laid(z, layout), C32, Words(out, C32))
+    same(np.ascontiguousarray(out), halves.view(np.uint32))
+    got = laid(np.zeros((5, 6), np.complex128), layout)
+    same(run("Cast", Words(out, C32), np.complex128, got), halves.astype(float).view(complex))
+    real = RNG.standard_normal((5, 6)).astype(np.float32)
+    run("Cast", real, C32, Words(out, C32))
+    want = np.stack([real, np.zeros_like(real)], -1).astype(np.float16).view(np.uint32)[..., 0]
+    same(out, want)
+
+
 def test_refused():
     x, out = words(E4M3, 3, 4), np.empty((4, 3), np.uint8)
     for bad in ((Words(x, E4M3), Words(out, E5M2)), (Words(x, E4M3), out), (x, Words(out, E4M3))):
         with pytest.raises(AclError, match="161002.*itself only"):
             run("Permute", bad[0], [1, 0], bad[1])
     for name, args in (("Abs", (Words(x, E4M3), Words(x, E4M3))), ("Permute", (Words(x, E8M0), [1, 0], Words(out, E8M0))),
-                       ("Cast", (Words(x, E4M3), np.float32, np.empty((3, 4), np.float32)))):  # fmt: skip
+                       ("Cast", (Words(x, HIF8), np.float32, np.empty((3, 4), np.float32)))):  # fmt: skip
         with pytest.raises(AclError, match="161002"):
             run(name, *args)

@@ -49,7 +49,7 @@ static asn_status opaque_check(asn_call *c, int i, const aclTensor *t, bool *opa
     const asn_param *p = &c->op->params[i];
     *opaque = t->acl_dtype >= ACL_COMPLEX32 && t->acl_dtype <= ACL_FLOAT8_E8M0 &&
               p->opaque >> (t->acl_dtype - ACL_COMPLEX32) & 1;
-    if (p->opaque == 0) return ASN_OK;
+    if (p->opaque == 0 || p->converts) return ASN_OK;
     bool differs = c->moved >= 0 && c->moved != t->acl_dtype;
     if (differs && (*opaque || c->moved >= ACL_COMPLEX32))
         return asn_error_set(ASN_ERR_TYPE,

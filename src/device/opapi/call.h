@@ -48,6 +48,7 @@ typedef struct {
     bool optional;  /* may be NULL */
     bool int4;      /* may be a tensor of int4 (asn_operand.is_int4) */
     uint8_t opaque; /* may be of a dtype that is only moved: bits from ACL_COMPLEX32 on */
+    bool converts;  /* or converted: other tensors are of other dtypes */
     uint32_t
         dtypes; /* of a tensor, bit by asn_dtype: those that CANN documents; 0: none */
 } asn_param;

@@ -61,6 +61,10 @@ static void view_of_first(const asn_call *c, asn_view *v) {
 /* Cast(self, dtype, out) */
 asn_status asn_planner_cast(asn_call *c) {
     const asn_nd *out = asn_call_nd(c, 2);
+    const aclTensor *from = asn_call_operand(c, 0)->source,
+                    *to = asn_call_operand(c, 2)->source;
+    if (from->dtype == ASN_DTYPE_NONE || to->dtype == ASN_DTYPE_NONE)
+        return asn_plan_cast_narrow(c, from->acl_dtype, to->acl_dtype);
     asn_dtype want = asn_dtype_from_acl((int)asn_call_int(c, 1));
     if (want != out->dtype)
         return asn_error_set(ASN_ERR_TYPE, "%s: dtype is %s, but out has dtype %s",

@@ -35,6 +35,9 @@ ASN_PLANNER(reduce);
 ASN_CHECK_RESULT asn_status asn_check_reduced(const asn_call *c, int in, int out,
                                               uint64_t mask, bool keep);
 
+/* cast_narrow.c: the tensors' aclDataTypes */
+ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asn_call *c, int from, int to);
+
 /* move.c */
 ASN_PLANNER(cast);
 ASN_PLANNER(copy);
