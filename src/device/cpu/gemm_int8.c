@@ -42,7 +42,8 @@ void asn_int8_tile_baseline(int64_t pairs, const int16_t *a, const int16_t *pane
             const int16_t *pair = a + 2 * (ASN_INT8_ROWS * p + r);
             const int16_t *b = panel + 2 * ASN_INT8_COLUMNS * p;
             for (int c = 0; c < ASN_INT8_COLUMNS; c++)
-                to[c] += pair[0] * b[2 * c] + pair[1] * b[2 * c + 1];
+                to[c] = (int32_t)((uint32_t)to[c] + (uint32_t)(pair[0] * b[2 * c]) +
+                                  (uint32_t)(pair[1] * b[2 * c + 1]));
         }
     }
 }
