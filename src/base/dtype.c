@@ -19,3 +19,13 @@ asn_dtype asn_dtype_from_char(char character) {
         if (asn_dtype_table[i].character == character) return (asn_dtype)i;
     return ASN_DTYPE_NONE;
 }
+
+bool asn_dtype_holds(asn_dtype dtype, int64_t first, int64_t last) {
+    int bits = 8 * asn_itemsize(dtype);
+    if (dtype == ASN_BOOL) return first >= 0 && last <= 1;
+    if (!asn_is_integer(dtype)) return false;
+    if (asn_is_signed_int(dtype))
+        return bits == 64 ||
+               (first >= -((int64_t)1 << (bits - 1)) && last < (int64_t)1 << (bits - 1));
+    return first >= 0 && (bits == 64 || last < (int64_t)1 << bits);
+}

@@ -62,6 +62,9 @@ static inline asn_dtype asn_real_dtype(asn_dtype dt) {
     return dt == ASN_C64 ? ASN_F32 : dt == ASN_C128 ? ASN_F64 : dt;
 }
 
+/* Whether a dtype of integers (or bool) has all values in [first, last]. */
+bool asn_dtype_holds(asn_dtype dtype, int64_t first, int64_t last);
+
 /* ASN_DTYPE_NONE when there is none. */
 asn_dtype asn_dtype_from_acl(int acl);
 asn_dtype asn_dtype_from_char(char character);

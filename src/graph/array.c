@@ -47,6 +47,18 @@ void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view) {
     out->buffer = asn_buffer_retain(a->buffer);
 }
 
+bool asn_array_may_share(const asn_array *a, const asn_array *b) {
+    int64_t low[2], high[2];
+    const char *first = a->buffer->data, *second = b->buffer->data;
+    asn_layout_bounds(&a->layout, &low[0], &high[0]);
+    asn_layout_bounds(&b->layout, &low[1], &high[1]);
+    if (a->buffer != b->buffer) {
+        if (!first || !second) return false;
+        low[0] += first - second, high[0] += first - second;
+    }
+    return low[0] < high[1] && low[1] < high[0] && low[0] < high[0] && low[1] < high[1];
+}
+
 void asn_array_move(asn_array *to, asn_array *from) {
     asn_layout_move(&to->layout, &from->layout);
     to->buffer = from->buffer;
@@ -143,6 +155,30 @@ asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
                                const int64_t *shape, const int64_t *strides,
                                const void *data) {
     return asn_array_from_host_as(out, dtype, ndim, shape, strides, data, 'C');
+}
+
+asn_status asn_array_fill(const asn_array *a, asn_filling fill, void *engine,
+                          const void *what) {
+    void *data;
+    if (a->layout.size == 0) return ASN_OK;
+    ASN_TRY(asn_device_open());
+    if (asn_device_host_access()) {
+        ASN_TRY(asn_array_host(a, &data));
+        return fill(engine, what, a->layout.size, data);
+    }
+    data = asn_malloc((size_t)asn_layout_nbytes(&a->layout));
+    if (!data) return ASN_ERR_MEMORY;
+    asn_array host;
+    asn_status status = fill(engine, what, a->layout.size, data);
+    if (!status)
+        status = asn_array_from_host(&host, (asn_dtype)a->layout.dtype, a->layout.ndim,
+                                     a->layout.shape, a->layout.strides, data);
+    asn_free(data);
+    ASN_TRY(status);
+    asn_operand value = {.array = &host};
+    status = asn_assign(a, &value, ASN_CASTING_NO, NULL);
+    asn_array_fini(&host);
+    return status;
 }
 
 /* Nothing is recorded or queued that writes the buffer (or, for a writer, reads it). */

@@ -28,6 +28,9 @@ ASN_CHECK_RESULT asn_status asn_array_new_like(asn_array *out, const asn_array *
 void asn_array_fini(asn_array *a);
 /* Another handle on the same elements. */
 ASN_CHECK_RESULT asn_status asn_array_share(asn_array *out, const asn_array *a);
+/* Whether the memory bounds of two arrays overlap; two buffers may be two adoptions of
+ * the same host memory. */
+bool asn_array_may_share(const asn_array *a, const asn_array *b);
 /* A view: takes `view` (made by array/views.h from a's layout). */
 void asn_array_view(asn_array *out, const asn_array *a, asn_layout *view);
 void asn_array_move(asn_array *to, asn_array *from);
@@ -49,6 +52,13 @@ ASN_CHECK_RESULT asn_status asn_array_from_host_as(asn_array *out, asn_dtype dty
                                                    int ndim, const int64_t *shape,
                                                    const int64_t *strides,
                                                    const void *data, char order);
+
+/* Writes n elements to out; engine and what: whatever the filler needs. */
+typedef asn_status (*asn_filling)(void *engine, const void *what, int64_t n, void *out);
+/* All elements of a fresh row-major array computed by the host: in its memory where the
+ * host reaches it, else through a copy. */
+ASN_CHECK_RESULT asn_status asn_array_fill(const asn_array *a, asn_filling fill,
+                                           void *engine, const void *what);
 
 /* Makes the elements final (flushes recorded operations on the buffer, waits for the
  * stream). */

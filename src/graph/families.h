@@ -8,6 +8,10 @@
 #include "graph/array.h"
 #include "graph/ufunc.h"
 
+/* NumPy's checks of n >= 1 arrays to be joined along `axis`, normalised in *which:
+ * VALUE for 0-d ones and for shapes that differ elsewhere, AXIS. */
+ASN_CHECK_RESULT asn_status asn_join_check(int n, const asn_array *const *arrays,
+                                           int64_t axis, int *which);
 /* n >= 1 arrays of equal shape but for `axis` (normalised), cast to dtype. out or *result
  * as in ufunc.h. */
 ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *arrays,

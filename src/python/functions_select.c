@@ -273,19 +273,7 @@ static PyObject *f_may_share_memory(PyObject *const *v) {
     if (v[2]) return asn_support_call("may_share_memory", v, 3);
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL, *r = NULL;
     if (b) {
-        bool same = asn_of(a)->buffer == asn_of(b)->buffer;
-        int64_t low[2], high[2];
-        asn_layout_bounds(&asn_of(a)->layout, &low[0], &high[0]);
-        asn_layout_bounds(&asn_of(b)->layout, &low[1], &high[1]);
-        if (!same && asn_of(a)->buffer->data && asn_of(b)->buffer->data) {
-            /* Two buffers may be two adoptions of the same host memory. */
-            int64_t shift = (int64_t)((char *)asn_of(a)->buffer->data -
-                                      (char *)asn_of(b)->buffer->data);
-            low[0] += shift, high[0] += shift;
-            same = true;
-        }
-        r = PyBool_FromLong(same && low[0] < high[1] && low[1] < high[0] &&
-                            low[0] < high[0] && low[1] < high[1]);
+        r = PyBool_FromLong(asn_array_may_share(asn_of(a), asn_of(b)));
     }
     Py_XDECREF(a);
     Py_XDECREF(b);

@@ -285,34 +285,6 @@ static int list_init(array_list *list, PyObject *sequence, bool flatten) {
     return rc;
 }
 
-/* NumPy's checks of the shapes to be joined. */
-static int check_join(const array_list *list, int axis) {
-    const asn_layout *first = &list->arrays[0]->layout;
-    for (int i = 1; i < list->count; i++) {
-        const asn_layout *l = &list->arrays[i]->layout;
-        if (l->ndim != first->ndim) {
-            PyErr_Format(
-                PyExc_ValueError,
-                "all the input arrays must have same number of dimensions, but the array "
-                "at index 0 has %d dimension(s) and the array at index %d has %d "
-                "dimension(s)",
-                first->ndim, i, l->ndim);
-            return -1;
-        }
-        for (int d = 0; d < l->ndim; d++) {
-            if (d == axis || l->shape[d] == first->shape[d]) continue;
-            PyErr_Format(
-                PyExc_ValueError,
-                "all the input array dimensions except for the concatenation axis must "
-                "match exactly, but along dimension %d, the array at index 0 has size "
-                "%lld and the array at index %d has size %lld",
-                d, (long long)first->shape[d], i, (long long)l->shape[d]);
-            return -1;
-        }
-    }
-    return 0;
-}
-
 /* Joined arrays are of the class of the highest __array_priority__ above ndarray's own;
  * none of them is their parent. Takes joined. */
 static PyObject *joined_as(PyObject *joined, const array_list *list) {
@@ -373,15 +345,13 @@ static PyObject *f_concatenate(PyObject *const *v) {
     PyObject *r = NULL;
     int axis = 0;
     if (list_init(&list, v[0], flatten) < 0) goto done;
-    if (list.arrays[0]->layout.ndim == 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "zero-dimensional arrays cannot be concatenated");
+    int64_t wanted = 0;
+    if (!flatten && asn_int64_from_py(v[1], &wanted) < 0) goto done;
+    asn_status status = asn_join_check(list.count, list.arrays, wanted, &axis);
+    if (status != ASN_OK) {
+        asn_raise(status);
         goto done;
     }
-    if (!flatten && v[1] &&
-        asn_axis_from_py(v[1], list.arrays[0]->layout.ndim, &axis) < 0)
-        goto done;
-    if (check_join(&list, axis) < 0) goto done;
     if (given && dtype == ASN_DTYPE_NONE && asn_is_ndarray(v[2]))
         dtype = asn_dtype_of(v[2]);
     r = join(&list, axis, v[2], dtype, casting);

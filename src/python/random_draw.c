@@ -11,81 +11,11 @@
 
 #include "convert.h"
 #include "graph/families.h"
+#include "random/draw.h"
 #include "random_engine.h"
 
-typedef enum { UNIFORM, NORMAL, GAUSS, BOUNDED } draw_kind;
-
-typedef struct {
-    draw_kind kind;
-    asn_dtype dtype;
-    bool masked;
-    uint64_t offset, range;
-    double start, stretch; /* of fill_scaled: start + stretch * drawn */
-} draw;
-
-static asn_status fill(asn_bitgen *g, const void *what, int64_t n, void *out) {
-    const draw *d = what;
-    bool single = d->dtype == ASN_F32;
-    switch (d->kind) {
-    case UNIFORM:
-        if (single)
-            asn_fill_float(g, n, out);
-        else
-            asn_fill_double(g, n, out);
-        break;
-    case NORMAL:
-        if (single)
-            asn_fill_normal_float(g, n, out);
-        else
-            asn_fill_normal(g, n, out);
-        break;
-    case GAUSS: asn_fill_gauss(g, n, out); break;
-    case BOUNDED:
-        asn_fill_bounded(g, n, d->dtype == ASN_BOOL ? 0 : asn_itemsize(d->dtype),
-                         d->masked, d->offset, d->range, out);
-    }
-    return ASN_OK;
-}
-
-/* Piece by piece, which stay in the cache. */
-static asn_status fill_scaled(asn_bitgen *g, const void *what, int64_t n, void *out) {
-    enum { PIECE = 4096 };
-    const draw *d = what;
-    for (double *p = out; n > 0; n -= PIECE, p += PIECE) {
-        int64_t count = n < PIECE ? n : PIECE;
-        ASN_TRY(fill(g, d, count, p));
-        for (int64_t i = 0; i < count; i++)
-            p[i] = d->start + d->stretch * p[i];
-    }
-    return ASN_OK;
-}
-
-static asn_status fill_array(asn_bitgen *g, const asn_array *a, asn_draw_fill fill,
-                             const void *what) {
-    void *data;
-    if (a->layout.size == 0) return ASN_OK;
-    ASN_TRY(asn_device_open());
-    if (asn_device_host_access()) {
-        ASN_TRY(asn_array_host(a, &data));
-        return fill(g, what, a->layout.size, data);
-    }
-    data = asn_malloc((size_t)asn_layout_nbytes(&a->layout));
-    if (!data) return ASN_ERR_MEMORY;
-    asn_array host;
-    asn_status status = fill(g, what, a->layout.size, data);
-    if (!status)
-        status = asn_array_from_host(&host, (asn_dtype)a->layout.dtype, a->layout.ndim,
-                                     a->layout.shape, a->layout.strides, data);
-    asn_free(data);
-    ASN_TRY(status);
-    asn_operand value = {.array = &host};
-    status = asn_assign(a, &value, ASN_CASTING_NO, NULL);
-    asn_array_fini(&host);
-    return status;
-}
-
 PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_t *shape,
-                         asn_draw_fill fill, const void *what) {
+                         asn_filling fill, const void *what) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_array_new(&r->array, dtype, ndim, shape, 'C');
@@ -93,7 +23,7 @@ PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
-    status = fill_array(asn_engine_of(self), &r->array, fill, what);
+    status = asn_array_fill(&r->array, fill, asn_engine_of(self), what);
     if (status) {
         Py_DECREF(r);
         return asn_raise(status);
@@ -102,13 +32,13 @@ PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_
 }
 
 /* Philox's floats are drawn by the device, in parallel: from whole pairs of words on. */
-static PyObject *draw_on_device(asn_bitgen *g, const draw *d, int ndim,
+static PyObject *draw_on_device(asn_bitgen *g, const asn_draw *d, int ndim,
                                 const int64_t *shape) {
     uint64_t pair = ((uint64_t)g->pcg.state + 1) / 2;
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_random_new(&r->array, d->dtype, ndim, shape,
-                                       d->kind == NORMAL, (uint64_t)g->pcg.inc, pair);
+                                       d->kind == ASN_DRAW_NORMAL, (uint64_t)g->pcg.inc, pair);
     if (status) {
         asn_ndarray_drop(r);
         return asn_raise(status);
@@ -118,14 +48,14 @@ static PyObject *draw_on_device(asn_bitgen *g, const draw *d, int ndim,
 }
 
 /* size None: one Python float, or a NumPy integer. */
-static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
+static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
     asn_bitgen *g = asn_engine_of(self);
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
-        ASN_PY_TRY(fill(g, d, 1, one.bytes));
-        if (d->kind == BOUNDED)
+        ASN_PY_TRY(asn_draw_fill(g, d, 1, one.bytes));
+        if (d->kind == ASN_DRAW_BOUNDED)
             return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
         asn_scalar wide;
         double value;
@@ -134,40 +64,40 @@ static PyObject *run(PyObject *self, const draw *d, PyObject *size) {
         return PyFloat_FromDouble(value);
     }
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
-    if (g->kind == ASN_PHILOX && (d->kind == UNIFORM || d->kind == NORMAL))
+    if (g->kind == ASN_PHILOX && (d->kind == ASN_DRAW_UNIFORM || d->kind == ASN_DRAW_NORMAL))
         return draw_on_device(g, d, ndim, shape);
-    return asn_draw_array(self, d->dtype, ndim, shape, fill, d);
+    return asn_draw_array(self, d->dtype, ndim, shape, asn_draw_fill, d);
 }
 
 /* (size, dtype=float64) */
 static PyObject *run_float(PyObject *self, PyObject *const *args, Py_ssize_t n,
-                           draw_kind kind) {
-    draw d = {.kind = kind, .dtype = ASN_F64};
+                           asn_draw_kind kind) {
+    asn_draw d = {.kind = kind, .dtype = ASN_F64};
     if (n < 1 || n > 2)
         return PyErr_Format(PyExc_TypeError, "expected 1 or 2 arguments, got %zd", n);
     if (n == 2 && asn_dtype_from_py(args[1], &d.dtype) < 0) return NULL;
-    if (d.dtype != ASN_F64 && (d.dtype != ASN_F32 || kind == GAUSS))
+    if (d.dtype != ASN_F64 && (d.dtype != ASN_F32 || kind == ASN_DRAW_GAUSS))
         return PyErr_Format(PyExc_TypeError, "Unsupported dtype %R for random", args[1]);
     return run(self, &d, args[0]);
 }
 
 static PyObject *engine_uniform(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    return run_float(self, args, n, UNIFORM);
+    return run_float(self, args, n, ASN_DRAW_UNIFORM);
 }
 
 static PyObject *engine_normal(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    return run_float(self, args, n, NORMAL);
+    return run_float(self, args, n, ASN_DRAW_NORMAL);
 }
 
 static PyObject *engine_gauss(PyObject *self, PyObject *const *args, Py_ssize_t n) {
-    return run_float(self, args, n, GAUSS);
+    return run_float(self, args, n, ASN_DRAW_GAUSS);
 }
 
 /* (size, start, stretch): start + stretch * drawn, float64; downwards: stretch may be
  * negative. NotImplemented: the numbers need a closer look, or the device draws. */
 static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
-                            draw_kind kind, bool downwards) {
-    draw d = {.kind = kind, .dtype = ASN_F64};
+                            asn_draw_kind kind, bool downwards) {
+    asn_draw d = {.kind = kind, .dtype = ASN_F64};
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
     asn_bitgen *g = asn_engine_of(self);
@@ -175,36 +105,36 @@ static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
     if ((g->kind == ASN_PHILOX && args[0] != Py_None) ||
         !asn_plain_number(args[1], &d.start) || !asn_plain_number(args[2], &d.stretch))
         Py_RETURN_NOTIMPLEMENTED;
-    if (kind == UNIFORM) d.stretch -= d.start;
+    if (kind == ASN_DRAW_UNIFORM) d.stretch -= d.start;
     if (!isfinite(d.start) || !isfinite(d.stretch) || (signbit(d.stretch) && !downwards))
         Py_RETURN_NOTIMPLEMENTED;
     if (args[0] == Py_None) {
         double one;
-        ASN_PY_TRY(fill_scaled(g, &d, 1, &one));
+        ASN_PY_TRY(asn_draw_fill_scaled(g, &d, 1, &one));
         return PyFloat_FromDouble(one);
     }
     if (asn_shape_from_py(args[0], shape, &ndim) < 0) return NULL;
-    return asn_draw_array(self, ASN_F64, ndim, shape, fill_scaled, &d);
+    return asn_draw_array(self, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d);
 }
 
 static PyObject *engine_scaled_uniform(PyObject *self, PyObject *const *args,
                                        Py_ssize_t n) {
-    return run_scaled(self, args, n, UNIFORM, false);
+    return run_scaled(self, args, n, ASN_DRAW_UNIFORM, false);
 }
 
 static PyObject *engine_legacy_uniform(PyObject *self, PyObject *const *args,
                                        Py_ssize_t n) {
-    return run_scaled(self, args, n, UNIFORM, true);
+    return run_scaled(self, args, n, ASN_DRAW_UNIFORM, true);
 }
 
 static PyObject *engine_scaled_normal(PyObject *self, PyObject *const *args,
                                       Py_ssize_t n) {
-    return run_scaled(self, args, n, NORMAL, false);
+    return run_scaled(self, args, n, ASN_DRAW_NORMAL, false);
 }
 
 static PyObject *engine_scaled_gauss(PyObject *self, PyObject *const *args,
                                      Py_ssize_t n) {
-    return run_scaled(self, args, n, GAUSS, false);
+    return run_scaled(self, args, n, ASN_DRAW_GAUSS, false);
 }
 
 /* The bounds [*first, *last] of a draw of int64, from Python's integers. */
@@ -224,21 +154,11 @@ static bool plain_bounds(PyObject *low, PyObject *high, bool endpoint, int64_t *
     return *first <= *last;
 }
 
-static bool holds(asn_dtype dtype, int64_t first, int64_t last) {
-    int bits = 8 * asn_itemsize(dtype);
-    if (dtype == ASN_BOOL) return first >= 0 && last <= 1;
-    if (!asn_is_integer(dtype)) return false;
-    if (asn_is_signed_int(dtype))
-        return bits == 64 ||
-               (first >= -((int64_t)1 << (bits - 1)) && last < (int64_t)1 << (bits - 1));
-    return first >= 0 && (bits == 64 || last < (int64_t)1 << bits);
-}
-
 /* integers(size, low, high, dtype, endpoint, masked) for plain bounds; NotImplemented:
  * they are not, or something is wrong with them. Of dtype int, one is Python's own. */
 static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     int64_t first, last;
-    draw d = {.kind = BOUNDED, .dtype = ASN_I64};
+    asn_draw d = {.kind = ASN_DRAW_BOUNDED, .dtype = ASN_I64};
     if (n != 6) return PyErr_Format(PyExc_TypeError, "expected 6 arguments, got %zd", n);
     bool pythons = args[3] == (PyObject *)&PyLong_Type;
     if (!pythons && (args[3] == (PyObject *)&PyBool_Type ||
@@ -248,14 +168,14 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
     }
     if (!PyBool_Check(args[4]) ||
         !plain_bounds(args[1], args[2], args[4] == Py_True, &first, &last) ||
-        !holds(d.dtype, first, last))
+        !asn_dtype_holds(d.dtype, first, last))
         Py_RETURN_NOTIMPLEMENTED;
     d.masked = args[5] == Py_True;
     d.offset = (uint64_t)first;
     d.range = (uint64_t)last - (uint64_t)first;
     if (!pythons || args[0] != Py_None) return run(self, &d, args[0]);
     int64_t one;
-    ASN_PY_TRY(fill(asn_engine_of(self), &d, 1, &one));
+    ASN_PY_TRY(asn_draw_fill(asn_engine_of(self), &d, 1, &one));
     return PyLong_FromLongLong(one);
 }
 
@@ -264,7 +184,7 @@ static PyObject *engine_bounded(PyObject *self, PyObject *args) {
     PyObject *size, *dtype;
     unsigned long long low, range;
     int masked;
-    draw d = {.kind = BOUNDED};
+    asn_draw d = {.kind = ASN_DRAW_BOUNDED};
     if (!PyArg_ParseTuple(args, "OOKKp", &size, &dtype, &low, &range, &masked))
         return NULL;
     if (asn_dtype_from_py(dtype, &d.dtype) < 0) return NULL;
@@ -284,7 +204,7 @@ typedef struct {
     const uint64_t *offset, *range;
 } each;
 
-static asn_status fill_each(asn_bitgen *g, const void *what, int64_t n, void *out) {
+static asn_status fill_each(void *g, const void *what, int64_t n, void *out) {
     const each *e = what;
     asn_fill_bounded_each(g, n, e->bytes, e->masked, e->offset, e->range, out);
     return ASN_OK;

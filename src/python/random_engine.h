@@ -30,14 +30,10 @@ PyObject *asn_draw_locked(asn_draw_call draw, PyObject *self, PyObject *const *a
         return asn_draw_locked(name, self, args, n);                                     \
     }
 
-/* Writes n elements to out; what: the draw's parameters. */
-typedef asn_status (*asn_draw_fill)(asn_bitgen *g, const void *what, int64_t n,
-                                    void *out);
-
 /* A new array of that shape, filled where the host reaches its memory, else through a
  * copy. NULL: an exception is set. */
 PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_t *shape,
-                         asn_draw_fill fill, const void *what);
+                         asn_filling fill, const void *what);
 
 /* Whether `o` is a number that needs no array: Python's own, or NumPy's float64. */
 static inline bool asn_plain_number(PyObject *o, double *x) {

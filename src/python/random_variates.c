@@ -27,7 +27,7 @@ static void drop(parameters *p) {
         Py_CLEAR(p->arrays[k]);
 }
 
-static asn_status fill_variate(asn_bitgen *g, const void *what, int64_t n, void *out) {
+static asn_status fill_variate(void *g, const void *what, int64_t n, void *out) {
     const parameters *p = what;
     p->row->fill(g, n, p->values, p->step, out);
     return ASN_OK;
@@ -213,7 +213,7 @@ typedef struct {
     bool single, inverse;
 } exponential;
 
-static asn_status fill_exponential(asn_bitgen *g, const void *what, int64_t n,
+static asn_status fill_exponential(void *g, const void *what, int64_t n,
                                    void *out) {
     const exponential *e = what;
     if (e->single)
@@ -240,7 +240,7 @@ typedef struct {
     int64_t step;
 } gamma_float;
 
-static asn_status fill_gamma_float(asn_bitgen *g, const void *what, int64_t n,
+static asn_status fill_gamma_float(void *g, const void *what, int64_t n,
                                    void *out) {
     const gamma_float *p = what;
     asn_fill_gamma_float(g, n, p->shape, p->step, out);
@@ -279,7 +279,7 @@ typedef struct {
     const double *alpha;
 } dirichlet;
 
-static asn_status fill_dirichlet(asn_bitgen *g, const void *what, int64_t n, void *out) {
+static asn_status fill_dirichlet(void *g, const void *what, int64_t n, void *out) {
     const dirichlet *d = what;
     return asn_fill_dirichlet(g, d->legacy, n / d->k, d->k, d->alpha, out);
 }
@@ -306,7 +306,7 @@ typedef struct {
     const double *p;
 } multinomial;
 
-static asn_status fill_multinomial(asn_bitgen *g, const void *what, int64_t n,
+static asn_status fill_multinomial(void *g, const void *what, int64_t n,
                                    void *out) {
     const multinomial *m = what;
     asn_fill_multinomial(g, n / m->k, m->k, m->trials, m->p, m->p_step, out);
@@ -340,7 +340,7 @@ typedef struct {
     int64_t k, nsample, *colors;
 } hypergeometric;
 
-static asn_status fill_hypergeometric(asn_bitgen *g, const void *what, int64_t n,
+static asn_status fill_hypergeometric(void *g, const void *what, int64_t n,
                                       void *out) {
     const hypergeometric *h = what;
     return asn_fill_multivariate_hypergeometric(g, h->by_count, n / h->k, h->k, h->colors,
@@ -374,7 +374,7 @@ typedef struct {
     int64_t row, first;
 } shuffle;
 
-static asn_status fill_shuffle(asn_bitgen *g, const void *what, int64_t n, void *out) {
+static asn_status fill_shuffle(void *g, const void *what, int64_t n, void *out) {
     const shuffle *s = what;
     int64_t *order = out;
     for (int64_t from = 0; from < n; from += s->row, order += s->row) {
@@ -424,7 +424,7 @@ typedef struct {
     bool shuffled;
 } sample;
 
-static asn_status fill_sample(asn_bitgen *g, const void *what, int64_t k, void *out) {
+static asn_status fill_sample(void *g, const void *what, int64_t k, void *out) {
     const sample *s = what;
     return asn_sample(g, s->n, k, s->shuffled, out);
 }

@@ -100,4 +100,12 @@ void asn_fill_bounded(asn_bitgen *g, int64_t n, int bytes, bool masked, uint64_t
 void asn_fill_bounded_each(asn_bitgen *g, int64_t n, int bytes, bool masked,
                            const uint64_t *offset, const uint64_t *range, void *out);
 
+/* Fisher and Yates down to `first`: order[first ..] shuffled with all before it. masked:
+ * positions by rejection under a bit mask (shuffle, permutation), else Lemire's (choice).
+ */
+void asn_shuffle(asn_bitgen *g, bool masked, int64_t n, int64_t first, int64_t *order);
+/* k distinct of 0 ... n - 1 (Floyd's method), in random order when shuffled. */
+ASN_CHECK_RESULT asn_status asn_sample(asn_bitgen *g, int64_t n, int64_t k, bool shuffled,
+                                       int64_t *out);
+
 #endif

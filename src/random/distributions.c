@@ -238,7 +238,7 @@ void asn_fill_bounded(asn_bitgen *g, int64_t n, int bytes, bool masked, uint64_t
     asn_words_end(w);
 }
 
-static uint64_t bounded_wide(asn_words *w, bool masked, uint64_t range) {
+uint64_t asn_words_below(asn_words *w, bool masked, uint64_t range) {
     slices unused = {0, 0};
     if (range == 0) return 0;
     if (range == UINT64_MAX) return asn_words_next64(w);
@@ -266,7 +266,7 @@ void asn_fill_bounded_each(asn_bitgen *g, int64_t n, int bytes, bool masked,
     asn_words_begin(&w, g, bytes == 8 ? n : n / 2);
     for (int64_t i = 0; i < n; i++) {
         uint64_t value =
-            bytes == 8 ? bounded_wide(&w, masked, range[i])
+            bytes == 8 ? asn_words_below(&w, masked, range[i])
                        : bounded_narrow(&w, &s, bytes ? 8 * bytes : 1, masked, range[i]);
         put(out, i, bytes ? bytes : 1, offset[i] + value);
     }

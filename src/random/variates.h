@@ -49,12 +49,4 @@ ASN_CHECK_RESULT asn_status
 asn_fill_multivariate_hypergeometric(asn_bitgen *g, bool by_count, int64_t n, int64_t k,
                                      int64_t *colors, int64_t nsample, int64_t *out);
 
-/* Fisher and Yates down to `first`: order[first ..] shuffled with all before it. masked:
- * positions by rejection under a bit mask (shuffle, permutation), else Lemire's (choice).
- */
-void asn_shuffle(asn_bitgen *g, bool masked, int64_t n, int64_t first, int64_t *order);
-/* k distinct of 0 ... n - 1 (Floyd's method), in random order when shuffled. */
-ASN_CHECK_RESULT asn_status asn_sample(asn_bitgen *g, int64_t n, int64_t k, bool shuffled,
-                                       int64_t *out);
-
 #endif

@@ -33,6 +33,10 @@ void asn_words_refill(asn_words *w);
  */
 double asn_words_gauss(asn_words *w);
 
+/* One integer in [0, last], drawn by the width that `last` needs; masked as in
+ * asn_fill_bounded. */
+uint64_t asn_words_below(asn_words *w, bool masked, uint64_t last);
+
 static inline uint32_t asn_words_narrow(asn_words *w) {
     if (w->at == w->filled) asn_words_refill(w);
     return w->narrow[w->at++];

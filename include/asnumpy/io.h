@@ -1,0 +1,29 @@
+/* AsNumpy in C: arrays in files. Include asnumpy/asnumpy.h. RUNTIME: a file that cannot
+ * be opened, read or written, with the system's reason. */
+#ifndef ASNUMPY_IO_H_
+#define ASNUMPY_IO_H_
+
+#include "asnumpy/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A .npy file as numpy.save writes it: format 1.0, Fortran order kept. UNSUPPORTED:
+ * bfloat16, which the format has no name for. */
+ASNUMPY_API asnp_status asnp_save(const char *path, const asnp_array *a);
+/* A .npy file of format 1.0, 2.0 or 3.0, of either byte order. VALUE: it is no such file,
+ * or is cut short. TYPE: elements that are no dtype of ours. */
+ASNUMPY_API asnp_status asnp_load(const char *path, asnp_array **out);
+
+/* The elements alone, row-major. */
+ASNUMPY_API asnp_status asnp_to_file(const char *path, const asnp_array *a);
+/* `count` elements (-1: to the end) from byte `offset` on, as one axis. VALUE: there are
+ * fewer, or not a whole number of them. */
+ASNUMPY_API asnp_status asnp_from_file(const char *path, asnp_dtype dtype, int64_t count,
+                                       int64_t offset, asnp_array **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
