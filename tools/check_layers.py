@@ -18,7 +18,7 @@ MAY_INCLUDE = {
     "random": {"base"},
     "runtime": {"base"},
     "graph": {"base", "array", "ops", "runtime"},
-    "capi": {"base", "array", "ops", "runtime", "graph"},
+    "capi": {"base", "array", "ops", "random", "runtime", "graph"},
     "python": {"base", "array", "ops", "runtime", "graph", "random"},
     "device/cpu": {"base", "ops"},
     "device/acl": {"base"},

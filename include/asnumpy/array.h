@@ -64,7 +64,8 @@ ASNUMPY_API void asnp_release(asnp_array *a);
 ASNUMPY_API asnp_status asnp_to_host(const asnp_array *a, void *data, size_t nbytes);
 /* The host address of element (0, ..., 0), after waiting; strides as asnp_strides says.
  * Until the handle's memory goes the host may read and write there; operations on this
- * memory run at once from now on. TYPE: the device's memory is out of the host's reach. */
+ * memory run at once from now on. TYPE: the device's memory is out of the host's reach.
+ */
 ASNUMPY_API asnp_status asnp_data(const asnp_array *a, void **data);
 
 /* ---- facts; of a NULL handle -1, 0, NULL or ASNP_DTYPE_NONE, with a message */

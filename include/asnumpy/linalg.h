@@ -46,7 +46,8 @@ ASNUMPY_API asnp_status asnp_slogdet(const asnp_array *a, asnp_array **sign,
                                      asnp_array **logabsdet);
 /* x that minimises |b - a x|, of those the shortest, for one matrix a; and, where not
  * NULL: the sums of squared residuals (empty unless a has full rank and more rows than
- * columns), the rank, the singular values. rcond as of pinv; negative: eps * max(m, n). */
+ * columns), the rank, the singular values. rcond as of pinv; negative: eps * max(m, n).
+ */
 ASNUMPY_API asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
                                    asnp_array **x, asnp_array **residuals, int64_t *rank,
                                    asnp_array **singular_values);

@@ -42,13 +42,10 @@ ASNUMPY_API asnp_status asnp_finalize(void);
  * set_device changes it. Writers of an array's memory take its address from asnp_data. */
 ASNUMPY_API asnp_status asnp_stream(void **out);
 
-/* What to do when the device lacks an operation. */
-typedef enum {
-    ASNP_FALLBACK_ERROR = 0,  /* UNSUPPORTED */
-    ASNP_FALLBACK_WARN = 1,   /* computed on the CPU and counted in asnp_engine_stats */
-    ASNP_FALLBACK_SILENT = 2, /* the same: a C program is not warned */
-} asnp_fallback;
-/* before may be NULL. */
+/* What to do when the device lacks an operation: an UNSUPPORTED error, or compute it on
+ * the CPU (the default; asnp_engine_stats counts them). */
+typedef enum { ASNP_FALLBACK_ERROR = 0, ASNP_FALLBACK_CPU = 1 } asnp_fallback;
+/* before may be NULL. VALUE: neither of the two. */
 ASNUMPY_API asnp_status asnp_set_fallback(asnp_fallback policy, asnp_fallback *before);
 
 /* ---- statistics */

@@ -113,6 +113,17 @@ ASN_CHECK_RESULT asn_status asn_linalg(int op, bool upper, double rcond, int num
 ASN_CHECK_RESULT asn_status asn_arange(asn_array *result, asn_dtype dtype,
                                        const asn_scalar *start, const asn_scalar *step,
                                        int64_t n);
+/* The same for any n, with a step that is no number of the dtype but zero. */
+ASN_CHECK_RESULT asn_status asn_arange_fill(asn_array *result, asn_dtype dtype,
+                                            const asn_scalar *start,
+                                            const asn_scalar *step, int64_t n);
+/* How many integers there are from 0 in steps of `step` (not 0) before `span`. */
+int64_t asn_arange_steps(int64_t span, int64_t step);
+/* The number of elements for the ratio (stop - start) / step. VALUE: NaN, or too many. */
+ASN_CHECK_RESULT asn_status asn_arange_count(double ratio, int64_t *n);
+/* The step as NumPy's filling loops see it: second value minus first, in their dtype. */
+ASN_CHECK_RESULT asn_status asn_arange_delta(const asn_scalar *first,
+                                             const asn_scalar *second, asn_scalar *step);
 /* start + i * ((stop - start) / (n - 1)) for i < n - 1, then stop, in float64. */
 ASN_CHECK_RESULT asn_status asn_linspace(asn_array *result, double start, double stop,
                                          int64_t n);

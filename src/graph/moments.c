@@ -22,7 +22,7 @@ void asn_variance_dtypes(asn_dtype in, asn_dtype wish, asn_dtype *sum,
 }
 
 asn_status asn_item_count_init(asn_item_count *n, const asn_array *a,
-                              const asn_reduce_options *o) {
+                               const asn_reduce_options *o) {
     n->varies = o->where != NULL;
     n->number = 1;
     for (int d = 0; d < a->layout.ndim; d++)
@@ -133,9 +133,9 @@ static asn_status kept_mean(const asn_array *a, const asn_reduce_options *o,
 }
 
 asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
-                           const asn_reduce_options *o, asn_dtype dtype,
-                           const asn_item_count *n, const asn_operand *ddof, bool root,
-                           asn_array *out) {
+                        const asn_reduce_options *o, asn_dtype dtype,
+                        const asn_item_count *n, const asn_operand *ddof, bool root,
+                        asn_array *out) {
     asn_array mean, deviation;
     if (given_mean)
         ASN_TRY(asn_array_share(&mean, given_mean));

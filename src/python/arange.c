@@ -41,8 +41,7 @@ static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_
         int64_t b = PyLong_AsLongLongAndOverflow(stop, &o2);
         int64_t s = PyLong_AsLongLongAndOverflow(step, &o3);
         if (!o1 && !o2 && !o3 && s != 0 && !__builtin_sub_overflow(b, a, &span)) {
-            *n = span / s + (span % s != 0 && (span < 0) == (s < 0));
-            if (*n < 0 || (span < 0) != (s < 0)) *n = 0;
+            *n = asn_arange_steps(span, s);
             return 0;
         }
     }
@@ -54,14 +53,7 @@ static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_
         if (differ < 0) return -1;
         count = differ;
     }
-    count = ceil(count);
-    if (!(count < 9.2e18)) {
-        PyErr_SetString(PyExc_ValueError, count != count
-                                              ? "arange: cannot compute length"
-                                              : "Maximum allowed size exceeded");
-        return -1;
-    }
-    *n = count > 0 ? (int64_t)count : 0;
+    ASN_PY_TRY_INT(asn_arange_count(count, n));
     return 0;
 }
 
@@ -69,19 +61,11 @@ static int arange_length(PyObject *start, PyObject *stop, PyObject *step, int64_
 static int arange_step(PyObject *start, PyObject *step, asn_dtype dtype,
                        const asn_scalar *first, asn_scalar *out) {
     PyObject *second = PyNumber_Add(start, step);
-    asn_operand in[2];
-    memset(in, 0, sizeof in);
-    int rc = second ? asn_scalar_pack(second, dtype, &in[0].scalar) : -1;
+    asn_scalar next;
+    int rc = second ? asn_scalar_pack(second, dtype, &next) : -1;
     Py_XDECREF(second);
     if (rc < 0) return -1;
-    in[1].scalar = *first;
-    if (asn_direct_scalar(ASN_OP_SUBTRACT, in, out)) return 0;
-    asn_array delta;
-    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    ASN_PY_TRY_INT(asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, &delta, &options));
-    asn_status status = asn_array_get_item(&delta, 0, out);
-    asn_array_fini(&delta);
-    ASN_PY_TRY_INT(status);
+    ASN_PY_TRY_INT(asn_arange_delta(first, &next, out));
     return 0;
 }
 
@@ -117,14 +101,10 @@ static PyObject *arange(PyObject *start, PyObject *stop, PyObject *step,
     }
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
-    asn_scalar moving;
     asn_operand value = {NULL, first, 0};
-    asn_status status = asn_scalar_cast(&delta, ASN_BOOL, &moving);
-    /* A step that rounds to zero in the dtype repeats the first value. */
-    if (status == ASN_OK)
-        status = n > 1 && moving.bytes[0] && dtype != ASN_BOOL
-                     ? asn_arange(&r->array, dtype, &first, &delta, n)
-                     : asn_full(&r->array, dtype, 1, &n, 'C', &value);
+    asn_status status = dtype == ASN_BOOL
+                            ? asn_full(&r->array, dtype, 1, &n, 'C', &value)
+                            : asn_arange_fill(&r->array, dtype, &first, &delta, n);
     if (status == ASN_OK && dtype == ASN_BOOL && n == 2)
         status = asn_array_set_item(&r->array, 1, &delta);
     if (status == ASN_OK) return (PyObject *)r;

@@ -55,9 +55,9 @@ static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n
         asn_out_from_py(out, &target, &owner) < 0)
         return NULL;
     /* what a transform gives is what its inverse takes */
-    asn_dtype dtype = asn_fft_dtype((asn_dtype)a->layout.dtype,
-                                    kind == ACLNNX_FFT_TO_REAL ? ACLNNX_FFT_FROM_REAL
-                                                               : ACLNNX_FFT_FORWARD);
+    asn_dtype dtype = asn_fft_dtype((asn_dtype)a->layout.dtype, kind == ACLNNX_FFT_TO_REAL
+                                                                    ? ACLNNX_FFT_FROM_REAL
+                                                                    : ACLNNX_FFT_FORWARD);
     bool itself = kind <= ACLNNX_FFT_BACKWARD && made == a->layout.shape[axis] &&
                   target->layout.offset == a->layout.offset;
     bool same = (asn_dtype)target->layout.dtype == dtype &&

@@ -6,13 +6,13 @@
 
 /* Each result: as the class of operand a or b, or of neither, '-'. */
 static const char *const wraps[] = {
-    [ACLNNX_LINALG_SOLVE] = "b",     [ACLNNX_LINALG_INV] = "a",
-    [ACLNNX_LINALG_DET] = "-",       [ACLNNX_LINALG_SLOGDET] = "--",
-    [ACLNNX_LINALG_CHOLESKY] = "a",  [ACLNNX_LINALG_QR] = "aa",
-    [ACLNNX_LINALG_QR_RAW] = "a-",   [ACLNNX_LINALG_QR_R] = "a",
-    [ACLNNX_LINALG_SVD] = "a-a",     [ACLNNX_LINALG_SVDVALS] = "-",
-    [ACLNNX_LINALG_EIG] = "-a",      [ACLNNX_LINALG_EIGVALS] = "-",
-    [ACLNNX_LINALG_EIGH] = "-a",     [ACLNNX_LINALG_EIGVALSH] = "-",
+    [ACLNNX_LINALG_SOLVE] = "b",    [ACLNNX_LINALG_INV] = "a",
+    [ACLNNX_LINALG_DET] = "-",      [ACLNNX_LINALG_SLOGDET] = "--",
+    [ACLNNX_LINALG_CHOLESKY] = "a", [ACLNNX_LINALG_QR] = "aa",
+    [ACLNNX_LINALG_QR_RAW] = "a-",  [ACLNNX_LINALG_QR_R] = "a",
+    [ACLNNX_LINALG_SVD] = "a-a",    [ACLNNX_LINALG_SVDVALS] = "-",
+    [ACLNNX_LINALG_EIG] = "-a",     [ACLNNX_LINALG_EIGVALS] = "-",
+    [ACLNNX_LINALG_EIGH] = "-a",    [ACLNNX_LINALG_EIGVALSH] = "-",
     [ACLNNX_LINALG_LSTSQ] = "bb--",
 };
 

@@ -37,8 +37,9 @@ static PyObject *draw_on_device(asn_bitgen *g, const asn_draw *d, int ndim,
     uint64_t pair = ((uint64_t)g->pcg.state + 1) / 2;
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
-    asn_status status = asn_random_new(&r->array, d->dtype, ndim, shape,
-                                       d->kind == ASN_DRAW_NORMAL, (uint64_t)g->pcg.inc, pair);
+    asn_status status =
+        asn_random_new(&r->array, d->dtype, ndim, shape, d->kind == ASN_DRAW_NORMAL,
+                       (uint64_t)g->pcg.inc, pair);
     if (status) {
         asn_ndarray_drop(r);
         return asn_raise(status);
@@ -64,7 +65,8 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
         return PyFloat_FromDouble(value);
     }
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
-    if (g->kind == ASN_PHILOX && (d->kind == ASN_DRAW_UNIFORM || d->kind == ASN_DRAW_NORMAL))
+    if (g->kind == ASN_PHILOX &&
+        (d->kind == ASN_DRAW_UNIFORM || d->kind == ASN_DRAW_NORMAL))
         return draw_on_device(g, d, ndim, shape);
     return asn_draw_array(self, d->dtype, ndim, shape, asn_draw_fill, d);
 }

@@ -213,8 +213,7 @@ typedef struct {
     bool single, inverse;
 } exponential;
 
-static asn_status fill_exponential(void *g, const void *what, int64_t n,
-                                   void *out) {
+static asn_status fill_exponential(void *g, const void *what, int64_t n, void *out) {
     const exponential *e = what;
     if (e->single)
         asn_fill_exponential_float(g, e->inverse, n, out);
@@ -240,8 +239,7 @@ typedef struct {
     int64_t step;
 } gamma_float;
 
-static asn_status fill_gamma_float(void *g, const void *what, int64_t n,
-                                   void *out) {
+static asn_status fill_gamma_float(void *g, const void *what, int64_t n, void *out) {
     const gamma_float *p = what;
     asn_fill_gamma_float(g, n, p->shape, p->step, out);
     return ASN_OK;
@@ -306,8 +304,7 @@ typedef struct {
     const double *p;
 } multinomial;
 
-static asn_status fill_multinomial(void *g, const void *what, int64_t n,
-                                   void *out) {
+static asn_status fill_multinomial(void *g, const void *what, int64_t n, void *out) {
     const multinomial *m = what;
     asn_fill_multinomial(g, n / m->k, m->k, m->trials, m->p, m->p_step, out);
     return ASN_OK;
@@ -340,8 +337,7 @@ typedef struct {
     int64_t k, nsample, *colors;
 } hypergeometric;
 
-static asn_status fill_hypergeometric(void *g, const void *what, int64_t n,
-                                      void *out) {
+static asn_status fill_hypergeometric(void *g, const void *what, int64_t n, void *out) {
     const hypergeometric *h = what;
     return asn_fill_multivariate_hypergeometric(g, h->by_count, n / h->k, h->k, h->colors,
                                                 h->nsample, out);

@@ -1,0 +1,220 @@
+/* L3 C face: messages, dtypes, and the checks that all functions share (see capi.h). */
+#include "capi/capi.h"
+
+#include <string.h>
+
+_Static_assert((int)ASNP_ERROR_LINALG == (int)ASN_ERR_LINALG &&
+                   (int)ASNP_ERROR_NULL_POINTER == (int)ASN_ERR_NULL_POINTER &&
+                   (int)ASNP_ERROR_CASTING == (int)ASN_ERR_CASTING,
+               "the public status codes are status.def's");
+
+const char *asnp_message(void) {
+    return asn_error_message();
+}
+
+const char *asnp_status_name(asnp_status status) {
+    return status > 0 && status < ASN_STATUS_COUNT ? asn_status_python((asn_status)status)
+                                                   : "";
+}
+
+asn_status asn_capi_need(const void *pointer, const char *what) {
+    return pointer ? ASN_OK : asn_error_set(ASN_ERR_NULL_POINTER, "%s is NULL", what);
+}
+
+asnp_status asn_capi_wrap(asn_status status, asn_array *made, asnp_array **out) {
+    if (status) return (asnp_status)status;
+    asnp_array *h = asn_malloc(sizeof *h);
+    if (!h) {
+        asn_array_fini(made);
+        return ASN_ERR_MEMORY;
+    }
+    asn_array_move(&h->array, made);
+    *out = h;
+    return ASNP_OK;
+}
+
+asnp_status asn_capi_view(asn_status status, const asnp_array *a, asn_layout *layout,
+                          asnp_array **out) {
+    asn_array made;
+    if (status) return (asnp_status)status;
+    asn_array_view(&made, &a->array, layout);
+    return asn_capi_wrap(ASN_OK, &made, out);
+}
+
+void asnp_release(asnp_array *a) {
+    if (!a) return;
+    asn_array_fini(&a->array);
+    asn_free(a);
+}
+
+void asn_capi_release(asnp_array **handles, int n) {
+    for (int i = 0; i < n; i++)
+        asnp_release(handles[i]);
+}
+
+/* ---- dtypes */
+
+asn_status asn_capi_dtype(asnp_dtype dtype, bool optional, asn_dtype *out) {
+    if (optional && dtype == ASNP_DTYPE_NONE) {
+        *out = ASN_DTYPE_NONE;
+        return ASN_OK;
+    }
+    *out = asn_dtype_from_acl((int)dtype);
+    if (*out == ASN_DTYPE_NONE)
+        return asn_error_set(ASN_ERR_TYPE, "%d is no dtype; see asnp_dtype", (int)dtype);
+    return ASN_OK;
+}
+
+const char *asnp_dtype_name(asnp_dtype dtype) {
+    asn_dtype d;
+    return asn_capi_dtype(dtype, false, &d) ? NULL : asn_dtype_name(d);
+}
+
+size_t asnp_dtype_size(asnp_dtype dtype) {
+    asn_dtype d;
+    return asn_capi_dtype(dtype, false, &d) ? 0 : (size_t)asn_itemsize(d);
+}
+
+asnp_status asnp_dtype_from_name(const char *name, asnp_dtype *out) {
+    NEED(name);
+    NEED(out);
+    for (int d = 0; d < ASN_DTYPE_COUNT; d++)
+        if (strcmp(asn_dtype_table[d].name, name) == 0) {
+            *out = (asnp_dtype)asn_dtype_table[d].acl;
+            return ASNP_OK;
+        }
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "there is no dtype '%s'; there are bool, int8 to int64, uint8 to uint64, "
+        "float16, bfloat16, float32, float64, complex64 and complex128",
+        name);
+}
+
+asnp_status asnp_promote_types(asnp_dtype a, asnp_dtype b, asnp_dtype *out) {
+    asn_dtype left, right;
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(a, false, &left));
+    ASN_TRY(asn_capi_dtype(b, false, &right));
+    *out = (asnp_dtype)asn_dtype_table[asn_promote(left, right)].acl;
+    return ASNP_OK;
+}
+
+/* ---- arguments */
+
+asn_status asn_capi_shape(int32_t ndim, const int64_t *shape) {
+    if (ndim < 0 || ndim > ASN_MAX_DIMS)
+        return asn_error_set(ASN_ERR_VALUE, "ndim is %d; it may be 0 to %d", (int)ndim,
+                             ASN_MAX_DIMS);
+    return ndim ? asn_capi_need(shape, "shape") : ASN_OK;
+}
+
+asn_status asn_capi_number(asnp_number number, asn_operand *out) {
+    memset(out, 0, sizeof *out);
+    asn_c128 c = {number.real, number.imag};
+    switch (number.kind) {
+    case 'b':
+        out->scalar = asn_scalar_bool(number.integer != 0);
+        out->weak = 'b';
+        return ASN_OK;
+    case 'i': *out = asn_operand_int(number.integer); return ASN_OK;
+    case 'u': /* of uint64 only what int64 does not have */
+        *out = asn_operand_int(number.integer);
+        if (number.integer < 0) out->scalar.dtype = ASN_U64;
+        return ASN_OK;
+    case 'f': *out = asn_operand_float(number.real); return ASN_OK;
+    case 'c':
+        out->scalar.dtype = ASN_C128;
+        memcpy(out->scalar.bytes, &c, sizeof c);
+        out->weak = 'c';
+        return ASN_OK;
+    default:
+        return asn_error_set(ASN_ERR_VALUE,
+                             "a number's kind is %d; it may be 'b', 'i', 'u', 'f' or 'c'",
+                             (int)number.kind);
+    }
+}
+
+asn_status asn_capi_operand(asnp_operand given, asn_operand *out) {
+    if (!given.array) return asn_capi_number(given.number, out);
+    *out = (asn_operand){.array = &given.array->array};
+    return ASN_OK;
+}
+
+asn_status asn_capi_axes(int32_t num_axes, const int32_t *axes, int ndim,
+                         uint64_t *mask) {
+    *mask = ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1;
+    if (!axes) return ASN_OK;
+    if (num_axes < 0)
+        return asn_error_set(ASN_ERR_VALUE, "num_axes is %d; it may not be negative",
+                             (int)num_axes);
+    *mask = 0;
+    for (int i = 0; i < num_axes; i++) {
+        int at;
+        ASN_TRY(asn_axis_normalize(axes[i], ndim, &at));
+        if (*mask >> at & 1)
+            return asn_error_set(ASN_ERR_VALUE, "axis %d is listed twice", (int)axes[i]);
+        *mask |= (uint64_t)1 << at;
+    }
+    return ASN_OK;
+}
+
+asn_status asn_capi_writeable(const asnp_array *a) {
+    return asn_capi_layout(a)->flags & ASN_WRITEABLE
+               ? ASN_OK
+               : asn_error_set(ASN_ERR_VALUE, "the array to write is read-only");
+}
+
+asn_status asn_capi_reshape(const asn_array *a, int ndim, const int64_t *shape,
+                            asn_array *out) {
+    asn_layout view;
+    asn_array packed;
+    bool possible;
+    ASN_TRY(asn_view_reshape(&view, &a->layout, ndim, shape, 'C', &possible));
+    if (possible) {
+        asn_array_view(out, a, &view);
+        return ASN_OK;
+    }
+    ASN_TRY(asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C'));
+    asn_status status =
+        asn_view_reshape(&view, &packed.layout, ndim, shape, 'C', &possible);
+    if (!status) asn_array_view(out, &packed, &view);
+    asn_array_fini(&packed);
+    return status;
+}
+
+asn_status asn_capi_ravel(const asn_array *a, asn_array *out) {
+    return asn_capi_reshape(a, 1, &a->layout.size, out);
+}
+
+asn_status asn_capi_axis(const asnp_array *a, int32_t axis, asn_array *used, int *at) {
+    *at = 0;
+    if (axis == ASNP_FLATTENED) return asn_capi_ravel(&a->array, used);
+    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, at));
+    return asn_array_share(used, &a->array);
+}
+
+asn_status asn_capi_mask(const asnp_array *mask, const char *what) {
+    if (!mask || asn_capi_type(mask) == ASN_BOOL) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE, "%s is an array of %s; it must be of bool", what,
+                         asn_dtype_name(asn_capi_type(mask)));
+}
+
+/* ---- operations by name */
+
+asn_status asn_capi_op(const char *name, asn_op *op) {
+    ASN_TRY(asn_capi_need(name, "the operation's name"));
+    for (int i = 0; i < ASN_OP_CAST; i++)
+        if (strcmp(asn_op_table[i].name, name) == 0) {
+            *op = (asn_op)i;
+            return ASN_OK;
+        }
+    return asn_error_set(ASN_ERR_VALUE,
+                         "there is no operation '%s'; asnp_ufunc_name lists them", name);
+}
+
+asn_status asn_capi_binary_op(const char *name, asn_op *op) {
+    ASN_TRY(asn_capi_op(name, op));
+    if (asn_op_table[*op].num_in == 2) return ASN_OK;
+    return asn_error_set(ASN_ERR_TYPE, "%s takes %d arguments; this needs one of two",
+                         name, asn_op_table[*op].num_in);
+}

@@ -1,0 +1,284 @@
+/* L3 C face: arrays from shapes, numbers and host memory, and back (array.h). */
+#include "capi/capi.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/operands.h"
+#include "graph/truth.h"
+
+asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
+                       asnp_array **out) {
+    asn_dtype d;
+    asn_array made;
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, false, &d));
+    ASN_TRY(asn_capi_shape(ndim, shape));
+    return asn_capi_wrap(asn_array_new(&made, d, ndim, shape, 'C'), &made, out);
+}
+
+asnp_status asnp_full(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
+                      asnp_number value, asnp_array **out) {
+    asn_dtype d;
+    asn_array made;
+    asn_operand number;
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, false, &d));
+    ASN_TRY(asn_capi_shape(ndim, shape));
+    ASN_TRY(asn_capi_number(value, &number));
+    ASN_TRY(asn_operand_check(&number, d));
+    return asn_capi_wrap(asn_full(&made, d, ndim, shape, 'C', &number), &made, out);
+}
+
+asnp_status asnp_zeros(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
+                       asnp_array **out) {
+    return asnp_full(dtype, ndim, shape, asnp_int(0), out);
+}
+
+asnp_status asnp_ones(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
+                      asnp_array **out) {
+    return asnp_full(dtype, ndim, shape, asnp_int(1), out);
+}
+
+asnp_status asnp_empty_like(const asnp_array *a, asnp_dtype dtype, asnp_array **out) {
+    asn_dtype d;
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, true, &d));
+    if (d == ASN_DTYPE_NONE) d = asn_capi_type(a);
+    return asn_capi_wrap(asn_array_new_like(&made, &a->array, d, 'K'), &made, out);
+}
+
+/* ---- ranges */
+
+static double real_of(asnp_number n) {
+    return n.kind == 'f'   ? n.real
+           : n.kind == 'u' ? (double)(uint64_t)n.integer
+                           : (double)n.integer;
+}
+
+static asn_status range_length(asnp_number start, asnp_number stop, asnp_number step,
+                               bool whole, int64_t *n) {
+    int64_t span;
+    if (real_of(step) == 0)
+        return asn_error_set(ASN_ERR_VALUE, "arange: step is 0; it may not be");
+    if (whole && !__builtin_sub_overflow(stop.integer, start.integer, &span)) {
+        *n = asn_arange_steps(span, step.integer);
+        return ASN_OK;
+    }
+    return asn_arange_count((real_of(stop) - real_of(start)) / real_of(step), n);
+}
+
+/* Start and the value after it, in the dtype. */
+static asn_status range_ends(asnp_number start, asnp_number step, bool whole,
+                             asn_dtype dtype, asn_scalar *first, asn_scalar *second) {
+    asn_operand at;
+    ASN_TRY(asn_capi_number(start, &at));
+    ASN_TRY(asn_operand_check(&at, dtype));
+    ASN_TRY(asn_scalar_cast(&at.scalar, dtype, first));
+    at =
+        whole
+            ? asn_operand_int((int64_t)((uint64_t)start.integer + (uint64_t)step.integer))
+            : asn_operand_float(real_of(start) + real_of(step));
+    return asn_scalar_cast(&at.scalar, dtype, second);
+}
+
+asnp_status asnp_arange(asnp_number start, asnp_number stop, asnp_number step,
+                        asnp_dtype dtype, asnp_array **out) {
+    const asnp_number *parts[3] = {&start, &stop, &step};
+    bool whole = true;
+    asn_dtype d;
+    asn_scalar first, second, delta;
+    asn_array made;
+    int64_t n;
+    NEED(out);
+    for (int i = 0; i < 3; i++) {
+        asn_operand checked;
+        ASN_TRY(asn_capi_number(*parts[i], &checked));
+        if (parts[i]->kind == 'c')
+            return asn_error_set(ASN_ERR_TYPE, "arange takes real numbers, not complex");
+        whole &= parts[i]->kind != 'f' && checked.scalar.dtype != ASN_U64;
+    }
+    ASN_TRY(asn_capi_dtype(dtype, true, &d));
+    if (d == ASN_DTYPE_NONE) d = whole ? ASN_I64 : ASN_F64;
+    if (d == ASN_BOOL || asn_is_complex(d))
+        return asn_error_set(ASN_ERR_TYPE,
+                             "arange of %s; it may be of an integer or float dtype",
+                             asn_dtype_name(d));
+    ASN_TRY(range_length(start, stop, step, whole, &n));
+    ASN_TRY(range_ends(start, step, whole, d, &first, &second));
+    ASN_TRY(asn_arange_delta(&first, &second, &delta));
+    return asn_capi_wrap(asn_arange_fill(&made, d, &first, &delta, n), &made, out);
+}
+
+/* numpy.linspace where a step underflows or there are fewer than two points: on the host.
+ */
+static asn_status short_line(asn_array *made, double start, double stop, int64_t num) {
+    asn_status status;
+    double *points = asn_malloc((size_t)num * sizeof *points);
+    const int64_t stride = sizeof *points;
+    if (!points) return ASN_ERR_MEMORY;
+    for (int64_t i = 0; i < num; i++)
+        points[i] =
+            num > 1 ? (double)i / (double)(num - 1) * (stop - start) + start : start;
+    if (num > 1) points[num - 1] = stop;
+    status = asn_array_from_host(made, ASN_F64, 1, &num, &stride, points);
+    asn_free(points);
+    return status;
+}
+
+asnp_status asnp_linspace(double start, double stop, int64_t num, asnp_array **out) {
+    asn_array made;
+    int64_t bytes;
+    NEED(out);
+    if (num < 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "linspace: num is %lld; it may not be negative",
+                             (long long)num);
+    if (!asn_mul_size(num, 8, &bytes))
+        return asn_error_set(ASN_ERR_VALUE, "linspace: %lld elements are too many",
+                             (long long)num);
+    double step = num > 1 ? (stop - start) / (double)(num - 1) : 0;
+    return asn_capi_wrap(step != 0 ? asn_linspace(&made, start, stop, num)
+                                   : short_line(&made, start, stop, num),
+                         &made, out);
+}
+
+asnp_status asnp_eye(asnp_dtype dtype, int64_t rows, int64_t columns, int64_t k,
+                     asnp_array **out) {
+    const int64_t shape[2] = {rows, columns};
+    asnp_array *made = NULL, *diagonal = NULL;
+    NEED(out);
+    asnp_status status = asnp_zeros(dtype, 2, shape, &made);
+    if (!status && k < columns && k > -rows) {
+        status = asnp_diagonal(made, k, 0, 1, &diagonal);
+        if (!status) status = asnp_assign(diagonal, asnp_of_number(asnp_int(1)));
+    }
+    asnp_release(diagonal);
+    if (status)
+        asnp_release(made);
+    else
+        *out = made;
+    return status;
+}
+
+/* ---- host memory */
+
+/* Strides for host data: given, or row-major; the caller frees *packed. */
+static asn_status host_strides(asn_dtype dtype, int32_t ndim, const int64_t *shape,
+                               const int64_t *given, asn_layout *layout,
+                               const void *data) {
+    ASN_TRY(asn_capi_shape(ndim, shape));
+    ASN_TRY(given && ndim
+                ? asn_layout_init_strided(layout, dtype, ndim, shape, given, 0, true)
+                : asn_layout_init(layout, dtype, ndim, shape, 'C'));
+    asn_status status = layout->size ? asn_capi_need(data, "data") : ASN_OK;
+    if (status) asn_layout_fini(layout);
+    return status;
+}
+
+asnp_status asnp_from_host(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
+                           const int64_t *strides, const void *data, asnp_array **out) {
+    asn_dtype d;
+    asn_layout host;
+    asn_array made, clean;
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, false, &d));
+    ASN_TRY(host_strides(d, ndim, shape, strides, &host, data));
+    asn_status status = asn_array_from_host(&made, d, ndim, shape, host.strides, data);
+    if (!status) asn_truth_mark(&made, data, host.strides);
+    asn_layout_fini(&host);
+    if (!status && asn_truth_raw(&made)) { /* any byte but 0 is true, and becomes 1 */
+        status = asn_truth_clean(&clean, &made);
+        asn_array_fini(&made);
+        if (!status) asn_array_move(&made, &clean);
+    }
+    return asn_capi_wrap(status, &made, out);
+}
+
+static void keep(void *context) {
+    (void)context;
+}
+
+asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
+                       const int64_t *strides, void *data, void (*release)(void *),
+                       void *context, asnp_array **out) {
+    asn_dtype d;
+    asn_layout layout;
+    asn_array made;
+    int64_t low, high;
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, false, &d));
+    ASN_TRY(host_strides(d, ndim, shape, strides, &layout, data));
+    asn_layout_bounds(&layout, &low, &high);
+    if (layout.size && (uintptr_t)data % asn_dtype_table[d].alignment) {
+        asn_layout_fini(&layout);
+        return asn_error_set(ASN_ERR_VALUE,
+                             "data at %p is not aligned to the %d bytes of %s", data,
+                             asn_dtype_table[d].alignment, asn_dtype_name(d));
+    }
+    if (d == ASN_BOOL && layout.size) { /* adopted bytes stay what they are */
+        asn_array look = {.layout = layout};
+        look.layout.shape = layout.shape == layout.dims ? look.layout.dims : layout.shape;
+        asn_truth_mark(&look, data, layout.strides);
+        if (asn_truth_raw(&look)) {
+            asn_layout_fini(&layout);
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "adopt: a bool's byte is neither 0 nor 1");
+        }
+    }
+    layout.offset = -low;
+    asnp_array *handle = asn_malloc(sizeof *handle);
+    if (!handle) {
+        asn_layout_fini(&layout);
+        return ASN_ERR_MEMORY;
+    }
+    asn_status status = asn_array_adopt(&made, &layout, (char *)data + low, high - low,
+                                        release ? release : keep, context);
+    if (status) {
+        asn_free(handle);
+        return status;
+    }
+    asn_array_move(&handle->array, &made);
+    *out = handle;
+    return ASNP_OK;
+}
+
+asnp_status asnp_copy(const asnp_array *a, asnp_array **out) {
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    return asn_capi_wrap(asn_copy(&made, &a->array, asn_capi_type(a), 'C'), &made, out);
+}
+
+asnp_status asnp_astype(const asnp_array *a, asnp_dtype dtype, asnp_array **out) {
+    asn_dtype d;
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, false, &d));
+    return asn_capi_wrap(asn_copy(&made, &a->array, d, 'C'), &made, out);
+}
+
+asnp_status asnp_share(const asnp_array *a, asnp_array **out) {
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    return asn_capi_wrap(asn_array_share(&made, &a->array), &made, out);
+}
+
+asnp_status asnp_to_host(const asnp_array *a, void *data, size_t nbytes) {
+    NEED(a);
+    if (nbytes != asnp_nbytes(a))
+        return asn_error_set(ASN_ERR_VALUE, "the array has %zu bytes, the target %zu",
+                             asnp_nbytes(a), nbytes);
+    if (nbytes) NEED(data);
+    return asn_array_to_host(&a->array, data);
+}
+
+asnp_status asnp_data(const asnp_array *a, void **data) {
+    NEED(a);
+    NEED(data);
+    return asn_array_export(&a->array, data);
+}

@@ -1,0 +1,240 @@
+/* L3 C face: Fourier transforms (fft.h). */
+#include "capi/capi.h"
+
+#include "aclnn/aclnnx.h"
+
+static asn_status plan(const asnp_array *a, int64_t n, const char *norm, int axis,
+                       int kind, int64_t *points, double *scale) {
+    int64_t extent = asn_capi_layout(a)->shape[axis];
+    *points = n ? n : kind == ACLNNX_FFT_TO_REAL ? 2 * (extent - 1) : extent;
+    if (*points < 1)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "Invalid number of FFT data points (%lld) specified.",
+                             (long long)*points);
+    if (asn_fft_factor(norm ? norm : "backward", *points, kind, scale)) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "Invalid norm value %s; should be \"backward\",\"ortho\" or "
+                         "\"forward\".",
+                         norm);
+}
+
+static asnp_status transform(const asnp_array *a, int64_t n, int32_t axis,
+                             const char *norm, int kind, asnp_array **out) {
+    asn_array input, made;
+    int64_t points;
+    double scale;
+    int at;
+    NEED(a);
+    NEED(out);
+    asn_dtype given = asn_capi_type(a), want = asn_fft_dtype(given, kind);
+    if (kind == ACLNNX_FFT_FROM_REAL && asn_is_complex(given))
+        return asn_error_set(ASN_ERR_TYPE, "rfft takes real numbers, not %s",
+                             asn_dtype_name(given));
+    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
+    ASN_TRY(plan(a, n, norm, at, kind, &points, &scale));
+    ASN_TRY(given == want ? asn_array_share(&input, &a->array)
+                          : asn_copy(&input, &a->array, want, 'K'));
+    asn_status status = asn_fft(&made, &input, kind, points, scale, at, NULL);
+    asn_array_fini(&input);
+    return asn_capi_wrap(status, &made, out);
+}
+
+asnp_status asnp_fft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
+                     asnp_array **out) {
+    return transform(a, n, axis, norm, ACLNNX_FFT_FORWARD, out);
+}
+
+asnp_status asnp_ifft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
+                      asnp_array **out) {
+    return transform(a, n, axis, norm, ACLNNX_FFT_BACKWARD, out);
+}
+
+asnp_status asnp_rfft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
+                      asnp_array **out) {
+    return transform(a, n, axis, norm, ACLNNX_FFT_FROM_REAL, out);
+}
+
+asnp_status asnp_irfft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
+                       asnp_array **out) {
+    return transform(a, n, axis, norm, ACLNNX_FFT_TO_REAL, out);
+}
+
+/* ---- several axes */
+
+/* The axes of an n-dimensional transform, the last one first; as in NumPy one may come
+ * twice. */
+static asn_status read_axes(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
+                            const int32_t *axes, int *count, int32_t *at) {
+    NEED(a);
+    int ndim = asn_capi_layout(a)->ndim;
+    *count = axes || lengths ? num_axes : ndim;
+    if (*count < 0 || *count > ASN_MAX_DIMS || (!axes && *count > ndim))
+        return asn_error_set(ASN_ERR_VALUE, "num_axes is %d; it may be 0 to %d", *count,
+                             axes ? ASN_MAX_DIMS : ndim);
+    for (int i = 0; i < *count; i++) {
+        int one;
+        ASN_TRY(asn_axis_normalize(axes ? axes[*count - 1 - i] : -1 - i, ndim, &one));
+        at[i] = one;
+    }
+    return ASN_OK;
+}
+
+/* `kind` along axes[0 .. count), each time on the result before; takes nothing. */
+static asnp_status in_turn(const asnp_array *a, int count, const int64_t *lengths,
+                           const int32_t *at, int from, const char *norm, int kind,
+                           asnp_array **out) {
+    asnp_array *x = NULL;
+    asnp_status status = asnp_share(a, &x);
+    for (int i = from; i < count && !status; i++) {
+        asnp_array *next = NULL;
+        status =
+            transform(x, lengths ? lengths[count - 1 - i] : 0, at[i], norm, kind, &next);
+        asnp_release(x);
+        x = next;
+    }
+    if (status)
+        asnp_release(x);
+    else
+        *out = x;
+    return status;
+}
+
+/* Without an axis there is nothing to transform, but complex numbers result. */
+static asnp_status complex_along(const asnp_array *a, int32_t num_axes,
+                                 const int64_t *lengths, const int32_t *axes,
+                                 const char *norm, int kind, asnp_array **out) {
+    int32_t at[ASN_MAX_DIMS];
+    int count;
+    NEED(out);
+    ASN_TRY(read_axes(a, num_axes, lengths, axes, &count, at));
+    return in_turn(a, count, lengths, at, 0, norm, kind, out);
+}
+
+asnp_status asnp_fftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
+                      const int32_t *axes, const char *norm, asnp_array **out) {
+    return complex_along(a, num_axes, lengths, axes, norm, ACLNNX_FFT_FORWARD, out);
+}
+
+asnp_status asnp_ifftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
+                       const int32_t *axes, const char *norm, asnp_array **out) {
+    return complex_along(a, num_axes, lengths, axes, norm, ACLNNX_FFT_BACKWARD, out);
+}
+
+static asn_status need_axis(int count) {
+    return count ? ASN_OK
+                 : asn_error_set(ASN_ERR_VALUE, "at least 1 axis must be transformed");
+}
+
+asnp_status asnp_rfftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
+                       const int32_t *axes, const char *norm, asnp_array **out) {
+    int32_t at[ASN_MAX_DIMS];
+    int count;
+    asnp_array *half = NULL;
+    NEED(out);
+    ASN_TRY(read_axes(a, num_axes, lengths, axes, &count, at));
+    ASN_TRY(need_axis(count));
+    asnp_status status = transform(a, lengths ? lengths[count - 1] : 0, at[0], norm,
+                                   ACLNNX_FFT_FROM_REAL, &half);
+    if (!status)
+        status = in_turn(half, count, lengths, at, 1, norm, ACLNNX_FFT_FORWARD, out);
+    asnp_release(half);
+    return status;
+}
+
+asnp_status asnp_irfftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
+                        const int32_t *axes, const char *norm, asnp_array **out) {
+    int32_t at[ASN_MAX_DIMS];
+    int count;
+    asnp_array *rest = NULL;
+    NEED(out);
+    ASN_TRY(read_axes(a, num_axes, lengths, axes, &count, at));
+    ASN_TRY(need_axis(count));
+    asnp_status status =
+        in_turn(a, count, lengths, at, 1, norm, ACLNNX_FFT_BACKWARD, &rest);
+    if (!status)
+        status = transform(rest, lengths ? lengths[count - 1] : 0, at[0], norm,
+                           ACLNNX_FFT_TO_REAL, out);
+    asnp_release(rest);
+    return status;
+}
+
+/* ---- frequencies */
+
+/* numbers * 1 / (n d) of the integers from `first` on, or of two runs of them. */
+static asnp_status scaled(asnp_array *steps, int64_t n, double d, asnp_array **out) {
+    return asnp_binary_number("multiply", steps, asnp_float(1.0 / ((double)n * d)), out);
+}
+
+static asn_status check_count(int64_t n) {
+    return n >= 1 ? ASN_OK
+                  : asn_error_set(ASN_ERR_VALUE,
+                                  "the number of points is %lld; it must be 1 or more",
+                                  (long long)n);
+}
+
+asnp_status asnp_fftfreq(int64_t n, double d, asnp_array **out) {
+    asnp_array *runs[2] = {NULL}, *steps = NULL;
+    NEED(out);
+    ASN_TRY(check_count(n));
+    asnp_status status = asnp_arange(asnp_int(0), asnp_int((n - 1) / 2 + 1), asnp_int(1),
+                                     ASNP_INT64, &runs[0]);
+    if (!status)
+        status = asnp_arange(asnp_int(-(n / 2)), asnp_int(0), asnp_int(1), ASNP_INT64,
+                             &runs[1]);
+    if (!status) status = asnp_concatenate(2, runs, 0, &steps);
+    if (!status) status = scaled(steps, n, d, out);
+    asn_capi_release(runs, 2);
+    asnp_release(steps);
+    return status;
+}
+
+asnp_status asnp_rfftfreq(int64_t n, double d, asnp_array **out) {
+    asnp_array *steps = NULL;
+    NEED(out);
+    ASN_TRY(check_count(n));
+    asnp_status status =
+        asnp_arange(asnp_int(0), asnp_int(n / 2 + 1), asnp_int(1), ASNP_INT64, &steps);
+    if (!status) status = scaled(steps, n, d, out);
+    asnp_release(steps);
+    return status;
+}
+
+/* The first `by` elements of an axis moved behind the others. */
+static asnp_status rotate(const asnp_array *a, int axis, int64_t by, asnp_array **out) {
+    asnp_array *parts[2] = {NULL};
+    asnp_status status = asnp_slice(a, axis, by, ASNP_END, 1, &parts[0]);
+    if (!status) status = asnp_slice(a, axis, 0, by, 1, &parts[1]);
+    if (!status) status = asnp_concatenate(2, parts, axis, out);
+    asn_capi_release(parts, 2);
+    return status;
+}
+
+static asnp_status shift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                         bool back, asnp_array **out) {
+    uint64_t mask;
+    asnp_array *x = NULL;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_axes(num_axes, axes, asn_capi_layout(a)->ndim, &mask));
+    asnp_status status = asnp_copy(a, &x);
+    for (int d = 0; d < asn_capi_layout(a)->ndim && !status; d++) {
+        asnp_array *next = NULL;
+        int64_t n = asn_capi_layout(a)->shape[d];
+        if (!(mask >> d & 1)) continue;
+        status = rotate(x, d, back ? n / 2 : (n + 1) / 2, &next);
+        asnp_release(x);
+        x = next;
+    }
+    if (!status) *out = x;
+    return status;
+}
+
+asnp_status asnp_fftshift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                          asnp_array **out) {
+    return shift(a, num_axes, axes, false, out);
+}
+
+asnp_status asnp_ifftshift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                           asnp_array **out) {
+    return shift(a, num_axes, axes, true, out);
+}

@@ -1,0 +1,237 @@
+/* L3 C face: a[...], picking and placing by index and mask (index.h). */
+#include "graph/index.h"
+
+#include <string.h>
+
+#include "capi/capi.h"
+#include "graph/operands.h"
+
+enum { MOST_ITEMS = 2 * ASN_MAX_DIMS };
+
+/* An array as an index: a mask, or integers; one integer without a dimension is an
+ * integer. */
+static asn_status array_item(const asnp_array *array, asn_index_item *item) {
+    ASN_TRY(asn_capi_need(array, "an index array"));
+    asn_dtype dtype = asn_capi_type(array);
+    item->array = &array->array;
+    item->kind = dtype == ASN_BOOL ? ASN_INDEX_MASK : ASN_INDEX_ARRAY;
+    if (dtype != ASN_BOOL && !asn_is_integer(dtype))
+        return asn_error_set(ASN_ERR_INDEX,
+                             "arrays used as indices must be of integer (or boolean) "
+                             "type, not %s",
+                             asn_dtype_name(dtype));
+    if (dtype == ASN_BOOL || asn_capi_layout(array)->ndim) return ASN_OK;
+    asn_scalar one, wide;
+    item->kind = ASN_INDEX_INT;
+    ASN_TRY(asn_array_get_item(&array->array, 0, &one));
+    ASN_TRY(asn_scalar_cast(&one, ASN_I64, &wide));
+    memcpy(&item->start, wide.bytes, sizeof item->start);
+    return ASN_OK;
+}
+
+static asn_status one_item(const asnp_index *x, asn_index_item *item) {
+    *item = (asn_index_item){.start = x->start, .stop = x->stop, .step = x->step};
+    switch (x->kind) {
+    case 'i': item->kind = ASN_INDEX_INT; return ASN_OK;
+    case 's':
+        item->kind = ASN_INDEX_SLICE;
+        if (x->step == 0)
+            return asn_error_set(ASN_ERR_VALUE, "slice step cannot be zero");
+        if (x->step < 0 && x->stop == ASNP_END) item->stop = INT64_MIN;
+        return ASN_OK;
+    case '.': item->kind = ASN_INDEX_ELLIPSIS; return ASN_OK;
+    case 'n': item->kind = ASN_INDEX_NEWAXIS; return ASN_OK;
+    case 'a': return array_item(x->array, item);
+    default:
+        return asn_error_set(ASN_ERR_VALUE,
+                             "an index's kind is %d; it may be 'i', 's', '.', 'n' or 'a'",
+                             (int)x->kind);
+    }
+}
+
+static asn_status read_items(const asnp_array *a, int32_t n, const asnp_index *index,
+                             asn_index_item *items) {
+    int ellipses = 0;
+    NEED(a);
+    if (n < 0 || n > MOST_ITEMS)
+        return asn_error_set(ASN_ERR_INDEX, "%d indices; there may be 0 to %d", (int)n,
+                             MOST_ITEMS);
+    if (n) NEED(index);
+    for (int i = 0; i < n; i++) {
+        ASN_TRY(one_item(&index[i], &items[i]));
+        ellipses += items[i].kind == ASN_INDEX_ELLIPSIS;
+    }
+    if (ellipses > 1)
+        return asn_error_set(ASN_ERR_INDEX,
+                             "an index can only have a single ellipsis ('...')");
+    if (n == 0) items[0] = (asn_index_item){.kind = ASN_INDEX_ELLIPSIS};
+    return ASN_OK;
+}
+
+asnp_status asnp_index_get(const asnp_array *a, int32_t n, const asnp_index *index,
+                           asnp_array **out) {
+    asn_index_item items[MOST_ITEMS];
+    asn_array made;
+    NEED(out);
+    ASN_TRY(read_items(a, n, index, items));
+    return asn_capi_wrap(asn_index_get(&made, &a->array, n ? n : 1, items), &made, out);
+}
+
+asnp_status asnp_index_set(asnp_array *a, int32_t n, const asnp_index *index,
+                           asnp_operand value) {
+    asn_index_item items[MOST_ITEMS];
+    asn_operand source;
+    ASN_TRY(read_items(a, n, index, items));
+    ASN_TRY(asn_capi_writeable(a));
+    ASN_TRY(asn_capi_operand(value, &source));
+    ASN_TRY(asn_operand_check(&source, asn_capi_type(a)));
+    return asn_index_set(&a->array, n ? n : 1, items, &source);
+}
+
+asnp_status asnp_index_update(const char *name, asnp_array *a, int32_t n,
+                              const asnp_index *index, asnp_operand value) {
+    asn_index_item items[MOST_ITEMS];
+    asn_operand source;
+    asn_op op;
+    ASN_TRY(asn_capi_binary_op(name, &op));
+    ASN_TRY(read_items(a, n, index, items));
+    ASN_TRY(asn_capi_writeable(a));
+    ASN_TRY(asn_capi_operand(value, &source));
+    ASN_TRY(asn_operand_check(&source, asn_capi_type(a)));
+    return asn_index_at(op, &a->array, n ? n : 1, items, &source);
+}
+
+/* ---- along an axis */
+
+static asn_status need_integers(const asnp_array *indices) {
+    NEED(indices);
+    asn_dtype dtype = asn_capi_type(indices);
+    return asn_is_integer(dtype)
+               ? ASN_OK
+               : asn_error_set(ASN_ERR_TYPE,
+                               "indices are of %s; they must be of an integer dtype",
+                               asn_dtype_name(dtype));
+}
+
+asnp_status asnp_take(const asnp_array *a, const asnp_array *indices, int32_t axis,
+                      asnp_mode mode, asnp_array **out) {
+    asn_array used, made;
+    int at;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(need_integers(indices));
+    if ((unsigned)mode > ASNP_CLIP)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "take: mode is %d; it may be ASNP_RAISE, ASNP_WRAP or "
+                             "ASNP_CLIP",
+                             (int)mode);
+    ASN_TRY(asn_capi_axis(a, axis, &used, &at));
+    asn_status status = asn_take(&made, &used, &indices->array, at, (int)mode);
+    asn_array_fini(&used);
+    return asn_capi_wrap(status, &made, out);
+}
+
+/* The index of numpy.take_along_axis: `indices` on its axis, on each other one its
+ * places. made[] receives what the caller releases. */
+static asn_status along(const asnp_array *a, const asnp_array *indices, int axis,
+                        asnp_array **made, asnp_index *index) {
+    int ndim = asn_capi_layout(a)->ndim;
+    ASN_TRY(need_integers(indices));
+    if (asn_capi_layout(indices)->ndim != ndim)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "indices have %d dimensions and the array %d; they must "
+                             "have as many",
+                             asn_capi_layout(indices)->ndim, ndim);
+    for (int d = 0; d < ndim; d++) {
+        int64_t shape[ASN_MAX_DIMS], extent = asn_capi_layout(a)->shape[d];
+        asnp_array *line = NULL;
+        index[d] = asnp_by(indices);
+        if (d == axis) continue;
+        for (int k = 0; k < ndim; k++)
+            shape[k] = k == d ? extent : 1;
+        asnp_status status =
+            asnp_arange(asnp_int(0), asnp_int(extent), asnp_int(1), ASNP_INT64, &line);
+        if (!status) status = asnp_reshape(line, ndim, shape, &made[d]);
+        asnp_release(line);
+        if (status) return (asn_status)status;
+        index[d] = asnp_by(made[d]);
+    }
+    return ASN_OK;
+}
+
+asnp_status asnp_take_along_axis(const asnp_array *a, const asnp_array *indices,
+                                 int32_t axis, asnp_array **out) {
+    asnp_array *made[ASN_MAX_DIMS] = {NULL};
+    asnp_index index[ASN_MAX_DIMS];
+    int at;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
+    asnp_status status = along(a, indices, at, made, index);
+    if (!status) status = asnp_index_get(a, asn_capi_layout(a)->ndim, index, out);
+    asn_capi_release(made, asn_capi_layout(a)->ndim);
+    return status;
+}
+
+asnp_status asnp_put_along_axis(asnp_array *a, const asnp_array *indices,
+                                asnp_operand values, int32_t axis) {
+    asnp_array *made[ASN_MAX_DIMS] = {NULL};
+    asnp_index index[ASN_MAX_DIMS];
+    int at;
+    NEED(a);
+    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
+    asnp_status status = along(a, indices, at, made, index);
+    if (!status) status = asnp_index_set(a, asn_capi_layout(a)->ndim, index, values);
+    asn_capi_release(made, asn_capi_layout(a)->ndim);
+    return status;
+}
+
+/* ---- masks and conditions */
+
+asnp_status asnp_mask_get(const asnp_array *a, const asnp_array *mask, asnp_array **out) {
+    asnp_index index = asnp_by(mask);
+    NEED(mask);
+    ASN_TRY(asn_capi_mask(mask, "mask"));
+    return asnp_index_get(a, 1, &index, out);
+}
+
+asnp_status asnp_mask_set(asnp_array *a, const asnp_array *mask, asnp_operand value) {
+    asnp_index index = asnp_by(mask);
+    NEED(mask);
+    ASN_TRY(asn_capi_mask(mask, "mask"));
+    return asnp_index_set(a, 1, &index, value);
+}
+
+asnp_status asnp_nonzero(const asnp_array *a, asnp_array **out) {
+    asn_array made[ASN_MAX_DIMS];
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_nonzero(made, &a->array));
+    int ndim = asn_capi_layout(a)->ndim;
+    asnp_status status = ASNP_OK;
+    for (int d = 0; d < ndim; d++) {
+        out[d] = NULL;
+        if (status)
+            asn_array_fini(&made[d]);
+        else
+            status = asn_capi_wrap(ASN_OK, &made[d], &out[d]);
+    }
+    if (status) asn_capi_release(out, ndim);
+    return status;
+}
+
+asnp_status asnp_where(const asnp_array *condition, asnp_operand x, asnp_operand y,
+                       asnp_array **out) {
+    asn_operand first, second;
+    asn_array truth, made;
+    NEED(condition);
+    NEED(out);
+    ASN_TRY(asn_capi_operand(x, &first));
+    ASN_TRY(asn_capi_operand(y, &second));
+    ASN_TRY(asn_capi_type(condition) == ASN_BOOL
+                ? asn_array_share(&truth, &condition->array)
+                : asn_copy(&truth, &condition->array, ASN_BOOL, 'K'));
+    asn_status status = asn_where(&made, &truth, &first, &second);
+    asn_array_fini(&truth);
+    return asn_capi_wrap(status, &made, out);
+}

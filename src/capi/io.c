@@ -1,0 +1,178 @@
+/* L3 C face: arrays in files (io.h). */
+#include "capi/capi.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "capi/npy.h"
+#include "graph/truth.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               ".npy files are written in this byte order");
+
+static asn_status failed(const char *path, const char *what) {
+    return asn_error_set(ASN_ERR_RUNTIME, "%s: cannot be %s: %s", path, what,
+                         strerror(errno));
+}
+
+static asn_status open_file(const char *path, const char *mode, FILE **out) {
+    ASN_TRY(asn_capi_need(path, "path"));
+    *out = fopen(path, mode);
+    return *out ? ASN_OK : failed(path, "opened");
+}
+
+/* ---- writing */
+
+/* `a` and a header of `length` bytes; the file goes where it could not be written. */
+static asn_status write_file(const char *path, const char *header, size_t length,
+                             const asnp_array *a) {
+    FILE *file;
+    size_t bytes = asnp_nbytes(a);
+    char *data = asn_malloc(bytes);
+    if (!data) return ASN_ERR_MEMORY;
+    asn_status status = asn_array_to_host(&a->array, data);
+    if (!status) status = open_file(path, "wb", &file);
+    if (status) {
+        asn_free(data);
+        return status;
+    }
+    bool written = fwrite(header, 1, length, file) == length &&
+                   fwrite(data, 1, bytes, file) == bytes;
+    int why = errno;
+    if (fclose(file) != 0 && written) {
+        written = false;
+        why = errno;
+    }
+    asn_free(data);
+    errno = why;
+    return written ? ASN_OK : failed(path, "written");
+}
+
+asnp_status asnp_save(const char *path, const asnp_array *a) {
+    char header[ASN_NPY_MOST];
+    size_t length;
+    asnp_array *turned = NULL;
+    NEED(path);
+    NEED(a);
+    const asn_layout *l = asn_capi_layout(a);
+    asn_npy h = {.dtype = asn_capi_type(a), .ndim = l->ndim};
+    memcpy(h.shape, l->shape, (size_t)l->ndim * sizeof *h.shape);
+    h.fortran = (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS);
+    ASN_TRY(asn_npy_format(&h, header, &length));
+    if (!h.fortran) return write_file(path, header, length, a);
+    asnp_status status = asnp_transpose(a, NULL, &turned);
+    if (!status) status = write_file(path, header, length, turned);
+    asnp_release(turned);
+    return status;
+}
+
+asnp_status asnp_to_file(const char *path, const asnp_array *a) {
+    NEED(path);
+    NEED(a);
+    return write_file(path, "", 0, a);
+}
+
+/* ---- reading */
+
+static void swap_bytes(char *data, int64_t count, int size) {
+    for (int64_t i = 0; i < count; i++, data += size)
+        for (int k = 0; k < size / 2; k++) {
+            char kept = data[k];
+            data[k] = data[size - 1 - k];
+            data[size - 1 - k] = kept;
+        }
+}
+
+/* The bytes that are left. A pipe does not say. */
+static asn_status bytes_left(FILE *file, const char *path, int64_t *out) {
+    struct stat s;
+    long at = ftell(file);
+    if (at < 0 || fstat(fileno(file), &s) != 0) return failed(path, "read");
+    *out = (int64_t)s.st_size - at;
+    return ASN_OK;
+}
+
+/* An array of h's dtype and shape from the file's next bytes; made as row-major, so of a
+ * Fortran file with its axes reversed. */
+static asn_status read_elements(FILE *file, const char *path, const asn_npy *h,
+                                asnp_array **out) {
+    int64_t shape[ASN_MAX_DIMS], left = 0;
+    asn_layout l;
+    for (int d = 0; d < h->ndim; d++)
+        shape[d] = h->shape[h->fortran ? h->ndim - 1 - d : d];
+    ASN_TRY(asn_layout_init(&l, h->dtype, h->ndim, shape, 'C'));
+    int64_t bytes = asn_layout_nbytes(&l), count = l.size;
+    asn_layout_fini(&l);
+    ASN_TRY(bytes_left(file, path, &left));
+    if (left < bytes)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: is cut short: it has %lld bytes of elements; the array "
+                             "needs %lld",
+                             path, (long long)left, (long long)bytes);
+    char *data = asn_malloc((size_t)bytes);
+    if (!data) return ASN_ERR_MEMORY;
+    asn_status status = ASN_OK;
+    if (fread(data, 1, (size_t)bytes, file) != (size_t)bytes)
+        status = failed(path, "read");
+    if (!status && h->swapped) { /* a complex number is two */
+        int parts = asn_is_complex(h->dtype) ? 2 : 1;
+        swap_bytes(data, count * parts, asn_itemsize(h->dtype) / parts);
+    }
+    if (!status)
+        status = (asn_status)asnp_from_host((asnp_dtype)asn_dtype_table[h->dtype].acl,
+                                            h->ndim, shape, NULL, data, out);
+    asn_free(data);
+    return status;
+}
+
+asnp_status asnp_load(const char *path, asnp_array **out) {
+    asn_npy h = {.ndim = 0};
+    FILE *file;
+    asnp_array *read = NULL;
+    NEED(path);
+    NEED(out);
+    ASN_TRY(open_file(path, "rb", &file));
+    asnp_status status = asn_npy_read(&h, file, path);
+    if (!status) status = read_elements(file, path, &h, &read);
+    fclose(file);
+    if (!status && h.fortran) {
+        status = asnp_transpose(read, NULL, out);
+        asnp_release(read);
+    } else if (!status) {
+        *out = read;
+    }
+    return status;
+}
+
+asnp_status asnp_from_file(const char *path, asnp_dtype dtype, int64_t count,
+                           int64_t offset, asnp_array **out) {
+    asn_npy h = {.ndim = 1, .shape = {count}};
+    FILE *file;
+    int64_t left = 0;
+    NEED(path);
+    NEED(out);
+    ASN_TRY(asn_capi_dtype(dtype, false, &h.dtype));
+    if (count < -1 || offset < 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "from_file: count is %lld and offset %lld; count may be -1 "
+                             "or more, offset 0 or more",
+                             (long long)count, (long long)offset);
+    ASN_TRY(open_file(path, "rb", &file));
+    asn_status status = fseek(file, (long)offset, SEEK_SET)
+                            ? failed(path, "read")
+                            : bytes_left(file, path, &left);
+    if (!status && count == -1) {
+        int64_t size = asn_itemsize(h.dtype);
+        h.shape[0] = left > 0 ? left / size : 0;
+        if (left % size)
+            status = asn_error_set(ASN_ERR_VALUE,
+                                   "%s: %lld bytes from offset %lld are no whole number "
+                                   "of %s",
+                                   path, (long long)left, (long long)offset,
+                                   asn_dtype_name(h.dtype));
+    }
+    if (!status) status = read_elements(file, path, &h, out);
+    fclose(file);
+    return status;
+}

@@ -1,0 +1,316 @@
+/* L3 C face: products, solvers and decompositions (linalg.h). */
+#include "capi/capi.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "graph/solvers.h"
+
+/* ---- products */
+
+asnp_status asnp_matmul(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    asn_array made;
+    NEED(a);
+    NEED(b);
+    NEED(out);
+    return asn_capi_wrap(asn_matmul(&a->array, &b->array, NULL, &made), &made, out);
+}
+
+asnp_status asnp_dot(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    asn_array made;
+    NEED(a);
+    NEED(b);
+    NEED(out);
+    return asn_capi_wrap(asn_dot(&a->array, &b->array, NULL, &made), &made, out);
+}
+
+asnp_status asnp_outer(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    asnp_array *t[4] = {NULL};
+    asnp_status status = asnp_ravel(a, &t[0]);
+    if (!status) status = asnp_ravel(b, &t[1]);
+    if (!status) status = asnp_expand_dims(t[0], 1, &t[2]);
+    if (!status) status = asnp_expand_dims(t[1], 0, &t[3]);
+    if (!status) status = asnp_multiply(t[2], t[3], out);
+    asn_capi_release(t, 4);
+    return status;
+}
+
+/* `a` as a matrix: the axes of `mask` (in the order of `axes`) make its rows when
+ * `first`, else its columns. kept[] receives the other extents; returns how many. */
+static asnp_status as_matrix(const asnp_array *a, int num_axes, const int32_t *axes,
+                             bool first, int64_t *kept, int *num_kept, asnp_array **out) {
+    uint64_t mask;
+    int32_t perm[ASN_MAX_DIMS];
+    asnp_array *turned = NULL;
+    const asn_layout *l = asn_capi_layout(a);
+    int64_t summed = 1, rest = 1;
+    int at = first ? num_axes : 0, sum_at = first ? 0 : l->ndim - num_axes;
+    ASN_TRY(asn_capi_axes(num_axes, axes, l->ndim, &mask));
+    *num_kept = 0;
+    for (int d = 0; d < l->ndim; d++)
+        if (!(mask >> d & 1)) {
+            kept[(*num_kept)++] = l->shape[d];
+            rest *= l->shape[d];
+            perm[at++] = d;
+        }
+    for (int i = 0; i < num_axes; i++) {
+        int d = axes[i] < 0 ? axes[i] + l->ndim : axes[i];
+        summed *= l->shape[d];
+        perm[sum_at++] = d;
+    }
+    const int64_t shape[2] = {first ? summed : rest, first ? rest : summed};
+    asnp_status status = asnp_transpose(a, perm, &turned);
+    if (!status) status = asnp_reshape(turned, 2, shape, out);
+    asnp_release(turned);
+    return status;
+}
+
+asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num_axes,
+                           const int32_t *axes_a, const int32_t *axes_b,
+                           asnp_array **out) {
+    int64_t shape[2 * ASN_MAX_DIMS];
+    int left, right;
+    asnp_array *t[3] = {NULL};
+    static const int32_t none;
+    NEED(a);
+    NEED(b);
+    NEED(out);
+    if (num_axes < 0)
+        return asn_error_set(ASN_ERR_VALUE, "num_axes is %d; it may not be negative",
+                             (int)num_axes);
+    if (num_axes) {
+        NEED(axes_a);
+        NEED(axes_b);
+    } else {
+        axes_a = axes_b = &none;
+    }
+    for (int i = 0; i < num_axes; i++) {
+        int at_a, at_b;
+        ASN_TRY(asn_axis_normalize(axes_a[i], asnp_ndim(a), &at_a));
+        ASN_TRY(asn_axis_normalize(axes_b[i], asnp_ndim(b), &at_b));
+        if (asnp_shape(a)[at_a] != asnp_shape(b)[at_b])
+            return asn_error_set(
+                ASN_ERR_VALUE,
+                "tensordot: axis %d of a has %lld elements and axis %d of b %lld", at_a,
+                (long long)asnp_shape(a)[at_a], at_b, (long long)asnp_shape(b)[at_b]);
+    }
+    asnp_status status = as_matrix(a, num_axes, axes_a, false, shape, &left, &t[0]);
+    if (!status)
+        status = as_matrix(b, num_axes, axes_b, true, shape + left, &right, &t[1]);
+    if (!status) status = asnp_dot(t[0], t[1], &t[2]);
+    if (!status) status = asnp_reshape(t[2], left + right, shape, out);
+    asn_capi_release(t, 3);
+    return status;
+}
+
+asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
+    asnp_array *diagonal = NULL;
+    const int32_t last = -1;
+    asnp_status status = asnp_diagonal(a, offset, -2, -1, &diagonal);
+    if (!status) status = asnp_sum(diagonal, 1, &last, 0, out);
+    asnp_release(diagonal);
+    return status;
+}
+
+/* ---- the device's solvers */
+
+/* Results in order into *to[]; a NULL among them is not wanted. */
+static asnp_status solver(const asn_solver *s, const asnp_array *a, const asnp_array *b,
+                          asnp_array **const *to) {
+    asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
+    asnp_array *handles[ACLNNX_LINALG_MAX_OPERANDS] = {NULL};
+    asnp_status status = ASNP_OK;
+    int num = asn_solver_results(s->op);
+    NEED(a);
+    ASN_TRY(asn_solver_run(s, &a->array, b ? &b->array : NULL, made));
+    for (int i = 0; i < num; i++) {
+        if (status || !to[i])
+            asn_array_fini(&made[i]);
+        else
+            status = asn_capi_wrap(ASN_OK, &made[i], &handles[i]);
+    }
+    if (status) asn_capi_release(handles, num);
+    for (int i = 0; i < num && !status; i++)
+        if (to[i]) *to[i] = handles[i];
+    return status;
+}
+
+static asnp_status one_result(int op, const char *failed, const asnp_array *a,
+                              const asnp_array *b, asnp_array **out) {
+    const asn_solver s = {.op = op, .failed = failed};
+    asnp_array **const to[1] = {out};
+    NEED(out);
+    return solver(&s, a, b, to);
+}
+
+asnp_status asnp_solve(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    NEED(b);
+    return one_result(ACLNNX_LINALG_SOLVE, "Singular matrix", a, b, out);
+}
+
+asnp_status asnp_inv(const asnp_array *a, asnp_array **out) {
+    return one_result(ACLNNX_LINALG_INV, "Singular matrix", a, NULL, out);
+}
+
+asnp_status asnp_det(const asnp_array *a, asnp_array **out) {
+    return one_result(ACLNNX_LINALG_DET, NULL, a, NULL, out);
+}
+
+asnp_status asnp_slogdet(const asnp_array *a, asnp_array **sign, asnp_array **logabsdet) {
+    const asn_solver s = {.op = ACLNNX_LINALG_SLOGDET};
+    asnp_array **const to[2] = {sign, logabsdet};
+    NEED(sign);
+    NEED(logabsdet);
+    return solver(&s, a, NULL, to);
+}
+
+asnp_status asnp_cholesky(const asnp_array *a, int32_t upper, asnp_array **out) {
+    const asn_solver s = {.op = ACLNNX_LINALG_CHOLESKY,
+                          .upper = upper != 0,
+                          .failed = "Matrix is not positive definite"};
+    asnp_array **const to[1] = {out};
+    NEED(out);
+    return solver(&s, a, NULL, to);
+}
+
+asnp_status asnp_qr(const asnp_array *a, int32_t complete, asnp_array **q,
+                    asnp_array **r) {
+    const asn_solver s = {.op = q ? ACLNNX_LINALG_QR : ACLNNX_LINALG_QR_R,
+                          .full = complete != 0};
+    asnp_array **const both[2] = {q, r};
+    asnp_array **const one[1] = {r};
+    NEED(r);
+    return solver(&s, a, NULL, q ? both : one);
+}
+
+asnp_status asnp_svd(const asnp_array *a, int32_t full, asnp_array **u, asnp_array **s,
+                     asnp_array **vh) {
+    bool factors = u || vh;
+    const asn_solver op = {.op = factors ? ACLNNX_LINALG_SVD : ACLNNX_LINALG_SVDVALS,
+                           .full = full != 0,
+                           .failed = "SVD did not converge"};
+    asnp_array **const three[3] = {u, s, vh};
+    asnp_array **const one[1] = {s};
+    NEED(s);
+    return solver(&op, a, NULL, factors ? three : one);
+}
+
+static asn_status check_finite(const asnp_array *a) {
+    asnp_array *finite = NULL, *all = NULL;
+    int64_t yes = 1;
+    NEED(a);
+    if (!asn_is_inexact(asn_capi_type(a))) return ASN_OK;
+    asnp_status status = asnp_unary("isfinite", a, &finite);
+    if (!status) status = asnp_all(finite, 0, NULL, 0, &all);
+    if (!status) status = asnp_get_int64(all, NULL, &yes);
+    asnp_release(finite);
+    asnp_release(all);
+    if (!status && !yes)
+        return asn_error_set(ASN_ERR_LINALG, "Array must not contain infs or NaNs");
+    return (asn_status)status;
+}
+
+asnp_status asnp_eig(const asnp_array *a, asnp_array **values, asnp_array **vectors) {
+    const asn_solver s = {.op = vectors ? ACLNNX_LINALG_EIG : ACLNNX_LINALG_EIGVALS,
+                          .failed = "Eigenvalues did not converge"};
+    asnp_array **const to[2] = {values, vectors};
+    NEED(values);
+    ASN_TRY(check_finite(a));
+    return solver(&s, a, NULL, to);
+}
+
+asnp_status asnp_eigh(const asnp_array *a, int32_t upper, asnp_array **values,
+                      asnp_array **vectors) {
+    const asn_solver s = {.op = vectors ? ACLNNX_LINALG_EIGH : ACLNNX_LINALG_EIGVALSH,
+                          .upper = upper != 0,
+                          .failed = "Eigenvalues did not converge"};
+    asnp_array **const to[2] = {values, vectors};
+    NEED(values);
+    return solver(&s, a, NULL, to);
+}
+
+/* ---- least squares */
+
+static asn_status check_lstsq(const asnp_array *a, const asnp_array *b) {
+    int over = asnp_ndim(b) == 1 ? asnp_ndim(a) : asnp_ndim(b);
+    if (asnp_ndim(a) != 2 || over != 2)
+        return asn_error_set(ASN_ERR_LINALG,
+                             "%d-dimensional array given. Array must be two-dimensional",
+                             asnp_ndim(a) != 2 ? asnp_ndim(a) : over);
+    return asnp_shape(a)[0] == asnp_shape(b)[0]
+               ? ASN_OK
+               : asn_error_set(ASN_ERR_LINALG,
+                               "lstsq: a has %lld rows and b %lld; they must be as many",
+                               (long long)asnp_shape(a)[0], (long long)asnp_shape(b)[0]);
+}
+
+asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
+                       asnp_array **x, asnp_array **residuals, int64_t *rank,
+                       asnp_array **singular_values) {
+    asnp_array *made[4] = {NULL}, *kept = NULL;
+    asnp_array **const to[4] = {&made[0], &made[1], &made[2], &made[3]};
+    int64_t found = 0;
+    NEED(a);
+    NEED(b);
+    NEED(x);
+    ASN_TRY(check_lstsq(a, b));
+    int64_t m = asnp_shape(a)[0], n = asnp_shape(a)[1];
+    const asn_solver s = {.op = ACLNNX_LINALG_LSTSQ,
+                          .rcond =
+                              rcond < 0 ? DBL_EPSILON * (double)(m > n ? m : n) : rcond,
+                          .failed = "SVD did not converge in Linear Least Squares"};
+    ASN_TRY(solver(&s, a, b, to));
+    asnp_status status = asnp_get_int64(made[2], NULL, &found);
+    bool determined = found == n && m > n;
+    if (!status) status = asnp_slice(made[1], 0, 0, determined ? ASNP_END : 0, 1, &kept);
+    if (!status) {
+        *x = made[0];
+        made[0] = NULL;
+        if (rank) *rank = found;
+        if (residuals) *residuals = kept, kept = NULL;
+        if (singular_values) *singular_values = made[3], made[3] = NULL;
+    }
+    asnp_release(kept);
+    asn_capi_release(made, 4);
+    return status;
+}
+
+/* 1 / s, and 0 for those up to rcond times the largest. */
+static asnp_status inverse_values(const asnp_array *s, double rcond, asnp_array **out) {
+    asnp_array *t[5] = {NULL};
+    const int32_t last = -1;
+    asnp_status status = asnp_max(s, 1, &last, 1, &t[0]);
+    if (!status) status = asnp_binary_number("multiply", t[0], asnp_float(rcond), &t[1]);
+    if (!status) status = asnp_binary("greater", s, t[1], &t[2]);
+    if (!status)
+        status = asnp_where(t[2], asnp_of(s), asnp_of_number(asnp_float(1)), &t[3]);
+    if (!status) status = asnp_unary("reciprocal", t[3], &t[4]);
+    if (!status)
+        status = asnp_where(t[2], asnp_of(t[4]), asnp_of_number(asnp_float(0)), out);
+    asn_capi_release(t, 5);
+    return status;
+}
+
+asnp_status asnp_pinv(const asnp_array *a, double rcond, asnp_array **out) {
+    asnp_array *t[9] = {NULL};
+    NEED(a);
+    NEED(out);
+    int ndim = asnp_ndim(a);
+    if (ndim >= 2 && !(asnp_shape(a)[ndim - 1] && asnp_shape(a)[ndim - 2])) {
+        asnp_status status = asnp_swapaxes(a, -1, -2, &t[0]);
+        if (!status) status = asnp_empty_like(t[0], ASNP_DTYPE_NONE, out);
+        asnp_release(t[0]);
+        return status;
+    }
+    asnp_status status = asnp_unary("conjugate", a, &t[0]);
+    if (!status) status = asnp_svd(t[0], 0, &t[1], &t[2], &t[3]);
+    if (!status) status = inverse_values(t[2], rcond, &t[4]);
+    if (!status) status = asnp_expand_dims(t[4], -1, &t[5]);
+    if (!status) status = asnp_swapaxes(t[1], -1, -2, &t[6]);
+    if (!status) status = asnp_multiply(t[5], t[6], &t[7]);
+    if (!status) status = asnp_swapaxes(t[3], -1, -2, &t[8]);
+    if (!status) status = asnp_matmul(t[8], t[7], out);
+    asn_capi_release(t, 9);
+    return status;
+}

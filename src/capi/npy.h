@@ -1,0 +1,28 @@
+/* L3 C face: the header of a .npy file (numpy.lib.format): a magic, a version, and a
+ * Python dictionary of dtype, order and shape. */
+#ifndef ASN_CAPI_NPY_H
+#define ASN_CAPI_NPY_H
+
+#include <stdio.h>
+
+#include "array/layout.h"
+
+enum { ASN_NPY_MOST = 4096 }; /* bytes of a header that 64 dimensions may need */
+
+typedef struct {
+    asn_dtype dtype;
+    bool swapped; /* the other byte order */
+    bool fortran;
+    int ndim;
+    int64_t shape[ASN_MAX_DIMS];
+} asn_npy;
+
+/* Reads a header and leaves the file at the first element. VALUE: no .npy file, a
+ * dictionary of another form; TYPE: a dtype that is none of ours. */
+ASN_CHECK_RESULT asn_status asn_npy_read(asn_npy *h, FILE *file, const char *path);
+/* The header of a contiguous array in format 1.0, with magic and padding; its length.
+ * UNSUPPORTED: bfloat16. */
+ASN_CHECK_RESULT asn_status asn_npy_format(const asn_npy *h, char text[ASN_NPY_MOST],
+                                           size_t *length);
+
+#endif

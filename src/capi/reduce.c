@@ -1,0 +1,219 @@
+/* L3 C face: reductions and scans (ufunc.h). */
+#include "capi/capi.h"
+
+#include "graph/moments.h"
+
+typedef struct {
+    asn_reduce_options options;
+    asn_operand initial;
+} reduction;
+
+static asn_status read_options(reduction *r, const asnp_array *a,
+                               const asnp_reduce_options *given) {
+    static const asnp_reduce_options defaults = ASNP_REDUCE_DEFAULTS;
+    if (!given) given = &defaults;
+    NEED(a);
+    r->options = (asn_reduce_options){.keepdims = given->keepdims != 0};
+    ASN_TRY(asn_capi_axes(given->num_axes, given->axes, asn_capi_layout(a)->ndim,
+                          &r->options.axes));
+    ASN_TRY(asn_capi_dtype(given->dtype, true, &r->options.dtype));
+    ASN_TRY(asn_capi_mask(given->where, "where"));
+    if (given->where) r->options.where = &given->where->array;
+    if (given->initial) {
+        ASN_TRY(asn_capi_number(*given->initial, &r->initial));
+        r->options.initial = &r->initial;
+    }
+    return ASN_OK;
+}
+
+static asn_status check_where(asn_op op, const asn_reduce_options *o) {
+    if (!o->where || o->initial || asn_op_table[op].has_identity) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "reduction operation '%s' does not have an identity, so to use "
+                         "a where mask one has to specify 'initial'",
+                         asn_op_table[op].name);
+}
+
+asnp_status asnp_reduce(const char *name, const asnp_array *a,
+                        const asnp_reduce_options *options, asnp_array **out) {
+    asn_op op;
+    reduction r;
+    asn_array made;
+    NEED(out);
+    ASN_TRY(asn_capi_binary_op(name, &op));
+    ASN_TRY(read_options(&r, a, options));
+    ASN_TRY(check_where(op, &r.options));
+    return asn_capi_wrap(asn_ufunc_reduce(op, &a->array, NULL, &made, &r.options), &made,
+                         out);
+}
+
+asnp_status asnp_reduce_into(const char *name, const asnp_array *a,
+                             const asnp_reduce_options *options, asnp_array *out) {
+    asn_op op;
+    reduction r;
+    NEED(out);
+    ASN_TRY(asn_capi_writeable(out));
+    ASN_TRY(asn_capi_binary_op(name, &op));
+    ASN_TRY(read_options(&r, a, options));
+    ASN_TRY(check_where(op, &r.options));
+    return asn_ufunc_reduce(op, &a->array, &out->array, NULL, &r.options);
+}
+
+static asnp_status by_name(const char *name, const asnp_array *a, int32_t num_axes,
+                           const int32_t *axes, int32_t keepdims, asnp_array **out) {
+    asnp_reduce_options options = ASNP_REDUCE_DEFAULTS;
+    options.num_axes = num_axes;
+    options.axes = axes;
+    options.keepdims = keepdims;
+    return asnp_reduce(name, a, &options, out);
+}
+
+asnp_status asnp_sum(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     int32_t keepdims, asnp_array **out) {
+    return by_name("add", a, num_axes, axes, keepdims, out);
+}
+
+asnp_status asnp_prod(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                      int32_t keepdims, asnp_array **out) {
+    return by_name("multiply", a, num_axes, axes, keepdims, out);
+}
+
+asnp_status asnp_max(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     int32_t keepdims, asnp_array **out) {
+    return by_name("maximum", a, num_axes, axes, keepdims, out);
+}
+
+asnp_status asnp_min(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     int32_t keepdims, asnp_array **out) {
+    return by_name("minimum", a, num_axes, axes, keepdims, out);
+}
+
+asnp_status asnp_any(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     int32_t keepdims, asnp_array **out) {
+    return by_name("logical_or", a, num_axes, axes, keepdims, out);
+}
+
+asnp_status asnp_all(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     int32_t keepdims, asnp_array **out) {
+    return by_name("logical_and", a, num_axes, axes, keepdims, out);
+}
+
+asnp_status asnp_count_nonzero(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                               int32_t keepdims, asnp_array **out) {
+    asnp_array *truth = NULL;
+    asnp_status status = asnp_binary_number("not_equal", a, asnp_bool(0), &truth);
+    if (!status) status = asnp_sum(truth, num_axes, axes, keepdims, out);
+    asnp_release(truth);
+    return status;
+}
+
+/* ---- mean, var, std */
+
+static asn_status begin_moment(reduction *r, asn_item_count *n, const asnp_array *a,
+                               int32_t num_axes, const int32_t *axes, int32_t keepdims) {
+    asnp_reduce_options given = ASNP_REDUCE_DEFAULTS;
+    given.num_axes = num_axes;
+    given.axes = axes;
+    given.keepdims = keepdims;
+    ASN_TRY(read_options(r, a, &given));
+    return asn_item_count_init(n, &a->array, &r->options);
+}
+
+/* `total` as `dtype`; takes it. */
+static asnp_status deliver(asn_status status, asn_array *total, asn_dtype dtype,
+                           asnp_array **out) {
+    asn_array rounded;
+    if (status || asn_layout_dtype(&total->layout) == dtype)
+        return asn_capi_wrap(status, total, out);
+    status = asn_copy(&rounded, total, dtype, 'K');
+    asn_array_fini(total);
+    return asn_capi_wrap(status, &rounded, out);
+}
+
+asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                      int32_t keepdims, asnp_array **out) {
+    reduction r;
+    asn_item_count n;
+    asn_dtype result;
+    asn_array total;
+    NEED(out);
+    ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
+    asn_mean_dtypes(asn_capi_type(a), ASN_DTYPE_NONE, &r.options.dtype, &result);
+    asn_status status = asn_mean(&a->array, &r.options, &n, &total);
+    return deliver(status, &total, result, out);
+}
+
+static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                          double ddof, int32_t keepdims, bool root, asnp_array **out) {
+    reduction r;
+    asn_item_count n;
+    asn_dtype sum, result;
+    asn_array total;
+    asn_operand less = asn_operand_float(ddof);
+    NEED(out);
+    ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
+    asn_variance_dtypes(asn_capi_type(a), ASN_DTYPE_NONE, &sum, &result);
+    asn_status status =
+        asn_variance(&a->array, NULL, &r.options, sum, &n, &less, root, &total);
+    return deliver(status, &total, result, out);
+}
+
+asnp_status asnp_var(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     double ddof, int32_t keepdims, asnp_array **out) {
+    return spread(a, num_axes, axes, ddof, keepdims, false, out);
+}
+
+asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                     double ddof, int32_t keepdims, asnp_array **out) {
+    return spread(a, num_axes, axes, ddof, keepdims, true, out);
+}
+
+/* ---- positions */
+
+static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
+                            bool maximum, asnp_array **out) {
+    asn_array made;
+    int at = -1;
+    NEED(a);
+    NEED(out);
+    if (axis != ASNP_FLATTENED)
+        ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
+    return asn_capi_wrap(asn_argreduce(&made, &a->array, at, keepdims != 0, maximum),
+                         &made, out);
+}
+
+asnp_status asnp_argmax(const asnp_array *a, int32_t axis, int32_t keepdims,
+                        asnp_array **out) {
+    return position(a, axis, keepdims, true, out);
+}
+
+asnp_status asnp_argmin(const asnp_array *a, int32_t axis, int32_t keepdims,
+                        asnp_array **out) {
+    return position(a, axis, keepdims, false, out);
+}
+
+/* ---- scans */
+
+asnp_status asnp_accumulate(const char *name, const asnp_array *a, int32_t axis,
+                            asnp_dtype dtype, asnp_array **out) {
+    asn_op op;
+    asn_dtype loop;
+    asn_array used, made;
+    int at;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_binary_op(name, &op));
+    ASN_TRY(asn_capi_dtype(dtype, true, &loop));
+    ASN_TRY(asn_capi_axis(a, axis, &used, &at));
+    asn_status status = asn_ufunc_accumulate(op, &used, at, loop, NULL, &made);
+    asn_array_fini(&used);
+    return asn_capi_wrap(status, &made, out);
+}
+
+asnp_status asnp_cumsum(const asnp_array *a, int32_t axis, asnp_array **out) {
+    return asnp_accumulate("add", a, axis, ASNP_DTYPE_NONE, out);
+}
+
+asnp_status asnp_cumprod(const asnp_array *a, int32_t axis, asnp_array **out) {
+    return asnp_accumulate("multiply", a, axis, ASNP_DTYPE_NONE, out);
+}

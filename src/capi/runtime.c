@@ -1,0 +1,120 @@
+/* L3 C face: waiting, settings, the device, statistics (runtime.h). */
+#include "capi/capi.h"
+
+#include <string.h>
+
+#include "graph/engine.h"
+#include "graph/fallback.h"
+#include "graph/lock.h"
+#include "graph/trace.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+
+const char *asnp_version(void) {
+    return ASNUMPY_VERSION;
+}
+
+asnp_status asnp_synchronize(void) {
+    return asn_synchronize();
+}
+
+asnp_status asnp_set_lazy(int32_t on, int32_t *before) {
+    bool was = false;
+    ASN_TRY(asn_set_lazy(on != 0, &was));
+    if (before) *before = was;
+    return ASNP_OK;
+}
+
+asnp_status asnp_explain(const asnp_array *a, char **text) {
+    NEED(text);
+    return asn_explain(a ? &a->array : NULL, text);
+}
+
+void asnp_free_text(char *text) {
+    asn_free(text);
+}
+
+asnp_status asnp_device_kind(const char **out) {
+    NEED(out);
+    ASN_TRY(asn_device_open());
+    *out = asn_device_kind();
+    return ASNP_OK;
+}
+
+asnp_status asnp_device_count(int32_t *out) {
+    int count;
+    NEED(out);
+    ASN_TRY(asn_device_count(&count));
+    *out = count;
+    return ASNP_OK;
+}
+
+asnp_status asnp_get_device(int32_t *out) {
+    int device;
+    NEED(out);
+    ASN_TRY(asn_device_get(&device));
+    *out = device;
+    return ASNP_OK;
+}
+
+asnp_status asnp_set_device(int32_t device) {
+    asn_lock();
+    asn_status status = asn_trace_flush();
+    if (!status) status = asn_device_set(device);
+    asn_unlock();
+    return status;
+}
+
+asnp_status asnp_finalize(void) {
+    ASN_TRY(asn_synchronize());
+    return asn_device_close();
+}
+
+asnp_status asnp_stream(void **out) {
+    NEED(out);
+    ASN_TRY(asn_device_open());
+    asn_lock();
+    asn_status status = asn_trace_flush();
+    if (!status) {
+        asn_stream_busy = true; /* with what the caller will put there */
+        *out = asn_stream();
+    }
+    asn_unlock();
+    return status;
+}
+
+asnp_status asnp_set_fallback(asnp_fallback policy, asnp_fallback *before) {
+    if (policy != ASNP_FALLBACK_ERROR && policy != ASNP_FALLBACK_CPU)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "set_fallback: policy is %d; it may be ASNP_FALLBACK_ERROR "
+                             "or ASNP_FALLBACK_CPU",
+                             (int)policy);
+    asn_fallback was = asn_fallback_set(
+        policy == ASNP_FALLBACK_ERROR ? ASN_FALLBACK_ERROR : ASN_FALLBACK_SILENT);
+    if (before)
+        *before = was == ASN_FALLBACK_ERROR ? ASNP_FALLBACK_ERROR : ASNP_FALLBACK_CPU;
+    return ASNP_OK;
+}
+
+asnp_status asnp_memory_stats(asnp_memory *out) {
+    asn_memory_stats s;
+    NEED(out);
+    asn_memory_get_stats(&s);
+    *out = (asnp_memory){s.device_allocations, s.pool_hits, s.bytes_in_use,
+                         s.bytes_cached, s.peak_bytes};
+    return ASNP_OK;
+}
+
+asnp_status asnp_empty_cache(void) {
+    asn_memory_empty_cache();
+    return ASNP_OK;
+}
+
+asnp_status asnp_engine_stats(asnp_engine *out) {
+    asn_engine_stats s;
+    NEED(out);
+    asn_engine_get_stats(&s);
+    *out = (asnp_engine){s.recorded,  s.eager,       s.programs,  s.single_ops,
+                         s.plan_hits, s.plan_misses, s.fallbacks, s.synchronizations};
+    return ASNP_OK;
+}

@@ -1,0 +1,181 @@
+/* L3 C face: elementwise operations by name (ufunc.h). */
+#include "capi/capi.h"
+
+#include <string.h>
+
+/* The operations with two results, as the two of the table that make them. */
+static const struct {
+    const char *name;
+    asn_op first, second;
+} pairs[] = {
+    {"divmod", ASN_OP_FLOOR_DIVIDE, ASN_OP_REMAINDER},
+    {"modf", ASN_OP_MODF_FRACTION, ASN_OP_TRUNC},
+    {"frexp", ASN_OP_FREXP_MANTISSA, ASN_OP_FREXP_EXPONENT},
+};
+enum { NUM_PAIRS = sizeof pairs / sizeof *pairs };
+
+const char *asnp_ufunc_name(int32_t i, int32_t *num_in, int32_t *num_out) {
+    if (i < 0 || i >= ASN_OP_CAST + NUM_PAIRS) return NULL;
+    bool pair = i >= ASN_OP_CAST;
+    asn_op op = pair ? pairs[i - ASN_OP_CAST].first : (asn_op)i;
+    if (num_in) *num_in = asn_op_table[op].num_in;
+    if (num_out) *num_out = pair ? 2 : 1;
+    return pair ? pairs[i - ASN_OP_CAST].name : asn_op_table[op].name;
+}
+
+typedef struct {
+    const char *name;
+    asn_op op[2];
+    int num_out;
+    asn_operand in[3];
+} call;
+
+static asn_status read_call(call *c, const char *name, int32_t num_in,
+                            const asnp_operand *in, int32_t num_out) {
+    bool array = false;
+    ASN_TRY(asn_capi_need(name, "the operation's name"));
+    NEED(in);
+    c->name = name;
+    c->num_out = 1;
+    for (int i = 0; i < NUM_PAIRS; i++)
+        if (strcmp(pairs[i].name, name) == 0) {
+            c->op[0] = pairs[i].first;
+            c->op[1] = pairs[i].second;
+            c->num_out = 2;
+        }
+    if (c->num_out == 1) ASN_TRY(asn_capi_op(name, &c->op[0]));
+    if (asn_op_table[c->op[0]].num_in != num_in)
+        return asn_error_set(ASN_ERR_TYPE, "%s takes %d arguments but %d were given",
+                             name, asn_op_table[c->op[0]].num_in, (int)num_in);
+    if (c->num_out != num_out)
+        return asn_error_set(ASN_ERR_TYPE, "%s has %d results; %d were asked for", name,
+                             c->num_out, (int)num_out);
+    for (int i = 0; i < num_in; i++) {
+        array |= in[i].array != NULL;
+        ASN_TRY(asn_capi_operand(in[i], &c->in[i]));
+    }
+    return array ? ASN_OK
+                 : asn_error_set(ASN_ERR_TYPE, "%s: no argument is an array", name);
+}
+
+/* Result i into a new array. */
+static asn_status compute(const call *c, int i, const asn_ufunc_options *options,
+                          asn_array *out) {
+    if (c->op[i] != ASN_OP_WHERE)
+        return asn_ufunc_call(c->op[i], c->in, NULL, out, options);
+    if (c->in[0].array && c->in[0].array->layout.dtype == ASN_BOOL)
+        return asn_where(out, c->in[0].array, &c->in[1], &c->in[2]);
+    return asn_error_set(ASN_ERR_TYPE, "where: the condition must be an array of bool");
+}
+
+/* All results, before any is written: an output may be an argument. */
+static asn_status compute_all(const call *c, asn_array *made) {
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    asn_dtype loop, result;
+    if (c->num_out == 2) {
+        ASN_TRY(asn_ufunc_result_dtype(c->op[0], c->in, &options, &loop, &result));
+        /* modf's integer part must not take trunc's integer loop */
+        if (asn_op_table[c->op[1]].out_dtype == ASN_OUT_SAME) options.dtype = loop;
+    }
+    ASN_TRY(compute(c, 0, &options, &made[0]));
+    if (c->num_out == 1) return ASN_OK;
+    asn_status status = compute(c, 1, &options, &made[1]);
+    if (status) asn_array_fini(&made[0]);
+    return status;
+}
+
+asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
+                       int32_t num_out, asnp_array **out) {
+    call c;
+    asn_array made[2];
+    asnp_array *handles[2] = {NULL, NULL};
+    NEED(out);
+    ASN_TRY(read_call(&c, name, num_in, in, num_out));
+    ASN_TRY(compute_all(&c, made));
+    asnp_status status = asn_capi_wrap(ASN_OK, &made[0], &handles[0]);
+    if (c.num_out == 2) {
+        if (status)
+            asn_array_fini(&made[1]);
+        else
+            status = asn_capi_wrap(ASN_OK, &made[1], &handles[1]);
+    }
+    if (status)
+        asn_capi_release(handles, 2);
+    else
+        memcpy(out, handles, (size_t)c.num_out * sizeof *out);
+    return status;
+}
+
+asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand *in,
+                            int32_t num_out, asnp_array *const *out,
+                            const asnp_array *where) {
+    call c;
+    asn_array made[2];
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    NEED(out);
+    ASN_TRY(read_call(&c, name, num_in, in, num_out));
+    for (int i = 0; i < c.num_out; i++) {
+        ASN_TRY(asn_capi_need(out[i], "an output"));
+        ASN_TRY(asn_capi_writeable(out[i]));
+    }
+    ASN_TRY(asn_capi_mask(where, "where"));
+    options.where = where ? &where->array : NULL;
+    if (c.num_out == 1 && c.op[0] != ASN_OP_WHERE)
+        return asn_ufunc_call(c.op[0], c.in, &out[0]->array, NULL, &options);
+    ASN_TRY(compute_all(&c, made));
+    asn_status status = ASN_OK;
+    for (int i = 0; i < c.num_out; i++) {
+        asn_operand source = {.array = &made[i]};
+        if (!status)
+            status =
+                asn_assign(&out[i]->array, &source, ASN_CASTING_SAME_KIND, options.where);
+        asn_array_fini(&made[i]);
+    }
+    return status;
+}
+
+/* ---- the usual forms */
+
+asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) {
+    asnp_operand in = asnp_of(a);
+    NEED(a);
+    return asnp_ufunc(name, 1, &in, 1, out);
+}
+
+asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array *b,
+                        asnp_array **out) {
+    asnp_operand in[2] = {asnp_of(a), asnp_of(b)};
+    NEED(a);
+    NEED(b);
+    return asnp_ufunc(name, 2, in, 1, out);
+}
+
+asnp_status asnp_binary_number(const char *name, const asnp_array *a, asnp_number b,
+                               asnp_array **out) {
+    asnp_operand in[2] = {asnp_of(a), asnp_of_number(b)};
+    NEED(a);
+    return asnp_ufunc(name, 2, in, 1, out);
+}
+
+asnp_status asnp_number_binary(const char *name, asnp_number a, const asnp_array *b,
+                               asnp_array **out) {
+    asnp_operand in[2] = {asnp_of_number(a), asnp_of(b)};
+    NEED(b);
+    return asnp_ufunc(name, 2, in, 1, out);
+}
+
+asnp_status asnp_add(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    return asnp_binary("add", a, b, out);
+}
+
+asnp_status asnp_subtract(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    return asnp_binary("subtract", a, b, out);
+}
+
+asnp_status asnp_multiply(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    return asnp_binary("multiply", a, b, out);
+}
+
+asnp_status asnp_divide(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    return asnp_binary("divide", a, b, out);
+}

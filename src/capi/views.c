@@ -1,0 +1,237 @@
+/* L3 C face: facts of arrays and views of them (array.h). */
+#include "capi/capi.h"
+
+#include "graph/index.h"
+
+/* ---- facts */
+
+int32_t asnp_ndim(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? -1 : asn_capi_layout(a)->ndim;
+}
+
+const int64_t *asnp_shape(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? NULL : asn_capi_layout(a)->shape;
+}
+
+const int64_t *asnp_strides(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? NULL : asn_capi_layout(a)->strides;
+}
+
+int64_t asnp_size(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? -1 : asn_capi_layout(a)->size;
+}
+
+asnp_dtype asnp_dtype_of(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? ASNP_DTYPE_NONE
+                                 : (asnp_dtype)asn_dtype_table[asn_capi_type(a)].acl;
+}
+
+size_t asnp_nbytes(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? 0 : (size_t)asn_layout_nbytes(asn_capi_layout(a));
+}
+
+int32_t asnp_is_writeable(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? -1 : (asn_capi_layout(a)->flags & ASN_WRITEABLE) != 0;
+}
+
+int32_t asnp_is_contiguous(const asnp_array *a) {
+    return asn_capi_need(a, "a") ? -1 : asn_layout_contiguous(asn_capi_layout(a));
+}
+
+int32_t asnp_may_share_memory(const asnp_array *a, const asnp_array *b) {
+    if (asn_capi_need(a, "a") || asn_capi_need(b, "b")) return -1;
+    return asn_array_may_share(&a->array, &b->array);
+}
+
+/* ---- parts of an axis */
+
+static const asn_index_item whole = {
+    .kind = ASN_INDEX_SLICE, .start = 0, .stop = INT64_MAX, .step = 1};
+
+static asnp_status one_axis(const asnp_array *a, int32_t axis, asn_index_item item,
+                            asnp_array **out) {
+    asn_index_item items[ASN_MAX_DIMS];
+    asn_array made;
+    int at;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
+    for (int d = 0; d < at; d++)
+        items[d] = whole;
+    items[at] = item;
+    return asn_capi_wrap(asn_index_view(&made, &a->array, at + 1, items), &made, out);
+}
+
+asnp_status asnp_slice(const asnp_array *a, int32_t axis, int64_t start, int64_t stop,
+                       int64_t step, asnp_array **out) {
+    if (step == 0) return asn_error_set(ASN_ERR_VALUE, "slice step cannot be zero");
+    if (step < 0 && stop == ASNP_END) stop = INT64_MIN;
+    return one_axis(
+        a, axis,
+        (asn_index_item){
+            .kind = ASN_INDEX_SLICE, .start = start, .stop = stop, .step = step},
+        out);
+}
+
+asnp_status asnp_pick(const asnp_array *a, int32_t axis, int64_t index,
+                      asnp_array **out) {
+    return one_axis(a, axis, (asn_index_item){.kind = ASN_INDEX_INT, .start = index},
+                    out);
+}
+
+asnp_status asnp_flip(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                      asnp_array **out) {
+    asn_index_item items[ASN_MAX_DIMS];
+    uint64_t mask;
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    int ndim = asn_capi_layout(a)->ndim;
+    ASN_TRY(asn_capi_axes(num_axes, axes, ndim, &mask));
+    for (int d = 0; d < ndim; d++)
+        items[d] = mask >> d & 1 ? (asn_index_item){.kind = ASN_INDEX_SLICE,
+                                                    .start = INT64_MAX,
+                                                    .stop = INT64_MIN,
+                                                    .step = -1}
+                                 : whole;
+    return asn_capi_wrap(ndim ? asn_index_view(&made, &a->array, ndim, items)
+                              : asn_array_share(&made, &a->array),
+                         &made, out);
+}
+
+/* ---- the order of axes */
+
+asnp_status asnp_transpose(const asnp_array *a, const int32_t *perm, asnp_array **out) {
+    asn_layout view;
+    int checked[ASN_MAX_DIMS];
+    uint64_t seen = 0;
+    NEED(a);
+    NEED(out);
+    int ndim = asn_capi_layout(a)->ndim;
+    for (int d = 0; d < ndim && perm; d++) {
+        ASN_TRY(asn_axis_normalize(perm[d], ndim, &checked[d]));
+        if (seen >> checked[d] & 1)
+            return asn_error_set(ASN_ERR_VALUE, "transpose: axis %d is listed twice",
+                                 (int)perm[d]);
+        seen |= (uint64_t)1 << checked[d];
+    }
+    return asn_capi_view(
+        asn_view_transpose(&view, asn_capi_layout(a), perm ? checked : NULL), a, &view,
+        out);
+}
+
+asnp_status asnp_swapaxes(const asnp_array *a, int32_t axis1, int32_t axis2,
+                          asnp_array **out) {
+    int32_t perm[ASN_MAX_DIMS];
+    int first, second;
+    NEED(a);
+    ASN_TRY(asn_axis_normalize(axis1, asn_capi_layout(a)->ndim, &first));
+    ASN_TRY(asn_axis_normalize(axis2, asn_capi_layout(a)->ndim, &second));
+    for (int d = 0; d < asn_capi_layout(a)->ndim; d++)
+        perm[d] = d == first ? second : d == second ? first : d;
+    return asnp_transpose(a, perm, out);
+}
+
+asnp_status asnp_moveaxis(const asnp_array *a, int32_t source, int32_t destination,
+                          asnp_array **out) {
+    int32_t perm[ASN_MAX_DIMS];
+    int from, to, next = 0;
+    NEED(a);
+    ASN_TRY(asn_axis_normalize(source, asn_capi_layout(a)->ndim, &from));
+    ASN_TRY(asn_axis_normalize(destination, asn_capi_layout(a)->ndim, &to));
+    for (int d = 0; d < asn_capi_layout(a)->ndim; d++) {
+        if (d == to) {
+            perm[d] = from;
+            continue;
+        }
+        if (next == from) next++;
+        perm[d] = next++;
+    }
+    return asnp_transpose(a, perm, out);
+}
+
+/* ---- other shapes */
+
+asnp_status asnp_expand_dims(const asnp_array *a, int32_t axis, asnp_array **out) {
+    asn_layout view;
+    int at;
+    NEED(a);
+    NEED(out);
+    int ndim = asn_capi_layout(a)->ndim + 1;
+    ASN_TRY(asn_axis_normalize(axis, ndim, &at));
+    return asn_capi_view(
+        asn_view_expand(&view, asn_capi_layout(a), ndim, (uint64_t)1 << at), a, &view,
+        out);
+}
+
+asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *axes,
+                         asnp_array **out) {
+    asn_layout view;
+    uint64_t mask;
+    NEED(a);
+    NEED(out);
+    const asn_layout *l = asn_capi_layout(a);
+    ASN_TRY(asn_capi_axes(num_axes, axes, l->ndim, &mask));
+    for (int d = 0; d < l->ndim && !axes; d++)
+        if (l->shape[d] != 1) mask &= ~((uint64_t)1 << d);
+    return asn_capi_view(asn_view_squeeze(&view, l, mask), a, &view, out);
+}
+
+asnp_status asnp_diagonal(const asnp_array *a, int64_t offset, int32_t axis1,
+                          int32_t axis2, asnp_array **out) {
+    asn_layout view;
+    int first, second;
+    NEED(a);
+    NEED(out);
+    const asn_layout *l = asn_capi_layout(a);
+    ASN_TRY(asn_axis_normalize(axis1, l->ndim, &first));
+    ASN_TRY(asn_axis_normalize(axis2, l->ndim, &second));
+    ASN_TRY(asn_view_diagonal(&view, l, offset, first, second));
+    /* NumPy's is read-only; a C program has asnp_copy for that */
+    view.flags |= l->flags & ASN_WRITEABLE;
+    return asn_capi_view(ASN_OK, a, &view, out);
+}
+
+static asnp_status part(const asnp_array *a, int which, asnp_array **out) {
+    asn_layout view;
+    NEED(a);
+    NEED(out);
+    if (!asn_is_complex(asn_capi_type(a)))
+        return asn_error_set(ASN_ERR_TYPE, "%s are no complex numbers",
+                             asn_dtype_name(asn_capi_type(a)));
+    return asn_capi_view(asn_view_part(&view, asn_capi_layout(a), which), a, &view, out);
+}
+
+asnp_status asnp_real(const asnp_array *a, asnp_array **out) {
+    return part(a, 0, out);
+}
+
+asnp_status asnp_imag(const asnp_array *a, asnp_array **out) {
+    return part(a, 1, out);
+}
+
+asnp_status asnp_broadcast_to(const asnp_array *a, int32_t ndim, const int64_t *shape,
+                              asnp_array **out) {
+    asn_layout view;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_shape(ndim, shape));
+    return asn_capi_view(asn_view_broadcast(&view, asn_capi_layout(a), ndim, shape), a,
+                         &view, out);
+}
+
+asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape,
+                         asnp_array **out) {
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_shape(ndim, shape));
+    return asn_capi_wrap(asn_capi_reshape(&a->array, ndim, shape, &made), &made, out);
+}
+
+asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    return asn_capi_wrap(asn_capi_ravel(&a->array, &made), &made, out);
+}
