@@ -91,6 +91,8 @@ static asnp_status drawn(asnp_rng *g, asn_dtype dtype, int32_t ndim, const int64
 static asnp_status floats(asnp_rng *g, asn_draw_kind kind, asnp_dtype dtype, int32_t ndim,
                           const int64_t *shape, asnp_array **out) {
     asn_draw d = {.kind = kind};
+    NEED(g);
+    NEED(out);
     ASN_TRY(asn_capi_dtype(dtype, false, &d.dtype));
     if (d.dtype != ASN_F64 && d.dtype != ASN_F32)
         return asn_error_set(ASN_ERR_TYPE,
@@ -145,6 +147,8 @@ asnp_status asnp_rng_integers(asnp_rng *g, int64_t low, int64_t high, int32_t en
                               asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                               asnp_array **out) {
     asn_dtype d;
+    NEED(g);
+    NEED(out);
     ASN_TRY(asn_capi_dtype(dtype, false, &d));
     if (!asn_is_integer(d) && d != ASN_BOOL)
         return asn_error_set(ASN_ERR_TYPE,

@@ -168,9 +168,8 @@ class Face:
             if value:
                 assert all(m is None or not m.value for m in made), f"{name} failed and wrote"
                 raise Failure(value, LIBRARY.asnp_message().decode())
-            arrays = [m if m is None or "rng" in name else Array(m.value) for m in made]
-            arrays = [Generator(m) if name == "asnp_rng_new" else m for m in arrays]
-            arrays = [Array(m.value) if isinstance(m, ctypes.c_void_p) else m for m in arrays]
+            kind = Generator if name == "asnp_rng_new" else Array
+            arrays = [m if m is None else kind(m.value) for m in made]
             return None if not arrays else arrays[0] if len(arrays) == 1 else arrays
 
         return call
@@ -178,7 +177,7 @@ class Face:
 
 class Generator:
     def __init__(self, handle):
-        self.handle = handle.value
+        self.handle = handle
 
     def __del__(self):
         c.rng_release(self.handle)
@@ -201,18 +200,41 @@ def extents(*n):
     return (ctypes.c_int64 * max(len(n), 1))(*n)
 
 
+def kept(made, *owners):
+    """`made`, which has addresses of what the owners hold."""
+    made.owners = owners
+    return made
+
+
 def handles(arrays):
-    return (ctypes.c_void_p * max(len(arrays), 1))(*[a.handle for a in arrays])
+    return kept((ctypes.c_void_p * max(len(arrays), 1))(*[a.handle for a in arrays]), *arrays)
 
 
 def operand(x):
     if isinstance(x, Array):
-        return Operand(x.handle, Number(ord("i"), 0, 0, 0))
+        return kept(Operand(x.handle, Number(ord("i"), 0, 0, 0)), x)
     return Operand(None, number(x))
 
 
 def operands(*xs):
-    return (Operand * len(xs))(*map(operand, xs))
+    return kept((Operand * len(xs))(*map(operand, xs)), *xs)
+
+
+def indices(*items):
+    """asnp_index entries: ints, slices, None, ..., arrays of ours."""
+    made = []
+    for x in items:
+        if isinstance(x, Array):
+            made.append(Index(ord("a"), 0, 0, 1, x.handle))
+        elif isinstance(x, slice):
+            step = 1 if x.step is None else x.step
+            first = (0 if step > 0 else END) if x.start is None else x.start
+            made.append(Index(ord("s"), first, END if x.stop is None else x.stop, step, None))
+        elif x is None or x is Ellipsis:
+            made.append(Index(ord("n" if x is None else "."), 0, 0, 1, None))
+        else:
+            made.append(Index(ord("i"), x, 0, 1, None))
+    return kept((Index * max(len(made), 1))(*made), *items)
 
 
 def many(name, *args, count):
