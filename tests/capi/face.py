@@ -250,7 +250,9 @@ def many(name, *args, count):
 def array(x):
     """A copy on the device, of any strides."""
     x = np.asarray(x)
-    return c.from_host(DTYPES[x.dtype.name], x.ndim, extents(*x.shape), extents(*x.strides), x.ctypes.data)
+    return c.from_host(
+        DTYPES[x.dtype.name], x.ndim, extents(*x.shape), extents(*x.strides), x.ctypes.data
+    )
 
 
 RELEASED = ctypes.CFUNCTYPE(None, ctypes.c_void_p)

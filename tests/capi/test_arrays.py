@@ -8,7 +8,21 @@ import face
 import numpy as np
 import pytest
 from face import (
-    DTYPES, END, FLATTENED, NONE, Failure, Number, adopt, array, axes, c, extents, handles, number, operand, python,
+    DTYPES,
+    END,
+    FLATTENED,
+    NONE,
+    Failure,
+    Number,
+    adopt,
+    array,
+    axes,
+    c,
+    extents,
+    handles,
+    number,
+    operand,
+    python,
 )  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
@@ -78,7 +92,9 @@ def test_data(pair):
 @given(st.integers(-50, 50), st.integers(-50, 50), st.integers(-7, 7).filter(bool),
        st.sampled_from(["int8", "int32", "int64", "float32", "float64", None]))  # fmt: skip
 def test_arange_of_integers(start, stop, step, dtype):
-    got = c.arange(number(start), number(stop), number(step), NONE if dtype is None else DTYPES[dtype])
+    got = c.arange(
+        number(start), number(stop), number(step), NONE if dtype is None else DTYPES[dtype]
+    )
     same(got, np.arange(start, stop, step, dtype=dtype), 0)
 
 
@@ -102,7 +118,9 @@ def test_astype(pair, dtype):
     x, a = pair
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
-        unsigned = np.dtype(dtype).kind == "u" and x.dtype.kind in "fc"  # negative ones have no value there
+        unsigned = (
+            np.dtype(dtype).kind == "u" and x.dtype.kind in "fc"
+        )  # negative ones have no value there
         expected = np.abs(x).astype(dtype) if unsigned else x.astype(dtype)
         same(c.astype(c.unary("absolute", a) if unsigned else a, DTYPES[dtype]), expected, 0)
 
@@ -177,7 +195,10 @@ def test_parts(pair):
 @given(numpy_arrays(least=1), st.data())
 def test_joins(x, data):
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
-    others = [x, x.astype(data.draw(st.sampled_from(sorted(DTYPES)))) if x.dtype.kind not in "fc" else x]
+    others = [
+        x,
+        x.astype(data.draw(st.sampled_from(sorted(DTYPES)))) if x.dtype.kind not in "fc" else x,
+    ]
     arrays = [array(y) for y in others]
     same(c.concatenate(2, handles(arrays), axis), np.concatenate(others, axis), 0)
     same(c.stack(2, handles(arrays), axis), np.stack(others, axis), 0)

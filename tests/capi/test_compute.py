@@ -6,8 +6,23 @@ import warnings
 import numpy as np
 import pytest
 from face import (
-    DTYPES, FLATTENED, NONE, Array, Failure, ReduceOptions, array, axes, c, extents, handles, indices, many, number,
-    operand, operands, ufunc,
+    DTYPES,
+    FLATTENED,
+    NONE,
+    Array,
+    Failure,
+    ReduceOptions,
+    array,
+    axes,
+    c,
+    extents,
+    handles,
+    indices,
+    many,
+    number,
+    operand,
+    operands,
+    ufunc,
 )  # fmt: skip
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,12 +116,19 @@ LOOPS = loops()
 
 
 @pytest.mark.parametrize("name, num_in, num_out", LOOPS, ids=[f[0] for f in LOOPS])
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint32", "int64", "float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint32", "int64", "float32", "float64", "complex128"]
+)
 def test_every_ufunc(name, num_in, num_out, dtype):
     function = getattr(np, name)
     rng = np.random.default_rng(1)
     shapes = [(3, 4), (4,), (3, 1)][:num_in]
-    xs = [np.abs(elements(rng, s, dtype)) + (dtype != "bool") if dtype != "bool" else elements(rng, s, dtype) for s in shapes]
+    xs = [
+        np.abs(elements(rng, s, dtype)) + (dtype != "bool")
+        if dtype != "bool"
+        else elements(rng, s, dtype)
+        for s in shapes
+    ]
     xs = [x.astype(dtype) for x in xs]
     with np.errstate(all="ignore"):
         try:
@@ -118,7 +140,11 @@ def test_every_ufunc(name, num_in, num_out, dtype):
         got = ufunc(name, *map(array, xs), outs=num_out)
     got, expected = (got, expected) if num_out > 1 else ([got], [expected])
     for ours, numpys in zip(got, expected, strict=True):
-        same(ours, numpys, 1e-5 if dtype == "float32" or numpys.dtype in (np.float16, np.float32) else 1e-13)
+        same(
+            ours,
+            numpys,
+            1e-5 if dtype == "float32" or numpys.dtype in (np.float16, np.float32) else 1e-13,
+        )
 
 
 @given(pairs(dtypes=[*INTEGERS, *INEXACT]), st.sampled_from(["add", "multiply", "subtract"]),
@@ -167,7 +193,9 @@ def test_into_views_where(x, seed):
 
 def some_axes(data, ndim):
     chosen = sorted(data.draw(st.sets(st.integers(0, ndim - 1)))) if ndim else []
-    return (None, 0, None) if data.draw(st.booleans()) else (tuple(chosen), len(chosen), axes(*chosen))
+    return (
+        (None, 0, None) if data.draw(st.booleans()) else (tuple(chosen), len(chosen), axes(*chosen))
+    )
 
 
 @given(pairs(), st.data(), st.booleans())
@@ -175,7 +203,13 @@ def test_sums(pair, data, keep):
     x, a = pair
     axis, *ours = some_axes(data, x.ndim)
     for name in ("sum", "prod", "any", "all"):
-        rtol = 4e-2 if x.dtype == np.float16 else 1e-4 if x.dtype in (np.float32, np.complex64) else 1e-12
+        rtol = (
+            4e-2
+            if x.dtype == np.float16
+            else 1e-4
+            if x.dtype in (np.float32, np.complex64)
+            else 1e-12
+        )
         with np.errstate(all="ignore"):
             expected = getattr(np, name)(x, axis=axis, keepdims=keep)
         same(getattr(c, name)(a, *ours, keep), expected, rtol)
@@ -201,15 +235,21 @@ def test_extremes(pair, data, keep):
 def test_moments(pair, data, keep, ddof):
     x, a = pair
     axis, *ours = some_axes(data, x.ndim)
-    rtol = 3e-2 if x.dtype == np.float16 else 1e-4 if x.dtype in (np.float32, np.complex64) else 1e-12
+    rtol = (
+        3e-2 if x.dtype == np.float16 else 1e-4 if x.dtype in (np.float32, np.complex64) else 1e-12
+    )
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         same(c.mean(a, *ours, keep), np.mean(x, axis=axis, keepdims=keep), rtol)
         spread = np.var(x, axis=axis, keepdims=keep, ddof=ddof)
         assert c.var(a, *ours, ddof, keep).dtype == spread.dtype
-        np.testing.assert_allclose(c.var(a, *ours, ddof, keep).numpy(), spread, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(
+            c.var(a, *ours, ddof, keep).numpy(), spread, rtol=rtol, atol=rtol
+        )
         deviation = np.std(x, axis=axis, keepdims=keep, ddof=ddof)
-        np.testing.assert_allclose(c.std(a, *ours, ddof, keep).numpy(), deviation, rtol=rtol, atol=rtol)
+        np.testing.assert_allclose(
+            c.std(a, *ours, ddof, keep).numpy(), deviation, rtol=rtol, atol=rtol
+        )
 
 
 @given(pairs(dtypes=["int32", "float64", "uint8"], least=1), seeds, st.booleans())
@@ -217,7 +257,9 @@ def test_reduce_options(pair, seed, keep):
     x, a = pair
     mask = np.random.default_rng(seed).random(x.shape) < 0.5
     m, first, initial = array(mask), axes(0), number(3)
-    options = ReduceOptions(1, ctypes.addressof(first), keep, DTYPES["float64"], m.handle, ctypes.addressof(initial))
+    options = ReduceOptions(
+        1, ctypes.addressof(first), keep, DTYPES["float64"], m.handle, ctypes.addressof(initial)
+    )
     expected = np.add.reduce(x, axis=0, keepdims=keep, dtype="float64", where=mask, initial=3)
     same(c.reduce("add", a, ctypes.byref(options)), expected)
     out = c.zeros(DTYPES["float64"], expected.ndim, extents(*expected.shape))
@@ -229,7 +271,9 @@ def test_reduce_options(pair, seed, keep):
 @given(pairs(), st.data())
 def test_scans(pair, data):
     x, a = pair
-    rtol = 5e-2 if x.dtype == np.float16 else 1e-4 if x.dtype in (np.float32, np.complex64) else 1e-11
+    rtol = (
+        5e-2 if x.dtype == np.float16 else 1e-4 if x.dtype in (np.float32, np.complex64) else 1e-11
+    )
     with np.errstate(all="ignore"):
         same(c.cumsum(a, FLATTENED), np.cumsum(x), rtol)
         if x.ndim:
@@ -237,7 +281,11 @@ def test_scans(pair, data):
             same(c.cumsum(a, axis), np.cumsum(x, axis), rtol)
             same(c.cumprod(a, axis), np.cumprod(x, axis), rtol)
             same(c.accumulate("maximum", a, axis, NONE), np.maximum.accumulate(x, axis), 0)
-            same(c.accumulate("add", a, axis, DTYPES["complex128"]), np.cumsum(x, axis, dtype="complex128"), rtol)
+            same(
+                c.accumulate("add", a, axis, DTYPES["complex128"]),
+                np.cumsum(x, axis, dtype="complex128"),
+                rtol,
+            )
 
 
 # ---- order
@@ -258,7 +306,9 @@ def test_sorting(pair, data):
         kth = data.draw(st.lists(st.integers(-n, n - 1), min_size=1, max_size=3))
         parts = c.partition(a, axis, len(kth), extents(*kth)).numpy()
         full = np.sort(x, axis)
-        by_index = np.take_along_axis(x, c.argpartition(a, axis, len(kth), extents(*kth)).numpy(), axis)
+        by_index = np.take_along_axis(
+            x, c.argpartition(a, axis, len(kth), extents(*kth)).numpy(), axis
+        )
         for k in kth:
             np.testing.assert_array_equal(np.take(parts, k, axis), np.take(full, k, axis))
             np.testing.assert_array_equal(np.take(by_index, k, axis), np.take(full, k, axis))

@@ -5,8 +5,25 @@ import ctypes
 import numpy as np
 import pytest
 from face import (
-    DTYPES, FLATTENED, LIBRARY, NONE, Failure, Index, Number, adopt, array, axes, c, extents, handles, indices, many,
-    number, operand, operands, ufunc,
+    DTYPES,
+    FLATTENED,
+    LIBRARY,
+    NONE,
+    Failure,
+    Index,
+    Number,
+    adopt,
+    array,
+    axes,
+    c,
+    extents,
+    handles,
+    indices,
+    many,
+    number,
+    operand,
+    operands,
+    ufunc,
 )  # fmt: skip
 
 I32, F64, U8, BOOL = (DTYPES[d] for d in ("int32", "float64", "uint8", "bool"))
@@ -103,12 +120,22 @@ def test_refusals():
 
 def test_null():
     """Every pointer NULL: a status and a sentence, never a crash."""
-    may = {"asnp_release", "asnp_rng_release", "asnp_free_text", "asnp_set_lazy", "asnp_set_fallback", "asnp_ufunc_name"}
+    may = {
+        "asnp_release",
+        "asnp_rng_release",
+        "asnp_free_text",
+        "asnp_set_lazy",
+        "asnp_set_fallback",
+        "asnp_ufunc_name",
+    }
     for name, (result, parameters) in c.declared.items():
         if name in may or not any("*" in p for p in parameters):
             continue
         function = getattr(LIBRARY, name)
-        plain = [number(1) if "asnp_number" in p else operand(1) if "asnp_operand" in p else 0 for p in parameters]
+        plain = [
+            number(1) if "asnp_number" in p else operand(1) if "asnp_operand" in p else 0
+            for p in parameters
+        ]
         value = function(*[None if "*" in p else x for p, x in zip(parameters, plain, strict=True)])
         if result == "asnp_status":
             assert LIBRARY.asnp_status_name(value) == b"ValueError", name
@@ -122,7 +149,9 @@ def test_messages_stay():
         c.arange(number(0), number(1), number(0), NONE)
     c.zeros(I32, 0, None)
     assert b"step is 0" in c.message()
-    assert c.status_name(0) == b"" and c.status_name(1) == b"MemoryError" and c.status_name(99) == b""
+    assert (
+        c.status_name(0) == b"" and c.status_name(1) == b"MemoryError" and c.status_name(99) == b""
+    )
     assert c.status_name(15) == b"LinAlgError"
 
 

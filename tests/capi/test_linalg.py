@@ -39,7 +39,11 @@ def test_products(seed, dtype, data):
     same(c.outer(a, b), np.outer(x, y), rtol)
     same(c.tensordot(a, b, 1, axes(2), axes(-2)), np.tensordot(x, y, ([2], [0])), rtol)
     z = rng.permutation(x.ravel()).reshape(m, 2, n)
-    same(c.tensordot(a, array(z), 2, axes(2, 0), axes(0, 1)), np.tensordot(x, z, ([2, 0], [0, 1])), rtol)
+    same(
+        c.tensordot(a, array(z), 2, axes(2, 0), axes(0, 1)),
+        np.tensordot(x, z, ([2, 0], [0, 1])),
+        rtol,
+    )
     same(c.tensordot(b, b, 0, None, None), np.tensordot(y, y, 0), rtol)
     same(c.trace(a, 1), np.trace(x, 1, -2, -1), rtol)
 
@@ -66,7 +70,9 @@ def test_systems(seed, dtype, n):
     values, vectors = c.eigh(h, 0)
     same(values, np.linalg.eigh(hermitian).eigenvalues, rtol)
     u = vectors.numpy()
-    np.testing.assert_allclose(hermitian @ u, u * values.numpy()[..., None, :], rtol=rtol, atol=rtol * 1e3)
+    np.testing.assert_allclose(
+        hermitian @ u, u * values.numpy()[..., None, :], rtol=rtol, atol=rtol * 1e3
+    )
     only = c.eigh(h, 1, want=[True, False])
     same(only[0], np.linalg.eigvalsh(hermitian, "U"), rtol)
 
@@ -84,7 +90,9 @@ def test_factors(seed, dtype, m, n):
     same(c.qr(a, 0, want=[False, True])[1], np.linalg.qr(x, "r"), rtol)
     u, s, vh = c.svd(a, 0)
     same(s, np.linalg.svd(x, compute_uv=False), rtol)
-    np.testing.assert_allclose((u.numpy() * s.numpy()[..., None, :]) @ vh.numpy(), x, rtol=rtol, atol=rtol * 50)
+    np.testing.assert_allclose(
+        (u.numpy() * s.numpy()[..., None, :]) @ vh.numpy(), x, rtol=rtol, atol=rtol * 50
+    )
     assert [r.shape for r in c.svd(a, 1)] == [r.shape for r in np.linalg.svd(x)]
     same(c.svd(a, 0, want=[False, True, False])[1], np.linalg.svd(x, compute_uv=False), rtol)
     assert c.svd(a, 0, want=[True, True, False])[0].shape == u.shape
@@ -103,7 +111,9 @@ def test_eigenvalues(seed, dtype, n):
     np.testing.assert_allclose(np.sort(values.numpy()), np.sort(np.linalg.eigvals(x).astype(values.dtype)),
                                rtol=loose(dtype), atol=loose(dtype) * 50)  # fmt: skip
     u = vectors.numpy()
-    np.testing.assert_allclose(x @ u, u * values.numpy(), rtol=loose(dtype), atol=loose(dtype) * 100)
+    np.testing.assert_allclose(
+        x @ u, u * values.numpy(), rtol=loose(dtype), atol=loose(dtype) * 100
+    )
     assert c.eig(a, want=[True, False])[1] is None
 
 
@@ -130,7 +140,11 @@ def test_norms(pair, keep):
     rtol = loose(x.dtype)
     for order in (2.0, 1.0, 0.0, np.inf, -np.inf, 3.0):
         same(c.vector_norm(a, order, 1, axes(1), keep), np.linalg.norm(x, order, 1, keep), rtol)
-        same(c.vector_norm(a, order, 0, None, keep), np.linalg.vector_norm(x, ord=order, keepdims=keep), rtol)
+        same(
+            c.vector_norm(a, order, 0, None, keep),
+            np.linalg.vector_norm(x, ord=order, keepdims=keep),
+            rtol,
+        )
     for order in ("fro", "nuc", "1", "-1", "2", "-2", "inf", "-inf"):
         theirs = order if order in ("fro", "nuc") else float(order)
         same(c.matrix_norm(a, order, keep), np.linalg.norm(x, theirs, (-2, -1), keep), rtol)

@@ -24,7 +24,11 @@ def test_floats(name, seed, shape):
     at = (len(shape), extents(*shape))
     for dtype in ("float64", "float32"):
         same(c.rng_random(g, DTYPES[dtype], *at), np.asarray(theirs.random(shape, dtype)), 0)
-        same(c.rng_standard_normal(g, DTYPES[dtype], *at), np.asarray(theirs.standard_normal(shape, dtype)), 0)
+        same(
+            c.rng_standard_normal(g, DTYPES[dtype], *at),
+            np.asarray(theirs.standard_normal(shape, dtype)),
+            0,
+        )
     same(c.rng_uniform(g, -2.0, 3.5, *at), np.asarray(theirs.uniform(-2, 3.5, shape)), 0)
     same(c.rng_normal(g, 10.0, 0.5, *at), np.asarray(theirs.normal(10, 0.5, shape)), 0)
 
@@ -102,11 +106,16 @@ def test_npy(tmp_path_factory, x):
         same(c.load(str(path)), y, 0)
         c.save(str(path), c.load(str(path)))
         ours, theirs = path.read_bytes(), io.BytesIO()
-        np.save(theirs, y if y.flags.c_contiguous or y.flags.f_contiguous else np.ascontiguousarray(y))
+        np.save(
+            theirs, y if y.flags.c_contiguous or y.flags.f_contiguous else np.ascontiguousarray(y)
+        )
         assert ours == theirs.getvalue()
 
 
-@given(numpy_arrays(dtypes=["int16", "int64", "float32", "complex64", "bool", "float16"]), st.sampled_from([(1, 0), (2, 0), (3, 0)]))
+@given(
+    numpy_arrays(dtypes=["int16", "int64", "float32", "complex64", "bool", "float16"]),
+    st.sampled_from([(1, 0), (2, 0), (3, 0)]),
+)
 def test_npy_versions(tmp_path_factory, x, version):
     path = tmp_path_factory.mktemp("npy") / "x.npy"
     with open(path, "wb") as file:
@@ -126,7 +135,12 @@ def test_npy_refusals(tmp_path):
 
     def header(text, version=1):
         text = text.encode() + b"\n"
-        return b"\x93NUMPY" + bytes([version, 0]) + len(text).to_bytes(2 if version == 1 else 4, "little") + text
+        return (
+            b"\x93NUMPY"
+            + bytes([version, 0])
+            + len(text).to_bytes(2 if version == 1 else 4, "little")
+            + text
+        )
 
     shape = "'fortran_order': False, 'shape': (2,)"
     for data, message in (
@@ -142,8 +156,14 @@ def test_npy_refusals(tmp_path):
         (header("{'descr': '<f8', 'fortran_order': False, 'shape': (2)}"), "cannot be read"),
         (header("{'descr': '<f8', 'fortran_order': False, 'shape': (-2,)}"), "cannot be read"),
         (header("{'descr': '<f8', 'fortran_order': 0, 'shape': (2,)}"), "cannot be read"),
-        (header("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}"), "cannot be read"),
-        (header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"), "too (large|big)|exceeds|address"),
+        (
+            header("{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}"),
+            "cannot be read",
+        ),
+        (
+            header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"),
+            "too (large|big)|exceeds|address",
+        ),
         (header("{'descr': '|O', " + shape + "}"), "dtype '|O'"),
         (header("{'descr': '<U3', " + shape + "}"), "dtype '<U3'"),
         (header("{'descr': '<f16', " + shape + "}"), "dtype '<f16'"),
@@ -201,7 +221,10 @@ def test_raw_refusals(tmp_path):
 
 
 class Memory(ctypes.Structure):
-    _fields_ = [(n, ctypes.c_uint64) for n in ("device_allocations", "pool_hits", "bytes_in_use", "bytes_cached", "peak_bytes")]
+    _fields_ = [
+        (n, ctypes.c_uint64)
+        for n in ("device_allocations", "pool_hits", "bytes_in_use", "bytes_cached", "peak_bytes")
+    ]
 
 
 class Engine(ctypes.Structure):

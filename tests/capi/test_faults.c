@@ -1,0 +1,134 @@
+/* The C face when memory ends: each scenario with the k-th allocation failing, k = 1, 2,
+ * ... until none is left to fail: an error with a sentence, nothing written, and (under a
+ * sanitizer) nothing lost. Linked with the face's objects, to reach the fault switch. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "asnumpy/asnumpy.h"
+#include "base/alloc.h"
+#include "runtime/device.h"
+
+static int failures;
+
+static asnp_array *base;
+
+static asnp_status views(asnp_array **out) {
+    asnp_array *t[2] = {NULL, NULL};
+    asnp_status status = asnp_flip(base, 0, NULL, &t[0]);
+    if (!status) status = asnp_transpose(t[0], NULL, &t[1]);
+    if (!status) status = asnp_ravel(t[1], out);
+    asnp_release(t[0]);
+    asnp_release(t[1]);
+    return status;
+}
+
+static asnp_status joined(asnp_array **out) {
+    asnp_array *both[2] = {base, base};
+    return asnp_stack(2, both, 1, out);
+}
+
+static asnp_status distinct(asnp_array **out) {
+    asnp_array *values = NULL, *first = NULL, *inverse = NULL;
+    asnp_status status = asnp_unique(base, &values, &first, &inverse, out);
+    asnp_release(values);
+    asnp_release(first);
+    asnp_release(inverse);
+    return status;
+}
+
+static asnp_status solved(asnp_array **out) {
+    asnp_array *x = NULL, *s = NULL;
+    asnp_status status = asnp_lstsq(base, base, -1, &x, out, NULL, &s);
+    asnp_release(x);
+    asnp_release(s);
+    return status;
+}
+
+static asnp_status inverted(asnp_array **out) {
+    return asnp_pinv(base, 1e-15, out);
+}
+
+static asnp_status halves(asnp_array **out) {
+    asnp_array *fraction[2] = {NULL, NULL};
+    asnp_operand in = asnp_of(base);
+    asnp_status status = asnp_ufunc("modf", 1, &in, 2, fraction);
+    if (!status) *out = fraction[0];
+    asnp_release(fraction[1]);
+    return status;
+}
+
+static asnp_status drawn(asnp_array **out) {
+    asnp_rng *g = NULL;
+    asnp_status status = asnp_rng_new("SFC64", 3, &g);
+    if (!status) status = asnp_rng_choice(g, 100, 10, 0, out);
+    asnp_rng_release(g);
+    return status;
+}
+
+static asnp_status written(asnp_array **out) {
+    char path[64];
+    snprintf(path, sizeof path, "faults-%d.npy", (int)getpid());
+    asnp_status status = asnp_save(path, base);
+    if (!status) status = asnp_load(path, out);
+    remove(path);
+    return status;
+}
+
+static asnp_status transformed(asnp_array **out) {
+    return asnp_fftn(base, 0, NULL, NULL, NULL, out);
+}
+
+static asnp_status spread(asnp_array **out) {
+    return asnp_std(base, 0, NULL, 1, 0, out);
+}
+
+static asnp_status placed(asnp_array **out) {
+    asnp_array *order = NULL;
+    asnp_status status = asnp_argsort(base, 0, &order);
+    if (!status) status = asnp_take_along_axis(base, order, 0, out);
+    asnp_release(order);
+    return status;
+}
+
+static const struct {
+    const char *name;
+    asnp_status (*run)(asnp_array **out);
+} scenarios[] = {
+    {"views", views},      {"stack", joined}, {"unique", distinct}, {"lstsq", solved},
+    {"pinv", inverted},    {"modf", halves},  {"choice", drawn},    {"file", written},
+    {"fftn", transformed}, {"std", spread},   {"along", placed},
+};
+
+int main(int argc, char **argv) {
+    static const double data[12] = {1, 5, 2, 8, 3, 9, 4, 4, 6, 0, 7, 2.5};
+    const int64_t shape[2] = {4, 3};
+    if (argc > 1) asn_device_set_library_path(argv[1]);
+    if (asnp_from_host(ASNP_FLOAT64, 2, shape, NULL, data, &base)) {
+        printf("%s\n", asnp_message());
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof scenarios / sizeof *scenarios; i++) {
+        asnp_status status = 1;
+        long k = 1;
+        for (; status && k < 500; k++) {
+            asnp_array *out = NULL;
+            asn_alloc_fail_after(k);
+            status = scenarios[i].run(&out);
+            asn_alloc_fail_after(0);
+            if (status && (out || !*asnp_message())) {
+                printf("%s, allocation %ld: %s\n", scenarios[i].name, k,
+                       out ? "failed and wrote" : "no sentence");
+                failures++;
+            }
+            asnp_release(out);
+        }
+        if (status) {
+            printf("%s never succeeds: %s\n", scenarios[i].name, asnp_message());
+            failures++;
+        }
+    }
+    asnp_release(base);
+    printf("faults: %s\n", failures ? "FAILED" : "ok");
+    return failures != 0;
+}

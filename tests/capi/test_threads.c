@@ -1,0 +1,95 @@
+/* The C face from several threads, each with handles and messages of its own; and work of
+ * a program's own on the library's stream, in order with the library's, by an event. */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "acl/acl.h"
+#include "asnumpy/asnumpy.h"
+
+enum { THREADS = 4, ROUNDS = 200, N = 5000 };
+
+static int failures;
+
+static void check(int ok, const char *what) {
+    if (ok) return;
+    printf("%s (%s)\n", what, asnp_message());
+    __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
+}
+
+/* sum(k * i) for i < N, recorded and read; and each thread's own failure. */
+static void *work(void *argument) {
+    int k = *(int *)argument;
+    char sentence[64];
+    snprintf(sentence, sizeof sentence, "there is no operation 'f%d'", k);
+    for (int round = 0; round < ROUNDS; round++) {
+        asnp_array *a = NULL, *b = NULL, *c = NULL;
+        double sum = 0;
+        check(!asnp_arange(asnp_float(0), asnp_float(N), asnp_float(1), ASNP_FLOAT64, &a),
+              "arange");
+        check(!asnp_binary_number("multiply", a, asnp_int(k), &b), "multiply");
+        check(!asnp_sum(b, 0, NULL, 0, &c), "sum");
+        check(!asnp_get_double(c, NULL, &sum), "get");
+        check(sum == (double)k * N * (N - 1) / 2, "the sum is another thread's");
+        check(asnp_unary(sentence + strlen("there is no operation '"), a, &c) != 0,
+              "a name that is none");
+        check(strncmp(asnp_message(), sentence, strlen(sentence) - 1) == 0,
+              "the message is another thread's");
+        asnp_release(a);
+        asnp_release(b);
+        asnp_release(c);
+    }
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t ids[THREADS];
+    int numbers[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i + 1;
+        check(pthread_create(&ids[i], NULL, work, &numbers[i]) == 0, "pthread_create");
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(ids[i], NULL);
+}
+
+/* A copy on a stream of our own that awaits what is recorded; the library then overwrites
+ * its source, after the copy. */
+static void streams(void) {
+    static double copied[N];
+    const int64_t n = N;
+    asnp_array *a = NULL, *b = NULL;
+    void *library = NULL, *address = NULL;
+    aclrtStream ours = NULL;
+    aclrtEvent done = NULL, read = NULL;
+    check(!asnp_full(ASNP_FLOAT64, 1, &n, asnp_float(2), &a), "full");
+    check(!asnp_unary("square", a, &b), "square");
+    check(!asnp_data(b, &address), "data");
+    check(!asnp_stream(&library), "stream");
+    check(!aclrtCreateStream(&ours), "a stream");
+    check(!aclrtCreateEvent(&done) && !aclrtCreateEvent(&read), "events");
+    check(!aclrtRecordEvent(done, library), "record");
+    check(!aclrtStreamWaitEvent(ours, done), "wait");
+    check(!aclrtMemcpyAsync(copied, sizeof copied, address, sizeof copied,
+                            ACL_MEMCPY_DEVICE_TO_HOST, ours),
+          "copy");
+    check(!aclrtRecordEvent(read, ours), "record");
+    check(!aclrtStreamWaitEvent(library, read), "wait");
+    check(!asnp_assign(b, asnp_of_number(asnp_int(7))), "assign");
+    check(!asnp_synchronize(), "synchronize");
+    check(copied[0] == 4 && copied[N - 1] == 4, "the copy came too late");
+    check(((double *)address)[N - 1] == 7, "the assignment is lost");
+    aclrtDestroyEvent(done);
+    aclrtDestroyEvent(read);
+    aclrtDestroyStream(ours);
+    asnp_release(a);
+    asnp_release(b);
+}
+
+int main(void) {
+    threads();
+    streams();
+    check(!asnp_finalize(), "finalize");
+    printf("threads: %s\n", failures ? "FAILED" : "ok");
+    return failures != 0;
+}
