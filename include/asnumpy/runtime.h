@@ -31,9 +31,11 @@ ASNUMPY_API void asnp_free_text(char *text);
 ASNUMPY_API asnp_status asnp_device_kind(const char **out);
 ASNUMPY_API asnp_status asnp_device_count(int32_t *out);
 ASNUMPY_API asnp_status asnp_get_device(int32_t *out);
-/* Makes a device current; waits for the one before. VALUE: there is no such device. */
+/* Makes a device current; waits for the one before. No other thread may be in the
+ * library. VALUE: there is no such device. */
 ASNUMPY_API asnp_status asnp_set_device(int32_t device);
-/* Waits and closes the device; the next use opens it again. RUNTIME: arrays are left. */
+/* Waits and closes the device; the next use opens it again. No other thread may be in the
+ * library. RUNTIME: arrays are left. */
 ASNUMPY_API asnp_status asnp_finalize(void);
 
 /* The library's stream, an aclrtStream, with everything recorded so far put on it: for
@@ -56,7 +58,7 @@ typedef struct {
     uint64_t bytes_in_use, bytes_cached, peak_bytes;
 } asnp_memory;
 ASNUMPY_API asnp_status asnp_memory_stats(asnp_memory *out);
-/* Returns cached memory to the device. */
+/* Returns cached memory to the device. No other thread may be in the library. */
 ASNUMPY_API asnp_status asnp_empty_cache(void);
 
 typedef struct {

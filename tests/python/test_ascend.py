@@ -78,7 +78,7 @@ def test_pkg_config(tmp_path):
     if shutil.which("pkg-config") is None:
         pytest.skip("no pkg-config")
     (tmp_path / "one.c").write_text(
-        '#include "asnumpy/asnumpy.h"\nint main(void) { return asn_message() == 0; }\n'
+        '#include "asnumpy/asnumpy.h"\nint main(void) { return asnp_message() == 0; }\n'
     )
     ascend("cc one.c $(pkg-config --cflags --libs asnumpy) -o one && ./one", tmp_path)
 
