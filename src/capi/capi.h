@@ -11,11 +11,26 @@
 #include "array/views.h"
 #include "graph/array.h"
 #include "graph/families.h"
+#include "graph/lock.h"
 #include "graph/ufunc.h"
 
 struct asnp_array {
     asn_array array;
 };
+
+/* The library's lock until the function returns. The core looks at the state of buffers
+ * without it where a face's calls are serial, as Python's are under its global lock; here
+ * any thread may be recording, or running what this one recorded. */
+static inline char asn_capi_lock(void) {
+    asn_lock();
+    return 0;
+}
+static inline void asn_capi_unlock(const char *held) {
+    (void)held;
+    asn_unlock();
+}
+#define IN_LIBRARY                                                                       \
+    __attribute__((cleanup(asn_capi_unlock), unused)) const char held_ = asn_capi_lock()
 
 static inline const asn_layout *asn_capi_layout(const asnp_array *a) {
     return &a->array.layout;

@@ -9,6 +9,7 @@
 
 asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype d;
     asn_array made;
     NEED(out);
@@ -19,6 +20,7 @@ asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
 
 asnp_status asnp_full(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                       asnp_number value, asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype d;
     asn_array made;
     asn_operand number;
@@ -32,15 +34,18 @@ asnp_status asnp_full(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
 
 asnp_status asnp_zeros(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        asnp_array **out) {
+    IN_LIBRARY;
     return asnp_full(dtype, ndim, shape, asnp_int(0), out);
 }
 
 asnp_status asnp_ones(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                       asnp_array **out) {
+    IN_LIBRARY;
     return asnp_full(dtype, ndim, shape, asnp_int(1), out);
 }
 
 asnp_status asnp_empty_like(const asnp_array *a, asnp_dtype dtype, asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype d;
     asn_array made;
     NEED(a);
@@ -86,6 +91,7 @@ static asn_status range_ends(asnp_number start, asnp_number step, bool whole,
 
 asnp_status asnp_arange(asnp_number start, asnp_number stop, asnp_number step,
                         asnp_dtype dtype, asnp_array **out) {
+    IN_LIBRARY;
     const asnp_number *parts[3] = {&start, &stop, &step};
     bool whole = true;
     asn_dtype d;
@@ -129,6 +135,7 @@ static asn_status short_line(asn_array *made, double start, double stop, int64_t
 }
 
 asnp_status asnp_linspace(double start, double stop, int64_t num, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     int64_t bytes;
     NEED(out);
@@ -147,6 +154,7 @@ asnp_status asnp_linspace(double start, double stop, int64_t num, asnp_array **o
 
 asnp_status asnp_eye(asnp_dtype dtype, int64_t rows, int64_t columns, int64_t k,
                      asnp_array **out) {
+    IN_LIBRARY;
     const int64_t shape[2] = {rows, columns};
     asnp_array *made = NULL, *diagonal = NULL;
     NEED(out);
@@ -180,6 +188,7 @@ static asn_status host_strides(asn_dtype dtype, int32_t ndim, const int64_t *sha
 
 asnp_status asnp_from_host(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                            const int64_t *strides, const void *data, asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype d;
     asn_layout host;
     asn_array made, clean;
@@ -204,6 +213,7 @@ static void keep(void *context) {
 asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        const int64_t *strides, void *data, void (*release)(void *),
                        void *context, asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype d;
     asn_layout layout;
     asn_array made;
@@ -246,6 +256,7 @@ asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
 }
 
 asnp_status asnp_copy(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     NEED(a);
     NEED(out);
@@ -253,6 +264,7 @@ asnp_status asnp_copy(const asnp_array *a, asnp_array **out) {
 }
 
 asnp_status asnp_astype(const asnp_array *a, asnp_dtype dtype, asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype d;
     asn_array made;
     NEED(a);
@@ -262,6 +274,7 @@ asnp_status asnp_astype(const asnp_array *a, asnp_dtype dtype, asnp_array **out)
 }
 
 asnp_status asnp_share(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     NEED(a);
     NEED(out);
@@ -269,6 +282,7 @@ asnp_status asnp_share(const asnp_array *a, asnp_array **out) {
 }
 
 asnp_status asnp_to_host(const asnp_array *a, void *data, size_t nbytes) {
+    IN_LIBRARY;
     NEED(a);
     if (nbytes != asnp_nbytes(a))
         return asn_error_set(ASN_ERR_VALUE, "the array has %zu bytes, the target %zu",
@@ -278,6 +292,7 @@ asnp_status asnp_to_host(const asnp_array *a, void *data, size_t nbytes) {
 }
 
 asnp_status asnp_data(const asnp_array *a, void **data) {
+    IN_LIBRARY;
     NEED(a);
     NEED(data);
     return asn_array_export(&a->array, data);

@@ -28,6 +28,7 @@ static asn_status element(const asnp_array *a, const int64_t *index, asn_scalar 
 }
 
 asnp_status asnp_get(const asnp_array *a, const int64_t *index, asnp_number *out) {
+    IN_LIBRARY;
     asn_scalar s, wide;
     NEED(out);
     ASN_TRY(element(a, index, &s));
@@ -52,6 +53,7 @@ asnp_status asnp_get(const asnp_array *a, const int64_t *index, asnp_number *out
 }
 
 asnp_status asnp_get_double(const asnp_array *a, const int64_t *index, double *out) {
+    IN_LIBRARY;
     asn_scalar s, wide;
     NEED(a);
     NEED(out);
@@ -65,6 +67,7 @@ asnp_status asnp_get_double(const asnp_array *a, const int64_t *index, double *o
 }
 
 asnp_status asnp_get_int64(const asnp_array *a, const int64_t *index, int64_t *out) {
+    IN_LIBRARY;
     asnp_number n;
     NEED(a);
     NEED(out);
@@ -80,6 +83,7 @@ asnp_status asnp_get_int64(const asnp_array *a, const int64_t *index, int64_t *o
 }
 
 asnp_status asnp_set(asnp_array *a, const int64_t *index, asnp_number value) {
+    IN_LIBRARY;
     asn_operand number;
     int64_t offset;
     NEED(a);
@@ -91,6 +95,7 @@ asnp_status asnp_set(asnp_array *a, const int64_t *index, asnp_number value) {
 }
 
 asnp_status asnp_assign_where(asnp_array *a, asnp_operand value, const asnp_array *mask) {
+    IN_LIBRARY;
     asn_operand source;
     NEED(a);
     ASN_TRY(asn_capi_writeable(a));
@@ -101,5 +106,6 @@ asnp_status asnp_assign_where(asnp_array *a, asnp_operand value, const asnp_arra
 }
 
 asnp_status asnp_assign(asnp_array *a, asnp_operand value) {
+    IN_LIBRARY;
     return asnp_assign_where(a, value, NULL);
 }

@@ -41,21 +41,25 @@ static asnp_status transform(const asnp_array *a, int64_t n, int32_t axis,
 
 asnp_status asnp_fft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                      asnp_array **out) {
+    IN_LIBRARY;
     return transform(a, n, axis, norm, ACLNNX_FFT_FORWARD, out);
 }
 
 asnp_status asnp_ifft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                       asnp_array **out) {
+    IN_LIBRARY;
     return transform(a, n, axis, norm, ACLNNX_FFT_BACKWARD, out);
 }
 
 asnp_status asnp_rfft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                       asnp_array **out) {
+    IN_LIBRARY;
     return transform(a, n, axis, norm, ACLNNX_FFT_FROM_REAL, out);
 }
 
 asnp_status asnp_irfft(const asnp_array *a, int64_t n, int32_t axis, const char *norm,
                        asnp_array **out) {
+    IN_LIBRARY;
     return transform(a, n, axis, norm, ACLNNX_FFT_TO_REAL, out);
 }
 
@@ -112,11 +116,13 @@ static asnp_status complex_along(const asnp_array *a, int32_t num_axes,
 
 asnp_status asnp_fftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                       const int32_t *axes, const char *norm, asnp_array **out) {
+    IN_LIBRARY;
     return complex_along(a, num_axes, lengths, axes, norm, ACLNNX_FFT_FORWARD, out);
 }
 
 asnp_status asnp_ifftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                        const int32_t *axes, const char *norm, asnp_array **out) {
+    IN_LIBRARY;
     return complex_along(a, num_axes, lengths, axes, norm, ACLNNX_FFT_BACKWARD, out);
 }
 
@@ -127,6 +133,7 @@ static asn_status need_axis(int count) {
 
 asnp_status asnp_rfftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                        const int32_t *axes, const char *norm, asnp_array **out) {
+    IN_LIBRARY;
     int32_t at[ASN_MAX_DIMS];
     int count;
     asnp_array *half = NULL;
@@ -143,6 +150,7 @@ asnp_status asnp_rfftn(const asnp_array *a, int32_t num_axes, const int64_t *len
 
 asnp_status asnp_irfftn(const asnp_array *a, int32_t num_axes, const int64_t *lengths,
                         const int32_t *axes, const char *norm, asnp_array **out) {
+    IN_LIBRARY;
     int32_t at[ASN_MAX_DIMS];
     int count;
     asnp_array *rest = NULL;
@@ -173,6 +181,7 @@ static asn_status check_count(int64_t n) {
 }
 
 asnp_status asnp_fftfreq(int64_t n, double d, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *runs[2] = {NULL}, *steps = NULL;
     NEED(out);
     ASN_TRY(check_count(n));
@@ -189,6 +198,7 @@ asnp_status asnp_fftfreq(int64_t n, double d, asnp_array **out) {
 }
 
 asnp_status asnp_rfftfreq(int64_t n, double d, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *steps = NULL;
     NEED(out);
     ASN_TRY(check_count(n));
@@ -231,10 +241,12 @@ static asnp_status shift(const asnp_array *a, int32_t num_axes, const int32_t *a
 
 asnp_status asnp_fftshift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                           asnp_array **out) {
+    IN_LIBRARY;
     return shift(a, num_axes, axes, false, out);
 }
 
 asnp_status asnp_ifftshift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                            asnp_array **out) {
+    IN_LIBRARY;
     return shift(a, num_axes, axes, true, out);
 }

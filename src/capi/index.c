@@ -70,6 +70,7 @@ static asn_status read_items(const asnp_array *a, int32_t n, const asnp_index *i
 
 asnp_status asnp_index_get(const asnp_array *a, int32_t n, const asnp_index *index,
                            asnp_array **out) {
+    IN_LIBRARY;
     asn_index_item items[MOST_ITEMS];
     asn_array made;
     NEED(out);
@@ -79,6 +80,7 @@ asnp_status asnp_index_get(const asnp_array *a, int32_t n, const asnp_index *ind
 
 asnp_status asnp_index_set(asnp_array *a, int32_t n, const asnp_index *index,
                            asnp_operand value) {
+    IN_LIBRARY;
     asn_index_item items[MOST_ITEMS];
     asn_operand source;
     ASN_TRY(read_items(a, n, index, items));
@@ -90,6 +92,7 @@ asnp_status asnp_index_set(asnp_array *a, int32_t n, const asnp_index *index,
 
 asnp_status asnp_index_update(const char *name, asnp_array *a, int32_t n,
                               const asnp_index *index, asnp_operand value) {
+    IN_LIBRARY;
     asn_index_item items[MOST_ITEMS];
     asn_operand source;
     asn_op op;
@@ -115,6 +118,7 @@ static asn_status need_integers(const asnp_array *indices) {
 
 asnp_status asnp_take(const asnp_array *a, const asnp_array *indices, int32_t axis,
                       asnp_mode mode, asnp_array **out) {
+    IN_LIBRARY;
     asn_array used, made;
     int at;
     NEED(a);
@@ -161,6 +165,7 @@ static asn_status along(const asnp_array *a, const asnp_array *indices, int axis
 
 asnp_status asnp_take_along_axis(const asnp_array *a, const asnp_array *indices,
                                  int32_t axis, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *made[ASN_MAX_DIMS] = {NULL};
     asnp_index index[ASN_MAX_DIMS];
     int at;
@@ -175,6 +180,7 @@ asnp_status asnp_take_along_axis(const asnp_array *a, const asnp_array *indices,
 
 asnp_status asnp_put_along_axis(asnp_array *a, const asnp_array *indices,
                                 asnp_operand values, int32_t axis) {
+    IN_LIBRARY;
     asnp_array *made[ASN_MAX_DIMS] = {NULL};
     asnp_index index[ASN_MAX_DIMS];
     int at;
@@ -189,6 +195,7 @@ asnp_status asnp_put_along_axis(asnp_array *a, const asnp_array *indices,
 /* ---- masks and conditions */
 
 asnp_status asnp_mask_get(const asnp_array *a, const asnp_array *mask, asnp_array **out) {
+    IN_LIBRARY;
     asnp_index index = asnp_by(mask);
     NEED(mask);
     ASN_TRY(asn_capi_mask(mask, "mask"));
@@ -196,6 +203,7 @@ asnp_status asnp_mask_get(const asnp_array *a, const asnp_array *mask, asnp_arra
 }
 
 asnp_status asnp_mask_set(asnp_array *a, const asnp_array *mask, asnp_operand value) {
+    IN_LIBRARY;
     asnp_index index = asnp_by(mask);
     NEED(mask);
     ASN_TRY(asn_capi_mask(mask, "mask"));
@@ -203,6 +211,7 @@ asnp_status asnp_mask_set(asnp_array *a, const asnp_array *mask, asnp_operand va
 }
 
 asnp_status asnp_nonzero(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made[ASN_MAX_DIMS];
     NEED(a);
     NEED(out);
@@ -222,6 +231,7 @@ asnp_status asnp_nonzero(const asnp_array *a, asnp_array **out) {
 
 asnp_status asnp_where(const asnp_array *condition, asnp_operand x, asnp_operand y,
                        asnp_array **out) {
+    IN_LIBRARY;
     asn_operand first, second;
     asn_array truth, made;
     NEED(condition);

@@ -31,7 +31,7 @@ static asn_status write_file(const char *path, const char *header, size_t length
     size_t bytes = asnp_nbytes(a);
     char *data = asn_malloc(bytes);
     if (!data) return ASN_ERR_MEMORY;
-    asn_status status = asn_array_to_host(&a->array, data);
+    asn_status status = (asn_status)asnp_to_host(a, data, bytes);
     if (!status) status = open_file(path, "wb", &file);
     if (status) {
         asn_free(data);

@@ -14,6 +14,7 @@ static asn_status collect(int32_t n, asnp_array *const *arrays, const asn_array 
 
 asnp_status asnp_concatenate(int32_t n, asnp_array *const *arrays, int32_t axis,
                              asnp_array **out) {
+    IN_LIBRARY;
     asn_dtype dtype = ASN_F64;
     asn_array made;
     int at;
@@ -33,6 +34,7 @@ asnp_status asnp_concatenate(int32_t n, asnp_array *const *arrays, int32_t axis,
 
 asnp_status asnp_stack(int32_t n, asnp_array *const *arrays, int32_t axis,
                        asnp_array **out) {
+    IN_LIBRARY;
     NEED(arrays);
     NEED(out);
     if (n < 1) return asn_error_set(ASN_ERR_VALUE, "need at least one array to stack");
@@ -58,6 +60,7 @@ asnp_status asnp_stack(int32_t n, asnp_array *const *arrays, int32_t axis,
 
 asnp_status asnp_repeat(const asnp_array *a, int64_t count, int32_t axis,
                         asnp_array **out) {
+    IN_LIBRARY;
     asn_array used, counts, made;
     const int64_t one = 1;
     asn_operand number = asn_operand_int(count);

@@ -10,6 +10,7 @@
 /* ---- products */
 
 asnp_status asnp_matmul(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     NEED(a);
     NEED(b);
@@ -18,6 +19,7 @@ asnp_status asnp_matmul(const asnp_array *a, const asnp_array *b, asnp_array **o
 }
 
 asnp_status asnp_dot(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     NEED(a);
     NEED(b);
@@ -26,6 +28,7 @@ asnp_status asnp_dot(const asnp_array *a, const asnp_array *b, asnp_array **out)
 }
 
 asnp_status asnp_outer(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *t[4] = {NULL};
     asnp_status status = asnp_ravel(a, &t[0]);
     if (!status) status = asnp_ravel(b, &t[1]);
@@ -69,6 +72,7 @@ static asnp_status as_matrix(const asnp_array *a, int num_axes, const int32_t *a
 asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num_axes,
                            const int32_t *axes_a, const int32_t *axes_b,
                            asnp_array **out) {
+    IN_LIBRARY;
     int64_t shape[2 * ASN_MAX_DIMS];
     int left, right;
     asnp_array *t[3] = {NULL};
@@ -105,6 +109,7 @@ asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num
 }
 
 asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *diagonal = NULL;
     const int32_t last = -1;
     asnp_status status = asnp_diagonal(a, offset, -2, -1, &diagonal);
@@ -145,19 +150,23 @@ static asnp_status one_result(int op, const char *failed, const asnp_array *a,
 }
 
 asnp_status asnp_solve(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     NEED(b);
     return one_result(ACLNNX_LINALG_SOLVE, "Singular matrix", a, b, out);
 }
 
 asnp_status asnp_inv(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     return one_result(ACLNNX_LINALG_INV, "Singular matrix", a, NULL, out);
 }
 
 asnp_status asnp_det(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     return one_result(ACLNNX_LINALG_DET, NULL, a, NULL, out);
 }
 
 asnp_status asnp_slogdet(const asnp_array *a, asnp_array **sign, asnp_array **logabsdet) {
+    IN_LIBRARY;
     const asn_solver s = {.op = ACLNNX_LINALG_SLOGDET};
     asnp_array **const to[2] = {sign, logabsdet};
     NEED(sign);
@@ -166,6 +175,7 @@ asnp_status asnp_slogdet(const asnp_array *a, asnp_array **sign, asnp_array **lo
 }
 
 asnp_status asnp_cholesky(const asnp_array *a, int32_t upper, asnp_array **out) {
+    IN_LIBRARY;
     const asn_solver s = {.op = ACLNNX_LINALG_CHOLESKY,
                           .upper = upper != 0,
                           .failed = "Matrix is not positive definite"};
@@ -176,6 +186,7 @@ asnp_status asnp_cholesky(const asnp_array *a, int32_t upper, asnp_array **out) 
 
 asnp_status asnp_qr(const asnp_array *a, int32_t complete, asnp_array **q,
                     asnp_array **r) {
+    IN_LIBRARY;
     const asn_solver s = {.op = q ? ACLNNX_LINALG_QR : ACLNNX_LINALG_QR_R,
                           .full = complete != 0};
     asnp_array **const both[2] = {q, r};
@@ -186,6 +197,7 @@ asnp_status asnp_qr(const asnp_array *a, int32_t complete, asnp_array **q,
 
 asnp_status asnp_svd(const asnp_array *a, int32_t full, asnp_array **u, asnp_array **s,
                      asnp_array **vh) {
+    IN_LIBRARY;
     bool factors = u || vh;
     const asn_solver op = {.op = factors ? ACLNNX_LINALG_SVD : ACLNNX_LINALG_SVDVALS,
                            .full = full != 0,
@@ -212,6 +224,7 @@ static asn_status check_finite(const asnp_array *a) {
 }
 
 asnp_status asnp_eig(const asnp_array *a, asnp_array **values, asnp_array **vectors) {
+    IN_LIBRARY;
     const asn_solver s = {.op = vectors ? ACLNNX_LINALG_EIG : ACLNNX_LINALG_EIGVALS,
                           .failed = "Eigenvalues did not converge"};
     asnp_array **const to[2] = {values, vectors};
@@ -222,6 +235,7 @@ asnp_status asnp_eig(const asnp_array *a, asnp_array **values, asnp_array **vect
 
 asnp_status asnp_eigh(const asnp_array *a, int32_t upper, asnp_array **values,
                       asnp_array **vectors) {
+    IN_LIBRARY;
     const asn_solver s = {.op = vectors ? ACLNNX_LINALG_EIGH : ACLNNX_LINALG_EIGVALSH,
                           .upper = upper != 0,
                           .failed = "Eigenvalues did not converge"};
@@ -248,6 +262,7 @@ static asn_status check_lstsq(const asnp_array *a, const asnp_array *b) {
 asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
                        asnp_array **x, asnp_array **residuals, int64_t *rank,
                        asnp_array **singular_values) {
+    IN_LIBRARY;
     asnp_array *made[4] = {NULL}, *kept = NULL;
     asnp_array **const to[4] = {&made[0], &made[1], &made[2], &made[3]};
     int64_t found = 0;
@@ -293,6 +308,7 @@ static asnp_status inverse_values(const asnp_array *s, double rcond, asnp_array 
 }
 
 asnp_status asnp_pinv(const asnp_array *a, double rcond, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *t[9] = {NULL};
     NEED(a);
     NEED(out);

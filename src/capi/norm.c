@@ -47,6 +47,7 @@ static asnp_status summed(const asnp_array *x, double ord, int32_t num_axes,
 
 asnp_status asnp_vector_norm(const asnp_array *a, double ord, int32_t num_axes,
                              const int32_t *axes, int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *t[3] = {NULL};
     const asnp_number zero = asnp_int(0);
     asnp_reduce_options options = {num_axes, axes, keepdims, ASNP_DTYPE_NONE, NULL, NULL};
@@ -113,6 +114,7 @@ static asnp_status spectral(const asnp_array *x, const char *ord, int32_t keepdi
 
 asnp_status asnp_matrix_norm(const asnp_array *a, const char *ord, int32_t keepdims,
                              asnp_array **out) {
+    IN_LIBRARY;
     static const struct {
         const char *ord;
         int32_t over; /* 0: by singular values */

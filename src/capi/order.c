@@ -18,14 +18,17 @@ static asnp_status sorted_by(sorting sort, const asnp_array *a, int32_t axis,
 }
 
 asnp_status asnp_sort(const asnp_array *a, int32_t axis, asnp_array **out) {
+    IN_LIBRARY;
     return sorted_by(asn_sort, a, axis, out);
 }
 
 asnp_status asnp_argsort(const asnp_array *a, int32_t axis, asnp_array **out) {
+    IN_LIBRARY;
     return sorted_by(asn_argsort, a, axis, out);
 }
 
 asnp_status asnp_sort_in_place(asnp_array *a, int32_t axis) {
+    IN_LIBRARY;
     int at;
     NEED(a);
     ASN_TRY(asn_capi_writeable(a));
@@ -64,11 +67,13 @@ static asnp_status partitioned_by(partitioning partition, const asnp_array *a,
 
 asnp_status asnp_partition(const asnp_array *a, int32_t axis, int32_t num_kth,
                            const int64_t *kth, asnp_array **out) {
+    IN_LIBRARY;
     return partitioned_by(asn_partition, a, axis, num_kth, kth, out);
 }
 
 asnp_status asnp_argpartition(const asnp_array *a, int32_t axis, int32_t num_kth,
                               const int64_t *kth, asnp_array **out) {
+    IN_LIBRARY;
     return partitioned_by(asn_argpartition, a, axis, num_kth, kth, out);
 }
 
@@ -79,6 +84,7 @@ static asn_status as_dtype(const asnp_array *a, asn_dtype dtype, asn_array *out)
 
 asnp_status asnp_searchsorted(const asnp_array *sorted, const asnp_array *values,
                               int32_t right, asnp_array **out) {
+    IN_LIBRARY;
     asn_array left, wanted, made;
     NEED(sorted);
     NEED(values);
@@ -100,6 +106,7 @@ asnp_status asnp_searchsorted(const asnp_array *sorted, const asnp_array *values
 
 asnp_status asnp_bincount(const asnp_array *a, const asnp_array *weights,
                           int64_t minlength, asnp_array **out) {
+    IN_LIBRARY;
     asn_array reals, made;
     NEED(a);
     NEED(out);
@@ -195,6 +202,7 @@ static asnp_status run_lengths(const asnp_array *starts, asnp_array **out) {
 
 asnp_status asnp_unique(const asnp_array *a, asnp_array **values, asnp_array **first,
                         asnp_array **inverse, asnp_array **counts) {
+    IN_LIBRARY;
     asnp_array *flat = NULL, *order = NULL, *sorted = NULL, *starts = NULL;
     asnp_array *made[4] = {NULL};
     asnp_array **const to[4] = {values, first, inverse, counts};

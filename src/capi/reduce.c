@@ -36,6 +36,7 @@ static asn_status check_where(asn_op op, const asn_reduce_options *o) {
 
 asnp_status asnp_reduce(const char *name, const asnp_array *a,
                         const asnp_reduce_options *options, asnp_array **out) {
+    IN_LIBRARY;
     asn_op op;
     reduction r;
     asn_array made;
@@ -49,6 +50,7 @@ asnp_status asnp_reduce(const char *name, const asnp_array *a,
 
 asnp_status asnp_reduce_into(const char *name, const asnp_array *a,
                              const asnp_reduce_options *options, asnp_array *out) {
+    IN_LIBRARY;
     asn_op op;
     reduction r;
     NEED(out);
@@ -70,36 +72,43 @@ static asnp_status by_name(const char *name, const asnp_array *a, int32_t num_ax
 
 asnp_status asnp_sum(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return by_name("add", a, num_axes, axes, keepdims, out);
 }
 
 asnp_status asnp_prod(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return by_name("multiply", a, num_axes, axes, keepdims, out);
 }
 
 asnp_status asnp_max(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return by_name("maximum", a, num_axes, axes, keepdims, out);
 }
 
 asnp_status asnp_min(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return by_name("minimum", a, num_axes, axes, keepdims, out);
 }
 
 asnp_status asnp_any(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return by_name("logical_or", a, num_axes, axes, keepdims, out);
 }
 
 asnp_status asnp_all(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return by_name("logical_and", a, num_axes, axes, keepdims, out);
 }
 
 asnp_status asnp_count_nonzero(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                                int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     asnp_array *truth = NULL;
     asnp_status status = asnp_binary_number("not_equal", a, asnp_bool(0), &truth);
     if (!status) status = asnp_sum(truth, num_axes, axes, keepdims, out);
@@ -132,6 +141,7 @@ static asnp_status deliver(asn_status status, asn_array *total, asn_dtype dtype,
 
 asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     reduction r;
     asn_item_count n;
     asn_dtype result;
@@ -160,11 +170,13 @@ static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *
 
 asnp_status asnp_var(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      double ddof, int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return spread(a, num_axes, axes, ddof, keepdims, false, out);
 }
 
 asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                      double ddof, int32_t keepdims, asnp_array **out) {
+    IN_LIBRARY;
     return spread(a, num_axes, axes, ddof, keepdims, true, out);
 }
 
@@ -184,11 +196,13 @@ static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
 
 asnp_status asnp_argmax(const asnp_array *a, int32_t axis, int32_t keepdims,
                         asnp_array **out) {
+    IN_LIBRARY;
     return position(a, axis, keepdims, true, out);
 }
 
 asnp_status asnp_argmin(const asnp_array *a, int32_t axis, int32_t keepdims,
                         asnp_array **out) {
+    IN_LIBRARY;
     return position(a, axis, keepdims, false, out);
 }
 
@@ -196,6 +210,7 @@ asnp_status asnp_argmin(const asnp_array *a, int32_t axis, int32_t keepdims,
 
 asnp_status asnp_accumulate(const char *name, const asnp_array *a, int32_t axis,
                             asnp_dtype dtype, asnp_array **out) {
+    IN_LIBRARY;
     asn_op op;
     asn_dtype loop;
     asn_array used, made;
@@ -211,9 +226,11 @@ asnp_status asnp_accumulate(const char *name, const asnp_array *a, int32_t axis,
 }
 
 asnp_status asnp_cumsum(const asnp_array *a, int32_t axis, asnp_array **out) {
+    IN_LIBRARY;
     return asnp_accumulate("add", a, axis, ASNP_DTYPE_NONE, out);
 }
 
 asnp_status asnp_cumprod(const asnp_array *a, int32_t axis, asnp_array **out) {
+    IN_LIBRARY;
     return asnp_accumulate("multiply", a, axis, ASNP_DTYPE_NONE, out);
 }

@@ -5,7 +5,6 @@
 
 #include "graph/engine.h"
 #include "graph/fallback.h"
-#include "graph/lock.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -58,11 +57,9 @@ asnp_status asnp_get_device(int32_t *out) {
 }
 
 asnp_status asnp_set_device(int32_t device) {
-    asn_lock();
-    asn_status status = asn_trace_flush();
-    if (!status) status = asn_device_set(device);
-    asn_unlock();
-    return status;
+    IN_LIBRARY;
+    ASN_TRY(asn_trace_flush());
+    return asn_device_set(device);
 }
 
 asnp_status asnp_finalize(void) {
@@ -72,15 +69,12 @@ asnp_status asnp_finalize(void) {
 
 asnp_status asnp_stream(void **out) {
     NEED(out);
+    IN_LIBRARY;
     ASN_TRY(asn_device_open());
-    asn_lock();
-    asn_status status = asn_trace_flush();
-    if (!status) {
-        asn_stream_busy = true; /* with what the caller will put there */
-        *out = asn_stream();
-    }
-    asn_unlock();
-    return status;
+    ASN_TRY(asn_trace_flush());
+    asn_stream_busy = true; /* with what the caller will put there */
+    *out = asn_stream();
+    return ASNP_OK;
 }
 
 asnp_status asnp_set_fallback(asnp_fallback policy, asnp_fallback *before) {

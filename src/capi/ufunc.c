@@ -86,6 +86,7 @@ static asn_status compute_all(const call *c, asn_array *made) {
 
 asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
                        int32_t num_out, asnp_array **out) {
+    IN_LIBRARY;
     call c;
     asn_array made[2];
     asnp_array *handles[2] = {NULL, NULL};
@@ -109,6 +110,7 @@ asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
 asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand *in,
                             int32_t num_out, asnp_array *const *out,
                             const asnp_array *where) {
+    IN_LIBRARY;
     call c;
     asn_array made[2];
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
@@ -137,6 +139,7 @@ asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand
 /* ---- the usual forms */
 
 asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     asnp_operand in = asnp_of(a);
     NEED(a);
     return asnp_ufunc(name, 1, &in, 1, out);
@@ -144,6 +147,7 @@ asnp_status asnp_unary(const char *name, const asnp_array *a, asnp_array **out) 
 
 asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array *b,
                         asnp_array **out) {
+    IN_LIBRARY;
     asnp_operand in[2] = {asnp_of(a), asnp_of(b)};
     NEED(a);
     NEED(b);
@@ -152,6 +156,7 @@ asnp_status asnp_binary(const char *name, const asnp_array *a, const asnp_array 
 
 asnp_status asnp_binary_number(const char *name, const asnp_array *a, asnp_number b,
                                asnp_array **out) {
+    IN_LIBRARY;
     asnp_operand in[2] = {asnp_of(a), asnp_of_number(b)};
     NEED(a);
     return asnp_ufunc(name, 2, in, 1, out);
@@ -159,23 +164,28 @@ asnp_status asnp_binary_number(const char *name, const asnp_array *a, asnp_numbe
 
 asnp_status asnp_number_binary(const char *name, asnp_number a, const asnp_array *b,
                                asnp_array **out) {
+    IN_LIBRARY;
     asnp_operand in[2] = {asnp_of_number(a), asnp_of(b)};
     NEED(b);
     return asnp_ufunc(name, 2, in, 1, out);
 }
 
 asnp_status asnp_add(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     return asnp_binary("add", a, b, out);
 }
 
 asnp_status asnp_subtract(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     return asnp_binary("subtract", a, b, out);
 }
 
 asnp_status asnp_multiply(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     return asnp_binary("multiply", a, b, out);
 }
 
 asnp_status asnp_divide(const asnp_array *a, const asnp_array *b, asnp_array **out) {
+    IN_LIBRARY;
     return asnp_binary("divide", a, b, out);
 }

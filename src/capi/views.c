@@ -39,6 +39,7 @@ int32_t asnp_is_contiguous(const asnp_array *a) {
 }
 
 int32_t asnp_may_share_memory(const asnp_array *a, const asnp_array *b) {
+    IN_LIBRARY;
     if (asn_capi_need(a, "a") || asn_capi_need(b, "b")) return -1;
     return asn_array_may_share(&a->array, &b->array);
 }
@@ -64,6 +65,7 @@ static asnp_status one_axis(const asnp_array *a, int32_t axis, asn_index_item it
 
 asnp_status asnp_slice(const asnp_array *a, int32_t axis, int64_t start, int64_t stop,
                        int64_t step, asnp_array **out) {
+    IN_LIBRARY;
     if (step == 0) return asn_error_set(ASN_ERR_VALUE, "slice step cannot be zero");
     if (step < 0 && stop == ASNP_END) stop = INT64_MIN;
     return one_axis(
@@ -75,12 +77,14 @@ asnp_status asnp_slice(const asnp_array *a, int32_t axis, int64_t start, int64_t
 
 asnp_status asnp_pick(const asnp_array *a, int32_t axis, int64_t index,
                       asnp_array **out) {
+    IN_LIBRARY;
     return one_axis(a, axis, (asn_index_item){.kind = ASN_INDEX_INT, .start = index},
                     out);
 }
 
 asnp_status asnp_flip(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       asnp_array **out) {
+    IN_LIBRARY;
     asn_index_item items[ASN_MAX_DIMS];
     uint64_t mask;
     asn_array made;
@@ -102,6 +106,7 @@ asnp_status asnp_flip(const asnp_array *a, int32_t num_axes, const int32_t *axes
 /* ---- the order of axes */
 
 asnp_status asnp_transpose(const asnp_array *a, const int32_t *perm, asnp_array **out) {
+    IN_LIBRARY;
     asn_layout view;
     int checked[ASN_MAX_DIMS];
     uint64_t seen = 0;
@@ -122,6 +127,7 @@ asnp_status asnp_transpose(const asnp_array *a, const int32_t *perm, asnp_array 
 
 asnp_status asnp_swapaxes(const asnp_array *a, int32_t axis1, int32_t axis2,
                           asnp_array **out) {
+    IN_LIBRARY;
     int32_t perm[ASN_MAX_DIMS];
     int first, second;
     NEED(a);
@@ -134,6 +140,7 @@ asnp_status asnp_swapaxes(const asnp_array *a, int32_t axis1, int32_t axis2,
 
 asnp_status asnp_moveaxis(const asnp_array *a, int32_t source, int32_t destination,
                           asnp_array **out) {
+    IN_LIBRARY;
     int32_t perm[ASN_MAX_DIMS];
     int from, to, next = 0;
     NEED(a);
@@ -153,6 +160,7 @@ asnp_status asnp_moveaxis(const asnp_array *a, int32_t source, int32_t destinati
 /* ---- other shapes */
 
 asnp_status asnp_expand_dims(const asnp_array *a, int32_t axis, asnp_array **out) {
+    IN_LIBRARY;
     asn_layout view;
     int at;
     NEED(a);
@@ -166,6 +174,7 @@ asnp_status asnp_expand_dims(const asnp_array *a, int32_t axis, asnp_array **out
 
 asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                          asnp_array **out) {
+    IN_LIBRARY;
     asn_layout view;
     uint64_t mask;
     NEED(a);
@@ -179,6 +188,7 @@ asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *a
 
 asnp_status asnp_diagonal(const asnp_array *a, int64_t offset, int32_t axis1,
                           int32_t axis2, asnp_array **out) {
+    IN_LIBRARY;
     asn_layout view;
     int first, second;
     NEED(a);
@@ -203,15 +213,18 @@ static asnp_status part(const asnp_array *a, int which, asnp_array **out) {
 }
 
 asnp_status asnp_real(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     return part(a, 0, out);
 }
 
 asnp_status asnp_imag(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     return part(a, 1, out);
 }
 
 asnp_status asnp_broadcast_to(const asnp_array *a, int32_t ndim, const int64_t *shape,
                               asnp_array **out) {
+    IN_LIBRARY;
     asn_layout view;
     NEED(a);
     NEED(out);
@@ -222,6 +235,7 @@ asnp_status asnp_broadcast_to(const asnp_array *a, int32_t ndim, const int64_t *
 
 asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape,
                          asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     NEED(a);
     NEED(out);
@@ -230,6 +244,7 @@ asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape
 }
 
 asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
+    IN_LIBRARY;
     asn_array made;
     NEED(a);
     NEED(out);

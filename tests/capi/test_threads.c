@@ -17,6 +17,35 @@ static void check(int ok, const char *what) {
     __atomic_add_fetch(&failures, 1, __ATOMIC_RELAXED);
 }
 
+static asnp_array *common; /* N ones, which every thread reads */
+
+/* A little of everything on arrays of the thread's own, and of the common one. */
+static void various(int k) {
+    const int64_t shape[2] = {40, 50};
+    asnp_rng *g = NULL;
+    asnp_array *t[9] = {NULL};
+    int64_t many = 0;
+    double mean = 0;
+    check(!asnp_rng_new("PCG64", (uint64_t)k, &g), "rng");
+    check(!asnp_rng_random(g, ASNP_FLOAT64, 2, shape, &t[0]), "random");
+    check(!asnp_slice(t[0], 0, k, ASNP_END, 2, &t[1]), "slice");
+    check(!asnp_assign(t[1], asnp_of_number(asnp_int(2))), "assign");
+    check(!asnp_binary_number("equal", t[0], asnp_int(2), &t[2]), "equal");
+    check(!asnp_count_nonzero(t[2], 0, NULL, 0, &t[3]), "count");
+    check(!asnp_get_int64(t[3], NULL, &many), "get");
+    check(many == (40 - k + 1) / 2 * 50, "the count is another thread's");
+    check(!asnp_share(common, &t[4]), "share");
+    check(!asnp_slice(t[4], 0, 0, 10 * k, 1, &t[5]), "slice");
+    check(!asnp_binary_number("multiply", t[5], asnp_int(k), &t[6]), "multiply");
+    check(!asnp_mean(t[6], 0, NULL, 0, &t[7]), "mean");
+    check(!asnp_get_double(t[7], NULL, &mean), "get");
+    check(mean == k, "the mean is another thread's");
+    check(!asnp_sort(t[0], 1, &t[8]), "sort");
+    for (int i = 0; i < 9; i++)
+        asnp_release(t[i]);
+    asnp_rng_release(g);
+}
+
 /* sum(k * i) for i < N, recorded and read; and each thread's own failure. */
 static void *work(void *argument) {
     int k = *(int *)argument;
@@ -38,12 +67,15 @@ static void *work(void *argument) {
         asnp_release(a);
         asnp_release(b);
         asnp_release(c);
+        various(k);
     }
     return NULL;
 }
 
 static void threads(void) {
+    const int64_t n = N;
     pthread_t ids[THREADS];
+    check(!asnp_ones(ASNP_FLOAT64, 1, &n, &common), "ones");
     int numbers[THREADS];
     for (int i = 0; i < THREADS; i++) {
         numbers[i] = i + 1;
@@ -51,6 +83,7 @@ static void threads(void) {
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(ids[i], NULL);
+    asnp_release(common);
 }
 
 /* A copy on a stream of our own that awaits what is recorded; the library then overwrites
