@@ -71,7 +71,8 @@ ASN_CHECK_RESULT asn_status asn_capi_reshape(const asn_array *a, int ndim,
 ASN_CHECK_RESULT asn_status asn_capi_ravel(const asn_array *a, asn_array *out);
 /* A bool array for where= and masks. */
 ASN_CHECK_RESULT asn_status asn_capi_mask(const asnp_array *mask, const char *what);
-/* The row of an operation's name. */
+/* The row of an operation's name; the library's lock is held. */
+bool asn_capi_find_op(const char *name, asn_op *op);
 ASN_CHECK_RESULT asn_status asn_capi_op(const char *name, asn_op *op);
 /* The same of two arguments. */
 ASN_CHECK_RESULT asn_status asn_capi_binary_op(const char *name, asn_op *op);

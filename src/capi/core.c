@@ -201,13 +201,37 @@ asn_status asn_capi_mask(const asnp_array *mask, const char *what) {
 
 /* ---- operations by name */
 
+/* Open addressing over FNV-1a, filled at the first look, under the library's lock. */
+enum { PLACES = 512 };
+_Static_assert(ASN_OP_CAST < PLACES / 2, "the table of names is at most half full");
+static int16_t places[PLACES]; /* operation + 1; 0: free */
+
+static uint32_t place_of(const char *name) {
+    uint32_t hash = 2166136261u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash % PLACES;
+}
+
+bool asn_capi_find_op(const char *name, asn_op *op) {
+    static bool filled;
+    for (int i = 0; i < ASN_OP_CAST && !filled; i++) {
+        uint32_t at = place_of(asn_op_table[i].name);
+        while (places[at])
+            at = (at + 1) % PLACES;
+        places[at] = (int16_t)(i + 1);
+    }
+    filled = true;
+    for (uint32_t at = place_of(name); places[at]; at = (at + 1) % PLACES) {
+        *op = (asn_op)(places[at] - 1);
+        if (strcmp(asn_op_table[*op].name, name) == 0) return true;
+    }
+    return false;
+}
+
 asn_status asn_capi_op(const char *name, asn_op *op) {
     ASN_TRY(asn_capi_need(name, "the operation's name"));
-    for (int i = 0; i < ASN_OP_CAST; i++)
-        if (strcmp(asn_op_table[i].name, name) == 0) {
-            *op = (asn_op)i;
-            return ASN_OK;
-        }
+    if (asn_capi_find_op(name, op)) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
                          "there is no operation '%s'; asnp_ufunc_name lists them", name);
 }

@@ -1,6 +1,7 @@
 /* L3 C face: reductions and scans (ufunc.h). */
 #include "capi/capi.h"
 
+#include "graph/direct.h"
 #include "graph/moments.h"
 
 typedef struct {
@@ -34,14 +35,43 @@ static asn_status check_where(asn_op op, const asn_reduce_options *o) {
                          asn_op_table[op].name);
 }
 
+/* All axes and nothing else asked for: the result may come as one number. */
+static bool is_plain(const asnp_reduce_options *o) {
+    return !o || (!o->axes && !o->keepdims && o->dtype == ASNP_DTYPE_NONE && !o->where &&
+                  !o->initial);
+}
+
+static asnp_status number_result(const asn_scalar *value, asnp_array **out) {
+    const asn_operand number = {.scalar = *value};
+    asn_array made;
+    return asn_capi_wrap(asn_full(&made, (asn_dtype)value->dtype, 0, NULL, 'C', &number),
+                         &made, out);
+}
+
+/* By the ways for small arrays, and for any and all of large ones. */
+static asn_status reduce_whole(asn_op op, const asnp_array *a, asn_scalar *value,
+                               bool *done) {
+    bool truth;
+    *done = asn_direct_reduce(op, &a->array, value);
+    if (*done || (op != ASN_OP_LOGICAL_OR && op != ASN_OP_LOGICAL_AND)) return ASN_OK;
+    ASN_TRY(asn_truth_reduce(op, &a->array, &truth, done));
+    *value = asn_scalar_bool(truth);
+    return ASN_OK;
+}
+
 asnp_status asnp_reduce(const char *name, const asnp_array *a,
                         const asnp_reduce_options *options, asnp_array **out) {
     IN_LIBRARY;
     asn_op op;
     reduction r;
     asn_array made;
+    asn_scalar value;
+    bool done = false;
+    NEED(a);
     NEED(out);
     ASN_TRY(asn_capi_binary_op(name, &op));
+    if (is_plain(options)) ASN_TRY(reduce_whole(op, a, &value, &done));
+    if (done) return number_result(&value, out);
     ASN_TRY(read_options(&r, a, options));
     ASN_TRY(check_where(op, &r.options));
     return asn_capi_wrap(asn_ufunc_reduce(op, &a->array, NULL, &made, &r.options), &made,
@@ -146,7 +176,11 @@ asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes
     asn_item_count n;
     asn_dtype result;
     asn_array total;
+    asn_scalar value;
+    NEED(a);
     NEED(out);
+    if (!axes && !keepdims && asn_direct_mean(&a->array, &value))
+        return number_result(&value, out);
     ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
     asn_mean_dtypes(asn_capi_type(a), ASN_DTYPE_NONE, &r.options.dtype, &result);
     asn_status status = asn_mean(&a->array, &r.options, &n, &total);
@@ -160,7 +194,16 @@ static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *
     asn_dtype sum, result;
     asn_array total;
     asn_operand less = asn_operand_float(ddof);
+    asn_scalar value;
+    bool done = false;
+    NEED(a);
     NEED(out);
+    if (!axes && !keepdims && ddof >= 0) {
+        done = asn_direct_variance(&a->array, ddof, root, &value);
+        if (!done && ddof < 0x1p53 && ddof == (double)(int64_t)ddof)
+            ASN_TRY(asn_variance_whole(&a->array, (int64_t)ddof, root, &value, &done));
+        if (done) return number_result(&value, out);
+    }
     ASN_TRY(begin_moment(&r, &n, a, num_axes, axes, keepdims));
     asn_variance_dtypes(asn_capi_type(a), ASN_DTYPE_NONE, &sum, &result);
     asn_status status =
@@ -186,8 +229,14 @@ static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
                             bool maximum, asnp_array **out) {
     asn_array made;
     int at = -1;
+    int64_t place;
     NEED(a);
     NEED(out);
+    if (axis == ASNP_FLATTENED && !keepdims &&
+        asn_direct_arg(&a->array, !maximum, &place)) {
+        asn_scalar value = asn_scalar_int(place);
+        return number_result(&value, out);
+    }
     if (axis != ASNP_FLATTENED)
         ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
     return asn_capi_wrap(asn_argreduce(&made, &a->array, at, keepdims != 0, maximum),

@@ -37,13 +37,15 @@ static asn_status read_call(call *c, const char *name, int32_t num_in,
     NEED(in);
     c->name = name;
     c->num_out = 1;
-    for (int i = 0; i < NUM_PAIRS; i++)
+    bool found = asn_capi_find_op(name, &c->op[0]);
+    for (int i = 0; i < NUM_PAIRS && !found; i++)
         if (strcmp(pairs[i].name, name) == 0) {
             c->op[0] = pairs[i].first;
             c->op[1] = pairs[i].second;
             c->num_out = 2;
+            found = true;
         }
-    if (c->num_out == 1) ASN_TRY(asn_capi_op(name, &c->op[0]));
+    if (!found) ASN_TRY(asn_capi_op(name, &c->op[0])); /* says so */
     if (asn_op_table[c->op[0]].num_in != num_in)
         return asn_error_set(ASN_ERR_TYPE, "%s takes %d arguments but %d were given",
                              name, asn_op_table[c->op[0]].num_in, (int)num_in);
@@ -77,7 +79,8 @@ static asn_status compute_all(const call *c, asn_array *made) {
         /* modf's integer part must not take trunc's integer loop */
         if (asn_op_table[c->op[1]].out_dtype == ASN_OUT_SAME) options.dtype = loop;
     }
-    ASN_TRY(compute(c, 0, &options, &made[0]));
+    /* without options: the way for small arrays */
+    ASN_TRY(compute(c, 0, c->num_out == 2 ? &options : NULL, &made[0]));
     if (c->num_out == 1) return ASN_OK;
     asn_status status = compute(c, 1, &options, &made[1]);
     if (status) asn_array_fini(&made[0]);
@@ -123,7 +126,8 @@ asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand
     ASN_TRY(asn_capi_mask(where, "where"));
     options.where = where ? &where->array : NULL;
     if (c.num_out == 1 && c.op[0] != ASN_OP_WHERE)
-        return asn_ufunc_call(c.op[0], c.in, &out[0]->array, NULL, &options);
+        return asn_ufunc_call(c.op[0], c.in, &out[0]->array, NULL,
+                              where ? &options : NULL);
     ASN_TRY(compute_all(&c, made));
     asn_status status = ASN_OK;
     for (int i = 0; i < c.num_out; i++) {
