@@ -11,8 +11,8 @@
  *   write. A NULL handle is an ASNP_ERROR_NULL_POINTER, never a crash.
  * - Shapes count elements, strides bytes; axes and indices count from the end when
  *   negative.
- * - Any thread may call, on common handles too: calls take turns. A handle is released when
- *   no thread uses it any more.
+ * - Any thread may call, on common handles too: calls take turns. A handle is released
+ * when no thread uses it any more.
  *
  *     asnp_array *a = NULL, *b = NULL, *c = NULL;
  *     if (asnp_linspace(0, 1, 1000, &a) || asnp_unary("sqrt", a, &b) ||

@@ -16,6 +16,18 @@ ASNUMPY_API asnp_status asnp_save(const char *path, const asnp_array *a);
  * or is cut short. TYPE: elements that are no dtype of ours. */
 ASNUMPY_API asnp_status asnp_load(const char *path, asnp_array **out);
 
+/* A .npz file as numpy.savez writes it: n arrays under names, not compressed. VALUE: a
+ * name that comes twice, is empty, or has more than 255 bytes. UNSUPPORTED: bfloat16, 4
+ * GiB or more. */
+ASNUMPY_API asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
+                                   asnp_array *const *arrays);
+/* The array of a name in a .npz file. VALUE: there is none of the name, it is no such
+ * file, or is damaged. UNSUPPORTED: it is compressed. */
+ASNUMPY_API asnp_status asnp_loadz(const char *path, const char *name, asnp_array **out);
+/* The names in a .npz file, each with a newline after it. The caller frees the text with
+ * asnp_free_text. */
+ASNUMPY_API asnp_status asnp_npz_names(const char *path, char **text);
+
 /* The elements alone, row-major. */
 ASNUMPY_API asnp_status asnp_to_file(const char *path, const asnp_array *a);
 /* `count` elements (-1: to the end) from byte `offset` on, as one axis. VALUE: there are

@@ -173,14 +173,16 @@ asnp_status asnp_eye(asnp_dtype dtype, int64_t rows, int64_t columns, int64_t k,
 
 /* ---- host memory */
 
-/* Strides for host data: given, or row-major; the caller frees *packed. */
+/* The layout of host data: of strides given, or row-major. The caller ends it. */
 static asn_status host_strides(asn_dtype dtype, int32_t ndim, const int64_t *shape,
                                const int64_t *given, asn_layout *layout,
                                const void *data) {
     ASN_TRY(asn_capi_shape(ndim, shape));
-    ASN_TRY(given && ndim
-                ? asn_layout_init_strided(layout, dtype, ndim, shape, given, 0, true)
-                : asn_layout_init(layout, dtype, ndim, shape, 'C'));
+    ASN_TRY(asn_layout_init(layout, dtype, ndim, shape, 'C'));
+    if (given && ndim) {
+        asn_layout_fini(layout);
+        ASN_TRY(asn_layout_init_strided(layout, dtype, ndim, shape, given, 0, true));
+    }
     asn_status status = layout->size ? asn_capi_need(data, "data") : ASN_OK;
     if (status) asn_layout_fini(layout);
     return status;
@@ -221,14 +223,20 @@ asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
     NEED(out);
     ASN_TRY(asn_capi_dtype(dtype, false, &d));
     ASN_TRY(host_strides(d, ndim, shape, strides, &layout, data));
+    if (!layout.size) { /* there is nothing to adopt */
+        asn_layout_fini(&layout);
+        asnp_status status = asnp_empty(dtype, ndim, shape, out);
+        if (!status && release) release(context);
+        return status;
+    }
     asn_layout_bounds(&layout, &low, &high);
-    if (layout.size && (uintptr_t)data % asn_dtype_table[d].alignment) {
+    if ((uintptr_t)data % asn_dtype_table[d].alignment) {
         asn_layout_fini(&layout);
         return asn_error_set(ASN_ERR_VALUE,
                              "data at %p is not aligned to the %d bytes of %s", data,
                              asn_dtype_table[d].alignment, asn_dtype_name(d));
     }
-    if (d == ASN_BOOL && layout.size) { /* adopted bytes stay what they are */
+    if (d == ASN_BOOL) { /* adopted bytes stay what they are */
         asn_array look = {.layout = layout};
         look.layout.shape = layout.shape == layout.dims ? look.layout.dims : layout.shape;
         asn_truth_mark(&look, data, layout.strides);

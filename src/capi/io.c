@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "capi/npy.h"
 #include "graph/truth.h"
@@ -24,53 +23,67 @@ static asn_status open_file(const char *path, const char *mode, FILE **out) {
 
 /* ---- writing */
 
-/* `a` and a header of `length` bytes; the file goes where it could not be written. */
-static asn_status write_file(const char *path, const char *header, size_t length,
-                             const asnp_array *a) {
+static asn_status write_file(const char *path, const char *data, size_t bytes) {
     FILE *file;
-    size_t bytes = asnp_nbytes(a);
-    char *data = asn_malloc(bytes);
-    if (!data) return ASN_ERR_MEMORY;
-    asn_status status = (asn_status)asnp_to_host(a, data, bytes);
-    if (!status) status = open_file(path, "wb", &file);
-    if (status) {
-        asn_free(data);
-        return status;
-    }
-    bool written = fwrite(header, 1, length, file) == length &&
-                   fwrite(data, 1, bytes, file) == bytes;
+    ASN_TRY(open_file(path, "wb", &file));
+    bool written = fwrite(data, 1, bytes, file) == bytes;
     int why = errno;
     if (fclose(file) != 0 && written) {
         written = false;
         why = errno;
     }
-    asn_free(data);
     errno = why;
     return written ? ASN_OK : failed(path, "written");
 }
 
-asnp_status asnp_save(const char *path, const asnp_array *a) {
+/* `header` and the elements in memory that the caller frees. */
+static asn_status bytes_of(const asnp_array *a, const char *header, size_t length,
+                           char **data, size_t *bytes) {
+    *bytes = length + asnp_nbytes(a);
+    *data = asn_malloc(*bytes);
+    if (!*data) return ASN_ERR_MEMORY;
+    memcpy(*data, header, length);
+    asn_status status = (asn_status)asnp_to_host(a, *data + length, asnp_nbytes(a));
+    if (status) asn_free(*data);
+    return status;
+}
+
+asn_status asn_npy_bytes(const asnp_array *a, char **data, size_t *bytes) {
     char header[ASN_NPY_MOST];
     size_t length;
     asnp_array *turned = NULL;
-    NEED(path);
-    NEED(a);
     const asn_layout *l = asn_capi_layout(a);
     asn_npy h = {.dtype = asn_capi_type(a), .ndim = l->ndim};
     memcpy(h.shape, l->shape, (size_t)l->ndim * sizeof *h.shape);
     h.fortran = (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS);
     ASN_TRY(asn_npy_format(&h, header, &length));
-    if (!h.fortran) return write_file(path, header, length, a);
+    if (!h.fortran) return bytes_of(a, header, length, data, bytes);
     asnp_status status = asnp_transpose(a, NULL, &turned);
-    if (!status) status = write_file(path, header, length, turned);
+    if (!status) status = bytes_of(turned, header, length, data, bytes);
     asnp_release(turned);
+    return (asn_status)status;
+}
+
+asnp_status asnp_save(const char *path, const asnp_array *a) {
+    char *data;
+    size_t bytes;
+    NEED(path);
+    NEED(a);
+    ASN_TRY(asn_npy_bytes(a, &data, &bytes));
+    asn_status status = write_file(path, data, bytes);
+    asn_free(data);
     return status;
 }
 
 asnp_status asnp_to_file(const char *path, const asnp_array *a) {
+    char *data;
+    size_t bytes;
     NEED(path);
     NEED(a);
-    return write_file(path, "", 0, a);
+    ASN_TRY(bytes_of(a, "", 0, &data, &bytes));
+    asn_status status = write_file(path, data, bytes);
+    asn_free(data);
+    return status;
 }
 
 /* ---- reading */
@@ -86,11 +99,10 @@ static void swap_bytes(char *data, int64_t count, int size) {
 
 /* The bytes that are left. A pipe does not say. */
 static asn_status bytes_left(FILE *file, const char *path, int64_t *out) {
-    struct stat s;
     long at = ftell(file);
-    if (at < 0 || fstat(fileno(file), &s) != 0) return failed(path, "read");
-    *out = (int64_t)s.st_size - at;
-    return ASN_OK;
+    if (at < 0 || fseek(file, 0, SEEK_END)) return failed(path, "read");
+    *out = (int64_t)ftell(file) - at;
+    return fseek(file, at, SEEK_SET) ? failed(path, "read") : ASN_OK;
 }
 
 /* An array of h's dtype and shape from the file's next bytes; made as row-major, so of a
@@ -126,22 +138,27 @@ static asn_status read_elements(FILE *file, const char *path, const asn_npy *h,
     return status;
 }
 
-asnp_status asnp_load(const char *path, asnp_array **out) {
+asn_status asn_npy_load(FILE *file, const char *path, asnp_array **out) {
     asn_npy h = {.ndim = 0};
-    FILE *file;
     asnp_array *read = NULL;
+    ASN_TRY(asn_npy_read(&h, file, path));
+    ASN_TRY(read_elements(file, path, &h, &read));
+    if (!h.fortran) {
+        *out = read;
+        return ASN_OK;
+    }
+    asnp_status status = asnp_transpose(read, NULL, out);
+    asnp_release(read);
+    return (asn_status)status;
+}
+
+asnp_status asnp_load(const char *path, asnp_array **out) {
+    FILE *file;
     NEED(path);
     NEED(out);
     ASN_TRY(open_file(path, "rb", &file));
-    asnp_status status = asn_npy_read(&h, file, path);
-    if (!status) status = read_elements(file, path, &h, &read);
+    asn_status status = asn_npy_load(file, path, out);
     fclose(file);
-    if (!status && h.fortran) {
-        status = asnp_transpose(read, NULL, out);
-        asnp_release(read);
-    } else if (!status) {
-        *out = read;
-    }
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "array/layout.h"
+#include "asnumpy/types.h"
 
 enum { ASN_NPY_MOST = 4096 }; /* bytes of a header that 64 dimensions may need */
 
@@ -24,5 +25,10 @@ ASN_CHECK_RESULT asn_status asn_npy_read(asn_npy *h, FILE *file, const char *pat
  * UNSUPPORTED: bfloat16. */
 ASN_CHECK_RESULT asn_status asn_npy_format(const asn_npy *h, char text[ASN_NPY_MOST],
                                            size_t *length);
+
+/* A whole .npy file in memory (the caller frees it), and the array of one. (io.c) */
+ASN_CHECK_RESULT asn_status asn_npy_bytes(const asnp_array *a, char **data,
+                                          size_t *bytes);
+ASN_CHECK_RESULT asn_status asn_npy_load(FILE *file, const char *path, asnp_array **out);
 
 #endif

@@ -79,6 +79,13 @@ def test_adopted_memory(x):
     assert face.released == [77]
 
 
+def test_nothing_to_adopt():
+    face.released.clear()
+    a = adopt(np.zeros((3, 0)), context=ctypes.c_void_p(5))
+    assert a.shape == (3, 0) and face.released == [5]
+    same(c.sum(a, 1, axes(1), 0), np.zeros(3))
+
+
 @given(pairs(empty=False))
 def test_data(pair):
     x, a = pair

@@ -39,6 +39,8 @@ def refusals():
         ("TypeError", "99 is no dtype", lambda: c.zeros(99, 0, None)),
         ("ValueError", "ndim is -1; it may be 0 to 64", lambda: c.zeros(F64, -1, None)),
         ("ValueError", "negative", lambda: c.zeros(F64, 1, extents(-3))),
+        ("ValueError", "negative", lambda: c.adopt(F64, 1, extents(-3), extents(8), 8, None, None)),
+        ("ValueError", "negative", lambda: c.from_host(F64, 2, extents(3, -3), extents(8, 8), 8)),
         ("OverflowError", None, lambda: c.full(U8, 0, None, number(300))),
         ("ValueError", "a number's kind is 0", lambda: c.full(U8, 0, None, Number())),
         ("ValueError", "step is 0", lambda: c.arange(number(0), number(1), number(0), NONE)),

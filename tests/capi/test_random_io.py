@@ -2,10 +2,11 @@
 
 import ctypes
 import io
+import zipfile
 
 import numpy as np
 import pytest
-from face import DTYPES, Failure, array, c, extents, number, operand
+from face import DTYPES, Failure, array, c, extents, handles, number, operand
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import numpy_arrays, same
@@ -193,6 +194,85 @@ def test_npy_fuzz(tmp_path_factory, noise, at):
         c.load(str(path)).numpy()
     except Failure as failure:
         assert str(failure)
+
+
+def text_of(name, *args):
+    text = ctypes.c_void_p()
+    getattr(c, name)(*args, ctypes.byref(text))
+    found = ctypes.string_at(text).decode()
+    c.free_text(text)
+    return found
+
+
+def savez(path, named):
+    names = (ctypes.c_char_p * max(len(named), 1))(*[n.encode() for n in named])
+    ours = handles(list(named.values()))
+    c.savez(str(path), len(named), names, ours)
+
+
+@given(numpy_arrays(), numpy_arrays())
+def test_archives(tmp_path_factory, x, y):
+    """NumPy reads ours, we read NumPy's."""
+    path = tmp_path_factory.mktemp("npz") / "xy.npz"
+    savez(path, {"x": array(x), "a longer name": array(y)})
+    with np.load(path) as back:
+        assert back.files == ["x", "a longer name"]
+        np.testing.assert_array_equal(back["x"], x)
+        assert back["x"].dtype == x.dtype
+        np.testing.assert_array_equal(back["a longer name"], y)
+    assert text_of("npz_names", str(path)) == "x\na longer name\n"
+    np.savez(path, y=y, x=np.copy(x, order="F"))
+    same(c.loadz(str(path), "x"), x, 0)
+    same(c.loadz(str(path), "y"), y, 0)
+    assert text_of("npz_names", str(path)) == "y\nx\n"
+
+
+def test_archive_refusals(tmp_path):
+    path, a = tmp_path / "x.npz", array(np.arange(3.0))
+    savez(path, {})
+    assert text_of("npz_names", str(path)) == ""
+    np.savez_compressed(tmp_path / "small.npz", x=np.zeros(100))
+    savez(path, {"x": a})
+    good = path.read_bytes()
+    assert zipfile.ZipFile(path).testzip() is None
+
+    def written(data):
+        path.write_bytes(data)
+        return str(path)
+
+    flipped = bytearray(good)
+    flipped[good.index(np.float64(2.0).tobytes())] ^= 1
+    for call, message in (
+        (lambda: c.loadz(str(tmp_path / "small.npz"), "x"), "is compressed"),
+        (lambda: c.loadz(written(good), "y"), "has no array 'y'"),
+        (lambda: c.loadz(written(bytes(flipped)), "x"), "damaged"),
+        (lambda: c.loadz(written(good[:-30]), "x"), "damaged"),
+        (lambda: c.loadz(written(b""), "x"), "damaged"),
+        (lambda: c.loadz(str(tmp_path / "none.npz"), "x"), "cannot be opened: No such file"),
+        (lambda: savez(path, {"": a}), "name 0 has 0 bytes"),
+        (lambda: savez(tmp_path / "no" / "x.npz", {"x": a}), "cannot be opened"),
+        (lambda: savez(path, {"x": c.zeros(27, 0, None)}), "no bfloat16"),
+    ):
+        with pytest.raises(Failure, match=message):
+            call()
+    twice = (ctypes.c_char_p * 2)(b"x", b"x")
+    with pytest.raises(Failure, match="'x' comes twice"):
+        c.savez(str(path), 2, twice, handles([a, a]))
+
+
+@given(st.binary(min_size=1, max_size=40), st.integers(0, 400))
+def test_archive_fuzz(tmp_path_factory, noise, at):
+    """Bytes changed anywhere give an array or a sentence."""
+    path = tmp_path_factory.mktemp("npz") / "x.npz"
+    np.savez(path, x=np.arange(6.0).reshape(2, 3))
+    data = bytearray(path.read_bytes())
+    data[at % len(data) : at % len(data) + len(noise)] = noise
+    path.write_bytes(bytes(data))
+    for call in (lambda: c.loadz(str(path), "x").numpy(), lambda: text_of("npz_names", str(path))):
+        try:
+            call()
+        except Failure as failure:
+            assert str(failure)
 
 
 @given(numpy_arrays(dtypes=["float32", "int8", "complex128"]), st.integers(0, 3))

@@ -1,0 +1,315 @@
+/* L3 C face: archives of arrays (io.h): a .npz file is a zip archive of .npy files.
+ *
+ * Written and read after PKWARE's APPNOTE.TXT: per member a local header, its name and
+ * bytes; then a central directory with a record per member; then the record that ends it,
+ * which is looked for from the end since a comment may follow. Members are stored, not
+ * compressed. The 64-bit extension is not used: an archive is below 4 GiB. (numpy.savez
+ * has its extra field in local headers, which are skipped by their length.)
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capi/capi.h"
+#include "capi/npy.h"
+
+enum {
+    LOCAL = 0x04034b50,
+    CENTRAL = 0x02014b50,
+    END = 0x06054b50,
+    LOCAL_SIZE = 30,
+    CENTRAL_SIZE = 46,
+    END_SIZE = 22,
+    VERSION = 20, /* 2.0 */
+    DATE = 0x21,  /* 1 January 1980: archives of the same arrays are the same */
+    MOST_NAME = 255,
+};
+
+static void put(unsigned char *at, int bytes, uint64_t value) {
+    for (int i = 0; i < bytes; i++)
+        at[i] = (unsigned char)(value >> (8 * i));
+}
+
+static uint32_t get(const unsigned char *at, int bytes) {
+    uint32_t value = 0;
+    for (int i = 0; i < bytes; i++)
+        value |= (uint32_t)at[i] << (8 * i);
+    return value;
+}
+
+static uint32_t crc32_of(const unsigned char *data, size_t bytes) {
+    uint32_t table[256], crc = 0xffffffffu;
+    for (uint32_t i = 0; i < 256; i++) {
+        table[i] = i;
+        for (int k = 0; k < 8; k++)
+            table[i] = table[i] & 1 ? 0xedb88320u ^ table[i] >> 1 : table[i] >> 1;
+    }
+    for (size_t i = 0; i < bytes; i++)
+        crc = table[(crc ^ data[i]) & 255] ^ crc >> 8;
+    return ~crc;
+}
+
+static asn_status failed(const char *path, const char *what) {
+    return asn_error_set(ASN_ERR_RUNTIME, "%s: cannot be %s: %s", path, what,
+                         strerror(errno));
+}
+
+/* ---- writing */
+
+typedef struct {
+    char name[MOST_NAME + 5];
+    uint32_t crc, bytes, offset;
+} member;
+
+/* What local and central headers have in common, from the version needed on. */
+static void put_common(unsigned char *at, const member *m) {
+    put(at, 2, VERSION);
+    put(at + 8, 2, DATE);
+    put(at + 10, 4, m->crc);
+    put(at + 14, 4, m->bytes);
+    put(at + 18, 4, m->bytes);
+    put(at + 22, 2, strlen(m->name));
+}
+
+static asn_status write_member(FILE *file, const char *path, const asnp_array *a,
+                               member *m) {
+    unsigned char header[LOCAL_SIZE] = {0};
+    char *data;
+    size_t bytes, length = strlen(m->name);
+    long at = ftell(file);
+    if (at < 0) return failed(path, "written");
+    ASN_TRY(asn_npy_bytes(a, &data, &bytes));
+    if ((uint64_t)at + bytes > UINT32_MAX - 1024) {
+        asn_free(data);
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "savez: the archive has 4 GiB or more with '%s'", m->name);
+    }
+    m->offset = (uint32_t)at;
+    m->bytes = (uint32_t)bytes;
+    m->crc = crc32_of((const unsigned char *)data, bytes);
+    put(header, 4, LOCAL);
+    put_common(header + 4, m);
+    bool written = fwrite(header, 1, LOCAL_SIZE, file) == LOCAL_SIZE &&
+                   fwrite(m->name, 1, length, file) == length &&
+                   fwrite(data, 1, bytes, file) == bytes;
+    asn_free(data);
+    return written ? ASN_OK : failed(path, "written");
+}
+
+static asn_status write_directory(FILE *file, const char *path, int n,
+                                  const member *members) {
+    unsigned char end[END_SIZE] = {0};
+    long begin = ftell(file);
+    bool written = begin >= 0;
+    for (int i = 0; i < n && written; i++) {
+        unsigned char header[CENTRAL_SIZE] = {0};
+        size_t length = strlen(members[i].name);
+        put(header, 4, CENTRAL);
+        put(header + 4, 2, VERSION);
+        put_common(header + 6, &members[i]);
+        put(header + 42, 4, members[i].offset);
+        written = fwrite(header, 1, CENTRAL_SIZE, file) == CENTRAL_SIZE &&
+                  fwrite(members[i].name, 1, length, file) == length;
+    }
+    long finish = ftell(file);
+    put(end, 4, END);
+    put(end + 8, 2, (uint64_t)n);
+    put(end + 10, 2, (uint64_t)n);
+    put(end + 12, 4, (uint64_t)(finish - begin));
+    put(end + 16, 4, (uint64_t)begin);
+    return written && finish >= 0 && fwrite(end, 1, END_SIZE, file) == END_SIZE
+               ? ASN_OK
+               : failed(path, "written");
+}
+
+static asn_status name_members(int32_t n, const char *const *names,
+                               asnp_array *const *arrays, member *members) {
+    for (int i = 0; i < n; i++) {
+        ASN_TRY(asn_capi_need(names[i], "a name"));
+        ASN_TRY(asn_capi_need(arrays[i], "an array"));
+        if (!*names[i] || strlen(names[i]) > MOST_NAME)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "savez: name %d has %zu bytes; it may have 1 to %d", i,
+                                 strlen(names[i]), MOST_NAME);
+        snprintf(members[i].name, sizeof members[i].name, "%s.npy", names[i]);
+        for (int k = 0; k < i; k++)
+            if (strcmp(names[k], names[i]) == 0)
+                return asn_error_set(ASN_ERR_VALUE, "savez: the name '%s' comes twice",
+                                     names[i]);
+    }
+    return ASN_OK;
+}
+
+asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
+                       asnp_array *const *arrays) {
+    NEED(path);
+    NEED(names);
+    NEED(arrays);
+    if (n < 0 || n > UINT16_MAX)
+        return asn_error_set(ASN_ERR_VALUE, "savez: n is %d; it may be 0 to %d", (int)n,
+                             UINT16_MAX);
+    member *members = asn_calloc((size_t)n, sizeof *members);
+    if (!members) return ASN_ERR_MEMORY;
+    asn_status status = name_members(n, names, arrays, members);
+    FILE *file = status ? NULL : fopen(path, "wb");
+    if (!status && !file) status = failed(path, "opened");
+    for (int i = 0; i < n && !status; i++)
+        status = write_member(file, path, arrays[i], &members[i]);
+    if (!status) status = write_directory(file, path, n, members);
+    if (file && fclose(file) != 0 && !status) status = failed(path, "written");
+    asn_free(members);
+    return status;
+}
+
+/* ---- reading: the whole directory in memory, `at` its next record */
+
+typedef struct {
+    FILE *file;
+    const char *path;
+    unsigned char *directory; /* owns */
+    size_t bytes, at;
+    int left;
+} archive;
+
+static asn_status damaged(const char *path) {
+    return asn_error_set(ASN_ERR_VALUE, "%s: is no .npz file, or is damaged", path);
+}
+
+/* `bytes` from an offset on, in memory that the caller frees. */
+static asn_status read_at(const archive *z, long offset, size_t bytes,
+                          unsigned char **out) {
+    *out = asn_malloc(bytes + 1);
+    if (!*out) return ASN_ERR_MEMORY;
+    if (fseek(z->file, offset, SEEK_SET) == 0 && fread(*out, 1, bytes, z->file) == bytes)
+        return ASN_OK;
+    asn_free(*out);
+    *out = NULL;
+    return damaged(z->path);
+}
+
+static asn_status open_archive(archive *z, const char *path) {
+    enum { COMMENT = 65535 };
+    *z = (archive){.path = path, .file = fopen(path, "rb")};
+    if (!z->file) return failed(path, "opened");
+    unsigned char *tail = NULL;
+    long size = fseek(z->file, 0, SEEK_END) ? -1 : ftell(z->file);
+    long look = size < END_SIZE + COMMENT ? size : END_SIZE + COMMENT,
+         at = look - END_SIZE;
+    asn_status status =
+        at < 0 ? damaged(path) : read_at(z, size - look, (size_t)look, &tail);
+    while (!status && at >= 0 && get(tail + at, 4) != END)
+        at--;
+    if (!status && at < 0) status = damaged(path);
+    if (!status) {
+        uint32_t bytes = get(tail + at + 12, 4), offset = get(tail + at + 16, 4);
+        z->left = (int)get(tail + at + 10, 2);
+        z->bytes = bytes;
+        status = (int64_t)offset + bytes > size
+                     ? damaged(path)
+                     : read_at(z, (long)offset, bytes, &z->directory);
+    }
+    asn_free(tail);
+    if (status) fclose(z->file);
+    return status;
+}
+
+static void close_archive(archive *z) {
+    fclose(z->file);
+    asn_free(z->directory);
+}
+
+/* The next record and its name, without .npy (*length). */
+static asn_status next_member(archive *z, const unsigned char **record, const char **name,
+                              size_t *length) {
+    const unsigned char *r = z->directory + z->at;
+    size_t left = z->bytes - z->at;
+    if (left < CENTRAL_SIZE || get(r, 4) != CENTRAL) return damaged(z->path);
+    size_t total =
+        CENTRAL_SIZE + (size_t)get(r + 28, 2) + get(r + 30, 2) + get(r + 32, 2);
+    if (left < total) return damaged(z->path);
+    *record = r;
+    *name = (const char *)r + CENTRAL_SIZE;
+    *length = get(r + 28, 2);
+    if (*length > 4 && memcmp(*name + *length - 4, ".npy", 4) == 0) *length -= 4;
+    z->at += total;
+    z->left--;
+    return ASN_OK;
+}
+
+static asn_status load_member(const archive *z, const unsigned char *r,
+                              asnp_array **out) {
+    uint32_t bytes = get(r + 20, 4), offset = get(r + 42, 4);
+    unsigned char *header, *data;
+    if (get(r + 10, 2) != 0)
+        return asn_error_set(
+            ASN_ERR_UNSUPPORTED,
+            "%s: is compressed; numpy.savez writes archives that are not", z->path);
+    if (bytes == 0 || bytes == UINT32_MAX || offset == UINT32_MAX)
+        return damaged(z->path);
+    ASN_TRY(read_at(z, (long)offset, LOCAL_SIZE, &header));
+    long begin =
+        (long)offset + LOCAL_SIZE + (long)get(header + 26, 2) + (long)get(header + 28, 2);
+    bool local = get(header, 4) == LOCAL;
+    asn_free(header);
+    if (!local) return damaged(z->path);
+    ASN_TRY(read_at(z, begin, bytes, &data));
+    asn_status status =
+        crc32_of(data, bytes) == get(r + 16, 4) ? ASN_OK : damaged(z->path);
+    FILE *inside = status ? NULL : fmemopen(data, bytes, "rb");
+    if (!status && !inside) status = failed(z->path, "read");
+    if (!status) status = asn_npy_load(inside, z->path, out);
+    if (inside) fclose(inside);
+    asn_free(data);
+    return status;
+}
+
+asnp_status asnp_loadz(const char *path, const char *name, asnp_array **out) {
+    archive z;
+    NEED(path);
+    NEED(name);
+    NEED(out);
+    ASN_TRY(open_archive(&z, path));
+    asn_status status = ASN_OK;
+    bool found = false;
+    while (!status && !found && z.left > 0) {
+        const unsigned char *record;
+        const char *one;
+        size_t length;
+        status = next_member(&z, &record, &one, &length);
+        found = !status && length == strlen(name) && memcmp(one, name, length) == 0;
+        if (found) status = load_member(&z, record, out);
+    }
+    if (!status && !found)
+        status =
+            asn_error_set(ASN_ERR_VALUE,
+                          "%s: has no array '%s'; asnp_npz_names lists them", path, name);
+    close_archive(&z);
+    return status;
+}
+
+asnp_status asnp_npz_names(const char *path, char **text) {
+    archive z;
+    NEED(path);
+    NEED(text);
+    ASN_TRY(open_archive(&z, path));
+    char *made = asn_malloc(z.bytes + (size_t)z.left + 1), *at = made;
+    asn_status status = made ? ASN_OK : ASN_ERR_MEMORY;
+    while (!status && z.left > 0) {
+        const unsigned char *record;
+        const char *one;
+        size_t length;
+        status = next_member(&z, &record, &one, &length);
+        if (status) break;
+        memcpy(at, one, length);
+        at += length;
+        *at++ = '\n';
+    }
+    close_archive(&z);
+    if (status) {
+        asn_free(made);
+        return status;
+    }
+    *at = 0;
+    *text = made;
+    return ASNP_OK;
+}
