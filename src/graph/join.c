@@ -308,30 +308,40 @@ asn_status asn_linspace(asn_array *result, double start, double stop, int64_t n)
     return status;
 }
 
+__attribute__((cold)) static asn_status refuse_ndim(int i, int got, int first) {
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "all the input arrays must have same number of dimensions, but the array "
+        "at index 0 has %d dimension(s) and the array at index %d has %d "
+        "dimension(s)",
+        first, i, got);
+}
+
+__attribute__((cold)) static asn_status refuse_extent(int i, int d, int64_t got,
+                                                      int64_t first) {
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "all the input array dimensions except for the concatenation axis "
+        "must match exactly, but along dimension %d, the array at index 0 "
+        "has size %lld and the array at index %d has size %lld",
+        d, (long long)first, i, (long long)got);
+}
+
 asn_status asn_join_check(int n, const asn_array *const *arrays, int64_t axis,
                           int *which) {
     const asn_layout *first = &arrays[0]->layout;
-    if (first->ndim == 0)
+    int ndim = first->ndim;
+    if (ndim == 0)
         return asn_error_set(ASN_ERR_VALUE,
                              "zero-dimensional arrays cannot be concatenated");
-    ASN_TRY(asn_axis_normalize(axis, first->ndim, which));
+    *which = (int)axis;
+    if (axis < 0 || axis >= ndim) ASN_TRY(asn_axis_normalize(axis, ndim, which));
     for (int i = 1; i < n; i++) {
         const asn_layout *l = &arrays[i]->layout;
-        if (l->ndim != first->ndim)
-            return asn_error_set(
-                ASN_ERR_VALUE,
-                "all the input arrays must have same number of dimensions, but the array "
-                "at index 0 has %d dimension(s) and the array at index %d has %d "
-                "dimension(s)",
-                first->ndim, i, l->ndim);
-        for (int d = 0; d < l->ndim; d++)
+        if (l->ndim != ndim) return refuse_ndim(i, l->ndim, ndim);
+        for (int d = 0; d < ndim && ndim > 1; d++)
             if (d != *which && l->shape[d] != first->shape[d])
-                return asn_error_set(
-                    ASN_ERR_VALUE,
-                    "all the input array dimensions except for the concatenation axis "
-                    "must match exactly, but along dimension %d, the array at index 0 "
-                    "has size %lld and the array at index %d has size %lld",
-                    d, (long long)first->shape[d], i, (long long)l->shape[d]);
+                return refuse_extent(i, d, l->shape[d], first->shape[d]);
     }
     return ASN_OK;
 }
