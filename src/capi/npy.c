@@ -31,14 +31,14 @@ static bool take(const char **at, char c) {
     return true;
 }
 
-/* A quoted text of up to size - 1 characters without escapes. */
+/* A quoted text of up to size - 1 characters of ASCII without escapes. */
 static bool text(const char **at, char *out, size_t size) {
     size_t n = 0;
     skip(at);
     char quote = **at;
     if (quote != '\'' && quote != '"') return false;
     for (++*at; **at && **at != quote; ++*at) {
-        if (**at == '\\' || n + 1 == size) return false;
+        if (**at == '\\' || **at < ' ' || **at > '~' || n + 1 == size) return false;
         out[n++] = **at;
     }
     out[n] = 0;

@@ -165,6 +165,7 @@ def test_npy_refusals(tmp_path):
             header("{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 4)}"),
             "too (large|big)|exceeds|address",
         ),
+        (header("{'descr': '<f\x07', " + shape + "}"), "cannot be read"),
         (header("{'descr': '|O', " + shape + "}"), "dtype '|O'"),
         (header("{'descr': '<U3', " + shape + "}"), "dtype '<U3'"),
         (header("{'descr': '<f16', " + shape + "}"), "dtype '<f16'"),
