@@ -24,8 +24,8 @@ ASNUMPY_API asnp_status asnp_savez(const char *path, int32_t n, const char *cons
 /* The array of a name in a .npz file. VALUE: there is none of the name, it is no such
  * file, or is damaged. UNSUPPORTED: it is compressed. */
 ASNUMPY_API asnp_status asnp_loadz(const char *path, const char *name, asnp_array **out);
-/* The names in a .npz file, each with a newline after it. The caller frees the text with
- * asnp_free_text. */
+/* The names in a .npz file, as its bytes are, each with a newline after it. The caller
+ * frees the text with asnp_free_text. */
 ASNUMPY_API asnp_status asnp_npz_names(const char *path, char **text);
 
 /* The elements alone, row-major. */

@@ -167,7 +167,7 @@ class Face:
                 return value
             if value:
                 assert all(m is None or not m.value for m in made), f"{name} failed and wrote"
-                raise Failure(value, LIBRARY.asnp_message().decode())
+                raise Failure(value, LIBRARY.asnp_message().decode("utf-8", "replace"))
             kind = Generator if name == "asnp_rng_new" else Array
             arrays = [m if m is None else kind(m.value) for m in made]
             return None if not arrays else arrays[0] if len(arrays) == 1 else arrays
@@ -243,7 +243,7 @@ def many(name, *args, count):
     c.called.add("asnp_" + name)
     status = getattr(LIBRARY, "asnp_" + name)(*[unwrap(a) for a in args], out)
     if status:
-        raise Failure(status, LIBRARY.asnp_message().decode())
+        raise Failure(status, LIBRARY.asnp_message().decode("utf-8", "replace"))
     return [Array(out[i]) for i in range(count)]
 
 

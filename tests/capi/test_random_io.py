@@ -200,7 +200,7 @@ def test_npy_fuzz(tmp_path_factory, noise, at):
 def text_of(name, *args):
     text = ctypes.c_void_p()
     getattr(c, name)(*args, ctypes.byref(text))
-    found = ctypes.string_at(text).decode()
+    found = ctypes.string_at(text).decode("utf-8", "replace")
     c.free_text(text)
     return found
 
