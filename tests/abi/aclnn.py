@@ -12,6 +12,7 @@ import pathlib
 import re
 
 import numpy as np
+import record
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = json.loads((ROOT / "tools" / "cann" / "operators.json").read_text())
@@ -145,19 +146,23 @@ def run(name, *args):
     params = DATA[symbol]["params"]
     assert len(params) == len(args), f"{name}{params}"
     made, size, executor = [], ctypes.c_uint64(99), ctypes.c_void_p()
+    call, phase, code = record.begin(symbol, args), 1, 0
     packed = [
         _pack(re.match(r"(.*?)\w+$", p)[1].strip(), a, made)
         for p, a in zip(params, args, strict=False)
     ]
     try:
-        check(
-            getattr(lib, symbol + "GetWorkspaceSize")(
-                *packed, ctypes.byref(size), ctypes.byref(executor)
-            )
+        code = getattr(lib, symbol + "GetWorkspaceSize")(
+            *packed, ctypes.byref(size), ctypes.byref(executor)
         )
-        check(getattr(lib, symbol)(None, ctypes.c_uint64(0), executor, None))
-        check(lib.aclrtSynchronizeStream(None))
+        if code == 0:
+            phase, code = 2, getattr(lib, symbol)(None, ctypes.c_uint64(0), executor, None)
+        if code == 0:
+            phase, code = 3, lib.aclrtSynchronizeStream(None)
+        check(code)
     finally:
+        if call:
+            call.end(phase, code)
         for kind, handle in made:
             getattr(lib, "aclDestroy" + kind)(handle)
     return next((a for a in reversed(args) if isinstance(a, (np.ndarray, list))), None)

@@ -2,11 +2,13 @@
  *
  * OpenBLAS as the PyPI package scipy-openblas32 builds it prefixes its symbols with
  * `scipy_`; a system library has plain names. Whichever opens first is kept for the life
- * of the process and told to use one thread: the pool splits the work.
+ * of the process and told to use one thread: the pool splits the work. While none does,
+ * the next call tries again: what was missing may have been memory.
  */
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,10 +16,11 @@
 #include "device/cpu/gemm.h"
 
 static struct {
-    void *handle;
+    pthread_mutex_t lock;
+    void *_Atomic handle; /* set last */
     const char *prefix;
     char tried[512];
-} blas;
+} blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *lookup(void *handle, const char *prefix, const char *name) {
     char full[128];
@@ -36,8 +39,8 @@ static bool try_open(const char *path) {
         void (*set_threads)(int);
         *(void **)&set_threads = lookup(handle, prefixes[i], "openblas_set_num_threads");
         if (set_threads) set_threads(1);
-        blas.handle = handle;
         blas.prefix = prefixes[i];
+        atomic_store(&blas.handle, handle);
         return true;
     }
     dlclose(handle);
@@ -55,7 +58,7 @@ static bool try_beside_us(void) {
     return n > 0 && n < (int)sizeof path && try_open(path);
 }
 
-static void open_blas(void) {
+static void open_any(void) {
     static const char *const system[] = {"libopenblas.so.0", "libopenblas.so",
                                          "libcblas.so.3", "libblas.so.3"};
     const char *wish = getenv("ASNUMPY_OPENBLAS");
@@ -68,18 +71,26 @@ static void open_blas(void) {
         if (try_open(system[i])) return;
 }
 
-void *asn_blas_symbol(const char *name) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_blas);
-    if (!blas.handle) {
+/* NULL with the thread's error set. */
+static void *open_blas(void) {
+    pthread_mutex_lock(&blas.lock);
+    blas.tried[0] = 0;
+    if (blas.handle == NULL) open_any();
+    if (blas.handle == NULL)
         (void)asn_error_set(
             ASN_ERR_RUNTIME,
             "no BLAS library could be opened (tried %s); set ASNUMPY_OPENBLAS "
             "to one with CBLAS names",
             blas.tried);
-        return NULL;
-    }
-    void *symbol = lookup(blas.handle, blas.prefix, name);
+    pthread_mutex_unlock(&blas.lock);
+    return blas.handle;
+}
+
+void *asn_blas_symbol(const char *name) {
+    void *handle = atomic_load(&blas.handle);
+    if (handle == NULL) handle = open_blas();
+    if (handle == NULL) return NULL;
+    void *symbol = lookup(handle, blas.prefix, name);
     if (!symbol)
         (void)asn_error_set(ASN_ERR_RUNTIME, "the BLAS library has no %s%s", blas.prefix,
                             name);

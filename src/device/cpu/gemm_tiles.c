@@ -4,6 +4,7 @@
 #include "device/cpu/gemm_tiles.h"
 
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "device/cpu/gemm.h"
@@ -27,26 +28,31 @@ typedef void (*dgemv_fn)(int order, int trans, int m, int n, double alpha,
                          const double *a, int lda, const double *x, int incx, double beta,
                          double *y, int incy);
 
-static struct {
+typedef struct {
     sgemm_fn s;
     dgemm_fn d;
     zgemm_fn c, z;
     sgemv_fn sv;
     dgemv_fn dv;
-} gemm;
+} gemm_functions;
+static gemm_functions gemm;
 
 asn_status asn_gemm_load(void) {
     static int loaded;
     if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE)) return ASN_OK;
-    *(void **)&gemm.s = asn_blas_symbol("cblas_sgemm");
-    *(void **)&gemm.d = asn_blas_symbol("cblas_dgemm");
-    *(void **)&gemm.c = asn_blas_symbol("cblas_cgemm");
-    *(void **)&gemm.z = asn_blas_symbol("cblas_zgemm");
-    *(void **)&gemm.sv = asn_blas_symbol("cblas_sgemv");
-    *(void **)&gemm.dv = asn_blas_symbol("cblas_dgemv");
-    if (!gemm.s || !gemm.d || !gemm.c || !gemm.z || !gemm.sv || !gemm.dv)
-        return ASN_ERR_RUNTIME;
+    gemm_functions f;
+    *(void **)&f.s = asn_blas_symbol("cblas_sgemm");
+    *(void **)&f.d = asn_blas_symbol("cblas_dgemm");
+    *(void **)&f.c = asn_blas_symbol("cblas_cgemm");
+    *(void **)&f.z = asn_blas_symbol("cblas_zgemm");
+    *(void **)&f.sv = asn_blas_symbol("cblas_sgemv");
+    *(void **)&f.dv = asn_blas_symbol("cblas_dgemv");
+    if (!f.s || !f.d || !f.c || !f.z || !f.sv || !f.dv) return ASN_ERR_RUNTIME;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    if (!loaded) gemm = f; /* another thread may be reading it by now */
     __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
     return ASN_OK;
 }
 

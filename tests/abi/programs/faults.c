@@ -1,0 +1,96 @@
+/* Host memory that fails on demand (see faults.h): malloc and its family, over glibc's
+ * own or, under a sanitizer, over the sanitizer's.
+ */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include "faults.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static _Atomic long countdown, live;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BENEATH(name) __interceptor_##name
+#else
+#define BENEATH(name) __libc_##name
+#endif
+void *BENEATH(malloc)(size_t);
+void *BENEATH(calloc)(size_t, size_t);
+void *BENEATH(realloc)(void *, size_t);
+void *BENEATH(memalign)(size_t, size_t);
+void BENEATH(free)(void *);
+
+int faults_arm(long k) {
+    return atomic_exchange(&countdown, k) < 0;
+}
+
+long faults_live(void) {
+    return atomic_load(&live);
+}
+
+/* Counts down to 0, and on to -1 when that allocation fails. */
+static int fails(void) {
+    long left = atomic_load_explicit(&countdown, memory_order_relaxed);
+    while (left > 0)
+        if (atomic_compare_exchange_weak(&countdown, &left, left == 1 ? -1 : left - 1))
+            return left == 1;
+    return 0;
+}
+
+static void *counted(void *p) {
+    if (p != NULL) atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
+    return p;
+}
+
+static void *failed(void) {
+    errno = ENOMEM;
+    return NULL;
+}
+
+void *malloc(size_t size) {
+    return fails() ? failed() : counted(BENEATH(malloc)(size));
+}
+
+void *calloc(size_t count, size_t size) {
+    return fails() ? failed() : counted(BENEATH(calloc)(count, size));
+}
+
+void *realloc(void *old, size_t size) {
+    if (fails()) return failed();
+    void *p = BENEATH(realloc)(old, size);
+    return old == NULL ? counted(p) : p;
+}
+
+void *memalign(size_t alignment, size_t size) {
+    return fails() ? failed() : counted(BENEATH(memalign)(alignment, size));
+}
+
+void *aligned_alloc(size_t alignment, size_t size) {
+    return memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size) {
+    void *p = memalign(alignment, size);
+    if (p != NULL) *out = p;
+    return p != NULL ? 0 : ENOMEM;
+}
+
+void free(void *p) {
+    if (p != NULL) atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    BENEATH(free)(p);
+}
+
+/* Opening a library fails as a whole or not at all: what OpenBLAS does when it cannot
+ * start its threads is to end the process. */
+void *dlopen(const char *path, int mode) {
+    void *(*beneath)(const char *, int);
+    if (fails()) return failed();
+    *(void **)&beneath = dlsym(RTLD_NEXT, "dlopen");
+    long left = atomic_exchange(&countdown, 0);
+    void *handle = beneath(path, mode);
+    atomic_store(&countdown, left);
+    return handle;
+}

@@ -1,0 +1,338 @@
+/* Generated programs: the driver. Runs the cases of the operators, and with --faults each
+ * operator's first successful case (--all: every one) once more for k = 1, 2, ... with
+ * the k-th allocation failing: then the call must fail with a code and a message or give
+ * the right bytes, write nothing outside its tensors, leak nothing, and succeed
+ * afterwards.
+ *
+ * usage: programs cases.bin [--faults | --cold] [--threads n] [--operator aclnnAbs]
+ */
+#include "program.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+enum { GUARD = 64, GUARD_BYTE = 0xa5, SWEEP_MAX = 5000, NO_OBJECT = -1 };
+
+static const unsigned char *recorded;
+static _Atomic int failures;
+
+/* ---- what the cases call */
+
+/* The first failure stays. */
+static void note(program *p, int32_t code) {
+    if (code == 0 || p->code != 0) return;
+    const char *text = aclGetRecentErrMsg();
+    p->code = code;
+    snprintf(p->message, sizeof p->message, "%s", text != NULL ? text : "");
+}
+
+static void *fail(program *p) {
+    note(p, NO_OBJECT);
+    return NULL;
+}
+
+static void *keep(program *p, char kind, void *handle) {
+    if (handle == NULL) return fail(p);
+    p->objects[p->num_objects].kind = kind;
+    p->objects[p->num_objects++].handle = handle;
+    return handle;
+}
+
+char *program_memory(program *p, size_t size, long before, long after) {
+    program_memory_t *m = &p->memories[p->num_memories];
+    void *data = NULL;
+    if (aclrtMalloc(&data, size + 2 * GUARD, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS)
+        return fail(p);
+    *m = (program_memory_t){data, size, before, after};
+    p->num_memories++;
+    (void)aclrtMemset(data, size + 2 * GUARD, GUARD_BYTE, size + 2 * GUARD);
+    if (size > 0 && aclrtMemcpy(m->data + GUARD, size, recorded + before, size,
+                                ACL_MEMCPY_HOST_TO_DEVICE) != ACL_SUCCESS)
+        return fail(p);
+    return m->data + GUARD;
+}
+
+aclTensor *program_tensor(program *p, aclTensor *tensor) {
+    return keep(p, 'T', tensor);
+}
+aclScalar *program_scalar(program *p, aclScalar *scalar) {
+    return keep(p, 'S', scalar);
+}
+aclIntArray *program_ints(program *p, aclIntArray *array) {
+    return keep(p, 'I', array);
+}
+aclFloatArray *program_floats(program *p, aclFloatArray *array) {
+    return keep(p, 'F', array);
+}
+aclBoolArray *program_bools(program *p, aclBoolArray *array) {
+    return keep(p, 'B', array);
+}
+aclTensorList *program_list(program *p, aclTensorList *list, int first) {
+    if (list != NULL) p->num_objects = first;
+    return keep(p, 'L', list);
+}
+aclScalarList *program_scalars(program *p, aclScalarList *list, int first) {
+    if (list != NULL) p->num_objects = first;
+    return keep(p, 'K', list);
+}
+
+int program_ready(const program *p) {
+    return p->code == 0;
+}
+
+void program_plan(program *p, aclnnStatus code) {
+    p->phase = 1;
+    note(p, code);
+}
+
+void program_run(program *p, program_phase2 phase2) {
+    if (p->code != 0) return;
+    void *workspace = NULL;
+    if (p->size > 0 &&
+        aclrtMalloc(&workspace, p->size, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS)
+        (void)fail(p);
+    if (p->code == 0) {
+        p->phase = 2;
+        note(p, phase2(workspace, p->size, p->executor, p->stream));
+    }
+    if (p->code != 0) {
+        (void)aclDestroyAclOpExecutor(p->executor);
+    } else {
+        p->phase = 3;
+        note(p, aclrtSynchronizeStream(p->stream));
+    }
+    if (workspace != NULL) (void)aclrtFree(workspace);
+}
+
+/* ---- one case */
+
+static void complain(const char *name, int index, const char *what, long a, long b) {
+    fprintf(stderr, "%s, case %d: %s (%ld, %ld)\n", name, index, what, a, b);
+    atomic_fetch_add(&failures, 1);
+}
+
+static void destroy(program *p) {
+    for (int i = p->num_objects - 1; i >= 0; i--) {
+        void *h = p->objects[i].handle;
+        switch (p->objects[i].kind) {
+        case 'T': (void)aclDestroyTensor(h); break;
+        case 'S': (void)aclDestroyScalar(h); break;
+        case 'I': (void)aclDestroyIntArray(h); break;
+        case 'F': (void)aclDestroyFloatArray(h); break;
+        case 'B': (void)aclDestroyBoolArray(h); break;
+        case 'L': (void)aclDestroyTensorList(h); break;
+        default: (void)aclDestroyScalarList(h);
+        }
+    }
+    for (int i = 0; i < p->num_memories; i++)
+        (void)aclrtFree(p->memories[i].data);
+}
+
+/* The first byte of a memory that is not as recorded, -1: none. A failed call may have
+ * written its outputs in part, but nothing around them. */
+static long first_difference(const program_memory_t *m, int contents) {
+    unsigned char *host = malloc(m->size + 2 * GUARD);
+    if (host == NULL) return 0;
+    (void)aclrtMemcpy(host, m->size + 2 * GUARD, m->data, m->size + 2 * GUARD,
+                      ACL_MEMCPY_DEVICE_TO_HOST);
+    long at = -1;
+    for (size_t i = 0; i < m->size + 2 * GUARD && at < 0; i++) {
+        int guard = i < GUARD || i >= m->size + GUARD;
+        if (!guard && !contents) continue;
+        unsigned char want = guard ? GUARD_BYTE : recorded[m->after + (long)i - GUARD];
+        if (host[i] != want) at = (long)i;
+    }
+    free(host);
+    return at;
+}
+
+/* Runs the case with the k-th allocation failing (0: none); returns whether one did, and
+ * the code, phase and message in *p, whose objects are gone. */
+static int attempt(program *p, const program_operator *o, int index, aclrtStream stream,
+                   long k) {
+    const program_case *c = &o->cases[index];
+    memset(p, 0, sizeof *p);
+    p->stream = stream;
+    (void)aclGetRecentErrMsg();
+    if (k > 0) (void)faults_arm(k);
+    c->body(p);
+    int fired = k > 0 && faults_arm(0);
+    for (int i = 0; i < p->num_memories; i++) {
+        long at = first_difference(&p->memories[i], p->code == 0 || c->code != 0);
+        if (at >= 0)
+            complain(o->name, index, "memory differs at (memory, byte)", i, at - GUARD);
+    }
+    destroy(p);
+    if (p->code != 0 && strlen(p->message) < 12)
+        complain(o->name, index, "a failure without a message (code, k)", p->code, k);
+    return fired;
+}
+
+static void check(const program_operator *o, int index, aclrtStream stream) {
+    const program_case *c = &o->cases[index];
+    program p;
+    (void)attempt(&p, o, index, stream, 0);
+    if (p.code == c->code && p.phase == c->phase) return;
+    complain(o->name, index, "code and phase are not as recorded", p.code, p.phase);
+    fprintf(stderr, "    %s\n", p.message);
+}
+
+/* ---- failing allocations */
+
+/* Phase 2 passes the runtime's refusal of a task on as such. */
+static int is_memory_code(int32_t code, int phase) {
+    if (phase == 2 && code == ACLNN_ERR_RUNTIME_ERROR) return 1;
+    return code == (phase == 0   ? NO_OBJECT
+                    : phase == 3 ? ACL_ERROR_BAD_ALLOC
+                                 : ACLNN_ERR_INNER_CREATE_EXECUTOR);
+}
+
+/* Returns how many allocations there were to fail. */
+static long sweep(const program_operator *o, int index, aclrtStream stream) {
+    program p;
+    for (int i = 0; i < 2; i++) /* what is set up once, and caches */
+        (void)attempt(&p, o, index, stream, 0);
+    long k = 0;
+    for (int fired = 1; fired && k < SWEEP_MAX;) {
+        long live = faults_live();
+        fired = attempt(&p, o, index, stream, ++k);
+        if (p.code != 0 && !fired)
+            complain(o->name, index, "fails, though no allocation did", p.code, k);
+        if (p.code != 0 && fired && !is_memory_code(p.code, p.phase)) {
+            complain(o->name, index, "no code for memory (code, phase)", p.code, p.phase);
+            fprintf(stderr, "    %s\n", p.message);
+        }
+        if (faults_live() != live)
+            complain(o->name, index, "blocks are left (how many, k)",
+                     faults_live() - live, k);
+    }
+    check(o, index, stream);
+    return k - 1;
+}
+
+/* One try in a process that has run nothing yet: what is set up once fails too. Returns
+ * whether there was an allocation to fail. */
+static int cold_try(const program_operator *o, int index, aclrtStream stream, long k) {
+    fflush(stderr);
+    pid_t child = fork();
+    if (child == 0) {
+        program p;
+        failures = 0;
+        int fired = attempt(&p, o, index, stream, k);
+        check(o, index, stream);
+        _exit(failures != 0 ? 1 : fired ? 0 : 2);
+    }
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    int code = child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 3;
+    if (code == 1 || code == 3)
+        complain(o->name, index, "in a fresh process, allocation k fails (k, end)", k,
+                 code == 3 ? status : 0);
+    return code != 2;
+}
+
+static long cold_sweep(const program_operator *o, int index, aclrtStream stream) {
+    long k = 1;
+    while (cold_try(o, index, stream, k) && k < SWEEP_MAX)
+        k++;
+    return k - 1;
+}
+
+/* ---- the driver */
+
+static struct {
+    int faults, cold, threads;
+    const char *operator_;
+} options;
+
+static _Atomic long num_operators, num_cases, num_faults;
+
+static void run_operator(const program_operator *o, int thread, aclrtStream stream) {
+    if (options.operator_ != NULL && strcmp(o->name, options.operator_) != 0) return;
+    int swept = 0;
+    for (int i = 0; i < o->count; i++) {
+        if (!options.faults) {
+            check(o, i, i % 2 || options.threads > 1 ? stream : NULL);
+        } else if (o->cases[i].code == 0 && !(options.cold && swept)) {
+            atomic_fetch_add(&num_faults, options.cold ? cold_sweep(o, i, stream)
+                                                       : sweep(o, i, stream));
+            swept = 1;
+        }
+        if (thread == 0) atomic_fetch_add(&num_cases, 1);
+    }
+    if (thread == 0) atomic_fetch_add(&num_operators, 1);
+}
+
+/* Every thread runs everything on a stream of its own, from another operator on. */
+static void *run_thread(void *arg) {
+    int thread = *(int *)arg;
+    aclrtStream stream = NULL;
+    if (aclrtSetDevice(0) != ACL_SUCCESS || aclrtCreateStream(&stream) != ACL_SUCCESS) {
+        complain("aclrtCreateStream", thread, "no stream", 0, 0);
+        return NULL;
+    }
+    for (int g = 0; g < program_num_groups; g++) {
+        int group = (g + thread * 5) % program_num_groups;
+        for (const program_operator *o = program_groups[group]; o->name != NULL; o++)
+            run_operator(o, thread, stream);
+    }
+    (void)aclrtDestroyStream(stream);
+    return NULL;
+}
+
+static const unsigned char *file_read(const char *path) {
+    FILE *f = fopen(path, "rb");
+    if (f == NULL) return NULL;
+    fseek(f, 0, SEEK_END);
+    long size = ftell(f);
+    unsigned char *data = malloc((size_t)size + 1);
+    rewind(f);
+    if (data != NULL && fread(data, 1, (size_t)size, f) != (size_t)size) data = NULL;
+    fclose(f);
+    return data;
+}
+
+int main(int argc, char **argv) {
+    options.threads = 1;
+    for (int i = 2; i < argc; i++) {
+        if (strcmp(argv[i], "--faults") == 0) options.faults = 1;
+        if (strcmp(argv[i], "--cold") == 0) options.faults = options.cold = 1;
+        if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+            options.threads = atoi(argv[++i]);
+        if (strcmp(argv[i], "--operator") == 0 && i + 1 < argc)
+            options.operator_ = argv[++i];
+    }
+    recorded = argc > 1 ? file_read(argv[1]) : NULL;
+    if (recorded == NULL || options.threads < 1 || options.threads > 8) {
+        fprintf(stderr,
+                "usage: %s cases.bin [--faults | --cold] [--threads 1..8] "
+                "[--operator aclnnAbs]\n",
+                argv[0]);
+        return 2;
+    }
+    if (aclInit(NULL) != ACL_SUCCESS || aclrtSetDevice(0) != ACL_SUCCESS) return 2;
+    pthread_t threads[8];
+    int numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int i = 1; i < options.threads; i++)
+        if (pthread_create(&threads[i], NULL, run_thread, &numbers[i]) != 0) return 2;
+    (void)run_thread(&numbers[0]);
+    for (int i = 1; i < options.threads; i++)
+        pthread_join(threads[i], NULL);
+    (void)aclrtResetDevice(0);
+    (void)aclFinalize();
+    free((void *)recorded);
+    printf("%ld operators, %ld cases%s", num_operators, num_cases,
+           options.threads > 1 ? " on each thread" : "");
+    if (options.faults) printf(", %ld failed allocations", num_faults);
+    printf(": %d failures\n", failures);
+    return failures != 0;
+}
