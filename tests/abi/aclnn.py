@@ -132,7 +132,7 @@ def _pack(ctype, x, made):
     elif plain in ("double", "float"):
         return (ctypes.c_double if plain == "double" else ctypes.c_float)(x)
     elif plain == "aclDataType":
-        return ctypes.c_int(x if isinstance(x, int) else ACL[np.dtype(x).name])
+        return ctypes.c_int(x if isinstance(x, int) else ACL.get(np.dtype(x).name, 27))
     else:
         types = {"int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "bool": ctypes.c_bool,
                  "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32}  # fmt: skip

@@ -233,41 +233,46 @@ def put(path, text):
 def compile_and_link(groups, options):
     """programs_c, and programs_cxx where there is a C++ compiler."""
     folder, flags = options.folder, shlex.split(options.flags)
-    flags += [
-        "-O0",
-        "-Wall",
-        "-Wextra",
-        f"-I{options.home}/include",
-        f"-I{HERE}/programs",
-        f"-I{folder}",
-    ]
-    own = [
-        (options.cc, "-std=gnu11", HERE / "programs" / f"{n}.c", f"{n}.o")
-        for n in ("program", "faults")
-    ]
-    own.append((options.cc, "-std=gnu11", folder / "groups.c", "groups.o"))
+    sanitizer = [*flags, "-fno-sanitize=all", "-DFAULTS_SANITIZER"] if flags else []
+    include = [f"-I{options.home}/include", f"-I{HERE}/programs", f"-I{folder}"]
+    own = {
+        "program.o": ["-std=gnu11", HERE / "programs" / "program.c", *flags],
+        "faults.o": ["-std=gnu11", HERE / "programs" / "faults.c", *sanitizer],
+        "groups.o": ["-std=c11", folder / "groups.c", *flags],
+    }
     languages = [("c", options.cc, "-std=c11", ".c")]
     if options.cxx:
         languages.append(("cxx", options.cxx, "-std=c++11", ".cpp"))
-    jobs = list(own)
+    jobs = [(options.cc, target, rest) for target, rest in own.items()]
     for language, compiler, standard, suffix in languages:
         for g in range(groups):
-            jobs.append(
-                (compiler, standard, folder / f"group_{g}{suffix}", f"group_{g}_{language}.o")
-            )
+            rest = [standard, folder / f"group_{g}{suffix}", *flags]
+            jobs.append((compiler, f"group_{g}_{language}.o", rest))
 
     def compile_one(job):
-        compiler, standard, source, target = job
-        run([*shlex.split(compiler), standard, *flags, "-c", source, "-o", folder / target])
+        compiler, target, rest = job
+        run(
+            [
+                *shlex.split(compiler),
+                "-O0",
+                "-Wall",
+                "-Wextra",
+                *include,
+                *rest,
+                "-c",
+                "-o",
+                folder / target,
+            ]
+        )
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(compile_one, jobs))
     programs = []
     for language, compiler, *_ in languages:
         programs.append(folder / f"programs_{language}")
-        objects = [folder / target for *_, target in own]
+        objects = [folder / target for target in own]
         objects += [folder / f"group_{g}_{language}.o" for g in range(groups)]
-        run([*shlex.split(compiler), *shlex.split(options.flags), *objects, f"-L{options.home}/lib64", "-lopapi",
+        run([*shlex.split(compiler), *flags, *objects, f"-L{options.home}/lib64", "-lopapi",
              "-lascendcl", "-lnnopbase", "-lpthread", f"-Wl,-rpath,{options.home}/lib64", "-o", programs[-1]])  # fmt: skip
     return programs
 

@@ -6,13 +6,15 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 static _Atomic long countdown, live;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef FAULTS_SANITIZER
 #define BENEATH(name) __interceptor_##name
 #else
 #define BENEATH(name) __libc_##name
@@ -83,8 +85,12 @@ void free(void *p) {
     BENEATH(free)(p);
 }
 
-/* Opening a library fails as a whole or not at all: what OpenBLAS does when it cannot
- * start its threads is to end the process. */
+/* ---- what fails as a whole or not at all
+ *
+ * Half-way, others end the process: OpenBLAS when it cannot start its threads, the
+ * sanitizers when a thread cannot.
+ */
+
 void *dlopen(const char *path, int mode) {
     void *(*beneath)(const char *, int);
     if (fails()) return failed();
@@ -93,4 +99,30 @@ void *dlopen(const char *path, int mode) {
     void *handle = beneath(path, mode);
     atomic_store(&countdown, left);
     return handle;
+}
+
+typedef struct {
+    void *(*main)(void *);
+    void *arg;
+    _Atomic int started;
+} thread_start;
+
+static void *thread_main(void *arg) {
+    thread_start *s = arg, mine = {s->main, s->arg, 0};
+    atomic_store(&s->started, 1); /* *s is gone from here on */
+    return mine.main(mine.arg);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *),
+                   void *arg) {
+    int (*beneath)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (fails()) return EAGAIN;
+    *(void **)&beneath = dlsym(RTLD_NEXT, "pthread_create");
+    long left = atomic_exchange(&countdown, 0);
+    thread_start start = {main, arg, 0};
+    int code = beneath(thread, attr, thread_main, &start);
+    while (code == 0 && !atomic_load(&start.started))
+        sched_yield();
+    atomic_store(&countdown, left);
+    return code;
 }
