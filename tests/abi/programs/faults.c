@@ -1,5 +1,6 @@
 /* Host memory that fails on demand (see faults.h): malloc and its family, over glibc's
- * own or, under a sanitizer, over the sanitizer's.
+ * own or, with FAULTS_SANITIZER, over the sanitizer's, and mmap. Not instrumented itself:
+ * it is called before the sanitizer is set up.
  */
 #define _GNU_SOURCE /* RTLD_NEXT */
 #include "faults.h"
@@ -11,6 +12,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static _Atomic long countdown, live;
 
@@ -84,6 +88,19 @@ void free(void *p) {
     if (p != NULL) atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
     BENEATH(free)(p);
 }
+
+/* Arenas of handles, blocks from 2 MiB on, machine code. A sanitizer maps memory itself.
+ */
+#ifndef FAULTS_SANITIZER
+void *mmap(void *address, size_t size, int protection, int flags, int file,
+           off_t offset) {
+    if ((flags & MAP_ANONYMOUS) != 0 && fails()) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+}
+#endif
 
 /* ---- what fails as a whole or not at all
  *

@@ -1,7 +1,7 @@
 /* Host memory that fails on demand, for every library of the process.
  *
  * The C library's allocation functions are replaced by ones that count. All memory of the
- * CPU device, aclrtMalloc's below 2 MiB too, comes from them.
+ * CPU device comes from them.
  */
 #ifndef ASN_TESTS_ABI_FAULTS_H
 #define ASN_TESTS_ABI_FAULTS_H
