@@ -42,14 +42,17 @@ def _extent(a):
 
 
 def _blocks(arrays):
-    """The extents, those that overlap as one."""
-    merged = []
-    for low, high in sorted({_extent(a) for a in arrays if a.size}):
+    """The extents, those that overlap as one, in the order of the arguments."""
+    extents, merged = [_extent(a) for a in arrays if a.size], []
+    for low, high in sorted(set(extents)):
         if merged and low < merged[-1][1]:
             merged[-1][1] = max(high, merged[-1][1])
         else:
             merged.append([low, high])
-    return merged
+    firsts = [
+        next(i for i, (at, _) in enumerate(extents) if low <= at < high) for low, high in merged
+    ]
+    return [extent for _, extent in sorted(zip(firsts, merged, strict=True))]
 
 
 def _layout(a):
