@@ -1,5 +1,6 @@
 """Programs written for Ascend, built and run against what the package installs."""
 
+import ctypes
 import pathlib
 import shutil
 import subprocess
@@ -40,6 +41,19 @@ def test_classifier(tmp_path):
 def test_ctypes():
     assert "z = x + 2 y" in run([sys.executable, EXAMPLES / "add.py"])
     assert "z = x + 2 y" in run([sys.executable, EXAMPLES / "add.py", acl.home()])
+
+
+def test_other_names_opened():
+    """The libraries of newer packages, opened by name: the same functions, which are there once."""
+    lib = acl.home() / "lib64"
+
+    def address(name, symbol):
+        function = getattr(ctypes.CDLL(lib / name), symbol)
+        return ctypes.cast(function, ctypes.c_void_p).value
+
+    for alias, symbol in (("opapi_math", "aclnnAdd"), ("opapi_nn", "aclnnSoftmax"), ("opapi_nn", "aclCreateTensor"),
+                          ("acl_rt", "aclrtMalloc"), ("runtime", "aclrtMalloc")):  # fmt: skip
+        assert address(f"lib{alias}.so", symbol) == address("libopapi.so", symbol)
 
 
 def test_bare_includes(tmp_path):
