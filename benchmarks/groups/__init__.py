@@ -27,6 +27,7 @@ GROUPS = {
     "pipeline": "the demo's photographs",
     "programs": "ten NumPy programs",
     "memory": "peak memory of the ten programs beyond their inputs",
+    "aclnn": "CANN's operators and launches from C, against NumPy's call",
     "importing": "a fresh interpreter's import",
 }
 

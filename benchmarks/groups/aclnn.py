@@ -1,0 +1,94 @@
+"""Operators and launches as a C program calls them (aclnn.c), against NumPy's call that does the same into an output."""
+
+import ctypes
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import time
+
+import gate
+import numpy
+from rows import Row
+
+SOURCE = gate.HERE / "aclnn.c"
+BOTH_PHASES, REPEATABLE, WAITED = range(3)
+NUMPY = {"add": numpy.add, "product": numpy.matmul, "copy": lambda a, b, out: numpy.copyto(out, a)}
+
+# label, function, n, how, calls of one sample, times as fast as NumPy on one thread and on two, quick
+CALLS = [
+    ("aclnnAdd of ten, both phases", "add", 10, BOTH_PHASES, 5000, (1 / 0.7, 1 / 0.7), True),
+    ("aclnnAdd of ten, both phases, waited for", "add", 10, WAITED, 5000, (1 / 0.75, None), False),
+    ("aclnnAdd of ten, repeatable", "add", 10, REPEATABLE, 5000, (1 / 0.3, 1 / 0.3), True),
+    ("aclnnAdd of 1e5, both phases", "add", 100_000, BOTH_PHASES, 50, (None, None), False),
+    ("aclrtMemcpyAsync of ten", "copy", 10, BOTH_PHASES, 5000, (1 / 0.6, None), True),
+    ("aclnnMm of 4 x 4", "product", 4, BOTH_PHASES, 5000, (1 / 0.8, None), False),
+    ("aclnnMm of 64 x 64", "product", 64, BOTH_PHASES, 200, (None, None), False),
+    ("aclnnMm of 512 x 512", "product", 512, BOTH_PHASES, 2, (1 / 1.1, None), True),
+]  # fmt: skip
+
+
+@functools.cache
+def library():
+    """aclnn.c, compiled as a user would."""
+    from asnumpy import acl
+
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        raise RuntimeError("no C compiler: set CC or install gcc")
+    command = [
+        compiler,
+        "-std=gnu11",
+        "-O2",
+        "-shared",
+        "-fPIC",
+        "-fvisibility=hidden",
+        str(SOURCE),
+        *acl.flags(),
+    ]
+    key = hashlib.sha256(SOURCE.read_bytes() + " ".join(command).encode()).hexdigest()
+    path = gate.BUILD / f"libaclnn-{key[:12]}.so"
+    if not path.exists():
+        gate.BUILD.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(f".{os.getpid()}")
+        subprocess.run([*command, "-o", str(part)], check=True)
+        part.rename(path)
+    return ctypes.CDLL(str(path))
+
+
+def build(function, n, how, count, library_name):
+    """Seconds of one call."""
+    rng = numpy.random.default_rng(0)
+    shape = (n, n) if function == "product" else (n,)
+    a, b, out = (rng.random(shape, numpy.float32) for _ in range(3))
+    if library_name == "numpy":
+        call = NUMPY[function]
+
+        def run_numpy():
+            start = time.perf_counter()
+            for _ in range(count):
+                call(a, b, out=out)
+            return (time.perf_counter() - start) / count
+
+        return run_numpy
+    entry = getattr(library(), function)
+    entry.restype = ctypes.c_double
+
+    def run():
+        address = [ctypes.c_void_p(x.ctypes.data) for x in (a, b, out)]
+        seconds = entry(*address, ctypes.c_int64(n), how, ctypes.c_long(count))
+        if seconds < 0:
+            raise RuntimeError(f"{function}: code {-seconds:.0f}")
+        return seconds
+
+    run()
+    want = numpy.empty_like(out)
+    NUMPY[function](a, b, out=want)
+    numpy.testing.assert_allclose(out, want, rtol=1e-4)
+    return run
+
+
+def rows():
+    return [Row("aclnn", label, build=functools.partial(build, function, n, how, count), timed=True, bar=bar, quick=quick)
+            for label, function, n, how, count, bar, quick in CALLS]  # fmt: skip
