@@ -121,7 +121,7 @@ asn_status asn_layout_init_strided(asn_layout *out, asn_dtype dtype, int ndim,
     ASN_TRY(asn_layout_alloc(out, ndim));
     out->dtype = (uint8_t)dtype;
     ASN_TRY(set_extents(out, ndim, shape));
-    memcpy(out->strides, strides, (size_t)ndim * sizeof *strides);
+    if (ndim > 0) memcpy(out->strides, strides, (size_t)ndim * sizeof *strides);
     out->offset = offset;
     out->flags = writeable ? ASN_WRITEABLE : 0;
     asn_layout_update(out);

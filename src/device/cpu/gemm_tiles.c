@@ -40,7 +40,7 @@ static gemm_functions gemm;
 asn_status asn_gemm_load(void) {
     static int loaded;
     if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE)) return ASN_OK;
-    gemm_functions f;
+    gemm_functions f = {0};
     *(void **)&f.s = asn_blas_symbol("cblas_sgemm");
     *(void **)&f.d = asn_blas_symbol("cblas_dgemm");
     *(void **)&f.c = asn_blas_symbol("cblas_cgemm");

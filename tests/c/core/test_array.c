@@ -63,6 +63,10 @@ static void test_overlap(void) {
     CHECK_OK(asn_layout_init_strided(&odd, ASN_F64, 1, &n, &two, 8, true));
     CHECK(!asn_layouts_overlap(&even, &odd));
     CHECK(asn_layouts_overlap(&even, &even));
+    asn_layout scalar; /* no dimension: nothing to read at NULL */
+    CHECK_OK(asn_layout_init_strided(&scalar, ASN_F64, 0, NULL, NULL, 16, true));
+    CHECK(scalar.size == 1 && asn_layouts_overlap(&scalar, &scalar));
+    asn_layout_fini(&scalar);
 }
 
 /* Slices of one array overlap exactly where their boxes meet. */
