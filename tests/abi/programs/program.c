@@ -45,13 +45,14 @@ static void *fail(program *p) {
 }
 
 static void *keep(program *p, char kind, void *handle) {
-    if (handle == NULL) return fail(p);
+    if (handle == NULL || p->num_objects == PROGRAM_OBJECTS) return fail(p);
     p->objects[p->num_objects].kind = kind;
     p->objects[p->num_objects++].handle = handle;
     return handle;
 }
 
 char *program_memory(program *p, size_t size, long before, long after) {
+    if (p->num_memories == PROGRAM_MEMORIES) return fail(p);
     program_memory_t *m = &p->memories[p->num_memories];
     void *data = NULL;
     if (aclrtMalloc(&data, size + 2 * GUARD, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS)
