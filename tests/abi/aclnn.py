@@ -75,19 +75,32 @@ class Int4:
         return np.lib.stride_tricks.as_strided(bits, self.shape, self.strides).copy()
 
 
+class Words:
+    """An array whose tensor says another dtype, of elements as large."""
+
+    def __init__(self, array, acl):
+        self.array, self.acl = array, acl
+
+
+TENSORS = (np.ndarray, Int4, Words)
+
+
+def described(a):
+    """Of one of TENSORS: the array of its memory, the dtype's number, shape, strides in elements."""
+    if isinstance(a, Int4):
+        return a.bytes, 29, a.shape, a.strides
+    memory = a.array if isinstance(a, Words) else a
+    code = a.acl if isinstance(a, Words) else ACL.get(a.dtype.name, 27)
+    return memory, code, memory.shape, [s // memory.itemsize for s in memory.strides]
+
+
 def tensor(a):
     """An aclTensor over the array's memory."""
-    if isinstance(a, Int4):
-        n = ctypes.c_uint64(len(a.shape))
-        return ctypes.c_void_p(lib.aclCreateTensor(
-            _int64s(a.shape), n, 29, _int64s(a.strides), ctypes.c_int64(0), 2, _int64s(a.shape), n,
-            ctypes.c_void_p(a.bytes.ctypes.data)))  # fmt: skip
-    strides = [s // a.itemsize for s in a.strides]
-    code = ACL.get(a.dtype.name, 27)
-    n = ctypes.c_uint64(a.ndim)
+    memory, code, shape, strides = described(a)
+    n = ctypes.c_uint64(len(shape))
     return ctypes.c_void_p(lib.aclCreateTensor(
-        _int64s(a.shape), n, code, _int64s(strides), ctypes.c_int64(0), 2, _int64s(a.shape), n,
-        ctypes.c_void_p(a.ctypes.data)))  # fmt: skip
+        _int64s(shape), n, code, _int64s(strides), ctypes.c_int64(0), 2, _int64s(shape), n,
+        ctypes.c_void_p(memory.ctypes.data)))  # fmt: skip
 
 
 def scalar(x):

@@ -39,6 +39,8 @@ ACL = {
     7: ("ACL_UINT16", "uint16_t", ""), 8: ("ACL_UINT32", "uint32_t", ""), 9: ("ACL_INT64", "int64_t", ""),
     10: ("ACL_UINT64", "uint64_t", ""), 11: ("ACL_DOUBLE", "double", ""), 12: ("ACL_BOOL", "uint8_t", ""),
     16: ("ACL_COMPLEX64", "float", ""), 17: ("ACL_COMPLEX128", "double", ""), 27: ("ACL_BF16", "uint16_t", ""),
+    29: ("ACL_INT4", "", ""), 33: ("ACL_COMPLEX32", "", ""), 34: ("ACL_HIFLOAT8", "", ""), 35: ("ACL_FLOAT8_E5M2", "", ""),
+    36: ("ACL_FLOAT8_E4M3FN", "", ""), 37: ("ACL_FLOAT8_E8M0", "", ""),
 }  # fmt: skip
 NAMES = {
     "float32": 0, "float16": 1, "int8": 2, "int32": 3, "uint8": 4, "int16": 6, "uint16": 7, "uint32": 8, "int64": 9,
@@ -105,11 +107,11 @@ class Body:
         if t["at"] % t["item"]:
             data += f" + {t['at']}"
         else:
-            offset = t["at"] // t["item"]
+            offset = int(t["at"] / t["item"])
         self.lines += [
             f"const int64_t {name}_dims[] = {values(t['shape'])};",
             f"const int64_t {name}_strides[] = {values(t['strides'])};",
-            f"const int64_t {name}_storage[] = {{{size // t['item']}}};",
+            f"const int64_t {name}_storage[] = {{{int(size / t['item'])}}};",
             f"aclTensor *{name} = program_tensor(prog, aclCreateTensor({name}_dims, {ndim}, {ACL[t['dtype']][0]}, "
             f"{name}_strides, {offset}, ACL_FORMAT_ND, {name}_storage, 1, {data}));",
         ]

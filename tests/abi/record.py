@@ -24,11 +24,13 @@ _cases = {}  # operator -> {what is special about the call: (bytes, case)}
 
 
 def _leaves(args):
+    """The arrays of the tensors' memory."""
+    from aclnn import TENSORS, described
+
     for a in args:
-        if isinstance(a, np.ndarray):
-            yield a
-        elif isinstance(a, list):
-            yield from (t for t in a if isinstance(t, np.ndarray))
+        for t in a if isinstance(a, list) else [a]:
+            if isinstance(t, TENSORS):
+                yield described(t)[0]
 
 
 def _extent(a):
@@ -129,31 +131,34 @@ class Writer:
 
 
 def _tensor(a, extents):
-    from aclnn import ACL
+    from aclnn import Int4, described
 
-    first = a.ctypes.data
+    memory, code, shape, strides = described(a)
+    first = memory.ctypes.data
     block = next((i for i, (low, high) in enumerate(extents) if low <= first < high), None)
-    if a.size == 0:
+    if memory.size == 0:
         block = None
     return {
         "block": block, "at": 0 if block is None else first - extents[block][0],
-        "dtype": ACL.get(a.dtype.name, 27), "shape": list(a.shape),
-        "strides": [s // a.itemsize for s in a.strides], "item": a.itemsize,
+        "dtype": code, "shape": list(shape), "strides": list(strides),
+        "item": 0.5 if isinstance(a, Int4) else memory.itemsize,
     }  # fmt: skip
 
 
 def _argument(a, extents):
-    from aclnn import ACL
+    from aclnn import ACL, TENSORS
 
     if a is None:
         return None
+    if isinstance(a, TENSORS) and not isinstance(a, np.ndarray):
+        return {"tensor": _tensor(a, extents), "scalar": None}
     if isinstance(a, np.ndarray):
         bits = {"dtype": ACL.get(a.dtype.name, 27), "bytes": a.tobytes().hex()}
         return {"tensor": _tensor(a, extents), "scalar": bits if a.size == 1 else None}
     if isinstance(a, (str, type, np.dtype)):
         return {"text": a if isinstance(a, str) else np.dtype(a).name}
     if isinstance(a, (list, tuple)):
-        if any(isinstance(t, np.ndarray) for t in a):
+        if any(isinstance(t, TENSORS) for t in a):
             return {"list": [t if t is None else _tensor(t, extents) for t in a]}
         return {"list": [t if t is None else np.asarray(t).item() for t in a]}
     b = np.asarray(a)

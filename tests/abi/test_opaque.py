@@ -2,41 +2,15 @@
 8 bits and complex32. They are the moves of words of that size. Cast converts most of them, as PyTorch does.
 """
 
-import ctypes
-
-import aclnn
 import numpy as np
 import pytest
 import torch
-from aclnn import AclError, run
+from aclnn import AclError, Words, run
 from oracle import LAYOUTS, laid
 
 RNG = np.random.default_rng(95)
 same = np.testing.assert_array_equal
 E4M3, E5M2, HIF8, E8M0, C32 = 36, 35, 34, 37, 33
-
-
-class Words:
-    """An array whose tensor says another dtype."""
-
-    def __init__(self, array, acl):
-        self.array, self.acl = array, acl
-
-
-@pytest.fixture(autouse=True)
-def tensors_of_words(monkeypatch):
-    plain = aclnn.tensor
-
-    def tensor(a):
-        if not isinstance(a, Words):
-            return plain(a)
-        x, n = a.array, ctypes.c_uint64(a.array.ndim)
-        strides = aclnn._int64s([s // x.itemsize for s in x.strides])
-        return ctypes.c_void_p(aclnn.lib.aclCreateTensor(
-            aclnn._int64s(x.shape), n, a.acl, strides, ctypes.c_int64(0), 2, aclnn._int64s(x.shape), n,
-            ctypes.c_void_p(x.ctypes.data)))  # fmt: skip
-
-    monkeypatch.setattr(aclnn, "tensor", tensor)
 
 
 def words(acl, *shape, layout="packed"):

@@ -33,6 +33,7 @@ struct mask_run {
     /* the same straight from the mask of n elements; returns how many; or NULL */
     int64_t (*direct)(const mask_run *r, const asn_line *line, int64_t line_number,
                       int64_t x, const uint8_t *mask, int64_t n, int64_t at);
+    const asn_mask_loops *loops; /* set by mask_count; may be NULL */
     int item;
     char *out;
     int64_t out_stride;
@@ -118,7 +119,7 @@ static bool counts_words(const mask_run *r, uint64_t *bits) {
     int item = asn_itemsize(r->mask_dtype);
     bool is_float = r->mask_dtype == ASN_F32 || r->mask_dtype == ASN_F64;
     *bits = is_float ? item == 4 ? 0x7fffffffu : INT64_MAX : UINT64_MAX;
-    return asn_mask_loops_get() && r->lines.stride[0][MASK] == item &&
+    return r->loops && r->lines.stride[0][MASK] == item &&
            (is_float || (asn_is_integer(r->mask_dtype) && item >= 4));
 }
 
@@ -136,8 +137,8 @@ static void count_chunk(void *ctx, int64_t chunk) {
     for (int64_t l = first; l < end; l++) {
         if (bytes) total += count_block((const uint8_t *)line.at[MASK] + from, to - from);
         if (words)
-            total += asn_mask_loops_get()->count_words(
-                item, bits, line.at[MASK] + from * item, to - from);
+            total +=
+                r->loops->count_words(item, bits, line.at[MASK] + from * item, to - from);
         for (int64_t x = from; x < to && !words && !bytes; x += BLOCK) {
             int64_t n = to - x < BLOCK ? to - x : BLOCK;
             total += count_block(block_mask(r, &line, x, n, buffer), n);
@@ -174,6 +175,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
 
 static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
                              const asn_nd *mask, const asn_nd *self, int64_t *count) {
+    r->loops = asn_mask_loops_get();
     asn_lines_init(&r->lines, ndim, shape, ASN_NO_AXIS, self ? 2 : 1,
                    (char *[]){mask->data, self ? self->data : NULL},
                    (const int64_t *[]){mask->strides, self ? self->strides : NULL});
@@ -241,8 +243,8 @@ static void emit_positions(const mask_run *r, const asn_line *line, int64_t numb
 static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)line;
-    return asn_mask_loops_get()->positions_64(mask, n, number * r->lines.length + x,
-                                              (int64_t *)r->nonzero->data + at);
+    return r->loops->positions_64(mask, n, number * r->lines.length + x,
+                                  (int64_t *)r->nonzero->data + at);
 }
 
 asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) {
@@ -254,7 +256,7 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
             "%d-d %s",
             in->ndim, in->ndim, out->ndim, asn_dtype_name(out->dtype));
     r.nonzero_dims = in->ndim;
-    if (in->ndim == 1 && out->strides[1] == 8 && asn_mask_loops_get())
+    if (in->ndim == 1 && out->strides[1] == 8 && asn_mask_loops_get() != NULL)
         r.direct = store_positions;
     for (int d = 0; d < in->ndim; d++)
         r.extents[d] = in->shape[in->ndim - 1 - d];
@@ -293,21 +295,21 @@ static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number
 static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)number;
-    return asn_mask_loops_get()->select(r->item, mask, n, line->at[SELF] + x * r->item,
-                                        r->out + at * r->item);
+    return r->loops->select(r->item, mask, n, line->at[SELF] + x * r->item,
+                            r->out + at * r->item);
 }
 
 static int64_t place_directly(const mask_run *r, const asn_line *line, int64_t number,
                               int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)number;
-    return asn_mask_loops_get()->place(r->item, mask, n, r->out + at * r->item,
-                                       line->at[SELF] + x * r->item);
+    return r->loops->place(r->item, mask, n, r->out + at * r->item,
+                           line->at[SELF] + x * r->item);
 }
 
 /* Contiguous elements that vectors of lanes hold go without a list of positions. */
 static bool moves_directly(const mask_run *r) {
     return r->item >= 4 && r->lines.stride[0][SELF] == r->item &&
-           r->out_stride == r->item && asn_mask_loops_get();
+           r->out_stride == r->item && r->loops;
 }
 
 static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd *mask,
