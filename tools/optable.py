@@ -7,6 +7,7 @@ Other generators import `rows()`. Standard library only.
 
 import ast
 import dataclasses
+import math
 import pathlib
 import sys
 
@@ -43,6 +44,7 @@ class Row:
     identity: object
     flags: set
     cann: list
+    parts: list
     ulp: dict
     doc: str
 
@@ -69,6 +71,59 @@ def _expand(loops):
     return {d: table[d] for d in DTYPES if d in table}
 
 
+MOST_STEPS = 16  # ASN_PARTS_MOST of src/ops/parts.h
+NUMBERS = {"pi": math.pi, "inf": math.inf}
+
+
+def _number(node):
+    """The number that an expression without calls is."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(NUMBERS)
+    if names or any(isinstance(n, ast.Call) for n in ast.walk(node)):
+        return None
+    return float(
+        eval(compile(ast.Expression(node), "ops.def", "eval"), {"__builtins__": {}}, NUMBERS)
+    )
+
+
+def _steps(text, arity):
+    """(steps, numbers) of an expression: each step is (row's name, sources), each source ("operand", i), ("step", i) or ("number",
+    i). What is written twice is computed once."""
+    steps, numbers, known = [], [], {}
+
+    def source(node):
+        if isinstance(node, ast.Name) and node.id in "abc"[:arity]:
+            return "operand", "abc".index(node.id)
+        number = _number(node)
+        if number is not None:
+            if number not in numbers:
+                numbers.append(number)
+            return "number", numbers.index(number)
+        step = node.func.id, tuple(source(n) for n in node.args)
+        if step not in known:
+            known[step] = len(steps)
+            steps.append(step)
+        return "step", known[step]
+
+    source(ast.parse(text, mode="eval").body)
+    return steps, numbers
+
+
+def _parts(cell):
+    """[(loop dtypes, steps, numbers)] of a row's `parts`."""
+    arity = len(cell["args"].split())
+    result = []
+    for classes, text in cell.get("parts", {}).items():
+        dtypes = [d for word in classes.split() for d in CLASSES.get(word, [word])]
+        dtypes += HALVES if "float32" in dtypes else []
+        steps, numbers = _steps(text, arity)
+        if len(steps) > MOST_STEPS:
+            raise SystemExit(
+                f"{cell['name']}: parts of {len(steps)} steps; {MOST_STEPS} are allowed"
+            )
+        result.append((dtypes, steps, numbers))
+    return result
+
+
 def rows(path=TABLE):
     """All rows, in table order."""
     result = []
@@ -84,7 +139,7 @@ def rows(path=TABLE):
             name=cell["name"], args=args, loops=_expand(cell["loops"]), out=cell.get("out", "same"),
             types=cell.get("types", " ".join("T" * len(args))).split(), ints=cell.get("ints", ""),
             identity=cell.get("identity"), flags=set(cell.get("flags", "").split()),
-            cann=cell.get("cann", "").split(), ulp=cell.get("ulp", {}), doc=cell["doc"],
+            cann=cell.get("cann", "").split(), parts=_parts(cell), ulp=cell.get("ulp", {}), doc=cell["doc"],
         )  # fmt: skip
         unknown = row.flags - set(FLAGS)
         if unknown or len(row.types) != len(args):
@@ -141,7 +196,29 @@ def _facts(table):
         '    [ASN_OP_CAST] = {"cast", "Conversion of dtype.", "Cast", 1, {ASN_DTYPE_NONE}, '
     )
     lines.append("        ASN_OUT_SAME, ASN_DTYPE_NONE, 0x7fff, ASN_OPF_KERNEL, NAN, false},")
-    return "\n".join([*lines, "};"]) + "\n"
+    return "\n".join([*lines, "};"]) + "\n" + _compositions(table)
+
+
+def _compositions(table):
+    """The rows' parts, as src/ops/parts.h has them."""
+    lines = ['#include "ops/parts.h"']
+    entries = []
+    for r in table:
+        for k, (dtypes, steps, numbers) in enumerate(r.parts):
+            tag = f"{r.name}_{k}"
+            texts = []
+            for op, sources in steps:
+                froms = ", ".join(f"{{ASN_PART_{kind.upper()}, {i}}}" for kind, i in sources)
+                texts.append(f"{{ASN_OP_{op.upper()}, {{{froms}}}}}")
+            lines.append(f"static const asn_op_step {tag}_steps[] = {{{', '.join(texts)}}};")
+            values = ", ".join("INFINITY" if math.isinf(n) else repr(n) for n in numbers) or "0"
+            lines.append(f"static const double {tag}_numbers[] = {{{values}}};")
+            entries.append(
+                f"    {{ASN_OP_{r.name.upper()}, {_mask(dtypes)}, {len(steps)}, {tag}_steps, {tag}_numbers}},"
+            )
+    lines += ["const asn_op_parts asn_op_parts_table[] = {", *entries, "};"]
+    lines.append(f"const int asn_op_num_parts = {len(entries)};")
+    return "\n".join(lines) + "\n"
 
 
 def main():

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/parts.h"
+
 static int compare(const void *name, const void *row) {
     return strcmp(name, ((const asn_cann_operator *)row)->name);
 }
@@ -39,11 +41,25 @@ static asn_place place(const char *name, asn_dtype takes, asn_dtype gives,
                                                                   : ASN_PLACE_CPU;
 }
 
+/* Where the row's steps run: where the farthest does. */
+static asn_place place_of_parts(asn_op op, asn_dtype loop) {
+    asn_dtype loops[ASN_PARTS_MOST], results[ASN_PARTS_MOST];
+    const asn_op_parts *parts = asn_op_parts_find(op, loop);
+    if (!parts) return ASN_PLACE_CPU;
+    asn_place farthest = asn_is_half(loop) ? ASN_PLACE_WIDER : ASN_PLACE_DEVICE;
+    asn_op_parts_types(parts, asn_is_half(loop) ? ASN_F32 : loop, loops, results);
+    for (int s = 0; s < parts->num_steps; s++) {
+        asn_place at = asn_cann_place((asn_op)parts->steps[s].op, loops[s]);
+        if (at > farthest) farthest = at;
+    }
+    return farthest;
+}
+
 asn_place asn_cann_place(asn_op op, asn_dtype loop) {
     const char *name = asn_op_table[op].cann;
     asn_dtype wide = loop;
     if (op == ASN_OP_COPY) return asn_cann_place_of("InplaceCopy", loop);
-    if (!name) return ASN_PLACE_CPU;
+    if (!name) return place_of_parts(op, loop);
     (void)asn_cann_wider(loop, &wide);
     return place(name, asn_op_operand(op, 0, loop), asn_op_result(op, loop),
                  asn_op_operand(op, 0, wide), asn_op_result(op, wide));

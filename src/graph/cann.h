@@ -20,8 +20,8 @@ extern const int asn_cann_num_operators;
 const asn_cann_operator *asn_cann_find(const char *name);
 
 typedef enum {
-    ASN_PLACE_DEVICE, /* by the row's operator */
-    ASN_PLACE_WIDER,  /* by it, in a wider dtype */
+    ASN_PLACE_DEVICE, /* by the row's operator, or by its parts' */
+    ASN_PLACE_WIDER,  /* by them, in a wider dtype */
     ASN_PLACE_CPU     /* by the fallback policy */
 } asn_place;
 /* For the loop dtype. */

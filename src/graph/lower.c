@@ -4,7 +4,8 @@
  * A node becomes casts of its operands where dtypes differ, one operator of the table's
  * `cann` column, and a cast of the result. An immediate becomes a one-element tensor.
  * What no CANN operator computes runs as a one-operation fused program and is counted as
- * a fallback; a device without that too refuses it with a sentence.
+ * a fallback; without that, as a composition of other operations (compose.h), or by the
+ * fallback policy.
  */
 #include <string.h>
 
@@ -18,6 +19,7 @@
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "array/views.h"
 #include "graph/cann.h"
+#include "graph/compose.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
@@ -272,9 +274,14 @@ asn_status asn_lower_node(const asn_node *node) {
         }
         if (!refused) return ASN_OK;
     }
-    if (asn_acl.aclnnxFused)
+    if (asn_acl.aclnnxFused) {
         asn_counters.fallbacks++;
-    else
-        ASN_TRY(asn_fallback_ready());
+        return asn_fuse_node(node);
+    }
+    if (node->reduce_op == ASN_OP_NONE) {
+        ASN_TRY(asn_compose_node(node, &handled));
+        if (handled) return ASN_OK;
+    }
+    ASN_TRY(asn_fallback_ready());
     return asn_fuse_node(node);
 }
