@@ -6,6 +6,7 @@
 static const asn_key_codec *codec_of(asn_dtype dt) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_key_codecs_avx512[dt];
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) return &asn_key_codecs_avx2[dt];
 #endif
     return &asn_key_codecs[dt];
 }

@@ -11,6 +11,7 @@ typedef struct {
 } asn_key_codec;
 
 extern const asn_key_codec asn_key_codecs[ASN_DTYPE_COUNT];
+extern const asn_key_codec asn_key_codecs_avx2[ASN_DTYPE_COUNT];
 extern const asn_key_codec asn_key_codecs_avx512[ASN_DTYPE_COUNT];
 
 #endif

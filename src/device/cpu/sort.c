@@ -54,7 +54,7 @@ typedef struct {
  * on an Emerald Rapids, where the packed sort takes 28. */
 static bool packs(const sort_run *r) {
     return r->by_index && (r->kind == WHOLE || r->n <= ASN_SORTED_SELECTION) &&
-           asn_sort_vector_ready() && (r->bytes == 4 || r->bytes == 8);
+           asn_sort_loops_get() && (r->bytes == 4 || r->bytes == 8);
 }
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "device/cpu/sort_lanes.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -34,19 +34,6 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 
 /* Registers of a block: a partition's reads wait for the counts of the block before. */
 enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
-
-/* For every choice of eight lanes, the lanes' numbers, chosen ones first. */
-#define BEFORE(m, i) __builtin_popcount((m) & ((1u << (i)) - 1))
-#define PLACE(m, i)                                                                      \
-    ((m) >> (i) & 1 ? BEFORE(m, i) : __builtin_popcount(m) + (i) - BEFORE(m, i))
-#define LANE(m, i) ((uint64_t)(i) << 8 * PLACE(m, i))
-#define LANES_OF(m)                                                                      \
-    (LANE(m, 1) | LANE(m, 2) | LANE(m, 3) | LANE(m, 4) | LANE(m, 5) | LANE(m, 6) |       \
-     LANE(m, 7))
-#define FOUR(m)    LANES_OF(m), LANES_OF((m) + 1), LANES_OF((m) + 2), LANES_OF((m) + 3)
-#define SIXTEEN(m) FOUR(m), FOUR((m) + 4), FOUR((m) + 8), FOUR((m) + 12)
-#define MANY(m)    SIXTEEN(m), SIXTEEN((m) + 16), SIXTEEN((m) + 32), SIXTEEN((m) + 48)
-static const uint64_t below_first[256] = {MANY(0u), MANY(64u), MANY(128u), MANY(192u)};
 
 #define K                       uint32_t
 #define F(n)                    n##_4
@@ -96,32 +83,36 @@ static const uint64_t below_first[256] = {MANY(0u), MANY(64u), MANY(128u), MANY(
 #include "device/cpu/sort_network.inc"
 #include "device/cpu/sort_avx512.inc"
 
-bool asn_sort_vector_ready(void) {
-    return asn_cpu_isa() >= ASN_ISA_AVX512;
-}
-
-/* Twice the depth of even partitions, before the radix sort takes over. */
-static int depth_limit(int64_t n) {
-    return n ? 2 * (64 - __builtin_clzll((uint64_t)n)) : 0;
-}
-
-void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n) {
+static void sort(int bytes, void *keys, void *spare, int64_t n) {
+    int depth = asn_sort_depth(n);
     if (bytes == 4)
-        quicksort_4(keys, spare, n, depth_limit(n));
+        quicksort_4(keys, spare, n, depth);
     else
-        quicksort_8(keys, spare, n, depth_limit(n));
+        quicksort_8(keys, spare, n, depth);
 }
 
-int64_t asn_sort_vector_part(int bytes, void *keys, int64_t n, uint64_t pivot) {
+static int64_t part(int bytes, void *keys, int64_t n, uint64_t pivot) {
     return bytes == 4 ? partition_4(keys, n, (uint32_t)pivot)
                       : partition_8(keys, n, pivot);
 }
 
-void asn_sort_columns(int bytes, void *tile, int64_t rows) {
+static void columns(int bytes, void *tile, int64_t rows) {
     if (bytes == 4)
         sort_columns_4(tile, rows);
     else
         sort_columns_8(tile, rows);
 }
+
+const asn_sort_loops asn_sort_avx512 = {
+    sort,
+    part,
+    columns,
+    collect_within_4,
+    collect_within_8,
+    three_ways_4,
+    three_ways_8,
+    three_ways_alone_4,
+    three_ways_alone_8,
+};
 
 #endif

@@ -99,7 +99,7 @@ bool asn_keys_argsort(int bytes, const void *keys, uint64_t *packed, uint64_t *s
         p = asn_packing_for(most - base, n);
     }
     pack(bytes, keys, base, packed, n, p);
-    asn_sort_vector(8, packed, spare, n);
+    asn_sort_loops_get()->sort(8, packed, spare, n);
     if (!p.exact && !sort_runs(packed, n, keys, p.mask)) return false;
     for (int64_t i = 0; i < n; i++)
         packed[i] &= p.mask;

@@ -17,17 +17,13 @@ typedef unsigned __int128 u128;
 #define K    uint16_t
 #define F(n) n##_2
 #include "device/cpu/sort_keys.inc"
-#define K          uint32_t
-#define F(n)       n##_4
-#define WITHIN     asn_collect_within_4
-#define THREE_WAYS asn_three_ways_4
-#define ALONE      asn_three_ways_alone_4
+#define K    uint32_t
+#define F(n) n##_4
+#define VECTOR
 #include "device/cpu/sort_keys.inc"
-#define K          uint64_t
-#define F(n)       n##_8
-#define WITHIN     asn_collect_within_8
-#define THREE_WAYS asn_three_ways_8
-#define ALONE      asn_three_ways_alone_8
+#define K    uint64_t
+#define F(n) n##_8
+#define VECTOR
 #include "device/cpu/sort_keys.inc"
 #define K    u128
 #define F(n) n##_16
@@ -94,6 +90,7 @@ static void merge_piece(void *ctx, int64_t chunk) {
 enum { SAMPLE = 512, MAX_PIECES = 2 * MAX_PARTS, LEAST_PIECE = 1024 };
 
 typedef struct {
+    const asn_sort_loops *loops;
     int bytes, span;
     char *keys, *spare;
     int64_t at[MAX_PIECES + 1]; /* where pieces begin */
@@ -107,22 +104,22 @@ static void part_pieces(void *ctx, int64_t chunk) {
     int64_t begin = s->at[first], n = s->at[first + s->span] - begin;
     s->at[middle] = begin;
     if (n >= LEAST_PIECE)
-        s->at[middle] += asn_sort_vector_part(s->bytes, key_at(s->keys, s->bytes, begin),
-                                              n, s->pivot[middle]);
+        s->at[middle] += s->loops->part(s->bytes, key_at(s->keys, s->bytes, begin), n,
+                                        s->pivot[middle]);
 }
 
 static void sort_piece(void *ctx, int64_t i) {
     const pieces_sort *s = ctx;
-    asn_sort_vector(s->bytes, key_at(s->keys, s->bytes, s->at[i]),
-                    key_at(s->spare, s->bytes, s->at[i]), s->at[i + 1] - s->at[i]);
+    s->loops->sort(s->bytes, key_at(s->keys, s->bytes, s->at[i]),
+                   key_at(s->spare, s->bytes, s->at[i]), s->at[i + 1] - s->at[i]);
 }
 
 /* Twice as many pieces as threads, of about the same length: their bounds are quantiles
  * of a sample. */
-static void sort_pieces(int bytes, void *keys, void *spare, int64_t n, int parts,
-                        double ns) {
+static void sort_pieces(const asn_sort_loops *loops, int bytes, void *keys, void *spare,
+                        int64_t n, int parts, double ns) {
     int pieces = 2 * parts;
-    pieces_sort s = {.bytes = bytes, .keys = keys, .spare = spare};
+    pieces_sort s = {.loops = loops, .bytes = bytes, .keys = keys, .spare = spare};
     uint64_t sample[SAMPLE], sample_spare[SAMPLE];
     if (bytes == 4 ? is_sorted_4(keys, n) : is_sorted_8(keys, n)) return;
     for (int64_t i = 0; i < SAMPLE; i++) {
@@ -130,7 +127,7 @@ static void sort_pieces(int bytes, void *keys, void *spare, int64_t n, int parts
         sample[i] =
             bytes == 4 ? ((const uint32_t *)keys)[at] : ((const uint64_t *)keys)[at];
     }
-    asn_sort_vector(8, sample, sample_spare, SAMPLE);
+    loops->sort(8, sample, sample_spare, SAMPLE);
     for (int i = 1; i < pieces; i++)
         s.pivot[i] = sample[i * SAMPLE / pieces];
     s.at[pieces] = n;
@@ -149,8 +146,9 @@ void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
         asn_keys_sort(bytes, keys, index, spare, spare_index, n);
         return;
     }
-    if (!index && (bytes == 4 || bytes == 8) && asn_sort_vector_ready()) {
-        sort_pieces(bytes, keys, spare, n, parts, ns);
+    const asn_sort_loops *loops = asn_sort_loops_get();
+    if (!index && (bytes == 4 || bytes == 8) && loops) {
+        sort_pieces(loops, bytes, keys, spare, n, parts, ns);
         return;
     }
     parallel_sort s = {bytes, keys, spare, index, spare_index, n, (n + parts - 1) / parts,

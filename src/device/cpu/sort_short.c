@@ -29,7 +29,7 @@ typedef struct {
 
 bool asn_sort_short_fits(const asn_lines *lines, asn_dtype dtype) {
     int bytes = asn_key_bytes(dtype);
-    return asn_sort_vector_ready() && (bytes == 4 || bytes == 8) &&
+    return asn_sort_loops_get() && (bytes == 4 || bytes == 8) &&
            lines->length <= ASN_SHORT_LINE && lines->length > 1 && lines->num_dims > 1 &&
            lines->extent[1] >= 4;
 }
@@ -127,7 +127,7 @@ static void sort_indices(const geometry *g, int bytes, const tile *t, char *to,
                          const geometry *out) {
     _Alignas(64) uint64_t packed[ASN_SHORT_LINE][LANES_8];
     asn_packing p = pack_tile(g, bytes, t, packed);
-    asn_sort_columns(8, packed, g->n);
+    asn_sort_loops_get()->columns(8, packed, g->n);
     for (int l = 0; l < g->lines && !p.exact; l++)
         mend_column(g, t, packed, l, p.mask);
     if (out->step == 8) {
@@ -160,7 +160,7 @@ void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
         if (s->indices)
             sort_indices(&in, bytes, &t, line.at[s->out], &out);
         else {
-            asn_sort_columns(bytes, t.keys, lines->length);
+            asn_sort_loops_get()->columns(bytes, t.keys, lines->length);
             decode(s, &out, bytes, &t, line.at[s->out]);
         }
         at += here;

@@ -1,47 +1,60 @@
 /* CPU device, private to sorting: keys sorted with vector instructions.
  *
- * For machines with AVX-512: nothing but asn_sort_vector_ready may be called elsewhere,
- * and on other architectures nothing else exists, since the compiler drops the calls
- * behind its constant false. The scalar sorts of sort_keys.c do the rest and are these
- * functions' oracle: plain keys have one sorted order, so both give the same bits.
+ * asn_sort_loops_get() is NULL where there are none. The scalar sorts of sort_keys.c do
+ * the rest and are these functions' oracle: plain keys have one sorted order, so all give
+ * the same bits.
  */
 #ifndef ASN_DEVICE_CPU_SORT_VECTOR_H
 #define ASN_DEVICE_CPU_SORT_VECTOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "base/cpu.h"
+
+typedef struct {
+    /* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst
+     * case. */
+    void (*sort)(int bytes, void *keys, void *spare, int64_t n);
+    /* Moves the keys below the pivot to the front and returns how many they are; n >=
+     * 512. */
+    int64_t (*part)(int bytes, void *keys, int64_t n, uint64_t pivot);
+    /* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at
+     * once. */
+    void (*columns)(int bytes, void *tile, int64_t rows);
+    /* The passes of a selection, as their scalar twins in sort_keys.inc. */
+    int64_t (*within_4)(const uint32_t *from, uint32_t *to, int64_t n, uint32_t low,
+                        uint32_t high, int64_t *below);
+    int64_t (*within_8)(const uint64_t *from, uint64_t *to, int64_t n, uint64_t low,
+                        uint64_t high, int64_t *below);
+    int64_t (*three_ways_4)(const uint32_t *from, const uint32_t *from_index,
+                            uint32_t *to, uint32_t *to_index, int64_t n, uint32_t pivot);
+    int64_t (*three_ways_8)(const uint64_t *from, const uint32_t *from_index,
+                            uint64_t *to, uint32_t *to_index, int64_t n, uint64_t pivot);
+    /* The three ways of keys without indices, in place; `spare` is as long. */
+    int64_t (*alone_4)(uint32_t *keys, uint32_t *spare, int64_t n, uint32_t pivot);
+    int64_t (*alone_8)(uint64_t *keys, uint64_t *spare, int64_t n, uint64_t pivot);
+} asn_sort_loops;
+
 #if defined(__x86_64__)
-bool asn_sort_vector_ready(void);
+extern const asn_sort_loops asn_sort_avx2, asn_sort_avx512;
+static inline const asn_sort_loops *asn_sort_loops_get(void) {
+    asn_isa isa = asn_cpu_isa();
+    return isa >= ASN_ISA_AVX512 ? &asn_sort_avx512
+           : isa >= ASN_ISA_AVX2 ? &asn_sort_avx2
+                                 : NULL;
+}
 #else
-static inline bool asn_sort_vector_ready(void) {
-    return false;
+static inline const asn_sort_loops *asn_sort_loops_get(void) {
+    return NULL;
 }
 #endif
 
-/* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst case. */
-void asn_sort_vector(int bytes, void *keys, void *spare, int64_t n);
-
-/* Moves the keys below the pivot to the front and returns how many they are; n >= 512. */
-int64_t asn_sort_vector_part(int bytes, void *keys, int64_t n, uint64_t pivot);
-
-/* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at once. */
-void asn_sort_columns(int bytes, void *tile, int64_t rows);
-
-/* The passes of a selection, as their scalar twins in sort_keys.inc. */
-int64_t asn_collect_within_4(const uint32_t *from, uint32_t *to, int64_t n, uint32_t low,
-                             uint32_t high, int64_t *below);
-int64_t asn_collect_within_8(const uint64_t *from, uint64_t *to, int64_t n, uint64_t low,
-                             uint64_t high, int64_t *below);
-int64_t asn_three_ways_4(const uint32_t *from, const uint32_t *from_index, uint32_t *to,
-                         uint32_t *to_index, int64_t n, uint32_t pivot);
-int64_t asn_three_ways_8(const uint64_t *from, const uint32_t *from_index, uint64_t *to,
-                         uint32_t *to_index, int64_t n, uint64_t pivot);
-/* The three ways of keys without indices, in place; `spare` is as long. */
-int64_t asn_three_ways_alone_4(uint32_t *keys, uint32_t *spare, int64_t n,
-                               uint32_t pivot);
-int64_t asn_three_ways_alone_8(uint64_t *keys, uint64_t *spare, int64_t n,
-                               uint64_t pivot);
+/* Twice the depth of even partitions, before the radix sort takes over. */
+static inline int asn_sort_depth(int64_t n) {
+    return n ? 2 * (64 - __builtin_clzll((uint64_t)n)) : 0;
+}
 
 /* sort_keys.c: the radix sort that bounds the quicksort's worst case. */
 void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n);

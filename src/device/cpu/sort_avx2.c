@@ -1,0 +1,231 @@
+/* CPU device: sorting keys with AVX2.
+ *
+ * The sort of sort_avx512.c with registers of half the size: partitions of whole
+ * registers in place, by a move of lanes that a table holds, then networks
+ * (sort_network_avx2.inc). What AVX-512 does under masks is done here by registers that
+ * overlap. There is neither a comparison of unsigned numbers nor a minimum of 64-bit
+ * ones: 64-bit keys are held signed in registers ("turned").
+ */
+#include "device/cpu/sort_vector.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <string.h>
+
+#include "device/cpu/sort_lanes.h"
+
+#define INLINE __attribute__((always_inline)) static inline
+
+enum { FEW_BYTES = 16384 }; /* with as many in the spare: within the first cache */
+
+/* Registers of a block: a partition's reads wait for the counts of the block before. */
+enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
+
+INLINE __m256i load(const void *p) {
+    return _mm256_loadu_si256(p);
+}
+INLINE void store(void *p, __m256i x) {
+    _mm256_storeu_si256(p, x);
+}
+
+/* Windows on these are masks of so many 32-bit lanes, and rotations by as many. */
+static const int32_t ones_zeros[24] = {0,  0,  0,  0,  0, 0, 0, 0, -1, -1, -1, -1,
+                                       -1, -1, -1, -1, 0, 0, 0, 0, 0,  0,  0,  0};
+static const int32_t round_again[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
+
+/* All but the last `count` 32-bit lanes; all but the first. */
+INLINE __m256i but_last(int count) {
+    return load(ones_zeros + 8 + count);
+}
+INLINE __m256i but_first(int count) {
+    return load(ones_zeros + 8 - count);
+}
+
+/* ---- 32-bit keys: eight lanes */
+
+INLINE __m256i turned_4(__m256i x) {
+    return x;
+}
+INLINE __m256i all_4(uint32_t key) {
+    return _mm256_set1_epi32((int32_t)key);
+}
+INLINE void pair_4(__m256i *low, __m256i *high) {
+    __m256i x = *low, y = *high;
+    *low = _mm256_min_epu32(x, y);
+    *high = _mm256_max_epu32(x, y);
+}
+
+/* The lanes below the limit, as bits. */
+INLINE unsigned below_4(__m256i x, __m256i limit) {
+    const __m256i sign = _mm256_set1_epi32(INT32_MIN);
+    x = _mm256_cmpgt_epi32(_mm256_xor_si256(limit, sign), _mm256_xor_si256(x, sign));
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
+}
+
+INLINE __m256i chosen_first_4(__m256i x, unsigned chosen) {
+    __m128i order = _mm_loadl_epi64((const void *)&below_first[chosen]);
+    return _mm256_permutevar8x32_epi32(x, _mm256_cvtepu8_epi32(order));
+}
+INLINE __m256i index_first_4(const uint32_t *index, unsigned chosen) {
+    return chosen_first_4(load(index), chosen);
+}
+
+INLINE __m256i partner_4(__m256i x, int distance) {
+    return distance == 1   ? _mm256_shuffle_epi32(x, 0xb1)
+           : distance == 2 ? _mm256_shuffle_epi32(x, 0x4e)
+                           : _mm256_permute2x128_si256(x, x, 1);
+}
+
+INLINE __m256i mixed_4(__m256i low, __m256i high, int width, int distance) {
+    switch (8 * width + distance) { /* see `split` */
+    case 8 * 2 + 1: return _mm256_blend_epi32(low, high, 0x66);
+    case 8 * 4 + 2: return _mm256_blend_epi32(low, high, 0x3c);
+    case 8 * 4 + 1: return _mm256_blend_epi32(low, high, 0x5a);
+    case 8 * 8 + 4: return _mm256_blend_epi32(low, high, 0xf0);
+    case 8 * 8 + 2: return _mm256_blend_epi32(low, high, 0xcc);
+    default: return _mm256_blend_epi32(low, high, 0xaa);
+    }
+}
+
+/* Of two registers' pairs the smaller key to x and the larger to y, but the other way
+ * round in lanes that hold upper halves: where `distance` is a bit of the lane's number;
+ * and round again where `width` is one, since those merge to descending columns. */
+INLINE void split_4(__m256i *x, __m256i *y, int width, int distance) {
+    pair_4(x, y);
+    __m256i low = *x, high = *y;
+    *x = mixed_4(low, high, width, distance);
+    *y = mixed_4(high, low, width, distance);
+}
+
+/* Squares of eight rows. */
+INLINE void transpose_4(__m256i *v) {
+    __m256i a[8], b[8];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        a[2 * i] = _mm256_unpacklo_epi32(v[2 * i], v[2 * i + 1]);
+        a[2 * i + 1] = _mm256_unpackhi_epi32(v[2 * i], v[2 * i + 1]);
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 8; i += 4) {
+        b[i] = _mm256_unpacklo_epi64(a[i], a[i + 2]);
+        b[i + 1] = _mm256_unpackhi_epi64(a[i], a[i + 2]);
+        b[i + 2] = _mm256_unpacklo_epi64(a[i + 1], a[i + 3]);
+        b[i + 3] = _mm256_unpackhi_epi64(a[i + 1], a[i + 3]);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x20);
+        v[i + 4] = _mm256_permute2x128_si256(b[i], b[i + 4], 0x31);
+    }
+}
+
+/* ---- 64-bit keys: four lanes */
+
+INLINE __m256i turned_8(__m256i x) {
+    return _mm256_xor_si256(x, _mm256_set1_epi64x(INT64_MIN));
+}
+INLINE __m256i all_8(uint64_t key) {
+    return _mm256_set1_epi64x((int64_t)key);
+}
+/* Where the mask is set, y, else x. */
+INLINE __m256i either(__m256i x, __m256i y, __m256i mask) {
+    return _mm256_castpd_si256(_mm256_blendv_pd(
+        _mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _mm256_castsi256_pd(mask)));
+}
+INLINE void pair_8(__m256i *low, __m256i *high) {
+    __m256i x = *low, y = *high, more = _mm256_cmpgt_epi64(x, y);
+    *low = either(x, y, more);
+    *high = either(y, x, more);
+}
+INLINE unsigned below_8(__m256i x, __m256i limit) {
+    x = _mm256_cmpgt_epi64(turned_8(limit), turned_8(x));
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(x));
+}
+
+/* As below_first, of four lanes of two 32-bit ones each. */
+#define TWICE(m, i)       2 * ((below_first_of(m) >> 8 * (i)) & 3)
+#define below_first_of(m) LANES_OF((unsigned)(m))
+#define EIGHT(m)                                                                         \
+    {TWICE(m, 0), TWICE(m, 0) + 1, TWICE(m, 1), TWICE(m, 1) + 1,                         \
+     TWICE(m, 2), TWICE(m, 2) + 1, TWICE(m, 3), TWICE(m, 3) + 1}
+static const _Alignas(32) uint32_t below_first_8[16][8] = {
+    EIGHT(0), EIGHT(1), EIGHT(2),  EIGHT(3),  EIGHT(4),  EIGHT(5),  EIGHT(6),  EIGHT(7),
+    EIGHT(8), EIGHT(9), EIGHT(10), EIGHT(11), EIGHT(12), EIGHT(13), EIGHT(14), EIGHT(15)};
+
+INLINE __m256i chosen_first_8(__m256i x, unsigned chosen) {
+    return _mm256_permutevar8x32_epi32(x, load(below_first_8[chosen]));
+}
+INLINE __m128i index_first_8(const uint32_t *index, unsigned chosen) {
+    __m128i order = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)below_first[chosen]));
+    return _mm_castps_si128(_mm_permutevar_ps(_mm_loadu_ps((const float *)index), order));
+}
+
+INLINE __m256i partner_8(__m256i x, int distance) {
+    return distance == 1 ? _mm256_shuffle_epi32(x, 0x4e)
+                         : _mm256_permute2x128_si256(x, x, 1);
+}
+
+INLINE void split_8(__m256i *x_, __m256i *y_, int width, int distance) {
+    typedef int64_t lanes __attribute__((vector_size(32)));
+    const lanes lane = {0, 1, 2, 3};
+    const lanes upper = ((lane & distance) != 0) ^ ((lane & width) != 0);
+    __m256i x = *x_, y = *y_;
+    __m256i more = _mm256_xor_si256(_mm256_cmpgt_epi64(x, y), (__m256i)upper);
+    *x_ = either(x, y, more);
+    *y_ = either(y, x, more);
+}
+
+INLINE void transpose_8(__m256i *v) {
+    __m256i a = _mm256_unpacklo_epi64(v[0], v[1]), b = _mm256_unpackhi_epi64(v[0], v[1]);
+    __m256i c = _mm256_unpacklo_epi64(v[2], v[3]), d = _mm256_unpackhi_epi64(v[2], v[3]);
+    v[0] = _mm256_permute2x128_si256(a, c, 0x20);
+    v[1] = _mm256_permute2x128_si256(b, d, 0x20);
+    v[2] = _mm256_permute2x128_si256(a, c, 0x31);
+    v[3] = _mm256_permute2x128_si256(b, d, 0x31);
+}
+
+#define K     uint32_t
+#define F(n)  n##_4
+#define SHIFT 3
+#include "device/cpu/sort_network_avx2.inc"
+#include "device/cpu/sort_avx2.inc"
+
+#define K     uint64_t
+#define F(n)  n##_8
+#define SHIFT 2
+#include "device/cpu/sort_network_avx2.inc"
+#include "device/cpu/sort_avx2.inc"
+
+static void sort(int bytes, void *keys, void *spare, int64_t n) {
+    int depth = asn_sort_depth(n);
+    if (bytes == 4)
+        quicksort_4(keys, spare, n, depth);
+    else
+        quicksort_8(keys, spare, n, depth);
+}
+
+static int64_t part(int bytes, void *keys, int64_t n, uint64_t pivot) {
+    return bytes == 4 ? partition_4(keys, n, (uint32_t)pivot)
+                      : partition_8(keys, n, pivot);
+}
+
+static void columns(int bytes, void *tile, int64_t rows) {
+    if (bytes == 4)
+        sort_columns_4(tile, rows);
+    else
+        sort_columns_8(tile, rows);
+}
+
+const asn_sort_loops asn_sort_avx2 = {
+    sort,
+    part,
+    columns,
+    collect_within_4,
+    collect_within_8,
+    three_ways_4,
+    three_ways_8,
+    three_ways_alone_4,
+    three_ways_alone_8,
+};
+
+#endif
