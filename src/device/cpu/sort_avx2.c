@@ -16,7 +16,10 @@
 
 #define INLINE __attribute__((always_inline)) static inline
 
-enum { FEW_BYTES = 16384 }; /* with as many in the spare: within the first cache */
+enum {
+    LINED = 128,      /* bytes: see asn_sort_loops */
+    FEW_BYTES = 16384 /* with as many in the spare: within the first cache */
+};
 
 /* Registers of a block: a partition's reads wait for the counts of the block before. */
 enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
@@ -220,6 +223,7 @@ const asn_sort_loops asn_sort_avx2 = {
     sort,
     part,
     columns,
+    LINED,
     collect_within_4,
     collect_within_8,
     three_ways_4,

@@ -107,6 +107,7 @@ const asn_sort_loops asn_sort_avx512 = {
     sort,
     part,
     columns,
+    INT64_MAX,
     collect_within_4,
     collect_within_8,
     three_ways_4,

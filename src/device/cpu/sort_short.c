@@ -48,6 +48,27 @@ static void turn_8(uint64_t *to, const uint64_t *from, int64_t rows, int64_t col
             to[j * to_row + i] = from[i * cols + j];
 }
 
+/* The keys of lined elements, [line][element], and back. */
+static void encode_lined(const asn_short_sort *s, const geometry *g, int bytes,
+                         const char *from, tile *t) {
+    if (g->spacing == g->step * g->n)
+        asn_keys_encode(s->dtype, t->lined, from, g->step, g->n * g->lines, s->flags);
+    else
+        for (int l = 0; l < g->lines; l++)
+            asn_keys_encode(s->dtype, t->lined + l * g->n * bytes, from + l * g->spacing,
+                            g->step, g->n, s->flags);
+}
+
+static void decode_lined(const asn_short_sort *s, const geometry *g, int bytes, tile *t,
+                         char *to) {
+    if (g->spacing == g->step * g->n)
+        asn_keys_decode(s->dtype, to, g->step, t->lined, g->n * g->lines, s->flags);
+    else
+        for (int l = 0; l < g->lines; l++)
+            asn_keys_decode(s->dtype, to + l * g->spacing, g->step,
+                            t->lined + l * g->n * bytes, g->n, s->flags);
+}
+
 static void encode(const asn_short_sort *s, const geometry *g, int bytes,
                    const char *from, tile *t) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
@@ -56,12 +77,7 @@ static void encode(const asn_short_sort *s, const geometry *g, int bytes,
                             g->spacing, g->lines, s->flags);
         return;
     }
-    if (g->spacing == g->step * g->n)
-        asn_keys_encode(s->dtype, t->lined, from, g->step, g->n * g->lines, s->flags);
-    else
-        for (int l = 0; l < g->lines; l++)
-            asn_keys_encode(s->dtype, t->lined + l * g->n * bytes, from + l * g->spacing,
-                            g->step, g->n, s->flags);
+    encode_lined(s, g, bytes, from, t);
     if (bytes == 4)
         turn_4((uint32_t *)t->keys, (uint32_t *)t->lined, g->lines, g->n, g->lanes);
     else
@@ -80,12 +96,7 @@ static void decode(const asn_short_sort *s, const geometry *g, int bytes, tile *
         turn_4((uint32_t *)t->lined, (uint32_t *)t->keys, g->n, g->lanes, g->n);
     else
         turn_8((uint64_t *)t->lined, (uint64_t *)t->keys, g->n, g->lanes, g->n);
-    if (g->spacing == g->step * g->n)
-        asn_keys_decode(s->dtype, to, g->step, t->lined, g->n * g->lines, s->flags);
-    else
-        for (int l = 0; l < g->lines; l++)
-            asn_keys_decode(s->dtype, to + l * g->spacing, g->step,
-                            t->lined + l * g->n * bytes, g->n, s->flags);
+    decode_lined(s, g, bytes, t, to);
 }
 
 /* The packed numbers of a tile of keys, [element][line]. */
@@ -143,7 +154,10 @@ static void sort_indices(const geometry *g, int bytes, const tile *t, char *to,
 
 void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
     const asn_lines *lines = s->lines;
+    const asn_sort_loops *loops = asn_sort_loops_get();
     int bytes = asn_key_bytes(s->dtype), lanes = s->indices ? LANES_8 : 64 / bytes;
+    int64_t item = asn_itemsize(s->dtype);
+    const bool lined = lines->length * bytes >= loops->lined;
     tile t;
     asn_line line;
     memset(t.keys, 0, (size_t)(lines->length * lanes * bytes));
@@ -156,11 +170,18 @@ void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
                        (int)here, lanes};
         geometry out = {lines->length, lines->stride[0][s->out], lines->stride[1][s->out],
                         (int)here, lanes};
-        encode(s, &in, bytes, line.at[IN], &t);
-        if (s->indices)
+        if (s->indices) {
+            encode(s, &in, bytes, line.at[IN], &t);
             sort_indices(&in, bytes, &t, line.at[s->out], &out);
-        else {
-            asn_sort_loops_get()->columns(bytes, t.keys, lines->length);
+        } else if (lined && in.step == item && out.step == item) {
+            encode_lined(s, &in, bytes, line.at[IN], &t);
+            for (int l = 0; l < here; l++)
+                loops->sort(bytes, t.lined + l * lines->length * bytes, t.keys,
+                            lines->length);
+            decode_lined(s, &out, bytes, &t, line.at[s->out]);
+        } else {
+            encode(s, &in, bytes, line.at[IN], &t);
+            loops->columns(bytes, t.keys, lines->length);
             decode(s, &out, bytes, &t, line.at[s->out]);
         }
         at += here;

@@ -23,6 +23,9 @@ typedef struct {
     /* Sorts each column of a tile of `rows` rows of 64 bytes: 16 or 8 short lines at
      * once. */
     void (*columns)(int bytes, void *tile, int64_t rows);
+    /* From so many bytes on, short lines whose elements lie together are sorted one by
+     * one all the same. */
+    int64_t lined;
     /* The passes of a selection, as their scalar twins in sort_keys.inc. */
     int64_t (*within_4)(const uint32_t *from, uint32_t *to, int64_t n, uint32_t low,
                         uint32_t high, int64_t *below);
