@@ -41,6 +41,8 @@ typedef struct {
     int64_t kept; /* TOP: how many; else n */
     int64_t lines_per_chunk;
     int failed;
+    /* asn_sort_loops' sort of plain float64; NULL: sort by keys */
+    bool (*doubles)(double *to, const double *from, double *spare, int64_t n);
 } sort_run;
 
 typedef struct {
@@ -111,6 +113,10 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                       bool parallel) {
     const int64_t *step = r->lines.stride[0];
     if (r->in_result) b->keys = line->at[VALUES];
+    if (r->doubles && r->in_result && !parallel && step[IN] == r->item &&
+        r->doubles((double *)(void *)b->keys, (const double *)(void *)line->at[IN],
+                   (double *)(void *)b->spare, r->n))
+        return;
     asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
     sort_keys(r, b, parallel);
     if (r->values && r->by_index) {
@@ -138,6 +144,9 @@ static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *
     loops->transpose(b->keys, between, line->at[IN], step[IN], r->n, count, false);
     for (int64_t l = 0; l < count; l++) {
         one.keys = b->keys + l * between;
+        double *values = (double *)(void *)one.keys;
+        if (r->doubles && r->doubles(values, values, (double *)(void *)b->spare, r->n))
+            continue;
         asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
         sort_keys(r, &one, false);
         asn_keys_decode(r->dtype, one.keys, r->item, one.keys, r->n, r->flags);
@@ -285,6 +294,10 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
                      r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
     choose_place(r, in, values);
+    const asn_sort_loops *loops = asn_sort_loops_get();
+    if (r->kind == WHOLE && r->dtype == ASN_F64 && !r->by_index && loops &&
+        !(flags & ASN_SORT_DESCENDING))
+        r->doubles = loops->doubles;
     return ASN_OK;
 }
 

@@ -10,8 +10,10 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
 
+#include "device/cpu/keys.h"
 #include "device/cpu/sort_lanes.h"
 
 #define INLINE __attribute__((always_inline)) static inline
@@ -49,8 +51,16 @@ INLINE __m256i but_first(int count) {
 INLINE __m256i turned_4(__m256i x) {
     return x;
 }
+static const uint32_t most_4 = UINT32_MAX;
+INLINE uint32_t next_4(uint32_t key) {
+    return key + 1;
+}
 INLINE __m256i all_4(uint32_t key) {
     return _mm256_set1_epi32((int32_t)key);
+}
+/* The largest key where the mask is set. */
+INLINE __m256i filled_4(__m256i x, __m256i mask) {
+    return _mm256_or_si256(x, mask);
 }
 INLINE void pair_4(__m256i *low, __m256i *high) {
     __m256i x = *low, y = *high;
@@ -122,10 +132,18 @@ INLINE void transpose_4(__m256i *v) {
     }
 }
 
+static void sort_slowly_4(uint32_t *keys, void *spare, int64_t n) {
+    asn_keys_radix(4, keys, spare, n);
+}
+
 /* ---- 64-bit keys: four lanes */
 
 INLINE __m256i turned_8(__m256i x) {
     return _mm256_xor_si256(x, _mm256_set1_epi64x(INT64_MIN));
+}
+static const uint64_t most_8 = UINT64_MAX;
+INLINE uint64_t next_8(uint64_t key) {
+    return key + 1;
 }
 INLINE __m256i all_8(uint64_t key) {
     return _mm256_set1_epi64x((int64_t)key);
@@ -134,6 +152,9 @@ INLINE __m256i all_8(uint64_t key) {
 INLINE __m256i either(__m256i x, __m256i y, __m256i mask) {
     return _mm256_castpd_si256(_mm256_blendv_pd(
         _mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _mm256_castsi256_pd(mask)));
+}
+INLINE __m256i filled_8(__m256i x, __m256i mask) {
+    return _mm256_or_si256(x, mask);
 }
 INLINE void pair_8(__m256i *low, __m256i *high) {
     __m256i x = *low, y = *high, more = _mm256_cmpgt_epi64(x, y);
@@ -187,17 +208,117 @@ INLINE void transpose_8(__m256i *v) {
     v[3] = _mm256_permute2x128_si256(b, d, 0x31);
 }
 
+static void sort_slowly_8(uint64_t *keys, void *spare, int64_t n) {
+    asn_keys_radix(8, keys, spare, n);
+}
+
+/* ---- float64 themselves, without NaN and -0.0: a minimum and a maximum are one
+ * instruction each, and the order of equal ones does not show */
+
+static const double most_f = INFINITY;
+INLINE double next_f(double value) {
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits += bits < 0 ? -1 : 1;
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+}
+INLINE __m256i turned_f(__m256i x) {
+    return x;
+}
+INLINE __m256i all_f(double value) {
+    return _mm256_castpd_si256(_mm256_set1_pd(value));
+}
+INLINE __m256i filled_f(__m256i x, __m256i mask) {
+    return either(x, all_f(most_f), mask);
+}
+INLINE void pair_f(__m256i *low, __m256i *high) {
+    __m256d x = _mm256_castsi256_pd(*low), y = _mm256_castsi256_pd(*high);
+    *low = _mm256_castpd_si256(_mm256_min_pd(x, y));
+    *high = _mm256_castpd_si256(_mm256_max_pd(x, y));
+}
+INLINE unsigned below_f(__m256i x, __m256i limit) {
+    return (unsigned)_mm256_movemask_pd(
+        _mm256_cmp_pd(_mm256_castsi256_pd(x), _mm256_castsi256_pd(limit), _CMP_LT_OQ));
+}
+INLINE __m256i chosen_first_f(__m256i x, unsigned chosen) {
+    return chosen_first_8(x, chosen);
+}
+INLINE __m256i partner_f(__m256i x, int distance) {
+    return partner_8(x, distance);
+}
+INLINE __m256i mixed_f(__m256i low, __m256i high, int width, int distance) {
+    return width == 2      ? _mm256_blend_epi32(low, high, 0x3c)
+           : distance == 2 ? _mm256_blend_epi32(low, high, 0xf0)
+                           : _mm256_blend_epi32(low, high, 0xcc);
+}
+INLINE void split_f(__m256i *x, __m256i *y, int width, int distance) {
+    pair_f(x, y);
+    __m256i low = *x, high = *y;
+    *x = mixed_f(low, high, width, distance);
+    *y = mixed_f(high, low, width, distance);
+}
+INLINE void transpose_f(__m256i *v) {
+    transpose_8(v);
+}
+
+static void sort_slowly_f(double *values, void *spare, int64_t n) {
+    asn_keys_encode(ASN_F64, values, (const char *)values, 8, n, ASN_KEYS_EXACT);
+    asn_keys_radix(8, values, spare, n);
+    asn_keys_decode(ASN_F64, (char *)values, 8, values, n, ASN_KEYS_EXACT);
+}
+
 #define K     uint32_t
 #define F(n)  n##_4
 #define SHIFT 3
 #include "device/cpu/sort_network_avx2.inc"
 #include "device/cpu/sort_avx2.inc"
+#include "device/cpu/select_avx2.inc"
 
 #define K     uint64_t
 #define F(n)  n##_8
 #define SHIFT 2
 #include "device/cpu/sort_network_avx2.inc"
 #include "device/cpu/sort_avx2.inc"
+#include "device/cpu/select_avx2.inc"
+
+#define K     double
+#define F(n)  n##_f
+#define SHIFT 2
+#include "device/cpu/sort_network_avx2.inc"
+#include "device/cpu/sort_avx2.inc"
+#undef K
+#undef F
+#undef SHIFT
+
+/* Copies (to the same place or elsewhere); whether no value is NaN or -0.0. */
+static bool copy_plain(double *to, const double *from, int64_t n) {
+    const __m256i minus_zero = _mm256_set1_epi64x(INT64_MIN);
+    const __m256i infinity = all_f(INFINITY);
+    __m256i odd = _mm256_setzero_si256();
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256i x = load(from + i), size = _mm256_andnot_si256(minus_zero, x);
+        odd = _mm256_or_si256(odd, _mm256_cmpeq_epi64(x, minus_zero));
+        odd = _mm256_or_si256(odd, _mm256_cmpgt_epi64(size, infinity));
+        store(to + i, x);
+    }
+    bool plain = _mm256_testz_si256(odd, odd);
+    for (; i < n; i++) {
+        to[i] = from[i];
+        plain &= !isnan(from[i]) && !(from[i] == 0 && signbit(from[i]));
+    }
+    return plain;
+}
+
+static bool sort_doubles(double *to, const double *from, double *spare, int64_t n) {
+    if (!copy_plain(to, from, n)) return false;
+    bool sorted = true;
+    for (int64_t i = 1; i < n && sorted; i++)
+        sorted = to[i - 1] <= to[i];
+    if (!sorted) quicksort_f(to, spare, n, asn_sort_depth(n));
+    return true;
+}
 
 static void sort(int bytes, void *keys, void *spare, int64_t n) {
     int depth = asn_sort_depth(n);
@@ -224,6 +345,7 @@ const asn_sort_loops asn_sort_avx2 = {
     part,
     columns,
     LINED,
+    sort_doubles,
     collect_within_4,
     collect_within_8,
     three_ways_4,

@@ -108,6 +108,7 @@ const asn_sort_loops asn_sort_avx512 = {
     part,
     columns,
     INT64_MAX,
+    NULL,
     collect_within_4,
     collect_within_8,
     three_ways_4,

@@ -26,6 +26,9 @@ typedef struct {
     /* From so many bytes on, short lines whose elements lie together are sorted one by
      * one all the same. */
     int64_t lined;
+    /* Sorts n float64 from `from` to `to` (the same or apart) without making keys of
+     * them; or only copies them, and false: there is a NaN or -0.0. May be NULL. */
+    bool (*doubles)(double *to, const double *from, double *spare, int64_t n);
     /* The passes of a selection, as their scalar twins in sort_keys.inc. */
     int64_t (*within_4)(const uint32_t *from, uint32_t *to, int64_t n, uint32_t low,
                         uint32_t high, int64_t *below);
