@@ -48,4 +48,10 @@ enum { ASN_SORTED_SELECTION = 1024 };
 void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
                      uint32_t *spare_index, int64_t n, const int64_t *kth, int count);
 
+/* The positions that a selection of one kth key gives, without moving keys or positions
+ * twice; `scratch` is as long as the keys. False, and nothing done: there is no such
+ * function for this width, length or processor. */
+bool asn_keys_argselect(int bytes, const void *keys, void *scratch, int64_t *to,
+                        int64_t n, int64_t kth);
+
 #endif

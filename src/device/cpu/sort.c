@@ -118,6 +118,10 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                    (double *)(void *)b->spare, r->n))
         return;
     asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
+    if (r->kind == PARTITION && !r->values && r->num_kth == 1 && step[INDICES] == 8 &&
+        asn_keys_argselect(r->bytes, b->keys, b->spare, (int64_t *)line->at[INDICES],
+                           r->n, r->kth[0]))
+        return;
     sort_keys(r, b, parallel);
     if (r->values && r->by_index) {
         char *to = line->at[VALUES];

@@ -352,6 +352,8 @@ const asn_sort_loops asn_sort_avx2 = {
     three_ways_8,
     three_ways_alone_4,
     three_ways_alone_8,
+    order_three_ways_4,
+    order_three_ways_8,
 };
 
 #endif

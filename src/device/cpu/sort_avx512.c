@@ -115,6 +115,8 @@ const asn_sort_loops asn_sort_avx512 = {
     three_ways_8,
     three_ways_alone_4,
     three_ways_alone_8,
+    NULL,
+    NULL,
 };
 
 #endif

@@ -197,3 +197,14 @@ void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
         }
     }
 }
+
+bool asn_keys_argselect(int bytes, const void *keys, void *scratch, int64_t *to,
+                        int64_t n, int64_t kth) {
+    const asn_sort_loops *loops = asn_sort_loops_get();
+    if (!loops || !loops->order_4 || n <= ASN_SORTED_SELECTION) return false;
+    if (bytes == 4)
+        loops->order_4(keys, to, n, kth_smallest_4(keys, scratch, n, kth));
+    else if (bytes == 8)
+        loops->order_8(keys, to, n, kth_smallest_8(keys, scratch, n, kth));
+    return bytes == 4 || bytes == 8;
+}

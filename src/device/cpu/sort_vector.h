@@ -41,6 +41,10 @@ typedef struct {
     /* The three ways of keys without indices, in place; `spare` is as long. */
     int64_t (*alone_4)(uint32_t *keys, uint32_t *spare, int64_t n, uint32_t pivot);
     int64_t (*alone_8)(uint64_t *keys, uint64_t *spare, int64_t n, uint64_t pivot);
+    /* The positions of the keys below, at and above the pivot, each ascending, without
+     * moving keys. May be NULL. */
+    void (*order_4)(const uint32_t *keys, int64_t *to, int64_t n, uint32_t pivot);
+    void (*order_8)(const uint64_t *keys, int64_t *to, int64_t n, uint64_t pivot);
 } asn_sort_loops;
 
 #if defined(__x86_64__)
