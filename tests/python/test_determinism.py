@@ -26,6 +26,13 @@ for x in (r.standard_normal(300_000), r.integers(0, 9, 300_000), r.integers(-2**
 short = np.array(r.standard_normal((3000, 20)))
 for y in (np.sort(short), np.argsort(short), np.sort(short, axis=0), short.argmax(1), short.sum(1), short.max(1)):
     add(y)
+for n, dtype in ((17, "i8"), (40, "f4"), (63, "f8"), (100, "u4"), (128, "f8"), (900, "f4"), (1500, "f8")):
+    x = (r.standard_normal((67, n)) * 999).astype(dtype)
+    if dtype[0] == "f":
+        x[::5, ::7] = r.choice([0.0, -0.0, numpy.nan, numpy.inf], x[::5, ::7].shape)
+    x = np.array(x)
+    for y in (np.sort(x), np.sort(x, axis=0), np.argsort(x), np.argsort(x, axis=0), np.argpartition(x, n // 3), np.partition(x, n // 2)):
+        add(y)
 for n, dtype in ((9, "f8"), (16, "f4"), (33, "f8"), (255, "f4")):
     x = np.array(r.standard_normal((301, n)).astype(dtype))
     for y in (x.sum(1), x.min(1), x.argmin(1), ((x[:, None] - x[:7]) ** 2).sum(2), np.roll(x, 1, 0) * x + np.roll(x, -2, 1)):

@@ -126,6 +126,101 @@ def test_every_length(dtype):
             same(anp.sort(anp.array(a[::-1])), np.sort(a))
 
 
+PATTERNS = {
+    "sorted": lambda r, n: np.arange(n),
+    "reversed": lambda r, n: np.arange(n)[::-1],
+    "constant": lambda r, n: np.full(n, 7),
+    "few": lambda r, n: r.integers(0, 3, n),
+    "organ pipe": lambda r, n: np.minimum(np.arange(n), np.arange(n)[::-1]),
+    "ends": lambda r, n: np.where(r.random(n) < 0.5, 0, 2**31 - 1),
+    "any": lambda r, n: r.integers(0, 2**31 - 1, n),
+}
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("dtype", ["i4", "u4", "f4", "i8", "u8", "f8"])
+def test_every_length_of_every_pattern(dtype, pattern):
+    """Both signs, the dtype's bounds among them, in lines alone and along both axes of a matrix."""
+    rng = np.random.default_rng(12)
+    extremes = (-np.inf, np.inf) if dtype[0] == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for n in range(601):
+        a = PATTERNS[pattern](rng, n).astype(dtype)
+        if dtype[0] != "u":
+            a -= a.dtype.type(n // 2)
+        if n % 3 == 1:
+            a[:: n // 4 + 1] = extremes[n % 2]
+        same(anp.sort(anp.array(a)), np.sort(a))
+        if n % 40 == 17:
+            rows = np.stack([np.roll(a, i) for i in range(11)])
+            same(anp.sort(anp.array(rows), axis=1), np.sort(rows, axis=1))
+            same(anp.sort(anp.array(rows.T), axis=0), np.sort(rows.T, axis=0))
+            same(anp.argsort(anp.array(rows), axis=1), np.argsort(rows, axis=1, kind="stable"))
+
+
+def bits(a):
+    return np.asarray(a).view("u4" if np.asarray(a).dtype.itemsize == 4 else "u8")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("n", [3, 16, 64, 129, 1000, 20_000, 70_000])
+def test_nan_and_zeros_of_both_signs(dtype, n):
+    """A line with one NaN or -0.0, at whatever place, and lines with many: no bit of a zero is lost."""
+    rng = np.random.default_rng(n)
+    for odd in ([], [-0.0], [np.nan], [-0.0, 0.0], [-0.0, np.nan, 0.0, np.inf]):
+        for count in (1, n // 3):
+            a = rng.standard_normal(n).astype(dtype)
+            if odd:
+                a[rng.integers(0, n, count)] = rng.choice(odd, count)
+            theirs = np.sort(a)
+            zeros = theirs == 0
+            minus = int(np.signbit(a[a == 0]).sum())
+            theirs[zeros] = np.where(np.arange(zeros.sum()) < minus, -0.0, 0.0)
+            known = ~np.isnan(theirs)
+            for ours in (anp.sort(anp.array(a)), anp.sort(anp.array(a[::-1]))):
+                assert np.array_equal(np.isnan(np.asarray(ours)), ~known)
+                assert np.array_equal(bits(ours)[known], bits(theirs)[known])
+
+
+def killer(n, lanes):
+    """Keys whose every pivot is one of the least: what the AVX2 sort does to one line, with values given where it looks."""
+    rank, value = np.full(n, -1), 0
+    at = np.arange(n)
+    while len(at) > 16 * lanes:
+        m = len(at)
+        places = (
+            m // 8 + np.arange(3) * (m // 4) if m < 1024 else m // 20 + np.arange(9) * (m // 10)
+        )
+        seen = at[(places[:, None] + [0, lanes // 2, lanes - 1]).ravel()]
+        for i in seen[rank[seen] < 0]:
+            rank[i], value = value, value + 1
+        by = np.sort(rank[seen].reshape(-1, 3, 3), axis=1)[
+            :, 1
+        ]  # middles of three places, lane by lane
+        if len(by) == 3:
+            by = np.sort(by, axis=0)[1:2]
+        pivot = np.sort(by[0])[1]
+        odd = m % lanes
+        parts = [at[:odd], *at[odd:].reshape(-1, lanes)]
+        above = [part[(rank[part] < 0) | (rank[part] >= pivot)] for part in parts]
+        if len(rest := np.concatenate(above[::-1])) == m:
+            break
+        at = rest
+    rank[rank < 0] = np.arange(value, n)
+    return rank
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "f8"])
+def test_bad_pivots(dtype):
+    """Nothing but the depth limit, behind which the radix sort waits, ends these in good time."""
+    dtype = np.dtype(dtype)
+    for n in (500, 1000, 2000):
+        a = killer(n, 32 // dtype.itemsize).astype(dtype)
+        same(anp.sort(anp.array(a)), np.arange(n).astype(dtype))
+    for turn in (8, 64, 512):
+        a = (np.arange(40_000) % turn * 40_000 + np.arange(40_000) // turn).astype(dtype)
+        same(anp.sort(anp.array(a)), np.sort(a))
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize(
     "view", [np.s_[:, :], np.s_[::-1], np.s_[:, ::-1], np.s_[::2, 3:], np.s_[:, ::3]]
