@@ -14,6 +14,7 @@ const asn_move_loops *asn_move_loops_get(int item) {
     int size = __builtin_ctz((unsigned)item);
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_moves_avx512[size];
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) return &asn_moves_avx2[size];
 #endif
     return &asn_moves_baseline[size];
 }

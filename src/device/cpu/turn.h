@@ -45,6 +45,58 @@ static inline void turn_8(const char *from, int64_t stride, void *to) {
     for (int r = 0; r < 8; r++)
         _mm512_storeu_si512((char *)to + 64 * r, a[r]);
 }
+#elif defined(__AVX2__)
+/* Squares of 32-byte rows. */
+static inline void turn_square_4(const char *from, int64_t stride, char *to) {
+    __m256i a[8], b[8];
+    for (int r = 0; r < 8; r++)
+        a[r] = _mm256_loadu_si256((const void *)(from + r * stride));
+    for (int r = 0; r < 8; r += 2) {
+        b[r] = _mm256_unpacklo_epi32(a[r], a[r + 1]);
+        b[r + 1] = _mm256_unpackhi_epi32(a[r], a[r + 1]);
+    }
+    for (int r = 0; r < 8; r += 4)
+        for (int k = 0; k < 2; k++) {
+            a[r + 2 * k] = _mm256_unpacklo_epi64(b[r + k], b[r + k + 2]);
+            a[r + 2 * k + 1] = _mm256_unpackhi_epi64(b[r + k], b[r + k + 2]);
+        }
+    for (int r = 0; r < 4; r++) {
+        _mm256_storeu_si256((void *)(to + r * 64),
+                            _mm256_permute2x128_si256(a[r], a[r + 4], 0x20));
+        _mm256_storeu_si256((void *)(to + (r + 4) * 64),
+                            _mm256_permute2x128_si256(a[r], a[r + 4], 0x31));
+    }
+}
+
+static inline void turn_square_8(const char *from, int64_t stride, char *to) {
+    __m256i a[4], b[4];
+    for (int r = 0; r < 4; r++)
+        a[r] = _mm256_loadu_si256((const void *)(from + r * stride));
+    for (int r = 0; r < 4; r += 2) {
+        b[r] = _mm256_unpacklo_epi64(a[r], a[r + 1]);
+        b[r + 1] = _mm256_unpackhi_epi64(a[r], a[r + 1]);
+    }
+    for (int r = 0; r < 2; r++) {
+        _mm256_storeu_si256((void *)(to + r * 64),
+                            _mm256_permute2x128_si256(b[r], b[r + 2], 0x20));
+        _mm256_storeu_si256((void *)(to + (r + 2) * 64),
+                            _mm256_permute2x128_si256(b[r], b[r + 2], 0x31));
+    }
+}
+
+static inline void turn_4(const char *from, int64_t stride, void *to) {
+    for (int y = 0; y < 2; y++)
+        for (int x = 0; x < 2; x++)
+            turn_square_4(from + 8 * y * stride + 32 * x, stride,
+                          (char *)to + 8 * x * 64 + 32 * y);
+}
+
+static inline void turn_8(const char *from, int64_t stride, void *to) {
+    for (int y = 0; y < 2; y++)
+        for (int x = 0; x < 2; x++)
+            turn_square_8(from + 4 * y * stride + 32 * x, stride,
+                          (char *)to + 4 * x * 64 + 32 * y);
+}
 #else
 static inline void turn_4(const char *from, int64_t stride, void *to) {
     uint32_t (*tile)[16] = to;
