@@ -1,7 +1,7 @@
 /* CPU device: sorting many short lines side by side.
  *
  * Eight or sixteen lines become the columns of a tile, one line per lane, and a sorting
- * network runs over whole rows (sort_avx512.inc): no comparison decides a branch and no
+ * network runs over whole rows (sort_vector.h): no comparison decides a branch and no
  * lane moves. Indices go along in the low bits of 64-bit numbers (sort_index.h); a tile
  * whose keys do not fit so keeps its prefixes' order and is put right line by line.
  */
