@@ -41,7 +41,8 @@ typedef struct {
     int64_t kept; /* TOP: how many; else n */
     int64_t lines_per_chunk;
     int failed;
-    /* asn_sort_loops' sort of plain float64; NULL: sort by keys */
+    const asn_sort_loops *loops; /* NULL: there are none */
+    /* their sort of plain float64; NULL: sort by keys */
     bool (*doubles)(double *to, const double *from, double *spare, int64_t n);
 } sort_run;
 
@@ -56,7 +57,7 @@ typedef struct {
  * on an Emerald Rapids, where the packed sort takes 28. */
 static bool packs(const sort_run *r) {
     return r->by_index && (r->kind == WHOLE || r->n <= ASN_SORTED_SELECTION) &&
-           asn_sort_loops_get() && (r->bytes == 4 || r->bytes == 8);
+           r->loops && (r->bytes == 4 || r->bytes == 8);
 }
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {
@@ -90,7 +91,7 @@ static inline void move_element(char *to, const char *from, int item) {
 
 static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
     if (b->packed && !parallel &&
-        asn_keys_argsort(r->bytes, b->keys, b->packed, b->spare_packed, r->n)) {
+        asn_keys_argsort(r->loops, r->bytes, b->keys, b->packed, b->spare_packed, r->n)) {
         for (int64_t i = 0; i < r->n; i++)
             b->index[i] = (uint32_t)b->packed[i];
         return;
@@ -178,8 +179,9 @@ static void sort_chunk(void *ctx, int64_t chunk) {
     asn_line line;
     if (end > r->lines.count) end = r->lines.count;
     if (r->short_lines) {
-        asn_short_sort s = {&r->lines, r->dtype, r->flags, r->indices ? INDICES : VALUES,
-                            r->indices};
+        asn_short_sort s = {
+            r->loops,  &r->lines, r->dtype, r->flags, r->indices ? INDICES : VALUES,
+            r->indices};
         asn_sort_short(&s, first, end - first);
         return;
     }
@@ -298,10 +300,10 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
                      r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
     choose_place(r, in, values);
-    const asn_sort_loops *loops = asn_sort_loops_get();
-    if (r->kind == WHOLE && r->dtype == ASN_F64 && !r->by_index && loops &&
+    r->loops = asn_sort_loops_get();
+    if (r->kind == WHOLE && r->dtype == ASN_F64 && !r->by_index && r->loops &&
         !(flags & ASN_SORT_DESCENDING))
-        r->doubles = loops->doubles;
+        r->doubles = r->loops->doubles;
     return ASN_OK;
 }
 

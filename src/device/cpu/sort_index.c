@@ -9,8 +9,6 @@
  */
 #include "device/cpu/sort_index.h"
 
-#include "device/cpu/sort_vector.h"
-
 enum { LONGEST_RUN = 64 };
 
 static int width_of(uint64_t x) {
@@ -85,8 +83,8 @@ static bool sort_runs(uint64_t *packed, int64_t n, const uint64_t *keys, uint64_
     return true;
 }
 
-bool asn_keys_argsort(int bytes, const void *keys, uint64_t *packed, uint64_t *spare,
-                      int64_t n) {
+bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
+                      uint64_t *packed, uint64_t *spare, int64_t n) {
     if (n < 2) {
         packed[0] = 0;
         return true;
@@ -99,7 +97,7 @@ bool asn_keys_argsort(int bytes, const void *keys, uint64_t *packed, uint64_t *s
         p = asn_packing_for(most - base, n);
     }
     pack(bytes, keys, base, packed, n, p);
-    asn_sort_loops_get()->sort(8, packed, spare, n);
+    loops->sort(8, packed, spare, n);
     if (!p.exact && !sort_runs(packed, n, keys, p.mask)) return false;
     for (int64_t i = 0; i < n; i++)
         packed[i] &= p.mask;

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/cpu/sort_vector.h"
+
 /* (key << shift & ~mask) | position; exact: no key bit that differs is lost. */
 typedef struct {
     int shift;
@@ -17,7 +19,7 @@ asn_packing asn_packing_for(uint64_t differing, int64_t n);
 
 /* packed[0..n) = the positions that sort the keys of 4 or 8 bytes, stably; false: too
  * many keys differ only in bits that do not fit (packed then holds nothing of use). */
-bool asn_keys_argsort(int bytes, const void *keys, uint64_t *packed, uint64_t *spare,
-                      int64_t n);
+bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
+                      uint64_t *packed, uint64_t *spare, int64_t n);
 
 #endif

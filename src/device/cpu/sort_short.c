@@ -11,7 +11,6 @@
 
 #include "device/cpu/keys.h"
 #include "device/cpu/sort_index.h"
-#include "device/cpu/sort_vector.h"
 
 enum { IN = 0, LANES_4 = 16, LANES_8 = 8 };
 
@@ -134,11 +133,11 @@ static void mend_column(const geometry *g, const tile *t, uint64_t (*packed)[LAN
     }
 }
 
-static void sort_indices(const geometry *g, int bytes, const tile *t, char *to,
-                         const geometry *out) {
+static void sort_indices(const asn_sort_loops *loops, const geometry *g, int bytes,
+                         const tile *t, char *to, const geometry *out) {
     _Alignas(64) uint64_t packed[ASN_SHORT_LINE][LANES_8];
     asn_packing p = pack_tile(g, bytes, t, packed);
-    asn_sort_loops_get()->columns(8, packed, g->n);
+    loops->columns(8, packed, g->n);
     for (int l = 0; l < g->lines && !p.exact; l++)
         mend_column(g, t, packed, l, p.mask);
     if (out->step == 8) {
@@ -154,7 +153,7 @@ static void sort_indices(const geometry *g, int bytes, const tile *t, char *to,
 
 void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
     const asn_lines *lines = s->lines;
-    const asn_sort_loops *loops = asn_sort_loops_get();
+    const asn_sort_loops *loops = s->loops;
     int bytes = asn_key_bytes(s->dtype), lanes = s->indices ? LANES_8 : 64 / bytes;
     int64_t item = asn_itemsize(s->dtype);
     const bool lined = lines->length * bytes >= loops->lined;
@@ -172,7 +171,7 @@ void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
                         (int)here, lanes};
         if (s->indices) {
             encode(s, &in, bytes, line.at[IN], &t);
-            sort_indices(&in, bytes, &t, line.at[s->out], &out);
+            sort_indices(loops, &in, bytes, &t, line.at[s->out], &out);
         } else if (lined && in.step == item && out.step == item) {
             encode_lined(s, &in, bytes, line.at[IN], &t);
             for (int l = 0; l < here; l++)

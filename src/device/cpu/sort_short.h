@@ -3,11 +3,13 @@
 #define ASN_DEVICE_CPU_SORT_SHORT_H
 
 #include "device/cpu/lines.h"
+#include "device/cpu/sort_vector.h"
 
 enum { ASN_SHORT_LINE = 128 };
 
 /* Keys of one dtype along lines (views: IN, and the result at view `out`). */
 typedef struct {
+    const asn_sort_loops *loops;
     const asn_lines *lines;
     asn_dtype dtype;
     int flags;    /* of keys.h */
