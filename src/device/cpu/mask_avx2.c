@@ -7,6 +7,8 @@
  */
 #include "device/cpu/mask_vector.h"
 
+#include "device/cpu/first_lanes.h"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <string.h>
@@ -78,20 +80,9 @@ static int64_t count_words(int item, uint64_t bits, const void *words, int64_t n
     return count;
 }
 
-/* For every choice of eight lanes, the numbers of those chosen, in order. */
-#define BEFORE(m, i) __builtin_popcount((m) & ((1u << (i)) - 1))
-#define CHOSEN(m, i) ((m) >> (i) & 1 ? (uint64_t)(i) << 8 * BEFORE(m, i) : 0)
-#define CHOICE(m)                                                                        \
-    (CHOSEN(m, 1) | CHOSEN(m, 2) | CHOSEN(m, 3) | CHOSEN(m, 4) | CHOSEN(m, 5) |          \
-     CHOSEN(m, 6) | CHOSEN(m, 7))
-#define FOUR(m)    CHOICE(m), CHOICE((m) + 1), CHOICE((m) + 2), CHOICE((m) + 3)
-#define SIXTEEN(m) FOUR(m), FOUR((m) + 4), FOUR((m) + 8), FOUR((m) + 12)
-#define MANY(m)    SIXTEEN(m), SIXTEEN((m) + 16), SIXTEEN((m) + 32), SIXTEEN((m) + 48)
-static const uint64_t chosen[256] = {MANY(0u), MANY(64u), MANY(128u), MANY(192u)};
-
-/* The same of four lanes, as pairs of 32-bit lanes. */
+/* The first lanes of a choice of four, as pairs of 32-bit lanes. */
 static inline __m256i chosen_pairs(unsigned four) {
-    __m256i lane = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)chosen[four & 15]));
+    __m256i lane = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)first_lanes[four & 15]));
     lane = _mm256_add_epi64(lane, lane);
     return _mm256_or_si256(
         lane, _mm256_slli_epi64(_mm256_add_epi64(lane, _mm256_set1_epi64x(1)), 32));
@@ -103,7 +94,7 @@ static int64_t positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
         uint64_t bits = bits_at(mask, i, n);
         for (int k = 0; bits; k += 8, bits >>= 8) {
             __m128i lane =
-                _mm_cvtepu8_epi16(_mm_cvtsi64_si128((int64_t)chosen[bits & 255]));
+                _mm_cvtepu8_epi16(_mm_cvtsi64_si128((int64_t)first_lanes[bits & 255]));
             _mm_storeu_si128((__m128i *)(pos + count),
                              _mm_add_epi16(lane, _mm_set1_epi16((short)(i + k))));
             count += __builtin_popcount((unsigned)(bits & 255));
@@ -119,7 +110,8 @@ static int64_t positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_
         int64_t from = base + i;
         for (; bits && count + 4 <= total; from += 4, bits >>= 4) {
             unsigned four = (unsigned)(bits & 15);
-            __m256i lane = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)chosen[four]));
+            __m256i lane =
+                _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)first_lanes[four]));
             _mm256_storeu_si256((__m256i *)(out + count),
                                 _mm256_add_epi64(lane, _mm256_set1_epi64x(from)));
             count += __builtin_popcount(four);
@@ -139,7 +131,7 @@ static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
         for (; bits && count + 8 <= total && from + 8 <= src + n; from += 8, bits >>= 8) {
             unsigned eight = (unsigned)(bits & 255);
             __m256i lane =
-                _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)chosen[eight]));
+                _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)first_lanes[eight]));
             __m256i x = _mm256_loadu_si256((const __m256i *)from);
             _mm256_storeu_si256((__m256i *)(dst + count),
                                 _mm256_permutevar8x32_epi32(x, lane));

@@ -3,7 +3,7 @@
  * Accumulators are 64 bytes wide on every machine, so that the order of a sum is the same
  * on all: ASN_PARTS vectors of the compiler's extension, each as wide as the machine's
  * own (ASN_V bytes). A vector wider than the machine's is no substitute: compilers keep
- * it in memory and compare it lane by lane (max of 1e6 float64 with AVX2: 3.6 ms, 0.15 as
+ * it in memory and compare it lane by lane (max of 1e6 float64 with AVX2: 3.6 ms, 0.17 as
  * parts).
  *
  * v_max_<t>(a, b) is a > b ? a : b per lane, v_min_<t> a < b ? a : b: with a NaN, b,

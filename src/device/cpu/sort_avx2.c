@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "device/cpu/keys.h"
-#include "device/cpu/sort_lanes.h"
+#include "device/cpu/first_lanes.h"
 
 #define INLINE __attribute__((always_inline)) static inline
 
@@ -76,7 +76,7 @@ INLINE unsigned below_4(__m256i x, __m256i limit) {
 }
 
 INLINE __m256i chosen_first_4(__m256i x, unsigned chosen) {
-    __m128i order = _mm_loadl_epi64((const void *)&below_first[chosen]);
+    __m128i order = _mm_loadl_epi64((const void *)&first_lanes[chosen]);
     return _mm256_permutevar8x32_epi32(x, _mm256_cvtepu8_epi32(order));
 }
 INLINE __m256i index_first_4(const uint32_t *index, unsigned chosen) {
@@ -166,7 +166,7 @@ INLINE unsigned below_8(__m256i x, __m256i limit) {
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(x));
 }
 
-/* As below_first, of four lanes of two 32-bit ones each. */
+/* As first_lanes, of four lanes of two 32-bit ones each. */
 #define TWICE(m, i)       2 * ((below_first_of(m) >> 8 * (i)) & 3)
 #define below_first_of(m) LANES_OF((unsigned)(m))
 #define EIGHT(m)                                                                         \
@@ -180,7 +180,7 @@ INLINE __m256i chosen_first_8(__m256i x, unsigned chosen) {
     return _mm256_permutevar8x32_epi32(x, load(below_first_8[chosen]));
 }
 INLINE __m128i index_first_8(const uint32_t *index, unsigned chosen) {
-    __m128i order = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)below_first[chosen]));
+    __m128i order = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)first_lanes[chosen]));
     return _mm_castps_si128(_mm_permutevar_ps(_mm_loadu_ps((const float *)index), order));
 }
 

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "device/cpu/sort_lanes.h"
+#include "device/cpu/first_lanes.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -1,6 +1,7 @@
-/* CPU device, private to sorting: the moves of lanes of a partition. */
-#ifndef ASN_DEVICE_CPU_SORT_LANES_H
-#define ASN_DEVICE_CPU_SORT_LANES_H
+/* CPU device, private to sorting and masks: the moves of lanes that bring chosen ones
+ * first. */
+#ifndef ASN_DEVICE_CPU_FIRST_LANES_H
+#define ASN_DEVICE_CPU_FIRST_LANES_H
 
 #include <stdint.h>
 
@@ -15,6 +16,6 @@
 #define FOUR(m)    LANES_OF(m), LANES_OF((m) + 1), LANES_OF((m) + 2), LANES_OF((m) + 3)
 #define SIXTEEN(m) FOUR(m), FOUR((m) + 4), FOUR((m) + 8), FOUR((m) + 12)
 #define MANY(m)    SIXTEEN(m), SIXTEEN((m) + 16), SIXTEEN((m) + 32), SIXTEEN((m) + 48)
-static const uint64_t below_first[256] = {MANY(0u), MANY(64u), MANY(128u), MANY(192u)};
+static const uint64_t first_lanes[256] = {MANY(0u), MANY(64u), MANY(128u), MANY(192u)};
 
 #endif
