@@ -104,6 +104,7 @@ static int module_exec(PyObject *module) {
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;
     set_library_path();
+    asn_sites_init();
 #ifdef Py_GIL_DISABLED
     asn_set_blocking_hooks(blocking_enter, blocking_leave, false);
 #else
