@@ -7,6 +7,7 @@
 #include "graph/fallback.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
+#include "runtime/memory.h"
 #include "runtime/stream.h"
 
 const char *asnp_version(void) {

@@ -7,6 +7,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/trace.h"
+#include "runtime/device.h"
 #include "runtime/pool.h"
 
 /* ---- what was made for a call, so that the host can make the same */
@@ -262,16 +263,15 @@ void asn_operator_watch(const asn_acl_api *device, aclOpExecutor *executor) {
 
 asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
-    void *block = NULL;
-    int64_t capacity = 0;
+    asn_block block = {0};
     asn_counters.single_ops++;
-    if (workspace) ASN_TRY(asn_pool_alloc((int64_t)workspace, &block, &capacity));
+    if (workspace) ASN_TRY(asn_pool_alloc((int64_t)workspace, &block));
     asn_stream_busy = true;
     void *state = asn_blocking_enter();
-    int code = op->run(block, workspace, executor, asn_stream());
+    int code = op->run(block.data, workspace, executor, asn_stream());
     asn_blocking_leave(state);
     /* In stream order: a later task that gets this block runs after this one. */
-    if (block) asn_pool_free(block, capacity);
+    if (block.data) asn_pool_free(&block);
     asn_fp_note(what);
     return code ? asn_acl_failed(code, what) : ASN_OK;
 }

@@ -44,10 +44,7 @@ void asn_reuse_operands(const asn_program *p, const asn_node *nodes) {
             if (!b || !b->data || b->shared || b->release || b->nbytes != to->nbytes ||
                 !dies(p, nodes, out, b))
                 continue;
-            to->data = b->data;
-            to->capacity = b->capacity;
-            b->data = NULL;
-            b->capacity = 0;
+            asn_buffer_pass_storage(to, b);
         }
     }
 }

@@ -131,18 +131,6 @@ static PyObject *f_reset_device(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-static PyObject *f_memory_stats(PyObject *const *v) {
-    (void)v;
-    asn_memory_stats s;
-    asn_memory_get_stats(&s);
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "device_allocations",
-                         (unsigned long long)s.device_allocations, "pool_hits",
-                         (unsigned long long)s.pool_hits, "bytes_in_use",
-                         (unsigned long long)s.bytes_in_use, "bytes_cached",
-                         (unsigned long long)s.bytes_cached, "peak_bytes",
-                         (unsigned long long)s.peak_bytes);
-}
-
 static PyObject *f_engine_stats(PyObject *const *v) {
     (void)v;
     asn_engine_stats s;
@@ -214,12 +202,6 @@ static PyObject *f_set_fallback(PyObject *const *v) {
     return NULL;
 }
 
-static PyObject *f_empty_cache(PyObject *const *v) {
-    (void)v;
-    asn_memory_empty_cache();
-    Py_RETURN_NONE;
-}
-
 asn_function_def asn_engine_functions[] = {
     ASN_FUNCTION(
         "lazy", "on=True", f_lazy,
@@ -242,8 +224,6 @@ asn_function_def asn_engine_functions[] = {
     ASN_FUNCTION("get_device_count", "", f_get_device_count,
                  "How many devices there are."),
     ASN_FUNCTION("reset_device", "device=0", f_reset_device, "Resets a device."),
-    ASN_FUNCTION("memory_stats", "", f_memory_stats,
-                 "Bytes in use and cached, peak, allocations, as a dict."),
     ASN_FUNCTION("engine_stats", "", f_engine_stats,
                  "Operations recorded and run at once, programs, plan cache, fallbacks, "
                  "as a dict."),
@@ -259,7 +239,5 @@ asn_function_def asn_engine_functions[] = {
                  "The operators of CANN's that the table's rows name."),
     ASN_FUNCTION("_as_strided", "x, shape, strides, /", f_as_strided,
                  "A view with any shape and strides inside the buffer."),
-    ASN_FUNCTION("empty_cache", "", f_empty_cache,
-                 "Returns cached memory to the device."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -7,6 +7,7 @@
 #include "runtime/pool.h"
 #include "runtime/stream.h"
 #include "runtime/stock.h"
+#include "runtime/watch.h"
 
 bool asn_buffer_serial;
 
@@ -17,6 +18,8 @@ asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
         if (!b && !(b = asn_malloc(sizeof *b))) return ASN_ERR_MEMORY;
         b->data = NULL;
         b->capacity = 0;
+        b->range = NULL;
+        b->device = asn_pool_device;
     }
     atomic_init(&b->refs, 1);
     b->trace_refs = b->trace_writes = 0;
@@ -26,6 +29,7 @@ asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
     b->nbytes = nbytes;
     b->release = NULL;
     b->context = NULL;
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_made(b);
     *out = b;
     return ASN_OK;
 }
@@ -45,18 +49,41 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
 }
 
 void asn_buffer_destroy(asn_buffer *b) {
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_ended(b);
     if (b->release) {
         asn_stream_settle(); /* queued operations may still read the owner's memory */
         b->release(b->context);
     } else if (b->data) {
         if (asn_stock_put(b)) return;
-        asn_pool_free(b->data, b->capacity);
+        asn_pool_free(&(asn_block){b->data, b->capacity, b->range, b->device});
     }
     if (!asn_stock_put_struct(b)) asn_free(b);
 }
 
+void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {
+    to->data = from->data;
+    to->capacity = from->capacity;
+    to->range = from->range;
+    to->device = from->device;
+    from->data = NULL;
+    from->capacity = 0;
+    from->range = NULL;
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_taken(to);
+}
+
 asn_status asn_buffer_ensure(asn_buffer *b) {
+    asn_block block;
     if (b->data) return ASN_OK;
     ASN_TRY(asn_device_open());
-    return asn_pool_alloc(b->nbytes, &b->data, &b->capacity);
+    asn_status status = asn_pool_alloc(b->nbytes, &block);
+    if (status) {
+        if (asn_memory_watched) asn_watch_failed(b->nbytes);
+        return status;
+    }
+    b->data = block.data;
+    b->capacity = block.capacity;
+    b->range = block.range;
+    b->device = block.device;
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_taken(b);
+    return ASN_OK;
 }

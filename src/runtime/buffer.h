@@ -24,7 +24,9 @@ typedef struct asn_buffer {
                     that touches it stays recorded */
     void *data;  /* device address; NULL until taken */
     int64_t nbytes, capacity; /* asked for; the pool block's size */
-    void (*release)(void *);  /* adopted host memory; else NULL (pool) */
+    struct asn_range *range;  /* of the pool's block (runtime/pool.h) */
+    int32_t device;
+    void (*release)(void *); /* adopted host memory; else NULL (pool) */
     void *context;
 } asn_buffer;
 
@@ -69,6 +71,8 @@ static inline bool asn_buffers_alias(const asn_buffer *a, const asn_buffer *b) {
     return a->shared && b->shared && at && bt && at < bt + b->nbytes &&
            bt < at + a->nbytes;
 }
+/* `to` takes the storage of `from`, which keeps none. */
+void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from);
 /* Takes storage if there is none. MemoryError. */
 ASN_CHECK_RESULT asn_status asn_buffer_ensure(asn_buffer *b);
 

@@ -74,6 +74,7 @@ static asn_status use_device(int number) {
     ASN_ACL_TRY(asn_acl.aclrtCreateStreamWithConfig(
                     &device.stream, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
                 "set_device");
+    ASN_TRY(asn_pool_select(number));
     device.current = number;
     asn_stream_lags = getenv("ASNUMPY_CPU_LAUNCH_DELAY_US") != NULL;
     return ASN_OK;

@@ -29,11 +29,4 @@ bool asn_device_host_access(void);
 void asn_device_set_library_path(const char *folder);
 const char *asn_device_library_path(void);
 
-typedef struct {
-    uint64_t device_allocations, pool_hits, bytes_in_use, bytes_cached, peak_bytes;
-} asn_memory_stats;
-void asn_memory_get_stats(asn_memory_stats *out);
-/* Returns cached blocks to the device. */
-void asn_memory_empty_cache(void);
-
 #endif

@@ -1,13 +1,19 @@
-/* L2 runtime: the memory pool over aclrtMalloc.
+/* L2 runtime: the memory pool of each device, over aclrtMalloc.
  *
- * Sizes are rounded up to classes, four to each power of two (at most 25% over), at least
- * 64 bytes. Small blocks (up to 64 KiB) are cut from 2 MiB slabs; larger ones are device
- * allocations of their own, kept when freed up to a limit. A large request takes an idle
- * block of up to four times its size before fresh memory; before there is fresh memory,
- * idle blocks of other sizes go, so that the pool never holds more than was once in use,
- * but for what a loop keeps coming back to. Freed blocks are reused last
- * in, first out, so that a loop's temporaries stay in cache. Reuse is in stream order:
- * the library has one stream per device, and host writes wait for it.
+ *     up to 16 KiB    a thread's magazine (stock.h), before the pool
+ *     up to 64 KiB    slabs (slab.h): a block keeps its class, four to each power of two
+ *     up to 2 MiB     bins: blocks of a class, set aside as they are, cut from segments
+ *     above           ranges of segments (segment.h), which split and join
+ *
+ * A fresh segment is as large as what was asked for, or a quarter of what the device has
+ * given already, between 2 and 16 MiB: the number of device calls grows with the
+ * logarithm of the memory. When the program repeats a step (pattern.h) it is as large as
+ * what the step lacks. Before there is fresh memory, idle segments go, so that the pool
+ * never holds more than was once in use, but for what a loop keeps coming back to.
+ *
+ * Reuse is in stream order: the library has one stream per device, and host writes wait
+ * for it. Blocks of one device never serve another. Under sanitizers every block is an
+ * allocation of its own, so that they see its bounds and its end.
  */
 #ifndef ASN_RUNTIME_POOL_H
 #define ASN_RUNTIME_POOL_H
@@ -15,28 +21,25 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "runtime/device.h"
+#include "runtime/memory.h"
+#include "runtime/segment.h"
 
-enum { ASN_POOL_MIN_SHIFT = 6 };
+typedef struct {
+    void *data;
+    int64_t capacity; /* bytes, at least what was asked for */
+    asn_range *range; /* NULL: a block of a slab */
+    int32_t device;
+} asn_block;
 
-/* The class of a block of nbytes: class c holds (4 + c % 4) << (c / 4 + 4) bytes. */
-static inline int asn_pool_class(int64_t nbytes) {
-    /* multiples of 64 keep every block aligned to a cache line */
-    uint64_t n = nbytes <= 64 ? 64 : ((uint64_t)nbytes + 63) & ~(uint64_t)63;
-    if (n == 64) return 0;
-    int shift = 63 - __builtin_clzll(n - 1);
-    /* 2^shift <= n - 1 < 2^(shift + 1): quarter steps above 2^shift */
-    int quarter = (int)(((n - 1) >> (shift - 2)) & 3);
-    return (shift - ASN_POOL_MIN_SHIFT) * 4 + quarter + 1;
-}
-
-/* *capacity receives the block's class size, to be handed back to asn_pool_free. Any
- * thread. */
-ASN_CHECK_RESULT asn_status asn_pool_alloc(int64_t nbytes, void **out, int64_t *capacity);
-void asn_pool_free(void *block, int64_t capacity);
-/* Frees everything cached; outstanding small blocks keep their slabs. */
+/* MemoryError names what holds the memory. Any thread. */
+ASN_CHECK_RESULT asn_status asn_pool_alloc(int64_t nbytes, asn_block *out);
+void asn_pool_free(const asn_block *block);
+/* The device whose memory is given out from now on. No other thread is in the library. */
+ASN_CHECK_RESULT asn_status asn_pool_select(int device);
+extern int32_t asn_pool_device;
+/* Idle memory goes back to the devices. */
 void asn_pool_trim(void);
-/* Before the device closes: all blocks are gone. */
+/* Before the devices close: all blocks are gone. */
 void asn_pool_fini(void);
 
 #endif

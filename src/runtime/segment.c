@@ -6,17 +6,10 @@
 #include "base/alloc.h"
 
 /* What is left of a cut is kept with the block when nothing could use it. */
-enum { LEAST_REST = 4096 };
-
-/* The class that an idle range of this size is listed under: the largest that it fills.
- */
-static int listed_class(int64_t bytes) {
-    int c = asn_size_class(bytes);
-    return asn_class_bytes(c) > bytes ? c - 1 : c;
-}
+enum { LEAST_REST = 64 << 10 };
 
 static void list_add(asn_segments *s, asn_range *r) {
-    int c = listed_class(r->bytes);
+    int c = asn_class_within(r->bytes);
     r->state = ASN_RANGE_IDLE;
     r->newer = NULL;
     r->older = s->classes[c];
@@ -27,7 +20,7 @@ static void list_add(asn_segments *s, asn_range *r) {
 }
 
 static void list_remove(asn_segments *s, asn_range *r) {
-    int c = listed_class(r->bytes);
+    int c = asn_class_within(r->bytes);
     if (r->newer)
         r->newer->older = r->older;
     else
@@ -48,19 +41,20 @@ static int next_filled(const asn_segments *s, int c) {
 }
 
 /* Whether the range may serve the request: long ranges are kept for long requests. */
-static bool may_serve(const asn_segments *s, const asn_range *r, int64_t bytes) {
-    return r->bytes >= bytes &&
+static bool may_serve(const asn_segments *s, const asn_range *r, int64_t bytes,
+                      int64_t longest) {
+    return r->bytes >= bytes && r->bytes <= longest &&
            (s->max_split <= 0 || r->bytes <= s->max_split || bytes > s->max_split);
 }
 
-static asn_range *find(const asn_segments *s, int64_t bytes) {
+static asn_range *find(const asn_segments *s, int64_t bytes, int64_t longest) {
     /* Ranges of the class below may be long enough too: those of the same size mostly. */
-    int c = listed_class(bytes);
+    int c = asn_class_within(bytes);
     for (asn_range *r = s->classes[c]; r; r = r->older)
-        if (may_serve(s, r, bytes)) return r;
+        if (may_serve(s, r, bytes, longest)) return r;
     for (c = next_filled(s, c + 1); c < ASN_SIZE_CLASSES; c = next_filled(s, c + 1))
         for (asn_range *r = s->classes[c]; r; r = r->older)
-            if (may_serve(s, r, bytes)) return r;
+            if (may_serve(s, r, bytes, longest)) return r;
     return NULL;
 }
 
@@ -85,8 +79,8 @@ static void cut(asn_segments *s, asn_range *r, int64_t bytes) {
     list_add(s, rest);
 }
 
-asn_range *asn_segments_take(asn_segments *s, int64_t bytes) {
-    asn_range *r = find(s, bytes);
+asn_range *asn_segments_take(asn_segments *s, int64_t bytes, int64_t longest) {
+    asn_range *r = find(s, bytes, longest);
     if (!r) return NULL;
     list_remove(s, r);
     r->state = ASN_RANGE_LIVE;
@@ -102,7 +96,7 @@ asn_status asn_segments_add(asn_segments *s, void *memory, int64_t bytes) {
         asn_free(segment);
         return ASN_ERR_MEMORY;
     }
-    *segment = (asn_segment){r, bytes, s->list, NULL, ++s->tick};
+    *segment = (asn_segment){s, r, bytes, s->list, NULL, ++s->tick};
     *r = (asn_range){.address = memory, .bytes = bytes, .segment = segment};
     if (s->list) s->list->previous = segment;
     s->list = segment;
@@ -120,7 +114,8 @@ static void join(asn_range *r, asn_range *next) {
     asn_free(next);
 }
 
-void asn_segments_give(asn_segments *s, asn_range *r) {
+void asn_segments_give(asn_range *r) {
+    asn_segments *s = r->segment->owner;
     r->segment->idle_since = ++s->tick;
     if (r->after && r->after->state == ASN_RANGE_IDLE) {
         list_remove(s, r->after);
@@ -156,12 +151,4 @@ void *asn_segments_drop(asn_segments *s, asn_segment *segment) {
     asn_free(segment->first);
     asn_free(segment);
     return memory;
-}
-
-int64_t asn_segments_longest(const asn_segments *s) {
-    int64_t longest = 0;
-    for (int c = ASN_SIZE_CLASSES - 1; c >= 0 && !longest; c--)
-        for (const asn_range *r = s->classes[c]; r; r = r->older)
-            if (r->bytes > longest) longest = r->bytes;
-    return longest;
 }

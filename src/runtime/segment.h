@@ -37,6 +37,12 @@ static inline int64_t asn_class_bytes(int c) {
     return (int64_t)(4 + c % 4) << (c / 4 + ASN_SIZE_SHIFT - 2);
 }
 
+/* The largest class that fits into bytes, which hold a block at least. */
+static inline int asn_class_within(int64_t bytes) {
+    int c = asn_size_class(bytes);
+    return asn_class_bytes(c) > bytes ? c - 1 : c;
+}
+
 /* Whether the range is out with a user, in the index of idle ranges, or set aside as it
  * is by the owner of the segments (a bin). */
 typedef enum { ASN_RANGE_LIVE, ASN_RANGE_IDLE, ASN_RANGE_ASIDE } asn_range_state;
@@ -52,14 +58,17 @@ typedef struct asn_range {
     asn_range_state state;
 } asn_range;
 
+struct asn_segments;
+
 typedef struct asn_segment {
+    struct asn_segments *owner;
     asn_range *first; /* owns; all ranges hang on it */
     int64_t bytes;
     struct asn_segment *next, *previous;
     uint64_t idle_since; /* tick of the last giving back */
 } asn_segment;
 
-typedef struct {
+typedef struct asn_segments {
     asn_segment *list;
     int num;
     int64_t reserved, idle; /* bytes of all segments; of their idle ranges */
@@ -69,20 +78,18 @@ typedef struct {
     asn_range *classes[ASN_SIZE_CLASSES];
 } asn_segments;
 
-/* An idle range of at least `bytes` (a multiple of 64), made live and cut to size; NULL:
- * there is none. When the memory for cutting is missing it comes uncut. */
-asn_range *asn_segments_take(asn_segments *s, int64_t bytes);
+/* An idle range of at least `bytes` (a multiple of 64) and at most `longest`, made live
+ * and cut to size; NULL: there is none. When the memory for cutting is missing it comes
+ * uncut. */
+asn_range *asn_segments_take(asn_segments *s, int64_t bytes, int64_t longest);
 /* Adds fresh memory as one idle range. MemoryError: nothing was taken. */
 ASN_CHECK_RESULT asn_status asn_segments_add(asn_segments *s, void *memory,
                                              int64_t bytes);
 /* A live range, or one aside, becomes idle and joins its neighbours; the pointer is dead
  * after it. */
-void asn_segments_give(asn_segments *s, asn_range *range);
+void asn_segments_give(asn_range *range);
 /* The wholly idle segment that has been so for longest; NULL. */
 asn_segment *asn_segments_idle_segment(const asn_segments *s);
 /* Forgets a wholly idle segment and returns its memory, for the caller to free. */
 void *asn_segments_drop(asn_segments *s, asn_segment *segment);
-/* Longest idle range, in bytes. */
-int64_t asn_segments_longest(const asn_segments *s);
-
 #endif

@@ -32,7 +32,8 @@ bool asn_stock_put_struct(asn_buffer *b) {
     (void)b;
     return false;
 }
-int64_t asn_stock_bytes(void) {
+int64_t asn_stock_bytes(uint64_t *hits, uint64_t *served) {
+    *hits = *served = 0;
     return 0;
 }
 void asn_stock_clear(void) {}
@@ -43,7 +44,8 @@ enum { CLASSES = 33, KEEP = 16, STRUCTS = 256 };
 
 typedef struct stock {
     struct stock *next;
-    int64_t bytes; /* of storage; written by its thread, read by any */
+    int64_t bytes; /* of storage; written by its thread, read by any, as the next two */
+    uint64_t hits, served;
     int structs;
     uint8_t count[CLASSES];
     asn_buffer *spare[STRUCTS];
@@ -52,9 +54,14 @@ typedef struct stock {
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static stock *list;
+static uint64_t ended_hits, ended_served; /* of threads that are gone */
 static pthread_key_t at_exit;
 static bool has_key;
 static _Thread_local stock *mine;
+
+static void add(uint64_t *counter, uint64_t amount) {
+    __atomic_store_n(counter, *counter + amount, __ATOMIC_RELAXED);
+}
 
 static void add_bytes(stock *s, int64_t bytes) {
     __atomic_store_n(&s->bytes, s->bytes + bytes, __ATOMIC_RELAXED);
@@ -65,7 +72,7 @@ static void empty(stock *s) {
         while (s->count[c]) {
             asn_buffer *b = s->full[c][--s->count[c]];
             add_bytes(s, -b->capacity);
-            asn_pool_free(b->data, b->capacity);
+            asn_pool_free(&(asn_block){b->data, b->capacity, b->range, b->device});
             asn_free(b);
         }
 }
@@ -80,6 +87,8 @@ static void thread_ends(void *arg) {
             break;
         }
     empty(s);
+    ended_hits += s->hits;
+    ended_served += s->served;
     pthread_mutex_unlock(&list_lock);
     while (s->structs)
         asn_free(s->spare[--s->structs]);
@@ -112,17 +121,21 @@ static __attribute__((noinline, cold)) stock *begin(void) {
 asn_buffer *asn_stock_take(int64_t nbytes) {
     stock *s = mine;
     if (!s || nbytes > ASN_STOCK_BYTES) return NULL;
-    int c = asn_pool_class(nbytes);
+    int c = asn_size_class(nbytes);
     if (!s->count[c]) return NULL;
     asn_buffer *b = s->full[c][--s->count[c]];
     add_bytes(s, -b->capacity);
+    add(&s->hits, 1);
+    add(&s->served, (uint64_t)b->capacity);
     return b;
 }
 
 bool asn_stock_put(asn_buffer *b) {
     stock *s = mine;
-    if (b->capacity > ASN_STOCK_BYTES || (!s && !(s = begin()))) return false;
-    int c = asn_pool_class(b->capacity);
+    if (b->capacity > ASN_STOCK_BYTES || b->device != asn_pool_device ||
+        (!s && !(s = begin())))
+        return false;
+    int c = asn_size_class(b->capacity);
     if (s->count[c] == KEEP) return false;
     s->full[c][s->count[c]++] = b;
     add_bytes(s, b->capacity);
@@ -141,11 +154,16 @@ bool asn_stock_put_struct(asn_buffer *b) {
     return true;
 }
 
-int64_t asn_stock_bytes(void) {
+int64_t asn_stock_bytes(uint64_t *hits, uint64_t *served) {
     int64_t bytes = 0;
     pthread_mutex_lock(&list_lock);
-    for (stock *s = list; s; s = s->next)
+    *hits = ended_hits;
+    *served = ended_served;
+    for (stock *s = list; s; s = s->next) {
         bytes += __atomic_load_n(&s->bytes, __ATOMIC_RELAXED);
+        *hits += __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
+        *served += __atomic_load_n(&s->served, __ATOMIC_RELAXED);
+    }
     pthread_mutex_unlock(&list_lock);
     return bytes;
 }

@@ -17,8 +17,9 @@ bool asn_stock_put(asn_buffer *b);
 /* Structs without storage. */
 asn_buffer *asn_stock_take_struct(void);
 bool asn_stock_put_struct(asn_buffer *b);
-/* Storage that lies in the stocks of all threads. */
-int64_t asn_stock_bytes(void);
+/* Storage that lies in the stocks of all threads, and what they have served so far:
+ * requests and their bytes. */
+int64_t asn_stock_bytes(uint64_t *hits, uint64_t *served);
 /* Gives all storage back to the pool; no other thread may use its stock meanwhile. */
 void asn_stock_clear(void);
 
