@@ -148,7 +148,7 @@ static void name_holders(const arena *a, char *text, size_t room) {
         }
     size_t used = 0;
     for (int i = 0; i < HOLDERS && top[i] && used < room; i++) {
-        const asn_site_info *site = asn_site_get((asn_site)top[i]->site);
+        const asn_site_info *site = asn_site_get(top[i]->site);
         used += (size_t)snprintf(
             text + used, room - used, "%s%lld",
             i ? ", " : "; the largest blocks: ", (long long)top[i]->bytes);
@@ -213,6 +213,7 @@ static asn_status add_segment(arena *a, int64_t bytes, asn_range **out) {
     int64_t wished = segment_bytes(a, bytes);
     void *memory;
     uint64_t got;
+    bool ahead = asn_pattern_need(&a->pattern) - a->segments.reserved > bytes;
     make_room(a, (uint64_t)wished);
     ASN_TRY(device_alloc(a, (uint64_t)wished, (uint64_t)bytes, &memory, &got));
     asn_status status = asn_segments_add(&a->segments, memory, (int64_t)got);
@@ -220,6 +221,7 @@ static asn_status add_segment(arena *a, int64_t bytes, asn_range **out) {
         give_back(a, memory);
         return status;
     }
+    a->stats.prepared += ahead && got == (uint64_t)wished;
     *out = asn_segments_take(&a->segments, bytes, (int64_t)got);
     return ASN_OK;
 }
@@ -451,7 +453,8 @@ static void walk_segments(const asn_segments *s, int32_t device, visitor visit,
                                            at->first->address, at->bytes, 0});
         for (const asn_range *r = at->first; r; r = r->after)
             visit(context, &(asn_memory_piece){ASN_PLACE_RANGE, states[r->state], device,
-                                               r->address, r->bytes, (asn_site)r->site});
+                                               r->address, r->bytes,
+                                               r->state == ASN_RANGE_LIVE ? r->site : 0});
     }
 }
 

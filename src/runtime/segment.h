@@ -54,7 +54,7 @@ typedef struct asn_range {
     struct asn_range *before, *after; /* neighbours in the segment */
     struct asn_range *newer,
         *older;    /* of the class while idle; the owner's while aside */
-    uint64_t site; /* who asked for it (memory.h), 0: nobody looked */
+    uint32_t site; /* who asked for it (site.h), 0: nobody looked */
     asn_range_state state;
 } asn_range;
 
