@@ -205,7 +205,10 @@ static int64_t segment_bytes(const arena *a, int64_t bytes) {
     if (bytes > SEGMENT_MOST) least = asn_class_bytes(asn_size_class(bytes));
     if (least < bytes) least = bytes;
     int64_t missing = asn_pattern_need(&a->pattern) - a->segments.reserved;
-    return missing > least ? round_up(missing, SEGMENT_LEAST) : least;
+    if (missing > least) least = round_up(missing, SEGMENT_LEAST);
+    int64_t most = a->segments.max_split; /* a longer one would not be cut for it */
+    if (most && bytes <= most && least > most) least = most;
+    return least;
 }
 
 /* A range of a fresh segment. */

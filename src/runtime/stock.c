@@ -44,34 +44,25 @@ enum { CLASSES = 33, KEEP = 16, STRUCTS = 256 };
 
 typedef struct stock {
     struct stock *next;
-    int64_t bytes; /* of storage; written by its thread, read by any, as the next two */
-    uint64_t hits, served;
     int structs;
-    uint8_t count[CLASSES];
+    /* Blocks kept, and ever served, of a class: written by its thread, read by any. */
+    uint32_t count[CLASSES];
+    uint64_t served[CLASSES];
     asn_buffer *spare[STRUCTS];
     asn_buffer *full[CLASSES][KEEP];
 } stock;
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static stock *list;
-static uint64_t ended_hits, ended_served; /* of threads that are gone */
+static uint64_t ended[CLASSES]; /* served by threads that are gone */
 static pthread_key_t at_exit;
 static bool has_key;
 static _Thread_local stock *mine;
-
-static void add(uint64_t *counter, uint64_t amount) {
-    __atomic_store_n(counter, *counter + amount, __ATOMIC_RELAXED);
-}
-
-static void add_bytes(stock *s, int64_t bytes) {
-    __atomic_store_n(&s->bytes, s->bytes + bytes, __ATOMIC_RELAXED);
-}
 
 static void empty(stock *s) {
     for (int c = 0; c < CLASSES; c++)
         while (s->count[c]) {
             asn_buffer *b = s->full[c][--s->count[c]];
-            add_bytes(s, -b->capacity);
             asn_pool_free(&(asn_block){b->data, b->capacity, b->range, b->device});
             asn_free(b);
         }
@@ -87,8 +78,8 @@ static void thread_ends(void *arg) {
             break;
         }
     empty(s);
-    ended_hits += s->hits;
-    ended_served += s->served;
+    for (int c = 0; c < CLASSES; c++)
+        ended[c] += s->served[c];
     pthread_mutex_unlock(&list_lock);
     while (s->structs)
         asn_free(s->spare[--s->structs]);
@@ -123,11 +114,9 @@ asn_buffer *asn_stock_take(int64_t nbytes) {
     if (!s || nbytes > ASN_STOCK_BYTES) return NULL;
     int c = asn_size_class(nbytes);
     if (!s->count[c]) return NULL;
-    asn_buffer *b = s->full[c][--s->count[c]];
-    add_bytes(s, -b->capacity);
-    add(&s->hits, 1);
-    add(&s->served, (uint64_t)b->capacity);
-    return b;
+    __atomic_store_n(&s->served[c], s->served[c] + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->count[c], s->count[c] - 1, __ATOMIC_RELAXED);
+    return s->full[c][s->count[c]];
 }
 
 bool asn_stock_put(asn_buffer *b) {
@@ -137,8 +126,8 @@ bool asn_stock_put(asn_buffer *b) {
         return false;
     int c = asn_size_class(b->capacity);
     if (s->count[c] == KEEP) return false;
-    s->full[c][s->count[c]++] = b;
-    add_bytes(s, b->capacity);
+    s->full[c][s->count[c]] = b;
+    __atomic_store_n(&s->count[c], s->count[c] + 1, __ATOMIC_RELAXED);
     return true;
 }
 
@@ -156,13 +145,17 @@ bool asn_stock_put_struct(asn_buffer *b) {
 
 int64_t asn_stock_bytes(uint64_t *hits, uint64_t *served) {
     int64_t bytes = 0;
+    *hits = *served = 0;
     pthread_mutex_lock(&list_lock);
-    *hits = ended_hits;
-    *served = ended_served;
-    for (stock *s = list; s; s = s->next) {
-        bytes += __atomic_load_n(&s->bytes, __ATOMIC_RELAXED);
-        *hits += __atomic_load_n(&s->hits, __ATOMIC_RELAXED);
-        *served += __atomic_load_n(&s->served, __ATOMIC_RELAXED);
+    for (int c = 0; c < CLASSES; c++) {
+        uint64_t times = ended[c], kept = 0;
+        for (stock *s = list; s; s = s->next) {
+            times += __atomic_load_n(&s->served[c], __ATOMIC_RELAXED);
+            kept += __atomic_load_n(&s->count[c], __ATOMIC_RELAXED);
+        }
+        bytes += (int64_t)kept * asn_class_bytes(c);
+        *hits += times;
+        *served += times * (uint64_t)asn_class_bytes(c);
     }
     pthread_mutex_unlock(&list_lock);
     return bytes;
