@@ -35,6 +35,7 @@ typedef struct {
     asn_range *aside[ASN_SIZE_CLASSES]; /* the bins: blocks of up to 2 MiB */
     int64_t bytes_aside;
     asn_pattern pattern; /* of requests above that */
+    int64_t last_missed; /* the last request that needed a segment */
     uint64_t in_use, most_in_use, peak, peak_reserved, slab_bytes;
     uint64_t released, slack; /* see make_room */
     asn_memory_stats stats;
@@ -195,15 +196,20 @@ static int64_t round_up(int64_t bytes, int64_t unit) {
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* How large a segment to get for a request. Above 16 MiB in steps of a quarter, so that
- * arrays that grow from step to step find room in the last one for some time. */
+/* Whether the program asks for a little more than the last time there was no room: an
+ * array that grows, of which the next one will not fit where this one was. */
+static bool grows(const arena *a, int64_t bytes) {
+    return bytes > a->last_missed && bytes <= a->last_missed + a->last_missed / 4;
+}
+
+/* How large a segment to get for a request: with a quarter to spare for what grows. */
 static int64_t segment_bytes(const arena *a, int64_t bytes) {
     if (!caching) return bytes;
     int64_t least = round_up((int64_t)(reserved(a) / 4), SEGMENT_LEAST);
     if (least < SEGMENT_LEAST) least = SEGMENT_LEAST;
     if (least > SEGMENT_MOST) least = SEGMENT_MOST;
-    if (bytes > SEGMENT_MOST) least = asn_class_bytes(asn_size_class(bytes));
-    if (least < bytes) least = bytes;
+    int64_t wished = grows(a, bytes) ? bytes + bytes / 4 : bytes;
+    if (least < wished) least = round_up(wished, PAGE);
     int64_t missing = asn_pattern_need(&a->pattern) - a->segments.reserved;
     if (missing > least) least = round_up(missing, SEGMENT_LEAST);
     int64_t most = a->segments.max_split; /* a longer one would not be cut for it */
@@ -217,6 +223,7 @@ static asn_status add_segment(arena *a, int64_t bytes, asn_range **out) {
     void *memory;
     uint64_t got;
     bool ahead = asn_pattern_need(&a->pattern) - a->segments.reserved > bytes;
+    a->last_missed = bytes;
     make_room(a, (uint64_t)wished);
     ASN_TRY(device_alloc(a, (uint64_t)wished, (uint64_t)bytes, &memory, &got));
     asn_status status = asn_segments_add(&a->segments, memory, (int64_t)got);
@@ -281,7 +288,7 @@ static asn_status take_range(arena *a, int c, int64_t nbytes, asn_block *out,
     asn_range *r = binned ? take_aside(a, c) : NULL;
     if (!binned) {
         int64_t in_use = a->segments.reserved - a->segments.idle - a->bytes_aside;
-        asn_pattern_note(&a->pattern, c, in_use + bytes);
+        asn_pattern_note(&a->pattern, bytes, in_use + bytes);
     }
     if (!r) r = take_idle(a, bytes);
     *reused = r != NULL;

@@ -102,11 +102,17 @@ def add_hook(hook):
         There are eight hooks already.
     """
     _core._watch_add_hook(hook)
+    _hooks.append(hook)
 
 
 def remove_hook(hook):
     """Do not call a hook any more. ValueError: it is none."""
-    _core._watch_remove_hook(hook)
+    if hook not in _hooks:
+        raise ValueError(f"{hook!r} is no memory hook")
+    _core._watch_remove_hook(_hooks.pop(_hooks.index(hook)))
+
+
+_hooks = []  # the objects that were added: a bound method is another one each time it is named
 
 
 # ---- the page
@@ -127,7 +133,7 @@ _WIDTH, _HEIGHT = 1000, 260
 
 def _curve(history):
     """In use and held over time, as an SVG element; a sentence where nothing was recorded."""
-    if len(history) < 2:
+    if not history:
         return (
             "<p>No history: call <code>asnumpy.memory.record_history()</code> before the work.</p>"
         )
