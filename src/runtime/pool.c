@@ -17,7 +17,7 @@
 #include "runtime/stream.h"
 
 enum { DEVICES = 64, BIN_LARGEST = 2 << 20, PAGE = 4096, HOLDERS = 3 };
-static const int64_t SEGMENT_LEAST = 2 << 20, SEGMENT_MOST = 16 << 20;
+static const int64_t SEGMENT_LEAST = 1 << 20, SEGMENT_MOST = 16 << 20;
 /* Idle memory above this goes back at once. */
 static const uint64_t CACHED_MOST = (uint64_t)4 << 30;
 
@@ -172,24 +172,27 @@ static asn_status no_memory(const arena *a, uint64_t bytes) {
                          holders);
 }
 
-static bool device_gives(arena *a, uint64_t bytes, void **out) {
+/* Huge pages for large arrays: of a segment of small ones, idle parts would be resident
+ * two MiB at a time. */
+static bool device_gives(arena *a, uint64_t bytes, bool huge, void **out) {
     if (!within_limit(a, bytes) || asn_alloc_fault()) return false;
     a->stats.device_allocations++;
-    return asn_acl.aclrtMalloc(out, bytes, ACL_MEM_MALLOC_HUGE_FIRST) == 0;
+    int policy = huge ? ACL_MEM_MALLOC_HUGE_FIRST : ACL_MEM_MALLOC_NORMAL_ONLY;
+    return asn_acl.aclrtMalloc(out, bytes, (aclrtMemMallocPolicy)policy) == 0;
 }
 
 /* Device memory: `wished` bytes, with one more try for the `needed` ones after the caches
  * are released. */
-static asn_status device_alloc(arena *a, uint64_t wished, uint64_t needed, void **out,
-                               uint64_t *got) {
+static asn_status device_alloc(arena *a, uint64_t wished, uint64_t needed, bool huge,
+                               void **out, uint64_t *got) {
     double start = collection_start();
     while (start > 0 && (double)(reserved(a) + wished) > start && drop_one(a))
         ;
     *got = wished;
-    if (device_gives(a, wished, out)) return ASN_OK;
+    if (device_gives(a, wished, huge, out)) return ASN_OK;
     trim(a);
     *got = needed;
-    return device_gives(a, needed, out) ? ASN_OK : no_memory(a, needed);
+    return device_gives(a, needed, huge, out) ? ASN_OK : no_memory(a, needed);
 }
 
 static int64_t round_up(int64_t bytes, int64_t unit) {
@@ -202,13 +205,20 @@ static bool grows(const arena *a, int64_t bytes) {
     return bytes > a->last_missed && bytes <= a->last_missed + a->last_missed / 4;
 }
 
-/* How large a segment to get for a request: with a quarter to spare for what grows. */
+/* A segment for small requests: a sixteenth of what is held, 1 to 16 MiB. */
+static int64_t usual_segment(const arena *a) {
+    int64_t bytes = round_up((int64_t)(reserved(a) / 16), SEGMENT_LEAST);
+    if (bytes < SEGMENT_LEAST) return SEGMENT_LEAST;
+    return bytes < SEGMENT_MOST ? bytes : SEGMENT_MOST;
+}
+
+/* How large a segment to get for a request: with a quarter to spare for what grows, of
+ * four blocks for bins. */
 static int64_t segment_bytes(const arena *a, int64_t bytes) {
     if (!caching) return bytes;
-    int64_t least = round_up((int64_t)(reserved(a) / 4), SEGMENT_LEAST);
-    if (least < SEGMENT_LEAST) least = SEGMENT_LEAST;
-    if (least > SEGMENT_MOST) least = SEGMENT_MOST;
+    int64_t least = usual_segment(a);
     int64_t wished = grows(a, bytes) ? bytes + bytes / 4 : bytes;
+    if (bytes <= BIN_LARGEST) wished = 4 * bytes;
     if (least < wished) least = round_up(wished, PAGE);
     int64_t missing = asn_pattern_need(&a->pattern) - a->segments.reserved;
     if (missing > least) least = round_up(missing, SEGMENT_LEAST);
@@ -225,7 +235,8 @@ static asn_status add_segment(arena *a, int64_t bytes, asn_range **out) {
     bool ahead = asn_pattern_need(&a->pattern) - a->segments.reserved > bytes;
     a->last_missed = bytes;
     make_room(a, (uint64_t)wished);
-    ASN_TRY(device_alloc(a, (uint64_t)wished, (uint64_t)bytes, &memory, &got));
+    ASN_TRY(device_alloc(a, (uint64_t)wished, (uint64_t)bytes, bytes > BIN_LARGEST,
+                         &memory, &got));
     asn_status status = asn_segments_add(&a->segments, memory, (int64_t)got);
     if (status) {
         give_back(a, memory);
@@ -246,7 +257,7 @@ static asn_status take_small(arena *a, int c, asn_block *out, bool *reused) {
     if (out->data) return ASN_OK;
     void *memory;
     uint64_t got;
-    ASN_TRY(device_alloc(a, ASN_SLAB_BYTES, ASN_SLAB_BYTES, &memory, &got));
+    ASN_TRY(device_alloc(a, ASN_SLAB_BYTES, ASN_SLAB_BYTES, true, &memory, &got));
     asn_status status = asn_slabs_add(&a->slabs, memory);
     if (status) {
         give_back(a, memory);

@@ -5,11 +5,12 @@
  *     up to 2 MiB     bins: blocks of a class, set aside as they are, cut from segments
  *     above           ranges of segments (segment.h), which split and join
  *
- * A fresh segment is as large as what was asked for, or a quarter of what the device has
- * given already, between 2 and 16 MiB: the number of device calls grows with the
- * logarithm of the memory. When the program repeats a step (pattern.h) it is as large as
- * what the step lacks. Before there is fresh memory, idle segments go, so that the pool
- * never holds more than was once in use, but for what a loop keeps coming back to.
+ * A fresh segment is as large as what was asked for, or a sixteenth of what the device
+ * has given already, between 1 and 16 MiB, and of four blocks for bins: the number of
+ * device calls grows with the logarithm of the memory. When the program repeats a step
+ * (pattern.h) it is as large as what the step lacks. Before there is fresh memory, idle
+ * segments go, so that the pool never holds more than was once in use, but for what a
+ * loop keeps coming back to.
  *
  * Reuse is in stream order: the library has one stream per device, and host writes wait
  * for it. Blocks of one device never serve another. Under sanitizers every block is an

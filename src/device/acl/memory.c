@@ -7,9 +7,10 @@
  * crash.
  *
  * Blocks are 64-byte aligned and rounded up to 64 bytes; from 2 MiB on they are mapped on
- * their own, 2 MiB-aligned with huge pages requested: first touch runs at 10.8 GB/s then,
- * against 1.8 GB/s. ASNUMPY_CPU_MEMORY=bytes limits the device's memory (default: the
- * machine's), so that a program's out-of-memory path can be tested.
+ * their own, 2 MiB-aligned with huge pages requested unless the policy forbids them:
+ * first touch runs at 10.8 GB/s then, against 1.8 GB/s. ASNUMPY_CPU_MEMORY=bytes limits
+ * the device's memory (default: the machine's), so that a program's out-of-memory path
+ * can be tested.
  */
 #include "device/acl/internal.h"
 
@@ -91,7 +92,7 @@ static const bool map_large = false; /* the sanitizer sees only what malloc gave
 static const bool map_large = true;
 #endif
 
-static void *block_map(size_t size) {
+static void *block_map(size_t size, bool huge) {
     char *raw = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (raw == MAP_FAILED) return NULL;
@@ -99,7 +100,7 @@ static void *block_map(size_t size) {
     if (block > raw) munmap(raw, (size_t)(block - raw));
     size_t tail = (size_t)(raw + size + HUGE - (block + size));
     if (tail > 0) munmap(block + size, tail);
-    madvise(block, size, MADV_HUGEPAGE);
+    if (huge) madvise(block, size, MADV_HUGEPAGE);
     return block;
 }
 
@@ -116,8 +117,8 @@ static size_t block_size(size_t size) {
     return size > SIZE_MAX - HUGE * 2 ? 0 : (size + unit - 1) & ~(unit - 1);
 }
 
-static void *block_new(size_t rounded) {
-    if (map_large && rounded >= HUGE) return block_map(rounded);
+static void *block_new(size_t rounded, bool huge) {
+    if (map_large && rounded >= HUGE) return block_map(rounded, huge);
     return aligned_alloc(ALIGNMENT, rounded);
 }
 
@@ -127,12 +128,13 @@ static bool device_has_room(size_t size, int kind) {
     return size <= registry.limit && registry.device_bytes <= registry.limit - size;
 }
 
-static aclError block_register(void **out, size_t size, int kind, int32_t device) {
+static aclError block_register(void **out, size_t size, int kind, int32_t device,
+                               bool huge) {
     size_t rounded = block_size(size);
     void *p = NULL;
     pthread_mutex_lock(&registry.lock);
     if (rounded != 0 && device_has_room(rounded, kind) && registry_grow())
-        p = block_new(rounded);
+        p = block_new(rounded, huge);
     if (p != NULL) {
         allocation entry = {(uintptr_t)p, rounded, device, kind};
         registry_put(registry.table, registry.capacity, entry);
@@ -150,7 +152,8 @@ static aclError block_register(void **out, size_t size, int kind, int32_t device
     return ACL_SUCCESS;
 }
 
-static aclError memory_new(const char *function, void **out, size_t size, int kind) {
+static aclError memory_new(const char *function, void **out, size_t size, int kind,
+                           bool huge) {
     if (out == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: the pointer to fill is NULL",
                          function);
@@ -160,7 +163,7 @@ static aclError memory_new(const char *function, void **out, size_t size, int ki
                          "%s: size is 0; it must be at least one byte", function);
     aclError code;
     rt_context *c = rt_context_current(&code);
-    return c ? block_register(out, size, kind, c->device) : code;
+    return c ? block_register(out, size, kind, c->device, huge) : code;
 }
 
 static aclError memory_free(const char *function, void *p, int kind) {
@@ -191,8 +194,8 @@ static aclError memory_free(const char *function, void *p, int kind) {
 
 /* ---- AscendCL */
 
-/* The policies that ask for a page size or peer access are hints, which a CPU meets or
- * needs not. */
+/* The policies that ask for huge pages or peer access are hints, which a CPU meets or
+ * needs not; normal pages only are what they say. */
 static aclError policy_check(const char *function, aclrtMemMallocPolicy policy) {
     const unsigned known = 7u | ACL_MEM_TYPE_LOW_BAND_WIDTH |
                            ACL_MEM_TYPE_HIGH_BAND_WIDTH |
@@ -205,7 +208,9 @@ static aclError policy_check(const char *function, aclrtMemMallocPolicy policy) 
 static aclError device_new(const char *function, void **p, size_t size,
                            aclrtMemMallocPolicy policy) {
     aclError code = policy_check(function, policy);
-    return code == ACL_SUCCESS ? memory_new(function, p, size, KIND_DEVICE) : code;
+    return code == ACL_SUCCESS ? memory_new(function, p, size, KIND_DEVICE,
+                                            policy != ACL_MEM_MALLOC_NORMAL_ONLY)
+                               : code;
 }
 
 /* Allocates device memory, 64-byte aligned, not initialised; freed with aclrtFree. */
@@ -247,14 +252,14 @@ ASN_API aclError aclrtFree(void *devPtr) {
 
 /* Allocates host memory; freed with aclrtFreeHost. */
 ASN_API aclError aclrtMallocHost(void **hostPtr, size_t size) {
-    return memory_new("aclrtMallocHost", hostPtr, size, KIND_HOST);
+    return memory_new("aclrtMallocHost", hostPtr, size, KIND_HOST, true);
 }
 
 /* aclrtMallocHost; the configuration has no effect on a CPU. */
 ASN_API aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size,
                                         aclrtMallocConfig *cfg) {
     (void)cfg;
-    return memory_new("aclrtMallocHostWithCfg", ptr, size, KIND_HOST);
+    return memory_new("aclrtMallocHostWithCfg", ptr, size, KIND_HOST, true);
 }
 
 /* Frees host memory. */
