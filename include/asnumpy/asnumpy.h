@@ -31,6 +31,7 @@
 #include "asnumpy/index.h"
 #include "asnumpy/io.h"
 #include "asnumpy/linalg.h"
+#include "asnumpy/memory.h"
 #include "asnumpy/order.h"
 #include "asnumpy/random.h"
 #include "asnumpy/runtime.h"

@@ -56,6 +56,10 @@ typedef struct {
     uint64_t device_allocations; /* since the start */
     uint64_t pool_hits;          /* requests that needed none */
     uint64_t bytes_in_use, bytes_cached, peak_bytes;
+    uint64_t peak_reserved;                         /* in use and cached */
+    uint64_t magazine_hits, bin_hits, segment_hits; /* the requests that needed none */
+    uint64_t bytes_allocated, bytes_reused; /* of all requests; of memory used before */
+    uint64_t device_frees, segments;        /* pieces given back, ever; held now */
 } asnp_memory;
 ASNUMPY_API asnp_status asnp_memory_stats(asnp_memory *out);
 /* Returns cached memory to the device. No other thread may be in the library. */

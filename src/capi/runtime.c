@@ -95,8 +95,19 @@ asnp_status asnp_memory_stats(asnp_memory *out) {
     asn_memory_stats s;
     NEED(out);
     asn_memory_get_stats(&s);
-    *out = (asnp_memory){s.device_allocations, s.pool_hits, s.bytes_in_use,
-                         s.bytes_cached, s.peak_bytes};
+    *out = (asnp_memory){s.device_allocations,
+                         s.pool_hits,
+                         s.bytes_in_use,
+                         s.bytes_cached,
+                         s.peak_bytes,
+                         s.peak_reserved,
+                         s.magazine_hits,
+                         s.bin_hits,
+                         s.segment_hits,
+                         s.bytes_allocated,
+                         s.bytes_reused,
+                         s.device_frees,
+                         s.segments};
     return ASNP_OK;
 }
 

@@ -68,7 +68,7 @@ SCALARS = {
     "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double,
     "size_t": ctypes.c_size_t, "asnp_status": ctypes.c_int32, "asnp_dtype": ctypes.c_int32,
     "asnp_mode": ctypes.c_int32, "asnp_fallback": ctypes.c_int32, "asnp_number": Number,
-    "asnp_operand": Operand, "void": None,
+    "asnp_operand": Operand, "asnp_mm_hook": ctypes.c_void_p, "void": None,
 }  # fmt: skip
 DECLARATION = re.compile(r"ASNUMPY_API\s+(.*?)(asnp_\w+)\(((?:[^()]|\([^()]*\))*)\);", re.S)
 
@@ -134,7 +134,13 @@ class Array:
 class Face:
     """c.name(...) calls asnp_name; parameters named as results are left out and returned."""
 
-    RESULTS = ("asnp_array **", "asnp_rng **")
+    RESULTS = (
+        "asnp_array **",
+        "asnp_rng **",
+        "asnp_mm_block **",
+        "asnp_queue **",
+        "asnp_transfer **",
+    )
 
     def __init__(self):
         self.called = set()
@@ -168,23 +174,47 @@ class Face:
             if value:
                 assert all(m is None or not m.value for m in made), f"{name} failed and wrote"
                 raise Failure(value, LIBRARY.asnp_message().decode("utf-8", "replace"))
-            kind = Generator if name == "asnp_rng_new" else Array
+            kind = OWNERS.get(name, Array)
             arrays = [m if m is None else kind(m.value) for m in made]
             return None if not arrays else arrays[0] if len(arrays) == 1 else arrays
 
         return call
 
 
-class Generator:
+class Owner:
+    """A handle that is no array, and what ends it."""
+
     def __init__(self, handle):
         self.handle = handle
 
     def __del__(self):
-        c.rng_release(self.handle)
+        getattr(c, self.END)(self.handle)
+
+
+class Generator(Owner):
+    END = "rng_release"
+
+
+class Block(Owner):
+    END = "mm_free"
+
+
+class Queue(Owner):
+    END = "queue_release"
+
+
+class Transfer(Owner):
+    END = "transfer_release"
+
+
+OWNERS = {
+    "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_queue_new": Queue, "asnp_queue_send": Transfer,
+    "asnp_queue_fetch": Transfer,
+}  # fmt: skip
 
 
 def unwrap(x):
-    if isinstance(x, (Array, Generator)):
+    if isinstance(x, (Array, Owner)):
         return x.handle
     return x.encode() if isinstance(x, str) else x
 

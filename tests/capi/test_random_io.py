@@ -304,7 +304,21 @@ def test_raw_refusals(tmp_path):
 class Memory(ctypes.Structure):
     _fields_ = [
         (n, ctypes.c_uint64)
-        for n in ("device_allocations", "pool_hits", "bytes_in_use", "bytes_cached", "peak_bytes")
+        for n in (
+            "device_allocations",
+            "pool_hits",
+            "bytes_in_use",
+            "bytes_cached",
+            "peak_bytes",
+            "peak_reserved",
+            "magazine_hits",
+            "bin_hits",
+            "segment_hits",
+            "bytes_allocated",
+            "bytes_reused",
+            "device_frees",
+            "segments",
+        )
     ]
 
 

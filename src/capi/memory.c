@@ -1,0 +1,295 @@
+/* L3 C face: device memory by hand (memory.h). */
+#include "capi/capi.h"
+
+#include "graph/tensor.h"
+#include "runtime/device.h"
+#include "runtime/memory.h"
+#include "runtime/watch.h"
+
+/* ---- settings */
+
+asnp_status asnp_mm_set_limit(uint64_t limit, uint64_t *before) {
+    IN_LIBRARY;
+    asn_memory_settings s;
+    asn_memory_get_settings(&s);
+    if (before) *before = s.limit;
+    s.limit = limit;
+    return asn_memory_set_settings(&s);
+}
+
+asnp_status asnp_mm_set_max_split(uint64_t max_split, uint64_t *before) {
+    IN_LIBRARY;
+    asn_memory_settings s;
+    asn_memory_get_settings(&s);
+    if (before) *before = s.max_split;
+    s.max_split = max_split;
+    return asn_memory_set_settings(&s);
+}
+
+asnp_status asnp_mm_set_gc_threshold(double share, double *before) {
+    IN_LIBRARY;
+    asn_memory_settings s;
+    asn_memory_get_settings(&s);
+    double was = s.gc_threshold;
+    s.gc_threshold = share;
+    ASN_TRY(asn_memory_set_settings(&s));
+    if (before) *before = was;
+    return ASNP_OK;
+}
+
+asnp_status asnp_mm_reset_peaks(void) {
+    asn_memory_reset_peaks();
+    return ASNP_OK;
+}
+
+/* ---- blocks: a handle is the core's buffer */
+
+asnp_status asnp_mm_alloc(int64_t nbytes, asnp_mm_block **out) {
+    NEED(out);
+    IN_LIBRARY;
+    asn_buffer *b;
+    if (nbytes < 0)
+        return asn_error_set(ASN_ERR_VALUE, "alloc: %lld bytes; it may be 0 or more",
+                             (long long)nbytes);
+    ASN_TRY(asn_buffer_new(&b, nbytes));
+    asn_status status = asn_buffer_ensure(b);
+    if (status) {
+        asn_buffer_release(b);
+        return status;
+    }
+    *out = (asnp_mm_block *)b;
+    return ASNP_OK;
+}
+
+void asnp_mm_free(asnp_mm_block *block) {
+    IN_LIBRARY;
+    asn_buffer_release((asn_buffer *)block);
+}
+
+void *asnp_mm_address(const asnp_mm_block *block) {
+    return block ? ((const asn_buffer *)block)->data : NULL;
+}
+
+/* ---- tensors */
+
+static asn_status descriptor_of(const asnp_mm_descriptor *from, asn_descriptor *to) {
+    NEED(from);
+    ASN_TRY(asn_capi_dtype(from->dtype, false, &to->dtype));
+    ASN_TRY(asn_capi_shape(from->ndim, from->shape));
+    to->ndim = from->ndim;
+    to->alignment = from->alignment ? from->alignment : 64;
+    for (int i = 0; i < from->ndim; i++) {
+        to->shape[i] = from->shape[i];
+        to->order[i] = from->order ? from->order[i] : i;
+    }
+    return ASN_OK;
+}
+
+asnp_status asnp_mm_tensor(const asnp_mm_descriptor *descriptor, asnp_array **out) {
+    NEED(out);
+    IN_LIBRARY;
+    asn_descriptor d;
+    asn_array made;
+    ASN_TRY(descriptor_of(descriptor, &d));
+    return asn_capi_wrap(asn_tensor_new(&made, &d), &made, out);
+}
+
+asnp_status asnp_mm_reuse(const asnp_mm_descriptor *descriptor, const asnp_array *dead,
+                          asnp_array **out) {
+    NEED(out);
+    NEED(dead);
+    IN_LIBRARY;
+    asn_descriptor d;
+    asn_array made;
+    ASN_TRY(descriptor_of(descriptor, &d));
+    return asn_capi_wrap(asn_tensor_reuse(&made, &d, &dead->array), &made, out);
+}
+
+asnp_status asnp_mm_prepare(const asnp_mm_descriptor *descriptor, asnp_dtype dtype,
+                            const int64_t *strides, const void *host, asnp_array **out) {
+    NEED(out);
+    NEED(host);
+    IN_LIBRARY;
+    asn_descriptor d;
+    asn_array made;
+    asn_dtype from;
+    int64_t packed[ASN_MAX_DIMS];
+    ASN_TRY(descriptor_of(descriptor, &d));
+    ASN_TRY(asn_capi_dtype(dtype, false, &from));
+    int64_t step = asn_itemsize(from);
+    for (int i = d.ndim - 1; i >= 0; i--) {
+        packed[i] = step;
+        step *= d.shape[i] ? d.shape[i] : 1;
+    }
+    return asn_capi_wrap(
+        asn_tensor_prepare(&made, &d, from, strides ? strides : packed, host), &made,
+        out);
+}
+
+asnp_status asnp_mm_copy_back(const asnp_array *a, const asnp_mm_descriptor *descriptor,
+                              void *host) {
+    NEED(a);
+    NEED(host);
+    IN_LIBRARY;
+    asn_descriptor d;
+    ASN_TRY(descriptor_of(descriptor, &d));
+    return asn_tensor_copy_back(&a->array, &d, host);
+}
+
+/* ---- queues: a handle is the core's queue */
+
+struct asnp_transfer {
+    asn_transfer *transfer;
+    asn_array array; /* its memory on the device */
+    int32_t to_device;
+};
+
+asnp_status asnp_queue_new(int64_t staging_bytes, asnp_queue **out) {
+    NEED(out);
+    IN_LIBRARY;
+    asn_dma *q;
+    ASN_TRY(asn_dma_new(&q, staging_bytes));
+    *out = (asnp_queue *)q;
+    return ASNP_OK;
+}
+
+void asnp_queue_release(asnp_queue *queue) {
+    asn_dma_free((asn_dma *)queue);
+}
+
+/* Starts a transfer into *t: of the elements of `fetched`, or with the descriptor. */
+static asn_status start(asn_dma *q, const asn_descriptor *d, const asn_array *fetched,
+                        void *host, int priority, asnp_transfer *t) {
+    t->to_device = !fetched;
+    return fetched ? asn_tensor_fetch(q, fetched, host, priority, &t->array, &t->transfer)
+                   : asn_tensor_send(q, d, host, priority, &t->array, &t->transfer);
+}
+
+static asnp_status transfer_new(asn_dma *q, const asn_descriptor *d,
+                                const asn_array *fetched, void *host, int priority,
+                                asnp_transfer **out) {
+    asnp_transfer *t = asn_malloc(sizeof *t);
+    if (!t) return ASN_ERR_MEMORY;
+    asn_status status = start(q, d, fetched, host, priority, t);
+    if (status) {
+        asn_free(t);
+        return status;
+    }
+    *out = t;
+    return ASNP_OK;
+}
+
+asnp_status asnp_queue_send(asnp_queue *queue, const asnp_mm_descriptor *descriptor,
+                            const void *host, int32_t priority, asnp_transfer **out) {
+    NEED(queue);
+    NEED(host);
+    NEED(out);
+    IN_LIBRARY;
+    asn_descriptor d;
+    ASN_TRY(descriptor_of(descriptor, &d));
+    return transfer_new((asn_dma *)queue, &d, NULL, (void *)host, priority, out);
+}
+
+asnp_status asnp_queue_fetch(asnp_queue *queue, const asnp_array *a, void *host,
+                             int32_t priority, asnp_transfer **out) {
+    NEED(queue);
+    NEED(a);
+    NEED(host);
+    NEED(out);
+    IN_LIBRARY;
+    return transfer_new((asn_dma *)queue, NULL, &a->array, host, priority, out);
+}
+
+asnp_status asnp_transfer_array(asnp_transfer *transfer, asnp_array **out) {
+    NEED(transfer);
+    NEED(out);
+    IN_LIBRARY;
+    asn_array shared;
+    if (!transfer->to_device)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "transfer_array: the transfer goes to the host");
+    ASN_TRY(asn_transfer_order(transfer->transfer));
+    return asn_capi_wrap(asn_array_share(&shared, &transfer->array), &shared, out);
+}
+
+asnp_status asnp_transfer_done(const asnp_transfer *transfer, int32_t *out) {
+    NEED(transfer);
+    NEED(out);
+    *out = asn_transfer_done(transfer->transfer);
+    return ASNP_OK;
+}
+
+asnp_status asnp_transfer_wait(const asnp_transfer *transfer) {
+    NEED(transfer);
+    return asn_transfer_wait(transfer->transfer);
+}
+
+void asnp_transfer_release(asnp_transfer *transfer) {
+    if (!transfer) return;
+    asn_transfer_release(transfer->transfer);
+    IN_LIBRARY;
+    asn_array_fini(&transfer->array);
+    asn_free(transfer);
+}
+
+/* ---- what is held */
+
+typedef struct {
+    void (*visit)(void *context, const asnp_mm_piece *piece);
+    void *context;
+} walker;
+
+static void visit_piece(void *context, const asn_memory_piece *p) {
+    const walker *w = context;
+    w->visit(w->context, &(asnp_mm_piece){(int32_t)p->place, (int32_t)p->state, p->device,
+                                          p->address, p->bytes});
+}
+
+asnp_status asnp_mm_walk(void (*visit)(void *context, const asnp_mm_piece *piece),
+                         void *context) {
+    if (!visit)
+        return asn_error_set(ASN_ERR_NULL_POINTER, "visit is NULL; a function is needed");
+    walker w = {visit, context};
+    asn_memory_walk(visit_piece, &w);
+    return ASNP_OK;
+}
+
+/* The face's hooks in the core's slots: a slot is free while its hook is NULL. */
+static struct {
+    asnp_mm_hook hook;
+    void *context;
+} hooks[8];
+
+static void call_hook(void *slot, const asn_watch_event *e) {
+    size_t i = (size_t)(uintptr_t)slot;
+    if (hooks[i].hook)
+        hooks[i].hook(hooks[i].context,
+                      &(asnp_mm_event){(int32_t)e->kind, e->ns, e->address, e->bytes,
+                                       e->in_use, e->held});
+}
+
+asnp_status asnp_mm_add_hook(asnp_mm_hook hook, void *context) {
+    IN_LIBRARY;
+    if (!hook)
+        return asn_error_set(ASN_ERR_NULL_POINTER, "hook is NULL; a function is needed");
+    for (size_t i = 0; i < 8; i++) {
+        if (hooks[i].hook) continue;
+        hooks[i].hook = hook;
+        hooks[i].context = context;
+        asn_status status = asn_watch_add_hook(call_hook, (void *)(uintptr_t)i);
+        if (status) hooks[i].hook = NULL;
+        return status;
+    }
+    return asn_error_set(ASN_ERR_UNSUPPORTED, "there are 8 memory hooks already");
+}
+
+asnp_status asnp_mm_remove_hook(asnp_mm_hook hook, void *context) {
+    IN_LIBRARY;
+    for (size_t i = 0; i < 8; i++) {
+        if (!hook || hooks[i].hook != hook || hooks[i].context != context) continue;
+        asn_watch_remove_hook(call_hook, (void *)(uintptr_t)i);
+        hooks[i].hook = NULL;
+        return ASNP_OK;
+    }
+    return asn_error_set(ASN_ERR_VALUE, "there is no such memory hook");
+}

@@ -1,0 +1,195 @@
+"""The C face's memory.h: settings, blocks, tensors, queues, records."""
+
+import ctypes
+
+import numpy as np
+import pytest
+from face import DTYPES, Failure, array, c, extents
+from hypothesis import given
+from hypothesis import strategies as st
+from test_random_io import memory
+
+F32, F64, I8 = (DTYPES[d] for d in ("float32", "float64", "int8"))
+
+
+class Descriptor(ctypes.Structure):
+    _fields_ = [("dtype", ctypes.c_int32), ("ndim", ctypes.c_int32), ("shape", ctypes.c_void_p),
+                ("order", ctypes.c_void_p), ("alignment", ctypes.c_int64)]  # fmt: skip
+
+
+class Piece(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("state", ctypes.c_int32), ("device", ctypes.c_int32),
+                ("address", ctypes.c_uint64), ("bytes", ctypes.c_int64)]  # fmt: skip
+
+
+class Event(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("ns", ctypes.c_uint64), ("address", ctypes.c_uint64),
+                ("bytes", ctypes.c_int64), ("in_use", ctypes.c_uint64), ("held", ctypes.c_uint64)]  # fmt: skip
+
+
+def descriptor(dtype, shape, order=None, alignment=0):
+    d = Descriptor(dtype, len(shape), None, None, alignment)
+    d.kept = (
+        extents(*shape),
+        None if order is None else (ctypes.c_int32 * max(len(order), 1))(*order),
+    )
+    d.shape = ctypes.addressof(d.kept[0])
+    d.order = None if order is None else ctypes.addressof(d.kept[1])
+    return d
+
+
+ref = ctypes.byref
+
+
+def test_settings_return_what_was():
+    before = ctypes.c_uint64(7)
+    share = ctypes.c_double(7)
+    c.mm_set_limit(1 << 40, ctypes.byref(before))
+    assert before.value == 0
+    c.mm_set_limit(0, ctypes.byref(before))
+    assert before.value == 1 << 40
+    c.mm_set_max_split(1 << 24, None)
+    c.mm_set_max_split(0, ctypes.byref(before))
+    assert before.value == 1 << 24
+    c.mm_set_gc_threshold(0.5, None)
+    c.mm_set_gc_threshold(0.0, ctypes.byref(share))
+    assert share.value == 0.5
+    with pytest.raises(Failure, match="threshold is 2") as failure:
+        c.mm_set_gc_threshold(2.0, None)
+    assert failure.value.kind == "ValueError"
+
+
+def test_blocks_and_limit():
+    c.empty_cache()
+    c.mm_reset_peaks()
+    block = c.mm_alloc(10_000_000)
+    address = c.mm_address(block)
+    assert address % 64 == 0
+    ctypes.memset(address, 1, 10_000_000)
+    m = memory()
+    assert m.bytes_in_use >= 10_000_000 <= m.peak_bytes <= m.peak_reserved
+    assert m.segments > 0
+    c.mm_set_limit(m.bytes_in_use + m.bytes_cached + 1000, None)
+    try:
+        with pytest.raises(Failure, match="the largest blocks: 100") as failure:
+            c.mm_alloc(20_000_000)
+        assert failure.value.kind == "MemoryError"
+    finally:
+        c.mm_set_limit(0, None)
+    with pytest.raises(Failure, match="alloc: -1 bytes"):
+        c.mm_alloc(-1)
+    hits = memory().pool_hits
+    del block
+    again = c.mm_alloc(9_000_000)
+    assert memory().pool_hits == hits + 1
+    assert memory().segment_hits + memory().bin_hits + memory().magazine_hits == memory().pool_hits
+    assert c.mm_address(again) == address
+
+
+@given(
+    st.integers(1, 4).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.integers(0, 5), min_size=n, max_size=n), st.permutations(range(n))
+        )
+    ),
+    st.sampled_from([0, 64, 256, 4096]),
+)
+def test_tensors(layout, alignment):
+    shape, order = layout
+    x = np.random.default_rng(0).integers(-100, 100, shape).astype(np.float64)[..., ::-1]
+    d = descriptor(F32, shape, order, alignment)
+    a = c.mm_prepare(ref(d), F64, extents(*x.strides), x.ctypes.data)
+    np.testing.assert_array_equal(a.numpy(), x.astype(np.float32))
+    strides = (ctypes.c_int64 * len(shape)).from_address(c.strides(a))
+    inner = [strides[axis] for axis in order if shape[axis] > 1]
+    assert inner == sorted(inner, reverse=True)
+    out = np.empty([shape[axis] for axis in order], np.int8)
+    back = descriptor(I8, shape, order)
+    c.mm_copy_back(a, ref(back), out.ctypes.data)
+    np.testing.assert_array_equal(out, x.astype(np.int8).transpose(order))
+    packed = np.ascontiguousarray(x)
+    plain = c.mm_prepare(ref(descriptor(F64, shape)), F64, None, packed.ctypes.data)
+    np.testing.assert_array_equal(plain.numpy(), x)
+
+
+def test_reuse():
+    dead = c.ones(F64, 1, extents(100_000))
+    c.synchronize()
+    before = memory().bytes_in_use
+    a = c.mm_reuse(ref(descriptor(F32, (200, 300))), dead)
+    assert a.shape == (200, 300)
+    assert memory().bytes_in_use == before
+    assert c.may_share_memory(a, dead)
+    with pytest.raises(Failure, match="1 other arrays share"):
+        c.mm_reuse(ref(descriptor(F32, (1,))), dead)
+    t = c.mm_tensor(ref(descriptor(F32, (7, 9), (1, 0), 4096)))
+    assert t.shape == (7, 9)
+    for wrong, message in (
+        (descriptor(F32, (7, 9), (0, 0)), "names axis 0"),
+        (descriptor(F32, (7,), None, 96), "alignment is 96"),
+        (descriptor(99, (7,)), "99 is no dtype"),
+    ):
+        with pytest.raises(Failure, match=message):
+            c.mm_tensor(ref(wrong))
+    with pytest.raises(Failure, match=r"shape \(7,9\), the descriptor \(9,7\)"):
+        c.mm_copy_back(t, ref(descriptor(F32, (9, 7))), np.empty(63, np.float32).ctypes.data)
+
+
+def test_queues():
+    queue = c.queue_new(1 << 18)
+    hosts = [np.random.default_rng(k).random(100_000 * k) for k in range(1, 5)]
+    sent = [
+        c.queue_send(queue, ref(descriptor(F64, x.shape)), x.ctypes.data, k)
+        for k, x in enumerate(hosts)
+    ]
+    back = [np.empty_like(x) for x in hosts]
+    fetched = [
+        c.queue_fetch(queue, c.transfer_array(t), y.ctypes.data, 0)
+        for t, y in zip(sent, back, strict=True)
+    ]
+    done = ctypes.c_int32(-1)
+    for t, x, y in zip(fetched, hosts, back, strict=True):
+        c.transfer_wait(t)
+        c.transfer_done(t, ctypes.byref(done))
+        assert done.value == 1
+        np.testing.assert_array_equal(x, y)
+    with pytest.raises(Failure, match="goes to the host"):
+        c.transfer_array(fetched[0])
+    with pytest.raises(Failure, match="at least 131072"):
+        c.queue_new(5)
+    a = c.transfer_array(sent[0])
+    del queue
+    del sent
+    np.testing.assert_array_equal(a.numpy(), hosts[0])
+
+
+def test_walk_and_hooks():
+    pieces, events = [], []
+    walk = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Piece))(
+        lambda _, p: pieces.append((p[0].kind, p[0].address, p[0].bytes))
+    )
+    kept = array(np.random.default_rng(0).random(1_000_000))
+    c.synchronize()
+    c.mm_walk(ctypes.cast(walk, ctypes.c_void_p), None)
+    m = memory()
+    assert sum(size for kind, _, size in pieces if kind < 2) == m.bytes_in_use + m.bytes_cached
+    ranges = sum(size for kind, _, size in pieces if kind == 2)
+    assert ranges == sum(size for kind, _, size in pieces if kind == 1) >= 8_000_000
+    assert kept.shape == (1_000_000,)
+    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Event))(
+        lambda context, e: events.append((context, e[0].kind, e[0].bytes))
+    )
+    hook = ctypes.cast(call, ctypes.c_void_p)
+    c.mm_add_hook(hook, 5)
+    block = c.mm_alloc(777)
+    del block
+    c.mm_remove_hook(hook, 5)
+    assert events == [(5, 0, 777), (5, 1, 777)]
+    with pytest.raises(Failure, match="no such memory hook"):
+        c.mm_remove_hook(hook, 5)
+    for k in range(8):
+        c.mm_add_hook(hook, k)
+    with pytest.raises(Failure, match="8 memory hooks already"):
+        c.mm_add_hook(hook, 9)
+    for k in range(8):
+        c.mm_remove_hook(hook, k)
