@@ -28,6 +28,7 @@ GROUPS = {
     "programs": "ten NumPy programs",
     "memory": "peak memory of the ten programs beyond their inputs",
     "aclnn": "CANN's operators and launches from C, against NumPy's call",
+    "allocator": "device memory: allocations against malloc and aclrtMalloc, copies behind the program",
     "importing": "a fresh interpreter's import",
 }
 

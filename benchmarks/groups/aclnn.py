@@ -2,17 +2,12 @@
 
 import ctypes
 import functools
-import hashlib
-import os
-import shutil
-import subprocess
 import time
 
-import gate
+import native
 import numpy
 from rows import Row
 
-SOURCE = gate.HERE / "aclnn.c"
 BOTH_PHASES, REPEATABLE, WAITED = range(3)
 NUMPY = {"add": numpy.add, "product": numpy.matmul, "copy": lambda a, b, out: numpy.copyto(out, a)}
 
@@ -27,34 +22,6 @@ CALLS = [
     ("aclnnMm of 64 x 64", "product", 64, BOTH_PHASES, 200, (None, None), False),
     ("aclnnMm of 512 x 512", "product", 512, BOTH_PHASES, 2, (1 / 1.1, None), True),
 ]  # fmt: skip
-
-
-@functools.cache
-def library():
-    """aclnn.c, compiled as a user would."""
-    from asnumpy import acl
-
-    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-    if compiler is None:
-        raise RuntimeError("no C compiler: set CC or install gcc")
-    command = [
-        compiler,
-        "-std=gnu11",
-        "-O2",
-        "-shared",
-        "-fPIC",
-        "-fvisibility=hidden",
-        str(SOURCE),
-        *acl.flags(),
-    ]
-    key = hashlib.sha256(SOURCE.read_bytes() + " ".join(command).encode()).hexdigest()
-    path = gate.BUILD / f"libaclnn-{key[:12]}.so"
-    if not path.exists():
-        gate.BUILD.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}")
-        subprocess.run([*command, "-o", str(part)], check=True)
-        part.rename(path)
-    return ctypes.CDLL(str(path))
 
 
 def build(function, n, how, count, library_name):
@@ -72,7 +39,7 @@ def build(function, n, how, count, library_name):
             return (time.perf_counter() - start) / count
 
         return run_numpy
-    entry = getattr(library(), function)
+    entry = getattr(native.library("aclnn"), function)
     entry.restype = ctypes.c_double
 
     def run():
