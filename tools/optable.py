@@ -71,29 +71,47 @@ def _expand(loops):
     return {d: table[d] for d in DTYPES if d in table}
 
 
-MOST_STEPS = 16  # ASN_PARTS_MOST of src/ops/parts.h
+MOST_STEPS = 40  # ASN_PARTS_MOST of src/ops/parts.h
 NUMBERS = {"pi": math.pi, "inf": math.inf}
 
 
-def _number(node):
+def _names(dtype):
+    """The numbers that an expression in `parts` may name: of every dtype, and of this one."""
+    if "int" in dtype:
+        return NUMBERS | {"bits": int(dtype.lstrip("uint"))}
+    digits, low, high = {
+        "float16": (10, -24, 16), "bfloat16": (7, -133, 128), "float32": (23, -149, 128), "float64": (52, -1074, 1024),
+    }.get(dtype, (0, 0, 0))  # fmt: skip
+    largest = math.ldexp(2.0 - 2.0**-digits, high - 1) if digits else 0.0
+    return NUMBERS | {
+        "digits": digits,
+        "top": high,
+        "least": math.ldexp(1.0, low),
+        "largest": largest,
+    }
+
+
+def _number(node, names):
     """The number that an expression without calls is."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(NUMBERS)
-    if names or any(isinstance(n, ast.Call) for n in ast.walk(node)):
+    others = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} - set(names)
+    if others or any(isinstance(n, ast.Call) for n in ast.walk(node)):
         return None
     return float(
-        eval(compile(ast.Expression(node), "ops.def", "eval"), {"__builtins__": {}}, NUMBERS)
+        eval(compile(ast.Expression(node), "ops.def", "eval"), {"__builtins__": {}}, names)
     )
 
 
-def _steps(text, arity):
-    """(steps, numbers) of an expression: each step is (row's name, sources), each source ("operand", i), ("step", i) or ("number",
-    i). What is written twice is computed once."""
+def _steps(text, arity, names, let):
+    """(steps, numbers) of an expression: each step is (row's name or dtype it becomes, sources), each source ("operand", i), ("step", i)
+    or ("number", i). What is written twice is computed once."""
     steps, numbers, known = [], [], {}
 
     def source(node):
         if isinstance(node, ast.Name) and node.id in "abc"[:arity]:
             return "operand", "abc".index(node.id)
-        number = _number(node)
+        if isinstance(node, ast.Name) and node.id in let:
+            return source(ast.parse(let[node.id], mode="eval").body)
+        number = _number(node, names)
         if number is not None:
             if number not in numbers:
                 numbers.append(number)
@@ -109,18 +127,24 @@ def _steps(text, arity):
 
 
 def _parts(cell):
-    """[(loop dtypes, steps, numbers)] of a row's `parts`."""
-    arity = len(cell["args"].split())
-    result = []
+    """[(loop dtypes, steps, numbers)] of a row's `parts`; a half without an expression of its own has float32's."""
+    arity, cells = len(cell["args"].split()), {}
     for classes, text in cell.get("parts", {}).items():
-        dtypes = [d for word in classes.split() for d in CLASSES.get(word, [word])]
-        dtypes += HALVES if "float32" in dtypes else []
-        steps, numbers = _steps(text, arity)
+        cells |= {d: (text, d) for word in classes.split() for d in CLASSES.get(word, [word])}
+    for half in HALVES if "float32" in cells else []:
+        cells.setdefault(half, cells["float32"])
+    result = []
+    for dtype, (text, of) in cells.items():
+        steps, numbers = _steps(text, arity, _names(of), cell.get("let", {}))
         if len(steps) > MOST_STEPS:
             raise SystemExit(
                 f"{cell['name']}: parts of {len(steps)} steps; {MOST_STEPS} are allowed"
             )
-        result.append((dtypes, steps, numbers))
+        same = next((r for r in result if r[1:] == (steps, numbers)), None)
+        if same:
+            same[0].append(dtype)
+        else:
+            result.append(([dtype], steps, numbers))
     return result
 
 
@@ -209,7 +233,9 @@ def _compositions(table):
             texts = []
             for op, sources in steps:
                 froms = ", ".join(f"{{ASN_PART_{kind.upper()}, {i}}}" for kind, i in sources)
-                texts.append(f"{{ASN_OP_{op.upper()}, {{{froms}}}}}")
+                becomes = f"ASN_{DTYPES[op]}" if op in DTYPES else "ASN_DTYPE_NONE"
+                row = "COPY" if op in DTYPES else op.upper()
+                texts.append(f"{{ASN_OP_{row}, {becomes}, {{{froms}}}}}")
             lines.append(f"static const asn_op_step {tag}_steps[] = {{{', '.join(texts)}}};")
             values = ", ".join("INFINITY" if math.isinf(n) else repr(n) for n in numbers) or "0"
             lines.append(f"static const double {tag}_numbers[] = {{{values}}};")

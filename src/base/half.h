@@ -90,7 +90,7 @@ static inline uint16_t asn_f16_spacing(uint16_t h) {
 static inline uint16_t asn_bf16_spacing(uint16_t b) {
     int32_t mag = b & 0x7fff, gap = asn_half_unit(mag >> 7, 7);
     gap = mag == 0x7f7f ? 0x7f80 : gap;
-    return (uint16_t)(mag >= 0x7f80 ? 0x7fc0 : gap | (b & 0x8000));
+    return (uint16_t)(mag >= 0x7f80 ? 0x7fc0 : gap | (mag ? b & 0x8000 : 0));
 }
 
 static inline uint16_t asn_f64_to_f16(double d) {

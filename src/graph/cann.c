@@ -61,8 +61,9 @@ asn_place asn_cann_place(asn_op op, asn_dtype loop) {
     if (op == ASN_OP_COPY) return asn_cann_place_of("InplaceCopy", loop);
     if (!name) return place_of_parts(op, loop);
     (void)asn_cann_wider(loop, &wide);
-    return place(name, asn_op_operand(op, 0, loop), asn_op_result(op, loop),
-                 asn_op_operand(op, 0, wide), asn_op_result(op, wide));
+    asn_place at = place(name, asn_op_operand(op, 0, loop), asn_op_result(op, loop),
+                         asn_op_operand(op, 0, wide), asn_op_result(op, wide));
+    return at == ASN_PLACE_CPU ? place_of_parts(op, loop) : at;
 }
 
 asn_place asn_cann_place_of(const char *name, asn_dtype dtype) {

@@ -23,6 +23,8 @@ void asn_op_parts_types(const asn_op_parts *parts, asn_dtype loop,
             found = from->kind == ASN_PART_STEP ? results[from->at] : loop;
         }
         loops[s] = found;
-        results[s] = asn_op_result((asn_op)step->op, found);
+        results[s] = step->becomes != ASN_DTYPE_NONE
+                         ? (asn_dtype)step->becomes
+                         : asn_op_result((asn_op)step->op, found);
     }
 }

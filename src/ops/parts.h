@@ -5,7 +5,7 @@
 
 #include "ops/ops.h"
 
-enum { ASN_PARTS_MOST = 16 /* steps */ };
+enum { ASN_PARTS_MOST = 40 /* steps */ };
 
 typedef enum { ASN_PART_OPERAND, ASN_PART_STEP, ASN_PART_NUMBER } asn_part_kind;
 
@@ -15,6 +15,7 @@ typedef struct {
 
 typedef struct {
     uint16_t op;
+    uint8_t becomes; /* of a copy: the dtype it converts to; else ASN_DTYPE_NONE */
     asn_part from[3];
 } asn_op_step;
 

@@ -112,12 +112,14 @@ static void round_f16(int64_t n, void *dst, const void *a, const void *b, const 
 }
 
 /* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
- * magnitude that is no NaN. Magnitudes are ordered as their bits are. */
-static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity) {
+ * magnitude that is no NaN, `same` the result where a equals b. Magnitudes are ordered as
+ * their bits are. */
+static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity,
+                                      uint16_t same) {
     uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
     if (mag_a > infinity) return a;
     if (mag_b > infinity) return b;
-    if (a == b || (mag_a | mag_b) == 0) return b;
+    if (a == b || (mag_a | mag_b) == 0) return same;
     if (mag_a == 0) return (uint16_t)((b & 0x8000) | 1);
     bool away = (a & 0x8000) == (b & 0x8000) && mag_b > mag_a;
     return (uint16_t)(away ? a + 1 : a - 1);
@@ -126,17 +128,17 @@ static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity)
 static void nextafter_f16(int64_t n, void *dst, const void *a, const void *b,
                           const void *c) {
     (void)c;
-    for (int64_t i = 0; i < n; i++)
-        ((uint16_t *)dst)[i] =
-            half_nextafter(((const uint16_t *)a)[i], ((const uint16_t *)b)[i], 0x7c00);
+    const uint16_t *x = a, *y = b;
+    for (int64_t i = 0; i < n; i++) /* of equal zeros the first, unlike float32's */
+        ((uint16_t *)dst)[i] = half_nextafter(x[i], y[i], 0x7c00, x[i]);
 }
 
 static void nextafter_bf16(int64_t n, void *dst, const void *a, const void *b,
                            const void *c) {
     (void)c;
+    const uint16_t *x = a, *y = b;
     for (int64_t i = 0; i < n; i++)
-        ((uint16_t *)dst)[i] =
-            half_nextafter(((const uint16_t *)a)[i], ((const uint16_t *)b)[i], 0x7f80);
+        ((uint16_t *)dst)[i] = half_nextafter(x[i], y[i], 0x7f80, y[i]);
 }
 
 static void fill_halves(asn_kernels *k) {
