@@ -1,5 +1,6 @@
 """Sorting, searching, scans, products through CANN's interface against NumPy."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 from aclnn import AclError, run
@@ -146,6 +147,26 @@ def test_products(blas):
     for bad in ((a, a), (a, b[0])):
         with pytest.raises(AclError, match="161002"):
             run("Mm", *bad, np.empty((3, 5)), 0)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f2", ml_dtypes.bfloat16])
+def test_precision_compare(dtype):
+    a = RNG.standard_normal((4, 6)).astype(dtype)
+    b = a.copy()
+    assert run("PrecisionCompare", a.T[::2], b.T[::2], np.ones((), "u4")) == 0
+    b[1, 2] += 1
+    assert run("PrecisionCompare", a, b, np.ones((), "u4")) == 503
+    assert run("PrecisionCompare", a.T[::2].copy(), b.T[::2], np.ones((), "u4")) == 503
+    assert run("PrecisionCompare", a.T[1::2].copy(), b.T[1::2], np.ones((), "u4")) == 0
+    zero, nan = np.zeros((), dtype), np.full((2,), np.nan).astype(dtype)
+    assert run("PrecisionCompare", zero, np.asarray(-zero), np.ones((), "u4")) == 0
+    assert run("PrecisionCompare", nan, nan, np.ones((), "u4")) == 503
+    assert run("PrecisionCompare", a[:0], b[:0], np.ones((), "u4")) == 0
+    deep = np.zeros((1,) * 9, dtype)
+    for bad in ((a, b[:2], np.ones((), "u4")), (a, b.astype("f8"), np.ones((), "u4")), (a, b, np.ones(1, "u4")),
+                (a, b, np.ones((), "i4")), (deep, deep, np.ones((), "u4")), (a.astype("i4"), b.astype("i4"), np.ones((), "u4"))):  # fmt: skip
+        with pytest.raises(AclError, match="161002"):
+            run("PrecisionCompare", *bad)
 
 
 def test_others():

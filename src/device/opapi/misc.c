@@ -93,27 +93,31 @@ asn_status asn_planner_softmax(asn_call *c) {
 
 /* ---- Equal(self, other, out): one bool */
 
+/* Whether every element equals its partner; false where shapes differ. */
+static asn_status all_equal(const asn_nd *a, const asn_nd *b, uint8_t *result) {
+    *result = 0;
+    if (!asn_nd_same_shape(a, b)) return ASN_OK;
+    static const int64_t zeros[ASN_ND_MAX_DIMS];
+    int64_t ones[ASN_ND_MAX_DIMS];
+    for (int d = 0; d < a->ndim; d++)
+        ones[d] = 1;
+    asn_nd one = {(char *)result, a->ndim, ASN_BOOL, ones, zeros};
+    asn_dtype t = (asn_dtype)asn_promote_tensors[a->dtype][b->dtype];
+    uint64_t mask = a->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << a->ndim) - 1;
+    asn_prog prog;
+    asn_prog_begin(&prog, a->ndim, a->shape, mask);
+    int x = asn_prog_as(&prog, asn_prog_in(&prog, a), t);
+    int y = asn_prog_as(&prog, asn_prog_in(&prog, b), t);
+    asn_prog_reduce(&prog, ASN_OP_LOGICAL_AND, asn_prog_op2(&prog, ASN_OP_EQUAL, x, y),
+                    &one);
+    return asn_prog_run(&prog);
+}
+
 static asn_status equal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
-    const asn_nd *a = asn_exec_nd(e, p->self), *b = asn_exec_nd(e, p->other);
-    uint8_t result = 0;
-    if (asn_nd_same_shape(a, b)) {
-        static const int64_t zeros[ASN_ND_MAX_DIMS];
-        int64_t ones[ASN_ND_MAX_DIMS];
-        for (int d = 0; d < a->ndim; d++)
-            ones[d] = 1;
-        asn_nd one = {(char *)&result, a->ndim, ASN_BOOL, ones, zeros};
-        asn_dtype t = (asn_dtype)asn_promote_tensors[a->dtype][b->dtype];
-        uint64_t mask = a->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << a->ndim) - 1;
-        asn_prog prog;
-        asn_prog_begin(&prog, a->ndim, a->shape, mask);
-        int x = asn_prog_as(&prog, asn_prog_in(&prog, a), t);
-        int y = asn_prog_as(&prog, asn_prog_in(&prog, b), t);
-        asn_prog_reduce(&prog, ASN_OP_LOGICAL_AND,
-                        asn_prog_op2(&prog, ASN_OP_EQUAL, x, y), &one);
-        ASN_TRY(asn_prog_run(&prog));
-    }
+    uint8_t result;
+    ASN_TRY(all_equal(asn_exec_nd(e, p->self), asn_exec_nd(e, p->other), &result));
     return asn_cpu_fill(asn_exec_nd(e, p->out), &result);
 }
 
@@ -122,6 +126,43 @@ asn_status asn_planner_equal(asn_call *c) {
     if (out->dtype != ASN_BOOL || asn_nd_size(out) != 1)
         return asn_error_set(ASN_ERR_VALUE, "%s: out must be one bool", c->op->name);
     misc_plan *p = plan_misc(c, equal_body, 2, 0.5);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->other = c->first[1];
+    return ASN_OK;
+}
+
+/* ---- PrecisionCompare(golden, realdata, out): 0, or 503 where an element differs; NaN
+ * differs from everything and zeros are alike, as in torch.equal. */
+
+static asn_status precision_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+    (void)tmp;
+    const misc_plan *p = plan;
+    uint8_t same;
+    ASN_TRY(all_equal(asn_exec_nd(e, p->self), asn_exec_nd(e, p->other), &same));
+    uint32_t result = same ? 0 : 503;
+    return asn_cpu_fill(asn_exec_nd(e, p->out), &result);
+}
+
+asn_status asn_planner_precision_compare(asn_call *c) {
+    const asn_nd *golden = asn_call_nd(c, 0), *real = asn_call_nd(c, 1);
+    const asn_nd *out = asn_call_nd(c, 2);
+    if (golden->dtype != real->dtype ||
+        (golden->dtype != ASN_F32 && !asn_is_half(golden->dtype)))
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: golden is of %s and realdata of %s; both must be of "
+                             "the same one of float16, bfloat16 and float32",
+                             c->op->name, asn_dtype_table[golden->dtype].name,
+                             asn_dtype_table[real->dtype].name);
+    if (golden->ndim > 8 || !asn_nd_same_shape(golden, real))
+        return asn_error_set(
+            ASN_ERR_VALUE,
+            "%s: golden has %d dimensions and realdata %d; both must have "
+            "the same shape of at most 8",
+            c->op->name, golden->ndim, real->ndim);
+    if (out->dtype != ASN_U32 || out->ndim != 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: out must be a uint32 of no dimensions",
+                             c->op->name);
+    misc_plan *p = plan_misc(c, precision_body, 2, 0.5);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->other = c->first[1];
     return ASN_OK;

@@ -112,6 +112,7 @@ ASN_PLANNER(matmul_weight);
 /* misc.c */
 ASN_PLANNER(softmax);
 ASN_PLANNER(equal);
+ASN_PLANNER(precision_compare);
 ASN_PLANNER(trace);
 ASN_PLANNER(parts);
 ASN_PLANNER(fold);
