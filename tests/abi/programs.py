@@ -30,6 +30,8 @@ WAYS = {
         ["--faults"],
         {"ASNUMPY_CPU_LAUNCH_DELAY_US": "1"},
     ),  # by the streams' workers, not inline
+    "exchange": (["--exchange"], {}),  # one executor, other buffers and values (exchange.h)
+    "exchange queued": (["--exchange"], {"ASNUMPY_CPU_LAUNCH_DELAY_US": "1"}),
     "cold": (["--cold"], {}),  # the k-th allocation of a process fails
 }
 GROUP = 37  # operators in one translation unit: 15 units of each language
@@ -90,6 +92,25 @@ def bits(scalar):
     )
 
 
+KINDS = {0: "f", 1: "e", 11: "d", 16: "f", 17: "d", 27: "g"}
+
+
+def tensors(args):
+    """Every tensor of the arguments, those of lists included."""
+    for a in args:
+        for t in a.get("list", [a.get("tensor")]) if a else []:
+            if isinstance(t, dict):
+                yield t
+
+
+def kind(case, block):
+    """What a block's elements are, for other values of it; of several dtypes: bytes."""
+    dtypes = {t["dtype"]: t["item"] for t in tensors(case["args"]) if t["block"] == block}
+    kinds = {KINDS.get(d, str(max(1, int(item)))) for d, item in dtypes.items()}
+    found = kinds.pop() if len(kinds) == 1 else "1"
+    return found if found in "efdg1248" else "1"
+
+
 class Body:
     """The lines of one case."""
 
@@ -97,7 +118,8 @@ class Body:
         self.case, self.lines = case, []
         for i, block in enumerate(case["blocks"]):
             self.lines.append(
-                f"char *m{i} = program_memory(prog, {block['size']}, {block['before']}, {block['after']});"
+                f"char *m{i} = program_memory(prog, {block['size']}, {block['before']}, {block['after']}, "
+                f"'{kind(case, i)}');"
             )
 
     def tensor(self, name, t):
@@ -188,9 +210,23 @@ def case_text(op, index, case):
     return f"static void {op.name}_{index}(program *prog) {{\n{lines}}}\n"
 
 
+def roles(op, case):
+    """What the operator does with each tensor. NULL where a list lacks a member: positions in it are not those of its operands."""
+    said = ""
+    for param, a in zip(op.params, case["args"], strict=True):
+        role = {"T": "i", "L": "i", "O": "o", "M": "o", "R": "b"}.get(param.kind)
+        if a is None or role is None:
+            continue
+        if param.kind in "LM" and None in a["list"]:
+            return "NULL"
+        said += role * len(list(tensors([a])))
+    return f'"{said}"'
+
+
 def operator_text(op, cases):
     rows = "".join(
-        f"    {{{op.name}_{i}, {c['code']}, {c['phase']}}},\n" for i, c in enumerate(cases)
+        f"    {{{op.name}_{i}, {c['code']}, {c['phase']}, {roles(op, c)}}},\n"
+        for i, c in enumerate(cases)
     )
     return (
         f'#include "{op.header}"\n\n'
@@ -240,6 +276,7 @@ def compile_and_link(groups, options):
     include = [f"-I{options.home}/include", f"-I{HERE}/programs", f"-I{folder}"]
     own = {
         "program.o": ["-std=gnu11", HERE / "programs" / "program.c", *flags],
+        "exchange.o": ["-std=gnu11", HERE / "programs" / "exchange.c", *flags],
         "faults.o": ["-std=gnu11", HERE / "programs" / "faults.c", *sanitizer],
         "groups.o": ["-std=c11", folder / "groups.c", *flags],
     }
@@ -313,7 +350,7 @@ def main():
     parser.add_argument("--cxx", default="")
     parser.add_argument("--flags", default="")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--ways", nargs="+", choices=list(WAYS), default=list(WAYS))
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     cases = json.loads((options.cases / "cases.json").read_text())

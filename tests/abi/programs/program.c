@@ -4,7 +4,8 @@
  * the right bytes, write nothing outside its tensors, leak nothing, and succeed
  * afterwards.
  *
- * usage: programs cases.bin [--faults | --cold] [--threads n] [--operator aclnnAbs]
+ * usage: programs cases.bin [--faults | --cold | --exchange] [--threads n] [--operator
+ * aclnnAbs]
  */
 #include "program.h"
 
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "exchange.h"
 #include "faults.h"
 
 enum { GUARD = 64, GUARD_BYTE = 0xa5, SWEEP_MAX = 5000, NO_OBJECT = -1 };
@@ -25,14 +27,21 @@ enum { GUARD = 64, GUARD_BYTE = 0xa5, SWEEP_MAX = 5000, NO_OBJECT = -1 };
  * thread-locals of a library (OpenBLAS) that has just been opened. */
 enum { NOTHING_FAILED = 2, LOADER_GAVE_UP = 127 };
 
-static const unsigned char *recorded;
+const unsigned char *program_recorded;
 static _Atomic int failures;
-static _Atomic long num_operators, num_cases, num_faults, num_loader;
+static _Atomic long num_operators, num_cases, num_faults, num_loader, num_refused;
+static _Thread_local const char *case_name;
+static _Thread_local int case_index;
+
+static struct {
+    int faults, cold, exchange, threads;
+    const char *operator_;
+} options;
 
 /* ---- what the cases call */
 
 /* The first failure stays. */
-static void note(program *p, int32_t code) {
+void program_note(program *p, int32_t code) {
     if (code == 0 || p->code != 0) return;
     const char *text = aclGetRecentErrMsg();
     p->code = code;
@@ -40,7 +49,7 @@ static void note(program *p, int32_t code) {
 }
 
 static void *fail(program *p) {
-    note(p, NO_OBJECT);
+    program_note(p, NO_OBJECT);
     return NULL;
 }
 
@@ -51,22 +60,26 @@ static void *keep(program *p, char kind, void *handle) {
     return handle;
 }
 
-char *program_memory(program *p, size_t size, long before, long after) {
+char *program_memory(program *p, size_t size, long before, long after, char kind) {
     if (p->num_memories == PROGRAM_MEMORIES) return fail(p);
     program_memory_t *m = &p->memories[p->num_memories];
     void *data = NULL;
     if (aclrtMalloc(&data, size + 2 * GUARD, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS)
         return fail(p);
-    *m = (program_memory_t){data, size, before, after};
+    *m = (program_memory_t){data, size, before, after, kind, NULL};
     p->num_memories++;
     (void)aclrtMemset(data, size + 2 * GUARD, GUARD_BYTE, size + 2 * GUARD);
-    if (size > 0 && aclrtMemcpy(m->data + GUARD, size, recorded + before, size,
+    if (size > 0 && aclrtMemcpy(m->data + GUARD, size, program_recorded + before, size,
                                 ACL_MEMCPY_HOST_TO_DEVICE) != ACL_SUCCESS)
+        return fail(p);
+    if (p->roles != NULL && !exchange_prepare(m, program_recorded + before, GUARD))
         return fail(p);
     return m->data + GUARD;
 }
 
 aclTensor *program_tensor(program *p, aclTensor *tensor) {
+    if (p->num_operands < PROGRAM_OBJECTS)
+        p->operands[p->num_operands++] = (program_operand_t){tensor, NULL, 0};
     return keep(p, 'T', tensor);
 }
 aclScalar *program_scalar(program *p, aclScalar *scalar) {
@@ -82,7 +95,13 @@ aclBoolArray *program_bools(program *p, aclBoolArray *array) {
     return keep(p, 'B', array);
 }
 aclTensorList *program_list(program *p, aclTensorList *list, int first) {
+    int members = p->num_objects - first;
     if (list != NULL) p->num_objects = first;
+    for (int i = 0; i < members; i++) {
+        program_operand_t *o = &p->operands[p->num_operands - members + i];
+        o->list = list;
+        o->member = i;
+    }
     return keep(p, 'L', list);
 }
 aclScalarList *program_scalars(program *p, aclScalarList *list, int first) {
@@ -96,7 +115,7 @@ int program_ready(const program *p) {
 
 void program_plan(program *p, aclnnStatus code) {
     p->phase = 1;
-    note(p, code);
+    program_note(p, code);
 }
 
 void program_run(program *p, program_phase2 phase2) {
@@ -105,15 +124,22 @@ void program_run(program *p, program_phase2 phase2) {
     if (p->size > 0 &&
         aclrtMalloc(&workspace, p->size, ACL_MEM_MALLOC_HUGE_FIRST) != ACL_SUCCESS)
         (void)fail(p);
+    if (p->code == 0 && p->roles != NULL) {
+        p->phase = 3;
+        if (!exchange_run(p, phase2, workspace)) atomic_fetch_add(&num_refused, 1);
+        (void)aclDestroyAclOpExecutor(p->executor);
+        if (workspace != NULL) (void)aclrtFree(workspace);
+        return;
+    }
     if (p->code == 0) {
         p->phase = 2;
-        note(p, phase2(workspace, p->size, p->executor, p->stream));
+        program_note(p, phase2(workspace, p->size, p->executor, p->stream));
     }
     if (p->code != 0) {
         (void)aclDestroyAclOpExecutor(p->executor);
     } else {
         p->phase = 3;
-        note(p, aclrtSynchronizeStream(p->stream));
+        program_note(p, aclrtSynchronizeStream(p->stream));
     }
     if (workspace != NULL) (void)aclrtFree(workspace);
 }
@@ -123,6 +149,10 @@ void program_run(program *p, program_phase2 phase2) {
 static void complain(const char *name, int index, const char *what, long a, long b) {
     fprintf(stderr, "%s, case %d: %s (%ld, %ld)\n", name, index, what, a, b);
     atomic_fetch_add(&failures, 1);
+}
+
+void program_complain(const char *what, long a, long b) {
+    complain(case_name, case_index, what, a, b);
 }
 
 static void destroy(program *p) {
@@ -138,26 +168,33 @@ static void destroy(program *p) {
         default: (void)aclDestroyScalarList(h);
         }
     }
-    for (int i = 0; i < p->num_memories; i++)
+    for (int i = 0; i < p->num_memories; i++) {
         (void)aclrtFree(p->memories[i].data);
+        if (p->memories[i].spare != NULL) (void)aclrtFree(p->memories[i].spare);
+    }
+}
+
+/* `want` NULL: only the guards count. */
+long program_difference(const char *data, size_t size, const unsigned char *want) {
+    unsigned char *host = malloc(size + 2 * GUARD);
+    if (host == NULL) return 0;
+    (void)aclrtMemcpy(host, size + 2 * GUARD, data - GUARD, size + 2 * GUARD,
+                      ACL_MEMCPY_DEVICE_TO_HOST);
+    long at = -1;
+    for (size_t i = 0; i < size + 2 * GUARD && at < 0; i++) {
+        int guard = i < GUARD || i >= size + GUARD;
+        if (!guard && want == NULL) continue;
+        if (host[i] != (guard ? GUARD_BYTE : want[i - GUARD])) at = (long)i;
+    }
+    free(host);
+    return at;
 }
 
 /* The first byte of a memory that is not as recorded, -1: none. A failed call may have
  * written its outputs in part, but nothing around them. */
 static long first_difference(const program_memory_t *m, int contents) {
-    unsigned char *host = malloc(m->size + 2 * GUARD);
-    if (host == NULL) return 0;
-    (void)aclrtMemcpy(host, m->size + 2 * GUARD, m->data, m->size + 2 * GUARD,
-                      ACL_MEMCPY_DEVICE_TO_HOST);
-    long at = -1;
-    for (size_t i = 0; i < m->size + 2 * GUARD && at < 0; i++) {
-        int guard = i < GUARD || i >= m->size + GUARD;
-        if (!guard && !contents) continue;
-        unsigned char want = guard ? GUARD_BYTE : recorded[m->after + (long)i - GUARD];
-        if (host[i] != want) at = (long)i;
-    }
-    free(host);
-    return at;
+    return program_difference(m->data + GUARD, m->size,
+                              contents ? program_recorded + m->after : NULL);
 }
 
 /* Runs the case with the k-th allocation failing (0: none); returns whether one did, and
@@ -167,6 +204,9 @@ static int attempt(program *p, const program_operator *o, int index, aclrtStream
     const program_case *c = &o->cases[index];
     memset(p, 0, sizeof *p);
     p->stream = stream;
+    p->roles = options.exchange && c->code == 0 ? c->roles : NULL;
+    case_name = o->name;
+    case_index = index;
     (void)aclGetRecentErrMsg();
     if (k > 0) (void)faults_arm(k);
     c->body(p);
@@ -258,11 +298,6 @@ static long cold_sweep(const program_operator *o, int index, aclrtStream stream)
 
 /* ---- the driver */
 
-static struct {
-    int faults, cold, threads;
-    const char *operator_;
-} options;
-
 static void run_operator(const program_operator *o, int thread, aclrtStream stream) {
     if (options.operator_ != NULL && strcmp(o->name, options.operator_) != 0) return;
     int swept = 0;
@@ -312,16 +347,17 @@ int main(int argc, char **argv) {
     options.threads = 1;
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--faults") == 0) options.faults = 1;
+        if (strcmp(argv[i], "--exchange") == 0) options.exchange = 1;
         if (strcmp(argv[i], "--cold") == 0) options.faults = options.cold = 1;
         if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
             options.threads = atoi(argv[++i]);
         if (strcmp(argv[i], "--operator") == 0 && i + 1 < argc)
             options.operator_ = argv[++i];
     }
-    recorded = argc > 1 ? file_read(argv[1]) : NULL;
-    if (recorded == NULL || options.threads < 1 || options.threads > 8) {
+    program_recorded = argc > 1 ? file_read(argv[1]) : NULL;
+    if (program_recorded == NULL || options.threads < 1 || options.threads > 8) {
         fprintf(stderr,
-                "usage: %s cases.bin [--faults | --cold] [--threads 1..8] "
+                "usage: %s cases.bin [--faults | --cold | --exchange] [--threads 1..8] "
                 "[--operator aclnnAbs]\n",
                 argv[0]);
         return 2;
@@ -336,10 +372,11 @@ int main(int argc, char **argv) {
         pthread_join(threads[i], NULL);
     (void)aclrtResetDevice(0);
     (void)aclFinalize();
-    free((void *)recorded);
+    free((void *)program_recorded);
     printf("%ld operators, %ld cases%s", num_operators, num_cases,
            options.threads > 1 ? " on each thread" : "");
     if (options.faults) printf(", %ld failed allocations", num_faults);
+    if (options.exchange) printf(", other values refused in %ld", num_refused);
     if (num_loader > 0)
         printf(", %ld times the loader gave up (see program.c)", num_loader);
     printf(": %d failures\n", failures);

@@ -4,7 +4,7 @@
  * is destroyed in the end, and calls the two phases:
  *
  *     static void aclnnAbs_0(program *prog) {
- *         char *m0 = program_memory(prog, 24, 0, 32);
+ *         char *m0 = program_memory(prog, 24, 0, 32, 'f');
  *         const int64_t self_dims[] = {2, 3}, ...;
  *         aclTensor *self = program_tensor(prog, aclCreateTensor(self_dims, ...));
  *         ...
@@ -31,6 +31,9 @@ typedef struct {
     char *data; /* device memory: a guard, `size` bytes, a guard */
     size_t size;
     long before, after; /* positions in cases.bin */
+    char kind;          /* of the elements: 'e', 'f', 'd': halves, float, double; 'g':
+                           bfloat16; '1', '2', '4', '8': others, of so many bytes */
+    char *spare;        /* --exchange: other buffers as large */
 } program_memory_t;
 
 typedef struct {
@@ -39,7 +42,17 @@ typedef struct {
 } program_object_t;
 
 typedef struct {
+    aclTensor *tensor;   /* of a list: its members are its */
+    aclTensorList *list; /* NULL: none */
+    int member;
+} program_operand_t;
+
+typedef struct {
     aclrtStream stream;
+    const char
+        *roles; /* --exchange: of each operand, 'i'nput, 'o'utput, 'b'oth; else NULL */
+    int num_operands;
+    program_operand_t operands[PROGRAM_OBJECTS];
     int32_t code;      /* of the call that failed, else 0 */
     int phase;         /* 0: objects, 1 and 2: the operator, 3: the synchronisation */
     char message[256]; /* that came with the code */
@@ -53,7 +66,7 @@ typedef struct {
 typedef aclnnStatus (*program_phase2)(void *, uint64_t, aclOpExecutor *, aclrtStream);
 
 /* Device memory with the bytes at `before` in cases.bin; NULL when there is none. */
-char *program_memory(program *p, size_t size, long before, long after);
+char *program_memory(program *p, size_t size, long before, long after, char kind);
 /* Remember an object. */
 aclTensor *program_tensor(program *p, aclTensor *tensor);
 aclScalar *program_scalar(program *p, aclScalar *scalar);
@@ -66,6 +79,8 @@ aclScalarList *program_scalars(program *p, aclScalarList *list, int first);
 /* Whether every object was made. */
 int program_ready(const program *p);
 void program_plan(program *p, aclnnStatus code);
+/* What a call said, unless something failed before. */
+void program_note(program *p, int32_t code);
 /* Phase 2 and the synchronisation, after a phase 1 without an error. */
 void program_run(program *p, program_phase2 phase2);
 
@@ -73,6 +88,7 @@ typedef struct {
     void (*body)(program *p);
     int32_t code; /* expected, and from which phase */
     int phase;
+    const char *roles; /* of its tensors, those of lists included */
 } program_case;
 
 typedef struct {
@@ -80,6 +96,12 @@ typedef struct {
     const program_case *cases;
     int count;
 } program_operator;
+
+/* What the driver has for exchange.c: the recorded bytes; the first byte at `data` (whose
+ * guards lie around it) that is not as wanted, -1: none. */
+extern const unsigned char *program_recorded;
+long program_difference(const char *data, size_t size, const unsigned char *want);
+void program_complain(const char *what, long a, long b);
 
 /* Written by programs.py. */
 extern const program_operator *const program_groups[]; /* each ends with a NULL name */
