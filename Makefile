@@ -37,13 +37,16 @@ test: ctest build
 	  $(PY) -m pytest tests/python -q
 
 # Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
-# hypothesis examples and points against mpmath, clang.
+# hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place).
 test-full: test
 	$(BUILD)/tests/c/test_cpu_math full
 	bash tools/sanitize.sh
 	ASNUMPY_JIT=0 $(PY) -m pytest tests/python -q
 	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
 	HYPOTHESIS_PROFILE=full $(PY) -m pytest tests/python -q
+	ASNUMPY_CPU_LAUNCH_DELAY_US=1 $(PY) -m pytest tests/python -q
+	ASNUMPY_CPU_LAUNCH_DELAY_US=1 ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) \
+	  ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent $(PY) -m pytest tests/python -q
 
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build

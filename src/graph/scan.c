@@ -1,16 +1,22 @@
 /* L2 graph: ufunc.accumulate and ufunc.reduceat (see ufunc.h).
  *
- * On a device with aclnnxScan an accumulation is one call. Elsewhere add and multiply are
- * CANN's Cumsum and Cumprod, and any other operation goes slice by slice along the axis,
- * each slice one operation over all the others. reduceat is one reduction per segment.
+ * On a device with aclnnxScan an accumulation is one call. Elsewhere sums and products
+ * are CANN's Cumsum and Cumprod where it documents the dtype. What else is associative to
+ * the last bit takes log2(n) operations over the whole array: r[k:] = op(r[:-k], r[k:])
+ * for k = 1, 2, 4, ... Any other operation goes slice by slice along the axis, each slice
+ * one operation over all the others. reduceat is one reduction per segment.
  */
 #include <string.h>
 
+#include "aclnnop/aclnn_cumprod.h"
+#include "aclnnop/aclnn_cumsum.h"
 #include "array/views.h"
+#include "graph/cann.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/truth.h"
 #include "graph/operands.h"
+#include "graph/operator.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
@@ -77,6 +83,61 @@ static asn_status scan_by_slices(asn_op op, const asn_array *a, int axis) {
     return ASN_OK;
 }
 
+/* Halves are rounded after every step, which no operator promises. */
+static bool has_operator(asn_op op, asn_dtype loop) {
+    return (op == ASN_OP_ADD || op == ASN_OP_MULTIPLY) && !asn_is_half(loop) &&
+           loop != ASN_BOOL &&
+           asn_cann_place_of(op == ASN_OP_ADD ? "Cumsum" : "Cumprod", loop) ==
+               ASN_PLACE_DEVICE;
+}
+
+static asn_status scan_operator(asn_op op, const asn_array *a, const asn_array *out,
+                                int axis) {
+    aclTensor *t[2] = {NULL, NULL};
+    aclDataType dtype = (aclDataType)asn_dtype_table[out->layout.dtype].acl;
+    int32_t dim = axis;
+    asn_lock();
+    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
+    if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[1]);
+    if (op == ASN_OP_ADD) {
+        ASN_OPERATOR(status, Cumsum, "cumsum", t[0], (int64_t)axis, dtype, t[1]);
+    } else {
+        aclScalar *scalar = status ? NULL : asn_operator_scalar(&dim, ACL_INT32);
+        if (!status && !scalar) status = ASN_ERR_MEMORY;
+        ASN_OPERATOR(status, Cumprod, "cumprod", t[0], scalar, dtype, t[1]);
+        asn_operator_drop_scalar(scalar);
+    }
+    asn_operator_drop(2, t);
+    asn_unlock();
+    return status;
+}
+
+/* Whether the order of operations cannot be seen; of a multiple that wraps it can. */
+static bool is_exact(asn_op op, asn_dtype loop) {
+    bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
+    return (asn_op_table[op].flags & ASN_OPF_ASSOCIATIVE) && op != ASN_OP_LCM &&
+           (!sums || !asn_is_inexact(loop));
+}
+
+static asn_status scan_by_doubling(asn_op op, const asn_array *a, int axis) {
+    int64_t n = a->layout.shape[axis];
+    for (int64_t k = 1; k < n; k *= 2) {
+        asn_array before, now;
+        ASN_TRY(slab(&before, a, axis, 0, n - k));
+        asn_status status = slab(&now, a, axis, k, n - k);
+        if (!status) {
+            asn_operand in[2] = {{.array = &before}, {.array = &now}};
+            asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
+            plain.casting = ASN_CASTING_UNSAFE;
+            status = asn_ufunc_call(op, in, &now, NULL, &plain);
+            asn_array_fini(&now);
+        }
+        asn_array_fini(&before);
+        ASN_TRY(status);
+    }
+    return ASN_OK;
+}
+
 static aclnnxOperand operand_of(const asn_array *a) {
     return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
                            .strides = a->layout.strides,
@@ -117,7 +178,8 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
     asn_array running;
     ASN_TRY(asn_device_open());
     bool fused = asn_fuse_enabled() && asn_acl.aclnnxScan;
-    bool straight = fused && loop == asn_layout_dtype(&a->layout); /* from a itself */
+    bool operator_ = !fused && has_operator(op, loop);
+    bool straight = (fused || operator_) && loop == asn_layout_dtype(&a->layout);
     if (straight)
         ASN_TRY(asn_array_new_like(&running, a, loop, 'K'));
     else
@@ -126,6 +188,10 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
     if (a->layout.size) {
         if (fused)
             status = scan_fused(op, straight ? a : &running, &running, axis);
+        else if (operator_)
+            status = scan_operator(op, straight ? a : &running, &running, axis);
+        else if (is_exact(op, loop))
+            status = scan_by_doubling(op, &running, axis);
         else
             status = scan_by_slices(op, &running, axis);
     }
