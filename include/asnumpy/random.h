@@ -42,6 +42,15 @@ ASNUMPY_API asnp_status asnp_rng_integers(asnp_rng *g, int64_t low, int64_t high
                                           int32_t endpoint, asnp_dtype dtype,
                                           int32_t ndim, const int64_t *shape,
                                           asnp_array **out);
+/* A distribution of numpy.random.Generator by its name ("gamma", "poisson", "binomial",
+ * ...; those with one number a parameter), with all of NumPy's parameters in NumPy's
+ * order; those that are integers there are whole numbers here. float64, or int64 where
+ * counts are drawn. VALUE: another name, another number of parameters, or one outside its
+ * range. UNSUPPORTED: the library was built without NumPy. */
+ASNUMPY_API asnp_status asnp_rng_distribution(asnp_rng *g, const char *name,
+                                              int32_t count, const double *parameters,
+                                              int32_t ndim, const int64_t *shape,
+                                              asnp_array **out);
 /* 0 ... n - 1 in random order, int64. VALUE: n is negative. */
 ASNUMPY_API asnp_status asnp_rng_permutation(asnp_rng *g, int64_t n, asnp_array **out);
 /* Shuffles the slices of `a` along an axis, in place. VALUE: read-only, 0-d. */

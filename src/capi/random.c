@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capi/rng.h"
 #include "random/draw.h"
 
 struct asnp_rng {
@@ -75,9 +76,9 @@ void asnp_rng_release(asnp_rng *g) {
     asn_free(g);
 }
 
-/* A new array that `fill` draws. */
-static asnp_status drawn(asnp_rng *g, asn_dtype dtype, int32_t ndim, const int64_t *shape,
-                         asn_filling fill, const void *what, asnp_array **out) {
+asn_status asn_capi_drawn(asnp_rng *g, asn_dtype dtype, int32_t ndim,
+                          const int64_t *shape, asn_filling fill, const void *what,
+                          asnp_array **out) {
     asn_array made;
     NEED(g);
     NEED(out);
@@ -98,7 +99,7 @@ static asnp_status floats(asnp_rng *g, asn_draw_kind kind, asnp_dtype dtype, int
         return asn_error_set(ASN_ERR_TYPE,
                              "random numbers of %s; they may be of float64 or float32",
                              asn_dtype_name(d.dtype));
-    return drawn(g, d.dtype, ndim, shape, asn_draw_fill, &d, out);
+    return asn_capi_drawn(g, d.dtype, ndim, shape, asn_draw_fill, &d, out);
 }
 
 asnp_status asnp_rng_random(asnp_rng *g, asnp_dtype dtype, int32_t ndim,
@@ -120,7 +121,7 @@ asnp_status asnp_rng_uniform(asnp_rng *g, double low, double high, int32_t ndim,
     if (signbit(d.stretch))
         return asn_error_set(ASN_ERR_VALUE, "uniform: high (%g) is below low (%g)", high,
                              low);
-    return drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, out);
+    return asn_capi_drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, out);
 }
 
 asnp_status asnp_rng_normal(asnp_rng *g, double loc, double scale, int32_t ndim,
@@ -130,7 +131,7 @@ asnp_status asnp_rng_normal(asnp_rng *g, double loc, double scale, int32_t ndim,
     if (signbit(scale))
         return asn_error_set(ASN_ERR_VALUE, "normal: scale is %g; it may not be negative",
                              scale);
-    return drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, out);
+    return asn_capi_drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, out);
 }
 
 /* Integers from `first` to `last`. */
@@ -140,7 +141,7 @@ static asnp_status bounded(asnp_rng *g, int64_t first, int64_t last, asn_dtype d
                   .dtype = dtype,
                   .offset = (uint64_t)first,
                   .range = (uint64_t)last - (uint64_t)first};
-    return drawn(g, dtype, ndim, shape, asn_draw_fill, &d, out);
+    return asn_capi_drawn(g, dtype, ndim, shape, asn_draw_fill, &d, out);
 }
 
 asnp_status asnp_rng_integers(asnp_rng *g, int64_t low, int64_t high, int32_t endpoint,
@@ -192,7 +193,7 @@ asnp_status asnp_rng_permutation(asnp_rng *g, int64_t n, asnp_array **out) {
         return asn_error_set(ASN_ERR_VALUE,
                              "permutation: n is %lld; it may not be negative",
                              (long long)n);
-    return drawn(g, ASN_I64, 1, &n, fill_order, &o, out);
+    return asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, out);
 }
 
 asnp_status asnp_rng_shuffle(asnp_rng *g, asnp_array *a, int32_t axis) {
@@ -219,7 +220,7 @@ static asnp_status tail_of_shuffle(asnp_rng *g, int64_t n, int64_t count,
                                    asnp_array **out) {
     const order o = {.n = n, .first = n - count > 1 ? n - count : 1};
     asnp_array *all = NULL, *tail = NULL;
-    asnp_status status = drawn(g, ASN_I64, 1, &n, fill_order, &o, &all);
+    asnp_status status = asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, &all);
     if (!status) status = asnp_slice(all, 0, n - count, ASNP_END, 1, &tail);
     if (!status) status = asnp_copy(tail, out);
     asnp_release(all);
@@ -242,5 +243,5 @@ asnp_status asnp_rng_choice(asnp_rng *g, int64_t n, int64_t count, int32_t repla
                              "more than there are",
                              (long long)count, (long long)n);
     if (n > LARGE && count > n / CUTOFF) return tail_of_shuffle(g, n, count, out);
-    return drawn(g, ASN_I64, 1, &count, fill_sample, &o, out);
+    return asn_capi_drawn(g, ASN_I64, 1, &count, fill_sample, &o, out);
 }

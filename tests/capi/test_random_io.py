@@ -47,6 +47,46 @@ def test_integers(name, seed, dtype, endpoint, data):
     same(got, theirs.integers(low, high, 50, dtype=dtype, endpoint=endpoint), 0)
 
 
+LAWS = {
+    "standard_exponential": (), "standard_cauchy": (), "exponential": (2.5,), "standard_gamma": (0.7,), "gamma": (3.5, 2.0),
+    "beta": (0.5, 0.8), "chisquare": (3.0,), "noncentral_chisquare": (3.0, 1.5), "f": (4.0, 7.0), "noncentral_f": (4.0, 7.0, 1.0),
+    "standard_t": (5.0,), "vonmises": (0.3, 4.0), "pareto": (3.0,), "weibull": (1.5,), "power": (0.6,), "laplace": (1.0, 2.0),
+    "gumbel": (1.0, 2.0), "logistic": (1.0, 2.0), "lognormal": (0.2, 0.7), "rayleigh": (3.0,), "wald": (2.0, 0.5),
+    "triangular": (-1.0, 0.5, 4.0), "binomial": (40, 0.3), "negative_binomial": (6.5, 0.4), "poisson": (22.5,), "zipf": (2.5,),
+    "geometric": (0.2,), "hypergeometric": (15, 20, 12), "logseries": (0.6,),
+}  # fmt: skip
+
+
+def law(g, name, parameters, *shape):
+    values = (ctypes.c_double * max(len(parameters), 1))(*parameters)
+    try:
+        return c.rng_distribution(g, name, len(parameters), values, len(shape), extents(*shape))
+    except Failure as e:
+        if "built without NumPy" not in str(e):
+            raise
+        pytest.skip("the library was built without NumPy's distributions")
+
+
+@given(st.sampled_from(GENERATORS), seeds, st.sampled_from(sorted(LAWS)))
+def test_distributions(name, seed, which):
+    g, theirs = both(name, seed)
+    same(law(g, which, LAWS[which], 3, 40), getattr(theirs, which)(*LAWS[which], (3, 40)), 0)
+    same(law(g, which, LAWS[which], 7), getattr(theirs, which)(*LAWS[which], 7), 0)
+
+
+@pytest.mark.parametrize(
+    ("which", "parameters", "message"),
+    [("gauss", (), "no distribution 'gauss'"), ("gamma", (1.0,), "takes 2 parameters, got 1"), ("gamma", (-1.0, 1.0), "shape < 0, got -1"),
+     ("binomial", (2.5, 0.5), "n is 2.5; it must be a whole number"), ("binomial", (2, 1.5), "p < 0, p > 1 or p is NaN"),
+     ("triangular", (1, 0, 2), "they must ascend"), ("triangular", (1, 1, 1), "they must ascend"),
+     ("hypergeometric", (3, 4, 8), "nsample is 8"), ("hypergeometric", (2e9, 4, 8), "less than"),
+     ("negative_binomial", (1e18, 1e-3), "too large"), ("poisson", (1e19,), "too large")],
+)  # fmt: skip
+def test_distributions_refuse(which, parameters, message):
+    with pytest.raises(Failure, match=message):
+        law(c.rng_new("PCG64", 1), which, parameters, 3)
+
+
 @given(st.sampled_from(GENERATORS), seeds, st.integers(0, 300))
 def test_orders(name, seed, n):
     g, theirs = both(name, seed)

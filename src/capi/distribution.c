@@ -1,0 +1,115 @@
+/* L3 C face: the distributions of numpy.random.Generator that have a row in
+ * random/variates.def. Their algorithms are those of the library that NumPy ships for
+ * this use; a library that was built without NumPy says so.
+ */
+#include "capi/capi.h"
+#include "capi/rng.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef ASNUMPY_VARIATES
+
+#include "random/variates.h"
+
+typedef struct {
+    const asn_variate *row;
+    double reals[ASN_VARIATE_PARAMS];
+    int64_t wholes[ASN_VARIATE_PARAMS];
+    const void *values[ASN_VARIATE_PARAMS];
+} law;
+
+static asn_status fill_law(void *engine, const void *what, int64_t n, void *out) {
+    static const int64_t steps[ASN_VARIATE_PARAMS];
+    const law *l = what;
+    l->row->fill(engine, n, l->values, steps, out);
+    return ASN_OK;
+}
+
+static asn_status read_parameter(law *l, int k, double value) {
+    const char *name = l->row->params[k];
+    l->reals[k] = value;
+    l->values[k] = &l->reals[k];
+    if (l->row->kinds[k] == 'l') {
+        if (value != floor(value) || fabs(value) >= 0x1p53)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "%s: %s is %g; it must be a whole number below 2**53",
+                                 l->row->name, name, value);
+        l->wholes[k] = (int64_t)value;
+        l->values[k] = &l->wholes[k];
+    }
+    const char *format = asn_variate_check(l->row, k, 1, l->values[k]);
+    if (!format) return ASN_OK;
+    char text[96]; /* the format has up to three places for the name */
+    (void)snprintf(text, sizeof text, format, name, name, name);
+    return asn_error_set(ASN_ERR_VALUE, "%s: %s, got %g", l->row->name, text, value);
+}
+
+/* What concerns several parameters. */
+static asn_status check_together(const law *l) {
+    const char *name = l->row->name;
+    const double *p = l->reals;
+    if (!strcmp(name, "triangular") && !(p[0] <= p[1] && p[1] <= p[2] && p[0] < p[2]))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "triangular: left %g, mode %g, right %g; they must ascend, "
+                             "and left and right differ",
+                             p[0], p[1], p[2]);
+    if (!strcmp(name, "hypergeometric") && (p[0] >= 1e9 || p[1] >= 1e9))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "hypergeometric: ngood %g, nbad %g; both must be less than "
+                             "1000000000",
+                             p[0], p[1]);
+    if (!strcmp(name, "hypergeometric") && p[0] + p[1] < p[2])
+        return asn_error_set(ASN_ERR_VALUE,
+                             "hypergeometric: nsample is %g, of %g there are", p[2],
+                             p[0] + p[1]);
+    if (!strcmp(name, "negative_binomial")) {
+        double rate = (1 - p[1]) / p[1] * (p[0] + 10 * sqrt(p[0]));
+        if (rate > 0x1p63 - sqrt(0x1p63) * 10)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "negative_binomial: n %g is too large or p %g too small",
+                                 p[0], p[1]);
+    }
+    return ASN_OK;
+}
+
+asnp_status asnp_rng_distribution(asnp_rng *g, const char *name, int32_t count,
+                                  const double *parameters, int32_t ndim,
+                                  const int64_t *shape, asnp_array **out) {
+    law l = {0};
+    NEED(g);
+    NEED(name);
+    NEED(out);
+    l.row = asn_variate_find(name, false);
+    if (!l.row)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "there is no distribution '%s'; there are those of "
+                             "numpy.random.Generator with one number a parameter",
+                             name);
+    if (count != l.row->nparams || (count > 0 && !parameters))
+        return asn_error_set(ASN_ERR_VALUE, "%s takes %d parameters, got %d", name,
+                             l.row->nparams, count);
+    for (int k = 0; k < count; k++)
+        ASN_TRY(read_parameter(&l, k, parameters[k]));
+    ASN_TRY(check_together(&l));
+    return asn_capi_drawn(g, l.row->integer ? ASN_I64 : ASN_F64, ndim, shape, fill_law,
+                          &l, out);
+}
+
+#else
+
+asnp_status asnp_rng_distribution(asnp_rng *g, const char *name, int32_t count,
+                                  const double *parameters, int32_t ndim,
+                                  const int64_t *shape, asnp_array **out) {
+    (void)count, (void)parameters, (void)ndim, (void)shape;
+    NEED(g);
+    NEED(name);
+    NEED(out);
+    return asn_error_set(ASN_ERR_UNSUPPORTED,
+                         "%s: this library was built without NumPy, whose distributions "
+                         "it would use (ASNUMPY_PYTHON=OFF)",
+                         name);
+}
+
+#endif
