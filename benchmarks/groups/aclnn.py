@@ -2,6 +2,8 @@
 
 import ctypes
 import functools
+import subprocess
+import sys
 import time
 
 import native
@@ -56,6 +58,59 @@ def build(function, n, how, count, library_name):
     return run
 
 
+# A device that runs 300 us behind each launch, in an NPU's place: how long Python is held, and until all is done.
+LAUNCHES, DELAY_US = 200, 300
+BEHIND = f"""
+import sys, time
+import asnumpy as np
+x = np.ones(1000, np.float32)
+y = np.sin(x)
+np.synchronize()
+waits = np.engine_stats()["synchronizations"]
+start = time.perf_counter()
+for _ in range({LAUNCHES}):
+    y = np.sin(y)
+launched = time.perf_counter() - start
+assert np.engine_stats()["synchronizations"] == waits
+np.synchronize()
+print(launched if sys.argv[1] == "launched" else time.perf_counter() - start)
+"""
+
+
+def behind(moment, library_name):
+    """Seconds of all launches; NumPy's of computing."""
+    if library_name == "numpy":
+        return build_sines
+    from asnumpy import acl
+
+    environment = os.environ | {
+        "ASNUMPY_DEVICE": "ascend", "ASCEND_HOME_PATH": str(acl.home()), "ASNUMPY_CANN_STRICT": "1",
+        "ASNUMPY_CPU_LAUNCH_DELAY_US": str(DELAY_US),
+    }  # fmt: skip
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", BEHIND, moment], env=environment, check=True, capture_output=True
+        )
+        return float(done.stdout)
+
+    return run
+
+
+def build_sines():
+    y = numpy.ones(1000, numpy.float32)
+    start = time.perf_counter()
+    for _ in range(LAUNCHES):
+        y = numpy.sin(y)
+    return time.perf_counter() - start
+
+
+def overlap_rows():
+    label = f"{LAUNCHES} sines of 1000, {DELAY_US} us behind each launch: {{}}"
+    return [Row("aclnn", label.format(moment), build=functools.partial(behind, moment), timed=True)
+            for moment in ("launched", "done")]  # fmt: skip
+
+
 def rows():
-    return [Row("aclnn", label, build=functools.partial(build, function, n, how, count), timed=True, bar=bar, quick=quick)
+    return overlap_rows() + [Row("aclnn", label, build=functools.partial(build, function, n, how, count), timed=True, bar=bar, quick=quick)
             for label, function, n, how, count, bar, quick in CALLS]  # fmt: skip
