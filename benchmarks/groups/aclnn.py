@@ -2,6 +2,7 @@
 
 import ctypes
 import functools
+import os
 import subprocess
 import sys
 import time
