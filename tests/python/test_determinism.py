@@ -37,6 +37,11 @@ for n, dtype in ((9, "f8"), (16, "f4"), (33, "f8"), (255, "f4")):
     x = np.array(r.standard_normal((301, n)).astype(dtype))
     for y in (x.sum(1), x.min(1), x.argmin(1), ((x[:, None] - x[:7]) ** 2).sum(2), np.roll(x, 1, 0) * x + np.roll(x, -2, 1)):
         add(y)
+for n in (3, 16, 70, 1500):  # enough rows for threads
+    x = r.integers(0, 9, (400_000 // n, n)) / 4
+    x[::7, n // 2] = numpy.nan
+    for y in (np.array(x).argmin(1), np.array(x.astype("f4")).argmax(1), np.array(numpy.nan_to_num(x).astype("i8")).argmin(1)):
+        add(y)
 i = np.array(r.integers(1, 99, (2, 9001)))
 for y in (i[0] // i[1], i[0] % i[1], np.fmod(i[0], 7), np.clip(i, 3, 50) * 0.5):
     add(y)

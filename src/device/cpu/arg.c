@@ -27,8 +27,9 @@ typedef struct {
     int item;
     int extreme;            /* bool: the value that ends the search; else -1 */
     int64_t extent, stride; /* of the axis */
-    int64_t lines_per_chunk, parts, part;
-    int64_t columns; /* that advance together */
+    int64_t lines_per_chunk, pieces, piece; /* of the lines of positions */
+    int64_t parts, part;                    /* of one long line of elements */
+    int64_t columns;                        /* that advance together */
     char (*part_best)[16];
     int64_t *part_at;
 } arg_run;
@@ -70,21 +71,25 @@ static void part_chunk(void *ctx, int64_t chunk) {
               &r->part_at[chunk]);
 }
 
+/* A chunk is whole lines of positions, or a piece of one where a line is long. */
 static void line_chunk(void *ctx, int64_t chunk) {
     const arg_run *r = ctx;
-    int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
+    int64_t first = chunk / r->pieces * r->lines_per_chunk,
+            end = first + r->lines_per_chunk;
+    int64_t from = chunk % r->pieces * r->piece, n = r->lines.length - from;
+    if (n > r->piece) n = r->piece;
     const int64_t *step = r->lines.stride[0];
     asn_line line;
     asn_lines_seek(&r->lines, &line, first);
     bool is_short = r->loop.rows && r->stride == r->item && r->extent <= SHORT;
     for (int64_t l = first; l < end && l < r->lines.count; l++) {
-        if (is_short)
-            r->loop.rows(line.at[0], step[0], r->lines.length, r->extent, line.at[1],
-                         step[1]);
-        for (int64_t i = 0; i < r->lines.length && !is_short; i++) {
+        const char *p = line.at[0] + from * step[0];
+        char *to = line.at[1] + from * step[1];
+        if (is_short) r->loop.rows(p, step[0], n, r->extent, to, step[1]);
+        for (int64_t i = 0; i < n && !is_short; i++) {
             _Alignas(16) char best[16];
-            find_line(r, line.at[0] + i * step[0], 0, r->extent, best,
-                      (int64_t *)(line.at[1] + i * step[1]));
+            find_line(r, p + i * step[0], 0, r->extent, best,
+                      (int64_t *)(to + i * step[1]));
         }
         asn_lines_next(&r->lines, &line);
     }
@@ -161,6 +166,12 @@ static asn_status arg_setup(arg_run *r, const asn_nd *in, int axis, const asn_nd
     return ASN_OK;
 }
 
+/* Lines of contiguous elements: each has its last steps. */
+static double arg_ns(const arg_run *r) {
+    return (double)(r->lines.count * r->lines.length) *
+           ((double)r->extent * r->item * 0.03 + 6);
+}
+
 static asn_status arg_reduce(const asn_nd *in, int axis, const asn_nd *out,
                              bool smallest) {
     arg_run r = {.fold = NULL};
@@ -180,9 +191,11 @@ static asn_status arg_reduce(const asn_nd *in, int axis, const asn_nd *out,
         int64_t pieces = (r.lines.length + r.columns - 1) / r.columns;
         asn_pool_run(stack_chunk, &r, r.lines.count * pieces, ns * 0.5);
     } else {
-        r.lines_per_chunk = asn_lines_per_chunk(&r.lines, CHUNK / (r.extent + 1) + 1);
+        r.piece = CHUNK / (r.extent + 1) + 1;
+        r.pieces = (r.lines.length + r.piece - 1) / r.piece;
+        r.lines_per_chunk = asn_lines_per_chunk(&r.lines, r.piece);
         int64_t chunks = (r.lines.count + r.lines_per_chunk - 1) / r.lines_per_chunk;
-        asn_pool_run(line_chunk, &r, chunks, ns * r.item * 0.03);
+        asn_pool_run(line_chunk, &r, chunks * r.pieces, arg_ns(&r));
     }
     asn_fp_write(flags); /* comparisons of NaN raise nothing */
     return status;

@@ -12,8 +12,9 @@
  * There is one worker per CPU, pinned, the caller's CPU included: a region calls upon
  * those that are not where the caller runs (an unpinned thread that is woken lands on the
  * waker's CPU and gives no parallelism at all below 1 ms). A worker spins for SPIN_NS
- * after its last region, so that back-to-back regions hand over in 0.1-0.6 us; waking a
- * sleeping one costs 6-15 us.
+ * after its last region, or for LONG_SPIN_NS in a program whose regions come that often,
+ * so that they hand over in 0.1-0.6 us; waking a sleeping one costs 6-15 us, and up to 50
+ * on a virtual machine.
  */
 #include "device/cpu/pool.h"
 
@@ -34,6 +35,9 @@
 enum {
     MAX_THREADS = 512,
     SPIN_NS = 40000,       /* how long an idle worker stays hot */
+    LONG_SPIN_NS = 500000, /* ... while its calls follow one another within this time */
+    TAKEN_NS = 100000,     /* between two looks at the clock: another thread ran, */
+    SHARED_NS = 100000000, /* and for so long no worker spins longer than SPIN_NS */
     HOT_WORK_NS = 6000,    /* a region this long gains from a spinning worker */
     COLD_WORK_NS = 100000, /* ... and this long from one that sleeps */
     ROW_GAP_NS = 50000,    /* regions follow one another when no more lies between */
@@ -43,6 +47,7 @@ enum {
 typedef struct {
     _Alignas(64) atomic_uint ticket; /* raised to call the worker; its futex */
     atomic_bool sleeping;
+    atomic_bool rests; /* the caller runs on its CPU: spinning would be in the way */
     int cpu;
 } worker;
 
@@ -125,29 +130,54 @@ static void join_region(int home) {
         futex_wake(&region.inside);
 }
 
-/* Returns the new ticket: spins first, then sleeps. */
-static unsigned await_call(worker *w, unsigned seen) {
-    int64_t deadline = now_ns() + SPIN_NS;
+/* Until then no worker spins long: another program wants its CPU. */
+static atomic_llong shared_until;
+
+/* Whether a call came while spinning. `soon` counts, 0 to 3, the calls that came within
+ * LONG_SPIN_NS less those that did not: of a program's regions most do, or hardly any.
+ * After SPIN_NS others may have the CPU; one that takes it ends the spinning. */
+static bool spin(worker *w, unsigned seen, int soon, int64_t begun) {
+    int64_t now = begun, deadline = begun + SPIN_NS;
+    if (soon > 1 && begun > atomic_load_explicit(&shared_until, memory_order_relaxed))
+        deadline = begun + LONG_SPIN_NS;
     do {
         for (int i = 0; i < 64; i++) {
-            unsigned t = atomic_load_explicit(&w->ticket, memory_order_acquire);
-            if (t != seen) return t;
+            if (atomic_load_explicit(&w->ticket, memory_order_acquire) != seen)
+                return true;
             relax();
         }
-    } while (now_ns() < deadline);
-    atomic_store(&w->sleeping, true);
+        int64_t last = now;
+        if (now - begun > SPIN_NS) sched_yield();
+        now = now_ns();
+        if (now - last > TAKEN_NS) {
+            atomic_store_explicit(&shared_until, now + SHARED_NS, memory_order_relaxed);
+            return false;
+        }
+    } while (now < deadline && !atomic_exchange(&w->rests, false));
+    return false;
+}
+
+/* Returns the new ticket: spins first, then sleeps. */
+static unsigned await_call(worker *w, unsigned seen, int *soon) {
+    int64_t begun = now_ns();
     unsigned t;
-    while ((t = atomic_load(&w->ticket)) == seen)
-        futex_wait(&w->ticket, seen);
-    atomic_store(&w->sleeping, false);
-    return t;
+    if (!spin(w, seen, *soon, begun)) {
+        atomic_store(&w->sleeping, true);
+        while ((t = atomic_load(&w->ticket)) == seen)
+            futex_wait(&w->ticket, seen);
+        atomic_store(&w->sleeping, false);
+    }
+    bool came_soon = now_ns() - begun < LONG_SPIN_NS;
+    if (came_soon ? *soon < 3 : *soon > 0) *soon += came_soon ? 1 : -1;
+    return atomic_load(&w->ticket);
 }
 
 static void *worker_main(void *arg) {
     worker *w = arg;
     unsigned seen = 0;
+    int soon = 2;
     for (;;) {
-        seen = await_call(w, seen);
+        seen = await_call(w, seen, &soon);
         join_region((int)(w - workers));
     }
     return NULL;
@@ -251,7 +281,10 @@ static int call_workers(int helpers, bool hot_only) {
     int here = sched_getcpu(), n = atomic_load(&num_workers), home = 0;
     for (int i = 0; i < n; i++) {
         worker *w = &workers[i];
-        if (w->cpu == here) home = i;
+        if (w->cpu == here) {
+            home = i;
+            if (!atomic_load(&w->sleeping)) atomic_store(&w->rests, true);
+        }
         if (w->cpu == here || helpers == 0) continue;
         if (hot_only && atomic_load(&w->sleeping)) continue;
         atomic_fetch_add(&w->ticket, 1);

@@ -186,9 +186,9 @@ static inline asn_v_f32 v_tail_f32(const float *p, int64_t count, float fill) {
 }
 #endif
 
+/* v_split_<t>: two vectors cut into runs of 2 width lanes: the first half of every run,
+ * and the second half. */
 #if defined(__AVX512F__)
-/* Two vectors cut into runs of 2 width lanes: the first half of every run, and the second
- * half. */
 static inline void v_split_f64(int width, asn_v_f64 a, asn_v_f64 b, asn_v_f64 *low,
                                asn_v_f64 *high) {
     if (width == 4) {
@@ -224,6 +224,30 @@ static inline void v_split_f32(int width, asn_v_f32 a, asn_v_f32 b, asn_v_f32 *l
                                        24, 26, 28, 30);
         *high = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23,
                                         25, 27, 29, 31);
+    }
+}
+#elif defined(__AVX2__)
+static inline void v_split_f64(int width, asn_v_f64 a, asn_v_f64 b, asn_v_f64 *low,
+                               asn_v_f64 *high) {
+    if (width == 2) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+        *high = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    } else {
+        *low = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        *high = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    }
+}
+static inline void v_split_f32(int width, asn_v_f32 a, asn_v_f32 b, asn_v_f32 *low,
+                               asn_v_f32 *high) {
+    if (width == 4) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+        *high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+    } else if (width == 2) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 4, 5, 8, 9, 12, 13);
+        *high = __builtin_shufflevector(a, b, 2, 3, 6, 7, 10, 11, 14, 15);
+    } else {
+        *low = __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+        *high = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
     }
 }
 #endif
