@@ -178,11 +178,23 @@ static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t fro
     return outside;
 }
 
+/* The last whole vector, some of whose elements were computed before. */
+static uint32_t run_last(const asn_jit_code *code, char *const *ptr, int64_t n) {
+    char *at[ASN_MAX_VALUES];
+    for (int i = 0; i < code->num_arrays; i++) {
+        const asn_jit_array *a = &code->arrays[i];
+        at[a->pointer] = ptr[a->pointer] + (n - code->lanes) * a->item;
+    }
+    return code->fn(at, code->lanes);
+}
+
 uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
     if (code->lanes == 1) return code->fn(ptr, n);
     int64_t whole = n & -(int64_t)code->lanes;
     uint32_t outside = whole ? code->fn(ptr, whole) : 0;
-    return whole < n ? outside | run_rest(code, ptr, whole, n - whole) : outside;
+    if (whole == n) return outside;
+    return outside | (whole && code->repeats ? run_last(code, ptr, n)
+                                             : run_rest(code, ptr, whole, n - whole));
 }
 
 static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
@@ -196,7 +208,9 @@ static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
         code->arrays[code->num_arrays++] =
             (asn_jit_array){value->pointer, (uint8_t)item, false};
     }
+    code->repeats = !p->in_place && !p->num_sums;
     for (int s = 0; s < p->num_stores; s++) {
+        code->repeats &= !p->stores[s].past_caches; /* those are aligned */
         int item = asn_lane_bytes(p->values[p->stores[s].value].lane);
         if (p->stores[s].imag != ASN_JIT_NONE) item *= 2;
         code->arrays[code->num_arrays++] =
