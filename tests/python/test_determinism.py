@@ -37,6 +37,11 @@ for n, dtype in ((9, "f8"), (16, "f4"), (33, "f8"), (255, "f4")):
     x = np.array(r.standard_normal((301, n)).astype(dtype))
     for y in (x.sum(1), x.min(1), x.argmin(1), ((x[:, None] - x[:7]) ** 2).sum(2), np.roll(x, 1, 0) * x + np.roll(x, -2, 1)):
         add(y)
+z = np.array((r.standard_normal((9000, 2)) * 2.0 ** r.integers(-560, 560, (9000, 2))).view("c16")[:, 0])
+runs, w = np.array(numpy.repeat(r.random(90) < 0.6, 100)), np.zeros(9000, "c16")
+w[runs] = z[runs] + 1
+for y in (abs(z), abs(z.astype("c8")), w, z[runs].real, z.real.astype("f4")[runs]):
+    add(y)
 for n in (3, 16, 70, 1500):  # enough rows for threads
     x = r.integers(0, 9, (400_000 // n, n)) / 4
     x[::7, n // 2] = numpy.nan

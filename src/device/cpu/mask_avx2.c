@@ -122,12 +122,21 @@ static int64_t positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_
     return count;
 }
 
+/* Masks mostly have long runs: 64 elements that all count are one copy of 4, 8 or 16
+ * lines, of known size. */
+static const uint64_t ALL = UINT64_MAX;
+
 static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
                         uint32_t *dst) {
     int64_t count = 0, total = count_bytes(mask, n);
     for (int64_t i = 0; i < n && count < total; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
         const uint32_t *from = src + i;
+        if (bits == ALL) {
+            memcpy(dst + count, from, 64 * 4);
+            count += 64;
+            continue;
+        }
         for (; bits && count + 8 <= total && from + 8 <= src + n; from += 8, bits >>= 8) {
             unsigned eight = (unsigned)(bits & 255);
             __m256i lane =
@@ -149,6 +158,11 @@ static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
     for (int64_t i = 0; i < n && count < total; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
         const uint64_t *from = src + i;
+        if (bits == ALL) {
+            memcpy(dst + count, from, 64 * 8);
+            count += 64;
+            continue;
+        }
         for (; bits && count + 4 <= total && from + 4 <= src + n; from += 4, bits >>= 4) {
             unsigned four = (unsigned)(bits & 15);
             __m256i x = _mm256_loadu_si256((const __m256i *)from);
@@ -165,9 +179,16 @@ static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
 static int64_t select_16(const uint8_t *mask, int64_t n, const __m128i *src,
                          __m128i *dst) {
     int64_t count = 0;
-    for (int64_t i = 0; i < n; i += 64)
-        for (uint64_t bits = bits_at(mask, i, n); bits;)
+    for (int64_t i = 0; i < n; i += 64) {
+        uint64_t bits = bits_at(mask, i, n);
+        if (bits == ALL) {
+            memcpy(dst + count, src + i, 64 * sizeof *src);
+            count += 64;
+            continue;
+        }
+        while (bits)
             _mm_storeu_si128(dst + count++, _mm_loadu_si128(src + i + next_bit(&bits)));
+    }
     return count;
 }
 
@@ -178,12 +199,26 @@ static int64_t select_items(int item, const uint8_t *mask, int64_t n, const void
                        : select_16(mask, n, src, dst);
 }
 
+static inline void copy_all(int item, char *to, const char *from) {
+    if (item == 4)
+        memcpy(to, from, 64 * 4);
+    else if (item == 8)
+        memcpy(to, from, 64 * 8);
+    else
+        memcpy(to, from, 64 * 16);
+}
+
 static int64_t place_items(int item, const uint8_t *mask, int64_t n, const void *src,
                            void *dst) {
     const char *from = src;
     for (int64_t i = 0; i < n; i += 64) {
         char *to = (char *)dst + i * item;
         uint64_t bits = bits_at(mask, i, n);
+        if (bits == ALL) {
+            copy_all(item, to, from);
+            from += 64 * item;
+            continue;
+        }
         if (item == 4)
             for (; bits; from += 4)
                 memcpy(to + 4 * next_bit(&bits), from, 4);
