@@ -131,3 +131,18 @@ def test_stacks_lie_as_their_operands(operands):
         np.testing.assert_array_equal(got.to_numpy(), want)
         wide = [d for d, extent in enumerate(want.shape) if extent > 1]
         assert [got.strides[d] for d in wide] == [want.strides[d] for d in wide], name
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("n", [32_767, 32_768, 100_001, 20_000_003])
+def test_long_inner_products(n, dtype):
+    """Summed in parts from 32768 terms on; more terms than parts can be counted have longer parts."""
+    if n > 1_000_000 and dtype != "f4":
+        n = 300_000
+    r = np.random.default_rng(n)
+    x = r.integers(-8, 9, n).astype(dtype) * (1 + 1j if dtype[0] == "c" else 1)
+    y = r.integers(-8, 9, n).astype(dtype)
+    x = x.astype(dtype)
+    a, b = asnumpy.array(x), asnumpy.array(y)
+    assert asnumpy.vdot(a, b) == np.vdot(x.astype("c16"), y.astype("c16"))
+    assert asnumpy.dot(a[::-1], b) == np.dot(x[::-1].astype("c16"), y.astype("c16"))

@@ -114,6 +114,7 @@ static double product_ns(const asn_product *p) {
 }
 
 static void run_product(asn_product *p) {
+    if (asn_product_dot(p)) return;
     choose_tiles(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
     asn_pool_run(product_chunk, p, (total + p->items_per_chunk - 1) / p->items_per_chunk,

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "device/cpu/gemm.h"
+#include "device/cpu/pool.h"
 
+enum { LEAST_PART = 16384, MAX_PARTS = 1024 };         /* of a long inner product */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS's */
 
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
@@ -127,6 +129,38 @@ static void dot_tile(const asn_product *p, const asn_matrix *a, const asn_matrix
         for (int64_t j = 0; j < n; j++)
             dot(p->k, a->data + i * a->row, a->col, b->data + j * b->col, b->row,
                 c->data + i * c->row + j * c->col);
+}
+
+typedef struct {
+    const asn_product *p;
+    int64_t part; /* terms of a partial sum */
+    _Alignas(64) char sums[MAX_PARTS][16];
+} long_dot;
+
+static void dot_part(void *ctx, int64_t part) {
+    long_dot *d = ctx;
+    const asn_product *p = d->p;
+    int64_t first = part * d->part, n = p->k - first;
+    asn_kernels_get()->dot[p->dtype](
+        n < d->part ? n : d->part, p->a.data + first * p->a.col, p->a.col,
+        p->b.data + first * p->b.row, p->b.row, (char *)d->sums + part * p->item);
+}
+
+bool asn_product_dot(const asn_product *p) {
+    asn_sum_fn sum = asn_kernels_get()->sum[p->dtype];
+    if (!p->by_dots || p->m * p->n * p->batch != 1 || p->k < 2 * LEAST_PART || !sum)
+        return false;
+    long_dot d = {.p = p, .part = LEAST_PART};
+    while (p->k > d.part * MAX_PARTS)
+        d.part *= 2;
+    int64_t parts = (p->k + d.part - 1) / d.part;
+    asn_pool_run(dot_part, &d, parts, (double)(2 * p->k * p->item) * 0.015);
+    double total[2];
+    sum(parts, total, d.sums);
+    const float single[2] = {(float)total[0], (float)total[1]};
+    bool narrow = p->dtype == ASN_F32 || p->dtype == ASN_C64;
+    memcpy(p->c.data, narrow ? (const void *)single : total, (size_t)p->item);
+    return true;
 }
 
 static void loop_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,

@@ -37,4 +37,8 @@ bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item)
 void asn_product_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
                       const asn_matrix *c, int64_t m, int64_t n);
 
+/* One long inner product of floats or complex numbers, shared out between threads by k
+ * alone; false: it is another product. */
+bool asn_product_dot(const asn_product *p);
+
 #endif
