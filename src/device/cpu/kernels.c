@@ -15,6 +15,7 @@
 #include "base/cpu.h"
 #include "base/half.h"
 #include "device/cpu/complex_avx2.h"
+#include "device/cpu/divide_avx2.h"
 #include "device/cpu/fpflags.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -165,7 +166,10 @@ static void fill_tables(void) {
     asn_kernels_generated(&tables);
     fill_halves(&tables);
 #if defined(__x86_64__)
-    if (asn_cpu_isa() == ASN_ISA_AVX2) asn_kernels_complex_avx2(&tables);
+    if (asn_cpu_isa() == ASN_ISA_AVX2) {
+        asn_kernels_complex_avx2(&tables);
+        asn_kernels_divide_avx2(&tables);
+    }
 #endif
 }
 

@@ -1,0 +1,71 @@
+"""Integer quotients and remainders: vectors by way of floating point, and what these leave to single divisions."""
+
+import warnings
+
+import asnumpy
+import numpy as np
+import pytest
+
+FUNCTIONS = ("floor_divide", "remainder", "fmod")
+DTYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
+
+
+def edges(dtype):
+    """Ends of the dtype and of what a float64 or a float32 holds, zeros and small numbers."""
+    info = np.iinfo(dtype)
+    near = [1 << k for k in (22, 23, 24, 31, 32, 50, 51, 52, 53, 62, 63)] + [info.max, info.min]
+    values = [0, 1, 2, 3, 7, 100] + [n + d for n in near for d in (-2, -1, 0, 1, 2)]
+    values += [-v for v in values]
+    return np.array([v for v in values if info.min <= v <= info.max], dtype)
+
+
+def check(x, y):
+    a, b = asnumpy.array(x), asnumpy.array(y)
+    for name in FUNCTIONS:
+        with warnings.catch_warnings(record=True) as expected:
+            warnings.simplefilter("always")
+            want = getattr(np, name)(x, y)
+        with warnings.catch_warnings(record=True) as met:
+            warnings.simplefilter("always")
+            got = getattr(asnumpy, name)(a, b).to_numpy()
+        np.testing.assert_array_equal(got, want, err_msg=f"{name} of {x.dtype}")
+        assert sorted(str(w.message) for w in met) == sorted(str(w.message) for w in expected)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1"])
+def test_every_pair_of_bytes(dtype):
+    every = np.arange(256).astype(dtype)
+    check(np.repeat(every, 256), np.tile(every, 256))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_pairs_of_edges(dtype):
+    """Each pair in vectors of its own kind (all lanes alike), and among others."""
+    values = edges(dtype)
+    x, y = np.repeat(values, len(values)), np.tile(values, len(values))
+    fits = (y != 0) & ~((x == np.iinfo(dtype).min) & (y.astype("f8") == -1))
+    check(np.repeat(x[fits], 8), np.repeat(y[fits], 8))
+    check(x[fits], y[fits])
+    check(x, y)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bits", [5, 20, 40, 52, 64])
+def test_random_pairs(dtype, bits):
+    r = np.random.default_rng(bits)
+    for n in (1, 3, 4, 7, 8, 9, 33, 10_007):
+        x, y = (r.integers(0, 1 << 64, n, dtype="u8") >> np.uint64(64 - bits) for _ in range(2))
+        x, y = (x.astype(dtype), y.astype(dtype))
+        if dtype[0] == "i":
+            x = np.where(r.random(n) < 0.5, x, -x)
+            y = np.where(r.random(n) < 0.5, y, -y)
+        y[y == 0] = 3
+        check(x, y)
+        quotient, rest = asnumpy.divmod(asnumpy.array(x), asnumpy.array(y))
+        np.testing.assert_array_equal(quotient.to_numpy(), np.divmod(x, y)[0])
+        np.testing.assert_array_equal(rest.to_numpy(), np.divmod(x, y)[1])
+        a, b = asnumpy.array(x), asnumpy.array(y)
+        a //= b
+        b %= a + (a == 0)
+        np.testing.assert_array_equal(a.to_numpy(), x // y)
+        np.testing.assert_array_equal(b.to_numpy(), y % (x // y + (x // y == 0)))
