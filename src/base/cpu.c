@@ -1,8 +1,13 @@
-/* L0 base: the instruction-set level, from CPUID and ASNUMPY_ISA. */
+/* L0 base: the instruction-set level, from CPUID and ASNUMPY_ISA, and the caches. */
 #include "base/cpu.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 static asn_isa detect(void) {
 #if defined(__x86_64__)
@@ -31,4 +36,56 @@ asn_isa asn_cpu_isa(void) {
     }
     __atomic_store_n(&resolved, isa, __ATOMIC_RELAXED);
     return (asn_isa)isa;
+}
+
+/* ---- caches */
+
+static asn_cache_sizes caches;
+
+#if defined(__x86_64__)
+/* From the processor: leaf 4 of Intel's is leaf 0x8000001d of AMD's. The C library tells
+ * the sum of all last caches on AMD's servers (256 MiB where a core has 32). */
+static asn_cache_sizes ask(void) {
+    asn_cache_sizes found = {0, 0, 0};
+    unsigned a, b, c, d, leaf = 4;
+    if (__get_cpuid(0x80000001u, &a, &b, &c, &d) && c >> 22 & 1) leaf = 0x8000001du;
+    for (unsigned i = 0; i < 8 && __get_cpuid_count(leaf, i, &a, &b, &c, &d); i++) {
+        unsigned type = a & 31, level = a >> 5 & 7; /* type 1: data, 3: both */
+        if (type == 0) break;
+        if (type == 2) continue;
+        int64_t size = (int64_t)((b >> 22) + 1) * ((b >> 12 & 1023) + 1) *
+                       ((b & 4095) + 1) * ((int64_t)c + 1);
+        if (level == 1) found.first = size;
+        if (level == 2) found.second = size;
+        if (level >= 2) found.last = size;
+    }
+    return found;
+}
+#elif defined(_SC_LEVEL1_DCACHE_SIZE)
+static asn_cache_sizes ask(void) {
+    return (asn_cache_sizes){sysconf(_SC_LEVEL1_DCACHE_SIZE),
+                             sysconf(_SC_LEVEL2_CACHE_SIZE),
+                             sysconf(_SC_LEVEL3_CACHE_SIZE)};
+}
+#else
+static asn_cache_sizes ask(void) {
+    return (asn_cache_sizes){0, 0, 0};
+}
+#endif
+
+static int64_t within(int64_t size, int64_t least, int64_t most, int64_t usual) {
+    return size >= least && size <= most ? size : usual;
+}
+
+static void find_caches(void) {
+    asn_cache_sizes told = ask();
+    caches.first = within(told.first, 16 << 10, 256 << 10, 32 << 10);
+    caches.second = within(told.second, 128 << 10, 16 << 20, 1 << 20);
+    caches.last = within(told.last, 1 << 20, 1 << 30, 32 << 20);
+}
+
+asn_cache_sizes asn_cpu_caches(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_caches);
+    return caches;
 }

@@ -7,8 +7,19 @@
 #ifndef ASN_BASE_CPU_H
 #define ASN_BASE_CPU_H
 
+#include <stdint.h>
+
 typedef enum { ASN_ISA_BASELINE, ASN_ISA_AVX2, ASN_ISA_AVX512, ASN_ISA_COUNT } asn_isa;
 
 asn_isa asn_cpu_isa(void); /* resolved once */
+
+/* Bytes of a core's first and second data caches and of the last one that it shares;
+ * where the processor does not tell, or tells nonsense (a virtual machine may), those of
+ * a usual one: 32 KiB, 1 MiB, 32 MiB. For the sizes of blocks and the like, whose results
+ * do not depend on it. Read once; thread-safe. */
+typedef struct {
+    int64_t first, second, last;
+} asn_cache_sizes;
+asn_cache_sizes asn_cpu_caches(void);
 
 #endif

@@ -17,13 +17,10 @@
 
 #include <stdlib.h>
 
+#include "base/cpu.h"
 #include "graph/launch.h"
 
-enum {
-    BAND_BYTES = 512 << 10, /* half of a core's second cache */
-    MAX_TOGETHER = 8,
-    MAX_USES = MAX_TOGETHER * ACLNNX_MAX_OPERANDS
-};
+enum { MAX_TOGETHER = 8, MAX_USES = MAX_TOGETHER * ACLNNX_MAX_OPERANDS };
 
 typedef struct {
     const asn_ref *ref;
@@ -35,6 +32,10 @@ typedef struct {
     int num;
     use uses[MAX_USES];
 } together;
+
+static int64_t band_bytes(void) {
+    return asn_cpu_caches().second / 2;
+}
 
 static bool same_space(const asn_node *a, const asn_node *b) {
     if (a->ndim != b->ndim) return false;
@@ -107,7 +108,8 @@ int asn_bands_find(const asn_plan *plan, const asn_node *nodes, const bool *keep
     together t = {0};
     int num = 0;
     bool linked = false;
-    if (first + 1 == plan->num_programs || node->ndim < 2 || node->size * 8 < BAND_BYTES)
+    if (first + 1 == plan->num_programs || node->ndim < 2 ||
+        node->size * 8 < band_bytes())
         return 1;
     while (first + num < plan->num_programs && num < MAX_TOGETHER) {
         int before = t.num;
@@ -121,7 +123,7 @@ int asn_bands_find(const asn_plan *plan, const asn_node *nodes, const bool *keep
     }
     if (num < 2) return 1;
     int64_t bytes = row_bytes(&t);
-    *rows = BAND_BYTES / bytes;
+    *rows = band_bytes() / bytes;
     return *rows > 1 && *rows * 2 <= node->shape[0] ? num : 1;
 }
 

@@ -1,14 +1,15 @@
 /* CPU device: running a plan's steps on one block. */
 #include "device/cpu/block.h"
 
+#include "base/cpu.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 
 enum {
-    L1_SHARE = 14336,     /* bytes that slots and operands may take together */
-    OPERAND_SHARE = 2048, /* and each of them */
-    FOLD_L1_SHARE = 24576,
+    L1_SIXTEENTHS = 7,        /* of L1, that slots and operands may take together */
+    OPERAND_SHARE = 2048,     /* and each of them */
+    FOLD_L1_SHARE = 24576,    /* a constant: the order of a sum depends on its blocks */
     FOLD_OPERAND_SHARE = 8192 /* a sum kernel's call */
 };
 
@@ -23,7 +24,9 @@ static bool is_all_direct(const asn_plan *plan) {
 
 static int64_t step_block(const asn_plan *plan, int64_t largest) {
     if (plan->block_slots == 0) return largest;
-    int64_t bytes = (plan->folds ? FOLD_L1_SHARE : L1_SHARE) / plan->block_streams;
+    int64_t share =
+        plan->folds ? FOLD_L1_SHARE : asn_cpu_caches().first / 16 * L1_SIXTEENTHS;
+    int64_t bytes = share / plan->block_streams;
     int64_t most = plan->folds ? FOLD_OPERAND_SHARE : OPERAND_SHARE;
     if (bytes > most) bytes = most;
     int64_t n = bytes / plan->block_item;

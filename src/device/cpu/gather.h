@@ -5,15 +5,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cpu.h"
+
 /* Bytes read and written from which a pass stores past the caches: an ordinary store
  * reads its line first and puts something else out, and even a reader that follows at
  * once finds little of the result there (L3 of 32 MiB shared with neighbours, one thread:
  * a + b of 6e5 float64 182 us against 294, of 1e6 457 against 804; with a sum of the
  * result after it 366 against 374, 854 against 1057). Below, a result is wanted in the
  * caches: 2 a of 6e5 with a sum of it 323 us against 209. */
-enum { ASN_STREAM_TRAFFIC = 12000000 };
 static inline bool asn_worth_streaming(int64_t traffic) {
-    return traffic >= ASN_STREAM_TRAFFIC;
+    return traffic >= asn_cpu_caches().last / 8 * 3; /* 12 MiB of 32 */
 }
 
 /* A block of n1 rows of n0 elements of `item` bytes (1, 2, 4, 8, 16), strides in bytes.

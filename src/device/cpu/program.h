@@ -138,6 +138,8 @@ void asn_plan_place(asn_plan *plan, bool rows);
 
 /* Bytes that the program reads and writes; what is broadcast stays in the caches. */
 int64_t asn_plan_traffic(const asn_plan *plan);
+/* Whether so many bytes of a program leave the caches anyway. */
+bool asn_plan_worth_streaming(int64_t traffic);
 
 /* Runs a plan that has reductions (fused_reduce.c). */
 ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan,
