@@ -566,7 +566,7 @@ def products(isa):
             expr = f"({TYPES[dtype]})(({unsigned})(c) + ({unsigned})(a) * ({unsigned})(b))"
         name = f"matmul_{SHORT[dtype]}"
         dot = f"dot_{SHORT[dtype]}"
-        plain = f"{dot}_strided" if dtype in FLOATS else dot
+        plain = f"{dot}_strided" if dtype in FLOATS + COMPLEX else dot
         bodies.append(
             f"#define NAME {name}\n#define DOT {plain}\n#define T {TYPES[dtype]}\n#define MULADD(c, a, b) {expr}\n"
             f'#include "device/cpu/matmul.inc"\n'
@@ -575,6 +575,12 @@ def products(isa):
             bodies.append(
                 f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[dtype]}\n"
                 f'#include "device/cpu/dot.inc"\n'
+            )
+        if dtype in COMPLEX:
+            real = REAL[dtype]
+            bodies.append(
+                f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[real]}\n#define SPLIT {SHORT[real]}\n"
+                f'#include "device/cpu/dot_complex.inc"\n'
             )
         fills.append(
             f"    k->matmul[ASN_{DTYPES[dtype]}] = {name};\n    k->dot[ASN_{DTYPES[dtype]}] = {dot};\n"
