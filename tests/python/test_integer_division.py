@@ -69,3 +69,21 @@ def test_random_pairs(dtype, bits):
         b %= a + (a == 0)
         np.testing.assert_array_equal(a.to_numpy(), x // y)
         np.testing.assert_array_equal(b.to_numpy(), y % (x // y + (x // y == 0)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("bits", [4, 15, 31, 45, 64])
+def test_common_divisors(dtype, bits):
+    r = np.random.default_rng(bits)
+    values = edges(dtype)
+    pairs = [(np.repeat(values, len(values)), np.tile(values, len(values)))]
+    for n in (1, 15, 16, 17, 33, 3001):
+        x, y, z = (r.integers(0, 1 << 64, n, dtype="u8") >> np.uint64(64 - bits) for _ in range(3))
+        pairs.append((x.astype(dtype), y.astype(dtype)))
+        pairs.append(((x * z).astype(dtype), (y * z).astype(dtype)))
+    for x, y in pairs:
+        a, b = asnumpy.array(x), asnumpy.array(y)
+        np.testing.assert_array_equal(asnumpy.gcd(a, b).to_numpy(), np.gcd(x, y))
+        np.testing.assert_array_equal(asnumpy.lcm(a, b).to_numpy(), np.lcm(x, y))
+        a = asnumpy.gcd(a, b, out=a)
+        np.testing.assert_array_equal(a.to_numpy(), np.gcd(x, y))

@@ -1,4 +1,5 @@
-/* CPU device: quotients and remainders of integers with AVX2, by way of floating point.
+/* CPU device: quotients, remainders and common divisors of integers with AVX2, by way of
+ * floating point.
  *
  * As in divide_int.inc, a float quotient of integers whose magnitudes are well within its
  * precision is rounded to an integer only if it is one, so rounding it down (or towards
@@ -16,6 +17,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <string.h>
 
 #define INLINE __attribute__((always_inline)) static inline
 
@@ -146,7 +148,114 @@ LOOPS(u32, divide_32, 32, 8, false, ASN_U32)
 LOOPS(i64, divide_64, 64, 4, true, ASN_I64)
 LOOPS(u64, divide_64, 64, 4, false, ASN_U64)
 
+/* ---- greatest common divisors: Euclid's steps on sixteen pairs at a time, until the
+ * last of them is done; a division takes as long for four lanes as for one (int64 below
+ * 100: 20 ns one by one, 6 so) */
+
+enum { PAIRS = 16, VECTORS = PAIRS / 4, GCD = 0, LCM = 1 };
+static asn_ew_fn other_gcd[2][ASN_DTYPE_COUNT];
+
+INLINE void euclid(__m256d x[VECTORS], __m256d y[VECTORS]) {
+    const __m256d zero = _mm256_setzero_pd(), one = _mm256_set1_pd(1);
+    for (int left = 1; left;) {
+        left = 0;
+        for (int v = 0; v < VECTORS; v++) {
+            __m256d on = _mm256_cmp_pd(y[v], zero, _CMP_NEQ_OQ);
+            __m256d by = _mm256_blendv_pd(one, y[v], on);
+            __m256d q = _mm256_floor_pd(_mm256_div_pd(x[v], by));
+            __m256d rest = _mm256_fnmadd_pd(q, by, x[v]); /* exact: it is below y */
+            x[v] = _mm256_blendv_pd(x[v], y[v], on);
+            y[v] = _mm256_and_pd(rest, on);
+            left |= _mm256_movemask_pd(on);
+        }
+    }
+}
+
+/* Magnitudes of four integers; false: one is too large. */
+INLINE bool magnitudes(const char *p, int item, bool sign, __m256d *to) {
+    const __m256d no_sign = _mm256_set1_pd(-0.0);
+    if (item == 4) {
+        *to = wide_32(_mm_loadu_si128((const void *)p), sign);
+    } else {
+        __m256i x = load(p);
+        const __m256i least = _mm256_set1_epi64x(sign ? INT64_C(1) << 51 : 0);
+        const __m256i beyond = _mm256_set1_epi64x(-(INT64_C(1) << (sign ? 52 : 51)));
+        if (!_mm256_testz_si256(_mm256_add_epi64(x, least), beyond)) return false;
+        *to = float_64(x);
+    }
+    *to = _mm256_andnot_pd(no_sign, *to);
+    return true;
+}
+
+INLINE void put(char *out, int item, int64_t v) {
+    memcpy(out, &v, (size_t)item); /* the low bytes: results wrap */
+}
+
+INLINE bool sixteen(char *out, const char *a, const char *b, int item, bool sign,
+                    int kind) {
+    __m256d x[VECTORS], y[VECTORS], p[VECTORS];
+    _Alignas(32) int64_t g[PAIRS], q[PAIRS], m[PAIRS];
+    for (int v = 0; v < VECTORS; v++)
+        if (!magnitudes(a + 4 * v * item, item, sign, &x[v]) ||
+            !magnitudes(b + 4 * v * item, item, sign, &y[v]))
+            return false;
+    for (int v = 0; v < VECTORS; v++) {
+        p[v] = x[v];
+        if (kind == LCM) _mm256_store_si256((__m256i *)(m + 4 * v), integer_64(y[v]));
+    }
+    euclid(x, y);
+    for (int v = 0; v < VECTORS; v++) {
+        __m256d by = _mm256_max_pd(x[v], _mm256_set1_pd(1)); /* 0 is lcm's of zeros */
+        _mm256_store_si256((__m256i *)(g + 4 * v), integer_64(x[v]));
+        if (kind == LCM)
+            _mm256_store_si256((__m256i *)(q + 4 * v),
+                               integer_64(_mm256_div_pd(p[v], by)));
+    }
+    for (int i = 0; i < PAIRS; i++)
+        put(out + i * item, item,
+            kind == GCD ? g[i] : (int64_t)((uint64_t)q[i] * (uint64_t)m[i]));
+    return true;
+}
+
+#define PAIR_LOOP(name, kind, item, sign, dtype)                                         \
+    static void name(int64_t n, void *dst, const void *a, const void *b,                 \
+                     const void *c) {                                                    \
+        const char *x = a, *y = b;                                                       \
+        char *to = dst;                                                                  \
+        for (; n >= PAIRS;                                                               \
+             n -= PAIRS, to += PAIRS * (item), x += PAIRS * (item), y += PAIRS * (item)) \
+            if (!sixteen(to, x, y, item, sign, kind))                                    \
+                other_gcd[kind][dtype](PAIRS, to, x, y, c);                              \
+        if (n) other_gcd[kind][dtype](n, to, x, y, c);                                   \
+    }
+PAIR_LOOP(gcd_i32, GCD, 4, true, ASN_I32)
+PAIR_LOOP(gcd_u32, GCD, 4, false, ASN_U32)
+PAIR_LOOP(gcd_i64, GCD, 8, true, ASN_I64)
+PAIR_LOOP(gcd_u64, GCD, 8, false, ASN_U64)
+PAIR_LOOP(lcm_i32, LCM, 4, true, ASN_I32)
+PAIR_LOOP(lcm_u32, LCM, 4, false, ASN_U32)
+PAIR_LOOP(lcm_i64, LCM, 8, true, ASN_I64)
+PAIR_LOOP(lcm_u64, LCM, 8, false, ASN_U64)
+
+static void put_gcd(asn_kernels *k) {
+    static const struct {
+        asn_dtype dtype;
+        asn_ew_fn fn[2];
+    } loops[] = {{ASN_I32, {gcd_i32, lcm_i32}},
+                 {ASN_U32, {gcd_u32, lcm_u32}},
+                 {ASN_I64, {gcd_i64, lcm_i64}},
+                 {ASN_U64, {gcd_u64, lcm_u64}}};
+    static const asn_op ops[2] = {ASN_OP_GCD, ASN_OP_LCM};
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            asn_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
+            other_gcd[kind][loops[i].dtype] = *slot;
+            *slot = loops[i].fn[kind];
+        }
+}
+
 void asn_kernels_divide_avx2(asn_kernels *k) {
+    put_gcd(k);
     static const struct {
         asn_dtype dtype;
         asn_ew_fn fn[KINDS];
