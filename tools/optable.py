@@ -212,14 +212,15 @@ def _facts(table):
         out = out or f"ASN_{DTYPES[r.out]}"
         ints = f"ASN_{DTYPES[r.ints]}" if r.ints else "ASN_DTYPE_NONE"
         cann = f'"{r.cann[0]}"' if r.cann else "NULL"
+        ulp = ", ".join(f"[ASN_{DTYPES[d]}] = {float(u)}f" for d, u in r.ulp.items()) or "0"
         lines.append(
             f'    [ASN_OP_{r.name.upper()}] = {{"{r.name}", "{r.doc}", {cann}, {len(r.args)}, '
-            f"{{{ins}}}, {out}, {ints}, {_mask(r.dtypes)}, {flags}, {_c_identity(r)}}},"
+            f"{{{ins}}}, {out}, {ints}, {_mask(r.dtypes)}, {flags}, {{{ulp}}}, {_c_identity(r)}}},"
         )
     lines.append(
         '    [ASN_OP_CAST] = {"cast", "Conversion of dtype.", "Cast", 1, {ASN_DTYPE_NONE}, '
     )
-    lines.append("        ASN_OUT_SAME, ASN_DTYPE_NONE, 0x7fff, ASN_OPF_KERNEL, NAN, false},")
+    lines.append("        ASN_OUT_SAME, ASN_DTYPE_NONE, 0x7fff, ASN_OPF_KERNEL, {0}, NAN, false},")
     return "\n".join([*lines, "};"]) + "\n" + _compositions(table)
 
 

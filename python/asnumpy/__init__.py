@@ -136,11 +136,12 @@ _LAZY = {
     "roots",
     "_namespace": "__array_namespace_info__",
     "_devices": "supports",
+    "_profile": "profile",
     "memory": "memory_snapshot memory_summary set_allocator_settings set_memory_limit",
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    ["emath", "dtypes", "fft", "lib", "linalg", "memory", "polynomial", "random", "testing"]
+    ["debug", "emath", "dtypes", "fft", "lib", "linalg", "memory", "polynomial", "random", "testing"]
 )
 # What NumPy has for text, dates, records, objects and itself: its own, for data on the host.
 _NUMPYS = (

@@ -11,6 +11,7 @@
 #include "graph/ufunc.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
+#include "runtime/sync.h"
 
 static asn_status with_buffer(asn_array *out) {
     asn_status status = asn_buffer_new(&out->buffer, asn_layout_nbytes(&out->layout));
@@ -99,13 +100,22 @@ static void gather_host(char **to, const char *from, int ndim, const int64_t *sh
 }
 
 static asn_status copy_in(asn_array *a, const void *packed) {
+    static const char why[] = "memory is filled from the host";
+    asn_mark mark;
     ASN_TRY(asn_buffer_ensure(a->buffer));
     /* The block may have been another array's, with tasks still reading it. */
-    ASN_TRY(asn_stream_wait());
+    if (asn_stream_busy) {
+        ASN_TRY(asn_sync_begin(why, &mark));
+        ASN_TRY(asn_stream_wait());
+        asn_sync_end(why, mark);
+    }
     size_t bytes = (size_t)asn_layout_nbytes(&a->layout);
+    mark = asn_profile_begin();
     ASN_ACL_TRY(asn_acl.aclrtMemcpy(a->buffer->data, bytes, packed, bytes,
                                     ACL_MEMCPY_HOST_TO_DEVICE),
                 "copy from host");
+    if (mark.ticks)
+        asn_profile_note(mark, ASN_EVENT_TO_DEVICE, "copy from host", (int64_t)bytes);
     return ASN_OK;
 }
 
@@ -187,22 +197,32 @@ static inline bool settled(const asn_buffer *b, bool for_write) {
            !(for_write && b->trace_refs);
 }
 
-asn_status asn_array_sync(const asn_array *a) {
-    if (settled(a->buffer, false)) return ASN_OK;
+/* The host is about to reach the elements: everything that computes them (for_write, also
+ * what reads them) runs, and is waited for. */
+static asn_status sync_for(const asn_array *a, bool for_write, const char *why) {
+    const asn_buffer *b = a->buffer;
+    asn_mark mark = {0, 0, -1};
     asn_lock();
-    asn_status status = asn_trace_settle(a->buffer, false);
+    asn_status status = ASN_OK;
+    if (asn_stream_busy || b->trace_writes || (for_write && b->trace_refs) ||
+        (asn_device_open() == ASN_OK && !asn_device_host_access()))
+        status = asn_sync_begin(why, &mark);
+    if (!status) status = asn_trace_settle(b, for_write);
     if (!status) status = asn_stream_wait();
     if (!status) status = asn_buffer_ensure(a->buffer);
+    asn_sync_end(why, mark);
     asn_unlock();
     return status;
 }
 
+asn_status asn_array_sync(const asn_array *a) {
+    if (settled(a->buffer, false)) return ASN_OK;
+    return sync_for(a, false, "a result is written to an array of the host");
+}
+
 asn_status asn_array_host(const asn_array *a, void **data) {
-    asn_lock();
-    asn_status status = asn_trace_settle(a->buffer, true);
-    if (!status) status = asn_array_sync(a);
-    asn_unlock();
-    ASN_TRY(status);
+    if (!settled(a->buffer, true))
+        ASN_TRY(sync_for(a, true, "the host reaches for the array's memory"));
     if (!asn_device_host_access())
         return asn_error_set(
             ASN_ERR_TYPE,
@@ -228,17 +248,22 @@ asn_status asn_array_to_host(const asn_array *a, void *dst) {
         asn_array_fini(&packed);
         return status;
     }
-    ASN_TRY(asn_array_sync(a));
+    if (!settled(a->buffer, false))
+        ASN_TRY(sync_for(a, false, "the array is copied to the host"));
     size_t bytes = (size_t)asn_layout_nbytes(&a->layout);
+    asn_mark mark = asn_profile_begin();
     ASN_ACL_TRY(asn_acl.aclrtMemcpy(dst, bytes,
                                     (char *)a->buffer->data + a->layout.offset, bytes,
                                     ACL_MEMCPY_DEVICE_TO_HOST),
                 "copy to host");
+    if (mark.ticks)
+        asn_profile_note(mark, ASN_EVENT_TO_HOST, "copy to host", (int64_t)bytes);
     return ASN_OK;
 }
 
 asn_status asn_array_get_item(const asn_array *a, int64_t byte_offset, asn_scalar *out) {
-    ASN_TRY(asn_array_sync(a));
+    if (!settled(a->buffer, false))
+        ASN_TRY(sync_for(a, false, "the value of an element is read"));
     const char *from = (const char *)a->buffer->data + a->layout.offset + byte_offset;
     size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));
     out->dtype = a->layout.dtype;
@@ -256,13 +281,8 @@ asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
                               const asn_scalar *value) {
     asn_scalar cast;
     ASN_TRY(asn_scalar_convert(value, asn_layout_dtype(&a->layout), &cast));
-    if (!settled(a->buffer, true)) {
-        asn_lock();
-        asn_status status = asn_trace_settle(a->buffer, true);
-        if (!status) status = asn_array_sync(a);
-        asn_unlock();
-        ASN_TRY(status);
-    }
+    if (!settled(a->buffer, true))
+        ASN_TRY(sync_for(a, true, "an element is written from the host"));
     char *to = (char *)a->buffer->data + a->layout.offset + byte_offset;
     size_t bytes = (size_t)asn_itemsize(asn_layout_dtype(&a->layout));
     if (asn_device_host_access()) {

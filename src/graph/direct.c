@@ -18,6 +18,7 @@
 #include "graph/families.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
+#include "graph/record.h"
 #include "graph/truth.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -284,8 +285,31 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
 
 /* ---- calls */
 
+/* Comes back to asn_direct_call, so that the path without a profile is inlined there. */
+static _Thread_local bool profiled;
+
+static __attribute__((cold, noinline)) bool
+call_profiled(asn_op op, const asn_operand *in, const asn_array *out, asn_array *result) {
+    uint64_t begin = asn_profile_begin_small();
+    profiled = true;
+    bool done = asn_direct_call(op, in, out, result);
+    profiled = false;
+    if (!done || !begin) return done;
+    const asn_layout *l = out ? &out->layout : &result->layout;
+    asn_dtype dtype = asn_layout_dtype(l);
+    int arrays = 1;
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        if (in[k].array) {
+            arrays++;
+            dtype = asn_layout_dtype(&in[k].array->layout);
+        }
+    asn_record_small(begin, op, l->size, dtype, arrays);
+    return true;
+}
+
 bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result) {
+    if (ASN_PROFILING && !profiled) return call_profiled(op, in, out, result);
     asn_lock();
     bool done = call_locked(op, in, out, result) || (!out && call_spread(op, in, result));
     asn_unlock();
@@ -301,6 +325,7 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
     for (int k = 0; k < num_in; k++)
         key |= asn_binding_type(&in[k]) << (5 * k);
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     const asn_binding *b = asn_direct_ready() ? asn_binding_get(key, op, in) : NULL;
     bool done = b && b->loop && !b->refuses;
     for (int k = 0; k < num_in && done; k++)
@@ -310,6 +335,7 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
         report(met, op);
         asn_counters.eager++;
+        if (begin) asn_record_small(begin, op, 1, (asn_dtype)b->result, num_in + 1);
     }
     asn_unlock();
     return done;
@@ -317,6 +343,7 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
 
 bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     const asn_layout *l = &a->layout;
     const asn_loop *cast = NULL;
     bool same = (asn_dtype)l->dtype == dtype;
@@ -331,6 +358,7 @@ bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
         run(cast, l->size, result->buffer->data, src, 0, asn_fp_sink() ? &met : NULL);
         report(met, ASN_OP_CAST);
     }
+    if (begin && done) asn_record_small(begin, ASN_OP_COPY, l->size, dtype, 2);
     asn_unlock();
     return done;
 }
@@ -356,6 +384,7 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
     _Alignas(64) char scratch[SCRATCH_BYTES];
     uint32_t met = 0;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     uint32_t *sink = asn_fp_sink() ? &met : NULL;
     const asn_binding *b =
         readable(a) && asn_direct_ready() ? asn_binding_fold(op, a) : NULL;
@@ -366,6 +395,7 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
         run(b->loop, a->layout.size, out->bytes, src, 0, sink);
         report(met, op);
         asn_counters.eager++;
+        if (begin) asn_record_small(begin, op, a->layout.size, (asn_dtype)b->result, 1);
     }
     asn_unlock();
     return src[0] != NULL;
@@ -373,6 +403,7 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
 
 bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     const asn_layout *l = &a->layout;
     const asn_loop *loop = NULL;
     if (readable(a) && asn_direct_ready() &&
@@ -382,6 +413,9 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
         const void *src[3] = {address(a)};
         run(loop, l->size, out, src, 0, NULL);
         asn_counters.eager++;
+        if (begin)
+            asn_profile_small(begin, smallest ? "argmin" : "argmax",
+                              l->size * asn_itemsize(asn_layout_dtype(l)), 0);
     }
     asn_unlock();
     return loop != NULL;
@@ -437,11 +471,15 @@ bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
     statistic s;
     const void *x = NULL;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     if (statistic_init(&s, a)) x = converted(a, s.dtype, scratch, s.sink);
     if (x) {
         mean_of(&s, x, a->layout.size, out);
         report(s.met, ASN_OP_DIVIDE);
         asn_counters.eager++;
+        if (begin)
+            asn_profile_small(begin, "mean", a->layout.size * asn_itemsize(s.dtype),
+                              a->layout.size);
     }
     asn_unlock();
     return x != NULL;
@@ -453,6 +491,7 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
     const void *x = NULL;
     int64_t n = a->layout.size;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     if ((double)n > ddof && statistic_init(&s, a))
         x = converted(a, s.dtype, scratch, s.sink);
     if (x) {
@@ -468,6 +507,9 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
         if (root) run(s.sqrt, 1, out->bytes, value, 0, s.sink);
         report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
         asn_counters.eager++;
+        if (begin)
+            asn_profile_small(begin, root ? "std" : "var", n * asn_itemsize(s.dtype),
+                              4 * n);
     }
     asn_unlock();
     return x != NULL;

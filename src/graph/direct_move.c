@@ -14,6 +14,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/truth.h"
 
 /* Host address of a 1-d or row-major array that is settled and small, with the step from
@@ -409,6 +410,7 @@ bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b
     void *data;
     int ndim = 0;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool done = asn_direct_ready() && asn_acl.aclnnxMatmul &&
                 a->layout.dtype == b->layout.dtype &&
                 matrix_of(a, true, &o[0], shape[0], strides[0]) &&
@@ -430,6 +432,12 @@ bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b
             asn_fp_meet(met, what);
         }
     }
+    if (begin && done)
+        asn_profile_small(begin, "matmul",
+                          (a->layout.size + b->layout.size + result->layout.size) *
+                              asn_itemsize(asn_layout_dtype(&a->layout)),
+                          asn_flops_of_product(asn_layout_dtype(&a->layout), 1,
+                                               shape[0][0], shape[0][1], shape[1][1]));
     asn_unlock();
     return done;
 }

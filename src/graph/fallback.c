@@ -8,6 +8,7 @@
 #include "graph/launch.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
+#include "runtime/sync.h"
 
 asn_acl_api asn_host;
 
@@ -70,7 +71,12 @@ asn_status asn_fallback_begin(const char *what) {
         asn_fp_meet(ASN_FALLBACK_MET, NULL);
     }
     ASN_TRY(asn_fallback_ready());
-    return asn_stream_wait();
+    static const char why[] = "the CPU computes what the device has no operator for";
+    asn_mark mark;
+    ASN_TRY(asn_sync_begin(why, &mark));
+    ASN_TRY(asn_stream_wait());
+    asn_sync_end(why, mark);
+    return ASN_OK;
 }
 
 /* ---- the fused operator and its relatives */

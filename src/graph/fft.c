@@ -6,6 +6,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
@@ -31,24 +32,35 @@ static const char *name_of(int kind, int64_t n) {
     }
 }
 
+static void record(asn_mark mark, const asn_array *a, const asn_array *result,
+                   int64_t n) {
+    double lines = n ? (double)result->layout.size / (double)n : 0;
+    double flops = lines * 5 * (double)n * log2((double)(n > 1 ? n : 2));
+    asn_record_relative(mark, "fft", 2, (const asn_array *[]){a, result}, (int64_t)flops);
+}
+
 static asn_status transform(const asn_array *result, const asn_array *a, int kind,
                             int64_t n, double scale, int axis) {
     aclnnxOperand in, out;
     ASN_TRY(operand(a, false, &in));
     ASN_TRY(operand(result, true, &out));
     if (!asn_acl.aclnnxFft) {
+        asn_mark mark = asn_profile_begin();
         asn_status status = asn_host_fft(kind, n, scale, &in, a->layout.shape, &out,
                                          result->layout.shape, a->layout.ndim, axis);
         asn_fp_note(name_of(kind, n));
+        if (mark.ticks) record(mark, a, result, n);
         return status;
     }
     asn_stream_busy = true;
+    asn_mark mark = asn_profile_begin_on_device();
     void *state = asn_blocking_enter();
     int code = asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,
                                  result->layout.shape, a->layout.ndim, axis,
                                  asn_fp_sink(), asn_stream());
     asn_blocking_leave(state);
     asn_fp_note(name_of(kind, n));
+    if (mark.ticks) record(mark, a, result, n);
     return code ? asn_acl_failed(code, "fft") : ASN_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "graph/bands.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
+#include "graph/record.h"
 #include "graph/plan_cut.h"
 #include "graph/trace.h"
 #include "graph/trace_split.h"
@@ -108,7 +109,10 @@ static void finish_nodes(asn_trace *t, const bool *keep) {
 
 static asn_status run_singly(asn_node *nodes, int count) {
     for (int i = 0; i < count; i++) {
-        ASN_TRY(asn_lower_node(&nodes[i]));
+        if (ASN_PROFILING) asn_profile_line_set(nodes[i].line);
+        asn_status status = asn_lower_node(&nodes[i]);
+        if (ASN_PROFILING) asn_profile_line_set(0);
+        ASN_TRY(status);
         drop_node(&nodes[i]);
     }
     return ASN_OK;
@@ -124,7 +128,11 @@ static bool is_alone(const asn_node *n) {
 }
 
 static asn_status run_alone(asn_node *n, bool dead) {
-    if (!dead) ASN_TRY(asn_fuse_node(n));
+    asn_status status = ASN_OK;
+    if (ASN_PROFILING) asn_profile_line_set(n->line);
+    if (!dead) status = asn_fuse_node(n);
+    if (ASN_PROFILING) asn_profile_line_set(0);
+    ASN_TRY(status);
     drop_node(n);
     return ASN_OK;
 }
@@ -148,11 +156,14 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
     asn_unread_casts(t->nodes, count, dead);
     if (t->count == 1 && !*keeps && is_alone(&t->nodes[0]))
         return run_alone(&t->nodes[0], dead[0]);
+    asn_mark mark = asn_profile_begin();
     ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
-    if (hit)
+    if (hit) {
         asn_counters.plan_hits++;
-    else
+    } else {
         asn_counters.plan_misses++;
+        if (mark.ticks) asn_record_plan(mark, count);
+    }
     return run_plan(plan, t->nodes, keep, *keeps);
 }
 

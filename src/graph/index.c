@@ -22,9 +22,11 @@
 #include "graph/index_plan.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/truth.h"
 #include "graph/operands.h"
 #include "graph/operator.h"
+#include "runtime/sync.h"
 
 /* One int or slice on an array of few dimensions, in range: what loops are made of. False
  * leaves everything to the plan. */
@@ -119,7 +121,11 @@ static int gathered_shape(const asn_index_plan *p, int64_t *shape) {
 /* The device's complaint about an index becomes NumPy's IndexError. */
 static asn_status index_failure(const asn_index_plan *p, asn_status status) {
     char message[512];
+    static const char why[] = "indices are checked";
+    asn_mark mark = {0, 0, -1};
+    if (!status && asn_stream_busy) ASN_TRY(asn_sync_begin(why, &mark));
     if (!status) status = asn_stream_wait();
+    asn_sync_end(why, mark);
     if (!status) return ASN_OK;
     strncpy(message, asn_error_message(), sizeof message - 1);
     message[sizeof message - 1] = '\0';
@@ -516,10 +522,14 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
         plain_operand(&index[i], &p->arrays[i]);
     uint32_t *sink = asn_fp_sink();
     asn_stream_busy |= asn_stream_lags;
+    asn_mark mark = asn_profile_begin_on_device();
     int code = asn_acl.aclnnxUpdateAt(
         asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,
         p->num_arrays, index, p->ndim, p->shape, &value, sink, asn_stream());
     asn_fp_note(asn_op_table[op].name);
+    if (mark.ticks)
+        asn_record_relative(mark, "update at", 2, (const asn_array *[]){&p->base, values},
+                            0);
     return index_failure(p, code ? asn_acl_failed(code, asn_op_table[op].name) : ASN_OK);
 }
 

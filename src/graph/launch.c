@@ -10,6 +10,7 @@
 
 #include "graph/fallback.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/reuse.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
@@ -197,6 +198,7 @@ static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_r
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
     if (p->num_out == 0) return ASN_OK; /* everything in it was dead */
     ASN_TRY(asn_device_open());
+    if (ASN_PROFILING) asn_profile_line_set(nodes[p->nodes[p->num_nodes - 1]].line);
     for (int i = 0; i < p->num_in; i++) {
         const asn_ref *ref = asn_program_ref(p, nodes, i);
         if (is_forwarded(p, i)) continue;
@@ -228,20 +230,26 @@ static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_r
         program.shape = shape;
         move_to_band(p, nodes, band, operands);
     }
+    asn_mark mark = asn_profile_begin_on_device();
     ASN_TRY(p->num_forwards ? call_regions(p, nodes, &program, last->op)
                             : call(&program, first->size, last->op));
+    if (mark.ticks) asn_record_program(mark, p, nodes, band ? band->rows : -1);
     note_conditions(p, nodes);
     return ASN_OK;
 }
 
 asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
                               bool may_reuse) {
-    return launch(p, nodes, may_reuse, NULL);
+    asn_status status = launch(p, nodes, may_reuse, NULL);
+    if (ASN_PROFILING) asn_profile_line_set(0);
+    return status;
 }
 
 asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
                            const asn_band *band) {
-    return launch(p, nodes, false, band);
+    asn_status status = launch(p, nodes, false, band);
+    if (ASN_PROFILING) asn_profile_line_set(0);
+    return status;
 }
 
 static aclnnxInstr cast_instr(asn_dtype from, asn_dtype to, int dst, int src) {
@@ -302,7 +310,9 @@ asn_status asn_fuse_node(const asn_node *node) {
                              .operands = operands,
                              .instrs = instrs};
     uint16_t op = node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op;
+    asn_mark mark = asn_profile_begin_on_device();
     ASN_TRY(call(&program, node->size, op));
+    if (mark.ticks) asn_record_node(mark, node);
     asn_fp_note(asn_op_table[op].name);
     return ASN_OK;
 }

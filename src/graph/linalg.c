@@ -7,14 +7,21 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
+#include "runtime/sync.h"
+
+static const char *const names[] = {"solve", "inv",     "det",  "slogdet",  "cholesky",
+                                    "qr",    "qr",      "qr",   "svd",      "svd",
+                                    "eig",   "eigvals", "eigh", "eigvalsh", "lstsq"};
 
 static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
+    asn_mark mark;
     for (int i = 0; i < num_arrays; i++) {
         const asn_layout *l = &arrays[i]->layout;
         ASN_TRY(asn_trace_settle(arrays[i]->buffer, i >= num_inputs));
@@ -28,17 +35,26 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     /* NumPy's det alone reports what it meets. */
     uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
     if (!asn_acl.aclnnxLinalg) {
+        mark = asn_profile_begin();
         asn_status status = asn_host_linalg(op, upper, rcond, num_batch, num_arrays, t,
                                             num_inputs, failed, sink);
         asn_fp_note("det");
+        if (mark.ticks) asn_record_relative(mark, names[op], num_arrays, arrays, 0);
         return status;
     }
-    if (asn_stream_busy) ASN_TRY(asn_stream_wait());
+    if (asn_stream_busy) {
+        static const char why[] = "a solver works on the calling thread";
+        ASN_TRY(asn_sync_begin(why, &mark));
+        ASN_TRY(asn_stream_wait());
+        asn_sync_end(why, mark);
+    }
+    mark = asn_profile_begin();
     void *state = asn_blocking_enter();
     int code =
         asn_acl.aclnnxLinalg(op, upper, rcond, num_batch, num_arrays, t, failed, sink);
     asn_blocking_leave(state);
     asn_fp_note("det");
+    if (mark.ticks) asn_record_relative(mark, names[op], num_arrays, arrays, 0);
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 

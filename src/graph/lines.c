@@ -5,6 +5,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/operator.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
@@ -68,7 +69,10 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
             o[i] = operand_of(&lines[i]);
         o[num] = operand_of(result);
         asn_stream_busy |= asn_stream_lags;
+        asn_mark mark = asn_profile_begin_on_device();
         int code = call(o, lines, &result->layout, numbers);
+        if (mark.ticks)
+            asn_record_relative(mark, name, 1, (const asn_array *[]){result}, 0);
         if (code) status = asn_acl_failed(code, name);
     }
     while (have > 0)

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
 #include "runtime/pool.h"
@@ -27,6 +28,7 @@ typedef struct {
 enum { NOTES = 2 * ASN_MAX_DIMS };
 static note notes[NOTES];
 static asn_stage stage;
+static asn_mark host_mark; /* of the operator that the host computes */
 
 /* A free note for the handle, where the host may be called; NULL otherwise. */
 static note *note_new(const void *handle) {
@@ -56,6 +58,7 @@ static void note_end(const void *handle) {
 asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor **out) {
     const asn_layout *l = &a->layout;
     int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
+    if (ASN_PROFILING) asn_record_operand(l);
     *out = NULL;
     ASN_TRY(asn_trace_settle(a->buffer, access == ASN_WRITE));
     ASN_TRY(asn_buffer_ensure(a->buffer));
@@ -160,6 +163,7 @@ void asn_operator_drop_ints(aclIntArray *ints) {
 asn_status asn_operator_host_begin(asn_acl_operator *op, const char *name,
                                    const char *what) {
     ASN_TRY(asn_fallback_begin(what));
+    host_mark = asn_profile_begin();
     if (!op->run && !asn_acl_find_host(name, op)) {
         op->run = NULL;
         return asn_error_set(ASN_ERR_UNSUPPORTED, "no device has an operator aclnn%s",
@@ -238,6 +242,7 @@ asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
     if (!code) code = op->run(NULL, 0, executor, NULL);
     asn_status status = asn_host_status(code, what);
     if (!status) status = asn_stage_out(&stage);
+    if (ASN_PROFILING) asn_record_operator(host_mark, what);
     asn_fp_note(what);
     twins_end();
     asn_stage_fini(&stage);
@@ -267,9 +272,11 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     asn_counters.single_ops++;
     if (workspace) ASN_TRY(asn_pool_alloc((int64_t)workspace, &block));
     asn_stream_busy = true;
+    asn_mark mark = asn_profile_begin_on_device();
     void *state = asn_blocking_enter();
     int code = op->run(block.data, workspace, executor, asn_stream());
     asn_blocking_leave(state);
+    if (ASN_PROFILING) asn_record_operator(mark, what);
     /* In stream order: a later task that gets this block runs after this one. */
     if (block.data) asn_pool_free(&block);
     asn_fp_note(what);

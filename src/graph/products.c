@@ -20,6 +20,7 @@
 #include "graph/operands.h"
 #include "graph/truth.h"
 #include "graph/operator.h"
+#include "graph/record.h"
 
 /* a as dtype: shared when it already is. */
 static asn_status as_dtype(asn_array *out, const asn_array *a, asn_dtype dtype) {
@@ -52,6 +53,11 @@ static asn_status product(const asn_array *a, const asn_array *b, const asn_arra
     if (!status) status = asn_operator_tensor(b, ASN_READ, &t[1]);
     if (!status) status = asn_operator_tensor(c, ASN_WRITE, &t[2]);
     const char *what = caller ? caller : "einsum";
+    if (ASN_PROFILING) {
+        int64_t k = a->layout.shape[a->layout.ndim - 1];
+        asn_record_work(
+            asn_flops_of_product(asn_layout_dtype(&c->layout), 1, c->layout.size, k, 1));
+    }
     ASN_OPERATOR_WATCH(status, Matmul, what, caller != NULL, t[0], t[1], t[2], 0);
     asn_operator_drop(3, t);
     return status;

@@ -14,6 +14,7 @@
 #include "graph/cann.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/truth.h"
 #include "graph/operands.h"
 #include "graph/operator.h"
@@ -157,11 +158,16 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
         aclnnxOperand from = operand_of(in), to = operand_of(out);
         uint32_t *sink = asn_fp_sink();
         asn_stream_busy |= asn_stream_lags;
+        asn_mark mark = asn_profile_begin_on_device();
         int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
                                       out->layout.ndim, out->layout.shape, axis, sink,
                                       asn_stream());
         if (code) status = asn_acl_failed(code, asn_op_table[op].name);
         asn_fp_note(asn_op_table[op].name);
+        if (mark.ticks)
+            asn_record_relative(
+                mark, asn_op_table[op].name, 2, (const asn_array *[]){in, out},
+                in->layout.size * asn_flops_of(op, asn_layout_dtype(&in->layout)));
     }
     asn_unlock();
     return status;

@@ -11,6 +11,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
 #include "graph/trace.h"
@@ -59,8 +60,11 @@ static asn_status order_into(const asn_array *result, const asn_array *a, int ax
                 .dtype = (uint8_t)asn_dtype_table[both[i]->layout.dtype].acl,
                 .reduceOp = ACLNNX_NO_REDUCE};
         asn_stream_busy |= asn_stream_lags;
+        asn_mark mark = asn_profile_begin_on_device();
         int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
                                       indices, num_kth, kth, asn_stream());
+        if (mark.ticks)
+            asn_record_relative(mark, indices ? "argsort" : "sort", 2, both, 0);
         if (code) status = asn_acl_failed(code, indices ? "argsort" : "sort");
     }
     return status;

@@ -14,8 +14,10 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 #include "graph/transient.h"
 #include "runtime/stream.h"
+#include "runtime/sync.h"
 
 enum {
     EAGER_ELEMENTS = 2048,
@@ -138,10 +140,12 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
 
 static asn_status record(const asn_draft *d) {
     asn_trace *t = &asn_the_trace;
+    uint32_t line = asn_record_line();
     if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_make_room());
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
     asn_node *n = &t->nodes[t->count++];
     *n = d->node;
+    n->line = line;
     ease_division(n);
     n->shape = arena_take(t, n->ndim);
     memcpy(n->shape, d->node.shape, (size_t)n->ndim * sizeof *n->shape);
@@ -216,6 +220,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
                            const asn_array *result) {
     asn_trace *t = &asn_the_trace;
     const asn_layout *l = &result->layout;
+    uint32_t line = asn_record_line();
     asn_lock();
     bool can = lazy_on && l->size > EAGER_ELEMENTS;
     for (int k = 0; k < num_in && can; k++)
@@ -234,6 +239,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
         n->num_in = (uint8_t)num_in;
         n->ndim = (uint8_t)l->ndim;
         n->accumulate = false;
+        n->line = line;
         n->reduce_mask = 0;
         n->size = l->size;
         record_rows(n, num_in, in, result, loop);
@@ -272,6 +278,7 @@ static asn_status submit_locked(asn_draft *d) {
     }
     if (!waits && (!lazy_on || shared || d->now || n->size <= EAGER_ELEMENTS)) {
         asn_counters.eager++;
+        n->line = asn_record_line();
         return asn_launch_node(n);
     }
     ASN_TRY(record(d));
@@ -292,9 +299,14 @@ asn_status asn_trace_submit(asn_draft *d) {
 /* ---- switches */
 
 asn_status asn_synchronize(void) {
+    static const char why[] = "synchronize()";
+    asn_mark mark = {0, 0, -1};
     asn_lock();
-    asn_status status = asn_trace_flush();
+    asn_status status = ASN_OK;
+    if (asn_the_trace.count || asn_stream_busy) status = asn_sync_begin(why, &mark);
+    if (!status) status = asn_trace_flush();
     if (!status) status = asn_stream_wait();
+    asn_sync_end(why, mark);
     asn_unlock();
     return status;
 }

@@ -33,6 +33,7 @@ typedef struct {
     uint8_t num_in;
     uint8_t ndim;
     bool accumulate; /* a reduction whose first value is already in out */
+    uint32_t line;   /* of the program that recorded it; set while there is a profile */
     uint64_t reduce_mask;
     int64_t size; /* of the iteration space */
     int64_t *shape;

@@ -29,6 +29,7 @@ typedef struct {
     uint8_t ints_to;     /* dtype that integers go to, or ASN_DTYPE_NONE */
     uint16_t dtype_mask; /* bit d: a loop for dtype d exists (halves included) */
     uint16_t flags;
+    float ulp[ASN_DTYPE_COUNT]; /* error bound of each dtype's loop; 0: exact */
     double identity; /* valid when has_identity; -1 means all bits for bitwise_and */
     bool has_identity;
 } asn_op_info;

@@ -13,6 +13,7 @@
 
 #include "runtime/acl_api.h"
 #include "runtime/pool.h"
+#include "runtime/profile.h"
 #include "runtime/stream.h"
 
 static struct {
@@ -151,6 +152,7 @@ asn_status asn_device_close(void) {
         return asn_error_set(ASN_ERR_RUNTIME,
                              "finalize: arrays still hold %llu bytes of device memory",
                              (unsigned long long)stats.bytes_in_use);
+    asn_profile_pairs_fini();
     asn_pool_fini();
     asn_acl.aclrtDestroyStream(device.stream);
     asn_acl.aclrtResetDevice(device.current);

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "runtime/acl_api.h"
 #include "runtime/pattern.h"
+#include "runtime/profile.h"
 #include "runtime/slab.h"
 #include "runtime/stock.h"
 #include "runtime/stream.h"
@@ -339,7 +340,9 @@ asn_status asn_pool_alloc(int64_t nbytes, asn_block *out) {
         if (a->in_use > a->peak) a->peak = a->in_use;
         if (reserved(a) > a->peak_reserved) a->peak_reserved = reserved(a);
     }
+    uint64_t in_use = status ? 0 : a->in_use;
     pthread_mutex_unlock(&pool.lock);
+    if (!status) asn_profile_memory(out->capacity, in_use);
     return status;
 }
 
@@ -365,9 +368,11 @@ void asn_pool_free(const asn_block *block) {
         give_range(a, block->range);
     else
         asn_slabs_give(&a->slabs, asn_size_class(block->capacity), block->data);
+    uint64_t in_use = a->in_use;
     while (reserved(a) - a->in_use > CACHED_MOST && drop_one(a))
         ;
     pthread_mutex_unlock(&pool.lock);
+    asn_profile_memory(-block->capacity, in_use);
 }
 
 asn_status asn_pool_select(int device) {

@@ -1,0 +1,65 @@
+"""Events in Chrome's trace format (the JSON object form), which Perfetto and chrome://tracing open."""
+
+import json
+import os
+
+# One track for each group of a thread: what encloses (a wait) is not on the track of what it encloses.
+GROUPS = {"synchronize": "waits", "program": "operations", "operator": "operations", "small": "operations",
+          "to device": "copies", "to host": "copies", "plan": "plans"}  # fmt: skip
+ORDER = ["waits", "plans", "operations", "copies"]
+
+
+def trace(p):
+    """The trace as a dictionary: "X" events with microseconds, a "C" counter for memory, "M" names."""
+    pid = os.getpid()
+    events = [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": "asnumpy"}}
+    ]
+    tracks = {}
+
+    def track(thread, group):
+        key = thread, group
+        if key not in tracks:
+            tracks[key] = tid = thread * 10 + ORDER.index(group)
+            events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid,
+                           "args": {"name": f"thread {thread}: {group}"}})  # fmt: skip
+            events.append({"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid,
+                           "args": {"sort_index": tid}})  # fmt: skip
+        return tracks[key]
+
+    events.append(
+        {
+            "ph": "C",
+            "name": "bytes in use",
+            "pid": pid,
+            "ts": 0.0,
+            "args": {"bytes": p.memory()[0][1]},
+        }
+    )
+    for e in p.events:
+        if e.kind in ("allocate", "release"):
+            events.append({"ph": "C", "name": "bytes in use", "pid": pid, "ts": max(0.0, e.start * 1e6),
+                           "args": {"bytes": e.in_use}})  # fmt: skip
+            continue
+        args = {"line": e.line, "function": e.function}
+        if e.bytes:
+            args["bytes"] = e.bytes
+        if e.flops:
+            args["flops"] = e.flops
+        if e.calls != 1:
+            args["stands for calls"] = e.calls
+        if e.program:
+            args["operations"] = [
+                f"{s['name']} {s['dtype']} {s['line']}" for s in e.program["steps"]
+            ]
+            args["shape"] = list(e.program["shape"])
+        events.append({"ph": "X", "name": e.name, "cat": e.kind, "pid": pid,
+                       "tid": track(e.thread, GROUPS[e.kind]), "ts": max(0.0, e.start * 1e6),
+                       "dur": e.seconds * 1e6, "args": args})  # fmt: skip
+    return {"traceEvents": events, "displayTimeUnit": "ns",
+            "otherData": {"seconds": p.seconds, "dropped": p.dropped}}  # fmt: skip
+
+
+def export(p, path):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(trace(p), file)

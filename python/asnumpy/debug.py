@@ -1,0 +1,59 @@
+"""Debugging: synchronisations that a program did not mean (on_sync), and values that depart from NumPy's (compare)."""
+
+import collections
+import linecache
+import warnings
+
+from . import _core
+from ._compare import Comparison, Departure, compare
+
+__all__ = ["Comparison", "Departure", "SynchronizationWarning", "compare", "on_sync", "sync_counts"]
+
+_MODES = ("ignore", "warn", "error")
+_mode = "ignore"
+_counts = collections.Counter()
+
+
+class SynchronizationWarning(RuntimeWarning):
+    """The host had to wait for the device (on_sync("warn"))."""
+
+
+def on_sync(mode):
+    """What happens where the host has to wait for the device: "ignore" (nothing; the default), "warn"
+    (SynchronizationWarning at each line, as Python's filters say), "error" (RuntimeError before the wait). Returns the
+    mode before. While it is not "ignore", synchronisations are counted (sync_counts).
+
+    A synchronisation is where the value of something recorded or queued is needed on the host: an element is read
+    (float(a), if a.any(), printing), an array goes to NumPy, indices are checked, synchronize(). What is not recorded
+    (small arrays on the CPU device) is waited for by nobody.
+    """
+    global _mode
+    if mode not in _MODES:
+        raise ValueError(f"on_sync: mode is {mode!r}; it may be 'ignore', 'warn' or 'error'")
+    before, _mode = _mode, mode
+    if mode == "ignore":
+        _core._on_sync(None)
+    else:
+        if before == "ignore":
+            _counts.clear()
+        _core._on_sync(_told)
+    return before
+
+
+def sync_counts():
+    """{(file, line, reason): times} since on_sync last left "ignore", most first."""
+    return dict(_counts.most_common())
+
+
+def _told(why, place):
+    file, line, function = place or ("", 0, "")
+    _counts[file, line, why] += 1
+    text = linecache.getline(file, line).strip() if file else ""
+    message = f"synchronisation: {why}" + (f" ({text})" if text else "")
+    if _mode == "error":
+        where = f"{file}:{line}, in {function}: " if file else ""
+        raise RuntimeError(f'{where}{message}; on_sync("error") does not allow it')
+    if file:
+        warnings.warn_explicit(message, SynchronizationWarning, file, line)
+    else:
+        warnings.warn(message, SynchronizationWarning, stacklevel=2)

@@ -1,0 +1,328 @@
+/* L2 runtime: the recorder (see profile.h).
+ *
+ * The ring is made of segments, taken as they are needed. A lock of one exchange is
+ * around every change: events come a hundred nanoseconds apart at best, and hardly ever
+ * from two threads at once. Before a segment is used again, and when somebody asks for
+ * totals, the events up to there are folded into a table; folding in batches keeps it out
+ * of the program's caches.
+ */
+#include "runtime/profile.h"
+
+#include <string.h>
+#include <time.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
+
+#include "base/alloc.h"
+
+enum { SEGMENT = 4096, SEGMENTS = 64, FIRST_ROWS = 256, FIRST_EVERY = 8 };
+
+bool asn_profile_on;
+
+static struct {
+    char lock; /* held while not 0 */
+    int sessions;
+    asn_event *segments[SEGMENTS]; /* own; NULL: not yet */
+    uint64_t count;                /* events ever recorded */
+    uint64_t oldest;               /* the first place that is still held */
+    uint64_t folded;               /* places before are in the totals */
+    asn_event_total *rows;         /* owns; open addressing, .calls 0: free */
+    size_t num_rows, cap_rows;     /* cap a power of two */
+    uint64_t ticks_then, ns_then;  /* both clocks at the first start */
+    int every, left;               /* of small operations */
+    uint32_t since_last;
+    uint64_t random;
+} r = {.every = FIRST_EVERY, .random = 0x9e3779b97f4a7c15u};
+
+static _Thread_local uint32_t thread_number;
+static _Thread_local asn_site line_now;
+static uint32_t threads;
+
+static void lock(void) {
+    while (__atomic_exchange_n(&r.lock, 1, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void unlock(void) {
+    __atomic_store_n(&r.lock, 0, __ATOMIC_RELEASE);
+}
+
+/* ---- clocks */
+
+uint64_t asn_profile_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+#if defined(__x86_64__)
+/* A counter of constant rate that sleeps do not stop: 7 ns where the clock takes 20
+ * to 40. */
+static bool has_steady_counter(void) {
+    static int steady = -1;
+    unsigned a, b, c, d;
+    if (steady < 0) steady = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
+    return steady;
+}
+static inline uint64_t ticks(void) {
+    return has_steady_counter() ? __rdtsc() : asn_profile_clock();
+}
+#elif defined(__aarch64__)
+static inline uint64_t ticks(void) {
+    uint64_t t;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
+    return t;
+}
+#else
+static inline uint64_t ticks(void) {
+    return asn_profile_clock();
+}
+#endif
+
+/* Nanoseconds of a tick, by both clocks now and at the first start. */
+static double ns_per_tick(void) {
+    uint64_t t = ticks() - r.ticks_then, ns = asn_profile_clock() - r.ns_then;
+    return t ? (double)ns / (double)t : 1;
+}
+
+/* ---- totals */
+
+static uint64_t hash_of(const asn_event_total *e) {
+    uint64_t h = (uint64_t)(uintptr_t)e->name ^ (uint64_t)e->line << 32 ^
+                 (uint64_t)e->detail << 8 ^ e->kind;
+    h *= 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static asn_event_total *find_row(asn_event_total *rows, size_t capacity,
+                                 const asn_event_total *key) {
+    size_t at = hash_of(key) & (capacity - 1);
+    while (rows[at].calls &&
+           (rows[at].name != key->name || rows[at].line != key->line ||
+            rows[at].detail != key->detail || rows[at].kind != key->kind))
+        at = (at + 1) & (capacity - 1);
+    return &rows[at];
+}
+
+static bool grow_rows(void) {
+    size_t capacity = r.cap_rows ? 2 * r.cap_rows : FIRST_ROWS;
+    asn_event_total *grown = asn_malloc(capacity * sizeof *grown);
+    if (!grown) return false;
+    memset(grown, 0, capacity * sizeof *grown);
+    for (size_t i = 0; i < r.cap_rows; i++)
+        if (r.rows[i].calls) *find_row(grown, capacity, &r.rows[i]) = r.rows[i];
+    asn_free(r.rows);
+    r.rows = grown;
+    r.cap_rows = capacity;
+    return true;
+}
+
+static asn_event *event_at(uint64_t place) {
+    return &r.segments[place / SEGMENT % SEGMENTS][place % SEGMENT];
+}
+
+/* Without memory for a new row, the event is lost to the totals. */
+static void fold_one(const asn_event *e) {
+    asn_event_total key = {
+        .name = e->name, .line = e->line, .detail = e->detail, .kind = e->kind};
+    if (2 * r.num_rows >= r.cap_rows && !grow_rows() && r.num_rows + 1 >= r.cap_rows)
+        return;
+    asn_event_total *row = find_row(r.rows, r.cap_rows, &key);
+    if (!row->calls) {
+        *row = key;
+        r.num_rows++;
+    }
+    row->calls += e->calls;
+    row->length += e->length * (e->kind == ASN_EVENT_SMALL ? e->calls : 1);
+    row->bytes += e->bytes;
+    row->work += e->work;
+}
+
+static void fold_until(uint64_t place) {
+    for (; r.folded < place; r.folded++)
+        fold_one(event_at(r.folded));
+}
+
+/* ---- recording */
+
+static uint32_t this_thread(void) {
+    if (!thread_number) thread_number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    return thread_number;
+}
+
+/* Lock held. False: no memory, the event is not kept. */
+static bool push(const asn_event *e) {
+    size_t s = r.count / SEGMENT % SEGMENTS;
+    if (r.count % SEGMENT == 0) {
+        if (!r.segments[s] &&
+            !(r.segments[s] = asn_malloc(SEGMENT * sizeof *r.segments[s])))
+            return false;
+        if (r.count >= (uint64_t)SEGMENT * SEGMENTS) {
+            uint64_t oldest = r.count - (uint64_t)SEGMENT * (SEGMENTS - 1);
+            fold_until(oldest);
+            r.oldest = oldest;
+        }
+    }
+    *event_at(r.count++) = *e;
+    return true;
+}
+
+asn_site asn_profile_line(void) {
+    return line_now ? line_now : asn_site_here();
+}
+
+void asn_profile_line_set(asn_site line) {
+    line_now = line;
+}
+
+asn_mark asn_profile_open(bool on_device) {
+    asn_mark m = {.line = asn_profile_line(), .pair = -1};
+    if (on_device && asn_profile_lags()) m.pair = asn_profile_pair_open();
+    m.ticks = ticks();
+    return m;
+}
+
+void asn_profile_close(asn_mark m, asn_event *e) {
+    e->begin = m.ticks;
+    e->length = ticks() - m.ticks;
+    if (!e->line) e->line = m.line;
+    if (!e->calls) e->calls = 1;
+    e->thread = this_thread();
+    lock();
+    uint64_t place = r.count;
+    bool kept = push(e);
+    unlock();
+    if (m.pair >= 0) asn_profile_pair_close(m.pair, kept ? place : UINT64_MAX);
+}
+
+void asn_profile_note(asn_mark m, asn_event_kind kind, const char *name, int64_t bytes) {
+    asn_event e = {.kind = (uint16_t)kind, .name = name, .bytes = bytes};
+    asn_profile_close(m, &e);
+}
+
+/* The distance to the next one has the mean `every`, and no period that a loop could have
+ * too. (Torn updates by two threads would only move a sample.) */
+uint64_t asn_profile_small_open(void) {
+    if (--r.left > 0) return 1;
+    r.random = r.random * 6364136223846793005u + 1442695040888963407u;
+    r.left = r.every > 1 ? 1 + (int)((r.random >> 33) % (uint64_t)(2 * r.every - 1)) : 1;
+    return ticks();
+}
+
+void asn_profile_small(uint64_t begin, const char *name, int64_t bytes, int64_t work) {
+    r.since_last++;
+    if (begin == 1) return;
+    uint64_t end = ticks();
+    uint32_t calls = r.since_last;
+    r.since_last = 0;
+    asn_event e = {.begin = begin,
+                   .length = end - begin,
+                   .bytes = bytes * calls,
+                   .work = work * calls,
+                   .name = name,
+                   .line = asn_profile_line(),
+                   .thread = this_thread(),
+                   .calls = calls,
+                   .kind = ASN_EVENT_SMALL};
+    lock();
+    (void)push(&e);
+    unlock();
+}
+
+void asn_profile_memory_changed(int64_t bytes, uint64_t in_use) {
+    asn_event e = {.begin = ticks(),
+                   .bytes = bytes < 0 ? -bytes : bytes,
+                   .work = (int64_t)in_use,
+                   .name = bytes < 0 ? "release" : "allocate",
+                   .line = asn_profile_line(),
+                   .thread = this_thread(),
+                   .calls = 1,
+                   .kind = bytes < 0 ? ASN_EVENT_RELEASE : ASN_EVENT_ALLOCATE};
+    lock();
+    (void)push(&e);
+    unlock();
+}
+
+void asn_profile_set_length(uint64_t place, double ns) {
+    double per_tick = ns_per_tick();
+    lock();
+    if (place >= r.folded && place >= r.oldest && place < r.count)
+        event_at(place)->length = (uint64_t)(ns / per_tick);
+    unlock();
+}
+
+/* ---- sessions */
+
+asn_status asn_profile_start(int every, uint64_t *since) {
+    lock();
+    asn_status status = ASN_OK;
+    if (!r.cap_rows && !grow_rows())
+        status = asn_error_set(ASN_ERR_MEMORY, "no memory for a profile");
+    if (!status) {
+        if (!r.ns_then) {
+            r.ticks_then = ticks();
+            r.ns_then = asn_profile_clock();
+        }
+        if (every > 0) r.every = every;
+        r.left = 1;
+        r.since_last = 0;
+        r.sessions++;
+        *since = r.count;
+        __atomic_store_n(&asn_profile_on, true, __ATOMIC_RELAXED);
+    }
+    unlock();
+    return status;
+}
+
+void asn_profile_stop(void) {
+    lock();
+    if (r.sessions > 0 && --r.sessions == 0) {
+        __atomic_store_n(&asn_profile_on, false, __ATOMIC_RELAXED);
+        r.every = FIRST_EVERY;
+    }
+    unlock();
+}
+
+uint64_t asn_profile_count(void) {
+    lock();
+    uint64_t count = r.count;
+    unlock();
+    return count;
+}
+
+size_t asn_profile_read(uint64_t since, size_t room, asn_event *out, uint64_t *first) {
+    asn_profile_pairs_finish();
+    double scale = ns_per_tick();
+    lock();
+    if (since < r.oldest) since = r.oldest;
+    size_t n = since < r.count ? (size_t)(r.count - since) : 0;
+    if (out && n > room) n = room;
+    for (size_t i = 0; out && i < n; i++) {
+        out[i] = *event_at(since + i);
+        out[i].begin =
+            r.ns_then + (uint64_t)((double)(out[i].begin - r.ticks_then) * scale);
+        out[i].length = (uint64_t)((double)out[i].length * scale);
+    }
+    *first = since;
+    unlock();
+    return n;
+}
+
+size_t asn_profile_totals(size_t room, asn_event_total *out) {
+    size_t n = 0;
+    asn_profile_pairs_finish();
+    double scale = ns_per_tick();
+    lock();
+    if (r.cap_rows) fold_until(r.count);
+    for (size_t i = 0; i < r.cap_rows && n < room; i++) {
+        if (!r.rows[i].calls) continue;
+        out[n] = r.rows[i];
+        out[n].length = (uint64_t)((double)out[n].length * scale);
+        n++;
+    }
+    if (!room) n = r.num_rows;
+    unlock();
+    return n;
+}
