@@ -33,6 +33,7 @@
 #include "asnumpy/linalg.h"
 #include "asnumpy/memory.h"
 #include "asnumpy/order.h"
+#include "asnumpy/profile.h"
 #include "asnumpy/random.h"
 #include "asnumpy/runtime.h"
 #include "asnumpy/types.h"

@@ -1,0 +1,207 @@
+/* L3 C face: profiles (profile.h): a session keeps the totals of its beginning, and at
+ * its end their difference and the events. */
+#include "capi/capi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/record.h"
+
+struct asnp_profile {
+    uint64_t since, began, ended; /* nanoseconds; ended 0: it runs */
+    asn_event_total *before;      /* owns */
+    size_t num_before, num_events;
+    asn_event *events;      /* owns */
+    asnp_profile_row *rows; /* owns; longest first */
+    int32_t num_rows;
+};
+
+static const char *const kinds[ASN_EVENT_KINDS] = {"program",   "operator",    "small",
+                                                   "to device", "to host",     "allocate",
+                                                   "release",   "synchronize", "plan"};
+
+/* All totals so far; the caller frees them. */
+static asn_status take_totals(asn_event_total **out, size_t *num) {
+    size_t room = asn_profile_totals(0, NULL) + 64;
+    *out = asn_malloc(room * sizeof **out);
+    if (!*out) return ASN_ERR_MEMORY;
+    *num = asn_profile_totals(room, *out);
+    return ASN_OK;
+}
+
+asnp_status asnp_profile_start(int32_t every, asnp_profile **out) {
+    NEED(out);
+    if (every < 0)
+        return asn_error_set(ASN_ERR_VALUE, "profile: every is %d; it may be 0 or more",
+                             (int)every);
+    asnp_profile *p = asn_calloc(1, sizeof *p);
+    if (!p) return ASN_ERR_MEMORY;
+    IN_LIBRARY;
+    asn_status status = asn_record_start(every, &p->since);
+    if (!status) {
+        status = take_totals(&p->before, &p->num_before);
+        if (status) asn_profile_stop();
+    }
+    if (status) {
+        asn_free(p);
+        return status;
+    }
+    p->began = asn_profile_clock();
+    *out = p;
+    return ASNP_OK;
+}
+
+static asnp_profile_row *row_of(asnp_profile *p, const char *kind, const char *name) {
+    for (int32_t i = 0; i < p->num_rows; i++)
+        if (p->rows[i].kind == kind && !strcmp(p->rows[i].name, name)) return &p->rows[i];
+    p->rows[p->num_rows] = (asnp_profile_row){.kind = kind, .name = name};
+    return &p->rows[p->num_rows++];
+}
+
+static void add(asnp_profile *p, const asn_event_total *t, int sign) {
+    asnp_profile_row *row = row_of(p, kinds[t->kind], t->name);
+    row->calls += sign * (int64_t)t->calls;
+    row->bytes += sign * t->bytes;
+    row->seconds += sign * (double)t->length / 1e9;
+    if (t->kind <= ASN_EVENT_SMALL) row->flops += sign * t->work;
+}
+
+/* Without rows in which nothing happened, longest first. */
+static void put_in_order(asnp_profile *p) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < p->num_rows; i++) {
+        asnp_profile_row row = p->rows[i];
+        if (row.calls <= 0) continue;
+        int32_t at = n++;
+        for (; at > 0 && p->rows[at - 1].seconds < row.seconds; at--)
+            p->rows[at] = p->rows[at - 1];
+        p->rows[at] = row;
+    }
+    p->num_rows = n;
+}
+
+static asn_status keep(asnp_profile *p) {
+    asn_event_total *after = NULL;
+    size_t num_after = 0;
+    ASN_TRY(take_totals(&after, &num_after));
+    asn_status status = ASN_OK;
+    p->rows = asn_malloc((num_after + p->num_before + 1) * sizeof *p->rows);
+    uint64_t first;
+    size_t n = asn_profile_read(p->since, 0, NULL, &first);
+    p->events = asn_malloc((n + 1) * sizeof *p->events);
+    if (!p->rows || !p->events) {
+        status = ASN_ERR_MEMORY;
+    } else {
+        p->num_events = asn_profile_read(first, n, p->events, &first);
+        for (size_t i = 0; i < num_after; i++)
+            add(p, &after[i], 1);
+        for (size_t i = 0; i < p->num_before; i++)
+            add(p, &p->before[i], -1);
+        put_in_order(p);
+    }
+    asn_free(after);
+    return status;
+}
+
+asnp_status asnp_profile_stop(asnp_profile *p) {
+    NEED(p);
+    IN_LIBRARY;
+    if (p->ended) return asn_error_set(ASN_ERR_VALUE, "profile: the session has ended");
+    asn_status status = asn_record_stop();
+    p->ended = asn_profile_clock();
+    asn_status kept = keep(p);
+    return status ? status : kept;
+}
+
+void asnp_profile_release(asnp_profile *p) {
+    if (!p) return;
+    if (!p->ended) asn_profile_stop();
+    asn_free(p->before);
+    asn_free(p->events);
+    asn_free(p->rows);
+    asn_free(p);
+}
+
+static asn_status need_end(const asnp_profile *p) {
+    if (p->ended && p->rows && p->events) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "profile: the session has not ended");
+}
+
+asnp_status asnp_profile_rows(const asnp_profile *p, int32_t room, asnp_profile_row *rows,
+                              int32_t *count) {
+    NEED(p);
+    NEED(count);
+    if (room > 0) NEED(rows);
+    ASN_TRY(need_end(p));
+    for (int32_t i = 0; i < room && i < p->num_rows; i++)
+        rows[i] = p->rows[i];
+    *count = p->num_rows;
+    return ASNP_OK;
+}
+
+asnp_status asnp_profile_summary(const asnp_profile *p, int32_t top, char **text) {
+    enum { LINE = 160 };
+    NEED(p);
+    NEED(text);
+    ASN_TRY(need_end(p));
+    if (top < 1)
+        return asn_error_set(ASN_ERR_VALUE, "profile: top is %d; it may be 1 or more",
+                             (int)top);
+    int32_t n = p->num_rows < top ? p->num_rows : top;
+    size_t room = (size_t)(n + 3) * LINE;
+    char *made = asn_malloc(room), *at = made;
+    if (!made) return ASN_ERR_MEMORY;
+    at += snprintf(at, LINE, "%-44s %-12s %9s %11s %9s %8s %8s\n", "name", "kind",
+                   "calls", "total ms", "mean us", "GB/s", "GFLOP/s");
+    for (int32_t i = 0; i < n; i++) {
+        const asnp_profile_row *r = &p->rows[i];
+        double s = r->seconds > 0 ? r->seconds : 1e-9;
+        at += snprintf(at, LINE, "%-44.44s %-12s %9lld %11.3f %9.2f %8.2f %8.2f\n",
+                       r->name, r->kind, (long long)r->calls, 1e3 * r->seconds,
+                       1e6 * r->seconds / (double)r->calls, (double)r->bytes / s / 1e9,
+                       (double)r->flops / s / 1e9);
+    }
+    snprintf(at, LINE, "%.3f ms in all\n", (double)(p->ended - p->began) / 1e6);
+    *text = made;
+    return ASNP_OK;
+}
+
+/* Names are the library's own: nothing in them has to be escaped. */
+static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
+    double at = e->begin > p->began ? (double)(e->begin - p->began) / 1e3 : 0;
+    if (e->kind == ASN_EVENT_ALLOCATE || e->kind == ASN_EVENT_RELEASE) {
+        fprintf(file,
+                ",\n{\"ph\":\"C\",\"name\":\"bytes in use\",\"pid\":1,\"ts\":%.3f,"
+                "\"args\":{\"bytes\":%lld}}",
+                at, (long long)e->work);
+        return;
+    }
+    int track = e->kind == ASN_EVENT_SYNCHRONIZE ? 0 : e->kind == ASN_EVENT_PLAN ? 1 : 2;
+    if (e->kind == ASN_EVENT_TO_DEVICE || e->kind == ASN_EVENT_TO_HOST) track = 3;
+    fprintf(file,
+            ",\n{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,"
+            "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"bytes\":%lld,\"calls\":%u}}",
+            e->name, kinds[e->kind], e->thread * 10 + (unsigned)track, at,
+            (double)e->length / 1e3, (long long)e->bytes, e->calls);
+}
+
+asnp_status asnp_profile_export(const asnp_profile *p, const char *path) {
+    NEED(p);
+    NEED(path);
+    ASN_TRY(need_end(p));
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return asn_error_set(ASN_ERR_RUNTIME, "profile: '%s' cannot be written: %s", path,
+                             strerror(errno));
+    fprintf(file, "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
+                  "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"tid\":0,"
+                  "\"args\":{\"name\":\"asnumpy\"}}");
+    for (size_t i = 0; i < p->num_events; i++)
+        write_event(file, p, &p->events[i]);
+    fprintf(file, "\n]}\n");
+    bool bad = ferror(file) != 0;
+    if (fclose(file) != 0 || bad)
+        return asn_error_set(ASN_ERR_RUNTIME, "profile: '%s' cannot be written", path);
+    return ASNP_OK;
+}
