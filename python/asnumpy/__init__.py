@@ -141,7 +141,19 @@ _LAZY = {
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}
 _SUBMODULES = frozenset(
-    "debug emath dtypes fft lib linalg memory monitor polynomial random testing".split()
+    [
+        "debug",
+        "emath",
+        "dtypes",
+        "fft",
+        "lib",
+        "linalg",
+        "memory",
+        "monitor",
+        "polynomial",
+        "random",
+        "testing",
+    ]
 )
 # What NumPy has for text, dates, records, objects and itself: its own, for data on the host.
 _NUMPYS = (
