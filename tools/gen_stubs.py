@@ -230,6 +230,10 @@ def members_of(cls):
 
 def class_text(name, cls, methods, attributes, bases=""):
     """A class: its attributes, operators and methods."""
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return f"class {name}(NamedTuple):\n" + "".join(f"    {f}: Any\n" for f in cls._fields)
+    if issubclass(cls, Exception):
+        bases = f"(_b.{cls.__base__.__name__})"
     if type(cls) is abc.ABCMeta:
         bases = "(metaclass=_abc.ABCMeta)"
     lines = [f"class {name}{bases}:\n"]
@@ -380,7 +384,7 @@ def main(out):
     asnumpy = importlib.import_module("asnumpy")
     root = pathlib.Path(out, "asnumpy")
     body, imports = module_text(asnumpy, own=True)
-    submodules = ["fft", "lib", "linalg", "polynomial", "random", "testing"]
+    submodules = ["debug", "fft", "lib", "linalg", "monitor", "polynomial", "random", "testing"]
     imports += [f"from . import {name} as {name}" for name in submodules]
     imports.append("from .lib import scimath as emath")
     array = class_text("ndarray", asnumpy.ndarray, METHODS, ATTRIBUTES)
@@ -389,7 +393,7 @@ def main(out):
         root / "__init__.pyi",
         text + all_text(asnumpy) + UFUNCS + "\n" + array + "\n" + "".join(body),
     )
-    nested = ["acl", "doctor", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
+    nested = ["acl", "debug", "doctor", "monitor", "profile", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
               "lib.npyio", "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
               "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre", "polynomial.polyutils"]  # fmt: skip
     for name in nested:
