@@ -25,8 +25,8 @@ extern "C" {
 typedef struct asnp_profile asnp_profile;
 
 /* Runs everything recorded, and begins. Small operations, up to 2048 elements, are all
- * counted, and one in `every` is timed and stands for the others (0: 8; 1: each). MEMORY;
- * VALUE: every < 0. */
+ * counted, and one in `every` is timed and stands for the others (0: 32; 1: each).
+ * MEMORY; VALUE: every < 0. */
 ASNUMPY_API asnp_status asnp_profile_start(int32_t every, asnp_profile **out);
 /* Runs everything recorded, and ends. VALUE: it has ended. */
 ASNUMPY_API asnp_status asnp_profile_stop(asnp_profile *p);

@@ -151,7 +151,7 @@ class profile:
     event that stands for the others; 1 times each. Sessions may be nested, and may be read while they run.
     """
 
-    def __init__(self, every=8):
+    def __init__(self, every=32):
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise ValueError(f"profile: every is {every!r}; it is a whole number from 1 on")
         self._every = int(every)

@@ -24,7 +24,7 @@ def main(arguments=None):
     parser.add_argument("--by", choices=["name", "line"], default="name")
     parser.add_argument("--top", type=int, default=20, metavar="N", help="rows of the summary")
     parser.add_argument(
-        "--every", type=int, default=8, metavar="N", help="of small operations one in N is timed"
+        "--every", type=int, default=32, metavar="N", help="of small operations one in N is timed"
     )
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)

@@ -278,7 +278,6 @@ static asn_status submit_locked(asn_draft *d) {
     }
     if (!waits && (!lazy_on || shared || d->now || n->size <= EAGER_ELEMENTS)) {
         asn_counters.eager++;
-        n->line = asn_record_line();
         return asn_launch_node(n);
     }
     ASN_TRY(record(d));

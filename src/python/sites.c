@@ -74,7 +74,7 @@ static bool grow(void) {
     return true;
 }
 
-static asn_site number_of(PyFrameObject *frame, PyCodeObject *code) {
+static asn_site name_place(PyFrameObject *frame, PyCodeObject *code) {
 #if PY_VERSION_HEX >= 0x030B0000
     PyObject *name = code->co_qualname;
 #else
@@ -90,6 +90,14 @@ static asn_site number_of(PyFrameObject *frame, PyCodeObject *code) {
     const char *folder = package_folder(&length);
     if (length && !strncmp(file, folder, (size_t)length)) return 0;
     return asn_site_number(file, PyFrame_GetLineNumber(frame), function);
+}
+
+static asn_site number_of(PyFrameObject *frame, PyCodeObject *code) {
+    PyObject *type, *value, *trace; /* a failing call may be what is recorded */
+    PyErr_Fetch(&type, &value, &trace);
+    asn_site site = name_place(frame, code);
+    PyErr_Restore(type, value, trace);
+    return site;
 }
 
 static asn_site site_of(PyFrameObject *frame) {
@@ -128,13 +136,9 @@ static asn_site walk(void) {
 /* 0: no frame but the package's own, or a thread without the interpreter. */
 static asn_site site_here(void) {
     if (!PyGILState_Check()) return 0;
-    PyObject *type = NULL, *value = NULL, *trace = NULL;
-    bool failing = PyErr_Occurred() != NULL; /* may be what is recorded */
-    if (failing) PyErr_Fetch(&type, &value, &trace);
     int collects = PyGC_Disable();
     asn_site site = walk();
     if (collects) PyGC_Enable();
-    if (failing) PyErr_Restore(type, value, trace);
     return site;
 }
 

@@ -17,7 +17,7 @@
 
 #include "base/alloc.h"
 
-enum { SEGMENT = 4096, SEGMENTS = 64, FIRST_ROWS = 256, FIRST_EVERY = 8 };
+enum { SEGMENT = 4096, SEGMENTS = 64, FIRST_ROWS = 256, FIRST_EVERY = 32 };
 
 bool asn_profile_on;
 
@@ -205,7 +205,7 @@ void asn_profile_note(asn_mark m, asn_event_kind kind, const char *name, int64_t
 /* The distance to the next one has the mean `every`, and no period that a loop could have
  * too. (Torn updates by two threads would only move a sample.) */
 uint64_t asn_profile_small_open(void) {
-    if (--r.left > 0) return 1;
+    if (--r.left > 0) return ASN_SMALL_PASSED;
     r.random = r.random * 6364136223846793005u + 1442695040888963407u;
     r.left = r.every > 1 ? 1 + (int)((r.random >> 33) % (uint64_t)(2 * r.every - 1)) : 1;
     return ticks();
@@ -213,7 +213,7 @@ uint64_t asn_profile_small_open(void) {
 
 void asn_profile_small(uint64_t begin, const char *name, int64_t bytes, int64_t work) {
     r.since_last++;
-    if (begin == 1) return;
+    if (begin == ASN_SMALL_PASSED) return;
     uint64_t end = ticks();
     uint32_t calls = r.since_last;
     r.since_last = 0;
@@ -236,7 +236,7 @@ void asn_profile_memory_changed(int64_t bytes, uint64_t in_use) {
                    .bytes = bytes < 0 ? -bytes : bytes,
                    .work = (int64_t)in_use,
                    .name = bytes < 0 ? "release" : "allocate",
-                   .line = asn_profile_line(),
+                   .line = bytes < 0 ? 0 : asn_profile_line(),
                    .thread = this_thread(),
                    .calls = 1,
                    .kind = bytes < 0 ? ASN_EVENT_RELEASE : ASN_EVENT_ALLOCATE};

@@ -27,7 +27,7 @@ typedef enum {
     ASN_EVENT_TO_DEVICE, /* a copy */
     ASN_EVENT_TO_HOST,   /* a copy */
     ASN_EVENT_ALLOCATE,  /* from the pool; work: bytes in use then */
-    ASN_EVENT_RELEASE,   /* to the pool; work: bytes in use then */
+    ASN_EVENT_RELEASE,   /* to the pool; work: bytes in use then; no line */
     ASN_EVENT_SYNCHRONIZE, /* name: what the host waited for */
     ASN_EVENT_PLAN,        /* work: operations planned; calls: 1 */
     ASN_EVENT_KINDS
@@ -82,8 +82,9 @@ void asn_profile_close(asn_mark mark, asn_event *e) __attribute__((cold));
 void asn_profile_note(asn_mark mark, asn_event_kind kind, const char *name, int64_t bytes)
     __attribute__((cold));
 
-/* Small operations are counted, and timed one in a few, chosen without a pattern (1: not
- * this one; 0: nothing is recorded). Ended only where the operation was done. */
+/* Small operations are counted, and timed one in a few, chosen without a pattern (PASSED:
+ * not this one; 0: nothing is recorded). Ended only where the operation was done. */
+enum { ASN_SMALL_PASSED = 1 };
 uint64_t asn_profile_small_open(void) __attribute__((cold));
 static inline uint64_t asn_profile_begin_small(void) {
     return ASN_PROFILING ? asn_profile_small_open() : 0;
@@ -105,8 +106,8 @@ void asn_profile_line_set(asn_site line);
 
 /* ---- for those who read */
 
-/* Starts a session; of small operations one in `every` is timed (0: as it is, 8 at
- * first); *since receives the place of its first event. MemoryError. */
+/* Starts a session; of small operations one in `every` is timed (0: as it is, 32
+ * at first); *since receives the place of its first event. MemoryError. */
 ASN_CHECK_RESULT asn_status asn_profile_start(int every, uint64_t *since);
 /* Ends one. Without sessions nothing is recorded; what was stays until the next start. */
 void asn_profile_stop(void);
