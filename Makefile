@@ -37,8 +37,11 @@ test: ctest build
 	  $(PY) -m pytest tests/python -q
 
 # Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
-# hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place).
+# hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
+# the HTML pages in a browser.
 test-full: test
+	bash tools/bootstrap.sh chromium
+	$(PY) -m pytest tests/python -q -k browser
 	$(BUILD)/tests/c/test_cpu_math full
 	bash tools/sanitize.sh
 	ASNUMPY_JIT=0 $(PY) -m pytest tests/python -q

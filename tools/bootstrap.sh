@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Brings what a fresh Debian/Ubuntu machine lacks: a compiler, Python with venv, cppcheck, valgrind (apt-get, as root or through sudo), and a
-# .venv with the build and test tools, pinned by range. Safe to run again.
+# .venv with the build and test tools, pinned by range. Arguments are further programs, by the names of their packages. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,6 +18,7 @@ python3 - <<'EOF' 2>/dev/null || need+=(python3-dev)
 import os, sys, sysconfig
 sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))
 EOF
+for program in "$@"; do command -v "$program" >/dev/null || need+=("$program"); done
 
 if [ ${#need[@]} -gt 0 ]; then
     echo "bootstrap: installing ${need[*]}"
