@@ -23,7 +23,7 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-enum { SCRATCH_BYTES = 8192 }; /* of one converted operand */
+enum { SCRATCH_BYTES = ASN_DIRECT_SCRATCH };
 
 /* ---- memory */
 
@@ -369,9 +369,8 @@ bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
 
 /* ---- reductions */
 
-/* a's elements as `dtype`, in place or in scratch; NULL when the path does not serve. */
-static const void *converted(const asn_array *a, asn_dtype dtype, void *scratch,
-                             uint32_t *met) {
+const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scratch,
+                                 uint32_t *met) {
     const asn_layout *l = &a->layout;
     if (!readable(a) || !asn_direct_ready() ||
         l->size * asn_itemsize(dtype) > SCRATCH_BYTES)
@@ -392,8 +391,9 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
     uint32_t *sink = asn_fp_sink() ? &met : NULL;
     const asn_binding *b =
         readable(a) && asn_direct_ready() ? asn_binding_fold(op, a) : NULL;
-    const void *src[3] = {b && b->loop ? converted(a, (asn_dtype)b->result, scratch, sink)
-                                       : NULL};
+    const void *src[3] = {
+        b && b->loop ? asn_direct_converted(a, (asn_dtype)b->result, scratch, sink)
+                     : NULL};
     if (src[0]) {
         out->dtype = b->result;
         run(b->loop, a->layout.size, out->bytes, src, 0, sink);
@@ -423,98 +423,4 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
     }
     asn_unlock();
     return loop != NULL;
-}
-
-/* ---- mean and variance */
-
-/* The loops of a statistic in one dtype. */
-typedef struct {
-    asn_dtype dtype;
-    const asn_loop *fold, *divide, *subtract, *square, *sqrt;
-    uint32_t met, *sink;
-} statistic;
-
-/* The dtype that NumPy computes mean and variance in; false for those whose steps are of
- * several dtypes (halves, complex). */
-static bool statistic_init(statistic *s, const asn_array *a) {
-    asn_dtype dt = asn_layout_dtype(&a->layout);
-    if (!readable(a) || !asn_direct_ready() || asn_is_half(dt) || asn_is_complex(dt))
-        return false;
-    s->dtype = asn_is_inexact(dt) ? dt : ASN_F64;
-    s->met = 0;
-    s->sink = asn_fp_sink() ? &s->met : NULL;
-    s->fold = asn_binding_loop(ACLNNX_LOOP_FOLD, ASN_OP_ADD, s->dtype);
-    s->divide = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_DIVIDE, s->dtype);
-    s->subtract = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_SUBTRACT, s->dtype);
-    s->square = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_SQUARE, s->dtype);
-    s->sqrt = asn_binding_loop(ACLNNX_LOOP_MAP, ASN_OP_SQRT, s->dtype);
-    return s->fold && s->divide && s->subtract && s->square && s->sqrt;
-}
-
-/* *out /= count */
-static void divide_by(statistic *s, asn_scalar *out, double count) {
-    asn_scalar number = asn_scalar_float(count), divisor;
-    const void *src[3] = {out->bytes, divisor.bytes};
-    divisor = number;
-    if (s->dtype == ASN_F32) {
-        float f = (float)count;
-        memcpy(divisor.bytes, &f, sizeof f);
-    }
-    run(s->divide, 1, out->bytes, src, 0, s->sink);
-}
-
-static void mean_of(statistic *s, const void *x, int64_t n, asn_scalar *out) {
-    const void *src[3] = {x};
-    out->dtype = (uint8_t)s->dtype;
-    run(s->fold, n, out->bytes, src, 0, s->sink);
-    divide_by(s, out, (double)n);
-}
-
-bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
-    _Alignas(64) char scratch[SCRATCH_BYTES];
-    statistic s;
-    const void *x = NULL;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
-    if (statistic_init(&s, a)) x = converted(a, s.dtype, scratch, s.sink);
-    if (x) {
-        mean_of(&s, x, a->layout.size, out);
-        report(s.met, ASN_OP_DIVIDE);
-        asn_counters.eager++;
-        if (begin)
-            asn_profile_small(begin, "mean", a->layout.size * asn_itemsize(s.dtype),
-                              a->layout.size);
-    }
-    asn_unlock();
-    return x != NULL;
-}
-
-bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar *out) {
-    _Alignas(64) char scratch[SCRATCH_BYTES];
-    statistic s;
-    const void *x = NULL;
-    int64_t n = a->layout.size;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
-    if ((double)n > ddof && statistic_init(&s, a))
-        x = converted(a, s.dtype, scratch, s.sink);
-    if (x) {
-        asn_scalar mean;
-        mean_of(&s, x, n, &mean);
-        const void *src[3] = {x, mean.bytes}, *deviation[3] = {scratch};
-        run(s.subtract, n, scratch, src, 2, s.sink);
-        run(s.square, n, scratch, deviation, 0, s.sink);
-        out->dtype = (uint8_t)s.dtype;
-        run(s.fold, n, out->bytes, deviation, 0, s.sink);
-        divide_by(&s, out, (double)n - ddof);
-        const void *value[3] = {out->bytes};
-        if (root) run(s.sqrt, 1, out->bytes, value, 0, s.sink);
-        report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
-        asn_counters.eager++;
-        if (begin)
-            asn_profile_small(begin, root ? "std" : "var", n * asn_itemsize(s.dtype),
-                              4 * n);
-    }
-    asn_unlock();
-    return x != NULL;
 }

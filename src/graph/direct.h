@@ -75,6 +75,12 @@ bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array 
 bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
                        const char *what);
 
+/* a's elements as `dtype`, in place or in ASN_DIRECT_SCRATCH bytes of scratch; NULL when
+ * they are not settled, row-major and few, or no loop converts them. Library's lock
+ * held. */
+enum { ASN_DIRECT_SCRATCH = 8192 };
+const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scratch,
+                                 uint32_t *met);
 /* Host address of a's elements, to be read now (or written, for_write), when they are
  * settled, row-major and few; NULL else. Library's lock held. */
 void *asn_direct_memory(const asn_array *a, bool for_write);

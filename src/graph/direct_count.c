@@ -8,6 +8,7 @@
 
 #include "graph/direct.h"
 #include "graph/lock.h"
+#include "graph/record.h"
 
 /* ---- nonzero */
 
@@ -48,8 +49,10 @@ static bool nonzero_locked(asn_array *results, const asn_array *mask) {
 
 bool asn_direct_nonzero(asn_array *results, const asn_array *mask) {
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool done =
         asn_layout_dtype(&mask->layout) == ASN_BOOL && nonzero_locked(results, mask);
+    if (begin && done) asn_record_move(begin, "nonzero", &mask->layout);
     asn_unlock();
     return done;
 }
@@ -81,8 +84,10 @@ static bool bincount_locked(asn_array *result, const asn_array *x,
 bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                          int64_t minlength) {
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool done = asn_layout_dtype(&x->layout) == ASN_I64 &&
                 bincount_locked(result, x, weights, minlength);
+    if (begin && done) asn_record_move(begin, "bincount", &x->layout);
     asn_unlock();
     return done;
 }

@@ -126,6 +126,7 @@ bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
     asn_scalar cast;
     int64_t step;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     char *to = line_of(dst, true, &step);
     bool done = to && (dst->layout.flags & ASN_WRITEABLE);
     if (done && src->array) {
@@ -142,6 +143,7 @@ bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
             fill_line(to, step, dst->layout.size, (const char *)value->bytes,
                       asn_itemsize(dtype));
     }
+    if (begin && done) asn_record_move(begin, "assign", &dst->layout);
     asn_unlock();
     return done;
 }
@@ -152,12 +154,14 @@ bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t
     void *data;
     bool done = false;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool same = (asn_dtype)value->dtype == dtype;
     if (!same && asn_scalar_convert(value, dtype, &cast) != ASN_OK)
         asn_error_clear();
     else if ((done = asn_direct_new(result, dtype, ndim, shape, &data)))
         fill_line(data, asn_itemsize(dtype), result->layout.size,
                   (const char *)(same ? value : &cast)->bytes, asn_itemsize(dtype));
+    if (begin && done) asn_record_move(begin, "full", &result->layout);
     asn_unlock();
     return done;
 }
@@ -167,6 +171,7 @@ bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *sta
     void *data;
     bool done = false;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     if ((dtype == ASN_I64 || dtype == ASN_F64) &&
         (done = asn_direct_new(result, dtype, 1, &n, &data))) {
         if (dtype == ASN_I64) {
@@ -183,6 +188,7 @@ bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *sta
                 out[i] = first + (double)i * delta;
         }
     }
+    if (begin && done) asn_record_move(begin, "arange", &result->layout);
     asn_unlock();
     return done;
 }
@@ -194,6 +200,7 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
     void *data;
     bool done = true;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     for (int i = 0; i < n && done; i++) {
         const asn_layout *l = &arrays[i]->layout;
         done = l->dtype == dtype &&
@@ -205,6 +212,7 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
         if (bytes) memcpy(data, asn_direct_memory(arrays[i], false), bytes);
         data = (char *)data + bytes;
     }
+    if (begin && done) asn_record_move(begin, "concatenate", &result->layout);
     asn_unlock();
     return done;
 }
@@ -278,9 +286,11 @@ static bool select_true(asn_array *result, const asn_array *a, const asn_array *
 
 bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index) {
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool done = a->layout.ndim > 0 && (asn_layout_dtype(&index->layout) == ASN_BOOL
                                            ? select_true(result, a, index)
                                            : gather(result, a, index));
+    if (begin && done) asn_record_move(begin, "index", &result->layout);
     asn_unlock();
     return done;
 }
@@ -312,7 +322,9 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
         !(a->layout.flags & ASN_WRITEABLE))
         return false;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool done = scatter_value(a, index, (const char *)value->scalar.bytes);
+    if (begin && done) asn_record_move(begin, "index assign", &a->layout);
     asn_unlock();
     return done;
 }
@@ -343,7 +355,9 @@ static bool choose_locked(asn_array *result, const asn_array *which, int n,
 bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
                        const asn_array *const *from) {
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     bool done = n > 0 && n <= ASN_DIRECT_CHOICES && choose_locked(result, which, n, from);
+    if (begin && done) asn_record_move(begin, "choose", &result->layout);
     asn_unlock();
     return done;
 }
@@ -360,11 +374,13 @@ bool asn_direct_pack(asn_array *result, const asn_array *a) {
     void *data;
     int64_t n = a->layout.size, count = (n + 7) / 8;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     const uint8_t *from = bytes_of(a, true);
     bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
     if (done) memset(data, 0, (size_t)count);
     for (int64_t i = 0; done && i < n; i++)
         ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
+    if (begin && done) asn_record_move(begin, "packbits", &result->layout);
     asn_unlock();
     return done;
 }
@@ -373,10 +389,12 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
     void *data;
     int64_t count = 8 * a->layout.size;
     asn_lock();
+    uint64_t begin = asn_profile_begin_small();
     const uint8_t *from = bytes_of(a, false);
     bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
     for (int64_t i = 0; done && i < count; i++)
         ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
+    if (begin && done) asn_record_move(begin, "unpackbits", &result->layout);
     asn_unlock();
     return done;
 }

@@ -189,6 +189,10 @@ void asn_record_plan(asn_mark mark, int count) {
     asn_profile_close(mark, &e);
 }
 
+void asn_record_move(uint64_t begin, const char *name, const asn_layout *l) {
+    asn_profile_small(begin, name, 2 * l->size * asn_itemsize(asn_layout_dtype(l)), 0);
+}
+
 static struct {
     int64_t bytes, work;
 } pending;

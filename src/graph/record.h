@@ -30,6 +30,10 @@ void asn_record_plan(asn_mark mark, int count) __attribute__((cold));
 void asn_record_small(uint64_t begin, asn_op op, int64_t n, asn_dtype dtype, int arrays)
     __attribute__((cold));
 
+/* A small move to (or a count of) what has this layout: read and written. */
+void asn_record_move(uint64_t begin, const char *name, const asn_layout *l)
+    __attribute__((cold));
+
 /* Operators of CANN's: asn_operator_tensor adds its bytes, whoever knows them the
  * operations; asn_record_operator ends the mark with both. */
 void asn_record_operand(const asn_layout *l) __attribute__((cold));

@@ -101,6 +101,26 @@ def test_small_operations_are_counted_and_every_one_timed_on_request():
     assert row.calls == sum(e.calls for e in small)
 
 
+@on_cpu
+def test_small_moves_are_operations_too():
+    a, b, m, i = np.arange(10.0), np.ones(10), np.arange(10) % 3 == 0, np.array([3, 1])
+    with np.profile(every=1) as p:
+        np.concatenate((a, b))
+        a[m]
+        a[i]
+        a[m] = 2.0
+        a[2:4] = 0.5
+        np.zeros(10)
+        a.copy()
+        np.nonzero(m)
+        np.mean(a)
+        np.std(a)
+        np.argmax(a)
+    names = [e.name for e in of_kind(p, "small")]
+    assert names == ["concatenate", "index", "index", "index assign", "assign", "full", "copy", "nonzero",
+                     "mean", "std", "argmax"]  # fmt: skip
+
+
 def test_synchronisations_name_their_reason():
     a = np.ones(100_000)
     with np.profile() as p:
