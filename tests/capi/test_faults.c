@@ -91,13 +91,34 @@ static asnp_status placed(asnp_array **out) {
     return status;
 }
 
+/* Events that there is no memory for are lost, and nothing else. */
+static asnp_status profiled(asnp_array **out) {
+    asnp_profile *p = NULL;
+    char *text = NULL;
+    asnp_array *made = NULL;
+    asnp_status status = asnp_profile_start(1, &p);
+    if (!status) status = spread(&made);
+    if (p) {
+        asnp_status stopped = asnp_profile_stop(p);
+        if (!status) status = stopped;
+    }
+    if (!status) status = asnp_profile_summary(p, 5, &text);
+    if (!status)
+        *out = made;
+    else
+        asnp_release(made);
+    asnp_free_text(text);
+    asnp_profile_release(p);
+    return status;
+}
+
 static const struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
 } scenarios[] = {
     {"views", views},      {"stack", joined}, {"unique", distinct}, {"lstsq", solved},
     {"pinv", inverted},    {"modf", halves},  {"choice", drawn},    {"file", written},
-    {"fftn", transformed}, {"std", spread},   {"along", placed},
+    {"fftn", transformed}, {"std", spread},   {"along", placed},    {"profile", profiled},
 };
 
 int main(int argc, char **argv) {
