@@ -1,5 +1,9 @@
-"""The guide's pages: their Python blocks run one after the other, as a reader would."""
+"""The guide's pages: their Python blocks run one after the other, as a reader would.
 
+A block that begins with "# needs: LIBRARY" is left out where there is none; it is asked for by a test of its own.
+"""
+
+import importlib.util
 import os
 import pathlib
 import re
@@ -18,12 +22,28 @@ SAYS = {
         r"float32 \(49152, 4, 768, 12\)",
         r"\(256, 1024\)",
     ],
+    "profiling.md": [
+        r"name +calls +total ms",
+        r"synchronisations: \d+",
+        r"synchronisation: the value of an element is read \(if a\[0\] < 0.01:",
+        r"\d+ operations agree with numpy",
+    ],
 }
+
+
+def blocks_of(page):
+    return re.findall(r"```python\n(.*?)```", (FOLDER / page).read_text(), re.S)
+
+
+def lacks(block):
+    """The libraries that a block says it needs and that are not here."""
+    needs = re.search(r"^# needs: (.*)$", block, re.M)
+    return [n for n in needs[1].split() if importlib.util.find_spec(n) is None] if needs else []
 
 
 @pytest.mark.parametrize("page", SAYS)
 def test_blocks_run(page, tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (FOLDER / page).read_text(), re.S)
+    blocks = [b for b in blocks_of(page) if not lacks(b)]
     (tmp_path / "guide.py").write_text("\n".join(blocks))
     environment = {**os.environ, "ASNUMPY_FALLBACK": "silent"}
     done = subprocess.run(
@@ -32,3 +52,23 @@ def test_blocks_run(page, tmp_path):
     assert done.returncode == 0, done.stderr
     for pattern in SAYS[page]:
         assert re.search(pattern, done.stdout), f"{pattern} is not in\n{done.stdout}"
+
+
+def test_nothing_was_left_out():
+    missing = {name for page in SAYS for block in blocks_of(page) for name in lacks(block)}
+    if missing:
+        pytest.skip(f"blocks that need {', '.join(sorted(missing))} did not run")
+
+
+def test_the_command_has_the_options_of_the_guide():
+    (command,) = re.findall(
+        r"python -m asnumpy\.profile (.*)", (FOLDER / "profiling.md").read_text()
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "asnumpy.profile", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for option in re.findall(r"--\w+", command):
+        assert option in done.stdout
