@@ -30,7 +30,7 @@ typedef struct {
 
 typedef struct asn_jit_code {
     asn_jit_fn fn;
-    int lanes; /* fn takes whole vectors of so many elements; 1: any number */
+    int lanes;    /* fn takes whole vectors of so many elements; 1: any number */
     bool repeats; /* an element may be computed twice */
     int num_arrays;
     asn_jit_array arrays[2 * ACLNNX_MAX_OPERANDS];
