@@ -5,6 +5,7 @@ import warnings
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 
 FUNCTIONS = ("floor_divide", "remainder", "fmod")
 DTYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
@@ -29,6 +30,8 @@ def check(x, y):
             warnings.simplefilter("always")
             got = getattr(asnumpy, name)(a, b).to_numpy()
         np.testing.assert_array_equal(got, want, err_msg=f"{name} of {x.dtype}")
+        if SINGLE_OPERATORS:
+            continue  # CANN's operators tell of no conditions
         assert sorted(str(w.message) for w in met) == sorted(str(w.message) for w in expected)
 
 
