@@ -4,7 +4,7 @@ import operator
 
 import numpy as _np
 
-from . import _core
+from . import _core, _traced
 from ._core import asanyarray, asarray, where
 from ._joining import _normalize, broadcast_arrays
 from ._manipulation import moveaxis
@@ -102,9 +102,19 @@ def apply_over_axes(func, a, axes):
 
 
 class vectorize(_np.vectorize):
-    """A Python function called element by element, with broadcasting."""
+    """A Python function called element by element, with broadcasting.
+
+    NumPy's `vectorize`, with its `otypes`, `excluded`, `cache` and `signature`. A function of floats that is made of
+    arithmetic, comparisons, branches, `abs`, `min`, `max` and elementwise ufuncs is not called for each element: its
+    operations run on the arrays, fused (`asnumpy._traced` says when). Its values are then those of asnumpy's operations,
+    within their bounds of what Python's floats give.
+    """
 
     def __call__(self, *args, **kwargs):
+        traced = self._traced(args, kwargs)
+        if traced is not None:
+            return traced
+
         def host(x):
             return _np.asarray(x) if isinstance(x, _core.ndarray) else x
 
@@ -115,6 +125,39 @@ class vectorize(_np.vectorize):
         if isinstance(result, tuple):
             return tuple(as_class(asarray(x), parent) for x in result)
         return as_class(asarray(result), parent)
+
+    def _traced(self, args, kwargs):
+        """The results of fused operations, of the dtypes that NumPy gives; None: the loop has to run."""
+        if self.excluded or self.signature is not None or not args or not callable(self.pyfunc):
+            return None
+        results = _traced.call(self.pyfunc, args, kwargs)
+        if results is None:
+            return None
+        types = self.otypes
+        if not types:  # the first element's results decide, as in NumPy's loop
+
+            def first(x):
+                return _np.asarray(x.ravel()[:1] if isinstance(x, _core.ndarray) else x).flat[0]
+
+            outputs = self.pyfunc(*map(first, args), **{k: first(v) for k, v in kwargs.items()})
+            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            types = [_np.asarray(x).dtype for x in outputs]
+        made = [_as_loop(r, _np.dtype(t)) for r, t in zip(results, types, strict=False)]
+        if len(types) != len(results) or any(x is None for x in made):
+            return None
+        return tuple(made) if len(made) > 1 else made[0]
+
+
+def _as_loop(values, dtype):
+    """Values as the loop's results become an array of a dtype; None where that fails, or is not the device's."""
+    if dtype.kind not in "biufc" or dtype.char in "gG":
+        return None
+    if dtype.kind in "iu" and values.dtype.kind == "f":
+        info = _np.iinfo(dtype)
+        inside = (values > float(info.min) - 1) & (values < float(info.max))
+        if not bool(inside.all()):
+            return None
+    return values.astype(dtype)
 
 
 def frompyfunc(func, /, nin, nout, **kwargs):
