@@ -1,0 +1,144 @@
+"""C source text -> a shared library, by the system's compiler, kept on disk.
+
+A library's name is the hash of all it depends on: the source, the flags, the compiler and its version,
+the processor. It is built in a file of its own and renamed: processes that build the same one at once
+write the same bytes, and none loads half a file.
+"""
+
+import ctypes
+import functools
+import hashlib
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+
+# -fno-math-errno, -fno-trapping-math: no value changes, but sqrt and comparisons become vector code.
+FLAGS = ("-std=gnu11", "-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno",
+         "-fno-trapping-math", "-fPIC", "-shared", "-Wno-unused")  # fmt: skip
+
+
+class CompileError(RuntimeError):
+    """A kernel's source does not compile.
+
+    Attributes
+    ----------
+    log : str
+        What the compiler said.
+    source : str
+        What it was given, the generated parts included.
+    """
+
+    def __init__(self, message, log="", source=""):
+        super().__init__(message)
+        self.log, self.source = log, source
+
+
+@functools.lru_cache(maxsize=8)
+def _compiler(wish):
+    """The compiler's command as a list, and what it says it is."""
+    for command in [wish] if wish else ["cc", "gcc", "clang"]:
+        words = shlex.split(command)
+        if not (words and shutil.which(words[0])):
+            continue
+        told = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False)
+        if told.returncode == 0:
+            return words, told.stdout
+    looked = f"$CC is {wish!r}" if wish else "there is no cc, gcc or clang in $PATH"
+    raise CompileError(f"kernels need a C compiler, and {looked}; install one or set $CC")
+
+
+@functools.cache
+def _processor():
+    """What -march=native depends on."""
+    try:
+        text = pathlib.Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    first = text.partition("\n\n")[0]
+    facts = re.findall(
+        r"^(?:vendor_id|cpu family|model|flags|Features|CPU part)\s*:.*", first, re.M
+    )
+    return platform.machine() + "\n".join(facts)
+
+
+def cache_folder():
+    """``$ASNUMPY_CACHE_DIR``, ``$XDG_CACHE_HOME/asnumpy`` or ``~/.cache/asnumpy``."""
+    own = os.environ.get("ASNUMPY_CACHE_DIR")
+    if own:
+        return pathlib.Path(own)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (pathlib.Path(base) if base else pathlib.Path.home() / ".cache") / "asnumpy"
+
+
+def _message(name, command, log, texts):
+    """The compiler's message, with the lines of the user's text that it names."""
+    said = []
+    for line in log.splitlines():
+        said.append(line)
+        at = re.match(r"<(?P<part>[^<>]+)>:(?P<line>\d+)(?::(?P<column>\d+))?: ", line)
+        lines = texts.get(at["part"], "").splitlines() if at else []
+        if at and 0 < int(at["line"]) <= len(lines):
+            said.append(f"    {int(at['line']):4} | {lines[int(at['line']) - 1]}")
+    return f"kernel {name!r} does not compile ({shlex.join(command)}):\n" + "\n".join(said)
+
+
+def _build(source, target, command, name, texts):
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
+        text, made = pathlib.Path(folder, "kernel.c"), pathlib.Path(folder, "kernel.so")
+        text.write_text(source)
+        done = subprocess.run(
+            [*command, str(text), "-o", str(made), "-lm"],
+            capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+        if done.returncode:
+            log = done.stderr.replace(str(text), "kernel.c")
+            raise CompileError(_message(name, command, log, texts), log, source)
+        os.replace(made, target)
+
+
+_lock = threading.Lock()
+_loaded = {}
+
+
+def compile_source(source, name, options=(), texts=None):
+    """The library of a C source.
+
+    Parameters
+    ----------
+    source : str
+    name : str
+        Of the kernel, for messages.
+    options : sequence of str, optional
+        Further flags.
+    texts : dict, optional
+        Parts of the source that are the user's, by the names that their #line directives give them.
+
+    Returns
+    -------
+    ctypes.CDLL
+
+    Raises
+    ------
+    CompileError
+        There is no compiler, or it refuses the source.
+    OSError
+        The folder of compiled kernels (`cache_folder`) cannot be written.
+    """
+    compiler, version = _compiler(os.environ.get("CC", ""))
+    command = [*compiler, *FLAGS, *options]
+    facts = "\0".join([source, *command, shutil.which(compiler[0]), version, _processor()])
+    key = hashlib.sha256(facts.encode()).hexdigest()
+    target = cache_folder() / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)[:40]}-{key[:32]}.so"
+    with _lock:
+        if target not in _loaded:
+            if not target.exists():
+                _build(source, target, command, name, texts or {})
+            _loaded[target] = ctypes.CDLL(str(target))
+        return _loaded[target]

@@ -1,0 +1,237 @@
+"""ElementwiseKernel: a statement in C for each element, with NumPy's broadcasting around it."""
+
+import ctypes
+import threading
+
+from .. import _core
+from . import loops
+from .compiler import compile_source
+from .parameters import PROLOGUE, Raw, c_type, check_names, dtype_of, parse, part, resolve, typedefs
+
+
+class ElementwiseKernel:
+    """A function of arrays from a statement in C that computes one element.
+
+    Parameters
+    ----------
+    in_params, out_params : str
+        ``"T x, float32 y, raw T table"``. A type is a dtype's name, or one letter that stands for the
+        promoted dtype of its arguments. ``raw``: the statement indexes the array itself (``table[i]``, row-major;
+        ``table_size`` elements) and it takes no part in broadcasting.
+    operation : str
+        Statements in C that set the outputs: ``"z = (x - y) * (x - y)"``. ``i`` is the element's row-major
+        index, ``n`` or ``size`` their number; C's mathematics fits each type (``sqrt``, ``exp``), and there are
+        ``min``, ``max`` and ``abs``. An output keeps its element where it is not set.
+    name : str, optional
+        For messages and the file of the compiled kernel.
+    preamble : str, optional
+        C before the kernel: helpers, includes.
+    no_return : bool, optional
+        The call returns None.
+    return_tuple : bool, optional
+        The call returns a tuple for one output too.
+    options : sequence of str, optional
+        Further flags of the compiler.
+
+    Notes
+    -----
+    The kernel is compiled at the first call with each combination of dtypes and kept on disk (in
+    ``$ASNUMPY_CACHE_DIR``, ``$XDG_CACHE_HOME/asnumpy`` or ``~/.cache/asnumpy``). It runs on the host, over the
+    processors; arrays on a device that the host does not reach are copied there and back, under the policy of
+    `set_fallback`. Any thread may call.
+
+    Raises
+    ------
+    ValueError
+        A parameter list cannot be read.
+    """
+
+    __module__ = "asnumpy"
+
+    def __init__(self, in_params, out_params, operation, name="kernel", preamble="", *, no_return=False,
+                 return_tuple=False, options=()):  # fmt: skip
+        self.name, self.operation, self.preamble = name, operation, preamble
+        self.in_params, self.out_params = parse(in_params, name), parse(out_params, name)
+        check_names([*self.in_params, *self.out_params], name)
+        if not self.out_params:
+            raise ValueError(f"{name}: a kernel has at least one output parameter")
+        self.nin, self.nout = len(self.in_params), len(self.out_params)
+        self.nargs = self.nin + self.nout
+        self.no_return, self.return_tuple, self.options = no_return, return_tuple, tuple(options)
+        self._raw = Raw([*self.in_params, *self.out_params])
+        self._compiled, self._lock = {}, threading.Lock()
+
+    def __repr__(self):
+        return f"<asnumpy.ElementwiseKernel {self.name!r}>"
+
+    def source(self, letters):
+        """The C source for dtypes.
+
+        Parameters
+        ----------
+        letters : dict
+            letter -> dtype.
+
+        Returns
+        -------
+        str
+        """
+        ins = [p for p in self.in_params if not p.raw]
+        outs = [p for p in self.out_params if not p.raw]
+        formal = "".join(f", const {c_type(p)} {p.name}" for p in ins)
+        formal += "".join(f", {c_type(p)} *_out_{p.name}" for p in outs)
+        formal += self._raw.formal(self.out_params)
+        define = "".join(f"#define {p.name} (*_out_{p.name})\n" for p in outs)
+        undefine = "".join(f"#undef {p.name}\n" for p in outs)
+        actual = "".join(f", _v_{p.name}" for p in ins) + "".join(f", &_v_{p.name}" for p in outs)
+        actual += self._raw.actual()
+
+        def body(contiguous):
+            text = ""
+            for k, p in enumerate([*ins, *outs], 1):
+                step = f"(int64_t)sizeof({c_type(p)})" if contiguous else f"_s[{k}]"
+                text += f"            {c_type(p)} *_p_{p.name} = ({c_type(p)} *)(_a[{k}] + _j * {step});"
+                text += f" {c_type(p)} _v_{p.name} = *_p_{p.name};\n"
+            stores = " ".join(f"*_p_{p.name} = _v_{p.name};" for p in outs)
+            return (
+                f"{text}            _element(_i + _j * _s[0], n{actual});\n            {stores}\n"
+            )
+
+        packed = " && ".join(
+            f"_s[{k}] == (int64_t)sizeof({c_type(p)})" for k, p in enumerate([*ins, *outs], 1)
+        )
+        return (
+            PROLOGUE + typedefs(letters) + part(f"{self.name}: preamble", self.preamble)
+            + "static inline __attribute__((always_inline)) void _element(const int64_t i, const int64_t n"
+            + formal + ") {\n    const int64_t size = n; (void)i; (void)size;\n" + define
+            + part(self.name, self.operation) + ";\n" + undefine + "}\n"
+            + "void kernel(char **_a, const int64_t *_n, const int64_t *_s, void *_data) {\n"
+            + self._raw.declarations(self.out_params)
+            + "    const int64_t _i = (intptr_t)_a[0], _count = _n[0];\n"
+            + f"    if ({packed or '0'}) {{\n#pragma GCC ivdep\n"
+            + "        for (int64_t _j = 0; _j < _count; _j++) {\n" + body(True) + "        }\n    } else {\n"
+            + "        for (int64_t _j = 0; _j < _count; _j++) {\n" + body(False) + "        }\n    }\n}\n"
+        )  # fmt: skip
+
+    def _kernel(self, letters):
+        key = tuple(sorted((x, d.num) for x, d in letters.items()))
+        with self._lock:
+            if key not in self._compiled:
+                texts = {self.name: self.operation, f"{self.name}: preamble": self.preamble}
+                library = compile_source(self.source(letters), self.name, self.options, texts)
+                self._compiled[key] = ctypes.cast(library.kernel, ctypes.c_void_p).value
+            return self._compiled[key]
+
+    def _arguments(self, args, out):
+        """Inputs as arrays and numbers, and outputs, None where they are to be made."""
+        outputs = [None] * self.nout
+        if len(args) == self.nargs:
+            args, outputs = args[: self.nin], list(args[self.nin :])
+        elif len(args) != self.nin:
+            raise TypeError(
+                f"{self.name}: takes {self.nin} or {self.nargs} arguments, got {len(args)}"
+            )
+        if out is not None:
+            given = list(out) if isinstance(out, (tuple, list)) else [out]
+            if len(given) != self.nout or any(x is not None for x in outputs):
+                raise TypeError(
+                    f"{self.name}: out= takes the {self.nout} outputs, once; got {len(given)}"
+                )
+            outputs = given
+        return [x if loops.is_number(x) else loops.as_array(x) for x in args], outputs
+
+    def _shape(self, inputs, outputs, size):
+        shapes = [
+            () if loops.is_number(x) else x.shape
+            for p, x in zip(self.in_params, inputs, strict=True)
+            if not p.raw
+        ]
+        given = [
+            x.shape
+            for p, x in zip(self.out_params, outputs, strict=True)
+            if not p.raw and x is not None
+        ]
+        if size is not None:
+            if shapes and any(s != () for s in shapes):
+                raise ValueError(f"{self.name}: size= is for kernels whose arrays are all raw")
+            return (int(size),)
+        if not shapes and not given:
+            raise ValueError(f"{self.name}: every array is raw: give size=, the number of elements")
+        return _core_shape(shapes) if shapes else given[0]
+
+    def __call__(self, *args, size=None, out=None):
+        """The kernel on arrays.
+
+        Parameters
+        ----------
+        *args : array_like
+            The inputs, and perhaps the outputs, which are then written.
+        size : int, optional
+            The number of elements, where every array is raw.
+        out : ndarray or tuple of ndarray, optional
+            The outputs, of the operands' common shape.
+
+        Returns
+        -------
+        ndarray, or a tuple of them
+
+        Raises
+        ------
+        CompileError
+            The source does not compile.
+        TypeError, ValueError
+            The arguments' number, dtypes or shapes.
+        """
+        inputs, outputs = self._arguments(args, out)
+        letters = resolve(self.in_params, self.out_params, inputs, outputs, self.name)
+        kernel = self._kernel(letters)
+        shape = self._shape(inputs, outputs, size)
+        arrays = [
+            loops.cast(x, dtype_of(p, letters), f"{self.name}: {p.name}")
+            for p, x in zip(self.in_params, inputs, strict=True)
+        ]
+        pairs = []
+        for p, x in zip(self.out_params, outputs, strict=True):
+            dtype = dtype_of(p, letters)
+            if p.raw and x is not None and isinstance(x, _core.ndarray):
+                made = loops.make_outputs([x], x.shape, [dtype], self.name)
+            else:
+                made = loops.make_outputs([x], shape, [dtype], self.name)
+            pairs += made
+        dtypes = [dtype_of(p, letters) for p in self.out_params]
+        pairs = loops.separate(pairs, arrays, dtypes)
+        self._run(kernel, arrays, pairs, shape)
+        results = loops.finish(pairs)
+        if self.no_return:
+            return None
+        return results[0] if self.nout == 1 and not self.return_tuple else tuple(results)
+
+    def _run(self, kernel, arrays, pairs, shape):
+        host = loops.Host(self.name)
+        reads, writes, raw = [], [], []
+        for p, a in zip(self.in_params, arrays, strict=True):
+            if p.raw:
+                raw.append(host.read(a if a.flags.c_contiguous else a.copy()))
+            else:
+                reads.append(host.read(a))
+        for k, p in enumerate(self.out_params):
+            given, array = pairs[k]
+            if p.raw and not array.flags.c_contiguous:
+                array = array.copy()
+                pairs[k] = (given, array)
+            (raw if p.raw else writes).append(host.write(array))
+        count = 1
+        for extent in shape:
+            count *= extent
+        words = [count] + [w for a in raw for w in (loops.address(a), a.size)]
+        data = (ctypes.c_int64 * len(words))(*words)
+        loops.run(
+            kernel, ctypes.addressof(data), reads, writes, shape, index=(0, loops.steps(shape))
+        )
+        host.done()
+
+
+def _core_shape(shapes):
+    from .._joining import broadcast_shapes
+
+    return broadcast_shapes(*shapes) if len(set(shapes)) > 1 else shapes[0]

@@ -1,0 +1,127 @@
+"""RawKernel: a function written in C, called on the addresses of arrays."""
+
+import ctypes
+import threading
+
+import numpy as np
+
+from .. import _core
+from . import loops
+from .compiler import CompileError, compile_source
+from .parameters import PROLOGUE, part
+
+_SCALARS = {
+    "bool": ctypes.c_bool, "int8": ctypes.c_int8, "uint8": ctypes.c_uint8, "int16": ctypes.c_int16,
+    "uint16": ctypes.c_uint16, "int32": ctypes.c_int32, "uint32": ctypes.c_uint32, "int64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64, "float32": ctypes.c_float, "float64": ctypes.c_double,
+}  # fmt: skip
+
+
+class RawKernel:
+    """A function written in C.
+
+    Parameters
+    ----------
+    code : str
+        C with a function ``void name(...)`` that is not static. The integers of ``stdint.h`` and C's
+        mathematics are declared.
+    name : str
+        The function.
+    options : sequence of str, optional
+        Further flags of the compiler.
+
+    Raises
+    ------
+    CompileError
+        At the first call: the code does not compile, or has no such function.
+    """
+
+    __module__ = "asnumpy"
+
+    def __init__(self, code, name, options=()):
+        self.code, self.name, self.options = code, name, tuple(options)
+        self._function, self._lock = None, threading.Lock()
+
+    def __repr__(self):
+        return f"<asnumpy.RawKernel {self.name!r}>"
+
+    def compile(self):
+        """Compiles now, not at the first call."""
+        with self._lock:
+            if self._function is None:
+                source = PROLOGUE + part(self.name, self.code)
+                library = compile_source(source, self.name, self.options, {self.name: self.code})
+                try:
+                    self._function = getattr(library, self.name)
+                except AttributeError:
+                    raise CompileError(
+                        f"kernel {self.name!r}: the code has no function {self.name} that is not static",
+                        "",
+                        source,
+                    ) from None
+                self._function.restype = None
+            return self._function
+
+    def _argument(self, k, x, host, kept):
+        if isinstance(x, _core.ndarray):
+            if not x.flags.c_contiguous:
+                raise ValueError(
+                    f"{self.name}: argument {k} has strides {x.strides}; a raw kernel takes C-contiguous arrays"
+                )
+            kept.append(host.write(x) if x.flags.writeable else host.read(x))
+            return ctypes.c_void_p(loops.address(kept[-1]))
+        if loops.is_number(x) and not isinstance(x, complex):
+            x = np.asarray(x)[()]
+        if isinstance(x, np.generic) and x.dtype.name in _SCALARS:
+            return _SCALARS[x.dtype.name](x.item())
+        raise TypeError(
+            f"{self.name}: argument {k} is a {type(x).__name__}; it may be an asnumpy array or a real number"
+        )
+
+    def __call__(self, args, range=None):  # noqa: A002 - what it is
+        """The function on arrays and numbers.
+
+        Parameters
+        ----------
+        args : tuple
+            C-contiguous arrays, passed as pointers to their elements, and numbers: int as int64_t, float as
+            double, NumPy's scalars as what they are.
+        range : int or tuple of int, optional
+            ``n`` or ``(begin, end)``: the function has two further parameters, ``int64_t begin, int64_t end``, and
+            is called with parts of the range on several threads.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An argument that has no such form.
+        """
+        function = self.compile()
+        if not isinstance(args, (tuple, list)):
+            raise TypeError(
+                f"{self.name}: args is a {type(args).__name__}; it must be a tuple of the arguments"
+            )
+        host, kept = loops.Host(self.name), []
+        values = [self._argument(k, x, host, kept) for k, x in enumerate(args)]
+        if range is None:
+            function(*values)
+        else:
+            begin, end = range if isinstance(range, tuple) else (0, range)
+            self._split(function, values, int(begin), int(end))
+        host.done()
+
+    def _split(self, function, values, begin, end):
+        """Parts of the range, each on a thread; ctypes lets go of Python's lock."""
+        parts = max(1, min(loops.threads(), end - begin))
+        bounds = [begin + (end - begin) * k // parts for k in np.arange(parts + 1).tolist()]
+        threads = [
+            threading.Thread(
+                target=function, args=(*values, ctypes.c_int64(low), ctypes.c_int64(high))
+            )
+            for low, high in zip(bounds[1:-1], bounds[2:], strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        if end > begin:
+            function(*values, ctypes.c_int64(begin), ctypes.c_int64(bounds[1]))
+        for thread in threads:
+            thread.join()
