@@ -151,6 +151,7 @@ _SUBMODULES = frozenset(
         "linalg",
         "memory",
         "monitor",
+        "ops",
         "polynomial",
         "random",
         "testing",
