@@ -137,7 +137,7 @@ _LAZY = {
     "_namespace": "__array_namespace_info__",
     "_devices": "supports",
     "_profile": "profile",
-    "_custom": "CompileError ElementwiseKernel RawKernel ReductionKernel",
+    "_custom": "CompileError ElementwiseKernel RawKernel ReductionKernel load_library",
     "memory": "memory_snapshot memory_summary set_allocator_settings set_memory_limit",
 }
 _WHERE = {name: module for module, names in _LAZY.items() for name in names.split()}

@@ -44,7 +44,7 @@ class Operator(NamedTuple):
         The module that registered it.
     file : str
     line : int
-        Where; 0: built in.
+        Where; line 0: the file is "built in", or a library.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Operator(NamedTuple):
     def place(self):
         """Who registered it, and where."""
         return (
-            f"{self.owner} at {self.file}:{self.line}" if self.line else f"{self.owner} (built in)"
+            f"{self.owner} at {self.file}:{self.line}" if self.line else f"{self.owner} ({self.file})"
         )
 
 
@@ -79,7 +79,7 @@ _table = {}  # name -> {(device, dtype, priority): Operator}
 def _built_in():
     """Puts the operation table's ufuncs into the registry, once."""
     for name, function in _core.ufuncs.items():
-        entry = Operator(name, function, None, None, 0, "asnumpy", "", 0)
+        entry = Operator(name, function, None, None, 0, "asnumpy", "built in", 0)
         _table.setdefault(name, {})[None, None, 0] = entry
 
 
@@ -109,6 +109,21 @@ def _level_text(device, dtype, priority):
     told = [f"dtype {dtype}"] if dtype is not None else []
     told += [f"device {device}"] if device is not None else []
     return f"for {' on '.join(told) if told else 'everything'} with priority {priority}"
+
+
+def _add(name, function, key, owner, file, line):
+    """Registers; RuntimeError when the key is taken."""
+    key = _key(name, *key)
+    if not callable(function):
+        raise TypeError(f"operator {name!r}: a {type(function).__name__} cannot be called")
+    entry = Operator(name, function, *key, owner, file, line)
+    with _lock:
+        _built_in()
+        known = _table.setdefault(name, {}).setdefault(key, entry)
+    if known is not entry:
+        raise RuntimeError(
+            f"operator {name!r} is already registered {_level_text(*key)} by {known.place}"
+        )
 
 
 def register(name, function=None, *, device=None, dtype=None, priority=0):
@@ -148,18 +163,7 @@ def register(name, function=None, *, device=None, dtype=None, priority=0):
     key = _key(name, device, dtype, priority)
 
     def add(implementation):
-        if not callable(implementation):
-            raise TypeError(
-                f"operator {name!r}: a {type(implementation).__name__} cannot be called"
-            )
-        entry = Operator(name, implementation, *key, owner, file, line)
-        with _lock:
-            _built_in()
-            known = _table.setdefault(name, {}).setdefault(key, entry)
-        if known is not entry:
-            raise RuntimeError(
-                f"operator {name!r} is already registered {_level_text(*key)} by {known.place}"
-            )
+        _add(name, implementation, key, owner, file, line)
         return implementation
 
     return add if function is None else add(function)
@@ -186,7 +190,7 @@ def unregister(name, *, device=None, dtype=None, priority=0):
         entry = _table.get(name, {}).get(key)
         if entry is None:
             raise LookupError(f"operator {name!r} is not registered {_level_text(*key)}")
-        if not entry.line:
+        if entry.file == "built in":
             raise ValueError(
                 f"operator {name!r} is built in; register another of a higher priority instead"
             )

@@ -2,7 +2,8 @@
 
 from .compiler import CompileError
 from .elementwise import ElementwiseKernel
+from .library import load_library
 from .raw import RawKernel
 from .reduction import ReductionKernel
 
-__all__ = ["CompileError", "ElementwiseKernel", "RawKernel", "ReductionKernel"]
+__all__ = ["CompileError", "ElementwiseKernel", "RawKernel", "ReductionKernel", "load_library"]

@@ -157,7 +157,7 @@ class ElementwiseKernel:
             return (int(size),)
         if not shapes and not given:
             raise ValueError(f"{self.name}: every array is raw: give size=, the number of elements")
-        return _core_shape(shapes) if shapes else given[0]
+        return broadcast_shape(shapes) if shapes else given[0]
 
     def __call__(self, *args, size=None, out=None):
         """The kernel on arrays.
@@ -231,7 +231,8 @@ class ElementwiseKernel:
         host.done()
 
 
-def _core_shape(shapes):
+def broadcast_shape(shapes):
+    """The common shape, mostly without a call."""
     from .._joining import broadcast_shapes
 
     return broadcast_shapes(*shapes) if len(set(shapes)) > 1 else shapes[0]

@@ -67,7 +67,7 @@ def _first(array):
     return _core._host_address(array) if _core._host_access() else id(array)
 
 
-def make_outputs(outputs, shape, dtypes, name):
+def make_outputs(outputs, shape, dtypes, name, casting="same_kind"):
     """Arrays for the results: given ones are checked.
 
     Returns
@@ -89,7 +89,7 @@ def make_outputs(outputs, shape, dtypes, name):
             )
         if not given.flags.writeable:
             raise ValueError(f"{name}: output {k} is read-only")
-        check_castable(dtype, given.dtype, "same_kind", f"{name}: output {k}")
+        check_castable(dtype, given.dtype, casting, f"{name}: output {k}")
         made.append((given, given))
     return made
 

@@ -8,7 +8,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from . import loops
 from .compiler import compile_source
-from .elementwise import _core_shape
+from .elementwise import broadcast_shape
 from .parameters import (
     C_TYPES,
     PROLOGUE,
@@ -233,7 +233,7 @@ class ReductionKernel:
             loops.cast(x, dtype_of(p, letters), f"{self.name}: {p.name}")
             for p, x in zip(self.in_params, inputs, strict=True)
         ]
-        shape = _core_shape(
+        shape = broadcast_shape(
             [a.shape for p, a in zip(self.in_params, arrays, strict=True) if not p.raw]
         )
         axes = _axes(axis, len(shape))

@@ -1,0 +1,151 @@
+"""Operators compiled against asnumpy/op.h, loaded from a shared library."""
+
+import ctypes
+import pathlib
+import threading
+
+import numpy as np
+
+from .. import ops
+from .ufunc import LoopUfunc
+
+_VERSION, _MAX_ARGS = 1, 8
+_DTYPES = {
+    0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint8", 6: "int16", 7: "uint16", 8: "uint32",
+    9: "int64", 10: "uint64", 11: "float64", 12: "bool", 16: "complex64", 17: "complex128",
+}  # fmt: skip
+
+
+class _Number(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int32), ("integer", ctypes.c_int64),
+                ("real", ctypes.c_double), ("imag", ctypes.c_double)]  # fmt: skip
+
+    def python(self):
+        if chr(self.kind) in "biu":
+            value = self.integer % 2**64 if chr(self.kind) == "u" else self.integer
+            return bool(value) if chr(self.kind) == "b" else value
+        return complex(self.real, self.imag) if chr(self.kind) == "c" else self.real
+
+
+class _Loop(ctypes.Structure):
+    _fields_ = [
+        ("function", ctypes.c_void_p),
+        ("dtypes", ctypes.c_int32 * _MAX_ARGS),
+        ("data", ctypes.c_void_p),
+    ]
+
+
+class _Op(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("doc", ctypes.c_char_p), ("num_in", ctypes.c_int32),
+                ("num_out", ctypes.c_int32), ("identity", ctypes.POINTER(_Number)), ("num_loops", ctypes.c_int32),
+                ("loops", ctypes.POINTER(_Loop))]  # fmt: skip
+
+
+class _Table(ctypes.Structure):
+    _fields_ = [
+        ("version", ctypes.c_int32),
+        ("num_ops", ctypes.c_int32),
+        ("ops", ctypes.POINTER(_Op)),
+    ]
+
+
+class Library:
+    """The operators of a library, as attributes.
+
+    Attributes
+    ----------
+    path : str
+    names : tuple of str
+    """
+
+    def __init__(self, path, functions):
+        self.path, self.names = path, tuple(functions)
+        self.__dict__.update(functions)
+
+    def __repr__(self):
+        return f"<asnumpy library {self.path!r}: {', '.join(self.names)}>"
+
+
+def _ufunc(op, where, library):
+    """The ufunc of an entry of the table, which is checked."""
+    name = (op.name or b"").decode()
+    if not name.isidentifier():
+        raise ValueError(f"{where}: {name!r} is no name for an operator")
+    if not (op.num_in >= 1 and op.num_out >= 1 and op.num_in + op.num_out <= _MAX_ARGS):
+        raise ValueError(
+            f"{where}: {name} has {op.num_in} inputs and {op.num_out} outputs; there may be {_MAX_ARGS} in all"
+        )
+    loops = []
+    for loop in op.loops[: op.num_loops]:
+        codes = loop.dtypes[: op.num_in + op.num_out]
+        unknown = next((c for c in codes if c not in _DTYPES), None)
+        if unknown is not None or not loop.function:
+            raise ValueError(
+                f"{where}: a loop of {name} has no function, or dtype {unknown}, which loops do not have"
+            )
+        loops.append((tuple(np.dtype(_DTYPES[c]) for c in codes), loop.function, loop.data or 0))
+    if not loops:
+        raise ValueError(f"{where}: {name} has no loop")
+    identity = op.identity.contents.python() if op.identity else None
+    return LoopUfunc(
+        name, (op.doc or b"").decode(), op.num_in, op.num_out, loops, identity, library
+    )
+
+
+_lock = threading.Lock()
+_loaded = {}
+
+
+def load_library(path):
+    """Loads operators compiled against ``asnumpy/op.h``, and registers them in `asnumpy.ops`.
+
+    Parameters
+    ----------
+    path : str or path
+        A shared library that exports a table of operators (``ASNP_OPS``). The same library again gives the same
+        operators.
+
+    Returns
+    -------
+    Library
+        Its operators as attributes: functions like ufuncs, with broadcasting, ``out=``, ``where=``, ``dtype=``,
+        ``casting=`` and, where they take two arguments, ``reduce``.
+
+    Raises
+    ------
+    OSError
+        The file is no library that loads.
+    ValueError
+        It has no table, or a wrong one.
+    RuntimeError
+        An operator of the name is registered already.
+    """
+    where = str(pathlib.Path(path).resolve())
+    with _lock:
+        if where in _loaded:
+            return _loaded[where]
+        library = ctypes.CDLL(where)
+        try:
+            table = _Table.in_dll(library, "asnumpy_ops")
+        except ValueError:
+            raise ValueError(
+                f"{where} exports no asnumpy_ops: it must say ASNP_OPS(...), see asnumpy/op.h"
+            ) from None
+        if table.version != _VERSION:
+            raise ValueError(
+                f"{where} has version {table.version} of asnumpy/op.h; this is version {_VERSION}"
+            )
+        functions = {
+            f.__name__: f for f in (_ufunc(op, where, library) for op in table.ops[: table.num_ops])
+        }
+        done = []
+        try:
+            for name, function in functions.items():
+                ops._add(name, function, (None, None, 0), "load_library", where, 0)
+                done.append(name)
+        except Exception:
+            for name in done:
+                ops.unregister(name)
+            raise
+        _loaded[where] = Library(where, functions)
+        return _loaded[where]

@@ -1,0 +1,183 @@
+"""A function like a ufunc around loops in C."""
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from .. import _core
+from . import loops
+from .elementwise import broadcast_shape
+
+_NOTHING = object()
+
+
+class LoopUfunc:
+    """An operator around compiled loops: broadcasting, casting, ``out=``, ``where=``, ``dtype=``, ``reduce``.
+
+    Attributes
+    ----------
+    nin, nout, nargs : int
+    types : list of str
+        The loops' dtypes, as ``"ff->f"``.
+    identity : number or None
+    """
+
+    __module__ = "asnumpy"
+
+    def __init__(self, name, doc, nin, nout, implementations, identity, owner):
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = doc or f"The operator {name}."
+        self.nin, self.nout, self.nargs, self.identity = nin, nout, nin + nout, identity
+        self._loops = implementations  # (dtypes, address, address of data)
+        self._owner = owner  # keeps the code loaded
+        self.types = [
+            "".join(d.char for d in dtypes[:nin]) + "->" + "".join(d.char for d in dtypes[nin:])
+            for dtypes, _, _ in implementations
+        ]
+
+    def __repr__(self):
+        return f"<asnumpy operator {self.__name__!r}>"
+
+    def _choose(self, inputs, dtype):
+        """The loop for inputs, or the one that makes `dtype`."""
+        name = self.__name__
+        if dtype is not None:
+            wished = np.dtype(dtype)
+            for loop in self._loops:
+                if loop[0][self.nin] == wished:
+                    return loop
+            raise TypeError(f"{name}: no loop makes {wished}; there are {', '.join(self.types)}")
+        strong = [x for x in inputs if not loops.is_number(x)]
+        given = [
+            x.dtype if not loops.is_number(x) else loops.promoted([*strong, x] if strong else [x])
+            for x in inputs
+        ]
+        for loop in self._loops:
+            if all(np.can_cast(g, d, "safe") for g, d in zip(given, loop[0], strict=False)):
+                return loop
+        raise TypeError(
+            f"{name}: no loop takes {', '.join(map(str, given))} safely; there are {', '.join(self.types)}"
+        )
+
+    def __call__(self, *args, out=None, where=True, dtype=None, casting="same_kind"):
+        """The operator on arrays.
+
+        Parameters
+        ----------
+        *args : array_like
+            The inputs, and perhaps the outputs.
+        out : ndarray or tuple of ndarray or None, optional
+        where : array_like of bool, optional
+            Elsewhere the outputs keep what they have.
+        dtype : dtype, optional
+            Of the (first) output: the loop that makes it.
+        casting : str, optional
+            How inputs may be cast to the loop that `dtype` chose, and results to the outputs.
+
+        Returns
+        -------
+        ndarray, or a tuple of them
+
+        Raises
+        ------
+        TypeError, ValueError
+            The arguments' number, dtypes or shapes.
+        """
+        name, outputs = self.__name__, [None] * self.nout
+        if len(args) == self.nargs and out is None:
+            args, outputs = args[: self.nin], list(args[self.nin :])
+        elif len(args) != self.nin:
+            raise TypeError(
+                f"{name}: takes {self.nin} arguments, or {self.nargs} with the outputs; got {len(args)}"
+            )
+        if out is not None:
+            outputs = list(out) if isinstance(out, (tuple, list)) else [out]
+            if len(outputs) != self.nout:
+                raise TypeError(f"{name}: out= takes the {self.nout} outputs, got {len(outputs)}")
+        inputs = [x if loops.is_number(x) else loops.as_array(x) for x in args]
+        dtypes, function, data = self._choose(inputs, dtype)
+        arrays = [
+            loops.cast(x, d, f"{name}: input {k}", casting)
+            for k, (x, d) in enumerate(zip(inputs, dtypes, strict=False))
+        ]
+        mask = None if where is True else _core.asarray(where, dtype=bool)
+        shape = broadcast_shape([a.shape for a in arrays] + ([] if mask is None else [mask.shape]))
+        made = loops.make_outputs(outputs, shape, dtypes[self.nin :], name, casting)
+        if mask is None:
+            pairs = loops.separate(made, arrays, dtypes[self.nin :])
+        else:
+            pairs = [(None, _core.empty(shape, d)) for d in dtypes[self.nin :]]
+        host = loops.Host(name)
+        reads, writes = [host.read(a) for a in arrays], [host.write(a) for _, a in pairs]
+        loops.run(function, data, reads, writes, shape)
+        host.done()
+        results = loops.finish(pairs)
+        if mask is not None:
+            targets = [array for _, array in made]
+            for target, result in zip(targets, results, strict=True):
+                _core.copyto(target, result, casting="unsafe", where=mask)
+            results = targets
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_NOTHING):
+        """Reduces axes of an array by a binary operator.
+
+        Parameters
+        ----------
+        array : array_like
+        axis : int, tuple of int or None, optional
+            None: all.
+        dtype : dtype, optional
+            To compute in.
+        out : ndarray, optional
+        keepdims : bool, optional
+        initial : number, optional
+            By default the identity, or the first element where there is none.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        ValueError
+            The operator is not binary; nothing is to be reduced, without an identity.
+        """
+        name = self.__name__
+        if self.nin != 2 or self.nout != 1:
+            raise ValueError(f"{name}: reduce is of operators with two inputs and one output")
+        array = loops.as_array(array)
+        dtypes, function, data = self._choose([array, array], dtype)
+        if len(set(dtypes)) != 1:
+            raise TypeError(f"{name}: the loop {dtypes} cannot reduce: its dtypes differ")
+        array = loops.cast(array, dtypes[0], name)
+        axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = {normalize_axis_index(a, array.ndim) for a in axes}
+        start = self.identity if initial is _NOTHING else initial
+        if start is None and any(array.shape[d] == 0 for d in axes):
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+        final = tuple(n for d, n in enumerate(array.shape) if d not in axes)
+        kept = tuple(1 if d in axes else n for d, n in enumerate(array.shape))
+        made = loops.make_outputs([out], kept if keepdims else final, dtypes[:1], name)
+        if start is None:
+            value, rest = array, [d for d in sorted(axes) if array.shape[d] > 1]
+            for d in rest:
+                head, tail = (
+                    value[(slice(None),) * d + (cut,)] for cut in (slice(1), slice(1, None))
+                )
+                value = self._fold(function, data, head.copy(), tail)
+            value = value if rest else value.copy()
+        else:
+            value = self._fold(function, data, _core.full(kept, start, dtypes[0]), array)
+        value = value.reshape(made[0][1].shape)
+        if out is None:
+            return value
+        _core.copyto(out, value, casting="same_kind")
+        return out
+
+    def _fold(self, function, data, value, array):
+        """value = f(value, array) over the axes in which `value` has extent 1."""
+        host = loops.Host(self.__name__)
+        into = host.write(value)
+        loops.run(function, data, [into, host.read(array)], [into], array.shape)
+        host.done()
+        return value
