@@ -12,7 +12,7 @@ the most specific one that fits its arrays, and among those the one of the highe
 
     asnumpy.ops.relu(x)
 
-Any thread may register, remove and call.
+Any thread may register, remove and call. `aclnn` calls CANN's own two-phase operators and those of custom packages.
 """
 
 import builtins
@@ -24,8 +24,9 @@ from typing import NamedTuple
 import numpy as _np
 
 from . import _core
+from ._custom.cann import aclnn
 
-__all__ = ["Operator", "find", "list", "register", "unregister"]
+__all__ = ["Operator", "aclnn", "find", "list", "register", "unregister"]
 
 
 class Operator(NamedTuple):
@@ -67,7 +68,9 @@ class Operator(NamedTuple):
     def place(self):
         """Who registered it, and where."""
         return (
-            f"{self.owner} at {self.file}:{self.line}" if self.line else f"{self.owner} ({self.file})"
+            f"{self.owner} at {self.file}:{self.line}"
+            if self.line
+            else f"{self.owner} ({self.file})"
         )
 
 

@@ -1,0 +1,126 @@
+"""CANN's custom operator packages and its own two-phase operators, called by name."""
+
+import pathlib
+import subprocess
+
+import asnumpy
+import numpy as np
+import pytest
+from asnumpy import acl
+from asnumpy._custom import cann
+
+SOURCE = r"""
+#include <aclnnop/aclnn_leaky_relu.h>
+#include <aclnnop/aclnn_cat.h>
+#include <aclnnop/aclnn_permute.h>
+
+/* A package's operator with a float attribute; CANN's own does the work. */
+aclnnStatus aclnnTenthReluGetWorkspaceSize(const aclTensor *x, double slope, int64_t times, bool on, char *mode,
+                                           const aclTensor *none, aclTensor *out, uint64_t *size,
+                                           aclOpExecutor **executor) {
+    if (times != 3 || !on || mode[0] != 'f' || none) return 161002;
+    aclScalar *s = aclCreateScalar(&slope, ACL_DOUBLE);
+    aclnnStatus code = aclnnLeakyReluGetWorkspaceSize(x, s, out, size, executor);
+    aclDestroyScalar(s);
+    return code;
+}
+aclnnStatus aclnnTenthRelu(void *workspace, uint64_t size, aclOpExecutor *executor, aclrtStream stream) {
+    return aclnnLeakyRelu(workspace, size, executor, stream);
+}
+int64_t VENDOR(void) { return 0; }
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A toolkit's folder with two vendors' packages."""
+    root = tmp_path_factory.mktemp("toolkit")
+    for vendor in ("alpha", "beta"):
+        folder = root / "opp" / "vendors" / vendor / "op_api" / "lib"
+        folder.mkdir(parents=True)
+        source = folder / "ops.c"
+        source.write_text(SOURCE.replace("VENDOR", vendor))
+        subprocess.run(
+            [
+                "cc",
+                "-shared",
+                "-fPIC",
+                str(source),
+                "-o",
+                str(folder / "libcust_opapi.so"),
+                *acl.flags(),
+            ],
+            check=True,
+        )
+    (root / "opp" / "vendors" / "config.ini").write_text("load_priority=beta,gamma\n")
+    return root
+
+
+@pytest.fixture
+def packages(home, monkeypatch):
+    monkeypatch.setenv("ASCEND_CUSTOM_OPP_PATH", str(home / "opp" / "vendors" / "alpha"))
+
+
+def test_where_packages_lie(home, monkeypatch):
+    for name in (
+        "ASCEND_CUSTOM_OPP_PATH",
+        "ASCEND_OPP_PATH",
+        "ASCEND_HOME_PATH",
+        "ASCEND_TOOLKIT_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    assert cann.libraries() == []
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(home))
+    vendors = [pathlib.Path(p).parts[-4] for p in cann.libraries()]
+    assert vendors == ["beta", "alpha"]  # config.ini first
+    monkeypatch.setenv("ASCEND_CUSTOM_OPP_PATH", f"{home}/opp/vendors/alpha:{home}/missing")
+    assert [p.parts[-4] for p in cann.libraries()] == ["alpha", "beta"]
+    monkeypatch.setenv(
+        "ASCEND_CUSTOM_OPP_PATH", f"{home}/opp/vendors/alpha:{home}/opp/vendors/beta/op_api/lib/"
+    )
+    assert [p.parts[-4] for p in cann.libraries()] == [
+        "beta",
+        "alpha",
+    ]  # folders of libraries before packages
+    monkeypatch.delenv("ASCEND_HOME_PATH")
+    monkeypatch.setenv("ASCEND_OPP_PATH", f"{home}/opp")
+    monkeypatch.delenv("ASCEND_CUSTOM_OPP_PATH")
+    assert [p.parts[-4] for p in cann.libraries()] == ["beta", "alpha"]
+
+
+def test_package_operator(packages, rng):
+    a = rng.standard_normal((6, 50)).astype("float32")
+    for cut in (lambda v: v, lambda v: v.T, lambda v: v[:, ::2]):
+        x = cut(asnumpy.array(a) * 1)  # recorded
+        y = asnumpy.empty(x.shape, "float32")
+        got = asnumpy.ops.aclnn("TenthRelu", x, 0.25, 3, True, "fast", None, outputs=y)
+        assert got is y
+        expected = np.where(cut(a) > 0, cut(a), np.float32(0.25) * cut(a))
+        np.testing.assert_array_equal(np.asarray(y + 1), expected + 1)
+    with pytest.raises(RuntimeError, match=r"aclnnTenthRelu: .*161002"):
+        asnumpy.ops.aclnn("TenthRelu", x, 0.25, 4, True, "fast", None, outputs=y)
+
+
+def test_own_operators(rng):
+    a = rng.standard_normal((4, 5)).astype("float32")
+    x, y = asnumpy.array(a), asnumpy.empty((4, 5), "float32")
+    asnumpy.ops.aclnn("LeakyRelu", x, np.float32(0.5), outputs=(y,))
+    np.testing.assert_array_equal(np.asarray(y), np.where(a > 0, a, a / 2))
+    z = asnumpy.empty((5, 4), "float32")
+    asnumpy.ops.aclnn("Permute", x, (1, 0), outputs=z)
+    np.testing.assert_array_equal(np.asarray(z), a.T)
+    both = asnumpy.empty((8, 5), "float32")
+    asnumpy.ops.aclnn("Cat", (x, y), 0, outputs=both)
+    np.testing.assert_array_equal(np.asarray(both), np.concatenate([a, np.asarray(y)]))
+
+
+def test_errors():
+    x = asnumpy.ones(3, "float32")
+    with pytest.raises(LookupError, match="there is no operator aclnnNoSuchThing: looked in"):
+        asnumpy.ops.aclnn("NoSuchThing", x, outputs=x)
+    with pytest.raises(TypeError, match="output 0 is a ndarray|output 0 is a list"):
+        asnumpy.ops.aclnn("Relu", x, outputs=([1.0],))
+    with pytest.raises(TypeError, match="argument 1 is a dict; it may be an array"):
+        asnumpy.ops.aclnn("Relu", x, {}, outputs=x)
+    with pytest.raises(RuntimeError, match=r"aclnnRelu: .*shape \(3,\).*161002"):
+        asnumpy.ops.aclnn("Relu", x, outputs=asnumpy.ones(4, "float32"))
