@@ -59,7 +59,7 @@ class ElementwiseKernel:
         self.nargs = self.nin + self.nout
         self.no_return, self.return_tuple, self.options = no_return, return_tuple, tuple(options)
         self._raw = Raw([*self.in_params, *self.out_params])
-        self._compiled, self._lock = {}, threading.Lock()
+        self._compiled, self._plans, self._lock = {}, {}, threading.Lock()
 
     def __repr__(self):
         return f"<asnumpy.ElementwiseKernel {self.name!r}>"
@@ -112,6 +112,18 @@ class ElementwiseKernel:
             + "        for (int64_t _j = 0; _j < _count; _j++) {\n" + body(True) + "        }\n    } else {\n"
             + "        for (int64_t _j = 0; _j < _count; _j++) {\n" + body(False) + "        }\n    }\n}\n"
         )  # fmt: skip
+
+    def _plan(self, inputs, outputs):
+        """The loop for arguments, the dtypes of its inputs and of its outputs; looked up by the arguments' types."""
+        key = tuple(type(x) if loops.is_number(x) else x.dtype for x in inputs)
+        key += tuple(None if x is None else getattr(x, "dtype", None) for x in outputs)
+        plan = self._plans.get(key)
+        if plan is None:
+            letters = resolve(self.in_params, self.out_params, inputs, outputs, self.name)
+            reads = [dtype_of(p, letters) for p in self.in_params]
+            plan = self._kernel(letters), reads, [dtype_of(p, letters) for p in self.out_params]
+            self._plans[key] = plan
+        return plan
 
     def _kernel(self, letters):
         key = tuple(sorted((x, d.num) for x, d in letters.items()))
@@ -183,22 +195,22 @@ class ElementwiseKernel:
             The arguments' number, dtypes or shapes.
         """
         inputs, outputs = self._arguments(args, out)
-        letters = resolve(self.in_params, self.out_params, inputs, outputs, self.name)
-        kernel = self._kernel(letters)
+        kernel, reads, dtypes = self._plan(inputs, outputs)
         shape = self._shape(inputs, outputs, size)
         arrays = [
-            loops.cast(x, dtype_of(p, letters), f"{self.name}: {p.name}")
-            for p, x in zip(self.in_params, inputs, strict=True)
+            x
+            if type(x) is _core.ndarray and x.dtype is d
+            else loops.cast(x, d, f"{self.name}: {p.name}")
+            for p, x, d in zip(self.in_params, inputs, reads, strict=True)
         ]
-        pairs = []
-        for p, x in zip(self.out_params, outputs, strict=True):
-            dtype = dtype_of(p, letters)
-            if p.raw and x is not None and isinstance(x, _core.ndarray):
-                made = loops.make_outputs([x], x.shape, [dtype], self.name)
-            else:
-                made = loops.make_outputs([x], shape, [dtype], self.name)
-            pairs += made
-        dtypes = [dtype_of(p, letters) for p in self.out_params]
+        shapes = [
+            x.shape if p.raw and isinstance(x, _core.ndarray) else shape
+            for p, x in zip(self.out_params, outputs, strict=True)
+        ]
+        pairs = [
+            loops.make_output(x, s, d, self.name, k)
+            for k, (x, s, d) in enumerate(zip(outputs, shapes, dtypes, strict=True))
+        ]
         pairs = loops.separate(pairs, arrays, dtypes)
         self._run(kernel, arrays, pairs, shape)
         results = loops.finish(pairs)

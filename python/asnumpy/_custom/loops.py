@@ -1,5 +1,6 @@
 """Loops of the host's over arrays: operands, results, threads, and devices that the host does not reach."""
 
+import math
 import os
 
 import numpy as np
@@ -74,24 +75,28 @@ def make_outputs(outputs, shape, dtypes, name, casting="same_kind"):
     -------
     list of (ndarray given or None, ndarray that the loop may write)
     """
-    made = []
-    for k, (given, dtype) in enumerate(zip(outputs, dtypes, strict=True)):
-        if given is None:
-            made.append((None, _core.empty(shape, dtype)))
-            continue
-        if not isinstance(given, _core.ndarray):
-            raise TypeError(
-                f"{name}: output {k} is a {type(given).__name__}; it must be an asnumpy array"
-            )
-        if given.shape != tuple(shape):
-            raise ValueError(
-                f"{name}: output {k} has shape {given.shape}; the operands make {tuple(shape)}"
-            )
-        if not given.flags.writeable:
-            raise ValueError(f"{name}: output {k} is read-only")
-        check_castable(dtype, given.dtype, casting, f"{name}: output {k}")
-        made.append((given, given))
-    return made
+    return [
+        make_output(given, shape, dtype, name, k, casting)
+        for k, (given, dtype) in enumerate(zip(outputs, dtypes, strict=True))
+    ]
+
+
+def make_output(given, shape, dtype, name, k, casting="same_kind"):
+    """One of these."""
+    if given is None:
+        return None, _core.empty(shape, dtype)
+    if not isinstance(given, _core.ndarray):
+        raise TypeError(
+            f"{name}: output {k} is a {type(given).__name__}; it must be an asnumpy array"
+        )
+    if given.shape != tuple(shape):
+        raise ValueError(
+            f"{name}: output {k} has shape {given.shape}; the operands make {tuple(shape)}"
+        )
+    if not given.flags.writeable:
+        raise ValueError(f"{name}: output {k} is read-only")
+    check_castable(dtype, given.dtype, casting, f"{name}: output {k}")
+    return given, given
 
 
 def separate(pairs, inputs, dtypes):
@@ -161,14 +166,8 @@ def run(loop, data, inputs, outputs, shape, index=None):
 
     index: (first, strides): an input before the others without memory, whose address is the element's number.
     """
-    size = sum(a.itemsize for a in (*inputs, *outputs)) or 8
-    _core._run_loop(
-        loop,
-        data,
-        (*inputs, *outputs),
-        len(inputs),
-        tuple(shape),
-        index,
-        threads(),
-        BYTES_A_THREAD // size,
-    )
+    operands = (*inputs, *outputs)
+    size = sum(a.itemsize for a in operands) or 8
+    least = BYTES_A_THREAD // size
+    wanted = threads() if math.prod(shape) >= 2 * least else 1
+    _core._run_loop(loop, data, operands, len(inputs), tuple(shape), index, wanted, least)
