@@ -86,7 +86,7 @@ RESULTS = {
     "polyval polyfit polydiv take compress choose select piecewise apply_along_axis round around "
     "real imag angle real_if_close nan_to_num fix isposinf isneginf iscomplex isreal sinc i0 atleast_1d "
     "atleast_2d atleast_3d histogram2d histogramdd result_type promote_types min_scalar_type common_type "
-    "geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
+    "load_library geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
     "intersect1d explain counters memory_stats bmat frompyfunc digitize unstack size "
     "norm det cond slogdet matrix_rank eig eigh svd qr lstsq multi_dot",
 }
@@ -129,7 +129,7 @@ def type_of(parameter):
     if name == "kind" and default == "introselect":
         return "str"
     if name in PARAMETERS:
-        return PARAMETERS[name]
+        return "Any" if name == "function" and default is None else PARAMETERS[name]
     if name in FREE:
         return "Any"
     if type(default) is bool:
@@ -218,7 +218,8 @@ def operator_text(name):
 SKIPPED = words(
     "__class__ __dict__ __doc__ __hash__ __init_subclass__ __subclasshook__ __new__ __init__ "
     "__dir__ __getattribute__ __setattr__ __delattr__ __module__ __weakref__ __getstate__ "
-    "__sizeof__ __signature__ __reduce_ex__ __buffer__ __release_buffer__"
+    "__sizeof__ __signature__ __reduce_ex__ __buffer__ __release_buffer__ "
+    "__annotations__ __match_args__ __orig_bases__ __slots__ __getnewargs__"
 )
 
 
@@ -232,10 +233,10 @@ def class_text(name, cls, methods, attributes, bases=""):
     """A class: its attributes, operators and methods."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return f"class {name}(NamedTuple):\n" + "".join(f"    {f}: Any\n" for f in cls._fields)
-    if issubclass(cls, Exception):
-        bases = f"(_b.{cls.__base__.__name__})"
     if type(cls) is abc.ABCMeta:
         bases = "(metaclass=_abc.ABCMeta)"
+    elif issubclass(cls, Exception):
+        bases = f"(_b.{next(c.__name__ for c in cls.__mro__ if c.__module__ == 'builtins')})"
     lines = [f"class {name}{bases}:\n"]
     if name == "ndarray":
         lines.append(
@@ -364,6 +365,8 @@ def module_text(module, own):
             body.append(f"{name}: {'_b.' if type(value) is bool else ''}{type(value).__name__}\n")
         else:
             body.append(f"{name}: Any\n")
+    if module.__name__ == "asnumpy.ops":  # operators that programs register
+        body.append("def __getattr__(name: str) -> Any: ...\n")
     return body, imports
 
 
@@ -384,7 +387,7 @@ def main(out):
     asnumpy = importlib.import_module("asnumpy")
     root = pathlib.Path(out, "asnumpy")
     body, imports = module_text(asnumpy, own=True)
-    submodules = ["debug", "fft", "lib", "linalg", "monitor", "polynomial", "random", "testing"]
+    submodules = ["debug", "fft", "lib", "linalg", "memory", "monitor", "ops", "polynomial", "random", "testing"]
     imports += [f"from . import {name} as {name}" for name in submodules]
     imports.append("from .lib import scimath as emath")
     array = class_text("ndarray", asnumpy.ndarray, METHODS, ATTRIBUTES)
@@ -393,7 +396,7 @@ def main(out):
         root / "__init__.pyi",
         text + all_text(asnumpy) + UFUNCS + "\n" + array + "\n" + "".join(body),
     )
-    nested = ["acl", "debug", "doctor", "monitor", "profile", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
+    nested = ["acl", "debug", "doctor", "memory", "monitor", "ops", "profile", "fft", "linalg", "random", "random.mtrand", "random.bit_generator", "testing", "lib", "lib.scimath", "lib.stride_tricks", "lib.array_utils",
               "lib.npyio", "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
               "polynomial.hermite", "polynomial.hermite_e", "polynomial.laguerre", "polynomial.polyutils"]  # fmt: skip
     for name in nested:

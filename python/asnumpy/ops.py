@@ -19,17 +19,16 @@ import builtins
 import functools
 import sys
 import threading
-from typing import NamedTuple
 
 import numpy as _np
 
 from . import _core
-from ._custom.cann import aclnn
+from ._custom._cann import aclnn
 
 __all__ = ["Operator", "aclnn", "find", "list", "register", "unregister"]
 
 
-class Operator(NamedTuple):
+class Operator:
     """An implementation of an operator.
 
     Attributes
@@ -48,14 +47,15 @@ class Operator(NamedTuple):
         Where; line 0: the file is "built in", or a library.
     """
 
-    name: str
-    function: object
-    device: str | None
-    dtype: _np.dtype | None
-    priority: int
-    owner: str
-    file: str
-    line: int
+    __slots__ = ("device", "dtype", "file", "function", "line", "name", "owner", "priority")
+
+    def __init__(self, name, function, device, dtype, priority, owner, file, line):
+        self.name, self.function, self.priority = name, function, priority
+        self.device, self.dtype = device, dtype
+        self.owner, self.file, self.line = owner, file, line
+
+    def __repr__(self):
+        return f"<operator {self.name!r} {_level_text(self.device, self.dtype, self.priority)} by {self.place}>"
 
     @property
     def level(self):

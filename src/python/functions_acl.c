@@ -1,5 +1,5 @@
 /* L3 python: CANN's two-phase operators by name, for operators that the core does not
- * know (asnumpy._custom.cann): handles around arrays and numbers, the second phase. The
+ * know (asnumpy._custom._cann): handles around arrays and numbers, the second phase. The
  * first phase, whose parameters differ from operator to operator, is called through
  * ctypes.
  *

@@ -7,7 +7,7 @@ import asnumpy
 import numpy as np
 import pytest
 from asnumpy import acl
-from asnumpy._custom import cann
+from asnumpy._custom import _cann as cann
 
 SOURCE = r"""
 #include <aclnnop/aclnn_leaky_relu.h>

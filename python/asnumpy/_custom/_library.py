@@ -7,7 +7,7 @@ import threading
 import numpy as np
 
 from .. import ops
-from .ufunc import LoopUfunc
+from ._ufunc import LoopUfunc
 
 _VERSION, _MAX_ARGS = 1, 8
 _DTYPES = {

@@ -34,6 +34,8 @@ class CompileError(RuntimeError):
         What it was given, the generated parts included.
     """
 
+    __module__ = "asnumpy"
+
     def __init__(self, message, log="", source=""):
         super().__init__(message)
         self.log, self.source = log, source

@@ -4,9 +4,19 @@ import ctypes
 import threading
 
 from .. import _core
-from . import loops
-from .compiler import compile_source
-from .parameters import PROLOGUE, Raw, c_type, check_names, dtype_of, parse, part, resolve, typedefs
+from . import _loops as loops
+from ._compiler import compile_source
+from ._parameters import (
+    PROLOGUE,
+    Raw,
+    c_type,
+    check_names,
+    dtype_of,
+    parse,
+    part,
+    resolve,
+    typedefs,
+)
 
 
 class ElementwiseKernel:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from .. import _core
-from . import loops
-from .elementwise import broadcast_shape
+from . import _loops as loops
+from ._elementwise import broadcast_shape
 
 _NOTHING = object()
 

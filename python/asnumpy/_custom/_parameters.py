@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from . import loops
+from . import _loops as loops
 
 C_TYPES = {
     "bool": "bool", "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t",

@@ -6,9 +6,9 @@ import threading
 import numpy as np
 
 from .. import _core
-from . import loops
-from .compiler import CompileError, compile_source
-from .parameters import PROLOGUE, part
+from . import _loops as loops
+from ._compiler import CompileError, compile_source
+from ._parameters import PROLOGUE, part
 
 _SCALARS = {
     "bool": ctypes.c_bool, "int8": ctypes.c_int8, "uint8": ctypes.c_uint8, "int16": ctypes.c_int16,

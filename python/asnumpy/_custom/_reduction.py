@@ -6,10 +6,10 @@ import threading
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from . import loops
-from .compiler import compile_source
-from .elementwise import broadcast_shape
-from .parameters import (
+from . import _loops as loops
+from ._compiler import compile_source
+from ._elementwise import broadcast_shape
+from ._parameters import (
     C_TYPES,
     PROLOGUE,
     Raw,
