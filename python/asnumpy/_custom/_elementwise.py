@@ -125,8 +125,7 @@ class ElementwiseKernel:
 
     def _plan(self, inputs, outputs):
         """The loop for arguments, the dtypes of its inputs and of its outputs; looked up by the arguments' types."""
-        key = tuple(type(x) if loops.is_number(x) else x.dtype for x in inputs)
-        key += tuple(None if x is None else getattr(x, "dtype", None) for x in outputs)
+        key = loops.types_of(inputs, outputs)
         plan = self._plans.get(key)
         if plan is None:
             letters = resolve(self.in_params, self.out_params, inputs, outputs, self.name)

@@ -34,6 +34,12 @@ def promoted(values):
     )
 
 
+def types_of(inputs, outputs):
+    """What the dtypes of a call follow from: those of arrays, the types of Python numbers."""
+    key = tuple(type(x) if is_number(x) else x.dtype for x in inputs)
+    return key, tuple(None if x is None else getattr(x, "dtype", None) for x in outputs)
+
+
 def check_castable(source, target, casting, where):
     """TypeError as a ufunc's, where a dtype does not go into another."""
     if source != target and not np.can_cast(source, target, casting):

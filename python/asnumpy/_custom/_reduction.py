@@ -1,11 +1,13 @@
 """ReductionKernel: map, reduce and post-map expressions in C, with NumPy's axis, keepdims and out."""
 
 import ctypes
+import math
 import threading
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from .. import _core
 from . import _loops as loops
 from ._compiler import compile_source
 from ._elementwise import broadcast_shape
@@ -117,7 +119,7 @@ class ReductionKernel:
         self.nin, self.nout = len(self.in_params), len(self.out_params)
         self.nargs = self.nin + self.nout
         self._raw = Raw(self.in_params)
-        self._compiled, self._lock = {}, threading.Lock()
+        self._compiled, self._plans, self._lock = {}, {}, threading.Lock()
 
     def __repr__(self):
         return f"<asnumpy.ReductionKernel {self.name!r}>"
@@ -173,6 +175,20 @@ class ReductionKernel:
             + f"        _post(*(_type_reduce *)(_a[0] + _j * _s[0]){stores});\n}}\n"
         )  # fmt: skip
 
+    def _plan(self, inputs, outputs):
+        """The loops for arguments, the dtypes of the inputs, the outputs, the accumulator."""
+        key = loops.types_of(inputs, outputs)
+        plan = self._plans.get(key)
+        if plan is None:
+            letters = resolve(
+                self.in_params, self.out_params, inputs, outputs, self.name, [self.reduce_type]
+            )
+            reads = [dtype_of(p, letters) for p in self.in_params]
+            writes = [dtype_of(p, letters) for p in self.out_params]
+            accumulator = letters.get(self.reduce_type) or np.dtype(self.reduce_type)
+            plan = self._plans[key] = self._kernel(letters), reads, writes, accumulator
+        return plan
+
     def _kernel(self, letters):
         key = tuple(sorted((x, d.num) for x, d in letters.items()))
         with self._lock:
@@ -225,13 +241,12 @@ class ReductionKernel:
                     f"{self.name}: out= takes the {self.nout} outputs, got {len(outputs)}"
                 )
         inputs = [x if loops.is_number(x) else loops.as_array(x) for x in args]
-        letters = resolve(
-            self.in_params, self.out_params, inputs, outputs, self.name, [self.reduce_type]
-        )
-        kernel = self._kernel(letters)
+        kernel, reads, dtypes, accumulator = self._plan(inputs, outputs)
         arrays = [
-            loops.cast(x, dtype_of(p, letters), f"{self.name}: {p.name}")
-            for p, x in zip(self.in_params, inputs, strict=True)
+            x
+            if type(x) is _core.ndarray and x.dtype is d
+            else loops.cast(x, d, f"{self.name}: {p.name}")
+            for p, x, d in zip(self.in_params, inputs, reads, strict=True)
         ]
         shape = broadcast_shape(
             [a.shape for p, a in zip(self.in_params, arrays, strict=True) if not p.raw]
@@ -241,11 +256,9 @@ class ReductionKernel:
         final = kept if keepdims else tuple(n for d, n in enumerate(shape) if d not in axes)
         if self.identity is None and 0 in shape and 0 not in final:
             raise ValueError(f"{self.name}: zero-size array to a reduction which has no identity")
-        dtypes = [dtype_of(p, letters) for p in self.out_params]
         pairs = loops.separate(
             loops.make_outputs(outputs, final, dtypes, self.name), arrays, dtypes
         )
-        accumulator = letters.get(self.reduce_type) or np.dtype(self.reduce_type)
         self._run(kernel, arrays, pairs, shape, axes, kept, accumulator)
         results = loops.finish(pairs)
         return results[0] if self.nout == 1 else tuple(results)
@@ -263,7 +276,7 @@ class ReductionKernel:
         for p, a in zip(self.in_params, arrays, strict=True):
             a = host.read(a if not p.raw or a.flags.c_contiguous else a.copy())
             (raw if p.raw else reads).append(a)
-        words = [int(np.prod(shape))] + [w for a in raw for w in (loops.address(a), a.size)]
+        words = [math.prod(shape)] + [w for a in raw for w in (loops.address(a), a.size)]
         data = (ctypes.c_int64 * len(words))(*words)
         # Where one accumulator would keep all threads but one waiting, several take parts of an axis.
         parts, axis = _parts(shape, axes, kept, sum(a.itemsize for a in reads))
@@ -304,11 +317,12 @@ def _axes(axis, ndim):
 
 def _parts(shape, axes, kept, itemsize):
     """How many accumulators, and the axis that they share; 1 where threads find work without."""
-    threads = loops.threads()
-    if not axes or int(np.prod(kept)) >= threads:
+    work = math.prod(shape) * itemsize // loops.BYTES_A_THREAD
+    threads = loops.threads() if axes and work > 1 else 1
+    if math.prod(kept) >= threads:
         return 1, 0
     axis = max(axes, key=lambda d: shape[d])
-    parts = min(threads, int(np.prod(shape)) * itemsize // loops.BYTES_A_THREAD, shape[axis])
+    parts = min(threads, work, shape[axis])
     return max(parts, 1), axis
 
 
