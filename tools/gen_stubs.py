@@ -387,7 +387,18 @@ def main(out):
     asnumpy = importlib.import_module("asnumpy")
     root = pathlib.Path(out, "asnumpy")
     body, imports = module_text(asnumpy, own=True)
-    submodules = ["debug", "fft", "lib", "linalg", "memory", "monitor", "ops", "polynomial", "random", "testing"]
+    submodules = [
+        "debug",
+        "fft",
+        "lib",
+        "linalg",
+        "memory",
+        "monitor",
+        "ops",
+        "polynomial",
+        "random",
+        "testing",
+    ]
     imports += [f"from . import {name} as {name}" for name in submodules]
     imports.append("from .lib import scimath as emath")
     array = class_text("ndarray", asnumpy.ndarray, METHODS, ATTRIBUTES)
