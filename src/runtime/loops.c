@@ -8,7 +8,6 @@
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/alloc.h"
 
@@ -77,7 +76,8 @@ static void run_part(const asn_loop_call *c) {
         steps[k] = c->strides[k][inner];
     }
     for (;;) {
-        memcpy(given, args, sizeof given); /* the loop may step them */
+        for (int k = 0; k < c->num_args; k++)
+            given[k] = args[k]; /* the loop may step them */
         c->loop(given, &c->shape[inner], steps, c->data);
         int d = inner - 1;
         for (; d >= 0; d--) {
