@@ -220,7 +220,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
                            const asn_array *result) {
     asn_trace *t = &asn_the_trace;
     const asn_layout *l = &result->layout;
-    uint32_t line = asn_record_line();
+    uint32_t line = l->size > EAGER_ELEMENTS ? asn_record_line() : 0;
     asn_lock();
     bool can = lazy_on && l->size > EAGER_ELEMENTS;
     for (int k = 0; k < num_in && can; k++)
