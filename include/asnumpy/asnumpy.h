@@ -35,6 +35,7 @@
 #include "asnumpy/order.h"
 #include "asnumpy/profile.h"
 #include "asnumpy/random.h"
+#include "asnumpy/registry.h"
 #include "asnumpy/runtime.h"
 #include "asnumpy/types.h"
 #include "asnumpy/ufunc.h"

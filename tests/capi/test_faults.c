@@ -112,13 +112,37 @@ static asnp_status profiled(asnp_array **out) {
     return status;
 }
 
+static asnp_status twice(int32_t num_in, asnp_array *const *in, int32_t num_out,
+                         asnp_array **out, void *context) {
+    (void)num_in, (void)num_out, (void)context;
+    return asnp_binary_number("multiply", in[0], asnp_int(2), out);
+}
+
+/* Of 20 registrations, since the first of them make the registry's memory. */
+static asnp_status registered(asnp_array **out) {
+    asnp_status status = 0;
+    int32_t made = 0;
+    for (; made < 20 && !status; made++) {
+        asnp_registration r = {"twice", "cpu", ASNP_FLOAT64, made,     twice,
+                               NULL,    NULL,  "tests",      __FILE__, __LINE__};
+        status = asnp_register(&r);
+        if (status) break;
+    }
+    if (!status) status = asnp_call("twice", 1, &base, 1, out);
+    for (int32_t i = 0; i < made; i++)
+        if (asnp_unregister("twice", "cpu", ASNP_FLOAT64, i)) failures++;
+    return status;
+}
+
 static const struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
 } scenarios[] = {
-    {"views", views},      {"stack", joined}, {"unique", distinct}, {"lstsq", solved},
-    {"pinv", inverted},    {"modf", halves},  {"choice", drawn},    {"file", written},
-    {"fftn", transformed}, {"std", spread},   {"along", placed},    {"profile", profiled},
+    {"views", views},         {"stack", joined},  {"unique", distinct},
+    {"lstsq", solved},        {"pinv", inverted}, {"modf", halves},
+    {"choice", drawn},        {"file", written},  {"fftn", transformed},
+    {"std", spread},          {"along", placed},  {"profile", profiled},
+    {"registry", registered},
 };
 
 int main(int argc, char **argv) {

@@ -19,6 +19,37 @@ static void check(int ok, const char *what) {
 
 static asnp_array *common; /* N ones, which every thread reads */
 
+static asnp_status times(int32_t num_in, asnp_array *const *in, int32_t num_out,
+                         asnp_array **out, void *context) {
+    (void)num_in, (void)num_out;
+    return asnp_binary_number("multiply", in[0], asnp_int(*(int *)context), out);
+}
+
+/* An operator for each thread beside one name's ufunc: registered, called, removed. */
+static void registry(int k) {
+    char name[16];
+    snprintf(name, sizeof name, "times%d", k);
+    asnp_registration mine = {name, NULL, ASNP_DTYPE_NONE, k,        times,
+                              &k,   NULL, "tests",         __FILE__, __LINE__};
+    asnp_registration again = mine, found;
+    asnp_array *a = NULL, *b = NULL, *c = NULL;
+    double element = 0;
+    const int64_t first = 0;
+    again.name = "square";
+    again.priority = -1 - k; /* the table's own is taken before it */
+    check(!asnp_register(&mine) && !asnp_register(&again), "register");
+    check(asnp_register(&mine) == ASNP_ERROR_RUNTIME, "registered twice");
+    check(!asnp_share(common, &a), "share");
+    check(!asnp_call(name, 1, &a, 1, &b), "call");
+    check(!asnp_get_double(b, &first, &element) && element == k, "another thread's");
+    check(!asnp_call("square", 1, &b, 1, &c), "square");
+    check(!asnp_get_double(c, &first, &element) && element == k * k, "not the table's");
+    check(!asnp_find(name, NULL, ASNP_FLOAT64, &found) && found.context == &k, "find");
+    check(!asnp_unregister(name, NULL, ASNP_DTYPE_NONE, k), "unregister");
+    check(!asnp_unregister("square", NULL, ASNP_DTYPE_NONE, -1 - k), "unregister");
+    asnp_release(a), asnp_release(b), asnp_release(c);
+}
+
 /* A little of everything on arrays of the thread's own, and of the common one. */
 static void various(int k) {
     const int64_t shape[2] = {40, 50};
@@ -44,6 +75,7 @@ static void various(int k) {
     for (int i = 0; i < 9; i++)
         asnp_release(t[i]);
     asnp_rng_release(g);
+    registry(k);
 }
 
 /* sum(k * i) for i < N, recorded and read; and each thread's own failure. */
