@@ -222,6 +222,7 @@ def test_addresses_are_of_finished_arrays(tmp_path, rng):
     relu(*pointers, ctypes.c_long(5000))
     z = y + 1
     np.testing.assert_array_equal(np.asarray(z), np.maximum(a * np.float32(2) + 1, 0) + 1)
-    x *= -1  # the address stays good, and later operations run before the host looks again
+    x *= -1  # runs at once from now on; whoever keeps the address waits for the device
+    asnumpy.synchronize()
     relu(*pointers, ctypes.c_long(5000))
     np.testing.assert_array_equal(np.asarray(y), np.maximum(-(a * np.float32(2) + 1), 0))
