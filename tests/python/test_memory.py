@@ -436,6 +436,11 @@ def test_descriptor_refuses():
     with pytest.raises(TypeError):
         memory.Descriptor("U3", 4)
     assert memory.Descriptor("f4", 4).shape == (4,)
+    same = memory.Descriptor(np.float32, [4], (0,)), memory.Descriptor("f4", 4)
+    assert same[0] == same[1]
+    assert hash(same[0]) == hash(same[1])
+    assert same[0] != memory.Descriptor("f4", 4, alignment=128)
+    assert repr(same[1]) == "Descriptor(float32, (4,), layout='C', alignment=64)"
 
 
 def test_reuse_hands_memory_on():

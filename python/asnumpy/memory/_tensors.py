@@ -1,13 +1,10 @@
 """Tensors by descriptor, and copies behind the program."""
 
-from dataclasses import dataclass
-
 import numpy as _np
 
 from .. import _core
 
 
-@dataclass(frozen=True)
 class Descriptor:
     """How the elements of a tensor lie in memory.
 
@@ -29,16 +26,41 @@ class Descriptor:
         A dtype that devices do not have.
     """
 
-    dtype: object
-    shape: tuple
-    layout: object = "C"
-    alignment: int = 64
-
-    def __post_init__(self):
-        shape = (self.shape,) if not hasattr(self.shape, "__iter__") else tuple(self.shape)
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "dtype", _core.empty(0, self.dtype).dtype)
+    def __init__(self, dtype, shape, layout="C", alignment=64):
+        self._dtype = _core.empty(0, dtype).dtype
+        self._shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+        self._layout = layout if isinstance(layout, str) else tuple(layout)
+        self._alignment = alignment
         _core._tensor_check(*self._arguments())
+
+    @property
+    def dtype(self):
+        """Of the elements."""
+        return self._dtype
+
+    @property
+    def shape(self):
+        """A tuple of ints."""
+        return self._shape
+
+    @property
+    def layout(self):
+        """As it was given."""
+        return self._layout
+
+    @property
+    def alignment(self):
+        """Of the first element, bytes."""
+        return self._alignment
+
+    def __eq__(self, other):
+        return isinstance(other, Descriptor) and self._arguments() == other._arguments()
+
+    def __hash__(self):
+        return hash(self._arguments())
+
+    def __repr__(self):
+        return f"Descriptor({self.dtype}, {self.shape}, layout={self.layout!r}, alignment={self.alignment})"
 
     @property
     def order(self):
