@@ -28,13 +28,17 @@ ctest: $(BUILD)/build.ninja
 demo: build
 	$(PY) examples/canny.py
 
+# What neither fusion nor the JIT nor the device changes runs once: stubs, signatures, the front end's instructions, the
+# bench's own tests; and kernels and operators of one's own, which run beside the engine, once a device.
+SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signatures instructions benchmarks)
+SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
 test: ctest build
 	$(PY) tools/operators_table.py count
 	$(PY) -m pytest tests/python -q
-	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q
-	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
+	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
+	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
-	  $(PY) -m pytest tests/python -q
+	  $(PY) -m pytest tests/python -q $(SAME_IN_EVERY_MODE)
 
 # Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
 # hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
