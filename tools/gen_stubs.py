@@ -387,18 +387,9 @@ def main(out):
     asnumpy = importlib.import_module("asnumpy")
     root = pathlib.Path(out, "asnumpy")
     body, imports = module_text(asnumpy, own=True)
-    submodules = [
-        "debug",
-        "fft",
-        "lib",
-        "linalg",
-        "memory",
-        "monitor",
-        "ops",
-        "polynomial",
-        "random",
-        "testing",
-    ]
+    submodules = sorted(
+        asnumpy._SUBMODULES - {"dtypes", "emath"}
+    )  # which are no modules of the package
     imports += [f"from . import {name} as {name}" for name in submodules]
     imports.append("from .lib import scimath as emath")
     array = class_text("ndarray", asnumpy.ndarray, METHODS, ATTRIBUTES)

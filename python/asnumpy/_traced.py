@@ -123,6 +123,18 @@ class _Trace:
         return found[0]
 
 
+def _both(method, ufunc):
+    """An operator and its reflection: ``x < y`` is also ``y > x``."""
+
+    def forward(self, other):
+        return method(self, ufunc, self, other)
+
+    def reflected(self, other):
+        return method(self, ufunc, other, self)
+
+    return forward, reflected
+
+
 class Tracer:
     """All elements of a float or bool at once, in place of one."""
 
@@ -157,29 +169,11 @@ class Tracer:
                 raise NotTraceable
         return Tracer(self.trace, self.trace.run(ufunc, x, y))
 
-    def _compare(self, ufunc, other):
-        x, y = self._of(self, other)
+    def _compare(self, ufunc, a, b):
+        x, y = self._of(a, b)
         if self._is_bool():
             raise NotTraceable
         return Tracer(self.trace, self.trace.run(ufunc, x, y))
-
-    def __add__(self, other):
-        return self._arithmetic(_core.add, self, other)
-
-    def __radd__(self, other):
-        return self._arithmetic(_core.add, other, self)
-
-    def __sub__(self, other):
-        return self._arithmetic(_core.subtract, self, other)
-
-    def __rsub__(self, other):
-        return self._arithmetic(_core.subtract, other, self)
-
-    def __mul__(self, other):
-        return self._arithmetic(_core.multiply, self, other)
-
-    def __rmul__(self, other):
-        return self._arithmetic(_core.multiply, other, self)
 
     def _divide(self, ufunc, a, b):
         result = self._arithmetic(ufunc, a, b)
@@ -187,40 +181,16 @@ class Tracer:
         self.trace.path.forbid(self.trace.run(_core.equal, divisor, 0.0))
         return result
 
-    def __truediv__(self, other):
-        return self._divide(_core.divide, self, other)
-
-    def __rtruediv__(self, other):
-        return self._divide(_core.divide, other, self)
-
-    def __floordiv__(self, other):
-        return self._divide(_core.floor_divide, self, other)
-
-    def __rfloordiv__(self, other):
-        return self._divide(_core.floor_divide, other, self)
-
-    def __mod__(self, other):
-        return self._divide(_core.remainder, self, other)
-
-    def __rmod__(self, other):
-        return self._divide(_core.remainder, other, self)
-
-    def _power(self, a, b):
+    def _power(self, ufunc, a, b):
         if not isinstance(b, Tracer) and b == 2:
             return self._arithmetic(_core.multiply, a, a)
-        result = self._arithmetic(_core.power, a, b)
+        result = self._arithmetic(ufunc, a, b)
         x, y = self._of(a, b)
         finite = _core.isfinite(x) & _core.isfinite(y)
         self.trace.path.forbid(
             ~_core.isfinite(result.value) & finite
         )  # OverflowError, complex, 0.0 ** -1
         return result
-
-    def __pow__(self, other):
-        return self._power(self, other)
-
-    def __rpow__(self, other):
-        return self._power(other, self)
 
     def __neg__(self):
         return self._arithmetic(_core.multiply, self, -1.0)
@@ -234,23 +204,16 @@ class Tracer:
             raise NotTraceable
         return Tracer(self.trace, self.trace.run(_core.absolute, x))
 
-    def __lt__(self, other):
-        return self._compare(_core.less, other)
-
-    def __le__(self, other):
-        return self._compare(_core.less_equal, other)
-
-    def __gt__(self, other):
-        return self._compare(_core.greater, other)
-
-    def __ge__(self, other):
-        return self._compare(_core.greater_equal, other)
-
-    def __eq__(self, other):
-        return self._compare(_core.equal, other)
-
-    def __ne__(self, other):
-        return self._compare(_core.not_equal, other)
+    __add__, __radd__ = _both(_arithmetic, _core.add)
+    __sub__, __rsub__ = _both(_arithmetic, _core.subtract)
+    __mul__, __rmul__ = _both(_arithmetic, _core.multiply)
+    __truediv__, __rtruediv__ = _both(_divide, _core.divide)
+    __floordiv__, __rfloordiv__ = _both(_divide, _core.floor_divide)
+    __mod__, __rmod__ = _both(_divide, _core.remainder)
+    __pow__, __rpow__ = _both(_power, _core.power)
+    __lt__, __gt__ = _both(_compare, _core.less)
+    __le__, __ge__ = _both(_compare, _core.less_equal)
+    __eq__, __ne__ = _both(_compare, _core.equal)[0], _both(_compare, _core.not_equal)[0]
 
     def __bool__(self):
         condition = (

@@ -66,20 +66,26 @@ static asn_status slab(asn_array *out, const asn_array *a, int axis, int64_t at,
     return ASN_OK;
 }
 
+/* `now` = op(`before`, `now`), two parts of a line: takes both, `now` if `status`, that
+ * of making it, is good. */
+static asn_status combine(asn_op op, asn_array *before, asn_status status,
+                          asn_array *now) {
+    if (!status) {
+        asn_operand in[2] = {{.array = before}, {.array = now}};
+        asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
+        plain.casting = ASN_CASTING_UNSAFE;
+        status = asn_ufunc_call(op, in, now, NULL, &plain);
+        asn_array_fini(now);
+    }
+    asn_array_fini(before);
+    return status;
+}
+
 static asn_status scan_by_slices(asn_op op, const asn_array *a, int axis) {
     for (int64_t i = 1; i < a->layout.shape[axis]; i++) {
         asn_array before, now;
         ASN_TRY(slab(&before, a, axis, i - 1, -1));
-        asn_status status = slab(&now, a, axis, i, -1);
-        if (!status) {
-            asn_operand in[2] = {{.array = &before}, {.array = &now}};
-            asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
-            plain.casting = ASN_CASTING_UNSAFE;
-            status = asn_ufunc_call(op, in, &now, NULL, &plain);
-            asn_array_fini(&now);
-        }
-        asn_array_fini(&before);
-        ASN_TRY(status);
+        ASN_TRY(combine(op, &before, slab(&now, a, axis, i, -1), &now));
     }
     return ASN_OK;
 }
@@ -125,16 +131,7 @@ static asn_status scan_by_doubling(asn_op op, const asn_array *a, int axis) {
     for (int64_t k = 1; k < n; k *= 2) {
         asn_array before, now;
         ASN_TRY(slab(&before, a, axis, 0, n - k));
-        asn_status status = slab(&now, a, axis, k, n - k);
-        if (!status) {
-            asn_operand in[2] = {{.array = &before}, {.array = &now}};
-            asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
-            plain.casting = ASN_CASTING_UNSAFE;
-            status = asn_ufunc_call(op, in, &now, NULL, &plain);
-            asn_array_fini(&now);
-        }
-        asn_array_fini(&before);
-        ASN_TRY(status);
+        ASN_TRY(combine(op, &before, slab(&now, a, axis, k, n - k), &now));
     }
     return ASN_OK;
 }

@@ -137,7 +137,7 @@ static PyObject *f_watch_stop(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
-/* (number, bytes, site, stored) of the live buffers from a number on. */
+/* (number, bytes, site) of the live buffers from a number on. */
 static PyObject *f_watch_live(PyObject *const *v) {
     int64_t from;
     if (asn_int64_from_py(v[0], &from) < 0) return NULL;
@@ -148,9 +148,9 @@ static PyObject *f_watch_live(PyObject *const *v) {
     if (now < num) num = now;
     PyObject *out = PyList_New(num);
     for (int64_t i = 0; out && i < num; i++) {
-        PyObject *row = Py_BuildValue(
-            "KLNN", (unsigned long long)records[i].number, (long long)records[i].bytes,
-            asn_site_to_py(records[i].site), PyBool_FromLong(records[i].stored));
+        PyObject *row =
+            Py_BuildValue("KLN", (unsigned long long)records[i].number,
+                          (long long)records[i].bytes, asn_site_to_py(records[i].site));
         if (!row)
             Py_CLEAR(out);
         else

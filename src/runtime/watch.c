@@ -122,7 +122,7 @@ static void tell(asn_watch_event *e) {
 void asn_watch_made(const asn_buffer *b) {
     asn_site site = asn_site_here();
     pthread_mutex_lock(&watch.lock);
-    entry e = {b, {watch.next++, b->nbytes, site, b->data != NULL}};
+    entry e = {b, {watch.next++, b->nbytes, site}};
     entry *old = find(b); /* it ended unseen */
     if (old) forget(old);
     if ((watch.live + 1) * 4 < watch.capacity * 3 || grow()) {
@@ -143,10 +143,7 @@ void asn_watch_taken(asn_buffer *b) {
     asn_site site = 0;
     pthread_mutex_lock(&watch.lock);
     entry *e = find(b);
-    if (e) {
-        e->record.stored = true;
-        site = e->record.site;
-    }
+    if (e) site = e->record.site;
     pthread_mutex_unlock(&watch.lock);
     if (b->range) b->range->site = site;
     tell(&(asn_watch_event){

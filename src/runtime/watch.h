@@ -42,7 +42,6 @@ typedef struct {
     uint64_t number;
     int64_t bytes; /* asked for */
     asn_site site;
-    bool stored; /* it has storage */
 } asn_watch_record;
 /* Copies the records of live buffers from a number on; returns how many there are, of
  * which at most `room` are written. */

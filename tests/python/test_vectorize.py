@@ -1,6 +1,7 @@
 """asnumpy.vectorize: traced functions give what NumPy's loop gives; what cannot be traced runs in the loop."""
 
 import math
+import os
 import warnings
 
 import asnumpy
@@ -119,7 +120,7 @@ EXPRESSIONS = st.recursive(
         st.tuples(inner, inner, st.sampled_from(["<", ">=", "=="]), inner, inner).map(
             lambda t: f"({t[0]} if {t[1]} {t[2]} {t[3]} else {t[4]})"
         ),
-        st.tuples(st.sampled_from(["abs({})", "np.floor({})", "np.tanh({})", "-{}"]), inner).map(lambda t: t[0].format(t[1])),
+        st.tuples(st.sampled_from(["abs({})", "np.floor({})", "np.sqrt(abs({}))", "-{}"]), inner).map(lambda t: t[0].format(t[1])),
         st.tuples(inner, inner).map(lambda t: "max({}, {})".format(*t)),
     ),
     max_leaves=8,
@@ -141,9 +142,7 @@ def test_random_functions(text, seed):
             return
         got = asnumpy.vectorize(function)(asnumpy.array(x), asnumpy.array(y)).to_numpy()
     assert got.dtype == want.dtype
-    if any(op in text for op in ("%", "//", "floor", "==", "if", "max")) and "tanh" in text:
-        return  # the last bit of tanh decides
-    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(got, want)  # every operation is exactly rounded
 
 
 def test_errors_are_pythons(rng):
@@ -196,6 +195,12 @@ def test_other_functions_loop(function, rng):
     np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
 
 
+def test_effects_happen_once_an_element(rng):
+    calls.clear()
+    asnumpy.vectorize(counts)(asnumpy.array(rng.random(N)))
+    assert len(calls) == N + 1, "and once more for the dtype"
+
+
 def test_what_else_loops(rng):
     x = rng.random(N)
     whole = asnumpy.arange(N)
@@ -209,7 +214,6 @@ def test_what_else_loops(rng):
         theirs, ours, traced = both(lambda v: v + 1, *arguments, **options)
         np.testing.assert_array_equal(np.asarray(ours), np.asarray(theirs))
         assert not traced or options.get("otypes") == "O"
-    assert len(calls) == 2 * (N + 1), "once an element, and once more for the dtype"
 
 
 def test_dtypes_are_the_first_elements(rng):
@@ -226,6 +230,10 @@ def test_dtypes_are_the_first_elements(rng):
     same(theirs, ours)
 
 
+@pytest.mark.skipif(
+    os.environ.get("ASNUMPY_FUSE") == "0" or os.environ.get("ASNUMPY_DEVICE") == "ascend",
+    reason="single operators do not fuse",
+)
 def test_one_program(rng):
     x = asnumpy.array(rng.random(200_000))
     f = asnumpy.vectorize(lambda v: np.sqrt(v) * 2 + 1 if v > 0.5 else v / 2, otypes="d")
@@ -233,5 +241,5 @@ def test_one_program(rng):
     before = asnumpy.engine_stats()
     f(x)
     after = asnumpy.engine_stats()
-    if after["single_ops"] == before["single_ops"]:  # where operations fuse
-        assert after["programs"] - before["programs"] <= 3
+    assert after["single_ops"] == before["single_ops"]
+    assert 1 <= after["programs"] - before["programs"] <= 3

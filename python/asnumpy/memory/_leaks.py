@@ -64,7 +64,7 @@ class leaks:
             _core._watch_stop()
         unknown = (None, 0, None)
         self.found = sorted(
-            (Leak(nbytes, *(site or unknown)) for _, nbytes, site, _ in live),
+            (Leak(nbytes, *(site or unknown)) for _, nbytes, site in live),
             key=lambda leak: (-leak.nbytes, leak.file or "", leak.line),
         )
         if not self.found:
