@@ -55,6 +55,17 @@ const asn_loop *asn_binding_cast(asn_dtype from, asn_dtype to);
 const asn_loop *asn_binding_arg(bool smallest, asn_dtype dtype);
 const asn_loop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype);
 
+/* One loop over n elements; met (or NULL) receives floating-point conditions. */
+static inline void asn_loop_run(const asn_loop *loop, int64_t n, void *out,
+                                const void *const *src, uint32_t immediates,
+                                uint32_t *met) {
+    asn_acl.aclnnxLoopRun(loop, n, out, src, immediates, met);
+}
+/* The conditions of an operation, under its name. */
+static inline void asn_loop_report(uint32_t met, asn_op op) {
+    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, asn_op_table[op].name);
+}
+
 /* One element; a call of memcpy with a size known here is a move. */
 static inline void asn_direct_move(char *dst, const char *src, int64_t item) {
     switch (item) {

@@ -140,15 +140,6 @@ static bool immediate(const asn_operand *o, asn_dtype want, asn_scalar *cast,
     return true;
 }
 
-static inline void run(const asn_loop *loop, int64_t n, void *out, const void *const *src,
-                       uint32_t immediates, uint32_t *met) {
-    asn_acl.aclnnxLoopRun(loop, n, out, src, immediates, met);
-}
-
-static inline void report(uint32_t met, asn_op op) {
-    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, asn_op_table[op].name);
-}
-
 /* Operands of other dtypes are converted on the stack first. */
 static __attribute__((noinline)) void run_casting(const asn_binding *b, int num_in,
                                                   int64_t n, void *out, const void **src,
@@ -157,10 +148,10 @@ static __attribute__((noinline)) void run_casting(const asn_binding *b, int num_
     for (int k = 0; k < num_in; k++) {
         if (!b->cast[k] || (immediates >> k & 1)) continue;
         const void *from[3] = {src[k]};
-        run(b->cast[k], n, scratch[k], from, 0, met);
+        asn_loop_run(b->cast[k], n, scratch[k], from, 0, met);
         src[k] = scratch[k];
     }
-    run(b->loop, n, out, src, immediates, met);
+    asn_loop_run(b->loop, n, out, src, immediates, met);
 }
 
 /* The common layout of the array operands; NULL when they differ or are not ready. */
@@ -209,8 +200,8 @@ static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
     if (b->casts)
         run_casting(b, num_in, l->size, dst, src, immediates, sink);
     else
-        run(b->loop, l->size, dst, src, immediates, sink);
-    report(met, op);
+        asn_loop_run(b->loop, l->size, dst, src, immediates, sink);
+    asn_loop_report(met, op);
     asn_counters.eager++;
     return true;
 }
@@ -277,8 +268,8 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
     if (b->casts)
         run_casting(b, num_in, size, result->buffer->data, src, immediates, sink);
     else
-        run(b->loop, size, result->buffer->data, src, immediates, sink);
-    report(met, op);
+        asn_loop_run(b->loop, size, result->buffer->data, src, immediates, sink);
+    asn_loop_report(met, op);
     asn_counters.eager++;
     return true;
 }
@@ -336,8 +327,8 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         done = immediate(&in[k], (asn_dtype)b->operand[k], &cast[k], &src[k]);
     if (done) {
         out->dtype = b->result;
-        run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
-        report(met, op);
+        asn_loop_run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
+        asn_loop_report(met, op);
         asn_counters.eager++;
         if (begin) asn_record_small(begin, op, 1, (asn_dtype)b->result, num_in + 1);
     }
@@ -369,8 +360,9 @@ bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
     } else if (done) {
         uint32_t met = 0;
         const void *src[3] = {address(a)};
-        run(cast, l->size, result->buffer->data, src, 0, asn_fp_sink() ? &met : NULL);
-        report(met, ASN_OP_CAST);
+        asn_loop_run(cast, l->size, result->buffer->data, src, 0,
+                     asn_fp_sink() ? &met : NULL);
+        asn_loop_report(met, ASN_OP_CAST);
     }
     asn_unlock();
     return done;
@@ -388,7 +380,7 @@ const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scra
     const asn_loop *cast = asn_binding_cast((asn_dtype)l->dtype, dtype);
     if (!cast) return NULL;
     const void *src[3] = {address(a)};
-    run(cast, l->size, scratch, src, 0, met);
+    asn_loop_run(cast, l->size, scratch, src, 0, met);
     return scratch;
 }
 
@@ -405,8 +397,8 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
                      : NULL};
     if (src[0]) {
         out->dtype = b->result;
-        run(b->loop, a->layout.size, out->bytes, src, 0, sink);
-        report(met, op);
+        asn_loop_run(b->loop, a->layout.size, out->bytes, src, 0, sink);
+        asn_loop_report(met, op);
         asn_counters.eager++;
         if (begin) asn_record_small(begin, op, a->layout.size, (asn_dtype)b->result, 1);
     }
@@ -424,7 +416,7 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
         loop = asn_binding_arg(smallest, asn_layout_dtype(l));
     if (loop) {
         const void *src[3] = {address(a)};
-        run(loop, l->size, out, src, 0, NULL);
+        asn_loop_run(loop, l->size, out, src, 0, NULL);
         asn_counters.eager++;
         if (begin)
             asn_profile_small(begin, smallest ? "argmin" : "argmax",

@@ -10,15 +10,6 @@
 #include "graph/lock.h"
 #include "graph/record.h"
 
-static inline void run(const asn_loop *loop, int64_t n, void *out, const void *const *src,
-                       uint32_t immediates, uint32_t *met) {
-    asn_acl.aclnnxLoopRun(loop, n, out, src, immediates, met);
-}
-
-static inline void report(uint32_t met, asn_op op) {
-    if (__builtin_expect(met != 0, 0)) asn_fp_meet(met, asn_op_table[op].name);
-}
-
 /* The loops of a statistic in one dtype. */
 typedef struct {
     asn_dtype dtype;
@@ -52,13 +43,13 @@ static void divide_by(statistic *s, asn_scalar *out, double count) {
         float f = (float)count;
         memcpy(divisor.bytes, &f, sizeof f);
     }
-    run(s->divide, 1, out->bytes, src, 0, s->sink);
+    asn_loop_run(s->divide, 1, out->bytes, src, 0, s->sink);
 }
 
 static void mean_of(statistic *s, const void *x, int64_t n, asn_scalar *out) {
     const void *src[3] = {x};
     out->dtype = (uint8_t)s->dtype;
-    run(s->fold, n, out->bytes, src, 0, s->sink);
+    asn_loop_run(s->fold, n, out->bytes, src, 0, s->sink);
     divide_by(s, out, (double)n);
 }
 
@@ -71,7 +62,7 @@ bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
     if (statistic_init(&s, a)) x = asn_direct_converted(a, s.dtype, scratch, s.sink);
     if (x) {
         mean_of(&s, x, a->layout.size, out);
-        report(s.met, ASN_OP_DIVIDE);
+        asn_loop_report(s.met, ASN_OP_DIVIDE);
         asn_counters.eager++;
         if (begin)
             asn_profile_small(begin, "mean", a->layout.size * asn_itemsize(s.dtype),
@@ -94,14 +85,14 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
         asn_scalar mean;
         mean_of(&s, x, n, &mean);
         const void *src[3] = {x, mean.bytes}, *deviation[3] = {scratch};
-        run(s.subtract, n, scratch, src, 2, s.sink);
-        run(s.square, n, scratch, deviation, 0, s.sink);
+        asn_loop_run(s.subtract, n, scratch, src, 2, s.sink);
+        asn_loop_run(s.square, n, scratch, deviation, 0, s.sink);
         out->dtype = (uint8_t)s.dtype;
-        run(s.fold, n, out->bytes, deviation, 0, s.sink);
+        asn_loop_run(s.fold, n, out->bytes, deviation, 0, s.sink);
         divide_by(&s, out, (double)n - ddof);
         const void *value[3] = {out->bytes};
-        if (root) run(s.sqrt, 1, out->bytes, value, 0, s.sink);
-        report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
+        if (root) asn_loop_run(s.sqrt, 1, out->bytes, value, 0, s.sink);
+        asn_loop_report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
         asn_counters.eager++;
         if (begin)
             asn_profile_small(begin, root ? "std" : "var", n * asn_itemsize(s.dtype),

@@ -319,3 +319,20 @@ def test_fallback_policy():
     before = asnumpy.engine_stats()["fallbacks"]
     SQUARED(asnumpy.arange(5), 1)
     assert asnumpy.engine_stats()["fallbacks"] > before
+
+
+def test_outputs_are_given_once():
+    """Behind the inputs or as out=, of both kinds of kernels."""
+    x, y = asnumpy.ones(3), asnumpy.empty(3)
+    square = asnumpy.ElementwiseKernel("T x", "T y", "y = x * x", "square")
+    total = asnumpy.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total")
+    z = asnumpy.empty(())
+    for kernel, given in ((square, y), (total, z)):
+        with pytest.raises(TypeError, match="out= takes the 1 outputs, once; got 1"):
+            kernel(x, given, out=given)
+        with pytest.raises(TypeError, match="out= takes the 1 outputs, once; got 2"):
+            kernel(x, out=(given, given))
+        with pytest.raises(TypeError, match="takes 1 or 2 arguments, got 3"):
+            kernel(x, given, given)
+        assert kernel(x, given) is given
+        assert kernel(x, out=given) is given

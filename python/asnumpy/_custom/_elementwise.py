@@ -143,24 +143,6 @@ class ElementwiseKernel:
                 self._compiled[key] = ctypes.cast(library.kernel, ctypes.c_void_p).value
             return self._compiled[key]
 
-    def _arguments(self, args, out):
-        """Inputs as arrays and numbers, and outputs, None where they are to be made."""
-        outputs = [None] * self.nout
-        if len(args) == self.nargs:
-            args, outputs = args[: self.nin], list(args[self.nin :])
-        elif len(args) != self.nin:
-            raise TypeError(
-                f"{self.name}: takes {self.nin} or {self.nargs} arguments, got {len(args)}"
-            )
-        if out is not None:
-            given = list(out) if isinstance(out, (tuple, list)) else [out]
-            if len(given) != self.nout or any(x is not None for x in outputs):
-                raise TypeError(
-                    f"{self.name}: out= takes the {self.nout} outputs, once; got {len(given)}"
-                )
-            outputs = given
-        return [x if loops.is_number(x) else loops.as_array(x) for x in args], outputs
-
     def _shape(self, inputs, outputs, size):
         shapes = [
             () if loops.is_number(x) else x.shape
@@ -203,15 +185,10 @@ class ElementwiseKernel:
         TypeError, ValueError
             The arguments' number, dtypes or shapes.
         """
-        inputs, outputs = self._arguments(args, out)
+        inputs, outputs = loops.call_arguments(self, args, out)
         kernel, reads, dtypes = self._plan(inputs, outputs)
         shape = self._shape(inputs, outputs, size)
-        arrays = [
-            x
-            if type(x) is _core.ndarray and x.dtype is d
-            else loops.cast(x, d, f"{self.name}: {p.name}")
-            for p, x, d in zip(self.in_params, inputs, reads, strict=True)
-        ]
+        arrays = loops.cast_inputs(self, inputs, reads)
         shapes = [
             x.shape if p.raw and isinstance(x, _core.ndarray) else shape
             for p, x in zip(self.out_params, outputs, strict=True)

@@ -7,7 +7,6 @@ import threading
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from .. import _core
 from . import _loops as loops
 from ._compiler import compile_source
 from ._elementwise import broadcast_shape
@@ -227,27 +226,9 @@ class ReductionKernel:
         ValueError
             A reduction of nothing without an identity; shapes that do not fit.
         """
-        outputs = [None] * self.nout
-        if len(args) == self.nargs:
-            args, outputs = args[: self.nin], list(args[self.nin :])
-        elif len(args) != self.nin:
-            raise TypeError(
-                f"{self.name}: takes {self.nin} or {self.nargs} arguments, got {len(args)}"
-            )
-        if out is not None:
-            outputs = list(out) if isinstance(out, (tuple, list)) else [out]
-            if len(outputs) != self.nout:
-                raise TypeError(
-                    f"{self.name}: out= takes the {self.nout} outputs, got {len(outputs)}"
-                )
-        inputs = [x if loops.is_number(x) else loops.as_array(x) for x in args]
+        inputs, outputs = loops.call_arguments(self, args, out)
         kernel, reads, dtypes, accumulator = self._plan(inputs, outputs)
-        arrays = [
-            x
-            if type(x) is _core.ndarray and x.dtype is d
-            else loops.cast(x, d, f"{self.name}: {p.name}")
-            for p, x, d in zip(self.in_params, inputs, reads, strict=True)
-        ]
+        arrays = loops.cast_inputs(self, inputs, reads)
         shape = broadcast_shape(
             [a.shape for p, a in zip(self.in_params, arrays, strict=True) if not p.raw]
         )
