@@ -320,25 +320,7 @@ static bool sort_doubles(double *to, const double *from, double *spare, int64_t 
     return true;
 }
 
-static void sort(int bytes, void *keys, void *spare, int64_t n) {
-    int depth = asn_sort_depth(n);
-    if (bytes == 4)
-        quicksort_4(keys, spare, n, depth);
-    else
-        quicksort_8(keys, spare, n, depth);
-}
-
-static int64_t part(int bytes, void *keys, int64_t n, uint64_t pivot) {
-    return bytes == 4 ? partition_4(keys, n, (uint32_t)pivot)
-                      : partition_8(keys, n, pivot);
-}
-
-static void columns(int bytes, void *tile, int64_t rows) {
-    if (bytes == 4)
-        sort_columns_4(tile, rows);
-    else
-        sort_columns_8(tile, rows);
-}
+#include "device/cpu/sort_loops.inc"
 
 const asn_sort_loops asn_sort_avx2 = {
     sort,
