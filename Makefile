@@ -23,10 +23,13 @@ $(BUILD)/build.ninja: setup
 	  -DPython3_EXECUTABLE=$(CURDIR)/$(PY) -DCMAKE_MAKE_PROGRAM=$(CURDIR)/.venv/bin/ninja >/dev/null
 ctest: $(BUILD)/build.ninja
 	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet
-	.venv/bin/ctest --test-dir $(BUILD) --output-on-failure
+	.venv/bin/ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
 
 demo: build
 	$(PY) examples/canny.py
+
+# The Python suite in as many processes as there are cores, four at most: each has its own thread pool.
+PYTEST := $(PY) -m pytest tests/python -q -n auto --maxprocesses=4
 
 # What neither fusion nor the JIT nor the device changes runs once: stubs, signatures, the front end's instructions, the
 # bench's own tests; and kernels and operators of one's own, which run beside the engine, once a device.
@@ -34,11 +37,11 @@ SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signat
 SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
 test: ctest build
 	$(PY) tools/operators_table.py count
-	$(PY) -m pytest tests/python -q
-	ASNUMPY_FUSE=0 $(PY) -m pytest tests/python -q $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
-	ASNUMPY_JIT=always $(PY) -m pytest tests/python -q $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
+	$(PYTEST)
+	ASNUMPY_FUSE=0 $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
+	ASNUMPY_JIT=always $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
-	  $(PY) -m pytest tests/python -q $(SAME_IN_EVERY_MODE)
+	  $(PYTEST) $(SAME_IN_EVERY_MODE)
 
 # Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
 # hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
@@ -48,12 +51,12 @@ test-full: test
 	$(PY) -m pytest tests/python -q -k browser
 	$(BUILD)/tests/c/test_cpu_math full
 	bash tools/sanitize.sh
-	ASNUMPY_JIT=0 $(PY) -m pytest tests/python -q
-	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PY) -m pytest tests/python -q
-	HYPOTHESIS_PROFILE=full $(PY) -m pytest tests/python -q
-	ASNUMPY_CPU_LAUNCH_DELAY_US=1 $(PY) -m pytest tests/python -q
+	ASNUMPY_JIT=0 $(PYTEST)
+	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PYTEST)
+	HYPOTHESIS_PROFILE=full $(PYTEST)
+	ASNUMPY_CPU_LAUNCH_DELAY_US=1 $(PYTEST)
 	ASNUMPY_CPU_LAUNCH_DELAY_US=1 ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) \
-	  ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent $(PY) -m pytest tests/python -q
+	  ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent $(PYTEST)
 
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build

@@ -33,7 +33,7 @@ KEYS = [
 ]  # fmt: skip
 BAD = [
     4, -5, (0, 3), (0, 0, 0, 0), 1.0, "x", (..., ...), [4], [0.5], np.array([1.0]),
-    np.ones((3, 3), bool), ([0, 1], [0, 1, 2]), (0, [5]), np.ones(5, bool), object(),
+    np.ones((3, 3), bool), ([0, 1], [0, 1, 2]), (0, [5]), np.ones(5, bool), Ellipsis.__class__,
     slice("a", None), (0, 1.5), [[0, 1], [2]],
 ]  # fmt: skip
 
