@@ -193,6 +193,60 @@ static void test_abort(void) {
     CHECK_OK(aclrtDestroyStreamForce(stream));
 }
 
+enum { MANY = 300000 };
+
+static atomic_int launched, ran;
+
+static void count(void *arg) {
+    (void)arg;
+    atomic_fetch_add(&ran, 1);
+}
+
+static void *launch_many(void *arg) {
+    CHECK_OK(aclrtSetDevice(0));
+    for (int i = 0; i < MANY; i++) {
+        CHECK_OK(aclrtLaunchHostFunc(arg, count, NULL));
+        atomic_fetch_add(&launched, 1);
+    }
+    CHECK_OK(aclrtResetDevice(0));
+    return NULL;
+}
+
+/* Until nothing has been launched for a while. */
+static int launches_so_far(void) {
+    int before = -1, now;
+    for (int quiet = 0; quiet < 20; usleep(5000)) {
+        now = atomic_load(&launched);
+        quiet = now == before ? quiet + 1 : 0;
+        before = now;
+    }
+    return before;
+}
+
+/* A full queue holds the caller, and loses nothing; an abort lets the caller go on. */
+static void test_full_queue(void) {
+    aclrtStream stream = NULL;
+    pthread_t thread;
+    CHECK_OK(aclrtCreateStream(&stream));
+    for (int aborted = 0; aborted < 2; aborted++) {
+        atomic_store(&gate, 0);
+        atomic_store(&launched, 0);
+        atomic_store(&ran, 0);
+        CHECK_OK(aclrtLaunchHostFunc(stream, wait_gate, NULL));
+        CHECK(pthread_create(&thread, NULL, launch_many, stream) == 0);
+        int held = launches_so_far();
+        CHECK(held > 0 && held < MANY);
+        CHECK(atomic_load(&ran) == 0);
+        atomic_store(&gate, 1);
+        if (aborted) CHECK_OK(aclrtStreamAbort(stream));
+        pthread_join(thread, NULL);
+        CHECK_OK(aclrtSynchronizeStream(stream));
+        CHECK(atomic_load(&launched) == MANY);
+        CHECK(aborted ? atomic_load(&ran) <= MANY : atomic_load(&ran) == MANY);
+    }
+    CHECK_OK(aclrtDestroyStream(stream));
+}
+
 int main(void) {
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
@@ -201,6 +255,7 @@ int main(void) {
     test_callbacks();
     test_threads();
     test_abort();
+    test_full_queue();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();

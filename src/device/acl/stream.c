@@ -10,6 +10,9 @@
  *   - ASNRT_WAITED is set while waiters > 0: an inline task then ends in the slow path,
  * which wakes them, and new tasks queue up, so that a waiter cannot starve;
  *   - ASNRT_CAPTURED is set while `graph` is: tasks go there, none is run (capture.c).
+ * A queue of QUEUE_MAX tasks takes no more until half of them are done: the caller waits,
+ * as launches do when an NPU's queue is full, and a program that launches faster than the
+ * device computes does not run out of memory. The worker itself never waits for room.
  * Mutex and conditions are set up once per slot and survive the stream (see handle.h).
  *
  * A worker spins for SPIN_NS before it sleeps, a waiting caller for WAIT_SPIN_NS: a
@@ -24,7 +27,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SPIN_NS = 30000, WAIT_SPIN_NS = 5000, ERROR_TEXT_MAX = 256 };
+enum { SPIN_NS = 30000, WAIT_SPIN_NS = 5000, ERROR_TEXT_MAX = 256, QUEUE_MAX = 1 << 16 };
 
 typedef rt_task task;
 
@@ -35,12 +38,12 @@ struct rt_stream {
     bool worker_alive, sleeping, stop;
     pthread_t worker;
     pthread_mutex_t lock;
-    pthread_cond_t work, done;
+    pthread_cond_t work, done, room;
     task *first, *last;
     _Atomic uint64_t pushed, finished;
-    uint32_t waiters;
-    rt_graph *graph;       /* takes the tasks while the stream is captured */
-    _Atomic int32_t error; /* first failure since the last synchronisation */
+    uint32_t waiters, crowd; /* callers that wait for the end; for room */
+    rt_graph *graph;         /* takes the tasks while the stream is captured */
+    _Atomic int32_t error;   /* first failure since the last synchronisation */
     char error_text[ERROR_TEXT_MAX];
 };
 
@@ -91,13 +94,14 @@ rt_stream *rt_stream_new(int32_t device) {
         pthread_mutex_init(&s->lock, NULL);
         rt_cond_init(&s->work);
         rt_cond_init(&s->done);
+        rt_cond_init(&s->room);
         s->ready = true;
     }
     s->device = device;
     s->id = atomic_fetch_add(&next_id, 1);
     s->worker_alive = s->sleeping = s->stop = false;
     s->first = s->last = NULL;
-    s->waiters = 0;
+    s->waiters = s->crowd = 0;
     s->graph = NULL;
     atomic_store(&s->pushed, 0);
     atomic_store(&s->finished, 0);
@@ -136,6 +140,24 @@ static void stream_fail(rt_stream *s, int32_t code) {
     atomic_store(&s->error, code);
 }
 
+static uint64_t queue_length(const rt_stream *s) {
+    return atomic_load(&s->pushed) - atomic_load(&s->finished);
+}
+
+/* Lock held, as in the function below. */
+static void tell_of_room(rt_stream *s) {
+    if (s->crowd != 0 && queue_length(s) <= QUEUE_MAX / 2)
+        pthread_cond_broadcast(&s->room);
+}
+
+static void wait_for_room(rt_stream *s) {
+    if (queue_length(s) < QUEUE_MAX || pthread_equal(s->worker, pthread_self())) return;
+    s->crowd++;
+    while (queue_length(s) > QUEUE_MAX / 2 && s->graph == NULL)
+        pthread_cond_wait(&s->room, &s->lock);
+    s->crowd--;
+}
+
 static void task_run(rt_stream *s, task *t) {
     int64_t delay = launch_delay_ns();
     if (delay > 0)
@@ -150,6 +172,7 @@ static void task_run(rt_stream *s, task *t) {
     atomic_fetch_add(&s->finished, 1);
     if (s->first == NULL) atomic_fetch_and(&s->head.state, ~(uint32_t)ASNRT_QUEUED);
     if (s->waiters != 0) pthread_cond_broadcast(&s->done);
+    tell_of_room(s);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -211,6 +234,7 @@ aclError asnrtStreamPush(asnrtStreamState *stream, asnrtTask run, void (*drop)(v
         *t = (task){NULL, run, drop, arg, rt_task_number()};
         pthread_mutex_lock(&s->lock);
         started = s->graph != NULL || s->worker_alive || worker_start(s);
+        if (started && s->graph == NULL) wait_for_room(s);
         if (s->graph != NULL) {
             rt_graph_add(s->graph, t);
         } else if (started) {
@@ -297,6 +321,7 @@ bool rt_stream_capture(rt_stream *s, rt_graph *expected, rt_graph *graph) {
     pthread_mutex_lock(&s->lock);
     bool as_expected = s->graph == expected;
     if (as_expected) s->graph = graph;
+    if (s->crowd != 0) pthread_cond_broadcast(&s->room);
     if (s->graph != NULL) {
         atomic_fetch_or(&s->head.state, ASNRT_CAPTURED);
     } else {
@@ -366,6 +391,7 @@ aclError rt_stream_abort(rt_stream *s) {
     if (atomic_load(&s->finished) == atomic_load(&s->pushed))
         atomic_fetch_and(&s->head.state, ~(uint32_t)ASNRT_QUEUED);
     if (s->waiters != 0) pthread_cond_broadcast(&s->done);
+    tell_of_room(s);
     pthread_mutex_unlock(&s->lock);
     return rt_stream_wait(s, -1);
 }
@@ -416,10 +442,11 @@ void rt_stream_fork(int stage) {
         pthread_mutex_init(&s->lock, NULL);
         rt_cond_init(&s->work);
         rt_cond_init(&s->done);
+        rt_cond_init(&s->room);
         s->ready = true;
         s->worker_alive = s->sleeping = s->stop = false;
         s->first = s->last = NULL;
-        s->waiters = 0;
+        s->waiters = s->crowd = 0;
         atomic_store(&s->finished, atomic_load(&s->pushed));
         atomic_store(&s->head.state, idle_state());
     }
