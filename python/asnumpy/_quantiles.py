@@ -55,14 +55,22 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 
 def _ranked(flat, positions):
-    """A copy whose elements at these positions of the last axis are where sorting puts them.
+    """The elements that sorting puts at these positions, and where among them each is.
 
-    The largest, where a NaN would be, is one of them.
+    They lie along the last axis.
     """
-    wanted = sorted({*positions, flat.shape[-1] - 1})
+    wanted = sorted(set(positions))
     if len(wanted) > 16:
-        return _core.sort(flat, axis=-1)
-    return _core.partition(flat, wanted, axis=-1)
+        return _core.sort(flat, axis=-1), positions
+    place = {position: i for i, position in enumerate(wanted)}
+    return _core._order_statistics(flat, wanted), [place[p] for p in positions]
+
+
+def _largest(flat):
+    """The last of every line's sorted elements: NaN where there is one."""
+    if flat.dtype.kind == "c":  # of several NaN, the one that sorting puts last
+        return _core._order_statistics(flat, [flat.shape[-1] - 1])[..., 0]
+    return asarray(_core.max(flat, axis=-1))
 
 
 def _median_last(flat):
@@ -70,12 +78,11 @@ def _median_last(flat):
     if n == 0:
         return _core.mean(flat, axis=-1)
     half = n // 2
-    ranked = _ranked(flat, [0, max(half - 1, 0), half])
-    middle = ranked[..., half : half + 1] if n % 2 else ranked[..., half - 1 : half + 1]
+    middle, _ = _ranked(flat, [half] if n % 2 else [half - 1, half])
     if flat.dtype.kind not in "fc":
         return asarray(middle.mean(axis=-1))
-    last = ranked[..., -1]
-    if not _core.any(_core.isnan(last) | _core.isinf(last) | _core.isinf(ranked[..., 0])):
+    last = _largest(flat)
+    if not _core.isnan(last).any() and _core.isfinite(middle).all():
         return asarray(middle.mean(axis=-1))
     with errstate(invalid="ignore"):  # inf - inf
         result = asarray(middle.mean(axis=-1))
@@ -157,17 +164,18 @@ def _quantile_last(flat, q, method, weights, weak=False):
     low, gamma = _positions(method, n, host.ravel())
     i = _np.clip(low, 0, n - 1).astype(_np.intp)
     j = _np.clip(_np.asarray(low) + 1, 0, n - 1).astype(_np.intp)
-    ranked = _ranked(flat, [*i.tolist(), *j.tolist()])
+    ranked, place = _ranked(flat, [*i.tolist(), *j.tolist()])
+    a = ranked.take(place[: i.size], axis=-1)
     if method in _CONTINUOUS or method in ("averaged_inverted_cdf", "midpoint"):
-        a, b = ranked.take(asarray(i), axis=-1), ranked.take(asarray(j), axis=-1)
+        b = ranked.take(place[i.size :], axis=-1)
         t = asarray(gamma)
         if flat.dtype.kind == "f":
             t = t.astype(flat.dtype if weak else _core.result_type(flat.dtype, q.dtype))
         result = _lerp(a, b, t)
     else:
-        result = ranked.take(asarray(i), axis=-1)
+        result = a
     if flat.dtype.kind in "fc":
-        last = ranked[..., -1:]
+        last = _largest(flat)[..., None]
         result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
     from ._manipulation import moveaxis
 
@@ -181,10 +189,10 @@ def _extremes(flat, q):
 
     n = flat.shape[-1]
     picks = [(n - 1) * int(x) for x in (q.ravel().tolist() if q.ndim else [q[()]])]
-    ranked = _ranked(flat, picks)
-    result = ranked.take(picks, axis=-1)
+    ranked, place = _ranked(flat, picks)
+    result = ranked.take(place, axis=-1)
     if flat.dtype.kind == "f":
-        last = ranked[..., -1:]
+        last = _largest(flat)[..., None]
         result = _core.where(_core.isnan(last), last, result)
     return moveaxis(result, -1, 0).reshape(q.shape + flat.shape[:-1])
 
@@ -195,15 +203,15 @@ def _quantile_one(flat, q, weak):
     v = (n - 1) * _counting_dtype(q, n).type(q[()])
     low = math.floor(v)
     i, j = max(low, 0), min(low + 1, n - 1)
-    ranked = _ranked(flat, [i, j])
-    a, b = ranked[..., i], ranked[..., j]
+    ranked, place = _ranked(flat, [i, j])
+    a, b = (ranked[..., p] for p in place)
     t = 0.0 if v < 0 or v >= n - 1 else float(v) - low
     if dtype.kind == "f" and not weak:
         t = _core.result_type(dtype, q.dtype).type(t)
     d = _core.subtract(b, a)
     result = b - d * (1 - t) if t >= 0.5 else a + d * t
     if dtype.kind == "f":
-        last = asarray(ranked[..., -1])
+        last = _largest(flat)
         isnan = _core.isnan(last)
         if isnan.any():
             result = asarray(result)

@@ -51,6 +51,10 @@ ASN_CHECK_RESULT asn_status asn_partition(asn_array *result, const asn_array *a,
                                           int num_kth, const int64_t *kth);
 ASN_CHECK_RESULT asn_status asn_argpartition(asn_array *result, const asn_array *a,
                                              int axis, int num_kth, const int64_t *kth);
+/* The elements that sorting puts at the positions kth, which ascend, along the axis. */
+ASN_CHECK_RESULT asn_status asn_order_statistics(asn_array *result, const asn_array *a,
+                                                 int axis, int num_kth,
+                                                 const int64_t *kth);
 /* a sorted, or partitioned where num_kth > 0, in its own memory. */
 ASN_CHECK_RESULT asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
                                                const int64_t *kth);

@@ -43,10 +43,11 @@ static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
     return status;
 }
 
-/* One call that makes values or indices only, for a device that has it. result: made, or
- * a itself. */
+/* One call that makes values or indices only, for a device that has it; `what` of
+ * ACLNNX_SORT_*. result: made, or a itself. */
 static asn_status order_into(const asn_array *result, const asn_array *a, int axis,
-                             bool indices, int num_kth, const int64_t *kth) {
+                             int what, int num_kth, const int64_t *kth) {
+    const char *name = what == ACLNNX_SORT_INDICES ? "argsort" : "sort";
     asn_status status = asn_trace_settle(a->buffer, result == a);
     if (!status) status = asn_buffer_ensure(a->buffer);
     if (!status) status = asn_buffer_ensure(result->buffer);
@@ -62,10 +63,9 @@ static asn_status order_into(const asn_array *result, const asn_array *a, int ax
         asn_stream_busy |= asn_stream_lags;
         asn_mark mark = asn_profile_begin_on_device();
         int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
-                                      indices, num_kth, kth, asn_stream());
-        if (mark.ticks)
-            asn_record_relative(mark, indices ? "argsort" : "sort", 2, both, 0);
-        if (code) status = asn_acl_failed(code, indices ? "argsort" : "sort");
+                                      what, num_kth, kth, asn_stream());
+        if (mark.ticks) asn_record_relative(mark, name, 2, both, 0);
+        if (code) status = asn_acl_failed(code, name);
     }
     return status;
 }
@@ -113,6 +113,74 @@ asn_status asn_partition(asn_array *result, const asn_array *a, int axis, int nu
 asn_status asn_argpartition(asn_array *result, const asn_array *a, int axis, int num_kth,
                             const int64_t *kth) {
     return order(result, a, axis, true, num_kth, kth);
+}
+
+/* One element of every line along the axis. */
+static asn_status slab(asn_array *out, const asn_array *a, int axis, int64_t at) {
+    asn_layout one;
+    ASN_TRY(asn_layout_copy(&one, &a->layout));
+    one.offset += at * one.strides[axis];
+    one.shape[axis] = 1;
+    asn_layout_update(&one);
+    asn_array_view(out, a, &one);
+    return ASN_OK;
+}
+
+/* The elements at these positions of what is sorted. */
+static asn_status take_slabs(asn_array *result, const asn_array *sorted, int axis,
+                             int num_kth, const int64_t *kth) {
+    asn_status status = ASN_OK;
+    for (int j = 0; j < num_kth && !status; j++) {
+        asn_array from, to;
+        status = slab(&from, sorted, axis, kth[j]);
+        if (status) break;
+        status = slab(&to, result, axis, j);
+        if (!status) {
+            asn_operand value = {.array = &from};
+            status = asn_assign(&to, &value, ASN_CASTING_UNSAFE, NULL);
+            asn_array_fini(&to);
+        }
+        asn_array_fini(&from);
+    }
+    return status;
+}
+
+static asn_status pick(asn_array *result, const asn_array *a, int axis, int num_kth,
+                       const int64_t *kth) {
+    int64_t shape[ASN_MAX_DIMS], extent = a->layout.shape[axis];
+    for (int j = 0; j < num_kth; j++)
+        if (kth[j] < (j ? kth[j - 1] : 0) || kth[j] >= extent)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "order statistics: position %lld is out of bounds "
+                                 "(%lld) or does not ascend",
+                                 (long long)kth[j], (long long)extent);
+    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
+    shape[axis] = num_kth;
+    ASN_TRY(
+        asn_array_new(result, asn_layout_dtype(&a->layout), a->layout.ndim, shape, 'C'));
+    asn_status status;
+    if (has_order(num_kth)) {
+        status = order_into(result, a, axis, ACLNNX_SORT_PICKED, num_kth, kth);
+    } else {
+        asn_array sorted;
+        status = asn_sort(&sorted, a, axis);
+        if (!status) {
+            status = take_slabs(result, &sorted, axis, num_kth, kth);
+            asn_array_fini(&sorted);
+        }
+    }
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+asn_status asn_order_statistics(asn_array *result, const asn_array *a, int axis,
+                                int num_kth, const int64_t *kth) {
+    ASN_TRY(asn_device_open());
+    asn_lock();
+    asn_status status = pick(result, a, axis, num_kth, kth);
+    asn_unlock();
+    if (!status) asn_truth_follow(result, a);
+    return status;
 }
 
 asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,

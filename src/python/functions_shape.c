@@ -145,6 +145,10 @@ static PyObject *f_argpartition(PyObject *const *v) {
     WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], true));
 }
 
+static PyObject *f_order_statistics(PyObject *const *v) {
+    WITH_ARRAY(asn_order_statistics_run(a, v[1]));
+}
+
 static PyObject *f_searchsorted(PyObject *const *v) {
     WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
 }
@@ -394,6 +398,10 @@ asn_function_def asn_shape_functions[] = {
                  "The indices that partition an array."),
     ASN_FUNCTION("searchsorted", "a, v, side='left', sorter=None", f_searchsorted,
                  "Where values go in a sorted array."),
+    ASN_FUNCTION(
+        "_order_statistics", "a, kth", f_order_statistics,
+        "The elements that sorting puts at these ascending positions of the last "
+        "axis."),
     ASN_FUNCTION("interp_lines", "x, xp, fp, left, right", f_interp,
                  "interp of float64 arrays, or NotImplemented."),
     ASN_FUNCTION("correlate_lines", "a, v, first, count", f_correlate,

@@ -113,6 +113,8 @@ PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObje
                        PyObject *mode);
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
                          PyObject *stable, bool arg);
+/* kth: ascending positions of the last axis. */
+PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth);
 PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
                               PyObject *kind, PyObject *order, bool arg);
 PyObject *asn_squeeze_run(PyObject *self, PyObject *axis);

@@ -190,6 +190,17 @@ PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
     return read_partition(self, v, &at) < 0 ? NULL : ordered(self, axis, arg, &at);
 }
 
+PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth) {
+    positions at;
+    int axis = asn_of(self)->layout.ndim - 1;
+    if (axis < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &axis));
+    if (asn_shape_from_py(kth, at.at, &at.count) < 0) return NULL;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_made(r, asn_order_statistics(&r->array, asn_of(self), axis,
+                                                        at.count, at.at))
+             : NULL;
+}
+
 ASN_METHOD(partition) {
     ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
     positions at;

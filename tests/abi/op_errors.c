@@ -181,6 +181,14 @@ static void test_fused(void) {
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 0, 65, &n, NULL),
                 ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 0, 3, 0, NULL, NULL),
+                ACLNN_ERR_PARAM_INVALID);
+    const int64_t down[2] = {1, 0};
+    aclnnxOperand two = *operands;
+    CHECK_ERROR(aclnnxSort(operands, &two, 1, &n, 0, ACLNNX_SORT_PICKED, 2, down, NULL),
+                ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(aclnnxSort(operands, &two, 1, &n, 0, ACLNNX_SORT_PICKED, 1, &n, NULL),
+                ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxInterp(operands, operands, operands, NULL, n, n, 0, 0, NULL),
                 ACLNN_ERR_PARAM_NULLPTR);
     CHECK_ERROR(aclnnxInterp(operands, operands, operands, operands, n, 0, 0, 0, NULL),

@@ -21,7 +21,7 @@ for y in (g.sum(0), g.sum(1), g.T.copy(), g.mean(), g.prod(0), (g * 2 + g / 3)[:
     add(y)
 for x in (r.standard_normal(300_000), r.integers(0, 9, 300_000), r.integers(-2**31, 2**31, 70_000, dtype="i4")):
     x = np.array(x)
-    for y in (np.argsort(x), np.partition(x, [5, 30_000]), np.argpartition(x, 30_000), np.unique(x), np.median(x)):
+    for y in (np.argsort(x), np.partition(x, [5, 30_000]), np.argpartition(x, 30_000), np.unique(x), np.median(x), np.partition(x, 20_000), np.percentile(x, [3, 97])):
         add(y)
 short = np.array(r.standard_normal((3000, 20)))
 for y in (np.sort(short), np.argsort(short), np.sort(short, axis=0), short.argmax(1), short.sum(1), short.max(1)):

@@ -7,6 +7,7 @@ so lengths are drawn around those, and values with few and with many ties.
 import asnumpy as anp
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -291,3 +292,71 @@ def test_more_positions_than_dimensions():
     for bad in ([500] * 70, [0] * 70 + [-501]):
         with pytest.raises(ValueError, match="out of bounds"):
             anp.partition(anp.array(x), bad)
+
+
+@given(lines(), st.integers(1, 5))
+def test_order_statistics(case, count):
+    """What median and quantile read: the elements at some positions of what is sorted."""
+    a, b, axis, rng = case
+    a, b = np.moveaxis(a, axis, -1), anp.moveaxis(b, axis, -1)
+    kth = sorted({int(k) for k in rng.integers(0, a.shape[-1], count)})
+    same(anp._core._order_statistics(b, kth), np.take(ordered(a, -1), kth, -1))
+
+
+@pytest.mark.parametrize("kth", [[9, 3], [5000], [-1, 3]])
+def test_order_statistics_ascend(kth):
+    with pytest.raises(ValueError, match="order statistics: position"):
+        anp._core._order_statistics(anp.arange(5000.0), kth)
+
+
+# A sample of every n-th element says nothing of the rest.
+MISLEADING = {
+    **PATTERNS,
+    "waves": lambda r, n: np.where(np.arange(n) % max(n // 512, 1), r.integers(0, 9999, n), -1),
+    "one above": lambda r, n: np.where(np.arange(n) == n // 2, 9, 3),
+    "halves": lambda r, n: np.concatenate([r.integers(500, 999, n // 2), r.integers(0, 501, n - n // 2)]),
+    "around 0": lambda r, n: r.integers(-1, 2, n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", MISLEADING)
+@pytest.mark.parametrize("dtype", ["i4", "u4", "f4", "i8", "u8", "f8"])
+def test_long_partitions_keep_the_order(dtype, pattern):
+    """Past 1024 elements: those below the kth, equal to it and above it, each in their order, on every machine."""
+    rng = np.random.default_rng(5)
+    for n in (1025, 1031, 5000, 40_003):
+        with np.errstate(invalid="ignore"):
+            a = MISLEADING[pattern](rng, n).astype("i8").astype(dtype)
+        for odd in ([], [0.0, -0.0], [-0.0, np.inf, -np.inf], [np.nan, -0.0, 0.0]):
+            if odd and dtype[0] != "f":
+                continue
+            if odd:
+                a[rng.integers(0, n, 99)] = rng.choice(odd, 99)
+            b = anp.array(a)
+            full = np.sort(a, kind="stable")
+            zeros = np.flatnonzero(full == 0)
+            if dtype[0] == "f" and zeros.size:  # -0.0 comes first
+                minus = np.signbit(a[a == 0]).sum()
+                full[zeros] = 0.0
+                full[zeros[:minus]] = -0.0
+            for k in (0, 1, n // 10, n // 2, n - 2, n - 1):
+                ours = np.asarray(anp.partition(b, k))
+                below, above = a < full[k], a > full[k]
+                if dtype[0] == "f" and full[k] == 0:
+                    below |= (a == 0) & np.signbit(a) & ~np.signbit(full[k])
+                    above |= (a == 0) & ~np.signbit(a) & np.signbit(full[k])
+                nan = np.isnan(a)
+                if np.isnan(full[k]):
+                    below = ~nan
+                else:
+                    above |= nan
+                theirs = np.concatenate([a[below], a[~below & ~above], a[above]])
+                if SINGLE_OPERATORS:  # there is an operator that sorts, and none that parts
+                    theirs = np.sort(a, kind="stable")
+                np.testing.assert_array_equal(ours, theirs)
+                assert np.array_equal(np.signbit(ours[ours == 0]), np.signbit(theirs[theirs == 0]))
+                own = b.copy()
+                own.partition(k)
+                np.testing.assert_array_equal(own, theirs)
+            same(anp.median(b), np.median(a))
+            same(anp.percentile(b, [1, 50, 99.9]), np.percentile(a, [1, 50, 99.9]))

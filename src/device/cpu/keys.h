@@ -48,6 +48,10 @@ enum { ASN_SORTED_SELECTION = 1024 };
 void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
                      uint32_t *spare_index, int64_t n, const int64_t *kth, int count);
 
+/* The kth smallest of n keys of 4 or 8 bytes, which stay as they are; `scratch` is as
+ * long. */
+uint64_t asn_keys_kth(int bytes, const void *keys, void *scratch, int64_t n, int64_t kth);
+
 /* The positions that a selection of one kth key gives, without moving keys or positions
  * twice; `scratch` is as long as the keys. False, and nothing done: there is no such
  * function for this width, length or processor. */

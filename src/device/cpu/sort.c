@@ -1,4 +1,4 @@
-/* CPU device: sort, partition and topk along an axis.
+/* CPU device: sort, partition, topk and order statistics along an axis.
  *
  * Each line becomes keys (keys.h) in a buffer, is sorted or partitioned there and written
  * back as values and indices. Lines share the pool, each thread with a buffer of its own;
@@ -14,6 +14,7 @@
 #include "device/cpu/keys.h"
 #include "device/cpu/lines.h"
 #include "device/cpu/moves.h"
+#include "device/cpu/pick.h"
 #include "device/cpu/pool.h"
 #include "device/cpu/sort_index.h"
 #include "device/cpu/sort_short.h"
@@ -22,7 +23,7 @@
 enum { CHUNK = 16384, LONG_LINE = 65536, IN = 0, VALUES = 1, INDICES = 2 };
 enum { LINE_BYTES = 64, GROUP_BYTES = 1 << 20 }; /* of a cache line; of a group */
 
-typedef enum { WHOLE, PARTITION, TOP } sort_kind;
+typedef enum { WHOLE, PARTITION, TOP, PICK } sort_kind;
 
 typedef struct {
     sort_kind kind;
@@ -32,13 +33,14 @@ typedef struct {
     bool by_index;    /* sort indices along; values are fetched through them */
     bool short_lines; /* many of them: sorted side by side */
     bool in_result;   /* the result's own lines hold the keys meanwhile */
+    bool two_lines;   /* PARTITION: from a line to another; the buffer has two, too */
     bool across;      /* neighbouring lines interleave: sorted in a buffer, by groups */
     int item;
     asn_lines lines; /* along the axis */
     int64_t n;
     const int64_t *kth;
     int num_kth;
-    int64_t kept; /* TOP: how many; else n */
+    int64_t kept; /* TOP: how many; PICK: num_kth; else n */
     int64_t lines_per_chunk;
     int failed;
     const asn_sort_loops *loops; /* NULL: there are none */
@@ -62,7 +64,7 @@ static bool packs(const sort_run *r) {
 
 static bool buffer_init(line_buffer *b, const sort_run *r) {
     int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63, keys = spare;
-    if (r->in_result) keys = 0;
+    if (r->in_result && !r->two_lines) keys = 0;
     if (r->across) keys = LINE_BYTES / r->item * spare;
     int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
     int64_t raw = r->by_index && r->values ? (r->n * r->item + 63) & ~(int64_t)63 : 0;
@@ -110,9 +112,35 @@ static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
     }
 }
 
+/* Elements at the kth positions of keys that are in order there. */
+static void pick_keys(const sort_run *r, const char *keys, char *to, int64_t step) {
+    for (int64_t j = 0; j < r->kept; j++)
+        asn_keys_decode(r->dtype, to + j * step, step, keys + r->kth[j] * r->bytes, 1,
+                        r->flags);
+}
+
+/* Without keys of the whole line; false where that cannot be. */
+static bool select_values(const sort_run *r, const line_buffer *b, const asn_line *line) {
+    const int64_t *step = r->lines.stride[0];
+    uint64_t picked[ASN_MOST_PICKED];
+    if (!r->values || r->by_index || step[IN] != r->item) return false;
+    if (r->kind == PARTITION)
+        return r->two_lines && asn_pick_part(r->dtype, line->at[IN], r->n, b->memory,
+                                             r->kth[0], line->at[VALUES]);
+    if (r->kind != PICK || r->kept > ASN_MOST_PICKED ||
+        !asn_pick_values(r->dtype, line->at[IN], r->n, b->keys, r->kth, r->num_kth,
+                         picked))
+        return false;
+    for (int64_t j = 0; j < r->kept; j++)
+        move_element(line->at[VALUES] + j * step[VALUES], (char *)picked + j * r->item,
+                     r->item);
+    return true;
+}
+
 static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                       bool parallel) {
     const int64_t *step = r->lines.stride[0];
+    if (select_values(r, b, line)) return;
     if (r->in_result) b->keys = line->at[VALUES];
     if (r->doubles && r->in_result && !parallel && step[IN] == r->item &&
         r->doubles((double *)(void *)b->keys, (const double *)(void *)line->at[IN],
@@ -124,12 +152,16 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                            r->n, r->kth[0]))
         return;
     sort_keys(r, b, parallel);
+    const int64_t *from = r->kind == PICK ? r->kth : NULL;
     if (r->values && r->by_index) {
         char *to = line->at[VALUES];
         asn_block_gather(b->raw, line->at[IN], r->item, r->n, step[IN], 1, 0);
         for (int64_t i = 0; i < r->kept; i++, to += step[VALUES])
-            move_element(to, b->raw + (int64_t)b->index[i] * r->item, r->item);
-    } else if (r->values)
+            move_element(to, b->raw + (int64_t)b->index[from ? from[i] : i] * r->item,
+                         r->item);
+    } else if (r->values && r->kind == PICK)
+        pick_keys(r, b->keys, line->at[VALUES], step[VALUES]);
+    else if (r->values)
         asn_keys_decode(r->dtype, line->at[VALUES], step[VALUES], b->keys, r->kept,
                         r->flags);
     if (r->indices)
@@ -138,7 +170,7 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
 }
 
 /* `count` lines that begin next to each other: turned into the buffer, sorted, turned
- * back, so that every cache line is read and written once. */
+ * back (PICK: read there), so that every cache line is read and written once. */
 static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *line,
                        int64_t count) {
     const asn_move_loops *loops = asn_move_loops_get(r->item);
@@ -150,14 +182,21 @@ static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *
     for (int64_t l = 0; l < count; l++) {
         one.keys = b->keys + l * between;
         double *values = (double *)(void *)one.keys;
+        if (r->kind == PICK) {
+            asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
+            sort_keys(r, &one, false);
+            pick_keys(r, one.keys, line->at[VALUES] + l * r->item, step[VALUES]);
+            continue;
+        }
         if (r->doubles && r->doubles(values, values, (double *)(void *)b->spare, r->n))
             continue;
         asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
         sort_keys(r, &one, false);
         asn_keys_decode(r->dtype, one.keys, r->item, one.keys, r->n, r->flags);
     }
-    loops->transpose(line->at[VALUES], step[VALUES], b->keys, between, count, r->n,
-                     false);
+    if (r->kind != PICK)
+        loops->transpose(line->at[VALUES], step[VALUES], b->keys, between, count, r->n,
+                         false);
 }
 
 static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
@@ -245,7 +284,7 @@ static bool same_or_apart(const asn_nd *in, const asn_nd *out) {
         low[v] = (uintptr_t)views[v]->data;
         high[v] = low[v] + (uintptr_t)asn_itemsize(in->dtype);
         for (int d = 0; d < in->ndim; d++) {
-            int64_t reach = (in->shape[d] - 1) * views[v]->strides[d];
+            int64_t reach = (views[v]->shape[d] - 1) * views[v]->strides[d];
             if (reach < 0)
                 low[v] -= (uintptr_t)-reach;
             else
@@ -263,10 +302,14 @@ static void choose_place(sort_run *r, const asn_nd *in, const asn_nd *values) {
     if (!values || r->by_index || r->short_lines || r->kind == TOP ||
         r->item != r->bytes || !same_or_apart(in, values))
         return;
+    bool apart = in->data != values->data;
     uintptr_t unaligned = (uintptr_t)values->data;
     for (int d = 0; d < values->ndim; d++)
         unaligned |= (uintptr_t)values->strides[d];
-    r->in_result = l->stride[0][VALUES] == r->item && unaligned % (uintptr_t)r->item == 0;
+    r->in_result = r->kind != PICK && l->stride[0][VALUES] == r->item &&
+                   unaligned % (uintptr_t)r->item == 0;
+    r->two_lines = r->in_result && r->kind == PARTITION && r->num_kth == 1 && apart &&
+                   r->n > ASN_SORTED_SELECTION;
     r->across = !r->in_result && r->n * LINE_BYTES <= GROUP_BYTES && l->num_dims > 1 &&
                 l->extent[1] >= 4 && l->stride[1][IN] == r->item &&
                 l->stride[1][VALUES] == r->item && l->stride[0][IN] != r->item;
@@ -298,7 +341,7 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                                        values ? values->strides : in->strides,
                                        indices ? indices->strides : in->strides});
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
-                     r->kind != TOP && asn_sort_short_fits(&r->lines, r->dtype);
+                     r->kind < TOP && asn_sort_short_fits(&r->lines, r->dtype);
     choose_place(r, in, values);
     r->loops = asn_sort_loops_get();
     if (r->kind == WHOLE && r->dtype == ASN_F64 && !r->by_index && r->loops &&
@@ -315,28 +358,46 @@ asn_status asn_cpu_sort(const asn_nd *in, int axis, int flags, const asn_nd *val
     return sort_execute(&r);
 }
 
+static asn_status check_positions(const sort_run *r, const int64_t *kth) {
+    for (int i = 0; i < r->num_kth; i++)
+        if (kth[i] < 0 || kth[i] >= r->n)
+            return asn_error_set(ASN_ERR_VALUE, "kth(=%lld) out of bounds (%lld)",
+                                 (long long)kth[i], (long long)r->n);
+    return ASN_OK;
+}
+
 asn_status asn_cpu_partition(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
                              const asn_nd *values, const asn_nd *indices) {
     bool known = axis >= 0 && axis < in->ndim;
     sort_run r = {
         .kind = PARTITION, .kept = known ? in->shape[axis] : 0, .num_kth = num_kth};
     ASN_TRY(sort_setup(&r, in, axis, 0, values, indices));
+    ASN_TRY(check_positions(&r, kth));
     int64_t *order = asn_malloc((size_t)num_kth * sizeof *order);
     if (!order) return ASN_ERR_MEMORY;
-    asn_status status = ASN_OK;
-    for (int i = 0; i < num_kth && status == ASN_OK; i++) { /* ascending */
+    for (int i = 0; i < num_kth; i++) { /* ascending */
         int j = i;
-        if (kth[i] < 0 || kth[i] >= r.n)
-            status = asn_error_set(ASN_ERR_VALUE, "kth(=%lld) out of bounds (%lld)",
-                                   (long long)kth[i], (long long)r.n);
         for (; j > 0 && order[j - 1] > kth[i]; j--)
             order[j] = order[j - 1];
         order[j] = kth[i];
     }
     r.kth = order;
-    if (status == ASN_OK) status = sort_execute(&r);
+    asn_status status = sort_execute(&r);
     asn_free(order);
     return status;
+}
+
+asn_status asn_cpu_pick(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
+                        const asn_nd *values) {
+    sort_run r = {.kind = PICK, .kept = num_kth, .num_kth = num_kth, .kth = kth};
+    ASN_TRY(sort_setup(&r, in, axis, 0, values, NULL));
+    ASN_TRY(check_positions(&r, kth));
+    for (int i = 1; i < num_kth; i++)
+        if (kth[i] < kth[i - 1])
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "positions are to ascend; %lld comes after %lld",
+                                 (long long)kth[i], (long long)kth[i - 1]);
+    return num_kth ? sort_execute(&r) : ASN_OK;
 }
 
 asn_status asn_cpu_topk(const asn_nd *in, int axis, int64_t k, int flags,

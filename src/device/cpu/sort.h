@@ -23,6 +23,11 @@ ASN_CHECK_RESULT asn_status asn_cpu_partition(const asn_nd *in, int axis,
                                               const asn_nd *values,
                                               const asn_nd *indices);
 
+/* Order statistics: the elements that sorting puts at the positions kth[0..n), which
+ * ascend, along the axis; `values` has extent n there and lies apart from `in`. */
+ASN_CHECK_RESULT asn_status asn_cpu_pick(const asn_nd *in, int axis, const int64_t *kth,
+                                         int num_kth, const asn_nd *values);
+
 /* The k first elements in ascending or (ASN_SORT_DESCENDING) descending order along
  * `axis`, sorted; outputs have extent k there; either may be NULL. */
 ASN_CHECK_RESULT asn_status asn_cpu_topk(const asn_nd *in, int axis, int64_t k, int flags,

@@ -9,14 +9,11 @@
 #include "device/cpu/sort_vector.h"
 
 #if defined(__x86_64__)
-#include <immintrin.h>
 #include <math.h>
 #include <string.h>
 
+#include "device/cpu/first_lanes_avx2.h"
 #include "device/cpu/keys.h"
-#include "device/cpu/first_lanes.h"
-
-#define INLINE __attribute__((always_inline)) static inline
 
 enum {
     LINED = 128,      /* bytes: see asn_sort_loops */
@@ -25,13 +22,6 @@ enum {
 
 /* Registers of a block: a partition's reads wait for the counts of the block before. */
 enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
-
-INLINE __m256i load(const void *p) {
-    return _mm256_loadu_si256(p);
-}
-INLINE void store(void *p, __m256i x) {
-    _mm256_storeu_si256(p, x);
-}
 
 /* Windows on these are masks of so many 32-bit lanes, and rotations by as many. */
 static const int32_t ones_zeros[24] = {0,  0,  0,  0,  0, 0, 0, 0, -1, -1, -1, -1,
@@ -75,10 +65,6 @@ INLINE unsigned below_4(__m256i x, __m256i limit) {
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
 }
 
-INLINE __m256i chosen_first_4(__m256i x, unsigned chosen) {
-    __m128i order = _mm_loadl_epi64((const void *)&first_lanes[chosen]);
-    return _mm256_permutevar8x32_epi32(x, _mm256_cvtepu8_epi32(order));
-}
 INLINE __m256i index_first_4(const uint32_t *index, unsigned chosen) {
     return chosen_first_4(load(index), chosen);
 }
@@ -166,19 +152,6 @@ INLINE unsigned below_8(__m256i x, __m256i limit) {
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(x));
 }
 
-/* As first_lanes, of four lanes of two 32-bit ones each. */
-#define TWICE(m, i)       2 * ((below_first_of(m) >> 8 * (i)) & 3)
-#define below_first_of(m) LANES_OF((unsigned)(m))
-#define EIGHT(m)                                                                         \
-    {TWICE(m, 0), TWICE(m, 0) + 1, TWICE(m, 1), TWICE(m, 1) + 1,                         \
-     TWICE(m, 2), TWICE(m, 2) + 1, TWICE(m, 3), TWICE(m, 3) + 1}
-static const _Alignas(32) uint32_t below_first_8[16][8] = {
-    EIGHT(0), EIGHT(1), EIGHT(2),  EIGHT(3),  EIGHT(4),  EIGHT(5),  EIGHT(6),  EIGHT(7),
-    EIGHT(8), EIGHT(9), EIGHT(10), EIGHT(11), EIGHT(12), EIGHT(13), EIGHT(14), EIGHT(15)};
-
-INLINE __m256i chosen_first_8(__m256i x, unsigned chosen) {
-    return _mm256_permutevar8x32_epi32(x, load(below_first_8[chosen]));
-}
 INLINE __m128i index_first_8(const uint32_t *index, unsigned chosen) {
     __m128i order = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)first_lanes[chosen]));
     return _mm_castps_si128(_mm_permutevar_ps(_mm_loadu_ps((const float *)index), order));

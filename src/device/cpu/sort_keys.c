@@ -198,6 +198,12 @@ void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
     }
 }
 
+uint64_t asn_keys_kth(int bytes, const void *keys, void *scratch, int64_t n,
+                      int64_t kth) {
+    return bytes == 4 ? kth_smallest_4(keys, scratch, n, kth)
+                      : kth_smallest_8(keys, scratch, n, kth);
+}
+
 bool asn_keys_argselect(int bytes, const void *keys, void *scratch, int64_t *to,
                         int64_t n, int64_t kth) {
     const asn_sort_loops *loops = asn_sort_loops_get();

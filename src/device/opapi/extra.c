@@ -181,32 +181,42 @@ ASN_API int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOper
     return along_axis(&r, in, out, numDims, shape, stream);
 }
 
-/* flags: indices are wanted; what follows the views' numbers: the positions. */
+/* flags: what is wanted; what follows the views' numbers: the positions. */
 static asn_status run_sort(const request *r) {
     asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
-    const asn_nd *values = r->flags ? NULL : &out, *indices = r->flags ? &out : NULL;
+    bool by_index = r->flags == ACLNNX_SORT_INDICES;
+    const asn_nd *values = by_index ? NULL : &out, *indices = by_index ? &out : NULL;
+    const int64_t *kth = r->numbers + 4 * in.ndim;
     int num_kth = r->num_numbers - 4 * in.ndim;
-    return num_kth ? asn_cpu_partition(&in, r->axis, r->numbers + 4 * in.ndim, num_kth,
-                                       values, indices)
+    if (r->flags == ACLNNX_SORT_PICKED)
+        return asn_cpu_pick(&in, r->axis, kth, num_kth, &out);
+    return num_kth ? asn_cpu_partition(&in, r->axis, kth, num_kth, values, indices)
                    : asn_cpu_sort(&in, r->axis, 0, values, indices);
 }
 
 ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t numDims, const int64_t *shape, int32_t axis,
-                           int32_t indices, int32_t numKth, const int64_t *kth,
+                           int32_t result, int32_t numKth, const int64_t *kth,
                            void *stream) {
-    int64_t numbers[4 * ASN_ND_MAX_DIMS + MAX_KTH];
+    int64_t numbers[4 * ASN_ND_MAX_DIMS + MAX_KTH], kept[ASN_ND_MAX_DIMS];
     request r = {.run = run_sort,
                  .name = "aclnnxSort",
                  .axis = axis,
-                 .flags = indices != 0,
+                 .flags = result,
                  .numbers = numbers};
     asn_status status = dims_check(r.name, numDims, axis);
     if (status == ASN_OK && (numKth < 0 || numKth > MAX_KTH || (numKth && !kth)))
         status = asn_error_set(ASN_ERR_VALUE, "aclnnxSort: %d positions, at most %d",
                                numKth, MAX_KTH);
+    if (status == ASN_OK && (result < 0 || result > ACLNNX_SORT_PICKED))
+        status = asn_error_set(ASN_ERR_VALUE, "aclnnxSort: result %d, at most %d", result,
+                               ACLNNX_SORT_PICKED);
     if (status == ASN_OK) status = add_view(&r, "in", in, numDims, shape);
-    if (status == ASN_OK) status = add_view(&r, "out", out, numDims, shape);
+    if (status == ASN_OK) {
+        memcpy(kept, shape, (size_t)numDims * sizeof *kept);
+        if (result == ACLNNX_SORT_PICKED) kept[axis] = numKth;
+        status = add_view(&r, "out", out, numDims, kept);
+    }
     if (status != ASN_OK) return asnop_fail(status);
     if (numKth) memcpy(numbers + r.num_numbers, kth, (size_t)numKth * sizeof *kth);
     r.num_numbers += numKth;
