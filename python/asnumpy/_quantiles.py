@@ -54,23 +54,26 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     return _deliver(_median_last(flat), a.shape, axes, keepdims, out)
 
 
+# Lines up to here are sorted, many at a time; of longer ones only what is asked for is found.
+_SORTED = 1024
+
+
 def _ranked(flat, positions):
-    """The elements that sorting puts at these positions, and where among them each is.
+    """Elements in sorted order, where among them these positions are, and every line's last.
 
-    They lie along the last axis.
+    They lie along the last axis. The last one is NaN where there is one.
     """
+    n = flat.shape[-1]
     wanted = sorted(set(positions))
-    if len(wanted) > 16:
-        return _core.sort(flat, axis=-1), positions
-    place = {position: i for i, position in enumerate(wanted)}
-    return _core._order_statistics(flat, wanted), [place[p] for p in positions]
-
-
-def _largest(flat):
-    """The last of every line's sorted elements: NaN where there is one."""
+    if n <= _SORTED or len(wanted) > 16:
+        ranked = _core.sort(flat, axis=-1)
+        return ranked, positions, asarray(ranked[..., -1])
     if flat.dtype.kind == "c":  # of several NaN, the one that sorting puts last
-        return _core._order_statistics(flat, [flat.shape[-1] - 1])[..., 0]
-    return asarray(_core.max(flat, axis=-1))
+        wanted = sorted({*wanted, n - 1})
+    ranked = _core._order_statistics(flat, wanted)
+    last = ranked[..., -1] if flat.dtype.kind == "c" else _core.max(flat, axis=-1)
+    place = {position: i for i, position in enumerate(wanted)}
+    return ranked, [place[p] for p in positions], asarray(last)
 
 
 def _median_last(flat):
@@ -78,12 +81,12 @@ def _median_last(flat):
     if n == 0:
         return _core.mean(flat, axis=-1)
     half = n // 2
-    middle, _ = _ranked(flat, [half] if n % 2 else [half - 1, half])
-    if flat.dtype.kind not in "fc":
-        return asarray(middle.mean(axis=-1))
-    last = _largest(flat)
-    if not _core.isnan(last).any() and _core.isfinite(middle).all():
-        return asarray(middle.mean(axis=-1))
+    ranked, place, last = _ranked(flat, [half] if n % 2 else [half - 1, half])
+    middle = ranked[..., place[0] : place[-1] + 1]
+    if flat.dtype.kind not in "fc" or _core.isfinite(last).all():
+        first = middle if flat.dtype.kind == "c" else middle[..., 0]
+        if flat.dtype.kind not in "fc" or _core.isfinite(first).all():
+            return asarray(middle.mean(axis=-1))
     with errstate(invalid="ignore"):  # inf - inf
         result = asarray(middle.mean(axis=-1))
     return _core.where(_core.isnan(last), last.astype(result.dtype), result)
@@ -164,7 +167,7 @@ def _quantile_last(flat, q, method, weights, weak=False):
     low, gamma = _positions(method, n, host.ravel())
     i = _np.clip(low, 0, n - 1).astype(_np.intp)
     j = _np.clip(_np.asarray(low) + 1, 0, n - 1).astype(_np.intp)
-    ranked, place = _ranked(flat, [*i.tolist(), *j.tolist()])
+    ranked, place, last = _ranked(flat, [*i.tolist(), *j.tolist()])
     a = ranked.take(place[: i.size], axis=-1)
     if method in _CONTINUOUS or method in ("averaged_inverted_cdf", "midpoint"):
         b = ranked.take(place[i.size :], axis=-1)
@@ -175,7 +178,7 @@ def _quantile_last(flat, q, method, weights, weak=False):
     else:
         result = a
     if flat.dtype.kind in "fc":
-        last = _largest(flat)[..., None]
+        last = last[..., None]
         result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
     from ._manipulation import moveaxis
 
@@ -189,10 +192,10 @@ def _extremes(flat, q):
 
     n = flat.shape[-1]
     picks = [(n - 1) * int(x) for x in (q.ravel().tolist() if q.ndim else [q[()]])]
-    ranked, place = _ranked(flat, picks)
+    ranked, place, last = _ranked(flat, picks)
     result = ranked.take(place, axis=-1)
     if flat.dtype.kind == "f":
-        last = _largest(flat)[..., None]
+        last = last[..., None]
         result = _core.where(_core.isnan(last), last, result)
     return moveaxis(result, -1, 0).reshape(q.shape + flat.shape[:-1])
 
@@ -203,7 +206,7 @@ def _quantile_one(flat, q, weak):
     v = (n - 1) * _counting_dtype(q, n).type(q[()])
     low = math.floor(v)
     i, j = max(low, 0), min(low + 1, n - 1)
-    ranked, place = _ranked(flat, [i, j])
+    ranked, place, last = _ranked(flat, [i, j])
     a, b = (ranked[..., p] for p in place)
     t = 0.0 if v < 0 or v >= n - 1 else float(v) - low
     if dtype.kind == "f" and not weak:
@@ -211,7 +214,6 @@ def _quantile_one(flat, q, weak):
     d = _core.subtract(b, a)
     result = b - d * (1 - t) if t >= 0.5 else a + d * t
     if dtype.kind == "f":
-        last = _largest(flat)
         isnan = _core.isnan(last)
         if isnan.any():
             result = asarray(result)
