@@ -19,6 +19,9 @@ typedef struct {
     asn_buffer *buffer; /* shares */
 } asn_array;
 
+/* asn_array_new of a's shape, row-major, which is a's order too. */
+ASN_CHECK_RESULT asn_status asn_array_new_rows(asn_array *out, const asn_array *a,
+                                               asn_dtype dtype);
 /* Uninitialised elements; storage is taken only when something writes them. order 'C' or
  * 'F'. */
 ASN_CHECK_RESULT asn_status asn_array_new(asn_array *out, asn_dtype dtype, int ndim,

@@ -62,26 +62,41 @@ static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *ke
 }
 
 static void forget_extent(asn_trace *t) {
+    t->nodes = t->room;
+    t->arena = t->arena_room;
     t->arena_used = 0;
-    t->reach = 0;
+    t->reach = t->look_at = 0;
 }
 
-/* What the first remaining node has in the arena, which is what comes first there, moves
- * to its beginning, and the rest with it. */
-static void pack_arena(asn_trace *t) {
+/* What nodes have in the arena, moved by so many words. */
+static void move_extents(asn_trace *t, ptrdiff_t words) {
+    for (int i = 0; i < t->count; i++) {
+        asn_node *n = &t->nodes[i];
+        n->shape += words;
+        n->out.strides += words;
+        for (int k = 0; k < n->num_in; k++)
+            if (n->in[k].buffer) n->in[k].strides += words;
+    }
+}
+
+/* Nodes and arena begin with the first remaining node, which has what comes first there.
+ */
+static void begin_later(asn_trace *t, int gone) {
     if (t->count == 0) {
         forget_extent(t);
         return;
     }
-    ptrdiff_t gone = t->nodes[0].shape - t->arena;
-    t->arena_used -= (size_t)gone;
-    memmove(t->arena, t->arena + gone, t->arena_used * sizeof *t->arena);
-    for (int i = 0; i < t->count; i++) {
-        asn_node *n = &t->nodes[i];
-        n->shape -= gone;
-        n->out.strides -= gone;
-        for (int k = 0; k < n->num_in; k++)
-            if (n->in[k].buffer) n->in[k].strides -= gone;
+    t->nodes += gone;
+    t->arena_used -= (size_t)(t->nodes[0].shape - t->arena);
+    t->arena = t->nodes[0].shape;
+    if (t->nodes - t->room > ASN_TRACE_MAX_NODES) {
+        memmove(t->room, t->nodes, (size_t)t->count * sizeof *t->nodes);
+        t->nodes = t->room;
+    }
+    if (t->arena - t->arena_room > ASN_TRACE_ARENA) {
+        memmove(t->arena_room, t->arena, t->arena_used * sizeof *t->arena);
+        move_extents(t, t->arena_room - t->arena);
+        t->arena = t->arena_room;
     }
 }
 
@@ -89,8 +104,7 @@ void asn_trace_drop_first(asn_trace *t, int n) {
     for (int i = 0; i < n; i++)
         if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
     t->count -= n;
-    memmove(t->nodes, t->nodes + n, (size_t)t->count * sizeof *t->nodes);
-    pack_arena(t);
+    begin_later(t, n);
 }
 
 /* After a flush: the nodes to keep move to the front, the others go. */

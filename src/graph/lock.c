@@ -8,14 +8,12 @@
  */
 #include "graph/lock.h"
 
-#include <pthread.h>
 #include <stddef.h>
 
 #include "graph/engine.h"
 #include "runtime/buffer.h"
 
 struct asn_lock_state asn_lock_state;
-_Thread_local char asn_lock_self;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
@@ -47,12 +45,12 @@ void asn_blocking_leave(void *state) {
     if (hook_leave && state) hook_leave(state);
 }
 
-static const char *owner(void) {
+static const void *owner(void) {
     return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED);
 }
 
 static void take(void) {
-    __atomic_store_n(&asn_lock_state.owner, &asn_lock_self, __ATOMIC_RELAXED);
+    __atomic_store_n(&asn_lock_state.owner, asn_lock_self(), __ATOMIC_RELAXED);
     asn_lock_state.depth = 1;
 }
 
@@ -68,7 +66,7 @@ static void sleep_until_free(void) {
 }
 
 void asn_lock_slow(void) {
-    if (owner() == &asn_lock_self) {
+    if (owner() == asn_lock_self()) {
         asn_lock_state.depth++;
         return;
     }

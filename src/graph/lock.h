@@ -12,16 +12,21 @@
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
-/* Of lock.c; here so that asn_lock costs no call. */
+/* Who calls. A thread-local's address would do; in a library that is a call of more. */
+static inline const void *asn_lock_self(void) {
+    return (const void *)pthread_self();
+}
+
+/* Of lock.c; here so that asn_lock costs no other call. */
 extern struct asn_lock_state {
-    const char *owner; /* address of the owning thread's asn_lock_self, else NULL */
+    const void *owner; /* asn_lock_self() of the thread that has it, else NULL */
     int depth, waiters;
     bool serial;
     bool quick; /* serial, and no face to ask at each call */
 } asn_lock_state;
-extern _Thread_local char asn_lock_self;
 
 void asn_lock_slow(void);
 void asn_unlock_slow(void);
@@ -29,7 +34,7 @@ void asn_unlock_slow(void);
 static inline void asn_lock(void) {
     struct asn_lock_state *s = &asn_lock_state;
     if (__builtin_expect(s->quick && !s->owner, 1)) {
-        s->owner = &asn_lock_self;
+        s->owner = asn_lock_self();
         s->depth = 1;
     } else {
         asn_lock_slow();

@@ -28,7 +28,7 @@ enum {
 /* Buffers that only the trace keeps alive may hold this much before it is flushed. */
 static const int64_t HELD_BYTES_MAX = (int64_t)256 << 20;
 
-asn_trace asn_the_trace;
+asn_trace asn_the_trace = {.nodes = asn_the_trace.room};
 /* lazy_wish: what the face asked for; off while conditions are to be met where they
  * arise. */
 static bool lazy_on = true, lazy_wish = true, at_once;
@@ -117,12 +117,12 @@ static int64_t *arena_take(asn_trace *t, int words) {
 
 static asn_status arena_room(asn_trace *t, int words) {
     if (!t->arena) {
-        t->arena = asn_malloc(ASN_TRACE_ARENA * sizeof *t->arena);
-        if (!t->arena) return ASN_ERR_MEMORY;
-        t->arena_capacity = ASN_TRACE_ARENA;
+        t->arena_room = asn_malloc(2 * ASN_TRACE_ARENA * sizeof *t->arena);
+        if (!t->arena_room) return ASN_ERR_MEMORY;
+        t->arena = t->arena_room;
     }
     /* Pointers into the arena must stay: a full one is a reason to flush. */
-    if (t->arena_used + (size_t)words > t->arena_capacity) return asn_trace_make_room();
+    if (t->arena_used + (size_t)words > ASN_TRACE_ARENA) return asn_trace_make_room();
     return ASN_OK;
 }
 
@@ -157,22 +157,26 @@ static asn_status record(const asn_draft *d) {
     return ASN_OK;
 }
 
-/* Bytes in memory that nothing but the trace holds any more. */
-static int64_t held_bytes(const asn_trace *t) {
-    int64_t held = 0;
+/* Whether what nothing but the trace holds any more is too much. Where all that it reads
+ * comes to less, that cannot change before as much again is reached. */
+static bool holds_much(asn_trace *t) {
+    int64_t held = 0, read = 0;
     for (int i = 0; i < t->count; i++)
         for (int k = 0; k < t->nodes[i].num_in; k++) {
             const asn_buffer *b = t->nodes[i].in[k].buffer;
-            if (b && b->data && asn_buffer_only_traced(b))
-                held += b->nbytes / b->trace_refs;
+            if (!b || !b->data) continue;
+            int64_t share = b->nbytes / b->trace_refs;
+            read += share;
+            if (asn_buffer_only_traced(b)) held += share;
         }
-    return held;
+    if (read < HELD_BYTES_MAX) t->look_at = t->reach + HELD_BYTES_MAX - read;
+    return held > HELD_BYTES_MAX;
 }
 
 /* Looked into at every 16th node, and only where all that the trace reaches, buffers
  * counted once per reference, comes to so much. */
 static bool may_hold_much(const asn_trace *t, int count) {
-    return count % 16 == 0 && t->reach > HELD_BYTES_MAX;
+    return count % 16 == 0 && t->reach > HELD_BYTES_MAX && t->reach > t->look_at;
 }
 
 /* ---- the short way to record */
@@ -199,9 +203,9 @@ static void record_rows(asn_node *n, int num_in, const asn_operand *in,
                         const asn_array *result, asn_dtype loop) {
     asn_trace *t = &asn_the_trace;
     const asn_layout *l = &result->layout;
-    size_t bytes = (size_t)l->ndim * sizeof *l->shape;
     n->shape = arena_take(t, l->ndim);
-    memcpy(n->shape, l->shape, bytes);
+    for (int d = 0; d < l->ndim; d++)
+        n->shape[d] = l->shape[d];
     int64_t *out = take_strides(l), *rows = l->dtype == loop ? out : NULL;
     share_ref(&n->out, result, out);
     n->out.buffer->trace_writes++;
@@ -230,7 +234,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
     if (t->kept) asn_transient_forget(t);
     can = can && t->arena && t->count < ASN_TRACE_MAX_NODES &&
           !may_hold_much(t, t->count + 1) &&
-          t->arena_used + 5 * (size_t)l->ndim <= t->arena_capacity;
+          t->arena_used + 5 * (size_t)l->ndim <= ASN_TRACE_ARENA;
     if (can) {
         asn_node *n = &t->nodes[t->count++];
         n->op = (uint16_t)op;
@@ -283,8 +287,7 @@ static asn_status submit_locked(asn_draft *d) {
     ASN_TRY(record(d));
     asn_trace *t = &asn_the_trace;
     if (!lazy_on || shared) return asn_trace_flush();
-    if (may_hold_much(t, t->count) && held_bytes(t) > HELD_BYTES_MAX)
-        return asn_trace_flush();
+    if (may_hold_much(t, t->count) && holds_much(t)) return asn_trace_flush();
     return ASN_OK;
 }
 

@@ -44,11 +44,15 @@ typedef struct {
 typedef struct {
     int count;
     int kept; /* the first ones, whose result an earlier flush left out (transient.h) */
-    asn_node nodes[ASN_TRACE_MAX_NODES];
-    int64_t *arena; /* shapes and strides of the nodes */
-    size_t arena_used, arena_capacity;
-    int small_run; /* small operations in a row on recorded buffers */
-    int64_t reach; /* bytes of all references' buffers since the trace was empty */
+    /* The nodes, and an arena with their shapes and strides. When the oldest go, both
+     * begin further on in their rooms, twice as long, and move back only when half of a
+     * room is behind them. */
+    asn_node *nodes, room[2 * ASN_TRACE_MAX_NODES];
+    int64_t *arena, *arena_room; /* owns; NULL before the first node */
+    size_t arena_used;
+    int small_run;   /* small operations in a row on recorded buffers */
+    int64_t reach;   /* bytes of all references' buffers since the trace was empty */
+    int64_t look_at; /* the reach from which on to look what the trace holds */
 } asn_trace;
 
 extern asn_trace asn_the_trace;

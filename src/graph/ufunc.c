@@ -168,11 +168,12 @@ static asn_status call_general(asn_op op, const asn_operand *in, const asn_array
 /* The short path: fresh row-major result, arrays of one dtype that the operation has a
  * loop for. */
 static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options *o,
-                      const asn_layout **shape_of, asn_dtype *loop) {
+                      const asn_array **shape_of, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
     if (o != &defaults && (o->where || o->dtype != ASN_DTYPE_NONE || o->order != 'K'))
         return false;
     const asn_layout *l = NULL;
+    const asn_array *first = NULL;
     for (int k = 0; k < info->num_in; k++) {
         if (info->in_dtype[k] != ASN_DTYPE_NONE) return false;
         if (!in[k].array) {
@@ -184,6 +185,7 @@ static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options 
         if (!(m->flags & ASN_C_CONTIGUOUS)) return false;
         if (l && (l->dtype != m->dtype || !asn_layout_same_shape(l, m))) return false;
         l = m;
+        first = in[k].array;
     }
     if (!l) return false;
     asn_dtype dt = (asn_dtype)l->dtype;
@@ -192,7 +194,7 @@ static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options 
         if (!in[k].array &&
             (in[k].weak == 'f' ? !asn_is_inexact(dt) : info->flags & ASN_OPF_PREDICATE))
             return false;
-    *shape_of = l;
+    *shape_of = first;
     *loop = dt;
     return true;
 }
@@ -221,15 +223,15 @@ static bool may_divide_by_zero(asn_op op, const asn_operand *in) {
 
 static asn_status call_large(asn_op op, const asn_operand *in, const asn_array *out,
                              asn_array *result, const asn_ufunc_options *o) {
-    const asn_layout *l;
+    const asn_array *a;
     asn_dtype loop;
-    if (out || !is_simple(op, in, o, &l, &loop)) {
+    if (out || !is_simple(op, in, o, &a, &loop)) {
         asn_lock();
         asn_status status = call_general(op, in, out, result, o);
         asn_unlock();
         return status;
     }
-    ASN_TRY(asn_array_new(result, asn_op_result(op, loop), l->ndim, l->shape, 'C'));
+    ASN_TRY(asn_array_new_rows(result, a, asn_op_result(op, loop)));
     if (asn_trace_record_rows(op, loop, asn_op_table[op].num_in, in, result))
         return ASN_OK;
     asn_status status = submit_call(op, loop, in, result, NULL);

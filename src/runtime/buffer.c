@@ -12,7 +12,7 @@
 bool asn_buffer_serial;
 
 asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
-    asn_buffer *b = asn_stock_take(nbytes);
+    asn_buffer *b = nbytes <= ASN_STOCK_BYTES ? asn_stock_take(nbytes) : NULL;
     if (!b) {
         b = asn_stock_take_struct();
         if (!b && !(b = asn_malloc(sizeof *b))) return ASN_ERR_MEMORY;

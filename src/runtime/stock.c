@@ -111,7 +111,7 @@ static __attribute__((noinline, cold)) stock *begin(void) {
 
 asn_buffer *asn_stock_take(int64_t nbytes) {
     stock *s = mine;
-    if (!s || nbytes > ASN_STOCK_BYTES) return NULL;
+    if (!s) return NULL;
     int c = asn_size_class(nbytes);
     if (!s->count[c]) return NULL;
     __atomic_store_n(&s->served[c], s->served[c] + 1, __ATOMIC_RELAXED);
