@@ -91,6 +91,28 @@ int32_t aclnnxOpcode(const char *name);
  * Thread-safe. */
 int32_t aclnnxFused(const aclnnxProgram *program, void *stream);
 
+/* Loops of the program's own, in NumPy's form, as operations of fused programs: n
+ * elements, each argument's `steps` bytes apart, inputs first. A loop is called by
+ * several threads at once, each with elements of its own, and computes every element from
+ * its inputs alone: it may be called twice for one. An output may be an input of equal
+ * element size. */
+typedef void (*aclnnxLoopFunction)(char **args, const int64_t *n, const int64_t *steps,
+                                   void *data);
+enum { ACLNNX_OWN_INPUTS = 3, ACLNNX_OWN_ARGS = 8 };
+typedef struct aclnnxOwnLoop {
+    const char *name; /* for messages */
+    aclnnxLoopFunction function;
+    void *data; /* handed to the function */
+    int32_t numIn, numOut;
+    uint8_t dtypes[ACLNNX_OWN_ARGS]; /* aclDataType values: inputs, then outputs */
+} aclnnxOwnLoop;
+
+/* The opcode of the loop's output 0; output k is opcode + k. In an instruction its dtype
+ * is the output's. Instructions of one loop over the same registers are one call. The
+ * same loop again gives the same opcode; none is ever removed. -1: it is malformed
+ * (aclGetRecentErrMsg says how), or there is no room. Thread-safe. */
+int32_t aclnnxRegisterLoop(const aclnnxOwnLoop *loop);
+
 /* From now on the executor's runs or what they meet into *fpFlags (ACLNNX_FP_*,
  * atomically; on a busy stream that happens later: keep it alive); NULL: into nothing.
  * Returns an aclnnStatus. */

@@ -12,6 +12,7 @@
 #include "graph/lock.h"
 #include "graph/record.h"
 #include "graph/reuse.h"
+#include "ops/added.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
@@ -22,7 +23,7 @@ enum {
 
 struct asn_counters asn_counters;
 
-static uint16_t opcodes[ASN_OP_COUNT];
+static uint16_t opcodes[ASN_OP_COUNT + ASN_OP_ADDED]; /* + 1; 0: not asked yet */
 
 bool asn_fuse_enabled(void) {
     static int enabled = -1;
@@ -34,11 +35,28 @@ bool asn_fuse_enabled(void) {
     return enabled;
 }
 
+/* The opcode of a custom operator's loop, which the device learns here. */
+static int32_t added_opcode(const asn_acl_api *api, uint16_t op) {
+    int output;
+    const asn_added_loop *loop = asn_op_added(op, &output);
+    if (!loop || !api->aclnnxRegisterLoop) return -1;
+    aclnnxOwnLoop own = {.name = loop->name,
+                         .function = loop->fn,
+                         .data = loop->data,
+                         .numIn = loop->num_in,
+                         .numOut = loop->num_out};
+    for (int k = 0; k < ASN_ADDED_ARGS; k++)
+        own.dtypes[k] = (uint8_t)asn_dtype_table[loop->dtypes[k]].acl;
+    int32_t first = api->aclnnxRegisterLoop(&own);
+    return first < 0 ? -1 : first + output;
+}
+
 uint16_t asn_device_opcode(uint16_t op) {
-    if (op >= ASN_OP_COUNT) return ACLNNX_NO_REDUCE;
+    if (op >= ASN_OP_COUNT + ASN_OP_ADDED) return ACLNNX_NO_REDUCE;
     if (!opcodes[op]) {
         const asn_acl_api *api = asn_acl.aclnnxOpcode ? &asn_acl : &asn_host;
-        int32_t code = api->aclnnxOpcode(asn_op_table[op].name);
+        int32_t code = op >= ASN_OP_COUNT ? added_opcode(api, op)
+                                          : api->aclnnxOpcode(asn_op_table[op].name);
         opcodes[op] = code < 0 ? ACLNNX_NO_REDUCE : (uint16_t)(code + 1);
     }
     return opcodes[op] == ACLNNX_NO_REDUCE ? ACLNNX_NO_REDUCE

@@ -240,6 +240,7 @@ static asn_status move(const asn_node *node) {
 
 /* The operator of the row's `cann` column, looked up once; false: the device has none. */
 static bool find_row_operator(uint16_t op, asn_acl_operator *out) {
+    if (op >= ASN_OP_COUNT) return false;
     static asn_acl_operator known[ASN_OP_COUNT];
     static bool looked[ASN_OP_COUNT];
     if (!looked[op]) {

@@ -25,6 +25,10 @@ asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand *in,
                                   asn_dtype *result) {
     if (!options) options = &defaults;
     asn_type types[3];
+    if (op >= ASN_OP_COUNT) { /* the row of a loop, which has no other dtypes */
+        *loop = *result = (asn_dtype)asn_op_table[op].out_dtype;
+        return ASN_OK;
+    }
     for (int k = 0; k < asn_op_table[op].num_in; k++)
         types[k] = asn_operand_type(&in[k]);
     ASN_TRY(asn_op_resolve(op, types, options->dtype, options->casting, loop));

@@ -34,7 +34,10 @@ typedef struct {
     bool has_identity;
 } asn_op_info;
 
-extern const asn_op_info asn_op_table[ASN_OP_COUNT];
+/* The table's rows, then those of loops that custom operators add (ops/added.h). */
+enum { ASN_OP_ADDED = 512 };
+extern asn_op_info asn_op_rows[ASN_OP_COUNT + ASN_OP_ADDED];
+#define asn_op_table ((const asn_op_info *)asn_op_rows)
 
 /* The result dtype of `op`'s loop for `dtype` (not for ASN_OP_CAST). */
 static inline asn_dtype asn_op_result(asn_op op, asn_dtype dtype) {

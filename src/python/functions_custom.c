@@ -8,6 +8,7 @@
 #include "function.h"
 
 #include "graph/fallback.h"
+#include "graph/own_loops.h"
 #include "runtime/loops.h"
 
 /* Where an operand's elements lie: an array on a device whose memory the host reaches, or
@@ -150,7 +151,132 @@ static PyObject *f_begin_fallback(PyObject *const *v) {
     Py_RETURN_NONE;
 }
 
+/* ---- loops in fused programs */
+
+/* function, data: addresses; dtypes: a tuple, inputs first. An opcode, or None: the loop
+ * takes no part in programs. */
+static PyObject *f_own_loop(PyObject *const *v) {
+    uintptr_t function, data;
+    int64_t num_in;
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    if (!name || read_address(v[1], &function) < 0 || read_address(v[2], &data) < 0 ||
+        asn_int64_from_py(v[4], &num_in) < 0)
+        return NULL;
+    Py_ssize_t num = PyTuple_Check(v[3]) ? PyTuple_GET_SIZE(v[3]) : 0;
+    if (num > ASN_ADDED_ARGS || num_in < 0 || num_in > num) Py_RETURN_NONE;
+    asn_added_loop loop = {.name = name,
+                           .fn = (asn_added_fn)function,
+                           .data = (void *)data,
+                           .num_in = (int)num_in,
+                           .num_out = (int)(num - num_in)};
+    for (Py_ssize_t k = 0; k < num; k++) {
+        asn_dtype dtype;
+        if (asn_dtype_from_py(PyTuple_GET_ITEM(v[3], k), &dtype) < 0) return NULL;
+        loop.dtypes[k] = (uint8_t)dtype;
+    }
+    int opcode;
+    ASN_PY_TRY(asn_own_loop_add(&loop, &opcode));
+    if (opcode < 0) Py_RETURN_NONE;
+    return PyLong_FromLong(opcode);
+}
+
+/* The operands of a call and what keeps them. */
+typedef struct {
+    asn_operand in[ASN_ADDED_INPUTS];
+    PyObject *owners[ASN_ADDED_INPUTS];
+    const asn_array *out[ASN_ADDED_ARGS];
+    asn_ndarray *results[ASN_ADDED_ARGS];
+    int num_in, num_out;
+} own_call;
+
+static int fill_call(own_call *c, const asn_added_loop *loop, PyObject *inputs,
+                     PyObject *outputs) {
+    if (!PyTuple_Check(inputs) || PyTuple_GET_SIZE(inputs) != loop->num_in ||
+        !PyTuple_Check(outputs) || PyTuple_GET_SIZE(outputs) != loop->num_out) {
+        PyErr_Format(PyExc_TypeError, "%s: takes %d inputs and %d outputs", loop->name,
+                     loop->num_in, loop->num_out);
+        return -1;
+    }
+    for (; c->num_in < loop->num_in; c->num_in++)
+        if (asn_operand_from_py(PyTuple_GET_ITEM(inputs, c->num_in), &c->in[c->num_in],
+                                &c->owners[c->num_in]) < 0)
+            return -1;
+    for (; c->num_out < loop->num_out; c->num_out++) {
+        PyObject *out = PyTuple_GET_ITEM(outputs, c->num_out);
+        c->out[c->num_out] = NULL;
+        c->results[c->num_out] = NULL;
+        if (out != Py_None && !asn_is_ndarray(out)) {
+            PyErr_Format(PyExc_TypeError, "%s: an output is an array, got %s", loop->name,
+                         Py_TYPE(out)->tp_name);
+            return -1;
+        }
+        if (out != Py_None)
+            c->out[c->num_out] = asn_of(out);
+        else if (!(c->results[c->num_out] = asn_ndarray_alloc()))
+            return -1;
+    }
+    return 0;
+}
+
+static PyObject *finish_call(own_call *c, PyObject *outputs) {
+    PyObject *all = PyTuple_New(c->num_out);
+    for (int k = 0; k < c->num_out; k++) {
+        PyObject *one = c->results[k] ? asn_ndarray_finish_array(c->results[k])
+                                      : Py_NewRef(PyTuple_GET_ITEM(outputs, k));
+        if (all && one)
+            PyTuple_SET_ITEM(all, k, one);
+        else {
+            Py_XDECREF(one);
+            Py_CLEAR(all);
+        }
+    }
+    return all;
+}
+
+/* The results as a tuple; outputs: a tuple of arrays and None. */
+static PyObject *f_call_own_loop(PyObject *const *v) {
+    int64_t opcode;
+    int output;
+    asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    if (asn_int64_from_py(v[0], &opcode) < 0 ||
+        asn_casting_from_py(v[4], &options.casting) < 0)
+        return NULL;
+    const asn_added_loop *loop = asn_op_added((int)opcode, &output);
+    if (!loop) {
+        PyErr_Format(PyExc_ValueError, "%lld is no opcode of a loop", (long long)opcode);
+        return NULL;
+    }
+    if (v[3] != Py_None) {
+        if (!asn_is_ndarray(v[3]) || asn_dtype_of(v[3]) != ASN_BOOL) {
+            PyErr_Format(PyExc_TypeError, "%s: where is an array of bool", loop->name);
+            return NULL;
+        }
+        options.where = asn_of(v[3]);
+    }
+    own_call c = {.num_in = 0};
+    asn_array results[ASN_ADDED_ARGS];
+    bool ready = fill_call(&c, loop, v[1], v[2]) == 0;
+    asn_status status = ASN_OK;
+    if (ready) status = asn_own_loop_call((int)opcode, c.in, c.out, results, &options);
+    for (int k = 0; k < c.num_in; k++)
+        Py_XDECREF(c.owners[k]);
+    if (!ready || status) {
+        for (int k = 0; k < c.num_out; k++)
+            if (c.results[k]) asn_ndarray_drop(c.results[k]);
+        return ready ? asn_raise(status) : NULL;
+    }
+    for (int k = 0; k < c.num_out; k++)
+        if (c.results[k]) asn_array_move(&c.results[k]->array, &results[k]);
+    PyObject *all = finish_call(&c, v[2]);
+    if (all && asn_fp_check() < 0) Py_CLEAR(all);
+    return all;
+}
+
 asn_function_def asn_custom_functions[] = {
+    ASN_FUNCTION("_own_loop", "name, function, data, dtypes, num_inputs", f_own_loop,
+                 "Makes a loop an operation of fused programs: its opcode, or None."),
+    ASN_FUNCTION("_call_own_loop", "opcode, inputs, outputs, where, casting",
+                 f_call_own_loop, "Records a call of such a loop."),
     ASN_FUNCTION("_run_loop",
                  "loop, data, operands, num_inputs, shape, index, threads, min_elements",
                  f_run_loop, "A loop of the host's over arrays, on several threads."),

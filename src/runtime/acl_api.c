@@ -99,6 +99,7 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
 #define ASN_OPTIONAL(name) api->name = (__typeof__(name) *)dlsym(from[OPAPI], #name)
     ASN_OPTIONAL(aclnnxOpcode);
     ASN_OPTIONAL(aclnnxFused);
+    ASN_OPTIONAL(aclnnxRegisterLoop);
     ASN_OPTIONAL(aclnnxScan);
     ASN_OPTIONAL(aclnnxUpdateAt);
     ASN_OPTIONAL(aclnnxSort);

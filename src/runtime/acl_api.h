@@ -18,6 +18,7 @@ typedef struct {
     /* The fused operator and its relatives: NULL on a device without them. */
     __typeof__(aclnnxOpcode) *aclnnxOpcode;
     __typeof__(aclnnxFused) *aclnnxFused;
+    __typeof__(aclnnxRegisterLoop) *aclnnxRegisterLoop;
     __typeof__(aclnnxScan) *aclnnxScan;
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;
     __typeof__(aclnnxSort) *aclnnxSort;

@@ -28,6 +28,8 @@ class LoopUfunc:
         self.__doc__ = doc or f"The operator {name}."
         self.nin, self.nout, self.nargs, self.identity = nin, nout, nin + nout, identity
         self._loops = implementations  # (dtypes, address, address of data)
+        self._chosen = {}  # by the types of the inputs
+        self._opcodes = {}  # of the loops that take part in fused programs, else None
         self._owner = owner  # keeps the code loaded
         self.types = [
             "".join(d.char for d in dtypes[:nin]) + "->" + "".join(d.char for d in dtypes[nin:])
@@ -57,6 +59,16 @@ class LoopUfunc:
         raise TypeError(
             f"{name}: no loop takes {', '.join(map(str, given))} safely; there are {', '.join(self.types)}"
         )
+
+    def _choose_again(self, inputs):
+        """The same for inputs of the types of an earlier call; numbers alone count by their values."""
+        key = tuple(type(x) if loops.is_number(x) else x.dtype for x in inputs)
+        if key not in self._chosen:
+            loop = self._choose(inputs, None)
+            if all(isinstance(x, type) for x in key):
+                return loop
+            self._chosen[key] = loop
+        return self._chosen[key]
 
     def __call__(self, *args, out=None, where=True, dtype=None, casting="same_kind"):
         """The operator on arrays.
@@ -94,7 +106,39 @@ class LoopUfunc:
             if len(outputs) != self.nout:
                 raise TypeError(f"{name}: out= takes the {self.nout} outputs, got {len(outputs)}")
         inputs = [x if loops.is_number(x) else loops.as_array(x) for x in args]
-        dtypes, function, data = self._choose(inputs, dtype)
+        loop = self._choose_again(inputs) if dtype is None else self._choose(inputs, dtype)
+        opcode = self._opcode(loop)
+        if opcode is None:
+            results = self._run_beside(loop, inputs, outputs, where, casting)
+        else:
+            results = self._record(opcode, loop, inputs, outputs, where, casting)
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def _opcode(self, loop):
+        """The operation of fused programs that a loop is; None: it is none."""
+        if loop not in self._opcodes:
+            dtypes, function, data = loop
+            self._opcodes[loop] = _core._own_loop(self.__name__, function, data, dtypes, self.nin)
+        return self._opcodes[loop]
+
+    def _record(self, opcode, loop, inputs, outputs, where, casting):
+        """A call as an operation among others."""
+        name, dtypes = self.__name__, loop[0]
+        for k, (x, d) in enumerate(zip(inputs, dtypes, strict=False)):
+            found = np.result_type(x, d) if loops.is_number(x) else x.dtype
+            loops.check_castable(found, d, casting, f"{name}: input {k}")
+        mask = None if where is True else _core.asarray(where, dtype=bool)
+        if any(x is not None for x in outputs):
+            shapes = [() if loops.is_number(x) else x.shape for x in inputs]
+            shape = broadcast_shape(shapes + ([] if mask is None else [mask.shape]))
+            for k, (x, d) in enumerate(zip(outputs, dtypes[self.nin :], strict=True)):
+                if x is not None:
+                    loops.make_output(x, shape, d, name, k, casting)
+        return _core._call_own_loop(opcode, tuple(inputs), tuple(outputs), mask, casting)
+
+    def _run_beside(self, loop, inputs, outputs, where, casting):
+        """A call on the host, between what is recorded before and after it."""
+        name, (dtypes, function, data) = self.__name__, loop
         arrays = [
             loops.cast(x, d, f"{name}: input {k}", casting)
             for k, (x, d) in enumerate(zip(inputs, dtypes, strict=False))
@@ -116,7 +160,7 @@ class LoopUfunc:
             for target, result in zip(targets, results, strict=True):
                 _core.copyto(target, result, casting="unsafe", where=mask)
             results = targets
-        return results[0] if self.nout == 1 else tuple(results)
+        return results
 
     def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_NOTHING):
         """Reduces axes of an array by a binary operator.

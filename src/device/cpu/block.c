@@ -97,8 +97,38 @@ static void run_steps_tracked(const asn_run *run, int64_t n) {
     }
 }
 
+static void call_loop(const asn_run *run, const asn_step *k, int64_t n) {
+    const asn_added_loop *loop = k->loop;
+    char *args[ASN_ADDED_ARGS];
+    int64_t steps[ASN_ADDED_ARGS], count = n;
+    for (int i = 0; i < loop->num_in + loop->num_out; i++) {
+        int v = i < loop->num_in ? k->src[i] : k->results[i - loop->num_in];
+        args[i] = run->ptr[v];
+        steps[i] = run->plan->item[v];
+    }
+    loop->fn(args, &count, steps, loop->data);
+}
+
+/* The same again for programs in which a loop of the program's own is called. */
+static void run_steps_and_calls(const asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    char *const *ptr = run->ptr;
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *k = &plan->steps[s];
+        bool hides = k->quiet && plan->track_flags;
+        uint32_t before = hides ? asn_fp_read() : 0;
+        if (k->loop)
+            call_loop(run, k, n);
+        else
+            k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
+        if (hides && asn_fp_read() != before) asn_fp_write(before);
+    }
+}
+
 static void run_interpreted(const asn_run *run, int64_t n) {
-    if (run->plan->track_flags)
+    if (run->plan->calls)
+        run_steps_and_calls(run, n);
+    else if (run->plan->track_flags)
         run_steps_tracked(run, n);
     else
         run_steps(run, n);

@@ -12,6 +12,9 @@
 
 #include <string.h>
 
+/* What an element of an unknown loop is taken to cost. */
+static const double CALL_NS = 2;
+
 /* aclDataType -> asn_dtype + 1 */
 static const uint8_t from_acl[32] = {
 #define ASN_DTYPE_ROW(ID, name, ctype, ch, kind, size, align, acl) [acl] = ASN_##ID + 1,
@@ -115,7 +118,7 @@ static asn_status define_operands(asn_plan *plan, const aclnnxProgram *p) {
 
 /* The float32 loop stands in for a half's. */
 static bool is_lowered(const asn_plan *plan, const aclnnxInstr *in, asn_dtype dt) {
-    return asn_is_half(dt) && in->op != ASN_OP_CAST && !plan->kernels->ew[in->op][dt];
+    return asn_is_half(dt) && in->op < ASN_OP_CAST && !plan->kernels->ew[in->op][dt];
 }
 
 static int arity(const aclnnxInstr *in) {
@@ -128,7 +131,9 @@ static asn_status mark_readers(asn_plan *plan, const aclnnxProgram *p) {
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
         asn_dtype dt = asn_plan_dtype(in->dtype);
-        if (in->op >= ASN_OP_COUNT || dt == ASN_DTYPE_NONE || in->dst >= p->numRegs)
+        int output;
+        bool known = in->op < ASN_OP_COUNT || asn_op_added(in->op, &output);
+        if (!known || dt == ASN_DTYPE_NONE || in->dst >= p->numRegs)
             return asn_error_set(
                 ASN_ERR_VALUE,
                 "fused: instruction %d (opcode %d, dtype %d, register %d) "
@@ -158,6 +163,7 @@ static asn_step *add_step(asn_plan *plan, asn_op op, asn_dtype from, asn_ew_fn f
     s->src[0] = s->src[1] = s->src[2] = src;
     s->num_src = 1;
     s->quiet = false;
+    s->loop = NULL;
     s->op = (uint16_t)op;
     s->from = (uint8_t)from;
     s->to = plan->value_dtype[dst];
@@ -248,6 +254,44 @@ static double step_cost(const asn_plan *plan, asn_op op, asn_dtype dt) {
     return 0.04 + 0.013 * asn_itemsize(dt);
 }
 
+static bool is_same_call(const asn_step *step, const asn_added_loop *loop,
+                         const uint16_t *src) {
+    if (!step->loop || step->loop->fn != loop->fn || step->loop->data != loop->data)
+        return false;
+    for (int s = 0; s < loop->num_in; s++)
+        if (step->src[s] != src[s]) return false;
+    return step->num_src == loop->num_in;
+}
+
+/* Output `output` of a loop of the program's own: by the call that makes another one of
+ * the same values, or by a new one. */
+static uint16_t lower_call(asn_plan *plan, const asn_added_loop *loop, int output,
+                           const aclnnxInstr *in) {
+    uint16_t src[ASN_ADDED_INPUTS];
+    for (int s = 0; s < loop->num_in; s++)
+        src[s] = own_value(plan, in->src[s]);
+    for (int i = 0; i < plan->num_steps; i++) {
+        asn_step *step = &plan->steps[i];
+        if (!is_same_call(step, loop, src) || step->taken >> output & 1) continue;
+        step->taken |= (uint8_t)(1u << output);
+        return step->results[output];
+    }
+    uint16_t results[ASN_ADDED_ARGS];
+    for (int k = 0; k < loop->num_out; k++)
+        results[k] = new_value(plan, (asn_dtype)loop->dtypes[loop->num_in + k]);
+    asn_step *step = add_step(plan, (asn_op)in->op, (asn_dtype)loop->dtypes[0], NULL,
+                              results[output], src[0]);
+    memcpy(step->src, src, (size_t)loop->num_in * sizeof *src);
+    memcpy(step->results, results, (size_t)loop->num_out * sizeof *results);
+    step->num_src = (uint16_t)loop->num_in;
+    step->loop = loop;
+    step->taken = (uint8_t)(1u << output);
+    step->quiet = true; /* as where it runs alone */
+    plan->step_ns += CALL_NS;
+    plan->calls = true;
+    return results[output];
+}
+
 static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) {
     asn_dtype dt = asn_plan_dtype(in->dtype);
     ASN_TRY(check_operands(plan, in, dt, index));
@@ -259,6 +303,12 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
     if (copies && !stored) { /* another name for the same value */
         plan->value[in->dst] = plan->value[in->src[0]];
         plan->value32[in->dst] = plan->value32[in->src[0]];
+        return ASN_OK;
+    }
+    int output;
+    const asn_added_loop *own = asn_op_added(in->op, &output);
+    if (own) {
+        plan->value[in->dst] = lower_call(plan, own, output, in);
         return ASN_OK;
     }
     bool lowered = is_lowered(plan, in, dt);
@@ -302,6 +352,7 @@ static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
         asn_dtype dt = asn_plan_dtype(in->dtype);
+        if (in->op >= ASN_OP_COUNT) continue; /* its flags are nobody's */
         if (in->op == ASN_OP_CAST
                 ? (asn_is_inexact(dt) || asn_is_half(asn_plan_dtype(in->outDtype))) &&
                       in->outDtype != in->dtype
@@ -324,7 +375,7 @@ asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p) {
     plan->num_operands = p->numIn + p->numOut;
     plan->track_flags = p->fpFlags != NULL;
     plan->num_steps = plan->num_values = plan->num_reductions = 0;
-    plan->folds = false;
+    plan->folds = plan->calls = false;
     plan->step_ns = 0;
     ASN_TRY(define_operands(plan, p));
     ASN_TRY(mark_readers(plan, p));

@@ -12,6 +12,7 @@
 
 #include "device/cpu/fused.h"
 #include "device/cpu/kernels.h"
+#include "ops/added.h"
 
 enum {
     ASN_MAX_VALUES = 2 * ACLNNX_MAX_REGS,
@@ -29,6 +30,10 @@ typedef struct {
      * ASN_OP_NONE for float32 rounded through the half `from` */
     uint16_t op;
     uint8_t from, to;
+    const asn_added_loop *loop; /* a loop of the program's own, instead of fn; or NULL */
+    uint16_t
+        results[ASN_ADDED_ARGS]; /* its outputs' values; dst is the first one asked */
+    uint8_t taken;               /* bit k: a register holds results[k] */
 } asn_step;
 
 typedef enum {
@@ -92,6 +97,7 @@ typedef struct {
     /* what the size of a block depends on: slots, those and operands in place, bytes */
     int block_slots, block_streams, block_item;
 
+    bool calls;                /* some step is a loop of the program's own */
     bool folds;                /* blocks or their rows are folded (fused_fold.c) */
     struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
     uint32_t past_caches;      /* outputs that the code stores so */

@@ -259,11 +259,18 @@ static bool is_linear(const asn_plan *plan, int i, bool rows) {
     return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
 }
 
+static bool writes(const asn_step *step, int value) {
+    bool found = step->dst == value;
+    for (int k = 0; step->loop && k < step->loop->num_out; k++)
+        found |= step->results[k] == value;
+    return found;
+}
+
 /* An output in place over an input that somebody reads after the output is written. */
 static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
     int written = 0;
     for (int s = 0; s < plan->num_steps; s++)
-        if (plan->steps[s].dst == plan->value[out]) written = s;
+        if (writes(&plan->steps[s], plan->value[out])) written = s;
     for (int i = 0; i < plan->num_in; i++)
         if (plan->access[i] == ASN_AT_DIRECT && plan->base[i] == plan->base[out] &&
             (last_use[plan->value[i]] > written || plan->dtype[i] != plan->dtype[out]))
@@ -418,6 +425,12 @@ static void place(asn_plan *plan, bool rows) {
     }
     for (int s = 0; s < plan->num_steps; s++) {
         const asn_step *step = &plan->steps[s];
+        for (int k = 0; step->loop && k < step->loop->num_out; k++) {
+            int v = step->results[k];
+            if (v == step->dst || placed[v]) continue;
+            take_slot(plan, &list, v);
+            placed[v] = 1;
+        }
         if (placed[step->dst]) {
             for (int k = 0; k < step->num_src; k++) {
                 int v = step->src[k];
@@ -465,6 +478,7 @@ static bool broadcasts(const asn_plan *plan) {
 }
 
 void asn_plan_attach(asn_plan *plan) {
+    if (plan->calls) return; /* no piece of machine code calls a function */
     bool one = plan->num_steps < 2 && !broadcasts(plan) && !plan->streams;
     bool small = one || plan->size < SMALL;
     if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;

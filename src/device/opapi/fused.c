@@ -8,7 +8,9 @@
 
 #include "base/alloc.h"
 #include "device/cpu/fused.h"
+#include "device/cpu/program.h"
 #include "device/opbase/executor.h"
+#include "ops/added.h"
 
 /* Looked up once per operation by the program's builder: a linear search will do. */
 ASN_API int32_t aclnnxOpcode(const char *name) {
@@ -16,6 +18,43 @@ ASN_API int32_t aclnnxOpcode(const char *name) {
     for (int op = 0; op < ASN_OP_COUNT; op++)
         if (strcmp(asn_op_table[op].name, name) == 0) return op;
     return -1;
+}
+
+ASN_API int32_t aclnnxRegisterLoop(const aclnnxOwnLoop *loop) {
+    if (!loop || !loop->name || !loop->function) {
+        asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
+                  "aclnnxRegisterLoop: loop, its name or its function is NULL");
+        return -1;
+    }
+    int64_t args = (int64_t)loop->numIn + loop->numOut;
+    if (loop->numIn < 1 || loop->numIn > ACLNNX_OWN_INPUTS || loop->numOut < 1 ||
+        args > ACLNNX_OWN_ARGS) {
+        asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                  "aclnnxRegisterLoop: %s has %d inputs and %d outputs; it may have 1 to "
+                  "%d inputs and %d arguments in all",
+                  loop->name, loop->numIn, loop->numOut, ACLNNX_OWN_INPUTS,
+                  ACLNNX_OWN_ARGS);
+        return -1;
+    }
+    asn_added_loop own = {.name = loop->name,
+                          .fn = loop->function,
+                          .data = loop->data,
+                          .num_in = loop->numIn,
+                          .num_out = loop->numOut};
+    for (int k = 0; k < args; k++) {
+        asn_dtype dtype = asn_plan_dtype(loop->dtypes[k]);
+        if (dtype == ASN_DTYPE_NONE) {
+            asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                      "aclnnxRegisterLoop: argument %d of %s has unknown dtype %d", k,
+                      loop->name, loop->dtypes[k]);
+            return -1;
+        }
+        own.dtypes[k] = (uint8_t)dtype;
+    }
+    int opcode = asn_op_add(&own);
+    if (opcode < 0)
+        asnrtFail(ACLNN_ERR_INNER, "aclnnxRegisterLoop: no room for %s", loop->name);
+    return opcode;
 }
 
 /* What the copy relies on; the engine checks the rest. */
