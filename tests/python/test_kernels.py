@@ -336,3 +336,22 @@ def test_outputs_are_given_once():
             kernel(x, given, given)
         assert kernel(x, given) is given
         assert kernel(x, out=given) is given
+
+
+def test_in_fused_programs(rng):
+    """A kernel that asks for no element number, array or given output is an operation among others."""
+    a = rng.standard_normal((300, 40))
+    x = asnumpy.array(a)
+    swish = asnumpy.ElementwiseKernel("T x, T k", "T y", "y = x / (1 + exp(-k * x))", "swish")
+    got = asnumpy.sqrt(abs(swish(x * 2, 3))) + x[:, :1]
+    if asnumpy._core._host_access() and "swish" in asnumpy.explain(got):
+        assert asnumpy.explain(got).count("program ") == 1
+    want = np.sqrt(abs(a * 2 / (1 + np.exp(-3 * (a * 2))))) + a[:, :1]
+    np.testing.assert_allclose(np.asarray(got), want, rtol=1e-13)
+    both = asnumpy.ElementwiseKernel("float32 x", "float32 y, bool z", "y = x * x; z = x > 0", "both")
+    y, z = both(x.astype("float32"))
+    np.testing.assert_array_equal(np.asarray(y + z), a.astype("float32") ** 2 + (a.astype("float32") > 0))
+    with pytest.raises(TypeError, match="Cannot cast"):
+        both(x.astype("complex64"))
+    numbered = asnumpy.ElementwiseKernel("float64 x", "float64 y", "y = x + i", "numbered")
+    np.testing.assert_array_equal(np.asarray(numbered(x * 1)), a + np.arange(a.size).reshape(a.shape))

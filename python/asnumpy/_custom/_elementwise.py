@@ -1,6 +1,7 @@
 """ElementwiseKernel: a statement in C for each element, with NumPy's broadcasting around it."""
 
 import ctypes
+import re
 import threading
 
 from .. import _core
@@ -69,6 +70,9 @@ class ElementwiseKernel:
         self.nargs = self.nin + self.nout
         self.no_return, self.return_tuple, self.options = no_return, return_tuple, tuple(options)
         self._raw = Raw([*self.in_params, *self.out_params])
+        numbered = re.search(r"\b(i|n|size)\b", f"{operation} {preamble}")
+        called_for_effect = no_return or numbered or self._raw.parameters
+        self._fuses = not called_for_effect and 1 <= self.nin <= 3 and self.nargs <= 8
         self._compiled, self._plans, self._lock = {}, {}, threading.Lock()
 
     def __repr__(self):
@@ -121,7 +125,19 @@ class ElementwiseKernel:
             + f"    if ({packed or '0'}) {{\n#pragma GCC ivdep\n"
             + "        for (int64_t _j = 0; _j < _count; _j++) {\n" + body(True) + "        }\n    } else {\n"
             + "        for (int64_t _j = 0; _j < _count; _j++) {\n" + body(False) + "        }\n    }\n}\n"
+            + self._in_programs()
         )  # fmt: skip
+
+    def _in_programs(self):
+        """The kernel as a loop of fused programs, where an element has no number."""
+        if not self._fuses:
+            return ""
+        return (
+            "void kernel_in_programs(char **_a, const int64_t *_n, const int64_t *_s, void *_data) {\n"
+            f"    int64_t _none = 0, _steps[{self.nargs + 1}] = {{0}}; char *_args[{self.nargs + 1}] = {{0}};\n"
+            f"    for (int _k = 0; _k < {self.nargs}; _k++) {{ _args[_k + 1] = _a[_k]; _steps[_k + 1] = _s[_k]; }}\n"
+            "    (void)_data; kernel(_args, _n, _steps, &_none);\n}\n"
+        )
 
     def _plan(self, inputs, outputs):
         """The loop for arguments, the dtypes of its inputs and of its outputs; looked up by the arguments' types."""
@@ -130,7 +146,12 @@ class ElementwiseKernel:
         if plan is None:
             letters = resolve(self.in_params, self.out_params, inputs, outputs, self.name)
             reads = [dtype_of(p, letters) for p in self.in_params]
-            plan = self._kernel(letters), reads, [dtype_of(p, letters) for p in self.out_params]
+            writes = [dtype_of(p, letters) for p in self.out_params]
+            kernel, in_programs = self._kernel(letters)
+            opcode = None
+            if in_programs:
+                opcode = _core._own_loop(self.name, in_programs, 0, (*reads, *writes), self.nin)
+            plan = kernel, opcode, reads, writes
             self._plans[key] = plan
         return plan
 
@@ -140,7 +161,10 @@ class ElementwiseKernel:
             if key not in self._compiled:
                 texts = {self.name: self.operation, f"{self.name}: preamble": self.preamble}
                 library = compile_source(self.source(letters), self.name, self.options, texts)
-                self._compiled[key] = ctypes.cast(library.kernel, ctypes.c_void_p).value
+                functions = library.kernel, library.kernel_in_programs if self._fuses else None
+                self._compiled[key] = tuple(
+                    ctypes.cast(f, ctypes.c_void_p).value if f else None for f in functions
+                )
             return self._compiled[key]
 
     def _shape(self, inputs, outputs, size):
@@ -186,7 +210,9 @@ class ElementwiseKernel:
             The arguments' number, dtypes or shapes.
         """
         inputs, outputs = loops.call_arguments(self, args, out)
-        kernel, reads, dtypes = self._plan(inputs, outputs)
+        kernel, opcode, reads, dtypes = self._plan(inputs, outputs)
+        if opcode is not None and size is None and all(x is None for x in outputs):
+            return self._record(opcode, inputs, reads)
         shape = self._shape(inputs, outputs, size)
         arrays = loops.cast_inputs(self, inputs, reads)
         shapes = [
@@ -203,6 +229,17 @@ class ElementwiseKernel:
         if self.no_return:
             return None
         return results[0] if self.nout == 1 and not self.return_tuple else tuple(results)
+
+    def _record(self, opcode, inputs, reads):
+        """A call as an operation among others."""
+        for p, x, d in zip(self.in_params, inputs, reads, strict=True):
+            if type(x) is not _core.ndarray or x.dtype is not d:
+                loops.check_input(x, d, f"{self.name}: {p.name}")
+        nothing = (None,) * self.nout
+        results = _core._call_own_loop(opcode, tuple(inputs), nothing, None, "same_kind")
+        if self.no_return:
+            return None
+        return results[0] if self.nout == 1 and not self.return_tuple else results
 
     def _run(self, kernel, arrays, pairs, shape):
         host = loops.Host(self.name)

@@ -79,13 +79,18 @@ def check_castable(source, target, casting, where):
 def cast(x, dtype, where, casting="same_kind"):
     """The argument as an array of a dtype; Python numbers by their kind alone."""
     dtype = np.dtype(dtype)
+    check_input(x, dtype, where, casting)
     if is_number(x):
-        check_castable(np.result_type(x, dtype), dtype, casting, where)
         if dtype.kind in "iu" and not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max:
             raise OverflowError(f"{where}: Python integer {x} out of bounds for {dtype}")
         return _core.asarray(x, dtype=dtype)
-    check_castable(x.dtype, dtype, casting, where)
     return x if x.dtype == dtype else x.astype(dtype)
+
+
+def check_input(x, dtype, where, casting="same_kind"):
+    """TypeError where an argument does not go into a loop's dtype."""
+    source = np.result_type(x, dtype) if is_number(x) else x.dtype
+    check_castable(source, dtype, casting, where)
 
 
 def _meets(output, inputs):

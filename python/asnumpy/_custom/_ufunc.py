@@ -125,8 +125,7 @@ class LoopUfunc:
         """A call as an operation among others."""
         name, dtypes = self.__name__, loop[0]
         for k, (x, d) in enumerate(zip(inputs, dtypes, strict=False)):
-            found = np.result_type(x, d) if loops.is_number(x) else x.dtype
-            loops.check_castable(found, d, casting, f"{name}: input {k}")
+            loops.check_input(x, d, f"{name}: input {k}", casting)
         mask = None if where is True else _core.asarray(where, dtype=bool)
         if any(x is not None for x in outputs):
             shapes = [() if loops.is_number(x) else x.shape for x in inputs]
