@@ -67,6 +67,63 @@ typedef struct {
     const asnp_op_table asnumpy_ops = {ASNP_OP_VERSION, sizeof(ops) / sizeof *(ops), ops};
 #endif
 
+/* ---- two-phase operators, as CANN's: asnumpy.ops.NAME(inputs, attributes), queued
+ *
+ * The first phase checks its arguments, says how much workspace it wants and makes an
+ * executor; the second puts the work on the stream. They are called as CANN's functions
+ * are and may call them (such a library includes CANN's headers and links its
+ * libraries). The executor is the operator's own to make and free, or CANN's. */
+struct aclOpExecutor;
+enum { ASNP_TWO_PHASE_VERSION = 1, ASNP_OP_MAX_PARAMETERS = 16, ASNP_OP_MAX_DIMS = 64 };
+
+typedef struct {
+    asnp_dtype dtype;
+    int32_t num_dims;
+    int64_t shape[ASNP_OP_MAX_DIMS];
+} asnp_op_array;
+
+/* What the outputs are, by the inputs and attributes: NULL, or a sentence about what is
+ * wrong with them. */
+typedef const char *(*asnp_op_infer)(const asnp_op_array *in,
+                                     const asnp_number *attributes, asnp_op_array *out);
+/* aclnnXxxGetWorkspaceSize, whose type is its own; cast to this. */
+typedef int32_t (*asnp_op_first_phase)(void);
+typedef int32_t (*asnp_op_second_phase)(void *workspace, uint64_t size,
+                                        struct aclOpExecutor *executor, void *stream);
+
+
+
+typedef struct {
+    const char *name; /* a C identifier */
+    const char *doc;  /* a sentence, or NULL */
+    /* The first phase's parameters before the workspace's size, in order: inputs,
+     * attributes with their types (int: int64_t, float: double, bool, scalar: aclScalar *
+     * of input 0's dtype) and perhaps defaults, "->", outputs. Inputs and outputs are
+     * aclTensor *. "x, slope: float = 0.1, times: int -> y" */
+    const char *parameters;
+    asnp_op_first_phase first;
+    asnp_op_second_phase second;
+    asnp_op_infer infer; /* NULL: every output is like input 0 */
+} asnp_two_phase;
+
+typedef struct {
+    int32_t version, num_ops;
+    const asnp_two_phase *ops;
+} asnp_two_phase_table;
+
+/* The library's one table of them, beside ASNP_OPS or without it. */
+#ifdef __cplusplus
+#define ASNP_TWO_PHASE(ops)                                                              \
+    extern "C" ASNUMPY_API const asnp_two_phase_table asnumpy_two_phase;                 \
+    extern "C" const asnp_two_phase_table asnumpy_two_phase = {                          \
+        ASNP_TWO_PHASE_VERSION, sizeof(ops) / sizeof *(ops), ops};
+#else
+#define ASNP_TWO_PHASE(ops)                                                              \
+    ASNUMPY_API extern const asnp_two_phase_table asnumpy_two_phase;                     \
+    const asnp_two_phase_table asnumpy_two_phase = {                                     \
+        ASNP_TWO_PHASE_VERSION, sizeof(ops) / sizeof *(ops), ops};
+#endif
+
 #ifdef __cplusplus
 }
 #endif

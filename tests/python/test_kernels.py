@@ -348,10 +348,16 @@ def test_in_fused_programs(rng):
         assert asnumpy.explain(got).count("program ") == 1
     want = np.sqrt(abs(a * 2 / (1 + np.exp(-3 * (a * 2))))) + a[:, :1]
     np.testing.assert_allclose(np.asarray(got), want, rtol=1e-13)
-    both = asnumpy.ElementwiseKernel("float32 x", "float32 y, bool z", "y = x * x; z = x > 0", "both")
+    both = asnumpy.ElementwiseKernel(
+        "float32 x", "float32 y, bool z", "y = x * x; z = x > 0", "both"
+    )
     y, z = both(x.astype("float32"))
-    np.testing.assert_array_equal(np.asarray(y + z), a.astype("float32") ** 2 + (a.astype("float32") > 0))
+    np.testing.assert_array_equal(
+        np.asarray(y + z), a.astype("float32") ** 2 + (a.astype("float32") > 0)
+    )
     with pytest.raises(TypeError, match="Cannot cast"):
         both(x.astype("complex64"))
     numbered = asnumpy.ElementwiseKernel("float64 x", "float64 y", "y = x + i", "numbered")
-    np.testing.assert_array_equal(np.asarray(numbered(x * 1)), a + np.arange(a.size).reshape(a.shape))
+    np.testing.assert_array_equal(
+        np.asarray(numbered(x * 1)), a + np.arange(a.size).reshape(a.shape)
+    )

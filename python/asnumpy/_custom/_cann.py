@@ -133,7 +133,7 @@ class _Handles:
         if isinstance(x, (tuple, list)) and all(isinstance(v, _core.ndarray) for v in x):
             return self.tensors(x, False)
         raise TypeError(
-            f"aclnn{self.name}: argument {k} is a {type(x).__name__}; it may be an array (aclTensor), a NumPy scalar "
+            f"{self.name}: argument {k} is a {type(x).__name__}; it may be an array (aclTensor), a NumPy scalar "
             "(aclScalar), int (int64_t), float (double), bool, str, None, or a tuple of ints (aclIntArray) or of "
             "arrays (aclTensorList)"
         )
@@ -190,7 +190,13 @@ def aclnn(name, *args, outputs=()):
             raise TypeError(
                 f"aclnn{name}: output {k} is a {type(x).__name__}; it must be an asnumpy array to write"
             )
-    first, second = _find(name)
+    call(f"aclnn{name}", _find(name), args, outputs)
+    return outputs[0] if alone else outputs
+
+
+def call(name, phases, args, outputs):
+    """Both phases, at addresses, of an operator: values as `aclnn` takes them, then what is written."""
+    first, second = phases
     plan = ctypes.PYFUNCTYPE(ctypes.c_int32)(first)
     handles = _Handles(name)
     workspace, executor = ctypes.c_uint64(0), ctypes.c_void_p(None)
@@ -198,7 +204,6 @@ def aclnn(name, *args, outputs=()):
         values = [handles.argument(k, x) for k, x in enumerate(args)]
         values += [handles.tensor(x, True) for x in outputs]
         code = plan(*values, ctypes.byref(workspace), ctypes.byref(executor))
-        _core._acl_run(f"aclnn{name}", code, second, workspace.value, executor.value or 0)
+        _core._acl_run(name, code, second, workspace.value, executor.value or 0)
     finally:
         handles.drop()
-    return outputs[0] if alone else outputs

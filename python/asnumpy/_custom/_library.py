@@ -7,24 +7,10 @@ import threading
 import numpy as np
 
 from .. import ops
+from ._two_phase import DTYPES, Number, two_phase_operators
 from ._ufunc import LoopUfunc
 
 _VERSION, _MAX_ARGS = 1, 8
-_DTYPES = {
-    0: "float32", 1: "float16", 2: "int8", 3: "int32", 4: "uint8", 6: "int16", 7: "uint16", 8: "uint32",
-    9: "int64", 10: "uint64", 11: "float64", 12: "bool", 16: "complex64", 17: "complex128",
-}  # fmt: skip
-
-
-class _Number(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int32), ("integer", ctypes.c_int64),
-                ("real", ctypes.c_double), ("imag", ctypes.c_double)]  # fmt: skip
-
-    def python(self):
-        if chr(self.kind) in "biu":
-            value = self.integer % 2**64 if chr(self.kind) == "u" else self.integer
-            return bool(value) if chr(self.kind) == "b" else value
-        return complex(self.real, self.imag) if chr(self.kind) == "c" else self.real
 
 
 class _Loop(ctypes.Structure):
@@ -37,7 +23,7 @@ class _Loop(ctypes.Structure):
 
 class _Op(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("doc", ctypes.c_char_p), ("num_in", ctypes.c_int32),
-                ("num_out", ctypes.c_int32), ("identity", ctypes.POINTER(_Number)), ("num_loops", ctypes.c_int32),
+                ("num_out", ctypes.c_int32), ("identity", ctypes.POINTER(Number)), ("num_loops", ctypes.c_int32),
                 ("loops", ctypes.POINTER(_Loop))]  # fmt: skip
 
 
@@ -78,18 +64,31 @@ def _ufunc(op, where, library):
     loops = []
     for loop in op.loops[: op.num_loops]:
         codes = loop.dtypes[: op.num_in + op.num_out]
-        unknown = next((c for c in codes if c not in _DTYPES), None)
+        unknown = next((c for c in codes if c not in DTYPES), None)
         if unknown is not None or not loop.function:
             raise ValueError(
                 f"{where}: a loop of {name} has no function, or dtype {unknown}, which loops do not have"
             )
-        loops.append((tuple(np.dtype(_DTYPES[c]) for c in codes), loop.function, loop.data or 0))
+        loops.append((tuple(np.dtype(DTYPES[c]) for c in codes), loop.function, loop.data or 0))
     if not loops:
         raise ValueError(f"{where}: {name} has no loop")
     identity = op.identity.contents.python() if op.identity else None
     return LoopUfunc(
         name, (op.doc or b"").decode(), op.num_in, op.num_out, loops, identity, library
     )
+
+
+def _loop_operators(library, where):
+    """The ufuncs of a library's table of loops, if it has one."""
+    try:
+        table = _Table.in_dll(library, "asnumpy_ops")
+    except ValueError:
+        return []
+    if table.version != _VERSION:
+        raise ValueError(
+            f"{where} has version {table.version} of asnumpy/op.h; this is version {_VERSION}"
+        )
+    return [_ufunc(op, where, library) for op in table.ops[: table.num_ops]]
 
 
 _lock = threading.Lock()
@@ -102,14 +101,14 @@ def load_library(path):
     Parameters
     ----------
     path : str or path
-        A shared library that exports a table of operators (``ASNP_OPS``). The same library again gives the same
+        A shared library that exports a table of operators (``ASNP_OPS``, ``ASNP_TWO_PHASE``). The same library again gives the same
         operators.
 
     Returns
     -------
     Library
         Its operators as attributes: functions like ufuncs, with broadcasting, ``out=``, ``where=``, ``dtype=``,
-        ``casting=`` and, where they take two arguments, ``reduce``.
+        ``casting=`` and, where they take two arguments, ``reduce`` and its relatives; and two-phase operators.
 
     Raises
     ------
@@ -125,19 +124,12 @@ def load_library(path):
         if where in _loaded:
             return _loaded[where]
         library = ctypes.CDLL(where)
-        try:
-            table = _Table.in_dll(library, "asnumpy_ops")
-        except ValueError:
+        functions = {f.__name__: f for f in _loop_operators(library, where)}
+        functions.update((f.__name__, f) for f in two_phase_operators(library, where))
+        if not functions:
             raise ValueError(
-                f"{where} exports no asnumpy_ops: it must say ASNP_OPS(...), see asnumpy/op.h"
-            ) from None
-        if table.version != _VERSION:
-            raise ValueError(
-                f"{where} has version {table.version} of asnumpy/op.h; this is version {_VERSION}"
+                f"{where} exports no asnumpy_ops: it must say ASNP_OPS(...) or ASNP_TWO_PHASE(...), see asnumpy/op.h"
             )
-        functions = {
-            f.__name__: f for f in (_ufunc(op, where, library) for op in table.ops[: table.num_ops])
-        }
         done = []
         try:
             for name, function in functions.items():
