@@ -91,8 +91,6 @@ typedef int32_t (*asnp_op_first_phase)(void);
 typedef int32_t (*asnp_op_second_phase)(void *workspace, uint64_t size,
                                         struct aclOpExecutor *executor, void *stream);
 
-
-
 typedef struct {
     const char *name; /* a C identifier */
     const char *doc;  /* a sentence, or NULL */
@@ -120,8 +118,8 @@ typedef struct {
 #else
 #define ASNP_TWO_PHASE(ops)                                                              \
     ASNUMPY_API extern const asnp_two_phase_table asnumpy_two_phase;                     \
-    const asnp_two_phase_table asnumpy_two_phase = {                                     \
-        ASNP_TWO_PHASE_VERSION, sizeof(ops) / sizeof *(ops), ops};
+    const asnp_two_phase_table asnumpy_two_phase = {ASNP_TWO_PHASE_VERSION,              \
+                                                    sizeof(ops) / sizeof *(ops), ops};
 #endif
 
 #ifdef __cplusplus

@@ -18,6 +18,9 @@ extern "C" {
 typedef asnp_status (*asnp_operator)(int32_t num_in, asnp_array *const *in,
                                      int32_t num_out, asnp_array **out, void *context);
 
+/* What an operator that fails returns: sets asnp_message to the sentence. */
+ASNUMPY_API asnp_status asnp_fail(asnp_status status, const char *sentence);
+
 typedef struct {
     const char *name;
     const char *device; /* "cpu", "ascend", perhaps with a number: "ascend:1"; NULL:

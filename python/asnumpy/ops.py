@@ -25,7 +25,7 @@ import numpy as _np
 from . import _core
 from ._custom._cann import aclnn
 
-__all__ = ["Operator", "aclnn", "find", "list", "register", "unregister"]
+__all__ = ["Operator", "aclnn", "find", "list", "register", "share", "unregister"]
 
 
 class Operator:
@@ -75,6 +75,7 @@ class Operator:
 
 
 _lock = threading.RLock()
+_c_face = None  # of libasnumpy, once it is shared
 _table = {}  # name -> {(device, dtype, priority): Operator}
 
 
@@ -122,7 +123,12 @@ def _add(name, function, key, owner, file, line):
     entry = Operator(name, function, *key, owner, file, line)
     with _lock:
         _built_in()
-        known = _table.setdefault(name, {}).setdefault(key, entry)
+        _prune()
+        known = _table.get(name, {}).get(key)
+        if known is None:
+            if _c_face is not None:
+                _c_face.add(entry)
+            known = _table.setdefault(name, {})[key] = entry
     if known is not entry:
         raise RuntimeError(
             f"operator {name!r} is already registered {_level_text(*key)} by {known.place}"
@@ -190,17 +196,73 @@ def unregister(name, *, device=None, dtype=None, priority=0):
     key = _key(name, device, dtype, priority)
     with _lock:
         _built_in()
+        _prune()
         entry = _table.get(name, {}).get(key)
+        if entry is None and _c_face is not None:
+            theirs = [e for e in _entries(name) if (e.device, e.dtype, e.priority) == key]
+            if theirs:
+                _c_face.unregister(theirs[0])
+                return theirs[0].function
         if entry is None:
             raise LookupError(f"operator {name!r} is not registered {_level_text(*key)}")
         if entry.file == "built in":
             raise ValueError(
                 f"operator {name!r} is built in; register another of a higher priority instead"
             )
+        if _c_face is not None:
+            _c_face.remove(entry)
         del _table[name][key]
         if not _table[name]:
             del _table[name]
     return entry.function
+
+
+def share(library=None):
+    """Makes this registry and that of the C face (``asnumpy/registry.h``) one, in a process that holds both.
+
+    From then on what either face registers or removes is found, called and listed by the other; arrays are copied
+    between them. What is registered for bfloat16 stays with its own face.
+
+    Parameters
+    ----------
+    library : str, path or ctypes.CDLL, optional
+        libasnumpy; by default the one that the process has loaded, else the package's own.
+
+    Raises
+    ------
+    OSError
+        There is no such library.
+    RuntimeError
+        Both have an implementation of the same operator, device, dtype and priority; or another library is shared.
+    """
+    global _c_face
+    from ._custom._c_face import CFace
+
+    with _lock:
+        _built_in()
+        face = CFace(library)
+        if _c_face is not None:
+            if _c_face.address != face.address:
+                raise RuntimeError("the registry is shared with another libasnumpy already")
+            return
+        face.add_all([e for entries in _table.values() for e in entries.values()])
+        _c_face = face
+
+
+def _entries(name):
+    """All implementations of a name, those of the C face among them."""
+    _prune()
+    own = builtins.list(_table.get(name, {}).values())
+    return own if _c_face is None else own + [e for e in _c_face.entries() if e.name == name]
+
+
+def _prune():
+    """Forgets what the C face has removed."""
+    for entry in () if _c_face is None else _c_face.removed():
+        entries = _table.get(entry.name, {})
+        entries.pop((entry.device, entry.dtype, entry.priority), None)
+        if not entries:
+            _table.pop(entry.name, None)
 
 
 def _fits(entry, device, dtype):
@@ -239,7 +301,7 @@ def find(name, *, device=None, dtype=None):
     dtype = None if dtype is None else _np.dtype(dtype)
     with _lock:
         _built_in()
-        entries = builtins.list(_table.get(name, {}).values())
+        entries = _entries(name)
     fitting = [entry for entry in entries if _fits(entry, device, dtype)]
     if fitting:
         return max(fitting, key=_rank)
@@ -260,8 +322,14 @@ def list(name=None):  # noqa: A001 - its name
     """
     with _lock:
         _built_in()
-        names = sorted(_table) if name is None else [name] if name in _table else []
-        return [e for n in names for e in sorted(_table[n].values(), key=_rank, reverse=True)]
+        names = _names() if name is None else [name]
+        return [e for n in names for e in sorted(_entries(n), key=_rank, reverse=True)]
+
+
+def _names():
+    _prune()
+    theirs = () if _c_face is None else (e.name for e in _c_face.entries())
+    return sorted({*_table, *theirs})
 
 
 def _arrays(args):
@@ -281,9 +349,11 @@ def _call(name, args, kwargs):
 
 
 def __getattr__(name):
+    if name.startswith("_"):
+        raise AttributeError(f"module 'asnumpy.ops' has no attribute {name!r}")
     with _lock:
         _built_in()
-        known = name in _table
+        known = bool(_entries(name))
     if not known:
         raise AttributeError(
             f"asnumpy.ops has no operator {name!r}: register it, or load its library"
@@ -302,4 +372,4 @@ def __getattr__(name):
 def __dir__():
     with _lock:
         _built_in()
-        return sorted({*__all__, *_table})
+        return sorted({*__all__, *_names()})

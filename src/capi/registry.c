@@ -81,6 +81,10 @@ static asn_status make_room(void) {
     return ASN_OK;
 }
 
+asnp_status asnp_fail(asnp_status status, const char *sentence) {
+    return asn_error_set((asn_status)status, "%s", sentence ? sentence : "");
+}
+
 asnp_status asnp_register(const asnp_registration *r) {
     NEED(r);
     ASN_TRY(asn_capi_need(r->name, "the operator's name"));

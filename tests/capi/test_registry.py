@@ -32,6 +32,12 @@ def double(num_in, given, num_out, out, context):
     return status
 
 
+@OPERATOR
+def failing(num_in, given, num_out, out, context):
+    c.called.add("asnp_fail")
+    return LIBRARY.asnp_fail(4, b"index 7 of 3")
+
+
 @RELEASE
 def release(context):
     released.append(context)
@@ -133,3 +139,14 @@ def test_the_tables_ufuncs(arrays):
     with pytest.raises(Failure, match="dtype"):
         add(b"spam", 1, None, 99)
     assert np.all(call(b"sqrt", double_).numpy() == 1)
+
+
+def test_an_operator_fails(arrays):
+    r = Registration(
+        b"fails", None, NONE, 0, ctypes.cast(failing, ctypes.c_void_p), None, None, None, None, 0
+    )
+    c.register(ctypes.byref(r))
+    with pytest.raises(Failure, match="index 7 of 3") as error:
+        call(b"fails", arrays[0])
+    assert error.value.kind == "IndexError"
+    c.unregister(b"fails", None, NONE, 0)
