@@ -43,6 +43,7 @@ asnp_status asn_capi_view(asn_status status, const asnp_array *a, asn_layout *la
 
 void asnp_release(asnp_array *a) {
     if (!a) return;
+    IN_LIBRARY; /* memory that goes back to the device first waits for the stream */
     asn_array_fini(&a->array);
     asn_free(a);
 }
