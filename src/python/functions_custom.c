@@ -76,10 +76,10 @@ static int read_address(PyObject *o, uintptr_t *out) {
 }
 
 /* loop, data: addresses; operands: inputs, then outputs; index: an input before the
- * others. */
+ * others; ordered: so many first axes go in order. */
 static PyObject *f_run_loop(PyObject *const *v) {
     uintptr_t loop, data;
-    int64_t num_inputs, threads, min_elements, shape[ASN_MAX_DIMS];
+    int64_t num_inputs, threads, min_elements, ordered, shape[ASN_MAX_DIMS];
     int ndim;
     if (!PyTuple_Check(v[2]) || PyTuple_GET_SIZE(v[2]) >= ASN_LOOP_ARGS) {
         PyErr_Format(PyExc_ValueError, "a loop takes a tuple of up to %d operands",
@@ -90,7 +90,8 @@ static PyObject *f_run_loop(PyObject *const *v) {
         asn_int64_from_py(v[3], &num_inputs) < 0 ||
         asn_shape_from_py(v[4], shape, &ndim) < 0 ||
         asn_int64_from_py(v[6], &threads) < 0 ||
-        asn_int64_from_py(v[7], &min_elements) < 0)
+        asn_int64_from_py(v[7], &min_elements) < 0 ||
+        asn_int64_from_py(v[8], &ordered) < 0)
         return NULL;
     asn_loop_call *c = PyMem_Malloc(sizeof *c);
     if (!c) return PyErr_NoMemory();
@@ -99,6 +100,7 @@ static PyObject *f_run_loop(PyObject *const *v) {
     c->num_dims = ndim;
     c->num_args = 0;
     c->num_inputs = (int32_t)num_inputs;
+    c->num_ordered = (int32_t)(ordered < 0 ? 0 : ordered > ndim ? ndim : ordered);
     for (int d = 0; d < ndim; d++)
         c->shape[d] = shape[d];
     int failed = add_index(c, v[5]) < 0;
@@ -119,6 +121,28 @@ static PyObject *f_run_loop(PyObject *const *v) {
     PyMem_Free(c);
     if (failed) return NULL;
     if (status) return asn_raise(status);
+    Py_RETURN_NONE;
+}
+
+/* offsets: int64, in bytes from the target's first element; values: contiguous, or None.
+ */
+static PyObject *f_update_loop(PyObject *const *v) {
+    uintptr_t loop, data;
+    place target, offsets, values = {.data = NULL};
+    int64_t step = 0;
+    if (read_address(v[0], &loop) < 0 || read_address(v[1], &data) < 0 ||
+        place_of(v[2], &target) < 0 || place_of(v[3], &offsets) < 0 ||
+        (v[4] != Py_None && place_of(v[4], &values) < 0))
+        return NULL;
+    if (offsets.ndim != 1 || (values.data && values.ndim != 1)) {
+        PyErr_SetString(PyExc_ValueError, "offsets and values have one axis");
+        return NULL;
+    }
+    if (values.data) step = values.strides[0];
+    Py_BEGIN_ALLOW_THREADS;
+    asn_loops_update((asn_loop)loop, (void *)data, offsets.shape[0], target.data,
+                     (const int64_t *)offsets.data, values.data, step);
+    Py_END_ALLOW_THREADS;
     Py_RETURN_NONE;
 }
 
@@ -278,8 +302,11 @@ asn_function_def asn_custom_functions[] = {
     ASN_FUNCTION("_call_own_loop", "opcode, inputs, outputs, where, casting",
                  f_call_own_loop, "Records a call of such a loop."),
     ASN_FUNCTION("_run_loop",
-                 "loop, data, operands, num_inputs, shape, index, threads, min_elements",
+                 "loop, data, operands, num_inputs, shape, index, threads, min_elements, "
+                 "ordered",
                  f_run_loop, "A loop of the host's over arrays, on several threads."),
+    ASN_FUNCTION("_update_loop", "loop, data, target, offsets, values", f_update_loop,
+                 "Updates elements of an array by a loop, one after the other."),
     ASN_FUNCTION("_host_address", "array", f_host_address,
                  "Where the elements lie, once they are there."),
     ASN_FUNCTION("_host_access", "", f_host_access,

@@ -47,21 +47,22 @@ static bool steps_as_one(const asn_loop_call *c, int outer, int inner) {
 }
 
 static void simplify(asn_loop_call *c) {
-    for (int d = c->num_dims - 1; d >= 0; d--)
+    const int first = c->num_ordered;
+    for (int d = c->num_dims - 1; d >= first; d--)
         if (c->shape[d] == 1) drop_axis(c, d);
-    for (int d = 1; d < c->num_dims; d++)
-        for (int i = d; i > 0 && !outside(c, i - 1, i); i--)
+    for (int d = first + 1; d < c->num_dims; d++)
+        for (int i = d; i > first && !outside(c, i - 1, i); i--)
             swap_axes(c, i - 1, i);
-    for (int d = c->num_dims - 1; d > 0; d--) {
+    for (int d = c->num_dims - 1; d > first; d--) {
         if (!steps_as_one(c, d - 1, d)) continue;
         c->shape[d] *= c->shape[d - 1];
         drop_axis(c, d - 1);
     }
-    if (c->num_dims == 0) {
-        c->num_dims = 1;
-        c->shape[0] = 1;
+    if (c->num_dims == first) { /* the loop's own axis */
+        c->shape[c->num_dims] = 1;
         for (int k = 0; k < c->num_args; k++)
-            c->strides[k][0] = 0;
+            c->strides[k][c->num_dims] = 0;
+        c->num_dims++;
     }
 }
 
@@ -102,7 +103,7 @@ static void *part_main(void *part) {
  * the longest of them; -1: none. */
 static int axis_to_cut(const asn_loop_call *c, int parts) {
     int best = -1;
-    for (int d = 0; d < c->num_dims; d++) {
+    for (int d = c->num_ordered; d < c->num_dims; d++) {
         bool still = false;
         for (int k = c->num_inputs; k < c->num_args; k++)
             still |= c->strides[k][d] == 0;
@@ -151,4 +152,14 @@ asn_status asn_loops_run(asn_loop_call *c, int threads, int64_t min_elements) {
         if (running[p]) pthread_join(made[p], NULL);
     asn_free(work);
     return ASN_OK;
+}
+
+void asn_loops_update(asn_loop loop, void *data, int64_t n, char *target,
+                      const int64_t *offsets, char *values, int64_t step) {
+    const int64_t one = 1, steps[3] = {0, 0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        char *at = target + offsets[i];
+        char *args[3] = {at, values ? values + i * step : at, at};
+        loop(args, &one, steps, data);
+    }
 }

@@ -200,13 +200,14 @@ def steps(shape):
     return tuple(found)
 
 
-def run(loop, data, inputs, outputs, shape, index=None):
+def run(loop, data, inputs, outputs, shape, index=None, ordered=0):
     """The loop at an address over arrays of `Host`, stretched to a shape.
 
     index: (first, strides): an input before the others without memory, whose address is the element's number.
+    ordered: so many first axes go in order, one step after the other.
     """
     operands = (*inputs, *outputs)
     size = sum(a.itemsize for a in operands) or 8
     least = BYTES_A_THREAD // size
     wanted = threads() if math.prod(shape) >= 2 * least else 1
-    _core._run_loop(loop, data, operands, len(inputs), tuple(shape), index, wanted, least)
+    _core._run_loop(loop, data, operands, len(inputs), tuple(shape), index, wanted, least, ordered)

@@ -1,17 +1,15 @@
 """A function like a ufunc around loops in C."""
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from .. import _core
 from . import _loops as loops
 from ._elementwise import broadcast_shape
+from ._ufunc_methods import LoopMethods
 
-_NOTHING = object()
 
-
-class LoopUfunc:
-    """An operator around compiled loops: broadcasting, casting, ``out=``, ``where=``, ``dtype=``, ``reduce``.
+class LoopUfunc(LoopMethods):
+    """An operator around compiled loops: broadcasting, casting, ``out=``, ``where=``, ``dtype=``, and a ufunc's methods.
 
     Attributes
     ----------
@@ -107,12 +105,15 @@ class LoopUfunc:
                 raise TypeError(f"{name}: out= takes the {self.nout} outputs, got {len(outputs)}")
         inputs = [x if loops.is_number(x) else loops.as_array(x) for x in args]
         loop = self._choose_again(inputs) if dtype is None else self._choose(inputs, dtype)
+        results = self._record_or_run(loop, inputs, outputs, where, casting)
+        return results[0] if self.nout == 1 else tuple(results)
+
+    def _record_or_run(self, loop, inputs, outputs=(None,), where=True, casting="same_kind"):
+        """A call of a loop: the results in a sequence."""
         opcode = self._opcode(loop)
         if opcode is None:
-            results = self._run_beside(loop, inputs, outputs, where, casting)
-        else:
-            results = self._record(opcode, loop, inputs, outputs, where, casting)
-        return results[0] if self.nout == 1 else tuple(results)
+            return self._run_beside(loop, inputs, list(outputs), where, casting)
+        return self._record(opcode, loop, inputs, outputs, where, casting)
 
     def _opcode(self, loop):
         """The operation of fused programs that a loop is; None: it is none."""
@@ -160,67 +161,3 @@ class LoopUfunc:
                 _core.copyto(target, result, casting="unsafe", where=mask)
             results = targets
         return results
-
-    def reduce(self, array, axis=0, dtype=None, out=None, keepdims=False, initial=_NOTHING):
-        """Reduces axes of an array by a binary operator.
-
-        Parameters
-        ----------
-        array : array_like
-        axis : int, tuple of int or None, optional
-            None: all.
-        dtype : dtype, optional
-            To compute in.
-        out : ndarray, optional
-        keepdims : bool, optional
-        initial : number, optional
-            By default the identity, or the first element where there is none.
-
-        Returns
-        -------
-        ndarray
-
-        Raises
-        ------
-        ValueError
-            The operator is not binary; nothing is to be reduced, without an identity.
-        """
-        name = self.__name__
-        if self.nin != 2 or self.nout != 1:
-            raise ValueError(f"{name}: reduce is of operators with two inputs and one output")
-        array = loops.as_array(array)
-        dtypes, function, data = self._choose([array, array], dtype)
-        if len(set(dtypes)) != 1:
-            raise TypeError(f"{name}: the loop {dtypes} cannot reduce: its dtypes differ")
-        array = loops.cast(array, dtypes[0], name)
-        axes = range(array.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        axes = {normalize_axis_index(a, array.ndim) for a in axes}
-        start = self.identity if initial is _NOTHING else initial
-        if start is None and any(array.shape[d] == 0 for d in axes):
-            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
-        final = tuple(n for d, n in enumerate(array.shape) if d not in axes)
-        kept = tuple(1 if d in axes else n for d, n in enumerate(array.shape))
-        made = loops.make_outputs([out], kept if keepdims else final, dtypes[:1], name)
-        if start is None:
-            value, rest = array, [d for d in sorted(axes) if array.shape[d] > 1]
-            for d in rest:
-                head, tail = (
-                    value[(slice(None),) * d + (cut,)] for cut in (slice(1), slice(1, None))
-                )
-                value = self._fold(function, data, head.copy(), tail)
-            value = value if rest else value.copy()
-        else:
-            value = self._fold(function, data, _core.full(kept, start, dtypes[0]), array)
-        value = value.reshape(made[0][1].shape)
-        if out is None:
-            return value
-        _core.copyto(out, value, casting="same_kind")
-        return out
-
-    def _fold(self, function, data, value, array):
-        """value = f(value, array) over the axes in which `value` has extent 1."""
-        host = loops.Host(self.__name__)
-        into = host.write(value)
-        loops.run(function, data, [into, host.read(array)], [into], array.shape)
-        host.done()
-        return value
