@@ -307,17 +307,18 @@ def test_cache_is_shared_by_processes(tmp_path):
 
 
 def test_fallback_policy():
+    out = asnumpy.empty(5, int)  # a given output: the host computes
     if asnumpy._core._host_access():
         before = asnumpy.engine_stats()["fallbacks"]
-        SQUARED(asnumpy.arange(5), 1)
+        SQUARED(asnumpy.arange(5), 1, out)
         assert asnumpy.engine_stats()["fallbacks"] == before
         return
     policy = asnumpy.set_fallback("error")
     with pytest.raises(NotImplementedError, match="squared_difference"):
-        SQUARED(asnumpy.arange(5), 1)
+        SQUARED(asnumpy.arange(5), 1, out)
     asnumpy.set_fallback(policy)
     before = asnumpy.engine_stats()["fallbacks"]
-    SQUARED(asnumpy.arange(5), 1)
+    SQUARED(asnumpy.arange(5), 1, out)
     assert asnumpy.engine_stats()["fallbacks"] > before
 
 
@@ -361,3 +362,57 @@ def test_in_fused_programs(rng):
     np.testing.assert_array_equal(
         np.asarray(numbered(x * 1)), a + np.arange(a.size).reshape(a.shape)
     )
+
+
+def test_bfloat16(rng):
+    """Arithmetic in float, memory in bfloat16; in fused programs and beside them."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = np.concatenate(
+        [rng.standard_normal(5000), [np.nan, np.inf, -np.inf, 0.0, -0.0, 3e38, 1e-40]]
+    )
+    a = a.astype(ml_dtypes.bfloat16)
+    x = asnumpy.array(a)
+    swish = asnumpy.ElementwiseKernel(
+        "T x, float32 k", "T y, bool z", "y = x / (1 + exp(-k * x)); z = x > 0", "swish"
+    )
+    with np.errstate(all="ignore"):
+        wide = a.astype(np.float32)
+        want = (wide / (1 + np.exp(np.float32(-2) * wide))).astype(ml_dtypes.bfloat16)
+    for out in (None, (asnumpy.empty(a.shape, ml_dtypes.bfloat16), asnumpy.empty(a.shape, bool))):
+        y, z = swish(x, 2.0, out=out)
+        assert y.dtype == ml_dtypes.bfloat16
+        got = np.asarray(y.astype("float32"))
+        np.testing.assert_allclose(got, want.astype(np.float32), rtol=2**-7)
+        np.testing.assert_array_equal(np.asarray(z), wide > 0)
+    same = asnumpy.ElementwiseKernel("bfloat16 x", "bfloat16 y", "y = x", "same")
+    bits = np.arange(2**16, dtype=np.uint16)
+    numbers = bits.view(ml_dtypes.bfloat16)
+    got = np.asarray(same(asnumpy.array(numbers)).astype("float32"))
+    np.testing.assert_array_equal(got, numbers.astype(np.float32))
+    third = asnumpy.ElementwiseKernel(
+        "float32 x", "bfloat16 y", "y = x", "third"
+    )  # to nearest, ties to even
+    values = (rng.standard_normal(20000) * 2.0 ** rng.integers(-140, 127, 20000)).astype(np.float32)
+    values[:4] = np.array([0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x00000001], np.uint32).view(
+        np.float32
+    )
+    with np.errstate(all="ignore"):
+        want = values.astype(ml_dtypes.bfloat16).astype(np.float32)
+    np.testing.assert_array_equal(np.asarray(third(asnumpy.array(values)).astype("float32")), want)
+    for make in (
+        lambda: asnumpy.ReductionKernel("bfloat16 x", "float32 y", "x", "a + b", "y = a", "0"),
+        lambda: asnumpy.ElementwiseKernel("raw bfloat16 x", "float32 y", "y = x[i]"),
+    ):
+        with pytest.raises(ValueError, match="bfloat16"):
+            make()
+    with pytest.raises(TypeError, match="bfloat16"):
+        asnumpy.ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0")(x)
+    with pytest.raises(TypeError, match="bfloat16"):
+        asnumpy.ElementwiseKernel("raw T x", "float32 y", "y = x[i]")(x, size=3)
+
+
+def test_float16(rng):
+    a = rng.standard_normal(3000).astype(np.float16)
+    soft = asnumpy.ElementwiseKernel("T x", "T y", "y = x > 0 ? x * x : x / 2", "soft")
+    got = np.asarray(soft(asnumpy.array(a)) + 1)
+    np.testing.assert_allclose(got, np.where(a > 0, a * a, a / 2) + np.float16(1), rtol=2**-10)

@@ -8,6 +8,8 @@ from .. import _core
 from . import _loops as loops
 from ._compiler import compile_source
 from ._parameters import (
+    NARROW,
+    NARROW_PROLOGUE,
     PROLOGUE,
     Raw,
     c_type,
@@ -62,7 +64,10 @@ class ElementwiseKernel:
     def __init__(self, in_params, out_params, operation, name="kernel", preamble="", *, no_return=False,
                  return_tuple=False, options=()):  # fmt: skip
         self.name, self.operation, self.preamble = name, operation, preamble
-        self.in_params, self.out_params = parse(in_params, name), parse(out_params, name)
+        self.in_params, self.out_params = (
+            parse(in_params, name, True),
+            parse(out_params, name, True),
+        )
         check_names([*self.in_params, *self.out_params], name)
         if not self.out_params:
             raise ValueError(f"{name}: a kernel has at least one output parameter")
@@ -103,19 +108,28 @@ class ElementwiseKernel:
         def body(contiguous):
             text = ""
             for k, p in enumerate([*ins, *outs], 1):
-                step = f"(int64_t)sizeof({c_type(p)})" if contiguous else f"_s[{k}]"
-                text += f"            {c_type(p)} *_p_{p.name} = ({c_type(p)} *)(_a[{k}] + _j * {step});"
-                text += f" {c_type(p)} _v_{p.name} = *_p_{p.name};\n"
-            stores = " ".join(f"*_p_{p.name} = _v_{p.name};" for p in outs)
+                narrow = dtype_of(p, letters).name in NARROW
+                held = "uint16_t" if narrow else c_type(p)
+                step = f"(int64_t)sizeof({held})" if contiguous else f"_s[{k}]"
+                value = f"_load_bfloat16(*_p_{p.name})" if narrow else f"*_p_{p.name}"
+                text += f"            {held} *_p_{p.name} = ({held} *)(_a[{k}] + _j * {step});"
+                text += f" {c_type(p)} _v_{p.name} = {value};\n"
+            stores = ""
+            for p in outs:
+                value = f"_v_{p.name}"
+                value = (
+                    f"_store_bfloat16({value})" if dtype_of(p, letters).name in NARROW else value
+                )
+                stores += f"*_p_{p.name} = {value}; "
             return (
                 f"{text}            _element(_i + _j * _s[0], n{actual});\n            {stores}\n"
             )
 
         packed = " && ".join(
-            f"_s[{k}] == (int64_t)sizeof({c_type(p)})" for k, p in enumerate([*ins, *outs], 1)
+            f"_s[{k}] == {dtype_of(p, letters).itemsize}" for k, p in enumerate([*ins, *outs], 1)
         )
         return (
-            PROLOGUE + typedefs(letters) + part(f"{self.name}: preamble", self.preamble)
+            PROLOGUE + NARROW_PROLOGUE + typedefs(letters) + part(f"{self.name}: preamble", self.preamble)
             + "static inline __attribute__((always_inline)) void _element(const int64_t i, const int64_t n"
             + formal + ") {\n    const int64_t size = n; (void)i; (void)size;\n" + define
             + part(self.name, self.operation) + ";\n" + undefine + "}\n"
@@ -144,7 +158,9 @@ class ElementwiseKernel:
         key = loops.types_of(inputs, outputs)
         plan = self._plans.get(key)
         if plan is None:
-            letters = resolve(self.in_params, self.out_params, inputs, outputs, self.name)
+            letters = resolve(
+                self.in_params, self.out_params, inputs, outputs, self.name, narrow=True
+            )
             reads = [dtype_of(p, letters) for p in self.in_params]
             writes = [dtype_of(p, letters) for p in self.out_params]
             kernel, in_programs = self._kernel(letters)

@@ -9,6 +9,7 @@ import re
 
 import numpy as np
 
+from .. import _core
 from . import _loops as loops
 
 C_TYPES = {
@@ -16,6 +17,8 @@ C_TYPES = {
     "int32": "int32_t", "uint32": "uint32_t", "int64": "int64_t", "uint64": "uint64_t", "float16": "_Float16",
     "float32": "float", "float64": "double", "complex64": "float _Complex", "complex128": "double _Complex",
 }  # fmt: skip
+# Without arithmetic in C: computed in float, in memory two bytes.
+NARROW = {"bfloat16": "float"}
 _RESERVED = {"i", "n", "size"}
 
 # What kernels may use: C's mathematics for each type, and CUDA's min, max and abs.
@@ -36,12 +39,23 @@ PROLOGUE = """\
     long long: llabs((long long)(x_)), unsigned: (x_), unsigned long: (x_), \\
     unsigned long long: (x_), default: fabs(x_))
 """
+# bfloat16 in memory: the upper half of a float, rounded to nearest, ties to even.
+NARROW_PROLOGUE = """\
+static inline float _load_bfloat16(uint16_t bits_) {
+    uint32_t wide_ = (uint32_t)bits_ << 16; float x_; memcpy(&x_, &wide_, sizeof x_); return x_;
+}
+static inline uint16_t _store_bfloat16(float x_) {
+    uint32_t wide_; memcpy(&wide_, &x_, sizeof wide_);
+    uint16_t rounded_ = (uint16_t)((wide_ + 0x7fff + (wide_ >> 16 & 1)) >> 16);
+    return x_ == x_ ? rounded_ : (uint16_t)(wide_ >> 16 | 0x40);
+}
+"""
 
 
 class Parameter:
     """One parameter of a kernel."""
 
-    def __init__(self, text, kernel):
+    def __init__(self, text, kernel, narrow):
         words = text.split()
         self.raw = words[:1] == ["raw"]
         words = words[self.raw :]
@@ -55,24 +69,25 @@ class Parameter:
                 f"{kernel}: parameters are not named i, n, size or _..., which are the kernel's: {self.name!r}"
             )
         self.letter = self.type if len(self.type) == 1 else None
-        self.dtype = None if self.letter else _dtype(self.type, kernel)
+        self.dtype = None if self.letter else _dtype(self.type, kernel, narrow and not self.raw)
 
 
-def _dtype(name, kernel):
+def _dtype(name, kernel, narrow):
     try:
-        dtype = np.dtype(name)
+        dtype = _core.empty(0, name).dtype if name == "bfloat16" else np.dtype(name)
     except TypeError:
         dtype = None
-    if dtype is None or dtype.name not in C_TYPES:
+    types = {**C_TYPES, **NARROW} if narrow else C_TYPES
+    if dtype is None or dtype.name not in types:
         raise ValueError(
-            f"{kernel}: {name!r} is no type of kernels; they are one letter, or {', '.join(C_TYPES)}"
+            f"{kernel}: {name!r} is no type of kernels here; they are one letter, or {', '.join(types)}"
         )
     return dtype
 
 
-def parse(text, kernel):
-    """The parameters of ``"T x, raw float32 y"``."""
-    return [Parameter(part, kernel) for part in text.split(",")] if text.strip() else []
+def parse(text, kernel, narrow=False):
+    """The parameters of ``"T x, raw float32 y"``; with narrow bfloat16 is a type of those that are not raw."""
+    return [Parameter(part, kernel, narrow) for part in text.split(",")] if text.strip() else []
 
 
 def check_names(parameters, kernel):
@@ -83,7 +98,7 @@ def check_names(parameters, kernel):
         raise ValueError(f"{kernel}: two parameters are named {double!r}")
 
 
-def resolve(inputs, outputs, arguments, results, kernel, further=()):
+def resolve(inputs, outputs, arguments, results, kernel, further=(), narrow=False):
     """The dtypes of a call: letter -> dtype.
 
     A letter is the promotion of its inputs; one that only outputs have is theirs.
@@ -103,7 +118,8 @@ def resolve(inputs, outputs, arguments, results, kernel, further=()):
                 f"{kernel}: nothing tells the type {letter}: give out=, or name a dtype instead"
             )
     for letter, dtype in letters.items():
-        if dtype.name not in C_TYPES:
+        raw = any(p.raw and p.letter == letter for p in (*inputs, *outputs))
+        if dtype.name not in C_TYPES and (raw or not narrow or dtype.name not in NARROW):
             raise TypeError(f"{kernel}: type {letter} would be {dtype}, which kernels do not have")
     return letters
 
@@ -115,12 +131,13 @@ def dtype_of(parameter, letters):
 
 def typedefs(letters):
     """C's names of the letters."""
-    return "".join(f"typedef {C_TYPES[d.name]} {x};\n" for x, d in sorted(letters.items()))
+    types = {**C_TYPES, **NARROW}
+    return "".join(f"typedef {types[d.name]} {x};\n" for x, d in sorted(letters.items()))
 
 
 def c_type(parameter):
     """A parameter's type in C."""
-    return parameter.letter or C_TYPES[parameter.dtype.name]
+    return parameter.letter or {**C_TYPES, **NARROW}[parameter.dtype.name]
 
 
 def part(name, text):
