@@ -5,7 +5,7 @@ import warnings
 import asnumpy
 import numpy as np
 import pytest
-from conftest import SINGLE_OPERATORS
+from conftest import DELAYED, SINGLE_OPERATORS
 
 FUNCTIONS = ("floor_divide", "remainder", "fmod")
 DTYPES = ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
@@ -32,7 +32,10 @@ def check(x, y):
         np.testing.assert_array_equal(got, want, err_msg=f"{name} of {x.dtype}")
         if SINGLE_OPERATORS:
             continue  # CANN's operators tell of no conditions
-        assert sorted(str(w.message) for w in met) == sorted(str(w.message) for w in expected)
+        theirs = [str(w.message) for w in expected]
+        if DELAYED:  # where it is waited for, nobody knows any more which operation it was
+            theirs = [message.replace(name, "operation") for message in theirs]
+        assert sorted(str(w.message) for w in met) == sorted(theirs)
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u1"])
