@@ -276,20 +276,18 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
 
 /* ---- calls */
 
-/* Comes back to asn_direct_call, so that the path without a profile is inlined there. */
+/* A call that is timed. Comes back to asn_direct_call, so that the path without is
+ * inlined there. */
 static _Thread_local bool profiled;
 
 static __attribute__((cold, noinline)) bool
 call_profiled(asn_op op, const asn_operand *in, const asn_array *out, asn_array *result) {
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_profile_small_open();
     profiled = true;
     bool done = asn_direct_call(op, in, out, result);
     profiled = false;
-    if (!done || !begin) return done;
-    if (begin == ASN_SMALL_PASSED) {
-        asn_profile_small(begin, NULL, 0, 0);
-        return true;
-    }
+    if (!done) return false;
+    asn_small_passed -= asn_small_passed > 0; /* it counted itself */
     const asn_layout *l = out ? &out->layout : &result->layout;
     asn_dtype dtype = asn_layout_dtype(l);
     int arrays = 1;
@@ -304,9 +302,11 @@ call_profiled(asn_op op, const asn_operand *in, const asn_array *out, asn_array 
 
 bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result) {
-    if (ASN_PROFILING && !profiled) return call_profiled(op, in, out, result);
+    if (ASN_PROFILING && asn_profile_take_small() && !profiled)
+        return call_profiled(op, in, out, result);
     asn_lock();
     bool done = call_locked(op, in, out, result) || (!out && call_spread(op, in, result));
+    if (ASN_PROFILING) asn_small_passed += done;
     asn_unlock();
     return done;
 }
@@ -330,7 +330,8 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         asn_loop_run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
         asn_loop_report(met, op);
         asn_counters.eager++;
-        if (begin) asn_record_small(begin, op, 1, (asn_dtype)b->result, num_in + 1);
+        if (asn_profile_small_timed(begin, true))
+            asn_record_small(begin, op, 1, (asn_dtype)b->result, num_in + 1);
     }
     asn_unlock();
     return done;
@@ -338,16 +339,19 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
 
 static __attribute__((cold, noinline)) bool
 copy_profiled(asn_array *result, const asn_array *a, asn_dtype dtype) {
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_profile_small_open();
     profiled = true;
     bool done = asn_direct_copy(result, a, dtype);
     profiled = false;
-    if (begin && done) asn_record_small(begin, ASN_OP_COPY, a->layout.size, dtype, 2);
+    if (!done) return false;
+    asn_small_passed -= asn_small_passed > 0;
+    asn_record_small(begin, ASN_OP_COPY, a->layout.size, dtype, 2);
     return done;
 }
 
 bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
-    if (ASN_PROFILING && !profiled) return copy_profiled(result, a, dtype);
+    if (ASN_PROFILING && asn_profile_take_small() && !profiled)
+        return copy_profiled(result, a, dtype);
     asn_lock();
     const asn_layout *l = &a->layout;
     const asn_loop *cast = NULL;
@@ -364,6 +368,7 @@ bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
                      asn_fp_sink() ? &met : NULL);
         asn_loop_report(met, ASN_OP_CAST);
     }
+    if (ASN_PROFILING) asn_small_passed += done;
     asn_unlock();
     return done;
 }
@@ -400,7 +405,8 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
         asn_loop_run(b->loop, a->layout.size, out->bytes, src, 0, sink);
         asn_loop_report(met, op);
         asn_counters.eager++;
-        if (begin) asn_record_small(begin, op, a->layout.size, (asn_dtype)b->result, 1);
+        if (asn_profile_small_timed(begin, true))
+            asn_record_small(begin, op, a->layout.size, (asn_dtype)b->result, 1);
     }
     asn_unlock();
     return src[0] != NULL;
@@ -418,7 +424,7 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
         const void *src[3] = {address(a)};
         asn_loop_run(loop, l->size, out, src, 0, NULL);
         asn_counters.eager++;
-        if (begin)
+        if (asn_profile_small_timed(begin, true))
             asn_profile_small(begin, smallest ? "argmin" : "argmax",
                               l->size * asn_itemsize(asn_layout_dtype(l)), 0);
     }

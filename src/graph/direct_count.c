@@ -52,7 +52,8 @@ bool asn_direct_nonzero(asn_array *results, const asn_array *mask) {
     uint64_t begin = asn_profile_begin_small();
     bool done =
         asn_layout_dtype(&mask->layout) == ASN_BOOL && nonzero_locked(results, mask);
-    if (begin && done) asn_record_move(begin, "nonzero", &mask->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "nonzero", &mask->layout);
     asn_unlock();
     return done;
 }
@@ -87,7 +88,8 @@ bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array 
     uint64_t begin = asn_profile_begin_small();
     bool done = asn_layout_dtype(&x->layout) == ASN_I64 &&
                 bincount_locked(result, x, weights, minlength);
-    if (begin && done) asn_record_move(begin, "bincount", &x->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "bincount", &x->layout);
     asn_unlock();
     return done;
 }

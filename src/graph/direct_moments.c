@@ -64,7 +64,7 @@ bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
         mean_of(&s, x, a->layout.size, out);
         asn_loop_report(s.met, ASN_OP_DIVIDE);
         asn_counters.eager++;
-        if (begin)
+        if (asn_profile_small_timed(begin, true))
             asn_profile_small(begin, "mean", a->layout.size * asn_itemsize(s.dtype),
                               a->layout.size);
     }
@@ -94,7 +94,7 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
         if (root) asn_loop_run(s.sqrt, 1, out->bytes, value, 0, s.sink);
         asn_loop_report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
         asn_counters.eager++;
-        if (begin)
+        if (asn_profile_small_timed(begin, true))
             asn_profile_small(begin, root ? "std" : "var", n * asn_itemsize(s.dtype),
                               4 * n);
     }

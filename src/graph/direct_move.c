@@ -143,7 +143,8 @@ bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
             fill_line(to, step, dst->layout.size, (const char *)value->bytes,
                       asn_itemsize(dtype));
     }
-    if (begin && done) asn_record_move(begin, "assign", &dst->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "assign", &dst->layout);
     asn_unlock();
     return done;
 }
@@ -161,7 +162,8 @@ bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t
     else if ((done = asn_direct_new(result, dtype, ndim, shape, &data)))
         fill_line(data, asn_itemsize(dtype), result->layout.size,
                   (const char *)(same ? value : &cast)->bytes, asn_itemsize(dtype));
-    if (begin && done) asn_record_move(begin, "full", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "full", &result->layout);
     asn_unlock();
     return done;
 }
@@ -188,7 +190,8 @@ bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *sta
                 out[i] = first + (double)i * delta;
         }
     }
-    if (begin && done) asn_record_move(begin, "arange", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "arange", &result->layout);
     asn_unlock();
     return done;
 }
@@ -212,7 +215,8 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
         if (bytes) memcpy(data, asn_direct_memory(arrays[i], false), bytes);
         data = (char *)data + bytes;
     }
-    if (begin && done) asn_record_move(begin, "concatenate", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "concatenate", &result->layout);
     asn_unlock();
     return done;
 }
@@ -290,7 +294,8 @@ bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *in
     bool done = a->layout.ndim > 0 && (asn_layout_dtype(&index->layout) == ASN_BOOL
                                            ? select_true(result, a, index)
                                            : gather(result, a, index));
-    if (begin && done) asn_record_move(begin, "index", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "index", &result->layout);
     asn_unlock();
     return done;
 }
@@ -324,7 +329,8 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
     asn_lock();
     uint64_t begin = asn_profile_begin_small();
     bool done = scatter_value(a, index, (const char *)value->scalar.bytes);
-    if (begin && done) asn_record_move(begin, "index assign", &a->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "index assign", &a->layout);
     asn_unlock();
     return done;
 }
@@ -357,7 +363,8 @@ bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
     asn_lock();
     uint64_t begin = asn_profile_begin_small();
     bool done = n > 0 && n <= ASN_DIRECT_CHOICES && choose_locked(result, which, n, from);
-    if (begin && done) asn_record_move(begin, "choose", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "choose", &result->layout);
     asn_unlock();
     return done;
 }
@@ -380,7 +387,8 @@ bool asn_direct_pack(asn_array *result, const asn_array *a) {
     if (done) memset(data, 0, (size_t)count);
     for (int64_t i = 0; done && i < n; i++)
         ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
-    if (begin && done) asn_record_move(begin, "packbits", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "packbits", &result->layout);
     asn_unlock();
     return done;
 }
@@ -394,7 +402,8 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
     bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
     for (int64_t i = 0; done && i < count; i++)
         ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
-    if (begin && done) asn_record_move(begin, "unpackbits", &result->layout);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "unpackbits", &result->layout);
     asn_unlock();
     return done;
 }
@@ -450,7 +459,7 @@ bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b
             asn_fp_meet(met, what);
         }
     }
-    if (begin && done)
+    if (asn_profile_small_timed(begin, done))
         asn_profile_small(begin, "matmul",
                           (a->layout.size + b->layout.size + result->layout.size) *
                               asn_itemsize(asn_layout_dtype(&a->layout)),

@@ -180,9 +180,8 @@ void asn_record_node(asn_mark mark, const asn_node *node) {
 }
 
 void asn_record_small(uint64_t begin, asn_op op, int64_t n, asn_dtype dtype, int arrays) {
-    bool timed = begin != ASN_SMALL_PASSED;
     asn_profile_small(begin, asn_op_table[op].name, n * arrays * asn_itemsize(dtype),
-                      timed ? n * asn_flops_of(op, dtype) : 0);
+                      n * asn_flops_of(op, dtype));
 }
 
 void asn_record_plan(asn_mark mark, int count) {

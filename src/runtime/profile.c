@@ -20,6 +20,8 @@
 enum { SEGMENT = 4096, SEGMENTS = 64, FIRST_ROWS = 256, FIRST_EVERY = 32 };
 
 bool asn_profile_on;
+int32_t asn_small_left;
+uint32_t asn_small_passed;
 
 static struct {
     char lock; /* held while not 0 */
@@ -31,8 +33,7 @@ static struct {
     asn_event_total *rows;         /* owns; open addressing, .calls 0: free */
     size_t num_rows, cap_rows;     /* cap a power of two */
     uint64_t ticks_then, ns_then;  /* both clocks at the first start */
-    int every, left;               /* of small operations */
-    uint32_t since_last;
+    int every;                     /* of small operations */
     uint64_t random;
 } r = {.every = FIRST_EVERY, .random = 0x9e3779b97f4a7c15u};
 
@@ -165,7 +166,9 @@ static bool push(const asn_event *e) {
             r.oldest = oldest;
         }
     }
-    *event_at(r.count++) = *e;
+    asn_event *at = event_at(r.count++);
+    *at = *e;
+    __builtin_prefetch(at + 1, 1); /* the ring is larger than the caches */
     return true;
 }
 
@@ -203,20 +206,18 @@ void asn_profile_note(asn_mark m, asn_event_kind kind, const char *name, int64_t
 }
 
 /* The distance to the next one has the mean `every`, and no period that a loop could have
- * too. (Torn updates by two threads would only move a sample.) */
+ * too. */
 uint64_t asn_profile_small_open(void) {
-    if (--r.left > 0) return ASN_SMALL_PASSED;
     r.random = r.random * 6364136223846793005u + 1442695040888963407u;
-    r.left = r.every > 1 ? 1 + (int)((r.random >> 33) % (uint64_t)(2 * r.every - 1)) : 1;
+    asn_small_left =
+        r.every > 1 ? 1 + (int)((r.random >> 33) % (uint64_t)(2 * r.every - 1)) : 1;
     return ticks();
 }
 
 void asn_profile_small(uint64_t begin, const char *name, int64_t bytes, int64_t work) {
-    r.since_last++;
-    if (begin == ASN_SMALL_PASSED) return;
     uint64_t end = ticks();
-    uint32_t calls = r.since_last;
-    r.since_last = 0;
+    uint32_t calls = asn_small_passed + 1;
+    asn_small_passed = 0;
     asn_event e = {.begin = begin,
                    .length = end - begin,
                    .bytes = bytes * calls,
@@ -266,8 +267,8 @@ asn_status asn_profile_start(int every, uint64_t *since) {
             r.ns_then = asn_profile_clock();
         }
         if (every > 0) r.every = every;
-        r.left = 1;
-        r.since_last = 0;
+        asn_small_left = 1;
+        asn_small_passed = 0;
         r.sessions++;
         *since = r.count;
         __atomic_store_n(&asn_profile_on, true, __ATOMIC_RELAXED);

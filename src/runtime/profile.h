@@ -83,11 +83,26 @@ void asn_profile_note(asn_mark mark, asn_event_kind kind, const char *name, int6
     __attribute__((cold));
 
 /* Small operations are counted, and timed one in a few, chosen without a pattern (PASSED:
- * not this one; 0: nothing is recorded). Ended only where the operation was done. */
+ * not this one; 0: nothing is recorded). What is not timed costs two counters and no
+ * call. Torn updates by two threads would only move a sample. */
 enum { ASN_SMALL_PASSED = 1 };
+extern int32_t asn_small_left;    /* until one is timed */
+extern uint32_t asn_small_passed; /* done since one was timed */
+/* Whether the next one is to be timed, which asn_profile_small_open then begins. */
+static inline bool asn_profile_take_small(void) {
+    return --asn_small_left <= 0;
+}
 uint64_t asn_profile_small_open(void) __attribute__((cold));
 static inline uint64_t asn_profile_begin_small(void) {
-    return ASN_PROFILING ? asn_profile_small_open() : 0;
+    if (!ASN_PROFILING) return 0;
+    return asn_profile_take_small() ? asn_profile_small_open() : ASN_SMALL_PASSED;
+}
+/* Whether one that began so, and was done or not, was timed; asn_profile_small ends it.
+ */
+static inline bool asn_profile_small_timed(uint64_t begin, bool done) {
+    if (__builtin_expect(begin == 0, 1) || !done) return false;
+    asn_small_passed += begin == ASN_SMALL_PASSED;
+    return begin != ASN_SMALL_PASSED;
 }
 void asn_profile_small(uint64_t begin, const char *name, int64_t bytes, int64_t work)
     __attribute__((cold));
