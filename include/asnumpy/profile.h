@@ -33,12 +33,39 @@ ASNUMPY_API asnp_status asnp_profile_stop(asnp_profile *p);
 /* NULL is nothing; one that has not ended is ended. */
 ASNUMPY_API void asnp_profile_release(asnp_profile *p);
 
-/* What belongs together, added up. kind: "program" (fused), "operator", "small",
- * "to device", "to host", "allocate", "release", "synchronize" (name: why) or "plan"; a
- * program's name is that of its last operation. bytes: read and written, copied, or
+/* ---- ranges: parts of the program, by the program's own names
+ *
+ *     ASNP_PROFILE_PUSH("forward");
+ *     ...
+ *     asnp_profile_pop();
+ *
+ * A range is the time of its thread between push and pop, and encloses what the thread
+ * asks for in it: operations, copies and allocations carry the innermost range, also
+ * those that run later. (For the time of the work itself, call asnp_synchronize before
+ * the pop.) Without a session a range costs a few nanoseconds; one that is open when a
+ * session begins is not in it. Names and files are copied and kept for the process: they
+ * are meant to be those of the program's text. */
+
+/* file: where, or NULL. VALUE: 64 ranges are open on this thread. MEMORY. */
+ASNUMPY_API asnp_status asnp_profile_push(const char *name, const char *file,
+                                          int32_t line);
+/* Ends the innermost one. VALUE: none is open on this thread. */
+ASNUMPY_API asnp_status asnp_profile_pop(void);
+/* A moment: a range without length. MEMORY. */
+ASNUMPY_API asnp_status asnp_profile_mark(const char *name, const char *file,
+                                          int32_t line);
+#define ASNP_PROFILE_PUSH(name) asnp_profile_push(name, __FILE__, __LINE__)
+#define ASNP_PROFILE_MARK(name) asnp_profile_mark(name, __FILE__, __LINE__)
+
+/* ---- reading
+
+ * What belongs together, added up. kind: "program" (fused), "operator", "small",
+ * "to device", "to host", "allocate", "release", "synchronize" (name: why), "plan" or
+ * "range"; a program's name is that of its last operation. range: the innermost one that
+ * encloses them, NULL: none. bytes: read and written, copied, or
  * allocated. flops: floating-point operations. Texts are static. */
 typedef struct {
-    const char *kind, *name;
+    const char *kind, *name, *range;
     int64_t calls, bytes, flops;
     double seconds;
 } asnp_profile_row;

@@ -12,7 +12,7 @@ import numpy as _np
 from . import _core
 
 KINDS = ("program", "operator", "small", "to device", "to host", "allocate", "release",
-         "synchronize", "plan")  # fmt: skip
+         "synchronize", "plan", "range")  # fmt: skip
 PROGRAM, OPERATOR, SMALL, TO_DEVICE, TO_HOST, ALLOCATE, RELEASE, SYNCHRONIZE, PLAN = range(9)
 COMPUTES = (PROGRAM, OPERATOR, SMALL)
 _LAYOUT = _np.dtype(

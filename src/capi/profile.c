@@ -17,9 +17,9 @@ struct asnp_profile {
     int32_t num_rows;
 };
 
-static const char *const kinds[ASN_EVENT_KINDS] = {"program",   "operator",    "small",
-                                                   "to device", "to host",     "allocate",
-                                                   "release",   "synchronize", "plan"};
+static const char *const kinds[ASN_EVENT_KINDS] = {
+    "program",  "operator", "small",       "to device", "to host",
+    "allocate", "release",  "synchronize", "plan",      "range"};
 
 /* All totals so far; the caller frees them. */
 static asn_status take_totals(asn_event_total **out, size_t *num) {
@@ -52,15 +52,29 @@ asnp_status asnp_profile_start(int32_t every, asnp_profile **out) {
     return ASNP_OK;
 }
 
-static asnp_profile_row *row_of(asnp_profile *p, const char *kind, const char *name) {
+/* The name of the range that a line of the C face is. */
+static const char *range_of(uint32_t line, uint32_t kind) {
+    const asn_site_info *site = kind == ASN_EVENT_RANGE ? NULL : asn_site_get(line);
+    return site ? site->function : NULL;
+}
+
+static bool is_same_text(const char *a, const char *b) {
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static asnp_profile_row *row_of(asnp_profile *p, const char *kind, const char *name,
+                                const char *range) {
     for (int32_t i = 0; i < p->num_rows; i++)
-        if (p->rows[i].kind == kind && !strcmp(p->rows[i].name, name)) return &p->rows[i];
-    p->rows[p->num_rows] = (asnp_profile_row){.kind = kind, .name = name};
+        if (p->rows[i].kind == kind && !strcmp(p->rows[i].name, name) &&
+            is_same_text(p->rows[i].range, range))
+            return &p->rows[i];
+    p->rows[p->num_rows] = (asnp_profile_row){.kind = kind, .name = name, .range = range};
     return &p->rows[p->num_rows++];
 }
 
 static void add(asnp_profile *p, const asn_event_total *t, int sign) {
-    asnp_profile_row *row = row_of(p, kinds[t->kind], t->name);
+    asnp_profile_row *row =
+        row_of(p, kinds[t->kind], t->name, range_of(t->line, t->kind));
     row->calls += sign * (int64_t)t->calls;
     row->bytes += sign * t->bytes;
     row->seconds += sign * (double)t->length / 1e9;
@@ -141,7 +155,7 @@ asnp_status asnp_profile_rows(const asnp_profile *p, int32_t room, asnp_profile_
 }
 
 asnp_status asnp_profile_summary(const asnp_profile *p, int32_t top, char **text) {
-    enum { LINE = 160 };
+    enum { LINE = 200 };
     NEED(p);
     NEED(text);
     ASN_TRY(need_end(p));
@@ -152,22 +166,48 @@ asnp_status asnp_profile_summary(const asnp_profile *p, int32_t top, char **text
     size_t room = (size_t)(n + 3) * LINE;
     char *made = asn_malloc(room), *at = made;
     if (!made) return ASN_ERR_MEMORY;
-    at += snprintf(at, LINE, "%-44s %-12s %9s %11s %9s %8s %8s\n", "name", "kind",
-                   "calls", "total ms", "mean us", "GB/s", "GFLOP/s");
+    at += snprintf(at, LINE, "%-44s %-12s %9s %11s %9s %8s %8s  %s\n", "name", "kind",
+                   "calls", "total ms", "mean us", "GB/s", "GFLOP/s", "range");
     for (int32_t i = 0; i < n; i++) {
         const asnp_profile_row *r = &p->rows[i];
         double s = r->seconds > 0 ? r->seconds : 1e-9;
-        at += snprintf(at, LINE, "%-44.44s %-12s %9lld %11.3f %9.2f %8.2f %8.2f\n",
+        at += snprintf(at, LINE, "%-44.44s %-12s %9lld %11.3f %9.2f %8.2f %8.2f%s%.40s\n",
                        r->name, r->kind, (long long)r->calls, 1e3 * r->seconds,
                        1e6 * r->seconds / (double)r->calls, (double)r->bytes / s / 1e9,
-                       (double)r->flops / s / 1e9);
+                       (double)r->flops / s / 1e9, r->range ? "  " : "",
+                       r->range ? r->range : "");
     }
     snprintf(at, LINE, "%.3f ms in all\n", (double)(p->ended - p->began) / 1e6);
     *text = made;
     return ASNP_OK;
 }
 
-/* Names are the library's own: nothing in them has to be escaped. */
+/* As JSON's text; a range's name and file are the program's. */
+static void write_text(FILE *file, const char *text) {
+    fputc('"', file);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c == '"' || *c == '\\')
+            fprintf(file, "\\%c", *c);
+        else if (*c < 32)
+            fprintf(file, "\\u%04x", *c);
+        else
+            fputc(*c, file);
+    fputc('"', file);
+}
+
+static void write_place(FILE *file, const asn_event *e) {
+    const asn_site_info *site = asn_site_get(e->line);
+    if (!site) return;
+    if (e->kind != ASN_EVENT_RANGE) {
+        fprintf(file, ",\"range\":");
+        write_text(file, site->function);
+    }
+    if (!*site->file) return;
+    fprintf(file, ",\"file\":");
+    write_text(file, site->file);
+    fprintf(file, ",\"line\":%d", site->line);
+}
+
 static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
     double at = e->begin > p->began ? (double)(e->begin - p->began) / 1e3 : 0;
     if (e->kind == ASN_EVENT_ALLOCATE || e->kind == ASN_EVENT_RELEASE) {
@@ -179,11 +219,16 @@ static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
     }
     int track = e->kind == ASN_EVENT_SYNCHRONIZE ? 0 : e->kind == ASN_EVENT_PLAN ? 1 : 2;
     if (e->kind == ASN_EVENT_TO_DEVICE || e->kind == ASN_EVENT_TO_HOST) track = 3;
+    if (e->kind == ASN_EVENT_RANGE) track = 4;
+    fprintf(file, ",\n{\"ph\":\"X\",\"name\":");
+    write_text(file, e->name);
     fprintf(file,
-            ",\n{\"ph\":\"X\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,"
-            "\"ts\":%.3f,\"dur\":%.3f,\"args\":{\"bytes\":%lld,\"calls\":%u}}",
-            e->name, kinds[e->kind], e->thread * 10 + (unsigned)track, at,
-            (double)e->length / 1e3, (long long)e->bytes, e->calls);
+            ",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
+            "\"args\":{\"bytes\":%lld,\"calls\":%u",
+            kinds[e->kind], e->thread * 10 + (unsigned)track, at, (double)e->length / 1e3,
+            (long long)e->bytes, e->calls);
+    write_place(file, e);
+    fprintf(file, "}}");
 }
 
 asnp_status asnp_profile_export(const asnp_profile *p, const char *path) {

@@ -30,6 +30,7 @@ typedef enum {
     ASN_EVENT_RELEASE,   /* to the pool; work: bytes in use then; no line */
     ASN_EVENT_SYNCHRONIZE, /* name: what the host waited for */
     ASN_EVENT_PLAN,        /* work: operations planned; calls: 1 */
+    ASN_EVENT_RANGE,       /* of the program's own: what lies between two of its calls */
     ASN_EVENT_KINDS
 } asn_event_kind;
 

@@ -3,6 +3,7 @@
 import ctypes
 import json
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from face import Failure, array, c, ufunc
 
 
 class Row(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("calls", ctypes.c_int64),
+    _fields_ = [("kind", ctypes.c_char_p), ("name", ctypes.c_char_p), ("range", ctypes.c_char_p), ("calls", ctypes.c_int64),
                 ("bytes", ctypes.c_int64), ("flops", ctypes.c_int64), ("seconds", ctypes.c_double)]  # fmt: skip
 
 
@@ -62,7 +63,7 @@ def test_a_session_has_what_happened_in_it(tmp_path):
     seconds = [r.seconds for r in rows(p)]
     assert seconds == sorted(seconds, reverse=True) and seconds[0] > 0
     text = summary(p)
-    assert re.match(r"name +kind +calls +total ms +mean us +GB/s +GFLOP/s\n", text)
+    assert re.match(r"name +kind +calls +total ms +mean us +GB/s +GFLOP/s +range\n", text)
     assert text.count("\n") == len(found) + 2 and text.endswith(" ms in all\n")
     assert summary(p, 1).count("\n") == 3
     path = tmp_path / "trace.json"
@@ -109,3 +110,90 @@ def test_errors_say_what_is_wrong(tmp_path):
         c.profile_export(p, "/nowhere/t")
     assert met.value.kind == "RuntimeError"
     c.profile_release(p)
+
+
+def test_ranges(tmp_path):
+    c.profile_push("before", None, 0)  # no session: nothing of it
+    p = start(1)
+    c.profile_pop()
+    c.profile_push('a "range"', "main.c", 10)
+    small = array(np.arange(7.0))
+    for _ in range(3):
+        c.profile_push("inner", "main.c", 12)
+        ufunc("multiply", small, small)
+        c.profile_pop()
+    later = ufunc("add", array(np.ones(50_000)), array(np.ones(50_000)))  # recorded, runs below
+    c.profile_pop()
+    c.profile_mark("a moment", "main.c", 20)
+    c.profile_push("other", None, 0)
+    later.numpy()
+    c.profile_pop()
+    small_outside = ufunc("subtract", small, small)
+    c.profile_stop(p)
+    assert small_outside.numpy().sum() == 0
+    found = {(r.kind, r.name, r.range): r for r in rows(p)}
+    outer, inner = found[b"range", b'a "range"', None], found[b"range", b"inner", None]
+    assert (outer.calls, inner.calls) == (1, 3) and outer.seconds > inner.seconds > 0
+    assert found[b"range", b"a moment", None].calls == 1
+    assert found[b"small", b"multiply", b"inner"].calls == 3
+    assert found[b"small", b"subtract", None].calls == 1
+    (computed,) = [
+        r
+        for (kind, _, _), r in found.items()
+        if kind in (b"program", b"operator") and r.bytes > 1e6
+    ]
+    assert computed.range == b'a "range"'  # where it was asked for
+    assert found[b"to host", b"copy to host", b"other"].calls == 1
+    assert not any(name == b"before" for _, name, _ in found)
+    assert any(line.endswith("  inner") and "multiply" in line for line in summary(p).splitlines())
+    c.profile_export(p, str(tmp_path / "t.json"))
+    spans = [
+        e for e in json.loads((tmp_path / "t.json").read_text())["traceEvents"] if e["ph"] == "X"
+    ]
+    (whole,) = [e for e in spans if e["name"] == 'a "range"']
+    inside = [e for e in spans if e["name"] == "inner"]
+    assert (whole["args"]["file"], whole["args"]["line"], whole["cat"]) == ("main.c", 10, "range")
+    assert all(
+        whole["ts"] <= e["ts"] and e["ts"] + e["dur"] <= whole["ts"] + whole["dur"] + 0.01
+        for e in inside
+    )
+    (times,) = {e["args"]["range"] for e in spans if e["name"] == "multiply"}
+    assert times == "inner"
+    c.profile_release(p)
+
+
+def test_ranges_of_threads():
+    p = start(1)
+    small = array(np.arange(5.0))
+    ready = threading.Barrier(3)
+
+    def run(name):
+        c.profile_push(name, None, 0)
+        ready.wait()
+        ufunc("multiply", small, small)
+        ready.wait()
+        c.profile_pop()
+
+    threads = [threading.Thread(target=run, args=(f"thread {k}",)) for k in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    c.profile_stop(p)
+    found = {(r.name, r.range): r.calls for r in rows(p) if r.kind == b"small"}
+    for k in range(3):
+        assert found[b"multiply", f"thread {k}".encode()] == 1
+    c.profile_release(p)
+
+
+def test_ranges_errors():
+    with pytest.raises(Failure, match="no range is open on this thread"):
+        c.profile_pop()
+    for _ in range(64):
+        c.profile_push("deep", None, 0)
+    with pytest.raises(
+        Failure, match="range 'deep' would be number 65 that is open on this thread; 64 may be"
+    ):
+        c.profile_push("deep", None, 0)
+    for _ in range(64):
+        c.profile_pop()
