@@ -563,24 +563,3 @@ def test_queue_refuses():
             queue.to_host(asnumpy.ones(3)).array()
         with pytest.raises(TypeError):
             queue.to_device(np.array(["a"]))
-
-
-# ---- the page
-
-
-def test_page_draws_history_and_segments(tmp_path):
-    before = memory.record_history(1000)
-    try:
-        a = asnumpy.ones(1_000_000) + 1
-        asnumpy.synchronize()
-        memory.page(tmp_path / "memory.html")
-    finally:
-        memory.record_history(before)
-    text = (tmp_path / "memory.html").read_text()
-    assert text.count("<polyline") == 2
-    assert "<rect" in text
-    assert "test_memory.py:" in text
-    assert "http" not in text, "it loads nothing"
-    assert float(a[0]) == 2
-    memory.page(tmp_path / "empty.html")
-    assert "No history" in (tmp_path / "empty.html").read_text()
