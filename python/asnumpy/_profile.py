@@ -18,7 +18,7 @@ COMPUTES = (PROGRAM, OPERATOR, SMALL)
 _LAYOUT = _np.dtype(
     [("begin", "u8"), ("length", "u8"), ("bytes", "i8"), ("work", "i8"), ("name", "u8"),
      ("line", "u4"), ("thread", "u4"), ("calls", "u4"), ("detail", "u4"), ("kind", "u2"),
-     ("dtype", "u2"), ("unused", "u4")]
+     ("dtype", "u2"), ("stream", "u4")]
 )  # fmt: skip
 
 
@@ -27,7 +27,7 @@ class Event(NamedTuple):
 
     `bytes` are read and written, copied, or allocated; `flops` floating-point operations; `in_use` (of memory alone) the
     bytes in use afterwards. `line` is "file:line" of the program, `program` the operations of a fused program. A small
-    operation stands for `calls` of them.
+    operation stands for `calls` of them. `stream` is the number of the stream an operation was put on, 0 the default one.
     """
 
     kind: str
@@ -42,6 +42,7 @@ class Event(NamedTuple):
     thread: int
     in_use: int
     program: dict | None
+    stream: int
 
 
 class Row(NamedTuple):
@@ -202,7 +203,7 @@ class profile:
         lookup = _Lookup()
         found = []
         for e in raw.tolist():
-            begin, length, nbytes, work, name, line, thread, calls, detail, kind, *_ = e
+            begin, length, nbytes, work, name, line, thread, calls, detail, kind, _, stream = e
             file, number, function = lookup.place(line)
             memory = kind in (ALLOCATE, RELEASE)
             found.append(
@@ -219,6 +220,7 @@ class profile:
                     thread,
                     work if memory else 0,
                     lookup.program(detail) if kind == PROGRAM else None,
+                    stream,
                 )
             )
         return found

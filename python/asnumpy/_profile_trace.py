@@ -4,8 +4,10 @@ import json
 import os
 
 # One track for each group of a thread: what encloses (a wait) is not on the track of what it encloses.
+# What a stream does (but the default one) is on a track of its own, whichever thread put it there.
 GROUPS = {"synchronize": "waits", "program": "operations", "operator": "operations", "small": "operations",
           "to device": "copies", "to host": "copies", "plan": "plans"}  # fmt: skip
+STREAMS = 1_000_000  # the first stream's track
 ORDER = ["waits", "plans", "operations", "copies"]
 
 
@@ -17,14 +19,22 @@ def trace(p):
     ]
     tracks = {}
 
+    def name(tid, text):
+        events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": text}})
+        events.append({"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid,
+                       "args": {"sort_index": tid}})  # fmt: skip
+
+    def lane(stream):
+        if ("stream", stream) not in tracks:
+            tracks["stream", stream] = tid = STREAMS + stream
+            name(tid, f"stream {stream}")
+        return tracks["stream", stream]
+
     def track(thread, group):
         key = thread, group
         if key not in tracks:
             tracks[key] = tid = thread * 10 + ORDER.index(group)
-            events.append({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid,
-                           "args": {"name": f"thread {thread}: {group}"}})  # fmt: skip
-            events.append({"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": tid,
-                           "args": {"sort_index": tid}})  # fmt: skip
+            name(tid, f"thread {thread}: {group}")
         return tracks[key]
 
     events.append(
@@ -54,7 +64,7 @@ def trace(p):
             ]
             args["shape"] = list(e.program["shape"])
         events.append({"ph": "X", "name": e.name, "cat": e.kind, "pid": pid,
-                       "tid": track(e.thread, GROUPS[e.kind]), "ts": max(0.0, e.start * 1e6),
+                       "tid": lane(e.stream) if e.stream else track(e.thread, GROUPS[e.kind]), "ts": max(0.0, e.start * 1e6),
                        "dur": e.seconds * 1e6, "args": args})  # fmt: skip
     return {"traceEvents": events, "displayTimeUnit": "ns",
             "otherData": {"seconds": p.seconds, "dropped": p.dropped}}  # fmt: skip

@@ -208,7 +208,7 @@ asnp_status asnp_transfer_array(asnp_transfer *transfer, asnp_array **out) {
     if (!transfer->to_device)
         return asn_error_set(ASN_ERR_VALUE,
                              "transfer_array: the transfer goes to the host");
-    ASN_TRY(asn_transfer_order(transfer->transfer));
+    ASN_TRY(asn_tensor_order(transfer->transfer, &transfer->array));
     return asn_capi_wrap(asn_array_share(&shared, &transfer->array), &shared, out);
 }
 

@@ -182,6 +182,8 @@ asnp_status asnp_profile_summary(const asnp_profile *p, int32_t top, char **text
     return ASNP_OK;
 }
 
+enum { FIRST_STREAM = 1000000 }; /* the tracks of streams but the default one */
+
 /* As JSON's text; a range's name and file are the program's. */
 static void write_text(FILE *file, const char *text) {
     fputc('"', file);
@@ -220,13 +222,16 @@ static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
     int track = e->kind == ASN_EVENT_SYNCHRONIZE ? 0 : e->kind == ASN_EVENT_PLAN ? 1 : 2;
     if (e->kind == ASN_EVENT_TO_DEVICE || e->kind == ASN_EVENT_TO_HOST) track = 3;
     if (e->kind == ASN_EVENT_RANGE) track = 4;
+    unsigned lane = e->stream && e->kind != ASN_EVENT_RANGE
+                        ? FIRST_STREAM + e->stream
+                        : e->thread * 10 + (unsigned)track;
     fprintf(file, ",\n{\"ph\":\"X\",\"name\":");
     write_text(file, e->name);
     fprintf(file,
             ",\"cat\":\"%s\",\"pid\":1,\"tid\":%u,\"ts\":%.3f,\"dur\":%.3f,"
             "\"args\":{\"bytes\":%lld,\"calls\":%u",
-            kinds[e->kind], e->thread * 10 + (unsigned)track, at, (double)e->length / 1e3,
-            (long long)e->bytes, e->calls);
+            kinds[e->kind], lane, at, (double)e->length / 1e3, (long long)e->bytes,
+            e->calls);
     write_place(file, e);
     fprintf(file, "}}");
 }

@@ -73,7 +73,7 @@ asnp_status asnp_stream(void **out) {
     IN_LIBRARY;
     ASN_TRY(asn_device_open());
     ASN_TRY(asn_trace_flush());
-    asn_stream_busy = true; /* with what the caller will put there */
+    asn_stream_launch(true); /* what the caller will put there */
     *out = asn_stream();
     return ASNP_OK;
 }

@@ -7,6 +7,7 @@
 #include "array/views.h"
 #include "graph/engine.h"
 #include "graph/lock.h"
+#include "graph/streams.h"
 #include "graph/trace.h"
 #include "graph/ufunc.h"
 #include "runtime/device.h"
@@ -127,7 +128,10 @@ static asn_status copy_in(asn_array *a, const void *packed) {
     /* The block may have been another array's, with tasks still reading it. */
     if (asn_stream_busy) {
         ASN_TRY(asn_sync_begin(why, &mark));
-        ASN_TRY(asn_stream_wait());
+        asn_lock();
+        asn_status status = asn_streams_wait_for(a->buffer, true);
+        asn_unlock();
+        ASN_TRY(status);
         asn_sync_end(why, mark);
     }
     size_t bytes = (size_t)asn_layout_nbytes(&a->layout);
@@ -229,8 +233,8 @@ static asn_status sync_for(const asn_array *a, bool for_write, const char *why) 
         (asn_device_open() == ASN_OK && !asn_device_host_access()))
         status = asn_sync_begin(why, &mark);
     if (!status) status = asn_trace_settle(b, for_write);
-    if (!status) status = asn_stream_wait();
     if (!status) status = asn_buffer_ensure(a->buffer);
+    if (!status) status = asn_streams_wait_for(b, for_write);
     asn_sync_end(why, mark);
     asn_unlock();
     return status;

@@ -10,7 +10,7 @@
 #include "graph/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/uses.h"
 
 static asn_status operand(const asn_array *a, bool written, aclnnxOperand *o) {
     ASN_TRY(asn_trace_settle(a->buffer, written));
@@ -52,7 +52,9 @@ static asn_status transform(const asn_array *result, const asn_array *a, int kin
         if (mark.ticks) record(mark, a, result, n);
         return status;
     }
-    asn_stream_busy = true;
+    ASN_TRY(asn_buffer_use(a->buffer, false));
+    ASN_TRY(asn_buffer_use(result->buffer, true));
+    asn_stream_launch(true);
     asn_mark mark = asn_profile_begin_on_device();
     void *state = asn_blocking_enter();
     int code = asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,

@@ -26,7 +26,9 @@
 #include "graph/truth.h"
 #include "graph/operands.h"
 #include "graph/operator.h"
+#include "graph/streams.h"
 #include "runtime/sync.h"
+#include "runtime/uses.h"
 
 /* One int or slice on an array of few dimensions, in range: what loops are made of. False
  * leaves everything to the plan. */
@@ -124,7 +126,7 @@ static asn_status index_failure(const asn_index_plan *p, asn_status status) {
     static const char why[] = "indices are checked";
     asn_mark mark = {0, 0, -1};
     if (!status && asn_stream_busy) ASN_TRY(asn_sync_begin(why, &mark));
-    if (!status) status = asn_stream_wait();
+    if (!status) status = asn_streams_wait_active();
     asn_sync_end(why, mark);
     if (!status) return ASN_OK;
     strncpy(message, asn_error_message(), sizeof message - 1);
@@ -521,7 +523,11 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
     for (int i = 0; i < p->num_arrays; i++)
         plain_operand(&index[i], &p->arrays[i]);
     uint32_t *sink = asn_fp_sink();
-    asn_stream_busy |= asn_stream_lags;
+    ASN_TRY(asn_buffer_use(p->base.buffer, true));
+    ASN_TRY(asn_buffer_use(values->buffer, false));
+    for (int i = 0; i < p->num_arrays; i++)
+        ASN_TRY(asn_buffer_use(p->arrays[i].buffer, false));
+    asn_stream_launch(false);
     asn_mark mark = asn_profile_begin_on_device();
     int code = asn_acl.aclnnxUpdateAt(
         asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,

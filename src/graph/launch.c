@@ -14,7 +14,7 @@
 #include "graph/reuse.h"
 #include "ops/added.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/uses.h"
 
 enum {
     BLOCKING_ELEMENTS = 1 << 15, /* above, other Python threads may run meanwhile */
@@ -96,7 +96,7 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
         asn_blocking_leave(state);
         return status;
     }
-    asn_stream_busy |= asn_stream_lags;
+    asn_stream_launch(false);
     int32_t code = asn_acl.aclnnxFused(program, asn_stream());
     asn_blocking_leave(state);
     if (code) return asn_acl_failed(code, asn_op_table[op].name);
@@ -210,6 +210,27 @@ static void move_to_band(const asn_program *p, const asn_node *nodes,
     }
 }
 
+static asn_status use_ref(const asn_ref *ref, bool write) {
+    return ref->buffer ? asn_buffer_use(ref->buffer, write) : ASN_OK;
+}
+
+/* The streams that use the operands' memory come first. */
+static asn_status use_program(const asn_program *p, const asn_node *nodes) {
+    for (int i = 0; i < p->num_in + p->num_out; i++)
+        if (!is_forwarded(p, i))
+            ASN_TRY(use_ref(asn_program_ref(p, nodes, i), i >= p->num_in));
+    for (int f = 0; f < p->num_forwards; f++)
+        for (int k = 0; k < p->forwards[f].num; k++)
+            ASN_TRY(use_ref(&nodes[p->forwards[f].node[k]].in[0], false));
+    return ASN_OK;
+}
+
+static asn_status use_node(const asn_node *node) {
+    for (int k = 0; k < node->num_in; k++)
+        ASN_TRY(use_ref(&node->in[k], false));
+    return use_ref(&node->out, true);
+}
+
 static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_reuse,
                          const asn_band *band) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
@@ -248,6 +269,7 @@ static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_r
         program.shape = shape;
         move_to_band(p, nodes, band, operands);
     }
+    if (asn_stream_many) ASN_TRY(use_program(p, nodes));
     asn_mark mark = asn_profile_begin_on_device();
     ASN_TRY(p->num_forwards ? call_regions(p, nodes, &program, last->op)
                             : call(&program, first->size, last->op));
@@ -317,6 +339,7 @@ asn_status asn_fuse_node(const asn_node *node) {
         fill_operand(&operands[k], &node->in[k]);
     }
     ASN_TRY(fill_output(&operands[out], node));
+    if (asn_stream_many) ASN_TRY(use_node(node));
     int num_instrs = node_instrs(node, instrs, &num_regs);
     aclnnxProgram program = {.numDims = node->ndim,
                              .numIn = node->num_in,

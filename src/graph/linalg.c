@@ -8,6 +8,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/record.h"
+#include "graph/streams.h"
 #include "graph/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
@@ -45,7 +46,8 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     if (asn_stream_busy) {
         static const char why[] = "a solver works on the calling thread";
         ASN_TRY(asn_sync_begin(why, &mark));
-        ASN_TRY(asn_stream_wait());
+        for (int i = 0; i < num_arrays; i++)
+            ASN_TRY(asn_streams_wait_for(arrays[i]->buffer, i >= num_inputs));
         asn_sync_end(why, mark);
     }
     mark = asn_profile_begin();

@@ -9,6 +9,7 @@
 #include "graph/operator.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
+#include "runtime/uses.h"
 
 enum { MOST_LINES = 3 };
 
@@ -68,7 +69,12 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
         for (int i = 0; i < num; i++)
             o[i] = operand_of(&lines[i]);
         o[num] = operand_of(result);
-        asn_stream_busy |= asn_stream_lags;
+        for (int i = 0; i < num && !status; i++)
+            status = asn_buffer_use(lines[i].buffer, false);
+        if (!status) status = asn_buffer_use(result->buffer, true);
+    }
+    if (!status && result->layout.size) {
+        asn_stream_launch(false);
         asn_mark mark = asn_profile_begin_on_device();
         int code = call(o, lines, &result->layout, numbers);
         if (mark.ticks)

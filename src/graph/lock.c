@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "graph/engine.h"
+#include "graph/streams.h"
 #include "runtime/buffer.h"
 
 struct asn_lock_state asn_lock_state;
@@ -22,7 +23,11 @@ static void (*hook_leave)(void *);
 static void (*hook_arrival)(void);
 
 static void choose_way(void) {
-    asn_lock_state.quick = asn_lock_state.serial && !hook_arrival;
+    asn_lock_state.quick = asn_lock_state.serial && !hook_arrival && !asn_stream_many;
+}
+
+void asn_lock_refresh(void) {
+    choose_way();
 }
 
 void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial) {
@@ -52,6 +57,10 @@ static const void *owner(void) {
 static void take(void) {
     __atomic_store_n(&asn_lock_state.owner, asn_lock_self(), __ATOMIC_RELAXED);
     asn_lock_state.depth = 1;
+    if (asn_stream_many)
+        asn_streams_arrive();
+    else
+        choose_way();
 }
 
 static void sleep_until_free(void) {
@@ -87,6 +96,23 @@ void asn_lock_slow(void) {
         return;
     }
     take();
+}
+
+int asn_lock_suspend(void) {
+    int depth = asn_lock_state.depth;
+    asn_lock_state.depth = 1;
+    asn_unlock_slow();
+    return depth;
+}
+
+void asn_lock_resume(int depth) {
+    asn_lock();
+    asn_lock_state.depth = depth;
+}
+
+bool asn_lock_is_outermost(void) {
+    enum { C_FACE = 1 }; /* its functions hold the lock from beginning to end */
+    return asn_lock_state.depth <= (asn_lock_state.serial ? 1 : 1 + C_FACE);
 }
 
 void asn_unlock_slow(void) {

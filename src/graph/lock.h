@@ -25,7 +25,7 @@ extern struct asn_lock_state {
     const void *owner; /* asn_lock_self() of the thread that has it, else NULL */
     int depth, waiters;
     bool serial;
-    bool quick; /* serial, and no face to ask at each call */
+    bool quick; /* serial, no face to ask at each call, and one stream */
 } asn_lock_state;
 
 void asn_lock_slow(void);
@@ -50,6 +50,15 @@ static inline void asn_unlock(void) {
     else
         asn_unlock_slow();
 }
+
+/* The lock's way is found anew: there are several streams now. Held. */
+void asn_lock_refresh(void);
+/* Lets go of the lock however often it is held, and takes it again as often. */
+int asn_lock_suspend(void);
+void asn_lock_resume(int depth);
+/* Whether the holder took it no oftener than a function of the face does, so that a wait
+ * may let go of it. */
+bool asn_lock_is_outermost(void);
 
 /* Around long work, with asn_lock held: other threads of the face may run meanwhile. */
 void *asn_blocking_enter(void);

@@ -9,7 +9,7 @@
 #include "graph/record.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
-#include "runtime/pool.h"
+#include "runtime/uses.h"
 
 /* ---- what was made for a call, so that the host can make the same */
 
@@ -30,9 +30,10 @@ static note notes[NOTES];
 static asn_stage stage;
 static asn_mark host_mark; /* of the operator that the host computes */
 
-/* A free note for the handle, where the host may be called; NULL otherwise. */
+/* A free note for the handle, where the host may be called or there are several streams;
+ * NULL otherwise. */
 static note *note_new(const void *handle) {
-    if (!asn_fallback_possible()) return NULL;
+    if (!asn_fallback_possible() && !asn_stream_many) return NULL;
     for (int i = 0; i < NOTES; i++)
         if (!notes[i].handle) {
             notes[i] = (note){.handle = handle};
@@ -266,19 +267,28 @@ void asn_operator_watch(const asn_acl_api *device, aclOpExecutor *executor) {
     if (sink && device->aclnnxConditions) (void)device->aclnnxConditions(executor, sink);
 }
 
+/* The streams that use the tensors' memory come first. (So do those of an operator whose
+ * operands are being made while recorded ones run: too much, never too little.) */
+static asn_status use_operands(void) {
+    for (int i = 0; i < NOTES; i++)
+        if (notes[i].handle && notes[i].array)
+            ASN_TRY(asn_buffer_use(notes[i].array->buffer, notes[i].access == ASN_WRITE));
+    return ASN_OK;
+}
+
 asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};
     asn_counters.single_ops++;
-    if (workspace) ASN_TRY(asn_pool_alloc((int64_t)workspace, &block));
-    asn_stream_busy = true;
+    if (workspace) ASN_TRY(asn_block_take((int64_t)workspace, &block));
+    if (asn_stream_many) ASN_TRY(use_operands());
+    asn_stream_launch(true);
     asn_mark mark = asn_profile_begin_on_device();
     void *state = asn_blocking_enter();
     int code = op->run(block.data, workspace, executor, asn_stream());
     asn_blocking_leave(state);
     if (ASN_PROFILING) asn_record_operator(mark, what);
-    /* In stream order: a later task that gets this block runs after this one. */
-    if (block.data) asn_pool_free(&block);
+    if (block.data) asn_block_give(&block);
     asn_fp_note(what);
     return code ? asn_acl_failed(code, what) : ASN_OK;
 }

@@ -19,7 +19,7 @@
 #include "graph/operands.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/uses.h"
 
 static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
@@ -151,10 +151,12 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
     if (!status) status = asn_trace_settle(out->buffer, true);
     if (!status) status = asn_buffer_ensure(in->buffer);
     if (!status) status = asn_buffer_ensure(out->buffer);
+    if (!status) status = asn_buffer_use(in->buffer, false);
+    if (!status) status = asn_buffer_use(out->buffer, true);
     if (!status) {
         aclnnxOperand from = operand_of(in), to = operand_of(out);
         uint32_t *sink = asn_fp_sink();
-        asn_stream_busy |= asn_stream_lags;
+        asn_stream_launch(false);
         asn_mark mark = asn_profile_begin_on_device();
         int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
                                       out->layout.ndim, out->layout.shape, axis, sink,

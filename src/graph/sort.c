@@ -14,6 +14,7 @@
 #include "graph/record.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
+#include "runtime/uses.h"
 #include "graph/trace.h"
 #include "graph/truth.h"
 
@@ -60,7 +61,9 @@ static asn_status order_into(const asn_array *result, const asn_array *a, int ax
                 .strides = both[i]->layout.strides,
                 .dtype = (uint8_t)asn_dtype_table[both[i]->layout.dtype].acl,
                 .reduceOp = ACLNNX_NO_REDUCE};
-        asn_stream_busy |= asn_stream_lags;
+        ASN_TRY(asn_buffer_use(a->buffer, false));
+        ASN_TRY(asn_buffer_use(result->buffer, true));
+        asn_stream_launch(false);
         asn_mark mark = asn_profile_begin_on_device();
         int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
                                       what, num_kth, kth, asn_stream());

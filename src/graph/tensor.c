@@ -10,7 +10,8 @@
 #include "graph/ufunc.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/uses.h"
+#include "runtime/waits.h"
 
 enum { LEAST_ALIGNMENT = 64, MOST_ALIGNMENT = 4096 };
 
@@ -202,6 +203,7 @@ static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *h
     asn_lock();
     asn_status status = to_device ? ASN_OK : asn_trace_settle(a->buffer, false);
     if (!status) status = asn_buffer_ensure(a->buffer);
+    if (!status) status = asn_buffer_use(a->buffer, to_device);
     if (!status)
         status =
             asn_dma_submit(q, to_device, host, (char *)a->buffer->data + a->layout.offset,
@@ -215,6 +217,17 @@ asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d, void *host, int 
     ASN_TRY(asn_tensor_new(out, d));
     asn_status status = submit(q, true, out, host, priority, transfer);
     if (status) asn_array_fini(out);
+    return status;
+}
+
+asn_status asn_tensor_order(asn_transfer *transfer, const asn_array *a) {
+    if (!asn_stream_many) return asn_transfer_order(transfer);
+    asn_lock();
+    asn_status status = asn_trace_flush();
+    if (!status) status = asn_waits_check_host(asn_queue_active); /* it may wait */
+    if (!status) status = asn_transfer_order(transfer);
+    if (!status) status = asn_buffer_use(a->buffer, true);
+    asn_unlock();
     return status;
 }
 

@@ -38,11 +38,13 @@ ASN_CHECK_RESULT asn_status asn_tensor_copy_back(const asn_array *a,
                                                  const asn_descriptor *d, void *host);
 
 /* The same through a copy queue, without gaps and conversions: `out` may be used after
- * asn_transfer_order. The host memory stays until the transfer ends; so does *kept, which
+ * asn_tensor_order. The host memory stays until the transfer ends; so does *kept, which
  * the caller ends then. */
 ASN_CHECK_RESULT asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d,
                                             void *host, int priority, asn_array *out,
                                             asn_transfer **transfer);
+/* What uses the array from now on, on any stream, comes after the transfer. */
+ASN_CHECK_RESULT asn_status asn_tensor_order(asn_transfer *transfer, const asn_array *a);
 /* `kept` is a copy of the elements as they are now, row-major. */
 ASN_CHECK_RESULT asn_status asn_tensor_fetch(asn_dma *q, const asn_array *a, void *host,
                                              int priority, asn_array *kept,

@@ -15,6 +15,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/record.h"
+#include "graph/streams.h"
 #include "graph/transient.h"
 #include "runtime/stream.h"
 #include "runtime/sync.h"
@@ -307,7 +308,7 @@ asn_status asn_synchronize(void) {
     asn_status status = ASN_OK;
     if (asn_the_trace.count || asn_stream_busy) status = asn_sync_begin(why, &mark);
     if (!status) status = asn_trace_flush();
-    if (!status) status = asn_stream_wait();
+    if (!status) status = asn_streams_wait_all();
     asn_sync_end(why, mark);
     asn_unlock();
     return status;

@@ -193,6 +193,8 @@ int asn_ndarray_set_writeable(PyObject *array, bool on);
 
 /* sites.c: the lines of Python that recorded events came from */
 void asn_sites_init(void);
+/* functions_stream.c */
+void asn_streams_py_init(void);
 /* (file, line, function) of a site's number (runtime/site.h); None: unknown. */
 PyObject *asn_site_to_py(uint32_t site);
 

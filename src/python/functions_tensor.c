@@ -230,7 +230,7 @@ static PyObject *f_transfer_wait(PyObject *const *v) {
 static PyObject *f_transfer_order(PyObject *const *v) {
     transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
     if (!s) return NULL;
-    ASN_PY_TRY(asn_transfer_order(s->transfer));
+    ASN_PY_TRY(asn_tensor_order(s->transfer, &s->kept));
     Py_RETURN_NONE;
 }
 

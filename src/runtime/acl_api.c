@@ -95,8 +95,11 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     api->name = (__typeof__(name) *)found;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
+#define ASN_OPTIONAL_IN(library, name)                                                   \
+    api->name = (__typeof__(name) *)dlsym(from[library], #name)
+    ASN_OPTIONAL_IN(ACL, aclrtLaunchHostFunc);
     if (!relatives) return ASN_OK;
-#define ASN_OPTIONAL(name) api->name = (__typeof__(name) *)dlsym(from[OPAPI], #name)
+#define ASN_OPTIONAL(name) ASN_OPTIONAL_IN(OPAPI, name)
     ASN_OPTIONAL(aclnnxOpcode);
     ASN_OPTIONAL(aclnnxFused);
     ASN_OPTIONAL(aclnnxRegisterLoop);
@@ -112,6 +115,7 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);
 #undef ASN_OPTIONAL
+#undef ASN_OPTIONAL_IN
     return ASN_OK;
 }
 

@@ -15,6 +15,7 @@ typedef struct {
 #define ASN_ACL_FN(library, name) __typeof__(name) *name;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
+    __typeof__(aclrtLaunchHostFunc) *aclrtLaunchHostFunc; /* NULL: it has none */
     /* The fused operator and its relatives: NULL on a device without them. */
     __typeof__(aclnnxOpcode) *aclnnxOpcode;
     __typeof__(aclnnxFused) *aclnnxFused;

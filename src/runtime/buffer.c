@@ -7,6 +7,7 @@
 #include "runtime/pool.h"
 #include "runtime/stream.h"
 #include "runtime/stock.h"
+#include "runtime/uses.h"
 #include "runtime/watch.h"
 
 bool asn_buffer_serial;
@@ -19,6 +20,7 @@ asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
         b->data = NULL;
         b->capacity = 0;
         b->range = NULL;
+        b->uses = NULL; /* as it is of every struct and block in a stock */
         b->device = asn_pool_device;
     }
     atomic_init(&b->refs, 1);
@@ -50,8 +52,10 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
 
 void asn_buffer_destroy(asn_buffer *b) {
     if (__builtin_expect(asn_memory_watched, 0)) asn_watch_ended(b);
+    if (__builtin_expect(b->uses != NULL, 0)) asn_uses_end(b);
     if (b->release) {
-        asn_stream_settle(); /* queued operations may still read the owner's memory */
+        /* Queued operations may still read the owner's memory (uses.h says: none). */
+        if (!asn_stream_many) asn_stream_settle();
         b->release(b->context);
     } else if (b->data) {
         if (asn_stock_put(b)) return;
@@ -68,6 +72,7 @@ void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {
     from->data = NULL;
     from->capacity = 0;
     from->range = NULL;
+    if (__builtin_expect(from->uses != NULL, 0)) asn_uses_pass(to, from);
     if (__builtin_expect(asn_memory_watched, 0)) asn_watch_taken(to);
 }
 
@@ -75,7 +80,13 @@ asn_status asn_buffer_ensure(asn_buffer *b) {
     asn_block block;
     if (b->data) return ASN_OK;
     ASN_TRY(asn_device_open());
+    if (__builtin_expect(asn_stream_many, 0) && asn_uses_storage(b)) {
+        if (asn_memory_watched) asn_watch_taken(b);
+        return ASN_OK;
+    }
     asn_status status = asn_pool_alloc(b->nbytes, &block);
+    if (status == ASN_ERR_MEMORY && asn_stream_many && asn_uses_reclaim())
+        status = asn_pool_alloc(b->nbytes, &block);
     if (status) {
         if (asn_memory_watched) asn_watch_failed(b->nbytes);
         return status;

@@ -25,6 +25,7 @@ typedef struct asn_buffer {
     void *data;  /* device address; NULL until taken */
     int64_t nbytes, capacity; /* asked for; the pool block's size */
     struct asn_range *range;  /* of the pool's block (runtime/pool.h) */
+    struct asn_uses *uses;    /* owns; NULL while one stream uses it (runtime/uses.h) */
     int32_t device;
     void (*release)(void *); /* adopted host memory; else NULL (pool) */
     void *context;

@@ -14,14 +14,14 @@
 #include "runtime/acl_api.h"
 #include "runtime/pool.h"
 #include "runtime/profile.h"
-#include "runtime/stream.h"
+#include "runtime/queue.h"
+#include "runtime/uses.h"
 
 static struct {
     bool open, host_access;
     int current;
     const char *kind;
     char folder[4096];
-    aclrtStream stream;
 } device = {.kind = "cpu", .host_access = true};
 
 void asn_device_set_library_path(const char *folder) {
@@ -72,9 +72,11 @@ static asn_status load_libraries(void) {
 
 static asn_status use_device(int number) {
     ASN_ACL_TRY(asn_acl.aclrtSetDevice(number), "set_device");
+    aclrtStream stream;
     ASN_ACL_TRY(asn_acl.aclrtCreateStreamWithConfig(
-                    &device.stream, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
+                    &stream, 0, ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC),
                 "set_device");
+    asn_queue_open(stream, number);
     ASN_TRY(asn_pool_select(number));
     device.current = number;
     asn_stream_lags = getenv("ASNUMPY_CPU_LAUNCH_DELAY_US") != NULL;
@@ -98,54 +100,10 @@ asn_status asn_device_open(void) {
     return status;
 }
 
-aclrtStream asn_stream(void) {
-    return device.stream;
-}
-
-bool asn_stream_busy, asn_stream_lags;
-uint64_t asn_stream_waits;
-
-/* A failure that a poll found. asn_stream_busy stays true until a wait reports it. */
-static struct {
-    asn_status status;
-    char message[512];
-} kept;
-
-bool asn_stream_poll(void) {
-    aclrtStreamStatus state;
-    if (!asn_stream_busy) return true;
-    if (kept.status || asn_acl.aclrtStreamQuery(device.stream, &state) ||
-        state != ACL_STREAM_STATUS_COMPLETE)
-        return false;
-    asn_stream_settle();
-    return !kept.status;
-}
-
-void asn_stream_settle(void) {
-    if (!asn_stream_busy || kept.status) return;
-    kept.status = asn_stream_wait();
-    if (!kept.status) return;
-    snprintf(kept.message, sizeof kept.message, "%s", asn_error_message());
-    asn_error_clear();
-    asn_stream_busy = true;
-}
-
-asn_status asn_stream_wait(void) {
-    if (!asn_stream_busy) return ASN_OK;
-    asn_stream_busy = false;
-    if (kept.status) {
-        asn_status status = kept.status;
-        kept.status = ASN_OK;
-        return asn_error_set(status, "%s", kept.message);
-    }
-    asn_stream_waits++;
-    ASN_ACL_TRY(asn_acl.aclrtSynchronizeStream(device.stream), "synchronize");
-    return ASN_OK;
-}
-
 asn_status asn_device_close(void) {
     if (!device.open) return ASN_OK;
     ASN_TRY(asn_stream_wait());
+    asn_uses_sweep();
     asn_memory_stats stats;
     asn_memory_get_stats(&stats);
     if (stats.bytes_in_use)
@@ -153,8 +111,8 @@ asn_status asn_device_close(void) {
                              "finalize: arrays still hold %llu bytes of device memory",
                              (unsigned long long)stats.bytes_in_use);
     asn_profile_pairs_fini();
+    asn_queue_close();
     asn_pool_fini();
-    asn_acl.aclrtDestroyStream(device.stream);
     asn_acl.aclrtResetDevice(device.current);
     asn_acl.aclFinalize();
     device.open = false;
@@ -191,7 +149,7 @@ asn_status asn_device_set(int number) {
     ASN_TRY(check_number(number));
     if (number == device.current) return ASN_OK;
     ASN_TRY(asn_stream_wait());
-    asn_acl.aclrtDestroyStream(device.stream);
+    asn_acl.aclrtDestroyStream(asn_queue_own()->stream);
     return use_device(number);
 }
 

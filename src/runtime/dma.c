@@ -338,7 +338,7 @@ asn_status asn_transfer_order(asn_transfer *t) {
     pthread_mutex_unlock(&t->queue->lock);
     if (ended) return asn_transfer_wait(t);
     ASN_ACL_TRY(asn_acl.aclrtStreamWaitEvent(asn_stream(), t->landed), "transfer");
-    asn_stream_busy = true;
+    asn_stream_launch(true);
     return ASN_OK;
 }
 

@@ -12,9 +12,10 @@
  * segments go, so that the pool never holds more than was once in use, but for what a
  * loop keeps coming back to.
  *
- * Reuse is in stream order: the library has one stream per device, and host writes wait
- * for it. Blocks of one device never serve another. Under sanitizers every block is an
- * allocation of its own, so that they see its bounds and its end.
+ * Reuse is in stream order: host writes wait for the stream. With several streams a block
+ * comes back here when none uses it any more (uses.h). Blocks of one device never serve
+ * another. Under sanitizers every block is an allocation of its own, so that they see its
+ * bounds and its end.
  */
 #ifndef ASN_RUNTIME_POOL_H
 #define ASN_RUNTIME_POOL_H

@@ -16,6 +16,7 @@
 #endif
 
 #include "base/alloc.h"
+#include "runtime/queue.h"
 
 enum { SEGMENT = 4096, SEGMENTS = 64, FIRST_ROWS = 256, FIRST_EVERY = 32 };
 
@@ -193,6 +194,8 @@ void asn_profile_close(asn_mark m, asn_event *e) {
     if (!e->line) e->line = m.line;
     if (!e->calls) e->calls = 1;
     e->thread = this_thread();
+    bool on_stream = e->kind == ASN_EVENT_PROGRAM || e->kind == ASN_EVENT_OPERATOR;
+    if (on_stream) e->stream = (uint32_t)asn_queue_active->number;
     lock();
     uint64_t place = r.count;
     bool kept = push(e);

@@ -44,7 +44,7 @@ typedef struct {
     uint32_t calls;
     uint32_t detail; /* of a program: its description (graph/record.h); else 0 */
     uint16_t kind, dtype;
-    uint32_t unused;
+    uint32_t stream; /* whose queue's number it was put on; 0: the library's own */
 } asn_event;
 
 /* The same added up: one for each kind, name, line and detail. */

@@ -8,7 +8,7 @@
 
 #include "runtime/device.h"
 #include "runtime/profile.h"
-#include "runtime/stream.h"
+#include "runtime/queue.h"
 
 enum { PAIRS = 256 };
 
@@ -19,6 +19,7 @@ static struct {
 } p;
 
 bool asn_profile_lags(void) {
+    if (asn_stream_many && asn_queue_active != asn_queue_own()) return true;
     return asn_stream() && (asn_stream_lags || !asn_device_host_access());
 }
 
@@ -38,7 +39,7 @@ int32_t asn_profile_pair_open(void) {
 }
 
 void asn_profile_pair_close(int32_t pair, uint64_t place) {
-    asn_stream_busy = true;
+    asn_stream_launch(true);
     if (asn_acl.aclrtRecordEvent(p.to[pair], asn_stream()) == 0) p.place[pair] = place;
 }
 

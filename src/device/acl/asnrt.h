@@ -26,6 +26,9 @@
  * waiting cost 20-35 us (measured around tasks of 80-220 us), so that at 1 ms the loss is
  * below 3%; a longer task is worth overlapping with its caller. */
 #define ASNRT_INLINE_NS 1e6
+/* On a stream made with ACL_STREAM_FAST_SYNC alone a task from here on runs on the
+ * stream's thread: the owner has other streams to launch on, and waits with spinning. */
+#define ASNRT_INLINE_SHORT_NS 1e5
 /* On a stream made with ACL_STREAM_FAST_LAUNCH every task does: its owner waits for
  * results at once, and the caller's core would idle meanwhile. */
 #define ASNRT_INLINE_ALL 1e300
@@ -48,12 +51,17 @@ enum {
 struct asnrtStreamState {
     asn_slot slot;
     _Atomic uint32_t state;
-    double inline_ns; /* longest task that runs on the caller: ASNRT_INLINE_NS, or any */
+    double inline_ns; /* longest task that runs on the caller */
 };
 
 /* Resolves a handle; NULL means the current context's default stream. NULL on failure,
  * with the thread's error set and *code (which may be NULL) holding the aclError. */
 ASN_API asnrtStreamState *asnrtStreamGet(aclrtStream stream, aclError *code);
+
+/* Whether a task of this length, in nanoseconds, may run on the thread that launches it.
+ */
+#define asnrtStreamInlines(stream, work_ns)                                              \
+    ((stream)->inline_ns >= ASNRT_INLINE_ALL || (work_ns) < (stream)->inline_ns)
 
 static inline bool asnrtStreamEnter(asnrtStreamState *stream) {
     uint32_t idle = 0;

@@ -17,13 +17,15 @@ ASN_API aclError aclrtCreateStream(aclrtStream *stream) {
 }
 
 /* Creates a stream. ACL_STREAM_FAST_LAUNCH: on an idle stream tasks of any length run on
- * the thread that launches them. Priority has no effect on a CPU. */
+ * the thread that launches them; ACL_STREAM_FAST_SYNC alone: only those below 0.1 ms do
+ * (below 1 ms without flags). Priority has no effect on a CPU. */
 ASN_API aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority,
                                              uint32_t flag) {
     (void)priority;
     aclError code = stream_create("aclrtCreateStreamWithConfig", stream);
-    if (code == ACL_SUCCESS && (flag & ACL_STREAM_FAST_LAUNCH))
-        ((asnrtStreamState *)*stream)->inline_ns = ASNRT_INLINE_ALL;
+    if (code == ACL_SUCCESS && flag & (ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC))
+        ((asnrtStreamState *)*stream)->inline_ns =
+            flag & ACL_STREAM_FAST_LAUNCH ? ASNRT_INLINE_ALL : ASNRT_INLINE_SHORT_NS;
     return code;
 }
 

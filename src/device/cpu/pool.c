@@ -70,8 +70,11 @@ static struct {
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static worker workers[MAX_THREADS];
-static atomic_int num_workers;   /* started */
-static atomic_int num_threads;   /* wanted, caller included; 0: not read yet */
+static atomic_int num_workers; /* started */
+static atomic_int num_threads; /* wanted, caller included; 0: not read yet */
+/* Threads that run a region of their own (streams have threads): each of them has a core
+ * already, and the others share what is left. */
+static atomic_int callers;
 static atomic_bool fork_handled; /* the atfork handlers are installed */
 
 static void futex_wait(void *address, unsigned expected) {
@@ -236,6 +239,7 @@ static void after_fork_child(void) {
     atomic_store(&region.inside, 0);
     atomic_store(&region.caller_waits, false);
     atomic_store(&region.busy, false);
+    atomic_store(&callers, 0);
 }
 
 static bool start_worker(int index, const cpu_set_t *usable) {
@@ -313,14 +317,19 @@ static int hot_workers(void) {
     return hot;
 }
 
-int asn_pool_width(double work_ns) {
+static int width_beside(double work_ns, int others) {
     if (work_ns < HOT_WORK_NS) return 1;
-    int threads = asn_pool_threads();
+    int threads = asn_pool_threads() - others;
+    if (threads < 1) return 1;
     if (threads == 1 || atomic_load_explicit(&region.busy, memory_order_relaxed))
         return 1;
     if (work_ns >= COLD_WORK_NS) return threads;
     int width = 1 + hot_workers();
     return width < threads ? width : threads;
+}
+
+int asn_pool_width(double work_ns) {
+    return width_beside(work_ns, atomic_load_explicit(&callers, memory_order_relaxed));
 }
 
 /* Regions that would gain from a hot worker, but not from one that sleeps, in a row:
@@ -337,11 +346,14 @@ static bool recurs(double work_ns) {
     return enough;
 }
 
-void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
-    int width = chunks > 1 ? asn_pool_width(work_ns) : 1;
+/* `others`: threads that run a region now. */
+static void run_region(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns,
+                       int others) {
+    int width = chunks > 1 ? width_beside(work_ns, others) : 1;
     bool wake = work_ns >= COLD_WORK_NS;
     if (width == 1 && chunks > 1 && work_ns >= HOT_WORK_NS && asn_pool_threads() > 1 &&
-        !atomic_load_explicit(&region.busy, memory_order_relaxed) && recurs(work_ns)) {
+        !atomic_load_explicit(&region.busy, memory_order_relaxed) && !others &&
+        recurs(work_ns)) {
         width = asn_pool_threads();
         wake = true;
     }
@@ -365,4 +377,15 @@ void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
     }
     for (int64_t i = 0; i < chunks; i++)
         fn(ctx, i);
+}
+
+void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
+    if (work_ns < HOT_WORK_NS) {
+        for (int64_t i = 0; i < chunks; i++)
+            fn(ctx, i);
+        return;
+    }
+    int others = atomic_fetch_add_explicit(&callers, 1, memory_order_relaxed);
+    run_region(fn, ctx, chunks, work_ns, others);
+    atomic_fetch_sub_explicit(&callers, 1, memory_order_relaxed);
 }

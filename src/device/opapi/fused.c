@@ -1,6 +1,7 @@
 /* CPU device, operators: the exported face of the fused operator (aclnn/aclnnx.h).
  *
- * On an idle stream a program runs here and now, on the caller's descriptors (its threads
+ * On an idle stream a program runs here and now, unless it is long and the stream has a
+ * thread for such, on the caller's descriptors (its threads
  * share the work), and its status is returned. Otherwise it is copied whole, one block of
  * memory, and enqueued; a failure then comes with the next synchronisation.
  */
@@ -117,6 +118,14 @@ static int32_t task_fused(void *arg) {
     return asnrtFail(asn_status_acl(status), "aclnnxFused: %s", asn_error_message());
 }
 
+/* Nanoseconds, roughly, on one thread: a step takes 0.1 to 1.5 ns an element. */
+static double work_of(const aclnnxProgram *p) {
+    double elements = 1;
+    for (int d = 0; d < p->numDims; d++)
+        elements *= (double)p->shape[d];
+    return elements * 0.4 * (1 + p->numInstrs);
+}
+
 ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
     if (program == NULL)
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "aclnnxFused: program is NULL");
@@ -124,7 +133,7 @@ ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
     if (status != ASN_OK) return asnop_fail(status);
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
     if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
-    if (asnrtStreamEnter(s)) {
+    if (asnrtStreamInlines(s, work_of(program)) && asnrtStreamEnter(s)) {
         status = fused_run(program, s);
         asnrtStreamLeave(s, 0);
         return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);

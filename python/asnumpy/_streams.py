@@ -1,0 +1,252 @@
+"""Streams, events and batches.
+
+A stream is an ordered queue of work on the device; work on different streams may run at the same time. Each thread
+has a current stream, at first the default one, to which its operations go. What an array needs from another stream
+is waited for automatically, by the streams: no program has to synchronise for its results to be right.
+"""
+
+import contextlib
+import contextvars
+import threading
+
+from . import _core
+
+
+class Stream:
+    """An ordered queue of work on the current device.
+
+    priority: 0 (first) to 7 (last), where the device has priorities (an NPU; the CPU device has none). name: for
+    messages and profiles, 31 characters; "stream N" otherwise. Streams are pooled: one that nobody holds any more is
+    given out again, and what was queued there goes on. RuntimeError beyond 63 at a time, ValueError for another
+    priority."""
+
+    __slots__ = ("_handle", "__weakref__")
+
+    def __init__(self, priority=0, *, name=None):
+        self._handle = _core._stream_new(priority, name)
+
+    @classmethod
+    def _of(cls, handle):
+        found = cls.__new__(cls)
+        found._handle = handle
+        return found
+
+    @property
+    def number(self):
+        """Its number in the process, which profiles show; 0 is the default stream."""
+        return _core._stream_info(self._handle)[0]
+
+    @property
+    def name(self):
+        """As messages have it."""
+        return _core._stream_info(self._handle)[1]
+
+    @property
+    def priority(self):
+        """0 (first) to 7 (last)."""
+        return _core._stream_info(self._handle)[2]
+
+    @property
+    def device(self):
+        """The number of the device it is on."""
+        return _core._stream_info(self._handle)[3]
+
+    @property
+    def handle(self):
+        """The address of its aclrtStream, with everything recorded so far put on it, for AscendCL's own functions."""
+        return _core._stream_handle(self._handle)
+
+    def synchronize(self):
+        """Waits for everything put on the stream; the first failure of its tasks, once.
+
+        RuntimeError also when the stream waits for an event that nobody can record any more (see `Event`)."""
+        _core._stream_synchronize(self._handle)
+
+    def query(self):
+        """Whether everything put on the stream has ended, found out without waiting."""
+        return _core._stream_query(self._handle)
+
+    def wait_stream(self, stream):
+        """What is put on this stream from now on comes after what was put on the other."""
+        _core._stream_follow(self._handle, _stream(stream, "wait_stream")._handle)
+
+    def wait_event(self, event):
+        """What is put on this stream from now on comes after the event. RuntimeError: a cycle of waits."""
+        _core._stream_wait_event(self._handle, _event(event, "wait_event")._handle)
+
+    def record_event(self, event=None):
+        """Records the event (None: a new one) behind what was put on the stream, and returns it."""
+        event = Event() if event is None else event
+        _event(event, "record_event").record(self)
+        return event
+
+    def __eq__(self, other):
+        return isinstance(other, Stream) and self.number == other.number
+
+    def __hash__(self):
+        return hash(("asnumpy.Stream", self.number))
+
+    def __repr__(self):
+        return f"<asnumpy.Stream {self.number}: {self.name!r}, device {self.device}>"
+
+
+class Event:
+    """A point on a stream that other streams and the host can wait for.
+
+    A wait for an event that was never recorded ends at once, as in CANN. An event with a `stream` is one that this
+    stream will record, and no other may: a wait for it may come before that, and lasts until the event is recorded and
+    reached. Such waits can form a cycle, and the wait that would close one raises RuntimeError with the cycle spelled
+    out. When such an event goes away unrecorded, the streams that wait for it go on, with an error.
+    timing=True: `elapsed_time` may be asked. name: for messages, 31 characters; "event N" otherwise."""
+
+    __slots__ = ("_handle", "__weakref__")
+
+    def __init__(self, stream=None, *, timing=False, name=None):
+        by = None if stream is None else _stream(stream, "Event")._handle
+        self._handle = _core._event_new(by, timing, name)
+
+    @property
+    def name(self):
+        """As messages have it."""
+        return _core._event_name(self._handle)
+
+    def record(self, stream=None):
+        """Marks the present end of the stream (None: the current one). RuntimeError: it is another stream's."""
+        stream = current_stream() if stream is None else _stream(stream, "record")
+        _core._event_record(self._handle, stream._handle)
+
+    def wait(self, stream=None):
+        """What is put on the stream (None: the current one) from now on comes after the event."""
+        (current_stream() if stream is None else _stream(stream, "wait")).wait_event(self)
+
+    def query(self):
+        """Whether the event was recorded, and reached."""
+        return _core._event_query(self._handle)
+
+    def synchronize(self):
+        """Waits until the event is reached. RuntimeError when nobody can record it any more."""
+        _core._event_synchronize(self._handle)
+
+    def elapsed_time(self, end):
+        """Milliseconds from this event to `end`, both made with timing=True and reached."""
+        return _core._event_elapsed(self._handle, _event(end, "elapsed_time")._handle)
+
+    def __repr__(self):
+        return f"<asnumpy.Event {self.name!r}>"
+
+
+def _stream(value, where):
+    if isinstance(value, Stream):
+        return value
+    raise TypeError(f"{where} takes an asnumpy.Stream, got {type(value).__name__}")
+
+
+def _event(value, where):
+    if isinstance(value, Event):
+        return value
+    raise TypeError(f"{where} takes an asnumpy.Event, got {type(value).__name__}")
+
+
+def current_stream():
+    """The calling thread's stream."""
+    return Stream._of(_core._stream_current())
+
+
+def default_stream():
+    """The library's own stream, which threads use that set no other."""
+    return Stream._of(_core._stream_default())
+
+
+class stream:
+    """`with asnumpy.stream(s):` puts the block's operations on the stream s (None: on the current one).
+
+    The stream is the calling thread's; other threads have their own. Entering and leaving ends a recording: what was
+    recorded before goes to the stream it was recorded for."""
+
+    def __init__(self, stream):
+        self._stream = None if stream is None else _stream(stream, "stream")
+        self._before = []
+
+    def __enter__(self):
+        self._before.append(_core._stream_current())
+        if self._stream is not None:
+            _core._stream_set(self._stream._handle)
+        return self._stream or current_stream()
+
+    def __exit__(self, *_):
+        _core._stream_set(self._before.pop())
+
+
+class _Batch:
+    """The jobs of a batch and what became of them; threads take the next one until there is none."""
+
+    def __init__(self, jobs):
+        self.jobs = jobs
+        self.results = [None] * len(jobs)
+        self.errors = {}  # number -> exception, in order of their happening
+        self.next = 0
+        self.lock = threading.Lock()
+
+    def take(self):
+        with self.lock:
+            if self.next == len(self.jobs) or self.errors:
+                return None
+            self.next += 1
+            return self.next - 1
+
+    def run(self, number, on):
+        function, args = self.jobs[number]
+        try:
+            with stream(on):
+                self.results[number] = function(*args)
+            on.synchronize()
+        except BaseException as error:  # noqa: BLE001 - raised by batch()
+            with self.lock:
+                self.errors[number] = error
+
+    def work(self, on):
+        while (number := self.take()) is not None:
+            self.run(number, on)
+
+    def raise_first(self):
+        (number, first), *others = self.errors.items()
+        cancelled = len(self.jobs) - self.next
+        first.batch_errors = dict(others)
+        if hasattr(first, "add_note"):  # Python 3.11
+            first.add_note(f"in job {number} of {len(self.jobs)} of asnumpy.batch; {cancelled} were not started")
+            for n, error in others:
+                first.add_note(f"job {n} failed too: {type(error).__name__}: {error}")
+        raise first
+
+
+def _job(job, number):
+    if callable(job):
+        return job, ()
+    if isinstance(job, tuple) and len(job) == 2 and callable(job[0]):
+        return job[0], tuple(job[1])
+    raise TypeError(f"batch: job {number} is a {type(job).__name__}; it may be a callable or (callable, arguments)")
+
+
+def batch(jobs, *, streams=None):
+    """Runs independent jobs on several streams, and returns their results in order.
+
+    jobs: callables, or (callable, arguments). streams: how many jobs run at a time, each in a thread and on a stream of
+    its own (default: 4, or one per job if there are fewer). Each job sees the context variables of the caller (errstate
+    too). When batch returns, everything is computed. If a job raises, no further one is started; when those that run
+    have ended, the first exception is raised, with the others by the number of the job as its `batch_errors`, and as notes."""
+    batch = _Batch([_job(job, number) for number, job in enumerate(jobs)])
+    if streams is None:
+        streams = 4
+    if not isinstance(streams, int) or streams < 1:
+        raise ValueError(f"batch: streams is {streams!r}; it may be 1 or more")
+    with contextlib.ExitStack() as held:
+        threads = []
+        for _ in range(min(streams, len(batch.jobs))):
+            context = contextvars.copy_context()
+            threads.append(threading.Thread(target=context.run, args=(batch.work, Stream()), daemon=True))
+        for thread in threads:
+            held.callback(thread.join)
+            thread.start()
+    if batch.errors:
+        batch.raise_first()
+    return batch.results
