@@ -37,6 +37,7 @@
 #include "asnumpy/random.h"
 #include "asnumpy/registry.h"
 #include "asnumpy/runtime.h"
+#include "asnumpy/stream.h"
 #include "asnumpy/types.h"
 #include "asnumpy/ufunc.h"
 

@@ -1,7 +1,7 @@
 /* AsNumpy in C: recording and waiting, the device, memory. Include asnumpy/asnumpy.h.
  *
- * Operations are recorded and fused, and run when a value is needed. All work of the
- * library is in order on one stream of the current device.
+ * Operations are recorded and fused, and run when a value is needed. A thread's work is in
+ * order on its current stream, which is the default one unless it sets another (stream.h).
  */
 #ifndef ASNUMPY_RUNTIME_H_
 #define ASNUMPY_RUNTIME_H_
@@ -38,7 +38,7 @@ ASNUMPY_API asnp_status asnp_set_device(int32_t device);
  * library. RUNTIME: arrays are left. */
 ASNUMPY_API asnp_status asnp_finalize(void);
 
-/* The library's stream, an aclrtStream, with everything recorded so far put on it: for
+/* The thread's stream, an aclrtStream, with everything recorded so far put on it: for
  * programs that enqueue operators or record and await events of their own through
  * acl/acl.h, in order with the library's work. Asked for anew before each such use, as
  * set_device changes it. Writers of an array's memory take its address from asnp_data. */

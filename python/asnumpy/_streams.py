@@ -210,13 +210,17 @@ class _Batch:
 
     def raise_first(self):
         (number, first), *others = self.errors.items()
+        self.errors = {}
         cancelled = len(self.jobs) - self.next
         first.batch_errors = dict(others)
         if hasattr(first, "add_note"):  # Python 3.11
             first.add_note(f"in job {number} of {len(self.jobs)} of asnumpy.batch; {cancelled} were not started")
             for n, error in others:
                 first.add_note(f"job {n} failed too: {type(error).__name__}: {error}")
-        raise first
+        try:
+            raise first.with_traceback(first.__traceback__.tb_next)  # without the frame that holds the stream
+        finally:
+            del first, others  # the traceback has this frame: no cycle
 
 
 def _job(job, number):

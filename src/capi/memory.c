@@ -4,6 +4,7 @@
 #include "graph/tensor.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
+#include "runtime/uses.h"
 #include "runtime/watch.h"
 
 /* ---- settings */
@@ -63,6 +64,8 @@ asnp_status asnp_mm_alloc(int64_t nbytes, asnp_mm_block **out) {
 
 void asnp_mm_free(asnp_mm_block *block) {
     IN_LIBRARY;
+    /* What the caller put on the thread's stream may use it still. */
+    if (block && asn_buffer_use((asn_buffer *)block, true)) asn_error_clear();
     asn_buffer_release((asn_buffer *)block);
 }
 

@@ -5,10 +5,10 @@
 
 #include "graph/engine.h"
 #include "graph/fallback.h"
+#include "graph/streams.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
-#include "runtime/stream.h"
 
 const char *asnp_version(void) {
     return ASNUMPY_VERSION;
@@ -72,10 +72,7 @@ asnp_status asnp_stream(void **out) {
     NEED(out);
     IN_LIBRARY;
     ASN_TRY(asn_device_open());
-    ASN_TRY(asn_trace_flush());
-    asn_stream_launch(true); /* what the caller will put there */
-    *out = asn_stream();
-    return ASNP_OK;
+    return asn_streams_handle(asn_queue_active, out);
 }
 
 asnp_status asnp_set_fallback(asnp_fallback policy, asnp_fallback *before) {

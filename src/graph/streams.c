@@ -72,7 +72,10 @@ asn_status asn_streams_flush(const asn_queue *q) {
 asn_status asn_streams_handle(asn_queue *q, void **out) {
     asn_lock();
     asn_status status = asn_streams_flush(q);
-    if (!status) asn_queue_put(q); /* what the caller will put there */
+    if (!status) {
+        asn_queue_put(q); /* what the caller will put there */
+        q->lent = true;
+    }
     *out = q->stream;
     asn_unlock();
     return status;

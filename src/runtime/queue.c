@@ -199,7 +199,7 @@ void asn_queue_keep(asn_queue *q, asn_status status) {
 
 asn_status asn_queue_wait_end(asn_queue *q, asn_queue_extent extent, asn_status status) {
     set_ended(q, extent.ticket);
-    if (q->puts == extent.puts) q->busy = false;
+    if (q->puts == extent.puts) q->busy = q->lent = false;
     find_busy();
     if (asn_stream_many) asn_uses_sweep();
     if (q->kept) {
@@ -331,7 +331,7 @@ void asn_queue_close(void) {
         set_ended(q, ++q->marked);
         if (q->stream) asn_acl.aclrtDestroyStream(q->stream);
         q->stream = NULL;
-        q->busy = false;
+        q->busy = q->lent = false;
         q->kept = ASN_OK;
     }
     asn_queue_active = &own;

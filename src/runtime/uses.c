@@ -80,8 +80,20 @@ static asn_status add(uses **at, asn_queue *q, bool write) {
     return ASN_OK;
 }
 
+/* Addresses of shared memory are known outside: so do queues that were lent. */
+static asn_status follow_lent(asn_queue *q) {
+    for (int i = 0; asn_queue_get(i); i++) {
+        asn_queue *of = asn_queue_get(i);
+        if (of->lent) ASN_TRY(asn_queue_follow(q, of, of->marked + 1));
+    }
+    return ASN_OK;
+}
+
 asn_status asn_uses_add(asn_buffer *b, bool write) {
-    if (b->shared) ASN_TRY(add(&of_shared, asn_queue_active, write));
+    if (b->shared) {
+        ASN_TRY(follow_lent(asn_queue_active));
+        ASN_TRY(add(&of_shared, asn_queue_active, write));
+    }
     return add(&b->uses, asn_queue_active, write);
 }
 
@@ -99,7 +111,15 @@ static int pending_queues(const uses *u, bool for_write, asn_queue **out, int nu
 
 int asn_uses_queues(const asn_buffer *b, bool for_write, asn_queue **out) {
     int num = pending_queues(b->uses, for_write, out, 0);
-    return b->shared ? pending_queues(of_shared, for_write, out, num) : num;
+    if (!b->shared) return num;
+    num = pending_queues(of_shared, for_write, out, num);
+    for (int i = 0; asn_queue_get(i); i++) {
+        bool wanted = asn_queue_get(i)->lent;
+        for (int k = 0; k < num; k++)
+            wanted &= out[k] != asn_queue_get(i);
+        if (wanted) out[num++] = asn_queue_get(i);
+    }
+    return num;
 }
 
 /* ---- blocks in use that no buffer holds */
@@ -154,7 +174,20 @@ static void hold(const held_block *block) {
     bytes_held += block->block.capacity;
 }
 
+/* Whoever adopted the memory may change it once the buffer has ended. (A stream that
+ * waits for an event that nobody recorded cannot be waited for here: the memory stays.)
+ */
+static void wait_for_users(const uses *u) {
+    for (int i = 0; i < u->num; i++) {
+        asn_queue *q = u->of[i].queue;
+        if (asn_waits_held(q) || !asn_queue_pending(q, last_of(&u->of[i]))) continue;
+        asn_status status = asn_queue_wait(q);
+        if (status) asn_queue_keep(q, status);
+    }
+}
+
 void asn_uses_end(asn_buffer *b) {
+    if (b->release) wait_for_users(b->uses);
     prune(b->uses);
     if (b->uses->num && b->data) {
         asn_block block = {b->data, b->capacity, b->range, b->device};

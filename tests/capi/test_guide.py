@@ -25,7 +25,7 @@ def test_programs_of_the_guide(tmp_path, program, says):
 
 
 def test_the_guide_is_complete():
-    assert GUIDE.count("```c\n") == len(PROGRAMS) == 3
+    assert GUIDE.count("```c\n") == len(PROGRAMS) == 4
     table = GUIDE[GUIDE.index("## All functions") :]
     assert sorted(re.findall(r"`(asnp_\w+)`", table[: table.index("Beside them")])) == sorted(
         c.declared
