@@ -214,11 +214,15 @@ class _Batch:
         cancelled = len(self.jobs) - self.next
         first.batch_errors = dict(others)
         if hasattr(first, "add_note"):  # Python 3.11
-            first.add_note(f"in job {number} of {len(self.jobs)} of asnumpy.batch; {cancelled} were not started")
+            first.add_note(
+                f"in job {number} of {len(self.jobs)} of asnumpy.batch; {cancelled} were not started"
+            )
             for n, error in others:
                 first.add_note(f"job {n} failed too: {type(error).__name__}: {error}")
         try:
-            raise first.with_traceback(first.__traceback__.tb_next)  # without the frame that holds the stream
+            raise first.with_traceback(
+                first.__traceback__.tb_next
+            )  # without the frame that holds the stream
         finally:
             del first, others  # the traceback has this frame: no cycle
 
@@ -228,7 +232,9 @@ def _job(job, number):
         return job, ()
     if isinstance(job, tuple) and len(job) == 2 and callable(job[0]):
         return job[0], tuple(job[1])
-    raise TypeError(f"batch: job {number} is a {type(job).__name__}; it may be a callable or (callable, arguments)")
+    raise TypeError(
+        f"batch: job {number} is a {type(job).__name__}; it may be a callable or (callable, arguments)"
+    )
 
 
 def batch(jobs, *, streams=None):
@@ -247,7 +253,9 @@ def batch(jobs, *, streams=None):
         threads = []
         for _ in range(min(streams, len(batch.jobs))):
             context = contextvars.copy_context()
-            threads.append(threading.Thread(target=context.run, args=(batch.work, Stream()), daemon=True))
+            threads.append(
+                threading.Thread(target=context.run, args=(batch.work, Stream()), daemon=True)
+            )
         for thread in threads:
             held.callback(thread.join)
             thread.start()

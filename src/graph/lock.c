@@ -23,7 +23,9 @@ static void (*hook_leave)(void *);
 static void (*hook_arrival)(void);
 
 static void choose_way(void) {
-    asn_lock_state.quick = asn_lock_state.serial && !hook_arrival && !asn_stream_many;
+    bool quick = asn_lock_state.serial && !hook_arrival && !asn_stream_many;
+    /* Looked at without the lock: not touched where it never changes. */
+    if (asn_lock_state.quick != quick) asn_lock_state.quick = quick;
 }
 
 void asn_lock_refresh(void) {

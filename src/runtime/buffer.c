@@ -55,7 +55,7 @@ void asn_buffer_destroy(asn_buffer *b) {
     if (__builtin_expect(b->uses != NULL, 0)) asn_uses_end(b);
     if (b->release) {
         /* Queued operations may still read the owner's memory (uses.h says: none). */
-        if (!asn_stream_many) asn_stream_settle();
+        if (!asn_stream_are_many()) asn_stream_settle();
         b->release(b->context);
     } else if (b->data) {
         if (asn_stock_put(b)) return;
@@ -80,12 +80,12 @@ asn_status asn_buffer_ensure(asn_buffer *b) {
     asn_block block;
     if (b->data) return ASN_OK;
     ASN_TRY(asn_device_open());
-    if (__builtin_expect(asn_stream_many, 0) && asn_uses_storage(b)) {
+    if (__builtin_expect(asn_stream_are_many(), 0) && asn_uses_storage(b)) {
         if (asn_memory_watched) asn_watch_taken(b);
         return ASN_OK;
     }
     asn_status status = asn_pool_alloc(b->nbytes, &block);
-    if (status == ASN_ERR_MEMORY && asn_stream_many && asn_uses_reclaim())
+    if (status == ASN_ERR_MEMORY && asn_stream_are_many() && asn_uses_reclaim())
         status = asn_pool_alloc(b->nbytes, &block);
     if (status) {
         if (asn_memory_watched) asn_watch_failed(b->nbytes);

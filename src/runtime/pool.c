@@ -58,7 +58,7 @@ static uint64_t reserved(const arena *a) {
 
 /* Queued operations may still use the memory, if there is one stream (uses.h). */
 static void give_back(const arena *a, void *memory) {
-    if (!asn_stream_many) asn_stream_settle();
+    if (!asn_stream_are_many()) asn_stream_settle();
     if (a->device != asn_pool_device) asn_acl.aclrtSetDevice(a->device);
     asn_acl.aclrtFree(memory);
     if (a->device != asn_pool_device) asn_acl.aclrtSetDevice(asn_pool_device);
@@ -116,7 +116,7 @@ static void make_room(arena *a, uint64_t bytes) {
     a->slack = a->slack + again < peak ? a->slack + again : peak;
     uint64_t most = needed > peak ? needed : peak;
     most = (most < 2 * needed ? most : 2 * needed) + a->slack;
-    while (reserved(a) + bytes > most && (asn_stream_many || asn_stream_poll()) &&
+    while (reserved(a) + bytes > most && (asn_stream_are_many() || asn_stream_poll()) &&
            drop_one(a))
         ;
 }

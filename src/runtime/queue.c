@@ -100,7 +100,7 @@ static void begin_many(void) {
     if (asn_stream_many) return;
     asn_stream_settle(); /* uses.h: what is free is in nobody's use */
     own.busy = asn_stream_busy;
-    asn_stream_many = true;
+    __atomic_store_n(&asn_stream_many, true, __ATOMIC_RELAXED);
 }
 
 asn_status asn_queue_new(asn_queue **out, int priority, const char *name) {
@@ -171,7 +171,8 @@ static void set_ended(asn_queue *q, uint64_t ticket) {
 static void end_many(void) {
     int held;
     if (!asn_stream_many || asn_stream_busy || !asn_queue_count(&held)) return;
-    if (!held && asn_queue_active == &own) asn_stream_many = false;
+    if (!held && asn_queue_active == &own)
+        __atomic_store_n(&asn_stream_many, false, __ATOMIC_RELAXED);
 }
 
 bool asn_queue_wait_begin(asn_queue *q, asn_queue_extent *extent) {

@@ -13,6 +13,10 @@ aclrtStream asn_stream(void);
 extern bool asn_stream_busy;
 /* There are streams besides the library's own. Everything they cost is behind this. */
 extern bool asn_stream_many;
+/* The same without any lock. */
+static inline bool asn_stream_are_many(void) {
+    return __atomic_load_n(&asn_stream_many, __ATOMIC_RELAXED);
+}
 /* How often the host waited for a stream. */
 extern uint64_t asn_stream_waits;
 /* Whether calls that an idle stream runs at once may be queued instead (a test device

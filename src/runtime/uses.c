@@ -186,7 +186,14 @@ static void wait_for_users(const uses *u) {
     }
 }
 
-void asn_uses_end(asn_buffer *b) {
+static void (*enter)(void), (*leave)(void);
+
+void asn_uses_set_lock(void (*lock)(void), void (*unlock)(void)) {
+    enter = lock;
+    leave = unlock;
+}
+
+static void end(asn_buffer *b) {
     if (b->release) wait_for_users(b->uses);
     prune(b->uses);
     if (b->uses->num && b->data) {
@@ -200,6 +207,12 @@ void asn_uses_end(asn_buffer *b) {
         asn_free(b->uses);
     }
     b->uses = NULL;
+}
+
+void asn_uses_end(asn_buffer *b) {
+    if (enter) enter();
+    end(b);
+    if (leave) leave();
 }
 
 /* Only the active queue uses it still: what is put there comes later anyway. */

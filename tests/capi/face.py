@@ -68,7 +68,7 @@ SCALARS = {
     "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "double": ctypes.c_double,
     "size_t": ctypes.c_size_t, "asnp_status": ctypes.c_int32, "asnp_dtype": ctypes.c_int32,
     "asnp_mode": ctypes.c_int32, "asnp_fallback": ctypes.c_int32, "asnp_number": Number,
-    "asnp_operand": Operand, "asnp_mm_hook": ctypes.c_void_p, "void": None,
+    "asnp_operand": Operand, "asnp_mm_hook": ctypes.c_void_p, "asnp_job": ctypes.c_void_p, "void": None,
 }  # fmt: skip
 DECLARATION = re.compile(r"ASNUMPY_API\s+(.*?)(asnp_\w+)\(((?:[^()]|\([^()]*\))*)\);", re.S)
 
@@ -140,6 +140,8 @@ class Face:
         "asnp_mm_block **",
         "asnp_queue **",
         "asnp_transfer **",
+        "asnp_stream_handle **",
+        "asnp_event **",
     )
 
     def __init__(self):
@@ -207,9 +209,18 @@ class Transfer(Owner):
     END = "transfer_release"
 
 
+class Stream(Owner):
+    END = "stream_release"
+
+
+class Event(Owner):
+    END = "event_release"
+
+
 OWNERS = {
     "asnp_rng_new": Generator, "asnp_mm_alloc": Block, "asnp_queue_new": Queue, "asnp_queue_send": Transfer,
-    "asnp_queue_fetch": Transfer,
+    "asnp_queue_fetch": Transfer, "asnp_stream_new": Stream, "asnp_stream_get_current": Stream,
+    "asnp_event_new": Event,
 }  # fmt: skip
 
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "acl/acl.h"
+#include "aclnnop/aclnn_index.h"
 #include "asnumpy/asnumpy.h"
 
 enum { STREAMS = 3, ROUNDS = 60, N = 60000, JOBS = 12 };
@@ -152,6 +154,7 @@ static void events(void) {
     check(!asnp_event_record(b, s) && !asnp_event_synchronize(b), "record");
     check(!asnp_event_elapsed(a, b, &ms) && ms >= 0, "elapsed");
     check(!asnp_event_query(b, &reached) && reached, "query");
+    check(!asnp_stream_synchronize(s), "synchronize");
     check(!asnp_stream_query(s, &reached) && reached, "query");
     asnp_event_release(a), asnp_event_release(b);
     asnp_release(x), asnp_release(y);
@@ -186,6 +189,55 @@ static void events(void) {
     check(!asnp_stream_synchronize(s), "once");
     asnp_event_release(a), asnp_event_release(b), asnp_event_release(later);
     asnp_stream_release(s), asnp_stream_release(t);
+}
+
+/* ---- failed tasks */
+
+/* A task that fails: the fourth of three elements. */
+static void fail_on(asnp_stream_handle *s) {
+    static double data[3], picked;
+    static int64_t at = 3;
+    const int64_t three = 3, one = 1;
+    void *stream = NULL;
+    uint64_t size = 0;
+    aclOpExecutor *executor = NULL;
+    check(!asnp_stream_acl(s, &stream), "acl");
+    aclTensor *from = aclCreateTensor(&three, 1, ACL_DOUBLE, &one, 0, ACL_FORMAT_ND,
+                                      &three, 1, data),
+              *to = aclCreateTensor(&one, 1, ACL_DOUBLE, &one, 0, ACL_FORMAT_ND, &one, 1,
+                                    &picked),
+              *which = aclCreateTensor(&one, 1, ACL_INT64, &one, 0, ACL_FORMAT_ND, &one,
+                                       1, &at);
+    const aclTensor *list[] = {which};
+    aclTensorList *indices = aclCreateTensorList(list, 1);
+    check(!aclnnIndexGetWorkspaceSize(from, indices, to, &size, &executor) && !size,
+          "plan");
+    check(!aclnnIndex(NULL, 0, executor, stream), "aclnnIndex");
+    aclDestroyTensor(from), aclDestroyTensor(to), aclDestroyTensorList(indices);
+}
+
+static void errors(void) {
+    asnp_stream_handle *bad = NULL, *good = NULL;
+    asnp_array *x = full(1), *y = NULL, *z = NULL;
+    double value;
+    const int64_t at = 5;
+    check(!asnp_stream_new(0, "bad", &bad) && !asnp_stream_new(0, NULL, &good), "new");
+    fail_on(bad);
+    current(good);
+    check(!asnp_unary("negative", x, &y) && first(y) == -1, "another stream's work");
+    check(!asnp_stream_synchronize(good), "another stream's failure");
+    check(asnp_stream_synchronize(bad) && says("bad: aclnnIndex") &&
+              says("index 3 is out"),
+          "the failure of the stream");
+    check(!asnp_stream_synchronize(bad), "the failure comes once");
+    fail_on(bad);
+    current(bad);
+    check(!asnp_unary("negative", x, &z), "the stream goes on");
+    check(asnp_get_double(z, &at, &value) && says("aclnnIndex"), "a read tells");
+    check(!asnp_get_double(z, &at, &value) && value == -1, "once");
+    current(NULL);
+    asnp_release(x), asnp_release(y), asnp_release(z);
+    asnp_stream_release(bad), asnp_stream_release(good);
 }
 
 /* ---- batches */
@@ -237,6 +289,7 @@ int main(void) {
         in_turn();
         threads();
         events();
+        errors();
         batches();
     }
     check(!asnp_finalize(), "finalize");

@@ -114,7 +114,12 @@ class Machine:
 
 
 step = st.tuples(
-    st.integers(0, 3), st.integers(0, 14), st.integers(0, 4), st.integers(0, 8), st.integers(0, 8), st.integers(0, 20)
+    st.integers(0, 3),
+    st.integers(0, 14),
+    st.integers(0, 4),
+    st.integers(0, 8),
+    st.integers(0, 8),
+    st.integers(0, 20),
 )
 
 
@@ -127,10 +132,17 @@ def run(streams, size, steps):
         machine.check()
     finally:
         np.lazy(True)
+        machine.streams.clear()  # a failure keeps the frame
 
 
 def examples(n):
-    @settings(max_examples=n, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+    @settings(
+        max_examples=n,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=list(HealthCheck),
+        database=None,
+    )
     @given(st.integers(1, 4), st.sampled_from(SIZES), st.lists(step, min_size=4, max_size=40))
     def program(streams, size, steps):
         run(streams, size, steps)

@@ -1,0 +1,449 @@
+"""Streams: order by buffers against NumPy, events, cycles of waits, errors, threads, batches."""
+
+import contextvars
+import gc
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import weakref
+
+import asnumpy as np
+import numpy
+import pytest
+import stream_programs
+from asnumpy import acl
+
+HERE = pathlib.Path(__file__).resolve().parent
+DELAYED = {"ASNUMPY_CPU_LAUNCH_DELAY_US": "100"}
+ASCEND = {"ASCEND_HOME_PATH": str(acl.home()), "ASNUMPY_DEVICE": "ascend", "ASNUMPY_CANN_STRICT": "1",
+          "ASNUMPY_FALLBACK": "silent"}  # fmt: skip
+
+
+def run(environment, *arguments):
+    done = subprocess.run([sys.executable, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                          env={**os.environ, **environment})  # fmt: skip
+    assert done.returncode == 0, done.stderr[-4000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [DELAYED, {**DELAYED, "ASNUMPY_FUSE": "0"}, {"ASNUMPY_FUSE": "0"}, {**ASCEND, **DELAYED}],
+    ids=["delayed", "delayed, not fused", "not fused", "in CANN's place"],
+)
+def test_random_programs_behind_the_program(environment):
+    assert "same" in run(environment, HERE / "stream_programs.py", 40)
+
+
+def test_random_programs():
+    stream_programs.examples(40)
+
+
+def test_work_overlaps_and_nobody_waits():
+    """The host launches on four streams of a delayed device without waiting, and they sleep at the same time."""
+    program = """
+import time, asnumpy as np
+x = np.arange(3000.0)
+np.synchronize()
+def launches(streams):
+    for k in range(12):
+        with np.stream(streams[k % len(streams)]):
+            y = np.sin(x) + k
+    before = np.engine_stats()["synchronizations"]
+    start = time.perf_counter()
+    np.synchronize()
+    return time.perf_counter() - start
+one = launches([np.Stream()])
+four = launches([np.Stream() for _ in range(4)])
+print(one, four)
+assert four < 0.5 * one
+"""
+    run({"ASNUMPY_CPU_LAUNCH_DELAY_US": "20000"}, "-c", program)
+
+
+# ---- streams
+
+
+def test_identity_names_and_the_current_stream():
+    s, t = np.Stream(name="weights"), np.Stream(3)
+    assert np.current_stream() == np.default_stream() != s
+    assert (s.name, s.priority, s.device, t.priority) == ("weights", 0, np.get_device(), 3)
+    assert t.name == f"stream {t.number}"
+    assert "weights" in repr(s)
+    assert len({s, t, np.default_stream(), np.current_stream()}) == 3
+    with np.stream(s) as inside:
+        assert inside == np.current_stream() == s
+        with np.stream(t):
+            assert np.current_stream() == t
+            with np.stream(None) as same:
+                assert same == t
+        assert np.current_stream() == s
+    assert np.current_stream() == np.default_stream()
+    assert s.handle != np.default_stream().handle
+
+
+def test_streams_are_pooled():
+    s = np.Stream(5)
+    number = s.number
+    del s
+    assert np.Stream(5).number == number
+    made = []
+    with pytest.raises(RuntimeError, match="63 streams are in use; there may be 63"):
+        for _ in range(64):
+            made.append(np.Stream())
+    del made
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ValueError, match="priority is -1; it may be 0"):
+        np.Stream(-1)
+    with pytest.raises(TypeError, match="name is a int; it may be a str or None"):
+        np.Stream(name=3)
+    with pytest.raises(TypeError, match="stream takes an asnumpy.Stream, got int"):
+        np.stream(3)
+    with pytest.raises(TypeError, match="wait_event takes an asnumpy.Event, got Stream"):
+        np.Stream().wait_event(np.Stream())
+    with pytest.raises(TypeError, match="wait_stream takes an asnumpy.Stream, got Event"):
+        np.Stream().wait_stream(np.Event())
+
+
+def test_without_streams_nothing_is_tracked():
+    program = """
+import asnumpy as np
+x = np.arange(1e5)
+s = np.Stream()
+with np.stream(s):
+    y = x * 2
+del s
+np.synchronize()
+assert np._core._stream_stats()[1:] == (0, 0)
+z = np.sin(y)[:3] + 1
+assert float((x * 2 - y).sum()) == 0
+s = np.Stream()  # and again
+with np.stream(s):
+    y += 1
+assert y[7] == 15
+print("ok")
+"""
+    for environment in ({}, DELAYED):
+        assert run(environment, "-c", program) == "ok\n"
+
+
+# ---- events
+
+
+def test_events_that_were_never_recorded_pass_at_once():
+    e, s = np.Event(), np.Stream()
+    assert not e.query()
+    e.wait(s)
+    e.synchronize()
+    s.synchronize()
+    with pytest.raises(RuntimeError, match="made without timing"):
+        e.elapsed_time(np.Event(timing=True))
+
+
+def test_time_between_events():
+    s, start, end = np.Stream(), np.Event(timing=True), np.Event(timing=True, name="end")
+    with pytest.raises(RuntimeError, match="is not recorded, or its stream has not reached it"):
+        start.elapsed_time(end)
+    start.record(s)
+    with np.stream(s):
+        np.sin(np.ones(2_000_000)).sum()
+        end.record()
+    end.synchronize()
+    assert end.query()
+    assert 0 < start.elapsed_time(end) < 10_000
+    assert end.name == "end"
+    assert s.record_event().query() in (True, False)
+
+
+def line():
+    return sys._getframe(1).f_lineno
+
+
+def test_a_cycle_is_spelled_out():
+    a, b, c = np.Stream(name="A"), np.Stream(name="B"), np.Stream(name="C")
+    from_a, from_b, from_c = np.Event(a, name="a"), np.Event(b, name="b"), np.Event(c, name="c")
+    first = line() + 1
+    a.wait_event(from_b)
+    b.wait_event(from_c)
+    with pytest.raises(RuntimeError) as e:
+        from_a.wait(c)
+    file = re.escape(__file__)
+    assert re.fullmatch(
+        rf"deadlock: C would wait for a \({file}:{first + 3}\), which A is to record; A waits for b "
+        rf"\({file}:{first}\), which B is to record; B waits for c \({file}:{first + 1}\), which C is to record",
+        str(e.value),
+    )
+    with pytest.raises(RuntimeError, match="A would wait for a .*, which A is to record"):
+        a.wait_event(from_a)
+    from_c.record(c)
+    from_b.record(b)
+    c.wait_event(from_b)  # recorded: no cycle any more
+    from_a.record(a)
+    for s in (a, b, c):
+        s.synchronize()
+
+
+def test_a_cycle_through_an_array():
+    a, b = np.Stream(name="A"), np.Stream(name="B")
+    ready = np.Event(b, name="ready")
+    a.wait_event(ready)
+    with np.stream(a):
+        x = np.ones(5000) * 2
+    with pytest.raises(
+        RuntimeError, match="B would wait for A .*; A waits for ready .*, which B is to record"
+    ):
+        with np.stream(b):
+            (x + 1).to_numpy()
+    with pytest.raises(RuntimeError, match="deadlock: the host waits for A .*; A waits for ready"):
+        float(x[0])
+    ready.record(b)
+    assert x[4999] == 2
+
+
+def test_the_host_does_not_wait_for_itself():
+    s = np.Stream(name="S")
+    e = np.Event(np.default_stream(), name="e")
+    s.wait_event(e)
+    with pytest.raises(RuntimeError, match=r"deadlock: the host waits for S \(.*no other thread"):
+        s.synchronize()
+    with pytest.raises(
+        RuntimeError, match=r"deadlock: the host waits for e .*, which default is to record"
+    ):
+        e.synchronize()
+    with pytest.raises(RuntimeError, match="deadlock"):
+        np.synchronize()
+    e.record()
+    s.synchronize()
+    with pytest.raises(RuntimeError, match="e was made for default to record, not for S"):
+        e.record(s)
+
+
+def test_another_thread_records():
+    s, made = np.Stream(), np.Stream()
+    e = np.Event(made)
+    results = []
+
+    def consume():
+        with np.stream(s):
+            e.wait()
+            results.append(np.full(4000, 3.0).sum())
+            e.synchronize()
+            results.append(float((box[0] + 1).sum()))
+
+    box = []
+    thread = threading.Thread(target=consume)
+    thread.start()
+    with np.stream(made):
+        box.append(np.ones(100_000) * 2)
+        e.record()
+    thread.join()
+    assert results == [12000.0, 300_000.0]
+
+
+def test_an_event_that_goes_away():
+    s = np.Stream(name="S")
+    e = np.Event(np.default_stream(), name="lost")
+    s.wait_event(e)
+    del e
+    with np.stream(s):
+        x = np.ones(3000) + 1
+    with pytest.raises(
+        RuntimeError, match=r"S waited for lost \(.*\), which was never recorded and is gone"
+    ):
+        s.synchronize()
+    s.synchronize()
+    assert x[2999] == 2
+
+
+# ---- errors of tasks
+
+
+def test_a_failure_stays_on_its_stream():
+    """(A task that fails behind the program is in tests/capi/test_streams.c.)"""
+    program = """
+import asnumpy as np, numpy
+bad, good = np.Stream(name="bad"), np.Stream(name="good")
+x = np.arange(6.0)
+with np.stream(bad):
+    indices = np.array([0, 9])
+    try:
+        x[indices]
+    except IndexError as e:
+        print(type(e).__name__)
+with np.stream(good):
+    y = x + 1
+print(y[5])
+bad.synchronize()
+"""
+    for environment in ({}, {**ASCEND, **DELAYED}):
+        assert run(environment, "-c", program) == "IndexError\n6.0\n"
+
+
+# ---- threads
+
+
+def test_threads_have_streams_of_their_own():
+    shared = [np.arange(20_000.0) + k for k in range(4)]
+    failures = []
+
+    def work(k):
+        try:
+            with np.stream(np.Stream()):
+                mine = np.zeros(20_000)
+                for turn in range(30):
+                    mine += shared[(k + turn) % 4]
+                    if turn % 7 == 0:
+                        float(mine[turn])
+                want = sum(numpy.arange(20_000.0) + (k + turn) % 4 for turn in range(30))
+                numpy.testing.assert_array_equal(mine.to_numpy(), want)
+        except BaseException as e:
+            failures.append(e)
+            raise
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failures
+
+
+# ---- batches
+
+
+def test_batch_gives_results_in_order():
+    def job(k):
+        x = np.full(50_000, float(k))
+        for _ in range(5):
+            x = x * 1.0 + 1
+        return x
+
+    for streams in (1, 2, 7):
+        results = np.batch([(job, (k,)) for k in range(9)], streams=streams)
+        assert [float(r[0]) for r in results] == [k + 5.0 for k in range(9)]
+    assert np.batch([]) == []
+    assert np.batch([lambda: 1, (max, (2, 3))]) == [1, 3]
+
+
+def test_batch_sees_the_callers_context():
+    variable = contextvars.ContextVar("variable", default=0)
+    variable.set(5)
+    assert np.batch([variable.get, variable.get]) == [5, 5]
+    with np.errstate(divide="raise"):
+        with pytest.raises(FloatingPointError):
+            np.batch([lambda: (np.ones(3) / np.zeros(3)).to_numpy()])
+
+
+def test_batch_raises_the_first_error_and_starts_no_more():
+    started = []
+    barrier = threading.Barrier(2)
+
+    def bad(k):
+        started.append(k)
+        barrier.wait()
+        raise ValueError(f"job {k}")
+
+    with pytest.raises(ValueError, match="job [01]") as e:
+        np.batch([(bad, (k,)) for k in range(6)], streams=2)
+    assert sorted(started) == [0, 1]
+    ((number, other),) = e.value.batch_errors.items()
+    assert isinstance(other, ValueError)
+    assert str(other) == f"job {number}"
+    if sys.version_info >= (3, 11):
+        assert any("4 were not started" in note for note in e.value.__notes__)
+
+
+def test_batch_checks_its_arguments():
+    with pytest.raises(TypeError, match="batch: job 1 is a int; it may be a callable"):
+        np.batch([print, 3])
+    with pytest.raises(ValueError, match="streams is 0; it may be 1 or more"):
+        np.batch([print], streams=0)
+
+
+def test_batch_gives_its_streams_back():
+    gc.collect()
+    held = np._core._stream_stats()[1]
+    np.batch([lambda: np.ones(5000) * 2] * 6)
+    with pytest.raises(ZeroDivisionError):
+        np.batch([lambda: 1 / 0])
+    gc.collect()
+    assert np._core._stream_stats()[1] == held
+
+
+# ---- memory
+
+
+def test_memory_in_use_is_not_given_to_another_stream():
+    program = """
+import asnumpy as np
+a, b = np.Stream(), np.Stream()
+x = np.ones(50_000)
+np.synchronize()
+with np.stream(a):
+    y = x * 3  # runs in 20 ms
+del y
+waiting = np._core._stream_stats()[2]
+with np.stream(b):
+    z = np.full(50_000, 7.0)
+with np.stream(a):
+    again = np._core._stream_stats()
+    w = x * 5
+    w2 = w + 1
+assert (z == 7).all() and (w2 == 6).all()
+np.synchronize()
+assert np._core._stream_stats()[2] == 0
+print(waiting)
+"""
+    waiting = int(run({"ASNUMPY_CPU_LAUNCH_DELAY_US": "20000", "ASNUMPY_FUSE": "0"}, "-c", program))
+    assert 400_000 <= waiting < 500_000
+
+
+def test_adopted_memory_is_released_when_its_streams_are_done():
+    s = np.Stream()
+    host = numpy.ones(50_000)
+    gone = weakref.ref(host)
+    a = np.asarray(host)
+    with np.stream(s):
+        b = a * 2
+    del a, host
+    gc.collect()
+    assert (b == 2).all()
+    np.synchronize()
+    gc.collect()
+    assert gone() is None
+
+
+# ---- with the copy queue and the profiler
+
+
+def test_copies_behind_the_program():
+    s, t = np.Stream(), np.Stream()
+    queue = np.memory.CopyQueue()
+    host = numpy.arange(200_000.0)
+    with np.stream(s):
+        x = queue.to_device(host).array()
+    with np.stream(t):
+        y = x * 2
+        out = queue.to_host(y)
+    numpy.testing.assert_array_equal(out.wait(), host * 2)
+
+
+def test_a_stream_is_a_lane_of_a_profile(tmp_path):
+    import json
+
+    s = np.Stream(name="lane")
+    x = np.ones(100_000)
+    with np.profile() as p:
+        with np.stream(s):
+            (np.sin(x) * 2).sum()
+        (x + 1).sum()
+    on = {e.stream for e in p.events if e.kind in ("program", "operator")}
+    assert {0, s.number} <= on
+    p.export(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert f"stream {s.number}" in {e["args"]["name"] for e in trace if e["name"] == "thread_name"}
