@@ -29,6 +29,7 @@ GROUPS = {
     "memory": "peak memory of the ten programs beyond their inputs",
     "aclnn": "CANN's operators and launches from C, against NumPy's call",
     "allocator": "device memory: allocations against malloc and aclrtMalloc, copies behind the program",
+    "streams": "independent jobs in a batch against one after the other; late launches; what a stream costs",
     "importing": "a fresh interpreter's import",
 }
 

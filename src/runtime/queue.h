@@ -9,7 +9,7 @@
  * Work is counted in tickets: what is put on a queue between two marks has one. `marked`
  * is the ticket of the last mark or wait, `ended` the last one known to be done; what is
  * put there now has marked + 1. (An event behind each launch would tell more exactly, and
- * cost each launch 0.2 us; a mark is made where a thread leaves a stream, and where one
+ * cost each launch 0.1 us; a mark is made where a thread leaves a stream, and where one
  * is missing.)
  *
  * Everything here is called with the library's lock or the face's global one held.

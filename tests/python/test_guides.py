@@ -22,6 +22,11 @@ SAYS = {
         r"float32 \(49152, 4, 768, 12\)",
         r"\(256, 1024\)",
     ],
+    "streams.md": [
+        r"\n\d+\.\d ms, reached: True\n",
+        r"deadlock: right would wait for from_left \(.*guide\.py:\d+\), which left is to record; left waits for from_right \(",
+        r"6 \(200000,\)",
+    ],
     "profiling.md": [
         r"name +calls +total ms",
         r"synchronisations: \d+",

@@ -194,11 +194,13 @@ def test_a_cycle_through_an_array():
     a.wait_event(ready)
     with np.stream(a):
         x = np.ones(5000) * 2
-    with pytest.raises(
-        RuntimeError, match="B would wait for A .*; A waits for ready .*, which B is to record"
+    with (
+        pytest.raises(
+            RuntimeError, match="B would wait for A .*; A waits for ready .*, which B is to record"
+        ),
+        np.stream(b),
     ):
-        with np.stream(b):
-            (x + 1).to_numpy()
+        (x + 1).to_numpy()
     with pytest.raises(RuntimeError, match="deadlock: the host waits for A .*; A waits for ready"):
         float(x[0])
     ready.record(b)
@@ -334,9 +336,8 @@ def test_batch_sees_the_callers_context():
     variable = contextvars.ContextVar("variable", default=0)
     variable.set(5)
     assert np.batch([variable.get, variable.get]) == [5, 5]
-    with np.errstate(divide="raise"):
-        with pytest.raises(FloatingPointError):
-            np.batch([lambda: (np.ones(3) / np.zeros(3)).to_numpy()])
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        np.batch([lambda: (np.ones(3) / np.zeros(3)).to_numpy()])
 
 
 def test_batch_raises_the_first_error_and_starts_no_more():
