@@ -1,7 +1,8 @@
 /* AsNumpy in C: recording and waiting, the device, memory. Include asnumpy/asnumpy.h.
  *
- * Operations are recorded and fused, and run when a value is needed. A thread's work is in
- * order on its current stream, which is the default one unless it sets another (stream.h).
+ * Operations are recorded and fused, and run when a value is needed. A thread's work is
+ * in order on its current stream, which is the default one unless it sets another
+ * (stream.h).
  */
 #ifndef ASNUMPY_RUNTIME_H_
 #define ASNUMPY_RUNTIME_H_

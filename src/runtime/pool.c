@@ -19,8 +19,7 @@
 
 enum { DEVICES = 64, BIN_LARGEST = 2 << 20, PAGE = 4096, HOLDERS = 3 };
 static const int64_t SEGMENT_LEAST = 1 << 20, SEGMENT_MOST = 16 << 20;
-/* Idle memory above this goes back at once. */
-static const uint64_t CACHED_MOST = (uint64_t)4 << 30;
+static const uint64_t CACHED_MOST = (uint64_t)4 << 30; /* idle, before it goes back */
 
 #ifdef ASN_SANITIZE
 static const bool caching = false;
