@@ -1,7 +1,7 @@
 /* AsNumpy in C: operators of one's own. A shared library that is compiled against this
  * header and exports a table of operators is loaded by asnumpy.load_library(path), which
- * makes ufuncs of them: NumPy's broadcasting, casting, out=, where=, dtype= and reduce
- * around the loops.
+ * makes ufuncs of them: NumPy's broadcasting, casting, out=, where=, dtype= and methods
+ * around the loops, which are recorded and fused with other operations.
  *
  *     static void relu(char **args, const int64_t *n, const int64_t *steps, void *data) {
  *         for (int64_t i = 0; i < *n; i++) {
@@ -28,8 +28,11 @@ enum { ASNP_OP_VERSION = 1, ASNP_OP_MAX_ARGS = 8 };
 
 /* n elements. args: of each argument, inputs first, the first element; steps: bytes to
  * the next one. Arguments are aligned for their dtypes. A step may be 0 or negative; an
- * output is an input (of a reduction: with step 0), or shares nothing with any. Several
- * threads call at once, with other elements each. */
+ * output is an input of equal size (of a reduction: with step 0), or shares nothing with
+ * any. Several threads call at once, with other elements each. In a fused program the
+ * elements are a block, one behind the other (a loop with a branch for steps that are the
+ * sizes of its elements is compiled to vectors); an element may be computed twice, and
+ * equal calls once: results are made of the inputs alone. */
 typedef void (*asnp_op_function)(char **args, const int64_t *n, const int64_t *steps,
                                  void *data);
 
