@@ -18,7 +18,8 @@ extern "C" {
 typedef asnp_status (*asnp_operator)(int32_t num_in, asnp_array *const *in,
                                      int32_t num_out, asnp_array **out, void *context);
 
-/* What an operator that fails returns: sets asnp_message to the sentence. */
+/* What an operator that fails returns: sets asnp_message to the sentence. VALUE: a status
+ * that is no failure. */
 ASNUMPY_API asnp_status asnp_fail(asnp_status status, const char *sentence);
 
 typedef struct {

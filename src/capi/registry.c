@@ -82,7 +82,11 @@ static asn_status make_room(void) {
 }
 
 asnp_status asnp_fail(asnp_status status, const char *sentence) {
-    return asn_error_set((asn_status)status, "%s", sentence ? sentence : "");
+    NEED(sentence);
+    if (status <= ASNP_OK || status > ASNP_ERROR_LINALG)
+        return asn_error_set(ASN_ERR_VALUE, "asnp_fail: status %d of '%s' is no failure",
+                             (int)status, sentence);
+    return asn_error_set((asn_status)status, "%s", sentence);
 }
 
 asnp_status asnp_register(const asnp_registration *r) {

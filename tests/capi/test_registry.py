@@ -150,3 +150,5 @@ def test_an_operator_fails(arrays):
         call(b"fails", arrays[0])
     assert error.value.kind == "IndexError"
     c.unregister(b"fails", None, NONE, 0)
+    with pytest.raises(Failure, match="asnp_fail: status 0 of 'fine' is no failure"):
+        c.fail(0, b"fine")
