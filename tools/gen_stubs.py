@@ -79,6 +79,8 @@ RESULTS = {
     "list[ndarray]": "split array_split hsplit vsplit dsplit",
     "tuple[ndarray, ndarray]": "histogram",
     "Generator": "default_rng",
+    "list[Any]": "batch",
+    "Stream": "current_stream default_stream",
     "Any": "sum prod max min amax amin mean std var median average percentile quantile ptp any all "
     "argmax argmin count_nonzero nansum nanprod nanmax nanmin nanmean nanstd nanvar nanmedian nanargmax "
     "nanargmin nanpercentile nanquantile trapezoid trace dot vdot inner matvec vecmat vecdot tensordot einsum "
