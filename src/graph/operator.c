@@ -85,6 +85,13 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
     if (n) {
         n->array = a;
         n->access = access;
+    } else if (asn_stream_many) { /* who uses its memory would go untold */
+        asn_acl.aclDestroyTensor(*out);
+        *out = NULL;
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "an operator takes more than %d tensors, lists and numbers, "
+                             "which is the most with several streams",
+                             NOTES);
     }
     return ASN_OK;
 }

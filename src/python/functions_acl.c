@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "function.h"
 
+#include "graph/lock.h"
 #include "graph/operator.h"
 
 static int pointer_from_py(PyObject *o, void **out) {
@@ -36,7 +37,11 @@ static PyObject *f_acl_tensor(PyObject *const *v) {
         return NULL;
     }
     ASN_PY_TRY(asn_device_open());
-    ASN_PY_TRY(asn_operator_tensor(asn_of(v[0]), writes ? ASN_WRITE : ASN_READ, &tensor));
+    asn_lock();
+    asn_status status =
+        asn_operator_tensor(asn_of(v[0]), writes ? ASN_WRITE : ASN_READ, &tensor);
+    asn_unlock();
+    ASN_PY_TRY(status);
     return PyLong_FromVoidPtr(tensor);
 }
 
@@ -116,7 +121,10 @@ static PyObject *f_acl_run(PyObject *const *v) {
     if (code) return asn_raise(asn_acl_failed((int)code, name));
     asn_acl_operator op = {.run = (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
                                                    aclrtStream))(uintptr_t)run};
-    ASN_PY_TRY(asn_operator_run(&op, workspace, executor, name));
+    asn_lock();
+    asn_status status = asn_operator_run(&op, workspace, executor, name);
+    asn_unlock();
+    ASN_PY_TRY(status);
     if (asn_fp_check() < 0) return NULL;
     Py_RETURN_NONE;
 }

@@ -9,6 +9,7 @@
 #include "runtime/device.h"
 #include "runtime/profile.h"
 #include "runtime/queue.h"
+#include "runtime/waits.h"
 
 enum { PAIRS = 256 };
 
@@ -43,10 +44,19 @@ void asn_profile_pair_close(int32_t pair, uint64_t place) {
     if (asn_acl.aclrtRecordEvent(p.to[pair], asn_stream()) == 0) p.place[pair] = place;
 }
 
+/* A stream may wait for an event that only the caller can record: its pairs are not
+ * waited for, and their events keep the host's lengths. */
+static bool reached(aclrtEvent event) {
+    aclrtEventRecordedStatus state = ACL_EVENT_RECORDED_STATUS_NOT_READY;
+    if (!asn_waits_open()) return asn_acl.aclrtSynchronizeEvent(event) == 0;
+    return asn_acl.aclrtQueryEventStatus(event, &state) == 0 &&
+           state == ACL_EVENT_RECORDED_STATUS_COMPLETE;
+}
+
 void asn_profile_pairs_finish(void) {
     for (int i = 0; i < p.used; i++) {
         float ms = 0;
-        if (p.place[i] != UINT64_MAX && !asn_acl.aclrtSynchronizeEvent(p.to[i]) &&
+        if (p.place[i] != UINT64_MAX && reached(p.to[i]) &&
             !asn_acl.aclrtEventElapsedTime(&ms, p.from[i], p.to[i]))
             asn_profile_set_length(p.place[i], 1e6 * (double)ms);
     }

@@ -315,6 +315,66 @@ def test_threads_have_streams_of_their_own():
     assert not failures
 
 
+# ---- devices and processes
+
+
+def test_streams_belong_to_a_device():
+    program = """
+import asnumpy as np
+s = np.Stream(name="zero")
+with np.stream(s):
+    x = np.ones(50000) + 1
+np.set_device(1)
+assert np.current_stream() == np.default_stream()
+with np.stream(np.Stream(name="one")) as t:
+    z = np.sort(np.arange(30000.0) * 2)
+assert (t.device, float(z[29999])) == (1, 59998.0)
+try:
+    with np.stream(s):
+        pass
+except ValueError as e:
+    print(e)
+np.set_device(0)
+with np.stream(s):
+    assert float((x * 3).sum()) == 300000
+"""
+    for more in ({}, DELAYED):
+        assert (
+            run({"ASNUMPY_CPU_DEVICES": "2", **more}, "-c", program)
+            == "zero is on device 0; the current device is 1\n"
+        )
+
+
+def test_fork_close_and_exit():
+    program = """
+import os, asnumpy as np
+s = np.Stream()
+with np.stream(s):
+    x = np.ones(500_000) + 1
+child = os.fork()
+if not child:
+    with np.stream(s):
+        y = np.sqrt(np.ones(300_000) * 4)
+    os._exit(0 if float(y.sum()) == 600_000 else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert x[0] == 2
+del x
+np.finalize()
+try:
+    with np.stream(s):
+        pass
+except ValueError as e:
+    print(e)
+t = np.Stream()
+e = np.Event(np.default_stream())
+t.wait_event(e)
+with np.stream(t):
+    z = np.ones(5000) + 1  # is never computed: the process ends
+"""
+    for environment in ({}, DELAYED):
+        assert "which was closed since" in run(environment, "-c", program)
+
+
 # ---- batches
 
 
