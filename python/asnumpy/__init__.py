@@ -137,6 +137,7 @@ _LAZY = {
     "_namespace": "__array_namespace_info__",
     "_devices": "supports",
     "_profile": "profile",
+    "_jit": "disable_jit jit",
     "_custom": "CompileError ElementwiseKernel RawKernel ReductionKernel load_library",
     "memory": "memory_snapshot memory_summary set_allocator_settings set_memory_limit",
 }

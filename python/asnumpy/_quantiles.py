@@ -75,7 +75,10 @@ def _median_last(flat):
     if flat.dtype.kind not in "fc":
         return asarray(middle.mean(axis=-1))
     last = ranked[..., -1]
-    if not _core.any(_core.isnan(last) | _core.isinf(last) | _core.isinf(ranked[..., 0])):
+    # A trace of jit's cannot look, and takes the way that is right for both.
+    if not _core._is_tracing() and not _core.any(
+        _core.isnan(last) | _core.isinf(last) | _core.isinf(ranked[..., 0])
+    ):
         return asarray(middle.mean(axis=-1))
     with errstate(invalid="ignore"):  # inf - inf
         result = asarray(middle.mean(axis=-1))
@@ -205,7 +208,7 @@ def _quantile_one(flat, q, weak):
     if dtype.kind == "f":
         last = asarray(ranked[..., -1])
         isnan = _core.isnan(last)
-        if isnan.any():
+        if _core._is_tracing() or isnan.any():
             result = asarray(result)
             result = _core.where(isnan, last.astype(result.dtype), result)
     return asarray(result)

@@ -80,6 +80,7 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                              "the device cannot describe a tensor of %d "
                              "dimensions",
                              l->ndim);
+    if (ASN_CAPTURING) asn_capture_made_tensor(*out, a, access == ASN_WRITE);
     note *n = note_new(*out);
     if (n) {
         n->array = a;
@@ -91,7 +92,9 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
 void asn_operator_drop(int n, aclTensor *const *tensors) {
     for (int i = 0; i < n; i++) {
         note_end(tensors[i]);
-        if (tensors[i]) asn_acl.aclDestroyTensor(tensors[i]);
+        if (!tensors[i]) continue;
+        if (ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_TENSOR, tensors[i])) continue;
+        asn_acl.aclDestroyTensor(tensors[i]);
     }
 }
 
@@ -102,6 +105,7 @@ aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
         (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make a list of tensors");
         return NULL;
     }
+    if (ASN_CAPTURING) asn_capture_made_list(list, n, tensors);
     note *made = note_new(list);
     if (made) made->members = asn_malloc((size_t)n * sizeof *made->members);
     if (made && made->members) {
@@ -116,6 +120,7 @@ void asn_operator_drop_list(aclTensorList *list) {
     for (int i = 0; made && i < made->count; i++)
         note_end(made->members[i]);
     note_end(list);
+    if (list && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_LIST, list)) return;
     if (list) asn_acl.aclDestroyTensorList(list);
 }
 
@@ -135,6 +140,7 @@ aclScalar *asn_operator_scalar(const void *value, aclDataType dtype) {
 
 void asn_operator_drop_scalar(aclScalar *scalar) {
     note_end(scalar);
+    if (scalar && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_SCALAR, scalar)) return;
     if (scalar) asn_acl.aclDestroyScalar(scalar);
 }
 
@@ -155,6 +161,7 @@ aclIntArray *asn_operator_ints(int n, const int64_t *values) {
 
 void asn_operator_drop_ints(aclIntArray *ints) {
     note_end(ints);
+    if (ints && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_INTS, ints)) return;
     if (ints) asn_acl.aclDestroyIntArray(ints);
 }
 
@@ -270,6 +277,7 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};
     asn_counters.single_ops++;
+    if (ASN_CAPTURING) ASN_TRY(asn_capture_operator(op, workspace, executor, what));
     if (workspace) ASN_TRY(asn_pool_alloc((int64_t)workspace, &block));
     asn_stream_busy = true;
     asn_mark mark = asn_profile_begin_on_device();

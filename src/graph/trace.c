@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
+#include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -265,9 +266,23 @@ static bool touches_shared(const asn_node *n) {
     return shared;
 }
 
+/* While a capture is open everything stays recorded, however small: the host looks at
+ * nothing before its end, and what is fused once is launched many times. */
+static asn_status submit_captured(asn_draft *d) {
+    asn_node *n = &d->node;
+    bool may = asn_capture_may_record(n->out.buffer);
+    for (int k = 0; k < n->num_in; k++)
+        may = (!n->in[k].buffer || asn_capture_may_record(n->in[k].buffer)) && may;
+    asn_trace *t = &asn_the_trace;
+    ASN_TRY(record(d));
+    bool full = may_hold_much(t, t->count) && held_bytes(t) > HELD_BYTES_MAX;
+    return !may || full ? asn_trace_flush() : ASN_OK;
+}
+
 static asn_status submit_locked(asn_draft *d) {
     asn_node *n = &d->node;
     if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);
+    if (ASN_CAPTURING) return submit_captured(d);
     bool waits = asn_the_trace.count && pending(n);
     bool shared = touches_shared(n);
     asn_the_trace.small_run =
@@ -302,6 +317,11 @@ asn_status asn_synchronize(void) {
     asn_mark mark = {0, 0, -1};
     asn_lock();
     asn_status status = ASN_OK;
+    if (asn_capture_open()) { /* nobody looks at anything: what is recorded runs */
+        status = asn_trace_flush();
+        asn_unlock();
+        return status;
+    }
     if (asn_the_trace.count || asn_stream_busy) status = asn_sync_begin(why, &mark);
     if (!status) status = asn_trace_flush();
     if (!status) status = asn_stream_wait();

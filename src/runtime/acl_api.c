@@ -95,6 +95,12 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     api->name = (__typeof__(name) *)found;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
+#define ASN_OPTIONAL(name) api->name = (__typeof__(name) *)dlsym(from[NNOPBASE], #name)
+    ASN_OPTIONAL(aclSetAclOpExecutorRepeatable);
+    ASN_OPTIONAL(aclDestroyAclOpExecutor);
+    ASN_OPTIONAL(aclSetTensorAddr);
+    ASN_OPTIONAL(aclSetDynamicTensorAddr);
+#undef ASN_OPTIONAL
     if (!relatives) return ASN_OK;
 #define ASN_OPTIONAL(name) api->name = (__typeof__(name) *)dlsym(from[OPAPI], #name)
     ASN_OPTIONAL(aclnnxOpcode);

@@ -15,6 +15,11 @@ typedef struct {
 #define ASN_ACL_FN(library, name) __typeof__(name) *name;
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
+    /* Planned operators run again with other addresses: NULL on a device without them. */
+    __typeof__(aclSetAclOpExecutorRepeatable) *aclSetAclOpExecutorRepeatable;
+    __typeof__(aclDestroyAclOpExecutor) *aclDestroyAclOpExecutor;
+    __typeof__(aclSetTensorAddr) *aclSetTensorAddr;
+    __typeof__(aclSetDynamicTensorAddr) *aclSetDynamicTensorAddr;
     /* The fused operator and its relatives: NULL on a device without them. */
     __typeof__(aclnnxOpcode) *aclnnxOpcode;
     __typeof__(aclnnxFused) *aclnnxFused;

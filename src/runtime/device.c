@@ -102,7 +102,7 @@ aclrtStream asn_stream(void) {
     return device.stream;
 }
 
-bool asn_stream_busy, asn_stream_lags;
+bool asn_stream_busy, asn_stream_lags, asn_stream_held;
 uint64_t asn_stream_waits;
 
 /* A failure that a poll found. asn_stream_busy stays true until a wait reports it. */
@@ -114,7 +114,8 @@ static struct {
 bool asn_stream_poll(void) {
     aclrtStreamStatus state;
     if (!asn_stream_busy) return true;
-    if (kept.status || asn_acl.aclrtStreamQuery(device.stream, &state) ||
+    if (asn_stream_held || kept.status ||
+        asn_acl.aclrtStreamQuery(device.stream, &state) ||
         state != ACL_STREAM_STATUS_COMPLETE)
         return false;
     asn_stream_settle();
@@ -132,7 +133,7 @@ void asn_stream_settle(void) {
 
 asn_status asn_stream_wait(void) {
     if (!asn_stream_busy) return ASN_OK;
-    asn_stream_busy = false;
+    asn_stream_busy = asn_stream_held;
     if (kept.status) {
         asn_status status = kept.status;
         kept.status = ASN_OK;

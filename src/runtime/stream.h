@@ -8,6 +8,9 @@ aclrtStream asn_stream(void);
 /* Something may be queued: set by whoever enqueues (a fused call on an idle stream does
  * not), cleared by the wait. */
 extern bool asn_stream_busy;
+/* A capture is open (graph/replay.h): the stream counts as busy whatever is waited for,
+ * so that nothing takes a shortcut past it. */
+extern bool asn_stream_held;
 /* How often the host waited for the stream. */
 extern uint64_t asn_stream_waits;
 /* Whether calls that an idle stream runs at once may be queued instead (a test device
