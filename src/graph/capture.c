@@ -140,7 +140,10 @@ void asn_capture_names(const char *pole, const char *name) {
 }
 
 void asn_capture_name(const char *name) {
-    if (asn_captured && asn_captured->num_steps && name) asn_capture_names(name, name);
+    asn_replay *r = asn_captured;
+    /* A solver has its name: of its conditions only those of det are told. */
+    if (r && r->num_steps && name && r->steps[r->num_steps - 1].kind != ASN_STEP_LINALG)
+        asn_capture_names(name, name);
 }
 
 void asn_capture_complaint(const char *text) {

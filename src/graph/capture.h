@@ -45,6 +45,10 @@ ASN_CHECK_RESULT asn_status asn_capture_operator(const asn_acl_operator *op,
                                                  uint64_t workspace,
                                                  aclOpExecutor *executor,
                                                  const char *what);
+/* The last step is aclnnMatmul of these: a small product of matrices is kept in its short
+ * form, too. */
+void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array *c,
+                         bool watched);
 /* A handle was made: of a tensor over `a`, of a list of n tensors. */
 void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written);
 void asn_capture_made_list(aclTensorList *list, int n, aclTensor *const *tensors);

@@ -174,6 +174,9 @@ static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t nu
                              uint32_t *flags) {
     int32_t code = asn_capture_below.aclnnxLinalg(op, upper, rcond, num_batch, num,
                                                   operands, failed, flags);
+    static const char *const names[] = {
+        "solve", "inv", "det", "slogdet", "cholesky", "qr",       "qr",   "qr",
+        "svd",   "svd", "eig", "eigvals", "eigh",     "eigvalsh", "lstsq"};
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_LINALG, num);
     if (!s) return code;
     aclnnxTensor *t = asn_capture_copy(operands, (size_t)num * sizeof *t);
@@ -184,7 +187,7 @@ static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t nu
         s->nbytes += elements_of(t[i].numDims, operands[i].shape) *
                      asn_itemsize(asn_dtype_from_acl(t[i].dtype));
     }
-    s->name = s->pole = "linalg";
+    s->name = s->pole = names[op];
     s->call.op = op;
     s->call.upper = upper;
     s->call.scale = rcond;

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "graph/launch.h"
+#include "runtime/device.h"
 
 enum { MOST_TENSORS = 96, MOST_MADE = 256, MOST_LISTS = 16 };
 
@@ -124,6 +126,32 @@ asn_status asn_capture_operator(const asn_acl_operator *op, uint64_t workspace,
         s->places[i] = tensors[i].place;
     asn_capture_spread(s);
     return ASN_OK;
+}
+
+void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array *c,
+                         bool watched) {
+    enum { MOST_ELEMENTS = 2048 };
+    asn_replay *r = asn_captured;
+    asn_replay_step *s = r->num_steps ? &r->steps[r->num_steps - 1] : NULL;
+    const asn_array *all[3] = {a, b, c};
+    bool small = s && s->kind == ASN_STEP_OPERATOR && s->num_places == 3 &&
+                 asn_acl.aclnnxMatmul && asn_fuse_enabled() && asn_device_host_access();
+    for (int i = 0; i < 3; i++)
+        small = small && all[i]->layout.ndim == 2 &&
+                all[i]->layout.dtype == c->layout.dtype &&
+                all[i]->layout.size <= MOST_ELEMENTS;
+    asn_replay_product *p = small ? asn_capture_alloc(sizeof *p) : NULL;
+    if (!p) return;
+    for (int i = 0; i < 3; i++)
+        p->operands[i] = (aclnnxOperand){
+            .strides = asn_capture_copy(all[i]->layout.strides, 2 * sizeof(int64_t)),
+            .dtype = (uint8_t)asn_dtype_table[c->layout.dtype].acl,
+            .reduceOp = ACLNNX_NO_REDUCE};
+    p->m = c->layout.shape[0];
+    p->k = a->layout.shape[1];
+    p->n = c->layout.shape[1];
+    s->watched = watched && asn_fp_sink();
+    s->op.product = p;
 }
 
 bool asn_capture_keep(asn_handle kind, void *handle) {

@@ -56,6 +56,12 @@ typedef struct {
     asn_place place;
 } asn_replay_tensor;
 
+/* c = a @ b of small matrices, whose places are the step's (aclnnxMatmul). */
+typedef struct {
+    aclnnxOperand operands[3];
+    int64_t m, k, n;
+} asn_replay_product;
+
 typedef struct {
     asn_replay_kind kind;
     bool watched;             /* conditions of a program are wanted */
@@ -74,6 +80,7 @@ typedef struct {
             int slot; /* of the workspace; -1: none */
             int num_tensors;
             asn_replay_tensor *tensors;
+            asn_replay_product *product; /* NULL: it is none, or large */
         } op;
         struct {
             void *bytes; /* a picture of the host's memory */

@@ -82,11 +82,15 @@ static void fill(const asn_replay_step *s, aclnnxOperand *o, char *const *bases)
         if (s->places[i].slot >= 0) o[i].data = address(bases, &s->places[i]);
 }
 
+static bool stream_is_idle(void) {
+    return !asn_stream_busy || asn_stream_poll();
+}
+
 static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
     fill(s, (aclnnxOperand *)s->fused.operands, bases);
     s->fused.fpFlags = s->watched ? sink : NULL;
     asn_counters.programs++;
-    if (s->loops && (!asn_stream_busy || asn_stream_poll())) {
+    if (s->loops && stream_is_idle()) {
         asn_capture_loops_run(s, s->fused.fpFlags);
         return 0;
     }
@@ -97,7 +101,17 @@ static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
     return code;
 }
 
-static int run_operator(asn_replay_step *s, char *const *bases) {
+static int run_product(asn_replay_step *s, char *const *bases, uint32_t *sink) {
+    asn_replay_product *p = s->op.product;
+    for (int i = 0; i < 3; i++)
+        p->operands[i].data = address(bases, &s->places[i]);
+    asn_counters.single_ops++;
+    return asn_acl.aclnnxMatmul(&p->operands[0], &p->operands[1], &p->operands[2], p->m,
+                                p->k, p->n, s->watched ? sink : NULL);
+}
+
+static int run_operator(asn_replay_step *s, char *const *bases, uint32_t *sink) {
+    if (s->op.product && stream_is_idle()) return run_product(s, bases, sink);
     for (int i = 0; i < s->op.num_tensors; i++) {
         const asn_replay_tensor *t = &s->op.tensors[i];
         if (t->place.slot < 0) continue;
@@ -177,7 +191,7 @@ static asn_status run_step(asn_replay_step *s, char *const *bases, uint32_t *sin
     int code = 0;
     switch (s->kind) {
     case ASN_STEP_FUSED: code = run_fused(s, bases, sink); break;
-    case ASN_STEP_OPERATOR: code = run_operator(s, bases); break;
+    case ASN_STEP_OPERATOR: code = run_operator(s, bases, sink); break;
     case ASN_STEP_UPLOAD: ASN_TRY(run_upload(s, bases)); break;
     case ASN_STEP_LINALG: ASN_TRY(run_linalg(s, bases, sink)); break;
     default: code = run_relative(s, bases, sink);
