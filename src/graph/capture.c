@@ -41,7 +41,8 @@ static struct {
     asn_status status; /* the first failure, which the end reports */
     char message[1024];
     size_t used, room; /* of the newest chunk */
-    bool overlaps;     /* memory of the host lies over memory with another name */
+    bool overlaps;     /* memory is known under two names: nothing stays recorded */
+    bool once;         /* and one is an argument's: there is nothing to replay */
 } state;
 
 bool asn_capture_open(void) {
@@ -248,30 +249,65 @@ static void memory_ended(const asn_buffer *b) {
     s->last = asn_captured->num_steps - 1;
 }
 
-/* The host's memory under two names: nothing on it may be put off. */
-static void look_for_overlaps(const asn_slot *mine) {
-    if (!mine->buffer || !mine->buffer->shared) return;
+/* ---- one memory under two names */
+
+static void let_go(void *buffer) {
+    asn_buffer_release(buffer);
+}
+
+/* The program works on an argument through a buffer of its own over the same memory, so
+ * that what comes from outside (an array that the function closes over) is told apart. */
+static asn_status make_double(asn_buffer **out, asn_buffer *b) {
+    ASN_TRY(asn_buffer_adopt(out, b->data, b->nbytes, let_go, asn_buffer_retain(b)));
+    (*out)->shared = false;
+    (*out)->device = b->device;
+    return ASN_OK;
+}
+
+static bool is_double(const asn_buffer *b) {
+    return b->release == let_go;
+}
+
+static bool same_bytes(const asn_slot *s, const asn_buffer *b) {
+    const char *at = b->data;
+    return s->base < at + extent_of(b) && at < s->base + s->nbytes;
+}
+
+/* Whether a buffer from outside lies over an argument, or over host memory that another
+ * one shows: nothing may be put off then. */
+static void look_for_overlaps(const asn_buffer *b) {
+    bool before = state.overlaps;
     for (int i = 0; i < asn_captured->num_slots; i++) {
         const asn_slot *s = &asn_captured->slots[i];
-        if (s != mine && s->buffer && asn_buffers_alias(s->buffer, mine->buffer))
-            state.overlaps = true;
+        bool over = s->kind < ASN_SLOT_TEMPORARY && same_bytes(s, b);
+        state.overlaps |= over;
+        state.once |= over && s->kind == ASN_SLOT_ARG;
     }
+    if (state.overlaps && !before && asn_trace_flush()) fail(ASN_ERR_RUNTIME);
+}
+
+static bool is_constant(const asn_buffer *b) {
+    for (int i = 0; i < asn_captured->num_slots; i++)
+        if (asn_captured->slots[i].kind == ASN_SLOT_CONSTANT &&
+            asn_captured->slots[i].buffer == b)
+            return true;
+    return false;
 }
 
 /* Memory from before: held as a constant. */
 static void memory_touched(asn_buffer *b) {
-    if (!asn_capture_open() || slot_at(b->data)) return;
+    if (!asn_capture_open() || is_double(b) || is_constant(b)) return;
+    const asn_slot *known = slot_at(b->data);
+    if (known && known->kind >= ASN_SLOT_TEMPORARY) return;
+    look_for_overlaps(b);
     asn_slot *s = new_slot(ASN_SLOT_CONSTANT, b->data, extent_of(b));
-    if (!s) return;
-    s->buffer = asn_buffer_retain(b);
-    look_for_overlaps(s);
+    if (s) s->buffer = asn_buffer_retain(b);
 }
 
 static const asn_watch_tap tap = {memory_taken, memory_ended, memory_touched};
 
-bool asn_capture_may_record(const asn_buffer *b) {
-    if (!b->shared) return true;
-    memory_touched((asn_buffer *)b);
+bool asn_capture_may_record(asn_buffer *b) {
+    if (b->data) memory_touched(b);
     return !state.overlaps;
 }
 
@@ -294,18 +330,71 @@ asn_status asn_capture_upload(const asn_array *a, const void *packed, size_t byt
 
 /* ---- beginning and end */
 
-static asn_status add_arg(int k, const asn_array *a) {
-    asn_buffer *b = a->buffer;
-    ASN_TRY(asn_buffer_ensure(b));
-    asn_slot *s = slot_at(b->data);
-    if (s) return ASN_OK;
-    s = new_slot(ASN_SLOT_ARG, b->data, extent_of(b));
+/* Arguments that share bytes are of one group: each is given the number of the first. */
+static void find_groups(int n, const asn_array *const *args, int *group) {
+    for (int i = 0; i < n; i++) {
+        group[i] = i;
+        for (int j = 0; j < i; j++) {
+            int mine = group[i], other = group[j];
+            if (mine == other || !asn_buffers_alias(args[i]->buffer, args[j]->buffer) ||
+                !asn_array_may_share(args[i], args[j]))
+                continue;
+            int first = mine < other ? mine : other, last = mine < other ? other : mine;
+            for (int k = 0; k <= i; k++)
+                if (group[k] == last) group[k] = first;
+        }
+    }
+}
+
+/* The slot of a group: the bytes of all its arrays. */
+static asn_status add_group(int first, int n, const asn_array *const *args,
+                            const int *group) {
+    char *from = NULL, *to = NULL;
+    for (int i = first; i < n; i++) {
+        int64_t low, high;
+        if (group[i] != first) continue;
+        asn_layout_bounds(&args[i]->layout, &low, &high);
+        char *data = args[i]->buffer->data;
+        from = !from || data + low < from ? data + low : from;
+        to = !to || data + high > to ? data + high : to;
+        state.overlaps |= args[i]->buffer != args[first]->buffer;
+    }
+    asn_slot *s = new_slot(ASN_SLOT_ARG, from, to > from ? to - from : 1);
     if (!s) return ASN_ERR_MEMORY;
-    s->buffer = b;
-    s->arg = k;
-    s->origin = a->layout.offset;
-    look_for_overlaps(s);
+    s->buffer = args[first]->buffer;
+    s->arg = first;
+    s->origin = (char *)s->buffer->data + args[first]->layout.offset - from;
     return ASN_OK;
+}
+
+static asn_status make_view(int i, const asn_array *const *args, const int *group,
+                            asn_array *views) {
+    ASN_TRY(asn_layout_copy(&views[i].layout, &args[i]->layout));
+    for (int j = 0; j < i; j++)
+        if (group[j] == group[i] && args[j]->buffer == args[i]->buffer) {
+            views[i].buffer = asn_buffer_retain(views[j].buffer);
+            return ASN_OK;
+        }
+    asn_status status = make_double(&views[i].buffer, args[i]->buffer);
+    if (status) asn_layout_fini(&views[i].layout);
+    return status;
+}
+
+static asn_status add_args(int n, const asn_array *const *args, asn_array *views) {
+    int *group = asn_capture_alloc(((size_t)n + 1) * sizeof *group), made = 0;
+    if (!group) return ASN_ERR_MEMORY;
+    asn_status status = ASN_OK;
+    for (int i = 0; i < n && !status; i++)
+        status = asn_buffer_ensure(args[i]->buffer);
+    if (!status) find_groups(n, args, group);
+    for (int i = 0; i < n && !status; i++) {
+        if (group[i] == i && args[i]->layout.size) status = add_group(i, n, args, group);
+        if (!status) status = make_view(i, args, group, views);
+        made += !status;
+    }
+    while (status && made > 0)
+        asn_array_fini(&views[--made]);
+    return status;
 }
 
 static void close_up(void) {
@@ -318,7 +407,8 @@ static void close_up(void) {
     asn_unlock();
 }
 
-asn_status asn_capture_begin(int num_args, const asn_array *const *args) {
+asn_status asn_capture_begin(int num_args, const asn_array *const *args,
+                             asn_array *views) {
     if (asn_capture_open())
         return asn_error_set(ASN_ERR_RUNTIME, "a capture is open already; it takes in "
                                               "what is called meanwhile");
@@ -339,8 +429,7 @@ asn_status asn_capture_begin(int num_args, const asn_array *const *args) {
     asn_capture_install(&asn_acl);
     asn_capturing = asn_stream_held = asn_stream_busy = true;
     asn_sync_set_tap(refuse_sync);
-    for (int k = 0; k < num_args && !status; k++)
-        status = add_arg(k, args[k]);
+    status = add_args(num_args, args, views);
     asn_watch_set_tap(&tap);
     if (status) asn_capture_abort();
     return status;
@@ -361,26 +450,39 @@ static asn_status add_result(asn_replay_result *out, const asn_array *a) {
     out->slot = -1;
     if (!a->layout.size) return ASN_OK;
     ASN_TRY(asn_buffer_ensure(a->buffer));
-    asn_slot *s = slot_at(a->buffer->data);
-    if (!s) return asn_capture_refuse("a result's memory is unknown");
+    memory_touched(a->buffer); /* an array from outside */
+    asn_place at = asn_capture_place((char *)a->buffer->data + a->layout.offset, false);
+    if (at.slot < 0) return ASN_ERR_RUNTIME;
+    asn_slot *s = &asn_captured->slots[at.slot];
     if (s->kind == ASN_SLOT_TEMPORARY) {
         s->kind = ASN_SLOT_RESULT;
         if (s->nbytes < a->buffer->nbytes) s->nbytes = a->buffer->nbytes;
     }
-    out->slot = (int)(s - asn_captured->slots);
-    out->offset = a->layout.offset;
+    out->slot = at.slot;
+    out->offset = at.offset;
     return ASN_OK;
 }
 
-asn_status asn_capture_alive(int num_results, const asn_array *const *results, int *out) {
+asn_status asn_capture_alive(int num_held, const asn_array *const *held, int *out) {
     *out = 0;
     ASN_TRY(asn_trace_flush());
     for (int i = 0; i < asn_captured->num_slots; i++) {
         const asn_slot *s = &asn_captured->slots[i];
-        bool shown = !s->live || s->kind != ASN_SLOT_TEMPORARY;
-        for (int k = 0; k < num_results && !shown; k++)
-            shown = results[k]->buffer->data == s->base;
-        *out += !shown;
+        bool known = !s->live || s->kind != ASN_SLOT_TEMPORARY;
+        for (int k = 0; k < num_held && !known; k++)
+            known = held[k]->buffer->data == s->base;
+        *out += !known;
+    }
+    for (int i = 0; i < num_held; i++) { /* views of arguments by others */
+        const asn_buffer *b = held[i]->buffer;
+        int holders = 0, first = i;
+        for (int k = num_held - 1; k >= 0; k--)
+            if (held[k]->buffer == b) {
+                holders++;
+                first = k;
+            }
+        if (is_double(b) && first == i)
+            *out += atomic_load_explicit(&b->refs, memory_order_acquire) - holders;
     }
     return ASN_OK;
 }
@@ -410,10 +512,9 @@ asn_status asn_capture_end(int num_results, const asn_array *const *results,
     asn_status status = finish(r, num_results, results);
     if (state.status) status = asn_error_set(state.status, "%s", state.message);
     close_up();
-    if (status)
-        asn_replay_free(r);
-    else
-        *out = r;
+    bool none = status || state.once;
+    *out = none ? NULL : r;
+    if (none) asn_replay_free(r);
     return status;
 }
 

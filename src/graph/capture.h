@@ -15,9 +15,9 @@ extern bool asn_capturing;
 /* Fails, with what was tried and the way out; the capture's end fails then, too. */
 asn_status asn_capture_refuse(const char *what) __attribute__((cold));
 
-/* Whether operations on memory that the host may reach can stay recorded for now: nothing
- * else of the capture lies over it. */
-bool asn_capture_may_record(const asn_buffer *b);
+/* Whether operations on the buffer can stay recorded for now: no memory of the capture's
+ * is known under two names. */
+bool asn_capture_may_record(asn_buffer *b);
 
 /* The names a program's floating-point conditions are told under: of division, of the
  * others. */

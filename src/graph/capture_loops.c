@@ -16,7 +16,7 @@
 
 enum {
     MOST_ELEMENTS = 1024,
-    SCRATCH_BYTES = 32 << 10, /* of registers between loops */
+    SCRATCH_BYTES = 64 << 10, /* of registers between loops */
     STACKED = -1              /* a register that is an operand */
 };
 

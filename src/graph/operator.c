@@ -284,6 +284,7 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     void *state = asn_blocking_enter();
     int code = op->run(block.data, workspace, executor, asn_stream());
     asn_blocking_leave(state);
+    asn_stream_busy = true; /* another thread may have waited meanwhile */
     if (ASN_PROFILING) asn_record_operator(mark, what);
     /* In stream order: a later task that gets this block runs after this one. */
     if (block.data) asn_pool_free(&block);

@@ -98,6 +98,7 @@ static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
     asn_stream_busy |= asn_stream_lags;
     int code = asn_acl.aclnnxFused(&s->fused, asn_stream());
     asn_blocking_leave(state);
+    asn_stream_busy |= asn_stream_lags; /* another thread may have waited meanwhile */
     return code;
 }
 
@@ -128,6 +129,7 @@ static int run_operator(asn_replay_step *s, char *const *bases, uint32_t *sink) 
     void *state = asn_blocking_enter();
     int code = s->op.run(workspace, s->op.workspace, s->op.executor, asn_stream());
     asn_blocking_leave(state);
+    asn_stream_busy = true; /* another thread may have waited meanwhile */
     return code;
 }
 
@@ -236,35 +238,44 @@ static asn_status settle(const asn_replay *r, const asn_array *const *args) {
     return pending ? asn_trace_flush() : ASN_OK;
 }
 
-/* New memory for what no argument or constant shows; a result holds its buffer. */
+asn_status asn_replay_view(const asn_replay *r, int result, const asn_array *const *args,
+                           asn_array *out) {
+    const asn_replay_result *want = &r->results[result];
+    const asn_slot *s = &r->slots[want->slot];
+    ASN_TRY(asn_layout_copy(&out->layout, &want->like));
+    out->layout.offset = args[s->arg]->layout.offset - s->origin + want->offset;
+    out->buffer = asn_buffer_retain(args[s->arg]->buffer);
+    return ASN_OK;
+}
+
+/* New memory for what no argument or constant shows; a slot borrows it. */
+static asn_status make_result(asn_replay *r, int result, asn_array *out) {
+    const asn_replay_result *want = &r->results[result];
+    asn_slot *s = want->slot < 0 ? NULL : &r->slots[want->slot];
+    asn_status status = ASN_OK;
+    ASN_TRY(asn_layout_copy(&out->layout, &want->like));
+    out->layout.offset = s ? want->offset : 0;
+    if (s && s->buffer) {
+        out->buffer = asn_buffer_retain(s->buffer);
+        return ASN_OK;
+    }
+    status = asn_buffer_new(&out->buffer, s ? s->nbytes : 0);
+    if (!status && s && (status = asn_buffer_ensure(out->buffer)))
+        asn_buffer_release(out->buffer);
+    if (status)
+        asn_layout_fini(&out->layout);
+    else if (s)
+        s->buffer = out->buffer;
+    return status;
+}
+
 static asn_status make_results(asn_replay *r, const asn_array *const *args,
                                asn_array *results, int *num_made) {
-    for (int i = 0; i < r->num_results; i++) {
-        const asn_replay_result *want = &r->results[i];
-        asn_array *to = &results[i];
-        ASN_TRY(asn_layout_copy(&to->layout, &want->like));
-        asn_status status = ASN_OK;
-        asn_slot *s = want->slot < 0 ? NULL : &r->slots[want->slot];
-        to->layout.offset = want->offset;
-        if (!s) {
-            status = asn_buffer_new(&to->buffer, 0);
-            to->layout.offset = 0;
-        } else if (s->kind == ASN_SLOT_RESULT && !s->buffer) {
-            status = asn_buffer_new(&to->buffer, s->nbytes);
-            if (!status && (status = asn_buffer_ensure(to->buffer)))
-                asn_buffer_release(to->buffer);
-            if (!status) s->buffer = to->buffer;
-        } else if (s->kind == ASN_SLOT_ARG) {
-            to->buffer = asn_buffer_retain(args[s->arg]->buffer);
-            to->layout.offset += args[s->arg]->layout.offset - s->origin;
-        } else {
-            to->buffer = asn_buffer_retain(s->buffer);
-        }
-        if (status) {
-            asn_layout_fini(&to->layout);
-            return status;
-        }
-        ++*num_made;
+    for (; *num_made < r->num_results; ++*num_made) {
+        int i = *num_made;
+        ASN_TRY(asn_replay_result_arg(r, i) >= 0
+                    ? asn_replay_view(r, i, args, &results[i])
+                    : make_result(r, i, &results[i]));
     }
     return ASN_OK;
 }
@@ -328,7 +339,7 @@ bool asn_replay_collides(const asn_replay *r, const asn_array *const *args) {
         const asn_slot *s = &r->slots[i];
         if (s->kind != ASN_SLOT_CONSTANT) continue;
         for (int k = 0; k < r->num_args; k++)
-            if (asn_buffers_alias(s->buffer, args[k]->buffer)) return true;
+            if (asn_buffers_alias(s->buffer, args[k]->buffer)) return true; /* or one */
     }
     return false;
 }

@@ -21,19 +21,23 @@ typedef struct asn_replay asn_replay;
 
 /* Begins a capture of the calling thread's launches. The arrays are what a replay
  * replaces by others of the same dtypes, shapes and strides; they stay the caller's, and
- * alive, until the end. RuntimeError: this thread captures already. Takes the library's
- * lock until the end. */
-ASN_CHECK_RESULT asn_status asn_capture_begin(int num_args, const asn_array *const *args);
+ * alive, until the end. `views` receives arrays over their memory, which are to be used
+ * in their place until the end, and which the caller owns. RuntimeError: this thread
+ * captures already. Takes the library's lock until the end. */
+ASN_CHECK_RESULT asn_status asn_capture_begin(int num_args, const asn_array *const *args,
+                                              asn_array *views);
 /* Ends it: runs what is recorded, and makes *out, which the caller owns. The results are
- * arrays that a replay makes anew: views of arguments stay views of them. RuntimeError:
+ * arrays that a replay makes anew: views of arguments stay views of them. *out is NULL
+ * where there is nothing to launch again: an array that is no argument lies over the
+ * memory of one, so that the next call's may be apart. RuntimeError:
  * the host asked for a value meanwhile, or something cannot be launched again. */
 ASN_CHECK_RESULT asn_status asn_capture_end(int num_results,
                                             const asn_array *const *results,
                                             asn_replay **out);
-/* How many temporaries are alive that none of the results shows: arrays that something
- * outside of the call holds. Runs what is recorded. */
-ASN_CHECK_RESULT asn_status asn_capture_alive(int num_results,
-                                              const asn_array *const *results, int *out);
+/* How many arrays made meanwhile, or views of arguments, are alive beside those that the
+ * caller holds: somebody else keeps them. Runs what is recorded. */
+ASN_CHECK_RESULT asn_status asn_capture_alive(int num_held, const asn_array *const *held,
+                                              int *out);
 /* Ends it without a result. */
 void asn_capture_abort(void);
 
@@ -52,6 +56,9 @@ bool asn_replay_collides(const asn_replay *r, const asn_array *const *args);
 
 /* Which argument a result shows, or shares its memory with; -1: none. */
 int asn_replay_result_arg(const asn_replay *r, int result);
+/* Such a result, over these arguments. */
+ASN_CHECK_RESULT asn_status asn_replay_view(const asn_replay *r, int result,
+                                            const asn_array *const *args, asn_array *out);
 
 typedef struct {
     int steps, programs, operators, copies; /* copies: from the host */

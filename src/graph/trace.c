@@ -223,7 +223,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
     const asn_layout *l = &result->layout;
     uint32_t line = l->size > EAGER_ELEMENTS ? asn_record_line() : 0;
     asn_lock();
-    bool can = lazy_on && l->size > EAGER_ELEMENTS;
+    bool can = lazy_on && l->size > EAGER_ELEMENTS && !ASN_CAPTURING;
     for (int k = 0; k < num_in && can; k++)
         can = in[k].array
                   ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
@@ -274,6 +274,7 @@ static asn_status submit_captured(asn_draft *d) {
     for (int k = 0; k < n->num_in; k++)
         may = (!n->in[k].buffer || asn_capture_may_record(n->in[k].buffer)) && may;
     asn_trace *t = &asn_the_trace;
+    if (!may) ASN_TRY(asn_trace_flush());
     ASN_TRY(record(d));
     bool full = may_hold_much(t, t->count) && held_bytes(t) > HELD_BYTES_MAX;
     return !may || full ? asn_trace_flush() : ASN_OK;

@@ -105,12 +105,10 @@ static PyObject *replay(const asn_jit_entry *e, const asn_jit_key *key) {
 /* Memory that the steps know by another name: such a call runs as it is written. */
 static bool collides(const asn_jit_entry *e, const asn_jit_key *key) {
     const asn_array *args[ASN_JIT_ARRAYS];
-    bool shared = false;
-    for (int i = 0; i < key->num_arrays; i++) {
+    if (!e->constants) return false;
+    for (int i = 0; i < key->num_arrays; i++)
         args[i] = asn_of(key->arrays[i]);
-        shared = shared || args[i]->buffer->shared;
-    }
-    return shared && asn_replay_collides(e->replay, args);
+    return asn_replay_collides(e->replay, args);
 }
 
 static PyObject *trace(asn_jit *jit, const asn_jit_key *key, PyObject *const *args,
@@ -118,7 +116,7 @@ static PyObject *trace(asn_jit *jit, const asn_jit_key *key, PyObject *const *ar
     asn_jit_entry *e;
     jit->misses++;
     PyObject *made = asn_jit_trace(jit, key, args, nargs, kwnames, &e);
-    if (e && add(jit, e) < 0) Py_CLEAR(made);
+    if (e && made && add(jit, e) < 0) Py_CLEAR(made);
     asn_jit_entry_release(e);
     return made;
 }

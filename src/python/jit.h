@@ -40,6 +40,7 @@ typedef struct asn_jit_entry {
     size_t length;
     uint8_t *key;
     int num_statics, num_arrays, num_results;
+    bool constants;     /* it knows arrays from outside */
     PyObject **statics; /* owns */
     asn_replay *replay;
     asn_jit_tree tree;

@@ -55,19 +55,21 @@ static void put_object(asn_jit_key *k, char letter, PyObject *o) {
 
 /* ---- arrays */
 
-/* The first array before `i` that shares memory with it, and how far apart their first
- * elements lie. */
-static int shares_with(const asn_jit_key *k, int i, int64_t *apart) {
+/* Each array before `i` whose bytes lie among its own, and how far apart their first
+ * elements are. */
+static void put_sharing(asn_jit_key *k, int i) {
     const asn_array *a = asn_of(k->arrays[i]);
-    for (int j = 0; j < i; j++) {
+    for (int32_t j = 0; j < i; j++) {
         const asn_array *b = asn_of(k->arrays[j]);
-        if (!asn_buffers_alias(a->buffer, b->buffer)) continue;
-        *apart = a->layout.offset - b->layout.offset;
+        if (!asn_buffers_alias(a->buffer, b->buffer) || !asn_array_may_share(a, b))
+            continue;
+        int64_t apart = a->layout.offset - b->layout.offset;
         if (a->buffer != b->buffer)
-            *apart += (const char *)a->buffer->data - (const char *)b->buffer->data;
-        return j;
+            apart += (const char *)a->buffer->data - (const char *)b->buffer->data;
+        put_letter(k, '&');
+        put(k, &j, sizeof j);
+        put(k, &apart, sizeof apart);
     }
-    return -1;
 }
 
 /* Takes the array. */
@@ -83,19 +85,11 @@ static void put_array(asn_jit_key *k, PyObject *array) {
     int at = k->num_arrays++;
     k->arrays[at] = array;
     const asn_layout *l = &asn_of(array)->layout;
-    int64_t apart = 0;
-    int32_t other = shares_with(k, at, &apart);
     uint8_t head[4] = {'A', l->dtype, (uint8_t)l->ndim, l->flags};
     put(k, head, sizeof head);
     put(k, l->shape, (size_t)l->ndim * sizeof *l->shape);
     put(k, l->strides, (size_t)l->ndim * sizeof *l->strides);
-    if (other < 0) {
-        put_letter(k, '.');
-    } else {
-        put_letter(k, '&');
-        put(k, &other, sizeof other);
-        put(k, &apart, sizeof apart);
-    }
+    put_sharing(k, at);
 }
 
 /* ---- leaves and containers */
@@ -291,7 +285,8 @@ static PyObject *replace(PyObject *o, PyObject *const *arrays, int *next) {
             Py_CLEAR(made);
     }
     if (made && named)
-        Py_SETREF(made, PyObject_CallMethod((PyObject *)Py_TYPE(o), "_make", "O", made));
+        Py_SETREF(made,
+                  PyObject_CallMethod((PyObject *)Py_TYPE(o), "_make", "(O)", made));
     else if (made && PyTuple_CheckExact(o))
         Py_SETREF(made, PyList_AsTuple(made));
     return made;

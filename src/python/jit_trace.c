@@ -9,31 +9,33 @@
 
 #include <string.h>
 
-/* Views of the arrays without their bases. */
-static int make_views(const asn_jit_key *key, PyObject **views) {
-    for (int i = 0; i < key->num_arrays; i++) {
-        asn_ndarray *view = asn_ndarray_alloc();
-        asn_status status =
-            view ? asn_array_share(&view->array, asn_of(key->arrays[i])) : ASN_OK;
-        if (!view || status) {
-            if (view) asn_ndarray_drop(view);
-            if (status) asn_raise(status);
-            while (i > 0)
-                Py_CLEAR(views[--i]);
-            return -1;
-        }
-        views[i] = (PyObject *)view;
-    }
-    return 0;
-}
-
 /* ---- the capture's two ends */
 
-static int begin(PyObject *const *views, int n, bool *scalars) {
-    const asn_array *args[ASN_JIT_ARRAYS];
+static void borrow(PyObject *const *objects, int n, const asn_array **arrays) {
     for (int i = 0; i < n; i++)
-        args[i] = asn_of(views[i]);
-    ASN_PY_TRY_INT(asn_capture_begin(n, args));
+        arrays[i] = asn_of(objects[i]);
+}
+
+/* Opens the capture; views: objects over the arguments' memory, without bases. */
+static int begin(const asn_jit_key *key, PyObject **views, bool *scalars) {
+    const asn_array *args[ASN_JIT_ARRAYS];
+    int n = key->num_arrays, made = 0;
+    asn_array *over = PyMem_Calloc((size_t)n + 1, sizeof *over);
+    if (!over) return PyErr_NoMemory(), -1;
+    for (; made < n && (views[made] = (PyObject *)asn_ndarray_alloc()); made++)
+        continue;
+    borrow(key->arrays, n, args);
+    asn_status status = made == n ? asn_capture_begin(n, args, over) : ASN_OK;
+    if (made < n || status) {
+        if (status) asn_raise(status);
+        while (made > 0)
+            asn_ndarray_drop((asn_ndarray *)views[--made]);
+        PyMem_Free(over);
+        return -1;
+    }
+    for (int i = 0; i < n; i++)
+        asn_array_move(asn_of(views[i]), &over[i]);
+    PyMem_Free(over);
     *scalars = asn_py.numpy_scalars;
     asn_py.numpy_scalars = false;
     return 0;
@@ -54,15 +56,21 @@ static int check_alive(const asn_jit *jit, int num, const asn_array *const *arra
     return -1;
 }
 
-static int end(const asn_jit *jit, const asn_jit_tree *tree, asn_replay **replay) {
-    Py_ssize_t n = PyList_GET_SIZE(tree->arrays);
-    const asn_array **arrays = PyMem_Calloc((size_t)n + 1, sizeof *arrays);
+static int end(const asn_jit *jit, const asn_jit_key *key, const asn_jit_tree *tree,
+               PyObject *const *views, asn_replay **replay) {
+    int n = (int)PyList_GET_SIZE(tree->arrays), held = n, num_views = key->num_arrays;
+    const asn_array **arrays = PyMem_Calloc((size_t)(n + num_views) + 1, sizeof *arrays);
     if (!arrays) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t i = 0; i < n; i++)
-        arrays[i] = asn_of(PyList_GET_ITEM(tree->arrays, i));
-    int rc = check_alive(jit, (int)n, arrays);
+    borrow(((PyListObject *)tree->arrays)->ob_item, n, arrays);
+    for (int i = 0; i < num_views; i++) {
+        bool returned = false;
+        for (int k = 0; k < n; k++)
+            returned |= arrays[k] == asn_of(views[i]);
+        if (!returned) arrays[held++] = asn_of(views[i]);
+    }
+    int rc = check_alive(jit, held, arrays);
     if (rc == 0) {
-        asn_status status = asn_capture_end((int)n, arrays, replay);
+        asn_status status = asn_capture_end(n, arrays, replay);
         if (status) {
             asn_raise(status);
             rc = -1;
@@ -108,6 +116,9 @@ static asn_jit_entry *entry_new(const asn_jit_key *key, asn_jit_tree *tree,
     e->replay = replay;
     e->tree = *tree;
     *tree = (asn_jit_tree){0};
+    asn_replay_info info;
+    asn_replay_get_info(replay, &info);
+    e->constants = info.constants > 0;
     e->num_arrays = key->num_arrays;
     e->num_results = (int)PyList_GET_SIZE(e->tree.arrays);
     e->hash = key->hash;
@@ -183,21 +194,62 @@ PyObject *asn_jit_results(const asn_jit_entry *e, const asn_jit_key *key,
     return made;
 }
 
-/* The trace's own arrays as the call's result. */
+/* The trace's own arrays as the call's result; what shows an argument shows the call's.
+ */
 static PyObject *first_result(const asn_jit_entry *e, const asn_jit_key *key,
                               PyObject *traced) {
+    const asn_array *args[ASN_JIT_ARRAYS];
     int n = e->num_results;
     asn_array *results = PyMem_Calloc((size_t)n + 1, sizeof *results);
     if (!results) return PyErr_NoMemory();
-    PyObject *made = NULL;
+    borrow(key->arrays, key->num_arrays, args);
     asn_status status = ASN_OK;
     for (int i = 0; i < n && !status; i++) {
-        status = asn_array_share(&results[i], asn_of(PyList_GET_ITEM(traced, i)));
+        status = asn_replay_result_arg(e->replay, i) >= 0
+                     ? asn_replay_view(e->replay, i, args, &results[i])
+                     : asn_array_share(&results[i], asn_of(PyList_GET_ITEM(traced, i)));
         while (status && i > 0)
             asn_array_fini(&results[--i]);
     }
-    made = status ? asn_raise(status) : asn_jit_results(e, key, results);
+    PyObject *made = status ? asn_raise(status) : asn_jit_results(e, key, results);
     PyMem_Free(results);
+    return made;
+}
+
+/* A traced array as the caller gets it where there is no replay: over the argument's own
+ * memory, if it shows a view's. */
+static PyObject *as_result(const asn_jit_key *key, PyObject *traced,
+                           PyObject *const *views) {
+    const asn_array *a = asn_of(traced);
+    for (int k = 0; k < key->num_arrays; k++) {
+        if (traced == views[k]) return Py_NewRef(key->arrays[k]);
+        if (a->buffer != asn_of(views[k])->buffer) continue;
+        asn_ndarray *r = asn_ndarray_alloc();
+        asn_status status = r ? asn_layout_copy(&r->array.layout, &a->layout) : ASN_OK;
+        if (!r) return NULL;
+        if (status) {
+            asn_ndarray_drop(r);
+            return asn_raise(status);
+        }
+        r->array.buffer = asn_buffer_retain(asn_of(key->arrays[k])->buffer);
+        asn_ndarray_set_base(r, key->arrays[k]);
+        return (PyObject *)r;
+    }
+    return Py_NewRef(traced);
+}
+
+static PyObject *only_result(const asn_jit_key *key, const asn_jit_tree *tree,
+                             PyObject *const *views) {
+    int n = (int)PyList_GET_SIZE(tree->arrays), have = 0;
+    PyObject **arrays = PyMem_Calloc((size_t)n + 1, sizeof *arrays), *made = NULL;
+    if (!arrays) return PyErr_NoMemory();
+    while (have < n &&
+           (arrays[have] = as_result(key, PyList_GET_ITEM(tree->arrays, have), views)))
+        have++;
+    if (have == n && asn_fp_check() == 0) made = asn_jit_tree_make(tree, arrays);
+    while (have > 0)
+        Py_DECREF(arrays[--have]);
+    PyMem_Free(arrays);
     return made;
 }
 
@@ -220,22 +272,23 @@ PyObject *asn_jit_trace(const asn_jit *jit, const asn_jit_key *key, PyObject *co
     asn_replay *replay = NULL;
     bool scalars;
     *out = NULL;
-    if (make_views(key, views) < 0) return NULL;
-    if (begin(views, key->num_arrays, &scalars) == 0) {
-        PyObject *result = call(jit, key, args, nargs, kwnames, views);
-        int rc = result ? asn_jit_tree_read(&tree, result) : -1;
-        Py_XDECREF(result);
-        if (rc == 0) rc = end(jit, &tree, &replay);
-        if (rc < 0) { /* the function's own error is the one to tell */
-            PyObject *type, *value, *trace;
-            PyErr_Fetch(&type, &value, &trace);
-            asn_capture_abort();
-            PyErr_Restore(type, value, trace);
-        }
-        asn_py.numpy_scalars = scalars;
+    if (begin(key, views, &scalars) < 0) return NULL;
+    PyObject *result = call(jit, key, args, nargs, kwnames, views);
+    int rc = result ? asn_jit_tree_read(&tree, result) : -1;
+    if (rc == 0) Py_CLEAR(result);
+    if (rc == 0) rc = end(jit, key, &tree, views, &replay);
+    if (rc < 0) { /* the function's own error is the one to tell */
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
+        asn_capture_abort();
+        PyErr_Restore(type, value, trace);
     }
+    asn_py.numpy_scalars = scalars;
+    Py_XDECREF(result);
     PyObject *traced = NULL;
-    if (replay) {
+    if (rc == 0 && !replay) { /* it holds for this call alone */
+        made = only_result(key, &tree, views);
+    } else if (replay) {
         traced = Py_NewRef(tree.arrays);
         *out = entry_new(key, &tree, replay);
         if (!*out) asn_replay_free(replay);
@@ -243,7 +296,7 @@ PyObject *asn_jit_trace(const asn_jit *jit, const asn_jit_key *key, PyObject *co
     if (*out) {
         Py_CLEAR((*out)->tree.arrays);
         made = asn_fp_check() < 0 ? NULL : first_result(*out, key, traced);
-    } else if (!PyErr_Occurred()) {
+    } else if (!made && !PyErr_Occurred()) {
         PyErr_NoMemory();
     }
     Py_XDECREF(traced);

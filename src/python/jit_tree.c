@@ -153,7 +153,7 @@ static PyObject *make(reader *r) {
     default: { /* 't' */
         PyObject *type = PyList_GET_ITEM(r->tree->constants, number);
         PyObject *items = make(r);
-        if (items) Py_SETREF(items, PyObject_CallMethod(type, "_make", "O", items));
+        if (items) Py_SETREF(items, PyObject_CallMethod(type, "_make", "(O)", items));
         return items;
     }
     }
