@@ -76,24 +76,53 @@ static asn_status arrays_of(int32_t n, asnp_array *const *handles, const char *w
     return *out ? ASN_OK : ASN_ERR_MEMORY;
 }
 
+/* Handles for n arrays that a call is to make; written to `out` by hand_out alone. */
+typedef struct {
+    int32_t n;
+    asnp_array **handles;
+    asn_array *arrays;
+} room;
+
+static void close_room(room *r) {
+    for (int32_t i = 0; r->handles && i < r->n; i++)
+        asn_free(r->handles[i]);
+    asn_free(r->handles);
+    asn_free(r->arrays);
+}
+
+static asn_status make_room(int32_t n, room *r) {
+    *r = (room){.n = n,
+                .handles = asn_calloc((size_t)n + 1, sizeof *r->handles),
+                .arrays = asn_calloc((size_t)n + 1, sizeof *r->arrays)};
+    bool enough = r->handles && r->arrays;
+    for (int32_t i = 0; enough && i < n; i++)
+        enough = (r->handles[i] = asn_malloc(sizeof **r->handles)) != NULL;
+    if (enough) return ASN_OK;
+    close_room(r);
+    return ASN_ERR_MEMORY;
+}
+
+static void hand_out(room *r, asnp_array **out) {
+    for (int32_t i = 0; i < r->n; i++) {
+        asn_array_move(&r->handles[i]->array, &r->arrays[i]);
+        out[i] = r->handles[i];
+        r->handles[i] = NULL;
+    }
+}
+
 static asn_status begin(int32_t n, const asn_array *const *args, asnp_array **views) {
-    asn_array *over = asn_calloc((size_t)n + 1, sizeof *over);
-    int32_t made = 0;
-    asn_status status = over ? new_graph(n, args, &opened) : ASN_ERR_MEMORY;
-    for (; made < n && !status; made += !status)
-        if (!(views[made] = asn_malloc(sizeof **views))) status = ASN_ERR_MEMORY;
-    if (!status) status = asn_capture_begin(n, args, over);
-    for (int32_t i = 0; i < made; i++) {
-        if (!status)
-            asn_array_move(&views[i]->array, &over[i]);
-        else
-            asn_free(views[i]);
-    }
+    room made;
+    ASN_TRY(make_room(n, &made));
+    asnp_graph *g = NULL;
+    asn_status status = new_graph(n, args, &g);
+    if (!status) status = asn_capture_begin(n, args, made.arrays);
     if (status) {
-        asnp_graph_release(opened);
-        opened = NULL;
+        asnp_graph_release(g);
+    } else {
+        hand_out(&made, views);
+        opened = g;
     }
-    asn_free(over);
+    close_room(&made);
     return status;
 }
 
@@ -177,24 +206,16 @@ static asn_status check_argument(const asnp_graph *g, int32_t i,
 }
 
 static asn_status run(asnp_graph *g, const asn_array *const *args, asnp_array **results) {
-    int32_t made = 0, n = g->num_results;
     for (int32_t i = 0; i < g->num_args; i++)
         ASN_TRY(check_argument(g, i, args));
     if (asn_replay_collides(g->replay, args))
         return asn_error_set(ASN_ERR_VALUE, "graph: an argument shares memory with an "
                                             "array that was none in the capture");
-    asn_array *out = asn_calloc((size_t)n + 1, sizeof *out);
-    asn_status status = out ? ASN_OK : ASN_ERR_MEMORY;
-    for (; made < n && !status; made += !status)
-        if (!(results[made] = asn_malloc(sizeof **results))) status = ASN_ERR_MEMORY;
-    if (!status) status = asn_replay_run(g->replay, args, out);
-    for (int32_t i = 0; i < made; i++) {
-        if (!status)
-            asn_array_move(&results[i]->array, &out[i]);
-        else
-            asn_free(results[i]);
-    }
-    asn_free(out);
+    room made;
+    ASN_TRY(make_room(g->num_results, &made));
+    asn_status status = asn_replay_run(g->replay, args, made.arrays);
+    if (!status) hand_out(&made, results);
+    close_room(&made);
     return status;
 }
 

@@ -4,7 +4,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from face import Failure, array, axes, c, many, operands, ufunc
+from face import Failure, array, axes, c, extents, many, operands, ufunc
 
 
 class Counts(ctypes.Structure):
@@ -126,7 +126,9 @@ def test_refusals():
             "an array that is no argument of the capture shares",
         ),
         (
-            lambda: capture(lambda v: [v][c.get_int64(v, extents(1, 1)) :], x),
+            lambda: capture(
+                lambda v: [v][c.get_double(v, extents(1, 1), ctypes.byref(ctypes.c_double())) :], x
+            ),
             "the value of an element is read",
         ),
         (
