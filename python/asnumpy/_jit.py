@@ -21,6 +21,10 @@ CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
 DEFAULT_MAXSIZE = 64
 
 
+def _name(function):
+    return getattr(function, "__name__", type(function).__name__)
+
+
 def _as_tuple(value, kind, what):
     if value is None:
         return ()
@@ -52,14 +56,14 @@ def _statics(function, numbers, names):
     for name in names:
         if name not in keywords and not takes_any:
             raise ValueError(
-                f"jit: static_argnames has {name!r}; {function.__name__}() takes {sorted(keywords)}"
+                f"jit: static_argnames has {name!r}; {_name(function)}() takes {sorted(keywords)}"
             )
     at = set()
     for number in numbers:
         place = number + len(positional) if number < 0 else number
         if place < 0 or (place >= len(positional) and not takes_more):
             raise ValueError(
-                f"jit: static_argnums has {number}; {function.__name__}() has {len(positional)} positional arguments"
+                f"jit: static_argnums has {number}; {_name(function)}() has {len(positional)} positional arguments"
             )
         at.add(place)
     also = {positional[i] for i in at if i < len(positional) and positional[i] in keywords}
@@ -121,6 +125,7 @@ class _Jitted(_core._Jit):
         super().__init__(function, numbers, names, maxsize)
         self._static_numbers, self._static_names = numbers, names
         functools.update_wrapper(self, function)
+        self._name = _name(function)
 
     def __repr__(self):
         return f"<jitted {self.__wrapped__!r}>"
@@ -150,11 +155,11 @@ class _Jitted(_core._Jit):
         """What the calls traced so far launch, as text: for each kind of arguments its programs, operators, memory."""
         entries = self._entries()
         if not entries:
-            return f"{self.__name__}: nothing is traced yet"
+            return f"{self._name}: nothing is traced yet"
         parts = []
         for e in entries:
             static = "".join(f", {s!r}" for s in e["statics"])
-            parts.append(f"{self.__name__}({', '.join(e['arrays'])}{static})\n{e['text']}")
+            parts.append(f"{self._name}({', '.join(e['arrays'])}{static})\n{e['text']}")
         return "\n".join(parts)
 
     def cache_info(self):
