@@ -88,7 +88,7 @@ RESULTS = {
     "polyval polyfit polydiv take compress choose select piecewise apply_along_axis round around "
     "real imag angle real_if_close nan_to_num fix isposinf isneginf iscomplex isreal sinc i0 atleast_1d "
     "atleast_2d atleast_3d histogram2d histogramdd result_type promote_types min_scalar_type common_type "
-    "load_library geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
+    "load_library jit disable_jit geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
     "intersect1d explain counters memory_stats bmat frompyfunc digitize unstack size "
     "norm det cond slogdet matrix_rank eig eigh svd qr lstsq multi_dot",
 }

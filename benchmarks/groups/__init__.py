@@ -26,6 +26,7 @@ GROUPS = {
     "copies": "casts, copies, transposes, joins, gathers",
     "pipeline": "the demo's photographs",
     "programs": "ten NumPy programs",
+    "jit": "steps of the ten programs and chains of few elements, as they are and jitted",
     "memory": "peak memory of the ten programs beyond their inputs",
     "aclnn": "CANN's operators and launches from C, against NumPy's call",
     "allocator": "device memory: allocations against malloc and aclrtMalloc, copies behind the program",

@@ -28,6 +28,7 @@
 
 #include "asnumpy/array.h"
 #include "asnumpy/fft.h"
+#include "asnumpy/graph.h"
 #include "asnumpy/index.h"
 #include "asnumpy/io.h"
 #include "asnumpy/linalg.h"

@@ -138,6 +138,7 @@ _LAZY = {
     "_devices": "supports",
     "_profile": "profile",
     "_streams": "Event Stream batch current_stream default_stream stream",
+    "_jit": "disable_jit jit",
     "_custom": "CompileError ElementwiseKernel RawKernel ReductionKernel load_library",
     "memory": "memory_snapshot memory_summary set_allocator_settings set_memory_limit",
 }

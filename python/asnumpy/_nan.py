@@ -119,10 +119,12 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NoValue, *, where=_NoV
 
 def _divide_counts(total, count, out, message):
     total = asarray(total)
-    if bool(_core.any(count <= 0)):
+    tracing = _core._is_tracing()  # what is traced has no values to warn of
+    if tracing or bool(_core.any(count <= 0)):
         with errstate(invalid="ignore", divide="ignore"):
             result = _core.divide(total, count, dtype=total.dtype, casting="unsafe")
-        warnings.warn(message, RuntimeWarning, stacklevel=3)
+        if not tracing:
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
     else:
         result = _core.divide(total, count, dtype=total.dtype, casting="unsafe")
     if out is None:

@@ -83,9 +83,12 @@ def _median_last(flat):
     half = n // 2
     ranked, place, last = _ranked(flat, [half] if n % 2 else [half - 1, half])
     middle = ranked[..., place[0] : place[-1] + 1]
-    if flat.dtype.kind not in "fc" or _core.isfinite(last).all():
+    if flat.dtype.kind not in "fc":
+        return asarray(middle.mean(axis=-1))
+    # A trace of jit's cannot look, and takes the way that is right for both.
+    if not _core._is_tracing() and _core.isfinite(last).all():
         first = middle if flat.dtype.kind == "c" else middle[..., 0]
-        if flat.dtype.kind not in "fc" or _core.isfinite(first).all():
+        if _core.isfinite(first).all():
             return asarray(middle.mean(axis=-1))
     with errstate(invalid="ignore"):  # inf - inf
         result = asarray(middle.mean(axis=-1))
@@ -215,7 +218,7 @@ def _quantile_one(flat, q, weak):
     result = b - d * (1 - t) if t >= 0.5 else a + d * t
     if dtype.kind == "f":
         isnan = _core.isnan(last)
-        if isnan.any():
+        if _core._is_tracing() or isnan.any():
             result = asarray(result)
             result = _core.where(isnan, last.astype(result.dtype), result)
     return asarray(result)

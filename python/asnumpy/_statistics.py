@@ -30,7 +30,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
         if a.shape != w.shape:
             w = _weights_along(a, w, axis)
         scale = w.sum(axis=axis, dtype=result_dtype, **keep)
-        if bool(_core.any(asarray(scale) == 0.0)):
+        if not _core._is_tracing() and bool(_core.any(asarray(scale) == 0.0)):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         avg = _core.divide(_core.multiply(a, w, dtype=result_dtype).sum(axis, **keep), scale)
     avg = asanyarray(avg)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "array/views.h"
+#include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
@@ -125,6 +126,8 @@ static asn_status copy_in(asn_array *a, const void *packed) {
     static const char why[] = "memory is filled from the host";
     asn_mark mark;
     ASN_TRY(asn_buffer_ensure(a->buffer));
+    if (ASN_CAPTURING && asn_capture_open())
+        return asn_capture_upload(a, packed, (size_t)asn_layout_nbytes(&a->layout));
     /* The block may have been another array's, with tasks still reading it. */
     if (asn_stream_busy) {
         ASN_TRY(asn_sync_begin(why, &mark));
@@ -196,6 +199,7 @@ asn_status asn_array_fill(const asn_array *a, asn_filling fill, void *engine,
                           const void *what) {
     void *data;
     if (a->layout.size == 0) return ASN_OK;
+    if (asn_capture_open()) return asn_capture_refuse("random numbers are drawn");
     ASN_TRY(asn_device_open());
     if (asn_device_host_access()) {
         ASN_TRY(asn_array_host(a, &data));
@@ -229,8 +233,10 @@ static asn_status sync_for(const asn_array *a, bool for_write, const char *why) 
     asn_mark mark = {0, 0, -1};
     asn_lock();
     asn_status status = ASN_OK;
-    if (asn_stream_busy || b->trace_writes || (for_write && b->trace_refs) ||
-        (asn_device_open() == ASN_OK && !asn_device_host_access()))
+    if (ASN_CAPTURING)
+        status = for_write ? asn_capture_refuse(why) : asn_capture_look(a, why);
+    else if (asn_stream_busy || b->trace_writes || (for_write && b->trace_refs) ||
+             (asn_device_open() == ASN_OK && !asn_device_host_access()))
         status = asn_sync_begin(why, &mark);
     if (!status) status = asn_trace_settle(b, for_write);
     if (!status) status = asn_buffer_ensure(a->buffer);
@@ -302,10 +308,25 @@ asn_status asn_array_get_item(const asn_array *a, int64_t byte_offset, asn_scala
     return ASN_OK;
 }
 
+/* By the device, in order with what is recorded. */
+static asn_status assign_element(const asn_array *a, int64_t byte_offset,
+                                 const asn_scalar *value) {
+    asn_layout l;
+    asn_array element;
+    asn_operand source = {.scalar = *value};
+    ASN_TRY(asn_layout_init_strided(&l, asn_layout_dtype(&a->layout), 0, NULL, NULL,
+                                    a->layout.offset + byte_offset, true));
+    asn_array_view(&element, a, &l);
+    asn_status status = asn_assign(&element, &source, ASN_CASTING_UNSAFE, NULL);
+    asn_array_fini(&element);
+    return status;
+}
+
 asn_status asn_array_set_item(const asn_array *a, int64_t byte_offset,
                               const asn_scalar *value) {
     asn_scalar cast;
     ASN_TRY(asn_scalar_convert(value, asn_layout_dtype(&a->layout), &cast));
+    if (asn_capture_open()) return assign_element(a, byte_offset, &cast);
     if (!settled(a->buffer, true))
         ASN_TRY(sync_for(a, true, "an element is written from the host"));
     char *to = (char *)a->buffer->data + a->layout.offset + byte_offset;

@@ -321,7 +321,9 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         key |= asn_binding_type(&in[k]) << (5 * k);
     asn_lock();
     uint64_t begin = asn_profile_begin_small();
-    const asn_binding *b = asn_direct_ready() ? asn_binding_get(key, op, in) : NULL;
+    /* No array is read: what is queued does not matter. */
+    bool known = asn_direct_since == asn_device_generation || asn_direct_find();
+    const asn_binding *b = known ? asn_binding_get(key, op, in) : NULL;
     bool done = b && b->loop && !b->refuses;
     for (int k = 0; k < num_in && done; k++)
         done = immediate(&in[k], (asn_dtype)b->operand[k], &cast[k], &src[k]);

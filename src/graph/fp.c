@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -21,6 +22,7 @@ uint32_t *asn_fp_sink(void) {
 }
 
 void asn_fp_note(const char *name) {
+    if (ASN_CAPTURING) asn_capture_name(name);
     if (conditions && !culprit) culprit = name;
 }
 

@@ -125,7 +125,10 @@ static asn_status index_failure(const asn_index_plan *p, asn_status status) {
     char message[512];
     static const char why[] = "indices are checked";
     asn_mark mark = {0, 0, -1};
-    if (!status && asn_stream_busy) ASN_TRY(asn_sync_begin(why, &mark));
+    if (ASN_CAPTURING)
+        asn_capture_checked(); /* replays check, too */
+    else if (!status && asn_stream_busy)
+        ASN_TRY(asn_sync_begin(why, &mark));
     if (!status) status = asn_streams_wait_active();
     asn_sync_end(why, mark);
     if (!status) return ASN_OK;
@@ -518,6 +521,9 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
     aclnnxOperand self, value, index[ASN_MAX_DIMS];
     ASN_TRY(asn_trace_flush());
     ASN_TRY(asn_buffer_ensure(p->base.buffer));
+    ASN_TRY(asn_buffer_ensure(values->buffer));
+    for (int i = 0; i < p->num_arrays; i++)
+        ASN_TRY(asn_buffer_ensure(p->arrays[i].buffer));
     plain_operand(&self, &p->base);
     plain_operand(&value, values);
     for (int i = 0; i < p->num_arrays; i++)

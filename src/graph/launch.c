@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/capture.h"
 #include "graph/fallback.h"
 #include "graph/lock.h"
 #include "graph/record.h"
@@ -99,6 +100,7 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
     asn_stream_launch(false);
     int32_t code = asn_acl.aclnnxFused(program, asn_stream());
     asn_blocking_leave(state);
+    asn_stream_busy |= asn_stream_lags; /* another thread may have waited meanwhile */
     if (code) return asn_acl_failed(code, asn_op_table[op].name);
     return ASN_OK;
 }
@@ -107,13 +109,17 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
  * divide by zero where that is one of them, else the last that computes. */
 static void note_conditions(const asn_program *p, const asn_node *nodes) {
     const uint32_t *met = asn_fp_sink();
-    if (!met || !*met) return;
+    if (!ASN_CAPTURING && (!met || !*met)) return;
     uint16_t computes = nodes[p->nodes[p->num_nodes - 1]].op, found = ASN_OP_NONE;
     for (int i = 0; i < p->num_nodes; i++) {
         uint16_t op = nodes[p->nodes[i]].op;
         if (op != ASN_OP_COPY) computes = op;
         if (asn_op_table[op].flags & ASN_OPF_POLE) found = op;
     }
+    if (ASN_CAPTURING && computes != ASN_OP_NONE)
+        asn_capture_names(asn_op_table[found == ASN_OP_NONE ? computes : found].name,
+                          asn_op_table[computes].name);
+    if (!met || !*met) return;
     if (*met & ACLNNX_FP_DIVIDE && found != ASN_OP_NONE) computes = found;
     asn_fp_note(computes == ASN_OP_NONE ? NULL : asn_op_table[computes].name);
 }

@@ -3,6 +3,7 @@
  * They run at once: a singular matrix is an error of the call that met it, not of a later
  * one.
  */
+#include "graph/capture.h"
 #include "graph/fallback.h"
 #include "graph/families.h"
 #include "graph/launch.h"
@@ -45,7 +46,8 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     }
     if (asn_stream_busy) {
         static const char why[] = "a solver works on the calling thread";
-        ASN_TRY(asn_sync_begin(why, &mark));
+        mark = (asn_mark){0, 0, -1};
+        if (!ASN_CAPTURING) ASN_TRY(asn_sync_begin(why, &mark));
         for (int i = 0; i < num_arrays; i++)
             ASN_TRY(asn_streams_wait_for(arrays[i]->buffer, i >= num_inputs));
         asn_sync_end(why, mark);

@@ -131,6 +131,11 @@ static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTe
         code = ((ternary_fn)op->get_workspace)(in[0], in[1], in[2], out, &workspace,
                                                &executor);
     }
+    if (ASN_CAPTURING && code == 0) { /* in the order of the operator's parameters */
+        for (int k = 0; k < row->num_in; k++)
+            asn_capture_tensor(in[k]);
+        asn_capture_tensor(out);
+    }
     *refused = asn_operator_refused(code);
     asn_status status = *refused ? ASN_OK
                         : code   ? asn_acl_failed(code, row->name)

@@ -81,6 +81,7 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                              "the device cannot describe a tensor of %d "
                              "dimensions",
                              l->ndim);
+    if (ASN_CAPTURING) asn_capture_made_tensor(*out, a, access == ASN_WRITE);
     note *n = note_new(*out);
     if (n) {
         n->array = a;
@@ -99,7 +100,9 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
 void asn_operator_drop(int n, aclTensor *const *tensors) {
     for (int i = 0; i < n; i++) {
         note_end(tensors[i]);
-        if (tensors[i]) asn_acl.aclDestroyTensor(tensors[i]);
+        if (!tensors[i]) continue;
+        if (ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_TENSOR, tensors[i])) continue;
+        asn_acl.aclDestroyTensor(tensors[i]);
     }
 }
 
@@ -110,6 +113,7 @@ aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
         (void)asn_error_set(ASN_ERR_MEMORY, "the device cannot make a list of tensors");
         return NULL;
     }
+    if (ASN_CAPTURING) asn_capture_made_list(list, n, tensors);
     note *made = note_new(list);
     if (made) made->members = asn_malloc((size_t)n * sizeof *made->members);
     if (made && made->members) {
@@ -124,6 +128,7 @@ void asn_operator_drop_list(aclTensorList *list) {
     for (int i = 0; made && i < made->count; i++)
         note_end(made->members[i]);
     note_end(list);
+    if (list && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_LIST, list)) return;
     if (list) asn_acl.aclDestroyTensorList(list);
 }
 
@@ -143,6 +148,7 @@ aclScalar *asn_operator_scalar(const void *value, aclDataType dtype) {
 
 void asn_operator_drop_scalar(aclScalar *scalar) {
     note_end(scalar);
+    if (scalar && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_SCALAR, scalar)) return;
     if (scalar) asn_acl.aclDestroyScalar(scalar);
 }
 
@@ -163,6 +169,7 @@ aclIntArray *asn_operator_ints(int n, const int64_t *values) {
 
 void asn_operator_drop_ints(aclIntArray *ints) {
     note_end(ints);
+    if (ints && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_INTS, ints)) return;
     if (ints) asn_acl.aclDestroyIntArray(ints);
 }
 
@@ -287,6 +294,7 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};
     asn_counters.single_ops++;
+    if (ASN_CAPTURING) ASN_TRY(asn_capture_operator(op, workspace, executor, what));
     if (workspace) ASN_TRY(asn_block_take((int64_t)workspace, &block));
     if (asn_stream_many) ASN_TRY(use_operands());
     asn_stream_launch(true);
@@ -294,6 +302,7 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     void *state = asn_blocking_enter();
     int code = op->run(block.data, workspace, executor, asn_stream());
     asn_blocking_leave(state);
+    asn_stream_busy = true; /* another thread may have waited meanwhile */
     if (ASN_PROFILING) asn_record_operator(mark, what);
     if (block.data) asn_block_give(&block);
     asn_fp_note(what);

@@ -12,6 +12,7 @@
 #define ASN_GRAPH_OPERATOR_H
 
 #include "graph/array.h"
+#include "graph/capture.h"
 #include "graph/fallback.h"
 #include "runtime/acl_api.h"
 #include "runtime/stream.h"
@@ -81,6 +82,23 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
                ASN_HOST_2, ASN_HOST)                                                     \
     (__VA_ARGS__)
 
+/* A capture (replay.h) wants the tensors in the order of the operator's parameters. */
+#define ASN_SEEN(x)                                                                      \
+    _Generic((x),                                                                        \
+        aclTensor *: asn_capture_tensor(ASN_AS(aclTensor *, x)),                         \
+        aclTensorList *: asn_capture_tensors(ASN_AS(aclTensorList *, x)),                \
+        default: asn_capture_other())
+#define ASN_SEEN_2(a, b)   (ASN_SEEN(a), ASN_SEEN(b))
+#define ASN_SEEN_3(a, ...) (ASN_SEEN(a), ASN_SEEN_2(__VA_ARGS__))
+#define ASN_SEEN_4(a, ...) (ASN_SEEN(a), ASN_SEEN_3(__VA_ARGS__))
+#define ASN_SEEN_5(a, ...) (ASN_SEEN(a), ASN_SEEN_4(__VA_ARGS__))
+#define ASN_SEEN_6(a, ...) (ASN_SEEN(a), ASN_SEEN_5(__VA_ARGS__))
+#define ASN_SEEN_7(a, ...) (ASN_SEEN(a), ASN_SEEN_6(__VA_ARGS__))
+#define ASN_SEEN_ALL(...)                                                                \
+    ASN_PICK_7(__VA_ARGS__, ASN_SEEN_7, ASN_SEEN_6, ASN_SEEN_5, ASN_SEEN_4, ASN_SEEN_3,  \
+               ASN_SEEN_2, ASN_SEEN)                                                     \
+    (__VA_ARGS__)
+
 /* Calls aclnn<Name> with the given first-phase arguments (two to seven); `status`
  * receives the outcome. ASN_OPERATOR_WATCH also reports the floating-point conditions
  * that it meets, where the device can tell and `watched`. */
@@ -98,6 +116,7 @@ ASN_CHECK_RESULT asn_status asn_operator_host_end(const asn_acl_operator *op, in
         plan_ = (__typeof__(plan_))op_.get_workspace;                                    \
         if (op_.run) code_ = plan_(__VA_ARGS__, &workspace_, &executor_);                \
         if ((watched) && code_ == 0) asn_operator_watch(&asn_acl, executor_);            \
+        if (ASN_CAPTURING && code_ == 0) ASN_SEEN_ALL(__VA_ARGS__);                      \
         if (!asn_operator_refused(code_)) {                                              \
             (status) = code_ ? asn_acl_failed(code_, what)                               \
                              : asn_operator_run(&op_, workspace_, executor_, what);      \

@@ -59,6 +59,7 @@ static asn_status product(const asn_array *a, const asn_array *b, const asn_arra
             asn_flops_of_product(asn_layout_dtype(&c->layout), 1, c->layout.size, k, 1));
     }
     ASN_OPERATOR_WATCH(status, Matmul, what, caller != NULL, t[0], t[1], t[2], 0);
+    if (ASN_CAPTURING && !status) asn_capture_product(a, b, c, caller != NULL);
     asn_operator_drop(3, t);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "aclnnop/aclnn_var.h"
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/capture.h"
 #include "graph/lock.h"
 #include "graph/truth.h"
 #include "graph/operands.h"
@@ -243,7 +244,7 @@ asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth, bool *do
     bool decides = op == ASN_OP_LOGICAL_OR;
     /* A recorded array is better reduced by the program that computes it. */
     *done = n > FIRST_PIECE && asn_layout_contiguous(&a->layout) && a->buffer->data &&
-            !a->buffer->trace_writes && !asn_truth_raw(a);
+            !a->buffer->trace_writes && !asn_truth_raw(a) && !asn_capture_open();
     *truth = !decides;
     for (int64_t at = 0, step = FIRST_PIECE; *done && at < n; at += step, step = PIECE) {
         ASN_TRY(truth_of(op, a, at, n - at < step ? n - at : step, truth));
@@ -261,7 +262,8 @@ asn_status asn_variance_whole(const asn_array *a, int64_t ddof, bool root,
     double number;
     *done = false;
     if ((dtype != ASN_F32 && dtype != ASN_F64) || a->layout.size < LARGE ||
-        a->layout.size <= ddof || !asn_layout_contiguous(&a->layout))
+        a->layout.size <= ddof || !asn_layout_contiguous(&a->layout) ||
+        asn_capture_open())
         return ASN_OK;
     asn_array out;
     ASN_TRY(asn_array_new(&out, dtype, 0, NULL, 'C'));

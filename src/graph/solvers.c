@@ -5,6 +5,7 @@
 
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/capture.h"
 #include "graph/families.h"
 
 /* Trailing dimensions of the operands and their dtypes, as aclnnx.h lists them. */
@@ -195,6 +196,7 @@ static asn_status compute(const call *c, const asn_array *inputs, asn_array *out
     if (!status)
         status = asn_linalg(c->s->op, c->s->upper, c->s->rcond, c->num_batch,
                             num + results, arrays, num, &failed);
+    if (ASN_CAPTURING && c->s->failed) asn_capture_complaint(c->s->failed);
     if (!status && failed && c->s->failed)
         status = asn_error_set(ASN_ERR_LINALG, "%s", c->s->failed);
     if (!status && c->vector) status = drop_column(c, &out[0]);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
+#include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
@@ -227,7 +228,7 @@ bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_oper
     const asn_layout *l = &result->layout;
     uint32_t line = l->size > EAGER_ELEMENTS ? asn_record_line() : 0;
     asn_lock();
-    bool can = lazy_on && l->size > EAGER_ELEMENTS;
+    bool can = lazy_on && l->size > EAGER_ELEMENTS && !ASN_CAPTURING;
     for (int k = 0; k < num_in && can; k++)
         can = in[k].array
                   ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
@@ -270,9 +271,24 @@ static bool touches_shared(const asn_node *n) {
     return shared;
 }
 
+/* While a capture is open everything stays recorded, however small: the host looks at
+ * nothing before its end, and what is fused once is launched many times. */
+static asn_status submit_captured(asn_draft *d) {
+    asn_node *n = &d->node;
+    bool may = asn_capture_may_record(n->out.buffer);
+    for (int k = 0; k < n->num_in; k++)
+        may = (!n->in[k].buffer || asn_capture_may_record(n->in[k].buffer)) && may;
+    asn_trace *t = &asn_the_trace;
+    if (!may) ASN_TRY(asn_trace_flush());
+    ASN_TRY(record(d));
+    bool full = may_hold_much(t, t->count) && holds_much(t);
+    return !may || full ? asn_trace_flush() : ASN_OK;
+}
+
 static asn_status submit_locked(asn_draft *d) {
     asn_node *n = &d->node;
     if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);
+    if (ASN_CAPTURING) return submit_captured(d);
     bool waits = asn_the_trace.count && pending(n);
     bool shared = touches_shared(n);
     asn_the_trace.small_run =
@@ -306,6 +322,11 @@ asn_status asn_synchronize(void) {
     asn_mark mark = {0, 0, -1};
     asn_lock();
     asn_status status = ASN_OK;
+    if (asn_capture_open()) { /* nobody looks at anything: what is recorded runs */
+        status = asn_trace_flush();
+        asn_unlock();
+        return status;
+    }
     if (asn_the_trace.count || asn_stream_busy) status = asn_sync_begin(why, &mark);
     if (!status) status = asn_trace_flush();
     if (!status) status = asn_streams_wait_all();

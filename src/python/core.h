@@ -27,6 +27,7 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
+#include "graph/capture.h"
 #include "graph/direct.h"
 #include "graph/engine.h"
 #include "graph/families.h"

@@ -101,7 +101,20 @@ PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type) {
     return (PyObject *)view;
 }
 
+/* While a function is traced an element is a 0-d array, but no view: later writes to the
+ * array leave it as it is, as they do a NumPy scalar. */
+static PyObject *copy_of_element(PyObject *r) {
+    asn_ndarray *copy = asn_ndarray_alloc();
+    asn_status status =
+        copy ? asn_copy(&copy->array, asn_of(r), asn_dtype_of(r), 'C') : ASN_OK;
+    Py_DECREF(r);
+    return copy ? asn_ndarray_finish(copy, status) : NULL;
+}
+
 PyObject *asn_ndarray_return(PyObject *r) {
+    if (ASN_UNLIKELY(asn_capture_open()) && asn_of(r)->layout.ndim == 0 &&
+        ((asn_ndarray *)r)->base)
+        return copy_of_element(r);
     if (!asn_py.numpy_scalars || asn_of(r)->layout.ndim != 0 || !asn_is_ndarray_exact(r))
         return r;
     asn_scalar element;

@@ -98,6 +98,10 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
 #define ASN_OPTIONAL_IN(library, name)                                                   \
     api->name = (__typeof__(name) *)dlsym(from[library], #name)
     ASN_OPTIONAL_IN(ACL, aclrtLaunchHostFunc);
+    ASN_OPTIONAL_IN(NNOPBASE, aclSetAclOpExecutorRepeatable);
+    ASN_OPTIONAL_IN(NNOPBASE, aclDestroyAclOpExecutor);
+    ASN_OPTIONAL_IN(NNOPBASE, aclSetTensorAddr);
+    ASN_OPTIONAL_IN(NNOPBASE, aclSetDynamicTensorAddr);
     if (!relatives) return ASN_OK;
 #define ASN_OPTIONAL(name) ASN_OPTIONAL_IN(OPAPI, name)
     ASN_OPTIONAL(aclnnxOpcode);

@@ -16,6 +16,11 @@ typedef struct {
 #include "runtime/acl_api.def"
 #undef ASN_ACL_FN
     __typeof__(aclrtLaunchHostFunc) *aclrtLaunchHostFunc; /* NULL: it has none */
+    /* Planned operators run again with other addresses: NULL on a device without them. */
+    __typeof__(aclSetAclOpExecutorRepeatable) *aclSetAclOpExecutorRepeatable;
+    __typeof__(aclDestroyAclOpExecutor) *aclDestroyAclOpExecutor;
+    __typeof__(aclSetTensorAddr) *aclSetTensorAddr;
+    __typeof__(aclSetDynamicTensorAddr) *aclSetDynamicTensorAddr;
     /* The fused operator and its relatives: NULL on a device without them. */
     __typeof__(aclnnxOpcode) *aclnnxOpcode;
     __typeof__(aclnnxFused) *aclnnxFused;

@@ -78,7 +78,10 @@ void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {
 
 asn_status asn_buffer_ensure(asn_buffer *b) {
     asn_block block;
-    if (b->data) return ASN_OK;
+    if (b->data) {
+        if (__builtin_expect(asn_memory_watched, 0)) asn_watch_touched(b);
+        return ASN_OK;
+    }
     ASN_TRY(asn_device_open());
     if (__builtin_expect(asn_stream_are_many(), 0) && asn_uses_storage(b)) {
         if (asn_memory_watched) asn_watch_taken(b);

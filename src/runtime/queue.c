@@ -15,7 +15,7 @@
 #include "runtime/uses.h"
 #include "runtime/waits.h"
 
-bool asn_stream_busy, asn_stream_lags, asn_stream_many;
+bool asn_stream_busy, asn_stream_held, asn_stream_lags, asn_stream_many;
 uint64_t asn_stream_waits;
 
 static asn_queue own = {.refs = 1, .name = "default"};
@@ -140,7 +140,7 @@ int asn_queue_count(int *held) {
 /* ---- waiting */
 
 static void find_busy(void) {
-    asn_stream_busy = false;
+    asn_stream_busy = asn_stream_held;
     for (int i = 0; i < count; i++)
         asn_stream_busy |= all[i]->busy;
 }
@@ -233,6 +233,7 @@ bool asn_queue_poll(asn_queue *q) {
 bool asn_stream_poll(void) {
     bool idle = true;
     if (!asn_stream_busy) return true;
+    if (asn_stream_held) return false;
     for (int i = 0; i < count; i++)
         idle &= asn_queue_poll(all[i]);
     if (idle) end_many();

@@ -34,8 +34,26 @@ static struct {
     int num_hooks;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .next = 1};
 
+static const asn_watch_tap *tap;
+
+static bool is_watched(void) {
+    return watch.wanted > 0 || watch.room > 0 || watch.num_hooks > 0;
+}
+
 static void update_flag(void) {
-    asn_memory_watched = watch.wanted > 0 || watch.room > 0 || watch.num_hooks > 0;
+    asn_memory_watched = tap || is_watched();
+}
+
+void asn_watch_set_tap(const asn_watch_tap *now) {
+    pthread_mutex_lock(&watch.lock);
+    tap = now;
+    update_flag();
+    pthread_mutex_unlock(&watch.lock);
+}
+
+void asn_watch_touched(asn_buffer *b) {
+    const asn_watch_tap *t = tap;
+    if (t) t->touched(b);
 }
 
 /* ---- records; lock held */
@@ -120,6 +138,9 @@ static void tell(asn_watch_event *e) {
 }
 
 void asn_watch_made(const asn_buffer *b) {
+    const asn_watch_tap *t = tap;
+    if (t) t->taken(b);
+    if (!is_watched()) return;
     asn_site site = asn_site_here();
     pthread_mutex_lock(&watch.lock);
     entry e = {b, {watch.next++, b->nbytes, site}};
@@ -140,6 +161,9 @@ void asn_watch_made(const asn_buffer *b) {
 }
 
 void asn_watch_taken(asn_buffer *b) {
+    const asn_watch_tap *t = tap;
+    if (t) t->taken(b);
+    if (!is_watched()) return;
     asn_site site = 0;
     pthread_mutex_lock(&watch.lock);
     entry *e = find(b);
@@ -151,6 +175,9 @@ void asn_watch_taken(asn_buffer *b) {
 }
 
 void asn_watch_ended(const asn_buffer *b) {
+    const asn_watch_tap *t = tap;
+    if (t) t->ended(b);
+    if (!is_watched()) return;
     asn_site site = 0;
     pthread_mutex_lock(&watch.lock);
     entry *e = find(b);
@@ -167,6 +194,7 @@ void asn_watch_ended(const asn_buffer *b) {
 }
 
 void asn_watch_failed(int64_t nbytes) {
+    if (!is_watched()) return;
     char message[1024]; /* of the failure, which a hook's own errors must not replace */
     snprintf(message, sizeof message, "%s", asn_error_message());
     tell(&(asn_watch_event){

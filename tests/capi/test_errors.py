@@ -127,6 +127,7 @@ def test_null():
         "asnp_rng_release",
         "asnp_free_text",
         "asnp_profile_release",
+        "asnp_graph_release",
         "asnp_set_lazy",
         "asnp_set_fallback",
         "asnp_ufunc_name",

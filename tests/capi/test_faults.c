@@ -1,6 +1,7 @@
 /* The C face when memory ends: each scenario with the k-th allocation failing, k = 1, 2,
  * ... until none is left to fail: an error with a sentence, nothing written, and (under a
  * sanitizer) nothing lost. Linked with the face's objects, to reach the fault switch. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -164,6 +165,35 @@ static asnp_status streamed(asnp_array **out) {
     return status;
 }
 
+/* A capture of a program, an operator, a solver and a copy from the host, and a run. */
+static asnp_status captured(asnp_array **out) {
+    static const double numbers[3] = {1, 2, 4};
+    const int64_t shape[1] = {3};
+    asnp_array *view = NULL, *row = NULL, *t[5] = {NULL};
+    asnp_graph *graph = NULL;
+    char *text = NULL;
+    asnp_status status = asnp_capture_begin(1, &base, &view);
+    bool opened = !status;
+    if (!status) status = asnp_from_host(ASNP_FLOAT64, 1, shape, NULL, numbers, &row);
+    if (!status) status = asnp_multiply(view, row, &t[0]);
+    if (!status) status = asnp_transpose(t[0], NULL, &t[1]);
+    if (!status) status = asnp_matmul(t[1], t[0], &t[2]);
+    if (!status) status = asnp_inv(t[2], &t[3]);
+    if (!status) status = asnp_cumsum(t[3], 0, &t[4]);
+    if (!status)
+        status = asnp_capture_end(1, &t[4], &graph);
+    else if (opened)
+        asnp_capture_abort();
+    asnp_release(view), asnp_release(row);
+    for (int i = 0; i < 5; i++)
+        asnp_release(t[i]);
+    if (!status) status = asnp_graph_explain(graph, &text);
+    if (!status) status = asnp_graph_run(graph, 1, &base, 1, out);
+    asnp_free_text(text);
+    asnp_graph_release(graph);
+    return status;
+}
+
 static const struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
@@ -172,7 +202,7 @@ static const struct {
     {"lstsq", solved},        {"pinv", inverted},    {"modf", halves},
     {"choice", drawn},        {"file", written},     {"fftn", transformed},
     {"std", spread},          {"along", placed},     {"profile", profiled},
-    {"registry", registered}, {"streams", streamed},
+    {"registry", registered}, {"streams", streamed}, {"capture", captured},
 };
 
 int main(int argc, char **argv) {

@@ -14,6 +14,14 @@ import pytest
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "guide"
 SAYS = {
+    "jit.md": [
+        r"CacheInfo\(hits=99, misses=1, maxsize=64, currsize=1\)",
+        r"step\(float64 \(20,\)\)\n\d+ steps?: .*\n\d+ temporar",
+        r"\[0\. 1\. 2\.\]\n\[ 0\. 10\.  2\.\]",
+        r"the value of an element is read while the call is traced, .*np\.where instead of if",
+        r"\[0\. +0\.33333333 0\.66666667 1\. *\]",
+        r"1016\.0 CacheInfo\(hits=1, misses=1",
+    ],
     "memory.md": [
         r"in use by arrays +\d",
         r"400000 \d+ step\n400000 \d+ step\n400000 \d+ step",

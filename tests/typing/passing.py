@@ -92,3 +92,10 @@ with np.errstate(divide="ignore", over="raise"):
 def energy(x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """A function of a program's own."""
     return x * x if weights is None else np.multiply(weights, x)
+
+
+# Functions traced and replayed
+step = np.jit(lambda x, n: x * n, static_argnums=1)
+step(a, 2), step.explain(), step.cache_info().hits
+with np.disable_jit():
+    step(a, 3)

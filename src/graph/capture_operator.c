@@ -1,0 +1,189 @@
+/* L2 graph: CANN's two-phase operators in a capture (see replay.h).
+ *
+ * An operator is planned once; its executor is made repeatable, and a replay exchanges
+ * the addresses of its tensors (aclSetTensorAddr counts inputs and outputs together, in
+ * the order of the operator's parameters). What the executor was planned with, tensors,
+ * lists and numbers, lives as long as the replay.
+ */
+#include "graph/capture_steps.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "graph/launch.h"
+#include "runtime/device.h"
+
+enum { MOST_TENSORS = 96, MOST_MADE = 256, MOST_LISTS = 16 };
+
+/* A tensor that exists now. */
+typedef struct {
+    aclTensor *tensor;
+    const void *address;
+    bool written, empty;
+} made;
+
+/* A list that exists now, whose members are noted in `members`. */
+typedef struct {
+    aclTensorList *list;
+    int num, first;
+} made_list;
+
+static struct {
+    made tensors[MOST_MADE];
+    made_list lists[MOST_LISTS];
+    aclTensor *members[MOST_MADE];
+    int num_tensors, num_lists, num_members;
+    asn_replay_tensor call[MOST_TENSORS]; /* of the operator being called */
+    int num_call;
+    bool full;
+} now;
+
+void asn_capture_operators_end(void) {
+    now.num_tensors = now.num_lists = now.num_members = now.num_call = 0;
+    now.full = false;
+}
+
+void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written) {
+    now.full |= now.num_tensors == MOST_MADE;
+    if (now.full) return;
+    now.tensors[now.num_tensors++] = (made){
+        tensor, (char *)a->buffer->data + a->layout.offset, written, a->layout.size == 0};
+}
+
+void asn_capture_made_list(aclTensorList *list, int n, aclTensor *const *tensors) {
+    now.full |= now.num_lists == MOST_LISTS || now.num_members + n > MOST_MADE;
+    if (now.full) return;
+    now.lists[now.num_lists++] = (made_list){list, n, now.num_members};
+    memcpy(&now.members[now.num_members], tensors, (size_t)n * sizeof *tensors);
+    now.num_members += n;
+}
+
+static const made *find(const aclTensor *tensor) {
+    for (int i = now.num_tensors - 1; i >= 0; i--)
+        if (now.tensors[i].tensor == tensor) return &now.tensors[i];
+    return NULL;
+}
+
+static void add(const aclTensor *tensor, aclTensorList *list, size_t member) {
+    const made *m = find(tensor);
+    now.full |= now.num_call == MOST_TENSORS || (tensor && !m);
+    if (now.full) return;
+    asn_replay_tensor *t = &now.call[now.num_call];
+    *t = (asn_replay_tensor){
+        (aclTensor *)tensor, list, (size_t)now.num_call - member, member, {-1, false, 0}};
+    if (m && !m->empty) t->place = asn_capture_place(m->address, m->written);
+    now.num_call++;
+}
+
+void asn_capture_tensor(const aclTensor *tensor) {
+    add(tensor, NULL, 0);
+}
+
+void asn_capture_tensors(const aclTensorList *list) {
+    for (int i = now.num_lists - 1; i >= 0; i--) {
+        const made_list *l = &now.lists[i];
+        if (l->list != list) continue;
+        for (int k = 0; k < l->num; k++)
+            add(now.members[l->first + k], l->list, (size_t)k);
+        return;
+    }
+    now.full |= list != NULL;
+}
+
+static asn_status too_many(void) {
+    return asn_capture_refuse("an operator has more tensors than a replay can exchange");
+}
+
+asn_status asn_capture_operator(const asn_acl_operator *op, uint64_t workspace,
+                                aclOpExecutor *executor, const char *what) {
+    int num = now.num_call;
+    now.num_call = 0;
+    if (now.full) return too_many();
+    if (!num) return asn_capture_refuse("an operator is called by its name");
+    const asn_acl_api *api = &asn_acl;
+    if (!api->aclSetAclOpExecutorRepeatable || !api->aclSetTensorAddr ||
+        !api->aclSetDynamicTensorAddr || !api->aclDestroyAclOpExecutor)
+        return asn_capture_refuse("the device cannot run a planned operator again");
+    int code = api->aclSetAclOpExecutorRepeatable(executor);
+    if (code) return asn_acl_failed(code, what);
+    int slot = asn_capture_workspace((int64_t)workspace);
+    asn_replay_step *s = asn_capture_step(ASN_STEP_OPERATOR, num);
+    asn_replay_tensor *tensors =
+        s ? asn_capture_copy(now.call, (size_t)num * sizeof *tensors) : NULL;
+    if (!s || (num && !tensors)) {
+        api->aclDestroyAclOpExecutor(executor);
+        if (s) asn_captured->num_steps--;
+        return ASN_ERR_MEMORY;
+    }
+    s->name = s->pole = what;
+    s->op.run = op->run;
+    s->op.executor = executor;
+    s->op.workspace = workspace;
+    s->op.slot = slot;
+    s->op.num_tensors = num;
+    s->op.tensors = tensors;
+    for (int i = 0; i < num; i++)
+        s->places[i] = tensors[i].place;
+    asn_capture_spread(s);
+    return ASN_OK;
+}
+
+void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array *c,
+                         bool watched) {
+    enum { MOST_ELEMENTS = 2048 };
+    asn_replay *r = asn_captured;
+    asn_replay_step *s = r->num_steps ? &r->steps[r->num_steps - 1] : NULL;
+    const asn_array *all[3] = {a, b, c};
+    bool small = s && s->kind == ASN_STEP_OPERATOR && s->num_places == 3 &&
+                 asn_acl.aclnnxMatmul && asn_fuse_enabled() && asn_device_host_access();
+    for (int i = 0; i < 3; i++)
+        small = small && all[i]->layout.ndim == 2 &&
+                all[i]->layout.dtype == c->layout.dtype &&
+                all[i]->layout.size <= MOST_ELEMENTS;
+    asn_replay_product *p = small ? asn_capture_alloc(sizeof *p) : NULL;
+    if (!p) return;
+    for (int i = 0; i < 3; i++)
+        p->operands[i] = (aclnnxOperand){
+            .strides = asn_capture_copy(all[i]->layout.strides, 2 * sizeof(int64_t)),
+            .dtype = (uint8_t)asn_dtype_table[c->layout.dtype].acl,
+            .reduceOp = ACLNNX_NO_REDUCE};
+    p->m = c->layout.shape[0];
+    p->k = a->layout.shape[1];
+    p->n = c->layout.shape[1];
+    s->watched = watched && asn_fp_sink();
+    s->op.product = p;
+}
+
+bool asn_capture_keep(asn_handle kind, void *handle) {
+    asn_replay *r = asn_captured;
+    if (r->num_kept == r->kept_room) {
+        int room = r->kept_room ? 2 * r->kept_room : 32;
+        asn_kept *grown = asn_realloc(r->kept, (size_t)room * sizeof *grown);
+        if (!grown) {
+            (void)asn_capture_refuse("memory for an operator's tensors ran out");
+            return false;
+        }
+        r->kept = grown;
+        r->kept_room = room;
+    }
+    /* It lives on, but is the current call's no more. */
+    for (int i = 0; kind == ASN_HANDLE_TENSOR && i < now.num_tensors; i++)
+        if (now.tensors[i].tensor == handle) {
+            now.tensors[i] = now.tensors[--now.num_tensors];
+            break;
+        }
+    for (int i = 0; kind == ASN_HANDLE_LIST && i < now.num_lists; i++) {
+        made_list *l = &now.lists[i];
+        if (l->list != handle) continue;
+        for (int k = 0; k < l->num; k++) { /* the list owns its members */
+            for (int j = 0; j < now.num_tensors; j++)
+                if (now.tensors[j].tensor == now.members[l->first + k])
+                    now.tensors[j--] = now.tensors[--now.num_tensors];
+        }
+        now.lists[i] = now.lists[--now.num_lists];
+        if (!now.num_lists) now.num_members = 0;
+        break;
+    }
+    r->kept[r->num_kept++] = (asn_kept){kind, handle};
+    return true;
+}
