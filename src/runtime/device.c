@@ -144,8 +144,16 @@ asn_status asn_stream_wait(void) {
     return ASN_OK;
 }
 
+/* A capture's steps belong to one device, as it is. */
+static asn_status check_not_held(const char *what) {
+    if (!asn_stream_held) return ASN_OK;
+    return asn_error_set(ASN_ERR_RUNTIME,
+                         "%s: a call is being traced; move this out of it", what);
+}
+
 asn_status asn_device_close(void) {
     if (!device.open) return ASN_OK;
+    ASN_TRY(check_not_held("finalize"));
     ASN_TRY(asn_stream_wait());
     asn_memory_stats stats;
     asn_memory_get_stats(&stats);
@@ -191,12 +199,14 @@ static asn_status check_number(int number) {
 asn_status asn_device_set(int number) {
     ASN_TRY(check_number(number));
     if (number == device.current) return ASN_OK;
+    ASN_TRY(check_not_held("set_device"));
     ASN_TRY(asn_stream_wait());
     asn_acl.aclrtDestroyStream(device.stream);
     return use_device(number);
 }
 
 asn_status asn_device_reset(int number) {
+    ASN_TRY(check_not_held("reset_device"));
     ASN_TRY(check_number(number));
     ASN_TRY(asn_stream_wait());
     asn_pool_trim();
