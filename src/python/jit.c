@@ -200,6 +200,9 @@ static PyObject *not_ready(PyObject *self, PyObject *const *args, size_t nargsf,
 static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args, (void)kwargs;
     asn_jit *jit = (asn_jit *)type->tp_alloc(type, 0);
+    /* Python before 3.12 gives a class written in Python its base's tp_call, but not the
+     * flag that spares calls the tuple of arguments. */
+    if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
     if (jit) jit->vectorcall = not_ready;
     return (PyObject *)jit;
 }

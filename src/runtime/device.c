@@ -100,8 +100,16 @@ asn_status asn_device_open(void) {
     return status;
 }
 
+/* A capture's steps belong to one device, as it is. */
+static asn_status check_not_held(const char *what) {
+    if (!asn_stream_held) return ASN_OK;
+    return asn_error_set(ASN_ERR_RUNTIME,
+                         "%s: a call is being traced; move this out of it", what);
+}
+
 asn_status asn_device_close(void) {
     if (!device.open) return ASN_OK;
+    ASN_TRY(check_not_held("finalize"));
     ASN_TRY(asn_stream_wait());
     asn_uses_sweep();
     asn_memory_stats stats;
@@ -148,12 +156,14 @@ static asn_status check_number(int number) {
 asn_status asn_device_set(int number) {
     ASN_TRY(check_number(number));
     if (number == device.current) return ASN_OK;
+    ASN_TRY(check_not_held("set_device"));
     ASN_TRY(asn_stream_wait());
     asn_acl.aclrtDestroyStream(asn_queue_own()->stream);
     return use_device(number);
 }
 
 asn_status asn_device_reset(int number) {
+    ASN_TRY(check_not_held("reset_device"));
     ASN_TRY(check_number(number));
     ASN_TRY(asn_stream_wait());
     asn_pool_trim();

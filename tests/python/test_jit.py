@@ -3,6 +3,7 @@
 import collections
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -436,6 +437,42 @@ def test_looks_at_values_are_refused(name):
     assert f.cache_info().currsize == 0
     same(x + 1, np.arange(1, 5, dtype="f4"))  # nothing is left behind
     assert asnumpy.jit(lambda x: x.sum())(x) == 6
+
+
+def test_the_device_stays(rng):
+    x = asnumpy.ones(3, "f4")
+    for leave in (asnumpy.finalize, asnumpy.reset_device):
+        f = asnumpy.jit(lambda x, leave=leave: (leave(), x + 1)[1])
+        with pytest.raises(RuntimeError, match="a call is being traced; move this out"):
+            f(x)
+    f = asnumpy.jit(lambda x: (asnumpy.synchronize(), x + 1)[1])  # waits for nothing
+    same([f(x), f(x)], [np.full(3, 2, "f4")] * 2)
+
+
+def test_modes_within_a_trace():
+    @asnumpy.jit
+    def f(x):
+        with asnumpy.errstate(all="ignore"):
+            y = 1 / (x - x)
+        return y, asnumpy.isinf(y)
+
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            same(f(asnumpy.ones(3, "f4"))[1], np.ones(3, bool))
+
+
+def test_profiles_have_replays():
+    f = asnumpy.jit(lambda x, i: (asnumpy.sqrt(x).sum(0), x[i]))
+    x, i = asnumpy.ones((40, 80), "f4"), asnumpy.array([1, 2])
+    f(x, i)
+    with asnumpy.profile() as p:
+        for _ in range(5):
+            f(x, i)
+    said = p.summary()
+    assert re.search(r"^index +5 ", said, re.M) and re.search(r"^(sqrt|add|sum) +5 ", said, re.M), (
+        said
+    )
 
 
 def test_a_refusal_cannot_be_caught():
