@@ -301,6 +301,63 @@ static void test_loops(void) {
     CHECK_ERROR(aclnnxMatmul(&a, &a, &c, 2, 2, 2, NULL), ACLNN_ERR_PARAM_INVALID);
 }
 
+/* out0 = in0 + 1, out1 = in0 > 0 */
+static void plus_one(char **args, const int64_t *n, const int64_t *steps, void *calls) {
+    ++*(int *)calls;
+    for (int64_t i = 0; i < *n; i++) {
+        double x = *(double *)(args[0] + i * steps[0]);
+        *(double *)(args[1] + i * steps[1]) = x + 1;
+        *(_Bool *)(args[2] + i * steps[2]) = x > 0;
+    }
+}
+
+/* A function of the program's own in a fused program: both outputs by one call. */
+static void test_own_loop(void) {
+    int calls = 0;
+    double x[4] = {-1, 0, 1, 2}, y[4];
+    _Bool truth[4];
+    aclnnxOwnLoop loop = {.name = "plus_one",
+                          .function = plus_one,
+                          .data = &calls,
+                          .numIn = 1,
+                          .numOut = 2,
+                          .dtypes = {ACL_DOUBLE, ACL_DOUBLE, ACL_BOOL}};
+    int32_t op = aclnnxRegisterLoop(&loop);
+    CHECK(op > aclnnxOpcode("add") && op == aclnnxRegisterLoop(&loop));
+    const int64_t four = 4;
+    aclnnxOperand operands[3] = {
+        {.data = x, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE},
+        {.data = y, .dtype = ACL_DOUBLE, .reduceOp = ACLNNX_NO_REDUCE},
+        {.data = truth, .dtype = ACL_BOOL, .reduceOp = ACLNNX_NO_REDUCE}};
+    aclnnxInstr code[3] = {
+        {(uint16_t)op, ACL_DOUBLE, ACL_DOUBLE, 3, {0, 0, 0}},
+        {(uint16_t)(op + 1), ACL_BOOL, ACL_BOOL, 2, {0, 0, 0}},
+        {(uint16_t)aclnnxOpcode("multiply"), ACL_DOUBLE, ACL_DOUBLE, 1, {3, 3, 0}}};
+    aclnnxProgram program = {.numDims = 1,
+                             .numIn = 1,
+                             .numOut = 2,
+                             .numInstrs = 3,
+                             .numRegs = 4,
+                             .shape = &four,
+                             .operands = operands,
+                             .instrs = code};
+    CHECK_OK(aclnnxFused(&program, NULL));
+    for (int i = 0; i < 4; i++)
+        CHECK(y[i] == (x[i] + 1) * (x[i] + 1) && truth[i] == (x[i] > 0));
+    CHECK(calls == 1);
+    code[1].dtype = ACL_DOUBLE; /* not the output's */
+    CHECK_ERROR(aclnnxFused(&program, NULL), ACLNN_ERR_PARAM_INVALID);
+    code[1].op = (uint16_t)(op + 2);
+    CHECK_ERROR(aclnnxFused(&program, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK(aclnnxRegisterLoop(NULL) == -1);
+    loop.numIn = ACLNNX_OWN_INPUTS + 1;
+    CHECK(aclnnxRegisterLoop(&loop) == -1);
+    loop.numIn = 1;
+    loop.dtypes[2] = 31;
+    CHECK(aclnnxRegisterLoop(&loop) == -1);
+    CHECK(strstr(aclGetRecentErrMsg(), "argument 2 of plus_one has unknown dtype 31"));
+}
+
 int main(void) {
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
@@ -312,6 +369,7 @@ int main(void) {
     test_dynamic_shape();
     test_late_error();
     test_loops();
+    test_own_loop();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();
