@@ -47,7 +47,7 @@ static struct {
 } state;
 
 bool asn_capture_open(void) {
-    return asn_capturing && asn_lock_state.owner == &asn_lock_self;
+    return asn_capturing && asn_lock_state.owner == asn_lock_self();
 }
 
 /* ---- failures */
