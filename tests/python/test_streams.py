@@ -1,6 +1,7 @@
 """Streams: order by buffers against NumPy, events, cycles of waits, errors, threads, batches."""
 
 import contextvars
+import functools
 import gc
 import os
 import pathlib
@@ -27,6 +28,26 @@ def run(environment, *arguments):
                           env={**os.environ, **environment})  # fmt: skip
     assert done.returncode == 0, done.stderr[-4000:]
     return done.stdout
+
+
+def alone(test):
+    """The host tells a deadlock only where no other thread of Python's could end it: the test runs in a process without.
+
+    (A runner of tests may have threads of its own.)
+    """
+
+    @functools.wraps(test)
+    def by_itself():
+        if len(sys._current_frames()) == 1:
+            test()
+            return
+        name = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0].rpartition("::")[2]
+        options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist")
+        assert "1 passed" in run(
+            {}, "-m", "pytest", *options, f"{HERE / 'test_streams.py'}::{name}"
+        )
+
+    return by_itself
 
 
 @pytest.mark.parametrize(
@@ -188,6 +209,7 @@ def test_a_cycle_is_spelled_out():
         s.synchronize()
 
 
+@alone
 def test_a_cycle_through_an_array():
     a, b = np.Stream(name="A"), np.Stream(name="B")
     ready = np.Event(b, name="ready")
@@ -207,6 +229,7 @@ def test_a_cycle_through_an_array():
     assert x[4999] == 2
 
 
+@alone
 def test_the_host_does_not_wait_for_itself():
     s = np.Stream(name="S")
     e = np.Event(np.default_stream(), name="e")
@@ -247,6 +270,7 @@ def test_another_thread_records():
     assert results == [12000.0, 300_000.0]
 
 
+@alone
 def test_an_event_that_goes_away():
     s = np.Stream(name="S")
     e = np.Event(np.default_stream(), name="lost")
@@ -260,6 +284,58 @@ def test_an_event_that_goes_away():
         s.synchronize()
     s.synchronize()
     assert x[2999] == 2
+
+
+def test_replays_are_ordered_by_their_arrays():
+    """Jitted functions on several streams, behind the program: results, in-place writes, shared constants."""
+    program = """
+import asnumpy as np, numpy
+rng = numpy.random.default_rng(3)
+table, host_table = np.asarray(rng.random((60, 60))), None
+host_table = table.to_numpy()
+@np.jit
+def step(x, y):
+    t = np.sin(x) @ table + y
+    y += np.cumsum(x, axis=1) * 0.01
+    return t * 0.1, np.sort(x, axis=0)
+def plain(x, y):
+    t = numpy.sin(x) @ host_table + y
+    y += numpy.cumsum(x, axis=1) * 0.01
+    return t * 0.1, numpy.sort(x, axis=0)
+streams = [np.Stream() for _ in range(3)]
+ours = [np.asarray(rng.random((60, 60))) for _ in range(5)]
+theirs = [a.to_numpy() for a in ours]
+for turn in range(60):
+    i, j, k = rng.permutation(5)[:3]
+    with np.stream(streams[turn % 3]):
+        a, b = step(ours[i], ours[j])
+        ours[k] = a + b
+        if turn % 7 == 0:
+            table += 1e-3
+    a, b = plain(theirs[i], theirs[j])
+    theirs[k] = a + b
+    if turn % 7 == 0:
+        host_table = host_table + 1e-3
+for a, b in zip(ours, theirs):
+    numpy.testing.assert_allclose(a.to_numpy(), b, rtol=1e-9)
+print(step.cache_info().hits > 40)
+"""
+    beside = {**ASCEND, **DELAYED, "ASNUMPY_CANN_STRICT": "0"}
+    for environment in ({}, DELAYED, {"ASNUMPY_FUSE": "0", **DELAYED}, beside):
+        assert run(environment, "-c", program) == "True\n"
+
+
+def test_streams_stay_as_they_are_in_a_trace():
+    s = np.Stream()
+
+    @np.jit
+    def switches(x):
+        with np.stream(s):
+            return x + 1
+
+    with pytest.raises(RuntimeError, match="another stream is made current"):
+        switches(np.ones(5))
+    assert np.current_stream() is np.default_stream() or np.current_stream() == np.default_stream()
 
 
 # ---- errors of tasks
