@@ -19,6 +19,7 @@
 #include "runtime/queue.h"
 
 enum { SEGMENT = 4096, SEGMENTS = 64, FIRST_ROWS = 256, FIRST_EVERY = 32 };
+enum { STREAMS = 64 }; /* by number */
 
 bool asn_profile_on;
 int32_t asn_small_left;
@@ -35,6 +36,7 @@ static struct {
     size_t num_rows, cap_rows;     /* cap a power of two */
     uint64_t ticks_then, ns_then;  /* both clocks at the first start */
     int every;                     /* of small operations */
+    uint64_t ended[STREAMS];       /* where the device was last with a stream's work */
     uint64_t random;
 } r = {.every = FIRST_EVERY, .random = 0x9e3779b97f4a7c15u};
 
@@ -252,8 +254,13 @@ void asn_profile_memory_changed(int64_t bytes, uint64_t in_use) {
 void asn_profile_set_length(uint64_t place, double ns) {
     double per_tick = ns_per_tick();
     lock();
-    if (place >= r.folded && place >= r.oldest && place < r.count)
-        event_at(place)->length = (uint64_t)(ns / per_tick);
+    if (place >= r.folded && place >= r.oldest && place < r.count) {
+        asn_event *e = event_at(place);
+        uint64_t *ended = &r.ended[e->stream % STREAMS];
+        e->length = (uint64_t)(ns / per_tick);
+        if (e->begin < *ended) e->begin = *ended; /* it was launched behind that one */
+        *ended = e->begin + e->length;
+    }
     unlock();
 }
 
