@@ -12,7 +12,7 @@
 
 #include "graph/replay.h"
 
-enum { ASN_JIT_ARRAYS = 256, ASN_JIT_STATICS = 64, ASN_JIT_KEY_BYTES = 16384 };
+enum { ASN_JIT_ARRAYS = 256, ASN_JIT_STATICS = 512, ASN_JIT_KEY_BYTES = 16384 };
 
 /* A call as a key. The arrays are owned (a NumPy array's is made for the call), statics
  * are borrowed. */

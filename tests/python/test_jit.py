@@ -280,6 +280,19 @@ def test_trees():
     same(state["b"][0], np.full(2, 3, "f4"))
 
 
+def test_large_trees():
+    f = asnumpy.jit(lambda tree: {key: value + 1 for key, value in tree.items()})
+    tree = {f"layer {k}": asnumpy.full(2, k, "f4") for k in range(200)}
+    for _ in range(2):
+        got = f(tree)
+        assert list(got) == list(tree)
+        same(list(got.values()), [np.full(2, k + 1, "f4") for k in range(200)])
+    with pytest.raises(TypeError, match="the call has more than 256 arrays"):
+        f({**tree, "more": [asnumpy.zeros(1) for _ in range(100)]})
+    with pytest.raises(TypeError, match="more than 512 strings"):
+        f({str(k): None for k in range(600)})
+
+
 def test_identities():
     @asnumpy.jit
     def f(x, y):
