@@ -61,7 +61,7 @@ static asn_status transform(const asn_array *result, const asn_array *a, int kin
                                  result->layout.shape, a->layout.ndim, axis,
                                  asn_fp_sink(), asn_stream());
     asn_blocking_leave(state);
-    asn_stream_busy = true; /* another thread may have waited meanwhile */
+    asn_stream_launch(true); /* another thread may have waited meanwhile */
     asn_fp_note(name_of(kind, n));
     if (mark.ticks) record(mark, a, result, n);
     return code ? asn_acl_failed(code, "fft") : ASN_OK;

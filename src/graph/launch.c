@@ -100,7 +100,7 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
     asn_stream_launch(false);
     int32_t code = asn_acl.aclnnxFused(program, asn_stream());
     asn_blocking_leave(state);
-    asn_stream_busy |= asn_stream_lags; /* another thread may have waited meanwhile */
+    asn_stream_launch(false); /* another thread may have waited meanwhile */
     if (code) return asn_acl_failed(code, asn_op_table[op].name);
     return ASN_OK;
 }

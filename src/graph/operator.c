@@ -302,7 +302,7 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     void *state = asn_blocking_enter();
     int code = op->run(block.data, workspace, executor, asn_stream());
     asn_blocking_leave(state);
-    asn_stream_busy = true; /* another thread may have waited meanwhile */
+    asn_stream_launch(true); /* another thread may have waited meanwhile */
     if (ASN_PROFILING) asn_record_operator(mark, what);
     if (block.data) asn_block_give(&block);
     asn_fp_note(what);
