@@ -320,9 +320,14 @@ for a, b in zip(ours, theirs):
     numpy.testing.assert_allclose(a.to_numpy(), b, rtol=1e-9)
 print(step.cache_info().hits > 40)
 """
-    beside = {**ASCEND, **DELAYED, "ASNUMPY_CANN_STRICT": "0"}
-    for environment in ({}, DELAYED, {"ASNUMPY_FUSE": "0", **DELAYED}, beside):
-        assert run(environment, "-c", program) == "True\n"
+    here, beside = {"ASNUMPY_DEVICE": "cpu"}, {**ASCEND, **DELAYED}
+    for environment in (
+        here,
+        {**here, **DELAYED},
+        {**here, **DELAYED, "ASNUMPY_FUSE": "0"},
+        beside,
+    ):
+        assert run({**environment, "ASNUMPY_CANN_STRICT": "0"}, "-c", program) == "True\n"
 
 
 def test_streams_stay_as_they_are_in_a_trace():
