@@ -5,43 +5,12 @@
  *     ...
  *     ends here: the next operation has another shape
  */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/text.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/plan_cut.h"
-
-typedef struct {
-    char *text;
-    size_t used, capacity;
-    asn_status status;
-} writer;
-
-__attribute__((format(printf, 2, 3))) static void put(writer *w, const char *format,
-                                                      ...) {
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (w->status || n < 0) return;
-    size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-    if (w->used + length + 1 > w->capacity) {
-        size_t capacity = 2 * w->capacity + length + 1;
-        char *grown = asn_realloc(w->text, capacity);
-        if (!grown) {
-            w->status = ASN_ERR_MEMORY;
-            return;
-        }
-        w->text = grown;
-        w->capacity = capacity;
-    }
-    memcpy(w->text + w->used, line, length + 1);
-    w->used += length;
-}
 
 static const char *reason(asn_cut cut) {
     switch (cut) {
@@ -54,24 +23,26 @@ static const char *reason(asn_cut cut) {
     }
 }
 
-static void put_program(writer *w, int number, const asn_program *p,
+static void put_program(asn_text *w, int number, const asn_program *p,
                         const asn_node *nodes) {
     char shape[256];
     const asn_node *first = &nodes[p->nodes[0]];
-    put(w, "program %d: %d operations over %s, %d loads, %d stores, %d instructions\n",
+    asn_text_put(
+        w, "program %d: %d operations over %s, %d loads, %d stores, %d instructions\n",
         number, p->num_nodes,
         asn_shape_format(shape, sizeof shape, first->ndim, first->shape), p->num_in,
         p->num_out, p->num_instrs);
     for (int i = 0; i < p->num_nodes; i++) {
         const asn_node *n = &nodes[p->nodes[i]];
         bool reduces = n->reduce_op != ASN_OP_NONE;
-        put(w, "  %s%s %s -> %s\n", asn_op_table[reduces ? n->reduce_op : n->op].name,
-            reduces ? ".reduce" : "", asn_dtype_name((asn_dtype)n->loop),
-            asn_dtype_name((asn_dtype)n->out.dtype));
+        asn_text_put(w, "  %s%s %s -> %s\n",
+                     asn_op_table[reduces ? n->reduce_op : n->op].name,
+                     reduces ? ".reduce" : "", asn_dtype_name((asn_dtype)n->loop),
+                     asn_dtype_name((asn_dtype)n->out.dtype));
     }
     if (p->num_out == 0)
-        put(w, "  does not run: its results are read at their sources\n");
-    put(w, "  ends here: %s\n", reason(p->cut));
+        asn_text_put(w, "  does not run: its results are read at their sources\n");
+    asn_text_put(w, "  ends here: %s\n", reason(p->cut));
 }
 
 /* Whether program `p` helps to compute the buffer (any program does for NULL). */
@@ -84,11 +55,11 @@ static bool concerns(const asn_program *p, const asn_node *nodes,
 }
 
 asn_status asn_explain(const asn_array *a, char **text) {
-    writer w = {.status = ASN_OK};
+    asn_text w = {.status = ASN_OK};
     asn_lock();
     asn_trace *t = &asn_the_trace;
     if (t->count == 0 || (a && !a->buffer->trace_writes)) {
-        put(&w, "nothing is recorded: the values are final\n");
+        asn_text_put(&w, "nothing is recorded: the values are final\n");
     } else {
         bool dead[ASN_TRACE_MAX_NODES];
         asn_plan plan;

@@ -4,42 +4,11 @@
  *   1  program   multiply  5 instructions over (1000,)  argument 0, argument 1 ->
  * temporary
  */
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "array/broadcast.h"
 #include "base/alloc.h"
+#include "base/text.h"
 #include "graph/capture_steps.h"
-
-typedef struct {
-    char *text;
-    size_t used, capacity;
-    asn_status status;
-} writer;
-
-__attribute__((format(printf, 2, 3))) static void put(writer *w, const char *format,
-                                                      ...) {
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (w->status || n < 0) return;
-    size_t length = (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
-    if (w->used + length + 1 > w->capacity) {
-        size_t capacity = 2 * w->capacity + length + 256;
-        char *grown = asn_realloc(w->text, capacity);
-        if (!grown) {
-            w->status = ASN_ERR_MEMORY;
-            return;
-        }
-        w->text = grown;
-        w->capacity = capacity;
-    }
-    memcpy(w->text + w->used, line, length + 1);
-    w->used += length;
-}
 
 /* The slots' numbers within their kind: temporary 2 is the third. */
 static int number_of(const asn_replay *r, int slot) {
@@ -49,60 +18,64 @@ static int number_of(const asn_replay *r, int slot) {
     return n;
 }
 
-static void put_place(writer *w, const asn_replay *r, const asn_place *p) {
+static void put_place(asn_text *w, const asn_replay *r, const asn_place *p) {
     static const char *const kinds[] = {"argument", "constant", "temporary", "result"};
     const asn_slot *s = &r->slots[p->slot];
     int number = s->kind == ASN_SLOT_ARG ? s->arg : number_of(r, p->slot);
-    put(w, "%s %d", kinds[s->kind], number);
-    if (p->offset != s->origin) put(w, "[%+lld B]", (long long)(p->offset - s->origin));
+    asn_text_put(w, "%s %d", kinds[s->kind], number);
+    if (p->offset != s->origin)
+        asn_text_put(w, "[%+lld B]", (long long)(p->offset - s->origin));
 }
 
-static void put_places(writer *w, const asn_replay *r, const asn_replay_step *s,
+static void put_places(asn_text *w, const asn_replay *r, const asn_replay_step *s,
                        bool written) {
     bool any = false;
     for (int i = 0; i < s->num_places; i++) {
         const asn_place *p = &s->places[i];
         if (p->slot < 0 || p->written != written) continue;
-        put(w, any ? ", " : written ? " -> " : "  ");
+        asn_text_put(w, any ? ", " : written ? " -> " : "  ");
         put_place(w, r, p);
         any = true;
     }
 }
 
-static void put_step(writer *w, const asn_replay *r, int number) {
+static void put_step(asn_text *w, const asn_replay *r, int number) {
     static const char *const kinds[] = {"program",  "operator", "copy",     "operator",
                                         "operator", "operator", "operator", "solver",
                                         "operator", "operator"};
     const asn_replay_step *s = &r->steps[number];
     char shape[256];
-    put(w, "%3d  %-9s%s", number + 1, kinds[s->kind], s->name ? s->name : "copy");
+    asn_text_put(w, "%3d  %-9s%s", number + 1, kinds[s->kind],
+                 s->name ? s->name : "copy");
     if (s->kind == ASN_STEP_FUSED)
-        put(w, ": %d operation%s over %s", (int)s->fused.numInstrs,
+        asn_text_put(
+            w, ": %d operation%s over %s", (int)s->fused.numInstrs,
             s->fused.numInstrs == 1 ? "" : "s",
             asn_shape_format(shape, sizeof shape, s->fused.numDims, s->fused.shape));
-    if (s->nbytes) put(w, ", %lld bytes", (long long)s->nbytes);
+    if (s->nbytes) asn_text_put(w, ", %lld bytes", (long long)s->nbytes);
     if (s->kind == ASN_STEP_OPERATOR && s->op.workspace)
-        put(w, ", workspace of %llu bytes", (unsigned long long)s->op.workspace);
+        asn_text_put(w, ", workspace of %llu bytes", (unsigned long long)s->op.workspace);
     put_places(w, r, s, false);
     put_places(w, r, s, true);
-    put(w, "\n");
+    asn_text_put(w, "\n");
 }
 
 asn_status asn_replay_explain(const asn_replay *r, char **text) {
-    writer w = {.status = ASN_OK};
+    asn_text w = {.status = ASN_OK};
     asn_replay_info info;
     asn_replay_get_info(r, &info);
-    put(&w, "%d step%s: %d program%s, %d operator%s, %d cop%s from the host\n",
-        info.steps, info.steps == 1 ? "" : "s", info.programs,
-        info.programs == 1 ? "" : "s", info.operators, info.operators == 1 ? "" : "s",
-        info.copies, info.copies == 1 ? "y" : "ies");
-    put(&w,
-        "%d temporar%s of %lld bytes in a block of %lld; results %lld bytes; %d "
-        "constant%s of %lld bytes\n",
-        info.temporaries, info.temporaries == 1 ? "y" : "ies",
-        (long long)info.temporary_bytes, (long long)info.arena_bytes,
-        (long long)info.result_bytes, info.constants, info.constants == 1 ? "" : "s",
-        (long long)info.constant_bytes);
+    asn_text_put(&w, "%d step%s: %d program%s, %d operator%s, %d cop%s from the host\n",
+                 info.steps, info.steps == 1 ? "" : "s", info.programs,
+                 info.programs == 1 ? "" : "s", info.operators,
+                 info.operators == 1 ? "" : "s", info.copies,
+                 info.copies == 1 ? "y" : "ies");
+    asn_text_put(&w,
+                 "%d temporar%s of %lld bytes in a block of %lld; results %lld bytes; %d "
+                 "constant%s of %lld bytes\n",
+                 info.temporaries, info.temporaries == 1 ? "y" : "ies",
+                 (long long)info.temporary_bytes, (long long)info.arena_bytes,
+                 (long long)info.result_bytes, info.constants,
+                 info.constants == 1 ? "" : "s", (long long)info.constant_bytes);
     for (int i = 0; i < r->num_steps; i++)
         put_step(&w, r, i);
     if (w.status) {
