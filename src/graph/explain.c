@@ -5,7 +5,6 @@
  *     ...
  *     ends here: the next operation has another shape
  */
-
 #include "base/text.h"
 #include "graph/engine.h"
 #include "graph/launch.h"

@@ -4,7 +4,6 @@
  *   1  program   multiply  5 instructions over (1000,)  argument 0, argument 1 ->
  * temporary
  */
-
 #include "array/broadcast.h"
 #include "base/alloc.h"
 #include "base/text.h"
