@@ -289,7 +289,7 @@ def quantile(
 ):  # fmt: skip
     """The q-th quantiles over axes, by one of NumPy's thirteen methods."""
     a = asanyarray(a)
-    weak, q = type(q) in (int, float), asarray(q)
+    weak, q = type(q) in (int, float), _np.asarray(q)
     if out is None and q.dtype.kind == "b":
         options = {"method": method, "keepdims": keepdims, "weights": weights}
         return on_host(quantile, (a, q, axis), options)
@@ -302,7 +302,7 @@ def percentile(
 ):  # fmt: skip
     """The q-th percentiles over axes."""
     a = asanyarray(a)
-    weak, q = type(q) in (int, float), asarray(_core.divide(q, 100))
+    weak, q = type(q) in (int, float), _np.asarray(_np.divide(q, 100))
     if not bool(((q >= 0) & (q <= 1)).all()):
         raise ValueError("Percentiles must be in the range [0, 100]")
     return _quantile(a, q, axis, out, method, keepdims, weights, weak)

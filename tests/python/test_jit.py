@@ -92,6 +92,10 @@ FUNCTIONS = {
     "rolls": (lambda np, x: np.roll(x, 1) + np.roll(x, -1) - 2 * x, (9,)),
     "casts": (lambda np, x: ((x * 8).astype("i4") // 3, x > 0.5), (40,)),
     "copy and write": (lambda np, x: [c := x.copy(), c.__imul__(3), x + c][2], (9,)),
+    "quantiles": (
+        lambda np, x: [np.median(x), np.percentile(x, [10, 90]), np.quantile(x, 0.3)],
+        (2000,),
+    ),
     "loop": (lambda np, x: [x := x * 0.9 + np.abs(x) for _ in range(300)][-1], (9,)),
     "large": (lambda np, x, y: ((x * y + x).sum(0), np.abs(x) * y), (64, 100), (100,)),
     "nothing": (lambda np, x: None, (9,)),
