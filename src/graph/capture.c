@@ -259,7 +259,8 @@ static void let_go(void *buffer) {
 /* The program works on an argument through a buffer of its own over the same memory, so
  * that what comes from outside (an array that the function closes over) is told apart. */
 static asn_status make_double(asn_buffer **out, asn_buffer *b) {
-    ASN_TRY(asn_buffer_adopt(out, b->data, b->nbytes, let_go, asn_buffer_retain(b)));
+    ASN_TRY(asn_buffer_adopt(out, b->data, b->nbytes, let_go, b));
+    (void)asn_buffer_retain(b); /* which let_go gives back */
     (*out)->shared = false;
     (*out)->device = b->device;
     return ASN_OK;
