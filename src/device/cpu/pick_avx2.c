@@ -2,6 +2,8 @@
 #include "device/cpu/pick.h"
 
 #if defined(__x86_64__)
+#include <math.h>
+
 #include "device/cpu/first_lanes_avx2.h"
 
 INLINE unsigned bits_4(__m256i mask) {
