@@ -104,8 +104,7 @@ void *asn_capture_copy(const void *from, size_t bytes) {
     return p;
 }
 
-/* Room for one more in an array that doubles. */
-static bool grow(void **items, int used, int *room, size_t size) {
+bool asn_capture_grow(void **items, int used, int *room, size_t size) {
     if (used < *room) return true;
     int more = *room ? 2 * *room : 16;
     void *grown = asn_realloc(*items, (size_t)more * size);
@@ -121,7 +120,8 @@ static bool grow(void **items, int used, int *room, size_t size) {
 asn_replay_step *asn_capture_step(asn_replay_kind kind, int num_places) {
     asn_replay *r = asn_captured;
     void *steps = r->steps;
-    if (!grow(&steps, r->num_steps, &r->steps_room, sizeof *r->steps)) return NULL;
+    if (!asn_capture_grow(&steps, r->num_steps, &r->steps_room, sizeof *r->steps))
+        return NULL;
     r->steps = steps;
     asn_place *places =
         asn_capture_alloc((size_t)(num_places ? num_places : 1) * sizeof *places);
@@ -164,7 +164,8 @@ void asn_capture_checked(void) {
 static asn_slot *new_slot(asn_slot_kind kind, char *base, int64_t nbytes) {
     asn_replay *r = asn_captured;
     void *slots = r->slots;
-    if (!grow(&slots, r->num_slots, &r->slots_room, sizeof *r->slots)) return NULL;
+    if (!asn_capture_grow(&slots, r->num_slots, &r->slots_room, sizeof *r->slots))
+        return NULL;
     r->slots = slots;
     asn_slot *s = &r->slots[r->num_slots++];
     *s = (asn_slot){.kind = kind,

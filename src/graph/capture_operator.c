@@ -156,16 +156,10 @@ void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array
 
 bool asn_capture_keep(asn_handle kind, void *handle) {
     asn_replay *r = asn_captured;
-    if (r->num_kept == r->kept_room) {
-        int room = r->kept_room ? 2 * r->kept_room : 32;
-        asn_kept *grown = asn_realloc(r->kept, (size_t)room * sizeof *grown);
-        if (!grown) {
-            (void)asn_capture_refuse("memory for an operator's tensors ran out");
-            return false;
-        }
-        r->kept = grown;
-        r->kept_room = room;
-    }
+    void *all = r->kept;
+    if (!asn_capture_grow(&all, r->num_kept, &r->kept_room, sizeof *r->kept))
+        return false;
+    r->kept = all;
     /* It lives on, but is the current call's no more. */
     for (int i = 0; kind == ASN_HANDLE_TENSOR && i < now.num_tensors; i++)
         if (now.tensors[i].tensor == handle) {

@@ -88,7 +88,7 @@ typedef struct {
         } upload;
         struct {
             int32_t op, ndim, axis, indices, num_kth, kind, upper, num_batch;
-            int32_t index_ndim, num_indices, num_inputs;
+            int32_t index_ndim, num_indices;
             double left, right, scale;
             int64_t n, m, first;
             int64_t *shape, *other_shape, *kth;
@@ -134,6 +134,8 @@ extern asn_acl_api asn_capture_below;
 /* Memory that lives as long as the replay; NULL with the capture failed. */
 void *asn_capture_alloc(size_t bytes);
 void *asn_capture_copy(const void *from, size_t bytes);
+/* Room for one more in an array that doubles; false with the capture failed. */
+bool asn_capture_grow(void **items, int used, int *room, size_t size);
 /* The next step, cleared, with room for so many places; NULL with the capture failed. */
 asn_replay_step *asn_capture_step(asn_replay_kind kind, int num_places);
 /* Where an address lies; the capture fails when nobody knows it. */
