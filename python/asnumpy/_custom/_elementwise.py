@@ -225,7 +225,7 @@ class ElementwiseKernel:
         TypeError, ValueError
             The arguments' number, dtypes or shapes.
         """
-        inputs, outputs = loops.call_arguments(self, args, out)
+        inputs, outputs = loops.call_arguments(self.name, self.nin, self.nout, args, out)
         kernel, opcode, reads, dtypes = self._plan(inputs, outputs)
         if opcode is not None and size is None and all(x is None for x in outputs):
             return self._record(opcode, inputs, reads)

@@ -27,22 +27,18 @@ def as_array(x):
     return x if type(x) is _core.ndarray else _core.asarray(x)
 
 
-def call_arguments(kernel, args, out):
-    """A kernel's inputs as arrays and numbers, and its outputs, None where they are to be made. Outputs come behind
+def call_arguments(name, nin, nout, args, out):
+    """A call's inputs as arrays and numbers, and its outputs, None where they are to be made. Outputs come behind
     the inputs or as ``out=``."""
-    outputs = [None] * kernel.nout
-    if len(args) == kernel.nargs:
-        args, outputs = args[: kernel.nin], list(args[kernel.nin :])
-    elif len(args) != kernel.nin:
-        raise TypeError(
-            f"{kernel.name}: takes {kernel.nin} or {kernel.nargs} arguments, got {len(args)}"
-        )
+    outputs = [None] * nout
+    if len(args) == nin + nout:
+        args, outputs = args[:nin], list(args[nin:])
+    elif len(args) != nin:
+        raise TypeError(f"{name}: takes {nin} or {nin + nout} arguments, got {len(args)}")
     if out is not None:
         given = list(out) if isinstance(out, (tuple, list)) else [out]
-        if len(given) != kernel.nout or any(x is not None for x in outputs):
-            raise TypeError(
-                f"{kernel.name}: out= takes the {kernel.nout} outputs, once; got {len(given)}"
-            )
+        if len(given) != nout or any(x is not None for x in outputs):
+            raise TypeError(f"{name}: out= takes the {nout} outputs, once; got {len(given)}")
         outputs = given
     return [x if is_number(x) else as_array(x) for x in args], outputs
 

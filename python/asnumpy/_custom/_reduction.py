@@ -226,7 +226,7 @@ class ReductionKernel:
         ValueError
             A reduction of nothing without an identity; shapes that do not fit.
         """
-        inputs, outputs = loops.call_arguments(self, args, out)
+        inputs, outputs = loops.call_arguments(self.name, self.nin, self.nout, args, out)
         kernel, reads, dtypes, accumulator = self._plan(inputs, outputs)
         arrays = loops.cast_inputs(self, inputs, reads)
         shape = broadcast_shape(

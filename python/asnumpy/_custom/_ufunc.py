@@ -92,18 +92,7 @@ class LoopUfunc(LoopMethods):
         TypeError, ValueError
             The arguments' number, dtypes or shapes.
         """
-        name, outputs = self.__name__, [None] * self.nout
-        if len(args) == self.nargs and out is None:
-            args, outputs = args[: self.nin], list(args[self.nin :])
-        elif len(args) != self.nin:
-            raise TypeError(
-                f"{name}: takes {self.nin} arguments, or {self.nargs} with the outputs; got {len(args)}"
-            )
-        if out is not None:
-            outputs = list(out) if isinstance(out, (tuple, list)) else [out]
-            if len(outputs) != self.nout:
-                raise TypeError(f"{name}: out= takes the {self.nout} outputs, got {len(outputs)}")
-        inputs = [x if loops.is_number(x) else loops.as_array(x) for x in args]
+        inputs, outputs = loops.call_arguments(self.__name__, self.nin, self.nout, args, out)
         loop = self._choose_again(inputs) if dtype is None else self._choose(inputs, dtype)
         results = self._record_or_run(loop, inputs, outputs, where, casting)
         return results[0] if self.nout == 1 else tuple(results)
