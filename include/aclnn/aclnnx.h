@@ -238,6 +238,33 @@ const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype);
  * met or-ed in. Returns an aclnnStatus. Thread-safe. */
 int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out, const void *const *in,
                       uint32_t immediates, uint32_t *fpFlags);
+
+/* Programs as C text, for who compiles what runs again and again. The text of a program
+ * is a function that computes what aclnnxFused does with operands at other addresses, on
+ * the calling thread, whatever a stream holds: the same bits. Operands that overlapped
+ * element on element do so again, others do not. It calls the device's loops through
+ * what its open function was given. */
+typedef struct aclnnxHost {
+    int32_t (*opcode)(const char *name); /* aclnnxOpcode */
+    const aclnnxLoop *(*find)(int32_t kind, int32_t op, int32_t dtype);
+    int32_t (*run)(const aclnnxLoop *loop, int64_t n, void *out, const void *const *in,
+                   uint32_t immediates, uint32_t *fpFlags);
+} aclnnxHost;
+/* Nonzero: the device has not got a loop that the function calls. */
+typedef int32_t (*aclnnxNativeOpen)(const aclnnxHost *host);
+/* operands: addresses in the program's order, NULL where it had immediates. fpFlags as
+ * above; not NULL unless the program's was not. Nonzero: conditions were met that may not
+ * be the program's, which is to be run by aclnnxFused to tell; the outputs are as they
+ * will be. */
+typedef int32_t (*aclnnxNative)(char *const *operands, uint32_t *fpFlags);
+
+/* The function's text, "static int NAME(...)" and "static int NAME_open(...)", behind the text of program NULL, which comes once: C11 with GNU's
+ * extensions, to be compiled with -ffp-contract=off -fno-math-errno -fno-trapping-math.
+ * *length: its bytes, of which up to `room` are written to text (no NUL); 0: the program
+ * has none (it is large, or not worth it). Returns an aclnnStatus. Thread-safe. */
+int32_t aclnnxSource(const aclnnxProgram *program, const char *name, char *text,
+                     size_t room, size_t *length);
+
 /* Piecewise linear interpolation (numpy.interp): out[i] is the value at x[i], of n, of
  * the line through (xp[k], fp[k]), of `points`, xp ascending; left and right outside. All
  * float64 and contiguous; out may be x. */

@@ -6,6 +6,7 @@ Design: docs/design/0018-replay.md.
 """
 
 import contextlib
+import ctypes
 import functools
 import inspect
 import os
@@ -19,6 +20,7 @@ from asnumpy import _core
 CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
 
 DEFAULT_MAXSIZE = 64
+HOT = 1000  # replays after which a native function's programs are compiled: 0.2 s are 3 us for each replay till then
 
 
 def _name(function):
@@ -121,8 +123,8 @@ def _example_of(spec, dtype):
 class _Jitted(_core._Jit):
     """What `jit` returns: the function, with `compile`, `explain`, `cache_info` and `cache_clear`."""
 
-    def __init__(self, function, numbers, names, maxsize):
-        super().__init__(function, numbers, names, maxsize)
+    def __init__(self, function, numbers, names, maxsize, native):
+        super().__init__(function, numbers, names, maxsize, HOT if native else 0)
         self._static_numbers, self._static_names = numbers, names
         functools.update_wrapper(self, function)
         self._name = _name(function)
@@ -149,7 +151,22 @@ class _Jitted(_core._Jit):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             self(*args, **kwargs)
+        self._compile_last()
         return self
+
+    def _compile_text(self, text):
+        """The address of the table in the library of a trace's text; None, with a warning, without a compiler."""
+        from asnumpy._custom import _compiler
+
+        try:
+            library = _compiler.compile_source(text, self._name)
+        except (_compiler.CompileError, OSError) as error:
+            first = str(error).partition("\n")[0]
+            warnings.warn(
+                f"jit: {self._name} runs without native code: {first}", RuntimeWarning, stacklevel=2
+            )
+            return None
+        return ctypes.addressof(ctypes.c_char.in_dll(library, "asnumpy_native"))
 
     def explain(self):
         """What the calls traced so far launch, as text: for each kind of arguments its programs, operators, memory."""
@@ -167,7 +184,14 @@ class _Jitted(_core._Jit):
         return CacheInfo(*self._counts())
 
 
-def jit(function=None, *, static_argnums=None, static_argnames=None, maxsize=DEFAULT_MAXSIZE):
+def jit(
+    function=None,
+    *,
+    static_argnums=None,
+    static_argnames=None,
+    maxsize=DEFAULT_MAXSIZE,
+    native=False,
+):
     """Traces a function once for each kind of arguments, and replays what it launched.
 
     The first call with arrays of some dtypes, shapes and strides runs `function` and writes down what the library
@@ -184,6 +208,10 @@ def jit(function=None, *, static_argnums=None, static_argnames=None, maxsize=DEF
         strings are that without being named.
     maxsize : int
         How many traces are kept; the one not called for longest goes.
+    native : bool
+        Whether the small programs of a trace that is called often (or made by `compile`) are compiled by the
+        system's C compiler, to code for just their shapes, kept on disk. Same results; what gains are steps of a
+        few thousand elements and less. Without a compiler a RuntimeWarning says so, and nothing else changes.
 
     Returns
     -------
@@ -209,14 +237,18 @@ def jit(function=None, *, static_argnums=None, static_argnames=None, maxsize=DEF
     """
     if function is None:
         return functools.partial(
-            jit, static_argnums=static_argnums, static_argnames=static_argnames, maxsize=maxsize
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            maxsize=maxsize,
+            native=native,
         )
     if not callable(function):
         raise TypeError(f"jit takes a function, got {type(function).__name__}")
     if isinstance(function, _Jitted):
         function = function.__wrapped__
     numbers, names = _statics(function, static_argnums, static_argnames)
-    return _Jitted(function, numbers, names, maxsize)
+    return _Jitted(function, numbers, names, maxsize, native)
 
 
 @contextlib.contextmanager

@@ -20,5 +20,7 @@ typedef struct {
 /* Appends; what is longer than 511 bytes at once is cut. */
 void asn_text_put(asn_text *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Appends bytes as they are. */
+void asn_text_append(asn_text *t, const char *bytes, size_t length);
 
 #endif

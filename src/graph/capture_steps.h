@@ -71,6 +71,7 @@ typedef struct {
     int num_places;
     asn_place *places;              /* of the operands, in order */
     struct asn_replay_loops *loops; /* of a small program; NULL: it has none */
+    aclnnxNative native;            /* of a program: its compiled text, or NULL */
     union {
         aclnnxProgram fused; /* operands: ours, to fill in */
         struct {
@@ -125,6 +126,10 @@ struct asn_replay {
     struct asn_capture_chunk *chunks; /* everything the steps point to */
     char **bases;                     /* while replaying: of the slots */
 };
+
+/* Runs a program's compiled text; false: it is to be launched, conditions were met that
+ * may not be its own. Nothing may be queued. */
+bool asn_replay_run_native(const asn_replay_step *s, uint32_t *sink);
 
 /* The open capture. */
 extern asn_replay *asn_captured;

@@ -91,9 +91,12 @@ static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
     fill(s, (aclnnxOperand *)s->fused.operands, bases);
     s->fused.fpFlags = s->watched ? sink : NULL;
     asn_counters.programs++;
-    if (s->loops && stream_is_idle()) {
-        asn_capture_loops_run(s, s->fused.fpFlags);
-        return 0;
+    if ((s->native || s->loops) && stream_is_idle()) {
+        if (s->native && asn_replay_run_native(s, s->fused.fpFlags)) return 0;
+        if (s->loops) {
+            asn_capture_loops_run(s, s->fused.fpFlags);
+            return 0;
+        }
     }
     void *state = s->elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
     asn_stream_launch(false);
@@ -360,6 +363,7 @@ void asn_replay_get_info(const asn_replay *r, asn_replay_info *out) {
     *out = (asn_replay_info){.steps = r->num_steps, .arena_bytes = r->arena_bytes};
     for (int i = 0; i < r->num_steps; i++) {
         out->programs += r->steps[i].kind == ASN_STEP_FUSED;
+        out->natives += r->steps[i].native != NULL;
         out->copies += r->steps[i].kind == ASN_STEP_UPLOAD;
     }
     out->operators = r->num_steps - out->programs - out->copies;

@@ -102,6 +102,23 @@ static PyObject *replay(const asn_jit_entry *e, const asn_jit_key *key) {
     return made;
 }
 
+/* The programs of a trace that is called often, compiled by _compile_text(text) -> the
+ * address of the library's table, or None where that cannot be (it has told). */
+static int compile_entry(asn_jit *jit, asn_jit_entry *e) {
+    char *text = NULL;
+    e->compiled = true;
+    ASN_PY_TRY_INT(asn_replay_source(e->replay, &text));
+    if (!text) return 0;
+    PyObject *table = PyObject_CallMethod((PyObject *)jit, "_compile_text", "s", text);
+    asn_free(text);
+    if (!table) return -1;
+    void *address = table == Py_None ? NULL : PyLong_AsVoidPtr(table);
+    Py_DECREF(table);
+    if (PyErr_Occurred()) return -1;
+    if (address) ASN_PY_TRY_INT(asn_replay_attach(e->replay, address));
+    return 0;
+}
+
 /* Memory that the steps know by another name: such a call runs as it is written. */
 static bool collides(const asn_jit_entry *e, const asn_jit_key *key) {
     const asn_array *args[ASN_JIT_ARRAYS];
@@ -142,6 +159,9 @@ static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
     } else {
         jit->hits++;
         made = replay(e, &key);
+        if (ASN_UNLIKELY(jit->hot && !e->compiled && ++e->replays >= jit->hot) && made &&
+            compile_entry(jit, e) < 0)
+            Py_CLEAR(made);
     }
     asn_jit_entry_release(e);
     asn_jit_key_fini(&key);
@@ -170,22 +190,25 @@ static int read_statics(asn_jit *jit, PyObject *numbers, PyObject *names) {
     return jit->names ? 0 : -1;
 }
 
-/* _Jit(function, static_argnums, static_argnames, maxsize) */
+/* _Jit(function, static_argnums, static_argnames, maxsize, hot) */
 static int jit_init(PyObject *self, PyObject *args, PyObject *kwargs) {
     asn_jit *jit = self_of(self);
     PyObject *function, *numbers, *names;
     Py_ssize_t most;
+    unsigned hot;
     if (kwargs && PyDict_GET_SIZE(kwargs)) {
         PyErr_SetString(PyExc_TypeError, "_Jit takes no keywords");
         return -1;
     }
-    if (!PyArg_ParseTuple(args, "OOOn", &function, &numbers, &names, &most)) return -1;
+    if (!PyArg_ParseTuple(args, "OOOnI", &function, &numbers, &names, &most, &hot))
+        return -1;
     if (most < 1) {
         PyErr_Format(PyExc_ValueError, "jit: maxsize is %zd; it is at least 1", most);
         return -1;
     }
     jit->vectorcall = jit_call;
     jit->most = most;
+    jit->hot = hot;
     Py_XSETREF(jit->function, Py_NewRef(function));
     return read_statics(jit, numbers, names);
 }
@@ -251,6 +274,20 @@ static PyObject *jit_counts(PyObject *self, PyObject *unused) {
                          (unsigned long long)jit->misses, jit->most, jit->count);
 }
 
+/* Compiles the programs of the trace called last, if they are to be. */
+static PyObject *jit_compile_last(PyObject *self, PyObject *unused) {
+    (void)unused;
+    asn_jit *jit = self_of(self);
+    asn_jit_entry *last = NULL;
+    for (Py_ssize_t i = 0; i < jit->count; i++)
+        if (!last || jit->entries[i]->used > last->used) last = jit->entries[i];
+    if (!last || !jit->hot || last->compiled) Py_RETURN_NONE;
+    last->refs++;
+    int rc = compile_entry(jit, last);
+    asn_jit_entry_release(last);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyObject *jit_cache_clear(PyObject *self, PyObject *unused) {
     (void)unused;
     asn_jit *jit = self_of(self);
@@ -268,15 +305,16 @@ static PyObject *describe(const asn_jit_entry *e) {
     for (int i = 0; statics && i < e->num_statics; i++)
         PyTuple_SET_ITEM(statics, i, Py_NewRef(e->statics[i]));
     PyObject *made =
-        statics ? Py_BuildValue("{s:O,s:O,s:s,s:i,s:i,s:i,s:i,s:i,s:L,s:i,s:L,s:L}",
-                                "arrays", e->signature, "statics", statics, "text", text,
-                                "steps", info.steps, "programs", info.programs,
-                                "operators", info.operators, "copies", info.copies,
-                                "temporaries", info.temporaries, "arena_bytes",
-                                (long long)info.arena_bytes, "constants", info.constants,
-                                "temporary_bytes", (long long)info.temporary_bytes,
-                                "result_bytes", (long long)info.result_bytes)
-                : NULL;
+        statics
+            ? Py_BuildValue("{s:O,s:O,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:L,s:i,s:L,s:L}",
+                            "arrays", e->signature, "statics", statics, "text", text,
+                            "steps", info.steps, "programs", info.programs, "compiled",
+                            info.natives, "operators", info.operators, "copies",
+                            info.copies, "temporaries", info.temporaries, "arena_bytes",
+                            (long long)info.arena_bytes, "constants", info.constants,
+                            "temporary_bytes", (long long)info.temporary_bytes,
+                            "result_bytes", (long long)info.result_bytes)
+            : NULL;
     Py_XDECREF(statics);
     asn_free(text);
     return made;
@@ -306,6 +344,7 @@ static PyObject *jit_entries(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"_counts", jit_counts, METH_NOARGS, NULL},
     {"_entries", jit_entries, METH_NOARGS, NULL},
+    {"_compile_last", jit_compile_last, METH_NOARGS, NULL},
     {"cache_clear", jit_cache_clear, METH_NOARGS,
      "Forgets every trace, and the counts of cache_info()."},
     {NULL, NULL, 0, NULL},

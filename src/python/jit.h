@@ -41,6 +41,8 @@ typedef struct asn_jit_entry {
     uint8_t *key;
     int num_statics, num_arrays, num_results;
     bool constants;     /* it knows arrays from outside */
+    bool compiled;      /* its programs were compiled, or cannot be */
+    uint32_t replays;   /* until then */
     PyObject **statics; /* owns */
     asn_replay *replay;
     asn_jit_tree tree;
@@ -54,6 +56,7 @@ typedef struct {
     asn_jit_entry **entries;
     Py_ssize_t count, most;
     uint64_t hits, misses, tick;
+    uint32_t hot; /* after so many replays a trace's programs are compiled; 0: never */
     PyObject *dict, *weakrefs;
 } asn_jit;
 
