@@ -1,6 +1,6 @@
-"""One step of each of the ten programs, and chains on few elements: as they are written, and jitted.
+"""One step of each of the ten programs, and chains on few elements: as they are written, jitted, and compiled.
 
-A jitted step is traced before it is timed. NumPy runs the step as it is written in both rows of a pair.
+A jitted step is traced, a native one compiled, before it is timed. NumPy runs the step as it is written in each row.
 """
 
 import functools
@@ -126,7 +126,10 @@ STEPS = {
 }
 
 
-def build(name, jitted, library):
+WAYS = {"": None, ", jitted": {}, ", native": {"native": True}}
+
+
+def build(name, how, library):
     np = importlib.import_module(library)
     step, shapes = STEPS[name]
     rng = numpy.random.default_rng(5)
@@ -136,9 +139,10 @@ def build(name, jitted, library):
         args[1], args[4], args[5] = (numpy.eye(n) * s for n, s in ((4, 10), (4, 0.05), (2, 1)))
     args = [np.array(a) for a in args]
     run = functools.partial(step, np)
-    if jitted and library == "asnumpy":
-        run = np.jit(run)
+    if WAYS[how] is not None and library == "asnumpy":
+        run = np.jit(run, **WAYS[how])
         run(*args)
+        run._compile_last()
     finish = getattr(np, "synchronize", lambda: None)
 
     def call():
@@ -151,7 +155,7 @@ def build(name, jitted, library):
 
 def rows():
     return [
-        Row("jit", f"{name}{', jitted' * jitted}", build=functools.partial(build, name, jitted),
-            small="10 elements" in name, numpy_only=True, check=False, quick=jitted and "10 elements" in name)
-        for name in STEPS for jitted in (False, True)
+        Row("jit", f"{name}{how}", build=functools.partial(build, name, how),
+            small="10 elements" in name, numpy_only=True, check=False, quick=how == ", jitted" and "10 elements" in name)
+        for name in STEPS for how in WAYS
     ]  # fmt: skip

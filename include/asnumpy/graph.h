@@ -63,6 +63,22 @@ ASNUMPY_API asnp_status asnp_graph_count(const asnp_graph *graph, asnp_graph_cou
 /* A table of the launches, which the caller frees with asnp_free_text. MEMORY. */
 ASNUMPY_API asnp_status asnp_graph_explain(const asnp_graph *graph, char **text);
 
+/* The graph's small fused programs as C text, for just its shapes and strides; the caller
+ * frees it with asnp_free_text; NULL: the device has none for any of them. Compiled
+ * (cc -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC
+ * -shared ... -lm) and loaded, it makes steps of few elements several times faster, with
+ * the same results:
+ *
+ *     void *library = dlopen("./steps.so", RTLD_NOW);
+ *     asnp_graph_attach(graph, dlsym(library, "asnumpy_native"));
+ *
+ * MEMORY. */
+ASNUMPY_API asnp_status asnp_graph_source(const asnp_graph *graph, char **text);
+/* From now on runs call the compiled text; `table` is the address of its asnumpy_native,
+ * which stays loaded until the graph is released. VALUE: it was made from another graph's
+ * text. */
+ASNUMPY_API asnp_status asnp_graph_attach(asnp_graph *graph, const void *table);
+
 #ifdef __cplusplus
 }
 #endif

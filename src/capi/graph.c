@@ -256,3 +256,17 @@ asnp_status asnp_graph_explain(const asnp_graph *graph, char **text) {
     NEED(text);
     return (asnp_status)asn_replay_explain(graph->replay, text);
 }
+
+asnp_status asnp_graph_source(const asnp_graph *graph, char **text) {
+    NEED(graph);
+    NEED(text);
+    IN_LIBRARY;
+    return (asnp_status)asn_replay_source(graph->replay, text);
+}
+
+asnp_status asnp_graph_attach(asnp_graph *graph, const void *table) {
+    NEED(graph);
+    NEED(table);
+    IN_LIBRARY;
+    return (asnp_status)asn_replay_attach(graph->replay, table);
+}

@@ -34,6 +34,9 @@ typedef struct {
     int64_t at;      /* of a temporary: its place in the arena */
 } asn_slot;
 
+/* Runs of a step after which it is known whether the compiled ones were faster. */
+enum { ASN_REPLAY_TRIALS = 32 };
+
 typedef enum {
     ASN_STEP_FUSED,
     ASN_STEP_OPERATOR,
@@ -72,6 +75,9 @@ typedef struct {
     asn_place *places;              /* of the operands, in order */
     struct asn_replay_loops *loops; /* of a small program; NULL: it has none */
     aclnnxNative native;            /* of a program: its compiled text, or NULL */
+    uint8_t trials;                 /* runs of it timed so far, each other one compiled */
+    bool slower;                    /* what is compiled was */
+    uint64_t best[2]; /* nanoseconds: of the engine's, of the compiled runs */
     union {
         aclnnxProgram fused; /* operands: ours, to fill in */
         struct {
@@ -130,6 +136,11 @@ struct asn_replay {
 /* Runs a program's compiled text; false: it is to be launched, conditions were met that
  * may not be its own. Nothing may be queued. */
 bool asn_replay_run_native(const asn_replay_step *s, uint32_t *sink);
+/* While a step is tried: what a run took. */
+static inline bool asn_replay_trying(const asn_replay_step *s) {
+    return s->native && s->trials < ASN_REPLAY_TRIALS;
+}
+void asn_replay_tried(asn_replay_step *s, bool compiled, uint64_t ns);
 
 /* The open capture. */
 extern asn_replay *asn_captured;

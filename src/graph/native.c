@@ -3,9 +3,11 @@
  * A small fused program takes the engine a microsecond to describe, check and set out,
  * whatever it computes. The device can tell what it would do as C text (aclnnxSource);
  * compiled with the shapes and strides of the capture in it, a stencil on 14 x 14
- * elements takes 0.1 us. The text of all steps is one file, which somebody above
- * compiles: a library with a table of the functions. A replay calls a step's function
- * when nothing is queued, on the calling thread, and launches the program otherwise.
+ * elements takes 0.1 us. A step's first runs are timed, each other one compiled, and the
+ * faster way is taken from then on. The text of all steps is one file, which somebody
+ * above compiles: a library with a table of the functions. A replay calls a step's
+ * function when nothing is queued, on the calling thread, and launches the program
+ * otherwise.
  */
 #include "graph/capture_steps.h"
 
@@ -151,6 +153,12 @@ asn_status asn_replay_attach(asn_replay *r, const void *table) {
     asn_status status = attach(r, table);
     asn_unlock();
     return status;
+}
+
+void asn_replay_tried(asn_replay_step *s, bool compiled, uint64_t ns) {
+    uint64_t *best = &s->best[compiled];
+    if (s->trials < 2 || ns < *best) *best = ns;
+    if (++s->trials == ASN_REPLAY_TRIALS) s->slower = s->best[1] > s->best[0];
 }
 
 bool asn_replay_run_native(const asn_replay_step *s, uint32_t *sink) {

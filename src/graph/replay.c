@@ -87,22 +87,34 @@ static bool stream_is_idle(void) {
     return !asn_stream_busy || asn_stream_poll();
 }
 
-static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
-    fill(s, (aclnnxOperand *)s->fused.operands, bases);
-    s->fused.fpFlags = s->watched ? sink : NULL;
-    asn_counters.programs++;
-    if ((s->native || s->loops) && stream_is_idle()) {
-        if (s->native && asn_replay_run_native(s, s->fused.fpFlags)) return 0;
-        if (s->loops) {
-            asn_capture_loops_run(s, s->fused.fpFlags);
-            return 0;
-        }
-    }
+static int launch_fused(asn_replay_step *s) {
     void *state = s->elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
     asn_stream_launch(false);
     int code = asn_acl.aclnnxFused(&s->fused, asn_stream());
     asn_blocking_leave(state);
     asn_stream_launch(false); /* another thread may have waited meanwhile */
+    return code;
+}
+
+/* Nothing is queued: on the calling thread, in the way that is shortest. */
+static int run_here(asn_replay_step *s, bool compiled) {
+    if (compiled && asn_replay_run_native(s, s->fused.fpFlags)) return 0;
+    if (!s->loops) return launch_fused(s);
+    asn_capture_loops_run(s, s->fused.fpFlags);
+    return 0;
+}
+
+static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
+    fill(s, (aclnnxOperand *)s->fused.operands, bases);
+    s->fused.fpFlags = s->watched ? sink : NULL;
+    asn_counters.programs++;
+    if ((!s->native && !s->loops) || !stream_is_idle()) return launch_fused(s);
+    if (__builtin_expect(!asn_replay_trying(s), 1))
+        return run_here(s, s->native && !s->slower);
+    bool compiled = !(s->trials & 1);
+    uint64_t begin = asn_profile_clock();
+    int code = run_here(s, compiled);
+    asn_replay_tried(s, compiled, asn_profile_clock() - begin);
     return code;
 }
 

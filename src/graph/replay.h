@@ -54,11 +54,12 @@ bool asn_replay_valid(const asn_replay *r);
  * know by another name; such a call has to run as it is written. */
 bool asn_replay_collides(const asn_replay *r, const asn_array *const *args);
 
-/* Its programs as C text (aclnnxSource), which the caller frees with asn_free: a file that
- * defines `asnumpy_native`, a table; NULL: none has a text here. MemoryError. */
+/* Its programs as C text (aclnnxSource), which the caller frees with asn_free: a file
+ * that defines `asnumpy_native`, a table; NULL: none has a text here. MemoryError. */
 ASN_CHECK_RESULT asn_status asn_replay_source(const asn_replay *r, char **text);
 /* From now on replays call the compiled text: `table` is the address of asnumpy_native in
- * a library that stays loaded as long as the capture. ValueError: it is another text's. */
+ * a library that stays loaded as long as the capture. ValueError: it is another text's.
+ */
 ASN_CHECK_RESULT asn_status asn_replay_attach(asn_replay *r, const void *table);
 
 /* Which argument a result shows, or shares its memory with; -1: none. */
@@ -69,7 +70,7 @@ ASN_CHECK_RESULT asn_status asn_replay_view(const asn_replay *r, int result,
 
 typedef struct {
     int steps, programs, operators, copies; /* copies: from the host */
-    int natives; /* programs whose compiled text runs */
+    int natives;                            /* programs whose compiled text runs */
     int temporaries, constants;
     int64_t temporary_bytes; /* what the temporaries would take side by side */
     int64_t arena_bytes;     /* what they take */

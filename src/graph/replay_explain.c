@@ -51,7 +51,8 @@ static void put_step(asn_text *w, const asn_replay *r, int number) {
             w, ": %d operation%s over %s", (int)s->fused.numInstrs,
             s->fused.numInstrs == 1 ? "" : "s",
             asn_shape_format(shape, sizeof shape, s->fused.numDims, s->fused.shape));
-    if (s->native) asn_text_put(w, ", compiled");
+    if (s->native)
+        asn_text_put(w, ", compiled%s", s->slower ? " (slower, not used)" : "");
     if (s->nbytes) asn_text_put(w, ", %lld bytes", (long long)s->nbytes);
     if (s->kind == ASN_STEP_OPERATOR && s->op.workspace)
         asn_text_put(w, ", workspace of %llu bytes", (unsigned long long)s->op.workspace);

@@ -188,6 +188,9 @@ static asnp_status captured(asnp_array **out) {
     for (int i = 0; i < 5; i++)
         asnp_release(t[i]);
     if (!status) status = asnp_graph_explain(graph, &text);
+    asnp_free_text(text);
+    text = NULL;
+    if (!status) status = asnp_graph_source(graph, &text);
     if (!status) status = asnp_graph_run(graph, 1, &base, 1, out);
     asnp_free_text(text);
     asnp_graph_release(graph);

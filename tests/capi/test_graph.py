@@ -1,6 +1,7 @@
 """include/asnumpy/graph.h: a program captured once gives the same of other arrays; what differs is refused."""
 
 import ctypes
+import subprocess
 
 import numpy as np
 import pytest
@@ -152,4 +153,50 @@ def test_constants_are_memory():
     assert got.numpy().tolist() == [0, 3, 6]
     with pytest.raises(Failure, match="shares memory with an array that was none"):
         run(graph, [scale], 1)
+    c.graph_release(graph)
+
+
+FLAGS = "-O2 -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -shared".split()
+
+
+def source(graph):
+    text = ctypes.c_void_p()
+    c.graph_source(graph, ctypes.byref(text))
+    said = ctypes.string_at(text).decode() if text else None
+    c.free_text(text)
+    return said
+
+
+def table(text, folder, name):
+    (folder / f"{name}.c").write_text(text)
+    library = folder / f"{name}.so"
+    subprocess.run(["cc", *FLAGS, folder / f"{name}.c", "-o", library, "-lm"], check=True)
+    return ctypes.addressof(ctypes.c_char.in_dll(ctypes.CDLL(library), "asnumpy_native"))
+
+
+def test_compiled_steps(tmp_path):
+    rng = np.random.default_rng(4)
+    x, y = rng.random((6, 7)), rng.random((6, 7))
+    graph, _ = capture(lambda x, y: [ufunc("add", ufunc("multiply", x, y), x)], array(x), array(y))
+    text = source(graph)
+    c.graph_attach(graph, table(text, tmp_path, "steps"))
+    assert "compiled" in explain(graph)
+    for _ in range(3):
+        x, y = rng.random((6, 7)), rng.random((6, 7))
+        (z,) = run(graph, [array(x), array(y)], 1)
+        assert z.numpy().tobytes() == (x * y + x).tobytes()
+    assert source(graph) == text
+
+    other, _ = capture(lambda x, y: [ufunc("multiply", x, y)], array(x), array(y))
+    with pytest.raises(Failure, match="another capture's text"):
+        c.graph_attach(other, table(text, tmp_path, "again"))
+    with pytest.raises(Failure, match="table"):
+        c.graph_attach(other, None)
+    c.graph_release(other)
+    c.graph_release(graph)
+
+
+def test_no_program_has_no_text():
+    graph, _ = capture(lambda x: [c.matmul(x, x)], array(np.ones((3, 3))))
+    assert source(graph) is None
     c.graph_release(graph)
