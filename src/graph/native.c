@@ -52,8 +52,17 @@ static asn_status put_source(asn_text *out, const aclnnxProgram *p, const char *
     return code ? asn_acl_failed(code, "aclnnxSource") : out->status;
 }
 
+/* A fold of floats is added up in one block, as a step's loops do it, but not always as a
+ * program does: which way a run takes must not be seen. */
 static bool may_have(const asn_replay_step *s) {
-    return s->kind == ASN_STEP_FUSED && s->elements > 0;
+    if (s->kind != ASN_STEP_FUSED || s->elements == 0) return false;
+    for (int i = 0; i < s->fused.numOut; i++) {
+        const aclnnxOperand *o = &s->fused.operands[s->fused.numIn + i];
+        if (o->reduceOp != ACLNNX_NO_REDUCE && !s->loops &&
+            asn_is_inexact(asn_dtype_from_acl(o->dtype)))
+            return false;
+    }
+    return true;
 }
 
 static asn_status put_table(asn_text *out, const asn_replay *r, const bool *has) {

@@ -153,11 +153,10 @@ static bool reduces(const asn_source *s, int operand) {
            s->p->operands[operand].reduceOp != ACLNNX_NO_REDUCE;
 }
 
-/* Comparisons tell of a NaN that the operation does not; a kernel's conditions are
- * dropped there. */
+/* Comparisons tell of a NaN that the operation does not, also those that a compiler makes
+ * of equality with infinity; a kernel's conditions are dropped there. */
 static bool tells_too_much(const char *expression) {
-    return strpbrk(expression, "<>") || strstr(expression, "f_m") ||
-           strstr(expression, "f_fm") || strstr(expression, "f_clip");
+    return strpbrk(expression, "<>=") || strstr(expression, "f_");
 }
 
 static bool may_raise(const asn_plan *plan, const aclnnxInstr *in) {
@@ -207,6 +206,22 @@ static void place_call(asn_source *s, const aclnnxInstr *in) {
     s->num_loops++;
 }
 
+/* Text whose value nobody wants is not compiled, so its conditions are not met. */
+static bool drops_conditions(const asn_source *s) {
+    const aclnnxProgram *p = s->p;
+    bool wanted[ACLNNX_MAX_REGS] = {false};
+    for (int i = p->numIn; i < s->num_operands; i++)
+        wanted[i] = true;
+    for (int i = p->numInstrs - 1; i >= 0; i--) {
+        const aclnnxInstr *in = &p->instrs[i];
+        const asn_source_reg *dst = &s->reg[in->dst];
+        if (!wanted[in->dst] && !dst->looped && dst->raises) return true;
+        for (int k = 0; k < asn_source_arity(in); k++)
+            if (wanted[in->dst] || dst->looped) wanted[in->src[k]] = true;
+    }
+    return false;
+}
+
 static bool set_stages(asn_source *s, const asn_plan *plan) {
     const aclnnxProgram *p = s->p;
     bool any = false;
@@ -222,6 +237,7 @@ static bool set_stages(asn_source *s, const asn_plan *plan) {
         any = any || expression;
         if (s->reg[in->dst].stage > s->last_stage) s->last_stage = s->reg[in->dst].stage;
     }
+    if (s->watched && drops_conditions(s)) return false;
     return any;
 }
 
