@@ -39,7 +39,9 @@ def expression(row, dtype):
 
 def function(text, name):
     """The definition of F(name) in a template."""
-    found = re.search(rf"^static inline [^\n]*\bF\({name}\)\([^)]*\) {{\n.*?^}}$", text, re.S | re.M)
+    found = re.search(
+        rf"^static inline [^\n]*\bF\({name}\)\([^)]*\) {{\n.*?^}}$", text, re.S | re.M
+    )
     return re.sub(r" */\*.*?\*/", "", found[0], flags=re.S) if found else None
 
 

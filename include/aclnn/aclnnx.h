@@ -258,10 +258,11 @@ typedef int32_t (*aclnnxNativeOpen)(const aclnnxHost *host);
  * will be. */
 typedef int32_t (*aclnnxNative)(char *const *operands, uint32_t *fpFlags);
 
-/* The function's text, "static int NAME(...)" and "static int NAME_open(...)", behind the text of program NULL, which comes once: C11 with GNU's
- * extensions, to be compiled with -ffp-contract=off -fno-math-errno -fno-trapping-math.
- * *length: its bytes, of which up to `room` are written to text (no NUL); 0: the program
- * has none (it is large, or not worth it). Returns an aclnnStatus. Thread-safe. */
+/* The function's text, "static int NAME(...)" and "static int NAME_open(...)", behind the
+ * text of program NULL, which comes once: C11 with GNU's extensions, to be compiled with
+ * -ffp-contract=off -fno-math-errno -fno-trapping-math. *length: its bytes, of which up
+ * to `room` are written to text (no NUL); 0: the program has none (it is large, or not
+ * worth it). Returns an aclnnStatus. Thread-safe. */
 int32_t aclnnxSource(const aclnnxProgram *program, const char *name, char *text,
                      size_t room, size_t *length);
 

@@ -156,7 +156,7 @@ def test_constants_are_memory():
     c.graph_release(graph)
 
 
-FLAGS = "-O2 -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -shared".split()
+FLAGS = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared"]
 
 
 def source(graph):
