@@ -116,17 +116,20 @@ static bool same_places(const asn_source *s, int i, int k) {
 /* An output has a place for each element. */
 static bool is_apart(const asn_source *s, int operand) {
     int64_t span = asn_itemsize(asn_plan_dtype(s->p->operands[operand].dtype));
-    bool taken[ASN_SOURCE_DIMS] = {false};
-    for (int turn = 0; turn < s->num_dims; turn++) {
-        int least = -1;
-        for (int d = 0; d < s->num_dims; d++)
-            if (!taken[d] && (least < 0 || llabs(s->stride[operand][d]) <
-                                               llabs(s->stride[operand][least])))
-                least = d;
-        int64_t step = llabs(s->stride[operand][least]);
-        if (step < span) return false;
-        span += step * (s->extent[least] - 1);
-        taken[least] = true;
+    int64_t step[ASN_SOURCE_DIMS], extent[ASN_SOURCE_DIMS];
+    for (int d = 0; d < s->num_dims; d++) {
+        int at = d; /* smallest steps first */
+        int64_t this = llabs(s->stride[operand][d]);
+        for (; at > 0 && step[at - 1] > this; at--) {
+            step[at] = step[at - 1];
+            extent[at] = extent[at - 1];
+        }
+        step[at] = this;
+        extent[at] = s->extent[d];
+    }
+    for (int k = 0; k < s->num_dims; k++) {
+        if (step[k] < span) return false;
+        span += step[k] * (extent[k] - 1);
     }
     return true;
 }
