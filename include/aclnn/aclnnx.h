@@ -254,8 +254,8 @@ typedef struct aclnnxHost {
 typedef int32_t (*aclnnxNativeOpen)(const aclnnxHost *host);
 /* operands: addresses in the program's order, NULL where it had immediates. fpFlags as
  * above; not NULL unless the program's was not. Nonzero: conditions were met that may not
- * be the program's, which is to be run by aclnnxFused to tell; the outputs are as they
- * will be. */
+ * be the program's, which is to be run by aclnnxFused to tell; its inputs are as they
+ * were. */
 typedef int32_t (*aclnnxNative)(char *const *operands, uint32_t *fpFlags);
 
 /* The function's text, "static int NAME(...)" and "static int NAME_open(...)", behind the

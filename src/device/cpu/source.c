@@ -298,11 +298,11 @@ static bool make(asn_source *s, const asn_plan *plan) {
         s->reg[i].dtype = plan->dtype[i];
         s->place[i] = (uint8_t)place_of(s, i);
     }
-    if (!set_stages(s, plan) || !set_scratch(s)) return false;
-    bool overwrites = false;
+    if (!set_stages(s, plan)) return false;
     for (int i = 0; i < s->num_operands; i++)
-        overwrites = overwrites || s->in_place[i];
-    return !(s->watched && s->doubted && overwrites); /* it may have to run again */
+        s->commits = s->commits || (s->watched && s->doubted && s->in_place[i]);
+    s->last_stage += s->commits;
+    return set_scratch(s);
 }
 
 asn_status asn_source_put(asn_text *out, const aclnnxProgram *p, const char *name) {

@@ -58,6 +58,7 @@ typedef struct {
     int num_operands;
     bool watched; /* conditions are wanted, and may be met */
     bool doubted; /* some that are met may not be the program's */
+    bool commits; /* so what is written over inputs waits for the last stage */
     int64_t n;
     int num_dims; /* outermost first */
     int64_t extent[ASN_SOURCE_DIMS];

@@ -369,6 +369,8 @@ void asn_source_write(asn_source *s) {
         asn_text_put(s->out, "    _Alignas(64) char m[%d];\n", s->scratch_bytes);
     asn_text_put(s->out, s->watched ? "    uint32_t seen = 0;\n" : "    (void)flags;\n");
     for (int stage = 0; stage <= s->last_stage; stage++) {
+        if (s->commits && stage == s->last_stage)
+            asn_text_put(s->out, "    if (seen) return 1;\n");
         put_stage(s, stage);
         number = 0;
         for (int i = 0; i < s->p->numInstrs; i++) {
