@@ -67,6 +67,10 @@ void asn_reductions_count(asn_plan *plan) {
             continue;
         int s = sole_cast(plan, r);
         if (s < 0) continue;
+        /* nobody makes the cast's value: it must not be what makes blocks and vectors
+         * short */
+        plan->item[red->value] = (uint8_t)asn_itemsize(ASN_BOOL);
+        plan->value_dtype[red->value] = ASN_BOOL;
         red->value = plan->steps[s].src[0];
         red->fold = count_ones;
         memmove(&plan->steps[s], &plan->steps[s + 1],
