@@ -453,7 +453,9 @@ asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices
     if (extent == 0 && indices->layout.size)
         return asn_error_set(ASN_ERR_INDEX,
                              "cannot do a non-empty take from an empty axes.");
-    ASN_TRY(asn_copy(&wide, indices, ASN_I64, 'C'));
+    ASN_TRY(asn_layout_dtype(&indices->layout) == ASN_I64
+                ? asn_array_share(&wide, indices)
+                : asn_copy(&wide, indices, ASN_I64, 'C'));
     if (mode) {
         asn_status status = tame_indices(&tame, &wide, extent ? extent : 1, mode);
         asn_array_fini(&wide);

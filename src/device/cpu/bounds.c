@@ -21,7 +21,7 @@ typedef struct {
 /* The sign of (i + size) | (size - 1 - i) tells whether i is outside [-size, size):
  * additions and ors, which every instruction set has vectors for, unlike a minimum of
  * 64-bit integers. */
-static uint64_t find_misses(const char *p, int64_t stride, int64_t n, uint64_t size) {
+uint64_t asn_bounds_misses(const char *p, int64_t stride, int64_t n, uint64_t size) {
     uint64_t misses = 0;
     const asn_mask_loops *loops = asn_mask_loops_get();
     if (stride == sizeof(int64_t) && loops)
@@ -47,13 +47,13 @@ static void bounds_chunk(void *ctx, int64_t chunk) {
     if (b->pieces > 1) {
         int64_t from = chunk * b->piece, n = length - from;
         asn_lines_seek(&b->lines, &line, 0);
-        misses = find_misses(line.at[0] + from * stride, stride,
-                             n < b->piece ? n : b->piece, b->size);
+        misses = asn_bounds_misses(line.at[0] + from * stride, stride,
+                                   n < b->piece ? n : b->piece, b->size);
     } else {
         int64_t first = chunk * b->lines_per_chunk, end = first + b->lines_per_chunk;
         asn_lines_seek(&b->lines, &line, first);
         for (int64_t i = first; i < end && i < b->lines.count; i++) {
-            misses |= find_misses(line.at[0], stride, length, b->size);
+            misses |= asn_bounds_misses(line.at[0], stride, length, b->size);
             asn_lines_next(&b->lines, &line);
         }
     }

@@ -5,7 +5,8 @@
  * dimensions: a contiguous tail is moved as one run per index; every other dimension is a
  * loop outside the block, so that the offsets are worked out once.
  *
- * Indices are checked before the first write. A put with duplicates must keep their order
+ * Indices are checked before the first write, but for those of a simple get, which are
+ * checked piece by piece as they are used. A put with duplicates must keep their order
  * ("the last one wins", and ufunc.at accumulates in order): it is split over threads
  * along the rest only, never along J.
  */
@@ -45,6 +46,8 @@ typedef struct {
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
     bool stream; /* long rows, many of them, past the caches */
+    bool checks; /* pieces check their indices; missed: one was outside */
+    int missed;
     bool tracks; /* conditions, of an accumulation */
     uint32_t met;
 } index_run;
@@ -160,11 +163,12 @@ static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
     r->num_idx = nidx;
     collect_j(r, idx, other, ndim_j);
     collect_rest(r, self, other, ndim_j);
+    r->checks = r->kind == MOVE_GET && is_simple(r);
     for (int k = 0; k < nidx; k++) {
         r->idx[k] = idx[k]->data;
         r->bound[k] = self->shape[k];
         r->self_stride[k] = self->strides[k];
-        if (r->mode == ASN_INDEX_RAISE && r->size_j && r->size_rest)
+        if (r->mode == ASN_INDEX_RAISE && r->size_j && r->size_rest && !r->checks)
             ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k));
         else if (r->size_j && self->shape[k] == 0)
             return asn_error_set(ASN_ERR_INDEX,
@@ -321,7 +325,7 @@ static void move_rest(const index_run *r, int64_t n, const int64_t *self_off,
 }
 
 /* A piece of the commonest case: one index array, single elements. */
-static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) {
+static void move_simple(index_run *r, int64_t line, int64_t x, int64_t n) {
     int64_t other = x * r->other_stride[0], idx = x * r->idx_stride[0][0];
     for (int d = 1; d < r->num_j; d++) {
         int64_t i = line % r->extent[d];
@@ -334,6 +338,10 @@ static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) 
     int64_t os = r->other_stride[0], vs = r->idx_stride[0][0], ss = r->self_stride[0],
             bound = r->bound[0];
     bool get = r->kind == MOVE_GET;
+    if (r->checks && asn_bounds_misses(v, vs, n, (uint64_t)bound) >> 63) {
+        __atomic_store_n(&r->missed, 1, __ATOMIC_RELAXED);
+        return;
+    }
     if (r->kind == MOVE_ACCUMULATE) {
         if (r->dtype == ASN_F64)
             add_f64_at(o, os, self, ss, v, vs, n, bound);
@@ -351,7 +359,7 @@ static void move_simple(const index_run *r, int64_t line, int64_t x, int64_t n) 
         ASN_BY_SIZE(put, r->item)(o, os, self, ss, v, vs, n, bound);
 }
 
-static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t end) {
+static void move_piece(index_run *r, int64_t piece, int64_t first, int64_t end) {
     int64_t self[BLOCK], other[BLOCK];
     int64_t line = piece / r->pieces, x = piece % r->pieces * r->piece;
     int64_t stop = x + r->piece < r->extent[0] ? x + r->piece : r->extent[0];
@@ -366,7 +374,7 @@ static void move_piece(const index_run *r, int64_t piece, int64_t first, int64_t
     }
 }
 
-static void chunk_run(const index_run *r, int64_t chunk) {
+static void chunk_run(index_run *r, int64_t chunk) {
     int64_t loops = r->size_rest * r->item / r->run;
     int64_t pieces = r->size_j / r->extent[0] * r->pieces;
     if (!r->split_rest) { /* per_chunk pieces of J */
@@ -442,7 +450,7 @@ asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const i
     index_run r = {.kind = MOVE_GET, .mode = ASN_INDEX_RAISE};
     ASN_TRY(index_setup(&r, self, nidx, idx, out));
     index_execute(&r);
-    return ASN_OK;
+    return r.missed ? asn_bounds_check(idx[0], self->shape[0], 0) : ASN_OK;
 }
 
 asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
@@ -495,7 +503,8 @@ asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
     index_run r = {.kind = MOVE_GET, .mode = mode};
     asn_status status = index_setup(&r, &from, 1, &idx, &to);
     if (status == ASN_OK) index_execute(&r);
-    if (status == ASN_ERR_INDEX && mode == ASN_INDEX_RAISE) /* again, to name the axis */
+    if ((status == ASN_ERR_INDEX || r.missed) &&
+        mode == ASN_INDEX_RAISE) /* again, to name the axis */
         return asn_bounds_check(idx, self->shape[axis], axis);
     return status;
 }
