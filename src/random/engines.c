@@ -30,16 +30,14 @@ void asn_wide_block(asn_bitgen *g, int64_t n, uint64_t *out) {
 void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
     enum { BLOCK = 256 };
     uint64_t block[BLOCK];
+    int64_t i = 0;
     if (g->kind == ASN_PHILOX) {
         asn_philox_doubles((uint64_t)g->pcg.inc, (uint64_t)g->pcg.state, n, out);
         g->pcg.state += (uint64_t)n;
         return;
     }
-    if (g->kind == ASN_PCG64 || g->kind == ASN_PCG64DXSM) {
-        asn_pcg64_doubles(g, n, out);
-        return;
-    }
-    for (int64_t i = 0; i < n; i += BLOCK) {
+    if (g->kind == ASN_PCG64) i = asn_pcg64_many_doubles(g, n, out);
+    for (; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         asn_wide_block(g, m, block);
         for (int64_t k = 0; k < m; k++)

@@ -19,7 +19,6 @@ uint32_t asn_mt19937_next32(asn_bitgen *g);
 
 /* The next n words. */
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out);
-void asn_pcg64_doubles(asn_bitgen *g, int64_t n, double *out);
 void asn_philox4x64_block(asn_bitgen *g, int64_t n, uint64_t *out);
 void asn_sfc64_block(asn_bitgen *g, int64_t n, uint64_t *out);
 /* As many of the next n words (or doubles) of ASN_PCG64 as vector instructions make, with
@@ -27,6 +26,7 @@ void asn_sfc64_block(asn_bitgen *g, int64_t n, uint64_t *out);
 int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *out);
 int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
                                   double *out);
+int64_t asn_pcg64_many_doubles(asn_bitgen *g, int64_t n, double *out);
 /* Up to `most` of the rest of the twister's 624 words (of the next 624, where none is
  * left); returns how many. */
 int asn_mt19937_block(asn_bitgen *g, int most, uint32_t *out);

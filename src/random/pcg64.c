@@ -3,17 +3,14 @@
  * DXSM steps with a multiplier of 64 bits and stirs the state before the step twice.
  *
  * One step waits for the multiplication of the step before, so a block of numbers is made
- * by three generators, each three steps at a time: step^3 is a step with another
- * multiplier and increment; more generators do not fit in the registers. Where the
- * processor can, eight go at once (pcg64_ifma.c).
+ * by four generators, each four steps at a time: step^4 is a step with another multiplier
+ * and increment. Where the processor can, eight go at once (pcg64_ifma.c).
  */
 #include "random/engines.h"
 
 #define MULTIPLIER                                                                       \
     ((unsigned __int128)0x2360ed051fc65da4 << 64 | (unsigned __int128)0x4385df649fccf645)
 #define CHEAP 0xda942042e4dd58b5u
-
-enum { LEAST = 8 /* words for which three generators are worth setting up */ };
 
 static inline unsigned __int128 multiplier(const asn_bitgen *g) {
     return g->kind == ASN_PCG64DXSM ? CHEAP : MULTIPLIER;
@@ -38,76 +35,38 @@ uint64_t asn_pcg64_next(asn_bitgen *g) {
     return g->kind == ASN_PCG64DXSM ? stir(before) : fold(g->pcg.state);
 }
 
-/* Words, or numbers in [0, 1), in threes; returns how many. DXSM's are of the states
- * before the steps, the others' of those after. */
+/* DXSM's words are of the states before the steps, the others' of those after. */
 __attribute__((always_inline)) static inline int64_t
-threes(asn_bitgen *g, bool dxsm, bool doubles, int64_t n, void *out) {
-    enum { K = 3 };
+fours(asn_bitgen *g, bool dxsm, int64_t i, int64_t n, uint64_t *out) {
     const unsigned __int128 m = dxsm ? CHEAP : MULTIPLIER, c = g->pcg.inc;
-    const unsigned __int128 m3 = m * m * m, c3 = c * (m * m + m + 1);
-    unsigned __int128 s[K] = {dxsm ? g->pcg.state : g->pcg.state * m + c}, last = s[0];
-    int64_t i = 0;
-    for (int k = 1; k < K; k++)
-        s[k] = s[k - 1] * m + c;
-    for (; i + K <= n; i += K) {
-        last = s[K - 1];
-        for (int k = 0; k < K; k++) {
-            uint64_t word = dxsm ? stir(s[k]) : fold(s[k]);
-            s[k] = s[k] * m3 + c3;
-            if (doubles) /* as a signed number, which every processor converts */
-                ((double *)out)[i + k] = (double)(int64_t)(word >> 11) * 0x1p-53;
-            else
-                ((uint64_t *)out)[i + k] = word;
-        }
+    const unsigned __int128 m2 = m * m, m4 = m2 * m2, c4 = c * (m + 1) * (m2 + 1);
+    unsigned __int128 s[5] = {g->pcg.state};
+    for (int k = 0; k < 4; k++)
+        s[k + 1] = s[k] * m + c;
+    for (; i + 4 <= n; i += 4) {
+        for (int k = 0; k < 4; k++)
+            out[i + k] = dxsm ? stir(s[k]) : fold(s[k + 1]);
+        for (int k = 0; k < 5; k++)
+            s[k] = s[k] * m4 + c4;
     }
-    if (i) g->pcg.state = dxsm ? s[0] : last;
+    g->pcg.state = s[0];
     return i;
 }
 
-typedef int64_t (*many)(asn_bitgen *g, int64_t n, void *out);
-
-#define MANY(name, attributes, dxsm, doubles)                                            \
-    attributes static int64_t name(asn_bitgen *g, int64_t n, void *out) {                \
-        return threes(g, dxsm, doubles, n, out);                                         \
-    }
-MANY(words, , false, false)
-MANY(numbers, , false, true)
-MANY(dxsm_words, , true, false)
-MANY(dxsm_numbers, , true, true)
-#if defined(__x86_64__)
-/* mulx leaves the flags and registers alone that mul takes. */
-#define MULX __attribute__((target("bmi2")))
-MANY(words_mulx, MULX, false, false)
-MANY(numbers_mulx, MULX, false, true)
-MANY(dxsm_words_mulx, MULX, true, false)
-MANY(dxsm_numbers_mulx, MULX, true, true)
-#endif
-
-/* What makes many words (or numbers) of a kind here. */
-static many find(bool dxsm, bool doubles) {
-#if defined(__x86_64__)
-    static const many mulx[2][2] = {{words_mulx, numbers_mulx},
-                                    {dxsm_words_mulx, dxsm_numbers_mulx}};
-    if (__builtin_cpu_supports("bmi2")) return mulx[dxsm][doubles];
-#endif
-    static const many plain[2][2] = {{words, numbers}, {dxsm_words, dxsm_numbers}};
-    return plain[dxsm][doubles];
-}
-
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
-    bool dxsm = g->kind == ASN_PCG64DXSM;
-    int64_t i = dxsm ? 0 : asn_pcg64_many(g, MULTIPLIER, n, out);
-    if (n - i >= LEAST) i += find(dxsm, false)(g, n - i, out + i);
+    int64_t i = 0;
+    if (g->kind == ASN_PCG64DXSM) {
+        i = fours(g, true, i, n, out);
+    } else {
+        i = asn_pcg64_many(g, MULTIPLIER, n, out);
+        i = fours(g, false, i, n, out);
+    }
     for (; i < n; i++)
         out[i] = asn_pcg64_next(g);
 }
 
-void asn_pcg64_doubles(asn_bitgen *g, int64_t n, double *out) {
-    bool dxsm = g->kind == ASN_PCG64DXSM;
-    int64_t i = dxsm ? 0 : asn_pcg64_many_as_doubles(g, MULTIPLIER, n, out);
-    if (n - i >= LEAST) i += find(dxsm, true)(g, n - i, out + i);
-    for (; i < n; i++)
-        out[i] = (double)(int64_t)(asn_pcg64_next(g) >> 11) * 0x1p-53;
+int64_t asn_pcg64_many_doubles(asn_bitgen *g, int64_t n, double *out) {
+    return asn_pcg64_many_as_doubles(g, MULTIPLIER, n, out);
 }
 
 void asn_pcg64_seed(asn_bitgen *g, asn_bitgen_kind kind, const uint64_t words[4]) {

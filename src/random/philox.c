@@ -3,7 +3,7 @@
  *
  * Block b enciphers the counter (b, 0) of 4 x 32 bits; its first two results make the
  * 64-bit word 2 b, the others word 2 b + 1, the earlier of two in the high half. AVX-512
- * enciphers eight counters at a time, AVX2 two times four.
+ * enciphers eight counters at a time.
  */
 #include "base/cpu.h"
 #include "random/engines.h"
@@ -83,83 +83,10 @@ WIDE static int64_t fill_wide(uint64_t key, uint64_t first, int64_t n, uint64_t 
 }
 #endif
 
-#if defined(__x86_64__)
-#define NARROW __attribute__((target("avx2")))
-
-/* As encipher_8, of two times four blocks, which do not wait for each other. */
-NARROW static inline void encipher_2x4(uint64_t key, const __m256i block[2], __m256i a[2],
-                                       __m256i b[2]) {
-    const __m256i m0 = _mm256_set1_epi64x(MULTIPLIER_0),
-                  m1 = _mm256_set1_epi64x(MULTIPLIER_1);
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    __m256i x0[2], x1[2], x2[2], x3[2];
-    for (int h = 0; h < 2; h++) {
-        x0[h] = block[h];
-        x1[h] = _mm256_srli_epi64(block[h], 32);
-        x2[h] = x3[h] = _mm256_setzero_si256();
-    }
-    for (int round = 0; round < ROUNDS; round++, k0 += WEYL_0, k1 += WEYL_1) {
-        __m256i key0 = _mm256_set1_epi64x(k0), key1 = _mm256_set1_epi64x(k1);
-        for (int h = 0; h < 2; h++) {
-            __m256i p = _mm256_mul_epu32(m0, x0[h]), q = _mm256_mul_epu32(m1, x2[h]);
-            x0[h] =
-                _mm256_xor_si256(_mm256_srli_epi64(q, 32), _mm256_xor_si256(x1[h], key0));
-            x2[h] =
-                _mm256_xor_si256(_mm256_srli_epi64(p, 32), _mm256_xor_si256(x3[h], key1));
-            x1[h] = q;
-            x3[h] = p;
-        }
-    }
-    for (int h = 0; h < 2; h++) {
-        a[h] = _mm256_blend_epi32(x1[h], _mm256_slli_epi64(x0[h], 32), 0xaa);
-        b[h] = _mm256_blend_epi32(x3[h], _mm256_slli_epi64(x2[h], 32), 0xaa);
-    }
-}
-
-/* The 53 bits in two halves, each as the fraction of a power of two; both differences and
- * the sum are exact. */
-NARROW static inline void store_4(void *out, __m256i words, bool doubles) {
-    if (!doubles) {
-        _mm256_storeu_si256(out, words);
-        return;
-    }
-    const __m256i even = _mm256_castpd_si256(_mm256_set1_pd(0x1p52)),
-                  odd = _mm256_castpd_si256(_mm256_set1_pd(0x1p84));
-    __m256i bits = _mm256_srli_epi64(words, 11);
-    __m256d low = _mm256_castsi256_pd(_mm256_blend_epi32(bits, even, 0xaa)),
-            high = _mm256_castsi256_pd(_mm256_or_si256(_mm256_srli_epi64(bits, 32), odd));
-    __m256d u = _mm256_add_pd(_mm256_sub_pd(high, _mm256_set1_pd(0x1p84 + 0x1p52)), low);
-    _mm256_storeu_pd(out, _mm256_mul_pd(u, _mm256_set1_pd(0x1p-53)));
-}
-
-/* As fill_wide. */
-NARROW static int64_t fill_narrow(uint64_t key, uint64_t first, int64_t n, uint64_t *out,
-                                  bool doubles) {
-    const __m256i iota = _mm256_set_epi64x(3, 2, 1, 0), four = _mm256_set1_epi64x(4);
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m256i block[2], a[2], b[2];
-        block[0] = _mm256_add_epi64(
-            _mm256_set1_epi64x((int64_t)((first + (uint64_t)i) / 2)), iota);
-        block[1] = _mm256_add_epi64(block[0], four);
-        encipher_2x4(key, block, a, b);
-        for (int h = 0; h < 2; h++) {
-            __m256i low = _mm256_unpacklo_epi64(a[h], b[h]),
-                    high = _mm256_unpackhi_epi64(a[h], b[h]);
-            store_4(out + i + 8 * h, _mm256_permute2x128_si256(low, high, 0x20), doubles);
-            store_4(out + i + 8 * h + 4, _mm256_permute2x128_si256(low, high, 0x31),
-                    doubles);
-        }
-    }
-    return i;
-}
-#endif
-
 static int64_t fill_start(uint64_t key, uint64_t first, int64_t n, uint64_t *out,
                           bool doubles) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) return fill_wide(key, first, n, out, doubles);
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) return fill_narrow(key, first, n, out, doubles);
 #endif
     (void)key, (void)first, (void)n, (void)out, (void)doubles;
     return 0;
