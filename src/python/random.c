@@ -33,6 +33,10 @@ static void engine_dealloc(PyObject *self) {
 
 /* ---- seeding and state */
 
+static PyObject *state_set(PyObject *self);
+
+static const char looked_at[] = "the state of a random generator is read or moved on";
+
 static int words_from(PyObject *bytes, const void **words, size_t *n, size_t size) {
     char *data;
     Py_ssize_t length;
@@ -106,14 +110,14 @@ static PyObject *engine_seed_pcg64(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Sp", &bytes, &dxsm)) return NULL;
     if (exact_words(bytes, "PCG64", four, 4) < 0) return NULL;
     asn_pcg64_seed(asn_engine_of(self), dxsm ? ASN_PCG64DXSM : ASN_PCG64, four);
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 static PyObject *engine_seed_sfc64(PyObject *self, PyObject *bytes) {
     uint64_t three[3];
     if (exact_words(bytes, "SFC64", three, 3) < 0) return NULL;
     asn_sfc64_seed(asn_engine_of(self), three);
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
@@ -123,14 +127,14 @@ static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
     if (exact_words(counter, "Philox's counter", c, 4) < 0) return NULL;
     if (exact_words(key, "Philox's key", k, 2) < 0) return NULL;
     asn_philox4x64_seed(asn_engine_of(self), c, k);
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
     unsigned long long k = PyLong_AsUnsignedLongLong(key);
     if (PyErr_Occurred()) return NULL;
     asn_philox_seed(asn_engine_of(self), k);
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
@@ -140,7 +144,7 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         unsigned long seed = PyLong_AsUnsignedLong(arg);
         if (PyErr_Occurred()) return NULL;
         asn_mt19937_seed(asn_engine_of(self), (uint32_t)seed);
-        Py_RETURN_NONE;
+        return state_set(self);
     }
     if (words_from(arg, &words, &n, 4) < 0) return NULL;
     if (n == 0) {
@@ -148,11 +152,12 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         return NULL;
     }
     asn_mt19937_seed_array(asn_engine_of(self), words, n);
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 /* The whole state as bytes, for pickling and the state properties. */
 static PyObject *engine_get_bytes(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     return PyBytes_FromStringAndSize((const char *)asn_engine_of(self),
                                      sizeof(asn_bitgen));
@@ -166,7 +171,7 @@ static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
         return PyErr_Format(PyExc_ValueError, "a state has %zu bytes, got %zu",
                             sizeof(asn_bitgen), n);
     memcpy(asn_engine_of(self), data, n);
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 static PyObject *int128(unsigned __int128 value) {
@@ -183,6 +188,7 @@ static int as_int128(PyObject *number, unsigned __int128 *out) {
 
 /* PCG64: (state, inc, has_uint32, uinteger). */
 static PyObject *engine_get_pcg64(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(NNiI)", int128(g->pcg.state), int128(g->pcg.inc),
@@ -202,11 +208,12 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     g->pcg.inc = i;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 /* MT19937: (key bytes, pos). */
 static PyObject *engine_get_mt19937(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(y#i)", (const char *)g->mt.key, (Py_ssize_t)sizeof g->mt.key,
@@ -225,11 +232,12 @@ static PyObject *engine_set_mt19937(PyObject *self, PyObject *args) {
     g->kind = ASN_MT19937;
     memcpy(g->mt.key, key, sizeof g->mt.key);
     g->mt.pos = pos;
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 /* RandomState's second normal of a pair: (has_gauss, gauss). */
 static PyObject *engine_get_gauss(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(id)", (int)g->has_gauss, g->gauss);
@@ -241,11 +249,12 @@ static PyObject *engine_set_gauss(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "id", &has_gauss, &gauss)) return NULL;
     asn_engine_of(self)->has_gauss = has_gauss != 0;
     asn_engine_of(self)->gauss = gauss;
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 /* SFC64: (words, has_uint32, uinteger). */
 static PyObject *engine_get_sfc64(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(y#iI)", (const char *)g->sfc.s, (Py_ssize_t)sizeof g->sfc.s,
@@ -261,11 +270,12 @@ static PyObject *engine_set_sfc64(PyObject *self, PyObject *args) {
     if (exact_words(words, "SFC64's state", g->sfc.s, 4) < 0) return NULL;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 /* Philox: (counter, key, buffer, pos, has_uint32, uinteger). */
 static PyObject *engine_get_philox4x64(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(y#y#y#iiI)", (const char *)g->philox.counter,
@@ -297,10 +307,11 @@ static PyObject *engine_set_philox4x64(PyObject *self, PyObject *args) {
     g->philox.pos = pos;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    Py_RETURN_NONE;
+    return state_set(self);
 }
 
 static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
+    if (asn_draw_refused(looked_at)) return NULL;
     uint64_t words[4];
     if (exact_words(blocks, "Philox's advance", words, 4) < 0) return NULL;
     asn_philox4x64_advance(asn_engine_of(self), words);
@@ -308,12 +319,14 @@ static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
 }
 
 static PyObject *engine_jump_mt19937(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     ASN_PY_TRY(asn_mt19937_jump(asn_engine_of(self)));
     Py_RETURN_NONE;
 }
 
 static PyObject *engine_advance(PyObject *self, PyObject *delta) {
+    if (asn_draw_refused(looked_at)) return NULL;
     unsigned __int128 d;
     PyObject *mask = PyLong_FromLong(1), *bits = PyLong_FromLong(128), *width = NULL,
              *wrapped = NULL;
@@ -342,21 +355,99 @@ static PyObject *engine_guard(PyObject *self, PyObject *lock) {
     Py_RETURN_NONE;
 }
 
-PyObject *asn_draw_locked(asn_draw_call draw, PyObject *self, PyObject *const *args,
-                          Py_ssize_t n) {
+bool asn_draw_enter(PyObject *self, PyObject **release) {
+    enum { PATIENCE = 1 }; /* seconds */
     asn_engine_object *e = (asn_engine_object *)self;
-    if (!e->acquire) return draw(self, args, n);
-    PyObject *release = Py_NewRef(e->release), *done = PyObject_CallNoArgs(e->acquire);
-    PyObject *drawn = done ? draw(self, args, n) : NULL, *type, *value, *trace;
-    if (done) {
-        PyErr_Fetch(&type, &value, &trace);
-        Py_SETREF(done, PyObject_CallNoArgs(release));
-        if (!done) Py_CLEAR(drawn);
-        if (type) PyErr_Restore(type, value, trace);
+    *release = NULL;
+    if (!e->acquire) return true;
+    PyObject *let_go = Py_NewRef(e->release), *done;
+    int have = -1;
+    if (!asn_capture_open()) {
+        done = PyObject_CallNoArgs(e->acquire);
+        have = done ? 1 : -1;
+    } else {
+        done = PyObject_CallFunction(e->acquire, "Oi", Py_True, PATIENCE);
+        if (done) have = PyObject_IsTrue(done);
+        if (have == 0)
+            asn_raise(asn_capture_refuse("another thread holds the generator's lock"));
     }
     Py_XDECREF(done);
+    if (have > 0)
+        *release = let_go;
+    else
+        Py_DECREF(let_go);
+    return have > 0;
+}
+
+PyObject *asn_draw_leave(PyObject *release, PyObject *drawn) {
+    PyObject *type, *value, *trace;
+    if (!release) return drawn;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *done = PyObject_CallNoArgs(release);
     Py_DECREF(release);
+    if (!done) Py_CLEAR(drawn);
+    Py_XDECREF(done);
+    if (type) PyErr_Restore(type, value, trace);
     return drawn;
+}
+
+/* ---- in a trace (graph/replay.h) */
+
+bool asn_draw_refused(const char *what) {
+    if (!asn_capture_open()) return false;
+    asn_raise(asn_capture_refuse(what));
+    return true;
+}
+
+static void hold(void *engine) {
+    Py_INCREF((PyObject *)engine);
+}
+
+static void let_go(void *engine) {
+    Py_DECREF((PyObject *)engine);
+}
+
+static asn_status enter(void *engine) {
+    PyObject *release;
+    if (asn_draw_enter(engine, &release)) {
+        Py_XDECREF(release); /* the engine's, when it is left */
+        return ASN_OK;
+    }
+    PyErr_Clear();
+    return asn_error_set(ASN_ERR_RUNTIME, "the lock of a random generator that a traced "
+                                          "function draws from could not be taken");
+}
+
+static void leave(void *engine) {
+    PyObject *release = ((asn_engine_object *)engine)->release;
+    (void)asn_draw_leave(Py_XNewRef(release), NULL);
+}
+
+asn_keeper asn_draw_keeper(PyObject *self) {
+    return (asn_keeper){self, hold, let_go, enter, leave};
+}
+
+typedef struct {
+    asn_bitgen *engine, state;
+} stated;
+
+static asn_status restore(const void *context, void *const *memory) {
+    (void)memory;
+    const stated *s = context;
+    *s->engine = s->state;
+    return ASN_OK;
+}
+
+/* The state was set: a replay sets it, too. */
+static PyObject *state_set(PyObject *self) {
+    if (!asn_capture_open()) Py_RETURN_NONE;
+    asn_keeper keeper = asn_draw_keeper(self);
+    stated s = {.engine = asn_engine_of(self), .state = *asn_engine_of(self)};
+    stated *kept = asn_capture_copy(&s, sizeof s);
+    asn_status status = kept ? asn_capture_hold(&keeper) : ASN_ERR_MEMORY;
+    if (!status) status = asn_capture_host("seed", restore, kept, 0, 0, NULL);
+    ASN_PY_TRY(status);
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
