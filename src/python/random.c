@@ -2,7 +2,8 @@
  *
  * The classes of asnumpy.random (Generator, RandomState, bit generators) are Python over
  * this type: they check arguments, this fills memory. Here are seeding and states; the
- * draws are in random_draw.c and random_variates.c.
+ * draws are in random_draw.c, random_variates.c and random_orders.c, what is around them
+ * in random_trace.c.
  */
 #include "random_engine.h"
 
@@ -32,8 +33,6 @@ static void engine_dealloc(PyObject *self) {
 }
 
 /* ---- seeding and state */
-
-static PyObject *state_set(PyObject *self);
 
 static const char looked_at[] = "the state of a random generator is read or moved on";
 
@@ -110,14 +109,14 @@ static PyObject *engine_seed_pcg64(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Sp", &bytes, &dxsm)) return NULL;
     if (exact_words(bytes, "PCG64", four, 4) < 0) return NULL;
     asn_pcg64_seed(asn_engine_of(self), dxsm ? ASN_PCG64DXSM : ASN_PCG64, four);
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_sfc64(PyObject *self, PyObject *bytes) {
     uint64_t three[3];
     if (exact_words(bytes, "SFC64", three, 3) < 0) return NULL;
     asn_sfc64_seed(asn_engine_of(self), three);
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
@@ -127,14 +126,14 @@ static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
     if (exact_words(counter, "Philox's counter", c, 4) < 0) return NULL;
     if (exact_words(key, "Philox's key", k, 2) < 0) return NULL;
     asn_philox4x64_seed(asn_engine_of(self), c, k);
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
     unsigned long long k = PyLong_AsUnsignedLongLong(key);
     if (PyErr_Occurred()) return NULL;
     asn_philox_seed(asn_engine_of(self), k);
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
@@ -144,7 +143,7 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         unsigned long seed = PyLong_AsUnsignedLong(arg);
         if (PyErr_Occurred()) return NULL;
         asn_mt19937_seed(asn_engine_of(self), (uint32_t)seed);
-        return state_set(self);
+        return asn_draw_state_set(self);
     }
     if (words_from(arg, &words, &n, 4) < 0) return NULL;
     if (n == 0) {
@@ -152,7 +151,7 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         return NULL;
     }
     asn_mt19937_seed_array(asn_engine_of(self), words, n);
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 /* The whole state as bytes, for pickling and the state properties. */
@@ -171,7 +170,7 @@ static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
         return PyErr_Format(PyExc_ValueError, "a state has %zu bytes, got %zu",
                             sizeof(asn_bitgen), n);
     memcpy(asn_engine_of(self), data, n);
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 static PyObject *int128(unsigned __int128 value) {
@@ -208,7 +207,7 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     g->pcg.inc = i;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 /* MT19937: (key bytes, pos). */
@@ -232,7 +231,7 @@ static PyObject *engine_set_mt19937(PyObject *self, PyObject *args) {
     g->kind = ASN_MT19937;
     memcpy(g->mt.key, key, sizeof g->mt.key);
     g->mt.pos = pos;
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 /* RandomState's second normal of a pair: (has_gauss, gauss). */
@@ -249,7 +248,7 @@ static PyObject *engine_set_gauss(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "id", &has_gauss, &gauss)) return NULL;
     asn_engine_of(self)->has_gauss = has_gauss != 0;
     asn_engine_of(self)->gauss = gauss;
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 /* SFC64: (words, has_uint32, uinteger). */
@@ -270,7 +269,7 @@ static PyObject *engine_set_sfc64(PyObject *self, PyObject *args) {
     if (exact_words(words, "SFC64's state", g->sfc.s, 4) < 0) return NULL;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 /* Philox: (counter, key, buffer, pos, has_uint32, uinteger). */
@@ -307,7 +306,7 @@ static PyObject *engine_set_philox4x64(PyObject *self, PyObject *args) {
     g->philox.pos = pos;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    return state_set(self);
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
@@ -352,101 +351,6 @@ static PyObject *engine_guard(PyObject *self, PyObject *lock) {
     }
     Py_XSETREF(e->acquire, acquire);
     Py_XSETREF(e->release, release);
-    Py_RETURN_NONE;
-}
-
-bool asn_draw_enter(PyObject *self, PyObject **release) {
-    enum { PATIENCE = 1 }; /* seconds */
-    asn_engine_object *e = (asn_engine_object *)self;
-    *release = NULL;
-    if (!e->acquire) return true;
-    PyObject *let_go = Py_NewRef(e->release), *done;
-    int have = -1;
-    if (!asn_capture_open()) {
-        done = PyObject_CallNoArgs(e->acquire);
-        have = done ? 1 : -1;
-    } else {
-        done = PyObject_CallFunction(e->acquire, "Oi", Py_True, PATIENCE);
-        if (done) have = PyObject_IsTrue(done);
-        if (have == 0)
-            asn_raise(asn_capture_refuse("another thread holds the generator's lock"));
-    }
-    Py_XDECREF(done);
-    if (have > 0)
-        *release = let_go;
-    else
-        Py_DECREF(let_go);
-    return have > 0;
-}
-
-PyObject *asn_draw_leave(PyObject *release, PyObject *drawn) {
-    PyObject *type, *value, *trace;
-    if (!release) return drawn;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *done = PyObject_CallNoArgs(release);
-    Py_DECREF(release);
-    if (!done) Py_CLEAR(drawn);
-    Py_XDECREF(done);
-    if (type) PyErr_Restore(type, value, trace);
-    return drawn;
-}
-
-/* ---- in a trace (graph/replay.h) */
-
-bool asn_draw_refused(const char *what) {
-    if (!asn_capture_open()) return false;
-    asn_raise(asn_capture_refuse(what));
-    return true;
-}
-
-static void hold(void *engine) {
-    Py_INCREF((PyObject *)engine);
-}
-
-static void let_go(void *engine) {
-    Py_DECREF((PyObject *)engine);
-}
-
-static asn_status enter(void *engine) {
-    PyObject *release;
-    if (asn_draw_enter(engine, &release)) {
-        Py_XDECREF(release); /* the engine's, when it is left */
-        return ASN_OK;
-    }
-    PyErr_Clear();
-    return asn_error_set(ASN_ERR_RUNTIME, "the lock of a random generator that a traced "
-                                          "function draws from could not be taken");
-}
-
-static void leave(void *engine) {
-    PyObject *release = ((asn_engine_object *)engine)->release;
-    (void)asn_draw_leave(Py_XNewRef(release), NULL);
-}
-
-asn_keeper asn_draw_keeper(PyObject *self) {
-    return (asn_keeper){self, hold, let_go, enter, leave};
-}
-
-typedef struct {
-    asn_bitgen *engine, state;
-} stated;
-
-static asn_status restore(const void *context, void *const *memory) {
-    (void)memory;
-    const stated *s = context;
-    *s->engine = s->state;
-    return ASN_OK;
-}
-
-/* The state was set: a replay sets it, too. */
-static PyObject *state_set(PyObject *self) {
-    if (!asn_capture_open()) Py_RETURN_NONE;
-    asn_keeper keeper = asn_draw_keeper(self);
-    stated s = {.engine = asn_engine_of(self), .state = *asn_engine_of(self)};
-    stated *kept = asn_capture_copy(&s, sizeof s);
-    asn_status status = kept ? asn_capture_hold(&keeper) : ASN_ERR_MEMORY;
-    if (!status) status = asn_capture_host("seed", restore, kept, 0, 0, NULL);
-    ASN_PY_TRY(status);
     Py_RETURN_NONE;
 }
 
@@ -518,7 +422,7 @@ static int add_methods(PyMethodDef *method) {
 int asn_random_init_type(PyObject *module) {
     engine_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!engine_type || add_methods(asn_draw_methods) < 0 ||
-        add_methods(asn_variate_methods) < 0)
+        add_methods(asn_variate_methods) < 0 || add_methods(asn_order_methods) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type);
 }

@@ -1,7 +1,8 @@
 /* L3 python: the object behind asnumpy._core.BitEngine, and its drawing methods.
  *
  * random.c has its states, random_draw.c the uniform and normal numbers and integers,
- * random_variates.c the other distributions.
+ * random_variates.c the other distributions, random_orders.c shuffles and samples,
+ * random_trace.c what is around draws.
  */
 #ifndef ASN_PYTHON_RANDOM_ENGINE_H
 #define ASN_PYTHON_RANDOM_ENGINE_H
@@ -44,6 +45,8 @@ PyObject *asn_draw_leave(PyObject *release, PyObject *drawn);
 
 /* In a trace: fails, where a number that is no array is drawn, or the state is read. */
 bool asn_draw_refused(const char *what);
+/* The state was set: None; in a trace, a replay sets it to the same. */
+PyObject *asn_draw_state_set(PyObject *self);
 /* What holds the engine for a capture. */
 asn_keeper asn_draw_keeper(PyObject *self);
 
@@ -74,6 +77,6 @@ static inline bool asn_plain_number(PyObject *o, double *x) {
 }
 
 /* Ends with {NULL}. */
-extern PyMethodDef asn_draw_methods[], asn_variate_methods[];
+extern PyMethodDef asn_draw_methods[], asn_variate_methods[], asn_order_methods[];
 
 #endif

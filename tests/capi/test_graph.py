@@ -53,16 +53,16 @@ def expected(x, y):
 
 def test_runs_draw_anew():
     """The program's generator goes on, and lives as long as the graph does."""
-    g, theirs = c.rng_new("PCG64", 5), np.random.default_rng(5)
-    one = extents(4)
+    theirs, one, x = np.random.default_rng(5), extents(4), np.arange(4.0)
+    kept = [c.rng_new("PCG64", 5)]
 
     def noisy(x):
-        return [ufunc("add", x, c.rng_normal(g, 2.0, 3.0, 1, one)), c.rng_permutation(g, 6)]
+        noise = c.rng_normal(kept[0], 2.0, 3.0, 1, one)
+        return [ufunc("add", x, noise), c.rng_permutation(kept[0], 6)]
 
-    x = np.arange(4.0)
     graph, first = capture(noisy, array(x))
-    mine = c.rng_random(g, DTYPES["float64"], 1, one).numpy()
-    del g
+    mine = c.rng_random(kept[0], DTYPES["float64"], 1, one).numpy()
+    kept.clear()
     for got in (first, run(graph, [array(x)], 2), run(graph, [array(x)], 2)):
         np.testing.assert_array_equal(got[0].numpy(), x + theirs.normal(2, 3, 4))
         np.testing.assert_array_equal(got[1].numpy(), theirs.permutation(6))
