@@ -27,10 +27,11 @@ def words(text):
 HEADER = """from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, SupportsIndex, overload
+from typing import Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, SupportsIndex, TypeVar, overload
 
 import abc as _abc
 import builtins as _b
+import contextlib as _contextlib
 
 import numpy as _np
 from numpy.typing import ArrayLike as _HostLike, DTypeLike
@@ -55,7 +56,8 @@ PARAMETERS = {
     "like": "Any", "copy": "_b.bool | None", "kind": "_Kind", "stable": "_b.bool | None", "initial": "Any",
     "axis1": "SupportsIndex", "axis2": "SupportsIndex", "kth": "Any", "size": "_Shape | None",
     "seed": "Any", "func": "Callable[..., Any]", "pyfunc": "Any", "function": "Callable[..., Any]",
-    "func1d": "Callable[..., Any]", "args": "Any", "kwargs": "Any", "kwds": "Any",
+    "static_argnums": "SupportsIndex | Iterable[SupportsIndex] | None", "static_argnames": "str | Iterable[str] | None",
+    "maxsize": "int", "func1d": "Callable[..., Any]", "args": "Any", "kwargs": "Any", "kwds": "Any",
 }  # fmt: skip
 FREE = words("mode method trim bins range correction rcond tol axes file fname decimals ddof k n")
 ARRAYS = words(
@@ -80,6 +82,7 @@ RESULTS = {
     "tuple[ndarray, ndarray]": "histogram",
     "Generator": "default_rng",
     "list[Any]": "batch",
+    "_contextlib.AbstractContextManager[None]": "disable_jit",
     "Stream": "current_stream default_stream",
     "Any": "sum prod max min amax amin mean std var median average percentile quantile ptp any all "
     "argmax argmin count_nonzero nansum nanprod nanmax nanmin nanmean nanstd nanvar nanmedian nanargmax "
@@ -88,7 +91,7 @@ RESULTS = {
     "polyval polyfit polydiv take compress choose select piecewise apply_along_axis round around "
     "real imag angle real_if_close nan_to_num fix isposinf isneginf iscomplex isreal sinc i0 atleast_1d "
     "atleast_2d atleast_3d histogram2d histogramdd result_type promote_types min_scalar_type common_type "
-    "load_library jit disable_jit geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
+    "load_library geterr seterr seterrcall geterrcall errstate get_printoptions printoptions ravel_multi_index poly "
     "intersect1d explain counters memory_stats bmat frompyfunc digitize unstack size "
     "norm det cond slogdet matrix_rank eig eigh svd qr lstsq multi_dot",
 }
@@ -318,6 +321,47 @@ class _Binary(ufunc):
 """
 
 
+# What `jit` returns; of a method's class, what the method takes after self.
+JITTED = """_P = ParamSpec("_P")
+_Q = ParamSpec("_Q")
+_R = TypeVar("_R")
+_S = TypeVar("_S")
+
+class _CacheInfo(NamedTuple):
+    hits: int
+    misses: int
+    maxsize: int
+    currsize: int
+
+class _Jitted(Generic[_P, _R]):
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[_P, _R]
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = ..., /) -> _Jitted[_P, _R]: ...
+    @overload
+    def __get__(self: _Jitted[Concatenate[_S, _Q], _R], instance: _S, owner: type[Any] | None = ..., /) -> Callable[_Q, _R]: ...
+    def compile(self, *specs: Any, dtype: DTypeLike = ..., **named: Any) -> _Jitted[_P, _R]: ...
+    def explain(self) -> str: ...
+    def cache_info(self) -> _CacheInfo: ...
+    def cache_clear(self) -> None: ...
+
+"""
+
+
+def jit_text(name, function):
+    """`jit` of a function, and as a decorator with arguments."""
+    first, *others = inspect.signature(function).parameters.values()
+    keywords = parameters_of(inspect.Signature(others))
+    one = f"{first.name}: Callable[_P, _R], {keywords}"
+    none = f"{first.name}: None = ..., {keywords}"
+    return (
+        f"@overload\ndef {name}({one}) -> _Jitted[_P, _R]: ...\n"
+        f"@overload\ndef {name}({none}) -> Callable[[Callable[_P, _R]], _Jitted[_P, _R]]: ...\n"
+    )
+
+
 def ufunc_text(name, value):
     if value.nout != 1 or value.signature:
         return f"{name}: ufunc\n"
@@ -361,6 +405,8 @@ def module_text(module, own):
                 if hasattr(numpy, name)
                 else f"{name}: Any\n"
             )
+        elif name == "jit" and own:
+            body.append(JITTED + jit_text(name, value))
         elif callable(value) and signature_of(value) is not None and hasattr(value, "__name__"):
             body.append(function_text(name, value, RESULT.get(name, "ndarray" if own else "Any")))
         elif isinstance(value, (bool, int, float, str)):

@@ -13,7 +13,8 @@
  *
  * Between begin and end everything the thread calls runs as ever and is written down.
  * Numbers and shapes are what they were then; arrays that are no arguments are memory,
- * read (and written) again by each run. A function that needs an element's value on the
+ * read (and written) again by each run; random numbers are drawn again, and a generator
+ * is used by a run as by a draw. A function that needs an element's value on the
  * host fails with RUNTIME, and so does the end. Until the end other threads' calls of the
  * library wait; begin and end belong to one thread.
  */

@@ -1,7 +1,8 @@
 /* AsNumpy in C: random numbers, NumPy's streams bit for bit. Include asnumpy/asnumpy.h.
  *
  * asnp_rng_new("PCG64", 42, &g) followed by asnp_rng_random gives the numbers of
- * numpy.random.default_rng(42).random. A generator is used by one thread at a time.
+ * numpy.random.default_rng(42).random. A generator is used by one thread at a time. In a
+ * capture (graph.h) numbers are drawn again by each run.
  */
 #ifndef ASNUMPY_RANDOM_H_
 #define ASNUMPY_RANDOM_H_
@@ -18,7 +19,7 @@ typedef struct asnp_rng asnp_rng;
  * seeded as numpy.random.Generator(bit_generator(seed)). VALUE: another name. */
 ASNUMPY_API asnp_status asnp_rng_new(const char *bit_generator, uint64_t seed,
                                      asnp_rng **out);
-/* NULL is fine. */
+/* NULL is fine. A graph that draws from it keeps it. */
 ASNUMPY_API void asnp_rng_release(asnp_rng *g);
 
 /* Uniform in [0, 1); dtype float64 or float32 (TYPE). */

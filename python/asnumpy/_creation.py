@@ -36,7 +36,11 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if div > 0:
         step = delta / div
         # A step that underflows to 0 would lose delta altogether.
-        y = y / div * delta if bool(_core.any(asarray(step) == 0)) else y * step
+        lost = _core.any(asarray(step) == 0)
+        if _core._is_tracing():
+            y = _core.where(lost, y / div * delta, y * step)
+        else:
+            y = y / div * delta if bool(lost) else y * step
     else:
         step = _np.nan
         y = y * delta

@@ -18,6 +18,12 @@ def _outer_edges(a, range):
             raise ValueError(f"supplied range of [{low}, {high}] is not finite")
     elif a.size == 0:
         low, high = 0, 1
+    elif _core._is_tracing():  # of every call, so nothing is decided by them
+        low, high = a.min(), a.max()
+        finite = _core.isfinite(low) & _core.isfinite(high)
+        _core._require(finite, "autodetected range is not finite")
+        equal = low == high
+        return _core.where(equal, low - 0.5, low), _core.where(equal, high + 0.5, high)
     else:
         low, high = a.min(), a.max()
         if not (_np.isfinite(low) and _np.isfinite(high)):
@@ -159,15 +165,16 @@ def _bin_edges(a, bins, range, weights):
         edges = asarray(bins)
         if edges.ndim != 1:
             raise ValueError("`bins` must be 1d, when an array")
-        if bool((edges[:-1] > edges[1:]).any()):
-            raise ValueError("`bins` must increase monotonically, when an array")
+        falls = (edges[:-1] > edges[1:]).any()
+        _core._require(falls == False, "`bins` must increase monotonically, when an array")  # noqa: E712
         return edges, None
     dtype = _core.result_type(low, high, a)
     if dtype.kind in "iu":
         dtype = _core.result_type(dtype, float)
     edges = linspace(low, high, count + 1, endpoint=True, dtype=dtype)
-    if bool((edges[:-1] >= edges[1:]).any()):
-        raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
+    stays = (edges[:-1] >= edges[1:]).any()
+    message = f"Too many bins for data range. Cannot create {count} finite-sized bins."
+    _core._require(stays == False, message)  # noqa: E712
     return edges, (low, high, count)
 
 
@@ -188,6 +195,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 
 def _uniform_counts(a, weights, edges, whole, low, high, count):
     """Bin numbers by arithmetic, then corrected against the edges, then counted."""
+    if _core._is_tracing():
+        return _traced_counts(a, weights, edges, low, high, count)
     keep = None if whole else (a >= low) & (a <= high)
     if keep is not None and not bool(keep.all()):
         a = a[keep]
@@ -207,6 +216,21 @@ def _uniform_counts(a, weights, edges, whole, low, high, count):
     if weights is None:
         return _core.bincount(i, minlength=count)
     return _core.bincount(i, weights.astype(float), minlength=count)
+
+
+def _traced_counts(a, weights, edges, low, high, count):
+    """_uniform_counts of whatever values: those outside of the range are counted behind the last bin."""
+    keep = (a >= low) & (a <= high)
+    low, high = (asarray(bound).astype(edges.dtype) for bound in (low, high))
+    a = _core.where(keep, a.astype(edges.dtype, copy=False), low)
+    i = ((a - low) / (high - low) * count).astype(_np.intp)
+    i = i - (i == count)
+    i = i - (a < edges[i])
+    i = i + ((a >= edges[i + 1]) & (i != count - 1))
+    i = _core.where(keep, i, count)
+    if weights is not None:
+        weights = weights.astype(float)
+    return _core.bincount(i, weights, minlength=count + 1)[:count]
 
 
 def _sorted_counts(a, weights, edges):

@@ -221,7 +221,7 @@ def jit(
     Raises
     ------
     RuntimeError
-        In the first call: a value is asked for, random numbers are drawn, an operation runs on the host, or an array
+        In the first call: a value is asked for, an operation runs on the host, or an array
         made in the trace outlives it.
     TypeError
         An argument or a result is of another type; a static argument is not hashable.

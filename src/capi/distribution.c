@@ -17,29 +17,33 @@ typedef struct {
     const asn_variate *row;
     double reals[ASN_VARIATE_PARAMS];
     int64_t wholes[ASN_VARIATE_PARAMS];
-    const void *values[ASN_VARIATE_PARAMS];
 } law;
+
+static const void *value_of(const law *l, int k) {
+    return l->row->kinds[k] == 'l' ? (const void *)&l->wholes[k] : &l->reals[k];
+}
 
 static asn_status fill_law(void *engine, const void *what, int64_t n, void *out) {
     static const int64_t steps[ASN_VARIATE_PARAMS];
     const law *l = what;
-    l->row->fill(engine, n, l->values, steps, out);
+    const void *values[ASN_VARIATE_PARAMS] = {NULL};
+    for (int k = 0; k < l->row->nparams; k++)
+        values[k] = value_of(l, k);
+    l->row->fill(engine, n, values, steps, out);
     return ASN_OK;
 }
 
 static asn_status read_parameter(law *l, int k, double value) {
     const char *name = l->row->params[k];
     l->reals[k] = value;
-    l->values[k] = &l->reals[k];
     if (l->row->kinds[k] == 'l') {
         if (value != floor(value) || fabs(value) >= 0x1p53)
             return asn_error_set(ASN_ERR_VALUE,
                                  "%s: %s is %g; it must be a whole number below 2**53",
                                  l->row->name, name, value);
         l->wholes[k] = (int64_t)value;
-        l->values[k] = &l->wholes[k];
     }
-    const char *format = asn_variate_check(l->row, k, 1, l->values[k]);
+    const char *format = asn_variate_check(l->row, k, 1, value_of(l, k));
     if (!format) return ASN_OK;
     char text[96]; /* the format has up to three places for the name */
     (void)snprintf(text, sizeof text, format, name, name, name);
@@ -94,7 +98,7 @@ asnp_status asnp_rng_distribution(asnp_rng *g, const char *name, int32_t count,
         ASN_TRY(read_parameter(&l, k, parameters[k]));
     ASN_TRY(check_together(&l));
     return asn_capi_drawn(g, l.row->integer ? ASN_I64 : ASN_F64, ndim, shape, fill_law,
-                          &l, out);
+                          &l, sizeof l, out);
 }
 
 #else

@@ -11,6 +11,7 @@
 
 struct asnp_rng {
     asn_bitgen *engine; /* owns; 16-byte aligned: it holds 128-bit numbers */
+    int holders;        /* the program, and graphs that draw from it */
 };
 
 enum { POOL_WORDS = 4, TWISTER_WORDS = 624 };
@@ -61,6 +62,7 @@ asnp_status asnp_rng_new(const char *bit_generator, uint64_t entropy, asnp_rng *
         }
         memset(g->engine, 0, bytes);
         seed(g->engine, kinds[i].kind, entropy);
+        g->holders = 1;
         *out = g;
         return ASNP_OK;
     }
@@ -71,20 +73,33 @@ asnp_status asnp_rng_new(const char *bit_generator, uint64_t entropy, asnp_rng *
 }
 
 void asnp_rng_release(asnp_rng *g) {
-    if (!g) return;
+    if (!g || __atomic_sub_fetch(&g->holders, 1, __ATOMIC_ACQ_REL)) return;
     free(g->engine);
     asn_free(g);
 }
 
+static void hold(void *g) {
+    __atomic_add_fetch(&((asnp_rng *)g)->holders, 1, __ATOMIC_RELAXED);
+}
+
+static void let_go(void *g) {
+    asnp_rng_release(g);
+}
+
 asn_status asn_capi_drawn(asnp_rng *g, asn_dtype dtype, int32_t ndim,
                           const int64_t *shape, asn_filling fill, const void *what,
-                          asnp_array **out) {
+                          size_t size, asnp_array **out) {
     asn_array made;
     NEED(g);
     NEED(out);
     ASN_TRY(asn_capi_shape(ndim, shape));
     ASN_TRY(asn_array_new(&made, dtype, ndim, shape, 'C'));
-    asn_status status = asn_array_fill(&made, fill, g->engine, what);
+    const asn_filler source = {.fill = fill,
+                               .engine = g->engine,
+                               .what = what,
+                               .size = size,
+                               .keeper = {g, hold, let_go, NULL, NULL}};
+    asn_status status = asn_array_fill(&made, &source);
     if (status) asn_array_fini(&made);
     return asn_capi_wrap(status, &made, out);
 }
@@ -99,7 +114,7 @@ static asnp_status floats(asnp_rng *g, asn_draw_kind kind, asnp_dtype dtype, int
         return asn_error_set(ASN_ERR_TYPE,
                              "random numbers of %s; they may be of float64 or float32",
                              asn_dtype_name(d.dtype));
-    return asn_capi_drawn(g, d.dtype, ndim, shape, asn_draw_fill, &d, out);
+    return asn_capi_drawn(g, d.dtype, ndim, shape, asn_draw_fill, &d, sizeof d, out);
 }
 
 asnp_status asnp_rng_random(asnp_rng *g, asnp_dtype dtype, int32_t ndim,
@@ -121,7 +136,8 @@ asnp_status asnp_rng_uniform(asnp_rng *g, double low, double high, int32_t ndim,
     if (signbit(d.stretch))
         return asn_error_set(ASN_ERR_VALUE, "uniform: high (%g) is below low (%g)", high,
                              low);
-    return asn_capi_drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, out);
+    return asn_capi_drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, sizeof d,
+                          out);
 }
 
 asnp_status asnp_rng_normal(asnp_rng *g, double loc, double scale, int32_t ndim,
@@ -131,7 +147,8 @@ asnp_status asnp_rng_normal(asnp_rng *g, double loc, double scale, int32_t ndim,
     if (signbit(scale))
         return asn_error_set(ASN_ERR_VALUE, "normal: scale is %g; it may not be negative",
                              scale);
-    return asn_capi_drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, out);
+    return asn_capi_drawn(g, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d, sizeof d,
+                          out);
 }
 
 /* Integers from `first` to `last`. */
@@ -141,7 +158,7 @@ static asnp_status bounded(asnp_rng *g, int64_t first, int64_t last, asn_dtype d
                   .dtype = dtype,
                   .offset = (uint64_t)first,
                   .range = (uint64_t)last - (uint64_t)first};
-    return asn_capi_drawn(g, dtype, ndim, shape, asn_draw_fill, &d, out);
+    return asn_capi_drawn(g, dtype, ndim, shape, asn_draw_fill, &d, sizeof d, out);
 }
 
 asnp_status asnp_rng_integers(asnp_rng *g, int64_t low, int64_t high, int32_t endpoint,
@@ -193,7 +210,7 @@ asnp_status asnp_rng_permutation(asnp_rng *g, int64_t n, asnp_array **out) {
         return asn_error_set(ASN_ERR_VALUE,
                              "permutation: n is %lld; it may not be negative",
                              (long long)n);
-    return asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, out);
+    return asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, sizeof o, out);
 }
 
 asnp_status asnp_rng_shuffle(asnp_rng *g, asnp_array *a, int32_t axis) {
@@ -220,7 +237,8 @@ static asnp_status tail_of_shuffle(asnp_rng *g, int64_t n, int64_t count,
                                    asnp_array **out) {
     const order o = {.n = n, .first = n - count > 1 ? n - count : 1};
     asnp_array *all = NULL, *tail = NULL;
-    asnp_status status = asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, &all);
+    asnp_status status =
+        asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, sizeof o, &all);
     if (!status) status = asnp_slice(all, 0, n - count, ASNP_END, 1, &tail);
     if (!status) status = asnp_copy(tail, out);
     asnp_release(all);
@@ -243,5 +261,5 @@ asnp_status asnp_rng_choice(asnp_rng *g, int64_t n, int64_t count, int32_t repla
                              "more than there are",
                              (long long)count, (long long)n);
     if (n > LARGE && count > n / CUTOFF) return tail_of_shuffle(g, n, count, out);
-    return asn_capi_drawn(g, ASN_I64, 1, &count, fill_sample, &o, out);
+    return asn_capi_drawn(g, ASN_I64, 1, &count, fill_sample, &o, sizeof o, out);
 }

@@ -195,20 +195,45 @@ asn_status asn_array_from_host(asn_array *out, asn_dtype dtype, int ndim,
     return asn_array_from_host_as(out, dtype, ndim, shape, strides, data, 'C');
 }
 
-asn_status asn_array_fill(const asn_array *a, asn_filling fill, void *engine,
-                          const void *what) {
+/* A source, for a replay. */
+typedef struct {
+    asn_filling fill;
+    void *engine;
+    const void *what;
+    int64_t n;
+} filling;
+
+static asn_status run_filling(const void *context, void *const *memory) {
+    const filling *f = context;
+    return f->fill(f->engine, f->what, f->n, memory[0]);
+}
+
+static asn_status fill_captured(const asn_array *a, const asn_filler *source) {
+    void *what = asn_capture_copy(source->what, source->size);
+    filling f = {source->fill, source->engine, what, a->layout.size};
+    if (!what || (source->keep && !source->keep(what, f.n))) return ASN_ERR_MEMORY;
+    const filling *kept = asn_capture_copy(&f, sizeof f);
+    if (!kept) return ASN_ERR_MEMORY;
+    asn_lock();
+    asn_status status = asn_capture_hold(&source->keeper);
+    if (!status) status = asn_capture_host("random", run_filling, kept, 0, 1, &a);
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_array_fill(const asn_array *a, const asn_filler *source) {
     void *data;
     if (a->layout.size == 0) return ASN_OK;
-    if (asn_capture_open()) return asn_capture_refuse("random numbers are drawn");
+    if (asn_capture_open()) return fill_captured(a, source);
     ASN_TRY(asn_device_open());
     if (asn_device_host_access()) {
         ASN_TRY(asn_array_host(a, &data));
-        return fill(engine, what, a->layout.size, data);
+        return source->fill(source->engine, source->what, a->layout.size, data);
     }
     data = asn_malloc((size_t)asn_layout_nbytes(&a->layout));
     if (!data) return ASN_ERR_MEMORY;
     asn_array host;
-    asn_status status = fill(engine, what, a->layout.size, data);
+    asn_status status = source->fill(source->engine, source->what, a->layout.size, data);
     if (!status)
         status = asn_array_from_host(&host, (asn_dtype)a->layout.dtype, a->layout.ndim,
                                      a->layout.shape, a->layout.strides, data);

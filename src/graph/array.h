@@ -58,10 +58,28 @@ ASN_CHECK_RESULT asn_status asn_array_from_host_as(asn_array *out, asn_dtype dty
 
 /* Writes n elements to out; engine and what: whatever the filler needs. */
 typedef asn_status (*asn_filling)(void *engine, const void *what, int64_t n, void *out);
+/* Something of a face's that a capture (replay.h) holds as long as there is its replay,
+ * which enters it before it launches and leaves it behind that, without the library's
+ * lock. enter and leave may be NULL. */
+typedef struct {
+    void *object;
+    void (*retain)(void *object), (*release)(void *object);
+    asn_status (*enter)(void *object);
+    void (*leave)(void *object);
+} asn_keeper;
+typedef struct {
+    asn_filling fill;
+    void *engine;
+    const void *what;
+    size_t size; /* of what */
+    /* For captures. NULL: a copy of what's bytes will do; else has `copy`, such a copy,
+     * point to copies of what lies elsewhere, for n elements. False: no memory. */
+    bool (*keep)(void *copy, int64_t n);
+    asn_keeper keeper; /* what the engine is part of */
+} asn_filler;
 /* All elements of a fresh row-major array computed by the host: in its memory where the
- * host reaches it, else through a copy. */
-ASN_CHECK_RESULT asn_status asn_array_fill(const asn_array *a, asn_filling fill,
-                                           void *engine, const void *what);
+ * host reaches it, else through a copy. In a capture, at each replay. */
+ASN_CHECK_RESULT asn_status asn_array_fill(const asn_array *a, const asn_filler *source);
 
 /* Makes the elements final (flushes recorded operations on the buffer, waits for the
  * stream). */

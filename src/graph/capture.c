@@ -52,7 +52,7 @@ bool asn_capture_open(void) {
 
 /* ---- failures */
 
-static void fail(asn_status status) {
+void asn_capture_fail(asn_status status) {
     if (state.status) return;
     state.status = status;
     snprintf(state.message, sizeof state.message, "%s", asn_error_message());
@@ -68,7 +68,7 @@ asn_status asn_capture_refuse(const char *what) {
         "with arrays (np.where instead of if), make what decides a static argument, or "
         "move this out of the function",
         where, what);
-    fail(status);
+    asn_capture_fail(status);
     return status;
 }
 
@@ -85,7 +85,7 @@ void *asn_capture_alloc(size_t bytes) {
         size_t room = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
         struct asn_capture_chunk *c = asn_malloc(sizeof *c + room);
         if (!c) {
-            fail(ASN_ERR_MEMORY);
+            asn_capture_fail(ASN_ERR_MEMORY);
             return NULL;
         }
         c->next = r->chunks;
@@ -109,7 +109,7 @@ bool asn_capture_grow(void **items, int used, int *room, size_t size) {
     int more = *room ? 2 * *room : 16;
     void *grown = asn_realloc(*items, (size_t)more * size);
     if (!grown) {
-        fail(ASN_ERR_MEMORY);
+        asn_capture_fail(ASN_ERR_MEMORY);
         return false;
     }
     *items = grown;
@@ -212,11 +212,15 @@ void asn_capture_spread(const asn_replay_step *s) {
             asn_captured->slots[s->places[i].slot].varies = true;
 }
 
+bool asn_capture_varies(const asn_buffer *b) {
+    const asn_slot *s = slot_at(b->data);
+    return !s || s->varies;
+}
+
 asn_status asn_capture_look(const asn_array *a, const char *why) {
     ASN_TRY(asn_trace_flush());
     ASN_TRY(asn_buffer_ensure(a->buffer));
-    const asn_slot *s = slot_at(a->buffer->data);
-    return s && !s->varies ? ASN_OK : asn_capture_refuse(why);
+    return asn_capture_varies(a->buffer) ? asn_capture_refuse(why) : ASN_OK;
 }
 
 int asn_capture_workspace(int64_t nbytes) {
@@ -286,7 +290,7 @@ static void look_for_overlaps(const asn_buffer *b) {
         state.overlaps |= over;
         state.once |= over && s->kind == ASN_SLOT_ARG;
     }
-    if (state.overlaps && !before && asn_trace_flush()) fail(ASN_ERR_RUNTIME);
+    if (state.overlaps && !before && asn_trace_flush()) asn_capture_fail(ASN_ERR_RUNTIME);
 }
 
 static bool is_constant(const asn_buffer *b) {
@@ -535,6 +539,7 @@ void asn_replay_free(asn_replay *r) {
         case ASN_HANDLE_INTS: asn_acl.aclDestroyIntArray(handle); break;
         }
     }
+    asn_replay_let_go(r);
     for (int i = 0; i < r->num_slots; i++)
         if (r->slots[i].kind == ASN_SLOT_CONSTANT) asn_buffer_release(r->slots[i].buffer);
     for (int i = 0; i < r->num_results; i++)

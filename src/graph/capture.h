@@ -36,6 +36,27 @@ ASN_CHECK_RESULT asn_status asn_capture_look(const asn_array *a, const char *why
 ASN_CHECK_RESULT asn_status asn_capture_upload(const asn_array *a, const void *packed,
                                                size_t bytes);
 
+/* A copy that lives as long as the replay; NULL with the capture failed. */
+void *asn_capture_copy(const void *from, size_t bytes);
+
+/* Work of the host's (capture_host.c): memory: that of the arrays, in order, where the
+ * host reaches it. */
+typedef asn_status (*asn_host_run)(const void *context, void *const *memory);
+enum { ASN_HOST_ARRAYS = 4 };
+/* Runs it on contiguous arrays, of which the first num_in are read and the others
+ * written, and keeps it as a step. name: static; context: asn_capture_copy's. */
+ASN_CHECK_RESULT asn_status asn_capture_host(const char *name, asn_host_run run,
+                                             const void *context, int num_in, int num,
+                                             const asn_array *const *arrays);
+/* Fails with that error where the condition, one bool, is false; so does each replay.
+ * Takes the library's lock. */
+ASN_CHECK_RESULT asn_status asn_capture_require(const asn_array *condition,
+                                                asn_status error, const char *message);
+/* Whether the array's values are the same at every replay: the host may look at them. */
+ASN_CHECK_RESULT asn_status asn_capture_known(const asn_array *a, bool *known);
+/* Holds an object as long as there is the replay, which enters it each time. */
+ASN_CHECK_RESULT asn_status asn_capture_hold(const asn_keeper *keeper);
+
 /* Operators: a first phase's tensors in the order of its parameters, then its executor
  * before the second phase; handles that a replay needs are kept, not destroyed. */
 void asn_capture_tensor(const aclTensor *tensor);

@@ -65,13 +65,14 @@ static const made *find(const aclTensor *tensor) {
 }
 
 static void add(const aclTensor *tensor, aclTensorList *list, size_t member) {
+    if (!tensor) return; /* an operator's optional one: not counted, as it is not there */
     const made *m = find(tensor);
-    now.full |= now.num_call == MOST_TENSORS || (tensor && !m);
+    now.full |= now.num_call == MOST_TENSORS || !m;
     if (now.full) return;
     asn_replay_tensor *t = &now.call[now.num_call];
     *t = (asn_replay_tensor){
         (aclTensor *)tensor, list, (size_t)now.num_call - member, member, {-1, false, 0}};
-    if (m && !m->empty) t->place = asn_capture_place(m->address, m->written);
+    if (!m->empty) t->place = asn_capture_place(m->address, m->written);
     now.num_call++;
 }
 

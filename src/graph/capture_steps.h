@@ -47,7 +47,8 @@ typedef enum {
     ASN_STEP_FFT,
     ASN_STEP_LINALG,
     ASN_STEP_INTERP,
-    ASN_STEP_CORRELATE
+    ASN_STEP_CORRELATE,
+    ASN_STEP_HOST
 } asn_replay_kind;
 
 /* An operator's tensor as its executor counts it; list: its list, of which it is member
@@ -90,6 +91,12 @@ typedef struct {
             asn_replay_product *product; /* NULL: it is none, or large */
         } op;
         struct {
+            asn_host_run run;
+            const void *context;
+            int num_in;
+            int64_t *bytes; /* of each array */
+        } host;
+        struct {
             void *bytes; /* a picture of the host's memory */
             size_t size;
         } upload;
@@ -127,6 +134,8 @@ struct asn_replay {
     asn_slot *slots;
     asn_replay_step *steps;
     asn_kept *kept;
+    int num_keepers, keepers_room;
+    asn_keeper *keepers; /* by address */
     asn_replay_result *results;
     int64_t arena_bytes;
     struct asn_capture_chunk *chunks; /* everything the steps point to */
@@ -147,9 +156,10 @@ extern asn_replay *asn_captured;
 /* While a capture is open: the interface below the recording one. */
 extern asn_acl_api asn_capture_below;
 
+/* The capture's end reports the first failure, with the message of now. */
+void asn_capture_fail(asn_status status);
 /* Memory that lives as long as the replay; NULL with the capture failed. */
 void *asn_capture_alloc(size_t bytes);
-void *asn_capture_copy(const void *from, size_t bytes);
 /* Room for one more in an array that doubles; false with the capture failed. */
 bool asn_capture_grow(void **items, int used, int *room, size_t size);
 /* The next step, cleared, with room for so many places; NULL with the capture failed. */
@@ -158,6 +168,8 @@ asn_replay_step *asn_capture_step(asn_replay_kind kind, int num_places);
 asn_place asn_capture_place(const void *address, bool written);
 /* A step's places are filled in: what it writes varies with what it reads. */
 void asn_capture_spread(const asn_replay_step *s);
+/* Whether a buffer's values depend on the call, or its memory is nobody's. */
+bool asn_capture_varies(const asn_buffer *b);
 /* A temporary of the next step alone; its slot, or -1. */
 int asn_capture_workspace(int64_t nbytes);
 /* capture_launch.c: records what goes through the interface. */
@@ -168,6 +180,14 @@ void asn_capture_loops(asn_replay_step *s, const aclnnxProgram *program);
 void asn_capture_loops_run(const asn_replay_step *s, uint32_t *sink);
 /* capture_operator.c: forgets what a failed call left behind. */
 void asn_capture_operators_end(void);
+
+/* capture_host.c: a step of the host's; what a replay holds, which it enters and leaves
+ * (the first `entered` of them) around its steps, and lets go of at its end. */
+ASN_CHECK_RESULT asn_status asn_capture_host_run(const asn_replay_step *s,
+                                                 char *const *bases);
+ASN_CHECK_RESULT asn_status asn_replay_enter(const asn_replay *r);
+void asn_replay_leave(const asn_replay *r, int entered);
+void asn_replay_let_go(asn_replay *r);
 
 /* replay.c */
 void asn_replay_lay_out(asn_replay *r);

@@ -280,8 +280,8 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
  * inlined there. */
 static _Thread_local bool profiled;
 
-static __attribute__((cold, noinline)) bool
-call_profiled(asn_op op, const asn_operand *in, const asn_array *out, asn_array *result) {
+static ASN_RECORDS bool call_profiled(asn_op op, const asn_operand *in,
+                                      const asn_array *out, asn_array *result) {
     uint64_t begin = asn_profile_small_open();
     profiled = true;
     bool done = asn_direct_call(op, in, out, result);
@@ -339,8 +339,8 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
     return done;
 }
 
-static __attribute__((cold, noinline)) bool
-copy_profiled(asn_array *result, const asn_array *a, asn_dtype dtype) {
+static ASN_RECORDS bool copy_profiled(asn_array *result, const asn_array *a,
+                                      asn_dtype dtype) {
     uint64_t begin = asn_profile_small_open();
     profiled = true;
     bool done = asn_direct_copy(result, a, dtype);

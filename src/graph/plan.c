@@ -267,6 +267,8 @@ static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
     find_forwards(p, plan, nodes, count);
 }
 
+static uint32_t programs_made;
+
 static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
                        bool fuse) {
     asn_group groups[ASN_TRACE_MAX_NODES];
@@ -282,6 +284,7 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const b
     for (int g = 0; plan->programs && g < plan->num_programs; g++) {
         build(&plan->programs[g], b, plan, g, nodes, count, dead);
         plan->programs[g].cut = groups[g].cut;
+        plan->programs[g].serial = ++programs_made;
     }
     asn_free(b);
     return plan->programs ? ASN_OK : ASN_ERR_MEMORY;

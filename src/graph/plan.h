@@ -28,6 +28,7 @@ typedef struct {
 } asn_pieces;
 
 typedef struct {
+    uint32_t serial; /* of no other program in the life of the process */
     int num_in, num_out, num_instrs, num_regs, num_nodes;
     uint64_t reduce_mask;
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];

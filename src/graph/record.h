@@ -23,26 +23,24 @@ int64_t asn_flops_of_product(asn_dtype dtype, int64_t num_matrices, int64_t m, i
 /* Ends `mark`: a program over `rows` of the first axis' rows (all: -1), one node, a small
  * operation on n elements. */
 void asn_record_program(asn_mark mark, const asn_program *p, const asn_node *nodes,
-                        int64_t rows) __attribute__((cold));
-void asn_record_node(asn_mark mark, const asn_node *node) __attribute__((cold));
+                        int64_t rows) ASN_RECORDS;
+void asn_record_node(asn_mark mark, const asn_node *node) ASN_RECORDS;
 /* A plan that was made for `count` operations. */
-void asn_record_plan(asn_mark mark, int count) __attribute__((cold));
-void asn_record_small(uint64_t begin, asn_op op, int64_t n, asn_dtype dtype, int arrays)
-    __attribute__((cold));
+void asn_record_plan(asn_mark mark, int count) ASN_RECORDS;
+void asn_record_small(uint64_t begin, asn_op op, int64_t n, asn_dtype dtype,
+                      int arrays) ASN_RECORDS;
 
 /* A small move to (or a count of) what has this layout: read and written. */
-void asn_record_move(uint64_t begin, const char *name, const asn_layout *l)
-    __attribute__((cold));
+void asn_record_move(uint64_t begin, const char *name, const asn_layout *l) ASN_RECORDS;
 
 /* Operators of CANN's: asn_operator_tensor adds its bytes, whoever knows them the
  * operations; asn_record_operator ends the mark with both. */
-void asn_record_operand(const asn_layout *l) __attribute__((cold));
-void asn_record_work(int64_t flops) __attribute__((cold));
-void asn_record_operator(asn_mark mark, const char *name) __attribute__((cold));
+void asn_record_operand(const asn_layout *l) ASN_RECORDS;
+void asn_record_work(int64_t flops) ASN_RECORDS;
+void asn_record_operator(asn_mark mark, const char *name) ASN_RECORDS;
 /* A relative of the fused operator over whole arrays. */
 void asn_record_relative(asn_mark mark, const char *name, int num,
-                         const asn_array *const *arrays, int64_t flops)
-    __attribute__((cold));
+                         const asn_array *const *arrays, int64_t flops) ASN_RECORDS;
 
 /* ---- descriptions of programs */
 

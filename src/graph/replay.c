@@ -212,6 +212,7 @@ static asn_status run_step(asn_replay_step *s, char *const *bases, uint32_t *sin
     case ASN_STEP_OPERATOR: code = run_operator(s, bases, sink); break;
     case ASN_STEP_UPLOAD: ASN_TRY(run_upload(s, bases)); break;
     case ASN_STEP_LINALG: ASN_TRY(run_linalg(s, bases, sink)); break;
+    case ASN_STEP_HOST: ASN_TRY(asn_capture_host_run(s, bases)); break;
     default: code = run_relative(s, bases, sink);
     }
     if (code) return asn_acl_failed(code, s->name);
@@ -341,8 +342,9 @@ static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *re
 
 asn_status asn_replay_run(asn_replay *r, const asn_array *const *args,
                           asn_array *results) {
-    asn_lock();
     asn_status status = ASN_OK;
+    if (r->num_keepers) ASN_TRY(asn_replay_enter(r));
+    asn_lock();
     if (asn_capturing)
         status = asn_capture_refuse("a capture is replayed");
     else if (!asn_replay_valid(r))
@@ -351,6 +353,7 @@ asn_status asn_replay_run(asn_replay *r, const asn_array *const *args,
     else
         status = run(r, args, results);
     asn_unlock();
+    asn_replay_leave(r, r->num_keepers);
     return status;
 }
 

@@ -41,7 +41,7 @@ static void put_places(asn_text *w, const asn_replay *r, const asn_replay_step *
 static void put_step(asn_text *w, const asn_replay *r, int number) {
     static const char *const kinds[] = {"program",  "operator", "copy",     "operator",
                                         "operator", "operator", "operator", "solver",
-                                        "operator", "operator"};
+                                        "operator", "operator", "host"};
     const asn_replay_step *s = &r->steps[number];
     char shape[256];
     asn_text_put(w, "%3d  %-9s%s", number + 1, kinds[s->kind],

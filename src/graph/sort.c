@@ -1,4 +1,5 @@
 /* L2 graph: sorting and searching (see families.h). */
+#include <stdio.h>
 #include <string.h>
 
 #include "aclnnop/aclnn_argmax.h"
@@ -7,6 +8,7 @@
 #include "aclnnop/aclnn_searchsorted.h"
 #include "aclnnop/aclnn_sort.h"
 #include "array/views.h"
+#include "graph/capture.h"
 #include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/launch.h"
@@ -323,13 +325,59 @@ static asn_status extremes(const asn_array *x, int64_t *low, int64_t *high) {
     return status;
 }
 
+static const char negative_element[] = "'list' argument must have no negative elements";
+
+/* In a trace: the smallest (largest) value is no less (more) than `bound`, at each
+ * replay.
+ */
+static asn_status require_extreme(asn_op reduction, const asn_array *x, asn_op compare,
+                                  int64_t bound, const char *message) {
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_array extreme, wide, holds;
+    ASN_TRY(asn_ufunc_reduce(reduction, x, NULL, &extreme, &all));
+    asn_status status = asn_copy(&wide, &extreme, ASN_I64, 'C');
+    asn_array_fini(&extreme);
+    ASN_TRY(status);
+    asn_operand in[2] = {{.array = &wide},
+                         {.scalar = asn_scalar_int(bound), .weak = 'i'}};
+    status = asn_ufunc_call(compare, in, NULL, &holds, NULL);
+    asn_array_fini(&wide);
+    ASN_TRY(status);
+    status = asn_capture_require(&holds, ASN_ERR_VALUE, message);
+    asn_array_fini(&holds);
+    return status;
+}
+
+/* The result of a trace has the length it was asked to have, whatever the values are. */
+static asn_status check_traced(const asn_array *x, int64_t minlength) {
+    asn_dtype dtype = asn_layout_dtype(&x->layout);
+    char message[160];
+    int64_t most;
+    if (!minlength)
+        return asn_capture_refuse("the length of bincount's result depends on values "
+                                  "(minlength, above all of them, says it)");
+    if (!asn_is_unsigned_int(dtype))
+        ASN_TRY(require_extreme(ASN_OP_MINIMUM, x, ASN_OP_GREATER_EQUAL, 0,
+                                negative_element));
+    most = dtype == ASN_U8 ? UINT8_MAX : dtype == ASN_U16 ? UINT16_MAX : INT64_MAX;
+    if (most < minlength) return ASN_OK;
+    (void)snprintf(message, sizeof message,
+                   "bincount: an element is %lld or more, and the call was traced with "
+                   "minlength=%lld; pass one that is above all elements",
+                   (long long)minlength, (long long)minlength);
+    return require_extreme(ASN_OP_MAXIMUM, x, ASN_OP_LESS, minlength, message);
+}
+
 static asn_status bincount_locked(asn_array *result, const asn_array *x,
                                   const asn_array *weights, int64_t minlength) {
     int64_t high = -1, low = 0;
-    if (x->layout.size) ASN_TRY(extremes(x, &low, &high));
-    if (low < 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "'list' argument must have no negative elements");
+    bool known = true;
+    if (x->layout.size && asn_capture_open()) ASN_TRY(asn_capture_known(x, &known));
+    if (!known)
+        ASN_TRY(check_traced(x, minlength));
+    else if (x->layout.size)
+        ASN_TRY(extremes(x, &low, &high));
+    if (low < 0) return asn_error_set(ASN_ERR_VALUE, "%s", negative_element);
     int64_t n = high + 1 > minlength ? high + 1 : minlength;
     if (x->layout.size == 0) {
         asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};

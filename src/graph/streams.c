@@ -11,13 +11,19 @@
 #include "runtime/uses.h"
 #include "runtime/waits.h"
 
-enum { NAP_NS = 500000 };
+enum { NAP_NS = 500000, NAPS = 64 /* between two looks for an interrupt */ };
 
 static bool (*others)(int waiting);
 static int waiting; /* threads that wait for what is not recorded yet */
 
 void asn_streams_set_others(bool (*hook)(int)) {
     others = hook;
+}
+
+static bool (*interrupted)(const char *waits_for);
+
+void asn_streams_set_interrupted(bool (*hook)(const char *)) {
+    interrupted = hook;
 }
 
 /* Keeps a failure of the flush for q: the caller is somebody else. */
@@ -102,20 +108,30 @@ static void close_up(void *state, int depth) {
     if (depth) asn_lock_resume(depth);
 }
 
+/* Other threads of the face and of the library go on for a while; looks: at an interrupt,
+ * too. */
+static asn_status nap(asn_queue *q, asn_stream_event *e, bool looks) {
+    int depth;
+    asn_status status = ASN_OK;
+    if (looks) status = asn_waits_host(q, e, false);
+    void *state = open_up(true, &depth);
+    nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+    asn_blocking_leave(state);
+    if (looks && !interrupted(asn_error_message())) {
+        asn_error_clear();
+        status = ASN_OK;
+    }
+    if (depth) asn_lock_resume(depth);
+    return status;
+}
+
 /* Sleeps while `e` (or, NULL, what q waits for) is not recorded. */
 static asn_status wait_for_record(asn_queue *q, asn_stream_event *e) {
     asn_status status = ASN_OK;
     waiting++;
-    while (!status && (e ? e->by && !e->recorded : asn_waits_held(q))) {
-        int depth;
-        if (others && !others(waiting)) {
-            status = asn_waits_host_deadlock(q, e);
-            break;
-        }
-        void *state = open_up(true, &depth);
-        nanosleep(&(struct timespec){0, NAP_NS}, NULL);
-        close_up(state, depth);
-    }
+    for (int naps = 1; !status && (e ? e->by && !e->recorded : asn_waits_held(q)); naps++)
+        status = others && !others(waiting) ? asn_waits_host(q, e, true)
+                                            : nap(q, e, interrupted && naps % NAPS == 0);
     waiting--;
     return status;
 }

@@ -55,5 +55,8 @@ ASN_CHECK_RESULT asn_status asn_streams_wait_active(void);
 /* A face tells whether, of its threads, more than `waiting` exist: somebody may still
  * record what is waited for. NULL: it cannot tell. */
 void asn_streams_set_others(bool (*others)(int waiting));
+/* A face tells whether the user wants such a wait to end (and says why it is an error),
+ * given what it waits for. Called without the library's lock. NULL: nobody can. */
+void asn_streams_set_interrupted(bool (*interrupted)(const char *waits_for));
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
+#include "graph/capture.h"
 #include "graph/compare.h"
 #include "graph/direct.h"
 #include "graph/families.h"
@@ -70,6 +71,41 @@ static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
     return ASN_OK;
 }
 
+static const char negative_power[] =
+    "Integers to negative integer powers are not allowed.";
+
+/* In a trace: a condition of every replay, where the exponents are a call's. */
+static asn_status require_positive(const asn_array *least, bool *known) {
+    ASN_TRY(asn_capture_known(least, known));
+    if (*known) return ASN_OK;
+    asn_operand in[2] = {{.array = least}, {.scalar = asn_scalar_int(0), .weak = 'i'}};
+    asn_array positive;
+    ASN_TRY(asn_ufunc_call(ASN_OP_GREATER_EQUAL, in, NULL, &positive, NULL));
+    asn_status status = asn_capture_require(&positive, ASN_ERR_VALUE, negative_power);
+    asn_array_fini(&positive);
+    return status;
+}
+
+/* Whether an exponent is negative, by the smallest one. */
+static asn_status any_negative(const asn_array *exponents, bool *negative) {
+    asn_array least;
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_scalar answer = {0};
+    int64_t value = 0;
+    bool known = true;
+    ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponents, NULL, &least, &all));
+    asn_status status = ASN_OK;
+    if (asn_capture_open()) status = require_positive(&least, &known);
+    if (!status && known) status = asn_array_get_item(&least, 0, &answer);
+    asn_array_fini(&least);
+    ASN_TRY(status);
+    if (!known) return ASN_OK;
+    ASN_TRY(asn_scalar_cast(&answer, ASN_I64, &answer));
+    memcpy(&value, answer.bytes, sizeof value);
+    *negative = value < 0;
+    return ASN_OK;
+}
+
 /* NumPy refuses integers to negative integer powers; for an array exponent that means a
  * look at it. */
 static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
@@ -83,23 +119,10 @@ static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
         memcpy(&value, cast.bytes, sizeof value);
         negative = value < 0;
     } else if (asn_is_signed_int(asn_layout_dtype(&exponent->array->layout))) {
-        asn_array least;
-        asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
-        asn_scalar answer = {0};
-        int64_t value = 0;
         if (exponent->array->layout.size == 0) return ASN_OK;
-        ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponent->array, NULL, &least, &all));
-        asn_status status = asn_array_get_item(&least, 0, &answer);
-        asn_array_fini(&least);
-        ASN_TRY(status);
-        ASN_TRY(asn_scalar_cast(&answer, ASN_I64, &answer));
-        memcpy(&value, answer.bytes, sizeof value);
-        negative = value < 0;
+        ASN_TRY(any_negative(exponent->array, &negative));
     }
-    if (negative)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "Integers to negative integer powers are not allowed.");
-    return ASN_OK;
+    return negative ? asn_error_set(ASN_ERR_VALUE, "%s", negative_power) : ASN_OK;
 }
 
 /* A broadcast view, which single operators refuse to write. */

@@ -187,8 +187,25 @@ static bool has_others(int waiting) {
     return threads > waiting;
 }
 
+/* Ctrl-C, a notebook's interrupt: the exception of its handler, caused by what was waited
+ * for. */
+static bool interrupted(const char *waits_for) {
+    PyObject *type, *value, *trace;
+    if (!PyErr_CheckSignals()) return false;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *cause = PyObject_CallFunction(PyExc_RuntimeError, "s", waits_for);
+    if (cause)
+        PyException_SetCause(value, cause); /* takes it */
+    else
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return true;
+}
+
 void asn_streams_py_init(void) {
     asn_streams_set_others(has_others);
+    asn_streams_set_interrupted(interrupted);
 }
 
 asn_function_def asn_stream_functions[] = {

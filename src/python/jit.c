@@ -401,10 +401,42 @@ static PyObject *f_is_tracing(PyObject *const *v) {
     return PyBool_FromLong(asn_capture_open());
 }
 
+static PyObject *f_refuse_tracing(PyObject *const *v) {
+    const char *what = PyUnicode_AsUTF8(v[0]);
+    if (!what) return NULL;
+    if (asn_capture_open()) ASN_PY_TRY(asn_capture_refuse(what));
+    Py_RETURN_NONE;
+}
+
+/* In a trace a condition that varies is one of every replay's. */
+static PyObject *f_require(PyObject *const *v) {
+    const char *message = PyUnicode_AsUTF8(v[1]);
+    if (!message) return NULL;
+    if (asn_capture_open() && asn_is_ndarray(v[0])) {
+        const asn_array *condition = asn_of(v[0]);
+        bool known;
+        if (asn_layout_dtype(&condition->layout) != ASN_BOOL || condition->layout.ndim)
+            return PyErr_Format(PyExc_TypeError, "a condition is one bool");
+        ASN_PY_TRY(asn_capture_known(condition, &known));
+        if (!known) {
+            ASN_PY_TRY(asn_capture_require(condition, ASN_ERR_VALUE, message));
+            Py_RETURN_NONE;
+        }
+    }
+    int holds = PyObject_IsTrue(v[0]);
+    if (holds < 0) return NULL;
+    if (!holds) return PyErr_Format(PyExc_ValueError, "%s", message);
+    Py_RETURN_NONE;
+}
+
 asn_function_def asn_jit_functions[] = {
     ASN_FUNCTION("_set_jit", "on, /", f_set_jit,
                  "Whether jitted functions are traced; returns the previous setting."),
     ASN_FUNCTION("_is_tracing", "", f_is_tracing,
                  "Whether this thread is tracing a jitted function."),
+    ASN_FUNCTION("_refuse_tracing", "what, /", f_refuse_tracing,
+                 "RuntimeError where this thread is tracing."),
+    ASN_FUNCTION("_require", "condition, message, /", f_require,
+                 "ValueError where the condition does not hold, in each replay too."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -8,6 +8,7 @@
  * name of its function and is found by it (composed.c); its arguments were found usual.
  */
 #include "function.h"
+#include "graph/capture.h"
 
 /* Positional arguments and how many. */
 #define PLAIN(name) static PyObject *plain_##name(PyObject *const *v, Py_ssize_t n)
@@ -270,9 +271,9 @@ static asn_status float_at(const asn_array *a, int64_t i, double *value) {
 }
 
 PLAIN(interp) {
-    if (n != 3 || !asn_is_ndarray_exact(v[0]) || asn_of(v[0])->layout.ndim == 0 ||
-        asn_dtype_of(v[0]) != ASN_F64 || !are_lines(v[1], v[2]) ||
-        asn_dtype_of(v[1]) != ASN_F64 ||
+    if (n != 3 || asn_capture_open() || !asn_is_ndarray_exact(v[0]) ||
+        asn_of(v[0])->layout.ndim == 0 || asn_dtype_of(v[0]) != ASN_F64 ||
+        !are_lines(v[1], v[2]) || asn_dtype_of(v[1]) != ASN_F64 ||
         asn_of(v[1])->layout.size != asn_of(v[2])->layout.size)
         NOT_PLAIN;
     const asn_array *fp = asn_of(v[2]);

@@ -2,7 +2,8 @@
  *
  * The classes of asnumpy.random (Generator, RandomState, bit generators) are Python over
  * this type: they check arguments, this fills memory. Here are seeding and states; the
- * draws are in random_draw.c and random_variates.c.
+ * draws are in random_draw.c, random_variates.c and random_orders.c, what is around them
+ * in random_trace.c.
  */
 #include "random_engine.h"
 
@@ -32,6 +33,8 @@ static void engine_dealloc(PyObject *self) {
 }
 
 /* ---- seeding and state */
+
+static const char looked_at[] = "the state of a random generator is read or moved on";
 
 static int words_from(PyObject *bytes, const void **words, size_t *n, size_t size) {
     char *data;
@@ -106,14 +109,14 @@ static PyObject *engine_seed_pcg64(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Sp", &bytes, &dxsm)) return NULL;
     if (exact_words(bytes, "PCG64", four, 4) < 0) return NULL;
     asn_pcg64_seed(asn_engine_of(self), dxsm ? ASN_PCG64DXSM : ASN_PCG64, four);
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_sfc64(PyObject *self, PyObject *bytes) {
     uint64_t three[3];
     if (exact_words(bytes, "SFC64", three, 3) < 0) return NULL;
     asn_sfc64_seed(asn_engine_of(self), three);
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
@@ -123,14 +126,14 @@ static PyObject *engine_seed_philox4x64(PyObject *self, PyObject *args) {
     if (exact_words(counter, "Philox's counter", c, 4) < 0) return NULL;
     if (exact_words(key, "Philox's key", k, 2) < 0) return NULL;
     asn_philox4x64_seed(asn_engine_of(self), c, k);
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_philox(PyObject *self, PyObject *key) {
     unsigned long long k = PyLong_AsUnsignedLongLong(key);
     if (PyErr_Occurred()) return NULL;
     asn_philox_seed(asn_engine_of(self), k);
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
@@ -140,7 +143,7 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         unsigned long seed = PyLong_AsUnsignedLong(arg);
         if (PyErr_Occurred()) return NULL;
         asn_mt19937_seed(asn_engine_of(self), (uint32_t)seed);
-        Py_RETURN_NONE;
+        return asn_draw_state_set(self);
     }
     if (words_from(arg, &words, &n, 4) < 0) return NULL;
     if (n == 0) {
@@ -148,11 +151,12 @@ static PyObject *engine_seed_mt19937(PyObject *self, PyObject *arg) {
         return NULL;
     }
     asn_mt19937_seed_array(asn_engine_of(self), words, n);
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 /* The whole state as bytes, for pickling and the state properties. */
 static PyObject *engine_get_bytes(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     return PyBytes_FromStringAndSize((const char *)asn_engine_of(self),
                                      sizeof(asn_bitgen));
@@ -166,7 +170,7 @@ static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
         return PyErr_Format(PyExc_ValueError, "a state has %zu bytes, got %zu",
                             sizeof(asn_bitgen), n);
     memcpy(asn_engine_of(self), data, n);
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 static PyObject *int128(unsigned __int128 value) {
@@ -183,6 +187,7 @@ static int as_int128(PyObject *number, unsigned __int128 *out) {
 
 /* PCG64: (state, inc, has_uint32, uinteger). */
 static PyObject *engine_get_pcg64(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(NNiI)", int128(g->pcg.state), int128(g->pcg.inc),
@@ -202,11 +207,12 @@ static PyObject *engine_set_pcg64(PyObject *self, PyObject *args) {
     g->pcg.inc = i;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 /* MT19937: (key bytes, pos). */
 static PyObject *engine_get_mt19937(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(y#i)", (const char *)g->mt.key, (Py_ssize_t)sizeof g->mt.key,
@@ -225,11 +231,12 @@ static PyObject *engine_set_mt19937(PyObject *self, PyObject *args) {
     g->kind = ASN_MT19937;
     memcpy(g->mt.key, key, sizeof g->mt.key);
     g->mt.pos = pos;
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 /* RandomState's second normal of a pair: (has_gauss, gauss). */
 static PyObject *engine_get_gauss(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(id)", (int)g->has_gauss, g->gauss);
@@ -241,11 +248,12 @@ static PyObject *engine_set_gauss(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "id", &has_gauss, &gauss)) return NULL;
     asn_engine_of(self)->has_gauss = has_gauss != 0;
     asn_engine_of(self)->gauss = gauss;
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 /* SFC64: (words, has_uint32, uinteger). */
 static PyObject *engine_get_sfc64(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(y#iI)", (const char *)g->sfc.s, (Py_ssize_t)sizeof g->sfc.s,
@@ -261,11 +269,12 @@ static PyObject *engine_set_sfc64(PyObject *self, PyObject *args) {
     if (exact_words(words, "SFC64's state", g->sfc.s, 4) < 0) return NULL;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 /* Philox: (counter, key, buffer, pos, has_uint32, uinteger). */
 static PyObject *engine_get_philox4x64(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     const asn_bitgen *g = asn_engine_of(self);
     return Py_BuildValue("(y#y#y#iiI)", (const char *)g->philox.counter,
@@ -297,10 +306,11 @@ static PyObject *engine_set_philox4x64(PyObject *self, PyObject *args) {
     g->philox.pos = pos;
     g->has_uint32 = has_uint32 != 0;
     g->uinteger = uinteger;
-    Py_RETURN_NONE;
+    return asn_draw_state_set(self);
 }
 
 static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
+    if (asn_draw_refused(looked_at)) return NULL;
     uint64_t words[4];
     if (exact_words(blocks, "Philox's advance", words, 4) < 0) return NULL;
     asn_philox4x64_advance(asn_engine_of(self), words);
@@ -308,12 +318,14 @@ static PyObject *engine_advance_philox4x64(PyObject *self, PyObject *blocks) {
 }
 
 static PyObject *engine_jump_mt19937(PyObject *self, PyObject *unused) {
+    if (asn_draw_refused(looked_at)) return NULL;
     (void)unused;
     ASN_PY_TRY(asn_mt19937_jump(asn_engine_of(self)));
     Py_RETURN_NONE;
 }
 
 static PyObject *engine_advance(PyObject *self, PyObject *delta) {
+    if (asn_draw_refused(looked_at)) return NULL;
     unsigned __int128 d;
     PyObject *mask = PyLong_FromLong(1), *bits = PyLong_FromLong(128), *width = NULL,
              *wrapped = NULL;
@@ -340,23 +352,6 @@ static PyObject *engine_guard(PyObject *self, PyObject *lock) {
     Py_XSETREF(e->acquire, acquire);
     Py_XSETREF(e->release, release);
     Py_RETURN_NONE;
-}
-
-PyObject *asn_draw_locked(asn_draw_call draw, PyObject *self, PyObject *const *args,
-                          Py_ssize_t n) {
-    asn_engine_object *e = (asn_engine_object *)self;
-    if (!e->acquire) return draw(self, args, n);
-    PyObject *release = Py_NewRef(e->release), *done = PyObject_CallNoArgs(e->acquire);
-    PyObject *drawn = done ? draw(self, args, n) : NULL, *type, *value, *trace;
-    if (done) {
-        PyErr_Fetch(&type, &value, &trace);
-        Py_SETREF(done, PyObject_CallNoArgs(release));
-        if (!done) Py_CLEAR(drawn);
-        if (type) PyErr_Restore(type, value, trace);
-    }
-    Py_XDECREF(done);
-    Py_DECREF(release);
-    return drawn;
 }
 
 static PyMethodDef methods[] = {
@@ -427,7 +422,7 @@ static int add_methods(PyMethodDef *method) {
 int asn_random_init_type(PyObject *module) {
     engine_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
     if (!engine_type || add_methods(asn_draw_methods) < 0 ||
-        add_methods(asn_variate_methods) < 0)
+        add_methods(asn_variate_methods) < 0 || add_methods(asn_order_methods) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type);
 }

@@ -4,8 +4,9 @@
  * array's memory where the host can reach it, else into a temporary that is copied once.
  * Only the floats of AsNumpy's own Philox stream are drawn by the device.
  *
- * Draws hold the GIL, and those of numbers the generator's lock too (ASN_LOCKED_DRAW);
- * around the others asnumpy.random takes it.
+ * Draws hold the GIL and the generator's lock (ASN_LOCKED_DRAW). In a trace of
+ * asnumpy.jit they are steps of the host's, so what describes one is a struct that can be
+ * copied.
  */
 #include <math.h>
 
@@ -15,7 +16,7 @@
 #include "random_engine.h"
 
 PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_t *shape,
-                         asn_filling fill, const void *what) {
+                         asn_filler source) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_array_new(&r->array, dtype, ndim, shape, 'C');
@@ -23,7 +24,9 @@ PyObject *asn_draw_array(PyObject *self, asn_dtype dtype, int ndim, const int64_
         asn_ndarray_drop(r);
         return asn_raise(status);
     }
-    status = asn_array_fill(&r->array, fill, asn_engine_of(self), what);
+    source.engine = asn_engine_of(self);
+    source.keeper = asn_draw_keeper(self);
+    status = asn_array_fill(&r->array, &source);
     if (status) {
         Py_DECREF(r);
         return asn_raise(status);
@@ -48,6 +51,9 @@ static PyObject *draw_on_device(asn_bitgen *g, const asn_draw *d, int ndim,
     return (PyObject *)r;
 }
 
+static const char one_number[] = "a random number that is no array is drawn (size=() "
+                                 "draws an array of no dimensions)";
+
 /* size None: one Python float, or a NumPy integer. */
 static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
@@ -55,6 +61,7 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     asn_bitgen *g = asn_engine_of(self);
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
+        if (asn_draw_refused(one_number)) return NULL;
         ASN_PY_TRY(asn_draw_fill(g, d, 1, one.bytes));
         if (d->kind == ASN_DRAW_BOUNDED)
             return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
@@ -66,9 +73,16 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     }
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     if (g->kind == ASN_PHILOX &&
-        (d->kind == ASN_DRAW_UNIFORM || d->kind == ASN_DRAW_NORMAL))
+        (d->kind == ASN_DRAW_UNIFORM || d->kind == ASN_DRAW_NORMAL)) {
+        static const char device[] =
+            "the device draws numbers of Philox4x32, whose place "
+            "in the stream is planned (the other generators "
+            "are traced)";
+        if (asn_draw_refused(device)) return NULL;
         return draw_on_device(g, d, ndim, shape);
-    return asn_draw_array(self, d->dtype, ndim, shape, asn_draw_fill, d);
+    }
+    return asn_draw_array(self, d->dtype, ndim, shape,
+                          ASN_FILLER_OF(asn_draw_fill, *d, NULL));
 }
 
 /* (size, dtype=float64) */
@@ -112,11 +126,13 @@ static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
         Py_RETURN_NOTIMPLEMENTED;
     if (args[0] == Py_None) {
         double one;
+        if (asn_draw_refused(one_number)) return NULL;
         ASN_PY_TRY(asn_draw_fill_scaled(g, &d, 1, &one));
         return PyFloat_FromDouble(one);
     }
     if (asn_shape_from_py(args[0], shape, &ndim) < 0) return NULL;
-    return asn_draw_array(self, ASN_F64, ndim, shape, asn_draw_fill_scaled, &d);
+    return asn_draw_array(self, ASN_F64, ndim, shape,
+                          ASN_FILLER_OF(asn_draw_fill_scaled, d, NULL));
 }
 
 static PyObject *engine_scaled_uniform(PyObject *self, PyObject *const *args,
@@ -177,6 +193,7 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
     d.range = (uint64_t)last - (uint64_t)first;
     if (!pythons || args[0] != Py_None) return run(self, &d, args[0]);
     int64_t one;
+    if (asn_draw_refused(one_number)) return NULL;
     ASN_PY_TRY(asn_draw_fill(asn_engine_of(self), &d, 1, &one));
     return PyLong_FromLongLong(one);
 }
@@ -212,6 +229,13 @@ static asn_status fill_each(void *g, const void *what, int64_t n, void *out) {
     return ASN_OK;
 }
 
+static bool keep_each(void *copy, int64_t n) {
+    each *e = copy;
+    e->offset = asn_capture_copy(e->offset, (size_t)n * sizeof *e->offset);
+    e->range = asn_capture_copy(e->range, (size_t)n * sizeof *e->range);
+    return e->offset && e->range;
+}
+
 static PyObject *engine_bounded_each(PyObject *self, PyObject *args) {
     PyObject *dtype, *size;
     PyArrayObject *lows, *ranges;
@@ -236,7 +260,8 @@ static PyObject *engine_bounded_each(PyObject *self, PyObject *args) {
               .masked = masked != 0,
               .offset = PyArray_DATA(lows),
               .range = PyArray_DATA(ranges)};
-    return asn_draw_array(self, kind, ndim, shape, fill_each, &e);
+    return asn_draw_array(self, kind, ndim, shape,
+                          ASN_FILLER_OF(fill_each, e, keep_each));
 }
 
 /* n: the next n words as bytes of uint64 (of uint32 for MT19937, widened). */
@@ -245,6 +270,7 @@ static PyObject *engine_raw(PyObject *self, PyObject *count) {
     Py_ssize_t n = PyNumber_AsSsize_t(count, PyExc_OverflowError);
     if (n == -1 && PyErr_Occurred()) return NULL;
     if (n < 0) return PyErr_Format(PyExc_ValueError, "cannot draw %zd words", n);
+    if (asn_draw_refused("random words are drawn for the host")) return NULL;
     PyObject *result = PyBytes_FromStringAndSize(NULL, 8 * n);
     if (!result) return NULL;
     char *out = PyBytes_AS_STRING(result);
@@ -263,6 +289,8 @@ ASN_LOCKED_DRAW(engine_legacy_uniform)
 ASN_LOCKED_DRAW(engine_scaled_normal)
 ASN_LOCKED_DRAW(engine_scaled_gauss)
 ASN_LOCKED_DRAW(engine_integers)
+ASN_LOCKED_CALL(engine_bounded)
+ASN_LOCKED_CALL(engine_bounded_each)
 
 PyMethodDef asn_draw_methods[] = {
     {"uniform", (PyCFunction)(void (*)(void))engine_uniform_locked, METH_FASTCALL,
@@ -282,9 +310,9 @@ PyMethodDef asn_draw_methods[] = {
      METH_FASTCALL, "scaled_gauss(size, loc, scale): plain numbers, or NotImplemented."},
     {"integers", (PyCFunction)(void (*)(void))engine_integers_locked, METH_FASTCALL,
      "integers(size, low, high, dtype, endpoint, masked), or NotImplemented."},
-    {"bounded", engine_bounded, METH_VARARGS,
+    {"bounded", engine_bounded_locked, METH_VARARGS,
      "bounded(size, dtype, low, range, masked): integers in [low, low + range]."},
-    {"bounded_each", engine_bounded_each, METH_VARARGS,
+    {"bounded_each", engine_bounded_each_locked, METH_VARARGS,
      "bounded_each(dtype, shape, lows, ranges, masked): a range per element."},
     {"raw", engine_raw, METH_O, "raw(n): the generator's next n words, 8 bytes each."},
     {NULL, NULL, 0, NULL},

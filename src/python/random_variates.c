@@ -33,6 +33,18 @@ static asn_status fill_variate(void *g, const void *what, int64_t n, void *out) 
     return ASN_OK;
 }
 
+/* Those that are arrays have an element each, or one for all. */
+static bool keep_variate(void *copy, int64_t n) {
+    parameters *p = copy;
+    for (int k = 0; k < p->row->nparams; k++) {
+        const void *from = p->arrays[k] ? p->values[k] : &p->numbers[k];
+        size_t count = p->arrays[k] && p->step[k] ? (size_t)n : 1;
+        p->values[k] = asn_capture_copy(from, count * sizeof *p->numbers);
+        if (!p->values[k]) return false;
+    }
+    return true;
+}
+
 /* The complaint with the parameter's name in each of up to three places. */
 static int check(const parameters *p, int k) {
     const char *name = p->row->params[k];
@@ -151,6 +163,9 @@ static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t coun
 
 static PyObject *one(PyObject *self, const parameters *p) {
     number value;
+    if (asn_draw_refused("a random number that is no array is drawn (size=() draws an "
+                         "array of no dimensions)"))
+        return NULL;
     ASN_PY_TRY(fill_variate(asn_engine_of(self), p, 1, &value));
     return p->row->integer ? PyLong_FromLongLong(value.integer)
                            : PyFloat_FromDouble(value.real);
@@ -189,10 +204,11 @@ static PyObject *run_variate(PyObject *self, PyObject *const *args, Py_ssize_t n
         result_shape(&p, size, &ndim, shape) == 0 && spread(&p, ndim, shape) == 0) {
         for (int d = 0; d < ndim; d++)
             extents[d] = shape[d];
-        result = size == Py_None && ndim == 0
-                     ? one(self, &p)
-                     : asn_draw_array(self, p.row->integer ? ASN_I64 : ASN_F64, ndim,
-                                      extents, fill_variate, &p);
+        result =
+            size == Py_None && ndim == 0
+                ? one(self, &p)
+                : asn_draw_array(self, p.row->integer ? ASN_I64 : ASN_F64, ndim, extents,
+                                 ASN_FILLER_OF(fill_variate, p, keep_variate));
     }
     drop(&p);
     return result;
@@ -230,8 +246,8 @@ static PyObject *engine_exponential(PyObject *self, PyObject *args) {
     if (!PyArg_ParseTuple(args, "Opp", &size, &single, &inverse)) return NULL;
     if (size != Py_None && asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     exponential e = {.single = single != 0, .inverse = inverse != 0};
-    return asn_draw_array(self, single ? ASN_F32 : ASN_F64, ndim, shape, fill_exponential,
-                          &e);
+    return asn_draw_array(self, single ? ASN_F32 : ASN_F64, ndim, shape,
+                          ASN_FILLER_OF(fill_exponential, e, NULL));
 }
 
 typedef struct {
@@ -243,6 +259,12 @@ static asn_status fill_gamma_float(void *g, const void *what, int64_t n, void *o
     const gamma_float *p = what;
     asn_fill_gamma_float(g, n, p->shape, p->step, out);
     return ASN_OK;
+}
+
+static bool keep_gamma_float(void *copy, int64_t n) {
+    gamma_float *p = copy;
+    p->shape = asn_capture_copy(p->shape, (size_t)(p->step ? n : 1) * sizeof *p->shape);
+    return p->shape != NULL;
 }
 
 /* Rows: the result's shape is size's, then one axis of k. `values`: a contiguous NumPy
@@ -268,7 +290,8 @@ static PyObject *engine_gamma_float(PyObject *self, PyObject *args) {
     bool spread = PyArray_SIZE(shapes) == count && PyArray_NDIM(shapes) > 0;
     if (contiguous(shapes, NPY_FLOAT, spread ? count : 1) < 0) return NULL;
     gamma_float p = {.shape = PyArray_DATA(shapes), .step = spread};
-    return asn_draw_array(self, ASN_F32, ndim, shape, fill_gamma_float, &p);
+    return asn_draw_array(self, ASN_F32, ndim, shape,
+                          ASN_FILLER_OF(fill_gamma_float, p, keep_gamma_float));
 }
 
 typedef struct {
@@ -280,6 +303,13 @@ typedef struct {
 static asn_status fill_dirichlet(void *g, const void *what, int64_t n, void *out) {
     const dirichlet *d = what;
     return asn_fill_dirichlet(g, d->legacy, n / d->k, d->k, d->alpha, out);
+}
+
+static bool keep_dirichlet(void *copy, int64_t n) {
+    dirichlet *d = copy;
+    (void)n;
+    d->alpha = asn_capture_copy(d->alpha, (size_t)d->k * sizeof *d->alpha);
+    return d->alpha != NULL;
 }
 
 /* (shape, alpha, legacy): the shape's last extent is alpha's size */
@@ -295,7 +325,8 @@ static PyObject *engine_dirichlet(PyObject *self, PyObject *args) {
     if (contiguous(alpha, NPY_DOUBLE, ndim ? shape[ndim - 1] : INT64_MAX) < 0)
         return NULL;
     d.alpha = PyArray_DATA(alpha);
-    return asn_draw_array(self, ASN_F64, ndim, shape, fill_dirichlet, &d);
+    return asn_draw_array(self, ASN_F64, ndim, shape,
+                          ASN_FILLER_OF(fill_dirichlet, d, keep_dirichlet));
 }
 
 typedef struct {
@@ -308,6 +339,14 @@ static asn_status fill_multinomial(void *g, const void *what, int64_t n, void *o
     const multinomial *m = what;
     asn_fill_multinomial(g, n / m->k, m->k, m->trials, m->p, m->p_step, out);
     return ASN_OK;
+}
+
+static bool keep_multinomial(void *copy, int64_t n) {
+    multinomial *m = copy;
+    size_t rows = (size_t)(n / m->k), p = m->p_step ? (size_t)n : (size_t)m->k;
+    m->trials = asn_capture_copy(m->trials, rows * sizeof *m->trials);
+    m->p = asn_capture_copy(m->p, p * sizeof *m->p);
+    return m->trials && m->p;
 }
 
 /* (shape, trials, pvals): trials one per row; pvals one row for all, or one each */
@@ -329,7 +368,8 @@ static PyObject *engine_multinomial(PyObject *self, PyObject *args) {
         return NULL;
     m.trials = PyArray_DATA(trials);
     m.p = PyArray_DATA(p);
-    return asn_draw_array(self, ASN_I64, ndim, shape, fill_multinomial, &m);
+    return asn_draw_array(self, ASN_I64, ndim, shape,
+                          ASN_FILLER_OF(fill_multinomial, m, keep_multinomial));
 }
 
 typedef struct {
@@ -341,6 +381,13 @@ static asn_status fill_hypergeometric(void *g, const void *what, int64_t n, void
     const hypergeometric *h = what;
     return asn_fill_multivariate_hypergeometric(g, h->by_count, n / h->k, h->k, h->colors,
                                                 h->nsample, out);
+}
+
+static bool keep_hypergeometric(void *copy, int64_t n) {
+    hypergeometric *h = copy;
+    (void)n;
+    h->colors = asn_capture_copy(h->colors, (size_t)h->k * sizeof *h->colors);
+    return h->colors != NULL;
 }
 
 /* (shape, colors, nsample, by_count) */
@@ -360,103 +407,32 @@ static PyObject *engine_multivariate_hypergeometric(PyObject *self, PyObject *ar
                         .colors = PyArray_DATA(colors)};
     if (contiguous(colors, NPY_INT64, ndim ? shape[ndim - 1] : INT64_MAX) < 0)
         return NULL;
-    return asn_draw_array(self, ASN_I64, ndim, shape, fill_hypergeometric, &h);
-}
-
-/* ---- orders */
-
-typedef struct {
-    bool masked;
-    int64_t row, first;
-} shuffle;
-
-static asn_status fill_shuffle(void *g, const void *what, int64_t n, void *out) {
-    const shuffle *s = what;
-    int64_t *order = out;
-    for (int64_t from = 0; from < n; from += s->row, order += s->row) {
-        for (int64_t i = 0; i < s->row; i++)
-            order[i] = i;
-        asn_shuffle(g, s->masked, s->row, s->first, order);
-    }
-    return ASN_OK;
-}
-
-/* (shape, first, masked): rows of 0 ... n - 1, each shuffled down to place `first` */
-static PyObject *engine_shuffled(PyObject *self, PyObject *args) {
-    PyObject *size;
-    long long first;
-    int masked, ndim;
-    int64_t shape[ASN_MAX_DIMS];
-    if (!PyArg_ParseTuple(args, "OLp", &size, &first, &masked)) return NULL;
-    if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
-    if (ndim == 0 || first < 1)
-        return PyErr_Format(PyExc_ValueError, "shuffled takes a shape and first >= 1");
-    shuffle s = {.masked = masked != 0, .row = shape[ndim - 1], .first = first};
-    return asn_draw_array(self, ASN_I64, ndim, shape, fill_shuffle, &s);
-}
-
-/* Shuffles a list in place. */
-static PyObject *engine_shuffle_list(PyObject *self, PyObject *list) {
-    if (!PyList_CheckExact(list))
-        return PyErr_Format(PyExc_TypeError, "shuffle_list takes a list");
-    Py_ssize_t n = PyList_GET_SIZE(list);
-    if (n < 2) Py_RETURN_NONE;
-    int64_t *order = asn_malloc((size_t)n * (sizeof *order + sizeof(PyObject *)));
-    if (!order) return asn_raise(ASN_ERR_MEMORY);
-    PyObject **items = (PyObject **)(order + n);
-    shuffle s = {.masked = true, .row = n, .first = 1};
-    asn_status status = fill_shuffle(asn_engine_of(self), &s, n, order);
-    for (Py_ssize_t i = 0; i < n; i++)
-        items[i] = PyList_GET_ITEM(list, order[i]);
-    for (Py_ssize_t i = 0; i < n; i++)
-        PyList_SET_ITEM(list, i, items[i]);
-    asn_free(order);
-    ASN_PY_TRY(status);
-    Py_RETURN_NONE;
-}
-
-typedef struct {
-    int64_t n;
-    bool shuffled;
-} sample;
-
-static asn_status fill_sample(void *g, const void *what, int64_t k, void *out) {
-    const sample *s = what;
-    return asn_sample(g, s->n, k, s->shuffled, out);
-}
-
-/* (n, k, shuffled): k distinct of 0 ... n - 1 */
-static PyObject *engine_sample(PyObject *self, PyObject *args) {
-    long long n, k;
-    int shuffled;
-    if (!PyArg_ParseTuple(args, "LLp", &n, &k, &shuffled)) return NULL;
-    if (k < 0 || k > n)
-        return PyErr_Format(PyExc_ValueError, "cannot take %lld of %lld", k, n);
-    sample s = {.n = n, .shuffled = shuffled != 0};
-    int64_t extent = k;
-    return asn_draw_array(self, ASN_I64, 1, &extent, fill_sample, &s);
+    return asn_draw_array(self, ASN_I64, ndim, shape,
+                          ASN_FILLER_OF(fill_hypergeometric, h, keep_hypergeometric));
 }
 
 ASN_LOCKED_DRAW(engine_variate)
 ASN_LOCKED_DRAW(engine_legacy_variate)
+ASN_LOCKED_CALL(engine_exponential)
+ASN_LOCKED_CALL(engine_gamma_float)
+ASN_LOCKED_CALL(engine_dirichlet)
+ASN_LOCKED_CALL(engine_multinomial)
+ASN_LOCKED_CALL(engine_multivariate_hypergeometric)
 
 PyMethodDef asn_variate_methods[] = {
     {"variate", (PyCFunction)(void (*)(void))engine_variate_locked, METH_FASTCALL,
      "variate(name, size, *parameters): Generator's."},
     {"legacy_variate", (PyCFunction)(void (*)(void))engine_legacy_variate_locked,
      METH_FASTCALL, "legacy_variate(name, size, *parameters): RandomState's."},
-    {"exponential", engine_exponential, METH_VARARGS,
+    {"exponential", engine_exponential_locked, METH_VARARGS,
      "exponential(size, single, inverse): standard."},
-    {"gamma_float", engine_gamma_float, METH_VARARGS,
+    {"gamma_float", engine_gamma_float_locked, METH_VARARGS,
      "gamma_float(size, shapes): standard, float32."},
-    {"dirichlet", engine_dirichlet, METH_VARARGS, "dirichlet(shape, alpha, legacy)."},
-    {"multinomial", engine_multinomial, METH_VARARGS,
+    {"dirichlet", engine_dirichlet_locked, METH_VARARGS,
+     "dirichlet(shape, alpha, legacy)."},
+    {"multinomial", engine_multinomial_locked, METH_VARARGS,
      "multinomial(shape, trials, pvals)."},
-    {"multivariate_hypergeometric", engine_multivariate_hypergeometric, METH_VARARGS,
-     "multivariate_hypergeometric(shape, colors, nsample, by_count)."},
-    {"shuffled", engine_shuffled, METH_VARARGS,
-     "shuffled(shape, first, masked): rows of orders, shuffled down to place first."},
-    {"shuffle_list", engine_shuffle_list, METH_O, "shuffle_list(list): in place."},
-    {"sample", engine_sample, METH_VARARGS, "sample(n, k, shuffled): k distinct of n."},
+    {"multivariate_hypergeometric", engine_multivariate_hypergeometric_locked,
+     METH_VARARGS, "multivariate_hypergeometric(shape, colors, nsample, by_count)."},
     {NULL, NULL, 0, NULL},
 };

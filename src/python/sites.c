@@ -4,13 +4,28 @@
  * What a code object and an instruction in it are as a site is looked up in a table of
  * our own: some 10 ns, where names and lines take 0.3 us. Code objects that were met are
  * held, so that an address stands for one code for ever; the table is as large as the
- * program's text. Making a frame object may run the garbage collector, and that any
- * program's finalisers: the library asks from within its own work, so the collector waits
- * meanwhile.
+ * program's text.
+ *
+ * Public calls find frames as objects, which each call of a Python function makes anew
+ * (0.15 us with what their end costs), and making one may run the garbage collector, and
+ * that any program's finalisers: the library asks from within its own work, so the
+ * collector waits meanwhile. Of the interpreters whose frames we know as they are, these
+ * are read instead.
  */
 #include "core.h"
 
+#include <frameobject.h>
 #include <string.h>
+
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 &&                       \
+    defined(__has_include) && !defined(Py_GIL_DISABLED) && !defined(PYPY_VERSION)
+#if __has_include(<internal/pycore_frame.h>)
+#define READS_FRAMES  1
+#define Py_BUILD_CORE 1
+#include <internal/pycore_frame.h>
+#undef Py_BUILD_CORE
+#endif
+#endif
 
 #include "base/alloc.h"
 #include "runtime/site.h"
@@ -74,7 +89,7 @@ static bool grow(void) {
     return true;
 }
 
-static asn_site name_place(PyFrameObject *frame, PyCodeObject *code) {
+static asn_site name_place(PyCodeObject *code, int line) {
 #if PY_VERSION_HEX >= 0x030B0000
     PyObject *name = code->co_qualname;
 #else
@@ -89,17 +104,82 @@ static asn_site name_place(PyFrameObject *frame, PyCodeObject *code) {
     Py_ssize_t length;
     const char *folder = package_folder(&length);
     if (length && !strncmp(file, folder, (size_t)length)) return 0;
-    return asn_site_number(file, PyFrame_GetLineNumber(frame), function);
+    return asn_site_number(file, line, function);
 }
 
-static asn_site number_of(PyFrameObject *frame, PyCodeObject *code) {
+/* A place that is met for the first time. */
+static __attribute__((noinline)) asn_site add_place(PyCodeObject *code, int at,
+                                                    int line) {
     PyObject *type, *value, *trace; /* a failing call may be what is recorded */
     PyErr_Fetch(&type, &value, &trace);
-    asn_site site = name_place(frame, code);
+    asn_site site = name_place(code, line);
     PyErr_Restore(type, value, trace);
+    Py_INCREF(code); /* for good, in the table or without memory for it */
+    if (2 * num_places < cap_places || grow()) {
+        *find(places, cap_places, code, at) = (place){code, at, site};
+        num_places++;
+    }
     return site;
 }
 
+static inline const place *known_place(const PyCodeObject *code, int at) {
+    const place *p = cap_places ? find(places, cap_places, code, at) : NULL;
+    return p && p->code ? p : NULL;
+}
+
+/* ---- asking */
+
+#if READS_FRAMES
+typedef struct _PyInterpreterFrame running;
+
+/* The frame itself or the next one behind it that runs Python's code. */
+static inline running *complete(running *f) {
+    while (f && _PyFrame_IsIncomplete(f))
+        f = f->previous;
+    return f;
+}
+
+static inline asn_site site_of(running *frame) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyCodeObject *code = _PyFrame_GetCode(frame);
+#else
+    PyCodeObject *code = frame->f_code;
+#endif
+    int at = _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
+    const place *p = known_place(code, at);
+    return p ? p->site : add_place(code, at, PyCode_Addr2Line(code, at));
+}
+
+/* A loop asks for the same lines again and again. An instruction of the program's own is
+ * one of a code object that is held, so its address says which line it is. */
+static asn_site walk(const PyThreadState *thread) {
+    enum { INSTRUCTIONS = 256 };
+    static struct {
+        const void *at;
+        asn_site site;
+    } met[INSTRUCTIONS];
+#if PY_VERSION_HEX >= 0x030D0000
+    running *frame = thread->current_frame;
+    const void *at = frame ? (const void *)frame->instr_ptr : NULL;
+#else
+    running *frame = thread->cframe->current_frame;
+    const void *at = frame ? (const void *)frame->prev_instr : NULL;
+#endif
+    size_t i = ((uintptr_t)at >> 1 ^ (uintptr_t)at >> 9) % INSTRUCTIONS;
+    if (at && met[i].at == at) return met[i].site;
+    running *innermost = frame;
+    if (!(frame = complete(frame))) return 0;
+    asn_site site = site_of(frame);
+    if (site && frame == innermost) {
+        met[i].at = at;
+        met[i].site = site;
+    }
+    while (!site && (frame = complete(frame->previous)))
+        site = site_of(frame);
+    return site;
+}
+
+#else
 static asn_site site_of(PyFrameObject *frame) {
 #if PY_VERSION_HEX >= 0x030B0000
     int at = PyFrame_GetLasti(frame);
@@ -107,20 +187,15 @@ static asn_site site_of(PyFrameObject *frame) {
     int at = PyFrame_GetLineNumber(frame);
 #endif
     PyCodeObject *code = PyFrame_GetCode(frame);
-    place *p = cap_places ? find(places, cap_places, code, at) : NULL;
-    asn_site site = p && p->code ? p->site : number_of(frame, code);
-    if ((!p || !p->code) && (2 * num_places < cap_places || grow())) {
-        *find(places, cap_places, code, at) = (place){code, at, site};
-        num_places++;
-        return site; /* the table keeps the reference */
-    }
+    const place *p = known_place(code, at);
+    asn_site site = p ? p->site : add_place(code, at, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
     return site;
 }
 
-/* ---- asking */
-
-static asn_site walk(void) {
+static asn_site walk(const PyThreadState *thread) {
+    (void)thread;
+    int collects = PyGC_Disable();
     PyFrameObject *frame = PyEval_GetFrame();
     asn_site site = 0;
     Py_XINCREF(frame);
@@ -130,16 +205,22 @@ static asn_site walk(void) {
         frame = back;
     }
     Py_XDECREF(frame);
-    return site;
-}
-
-/* 0: no frame but the package's own, or a thread without the interpreter. */
-static asn_site site_here(void) {
-    if (!PyGILState_Check()) return 0;
-    int collects = PyGC_Disable();
-    asn_site site = walk();
     if (collects) PyGC_Enable();
     return site;
+}
+#endif
+
+/* 0: no frame but the package's own, or a thread without the interpreter. The thread's
+ * own state lives as long as Python code called us, so that no other thread's is at its
+ * address. */
+static asn_site site_here(void) {
+    static _Thread_local const PyThreadState *own;
+    const PyThreadState *thread = _PyThreadState_UncheckedGet();
+    if (!thread || thread != own) {
+        if (!PyGILState_Check()) return 0;
+        own = thread;
+    }
+    return walk(thread);
 }
 
 void asn_sites_init(void) {

@@ -60,6 +60,10 @@ typedef struct {
 
 extern bool asn_profile_on;
 #define ASN_PROFILING __builtin_expect(asn_profile_on, 0)
+/* What runs only while something is recorded. Not `cold`: GCC makes such functions small
+ * (an event is cleared and copied by `rep stos` and `rep movs`, 30 cycles each) and puts
+ * them where no other code is; the branches that lead to them are unlikely as it is. */
+#define ASN_RECORDS __attribute__((noinline))
 
 /* The beginning of an event; .ticks 0: nothing is recorded. */
 typedef struct {
@@ -68,7 +72,7 @@ typedef struct {
     int32_t pair; /* of the device's events, or -1 */
 } asn_mark;
 
-asn_mark asn_profile_open(bool on_device) __attribute__((cold));
+asn_mark asn_profile_open(bool on_device) ASN_RECORDS;
 /* Work of the host, and work that is put on the stream. */
 static inline asn_mark asn_profile_begin(void) {
     return ASN_PROFILING ? asn_profile_open(false) : (asn_mark){0, 0, -1};
@@ -78,10 +82,10 @@ static inline asn_mark asn_profile_begin_on_device(void) {
 }
 /* The end of what `mark` began: kind, name, bytes, work, detail, dtype are e's; a line or
  * a count of its own may be. */
-void asn_profile_close(asn_mark mark, asn_event *e) __attribute__((cold));
+void asn_profile_close(asn_mark mark, asn_event *e) ASN_RECORDS;
 /* The same in short. */
-void asn_profile_note(asn_mark mark, asn_event_kind kind, const char *name, int64_t bytes)
-    __attribute__((cold));
+void asn_profile_note(asn_mark mark, asn_event_kind kind, const char *name,
+                      int64_t bytes) ASN_RECORDS;
 
 /* Small operations are counted, and timed one in a few, chosen without a pattern (PASSED:
  * not this one; 0: nothing is recorded). What is not timed costs two counters and no
@@ -93,7 +97,7 @@ extern uint32_t asn_small_passed; /* done since one was timed */
 static inline bool asn_profile_take_small(void) {
     return --asn_small_left <= 0;
 }
-uint64_t asn_profile_small_open(void) __attribute__((cold));
+uint64_t asn_profile_small_open(void) ASN_RECORDS;
 static inline uint64_t asn_profile_begin_small(void) {
     if (!ASN_PROFILING) return 0;
     return asn_profile_take_small() ? asn_profile_small_open() : ASN_SMALL_PASSED;
@@ -105,11 +109,11 @@ static inline bool asn_profile_small_timed(uint64_t begin, bool done) {
     asn_small_passed += begin == ASN_SMALL_PASSED;
     return begin != ASN_SMALL_PASSED;
 }
-void asn_profile_small(uint64_t begin, const char *name, int64_t bytes, int64_t work)
-    __attribute__((cold));
+void asn_profile_small(uint64_t begin, const char *name, int64_t bytes,
+                       int64_t work) ASN_RECORDS;
 
 /* Memory that is now in use (bytes > 0), or no longer (< 0). Called without locks. */
-void asn_profile_memory_changed(int64_t bytes, uint64_t in_use) __attribute__((cold));
+void asn_profile_memory_changed(int64_t bytes, uint64_t in_use) ASN_RECORDS;
 static inline void asn_profile_memory(int64_t bytes, uint64_t in_use) {
     if (ASN_PROFILING) asn_profile_memory_changed(bytes, in_use);
 }

@@ -21,7 +21,7 @@ static struct {
 
 bool asn_profile_lags(void) {
     if (asn_stream_many && asn_queue_active != asn_queue_own()) return true;
-    return asn_stream() && (asn_stream_lags || !asn_device_host_access());
+    return (asn_stream_lags || !asn_device_host_access()) && asn_stream();
 }
 
 int32_t asn_profile_pair_open(void) {

@@ -13,7 +13,7 @@
 
 extern bool asn_sync_watched;
 
-asn_status asn_sync_told(const char *why, asn_mark *mark) __attribute__((cold));
+asn_status asn_sync_told(const char *why, asn_mark *mark) ASN_RECORDS;
 /* Before the wait. `why` is static, and goes on from "synchronisation: ". What the face
  * says no to is a RuntimeError. */
 ASN_CHECK_RESULT static inline asn_status asn_sync_begin(const char *why,

@@ -216,23 +216,23 @@ asn_status asn_waits_check_host(asn_queue *q) {
                          q->name, text);
 }
 
-asn_status asn_waits_host_deadlock(asn_queue *q, asn_stream_event *event) {
+asn_status asn_waits_host(asn_queue *q, asn_stream_event *event, bool certain) {
     path p = {0};
     char text[1024] = "", where[160];
+    const char *verdict = certain ? "deadlock: " : "";
+    const char *nobody = certain ? ", and no other thread is at work that could" : "";
     place(asn_site_here(), where, sizeof where);
     if (event && !event->recorded && event->by) {
         (void)find_open(event->by, UINT64_MAX, NULL, &p);
         tell(text, sizeof text, &p, 0);
         return asn_error_set(ASN_ERR_RUNTIME,
-                             "deadlock: the host waits for %s%s, which %s is to record, "
-                             "and no other thread is at work that could%s%s",
-                             event->name, where, event->by->name, *text ? "; " : "",
-                             text);
+                             "%sthe host waits for %s%s, which %s is to record%s%s%s",
+                             verdict, event->name, where, event->by->name, nobody,
+                             *text ? "; " : "", text);
     }
     (void)find_open(q, UINT64_MAX, NULL, &p);
     tell(text, sizeof text, &p, 0);
-    return asn_error_set(ASN_ERR_RUNTIME,
-                         "deadlock: the host waits for %s%s, and no other thread is at "
-                         "work that could record what it waits for; %s",
-                         q->name, where, text);
+    return asn_error_set(ASN_ERR_RUNTIME, "%sthe host waits for %s%s%s%s; %s", verdict,
+                         q->name, where, nobody,
+                         certain ? " record what it waits for" : "", text);
 }

@@ -34,8 +34,8 @@ bool asn_waits_held(asn_queue *q);
 /* Before the host waits for q with the library's lock held, so that nobody can record
  * what q waits for. RuntimeError if it does. */
 ASN_CHECK_RESULT asn_status asn_waits_check_host(asn_queue *q);
-/* The host would wait for q (or for the event alone) for ever: RuntimeError, set, that
- * spells out why. */
-asn_status asn_waits_host_deadlock(asn_queue *q, struct asn_stream_event *event);
+/* What the host waits for that waits for q (or for the event alone), as a RuntimeError,
+ * set; certain: it would be for ever. */
+asn_status asn_waits_host(asn_queue *q, struct asn_stream_event *event, bool certain);
 
 #endif

@@ -165,14 +165,17 @@ static asnp_status streamed(asnp_array **out) {
     return status;
 }
 
-/* A capture of a program, an operator, a solver and a copy from the host, and a run. */
+/* A capture of a program, an operator, a solver, a copy from the host and random numbers,
+ * and a run. */
 static asnp_status captured(asnp_array **out) {
     static const double numbers[3] = {1, 2, 4};
     const int64_t shape[1] = {3};
-    asnp_array *view = NULL, *row = NULL, *t[5] = {NULL};
+    asnp_array *view = NULL, *row = NULL, *t[6] = {NULL};
     asnp_graph *graph = NULL;
+    asnp_rng *g = NULL;
     char *text = NULL;
-    asnp_status status = asnp_capture_begin(1, &base, &view);
+    asnp_status status = asnp_rng_new("PCG64", 3, &g);
+    if (!status) status = asnp_capture_begin(1, &base, &view);
     bool opened = !status;
     if (!status) status = asnp_from_host(ASNP_FLOAT64, 1, shape, NULL, numbers, &row);
     if (!status) status = asnp_multiply(view, row, &t[0]);
@@ -180,13 +183,15 @@ static asnp_status captured(asnp_array **out) {
     if (!status) status = asnp_matmul(t[1], t[0], &t[2]);
     if (!status) status = asnp_inv(t[2], &t[3]);
     if (!status) status = asnp_cumsum(t[3], 0, &t[4]);
+    if (!status) status = asnp_rng_random(g, ASNP_FLOAT64, 1, shape, &t[5]);
     if (!status)
         status = asnp_capture_end(1, &t[4], &graph);
     else if (opened)
         asnp_capture_abort();
     asnp_release(view), asnp_release(row);
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         asnp_release(t[i]);
+    asnp_rng_release(g);
     if (!status) status = asnp_graph_explain(graph, &text);
     asnp_free_text(text);
     text = NULL;

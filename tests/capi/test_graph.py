@@ -5,7 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from face import Failure, array, axes, c, extents, many, operands, ufunc
+from face import DTYPES, Failure, array, axes, c, extents, many, operands, ufunc
 
 
 class Counts(ctypes.Structure):
@@ -50,6 +50,27 @@ def program(x, y):
 def expected(x, y):
     z = x * y + x
     return [z, z.sum(0), z.T @ z]
+
+
+def test_runs_draw_anew():
+    """The program's generator goes on, and lives as long as the graph does."""
+    theirs, one, x = np.random.default_rng(5), extents(4), np.arange(4.0)
+    kept = [c.rng_new("PCG64", 5)]
+
+    def noisy(x):
+        noise = c.rng_normal(kept[0], 2.0, 3.0, 1, one)
+        return [ufunc("add", x, noise), c.rng_permutation(kept[0], 6)]
+
+    graph, first = capture(noisy, array(x))
+    mine = c.rng_random(kept[0], DTYPES["float64"], 1, one).numpy()
+    kept.clear()
+    for got in (first, run(graph, [array(x)], 2), run(graph, [array(x)], 2)):
+        np.testing.assert_array_equal(got[0].numpy(), x + theirs.normal(2, 3, 4))
+        np.testing.assert_array_equal(got[1].numpy(), theirs.permutation(6))
+        if got is first:
+            np.testing.assert_array_equal(mine, theirs.random(4))
+    assert "host" in explain(graph)
+    c.graph_release(graph)
 
 
 @pytest.mark.parametrize("n", [4, 400])

@@ -119,6 +119,16 @@ def test_limits():
     assert gate.library().exists()
 
 
+def test_the_cost_of_profiles():
+    import profiler
+
+    middle, notch = profiler.figure([(1.0, 1.02), (2.0, 2.04), (1.0, 1.02), (1.0, 1.5)] * 4)
+    assert abs(middle - 0.02) < 1e-12 and 0 < notch < 0.5
+    kept = profiler.measure(profiler.program("lu"), 4)
+    assert all(0 < off < 1 and 0 < on < 1 for off, on in kept) and len(kept) <= 4
+    assert set(programs.NAMES) <= set(profiler.SIZES)
+
+
 @needs_compiler
 def test_whole_run(tmp_path):
     """One group, one sample: a table, JSON and a page come out, with two threads where there are two."""

@@ -435,7 +435,6 @@ REFUSED = {
     "list": (lambda x: x.tolist(), "read|host"),
     "mask": (lambda x: x[x > 0], "the value of an element is read"),
     "nonzero": (lambda x: asnumpy.nonzero(x), "read|host|copied"),
-    "random": (lambda x: x + asnumpy.random.random(4), "random numbers are drawn"),
     "print": (lambda x: str(x), "read|host|copied"),
     "numpy": (lambda x: np.asarray(x), "host"),
     "dot": (lambda x: np.unwrap(np.asarray(x)), "host"),

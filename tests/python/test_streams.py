@@ -6,9 +6,11 @@ import gc
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 
 import asnumpy as np
@@ -226,6 +228,33 @@ def test_a_cycle_through_an_array():
     with pytest.raises(RuntimeError, match="deadlock: the host waits for A .*; A waits for ready"):
         float(x[0])
     ready.record(b)
+    assert x[4999] == 2
+
+
+@pytest.mark.parametrize("wait", ["stream", "event", "value"])
+def test_an_interrupt_ends_a_wait_and_says_for_what(wait):
+    """With another thread about, which might record the event, nobody can tell that the wait is for ever."""
+    s, go_on = np.Stream(name="S"), threading.Event()
+    e = np.Event(np.default_stream(), name="e")
+    s.wait_event(e)
+    with np.stream(s):
+        x = np.ones(5000) * 2
+    idle = threading.Thread(target=go_on.wait)
+    idle.start()
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    begin = time.perf_counter()
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            {"stream": s.synchronize, "event": e.synchronize, "value": lambda: float(x[0])}[wait]()
+    finally:
+        timer.join()
+        go_on.set()
+        idle.join()
+    assert time.perf_counter() - begin < 5
+    assert re.search(r"the host waits for [Se] .*default is to record", str(caught.value.__cause__))
+    e.record()
+    s.synchronize()
     assert x[4999] == 2
 
 

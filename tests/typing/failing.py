@@ -19,3 +19,26 @@ np.save("f", a).shape  # E
 a.size = 3  # E
 np.random.default_rng(1).normal(0, 1, dtype=float)  # E
 a.astype(np.float32, castng="safe")  # E
+
+
+def energy(x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    return x * x if weights is None else np.multiply(weights, x)
+
+
+fast = np.jit(energy)
+fast()  # E
+fast(a, wieghts=a)  # E
+fast(a).hits  # E
+fast.cleer()  # E
+np.jit(3)  # E
+np.jit(energy, static_argnames=3)  # E
+
+
+class Layer:
+    @np.jit(static_argnums=0)
+    def norm(self, x: np.ndarray) -> np.ndarray:
+        return x
+
+
+Layer().norm()  # E
+Layer().norm(a, a)  # E

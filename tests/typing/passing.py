@@ -94,8 +94,43 @@ def energy(x: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     return x * x if weights is None else np.multiply(weights, x)
 
 
-# Functions traced and replayed
+# Functions traced and replayed keep their signatures
+fast = np.jit(energy)
+assert_type(fast(a), np.ndarray)
+assert_type(fast(a, weights=a), np.ndarray)
+assert_type(fast.__wrapped__(a), np.ndarray)
+fast.compile((3,), dtype="float32").compile(a, weights=a)
+hits: int = fast.cache_info().hits
+text: str = fast.explain()
+
+
+@np.jit
+def total(x: np.ndarray, /, *, scale: float = 1.0) -> tuple[np.ndarray, float]:
+    return x * scale, scale
+
+
+assert_type(total(a, scale=2.0), tuple[np.ndarray, float])
+
+
+class Layer:
+    def __init__(self) -> None:
+        self.weights = np.ones(3)
+
+    @np.jit(static_argnums=0, maxsize=8)
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        return x * self.weights
+
+    @np.jit(static_argnums=(0,), static_argnames="axis")
+    def norm(self, x: np.ndarray, axis: int = 0) -> np.ndarray:
+        return np.sqrt(np.asarray((x * x).sum(axis)))
+
+
+assert_type(Layer()(a), np.ndarray)
+assert_type(Layer().norm(a, axis=1), np.ndarray)
+assert_type(Layer.norm(Layer(), a), np.ndarray)
 step = np.jit(lambda x, n: x * n, static_argnums=1)
 step(a, 2), step.explain(), step.cache_info().hits
 with np.disable_jit():
     step(a, 3)
+with np.disable_jit(False):
+    fast(a)

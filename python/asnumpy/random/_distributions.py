@@ -165,16 +165,14 @@ class Distributions:
         if np.any(alpha <= 0 if self._legacy else alpha < 0):
             raise ValueError("alpha <= 0" if self._legacy else "alpha < 0")
         shape = (*rows_of(size), alpha.size)
-        with self._lock:
-            return self._engine.dirichlet(shape, alpha, self._legacy)
+        return self._engine.dirichlet(shape, alpha, self._legacy)
 
     def bytes(self, length):
         """`length` random bytes."""
         from .. import uint32
 
         count = max((length + 3) // 4, 1)  # no byte costs a word too, as in NumPy
-        with self._lock:
-            words = self._engine.bounded(count, uint32, 0, 0xFFFFFFFF, self._legacy)
+        words = self._engine.bounded(count, uint32, 0, 0xFFFFFFFF, self._legacy)
         return np.asarray(words).astype("<u4").tobytes()[:length]
 
     def _multivariate(self, mean, cov, size, check_valid, tol, factor):

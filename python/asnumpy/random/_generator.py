@@ -115,8 +115,7 @@ class Generator(Distributions):
         if method not in ("zig", "inv"):
             raise ValueError(f"method is {method!r}; allowed are 'zig' and 'inv'")
         size = _out_size(out, size, dtype)
-        with self._lock:
-            result = self._engine.exponential(size, single, method == "inv")
+        result = self._engine.exponential(size, single, method == "inv")
         return float(result) if size is None else _deliver(result, out)
 
     def standard_gamma(self, shape, size=None, dtype=np.float64, out=None):
@@ -132,8 +131,7 @@ class Generator(Distributions):
         drawn = shapes.shape if size is None else rows_of(size)
         if shapes.ndim:
             shapes = np.broadcast_to(shapes, drawn)
-        with self._lock:
-            result = self._engine.gamma_float(drawn, np.array(shapes, dtype=np.float32, order="C"))
+        result = self._engine.gamma_float(drawn, np.array(shapes, dtype=np.float32, order="C"))
         return float(result) if size is None and not shapes.ndim else _deliver(result, out)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
@@ -141,8 +139,7 @@ class Generator(Distributions):
         drawn = self._engine.integers(size, low, high, dtype, endpoint, False)
         if drawn is not NotImplemented:
             return drawn
-        with self._lock:
-            return draw_integers(self._engine, low, high, size, dtype, endpoint, False)
+        return draw_integers(self._engine, low, high, size, dtype, endpoint, False)
 
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform floats in [low, high); the bounds broadcast."""
@@ -167,8 +164,7 @@ class Generator(Distributions):
         p, trials = _checked_trials(n, pvals)
         if trials.ndim == 0 and p.ndim == 1:
             batch = rows_of(size)
-            with self._lock:
-                return self._engine.multinomial((*batch, p.size), np.full(batch, n, np.int64), p)
+            return self._engine.multinomial((*batch, p.size), np.full(batch, n, np.int64), p)
         batch = np.broadcast_shapes(trials.shape, p.shape[:-1])
         if size is not None:
             rows = rows_of(size)
@@ -180,8 +176,7 @@ class Generator(Distributions):
         trials = np.array(np.broadcast_to(trials, batch), dtype=np.int64, order="C")
         if p.ndim > 1:
             p = np.array(np.broadcast_to(p, (*batch, p.shape[-1])), order="C")
-        with self._lock:
-            return self._engine.multinomial((*batch, p.shape[-1]), trials, p)
+        return self._engine.multinomial((*batch, p.shape[-1]), trials, p)
 
     def multivariate_hypergeometric(self, colors, nsample, size=None, method="marginals"):
         """How many of each color are among nsample items drawn without replacement; int64.
@@ -213,10 +208,7 @@ class Generator(Distributions):
         if nsample > total:
             raise ValueError("nsample > sum(colors)")
         shape = (*rows_of(size), counts.size)
-        with self._lock:
-            return self._engine.multivariate_hypergeometric(
-                shape, counts, nsample, method == "count"
-            )
+        return self._engine.multivariate_hypergeometric(shape, counts, nsample, method == "count")
 
     def multivariate_normal(
         self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd"

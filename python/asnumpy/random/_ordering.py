@@ -23,8 +23,7 @@ def checked_axis(axis, ndim):
 def reorder(generator, x, axis=0):
     """Shuffles x, an array or a mutable sequence, in place along an axis."""
     if x.__class__ is list and axis == 0:
-        with generator._lock:
-            return generator._engine.shuffle_list(x)
+        return generator._engine.shuffle_list(x)
     from .. import ndarray, take
 
     if isinstance(x, memoryview):
@@ -57,8 +56,7 @@ def reorder(generator, x, axis=0):
 
 def shuffled(generator, *shape):
     """0 ... n - 1 shuffled, n the last extent; one order for each row of the others."""
-    with generator._lock:
-        return generator._engine.shuffled(shape, 1, True)
+    return generator._engine.shuffled(shape, 1, True)
 
 
 def population(a, size, axis, legacy):
@@ -134,11 +132,10 @@ def weighted(generator, p, count, replace):
 def distinct(generator, n, count, shuffle):
     """`count` distinct of n: Floyd's method, or the end of a shuffle where that is cheaper."""
     cutoff = 50 if shuffle else 20
-    with generator._lock:
-        if n > _LARGE_POPULATION and count > n // cutoff:
-            order = generator._engine.shuffled((n,), max(n - count, 1), False)
-            return order[n - count :]
-        return generator._engine.sample(n, count, shuffle)
+    if n > _LARGE_POPULATION and count > n // cutoff:
+        order = generator._engine.shuffled((n,), max(n - count, 1), False)
+        return order[n - count :]
+    return generator._engine.sample(n, count, shuffle)
 
 
 def choose(generator, a, size, replace, p, axis, whole, distinct):

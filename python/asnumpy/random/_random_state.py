@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 
+from .._core import _is_tracing
 from ._bit_generators import MT19937, BitGenerator
 from ._bounded import draw_integers
 from ._distributions import Distributions, rows_of, sum_message
@@ -26,7 +27,7 @@ class RandomState(RandomStateLike, Distributions):
         if isinstance(seed, BitGenerator):
             made = seed
         else:
-            made = MT19937()
+            made = MT19937(0 if _is_tracing() and seed is not None else None)
             made._legacy_seeding(seed)
         self._use(made)
 
@@ -93,8 +94,7 @@ class RandomState(RandomStateLike, Distributions):
         drawn = self._engine.integers(size, low, high, dtype, False, True)
         if drawn is not NotImplemented:
             return drawn
-        with self._lock:
-            return draw_integers(self._engine, low, high, size, dtype, False, True)
+        return draw_integers(self._engine, low, high, size, dtype, False, True)
 
     def uniform(self, low=0.0, high=1.0, size=None):
         """Uniform floats in [low, high); the bounds broadcast."""
@@ -137,8 +137,7 @@ class RandomState(RandomStateLike, Distributions):
         if math.fsum(p[:-1]) > 1.0 + 1e-12:
             raise ValueError(sum_message(given.dtype))
         rows = rows_of(size)
-        with self._lock:
-            return self._engine.multinomial((*rows, p.size), np.full(rows, n, np.int64), p)
+        return self._engine.multinomial((*rows, p.size), np.full(rows, n, np.int64), p)
 
     def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8):
         """Normal vectors of that mean (n,) and covariance (n, n), of shape (*size, n).

@@ -6,7 +6,7 @@ import secrets
 
 import numpy as np
 
-from .._core import BitEngine, from_numpy, ndarray
+from .._core import BitEngine, _refuse_tracing, from_numpy, ndarray
 
 WORD = 0xFFFFFFFF
 POOL_WORDS = 4
@@ -67,6 +67,7 @@ class SeedSequence(ISpawnableSeedSequence):
                 f"The size of the entropy pool should be at least {POOL_WORDS}, got {pool_size}"
             )
         if entropy is None:
+            _refuse_tracing("a random generator seeds from the system")
             entropy = secrets.randbits(128)
         elif not isinstance(entropy, (int, np.integer, list, tuple, range, np.ndarray, ndarray)):
             raise TypeError(
@@ -98,6 +99,7 @@ class SeedSequence(ISpawnableSeedSequence):
 
     def spawn(self, n_children):
         """n_children sequences, independent of this one and of each other."""
+        _refuse_tracing("a seed sequence has children")
         first = self.n_children_spawned
         self.n_children_spawned += n_children
         return [
