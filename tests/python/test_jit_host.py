@@ -111,6 +111,20 @@ def test_shuffles(rng):
         assert x.tolist() == host.tolist()
 
 
+def test_normals_around_traced_values(rng):
+    ours, numpys = asnumpy.random.default_rng(3), np.random.default_rng(3)
+    f = asnumpy.jit(
+        lambda x, s: (ours.normal(x, 2.0), ours.normal(x, s), ours.normal(0.5, s, (2, 4)))
+    )
+    for _ in range(3):
+        x, s = rng.random(4), rng.random(4)
+        expected = numpys.normal(x, 2.0), numpys.normal(x, s), numpys.normal(0.5, s, (2, 4))
+        for a, b in zip(f(asnumpy.array(x), asnumpy.array(s)), expected, strict=True):
+            np.testing.assert_allclose(np.asarray(a), b, rtol=1e-15)
+    with pytest.raises(ValueError, match="scale < 0"):
+        f(asnumpy.array(x), asnumpy.array(-s))
+
+
 def test_a_generator_made_in_the_function_begins_anew():
     @asnumpy.jit
     def f(x):
