@@ -57,6 +57,15 @@ ASN_CHECK_RESULT asn_status asn_capture_known(const asn_array *a, bool *known);
 /* Holds an object as long as there is the replay, which enters it each time. */
 ASN_CHECK_RESULT asn_status asn_capture_hold(const asn_keeper *keeper);
 
+/* The host has run a fused program in the device's place, and does so at each replay. */
+void asn_capture_host_program(const aclnnxProgram *program, const char *what);
+/* A transform or a solver was called, on the device or on the host in its place. */
+void asn_capture_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
+                     const int64_t *in_shape, const aclnnxOperand *out,
+                     const int64_t *out_shape, int32_t ndim, int32_t axis);
+void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+                        int32_t num, const aclnnxTensor *operands);
+
 /* Operators: a first phase's tensors in the order of its parameters, then its executor
  * before the second phase; handles that a replay needs are kept, not destroyed. */
 void asn_capture_tensor(const aclTensor *tensor);

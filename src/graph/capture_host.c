@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "graph/capture_steps.h"
+#include "graph/fallback.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
 #include "graph/trace.h"
@@ -54,8 +55,18 @@ static asn_status run_on_copies(const asn_replay_step *s, void *const *device) {
     return status;
 }
 
+/* What the device has no operator for. */
+static asn_status run_program(const asn_replay_step *s, char *const *bases) {
+    aclnnxOperand *operands = (aclnnxOperand *)s->host.program->operands;
+    for (int i = 0; i < s->num_places; i++)
+        if (s->places[i].slot >= 0)
+            operands[i].data = bases[s->places[i].slot] + s->places[i].offset;
+    return asn_host_fused(s->host.program, s->name);
+}
+
 asn_status asn_capture_host_run(const asn_replay_step *s, char *const *bases) {
     void *memory[ASN_HOST_ARRAYS];
+    if (s->host.program) return run_program(s, bases);
     /* What it reads is computed, and what it writes may have been another array's. */
     ASN_TRY(asn_streams_wait_active());
     for (int i = 0; i < s->num_places; i++)

@@ -45,15 +45,12 @@ static int64_t bytes_of(const aclnnxOperand *o, int ndim, const int64_t *shape) 
     return n;
 }
 
-static int32_t record_fused(const aclnnxProgram *program, void *stream) {
-    int32_t code = asn_capture_below.aclnnxFused(program, stream);
+/* A program as the step's: *p is a copy with memory of its own. False: none is left. */
+static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
+                         const aclnnxProgram *program) {
     int num = program->numIn + program->numOut, ndims[ACLNNX_MAX_OPERANDS];
-    asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_FUSED, num);
-    if (!s) return code;
-    aclnnxProgram *p = &s->fused;
     *p = *program;
     s->elements = elements_of(p->numDims, p->shape);
-    s->watched = p->fpFlags != NULL;
     for (int i = 0; i < num; i++) {
         ndims[i] = p->numDims;
         s->nbytes += bytes_of(&program->operands[i], p->numDims, p->shape);
@@ -63,8 +60,27 @@ static int32_t record_fused(const aclnnxProgram *program, void *stream) {
         asn_capture_copy(program->instrs, (size_t)p->numInstrs * sizeof *p->instrs);
     p->operands =
         keep_operands(s, 0, program->operands, num, program->numOut, ndims, room(num));
-    if (p->operands) asn_capture_loops(s, program);
+    return p->operands != NULL;
+}
+
+static int32_t record_fused(const aclnnxProgram *program, void *stream) {
+    int32_t code = asn_capture_below.aclnnxFused(program, stream);
+    int num = program->numIn + program->numOut;
+    asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_FUSED, num);
+    if (!s) return code;
+    s->watched = program->fpFlags != NULL;
+    if (keep_program(s, &s->fused, program)) asn_capture_loops(s, program);
     return code;
+}
+
+void asn_capture_host_program(const aclnnxProgram *program, const char *what) {
+    asn_replay_step *s =
+        asn_capture_step(ASN_STEP_HOST, program->numIn + program->numOut);
+    aclnnxProgram *p = asn_capture_alloc(sizeof *p);
+    if (!s || !p || !keep_program(s, p, program)) return;
+    s->name = s->pole = what;
+    p->fpFlags = NULL;
+    s->host.program = p;
 }
 
 static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
@@ -142,14 +158,11 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
     return code;
 }
 
-static int32_t record_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
-                          const int64_t *in_shape, const aclnnxOperand *out,
-                          const int64_t *out_shape, int32_t ndim, int32_t axis,
-                          uint32_t *flags, void *stream) {
-    int32_t code = asn_capture_below.aclnnxFft(kind, n, scale, in, in_shape, out,
-                                               out_shape, ndim, axis, flags, stream);
-    asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_FFT, 2);
-    if (!s) return code;
+void asn_capture_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
+                     const int64_t *in_shape, const aclnnxOperand *out,
+                     const int64_t *out_shape, int32_t ndim, int32_t axis) {
+    asn_replay_step *s = asn_capture_step(ASN_STEP_FFT, 2);
+    if (!s) return;
     aclnnxOperand both[2] = {*in, *out};
     s->name = s->pole = "fft";
     s->call.kind = kind;
@@ -161,6 +174,15 @@ static int32_t record_fft(int32_t kind, int64_t n, double scale, const aclnnxOpe
     s->call.other_shape = asn_capture_copy(out_shape, words(ndim));
     s->call.operands = keep_operands(s, 0, both, 2, 1, (int[]){ndim, ndim}, room(2));
     s->nbytes = bytes_of(in, ndim, in_shape) + bytes_of(out, ndim, out_shape);
+}
+
+static int32_t record_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
+                          const int64_t *in_shape, const aclnnxOperand *out,
+                          const int64_t *out_shape, int32_t ndim, int32_t axis,
+                          uint32_t *flags, void *stream) {
+    int32_t code = asn_capture_below.aclnnxFft(kind, n, scale, in, in_shape, out,
+                                               out_shape, ndim, axis, flags, stream);
+    if (!code) asn_capture_fft(kind, n, scale, in, in_shape, out, out_shape, ndim, axis);
     return code;
 }
 
@@ -169,16 +191,13 @@ static int num_inputs_of(int32_t op) {
     return op == ACLNNX_LINALG_SOLVE || op == ACLNNX_LINALG_LSTSQ ? 2 : 1;
 }
 
-static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
-                             int32_t num, const aclnnxTensor *operands, int64_t *failed,
-                             uint32_t *flags) {
-    int32_t code = asn_capture_below.aclnnxLinalg(op, upper, rcond, num_batch, num,
-                                                  operands, failed, flags);
+void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+                        int32_t num, const aclnnxTensor *operands) {
     static const char *const names[] = {
         "solve", "inv", "det", "slogdet", "cholesky", "qr",       "qr",   "qr",
         "svd",   "svd", "eig", "eigvals", "eigh",     "eigvalsh", "lstsq"};
-    asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_LINALG, num);
-    if (!s) return code;
+    asn_replay_step *s = asn_capture_step(ASN_STEP_LINALG, num);
+    if (!s) return;
     aclnnxTensor *t = asn_capture_copy(operands, (size_t)num * sizeof *t);
     for (int i = 0; t && i < num; i++) {
         t[i].shape = asn_capture_copy(operands[i].shape, words(t[i].numDims));
@@ -194,6 +213,14 @@ static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t nu
     s->call.num_batch = num_batch;
     s->call.tensors = t;
     asn_capture_spread(s);
+}
+
+static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
+                             int32_t num, const aclnnxTensor *operands, int64_t *failed,
+                             uint32_t *flags) {
+    int32_t code = asn_capture_below.aclnnxLinalg(op, upper, rcond, num_batch, num,
+                                                  operands, failed, flags);
+    if (!code) asn_capture_linalg(op, upper, rcond, num_batch, num, operands);
     return code;
 }
 

@@ -95,6 +95,9 @@ typedef struct {
             const void *context;
             int num_in;
             int64_t *bytes; /* of each array */
+            /* Instead: a fused program that the device has no operator for; its operands
+             * are ours, to fill in. */
+            const aclnnxProgram *program;
         } host;
         struct {
             void *bytes; /* a picture of the host's memory */

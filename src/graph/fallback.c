@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "runtime/device.h"
@@ -58,7 +59,8 @@ asn_status asn_fallback_ready(void) {
     return ASN_OK;
 }
 
-asn_status asn_fallback_begin(const char *what) {
+/* kept: a capture does it again (capture_launch.c). */
+static asn_status begin(const char *what, bool kept) {
     asn_fallback policy = policy_now();
     if (policy == ASN_FALLBACK_ERROR)
         return asn_error_set(ASN_ERR_UNSUPPORTED,
@@ -72,11 +74,15 @@ asn_status asn_fallback_begin(const char *what) {
     }
     ASN_TRY(asn_fallback_ready());
     static const char why[] = "the CPU computes what the device has no operator for";
-    asn_mark mark;
-    ASN_TRY(asn_sync_begin(why, &mark));
+    asn_mark mark = {0, 0, -1};
+    if (!kept || !asn_capture_open()) ASN_TRY(asn_sync_begin(why, &mark));
     ASN_TRY(asn_stream_wait());
     asn_sync_end(why, mark);
     return ASN_OK;
+}
+
+asn_status asn_fallback_begin(const char *what) {
+    return begin(what, false);
 }
 
 /* ---- the fused operator and its relatives */
@@ -99,7 +105,7 @@ asn_status asn_host_fused(const aclnnxProgram *program, const char *what) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
     asn_stage s = {.num = 0};
     int count = p.numIn + p.numOut;
-    ASN_TRY(asn_fallback_begin(what));
+    ASN_TRY(begin(what, true));
     asn_status status = ASN_OK;
     for (int i = 0; i < count && !status; i++)
         status = stage_operand(&s, &p.operands[i], p.numDims, p.shape, i >= p.numIn);
@@ -112,6 +118,7 @@ asn_status asn_host_fused(const aclnnxProgram *program, const char *what) {
     }
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);
+    if (!status && asn_capture_open()) asn_capture_host_program(program, what);
     return status;
 }
 
@@ -119,7 +126,7 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
                         const int64_t *in_shape, const aclnnxOperand *out,
                         const int64_t *out_shape, int32_t num_dims, int32_t axis) {
     asn_stage s = {.num = 0};
-    ASN_TRY(asn_fallback_begin("fft"));
+    ASN_TRY(begin("fft", true));
     asn_status status = stage_operand(&s, in, num_dims, in_shape, false);
     if (!status) status = stage_operand(&s, out, num_dims, out_shape, true);
     if (!status) status = asn_stage_in(&s);
@@ -132,6 +139,8 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
     }
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);
+    if (!status && asn_capture_open())
+        asn_capture_fft(kind, n, scale, in, in_shape, out, out_shape, num_dims, axis);
     return status;
 }
 
@@ -140,7 +149,7 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
                            int num_inputs, int64_t *failed, uint32_t *fp_flags) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
     asn_stage s = {.num = 0};
-    ASN_TRY(asn_fallback_begin("linalg"));
+    ASN_TRY(begin("linalg", true));
     asn_status status = ASN_OK;
     for (int i = 0; i < num_operands && !status; i++) {
         const aclnnxTensor *o = &operands[i];
@@ -159,5 +168,7 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
     }
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);
+    if (!status && asn_capture_open())
+        asn_capture_linalg(op, upper, rcond, num_batch, num_operands, operands);
     return status;
 }

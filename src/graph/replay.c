@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "graph/fallback.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
@@ -154,15 +155,33 @@ static asn_status run_linalg(asn_replay_step *s, char *const *bases, uint32_t *s
     ASN_TRY(asn_streams_wait_active()); /* solvers work on the calling thread */
     for (int i = 0; i < s->num_places; i++)
         s->call.tensors[i].data = address(bases, &s->places[i]);
-    void *state = asn_blocking_enter();
-    int code = asn_acl.aclnnxLinalg(
-        s->call.op, s->call.upper, s->call.scale, s->call.num_batch, s->num_places,
-        s->call.tensors, &failed, s->call.op == ACLNNX_LINALG_DET ? sink : NULL);
-    asn_blocking_leave(state);
-    if (code) return asn_acl_failed(code, s->name);
+    uint32_t *flags = s->call.op == ACLNNX_LINALG_DET ? sink : NULL;
+    if (!asn_acl.aclnnxLinalg) {
+        int num_inputs = 0;
+        for (int i = 0; i < s->num_places; i++)
+            num_inputs += !s->places[i].written;
+        ASN_TRY(asn_host_linalg(s->call.op, s->call.upper, s->call.scale,
+                                s->call.num_batch, s->num_places, s->call.tensors,
+                                num_inputs, &failed, flags));
+    } else {
+        void *state = asn_blocking_enter();
+        int code = asn_acl.aclnnxLinalg(s->call.op, s->call.upper, s->call.scale,
+                                        s->call.num_batch, s->num_places, s->call.tensors,
+                                        &failed, flags);
+        asn_blocking_leave(state);
+        if (code) return asn_acl_failed(code, s->name);
+    }
     if (failed && s->call.complaint)
         return asn_error_set(ASN_ERR_LINALG, "%s", s->call.complaint);
     return ASN_OK;
+}
+
+/* A transform that the device has no operator for. */
+static asn_status run_host_fft(asn_replay_step *s, char *const *bases) {
+    aclnnxOperand *o = s->call.operands;
+    fill(s, o, bases);
+    return asn_host_fft(s->call.kind, s->call.n, s->call.scale, &o[0], s->call.shape,
+                        &o[1], s->call.other_shape, s->call.ndim, s->call.axis);
 }
 
 /* The fused operator's relatives. */
@@ -212,6 +231,12 @@ static asn_status run_step(asn_replay_step *s, char *const *bases, uint32_t *sin
     case ASN_STEP_OPERATOR: code = run_operator(s, bases, sink); break;
     case ASN_STEP_UPLOAD: ASN_TRY(run_upload(s, bases)); break;
     case ASN_STEP_LINALG: ASN_TRY(run_linalg(s, bases, sink)); break;
+    case ASN_STEP_FFT:
+        if (asn_acl.aclnnxFft)
+            code = run_relative(s, bases, sink);
+        else
+            ASN_TRY(run_host_fft(s, bases));
+        break;
     case ASN_STEP_HOST: ASN_TRY(asn_capture_host_run(s, bases)); break;
     default: code = run_relative(s, bases, sink);
     }

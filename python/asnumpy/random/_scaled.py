@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from .._core import _is_tracing, _require, ndarray, signbit
+
 
 def drawn_size(size, *parameters):
     """`size`, or what the parameters broadcast to; None for numbers alone."""
-    inputs = np.broadcast(*parameters).shape if any(np.ndim(p) for p in parameters) else ()
+    inputs = np.broadcast_shapes(*map(np.shape, parameters))
     if size is None:
         return inputs or None
     if inputs:
@@ -44,7 +46,9 @@ def scaled_uniform(draw, low, high, size, message, downwards=False):
 def scaled_normal(draw, loc, scale, size):
     """Normal floats of mean loc and deviation scale from the standard `draw(size)`."""
     loc, scale = map(_double, (loc, scale))
-    if np.any(np.signbit(np.asarray(scale, dtype=float))):
+    if isinstance(scale, ndarray) and _is_tracing():
+        _require(signbit(scale).any() == False, "scale < 0")  # noqa: E712
+    elif np.any(np.signbit(np.asarray(scale, dtype=float))):
         raise ValueError("scale < 0")
     size = drawn_size(size, loc, scale)
     return _number(loc + scale * draw(size), size)
