@@ -101,6 +101,7 @@ static void begin_later(asn_trace *t, int gone) {
 }
 
 void asn_trace_drop_first(asn_trace *t, int n) {
+    t->rows.itemsize = 0;
     for (int i = 0; i < n; i++)
         if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
     t->count -= n;
@@ -190,6 +191,7 @@ static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     if (flushing) return ASN_OK;
     flushing = true; /* forgetting may release buffers, too */
     asn_transient_forget(t);
+    t->rows.itemsize = 0;
     int count = how_many(t);
     if (count == 0) {
         flushing = false;
