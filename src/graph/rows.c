@@ -62,6 +62,29 @@ static uint16_t plain_loops(asn_op op) {
     return op == ASN_OP_POWER ? 0 : dtypes;
 }
 
+typedef struct {
+    uint16_t plain; /* the dtypes of plain loops */
+    uint16_t alike; /* of those, the ones whose results have the dtype of two operands */
+    uint8_t num_in;
+    bool known;
+} facts;
+
+static facts find_facts(asn_op op) {
+    uint8_t num_in = asn_op_table[op].num_in;
+    uint16_t plain = plain_loops(op), alike = num_in <= 2 ? plain : 0;
+    for (int d = 0; d < ASN_DTYPE_COUNT; d++)
+        if (asn_op_result(op, (asn_dtype)d) != (asn_dtype)d)
+            alike &= (uint16_t)~(1u << d);
+    return (facts){plain, alike, num_in, true};
+}
+
+static inline facts facts_of(asn_op op) {
+    static facts all[ASN_OP_COUNT];
+    if (op >= ASN_OP_COUNT) return find_facts(op); /* loops may come and go */
+    if (__builtin_expect(!all[op].known, 0)) all[op] = find_facts(op);
+    return all[op];
+}
+
 /* A Python int as a float that is equal, which asks for no rule of its own. */
 static bool exact_float(int64_t value, asn_dtype loop, asn_ref *ref) {
     int64_t most = (int64_t)1 << (loop == ASN_F64 ? 53 : 24);
@@ -205,32 +228,6 @@ static inline void count_node(asn_trace *t, asn_node *n) {
 
 /* ---- like the node before */
 
-/* Of each operation of the table: the dtypes of plain loops whose results have the dtype
- * of their operands, if it has two at most. */
-typedef struct {
-    uint16_t dtypes;
-    uint8_t num_in;
-    bool known;
-} facts;
-
-static facts *find_facts(asn_op op, facts *f) {
-    const asn_op_info *info = &asn_op_table[op];
-    uint16_t dtypes = info->num_in <= 2 ? plain_loops(op) : 0;
-    for (int d = 0; d < ASN_DTYPE_COUNT; d++)
-        if (asn_op_result(op, (asn_dtype)d) != (asn_dtype)d)
-            dtypes &= (uint16_t)~(1u << d);
-    *f = (facts){dtypes, info->num_in, true};
-    return f;
-}
-
-static inline const facts *facts_of(asn_op op) {
-    static facts all[ASN_OP_COUNT];
-    static const facts none;
-    if (op >= ASN_OP_COUNT) return &none; /* loops may come and go */
-    facts *f = &all[op];
-    return __builtin_expect(f->known, 1) ? f : find_facts(op, f);
-}
-
 /* An operand that lies as the last node's result does. */
 static inline bool lies_alike(const asn_layout *model, const asn_array *a) {
     const asn_layout *l = &a->layout;
@@ -244,15 +241,15 @@ static inline bool lies_alike(const asn_layout *model, const asn_array *a) {
  * and strides, and the result its layout. For a face that is serial and holds no lock. */
 static inline bool record_alike(asn_op op, const asn_operand *in, asn_array *result) {
     asn_trace *t = &asn_the_trace;
-    const facts *f = facts_of(op);
-    bool pair = f->num_in == 2;
+    facts f = facts_of(op);
+    bool pair = f.num_in == 2;
     const asn_array *a = in[0].array, *b = pair ? in[1].array : a;
     const asn_array *first = a ? a : b;
     if (!first || t->count == ASN_TRACE_MAX_NODES) return false;
     const asn_layout *model = &t->rows.model;
     asn_dtype dtype = asn_layout_dtype(&first->layout);
     asn_node *n = &t->nodes[t->count];
-    if (asn_itemsize(dtype) != t->rows.itemsize || !(f->dtypes >> dtype & 1) ||
+    if (asn_itemsize(dtype) != t->rows.itemsize || !(f.alike >> dtype & 1) ||
         !lies_alike(model, first) || asn_trace_may_hold_much(t, t->count + 1))
         return false;
     if (a != b) {
@@ -318,7 +315,7 @@ static bool record(asn_op op, const asn_operand *in, const asn_array *out,
     int num_in = asn_op_table[op].num_in;
     const asn_layout *l = common_layout(num_in, in);
     if (t->kept) asn_transient_forget(t);
-    if (!l || !(plain_loops(op) >> l->dtype & 1) || !has_room(t)) return false;
+    if (!l || !(facts_of(op).plain >> l->dtype & 1) || !has_room(t)) return false;
     asn_dtype loop = asn_layout_dtype(l), dtype = asn_op_result(op, loop);
     asn_node *n = &t->nodes[t->count];
     for (int k = 0; k < num_in; k++)
