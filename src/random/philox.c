@@ -87,13 +87,25 @@ WIDE static int64_t fill_wide(uint64_t key, uint64_t first, int64_t n, uint64_t 
 #define NARROW __attribute__((target("avx2")))
 enum { GROUPS = 2 };
 
+/* The keys of all rounds, in every lane. */
+typedef struct {
+    __m256i k0[ROUNDS], k1[ROUNDS];
+} round_keys;
+
+NARROW static void spread_keys(uint64_t key, round_keys *keys) {
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (int round = 0; round < ROUNDS; round++, k0 += WEYL_0, k1 += WEYL_1) {
+        keys->k0[round] = _mm256_set1_epi32((int)k0);
+        keys->k1[round] = _mm256_set1_epi32((int)k1);
+    }
+}
+
 /* Results of the blocks from `first` on, four to a vector; the low halves of the lanes
  * count. */
 NARROW static inline __attribute__((always_inline)) void
-encipher_4(uint64_t key, uint64_t first, __m256i x[4][GROUPS]) {
+encipher_4(const round_keys *keys, uint64_t first, __m256i x[4][GROUPS]) {
     const __m256i m0 = _mm256_set1_epi64x(MULTIPLIER_0),
                   m1 = _mm256_set1_epi64x(MULTIPLIER_1);
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
     for (int g = 0; g < GROUPS; g++) {
         __m256i block = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)first + 4 * g),
                                          _mm256_setr_epi64x(0, 1, 2, 3));
@@ -101,14 +113,15 @@ encipher_4(uint64_t key, uint64_t first, __m256i x[4][GROUPS]) {
         x[1][g] = _mm256_srli_epi64(block, 32);
         x[2][g] = x[3][g] = _mm256_setzero_si256();
     }
-    for (int round = 0; round < ROUNDS; round++, k0 += WEYL_0, k1 += WEYL_1) {
-        const __m256i a = _mm256_set1_epi32((int)k0), b = _mm256_set1_epi32((int)k1);
+    for (int round = 0; round < ROUNDS; round++) {
+        const __m256i a = keys->k0[round], b = keys->k1[round];
         for (int g = 0; g < GROUPS; g++) {
             __m256i p = _mm256_mul_epu32(m0, x[0][g]), q = _mm256_mul_epu32(m1, x[2][g]);
-            x[0][g] =
-                _mm256_xor_si256(_mm256_srli_epi64(q, 32), _mm256_xor_si256(x[1][g], a));
-            x[2][g] =
-                _mm256_xor_si256(_mm256_srli_epi64(p, 32), _mm256_xor_si256(x[3][g], b));
+            /* The keys first: results of products come late, and gcc would put them so. */
+            __m256i c = _mm256_xor_si256(x[1][g], a), d = _mm256_xor_si256(x[3][g], b);
+            __asm__("" : "+x"(c), "+x"(d));
+            x[0][g] = _mm256_xor_si256(_mm256_srli_epi64(q, 32), c);
+            x[2][g] = _mm256_xor_si256(_mm256_srli_epi64(p, 32), d);
             x[1][g] = q;
             x[3][g] = p;
         }
@@ -135,9 +148,11 @@ NARROW static inline __m256i join_unit(__m256i high, __m256i low) {
 NARROW static inline __attribute__((always_inline)) int64_t
 fill_narrow(uint64_t key, uint64_t first, int64_t n, uint64_t *out, bool doubles) {
     int64_t i = 0;
+    round_keys keys;
+    if (n >= 8 * GROUPS) spread_keys(key, &keys);
     for (; i + 8 * GROUPS <= n; i += 8 * GROUPS) {
         __m256i x[4][GROUPS];
-        encipher_4(key, (first + (uint64_t)i) / 2, x);
+        encipher_4(&keys, (first + (uint64_t)i) / 2, x);
         for (int g = 0; g < GROUPS; g++) {
             __m256i a = doubles ? join_unit(x[0][g], x[1][g]) : join(x[0][g], x[1][g]);
             __m256i b = doubles ? join_unit(x[2][g], x[3][g]) : join(x[2][g], x[3][g]);
