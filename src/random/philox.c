@@ -117,7 +117,8 @@ encipher_4(const round_keys *keys, uint64_t first, __m256i x[4][GROUPS]) {
         const __m256i a = keys->k0[round], b = keys->k1[round];
         for (int g = 0; g < GROUPS; g++) {
             __m256i p = _mm256_mul_epu32(m0, x[0][g]), q = _mm256_mul_epu32(m1, x[2][g]);
-            /* The keys first: results of products come late, and gcc would put them so. */
+            /* The keys first: results of products come late, and gcc would put them so.
+             */
             __m256i c = _mm256_xor_si256(x[1][g], a), d = _mm256_xor_si256(x[3][g], b);
             __asm__("" : "+x"(c), "+x"(d));
             x[0][g] = _mm256_xor_si256(_mm256_srli_epi64(q, 32), c);
