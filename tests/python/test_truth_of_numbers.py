@@ -50,3 +50,22 @@ def test_truth_of_numbers(dtype, n):
         for name in TESTS if dtype[0] == "f" else []:
             got = getattr(asnumpy, name)(a[part]).to_numpy()
             np.testing.assert_array_equal(got.view("u1"), getattr(np, name)(x[part]).view("u1"))
+
+
+@pytest.mark.parametrize(
+    "n", [1, 2, 31, 32, 33, 64, 127, 128, 129, 200, 1000, 2049, 32768, 32769, 70001]
+)
+def test_any_and_all_find_the_one(n):
+    """One truth value that differs, at the ends and between, wherever it lies in a vector."""
+    for at in sorted({0, 1, n // 2, n - 33, n - 2, n - 1}):
+        if not 0 <= at < n:
+            continue
+        x = np.zeros(n, "?")
+        x[at] = True
+        a, b = asnumpy.array(x), asnumpy.array(~x)
+        assert a.any() and not b.all() and a.all() == x.all() and b.any() == (~x).any()
+        rows = asnumpy.array(np.stack([x, ~x, x & False]))
+        assert rows.any(1).tolist() == [True, n > 1, False]
+        assert rows.all(1).tolist() == [n == 1, False, False]
+        assert rows.any(0).all() and not rows.all(0).any()
+    assert not asnumpy.zeros(n, "?").any() and asnumpy.ones(n, "?").all()

@@ -8,6 +8,8 @@
  * instructions). The last elements overlap the ones before, since a result of one byte is
  * no input.
  *
+ * any() and all() of truth values are here as well.
+ *
  * Comparisons are the quiet ones: what a NaN raises in the others nobody reports.
  */
 #include "device/cpu/predicates_avx2.h"
@@ -184,7 +186,41 @@ FLOATS(isinf, IS_INF)
 FLOATS(isfinite, IS_FINITE)
 FLOATS(signbit, SIGN_BIT)
 
+/* ---- any and all */
+
+/* `met`, and what of 32 bytes is not 0 (`set`), or is. */
+INLINE __m256i look(__m256i met, const char *p, bool set) {
+    __m256i x = _mm256_loadu_si256((const void *)p);
+    return _mm256_or_si256(met, set ? x : _mm256_cmpeq_epi8(x, _mm256_setzero_si256()));
+}
+
+/* Whether some of n bytes is not 0 (`set`), or is. The last look may be a second one. */
+INLINE bool some(int64_t n, const char *p, bool set) {
+    __m256i met = _mm256_setzero_si256();
+    int64_t i = 0;
+    bool found = false;
+    for (; i + 4 * STEP <= n; i += 4 * STEP)
+        for (int v = 0; v < 4; v++)
+            met = look(met, p + i + STEP * v, set);
+    for (; i + STEP <= n; i += STEP)
+        met = look(met, p + i, set);
+    if (i < n && n >= STEP) met = look(met, p + n - STEP, set);
+    for (; n < STEP && i < n; i++)
+        found |= (p[i] != 0) == set;
+    return found || !_mm256_testz_si256(met, met);
+}
+
+static void fold_or(int64_t n, void *acc, const void *src) {
+    *(char *)acc = *(const char *)acc || some(n, src, true);
+}
+
+static void fold_and(int64_t n, void *acc, const void *src) {
+    *(char *)acc = *(const char *)acc && !some(n, src, false);
+}
+
 void asn_kernels_predicates_avx2(asn_kernels *k) {
+    k->fold[ASN_OP_LOGICAL_OR][ASN_BOOL] = fold_or;
+    k->fold[ASN_OP_LOGICAL_AND][ASN_BOOL] = fold_and;
     static const asn_dtype dtypes[6] = {ASN_F64, ASN_F32, ASN_I64,
                                         ASN_U64, ASN_I32, ASN_U32};
 #define ROW(name, op)                                                                    \
