@@ -82,6 +82,7 @@ static void move_extents(asn_trace *t, ptrdiff_t words) {
 /* Nodes and arena begin with the first remaining node, which has what comes first there.
  */
 static void begin_later(asn_trace *t, int gone) {
+    t->rows.itemsize = 0;
     if (t->count == 0) {
         forget_extent(t);
         return;
@@ -101,7 +102,6 @@ static void begin_later(asn_trace *t, int gone) {
 }
 
 void asn_trace_drop_first(asn_trace *t, int n) {
-    t->rows.itemsize = 0;
     for (int i = 0; i < n; i++)
         if (t->nodes[i].out.buffer) drop_node(&t->nodes[i]);
     t->count -= n;
@@ -119,6 +119,7 @@ static void finish_nodes(asn_trace *t, const bool *keep) {
             drop_node(&t->nodes[i]);
     }
     t->kept = t->count;
+    t->rows.itemsize = 0;
     if (t->count == 0) forget_extent(t);
 }
 

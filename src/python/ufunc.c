@@ -548,8 +548,8 @@ static bool needs_long_way(void) {
 /* op(quick operands..., out); NULL without an error when an operand is not quick. */
 static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     asn_operand in[MAX_IN];
-    int quick = 1, nin = u->nin & MAX_IN;
-    for (int i = 0; i < nin && quick > 0; i++)
+    int nin = u->nin & MAX_IN, quick = asn_operand_quick(args[0], in);
+    for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
     if (quick < 0 && needs_long_way()) PyErr_Clear();
     if (quick <= 0 || asn_scalars_need_arrays((asn_op)u->op, in)) return NULL;
@@ -624,8 +624,8 @@ PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
 
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     asn_operand in[MAX_IN];
-    int quick = 1, nin = asn_op_table[op].num_in & MAX_IN;
-    for (int i = 0; i < nin && quick > 0; i++)
+    int nin = asn_op_table[op].num_in & MAX_IN, quick = asn_operand_quick(args[0], in);
+    for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
     if (ASN_LIKELY(quick > 0) && !asn_scalars_need_arrays(op, in)) {
         asn_ndarray *r = asn_ndarray_alloc();
