@@ -41,13 +41,6 @@ asn_status asn_layout_alloc(asn_layout *l, int ndim) {
     return ASN_OK;
 }
 
-void asn_layout_fini(asn_layout *l) {
-    if (l->shape != l->dims) {
-        asn_free(l->shape);
-        l->shape = l->dims;
-    }
-}
-
 asn_status asn_layout_copy(asn_layout *out, const asn_layout *l) {
     ASN_TRY(asn_layout_alloc(out, l->ndim));
     for (int d = 0; d < l->ndim; d++) {

@@ -46,7 +46,11 @@ static inline bool asn_layout_contiguous(const asn_layout *l) {
 
 /* Storage for ndim dimensions, their values unset. ValueError past ASN_MAX_DIMS. */
 ASN_CHECK_RESULT asn_status asn_layout_alloc(asn_layout *l, int ndim);
-void asn_layout_fini(asn_layout *l);
+static inline void asn_layout_fini(asn_layout *l) {
+    if (l->shape == l->dims) return;
+    asn_free(l->shape);
+    l->shape = l->dims;
+}
 ASN_CHECK_RESULT asn_status asn_layout_copy(asn_layout *out, const asn_layout *l);
 /* Moves *from into *to (uninitialised); *from needs no fini any more. */
 void asn_layout_move(asn_layout *to, asn_layout *from);

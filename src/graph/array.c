@@ -27,37 +27,10 @@ asn_status asn_array_new(asn_array *out, asn_dtype dtype, int ndim, const int64_
     return with_buffer(out);
 }
 
-asn_status asn_array_new_rows(asn_array *out, const asn_array *a, asn_dtype dtype) {
-    const asn_layout *l = &a->layout;
-    asn_layout *o = &out->layout;
-    bool plain = l->ndim <= ASN_INLINE_DIMS &&
-                 asn_itemsize(dtype) == asn_itemsize((asn_dtype)l->dtype);
-    for (int d = 0; d < l->ndim && plain; d++)
-        plain = l->shape[d] > 1; /* else the stride may be anything */
-    if (!plain) return asn_array_new(out, dtype, l->ndim, l->shape, 'C');
-    ASN_TRY(asn_layout_alloc(o, l->ndim));
-    for (int d = 0; d < l->ndim; d++) {
-        o->shape[d] = l->shape[d];
-        o->strides[d] = l->strides[d];
-    }
-    o->dtype = (uint8_t)dtype;
-    o->flags =
-        (l->flags & (ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS)) | ASN_WRITEABLE | ASN_ALIGNED;
-    o->size = l->size;
-    o->offset = 0;
-    return with_buffer(out);
-}
-
 asn_status asn_array_new_like(asn_array *out, const asn_array *a, asn_dtype dtype,
                               char order) {
     ASN_TRY(asn_layout_like(&out->layout, &a->layout, dtype, order));
     return with_buffer(out);
-}
-
-void asn_array_fini(asn_array *a) {
-    asn_layout_fini(&a->layout);
-    asn_buffer_release(a->buffer);
-    a->buffer = NULL;
 }
 
 asn_status asn_array_share(asn_array *out, const asn_array *a) {

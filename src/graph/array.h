@@ -19,16 +19,17 @@ typedef struct {
     asn_buffer *buffer; /* shares */
 } asn_array;
 
-/* asn_array_new of a's shape, row-major, which is a's order too. */
-ASN_CHECK_RESULT asn_status asn_array_new_rows(asn_array *out, const asn_array *a,
-                                               asn_dtype dtype);
 /* Uninitialised elements; storage is taken only when something writes them. order 'C' or
  * 'F'. */
 ASN_CHECK_RESULT asn_status asn_array_new(asn_array *out, asn_dtype dtype, int ndim,
                                           const int64_t *shape, char order);
 ASN_CHECK_RESULT asn_status asn_array_new_like(asn_array *out, const asn_array *a,
                                                asn_dtype dtype, char order);
-void asn_array_fini(asn_array *a);
+static inline void asn_array_fini(asn_array *a) {
+    asn_layout_fini(&a->layout);
+    asn_buffer_release(a->buffer);
+    a->buffer = NULL;
+}
 /* Another handle on the same elements. */
 ASN_CHECK_RESULT asn_status asn_array_share(asn_array *out, const asn_array *a);
 /* Whether the memory bounds of two arrays overlap; two buffers may be two adoptions of

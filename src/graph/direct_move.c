@@ -410,15 +410,18 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
 
 /* ---- products */
 
+enum { LONGEST_VECTOR = 1 << 15 }; /* of a product that one thread computes in 10 us */
+
 /* A matrix, or a vector as a row or column; false: not settled, too large. */
 static bool matrix_of(const asn_array *a, bool row, aclnnxOperand *o, int64_t *shape,
                       int64_t *strides) {
     const asn_layout *l = &a->layout;
+    bool vector = l->ndim == 1;
     if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
-        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || asn_truth_raw(a))
+        l->size > (vector ? LONGEST_VECTOR : ASN_DIRECT_ELEMENTS) || l->size == 0 ||
+        asn_truth_raw(a))
         return false;
     int last = l->ndim - 1;
-    bool vector = l->ndim == 1;
     shape[0] = vector ? (row ? 1 : l->shape[0]) : l->shape[0];
     shape[1] = vector ? (row ? l->shape[0] : 1) : l->shape[last];
     strides[0] = vector && row ? 0 : l->strides[0];

@@ -29,7 +29,12 @@ void asn_set_arrival_hook(void (*arrival)(void));
 /* Floating-point conditions met since the last call (ASN_FP_* = ACLNNX_FP_*), cleared,
  * and the name of an operation that met them (static string). Enabled by
  * asn_set_fp_checks. */
-uint32_t asn_fp_take(const char **op_name);
+extern uint32_t asn_fp_conditions; /* of fp.c; here so that a look costs no call */
+uint32_t asn_fp_take_met(const char **op_name);
+static inline uint32_t asn_fp_take(const char **op_name) {
+    bool none = !__atomic_load_n(&asn_fp_conditions, __ATOMIC_RELAXED);
+    return __builtin_expect(none, 1) ? 0 : asn_fp_take_met(op_name);
+}
 bool asn_set_fp_checks(bool on);
 /* A bit of asn_fp_take's: an operation ran on the CPU in the device's place
  * (asn_fallback_take tells which). */

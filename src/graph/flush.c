@@ -82,6 +82,7 @@ static void move_extents(asn_trace *t, ptrdiff_t words) {
 /* Nodes and arena begin with the first remaining node, which has what comes first there.
  */
 static void begin_later(asn_trace *t, int gone) {
+    t->rows.itemsize = 0;
     if (t->count == 0) {
         forget_extent(t);
         return;
@@ -118,6 +119,7 @@ static void finish_nodes(asn_trace *t, const bool *keep) {
             drop_node(&t->nodes[i]);
     }
     t->kept = t->count;
+    t->rows.itemsize = 0;
     if (t->count == 0) forget_extent(t);
 }
 
@@ -190,6 +192,7 @@ static asn_status flush_some(int (*how_many)(const asn_trace *t)) {
     if (flushing) return ASN_OK;
     flushing = true; /* forgetting may release buffers, too */
     asn_transient_forget(t);
+    t->rows.itemsize = 0;
     int count = how_many(t);
     if (count == 0) {
         flushing = false;

@@ -13,28 +13,27 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 
-static uint32_t conditions;
+uint32_t asn_fp_conditions;
 static const char *culprit; /* NULL: nobody yet */
 static bool checks_on;
 
 uint32_t *asn_fp_sink(void) {
-    return checks_on ? &conditions : NULL;
+    return checks_on ? &asn_fp_conditions : NULL;
 }
 
 void asn_fp_note(const char *name) {
     if (ASN_CAPTURING) asn_capture_name(name);
-    if (conditions && !culprit) culprit = name;
+    if (asn_fp_conditions && !culprit) culprit = name;
 }
 
 void asn_fp_meet(uint32_t met, const char *name) {
-    __atomic_fetch_or(&conditions, met, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&asn_fp_conditions, met, __ATOMIC_RELAXED);
     asn_fp_note(name);
 }
 
-uint32_t asn_fp_take(const char **op_name) {
-    if (__builtin_expect(!__atomic_load_n(&conditions, __ATOMIC_RELAXED), 1)) return 0;
+uint32_t asn_fp_take_met(const char **op_name) {
     asn_lock();
-    uint32_t met = __atomic_exchange_n(&conditions, 0, __ATOMIC_RELAXED);
+    uint32_t met = __atomic_exchange_n(&asn_fp_conditions, 0, __ATOMIC_RELAXED);
     if (op_name) *op_name = culprit ? culprit : "operation";
     culprit = NULL;
     asn_unlock();

@@ -51,6 +51,12 @@ static inline void asn_unlock(void) {
         asn_unlock_slow();
 }
 
+/* Whether a function needs no lock that neither waits nor calls what may: who calls holds
+ * the face's lock all the while, and nobody has the library's. */
+static inline bool asn_lock_is_idle(void) {
+    return __builtin_expect(asn_lock_state.quick && !asn_lock_state.owner, 1);
+}
+
 /* The lock's way is found anew: there are several streams now. Held. */
 void asn_lock_refresh(void);
 /* Lets go of the lock however often it is held, and takes it again as often. */

@@ -27,6 +27,7 @@ typedef struct {
 
 enum { NOTES = 2 * ASN_MAX_DIMS };
 static note notes[NOTES];
+static int num_notes;
 static asn_stage stage;
 static asn_mark host_mark; /* of the operator that the host computes */
 
@@ -37,13 +38,14 @@ static note *note_new(const void *handle) {
     for (int i = 0; i < NOTES; i++)
         if (!notes[i].handle) {
             notes[i] = (note){.handle = handle};
+            num_notes++;
             return &notes[i];
         }
     return NULL;
 }
 
 static note *note_of(const void *handle) {
-    for (int i = 0; handle && i < NOTES; i++)
+    for (int i = 0; handle && num_notes && i < NOTES; i++)
         if (notes[i].handle == handle) return &notes[i];
     return NULL;
 }
@@ -54,6 +56,7 @@ static void note_end(const void *handle) {
     asn_free(n->members);
     asn_free(n->ints);
     n->handle = NULL;
+    num_notes--;
 }
 
 asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor **out) {

@@ -26,51 +26,90 @@ static slot slots[SETS][WAYS];
 static uint64_t now;
 static uint32_t next_id = 1;
 
-static int put_ref(int64_t *key, const asn_node *nodes, int at, int which,
-                   uint32_t base) {
-    const asn_node *node = &nodes[at];
-    const asn_ref *ref = which == 0 ? &node->out : &node->in[which - 1];
-    int n = 0;
-    if (!ref->buffer) {
-        /* the first equal immediate before it, so that sharing is part of the structure
-         */
-        int64_t twin = at * 4 + which;
-        for (int i = 0; i <= at && twin == at * 4 + which; i++)
-            for (int k = 0; k < nodes[i].num_in && i * 4 + k + 1 < at * 4 + which; k++)
-                if (!nodes[i].in[k].buffer && nodes[i].in[k].dtype == ref->dtype &&
-                    !memcmp(nodes[i].in[k].immediate, ref->immediate, 16)) {
-                    twin = i * 4 + k + 1;
-                    break;
-                }
-        key[n++] = -1 - ref->dtype;
-        key[n++] = twin;
-        return n;
+/* Most references begin at their buffer's start and have the strides of the node's
+ * result, most results shape and strides of the node before: a bit says so in place of
+ * the words. */
+enum { NO_OFFSET = 1 << 8, LIKE_RESULT = 1 << 9, LIKE_BEFORE = 1 << 10, ID_BIT = 16 };
+
+static inline bool same_words(const int64_t *a, const int64_t *b, int num) {
+    if (a == b) return true;
+    for (int d = 0; d < num; d++)
+        if (a[d] != b[d]) return false;
+    return true;
+}
+
+/* The different immediates met. */
+typedef struct {
+    int num;
+    struct {
+        const asn_ref *ref;
+        int place;
+    } all[3 * ASN_TRACE_MAX_NODES];
+} numbers;
+
+/* Equal immediates have the place of the first of them, so that sharing is part of the
+ * structure. Returns the key's end. */
+static int64_t *put_number(int64_t *key, numbers *met, const asn_ref *ref, int place) {
+    int i = 0;
+    while (i < met->num &&
+           (met->all[i].ref->dtype != ref->dtype ||
+            memcmp(met->all[i].ref->immediate, ref->immediate, sizeof ref->immediate)))
+        i++;
+    if (i == met->num) {
+        met->all[i].ref = ref;
+        met->all[i].place = place;
+        met->num++;
     }
-    if (ref->buffer->trace_id < base) ref->buffer->trace_id = next_id++;
-    key[n++] = (int64_t)(ref->buffer->trace_id - base) << 8 | ref->dtype;
-    key[n++] = ref->offset;
-    for (int d = 0; d < node->ndim; d++)
-        key[n++] = ref->strides[d];
-    return n;
+    *key++ = -1 - ref->dtype;
+    *key++ = met->all[i].place;
+    return key;
+}
+
+/* `like`: strides that go without saying, told by `flag`; or NULL. */
+static inline int64_t *put_ref(int64_t *key, const asn_ref *ref, int ndim,
+                               const int64_t *like, int64_t flag, uint32_t base) {
+    asn_buffer *b = ref->buffer;
+    if (b->trace_id < base) b->trace_id = next_id++;
+    bool alike = like && same_words(ref->strides, like, ndim);
+    *key++ = (int64_t)(b->trace_id - base) << ID_BIT | ref->dtype | (alike ? flag : 0) |
+             (ref->offset ? 0 : NO_OFFSET);
+    if (ref->offset) *key++ = ref->offset;
+    for (int d = 0; d < ndim && !alike; d++)
+        *key++ = ref->strides[d];
+    return key;
+}
+
+static inline int64_t *put_node(int64_t *key, const asn_node *nodes, int at, bool dead,
+                                uint32_t base, numbers *met) {
+    const asn_node *node = &nodes[at], *before = at ? node - 1 : node;
+    int ndim = node->ndim;
+    bool same = at && before->ndim == ndim && before->size == node->size &&
+                same_words(node->shape, before->shape, ndim);
+    *key++ = (int64_t)(node->head | (uint64_t)dead << 57 | (uint64_t)same << 58);
+    if (node->reduce_op != ASN_OP_NONE) *key++ = (int64_t)node->reduce_mask;
+    for (int d = 0; d < ndim && !same; d++)
+        *key++ = node->shape[d];
+    const int64_t *strides = node->out.strides;
+    key = put_ref(key, &node->out, ndim, same ? before->out.strides : NULL, LIKE_BEFORE,
+                  base);
+    for (int k = 0; k < node->num_in; k++)
+        if (node->in[k].buffer)
+            key = put_ref(key, &node->in[k], ndim, strides, LIKE_RESULT, base);
+        else
+            key = put_number(key, met, &node->in[k], at * 4 + k + 1);
+    return key;
 }
 
 static int make_key(int64_t *key, const asn_node *nodes, int count, const bool *dead) {
     uint32_t base = next_id;
-    int n = 0;
+    numbers met;
+    int64_t *end = key;
+    met.num = 0;
     for (int i = 0; i < count; i++) {
-        const asn_node *node = &nodes[i];
-        if (n + 8 + 5 * (node->ndim + 2) > KEY_MAX) return -1;
-        key[n++] = (int64_t)node->op | (int64_t)node->reduce_op << 16 |
-                   (int64_t)node->loop << 32 | (int64_t)node->num_in << 40 |
-                   (int64_t)node->accumulate << 44 | (int64_t)dead[i] << 45 |
-                   (int64_t)node->ndim << 48;
-        key[n++] = (int64_t)node->reduce_mask;
-        for (int d = 0; d < node->ndim; d++)
-            key[n++] = node->shape[d];
-        for (int k = 0; k <= node->num_in; k++)
-            n += put_ref(key + n, nodes, i, k, base);
+        if (end - key + 8 + 5 * (nodes[i].ndim + 2) > KEY_MAX) return -1;
+        end = put_node(end, nodes, i, dead[i], base, &met);
     }
-    return n;
+    return (int)(end - key);
 }
 
 static inline uint64_t mix(uint64_t h, int64_t word) {

@@ -1,7 +1,7 @@
 /* L2 graph: recording (see trace.h; flush.c runs what is recorded).
  *
  * When is an operation recorded? Recording pays when operations can share a pass over
- * memory. Below EAGER_ELEMENTS the call overhead is everything, and an operation with
+ * memory. Below ASN_TRACE_EAGER the call overhead is everything, and an operation with
  * nothing pending on its buffers runs at once through the shortest path. Buffers that the
  * host may touch behind our back never stay recorded.
  */
@@ -21,19 +21,13 @@
 #include "runtime/stream.h"
 #include "runtime/sync.h"
 
-enum {
-    EAGER_ELEMENTS = 2048,
-    /* So many small operations in a row on recorded buffers: a loop over elements or rows
-     * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */
-    SMALL_RUN = 4
-};
-/* Buffers that only the trace keeps alive may hold this much before it is flushed. */
-static const int64_t HELD_BYTES_MAX = (int64_t)256 << 20;
-
-asn_trace asn_the_trace = {.nodes = asn_the_trace.room};
-/* lazy_wish: what the face asked for; off while conditions are to be met where they
- * arise. */
-static bool lazy_on = true, lazy_wish = true, at_once;
+/* So many small operations in a row on recorded buffers: a loop over elements or rows
+ * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */
+enum { SMALL_RUN = 4 };
+asn_trace asn_the_trace = {.lazy = true, .nodes = asn_the_trace.room};
+/* What the face asked for; the trace is not lazy while conditions are to be met where
+ * they arise. */
+static bool lazy_wish = true, at_once;
 
 /* ---- drafts */
 
@@ -97,7 +91,7 @@ static bool has_exact_inverse(const asn_ref *ref, asn_dtype loop, double *invers
     return true;
 }
 
-static void ease_division(asn_node *n) {
+void asn_node_ease_division(asn_node *n) {
     double inverse;
     if (n->op != ASN_OP_DIVIDE || !has_exact_inverse(&n->in[1], n->loop, &inverse))
         return;
@@ -136,8 +130,7 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     int64_t *kept = arena_take(t, ndim);
     memcpy(kept, ref->strides, (size_t)ndim * sizeof *kept);
     ref->strides = kept;
-    asn_buffer_retain(ref->buffer)->trace_refs++;
-    t->reach += ref->buffer->nbytes;
+    t->reach += asn_trace_count_ref(asn_buffer_retain(ref->buffer));
 }
 
 static asn_status record(const asn_draft *d) {
@@ -145,10 +138,11 @@ static asn_status record(const asn_draft *d) {
     uint32_t line = asn_record_line();
     if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_make_room());
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
+    t->rows.itemsize = 0;
     asn_node *n = &t->nodes[t->count++];
     *n = d->node;
     n->line = line;
-    ease_division(n);
+    asn_node_ease_division(n);
     n->shape = arena_take(t, n->ndim);
     memcpy(n->shape, d->node.shape, (size_t)n->ndim * sizeof *n->shape);
     keep_ref(t, &n->out, n->ndim);
@@ -171,90 +165,8 @@ static bool holds_much(asn_trace *t) {
             read += share;
             if (asn_buffer_only_traced(b)) held += share;
         }
-    if (read < HELD_BYTES_MAX) t->look_at = t->reach + HELD_BYTES_MAX - read;
-    return held > HELD_BYTES_MAX;
-}
-
-/* Looked into at every 16th node, and only where all that the trace reaches, buffers
- * counted once per reference, comes to so much. */
-static bool may_hold_much(const asn_trace *t, int count) {
-    return count % 16 == 0 && t->reach > HELD_BYTES_MAX && t->reach > t->look_at;
-}
-
-/* ---- the short way to record */
-
-static inline void share_ref(asn_ref *ref, const asn_array *a, int64_t *strides) {
-    ref->buffer = asn_buffer_retain(a->buffer);
-    ref->buffer->trace_refs++;
-    asn_the_trace.reach += a->buffer->nbytes;
-    ref->offset = a->layout.offset;
-    ref->dtype = a->layout.dtype;
-    ref->strides = strides;
-}
-
-/* Strides as a draft writes them: 0 for an extent of 1. */
-static int64_t *take_strides(const asn_layout *l) {
-    int64_t *strides = arena_take(&asn_the_trace, l->ndim);
-    for (int d = 0; d < l->ndim; d++)
-        strides[d] = l->shape[d] == 1 ? 0 : l->strides[d];
-    return strides;
-}
-
-/* One block of strides serves every operand with elements of one size. */
-static void record_rows(asn_node *n, int num_in, const asn_operand *in,
-                        const asn_array *result, asn_dtype loop) {
-    asn_trace *t = &asn_the_trace;
-    const asn_layout *l = &result->layout;
-    n->shape = arena_take(t, l->ndim);
-    for (int d = 0; d < l->ndim; d++)
-        n->shape[d] = l->shape[d];
-    int64_t *out = take_strides(l), *rows = l->dtype == loop ? out : NULL;
-    share_ref(&n->out, result, out);
-    n->out.buffer->trace_writes++;
-    for (int k = 0; k < num_in; k++) {
-        if (!in[k].array) {
-            asn_draft_immediate(&n->in[k], &in[k].scalar);
-            n->in[k].strides = NULL;
-            continue;
-        }
-        if (!rows) rows = take_strides(&in[k].array->layout);
-        share_ref(&n->in[k], in[k].array, rows);
-    }
-}
-
-bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_operand *in,
-                           const asn_array *result) {
-    asn_trace *t = &asn_the_trace;
-    const asn_layout *l = &result->layout;
-    uint32_t line = l->size > EAGER_ELEMENTS ? asn_record_line() : 0;
-    asn_lock();
-    bool can = lazy_on && l->size > EAGER_ELEMENTS && !ASN_CAPTURING;
-    for (int k = 0; k < num_in && can; k++)
-        can = in[k].array
-                  ? !in[k].array->buffer->shared && in[k].array->layout.ndim == l->ndim
-                  : in[k].scalar.dtype == loop;
-    if (t->kept) asn_transient_forget(t);
-    can = can && t->arena && t->count < ASN_TRACE_MAX_NODES &&
-          !may_hold_much(t, t->count + 1) &&
-          t->arena_used + 5 * (size_t)l->ndim <= ASN_TRACE_ARENA;
-    if (can) {
-        asn_node *n = &t->nodes[t->count++];
-        n->op = (uint16_t)op;
-        n->reduce_op = ASN_OP_NONE;
-        n->loop = (uint8_t)loop;
-        n->num_in = (uint8_t)num_in;
-        n->ndim = (uint8_t)l->ndim;
-        n->accumulate = false;
-        n->line = line;
-        n->reduce_mask = 0;
-        n->size = l->size;
-        record_rows(n, num_in, in, result, loop);
-        ease_division(n);
-        asn_the_trace.small_run = 0;
-        asn_counters.recorded++;
-    }
-    asn_unlock();
-    return can;
+    if (read < ASN_TRACE_HELD_BYTES) t->look_at = t->reach + ASN_TRACE_HELD_BYTES - read;
+    return held > ASN_TRACE_HELD_BYTES;
 }
 
 static bool pending(const asn_node *n) {
@@ -281,7 +193,7 @@ static asn_status submit_captured(asn_draft *d) {
     asn_trace *t = &asn_the_trace;
     if (!may) ASN_TRY(asn_trace_flush());
     ASN_TRY(record(d));
-    bool full = may_hold_much(t, t->count) && holds_much(t);
+    bool full = asn_trace_may_hold_much(t, t->count) && holds_much(t);
     return !may || full ? asn_trace_flush() : ASN_OK;
 }
 
@@ -292,19 +204,20 @@ static asn_status submit_locked(asn_draft *d) {
     bool waits = asn_the_trace.count && pending(n);
     bool shared = touches_shared(n);
     asn_the_trace.small_run =
-        n->size > EAGER_ELEMENTS ? 0 : asn_the_trace.small_run + waits;
+        n->size > ASN_TRACE_EAGER ? 0 : asn_the_trace.small_run + waits;
     if (asn_the_trace.small_run >= SMALL_RUN) {
         ASN_TRY(asn_trace_flush());
         waits = false;
     }
-    if (!waits && (!lazy_on || shared || d->now || n->size <= EAGER_ELEMENTS)) {
+    if (!waits &&
+        (!asn_the_trace.lazy || shared || d->now || n->size <= ASN_TRACE_EAGER)) {
         asn_counters.eager++;
         return asn_launch_node(n);
     }
     ASN_TRY(record(d));
     asn_trace *t = &asn_the_trace;
-    if (!lazy_on || shared) return asn_trace_flush();
-    if (may_hold_much(t, t->count) && holds_much(t)) return asn_trace_flush();
+    if (!asn_the_trace.lazy || shared) return asn_trace_flush();
+    if (asn_trace_may_hold_much(t, t->count) && holds_much(t)) return asn_trace_flush();
     return ASN_OK;
 }
 
@@ -339,8 +252,8 @@ asn_status asn_set_lazy(bool on, bool *before) {
     asn_lock();
     if (before) *before = lazy_wish;
     lazy_wish = on;
-    lazy_on = lazy_wish && !at_once;
-    asn_status status = lazy_on ? ASN_OK : asn_trace_flush();
+    asn_the_trace.lazy = lazy_wish && !at_once;
+    asn_status status = asn_the_trace.lazy ? ASN_OK : asn_trace_flush();
     asn_unlock();
     return status;
 }
@@ -348,8 +261,8 @@ asn_status asn_set_lazy(bool on, bool *before) {
 asn_status asn_set_at_once(bool on) {
     asn_lock();
     at_once = on;
-    lazy_on = lazy_wish && !at_once;
-    asn_status status = lazy_on ? ASN_OK : asn_trace_flush();
+    asn_the_trace.lazy = lazy_wish && !at_once;
+    asn_status status = asn_the_trace.lazy ? ASN_OK : asn_trace_flush();
     asn_unlock();
     return status;
 }

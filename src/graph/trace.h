@@ -16,7 +16,13 @@
 #include "graph/ufunc.h"
 #include "ops/ops.h"
 
-enum { ASN_TRACE_MAX_NODES = 192, ASN_TRACE_ARENA = 192 * 4 * 8 };
+enum {
+    ASN_TRACE_MAX_NODES = 192,
+    ASN_TRACE_ARENA = 192 * 4 * 8,
+    ASN_TRACE_EAGER = 2048 /* elements; larger operations are recorded */
+};
+/* Buffers that only the trace keeps alive may hold this much before it is flushed. */
+#define ASN_TRACE_HELD_BYTES ((int64_t)256 << 20)
 
 typedef struct {
     asn_buffer *buffer; /* NULL: immediate */
@@ -27,13 +33,18 @@ typedef struct {
 } asn_ref;
 
 typedef struct {
-    uint16_t op;        /* asn_op; ASN_OP_COPY for a plain reduction */
-    uint16_t reduce_op; /* ASN_OP_NONE, or the reduction of in[0] */
-    uint8_t loop;       /* loop dtype */
-    uint8_t num_in;
-    uint8_t ndim;
-    bool accumulate; /* a reduction whose first value is already in out */
-    uint32_t line;   /* of the program that recorded it; set while there is a profile */
+    union {
+        struct {
+            uint16_t op;        /* asn_op; ASN_OP_COPY for a plain reduction */
+            uint16_t reduce_op; /* ASN_OP_NONE, or the reduction of in[0] */
+            uint8_t loop;       /* loop dtype */
+            uint8_t num_in;
+            uint8_t ndim;
+            bool accumulate; /* a reduction whose first value is already in out */
+        };
+        uint64_t head; /* all of these; the bits above accumulate's are free */
+    };
+    uint32_t line; /* of the program that recorded it; set while there is a profile */
     uint64_t reduce_mask;
     int64_t size; /* of the iteration space */
     int64_t *shape;
@@ -43,15 +54,25 @@ typedef struct {
 /* The recorded nodes; the library's lock is held around every use. */
 typedef struct {
     int count;
-    int kept; /* the first ones, whose result an earlier flush left out (transient.h) */
+    bool lazy; /* operations are recorded */
+    int kept;  /* the first ones, whose result an earlier flush left out (transient.h) */
     /* The nodes, and an arena with their shapes and strides. When the oldest go, both
      * begin further on in their rooms, twice as long, and move back only when half of a
      * room is behind them. */
     asn_node *nodes, room[2 * ASN_TRACE_MAX_NODES];
     int64_t *arena, *arena_room; /* owns; NULL before the first node */
     size_t arena_used;
+    /* A row-major array of the shape of the last node's result, and its shape and strides
+     * in the arena, which the next node may share; itemsize 0: it has none to share.
+     * Where there are some, operations are recorded, and none is kept from an earlier
+     * flush. */
+    struct {
+        int itemsize;
+        int64_t *shape, *strides;
+        asn_layout model;
+    } rows;
     int small_run;   /* small operations in a row on recorded buffers */
-    int64_t reach;   /* bytes of all references' buffers since the trace was empty */
+    int64_t reach;   /* bytes of the buffers with storage that it has come to refer to */
     int64_t look_at; /* the reach from which on to look what the trace holds */
 } asn_trace;
 
@@ -77,11 +98,19 @@ void asn_draft_immediate(asn_ref *ref, const asn_scalar *s);
  * operands are borrowed; the trace retains their buffers. */
 ASN_CHECK_RESULT asn_status asn_trace_submit(asn_draft *d);
 
-/* Records op over row-major arrays of result's shape and numbers, which all have the
- * dtype `loop`; false (nothing done): it should run at once, or needs a draft. Takes the
- * lock. */
-bool asn_trace_record_rows(asn_op op, asn_dtype loop, int num_in, const asn_operand *in,
-                           const asn_array *result);
+/* A division by a number whose inverse is exact becomes a product. */
+void asn_node_ease_division(asn_node *n);
+
+/* Counts one more reference of the trace to b; returns what its reach grows by. */
+static inline int64_t asn_trace_count_ref(asn_buffer *b) {
+    return b->trace_refs++ || !b->data ? 0 : b->nbytes;
+}
+
+/* Whether to look what the trace holds, now that it has `count` nodes: at every 16th, and
+ * only where all that it reaches comes to so much. */
+static inline bool asn_trace_may_hold_much(const asn_trace *t, int count) {
+    return count % 16 == 0 && t->reach > ASN_TRACE_HELD_BYTES && t->reach > t->look_at;
+}
 
 /* Forgets the first n nodes. Lock held. */
 void asn_trace_drop_first(asn_trace *t, int n);

@@ -2,8 +2,9 @@
  *
  * The general path resolves dtypes, broadcasts, makes the result and submits one node;
  * where= adds a selection, an output that overlaps an input in another order adds a
- * temporary. The short path in front serves what loops over small arrays do all day: one
- * or two row-major arrays of one dtype and shape, or an array and a Python number.
+ * temporary. Two short paths stand in front, for row-major arrays of one dtype and shape
+ * and Python numbers: small ones run at once (direct.c), large ones are recorded as they
+ * are (rows.c).
  */
 #include "graph/ufunc.h"
 
@@ -17,6 +18,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
+#include "graph/rows.h"
 #include "graph/truth.h"
 
 static const asn_ufunc_options defaults = ASN_UFUNC_DEFAULTS;
@@ -192,40 +194,6 @@ static asn_status call_general(asn_op op, const asn_operand *in, const asn_array
     return status;
 }
 
-/* The short path: fresh row-major result, arrays of one dtype that the operation has a
- * loop for. */
-static bool is_simple(asn_op op, const asn_operand *in, const asn_ufunc_options *o,
-                      const asn_array **shape_of, asn_dtype *loop) {
-    const asn_op_info *info = &asn_op_table[op];
-    if (o != &defaults && (o->where || o->dtype != ASN_DTYPE_NONE || o->order != 'K'))
-        return false;
-    const asn_layout *l = NULL;
-    const asn_array *first = NULL;
-    for (int k = 0; k < info->num_in; k++) {
-        if (info->in_dtype[k] != ASN_DTYPE_NONE) return false;
-        if (!in[k].array) {
-            /* a Python float next to floats, an int next to anything but bool */
-            if (in[k].weak != 'f' && in[k].weak != 'i') return false;
-            continue;
-        }
-        const asn_layout *m = &in[k].array->layout;
-        if (!(m->flags & ASN_C_CONTIGUOUS)) return false;
-        if (l && (l->dtype != m->dtype || !asn_layout_same_shape(l, m))) return false;
-        l = m;
-        first = in[k].array;
-    }
-    if (!l) return false;
-    asn_dtype dt = (asn_dtype)l->dtype;
-    if (dt == ASN_BOOL || !asn_op_has_loop(op, dt) || op == ASN_OP_POWER) return false;
-    for (int k = 0; k < info->num_in; k++)
-        if (!in[k].array &&
-            (in[k].weak == 'f' ? !asn_is_inexact(dt) : info->flags & ASN_OPF_PREDICATE))
-            return false;
-    *shape_of = first;
-    *loop = dt;
-    return true;
-}
-
 /* Whether the short path for small arrays is worth asking. */
 static inline bool is_small(asn_op op, const asn_operand *in) {
     for (int k = 0; k < asn_op_table[op].num_in; k++)
@@ -246,24 +214,6 @@ static bool may_divide_by_zero(asn_op op, const asn_operand *in) {
     if (asn_scalar_cast(&divisor->scalar, ASN_I64, &wide) == ASN_OK)
         memcpy(&value, wide.bytes, sizeof value);
     return value == 0 || value == -1;
-}
-
-static asn_status call_large(asn_op op, const asn_operand *in, const asn_array *out,
-                             asn_array *result, const asn_ufunc_options *o) {
-    const asn_array *a;
-    asn_dtype loop;
-    if (out || !is_simple(op, in, o, &a, &loop)) {
-        asn_lock();
-        asn_status status = call_general(op, in, out, result, o);
-        asn_unlock();
-        return status;
-    }
-    ASN_TRY(asn_array_new_rows(result, a, asn_op_result(op, loop)));
-    if (asn_trace_record_rows(op, loop, asn_op_table[op].num_in, in, result))
-        return ASN_OK;
-    asn_status status = submit_call(op, loop, in, result, NULL);
-    if (status) asn_array_fini(result);
-    return status;
 }
 
 /* ldexp of exponents that may not fit the loops' int32. */
@@ -311,14 +261,18 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
     const asn_ufunc_options *o = options ? options : &defaults;
     if (op == ASN_OP_LDEXP && asn_exponent_is_wide(in))
         return call_bounded(in, out, result, o);
-    if (o == &defaults && is_small(op, in) && asn_direct_call(op, in, out, result))
+    if (o == &defaults && (is_small(op, in) ? asn_direct_call(op, in, out, result)
+                                            : asn_rows_record(op, in, out, result)))
         return ASN_OK;
     if (any_raw(op, in, o)) return call_clean(op, in, out, result, o);
-    ASN_TRY(call_large(op, in, out, result, o));
+    asn_lock();
+    asn_status status = call_general(op, in, out, result, o);
+    asn_unlock();
+    ASN_TRY(status);
     if (!may_divide_by_zero(op, in)) return ASN_OK;
     const asn_array *written = out ? out : result;
     asn_lock();
-    asn_status status = asn_trace_settle(written->buffer, false);
+    status = asn_trace_settle(written->buffer, false);
     asn_unlock();
     if (status && !out) asn_array_fini(result);
     return status;

@@ -130,6 +130,11 @@ void asn_ndarray_drop(asn_ndarray *r);
 /* The result of a call that made *r, or failed: object, scalar (0-d and numpy_scalars),
  * or NULL. */
 PyObject *asn_ndarray_finish(asn_ndarray *r, asn_status status);
+/* The same after a success. */
+static inline PyObject *asn_ndarray_done(asn_ndarray *r) {
+    if (ASN_LIKELY(!asn_fp_conditions && r->array.layout.ndim)) return (PyObject *)r;
+    return asn_ndarray_finish(r, ASN_OK);
+}
 /* The same after a success, a 0-d result staying an array. */
 PyObject *asn_ndarray_finish_array(asn_ndarray *r);
 /* A 0-d array becomes a NumPy scalar under the scalar policy; takes r. */

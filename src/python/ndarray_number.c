@@ -65,8 +65,10 @@ static PyObject *binary_on_host(PyObject *a, PyObject *b, binaryfunc host_operat
 }
 
 static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_operator) {
+    if (asn_is_ndarray_exact(a) && asn_is_ndarray_exact(b))
+        return asn_ufunc_apply_pair(op, a, b);
     PyObject *pair[2] = {a, b};
-    if (asn_is_ndarray_exact(a) && (asn_is_ndarray_exact(b) || PyFloat_CheckExact(b)))
+    if (asn_is_ndarray_exact(a) && PyFloat_CheckExact(b))
         return asn_ufunc_apply(op, pair);
     bool left = asn_is_ndarray(a);
     if (ASN_UNLIKELY(gives_way(left ? a : b, left ? b : a, false)))

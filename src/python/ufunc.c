@@ -8,6 +8,8 @@
  */
 #include "ufunc.h"
 
+#include "graph/rows.h"
+
 enum { MAX_IN = 3 };
 static const asn_ufunc_options default_options = ASN_UFUNC_DEFAULTS;
 
@@ -546,8 +548,8 @@ static bool needs_long_way(void) {
 /* op(quick operands..., out); NULL without an error when an operand is not quick. */
 static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     asn_operand in[MAX_IN];
-    int quick = 1, nin = u->nin & MAX_IN;
-    for (int i = 0; i < nin && quick > 0; i++)
+    int nin = u->nin & MAX_IN, quick = asn_operand_quick(args[0], in);
+    for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
     if (quick < 0 && needs_long_way()) PyErr_Clear();
     if (quick <= 0 || asn_scalars_need_arrays((asn_op)u->op, in)) return NULL;
@@ -584,8 +586,8 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
                 return asn_fp_check() < 0 ? NULL : asn_scalar_to_numpy(&value);
             asn_ndarray *r = asn_ndarray_alloc();
             if (!r) return NULL;
-            asn_status status = asn_ufunc_call((asn_op)u->op, in, NULL, &r->array, NULL);
-            if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
+            asn_status status = asn_rows_call((asn_op)u->op, in, &r->array);
+            if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_done(r);
             asn_ndarray_drop(r);
             return asn_ufunc_raise((asn_op)u->op, in, NULL, &default_options, status);
         }
@@ -607,16 +609,29 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     return call_general(u, args, nargs, kwnames);
 }
 
+PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
+    asn_operand in[2];
+    in[0].array = asn_of(a);
+    in[1].array = asn_of(b);
+    in[0].weak = in[1].weak = 0;
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_rows_call(op, in, &r->array);
+    if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_done(r);
+    asn_ndarray_drop(r);
+    return asn_ufunc_raise(op, in, NULL, &default_options, status);
+}
+
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     asn_operand in[MAX_IN];
-    int quick = 1, nin = asn_op_table[op].num_in & MAX_IN;
-    for (int i = 0; i < nin && quick > 0; i++)
+    int nin = asn_op_table[op].num_in & MAX_IN, quick = asn_operand_quick(args[0], in);
+    for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
     if (ASN_LIKELY(quick > 0) && !asn_scalars_need_arrays(op, in)) {
         asn_ndarray *r = asn_ndarray_alloc();
         if (!r) return NULL;
-        asn_status status = asn_ufunc_call(op, in, NULL, &r->array, NULL);
-        if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_finish(r, ASN_OK);
+        asn_status status = asn_rows_call(op, in, &r->array);
+        if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_done(r);
         asn_ndarray_drop(r);
         return asn_ufunc_raise(op, in, NULL, &default_options, status);
     }

@@ -43,6 +43,8 @@ asn_op asn_power_shortcut(PyObject *base, PyObject *exponent);
 
 /* op(args...) with everything __call__ does but keywords. */
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args);
+/* op(a, b) of two that are exactly ndarrays. */
+PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b);
 /* op(args..., out=self): in-place operators; returns a new reference to args[0]. */
 PyObject *asn_ufunc_apply_inplace(asn_op op, PyObject *const *args);
 PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
@@ -59,7 +61,10 @@ void *asn_ufunc_raise(asn_op op, const asn_operand *in, const asn_array *out,
 
 /* ufunc_scalars.c: operands among Python and NumPy scalars alone that promotion must see
  * as arrays. */
-bool asn_scalars_need_arrays(asn_op op, const asn_operand *in);
+bool asn_numbers_need_arrays(asn_op op, const asn_operand *in);
+static inline bool asn_scalars_need_arrays(asn_op op, const asn_operand *in) {
+    return !in[0].array && asn_numbers_need_arrays(op, in);
+}
 /* Reads all operands of a call; owners are released by the caller. */
 int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
                      PyObject **owner);

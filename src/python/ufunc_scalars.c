@@ -12,7 +12,7 @@ static bool is_comparison(asn_op op) {
     return op >= ASN_OP_EQUAL && op <= ASN_OP_GREATER_EQUAL;
 }
 
-bool asn_scalars_need_arrays(asn_op op, const asn_operand *in) {
+bool asn_numbers_need_arrays(asn_op op, const asn_operand *in) {
     int nin = asn_op_table[op].num_in;
     bool wide = false, strong = false;
     for (int i = 0; i < nin; i++) {

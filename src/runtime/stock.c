@@ -58,6 +58,13 @@ static uint64_t ended[CLASSES]; /* served by threads that are gone */
 static pthread_key_t at_exit;
 static bool has_key;
 static _Thread_local stock *mine;
+static stock *everyones; /* where the face's lock is held by whoever calls */
+
+/* The thread's stock, NULL before its first put. Finding a thread-local costs a library a
+ * call: where one lock is held anyway, all threads share one stock. */
+static inline stock *own(void) {
+    return asn_buffer_serial ? everyones : mine;
+}
 
 static void empty(stock *s) {
     for (int c = 0; c < CLASSES; c++)
@@ -86,6 +93,12 @@ static void thread_ends(void *arg) {
     asn_free(s);
 }
 
+/* Whether the stock will be emptied when its thread ends. */
+static bool ends_with_thread(stock *s) {
+    if (!has_key) has_key = pthread_key_create(&at_exit, thread_ends) == 0;
+    return has_key && pthread_setspecific(at_exit, s) == 0;
+}
+
 /* This thread's stock, made at the first put; NULL without memory for it. */
 static __attribute__((noinline, cold)) stock *begin(void) {
     stock *s = asn_calloc(1, sizeof *s);
@@ -93,24 +106,24 @@ static __attribute__((noinline, cold)) stock *begin(void) {
         asn_error_clear();
         return NULL;
     }
+    bool shared = asn_buffer_serial;
     pthread_mutex_lock(&list_lock);
-    if (!has_key) has_key = pthread_key_create(&at_exit, thread_ends) == 0;
-    bool ends = has_key && pthread_setspecific(at_exit, s) == 0;
-    if (ends) {
+    bool kept = shared || ends_with_thread(s);
+    if (kept) {
         s->next = list;
         list = s;
     }
     pthread_mutex_unlock(&list_lock);
-    if (!ends) {
+    if (!kept) {
         asn_free(s);
         return NULL;
     }
-    mine = s;
+    *(shared ? &everyones : &mine) = s;
     return s;
 }
 
 asn_buffer *asn_stock_take(int64_t nbytes) {
-    stock *s = mine;
+    stock *s = own();
     if (!s) return NULL;
     int c = asn_size_class(nbytes);
     if (!s->count[c]) return NULL;
@@ -120,7 +133,7 @@ asn_buffer *asn_stock_take(int64_t nbytes) {
 }
 
 bool asn_stock_put(asn_buffer *b) {
-    stock *s = mine;
+    stock *s = own();
     if (b->capacity > ASN_STOCK_BYTES || b->device != asn_pool_device ||
         (!s && !(s = begin())))
         return false;
@@ -132,12 +145,12 @@ bool asn_stock_put(asn_buffer *b) {
 }
 
 asn_buffer *asn_stock_take_struct(void) {
-    stock *s = mine;
+    stock *s = own();
     return s && s->structs ? s->spare[--s->structs] : NULL;
 }
 
 bool asn_stock_put_struct(asn_buffer *b) {
-    stock *s = mine;
+    stock *s = own();
     if ((!s && !(s = begin())) || s->structs == STRUCTS) return false;
     s->spare[s->structs++] = b;
     return true;

@@ -39,8 +39,8 @@ def pairs(draw, **kwargs):
     return x, adopt(x) if draw(st.booleans()) and x.size else array(x)
 
 
-def same(ours, expected, rtol=None):
-    """Equal dtype and shape; values equal, or for floats within rtol (default 16 eps) of the largest."""
+def same(ours, expected, rtol=None, least=0):
+    """Equal dtype and shape; values equal, or for floats within rtol (default 16 eps) of the largest, or of `least`."""
     got, expected = ours.numpy(), np.asarray(expected)
     assert got.dtype == expected.dtype, (got.dtype, expected.dtype)
     assert got.shape == expected.shape, (got.shape, expected.shape)
@@ -49,5 +49,5 @@ def same(ours, expected, rtol=None):
         return
     rtol = 16 * np.finfo(expected.dtype).eps if rtol is None else rtol
     finite = np.abs(expected[np.isfinite(expected)])
-    scale = float(finite.max(initial=0))
+    scale = float(finite.max(initial=least))
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol * scale)

@@ -54,6 +54,12 @@ for dtype in ("f8", "f4", "i8", "i2"):
     x, v = (np.array((r.standard_normal(n) * 99).astype(dtype)) for n in (5003, 131))
     for y in (np.convolve(x, v), np.correlate(x, v), np.correlate(v, x, "same"), np.convolve(x[:7], v, "full")):
         add(y)
+for n in (3, 8, 9, 31, 64, 65, 1025, 2300, 50_003):  # sums that stay in registers, and what is left over
+    for dtype in ("f8", "f4"):
+        a, b = (np.array(r.standard_normal(n).astype(dtype)) for _ in range(2))
+        t = a * b
+        for y in (((a - b) ** 2).sum(), (a * b + a - 2.0).mean(), (a * a - b).sum(dtype="f8"), t.sum(), t):
+            add(np.asarray(y))
 p = np.random.Generator(np.random.Philox4x32(9))
 for y in (p.random(200_001), p.random(99), np.random.default_rng(1).standard_normal(1001), p.integers(0, 99, 1000)):
     add(y)

@@ -146,3 +146,16 @@ def test_long_inner_products(n, dtype):
     a, b = asnumpy.array(x), asnumpy.array(y)
     assert asnumpy.vdot(a, b) == np.vdot(x.astype("c16"), y.astype("c16"))
     assert asnumpy.dot(a[::-1], b) == np.dot(x[::-1].astype("c16"), y.astype("c16"))
+
+
+@pytest.mark.parametrize("n", [2048, 2049, 10000, 32768, 32769, 70000])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "c16"])
+def test_products_of_vectors(n, dtype):
+    """Both sides of the length up to which a product of two vectors runs at once."""
+    rng = np.random.default_rng(n)
+    x, y = ((rng.integers(-9, 9, 2 * n)).astype(dtype) for _ in range(2))
+    a, b = asnumpy.array(x), asnumpy.array(y)
+    for u, v in ((slice(0, n), slice(n, None)), (slice(None, None, 2), slice(None, None, -2))):
+        got, expected = asnumpy.dot(a[u], b[v]), np.dot(x[u], y[v])
+        assert got.dtype == expected.dtype and got == expected
+        assert (a[u] + 0) @ b[v] == expected

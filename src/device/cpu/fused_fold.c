@@ -11,9 +11,10 @@
 #include "device/cpu/pool.h"
 
 enum {
-    MAX_PARTS = 256,   /* of one result */
-    FOLD_BLOCK = 4096, /* elements, when no slots limit the block */
-    SUM_BYTES = 8192   /* of one call of a sum kernel: 32 additions per lane */
+    MAX_PARTS = 256,    /* of one result */
+    FOLD_BLOCK = 4096,  /* elements, when no slots limit the block */
+    BOOL_BLOCK = 32768, /* of any() and all(), whose order says nothing */
+    SUM_BYTES = 8192    /* of one call of a sum kernel: 32 additions per lane */
 };
 
 /* s: the sum's parts (re, im) and their lost low bits; else the accumulator's element */
@@ -253,9 +254,10 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     plan->folds = true;
     if (asn_reduce_rows(rr)) return ASN_OK;
     asn_plan_place(plan, false);
-    rr->block = asn_plan_block(plan, FOLD_BLOCK);
+    int64_t most = rr->ends_early ? BOOL_BLOCK : FOLD_BLOCK;
+    rr->block = asn_plan_block(plan, most);
     asn_plan_attach(plan);
-    if (plan->code) rr->block = asn_plan_block(plan, FOLD_BLOCK);
+    if (plan->code) rr->block = asn_plan_block(plan, most);
     int64_t extent = plan->dims[0].extent;
     if (rr->block > extent) rr->block = extent;
     int64_t kept = plan->kept_size, reduced = plan->size / kept;

@@ -36,10 +36,12 @@ typedef struct asn_jit_code {
     asn_jit_array arrays[2 * ACLNNX_MAX_OPERANDS];
     bool sums; /* a reduced value is left as the 64 bytes of lanes that sum.inc ends with
                 */
-    bool checks;   /* asn_jit_run may tell of an element outside */
-    bool tried;    /* a program seen once is not compiled yet */
-    int32_t users; /* runs in progress, and the cache */
-    size_t size;   /* bytes of the pages that begin at fn */
+    uint16_t sum;     /* where, if lanes > 1: there is one */
+    uint8_t sum_item; /* bytes of an element of it */
+    bool checks;      /* asn_jit_run may tell of an element outside */
+    bool tried;       /* a program seen once is not compiled yet */
+    int32_t users;    /* runs in progress, and the cache */
+    size_t size;      /* bytes of the pages that begin at fn */
     uint64_t hash;
     uint32_t key_size;
     unsigned char key[];

@@ -155,6 +155,26 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* The values of the last n elements are added to the lanes of the sum, as in sum.inc. */
+static void add_lanes(const asn_jit_code *code, char *sum, const char *values,
+                      int64_t n) {
+    double wide[8], x[8];
+    float narrow[16], y[16];
+    if (code->sum_item == sizeof *wide) {
+        memcpy(wide, sum, sizeof wide);
+        memcpy(x, values, sizeof x);
+        for (int64_t k = 0; k < n; k++)
+            wide[k] += x[k];
+        memcpy(sum, wide, sizeof wide);
+    } else {
+        memcpy(narrow, sum, sizeof narrow);
+        memcpy(y, values, sizeof y);
+        for (int64_t k = 0; k < n; k++)
+            narrow[k] += y[k];
+        memcpy(sum, narrow, sizeof narrow);
+    }
+}
+
 /* Without masks (AVX2, complex numbers) the last elements are taken to a vector's worth
  * of memory, filled up with the first of them, and their results back. */
 static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t from,
@@ -169,12 +189,15 @@ static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t fro
         for (int k = 0; k < code->lanes; k++)
             memcpy(vectors[i] + k * a->item, src + (k < n ? k : 0) * a->item, a->item);
     }
+    _Alignas(64) char lanes[64];
+    if (code->sums) at[code->sum] = lanes;
     uint32_t outside = code->fn(at, code->lanes);
     for (int i = 0; i < code->num_arrays; i++) {
         const asn_jit_array *a = &code->arrays[i];
         if (a->stored)
             memcpy(ptr[a->pointer] + from * a->item, vectors[i], (size_t)(n * a->item));
     }
+    if (code->sums) add_lanes(code, ptr[code->sum], lanes, n);
     return outside;
 }
 
@@ -191,7 +214,7 @@ static uint32_t run_last(const asn_jit_code *code, char *const *ptr, int64_t n) 
 uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
     if (code->lanes == 1) return code->fn(ptr, n);
     int64_t whole = n & -(int64_t)code->lanes;
-    uint32_t outside = whole ? code->fn(ptr, whole) : 0;
+    uint32_t outside = whole || code->sums ? code->fn(ptr, whole) : 0;
     if (whole == n) return outside;
     return outside | (whole && code->repeats ? run_last(code, ptr, n)
                                              : run_rest(code, ptr, whole, n - whole));
@@ -199,6 +222,11 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
 
 static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
     code->lanes = p->vector_bytes == 64 && !p->has_complex ? 1 : p->lanes;
+    if (p->num_sums && code->lanes > 1) { /* steps of 64 bytes */
+        code->lanes *= 64 / p->vector_bytes;
+        code->sum = p->sums[0].pointer;
+        code->sum_item = (uint8_t)asn_lane_bytes(p->values[p->sums[0].value].lane);
+    }
     for (int v = 0; v < p->num_values; v++) {
         const asn_jit_value *value = &p->values[v];
         bool in_memory = value->kind == ASN_JIT_INPUT || value->kind == ASN_JIT_CONST;
@@ -226,9 +254,14 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
     double start = now_ns();
     int vector_bytes;
     const asn_piece_table *t = table(&vector_bytes);
-    size_t size = asn_jit_lower(&program, plan, t, vector_bytes)
-                      ? asn_jit_compile(&program, buffer, sizeof buffer)
-                      : 0;
+    size_t size = 0;
+    bool lowered = true;
+    program.num_sums = 1;
+    for (int without = 0; without < 2 && !size && lowered && program.num_sums;
+         without++) {
+        lowered = asn_jit_lower(&program, plan, t, vector_bytes, !without);
+        if (lowered) size = asn_jit_compile(&program, buffer, sizeof buffer);
+    }
     if (size) {
         code->fn = make_executable(buffer, size, &code->size);
         if (!code->fn)

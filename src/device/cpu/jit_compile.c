@@ -30,7 +30,8 @@ enum {
     MAX_FIXUPS = 768,
     MAX_WANTED = 96,
     TAIL_MASK = 7,
-    ACCUMULATORS = 4
+    ACCUMULATORS = 4, /* of 64 bytes; with AVX2 in two registers each */
+    MAX_PARTS = 2
 };
 
 static const uint8_t address_registers[] = {RBX, R8, R9, R12, R14, R15};
@@ -62,7 +63,8 @@ typedef struct {
     bool fixed[ASN_JIT_MAX_VALUES]; /* in its register all the time */
     int16_t owner[REGISTERS];       /* a value, or one of the above */
     uint32_t pinned;                /* registers of the present operation's operands */
-    int accumulators[ASN_JIT_MAX_SUMS][ACCUMULATORS];
+    int parts;                      /* registers of 64 bytes */
+    int accumulators[ASN_JIT_MAX_SUMS][ACCUMULATORS * MAX_PARTS];
     int sticky[2], spills, frame, peak, at;
     int num_addresses;
     uint16_t addresses[ADDRESSES]; /* pointers that have a register */
@@ -487,6 +489,22 @@ static x86_vop adding(const compiler *c, int sum) {
     return asn_lane_bytes(lane) == 8 ? X86_ADD_64 : X86_ADD_32;
 }
 
+/* -0.0, which changes no sum, in every lane; twice for float32. */
+static void clear_sum(compiler *c, int sum, int reg) {
+    static const uint8_t zero[8] = {0, 0, 0, 0, 0, 0, 0, 0x80},
+                         zeros[8] = {0, 0, 0, 0x80, 0, 0, 0, 0x80},
+                         move_to_rax[2] = {0x48, 0xb8};
+    const uint8_t *bytes = adding(c, sum).wide ? zero : zeros;
+    if (!c->code.evex) {
+        size_t at = x86_vector_rip(&c->code, X86_SPLAT_64, c->width, reg);
+        add_fixup(c, at, 0, bytes, 8);
+        return;
+    }
+    x86_put(&c->code, move_to_rax, sizeof move_to_rax);
+    x86_put(&c->code, bytes, 8);
+    x86_vector(&c->code, X86_SPLAT_RAX, c->width, reg, 0, RAX);
+}
+
 /* Spare lanes of the last vector add nothing. */
 static void emit_sums(compiler *c, int accumulator) {
     for (int s = 0; s < c->p->num_sums; s++) {
@@ -558,9 +576,6 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
     const asn_jit_program *p = c->p;
     asn_code_buffer *code = &c->code;
     static const uint8_t saved[] = {RBX, R12, R14, R15};
-    /* rax = -0.0, which changes no sum; twice for float32 */
-    static const uint8_t negative_zero[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0x80},
-                         negative_zeros[] = {0x48, 0xb8, 0, 0, 0, 0x80, 0, 0, 0, 0x80};
     x86_push(code, RBP);
     x86_general(code, X86_MOVE, RBP, RSP);
     for (size_t i = 0; i < sizeof saved; i++)
@@ -581,12 +596,10 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
                    c->sticky[wide]);
     }
     for (int s = 0; s < p->num_sums; s++)
-        for (int k = 0; k < ACCUMULATORS; k++) {
+        for (int k = 0; k < ACCUMULATORS * c->parts; k++) {
             int sum = c->accumulators[s][k] = take_register(c, false);
             c->owner[sum] = STICKY;
-            x86_put(code, adding(c, s).wide ? negative_zero : negative_zeros,
-                    sizeof negative_zero);
-            x86_vector(code, X86_SPLAT_RAX, c->width, sum, 0, RAX);
+            clear_sum(c, s, sum);
         }
     for (int v = 0; v < p->num_values && constants > 0; v++) {
         if (p->values[v].kind != ASN_JIT_CONST || p->values[v].last_use < 0) continue;
@@ -685,21 +698,27 @@ static void emit_rest(compiler *c) {
 
 /* The accumulators become one, (s0 + s1) + (s2 + s3), before the rest is added. */
 static void combine_sums(compiler *c) {
-    for (int s = 0; s < c->p->num_sums; s++) {
-        const int *sum = c->accumulators[s];
-        x86_vop add = adding(c, s);
-        x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[1]);
-        x86_vector(&c->code, add, c->width, sum[2], sum[2], sum[3]);
-        x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[2]);
-    }
+    for (int s = 0; s < c->p->num_sums; s++)
+        for (int h = 0; h < c->parts; h++) {
+            const int *sum = c->accumulators[s] + h;
+            const int step = c->parts;
+            x86_vop add = adding(c, s);
+            x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[step]);
+            x86_vector(&c->code, add, c->width, sum[2 * step], sum[2 * step],
+                       sum[3 * step]);
+            x86_vector(&c->code, add, c->width, sum[0], sum[0], sum[2 * step]);
+        }
 }
 
 static void store_sums(compiler *c) {
     x86_vop store = X86_LOAD_64;
     store.opcode |= X86_STORE_BIT;
     for (int s = 0; s < c->p->num_sums; s++)
-        x86_vector_mem(&c->code, store, c->width, c->accumulators[s][0],
-                       address_of(c, c->p->sums[s].pointer, ASN_LANE_U8, false), 0);
+        for (int h = 0; h < c->parts; h++) {
+            x86_mem to = address_of(c, c->p->sums[s].pointer, ASN_LANE_U8, false);
+            to.disp += c->width * h;
+            x86_vector_mem(&c->code, store, c->width, c->accumulators[s][h], to, 0);
+        }
 }
 
 static void emit_function(compiler *c, int constants) {
@@ -716,8 +735,8 @@ static void emit_function(compiler *c, int constants) {
         c->fixed[v] = false;
     }
     emit_prologue(c, constants, &frame);
-    if (c->p->num_sums) emit_loop(c, ACCUMULATORS);
-    emit_loop(c, 1);
+    if (c->p->num_sums) emit_loop(c, ACCUMULATORS * c->parts);
+    emit_loop(c, c->p->num_sums ? c->parts : 1);
     combine_sums(c);
     if (c->code.evex && !c->p->has_complex) emit_rest(c);
     store_sums(c);
@@ -734,9 +753,13 @@ size_t asn_jit_compile(const asn_jit_program *program, uint8_t *out, size_t room
     c.code = (asn_code_buffer){out, 0, room, false, evex};
     c.registers = evex ? REGISTERS : LOW;
     c.width = program->vector_bytes;
+    c.parts = 64 / c.width;
     c.num_wanted = 0;
     choose_addresses(&c);
     emit_function(&c, 0);
     if (c.peak < c.registers && !c.failed) emit_function(&c, c.registers - c.peak);
+    /* Half of AVX2's registers are the sums': what does not fit the others is faster
+     * without (jit_cache.c). */
+    if (program->num_sums && !evex && c.frame) return 0;
     return c.failed || c.code.full ? 0 : c.code.size;
 }

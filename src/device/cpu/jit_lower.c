@@ -20,6 +20,7 @@ static const ref NOTHING = {ASN_JIT_NONE, 0, ASN_JIT_NONE};
 typedef struct {
     asn_jit_program *out;
     const asn_plan *plan;
+    bool sums;               /* may stay in registers */
     ref now[ASN_MAX_VALUES]; /* of the plan's values */
 } lowering;
 
@@ -284,15 +285,16 @@ static bool is_input(const asn_plan *plan, int value) {
 }
 
 /* Sums of whole blocks stay in registers when their lanes are those of the sum kernel: 64
- * bytes. */
+ * bytes, in one register or two. */
 static bool sums_fit(const lowering *l) {
     const asn_plan *plan = l->plan;
-    bool fit = plan->folds && !plan->rows && !l->out->has_complex &&
-               l->out->vector_bytes == 64 && plan->num_reductions <= ASN_JIT_MAX_SUMS;
+    int most = l->out->vector_bytes == 64 ? ASN_JIT_MAX_SUMS : 1;
+    bool fit = l->sums && plan->folds && !plan->rows && !l->out->has_complex &&
+               plan->num_reductions <= most;
     for (int r = 0; r < plan->num_reductions && fit; r++) {
         const asn_reduction *red = &plan->reductions[r];
         fit = red->sum && (red->dtype == ASN_F32 || red->dtype == ASN_F64) &&
-              l->out->lanes * asn_itemsize(red->dtype) == 64 &&
+              l->out->lanes * asn_itemsize(red->dtype) == l->out->vector_bytes &&
               !is_input(plan, red->value) && output_of(plan, red->value) < 0;
         for (int other = 0; other < r; other++)
             fit &= plan->reductions[other].value != red->value;
@@ -353,7 +355,7 @@ static void find_last_uses(asn_jit_program *p) {
 }
 
 bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_table *table,
-                   int vector_bytes) {
+                   int vector_bytes, bool sums) {
     int widest = 1;
     p->has_complex = false;
     for (int v = 0; v < plan->num_values; v++) {
@@ -373,6 +375,7 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
     lowering l;
     l.out = p;
     l.plan = plan;
+    l.sums = sums;
     if (!lower_inputs(&l) || !lower_steps(&l)) return false;
     find_last_uses(p);
     return true;

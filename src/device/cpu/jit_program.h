@@ -69,9 +69,9 @@ static inline int asn_lane_bytes(int lane) {
     return bytes[lane];
 }
 
-/* false: something has no piece. */
+/* sums: they may stay in registers. false: something has no piece. */
 bool asn_jit_lower(asn_jit_program *program, const asn_plan *plan,
-                   const asn_piece_table *table, int vector_bytes);
+                   const asn_piece_table *table, int vector_bytes, bool sums);
 
 /* Writes the function to `out` (at most `room` bytes); its size, or 0 when it does not
  * fit. */

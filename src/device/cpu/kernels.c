@@ -17,6 +17,7 @@
 #include "device/cpu/complex_avx2.h"
 #include "device/cpu/divide_avx2.h"
 #include "device/cpu/fpflags.h"
+#include "device/cpu/predicates_avx2.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -169,6 +170,7 @@ static void fill_tables(void) {
     if (asn_cpu_isa() == ASN_ISA_AVX2) {
         asn_kernels_complex_avx2(&tables);
         asn_kernels_divide_avx2(&tables);
+        asn_kernels_predicates_avx2(&tables);
     }
 #endif
 }
