@@ -5,6 +5,7 @@
 
 #include "graph/capture.h"
 #include "graph/replay.h"
+#include "runtime/watch.h"
 
 /* An address: a slot's base and a distance; slot -1: none. */
 typedef struct {
@@ -195,5 +196,17 @@ void asn_replay_let_go(asn_replay *r);
 /* replay.c */
 void asn_replay_lay_out(asn_replay *r);
 void asn_replay_release_step(asn_replay_step *s);
+
+/* ---- capture_memory.c, for capture.c */
+
+extern const asn_watch_tap asn_capture_tap;
+void asn_capture_memory_begin(void);
+/* The slots of the arguments, and the arrays over them (asn_capture_begin). */
+ASN_CHECK_RESULT asn_status asn_capture_add_args(int n, const asn_array *const *args,
+                                                 asn_array *views);
+ASN_CHECK_RESULT asn_status asn_capture_add_result(asn_replay_result *out,
+                                                   const asn_array *a);
+/* An argument's memory was used under another name: the next call's may be apart. */
+bool asn_capture_happens_once(void);
 
 #endif

@@ -609,11 +609,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
     return call_general(u, args, nargs, kwnames);
 }
 
-PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
-    asn_operand in[2];
-    in[0].array = asn_of(a);
-    in[1].array = asn_of(b);
-    in[0].weak = in[1].weak = 0;
+static inline PyObject *rows_result(asn_op op, const asn_operand *in) {
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
     asn_status status = asn_rows_call(op, in, &r->array);
@@ -622,19 +618,21 @@ PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
     return asn_ufunc_raise(op, in, NULL, &default_options, status);
 }
 
+PyObject *asn_ufunc_apply_pair(asn_op op, PyObject *a, PyObject *b) {
+    asn_operand in[2];
+    in[0].array = asn_of(a);
+    in[1].array = asn_of(b);
+    in[0].weak = in[1].weak = 0;
+    return rows_result(op, in);
+}
+
 PyObject *asn_ufunc_apply(asn_op op, PyObject *const *args) {
     asn_operand in[MAX_IN];
     int nin = asn_op_table[op].num_in & MAX_IN, quick = asn_operand_quick(args[0], in);
     for (int i = 1; i < nin && quick > 0; i++)
         quick = asn_operand_quick(args[i], &in[i]);
-    if (ASN_LIKELY(quick > 0) && !asn_scalars_need_arrays(op, in)) {
-        asn_ndarray *r = asn_ndarray_alloc();
-        if (!r) return NULL;
-        asn_status status = asn_rows_call(op, in, &r->array);
-        if (ASN_LIKELY(status == ASN_OK)) return asn_ndarray_done(r);
-        asn_ndarray_drop(r);
-        return asn_ufunc_raise(op, in, NULL, &default_options, status);
-    }
+    if (ASN_LIKELY(quick > 0) && !asn_scalars_need_arrays(op, in))
+        return rows_result(op, in);
     if (quick < 0 && !needs_long_way()) return NULL;
     PyErr_Clear();
     PyObject *u = asn_ufunc_of(op);
