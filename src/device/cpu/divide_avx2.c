@@ -9,11 +9,14 @@
  *  - bytes are divided as float32, 32-bit integers as float64;
  *  - 64-bit integers below 2^51 become float64 by an addition to the bits of 3 * 2^51,
  *    whose last place is one, and back by a subtraction.
- * A vector with another operand, a zero divisor or the most negative integer (whose
- * quotient by -1 overflows) goes to the loop that was there before, which knows NumPy's
- * results and conditions for those.
+ * Where 64-bit integers are wider and divided by one number, its reciprocal does it
+ * (divide_by.h). Another vector with another operand, a zero divisor or the most negative
+ * integer (whose quotient by -1 overflows) goes to the loop that was there before, which
+ * knows NumPy's results and conditions for those.
  */
 #include "device/cpu/divide_avx2.h"
+
+#include "device/cpu/divide_by.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -21,7 +24,12 @@
 
 #define INLINE __attribute__((always_inline)) static inline
 
-enum { FLOOR, MODULO, REST, KINDS }; /* the kinds of divide_int.inc */
+enum {
+    FLOOR = ASN_DIVIDE_FLOOR,
+    MODULO = ASN_DIVIDE_MODULO,
+    REST = ASN_DIVIDE_REST,
+    KINDS
+};
 
 /* The loops for what vectors leave. */
 static asn_ew_fn other[KINDS][ASN_DTYPE_COUNT];
@@ -127,14 +135,30 @@ INLINE bool divide_64(char *out, const char *a, const char *b, bool sign, int ki
 
 /* ---- the loops */
 
+/* A block whose vectors do not do, by one number; false: it is not one. */
+INLINE bool by_one(int kind, asn_dtype dtype, int64_t n, char *to, const char *x,
+                   const char *y) {
+    enum { WORTH = 16 };
+    if (n < WORTH) return false;
+    if (dtype == ASN_I64)
+        return asn_divide_by_i64(kind, n, (void *)to, (const void *)x, (const void *)y);
+    return dtype == ASN_U64 &&
+           asn_divide_by_u64(kind, n, (void *)to, (const void *)x, (const void *)y);
+}
+
 #define LOOP(name, part, kind, bits, lanes, sign, dtype)                                 \
     static void name(int64_t n, void *dst, const void *a, const void *b,                 \
                      const void *c) {                                                    \
         const char *x = a, *y = b;                                                       \
         char *to = dst;                                                                  \
+        bool asked = false;                                                              \
         for (; n >= lanes; n -= lanes, to += lanes * (bits) / 8,                         \
-                           x += lanes * (bits) / 8, y += lanes * (bits) / 8)             \
-            if (!part(to, x, y, sign, kind)) other[kind][dtype](lanes, to, x, y, c);     \
+                           x += lanes * (bits) / 8, y += lanes * (bits) / 8) {           \
+            if (part(to, x, y, sign, kind)) continue;                                    \
+            if (!asked && by_one(kind, dtype, n, to, x, y)) return;                      \
+            asked = true;                                                                \
+            other[kind][dtype](lanes, to, x, y, c);                                      \
+        }                                                                                \
         if (n) other[kind][dtype](n, to, x, y, c);                                       \
     }
 #define LOOPS(tag, part, bits, lanes, sign, dtype)                                       \
