@@ -328,9 +328,9 @@ static bool record(asn_op op, const asn_operand *in, const asn_array *out,
     return true;
 }
 
-static __attribute__((noinline)) bool
-record_locked(asn_op op, const asn_operand *in, const asn_array *out, asn_array *result) {
-    uint32_t line = asn_record_line();
+static __attribute__((noinline)) bool record_locked(asn_op op, const asn_operand *in,
+                                                    const asn_array *out,
+                                                    asn_array *result, uint32_t line) {
     asn_lock();
     bool done = record(op, in, out, result);
     if (done) asn_the_trace.nodes[asn_the_trace.count - 1].line = line;
@@ -340,7 +340,10 @@ record_locked(asn_op op, const asn_operand *in, const asn_array *out, asn_array 
 
 bool asn_rows_record(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result) {
-    if (!out && asn_lock_is_idle() && !ASN_PROFILING && record_alike(op, in, result))
-        return true;
-    return record_locked(op, in, out, result);
+    uint32_t line = asn_record_line();
+    if (out || !asn_lock_is_idle() || !record_alike(op, in, result))
+        return record_locked(op, in, out, result, line);
+    if (__builtin_expect(line != 0, 0))
+        asn_the_trace.nodes[asn_the_trace.count - 1].line = line;
+    return true;
 }
