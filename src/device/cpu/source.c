@@ -52,10 +52,11 @@ static bool lies(const asn_source *s, int operand) {
 /* Dimension d joined to the last one, where every operand steps through both alike. */
 static bool joins(const asn_source *s, int d) {
     int last = s->num_dims - 1;
+    if (last < 0) return false;
     for (int i = 0; i < s->num_operands; i++)
         if (lies(s, i) && s->stride[i][last] != stride_of(s, i, d) * s->p->shape[d])
             return false;
-    return last >= 0;
+    return true;
 }
 
 static bool set_space(asn_source *s) {
