@@ -107,8 +107,9 @@ encipher_4(const round_keys *keys, uint64_t first, __m256i x[4][GROUPS]) {
     const __m256i m0 = _mm256_set1_epi64x(MULTIPLIER_0),
                   m1 = _mm256_set1_epi64x(MULTIPLIER_1);
     for (int g = 0; g < GROUPS; g++) {
-        __m256i block = _mm256_add_epi64(_mm256_set1_epi64x((int64_t)first + 4 * g),
-                                         _mm256_setr_epi64x(0, 1, 2, 3));
+        __m256i block =
+            _mm256_add_epi64(_mm256_set1_epi64x((int64_t)(first + 4 * (uint64_t)g)),
+                             _mm256_setr_epi64x(0, 1, 2, 3));
         x[0][g] = block;
         x[1][g] = _mm256_srli_epi64(block, 32);
         x[2][g] = x[3][g] = _mm256_setzero_si256();
