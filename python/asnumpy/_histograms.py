@@ -55,6 +55,13 @@ def _histogram_input(a, weights):
     return a.ravel(), weights
 
 
+# Widths are NumPy's scalars of the data's own precision, as its estimators have them: a count of bins is rounded up.
+
+
+def _number(x):
+    return x.dtype.type(float(x))
+
+
 def _sturges(a, span):
     return span / (_np.log2(a.size) + 1.0)
 
@@ -68,7 +75,7 @@ def _rice(a, span):
 
 
 def _scott(a, span):
-    return (24.0 * _np.pi**0.5 / a.size) ** (1.0 / 3.0) * float(a.std())
+    return (24.0 * _np.pi**0.5 / a.size) ** (1.0 / 3.0) * _number(a.std())
 
 
 def _doane(a, span):
@@ -86,7 +93,7 @@ def _fd(a, span):
     from ._quantiles import percentile
 
     upper, lower = percentile(a, [75, 25])
-    return 2.0 * float(upper - lower) * a.size ** (-1.0 / 3.0)
+    return 2.0 * _number(upper - lower) * a.size ** (-1.0 / 3.0)
 
 
 def _auto(a, span):
@@ -117,7 +124,7 @@ _ESTIMATORS = {
 def _distance(a):
     """From the smallest to the largest value, rounded as the array's dtype rounds."""
     low, high = a.min(), a.max()
-    return float(high - low) if a.dtype.kind == "f" else int(high) - int(low)
+    return _number(high - low) if a.dtype.kind == "f" else int(high) - int(low)
 
 
 def _estimated_bins(a, name, low, high, bounds):
