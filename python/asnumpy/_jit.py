@@ -20,7 +20,7 @@ from asnumpy import _core
 CacheInfo = namedtuple("CacheInfo", "hits misses maxsize currsize")
 
 DEFAULT_MAXSIZE = 64
-HOT = 1000  # replays after which a native function's programs are compiled: 0.2 s are 3 us for each replay till then
+HOT = 1000  # replays after which a native function's programs are compiled, which takes 0.2 s
 
 
 def _name(function):

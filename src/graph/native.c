@@ -134,9 +134,7 @@ typedef struct {
 } native_table;
 
 static asn_status attach(asn_replay *r, const native_table *table) {
-    const aclnnxHost host = {asn_acl.aclnnxOpcode, asn_acl.aclnnxLoopFind,
-                             asn_acl.aclnnxLoopRun};
-    static aclnnxHost kept; /* the functions keep its address */
+    static aclnnxHost host; /* the functions keep its address */
     asn_text out = {.status = ASN_OK};
     asn_status status = make_source(r, &out);
     const char *end =
@@ -148,11 +146,11 @@ static asn_status attach(asn_replay *r, const native_table *table) {
     if (!same)
         return asn_error_set(ASN_ERR_VALUE,
                              "the library was made from another capture's text");
-    kept = host;
+    host =
+        (aclnnxHost){asn_acl.aclnnxOpcode, asn_acl.aclnnxLoopFind, asn_acl.aclnnxLoopRun};
     for (int i = 0; i < r->num_steps; i++) {
         aclnnxNativeOpen open = table->step[i].open;
-        if (may_have(&r->steps[i]) && (!open || !open(&kept)))
-            r->steps[i].native = table->step[i].run;
+        if (open && !open(&host)) r->steps[i].native = table->step[i].run;
     }
     return ASN_OK;
 }

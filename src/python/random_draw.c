@@ -51,9 +51,6 @@ static PyObject *draw_on_device(asn_bitgen *g, const asn_draw *d, int ndim,
     return (PyObject *)r;
 }
 
-static const char one_number[] = "a random number that is no array is drawn (size=() "
-                                 "draws an array of no dimensions)";
-
 /* size None: one Python float, or a NumPy integer. */
 static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     int64_t shape[ASN_MAX_DIMS];
@@ -61,7 +58,7 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
     asn_bitgen *g = asn_engine_of(self);
     if (size == Py_None) {
         asn_scalar one = {.dtype = (uint8_t)d->dtype};
-        if (asn_draw_refused(one_number)) return NULL;
+        if (asn_draw_refused_number()) return NULL;
         ASN_PY_TRY(asn_draw_fill(g, d, 1, one.bytes));
         if (d->kind == ASN_DRAW_BOUNDED)
             return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
@@ -126,7 +123,7 @@ static PyObject *run_scaled(PyObject *self, PyObject *const *args, Py_ssize_t n,
         Py_RETURN_NOTIMPLEMENTED;
     if (args[0] == Py_None) {
         double one;
-        if (asn_draw_refused(one_number)) return NULL;
+        if (asn_draw_refused_number()) return NULL;
         ASN_PY_TRY(asn_draw_fill_scaled(g, &d, 1, &one));
         return PyFloat_FromDouble(one);
     }
@@ -193,7 +190,7 @@ static PyObject *engine_integers(PyObject *self, PyObject *const *args, Py_ssize
     d.range = (uint64_t)last - (uint64_t)first;
     if (!pythons || args[0] != Py_None) return run(self, &d, args[0]);
     int64_t one;
-    if (asn_draw_refused(one_number)) return NULL;
+    if (asn_draw_refused_number()) return NULL;
     ASN_PY_TRY(asn_draw_fill(asn_engine_of(self), &d, 1, &one));
     return PyLong_FromLongLong(one);
 }

@@ -45,6 +45,8 @@ PyObject *asn_draw_leave(PyObject *release, PyObject *drawn);
 
 /* In a trace: fails, where a number that is no array is drawn, or the state is read. */
 bool asn_draw_refused(const char *what);
+/* ... where it is a number. */
+bool asn_draw_refused_number(void);
 /* The state was set: None; in a trace, a replay sets it to the same. */
 PyObject *asn_draw_state_set(PyObject *self);
 /* What holds the engine for a capture. */

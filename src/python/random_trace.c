@@ -52,6 +52,11 @@ bool asn_draw_refused(const char *what) {
     return true;
 }
 
+bool asn_draw_refused_number(void) {
+    return asn_draw_refused("a random number that is no array is drawn (size=() draws an "
+                            "array of no dimensions)");
+}
+
 static void hold(void *engine) {
     Py_INCREF((PyObject *)engine);
 }

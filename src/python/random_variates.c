@@ -163,9 +163,7 @@ static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t coun
 
 static PyObject *one(PyObject *self, const parameters *p) {
     number value;
-    if (asn_draw_refused("a random number that is no array is drawn (size=() draws an "
-                         "array of no dimensions)"))
-        return NULL;
+    if (asn_draw_refused_number()) return NULL;
     ASN_PY_TRY(fill_variate(asn_engine_of(self), p, 1, &value));
     return p->row->integer ? PyLong_FromLongLong(value.integer)
                            : PyFloat_FromDouble(value.real);

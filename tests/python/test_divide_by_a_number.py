@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from conftest import NPU
 
-pytestmark = pytest.mark.skipif(NPU, reason="CANN has no arithmetic of uint64")
-
 SIGNED = [1, 2, 3, 5, 7, 10, 641, 2**31 - 1, 2**32, 2**32 + 1, 2**51, 2**52 + 1, 2**62, 2**63 - 1]
 DIVISORS = {
     "int64": [*SIGNED, -2, -3, -7, -1000, -(2**40) - 1, -(2**62), -(2**63)],
@@ -14,7 +12,9 @@ DIVISORS = {
 }
 
 
-@pytest.mark.parametrize("dtype", DIVISORS)
+@pytest.mark.parametrize(
+    "dtype", ["int64"] if NPU else DIVISORS
+)  # CANN has no arithmetic of uint64
 @pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
 def test_same_as_numpy(name, dtype):
     info, rng = np.iinfo(dtype), np.random.default_rng(1)

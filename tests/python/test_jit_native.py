@@ -150,7 +150,7 @@ def test_chains(dtype, n):
         v = asnumpy.maximum(asnumpy.abs(u), y)
         return u, v, asnumpy.where(v > 2, u - v, v), (u * v).max(), u.sum()
 
-    check(function, values(dtype, n, 3) if dtype == "int32" else np.random.rand(n).astype(dtype),
+    check(function, values(dtype, n, 3) if dtype == "int32" else np.random.default_rng(n).random(n).astype(dtype),
           np.random.default_rng(n).normal(size=n).astype(dtype), some=n < 5000)  # fmt: skip
 
 

@@ -152,11 +152,6 @@ static bool check_overlaps(asn_source *s) {
 
 /* ---- stages */
 
-static bool reduces(const asn_source *s, int operand) {
-    return operand >= s->p->numIn && operand < s->num_operands &&
-           s->p->operands[operand].reduceOp != ACLNNX_NO_REDUCE;
-}
-
 /* Comparisons tell of a NaN that the operation does not, also those that a compiler makes
  * of equality with infinity; a kernel's conditions are dropped there. */
 static bool tells_too_much(const char *expression) {
@@ -260,16 +255,16 @@ static bool set_scratch(asn_source *s) {
     }
     for (int i = p->numIn; i < s->num_operands; i++) {
         asn_source_reg *r = &s->reg[i];
-        if (reduces(s, i) || (s->in_place[i] && r->stage < s->last_stage))
+        if (asn_source_reduces(s, i) || (s->in_place[i] && r->stage < s->last_stage))
             r->stored = true;
-        s->num_loops += reduces(s, i);
+        s->num_loops += asn_source_reduces(s, i);
         bool folds = s->n * asn_itemsize((asn_dtype)r->dtype) <= ACLNNX_LOOP_BYTES;
-        if (reduces(s, i) && !folds) return false;
+        if (asn_source_reduces(s, i) && !folds) return false;
     }
     for (int i = 0; i < p->numRegs; i++) {
         asn_source_reg *r = &s->reg[i];
         bool there = i >= p->numIn && i < s->num_operands && r->looped &&
-                     !reduces(s, i) && !s->in_place[i] &&
+                     !asn_source_reduces(s, i) && !s->in_place[i] &&
                      s->place[i] == ASN_SOURCE_PACKED;
         if (!r->stored || there) continue;
         r->scratch = s->scratch_bytes;
@@ -283,7 +278,7 @@ static bool set_scratch(asn_source *s) {
 static bool reduces_all(const asn_source *s) {
     bool some = false;
     for (int i = s->p->numIn; i < s->num_operands; i++) {
-        some = some || reduces(s, i);
+        some = some || asn_source_reduces(s, i);
         if (s->p->operands[i].flags & ACLNNX_ACCUMULATE) return false;
     }
     for (int d = 0; some && d < s->p->numDims; d++)

@@ -71,6 +71,10 @@ typedef struct {
     int32_t scratch_bytes;
 } asn_source;
 
+static inline bool asn_source_reduces(const asn_source *s, int reg) {
+    return reg >= s->p->numIn && reg < s->num_operands &&
+           s->p->operands[reg].reduceOp != ACLNNX_NO_REDUCE;
+}
 int asn_source_arity(const aclnnxInstr *in);
 /* The expression of an instruction, or NULL: it is a call. */
 const char *asn_source_expression(const aclnnxInstr *in);

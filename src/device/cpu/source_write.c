@@ -118,12 +118,8 @@ static void put_element(const asn_source *s, int operand) {
 static bool is_input(const asn_source *s, int reg) {
     return reg < s->p->numIn;
 }
-static bool reduces(const asn_source *s, int reg) {
-    return reg >= s->p->numIn && reg < s->num_operands &&
-           s->p->operands[reg].reduceOp != ACLNNX_NO_REDUCE;
-}
 static bool is_output(const asn_source *s, int reg) {
-    return reg >= s->p->numIn && reg < s->num_operands && !reduces(s, reg);
+    return reg >= s->p->numIn && reg < s->num_operands && !asn_source_reduces(s, reg);
 }
 /* A call has left it where it belongs. */
 static bool is_there(const asn_source *s, int reg) {
@@ -216,10 +212,6 @@ static void put_stores(const asn_source *s, int stage, int depth) {
     }
 }
 
-static bool moves(const asn_source *s, int operand, int d) {
-    return d < s->num_dims && s->stride[operand][d] != 0;
-}
-
 /* Where operands' rows begin, inside of all dimensions but the last. */
 static void put_rows(const asn_source *s, const needs *n, int depth) {
     for (int i = 0; i < s->num_operands; i++) {
@@ -228,7 +220,7 @@ static void put_rows(const asn_source *s, const needs *n, int depth) {
         asn_text_put(s->out, "%schar *const q%d = p[%d]", is_input(s, i) ? "const " : "",
                      i, i);
         for (int d = 0; d < s->num_dims - 1; d++)
-            if (moves(s, i, d))
+            if (s->stride[i][d])
                 asn_text_put(s->out, " + i%d * %lld", d, (long long)s->stride[i][d]);
         asn_text_put(s->out, ";\n");
     }
@@ -327,10 +319,6 @@ static void put_fold(const asn_source *s, int output, int number) {
                  s->name, number, (long long)s->n, output, s->watched ? "flags" : "0");
 }
 
-static int acl_of(int dtype) {
-    return asn_dtype_table[dtype].acl;
-}
-
 /* Loops are numbered by instruction, then by folded output. */
 static void put_open(const asn_source *s) {
     int number = 0;
@@ -351,11 +339,12 @@ static void put_open(const asn_source *s) {
                          asn_op_table[in->op].name, in->dtype);
     }
     for (int i = s->p->numIn; i < s->num_operands; i++)
-        if (reduces(s, i))
-            asn_text_put(
-                s->out, "    %s_loops[%d] = h->find(%d, h->opcode(\"%s\"), %d);\n",
-                s->name, number++, ACLNNX_LOOP_FOLD,
-                asn_op_table[s->p->operands[i].reduceOp].name, acl_of(s->reg[i].dtype));
+        if (asn_source_reduces(s, i))
+            asn_text_put(s->out,
+                         "    %s_loops[%d] = h->find(%d, h->opcode(\"%s\"), %d);\n",
+                         s->name, number++, ACLNNX_LOOP_FOLD,
+                         asn_op_table[s->p->operands[i].reduceOp].name,
+                         asn_dtype_table[s->reg[i].dtype].acl);
     for (int i = 0; i < s->num_loops; i++)
         asn_text_put(s->out, "    if (!%s_loops[%d]) return 1;\n", s->name, i);
     asn_text_put(s->out, "    return 0;\n}\n");
@@ -381,7 +370,7 @@ void asn_source_write(asn_source *s) {
         }
     }
     for (int i = s->p->numIn; i < s->num_operands; i++)
-        if (reduces(s, i)) put_fold(s, i, number + folded++);
+        if (asn_source_reduces(s, i)) put_fold(s, i, number + folded++);
     if (s->watched)
         asn_text_put(s->out, s->doubted ? "    if (seen) return 1;\n"
                                         : "    if (seen) __atomic_fetch_or(flags, seen, "
