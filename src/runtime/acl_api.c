@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 
@@ -24,12 +25,29 @@ static const char *const sonames[LIBRARIES] = {"libascendcl.so", "libnnopbase.so
                                                "libopapi.so"};
 static void *handles[LIBRARIES], *host_handle;
 
+/* Why the library that is looked for was not found: the loader's last word, or what it
+ * said of a file that is there, since that one was meant. A copy: its text does not
+ * outlive the next call. */
+static struct {
+    char text[1024];
+    bool of_a_file;
+} why;
+
+static void *open_path(const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle || why.of_a_file) return handle;
+    const char *text = dlerror();
+    snprintf(why.text, sizeof why.text, "%s", text ? text : "not found");
+    why.of_a_file = access(path, F_OK) == 0;
+    return NULL;
+}
+
 static void *open_in(const char *folder, const char *soname) {
     char path[PATH_MAX];
     if (!folder || !*folder) return NULL;
     if (snprintf(path, sizeof path, "%s/%s", folder, soname) >= (int)sizeof path)
         return NULL;
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return open_path(path);
 }
 
 static void own_folder(char *out, size_t capacity) {
@@ -50,7 +68,7 @@ static void *open_own(const char *cpu_folder, const char *soname) {
     if (snprintf(folder, sizeof folder, "%s/cann/lib64", beside) < (int)sizeof folder &&
         (handle = open_in(folder, soname)))
         return handle;
-    return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    return open_path(soname);
 }
 
 static void *open_library(bool cpu, const char *cpu_folder, const char *soname) {
@@ -66,7 +84,7 @@ static void *open_library(bool cpu, const char *cpu_folder, const char *soname) 
             if ((handle = open_in(folder, soname))) return handle;
         }
     }
-    return dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+    return open_path(soname);
 }
 
 static asn_status look_up(void *handle, const char *soname, const char *name,
@@ -127,14 +145,13 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
 asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
     bool cpu = !strcmp(kind, "cpu");
     for (int i = 0; i < LIBRARIES; i++) {
+        why.of_a_file = false;
         handles[i] = open_library(cpu, cpu_folder, sonames[i]);
         if (!handles[i]) {
-            const char *why = dlerror();
             asn_acl_unload();
             return asn_error_set(ASN_ERR_RUNTIME,
-                                 "the %s device's library %s cannot be "
-                                 "opened: %s",
-                                 kind, sonames[i], why ? why : "not found");
+                                 "the %s device's library %s cannot be opened: %s", kind,
+                                 sonames[i], why.text);
         }
     }
     asn_status status = fill_table(&asn_acl, handles, wants_relatives());
@@ -144,12 +161,11 @@ asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
 
 asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_api *api) {
     static const char soname[] = "libasnumpy_cpu.so";
+    why.of_a_file = false;
     if (!host_handle) host_handle = open_own(cpu_folder, soname);
-    if (!host_handle) {
-        const char *why = dlerror();
+    if (!host_handle)
         return asn_error_set(ASN_ERR_RUNTIME, "%s cannot be opened: %s", soname,
-                             why ? why : "not found");
-    }
+                             why.text);
     void *const all[LIBRARIES] = {host_handle, host_handle, host_handle};
     return fill_table(api, all, true);
 }

@@ -152,6 +152,26 @@ def test_doctor():
     assert out.returncode == 0 and "does not open" in out.stdout
 
 
+BROKEN = """
+import asnumpy as np
+try:
+    np.zeros(3) + 1
+except RuntimeError as e:
+    print(e)
+"""
+
+
+def test_library_that_does_not_open(tmp_path):
+    lib = tmp_path / "lib64"
+    lib.mkdir()
+    (lib / "libascendcl.so").symlink_to(acl.home() / "lib64" / "libascendcl.so")
+    text = run(BROKEN, ASCEND_HOME_PATH=str(tmp_path))
+    assert "ascend device's library libnnopbase.so cannot be opened: libnnopbase.so: " in text
+    (lib / "libnnopbase.so").write_text("this is no library")
+    text = run(BROKEN, ASCEND_HOME_PATH=str(tmp_path))
+    assert f"libnnopbase.so cannot be opened: {lib}/libnnopbase.so: " in text
+
+
 COMPOSED = """
 import numpy, asnumpy as np
 np.set_fallback("error")
