@@ -33,9 +33,8 @@ static asn_status site_of(const char *name, const char *file, int32_t line,
 }
 
 static void tell(asn_mark mark, asn_site site) {
-    asn_event e = {
-        .kind = ASN_EVENT_RANGE, .name = asn_site_get(site)->function, .line = site};
-    asn_profile_close(mark, &e);
+    asn_profile_close(mark, ASN_EVENT_RANGE, asn_site_get(site)->function, site);
+    asn_profile_keep(mark);
 }
 
 asnp_status asnp_profile_push(const char *name, const char *file, int32_t line) {

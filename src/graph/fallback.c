@@ -74,7 +74,7 @@ static asn_status begin(const char *what, bool kept) {
     }
     ASN_TRY(asn_fallback_ready());
     static const char why[] = "the CPU computes what the device has no operator for";
-    asn_mark mark = {0, 0, -1};
+    asn_mark mark = ASN_NO_MARK;
     if (!kept || !asn_capture_open()) ASN_TRY(asn_sync_begin(why, &mark));
     ASN_TRY(asn_stream_wait());
     asn_sync_end(why, mark);

@@ -172,14 +172,11 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
     asn_unread_casts(t->nodes, count, dead);
     if (t->count == 1 && !*keeps && is_alone(&t->nodes[0]))
         return run_alone(&t->nodes[0], dead[0]);
-    asn_mark mark = asn_profile_begin();
     ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
-    if (hit) {
+    if (hit)
         asn_counters.plan_hits++;
-    } else {
+    else
         asn_counters.plan_misses++;
-        if (mark.ticks) asn_record_plan(mark, count);
-    }
     return run_plan(plan, t->nodes, keep, *keeps);
 }
 

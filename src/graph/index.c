@@ -124,7 +124,7 @@ static int gathered_shape(const asn_index_plan *p, int64_t *shape) {
 static asn_status index_failure(const asn_index_plan *p, asn_status status) {
     char message[512];
     static const char why[] = "indices are checked";
-    asn_mark mark = {0, 0, -1};
+    asn_mark mark = ASN_NO_MARK;
     if (ASN_CAPTURING)
         asn_capture_checked(); /* replays check, too */
     else if (!status && asn_stream_busy)

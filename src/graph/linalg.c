@@ -46,7 +46,7 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     }
     if (asn_stream_busy) {
         static const char why[] = "a solver works on the calling thread";
-        mark = (asn_mark){0, 0, -1};
+        mark = ASN_NO_MARK;
         if (!ASN_CAPTURING) ASN_TRY(asn_sync_begin(why, &mark));
         for (int i = 0; i < num_arrays; i++)
             ASN_TRY(asn_streams_wait_for(arrays[i]->buffer, i >= num_inputs));

@@ -12,6 +12,7 @@
 
 #include "graph/engine.h"
 #include "graph/plan.h"
+#include "graph/record.h"
 
 enum { SETS = 64, WAYS = 8, KEY_MAX = ASN_TRACE_MAX_NODES * 64 };
 
@@ -146,6 +147,14 @@ static slot *find(uint64_t hash, const int64_t *key, int words, bool *hit) {
     return oldest;
 }
 
+static asn_status make(asn_plan *plan, const asn_node *nodes, int count,
+                       const bool *dead) {
+    asn_mark mark = asn_profile_begin();
+    ASN_TRY(asn_plan_make(plan, nodes, count, dead, true));
+    if (mark.ticks) asn_record_plan(mark, count);
+    return ASN_OK;
+}
+
 asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
                         const bool *dead, bool *hit) {
     static int64_t key[KEY_MAX];
@@ -154,7 +163,7 @@ asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
     int words = make_key(key, nodes, count, dead);
     if (words < 0) {
         asn_plan_fini(&uncached);
-        ASN_TRY(asn_plan_make(&uncached, nodes, count, dead, true));
+        ASN_TRY(make(&uncached, nodes, count, dead));
         *plan = &uncached;
         return ASN_OK;
     }
@@ -167,7 +176,7 @@ asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
     int64_t *copy = asn_malloc(bytes);
     if (!copy) return ASN_ERR_MEMORY;
     asn_plan fresh;
-    asn_status status = asn_plan_make(&fresh, nodes, count, dead, true);
+    asn_status status = make(&fresh, nodes, count, dead);
     if (status) {
         asn_free(copy);
         return status;

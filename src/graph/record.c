@@ -149,10 +149,31 @@ static const char *name_of(const asn_node *n) {
 typedef struct {
     uint32_t serial, detail;
     uint64_t lines; /* hashed */
+    const char *name;
+    asn_site line;
+    uint16_t dtype;
     int64_t bytes, work;
 } launched;
 
-static const launched *facts_of(const asn_program *p, const asn_node *nodes) {
+static __attribute__((noinline, cold)) void
+learn(launched *f, uint64_t lines, const asn_program *p, const asn_node *nodes) {
+    const asn_node *first = &nodes[p->nodes[0]],
+                   *last = &nodes[p->nodes[p->num_nodes - 1]];
+    *f = (launched){.serial = p->serial,
+                    .lines = lines,
+                    .detail = describe(p, nodes),
+                    .name = name_of(last),
+                    .line = last->line,
+                    .dtype = last->loop};
+    for (int i = 0; i < p->num_in + p->num_out; i++) {
+        const asn_ref *ref = asn_program_ref(p, nodes, i);
+        if (ref->buffer) f->bytes += ref_bytes(ref, first->ndim, first->shape);
+    }
+    for (int i = 0; i < p->num_nodes; i++)
+        f->work += node_flops(&nodes[p->nodes[i]]);
+}
+
+static inline const launched *facts_of(const asn_program *p, const asn_node *nodes) {
     enum { PLACES = 256 };
     static launched met[PLACES];
     uint64_t lines = 0;
@@ -160,48 +181,37 @@ static const launched *facts_of(const asn_program *p, const asn_node *nodes) {
         lines =
             (lines << 7 | lines >> 57) ^ nodes[p->nodes[i]].line * 0x9e3779b97f4a7c15u;
     launched *f = &met[p->serial % PLACES];
-    if (f->serial == p->serial && f->lines == lines) return f;
-    const asn_node *first = &nodes[p->nodes[0]];
-    *f = (launched){.serial = p->serial, .lines = lines, .detail = describe(p, nodes)};
-    for (int i = 0; i < p->num_in + p->num_out; i++) {
-        const asn_ref *ref = asn_program_ref(p, nodes, i);
-        if (ref->buffer) f->bytes += ref_bytes(ref, first->ndim, first->shape);
-    }
-    for (int i = 0; i < p->num_nodes; i++)
-        f->work += node_flops(&nodes[p->nodes[i]]);
+    if (__builtin_expect(f->serial != p->serial || f->lines != lines, 0))
+        learn(f, lines, p, nodes);
     return f;
 }
 
 void asn_record_program(asn_mark mark, const asn_program *p, const asn_node *nodes,
                         int64_t rows) {
-    const asn_node *first = &nodes[p->nodes[0]],
-                   *last = &nodes[p->nodes[p->num_nodes - 1]];
     const launched *f = facts_of(p, nodes);
-    asn_event e = {.kind = ASN_EVENT_PROGRAM,
-                   .name = name_of(last),
-                   .line = last->line,
-                   .dtype = last->loop,
-                   .detail = f->detail,
-                   .bytes = f->bytes,
-                   .work = f->work};
-    if (rows >= 0 && first->shape[0]) {
+    asn_event *e = asn_profile_close(mark, ASN_EVENT_PROGRAM, f->name, f->line);
+    e->dtype = f->dtype;
+    e->detail = f->detail;
+    e->bytes = f->bytes;
+    e->work = f->work;
+    const asn_node *first = &nodes[p->nodes[0]];
+    if (__builtin_expect(rows >= 0 && first->shape[0], 0)) {
         double part = (double)rows / (double)first->shape[0];
-        e.bytes = (int64_t)((double)e.bytes * part);
-        e.work = (int64_t)((double)e.work * part);
+        e->bytes = (int64_t)((double)f->bytes * part);
+        e->work = (int64_t)((double)f->work * part);
     }
-    asn_profile_close(mark, &e);
+    asn_profile_keep(mark);
 }
 
 void asn_record_node(asn_mark mark, const asn_node *node) {
-    asn_event e = {.kind = ASN_EVENT_OPERATOR,
-                   .name = name_of(node),
-                   .dtype = node->loop,
-                   .bytes = ref_bytes(&node->out, node->ndim, node->shape),
-                   .work = node_flops(node)};
+    asn_event *e = asn_profile_close(mark, ASN_EVENT_OPERATOR, name_of(node), 0);
+    e->dtype = node->loop;
+    e->bytes = ref_bytes(&node->out, node->ndim, node->shape);
+    e->work = node_flops(node);
     for (int k = 0; k < node->num_in; k++)
         if (node->in[k].buffer)
-            e.bytes += ref_bytes(&node->in[k], node->ndim, node->shape);
-    asn_profile_close(mark, &e);
+            e->bytes += ref_bytes(&node->in[k], node->ndim, node->shape);
+    asn_profile_keep(mark);
 }
 
 void asn_record_small(uint64_t begin, asn_op op, int64_t n, asn_dtype dtype, int arrays) {
@@ -210,8 +220,8 @@ void asn_record_small(uint64_t begin, asn_op op, int64_t n, asn_dtype dtype, int
 }
 
 void asn_record_plan(asn_mark mark, int count) {
-    asn_event e = {.kind = ASN_EVENT_PLAN, .name = "plan", .work = count};
-    asn_profile_close(mark, &e);
+    asn_profile_close(mark, ASN_EVENT_PLAN, "plan", 0)->work = count;
+    asn_profile_keep(mark);
 }
 
 void asn_record_move(uint64_t begin, const char *name, const asn_layout *l) {
@@ -231,20 +241,22 @@ void asn_record_work(int64_t flops) {
 }
 
 void asn_record_operator(asn_mark mark, const char *name) {
-    asn_event e = {.kind = ASN_EVENT_OPERATOR,
-                   .name = name,
-                   .bytes = pending.bytes,
-                   .work = pending.work};
+    if (mark.ticks) {
+        asn_event *e = asn_profile_close(mark, ASN_EVENT_OPERATOR, name, 0);
+        e->bytes = pending.bytes;
+        e->work = pending.work;
+        asn_profile_keep(mark);
+    }
     pending.bytes = pending.work = 0;
-    if (mark.ticks) asn_profile_close(mark, &e);
 }
 
 void asn_record_relative(asn_mark mark, const char *name, int num,
                          const asn_array *const *arrays, int64_t flops) {
-    asn_event e = {.kind = ASN_EVENT_OPERATOR, .name = name, .work = flops};
+    asn_event *e = asn_profile_close(mark, ASN_EVENT_OPERATOR, name, 0);
+    e->work = flops;
     for (int i = 0; i < num; i++)
-        e.bytes += layout_bytes(&arrays[i]->layout);
-    asn_profile_close(mark, &e);
+        e->bytes += layout_bytes(&arrays[i]->layout);
+    asn_profile_keep(mark);
 }
 
 /* ---- sessions */

@@ -176,7 +176,7 @@ asn_status asn_streams_wait_for(const asn_buffer *b, bool for_write) {
 }
 
 asn_status asn_streams_synchronize(asn_queue *q, const char *why) {
-    asn_mark mark = {0, 0, -1};
+    asn_mark mark = ASN_NO_MARK;
     asn_lock();
     asn_status status = ASN_OK;
     if (q->busy || q == asn_queue_active) status = asn_sync_begin(why, &mark);
@@ -189,7 +189,7 @@ asn_status asn_streams_synchronize(asn_queue *q, const char *why) {
 
 asn_status asn_streams_synchronize_event(asn_stream_event *e) {
     static const char why[] = "Event.synchronize()";
-    asn_mark mark = {0, 0, -1};
+    asn_mark mark = ASN_NO_MARK;
     int depth, code = 0;
     asn_lock();
     asn_stream_event_retain(e);

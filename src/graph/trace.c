@@ -232,7 +232,7 @@ asn_status asn_trace_submit(asn_draft *d) {
 
 asn_status asn_synchronize(void) {
     static const char why[] = "synchronize()";
-    asn_mark mark = {0, 0, -1};
+    asn_mark mark = ASN_NO_MARK;
     asn_lock();
     asn_status status = ASN_OK;
     if (asn_capture_open()) { /* nobody looks at anything: what is recorded runs */

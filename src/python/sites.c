@@ -15,6 +15,7 @@
 #include "core.h"
 
 #include <frameobject.h>
+#include <pthread.h>
 #include <string.h>
 
 #if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000 &&                       \
@@ -23,8 +24,16 @@
 #define READS_FRAMES  1
 #define Py_BUILD_CORE 1
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX < 0x030C0000
+#include <internal/pycore_pystate.h> /* before 3.12 the state is in reach, too */
+#define RUNNING_THREAD() _PyThreadState_GET()
+#endif
 #undef Py_BUILD_CORE
 #endif
+#endif
+
+#ifndef RUNNING_THREAD
+#define RUNNING_THREAD() _PyThreadState_UncheckedGet()
 #endif
 
 #include "base/alloc.h"
@@ -132,14 +141,7 @@ static inline const place *known_place(const PyCodeObject *code, int at) {
 #if READS_FRAMES
 typedef struct _PyInterpreterFrame running;
 
-/* The frame itself or the next one behind it that runs Python's code. */
-static inline running *complete(running *f) {
-    while (f && _PyFrame_IsIncomplete(f))
-        f = f->previous;
-    return f;
-}
-
-static inline asn_site site_of(running *frame) {
+static asn_site site_of(running *frame) {
 #if PY_VERSION_HEX >= 0x030D0000
     PyCodeObject *code = _PyFrame_GetCode(frame);
 #else
@@ -150,33 +152,54 @@ static inline asn_site site_of(running *frame) {
     return p ? p->site : add_place(code, at, PyCode_Addr2Line(code, at));
 }
 
-/* A loop asks for the same lines again and again. An instruction of the program's own is
- * one of a code object that is held, so its address says which line it is. */
-static asn_site walk(const PyThreadState *thread) {
-    enum { INSTRUCTIONS = 256 };
-    static struct {
-        const void *at;
-        asn_site site;
-    } met[INSTRUCTIONS];
+static inline const void *instruction_of(const running *frame) {
+#if PY_VERSION_HEX >= 0x030D0000
+    return frame->instr_ptr;
+#else
+    return frame->prev_instr;
+#endif
+}
+
+/* A loop asks for the same lines again and again. An instruction that was met is one of a
+ * code object that is held, so its address says which line it is; those of a function lie
+ * side by side in the table as well. */
+typedef struct {
+    const void *at;
+    asn_site site;
+} instruction;
+
+static instruction *met_at(const void *at) {
+    enum { INSTRUCTIONS = 512 };
+    static instruction met[INSTRUCTIONS];
+    return &met[((uintptr_t)at >> 2 ^ (uintptr_t)at >> 11) % INSTRUCTIONS];
+}
+
+static __attribute__((noinline)) asn_site walk(running *frame) {
+    asn_site site = 0;
+    for (; frame && !site; frame = frame->previous) {
+        instruction *met = met_at(instruction_of(frame));
+        if (met->at != instruction_of(frame)) {
+            if (_PyFrame_IsIncomplete(frame)) continue;
+            met->site = site_of(frame);
+            met->at = instruction_of(frame);
+        }
+        site = met->site;
+    }
+    return site;
+}
+
+/* Most often the program's own line calls us. Every instruction here is one more that the
+ * program's have to make room for, which costs more than running it. */
+static inline asn_site find_site(const PyThreadState *thread) {
 #if PY_VERSION_HEX >= 0x030D0000
     running *frame = thread->current_frame;
-    const void *at = frame ? (const void *)frame->instr_ptr : NULL;
 #else
     running *frame = thread->cframe->current_frame;
-    const void *at = frame ? (const void *)frame->prev_instr : NULL;
 #endif
-    size_t i = ((uintptr_t)at >> 1 ^ (uintptr_t)at >> 9) % INSTRUCTIONS;
-    if (at && met[i].at == at) return met[i].site;
-    running *innermost = frame;
-    if (!(frame = complete(frame))) return 0;
-    asn_site site = site_of(frame);
-    if (site && frame == innermost) {
-        met[i].at = at;
-        met[i].site = site;
-    }
-    while (!site && (frame = complete(frame->previous)))
-        site = site_of(frame);
-    return site;
+    if (!frame) return 0;
+    const instruction *met = met_at(instruction_of(frame));
+    bool known = met->at == instruction_of(frame) && met->site;
+    return __builtin_expect(known, 1) ? met->site : walk(frame);
 }
 
 #else
@@ -193,7 +216,7 @@ static asn_site site_of(PyFrameObject *frame) {
     return site;
 }
 
-static asn_site walk(const PyThreadState *thread) {
+static asn_site find_site(const PyThreadState *thread) {
     (void)thread;
     int collects = PyGC_Disable();
     PyFrameObject *frame = PyEval_GetFrame();
@@ -210,17 +233,21 @@ static asn_site walk(const PyThreadState *thread) {
 }
 #endif
 
-/* 0: no frame but the package's own, or a thread without the interpreter. The thread's
- * own state lives as long as Python code called us, so that no other thread's is at its
- * address. */
+static inline unsigned long this_thread(void) {
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 11
+    return (
+        unsigned long)__builtin_thread_pointer(); /* as pthread_self, without a call */
+#else
+    return (unsigned long)pthread_self();
+#endif
+}
+
+/* 0: no frame but the package's own, or a thread without the interpreter: the state that
+ * runs is another's, or none. */
 static asn_site site_here(void) {
-    static _Thread_local const PyThreadState *own;
-    const PyThreadState *thread = _PyThreadState_UncheckedGet();
-    if (!thread || thread != own) {
-        if (!PyGILState_Check()) return 0;
-        own = thread;
-    }
-    return walk(thread);
+    const PyThreadState *thread = RUNNING_THREAD();
+    if (!thread || thread->thread_id != this_thread()) return 0;
+    return find_site(thread);
 }
 
 void asn_sites_init(void) {

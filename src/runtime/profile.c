@@ -22,12 +22,13 @@
 enum { SEGMENT = 4096, PLACES = 64 * SEGMENT, FIRST_ROWS = 256, FIRST_EVERY = 32 };
 enum { STREAMS = 64 }; /* by number */
 
-bool asn_profile_on;
+bool asn_profile_on, asn_profile_line_held;
 int32_t asn_small_left;
 uint32_t asn_small_passed;
 
 static struct {
-    char lock; /* held while not 0 */
+    char lock;   /* held while not 0 */
+    bool steady; /* ticks are the processor's counter */
     int sessions;
     asn_event *ring;              /* owns PLACES; from the first session on */
     uint64_t count;               /* events ever recorded */
@@ -39,13 +40,20 @@ static struct {
     int every;                    /* of small operations */
     uint64_t ended[STREAMS];      /* where the device was last with a stream's work */
     uint64_t random;
-} r = {.every = FIRST_EVERY, .random = 0x9e3779b97f4a7c15u};
+} r __attribute__((aligned(64))) = {.every = FIRST_EVERY, .random = 0x9e3779b97f4a7c15u};
 
-static _Thread_local struct {
+typedef struct {
     uint32_t number;
     asn_site line;
-} this;
+} own; /* a thread's */
+
 static uint32_t threads;
+static inline own *this_thread(void) {
+    static _Thread_local own this;
+    if (__builtin_expect(!this.number, 0))
+        this.number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
+    return &this;
+}
 
 static void lock(void) {
     while (__atomic_exchange_n(&r.lock, 1, __ATOMIC_ACQUIRE))
@@ -67,13 +75,12 @@ uint64_t asn_profile_clock(void) {
 #if defined(__x86_64__)
 /* A counter of constant rate that sleeps do not stop: 7 ns where the clock takes 20
  * to 40. */
-static bool steady;
 static void find_counter(void) {
     unsigned a, b, c, d;
-    steady = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
+    r.steady = __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
 }
 static inline uint64_t ticks(void) {
-    return __builtin_expect(steady, 1) ? __rdtsc() : asn_profile_clock();
+    return __builtin_expect(r.steady, 1) ? __rdtsc() : asn_profile_clock();
 }
 #elif defined(__aarch64__)
 static inline uint64_t ticks(void) {
@@ -155,11 +162,6 @@ static void fold_until(uint64_t place) {
 
 /* ---- recording */
 
-static inline uint32_t this_thread(void) {
-    if (!this.number) this.number = __atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-    return this.number;
-}
-
 /* The next segment of the ring holds events: they are folded, and forgotten. */
 static __attribute__((noinline)) void make_room(void) {
     uint64_t oldest = r.count - (uint64_t)(PLACES - SEGMENT);
@@ -167,47 +169,71 @@ static __attribute__((noinline)) void make_room(void) {
     r.oldest = oldest;
 }
 
-/* Lock held. Returns the event's place. */
-static inline uint64_t push(const asn_event *e) {
-    if (r.count % SEGMENT == 0 && r.count >= PLACES) make_room();
-    asn_event *at = event_at(r.count);
-    *at = *e;
-    __builtin_prefetch(at + 2, 1); /* the ring is larger than the caches */
-    return r.count++;
+/* Takes the lock. The next place, which counts from keep() on. What is written there is
+ * not read soon: an event that was made on the stack and copied would wait for its parts
+ * to be in the cache. */
+static inline asn_event *take(asn_event_kind kind, const char *name, asn_site line,
+                              uint64_t begin, uint64_t length) {
+    uint32_t thread = this_thread()->number;
+    lock();
+    if (__builtin_expect(r.count % SEGMENT == 0 && r.count >= PLACES, 0)) make_room();
+    asn_event *e = event_at(r.count);
+    __builtin_prefetch(e + 4, 1); /* the ring is larger than the caches */
+    e->begin = begin;
+    e->length = length;
+    e->bytes = e->work = 0;
+    e->name = name;
+    e->line = line;
+    e->thread = thread;
+    e->calls = 1;
+    e->detail = 0;
+    e->kind = (uint16_t)kind;
+    e->dtype = 0;
+    e->stream = 0;
+    return e;
 }
 
-asn_site asn_profile_line(void) {
-    return this.line ? this.line : asn_site_here();
+static inline void keep(void) {
+    r.count++;
+    unlock();
+}
+
+asn_site asn_profile_line_own(void) {
+    asn_site line = this_thread()->line;
+    return line ? line : asn_site_here();
 }
 
 void asn_profile_line_set(asn_site line) {
-    this.line = line;
+    this_thread()->line = line;
+    asn_profile_line_held = line != 0;
 }
 
 asn_mark asn_profile_open(bool on_device) {
-    asn_mark m = {.line = asn_profile_line(), .pair = -1};
+    asn_mark m = {.pair = -1};
     if (on_device && asn_profile_lags()) m.pair = asn_profile_pair_open();
     m.ticks = ticks();
     return m;
 }
 
-void asn_profile_close(asn_mark m, asn_event *e) {
-    e->begin = m.ticks;
-    e->length = ticks() - m.ticks;
-    if (!e->line) e->line = m.line;
-    if (!e->calls) e->calls = 1;
-    e->thread = this_thread();
-    bool on_stream = e->kind == ASN_EVENT_PROGRAM || e->kind == ASN_EVENT_OPERATOR;
-    if (on_stream) e->stream = (uint32_t)asn_queue_active->number;
-    lock();
-    uint64_t place = push(e);
-    unlock();
+asn_event *asn_profile_close(asn_mark m, asn_event_kind kind, const char *name,
+                             asn_site line) {
+    uint64_t length = ticks() - m.ticks;
+    if (!line) line = asn_profile_line();
+    asn_event *e = take(kind, name, line, m.ticks, length);
+    if (kind == ASN_EVENT_PROGRAM || kind == ASN_EVENT_OPERATOR)
+        e->stream = (uint32_t)asn_queue_active->number;
+    return e;
+}
+
+void asn_profile_keep(asn_mark m) {
+    uint64_t place = r.count;
+    keep();
     if (m.pair >= 0) asn_profile_pair_close(m.pair, place);
 }
 
 void asn_profile_note(asn_mark m, asn_event_kind kind, const char *name, int64_t bytes) {
-    asn_event e = {.kind = (uint16_t)kind, .name = name, .bytes = bytes};
-    asn_profile_close(m, &e);
+    asn_profile_close(m, kind, name, 0)->bytes = bytes;
+    asn_profile_keep(m);
 }
 
 /* The distance to the next one has the mean `every`, and no period that a loop could have
@@ -220,35 +246,24 @@ uint64_t asn_profile_small_open(void) {
 }
 
 void asn_profile_small(uint64_t begin, const char *name, int64_t bytes, int64_t work) {
-    uint64_t end = ticks();
+    uint64_t length = ticks() - begin;
     uint32_t calls = asn_small_passed + 1;
     asn_small_passed = 0;
-    asn_event e = {.begin = begin,
-                   .length = end - begin,
-                   .bytes = bytes * calls,
-                   .work = work * calls,
-                   .name = name,
-                   .line = asn_profile_line(),
-                   .thread = this_thread(),
-                   .calls = calls,
-                   .kind = ASN_EVENT_SMALL};
-    lock();
-    push(&e);
-    unlock();
+    asn_event *e = take(ASN_EVENT_SMALL, name, asn_profile_line(), begin, length);
+    e->bytes = bytes * calls;
+    e->work = work * calls;
+    e->calls = calls;
+    keep();
 }
 
 void asn_profile_memory_changed(int64_t bytes, uint64_t in_use) {
-    asn_event e = {.begin = ticks(),
-                   .bytes = bytes < 0 ? -bytes : bytes,
-                   .work = (int64_t)in_use,
-                   .name = bytes < 0 ? "release" : "allocate",
-                   .line = bytes < 0 ? 0 : asn_profile_line(),
-                   .thread = this_thread(),
-                   .calls = 1,
-                   .kind = bytes < 0 ? ASN_EVENT_RELEASE : ASN_EVENT_ALLOCATE};
-    lock();
-    push(&e);
-    unlock();
+    bool less = bytes < 0;
+    asn_site line = less ? 0 : asn_profile_line();
+    asn_event *e = take(less ? ASN_EVENT_RELEASE : ASN_EVENT_ALLOCATE,
+                        less ? "release" : "allocate", line, ticks(), 0);
+    e->bytes = less ? -bytes : bytes;
+    e->work = (int64_t)in_use;
+    keep();
 }
 
 void asn_profile_set_length(uint64_t place, double ns) {

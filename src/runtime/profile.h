@@ -68,22 +68,26 @@ extern bool asn_profile_on;
 /* The beginning of an event; .ticks 0: nothing is recorded. */
 typedef struct {
     uint64_t ticks;
-    asn_site line;
     int32_t pair; /* of the device's events, or -1 */
 } asn_mark;
+#define ASN_NO_MARK ((asn_mark){0, -1})
 
 asn_mark asn_profile_open(bool on_device) ASN_RECORDS;
 /* Work of the host, and work that is put on the stream. */
 static inline asn_mark asn_profile_begin(void) {
-    return ASN_PROFILING ? asn_profile_open(false) : (asn_mark){0, 0, -1};
+    return ASN_PROFILING ? asn_profile_open(false) : ASN_NO_MARK;
 }
 static inline asn_mark asn_profile_begin_on_device(void) {
-    return ASN_PROFILING ? asn_profile_open(true) : (asn_mark){0, 0, -1};
+    return ASN_PROFILING ? asn_profile_open(true) : ASN_NO_MARK;
 }
-/* The end of what `mark` began: kind, name, bytes, work, detail, dtype are e's; a line or
- * a count of its own may be. */
-void asn_profile_close(asn_mark mark, asn_event *e) ASN_RECORDS;
-/* The same in short. */
+/* The end of what `mark` began: its place in the ring (an event that is made elsewhere
+ * and copied costs twice as much), with .bytes, .work, .detail and .dtype still 0, for
+ * the caller to fill. line 0: that of what runs. Nothing else may be recorded before
+ * asn_profile_keep. */
+asn_event *asn_profile_close(asn_mark mark, asn_event_kind kind, const char *name,
+                             asn_site line) ASN_RECORDS;
+void asn_profile_keep(asn_mark mark) ASN_RECORDS;
+/* Both, where the bytes are all there is to fill. */
 void asn_profile_note(asn_mark mark, asn_event_kind kind, const char *name,
                       int64_t bytes) ASN_RECORDS;
 
@@ -118,9 +122,13 @@ static inline void asn_profile_memory(int64_t bytes, uint64_t in_use) {
     if (ASN_PROFILING) asn_profile_memory_changed(bytes, in_use);
 }
 
+extern bool asn_profile_line_held; /* by the thread that runs recorded operations */
+asn_site asn_profile_line_own(void) ASN_RECORDS;
 /* The line of what runs: that of recorded operations while they run
  * (asn_profile_line_set), else that of the caller. */
-asn_site asn_profile_line(void);
+static inline asn_site asn_profile_line(void) {
+    return asn_profile_line_held ? asn_profile_line_own() : asn_site_here();
+}
 /* 0 ends it. */
 void asn_profile_line_set(asn_site line);
 

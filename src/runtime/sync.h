@@ -18,7 +18,7 @@ asn_status asn_sync_told(const char *why, asn_mark *mark) ASN_RECORDS;
  * says no to is a RuntimeError. */
 ASN_CHECK_RESULT static inline asn_status asn_sync_begin(const char *why,
                                                          asn_mark *mark) {
-    *mark = (asn_mark){0, 0, -1};
+    *mark = ASN_NO_MARK;
     if (__builtin_expect(asn_profile_on | asn_sync_watched, 0))
         return asn_sync_told(why, mark);
     return ASN_OK;

@@ -58,6 +58,7 @@ def test_a_session_has_what_happened_in_it(tmp_path):
     ]
     assert (program.calls, program.flops, program.bytes) == (1, 200_000, 1_600_000)
     assert found["small", "multiply"].calls == 20
+    assert found["small", "copy from host"].calls == 1  # seven elements
     assert found["to host", "copy to host"].bytes == 800_000
     assert found["synchronize", "the array is copied to the host"].calls == 1
     seconds = [r.seconds for r in rows(p)]
@@ -70,7 +71,7 @@ def test_a_session_has_what_happened_in_it(tmp_path):
     c.profile_export(p, str(path))
     events = json.loads(path.read_text())["traceEvents"]
     spans = [e for e in events if e["ph"] == "X"]
-    assert sum(e["cat"] == "small" for e in spans) == 20
+    assert sum(e["cat"] == "small" for e in spans) == 21
     assert all(e["ts"] >= 0 and e["dur"] >= 0 for e in spans)
     assert any(e["ph"] == "C" and e["args"]["bytes"] > 0 for e in events)
     c.profile_release(p)
