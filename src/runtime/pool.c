@@ -19,6 +19,10 @@
 
 enum { DEVICES = 64, BIN_LARGEST = 2 << 20, PAGE = 4096, HOLDERS = 3 };
 static const int64_t SEGMENT_LEAST = 1 << 20, SEGMENT_MOST = 16 << 20;
+/* Blocks of one size begin at different places of a page: operands that are walked side
+ * by side would otherwise meet in the same sets of the caches (maximum of two operands of
+ * 4 MB: 236 us so, 204 staggered; most operations of 0.4 to 8 MB gain 3 to 10%). */
+enum { STAGGERED = 8 << 20, STAGGER = 1024 };
 static const uint64_t CACHED_MOST = (uint64_t)4 << 30; /* idle, before it goes back */
 
 #ifdef ASN_SANITIZE
@@ -297,6 +301,7 @@ static asn_status take_range(arena *a, int c, int64_t nbytes, asn_block *out,
                              bool *reused) {
     bool binned = nbytes <= BIN_LARGEST;
     int64_t bytes = binned ? asn_class_bytes(c) : round_up(nbytes, PAGE);
+    if (bytes <= STAGGERED) bytes += STAGGER;
     asn_range *r = binned ? take_aside(a, c) : NULL;
     if (!binned) {
         int64_t in_use = a->segments.reserved - a->segments.idle - a->bytes_aside;
