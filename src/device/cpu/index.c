@@ -5,8 +5,9 @@
  * dimensions: a contiguous tail is moved as one run per index; every other dimension is a
  * loop outside the block, so that the offsets are worked out once.
  *
- * Indices are checked before the first write, but for those of a simple get, which are
- * checked piece by piece as they are used. A put with duplicates must keep their order
+ * Indices are checked before the first write, but for those of a simple get (and one by
+ * pairs), which are checked piece by piece as they are used. A put with duplicates must
+ * keep their order
  * ("the last one wins", and ufunc.at accumulates in order): it is split over threads
  * along the rest only, never along J.
  */
@@ -18,39 +19,17 @@
 #include "device/cpu/elements.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
+#include "device/cpu/index_run.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
 enum { BLOCK = 512, CHUNK = 8192, STREAM_ROW = 2048, ASN_ACROSS = 8 };
 
+/* Two indices for each element. */
 typedef struct {
-    int64_t extent, self, other; /* strides in bytes */
-} rest_dim;
-
-typedef enum { MOVE_GET, MOVE_PUT, MOVE_ACCUMULATE } move_kind;
-
-typedef struct {
-    move_kind kind;
-    asn_index_mode mode;
-    asn_op op;
-    asn_dtype dtype;
-    char *self, *other;
-    int num_idx, num_j, num_rest, item;
-    int64_t run; /* bytes moved per index: the contiguous tail */
-    const char *idx[ASN_ND_MAX_DIMS];
-    int64_t bound[ASN_ND_MAX_DIMS], self_stride[ASN_ND_MAX_DIMS];
-    /* J, innermost first: extents, strides of `other` and of each index array */
-    int64_t extent[ASN_ND_MAX_DIMS + 1], other_stride[ASN_ND_MAX_DIMS + 1];
-    int64_t idx_stride[ASN_ND_MAX_DIMS + 1][ASN_ND_MAX_DIMS];
-    rest_dim rest[ASN_ND_MAX_DIMS];
-    int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
-    bool split_rest;
-    bool stream; /* long rows, many of them, past the caches */
-    bool checks; /* pieces check their indices; missed: one was outside */
-    int missed;
-    bool tracks; /* conditions, of an accumulation */
-    uint32_t met;
-} index_run;
+    const char *self;
+    const int64_t *stride, *bound, *at[2];
+} asn_index_pairs;
 
 #define EACH_SIZE "device/cpu/index.inc"
 #include "device/cpu/each_size.inc"
@@ -68,120 +47,9 @@ typedef struct {
 #define NAME add_u64
 #include "device/cpu/index_add.inc"
 
-/* ---- setting up */
-
-static bool j_merges(const index_run *r, const asn_nd *const idx[], const asn_nd *other,
-                     int d) {
-    int last = r->num_j - 1;
-    if (last < 0 || other->strides[d] != r->other_stride[last] * r->extent[last])
-        return false;
-    for (int k = 0; k < r->num_idx; k++)
-        if (idx[k]->strides[d] != r->idx_stride[last][k] * r->extent[last]) return false;
-    return true;
-}
-
-static void collect_j(index_run *r, const asn_nd *const idx[], const asn_nd *other,
-                      int ndim_j) {
-    r->num_j = 0;
-    r->size_j = 1;
-    for (int d = ndim_j - 1; d >= 0; d--) {
-        int64_t extent = idx[0]->shape[d];
-        r->size_j *= extent;
-        if (extent == 1) continue;
-        if (j_merges(r, idx, other, d)) {
-            r->extent[r->num_j - 1] *= extent;
-            continue;
-        }
-        for (int k = 0; k < r->num_idx; k++)
-            r->idx_stride[r->num_j][k] = idx[k]->strides[d];
-        r->other_stride[r->num_j] = other->strides[d];
-        r->extent[r->num_j++] = extent;
-    }
-    if (r->num_j == 0) {
-        r->extent[r->num_j++] = 1;
-        r->other_stride[0] = 0;
-        for (int k = 0; k < r->num_idx; k++)
-            r->idx_stride[0][k] = 0;
-    }
-}
-
-static void collect_rest(index_run *r, const asn_nd *self, const asn_nd *other,
-                         int ndim_j) {
-    r->num_rest = 0;
-    r->size_rest = 1;
-    r->run = r->item;
-    bool tail = true;
-    for (int d = self->ndim - 1; d >= r->num_idx; d--) {
-        rest_dim dim = {self->shape[d], self->strides[d],
-                        other->strides[ndim_j + d - r->num_idx]};
-        r->size_rest *= dim.extent;
-        if (dim.extent == 1) continue;
-        if (tail && dim.self == r->run && dim.other == r->run &&
-            r->kind != MOVE_ACCUMULATE) {
-            r->run *= dim.extent;
-            continue;
-        }
-        tail = false;
-        rest_dim *last = r->num_rest ? &r->rest[r->num_rest - 1] : NULL;
-        if (last && dim.self == last->self * last->extent &&
-            dim.other == last->other * last->extent)
-            last->extent *= dim.extent;
-        else
-            r->rest[r->num_rest++] = dim;
-    }
-}
-
-/* Integers of 4 and 8 bytes, whose sums wrap alike with a sign and without. */
-static bool is_word(asn_dtype dt) {
-    return dt == ASN_I64 || dt == ASN_U64 || dt == ASN_I32 || dt == ASN_U32;
-}
-
-/* One index array, one element per index, and if they are added up, a dtype with a loop
- * for it. */
-static bool is_simple(const index_run *r) {
-    if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
-    return r->kind != MOVE_ACCUMULATE ||
-           (r->op == ASN_OP_ADD &&
-            (r->dtype == ASN_F64 || r->dtype == ASN_F32 || is_word(r->dtype)));
-}
-
-static asn_status index_setup(index_run *r, const asn_nd *self, int nidx,
-                              const asn_nd *const idx[], const asn_nd *other) {
-    int ndim_j = nidx ? idx[0]->ndim : 0;
-    if (nidx < 1 || nidx > self->ndim || other->ndim != ndim_j + self->ndim - nidx ||
-        other->dtype != self->dtype)
-        return asn_error_set(
-            ASN_ERR_VALUE,
-            "index: %d index arrays of %d dimensions into a %d-d %s do not "
-            "give a %d-d %s",
-            nidx, ndim_j, self->ndim, asn_dtype_name(self->dtype), other->ndim,
-            asn_dtype_name(other->dtype));
-    r->self = self->data;
-    r->other = other->data;
-    r->dtype = self->dtype;
-    r->item = asn_itemsize(self->dtype);
-    r->num_idx = nidx;
-    collect_j(r, idx, other, ndim_j);
-    collect_rest(r, self, other, ndim_j);
-    r->checks = r->kind == MOVE_GET && is_simple(r);
-    for (int k = 0; k < nidx; k++) {
-        r->idx[k] = idx[k]->data;
-        r->bound[k] = self->shape[k];
-        r->self_stride[k] = self->strides[k];
-        if (r->mode == ASN_INDEX_RAISE && r->size_j && r->size_rest && !r->checks)
-            ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k));
-        else if (r->size_j && self->shape[k] == 0)
-            return asn_error_set(ASN_ERR_INDEX,
-                                 "cannot do a non-empty take from an empty axes.");
-    }
-    return ASN_OK;
-}
-
-/* ---- running */
-
 /* Offsets into self and `other` of n positions of line `j` (dimensions 1 and up of J)
  * from x on. */
-static void block_offsets(const index_run *r, int64_t line, int64_t x, int64_t n,
+static void block_offsets(const asn_index_run *r, int64_t line, int64_t x, int64_t n,
                           int64_t *self, int64_t *other) {
     int64_t base = x * r->other_stride[0], start[ASN_ND_MAX_DIMS];
     for (int k = 0; k < r->num_idx; k++)
@@ -215,7 +83,7 @@ static void block_offsets(const index_run *r, int64_t line, int64_t x, int64_t n
     }
 }
 
-static void accumulate(const index_run *r, char *self, const char *other, int64_t n,
+static void accumulate(const asn_index_run *r, char *self, const char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     asn_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
     asn_ew_fn whole = asn_kernels_get()->ew[r->op][r->dtype];
@@ -248,23 +116,23 @@ static void move_half_lines(char *to, const char *from, int64_t n, const int64_t
     }
 }
 
-static void move_block(const index_run *r, char *self, char *other, int64_t n,
+static void move_block(const asn_index_run *r, char *self, char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
-    if (r->kind == MOVE_ACCUMULATE) {
+    if (r->kind == ASN_MOVE_ACCUMULATE) {
         bool add = r->op == ASN_OP_ADD;
         if (add && r->dtype == ASN_F64)
             add_f64(self, other, n, self_off, other_off);
         else if (add && r->dtype == ASN_F32)
             add_f32(self, other, n, self_off, other_off);
-        else if (add && is_word(r->dtype) && r->item == 4)
+        else if (add && asn_index_is_word(r->dtype) && r->item == 4)
             add_u32(self, other, n, self_off, other_off);
-        else if (add && is_word(r->dtype))
+        else if (add && asn_index_is_word(r->dtype))
             add_u64(self, other, n, self_off, other_off);
         else
             accumulate(r, self, other, n, self_off, other_off);
         return;
     }
-    bool get = r->kind == MOVE_GET;
+    bool get = r->kind == ASN_MOVE_GET;
     char *to = get ? other : self;
     const char *from = get ? self : other;
     const int64_t *t = get ? other_off : self_off, *f = get ? self_off : other_off;
@@ -280,7 +148,8 @@ static void move_block(const index_run *r, char *self, char *other, int64_t n,
             memcpy(to + t[i], from + f[i], (size_t)r->run);
 }
 
-static void rest_offsets(const index_run *r, int64_t at, int64_t *self, int64_t *other) {
+static void rest_offsets(const asn_index_run *r, int64_t at, int64_t *self,
+                         int64_t *other) {
     *self = *other = 0;
     for (int d = 0; d < r->num_rest; d++) {
         int64_t i = at % r->rest[d].extent;
@@ -291,7 +160,7 @@ static void rest_offsets(const index_run *r, int64_t at, int64_t *self, int64_t 
 }
 
 /* The next rows to gather from, in order: the gather itself has none. */
-static void fetch_rows(const index_run *r, const char *p) {
+static void fetch_rows(const asn_index_run *r, const char *p) {
     enum { LONGEST = 16384 };
     int64_t bytes = r->bound[0] * r->self_stride[0];
     if (r->num_idx != 1 || r->self_stride[0] <= 0 || bytes > LONGEST) return;
@@ -303,9 +172,9 @@ static void fetch_rows(const index_run *r, const char *p) {
 /* Positions [first, end) of the rest's loops. Where they lie one after the other in the
  * result, as in g[:, r], eight go at once: every line of the result is then written in
  * one go. */
-static void move_rest(const index_run *r, int64_t n, const int64_t *self_off,
+static void move_rest(const asn_index_run *r, int64_t n, const int64_t *self_off,
                       const int64_t *other_off, int64_t first, int64_t end) {
-    bool gets = r->kind == MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
+    bool gets = r->kind == ASN_MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
     bool across = gets && r->num_rest && r->rest[0].other == r->run;
     bool along = gets && r->other_stride[0] == r->run;
     for (int64_t at = first; at < end; at++) {
@@ -329,7 +198,7 @@ static void move_rest(const index_run *r, int64_t n, const int64_t *self_off,
 }
 
 /* A piece of the commonest case: one index array, single elements. */
-static void move_simple(index_run *r, int64_t line, int64_t x, int64_t n) {
+static void move_simple(asn_index_run *r, int64_t line, int64_t x, int64_t n) {
     int64_t other = x * r->other_stride[0], idx = x * r->idx_stride[0][0];
     for (int d = 1; d < r->num_j; d++) {
         int64_t i = line % r->extent[d];
@@ -341,12 +210,12 @@ static void move_simple(index_run *r, int64_t line, int64_t x, int64_t n) {
     const char *v = r->idx[0] + idx;
     int64_t os = r->other_stride[0], vs = r->idx_stride[0][0], ss = r->self_stride[0],
             bound = r->bound[0];
-    bool get = r->kind == MOVE_GET;
+    bool get = r->kind == ASN_MOVE_GET;
     if (r->checks && asn_bounds_misses(v, vs, n, (uint64_t)bound) >> 63) {
         __atomic_store_n(&r->missed, 1, __ATOMIC_RELAXED);
         return;
     }
-    if (r->kind == MOVE_ACCUMULATE) {
+    if (r->kind == ASN_MOVE_ACCUMULATE) {
         if (r->dtype == ASN_F64)
             add_f64_at(o, os, self, ss, v, vs, n, bound);
         else if (r->dtype == ASN_F32)
@@ -363,12 +232,31 @@ static void move_simple(index_run *r, int64_t line, int64_t x, int64_t n) {
         ASN_BY_SIZE(put, r->item)(o, os, self, ss, v, vs, n, bound);
 }
 
-static void move_piece(index_run *r, int64_t piece, int64_t first, int64_t end) {
+/* A piece of pairs, of single elements. */
+static void move_pairs(asn_index_run *r, int64_t x, int64_t n) {
+    asn_index_pairs p = {r->self, r->self_stride, r->bound, {NULL}};
+    for (int k = 0; k < 2; k++) {
+        const char *v = r->idx[k] + x * (int64_t)sizeof(int64_t);
+        p.at[k] = (const int64_t *)(const void *)v;
+        if (asn_bounds_misses(v, sizeof(int64_t), n, (uint64_t)r->bound[k]) >> 63) {
+            __atomic_store_n(&r->missed, 1, __ATOMIC_RELAXED);
+            return;
+        }
+    }
+    int64_t step = r->other_stride[0];
+    ASN_BY_SIZE(pairs, r->item)(r->other + x * step, step, &p, n);
+}
+
+static void move_piece(asn_index_run *r, int64_t piece, int64_t first, int64_t end) {
     int64_t self[BLOCK], other[BLOCK];
     int64_t line = piece / r->pieces, x = piece % r->pieces * r->piece;
     int64_t stop = x + r->piece < r->extent[0] ? x + r->piece : r->extent[0];
-    if (is_simple(r)) {
+    if (asn_index_is_simple(r)) {
         move_simple(r, line, x, stop - x);
+        return;
+    }
+    if (asn_index_is_pairs(r)) {
+        move_pairs(r, x, stop - x);
         return;
     }
     for (; x < stop; x += BLOCK) {
@@ -378,7 +266,7 @@ static void move_piece(index_run *r, int64_t piece, int64_t first, int64_t end) 
     }
 }
 
-static void chunk_run(index_run *r, int64_t chunk) {
+static void chunk_run(asn_index_run *r, int64_t chunk) {
     int64_t loops = r->size_rest * r->item / r->run;
     int64_t pieces = r->size_j / r->extent[0] * r->pieces;
     if (!r->split_rest) { /* per_chunk pieces of J */
@@ -394,7 +282,7 @@ static void chunk_run(index_run *r, int64_t chunk) {
 }
 
 static void index_chunk(void *ctx, int64_t chunk) {
-    index_run *r = ctx;
+    asn_index_run *r = ctx;
     if (r->tracks) asn_fp_clear();
     chunk_run(r, chunk);
     uint32_t met = r->tracks ? asn_fp_conditions() : 0;
@@ -402,34 +290,34 @@ static void index_chunk(void *ctx, int64_t chunk) {
 }
 
 /* A long contiguous run of an ordered put is cut, so that threads can share it. */
-static void cut_run(index_run *r) {
+static void cut_run(asn_index_run *r) {
     enum { RUN = 4096 };
     if (r->run <= 2 * RUN || r->run % RUN) return;
     for (int d = r->num_rest; d > 0; d--)
         r->rest[d] = r->rest[d - 1];
-    r->rest[0] = (rest_dim){r->run / RUN, RUN, RUN};
+    r->rest[0] = (asn_index_rest){r->run / RUN, RUN, RUN};
     r->num_rest++;
     r->run = RUN;
 }
 
 /* Whether elements that neighbouring indices name lie nearer than neighbours of the rest.
  */
-static bool is_dense(const index_run *r) {
+static bool is_dense(const asn_index_run *r) {
     int64_t rest = r->rest[0].self, near = r->self_stride[r->num_idx - 1];
     return (near < 0 ? -near : near) < (rest < 0 ? -rest : rest);
 }
 
-static void index_execute(index_run *r) {
+static void index_execute(asn_index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
                                              (1 + (double)r->run * 0.03));
     /* A gather along the innermost axes goes row by row of the others, so that a row
      * stays in L1 (g[:, r] of 1000 x 1000 float64: 4.7 ms column by column). */
-    bool by_rows = r->kind == MOVE_GET && r->num_rest > 0 && r->size_j >= 64 &&
+    bool by_rows = r->kind == ASN_MOVE_GET && r->num_rest > 0 && r->size_j >= 64 &&
                    r->size_j <= 65536 && r->size_rest >= 64 && is_dense(r);
-    r->split_rest = r->kind != MOVE_GET || by_rows;
+    r->split_rest = r->kind != ASN_MOVE_GET || by_rows;
     if (r->split_rest) {
-        if (r->kind != MOVE_GET && r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
+        if (r->kind != ASN_MOVE_GET && r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
         int64_t loops = r->size_rest * r->item / r->run;
         r->pieces = 1;
         r->piece = r->extent[0];
@@ -451,18 +339,21 @@ static void index_execute(index_run *r) {
 
 asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const idx[],
                              const asn_nd *out) {
-    index_run r = {.kind = MOVE_GET, .mode = ASN_INDEX_RAISE};
-    ASN_TRY(index_setup(&r, self, nidx, idx, out));
+    asn_index_run r = {.kind = ASN_MOVE_GET, .mode = ASN_INDEX_RAISE};
+    ASN_TRY(asn_index_setup(&r, self, nidx, idx, out));
     index_execute(&r);
-    return r.missed ? asn_bounds_check(idx[0], self->shape[0], 0) : ASN_OK;
+    for (int k = 0; k < nidx && r.missed; k++)
+        ASN_TRY(asn_bounds_check(idx[k], self->shape[k], k));
+    return ASN_OK;
 }
 
 asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
                              const asn_nd *values, asn_op accumulate_op,
                              uint32_t *fp_flags) {
-    index_run r = {.kind = MOVE_PUT, .mode = ASN_INDEX_RAISE, .op = accumulate_op};
+    asn_index_run r = {
+        .kind = ASN_MOVE_PUT, .mode = ASN_INDEX_RAISE, .op = accumulate_op};
     if (accumulate_op != ASN_OP_NONE) {
-        r.kind = MOVE_ACCUMULATE;
+        r.kind = ASN_MOVE_ACCUMULATE;
         if ((unsigned)accumulate_op >= ASN_OP_COUNT ||
             !(asn_kernels_get()->scan[accumulate_op][self->dtype] ||
               asn_kernels_steps(accumulate_op, self->dtype)))
@@ -473,7 +364,7 @@ asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const i
         r.tracks = fp_flags && ((asn_op_table[accumulate_op].flags & ASN_OPF_DIVIDES) ||
                                 asn_is_inexact(self->dtype));
     }
-    ASN_TRY(index_setup(&r, self, nidx, idx, values));
+    ASN_TRY(asn_index_setup(&r, self, nidx, idx, values));
     index_execute(&r);
     if (r.met) __atomic_fetch_or(fp_flags, r.met, __ATOMIC_RELAXED);
     return ASN_OK;
@@ -504,8 +395,8 @@ asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
     }
     asn_nd from = {self->data, n, self->dtype, shape, strides};
     asn_nd to = {out->data, m, out->dtype, out_shape, out_strides};
-    index_run r = {.kind = MOVE_GET, .mode = mode};
-    asn_status status = index_setup(&r, &from, 1, &idx, &to);
+    asn_index_run r = {.kind = ASN_MOVE_GET, .mode = mode};
+    asn_status status = asn_index_setup(&r, &from, 1, &idx, &to);
     if (status == ASN_OK) index_execute(&r);
     if ((status == ASN_ERR_INDEX || r.missed) &&
         mode == ASN_INDEX_RAISE) /* again, to name the axis */
