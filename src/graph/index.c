@@ -251,6 +251,15 @@ asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
 
 /* ---- scatter */
 
+/* Values of a dtype, apart from a's memory: themselves, if they are that. */
+static asn_status values_for(asn_array *out, const asn_array *values, const asn_array *a,
+                             asn_dtype dtype, char order) {
+    bool as_is = asn_layout_dtype(&values->layout) == dtype &&
+                 (order == 'K' || values->layout.flags & ASN_C_CONTIGUOUS) &&
+                 !asn_buffers_alias(values->buffer, a->buffer);
+    return as_is ? asn_array_share(out, values) : asn_copy(out, values, dtype, order);
+}
+
 /* The value broadcast to the result's shape, as a view whose axes are (arrays' shape,
  * rest), of the target's dtype. */
 static asn_status spread_value(const asn_index_plan *p, const asn_operand *value,
@@ -266,7 +275,7 @@ static asn_status spread_value(const asn_index_plan *p, const asn_operand *value
     asn_array packed;
     asn_layout view, turned, squeezed;
     if (value->array) {
-        ASN_TRY(asn_copy(&packed, value->array, dtype, 'K'));
+        ASN_TRY(values_for(&packed, value->array, &p->base, dtype, 'K'));
     } else {
         ASN_TRY(asn_operand_check(value, dtype));
         ASN_TRY(asn_full(&packed, dtype, 0, NULL, 'C', value));
@@ -330,14 +339,8 @@ static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
             "values to the %lld output values where the mask is true",
             (long long)values->layout.size, (long long)n);
     if (n == 0) return ASN_OK;
-    asn_array packed; /* of a's dtype, and apart from a's memory */
-    bool as_is = values->layout.dtype == a->layout.dtype &&
-                 (values->layout.flags & ASN_C_CONTIGUOUS) &&
-                 !asn_buffers_alias(values->buffer, a->buffer);
-    if (as_is)
-        ASN_TRY(asn_array_share(&packed, values));
-    else
-        ASN_TRY(asn_copy(&packed, values, asn_layout_dtype(&a->layout), 'C'));
+    asn_array packed;
+    ASN_TRY(values_for(&packed, values, a, asn_layout_dtype(&a->layout), 'C'));
     aclTensor *t[3] = {NULL, NULL, NULL};
     asn_status status = asn_operator_tensor(a, ASN_WRITE, &t[0]);
     if (!status) status = asn_operator_tensor(mask, ASN_READ, &t[1]);
