@@ -209,6 +209,17 @@ bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype) {
     return true;
 }
 
+bool asn_cpu_loop_cast(asn_cpu_loop *l, asn_dtype from, asn_dtype to) {
+    *l = (asn_cpu_loop){
+        .fn = asn_kernels_get()->cast[from][to],
+        .num_in = 1,
+        .item = {(uint8_t)asn_itemsize(from)},
+        .out_item = (uint8_t)asn_itemsize(to),
+        .raises = from != to && (asn_is_inexact(from) || asn_is_half(to)),
+    };
+    return l->fn != NULL;
+}
+
 /* With scalars: splatted, and the loop taken in pieces where a splat is shorter than n.
  */
 static void run_immediates(const asn_cpu_loop *l, int64_t n, char *dst,
@@ -265,13 +276,16 @@ static bool run_direct(const aclnnxProgram *p) {
     const aclnnxInstr *in = p->instrs;
     const aclnnxOperand *out = &p->operands[p->numIn];
     asn_dtype dt = asn_plan_dtype(in->dtype);
+    asn_dtype result = asn_plan_dtype(out->dtype);
     asn_cpu_loop loop;
-    if (in->op >= ASN_OP_CAST || dt == ASN_DTYPE_NONE || in->dst != p->numIn ||
-        out->reduceOp != ACLNNX_NO_REDUCE || !out->data ||
-        !asn_cpu_loop_find(&loop, in->op, dt))
+    bool casts = in->op == ASN_OP_CAST;
+    if (in->op > ASN_OP_CAST || dt == ASN_DTYPE_NONE || result == ASN_DTYPE_NONE ||
+        in->dst != p->numIn || out->reduceOp != ACLNNX_NO_REDUCE || !out->data)
         return false;
-    asn_dtype result = asn_op_result(in->op, dt);
-    if (asn_plan_dtype(out->dtype) != result) return false;
+    if (!(casts ? in->outDtype == out->dtype && asn_cpu_loop_cast(&loop, dt, result)
+                : asn_cpu_loop_find(&loop, in->op, dt) &&
+                      asn_op_result(in->op, dt) == result))
+        return false;
     int64_t n = 1;
     for (int d = 0; d < p->numDims; d++) {
         const int64_t most = INT32_MAX; /* no overflow below */
@@ -279,14 +293,14 @@ static bool run_direct(const aclnnxProgram *p) {
         n *= p->shape[d];
         if (n > most) return false;
     }
-    if (!is_short(p, n, asn_kernels_get()->cost[in->op])) return false;
+    if (!is_short(p, n, casts ? 1 : asn_kernels_get()->cost[in->op])) return false;
     if (!is_row_major(p, out, loop.out_item)) return false;
     const void *src[3] = {NULL};
     unsigned immediates = 0;
     for (int s = 0; s < loop.num_in; s++) {
         if (in->src[s] >= p->numIn) return false;
         const aclnnxOperand *o = &p->operands[in->src[s]];
-        asn_dtype want = asn_op_operand(in->op, s, dt);
+        asn_dtype want = casts ? dt : asn_op_operand(in->op, s, dt);
         if (asn_plan_dtype(o->dtype) != want) return false;
         src[s] = o->data ? o->data : o->immediate;
         if (!o->data) immediates |= 1u << s;

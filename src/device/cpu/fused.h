@@ -24,6 +24,7 @@ typedef struct {
 } asn_cpu_loop;
 /* false: no loop of `op` for `dtype`. */
 bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype);
+bool asn_cpu_loop_cast(asn_cpu_loop *l, asn_dtype from, asn_dtype to);
 /* Bit k of `immediates`: src[k] is one element. Entries of src past the inputs are not
  * read. */
 void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,

@@ -29,15 +29,6 @@ static aclnnxLoop folds[ASN_OP_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop casts[ASN_DTYPE_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop args[2][ASN_DTYPE_COUNT];
 
-static bool make_cast(aclnnxLoop *l, asn_dtype from, asn_dtype to) {
-    l->map.fn = asn_kernels_get()->cast[from][to];
-    l->map.num_in = 1;
-    l->map.item[0] = (uint8_t)asn_itemsize(from);
-    l->map.out_item = (uint8_t)asn_itemsize(to);
-    l->map.raises = from != to && (asn_is_inexact(from) || asn_is_half(to));
-    return l->map.fn != NULL;
-}
-
 static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
     const asn_kernels *k = asn_kernels_get();
     const asn_op_info *info = &asn_op_table[op];
@@ -85,7 +76,8 @@ static bool make(aclnnxLoop *l, int32_t kind, int32_t op, asn_dtype dtype) {
     switch (kind) {
     case ACLNNX_LOOP_MAP: return asn_cpu_loop_find(&l->map, (asn_op)op, dtype);
     case ACLNNX_LOOP_FOLD: return make_fold(l, (asn_op)op, dtype);
-    case ACLNNX_LOOP_CAST: return make_cast(l, dtype, asn_dtype_from_acl(op));
+    case ACLNNX_LOOP_CAST:
+        return asn_cpu_loop_cast(&l->map, dtype, asn_dtype_from_acl(op));
     default: return make_arg(l, op == ASN_OP_MINIMUM, dtype);
     }
 }
