@@ -9,7 +9,7 @@
 # here, so a program of one second takes a minute or two. MODEL: the processor (`bochs --help cpu`). ASNUMPY_* are handed on.
 # Bochs' own errors: 2.7 (Debian 12) rounds ties of float32 to float16 away from even, so float16 differs there (3.0 does not), and the
 # x87 logarithms by which test_cpu_math measures its own are a few units off in both. OpenBLAS is left to its code for AVX2: Bochs refuses
-# one of its gathers.
+# gathers by a register from zmm16 on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 LEFT_OUT="test_cpu_math test_cpu_fft" # measured by x87's logarithms (see above), and by its sines for ten minutes
@@ -20,6 +20,8 @@ mkdir -p "$work"
 need=()
 command -v bochs >/dev/null || need+=(bochs)
 compgen -G "/usr/lib/*/bochs/plugins/libbx_term_gui.so" >/dev/null || need+=(bochs-term)
+[ -e /usr/share/bochs/BIOS-bochs-latest ] || need+=(bochsbios)
+[ -e /usr/share/vgabios/vgabios.bin ] || need+=(vgabios)
 command -v xorriso >/dev/null || need+=(xorriso)
 [ -e /usr/lib/ISOLINUX/isolinux.bin ] || need+=(isolinux)
 [ -e /usr/lib/syslinux/modules/bios/ldlinux.c32 ] || need+=(syslinux-common)
