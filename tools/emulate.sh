@@ -112,7 +112,7 @@ help=$(bochs --help 2>&1 || true)
 [[ $help != *"-rc "* ]] || debugger="-rc $work/go"
 TERM=vt100 script -qc "stty cols 80 rows 30; exec bochs -q -f $work/machine $debugger" /dev/null </dev/null >"$work/screen" 2>&1 &
 emulator=$!
-trap 'pkill -P $emulator 2>/dev/null; kill $emulator 2>/dev/null || true' EXIT
+trap '{ pkill -P $emulator; kill $emulator; } 2>/dev/null || true' EXIT
 while kill -0 $emulator 2>/dev/null && ! grep -qs '^== end' "$work/said"; do sleep 2; done
 tr -d '\r' <"$work/said" | sed -n '/^== /,$p' | grep -vE '^== end|reboot: '
 ! grep -qsE '^== [1-9]' "$work/said" && grep -qs '^== end' "$work/said"
