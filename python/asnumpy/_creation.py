@@ -250,15 +250,15 @@ def indices(dimensions, dtype=int, sparse=False):
     """The index of every element of a grid, one array per dimension."""
     dimensions = tuple(dimensions)
     n = len(dimensions)
-    rows = [
-        arange(d, dtype=dtype).reshape((1,) * i + (d,) + (1,) * (n - 1 - i))
-        for i, d in enumerate(dimensions)
-    ]
     if sparse:
-        return tuple(rows)
+        return tuple(
+            arange(d, dtype=dtype).reshape((1,) * i + (d,) + (1,) * (n - 1 - i))
+            for i, d in enumerate(dimensions)
+        )
     result = empty((n, *dimensions), dtype=dtype)
-    for part, row in zip(result, rows, strict=True):
-        part[...] = row
+    for i, d in enumerate(dimensions):
+        along = arange(d, dtype=dtype)
+        result[i] = along if i == n - 1 else along.reshape((d,) + (1,) * (n - 1 - i))
     return result
 
 

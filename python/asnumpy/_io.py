@@ -32,8 +32,10 @@ def _wrapped(function, reads=False):
 
     @functools.wraps(function)
     def call(*args, **kwargs):
-        kwargs.pop("like", None)
-        result = function(*map(_host, args), **{k: _host(v) for k, v in kwargs.items()})
+        if kwargs:
+            kwargs.pop("like", None)
+            kwargs = {k: _host(v) for k, v in kwargs.items()}
+        result = function(*map(_host, args), **kwargs)
         return _device(result) if reads else result
 
     call.__signature__ = inspect.signature(function)

@@ -8,6 +8,7 @@ from numpy import _NoValue
 from . import _core
 from ._core import asanyarray, asarray
 from ._errstate import errstate
+from ._joining import stack
 from ._quantiles import (
     _check_method,
     _deliver,
@@ -189,11 +190,11 @@ def nanstd(
 def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
     """row_function on every slice without its NaN; an all-NaN slice gives NaN and warns."""
     flat, axes = _flat_axes(a, axis)
-    rows = flat.reshape(-1, flat.shape[-1])
+    rows = flat.reshape(-1, flat.shape[-1]) if flat.ndim > 1 else (flat,)
     if weights is not None:
-        weights = _flat_axes(weights, axis)[0].reshape(rows.shape)
+        weights = _flat_axes(weights, axis)[0].reshape(len(rows), flat.shape[-1])
     result, empty = [], 0
-    for i in range(rows.shape[0]):
+    for i in range(len(rows)):
         row = rows[i]
         keep = ~_core.isnan(row)
         kept = row[keep]
@@ -206,8 +207,8 @@ def _nan_rows(a, axis, row_function, lead=(), weights=None, warn_each=False):
             result.append(asarray(row_function(kept, weights[i][keep])))
     for _ in range(empty if warn_each else min(empty, 1)):
         warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
-    from ._joining import stack
-
+    if flat.ndim == 1:
+        return result[0], axes
     stacked = stack(result, axis=-1) if result else _core.empty((*lead, 0), a.dtype)
     return stacked.reshape(lead + flat.shape[:-1]), axes
 

@@ -11,14 +11,13 @@ from numpy import _NoValue
 from . import _core
 from ._core import asanyarray, asarray
 from ._errstate import errstate
+from ._manipulation import moveaxis
 from ._statistics import _axis_tuple, _weights_along
 from ._support import number, on_host
 
 
 def _flat_axes(a, axis):
     """a with the axes of `axis` as one last axis, and those axes."""
-    from ._manipulation import moveaxis
-
     if axis is None:
         return a.ravel(), tuple(range(a.ndim))
     axes = _axis_tuple(axis, a.ndim)
@@ -76,6 +75,11 @@ def _ranked(flat, positions):
     return ranked, [place[p] for p in positions], asarray(last)
 
 
+def _all_finite(x):
+    finite = _core.isfinite(x)
+    return finite.all() if finite.ndim else finite  # a number's method is NumPy's: 1.5 us
+
+
 def _median_last(flat):
     n = flat.shape[-1]
     if n == 0:
@@ -86,9 +90,9 @@ def _median_last(flat):
     if flat.dtype.kind not in "fc":
         return asarray(middle.mean(axis=-1))
     # A trace of jit's cannot look, and takes the way that is right for both.
-    if not _core._is_tracing() and _core.isfinite(last).all():
+    if not _core._is_tracing() and _all_finite(last):
         first = middle if flat.dtype.kind == "c" else middle[..., 0]
-        if _core.isfinite(first).all():
+        if _all_finite(first):
             return asarray(middle.mean(axis=-1))
     with errstate(invalid="ignore"):  # inf - inf
         result = asarray(middle.mean(axis=-1))

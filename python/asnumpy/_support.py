@@ -84,21 +84,14 @@ def signature(text):
 # ---- printing: NumPy's formatter on host data
 
 
-def array_repr_of(a):
-    host = a.to_numpy()
-    if type(a) is not _core.ndarray:
-        host = host.view(_named_subclass(type(a).__name__))
-    return _np.array_repr(host)
+def subclass_repr_of(a):
+    return repr(a.to_numpy().view(_named_subclass(type(a).__name__)))
 
 
 @functools.cache
 def _named_subclass(name):
-    """A NumPy subclass of that name: array_repr prints the class's name."""
+    """A NumPy subclass of that name: repr prints the class's name."""
     return type(name, (_np.ndarray,), {})
-
-
-def array_str_of(a):
-    return _np.array_str(a.to_numpy())
 
 
 # ---- pickling

@@ -69,10 +69,32 @@ static asn_dtype dtype_of_type(PyObject *obj) {
     return ASN_DTYPE_NONE;
 }
 
+/* "f4" and its like, a kind and the bytes of an element, without one either. */
+static asn_dtype dtype_of_code(PyObject *obj) {
+    enum { LENGTH = 2 };
+    static const struct {
+        char text[LENGTH];
+        uint8_t dtype;
+    } codes[] = {
+        {{'f', '4'}, ASN_F32}, {{'f', '8'}, ASN_F64}, {{'i', '4'}, ASN_I32},
+        {{'i', '8'}, ASN_I64}, {{'u', '1'}, ASN_U8},  {{'i', '1'}, ASN_I8},
+        {{'i', '2'}, ASN_I16}, {{'u', '2'}, ASN_U16}, {{'u', '4'}, ASN_U32},
+        {{'u', '8'}, ASN_U64}, {{'f', '2'}, ASN_F16}, {{'c', '8'}, ASN_C64},
+    };
+    if (!PyUnicode_CheckExact(obj) || PyUnicode_GET_LENGTH(obj) != LENGTH ||
+        !PyUnicode_IS_ASCII(obj))
+        return ASN_DTYPE_NONE;
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (memcmp(PyUnicode_1BYTE_DATA(obj), codes[i].text, LENGTH) == 0)
+            return (asn_dtype)codes[i].dtype;
+    return ASN_DTYPE_NONE;
+}
+
 int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
     *out = ASN_DTYPE_NONE;
     if (!obj || obj == Py_None) return 0;
     *out = dtype_of_type(obj);
+    if (*out == ASN_DTYPE_NONE) *out = dtype_of_code(obj);
     if (*out != ASN_DTYPE_NONE) return 0;
     if (PyUnicode_Check(obj) && PyUnicode_CompareWithASCIIString(obj, "bfloat16") == 0) {
         *out = ASN_BF16;

@@ -87,7 +87,9 @@ done:
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
                          PyObject *stable, bool arg) {
     if (check_sort_kind(kind, order, stable) < 0) return NULL;
-    return ordered(self, axis, arg, &(positions){.count = 0});
+    positions none;
+    none.count = 0; /* the others are half a KB, and stay unset */
+    return ordered(self, axis, arg, &none);
 }
 
 /* Sorts self's memory along an axis; flattening first is not for this. */
@@ -107,7 +109,9 @@ static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions 
 ASN_METHOD(sort) {
     ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
     if (check_sort_kind(v[1], v[2], v[3]) < 0) return NULL;
-    return order_in_place(self, v[0], &(positions){.count = 0});
+    positions none;
+    none.count = 0;
+    return order_in_place(self, v[0], &none);
 }
 
 ASN_METHOD(argsort) {

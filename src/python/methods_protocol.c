@@ -172,16 +172,18 @@ ASN_METHOD(to_device) {
 
 /* ---- printing: NumPy formats the elements, read on the host */
 
-static PyObject *format_by(const char *function, PyObject *self) {
+PyObject *asn_ndarray_repr(PyObject *self) {
     PyObject *arg[1] = {self};
-    return asn_support_call(function, arg, 1);
+    if (!asn_is_ndarray_exact(self)) return asn_support_call("subclass_repr_of", arg, 1);
+    PyObject *host = asn_host_copy(self), *r = host ? PyObject_Repr(host) : NULL;
+    Py_XDECREF(host);
+    return r;
 }
 
-PyObject *asn_ndarray_repr(PyObject *self) {
-    return format_by("array_repr_of", self);
-}
 PyObject *asn_ndarray_str(PyObject *self) {
-    return format_by("array_str_of", self);
+    PyObject *host = asn_host_copy(self), *r = host ? PyObject_Str(host) : NULL;
+    Py_XDECREF(host);
+    return r;
 }
 
 ASN_METHOD(__format__) {
@@ -237,16 +239,22 @@ ASN_METHOD(__array__) {
 }
 
 /* NumPy's ufunc called on our arrays: ours of the same name does the work. */
-/* Our ufunc for NumPy's (borrows); NULL when there is none. Found by name once: NumPy
- * makes a new string of the name each time it is asked. */
+/* Our ufunc for NumPy's (borrows); NULL when there is none, with an error when it is no
+ * ufunc. Found by name once: NumPy makes a new string of the name each time it is asked.
+ */
 static PyObject *own_ufunc(PyObject *theirs) {
     static PyObject *known;
     if (asn_is_ufunc(theirs)) return theirs;
     if (!known && !(known = PyDict_New())) return NULL;
     PyObject *own = PyDict_GetItemWithError(known, theirs);
-    if (own || PyErr_Occurred()) return own;
+    if (own) return own;
+    PyErr_Clear(); /* it cannot be a key: then it has no name either */
     PyObject *name = PyObject_GetAttr(theirs, asn_py.s_name);
-    if (!name) return NULL;
+    if (!name) {
+        PyErr_Format(PyExc_TypeError, "__array_ufunc__: a ufunc was expected, got %s",
+                     Py_TYPE(theirs)->tp_name);
+        return NULL;
+    }
     own = PyDict_GetItemWithError(asn_py.ufuncs, name);
     Py_DECREF(name);
     return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
@@ -272,11 +280,6 @@ ASN_METHOD(__array_ufunc__) {
     (void)self;
     if (nargs < 2) {
         PyErr_SetString(PyExc_TypeError, "__array_ufunc__ requires at least 2 arguments");
-        return NULL;
-    }
-    if (!asn_is_ufunc(args[0]) && !PyObject_HasAttr(args[0], asn_py.s_name)) {
-        PyErr_Format(PyExc_TypeError, "__array_ufunc__: a ufunc was expected, got %s",
-                     Py_TYPE(args[0])->tp_name);
         return NULL;
     }
     PyObject *own = own_ufunc(args[0]);

@@ -65,7 +65,7 @@ PyObject *asn_mean_run(PyObject *array, const asn_reduce_args *a) {
     asn_reduce_state s;
     asn_scalar value;
     PyObject *object = NULL;
-    if (asn_reduce_is_plain(a) && asn_direct_mean(asn_of(array), &value))
+    if (asn_reduce_is_plain(a, asn_of(array)) && asn_direct_mean(asn_of(array), &value))
         return asn_reduce_scalar(&value, ASN_OP_ADD);
     if (check_zero_d(array, a->axis) < 0) return NULL;
     if (asn_reduce_init(&s, ASN_OP_ADD, array, a) < 0) goto done;
@@ -115,11 +115,11 @@ PyObject *asn_var_run(PyObject *array, const asn_reduce_args *a, PyObject *ddof_
     asn_operand ddof;
     asn_scalar value;
     PyObject *ddof_owner = NULL;
-    if (asn_reduce_is_plain(a) && asn_is_default(mean_object) &&
+    if (asn_reduce_is_plain(a, asn_of(array)) && asn_is_default(mean_object) &&
         plain_ddof(ddof_object) >= 0 &&
         asn_direct_variance(asn_of(array), plain_ddof(ddof_object), root, &value))
         return asn_reduce_scalar(&value, ASN_OP_ADD);
-    if (asn_reduce_is_plain(a) && asn_is_default(mean_object) &&
+    if (asn_reduce_is_plain(a, asn_of(array)) && asn_is_default(mean_object) &&
         plain_ddof(ddof_object) >= 0) {
         bool done;
         asn_status status = asn_variance_whole(

@@ -131,9 +131,11 @@ PyObject *asn_reduce_run(asn_op op, PyObject *array, const asn_reduce_args *a) {
     asn_reduce_state s;
     asn_scalar value;
     PyObject *result = NULL;
-    if (asn_reduce_is_plain(a) && asn_direct_reduce(op, asn_of(array), &value))
+    if (asn_reduce_is_plain(a, asn_of(array)) &&
+        asn_direct_reduce(op, asn_of(array), &value))
         return asn_reduce_scalar(&value, op);
-    if (asn_reduce_is_plain(a) && (op == ASN_OP_LOGICAL_OR || op == ASN_OP_LOGICAL_AND)) {
+    if (asn_reduce_is_plain(a, asn_of(array)) &&
+        (op == ASN_OP_LOGICAL_OR || op == ASN_OP_LOGICAL_AND)) {
         bool truth, done;
         ASN_PY_TRY(asn_truth_reduce(op, asn_of(array), &truth, &done));
         value = asn_scalar_bool(truth);

@@ -31,9 +31,18 @@ static inline bool asn_is_default(PyObject *o) {
     return !o || o == Py_None || o == asn_py.no_value;
 }
 
+/* All axes of an array of so many. */
+static inline bool asn_axis_is_all(PyObject *axis, int ndim) {
+    if (!axis || axis == Py_None) return true;
+    if (ndim != 1 || !PyLong_CheckExact(axis)) return false;
+    int overflow;
+    long which = PyLong_AsLongAndOverflow(axis, &overflow);
+    return !overflow && (which == 0 || which == -1);
+}
+
 /* All axes and nothing else asked for: the result is a scalar. */
-static inline bool asn_reduce_is_plain(const asn_reduce_args *a) {
-    return asn_py.numpy_scalars && (!a->axis || a->axis == Py_None) &&
+static inline bool asn_reduce_is_plain(const asn_reduce_args *a, const asn_array *of) {
+    return asn_py.numpy_scalars && asn_axis_is_all(a->axis, of->layout.ndim) &&
            asn_is_default(a->dtype) && asn_is_default(a->out) &&
            (asn_is_default(a->keepdims) || a->keepdims == Py_False) &&
            asn_is_no_value(a->initial) &&

@@ -573,9 +573,10 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
         asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE)
         return asn_ufunc_apply(ASN_OP_SQUARE, args);
     if (ASN_LIKELY(!kwnames && nargs == u->nin && u->kind == ASN_UFUNC_PLAIN)) {
-        asn_operand in[MAX_IN] = {{NULL, {0}, 0}};
-        int quick = 1, nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */
-        for (int i = 0; i < nin && quick > 0; i++)
+        asn_operand in[MAX_IN];
+        int nin = u->nin & MAX_IN; /* the mask tells the compiler the bound */
+        int quick = asn_operand_quick(args[0], in);
+        for (int i = 1; i < nin && quick > 0; i++)
             quick = asn_operand_quick(args[i], &in[i]);
         if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
             asn_scalar value;

@@ -410,3 +410,46 @@ def test_einsum_of_pairs(text, dtype):
 
     check(call)
     check(lambda m: m.einsum(text, m.ones((2,) * len(first)), m.ones((3,) * len(second))))
+
+
+def test_codes_of_dtypes():
+    for kind in "biufcSUVmMO?x":
+        for size in ("", "1", "2", "3", "4", "8", "9", "x", "\u0664"):
+            code = kind + size
+            expected = outcome(lambda m, code=code: m.promote_types(code, "i2"), np)
+            got = outcome(lambda m, code=code: m.promote_types(code, "i2"), anp)
+            assert got == expected or issubclass(got, expected), (code, got, expected)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("axis", [0, -1, 1, -2, 2**70, (0,), None])
+def test_an_axis_of_a_line_is_all_of_it(axis):
+    for host in LINES.values():
+        for name in ("sum", "prod", "max", "min", "any", "all", "mean", "std", "var"):
+            with np.errstate(all="ignore"), anp.errstate(all="ignore"):
+                check(lambda m, a=host, f=name: getattr(m.array(a), f)(axis=axis))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (2, 1, 4), (0, 2), (-1,), (2.0,), (2, -1), 3])
+@pytest.mark.parametrize("dtype", [int, float, "u1", bool, complex])
+def test_indices(shape, dtype):
+    check(lambda m: m.indices(shape, dtype))
+    check(lambda m: m.indices(shape, dtype, sparse=True))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_medians_of_lines_with_nan():
+    inf, nan = np.inf, np.nan
+    lines = [[2.0], [nan], [1.0, nan], [inf, -inf], [inf, inf, 1.0], [nan, nan], [3.0, nan, 1.0, inf],
+             [-inf, 2.0, nan, -inf], [1 + 2j, nan, 0j], [complex(inf, 1), 1j]]  # fmt: skip
+    for line in lines:
+        for axis in (None, 0, -1):
+            for function in ("median", "nanmedian"):
+                for keepdims in (False, True):
+                    check(
+                        lambda m, x=line, axis=axis, f=function, k=keepdims: getattr(m, f)(
+                            m.array(x), axis=axis, keepdims=k
+                        )
+                    )
+        check(lambda m, x=line: m.nanquantile(m.array(x).real, 0.3))
+        check(lambda m, x=line: m.nanquantile(m.array(x).real, m.array([0.3, 0.9]), axis=0))

@@ -16,7 +16,7 @@
 enum { CHUNK = 8192, SELF = 0, IDX = 1, OTHER = 2 };
 
 typedef struct {
-    asn_lines lines;
+    asn_lines *lines;
     bool gathers;
     asn_op op;
     asn_dtype dtype;
@@ -30,8 +30,8 @@ typedef struct {
 #include "device/cpu/each_size.inc"
 
 static void accumulate_line(const along_run *r, const asn_line *line) {
-    const int64_t *step = r->lines.stride[0];
-    for (int64_t i = 0; i < r->lines.length; i++) {
+    const int64_t *step = r->lines->stride[0];
+    for (int64_t i = 0; i < r->lines->length; i++) {
         int64_t v = *(const int64_t *)(line->at[IDX] + i * step[IDX]);
         char *p =
             line->at[SELF] + i * step[SELF] + (v + (v >> 63 & r->bound)) * r->stride;
@@ -43,13 +43,13 @@ static void along_chunk(void *ctx, int64_t chunk) {
     const along_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
     asn_line line;
-    asn_lines_seek(&r->lines, &line, first);
-    for (int64_t i = first; i < end && i < r->lines.count; i++) {
+    asn_lines_seek(r->lines, &line, first);
+    for (int64_t i = first; i < end && i < r->lines->count; i++) {
         if (r->accumulate)
             accumulate_line(r, &line);
         else
             ASN_BY_SIZE(along, r->item)(r, &line);
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
 }
 
@@ -70,21 +70,23 @@ static asn_status along_setup(along_run *r, const asn_nd *self, int axis,
     memcpy(strides, self->strides, (size_t)self->ndim * sizeof *strides);
     strides[axis] = 0;
     /* A scatter's lines run along the axis, so that a line is never shared. */
-    asn_lines_init(&r->lines, idx->ndim, idx->shape, r->gathers ? ASN_NO_AXIS : axis, 3,
+    asn_lines_init(r->lines, idx->ndim, idx->shape, r->gathers ? ASN_NO_AXIS : axis, 3,
                    (char *[]){self->data, idx->data, other->data},
                    (const int64_t *[]){strides, idx->strides, other->strides});
     return ASN_OK;
 }
 
 static void along_execute(along_run *r) {
-    r->lines_per_chunk = asn_lines_per_chunk(&r->lines, CHUNK);
-    int64_t chunks = (r->lines.count + r->lines_per_chunk - 1) / r->lines_per_chunk;
-    asn_pool_run(along_chunk, r, chunks, (double)r->lines.count * r->lines.length * 1.5);
+    r->lines_per_chunk = asn_lines_per_chunk(r->lines, CHUNK);
+    int64_t chunks = (r->lines->count + r->lines_per_chunk - 1) / r->lines_per_chunk;
+    asn_pool_run(along_chunk, r, chunks,
+                 (double)r->lines->count * r->lines->length * 1.5);
 }
 
 asn_status asn_cpu_gather(const asn_nd *self, int axis, const asn_nd *idx,
                           const asn_nd *out) {
-    along_run r = {.gathers = true};
+    asn_lines lines;
+    along_run r = {.lines = &lines, .gathers = true};
     ASN_TRY(along_setup(&r, self, axis, idx, out));
     along_execute(&r);
     return ASN_OK;
@@ -92,7 +94,8 @@ asn_status asn_cpu_gather(const asn_nd *self, int axis, const asn_nd *idx,
 
 asn_status asn_cpu_scatter(const asn_nd *self, int axis, const asn_nd *idx,
                            const asn_nd *src, asn_op accumulate_op) {
-    along_run r = {.gathers = false, .op = accumulate_op};
+    asn_lines lines;
+    along_run r = {.lines = &lines, .gathers = false, .op = accumulate_op};
     if (accumulate_op != ASN_OP_NONE) {
         if ((unsigned)accumulate_op < ASN_OP_COUNT)
             r.accumulate = asn_kernels_get()->scan[accumulate_op][self->dtype];

@@ -23,7 +23,7 @@ enum { BLOCK_BYTES = 8192, COLUMNS = 1024, CHUNK = 32768, SHORT = 1024 };
 typedef struct {
     asn_arg_loops loop;
     asn_fold_fn fold; /* or NULL: no block search */
-    asn_lines lines;  /* views: in without the axis, out */
+    asn_lines *lines; /* views: in without the axis, out */
     int item;
     int extreme;            /* bool: the value that ends the search; else -1 */
     int64_t extent, stride; /* of the axis */
@@ -67,7 +67,7 @@ static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
 static void part_chunk(void *ctx, int64_t chunk) {
     arg_run *r = ctx;
     int64_t first = chunk * r->part, n = r->extent - first;
-    find_line(r, r->lines.data[0], first, n < r->part ? n : r->part, r->part_best[chunk],
+    find_line(r, r->lines->data[0], first, n < r->part ? n : r->part, r->part_best[chunk],
               &r->part_at[chunk]);
 }
 
@@ -76,13 +76,13 @@ static void line_chunk(void *ctx, int64_t chunk) {
     const arg_run *r = ctx;
     int64_t first = chunk / r->pieces * r->lines_per_chunk,
             end = first + r->lines_per_chunk;
-    int64_t from = chunk % r->pieces * r->piece, n = r->lines.length - from;
+    int64_t from = chunk % r->pieces * r->piece, n = r->lines->length - from;
     if (n > r->piece) n = r->piece;
-    const int64_t *step = r->lines.stride[0];
+    const int64_t *step = r->lines->stride[0];
     asn_line line;
-    asn_lines_seek(&r->lines, &line, first);
+    asn_lines_seek(r->lines, &line, first);
     bool is_short = r->loop.rows && r->stride == r->item && r->extent <= SHORT;
-    for (int64_t l = first; l < end && l < r->lines.count; l++) {
+    for (int64_t l = first; l < end && l < r->lines->count; l++) {
         const char *p = line.at[0] + from * step[0];
         char *to = line.at[1] + from * step[1];
         if (is_short) r->loop.rows(p, step[0], n, r->extent, to, step[1]);
@@ -91,20 +91,20 @@ static void line_chunk(void *ctx, int64_t chunk) {
             find_line(r, p + i * step[0], 0, r->extent, best,
                       (int64_t *)(to + i * step[1]));
         }
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
 }
 
 static void stack_chunk(void *ctx, int64_t chunk) {
     const arg_run *r = ctx;
-    const int64_t *step = r->lines.stride[0];
-    int64_t pieces = (r->lines.length + r->columns - 1) / r->columns;
-    int64_t x = chunk % pieces * r->columns, n = r->lines.length - x;
+    const int64_t *step = r->lines->stride[0];
+    int64_t pieces = (r->lines->length + r->columns - 1) / r->columns;
+    int64_t x = chunk % pieces * r->columns, n = r->lines->length - x;
     if (n > r->columns) n = r->columns;
     _Alignas(64) char best[COLUMNS * 16];
     int64_t at[COLUMNS];
     asn_line line;
-    asn_lines_seek(&r->lines, &line, chunk / pieces);
+    asn_lines_seek(r->lines, &line, chunk / pieces);
     r->loop.stack(line.at[0] + x * step[0], step[0], r->stride, r->extent, n, best, at);
     for (int64_t i = 0; i < n; i++)
         *(int64_t *)(line.at[1] + (x + i) * step[1]) = at[i];
@@ -115,7 +115,7 @@ static int64_t columns_of(const arg_run *r, double ns) {
     enum { LEAST = 128 };
     int64_t columns = COLUMNS, width = asn_pool_width(ns);
     while (columns > LEAST &&
-           r->lines.count * ((r->lines.length + columns - 1) / columns) < width)
+           r->lines->count * ((r->lines->length + columns - 1) / columns) < width)
         columns /= 2;
     return columns;
 }
@@ -131,7 +131,7 @@ static asn_status find_parts(arg_run *r) {
     int64_t winner = 0;
     for (int64_t p = 1; p < r->parts; p++)
         if (r->loop.beats(r->part_best[p], r->part_best[winner])) winner = p;
-    *(int64_t *)r->lines.data[1] = r->part_at[winner];
+    *(int64_t *)r->lines->data[1] = r->part_at[winner];
     asn_free(r->part_best);
     return ASN_OK;
 }
@@ -148,11 +148,11 @@ static asn_status arg_setup(arg_run *r, const asn_nd *in, int axis, const asn_nd
         shape[d] = in->shape[d < axis ? d : d + 1];
         strides[d] = in->strides[d < axis ? d : d + 1];
     }
-    asn_lines_init(&r->lines, out->ndim, shape, ASN_NO_AXIS, 2,
+    asn_lines_init(r->lines, out->ndim, shape, ASN_NO_AXIS, 2,
                    (char *[]){in->data, out->data},
                    (const int64_t *[]){strides, out->strides});
     r->extent = in->shape[axis];
-    if (r->extent == 0 && r->lines.count)
+    if (r->extent == 0 && r->lines->count)
         return asn_error_set(ASN_ERR_VALUE, "attempt to get %s of an empty sequence",
                              name);
     r->stride = in->strides[axis];
@@ -168,33 +168,34 @@ static asn_status arg_setup(arg_run *r, const asn_nd *in, int axis, const asn_nd
 
 /* Lines of contiguous elements: each has its last steps. */
 static double arg_ns(const arg_run *r) {
-    return (double)(r->lines.count * r->lines.length) *
+    return (double)(r->lines->count * r->lines->length) *
            ((double)r->extent * r->item * 0.03 + 6);
 }
 
 static asn_status arg_reduce(const asn_nd *in, int axis, const asn_nd *out,
                              bool smallest) {
-    arg_run r = {.fold = NULL};
+    asn_lines lines;
+    arg_run r = {.lines = &lines, .fold = NULL};
     ASN_TRY(arg_setup(&r, in, axis, out, smallest));
-    if (r.lines.count == 0) return ASN_OK;
+    if (r.lines->count == 0) return ASN_OK;
     uint32_t flags = asn_fp_read();
     asn_status status = ASN_OK;
-    int64_t total = r.lines.count * r.lines.length;
-    int64_t across = r.lines.stride[0][0];
-    bool stacks = r.lines.length >= 8 &&
+    int64_t total = r.lines->count * r.lines->length;
+    int64_t across = r.lines->stride[0][0];
+    bool stacks = r.lines->length >= 8 &&
                   (across < 0 ? -across : across) < (r.stride < 0 ? -r.stride : r.stride);
     double ns = (double)total * (double)r.extent;
     if (total == 1 && r.extent >= 2 * CHUNK && r.extreme < 0) {
         status = find_parts(&r);
     } else if (stacks) {
         r.columns = columns_of(&r, ns * 0.5);
-        int64_t pieces = (r.lines.length + r.columns - 1) / r.columns;
-        asn_pool_run(stack_chunk, &r, r.lines.count * pieces, ns * 0.5);
+        int64_t pieces = (r.lines->length + r.columns - 1) / r.columns;
+        asn_pool_run(stack_chunk, &r, r.lines->count * pieces, ns * 0.5);
     } else {
         r.piece = CHUNK / (r.extent + 1) + 1;
-        r.pieces = (r.lines.length + r.piece - 1) / r.piece;
-        r.lines_per_chunk = asn_lines_per_chunk(&r.lines, r.piece);
-        int64_t chunks = (r.lines.count + r.lines_per_chunk - 1) / r.lines_per_chunk;
+        r.pieces = (r.lines->length + r.piece - 1) / r.piece;
+        r.lines_per_chunk = asn_lines_per_chunk(r.lines, r.piece);
+        int64_t chunks = (r.lines->count + r.lines_per_chunk - 1) / r.lines_per_chunk;
         asn_pool_run(line_chunk, &r, chunks * r.pieces, arg_ns(&r));
     }
     asn_fp_write(flags); /* comparisons of NaN raise nothing */

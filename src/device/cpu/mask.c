@@ -22,7 +22,7 @@ enum { BLOCK = 1024, CHUNK = 16384, MASK = 0, SELF = 1 };
 
 typedef struct mask_run mask_run;
 struct mask_run {
-    asn_lines lines; /* views: the mask, self */
+    asn_lines *lines; /* views: the mask, self */
     asn_dtype mask_dtype;
     int64_t chunks, lines_per_chunk, piece,
         pieces;     /* pieces of a line, or lines of a chunk */
@@ -48,7 +48,7 @@ struct mask_run {
  */
 static const uint8_t *block_mask(const mask_run *r, const asn_line *line, int64_t x,
                                  int64_t n, uint8_t *buffer) {
-    int64_t step = r->lines.stride[0][MASK];
+    int64_t step = r->lines->stride[0][MASK];
     const char *p = line->at[MASK] + x * step;
     int item = asn_itemsize(r->mask_dtype);
     char gathered[BLOCK * 16];
@@ -100,7 +100,7 @@ static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
 static void chunk_bounds(const mask_run *r, int64_t chunk, int64_t *first, int64_t *end,
                          int64_t *from, int64_t *to) {
     *from = 0;
-    *to = r->lines.length;
+    *to = r->lines->length;
     if (r->pieces > 1) {
         *first = 0;
         *end = 1;
@@ -109,7 +109,7 @@ static void chunk_bounds(const mask_run *r, int64_t chunk, int64_t *first, int64
     } else {
         *first = chunk * r->lines_per_chunk;
         *end = *first + r->lines_per_chunk;
-        if (*end > r->lines.count) *end = r->lines.count;
+        if (*end > r->lines->count) *end = r->lines->count;
     }
 }
 
@@ -119,7 +119,7 @@ static bool counts_words(const mask_run *r, uint64_t *bits) {
     int item = asn_itemsize(r->mask_dtype);
     bool is_float = r->mask_dtype == ASN_F32 || r->mask_dtype == ASN_F64;
     *bits = is_float ? item == 4 ? 0x7fffffffu : INT64_MAX : UINT64_MAX;
-    return r->loops && r->lines.stride[0][MASK] == item &&
+    return r->loops && r->lines->stride[0][MASK] == item &&
            (is_float || (asn_is_integer(r->mask_dtype) && item >= 4));
 }
 
@@ -129,11 +129,11 @@ static void count_chunk(void *ctx, int64_t chunk) {
     uint8_t buffer[BLOCK];
     asn_line line;
     chunk_bounds(r, chunk, &first, &end, &from, &to);
-    asn_lines_seek(&r->lines, &line, first);
+    asn_lines_seek(r->lines, &line, first);
     uint64_t bits;
     bool words = counts_words(r, &bits);
     int item = asn_itemsize(r->mask_dtype);
-    bool bytes = r->mask_dtype == ASN_BOOL && r->lines.stride[0][MASK] == 1;
+    bool bytes = r->mask_dtype == ASN_BOOL && r->lines->stride[0][MASK] == 1;
     for (int64_t l = first; l < end; l++) {
         if (bytes) total += count_block((const uint8_t *)line.at[MASK] + from, to - from);
         if (words)
@@ -143,7 +143,7 @@ static void count_chunk(void *ctx, int64_t chunk) {
             int64_t n = to - x < BLOCK ? to - x : BLOCK;
             total += count_block(block_mask(r, &line, x, n, buffer), n);
         }
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
     r->start[chunk + 1] = total;
 }
@@ -156,7 +156,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     asn_line line;
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     if (at == r->start[chunk + 1]) return;
-    asn_lines_seek(&r->lines, &line, first);
+    asn_lines_seek(r->lines, &line, first);
     for (int64_t l = first; l < end; l++) {
         for (int64_t x = from; x < to; x += BLOCK) {
             int64_t n = to - x < BLOCK ? to - x : BLOCK;
@@ -169,32 +169,32 @@ static void emit_chunk(void *ctx, int64_t chunk) {
             if (n) r->emit(r, &line, l, x, pos, n, at);
             at += n;
         }
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
 }
 
 static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
                              const asn_nd *mask, const asn_nd *self, int64_t *count) {
     r->loops = asn_mask_loops_get();
-    asn_lines_init(&r->lines, ndim, shape, ASN_NO_AXIS, self ? 2 : 1,
+    asn_lines_init(r->lines, ndim, shape, ASN_NO_AXIS, self ? 2 : 1,
                    (char *[]){mask->data, self ? self->data : NULL},
                    (const int64_t *[]){mask->strides, self ? self->strides : NULL});
     r->mask_dtype = mask->dtype;
     r->pieces = 1;
     *count = 0;
-    if (r->lines.count == 0) return ASN_OK;
-    if (r->lines.count == 1) {
+    if (r->lines->count == 0) return ASN_OK;
+    if (r->lines->count == 1) {
         r->piece = CHUNK;
-        r->chunks = r->pieces = (r->lines.length + CHUNK - 1) / CHUNK;
+        r->chunks = r->pieces = (r->lines->length + CHUNK - 1) / CHUNK;
         r->lines_per_chunk = 1;
     } else {
-        r->lines_per_chunk = asn_lines_per_chunk(&r->lines, CHUNK);
-        r->chunks = (r->lines.count + r->lines_per_chunk - 1) / r->lines_per_chunk;
+        r->lines_per_chunk = asn_lines_per_chunk(r->lines, CHUNK);
+        r->chunks = (r->lines->count + r->lines_per_chunk - 1) / r->lines_per_chunk;
     }
     r->start = asn_malloc((size_t)(r->chunks + 1) * sizeof *r->start);
     if (!r->start) return ASN_ERR_MEMORY;
     r->start[0] = 0;
-    double n = (double)r->lines.count * (double)r->lines.length;
+    double n = (double)r->lines->count * (double)r->lines->length;
     asn_pool_run(count_chunk, r, r->chunks, n * 0.1 * asn_itemsize(mask->dtype));
     for (int64_t c = 0; c < r->chunks; c++)
         r->start[c + 1] += r->start[c];
@@ -203,12 +203,13 @@ static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
 }
 
 static void mask_emit(mask_run *r) {
-    double n = (double)r->lines.count * (double)r->lines.length;
+    double n = (double)r->lines->count * (double)r->lines->length;
     if (r->start && r->start[r->chunks]) asn_pool_run(emit_chunk, r, r->chunks, n * 0.8);
 }
 
 asn_status asn_cpu_count_nonzero(const asn_nd *in, int64_t *count) {
-    mask_run r = {.start = NULL};
+    asn_lines lines;
+    mask_run r = {.lines = &lines, .start = NULL};
     asn_status status = mask_count(&r, in->ndim, in->shape, in, NULL, count);
     asn_free(r.start);
     return status;
@@ -219,7 +220,7 @@ asn_status asn_cpu_count_nonzero(const asn_nd *in, int64_t *count) {
 static void emit_positions(const mask_run *r, const asn_line *line, int64_t number,
                            int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
     const asn_nd *out = r->nonzero;
-    int64_t base = number * r->lines.length + x;
+    int64_t base = number * r->lines->length + x;
     (void)line;
     if (r->nonzero_dims == 1) {
         char *p = out->data + at * out->strides[1];
@@ -243,12 +244,13 @@ static void emit_positions(const mask_run *r, const asn_line *line, int64_t numb
 static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
     (void)line;
-    return r->loops->positions_64(mask, n, number * r->lines.length + x,
+    return r->loops->positions_64(mask, n, number * r->lines->length + x,
                                   (int64_t *)r->nonzero->data + at);
 }
 
 asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) {
-    mask_run r = {.start = NULL, .emit = emit_positions, .nonzero = out};
+    asn_lines lines;
+    mask_run r = {.lines = &lines, .start = NULL, .emit = emit_positions, .nonzero = out};
     if (out->ndim != 2 || out->dtype != ASN_I64 || out->shape[0] != in->ndim)
         return asn_error_set(
             ASN_ERR_VALUE,
@@ -276,7 +278,7 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
 
 static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
                         int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
-    int64_t step = r->lines.stride[0][SELF];
+    int64_t step = r->lines->stride[0][SELF];
     const char *src = line->at[SELF] + x * step;
     char *dst = r->out + at * r->out_stride;
     (void)number;
@@ -285,7 +287,7 @@ static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
 
 static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number,
                          int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
-    int64_t step = r->lines.stride[0][SELF];
+    int64_t step = r->lines->stride[0][SELF];
     char *dst = line->at[SELF] + x * step;
     const char *src = r->out + at * r->out_stride;
     (void)number;
@@ -308,7 +310,7 @@ static int64_t place_directly(const mask_run *r, const asn_line *line, int64_t n
 
 /* Contiguous elements that vectors of lanes hold go without a list of positions. */
 static bool moves_directly(const mask_run *r) {
-    return r->item >= 4 && r->lines.stride[0][SELF] == r->item &&
+    return r->item >= 4 && r->lines->stride[0][SELF] == r->item &&
            r->out_stride == r->item && r->loops;
 }
 
@@ -330,7 +332,9 @@ static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd 
 asn_status asn_cpu_masked_select(const asn_nd *self, const asn_nd *mask,
                                  const asn_nd *out, int64_t *count) {
     ASN_TRY(check_mask("masked_select", self, mask, out));
-    mask_run r = {.emit = emit_select,
+    asn_lines lines;
+    mask_run r = {.lines = &lines,
+                  .emit = emit_select,
                   .item = asn_itemsize(self->dtype),
                   .out = out->data,
                   .out_stride = out->strides[0]};
@@ -349,7 +353,9 @@ static asn_status scatter_list(const asn_nd *self, const asn_nd *mask,
                                const asn_nd *values, bool one) {
     ASN_TRY(check_mask("masked_scatter", self, mask, values));
     int64_t count;
-    mask_run r = {.emit = emit_scatter,
+    asn_lines lines;
+    mask_run r = {.lines = &lines,
+                  .emit = emit_scatter,
                   .item = asn_itemsize(self->dtype),
                   .out = values->data,
                   .out_stride = values->strides[0]};

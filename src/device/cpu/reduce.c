@@ -52,7 +52,7 @@ asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in, const asn_
 /* ---- reduceat */
 
 typedef struct {
-    asn_lines lines; /* views: in, out, both with stride 0 along the axis */
+    asn_lines *lines; /* views: in, out, both with stride 0 along the axis */
     asn_fold_fn fold;
     int item;
     int64_t in_stride, out_stride, extent, segments;
@@ -72,7 +72,7 @@ static int64_t segment(const reduceat_run *r, int64_t i, int64_t *first) {
 static void reduceat_chunk(void *ctx, int64_t number) {
     const reduceat_run *r = ctx;
     asn_line line;
-    asn_lines_seek(&r->lines, &line, number);
+    asn_lines_seek(r->lines, &line, number);
     for (int64_t i = 0; i < r->segments; i++) {
         int64_t first, n = segment(r, i, &first);
         const char *p = line.at[0] + first * r->in_stride;
@@ -107,7 +107,9 @@ asn_status asn_cpu_reduceat(asn_op op, const asn_nd *in, int axis, const asn_nd 
                              "reduceat: axis %d of a %d-d %s, %d-d %s indices", axis,
                              in->ndim, asn_dtype_name(in->dtype), indices->ndim,
                              asn_dtype_name(indices->dtype));
-    reduceat_run r = {.extent = in->shape[axis],
+    asn_lines lines;
+    reduceat_run r = {.lines = &lines,
+                      .extent = in->shape[axis],
                       .segments = indices->shape[0],
                       .indices = indices->data,
                       .index_stride = indices->strides[0],
@@ -128,10 +130,10 @@ asn_status asn_cpu_reduceat(asn_op op, const asn_nd *in, int axis, const asn_nd 
     int64_t shape[ASN_ND_MAX_DIMS];
     memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
     shape[axis] = 1;
-    asn_lines_init(&r.lines, in->ndim, shape, axis, 2, (char *[]){in->data, out->data},
+    asn_lines_init(r.lines, in->ndim, shape, axis, 2, (char *[]){in->data, out->data},
                    (const int64_t *[]){in->strides, out->strides});
     r.fold = asn_kernels_get()->fold[op][in->dtype];
-    double ns = (double)r.lines.count * ((double)r.extent + 5.0 * (double)r.segments);
-    asn_pool_run(reduceat_chunk, &r, r.lines.count, ns);
+    double ns = (double)r.lines->count * ((double)r.extent + 5.0 * (double)r.segments);
+    asn_pool_run(reduceat_chunk, &r, r.lines->count, ns);
     return ASN_OK;
 }

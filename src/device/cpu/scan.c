@@ -18,7 +18,7 @@
 enum { COLUMNS = 1024, CHUNK = 16384, STREAM_LINE = 4096, IN = 0, OUT = 1 };
 
 typedef struct {
-    asn_lines lines; /* views: in, out; lines along the axis, or (rows) without it */
+    asn_lines *lines; /* views: in, out; lines along the axis, or (rows) without it */
     asn_scan_fn scan;
     asn_ew_fn row, step; /* step: in place of scan, one element at a time */
     int item;
@@ -67,8 +67,8 @@ static void scan_lines(void *ctx, int64_t chunk) {
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
     flags_begin(r);
     asn_line line;
-    asn_lines_seek(&r->lines, &line, first);
-    for (int64_t l = first; l < end && l < r->lines.count; l++) {
+    asn_lines_seek(r->lines, &line, first);
+    for (int64_t l = first; l < end && l < r->lines->count; l++) {
         _Alignas(16) char acc[16];
         memcpy(acc, line.at[IN], (size_t)r->item);
         if (line.at[OUT] != line.at[IN]) memcpy(line.at[OUT], acc, (size_t)r->item);
@@ -79,7 +79,7 @@ static void scan_lines(void *ctx, int64_t chunk) {
         else
             r->scan(r->extent - 1, acc, line.at[IN] + r->in_stride, r->in_stride,
                     line.at[OUT] + r->out_stride, r->out_stride);
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
     flags_end(r);
 }
@@ -87,11 +87,11 @@ static void scan_lines(void *ctx, int64_t chunk) {
 static void scan_columns(void *ctx, int64_t chunk) {
     scan_run *r = ctx;
     flags_begin(r);
-    int64_t strips = (r->lines.length + COLUMNS - 1) / COLUMNS;
-    int64_t x = chunk % strips * COLUMNS, n = r->lines.length - x;
+    int64_t strips = (r->lines->length + COLUMNS - 1) / COLUMNS;
+    int64_t x = chunk % strips * COLUMNS, n = r->lines->length - x;
     if (n > COLUMNS) n = COLUMNS;
     asn_line line;
-    asn_lines_seek(&r->lines, &line, chunk / strips);
+    asn_lines_seek(r->lines, &line, chunk / strips);
     const char *in = line.at[IN] + x * r->item;
     char *out = line.at[OUT] + x * r->item;
     if (in != out) memcpy(out, in, (size_t)(n * r->item));
@@ -108,7 +108,9 @@ asn_status asn_cpu_scan(asn_op op, int axis, const asn_nd *in, const asn_nd *out
             ASN_ERR_VALUE, "accumulate: axis %d of a %d-d %s into a %d-d %s", axis,
             in->ndim, asn_dtype_name(in->dtype), out->ndim, asn_dtype_name(out->dtype));
     const asn_kernels *k = asn_kernels_get();
-    scan_run r = {.scan = (unsigned)op < ASN_OP_COUNT ? k->scan[op][in->dtype] : NULL,
+    asn_lines lines;
+    scan_run r = {.lines = &lines,
+                  .scan = (unsigned)op < ASN_OP_COUNT ? k->scan[op][in->dtype] : NULL,
                   .item = asn_itemsize(in->dtype),
                   .extent = in->shape[axis],
                   .in_stride = in->strides[axis],
@@ -128,22 +130,22 @@ asn_status asn_cpu_scan(asn_op op, int axis, const asn_nd *in, const asn_nd *out
     shape[axis] = 1;
     char *data[] = {in->data, out->data};
     const int64_t *strides[] = {in->strides, out->strides};
-    asn_lines_init(&r.lines, in->ndim, shape, ASN_NO_AXIS, 2, data, strides);
-    double n = (double)r.lines.count * (double)r.lines.length * (double)r.extent;
-    bool rows = r.row && r.lines.length >= 8 && r.lines.stride[0][IN] == r.item &&
-                r.lines.stride[0][OUT] == r.item;
+    asn_lines_init(r.lines, in->ndim, shape, ASN_NO_AXIS, 2, data, strides);
+    double n = (double)r.lines->count * (double)r.lines->length * (double)r.extent;
+    bool rows = r.row && r.lines->length >= 8 && r.lines->stride[0][IN] == r.item &&
+                r.lines->stride[0][OUT] == r.item;
     if (rows) {
-        int64_t strips = (r.lines.length + COLUMNS - 1) / COLUMNS;
-        asn_pool_run(scan_columns, &r, r.lines.count * strips, n * 0.3);
+        int64_t strips = (r.lines->length + COLUMNS - 1) / COLUMNS;
+        asn_pool_run(scan_columns, &r, r.lines->count * strips, n * 0.3);
         if (r.met) __atomic_fetch_or(fp_flags, r.met, __ATOMIC_RELAXED);
         return ASN_OK;
     }
-    asn_lines_init(&r.lines, in->ndim, shape, axis, 2, data, strides);
+    asn_lines_init(r.lines, in->ndim, shape, axis, 2, data, strides);
     r.stream = asn_worth_streaming(2 * asn_nd_size(in) * r.item) &&
                r.extent * r.item >= STREAM_LINE && r.in_stride == r.item &&
                r.out_stride == r.item;
     r.lines_per_chunk = CHUNK / r.extent + 1;
-    int64_t chunks = (r.lines.count + r.lines_per_chunk - 1) / r.lines_per_chunk;
+    int64_t chunks = (r.lines->count + r.lines_per_chunk - 1) / r.lines_per_chunk;
     asn_pool_run(scan_lines, &r, chunks, n * 1.2);
     if (r.met) __atomic_fetch_or(fp_flags, r.met, __ATOMIC_RELAXED);
     return ASN_OK;

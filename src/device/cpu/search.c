@@ -38,13 +38,13 @@ typedef struct {
     bool right;
     const char *sorted;
     int64_t n;
-    asn_lines lines; /* views: values, out */
+    asn_lines *lines; /* views: values, out */
     int64_t lines_per_chunk, pieces;
 } search_run;
 
 static void search_block(const search_run *r, const asn_line *line, int64_t x,
                          int64_t n) {
-    const int64_t *step = r->lines.stride[0];
+    const int64_t *step = r->lines->stride[0];
     _Alignas(16) char keys[BLOCK * 16];
     int64_t at[BLOCK];
     asn_keys_encode(r->dtype, keys, line->at[VALUES] + x * step[VALUES], step[VALUES], n,
@@ -63,13 +63,13 @@ static void search_chunk(void *ctx, int64_t chunk) {
     int64_t first = chunk / r->pieces * r->lines_per_chunk,
             end = first + r->lines_per_chunk;
     int64_t from = chunk % r->pieces * CHUNK, to = from + CHUNK;
-    if (r->pieces == 1 || to > r->lines.length) to = r->lines.length;
+    if (r->pieces == 1 || to > r->lines->length) to = r->lines->length;
     asn_line line;
-    asn_lines_seek(&r->lines, &line, first);
-    for (int64_t l = first; l < end && l < r->lines.count; l++) {
+    asn_lines_seek(r->lines, &line, first);
+    for (int64_t l = first; l < end && l < r->lines->count; l++) {
         for (int64_t x = from; x < to; x += BLOCK)
             search_block(r, &line, x, to - x < BLOCK ? to - x : BLOCK);
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
 }
 
@@ -145,7 +145,9 @@ asn_status asn_cpu_searchsorted(const asn_nd *sorted, const asn_nd *sorter,
             ASN_ERR_VALUE, "searchsorted: %d-d %s values in a %d-d %s give a %d-d %s",
             values->ndim, asn_dtype_name(values->dtype), sorted->ndim,
             asn_dtype_name(sorted->dtype), out->ndim, asn_dtype_name(out->dtype));
-    search_run r = {.dtype = sorted->dtype,
+    asn_lines lines;
+    search_run r = {.lines = &lines,
+                    .dtype = sorted->dtype,
                     .bytes = asn_key_bytes(sorted->dtype),
                     .right = right,
                     .n = sorted->shape[0],
@@ -159,16 +161,16 @@ asn_status asn_cpu_searchsorted(const asn_nd *sorted, const asn_nd *sorter,
     if (!keys) return ASN_ERR_MEMORY;
     r.sorted = keys;
     asn_status status = encode_sorted(sorted, sorter, keys);
-    asn_lines_init(&r.lines, values->ndim, values->shape, ASN_NO_AXIS, 2,
+    asn_lines_init(r.lines, values->ndim, values->shape, ASN_NO_AXIS, 2,
                    (char *[]){values->data, out->data},
                    (const int64_t *[]){values->strides, out->strides});
-    if (status == ASN_OK && r.lines.count) {
-        if (r.lines.length > CHUNK)
-            r.pieces = (r.lines.length + CHUNK - 1) / CHUNK;
+    if (status == ASN_OK && r.lines->count) {
+        if (r.lines->length > CHUNK)
+            r.pieces = (r.lines->length + CHUNK - 1) / CHUNK;
         else
-            r.lines_per_chunk = asn_lines_per_chunk(&r.lines, CHUNK);
-        int64_t groups = (r.lines.count + r.lines_per_chunk - 1) / r.lines_per_chunk;
-        double ns = (double)r.lines.count * (double)r.lines.length * 20;
+            r.lines_per_chunk = asn_lines_per_chunk(r.lines, CHUNK);
+        int64_t groups = (r.lines->count + r.lines_per_chunk - 1) / r.lines_per_chunk;
+        double ns = (double)r.lines->count * (double)r.lines->length * 20;
         asn_pool_run(search_chunk, &r, groups * r.pieces, ns);
     }
     asn_free(keys);

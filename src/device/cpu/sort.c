@@ -36,7 +36,7 @@ typedef struct {
     bool two_lines;   /* PARTITION: from a line to another; the buffer has two, too */
     bool across;      /* neighbouring lines interleave: sorted in a buffer, by groups */
     int item;
-    asn_lines lines; /* along the axis */
+    asn_lines *lines; /* along the axis; beside this, which is cleared: they are 3.6 KB */
     int64_t n;
     const int64_t *kth;
     int num_kth;
@@ -48,8 +48,15 @@ typedef struct {
     bool (*doubles)(double *to, const double *from, double *spare, int64_t n);
 } sort_run;
 
+/* What lines of about a hundred elements need: an allocation would cost what sorting ten
+ * costs. */
 typedef struct {
-    char *memory;             /* owns: all that follows, but keys in the result */
+    _Alignas(64) char bytes[2048];
+} few_bytes;
+
+typedef struct {
+    char *memory;             /* all that follows, but keys in the result */
+    char *owned;              /* owns: the same, or NULL where it is the caller's */
     char *keys, *spare, *raw; /* raw: the line itself, when values are fetched by index */
     uint32_t *index, *spare_index;
     uint64_t *packed, *spare_packed; /* NULL: indices are not sorted packed */
@@ -62,14 +69,18 @@ static bool packs(const sort_run *r) {
            r->loops && (r->bytes == 4 || r->bytes == 8);
 }
 
-static bool buffer_init(line_buffer *b, const sort_run *r) {
+/* In `few`, which outlives it, where that is enough. */
+static bool buffer_init(line_buffer *b, const sort_run *r, few_bytes *few) {
     int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63, keys = spare;
     if (r->in_result && !r->two_lines) keys = 0;
     if (r->across) keys = LINE_BYTES / r->item * spare;
     int64_t index = r->by_index ? (r->n * 4 + 63) & ~(int64_t)63 : 0;
     int64_t raw = r->by_index && r->values ? (r->n * r->item + 63) & ~(int64_t)63 : 0;
     int64_t packed = packs(r) ? r->n * 8 : 0;
-    b->memory = asn_malloc((size_t)(keys + spare + 2 * index + raw + 2 * packed));
+    int64_t all = keys + spare + 2 * index + raw + 2 * packed;
+    bool fits = all <= (int64_t)sizeof few->bytes;
+    b->owned = fits ? NULL : asn_malloc((size_t)all);
+    b->memory = fits ? few->bytes : b->owned;
     if (!b->memory) return false;
     b->keys = b->memory;
     b->spare = b->keys + keys;
@@ -121,7 +132,7 @@ static void pick_keys(const sort_run *r, const char *keys, char *to, int64_t ste
 
 /* Without keys of the whole line; false where that cannot be. */
 static bool select_values(const sort_run *r, const line_buffer *b, const asn_line *line) {
-    const int64_t *step = r->lines.stride[0];
+    const int64_t *step = r->lines->stride[0];
     uint64_t picked[ASN_MOST_PICKED];
     if (!r->values || r->by_index || step[IN] != r->item) return false;
     if (r->kind == PARTITION)
@@ -139,7 +150,7 @@ static bool select_values(const sort_run *r, const line_buffer *b, const asn_lin
 
 static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
                       bool parallel) {
-    const int64_t *step = r->lines.stride[0];
+    const int64_t *step = r->lines->stride[0];
     if (select_values(r, b, line)) return;
     if (r->in_result) b->keys = line->at[VALUES];
     if (r->doubles && r->in_result && !parallel && step[IN] == r->item &&
@@ -174,7 +185,7 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
 static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *line,
                        int64_t count) {
     const asn_move_loops *loops = asn_move_loops_get(r->item);
-    const int64_t *step = r->lines.stride[0];
+    const int64_t *step = r->lines->stride[0];
     const int64_t pitch = b->spare - b->keys;
     line_buffer one = *b;
     int64_t between = pitch / (LINE_BYTES / r->item);
@@ -203,8 +214,8 @@ static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
                         int64_t end) {
     asn_line line;
     for (int64_t count; first < end; first += count) {
-        asn_lines_seek(&r->lines, &line, first);
-        count = r->lines.extent[1] - line.index[1];
+        asn_lines_seek(r->lines, &line, first);
+        count = r->lines->extent[1] - line.index[1];
         if (count > end - first) count = end - first;
         if (count > LINE_BYTES / r->item) count = LINE_BYTES / r->item;
         sort_group(r, b, &line, count);
@@ -215,51 +226,53 @@ static void sort_chunk(void *ctx, int64_t chunk) {
     sort_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
     line_buffer b;
+    few_bytes few;
     asn_line line;
-    if (end > r->lines.count) end = r->lines.count;
+    if (end > r->lines->count) end = r->lines->count;
     if (r->short_lines) {
         asn_short_sort s = {
-            r->loops,  &r->lines, r->dtype, r->flags, r->indices ? INDICES : VALUES,
+            r->loops,  r->lines, r->dtype, r->flags, r->indices ? INDICES : VALUES,
             r->indices};
         asn_sort_short(&s, first, end - first);
         return;
     }
-    if (!buffer_init(&b, r)) {
+    if (!buffer_init(&b, r, &few)) {
         __atomic_store_n(&r->failed, 1, __ATOMIC_RELAXED);
         return;
     }
     if (r->across) sort_groups(r, &b, first, end);
-    asn_lines_seek(&r->lines, &line, first);
+    asn_lines_seek(r->lines, &line, first);
     for (int64_t l = first; l < end && !r->across; l++) {
         sort_line(r, &b, &line, false);
-        asn_lines_next(&r->lines, &line);
+        asn_lines_next(r->lines, &line);
     }
-    asn_free(b.memory);
+    asn_free(b.owned);
 }
 
 static asn_status sort_execute(sort_run *r) {
-    if (r->lines.count == 0 || r->n == 0) return ASN_OK;
+    if (r->lines->count == 0 || r->n == 0) return ASN_OK;
     if (r->n > UINT32_MAX)
         return asn_error_set(ASN_ERR_UNSUPPORTED,
                              "sort: %lld elements along the axis, at most "
                              "%lld are supported",
                              (long long)r->n, (long long)UINT32_MAX);
-    double ns = (double)r->lines.count * (double)r->n * (4 + 2 * r->bytes);
-    if (r->kind == WHOLE && r->n >= LONG_LINE && r->lines.count < asn_pool_width(ns)) {
+    double ns = (double)r->lines->count * (double)r->n * (4 + 2 * r->bytes);
+    if (r->kind == WHOLE && r->n >= LONG_LINE && r->lines->count < asn_pool_width(ns)) {
         line_buffer b;
+        few_bytes few;
         asn_line line;
-        if (!buffer_init(&b, r)) return ASN_ERR_MEMORY;
-        asn_lines_seek(&r->lines, &line, 0);
-        for (int64_t l = 0; l < r->lines.count; l++) {
+        if (!buffer_init(&b, r, &few)) return ASN_ERR_MEMORY;
+        asn_lines_seek(r->lines, &line, 0);
+        for (int64_t l = 0; l < r->lines->count; l++) {
             sort_line(r, &b, &line, true);
-            asn_lines_next(&r->lines, &line);
+            asn_lines_next(r->lines, &line);
         }
-        asn_free(b.memory);
+        asn_free(b.owned);
         return ASN_OK;
     }
-    r->lines_per_chunk = asn_lines_per_chunk(&r->lines, CHUNK);
+    r->lines_per_chunk = asn_lines_per_chunk(r->lines, CHUNK);
     asn_pool_run(sort_chunk, r,
-                 (r->lines.count + r->lines_per_chunk - 1) / r->lines_per_chunk, ns);
+                 (r->lines->count + r->lines_per_chunk - 1) / r->lines_per_chunk, ns);
     if (r->failed)
         return asn_error_set(ASN_ERR_MEMORY, "sort: no memory for lines of %lld elements",
                              (long long)r->n);
@@ -298,7 +311,7 @@ static bool same_or_apart(const asn_nd *in, const asn_nd *out) {
 /* Where the keys lie while they are sorted: keys of the values' size can do without
  * memory of their own. Needs the lines. */
 static void choose_place(sort_run *r, const asn_nd *in, const asn_nd *values) {
-    const asn_lines *l = &r->lines;
+    const asn_lines *l = r->lines;
     if (!values || r->by_index || r->short_lines || r->kind == TOP ||
         r->item != r->bytes || !same_or_apart(in, values))
         return;
@@ -334,14 +347,14 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
     r->by_index = indices || asn_is_complex(in->dtype);
     r->item = asn_itemsize(in->dtype);
     if (!r->by_index) r->flags |= ASN_KEYS_EXACT;
-    asn_lines_init(&r->lines, in->ndim, in->shape, axis, 3,
+    asn_lines_init(r->lines, in->ndim, in->shape, axis, 3,
                    (char *[]){in->data, values ? values->data : in->data,
                               indices ? indices->data : in->data},
                    (const int64_t *[]){in->strides,
                                        values ? values->strides : in->strides,
                                        indices ? indices->strides : in->strides});
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
-                     r->kind < TOP && asn_sort_short_fits(&r->lines, r->dtype);
+                     r->kind < TOP && asn_sort_short_fits(r->lines, r->dtype);
     choose_place(r, in, values);
     r->loops = asn_sort_loops_get();
     if (r->kind == WHOLE && r->dtype == ASN_F64 && !r->by_index && r->loops &&
@@ -353,7 +366,8 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
 asn_status asn_cpu_sort(const asn_nd *in, int axis, int flags, const asn_nd *values,
                         const asn_nd *indices) {
     bool known = axis >= 0 && axis < in->ndim;
-    sort_run r = {.kind = WHOLE, .kept = known ? in->shape[axis] : 0};
+    asn_lines lines;
+    sort_run r = {.lines = &lines, .kind = WHOLE, .kept = known ? in->shape[axis] : 0};
     ASN_TRY(sort_setup(&r, in, axis, flags, values, indices));
     return sort_execute(&r);
 }
@@ -369,8 +383,11 @@ static asn_status check_positions(const sort_run *r, const int64_t *kth) {
 asn_status asn_cpu_partition(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
                              const asn_nd *values, const asn_nd *indices) {
     bool known = axis >= 0 && axis < in->ndim;
-    sort_run r = {
-        .kind = PARTITION, .kept = known ? in->shape[axis] : 0, .num_kth = num_kth};
+    asn_lines lines;
+    sort_run r = {.lines = &lines,
+                  .kind = PARTITION,
+                  .kept = known ? in->shape[axis] : 0,
+                  .num_kth = num_kth};
     ASN_TRY(sort_setup(&r, in, axis, 0, values, indices));
     ASN_TRY(check_positions(&r, kth));
     int64_t *order = asn_malloc((size_t)num_kth * sizeof *order);
@@ -389,7 +406,9 @@ asn_status asn_cpu_partition(const asn_nd *in, int axis, const int64_t *kth, int
 
 asn_status asn_cpu_pick(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
                         const asn_nd *values) {
-    sort_run r = {.kind = PICK, .kept = num_kth, .num_kth = num_kth, .kth = kth};
+    asn_lines lines;
+    sort_run r = {
+        .lines = &lines, .kind = PICK, .kept = num_kth, .num_kth = num_kth, .kth = kth};
     ASN_TRY(sort_setup(&r, in, axis, 0, values, NULL));
     ASN_TRY(check_positions(&r, kth));
     for (int i = 1; i < num_kth; i++)
@@ -402,7 +421,8 @@ asn_status asn_cpu_pick(const asn_nd *in, int axis, const int64_t *kth, int num_
 
 asn_status asn_cpu_topk(const asn_nd *in, int axis, int64_t k, int flags,
                         const asn_nd *values, const asn_nd *indices) {
-    sort_run r = {.kind = TOP, .kept = k, .num_kth = 1};
+    asn_lines lines;
+    sort_run r = {.lines = &lines, .kind = TOP, .kept = k, .num_kth = 1};
     bool known = axis >= 0 && axis < in->ndim;
     if (!known || k < 0 || k > in->shape[axis])
         return asn_error_set(ASN_ERR_VALUE, "topk: k = %lld of %lld elements",

@@ -4,6 +4,7 @@
  * A call is packed into one structure; on an idle stream it runs on the caller, otherwise
  * a copy is enqueued and a failure comes with the next synchronisation.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "aclnn/aclnnx.h"
@@ -31,12 +32,20 @@ typedef struct request {
     const char *name;
     asn_op op;
     int axis, flags, num_views, num_numbers;
-    view views[MAX_VIEWS];
     int64_t *numbers;
     int64_t points; /* of a transform */
     double scale;
-    uint32_t *fp_flags; /* NULL, or where met conditions go */
+    uint32_t *fp_flags;    /* NULL, or where met conditions go */
+    view views[MAX_VIEWS]; /* num_views of them are set: all are 2.6 KB */
 } request;
+
+static void request_init(request *r, const char *name,
+                         asn_status (*run)(const request *r), int64_t *numbers) {
+    memset(r, 0, offsetof(request, views));
+    r->name = name;
+    r->run = run;
+    r->numbers = numbers;
+}
 
 static asn_nd nd_of(const view *v) {
     return (asn_nd){v->data, v->ndim, v->dtype, v->shape, v->strides};
@@ -107,7 +116,7 @@ static request *request_copy(const request *r, const aclnnxOperand *values) {
     size_t numbers = (size_t)r->num_numbers * sizeof *r->numbers;
     request *copy = asn_malloc(sizeof *copy + 16 + numbers);
     if (copy == NULL) return NULL;
-    *copy = *r;
+    memcpy(copy, r, offsetof(request, views) + (size_t)r->num_views * sizeof *r->views);
     char *immediate = (char *)(copy + 1);
     copy->numbers = (int64_t *)(immediate + 16);
     memcpy(copy->numbers, r->numbers, numbers);
@@ -157,9 +166,6 @@ static asn_status dims_check(const char *name, int32_t ndim, int32_t axis) {
 /* in -> out of one shape and dtype, along an axis. */
 static int32_t along_axis(request *r, const aclnnxOperand *in, const aclnnxOperand *out,
                           int32_t ndim, const int64_t *shape, void *stream) {
-    int64_t numbers[4 * ASN_ND_MAX_DIMS];
-    r->numbers = numbers;
-    r->num_views = r->num_numbers = 0;
     asn_status status = dims_check(r->name, ndim, r->axis);
     if (status == ASN_OK) status = add_view(r, "in", in, ndim, shape);
     if (status == ASN_OK) status = add_view(r, "out", out, ndim, shape);
@@ -185,11 +191,12 @@ ASN_API int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOper
     if (!is_binary_row(op))
         return asnrtFail(ACLNN_ERR_PARAM_INVALID,
                          "aclnnxScan: opcode %d is no binary operation", op);
-    request r = {.run = run_scan,
-                 .name = "aclnnxScan",
-                 .op = (asn_op)op,
-                 .axis = axis,
-                 .fp_flags = fpFlags};
+    int64_t numbers[4 * ASN_ND_MAX_DIMS];
+    request r;
+    request_init(&r, "aclnnxScan", run_scan, numbers);
+    r.op = (asn_op)op;
+    r.axis = axis;
+    r.fp_flags = fpFlags;
     return along_axis(&r, in, out, numDims, shape, stream);
 }
 
@@ -211,11 +218,10 @@ ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t result, int32_t numKth, const int64_t *kth,
                            void *stream) {
     int64_t numbers[4 * ASN_ND_MAX_DIMS + MAX_KTH], kept[ASN_ND_MAX_DIMS];
-    request r = {.run = run_sort,
-                 .name = "aclnnxSort",
-                 .axis = axis,
-                 .flags = result,
-                 .numbers = numbers};
+    request r;
+    request_init(&r, "aclnnxSort", run_sort, numbers);
+    r.axis = axis;
+    r.flags = result;
     asn_status status = dims_check(r.name, numDims, axis);
     if (status == ASN_OK && (numKth < 0 || numKth > MAX_KTH || (numKth && !kth)))
         status = asn_error_set(ASN_ERR_VALUE, "aclnnxSort: %d positions, at most %d",
@@ -249,7 +255,8 @@ ASN_API int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
                              int64_t points, double left, double right, void *stream) {
     int64_t numbers[10];
     const double sides[2] = {left, right};
-    request r = {.run = run_interp, .name = "aclnnxInterp", .numbers = numbers};
+    request r;
+    request_init(&r, "aclnnxInterp", run_interp, numbers);
     asn_status status = add_view(&r, "x", x, 1, &n);
     if (status == ASN_OK) status = add_view(&r, "xp", xp, 1, &points);
     if (status == ASN_OK) status = add_view(&r, "fp", fp, 1, &points);
@@ -270,7 +277,8 @@ ASN_API int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
                                 const aclnnxOperand *out, int64_t n, int64_t m,
                                 int64_t first, int64_t count, void *stream) {
     int64_t numbers[7];
-    request r = {.run = run_correlate, .name = "aclnnxCorrelate", .numbers = numbers};
+    request r;
+    request_init(&r, "aclnnxCorrelate", run_correlate, numbers);
     asn_status status = add_view(&r, "a", a, 1, &n);
     if (status == ASN_OK) status = add_view(&r, "v", v, 1, &m);
     if (status == ASN_OK) status = add_view(&r, "out", out, 1, &count);
@@ -338,11 +346,6 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
     asn_status status = update_check(op, selfDims, numIndices, indexDims);
     if (status != ASN_OK) return asnop_fail(status);
     request r;
-    r.run = run_update;
-    r.name = "aclnnxUpdateAt";
-    r.fp_flags = fpFlags;
-    r.op = op == ACLNNX_NO_REDUCE ? ASN_OP_NONE : (asn_op)op;
-    r.num_views = r.num_numbers = 0;
     int64_t count =
         2 * ((int64_t)selfDims + ASN_ND_MAX_DIMS + (int64_t)numIndices * indexDims);
     int64_t few[8 * ASN_ND_MAX_DIMS];
@@ -351,7 +354,9 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
         many = asn_malloc((size_t)count * sizeof *many);
         if (many == NULL) return asnop_fail(ASN_ERR_MEMORY);
     }
-    r.numbers = many ? many : few;
+    request_init(&r, "aclnnxUpdateAt", run_update, many ? many : few);
+    r.fp_flags = fpFlags;
+    r.op = op == ACLNNX_NO_REDUCE ? ASN_OP_NONE : (asn_op)op;
     status = update_views(&r, self, selfDims, selfShape, numIndices, indices, indexDims,
                           indexShape, values);
     int32_t code =
@@ -388,14 +393,13 @@ ASN_API int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOpe
     int64_t numbers[4 * ASN_ND_MAX_DIMS];
     if (kind < ACLNNX_FFT_FORWARD || kind > ACLNNX_FFT_TO_REAL)
         return asnrtFail(ACLNN_ERR_PARAM_INVALID, "aclnnxFft: %d is no kind", kind);
-    request r = {.run = run_fft,
-                 .name = "aclnnxFft",
-                 .axis = axis,
-                 .flags = flags[kind],
-                 .numbers = numbers,
-                 .fp_flags = fpFlags,
-                 .points = n,
-                 .scale = scale};
+    request r;
+    request_init(&r, "aclnnxFft", run_fft, numbers);
+    r.axis = axis;
+    r.flags = flags[kind];
+    r.fp_flags = fpFlags;
+    r.points = n;
+    r.scale = scale;
     asn_status status = dims_check(r.name, numDims, axis);
     if (status == ASN_OK) status = add_view(&r, "in", in, numDims, inShape);
     if (status == ASN_OK) status = add_view(&r, "out", out, numDims, outShape);
