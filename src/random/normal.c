@@ -19,10 +19,7 @@ enum { LAYERS = ASN_LAYERS };
 typedef struct {
     asn_layer layers[LAYERS];
     double f[LAYERS]; /* the density at the layer's edge */
-    struct {
-        float scale;
-        uint32_t inside;
-    } single[LAYERS];
+    asn_layer_float single[LAYERS];
     float ff[LAYERS];
 } ziggurat;
 
@@ -125,15 +122,10 @@ static int64_t run(asn_words *w, int64_t n, double *out) {
 
 static int64_t run_float(asn_words *w, int64_t n, float *out) {
     int64_t count, k = 0;
-    if (w->has_half) return 0;
-    asn_words_waiting(w, (n + 1) / 2, &count);
-    const uint32_t *words = w->narrow + 2 * w->at;
-    count = 2 * count < n ? 2 * count : n;
+    const uint32_t *words = asn_halves_waiting(w, n, &count);
     while (k < count && inside_float(words[k], out + k))
         k++;
-    w->at += (int)(k + 1) / 2;
-    w->has_half = k % 2;
-    if (w->has_half) w->half = words[k];
+    asn_halves_used(w, k);
     return k;
 }
 

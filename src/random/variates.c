@@ -176,10 +176,14 @@ void asn_fill_exponential(asn_bitgen *g, bool inverse, int64_t n, double *out) {
 void asn_fill_exponential_float(asn_bitgen *g, bool inverse, int64_t n, float *out) {
     asn_bits bits;
     bitgen_t *b = asn_bits_begin(&bits, g, n / 2);
-    if (inverse)
+    if (inverse) {
         random_standard_exponential_inv_fill_f(b, n, out);
-    else
-        random_standard_exponential_fill_f(b, n, out);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            i += asn_run_exponential_float(&bits.words, n - i, out + i);
+            if (i < n) out[i] = random_standard_exponential_f(b);
+        }
+    }
     asn_bits_end(&bits);
 }
 

@@ -11,7 +11,8 @@
 #include "random/words.h"
 
 int64_t asn_run_exponential(asn_words *w, int64_t n, double scale, double *out);
-/* factor * a standard gamma variate, for shapes above 1. */
+int64_t asn_run_exponential_float(asn_words *w, int64_t n, float *out);
+/* factor * a standard gamma variate; of shape 1, 0 of them. */
 int64_t asn_run_gamma(asn_words *w, int64_t n, double shape, double factor, double *out);
 /* For rates below 10. */
 int64_t asn_run_poisson(asn_words *w, int64_t n, double rate, int64_t *out);

@@ -19,9 +19,16 @@ typedef struct {
     uint64_t inside; /* positions below are inside for certain */
 } asn_layer;
 
+/* The same for halves of words. */
+typedef struct {
+    float scale;
+    uint32_t inside;
+} asn_layer_float;
+
 /* Built at the first use; ASN_LAYERS of them. */
 const asn_layer *asn_normal_layers(void);
 const asn_layer *asn_exponential_layers(void);
+const asn_layer_float *asn_exponential_layers_float(void);
 
 /* Whether the word's position is inside; *x: the variate. The sign is a bit, as no branch
  * predicts it. */
@@ -50,6 +57,22 @@ static inline const uint64_t *asn_words_waiting(const asn_words *w, int64_t most
     int64_t left = w->g->kind == ASN_MT19937 ? 0 : w->filled - w->at;
     *count = most < left ? most : left;
     return w->wide + w->at;
+}
+
+/* The same in halves, none while one of a word before waits. Whoever has used `used` of
+ * them says so. */
+static inline const uint32_t *asn_halves_waiting(const asn_words *w, int64_t most,
+                                                 int64_t *count) {
+    asn_words_waiting(w, w->has_half ? 0 : (most + 1) / 2, count);
+    *count = 2 * *count < most ? 2 * *count : most;
+    return w->narrow + 2 * w->at;
+}
+
+static inline void asn_halves_used(asn_words *w, int64_t used) {
+    if (used == 0) return;
+    w->at += (int)(used + 1) / 2;
+    w->has_half = used % 2;
+    if (w->has_half) w->half = w->narrow[2 * w->at - 1];
 }
 
 #endif
