@@ -41,11 +41,21 @@ const asn_fft_kernels *asn_fft_kernels_of(int size) {
 enum { SCRATCH_SLOTS = 8, SCRATCH_KEEP = 64 << 20, SCRATCH_HEAD = 64 };
 static _Atomic(char *) scratch_slots[SCRATCH_SLOTS];
 
+/* What a thread keeps for its next lines: an atomic exchange would wait for all that the
+ * line before stores past the caches. */
+static _Thread_local struct {
+    bool on;
+    int count;
+    char *blocks[4];
+} held;
+
 void *asn_fft_scratch_take(size_t bytes) {
     if (asn_alloc_fault()) {
         (void)asn_error_set(ASN_ERR_MEMORY, "fft: out of memory");
         return NULL;
     }
+    if (held.count > 0 && *(size_t *)held.blocks[held.count - 1] >= bytes)
+        return held.blocks[--held.count] + SCRATCH_HEAD;
     for (int i = 0; i < SCRATCH_SLOTS; i++) {
         char *block = atomic_exchange(&scratch_slots[i], NULL), *none = NULL;
         if (block == NULL) continue;
@@ -64,6 +74,10 @@ void *asn_fft_scratch_take(size_t bytes) {
 
 void asn_fft_scratch_give(void *scratch) {
     char *block = (char *)scratch - SCRATCH_HEAD;
+    if (held.on && held.count < (int)(sizeof held.blocks / sizeof *held.blocks)) {
+        held.blocks[held.count++] = block;
+        return;
+    }
     for (int i = 0; i < SCRATCH_SLOTS && *(size_t *)block <= SCRATCH_KEEP; i++) {
         char *none = NULL;
         if (atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) return;
@@ -72,6 +86,12 @@ void asn_fft_scratch_give(void *scratch) {
     if (*(size_t *)block <= SCRATCH_KEEP)
         block = atomic_exchange(&scratch_slots[0], block);
     free(block);
+}
+
+void asn_fft_scratch_hold(bool on) {
+    held.on = on;
+    while (!on && held.count > 0)
+        asn_fft_scratch_give(held.blocks[--held.count] + SCRATCH_HEAD);
 }
 
 /* ---- roots of unity */
