@@ -62,11 +62,11 @@ static PyObject *run(PyObject *self, const asn_draw *d, PyObject *size) {
         ASN_PY_TRY(asn_draw_fill(g, d, 1, one.bytes));
         if (d->kind == ASN_DRAW_BOUNDED)
             return PyArray_Scalar(one.bytes, asn_descr(d->dtype), NULL);
-        asn_scalar wide;
-        double value;
-        ASN_PY_TRY(asn_scalar_cast(&one, ASN_F64, &wide));
-        memcpy(&value, wide.bytes, sizeof value);
-        return PyFloat_FromDouble(value);
+        double wide;
+        float single;
+        memcpy(&wide, one.bytes, sizeof wide);
+        memcpy(&single, one.bytes, sizeof single);
+        return PyFloat_FromDouble(d->dtype == ASN_F32 ? single : wide);
     }
     if (asn_shape_from_py(size, shape, &ndim) < 0) return NULL;
     if (g->kind == ASN_PHILOX &&

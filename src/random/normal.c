@@ -9,19 +9,18 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "random/words.h"
+#include "random/ziggurat.h"
 
-enum { LAYERS = 256 };
+enum { LAYERS = ASN_LAYERS };
 #define NORMAL_R     3.6541528853610087963519472518
 #define NORMAL_INV_R (1 / NORMAL_R)
 #define NORMAL_V     0.004928673233974652
 
 typedef struct {
-    double w[LAYERS],
-        f[LAYERS];      /* position to abscissa; the density at the layer's edge */
-    uint64_t k[LAYERS]; /* positions below are inside for certain */
-    float wf[LAYERS], ff[LAYERS];
-    uint32_t kf[LAYERS];
+    asn_layer layers[LAYERS];
+    double f[LAYERS]; /* the density at the layer's edge */
+    asn_layer_float single[LAYERS];
+    float ff[LAYERS];
 } ziggurat;
 
 static ziggurat table;
@@ -46,30 +45,32 @@ static void build(void) {
     density[0] = 1;
     for (int i = 0; i < LAYERS; i++) {
         double inner = i == 0 ? NORMAL_R : i == 1 ? 0 : edge[i - 1];
-        table.w[i] = edge[i] / span;
-        table.wf[i] = (float)(edge[i] / span_float);
         table.f[i] = density[i];
         table.ff[i] = (float)density[i];
-        table.k[i] = (uint64_t)(inner / edge[i] * span);
-        table.kf[i] = (uint32_t)rint(inner / edge[i] * span_float);
+        table.layers[i].scale = edge[i] / span;
+        table.layers[i].inside = (uint64_t)(inner / edge[i] * span);
+        table.single[i].scale = (float)(edge[i] / span_float);
+        table.single[i].inside = (uint32_t)rint(inner / edge[i] * span_float);
     }
+}
+
+const asn_layer *asn_normal_layers(void) {
+    pthread_once(&once, build);
+    return table.layers;
 }
 
 static inline double normal(asn_words *w) {
     for (;;) {
         uint64_t bits = asn_words_next64(w);
         int layer = bits & 0xff;
-        bits >>= 8;
-        uint64_t position = bits >> 1 & 0x000fffffffffffff;
-        double x = (double)position * table.w[layer];
-        if (bits & 1) x = -x;
-        if (position < table.k[layer]) return x;
+        double x;
+        if (asn_layer_normal(table.layers, bits, &x)) return x;
         if (layer == 0) {
             for (;;) {
                 double over = -NORMAL_INV_R * log1p(-asn_words_double(w));
                 double height = -log1p(-asn_words_double(w));
                 if (height + height > over * over)
-                    return position >> 8 & 1 ? -(NORMAL_R + over) : NORMAL_R + over;
+                    return bits >> 17 & 1 ? -(NORMAL_R + over) : NORMAL_R + over;
             }
         }
         double f = table.f[layer];
@@ -78,14 +79,21 @@ static inline double normal(asn_words *w) {
     }
 }
 
+static inline bool inside_float(uint32_t word, float *x) {
+    uint32_t position = word >> 9, bits;
+    float size = (float)(int32_t)position * table.single[word & 0xff].scale;
+    memcpy(&bits, &size, sizeof bits);
+    bits ^= (word & 0x100) << 23;
+    memcpy(x, &bits, sizeof bits);
+    return position < table.single[word & 0xff].inside;
+}
+
 static inline float normal_float(asn_words *w) {
     for (;;) {
-        uint32_t bits = asn_words_next32(w);
+        uint32_t bits = asn_words_next32(w), position = bits >> 9;
         int layer = bits & 0xff;
-        uint32_t position = bits >> 9;
-        float x = (float)position * table.wf[layer];
-        if (bits >> 8 & 1) x = -x;
-        if (position < table.kf[layer]) return x;
+        float x;
+        if (inside_float(bits, &x)) return x;
         if (layer == 0) {
             for (;;) {
                 float over = -(float)NORMAL_INV_R * log1pf(-asn_words_float(w));
@@ -102,12 +110,33 @@ static inline float normal_float(asn_words *w) {
     }
 }
 
+/* From the words that wait, up to the first that is not inside: how many. */
+static int64_t run(asn_words *w, int64_t n, double *out) {
+    int64_t count, k = 0;
+    const uint64_t *words = asn_words_waiting(w, n, &count);
+    while (k < count && asn_layer_normal(table.layers, words[k], out + k))
+        k++;
+    w->at += (int)k;
+    return k;
+}
+
+static int64_t run_float(asn_words *w, int64_t n, float *out) {
+    int64_t count, k = 0;
+    const uint32_t *words = asn_halves_waiting(w, n, &count);
+    while (k < count && inside_float(words[k], out + k))
+        k++;
+    asn_halves_used(w, k);
+    return k;
+}
+
 void asn_fill_normal(asn_bitgen *g, int64_t n, double *out) {
     asn_words w;
     pthread_once(&once, build);
     asn_words_begin(&w, g, n + n / 64);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = normal(&w);
+    for (int64_t i = 0; i < n; i++) {
+        i += run(&w, n - i, out + i);
+        if (i < n) out[i] = normal(&w);
+    }
     asn_words_end(&w);
 }
 
@@ -115,8 +144,10 @@ void asn_fill_normal_float(asn_bitgen *g, int64_t n, float *out) {
     asn_words w;
     pthread_once(&once, build);
     asn_words_begin(&w, g, (n + n / 64) / 2);
-    for (int64_t i = 0; i < n; i++)
-        out[i] = normal_float(&w);
+    for (int64_t i = 0; i < n; i++) {
+        i += run_float(&w, n - i, out + i);
+        if (i < n) out[i] = normal_float(&w);
+    }
     asn_words_end(&w);
 }
 

@@ -11,6 +11,7 @@
 #include "random/variates.h"
 #include "random/variates_bits.h"
 #include "random/variates_legacy.h"
+#include "random/variates_runs.h"
 
 /* ---- bits */
 
@@ -51,26 +52,56 @@ bitgen_t *asn_bits_begin(asn_bits *s, asn_bitgen *g, int64_t expected) {
 
 #define D(k) (((const double *)p[k])[i * step[k]])
 #define L(k) (((const int64_t *)p[k])[i * step[k]])
-#define VARIATE(legacy, name, result, kinds, checks, params, expression)                 \
+#define FILL(name, legacy)                                                               \
     static void fill_##name##_##legacy(asn_bitgen *g, int64_t n, const void *const *p,   \
-                                       const int64_t *step, void *out) {                 \
+                                       const int64_t *step, void *results)
+#define VARIATE(legacy, name, result, kinds, checks, params, expression)                 \
+    FILL(name, legacy) {                                                                 \
         asn_bits bits;                                                                   \
+        result *out = results;                                                           \
         binomial_t binomial = {0};                                                       \
         bitgen_t *b = asn_bits_begin(&bits, g, n);                                       \
         (void)p, (void)step, (void)binomial;                                             \
         for (int64_t i = 0; i < n; i++)                                                  \
-            ((result *)out)[i] = expression;                                             \
+            out[i] = expression;                                                         \
         asn_bits_end(&bits);                                                             \
     }
+/* In runs, where the parameters are numbers. */
+#define RUN(legacy, name, result, kinds, checks, params, expression, run)                \
+    FILL(name, legacy) {                                                                 \
+        asn_bits bits;                                                                   \
+        result *out = results;                                                           \
+        asn_words *w = &bits.words;                                                      \
+        bitgen_t *b = asn_bits_begin(&bits, g, n);                                       \
+        bool runs = all_zero(sizeof(kinds) - 1, step);                                   \
+        (void)p;                                                                         \
+        for (int64_t i = 0; i < n; i++) {                                                \
+            if (runs) i += run;                                                          \
+            if (i < n) out[i] = expression;                                              \
+        }                                                                                \
+        asn_bits_end(&bits);                                                             \
+    }
+
+static bool all_zero(size_t n, const int64_t *step) {
+    for (size_t k = 0; k < n; k++)
+        if (step[k]) return false;
+    return true;
+}
+
 #include "random/variates.def"
 #undef VARIATE
+#undef RUN
 
 #define NONE               {NULL}
 #define NAMES(...)         {__VA_ARGS__}
 #define IS_INTEGER(result) _Generic((result)0, int64_t: true, default: false)
+#define ENTRY(legacy, name, result, kinds, checks, ...)                                  \
+    {#name, legacy, sizeof(kinds) - 1, IS_INTEGER(result),                               \
+     kinds, checks, __VA_ARGS__,       fill_##name##_##legacy},
 #define VARIATE(legacy, name, result, kinds, checks, params, expression)                 \
-    {#name,  legacy, sizeof(kinds) - 1,     IS_INTEGER(result), kinds,                   \
-     checks, params, fill_##name##_##legacy},
+    ENTRY(legacy, name, result, kinds, checks, params)
+#define RUN(legacy, name, result, kinds, checks, params, expression, run)                \
+    ENTRY(legacy, name, result, kinds, checks, params)
 static const asn_variate rows[] = {
 #include "random/variates.def"
 };
@@ -145,10 +176,14 @@ void asn_fill_exponential(asn_bitgen *g, bool inverse, int64_t n, double *out) {
 void asn_fill_exponential_float(asn_bitgen *g, bool inverse, int64_t n, float *out) {
     asn_bits bits;
     bitgen_t *b = asn_bits_begin(&bits, g, n / 2);
-    if (inverse)
+    if (inverse) {
         random_standard_exponential_inv_fill_f(b, n, out);
-    else
-        random_standard_exponential_fill_f(b, n, out);
+    } else {
+        for (int64_t i = 0; i < n; i++) {
+            i += asn_run_exponential_float(&bits.words, n - i, out + i);
+            if (i < n) out[i] = random_standard_exponential_f(b);
+        }
+    }
     asn_bits_end(&bits);
 }
 

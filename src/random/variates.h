@@ -2,7 +2,8 @@
  *
  * Generator's algorithms are numpy.random's own library (npyrandom, which NumPy ships for
  * this use) over our engines; RandomState's frozen ones are variates_legacy.c. Words come
- * from a block buffer (words.h), so that a fill draws at the engine's block speed.
+ * from a block buffer (words.h), so that a fill draws at the engine's block speed; what
+ * most variates of some rows need stands in variates_runs.h.
  */
 #ifndef ASN_RANDOM_VARIATES_H
 #define ASN_RANDOM_VARIATES_H

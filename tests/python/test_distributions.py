@@ -438,3 +438,27 @@ def test_random_state_over_any_engine():
         ours.get_state()
     with pytest.raises(TypeError):
         ours.seed(1)
+
+
+# Those that are drawn in runs: every layer of the ziggurats hundreds of times, their edges and tails, refills and rejections.
+RUNS = [
+    ("standard_normal", ()), ("standard_normal", ("float32",)), ("standard_exponential", ()),
+    ("standard_exponential", ("float32",)), ("exponential", (3.0,)), ("standard_gamma", (1.01,)), ("standard_gamma", (2.0,)),
+    ("gamma", (40.0, 0.3)), ("gamma", (1.0, 2.0)), ("gamma", (0.4, 2.0)), ("chisquare", (5.0,)), ("poisson", (1e-9,)),
+    ("poisson", (0.2,)), ("poisson", (5.0,)), ("poisson", (9.99,)), ("poisson", (10.0,)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+@pytest.mark.parametrize("name, given_parameters", RUNS)
+def test_runs(kind, name, given_parameters):
+    ours, theirs = pair(kind, 7)
+    for size in (200_000, 311, 2, 77_777):
+        if "float32" in given_parameters:
+            expected = getattr(theirs, name)(size, dtype=np.float32)
+            same(getattr(ours, name)(size, dtype=np.float32), expected)
+        else:
+            same(getattr(ours, name)(*given_parameters, size=size),
+                 getattr(theirs, name)(*given_parameters, size=size))  # fmt: skip
+        same(ours.integers(0, 99, 3, dtype=np.int32), theirs.integers(0, 99, 3, dtype=np.int32))
+        same(ours.random(3), theirs.random(3))

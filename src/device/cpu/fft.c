@@ -103,6 +103,7 @@ static void run_chunk(void *ctx, int64_t chunk) {
     int64_t end = first + (left < w->share ? left : w->share);
     int lanes = w->grouped ? w->kernels->lanes : 1;
     asn_status status = ASN_OK;
+    asn_fft_scratch_hold(true);
     if (w->stream_room) {
         scratch = asn_fft_scratch_take((size_t)(w->stream_room * lanes));
         if (scratch == NULL) status = ASN_ERR_MEMORY;
@@ -118,6 +119,7 @@ static void run_chunk(void *ctx, int64_t chunk) {
         asn_block_stream_end();
         asn_fft_scratch_give(scratch);
     }
+    asn_fft_scratch_hold(false);
     if (status != ASN_OK) atomic_store(&w->failed, (int)status);
 }
 

