@@ -177,9 +177,9 @@ def _cumulative(x, op, axis, dtype, out, include_initial):
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is "
                              "required.")  # fmt: skip
         x, axis = x.reshape(-1), 0
-    axis = _normalize(axis, x.ndim)
     if not include_initial:
         return op.accumulate(x, axis=axis, dtype=dtype, out=out)
+    axis = _normalize(axis, x.ndim)
     first = list(x.shape)
     first[axis] = 1
     body = op.accumulate(x, axis=axis, dtype=dtype)

@@ -11,8 +11,12 @@ from ._joining import _normalize, broadcast_arrays, stack
 
 
 def _axes(axis, ndim, name=None, allow_duplicate=False):
-    axes = tuple(axis) if hasattr(axis, "__iter__") else (axis,)
-    axes = tuple(_normalize(x, ndim, name) for x in axes)
+    if type(axis) not in (tuple, list):
+        try:
+            axis = (operator.index(axis),)
+        except TypeError:
+            axis = tuple(axis)
+    axes = tuple(_normalize(x, ndim, name) for x in axis)
     if not allow_duplicate and len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
     return axes

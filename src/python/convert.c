@@ -193,7 +193,20 @@ int asn_int64_from_py(PyObject *obj, int64_t *out) {
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+int asn_axis_value_from_py(PyObject *obj, int64_t *out) {
+    if (!PyBool_Check(obj)) return asn_int64_from_py(obj, out);
+    PyErr_Format(PyExc_TypeError, "an integer is required for the axis, got %R", obj);
+    return -1;
+}
+
 int asn_axis_from_py(PyObject *obj, int ndim, int *out) {
+    int64_t axis = 0;
+    if (asn_axis_value_from_py(obj, &axis) < 0) return -1;
+    ASN_PY_TRY_INT(asn_axis_normalize(axis, ndim, out));
+    return 0;
+}
+
+int asn_loose_axis_from_py(PyObject *obj, int ndim, int *out) {
     int64_t axis = 0;
     if (asn_int64_from_py(obj, &axis) < 0) return -1;
     ASN_PY_TRY_INT(asn_axis_normalize(axis, ndim, out));
@@ -213,7 +226,7 @@ int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
         /* NumPy lets a 0-d array be reduced along axis 0 and -1 (scalars are 1-d there).
          */
         int64_t value = 0;
-        if (asn_int64_from_py(obj, &value) < 0) return -1;
+        if (asn_axis_value_from_py(obj, &value) < 0) return -1;
         if (ndim == 0 && (value == 0 || value == -1)) {
             *all = true;
             return 0;
@@ -230,6 +243,19 @@ int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
         }
         *axes |= 1ULL << axis;
     }
+    return 0;
+}
+
+int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out) {
+    uint64_t axes;
+    bool all;
+    if (asn_axes_from_py(obj, ndim, &axes, &all) < 0) return -1;
+    if (axes == 0 || axes & (axes - 1)) {
+        PyErr_Format(PyExc_ValueError, "%s does not allow multiple axes, got axis=%R",
+                     method, obj ? obj : Py_None);
+        return -1;
+    }
+    *out = __builtin_ctzll(axes);
     return 0;
 }
 

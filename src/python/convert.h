@@ -25,10 +25,16 @@ int asn_order_from_py(PyObject *obj, char *out); /* 'C', 'F', 'A', 'K'; None kee
 int asn_casting_from_py(PyObject *obj, asn_casting *out);
 int asn_mode_from_py(PyObject *obj, int *out);  /* take's mode: 0 raise, 1 wrap, 2 clip */
 int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
-int asn_int64_from_py(PyObject *obj, int64_t *out);      /* __index__ */
+int asn_int64_from_py(PyObject *obj, int64_t *out); /* __index__ */
+/* An axis as it is given: an integer, but no bool. */
+int asn_axis_value_from_py(PyObject *obj, int64_t *out);
 int asn_axis_from_py(PyObject *obj, int ndim, int *out); /* one axis, normalised */
+/* The same of those methods where NumPy takes bools, too. */
+int asn_loose_axis_from_py(PyObject *obj, int ndim, int *out);
 /* None: every axis (*axes = all bits of ndim, *all = true). */
 int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all);
+/* One axis, also as a tuple of one or as all of one; ValueError: several, or none. */
+int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out);
 /* An int or a sequence of ints. */
 int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim);
 PyObject *asn_shape_to_py(int ndim, const int64_t *shape);

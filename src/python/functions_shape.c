@@ -350,7 +350,7 @@ static PyObject *f_concatenate(PyObject *const *v) {
     int axis = 0;
     if (list_init(&list, v[0], flatten) < 0) goto done;
     int64_t wanted = 0;
-    if (!flatten && v[1] && asn_int64_from_py(v[1], &wanted) < 0) goto done;
+    if (!flatten && v[1] && asn_axis_value_from_py(v[1], &wanted) < 0) goto done;
     asn_status status = asn_join_check(list.count, list.arrays, wanted, &axis);
     if (status != ASN_OK) {
         asn_raise(status);

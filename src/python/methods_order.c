@@ -73,7 +73,8 @@ static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positio
             result =
                 asn_ndarray_made(r, asn_full(&r->array, ASN_I64, 1, &one, 'C', &zero));
         goto done;
-    } else if (axis && asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) {
+    } else if (axis && (arg ? asn_axis_from_py : asn_loose_axis_from_py)(
+                           axis, asn_of(self)->layout.ndim, &which) < 0) {
         goto done;
     }
     asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
@@ -100,7 +101,7 @@ static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions 
                         "'NoneType' object cannot be interpreted as an integer");
         return NULL;
     }
-    if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return NULL;
+    if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return NULL;
     if (which < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &which));
     ASN_PY_TRY(asn_order_in_place(asn_of(self), which, kth->count, kth->at));
     Py_RETURN_NONE;
@@ -150,7 +151,7 @@ static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *ou
     int64_t length = asn_of(self)->layout.size;
     int which = asn_of(self)->layout.ndim - 1;
     if (axis != Py_None) {
-        if (axis && asn_axis_from_py(axis, which + 1, &which) < 0) return -1;
+        if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return -1;
         if (which >= 0) length = asn_of(self)->layout.shape[which];
     }
     PyObject *list = asn_is_ndarray(kth) || PyArray_Check(kth)

@@ -225,7 +225,8 @@ ASN_METHOD(transpose) {
 ASN_METHOD(swapaxes) {
     ASN_ARGS("swapaxes", "axis1, axis2, /");
     int ndim = asn_of(self)->layout.ndim, i, j, perm[ASN_MAX_DIMS];
-    if (asn_axis_from_py(v[0], ndim, &i) < 0 || asn_axis_from_py(v[1], ndim, &j) < 0)
+    if (asn_loose_axis_from_py(v[0], ndim, &i) < 0 ||
+        asn_loose_axis_from_py(v[1], ndim, &j) < 0)
         return NULL;
     for (int d = 0; d < ndim; d++)
         perm[d] = d == i ? j : d == j ? i : d;
@@ -268,8 +269,8 @@ ASN_METHOD(diagonal) {
                         "diag requires an array of at least two dimensions");
         return NULL;
     }
-    if ((v[1] && asn_axis_from_py(v[1], ndim, &i) < 0) ||
-        (v[2] && asn_axis_from_py(v[2], ndim, &j) < 0))
+    if ((v[1] && asn_loose_axis_from_py(v[1], ndim, &i) < 0) ||
+        (v[2] && asn_loose_axis_from_py(v[2], ndim, &j) < 0))
         return NULL;
     if (i == j) {
         PyErr_SetString(PyExc_ValueError, "axis1 and axis2 cannot be the same");

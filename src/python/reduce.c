@@ -180,7 +180,10 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
     } else if (asn_of(self)->layout.ndim == 0) {
         PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
         goto done;
-    } else if (axis && asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) {
+    } else if (axis && flatten_default) {
+        if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
+    } else if (axis && asn_only_axis_from_py(axis, asn_of(self)->layout.ndim,
+                                             "accumulate", &which) < 0) {
         goto done;
     }
     if (out && asn_out_from_py(out, &target, &owner) < 0) goto done;
@@ -222,7 +225,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
         return position(at);
     if (axis && axis != Py_None) {
         int64_t value;
-        if (asn_int64_from_py(axis, &value) < 0) return NULL;
+        if (asn_axis_value_from_py(axis, &value) < 0) return NULL;
         if (!(ndim == 0 && (value == 0 || value == -1)))
             ASN_PY_TRY(asn_axis_normalize(value, ndim, &which));
     }

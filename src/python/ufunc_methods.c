@@ -65,8 +65,7 @@ static PyObject *accumulate_on_device(PyObject *self, PyObject *const *args,
     if (asn_args_parse(&sig, args, nargs, kwnames, v) < 0) return NULL;
     PyObject *array = asn_asarray(v[0]);
     if (!array) return NULL;
-    result = asn_accumulate_run((asn_op)u->op, array, v[1] == Py_None ? NULL : v[1], v[2],
-                                v[3], false);
+    result = asn_accumulate_run((asn_op)u->op, array, v[1], v[2], v[3], false);
     Py_DECREF(array);
     return result;
 }
@@ -75,8 +74,8 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
                               PyObject **v) {
     int axis = 0;
     asn_dtype dtype;
-    if (v[2] && v[2] != Py_None &&
-        asn_axis_from_py(v[2], asn_of(array)->layout.ndim, &axis) < 0)
+    if (v[2] &&
+        asn_only_axis_from_py(v[2], asn_of(array)->layout.ndim, "reduceat", &axis) < 0)
         return NULL;
     if (asn_dtype_from_py(v[3], &dtype) < 0) return NULL;
     PyObject *out = v[4] && PyTuple_CheckExact(v[4]) && PyTuple_GET_SIZE(v[4]) == 1
