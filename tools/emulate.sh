@@ -5,7 +5,7 @@
 # usage: tools/emulate.sh [COMMAND ...]      # default: the CPU device's tests of build/dev (make ctest) but those of LEFT_OUT
 #        tools/emulate.sh build/dev/tests/c/test_cpu_jit "build/dev/programs/programs_c build/dev/programs/cases/cases.bin"
 #
-# A command's words that name files are taken along. LIMIT: emulated seconds for each (900); one is 50 million instructions, some 0.5 to 1 s
+# A command's words that name files are taken along, and the build's OpenBLAS. LIMIT: emulated seconds for each (900); one is 50 million instructions, some 0.5 to 1 s
 # here, so a program of one second takes a minute or two. MODEL: the processor (`bochs --help cpu`). ASNUMPY_* are handed on.
 # Bochs' own errors: 2.7 (Debian 12) rounds ties of float32 to float16 away from even, so float16 differs there (3.0 does not), and the
 # x87 logarithms by which test_cpu_math measures its own are a few units off in both. OpenBLAS is left to its code for AVX2: Bochs refuses
@@ -59,6 +59,8 @@ if [ $# -eq 0 ]; then
     done
 fi
 [ $# -gt 0 ] || { echo "emulate: no test programs in build/dev/tests/c: run 'make ctest' first" >&2; exit 1; }
+blas=${ASNUMPY_OPENBLAS:-$(compgen -G "$PWD/build/dev/lib/libscipy_openblas*.so" | head -n 1 || true)}
+if [ -f "$blas" ]; then blas=$(realpath "$blas") && with_libraries "$blas" && export ASNUMPY_OPENBLAS=$blas; fi
 {
     echo "export OPENBLAS_CORETYPE=Zen $(env | grep -E '^ASNUMPY_[A-Z_0-9]*=[^ ]*$' | tr '\n' ' ')"
     for command in "$@"; do
