@@ -453,3 +453,13 @@ def test_medians_of_lines_with_nan():
                     )
         check(lambda m, x=line: m.nanquantile(m.array(x).real, 0.3))
         check(lambda m, x=line: m.nanquantile(m.array(x).real, m.array([0.3, 0.9]), axis=0))
+
+
+@pytest.mark.parametrize("name", ["flip", "roll", "unique"])
+def test_an_integer_array_without_axes_is_an_axis(name):
+    rows = np.array([[3.0, 1.0], [2.0, 4.0]])
+    shift = (1,) if name == "roll" else ()
+    for axis in (0, 1):
+        expected = getattr(np, name)(rows, *shift, axis=np.array(axis))
+        found = getattr(anp, name)(anp.array(rows), *shift, axis=anp.array(axis))
+        np.testing.assert_array_equal(found.to_numpy(), expected)
