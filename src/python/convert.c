@@ -193,17 +193,14 @@ int asn_int64_from_py(PyObject *obj, int64_t *out) {
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
-int asn_axis_value_from_py(PyObject *obj, int64_t *out) {
-    if (!PyBool_Check(obj)) return asn_int64_from_py(obj, out);
+static int refuse_bool(PyObject *obj) {
+    if (!PyBool_Check(obj)) return 0;
     PyErr_Format(PyExc_TypeError, "an integer is required for the axis, got %R", obj);
     return -1;
 }
 
-int asn_axis_from_py(PyObject *obj, int ndim, int *out) {
-    int64_t axis = 0;
-    if (asn_axis_value_from_py(obj, &axis) < 0) return -1;
-    ASN_PY_TRY_INT(asn_axis_normalize(axis, ndim, out));
-    return 0;
+int asn_axis_value_from_py(PyObject *obj, int64_t *out) {
+    return refuse_bool(obj) < 0 ? -1 : asn_int64_from_py(obj, out);
 }
 
 int asn_loose_axis_from_py(PyObject *obj, int ndim, int *out) {
@@ -211,6 +208,10 @@ int asn_loose_axis_from_py(PyObject *obj, int ndim, int *out) {
     if (asn_int64_from_py(obj, &axis) < 0) return -1;
     ASN_PY_TRY_INT(asn_axis_normalize(axis, ndim, out));
     return 0;
+}
+
+int asn_axis_from_py(PyObject *obj, int ndim, int *out) {
+    return refuse_bool(obj) < 0 ? -1 : asn_loose_axis_from_py(obj, ndim, out);
 }
 
 int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {

@@ -233,10 +233,10 @@ static asn_site find_site(const PyThreadState *thread) {
 }
 #endif
 
+/* pthread_self, where GCC knows it without a call. */
 static inline unsigned long this_thread(void) {
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && __GNUC__ >= 11
-    return (
-        unsigned long)__builtin_thread_pointer(); /* as pthread_self, without a call */
+    return (unsigned long)__builtin_thread_pointer();
 #else
     return (unsigned long)pthread_self();
 #endif

@@ -169,9 +169,8 @@ static __attribute__((noinline)) void make_room(void) {
     r.oldest = oldest;
 }
 
-/* Takes the lock. The next place, which counts from keep() on. What is written there is
- * not read soon: an event that was made on the stack and copied would wait for its parts
- * to be in the cache. */
+/* Takes the lock. The next place, which counts from keep() on: an event is filled where
+ * it lies. */
 static inline asn_event *take(asn_event_kind kind, const char *name, asn_site line,
                               uint64_t begin, uint64_t length) {
     uint32_t thread = this_thread()->number;

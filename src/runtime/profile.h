@@ -80,10 +80,9 @@ static inline asn_mark asn_profile_begin(void) {
 static inline asn_mark asn_profile_begin_on_device(void) {
     return ASN_PROFILING ? asn_profile_open(true) : ASN_NO_MARK;
 }
-/* The end of what `mark` began: its place in the ring (an event that is made elsewhere
- * and copied costs twice as much), with .bytes, .work, .detail and .dtype still 0, for
- * the caller to fill. line 0: that of what runs. Nothing else may be recorded before
- * asn_profile_keep. */
+/* The end of what `mark` began: its place in the ring, with .bytes, .work, .detail and
+ * .dtype still 0, for the caller to fill. line 0: that of what runs. Nothing else may be
+ * recorded before asn_profile_keep. */
 asn_event *asn_profile_close(asn_mark mark, asn_event_kind kind, const char *name,
                              asn_site line) ASN_RECORDS;
 void asn_profile_keep(asn_mark mark) ASN_RECORDS;
