@@ -320,17 +320,30 @@ def cast_expression(src, dst):
     if real in FLOATS and dst in INTS:
         if dst == "uint64":
             return f"to_u64_{SHORT[real]}({value})"
-        via = {"int64": "int64_t", "uint32": "int64_t"}.get(dst, "int32_t")
-        return f"({TYPES[dst]})({via}){value}"
+        via = "i64" if dst in ("int64", "uint32") else "i32"
+        return f"({TYPES[dst]})to_{via}_{SHORT[real]}({value})"
     return f"({TYPES[dst]}){value}"
+
+
+TO_SIGNED = """
+/* Out of range (and NaN) the lowest integer, as x86-64's conversion has it. */
+#if defined(__x86_64__)
+#define to_{d}_{s}(a) (({o})(a))
+#else
+static inline {o} to_{d}_{s}({t} a) {{
+    {o} i = ({o})a;
+    return a >= ({t})-0x1p{b} && a < ({t})0x1p{b} ? i : INT{n}_MIN;
+}}
+#endif
+"""
 
 
 TO_U64 = """
 /* Out of range (and NaN) as x86-64 compilers have it; on purpose no vector code, whose conversion
  * instruction answers otherwise. */
 static inline uint64_t to_u64_{s}({t} a) {{
-    if (!(a >= ({t})0x1p63)) return (uint64_t)(int64_t)a;
-    return (uint64_t)(int64_t)(a - ({t})0x1p63) ^ (uint64_t)1 << 63;
+    if (!(a >= ({t})0x1p63)) return (uint64_t)to_i64_{s}(a);
+    return (uint64_t)to_i64_{s}(a - ({t})0x1p63) ^ (uint64_t)1 << 63;
 }}
 """
 
@@ -352,9 +365,11 @@ def casts(isa):
     bodies = [
         "#define BLOCK 256\n",
         ROUND_ODD,
+        *(TO_SIGNED.format(s=s, t=t, d=f"i{n}", o=f"int{n}_t", n=n, b=n - 1)
+          for s, t in (("f32", "float"), ("f64", "double")) for n in (32, 64)),
         TO_U64.format(s="f32", t="float"),
         TO_U64.format(s="f64", t="double"),
-    ]
+    ]  # fmt: skip
     fills, through = [], []
     for src in DTYPES:
         for dst in DTYPES:

@@ -50,8 +50,10 @@ static asn_status transform(asn_fft_kind kind, bool inverse, bool single, int64_
 
 static double farthest(const char *a, const char *b, bool single, int64_t count) {
     double most = 0;
-    for (int64_t i = 0; i < count; i++)
-        most = fmax(most, fabs(number_at(a, single, i) - number_at(b, single, i)));
+    for (int64_t i = 0; i < count; i++) {
+        double apart = fabs(number_at(a, single, i) - number_at(b, single, i));
+        if (!(apart <= most)) most = apart; /* NaN counts; fmax ends gcc 12 for aarch64 */
+    }
     return most;
 }
 

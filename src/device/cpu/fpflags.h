@@ -1,8 +1,8 @@
-/* CPU device: the floating-point conditions a thread has met, read from the control
- * register of the vector unit on x86 (all our arithmetic runs there; a read costs 2 ns,
- * fetestexcept 7), from <fenv.h> elsewhere. The x87 unit's own flags are not looked at,
- * so conditions are raised with asn_fp_raise: feraiseexcept raises overflow on the x87
- * unit only.
+/* CPU device: the floating-point conditions a thread has met, read from the status
+ * register of the vector unit (a read costs 2 ns on x86, fetestexcept 7), whose bits are
+ * the values of <fenv.h>; from <fenv.h> itself on other architectures. On x86 all our
+ * arithmetic runs there: the x87 unit's own flags are not looked at, so conditions are
+ * raised with asn_fp_raise: feraiseexcept raises overflow on the x87 unit only.
  */
 #ifndef ASN_DEVICE_CPU_FPFLAGS_H
 #define ASN_DEVICE_CPU_FPFLAGS_H
@@ -12,22 +12,44 @@
 
 #include "aclnn/aclnnx.h"
 
-#if defined(__x86_64__)
-#define ASN_FP_ALL 0x3fu
 /* What asn_fp_conditions tells of. */
 #define ASN_FP_CONDITIONS                                                                \
     (uint32_t)(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
+
+#if defined(__x86_64__)
+#define ASN_FP_ALL 0x3fu
 static inline uint32_t asn_fp_read(void) {
     return __builtin_ia32_stmxcsr();
 }
 static inline void asn_fp_write(uint32_t state) {
     __builtin_ia32_ldmxcsr(state);
 }
+#elif defined(__aarch64__)
+#define ASN_FP_ALL 0x9fu
+static inline uint32_t asn_fp_read(void) {
+    uint64_t state;
+    __asm__ volatile("mrs %0, fpsr" : "=r"(state) : : "memory");
+    return (uint32_t)state;
+}
+static inline void asn_fp_write(uint32_t state) {
+    __asm__ volatile("msr fpsr, %0" : : "r"((uint64_t)state) : "memory");
+}
+#else
+#define ASN_FP_ALL ((uint32_t)FE_ALL_EXCEPT)
+static inline uint32_t asn_fp_read(void) {
+    return (uint32_t)fetestexcept(FE_ALL_EXCEPT);
+}
+static inline void asn_fp_write(uint32_t state) {
+    feclearexcept(FE_ALL_EXCEPT);
+    feraiseexcept((int)state);
+}
+#endif
+
 static inline void asn_fp_clear(void) {
     uint32_t state = asn_fp_read();
     if (state & ASN_FP_ALL) asn_fp_write(state & ~ASN_FP_ALL);
 }
-/* `fe` is of <fenv.h>, whose values are the register's bits on x86. */
+/* `fe` is of <fenv.h>. */
 static inline void asn_fp_raise(int fe) {
     asn_fp_write(asn_fp_read() | (uint32_t)fe);
 }
@@ -38,29 +60,6 @@ static inline uint32_t asn_fp_conditions(void) {
            (s & FE_UNDERFLOW ? ACLNNX_FP_UNDERFLOW : 0) |
            (s & FE_INVALID ? ACLNNX_FP_INVALID : 0);
 }
-#else
-#define ASN_FP_CONDITIONS                                                                \
-    (uint32_t)(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID)
-static inline uint32_t asn_fp_read(void) {
-    return (uint32_t)fetestexcept(FE_ALL_EXCEPT);
-}
-static inline void asn_fp_write(uint32_t state) {
-    feclearexcept(FE_ALL_EXCEPT & ~(int)state);
-}
-static inline void asn_fp_clear(void) {
-    feclearexcept(FE_ALL_EXCEPT);
-}
-static inline void asn_fp_raise(int fe) {
-    feraiseexcept(fe);
-}
-static inline uint32_t asn_fp_conditions(void) {
-    int s = fetestexcept(FE_ALL_EXCEPT);
-    return (s & FE_DIVBYZERO ? ACLNNX_FP_DIVIDE : 0) |
-           (s & FE_OVERFLOW ? ACLNNX_FP_OVERFLOW : 0) |
-           (s & FE_UNDERFLOW ? ACLNNX_FP_UNDERFLOW : 0) |
-           (s & FE_INVALID ? ACLNNX_FP_INVALID : 0);
-}
-#endif
 
 /* What was met since asn_fp_clear goes to *fp_flags (ACLNNX_FP_*, or-ed in). */
 static inline void asn_fp_collect(uint32_t *fp_flags) {

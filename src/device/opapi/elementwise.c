@@ -264,8 +264,8 @@ static asn_status build_step(builder *b, int k) {
 
 /* The last instruction writes the output: a conversion, the last step itself, or a copy.
  */
-static asn_status build_result(builder *b, int out_param) {
-    node last = b->value[b->ew->num_steps - 1];
+static asn_status build_result(builder *b, const node *value, int out_param) {
+    node last = *value;
     asn_dtype out = asn_call_nd(b->c, out_param)->dtype;
     if (last.absent)
         return asn_error_set(ASN_ERR_NULL_POINTER, "%s: all bounds are NULL",
@@ -417,9 +417,11 @@ asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
     b.ew = ew;
     b.num_in = b.num_instrs = b.num_temps = 0;
     ASN_TRY(choose_loop(&b, asn_call_nd(c, out)->dtype));
-    for (int k = 0; k < b.ew->num_steps; k++)
-        ASN_TRY(build_step(&b, k));
-    ASN_TRY(build_result(&b, out));
+    int steps = 0; /* one at least */
+    do
+        ASN_TRY(build_step(&b, steps++));
+    while (steps < ew->num_steps);
+    ASN_TRY(build_result(&b, &b.value[steps - 1], out));
     ASN_TRY(check_shapes(&b, out));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
 
