@@ -40,11 +40,16 @@ static bool is_apart(const asn_plan *plan, int in, const char *to, int64_t bytes
            (first >= to + bytes || first + (reach < 0 ? -reach : reach) + PIECE <= to);
 }
 
+bool asn_weave_may(const asn_plan *plan) {
+    int count = plan->num_operands - plan->num_in;
+    return !plan->num_reductions && count >= 2 && count <= MOST &&
+           plan->num_steps == count && plan->num_dims == 1 &&
+           plan->steps[0].op == ASN_OP_COPY;
+}
+
 static bool weave_setup(weave_run *w, const asn_plan *plan) {
     int count = plan->num_operands - plan->num_in, first = plan->num_in;
-    if (plan->num_reductions || count < 2 || count > MOST || plan->num_steps != count ||
-        plan->num_dims != 1)
-        return false;
+    if (!asn_weave_may(plan)) return false;
     w->plan = plan;
     w->count = count;
     w->item = asn_itemsize(plan->dtype[first]);

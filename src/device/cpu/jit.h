@@ -49,8 +49,11 @@ typedef struct asn_jit_code {
 
 /* The code for the plan's steps as they are, or NULL; give it back with asn_jit_release.
  * Thread-safe. `work_ns` is what the run will take: a program seen for the first time is
- * only compiled when that is worth it. */
-asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns);
+ * only compiled when that is worth it. *settled: the answer will be the same the next
+ * time. */
+asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns, bool *settled);
+/* One more user, who releases it as well; NULL is fine for both. */
+void asn_jit_hold(asn_jit_code *code);
 void asn_jit_release(asn_jit_code *code);
 
 /* Runs n elements of the values at ptr (asn_run); nonzero: some element was outside a
