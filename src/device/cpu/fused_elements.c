@@ -29,38 +29,53 @@ double asn_plan_work(const asn_plan *plan) {
     return (double)plan->size * (plan->step_ns + bytes * (cached ? 0.01 : 0.03));
 }
 
-/* Machine code over whole rows that lie where they are used, which is what slices of an
- * array give: between two rows there is nothing to do but to step (128 rows of 128
- * elements, six operands: 13.1 -> 11.3 us). False: this is another case. */
+static void run_loop(const asn_step *s, char **ptr, int64_t n, int64_t rows, int moving,
+                     const uint16_t *place, const int64_t *step) {
+    while (rows--) {
+        s->fn(n, ptr[s->dst], ptr[s->src[0]], ptr[s->src[1]], ptr[s->src[2]]);
+        for (int m = 0; m < moving; m++)
+            ptr[place[m]] += step[m];
+    }
+}
+
+/* One loop and no conditions to hide, or machine code that has no element to leave to it.
+ */
+static bool is_plain(const asn_plan *plan) {
+    const asn_step *step = plan->steps;
+    return plan->code ? !plan->code->checks
+                      : plan->num_steps == 1 && !step->loop &&
+                            !(plan->track_flags && step->quiet);
+}
+
+/* Whole rows that lie where they are used, which is what slices of an array give: between
+ * two rows there is nothing to do but to step (128 rows of 128 elements, six operands:
+ * 13.1 -> 11.3 us). False: this is another case. */
 static bool run_rows(const asn_elements *e, asn_run *run, int64_t first, int64_t end) {
     const asn_plan *plan = e->plan;
-    char **at[ACLNNX_MAX_OPERANDS];
-    if (!plan->code || plan->code->checks || e->split || e->units_per_line != 1 ||
-        plan->num_dims < 2)
+    const int64_t n = plan->dims[0].extent;
+    uint16_t place[ACLNNX_MAX_OPERANDS];
+    int64_t step[ACLNNX_MAX_OPERANDS];
+    if (e->split || e->units_per_line != 1 || plan->num_dims < 2 || !is_plain(plan))
         return false;
     for (int m = 0; m < run->num_moving; m++) {
         int i = run->moving[m];
         if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_ROW)
             return false;
-        at[m] = &run->ptr[plan->value[i]];
+        place[m] = plan->value[i];
+        step[m] = plan->dims[1].stride[i];
     }
-    int64_t step[ACLNNX_MAX_OPERANDS] = {0};
     while (first < end) {
         asn_cursor row;
         asn_cursor_seek(&row, run, 1, plan->num_dims, first);
         int64_t rows = plan->dims[1].extent - row.index[1];
         if (rows > end - first) rows = end - first;
-        for (int m = 0; m < run->num_moving; m++) {
-            int i = run->moving[m];
-            *at[m] = plan->base[i] + row.offset[i];
-            step[m] = plan->dims[1].stride[i];
-        }
+        for (int m = 0; m < run->num_moving; m++)
+            run->ptr[place[m]] = plan->base[run->moving[m]] + row.offset[run->moving[m]];
         first += rows;
-        while (rows--) {
-            asn_jit_run(plan->code, run->ptr, plan->dims[0].extent);
-            for (int m = 0; m < run->num_moving; m++)
-                *at[m] += step[m];
-        }
+        if (plan->code)
+            asn_jit_run_rows(plan->code, run->ptr, n, rows, run->num_moving, place, step);
+        else
+            run_loop(plan->steps, run->ptr, n, rows, run->num_moving, place, step);
     }
     return true;
 }
@@ -160,6 +175,10 @@ void asn_elements_prepare(asn_elements *e, asn_plan *plan) {
 }
 
 void asn_elements_run(asn_elements *e, uint32_t *fp_flags) {
+    if (asn_pool_width(e->work_ns) == 1) { /* nobody to share them with */
+        e->units_per_chunk = e->units;
+        e->chunks = 1;
+    }
     asn_pool_run(run_chunk, e, e->chunks, e->work_ns);
     if (fp_flags && e->flags) __atomic_fetch_or(fp_flags, e->flags, __ATOMIC_RELAXED);
 }

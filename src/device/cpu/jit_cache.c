@@ -214,6 +214,44 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
                                              : run_rest(code, ptr, whole, n - whole));
 }
 
+/* Rows whose last vector overlaps the one before. */
+static void run_overlapping(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+                            int moving, const uint16_t *place, const int64_t *step) {
+    char *last[ASN_MAX_VALUES];
+    const int64_t whole = n & -(int64_t)code->lanes;
+    for (int m = 0; m < moving; m++)
+        last[place[m]] = ptr[place[m]];
+    for (int i = 0; i < code->num_arrays; i++) {
+        const asn_jit_array *a = &code->arrays[i];
+        last[a->pointer] = ptr[a->pointer] + (n - code->lanes) * a->item;
+    }
+    while (rows--) {
+        code->fn(ptr, whole);
+        code->fn(last, code->lanes);
+        for (int m = 0; m < moving; m++) {
+            ptr[place[m]] += step[m];
+            last[place[m]] += step[m];
+        }
+    }
+}
+
+void asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+                      int moving, const uint16_t *place, const int64_t *step) {
+    const bool whole = code->lanes == 1 || n % code->lanes == 0;
+    if (!whole && n > code->lanes && code->repeats) {
+        run_overlapping(code, ptr, n, rows, moving, place, step);
+        return;
+    }
+    while (rows--) {
+        if (whole)
+            code->fn(ptr, n);
+        else
+            asn_jit_run(code, ptr, n);
+        for (int m = 0; m < moving; m++)
+            ptr[place[m]] += step[m];
+    }
+}
+
 static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
     code->lanes = p->vector_bytes == 64 && !p->has_complex ? 1 : p->lanes;
     if (p->num_sums && code->lanes > 1) { /* steps of 64 bytes */
