@@ -50,13 +50,19 @@ _Static_assert(sizeof(aclnnxInstr) == sizeof(uint64_t), "an instruction is a wor
 static uint64_t over_inputs(const aclnnxProgram *p, const void *o) {
     uint64_t mask = 0;
     for (int i = 0; i < p->numIn; i++)
-        mask |= (uint64_t)(p->operands[i].data == o) << i;
+        if (p->operands[i].data == o) mask |= (uint64_t)1 << i;
     return mask;
+}
+
+/* A few words: a call would take longer. */
+static uint64_t *put_words(uint64_t *at, const int64_t *words, int count) {
+    for (int d = 0; d < count; d++)
+        *at++ = (uint64_t)words[d];
+    return at;
 }
 
 void asn_program_describe(asn_program_key *key, const aclnnxProgram *p) {
     const int dims = p->numDims, operands = p->numIn + p->numOut;
-    const size_t row = (size_t)dims * sizeof(uint64_t);
     key->words = 0;
     if (3 + dims + operands * (1 + dims) + p->numInstrs > ASN_PROGRAM_KEY_WORDS) return;
     uint64_t *at = key->word, given = 0;
@@ -65,8 +71,7 @@ void asn_program_describe(asn_program_key *key, const aclnnxProgram *p) {
             (uint64_t)(p->fpFlags != NULL) << 40 | (uint64_t)asn_jit_now() << 41;
     *at++ = p->reduceMask;
     uint64_t *places = at++;
-    if (dims) memcpy(at, p->shape, row);
-    at += dims;
+    at = put_words(at, p->shape, dims);
     for (int i = 0; i < operands; i++) {
         const aclnnxOperand *o = &p->operands[i];
         bool strided = o->data && o->strides;
@@ -74,8 +79,7 @@ void asn_program_describe(asn_program_key *key, const aclnnxProgram *p) {
         *at++ = (uint64_t)o->dtype | (uint64_t)o->flags << 8 |
                 (uint64_t)o->reduceOp << 16 |
                 (i < p->numIn ? 0 : over_inputs(p, o->data) << 32);
-        if (strided && dims) memcpy(at, o->strides, row);
-        at += strided ? dims : 0;
+        if (strided) at = put_words(at, o->strides, dims);
     }
     *places = given;
     memcpy(at, p->instrs, (size_t)p->numInstrs * sizeof *p->instrs);
