@@ -105,7 +105,9 @@ static int64_t row_bytes(const together *t) {
 int asn_bands_find(const asn_plan *plan, const asn_node *nodes, const bool *keep,
                    int first, int64_t *rows) {
     const asn_node *node = &nodes[plan->programs[first].nodes[0]];
-    together t = {0};
+    together t; /* whose uses are filled, not cleared */
+    t.space = NULL;
+    t.num = 0;
     int num = 0;
     bool linked = false;
     if (first + 1 == plan->num_programs || node->ndim < 2 ||

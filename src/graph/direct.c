@@ -208,6 +208,17 @@ static bool call_locked(asn_op op, const asn_operand *in, const asn_array *out,
 
 /* ---- operands of different shapes, or not row-major */
 
+/* Elements apart, in row-major order: slices of rows. */
+static bool lies_in_order(const asn_layout *l) {
+    int64_t least = asn_itemsize(asn_layout_dtype(l));
+    for (int d = l->ndim - 1; d >= 0; d--) {
+        if (l->shape[d] == 1) continue;
+        if (l->strides[d] < least) return false;
+        least = l->strides[d] * l->shape[d];
+    }
+    return true;
+}
+
 /* The common shape, when NumPy would lay the result out row-major. */
 static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *shape,
                          int64_t *size) {
@@ -220,7 +231,7 @@ static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *
         if (!asn_direct_settled(in[k].array) || l->ndim > ASN_INLINE_DIMS ||
             l->size > ASN_SPREAD_ELEMENTS || l->size == 0)
             return false;
-        rows = rows && (l->flags & ASN_C_CONTIGUOUS);
+        rows = rows && ((l->flags & ASN_C_CONTIGUOUS) || lies_in_order(l));
         layouts[num++] = l;
     }
     if (num == 0) return false;
@@ -234,9 +245,22 @@ static bool spread_shape(int num_in, const asn_operand *in, int *ndim, int64_t *
     return *ndim > 0 && *size <= ASN_SPREAD_ELEMENTS && (rows || *ndim == 1);
 }
 
-static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *in,
-                                                  asn_array *result) {
-    _Alignas(64) char scratch[3][SCRATCH_BYTES];
+/* Whether what was computed aside may be written to `out`. */
+static bool takes_spread(const asn_array *out, const asn_binding *b, int ndim,
+                         const int64_t *shape) {
+    const asn_layout *o = &out->layout;
+    bool same = o->ndim == ndim && o->dtype == b->result;
+    for (int d = 0; d < ndim && same; d++)
+        same = o->shape[d] == shape[d];
+    return same && (o->flags & ASN_WRITEABLE) && asn_direct_settled(out) &&
+           !out->buffer->trace_refs && lies_in_order(o);
+}
+
+/* Operands are gathered on the stack, where the result for a strided `out` is made, too.
+ */
+static __attribute__((noinline)) bool
+call_spread(asn_op op, const asn_operand *in, const asn_array *out, asn_array *result) {
+    _Alignas(64) char scratch[4][SCRATCH_BYTES];
     int num_in = asn_op_table[op].num_in, ndim;
     int64_t shape[ASN_MAX_DIMS], size;
     uint32_t key = (uint32_t)op << 15, immediates = 0, met = 0;
@@ -247,28 +271,32 @@ static __attribute__((noinline)) bool call_spread(asn_op op, const asn_operand *
     for (int k = 0; k < num_in; k++)
         key |= asn_binding_type(&in[k]) << (5 * k);
     const asn_binding *b = asn_binding_get(key, op, in);
-    if (!b->loop || b->refuses) return false;
+    if (!b->loop || b->refuses || (out && !takes_spread(out, b, ndim, shape)))
+        return false;
     for (int k = 0; k < num_in; k++) {
         if (!in[k].array) {
             if (!immediate(&in[k], b->operand[k], &cast[k], &src[k])) return false;
             immediates |= 1u << k;
-        } else if (!asn_direct_stretch(scratch[k], in[k].array, ndim, shape, size)) {
-            return false;
-        } else {
-            src[k] = scratch[k];
+            continue;
         }
+        const asn_array *a = in[k].array;
+        bool there = a->layout.size == size && (a->layout.flags & ASN_C_CONTIGUOUS);
+        if (!there && !asn_direct_stretch(scratch[k], a, ndim, shape, size)) return false;
+        src[k] = there ? address(a) : scratch[k];
     }
     uint8_t both = ASN_C_CONTIGUOUS | ASN_F_CONTIGUOUS | ASN_WRITEABLE | ASN_ALIGNED;
-    if (!new_result(result, (asn_dtype)b->result, ndim, shape, size, both)) {
+    if (!out && !new_result(result, (asn_dtype)b->result, ndim, shape, size, both)) {
         asn_error_clear();
         return false;
     }
-    if (ndim > 1) asn_layout_update(&result->layout);
+    if (!out && ndim > 1) asn_layout_update(&result->layout);
+    void *dst = out ? scratch[3] : result->buffer->data;
     uint32_t *sink = asn_fp_sink() ? &met : NULL;
     if (b->casts)
-        run_casting(b, num_in, size, result->buffer->data, src, immediates, sink);
+        run_casting(b, num_in, size, dst, src, immediates, sink);
     else
-        asn_loop_run(b->loop, size, result->buffer->data, src, immediates, sink);
+        asn_loop_run(b->loop, size, dst, src, immediates, sink);
+    if (out) asn_direct_unspread(out, dst);
     asn_loop_report(met, op);
     asn_counters.eager++;
     return true;
@@ -305,7 +333,7 @@ bool asn_direct_call(asn_op op, const asn_operand *in, const asn_array *out,
     if (ASN_PROFILING && asn_profile_take_small() && !profiled)
         return call_profiled(op, in, out, result);
     asn_lock();
-    bool done = call_locked(op, in, out, result) || (!out && call_spread(op, in, result));
+    bool done = call_locked(op, in, out, result) || call_spread(op, in, out, result);
     if (ASN_PROFILING) asn_small_passed += done;
     asn_unlock();
     return done;

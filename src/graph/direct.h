@@ -90,6 +90,8 @@ const char *asn_direct_settled(const asn_array *a);
  * held, single loops may run. */
 bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
                         int64_t size);
+/* The other way: row-major elements into those of a settled array. Likewise. */
+void asn_direct_unspread(const asn_array *a, const void *src);
 /* A new row-major array with storage, to be filled through *data now. */
 bool asn_direct_new(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
                     void **data);

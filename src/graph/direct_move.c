@@ -69,21 +69,23 @@ const char *asn_direct_settled(const asn_array *a) {
     return settled ? (const char *)b->data + a->layout.offset : NULL;
 }
 
-/* The elements of `a`, stretched to shape, into dst. */
-static void stretch(char *dst, const asn_array *a, int ndim, const int64_t *shape,
-                    const int64_t *strides, int64_t size) {
-    int64_t item = asn_itemsize(asn_layout_dtype(&a->layout)),
-            index[ASN_INLINE_DIMS] = {0};
-    const char *from = asn_direct_settled(a);
+/* The elements of `a`, stretched to shape, between a block and their places. */
+static inline void walk(char *block, char *at, int64_t item, int ndim,
+                        const int64_t *shape, const int64_t *strides, int64_t size,
+                        bool gathers) {
+    int64_t index[ASN_INLINE_DIMS] = {0};
     int last = ndim - 1;
     int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
-    for (int64_t i = 0; i < size; i += inner) {
-        for (int64_t k = 0; k < inner; k++, dst += item)
-            asn_direct_move(dst, from + k * step, item);
+    size_t row = (size_t)(inner * item);
+    for (int64_t i = 0; i < size; i += inner, block += row) {
+        if (step == item) memcpy(gathers ? block : at, gathers ? at : block, row);
+        for (int64_t k = 0; k < inner && step != item; k++)
+            asn_direct_move(gathers ? block + k * item : at + k * step,
+                            gathers ? at + k * step : block + k * item, item);
         for (int d = last - 1; d >= 0; d--) {
-            from += strides[d];
+            at += strides[d];
             if (++index[d] < shape[d]) break;
-            from -= strides[d] * shape[d];
+            at -= strides[d] * shape[d];
             index[d] = 0;
         }
     }
@@ -95,8 +97,16 @@ bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *
     if (size > ASN_SPREAD_ELEMENTS || ndim > ASN_INLINE_DIMS || !asn_direct_settled(a) ||
         !asn_broadcast_strides(&a->layout, ndim, shape, strides))
         return false;
-    stretch(dst, a, ndim, shape, strides, size);
+    walk(dst, (char *)(uintptr_t)asn_direct_settled(a),
+         asn_itemsize(asn_layout_dtype(&a->layout)), ndim, shape, strides, size, true);
     return true;
+}
+
+void asn_direct_unspread(const asn_array *a, const void *src) {
+    const asn_layout *l = &a->layout;
+    walk((char *)(uintptr_t)src, (char *)a->buffer->data + l->offset,
+         asn_itemsize(asn_layout_dtype(l)), l->ndim, l->shape, l->strides, l->size,
+         false);
 }
 
 /* ---- assignment */

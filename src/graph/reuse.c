@@ -21,6 +21,7 @@ static bool same_place(const asn_node *n, const asn_ref *x, const asn_ref *y) {
 static bool dies(const asn_program *p, const asn_node *nodes, const asn_node *out,
                  const asn_buffer *b) {
     int reads = 0;
+    if (!asn_buffer_only_traced(b)) return false;
     for (int i = 0; i < p->num_nodes; i++) {
         const asn_node *n = &nodes[p->nodes[i]];
         if (n->out.buffer == b) return false;
@@ -30,8 +31,7 @@ static bool dies(const asn_program *p, const asn_node *nodes, const asn_node *ou
             reads++;
         }
     }
-    return reads == b->trace_refs &&
-           atomic_load_explicit(&b->refs, memory_order_acquire) == reads;
+    return reads == b->trace_refs;
 }
 
 void asn_reuse_operands(const asn_program *p, const asn_node *nodes) {

@@ -49,6 +49,13 @@ int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
     return largest;
 }
 
+/* A fold reads the value's whole block. */
+static bool is_folded(const asn_plan *plan, int value) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (plan->reductions[r].value == value) return true;
+    return false;
+}
+
 void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
     if (block > plan->step_block) block = plan->step_block;
     int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
@@ -66,9 +73,13 @@ void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
         int v = plan->value[i];
         if (plan->access[i] == ASN_AT_UNUSED) continue;
         if (plan->access[i] == ASN_AT_CONST) {
-            const void *element =
-                plan->base[i] ? (const void *)plan->base[i] : o->immediate;
-            asn_block_splat(run->ptr[v], element, plan->item[v], block);
+            if (plan->code && !plan->base[i] && !is_folded(plan, v))
+                run->ptr[v] = (char *)(uintptr_t)o->immediate; /* which is only read */
+            else
+                asn_block_splat(run->ptr[v],
+                                plan->base[i] ? (const void *)plan->base[i]
+                                              : o->immediate,
+                                plan->item[v], block);
         } else {
             run->offset[i] = 0;
             run->moving[run->num_moving++] = (uint8_t)i;
@@ -139,7 +150,8 @@ static void run_interpreted(const asn_run *run, int64_t n) {
 static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
     const asn_plan *plan = run->plan;
     for (int i = 0; i < plan->num_in; i++) {
-        if (plan->access[i] != ASN_AT_ROW) continue;
+        bool one = plan->access[i] == ASN_AT_CONST && !plan->base[i];
+        if (plan->access[i] != ASN_AT_ROW && !one) continue;
         int v = plan->value[i];
         const char *element = run->ptr[v];
         run->ptr[v] = run->buffer + plan->slot[v] * run->slot_bytes;

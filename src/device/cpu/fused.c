@@ -1,18 +1,17 @@
 /* CPU device: the fused elementwise engine, a block interpreter.
  *
- * A program runs block by block: about 1-2 KB of every operand, so that all values
- * between its instructions stay in L1, one compiler-vectorised loop per instruction and
- * block (measured: 60-80 % of a hand-fused loop). A block is a piece of a row; where rows
- * are short, several rows of the next dimension. Blocks are grouped into chunks of up to
- * CHUNK elements for the pool; what a block computes does not depend on the grouping.
+ * A program runs block by block (fused_elements.c, and for reductions fused_reduce.c):
+ * about 1-2 KB of every operand, so that all values between its instructions stay in L1,
+ * one compiler-vectorised loop per instruction and block (measured: 60-80 % of a
+ * hand-fused loop).
  *
- * The commonest call, one instruction on a few contiguous elements, takes a path of its
- * own (run_direct): the plan costs more than the loop.
+ * A program that was run before is found with its plan made (prepared.h). The commonest
+ * call, one instruction on a few contiguous elements, takes a path of its own
+ * (run_direct): the plan costs more than the loop.
  */
 #include "device/cpu/fused.h"
 
 #include "base/alloc.h"
-#include "device/cpu/block.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_tiles.h"
@@ -20,170 +19,15 @@
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/prepared.h"
 
 enum {
-    CHUNK = 16384, /* elements, fewer when they take long: */
-    CHUNK_LEAST = 2048,
-    CHUNK_NS = 10000,
     DIRECT_ELEMENTS = 4096,
     DIRECT_ALONE = 1 << 17, /* with one thread, and no immediate to splat; */
     DIRECT_HEAVY = 20,      /* any number, where arithmetic (0.1 ns) hides the memory */
     DIRECT_WORK_NS = 6000,  /* with several: from here on a second one may help */
-    DIRECT_IMMEDIATE_BYTES = 2048,
-    /* Rows are packed, at the price of a copy of each operand, when a block holds this
-     * many: four operations on a
-     * bool row of 1020 take 88 ns in place and 121 ns packed by two. */
-    PACK = 4
+    DIRECT_IMMEDIATE_BYTES = 2048
 };
-
-double asn_plan_work(const asn_plan *plan) {
-    double bytes = 0;
-    for (int i = 0; i < plan->num_operands; i++)
-        if (plan->base[i]) bytes += asn_itemsize(plan->dtype[i]);
-    bool cached = bytes * (double)plan->size < 1 << 20;
-    return (double)plan->size * (plan->step_ns + bytes * (cached ? 0.01 : 0.03));
-}
-
-/* The split dimension (0: pieces of rows, 1: groups of whole rows) in units of `step`. */
-typedef struct {
-    const asn_plan *plan;
-    int split;
-    int64_t block, step, units_per_line, units, units_per_chunk;
-    uint32_t flags;
-} elementwise;
-
-/* Machine code over whole rows that lie where they are used, which is what slices of an
- * array give: between two rows there is nothing to do but to step (128 rows of 128
- * elements, six operands: 13.1 -> 11.3 us). False: this is another case. */
-static bool run_rows(const elementwise *e, asn_run *run, int64_t first, int64_t end) {
-    const asn_plan *plan = e->plan;
-    char **at[ACLNNX_MAX_OPERANDS];
-    if (!plan->code || plan->code->checks || e->split || e->units_per_line != 1 ||
-        plan->num_dims < 2)
-        return false;
-    for (int m = 0; m < run->num_moving; m++) {
-        int i = run->moving[m];
-        if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_ROW)
-            return false;
-        at[m] = &run->ptr[plan->value[i]];
-    }
-    int64_t step[ACLNNX_MAX_OPERANDS] = {0};
-    while (first < end) {
-        asn_cursor row;
-        asn_cursor_seek(&row, run, 1, plan->num_dims, first);
-        int64_t rows = plan->dims[1].extent - row.index[1];
-        if (rows > end - first) rows = end - first;
-        for (int m = 0; m < run->num_moving; m++) {
-            int i = run->moving[m];
-            *at[m] = plan->base[i] + row.offset[i];
-            step[m] = plan->dims[1].stride[i];
-        }
-        first += rows;
-        while (rows--) {
-            asn_jit_run(plan->code, run->ptr, plan->dims[0].extent);
-            for (int m = 0; m < run->num_moving; m++)
-                *at[m] += step[m];
-        }
-    }
-    return true;
-}
-
-static void run_units(const elementwise *e, int64_t first, int64_t end) {
-    const asn_plan *plan = e->plan;
-    const asn_dim *dim = &plan->dims[e->split];
-    asn_run run;
-    asn_cursor outer;
-    asn_run_init(&run, plan, e->block);
-    if (run_rows(e, &run, first, end)) {
-        if (plan->streams) asn_block_stream_end();
-        return;
-    }
-    asn_cursor_seek(&outer, &run, e->split + 1, plan->num_dims,
-                    first / e->units_per_line);
-    int64_t at = first % e->units_per_line * e->step;
-    for (int64_t u = first; u < end; u++) {
-        int64_t n = dim->extent - at < e->step ? dim->extent - at : e->step;
-        for (int m = 0; m < run.num_moving; m++) {
-            int i = run.moving[m];
-            run.offset[i] = outer.offset[i] + dim->stride[i] * at;
-        }
-        if (e->split == 0)
-            asn_run_block(&run, n, 1);
-        else
-            asn_run_block(&run, plan->dims[0].extent, n);
-        at += n;
-        if (at == dim->extent) {
-            at = 0;
-            asn_cursor_advance(&outer, &run, 1);
-        }
-    }
-    if (plan->streams) asn_block_stream_end();
-}
-
-static void run_chunk(void *ctx, int64_t chunk) {
-    elementwise *e = ctx;
-    int64_t first = chunk * e->units_per_chunk, end = first + e->units_per_chunk;
-    if (e->plan->track_flags) asn_fp_clear();
-    run_units(e, first, end < e->units ? end : e->units);
-    if (e->plan->track_flags)
-        __atomic_fetch_or(&e->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
-}
-
-/* A power of two: large outputs are stored line by line. */
-static int64_t chunk_of(const asn_plan *plan) {
-    double ns = asn_plan_work(plan) / (double)plan->size;
-    int64_t n = CHUNK;
-    while (n > CHUNK_LEAST && (double)n * ns > CHUNK_NS)
-        n /= 2;
-    return n;
-}
-
-/* Whether an output has more elements than the bytes it spans have room for. */
-static bool writes_twice(const asn_plan *plan) {
-    for (int i = plan->num_in; i < plan->num_operands; i++) {
-        int64_t item = asn_itemsize(plan->dtype[i]), span = item;
-        for (int d = 0; d < plan->num_dims; d++) {
-            int64_t stride = plan->dims[d].stride[i];
-            span += (plan->dims[d].extent - 1) * (stride < 0 ? -stride : stride);
-        }
-        if (span < plan->size * item) return true;
-    }
-    return false;
-}
-
-static void run_elementwise(asn_plan *plan, uint32_t *fp_flags) {
-    elementwise e = {.plan = plan};
-    const int64_t chunk = chunk_of(plan);
-    int64_t inner = plan->dims[0].extent;
-    asn_plan_place(plan, false);
-    e.block = asn_plan_block(plan, chunk);
-    if (plan->num_dims > 1 && inner * PACK <= e.block) {
-        asn_plan_place(plan, true);
-        e.block = asn_plan_block(plan, chunk);
-        e.split = inner * PACK <= e.block;
-        if (!e.split) {
-            asn_plan_place(plan, false);
-            e.block = asn_plan_block(plan, chunk);
-        }
-    }
-    asn_plan_attach(plan);
-    if (plan->code) e.block = asn_plan_block(plan, chunk);
-    e.step = e.split ? e.block / inner : e.block;
-    int64_t extent = plan->dims[e.split].extent;
-    int64_t line = e.split ? extent * inner : extent;
-    if (e.step > extent) e.step = extent;
-    if (!e.split && e.block > extent) e.block = extent;
-    e.units_per_line = (extent + e.step - 1) / e.step;
-    e.units = plan->size / line * e.units_per_line;
-    int64_t unit = e.split ? e.step * inner : e.step;
-    e.units_per_chunk = unit < chunk ? chunk / unit : 1;
-    int64_t chunks = (e.units + e.units_per_chunk - 1) / e.units_per_chunk;
-    /* The last of several writes to a place is the last in order, on one thread. */
-    double work = chunks > 1 && writes_twice(plan) ? 0 : asn_plan_work(plan);
-    asn_pool_run(run_chunk, &e, chunks, work);
-    asn_plan_detach(plan);
-    if (fp_flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
-}
 
 static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t item) {
     if (!o->strides) return true;
@@ -340,21 +184,53 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
     return true;
 }
 
+static asn_status run_prepared(asn_prepared_run *run, const aclnnxProgram *p) {
+    if (run->plan.num_reductions) return asn_reductions_run(&run->reduction, p->fpFlags);
+    asn_elements_run(&run->elements, p->fpFlags);
+    return ASN_OK;
+}
+
+/* A program that is not known: it is prepared, which some ways to run need no more of
+ * than the plan (*ready stays false), and run. */
+static asn_status __attribute__((noinline)) run_new(const aclnnxProgram *p,
+                                                    const asn_program_key *key) {
+    asn_plan_room room;
+    asn_prepared_run run;
+    asn_plan *plan = &run.plan;
+    bool ready = false;
+    asn_status status = ASN_OK;
+    ASN_TRY(asn_plan_lower(plan, &room, p));
+    ASN_TRY(asn_plan_space(plan, p));
+    if (plan->num_reductions) {
+        status = asn_reductions_prepare(&run.reduction, plan, p, &ready);
+    } else if (plan->size && !asn_weave_run(plan) && !asn_tiles_run(plan, p->fpFlags)) {
+        asn_elements_prepare(&run.elements, plan);
+        ready = true;
+    }
+    if (ready && !status) {
+        asn_prepared_keep(key, &run, p);
+        status = run_prepared(&run, p);
+    }
+    asn_plan_detach(plan);
+    asn_free(plan->packed);
+    return status;
+}
+
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
     asn_status status;
     if (asn_jit_now() != ASN_JIT_ALWAYS) {
         if (run_direct(p)) return ASN_OK;
         if (run_copy(p, &status)) return status;
     }
-    asn_plan plan;
-    status = ASN_OK;
-    ASN_TRY(asn_plan_lower(&plan, p));
-    ASN_TRY(asn_plan_space(&plan, p));
-    if (plan.num_reductions)
-        status = asn_plan_run_reductions(&plan, p);
-    else if (plan.size && !asn_weave_run(&plan) && !asn_tiles_run(&plan, p->fpFlags))
-        run_elementwise(&plan, p->fpFlags);
-    asn_free(plan.packed);
+    ASN_TRY(asn_program_check(p));
+    asn_program_key key;
+    asn_program_describe(&key, p);
+    asn_prepared *known = asn_prepared_find(&key);
+    if (!known) return run_new(p, &key);
+    asn_prepared_run run;
+    asn_prepared_bind(known, &run, p);
+    status = run_prepared(&run, p);
+    asn_prepared_release(known);
     return status;
 }
 

@@ -4,11 +4,9 @@
  */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_reduce.h"
 #include "device/cpu/gather.h"
-#include "device/cpu/pool.h"
 
 enum {
     MAX_PARTS = 256,    /* of one result */
@@ -247,12 +245,12 @@ static void end_early(asn_reduction_run *rr) {
     rr->last_word = any;
 }
 
-asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
+void asn_reduce_fold(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
     end_early(rr);
     rr->num_reduced = asn_plan_group(plan, inner);
     plan->folds = true;
-    if (asn_reduce_rows(rr)) return ASN_OK;
+    if (asn_reduce_rows(rr)) return;
     asn_plan_place(plan, false);
     int64_t most = rr->ends_early ? BOOL_BLOCK : FOLD_BLOCK;
     rr->block = asn_plan_block(plan, most);
@@ -275,15 +273,9 @@ asn_status asn_reduce_fold(asn_reduction_run *rr, int inner) {
     }
     rr->units = kept * rr->parts;
     rr->partial_bytes = plan->num_reductions * (int64_t)sizeof(accumulator);
-    if (rr->parts > 1) {
-        rr->partial = asn_malloc((size_t)(rr->units * rr->partial_bytes));
-        if (!rr->partial) return ASN_ERR_MEMORY;
-    }
     int64_t per_unit = reduced / rr->parts;
     rr->units_per_task = asn_units_per_task(plan, per_unit);
-    int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
-    asn_pool_run(fold_task, rr, tasks, asn_plan_work(plan));
-    if (rr->parts > 1) fold_finish(rr);
-    asn_free(rr->partial);
-    return ASN_OK;
+    rr->tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
+    rr->task = fold_task;
+    rr->finish = rr->parts > 1 ? fold_finish : NULL;
 }

@@ -134,16 +134,33 @@ static asn_status reduce_in_two(const asn_plan *plan, const aclnnxProgram *p) {
     return status;
 }
 
-asn_status asn_plan_run_reductions(asn_plan *plan, const aclnnxProgram *p) {
+asn_status asn_reductions_prepare(asn_reduction_run *rr, asn_plan *plan,
+                                  const aclnnxProgram *p, bool *ready) {
     ASN_TRY(check_order(plan, p));
     if (plan->size == 0) return reduce_nothing(plan);
     if (is_sandwich(plan)) return reduce_in_two(plan, p);
-    asn_reduction_run rr = {.plan = plan, .program = p};
+    *rr = (asn_reduction_run){.plan = plan};
     int inner = choose_inner(plan);
     if (plan->dims[inner].reduced) asn_reductions_count(plan);
-    asn_status status = plan->dims[inner].reduced ? asn_reduce_fold(&rr, inner)
-                                                  : asn_reduce_stack(&rr, inner);
-    asn_plan_detach(plan);
-    if (p->fpFlags) __atomic_fetch_or(p->fpFlags, rr.flags, __ATOMIC_RELAXED);
-    return status;
+    if (plan->dims[inner].reduced)
+        asn_reduce_fold(rr, inner);
+    else
+        asn_reduce_stack(rr, inner);
+    rr->work_ns = asn_plan_work(plan);
+    *ready = true;
+    return ASN_OK;
+}
+
+asn_status asn_reductions_run(asn_reduction_run *rr, uint32_t *fp_flags) {
+    if (rr->finish) {
+        rr->partial = asn_malloc((size_t)(rr->units * rr->partial_bytes));
+        if (!rr->partial) return ASN_ERR_MEMORY;
+    }
+    asn_pool_run(rr->task, rr, rr->tasks, rr->work_ns);
+    if (rr->finish) {
+        rr->finish(rr);
+        asn_free(rr->partial);
+    }
+    if (fp_flags && rr->flags) __atomic_fetch_or(fp_flags, rr->flags, __ATOMIC_RELAXED);
+    return ASN_OK;
 }

@@ -4,18 +4,23 @@
 #define ASN_DEVICE_CPU_FUSED_REDUCE_H
 
 #include "device/cpu/block.h"
+#include "device/cpu/pool.h"
 
 enum { ASN_PART = 16384 /* elements of a part of a long reduction, at least */ };
 
-typedef struct {
+typedef struct asn_reduction_run asn_reduction_run;
+struct asn_reduction_run {
     asn_plan *plan;
-    const aclnnxProgram *program;
+    asn_pool_fn task;                    /* one of `tasks` */
+    void (*finish)(asn_reduction_run *); /* combines parts; NULL: there are none */
+    int64_t tasks;
+    double work_ns;  /* of all */
     int num_reduced; /* dimensions */
     int64_t block, parts, part_rows, part_inner, units, units_per_task;
     int64_t rows; /* positions of the reduced dimensions but the innermost one */
     int64_t pack; /* rows per block: reduced ones (stacking), kept ones (fused_rows.c) */
     int64_t stripe, stripes;
-    char *partial; /* results of units, when parts > 1 */
+    char *partial; /* results of units, when there is a finish */
     int64_t partial_bytes;
     uint32_t flags;
     /* any() and all(): no element changes an accumulator of last_word; settled: one part
@@ -23,7 +28,7 @@ typedef struct {
     bool ends_early;
     char last_word;
     int settled;
-} asn_reduction_run;
+};
 
 /* How many units of so many elements make a task: at least a part, and of large inputs
  * more, since every task drains the processor's pipeline when it clears the
@@ -41,10 +46,18 @@ static inline bool asn_reductions_split(const asn_plan *plan) {
     return true;
 }
 
-/* Folding (the inner dimension is reduced) and stacking (it is kept); `inner` is put
- * innermost. */
-ASN_CHECK_RESULT asn_status asn_reduce_fold(asn_reduction_run *rr, int inner);
-ASN_CHECK_RESULT asn_status asn_reduce_stack(asn_reduction_run *rr, int inner);
+/* After asn_plan_space: chooses the way, places the plan's values and looks for its code,
+ * which the caller detaches after the last run. *ready stays false where an error is
+ * returned, or the whole is done: nothing was to be reduced, or it took two programs. */
+ASN_CHECK_RESULT asn_status asn_reductions_prepare(asn_reduction_run *rr, asn_plan *plan,
+                                                   const aclnnxProgram *p, bool *ready);
+/* fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in. */
+ASN_CHECK_RESULT asn_status asn_reductions_run(asn_reduction_run *rr, uint32_t *fp_flags);
+
+/* Prepare folding (the inner dimension is reduced) and stacking (it is kept); `inner` is
+ * put innermost. */
+void asn_reduce_fold(asn_reduction_run *rr, int inner);
+void asn_reduce_stack(asn_reduction_run *rr, int inner);
 
 /* Folding, where rows are so short that several make a block; false: they are not, and
  * nothing was done. After asn_plan_group. */

@@ -12,7 +12,6 @@
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_reduce.h"
 #include "device/cpu/gather.h"
-#include "device/cpu/pool.h"
 
 enum {
     PACKED_BLOCK = 4096, /* elements, when no slots limit the block */
@@ -143,7 +142,7 @@ bool asn_reduce_rows(asn_reduction_run *rr) {
     rr->units = plan->kept_size / extent * rr->parts;
     int64_t per_unit = n * rr->pack;
     rr->units_per_task = asn_units_per_task(plan, per_unit);
-    int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
-    asn_pool_run(rows_task, rr, tasks, asn_plan_work(plan));
+    rr->tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
+    rr->task = rows_task;
     return true;
 }

@@ -4,11 +4,9 @@
  */
 #include <string.h>
 
-#include "base/alloc.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_reduce.h"
 #include "device/cpu/gather.h"
-#include "device/cpu/pool.h"
 
 enum {
     MAX_STACKS = 16,     /* parts of one result */
@@ -203,7 +201,7 @@ static void choose_stripe(asn_reduction_run *rr) {
     rr->stripes = (extent + rr->stripe - 1) / rr->stripe;
 }
 
-asn_status asn_reduce_stack(asn_reduction_run *rr, int inner) {
+void asn_reduce_stack(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
     rr->num_reduced = asn_plan_group(plan, inner);
     choose_stripe(rr);
@@ -222,15 +220,9 @@ asn_status asn_reduce_stack(asn_reduction_run *rr, int inner) {
     rr->parts = (rr->rows + rr->part_rows - 1) / rr->part_rows;
     rr->units = results * rr->parts;
     rr->partial_bytes = plan->num_reductions * rr->stripe * 16;
-    if (rr->parts > 1) {
-        rr->partial = asn_malloc((size_t)(rr->units * rr->partial_bytes));
-        if (!rr->partial) return ASN_ERR_MEMORY;
-    }
     int64_t per_unit = plan->size / rr->units + 1;
     rr->units_per_task = asn_units_per_task(plan, per_unit);
-    int64_t tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
-    asn_pool_run(stack_task, rr, tasks, asn_plan_work(plan));
-    if (rr->parts > 1) stack_finish(rr);
-    asn_free(rr->partial);
-    return ASN_OK;
+    rr->tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
+    rr->task = stack_task;
+    rr->finish = rr->parts > 1 ? stack_finish : NULL;
 }

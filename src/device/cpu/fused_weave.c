@@ -40,11 +40,22 @@ static bool is_apart(const asn_plan *plan, int in, const char *to, int64_t bytes
            (first >= to + bytes || first + (reach < 0 ? -reach : reach) + PIECE <= to);
 }
 
-static bool weave_setup(weave_run *w, const asn_plan *plan) {
-    int count = plan->num_operands - plan->num_in, first = plan->num_in;
+bool asn_weave_may(const asn_plan *plan) {
+    int first = plan->num_in, count = plan->num_operands - first;
     if (plan->num_reductions || count < 2 || count > MOST || plan->num_steps != count ||
         plan->num_dims != 1)
         return false;
+    int64_t item = asn_itemsize(plan->dtype[first]);
+    for (int i = first; i < plan->num_operands; i++)
+        if (asn_itemsize(plan->dtype[i]) != item ||
+            plan->dims[0].stride[i] != count * item)
+            return false;
+    return true;
+}
+
+static bool weave_setup(weave_run *w, const asn_plan *plan) {
+    int count = plan->num_operands - plan->num_in, first = plan->num_in;
+    if (!asn_weave_may(plan)) return false;
     w->plan = plan;
     w->count = count;
     w->item = asn_itemsize(plan->dtype[first]);
@@ -57,9 +68,8 @@ static bool weave_setup(weave_run *w, const asn_plan *plan) {
     for (int k = 0; k < count; k++) {
         int out = first + k, in = copied(plan, out);
         int64_t offset = plan->base[out] - w->to;
-        if (in < 0 || asn_itemsize(plan->dtype[out]) != w->item || offset >= turn ||
-            offset % w->item || w->input[offset / w->item] >= 0 ||
-            plan->dims[0].stride[out] != turn ||
+        if (in < 0 || offset >= turn || offset % w->item ||
+            w->input[offset / w->item] >= 0 ||
             !is_apart(plan, in, w->to, plan->size * turn))
             return false;
         w->input[offset / w->item] = in;

@@ -150,7 +150,9 @@ bool asn_product_dot(const asn_product *p) {
     asn_sum_fn sum = asn_kernels_get()->sum[p->dtype];
     if (!p->by_dots || p->m * p->n * p->batch != 1 || p->k < 2 * LEAST_PART || !sum)
         return false;
-    long_dot d = {.p = p, .part = LEAST_PART};
+    long_dot d; /* whose sums are filled, not cleared */
+    d.p = p;
+    d.part = LEAST_PART;
     while (p->k > d.part * MAX_PARTS)
         d.part *= 2;
     int64_t parts = (p->k + d.part - 1) / d.part;

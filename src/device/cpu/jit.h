@@ -49,13 +49,21 @@ typedef struct asn_jit_code {
 
 /* The code for the plan's steps as they are, or NULL; give it back with asn_jit_release.
  * Thread-safe. `work_ns` is what the run will take: a program seen for the first time is
- * only compiled when that is worth it. */
-asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns);
+ * only compiled when that is worth it. *settled: the answer will be the same the next
+ * time. */
+asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns, bool *settled);
+/* One more user, who releases it as well; NULL is fine for both. */
+void asn_jit_hold(asn_jit_code *code);
 void asn_jit_release(asn_jit_code *code);
 
 /* Runs n elements of the values at ptr (asn_run); nonzero: some element was outside a
  * function's range, and the results are to be computed again. */
 uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n);
+
+/* The same for rows of n elements, of code without checks and sums: from row to row
+ * pointer place[m] moves by step[m] bytes. What they are afterwards is unsaid. */
+void asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+                      int moving, const uint16_t *place, const int64_t *step);
 
 /* ASNUMPY_JIT=0|1|always at start, asn_jit_switch afterwards (for tests; returns what it
  * was). ALWAYS takes every program, of one step or one element too. */

@@ -17,6 +17,7 @@
 
 #include "base/alloc.h"
 #include "base/cpu.h"
+#include "base/hash.h"
 #include "device/cpu/jit_program.h"
 
 enum {
@@ -106,19 +107,8 @@ static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
         n += sizeof words;
     }
     while (n % 8)
-        key[n++] = 0;
+        key[n++] = 0; /* whole words */
     return n;
-}
-
-static uint64_t hash_key(const unsigned char *key, uint32_t size) {
-    uint64_t h = size;
-    for (uint32_t i = 0; i < size; i += 8) {
-        uint64_t word;
-        memcpy(&word, key + i, 8);
-        h = (h ^ word) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return h;
 }
 
 /* ---- executable memory */
@@ -137,6 +127,10 @@ static asn_jit_fn make_executable(const uint8_t *code, size_t size, size_t *mapp
     asn_jit_fn fn;
     memcpy(&fn, &pages, sizeof fn);
     return fn;
+}
+
+void asn_jit_hold(asn_jit_code *code) {
+    if (code) __atomic_add_fetch(&code->users, 1, __ATOMIC_RELAXED);
 }
 
 void asn_jit_release(asn_jit_code *code) {
@@ -220,6 +214,44 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
                                              : run_rest(code, ptr, whole, n - whole));
 }
 
+/* Rows whose last vector overlaps the one before. */
+static void run_overlapping(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+                            int moving, const uint16_t *place, const int64_t *step) {
+    char *last[ASN_MAX_VALUES];
+    const int64_t whole = n & -(int64_t)code->lanes;
+    for (int m = 0; m < moving; m++)
+        last[place[m]] = ptr[place[m]];
+    for (int i = 0; i < code->num_arrays; i++) {
+        const asn_jit_array *a = &code->arrays[i];
+        last[a->pointer] = ptr[a->pointer] + (n - code->lanes) * a->item;
+    }
+    while (rows--) {
+        code->fn(ptr, whole);
+        code->fn(last, code->lanes);
+        for (int m = 0; m < moving; m++) {
+            ptr[place[m]] += step[m];
+            last[place[m]] += step[m];
+        }
+    }
+}
+
+void asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+                      int moving, const uint16_t *place, const int64_t *step) {
+    const bool whole = code->lanes == 1 || n % code->lanes == 0;
+    if (!whole && n > code->lanes && code->repeats) {
+        run_overlapping(code, ptr, n, rows, moving, place, step);
+        return;
+    }
+    while (rows--) {
+        if (whole)
+            code->fn(ptr, n);
+        else
+            asn_jit_run(code, ptr, n);
+        for (int m = 0; m < moving; m++)
+            ptr[place[m]] += step[m];
+    }
+}
+
 static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
     code->lanes = p->vector_bytes == 64 && !p->has_complex ? 1 : p->lanes;
     if (p->num_sums && code->lanes > 1) { /* steps of 64 bytes */
@@ -289,12 +321,13 @@ static asn_jit_code *add_entry(asn_jit_code **entry, const unsigned char *key,
     return *entry = code;
 }
 
-asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns) {
+asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns, bool *settled) {
     unsigned char key[MAX_KEY];
     asn_jit_mode mode = asn_jit_now();
-    if (mode == ASN_JIT_OFF) return NULL;
+    *settled = mode == ASN_JIT_OFF;
+    if (*settled) return NULL;
     uint32_t size = write_key(plan, key);
-    uint64_t hash = hash_key(key, size);
+    uint64_t hash = asn_hash_words(key, size / 8);
     if (pthread_mutex_trylock(&lock) != 0) return NULL;
     asn_jit_code **entry = &entries[hash % ENTRIES], *code = *entry;
     if (!code || code->hash != hash || code->key_size != size ||
@@ -310,10 +343,9 @@ asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns) {
     } else {
         counts.found++;
     }
-    if (code && code->fn)
-        __atomic_add_fetch(&code->users, 1, __ATOMIC_RELAXED);
-    else
-        code = NULL;
+    *settled = code && code->tried;
+    if (code && !code->fn) code = NULL;
+    asn_jit_hold(code);
     pthread_mutex_unlock(&lock);
     return code;
 }

@@ -27,7 +27,7 @@ asn_dtype asn_plan_dtype(int acl) {
     return (asn_dtype)(from_acl[acl] - 1);
 }
 
-static asn_status check_shape(const aclnnxProgram *p) {
+asn_status asn_program_check(const aclnnxProgram *p) {
     if (p->numDims < 0 || p->numDims > ACLNNX_MAX_DIMS)
         return asn_error_set(ASN_ERR_VALUE,
                              "fused: %d dimensions, at most %d are allowed", p->numDims,
@@ -367,8 +367,22 @@ static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
     return false;
 }
 
-asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p) {
-    ASN_TRY(check_shape(p));
+static void use_room(asn_plan *plan, asn_plan_room *room) {
+    plan->dtype = room->dtype;
+    plan->value = room->value;
+    plan->value32 = room->value32;
+    plan->reads_own = room->reads_own;
+    plan->reads32 = room->reads32;
+    plan->steps = room->steps;
+    plan->item = room->item;
+    plan->value_dtype = room->value_dtype;
+    plan->slot = room->slot;
+    plan->reductions = room->reductions;
+    plan->dims = room->dims;
+}
+
+asn_status asn_plan_lower(asn_plan *plan, asn_plan_room *room, const aclnnxProgram *p) {
+    use_room(plan, room);
     plan->kernels = asn_kernels_get();
     plan->operands = p->operands;
     plan->num_in = p->numIn;
@@ -376,6 +390,8 @@ asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p) {
     plan->track_flags = p->fpFlags != NULL;
     plan->num_steps = plan->num_values = plan->num_reductions = 0;
     plan->folds = plan->calls = false;
+    plan->settled = true;
+    plan->code = NULL;
     plan->step_ns = 0;
     ASN_TRY(define_operands(plan, p));
     ASN_TRY(mark_readers(plan, p));

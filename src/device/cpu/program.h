@@ -4,8 +4,9 @@
  * dtype, or, for a float16 or bfloat16 register, the same numbers held as float32. A
  * *step* is one kernel call on values. Values that are no operands in place live in
  * *slots* of the block buffer; a slot is reused after its value's last reader. Everything
- * is plain data in one struct on the caller's stack, of which only the used parts are
- * ever touched, and workers only read it.
+ * is plain data: a head, and lists that lie in a room on the caller's stack, of which
+ * only the used parts are ever touched, or in a program that was prepared before
+ * (prepared.h). Workers only read them.
  */
 #ifndef ASN_DEVICE_CPU_PROGRAM_H
 #define ASN_DEVICE_CPU_PROGRAM_H
@@ -79,26 +80,26 @@ typedef struct {
     bool track_flags;
     double step_ns; /* of one element on one thread */
 
-    uint8_t
-        dtype[ACLNNX_MAX_REGS]; /* asn_dtype of a register, ASN_DTYPE_NONE: undefined */
-    uint16_t value[ACLNNX_MAX_REGS];    /* its value in its own dtype */
-    uint16_t value32[ACLNNX_MAX_REGS];  /* a half's value as float32 */
-    uint8_t reads_own[ACLNNX_MAX_REGS]; /* somebody needs this form */
-    uint8_t reads32[ACLNNX_MAX_REGS];
+    uint8_t *dtype;     /* asn_dtype of a register, ASN_DTYPE_NONE: undefined */
+    uint16_t *value;    /* its value in its own dtype */
+    uint16_t *value32;  /* a half's value as float32; this and the next two: to lower */
+    uint8_t *reads_own; /* somebody needs this form */
+    uint8_t *reads32;
 
     int num_steps, num_values;
-    asn_step steps[ASN_MAX_STEPS];
-    uint8_t item[ASN_MAX_VALUES]; /* bytes */
-    uint8_t value_dtype[ASN_MAX_VALUES];
-    int16_t slot[ASN_MAX_VALUES]; /* or ASN_NO_SLOT */
+    asn_step *steps;
+    uint8_t *item; /* of a value, bytes */
+    uint8_t *value_dtype;
+    int16_t *slot; /* or ASN_NO_SLOT */
     int num_slots, max_item;
     bool tiles; /* blocks are squares (fused_tiles.c): no operand is used where it lies */
     bool rows;  /* the last placement was for whole rows */
     /* what the size of a block depends on: slots, those and operands in place, bytes */
     int block_slots, block_streams, block_item;
 
-    bool calls;                /* some step is a loop of the program's own */
-    bool folds;                /* blocks or their rows are folded (fused_fold.c) */
+    bool calls;   /* some step is a loop of the program's own */
+    bool folds;   /* blocks or their rows are folded (fused_fold.c) */
+    bool settled; /* a plan of equal steps will find the same code, or none */
     struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
     uint32_t past_caches;      /* outputs that the code stores so */
     int64_t step_block;        /* elements of a block when the steps run one by one */
@@ -106,19 +107,37 @@ typedef struct {
     bool prefetch; /* the operands come from memory */
     bool streams;  /* some output is ASN_AT_STREAM */
     int num_reductions;
-    asn_reduction reductions[ACLNNX_MAX_OPERANDS];
-    uint8_t access[ACLNNX_MAX_OPERANDS];
-    char *base[ACLNNX_MAX_OPERANDS]; /* the element at position 0 of every dimension */
+    asn_reduction *reductions;
 
     int num_dims;      /* 1 at least */
     int64_t size;      /* product of the extents */
     int64_t kept_size; /* ... of those not reduced */
-    asn_dim dims[ACLNNX_MAX_DIMS];
+    asn_dim *dims;
     char *packed; /* owns: rows that were strided (space.c), or NULL */
+
+    uint8_t access[ACLNNX_MAX_OPERANDS];
+    char *base[ACLNNX_MAX_OPERANDS]; /* the element at position 0 of every dimension */
 } asn_plan;
 
-/* Validates the program and fills in the steps (program.c). */
-ASN_CHECK_RESULT asn_status asn_plan_lower(asn_plan *plan, const aclnnxProgram *p);
+/* The lists of the longest plan. */
+typedef struct {
+    uint8_t dtype[ACLNNX_MAX_REGS], reads_own[ACLNNX_MAX_REGS], reads32[ACLNNX_MAX_REGS];
+    uint16_t value[ACLNNX_MAX_REGS], value32[ACLNNX_MAX_REGS];
+    asn_step steps[ASN_MAX_STEPS];
+    uint8_t item[ASN_MAX_VALUES], value_dtype[ASN_MAX_VALUES];
+    int16_t slot[ASN_MAX_VALUES];
+    asn_reduction reductions[ACLNNX_MAX_OPERANDS];
+    asn_dim dims[ACLNNX_MAX_DIMS];
+} asn_plan_room;
+
+/* Whether the counts are within their bounds and the lists are there: what reading a
+ * program relies on. */
+ASN_CHECK_RESULT asn_status asn_program_check(const aclnnxProgram *p);
+
+/* Validates a program whose counts were checked and fills in the steps (program.c). The
+ * plan's lists lie in `room`, which it borrows. */
+ASN_CHECK_RESULT asn_status asn_plan_lower(asn_plan *plan, asn_plan_room *room,
+                                           const aclnnxProgram *p);
 
 /* Fills in the iteration space: sorted by stride, merged (space.c). The caller frees
  * plan->packed after the run. */
@@ -146,10 +165,6 @@ void asn_plan_place(asn_plan *plan, bool rows);
 int64_t asn_plan_traffic(const asn_plan *plan);
 /* Whether so many bytes of a program leave the caches anyway. */
 bool asn_plan_worth_streaming(int64_t traffic);
-
-/* Runs a plan that has reductions (fused_reduce.c). */
-ASN_CHECK_RESULT asn_status asn_plan_run_reductions(asn_plan *plan,
-                                                    const aclnnxProgram *p);
 
 /* Estimated time on one thread, ns. */
 double asn_plan_work(const asn_plan *plan);

@@ -303,8 +303,10 @@ static bool make(asn_source *s, const asn_plan *plan) {
 
 asn_status asn_source_put(asn_text *out, const aclnnxProgram *p, const char *name) {
     asn_plan plan;
+    asn_plan_room room;
     asn_source s = {.p = p, .out = out, .name = name};
-    ASN_TRY(asn_plan_lower(&plan, p));
+    ASN_TRY(asn_program_check(p));
+    ASN_TRY(asn_plan_lower(&plan, &room, p));
     s.num_operands = plan.num_operands;
     s.watched = plan.track_flags;
     if (make(&s, &plan)) asn_source_write(&s);

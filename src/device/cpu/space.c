@@ -490,7 +490,7 @@ void asn_plan_attach(asn_plan *plan) {
     for (int i = plan->num_in; i < plan->num_operands && !plan->num_reductions; i++)
         if (plan->access[i] == ASN_AT_STREAM && begins_at_lines(plan, i))
             plan->past_caches |= 1u << i;
-    plan->code = asn_jit_find(plan, asn_plan_work(plan));
+    plan->code = asn_jit_find(plan, asn_plan_work(plan), &plan->settled);
     if (plan->code) place(plan, plan->rows);
 }
 
