@@ -8,7 +8,8 @@
  *
  * v_max_<t>(a, b) is a > b ? a : b per lane, v_min_<t> a < b ? a : b: with a NaN, b,
  * which is just what the processor's instruction does; written as a selection it costs
- * three. v_nan_of_<t>(a, m) is a where it is a NaN, else m. v_swap_<t>(v, w) exchanges lanes j and j ^ w.
+ * three. v_nan_of_<t>(a, m) is a where it is a NaN, else m. v_swap_<t>(v, w) exchanges
+ * lanes j and j ^ w.
  */
 #ifndef ASN_DEVICE_CPU_SIMD_H
 #define ASN_DEVICE_CPU_SIMD_H
