@@ -593,10 +593,19 @@ def products(isa):
             )
         if dtype in COMPLEX:
             real = REAL[dtype]
+            vdot = f"vdot_{SHORT[dtype]}"
             bodies.append(
-                f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[real]}\n#define SPLIT {SHORT[real]}\n"
-                f'#include "device/cpu/dot_complex.inc"\n'
+                f"#define T {TYPES[real]}\n#define SPLIT {SHORT[real]}\n"
+                f"#define NAME {vdot}_strided\n#define C {TYPES[dtype]}\n#define MULADD(c, a, b) {expr}\n"
+                f'#include "device/cpu/dot_conjugate.inc"\n'
             )
+            for conjugate, name_, strided in ((0, dot, plain), (1, vdot, f"{vdot}_strided")):
+                bodies.append(
+                    f"#define NAME {name_}\n#define FALLBACK {strided}\n#define CONJUGATE {conjugate}\n"
+                    f'#include "device/cpu/dot_complex.inc"\n'
+                )
+            bodies.append("#undef T\n#undef SPLIT\n")
+            fills.append(f"    k->vdot[ASN_{DTYPES[dtype]}] = {vdot};\n")
         fills.append(
             f"    k->matmul[ASN_{DTYPES[dtype]}] = {name};\n    k->dot[ASN_{DTYPES[dtype]}] = {dot};\n"
         )

@@ -14,7 +14,7 @@ def add(x): h.update(numpy.ascontiguousarray(numpy.asarray(x)).tobytes())
 for n in (1000, 100_000, 600_001):
     for dtype in ("f8", "f4", "c16"):
         x = np.array(r.standard_normal(n).astype(dtype))
-        for y in (x.sum(), x.mean(), x.var(), (x * x).sum(), x.cumsum(), np.sort(x), x.max(), abs(x), x[x.real > 0], np.vdot(x, x[::-1])):
+        for y in (x.sum(), x.mean(), x.var(), (x * x).sum(), x.cumsum(), np.sort(x), x.max(), abs(x), x[x.real > 0], np.vdot(x, x[::-1]), np.vdot(x, x[::-1].copy())):
             add(y)
 g = np.array(r.standard_normal((700, 500)))
 for y in (g.sum(0), g.sum(1), g.T.copy(), g.mean(), g.prod(0), (g * 2 + g / 3)[::2, 5:], np.argsort(g, axis=0), np.sort(g, axis=0)):

@@ -102,6 +102,7 @@ typedef struct {
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
     asn_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
     asn_dot_fn dot[ASN_DTYPE_COUNT];
+    asn_dot_fn vdot[ASN_DTYPE_COUNT];      /* complex: the first vector conjugated */
     asn_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
     uint8_t cost[ASN_OP_COUNT];            /* of one element, in tenths of ns */
     /* its floating-point flags mean nothing (comparisons of NaN) */
