@@ -114,6 +114,8 @@ COST = {
     "arctan2": 14, "arcsinh": 16, "arccosh": 15, "arctanh": 10, "cbrt": 11, "logaddexp": 20,
     "logaddexp2": 20, "sigmoid": 9, "erf": 60, "erfc": 60,
 }  # fmt: skip
+# Rows whose reductions take several rows of memory onto one of accumulators (rows_onto.inc).
+STACKED = {"add", "multiply", "maximum", "minimum"}
 LOGICAL = {"logical_and", "logical_or", "logical_xor"}
 # Rows that keep one of their operands: the vector operation, its comparison, whether NaN wins.
 EXTREMES = {
@@ -438,7 +440,7 @@ def folds(table, isa):
             if (
                 isa != "baseline"
                 and not extreme
-                and not product
+                and not (dtype in FLOATS and row.name in STACKED)
                 and not (exact and "reorderable" in row.flags and vectorises(row, dtype))
             ):
                 continue
@@ -462,6 +464,19 @@ def folds(table, isa):
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
             fills.append(f"    k->fold{slot} = {name};\n")
+            if row.name in STACKED and dtype in INTS + FLOATS:
+                onto = f"onto_{row.name}_{SHORT[dtype]}"
+                if extreme:
+                    vector, short = extreme[0], SHORT[dtype]
+                    bodies.append(
+                        f"#define VEC asn_v_{short}\n"
+                        f"#define STEP(a, b) v_nan_of_{short}(a, {vector}_{short}(a, b))\n"
+                    )
+                bodies.append(
+                    f"#define NAME {onto}\n#define T {TYPES[dtype]}\n#define EXPR {step(row, dtype)}\n"
+                    f'#include "device/cpu/rows_onto.inc"\n'
+                )
+                fills.append(f"    k->onto{slot} = {onto};\n")
     for dtype in INTS + FLOATS:
         element = f"uint{dtype.lstrip('uint')}_t" if dtype in INTS else TYPES[dtype]
         bodies.append(
@@ -593,10 +608,19 @@ def products(isa):
             )
         if dtype in COMPLEX:
             real = REAL[dtype]
+            vdot = f"vdot_{SHORT[dtype]}"
             bodies.append(
-                f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[real]}\n#define SPLIT {SHORT[real]}\n"
-                f'#include "device/cpu/dot_complex.inc"\n'
+                f"#define T {TYPES[real]}\n#define SPLIT {SHORT[real]}\n"
+                f"#define NAME {vdot}_strided\n#define C {TYPES[dtype]}\n#define MULADD(c, a, b) {expr}\n"
+                f'#include "device/cpu/dot_conjugate.inc"\n'
             )
+            for conjugate, name_, strided in ((0, dot, plain), (1, vdot, f"{vdot}_strided")):
+                bodies.append(
+                    f"#define NAME {name_}\n#define FALLBACK {strided}\n#define CONJUGATE {conjugate}\n"
+                    f'#include "device/cpu/dot_complex.inc"\n'
+                )
+            bodies.append("#undef T\n#undef SPLIT\n")
+            fills.append(f"    k->vdot[ASN_{DTYPES[dtype]}] = {vdot};\n")
         fills.append(
             f"    k->matmul[ASN_{DTYPES[dtype]}] = {name};\n    k->dot[ASN_{DTYPES[dtype]}] = {dot};\n"
         )

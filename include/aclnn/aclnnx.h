@@ -55,12 +55,13 @@ typedef struct aclnnxOperand {
     const int64_t *strides; /* bytes, one per dimension; NULL: contiguous, row-major */
     uint8_t immediate[16];  /* the scalar's bytes, when data is NULL (inputs only) */
     uint8_t dtype;          /* aclDataType value */
-    uint8_t flags;          /* ACLNNX_ACCUMULATE, ACLNNX_PART */
+    uint8_t flags;          /* ACLNNX_ACCUMULATE, ACLNNX_PART, ACLNNX_CONJUGATE */
     uint16_t reduceOp;      /* outputs: ACLNNX_NO_REDUCE or an opcode */
 } aclnnxOperand;
 
-/* ACLNNX_PART: an output that is a part of a large one, whose other parts follow. */
-enum { ACLNNX_ACCUMULATE = 1, ACLNNX_PART = 2 };
+/* ACLNNX_PART: an output that is a part of a large one, whose other parts follow.
+ * ACLNNX_CONJUGATE: a complex row that aclnnxMatmul conjugates. */
+enum { ACLNNX_ACCUMULATE = 1, ACLNNX_PART = 2, ACLNNX_CONJUGATE = 4 };
 
 typedef struct aclnnxProgram {
     int32_t numDims;
@@ -209,8 +210,9 @@ int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
                      uint32_t *fpFlags);
 
 /* c = a @ b now, on the calling thread, as a loop below runs: matrices of (m, k), (k, n)
- * and (m, n) elements of one dtype, any strides; c overlaps neither. fpFlags as above.
- * Returns an aclnnStatus. */
+ * and (m, n) elements of one dtype, any strides; c overlaps neither. a may be
+ * ACLNNX_CONJUGATE where m = n = 1 and it is complex. fpFlags as above. Returns an
+ * aclnnStatus. */
 int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
                      const aclnnxOperand *c, int64_t m, int64_t k, int64_t n,
                      uint32_t *fpFlags);

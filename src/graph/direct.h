@@ -74,6 +74,8 @@ bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array 
  * (NULL: nobody does). */
 bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
                        const char *what);
+/* The inner product of complex vectors of one dtype and any length, a conjugated. */
+bool asn_direct_vdot(asn_array *result, const asn_array *a, const asn_array *b);
 
 /* a's elements as `dtype`, in place or in ASN_DIRECT_SCRATCH bytes of scratch; NULL when
  * they are not settled, row-major and few, or no loop converts them. Library's lock

@@ -422,13 +422,14 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
 
 enum { LONGEST_VECTOR = 1 << 15 }; /* of a product that one thread computes in 10 us */
 
-/* A matrix, or a vector as a row or column; false: not settled, too large. */
-static bool matrix_of(const asn_array *a, bool row, aclnnxOperand *o, int64_t *shape,
-                      int64_t *strides) {
+/* A matrix, or a vector of up to `longest` as a row or column; false: not settled, too
+ * large. */
+static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOperand *o,
+                      int64_t *shape, int64_t *strides) {
     const asn_layout *l = &a->layout;
     bool vector = l->ndim == 1;
     if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
-        l->size > (vector ? LONGEST_VECTOR : ASN_DIRECT_ELEMENTS) || l->size == 0 ||
+        l->size > (vector ? longest : ASN_DIRECT_ELEMENTS) || l->size == 0 ||
         asn_truth_raw(a))
         return false;
     int last = l->ndim - 1;
@@ -443,8 +444,9 @@ static bool matrix_of(const asn_array *a, bool row, aclnnxOperand *o, int64_t *s
     return true;
 }
 
-bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
-                       const char *what) {
+static bool direct_product(asn_array *result, const asn_array *a, const asn_array *b,
+                           bool conjugate, const char *what) {
+    const int64_t longest = conjugate ? INT64_MAX : LONGEST_VECTOR;
     aclnnxOperand o[3];
     int64_t shape[2][2], strides[2][2], kept[2];
     void *data;
@@ -453,14 +455,15 @@ bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b
     uint64_t begin = asn_profile_begin_small();
     bool done = asn_direct_ready() && asn_acl.aclnnxMatmul &&
                 a->layout.dtype == b->layout.dtype &&
-                matrix_of(a, true, &o[0], shape[0], strides[0]) &&
-                matrix_of(b, false, &o[1], shape[1], strides[1]) &&
+                matrix_of(a, true, longest, &o[0], shape[0], strides[0]) &&
+                matrix_of(b, false, longest, &o[1], shape[1], strides[1]) &&
                 shape[0][1] == shape[1][0];
     if (done && a->layout.ndim == 2) kept[ndim++] = shape[0][0];
     if (done && b->layout.ndim == 2) kept[ndim++] = shape[1][1];
     done =
         done && asn_direct_new(result, asn_layout_dtype(&a->layout), ndim, kept, &data);
     if (done) {
+        o[0].flags = conjugate ? ACLNNX_CONJUGATE : 0;
         o[2] = (aclnnxOperand){
             .data = data, .dtype = o[0].dtype, .reduceOp = ACLNNX_NO_REDUCE};
         uint32_t met = 0, *sink = what && asn_fp_sink() ? &met : NULL;
@@ -480,4 +483,13 @@ bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b
                                                shape[0][0], shape[0][1], shape[1][1]));
     asn_unlock();
     return done;
+}
+
+bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
+                       const char *what) {
+    return direct_product(result, a, b, false, what);
+}
+
+bool asn_direct_vdot(asn_array *result, const asn_array *a, const asn_array *b) {
+    return direct_product(result, a, b, true, "vdot");
 }

@@ -86,6 +86,10 @@ ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
 /* The same product, which reports no floating-point conditions: einsum's. */
 ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
                                          asn_array *result);
+/* The inner product of vectors of one length and dtype, the first conjugated. */
+ASN_CHECK_RESULT asn_status asn_vdot(const asn_array *a, const asn_array *b,
+                                     asn_array *result);
+
 /* NumPy's dot: scalars multiply, 1-d inner product, else sum over a's last and b's
  * second-last axis. */
 ASN_CHECK_RESULT asn_status asn_dot(const asn_array *a, const asn_array *b,

@@ -303,3 +303,14 @@ asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
     asn_unlock();
     return status;
 }
+
+asn_status asn_vdot(const asn_array *a, const asn_array *b, asn_array *result) {
+    asn_array conjugate;
+    if (!asn_is_complex(a->layout.dtype)) return asn_dot(a, b, NULL, result);
+    if (asn_direct_vdot(result, a, b)) return ASN_OK;
+    asn_operand in = {.array = a};
+    ASN_TRY(asn_ufunc_call(ASN_OP_CONJUGATE, &in, NULL, &conjugate, NULL));
+    asn_status status = asn_dot(&conjugate, b, NULL, result);
+    asn_array_fini(&conjugate);
+    return status;
+}

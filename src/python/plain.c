@@ -208,13 +208,25 @@ static bool are_lines(PyObject *a, PyObject *b) {
            !asn_is_complex(asn_dtype_of(a));
 }
 
+/* Arrays of one dtype and size, flattened. */
 PLAIN(vdot) {
-    if (n != 2 || !are_lines(v[0], v[1])) NOT_PLAIN;
-    return asn_dot_run(v[0], v[1], NULL);
+    if (n != 2 || !asn_is_ndarray_exact(v[0]) || !asn_is_ndarray_exact(v[1]) ||
+        asn_dtype_of(v[0]) != asn_dtype_of(v[1]) ||
+        asn_of(v[0])->layout.size != asn_of(v[1])->layout.size)
+        NOT_PLAIN;
+    PyObject *a = is_line(v[0]) ? Py_NewRef(v[0]) : asn_ravel_run(v[0], 'C');
+    PyObject *b = is_line(v[1]) ? Py_NewRef(v[1]) : a ? asn_ravel_run(v[1], 'C') : NULL;
+    PyObject *made = NULL;
+    asn_ndarray *r = a && b ? asn_ndarray_alloc() : NULL;
+    if (r) made = asn_ndarray_finish(r, asn_vdot(asn_of(a), asn_of(b), &r->array));
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return made;
 }
 
 PLAIN(inner) {
-    return plain_vdot(v, n);
+    if (n != 2 || !are_lines(v[0], v[1])) NOT_PLAIN;
+    return asn_dot_run(v[0], v[1], NULL);
 }
 
 /* 'v'alid, 's'ame or 'f'ull; 0: something else. */

@@ -297,6 +297,18 @@ static void test_loops(void) {
     CHECK_OK(aclnnxMatmul(&a, &a, &c, 2, 2, 2, NULL)); /* (3 1; 2 6) squared */
     CHECK(y[0] == 11 && y[1] == 9 && y[2] == 18 && y[3] == 38);
     CHECK_ERROR(aclnnxMatmul(&a, NULL, &c, 2, 2, 2, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    aclnnxOperand row = a, column = a, one = c;
+    row.dtype = column.dtype = one.dtype = ACL_COMPLEX128;
+    row.flags = ACLNNX_CONJUGATE;
+    CHECK_OK(aclnnxMatmul(&row, &column, &one, 1, 2, 1, NULL)); /* (3 + i, 2 + 6i) */
+    CHECK(y[0] == 50 && y[1] == 0);
+    column.data = x + 2;
+    CHECK_OK(aclnnxMatmul(&row, &column, &one, 1, 1, 1, NULL));
+    CHECK(y[0] == 12 && y[1] == 16); /* (3 - i)(2 + 6i) */
+    CHECK_ERROR(aclnnxMatmul(&row, &row, &one, 2, 1, 1, NULL), ACLNN_ERR_PARAM_INVALID);
+    a.flags = ACLNNX_CONJUGATE;
+    CHECK_ERROR(aclnnxMatmul(&a, &a, &c, 1, 1, 1, NULL), ACLNN_ERR_PARAM_INVALID);
+    a.flags = 0;
     c.dtype = ACL_FLOAT;
     CHECK_ERROR(aclnnxMatmul(&a, &a, &c, 2, 2, 2, NULL), ACLNN_ERR_PARAM_INVALID);
 }

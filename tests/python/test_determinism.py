@@ -14,7 +14,7 @@ def add(x): h.update(numpy.ascontiguousarray(numpy.asarray(x)).tobytes())
 for n in (1000, 100_000, 600_001):
     for dtype in ("f8", "f4", "c16"):
         x = np.array(r.standard_normal(n).astype(dtype))
-        for y in (x.sum(), x.mean(), x.var(), (x * x).sum(), x.cumsum(), np.sort(x), x.max(), abs(x), x[x.real > 0], np.vdot(x, x[::-1])):
+        for y in (x.sum(), x.mean(), x.var(), (x * x).sum(), x.cumsum(), np.sort(x), x.max(), abs(x), x[x.real > 0], np.vdot(x, x[::-1]), np.vdot(x, x[::-1].copy())):
             add(y)
 g = np.array(r.standard_normal((700, 500)))
 for y in (g.sum(0), g.sum(1), g.T.copy(), g.mean(), g.prod(0), (g * 2 + g / 3)[::2, 5:], np.argsort(g, axis=0), np.sort(g, axis=0)):
@@ -47,6 +47,15 @@ for n in (3, 16, 70, 1500):  # enough rows for threads
     x[::7, n // 2] = numpy.nan
     for y in (np.array(x).argmin(1), np.array(x.astype("f4")).argmax(1), np.array(numpy.nan_to_num(x).astype("i8")).argmin(1)):
         add(y)
+for dtype in ("f8", "f4", "i8"):  # rows onto a row of accumulators
+    x = r.standard_normal((203, 1031)) * 9
+    x[::5, ::7] = 0 if dtype == "i8" else r.choice([0.0, -0.0, numpy.nan, numpy.inf], x[::5, ::7].shape)
+    x = np.array(x.astype(dtype))
+    for y in (x.sum(0), x.max(0), x.min(0), x.prod(0), x[:, :9].sum(0), x[:, :9].max(0), x.astype("f4"), x[1:].astype("f8")):
+        add(y)
+wide = np.array(r.integers(-2**63, 2**63, 9001) >> r.integers(0, 63, 9001))
+for y in (wide * 1.5 + wide, wide.astype("f8"), wide.view("u8").astype("f8"), wide.astype("f4"), wide.astype("i4"), (wide / 3.0).astype("i8")):
+    add(y)
 i = np.array(r.integers(1, 99, (2, 9001)))
 for y in (i[0] // i[1], i[0] % i[1], np.fmod(i[0], 7), np.clip(i, 3, 50) * 0.5):
     add(y)

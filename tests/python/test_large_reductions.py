@@ -127,3 +127,34 @@ def test_histogram_of_values_at_its_edges(data):
                                       np.histogram(edges, bins, range=span)[0])  # fmt: skip
     else:
         np.testing.assert_allclose(np.asarray(got), want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "u1"])
+@given(
+    rows=st.integers(1, 70),
+    columns=st.sampled_from([1, 3, 9, 60, 255, 257, 1000, 1031, 2050]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=12, deadline=None)
+def test_rows_onto_a_row(dtype, rows, columns, seed):
+    """Reductions over the first and the middle axis, of planes and slices of them, every rest of four rows."""
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal((3, rows, columns)) * (2 if dtype[0] == "f" else 9)).astype(dtype)
+    some = rng.random(x.shape) < 0.01
+    if dtype[0] == "f":
+        x[some] = rng.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], dtype), int(some.sum()))
+    a = anp.array(x)
+    sums = {"rtol": 1e-5 if dtype == "f4" else 1e-12, "atol": 1e-3 if dtype == "f4" else 1e-10}
+    with np.errstate(all="ignore"):
+        for key in (np.s_[:, :, :], np.s_[:, 1:, ::2], np.s_[1, ::3, : columns // 2 + 1]):
+            for name in ("max", "min", "sum", "prod"):
+                part, axis = x[key], -2 if x[key].shape[-2] else -1
+                if part.shape[axis] == 0 and name in ("max", "min"):
+                    continue
+                want = getattr(np, name)(part, axis=axis)
+                got = np.asarray(getattr(anp, name)(a[key], axis=axis))
+                assert got.dtype == want.dtype
+                if name in ("max", "min") or dtype[0] != "f":
+                    np.testing.assert_array_equal(got, want)
+                else:
+                    np.testing.assert_allclose(got, want, **sums)

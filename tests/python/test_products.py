@@ -3,7 +3,7 @@
 import asnumpy
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 EXTENTS = st.sampled_from([1, 2, 5, 6, 7, 31, 64, 65, 130, 200])
@@ -146,6 +146,38 @@ def test_long_inner_products(n, dtype):
     a, b = asnumpy.array(x), asnumpy.array(y)
     assert asnumpy.vdot(a, b) == np.vdot(x.astype("c16"), y.astype("c16"))
     assert asnumpy.dot(a[::-1], b) == np.dot(x[::-1].astype("c16"), y.astype("c16"))
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+@given(
+    n=st.sampled_from([1, 2, 3, 7, 8, 9, 31, 33, 100, 1000, 32_767, 32_768, 50_001]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=25, deadline=None)
+def test_conjugated_inner_products(dtype, n, seed):
+    """vdot is the dot of the conjugate, to the bit, of contiguous, strided, recorded and planar operands."""
+    r = np.random.default_rng(seed)
+    real, whole = "f4" if dtype == "c8" else "f8", r.random() < 0.5
+    x, y = (
+        (r.integers(-2, 3, 4 * n) if whole else r.standard_normal(4 * n)).astype(real).view(dtype)
+        for _ in range(2)
+    )
+    a, b = asnumpy.array(x), asnumpy.array(y)
+    for u, v in ((np.s_[:n], np.s_[n:]), (np.s_[::2], np.s_[::-2]), (np.s_[1 : n + 1], np.s_[:n])):
+        got, want = asnumpy.vdot(a[u], b[v]), np.vdot(x[u], y[v])
+        assert got.dtype == want.dtype == dtype
+        np.testing.assert_allclose(
+            got,
+            want,
+            rtol=1e-4 if dtype == "c8" else 1e-12,
+            atol=n * 2e-6 if dtype == "c8" else n * 1e-14,
+        )
+        assert not whole or got == want
+        assert got == asnumpy.dot(a[u].conj(), b[v])
+    np.testing.assert_allclose(asnumpy.vdot(a * 2, b), np.vdot(x * 2, y), rtol=1e-3, atol=1e-3)
+    assert asnumpy.vdot(a.reshape(2, n), b.reshape(n, 2)) == asnumpy.vdot(a, b)
+    with pytest.raises(ValueError, match="not aligned"):
+        asnumpy.vdot(a, b[1:])
 
 
 @pytest.mark.parametrize("n", [2048, 2049, 10000, 32768, 32769, 70000])

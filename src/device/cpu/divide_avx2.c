@@ -135,6 +135,8 @@ INLINE bool divide_64(char *out, const char *a, const char *b, bool sign, int ki
 
 /* ---- the loops */
 
+enum { LONGEST_RUN = 256 }; /* elements that are divided one by one without a look */
+
 /* A block whose vectors do not do, by one number; false: it is not one. */
 INLINE bool by_one(int kind, asn_dtype dtype, int64_t n, char *to, const char *x,
                    const char *y) {
@@ -146,18 +148,49 @@ INLINE bool by_one(int kind, asn_dtype dtype, int64_t n, char *to, const char *x
            asn_divide_by_u64(kind, n, (void *)to, (const void *)x, (const void *)y);
 }
 
+/* 64-bit elements whose vectors do not do, without a look at all of them first; false:
+ * they have fewer bits. Divisors 0 and -1 are left to the loop that knows their
+ * conditions. */
+INLINE bool alone(int kind, asn_dtype dtype, int64_t n, char *to, const char *x,
+                  const char *y) {
+    if (dtype != ASN_I64 && dtype != ASN_U64) return false;
+    const uint64_t *a = (const void *)x, *b = (const void *)y;
+    uint64_t *out = (void *)to;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t p = a[i], d = b[i];
+        if (d == 0 || (dtype == ASN_I64 && d == UINT64_MAX)) {
+            other[kind][dtype](1, out + i, a + i, b + i, NULL);
+        } else if (dtype == ASN_U64) {
+            out[i] = kind == FLOOR ? p / d : p % d;
+        } else {
+            const int64_t q = (int64_t)p / (int64_t)d, rest = (int64_t)p % (int64_t)d;
+            const bool less = kind != REST && rest != 0 && (rest ^ (int64_t)d) < 0;
+            out[i] =
+                kind == FLOOR ? (uint64_t)(q - less) : (uint64_t)rest + (less ? d : 0);
+        }
+    }
+    return true;
+}
+
 #define LOOP(name, part, kind, bits, lanes, sign, dtype)                                 \
     static void name(int64_t n, void *dst, const void *a, const void *b,                 \
                      const void *c) {                                                    \
         const char *x = a, *y = b;                                                       \
         char *to = dst;                                                                  \
         bool asked = false;                                                              \
-        for (; n >= lanes; n -= lanes, to += lanes * (bits) / 8,                         \
-                           x += lanes * (bits) / 8, y += lanes * (bits) / 8) {           \
-            if (part(to, x, y, sign, kind)) continue;                                    \
+        int64_t run = lanes; /* twice as many each time the first do not do */           \
+        for (int64_t m; n >= lanes;                                                      \
+             n -= m, to += m * (bits) / 8, x += m * (bits) / 8, y += m * (bits) / 8) {   \
+            m = lanes;                                                                   \
+            if (part(to, x, y, sign, kind)) {                                            \
+                run = lanes;                                                             \
+                continue;                                                                \
+            }                                                                            \
             if (!asked && by_one(kind, dtype, n, to, x, y)) return;                      \
             asked = true;                                                                \
-            other[kind][dtype](lanes, to, x, y, c);                                      \
+            m = run < n ? run : n;                                                       \
+            if (!alone(kind, dtype, m, to, x, y)) other[kind][dtype](m, to, x, y, c);    \
+            run = run < LONGEST_RUN ? 2 * run : run;                                     \
         }                                                                                \
         if (n) other[kind][dtype](n, to, x, y, c);                                       \
     }

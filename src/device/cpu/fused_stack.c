@@ -51,18 +51,61 @@ static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc
     }
 }
 
+/* The loop that adds several rows of an operand at once; NULL: what is reduced is
+ * computed, or lies in another way. */
+static asn_onto_fn rows_at_once(const asn_plan *plan) {
+    const asn_reduction *red = &plan->reductions[0];
+    if (plan->num_reductions != 1 || plan->num_steps || plan->code) return NULL;
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->value[i] == red->value && plan->access[i] == ASN_AT_DIRECT)
+            return plan->kernels->onto[red->op][red->dtype];
+    return NULL;
+}
+
+/* As many of the `rows` next reduced rows of the stripe from `from` on as there are whole
+ * steps for; returns how many. */
+static int64_t stack_many(const asn_reduction_run *rr, const asn_cursor *kept,
+                          const asn_cursor *reduced, asn_onto_fn onto, char *acc,
+                          int64_t from, int64_t width, int64_t rows) {
+    const asn_plan *plan = rr->plan;
+    const asn_reduction *red = &plan->reductions[0];
+    int i = 0;
+    while (plan->value[i] != red->value)
+        i++;
+    const asn_dim *down = &plan->dims[1];
+    const int64_t left = down->extent - reduced->index[1], step = ASN_ONTO * rr->pack;
+    const int64_t pitch = rr->pack * down->stride[i];
+    const int64_t steps = (rows < left ? rows : left) / step;
+    const char *at = plan->base[i] + kept->offset[i] + reduced->offset[i] +
+                     plan->dims[0].stride[i] * from;
+    uint32_t before = red->quiet ? asn_fp_read() : 0;
+    for (int64_t s = 0; s < steps; s++, at += ASN_ONTO * pitch)
+        onto(width * rr->pack, acc, at, pitch);
+    if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
+    return steps * step;
+}
+
 /* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. */
 static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
                        const int64_t bounds[4], char *accs, const int64_t *loaded) {
     const asn_plan *plan = rr->plan;
     int64_t from = bounds[2], width = bounds[3] - from, size = rr->stripe * 16;
     int64_t filled[ACLNNX_MAX_OPERANDS];
+    const asn_onto_fn onto = rr->num_reduced ? rows_at_once(plan) : NULL;
     asn_cursor reduced;
     asn_cursor_seek(&reduced, run, 1, 1 + rr->num_reduced, bounds[0]);
     for (int r = 0; r < plan->num_reductions; r++)
         filled[r] = loaded[r];
     for (int64_t row = bounds[0]; row < bounds[1];) {
-        int64_t n1 = 1;
+        int64_t n1 = 0;
+        if (onto && filled[0] >= width * rr->pack)
+            n1 = stack_many(rr, kept, &reduced, onto, accs, from, width, bounds[1] - row);
+        if (n1) {
+            row += n1;
+            asn_cursor_advance(&reduced, run, n1);
+            continue;
+        }
+        n1 = 1;
         if (rr->pack > 1) {
             int64_t left = plan->dims[1].extent - reduced.index[1];
             n1 = rr->pack < left ? rr->pack : left;

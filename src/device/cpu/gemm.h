@@ -18,6 +18,9 @@
 ASN_CHECK_RESULT asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b,
                                            const asn_nd *c);
 
+/* c = conjugate(a) @ b of a complex row and column. */
+void asn_cpu_vdot(const asn_nd *a, const asn_nd *b, const asn_nd *c);
+
 /* c = alpha * (a @ b) + beta * c; alpha, beta point to one element of the dtype (of
  * float32 for halves). beta == 0 never reads c. */
 ASN_CHECK_RESULT asn_status asn_cpu_gemm(const void *alpha, const asn_nd *a,

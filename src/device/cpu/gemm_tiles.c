@@ -132,37 +132,66 @@ static void dot_tile(const asn_product *p, const asn_matrix *a, const asn_matrix
 }
 
 typedef struct {
-    const asn_product *p;
+    asn_dot_fn dot;
+    int64_t n, a_step, b_step;
+    const char *a, *b;
+    int item;
     int64_t part; /* terms of a partial sum */
-    _Alignas(64) char sums[MAX_PARTS][16];
+    char *sums;
 } long_dot;
 
 static void dot_part(void *ctx, int64_t part) {
     long_dot *d = ctx;
-    const asn_product *p = d->p;
-    int64_t first = part * d->part, n = p->k - first;
-    asn_kernels_get()->dot[p->dtype](
-        n < d->part ? n : d->part, p->a.data + first * p->a.col, p->a.col,
-        p->b.data + first * p->b.row, p->b.row, (char *)d->sums + part * p->item);
+    int64_t first = part * d->part, n = d->n - first;
+    d->dot(n < d->part ? n : d->part, d->a + first * d->a_step, d->a_step,
+           d->b + first * d->b_step, d->b_step, d->sums + part * d->item);
+}
+
+/* A long inner product in parts, which threads share. */
+static void dot_in_parts(long_dot *d, asn_dtype dtype, char *c) {
+    _Alignas(64) char sums[MAX_PARTS * 16];
+    d->item = asn_itemsize(dtype);
+    d->sums = sums;
+    d->part = LEAST_PART;
+    while (d->n > d->part * MAX_PARTS)
+        d->part *= 2;
+    int64_t parts = (d->n + d->part - 1) / d->part;
+    asn_pool_run(dot_part, d, parts, (double)(2 * d->n * d->item) * 0.015);
+    double total[2];
+    asn_kernels_get()->sum[dtype](parts, total, sums);
+    const float single[2] = {(float)total[0], (float)total[1]};
+    bool narrow = dtype == ASN_F32 || dtype == ASN_C64;
+    memcpy(c, narrow ? (const void *)single : total, (size_t)d->item);
 }
 
 bool asn_product_dot(const asn_product *p) {
-    asn_sum_fn sum = asn_kernels_get()->sum[p->dtype];
-    if (!p->by_dots || p->m * p->n * p->batch != 1 || p->k < 2 * LEAST_PART || !sum)
+    const asn_kernels *k = asn_kernels_get();
+    if (!p->by_dots || p->m * p->n * p->batch != 1 || p->k < 2 * LEAST_PART ||
+        !k->sum[p->dtype])
         return false;
-    long_dot d; /* whose sums are filled, not cleared */
-    d.p = p;
-    d.part = LEAST_PART;
-    while (p->k > d.part * MAX_PARTS)
-        d.part *= 2;
-    int64_t parts = (p->k + d.part - 1) / d.part;
-    asn_pool_run(dot_part, &d, parts, (double)(2 * p->k * p->item) * 0.015);
-    double total[2];
-    sum(parts, total, d.sums);
-    const float single[2] = {(float)total[0], (float)total[1]};
-    bool narrow = p->dtype == ASN_F32 || p->dtype == ASN_C64;
-    memcpy(p->c.data, narrow ? (const void *)single : total, (size_t)p->item);
+    long_dot d = {.dot = k->dot[p->dtype],
+                  .n = p->k,
+                  .a_step = p->a.col,
+                  .b_step = p->b.row,
+                  .a = p->a.data,
+                  .b = p->b.data};
+    dot_in_parts(&d, p->dtype, p->c.data);
     return true;
+}
+
+void asn_cpu_vdot(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+    asn_dot_fn vdot = asn_kernels_get()->vdot[c->dtype];
+    if (a->shape[1] < 2 * LEAST_PART) {
+        vdot(a->shape[1], a->data, a->strides[1], b->data, b->strides[0], c->data);
+        return;
+    }
+    long_dot d = {.dot = vdot,
+                  .n = a->shape[1],
+                  .a_step = a->strides[1],
+                  .b_step = b->strides[0],
+                  .a = a->data,
+                  .b = b->data};
+    dot_in_parts(&d, c->dtype, c->data);
 }
 
 static void loop_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,

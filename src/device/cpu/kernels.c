@@ -14,6 +14,7 @@
 
 #include "base/cpu.h"
 #include "base/half.h"
+#include "device/cpu/casts_avx2.h"
 #include "device/cpu/complex_avx2.h"
 #include "device/cpu/divide_avx2.h"
 #include "device/cpu/fpflags.h"
@@ -168,6 +169,7 @@ static void fill_tables(void) {
     fill_halves(&tables);
 #if defined(__x86_64__)
     if (asn_cpu_isa() == ASN_ISA_AVX2) {
+        asn_kernels_casts_avx2(&tables);
         asn_kernels_complex_avx2(&tables);
         asn_kernels_divide_avx2(&tables);
         asn_kernels_predicates_avx2(&tables);

@@ -58,6 +58,11 @@ typedef void (*asn_slide_fn)(const asn_slide *s, int64_t from, int64_t to);
  * of asn_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
 typedef void (*asn_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
 
+/* acc[i] = op(op(op(op(acc[i], r0[i]), r1[i]), r2[i]), r3[i]), row k `k * pitch` bytes
+ * from src; acc overlaps none. */
+typedef void (*asn_onto_fn)(int64_t n, void *acc, const void *src, int64_t pitch);
+enum { ASN_ONTO = 4 /* rows */ };
+
 /* A matrix product C = A B; see matmul.inc. Strides are bytes. */
 typedef struct {
     int64_t m, n, k;
@@ -87,6 +92,7 @@ typedef struct {
     asn_ew_fn cast[ASN_DTYPE_COUNT]
                   [ASN_DTYPE_COUNT]; /* [from][to]; b and c are ignored */
     asn_fold_fn fold[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asn_onto_fn onto[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* NULL for most */
     asn_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asn_sum_fn sum[ASN_DTYPE_COUNT];                 /* float32, float64, complex */
     asn_spread_fn spread[ASN_DTYPE_COUNT];           /* float32, float64 */
@@ -96,6 +102,7 @@ typedef struct {
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
     asn_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
     asn_dot_fn dot[ASN_DTYPE_COUNT];
+    asn_dot_fn vdot[ASN_DTYPE_COUNT];      /* complex: the first vector conjugated */
     asn_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
     uint8_t cost[ASN_OP_COUNT];            /* of one element, in tenths of ns */
     /* its floating-point flags mean nothing (comparisons of NaN) */

@@ -30,6 +30,7 @@ enum {
     IS_INF,
     IS_FINITE,
     SIGN_BIT,
+    IS_TRUE, /* the cast to bool */
     KINDS
 };
 enum { STEP = 32 };
@@ -57,6 +58,8 @@ INLINE __m256i test_f64(const double *p, const double *q, int kind) {
     case IS_NAN: return _mm256_castpd_si256(_mm256_cmp_pd(a, a, _CMP_UNORD_Q));
     case IS_INF: return _mm256_castpd_si256(_mm256_cmp_pd(size, inf, _CMP_EQ_OQ));
     case IS_FINITE: return _mm256_castpd_si256(_mm256_cmp_pd(size, inf, _CMP_LT_OQ));
+    case IS_TRUE:
+        return _mm256_castpd_si256(_mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_NEQ_UQ));
     default: /* the sign over the upper half, which is all that the packs look at */
         return _mm256_shuffle_epi32(_mm256_srai_epi32(_mm256_castpd_si256(a), 31), 0xf5);
     }
@@ -76,13 +79,17 @@ INLINE __m256i test_f32(const float *p, const float *q, int kind) {
     case IS_NAN: return _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
     case IS_INF: return _mm256_castps_si256(_mm256_cmp_ps(size, inf, _CMP_EQ_OQ));
     case IS_FINITE: return _mm256_castps_si256(_mm256_cmp_ps(size, inf, _CMP_LT_OQ));
+    case IS_TRUE:
+        return _mm256_castps_si256(_mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ));
     default: return _mm256_srai_epi32(_mm256_castps_si256(a), 31);
     }
 }
 
 /* `top`: what an unsigned number's first bit is worth as a signed one's. */
 INLINE __m256i test_64(const void *p, const void *q, __m256i top, int kind) {
-    __m256i a = _mm256_loadu_si256(p), b = _mm256_loadu_si256(q);
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i a = _mm256_loadu_si256(p), b = kind == IS_TRUE ? zero : _mm256_loadu_si256(q);
+    if (kind == IS_TRUE) return all_but(_mm256_cmpeq_epi64(a, b));
     if (kind == EQUAL) return _mm256_cmpeq_epi64(a, b);
     if (kind == NOT_EQUAL) return all_but(_mm256_cmpeq_epi64(a, b));
     a = _mm256_xor_si256(a, top);
@@ -94,7 +101,9 @@ INLINE __m256i test_64(const void *p, const void *q, __m256i top, int kind) {
 }
 
 INLINE __m256i test_32(const void *p, const void *q, __m256i top, int kind) {
-    __m256i a = _mm256_loadu_si256(p), b = _mm256_loadu_si256(q);
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i a = _mm256_loadu_si256(p), b = kind == IS_TRUE ? zero : _mm256_loadu_si256(q);
+    if (kind == IS_TRUE) return all_but(_mm256_cmpeq_epi32(a, b));
     if (kind == EQUAL) return _mm256_cmpeq_epi32(a, b);
     if (kind == NOT_EQUAL) return all_but(_mm256_cmpeq_epi32(a, b));
     a = _mm256_xor_si256(a, top);
@@ -157,12 +166,14 @@ INLINE void put_32(char *out, const __m256i *m) {
          ASN_F32)
 #define I64(name, kind, dtype, top)                                                      \
     LOOP(name, int64_t, 4, put_64,                                                       \
-         test_64(p + i + 4 * v, q + i + 4 * v, _mm256_set1_epi64x(top), kind), kind,     \
-         dtype)
+         test_64(p + i + 4 * v, q + (kind < IS_NAN ? i + 4 * v : 0),                     \
+                 _mm256_set1_epi64x(top), kind),                                         \
+         kind, dtype)
 #define I32(name, kind, dtype, top)                                                      \
     LOOP(name, int32_t, 8, put_32,                                                       \
-         test_32(p + i + 8 * v, q + i + 8 * v, _mm256_set1_epi32(top), kind), kind,      \
-         dtype)
+         test_32(p + i + 8 * v, q + (kind < IS_NAN ? i + 8 * v : 0),                     \
+                 _mm256_set1_epi32(top), kind),                                          \
+         kind, dtype)
 
 #define EVERY(name, kind)                                                                \
     F64(name, kind)                                                                      \
@@ -177,6 +188,7 @@ EVERY(greater, GREATER)
 EVERY(greater_equal, GREATER_EQUAL)
 EVERY(equal, EQUAL)
 EVERY(not_equal, NOT_EQUAL)
+EVERY(is_true, IS_TRUE)
 
 #define FLOATS(name, kind)                                                               \
     F64(name, kind)                                                                      \
@@ -243,10 +255,12 @@ void asn_kernels_predicates_avx2(asn_kernels *k) {
         [IS_INF] = {ASN_OP_ISINF, {isinf_f64, isinf_f32}},
         [IS_FINITE] = {ASN_OP_ISFINITE, {isfinite_f64, isfinite_f32}},
         [SIGN_BIT] = {ASN_OP_SIGNBIT, {signbit_f64, signbit_f32}},
+        [IS_TRUE] = ROW(is_true, CAST),
     };
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 6 && rows[kind].fn[i]; i++) {
-            asn_ew_fn *slot = &k->ew[rows[kind].op][dtypes[i]];
+            asn_ew_fn *slot = kind == IS_TRUE ? &k->cast[dtypes[i]][ASN_BOOL]
+                                              : &k->ew[rows[kind].op][dtypes[i]];
             other[kind][dtypes[i]] = *slot;
             *slot = rows[kind].fn[i];
         }

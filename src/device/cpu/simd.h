@@ -8,7 +8,8 @@
  *
  * v_max_<t>(a, b) is a > b ? a : b per lane, v_min_<t> a < b ? a : b: with a NaN, b,
  * which is just what the processor's instruction does; written as a selection it costs
- * three. v_swap_<t>(v, w) exchanges lanes j and j ^ w.
+ * three. v_nan_of_<t>(a, m) is a where it is a NaN, else m. v_swap_<t>(v, w) exchanges
+ * lanes j and j ^ w.
  */
 #ifndef ASN_DEVICE_CPU_SIMD_H
 #define ASN_DEVICE_CPU_SIMD_H
@@ -46,6 +47,14 @@ static inline asn_v_f32 v_max_f32(asn_v_f32 a, asn_v_f32 b) {
 static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
     return (asn_v_f32)_mm512_min_ps((__m512)a, (__m512)b);
 }
+static inline asn_v_f64 v_nan_of_f64(asn_v_f64 a, asn_v_f64 m) {
+    const __mmask8 nan = _mm512_cmp_pd_mask((__m512d)a, (__m512d)a, _CMP_UNORD_Q);
+    return (asn_v_f64)_mm512_mask_blend_pd(nan, (__m512d)m, (__m512d)a);
+}
+static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
+    const __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
+    return (asn_v_f32)_mm512_mask_blend_ps(nan, (__m512)m, (__m512)a);
+}
 typedef unsigned asn_seen;
 static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
@@ -69,6 +78,14 @@ static inline asn_v_f32 v_max_f32(asn_v_f32 a, asn_v_f32 b) {
 static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
     return (asn_v_f32)_mm256_min_ps((__m256)a, (__m256)b);
 }
+static inline asn_v_f64 v_nan_of_f64(asn_v_f64 a, asn_v_f64 m) {
+    const __m256d nan = _mm256_cmp_pd((__m256d)a, (__m256d)a, _CMP_UNORD_Q);
+    return (asn_v_f64)_mm256_blendv_pd((__m256d)m, (__m256d)a, nan);
+}
+static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
+    const __m256 nan = _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q);
+    return (asn_v_f32)_mm256_blendv_ps((__m256)m, (__m256)a, nan);
+}
 typedef asn_v_i64 asn_seen;
 static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | (asn_seen)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q);
@@ -89,6 +106,14 @@ static inline asn_seen v_seen_f32(asn_seen seen, asn_v_f32 a, asn_v_f32 b) {
 }
 static inline int v_any(asn_seen seen) {
     return (seen[0] | seen[1]) != 0;
+}
+static inline asn_v_f64 v_nan_of_f64(asn_v_f64 a, asn_v_f64 m) {
+    const asn_v_i64 nan = a != a;
+    return (asn_v_f64)((nan & (asn_v_i64)a) | (~nan & (asn_v_i64)m));
+}
+static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
+    const asn_v_i32 nan = a != a;
+    return (asn_v_f32)((nan & (asn_v_i32)a) | (~nan & (asn_v_i32)m));
 }
 static inline asn_v_f64 v_max_f64(asn_v_f64 a, asn_v_f64 b) {
     asn_v_i64 m = a > b;

@@ -197,8 +197,18 @@ ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
         strides[i][0] = o->strides ? o->strides[0] : shape[i][1] * asn_itemsize(dtype);
         nd[i] = (asn_nd){o->data, 2, dtype, shape[i], strides[i]};
     }
+    const bool conjugate = a->flags & ACLNNX_CONJUGATE;
+    if (conjugate && (m != 1 || n != 1 || !asn_is_complex(nd[0].dtype)))
+        return asnrtFail(ACLNN_ERR_PARAM_INVALID,
+                         "aclnnxMatmul: the conjugate of %lld rows of %s times %lld "
+                         "columns; a complex row times a column is allowed",
+                         (long long)m, asn_dtype_name(nd[0].dtype), (long long)n);
     if (fpFlags) asn_fp_clear();
-    asn_status status = asn_cpu_matmul(&nd[0], &nd[1], &nd[2]);
+    asn_status status = ASN_OK;
+    if (conjugate)
+        asn_cpu_vdot(&nd[0], &nd[1], &nd[2]);
+    else
+        status = asn_cpu_matmul(&nd[0], &nd[1], &nd[2]);
     if (fpFlags) asn_fp_collect(fpFlags);
     return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
 }
