@@ -381,8 +381,9 @@ def assign_slots(piece, values, end):
 def cut(name, body, relocations, isa):
     kind, row, dtype, *_ = name.split("__")
     inputs = 1
-    if kind in ("ew", "im", "fit"):
-        inputs = (complex_arity if "complex" in dtype else arity)[row] + (kind == "fit")
+    if kind in ("ew", "im", "fit", "pick"):
+        more = {"fit": 1, "pick": 2}.get(kind, 0)
+        inputs = (complex_arity if "complex" in dtype else arity)[row] + more
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]

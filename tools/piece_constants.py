@@ -145,13 +145,14 @@ MIRRORED = {1: 14, 2: 13, 5: 10, 6: 9, 17: 30, 18: 29, 21: 26, 22: 25, 0: 0, 3: 
 MIRRORED |= {b: a for a, b in MIRRORED.items()}
 
 
-def exchange(ins, used):
-    """The instruction with its two sources exchanged; False where that is something else. Not for
-    constants that are NaN, of which the first is the result."""
+def exchange(ins, used, constant):
+    """The instruction with its two sources exchanged; False where that is something else, as it is in
+    arithmetic with a NaN: of two the first is the result."""
     code = ins.code
-    if re.match(
-        FUSED, ins.name
-    ):  # 132: reg * rm + vvvv, 213: vvvv * reg + rm, 231: vvvv * rm + reg
+    if is_nan(constant.data) and (re.match(FUSED, ins.name) or re.match(r"v(add|mul)p", ins.name)):
+        return False
+    # 132: reg * rm + vvvv, 213: vvvv * reg + rm, 231: vvvv * rm + reg
+    if re.match(FUSED, ins.name):
         form = code[3] >> 4
         code[3] = code[3] & 0x0F | {0x9: 0xA, 0xA: 0x9, 0xB: 0xB}[form] << 4
         ins.name = re.sub("132|213", lambda m: {"132": "213", "213": "132"}[m[0]], ins.name)
@@ -172,7 +173,7 @@ def read_from_memory(ins, used, value, constant):
         return False
     if len(places) != 1:
         return False
-    if places[0] == "VEX_VVVV" and not exchange(ins, used):
+    if places[0] == "VEX_VVVV" and not exchange(ins, used, constant):
         return False
     if not any(field == "VEX_RM" and v == value for field, v in used):
         return False
@@ -194,7 +195,7 @@ def fold_constants(renamed, result):
     """Lets the readers of a constant that was loaded for them name it in memory, if they are one or two
     and all can."""
     for load, fields in renamed:
-        if not is_broadcast(load) or not load.constant or is_nan(load.constant.data):
+        if not is_broadcast(load) or not load.constant:
             continue
         value, size = fields[0][1], vector_bytes(load.operands[-1])
         readers = [

@@ -551,8 +551,7 @@ static void emit_body(compiler *c, int accumulator) {
     emit_sums(c, accumulator);
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
-        int marks = need(c, p->marks[wide]);
-        x86_vector(&c->code, X86_OR, c->width, c->sticky[wide], c->sticky[wide], marks);
+        emit_copy(c, c->sticky[wide], need(c, p->marks[wide]));
     }
     release_dead(c);
 }
@@ -611,6 +610,8 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
         c->owner[c->sticky[wide]] = STICKY;
         x86_vector(code, X86_XOR, c->width, c->sticky[wide], c->sticky[wide],
                    c->sticky[wide]);
+        c->reg[p->first_marks[wide]] = (int16_t)c->sticky[wide];
+        c->fixed[p->first_marks[wide]] = true;
     }
     for (int s = 0; s < p->num_sums; s++)
         for (int k = 0; k < ACCUMULATORS * c->parts; k++) {

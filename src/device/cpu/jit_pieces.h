@@ -99,6 +99,8 @@ typedef struct {
     uint16_t im[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* imaginary parts */
     /* (arguments, marks): marks, and the sign bit where the arguments do not fit ew */
     uint16_t fit[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
+    /* (a, b, x, y): x where the comparison holds */
+    uint16_t pick[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t round[ASN_LANE_COUNT][ASN_LANE_COUNTS];
 } asn_piece_table;
