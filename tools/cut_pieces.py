@@ -27,6 +27,13 @@ import sys
 import tempfile
 
 from optable import DTYPES
+from piece_constants import (
+    find_constant,
+    fold_constants,
+    load_immediates,
+    vector_bytes,
+    vector_number,
+)
 
 EVEX_NAMES = {
     "vpxor": "vpxorq", "vpand": "vpandq", "vpandn": "vpandnq", "vpor": "vporq", "vmovdqa": "vmovdqa64",
@@ -50,40 +57,13 @@ class NotAPieceError(Exception):
 # ---- from assembly text to decoded functions
 
 
-def load_immediates(lines):
-    """Numbers that go to vectors by way of a general register come from memory instead: the JIT keeps
-    such constants in registers where it can."""
-    known, constants = {}, {}
-    for i, line in enumerate(lines):
-        if re.match(r"\w+:", line):
-            known = {}
-        elif m := re.match(r"\tmov(?:l|q|absq)\t\$(-?\w+), %[er](\wx)$", line):
-            known[m[2]] = int(m[1], 0)
-        elif (m := re.match(r"\tvpbroadcast([dq])\t%[er](\wx), (%[xyz]mm.*)", line)) and m[
-            2
-        ] in known:
-            size = 4 if m[1] == "d" else 8
-            value = known[m[2]] % 2 ** (8 * size)
-            name = constants.setdefault((value, size), f".Lnumber{len(constants)}")
-            lines[i] = f"\tvpbroadcast{m[1]}\t{name}(%rip), {m[3]}"
-        elif m := re.search(r"%[er](\wx)$", line):
-            known.pop(m[1], None)
-    for (value, size), name in constants.items():
-        kind = ".long" if size == 4 else ".quad"
-        lines += [
-            f'\t.section .rodata.cst{size},"aM",@progbits,{size}',
-            f"{name}:",
-            f"\t{kind} {value}",
-        ]
-    lines.append("")
-
-
-def as_evex(text, compiler, folder):
-    """Assembles `text`, with every vector instruction in EVEX form that has one; the object's path."""
+def assemble(text, isa, compiler, folder):
+    """Assembles `text`, for AVX-512 with every vector instruction in EVEX form that has one; the object's
+    path."""
     lines = text.split("\n")
     load_immediates(lines)
     plain = {}
-    for i, line in enumerate(lines):
+    for i, line in enumerate(lines if isa == "avx512" else []):
         m = re.match(r"\t(v\w+)\t(.*)", line)
         if m and re.search(r"%[xyz]mm", line):
             plain[i] = line
@@ -152,6 +132,8 @@ class Instruction:
     name: str
     operands: list
     text: str
+    size: int = 0  # of the compiler's encoding
+    constant: object = None  # what it reads from memory (piece_constants.py)
 
 
 def functions(path):
@@ -179,15 +161,6 @@ def functions(path):
 
 
 # ---- one instruction
-
-
-def vector_number(operand):
-    m = re.fullmatch(r"%([xyz])mm(\d+)(\{.*\})?", operand)
-    return int(m[2]) if m else None
-
-
-def vector_bytes(operand):
-    return {"x": 16, "y": 32, "z": 64}[re.match(r"%([xyz])mm", operand)[1]]
 
 
 def encoded_fields(ins):
@@ -301,6 +274,16 @@ class Renamer:
         self.last[value] = at
         return value
 
+    def measure(self, renamed):
+        """Lifetimes, once no instruction goes any more."""
+        self.first, self.last = ([None] * len(self.first) for _ in range(2))
+        self.first[: self.inputs] = self.last[: self.inputs] = [-1] * self.inputs
+        for at, (_, used) in enumerate(renamed):
+            for _, value in used:
+                if self.first[value] is None:
+                    self.first[value] = at
+                self.last[value] = at
+
     def is_shared(self, register):
         value = self.now[register]
         return value < self.inputs or sum(v == value for v in self.now.values()) > 1
@@ -373,7 +356,8 @@ def assign_slots(piece, values, end):
     values.last[result] = end
     slot = {v: v for v in range(values.inputs)}
     busy_until = []  # of slots after the inputs
-    for v in range(values.inputs, len(values.first)):
+    made = [v for v in range(values.inputs, len(values.first)) if values.first[v] is not None]
+    for v in made:
         k = next((k for k, end in enumerate(busy_until) if end <= values.first[v]), len(busy_until))
         if k == len(busy_until):
             busy_until.append(0)
@@ -382,7 +366,7 @@ def assign_slots(piece, values, end):
     piece.slots = values.inputs + len(busy_until)
     piece.result = slot[result]
     starts = {}
-    for v in range(values.inputs, len(values.first)):
+    for v in made:
         starts[slot[v]] = min(starts.get(slot[v], end), values.first[v])
     taken = set()
     order = sorted(starts, key=lambda s: s != piece.result)
@@ -394,37 +378,12 @@ def assign_slots(piece, values, end):
     return slot
 
 
-def constant_bytes(ins, section, data, at):
-    size = int(section[len(".rodata.cst") :]) if section.startswith(".rodata.cst") else 0
-    if not size:
-        widths = [vector_bytes(o) for o in ins.operands if vector_number(o) is not None]
-        size = max(widths, default=64)
-    code = ins.code
-    if code[0] == 0x62 and (code[3] & 0x10 or re.match(r"vp?broadcast(s[sd]|[dq])$", ins.name)):
-        size = 8 if code[2] & 0x80 else 4  # one element, whatever the section holds
-    return bytes(data[at : at + size])
-
-
-def register_form(ins, data, at):
-    """How an instruction takes its constant from a register instead: (kind, whether the register holds
-    the constant in every lane). ASN_CONSTANT_FIXED: it does not."""
-    code, spread = ins.code, ("ASN_CONSTANT_LOADED", 1)
-    if code[0] != 0x62 or at != 6:
-        return "ASN_CONSTANT_FIXED", 0
-    if ins.name in ("vbroadcastss", "vbroadcastsd", "vpbroadcastd", "vpbroadcastq"):
-        return spread
-    if code[3] & 0x10:
-        return "ASN_CONSTANT_OPERAND", 1
-    narrow = re.match(r"vpmov|vcvt|vinsert|vbroadcast|vpbroadcast|vmov[dq]$|vmovs", ins.name)
-    whole = len(data) == {0: 16, 1: 32, 2: 64}[code[3] >> 5 & 3]
-    return ("ASN_CONSTANT_OPERAND", 0) if whole and not narrow else ("ASN_CONSTANT_FIXED", 0)
-
-
 def cut(name, body, relocations, isa):
     kind, row, dtype, *_ = name.split("__")
     inputs = 1
-    if kind in ("ew", "im", "fit"):
-        inputs = (complex_arity if "complex" in dtype else arity)[row] + (kind == "fit")
+    if kind in ("ew", "im", "fit", "pick"):
+        more = {"fit": 1, "pick": 2}.get(kind, 0)
+        inputs = (complex_arity if "complex" in dtype else arity)[row] + more
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]
@@ -432,24 +391,22 @@ def cut(name, body, relocations, isa):
         raise NotAPieceError("several returns")
     piece = Piece(name, inputs)
     renamed, values = rename(piece, body[:-1], isa)
+    for ins, _ in renamed:
+        ins.constant = find_constant(ins, relocations)
+    if isa == "avx2":
+        fold_constants(renamed, values.now[0])
+    values.measure(renamed)
     slot = assign_slots(piece, values, len(renamed))
     for ins, used in renamed:
         start = len(piece.code)
-        for field, value in used:
+        for field, value in sorted(used, key=lambda u: u[0] == "VEX_IS4"):  # in order of places
             at = start + len(ins.code) if field == "VEX_IS4" else start
             piece.fields.append((at, field, slot[value]))
             if field.startswith("VEX"):
                 piece.low |= 1 << slot[value]
-        grown = 0 if ins.at < 0 else len(ins.code) - ins.size
         piece.code += ins.code
-        for at, (section, data, offset) in relocations.items():
-            if ins.at >= 0 and ins.at <= at < ins.at + ins.size:
-                tail = ins.at + ins.size - at - 4
-                data = constant_bytes(ins, section, data, offset + 4 + tail)
-                place = start + at - ins.at + grown
-                piece.constants.append(
-                    (place, tail, data, *register_form(ins, data, place - start))
-                )
+        if k := ins.constant:
+            piece.constants.append((start + k.place, k.tail, k.data, k.kind, k.spread))
     return piece
 
 
@@ -464,11 +421,7 @@ def cut_all(paths, compiler, isa):
     pieces, refused = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for path in paths:
-            target = (
-                as_evex(pathlib.Path(path).read_text(), compiler, pathlib.Path(folder))
-                if isa == "avx512"
-                else (assemble(path, compiler, pathlib.Path(folder)))
-            )
+            target = assemble(pathlib.Path(path).read_text(), isa, compiler, pathlib.Path(folder))
             relocations = Object(target).relocations(".text")
             for name, body in functions(target).items():
                 for ins in body:
@@ -481,12 +434,6 @@ def cut_all(paths, compiler, isa):
                 except (NotAPieceError, KeyError) as why:
                     refused[name] = why
     return pieces, refused
-
-
-def assemble(path, compiler, folder):
-    target = folder / "pieces.o"
-    subprocess.run([*compiler, "-c", path, "-o", target], check=True)
-    return target
 
 
 # ---- the C tables

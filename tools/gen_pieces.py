@@ -14,6 +14,8 @@ bits; tools/cut_pieces.py takes the machine code out of the object file. Names s
                                            outside the vector function's range (device/cpu/vmath.h)
     cast__<from>__<to>__<lanes>            conversion; bool8 ... bool64 are bools of that width
     round__<half>__<lanes>                 float32 rounded through the half
+    pick__<comparison>__<dtype>__<lanes>   (a, b, x, y): x where a and b compare so, else y; x and y are
+                                           the bits of any dtype as wide
 
 A vector has at least 16 bytes; with fewer lanes than that, its upper ones are not used. Standard
 library only.
@@ -91,16 +93,16 @@ def typedefs(isa):
 def function(name, ins, out, count, expr):
     """A function of vectors whose lanes are `expr` over a, b, c."""
     loop = max([count] + [16 * 8 // width(out)] * all(width(d) == width(out) for d in ins))
-    args = ", ".join(f"{vector_type(d, count)} {x}_" for d, x in zip(ins, "abc", strict=False))
+    args = ", ".join(f"{vector_type(d, count)} {x}_" for d, x in zip(ins, "abcd", strict=False))
     text = f"{vector_type(out, count)} {name}({args}) {{\n"
-    for d, x in zip([*ins, out], [*"abc"[: len(ins)], "r"], strict=True):
+    for d, x in zip([*ins, out], [*"abcd"[: len(ins)], "r"], strict=True):
         init = "" if x == "r" else f" = {{{x}_}}"
         v = vector_type(d, count)
         text += (
             f"    union {{ {v} v; {CTYPE[d]} e[sizeof({v}) / sizeof({CTYPE[d]})]; }} v{x}{init};\n"
         )
     text += f"    for (int i = 0; i < {loop}; i++) {{\n"
-    for d, x in zip(ins, "abc", strict=False):
+    for d, x in zip(ins, "abcd", strict=False):
         text += f"        const {CTYPE[d]} {x} = v{x}.e[i];\n"
     return text + f"        vr.e[i] = ({expr});\n    }}\n    return vr.v;\n}}\n"
 
@@ -192,6 +194,23 @@ def complex_operations(table, isa):
             for count in lanes(isa):
                 if count * width(REAL[dtype]) // 8 <= VECTOR_BYTES[isa]:
                     yield prelude(dtype), complex_operation(row, dtype, count)
+
+
+def picks(table, isa):
+    """Selections by a comparison: apart, its answer becomes a bool that is compared with 0."""
+    for dtype in [*INTS, *FLOATS]:
+        bits = f"uint{width(dtype)}"
+        for row in table:
+            if row.result(dtype if dtype in row.loops else "int64") != "bool":
+                continue
+            if dtype not in row.loops or row.types != ["T", "T"] or calls(row.loops[dtype]):
+                continue
+            if not re.fullmatch(r"a [<>=!]=? b", row.loops[dtype]):
+                continue
+            for count in lanes(isa):
+                if count * width(dtype) // 8 <= VECTOR_BYTES[isa]:
+                    name, ins = f"pick__{row.name}__{dtype}__{count}", [dtype, dtype, bits, bits]
+                    yield "", function(name, ins, bits, count, f"{row.loops[dtype]} ? c : d")
 
 
 def operations(table, isa):
@@ -357,7 +376,12 @@ def main():
     out, isa, parts = pathlib.Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     out.mkdir(parents=True, exist_ok=True)
     table = rows()
-    pieces = [*operations(table, isa), *complex_operations(table, isa), *casts(isa)]
+    pieces = [
+        *operations(table, isa),
+        *picks(table, isa),
+        *complex_operations(table, isa),
+        *casts(isa),
+    ]
     pieces = [p for p in pieces if p[1]]
     for part in range(parts):
         text, before = [HEAD, typedefs(isa), ROUND_ODD], None

@@ -73,12 +73,14 @@ typedef struct {
     int num_constants, num_fixups;
     const uint8_t *constant[MAX_CONSTANTS];
     uint8_t constant_size[MAX_CONSTANTS];
+    bool constant_spread[MAX_CONSTANTS]; /* to a vector */
     fixup fixups[MAX_FIXUPS];
 } compiler;
 
 /* The displacement at `at`, with `tail` bytes of its instruction after it, is to lead to
  * a constant. */
-static void add_fixup(compiler *c, size_t at, int tail, const void *bytes, int size) {
+static void add_fixup(compiler *c, size_t at, int tail, const void *bytes, int size,
+                      bool spread) {
     int i = 0;
     while (i < c->num_constants && c->constant[i] != bytes)
         i++;
@@ -89,8 +91,10 @@ static void add_fixup(compiler *c, size_t at, int tail, const void *bytes, int s
     if (i == c->num_constants) {
         c->constant[i] = bytes;
         c->constant_size[i] = (uint8_t)size;
+        c->constant_spread[i] = false;
         c->num_constants++;
     }
+    c->constant_spread[i] |= spread;
     c->fixups[c->num_fixups++] = (fixup){(uint32_t)at, (uint8_t)tail, (uint16_t)i};
 }
 
@@ -222,7 +226,7 @@ static const _Alignas(64) uint64_t together_64[2][8] = {{0, 8, 1, 9, 2, 10, 3, 1
 static int take_positions(compiler *c, const void *positions) {
     int reg = take_register(c, false);
     c->owner[reg] = IN_USE;
-    add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64);
+    add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64, false);
     return reg;
 }
 
@@ -350,7 +354,7 @@ static void patch_field(uint8_t *ins, int kind, unsigned reg) {
 /* The register that holds a constant of the pieces throughout, or -1. Without one the
  * constant is counted as wanted. */
 static int kept_register(compiler *c, const asn_piece_constant *k) {
-    if (k->kind == ASN_CONSTANT_FIXED || !c->code.evex) return -1;
+    if (k->kind == ASN_CONSTANT_FIXED) return -1;
     int i = 0;
     while (i < c->num_wanted &&
            (c->wanted[i].data != k->data || c->wanted[i].spread != k->spread))
@@ -363,9 +367,11 @@ static int kept_register(compiler *c, const asn_piece_constant *k) {
     return c->wanted[i].reg;
 }
 
-/* The instruction with a register in the place of memory: four bytes shorter. One that
- * loads becomes a copy, of the same elements where there is a mask. */
-static void name_register(uint8_t *ins, int kind, unsigned reg) {
+/* The instruction with a register in the place of memory: four bytes shorter; `end` is
+ * where its displacement was to stand. One that loads becomes a copy, of the same
+ * elements where there is a mask. */
+static void name_register_evex(uint8_t *end, int kind, unsigned reg) {
+    uint8_t *ins = end - 6;
     ins[1] = (uint8_t)((ins[1] & ~0x60u) | (~reg >> 4 & 1) << 6 | (~reg >> 3 & 1) << 5);
     ins[3] &= (uint8_t)~0x10u;
     ins[5] = (uint8_t)((ins[5] & 0x38u) | 0xc0 | (reg & 7));
@@ -373,6 +379,15 @@ static void name_register(uint8_t *ins, int kind, unsigned reg) {
     ins[1] = (uint8_t)((ins[1] & ~0x07u) | X86_COPY.map);
     ins[2] = (uint8_t)((ins[2] & 0x80u) | 0x7c | X86_COPY.prefix);
     ins[4] = X86_COPY.opcode;
+}
+static void name_register_vex(uint8_t *end, int kind, unsigned reg) {
+    uint8_t *ins = end - 5;
+    ins[1] = (uint8_t)((ins[1] & ~0x20u) | 0x40 | (~reg >> 3 & 1) << 5);
+    ins[4] = (uint8_t)((ins[4] & 0x38u) | 0xc0 | (reg & 7));
+    if (kind != ASN_CONSTANT_LOADED) return;
+    ins[1] = (uint8_t)((ins[1] & ~0x1fu) | X86_COPY.map);
+    ins[2] = (uint8_t)((ins[2] & 0x04u) | 0x78 | X86_COPY.prefix);
+    ins[3] = X86_COPY.opcode;
 }
 
 static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers) {
@@ -394,11 +409,13 @@ static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *regis
                         registers[field->slot]);
         from = to;
         if (reg >= 0) {
-            name_register(c->code.bytes + c->code.size - 6, k->kind, (unsigned)reg);
+            (c->code.evex ? name_register_evex : name_register_vex)(
+                c->code.bytes + c->code.size, k->kind, (unsigned)reg);
             left_out += 4;
             from += 4;
         } else if (!last) {
-            add_fixup(c, c->code.size, k->tail, t->data + k->data, k->size);
+            add_fixup(c, c->code.size, k->tail, t->data + k->data, k->size,
+                      !c->code.evex && k->kind == ASN_CONSTANT_OPERAND && k->spread);
         }
     }
 }
@@ -497,7 +514,7 @@ static void clear_sum(compiler *c, int sum, int reg) {
     const uint8_t *bytes = adding(c, sum).wide ? zero : zeros;
     if (!c->code.evex) {
         size_t at = x86_vector_rip(&c->code, X86_SPLAT_64, c->width, reg);
-        add_fixup(c, at, 0, bytes, 8);
+        add_fixup(c, at, 0, bytes, 8, false);
         return;
     }
     x86_put(&c->code, move_to_rax, sizeof move_to_rax);
@@ -534,8 +551,7 @@ static void emit_body(compiler *c, int accumulator) {
     emit_sums(c, accumulator);
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
-        int marks = need(c, p->marks[wide]);
-        x86_vector(&c->code, X86_OR, c->width, c->sticky[wide], c->sticky[wide], marks);
+        emit_copy(c, c->sticky[wide], need(c, p->marks[wide]));
     }
     release_dead(c);
 }
@@ -566,7 +582,7 @@ static bool keep_constant(compiler *c) {
                                      : X86_SPLAT_64;
     add_fixup(c,
               x86_vector_rip(&c->code, load, best->spread ? c->width : best->size, reg),
-              0, c->p->table->data + best->data, best->size);
+              0, c->p->table->data + best->data, best->size, false);
     c->owner[reg] = STICKY;
     best->reg = (int16_t)reg;
     return true;
@@ -594,6 +610,8 @@ static void emit_prologue(compiler *c, int constants, size_t *frame) {
         c->owner[c->sticky[wide]] = STICKY;
         x86_vector(code, X86_XOR, c->width, c->sticky[wide], c->sticky[wide],
                    c->sticky[wide]);
+        c->reg[p->first_marks[wide]] = (int16_t)c->sticky[wide];
+        c->fixed[p->first_marks[wide]] = true;
     }
     for (int s = 0; s < p->num_sums; s++)
         for (int k = 0; k < ACCUMULATORS * c->parts; k++) {
@@ -646,10 +664,12 @@ static void emit_constants(compiler *c) {
     asn_code_buffer *code = &c->code;
     size_t where[MAX_CONSTANTS];
     for (int i = 0; i < c->num_constants; i++) {
-        while (code->size % c->constant_size[i] && !code->full)
+        int size = c->constant_size[i], bytes = c->constant_spread[i] ? c->width : size;
+        while (code->size % (size_t)bytes && !code->full)
             x86_byte(code, 0);
         where[i] = code->size;
-        x86_put(code, c->constant[i], c->constant_size[i]);
+        for (int at = 0; at < bytes; at += size)
+            x86_put(code, c->constant[i], (size_t)size);
     }
     for (int f = 0; f < c->num_fixups && !code->full; f++) {
         size_t next = c->fixups[f].at + 4 + c->fixups[f].tail;

@@ -6,6 +6,7 @@
  * of float64 converts nothing. Casts without a piece of their own go through a type that
  * gives the same value (small integers and floats through int32, halves through float32).
  * Copies, and casts between integers of one width, are other names for the same value.
+ * A comparison that is only asked by selections becomes a part of these.
  */
 #include "device/cpu/jit_program.h"
 
@@ -20,8 +21,9 @@ static const ref NOTHING = {ASN_JIT_NONE, 0, ASN_JIT_NONE};
 typedef struct {
     asn_jit_program *out;
     const asn_plan *plan;
-    bool sums;               /* may stay in registers */
-    ref now[ASN_MAX_VALUES]; /* of the plan's values */
+    bool sums;                             /* may stay in registers */
+    ref now[ASN_MAX_VALUES];               /* of the plan's values */
+    const asn_step *asked[ASN_MAX_VALUES]; /* the comparison that its readers make */
 } lowering;
 
 static int lane_of(asn_dtype dt) {
@@ -150,7 +152,7 @@ static bool add_check(lowering *l, unsigned piece, const ref *arguments, int cou
     int wide = asn_lane_bytes(arguments[0].lane) == 8;
     int lane = wide ? ASN_LANE_U64 : ASN_LANE_U32;
     if (p->marks[wide] == ASN_JIT_NONE)
-        p->marks[wide] = add_value(l, ASN_JIT_ZERO, lane, 0).value;
+        p->marks[wide] = p->first_marks[wide] = add_value(l, ASN_JIT_ZERO, lane, 0).value;
     if (p->marks[wide] == ASN_JIT_NONE) return false;
     ref src[3];
     for (int s = 0; s < count; s++)
@@ -186,8 +188,28 @@ static ref lower_complex(lowering *l, const asn_step *step) {
     return complex_of(re, im);
 }
 
+static unsigned pick_piece(const lowering *l, const asn_step *comparison) {
+    if (comparison->op >= ASN_OP_COUNT) return 0;
+    int lane = lane_of((asn_dtype)comparison->from);
+    return l->out->table->pick[comparison->op][lane][l->out->count_index];
+}
+
+/* A selection by such a comparison. */
+static ref lower_pick(lowering *l, const asn_step *step, const asn_step *comparison) {
+    int lane = lane_of((asn_dtype)step->from), of = lane_of((asn_dtype)comparison->from);
+    ref src[4];
+    for (int s = 0; s < 4; s++) {
+        uint16_t value = s < 2 ? comparison->src[s] : step->src[s - 1];
+        src[s] = cast(l, l->now[value], s < 2 ? of : lane);
+        if (src[s].value == ASN_JIT_NONE) return NOTHING;
+    }
+    return add_op(l, pick_piece(l, comparison), src, lane);
+}
+
 static ref lower_operation(lowering *l, const asn_step *step) {
     asn_jit_program *p = l->out;
+    if (step->op == ASN_OP_WHERE && l->asked[step->src[0]])
+        return lower_pick(l, step, l->asked[step->src[0]]);
     asn_dtype dt = (asn_dtype)step->from;
     int lane = lane_of(dt);
     ref src[3];
@@ -229,8 +251,10 @@ static ref lower_step(lowering *l, const asn_step *step) {
 
 static bool lower_inputs(lowering *l) {
     const asn_plan *plan = l->plan;
-    for (int v = 0; v < plan->num_values; v++)
+    for (int v = 0; v < plan->num_values; v++) {
         l->now[v] = NOTHING;
+        l->asked[v] = NULL;
+    }
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = !asn_plan_is_splat(plan, i);
         int lane = lane_of((asn_dtype)plan->dtype[i]), v = plan->value[i];
@@ -318,10 +342,35 @@ static bool lower_reductions(lowering *l) {
     return true;
 }
 
+/* Whether an answer goes nowhere but to a selection or two of numbers as wide as those
+ * compared. */
+static bool is_only_asked(const lowering *l, const asn_step *comparison) {
+    enum { FEW = 2 }; /* what is compared stays in registers until then */
+    const asn_plan *plan = l->plan;
+    int value = comparison->dst, readers = 0;
+    if (!pick_piece(l, comparison) || output_of(plan, value) >= 0) return false;
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (plan->reductions[r].value == value) return false;
+    for (const asn_step *s = comparison + 1; s < plan->steps + plan->num_steps; s++)
+        for (int k = 0; k < s->num_src && k < 3; k++) {
+            if (s->src[k] != value) continue;
+            asn_dtype dt = (asn_dtype)s->from;
+            if (s->op != ASN_OP_WHERE || k || dt == ASN_BOOL || asn_is_complex(dt) ||
+                asn_itemsize(dt) != asn_itemsize((asn_dtype)comparison->from))
+                return false;
+            readers++;
+        }
+    return readers && readers <= FEW;
+}
+
 static bool lower_steps(lowering *l) {
     const asn_plan *plan = l->plan;
     for (int s = 0; s < plan->num_steps; s++) {
         int dst = plan->steps[s].dst;
+        if (is_only_asked(l, &plan->steps[s])) {
+            l->asked[dst] = &plan->steps[s];
+            continue;
+        }
         l->now[dst] = lower_step(l, &plan->steps[s]);
         if (l->now[dst].value == ASN_JIT_NONE) return false;
         int out = output_of(plan, dst);

@@ -62,8 +62,9 @@ typedef struct {
 } asn_piece_field;
 
 /* Whether the JIT may put a register in the place of a constant in memory: no; as an
- * operand; or the instruction does nothing but load it. Such an instruction is EVEX, its
- * displacement its seventh byte. */
+ * operand; or the instruction does nothing but load it. Such an instruction's
+ * displacement is its seventh byte (EVEX) or its sixth (VEX). With VEX an operand in
+ * memory is a whole vector: the JIT writes a constant that is spread in every lane. */
 typedef enum {
     ASN_CONSTANT_FIXED,
     ASN_CONSTANT_OPERAND,
@@ -98,6 +99,8 @@ typedef struct {
     uint16_t im[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* imaginary parts */
     /* (arguments, marks): marks, and the sign bit where the arguments do not fit ew */
     uint16_t fit[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
+    /* (a, b, x, y): x where the comparison holds */
+    uint16_t pick[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t round[ASN_LANE_COUNT][ASN_LANE_COUNTS];
 } asn_piece_table;

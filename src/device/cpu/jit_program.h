@@ -57,6 +57,7 @@ typedef struct {
     bool in_place;    /* an output lies over an input: load before the first store */
     uint16_t
         marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
+    uint16_t first_marks[2]; /* what those start from: all marks of the vectors before */
     asn_jit_value values[ASN_JIT_MAX_VALUES];
     asn_jit_op ops[ASN_JIT_MAX_OPS];
     asn_jit_store stores[ASN_JIT_MAX_STORES];
