@@ -18,6 +18,10 @@ ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *array
                                             int axis, asn_dtype dtype,
                                             asn_casting casting, const asn_array *out,
                                             asn_array *result);
+/* The elements of `a`, which has some, `shift` places further along an axis (normalised),
+ * those that leave it coming back at its beginning. */
+ASN_CHECK_RESULT asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift,
+                                     int axis);
 /* counts: int64, 1-d, of length 1 or the axis' extent. */
 ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
                                        const asn_array *counts, int axis);

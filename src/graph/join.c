@@ -152,6 +152,35 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
     return status;
 }
 
+/* A part of `a` along an axis. */
+static asn_status part_of(asn_array *part, const asn_array *a, int axis, int64_t start,
+                          int64_t extent) {
+    asn_layout l;
+    ASN_TRY(asn_layout_copy(&l, &a->layout));
+    l.offset += start * l.strides[axis];
+    l.shape[axis] = extent;
+    asn_layout_update(&l);
+    asn_array_view(part, a, &l);
+    return ASN_OK;
+}
+
+asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift, int axis) {
+    int64_t extent = a->layout.shape[axis], last = shift % extent;
+    last += last < 0 ? extent : 0;
+    asn_array parts[2];
+    const asn_array *list[2] = {&parts[0], &parts[1]};
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    ASN_TRY(part_of(&parts[0], a, axis, extent - last, last));
+    asn_status status = part_of(&parts[1], a, axis, 0, extent - last);
+    if (!status) {
+        status = asn_concatenate(2 - !last, list + !last, axis, dtype, ASN_CASTING_NO,
+                                 NULL, result);
+        asn_array_fini(&parts[1]);
+    }
+    asn_array_fini(&parts[0]);
+    return status;
+}
+
 static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t *total) {
     int64_t n = counts->layout.size;
     if (n != 1 && n != extent)

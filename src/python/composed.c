@@ -12,7 +12,7 @@
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
     PyObject *function, *careful, *dict;
-    asn_plain plain; /* or NULL */
+    const asn_plain *plain; /* or NULL */
     bool takes_like;
 } composed;
 
@@ -52,6 +52,15 @@ static bool all_usual(PyObject *const *args, Py_ssize_t n, int depth) {
     return true;
 }
 
+/* Whether the arguments are positional, as far as a plain case asks. */
+static inline bool is_plain(const asn_plain *plain, Py_ssize_t nargs, PyObject *kwnames) {
+    return plain &&
+           (!kwnames ||
+            (plain->keyword && nargs == plain->at && PyTuple_GET_SIZE(kwnames) == 1 &&
+             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0),
+                                              plain->keyword) == 0));
+}
+
 static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     composed *self = (composed *)object;
@@ -60,8 +69,8 @@ static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t n
     if (!all_usual(args, total, 0) || (self->takes_like && kwnames))
         return PyObject_Vectorcall(self->careful, args, nargsf, kwnames);
     PyObject *r = Py_NotImplemented;
-    if (self->plain && !kwnames) {
-        r = self->plain(args, nargs);
+    if (is_plain(self->plain, nargs, kwnames)) {
+        r = self->plain->call(args, total);
         if (r == Py_NotImplemented) Py_DECREF(r);
     }
     if (r == Py_NotImplemented)

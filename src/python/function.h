@@ -24,9 +24,15 @@ int asn_functions_add(PyObject *module, asn_function_def *defs);
 
 int asn_composed_init_type(PyObject *module); /* composed.c */
 /* plain.c: what does the plain calls of asnumpy's function of that name, or says
- * NotImplemented; NULL: it has none. */
-typedef PyObject *(*asn_plain)(PyObject *const *args, Py_ssize_t nargs);
-asn_plain asn_plain_find(const char *name);
+ * NotImplemented. Its arguments are positional, but the one at `at` may come by a
+ * keyword, behind the others. */
+typedef struct {
+    const char *name;
+    PyObject *(*call)(PyObject *const *args, Py_ssize_t nargs);
+    const char *keyword; /* or NULL */
+    Py_ssize_t at;
+} asn_plain;
+const asn_plain *asn_plain_find(const char *name); /* NULL: there is none */
 
 /* function_override.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. */

@@ -200,6 +200,21 @@ PLAIN(moveaxis) {
     return asn_ndarray_view(v[0], &view, true);
 }
 
+/* Along one axis. */
+PLAIN(roll) {
+    int64_t shift, axis;
+    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !whole(v[1], &shift) ||
+        !whole(v[2], &axis))
+        NOT_PLAIN;
+    const asn_layout *l = &asn_of(v[0])->layout;
+    axis += axis < 0 ? l->ndim : 0;
+    if (axis < 0 || axis >= l->ndim || l->size == 0 || l->flags & ASN_RAW_TRUTH)
+        NOT_PLAIN;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_finish(r, asn_roll(&r->array, asn_of(v[0]), shift, (int)axis))
+             : NULL;
+}
+
 /* ---- products */
 
 /* Two lines of one dtype that is not complex. */
@@ -301,23 +316,28 @@ PLAIN(interp) {
     NOT_PLAIN;
 }
 
-asn_plain asn_plain_find(const char *name) {
-#define ROW(name)                                                                        \
-    {                                                                                    \
-        #name, plain_##name                                                              \
-    }
-    static const struct {
-        const char *name;
-        asn_plain call;
-    } rows[] = {
-        ROW(convolve),   ROW(correlate),     ROW(inner),
-        ROW(interp),     ROW(isreal),        ROW(isscalar),
-        ROW(lexsort),    ROW(moveaxis),      ROW(packbits),
-        ROW(unpackbits), ROW(place),         ROW(putmask),
-        ROW(vdot),       ROW(unravel_index), ROW(ravel_multi_index),
+const asn_plain *asn_plain_find(const char *name) {
+#define ROW(name) {#name, plain_##name, NULL, 0}
+    static const asn_plain rows[] = {
+        ROW(convolve),
+        ROW(correlate),
+        ROW(inner),
+        ROW(interp),
+        ROW(isreal),
+        ROW(isscalar),
+        ROW(lexsort),
+        ROW(moveaxis),
+        ROW(packbits),
+        ROW(unpackbits),
+        ROW(place),
+        ROW(putmask),
+        {"roll", plain_roll, "axis", 2},
+        ROW(vdot),
+        ROW(unravel_index),
+        ROW(ravel_multi_index),
     };
 #undef ROW
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0) return rows[i].call;
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
     return NULL;
 }

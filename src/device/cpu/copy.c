@@ -125,6 +125,7 @@ static void collect(copy_plan *c, const asn_nd *dst, const asn_nd *src) {
             c->dims[++last] = *outer;
     }
     c->num_dims = n ? last + 1 : 0;
+    if (c->num_dims == 1) c->dims[1] = (copy_dim){1, 0, 0};
 }
 
 /* Brings the dimension along which the source is densest next to the innermost, for a
@@ -170,7 +171,11 @@ asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
                              asn_dtype_name(src->dtype), dst->ndim,
                              asn_dtype_name(dst->dtype));
     if (size == 0) return ASN_OK;
-    copy_plan c = {.dst = dst->data, .src = src->data, .item = asn_itemsize(dst->dtype)};
+    copy_plan c; /* whose dimensions are filled, not cleared */
+    c.dst = dst->data;
+    c.src = src->data;
+    c.item = asn_itemsize(dst->dtype);
+    c.stream_lines = false;
     collect(&c, dst, src);
     if (c.num_dims == 0) {
         memcpy(c.dst, c.src, (size_t)c.item);

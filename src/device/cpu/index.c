@@ -337,9 +337,21 @@ static void index_execute(asn_index_run *r) {
     asn_pool_run(index_chunk, r, (total + r->rest_per_chunk - 1) / r->rest_per_chunk, ns);
 }
 
+/* What asn_index_setup asks for. The lists of a run are filled, not cleared: they are 37
+ * KB. */
+static void index_begin(asn_index_run *r, asn_move_kind kind, asn_index_mode mode) {
+    r->kind = kind;
+    r->mode = mode;
+    r->op = ASN_OP_NONE;
+    r->split_rest = r->stream = r->tracks = false;
+    r->missed = 0;
+    r->met = 0;
+}
+
 asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const idx[],
                              const asn_nd *out) {
-    asn_index_run r = {.kind = ASN_MOVE_GET, .mode = ASN_INDEX_RAISE};
+    asn_index_run r;
+    index_begin(&r, ASN_MOVE_GET, ASN_INDEX_RAISE);
     ASN_TRY(asn_index_setup(&r, self, nidx, idx, out));
     index_execute(&r);
     for (int k = 0; k < nidx && r.missed; k++)
@@ -350,8 +362,9 @@ asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const i
 asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
                              const asn_nd *values, asn_op accumulate_op,
                              uint32_t *fp_flags) {
-    asn_index_run r = {
-        .kind = ASN_MOVE_PUT, .mode = ASN_INDEX_RAISE, .op = accumulate_op};
+    asn_index_run r;
+    index_begin(&r, ASN_MOVE_PUT, ASN_INDEX_RAISE);
+    r.op = accumulate_op;
     if (accumulate_op != ASN_OP_NONE) {
         r.kind = ASN_MOVE_ACCUMULATE;
         if ((unsigned)accumulate_op >= ASN_OP_COUNT ||
@@ -395,7 +408,8 @@ asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
     }
     asn_nd from = {self->data, n, self->dtype, shape, strides};
     asn_nd to = {out->data, m, out->dtype, out_shape, out_strides};
-    asn_index_run r = {.kind = ASN_MOVE_GET, .mode = mode};
+    asn_index_run r;
+    index_begin(&r, ASN_MOVE_GET, mode);
     asn_status status = asn_index_setup(&r, &from, 1, &idx, &to);
     if (status == ASN_OK) index_execute(&r);
     if ((status == ASN_ERR_INDEX || r.missed) &&
