@@ -425,6 +425,8 @@ def cut(name, body, relocations, isa):
     inputs = 1
     if kind in ("ew", "im", "fit"):
         inputs = (complex_arity if "complex" in dtype else arity)[row] + (kind == "fit")
+    if kind == "fitcast":
+        inputs = 2
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]
@@ -504,6 +506,8 @@ def entry(name, first):
     count = int(rest[-1]).bit_length() - int(first).bit_length()
     if kind == "cast":
         return f".cast[{lane_name(rest[0])}][{lane_name(rest[1])}][{count}]"
+    if kind == "fitcast":
+        return f".cast_fit[{lane_name(rest[0])}][{lane_name(rest[1])}][{count}]"
     if kind == "round":
         return f".round[{lane_name(rest[0])}][{count}]"
     return f".{kind}[ASN_OP_{rest[0].upper()}][{lane_name(rest[1])}][{count}]"

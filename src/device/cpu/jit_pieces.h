@@ -99,6 +99,7 @@ typedef struct {
     /* (arguments, marks): marks, and the sign bit where the arguments do not fit ew */
     uint16_t fit[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
+    uint16_t cast_fit[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* as fit */
     uint16_t round[ASN_LANE_COUNT][ASN_LANE_COUNTS];
 } asn_piece_table;
 
