@@ -384,6 +384,8 @@ def cut(name, body, relocations, isa):
     if kind in ("ew", "im", "fit", "pick"):
         more = {"fit": 1, "pick": 2}.get(kind, 0)
         inputs = (complex_arity if "complex" in dtype else arity)[row] + more
+    if kind == "fitcast":
+        inputs = 2
     if not body or body[-1].name != "ret":
         while body and body[-1].name != "ret":
             body = body[:-1]
@@ -451,6 +453,8 @@ def entry(name, first):
     count = int(rest[-1]).bit_length() - int(first).bit_length()
     if kind == "cast":
         return f".cast[{lane_name(rest[0])}][{lane_name(rest[1])}][{count}]"
+    if kind == "fitcast":
+        return f".cast_fit[{lane_name(rest[0])}][{lane_name(rest[1])}][{count}]"
     if kind == "round":
         return f".round[{lane_name(rest[0])}][{count}]"
     return f".{kind}[ASN_OP_{rest[0].upper()}][{lane_name(rest[1])}][{count}]"

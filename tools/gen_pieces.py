@@ -13,6 +13,7 @@ bits; tools/cut_pieces.py takes the machine code out of the object file. Names s
     fit__<operation>__<dtype>__<lanes>     (arguments, marks): marks, and the sign bit where an argument is
                                            outside the vector function's range (device/cpu/vmath.h)
     cast__<from>__<to>__<lanes>            conversion; bool8 ... bool64 are bools of that width
+    fitcast__<from>__<to>__<lanes>         (argument, marks): as fit, of a conversion that is not for all numbers
     round__<half>__<lanes>                 float32 rounded through the half
     pick__<comparison>__<dtype>__<lanes>   (a, b, x, y): x where a and b compare so, else y; x and y are
                                            the bits of any dtype as wide
@@ -281,6 +282,17 @@ WIDE_TO_F64 = {
     __m256i wide = _mm256_or_si256(_mm256_cvtepu32_epi64((__m128i)a), (__m256i)_mm256_set1_pd(0x1p52));
     return ({RESULT_F64})_mm256_sub_pd((__m256d)wide, _mm256_set1_pd(0x1p52));""",
 }
+# Numbers below 2^51 in magnitude: an addition of 3 * 2^51 brings the whole part to the last places.
+FROM_F64 = f"""
+    __m256d whole = _mm256_round_pd((__m256d)a, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    __m256d shifted = _mm256_set1_pd(0x1.8p52);
+    return ({vector_type("int64", 4)})_mm256_sub_epi64((__m256i)_mm256_add_pd(whole, shifted), (__m256i)shifted);"""
+FIT_F64 = f"""{vector_type("uint64", 4)} fitcast__float64__int64__4({vector_type("float64", 4)} a, {vector_type("uint64", 4)} seen) {{
+    __m256i size = _mm256_andnot_si256((__m256i)_mm256_set1_pd(-0.0), (__m256i)a);
+    __m256i most = _mm256_set1_epi64x(0x431fffffffffffff); /* the number before 2^51 */
+    return seen | ({vector_type("uint64", 4)})_mm256_sub_epi64(most, size);
+}}
+"""
 
 
 def cast_body(isa, src, dst, count):
@@ -296,6 +308,8 @@ def cast_body(isa, src, dst, count):
         return f"return ({result}){how(src, dst, count)};"
     if src == "float32" and dst == "float64" and count == 8:
         return f"return ({result})_mm512_cvtps_pd((__m256)a);"
+    if isa == "avx2" and (src, dst) == ("float64", "int64") and count == 4:
+        return FROM_F64
     if isa == "avx2" and dst == "float64" and src in WIDE_TO_F64 and count == 4:
         return WIDE_TO_F64[src]
     if isa == "avx2" and "float64" in (src, dst) and {src, dst} & {"int64", "uint64", "uint32"}:
@@ -368,6 +382,8 @@ def casts(isa):
                         "(a & 0x7fff) != 0",
                     ),
                 )
+        if isa == "avx2" and count == 4:
+            yield "", FIT_F64
         for text in halves(isa, count):
             yield "", text
 

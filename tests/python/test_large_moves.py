@@ -171,3 +171,41 @@ def test_bincount_of_many(bins):
     np.add.at(c, i, 1.5)
     anp.add.at(d, anp.array(i), 1.5)
     check(d, c)
+
+
+EDGES = st.sampled_from([31, 32, 33, 40, 63, 64, 65, 100, 129, 300, 449, 700])
+
+
+@given(
+    EDGES,
+    EDGES,
+    st.lists(
+        st.sampled_from(["?", "i1", "i2", "f4", "f8", "i8", "c8", "c16"]), min_size=1, max_size=5
+    ),
+    st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=60, deadline=None)
+def test_programs_over_operands_that_lie_across(m, n, dtypes, seed):
+    """g.T + g: of any dtypes, reversed and cut, in planes, with rows and columns repeated."""
+    rng = np.random.default_rng(seed)
+    straight = rng.integers(0, 9, (2, m, n)).astype(rng.choice(["f4", "f8", "i4"]))
+    want, got = straight[0], anp.array(straight)[0]
+    planes, made = straight, anp.array(straight)
+    for dtype in dtypes:
+        x = rng.integers(0, 2 if dtype in ("?", "i1") else 9, (2, n + 3, m + 5)).astype(dtype)
+        a = anp.array(x)
+        view = [
+            np.s_[:, 3:, 5:],
+            np.s_[:, :-3, :-5],
+            np.s_[:, n - 1 :: -1, 2:-3],
+            np.s_[:, 1:-2, m - 1 :: -1],
+        ][rng.integers(4)]
+        planes, made = planes + x[view].swapaxes(1, 2), made + a[view].swapaxes(1, 2)
+        if dtype != "?":
+            want, got = want * 2 - x[view][1].T, got * 2 - a[view][1].T
+    check(made, planes)
+    row, column = straight[0, :1], straight[1, :, :1]
+    check((got + anp.array(row)) * anp.array(column), (want + row) * column)
+    out = anp.zeros((m, 2 * n))[:, ::2]
+    out[...] = made[0].astype("c16").real + made[1].real
+    check(out, (planes[0].astype("c16").real + planes[1].real).astype("f8"))

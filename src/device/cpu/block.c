@@ -238,14 +238,6 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
             continue;
         }
         if (plan->access[i] != ASN_AT_SCATTER) continue;
-        if (plan->tiles && plan->streams && d0->stride[i] == plan->item[v]) {
-            char *to = plan->base[i] + run->offset[i];
-            int64_t bytes = n0 * plan->item[v];
-            for (int64_t r = 0; r < n1; r++, to += d1->stride[i])
-                asn_block_stream(to, run->ptr[v] + r * bytes, bytes);
-            scattered--;
-            continue;
-        }
         asn_block_scatter(plan->base[i] + run->offset[i], run->ptr[v], plan->item[v], n0,
                           d0->stride[i], n1, d1->stride[i]);
         scattered--;

@@ -1,4 +1,5 @@
-/* CPU device, private to the fused engine: programs in squares (fused_tiles.c). */
+/* CPU device, private to the fused engine: programs over operands that lie across
+ * (fused_tiles.c). */
 #ifndef ASN_DEVICE_CPU_FUSED_TILES_H
 #define ASN_DEVICE_CPU_FUSED_TILES_H
 

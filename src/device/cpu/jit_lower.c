@@ -101,6 +101,7 @@ static ref add_op(lowering *l, unsigned piece, const ref *src, int lane) {
 }
 
 static ref cast(lowering *l, ref a, int to);
+static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count);
 
 static ref cast_through(lowering *l, ref a, int via, int to) {
     if (a.lane == via || to == via) return NOTHING;
@@ -138,15 +139,20 @@ static ref cast(lowering *l, ref a, int to) {
                        asn_lane_bytes(from) == asn_lane_bytes(as)))
         return (ref){a.value, (uint8_t)to, ASN_JIT_NONE};
     unsigned piece = l->out->table->cast[from][as][l->out->count_index];
+    unsigned check = l->out->table->cast_fit[from][as][l->out->count_index];
+    if (check && !add_check(l, check, &a, 1)) return NOTHING;
     if (piece) return add_op(l, piece, &a, to);
     if (is_half(from) || (is_half(to) && from != ASN_LANE_F64)) /* it would round twice */
         return cast_through(l, a, ASN_LANE_F32, to);
     if (is_small(is_integer(from) ? from : as) && is_integer(from) != is_integer(as))
         return cast_through(l, a, ASN_LANE_I32, to);
+    if (from == ASN_LANE_F32 && as == ASN_LANE_I64)
+        return cast_through(l, a, ASN_LANE_F64, to);
     return NOTHING;
 }
 
-/* Notes in sign bits where the arguments of a vector function are outside its range. */
+/* Notes in sign bits where the arguments of a vector function, or of a cast, are outside
+ * its range. */
 static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count) {
     asn_jit_program *p = l->out;
     int wide = asn_lane_bytes(arguments[0].lane) == 8;

@@ -102,6 +102,7 @@ typedef struct {
     /* (a, b, x, y): x where the comparison holds */
     uint16_t pick[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
+    uint16_t cast_fit[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* as fit */
     uint16_t round[ASN_LANE_COUNT][ASN_LANE_COUNTS];
 } asn_piece_table;
 

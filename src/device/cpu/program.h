@@ -92,8 +92,7 @@ typedef struct {
     uint8_t *value_dtype;
     int16_t *slot; /* or ASN_NO_SLOT */
     int num_slots, max_item;
-    bool tiles; /* blocks are squares (fused_tiles.c): no operand is used where it lies */
-    bool rows;  /* the last placement was for whole rows */
+    bool rows; /* the last placement was for whole rows */
     /* what the size of a block depends on: slots, those and operands in place, bytes */
     int block_slots, block_streams, block_item;
 

@@ -200,7 +200,6 @@ static asn_status pack_shared_rows(asn_plan *plan) {
 
 asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
     plan->packed = NULL;
-    plan->tiles = false;
     for (int i = 0; i < plan->num_operands; i++) {
         plan->base[i] = p->operands[i].data;
         if (!plan->base[i] && i >= plan->num_in && plan->size)
@@ -256,7 +255,7 @@ bool asn_plan_is_splat(const asn_plan *plan, int i) {
 static bool is_linear(const asn_plan *plan, int i, bool rows) {
     const asn_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
-    if (plan->tiles || d[0].stride[i] != item) return false;
+    if (d[0].stride[i] != item) return false;
     return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
 }
 
