@@ -114,6 +114,8 @@ COST = {
     "arctan2": 14, "arcsinh": 16, "arccosh": 15, "arctanh": 10, "cbrt": 11, "logaddexp": 20,
     "logaddexp2": 20, "sigmoid": 9, "erf": 60, "erfc": 60,
 }  # fmt: skip
+# Dtypes whose rows in memory are reduced several at a time (stack.inc).
+STACKED = ["int32", "uint32", "int64", "uint64", *FLOATS]
 LOGICAL = {"logical_and", "logical_or", "logical_xor"}
 # Rows that keep one of their operands: the vector operation, its comparison, whether NaN wins.
 EXTREMES = {
@@ -447,6 +449,22 @@ def folds(table, isa):
                 body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
             bodies.append(body)
             fills.append(f"    k->fold{slot} = {name};\n")
+    for dtype in STACKED:
+        bodies.append(prelude(dtype))
+        for row in table:
+            if row.name not in ("add", "maximum", "minimum"):
+                continue
+            name = f"stack_{row.name}_{SHORT[dtype]}"
+            body = (
+                f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define EXPR {step(row, dtype)}\n"
+            )
+            if row.name in EXTREMES and dtype in FLOATS:
+                extreme = f"{EXTREMES[row.name][0]}_{SHORT[dtype]}(a, b)"
+                body += f"#define VEC asn_v_{SHORT[dtype]}\n"
+                body += f"#define VEC_EXPR v_nan_or_{SHORT[dtype]}(a, {extreme})\n"
+            bodies.append(body + '#include "device/cpu/stack.inc"\n')
+            slot = f"[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}]"
+            fills.append(f"    k->stack{slot} = {name};\n")
     for dtype in INTS + FLOATS:
         element = f"uint{dtype.lstrip('uint')}_t" if dtype in INTS else TYPES[dtype]
         bodies.append(

@@ -53,6 +53,17 @@ static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc
     }
 }
 
+/* Adds rows of memory to accumulators that all hold something. */
+static void stack_lines(const asn_reduction_run *rr, char *acc, int64_t n,
+                        const char *src, int64_t rows) {
+    const asn_plan *plan = rr->plan;
+    const asn_reduction *red = &plan->reductions[0];
+    uint32_t before = red->quiet ? asn_fp_read() : 0;
+    plan->kernels->stack[red->op][red->dtype](n, acc, src, plan->dims[1].stride[rr->lone],
+                                              rows);
+    if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
+}
+
 /* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. */
 static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
                        const int64_t bounds[4], char *accs, const int64_t *loaded) {
@@ -65,6 +76,16 @@ static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_curs
         filled[r] = loaded[r];
     for (int64_t row = bounds[0]; row < bounds[1];) {
         int64_t n1 = 1;
+        if (rr->lone >= 0 && filled[0] == width) {
+            n1 = plan->dims[1].extent - reduced.index[1];
+            if (n1 > bounds[1] - row) n1 = bounds[1] - row;
+            int64_t at = kept->offset[rr->lone] + reduced.offset[rr->lone] +
+                         plan->dims[0].stride[rr->lone] * from;
+            stack_lines(rr, accs, width, plan->base[rr->lone] + at, n1);
+            row += n1;
+            asn_cursor_advance(&reduced, run, n1);
+            continue;
+        }
         if (rr->pack > 1) {
             int64_t left = plan->dims[1].extent - reduced.index[1];
             n1 = rr->pack < left ? rr->pack : left;
@@ -203,12 +224,28 @@ static void choose_stripe(asn_reduction_run *rr) {
     rr->stripes = (extent + rr->stripe - 1) / rr->stripe;
 }
 
+/* See asn_reduction_run: nothing is computed before the reduction of one array, whose
+ * rows can be reduced several at a time (1000 rows of 1000 float64: 190 -> 130 us). */
+static int find_lone(const asn_reduction_run *rr) {
+    const asn_plan *plan = rr->plan;
+    const asn_reduction *red = &plan->reductions[0];
+    if (plan->num_steps || plan->code || plan->num_reductions != 1 || rr->pack > 1 ||
+        !rr->num_reduced || !plan->kernels->stack[red->op][red->dtype])
+        return -1;
+    for (int i = 0; i < plan->num_in; i++)
+        if (plan->value[i] == red->value && plan->dtype[i] == red->dtype &&
+            plan->access[i] == ASN_AT_DIRECT)
+            return i;
+    return -1;
+}
+
 asn_status asn_reduce_stack(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
     rr->num_reduced = asn_plan_group(plan, inner);
     choose_stripe(rr);
     asn_plan_attach(plan);
     if (plan->code) (void)asn_plan_block(plan, rr->block); /* which may refuse the code */
+    rr->lone = find_lone(rr);
     rr->rows = plan->size / plan->kept_size;
     int64_t outer = plan->kept_size / plan->dims[0].extent;
     int64_t results = outer * rr->stripes;

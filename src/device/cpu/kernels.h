@@ -58,6 +58,11 @@ typedef void (*asn_slide_fn)(const asn_slide *s, int64_t from, int64_t to);
  * of asn_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
 typedef void (*asn_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
 
+/* acc[i] = op(... op(acc[i], src[i] of the first row) ..., of the last), rows `stride`
+ * bytes apart, n elements each; in order. */
+typedef void (*asn_stack_fn)(int64_t n, void *acc, const void *src, ptrdiff_t stride,
+                             int64_t rows);
+
 /* A matrix product C = A B; see matmul.inc. Strides are bytes. */
 typedef struct {
     int64_t m, n, k;
@@ -92,6 +97,8 @@ typedef struct {
     asn_spread_fn spread[ASN_DTYPE_COUNT];           /* float32, float64 */
     asn_slide_fn slide[ASN_DTYPE_COUNT];             /* integers, float32, float64 */
     asn_rows_fn rows[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
+    /* add, maximum, minimum of floats and of integers of 32 and 64 bits */
+    asn_stack_fn stack[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asn_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
     asn_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */

@@ -46,6 +46,15 @@ static inline asn_v_f32 v_max_f32(asn_v_f32 a, asn_v_f32 b) {
 static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
     return (asn_v_f32)_mm512_min_ps((__m512)a, (__m512)b);
 }
+/* a where it is NaN, else b. */
+static inline asn_v_f64 v_nan_or_f64(asn_v_f64 a, asn_v_f64 b) {
+    __mmask8 nan = _mm512_cmp_pd_mask((__m512d)a, (__m512d)a, _CMP_UNORD_Q);
+    return (asn_v_f64)_mm512_mask_blend_pd(nan, (__m512d)b, (__m512d)a);
+}
+static inline asn_v_f32 v_nan_or_f32(asn_v_f32 a, asn_v_f32 b) {
+    __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
+    return (asn_v_f32)_mm512_mask_blend_ps(nan, (__m512)b, (__m512)a);
+}
 typedef unsigned asn_seen;
 static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
@@ -69,6 +78,14 @@ static inline asn_v_f32 v_max_f32(asn_v_f32 a, asn_v_f32 b) {
 static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
     return (asn_v_f32)_mm256_min_ps((__m256)a, (__m256)b);
 }
+static inline asn_v_f64 v_nan_or_f64(asn_v_f64 a, asn_v_f64 b) {
+    __m256d nan = _mm256_cmp_pd((__m256d)a, (__m256d)a, _CMP_UNORD_Q);
+    return (asn_v_f64)_mm256_blendv_pd((__m256d)b, (__m256d)a, nan);
+}
+static inline asn_v_f32 v_nan_or_f32(asn_v_f32 a, asn_v_f32 b) {
+    __m256 nan = _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q);
+    return (asn_v_f32)_mm256_blendv_ps((__m256)b, (__m256)a, nan);
+}
 typedef asn_v_i64 asn_seen;
 static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | (asn_seen)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q);
@@ -80,6 +97,14 @@ static inline int v_any(asn_seen seen) {
     return !_mm256_testz_si256((__m256i)seen, (__m256i)seen);
 }
 #else
+static inline asn_v_f64 v_nan_or_f64(asn_v_f64 a, asn_v_f64 b) {
+    asn_v_i64 m = a != a;
+    return (asn_v_f64)((m & (asn_v_i64)a) | (~m & (asn_v_i64)b));
+}
+static inline asn_v_f32 v_nan_or_f32(asn_v_f32 a, asn_v_f32 b) {
+    asn_v_i32 m = a != a;
+    return (asn_v_f32)((m & (asn_v_i32)a) | (~m & (asn_v_i32)b));
+}
 typedef asn_v_i64 asn_seen;
 static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | (a != a) | (b != b);
