@@ -85,6 +85,7 @@ typedef struct {
     uint32_t constants, num_constants;
     uint8_t inputs, slots, result;
     uint8_t heirs[ASN_PIECE_INPUTS];
+    uint8_t from_memory; /* bit k: input k is read once, where memory could stand; VEX */
     uint32_t low; /* slots whose register must be below 16 */
 } asn_piece;
 
