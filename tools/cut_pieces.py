@@ -30,6 +30,7 @@ from optable import DTYPES
 from piece_constants import (
     find_constant,
     fold_constants,
+    inputs_from_memory,
     load_immediates,
     vector_bytes,
     vector_number,
@@ -249,6 +250,7 @@ class Piece:
     heirs: list = dataclasses.field(
         default_factory=list
     )  # per input: slot that may take its register
+    from_memory: int = 0  # inputs that an instruction could read from memory
     low: int = 0  # slots that need a register below 16
 
 
@@ -350,8 +352,9 @@ def rename(piece, body, isa):
     return out, values
 
 
-def assign_slots(piece, values, end):
-    """Slot per value; inputs keep theirs."""
+def assign_slots(piece, values, end, in_place=False):
+    """Slot per value; inputs keep theirs. `in_place`: the result may take the register of the last input,
+    from which the next vector goes on."""
     result = values.now[0]
     values.last[result] = end
     slot = {v: v for v in range(values.inputs)}
@@ -359,7 +362,8 @@ def assign_slots(piece, values, end):
     made = [v for v in range(values.inputs, len(values.first)) if values.first[v] is not None]
     for v in made:
         k = next((k for k, end in enumerate(busy_until) if end <= values.first[v]), len(busy_until))
-        if k == len(busy_until):
+        if k == len(busy_until) or in_place and v == result:
+            k = len(busy_until)
             busy_until.append(0)
         busy_until[k] = max(values.last[v], values.first[v] + 1)
         slot[v] = values.inputs + k
@@ -370,11 +374,11 @@ def assign_slots(piece, values, end):
         starts[slot[v]] = min(starts.get(slot[v], end), values.first[v])
     taken = set()
     order = sorted(starts, key=lambda s: s != piece.result)
-    piece.heirs = []
-    for k in range(values.inputs):
+    piece.heirs = [255] * values.inputs
+    for k in sorted(range(values.inputs), key=lambda k: in_place and -k):
         heir = next((s for s in order if s not in taken and starts[s] >= values.last[k]), 255)
         taken.add(heir)
-        piece.heirs.append(heir)
+        piece.heirs[k] = heir
     return slot
 
 
@@ -398,7 +402,9 @@ def cut(name, body, relocations, isa):
     if isa == "avx2":
         fold_constants(renamed, values.now[0])
     values.measure(renamed)
-    slot = assign_slots(piece, values, len(renamed))
+    if isa == "avx2":
+        piece.from_memory = inputs_from_memory(renamed, inputs, values.now[0])
+    slot = assign_slots(piece, values, len(renamed), kind == "fit" and isa == "avx2")
     for ins, used in renamed:
         start = len(piece.code)
         for field, value in sorted(used, key=lambda u: u[0] == "VEX_IS4"):  # in order of places
@@ -484,7 +490,7 @@ def tables(pieces, isa):
         heirs = ", ".join(str(h) for h in [*p.heirs, *[255] * 6][:6])
         heads.append(
             f"{{{len(code)}, {len(p.code)}, {len(fields)}, {len(p.fields)}, {len(constants)}, {len(p.constants)}, "
-            f"{p.inputs}, {p.slots}, {p.result}, {{{heirs}}}, 0x{p.low:x}}}"
+            f"{p.inputs}, {p.slots}, {p.result}, {{{heirs}}}, {p.from_memory}, 0x{p.low:x}}}"
         )
         code += p.code
         fields += [f"{{{at}, ASN_FIELD_{kind}, {slot}}}" for at, kind, slot in p.fields]

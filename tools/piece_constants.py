@@ -139,6 +139,7 @@ EITHER_WAY = r"v(add|mul|and|or|xor)p[sd]$|vp(and|or|xor|add[bwdq]|cmpeq[bwdq]|m
 ONE_WAY = (
     r"v(sub|div|min|max|andn)p[sd]$|vp(andn|sub[bwdq]|cmpgt[bwdq]|shufb)$|vcmp\w*p[sd]$|vp?blendv"
 )
+UNARY = r"vsqrtp[sd]$|vroundp[sd]$|vpabs[bwd]$"
 FUSED = r"vfn?m(add|sub)(132|213|231)p[sd]$"
 # Comparisons' numbers when the operands are exchanged: less and greater.
 MIRRORED = {1: 14, 2: 13, 5: 10, 6: 9, 17: 30, 18: 29, 21: 26, 22: 25, 0: 0, 3: 3, 4: 4, 7: 7}
@@ -184,6 +185,21 @@ def read_from_memory(ins, used, value, constant):
     ins.code[5:5] = bytes(4)
     ins.constant = Constant(5, tail, constant.data, "ASN_CONSTANT_OPERAND", 1)
     return True
+
+
+def inputs_from_memory(renamed, inputs, result):
+    """Bit k: the one reader of input k could read it from memory as it stands."""
+    bits = 0
+    for k in range(inputs):
+        readers = [(ins, f) for ins, used in renamed for f, v in used if v == k]
+        if len(readers) != 1 or result == k:
+            continue
+        ins, field = readers[0]
+        known = re.match(f"{EITHER_WAY}|{ONE_WAY}|{FUSED}|{UNARY}", ins.name)
+        plain = ins.code[0] == 0xC4 and ins.code[4] >> 6 == 3 and not ins.constant
+        if known and plain and field == "VEX_RM":
+            bits |= 1 << k
+    return bits
 
 
 def is_nan(data):

@@ -43,6 +43,32 @@ def test_variance(name, dtype, ddof):
     assert abs(float(x.var()) - float(x.copy(order="F").var())) <= 1e-3 * want + 1e-12
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint32", "int16"])
+@pytest.mark.parametrize("name", ["sum", "max", "min"])
+@pytest.mark.parametrize("rows", [2, 3, 5, 6, 9, 14])
+def test_rows_of_memory_one_after_the_other(dtype, name, rows):
+    """Several rows are read at a time, but each is taken in order: the bits of one operation a row."""
+    rng = np.random.default_rng(rows)
+    step = {"sum": np.add, "max": np.maximum, "min": np.minimum}[name]
+    for columns in (257, 260, 1000, 1029, 2100):
+        a = (rng.standard_normal((2 * rows, columns + 3)) * 100).astype(dtype)
+        if a.dtype.kind == "f":
+            a[rng.random(a.shape) < 0.02] = np.nan
+            a[rng.random(a.shape) < 0.1] = 0.0
+            a[rng.random(a.shape) < 0.1] = -0.0
+        x = anp.array(a)
+        last = np.s_[rows - 1 :: -1, 3:] if name != "sum" else np.s_[3:, 3:]  # no order
+        for part in (np.s_[:rows, :columns], np.s_[::2, 1:-1], last):
+            got = np.asarray(getattr(anp, name)(x[part], axis=0))
+            want = np.zeros(got.shape, got.dtype) if name == "sum" else a[part][0]
+            for row in a[part]:
+                want = step(want, row)
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+            if name == "sum" and a.dtype.kind == "f":
+                np.testing.assert_array_equal(np.signbit(got[got == 0]), np.signbit(want[got == 0]))
+
+
 @conditions
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e200])
 def test_variance_that_is_not_finite(bad):

@@ -16,8 +16,8 @@
  *   k7                   the mask of the last elements
  *   [rsp + 64 i]         spilled values
  */
+#include "device/cpu/jit_patch.h"
 #include "device/cpu/jit_program.h"
-#include "device/cpu/jit_x86.h"
 
 enum {
     REGISTERS = 32, /* with AVX-512; 16 with AVX2 */
@@ -31,7 +31,8 @@ enum {
     MAX_WANTED = 96,
     TAIL_MASK = 7,
     ACCUMULATORS = 4, /* of 64 bytes; with AVX2 in two registers each */
-    MAX_PARTS = 2
+    MAX_PARTS = 2,
+    IN_MEMORY = 255 /* an input's register, where it has none */
 };
 
 static const uint8_t address_registers[] = {RBX, R8, R9, R12, R14, R15};
@@ -321,36 +322,6 @@ static void release_dead(compiler *c) {
 
 /* ---- pieces */
 
-static void patch_field(uint8_t *ins, int kind, unsigned reg) {
-    unsigned low = reg & 7, b3 = ~reg >> 3 & 1, b4 = ~reg >> 4 & 1;
-    switch (kind) {
-    case ASN_FIELD_EVEX_REG:
-        ins[1] = (uint8_t)((ins[1] & ~0x90u) | b3 << 7 | b4 << 4);
-        ins[5] = (uint8_t)((ins[5] & ~0x38u) | low << 3);
-        break;
-    case ASN_FIELD_EVEX_RM:
-        ins[1] = (uint8_t)((ins[1] & ~0x60u) | b4 << 6 | b3 << 5);
-        ins[5] = (uint8_t)((ins[5] & ~0x07u) | low);
-        break;
-    case ASN_FIELD_EVEX_VVVV:
-        ins[2] = (uint8_t)((ins[2] & ~0x78u) | (~reg & 15) << 3);
-        ins[3] = (uint8_t)((ins[3] & ~0x08u) | b4 << 3);
-        break;
-    case ASN_FIELD_VEX_REG:
-        ins[1] = (uint8_t)((ins[1] & ~0x80u) | b3 << 7);
-        ins[4] = (uint8_t)((ins[4] & ~0x38u) | low << 3);
-        break;
-    case ASN_FIELD_VEX_RM:
-        ins[1] = (uint8_t)((ins[1] & ~0x20u) | b3 << 5);
-        ins[4] = (uint8_t)((ins[4] & ~0x07u) | low);
-        break;
-    case ASN_FIELD_VEX_IS4: ins[-1] = (uint8_t)((ins[-1] & 0x0fu) | reg << 4); break;
-    default: /* ASN_FIELD_VEX_VVVV */
-        ins[2] = (uint8_t)((ins[2] & ~0x78u) | (~reg & 15) << 3);
-        break;
-    }
-}
-
 /* The register that holds a constant of the pieces throughout, or -1. Without one the
  * constant is counted as wanted. */
 static int kept_register(compiler *c, const asn_piece_constant *k) {
@@ -367,50 +338,44 @@ static int kept_register(compiler *c, const asn_piece_constant *k) {
     return c->wanted[i].reg;
 }
 
-/* The instruction with a register in the place of memory: four bytes shorter; `end` is
- * where its displacement was to stand. One that loads becomes a copy, of the same
- * elements where there is a mask. */
-static void name_register_evex(uint8_t *end, int kind, unsigned reg) {
-    uint8_t *ins = end - 6;
-    ins[1] = (uint8_t)((ins[1] & ~0x60u) | (~reg >> 4 & 1) << 6 | (~reg >> 3 & 1) << 5);
-    ins[3] &= (uint8_t)~0x10u;
-    ins[5] = (uint8_t)((ins[5] & 0x38u) | 0xc0 | (reg & 7));
-    if (kind != ASN_CONSTANT_LOADED) return;
-    ins[1] = (uint8_t)((ins[1] & ~0x07u) | X86_COPY.map);
-    ins[2] = (uint8_t)((ins[2] & 0x80u) | 0x7c | X86_COPY.prefix);
-    ins[4] = X86_COPY.opcode;
-}
-static void name_register_vex(uint8_t *end, int kind, unsigned reg) {
-    uint8_t *ins = end - 5;
-    ins[1] = (uint8_t)((ins[1] & ~0x20u) | 0x40 | (~reg >> 3 & 1) << 5);
-    ins[4] = (uint8_t)((ins[4] & 0x38u) | 0xc0 | (reg & 7));
-    if (kind != ASN_CONSTANT_LOADED) return;
-    ins[1] = (uint8_t)((ins[1] & ~0x1fu) | X86_COPY.map);
-    ins[2] = (uint8_t)((ins[2] & 0x04u) | 0x78 | X86_COPY.prefix);
-    ins[3] = X86_COPY.opcode;
-}
+/* An input that is read where it lies instead of from a register. */
+typedef struct {
+    uint32_t at; /* of its instruction in the piece */
+    x86_mem from;
+} memory_input;
 
-static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers) {
+static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *registers,
+                       const memory_input *memory, int num_memory) {
     const asn_piece_table *t = c->p->table;
     const uint8_t *code = t->code + piece->code;
     const asn_piece_field *field = &t->fields[piece->fields],
                           *end = field + piece->num_fields;
     size_t start = c->code.size;
-    uint32_t from = 0, left_out = 0;
-    for (uint32_t i = 0; i <= piece->num_constants; i++) {
+    uint32_t from = 0, i = 0;
+    ptrdiff_t left_out = 0;
+    for (int m = 0; i <= piece->num_constants;) {
         const asn_piece_constant *k = &t->constants[piece->constants + i];
         bool last = i == piece->num_constants;
         uint32_t to = last ? piece->length : k->at;
-        int reg = last ? -1 : kept_register(c, k);
+        bool reads = m < num_memory && memory[m].at + 5 <= to;
+        if (reads) to = memory[m].at + 5;
+        last &= !reads;
+        int reg = last || reads ? -1 : kept_register(c, k);
         x86_put(&c->code, code + from, to - from);
         if (c->code.full) return;
         for (; field < end && (last || field->at < to); field++)
-            patch_field(c->code.bytes + start + field->at - left_out, field->kind,
-                        registers[field->slot]);
+            if (registers[field->slot] != IN_MEMORY)
+                patch_field(c->code.bytes + (ptrdiff_t)start + field->at - left_out,
+                            field->kind, registers[field->slot]);
         from = to;
+        if (reads) {
+            patch_memory(&c->code, memory[m++].from);
+            left_out--;
+            continue;
+        }
+        i++;
         if (reg >= 0) {
-            (c->code.evex ? name_register_evex : name_register_vex)(
-                c->code.bytes + c->code.size, k->kind, (unsigned)reg);
+            patch_register(&c->code, k->kind, (unsigned)reg);
             left_out += 4;
             from += 4;
         } else if (!last) {
@@ -420,27 +385,70 @@ static void emit_piece(compiler *c, const asn_piece *piece, const uint8_t *regis
     }
 }
 
+/* The marks of arguments outside, in the register that has them over all vectors. */
+static bool is_sticky(const compiler *c, int value) {
+    return c->fixed[value] && c->owner[c->reg[value]] == STICKY;
+}
+
 /* The register of an input that ends here goes to the slot that may have it. */
 static void pass_on(compiler *c, const asn_jit_op *op, int k, uint8_t *registers,
                     uint32_t *given) {
     int value = op->src[k], heir = op->piece->heirs[k];
-    if (heir == ASN_NO_HEIR || *given >> heir & 1 || c->fixed[value] ||
+    if (heir == ASN_NO_HEIR || *given >> heir & 1 || registers[k] == IN_MEMORY ||
         c->p->values[value].last_use != c->at || c->reg[value] != registers[k])
         return;
+    bool marks = is_sticky(c, value); /* they stay where they are */
+    if (marks ? heir != op->piece->result : c->fixed[value]) return;
     for (int other = 0; other < op->piece->inputs; other++)
         if (other != k && op->src[other] == value) return;
     if (op->piece->low >> heir & 1 && registers[k] >= LOW) return;
     registers[heir] = registers[k];
     *given |= 1u << heir;
+    if (marks) return;
     c->owner[registers[k]] = IN_USE;
     c->reg[value] = -1;
+}
+
+/* Where input k of an operation lies when the piece may read it there: it is in no
+ * register, nobody needs it afterwards, and its address has one. */
+static bool reads_memory(compiler *c, const asn_jit_op *op, int k, memory_input *input) {
+    const asn_piece *piece = op->piece;
+    const asn_jit_value *v = &c->p->values[op->src[k]];
+    if (!(piece->from_memory >> k & 1) || v->kind != ASN_JIT_INPUT || v->part ||
+        v->last_use != c->at || c->reg[op->src[k]] >= 0 || c->spill[op->src[k]] >= 0)
+        return false;
+    for (int other = 0; other < piece->inputs; other++)
+        if (other != k && op->src[other] == op->src[k]) return false;
+    const asn_piece_field *f = &c->p->table->fields[piece->fields];
+    while (f->slot != k)
+        f++;
+    int length = c->p->table->code[piece->code + f->at + 2] & 4 ? 32 : 16;
+    if (length != vector_bytes(c, v->lane)) return false;
+    for (int i = 0; i < c->num_addresses; i++)
+        if (c->addresses[i] == v->pointer) {
+            input->at = f->at;
+            input->from = address_of(c, v->pointer, v->lane, true);
+            return true;
+        }
+    return false;
 }
 
 static void emit_op(compiler *c, const asn_jit_op *op) {
     const asn_piece *piece = op->piece;
     uint8_t registers[32];
     uint32_t given = 0;
+    memory_input memory[ASN_PIECE_INPUTS];
+    int num_memory = 0;
     for (int k = 0; k < piece->inputs; k++) {
+        memory_input input;
+        if (reads_memory(c, op, k, &input)) {
+            int m = num_memory++; /* in the order of the code */
+            for (; m > 0 && memory[m - 1].at > input.at; m--)
+                memory[m] = memory[m - 1];
+            memory[m] = input;
+            registers[k] = IN_MEMORY;
+            continue;
+        }
         registers[k] = (uint8_t)need(c, op->src[k]);
         if (piece->low >> k & 1 && registers[k] >= LOW) {
             int low = take_register(c, true);
@@ -456,15 +464,18 @@ static void emit_op(compiler *c, const asn_jit_op *op) {
         registers[s] = (uint8_t)take_register(c, piece->low >> s & 1);
         c->owner[registers[s]] = IN_USE;
     }
-    emit_piece(c, piece, registers);
+    emit_piece(c, piece, registers, memory, num_memory);
     int result = registers[piece->result];
     if (piece->result < piece->inputs) { /* the value itself */
         int reg = take_register(c, false);
         emit_copy(c, reg, result);
         result = reg;
     }
-    c->owner[result] = (int16_t)op->dst;
     c->reg[op->dst] = (int16_t)result;
+    if (c->owner[result] == STICKY)
+        c->fixed[op->dst] = true;
+    else
+        c->owner[result] = (int16_t)op->dst;
 }
 
 /* Inputs still to be read come into registers before memory changes under them. */
@@ -551,7 +562,8 @@ static void emit_body(compiler *c, int accumulator) {
     emit_sums(c, accumulator);
     for (int wide = 0; wide < 2; wide++) {
         if (p->marks[wide] == ASN_JIT_NONE) continue;
-        emit_copy(c, c->sticky[wide], need(c, p->marks[wide]));
+        int marks = need(c, p->marks[wide]);
+        if (marks != c->sticky[wide]) emit_copy(c, c->sticky[wide], marks);
     }
     release_dead(c);
 }

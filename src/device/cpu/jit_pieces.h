@@ -85,7 +85,8 @@ typedef struct {
     uint32_t constants, num_constants;
     uint8_t inputs, slots, result;
     uint8_t heirs[ASN_PIECE_INPUTS];
-    uint32_t low; /* slots whose register must be below 16 */
+    uint8_t from_memory; /* bit k: input k is read once, where memory could stand; VEX */
+    uint32_t low;        /* slots whose register must be below 16 */
 } asn_piece;
 
 /* Entries are 1 + an index in `pieces`; 0: no such piece. */
