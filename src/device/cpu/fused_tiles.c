@@ -11,8 +11,6 @@
  * g.T + g of 200 x 200 float64 70, 26, 31; of 1000 x 1000 float32 1040, 470, 860; float64
  * 1230, 740, 1170.
  */
-#include <string.h>
-
 #include "device/cpu/block.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_tiles.h"
@@ -61,7 +59,7 @@ static void turn(const band_run *t, asn_run *run, char *scratch, int64_t n0, int
         asn_move_loops_get(item)->transpose(scratch, t->pitch * item,
                                             plan->base[i] + run->offset[i], t->stride[i],
                                             n0, n1, false);
-        run->offset[i] = scratch - plan->base[i];
+        run->offset[i] = (int64_t)((uintptr_t)scratch - (uintptr_t)plan->base[i]);
         scratch += t->rows * t->pitch * item;
     }
 }

@@ -23,7 +23,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
-enum { BLOCK = 512, CHUNK = 8192, STREAM_ROW = 2048, ASN_ACROSS = 8 };
+enum { BLOCK = 512, CHUNK = 8192, STREAM_ROW = 2048, ASN_ACROSS = 8, RESOLVED = 4 };
 
 /* Two indices for each element. */
 typedef struct {
