@@ -15,7 +15,8 @@ typedef struct {
     int64_t rows; /* positions of the reduced dimensions but the innermost one */
     int64_t pack; /* rows per block: reduced ones (stacking), kept ones (fused_rows.c) */
     int64_t stripe, stripes;
-    int lone; /* stacking: the input whose rows in memory are reduced as they lie, or -1 */
+    int lone; /* stacking: the input whose rows in memory are reduced as they lie, or -1
+               */
     char *partial; /* results of units, when parts > 1 */
     int64_t partial_bytes;
     uint32_t flags;

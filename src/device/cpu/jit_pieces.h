@@ -86,7 +86,7 @@ typedef struct {
     uint8_t inputs, slots, result;
     uint8_t heirs[ASN_PIECE_INPUTS];
     uint8_t from_memory; /* bit k: input k is read once, where memory could stand; VEX */
-    uint32_t low; /* slots whose register must be below 16 */
+    uint32_t low;        /* slots whose register must be below 16 */
 } asn_piece;
 
 /* Entries are 1 + an index in `pieces`; 0: no such piece. */
