@@ -215,6 +215,24 @@ PLAIN(roll) {
              : NULL;
 }
 
+/* One width, mode "wrap". */
+PLAIN(pad) {
+    int64_t width;
+    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !whole(v[1], &width) || width < 1 ||
+        !PyUnicode_CheckExact(v[2]) ||
+        PyUnicode_CompareWithASCIIString(v[2], "wrap") != 0)
+        NOT_PLAIN;
+    const asn_layout *l = &asn_of(v[0])->layout;
+    if (l->ndim == 0 ||
+        (l->flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) != ASN_C_CONTIGUOUS)
+        NOT_PLAIN;
+    for (int d = 0; d < l->ndim; d++)
+        if (l->shape[d] < width) NOT_PLAIN;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_finish(r, asn_pad_wrapped(&r->array, asn_of(v[0]), width))
+             : NULL;
+}
+
 /* ---- products */
 
 /* Two lines of one dtype that is not complex. */
@@ -329,6 +347,7 @@ const asn_plain *asn_plain_find(const char *name) {
         ROW(moveaxis),
         ROW(packbits),
         ROW(unpackbits),
+        {"pad", plain_pad, "mode", 2},
         ROW(place),
         ROW(putmask),
         {"roll", plain_roll, "axis", 2},

@@ -14,4 +14,7 @@ extern const asn_key_codec asn_key_codecs[ASN_DTYPE_COUNT];
 extern const asn_key_codec asn_key_codecs_avx2[ASN_DTYPE_COUNT];
 extern const asn_key_codec asn_key_codecs_avx512[ASN_DTYPE_COUNT];
 
+/* For whoever encodes a few keys at a time. */
+const asn_key_codec *asn_key_codec_of(asn_dtype dt);
+
 #endif

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "device/cpu/keys.h"
+#include "device/cpu/keys_codecs.h"
 #include "device/cpu/sort_index.h"
 
 enum { IN = 0, LANES_4 = 16, LANES_8 = 8 };
@@ -24,6 +24,7 @@ typedef struct {
     int64_t step;     /* between a line's elements */
     int64_t spacing;  /* between lines */
     int lines, lanes; /* lines <= lanes */
+    const asn_key_codec *codec;
 } geometry;
 
 bool asn_sort_short_fits(const asn_lines *lines, asn_dtype dtype) {
@@ -51,29 +52,29 @@ static void turn_8(uint64_t *to, const uint64_t *from, int64_t rows, int64_t col
 static void encode_lined(const asn_short_sort *s, const geometry *g, int bytes,
                          const char *from, tile *t) {
     if (g->spacing == g->step * g->n)
-        asn_keys_encode(s->dtype, t->lined, from, g->step, g->n * g->lines, s->flags);
+        g->codec->encode(t->lined, from, g->step, g->n * g->lines, s->flags);
     else
         for (int l = 0; l < g->lines; l++)
-            asn_keys_encode(s->dtype, t->lined + l * g->n * bytes, from + l * g->spacing,
-                            g->step, g->n, s->flags);
+            g->codec->encode(t->lined + l * g->n * bytes, from + l * g->spacing, g->step,
+                             g->n, s->flags);
 }
 
 static void decode_lined(const asn_short_sort *s, const geometry *g, int bytes, tile *t,
                          char *to) {
     if (g->spacing == g->step * g->n)
-        asn_keys_decode(s->dtype, to, g->step, t->lined, g->n * g->lines, s->flags);
+        g->codec->decode(to, g->step, t->lined, g->n * g->lines, s->flags);
     else
         for (int l = 0; l < g->lines; l++)
-            asn_keys_decode(s->dtype, to + l * g->spacing, g->step,
-                            t->lined + l * g->n * bytes, g->n, s->flags);
+            g->codec->decode(to + l * g->spacing, g->step, t->lined + l * g->n * bytes,
+                             g->n, s->flags);
 }
 
 static void encode(const asn_short_sort *s, const geometry *g, int bytes,
                    const char *from, tile *t) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
         for (int64_t i = 0; i < g->n; i++)
-            asn_keys_encode(s->dtype, t->keys + i * g->lanes * bytes, from + i * g->step,
-                            g->spacing, g->lines, s->flags);
+            g->codec->encode(t->keys + i * g->lanes * bytes, from + i * g->step,
+                             g->spacing, g->lines, s->flags);
         return;
     }
     encode_lined(s, g, bytes, from, t);
@@ -87,8 +88,8 @@ static void decode(const asn_short_sort *s, const geometry *g, int bytes, tile *
                    char *to) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
         for (int64_t i = 0; i < g->n; i++)
-            asn_keys_decode(s->dtype, to + i * g->step, g->spacing,
-                            t->keys + i * g->lanes * bytes, g->lines, s->flags);
+            g->codec->decode(to + i * g->step, g->spacing, t->keys + i * g->lanes * bytes,
+                             g->lines, s->flags);
         return;
     }
     if (bytes == 4)
@@ -156,6 +157,7 @@ void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
     const asn_sort_loops *loops = s->loops;
     int bytes = asn_key_bytes(s->dtype), lanes = s->indices ? LANES_8 : 64 / bytes;
     int64_t item = asn_itemsize(s->dtype);
+    const asn_key_codec *codec = asn_key_codec_of(s->dtype);
     const bool lined = lines->length * bytes >= loops->lined;
     tile t;
     asn_line line;
@@ -165,10 +167,15 @@ void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
         int64_t here = lines->extent[1] - line.index[1], left = first + count - at;
         if (here > left) here = left;
         if (here > lanes) here = lanes;
-        geometry in = {lines->length, lines->stride[0][IN], lines->stride[1][IN],
-                       (int)here, lanes};
-        geometry out = {lines->length, lines->stride[0][s->out], lines->stride[1][s->out],
-                        (int)here, lanes};
+        geometry in = {
+            lines->length, lines->stride[0][IN], lines->stride[1][IN], (int)here, lanes,
+            codec};
+        geometry out = {lines->length,
+                        lines->stride[0][s->out],
+                        lines->stride[1][s->out],
+                        (int)here,
+                        lanes,
+                        codec};
         if (s->indices) {
             encode(s, &in, bytes, line.at[IN], &t);
             sort_indices(loops, &in, bytes, &t, line.at[s->out], &out);
