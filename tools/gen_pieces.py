@@ -184,7 +184,7 @@ def complex_operation(row, dtype, count):
 
 
 def complex_operations(table, isa):
-    if isa != "avx512":  # whose permutations take the parts apart (jit_compile.c)
+    if isa != "avx512":  # whose permutations take the parts apart (jit_registers.c)
         return
     for dtype in COMPLEX:
         for row in table:

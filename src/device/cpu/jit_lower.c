@@ -419,7 +419,7 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
         p->has_complex |= pair;
         if (item > widest) widest = item;
     }
-    if (p->has_complex && vector_bytes != 64) return false; /* jit_compile.c */
+    if (p->has_complex && vector_bytes != 64) return false; /* jit_registers.c */
     p->table = table;
     p->vector_bytes = vector_bytes;
     p->lanes = vector_bytes / widest;

@@ -1,5 +1,5 @@
 /* CPU device, private to the JIT: a plan's steps as operations on typed lanes
- * (jit_lower.c) for the register allocator (jit_compile.c).
+ * (jit_lower.c) for the register allocator (jit_registers.c).
  */
 #ifndef ASN_DEVICE_CPU_JIT_PROGRAM_H
 #define ASN_DEVICE_CPU_JIT_PROGRAM_H
