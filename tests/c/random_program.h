@@ -185,6 +185,17 @@ static void make_outputs(setting *s, const program *p, bool whole) {
     }
 }
 
+/* Both, and of every third program the last output is a sum or maximum along the last
+ * dimension. */
+static inline void make_case(setting *s, program *p, int total, bool *in_place) {
+    make_setting(s, p, total, in_place);
+    asn_dtype last = p->dtype[INPUTS + OUTPUTS - 1];
+    s->reduces = random_below(3) == 0 && last != ASN_BOOL;
+    s->reduction = random_below(2) ? ASN_OP_ADD : ASN_OP_MAXIMUM;
+    if (s->reduces) s->mask = (uint64_t)1 << (s->ndim - 1);
+    make_outputs(s, p, *in_place || random_below(4));
+}
+
 static void close_setting(setting *s) {
     for (int i = 0; i < INPUTS; i++)
         view_fini(&s->in[i]);

@@ -42,12 +42,7 @@ static void test_random(int total, int64_t *known) {
     setting s;
     program p;
     bool in_place;
-    make_setting(&s, &p, total, &in_place);
-    asn_dtype last = p.dtype[INPUTS + OUTPUTS - 1];
-    s.reduces = random_below(3) == 0 && last != ASN_BOOL;
-    s.reduction = random_below(2) ? ASN_OP_ADD : ASN_OP_MAXIMUM;
-    if (s.reduces) s.mask = (uint64_t)1 << (s.ndim - 1);
-    make_outputs(&s, &p, in_place || random_below(4));
+    make_case(&s, &p, total, &in_place);
     asn_prepared_clear();
     uint32_t expected = run_way(&s, &p, 1, in_place), flags = 0;
     int64_t before = found();

@@ -3,7 +3,7 @@
  *
  *  - To float64: the upper 32 bits become the last places of 2^84 (of 2^84 + 2^63 with
  *    a sign), the lower ones those of 2^52; a difference, which is exact, and a sum,
- * which rounds once, as the processor's conversion of one number does.
+ *    which rounds once, as the processor's conversion of one number does.
  *  - From floats: truncated to a whole number, whose bits an addition of 3 * 2^51 brings
  *    to the last places. That holds below 2^51; four numbers with a larger one among
  *    them, or a NaN, are converted one by one, with the conditions that has.
@@ -99,7 +99,7 @@ LOOP(i64_f32, int64_t, float)
 LOOP(f64_i64, double, int64_t)
 LOOP(f32_i64, float, int64_t)
 
-/* The low halves of sixteen numbers. */
+/* The low halves of numbers, eight at a time. */
 static void cast_64_32(int64_t n, void *dst, const void *a, const void *b,
                        const void *c) {
     const int64_t *in = a;
