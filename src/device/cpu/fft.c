@@ -16,6 +16,7 @@
 #include "device/cpu/fft_plan.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/scratch.h"
 
 enum {
     GROUP_LENGTH = 256,   /* longest group of lines that are far apart */
@@ -103,9 +104,9 @@ static void run_chunk(void *ctx, int64_t chunk) {
     int64_t end = first + (left < w->share ? left : w->share);
     int lanes = w->grouped ? w->kernels->lanes : 1;
     asn_status status = ASN_OK;
-    asn_fft_scratch_hold(true);
+    asn_scratch_hold(true);
     if (w->stream_room) {
-        scratch = asn_fft_scratch_take((size_t)(w->stream_room * lanes));
+        scratch = asn_scratch_take((size_t)(w->stream_room * lanes));
         if (scratch == NULL) status = ASN_ERR_MEMORY;
     }
     for (int64_t i = first; i < end && status == ASN_OK; i += lanes) {
@@ -117,9 +118,9 @@ static void run_chunk(void *ctx, int64_t chunk) {
     }
     if (scratch) {
         asn_block_stream_end();
-        asn_fft_scratch_give(scratch);
+        asn_scratch_give(scratch);
     }
-    asn_fft_scratch_hold(false);
+    asn_scratch_hold(false);
     if (status != ASN_OK) atomic_store(&w->failed, (int)status);
 }
 

@@ -1,4 +1,4 @@
-/* CPU device: plans of Fourier transforms: factors, tables, the cache of plans, scratch.
+/* CPU device: plans of Fourier transforms: factors, tables, the cache of plans.
  *
  * Roots of unity. exp(-2 pi i k / n) is brought into the first octant by exact integer
  * arithmetic and looked up there as the product of two table entries in long double, so
@@ -23,6 +23,7 @@
 
 #include "base/alloc.h"
 #include "base/cpu.h"
+#include "device/cpu/scratch.h"
 
 enum { CACHE_BYTES = 64 << 20, SMALLEST_LINE = 16 };
 
@@ -34,64 +35,6 @@ const asn_fft_kernels *asn_fft_kernels_of(int size) {
     if (isa >= ASN_ISA_AVX2) return size == 8 ? &asn_fft_f64_avx2 : &asn_fft_f32_avx2;
 #endif
     return size == 8 ? &asn_fft_f64_baseline : &asn_fft_f32_baseline;
-}
-
-/* ---- scratch: a few blocks stay for the next call */
-
-enum { SCRATCH_SLOTS = 8, SCRATCH_KEEP = 64 << 20, SCRATCH_HEAD = 64 };
-static _Atomic(char *) scratch_slots[SCRATCH_SLOTS];
-
-/* What a thread keeps for its next lines: an atomic exchange would wait for all that the
- * line before stores past the caches. */
-static _Thread_local struct {
-    bool on;
-    int count;
-    char *blocks[4];
-} held;
-
-void *asn_fft_scratch_take(size_t bytes) {
-    if (asn_alloc_fault()) {
-        (void)asn_error_set(ASN_ERR_MEMORY, "fft: out of memory");
-        return NULL;
-    }
-    if (held.count > 0 && *(size_t *)held.blocks[held.count - 1] >= bytes)
-        return held.blocks[--held.count] + SCRATCH_HEAD;
-    for (int i = 0; i < SCRATCH_SLOTS; i++) {
-        char *block = atomic_exchange(&scratch_slots[i], NULL), *none = NULL;
-        if (block == NULL) continue;
-        if (*(size_t *)block >= bytes) return block + SCRATCH_HEAD;
-        if (!atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) free(block);
-    }
-    size_t whole = (bytes + SCRATCH_HEAD + 63) / 64 * 64;
-    char *block = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(64, whole);
-    if (block == NULL) {
-        (void)asn_error_set(ASN_ERR_MEMORY, "fft: %zu bytes of scratch", bytes);
-        return NULL;
-    }
-    *(size_t *)block = bytes;
-    return block + SCRATCH_HEAD;
-}
-
-void asn_fft_scratch_give(void *scratch) {
-    char *block = (char *)scratch - SCRATCH_HEAD;
-    if (held.on && held.count < (int)(sizeof held.blocks / sizeof *held.blocks)) {
-        held.blocks[held.count++] = block;
-        return;
-    }
-    for (int i = 0; i < SCRATCH_SLOTS && *(size_t *)block <= SCRATCH_KEEP; i++) {
-        char *none = NULL;
-        if (atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) return;
-    }
-    /* All taken: the newest replaces one, so that what is asked for now is there. */
-    if (*(size_t *)block <= SCRATCH_KEEP)
-        block = atomic_exchange(&scratch_slots[0], block);
-    free(block);
-}
-
-void asn_fft_scratch_hold(bool on) {
-    held.on = on;
-    while (!on && held.count > 0)
-        asn_fft_scratch_give(held.blocks[--held.count] + SCRATCH_HEAD);
 }
 
 /* ---- roots of unity */
@@ -307,7 +250,7 @@ static asn_status make_kernel(asn_fft_plan *p) {
     roots of = {.fine = NULL};
     if (exact == NULL) return status;
     line = asn_calloc((size_t)m, 2 * sizeof *line);
-    scratch = asn_fft_scratch_take((size_t)m * 4 * ASN_FFT_MAX_LANES * sizeof *scratch);
+    scratch = asn_scratch_take((size_t)m * 4 * ASN_FFT_MAX_LANES * sizeof *scratch);
     if (line && scratch && roots_init(&of, 2 * n) == ASN_OK) {
         for (int64_t k = 0; k < n; k++) {
             long double re, im;
@@ -325,7 +268,7 @@ static asn_status make_kernel(asn_fft_plan *p) {
         status = ASN_OK;
     }
     asn_free(of.fine);
-    if (scratch) asn_fft_scratch_give(scratch);
+    if (scratch) asn_scratch_give(scratch);
     asn_free(line);
     plan_free(exact);
     return status;

@@ -66,12 +66,6 @@ static inline int asn_fft_chunk(int size) {
 asn_fft_plan *asn_fft_plan_get(int64_t n, int size);
 void asn_fft_plan_release(asn_fft_plan *plan);
 
-/* 64-byte aligned scratch, reused from call to call; NULL with the error set. */
-void *asn_fft_scratch_take(size_t bytes);
-void asn_fft_scratch_give(void *scratch);
-/* From `true` to `false` the calling thread keeps what it gives for what it takes. */
-void asn_fft_scratch_hold(bool on);
-
 /* What is done to every line. plan->n is n, or n / 2 for real lines of even n. */
 typedef struct {
     const asn_fft_plan *plan;

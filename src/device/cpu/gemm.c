@@ -1,11 +1,12 @@
 /* CPU device: matrix products.
  *
- * Who computes what: products of floats and complex numbers that are large enough to pay
- * go to OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
- * matmul_small.inc); a matrix times a vector to BLAS where its strides allow, and where
- * not, it is inner products or row sums of our own; bytes and bfloat16 go to the
- * processor's dot products where it has them (gemm_dot.h); other halves are converted to
- * float32 as a whole, multiplied, and rounded once.
+ * Who computes what: products of floats that are large enough to pay go to our panels
+ * where the processor has them (gemm_panels.h), else, and complex ones, to OpenBLAS;
+ * small ones, integers and bool to loops of our own (matmul.inc, matmul_small.inc); a
+ * matrix times a vector to BLAS where its strides allow, and where not, it is inner
+ * products or row sums of our own; bytes and bfloat16 go to the processor's dot products
+ * where it has them (gemm_dot.h); other halves are converted to float32 as a whole,
+ * multiplied, and rounded once.
  *
  * A product is cut into tiles of C by its shape alone, so the result does not depend on
  * the number of threads; every tile is a single-threaded call. Many small products are
@@ -15,6 +16,7 @@
 #include "device/cpu/gemm.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -31,8 +33,9 @@
 enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
 enum { SMALL_ROW = 8 };    /* if C has no more columns */
 enum { NARROW = 16 };      /* or if neither its rows nor its sums are longer than this */
-enum { VECTOR_WORK = 64 }; /* m k from which a call of BLAS pays, */
-enum { LONG_ROW = 256 };   /* but not for sums of rows as long as this */
+enum { SHARED_NS = 500000 }; /* from here on threads share one product of a batch */
+enum { VECTOR_WORK = 64 };   /* m k from which a call of BLAS pays, */
+enum { LONG_ROW = 256 };     /* but not for sums of rows as long as this */
 
 /* ---- tiles */
 
@@ -44,8 +47,27 @@ static void small_chunk(const asn_product *p, int64_t first, int64_t end) {
                  p->c.data + i * p->c_step[0]);
 }
 
+static asn_status product_tile(const asn_product *p, int64_t t) {
+    int64_t tiles = p->tiles_m * p->tiles_n, item = t / tiles,
+            i = t % tiles / p->tiles_n * p->tile_m, j = t % p->tiles_n * p->tile_n;
+    asn_matrix a = p->a, b = p->b, c = p->c;
+    for (int d = 0; d < p->num_batch; d++) {
+        int64_t at = item % p->extent[d];
+        item /= p->extent[d];
+        a.data += at * p->a_step[d];
+        b.data += at * p->b_step[d];
+        c.data += at * p->c_step[d];
+    }
+    a.data += i * a.row;
+    b.data += j * b.col;
+    c.data += i * c.row + j * c.col;
+    int64_t m = p->m - i < p->tile_m ? p->m - i : p->tile_m;
+    int64_t n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
+    return asn_product_tile(p, &a, &b, &c, m, n);
+}
+
 static void product_chunk(void *ctx, int64_t chunk) {
-    const asn_product *p = ctx;
+    asn_product *p = ctx;
     int64_t first = chunk * p->items_per_chunk, end = first + p->items_per_chunk;
     int64_t tiles = p->tiles_m * p->tiles_n;
     if (end > p->batch * tiles) end = p->batch * tiles;
@@ -53,24 +75,8 @@ static void product_chunk(void *ctx, int64_t chunk) {
         small_chunk(p, first, end);
         return;
     }
-    for (int64_t t = first; t < end; t++) {
-        int64_t item = t / tiles, i = t % tiles / p->tiles_n * p->tile_m,
-                j = t % p->tiles_n * p->tile_n;
-        asn_matrix a = p->a, b = p->b, c = p->c;
-        for (int d = 0; d < p->num_batch; d++) {
-            int64_t at = item % p->extent[d];
-            item /= p->extent[d];
-            a.data += at * p->a_step[d];
-            b.data += at * p->b_step[d];
-            c.data += at * p->c_step[d];
-        }
-        a.data += i * a.row;
-        b.data += j * b.col;
-        c.data += i * c.row + j * c.col;
-        int64_t m = p->m - i < p->tile_m ? p->m - i : p->tile_m;
-        int64_t n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
-        asn_product_tile(p, &a, &b, &c, m, n);
-    }
+    for (int64_t t = first; t < end; t++)
+        if (product_tile(p, t) != ASN_OK) atomic_store(&p->failed, true);
 }
 
 /* Extent of a tile along a dimension: halves or quarters, 512 at most, in whole register
@@ -92,7 +98,7 @@ static void choose_tiles(asn_product *p) {
         int64_t rows = (1 << 19) / p->k; /* about 20 us of reading */
         p->tile_m = (rows < 32 ? 32 : rows) & ~(int64_t)31;
         if (p->tile_m > p->m) p->tile_m = p->m;
-    } else if (work > 2000000) { /* 20 us at 100 GFLOP/s */
+    } else if (!p->by_panels && work > 2000000) { /* 20 us at 100 GFLOP/s */
         if (p->m >= p->n / 4 && p->m > 32)
             p->tile_m = tile_extent(p->m);
         else if (p->n > 32)
@@ -106,6 +112,7 @@ static void choose_tiles(asn_product *p) {
 
 static double product_ns(const asn_product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
+    if (p->by_panels) return flops / (p->dtype == ASN_F32 ? 200 : 100);
     if (p->by_blas)
         return flops / (p->dtype == ASN_F32 ? 100 : p->dtype == ASN_F64 ? 50 : 12);
     if (p->by_gemv) return flops * 0.01 * p->item;
@@ -113,12 +120,21 @@ static double product_ns(const asn_product *p) {
     return flops * 0.1 + 20.0 * (double)p->batch;
 }
 
-static void run_product(asn_product *p) {
-    if (asn_product_dot(p)) return;
+static asn_status run_product(asn_product *p) {
+    if (asn_product_dot(p)) return ASN_OK;
     choose_tiles(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
+    double ns = product_ns(p);
+    if (p->by_panels && (total == 1 || ns / (double)total > SHARED_NS)) {
+        for (int64_t t = 0; t < total; t++)
+            ASN_TRY(product_tile(p, t));
+        return ASN_OK;
+    }
+    atomic_init(&p->failed, false);
     asn_pool_run(product_chunk, p, (total + p->items_per_chunk - 1) / p->items_per_chunk,
-                 product_ns(p));
+                 ns);
+    if (!atomic_load(&p->failed)) return ASN_OK;
+    return asn_error_set(ASN_ERR_MEMORY, "matmul: out of memory");
 }
 
 /* ---- preparing */
@@ -205,7 +221,11 @@ static bool choose_vector_form(asn_product *p) {
  * described. */
 static void find_misfits(const asn_product *p, bool misfit[3]) {
     misfit[0] = misfit[1] = misfit[2] = false;
-    if (p->by_blas) {
+    if (p->by_panels) {
+        misfit[0] = p->a.row % p->item || p->a.col % p->item;
+        misfit[1] = p->b.row % p->item || p->b.col % p->item;
+        misfit[2] = p->c.col != p->item && p->c.row != p->item;
+    } else if (p->by_blas) {
         misfit[0] = !asn_matrix_reads(&p->a, p->m, p->k, p->item);
         misfit[1] = !asn_matrix_reads(&p->b, p->k, p->n, p->item);
         misfit[2] = !asn_matrix_reads(&p->c, p->m, p->n, p->item);
@@ -257,8 +277,9 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
     bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
     if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
-    ASN_TRY(asn_gemm_load());
-    p->by_blas = true;
+    p->by_panels = asn_panels_kernels_of(p->dtype);
+    if (!p->by_panels) ASN_TRY(asn_gemm_load());
+    p->by_blas = !p->by_panels;
     bool single = p->dtype == ASN_F32 || p->dtype == ASN_C64;
     if (!alpha) memcpy(p->alpha, single ? (const void *)&one_f : &one_d, single ? 4 : 8);
     return ASN_OK;
@@ -326,6 +347,7 @@ static asn_status multiply(const asn_nd *const views[3], const void *alpha,
     bool misfit[3];
     p.by_blas = p.by_dots = p.by_gemv = p.swapped = false;
     p.small = NULL;
+    p.by_panels = NULL;
     memset(p.alpha, 0, sizeof p.alpha);
     memset(p.beta, 0, sizeof p.beta);
     describe(&p, views[0], views[1], views[2]);
@@ -335,8 +357,7 @@ static asn_status multiply(const asn_nd *const views[3], const void *alpha,
     find_misfits(&p, misfit);
     if (misfit[0] || misfit[1] || misfit[2])
         return multiply_copies(views, misfit, alpha, beta);
-    run_product(&p);
-    return ASN_OK;
+    return run_product(&p);
 }
 
 /* t = a b without a scale; k may be 0. A float32 t of halves: whole matrices by way of

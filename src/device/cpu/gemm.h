@@ -1,10 +1,10 @@
 /* CPU device: matrix products of every dtype.
  *
- * float32, float64 and complex run OpenBLAS, single-threaded, under our own split over
- * the pool. It is opened at the first product that needs it: $ASNUMPY_OPENBLAS, else
- * libscipy_openblas.so beside this library, else the system's libopenblas. Small products
- * and vectors are our own loops and need no library. Halves accumulate in float32; bool
- * is or-and; integers wrap.
+ * float32 and float64 are our own with AVX-512; else, and complex, they run OpenBLAS,
+ * single-threaded, under our own split over the pool. It is opened at the first product
+ * that needs it: $ASNUMPY_OPENBLAS, else libscipy_openblas.so beside this library, else
+ * the system's libopenblas. Small products and vectors are our own loops and need no
+ * library. Halves accumulate in float32; bool is or-and; integers wrap.
  */
 #ifndef ASN_DEVICE_CPU_GEMM_H
 #define ASN_DEVICE_CPU_GEMM_H

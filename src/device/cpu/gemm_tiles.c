@@ -1,5 +1,5 @@
-/* CPU device: one tile of a matrix product, by BLAS, by our loops or by inner products
- * (see gemm.c). Every call is single-threaded and runs on the calling thread.
+/* CPU device: one tile of a matrix product, by panels, BLAS, our loops or inner products
+ * (see gemm.c). But for panels every call is single-threaded.
  */
 #include "device/cpu/gemm_tiles.h"
 
@@ -223,8 +223,42 @@ static void gemv_tile(const asn_product *p, const asn_matrix *a, const asn_matri
                 (const double *)v, by, 1, (double *)c->data, to);
 }
 
-void asn_product_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                      const asn_matrix *c, int64_t m, int64_t n) {
+static double number(asn_dtype dt, const char *bytes) {
+    float single;
+    double twice;
+    memcpy(&single, bytes, sizeof single);
+    memcpy(&twice, bytes, sizeof twice);
+    return dt == ASN_F32 ? (double)single : twice;
+}
+
+static asn_status panels_tile(const asn_product *p, const asn_matrix *a,
+                              const asn_matrix *b, const asn_matrix *c, int64_t m,
+                              int64_t n) {
+    asn_panels x = {.m = m, .n = n, .k = p->k, .c = c->data, .c_row = c->row};
+    x.a = a->data;
+    x.a_row = a->row;
+    x.a_col = a->col;
+    x.b = b->data;
+    x.b_row = b->row;
+    x.b_col = b->col;
+    if (c->col != p->item && n > 1) { /* C^T = B^T A^T */
+        x = (asn_panels){.m = n, .n = m, .k = p->k, .c = c->data, .c_row = c->col};
+        x.a = b->data;
+        x.a_row = b->col;
+        x.a_col = b->row;
+        x.b = a->data;
+        x.b_row = a->col;
+        x.b_col = a->row;
+    }
+    x.alpha = number(p->dtype, p->alpha);
+    x.beta = number(p->dtype, p->beta);
+    return asn_gemm_panels(p->by_panels, &x);
+}
+
+asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
+                            const asn_matrix *b, const asn_matrix *c, int64_t m,
+                            int64_t n) {
+    if (p->by_panels) return panels_tile(p, a, b, c, m, n);
     if (p->by_blas)
         blas_tile(p, a, b, c, m, n);
     else if (p->by_gemv)
@@ -233,4 +267,5 @@ void asn_product_tile(const asn_product *p, const asn_matrix *a, const asn_matri
         dot_tile(p, a, b, c, m, n);
     else
         loop_tile(p, a, b, c, m, n);
+    return ASN_OK;
 }

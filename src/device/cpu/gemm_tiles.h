@@ -2,6 +2,9 @@
 #ifndef ASN_DEVICE_CPU_GEMM_TILES_H
 #define ASN_DEVICE_CPU_GEMM_TILES_H
 
+#include <stdatomic.h>
+
+#include "device/cpu/gemm_panels.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/nd.h"
 
@@ -20,10 +23,12 @@ typedef struct {
     int64_t extent[ASN_ND_MAX_DIMS], a_step[ASN_ND_MAX_DIMS], b_step[ASN_ND_MAX_DIMS],
         c_step[ASN_ND_MAX_DIMS];
     _Alignas(16) char alpha[16], beta[16];
+    const asn_panels_kernels *by_panels; /* or NULL */
     bool by_blas, by_dots, by_gemv;
     bool swapped;        /* a and b have changed roles */
     asn_matmul_fn small; /* or NULL */
     int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
+    atomic_bool failed;
 } asn_product;
 
 /* Finds BLAS's functions; before a product by_blas or by_gemv runs. Thread-safe. */
@@ -33,9 +38,11 @@ ASN_CHECK_RESULT asn_status asn_gemm_load(void);
  * that it can express. */
 bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item);
 
-/* m x n elements of C, by the engine chosen; a, b, c: where the tile's operands begin. */
-void asn_product_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                      const asn_matrix *c, int64_t m, int64_t n);
+/* m x n elements of C, by the engine chosen; a, b, c: where the tile's operands begin.
+ * ASN_ERR_MEMORY of panels only. */
+ASN_CHECK_RESULT asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
+                                             const asn_matrix *b, const asn_matrix *c,
+                                             int64_t m, int64_t n);
 
 /* One long inner product of floats or complex numbers, shared out between threads by k
  * alone; false: it is another product. */
