@@ -20,6 +20,7 @@ enum {
     NEAR_ROW = 2048,        /* bytes: longer rows share few sets of L1, and no page */
     PACKED_BYTES = 4 << 20, /* of B */
     LEAST_ROWS = 32,        /* of a chunk */
+    SMALL_WORK = 32768,     /* products that no thread shares */
     CHUNKS = 4,             /* when there are several threads: for each of them */
 };
 
@@ -94,6 +95,10 @@ asn_status asn_gemm_panels(const asn_panels_kernels *by, const asn_panels *x) {
             longest = (x->k + parts - 1) / parts;
     bool must = x->b_col != by->item && x->n > 1,
          packs = must || (x->m > FEW_ROWS && x->b_row > NEAR_ROW);
+    if (!packs && parts == 1 && x->m * x->n * x->k <= SMALL_WORK) {
+        by->rows(x, 0, x->k, 0, x->m, 0, all, NULL, NULL);
+        return ASN_OK;
+    }
     region r = {.by = by, .x = x};
     r.packs_a = all > FEW_VECTORS && (x->a_col != by->item || x->a_row > NEAR_ROW);
     if (packs) {
@@ -106,9 +111,9 @@ asn_status asn_gemm_panels(const asn_panels_kernels *by, const asn_panels *x) {
     for (int64_t j = 0; j < all; j += wide) {
         r.first = j;
         r.end = smaller(j + wide, all);
-        for (int64_t part = 0; part < parts; part++) {
+        r.term = 0;
+        for (int64_t part = 0; part < parts; part++, r.term += r.terms) {
             r.terms = x->k / parts + (part < x->k % parts);
-            r.term = part == 0 ? 0 : r.term + x->k / parts + (part - 1 < x->k % parts);
             run_region(&r);
         }
     }

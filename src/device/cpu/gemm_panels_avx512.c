@@ -6,7 +6,7 @@
 #include <immintrin.h>
 
 #define ROWS 8
-enum { VECS = 3 };
+enum { VECS = 3, FAR_BYTES = 1 << 18 };
 
 #define NAME(x) x##_f64
 #define REAL    double
