@@ -1,9 +1,10 @@
-/* Products of float32 and float64 (gemm_panels.h, or BLAS). Numbers are small integers,
- * whose sums are exact in every order; on real numbers one thread and two give the same
- * bits; in panels infinity times zero occurs where the operands have it and not in lanes
- * beyond. */
+/* Products of floats and complex numbers (gemm_panels.h, gemm_complex.h, or BLAS).
+ * Numbers are small integers, whose sums are exact in every order; on real numbers one
+ * thread and two give the same bits; in panels infinity times zero occurs where the
+ * operands have it and not in lanes beyond. */
 #include "check.h"
 
+#include <complex.h>
 #include <fenv.h>
 #include <math.h>
 
@@ -103,6 +104,49 @@ static void test_sums(asn_dtype dt, int64_t batch, int64_t m, int64_t k, int64_t
     product_fini(&p);
 }
 
+static double complex *complex_numbers(const asn_nd *a, bool filled) {
+    double complex *all = calloc((size_t)asn_nd_size(a) + 1, sizeof *all);
+    for (int64_t i = 0; i < asn_nd_size(a); i++) {
+        char *at = view_at(a, i);
+        for (int part = 0; part < 2 && !filled; part++)
+            if (a->dtype == ASN_C64)
+                ((float *)at)[part] = (float)(random_below(31) - 15);
+            else
+                ((double *)at)[part] = (double)(random_below(31) - 15);
+        all[i] = a->dtype == ASN_C64 ? (double complex) * (const float complex *)at
+                                     : *(const double complex *)at;
+    }
+    return all;
+}
+
+static void test_complex(asn_dtype dt, int64_t batch, int64_t m, int64_t k, int64_t n,
+                         bool contiguous) {
+    view a, b, c;
+    view_init(&a, dt, 3, (int64_t[]){batch, m, k}, contiguous);
+    view_init(&b, dt, 3, (int64_t[]){batch, k, n}, contiguous);
+    view_init(&c, dt, 3, (int64_t[]){batch, m, n}, contiguous || random_below(2));
+    double complex *x = complex_numbers(&a.nd, false), *y = complex_numbers(&b.nd, false);
+    asn_status status = asn_cpu_matmul(&a.nd, &b.nd, &c.nd);
+    refused += status == ASN_ERR_RUNTIME;
+    CHECK(status == ASN_OK || status == ASN_ERR_RUNTIME, "");
+    double complex *got = complex_numbers(&c.nd, true);
+    int64_t wrong = 0;
+    for (int64_t i = 0; status == ASN_OK && i < batch * m * n; i++) {
+        int64_t row = i / n, t = i / (m * n);
+        double complex sum = 0;
+        for (int64_t q = 0; q < k; q++)
+            sum += x[row * k + q] * y[(t * k + q) * n + i % n];
+        wrong += got[i] != sum;
+    }
+    CHECK(wrong == 0, "wrong complex sums");
+    free(x);
+    free(y);
+    free(got);
+    view_fini(&a);
+    view_fini(&b);
+    view_fini(&c);
+}
+
 static void test_threads(asn_dtype dt, int64_t m, int64_t k, int64_t n) {
     product p;
     product_init(&p, dt, 1, m, k, n, false, false);
@@ -182,6 +226,13 @@ int main(void) {
             test_conditions(dt, 2 + random_below(20), 17 + random_below(20),
                             2 + random_below(60), i % 2);
         test_memory(dt, 40, 300, 50);
+    }
+    asn_pool_set_threads(2);
+    for (int i = 0; i < 100; i++) {
+        asn_dtype dt = i % 2 ? ASN_C64 : ASN_C128;
+        test_complex(dt, 1 + random_below(2), 1 + random_below(80), 1 + random_below(80),
+                     1 + random_below(80), random_below(2));
+        if (i < 4) test_complex(dt, 1, 150, 500, 90, i < 2);
     }
     if (refused)
         printf("no BLAS here: %lld products are not tested\n", (long long)refused);

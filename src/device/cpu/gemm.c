@@ -1,12 +1,12 @@
 /* CPU device: matrix products.
  *
- * Who computes what: products of floats that are large enough to pay go to our panels
- * where the processor has them (gemm_panels.h), else, and complex ones, to OpenBLAS;
- * small ones, integers and bool to loops of our own (matmul.inc, matmul_small.inc); a
- * matrix times a vector to BLAS where its strides allow, and where not, it is inner
- * products or row sums of our own; bytes and bfloat16 go to the processor's dot products
- * where it has them (gemm_dot.h); other halves are converted to float32 as a whole,
- * multiplied, and rounded once.
+ * Who computes what: products of floats that are large enough to pay and of complex128 go
+ * to our panels where the processor has them (gemm_panels.h), else, and complex64, to
+ * OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
+ * matmul_small.inc); a matrix times a vector to BLAS where its strides allow, and where
+ * not, it is inner products or row sums of our own; bytes and bfloat16 go to the
+ * processor's dot products where it has them (gemm_dot.h); other halves are converted to
+ * float32 as a whole, multiplied, and rounded once.
  *
  * A product is cut into tiles of C by its shape alone, so the result does not depend on
  * the number of threads; every tile is a single-threaded call. Many small products are
@@ -32,7 +32,8 @@
 
 enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
 enum { SMALL_ROW = 8 };    /* if C has no more columns */
-enum { NARROW = 16 };      /* or if neither its rows nor its sums are longer than this */
+enum { COMPLEX_LEAST = 24 };
+enum { NARROW = 16 }; /* or if neither its rows nor its sums are longer than this */
 enum { SHARED_NS = 500000 }; /* from here on threads share one product of a batch */
 enum { VECTOR_WORK = 64 };   /* m k from which a call of BLAS pays, */
 enum { LONG_ROW = 256 };     /* but not for sums of rows as long as this */
@@ -112,7 +113,8 @@ static void choose_tiles(asn_product *p) {
 
 static double product_ns(const asn_product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
-    if (p->by_panels) return flops / (p->dtype == ASN_F32 ? 200 : 100);
+    if (p->by_panels)
+        return flops / (p->dtype == ASN_F32 ? 200 : p->dtype == ASN_F64 ? 100 : 25);
     if (p->by_blas)
         return flops / (p->dtype == ASN_F32 ? 100 : p->dtype == ASN_F64 ? 50 : 12);
     if (p->by_gemv) return flops * 0.01 * p->item;
@@ -263,6 +265,14 @@ static bool is_narrow(const asn_product *p) {
            p->n <= NARROW && p->n > 1;
 }
 
+/* complex128 is worth its planes from some size on; BLAS's complex64 is near the peak. */
+static const asn_panels_kernels *panels_of(const asn_product *p, bool scaled) {
+    if (p->dtype != ASN_C128) return asn_panels_kernels_of(p->dtype);
+    bool long_enough =
+        p->m >= COMPLEX_LEAST && p->n >= COMPLEX_LEAST && p->k >= COMPLEX_LEAST;
+    return long_enough && !scaled ? asn_panels_kernels_of(ASN_F64) : NULL;
+}
+
 static asn_status choose_engine(asn_product *p, const void *alpha) {
     static const float one_f = 1;
     static const double one_d = 1;
@@ -277,7 +287,7 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
     bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
     if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
-    p->by_panels = asn_panels_kernels_of(p->dtype);
+    p->by_panels = panels_of(p, alpha);
     if (!p->by_panels) ASN_TRY(asn_gemm_load());
     p->by_blas = !p->by_panels;
     bool single = p->dtype == ASN_F32 || p->dtype == ASN_C64;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "device/cpu/gemm.h"
+#include "device/cpu/gemm_complex.h"
 #include "device/cpu/pool.h"
 
 enum { LEAST_PART = 16384, MAX_PARTS = 1024 };         /* of a long inner product */
@@ -252,6 +253,7 @@ static asn_status panels_tile(const asn_product *p, const asn_matrix *a,
     }
     x.alpha = number(p->dtype, p->alpha);
     x.beta = number(p->dtype, p->beta);
+    if (p->dtype >= ASN_C64) return asn_gemm_complex(p->by_panels, &x);
     return asn_gemm_panels(p->by_panels, &x);
 }
 
