@@ -285,7 +285,7 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
         return asn_gemm_load();
     }
     bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
-    if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype);
+    if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype, p->n);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
     p->by_panels = panels_of(p, alpha);
     if (!p->by_panels) ASN_TRY(asn_gemm_load());
@@ -409,7 +409,7 @@ static bool multiply_few(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
         from = packed;
         s.b_row = n * item;
     }
-    asn_matmul_fn small = asn_matmul_small(c->dtype);
+    asn_matmul_fn small = asn_matmul_small(c->dtype, n);
     (small ? small : asn_kernels_get()->matmul[c->dtype])(&s, a->data, from, c->data);
     return true;
 }
