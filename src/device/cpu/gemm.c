@@ -419,6 +419,10 @@ asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
     if (asn_nd_size(c) == 0) return ASN_OK;
     if (multiply_few(a, b, c)) return ASN_OK;
     if (!asn_is_half(c->dtype)) return multiply_plain(a, b, c);
+    bool done = false;
+    if (c->dtype == ASN_BF16 && a->shape[a->ndim - 1] && asn_cpu_isa() >= ASN_ISA_AVX512)
+        ASN_TRY(asn_gemm_dot(a, b, c, &done));
+    if (done) return ASN_OK;
     int64_t strides[ASN_ND_MAX_DIMS];
     asn_nd t;
     asn_status status = allocate_like(c, ASN_F32, &t, strides);

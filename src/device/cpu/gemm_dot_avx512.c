@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/half.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/pool.h"
 
@@ -61,23 +62,42 @@ typedef struct {
     int failed;
 } dot_run;
 
+/* Rows of contiguous columns, a group's to a word each. */
+static void pack_group(int item, const char *const *rows, int64_t n, uint32_t *words) {
+    if (item == 1) {
+        const uint8_t *r0 = (const uint8_t *)rows[0], *r1 = (const uint8_t *)rows[1],
+                      *r2 = (const uint8_t *)rows[2], *r3 = (const uint8_t *)rows[3];
+        for (int64_t c = 0; c < n; c++)
+            words[c] = r0[c] | (uint32_t)r1[c] << 8 | (uint32_t)r2[c] << 16 |
+                       (uint32_t)r3[c] << 24;
+    } else {
+        const uint16_t *r0 = (const uint16_t *)rows[0], *r1 = (const uint16_t *)rows[1];
+        for (int64_t c = 0; c < n; c++)
+            words[c] = r0[c] | (uint32_t)r1[c] << 16;
+    }
+}
+
 /* Columns [j, j + n) and rows [from, from + count) of B. */
 static void pack_panel(const dot_run *r, const char *b, int64_t j, int64_t n,
                        int64_t from, int64_t count, char *panel) {
+    static const char nothing[PANEL * 2];
     const int64_t row = r->b->strides[r->b->ndim - 2],
                   col = r->b->strides[r->b->ndim - 1];
     int64_t groups = (count + r->group - 1) / r->group;
-    if (n < PANEL || count % r->group)
+    bool contiguous = col == r->item;
+    const char *src = b + from * row + j * col;
+    if (n < PANEL || (count % r->group && !contiguous))
         memset(panel, 0, (size_t)(groups * PANEL * GROUP_BYTES));
-    for (int64_t i = 0; i < count; i++) {
-        const char *src = b + (from + i) * row + j * col;
+    for (int64_t i = 0; i < count && contiguous; i += r->group) {
+        const char *rows[GROUP_BYTES];
+        for (int64_t g = 0; g < r->group; g++)
+            rows[g] = i + g < count ? src + (i + g) * row : nothing;
+        pack_group(r->item, rows, n, (uint32_t *)panel + i / r->group * PANEL);
+    }
+    for (int64_t i = 0; i < count && !contiguous; i++, src += row) {
         char *dst = panel + i / r->group * (PANEL * GROUP_BYTES) + i % r->group * r->item;
-        if (r->item == 1)
-            for (int64_t c = 0; c < n; c++)
-                dst[c * GROUP_BYTES] = src[c * col];
-        else
-            for (int64_t c = 0; c < n; c++)
-                memcpy(dst + c * GROUP_BYTES, src + c * col, 2);
+        for (int64_t c = 0; c < n; c++)
+            memcpy(dst + c * GROUP_BYTES, src + c * col, (size_t)r->item);
     }
 }
 
@@ -99,6 +119,10 @@ static void store_tile(const dot_run *r, char *t, int rows, int64_t n, const voi
             const uint32_t *s = (const uint32_t *)sums + i * PANEL;
             for (int64_t c = 0; c < n; c++)
                 dst[c] = (char)((first ? 0 : (unsigned char)dst[c]) + s[c]);
+        } else if (r->t->dtype == ASN_BF16) {
+            const float *s = (const float *)sums + i * PANEL;
+            for (int64_t c = 0; c < n; c++)
+                ((uint16_t *)dst)[c] = asn_f32_to_bf16(s[c]);
         } else {
             const float *s = (const float *)sums + i * PANEL;
             for (int64_t c = 0; c < n; c++) {
@@ -118,7 +142,7 @@ static void run_rows(const dot_run *r, const dot_tile *tile, const char *a, char
     if (r->keeps) {
         const uint32_t zeros[ROWS] = {0};
         dot_tile columns = {tile->panel, 0, tile->groups, 0, tile->flip};
-        r->dot(1, &columns, NULL, zeros, extra);
+        r->dot(1, &columns, (const char *)zeros, zeros, extra);
     }
     int64_t left = r->k - from - tile->whole * r->group;
     int64_t t_row = r->t->strides[r->t->ndim - 2];
@@ -190,6 +214,7 @@ asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b, const asn_nd *t, bool 
     *done = r.dot && a->strides[nd - 1] == r.item &&
             t->strides[nd - 1] == asn_itemsize(t->dtype) && r.m >= ROWS &&
             (double)r.m * (double)r.n * (double)r.k >= LEAST_WORK;
+    if (t->dtype == ASN_BF16) *done = *done && r.k <= MAX_GROUPS * r.group;
     if (!*done) return ASN_OK;
     int64_t batch = 1;
     for (int d = 0; d < nd - 2; d++)
