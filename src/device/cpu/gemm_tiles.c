@@ -232,25 +232,30 @@ static double number(asn_dtype dt, const char *bytes) {
     return dt == ASN_F32 ? (double)single : twice;
 }
 
+static asn_matrix turned(const asn_matrix *x) {
+    return (asn_matrix){x->data, x->col, x->row};
+}
+
 static asn_status panels_tile(const asn_product *p, const asn_matrix *a,
                               const asn_matrix *b, const asn_matrix *c, int64_t m,
                               int64_t n) {
-    asn_panels x = {.m = m, .n = n, .k = p->k, .c = c->data, .c_row = c->row};
-    x.a = a->data;
-    x.a_row = a->row;
-    x.a_col = a->col;
-    x.b = b->data;
-    x.b_row = b->row;
-    x.b_col = b->col;
-    if (c->col != p->item && n > 1) { /* C^T = B^T A^T */
-        x = (asn_panels){.m = n, .n = m, .k = p->k, .c = c->data, .c_row = c->col};
-        x.a = b->data;
-        x.a_row = b->col;
-        x.a_col = b->row;
-        x.b = a->data;
-        x.b_row = a->col;
-        x.b_col = a->row;
+    asn_matrix left = *a, right = *b;
+    bool turns = c->col != p->item && n > 1; /* C^T = B^T A^T */
+    if (turns) {
+        left = turned(b);
+        right = turned(a);
     }
+    asn_panels x = {.m = turns ? n : m,
+                    .n = turns ? m : n,
+                    .k = p->k,
+                    .a = left.data,
+                    .a_row = left.row,
+                    .a_col = left.col,
+                    .b = right.data,
+                    .b_row = right.row,
+                    .b_col = right.col,
+                    .c = c->data,
+                    .c_row = turns ? c->col : c->row};
     x.alpha = number(p->dtype, p->alpha);
     x.beta = number(p->dtype, p->beta);
     if (p->dtype >= ASN_C64) return asn_gemm_complex(p->by_panels, &x);
