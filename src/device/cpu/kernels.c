@@ -18,6 +18,7 @@
 #include "device/cpu/complex_avx2.h"
 #include "device/cpu/divide_avx2.h"
 #include "device/cpu/fpflags.h"
+#include "device/cpu/gcd_avx512.h"
 #include "device/cpu/predicates_avx2.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -174,6 +175,7 @@ static void fill_tables(void) {
         asn_kernels_divide_avx2(&tables);
         asn_kernels_predicates_avx2(&tables);
     }
+    if (asn_cpu_isa() == ASN_ISA_AVX512) asn_kernels_gcd_avx512(&tables);
 #endif
 }
 
