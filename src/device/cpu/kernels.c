@@ -17,6 +17,7 @@
 #include "device/cpu/casts_avx2.h"
 #include "device/cpu/complex_avx2.h"
 #include "device/cpu/divide_avx2.h"
+#include "device/cpu/exponents_avx512.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gcd_avx512.h"
 #include "device/cpu/predicates_avx2.h"
@@ -175,7 +176,10 @@ static void fill_tables(void) {
         asn_kernels_divide_avx2(&tables);
         asn_kernels_predicates_avx2(&tables);
     }
-    if (asn_cpu_isa() == ASN_ISA_AVX512) asn_kernels_gcd_avx512(&tables);
+    if (asn_cpu_isa() == ASN_ISA_AVX512) {
+        asn_kernels_exponents_avx512(&tables);
+        asn_kernels_gcd_avx512(&tables);
+    }
 #endif
 }
 
