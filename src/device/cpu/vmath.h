@@ -62,6 +62,22 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
     return (float)(int32_t)(e - 127u);
 }
 
+/* Of seven bits, nearly (the number of these bits)^(-1/3). The bits, in units of 2^46
+ * (2^17), go through a product that leaves a whole number in the low bits. */
+V_FUNCTION double v_cbrt_guess(uint64_t u) {
+    double number = v_from_bits(u >> 32 | 0x4330000000000000u); /* 2^52 too many */
+    double third = v_fma(number, -0x1.5555555555555p-16, 0x1.800155556aa51p+52);
+    uint64_t bits;
+    memcpy(&bits, &third, sizeof bits);
+    return v_from_bits(bits << 46);
+}
+V_FUNCTION float v_cbrt_guessf(uint32_t u) {
+    float third = v_fmaf((float)(int32_t)u, -0x1.555556p-19f, 0x1.8054a2p+23f);
+    uint32_t bits;
+    memcpy(&bits, &third, sizeof bits);
+    return v_from_bitsf(bits << 17);
+}
+
 /* What vmath_power.inc needs of a number: itself, a signed integer as a number, the
  * smaller of two, the entry of a table. */
 V_FUNCTION double v_all(double a) {
