@@ -228,25 +228,27 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 
 #include "device/cpu/vmath_wide.h"
 
+/* e^2y is finite */
 V_FUNCTION uint64_t v_tanh_outside(double a) {
-    (void)a;
-    return 0;
+    return v_above(a, 350);
 }
 V_FUNCTION uint64_t v_tanh_marks(double a) {
     (void)a;
     return 0;
 }
 V_FUNCTION double v_tanh_core(double a) {
-    double y = fabs(a);
-    v_expm1_sum e = v_expm1_split(y > 20 ? 40 : 2 * y);
-    bool far = y > 1; /* there 1 - 2 / (E + 2) */
-    double sum = e.value + 2, lost = e.value - (sum - 2), q = (far ? 2 : e.value) / sum;
-    double rest = v_fma(-q, sum, e.value) + v_fma(e.lost, 1 - q, -q * lost);
-    double near = v_fma(rest, v_fma(-0.5, q, 0.5), q); /* 1 / sum = (1 - q) / 2 */
-    return copysign(far ? 1 - q : near, a);
+    double y = 2 * fabs(a);
+    v_exp_reduced x = v_exp_reduce(y);
+    double scale = v_pow2(x.shifted), head = v_fma(scale, x.r, scale - 1);
+    double tail = scale * (x.r * x.r) * v_exp_poly(x.r), e = head + tail;
+    bool far = y > 2; /* there 1 - 2 / (E + 2) */
+    double q = (far ? 2 : e) / (e + 2), p = 1 - q;
+    /* E - q (E + 2), and 1 / (E + 2) = p / 2 */
+    double rest = v_fma((head - e) + tail, p, v_fma(-q, e, v_fma(-2, q, e)));
+    return copysign(far ? p : v_fma(rest, 0.5 * p, q), a);
 }
 V_FUNCTION double v_tanh(double a) {
-    return v_tanh_core(a);
+    return fabs(a) > 20 ? copysign(1, a) : v_tanh_core(a);
 }
 V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;
