@@ -80,6 +80,7 @@ f16_to_f32_avx512(int64_t n, void *dst, const void *a, const void *b, const void
     float *out = dst;
     int64_t i = 0;
     (void)b, (void)c;
+#pragma GCC unroll 4
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(out + i,
                          _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(in + i))));
@@ -95,6 +96,7 @@ f32_to_f16_avx512(int64_t n, void *dst, const void *a, const void *b, const void
     uint16_t *out = dst;
     int64_t i = 0;
     (void)b, (void)c;
+#pragma GCC unroll 4
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256((void *)(out + i),
                             _mm512_cvtps_ph(_mm512_loadu_ps(in + i), 0));
