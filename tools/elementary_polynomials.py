@@ -151,6 +151,18 @@ def print_tanh_cells():
         print(f"tanhf {name}:", ", ".join(hexadecimal(x, 24) for x in row))
 
 
+CBRT_REACH = mpf("-0.1208"), mpf("0.1134")
+
+
+def root(thirds):
+    """(1 - r)^(-thirds / 3) = 1 + r P(r)."""
+
+    def tail(r):
+        return ((1 - r) ** (-mpf(thirds) / 3) - 1) / r
+
+    return tail
+
+
 # name: (function, low, high, degree, weight of the error, bits of a coefficient)
 TINY = "1e-14"
 CASES = {
@@ -187,8 +199,9 @@ CASES = {
     "log2f": (log2_tail, mpf("1e-8"), SQRT_HALF_S**2, 2, lambda z: z**2, 24),
     "power": (log_cube, -CELL_REACH, CELL_REACH, 8, lambda r: r**2, 53),
     "powerf": (log_cube, -CELL_REACH, CELL_REACH, 3, lambda r: r**2, 24),
-    "cbrt": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 5, lambda m: m ** (mpf(1) / 3), 53),
-    "cbrtf": (lambda m: m ** (mpf(-1) / 3), mpf(1), mpf(2), 3, lambda m: m ** (mpf(1) / 3), 24),
+    "cbrt": (root(2), mpf("-4e-5"), mpf("1e-4"), 2, lambda r: r, 53),
+    "cbrtf": (root(2), *CBRT_REACH, 5, lambda r: r, 24),
+    "cbrt near": (root(1), *CBRT_REACH, 2, lambda r: r, 53),
 }  # fmt: skip
 
 

@@ -60,6 +60,11 @@ VECTOR_FUNCTIONS = {
     "f_modf_fraction",
     "c_less",
     "c_less_equal",
+    "c_maximum",
+    "c_minimum",
+    "c_fmax",
+    "c_fmin",
+    "c_clip",
     "c_true",
 }
 # Rows whose real loops are the functions of vmath.h instead of the C library's.

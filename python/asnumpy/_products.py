@@ -42,6 +42,13 @@ def vdot(a, b, /):
 def tensordot(a, b, axes=2):
     """The sum of products over given axes."""
     a, b = asarray(a), asarray(b)
+    if type(axes) is int and 0 <= axes <= min(a.ndim, b.ndim):  # nothing changes places
+        rows, columns = a.shape[: a.ndim - axes], b.shape[axes:]
+        if a.shape[a.ndim - axes :] != b.shape[:axes]:
+            raise ValueError("shape-mismatch for sum")
+        n = math.prod(b.shape[:axes])
+        product = _core.dot(a.reshape(math.prod(rows), n), b.reshape(n, math.prod(columns)))
+        return product.reshape(rows + columns)
     try:
         left, right = axes
         left = list(left) if hasattr(left, "__iter__") else [left]

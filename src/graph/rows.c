@@ -36,9 +36,17 @@ static inline bool is_rows(const asn_array *a) {
            !a->buffer->shared;
 }
 
+/* ldexp's exponents are int32, whatever its first operand is. */
+static inline bool takes_exponents(const asn_operand *in) {
+    return in[0].array && in[1].array && in[1].array->layout.dtype == ASN_I32 &&
+           is_rows(in[1].array) && same_shape(&in[0].array->layout, &in[1].array->layout);
+}
+
 /* The layout that the arrays have in common; NULL: they have none. */
-static inline const asn_layout *common_layout(int num_in, const asn_operand *in) {
+static inline const asn_layout *common_layout(asn_op op, const asn_operand *in) {
     const asn_layout *l = NULL;
+    int num_in = asn_op_table[op].num_in;
+    if (op == ASN_OP_LDEXP) num_in = takes_exponents(in);
     for (int k = 0; k < num_in; k++) {
         const asn_array *a = in[k].array;
         if (!a) continue;
@@ -55,7 +63,7 @@ static inline const asn_layout *common_layout(int num_in, const asn_operand *in)
 static uint16_t plain_loops(asn_op op) {
     const asn_op_info *info = &asn_op_table[op];
     uint16_t dtypes = info->dtype_mask & (uint16_t)~(1u << ASN_BOOL);
-    for (int k = 0; k < info->num_in; k++)
+    for (int k = 0; k < info->num_in && op != ASN_OP_LDEXP; k++)
         if (info->in_dtype[k] != ASN_DTYPE_NONE) return 0;
     for (int d = 0; d < ASN_DTYPE_COUNT && info->flags & ASN_OPF_DIVIDES; d++)
         if (asn_is_integer((asn_dtype)d)) dtypes &= (uint16_t)~(1u << d);
@@ -71,7 +79,8 @@ typedef struct {
 
 static facts find_facts(asn_op op) {
     uint8_t num_in = asn_op_table[op].num_in;
-    uint16_t plain = plain_loops(op), alike = num_in <= 2 ? plain : 0;
+    uint16_t plain = plain_loops(op);
+    uint16_t alike = num_in <= 2 && op != ASN_OP_LDEXP ? plain : 0;
     for (int d = 0; d < ASN_DTYPE_COUNT; d++)
         if (asn_op_result(op, (asn_dtype)d) != (asn_dtype)d)
             alike &= (uint16_t)~(1u << d);
@@ -280,7 +289,8 @@ static inline bool record_alike(asn_op op, const asn_operand *in, asn_array *res
 
 /* ---- any */
 
-/* One block of strides serves every operand with elements of one size. */
+/* One block of strides serves every operand with elements of one size; three are never
+ * needed. */
 static void put_refs(asn_trace *t, asn_node *n, const asn_layout *l,
                      const asn_operand *in, const asn_array *out) {
     int ndim = l->ndim, item = asn_itemsize(asn_layout_dtype(l)),
@@ -290,11 +300,15 @@ static void put_refs(asn_trace *t, asn_node *n, const asn_layout *l,
         shape[d] = l->shape[d];
     put_strides(strides, l, out_item);
     if (item != out_item) put_strides(rows += ndim, l, item);
-    t->arena_used += (size_t)(rows + ndim - shape);
+    int64_t *exponents = rows;
+    if (n->op == ASN_OP_LDEXP && item != asn_itemsize(ASN_I32))
+        put_strides(exponents += ndim, l, asn_itemsize(ASN_I32));
+    t->arena_used += (size_t)(exponents + ndim - shape);
     int64_t reach = share_ref(&n->out, out, strides, false);
     n->out.buffer->trace_writes++;
     for (int k = 0; k < n->num_in; k++)
-        if (in[k].array) reach += share_ref(&n->in[k], in[k].array, rows, false);
+        if (in[k].array)
+            reach += share_ref(&n->in[k], in[k].array, k ? exponents : rows, false);
     t->reach += reach;
     fresh_layout(&t->rows.model, asn_layout_dtype(&out->layout), l);
     t->rows.itemsize = out_item;
@@ -313,9 +327,10 @@ static bool record(asn_op op, const asn_operand *in, const asn_array *out,
                    asn_array *result) {
     asn_trace *t = &asn_the_trace;
     int num_in = asn_op_table[op].num_in;
-    const asn_layout *l = common_layout(num_in, in);
+    const asn_layout *l = common_layout(op, in);
     if (t->kept) asn_transient_forget(t);
     if (!l || !(facts_of(op).plain >> l->dtype & 1) || !has_room(t)) return false;
+    if (out && op == ASN_OP_LDEXP) return false; /* it may lie over the exponents */
     asn_dtype loop = asn_layout_dtype(l), dtype = asn_op_result(op, loop);
     asn_node *n = &t->nodes[t->count];
     for (int k = 0; k < num_in; k++)

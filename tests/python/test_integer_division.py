@@ -83,7 +83,7 @@ def test_common_divisors(dtype, bits):
     r = np.random.default_rng(bits)
     values = edges(dtype)
     pairs = [(np.repeat(values, len(values)), np.tile(values, len(values)))]
-    for n in (1, 15, 16, 17, 33, 3001):
+    for n in (1, 15, 16, 17, 33, 64, 127, 3001):
         x, y, z = (r.integers(0, 1 << 64, n, dtype="u8") >> np.uint64(64 - bits) for _ in range(3))
         pairs.append((x.astype(dtype), y.astype(dtype)))
         pairs.append(((x * z).astype(dtype), (y * z).astype(dtype)))

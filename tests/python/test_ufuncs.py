@@ -337,3 +337,25 @@ def test_two_arrays_over_one_memory(n, step):
         results += [bits, host]
     assert (results[0] == results[2]).all()
     assert (results[1] == results[3]).all()
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("shape", [(3000,), (50, 60), (4000, 1), (7, 11, 53)])
+def test_exponents_beside_large_arrays(dtype, shape):
+    r = np.random.default_rng(1)
+    a, k = (r.random(shape) * 100 - 50).astype(dtype), r.integers(-5, 5, shape).astype("i4")
+    x, y = asnumpy.array(a), asnumpy.array(k)
+    once = np.ldexp(a, k)
+    many = np.ldexp(once + a, k) * np.ldexp(a, -k) + once
+    z = asnumpy.ldexp(x, y)
+    composed = asnumpy.ldexp(z + x, y) * asnumpy.ldexp(x, -y) + z
+    number, turned = asnumpy.ldexp(x, 3), asnumpy.ldexp(x.T, y.T)
+    asnumpy.ldexp(x, y, out=x)
+    for got, expected in (
+        (composed, many),
+        (z, once),
+        (number, np.ldexp(a, 3)),
+        (turned, once.T),
+        (x, once),
+    ):
+        np.testing.assert_array_equal(to_host(got), expected)

@@ -17,7 +17,9 @@
 #include "device/cpu/casts_avx2.h"
 #include "device/cpu/complex_avx2.h"
 #include "device/cpu/divide_avx2.h"
+#include "device/cpu/exponents_avx512.h"
 #include "device/cpu/fpflags.h"
+#include "device/cpu/gcd_avx512.h"
 #include "device/cpu/predicates_avx2.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -78,6 +80,7 @@ f16_to_f32_avx512(int64_t n, void *dst, const void *a, const void *b, const void
     float *out = dst;
     int64_t i = 0;
     (void)b, (void)c;
+#pragma GCC unroll 4
     for (; i + 16 <= n; i += 16)
         _mm512_storeu_ps(out + i,
                          _mm512_cvtph_ps(_mm256_loadu_si256((const void *)(in + i))));
@@ -93,6 +96,7 @@ f32_to_f16_avx512(int64_t n, void *dst, const void *a, const void *b, const void
     uint16_t *out = dst;
     int64_t i = 0;
     (void)b, (void)c;
+#pragma GCC unroll 4
     for (; i + 16 <= n; i += 16)
         _mm256_storeu_si256((void *)(out + i),
                             _mm512_cvtps_ph(_mm512_loadu_ps(in + i), 0));
@@ -173,6 +177,10 @@ static void fill_tables(void) {
         asn_kernels_complex_avx2(&tables);
         asn_kernels_divide_avx2(&tables);
         asn_kernels_predicates_avx2(&tables);
+    }
+    if (asn_cpu_isa() == ASN_ISA_AVX512) {
+        asn_kernels_exponents_avx512(&tables);
+        asn_kernels_gcd_avx512(&tables);
     }
 #endif
 }

@@ -62,6 +62,22 @@ V_FUNCTION float v_from_exponentf(uint32_t e) {
     return (float)(int32_t)(e - 127u);
 }
 
+/* Of seven bits, nearly (the number of these bits)^(-1/3). The bits, in units of 2^46
+ * (2^17), go through a product that leaves a whole number in the low bits. */
+V_FUNCTION double v_cbrt_guess(uint64_t u) {
+    double number = v_from_bits(u >> 32 | 0x4330000000000000u); /* 2^52 too many */
+    double third = v_fma(number, -0x1.5555555555555p-16, 0x1.800155556aa51p+52);
+    uint64_t bits;
+    memcpy(&bits, &third, sizeof bits);
+    return v_from_bits(bits << 46);
+}
+V_FUNCTION float v_cbrt_guessf(uint32_t u) {
+    float third = v_fmaf((float)(int32_t)u, -0x1.555556p-19f, 0x1.8054a2p+23f);
+    uint32_t bits;
+    memcpy(&bits, &third, sizeof bits);
+    return v_from_bitsf(bits << 17);
+}
+
 /* What vmath_power.inc needs of a number: itself, a signed integer as a number, the
  * smaller of two, the entry of a table. */
 V_FUNCTION double v_all(double a) {
@@ -212,25 +228,27 @@ V_FUNCTION float v_entryf(const float *table, uint32_t cell) {
 
 #include "device/cpu/vmath_wide.h"
 
+/* e^2y is finite */
 V_FUNCTION uint64_t v_tanh_outside(double a) {
-    (void)a;
-    return 0;
+    return v_above(a, 350);
 }
 V_FUNCTION uint64_t v_tanh_marks(double a) {
     (void)a;
     return 0;
 }
 V_FUNCTION double v_tanh_core(double a) {
-    double y = fabs(a);
-    v_expm1_sum e = v_expm1_split(y > 20 ? 40 : 2 * y);
-    bool far = y > 1; /* there 1 - 2 / (E + 2) */
-    double sum = e.value + 2, lost = e.value - (sum - 2), q = (far ? 2 : e.value) / sum;
-    double rest = v_fma(-q, sum, e.value) + v_fma(e.lost, 1 - q, -q * lost);
-    double near = v_fma(rest, v_fma(-0.5, q, 0.5), q); /* 1 / sum = (1 - q) / 2 */
-    return copysign(far ? 1 - q : near, a);
+    double y = 2 * fabs(a);
+    v_exp_reduced x = v_exp_reduce(y);
+    double scale = v_pow2(x.shifted), head = v_fma(scale, x.r, scale - 1);
+    double tail = scale * (x.r * x.r) * v_exp_poly(x.r), e = head + tail;
+    bool far = y > 2; /* there 1 - 2 / (E + 2) */
+    double q = (far ? 2 : e) / (e + 2), p = 1 - q;
+    /* E - q (E + 2), and 1 / (E + 2) = p / 2 */
+    double rest = v_fma((head - e) + tail, p, v_fma(-q, e, v_fma(-2, q, e)));
+    return copysign(far ? p : v_fma(rest, 0.5 * p, q), a);
 }
 V_FUNCTION double v_tanh(double a) {
-    return v_tanh_core(a);
+    return fabs(a) > 20 ? copysign(1, a) : v_tanh_core(a);
 }
 V_FUNCTION uint32_t v_tanh_marksf(float a) {
     (void)a;

@@ -218,15 +218,23 @@ V_FUNCTION float v_asin_polyf(float z) {
     return V_P5(v_fmaf, z, 0x1.5555c8p-3f, 0x1.3301e4p-4f, 0x1.747e48p-5f, 0x1.8c284ep-6f,
                 0x1.596d1ep-5f);
 }
-/* m^(-1/3), 1 <= m <= 2: error 2^-17 */
-V_FUNCTION double v_cbrt_poly(double m) {
-    return V_P6(v_fma, m, 0x1.c7f35b039789fp+0, -0x1.90e71c01b2f46p+0,
-                0x1.3e6884db6cae7p+0, -0x1.321c1667201b6p-1, 0x1.3fa2085f7cebdp-3,
-                -0x1.16d689e5a9aebp-6);
+/* ((1 - r)^(-2/3) - 1) / r, -0.1208 <= r <= 0.1134; float64: -4e-5 <= r <= 1e-4, error
+ * 2^-59 */
+V_FUNCTION double v_cbrt_poly(double r) {
+    return V_P3(v_fma, r, 0x1.555555555527ep-1, 0x1.1c71c71ba95dap-1,
+                0x1.f9bbabbca5f1ep-2);
 }
-V_FUNCTION float v_cbrt_polyf(float m) {
-    return V_P6(v_fmaf, m, 0x1.c7f35cp+0f, -0x1.90e71cp+0f, 0x1.3e6884p+0f,
-                -0x1.321c16p-1f, 0x1.3fa208p-3f, -0x1.16d68ap-6f);
+V_FUNCTION float v_cbrt_polyf(float r) {
+    return V_P6(v_fmaf, r, 0x1.555558p-1f, 0x1.1c71bep-1f, 0x1.f99db6p-2f, 0x1.cf9744p-2f,
+                0x1.b9f388p-2f, 0x1.9a3afp-2f);
+}
+/* ((1 - r)^(-1/3) - 1) / r in the wider interval: error 2^-17.7 */
+V_FUNCTION double v_cbrt_near(double r) {
+    return V_P3(v_fma, r, 0x1.5555f5c933976p-2, 0x1.ca77afeb07a82p-3,
+                0x1.62915784f3cdfp-3);
+}
+V_FUNCTION float v_cbrt_nearf(float r) {
+    return r; /* not needed */
 }
 
 #endif
