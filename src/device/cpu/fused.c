@@ -152,7 +152,10 @@ static bool run_direct(const aclnnxProgram *p) {
         if (o->data == out->data && want != result) return false;
         if (!is_row_major(p, o, loop.item[s])) return false;
     }
-    asn_cpu_loop_run(&loop, n, out->data, src, immediates, p->fpFlags);
+    if (in->op == ASN_OP_COPY && !immediates)
+        asn_block_copy(out->data, src[0], n * loop.out_item);
+    else
+        asn_cpu_loop_run(&loop, n, out->data, src, immediates, p->fpFlags);
     return true;
 }
 
