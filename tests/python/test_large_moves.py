@@ -236,3 +236,16 @@ def test_assignments_to_itself_moved(data):
     a[tuple(to)] = a[tuple(source)]
     b[tuple(to)] = b[tuple(source)]
     check(b, a)
+
+
+@pytest.mark.parametrize("dtype", "?bhifdFD")
+@pytest.mark.parametrize("value", [0, 1, 3.5])
+def test_large_fills(dtype, value):
+    """Lengths around those from which the processor fills, and no whole number of words."""
+    for n in (1 << 18, (1 << 18) + 5, 600_001):
+        n //= np.dtype(dtype).itemsize
+        check(anp.full(n, value, dtype=dtype), np.full(n, value, dtype=dtype))
+        a, b = np.ones(n + 3, dtype), anp.ones(n + 3, dtype)
+        a[1:-1], b[1:-1] = value, value
+        check(b, a)
+    check(anp.full((3, 90_000), 2, dtype), np.full((3, 90_000), 2, dtype))

@@ -1,4 +1,4 @@
-/* CPU device, private to copies: the processor's own move of bytes. */
+/* CPU device, private to copies: the processor's own moves and fills. */
 #ifndef ASN_DEVICE_CPU_STRING_MOVE_H
 #define ASN_DEVICE_CPU_STRING_MOVE_H
 
@@ -22,6 +22,22 @@ static inline void asn_string_move(void *dst, const void *src, int64_t bytes) {
     __asm__ volatile("rep movsb" : "+D"(dst), "+S"(src), "+c"(bytes) : : "memory");
 #else
     (void)dst, (void)src, (void)bytes;
+#endif
+}
+
+static inline void asn_string_fill_bytes(void *dst, uint8_t byte, int64_t count) {
+#if defined(__x86_64__)
+    __asm__ volatile("rep stosb" : "+D"(dst), "+c"(count) : "a"(byte) : "memory");
+#else
+    (void)dst, (void)byte, (void)count;
+#endif
+}
+
+static inline void asn_string_fill_words(void *dst, uint64_t word, int64_t count) {
+#if defined(__x86_64__)
+    __asm__ volatile("rep stosq" : "+D"(dst), "+c"(count) : "a"(word) : "memory");
+#else
+    (void)dst, (void)word, (void)count;
 #endif
 }
 
