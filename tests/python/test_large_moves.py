@@ -249,3 +249,14 @@ def test_large_fills(dtype, value):
         a[1:-1], b[1:-1] = value, value
         check(b, a)
     check(anp.full((3, 90_000), 2, dtype), np.full((3, 90_000), 2, dtype))
+
+
+@pytest.mark.parametrize("dtype", "?hfdFD")
+@pytest.mark.parametrize("times", [2, 3, 4, 5, 8, 9])
+def test_repeats(dtype, times):
+    for n in (1, 7, 31, 33, 1000, 170_001, 900_000 if times == 3 else 64):
+        a = np.arange(n).astype(dtype)
+        check(anp.repeat(anp.array(a), times), np.repeat(a, times))
+    a = np.arange(5 * 37).astype(dtype).reshape(5, 37)
+    for axis in (0, 1):
+        check(anp.repeat(anp.array(a), times, axis), np.repeat(a, times, axis))
