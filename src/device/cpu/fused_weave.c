@@ -119,7 +119,7 @@ bool asn_weave_run(const asn_plan *plan) {
     weave_run w;
     if (!weave_setup(&w, plan)) return false;
     int64_t turn = (int64_t)w.count * w.item, most = PIECE / turn;
-    w.streams = asn_worth_streaming(asn_plan_traffic(plan));
+    w.streams = asn_worth_streaming(asn_plan_traffic(plan).bytes);
     w.per_chunk = (CHUNK / turn + most - 1) / most * most;
     asn_pool_run(weave_chunk, &w, (plan->size + w.per_chunk - 1) / w.per_chunk,
                  asn_plan_work(plan));

@@ -292,7 +292,7 @@ bool asn_plan_in_place(const asn_plan *plan) {
 
 /* An output of long rows that no input shares memory with, in a program whose operands
  * do not fit the caches. */
-static bool streams_to(const asn_plan *plan, int out, int64_t traffic) {
+static bool streams_to(const asn_plan *plan, int out, asn_traffic traffic) {
     enum { ROW = 2048 };
     int64_t item = asn_itemsize(plan->dtype[out]);
     bool large =
@@ -324,7 +324,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
-    int64_t traffic = asn_plan_traffic(plan);
+    asn_traffic traffic = asn_plan_traffic(plan);
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
