@@ -445,14 +445,15 @@ static void place(asn_plan *plan, bool rows) {
         placed[step->dst] = 1;
         place_result(plan, &list, step, s, last_use);
     }
-    /* A block without slots is long, and the processor sees the streams itself; so do
-     * those without AVX-512 in short blocks, which lose by our asking (Zen 3, (a - b) **
-     * 2 summed over 1e6 float64: 800 us with, 545 without; Zen 4 gained). */
+    /* A block without slots is long, and the processor sees the streams itself. So it
+     * does in short blocks without AVX-512, which lose by our asking, and where machine
+     * code keeps a sum ((a - b) ** 2 summed, float64: Zen 3, 1e6, 800 us with, 545
+     * without; Zen 5, 570 and 475, 1e7 5.1 and 4.4 ms). */
     int64_t bytes = 0;
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
     plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20 &&
-                     asn_cpu_isa() == ASN_ISA_AVX512;
+                     asn_cpu_isa() == ASN_ISA_AVX512 && !(plan->folds && plan->code);
 }
 
 void asn_plan_place(asn_plan *plan, bool rows) {
