@@ -13,6 +13,12 @@ typedef enum { ASN_ISA_BASELINE, ASN_ISA_AVX2, ASN_ISA_AVX512, ASN_ISA_COUNT } a
 
 asn_isa asn_cpu_isa(void); /* resolved once */
 
+/* How the processor's own move of bytes ("rep movsb") does between places that the first
+ * cache does not hold: no better than vectors; well where both places lie alike in their
+ * cache lines; well from any place to any other. */
+typedef enum { ASN_MOVES_SLOW, ASN_MOVES_ALIKE, ASN_MOVES_ANY } asn_cpu_moves;
+asn_cpu_moves asn_cpu_moves_get(void); /* resolved once */
+
 /* Bytes of a core's first and second data caches and of the last one that it shares;
  * where the processor does not tell, or tells nonsense (a virtual machine may), those of
  * a usual one: 32 KiB, 1 MiB, 32 MiB. For the sizes of blocks and the like, whose results

@@ -2,8 +2,8 @@
  * element for element.
  *
  * A copy is a node like any other: it fuses with what computed its source. Overlapping
- * source and destination go through a temporary, so that a[1:] = a[:-1] reads what was
- * there before.
+ * source and destination go through a temporary, or from the right end, so that a[1:] =
+ * a[:-1] reads what was there before.
  */
 #include <string.h>
 
@@ -92,6 +92,7 @@ static asn_status submit_copy(const asn_array *dst, const asn_operand *src,
     bool mask_hazard = where && asn_draft_hazard(&d, &d.node.in[0]);
     bool value_hazard = asn_draft_hazard(&d, &d.node.in[where ? 1 : 0]);
     if (!mask_hazard && !value_hazard) return asn_trace_submit(&d);
+    if (!where && asn_direct_shift(dst, src->array)) return ASN_OK;
     asn_array temp;
     asn_operand value = *src;
     ASN_TRY(asn_copy(&temp, mask_hazard ? where : src->array,

@@ -43,6 +43,8 @@ bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype);
 
 /* dst[...] = src, or a scalar, of one dtype. */
 bool asn_direct_assign(const asn_array *dst, const asn_operand *src);
+/* dst[...] = src, which overlaps it in the same strides, of any size. */
+bool asn_direct_shift(const asn_array *dst, const asn_array *src);
 /* Row-major, every element `value` cast to dtype. */
 bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
                      const asn_scalar *value);

@@ -209,3 +209,54 @@ def test_programs_over_operands_that_lie_across(m, n, dtypes, seed):
     out = anp.zeros((m, 2 * n))[:, ::2]
     out[...] = made[0].astype("c16").real + made[1].real
     check(out, (planes[0].astype("c16").real + planes[1].real).astype("f8"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_assignments_to_itself_moved(data):
+    """Source and target are the same array some elements apart, in any direction of any axis."""
+    shape = data.draw(st.lists(st.sampled_from([1, 2, 3, 7, 40]), min_size=1, max_size=3))
+    shape.append(data.draw(st.sampled_from([5, 33, 700])))
+    dtype = data.draw(st.sampled_from(["?", "h", "f", "d", "D"]))
+    a = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    b = anp.array(a)
+    to, source = [], []
+    for extent in shape:
+        n = data.draw(st.integers(max(1, extent - 3), extent))
+        to.append(data.draw(st.integers(0, extent - n)))
+        source.append(data.draw(st.integers(0, extent - n)))
+        to[-1], source[-1] = slice(to[-1], to[-1] + n), slice(source[-1], source[-1] + n)
+    if data.draw(st.booleans()):  # nothing of it is settled
+        a, b = a + a, b + b
+    if data.draw(st.booleans()):
+        a, b = a[..., ::-1], b[..., ::-1]
+    if data.draw(st.booleans()):
+        a, b = a.swapaxes(0, -1), b.swapaxes(0, -1)
+        to[0], to[-1], source[0], source[-1] = to[-1], to[0], source[-1], source[0]
+    a[tuple(to)] = a[tuple(source)]
+    b[tuple(to)] = b[tuple(source)]
+    check(b, a)
+
+
+@pytest.mark.parametrize("dtype", "?bhifdFD")
+@pytest.mark.parametrize("value", [0, 1, 3.5])
+def test_large_fills(dtype, value):
+    """Lengths around those from which the processor fills, and no whole number of words."""
+    for n in (1 << 18, (1 << 18) + 5, 600_001):
+        n //= np.dtype(dtype).itemsize
+        check(anp.full(n, value, dtype=dtype), np.full(n, value, dtype=dtype))
+        a, b = np.ones(n + 3, dtype), anp.ones(n + 3, dtype)
+        a[1:-1], b[1:-1] = value, value
+        check(b, a)
+    check(anp.full((3, 90_000), 2, dtype), np.full((3, 90_000), 2, dtype))
+
+
+@pytest.mark.parametrize("dtype", "?hfdFD")
+@pytest.mark.parametrize("times", [2, 3, 4, 5, 8, 9])
+def test_repeats(dtype, times):
+    for n in (1, 7, 31, 33, 1000, 170_001, 900_000 if times == 3 else 64):
+        a = np.arange(n).astype(dtype)
+        check(anp.repeat(anp.array(a), times), np.repeat(a, times))
+    a = np.arange(5 * 37).astype(dtype).reshape(5, 37)
+    for axis in (0, 1):
+        check(anp.repeat(anp.array(a), times, axis), np.repeat(a, times, axis))

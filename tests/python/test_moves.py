@@ -42,7 +42,7 @@ def test_copies_of_views(dtype, shape, random):
     same(ours, to)
 
 
-@pytest.mark.parametrize("n", [1000, 4096, 100_003])
+@pytest.mark.parametrize("n", [1000, 4096, 40_960, 40_961, 100_003])
 @pytest.mark.parametrize("shift", [0, 1, 7, 33])
 def test_long_rows_of_any_alignment(n, shift):
     a = np.arange(3 * n, dtype=np.int8).reshape(3, n)

@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "device/cpu/copy.h"
+#include "device/cpu/fill.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_tiles.h"
 #include "device/cpu/fused_weave.h"
@@ -152,7 +153,10 @@ static bool run_direct(const aclnnxProgram *p) {
         if (o->data == out->data && want != result) return false;
         if (!is_row_major(p, o, loop.item[s])) return false;
     }
-    asn_cpu_loop_run(&loop, n, out->data, src, immediates, p->fpFlags);
+    if (in->op == ASN_OP_COPY && !immediates)
+        asn_block_copy(out->data, src[0], n * loop.out_item);
+    else
+        asn_cpu_loop_run(&loop, n, out->data, src, immediates, p->fpFlags);
     return true;
 }
 
@@ -182,6 +186,28 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
            to = view_of(p, &o[1], dt, strides[1]);
     *status = asn_cpu_copy(&to, &from);
     return true;
+}
+
+/* A program that fills a stretch of memory with one element; false: another one, or it is
+ * short. */
+static bool run_fill(const aclnnxProgram *p) {
+    const aclnnxInstr *in = p->instrs;
+    const aclnnxOperand *o = p->operands;
+    if (p->numInstrs != 1 || p->numIn != 1 || p->numOut != 1 || in->op != ASN_OP_COPY ||
+        in->dst != 1 || in->src[0] != 0 || o[0].dtype != o[1].dtype ||
+        in->dtype != o[0].dtype || !o[1].data || o[1].reduceOp != ACLNNX_NO_REDUCE)
+        return false;
+    asn_dtype dt = asn_plan_dtype(in->dtype);
+    int64_t size = 1;
+    for (int d = 0; d < p->numDims; d++)
+        if (p->shape[d] < 0 || !asn_mul_size(size, p->shape[d], &size)) return false;
+    for (int d = 0; d < p->numDims && o[0].data; d++)
+        if (!o[0].strides || (o[0].strides[d] != 0 && p->shape[d] != 1)) return false;
+    if (dt == ASN_DTYPE_NONE || size > INT64_MAX / 16 ||
+        !is_row_major(p, &o[1], asn_itemsize(dt)))
+        return false;
+    return asn_fill_stretch(o[1].data, o[0].data ? o[0].data : o[0].immediate,
+                            asn_itemsize(dt), size * asn_itemsize(dt));
 }
 
 static asn_status run_prepared(asn_prepared_run *run, const aclnnxProgram *p) {
@@ -220,6 +246,7 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
     asn_status status;
     if (asn_jit_now() != ASN_JIT_ALWAYS) {
         if (run_direct(p)) return ASN_OK;
+        if (run_fill(p)) return ASN_OK;
         if (run_copy(p, &status)) return status;
     }
     ASN_TRY(asn_program_check(p));

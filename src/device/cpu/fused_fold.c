@@ -9,10 +9,10 @@
 #include "device/cpu/gather.h"
 
 enum {
-    MAX_PARTS = 256,    /* of one result */
-    FOLD_BLOCK = 4096,  /* elements, when no slots limit the block */
-    BOOL_BLOCK = 32768, /* of any() and all(), whose order says nothing */
-    SUM_BYTES = 8192    /* of one call of a sum kernel: 32 additions per lane */
+    MAX_PARTS = 256,   /* of one result */
+    FOLD_BLOCK = 4096, /* elements, when no slots limit the block */
+    ANY_BLOCK = 32768, /* of any(), all(), extremes, whose order says nothing */
+    SUM_BYTES = 8192   /* of one call of a sum kernel: 32 additions per lane */
 };
 
 /* s: the sum's parts (re, im) and their lost low bits; else the accumulator's element */
@@ -245,6 +245,12 @@ static void end_early(asn_reduction_run *rr) {
     rr->last_word = any;
 }
 
+static bool is_extreme(const asn_plan *plan) {
+    asn_op op = plan->reductions[0].op;
+    return plan->num_reductions == 1 && (op == ASN_OP_MAXIMUM || op == ASN_OP_MINIMUM ||
+                                         op == ASN_OP_FMAX || op == ASN_OP_FMIN);
+}
+
 void asn_reduce_fold(asn_reduction_run *rr, int inner) {
     asn_plan *plan = rr->plan;
     end_early(rr);
@@ -252,7 +258,7 @@ void asn_reduce_fold(asn_reduction_run *rr, int inner) {
     plan->folds = true;
     if (asn_reduce_rows(rr)) return;
     asn_plan_place(plan, false);
-    int64_t most = rr->ends_early ? BOOL_BLOCK : FOLD_BLOCK;
+    int64_t most = rr->ends_early || is_extreme(plan) ? ANY_BLOCK : FOLD_BLOCK;
     rr->block = asn_plan_block(plan, most);
     asn_plan_attach(plan);
     if (plan->code) rr->block = asn_plan_block(plan, most);

@@ -4,13 +4,15 @@
  * are gone before the next row wants their neighbours. So as many rows as a line has
  * elements, a band, are computed together, some hundred columns of them at a time: the
  * part of every operand that lies across is transposed in registers into rows in the
- * caches, and for the program it lies there. All others are used where they are, row by
- * row, or, where the rows are short and follow each other, all rows at once.
+ * caches, and for the program it lies there (AVX-512: four times as many). All others are
+ * used where they are, row by row, or, where the rows are short and follow each other,
+ * all rows at once.
  *
  * One thread of a Zen 3, us, squares with everything copied to them before, so, NumPy:
  * g.T + g of 200 x 200 float64 70, 26, 31; of 1000 x 1000 float32 1040, 470, 860; float64
  * 1230, 740, 1170.
  */
+#include "base/cpu.h"
 #include "device/cpu/block.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused_tiles.h"
@@ -18,7 +20,7 @@
 #include "device/cpu/moves.h"
 #include "device/cpu/pool.h"
 
-enum { LEAST = 32, LINE = 64, SCRATCH_BYTES = 32768 };
+enum { LEAST = 32, LINE = 64, LINES = 4, SCRATCH_BYTES = 32768 /* of a line */ };
 enum { PAD = 16 /* elements: rows no power of two apart */ };
 
 typedef struct {
@@ -82,7 +84,7 @@ static void band_chunk(void *ctx, int64_t chunk) {
     const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[1];
     int64_t y = chunk % t->bands * t->rows, n1 = d1->extent - y;
     if (n1 > t->rows) n1 = t->rows;
-    _Alignas(LINE) char scratch[SCRATCH_BYTES];
+    _Alignas(LINE) char scratch[LINES * SCRATCH_BYTES];
     asn_run run;
     asn_cursor outer;
     if (plan->track_flags) asn_fp_clear();
@@ -121,6 +123,18 @@ static int64_t place(asn_plan *plan, bool rows, int64_t largest) {
     return asn_plan_block(plan, largest);
 }
 
+/* How many lines of each of its rows an operand across gives a band of AVX-512: memory
+ * then sees a few of them in turn, and not one here and one there (Zen 5, from memory,
+ * 1000 x 1000, us, a line and four: float64 from a transposed float32 1330, 810; g.T + g
+ * 1150, 1080). One where there would be few bands. */
+static int64_t lines_of(const asn_plan *plan, int64_t rows) {
+    enum { BANDS = 4 /* of a thread */ };
+    int64_t planes = plan->size / plan->dims[0].extent / plan->dims[1].extent;
+    bool many = planes * (plan->dims[1].extent / (LINES * rows)) >=
+                BANDS * (int64_t)asn_pool_threads();
+    return many && asn_cpu_isa() == ASN_ISA_AVX512 ? LINES : 1;
+}
+
 /* False: so many operands lie across that no part of a band is worth it. */
 static bool choose_parts(band_run *t, asn_plan *plan) {
     int64_t least = 16, items = 0, extent = plan->dims[0].extent;
@@ -131,17 +145,18 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
         items += item;
         t->stride[i] = plan->dims[0].stride[i];
     }
-    t->rows = LINE / least;
-    while (t->rows > 4 && SCRATCH_BYTES / (t->rows * items) < 4 * PAD)
+    const int64_t lines = lines_of(plan, LINE / least), room = lines * SCRATCH_BYTES;
+    t->rows = lines * LINE / least;
+    while (t->rows > 4 && room / (t->rows * items) < 4 * PAD)
         t->rows /= 2;
-    const int64_t fits = SCRATCH_BYTES / (t->rows * items);
+    const int64_t fits = room / (t->rows * items);
     if (fits < 2 * PAD) return false;
     const int64_t pitch = fits < 8 * PAD ? fits : (fits & ~(int64_t)63) - 3 * PAD;
     t->width = pitch - PAD;
     t->at_once = 1;
     if (extent <= fits) {
         lay_rows(t, plan, extent);
-        t->at_once = place(plan, true, SCRATCH_BYTES / 16) / extent;
+        t->at_once = place(plan, true, room / 16) / extent;
         if (t->at_once > t->rows) t->at_once = t->rows;
         t->width = extent;
     }

@@ -8,6 +8,7 @@
 #include "device/cpu/fused_weave.h"
 
 #include "device/cpu/gather.h"
+#include "device/cpu/moves.h"
 #include "device/cpu/pool.h"
 
 enum { MOST = 8, PIECE = 4096, CHUNK = 65536 }; /* arrays; bytes, bytes */
@@ -15,8 +16,8 @@ enum { MOST = 8, PIECE = 4096, CHUNK = 65536 }; /* arrays; bytes, bytes */
 typedef struct {
     const asn_plan *plan;
     int count, item;
-    bool streams;
-    int64_t per_chunk; /* elements of each array */
+    bool streams, pairs; /* of two arrays without gaps */
+    int64_t per_chunk;   /* elements of each array */
     char *to;
     int input[MOST]; /* whose elements come at place k */
 } weave_run;
@@ -74,7 +75,17 @@ static bool weave_setup(weave_run *w, const asn_plan *plan) {
             return false;
         w->input[offset / w->item] = in;
     }
+    w->pairs = count == 2;
+    for (int k = 0; k < count; k++)
+        w->pairs &= plan->dims[0].stride[w->input[k]] == w->item;
     return true;
+}
+
+/* Elements [x, x + n) of two arrays, read where they lie. */
+static void put_pairs(const weave_run *w, char *piece, int64_t x, int64_t n) {
+    const asn_plan *plan = w->plan;
+    asn_move_loops_get(w->item)->weave(piece, plan->base[w->input[0]] + x * w->item,
+                                       plan->base[w->input[1]] + x * w->item, n);
 }
 
 static void weave_chunk(void *ctx, int64_t chunk) {
@@ -86,7 +97,8 @@ static void weave_chunk(void *ctx, int64_t chunk) {
     if (end > plan->size) end = plan->size;
     for (int64_t x = chunk * w->per_chunk; x < end; x += most) {
         int64_t n = end - x < most ? end - x : most;
-        for (int k = 0; k < w->count; k++) {
+        if (w->pairs) put_pairs(w, piece, x, n);
+        for (int k = 0; k < w->count && !w->pairs; k++) {
             int i = w->input[k];
             int64_t stride = plan->dims[0].stride[i];
             const char *from = plan->base[i] + x * stride;
@@ -107,7 +119,7 @@ bool asn_weave_run(const asn_plan *plan) {
     weave_run w;
     if (!weave_setup(&w, plan)) return false;
     int64_t turn = (int64_t)w.count * w.item, most = PIECE / turn;
-    w.streams = asn_worth_streaming(asn_plan_traffic(plan));
+    w.streams = asn_worth_streaming(asn_plan_traffic(plan).bytes);
     w.per_chunk = (CHUNK / turn + most - 1) / most * most;
     asn_pool_run(weave_chunk, &w, (plan->size + w.per_chunk - 1) / w.per_chunk,
                  asn_plan_work(plan));

@@ -33,6 +33,10 @@ void asn_block_splat(void *dst, const void *element, int item, int64_t n) {
     asn_move_loops_get(item)->splat(dst, element, n);
 }
 
+void asn_block_copy(void *dst, const void *src, int64_t bytes) {
+    asn_move_loops_get(1)->copy(dst, src, bytes);
+}
+
 void asn_block_stream(char *dst, const char *src, int64_t bytes) {
     asn_move_loops_get(1)->stream(dst, src, bytes);
 }

@@ -24,6 +24,8 @@ void asn_block_gather(void *dst, const char *src, int item, int64_t n0, int64_t 
 void asn_block_scatter(char *dst, const void *src, int item, int64_t n0, int64_t s0,
                        int64_t n1, int64_t s1);
 
+/* dst[0..bytes) = src */
+void asn_block_copy(void *dst, const void *src, int64_t bytes);
 /* dst[0..bytes) = src past the caches; the destination's lines are not read first. */
 void asn_block_stream(char *dst, const char *src, int64_t bytes);
 /* Orders streamed stores before what follows on this thread. */

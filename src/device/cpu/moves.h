@@ -22,6 +22,8 @@ typedef struct {
     void (*copy)(void *dst, const void *src, int64_t bytes);
     void (*stream)(void *dst, const void *src, int64_t bytes); /* past the caches */
     void (*splat)(void *dst, const void *element, int64_t n);
+    /* n elements of each in turn; dst overlaps neither */
+    void (*weave)(void *dst, const void *a, const void *b, int64_t n);
 } asn_move_loops;
 
 extern const asn_move_loops asn_moves_baseline[5], asn_moves_avx2[5], asn_moves_avx512[5];

@@ -144,7 +144,8 @@ static bool depends_on_addresses(const asn_plan *plan, const aclnnxProgram *p) {
         if (plan->base[i]) bytes += asn_itemsize(plan->dtype[i]);
     }
     return plan->packed || asn_weave_may(plan) ||
-           !asn_mul_size(bytes, plan->size, &all) || asn_plan_worth_streaming(all);
+           !asn_mul_size(bytes, plan->size, &all) ||
+           asn_plan_worth_streaming((asn_traffic){all, plan->num_in});
 }
 
 /* Copies a list to `at` in a block of memory, and moves on; NULL: only that. */

@@ -160,10 +160,15 @@ bool asn_plan_in_place(const asn_plan *plan);
  * several whole rows, and gives out slots. */
 void asn_plan_place(asn_plan *plan, bool rows);
 
-/* Bytes that the program reads and writes; what is broadcast stays in the caches. */
-int64_t asn_plan_traffic(const asn_plan *plan);
+/* Bytes that the program reads and writes, and how many arrays it reads; what is
+ * broadcast stays in the caches. */
+typedef struct {
+    int64_t bytes;
+    int read;
+} asn_traffic;
+asn_traffic asn_plan_traffic(const asn_plan *plan);
 /* Whether so many bytes of a program leave the caches anyway. */
-bool asn_plan_worth_streaming(int64_t traffic);
+bool asn_plan_worth_streaming(asn_traffic traffic);
 
 /* Estimated time on one thread, ns. */
 double asn_plan_work(const asn_plan *plan);

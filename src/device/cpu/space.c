@@ -292,7 +292,7 @@ bool asn_plan_in_place(const asn_plan *plan) {
 
 /* An output of long rows that no input shares memory with, in a program whose operands
  * do not fit the caches. */
-static bool streams_to(const asn_plan *plan, int out, int64_t traffic) {
+static bool streams_to(const asn_plan *plan, int out, asn_traffic traffic) {
     enum { ROW = 2048 };
     int64_t item = asn_itemsize(plan->dtype[out]);
     bool large =
@@ -324,7 +324,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
-    int64_t traffic = asn_plan_traffic(plan);
+    asn_traffic traffic = asn_plan_traffic(plan);
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
@@ -445,14 +445,15 @@ static void place(asn_plan *plan, bool rows) {
         placed[step->dst] = 1;
         place_result(plan, &list, step, s, last_use);
     }
-    /* A block without slots is long, and the processor sees the streams itself; so do
-     * those without AVX-512 in short blocks, which lose by our asking (Zen 3, (a - b) **
-     * 2 summed over 1e6 float64: 800 us with, 545 without; Zen 4 gained). */
+    /* A block without slots is long, and the processor sees the streams itself. So it
+     * does in short blocks without AVX-512, which lose by our asking, and where machine
+     * code keeps a sum ((a - b) ** 2 summed, float64: Zen 3, 1e6, 800 us with, 545
+     * without; Zen 5, 570 and 475, 1e7 5.1 and 4.4 ms). */
     int64_t bytes = 0;
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
     plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20 &&
-                     asn_cpu_isa() == ASN_ISA_AVX512;
+                     asn_cpu_isa() == ASN_ISA_AVX512 && !(plan->folds && plan->code);
 }
 
 void asn_plan_place(asn_plan *plan, bool rows) {
