@@ -1,10 +1,11 @@
 /* CPU device: sorting keys with AVX-512.
  *
- * A quicksort in place that partitions whole registers (as Bramas, IJACSA 8, 2017, and
- * Wassenberg et al., 2022): a register's keys are ordered by one move of lanes and stored
- * whole at both ends. What is left is sorted by networks (sort_network.inc). Nothing
- * depends on the data but counts; twice the depth of even partitions, and the radix sort
- * takes over.
+ * A quicksort that partitions whole registers (as Bramas, IJACSA 8, 2017, and Wassenberg
+ * et al., 2022). 64-bit keys in place: a register is ordered by one move of lanes and
+ * stored whole at both ends. 32-bit keys, of which no table has the moves, from one
+ * buffer to two. What is left is sorted by networks (sort_network.inc). Nothing depends
+ * on the data but counts; twice the depth of even partitions, and the radix sort takes
+ * over.
  *
  * Many short lines are sorted side by side instead, one line per lane: then a network
  * needs no permutations at all. Figures: docs/design/0006-ordering-and-moving.md.
@@ -17,6 +18,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#define INLINE __attribute__((always_inline)) static inline
 
 static inline void append_index_4(__mmask16 chosen, const uint32_t *from, uint32_t *to,
                                   int count) {
@@ -34,6 +37,7 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 
 /* Registers of a block: a partition's reads wait for the counts of the block before. */
 enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
+enum { LEAF_TILES = 8 }; /* of what is sorted by networks alone */
 
 #define K                       uint32_t
 #define F(n)                    n##_4
