@@ -354,8 +354,9 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                      r->kind < TOP && asn_sort_short_fits(r->lines, r->dtype);
     choose_place(r, in, values);
     r->loops = asn_sort_loops_get();
-    r->plain =
-        r->kind == WHOLE && !r->by_index && r->loops && !(flags & ASN_SORT_DESCENDING);
+    const bool sorts =
+        r->kind == WHOLE || (r->kind == PARTITION && r->n <= ASN_SORTED_SELECTION);
+    r->plain = sorts && !r->by_index && r->loops && !(flags & ASN_SORT_DESCENDING);
     return ASN_OK;
 }
 
