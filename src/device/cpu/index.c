@@ -126,6 +126,19 @@ static void move_half_lines(char *to, const char *from, int64_t n, const int64_t
     }
 }
 
+/* Long rows past the caches. The next one is announced: the processor foresees reads
+ * within a row only (1000 rows of 8 KB from the third cache, Zen 5: 236 us, 221 so). */
+static void stream_rows(char *to, const char *from, int64_t n, const int64_t *t,
+                        const int64_t *f, int64_t run) {
+    const int64_t early = run < 16384 ? run : 16384;
+    for (int64_t i = 0; i < n; i++) {
+        if (i + 1 < n)
+            for (int64_t k = 0; k < early; k += 64)
+                __builtin_prefetch(from + f[i + 1] + k, 0, 2);
+        asn_block_stream(to + t[i], from + f[i], run);
+    }
+}
+
 static void move_block(const asn_index_run *r, char *self, char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     if (r->kind == ASN_MOVE_ACCUMULATE) {
@@ -149,8 +162,7 @@ static void move_block(const asn_index_run *r, char *self, char *other, int64_t 
     if (r->run <= 16 && (r->run & (r->run - 1)) == 0)
         ASN_BY_SIZE(move, r->run)(to, from, n, t, f);
     else if (r->stream)
-        for (int64_t i = 0; i < n; i++)
-            asn_block_stream(to + t[i], from + f[i], r->run);
+        stream_rows(to, from, n, t, f, r->run);
     else if (r->run % 32 == 0 && r->run <= 256)
         move_half_lines(to, from, n, t, f, r->run);
     else
