@@ -44,6 +44,9 @@ typedef enum { PLAIN, SIGNED, FLOAT } number_kind;
 typedef struct {
     number_kind from, to; /* what is read and what is written */
 } coding;
+/* Between a tile and another one of a merge, the lower or the upper of which it becomes:
+ * register by register, or with the mirrored one. */
+typedef enum { ALONE, LOWER, UPPER, LOWER_MIRRORED, UPPER_MIRRORED } tile_steps;
 
 #define K                       uint32_t
 #define F(n)                    n##_4
