@@ -181,16 +181,6 @@ static void rest_offsets(const asn_index_run *r, int64_t at, int64_t *self,
     }
 }
 
-/* The next rows to gather from, in order: the gather itself has none. */
-static void fetch_rows(const asn_index_run *r, const char *p, int64_t rows) {
-    enum { LONGEST = 16384 };
-    int64_t bytes = r->bound[0] * r->self_stride[0];
-    if (r->num_idx != 1 || r->self_stride[0] <= 0 || bytes > LONGEST) return;
-    for (int64_t k = 0; k < rows; k++, p += r->rest[0].self)
-        for (int64_t b = 0; b < bytes; b += 64)
-            __builtin_prefetch(p + b, 0, 2);
-}
-
 /* Positions [first, end) of the rest's loops. Where they lie one after the other in the
  * result, as in g[:, r], as many go at once as a line has, or eight: every line of the
  * result is then written in one go. */
@@ -208,13 +198,17 @@ static void move_rest(const asn_index_run *r, int64_t n, const int64_t *self_off
         char *to = r->other + other;
         int64_t left = across ? r->rest[0].extent - at % r->rest[0].extent : 0;
         if (across && rows <= left && at + rows <= end) {
-            if (2 * rows <= left) fetch_rows(r, from + rows * r->rest[0].self, rows);
-            if (lines)
+            const char *next = from + rows * r->rest[0].self;
+            bool more = 2 * rows <= left;
+            if (lines) {
                 lines(to, other_off, from, self_off, r->rest[0].self, n,
-                      r->stream && (uintptr_t)to % LINE == 0);
-            else
+                      r->stream && (uintptr_t)to % LINE == 0,
+                      asn_index_rows_ahead(r, next, more ? rows : 0, n));
+            } else {
+                if (more) asn_index_fetch_rows(r, next, ASN_ACROSS);
                 ASN_BY_SIZE(across, r->run)(to, other_off, from, self_off,
                                             r->rest[0].self, n);
+            }
             at += rows - 1;
         } else if (along) {
             ASN_BY_SIZE(pick, r->run)(to + other_off[0], from, n, self_off);
@@ -335,14 +329,6 @@ static bool is_dense(const asn_index_run *r) {
     return (near < 0 ? -near : near) < (rest < 0 ? -rest : rest);
 }
 
-/* Whether move_rest writes lines, past the caches as there is much of them. */
-static bool streams_lines(const asn_index_run *r) {
-    bool whole = r->rest[0].other == r->run && asn_index_lines_get(r->run);
-    for (int d = 0; d < r->num_j; d++)
-        whole &= r->other_stride[d] % LINE == 0;
-    return whole && asn_worth_streaming(2 * r->size_j * r->size_rest * r->item);
-}
-
 static void index_execute(asn_index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
@@ -358,7 +344,7 @@ static void index_execute(asn_index_run *r) {
         r->pieces = 1;
         r->piece = r->extent[0];
         r->rest_per_chunk = ((loops + 15) / 16 + LINE / 4 - 1) & -(LINE / 4);
-        r->stream = by_rows && streams_lines(r);
+        r->stream = by_rows && asn_index_streams_lines(r);
         int64_t chunks = (loops + r->rest_per_chunk - 1) / r->rest_per_chunk;
         asn_pool_run(index_chunk, r, chunks, ns);
         return;
