@@ -126,17 +126,20 @@ static void move_half_lines(char *to, const char *from, int64_t n, const int64_t
     }
 }
 
-/* Long rows past the caches. The next one is announced: the processor foresees reads
- * within a row only (1000 rows of 8 KB from the third cache, Zen 5: 236 us, 221 so). */
+/* Long rows past the caches, a piece at a time, with the same piece of the next row
+ * announced before it: the processor foresees reads within a row only (1000 rows of 8 KB
+ * from memory, Zen 5: 0.54 ms, 0.46 so). */
 static void stream_rows(char *to, const char *from, int64_t n, const int64_t *t,
                         const int64_t *f, int64_t run) {
-    const int64_t early = run < 16384 ? run : 16384;
-    for (int64_t i = 0; i < n; i++) {
-        if (i + 1 < n)
-            for (int64_t k = 0; k < early; k += 64)
-                __builtin_prefetch(from + f[i + 1] + k, 0, 2);
-        asn_block_stream(to + t[i], from + f[i], run);
-    }
+    enum { PIECE = 1024 };
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0, bytes; k < run; k += bytes) {
+            bytes = PIECE + (int64_t)(-(uintptr_t)(to + t[i] + k) % LINE);
+            if (run - k < bytes + PIECE) bytes = run - k;
+            for (int64_t b = 0; b < bytes && i + 1 < n; b += LINE)
+                __builtin_prefetch(from + f[i + 1] + k + b, 0, 2);
+            asn_block_stream(to + t[i] + k, from + f[i] + k, bytes);
+        }
 }
 
 static void move_block(const asn_index_run *r, char *self, char *other, int64_t n,
