@@ -153,6 +153,10 @@ def test_every_length_of_every_pattern(dtype, pattern):
         if n % 3 == 1:
             a[:: n // 4 + 1] = extremes[n % 2]
         same(anp.sort(anp.array(a)), np.sort(a))
+        if n > 600:
+            b = anp.array(a)
+            b.sort()
+            same(b, np.sort(a))
         if n % 40 == 17:
             rows = np.stack([np.roll(a, i) for i in range(11)])
             same(anp.sort(anp.array(rows), axis=1), np.sort(rows, axis=1))
