@@ -134,6 +134,42 @@ def test_large_operand_that_lies_across():
     check(out, a * b.T)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("columns", [1200, 1203])
+def test_large_gather_of_columns(dtype, columns):
+    """Whole lines of the result, past the caches where they are aligned; the indices in two blocks."""
+    a = np.random.default_rng(0).standard_normal((2003, columns)).astype(dtype)
+    r = np.random.default_rng(1).integers(-columns, columns, 1500)
+    x = anp.array(a)
+    check(x[:, r], a[:, r])
+    check(anp.take(x[:2000], r, axis=1), np.take(a[:2000], r, axis=1))
+
+
+def test_far_elements():
+    """Elements that are announced early: more indices than that, and tables past the second cache."""
+    rng = np.random.default_rng(0)
+    for dtype, n in (("float64", 90_000), ("float32", 200_000), ("complex128", 50_000)):
+        a, v = rng.standard_normal(n).astype(dtype), rng.standard_normal(70_001).astype(dtype)
+        i = rng.integers(-n, n, 70_001)
+        x = anp.array(a)
+        check(x[i], a[i])
+        x[i] = anp.array(v)
+        a[i] = v
+        check(x, a)
+
+
+def test_masks_of_many_blocks():
+    """Selections that store whole registers until the end of a chunk is near."""
+    rng = np.random.default_rng(0)
+    for n in (63, 64, 200, 16_384, 16_500, 70_001):
+        for share in (0.01, 0.5, 0.97):
+            m = rng.random(n) < share
+            check(anp.nonzero(anp.array(m))[0], np.nonzero(m)[0])
+            for dtype in ("int32", "float64", "complex128", "int16"):
+                a = rng.integers(0, 99, n).astype(dtype)
+                check(anp.array(a)[anp.array(m)], a[m])
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_gathered_columns(data):

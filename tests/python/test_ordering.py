@@ -118,9 +118,11 @@ def test_hard_orders(make, n):
 
 @pytest.mark.parametrize("dtype", ["u4", "f8"])
 def test_every_length(dtype):
-    """Networks of one to sixteen registers, and partitions of few blocks with every remainder."""
+    """Networks of one to sixteen registers, merges of up to eight tiles, and partitions of few blocks with every
+    remainder."""
     rng = np.random.default_rng(3)
-    for n in [*range(1, 700), 1023, 1024, 1025, 1087, 1151]:
+    tiles = [128 * t + r for t in range(6, 37) for r in (-1, 0, 1, 63)]
+    for n in [*range(1, 700), *tiles]:
         for most in (3, 2**32 - 1):
             a = rng.integers(0, most, n, dtype="u4", endpoint=True).astype(dtype)
             same(anp.sort(anp.array(a)), np.sort(a))
@@ -144,13 +146,17 @@ def test_every_length_of_every_pattern(dtype, pattern):
     """Both signs, the dtype's bounds among them, in lines alone and along both axes of a matrix."""
     rng = np.random.default_rng(12)
     extremes = (-np.inf, np.inf) if dtype[0] == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    for n in range(601):
+    for n in [*range(601), 769, 1000, 1025, 2047, 2049, 2600, 5000, 20_000]:
         a = PATTERNS[pattern](rng, n).astype(dtype)
         if dtype[0] != "u":
             a -= a.dtype.type(n // 2)
         if n % 3 == 1:
             a[:: n // 4 + 1] = extremes[n % 2]
         same(anp.sort(anp.array(a)), np.sort(a))
+        if n > 600:
+            b = anp.array(a)
+            b.sort()
+            same(b, np.sort(a))
         if n % 40 == 17:
             rows = np.stack([np.roll(a, i) for i in range(11)])
             same(anp.sort(anp.array(rows), axis=1), np.sort(rows, axis=1))

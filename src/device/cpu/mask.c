@@ -157,9 +157,11 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     if (at == r->start[chunk + 1]) return;
     asn_lines_seek(r->lines, &line, first);
+    const bool in_place = r->mask_dtype == ASN_BOOL && r->lines->stride[0][MASK] == 1;
+    const int64_t most = r->direct && in_place ? to - from : BLOCK;
     for (int64_t l = first; l < end; l++) {
-        for (int64_t x = from; x < to; x += BLOCK) {
-            int64_t n = to - x < BLOCK ? to - x : BLOCK;
+        for (int64_t x = from; x < to; x += most) {
+            int64_t n = to - x < most ? to - x : most;
             const uint8_t *mask = block_mask(r, &line, x, n, buffer);
             if (r->direct) {
                 at += r->direct(r, &line, l, x, mask, n, at);

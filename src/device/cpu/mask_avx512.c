@@ -70,26 +70,54 @@ static int64_t positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
 
 static int64_t positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_t *out) {
     const __m512i iota = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    const int64_t total = count_bytes(mask, n);
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
-        for (int k = 0; k < 64 && bits; k += 8, bits >>= 8) {
-            __m512i at = _mm512_add_epi64(_mm512_set1_epi64(base + i + k), iota);
-            __mmask8 m = (__mmask8)bits;
-            int found = __builtin_popcount(m);
+        __m512i at = _mm512_add_epi64(_mm512_set1_epi64(base + i), iota);
+        if (count + 64 <= total) {
+#pragma GCC unroll 8
+            for (int k = 0; k < 8; k++, bits >>= 8) {
+                __m512i x = _mm512_maskz_compress_epi64((__mmask8)bits, at);
+                _mm512_storeu_si512(out + count, x);
+                count += __builtin_popcount((uint8_t)bits);
+                at = _mm512_add_epi64(at, _mm512_set1_epi64(8));
+            }
+            continue;
+        }
+        for (; bits; bits >>= 8) {
+            int found = __builtin_popcount((uint8_t)bits);
             _mm512_mask_storeu_epi64(out + count, (__mmask8)((1u << found) - 1),
-                                     _mm512_maskz_compress_epi64(m, at));
+                                     _mm512_maskz_compress_epi64((__mmask8)bits, at));
             count += found;
+            at = _mm512_add_epi64(at, _mm512_set1_epi64(8));
         }
     }
     return count;
 }
 
+/* Registers are stored whole while as many elements are still to come; and all of a block
+ * are read before one is stored, since reads wait for the stores before them, whose
+ * addresses hang on counts. */
 static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
                         uint32_t *dst) {
+    const int64_t total = count_bytes(mask, n);
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
+        if (count + 64 <= total && i + 64 <= n) {
+            __m512i x[4];
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++)
+                x[k] = _mm512_loadu_si512(src + i + 16 * k);
+#pragma GCC unroll 4
+            for (int k = 0; k < 4; k++, bits >>= 16) {
+                __m512i y = _mm512_maskz_compress_epi32((__mmask16)bits, x[k]);
+                _mm512_storeu_si512(dst + count, y);
+                count += __builtin_popcount((uint16_t)bits);
+            }
+            continue;
+        }
         for (int k = 0; k < 64 && bits; k += 16, bits >>= 16) {
             __mmask16 m = (__mmask16)bits;
             int found = __builtin_popcount(m);
@@ -104,9 +132,23 @@ static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
 
 static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
                         uint64_t *dst) {
+    const int64_t total = count_bytes(mask, n);
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
+        if (count + 64 <= total && i + 64 <= n) {
+            __m512i x[8];
+#pragma GCC unroll 8
+            for (int k = 0; k < 8; k++)
+                x[k] = _mm512_loadu_si512(src + i + 8 * k);
+#pragma GCC unroll 8
+            for (int k = 0; k < 8; k++, bits >>= 8) {
+                __m512i y = _mm512_maskz_compress_epi64((__mmask8)bits, x[k]);
+                _mm512_storeu_si512(dst + count, y);
+                count += __builtin_popcount((uint8_t)bits);
+            }
+            continue;
+        }
         for (int k = 0; k < 64 && bits; k += 8, bits >>= 8) {
             __mmask8 m = (__mmask8)bits;
             int found = __builtin_popcount(m);

@@ -13,11 +13,14 @@ enum {
 };
 
 #if defined(__x86_64__)
-extern const asn_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT];
+extern const asn_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT],
+    asn_pick_avx512[ASN_DTYPE_COUNT];
 #endif
 
 static const asn_pick_loops *loops_of(asn_dtype dt) {
 #if defined(__x86_64__)
+    if (asn_cpu_isa() >= ASN_ISA_AVX512 && asn_pick_avx512[dt].within)
+        return &asn_pick_avx512[dt];
     if (asn_cpu_isa() >= ASN_ISA_AVX2 && asn_pick_avx2[dt].within)
         return &asn_pick_avx2[dt];
 #endif

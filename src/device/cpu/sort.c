@@ -44,8 +44,7 @@ typedef struct {
     int64_t lines_per_chunk;
     int failed;
     const asn_sort_loops *loops; /* NULL: there are none */
-    /* their sort of plain float64; NULL: sort by keys */
-    bool (*doubles)(double *to, const double *from, double *spare, int64_t n);
+    bool plain; /* the numbers may be sorted without copies of their keys */
 } sort_run;
 
 /* What lines of about a hundred elements need: an allocation would cost what sorting ten
@@ -153,9 +152,8 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
     const int64_t *step = r->lines->stride[0];
     if (select_values(r, b, line)) return;
     if (r->in_result) b->keys = line->at[VALUES];
-    if (r->doubles && r->in_result && !parallel && step[IN] == r->item &&
-        r->doubles((double *)(void *)b->keys, (const double *)(void *)line->at[IN],
-                   (double *)(void *)b->spare, r->n))
+    if (r->plain && r->in_result && !parallel && step[IN] == r->item &&
+        r->loops->numbers(r->dtype, b->keys, line->at[IN], b->spare, r->n))
         return;
     asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
     if (r->kind == PARTITION && !r->values && r->num_kth == 1 && step[INDICES] == 8 &&
@@ -192,14 +190,13 @@ static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *
     loops->transpose(b->keys, between, line->at[IN], step[IN], r->n, count, false);
     for (int64_t l = 0; l < count; l++) {
         one.keys = b->keys + l * between;
-        double *values = (double *)(void *)one.keys;
         if (r->kind == PICK) {
             asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
             sort_keys(r, &one, false);
             pick_keys(r, one.keys, line->at[VALUES] + l * r->item, step[VALUES]);
             continue;
         }
-        if (r->doubles && r->doubles(values, values, (double *)(void *)b->spare, r->n))
+        if (r->plain && r->loops->numbers(r->dtype, one.keys, one.keys, b->spare, r->n))
             continue;
         asn_keys_encode(r->dtype, one.keys, one.keys, r->item, r->n, r->flags);
         sort_keys(r, &one, false);
@@ -357,9 +354,9 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                      r->kind < TOP && asn_sort_short_fits(r->lines, r->dtype);
     choose_place(r, in, values);
     r->loops = asn_sort_loops_get();
-    if (r->kind == WHOLE && r->dtype == ASN_F64 && !r->by_index && r->loops &&
-        !(flags & ASN_SORT_DESCENDING))
-        r->doubles = r->loops->doubles;
+    const bool sorts =
+        r->kind == WHOLE || (r->kind == PARTITION && r->n <= ASN_SORTED_SELECTION);
+    r->plain = sorts && !r->by_index && r->loops && !(flags & ASN_SORT_DESCENDING);
     return ASN_OK;
 }
 

@@ -284,8 +284,10 @@ static bool copy_plain(double *to, const double *from, int64_t n) {
     return plain;
 }
 
-static bool sort_doubles(double *to, const double *from, double *spare, int64_t n) {
-    if (!copy_plain(to, from, n)) return false;
+static bool sort_doubles(asn_dtype dt, void *out, const void *from, void *spare,
+                         int64_t n) {
+    double *to = out;
+    if (dt != ASN_F64 || !copy_plain(to, from, n)) return false;
     bool sorted = true;
     for (int64_t i = 1; i < n && sorted; i++)
         sorted = to[i - 1] <= to[i];
@@ -293,6 +295,7 @@ static bool sort_doubles(double *to, const double *from, double *spare, int64_t 
     return true;
 }
 
+#define SORT_KEYS_AS
 #include "device/cpu/sort_loops.inc"
 
 const asn_sort_loops asn_sort_avx2 = {

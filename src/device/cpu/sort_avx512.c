@@ -1,10 +1,11 @@
 /* CPU device: sorting keys with AVX-512.
  *
- * A quicksort in place that partitions whole registers (as Bramas, IJACSA 8, 2017, and
- * Wassenberg et al., 2022): a register's keys are ordered by one move of lanes and stored
- * whole at both ends. What is left is sorted by networks (sort_network.inc). Nothing
- * depends on the data but counts; twice the depth of even partitions, and the radix sort
- * takes over.
+ * A quicksort that partitions whole registers (as Bramas, IJACSA 8, 2017, and Wassenberg
+ * et al., 2022). 64-bit keys in place: a register is ordered by one move of lanes and
+ * stored whole at both ends. 32-bit keys, of which no table has the moves, from one
+ * buffer to two. What is left is sorted by networks (sort_network.inc). Nothing depends
+ * on the data but counts; twice the depth of even partitions, and the radix sort takes
+ * over.
  *
  * Many short lines are sorted side by side instead, one line per lane: then a network
  * needs no permutations at all. Figures: docs/design/0006-ordering-and-moving.md.
@@ -17,6 +18,8 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+
+#define INLINE __attribute__((always_inline)) static inline
 
 static inline void append_index_4(__mmask16 chosen, const uint32_t *from, uint32_t *to,
                                   int count) {
@@ -34,6 +37,16 @@ static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_
 
 /* Registers of a block: a partition's reads wait for the counts of the block before. */
 enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are announced */ };
+enum { LEAF_TILES = 8 }; /* of what is sorted by networks alone */
+
+/* Whose keys are themselves; signed integers; floating-point numbers. */
+typedef enum { PLAIN, SIGNED, FLOAT } number_kind;
+typedef struct {
+    number_kind from, to; /* what is read and what is written */
+} coding;
+/* Between a tile and another one of a merge, the lower or the upper of which it becomes:
+ * register by register, or with the mirrored one. */
+typedef enum { ALONE, LOWER, UPPER, LOWER_MIRRORED, UPPER_MIRRORED } tile_steps;
 
 #define K                       uint32_t
 #define F(n)                    n##_4
@@ -52,11 +65,15 @@ enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are annou
 #define VEC_4_max               _mm512_max_epu32
 #define VEC_4_mask_loadu        _mm512_mask_loadu_epi32
 #define VEC_4_mask_storeu       _mm512_mask_storeu_epi32
+#define INFINITE_4              0x7f800000
+#define VEC_4_srai(x, n)        _mm512_srai_epi32(x, n)
+#define VEC_4_cmpgt             _mm512_cmpgt_epi32_mask
 #define VEC_4_set1              _mm512_set1_epi32
 #define VEC_4_cmple             _mm512_cmple_epu32_mask
 #define VEC_4_cmplt             _mm512_cmplt_epu32_mask
 #define VEC_4_maskz_compress    _mm512_maskz_compress_epi32
 #include "device/cpu/sort_network.inc"
+#include "device/cpu/sort_tiles.inc"
 #include "device/cpu/sort_avx512.inc"
 
 #define K                       uint64_t
@@ -76,13 +93,31 @@ enum { AHEAD = 8, FAR = 4 << 20 /* bytes: past the second cache, reads are annou
 #define VEC_8_max               _mm512_max_epu64
 #define VEC_8_mask_loadu        _mm512_mask_loadu_epi64
 #define VEC_8_mask_storeu       _mm512_mask_storeu_epi64
+#define INFINITE_8              0x7ff0000000000000
+#define VEC_8_srai(x, n)        _mm512_srai_epi64(x, n)
+#define VEC_8_cmpgt             _mm512_cmpgt_epi64_mask
 #define VEC_8_set1              _mm512_set1_epi64
 #define VEC_8_cmple             _mm512_cmple_epu64_mask
 #define VEC_8_cmplt             _mm512_cmplt_epu64_mask
 #define VEC_8_maskz_compress    _mm512_maskz_compress_epi64
 #include "device/cpu/sort_network.inc"
+#include "device/cpu/sort_tiles.inc"
 #include "device/cpu/sort_avx512.inc"
 
+static bool sort_numbers(asn_dtype dt, void *to, const void *from, void *spare,
+                         int64_t n) {
+    switch (dt) {
+    case ASN_U32: sort_numbers_4(from, to, spare, n, PLAIN); return true;
+    case ASN_I32: sort_numbers_4(from, to, spare, n, SIGNED); return true;
+    case ASN_F32: sort_numbers_4(from, to, spare, n, FLOAT); return true;
+    case ASN_U64: sort_numbers_8(from, to, spare, n, PLAIN); return true;
+    case ASN_I64: sort_numbers_8(from, to, spare, n, SIGNED); return true;
+    case ASN_F64: sort_numbers_8(from, to, spare, n, FLOAT); return true;
+    default: return false;
+    }
+}
+
+#define SORT_KEYS_AS , PLAIN
 #include "device/cpu/sort_loops.inc"
 
 const asn_sort_loops asn_sort_avx512 = {
@@ -90,7 +125,7 @@ const asn_sort_loops asn_sort_avx512 = {
     part,
     columns,
     INT64_MAX,
-    NULL,
+    sort_numbers,
     collect_within_4,
     collect_within_8,
     three_ways_4,

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/cpu.h"
+#include "base/dtype.h"
 
 typedef struct {
     /* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst
@@ -26,9 +27,10 @@ typedef struct {
     /* From so many bytes on, short lines whose elements lie together are sorted one by
      * one all the same. */
     int64_t lined;
-    /* Sorts n float64 from `from` to `to` (the same or apart) without making keys of
-     * them; or only copies them, and false: there is a NaN or -0.0. May be NULL. */
-    bool (*doubles)(double *to, const double *from, double *spare, int64_t n);
+    /* Sorts n numbers from `from` to `to` (the same or apart) as their keys would be, of
+     * which it makes no copies; or copies them at most, and false: not this dtype, or
+     * there is a NaN or -0.0. */
+    bool (*numbers)(asn_dtype dt, void *to, const void *from, void *spare, int64_t n);
     /* The passes of a selection, as their scalar twins in sort_keys.inc. */
     int64_t (*within_4)(const uint32_t *from, uint32_t *to, int64_t n, uint32_t low,
                         uint32_t high, int64_t *below);
