@@ -1,7 +1,7 @@
 /* CPU device: frexp and ldexp of whole vectors with AVX-512, which has instructions for
  * them: VGETMANT and VGETEXP normalise subnormals, VSCALEF rounds and raises conditions
  * as a product by 2^k does (Intel's manual, volume 2). The steps on bits that other
- * machines take are limited by their number (frexp of 1e4 float64: 4.9 us, XXX so).
+ * machines take are limited by their number (frexp of 1e4 float64: 5.05 us, 2.2 so).
  *
  * Zero, infinity and NaN stay what they are, with exponent 0, under a mask, so that they
  * raise nothing either. Types as in vmath_wide.h: _f64x8, _f32x16, _f32x8.
