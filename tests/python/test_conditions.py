@@ -258,6 +258,15 @@ OPERANDS = {
 }
 
 
+def holds_nan(text):
+    """Whether NumPy's result is NaN somewhere, as that of any invalid product or sum is."""
+    *statements, expression = text.split("; ")
+    names = {"np": np}
+    with np.errstate(all="ignore"):
+        exec("; ".join(statements), names)
+        return bool(np.isnan(eval(expression, names)).any())
+
+
 @pytest.mark.skipif(NPU, reason="CANN's operators report no conditions")
 @pytest.mark.parametrize("operands", OPERANDS)
 @pytest.mark.parametrize("text", PRODUCTS)
@@ -266,6 +275,10 @@ def test_products_and_transforms_report(text, operands):
         f"x, y = {OPERANDS[operands]}; x[0, 0]; y[0, 0]; {text}"  # reading settles what is recorded
     )
     ours, theirs = met(asnumpy, text), met(np, text)
+    spurious = [line for line in theirs[0] if "invalid" in line and line not in ours[0]]
+    if spurious and not holds_nan(text):
+        # NumPy's BLAS multiplies lanes beyond a matrix with AVX-512: infinity by zero
+        theirs = ([line for line in theirs[0] if line not in spurious], theirs[1])
     assert ours == theirs
     with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
         assert met(asnumpy, text) == ([], theirs[1])
