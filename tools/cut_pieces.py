@@ -33,6 +33,7 @@ from piece_constants import (
     vector_bytes,
     vector_number,
 )
+from piece_turns import find_turns, is_unread
 
 QUIET = {1: 17, 2: 18, 5: 21, 6: 22, 9: 25, 10: 26, 13: 29, 14: 30}  # comparison predicates
 FREE_GENERAL = {
@@ -138,6 +139,9 @@ class Piece:
     )  # per input: slot that may take its register
     from_memory: int = 0  # inputs that an instruction could read from memory
     low: int = 0  # slots that need a register below 16
+    turns: list = dataclasses.field(
+        default_factory=list
+    )  # offsets where the same piece of another vector may come in
 
 
 class Renamer:
@@ -282,7 +286,9 @@ def cut(name, body, relocations, isa):
     if not body or any(i.name == "ret" for i in body[:-1]):
         raise NotAPieceError("several returns")
     piece = Piece(name, inputs)
-    renamed, values = rename(piece, body[:-1], isa)
+    body = body[:-1]
+    body = [ins for at, ins in enumerate(body) if not is_unread(body, at)]
+    renamed, values = rename(piece, body, isa)
     for ins, _ in renamed:
         ins.constant = find_constant(ins, relocations)
     if isa == "avx2":
@@ -301,6 +307,8 @@ def cut(name, body, relocations, isa):
         piece.code += ins.code
         if k := ins.constant:
             piece.constants.append((start + k.place, k.tail, k.data, k.kind, k.spread))
+    if isa == "avx512":
+        piece.turns = find_turns([ins for ins, _ in renamed])
     return piece
 
 
@@ -363,7 +371,7 @@ def listed(values):
 
 def tables(pieces, isa):
     first = {"avx512": 8, "avx2": 4}[isa]
-    code, fields, constants, heads, index = bytearray(), [], [], [], []
+    code, fields, constants, heads, index, turns = bytearray(), [], [], [], [], []
     data, where = bytearray(), {}
     for piece in pieces:
         for _, _, value, _, _ in piece.constants:
@@ -376,8 +384,10 @@ def tables(pieces, isa):
         heirs = ", ".join(str(h) for h in [*p.heirs, *[255] * 6][:6])
         heads.append(
             f"{{{len(code)}, {len(p.code)}, {len(fields)}, {len(p.fields)}, {len(constants)}, {len(p.constants)}, "
-            f"{p.inputs}, {p.slots}, {p.result}, {{{heirs}}}, {p.from_memory}, 0x{p.low:x}}}"
+            f"{p.inputs}, {p.slots}, {p.result}, {{{heirs}}}, {p.from_memory}, 0x{p.low:x}, "
+            f"{len(turns)}, {len(p.turns)}}}"
         )
+        turns += p.turns
         code += p.code
         fields += [f"{{{at}, ASN_FIELD_{kind}, {slot}}}" for at, kind, slot in p.fields]
         constants += [
@@ -391,12 +401,12 @@ def tables(pieces, isa):
         f"static const uint8_t code[] = {{{numbers(code)}}};\n"
         f"static const asn_piece_field fields[] = {{{listed(fields)}}};\n"
         f"static const asn_piece_constant constants[] = {{{listed(constants)}}};\n"
+        f"static const uint16_t turns[] = {{{numbers(turns or [0])}}};\n"
         f"static const _Alignas(64) uint8_t data[] = {{{numbers(data)}}};\n"
         f"static const asn_piece pieces[] = {{{listed(heads)}}};\n"
         f"const asn_piece_table asn_pieces_{isa} = {{\n"
-        f"    .code = code, .fields = fields, .constants = constants, .data = data, .pieces = pieces,\n"
-        + "\n".join(index)
-        + "\n};\n"
+        f"    .code = code, .fields = fields, .constants = constants, .data = data,\n"
+        f"    .pieces = pieces, .turns = turns,\n" + "\n".join(index) + "\n};\n"
     )
 
 

@@ -73,6 +73,7 @@ asn_jit_mode asn_jit_now(void);
 
 typedef struct {
     int64_t compiled, found, refused; /* programs */
+    int64_t in_turns;                 /* of those compiled: two vectors at a time */
     double compile_ns;                /* altogether */
 } asn_jit_counts;
 asn_jit_counts asn_jit_count(void);

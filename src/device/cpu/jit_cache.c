@@ -257,7 +257,7 @@ static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
     if (p->num_sums && code->lanes > 1) { /* steps of 64 bytes */
         code->lanes *= 64 / p->vector_bytes;
         code->sum = p->sums[0].pointer;
-        code->sum_item = (uint8_t)asn_lane_bytes(p->values[p->sums[0].value].lane);
+        code->sum_item = (uint8_t)asn_lane_bytes(p->values[p->sums[0].value[0]].lane);
     }
     for (int v = 0; v < p->num_values; v++) {
         const asn_jit_value *value = &p->values[v];
@@ -281,18 +281,22 @@ static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
 /* Fills code->fn; leaves it NULL when some step has no piece. Under the lock, which
  * guards the work space too. */
 static void compile(asn_jit_code *code, const asn_plan *plan) {
-    static asn_jit_program program;
+    static asn_jit_program program, two;
     static uint8_t buffer[MAX_CODE];
     double start = now_ns();
     int vector_bytes;
     const asn_piece_table *t = table(&vector_bytes);
     size_t size = 0;
-    bool lowered = true;
+    bool lowered = true, in_turns = false;
     program.num_sums = 1;
     for (int without = 0; without < 2 && !size && lowered && program.num_sums;
          without++) {
         lowered = asn_jit_lower(&program, plan, t, vector_bytes, !without);
-        if (lowered) size = asn_jit_compile(&program, buffer, sizeof buffer);
+        if (!lowered) continue;
+        if (asn_jit_in_turns(&two, &program))
+            size = asn_jit_compile(&program, &two, buffer, sizeof buffer);
+        in_turns = size > 0;
+        if (!size) size = asn_jit_compile(&program, NULL, buffer, sizeof buffer);
     }
     if (size) {
         code->fn = make_executable(buffer, size, &code->size);
@@ -304,6 +308,7 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
             program.marks[0] != ASN_JIT_NONE || program.marks[1] != ASN_JIT_NONE;
     }
     counts.compiled += code->fn != NULL;
+    counts.in_turns += code->fn && in_turns;
     counts.refused += code->fn == NULL;
     counts.compile_ns += now_ns() - start;
 }

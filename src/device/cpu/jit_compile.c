@@ -19,7 +19,7 @@
 #include "device/cpu/jit_compiler.h"
 
 static x86_vop adding(const asn_jit_compiler *c, int sum) {
-    int lane = c->p->values[c->p->sums[sum].value].lane;
+    int lane = c->p->values[c->p->sums[sum].value[0]].lane;
     return asn_lane_bytes(lane) == 8 ? X86_ADD_64 : X86_ADD_32;
 }
 
@@ -41,19 +41,22 @@ static void clear_sum(asn_jit_compiler *c, int sum, int reg) {
 
 /* Spare lanes of the last vector add nothing. */
 static void emit_sums(asn_jit_compiler *c, int accumulator) {
-    for (int s = 0; s < c->p->num_sums; s++) {
-        int value = asn_jit_need(c, c->p->sums[s].value);
-        int sum = c->accumulators[s][accumulator];
-        x86_vector_masked(&c->code, adding(c, s), c->width, sum, sum, value,
-                          c->tail ? ASN_JIT_TAIL_MASK : 0);
-    }
+    for (int s = 0; s < c->p->num_sums; s++)
+        for (int k = 0; k < c->p->vectors; k++) {
+            int value = asn_jit_need(c, c->p->sums[s].value[k]);
+            int sum = c->accumulators[s][accumulator + k];
+            x86_vector_masked(&c->code, adding(c, s), c->width, sum, sum, value,
+                              c->tail ? ASN_JIT_TAIL_MASK : 0);
+        }
 }
 
-/* One vector's worth; sums go to that of their accumulators. */
+/* What the program computes at a time; sums go to their accumulators from that one on. */
 static void emit_body(asn_jit_compiler *c, int accumulator) {
     const asn_jit_program *p = c->p;
-    for (int v = 0; v < p->num_values; v++)
+    for (int v = 0; v < p->num_values; v++) {
         if (!c->fixed[v]) c->reg[v] = c->spill[v] = -1;
+        c->next_use[v] = p->values[v].first_use;
+    }
     for (int r = 0; r < ASN_JIT_REGISTERS; r++)
         if (c->owner[r] >= 0 && !c->fixed[c->owner[r]]) c->owner[r] = ASN_JIT_FREE;
     c->at = -1;
@@ -61,7 +64,8 @@ static void emit_body(asn_jit_compiler *c, int accumulator) {
     asn_jit_emit_stores(c, 0);
     asn_jit_release_dead(c);
     for (c->at = 0; c->at < p->num_ops && !c->failed; c->at++) {
-        asn_jit_emit_op(c, &p->ops[c->at]);
+        if (p->vectors == 1 || c->at % 2 || !asn_jit_emit_two(c, &p->ops[c->at]))
+            asn_jit_emit_op(c, &p->ops[c->at]);
         asn_jit_emit_stores(c, c->at + 1);
         asn_jit_release_dead(c);
     }
@@ -206,9 +210,9 @@ static void emit_loop(asn_jit_compiler *c, int vectors) {
     while (code->size % 32 && !code->full)
         x86_byte(code, 0x90);
     size_t top = code->size;
-    for (int k = 0; k < vectors; k++) {
+    for (int k = 0; k < vectors; k += c->p->vectors) {
         emit_body(c, k);
-        x86_number(code, 0, R11, c->p->lanes);
+        x86_number(code, 0, R11, c->p->vectors * c->p->lanes);
     }
     x86_general_mem(code, X86_LEA, RAX, next);
     x86_general(code, X86_CMP, RAX, R10);
@@ -216,21 +220,28 @@ static void emit_loop(asn_jit_compiler *c, int vectors) {
     x86_land(code, none);
 }
 
-/* if (done < n), under a mask */
+/* while (done < n), under a mask: with vectors in turns two at most */
 static void emit_rest(asn_jit_compiler *c) {
     asn_code_buffer *code = &c->code;
-    static const uint8_t all_ones[] = {0x48, 0xc7, 0xc0, 0xff, 0xff, 0xff, 0xff};
+    static const uint8_t move_to_rax[] = {0x48, 0xb8};
+    const uint64_t lanes = ~(uint64_t)0 >> (64 - c->p->lanes);
     static const uint8_t bzhi_rax_rcx[] = {0xc4, 0xe2, 0xf0, 0xf5, 0xc0};
     static const uint8_t kmovq_k7_rax[] = {0xc4, 0xe1, 0xfb, 0x92, 0xf8};
+    x86_general(code, X86_CMP, R11, R10);
+    size_t done = x86_jump(code, X86_JAE);
+    size_t top = code->size;
     x86_general(code, X86_MOVE, RCX, R10);
     x86_general(code, X86_SUB, RCX, R11);
-    size_t done = x86_jump(code, X86_JE);
-    x86_put(code, all_ones, sizeof all_ones);
+    x86_put(code, move_to_rax, sizeof move_to_rax);
+    x86_put(code, &lanes, sizeof lanes);
     x86_put(code, bzhi_rax_rcx, sizeof bzhi_rax_rcx);
     x86_put(code, kmovq_k7_rax, sizeof kmovq_k7_rax);
     c->tail = true;
     emit_body(c, 0);
     c->tail = false;
+    x86_number(code, 0, R11, c->p->lanes);
+    x86_general(code, X86_CMP, R11, R10);
+    x86_land_at(code, x86_jump(code, X86_JB), top);
     x86_land(code, done);
 }
 
@@ -259,8 +270,20 @@ static void store_sums(asn_jit_compiler *c) {
         }
 }
 
-static void emit_function(asn_jit_compiler *c, int constants) {
-    size_t frame;
+/* A whole vector that is left over by two in turns is the rest's, but for where there is
+ * none, where a sum's order needs it, and where it is little code. */
+static bool needs_single(const asn_jit_compiler *c, const asn_jit_program *one) {
+    enum { SHORT = 400 };
+    size_t length = 0;
+    for (int i = 0; i < one->num_ops; i++)
+        length += one->ops[i].piece->length;
+    return c->p == one || !c->code.evex || one->has_complex || one->num_sums ||
+           length < SHORT;
+}
+
+/* Nothing written, no register taken. */
+static void begin(asn_jit_compiler *c, const asn_jit_program *p) {
+    c->p = p;
     c->code.size = 0;
     c->code.full = c->failed = c->tail = false;
     c->frame = c->num_constants = c->num_fixups = 0;
@@ -268,13 +291,37 @@ static void emit_function(asn_jit_compiler *c, int constants) {
     c->peak = c->at = 0;
     for (int r = 0; r < ASN_JIT_REGISTERS; r++)
         c->owner[r] = ASN_JIT_FREE;
-    for (int v = 0; v < c->p->num_values; v++) {
+    for (int v = 0; v < p->num_values; v++) {
         c->reg[v] = c->spill[v] = -1;
+        c->next_use[v] = p->values[v].first_use;
         c->fixed[v] = false;
     }
+}
+
+/* How many registers the program needs, and which constants it asks for how often: what
+ * is written is the body of a loop, which the real one takes the place of. */
+static void count_needs(asn_jit_compiler *c, const asn_jit_program *p) {
+    size_t frame;
+    c->counted = false;
+    c->num_wanted = 0;
+    begin(c, p);
+    emit_prologue(c, 0, &frame);
+    emit_body(c, 0);
+    c->counted = true;
+}
+
+static void emit_function(asn_jit_compiler *c, const asn_jit_program *one,
+                          const asn_jit_program *two, int constants) {
+    size_t frame;
+    begin(c, two ? two : one);
     emit_prologue(c, constants, &frame);
-    if (c->p->num_sums) emit_loop(c, ASN_JIT_ACCUMULATORS * c->parts);
-    emit_loop(c, c->p->num_sums ? c->parts : 1);
+    if (c->p->num_sums)
+        emit_loop(c, ASN_JIT_ACCUMULATORS * c->parts);
+    else if (two)
+        emit_loop(c, two->vectors);
+    bool single = needs_single(c, one);
+    c->p = one;
+    if (single) emit_loop(c, c->p->num_sums ? c->parts : 1);
     combine_sums(c);
     if (c->code.evex && !c->p->has_complex) emit_rest(c);
     store_sums(c);
@@ -284,20 +331,21 @@ static void emit_function(asn_jit_compiler *c, int constants) {
     emit_constants(c);
 }
 
-size_t asn_jit_compile(const asn_jit_program *program, uint8_t *out, size_t room) {
+size_t asn_jit_compile(const asn_jit_program *one, const asn_jit_program *two,
+                       uint8_t *out, size_t room) {
     asn_jit_compiler c;
-    c.p = program;
-    bool evex = program->vector_bytes == 64;
+    c.p = one;
+    bool evex = one->vector_bytes == 64;
     c.code = (asn_code_buffer){out, 0, room, false, evex};
     c.registers = evex ? ASN_JIT_REGISTERS : ASN_JIT_LOW;
-    c.width = program->vector_bytes;
+    c.width = one->vector_bytes;
     c.parts = 64 / c.width;
-    c.num_wanted = 0;
     choose_addresses(&c);
-    emit_function(&c, 0);
-    if (c.peak < c.registers && !c.failed) emit_function(&c, c.registers - c.peak);
+    count_needs(&c, two ? two : one);
+    if (c.failed || (two && c.frame)) return 0;
+    emit_function(&c, one, two, c.peak < c.registers ? c.registers - c.peak : 0);
     /* Half of AVX2's registers are the sums': what does not fit the others is faster
      * without (jit_cache.c). */
-    if (program->num_sums && !evex && c.frame) return 0;
+    if (one->num_sums && !evex && c.frame) return 0;
     return c.failed || c.code.full ? 0 : c.code.size;
 }

@@ -19,7 +19,6 @@ enum {
     ASN_JIT_MAX_FIXUPS = 768,
     ASN_JIT_MAX_WANTED = 96,
     ASN_JIT_TAIL_MASK = 7,
-    ASN_JIT_ACCUMULATORS = 4, /* of 64 bytes; with AVX2 in two registers each */
     ASN_JIT_MAX_PARTS = 2,
     ASN_JIT_ADDRESSES = 6 /* that have a register */
 };
@@ -42,11 +41,15 @@ typedef struct {
 } asn_jit_wanted;
 
 typedef struct {
-    const asn_jit_program *p;
+    const asn_jit_program *p; /* that is being written: of one vector or two in turns */
     asn_code_buffer code;
     bool tail, failed;
-    int registers, width; /* of vectors, bytes */
+    bool counted;                /* a first pass has seen what the program needs */
+    bool mixed[ASN_JIT_MAX_OPS]; /* two vectors' operations whose instructions take turns
+                                  */
+    int registers, width;        /* of vectors, bytes */
     int16_t reg[ASN_JIT_MAX_VALUES], spill[ASN_JIT_MAX_VALUES];
+    int16_t next_use[ASN_JIT_MAX_VALUES];
     bool fixed[ASN_JIT_MAX_VALUES];   /* in its register all the time */
     int16_t owner[ASN_JIT_REGISTERS]; /* a value, or one of the above */
     uint32_t pinned;                  /* registers of the present operation's operands */
@@ -79,6 +82,8 @@ void asn_jit_add_fixup(asn_jit_compiler *c, size_t at, int tail, const void *byt
 int asn_jit_address_register(int n);
 /* The element at `done` of an array, or its first one. */
 x86_mem asn_jit_address_of(asn_jit_compiler *c, int pointer, int lane, bool moves);
+/* Likewise, of the first or second vector. */
+x86_mem asn_jit_address_in(asn_jit_compiler *c, int pointer, int lane, bool second);
 void asn_jit_emit_store(asn_jit_compiler *c, int reg, int lane, x86_mem m);
 void asn_jit_emit_copy(asn_jit_compiler *c, int to, int from);
 /* A free register, or that of the value whose next reader is furthest; `low`: one that
@@ -95,6 +100,9 @@ void asn_jit_release_dead(asn_jit_compiler *c);
 
 /* An operation's piece, its operands in registers or where they lie. */
 void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op);
+/* An operation of one vector and the same of another, the pieces' instructions in turns;
+ * false: not this one. */
+bool asn_jit_emit_two(asn_jit_compiler *c, const asn_jit_op *ops);
 /* The stores of what is known; `before`: the operation they come before. */
 void asn_jit_emit_stores(asn_jit_compiler *c, int before);
 #endif

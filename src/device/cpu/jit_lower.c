@@ -72,8 +72,8 @@ static int number_like(int lane) {
 static ref add_value(lowering *l, asn_jit_kind kind, int lane, int pointer) {
     asn_jit_program *p = l->out;
     if (p->num_values == ASN_JIT_MAX_VALUES) return NOTHING;
-    p->values[p->num_values] =
-        (asn_jit_value){(uint8_t)kind, (uint8_t)lane, 0, (uint16_t)pointer, -1};
+    p->values[p->num_values] = (asn_jit_value){
+        (uint8_t)kind, (uint8_t)lane, 0, (uint16_t)pointer, false, -1, -1};
     return (ref){(uint16_t)p->num_values++, (uint8_t)lane, ASN_JIT_NONE};
 }
 
@@ -295,7 +295,7 @@ static bool add_store(lowering *l, int plan_value, bool past_caches) {
     past_caches &= p->lanes * asn_lane_bytes(a.lane) == p->vector_bytes &&
                    a.imag == ASN_JIT_NONE && streams_well(l);
     p->stores[p->num_stores++] = (asn_jit_store){
-        a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, a.imag, past_caches};
+        a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, a.imag, past_caches, false};
     return true;
 }
 
@@ -339,7 +339,8 @@ static bool lower_reductions(lowering *l) {
     for (int r = 0; r < plan->num_reductions; r++) {
         uint16_t value = plan->reductions[r].value;
         if (in_registers) {
-            p->sums[p->num_sums++] = (asn_jit_sum){l->now[value].value, value};
+            p->sums[p->num_sums++] =
+                (asn_jit_sum){{l->now[value].value, ASN_JIT_NONE}, value};
             if (l->now[value].value == ASN_JIT_NONE) return false;
         } else if (!is_input(plan, value) && !add_store(l, value, false)) {
             return false;
@@ -389,10 +390,23 @@ static void use(asn_jit_value *value, int at) {
     if (value->last_use < at) value->last_use = (int16_t)at;
 }
 
-static void find_last_uses(asn_jit_program *p) {
-    for (int i = 0; i < p->num_ops; i++)
-        for (int s = 0; s < p->ops[i].piece->inputs; s++)
-            use(&p->values[p->ops[i].src[s]], i);
+/* From the last operation to the first; no later operation: the value's last use. */
+static void find_next_uses(asn_jit_program *p) {
+    for (int v = 0; v < p->num_values; v++)
+        p->values[v].first_use = p->values[v].last_use;
+    for (int i = p->num_ops - 1; i >= 0; i--) {
+        asn_jit_op *op = &p->ops[i];
+        for (int s = 0; s < op->piece->inputs; s++) {
+            asn_jit_value *value = &p->values[op->src[s]];
+            use(value, i);
+            op->next_use[s] = value->first_use > i ? value->first_use : value->last_use;
+        }
+        for (int s = 0; s < op->piece->inputs; s++)
+            p->values[op->src[s]].first_use = (int16_t)i;
+    }
+}
+
+void asn_jit_find_uses(asn_jit_program *p) {
     for (int s = 0; s < p->num_stores; s++) {
         const asn_jit_store *store = &p->stores[s];
         bool just_made = store->before && p->ops[store->before - 1].dst == store->value;
@@ -404,9 +418,11 @@ static void find_last_uses(asn_jit_program *p) {
         }
     }
     for (int s = 0; s < p->num_sums; s++)
-        use(&p->values[p->sums[s].value], p->num_ops);
+        for (int k = 0; k < p->vectors; k++)
+            use(&p->values[p->sums[s].value[k]], p->num_ops);
     for (int wide = 0; wide < 2; wide++)
         if (p->marks[wide] != ASN_JIT_NONE) use(&p->values[p->marks[wide]], p->num_ops);
+    find_next_uses(p);
 }
 
 bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_table *table,
@@ -421,6 +437,7 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
     }
     if (p->has_complex && vector_bytes != 64) return false; /* jit_registers.c */
     p->table = table;
+    p->vectors = 1;
     p->vector_bytes = vector_bytes;
     p->lanes = vector_bytes / widest;
     p->count_index = widest == 8 ? 0 : widest == 4 ? 1 : widest == 2 ? 2 : 3;
@@ -432,6 +449,6 @@ bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_tab
     l.plan = plan;
     l.sums = sums;
     if (!lower_inputs(&l) || !lower_steps(&l)) return false;
-    find_last_uses(p);
+    asn_jit_find_uses(p);
     return true;
 }

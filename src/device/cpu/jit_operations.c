@@ -27,47 +27,74 @@ typedef struct {
     x86_mem from;
 } memory_input;
 
-static void emit_piece(asn_jit_compiler *c, const asn_piece *piece,
-                       const uint8_t *registers, const memory_input *memory,
-                       int num_memory) {
+/* An operation with the registers of its piece's slots, as far as it is written. */
+typedef struct {
+    const asn_jit_op *op;
+    uint8_t registers[32];
+    int num_memory;
+    memory_input memory[ASN_PIECE_INPUTS];
+    uint32_t from, field, constant; /* what comes next */
+    int input;                      /* likewise, of those in memory */
+} placed_op;
+
+/* The piece's code up to an offset and the fields of its instructions. */
+static void put_code(asn_jit_compiler *c, placed_op *o, uint32_t to) {
+    const asn_piece *piece = o->op->piece;
     const asn_piece_table *t = c->p->table;
-    const uint8_t *code = t->code + piece->code;
-    const asn_piece_field *field = &t->fields[piece->fields],
-                          *end = field + piece->num_fields;
     size_t start = c->code.size;
-    uint32_t from = 0, i = 0;
-    ptrdiff_t left_out = 0;
-    for (int m = 0; i <= piece->num_constants;) {
-        const asn_piece_constant *k = &t->constants[piece->constants + i];
-        bool last = i == piece->num_constants;
-        uint32_t to = last ? piece->length : k->at;
-        bool reads = m < num_memory && memory[m].at + 5 <= to;
-        if (reads) to = memory[m].at + 5;
-        last &= !reads;
-        int reg = last || reads ? -1 : kept_register(c, k);
-        x86_put(&c->code, code + from, to - from);
-        if (c->code.full) return;
-        for (; field < end && (last || field->at < to); field++)
-            if (registers[field->slot] != IN_MEMORY)
-                patch_field(c->code.bytes + (ptrdiff_t)start + field->at - left_out,
-                            field->kind, registers[field->slot]);
-        from = to;
-        if (reads) {
-            patch_memory(&c->code, memory[m++].from);
-            left_out--;
-            continue;
-        }
-        i++;
-        if (reg >= 0) {
-            patch_register(&c->code, k->kind, (unsigned)reg);
-            left_out += 4;
-            from += 4;
-        } else if (!last) {
-            asn_jit_add_fixup(c, c->code.size, k->tail, t->data + k->data, k->size,
-                              !c->code.evex && k->kind == ASN_CONSTANT_OPERAND &&
-                                  k->spread);
+    x86_put(&c->code, t->code + piece->code + o->from, to - o->from);
+    if (c->code.full) return;
+    for (; o->field < piece->num_fields; o->field++) {
+        const asn_piece_field *f = &t->fields[piece->fields + o->field];
+        bool ends_here = f->kind == ASN_FIELD_VEX_IS4 && f->at == to;
+        if (f->at >= to && !ends_here) break;
+        if (o->registers[f->slot] != IN_MEMORY)
+            patch_field(c->code.bytes + start + (f->at - o->from), f->kind,
+                        o->registers[f->slot]);
+    }
+    o->from = to;
+}
+
+static void put_constant(asn_jit_compiler *c, placed_op *o, const asn_piece_constant *k) {
+    int reg = kept_register(c, k);
+    put_code(c, o, k->at);
+    if (c->code.full) return;
+    if (reg >= 0) {
+        patch_register(&c->code, k->kind, (unsigned)reg);
+        o->from += 4;
+    } else {
+        asn_jit_add_fixup(c, c->code.size, k->tail, c->p->table->data + k->data, k->size,
+                          !c->code.evex && k->kind == ASN_CONSTANT_OPERAND && k->spread);
+    }
+}
+
+/* The piece from where it was left up to an offset between two instructions. */
+static void emit_piece(asn_jit_compiler *c, placed_op *o, uint32_t until) {
+    const asn_piece *piece = o->op->piece;
+    const asn_piece_constant *constants = &c->p->table->constants[piece->constants];
+    while (!c->code.full) {
+        const memory_input *m = o->input < o->num_memory ? &o->memory[o->input] : NULL;
+        const asn_piece_constant *k =
+            o->constant < piece->num_constants ? &constants[o->constant] : NULL;
+        uint32_t read = m ? m->at + 5 : UINT32_MAX; /* behind its opcode and ModRM */
+        if (m && read <= until && (!k || read <= k->at)) {
+            put_code(c, o, read);
+            patch_memory(&c->code, m->from);
+            o->input++;
+        } else if (k && k->at < until) {
+            put_constant(c, o, k);
+            o->constant++;
+        } else {
+            put_code(c, o, until);
+            return;
         }
     }
+}
+
+static bool reads(const asn_jit_op *op, int value) {
+    for (int k = 0; k < op->piece->inputs; k++)
+        if (op->src[k] == value) return true;
+    return false;
 }
 
 /* The marks of arguments outside, in the register that has them over all vectors. */
@@ -113,25 +140,29 @@ static bool reads_memory(asn_jit_compiler *c, const asn_jit_op *op, int k,
     for (int i = 0; i < c->num_addresses; i++)
         if (c->addresses[i] == v->pointer) {
             input->at = f->at;
-            input->from = asn_jit_address_of(c, v->pointer, v->lane, true);
+            input->from = asn_jit_address_in(c, v->pointer, v->lane, v->second);
             return true;
         }
     return false;
 }
 
-void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op) {
+/* Registers for a piece's slots. `beside`: an operation whose piece is written in turns
+ * with this one, or NULL. */
+static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *beside,
+                  placed_op *o) {
     const asn_piece *piece = op->piece;
-    uint8_t registers[32];
+    uint8_t *registers = o->registers;
     uint32_t given = 0;
-    memory_input memory[ASN_PIECE_INPUTS];
-    int num_memory = 0;
+    o->op = op;
+    o->from = o->field = o->constant = 0;
+    o->num_memory = o->input = 0;
     for (int k = 0; k < piece->inputs; k++) {
         memory_input input;
         if (reads_memory(c, op, k, &input)) {
-            int m = num_memory++; /* in the order of the code */
-            for (; m > 0 && memory[m - 1].at > input.at; m--)
-                memory[m] = memory[m - 1];
-            memory[m] = input;
+            int m = o->num_memory++; /* in the order of the code */
+            for (; m > 0 && o->memory[m - 1].at > input.at; m--)
+                o->memory[m] = o->memory[m - 1];
+            o->memory[m] = input;
             registers[k] = IN_MEMORY;
             continue;
         }
@@ -144,24 +175,65 @@ void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op) {
         }
     }
     for (int k = 0; k < piece->inputs; k++)
-        pass_on(c, op, k, registers, &given);
+        if (!beside || !reads(beside, op->src[k])) pass_on(c, op, k, registers, &given);
     for (int s = piece->inputs; s < piece->slots; s++) {
         if (given >> s & 1) continue;
         registers[s] = (uint8_t)asn_jit_take_register(c, piece->low >> s & 1);
         c->owner[registers[s]] = ASN_JIT_IN_USE;
     }
-    emit_piece(c, piece, registers, memory, num_memory);
-    int result = registers[piece->result];
+}
+
+/* The result of what is written gets its register. */
+static void settle(asn_jit_compiler *c, const placed_op *o) {
+    const asn_piece *piece = o->op->piece;
+    int result = o->registers[piece->result], dst = o->op->dst;
+    for (int k = 0; k < piece->inputs; k++)
+        c->next_use[o->op->src[k]] = o->op->next_use[k];
     if (piece->result < piece->inputs) { /* the value itself */
         int reg = asn_jit_take_register(c, false);
         asn_jit_emit_copy(c, reg, result);
         result = reg;
     }
-    c->reg[op->dst] = (int16_t)result;
+    c->reg[dst] = (int16_t)result;
     if (c->owner[result] == ASN_JIT_STICKY)
-        c->fixed[op->dst] = true;
+        c->fixed[dst] = true;
     else
-        c->owner[result] = (int16_t)op->dst;
+        c->owner[result] = (int16_t)dst;
+}
+
+void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op) {
+    placed_op o;
+    place(c, op, NULL, &o);
+    emit_piece(c, &o, op->piece->length);
+    settle(c, &o);
+}
+
+/* There are registers for both, and neither waits for the other. */
+static bool may_mix(const asn_jit_compiler *c, const asn_jit_op *ops) {
+    int room = 0;
+    for (int r = 0; r < c->registers; r++)
+        room += c->owner[r] == ASN_JIT_FREE;
+    return ops->piece->num_turns && !reads(&ops[1], ops[0].dst) &&
+           room >= 2 * ops->piece->slots;
+}
+
+bool asn_jit_emit_two(asn_jit_compiler *c, const asn_jit_op *ops) {
+    const asn_piece *piece = ops->piece;
+    placed_op first, second;
+    if (!c->counted) c->mixed[c->at] = may_mix(c, ops);
+    if (!c->mixed[c->at]) return false;
+    place(c, &ops[0], NULL, &first);
+    c->at++;
+    place(c, &ops[1], &ops[0], &second);
+    for (uint32_t k = 0; k <= piece->num_turns; k++) {
+        uint32_t until =
+            k == piece->num_turns ? piece->length : c->p->table->turns[piece->turns + k];
+        emit_piece(c, &first, until);
+        emit_piece(c, &second, until);
+    }
+    settle(c, &first);
+    settle(c, &second);
+    return true;
 }
 
 /* Inputs still to be read come into registers before memory changes under them. */
@@ -188,7 +260,7 @@ void asn_jit_emit_stores(asn_jit_compiler *c, int before) {
             asn_jit_store_pairs(c, store, reg, asn_jit_need(c, store->imag));
             continue;
         }
-        x86_mem m = asn_jit_address_of(c, store->pointer, lane, true);
+        x86_mem m = asn_jit_address_in(c, store->pointer, lane, store->second);
         if (store->past_caches && !c->tail)
             x86_vector_mem(&c->code, X86_STREAM, c->width, reg, m, 0);
         else

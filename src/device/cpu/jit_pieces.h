@@ -87,6 +87,7 @@ typedef struct {
     uint8_t heirs[ASN_PIECE_INPUTS];
     uint8_t from_memory; /* bit k: input k is read once, where memory could stand; VEX */
     uint32_t low;        /* slots whose register must be below 16 */
+    uint32_t turns, num_turns; /* EVEX: where another vector's piece may come in */
 } asn_piece;
 
 /* Entries are 1 + an index in `pieces`; 0: no such piece. */
@@ -96,6 +97,7 @@ typedef struct {
     const asn_piece_constant *constants;
     const uint8_t *data;
     const asn_piece *pieces;
+    const uint16_t *turns;
     uint16_t ew[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t im[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* imaginary parts */
     /* (arguments, marks): marks, and the sign bit where the arguments do not fit ew */

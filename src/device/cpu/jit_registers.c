@@ -43,6 +43,12 @@ x86_mem asn_jit_address_of(asn_jit_compiler *c, int pointer, int lane, bool move
     return m;
 }
 
+x86_mem asn_jit_address_in(asn_jit_compiler *c, int pointer, int lane, bool second) {
+    x86_mem m = asn_jit_address_of(c, pointer, lane, true);
+    if (second) m.disp += asn_jit_vector_bytes(c, lane);
+    return m;
+}
+
 static x86_vop by_element(int bytes, const x86_vop *of_8) {
     return of_8[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
 }
@@ -85,14 +91,6 @@ static x86_mem spill_slot(int slot) {
 
 /* ---- registers */
 
-static int next_use(const asn_jit_compiler *c, int value) {
-    const asn_jit_program *p = c->p;
-    for (int i = c->at < 0 ? 0 : c->at; i < p->num_ops; i++)
-        for (int s = 0; s < p->ops[i].piece->inputs; s++)
-            if (p->ops[i].src[s] == value) return i;
-    return p->values[value].last_use;
-}
-
 static void evict(asn_jit_compiler *c, int reg) {
     int value = c->owner[reg];
     int kind = c->p->values[value].kind;
@@ -120,7 +118,7 @@ int asn_jit_take_register(asn_jit_compiler *c, bool low) {
             break;
         }
         if (c->owner[r] < 0 || c->pinned >> r & 1 || c->fixed[c->owner[r]]) continue;
-        int next = next_use(c, c->owner[r]);
+        int next = c->next_use[c->owner[r]];
         if (next > furthest) {
             furthest = next;
             best = r;
@@ -159,8 +157,9 @@ static int take_positions(asn_jit_compiler *c, const void *positions) {
 }
 
 /* Where the numbers of this vector begin: a complex128 is no scale of an address. */
-static x86_mem address_of_pairs(asn_jit_compiler *c, int pointer, int lane) {
+static x86_mem address_of_pairs(asn_jit_compiler *c, int pointer, int lane, bool second) {
     x86_mem m = asn_jit_address_of(c, pointer, ASN_LANE_F64, true);
+    if (second) m.disp += 2 * asn_jit_vector_bytes(c, lane);
     if (asn_lane_bytes(lane) == 4) return m;
     x86_general_mem(&c->code, X86_LEA, RCX, (x86_mem){R11, R11, 1, 0});
     m.index = RCX;
@@ -173,7 +172,7 @@ static void load_part(asn_jit_compiler *c, int reg, const asn_jit_value *v) {
     uint32_t pinned = c->pinned;
     int positions = take_positions(c, wide ? (const void *)apart_64[v->part - 1]
                                            : apart_32[v->part - 1]);
-    x86_mem m = address_of_pairs(c, v->pointer, v->lane);
+    x86_mem m = address_of_pairs(c, v->pointer, v->lane, v->second);
     if (half) { /* one vector holds them all */
         x86_vector_indexed(&c->code, X86_PERMUTE_32, reg, positions, m);
     } else {
@@ -204,7 +203,7 @@ void asn_jit_store_pairs(asn_jit_compiler *c, const asn_jit_store *store, int re
             take_positions(c, wide ? (const void *)together_64[k] : together_32[k]);
         asn_jit_emit_copy(c, both, re);
         x86_vector(&c->code, wide ? X86_PICK_64 : X86_PICK_32, 64, both, positions, im);
-        x86_mem m = address_of_pairs(c, store->pointer, lane);
+        x86_mem m = address_of_pairs(c, store->pointer, lane, store->second);
         m.disp += 64 * k;
         x86_vector_mem(&c->code, op, 64, both, m, 0);
         c->owner[positions] = ASN_JIT_FREE;
@@ -223,7 +222,8 @@ int asn_jit_need(asn_jit_compiler *c, int value) {
         if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0 && v->part)
             load_part(c, reg, v);
         else if (v->kind == ASN_JIT_INPUT && c->spill[value] < 0)
-            emit_load(c, reg, v->lane, asn_jit_address_of(c, v->pointer, v->lane, true));
+            emit_load(c, reg, v->lane,
+                      asn_jit_address_in(c, v->pointer, v->lane, v->second));
         else if (v->kind == ASN_JIT_CONST)
             load_constant(c, reg, v);
         else if (v->kind == ASN_JIT_ZERO)

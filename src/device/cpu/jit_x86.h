@@ -82,7 +82,7 @@ static inline void x86_pop(asn_code_buffer *c, int reg) {
 }
 
 /* Jumps: x86_jump returns where its displacement stands, for x86_land. */
-enum { X86_JMP = 0xe9, X86_JA = 0x87, X86_JBE = 0x86, X86_JE = 0x84 };
+enum { X86_JMP = 0xe9, X86_JA = 0x87, X86_JBE = 0x86, X86_JB = 0x82, X86_JAE = 0x83 };
 static inline size_t x86_jump(asn_code_buffer *c, unsigned kind) {
     if (kind != X86_JMP) x86_byte(c, 0x0f);
     x86_byte(c, kind);
