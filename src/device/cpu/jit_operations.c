@@ -151,7 +151,6 @@ static bool reads_memory(asn_jit_compiler *c, const asn_jit_op *op, int k,
 static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *beside,
                   placed_op *o) {
     const asn_piece *piece = op->piece;
-    uint8_t *registers = o->registers;
     uint32_t given = 0;
     o->op = op;
     o->from = o->field = o->constant = 0;
@@ -163,23 +162,24 @@ static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *b
             for (; m > 0 && o->memory[m - 1].at > input.at; m--)
                 o->memory[m] = o->memory[m - 1];
             o->memory[m] = input;
-            registers[k] = IN_MEMORY;
+            o->registers[k] = IN_MEMORY;
             continue;
         }
-        registers[k] = (uint8_t)asn_jit_need(c, op->src[k]);
-        if (piece->low >> k & 1 && registers[k] >= ASN_JIT_LOW) {
+        o->registers[k] = (uint8_t)asn_jit_need(c, op->src[k]);
+        if (piece->low >> k & 1 && o->registers[k] >= ASN_JIT_LOW) {
             int low = asn_jit_take_register(c, true);
-            asn_jit_emit_copy(c, low, registers[k]);
+            asn_jit_emit_copy(c, low, o->registers[k]);
             c->owner[low] = ASN_JIT_IN_USE;
-            registers[k] = (uint8_t)low;
+            o->registers[k] = (uint8_t)low;
         }
     }
     for (int k = 0; k < piece->inputs; k++)
-        if (!beside || !reads(beside, op->src[k])) pass_on(c, op, k, registers, &given);
+        if (!beside || !reads(beside, op->src[k]))
+            pass_on(c, op, k, o->registers, &given);
     for (int s = piece->inputs; s < piece->slots; s++) {
         if (given >> s & 1) continue;
-        registers[s] = (uint8_t)asn_jit_take_register(c, piece->low >> s & 1);
-        c->owner[registers[s]] = ASN_JIT_IN_USE;
+        o->registers[s] = (uint8_t)asn_jit_take_register(c, piece->low >> s & 1);
+        c->owner[o->registers[s]] = ASN_JIT_IN_USE;
     }
 }
 
