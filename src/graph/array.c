@@ -278,8 +278,25 @@ asn_status asn_array_host(const asn_array *a, void **data) {
 
 asn_status asn_array_export(const asn_array *a, void **data) {
     ASN_TRY(asn_array_host(a, data));
-    a->buffer->shared = true;
+    a->buffer->shared = a->buffer->lasting = true;
     return ASN_OK;
+}
+
+asn_status asn_array_lend(const asn_array *a, void **data, asn_buffer **loan) {
+    ASN_TRY(asn_array_host(a, data));
+    asn_lock();
+    *loan = asn_buffer_retain(a->buffer);
+    asn_buffer_lend(*loan);
+    asn_unlock();
+    return ASN_OK;
+}
+
+void asn_array_take_back(asn_buffer *loan) {
+    if (!loan) return;
+    asn_lock();
+    asn_buffer_take_back(loan);
+    asn_buffer_release(loan);
+    asn_unlock();
 }
 
 asn_status asn_array_to_host(const asn_array *a, void *dst) {

@@ -89,11 +89,16 @@ ASN_CHECK_RESULT asn_status asn_array_sync(const asn_array *a);
  * ...") when the device's memory cannot be reached from the host. Valid while the buffer
  * lives. A writer calls this too: recorded readers are flushed first. */
 ASN_CHECK_RESULT asn_status asn_array_host(const asn_array *a, void **data);
-/* The same, for an address that outlives the call (buffer protocol, __array_interface__,
- * DLPack): the buffer is marked shared, and from then on every operation that touches it
- * runs at once, since the host may read or write it at any time. Use asn_array_host for a
- * look inside one call. */
+/* The same, for an address that outlives the call and nobody gives back
+ * (__array_interface__, asnp_data): the buffer is marked shared, and from then on every
+ * operation that touches it runs at once, since the host may read or write it at any
+ * time. Use asn_array_host for a look inside one call. */
 ASN_CHECK_RESULT asn_status asn_array_export(const asn_array *a, void **data);
+/* The same until asn_array_take_back(*loan) (buffer protocol, DLPack, NumPy arrays over
+ * the memory); NULL is nothing to take back. */
+ASN_CHECK_RESULT asn_status asn_array_lend(const asn_array *a, void **data,
+                                           asn_buffer **loan);
+void asn_array_take_back(asn_buffer *loan);
 /* All elements into dst, row-major. */
 ASN_CHECK_RESULT asn_status asn_array_to_host(const asn_array *a, void *dst);
 /* One element at a byte offset from element (0, ..., 0). */

@@ -133,7 +133,7 @@ static void let_go(void *buffer) {
 static asn_status make_double(asn_buffer **out, asn_buffer *b) {
     ASN_TRY(asn_buffer_adopt(out, b->data, b->nbytes, let_go, b));
     (void)asn_buffer_retain(b); /* which let_go gives back */
-    (*out)->shared = false;
+    (*out)->shared = (*out)->lasting = false;
     (*out)->device = b->device;
     return ASN_OK;
 }

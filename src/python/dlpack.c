@@ -46,6 +46,7 @@ typedef struct dl_versioned {
 /* What an exported tensor points to. */
 typedef struct {
     PyObject *array;
+    asn_buffer *loan;
     int64_t dims[2 * ASN_MAX_DIMS];
     union {
         dl_managed managed;
@@ -55,6 +56,7 @@ typedef struct {
 
 static void drop_exported(exported *e) {
     PyGILState_STATE gil = PyGILState_Ensure();
+    asn_array_take_back(e->loan);
     Py_DECREF(e->array);
     PyMem_Free(e);
     PyGILState_Release(gil);
@@ -112,10 +114,14 @@ static PyObject *make_capsule(PyObject *array, bool versioned, bool copied) {
                 "DLPack only supports strides which are a multiple of itemsize.");
             return NULL;
         }
-    if (l->size) ASN_PY_TRY(asn_array_export(asn_of(array), &data));
     exported *e = PyMem_Calloc(1, sizeof *e);
     if (!e) return PyErr_NoMemory();
     e->array = Py_NewRef(array);
+    asn_status lent = l->size ? asn_array_lend(asn_of(array), &data, &e->loan) : ASN_OK;
+    if (lent != ASN_OK) {
+        drop_exported(e);
+        return asn_raise(lent);
+    }
     PyObject *capsule;
     if (versioned) {
         dl_versioned *m = &e->as.versioned;

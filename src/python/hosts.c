@@ -14,14 +14,44 @@
 #include "convert.h"
 #include "methods.h"
 
-/* Address of the elements for code outside the library, which may keep it. */
-static int export_memory(PyObject *self, void **data) {
-    static char nothing[16] __attribute__((aligned(16)));
+static char nothing[16]
+    __attribute__((aligned(16))); /* where arrays of no elements lie */
+
+/* Address of the elements for code outside the library, which has it until the loan ends.
+ */
+static int lend_memory(PyObject *self, void **data, asn_buffer **loan) {
     *data = nothing;
+    *loan = NULL;
     if (asn_of(self)->layout.size == 0) return 0;
     asn_py.host_reads++;
-    ASN_PY_TRY_INT(asn_array_export(asn_of(self), data));
-    return asn_fp_check();
+    ASN_PY_TRY_INT(asn_array_lend(asn_of(self), data, loan));
+    if (asn_fp_check() == 0) return 0;
+    asn_array_take_back(*loan);
+    return -1;
+}
+
+static const char *buffer_format(asn_dtype dtype) {
+    static const char *const formats[ASN_DTYPE_COUNT] = {
+        [ASN_BOOL] = "?", [ASN_I8] = "b",   [ASN_U8] = "B",  [ASN_I16] = "h",
+        [ASN_U16] = "H",  [ASN_I32] = "i",  [ASN_U32] = "I", [ASN_I64] = "l",
+        [ASN_U64] = "L",  [ASN_F16] = "e",  [ASN_F32] = "f", [ASN_F64] = "d",
+        [ASN_C64] = "Zf", [ASN_C128] = "Zd"};
+    return formats[dtype];
+}
+
+/* What keeps the memory for a NumPy array, and ends the loan with it: a memoryview. (Of
+ * bfloat16, which has none, the array itself, for good.) */
+static PyObject *owner_of_memory(PyObject *self, void **data) {
+    const asn_layout *l = &asn_of(self)->layout;
+    if (buffer_format((asn_dtype)l->dtype)) {
+        PyObject *owner = PyMemoryView_FromObject(self);
+        if (owner) *data = PyMemoryView_GET_BUFFER(owner)->buf;
+        return owner;
+    }
+    *data = nothing;
+    if (l->size) ASN_PY_TRY(asn_array_export(asn_of(self), data));
+    asn_py.host_reads++;
+    return asn_fp_check() == 0 ? Py_NewRef(self) : NULL;
 }
 
 static void copy_dims(int64_t *to, const int64_t *from, int n) {
@@ -34,7 +64,8 @@ PyObject *asn_host_view(PyObject *self) {
     void *data;
     if (!asn_device_host_access()) return asn_host_copy(self);
     PyArray_Descr *descr = asn_descr((asn_dtype)l->dtype);
-    if (!descr || export_memory(self, &data) < 0) return NULL;
+    PyObject *owner = descr ? owner_of_memory(self, &data) : NULL;
+    if (!owner) return NULL;
     npy_intp shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS];
     copy_dims((int64_t *)shape, l->shape, l->ndim);
     copy_dims((int64_t *)strides, l->strides, l->ndim);
@@ -42,8 +73,11 @@ PyObject *asn_host_view(PyObject *self) {
     PyObject *host =
         PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, strides, data,
                              l->flags & ASN_WRITEABLE ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    if (!host) return NULL;
-    if (PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(self)) < 0) Py_CLEAR(host);
+    if (!host) {
+        Py_DECREF(owner);
+        return NULL;
+    }
+    if (PyArray_SetBaseObject((PyArrayObject *)host, owner) < 0) Py_CLEAR(host);
     return host;
 }
 
@@ -69,15 +103,6 @@ PyObject *asn_host_copy(PyObject *self) {
 }
 
 /* ---- buffer protocol */
-
-static const char *buffer_format(asn_dtype dtype) {
-    static const char *const formats[ASN_DTYPE_COUNT] = {
-        [ASN_BOOL] = "?", [ASN_I8] = "b",   [ASN_U8] = "B",  [ASN_I16] = "h",
-        [ASN_U16] = "H",  [ASN_I32] = "i",  [ASN_U32] = "I", [ASN_I64] = "l",
-        [ASN_U64] = "L",  [ASN_F16] = "e",  [ASN_F32] = "f", [ASN_F64] = "d",
-        [ASN_C64] = "Zf", [ASN_C128] = "Zd"};
-    return formats[dtype];
-}
 
 /* Strides for a consumer, who may look at those of extents of 1 too: of a contiguous
  * array they are what the extents say. */
@@ -105,6 +130,12 @@ static int refuse(Py_buffer *view, const char *why) {
     return -1;
 }
 
+/* What a view of the buffer protocol keeps. */
+typedef struct {
+    asn_buffer *loan;
+    Py_ssize_t dims[]; /* extents and strides */
+} lent;
+
 int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     const asn_layout *l = &asn_of(self)->layout;
     bool c = l->flags & ASN_C_CONTIGUOUS, f = l->flags & ASN_F_CONTIGUOUS;
@@ -120,16 +151,17 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
         return refuse(view, "ndarray is not contiguous");
     if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !c)
         return refuse(view, "ndarray is not C-contiguous");
-    Py_ssize_t *dims = PyMem_New(Py_ssize_t, 2 * (size_t)l->ndim + 1);
-    if (!dims) {
+    lent *to = PyMem_Malloc(sizeof *to + 2 * (size_t)l->ndim * sizeof *to->dims);
+    if (!to) {
         PyErr_NoMemory();
         return -1;
     }
-    if (export_memory(self, &view->buf) < 0) {
-        PyMem_Free(dims);
+    if (lend_memory(self, &view->buf, &to->loan) < 0) {
+        PyMem_Free(to);
         view->obj = NULL;
         return -1;
     }
+    Py_ssize_t *dims = to->dims;
     /* The array may be reshaped in place while exported: the view keeps its own extents.
      */
     copy_dims((int64_t *)dims, l->shape, l->ndim);
@@ -147,13 +179,15 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     view->shape = (flags & PyBUF_ND) == PyBUF_ND ? dims : NULL;
     view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? dims + l->ndim : NULL;
     view->suboffsets = NULL;
-    view->internal = dims;
+    view->internal = to;
     return 0;
 }
 
 void asn_ndarray_releasebuffer(PyObject *self, Py_buffer *view) {
     (void)self;
-    PyMem_Free(view->internal);
+    lent *to = view->internal;
+    asn_array_take_back(to->loan);
+    PyMem_Free(to);
 }
 
 /* ---- dtypes that the device lacks */

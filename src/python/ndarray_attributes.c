@@ -241,8 +241,12 @@ static PyObject *get_device(PyObject *self, void *unused) {
     return PyUnicode_FromFormat("%s:%d", asn_device_kind(), device);
 }
 
-/* An attribute of the NumPy array over the same memory. */
+/* An attribute of the NumPy array over the same memory that tells its address, which
+ * nobody gives back. */
 static PyObject *host_attribute(PyObject *self, const char *name) {
+    void *data;
+    if (asn_of(self)->layout.size && asn_device_host_access())
+        ASN_PY_TRY(asn_array_export(asn_of(self), &data));
     PyObject *host = asn_host_view(self);
     PyObject *value = host ? PyObject_GetAttrString(host, name) : NULL;
     Py_XDECREF(host);

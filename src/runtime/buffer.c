@@ -65,7 +65,7 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
     if (!b) return ASN_ERR_MEMORY;
     b->data = data;
     b->nbytes = nbytes;
-    b->shared = true;
+    b->shared = b->lasting = true;
     b->device = 0;
     b->release = release;
     b->context = context;
@@ -85,7 +85,7 @@ static void end_adopted(asn_buffer *b) {
 void asn_buffer_destroy(asn_buffer *b) {
     if (__builtin_expect(asn_memory_watched, 0)) asn_watch_ended(b);
     if (__builtin_expect(b->uses != NULL, 0)) asn_uses_end(b);
-    b->shared = false;
+    b->shared = b->lasting = false;
     if (b->release) {
         end_adopted(b);
         b->data = NULL;

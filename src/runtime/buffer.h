@@ -20,14 +20,15 @@ typedef struct asn_buffer {
     int32_t trace_writes;            /* recorded operations that write it */
     uint32_t trace_id;               /* scratch of the planner */
     int16_t trace_first, trace_last; /* scratch of the trace */
-    bool shared; /* the host may write it behind our back (adopted or exported): nothing
-                    that touches it stays recorded */
-    void *data;  /* device address; NULL until taken */
+    bool shared;  /* the host may write it behind our back (adopted or exported): nothing
+                     that touches it stays recorded */
+    bool lasting; /* for good: adopted, or exported without a way back */
+    void *data;   /* device address; NULL until taken */
     int64_t nbytes, capacity; /* asked for; the pool block's size */
     struct asn_range *range;  /* of the pool's block (runtime/pool.h) */
     struct asn_uses *uses;    /* owns; NULL while one stream uses it (runtime/uses.h) */
-    int32_t device;
-    void (*release)(void *); /* adopted host memory; else NULL (pool) */
+    int32_t device, loans;    /* loans: exports that will be taken back */
+    void (*release)(void *);  /* adopted host memory; else NULL (pool) */
     void *context;
 } asn_buffer;
 
@@ -59,6 +60,14 @@ static inline void asn_buffer_release(asn_buffer *b) {
         atomic_store_explicit(&b->refs, refs - 1, memory_order_relaxed);
     else if (atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) == 1)
         asn_buffer_destroy(b);
+}
+/* The host has its address, until that is taken back. The lender holds a reference. */
+static inline void asn_buffer_lend(asn_buffer *b) {
+    b->loans++;
+    b->shared = true;
+}
+static inline void asn_buffer_take_back(asn_buffer *b) {
+    if (--b->loans == 0) b->shared = b->lasting;
 }
 /* Nothing but recorded operations holds it. */
 static inline bool asn_buffer_only_traced(const asn_buffer *b) {
