@@ -55,13 +55,19 @@ typedef struct aclnnxOperand {
     const int64_t *strides; /* bytes, one per dimension; NULL: contiguous, row-major */
     uint8_t immediate[16];  /* the scalar's bytes, when data is NULL (inputs only) */
     uint8_t dtype;          /* aclDataType value */
-    uint8_t flags;          /* ACLNNX_ACCUMULATE, ACLNNX_PART, ACLNNX_CONJUGATE */
+    uint8_t flags;          /* ACLNNX_ACCUMULATE ... */
     uint16_t reduceOp;      /* outputs: ACLNNX_NO_REDUCE or an opcode */
 } aclnnxOperand;
 
 /* ACLNNX_PART: an output that is a part of a large one, whose other parts follow.
- * ACLNNX_CONJUGATE: a complex row that aclnnxMatmul conjugates. */
-enum { ACLNNX_ACCUMULATE = 1, ACLNNX_PART = 2, ACLNNX_CONJUGATE = 4 };
+ * ACLNNX_CONJUGATE: a complex row that aclnnxMatmul conjugates. ACLNNX_READ_SOON: an
+ * output that the next programs read, which a cache had better keep. */
+enum {
+    ACLNNX_ACCUMULATE = 1,
+    ACLNNX_PART = 2,
+    ACLNNX_CONJUGATE = 4,
+    ACLNNX_READ_SOON = 8
+};
 
 typedef struct aclnnxProgram {
     int32_t numDims;

@@ -251,8 +251,10 @@ static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_r
         fill_operand(&operands[i], ref);
     }
     if (may_reuse && !p->num_forwards) asn_reuse_operands(p, nodes);
-    for (int i = p->num_in; i < p->num_in + p->num_out; i++)
+    for (int i = p->num_in; i < p->num_in + p->num_out; i++) {
         ASN_TRY(fill_output(&operands[i], &nodes[p->operands[i].node]));
+        if (p->read_soon >> i & 1) operands[i].flags |= ACLNNX_READ_SOON;
+    }
     for (int i = 0; i < p->num_instrs; i++) {
         instrs[i] = p->instrs[i];
         instrs[i].op = asn_device_opcode(p->instrs[i].op);

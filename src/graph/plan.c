@@ -267,6 +267,24 @@ static void build(asn_program *p, builder *b, const asn_plan *plan, int g,
     find_forwards(p, plan, nodes, count);
 }
 
+static bool is_read(const asn_program *p, const asn_node *nodes, const asn_buffer *b) {
+    for (int i = 0; i < p->num_in; i++)
+        if (asn_program_ref(p, nodes, i)->buffer == b) return true;
+    return false;
+}
+
+static void find_read_soon(asn_plan *plan, const asn_node *nodes) {
+    for (int g = 0; g < plan->num_programs; g++) {
+        asn_program *p = &plan->programs[g];
+        p->read_soon = 0;
+        for (int i = p->num_in; i < p->num_in + p->num_out; i++)
+            for (int later = g + 1; later < plan->num_programs; later++)
+                if (is_read(&plan->programs[later], nodes,
+                            asn_program_ref(p, nodes, i)->buffer))
+                    p->read_soon |= 1u << i;
+    }
+}
+
 static uint32_t programs_made;
 
 static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
@@ -287,6 +305,7 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const b
         plan->programs[g].serial = ++programs_made;
     }
     asn_free(b);
+    if (plan->programs) find_read_soon(plan, nodes);
     return plan->programs ? ASN_OK : ASN_ERR_MEMORY;
 }
 

@@ -13,7 +13,9 @@
 #include "graph/engine.h"
 #include "graph/families.h"
 #include "graph/index.h"
+#include "graph/launch.h"
 #include "graph/ufunc.h"
+#include "runtime/acl_api.h"
 #include "runtime/device.h"
 
 enum { SIDE = 72, STEPS = 30 };
@@ -254,6 +256,56 @@ static void test_arrival_hook(void) {
     asn_array_fini(&b);
 }
 
+static int (*fused)(const aclnnxProgram *, aclrtStream);
+static uint8_t told[8]; /* of each program's first output */
+static int programs;
+
+static int spy(const aclnnxProgram *program, aclrtStream stream) {
+    if (programs < 8) told[programs] = program->operands[program->numIn].flags;
+    programs++;
+    return fused(program, stream);
+}
+
+/* An update in place from its neighbours is two programs: the device hears that the
+ * second reads what the first stores, and of the second's result that nobody known does.
+ */
+static void test_read_soon(void) {
+    enum { N = 64 };
+    fill_both();
+    CHECK_OK(asn_set_lazy(true, NULL));
+    CHECK_OK(asn_synchronize());
+    if (!asn_acl.aclnnxFused || !asn_fuse_enabled()) {
+        compare_both();
+        return;
+    }
+    window at = {.row = 1, .row_step = 1, .col_step = 1}, above = at, below = at;
+    above.row = 0;
+    below.row = 2;
+    asn_array out, a, b, sum;
+    CHECK_OK(view(at, N, &out));
+    CHECK_OK(view(above, N, &a));
+    CHECK_OK(view(below, N, &b));
+    asn_operand neighbours[2] = {{.array = &a}, {.array = &b}};
+    CHECK_OK(asn_ufunc_call(ASN_OP_ADD, neighbours, NULL, &sum, NULL));
+    asn_operand update[2] = {{.array = &out}, {.array = &sum}};
+    CHECK_OK(asn_ufunc_call(ASN_OP_ADD, update, &out, NULL, NULL));
+    asn_array_fini(&sum);
+    fused = asn_acl.aclnnxFused;
+    asn_acl.aclnnxFused = spy;
+    CHECK_OK(asn_synchronize());
+    asn_acl.aclnnxFused = fused;
+    CHECK(programs == 2 && told[0] & ACLNNX_READ_SOON && !(told[1] & ACLNNX_READ_SOON));
+    static double before[SIDE][SIDE];
+    memcpy(before, model[0], sizeof before);
+    for (int i = 1; i <= N; i++)
+        for (int j = 0; j < N; j++)
+            model[0][i][j] += before[i - 1][j] + before[i + 1][j];
+    asn_array_fini(&out);
+    asn_array_fini(&a);
+    asn_array_fini(&b);
+    compare_both();
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) asn_device_set_library_path(argv[1]);
     test_programs(true);
@@ -263,5 +315,6 @@ int main(int argc, char **argv) {
     test_allocation_failures();
     test_errors();
     test_arrival_hook();
+    test_read_soon();
     return finish();
 }
