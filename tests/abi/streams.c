@@ -212,13 +212,16 @@ static void *launch_many(void *arg) {
     return NULL;
 }
 
-/* Until nothing has been launched for a while. */
+/* Until nothing has been launched for a while since the first one; a busy machine may
+ * take its time to start the thread. */
 static int launches_so_far(void) {
+    enum { QUIET = 20, PATIENCE = 4000 }; /* times 5 ms */
     int before = -1, now;
-    for (int quiet = 0; quiet < 20; usleep(5000)) {
+    for (int quiet = 0, waits = 0; quiet < QUIET && waits < PATIENCE; waits++) {
         now = atomic_load(&launched);
-        quiet = now == before ? quiet + 1 : 0;
+        quiet = now > 0 && now == before ? quiet + 1 : 0;
         before = now;
+        usleep(5000);
     }
     return before;
 }
