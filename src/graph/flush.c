@@ -40,8 +40,8 @@ static bool is_whole(const asn_plan *plan, const asn_program *p) {
 }
 
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
- * that dead operands return to the pool in stream order. Later programs read the sources
- * of copies that do not run: those are held to the end. */
+ * that dead operands return to the pool in stream order. The sources of copies that do
+ * not run are held until their readers are. */
 static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep,
                            bool keeps) {
     asn_node room[ASN_TRACE_MAX_NODES];
