@@ -463,3 +463,23 @@ def test_an_integer_array_without_axes_is_an_axis(name):
         expected = getattr(np, name)(rows, *shift, axis=np.array(axis))
         found = getattr(anp, name)(anp.array(rows), *shift, axis=anp.array(axis))
         np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (4,), (0,), (1,), (3, 5), (5, 3), (3, None), (3, 4, 1), (4, 3, -2), (3, 3, 3), (3, 3, -7),
+        (0, 4), (4, 0), (3, 0, 1), (3, None, 2), (60,), (1000,), (2.5,), (-1,), (3, -1), ("3",), (3, 4, 1.0),
+        (3, 4, 2**70), (2**70,), (np.int64(3),), (3, 4, 1, "int32"), (3, 4, 1, np.complex64, "F"), (),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["eye", "identity"])
+def test_identities(name, arguments):
+    check(lambda module: getattr(module, name)(*arguments))
+
+
+def test_identities_can_be_written():
+    a = anp.eye(3)
+    a[1] = 7
+    np.testing.assert_array_equal(a.to_numpy(), [[1, 0, 0], [7, 7, 7], [0, 0, 1]])
+    assert a.flags.writeable and a.flags.c_contiguous and a.base is None
