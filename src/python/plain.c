@@ -7,13 +7,11 @@
  * Python then does it, and says what is wrong where something is. A plain case has the
  * name of its function and is found by it (composed.c); its arguments were found usual.
  */
-#include "function.h"
+#include "plain.h"
 #include "graph/capture.h"
-#include "graph/solvers.h"
 
 /* Positional arguments and how many. */
 #define PLAIN(name) static PyObject *plain_##name(PyObject *const *v, Py_ssize_t n)
-#define NOT_PLAIN   return Py_NewRef(Py_NotImplemented)
 
 /* An array of one axis with elements. */
 static bool is_line(PyObject *o) {
@@ -31,14 +29,6 @@ PLAIN(isscalar) {
         Py_RETURN_TRUE;
     if (asn_is_ndarray_exact(v[0])) Py_RETURN_FALSE;
     NOT_PLAIN;
-}
-
-/* A whole number that fits; false without an error for anything else. */
-static bool whole(PyObject *o, int64_t *value) {
-    int overflow = 0;
-    if (!PyLong_CheckExact(o)) return false;
-    *value = PyLong_AsLongLongAndOverflow(o, &overflow);
-    return !overflow;
 }
 
 static PyObject *intp_scalar(int64_t value) {
@@ -83,59 +73,6 @@ PLAIN(unravel_index) {
             Py_CLEAR(r);
     }
     return r;
-}
-
-/* ---- matrices */
-
-/* eye(N), eye(N, M) and eye(N, M, k), of float64. */
-static PyObject *ones_along(int64_t rows, int64_t columns, int64_t k) {
-    const asn_operand zero = asn_operand_int(0), one = asn_operand_int(1);
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status =
-        asn_full(&r->array, ASN_F64, 2, (int64_t[]){rows, columns}, 'C', &zero);
-    if (status) return asn_ndarray_made(r, status);
-    asn_layout along;
-    status = asn_view_diagonal(&along, &r->array.layout, k, 0, 1);
-    if (!status) {
-        asn_array diagonal;
-        along.flags |= ASN_WRITEABLE;
-        asn_array_view(&diagonal, &r->array, &along);
-        status = asn_assign(&diagonal, &one, ASN_CASTING_SAME_KIND, NULL);
-        asn_array_fini(&diagonal);
-    }
-    if (!status) return (PyObject *)r;
-    Py_DECREF(r);
-    return asn_raise(status);
-}
-
-PLAIN(eye) {
-    enum { MOST = 1 << 24 };
-    int64_t extent[2], k = 0;
-    if (n < 1 || n > 3) NOT_PLAIN;
-    for (int d = 0; d < 2; d++) {
-        PyObject *given = d && n > 1 && v[1] != Py_None ? v[1] : v[0];
-        if (!whole(given, &extent[d]) || extent[d] < 0 || extent[d] > MOST) NOT_PLAIN;
-    }
-    if (n == 3 && (!whole(v[2], &k) || k < -MOST || k > MOST)) NOT_PLAIN;
-    return ones_along(extent[0], extent[1], k);
-}
-
-PLAIN(inv) {
-    return asn_linalg_plain(ACLNNX_LINALG_INV, v, n);
-}
-
-PLAIN(solve) {
-    return asn_linalg_plain(ACLNNX_LINALG_SOLVE, v, n);
-}
-
-PLAIN(det) {
-    return asn_linalg_plain(ACLNNX_LINALG_DET, v, n);
-}
-
-PLAIN(identity) {
-    if (n != 1) NOT_PLAIN;
-    return plain_eye(v, n);
 }
 
 /* ---- elements */
@@ -393,8 +330,8 @@ const asn_plain *asn_plain_find(const char *name) {
     static const asn_plain rows[] = {
         ROW(convolve),
         ROW(correlate),
-        ROW(eye),
-        ROW(identity),
+        {"eye", asn_plain_eye, NULL, 0},
+        {"identity", asn_plain_identity, NULL, 0},
         ROW(inner),
         ROW(interp),
         ROW(isreal),
@@ -403,12 +340,15 @@ const asn_plain *asn_plain_find(const char *name) {
         ROW(moveaxis),
         ROW(packbits),
         ROW(unpackbits),
-        {"linalg.det", plain_det, NULL, 0},
-        {"linalg.inv", plain_inv, NULL, 0},
-        {"linalg.solve", plain_solve, NULL, 0},
+        {"linalg.det", asn_plain_det, NULL, 0},
+        {"linalg.inv", asn_plain_inv, NULL, 0},
+        {"linalg.solve", asn_plain_solve, NULL, 0},
         {"pad", plain_pad, "mode", 2},
         ROW(place),
         ROW(putmask),
+        {"hstack", asn_plain_hstack, NULL, 0},
+        {"vstack", asn_plain_vstack, NULL, 0},
+        {"stack", asn_plain_stack, "axis", 1},
         {"roll", plain_roll, "axis", 2},
         ROW(vdot),
         ROW(unravel_index),
