@@ -195,3 +195,27 @@ def test_masks_of_every_length(dtype):
         np.testing.assert_array_equal(
             rows[anp.array(mask_of_rows)].to_numpy(), np.stack([x] * 3)[mask_of_rows]
         )
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64", "complex128"])
+@pytest.mark.parametrize("step", [2, 3, 4, 5])
+def test_every_second_to_fifth_element_is_written(dtype, step):
+    """By vectors whose other lanes are left alone: copies, results in place, sums along the last axis."""
+    r = np.random.default_rng(step)
+    for n in (1, 15, 16, 17, 31, 64, 65, 700, 4099):
+        x = r.integers(0, 9, (n, step)).astype(dtype)
+        y = r.integers(0, 9, n).astype(dtype)
+        for column in (0, step - 1):
+            a, b = anp.array(x), x.copy()
+            a[:, column] = anp.array(y)
+            b[:, column] = y
+            np.testing.assert_array_equal(a.to_numpy(), b)
+            a[:, column] += anp.array(y)[::-1]
+            b[:, column] += y[::-1]
+            a[1:, column] *= a[1:, (column + 1) % step]
+            b[1:, column] *= b[1:, (column + 1) % step]
+            np.testing.assert_array_equal(a.to_numpy(), b)
+        out, host = anp.array(x), x.copy()
+        anp.sum(anp.array(x), axis=1, out=out[:, 1])
+        np.sum(x, axis=1, out=host[:, 1])
+        np.testing.assert_array_equal(out.to_numpy(), host)
