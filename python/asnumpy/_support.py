@@ -535,7 +535,9 @@ def hosted(function):
         return result
 
     call._implementation, call.__signature__ = function, signature
-    plain = function.__name__ if function.__module__ == "asnumpy" else ""
+    module, plain = function.__module__.partition("._")[0], ""
+    if function.__module__ == "asnumpy" or module == "asnumpy.linalg":
+        plain = f"{module}.{function.__name__}".removeprefix("asnumpy.")
     public = functools.update_wrapper(_core._composed(function, call, plain, takes_like), call)
     return public
 

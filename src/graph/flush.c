@@ -40,17 +40,19 @@ static bool is_whole(const asn_plan *plan, const asn_program *p) {
 }
 
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
- * that dead operands return to the pool in stream order. Later programs read the sources
- * of copies that do not run: those are held to the end. */
+ * that dead operands return to the pool in stream order. The sources of copies that do
+ * not run are held until their readers are. */
 static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep,
                            bool keeps) {
     asn_node room[ASN_TRACE_MAX_NODES];
     const asn_node *planned = asn_plan_nodes(plan, nodes, room);
+    asn_bands bands;
     for (int g = 0, num = 1; g < plan->num_programs; g += num) {
         const asn_program *p = &plan->programs[g];
-        int64_t rows;
-        num = plan->num_slices ? 1 : asn_bands_find(plan, nodes, keep, g, &rows);
-        ASN_TRY(num > 1 ? asn_bands_run(p, num, nodes, rows)
+        bands.num = 1;
+        if (!plan->num_slices) asn_bands_find(&bands, plan, nodes, keep, g);
+        num = bands.num;
+        ASN_TRY(num > 1 ? asn_bands_run(&bands, p, nodes)
                         : asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
         for (int done = g; done < g + num; done++, p++)
             for (int i = 0; i < p->num_nodes; i++) {

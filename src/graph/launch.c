@@ -209,9 +209,12 @@ static void move_to_band(const asn_program *p, const asn_node *nodes,
                          const asn_band *band, aclnnxOperand *operands) {
     for (int i = 0; i < p->num_in + p->num_out; i++) {
         aclnnxOperand *o = &operands[i];
-        if (!o->data || band->fixed >> i & 1) continue;
-        o->data = (char *)o->data + band->start * o->strides[0];
-        if (i >= p->num_in && asn_program_ref(p, nodes, i)->buffer->nbytes >= LARGE_BYTES)
+        if (!o->data) continue;
+        bool fixed = band->fixed >> i & 1;
+        int64_t start = !fixed ? band->start : band->ring ? band->start % band->ring : 0;
+        o->data = (char *)o->data + start * o->strides[0];
+        if (!fixed && i >= p->num_in &&
+            asn_program_ref(p, nodes, i)->buffer->nbytes >= LARGE_BYTES)
             o->flags |= ACLNNX_PART;
     }
 }

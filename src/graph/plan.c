@@ -285,6 +285,48 @@ static void find_read_soon(asn_plan *plan, const asn_node *nodes) {
     }
 }
 
+/* Programs that have something to run. */
+static int count_running(const asn_plan *plan, int count) {
+    bool runs[ASN_TRACE_MAX_NODES] = {false};
+    int num = 0;
+    for (int i = 0; i < count; i++) {
+        if (plan->forwarded[i] || runs[plan->group_of[i]]) continue;
+        runs[plan->group_of[i]] = true;
+        num++;
+    }
+    return num;
+}
+
+/* Groups again, now that copies are known not to run, which stood between operations that
+ * can share a program: differences of rolls along two axes. (Shallow water, 256 x 256: a
+ * step stores seven arrays less.) False: nothing is won, or copies would have to run. */
+static bool group_again(asn_plan *plan, asn_group *groups, const asn_node *nodes,
+                        int count, const bool *dead) {
+    uint8_t before[ASN_TRACE_MAX_NODES];
+    asn_group as_before[ASN_TRACE_MAX_NODES];
+    const int num = plan->num_programs, running = count_running(plan, count);
+    const bool held = asn_plan_forwards_hold(plan, nodes, count, dead);
+    memcpy(before, plan->group_of, sizeof before);
+    memcpy(as_before, groups, (size_t)num * sizeof *groups);
+    plan->num_programs = asn_plan_group_nodes(plan, groups, nodes, count, dead, true);
+    if ((!held || count_running(plan, count) < running) &&
+        asn_plan_forwards_hold(plan, nodes, count, dead))
+        return true;
+    plan->num_programs = num;
+    memcpy(plan->group_of, before, sizeof before);
+    memcpy(groups, as_before, (size_t)num * sizeof *groups);
+    return held;
+}
+
+/* Leaves copies out: as many as a new grouping allows, or else as this one does. */
+static void forward(asn_plan *plan, asn_group *groups, const asn_node *nodes, int count,
+                    const bool *dead) {
+    if (asn_plan_forward(plan, nodes, count, dead, true) &&
+        !group_again(plan, groups, nodes, count, dead) &&
+        asn_plan_forward(plan, nodes, count, dead, false))
+        (void)group_again(plan, groups, nodes, count, dead);
+}
+
 static uint32_t programs_made;
 
 static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
@@ -293,9 +335,9 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count, const b
     plan->programs = NULL;
     plan->slices = NULL;
     plan->num_slices = 0;
-    memset(plan->forwarded, 0, sizeof plan->forwarded);
+    memset(plan->forwarded, 0, sizeof plan->forwarded); /* the grouping looks at it */
     plan->num_programs = asn_plan_group_nodes(plan, groups, nodes, count, dead, fuse);
-    if (fuse) asn_plan_forward(plan, nodes, count, dead);
+    if (fuse) forward(plan, groups, nodes, count, dead);
     builder *b = asn_malloc(sizeof *b);
     if (!b) return ASN_ERR_MEMORY;
     plan->programs = asn_malloc((size_t)plan->num_programs * sizeof *plan->programs);
@@ -364,11 +406,23 @@ static asn_status try_slices(asn_plan *plan, const asn_node *nodes, int count,
     return status;
 }
 
-static void find_last(asn_plan *plan, int count) {
+/* The last program that reads the source of a copy that does not run. */
+static int last_reader(const asn_plan *plan, const asn_node *nodes, int count, int c) {
+    int last = plan->group_of[c];
+    for (int i = c + 1; i < count; i++)
+        for (int k = 0; k < nodes[i].num_in; k++)
+            if (nodes[i].in[k].buffer == nodes[c].out.buffer && plan->group_of[i] > last)
+                last = plan->group_of[i];
+    return last;
+}
+
+static void find_last(asn_plan *plan, const asn_node *nodes, int count) {
     memset(plan->last, 0, sizeof plan->last);
     for (int i = 0; i < (plan->num_slices ? plan->num_slices : count); i++) {
         uint8_t *last = &plan->last[plan->num_slices ? plan->slices[i].node : i];
-        if (plan->forwarded[i]) *last = ASN_PLAN_NEVER;
+        if (plan->forwarded[i])
+            *last = plan->num_slices ? ASN_PLAN_NEVER
+                                     : (uint8_t)last_reader(plan, nodes, count, i);
         if (plan->group_of[i] > *last) *last = plan->group_of[i];
     }
 }
@@ -383,7 +437,7 @@ asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
             return status;
         }
     }
-    find_last(plan, count);
+    find_last(plan, nodes, count);
     return ASN_OK;
 }
 

@@ -14,6 +14,8 @@
  */
 #include "graph/plan_forward.h"
 
+#include <string.h>
+
 #include "graph/plan_group.h"
 
 enum {
@@ -92,16 +94,18 @@ static bool reduces(const asn_plan *plan, const asn_node *nodes, int count, int 
     return false;
 }
 
-/* Whether every reader of the buffer that piece c writes can do without it. */
+/* Whether every reader of the buffer that piece c writes can do without it; `regroups`:
+ * reductions in its program are no obstacle. */
 static bool can_forward(const asn_plan *plan, const asn_node *nodes, int count,
-                        const bool *dead, int c) {
+                        const bool *dead, int c, bool regroups) {
     int last = -1;
     asn_pieces pieces = {.num = 0};
     for (int i = 0; i < count; i++)
         for (int k = 0; k < nodes[i].num_in; k++) {
             if (nodes[i].in[k].buffer != nodes[c].out.buffer) continue;
             if (nodes[i].size < WORTH || is_piece(&nodes[i]) ||
-                reduces(plan, nodes, count, plan->group_of[i]) ||
+                (regroups ? nodes[i].reduce_op != ASN_OP_NONE
+                          : reduces(plan, nodes, count, plan->group_of[i])) ||
                 !asn_plan_pieces(&pieces, nodes, count, i, &nodes[i].in[k]))
                 return false;
             if (plan->group_of[i] > last) last = plan->group_of[i];
@@ -159,12 +163,25 @@ static bool readers_pay(const asn_plan *plan, const asn_node *nodes, int count, 
     return true;
 }
 
-void asn_plan_forward(asn_plan *plan, const asn_node *nodes, int count,
-                      const bool *dead) {
+bool asn_plan_forward(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
+                      bool regroups) {
+    bool any = false;
+    memset(plan->forwarded, 0, sizeof plan->forwarded);
     for (int c = 0; c < count; c++) {
         if (!dead[c] || plan->forwarded[c] || !is_piece(&nodes[c])) continue;
-        if (!can_forward(plan, nodes, count, dead, c)) continue;
+        if (!can_forward(plan, nodes, count, dead, c, regroups)) continue;
         mark(plan, nodes, count, c, true);
         if (!readers_pay(plan, nodes, count, c)) mark(plan, nodes, count, c, false);
+        any |= plan->forwarded[c];
     }
+    return any;
+}
+
+bool asn_plan_forwards_hold(const asn_plan *plan, const asn_node *nodes, int count,
+                            const bool *dead) {
+    for (int c = 0; c < count; c++)
+        if (plan->forwarded[c] && !(can_forward(plan, nodes, count, dead, c, false) &&
+                                    readers_pay(plan, nodes, count, c)))
+            return false;
+    return true;
 }

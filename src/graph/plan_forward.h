@@ -5,8 +5,15 @@
 
 #include "graph/plan.h"
 
-/* Finds the copies that need not run, after grouping: sets plan->forwarded. */
-void asn_plan_forward(asn_plan *plan, const asn_node *nodes, int count, const bool *dead);
+/* Finds the copies that need not run, after grouping: sets plan->forwarded; false: there
+ * are none. `regroups`: also those whose readers share a program with a reduction, which
+ * another grouping has to keep apart. */
+bool asn_plan_forward(asn_plan *plan, const asn_node *nodes, int count, const bool *dead,
+                      bool regroups);
+
+/* Whether they need not run in another grouping either. */
+bool asn_plan_forwards_hold(const asn_plan *plan, const asn_node *nodes, int count,
+                            const bool *dead);
 
 /* The nodes that write `ref`, which node `reader` reads, slab after slab of one axis;
  * false: it is not put together like that. */

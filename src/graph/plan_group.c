@@ -134,6 +134,59 @@ static int new_loads(const asn_plan *plan, int g, const asn_node *nodes, int at)
     return fresh;
 }
 
+/* Whether `node` reads what `written` writes. */
+static bool reads(const asn_node *node, const asn_node *written) {
+    for (int k = 0; k < node->num_in; k++)
+        if (node->in[k].buffer == written->out.buffer) return true;
+    return false;
+}
+
+/* Of what node i reads from copies that do not run, `later` writes the source. */
+static bool spoils_source(const asn_plan *plan, const asn_node *nodes, int i,
+                          const asn_node *later) {
+    for (int c = 0; c < i; c++)
+        if (plan->forwarded[c] && reads(&nodes[i], &nodes[c]) &&
+            asn_refs_overlap(later, &later->out, &nodes[c], &nodes[c].in[0]))
+            return true;
+    return false;
+}
+
+/* The first program that node j may be in for the sake of node i before it. The reader of
+ * a copy that does not run reads the source (plan_forward.c), so it follows those who
+ * write that. */
+static int follows(const asn_plan *plan, const asn_node *nodes, int i, int j,
+                   dependence *d) {
+    *d = depends(&nodes[i], &nodes[j]);
+    if (plan->forwarded[i] && reads(&nodes[j], &nodes[i])) {
+        int group = 0;
+        for (int w = 0; w < i; w++)
+            if (plan->group_of[w] >= group &&
+                asn_refs_overlap(&nodes[w], &nodes[w].out, &nodes[i], &nodes[i].in[0]))
+                group = plan->group_of[w] + 1;
+        return group;
+    }
+    if (*d != LATER && spoils_source(plan, nodes, i, &nodes[j])) *d = LATER;
+    return *d == LATER ? plan->group_of[i] + 1 : *d == TOGETHER ? plan->group_of[i] : 0;
+}
+
+static bool reads_forwarded(const asn_plan *plan, const asn_node *nodes, int i) {
+    for (int c = 0; c < i; c++)
+        if (plan->forwarded[c] && reads(&nodes[i], &nodes[c])) return true;
+    return false;
+}
+
+/* Whether node j would bring a reduction and what runs in regions (plan_forward.c) into
+ * one program. */
+static bool mixes(const asn_plan *plan, int g, const asn_node *nodes, int count, int j) {
+    const bool reduces = nodes[j].reduce_op != ASN_OP_NONE,
+               regions = reads_forwarded(plan, nodes, j);
+    for (int i = 0; i < count && (reduces || regions); i++)
+        if (plan->group_of[i] == g && ((regions && nodes[i].reduce_op != ASN_OP_NONE) ||
+                                       (reduces && reads_forwarded(plan, nodes, i))))
+            return true;
+    return reduces && regions;
+}
+
 /* `count_dead`: results that only the trace holds count as outputs too, which they are
  * when another program reads them. Most never are, so a first try leaves them out;
  * stores_fit tells whether that held. */
@@ -144,10 +197,8 @@ static int assign_groups(asn_plan *plan, asn_group *groups, const asn_node *node
         int earliest = 0;
         asn_cut why = ASN_CUT_SHAPE;
         for (int i = 0; i < j; i++) {
-            dependence d = depends(&nodes[i], &nodes[j]);
-            int need = d == LATER      ? plan->group_of[i] + 1
-                       : d == TOGETHER ? plan->group_of[i]
-                                       : 0;
+            dependence d;
+            int need = follows(plan, nodes, i, j, &d);
             if (need > earliest) {
                 earliest = need;
                 if (d == LATER)
@@ -157,7 +208,8 @@ static int assign_groups(asn_plan *plan, asn_group *groups, const asn_node *node
         }
         if (num && earliest == num) groups[num - 1].cut = why;
         int g = fuse ? earliest : num;
-        while (g < num && !fits(&groups[g], nodes, &nodes[j], &groups[g].cut))
+        while (g < num && (!fits(&groups[g], nodes, &nodes[j], &groups[g].cut) ||
+                           mixes(plan, g, nodes, j, j)))
             g++;
         if (g == num) groups[num++] = (asn_group){.first = j, .cut = ASN_CUT_END};
         plan->group_of[j] = (uint8_t)g;
@@ -209,13 +261,6 @@ static bool stores_fit(const asn_plan *plan, const asn_group *groups, int num_gr
 
 /* ---- temporaries sink */
 
-/* Whether `node` reads what `written` writes. */
-static bool reads(const asn_node *node, const asn_node *written) {
-    for (int k = 0; k < node->num_in; k++)
-        if (node->in[k].buffer == written->out.buffer) return true;
-    return false;
-}
-
 /* The one program other than its own whose nodes read node j, element for element; -1:
  * there is none, or more. */
 static int only_reader(const asn_plan *plan, const asn_node *nodes, int count, int j) {
@@ -264,6 +309,7 @@ static int sinks_to(const asn_plan *plan, const asn_group *groups, const asn_nod
     if (!dead[j] || nodes[j].reduce_op != ASN_OP_NONE) return -1;
     int to = only_reader(plan, nodes, count, j);
     return to >= 0 && fits(&groups[to], nodes, &nodes[j], &why) &&
+                   !mixes(plan, to, nodes, count, j) &&
                    may_wait(plan, nodes, count, j, to) &&
                    leaves_nothing(plan, nodes, count, dead, j)
                ? to

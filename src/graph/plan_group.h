@@ -12,7 +12,8 @@ typedef struct {
 } asn_group;
 
 /* Fills plan->group_of and as many entries of `groups` as it returns; room for
- * ASN_TRACE_MAX_NODES. Without `fuse` every node is a program of its own. */
+ * ASN_TRACE_MAX_NODES. Without `fuse` every node is a program of its own. Copies that
+ * plan->forwarded says do not run keep nobody apart. */
 int asn_plan_group_nodes(asn_plan *plan, asn_group *groups, const asn_node *nodes,
                          int count, const bool *dead, bool fuse);
 

@@ -19,6 +19,16 @@
  * where it casts. */
 enum { PROGRAM = ACLNNX_MAX_INSTRS / 2, LEAST = PROGRAM / 2, NONE = -1 };
 
+static bool is_held(const asn_buffer *b) {
+    return atomic_load_explicit(&b->refs, memory_order_acquire) != b->trace_refs;
+}
+
+/* Copies of pieces into a temporary mostly do not run (plan_forward.c). */
+static bool counts(const asn_node *n) {
+    return n->op != ASN_OP_COPY || n->reduce_op != ASN_OP_NONE || !n->in[0].buffer ||
+           n->in[0].dtype != n->out.dtype || is_held(n->out.buffer);
+}
+
 /* More operations over the largest space, or most of it, than one program holds. */
 static bool is_crowded(const asn_trace *t) {
     int64_t largest = 0;
@@ -28,10 +38,6 @@ static bool is_crowded(const asn_trace *t) {
     for (int i = 0; i < t->count; i++) /* all but a row of it is as good */
         num += t->nodes[i].size > largest / 2;
     return num > PROGRAM;
-}
-
-static bool is_held(const asn_buffer *b) {
-    return atomic_load_explicit(&b->refs, memory_order_acquire) != b->trace_refs;
 }
 
 /* The first node that writes each buffer and the last that touches it. */
@@ -51,7 +57,7 @@ static void find_lives(const asn_trace *t) {
 /* Where the fewest bytes cross; *crossing: so many, *top: where the most do. */
 static int find_cut(const asn_trace *t, int64_t *crossing, int64_t *top) {
     int64_t change[ASN_TRACE_MAX_NODES + 2] = {0}, alive = 0;
-    int at = t->count;
+    int at = t->count, operations = 0;
     *crossing = INT64_MAX;
     *top = 0;
     find_lives(t);
@@ -64,7 +70,8 @@ static int find_cut(const asn_trace *t, int64_t *crossing, int64_t *top) {
     for (int i = 1; i <= t->count; i++) {
         alive += change[i];
         if (alive > *top) *top = alive;
-        if (i < LEAST || i > PROGRAM || alive > *crossing) continue;
+        operations += counts(&t->nodes[i - 1]);
+        if (operations < LEAST || operations > PROGRAM || alive > *crossing) continue;
         *crossing = alive;
         at = i;
     }

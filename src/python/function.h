@@ -32,7 +32,10 @@ typedef struct {
     const char *keyword; /* or NULL */
     Py_ssize_t at;
 } asn_plain;
-const asn_plain *asn_plain_find(const char *name); /* NULL: there is none */
+/* "eye", "linalg.inv"; NULL: there is none. */
+const asn_plain *asn_plain_find(const char *name);
+/* linalg.c: a solver of one result on exact arrays; or NotImplemented. */
+PyObject *asn_linalg_plain(int op, PyObject *const *v, Py_ssize_t n);
 
 /* function_override.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. */

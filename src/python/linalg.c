@@ -66,6 +66,20 @@ static PyObject *f_linalg(PyObject *const *v) {
     return r;
 }
 
+PyObject *asn_linalg_plain(int op, PyObject *const *v, Py_ssize_t n) {
+    const asn_solver s = {.op = op,
+                          .failed = op == ACLNNX_LINALG_DET ? NULL : "Singular matrix"};
+    asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
+    if (n != (op == ACLNNX_LINALG_SOLVE ? 2 : 1)) return Py_NewRef(Py_NotImplemented);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!asn_is_ndarray_exact(v[i])) return Py_NewRef(Py_NotImplemented);
+    asn_status status =
+        asn_solver_run(&s, asn_of(v[0]), n > 1 ? asn_of(v[1]) : NULL, made);
+    PyObject *r = status ? asn_raise(status) : result_of(op, made, v);
+    if (r && asn_fp_check() < 0) Py_CLEAR(r);
+    return r;
+}
+
 asn_function_def asn_linalg_functions[] = {
     ASN_FUNCTION(
         "_linalg", "op, a, b, full, upper, rcond, message, /", f_linalg,

@@ -7,12 +7,11 @@
  * Python then does it, and says what is wrong where something is. A plain case has the
  * name of its function and is found by it (composed.c); its arguments were found usual.
  */
-#include "function.h"
+#include "plain.h"
 #include "graph/capture.h"
 
 /* Positional arguments and how many. */
 #define PLAIN(name) static PyObject *plain_##name(PyObject *const *v, Py_ssize_t n)
-#define NOT_PLAIN   return Py_NewRef(Py_NotImplemented)
 
 /* An array of one axis with elements. */
 static bool is_line(PyObject *o) {
@@ -30,14 +29,6 @@ PLAIN(isscalar) {
         Py_RETURN_TRUE;
     if (asn_is_ndarray_exact(v[0])) Py_RETURN_FALSE;
     NOT_PLAIN;
-}
-
-/* A whole number that fits; false without an error for anything else. */
-static bool whole(PyObject *o, int64_t *value) {
-    int overflow = 0;
-    if (!PyLong_CheckExact(o)) return false;
-    *value = PyLong_AsLongLongAndOverflow(o, &overflow);
-    return !overflow;
 }
 
 static PyObject *intp_scalar(int64_t value) {
@@ -339,6 +330,8 @@ const asn_plain *asn_plain_find(const char *name) {
     static const asn_plain rows[] = {
         ROW(convolve),
         ROW(correlate),
+        {"eye", asn_plain_eye, NULL, 0},
+        {"identity", asn_plain_identity, NULL, 0},
         ROW(inner),
         ROW(interp),
         ROW(isreal),
@@ -347,9 +340,15 @@ const asn_plain *asn_plain_find(const char *name) {
         ROW(moveaxis),
         ROW(packbits),
         ROW(unpackbits),
+        {"linalg.det", asn_plain_det, NULL, 0},
+        {"linalg.inv", asn_plain_inv, NULL, 0},
+        {"linalg.solve", asn_plain_solve, NULL, 0},
         {"pad", plain_pad, "mode", 2},
         ROW(place),
         ROW(putmask),
+        {"hstack", asn_plain_hstack, NULL, 0},
+        {"vstack", asn_plain_vstack, NULL, 0},
+        {"stack", asn_plain_stack, "axis", 1},
         {"roll", plain_roll, "axis", 2},
         ROW(vdot),
         ROW(unravel_index),

@@ -99,3 +99,54 @@ def test_runs_by_bands():
     np.synchronize()
     if np.engine_stats()["single_ops"] == 0:  # fusion is on
         assert np.engine_stats()["programs"] - before > 9
+
+
+def heat(np, u, v):
+    for _ in range(5):
+        u[1:-1, 1:-1] += 0.2 * (
+            u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:] - 4 * u[1:-1, 1:-1]
+        )
+    return u, v
+
+
+def two_fields(np, u, v):
+    for _ in range(3):
+        u[2:-2] -= 0.25 * (v[4:] - v[:-4])
+        v[2:-2] += 0.125 * (u[1:-3] - 2 * u[2:-2] + u[3:-1])
+    return u, v
+
+
+def upwind(np, u, v):
+    """The rows above only: nothing lags; then the rows below, and a temporary that is kept."""
+    u[1:] -= 0.5 * (u[1:] - u[:-1]) * v[1:]
+    u[:-1] += 0.5 * (u[1:] - u[:-1]) * v[:-1]
+    t = u[1:-1] * 2
+    v[1:-1] = t + v[:-2]
+    v[1:-1] -= t * u[2:]
+    return u, v, t
+
+
+def far_rows(np, u, v):
+    """A lag longer than a band: one after the other."""
+    n = len(u) // 2
+    u[:n] += 0.5 * u[n : 2 * n]
+    u[n : 2 * n] -= v[:n] * u[:n]
+    return u, v
+
+
+def turned(np, u, v):
+    u[1:-1] += 0.25 * u[::-1][1:-1]
+    u[1:-1] -= 0.25 * (v[2:][::-1] + u[:-2])
+    return u, v
+
+
+@pytest.mark.parametrize("program", [heat, two_fields, upwind, far_rows, turned])
+@pytest.mark.parametrize(
+    "shape", [(1500, 1100), (300, 20, 300), (60, 30_000), (200_000, 9)], ids=str
+)
+def test_stencils(program, shape):
+    """Programs that read rows nearby lag behind those that they follow, or run one after the other."""
+    x, y = draw(shape, "float64"), draw(shape, "float64") - 0.75
+    got = program(np, np.array(x), np.array(y))
+    for ours, theirs in zip(got, program(numpy, x, y), strict=True):
+        numpy.testing.assert_array_equal(ours.to_numpy(), theirs)

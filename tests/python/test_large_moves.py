@@ -170,6 +170,24 @@ def test_masks_of_many_blocks():
                 check(anp.array(a)[anp.array(m)], a[m])
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float64", "complex128"])
+def test_masks_of_long_runs(dtype):
+    """Blocks of a mask that are all of one kind, from and to the list."""
+    rng = np.random.default_rng(5)
+    for n in (64, 129, 4000, 16_384, 40_001):
+        for cuts in (1, 2, 7, 60):
+            ends = rng.integers(0, n + 1, 2 * cuts)
+            m = np.zeros(n, bool)
+            for first, end in zip(ends[::2], ends[1::2], strict=True):
+                m[min(first, end) : max(first, end)] ^= True
+            x = rng.integers(0, 99, n).astype(dtype)
+            values = rng.integers(0, 99, int(m.sum())).astype(dtype)
+            a, mask = anp.array(x), anp.array(m)
+            check(a[mask], x[m])
+            a[mask], x[m] = anp.array(values), values
+            check(a, x)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_gathered_columns(data):

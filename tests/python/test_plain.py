@@ -463,3 +463,54 @@ def test_an_integer_array_without_axes_is_an_axis(name):
         expected = getattr(np, name)(rows, *shift, axis=np.array(axis))
         found = getattr(anp, name)(anp.array(rows), *shift, axis=anp.array(axis))
         np.testing.assert_array_equal(found.to_numpy(), expected)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (4,), (0,), (1,), (3, 5), (5, 3), (3, None), (3, 4, 1), (4, 3, -2), (3, 3, 3), (3, 3, -7),
+        (0, 4), (4, 0), (3, 0, 1), (3, None, 2), (60,), (1000,), (2.5,), (-1,), (3, -1), ("3",), (3, 4, 1.0),
+        (3, 4, 2**70), (2**70,), (np.int64(3),), (3, 4, 1, "int32"), (3, 4, 1, np.complex64, "F"), (),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["eye", "identity"])
+def test_identities(name, arguments):
+    check(lambda module: getattr(module, name)(*arguments))
+
+
+def test_identities_can_be_written():
+    a = anp.eye(3)
+    a[1] = 7
+    np.testing.assert_array_equal(a.to_numpy(), [[1, 0, 0], [7, 7, 7], [0, 0, 1]])
+    assert a.flags.writeable and a.flags.c_contiguous and a.base is None
+
+
+PARTS = {
+    "lines": [A, A, A],
+    "one": [A],
+    "none": [],
+    "squares": [np.arange(6.0).reshape(2, 3), -np.ones((2, 3))],
+    "strided": [np.arange(12.0).reshape(3, 4)[:, ::2].T, np.arange(6.0).reshape(2, 3)],
+    "numbers": [np.array(1.0), np.array(2.0)],
+    "rows": [np.ones((2, 3)), np.zeros((4, 3))],
+    "columns": [np.ones((2, 3)), np.zeros((2, 1))],
+    "mixed": [np.arange(3), np.arange(3.0)],
+    "axes": [np.arange(3.0), np.ones((1, 3))],
+    "many": [np.arange(3) + i for i in range(40)],
+    "deep": [np.arange(24).reshape(2, 3, 4)] * 3,
+    "hollow": [np.zeros((0, 3)), np.zeros((2, 3))],
+    "bools": [np.array(M), ~np.array(M)],
+    "large": [np.arange(5000.0), np.ones(5000)],
+}
+
+
+@pytest.mark.parametrize("parts", PARTS)
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_joins(parts, kind):
+    for name in ("stack", "hstack", "vstack", "concatenate"):
+        check(lambda m, name=name: getattr(m, name)(kind(m.array(p) for p in PARTS[parts])))
+    for axis in range(-4, 4):
+        check(lambda m, axis=axis: m.stack(kind(m.array(p) for p in PARTS[parts]), axis))
+        check(lambda m, axis=axis: m.stack(kind(m.array(p) for p in PARTS[parts]), axis=axis))
+    check(lambda m: m.stack(kind(m.array(p) for p in PARTS[parts]), axis=0.5))
+    check(lambda m: m.stack(kind(m.array(p) for p in PARTS[parts]), dtype="float32"))

@@ -191,3 +191,56 @@ def test_products_of_vectors(n, dtype):
         got, expected = asnumpy.dot(a[u], b[v]), np.dot(x[u], y[v])
         assert got.dtype == expected.dtype and got == expected
         assert (a[u] + 0) @ b[v] == expected
+
+
+SMALL = st.integers(1, 9)
+
+
+@given(
+    st.sampled_from(["float64", "float32"]), SMALL, SMALL, SMALL, st.integers(1, 40),
+    st.integers(0, 3), st.integers(0, 3), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_batches_of_small_products(dtype, m, k, n, batch, left, right, seed):
+    """Each item has the bits of its own product, however its operands lie."""
+    r = np.random.default_rng(seed)
+
+    def operand(rows, columns, layout):
+        x = r.standard_normal((batch, rows, columns)).astype(dtype)
+        x[r.random(x.shape) < 0.05] = -0.0
+        if layout == 1:
+            return np.broadcast_to(x[0], x.shape)
+        if layout == 2:
+            return np.ascontiguousarray(x.transpose(0, 2, 1)).transpose(0, 2, 1)
+        return np.repeat(x, 2, axis=0)[::2] if layout == 3 else x
+
+    def place(x, layout):
+        if layout == 1:
+            return asnumpy.array(x[0])
+        if layout == 2:
+            return asnumpy.array(x.transpose(0, 2, 1)).transpose(0, 2, 1)
+        return asnumpy.array(np.repeat(x, 2, axis=0))[::2] if layout == 3 else asnumpy.array(x)
+
+    x, y = operand(m, k, left), operand(k, n, right)
+    a, b = place(x, left), place(y, right)
+    if a.ndim == b.ndim == 2:
+        a = asnumpy.array(x)
+    got = (a @ b).to_numpy()
+    for i in range(batch):
+        terms = x[i][:, :, None] * y[i][None]
+        one = np.zeros((m, n), dtype)
+        for p in range(k):
+            one += terms[:, p]
+        if n > 1 and m > 1:
+            assert got[i].tobytes() == one.tobytes()
+        np.testing.assert_allclose(got[i], one, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_small_products_meet_no_conditions_of_their_neighbours(n, dtype):
+    """A row of B that a register holds in part does not bring the next one's infinity along."""
+    x, y = np.zeros((5, 4, 4), dtype), np.ones((5, 4, n), dtype)
+    y[1:, 0, 0] = np.inf
+    x[1:, :, 0] = 1
+    with np.errstate(all="raise"), asnumpy.errstate(all="raise"):
+        np.testing.assert_array_equal((asnumpy.array(x) @ asnumpy.array(y)).to_numpy(), x @ y)

@@ -1,6 +1,8 @@
 """Temporaries put together from pieces (roll, concatenate) and read by elementwise programs, which leave the copies
 out. NumPy is the oracle."""
 
+import os
+
 import asnumpy as np
 import numpy
 import pytest
@@ -92,3 +94,43 @@ def test_many_different_cuts():
         return [sum(xp.roll(x, i, i % 2) * i for i in range(1, 20))]
 
     both(program, numpy.random.default_rng(0).random((256, 256)))
+
+
+def slopes(xp, x, y):
+    """Differences along two axes of products, as in a flux."""
+    z = x * y
+    along = xp.roll(z, -1, 1) - xp.roll(z, 1, 1) + xp.roll(x, -1, 1) - xp.roll(x, 1, 1)
+    across = xp.roll(z, -1, 0) - xp.roll(z, 1, 0) + xp.roll(y, -1, 0) - xp.roll(y, 1, 0)
+    return along, across + x
+
+
+@pytest.mark.skipif(os.environ.get("ASNUMPY_FUSE") == "0", reason="asks what is fused")
+def test_rolls_along_two_axes_keep_nothing_apart():
+    """The copies do not run, so what they stood between is one program: the product, and both differences."""
+    rng = numpy.random.default_rng(0)
+    x, y = np.array(rng.random((256, 256))), np.array(rng.random((256, 256)))
+    np.synchronize()
+    along, across = slopes(np, x, y)
+    plan = np.explain(across).split("program ")[1:]
+    assert sum("does not run" not in program for program in plan) == 2
+
+
+@pytest.mark.parametrize("when", range(4))
+def test_a_source_that_changes_between_rolls_along_two_axes(when):
+    def program(xp, x, y):
+        r = xp.roll(x, 1, 0) * 2 - xp.roll(y, 1, 1)
+        if when == 0:
+            x += y
+        s = xp.roll(x, -1, 1) + y * 0.5
+        if when == 1:
+            y[3:] = x[3:]
+        t = xp.roll(y, -1, 0) - s + r
+        if when == 2:
+            x *= t
+        u = t + xp.roll(x, 1, 1) - xp.roll(t, 1, 0)
+        if when == 3:
+            t += u
+        return r, s, t, u, x, y
+
+    rng = numpy.random.default_rng(0)
+    both(program, rng.random((256, 256)), rng.random((256, 256)))

@@ -414,3 +414,28 @@ def test_single_precision_corners():
     close(got[3], expected[3], 2)
     with pytest.raises(np.linalg.LinAlgError, match="Singular"):
         L.inv(asnumpy.ones((3, 2, 2), "f4"))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_a_small_matrix_alone_is_as_in_a_stack(n, dtype):
+    """Systems and inverses of up to eight rows: the bits do not depend on how many there are."""
+    rng = np.random.default_rng(n)
+    a = rng.standard_normal((9, n, n)).astype(dtype)
+    a[0] = np.eye(n)[::-1]  # every pivot is elsewhere
+    a[1, :, 0] = 0  # singular
+    b = rng.standard_normal((9, n, 3)).astype(dtype)
+    x, y = asnumpy.array(a), asnumpy.array(b)
+    good = [0, *range(2, 9)]
+    inverses, solutions = (L.inv(x[good]), L.solve(x[good], y[good]))
+    for k, i in enumerate(good):
+        for one in (x[i], asnumpy.array(a[i].T.copy()).T, x[i : i + 1]):
+            assert L.inv(one).to_numpy().tobytes() == inverses[k].to_numpy().tobytes()
+            got = L.solve(one, y[i])
+            assert got.to_numpy().tobytes() == solutions[k].to_numpy().tobytes()
+    np.testing.assert_allclose(inverses.to_numpy(), np.linalg.inv(a[good]), rtol=1e-2, atol=1e-2)
+    for one in (x[1], x[:2]):
+        with pytest.raises(np.linalg.LinAlgError):
+            L.inv(one)
+        with pytest.raises(np.linalg.LinAlgError):
+            L.solve(one, one)

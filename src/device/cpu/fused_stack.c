@@ -37,6 +37,13 @@ static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc
     char block[BLOCK * 16];
     int64_t stride = plan->dims[0].stride[red->operand];
     int item = asn_itemsize(red->out_dtype), acc_item = asn_itemsize(red->dtype);
+    if (red->out_dtype == red->dtype) {
+        if (load)
+            asn_block_gather(acc, out, item, n, stride, 1, 0);
+        else
+            asn_block_scatter(out, acc, item, n, stride, 1, 0);
+        return;
+    }
     for (int64_t i = 0; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         if (load) {

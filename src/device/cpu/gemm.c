@@ -27,7 +27,6 @@
 #include "device/cpu/gemm_dot.h"
 #include "device/cpu/gemm_tiles.h"
 #include "device/cpu/kernels.h"
-#include "device/cpu/matmul_small.h"
 #include "device/cpu/pool.h"
 
 enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
@@ -43,6 +42,12 @@ enum { LONG_ROW = 256 };     /* but not for sums of rows as long as this */
 /* Small products in a row, along the only batch dimension. */
 static void small_chunk(const asn_product *p, int64_t first, int64_t end) {
     const asn_matmul s = {p->m, p->n, p->k, p->a.row, p->a.col, p->b.row, p->c.row};
+    if (p->many) {
+        p->many(&s, end - first, p->a.data + first * p->a_step[0], p->a_step[0],
+                p->b.data + first * p->b_step[0], p->b_step[0],
+                p->c.data + first * p->c_step[0], p->c_step[0]);
+        return;
+    }
     for (int64_t i = first; i < end; i++)
         p->small(&s, p->a.data + i * p->a_step[0], p->b.data + i * p->b_step[0],
                  p->c.data + i * p->c_step[0]);
@@ -286,6 +291,8 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
     }
     bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
     if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype, p->n);
+    if (p->small && p->num_batch == 1 && p->a.col == p->item)
+        p->many = asn_matmul_many(p->dtype, p->n, p->k);
     if (vector || !is_blas_dtype(p->dtype) || (!alpha && small)) return ASN_OK;
     p->by_panels = panels_of(p, alpha);
     if (!p->by_panels) ASN_TRY(asn_gemm_load());
@@ -357,6 +364,7 @@ static asn_status multiply(const asn_nd *const views[3], const void *alpha,
     bool misfit[3];
     p.by_blas = p.by_dots = p.by_gemv = p.swapped = false;
     p.small = NULL;
+    p.many = NULL;
     p.by_panels = NULL;
     memset(p.alpha, 0, sizeof p.alpha);
     memset(p.beta, 0, sizeof p.beta);

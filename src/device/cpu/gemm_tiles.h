@@ -6,6 +6,7 @@
 
 #include "device/cpu/gemm_panels.h"
 #include "device/cpu/kernels.h"
+#include "device/cpu/matmul_small.h"
 #include "device/cpu/nd.h"
 
 /* A matrix as CBLAS wants it: element (i, j) at data + i * row + j * col. */
@@ -25,8 +26,9 @@ typedef struct {
     _Alignas(16) char alpha[16], beta[16];
     const asn_panels_kernels *by_panels; /* or NULL */
     bool by_blas, by_dots, by_gemv;
-    bool swapped;        /* a and b have changed roles */
-    asn_matmul_fn small; /* or NULL */
+    bool swapped;            /* a and b have changed roles */
+    asn_matmul_fn small;     /* or NULL */
+    asn_matmul_many_fn many; /* along the only batch dimension; or NULL */
     int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
     atomic_bool failed;
 } asn_product;

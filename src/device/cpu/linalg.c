@@ -1,10 +1,10 @@
 /* CPU device: linear algebra: checks, the walk over a stack of matrices, threads.
  *
  * A stack of small real matrices goes to kernels that hold one matrix per vector lane
- * (linalg_small.c). Every other matrix goes to LAPACK (OpenBLAS, single-threaded), one
- * after the other on each thread: threads take matrices, never parts of one, so results
- * do not depend on their number. A matrix is copied into columns and its results back,
- * since LAPACK overwrites.
+ * (linalg_small.c), a few of them to plain elimination (linalg_one.c). Every other matrix
+ * goes to LAPACK (OpenBLAS, single-threaded), one after the other on each thread: threads
+ * take matrices, never parts of one, so results do not depend on their number. A matrix
+ * is copied into columns and its results back, since LAPACK overwrites.
  */
 #include "device/cpu/linalg.h"
 
@@ -294,6 +294,7 @@ asn_status asn_cpu_linalg(asn_linalg_op op, const asn_linalg_options *options,
         count *= operands[0].shape[d];
     if (count == 0) return ASN_OK;
     asn_status status = ASN_OK;
+    if (asn_linalg_few(&job, count, failed)) return ASN_OK;
     if (asn_linalg_small(&job, count, failed, &status)) return status;
     return run_lapack(&job, count, failed);
 }

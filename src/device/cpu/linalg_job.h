@@ -42,6 +42,10 @@ void asn_matrix_store(const asn_nd *a, char *to, const void *from, int rows, int
 /* Every element of the operand's matrix. */
 void asn_matrix_fill_nan(const asn_linalg_job *job, int operand, char *to);
 
+/* Systems and inverses of small matrices, fewer than a stack: true when they were done.
+ */
+enum { ASN_LINALG_STACK = 4 /* matrices that are worth a group of lanes */ };
+bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed);
 /* The stack's matrices that the kernels across a batch can take: true when they did. */
 bool asn_linalg_small(const asn_linalg_job *job, int64_t count, int64_t *failed,
                       asn_status *status);

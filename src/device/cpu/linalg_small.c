@@ -5,7 +5,7 @@
  * pivoting (a lane's pivot row is taken with masks), Cholesky, and for eigenvalues
  * Jacobi's method. Lanes never mix and a converged lane is left alone, so a matrix's
  * result depends neither on the instruction set nor on its neighbours. Stacks shorter
- * than a few matrices, and larger matrices, are LAPACK's.
+ * than a few matrices (but for linalg_one.c's), and larger matrices, are LAPACK's.
  */
 #include <stdatomic.h>
 
@@ -15,7 +15,6 @@
 #include "device/cpu/pool.h"
 
 enum {
-    FEWEST = 4, /* matrices that are worth a group */
     LARGEST_LU = 32,
     LARGEST_JACOBI = 20,
     MOST_COLUMNS = 64, /* of right-hand sides */
@@ -33,7 +32,7 @@ static const asn_linalg_kernels *kernels_of(bool single) {
 }
 
 static bool takes(const asn_linalg_job *job, int64_t count) {
-    if (job->complex || count < FEWEST || job->n < 1) return false;
+    if (job->complex || count < ASN_LINALG_STACK || job->n < 1) return false;
     switch (job->op) {
     case ASN_LINALG_SOLVE: return job->n <= LARGEST_LU && job->r <= MOST_COLUMNS;
     case ASN_LINALG_INV:

@@ -30,9 +30,10 @@ struct mask_run {
     /* handles `n` positions (within the line) of a block, results from `at` on */
     void (*emit)(const mask_run *r, const asn_line *line, int64_t line_number, int64_t x,
                  const uint16_t *pos, int64_t n, int64_t at);
-    /* the same straight from the mask of n elements; returns how many; or NULL */
+    /* the same straight from the mask of n elements; the chunk's results end before
+     * `end`; returns how many; or NULL */
     int64_t (*direct)(const mask_run *r, const asn_line *line, int64_t line_number,
-                      int64_t x, const uint8_t *mask, int64_t n, int64_t at);
+                      int64_t x, const uint8_t *mask, int64_t n, int64_t at, int64_t end);
     const asn_mask_loops *loops; /* set by mask_count; may be NULL */
     int item;
     char *out;
@@ -164,7 +165,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
             int64_t n = to - x < most ? to - x : most;
             const uint8_t *mask = block_mask(r, &line, x, n, buffer);
             if (r->direct) {
-                at += r->direct(r, &line, l, x, mask, n, at);
+                at += r->direct(r, &line, l, x, mask, n, at, r->start[chunk + 1]);
                 continue;
             }
             n = list_positions(mask, n, pos);
@@ -244,8 +245,10 @@ static void emit_positions(const mask_run *r, const asn_line *line, int64_t numb
 }
 
 static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t number,
-                               int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
+                               int64_t x, const uint8_t *mask, int64_t n, int64_t at,
+                               int64_t end) {
     (void)line;
+    (void)end;
     return r->loops->positions_64(mask, n, number * r->lines->length + x,
                                   (int64_t *)r->nonzero->data + at);
 }
@@ -297,17 +300,19 @@ static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number
 }
 
 static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t number,
-                               int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
+                               int64_t x, const uint8_t *mask, int64_t n, int64_t at,
+                               int64_t end) {
     (void)number;
     return r->loops->select(r->item, mask, n, line->at[SELF] + x * r->item,
-                            r->out + at * r->item);
+                            r->out + at * r->item, end - at);
 }
 
 static int64_t place_directly(const mask_run *r, const asn_line *line, int64_t number,
-                              int64_t x, const uint8_t *mask, int64_t n, int64_t at) {
+                              int64_t x, const uint8_t *mask, int64_t n, int64_t at,
+                              int64_t end) {
     (void)number;
     return r->loops->place(r->item, mask, n, r->out + at * r->item,
-                           line->at[SELF] + x * r->item);
+                           line->at[SELF] + x * r->item, end - at);
 }
 
 /* Contiguous elements that vectors of lanes hold go without a list of positions. */

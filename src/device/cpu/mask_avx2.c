@@ -127,8 +127,8 @@ static int64_t positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_
 static const uint64_t ALL = UINT64_MAX;
 
 static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
-                        uint32_t *dst) {
-    int64_t count = 0, total = count_bytes(mask, n);
+                        uint32_t *dst, int64_t total) {
+    int64_t count = 0;
     for (int64_t i = 0; i < n && count < total; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
         const uint32_t *from = src + i;
@@ -153,8 +153,8 @@ static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
 }
 
 static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
-                        uint64_t *dst) {
-    int64_t count = 0, total = count_bytes(mask, n);
+                        uint64_t *dst, int64_t total) {
+    int64_t count = 0;
     for (int64_t i = 0; i < n && count < total; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
         const uint64_t *from = src + i;
@@ -193,9 +193,9 @@ static int64_t select_16(const uint8_t *mask, int64_t n, const __m128i *src,
 }
 
 static int64_t select_items(int item, const uint8_t *mask, int64_t n, const void *src,
-                            void *dst) {
-    return item == 4   ? select_4(mask, n, src, dst)
-           : item == 8 ? select_8(mask, n, src, dst)
+                            void *dst, int64_t room) {
+    return item == 4   ? select_4(mask, n, src, dst, room)
+           : item == 8 ? select_8(mask, n, src, dst, room)
                        : select_16(mask, n, src, dst);
 }
 
@@ -209,8 +209,9 @@ static inline void copy_all(int item, char *to, const char *from) {
 }
 
 static int64_t place_items(int item, const uint8_t *mask, int64_t n, const void *src,
-                           void *dst) {
+                           void *dst, int64_t room) {
     const char *from = src;
+    (void)room;
     for (int64_t i = 0; i < n; i += 64) {
         char *to = (char *)dst + i * item;
         uint64_t bits = bits_at(mask, i, n);

@@ -9,6 +9,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #include <stdbool.h>
+#include <string.h>
 
 /* The bytes at [i, i + 64) of n that are not 0, as bits. */
 static inline uint64_t bits_at(const uint8_t *mask, int64_t i, int64_t n) {
@@ -96,16 +97,23 @@ static int64_t positions_64(const uint8_t *mask, int64_t n, int64_t base, int64_
     return count;
 }
 
-/* Registers are stored whole while as many elements are still to come; and all of a block
- * are read before one is stored, since reads wait for the stores before them, whose
- * addresses hang on counts. */
+/* Masks mostly have long runs: 64 elements that all count are one copy, of a size that
+ * the compiler knows. Of others, registers are stored whole while as many elements are
+ * still to come; and all of a block are read before one is stored, since reads wait for
+ * the stores before them, whose addresses hang on counts. */
+static const uint64_t ALL = UINT64_MAX;
+
 static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
-                        uint32_t *dst) {
-    const int64_t total = count_bytes(mask, n);
+                        uint32_t *dst, int64_t room) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
-        if (count + 64 <= total && i + 64 <= n) {
+        if (bits == ALL) {
+            memcpy(dst + count, src + i, 64 * 4);
+            count += 64;
+            continue;
+        }
+        if (bits && count + 64 <= room && i + 64 <= n) {
             __m512i x[4];
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++)
@@ -130,75 +138,103 @@ static int64_t select_4(const uint8_t *mask, int64_t n, const uint32_t *src,
     return count;
 }
 
+/* Eight registers of 64-bit lanes, chosen by 64 bits; returns how many lanes. */
+static inline int64_t select_lanes(uint64_t bits, const uint64_t *src, uint64_t *dst) {
+    __m512i x[8];
+    int64_t count = 0;
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++)
+        x[k] = _mm512_loadu_si512(src + 8 * k);
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++, bits >>= 8) {
+        __m512i y = _mm512_maskz_compress_epi64((__mmask8)bits, x[k]);
+        _mm512_storeu_si512(dst + count, y);
+        count += __builtin_popcount((uint8_t)bits);
+    }
+    return count;
+}
+
+/* The same for few of them, or where a register has no room. */
+static inline int64_t select_lanes_apart(uint64_t bits, const uint64_t *src,
+                                         uint64_t *dst) {
+    int64_t count = 0;
+    for (; bits; src += 8, bits >>= 8) {
+        __mmask8 m = (__mmask8)bits;
+        int found = __builtin_popcount(m);
+        __m512i x = _mm512_maskz_loadu_epi64(m, src);
+        _mm512_mask_storeu_epi64(dst + count, (__mmask8)((1u << found) - 1),
+                                 _mm512_maskz_compress_epi64(m, x));
+        count += found;
+    }
+    return count;
+}
+
 static int64_t select_8(const uint8_t *mask, int64_t n, const uint64_t *src,
-                        uint64_t *dst) {
-    const int64_t total = count_bytes(mask, n);
+                        uint64_t *dst, int64_t room) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
-        if (count + 64 <= total && i + 64 <= n) {
-            __m512i x[8];
-#pragma GCC unroll 8
-            for (int k = 0; k < 8; k++)
-                x[k] = _mm512_loadu_si512(src + i + 8 * k);
-#pragma GCC unroll 8
-            for (int k = 0; k < 8; k++, bits >>= 8) {
-                __m512i y = _mm512_maskz_compress_epi64((__mmask8)bits, x[k]);
-                _mm512_storeu_si512(dst + count, y);
-                count += __builtin_popcount((uint8_t)bits);
-            }
-            continue;
-        }
-        for (int k = 0; k < 64 && bits; k += 8, bits >>= 8) {
-            __mmask8 m = (__mmask8)bits;
-            int found = __builtin_popcount(m);
-            __m512i x = _mm512_maskz_loadu_epi64(m, src + i + k);
-            _mm512_mask_storeu_epi64(dst + count, (__mmask8)((1u << found) - 1),
-                                     _mm512_maskz_compress_epi64(m, x));
-            count += found;
+        if (bits == ALL) {
+            memcpy(dst + count, src + i, 64 * 8);
+            count += 64;
+        } else if (bits && count + 64 <= room && i + 64 <= n) {
+            count += select_lanes(bits, src + i, dst + count);
+        } else {
+            count += select_lanes_apart(bits, src + i, dst + count);
         }
     }
     return count;
 }
 
-/* Four mask bits, each twice: elements of 16 bytes move as pairs of lanes. */
-static const uint8_t twice[16] = {0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f,
-                                  0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff};
+/* Every bit of 32 twice: elements of 16 bytes move as pairs of lanes. */
+static inline uint64_t pairs_of(uint32_t bits) {
+    return _mm512_movepi8_mask(_mm512_movm_epi16((__mmask32)bits));
+}
 
 static int64_t select_16(const uint8_t *mask, int64_t n, const uint64_t *src,
-                         uint64_t *dst) {
-    int64_t count = 0;
+                         uint64_t *dst, int64_t room) {
+    int64_t count = 0; /* lanes */
     for (int64_t i = 0; i < n; i += 64) {
-        uint64_t bits = bits_at(mask, i, n);
-        for (int64_t k = i; bits; k += 4, bits >>= 4) {
-            __mmask8 m = twice[bits & 15];
-            int found = __builtin_popcount(m);
-            __m512i x = _mm512_maskz_loadu_epi64(m, src + 2 * k);
-            _mm512_mask_storeu_epi64(dst + count, (__mmask8)((1u << found) - 1),
-                                     _mm512_maskz_compress_epi64(m, x));
-            count += found;
+        const uint64_t bits = bits_at(mask, i, n);
+        const bool whole = count + 128 <= 2 * room && i + 64 <= n;
+        if (bits == ALL) {
+            memcpy(dst + count, src + 2 * i, 64 * 16);
+            count += 128;
+            continue;
+        }
+        for (int half = 0; half < 2 && bits; half++) {
+            const uint64_t lanes = pairs_of((uint32_t)(bits >> 32 * half));
+            const uint64_t *from = src + 2 * i + 64 * half;
+            count += whole && lanes ? select_lanes(lanes, from, dst + count)
+                                    : select_lanes_apart(lanes, from, dst + count);
         }
     }
     return count / 2;
 }
 
 static int64_t select_items(int item, const uint8_t *mask, int64_t n, const void *src,
-                            void *dst) {
-    return item == 4   ? select_4(mask, n, src, dst)
-           : item == 8 ? select_8(mask, n, src, dst)
-                       : select_16(mask, n, src, dst);
+                            void *dst, int64_t room) {
+    return item == 4   ? select_4(mask, n, src, dst, room)
+           : item == 8 ? select_8(mask, n, src, dst, room)
+                       : select_16(mask, n, src, dst, room);
 }
 
-static int64_t place_4(const uint8_t *mask, int64_t n, const uint32_t *src,
-                       uint32_t *dst) {
+static int64_t place_4(const uint8_t *mask, int64_t n, const uint32_t *src, uint32_t *dst,
+                       int64_t room) {
     int64_t count = 0;
     for (int64_t i = 0; i < n; i += 64) {
         uint64_t bits = bits_at(mask, i, n);
+        const bool whole = count + 64 <= room;
+        if (bits == ALL) {
+            memcpy(dst + i, src + count, 64 * 4);
+            count += 64;
+            continue;
+        }
         for (int64_t k = i; bits; k += 16, bits >>= 16) {
             __mmask16 m = (__mmask16)bits;
             int found = __builtin_popcount(m);
-            __m512i x =
-                _mm512_maskz_loadu_epi32((__mmask16)((1u << found) - 1), src + count);
+            __mmask16 first = whole ? 0xffff : (__mmask16)((1u << found) - 1);
+            __m512i x = _mm512_maskz_loadu_epi32(first, src + count);
             _mm512_mask_storeu_epi32(dst + k, m, _mm512_maskz_expand_epi32(m, x));
             count += found;
         }
@@ -206,28 +242,59 @@ static int64_t place_4(const uint8_t *mask, int64_t n, const uint32_t *src,
     return count;
 }
 
-/* Elements of 8 bytes, or of 16 as pairs of lanes. */
-static int64_t place_lanes(bool pairs, const uint8_t *mask, int64_t n,
-                           const uint64_t *src, uint64_t *dst) {
-    int64_t count = 0, lanes = pairs ? 4 : 8, per = pairs ? 2 : 1;
-    for (int64_t i = 0; i < n; i += 64) {
-        uint64_t bits = bits_at(mask, i, n);
-        for (int64_t k = i; bits; k += lanes, bits >>= lanes) {
-            __mmask8 m = pairs ? twice[bits & 15] : (__mmask8)bits;
-            int found = __builtin_popcount(m);
-            __m512i x =
-                _mm512_maskz_loadu_epi64((__mmask8)((1u << found) - 1), src + count);
-            _mm512_mask_storeu_epi64(dst + per * k, m, _mm512_maskz_expand_epi64(m, x));
-            count += found;
-        }
+/* Lanes of 8 bytes where the bits are set; returns how many. */
+static inline int64_t place_lanes(uint64_t bits, const uint64_t *src, uint64_t *dst,
+                                  bool whole) {
+    int64_t count = 0;
+    for (; bits; dst += 8, bits >>= 8) {
+        __mmask8 m = (__mmask8)bits;
+        int found = __builtin_popcount(m);
+        __mmask8 first = whole ? 0xff : (__mmask8)((1u << found) - 1);
+        __m512i x = _mm512_maskz_loadu_epi64(first, src + count);
+        _mm512_mask_storeu_epi64(dst, m, _mm512_maskz_expand_epi64(m, x));
+        count += found;
     }
-    return count / per;
+    return count;
+}
+
+static int64_t place_8(const uint8_t *mask, int64_t n, const uint64_t *src, uint64_t *dst,
+                       int64_t room) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i += 64) {
+        const uint64_t bits = bits_at(mask, i, n);
+        if (bits == ALL) {
+            memcpy(dst + i, src + count, 64 * 8);
+            count += 64;
+            continue;
+        }
+        count += place_lanes(bits, src + count, dst + i, count + 64 <= room);
+    }
+    return count;
+}
+
+static int64_t place_16(const uint8_t *mask, int64_t n, const uint64_t *src,
+                        uint64_t *dst, int64_t room) {
+    int64_t count = 0; /* lanes */
+    for (int64_t i = 0; i < n; i += 64) {
+        const uint64_t bits = bits_at(mask, i, n);
+        const bool whole = count + 128 <= 2 * room;
+        if (bits == ALL) {
+            memcpy(dst + 2 * i, src + count, 64 * 16);
+            count += 128;
+            continue;
+        }
+        for (int half = 0; half < 2 && bits; half++)
+            count += place_lanes(pairs_of((uint32_t)(bits >> 32 * half)), src + count,
+                                 dst + 2 * i + 64 * half, whole);
+    }
+    return count / 2;
 }
 
 static int64_t place_items(int item, const uint8_t *mask, int64_t n, const void *src,
-                           void *dst) {
-    return item == 4 ? place_4(mask, n, src, dst)
-                     : place_lanes(item == 16, mask, n, src, dst);
+                           void *dst, int64_t room) {
+    return item == 4   ? place_4(mask, n, src, dst, room)
+           : item == 8 ? place_8(mask, n, src, dst, room)
+                       : place_16(mask, n, src, dst, room);
 }
 
 static uint64_t index_misses(const uint64_t *index, int64_t n, uint64_t size) {

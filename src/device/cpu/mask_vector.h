@@ -21,11 +21,12 @@ typedef struct {
     int64_t (*positions)(const uint8_t *mask, int64_t n, uint16_t *pos);
     int64_t (*positions_64)(const uint8_t *mask, int64_t n, int64_t base, int64_t *out);
     /* Elements of 4, 8 or 16 bytes where the mask is not 0, from there to a list or from
-     * a list to there; returns how many, and touches no others. */
+     * a list to there; returns how many, and touches no others. The list has `room`
+     * elements, those beyond the ones asked for still to be written. */
     int64_t (*select)(int item, const uint8_t *mask, int64_t n, const void *src,
-                      void *dst);
-    int64_t (*place)(int item, const uint8_t *mask, int64_t n, const void *src,
-                     void *dst);
+                      void *dst, int64_t room);
+    int64_t (*place)(int item, const uint8_t *mask, int64_t n, const void *src, void *dst,
+                     int64_t room);
     /* bounds.c's find_misses of contiguous indices. */
     uint64_t (*misses)(const uint64_t *index, int64_t n, uint64_t size);
 } asn_mask_loops;

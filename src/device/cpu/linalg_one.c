@@ -1,0 +1,39 @@
+/* CPU device: systems and inverses of a few small real matrices, one after the other.
+ *
+ * LAPACK's calls, workspace and checks take five times what a 2 x 2 matrix does (0.3 us),
+ * and the vectors of linalg_small.c want a stack. Here a matrix and its right-hand sides
+ * lie side by side on the calling thread's stack.
+ */
+#include <math.h>
+
+#include "device/cpu/linalg_job.h"
+
+enum { ONE_MOST = 8 /* rows, and columns on the right */ };
+
+static const int64_t *steps_of(const asn_linalg_job *job, int operand) {
+    return job->operands[operand].strides + job->num_batch;
+}
+
+#define NAME(x) x##_f64
+#define REAL    double
+#define ABS     fabs
+#include "device/cpu/linalg_one.inc"
+#define NAME(x) x##_f32
+#define REAL    float
+#define ABS     fabsf
+#include "device/cpu/linalg_one.inc"
+
+bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed) {
+    const int n = job->n, r = job->op == ASN_LINALG_INV ? n : job->r;
+    if (job->complex || count >= ASN_LINALG_STACK || n < 1 || n > ONE_MOST ||
+        r > ONE_MOST || (job->op != ASN_LINALG_INV && job->op != ASN_LINALG_SOLVE))
+        return false;
+    for (int64_t k = 0; k < count; k++) {
+        char *at[ASN_LINALG_MAX_OPERANDS];
+        asn_linalg_addresses(job, k, at);
+        if (job->single ? run_f32(job, at, n, r) : run_f64(job, at, n, r)) continue;
+        asn_matrix_fill_nan(job, job->num_operands - 1, at[job->num_operands - 1]);
+        ++*failed;
+    }
+    return true;
+}

@@ -1,0 +1,28 @@
+/* L3 python, private to the plain cases of functions (plain.c). */
+#ifndef ASN_PYTHON_PLAIN_H
+#define ASN_PYTHON_PLAIN_H
+
+#include "function.h"
+
+#define NOT_PLAIN return Py_NewRef(Py_NotImplemented)
+
+/* A whole number that fits; false without an error for anything else. */
+static inline bool whole(PyObject *o, int64_t *value) {
+    int overflow = 0;
+    if (!PyLong_CheckExact(o)) return false;
+    *value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return !overflow;
+}
+
+/* plain_matrices.c */
+PyObject *asn_plain_eye(PyObject *const *v, Py_ssize_t n);
+PyObject *asn_plain_identity(PyObject *const *v, Py_ssize_t n);
+PyObject *asn_plain_det(PyObject *const *v, Py_ssize_t n);
+PyObject *asn_plain_inv(PyObject *const *v, Py_ssize_t n);
+PyObject *asn_plain_solve(PyObject *const *v, Py_ssize_t n);
+/* plain_joins.c */
+PyObject *asn_plain_stack(PyObject *const *v, Py_ssize_t n);
+PyObject *asn_plain_hstack(PyObject *const *v, Py_ssize_t n);
+PyObject *asn_plain_vstack(PyObject *const *v, Py_ssize_t n);
+
+#endif
