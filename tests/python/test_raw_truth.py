@@ -76,7 +76,14 @@ def test_writing_through_a_view_of_the_bytes():
             a = m.arange(40) % 3 == 0
             v = a.view("u1")
             exec(write, {"m": m, "v": v})
-            values = m.count_nonzero(a), a.sum(), a[::2].sum(), (a == True).sum(), a.mean(), (a & a).tolist()  # noqa: E712
+            values = (
+                m.count_nonzero(a),
+                a.sum(),
+                a[::2].sum(),
+                (a == m.array(True)).sum(),
+                a.mean(),
+                (a & a).tolist(),
+            )
             found.append([np.asarray(x).tolist() for x in values])
         assert found[0] == found[1], write
 
