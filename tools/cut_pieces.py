@@ -41,6 +41,7 @@ FREE_GENERAL = {
 }  # fmt: skip
 MOVES = ("vmovapd", "vmovaps", "vmovdqa", "vmovdqa32", "vmovdqa64")
 STORES = r"vextract|vpmovu?s?[qdw][dwb]$|vcvtps2ph$"  # encoded with the destination as r/m
+READ_ALONE = r"vu?comis[sd]$|vp?testp?[sd]?$"  # the result is in the flags
 READ_WRITTEN = ("vfm", "vfnm", "vpermi2", "vpermt2", "vpternlog", "vpdp", "vfixup")
 
 
@@ -102,11 +103,14 @@ def match_fields(ins):
             continue
         if number != numbers[field]:
             raise NotAPieceError(f"register fields of {ins.text}")
-        found.append((f"{form}_{field}", number, k == len(operands) - 1))
+        writes = k == len(operands) - 1 and not re.match(READ_ALONE, ins.name)
+        found.append((f"{form}_{field}", number, writes))
     return found
 
 
 def check_general(ins):
+    if ins.name.startswith(("j", "call")):
+        raise NotAPieceError(f"branch: {ins.text.split('<')[0]}")
     for register in re.findall(r"%(\w+)", ins.text):
         vector = re.fullmatch(r"[xyz]mm\d+|k[0-6]", register)
         if not vector and register != "rip" and register not in FREE_GENERAL:

@@ -221,8 +221,8 @@ def fold_constants(renamed, result):
         ]
         if value == result or not 1 <= len(readers) <= 2:
             continue
-        if any(vector_bytes(ins.operands[-1]) > size for ins, _ in readers):
-            continue
+        if any(not i.operands or vector_bytes(i.operands[-1]) > size for i, _ in readers):
+            continue  # a copy, or a wider vector
         tried = [(dataclasses.replace(i, code=bytearray(i.code)), list(u)) for i, u in readers]
         if all(read_from_memory(i, u, value, load.constant) for i, u in tried):
             for (ins, used), (new, new_used) in zip(readers, tried, strict=True):

@@ -10,6 +10,7 @@ from . import _core
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
 from ._joining import _normalize
+from ._statistics import _axis_tuple
 from ._support import number
 
 
@@ -68,9 +69,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     """Derivatives by second-order central differences."""
     f = asanyarray(f)
     ndim = f.ndim
-    axes = tuple(range(ndim)) if axis is None else tuple(
-        _normalize(x, ndim) for x in (axis if isinstance(axis, tuple | list) else (axis,))
-    )  # fmt: skip
+    axes = tuple(range(ndim)) if axis is None else _axis_tuple(axis, ndim)
     count = len(axes)
     if not varargs:
         dx = [1.0] * count
@@ -163,9 +162,8 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
             shape = [1] * y.ndim
             shape[axis] = d.shape[0]
             d = d.reshape(shape)
-    axis = _normalize(axis, y.ndim)
-    high = (slice(None),) * axis + (slice(1, None),)
-    low = (slice(None),) * axis + (slice(None, -1),)
+    before = (slice(None),) * _normalize(axis, y.ndim)
+    high, low = (*before, slice(1, None)), (*before, slice(None, -1))
     return (d * (y[high] + y[low]) / 2.0).sum(axis)
 
 

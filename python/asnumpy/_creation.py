@@ -104,8 +104,8 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     """A matrix with ones on the k-th diagonal."""
     if M is None:
         M = N
-    N, M, k = operator.index(N), operator.index(M), operator.index(k)
     m = zeros((N, M), dtype=dtype, order=order, device=device)
+    N, M, k = operator.index(N), operator.index(M), operator.index(k)
     if k >= M:
         return m
     i = k if k >= 0 else -k * M

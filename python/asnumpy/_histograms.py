@@ -104,7 +104,7 @@ def _auto(a, span):
 def _stone(a, span, bounds):
     best, width = None, 0.0
     for bins in range(1, max(100, int(_np.sqrt(a.size))) + 1):
-        share = histogram(a, bins=bins, range=bounds)[0] / a.size
+        share = _np.asarray(histogram(a, bins=bins, range=bounds)[0]) / a.size
         loss = (2 - (a.size + 1) * float(share.dot(share))) / (span / bins)
         if best is None or loss < best:
             best, width = loss, span / bins

@@ -253,6 +253,7 @@ def tile(A, reps):
         reps = tuple(reps)
     except TypeError:
         reps = (reps,)
+    reps = tuple(int(r) if isinstance(r, bool | _np.bool_) else r for r in reps)
     a = asanyarray(A)
     ndim = max(a.ndim, len(reps))
     shape = (1,) * (ndim - a.ndim) + a.shape
@@ -271,10 +272,10 @@ def resize(a, new_shape):
     """The elements of a, repeated or cut to a new shape."""
     if isinstance(new_shape, int | _np.integer):
         new_shape = (new_shape,)
-    new_shape = tuple(map(operator.index, new_shape))
+    new_shape = tuple(new_shape)
     a = asanyarray(a).ravel()
     size = 1
-    for extent in new_shape:
+    for extent in map(operator.index, new_shape):
         size *= extent
         if extent < 0:
             raise ValueError("all elements of `new_shape` must be non-negative")
@@ -350,6 +351,8 @@ def insert(arr, obj, values, axis=None):
     else:
         index = _indices(obj)
         if index.dtype == bool:
+            if index.ndim != 1:
+                raise ValueError("boolean array argument obj to insert must be one dimensional")
             index = _np.flatnonzero(index)
         elif index.ndim > 1:
             raise ValueError("index array argument obj to insert must be one dimensional or scalar")

@@ -175,6 +175,12 @@ def _check_bitorder(bitorder):
         raise ValueError("'order' must be either 'little' or 'big'")
 
 
+def _axis_number(axis):
+    if isinstance(axis, bool):
+        raise TypeError("an integer is required for the axis")
+    return operator.index(axis)
+
+
 def packbits(a, /, axis=None, bitorder="big"):
     """Booleans packed into the bits of uint8."""
     a = asanyarray(a)
@@ -186,6 +192,7 @@ def packbits(a, /, axis=None, bitorder="big"):
     bits = _core.not_equal(a, False if a.dtype == bool else 0)
     if axis is None:
         bits, axis = bits.ravel(), 0
+    axis = _normalize(_axis_number(axis), bits.ndim)
     last = axis in (-1, bits.ndim - 1)
     bits = bits if last else moveaxis(bits, axis, -1)
     n = bits.shape[-1]
@@ -213,6 +220,7 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     _check_bitorder(bitorder)
     if axis is None:
         a, axis = a.ravel(), 0
+    axis = _axis_number(axis)
     # Eight copies of a byte, one bit left in each; adding 127 carries it into the top of its copy.
     words = asarray(moveaxis(a, axis, -1), _np.uint64, order="C")
     words = words * _ONES & _GATHERING["little" if bitorder == "big" else "big"]

@@ -55,6 +55,7 @@ def tensordot(a, b, axes=2):
         right = list(right) if hasattr(right, "__iter__") else [right]
     except TypeError:
         left, right = list(range(-axes, 0)), list(range(axes))
+    last, first = left, right  # a bool is no axis to transpose()
     left = [_normalize(x, a.ndim) for x in left]
     right = [_normalize(x, b.ndim) for x in right]
     if len(left) != len(right) or any(
@@ -64,8 +65,8 @@ def tensordot(a, b, axes=2):
     keep_a = [d for d in range(a.ndim) if d not in left]
     keep_b = [d for d in range(b.ndim) if d not in right]
     n = math.prod(a.shape[d] for d in left)
-    rows = a.transpose(keep_a + left).reshape(math.prod(a.shape[d] for d in keep_a), n)
-    columns = b.transpose(right + keep_b).reshape(n, math.prod(b.shape[d] for d in keep_b))
+    rows = a.transpose(keep_a + last).reshape(math.prod(a.shape[d] for d in keep_a), n)
+    columns = b.transpose(first + keep_b).reshape(n, math.prod(b.shape[d] for d in keep_b))
     return _core.dot(rows, columns).reshape(
         [a.shape[d] for d in keep_a] + [b.shape[d] for d in keep_b]
     )
@@ -92,6 +93,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     a, b = asarray(a), asarray(b)
     if a.ndim < 1 or b.ndim < 1:
         raise ValueError("At least one array has zero dimension")
+    axisa, axisb = _normalize(axisa, a.ndim, "axisa"), _normalize(axisb, b.ndim, "axisb")
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError(

@@ -47,11 +47,9 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
 
 
 def _axis_tuple(axis, ndim):
-    axes = axis if isinstance(axis, tuple | list) else (axis,)
-    axes = tuple(_normalize(x, ndim) for x in axes)
-    if len(set(axes)) != len(axes):
-        raise ValueError("repeated axis")
-    return axes
+    if type(axis) is int:
+        return (_normalize(axis, ndim),)
+    return _np.lib.array_utils.normalize_axis_tuple(axis, ndim)
 
 
 def _weights_along(a, w, axis):

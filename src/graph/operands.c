@@ -171,6 +171,7 @@ asn_status asn_result_new_stack(asn_array *result, asn_dtype dtype, int ndim,
     int64_t strides[3][ASN_MAX_DIMS];
     if (ndim - core < 2) return asn_array_new(result, dtype, ndim, shape, 'C');
     for (int k = 0; k < num_in; k++)
-        memcpy(strides[k], in[k]->layout.strides, (size_t)ndim * sizeof **strides);
+        for (int d = 0; d < ndim; d++) /* an axis of one element says nothing */
+            strides[k][d] = shape[d] > 1 ? in[k]->layout.strides[d] : 0;
     return follow_strides(result, dtype, ndim, shape, core, num_in, strides);
 }

@@ -193,6 +193,14 @@ int asn_int64_from_py(PyObject *obj, int64_t *out) {
     return *out == -1 && PyErr_Occurred() ? -1 : 0;
 }
 
+int asn_index_from_py(PyObject *obj, int64_t *out) {
+    if (obj && PyBool_Check(obj)) {
+        PyErr_SetString(PyExc_TypeError, "an integer is required");
+        return -1;
+    }
+    return asn_int64_from_py(obj, out);
+}
+
 static int refuse_bool(PyObject *obj) {
     if (!PyBool_Check(obj)) return 0;
     PyErr_Format(PyExc_TypeError, "an integer is required for the axis, got %R", obj);
@@ -261,11 +269,7 @@ int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out)
 }
 
 static int shape_extent(PyObject *obj, int64_t *out) {
-    if (PyBool_Check(obj)) {
-        PyErr_SetString(PyExc_TypeError, "an integer is required");
-        return -1;
-    }
-    if (asn_int64_from_py(obj, out) == 0) return 0;
+    if (asn_index_from_py(obj, out) == 0) return 0;
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
         PyErr_Clear();
         PyErr_SetString(PyExc_ValueError, "Maximum allowed dimension exceeded");

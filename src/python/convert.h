@@ -26,6 +26,7 @@ int asn_casting_from_py(PyObject *obj, asn_casting *out);
 int asn_mode_from_py(PyObject *obj, int *out);  /* take's mode: 0 raise, 1 wrap, 2 clip */
 int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
 int asn_int64_from_py(PyObject *obj, int64_t *out); /* __index__ */
+int asn_index_from_py(PyObject *obj, int64_t *out); /* the same, no bool */
 /* An axis as it is given: an integer, but no bool. */
 int asn_axis_value_from_py(PyObject *obj, int64_t *out);
 int asn_axis_from_py(PyObject *obj, int ndim, int *out); /* one axis, normalised */

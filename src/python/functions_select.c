@@ -72,7 +72,7 @@ static PyObject *f_bincount(PyObject *const *v) {
     int64_t minlength = 0;
     if (x && asn_dtype_of(x) == ASN_U64) Py_SETREF(x, asn_asarray_dtype(x, ASN_I64));
     if (x && !asn_is_integer(asn_dtype_of(x))) x = cast_safely(x, ASN_I64);
-    if (!x || asn_int64_from_py(v[2], &minlength) < 0) goto done;
+    if (!x || asn_index_from_py(v[2], &minlength) < 0) goto done;
     if (asn_of(x)->layout.ndim != 1) {
         PyErr_SetString(PyExc_ValueError, asn_of(x)->layout.ndim
                                               ? "object too deep for desired array"

@@ -43,19 +43,37 @@ static PyObject *f_matrix_transpose(PyObject *const *v) {
     WITH_ARRAY(PyObject_GetAttrString(a, "mT"));
 }
 
-static PyObject *expand(PyObject *a, PyObject *axis) {
-    int64_t axes[ASN_MAX_DIMS];
-    int n, ndim = asn_of(a)->layout.ndim, which;
-    uint64_t mask = 0;
-    if (asn_shape_from_py(axis, axes, &n) < 0) return NULL;
-    for (int i = 0; i < n; i++) {
-        ASN_PY_TRY(asn_axis_normalize(axes[i], ndim + n, &which));
-        if (mask >> which & 1) {
-            PyErr_SetString(PyExc_ValueError, "repeated axis");
-            return NULL;
-        }
-        mask |= 1ULL << which;
+/* Axis numbers as NumPy's normalize_axis_tuple takes them, a bool for 0 or 1 among them:
+ * a bit for each, of ndim dimensions and `more` for each number. */
+static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_t *mask) {
+    bool many = PyTuple_CheckExact(axis) || PyList_CheckExact(axis);
+    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(axis) : 1;
+    int which;
+    *mask = 0;
+    *count = (int)n;
+    if (more && ndim + n > ASN_MAX_DIMS) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "maximum supported dimension for an ndarray is currently %d, found %zd",
+            ASN_MAX_DIMS, ndim + n);
+        return -1;
     }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = many ? PySequence_Fast_GET_ITEM(axis, i) : axis;
+        if (asn_loose_axis_from_py(one, ndim + more * (int)n, &which) < 0) return -1;
+        if (*mask >> which & 1) {
+            PyErr_SetString(PyExc_ValueError, "repeated axis");
+            return -1;
+        }
+        *mask |= 1ULL << which;
+    }
+    return 0;
+}
+
+static PyObject *expand(PyObject *a, PyObject *axis) {
+    int n, ndim = asn_of(a)->layout.ndim;
+    uint64_t mask;
+    if (axes_by_index(axis, ndim, 1, &n, &mask) < 0) return NULL;
     asn_layout view;
     ASN_PY_TRY(asn_view_expand(&view, &asn_of(a)->layout, ndim + n, mask));
     return asn_ndarray_view(a, &view, true);
@@ -105,8 +123,9 @@ static PyObject *f_ndim(PyObject *const *v) {
 static PyObject *size_along(PyObject *a, PyObject *axis) {
     const asn_layout *l = &asn_of(a)->layout;
     uint64_t mask;
-    bool all;
-    if (asn_axes_from_py(axis, l->ndim, &mask, &all) < 0) return NULL;
+    int n;
+    if (!axis || axis == Py_None) return PyLong_FromLongLong(l->size);
+    if (axes_by_index(axis, l->ndim, 0, &n, &mask) < 0) return NULL;
     int64_t size = 1;
     for (int d = 0; d < l->ndim; d++)
         if (mask >> d & 1) size *= l->shape[d];

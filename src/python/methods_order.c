@@ -120,9 +120,22 @@ ASN_METHOD(argsort) {
     return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
 }
 
+static int refuse_bools(PyObject *list) {
+    bool many = PyList_Check(list) || PyTuple_Check(list);
+    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(list) : 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = many ? PySequence_Fast_GET_ITEM(list, i) : list;
+        if (!PyBool_Check(one) && !PyArray_IsScalar(one, Bool)) continue;
+        PyErr_SetString(PyExc_ValueError, "Booleans unacceptable as partition index");
+        return -1;
+    }
+    return 0;
+}
+
 /* `list`, whole numbers that must each be an index of `length` elements. */
 static int read_positions(PyObject *list, int64_t length, positions *out) {
     int64_t *values = out->at;
+    if (refuse_bools(list) < 0) return -1;
     if (asn_shape_from_py(list, values, &out->count) < 0) return -1;
     for (int i = 0; i < out->count && length >= 0; i++) {
         if (values[i] < 0) values[i] += length;

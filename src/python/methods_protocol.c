@@ -17,7 +17,7 @@ static int item_offset(PyObject *self, PyObject *const *where, Py_ssize_t n,
     }
     int64_t k;
     if (n == 1 && l->ndim != 1) {
-        if (asn_int64_from_py(where[0], &k) < 0) return -1;
+        if (asn_index_from_py(where[0], &k) < 0) return -1;
         int64_t given = k;
         k += k < 0 ? l->size : 0;
         if (k < 0 || k >= l->size) {
@@ -36,7 +36,7 @@ static int item_offset(PyObject *self, PyObject *const *where, Py_ssize_t n,
         return -1;
     }
     for (int d = 0; d < l->ndim; d++) {
-        if (asn_int64_from_py(where[d], &k) < 0) return -1;
+        if (asn_index_from_py(where[d], &k) < 0) return -1;
         int64_t given = k;
         k += k < 0 ? l->shape[d] : 0;
         if (k < 0 || k >= l->shape[d]) {

@@ -62,6 +62,11 @@ static PyObject *reshape(PyObject *self, int ndim, const int64_t *shape, char or
 PyObject *asn_reshape_run(PyObject *self, PyObject *shape_object, char order, int copy) {
     int64_t shape[ASN_MAX_DIMS];
     int ndim;
+    if (shape_object == Py_None) { /* as it is, whatever the others say (NumPy's rule) */
+        asn_layout view;
+        ASN_PY_TRY(asn_layout_copy(&view, &asn_of(self)->layout));
+        return asn_ndarray_view(self, &view, true);
+    }
     if (asn_shape_from_py(shape_object, shape, &ndim) < 0) return NULL;
     return reshape(self, ndim, shape, order, copy);
 }
@@ -342,6 +347,9 @@ ASN_METHOD(view) {
     }
     asn_layout_fini(&asn_of(r)->layout);
     asn_layout_move(&asn_of(r)->layout, &view);
+    /* Through the view other bytes than 0 and 1 may be written. */
+    if (asn_dtype_of(self) == ASN_BOOL && view.flags & ASN_WRITEABLE)
+        asn_of(self)->layout.flags |= ASN_RAW_TRUTH;
     return r;
 }
 

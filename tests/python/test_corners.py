@@ -69,6 +69,7 @@ m.sort(m.array(2.0), axis=0)
 m.partition(m.array(2.0), 0)
 f.squeeze() is f, f.squeeze(()) is f, m.squeeze(f[None]).base is not None
 m.min_scalar_type(m.array(300)), m.min_scalar_type(m.ones(2))
+f.reshape(None), g.reshape(None, order='F'), m.reshape(g[::-1], None)
 m.array(2.0).argsort(), m.argsort(2.0), m.array(2.0).argpartition(0)
 """.strip().splitlines()
 

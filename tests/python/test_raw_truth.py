@@ -69,6 +69,25 @@ def test_memory_of_others():
     assert np.asarray(asnumpy.asarray(host)).view("u1").tolist() == BYTES.tolist()
 
 
+def test_writing_through_a_view_of_the_bytes():
+    for write in ("v *= 3", "v[:] = 7", "v[1::2] = 0x80", "m.add(v, 4, out=v)"):
+        found = []
+        for m in (asnumpy, np):
+            a = m.arange(40) % 3 == 0
+            v = a.view("u1")
+            exec(write, {"m": m, "v": v})
+            values = (
+                m.count_nonzero(a),
+                a.sum(),
+                a[::2].sum(),
+                (a == m.array(True)).sum(),
+                a.mean(),
+                (a & a).tolist(),
+            )
+            found.append([np.asarray(x).tolist() for x in values])
+        assert found[0] == found[1], write
+
+
 def test_writing_through():
     bytes_ = asnumpy.array(BYTES)
     b = bytes_.view(bool)

@@ -164,8 +164,8 @@ def norm(x, ord=None, axis=None, keepdims=False):
         axis = tuple(range(x.ndim))
     elif not isinstance(axis, tuple):
         try:
-            axis = (operator.index(axis),)
-        except TypeError as error:
+            axis = (int(axis),)
+        except Exception as error:
             raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
     if len(axis) == 1:
         return _vector_norm(x, ord, axis, keepdims)
@@ -185,7 +185,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     if isinstance(axis, tuple):
         axes = tuple(_normalize(d, x.ndim) for d in axis)
         rest = [d for d in range(x.ndim) if d not in axes]
-        moved = x.transpose([*axes, *rest])
+        moved = x.transpose([*axis, *rest])
         flat = moved.reshape(math.prod(moved.shape[: len(axes)]), *moved.shape[len(axes) :])
         result = asarray(norm(flat, ord=ord, axis=0))
         if keepdims:

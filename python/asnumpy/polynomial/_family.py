@@ -38,6 +38,14 @@ def _order(value, word):
     return value
 
 
+def _axis(value, ndim):
+    try:
+        value = operator.index(value)
+    except TypeError as error:
+        raise TypeError(f"the axis must be an integer, received {value}") from error
+    return _np.lib.array_utils.normalize_axis_index(value, ndim)
+
+
 def _floating(c):
     c = _core.array(c, ndmin=1, copy=True)
     return c.astype(_np.double) if c.dtype.kind in "?bBhHiIlLqQ" else c
@@ -230,6 +238,7 @@ class Family:
 
         c = _floating(c)
         m = _order(m, "derivation")
+        axis = _axis(axis, c.ndim)
         c = moveaxis(c, axis, 0)
         if m >= len(c):
             return moveaxis(c[:1] * 0, 0, axis) if m else moveaxis(c, 0, axis)
@@ -271,6 +280,7 @@ class Family:
             raise ValueError("lbnd must be a scalar.")
         if _np.ndim(scl) != 0:
             raise ValueError("scl must be a scalar.")
+        axis = _axis(axis, c.ndim)
         c = moveaxis(c, axis, 0)
         for i in range(m):
             c = c * scl

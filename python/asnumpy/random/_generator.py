@@ -254,6 +254,7 @@ class Generator(Distributions):
         if axis is None:
             result = x.reshape(-1)[shuffled(self, x.size)].reshape(x.shape)
         else:
+            axis = checked_axis(axis, x.ndim)
             last = moveaxis(x, axis, -1)
             order = shuffled(self, *last.shape)
             result = moveaxis(take_along_axis(last, order, axis=-1), -1, axis)

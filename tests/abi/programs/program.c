@@ -256,9 +256,13 @@ static long sweep(const program_operator *o, int index, aclrtStream stream) {
             complain(o->name, index, "no code for memory (code, phase)", p.code, p.phase);
             fprintf(stderr, "    %s\n", p.message);
         }
-        if (faults_live() != live)
-            complain(o->name, index, "blocks are left (how many, k)",
-                     faults_live() - live, k);
+        long left = faults_live() - live;
+        if (left !=
+            0) { /* the device may keep a program met again: once, unlike a leak */
+            (void)attempt(&p, o, index, stream, k);
+            left = faults_live() - live - left;
+        }
+        if (left != 0) complain(o->name, index, "blocks are left (how many, k)", left, k);
     }
     check(o, index, stream);
     return k - 1;
