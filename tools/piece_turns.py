@@ -1,4 +1,4 @@
-"""Masks and general registers in a piece (tools/cut_pieces.py): who reads them, and so where the JIT may go
+"""Masks, general registers and flags in a piece (tools/cut_pieces.py): who reads them, and so where the JIT may go
 to the same piece of another vector and back.
 
 Vector registers are the JIT's to choose, but masks and general registers stay as the compiler chose them, so
@@ -15,22 +15,36 @@ FAMILY = {
     **dict.fromkeys(("rsi", "esi", "si", "sil"), "s"),
 }
 SETS = re.compile(r"v|mov|kmov|lea")  # what only writes its last operand
+SETS_FLAGS = re.compile(
+    r"vu?comis|vp?test|kortest|ktest|test|cmp|add|sub|and|or|xor|sh[lr]|sar|neg|inc|dec"
+)
+READS_FLAGS = re.compile(r"set|cmov|adc|sbb")
 
 
 def fixed_registers(text):
     return [FAMILY.get(r, r) for r in re.findall(r"%(\w+)", text) if r in FAMILY or r[0] == "k"]
 
 
+def uses(ins):
+    """Masks, general registers and "flags" that an instruction reads or writes."""
+    flags = SETS_FLAGS.match(ins.name) or READS_FLAGS.match(ins.name)
+    return fixed_registers(ins.text) + ["flags"] * bool(flags)
+
+
+def only_writes(ins, register):
+    if register == "flags":
+        return not READS_FLAGS.match(ins.name)
+    target = fixed_registers(re.sub(r"\{.*", "", ins.operands[-1]))
+    return SETS.match(ins.name) and target == [register] and uses(ins).count(register) == 1
+
+
 def busy_until(instructions, at, register):
     """The last instruction that reads what the one at `at` left in a register."""
     last = at
     for k in range(at + 1, len(instructions)):
-        ins = instructions[k]
-        mentions = fixed_registers(ins.text)
-        if register not in mentions:
+        if register not in uses(instructions[k]):
             continue
-        target = fixed_registers(re.sub(r"\{.*", "", ins.operands[-1]))
-        if SETS.match(ins.name) and target == [register] and mentions.count(register) == 1:
+        if only_writes(instructions[k], register):
             break
         last = k
     return last
@@ -50,7 +64,7 @@ def find_turns(instructions):
     for k, ins in enumerate(instructions):
         at += len(ins.code)
         since += 1
-        for register in set(fixed_registers(ins.text)):
+        for register in set(uses(ins)):
             busy = max(busy, busy_until(instructions, k, register))
         if busy <= k and since >= STEP and k + 1 < len(instructions):
             turns.append(at)
