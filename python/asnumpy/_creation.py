@@ -272,7 +272,7 @@ def fromiter(iter, dtype, count=-1, *, like=None):
     return asarray(_np.fromiter(iter, dtype, count))
 
 
-def fromstring(string, dtype=float, count=-1, *, sep, like=None):
+def fromstring(string, dtype=float, count=-1, *, sep="", like=None):
     """A one-dimensional array from text."""
     return asarray(_np.fromstring(string, dtype=dtype, count=count, sep=sep))
 

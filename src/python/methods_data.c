@@ -271,7 +271,19 @@ ASN_METHOD(nonzero) {
     return asn_nonzero_run(self);
 }
 
-/* self[sorter], for a sorter of integers. */
+/* Whether any of these integers is negative; -1: an error. */
+static int any_negative(PyObject *order) {
+    if (asn_of(order)->layout.size == 0) return 0;
+    PyObject *least = PyObject_CallMethod(order, "min", NULL);
+    PyObject *number = least ? PyNumber_Index(least) : NULL;
+    int overflow = 0;
+    long long value = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
+    Py_XDECREF(least);
+    Py_XDECREF(number);
+    return number ? overflow == 0 && value < 0 : -1;
+}
+
+/* self[sorter], for a sorter of integers that count from the front alone. */
 static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
     PyObject *order = asn_asarray(sorter), *r = NULL;
     if (!order) {
@@ -285,8 +297,13 @@ static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
         PyErr_SetString(PyExc_TypeError, "sorter must only contain integers");
     else if (asn_of(order)->layout.size != asn_of(self)->layout.size)
         PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
-    else
-        r = asn_take_run(self, order, NULL, NULL, NULL);
+    else {
+        int negative = any_negative(order);
+        if (negative > 0)
+            PyErr_SetString(PyExc_IndexError, "negative");
+        else if (negative == 0)
+            r = asn_take_run(self, order, NULL, NULL, NULL);
+    }
     if (!r && PyErr_ExceptionMatches(PyExc_IndexError)) {
         PyErr_Clear();
         PyErr_SetString(PyExc_ValueError, "Sorter index out of range.");
