@@ -219,3 +219,25 @@ def test_every_second_to_fifth_element_is_written(dtype, step):
         anp.sum(anp.array(x), axis=1, out=out[:, 1])
         np.sum(x, axis=1, out=host[:, 1])
         np.testing.assert_array_equal(out.to_numpy(), host)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "float32", "float64"])
+def test_positions_in_short_rows(dtype):
+    """The first largest and smallest of rows of up to a few vectors: ties, zeros of both signs, NaN, rows far apart."""
+    r = np.random.default_rng(0)
+    for n in [*range(1, 20), 31, 33]:
+        for rows in (1, 7, 8, 15, 16, 17, 63, 2000):
+            x = r.integers(-3, 4, (rows, n)).astype(dtype)
+            if np.dtype(dtype).kind == "f":
+                x[x == 1] = -0.0
+                x[r.random(x.shape) < 0.02] = np.nan
+                x[r.random(x.shape) < 0.02] = np.inf
+            wide = np.zeros((rows, n + 3), dtype)
+            wide[:, :n] = x
+            a, b = anp.array(x), anp.array(wide)
+            for name in ("argmax", "argmin"):
+                for array, host in (
+                    (a, x), (b[:, :n], x), (a[::-1], x[::-1]), (a[:, ::-1], x[:, ::-1]), (b[::2, :n], x[::2]),
+                ):  # fmt: skip
+                    got = getattr(array, name)(axis=1).to_numpy()
+                    np.testing.assert_array_equal(got, getattr(host, name)(axis=1))
