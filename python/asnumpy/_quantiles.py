@@ -55,6 +55,8 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
 
 # Lines up to here are sorted, many at a time; of longer ones only what is asked for is found.
 _SORTED = 1024
+# Of so short ones, when there are many, only what is asked for leaves the tile that they are sorted in.
+_BESIDE, _MANY = 128, 4096
 
 
 def _ranked(flat, positions):
@@ -64,13 +66,15 @@ def _ranked(flat, positions):
     """
     n = flat.shape[-1]
     wanted = sorted(set(positions))
-    if n <= _SORTED or len(wanted) > 16:
+    beside = n <= _BESIDE and flat.size >= _MANY and flat.dtype.char in "fdilqILQ"
+    if (n <= _SORTED and not beside) or len(wanted) > 16:
         ranked = _core.sort(flat, axis=-1)
         return ranked, positions, asarray(ranked[..., -1])
-    if flat.dtype.kind == "c":  # of several NaN, the one that sorting puts last
+    with_last = beside or flat.dtype.kind == "c"  # of several NaN, the one that sorting puts last
+    if with_last:
         wanted = sorted({*wanted, n - 1})
     ranked = _core._order_statistics(flat, wanted)
-    last = ranked[..., -1] if flat.dtype.kind == "c" else _core.max(flat, axis=-1)
+    last = ranked[..., -1] if with_last else _core.max(flat, axis=-1)
     place = {position: i for i, position in enumerate(wanted)}
     return ranked, [place[p] for p in positions], asarray(last)
 

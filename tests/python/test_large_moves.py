@@ -314,3 +314,17 @@ def test_repeats(dtype, times):
     a = np.arange(5 * 37).astype(dtype).reshape(5, 37)
     for axis in (0, 1):
         check(anp.repeat(anp.array(a), times, axis), np.repeat(a, times, axis))
+
+
+@pytest.mark.parametrize("n", [65, 96, 128, 129, 150, 170, 171, 200])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int16"])
+def test_rows_too_long_to_follow_each_other(n, dtype):
+    """Several operands across, whose rows in the scratch would be a block each: they are taken in parts."""
+    rng = np.random.default_rng(n)
+    for count in range(1, 6):
+        x = [rng.integers(0, 9, (2, n, 63)).astype(dtype) for _ in range(count)]
+        straight = rng.integers(0, 9, (2, 63, n)).astype(dtype)
+        a, b = anp.array(straight), straight
+        for y in x:
+            a, b = a + anp.array(y).swapaxes(1, 2), b + y.swapaxes(1, 2)
+        check(a, b)

@@ -366,3 +366,28 @@ def test_long_partitions_keep_the_order(dtype, pattern):
                 np.testing.assert_array_equal(own, theirs)
             same(anp.median(b), np.median(a))
             same(anp.percentile(b, [1, 50, 99.9]), np.percentile(a, [1, 50, 99.9]))
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float64", "int32", "int64", "uint8", "float16", "complex128"]
+)
+@pytest.mark.parametrize("shape", [(9, 40, 51), (2, 5000), (3, 1600, 2), (16, 700), (33, 9, 20), (128, 70), (129, 70)])  # fmt: skip
+def test_many_short_lines_across(dtype, shape):
+    """Sorted side by side along the first axis and the last, where the wanted elements alone leave the tile."""
+    r = np.random.default_rng(3)
+    x = (r.standard_normal(shape) * 50).astype(dtype)
+    kind = np.dtype(dtype).kind
+    if kind == "f":
+        x[r.random(shape) < 0.01] = np.nan
+        x[r.random(shape) < 0.01] = np.inf
+    for host in (x, np.ascontiguousarray(np.moveaxis(x, 0, -1)), x[:, ::-1]):
+        axis = -1 if host.shape != shape else 0
+        a = anp.array(host)
+        np.testing.assert_array_equal(anp.sort(a, axis=axis).to_numpy(), np.sort(host, axis=axis))
+        with np.errstate(all="ignore"), anp.errstate(all="ignore"):
+            got, want = anp.median(a, axis=axis).to_numpy(), np.median(host, axis=axis)
+            np.testing.assert_allclose(got, want, rtol=1e-3 if dtype == "float16" else 1e-6)
+            if kind == "f" and dtype != "float16":
+                q = [0, 0.1, 0.5, 0.77, 1]
+                got = anp.quantile(a, q, axis=axis).to_numpy()
+                np.testing.assert_allclose(got, np.quantile(host, q, axis=axis), rtol=1e-5)

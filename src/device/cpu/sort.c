@@ -227,9 +227,14 @@ static void sort_chunk(void *ctx, int64_t chunk) {
     asn_line line;
     if (end > r->lines->count) end = r->lines->count;
     if (r->short_lines) {
-        asn_short_sort s = {
-            r->loops,  r->lines, r->dtype, r->flags, r->indices ? INDICES : VALUES,
-            r->indices};
+        asn_short_sort s = {.loops = r->loops,
+                            .lines = r->lines,
+                            .dtype = r->dtype,
+                            .flags = r->flags,
+                            .out = r->indices ? INDICES : VALUES,
+                            .indices = r->indices,
+                            .kth = r->kind == PICK ? r->kth : NULL,
+                            .num_kth = r->num_kth};
         asn_sort_short(&s, first, end - first);
         return;
     }
@@ -351,7 +356,7 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
                                        values ? values->strides : in->strides,
                                        indices ? indices->strides : in->strides});
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
-                     r->kind < TOP && asn_sort_short_fits(r->lines, r->dtype);
+                     r->kind != TOP && asn_sort_short_fits(r->lines, r->dtype);
     choose_place(r, in, values);
     r->loops = asn_sort_loops_get();
     const bool sorts =

@@ -15,6 +15,9 @@ typedef struct {
     int flags;    /* of keys.h */
     int out;      /* the view that receives values, or indices */
     bool indices; /* int64 positions instead of values */
+    /* the only elements of the sorted line that are wanted; NULL: all are */
+    const int64_t *kth;
+    int num_kth;
 } asn_short_sort;
 
 /* Whether lines like these are worth sorting side by side. */
