@@ -152,17 +152,15 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
     const int64_t fits = room / (t->rows * items);
     if (fits < 2 * PAD) return false;
     const int64_t pitch = fits < 8 * PAD ? fits : (fits & ~(int64_t)63) - 3 * PAD;
-    t->width = pitch - PAD;
-    t->at_once = 1;
     if (extent <= fits) {
         lay_rows(t, plan, extent);
+        t->width = extent;
         t->at_once = place(plan, true, room / 16) / extent;
         if (t->at_once > t->rows) t->at_once = t->rows;
-        t->width = extent;
+        if (t->at_once > 1) return true;
     }
-    if (extent <= fits && t->at_once > 1) return true;
     t->at_once = 1;
-    if (t->width > extent) t->width = extent;
+    t->width = pitch - PAD < extent ? pitch - PAD : extent;
     lay_rows(t, plan, pitch);
     int64_t block = place(plan, false, t->width);
     if (block < t->width) t->width = block;
