@@ -73,6 +73,9 @@ np.full(20000, -2**63) // -1
 np.sum(np.arange(1, 1236, dtype='f2'))
 np.add.reduce(np.ones(3))
 np.maximum.accumulate(np.array([1.0, np.nan]))
+np.nextafter(np.full(20, 65504, 'f2'), np.full(20, np.inf, 'f2'))
+np.nextafter(np.array([-65504, 1], 'f2'), np.array([-np.inf, np.inf], 'f2'))
+np.nextafter(np.array([np.inf, 65504, 0], 'f2'), np.array([0, 1, 1], 'f2'))
 """
 
 

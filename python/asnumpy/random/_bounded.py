@@ -68,7 +68,9 @@ def _order(endpoint, single):
 def _whole(bound):
     """A bound as integers: floats and objects through Python's."""
     bound = np.asarray(bound)
-    if bound.dtype.kind in "iub":
+    if bound.dtype.kind == "b":
+        return bound.astype(np.int8)
+    if bound.dtype.kind in "iu":
         return bound
     return np.array([int(x) for x in bound.ravel().tolist()], dtype=object).reshape(bound.shape)
 

@@ -154,9 +154,9 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
     const int64_t pitch = fits < 8 * PAD ? fits : (fits & ~(int64_t)63) - 3 * PAD;
     if (extent <= fits) {
         lay_rows(t, plan, extent);
+        t->width = extent;
         t->at_once = place(plan, true, room / 16) / extent;
         if (t->at_once > t->rows) t->at_once = t->rows;
-        t->width = extent;
         if (t->at_once > 1) return true;
     }
     t->at_once = 1;

@@ -136,8 +136,14 @@ static void nextafter_f16(int64_t n, void *dst, const void *a, const void *b,
                           const void *c) {
     (void)c;
     const uint16_t *x = a, *y = b;
-    for (int64_t i = 0; i < n; i++) /* of equal zeros the first, unlike float32's */
-        ((uint16_t *)dst)[i] = half_nextafter(x[i], y[i], 0x7c00, x[i]);
+    bool over = false;
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t from = x[i]; /* of equal zeros the first, unlike float32's */
+        uint16_t next = half_nextafter(from, y[i], 0x7c00, from);
+        over |= (next & 0x7fff) == 0x7c00 && (from & 0x7fff) < 0x7c00;
+        ((uint16_t *)dst)[i] = next;
+    }
+    if (over) asn_fp_raise(FE_OVERFLOW);
 }
 
 static void nextafter_bf16(int64_t n, void *dst, const void *a, const void *b,
