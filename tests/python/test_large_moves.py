@@ -240,6 +240,9 @@ EDGES = st.sampled_from([31, 32, 33, 40, 63, 64, 65, 100, 129, 300, 449, 700])
 )
 @example(63, 129, ["f8", "f8", "f8"], 0)  # whole rows fit the scratch, but one block takes only one
 @example(33, 129, ["i2", "f4"], 0)
+@example(
+    754, 456, ["f4", "f2", "f8", "f8"], 0
+)  # parts of a row that are no whole lines, past the caches
 @settings(max_examples=60, deadline=None)
 def test_programs_over_operands_that_lie_across(m, n, dtypes, seed):
     """g.T + g: of any dtypes, reversed and cut, in planes, with rows and columns repeated."""

@@ -135,6 +135,16 @@ static int64_t lines_of(const asn_plan *plan, int64_t rows) {
     return many && asn_cpu_isa() == ASN_ISA_AVX512 ? LINES : 1;
 }
 
+/* Elements of an output that make whole lines, where stores past the caches begin. */
+static int64_t line_of(const asn_plan *plan) {
+    int64_t least = 16;
+    for (int i = plan->num_in; i < plan->num_operands; i++) {
+        int64_t item = asn_itemsize(plan->dtype[i]);
+        least = item < least ? item : least;
+    }
+    return LINE / least;
+}
+
 /* False: so many operands lie across that no part of a band is worth it. */
 static bool choose_parts(band_run *t, asn_plan *plan) {
     int64_t least = 16, items = 0, extent = plan->dims[0].extent;
@@ -152,6 +162,8 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
     const int64_t fits = room / (t->rows * items);
     if (fits < 2 * PAD) return false;
     const int64_t pitch = fits < 8 * PAD ? fits : (fits & ~(int64_t)63) - 3 * PAD;
+    const int64_t line = line_of(plan), part = (pitch - PAD) / line * line;
+    if (extent > fits && part == 0) return false;
     if (extent <= fits) {
         lay_rows(t, plan, extent);
         t->width = extent;
@@ -160,10 +172,12 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
         if (t->at_once > 1) return true;
     }
     t->at_once = 1;
-    t->width = pitch - PAD < extent ? pitch - PAD : extent;
-    lay_rows(t, plan, pitch);
+    t->width = part && part < extent ? part : extent;
+    lay_rows(t, plan, part ? pitch : extent);
     int64_t block = place(plan, false, t->width);
     if (block < t->width) t->width = block;
+    if (t->width < extent && t->width % line) /* parts begin within lines: no streams */
+        (void)place(plan, true, t->width);
     return true;
 }
 
