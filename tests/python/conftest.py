@@ -81,7 +81,20 @@ DELAYED_LACKS = [
 ]
 
 
+def with_more_examples(item):
+    """The full profile's share for a property that says its own number of examples."""
+    test = getattr(item, "obj", None)
+    own = getattr(test, "_hypothesis_internal_use_settings", None)
+    if own is not None and own.max_examples < 2000:
+        more = min(2000, 10 * own.max_examples)
+        test._hypothesis_internal_use_settings = hypothesis.settings(
+            own, max_examples=more, derandomize=False
+        )
+
+
 def pytest_collection_modifyitems(items):
+    for item in items if os.environ.get("HYPOTHESIS_PROFILE") == "full" else ():
+        with_more_examples(item)
     lists = [
         (NPU, NPU_LACKS, "needs memory that the host shares, or the device's name"),
         (DELAYED, DELAYED_LACKS, "conditions are reported when the device is waited for"),

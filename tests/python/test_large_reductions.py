@@ -99,8 +99,14 @@ def test_reduced_axes_around_a_kept_one(data):
         eps = float(np.finfo(want.dtype).eps)
         size = np.abs(a.astype(np.complex128)).sum(axis=axes) if name == "sum" else np.abs(want)
         with np.errstate(all="ignore"):
-            lost = np.isnan(want)  # a product that overflowed
-            np.testing.assert_array_equal(np.isnan(got), lost)
+            lost = np.zeros(want.shape, bool)
+            if (
+                name == "prod"
+            ):  # in some order the factors above 1 overflow, and in another they need not
+                grown = np.log(np.maximum(np.abs(a.astype(np.complex128)), 1)).sum(axis=axes)
+                lost = grown > 0.99 * np.log(np.finfo(want.dtype).max)
+                lost &= ~np.isfinite(want) | ~np.isfinite(got)
+            np.testing.assert_array_equal(np.isnan(got) & ~lost, np.isnan(want) & ~lost)
             assert np.all((np.abs(got - want) <= 64 * eps * size) | (got == want) | lost)
     else:
         np.testing.assert_array_equal(got, want)
