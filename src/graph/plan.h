@@ -36,7 +36,7 @@ typedef struct {
     uint8_t nodes[ASN_TRACE_MAX_NODES];       /* the nodes computed here, in order */
     asn_cut cut;
     uint32_t read_soon; /* operands: outputs that later programs of the plan read */
-    int num_forwards; /* inputs that are read where their pieces lie */
+    int num_forwards;   /* inputs that are read where their pieces lie */
     asn_pieces forwards[ACLNNX_MAX_OPERANDS];
 } asn_program;
 

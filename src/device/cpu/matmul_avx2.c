@@ -41,42 +41,7 @@
 #define FIRST(n)        v_tail_mask(n, sizeof(T))
 #include "device/cpu/matmul_small.inc"
 
-#define NAME        many_1_f64
-#define T           double
-#define VEC         double
-#define LOAD(p)     (*(const double *)(p))
-#define STORE(p, v) (*(double *)(p) = (v))
-#include "device/cpu/matmul_many.inc"
-#define NAME        many_2_f64
-#define T           double
-#define VEC         __m128d
-#define LOAD(p)     _mm_loadu_pd((const double *)(p))
-#define STORE(p, v) _mm_storeu_pd((double *)(p), v)
-#include "device/cpu/matmul_many.inc"
-#define NAME        many_4_f64
-#define T           double
-#define VEC         __m256d
-#define LOAD(p)     _mm256_loadu_pd((const double *)(p))
-#define STORE(p, v) _mm256_storeu_pd((double *)(p), v)
-#include "device/cpu/matmul_many.inc"
-#define NAME        many_1_f32
-#define T           float
-#define VEC         float
-#define LOAD(p)     (*(const float *)(p))
-#define STORE(p, v) (*(float *)(p) = (v))
-#include "device/cpu/matmul_many.inc"
-#define NAME        many_4_f32
-#define T           float
-#define VEC         __m128
-#define LOAD(p)     _mm_loadu_ps((const float *)(p))
-#define STORE(p, v) _mm_storeu_ps((float *)(p), v)
-#include "device/cpu/matmul_many.inc"
-#define NAME        many_8_f32
-#define T           float
-#define VEC         __m256
-#define LOAD(p)     _mm256_loadu_ps((const float *)(p))
-#define STORE(p, v) _mm256_storeu_ps((float *)(p), v)
-#include "device/cpu/matmul_many.inc"
+#include "device/cpu/matmul_many_rows.inc"
 
 asn_matmul_fn asn_matmul_avx2(asn_dtype dt) {
     return dt == ASN_F64 ? small_f64 : dt == ASN_F32 ? small_f32 : NULL;
