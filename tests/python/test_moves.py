@@ -236,8 +236,8 @@ def test_positions_in_short_rows(dtype):
             wide[:, :n] = x
             a, b = anp.array(x), anp.array(wide)
             for name in ("argmax", "argmin"):
-                for given, host in (
+                for array, host in (
                     (a, x), (b[:, :n], x), (a[::-1], x[::-1]), (a[:, ::-1], x[:, ::-1]), (b[::2, :n], x[::2]),
                 ):  # fmt: skip
-                    got = getattr(given, name)(axis=1).to_numpy()
+                    got = getattr(array, name)(axis=1).to_numpy()
                     np.testing.assert_array_equal(got, getattr(host, name)(axis=1))
