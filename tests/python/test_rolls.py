@@ -1,11 +1,10 @@
 """Temporaries put together from pieces (roll, concatenate) and read by elementwise programs, which leave the copies
 out. NumPy is the oracle."""
 
-import os
-
 import asnumpy as np
 import numpy
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -104,7 +103,7 @@ def slopes(xp, x, y):
     return along, across + x
 
 
-@pytest.mark.skipif(os.environ.get("ASNUMPY_FUSE") == "0", reason="asks what is fused")
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators form no programs")
 def test_rolls_along_two_axes_keep_nothing_apart():
     """The copies do not run, so what they stood between is one program: the product, and both differences."""
     rng = numpy.random.default_rng(0)
