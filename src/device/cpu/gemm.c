@@ -85,51 +85,20 @@ static void product_chunk(void *ctx, int64_t chunk) {
         if (product_tile(p, t) != ASN_OK) atomic_store(&p->failed, true);
 }
 
-/* Extent of a tile along a dimension: halves or quarters, 512 at most, in whole register
- * blocks. */
-static int64_t tile_extent(int64_t extent) {
-    enum { ALIGN = 32, LARGEST = 512 };
-    int64_t parts = extent <= 256    ? 2
-                    : extent <= 2048 ? 4
-                                     : (extent + LARGEST - 1) / LARGEST;
-    int64_t tile = (extent + parts - 1) / parts;
-    return (tile + ALIGN - 1) / ALIGN * ALIGN;
-}
-
-static void choose_tiles(asn_product *p) {
-    double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
-    p->tile_m = p->m;
-    p->tile_n = p->n;
-    if (p->by_gemv && p->n == 1 && work > 2000000) {
-        int64_t rows = (1 << 19) / p->k; /* about 20 us of reading */
-        p->tile_m = (rows < 32 ? 32 : rows) & ~(int64_t)31;
-        if (p->tile_m > p->m) p->tile_m = p->m;
-    } else if (!p->by_panels && work > 2000000) { /* 20 us at 100 GFLOP/s */
-        if (p->m >= p->n / 4 && p->m > 32)
-            p->tile_m = tile_extent(p->m);
-        else if (p->n > 32)
-            p->tile_n = tile_extent(p->n);
-    }
-    p->tiles_m = (p->m + p->tile_m - 1) / p->tile_m;
-    p->tiles_n = (p->n + p->tile_n - 1) / p->tile_n;
-    double per_tile = work / (double)(p->tiles_m * p->tiles_n);
-    p->items_per_chunk = per_tile < 200000 ? (int64_t)(200000 / (per_tile + 100)) + 1 : 1;
-}
-
 static double product_ns(const asn_product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
     if (p->by_panels)
         return flops / (p->dtype == ASN_F32 ? 200 : p->dtype == ASN_F64 ? 100 : 25);
     if (p->by_blas)
         return flops / (p->dtype == ASN_F32 ? 100 : p->dtype == ASN_F64 ? 50 : 12);
-    if (p->by_gemv) return flops * 0.01 * p->item;
+    if (p->by_gemv) return flops * 0.006 * p->item;
     if (p->by_dots) return flops * 0.06 * p->item / 4;
     return flops * 0.1 + 20.0 * (double)p->batch;
 }
 
 static asn_status run_product(asn_product *p) {
     if (asn_product_dot(p)) return ASN_OK;
-    choose_tiles(p);
+    asn_product_cut(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
     double ns = product_ns(p);
     if (p->by_panels && (total == 1 || ns / (double)total > SHARED_NS)) {

@@ -40,6 +40,10 @@ ASN_CHECK_RESULT asn_status asn_gemm_load(void);
  * that it can express. */
 bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item);
 
+/* Chooses the tiles, which do not depend on the number of threads: the engine is chosen.
+ */
+void asn_product_cut(asn_product *p);
+
 /* m x n elements of C, by the engine chosen; a, b, c: where the tile's operands begin.
  * ASN_ERR_MEMORY of panels only. */
 ASN_CHECK_RESULT asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
