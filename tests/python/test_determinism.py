@@ -123,6 +123,23 @@ for n in (1, 2, 3, 8, 16, 20):
 print(h.hexdigest())
 """
 
+PRODUCTS = """
+import hashlib, numpy, asnumpy as np
+r, h = numpy.random.default_rng(0), hashlib.sha256()
+def add(x): h.update(numpy.ascontiguousarray(numpy.asarray(x)).tobytes())
+for dtype in ("f8", "f4", "c16", "i8", "f2"):
+    for m, k in ((3, 70000), (70000, 3), (300, 300), (1000, 1000), (1001, 777), (40, 20001)):
+        a = np.array((r.standard_normal((m, k)) * 9).astype(dtype))
+        v, w = (np.array((r.standard_normal(n) * 9).astype(dtype)) for n in (k, m))
+        for y in (a @ v, w @ a, a[::-1] @ v, a.T @ w, v @ v):
+            add(y)
+    for n in (100, 300, 513):
+        a = np.array((r.standard_normal((n, n)) * 9).astype(dtype))
+        add(a @ a)
+        add(a.T @ a[:, :7])
+print(h.hexdigest())
+"""
+
 
 def digest(program=PROGRAM, **settings):
     """What the program prints under these environment settings."""
@@ -139,6 +156,12 @@ def reference():
 @pytest.mark.parametrize("threads", ["2", "3"])
 def test_threads(reference, threads):
     assert digest(ASNUMPY_NUM_THREADS=threads) == reference
+
+
+def test_threads_of_products():
+    """How a product is cut does not depend on who runs the parts."""
+    one, two, three = (digest(PRODUCTS, ASNUMPY_NUM_THREADS=n) for n in "123")
+    assert one == two == three
 
 
 def test_threads_of_drawn_normals():
