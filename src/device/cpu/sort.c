@@ -102,8 +102,8 @@ static inline void move_element(char *to, const char *from, int item) {
 }
 
 static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
-    if (b->packed && !parallel &&
-        asn_keys_argsort(r->loops, r->bytes, b->keys, b->packed, b->spare_packed, r->n)) {
+    if (b->packed && asn_keys_argsort(r->loops, r->bytes, b->keys, b->packed,
+                                      b->spare_packed, r->n, parallel)) {
         for (int64_t i = 0; i < r->n; i++)
             b->index[i] = (uint32_t)b->packed[i];
         return;

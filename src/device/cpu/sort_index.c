@@ -9,6 +9,8 @@
  */
 #include "device/cpu/sort_index.h"
 
+#include "device/cpu/keys.h"
+
 enum { LONGEST_RUN = 64 };
 
 static int width_of(uint64_t x) {
@@ -84,7 +86,7 @@ static bool sort_runs(uint64_t *packed, int64_t n, const uint64_t *keys, uint64_
 }
 
 bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
-                      uint64_t *packed, uint64_t *spare, int64_t n) {
+                      uint64_t *packed, uint64_t *spare, int64_t n, bool parallel) {
     if (n < 2) {
         packed[0] = 0;
         return true;
@@ -97,7 +99,10 @@ bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
         p = asn_packing_for(most - base, n);
     }
     pack(bytes, keys, base, packed, n, p);
-    loops->sort(8, packed, spare, n);
+    if (parallel)
+        asn_keys_sort_parallel(8, packed, NULL, spare, NULL, n);
+    else
+        loops->sort(8, packed, spare, n);
     if (!p.exact && !sort_runs(packed, n, keys, p.mask)) return false;
     for (int64_t i = 0; i < n; i++)
         packed[i] &= p.mask;

@@ -17,9 +17,10 @@ typedef struct {
 /* For n >= 2 keys that differ in the bits of `differing`. */
 asn_packing asn_packing_for(uint64_t differing, int64_t n);
 
-/* packed[0..n) = the positions that sort the keys of 4 or 8 bytes, stably; false: too
- * many keys differ only in bits that do not fit (packed then holds nothing of use). */
+/* packed[0..n) = the positions that sort the keys of 4 or 8 bytes, stably; `parallel`:
+ * with all threads; false: too many keys differ only in bits that do not fit (packed then
+ * holds nothing of use). */
 bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
-                      uint64_t *packed, uint64_t *spare, int64_t n);
+                      uint64_t *packed, uint64_t *spare, int64_t n, bool parallel);
 
 #endif
