@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { HUGE_PAGE = 2 << 20, LARGE = 4 << 20 };
+enum { HUGE_PAGE = 2 << 20 };
 
 static _Thread_local long fail_countdown;
 
@@ -39,7 +39,7 @@ static void *large_block(size_t size) {
 
 void *asn_malloc(size_t size) {
     if (asn_alloc_fault()) return report(NULL, size);
-    return report(size >= LARGE ? large_block(size) : malloc(size ? size : 1), size);
+    return report(size >= ASN_LARGE ? large_block(size) : malloc(size ? size : 1), size);
 }
 
 void *asn_calloc(size_t count, size_t size) {

@@ -14,6 +14,9 @@
 
 #include "base/status.h"
 
+/* Blocks of so many bytes and more are aligned to huge pages. */
+enum { ASN_LARGE = 4 << 20 };
+
 /* NULL on failure, with the thread's error set. size 0 gives a valid pointer. */
 void *asn_malloc(size_t size) __attribute__((malloc, warn_unused_result));
 void *asn_calloc(size_t count, size_t size) __attribute__((malloc, warn_unused_result));

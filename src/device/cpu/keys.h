@@ -34,9 +34,10 @@ void asn_keys_decode(asn_dtype dt, char *dst, int64_t stride, const void *keys, 
 void asn_keys_sort(int bytes, void *keys, uint32_t *index, void *spare,
                    uint32_t *spare_index, int64_t n);
 
-/* The same in parallel, for one long array. */
-void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
-                            uint32_t *spare_index, int64_t n);
+/* The same in parallel, for one long array; returns where the keys are, in order: `keys`,
+ * or `spare` if there is no index. */
+void *asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
+                             uint32_t *spare_index, int64_t n);
 
 /* A selection among so few keys sorts them. */
 enum { ASN_SORTED_SELECTION = 1024 };

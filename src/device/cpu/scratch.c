@@ -32,7 +32,9 @@ void *asn_scratch_take(size_t bytes) {
         if (!atomic_compare_exchange_strong(&scratch_slots[i], &none, block)) free(block);
     }
     size_t whole = (bytes + SCRATCH_HEAD + 63) / 64 * 64;
-    char *block = bytes > SIZE_MAX / 2 ? NULL : aligned_alloc(64, whole);
+    char *block = bytes > SIZE_MAX / 2 ? NULL
+                  : whole < ASN_LARGE  ? aligned_alloc(64, whole)
+                                       : asn_malloc(whole);
     if (block == NULL) {
         (void)asn_error_set(ASN_ERR_MEMORY, "out of memory: %zu bytes of scratch", bytes);
         return NULL;

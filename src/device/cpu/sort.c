@@ -16,6 +16,7 @@
 #include "device/cpu/moves.h"
 #include "device/cpu/pick.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/scratch.h"
 #include "device/cpu/sort_index.h"
 #include "device/cpu/sort_short.h"
 #include "device/cpu/sort_vector.h"
@@ -55,7 +56,7 @@ typedef struct {
 
 typedef struct {
     char *memory;             /* all that follows, but keys in the result */
-    char *owned;              /* owns: the same, or NULL where it is the caller's */
+    char *owned;              /* scratch: the same, or NULL where it is the caller's */
     char *keys, *spare, *raw; /* raw: the line itself, when values are fetched by index */
     uint32_t *index, *spare_index;
     uint64_t *packed, *spare_packed; /* NULL: indices are not sorted packed */
@@ -78,7 +79,7 @@ static bool buffer_init(line_buffer *b, const sort_run *r, few_bytes *few) {
     int64_t packed = packs(r) ? r->n * 8 : 0;
     int64_t all = keys + spare + 2 * index + raw + 2 * packed;
     bool fits = all <= (int64_t)sizeof few->bytes;
-    b->owned = fits ? NULL : asn_malloc((size_t)all);
+    b->owned = fits ? NULL : asn_scratch_take((size_t)all);
     b->memory = fits ? few->bytes : b->owned;
     if (!b->memory) return false;
     b->keys = b->memory;
@@ -101,25 +102,80 @@ static inline void move_element(char *to, const char *from, int item) {
     }
 }
 
-static void sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
+/* Returns where the keys are in order, which they need not be where indices are wanted
+ * alone. */
+static char *sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
     if (b->packed && asn_keys_argsort(r->loops, r->bytes, b->keys, b->packed,
-                                      b->spare_packed, r->n, parallel)) {
-        for (int64_t i = 0; i < r->n; i++)
-            b->index[i] = (uint32_t)b->packed[i];
-        return;
-    }
+                                      b->spare_packed, b->index, r->n, parallel))
+        return b->keys;
     if (b->index)
         for (int64_t i = 0; i < r->n; i++)
             b->index[i] = (uint32_t)i;
-    if (r->kind != WHOLE)
+    if (r->kind == WHOLE && parallel)
+        return asn_keys_sort_parallel(r->bytes, b->keys, b->index, b->spare,
+                                      b->spare_index, r->n);
+    if (r->kind == WHOLE)
+        asn_keys_sort(r->bytes, b->keys, b->index, b->spare, b->spare_index, r->n);
+    else
         asn_keys_select(r->bytes, b->keys, b->index, b->spare, b->spare_index, r->n,
                         r->kth, r->num_kth);
     if (r->kind == TOP)
         asn_keys_sort(r->bytes, b->keys, b->index, b->spare, b->spare_index, r->kept);
-    if (r->kind == WHOLE) {
-        (parallel ? asn_keys_sort_parallel : asn_keys_sort)(
-            r->bytes, b->keys, b->index, b->spare, b->spare_index, r->n);
+    return b->keys;
+}
+
+/* ---- a line's elements to keys and back, by slices that threads share */
+
+enum { SLICE = 65536 };
+
+typedef struct {
+    const sort_run *r;
+    const line_buffer *b;
+    const asn_line *line;
+    const char *sorted;
+    int64_t n;
+} line_pass;
+
+static int64_t slice_of(const line_pass *l, int64_t slice, int64_t *first) {
+    *first = slice * SLICE;
+    return l->n - *first < SLICE ? l->n - *first : SLICE;
+}
+
+static void encode_slice(void *ctx, int64_t slice) {
+    const line_pass *l = ctx;
+    const sort_run *r = l->r;
+    const int64_t step = r->lines->stride[0][IN];
+    int64_t first, n = slice_of(l, slice, &first);
+    asn_keys_encode(r->dtype, l->b->keys + first * r->bytes,
+                    l->line->at[IN] + first * step, step, n, r->flags);
+}
+
+static void decode_slice(void *ctx, int64_t slice) {
+    const line_pass *l = ctx;
+    const sort_run *r = l->r;
+    const int64_t step = r->lines->stride[0][VALUES];
+    int64_t first, n = slice_of(l, slice, &first);
+    asn_keys_decode(r->dtype, l->line->at[VALUES] + first * step, step,
+                    l->sorted + first * r->bytes, n, r->flags);
+}
+
+static void index_slice(void *ctx, int64_t slice) {
+    const line_pass *l = ctx;
+    const int64_t step = l->r->lines->stride[0][INDICES];
+    int64_t first, n = slice_of(l, slice, &first);
+    char *to = l->line->at[INDICES] + first * step;
+    for (int64_t i = first; i < first + n; i++, to += step)
+        *(int64_t *)to = l->b->index[i];
+}
+
+static void run_slices(line_pass *l, asn_pool_fn fn, bool parallel) {
+    const int64_t slices = (l->n + SLICE - 1) / SLICE;
+    if (parallel) {
+        asn_pool_run(fn, l, slices, (double)l->n);
+        return;
     }
+    for (int64_t i = 0; i < slices; i++)
+        fn(l, i);
 }
 
 /* Elements at the kth positions of keys that are in order there. */
@@ -155,12 +211,14 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
     if (r->plain && r->in_result && !parallel && step[IN] == r->item &&
         r->loops->numbers(r->dtype, b->keys, line->at[IN], b->spare, r->n))
         return;
-    asn_keys_encode(r->dtype, b->keys, line->at[IN], step[IN], r->n, r->flags);
+    line_pass all = {.r = r, .b = b, .line = line, .n = r->n};
+    run_slices(&all, encode_slice, parallel);
     if (r->kind == PARTITION && !r->values && r->num_kth == 1 && step[INDICES] == 8 &&
         asn_keys_argselect(r->bytes, b->keys, b->spare, (int64_t *)line->at[INDICES],
                            r->n, r->kth[0]))
         return;
-    sort_keys(r, b, parallel);
+    all.sorted = sort_keys(r, b, parallel);
+    all.n = r->kept;
     const int64_t *from = r->kind == PICK ? r->kth : NULL;
     if (r->values && r->by_index) {
         char *to = line->at[VALUES];
@@ -171,11 +229,8 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
     } else if (r->values && r->kind == PICK)
         pick_keys(r, b->keys, line->at[VALUES], step[VALUES]);
     else if (r->values)
-        asn_keys_decode(r->dtype, line->at[VALUES], step[VALUES], b->keys, r->kept,
-                        r->flags);
-    if (r->indices)
-        for (int64_t i = 0; i < r->kept; i++)
-            *(int64_t *)(line->at[INDICES] + i * step[INDICES]) = b->index[i];
+        run_slices(&all, decode_slice, parallel);
+    if (r->indices) run_slices(&all, index_slice, parallel);
 }
 
 /* `count` lines that begin next to each other: turned into the buffer, sorted, turned
@@ -248,7 +303,7 @@ static void sort_chunk(void *ctx, int64_t chunk) {
         sort_line(r, &b, &line, false);
         asn_lines_next(r->lines, &line);
     }
-    asn_free(b.owned);
+    if (b.owned) asn_scratch_give(b.owned);
 }
 
 static asn_status sort_execute(sort_run *r) {
@@ -269,7 +324,7 @@ static asn_status sort_execute(sort_run *r) {
             sort_line(r, &b, &line, true);
             asn_lines_next(r->lines, &line);
         }
-        asn_free(b.owned);
+        if (b.owned) asn_scratch_give(b.owned);
         return ASN_OK;
     }
     r->lines_per_chunk = asn_lines_per_chunk(r->lines, CHUNK);

@@ -10,6 +10,7 @@
 #include "device/cpu/sort_index.h"
 
 #include "device/cpu/keys.h"
+#include "device/cpu/pool.h"
 
 enum { LONGEST_RUN = 64 };
 
@@ -25,41 +26,95 @@ asn_packing asn_packing_for(uint64_t differing, int64_t n) {
     return p;
 }
 
-static uint64_t differing_8(const uint64_t *keys, int64_t n) {
+enum { SLICE = 65536 };
+
+/* One pass over the keys, shared out between threads by slices. */
+typedef struct {
+    int bytes;
+    const void *keys;
+    uint64_t *packed;
+    uint32_t *index;
+    int64_t n;
+    asn_packing packing;
+    uint64_t base, differing, low, high; /* what slices found; atomic, the latter three */
+} argsort;
+
+static int64_t end_of(const argsort *a, int64_t slice) {
+    return (slice + 1) * SLICE < a->n ? (slice + 1) * SLICE : a->n;
+}
+
+static void find_differing(void *ctx, int64_t slice) {
+    argsort *a = ctx;
+    const int64_t end = end_of(a, slice);
     uint64_t all = 0;
-    for (int64_t i = 0; i < n; i++)
-        all |= keys[i] ^ keys[0];
-    return all;
+    if (a->bytes == 4) {
+        const uint32_t *keys = a->keys;
+        uint32_t bits = 0;
+        for (int64_t i = slice * SLICE; i < end; i++)
+            bits |= keys[i] ^ keys[0];
+        all = bits;
+    } else {
+        const uint64_t *keys = a->keys;
+        for (int64_t i = slice * SLICE; i < end; i++)
+            all |= keys[i] ^ keys[0];
+    }
+    __atomic_fetch_or(&a->differing, all, __ATOMIC_RELAXED);
 }
 
-static uint64_t differing_4(const uint32_t *keys, int64_t n) {
-    uint32_t all = 0;
-    for (int64_t i = 0; i < n; i++)
-        all |= keys[i] ^ keys[0];
-    return all;
-}
-
-static uint64_t least_8(const uint64_t *keys, int64_t n, uint64_t *most) {
-    uint64_t low = keys[0], high = keys[0];
-    for (int64_t i = 1; i < n; i++) {
+static void find_range_8(void *ctx, int64_t slice) {
+    argsort *a = ctx;
+    const uint64_t *keys = a->keys;
+    const int64_t end = end_of(a, slice);
+    uint64_t low = keys[0], high = keys[0], known;
+    for (int64_t i = slice * SLICE; i < end; i++) {
         low = keys[i] < low ? keys[i] : low;
         high = keys[i] > high ? keys[i] : high;
     }
-    *most = high;
-    return low;
+    known = __atomic_load_n(&a->low, __ATOMIC_RELAXED);
+    while (low < known &&
+           !__atomic_compare_exchange_n(&a->low, &known, low, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+        ;
+    known = __atomic_load_n(&a->high, __ATOMIC_RELAXED);
+    while (high > known &&
+           !__atomic_compare_exchange_n(&a->high, &known, high, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+        ;
 }
 
-/* Keys less `base`. */
-static void pack(int bytes, const void *keys, uint64_t base, uint64_t *packed, int64_t n,
-                 asn_packing p) {
-    if (bytes == 4) {
-        for (int64_t i = 0; i < n; i++)
-            packed[i] = (uint64_t)((const uint32_t *)keys)[i] << p.shift | (uint64_t)i;
+/* Keys less the base. */
+static void pack(void *ctx, int64_t slice) {
+    const argsort *a = ctx;
+    const asn_packing p = a->packing;
+    const int64_t end = end_of(a, slice);
+    const uint64_t base = a->base;
+    uint64_t *packed = a->packed;
+    if (a->bytes == 4) {
+        const uint32_t *keys = a->keys;
+        for (int64_t i = slice * SLICE; i < end; i++)
+            packed[i] = (uint64_t)keys[i] << p.shift | (uint64_t)i;
         return;
     }
-    for (int64_t i = 0; i < n; i++)
-        packed[i] =
-            ((((const uint64_t *)keys)[i] - base) << p.shift & ~p.mask) | (uint64_t)i;
+    const uint64_t *keys = a->keys;
+    for (int64_t i = slice * SLICE; i < end; i++)
+        packed[i] = ((keys[i] - base) << p.shift & ~p.mask) | (uint64_t)i;
+}
+
+static void unpack(void *ctx, int64_t slice) {
+    const argsort *a = ctx;
+    const int64_t end = end_of(a, slice);
+    for (int64_t i = slice * SLICE; i < end; i++)
+        a->index[i] = (uint32_t)(a->packed[i] & a->packing.mask);
+}
+
+static void pass(argsort *a, asn_pool_fn fn, bool parallel) {
+    const int64_t slices = (a->n + SLICE - 1) / SLICE;
+    if (parallel) {
+        asn_pool_run(fn, a, slices, (double)a->n * 0.5);
+        return;
+    }
+    for (int64_t i = 0; i < slices; i++)
+        fn(a, i);
 }
 
 /* Sorts a run of equal prefixes by the whole key; equal keys are in order already. */
@@ -86,25 +141,27 @@ static bool sort_runs(uint64_t *packed, int64_t n, const uint64_t *keys, uint64_
 }
 
 bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
-                      uint64_t *packed, uint64_t *spare, int64_t n, bool parallel) {
+                      uint64_t *packed, uint64_t *spare, uint32_t *index, int64_t n,
+                      bool parallel) {
+    argsort a = {.bytes = bytes, .keys = keys, .packed = packed, .index = index, .n = n};
     if (n < 2) {
-        packed[0] = 0;
+        index[0] = 0;
         return true;
     }
-    uint64_t differing = bytes == 4 ? differing_4(keys, n) : differing_8(keys, n);
-    asn_packing p = asn_packing_for(differing, n);
-    uint64_t base = 0, most;
-    if (bytes == 8 && !p.exact) { /* small numbers of both signs differ in every bit */
-        base = least_8(keys, n, &most);
-        p = asn_packing_for(most - base, n);
+    pass(&a, find_differing, parallel);
+    a.packing = asn_packing_for(a.differing, n);
+    if (bytes == 8 && !a.packing.exact) { /* small numbers of both signs differ in all */
+        a.low = a.high = *(const uint64_t *)keys;
+        pass(&a, find_range_8, parallel);
+        a.base = a.low;
+        a.packing = asn_packing_for(a.high - a.low, n);
     }
-    pack(bytes, keys, base, packed, n, p);
+    pass(&a, pack, parallel);
     if (parallel)
-        asn_keys_sort_parallel(8, packed, NULL, spare, NULL, n);
+        a.packed = asn_keys_sort_parallel(8, packed, NULL, spare, NULL, n);
     else
         loops->sort(8, packed, spare, n);
-    if (!p.exact && !sort_runs(packed, n, keys, p.mask)) return false;
-    for (int64_t i = 0; i < n; i++)
-        packed[i] &= p.mask;
+    if (!a.packing.exact && !sort_runs(a.packed, n, keys, a.packing.mask)) return false;
+    pass(&a, unpack, parallel);
     return true;
 }

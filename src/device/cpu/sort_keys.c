@@ -1,7 +1,7 @@
 /* CPU device: sorting keys of 16, 32, 64 and 128 bits, on one thread or several.
  *
- * In parallel plain keys are parted at quantiles of a sample, where the vector sort can
- * be had, and the pieces sorted. Else a long array is cut into as many parts as there are
+ * In parallel plain keys go to sort_pieces.c where the vector sort can be had. Else a
+ * long array is cut into as many parts as there are
  * threads, each part is sorted, and neighbours are merged, every merge cut into pieces at
  * positions found by bisection. A stable sort has one result, as plain keys have, so it
  * does not matter how many parts there are.
@@ -10,6 +10,7 @@
 
 #include "device/cpu/keys.h"
 #include "device/cpu/pool.h"
+#include "device/cpu/sort_pieces.h"
 #include "device/cpu/sort_vector.h"
 
 typedef unsigned __int128 u128;
@@ -39,7 +40,7 @@ void asn_keys_sort(int bytes, void *keys, uint32_t *index, void *spare,
     }
 }
 
-enum { MAX_PARTS = 16, MERGE_PIECE = 32768 };
+enum { MERGE_PIECE = 32768 };
 
 typedef struct {
     int bytes;
@@ -85,71 +86,22 @@ static void merge_piece(void *ctx, int64_t chunk) {
     }
 }
 
-/* ---- plain keys, where the vector sort can be had: parted first, nothing to merge */
+/* ---- in parallel */
 
-enum { SAMPLE = 512, MAX_PIECES = 2 * MAX_PARTS, LEAST_PIECE = 1024 };
-
-typedef struct {
-    const asn_sort_loops *loops;
-    int bytes, span;
-    char *keys, *spare;
-    int64_t at[MAX_PIECES + 1]; /* where pieces begin */
-    uint64_t pivot[MAX_PIECES]; /* of piece i: its keys are not below it */
-} pieces_sort;
-
-/* Parts pieces [first, first + span) in the middle. */
-static void part_pieces(void *ctx, int64_t chunk) {
-    pieces_sort *s = ctx;
-    int64_t first = chunk * s->span, middle = first + s->span / 2;
-    int64_t begin = s->at[first], n = s->at[first + s->span] - begin;
-    s->at[middle] = begin;
-    if (n >= LEAST_PIECE)
-        s->at[middle] += s->loops->part(s->bytes, key_at(s->keys, s->bytes, begin), n,
-                                        s->pivot[middle]);
-}
-
-static void sort_piece(void *ctx, int64_t i) {
-    const pieces_sort *s = ctx;
-    s->loops->sort(s->bytes, key_at(s->keys, s->bytes, s->at[i]),
-                   key_at(s->spare, s->bytes, s->at[i]), s->at[i + 1] - s->at[i]);
-}
-
-/* Twice as many pieces as threads, of about the same length: their bounds are quantiles
- * of a sample. */
-static void sort_pieces(const asn_sort_loops *loops, int bytes, void *keys, void *spare,
-                        int64_t n, int parts, double ns) {
-    int pieces = 2 * parts;
-    pieces_sort s = {.loops = loops, .bytes = bytes, .keys = keys, .spare = spare};
-    uint64_t sample[SAMPLE], sample_spare[SAMPLE];
-    if (bytes == 4 ? is_sorted_4(keys, n) : is_sorted_8(keys, n)) return;
-    for (int64_t i = 0; i < SAMPLE; i++) {
-        int64_t at = i * n / SAMPLE;
-        sample[i] =
-            bytes == 4 ? ((const uint32_t *)keys)[at] : ((const uint64_t *)keys)[at];
-    }
-    loops->sort(8, sample, sample_spare, SAMPLE);
-    for (int i = 1; i < pieces; i++)
-        s.pivot[i] = sample[i * SAMPLE / pieces];
-    s.at[pieces] = n;
-    for (s.span = pieces; s.span > 1; s.span /= 2)
-        asn_pool_run(part_pieces, &s, pieces / s.span, (double)n * bytes / 8);
-    asn_pool_run(sort_piece, &s, pieces, ns);
-}
-
-void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
-                            uint32_t *spare_index, int64_t n) {
+void *asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
+                             uint32_t *spare_index, int64_t n) {
     double ns = (double)n * (2 + bytes) * (index ? 2 : 1);
     int parts = 1, width = asn_pool_width(ns);
-    while (parts * 2 <= width && parts < MAX_PARTS)
+    while (parts * 2 <= width && parts < ASN_MOST_PARTS)
         parts *= 2;
     if (parts == 1) {
         asn_keys_sort(bytes, keys, index, spare, spare_index, n);
-        return;
+        return keys;
     }
     const asn_sort_loops *loops = asn_sort_loops_get();
     if (!index && (bytes == 4 || bytes == 8) && loops) {
-        sort_pieces(loops, bytes, keys, spare, n, parts, ns);
-        return;
+        bool sorted = bytes == 4 ? is_sorted_4(keys, n) : is_sorted_8(keys, n);
+        return sorted ? keys : asn_sort_pieces(loops, bytes, keys, spare, n, parts, ns);
     }
     parallel_sort s = {bytes, keys, spare, index, spare_index, n, (n + parts - 1) / parts,
                        1};
@@ -165,9 +117,11 @@ void asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
         s.from_index = s.to_index;
         s.to_index = u;
     }
-    if (s.from == keys) return;
+    if (s.from == keys) return keys;
+    if (!index) return s.from;
     memcpy(keys, s.from, (size_t)(n * bytes));
-    if (index) memcpy(index, s.from_index, (size_t)n * sizeof *index);
+    memcpy(index, s.from_index, (size_t)n * sizeof *index);
+    return keys;
 }
 
 void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n) {
