@@ -169,6 +169,10 @@ typedef struct {
 asn_traffic asn_plan_traffic(const asn_plan *plan);
 /* Whether so many bytes of a program leave the caches anyway. */
 bool asn_plan_worth_streaming(asn_traffic traffic);
+/* Whether an output begins where an input does. */
+bool asn_plan_shares(const asn_plan *plan, int out);
+/* Whether an output is to be stored past the caches, if its place allows. */
+bool asn_plan_streams_to(const asn_plan *plan, int out, asn_traffic traffic);
 
 /* Estimated time on one thread, ns. */
 double asn_plan_work(const asn_plan *plan);

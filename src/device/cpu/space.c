@@ -278,31 +278,6 @@ static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
     return false;
 }
 
-static bool shares_memory(const asn_plan *plan, int out) {
-    for (int i = 0; i < plan->num_in; i++)
-        if (plan->base[i] == plan->base[out]) return true;
-    return false;
-}
-
-bool asn_plan_in_place(const asn_plan *plan) {
-    for (int i = plan->num_in; i < plan->num_operands; i++)
-        if (shares_memory(plan, i)) return true;
-    return false;
-}
-
-/* An output of long rows that no input shares memory with, in a program whose operands
- * do not fit the caches, or would push others out of them. What is read soon is better
- * off there (an update in place by two programs, 1024 x 1024: 850 us past the caches, 540
- * so). */
-static bool streams_to(const asn_plan *plan, int out, asn_traffic traffic) {
-    enum { ROW = 2048 };
-    int64_t item = asn_itemsize(plan->dtype[out]);
-    const uint8_t flags = plan->operands[out].flags;
-    bool large = flags & ACLNNX_PART || asn_plan_worth_streaming(traffic);
-    if (flags & ACLNNX_READ_SOON) large &= traffic.bytes >= asn_cpu_caches().last;
-    return large && plan->dims[0].extent * item >= ROW && !shares_memory(plan, out);
-}
-
 /* Machine code stores past the caches itself where every row begins at a line. */
 static bool begins_at_lines(const asn_plan *plan, int out) {
     uintptr_t bits = (uintptr_t)plan->base[out];
@@ -313,7 +288,7 @@ static bool begins_at_lines(const asn_plan *plan, int out) {
 
 /* A block that machine code has stored over an input could not be computed again. */
 static bool may_run_again(const asn_plan *plan, int out) {
-    return plan->code && plan->code->checks && shares_memory(plan, out);
+    return plan->code && plan->code->checks && asn_plan_shares(plan, out);
 }
 
 static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
@@ -336,7 +311,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
             plan->streams = true;
         } else if (is_linear(plan, i, rows) && !is_read_later(plan, i, last_use) &&
                    !may_run_again(plan, i)) {
-            bool streams = !rows && streams_to(plan, i, traffic);
+            bool streams = !rows && asn_plan_streams_to(plan, i, traffic);
             plan->access[i] = streams ? ASN_AT_STREAM : ASN_AT_DIRECT;
             plan->streams |= streams;
         } else
