@@ -1,5 +1,6 @@
 """Reordering elements and axes: flip, roll, rot90, moveaxis, ..."""
 
+import itertools
 import math
 import operator
 
@@ -110,6 +111,32 @@ def rot90(m, k=1, axes=(0, 1)):
     return flip(m.transpose(order), axes[1])
 
 
+# Up to here an axis at a time costs less than a block at a time, and nothing inside an expression, which reads the
+# pieces where they lie.
+_ROLLED_BY_AXES = 1 << 18
+
+
+def _rolled(a, axis, shift):
+    whole, cut = (slice(None),) * axis, a.shape[axis] - shift
+    return _core.concatenate((a[(*whole, slice(cut, None))], a[(*whole, slice(0, cut))]), axis)
+
+
+def _shifts(shift, axes, ndim):
+    """How far each axis is rolled, all in all."""
+    if type(shift) is int:
+        pairs = [(shift, d) for d in axes]
+    elif type(shift) is tuple and len(shift) == len(axes) and all(type(s) is int for s in shift):
+        pairs = zip(shift, axes, strict=True)
+    else:
+        pairs = _np.broadcast(shift, axes)
+        if pairs.ndim > 1:
+            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = [0] * ndim
+    for s, d in pairs:
+        shifts[int(d)] += int(s)
+    return shifts
+
+
 def roll(a, shift, axis=None):
     """A copy with the elements shifted along axes, wrapping around."""
     a = asanyarray(a)
@@ -117,28 +144,31 @@ def roll(a, shift, axis=None):
         return roll(a.ravel(), shift, 0).reshape(a.shape)
     if type(a) is _core.ndarray and type(shift) is int and type(axis) is int and a.size:
         d = _normalize(axis, a.ndim)
-        whole, n = (slice(None),) * d, a.shape[d]
-        cut = n - shift % n
-        return _core.concatenate((a[(*whole, slice(cut, None))], a[(*whole, slice(0, cut))]), d)
-    axes = _axes(axis, a.ndim, allow_duplicate=True)
-    pairs = _np.broadcast(shift, axes)
-    if pairs.ndim > 1:
-        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
-    shifts = dict.fromkeys(range(a.ndim), 0)
-    for s, d in pairs:
-        shifts[int(d)] += int(s)
-    result = a
-    for d, s in shifts.items():
-        n = result.shape[d]
-        s = s % n if n else 0
-        if not s:
-            continue
-        whole = (slice(None),) * d
-        rolled = _core.empty_like(result)
-        rolled[(*whole, slice(None, s))] = result[(*whole, slice(n - s, None))]
-        rolled[(*whole, slice(s, None))] = result[(*whole, slice(None, n - s))]
-        result = rolled
-    return result.copy() if result is a else result
+        return _rolled(a, d, shift % a.shape[d])
+    shifts = _shifts(shift, _axes(axis, a.ndim, allow_duplicate=True), a.ndim)
+    moved = [s % n if n else 0 for s, n in zip(shifts, a.shape, strict=True)]
+    if not any(moved):
+        return a.copy()
+    if type(a) is _core.ndarray and (a.nbytes <= _ROLLED_BY_AXES or moved.count(0) == a.ndim - 1):
+        for d, s in enumerate(moved):
+            if s:
+                a = _rolled(a, d, s)
+        return a
+    result = _core.empty_like(a)
+    for blocks in itertools.product(*map(_rolled_blocks, a.shape, moved)):
+        to, source = zip(*blocks, strict=True)
+        result[to] = a[source]
+    return result
+
+
+def _rolled_blocks(n, shift):
+    """Where the parts of an axis of n elements go, and come from."""
+    if not shift:
+        return [(slice(None), slice(None))]
+    return [
+        (slice(None, shift), slice(n - shift, None)),
+        (slice(shift, None), slice(None, n - shift)),
+    ]
 
 
 def astype(x, dtype, /, *, copy=True, device=None):

@@ -133,3 +133,49 @@ def test_a_source_that_changes_between_rolls_along_two_axes(when):
 
     rng = numpy.random.default_rng(0)
     both(program, rng.random((256, 256)), rng.random((256, 256)))
+
+
+SHIFTS = [
+    3,
+    -1,
+    0,
+    10**6,
+    2.7,
+    numpy.int32(2),
+    (1, 2),
+    (0, 0),
+    (5, 0),
+    [1, 2],
+    (1, 2.5),
+    (-7, 10**6),
+    True,
+]
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), (1, 1), [0, 1], (-1, 0)])
+@pytest.mark.parametrize("shape", [(7, 5), (400, 301), (3, 4, 5), (2, 0, 3)])
+def test_roll_along_axes(shift, axis, shape):
+    x = numpy.arange(numpy.prod(shape, dtype=int)).reshape(shape)
+    for order in (x, x[::-1], x.T):
+        try:
+            want = numpy.roll(order, shift, axis)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                np.roll(np.array(order), shift, axis)
+            continue
+        same(np.roll(np.array(order), shift, axis), want)
+
+
+@pytest.mark.parametrize("shape", [(6,), (6, 5), (300, 301), (3, 4, 5), (0, 4)])
+@pytest.mark.parametrize("axes", [None, 0, (0,), (-1, 0), (0, 0)])
+def test_shifts_of_frequencies(shape, axes):
+    x = numpy.arange(numpy.prod(shape, dtype=int)).reshape(shape) * (1 + 1j)
+    for name in ("fftshift", "ifftshift"):
+        try:
+            want = getattr(numpy.fft, name)(x, axes)
+        except Exception as error:
+            with pytest.raises(type(error)):
+                getattr(np.fft, name)(np.array(x), axes)
+            continue
+        same(getattr(np.fft, name)(np.array(x), axes), want)

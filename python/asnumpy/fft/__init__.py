@@ -8,7 +8,6 @@ large prime factors.
 """
 
 import functools as _functools
-import itertools as _itertools
 import operator as _operator
 import warnings as _warnings
 
@@ -16,6 +15,7 @@ import numpy as _np
 
 from .. import _core
 from .._joining import _normalize
+from .._manipulation import roll as _roll
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -171,26 +171,14 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
 
 
 def _shift(x, axes, amount):
-    """Every element moved by amount(extent), around the end: two blocks per axis, copied."""
+    """Every element moved by amount(extent), around the end."""
     x = _core.asarray(x)
     if axes is None:
         axes = range(x.ndim)
     elif not isinstance(axes, tuple | list):
         axes = (_operator.index(axes),)
-    axes = [_normalize(d, x.ndim) for d in axes]
-    blocks = [[(slice(None), slice(None))] for _ in range(x.ndim)]
-    for d in axes:
-        n = x.shape[d]
-        by = axes.count(d) * amount(n) % n if n else 0
-        if by:
-            blocks[d] = [
-                (slice(by, None), slice(None, n - by)),
-                (slice(None, by), slice(n - by, None)),
-            ]
-    result = _core.empty_like(x)
-    for block in _itertools.product(*blocks):
-        result[tuple(to for to, _ in block)] = x[tuple(at for _, at in block)]
-    return result
+    axes = tuple(_normalize(d, x.ndim) for d in axes)
+    return _roll(x, tuple(amount(x.shape[d]) for d in axes), axes)
 
 
 def fftshift(x, axes=None):
