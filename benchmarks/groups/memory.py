@@ -1,8 +1,9 @@
 """Peak memory of the ten programs, beyond what their inputs and the library itself hold: never above NumPy's.
 
 Each figure is a fresh process's: the kernel's high-water mark of resident memory, reset when the inputs are made,
-the libraries' own pages are read (half a megabyte of them belongs to paths that small inputs do not take) and the
-program has not begun (Linux: /proc/self/clear_refs).
+the libraries' own pages are read (half a megabyte of them belongs to paths that small inputs do not take), what making
+the inputs left idle is given back (in the C library's heap, which NumPy's arrays would take from, and in the pool),
+and the program has not begun (Linux: /proc/self/clear_refs).
 """
 
 import functools
@@ -16,14 +17,15 @@ from groups import EXAMPLES
 
 TEXT = """
 import ctypes
+import importlib
 import sys
 sys.path.insert(0, {path!r})
 import programs
 
 READ_PAGES = 22  # MADV_POPULATE_READ
+libc = ctypes.CDLL(None)
 
 def read_libraries():
-    libc = ctypes.CDLL(None)
     with open("/proc/self/maps") as file:
         lines = [line.split() for line in file]
     for where, rights, *_, name in lines:
@@ -39,6 +41,8 @@ def peak():
 run = programs.call({name!r}, {library!r})
 programs.call({name!r}, {library!r}, small=True)()
 read_libraries()
+getattr(importlib.import_module({library!r}), "empty_cache", lambda: None)()
+libc.malloc_trim(0)
 with open("/proc/self/clear_refs", "w") as file:
     file.write("5")
 before = peak()[0]

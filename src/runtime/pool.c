@@ -262,7 +262,9 @@ static asn_status take_small(arena *a, int c, asn_block *out, bool *reused) {
     if (out->data) return ASN_OK;
     void *memory;
     uint64_t got;
-    ASN_TRY(device_alloc(a, ASN_SLAB_BYTES, ASN_SLAB_BYTES, true, &memory, &got));
+    /* The first slab, all that most programs need, costs the pages that it uses. */
+    bool huge = a->slab_bytes > 0;
+    ASN_TRY(device_alloc(a, ASN_SLAB_BYTES, ASN_SLAB_BYTES, huge, &memory, &got));
     asn_status status = asn_slabs_add(&a->slabs, memory);
     if (status) {
         give_back(a, memory);
