@@ -15,9 +15,17 @@ from . import _core
 
 def seterr(all=None, divide=None, over=None, under=None, invalid=None):
     """Sets how floating-point conditions are handled; returns the previous modes."""
-    old = _core._seterr(all, divide, over, under, invalid)
+    old = _core._seterr(all, divide, over, under, invalid, False)
     _np.seterr(all, divide, over, under, invalid)
     return old
+
+
+def _restore(divide, over, under, invalid):
+    """Sets the modes; what was recorded under the present ones may raise after that."""
+    try:
+        _core._seterr(None, divide, over, under, invalid, True)
+    finally:
+        _np.seterr(None, divide, over, under, invalid)
 
 
 def geterr():
@@ -69,7 +77,7 @@ class errstate:
             if self._call is not _NoValue and hasattr(self, "_saved_call"):
                 seterrcall(self._saved_call)
         finally:
-            seterr(**saved)
+            _restore(**saved)
 
     def __call__(self, func):
         @functools.wraps(func)

@@ -79,7 +79,7 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
         int code = call(o, lines, &result->layout, numbers);
         if (mark.ticks)
             asn_record_relative(mark, name, 1, (const asn_array *[]){result}, 0);
-        if (code) status = asn_acl_failed(code, name);
+        status = code ? asn_acl_failed(code, name) : asn_trace_catch_up_on(num, from);
     }
     while (have > 0)
         asn_array_fini(&lines[--have]);

@@ -31,10 +31,10 @@ static int num_notes;
 static asn_stage stage;
 static asn_mark host_mark; /* of the operator that the host computes */
 
-/* A free note for the handle, where the host may be called or there are several streams;
- * NULL otherwise. */
+/* A free note for the handle, where the host may be called, there are several streams or
+ * the device lags; NULL otherwise. */
 static note *note_new(const void *handle) {
-    if (!asn_fallback_possible() && !asn_stream_many) return NULL;
+    if (!asn_fallback_possible() && !asn_stream_many && !asn_stream_lags) return NULL;
     for (int i = 0; i < NOTES; i++)
         if (!notes[i].handle) {
             notes[i] = (note){.handle = handle};
@@ -293,6 +293,13 @@ static asn_status use_operands(void) {
     return ASN_OK;
 }
 
+static bool shares_memory(void) {
+    bool shared = false;
+    for (int i = 0; i < NOTES; i++)
+        shared |= notes[i].handle && notes[i].array && notes[i].array->buffer->shared;
+    return shared;
+}
+
 asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
                             aclOpExecutor *executor, const char *what) {
     asn_block block = {0};
@@ -309,5 +316,6 @@ asn_status asn_operator_run(const asn_acl_operator *op, uint64_t workspace,
     if (ASN_PROFILING) asn_record_operator(mark, what);
     if (block.data) asn_block_give(&block);
     asn_fp_note(what);
-    return code ? asn_acl_failed(code, what) : ASN_OK;
+    if (code) return asn_acl_failed(code, what);
+    return asn_stream_lags ? asn_trace_catch_up(shares_memory()) : ASN_OK;
 }

@@ -161,12 +161,14 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
         int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
                                       out->layout.ndim, out->layout.shape, axis, sink,
                                       asn_stream());
-        if (code) status = asn_acl_failed(code, asn_op_table[op].name);
+        const asn_array *both[2] = {in, out};
         asn_fp_note(asn_op_table[op].name);
         if (mark.ticks)
-            asn_record_relative(
-                mark, asn_op_table[op].name, 2, (const asn_array *[]){in, out},
-                in->layout.size * asn_flops_of(op, asn_layout_dtype(&in->layout)));
+            asn_record_relative(mark, asn_op_table[op].name, 2, both,
+                                in->layout.size *
+                                    asn_flops_of(op, asn_layout_dtype(&in->layout)));
+        status = code ? asn_acl_failed(code, asn_op_table[op].name)
+                      : asn_trace_catch_up_on(2, both);
     }
     asn_unlock();
     return status;

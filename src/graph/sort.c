@@ -70,7 +70,7 @@ static asn_status order_into(const asn_array *result, const asn_array *a, int ax
         int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
                                       what, num_kth, kth, asn_stream());
         if (mark.ticks) asn_record_relative(mark, name, 2, both, 0);
-        if (code) status = asn_acl_failed(code, name);
+        status = code ? asn_acl_failed(code, name) : asn_trace_catch_up_on(2, both);
     }
     return status;
 }

@@ -183,6 +183,18 @@ static bool touches_shared(const asn_node *n) {
     return shared;
 }
 
+asn_status asn_trace_catch_up(bool now) {
+    static const char why[] = "the host may look at an operation's memory or conditions";
+    asn_mark mark;
+    if (!asn_stream_lags || !asn_stream_busy || asn_stream_many || asn_capture_open() ||
+        !(now || at_once))
+        return ASN_OK;
+    ASN_TRY(asn_sync_begin(why, &mark));
+    asn_status status = asn_stream_wait();
+    asn_sync_end(why, mark);
+    return status;
+}
+
 /* While a capture is open everything stays recorded, however small: the host looks at
  * nothing before its end, and what is fused once is launched many times. */
 static asn_status submit_captured(asn_draft *d) {
@@ -212,11 +224,15 @@ static asn_status submit_locked(asn_draft *d) {
     if (!waits &&
         (!asn_the_trace.lazy || shared || d->now || n->size <= ASN_TRACE_EAGER)) {
         asn_counters.eager++;
-        return asn_launch_node(n);
+        ASN_TRY(asn_launch_node(n));
+        return asn_trace_catch_up(shared);
     }
     ASN_TRY(record(d));
     asn_trace *t = &asn_the_trace;
-    if (!asn_the_trace.lazy || shared) return asn_trace_flush();
+    if (!asn_the_trace.lazy || shared) {
+        ASN_TRY(asn_trace_flush());
+        return asn_trace_catch_up(shared);
+    }
     if (asn_trace_may_hold_much(t, t->count) && holds_much(t)) return asn_trace_flush();
     return ASN_OK;
 }

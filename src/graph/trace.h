@@ -15,6 +15,7 @@
 
 #include "graph/ufunc.h"
 #include "ops/ops.h"
+#include "runtime/stream.h"
 
 enum {
     ASN_TRACE_MAX_NODES = 192,
@@ -100,6 +101,19 @@ ASN_CHECK_RESULT asn_status asn_trace_submit(asn_draft *d);
 
 /* A division by a number whose inverse is exact becomes a product. */
 void asn_node_ease_division(asn_node *n);
+
+/* After a launch on these arrays: waits where the device runs behind the program
+ * (stream.h) and the program may not go on: the host shares their memory, or what was met
+ * is to be told now, as it always is while conditions are errors (`now`). With several
+ * streams that is the program's own affair. */
+ASN_CHECK_RESULT asn_status asn_trace_catch_up(bool now);
+ASN_CHECK_RESULT static inline asn_status
+asn_trace_catch_up_on(int num, const asn_array *const *arrays) {
+    bool shared = false;
+    for (int i = 0; i < num && asn_stream_lags; i++)
+        shared |= arrays[i]->buffer->shared;
+    return asn_stream_lags ? asn_trace_catch_up(shared) : ASN_OK;
+}
 
 /* Counts one more reference of the trace to b; returns what its reach grows by. */
 static inline int64_t asn_trace_count_ref(asn_buffer *b) {

@@ -273,6 +273,7 @@ asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out
     const asn_array *written = out ? out : result;
     asn_lock();
     status = asn_trace_settle(written->buffer, false);
+    if (!status) status = asn_trace_catch_up(true);
     asn_unlock();
     if (status && !out) asn_array_fini(result);
     return status;

@@ -179,12 +179,7 @@ static PyObject *modes_new(const uint8_t *mode, PyObject *callback) {
     return (PyObject *)m;
 }
 
-/* The context gets other modes, after what ran under the present ones is settled. */
-static int change(const uint8_t *mode, PyObject *callback) {
-    if (callback == callback_of() && mode_of(0) == mode[0] && mode_of(1) == mode[1] &&
-        mode_of(2) == mode[2] && mode_of(3) == mode[3])
-        return 0;
-    if (settle() < 0) return -1;
+static int set_modes(const uint8_t *mode, PyObject *callback) {
     PyObject *made = modes_new(mode, callback);
     PyObject *token = made ? PyContextVar_Set(variable, made) : NULL;
     if (!token) {
@@ -194,6 +189,21 @@ static int change(const uint8_t *mode, PyObject *callback) {
     Py_DECREF(token);
     if (made == Py_None) Py_CLEAR(made);
     return switch_to((modes_object *)made);
+}
+
+/* The context gets other modes, after what ran under the present ones is settled. When
+ * that raises, the modes stay; `always`: they change all the same. */
+static int change(const uint8_t *mode, PyObject *callback, bool always) {
+    PyObject *type, *value, *trace;
+    if (callback == callback_of() && mode_of(0) == mode[0] && mode_of(1) == mode[1] &&
+        mode_of(2) == mode[2] && mode_of(3) == mode[3])
+        return 0;
+    if (settle() == 0) return set_modes(mode, callback);
+    if (!always) return -1;
+    PyErr_Fetch(&type, &value, &trace);
+    if (set_modes(mode, callback) < 0) PyErr_WriteUnraisable(variable);
+    PyErr_Restore(type, value, trace);
+    return -1;
 }
 
 static PyObject *current_modes(void) {
@@ -217,13 +227,14 @@ static int read_mode(PyObject *value, uint8_t *out) {
     return -1;
 }
 
-/* _seterr(all, divide, over, under, invalid): None leaves a mode; returns the previous
- * modes. */
+/* _seterr(all, divide, over, under, invalid, always): None leaves a mode; returns the
+ * previous modes. What was recorded before may raise, and leaves the modes as they were
+ * unless `always`. */
 static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
     (void)module;
-    PyObject *old = nargs == 5
+    PyObject *old = nargs == 6
                         ? current_modes()
-                        : PyErr_Format(PyExc_TypeError, "_seterr takes five modes");
+                        : PyErr_Format(PyExc_TypeError, "_seterr takes six arguments");
     uint8_t wish[4];
     bool ok = old != NULL;
     for (int k = 0; k < 4 && ok; k++) {
@@ -231,7 +242,7 @@ static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t narg
         if (args[0] != Py_None) ok = read_mode(args[0], &wish[k]) == 0;
         if (ok && args[k + 1] != Py_None) ok = read_mode(args[k + 1], &wish[k]) == 0;
     }
-    if (ok && change(wish, callback_of()) == 0) return old;
+    if (ok && change(wish, callback_of(), args[5] == Py_True) == 0) return old;
     Py_XDECREF(old);
     return NULL;
 }
@@ -250,7 +261,7 @@ static PyObject *geterrcall(PyObject *module, PyObject *unused) {
 static PyObject *seterrcall(PyObject *module, PyObject *function) {
     PyObject *old = geterrcall(module, NULL);
     const uint8_t mode[4] = {mode_of(0), mode_of(1), mode_of(2), mode_of(3)};
-    if (change(mode, function == Py_None ? NULL : function) < 0) Py_CLEAR(old);
+    if (change(mode, function == Py_None ? NULL : function, false) < 0) Py_CLEAR(old);
     return old;
 }
 

@@ -63,10 +63,40 @@ assert a[:20].sum() == sum(2 * k * 50 for k in range(20))
 print("same")
 """
 
+# The device whose memory the host shares, behind its launches as well: what the host writes next is written after
+# what was launched before, and conditions are told by the call that meets them.
+SHARED = """
+import asnumpy as np, numpy
+raw = numpy.random.default_rng(0).random(200_000)
+q = np.array(numpy.random.default_rng(1).integers(0, len(raw), len(raw)))
+def operations(a):
+    g = a.reshape(400, 500)
+    yield from (np.sort(a), np.argsort(a), np.cumsum(a), g @ g.T, a[q], a + a, np.fft.rfft(a), np.where(a > 0.5, a, 0))
+    yield from (a.copy(), a[a > 0.5], np.repeat(a, 2), np.roll(a, 5), np.concatenate((a, a)), g.sum(axis=0), g.max(1))
+    yield from (np.linalg.inv(g[:300, :300]), np.unique(a), np.interp(a, [0.0, 1.0], [1.0, 3.0]), np.convolve(a, a[:9]))
+for k, want in enumerate(operations(np.array(raw))):
+    host = raw.copy()
+    some = operations(np.asarray(host))
+    for _ in range(k + 1):
+        got = next(some)
+    host[:] = 0
+    assert numpy.array_equal(numpy.asarray(got), numpy.asarray(want)), k
+one, none = np.ones(3000), np.zeros(3000)
+try:
+    with np.errstate(all="raise"):
+        one / none
+        assert False, "the call did not raise"
+except FloatingPointError:
+    pass
+assert np.geterr() == numpy.geterr() == {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+print("same")
+"""
+
+STRICT = {"ASCEND_HOME_PATH": str(acl.home()), "ASNUMPY_DEVICE": "ascend", "ASNUMPY_CANN_STRICT": "1", "ASNUMPY_FALLBACK": "silent"}  # fmt: skip
+
 
 def run(program, *arguments, **more):
-    environment = {**os.environ, "ASCEND_HOME_PATH": str(acl.home()), "ASNUMPY_DEVICE": "ascend", "ASNUMPY_CANN_STRICT": "1",
-                   "ASNUMPY_FALLBACK": "silent", **more}  # fmt: skip
+    environment = {**os.environ, **STRICT, **more}
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments], capture_output=True, text=True, env=environment
     )
@@ -83,3 +113,11 @@ def test_waits_of_the_programs():
 @pytest.mark.parametrize("delay", ["1", "300"])
 def test_launches_go_ahead(delay):
     assert run(CHAIN, ASNUMPY_CPU_LAUNCH_DELAY_US=delay) == "same\n"
+
+
+@pytest.mark.parametrize("delay", ["1", "300"])
+def test_the_host_shares_memory_with_what_was_launched(delay):
+    plain = {k: v for k, v in os.environ.items() if k not in STRICT and k != "ASNUMPY_FUSE"}
+    done = subprocess.run([sys.executable, "-c", SHARED], capture_output=True, text=True,
+                          env={**plain, "ASNUMPY_CPU_LAUNCH_DELAY_US": delay})  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "same\n"), done.stderr

@@ -309,3 +309,15 @@ def test_products_and_transforms_report(text, operands):
     assert ours == theirs
     with np.errstate(all="ignore"), asnumpy.errstate(all="ignore"):
         assert met(asnumpy, text) == ([], theirs[1])
+
+
+@needs_conditions
+def test_modes_are_restored_when_leaving_raises():
+    before = asnumpy.geterr(), np.geterr()
+    a = asnumpy.zeros(100_000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="divide"), asnumpy.errstate(under="warn"):
+            b = (1 / a) * 2
+        assert (asnumpy.geterr(), np.geterr()) == before
+        assert np.isinf(np.asarray(b)).all()
