@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
+#include "graph/axes.h"
 #include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
@@ -133,8 +134,9 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     t->reach += asn_trace_count_ref(asn_buffer_retain(ref->buffer));
 }
 
-static asn_status record(const asn_draft *d) {
+static asn_status record(asn_draft *d) {
     asn_trace *t = &asn_the_trace;
+    if (d->node.ndim > 1 && t->count) asn_draft_follow(d);
     uint32_t line = asn_record_line();
     if (t->count == ASN_TRACE_MAX_NODES) ASN_TRY(asn_trace_make_room());
     ASN_TRY(arena_room(t, 5 * d->node.ndim));
