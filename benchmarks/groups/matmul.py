@@ -33,6 +33,8 @@ def rows():
             bar=BAR, moved=16_000_000, peers={"numexpr": ""}),
         Row("matmul", "a.T @ b float64, 512", "a.T @ b", {"a": normal((512, 512)), "b": normal((512, 512))}, bar=BAR,
             flops=2 * 512**3, pause=PAUSE, peers={"numexpr": ""}),
+        *(Row("matmul", f"a @ a.T {dtype}, 500", "a @ a.T", {"a": normal((500, 500), dtype)}, bar=BAR, pause=PAUSE,
+              peers={"numexpr": ""}) for dtype in ("float32", "float64")),
         Row("matmul", "int64, 256", "np.matmul(a, b)", {"a": integers((256, 256), -9, 9),
             "b": integers((256, 256), -9, 9)}, bar=BAR, peers={"numexpr": ""}),
         Row("matmul", "complex128, 256", "np.matmul(a, b)", {"a": normal((256, 256), "complex128"),

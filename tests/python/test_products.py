@@ -1,4 +1,5 @@
-"""Matrix products of one- and two-byte elements, which have kernels of their own."""
+"""Matrix products that have kernels or ways of their own: one- and two-byte elements, sliding ones, stacks, vectors, a
+matrix by its own transpose."""
 
 import asnumpy
 import numpy as np
@@ -250,3 +251,38 @@ def test_small_products_meet_no_conditions_of_their_neighbours(n, dtype):
     x[1:, :, 0] = 1
     with np.errstate(all="raise"), asnumpy.errstate(all="raise"):
         np.testing.assert_array_equal((asnumpy.array(x) @ asnumpy.array(y)).to_numpy(), x @ y)
+
+
+@settings(max_examples=120)
+@given(
+    st.sampled_from(["float64", "float32", "complex128", "complex64"]),
+    st.sampled_from([1, 95, 160, 161, 192, 193, 300, 513]),
+    st.sampled_from([1, 3, 50, 400, 777]),
+    st.sampled_from(["rows", "columns", "strided", "backwards"]),
+    st.booleans(),
+    st.sampled_from(["none", "C", "F"]),
+)
+def test_a_matrix_by_its_own_transpose(dtype, n, k, layout, first, out):
+    """Half of the result is computed, and the other half is the same numbers."""
+    r = np.random.default_rng(n * 1000 + k)
+    x = r.standard_normal((n, 2 * k)).astype(dtype)
+    if dtype.startswith("complex"):
+        x += (1j * r.standard_normal((n, 2 * k))).astype(dtype)
+    a = asnumpy.array(x)
+    if layout == "columns":
+        a = asnumpy.array(x, order="F")
+    x, a = (v[:, ::2] if layout == "strided" else v[:, :k] for v in (x, a))
+    if layout == "backwards":
+        x, a = x[::-1], a[::-1]
+    left, right = a, a.T
+    if not first:  # the columns of the transpose
+        held = asnumpy.array(x.T.copy())
+        left, right = held.T, held
+    target = None if out == "none" else asnumpy.full((n, n), np.nan, dtype, order=out)
+    got = asnumpy.matmul(left, right, out=target).to_numpy()
+    wide = x.astype(np.complex128 if dtype.startswith("complex") else np.float64)
+    exact, bound = wide @ wide.T, np.abs(wide) @ np.abs(wide).T
+    eps = np.finfo(dtype).eps
+    assert np.all(np.abs(got - exact) <= 4 * (k + 1) ** 0.5 * eps * bound + eps * bound)
+    if n >= 160 and dtype.startswith("float") and layout in ("rows", "columns"):
+        np.testing.assert_array_equal(got, got.T)

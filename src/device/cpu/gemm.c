@@ -69,6 +69,11 @@ static asn_status product_tile(const asn_product *p, int64_t t) {
     c.data += i * c.row + j * c.col;
     int64_t m = p->m - i < p->tile_m ? p->m - i : p->tile_m;
     int64_t n = p->n - j < p->tile_n ? p->n - j : p->tile_n;
+    if (p->symmetric && p->by_blas) { /* right of the diagonal only */
+        b.data += i * b.col;
+        c.data += i * c.col;
+        n -= i;
+    }
     return asn_product_tile(p, &a, &b, &c, m, n);
 }
 
@@ -98,18 +103,19 @@ static double product_ns(const asn_product *p) {
 
 static asn_status run_product(asn_product *p) {
     if (asn_product_dot(p)) return ASN_OK;
+    p->symmetric = asn_product_is_symmetric(p);
     asn_product_cut(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
     double ns = product_ns(p);
     if (p->by_panels && (total == 1 || ns / (double)total > SHARED_NS)) {
         for (int64_t t = 0; t < total; t++)
             ASN_TRY(product_tile(p, t));
-        return ASN_OK;
+        return p->symmetric ? asn_product_mirror(p) : ASN_OK;
     }
     atomic_init(&p->failed, false);
     asn_pool_run(product_chunk, p, (total + p->items_per_chunk - 1) / p->items_per_chunk,
                  ns);
-    if (!atomic_load(&p->failed)) return ASN_OK;
+    if (!atomic_load(&p->failed)) return p->symmetric ? asn_product_mirror(p) : ASN_OK;
     return asn_error_set(ASN_ERR_MEMORY, "matmul: out of memory");
 }
 

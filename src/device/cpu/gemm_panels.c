@@ -14,7 +14,8 @@
 
 enum {
     MOST_TERMS = 384,       /* of a block of k: a panel of B is 72 KB */
-    BLOCK_ROWS = 256,       /* of A: 768 KB of L2 at most */
+    BLOCK_ROWS = 256,       /* of A: 768 KB of L2 at most, */
+    SYMMETRIC_ROWS = 96,    /* or few beside the diagonal's group of columns */
     FEW_ROWS = 16,          /* of C do not repay packing B, */
     FEW_VECTORS = 6,        /* nor so few columns packing A */
     NEAR_ROW = 2048,        /* bytes: longer rows share few sets of L1, and no page */
@@ -51,25 +52,34 @@ static void pack_chunk(void *ctx, int64_t chunk) {
 static void rows_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t row = chunk / r->across * r->rows, at = chunk % r->across * r->vectors,
-            rows = smaller(r->x->m - row, r->rows), first = r->first + at;
+            rows = smaller(r->x->m - row, r->rows), first = r->first + at,
+            end = smaller(first + r->vectors, r->end);
+    if (r->x->symmetric) { /* from the group that the diagonal enters */
+        int64_t diagonal = row / r->by->lanes / ASN_PANELS_GROUP * ASN_PANELS_GROUP;
+        if (diagonal >= end) return;
+        if (diagonal > first) {
+            at += diagonal - first;
+            first = diagonal;
+        }
+    }
     char *room = NULL;
     if (r->packs_a) room = asn_scratch_take((size_t)(rows * r->terms * r->by->item));
-    r->by->rows(
-        r->x, r->term, r->terms, row, rows, first, smaller(first + r->vectors, r->end),
-        r->packed ? r->packed + at * r->terms * r->by->lanes * r->by->item : NULL, room);
+    r->by->rows(r->x, r->term, r->terms, row, rows, first, end,
+                r->packed ? r->packed + at * r->terms * r->by->lanes * r->by->item : NULL,
+                room);
     if (room) asn_scratch_give(room);
 }
 
 static double nanoseconds(const region *r) {
     double products = (double)r->x->m * (double)(r->end - r->first) * (double)r->terms;
-    return products / 6;
+    return products / (r->x->symmetric ? 11 : 6);
 }
 
 static void run_region(region *r) {
     int64_t vectors = r->end - r->first;
     double ns = nanoseconds(r);
     int threads = asn_pool_width(ns);
-    r->rows = BLOCK_ROWS;
+    r->rows = r->x->symmetric ? SYMMETRIC_ROWS : BLOCK_ROWS;
     r->vectors = vectors;
     r->across = 1;
     int64_t down = (r->x->m + r->rows - 1) / r->rows;

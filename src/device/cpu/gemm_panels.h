@@ -2,6 +2,7 @@
 #ifndef ASN_DEVICE_CPU_GEMM_PANELS_H
 #define ASN_DEVICE_CPU_GEMM_PANELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ typedef struct {
     char *c;
     int64_t c_row;
     double alpha, beta;
+    /* b is a's transpose, and c, of which beta has nothing, symmetric: what lies below
+     * its diagonal need not be computed, and is whatever it was, or right. */
+    bool symmetric;
 } asn_panels;
 
 enum { ASN_PANELS_GROUP = 12 };

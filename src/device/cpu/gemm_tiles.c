@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "device/cpu/copy.h"
 #include "device/cpu/gemm.h"
 #include "device/cpu/gemm_complex.h"
 #include "device/cpu/pool.h"
@@ -256,10 +257,42 @@ static asn_status panels_tile(const asn_product *p, const asn_matrix *a,
                     .b_col = right.col,
                     .c = c->data,
                     .c_row = turns ? c->col : c->row};
+    x.symmetric = p->symmetric;
     x.alpha = number(p->dtype, p->alpha);
     x.beta = number(p->dtype, p->beta);
     if (p->dtype >= ASN_C64) return asn_gemm_complex(p->by_panels, &x);
     return asn_gemm_panels(p->by_panels, &x);
+}
+
+/* ---- symmetric products */
+
+bool asn_product_is_symmetric(const asn_product *p) {
+    enum { LEAST = 160 };
+    static const char zero[16];
+    bool halves = p->by_blas || (p->by_panels && p->dtype < ASN_C64);
+    return halves && p->m == p->n && p->m >= LEAST && p->batch == 1 &&
+           p->a.data == p->b.data && p->a.row == p->b.col && p->a.col == p->b.row &&
+           !memcmp(p->beta, zero, sizeof zero);
+}
+
+asn_status asn_product_mirror(const asn_product *p) {
+    enum { BLOCK = 64 };
+    asn_matrix right = p->c;
+    if (p->by_panels && right.col != p->item) right = turned(&right); /* as was c */
+    const asn_matrix *c = &right;
+    for (int64_t i = 0; i < p->m; i += BLOCK) {
+        int64_t rows = p->m - i < BLOCK ? p->m - i : BLOCK;
+        int64_t shape[2] = {rows, i}, strides[2] = {c->row, c->col},
+                across[2] = {c->col, c->row};
+        asn_nd below = {c->data + i * c->row, 2, p->dtype, shape, strides},
+               above = {c->data + i * c->col, 2, p->dtype, shape, across};
+        if (i) ASN_TRY(asn_cpu_copy(&below, &above));
+        for (int64_t y = i; y < i + rows; y++)
+            for (int64_t x = i; x < y; x++)
+                memcpy(c->data + y * c->row + x * c->col,
+                       c->data + x * c->row + y * c->col, (size_t)p->item);
+    }
+    return ASN_OK;
 }
 
 /* Extent of a tile along a dimension: halves or quarters, 512 at most, in whole register

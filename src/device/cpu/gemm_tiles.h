@@ -27,6 +27,7 @@ typedef struct {
     const asn_panels_kernels *by_panels; /* or NULL */
     bool by_blas, by_dots, by_gemv;
     bool swapped;            /* a and b have changed roles */
+    bool symmetric;          /* b is a's transpose: half of c is the other half */
     asn_matmul_fn small;     /* or NULL */
     asn_matmul_many_fn many; /* along the only batch dimension; or NULL */
     int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
@@ -39,6 +40,12 @@ ASN_CHECK_RESULT asn_status asn_gemm_load(void);
 /* Whether BLAS can read a matrix where it lies: row- or column-contiguous, with strides
  * that it can express. */
 bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item);
+
+/* Whether b is a's transpose, in its very memory, of an extent that makes half of c worth
+ * leaving out. The engine is chosen. */
+bool asn_product_is_symmetric(const asn_product *p);
+/* Fills in what lies below the diagonal of c. */
+ASN_CHECK_RESULT asn_status asn_product_mirror(const asn_product *p);
 
 /* Chooses the tiles, which do not depend on the number of threads: the engine is chosen.
  */
