@@ -44,6 +44,8 @@ def reductions():
             moved=moved, fused=True, peers={"numexpr": ""}),
         Row("fusion", "variance, 1e6", "((a - a.mean())**2).mean()", {"a": uniform(1_000_000)}, bar=(4, 7),
             moved=8_000_000, fused=True, peers={"numexpr": ""}),
+        Row("fusion", "weighted sums over axis 0, (1e3, 1e3)", "np.sum(g * w, axis=0)",
+            {**small, "w": uniform((1000, 1))}, bar=(4, 7), moved=8_000_000, fused=True, peers={"numexpr": ""}),
         Row("fusion", "mean over axis 0, (1e4, 1e3)", "np.mean(g, axis=0)", g, bar=(1.2, 2), moved=moved,
             peers={"numexpr": ""}, quick=True),
         Row("fusion", "mean over axis 1, (1e4, 1e3)", "np.mean(g, axis=1)", g, bar=(1.2, 2), moved=moved,

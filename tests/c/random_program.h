@@ -160,6 +160,10 @@ static void make_setting(setting *s, program *p, int total, bool *in_place) {
     *s = (setting){.ndim = 1 + (int)random_below(3)};
     for (int d = 0; d < s->ndim; d++)
         s->shape[d] = 1 + random_below(s->ndim == 1 ? 2500 : s->ndim == 2 ? 60 : 12);
+    if (s->ndim == 2 && random_below(3) == 0) { /* a few long rows */
+        s->shape[0] = 1 + random_below(14);
+        s->shape[1] = 1 + random_below(1500);
+    }
     for (int i = 0; i < INPUTS; i++) {
         p->dtype[i] = dtypes[random_below(sizeof dtypes / sizeof *dtypes)];
         if (i && random_below(2)) p->dtype[i] = p->dtype[i - 1];
@@ -185,14 +189,14 @@ static void make_outputs(setting *s, const program *p, bool whole) {
     }
 }
 
-/* Both, and of every third program the last output is a sum or maximum along the last
+/* Both, and of every third program the last output is a sum or maximum along some
  * dimension. */
 static inline void make_case(setting *s, program *p, int total, bool *in_place) {
     make_setting(s, p, total, in_place);
     asn_dtype last = p->dtype[INPUTS + OUTPUTS - 1];
     s->reduces = random_below(3) == 0 && last != ASN_BOOL;
     s->reduction = random_below(2) ? ASN_OP_ADD : ASN_OP_MAXIMUM;
-    if (s->reduces) s->mask = (uint64_t)1 << (s->ndim - 1);
+    if (s->reduces) s->mask = (uint64_t)1 << random_below(s->ndim);
     make_outputs(s, p, *in_place || random_below(4));
 }
 

@@ -38,6 +38,32 @@ static void test_one(int total) {
     compare(&s, &p, in_place);
 }
 
+/* Long contiguous rows, one onto the other: the machine code computes several at a time,
+ * and again one by one where an element is outside a function's range. */
+static void test_stacked(int total) {
+    setting s = {.ndim = 2, .reduces = true, .mask = 1};
+    program p;
+    bool special = random_below(2);
+    s.shape[0] = 1 + random_below(14);
+    s.shape[1] = 60 + random_below(1500);
+    s.reduction = random_below(2) ? ASN_OP_ADD : ASN_OP_MAXIMUM;
+    for (int i = 0; i < INPUTS; i++)
+        p.dtype[i] = i && random_below(2)
+                         ? p.dtype[i - 1]
+                         : dtypes[random_below(sizeof dtypes / sizeof *dtypes)];
+    make(&p, total);
+    s.reduces = p.dtype[INPUTS + OUTPUTS - 1] != ASN_BOOL;
+    s.mask = s.reduces;
+    for (int i = 0; i < INPUTS; i++) {
+        view_init(&s.in[i], p.dtype[i], s.ndim, s.shape, true);
+        fill(&s.in[i].nd, special);
+        if (i && random_below(4) == 0) s.in[i].strides[random_below(2)] = 0;
+    }
+    bool in_place = p.dtype[0] == p.dtype[INPUTS] && random_below(4) == 0;
+    make_outputs(&s, &p, true);
+    compare(&s, &p, in_place);
+}
+
 static void add_instr(program *p, asn_op op, int dst, int a, int b) {
     uint8_t dt = (uint8_t)asn_dtype_table[p->dtype[a]].acl;
     p->dtype[dst] = p->dtype[a];
@@ -86,5 +112,7 @@ int main(void) {
            asn_jit_count().compile_ns / 1e3 / (compiled ? compiled : 1));
     CHECK(!there || compiled > 800, "the JIT took few programs");
     CHECK(!there || asn_jit_count().in_turns > 400, "few took turns");
+    for (int i = 0; i < 1500; i++)
+        test_stacked(OUTPUTS + (int)random_below(8));
     return check_report("test_cpu_jit");
 }

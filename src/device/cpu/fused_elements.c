@@ -73,7 +73,8 @@ static bool run_rows(const asn_elements *e, asn_run *run, int64_t first, int64_t
             run->ptr[place[m]] = plan->base[run->moving[m]] + row.offset[run->moving[m]];
         first += rows;
         if (plan->code)
-            asn_jit_run_rows(plan->code, run->ptr, n, rows, run->num_moving, place, step);
+            (void)asn_jit_run_rows(plan->code, run->ptr, n, rows, run->num_moving, place,
+                                   step);
         else
             run_loop(plan->steps, run->ptr, n, rows, run->num_moving, place, step);
     }

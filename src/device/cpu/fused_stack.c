@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device/cpu/fpflags.h"
+#include "device/cpu/fused_onto.h"
 #include "device/cpu/fused_reduce.h"
 #include "device/cpu/gather.h"
 
@@ -58,81 +59,70 @@ static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc
     }
 }
 
-/* The loop that adds several rows of an operand at once; NULL: what is reduced is
- * computed, or lies in another way. */
-static asn_onto_fn rows_at_once(const asn_plan *plan) {
-    const asn_reduction *red = &plan->reductions[0];
-    if (plan->num_reductions != 1 || plan->num_steps || plan->code) return NULL;
-    for (int i = 0; i < plan->num_in; i++)
-        if (plan->value[i] == red->value && plan->access[i] == ASN_AT_DIRECT)
-            return plan->kernels->onto[red->op][red->dtype];
-    return NULL;
+/* Adds elements [x, end) of n1 reduced rows of the stripe from `from` on. */
+static void stack_row(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+                      const asn_cursor *reduced, int64_t from, int64_t x, int64_t end,
+                      int64_t n1, char *accs, int64_t *filled) {
+    const asn_plan *plan = rr->plan;
+    for (; x < end; x += rr->block) {
+        int64_t n = end - x < rr->block ? end - x : rr->block;
+        for (int m = 0; m < run->num_moving; m++) {
+            int i = run->moving[m];
+            run->offset[i] = kept->offset[i] + reduced->offset[i] +
+                             plan->dims[0].stride[i] * (from + x);
+        }
+        asn_run_block(run, n, n1);
+        for (int r = 0; r < plan->num_reductions; r++) {
+            const asn_reduction *red = &plan->reductions[r];
+            char *acc = accs + r * rr->stripe * 16 + x * asn_itemsize(red->dtype);
+            int64_t have = filled[r] > x ? filled[r] - x : 0;
+            have = stack_block(red, acc, have, n * n1, run->ptr[red->value]);
+            if (x + have > filled[r]) filled[r] = x + have;
+        }
+    }
 }
 
-/* As many of the `rows` next reduced rows of the stripe from `from` on as there are whole
- * steps for; returns how many. */
-static int64_t stack_many(const asn_reduction_run *rr, const asn_cursor *kept,
-                          const asn_cursor *reduced, asn_onto_fn onto, char *acc,
-                          int64_t from, int64_t width, int64_t rows) {
-    const asn_plan *plan = rr->plan;
-    const asn_reduction *red = &plan->reductions[0];
-    int i = 0;
-    while (plan->value[i] != red->value)
-        i++;
-    const asn_dim *down = &plan->dims[1];
-    const int64_t left = down->extent - reduced->index[1], step = ASN_ONTO * rr->pack;
-    const int64_t pitch = rr->pack * down->stride[i];
-    const int64_t steps = (rows < left ? rows : left) / step;
-    const char *at = plan->base[i] + kept->offset[i] + reduced->offset[i] +
-                     plan->dims[0].stride[i] * from;
-    uint32_t before = red->quiet ? asn_fp_read() : 0;
-    for (int64_t s = 0; s < steps; s++, at += ASN_ONTO * pitch)
-        onto(width * rr->pack, acc, at, pitch);
-    if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
-    return steps * step;
+/* Adds the next ASN_ONTO * pack reduced rows at once. */
+static void stack_together(const asn_reduction_run *rr, asn_run *run, asn_onto *onto,
+                           const asn_cursor *reduced, int64_t from, int64_t width,
+                           char *accs, int64_t *filled) {
+    for (int64_t x = 0; x < width; x += onto->width) {
+        int64_t n = width - x < onto->width ? width - x : onto->width;
+        if (asn_onto_block(onto, reduced, accs, rr->stripe * 16, from, x, n)) continue;
+        asn_cursor row = *reduced;
+        for (int k = 0; k < ASN_ONTO; k++) {
+            stack_row(rr, run, onto->kept, &row, from, x, x + n, 1, accs, filled);
+            if (k + 1 < ASN_ONTO) asn_cursor_advance(&row, run, 1);
+        }
+    }
 }
 
 /* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. */
 static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
-                       const int64_t bounds[4], char *accs, const int64_t *loaded) {
+                       const int64_t bounds[4], char *accs, char *computed,
+                       const int64_t *loaded) {
     const asn_plan *plan = rr->plan;
     int64_t from = bounds[2], width = bounds[3] - from, size = rr->stripe * 16;
     int64_t filled[ACLNNX_MAX_OPERANDS];
-    const asn_onto_fn onto = rr->num_reduced ? rows_at_once(plan) : NULL;
+    asn_onto onto;
+    const bool together = asn_onto_prepare(&onto, rr, run, kept, computed);
     asn_cursor reduced;
     asn_cursor_seek(&reduced, run, 1, 1 + rr->num_reduced, bounds[0]);
     for (int r = 0; r < plan->num_reductions; r++)
         filled[r] = loaded[r];
     for (int64_t row = bounds[0]; row < bounds[1];) {
-        int64_t n1 = 0;
-        if (onto && filled[0] >= width * rr->pack)
-            n1 = stack_many(rr, kept, &reduced, onto, accs, from, width, bounds[1] - row);
-        if (n1) {
-            row += n1;
-            asn_cursor_advance(&reduced, run, n1);
-            continue;
-        }
-        n1 = 1;
-        if (rr->pack > 1) {
-            int64_t left = plan->dims[1].extent - reduced.index[1];
+        int64_t left = bounds[1] - row, n1 = 1;
+        if (rr->num_reduced && left > plan->dims[1].extent - reduced.index[1])
+            left = plan->dims[1].extent - reduced.index[1];
+        bool full = together && left >= ASN_ONTO * rr->pack;
+        for (int r = 0; r < plan->num_reductions && full; r++)
+            full = filled[r] >= width * rr->pack;
+        if (full) {
+            n1 = ASN_ONTO * rr->pack;
+            stack_together(rr, run, &onto, &reduced, from, width, accs, filled);
+        } else {
             n1 = rr->pack < left ? rr->pack : left;
-        }
-        if (n1 > bounds[1] - row) n1 = bounds[1] - row;
-        for (int64_t x = 0; x < width; x += rr->block) {
-            int64_t n = width - x < rr->block ? width - x : rr->block;
-            for (int m = 0; m < run->num_moving; m++) {
-                int i = run->moving[m];
-                run->offset[i] = kept->offset[i] + reduced.offset[i] +
-                                 plan->dims[0].stride[i] * (from + x);
-            }
-            asn_run_block(run, n, n1);
-            for (int r = 0; r < plan->num_reductions; r++) {
-                const asn_reduction *red = &plan->reductions[r];
-                char *acc = accs + r * size + x * asn_itemsize(red->dtype);
-                int64_t have = filled[r] > x ? filled[r] - x : 0;
-                have = stack_block(red, acc, have, n * n1, run->ptr[red->value]);
-                if (x + have > filled[r]) filled[r] = x + have;
-            }
+            stack_row(rr, run, kept, &reduced, from, 0, width, n1, accs, filled);
         }
         row += n1;
         asn_cursor_advance(&reduced, run, n1);
@@ -147,7 +137,7 @@ static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_curs
 }
 
 static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
-                       int64_t unit, char *accs) {
+                       int64_t unit, char *accs, char *computed) {
     const asn_plan *plan = rr->plan;
     int64_t part = unit % rr->parts, stripe = unit / rr->parts % rr->stripes;
     int64_t bounds[4] = {part * rr->part_rows, (part + 1) * rr->part_rows,
@@ -166,7 +156,7 @@ static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_curs
         stack_move(plan, red, accs + r * rr->stripe * 16, out[r], width, true);
         loaded[r] = width;
     }
-    stack_rows(rr, run, kept, bounds, accs, loaded);
+    stack_rows(rr, run, kept, bounds, accs, computed, loaded);
     if (rr->parts > 1) return;
     for (int r = 0; r < plan->num_reductions; r++)
         stack_move(plan, &plan->reductions[r], accs + r * rr->stripe * 16, out[r], width,
@@ -178,7 +168,7 @@ static void stack_task(void *ctx, int64_t task) {
     const asn_plan *plan = rr->plan;
     int64_t first = task * rr->units_per_task, end = first + rr->units_per_task;
     if (end > rr->units) end = rr->units;
-    _Alignas(64) char accs[STRIPE_BYTES];
+    _Alignas(64) char accs[STRIPE_BYTES], computed[ASN_ONTO_BYTES];
     asn_run run;
     asn_cursor kept;
     if (plan->track_flags) asn_fp_clear();
@@ -186,7 +176,7 @@ static void stack_task(void *ctx, int64_t task) {
     int64_t per_kept = rr->stripes * rr->parts;
     asn_cursor_seek(&kept, &run, 1 + rr->num_reduced, plan->num_dims, first / per_kept);
     for (int64_t u = first; u < end; u++) {
-        stack_unit(rr, &run, &kept, u, accs);
+        stack_unit(rr, &run, &kept, u, accs, computed);
         if ((u + 1) % per_kept == 0) asn_cursor_advance(&kept, &run, 1);
     }
     if (plan->streams) asn_block_stream_end();

@@ -60,9 +60,9 @@ void asn_jit_release(asn_jit_code *code);
  * function's range, and the results are to be computed again. */
 uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n);
 
-/* The same for rows of n elements, of code without checks and sums: from row to row
- * pointer place[m] moves by step[m] bytes. What they are afterwards is unsaid. */
-void asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+/* The same for rows of n elements, of code without sums: from row to row pointer place[m]
+ * moves by step[m] bytes. What they are afterwards is unsaid. */
+uint32_t asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
                       int moving, const uint16_t *place, const int64_t *step);
 
 /* ASNUMPY_JIT=0|1|always at start, asn_jit_switch afterwards (for tests; returns what it

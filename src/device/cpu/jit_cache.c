@@ -215,9 +215,11 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
 }
 
 /* Rows whose last vector overlaps the one before. */
-static void run_overlapping(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
-                            int moving, const uint16_t *place, const int64_t *step) {
+static uint32_t run_overlapping(const asn_jit_code *code, char **ptr, int64_t n,
+                                int64_t rows, int moving, const uint16_t *place,
+                                const int64_t *step) {
     char *last[ASN_MAX_VALUES];
+    uint32_t outside = 0;
     const int64_t whole = n & -(int64_t)code->lanes;
     for (int m = 0; m < moving; m++)
         last[place[m]] = ptr[place[m]];
@@ -226,30 +228,28 @@ static void run_overlapping(const asn_jit_code *code, char **ptr, int64_t n, int
         last[a->pointer] = ptr[a->pointer] + (n - code->lanes) * a->item;
     }
     while (rows--) {
-        code->fn(ptr, whole);
-        code->fn(last, code->lanes);
+        outside |= code->fn(ptr, whole);
+        outside |= code->fn(last, code->lanes);
         for (int m = 0; m < moving; m++) {
             ptr[place[m]] += step[m];
             last[place[m]] += step[m];
         }
     }
+    return outside;
 }
 
-void asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
-                      int moving, const uint16_t *place, const int64_t *step) {
+uint32_t asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+                          int moving, const uint16_t *place, const int64_t *step) {
     const bool whole = code->lanes == 1 || n % code->lanes == 0;
-    if (!whole && n > code->lanes && code->repeats) {
-        run_overlapping(code, ptr, n, rows, moving, place, step);
-        return;
-    }
+    if (!whole && n > code->lanes && code->repeats)
+        return run_overlapping(code, ptr, n, rows, moving, place, step);
+    uint32_t outside = 0;
     while (rows--) {
-        if (whole)
-            code->fn(ptr, n);
-        else
-            asn_jit_run(code, ptr, n);
+        outside |= whole ? code->fn(ptr, n) : asn_jit_run(code, ptr, n);
         for (int m = 0; m < moving; m++)
             ptr[place[m]] += step[m];
     }
+    return outside;
 }
 
 static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {

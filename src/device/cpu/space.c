@@ -461,7 +461,9 @@ static bool broadcasts(const asn_plan *plan) {
 
 void asn_plan_attach(asn_plan *plan) {
     if (plan->calls) return; /* no piece of machine code calls a function */
-    bool one = plan->num_steps < 2 && !broadcasts(plan) && !plan->streams;
+    /* Rows that are stacked are computed by fours, which steps are not (fused_onto.c). */
+    bool stacks = plan->num_reductions && !plan->folds && plan->num_steps;
+    bool one = plan->num_steps < 2 && !stacks && !broadcasts(plan) && !plan->streams;
     bool small = one || plan->size < SMALL;
     if (small && asn_jit_now() != ASN_JIT_ALWAYS) return;
     plan->past_caches = 0;
