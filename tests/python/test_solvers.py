@@ -8,7 +8,7 @@ import asnumpy
 import numpy as np
 import pytest
 from conftest import SINGLE_OPERATORS
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from oracle import outcome, same, to_device, to_host
 
@@ -189,7 +189,7 @@ def test_layouts_and_broadcasting(data):
         b = np.asfortranarray(b)[..., ::-1]
     if data.draw(st.booleans()) and a.ndim > 2:
         a = a[::-1]
-    assert np.linalg.cond(a).max() < 1e5
+    assume(np.linalg.cond(a).max() < 1e5)
     expected = np.linalg.solve(a, b)
     close(L.solve(to_device(a), to_device(b)), expected, 1e5)
     v = b.reshape(-1)[:n].copy()
