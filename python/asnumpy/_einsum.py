@@ -1,11 +1,10 @@
 """einsum: sums of products by subscripts.
 
-Two operands at a time, in the order of a greedy search (or the given one): each pair becomes one
+Subscripts without surprises have a plan that is made once (_einsum_plans.py). In general: two operands at a time, in the order of a greedy search (or the given one): each pair becomes one
 batched matrix product by transposing its kept, summed and shared subscripts into three groups.
 What a single operand needs (diagonals, sums, transposes) are views and reductions.
 """
 
-import functools
 import itertools
 import math
 import operator
@@ -14,9 +13,9 @@ import numpy as _np
 
 from . import _core
 from ._core import asanyarray
+from ._einsum_plans import LETTERS as _LETTERS
+from ._einsum_plans import chain_plan, one_plan, pair_plan
 from ._support import number
-
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def _sublist(subs):
@@ -92,6 +91,11 @@ def _expand_ellipses(inputs, output, arrays):
             sorted(c for c in set(every) if every.count(c) == 1 and c not in broadcast)
         )
     else:
+        if broadcast and "..." not in output:
+            raise ValueError(
+                "output has more dimensions than subscripts given in einstein sum, but no '...' ellipsis provided to broadcast the "
+                "extra dimensions."
+            )
         output = output.replace("...", broadcast)
     for c in output:
         if output.count(c) != 1:
@@ -115,17 +119,16 @@ def _extents(inputs, arrays, broadcast):
     return extents
 
 
-def _diagonals(a, subs):
+def _diagonals(a, subs, operand):
     """Repeated subscripts of one operand taken as diagonals."""
     for c in dict.fromkeys(subs):
         while subs.count(c) > 1:
             i = subs.index(c)
             j = subs.index(c, i + 1)
             if a.shape[i] != a.shape[j]:
-                n = max(a.shape[i], a.shape[j])
-                shape = list(a.shape)
-                shape[i] = shape[j] = n
-                a = _core.broadcast_to(a, shape)
+                raise ValueError(
+                    f"dimensions in {operand} for collapsing index '{c}' don't match ({a.shape[i]} != {a.shape[j]})"
+                )
             a = a.diagonal(axis1=i, axis2=j)
             subs = subs[:i] + subs[i + 1 : j] + subs[j + 1 :] + c
     return a, subs
@@ -220,52 +223,47 @@ def _path_of(optimize, inputs, output, extents):
     return _greedy(inputs, output, extents)
 
 
-@functools.lru_cache(maxsize=256)
-def _pair_plan(text, ndim_a, ndim_b):
-    """How two operands without diagonals, ellipses or lonely sums are multiplied: their axes in the
-    order shared, own, summed (the second: shared, summed, own), the numbers of shared, own and summed
-    axes, and the axes of the result (axes in their order: None), and whether matmul takes the operands
-    as they are. None for anything else, errors included."""
-    inputs, arrow, output = text.replace(" ", "").partition("->")
-    sa, comma, sb = inputs.partition(",")
-    if not comma or not (sa + sb).isalpha() or not (sa + sb).isascii():
-        return None
-    if len(set(sa)) != len(sa) or len(set(sb)) != len(sb):
-        return None
-    if not arrow:
-        output = "".join(sorted(c for c in sa + sb if (sa + sb).count(c) == 1))
-    if (len(sa), len(sb)) != (ndim_a, ndim_b) or len(set(output)) != len(output):
-        return None
-    shared = [c for c in sa if c in sb and c in output]
-    summed = [c for c in sa if c in sb and c not in output]
-    left, right = [c for c in sa if c not in sb], [c for c in sb if c not in sa]
-    order = shared + left + right
-    if set(order) != set(output):
-        return None
-    as_is = not shared and len(summed) == 1 and len(left) < 2 and len(right) < 2
-    return (
-        _permutation(sa, shared + left + summed), _permutation(sb, shared + summed + right),
-        len(shared), len(left), len(summed), _permutation(order, output), as_is,
-    )  # fmt: skip
+def _as_view(view, a):
+    """A view of the only operand, writeable where that is: a diagonal's own view is not."""
+    if not view.ndim:
+        return view[()]
+    view = _core.asarray(view)
+    if not view.flags.writeable and a.flags.writeable:
+        view.flags.writeable = True
+    return view
 
 
-def _permutation(axes, wanted):
-    """Where each of the wanted axes is; None: in its place already."""
-    return None if list(axes) == list(wanted) else tuple(axes.index(c) for c in wanted)
+def _one_at_once(text, a):
+    plan = one_plan(text, a.ndim)
+    if plan is None or (plan[1] and a.dtype == bool):
+        return None
+    diagonals, axes, order = plan
+    view = a
+    for i, j in diagonals:
+        if view.shape[i] != view.shape[j]:
+            return None
+        view = view.diagonal(axis1=i, axis2=j)
+    if axes:
+        view = view.sum(axis=axes, dtype=a.dtype)
+    if order:
+        view = view.transpose(order)
+    if not axes:
+        return _as_view(view, a)
+    return view.copy() if order else _core.asarray(view) if view.ndim else view[()]
 
 
-def _pair_at_once(text, a, b):
-    """einsum of two arrays of one dtype by one product; None when it is not that simple."""
-    if type(a) is not _core.ndarray or type(b) is not _core.ndarray or a.dtype != b.dtype:
-        return None
-    plan = _pair_plan(text, a.ndim, b.ndim)
-    if plan is None:
-        return None
+def _pair_at_once(plan, a, b):
+    """The product of two arrays of one dtype; None when it is not that simple."""
     perm_a, perm_b, shared, own, summed, perm, as_is = plan
     x = a.transpose(perm_a) if perm_a else a
     y = b.transpose(perm_b) if perm_b else b
     if as_is and a.dtype != bool and x.shape[-1] == y.shape[0]:
         z = _core._contract(x, y)
+        return z.transpose(perm).copy() if perm else z
+    if type(shared) is tuple:  # the axes of sums of products, element by element
+        if x.shape != y.shape or a.dtype.kind not in "iufc" or a.dtype.itemsize == 2:
+            return None
+        z = _core.multiply(x, y).sum(axis=shared, dtype=a.dtype)
         return z.transpose(perm).copy() if perm else z
     batch, rows, depth = x.shape[:shared], x.shape[shared : shared + own], x.shape[shared + own :]
     columns = y.shape[shared + summed :]
@@ -289,10 +287,33 @@ def _pair_at_once(text, a, b):
     return number(z)
 
 
+def _at_once(text, *arrays):
+    """einsum of arrays of one dtype by a plan that was made before; None: it takes the general way."""
+    first = arrays[0]
+    for a in arrays:
+        if type(a) is not _core.ndarray or a.dtype != first.dtype:
+            return None
+    if len(arrays) == 1:
+        return _one_at_once(text, first)
+    if len(arrays) == 2:
+        plan = pair_plan(text, first.ndim, arrays[1].ndim)
+        return plan and _pair_at_once(plan, *arrays)
+    plans = chain_plan(text, tuple(a.ndim for a in arrays))
+    if plans is None:
+        return None
+    made = _pair_at_once(plans[0], first, arrays[1])
+    for plan, a in zip(plans[1:], arrays[2:], strict=True):
+        if made is None:
+            return None
+        made = _pair_at_once(plan, a, _core.asarray(made))
+    return made
+
+
 def einsum(*operands, out=None, optimize=False, **kwargs):
     """The sum of products that subscripts describe."""
-    if len(operands) == 3 and out is None and not kwargs and type(operands[0]) is str:
-        result = _pair_at_once(*operands)
+    few = len(operands) < 4 or optimize is False
+    if few and len(operands) > 1 and out is None and not kwargs and type(operands[0]) is str:
+        result = _at_once(*operands)
         if result is not None:
             return result
     unknown = set(kwargs) - {"dtype", "order", "casting"}
@@ -307,13 +328,15 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     terms = []
-    for a, subs in zip(arrays, inputs, strict=True):
+    sums = len(arrays) > 1 or set(inputs[0]) - set(output)
+    for i, (a, subs) in enumerate(zip(arrays, inputs, strict=True)):
         if not _core.can_cast(a.dtype, dtype, casting):
             raise TypeError(
                 f"Iterator operand could not be cast from {a.dtype!r} to {dtype!r} according to "
                 f"the rule '{casting}'"
             )
-        terms.append(_diagonals(a.astype(dtype, copy=False), subs))
+        operand = f"operand {i}" if sums else "single operand"
+        terms.append(_diagonals(a.astype(dtype, copy=False), subs, operand))
     for step in _path_of(optimize, inputs, output, extents):
         chosen = [terms[i] for i in step]
         terms = [t for i, t in enumerate(terms) if i not in step]
@@ -333,7 +356,7 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
         _core.copyto(out, view, casting=casting if optimize in (False, None) else "unsafe")
         return out
     if len(arrays) == 1 and _core.may_share_memory(view, arrays[0]):
-        return _core.asarray(view) if view.ndim else view[()]
+        return _as_view(view, arrays[0])
     if order == "A":
         order = "F" if all(a.flags.fnc for a in arrays) else "C"
     if order in "CF":
