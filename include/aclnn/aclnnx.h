@@ -234,7 +234,8 @@ enum {
     ACLNNX_LOOP_FOLD = 2, /* out[0] = in0 reduced, as aclnnxFused would, in `dtype` */
     ACLNNX_LOOP_ARG = 3,  /* out[0] = int64 position of the first extreme element of in0;
                              op is maximum or minimum */
-    ACLNNX_LOOP_BYTES = 8192 /* longest in0 of a FOLD or ARG */
+    ACLNNX_LOOP_BYTES = 8192,      /* longest in0 of a FOLD */
+    ACLNNX_LOOP_ARG_BYTES = 131072 /* and of an ARG */
 };
 
 /* NULL when the device has no such loop. The result is valid as long as the library. */

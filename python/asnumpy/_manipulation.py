@@ -395,6 +395,15 @@ def fill_diagonal(a, val, wrap=False):
     """Sets the main diagonal in place."""
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
+    if (
+        type(a) is _core.ndarray
+        and type(val) in (int, float)
+        and a.ndim == 2
+        and not wrap
+        and a.flags.c_contiguous
+    ):
+        a.reshape(-1)[: a.shape[1] * a.shape[1] : a.shape[1] + 1] = val
+        return
     if a.ndim == 2:
         step = a.shape[1] + 1
         end = None if wrap else a.shape[1] * a.shape[1]

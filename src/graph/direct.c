@@ -27,10 +27,13 @@ enum { SCRATCH_BYTES = ASN_DIRECT_SCRATCH };
 
 /* ---- memory */
 
-static inline bool readable(const asn_array *a) {
+static inline bool lies_ready(const asn_array *a) {
     return (a->layout.flags & (ASN_C_CONTIGUOUS | ASN_RAW_TRUTH)) == ASN_C_CONTIGUOUS &&
-           a->buffer->data && !a->buffer->trace_writes &&
-           a->layout.size <= ASN_DIRECT_ELEMENTS && a->layout.size > 0;
+           a->buffer->data && !a->buffer->trace_writes && a->layout.size > 0;
+}
+
+static inline bool readable(const asn_array *a) {
+    return lies_ready(a) && a->layout.size <= ASN_DIRECT_ELEMENTS;
 }
 
 static inline void *address(const asn_array *a) {
@@ -447,8 +450,8 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
     uint64_t begin = asn_profile_begin_small();
     const asn_layout *l = &a->layout;
     const asn_loop *loop = NULL;
-    if (readable(a) && asn_direct_ready() &&
-        l->size * asn_itemsize(asn_layout_dtype(l)) <= SCRATCH_BYTES)
+    if (lies_ready(a) && asn_direct_ready() &&
+        l->size <= ACLNNX_LOOP_ARG_BYTES / asn_itemsize(asn_layout_dtype(l)))
         loop = asn_binding_arg(smallest, asn_layout_dtype(l));
     if (loop) {
         const void *src[3] = {address(a)};

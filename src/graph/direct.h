@@ -56,7 +56,8 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
                      asn_dtype dtype, int ndim, const int64_t *shape);
 /* a[index], for an int64 array over the first axis or a mask of a's shape. */
 bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index);
-/* a[index] = value, value of a's dtype; with an array of indices a is 1-d. */
+/* a[index] = value, of a's dtype: a number (with an array of indices a is 1-d then), or
+ * an array of rows, or one row, for the 1-d int64 indices. */
 bool asn_direct_index_set(const asn_array *a, const asn_array *index,
                           const asn_operand *value);
 /* from[which[i]][i]; arrays of one shape, n of them of one dtype. */

@@ -331,14 +331,39 @@ static bool scatter_value(const asn_array *a, const asn_array *index, const char
     return true;
 }
 
+/* A row of values at every index, or one row at all of them. */
+static bool scatter_rows(const asn_array *a, const asn_array *index,
+                         const asn_array *value) {
+    const asn_layout *to = &a->layout, *from = &value->layout;
+    const int each = from->ndim - (to->ndim - 1); /* 1: a row for every index */
+    if (to->ndim < 1 || index->layout.ndim != 1 || each < 0 || each > 1 ||
+        from->dtype != to->dtype || asn_truth_raw(value) || to->shape[0] == 0 ||
+        (each && from->shape[0] != index->layout.size) ||
+        asn_buffers_alias(index->buffer, a->buffer) ||
+        asn_buffers_alias(value->buffer, a->buffer))
+        return false;
+    for (int d = 1; d < to->ndim; d++)
+        if (from->shape[d - 1 + each] != to->shape[d]) return false;
+    char *rows = asn_direct_memory(a, true);
+    const char *values = rows ? asn_direct_memory(value, false) : NULL;
+    const int64_t *at = values ? checked_indices(index, to->shape[0]) : NULL;
+    if (!at) return false;
+    const int64_t extent = to->shape[0], row = asn_layout_nbytes(to) / extent;
+    for (int64_t i = 0; i < index->layout.size; i++)
+        asn_direct_move(rows + (at[i] < 0 ? at[i] + extent : at[i]) * row,
+                        values + (each ? i * row : 0), row);
+    return true;
+}
+
 bool asn_direct_index_set(const asn_array *a, const asn_array *index,
                           const asn_operand *value) {
-    if (value->array || value->weak || value->scalar.dtype != a->layout.dtype ||
-        !(a->layout.flags & ASN_WRITEABLE))
+    if (!(a->layout.flags & ASN_WRITEABLE) ||
+        (!value->array && (value->weak || value->scalar.dtype != a->layout.dtype)))
         return false;
     asn_lock();
     uint64_t begin = asn_profile_begin_small();
-    bool done = scatter_value(a, index, (const char *)value->scalar.bytes);
+    bool done = value->array ? scatter_rows(a, index, value->array)
+                             : scatter_value(a, index, (const char *)value->scalar.bytes);
     if (asn_profile_small_timed(begin, done))
         asn_record_move(begin, "index assign", &a->layout);
     asn_unlock();

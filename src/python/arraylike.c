@@ -254,6 +254,15 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
     }
     PyObject *numbers = asn_from_numbers(obj, dtype);
     if (numbers || PyErr_Occurred()) return numbers;
+    if (PyRange_Check(obj)) {
+        PyObject *list = PySequence_List(obj);
+        numbers = list ? asn_from_numbers(list, dtype) : NULL;
+        Py_XDECREF(list);
+        if (numbers || PyErr_Occurred()) return numbers;
+    }
+    PyObject *rows = asn_stacked_items(obj);
+    if (rows && dtype != ASN_DTYPE_NONE) Py_SETREF(rows, asn_asarray_dtype(rows, dtype));
+    if (rows || PyErr_Occurred()) return rows;
     PyObject *own = from_array_method(obj, copy, trusted);
     if (own && !asn_is_ndarray(own))
         Py_SETREF(own, asn_from_numpy(own, copy == 1 && !*trusted, false));

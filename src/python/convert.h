@@ -53,6 +53,9 @@ void asn_base_pass_on(PyObject *array, PyObject *host);
  * int64 when all are ints that fit. NULL without an error when it is something else, or
  * `dtype` (unless NONE) is another. */
 PyObject *asn_from_numbers(PyObject *sequence, asn_dtype dtype); /* numbers.c */
+/* A list or tuple of exact arrays of one dtype and shape, row-major: they, stacked. NULL
+ * without an exception: it is none (plain_joins.c). */
+PyObject *asn_stacked_items(PyObject *items);
 /* Any array-like as ndarray (itself if it is one). */
 PyObject *asn_asarray(PyObject *obj);
 /* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.

@@ -1,4 +1,5 @@
 /* L3 python: plain cases (plain.c) of arrays joined along an axis, which may be new. */
+#include "convert.h"
 #include "plain.h"
 
 enum { MOST_JOINED = 16 };
@@ -27,10 +28,9 @@ static PyObject *join_along(int count, const asn_array *const *arrays, int axis)
                                                  ASN_CASTING_SAME_KIND, NULL, &r->array));
 }
 
-/* Views of arrays of one shape with a new axis, joined along it. */
-static PyObject *stacked(int count, const asn_array *const *arrays, int axis) {
-    asn_array views[MOST_JOINED];
-    const asn_array *at[MOST_JOINED];
+/* Views of arrays of one shape with a new axis, joined along it; room for them. */
+static PyObject *stacked_in(asn_array *views, const asn_array **at, int count,
+                            const asn_array *const *arrays, int axis) {
     const int ndim = arrays[0]->layout.ndim;
     int made = 0;
     asn_status status = ASN_OK;
@@ -48,6 +48,43 @@ static PyObject *stacked(int count, const asn_array *const *arrays, int axis) {
     return r;
 }
 
+static PyObject *stacked(int count, const asn_array *const *arrays, int axis) {
+    asn_array views[MOST_JOINED];
+    const asn_array *at[MOST_JOINED];
+    return stacked_in(views, at, count, arrays, axis);
+}
+
+PyObject *asn_stacked_items(PyObject *o) {
+    enum { MOST = 1 << 16 };
+    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return NULL;
+    const Py_ssize_t count = PySequence_Fast_GET_SIZE(o);
+    PyObject *const *items = PySequence_Fast_ITEMS(o);
+    if (count == 0 || count > MOST || !asn_is_ndarray_exact(*items)) return NULL;
+    const asn_layout *first = &asn_of(*items)->layout;
+    if (first->size == 0) return NULL; /* NumPy's strides of nothing are its own */
+    for (Py_ssize_t i = 0; i < count; i++) {
+        if (!asn_is_ndarray_exact(items[i])) return NULL;
+        const asn_layout *l = &asn_of(items[i])->layout;
+        if (l->dtype != first->dtype || !asn_layout_same_shape(l, first) ||
+            !asn_layout_contiguous(l) || l->ndim >= ASN_MAX_DIMS)
+            return NULL;
+    }
+    if (count <= MOST_JOINED) {
+        const asn_array *arrays[MOST_JOINED];
+        return stacked(joined(o, arrays), arrays, 0);
+    }
+    asn_array *views = asn_malloc((size_t)count * sizeof *views);
+    const asn_array **arrays = asn_malloc(2 * (size_t)count * sizeof *arrays);
+    for (Py_ssize_t i = 0; i < count && arrays; i++)
+        arrays[i] = asn_of(items[i]);
+    PyObject *r = views && arrays
+                      ? stacked_in(views, arrays + count, (int)count, arrays, 0)
+                      : asn_raise(ASN_ERR_MEMORY);
+    asn_free(arrays);
+    asn_free(views);
+    return r;
+}
+
 /* Arrays of one shape. */
 PyObject *asn_plain_stack(PyObject *const *v, Py_ssize_t n) {
     const asn_array *arrays[MOST_JOINED];
@@ -58,10 +95,7 @@ PyObject *asn_plain_stack(PyObject *const *v, Py_ssize_t n) {
     axis += axis < 0 ? first->ndim + 1 : 0;
     if (axis < 0 || axis > first->ndim || first->ndim >= ASN_MAX_DIMS) NOT_PLAIN;
     for (int i = 1; i < count; i++)
-        if (arrays[i]->layout.ndim != first->ndim ||
-            memcmp(arrays[i]->layout.shape, first->shape,
-                   (size_t)first->ndim * sizeof *first->shape))
-            NOT_PLAIN;
+        if (!asn_layout_same_shape(&arrays[i]->layout, first)) NOT_PLAIN;
     return stacked(count, arrays, (int)axis);
 }
 

@@ -165,12 +165,13 @@ ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
         return ACLNN_SUCCESS;
     }
     bool needs_one = loop->kind == ACLNNX_LOOP_ARG || !(loop->sum || loop->from_identity);
-    if (n < needs_one || n * loop->item > ACLNNX_LOOP_BYTES)
+    int64_t most =
+        loop->kind == ACLNNX_LOOP_ARG ? ACLNNX_LOOP_ARG_BYTES : ACLNNX_LOOP_BYTES;
+    if (n < needs_one || n > most / loop->item)
         return asnrtFail(ACLNN_ERR_PARAM_INVALID,
                          "aclnnxLoopRun: %lld elements of %d bytes; %d to %d bytes are "
                          "allowed",
-                         (long long)n, loop->item, needs_one * loop->item,
-                         ACLNNX_LOOP_BYTES);
+                         (long long)n, loop->item, needs_one * loop->item, (int)most);
     run_reducing(loop, n, out, in[0], fpFlags);
     return ACLNN_SUCCESS;
 }
