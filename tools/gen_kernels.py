@@ -219,6 +219,9 @@ def loop(row, dtype, isa):
         body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define KIND {QUOTIENTS.index(row.name)}\n"
         body += f"#define FLOAT {'double' if wide else 'float'}\n#define WIDE {'int64_t' if wide else 'int32_t'}\n"
         body += f"#define BITS {53 if wide else 24}\n#define EXPR {expr}\n"
+        if "64" not in dtype:
+            lane, product = ("uint32_t", "uint64_t") if "32" in dtype else ("uint16_t", "uint32_t")
+            body += f"#define LANE {lane}\n#define PRODUCT {product}\n"
         return body + '#include "device/cpu/divide_int.inc"\n', fill
     if row.name == "power" and dtype in INTS:
         wide = "uint64_t" if "64" in dtype else "uint32_t"

@@ -92,8 +92,30 @@ static bool has_exact_inverse(const asn_ref *ref, asn_dtype loop, double *invers
     return true;
 }
 
+/* a // 2**k of integers is a shift, and a % 2**k a mask: rounding down is what both do
+ * with negative numbers. (A device that has no shift makes one of a division.) */
+static void ease_integer_division(asn_node *n) {
+    const asn_ref *ref = &n->in[1];
+    const int item = asn_itemsize((asn_dtype)n->loop);
+    uint64_t c = 0;
+    if (ref->buffer || ref->dtype != n->loop || !asn_is_integer((asn_dtype)n->loop) ||
+        !asn_fuse_enabled())
+        return;
+    memcpy(&c, ref->immediate, (size_t)item); /* the lowest byte comes first */
+    bool negative = !asn_is_unsigned_int((asn_dtype)n->loop) && c >> (8 * item - 1);
+    if (c == 0 || c & (c - 1) || negative) return;
+    const uint64_t value =
+        n->op == ASN_OP_REMAINDER ? c - 1 : (uint64_t)__builtin_ctzll(c);
+    n->op = n->op == ASN_OP_REMAINDER ? ASN_OP_BITWISE_AND : ASN_OP_RIGHT_SHIFT;
+    memcpy(n->in[1].immediate, &value, (size_t)item);
+}
+
 void asn_node_ease_division(asn_node *n) {
     double inverse;
+    if (n->op == ASN_OP_FLOOR_DIVIDE || n->op == ASN_OP_REMAINDER) {
+        ease_integer_division(n);
+        return;
+    }
     if (n->op != ASN_OP_DIVIDE || !has_exact_inverse(&n->in[1], n->loop, &inverse))
         return;
     float single = (float)inverse;
