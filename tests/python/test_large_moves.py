@@ -333,3 +333,59 @@ def test_rows_too_long_to_follow_each_other(n, dtype):
         for y in x:
             a, b = a + anp.array(y).swapaxes(1, 2), b + y.swapaxes(1, 2)
         check(a, b)
+
+
+INDICES = [":, k", "r", "np.ix_(r, k)", "r, 2", "-1, k", ":, m", "b", "b, 1", "r[:, None], k", "np.ix_(k, k)", ":, [1]", ":, ::-1", "r[::-1], r % c",
+           "..., k", "r, None, 2"]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(INDICES), st.sampled_from(["f8", "f4", "c16", "u1", "i2"]), st.integers(5, 400), st.integers(4, 60),
+       st.sampled_from(["C", "F", "strided", "deep"]), st.sampled_from(["get", "number", "array", "row", "take"]), st.integers(0, 10**6))  # fmt: skip
+def test_rows_and_columns_by_indices(text, dtype, rows, columns, layout, use, seed):
+    """A few columns, many rows, meshes of both, with duplicates, which the last one wins."""
+    rng = np.random.default_rng(seed)
+    x = (rng.random((rows, columns, 3) if layout == "deep" else (rows, columns)) * 200).astype(
+        dtype
+    )
+    a = anp.array(x)
+    if layout == "F":
+        x, a = np.asfortranarray(x), anp.asfortranarray(a)
+    elif layout == "strided":
+        x, a = x[::-1, ::2], a[::-1, ::2]
+    c = x.shape[1]
+    names = {"k": rng.integers(-c, c, rng.integers(1, 7)), "r": rng.integers(-rows, rows, rng.integers(1, 600)),
+             "m": rng.random(c) < 0.5, "b": rng.random(rows) < 0.5, "c": c, "np": np}  # fmt: skip
+    if c < 3 and "2" in text or layout == "deep" and text == "..., k":
+        return
+    if "ix_(k" in text:
+        names["k"] = names["k"] % min(rows, c)
+    at = eval(f"np.s_[{text}]", names)
+    ours = our_index(at)
+    if use == "take":
+        got, want = (
+            anp.take(a, anp.array(names["k"]), axis=1),
+            np.take(x, names["k"], axis=1),
+        )
+        np.testing.assert_array_equal(got.to_numpy(), want)
+        return
+    want = x[at]
+    if use == "get":
+        got = a[ours]
+        assert got.shape == want.shape
+        np.testing.assert_array_equal(got.to_numpy(), want)
+        return
+    value = (rng.random(want.shape[-1:] if use == "row" and want.ndim else want.shape) * 99).astype(
+        dtype
+    )
+    x[at] = 7 if use == "number" else value
+    a[ours] = 7 if use == "number" else anp.array(value)
+    np.testing.assert_array_equal(a.to_numpy(), x)
+
+
+def our_index(at):
+    return (
+        tuple(anp.array(i) if isinstance(i, np.ndarray) else i for i in at)
+        if isinstance(at, tuple)
+        else anp.array(at)
+    )

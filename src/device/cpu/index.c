@@ -184,11 +184,37 @@ static void rest_offsets(const asn_index_run *r, int64_t at, int64_t *self,
     }
 }
 
+/* Positions [first, end) of the rest's loops, some neighbours of its innermost dimension
+ * for each index before the next ones: columns of a matrix that a few indices name, or
+ * rows that many do and one value fills. */
+static void move_inside(const asn_index_run *r, int64_t n, const int64_t *self_off,
+                        const int64_t *other_off, int64_t first, int64_t end) {
+    enum { NEIGHBOURS = 256 };
+    const bool get = r->kind == ASN_MOVE_GET;
+    const asn_index_rest *line = &r->rest[0];
+    for (int64_t at = first, m; at < end; at += m) {
+        int64_t self, other, left = line->extent - at % line->extent;
+        rest_offsets(r, at, &self, &other);
+        m = left < end - at ? left : end - at;
+        if (m > NEIGHBOURS) m = NEIGHBOURS;
+        for (int64_t i = 0; i < n; i++) {
+            char *p = r->self + self + self_off[i], *q = r->other + other + other_off[i];
+            ASN_BY_SIZE(strided, r->run)
+            (get ? q : p, get ? line->other : line->self, get ? p : q,
+             get ? line->self : line->other, m);
+        }
+    }
+}
+
 /* Positions [first, end) of the rest's loops. Where they lie one after the other in the
  * result, as in g[:, r], as many go at once as a line has, or eight: every line of the
  * result is then written in one go. */
 static void move_rest(const asn_index_run *r, int64_t n, const int64_t *self_off,
                       const int64_t *other_off, int64_t first, int64_t end) {
+    if (r->inside) {
+        move_inside(r, n, self_off, other_off, first, end);
+        return;
+    }
     bool gets = r->kind == ASN_MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
     bool across = gets && r->num_rest && r->rest[0].other == r->run;
     bool along = gets && r->other_stride[0] == r->run;
@@ -332,6 +358,16 @@ static bool is_dense(const asn_index_run *r) {
     return (near < 0 ? -near : near) < (rest < 0 ? -rest : rest);
 }
 
+/* Whether the rest's innermost dimension is better walked inside J: it is long, and J is
+ * short, or is walked along what lies farther apart. */
+static bool is_inside(const asn_index_run *r) {
+    enum { FEW = 16, LONG = 8 };
+    if (r->kind == ASN_MOVE_ACCUMULATE || r->run > 16 || (r->run & (r->run - 1)) ||
+        !r->num_rest || r->rest[0].extent < LONG)
+        return false;
+    return r->size_j <= FEW || (r->kind == ASN_MOVE_PUT && !is_dense(r));
+}
+
 static void index_execute(asn_index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
@@ -340,13 +376,15 @@ static void index_execute(asn_index_run *r) {
      * stays in L1 (g[:, r] of 1000 x 1000 float64: 4.7 ms column by column). */
     bool by_rows = r->kind == ASN_MOVE_GET && r->num_rest > 0 && r->size_j >= 64 &&
                    r->size_j <= 65536 && r->size_rest >= 64 && is_dense(r);
-    r->split_rest = r->kind != ASN_MOVE_GET || by_rows;
+    r->inside = is_inside(r);
+    r->split_rest = r->kind != ASN_MOVE_GET || by_rows || r->inside;
     if (r->split_rest) {
         if (r->kind != ASN_MOVE_GET && r->num_rest < ASN_ND_MAX_DIMS) cut_run(r);
         int64_t loops = r->size_rest * r->item / r->run;
         r->pieces = 1;
         r->piece = r->extent[0];
         r->rest_per_chunk = ((loops + 15) / 16 + LINE / 4 - 1) & -(LINE / 4);
+        if (r->inside && r->rest_per_chunk < LINE) r->rest_per_chunk = LINE;
         r->stream = by_rows && asn_index_streams_lines(r);
         int64_t chunks = (loops + r->rest_per_chunk - 1) / r->rest_per_chunk;
         asn_pool_run(index_chunk, r, chunks, ns);
@@ -369,7 +407,7 @@ static void index_begin(asn_index_run *r, asn_move_kind kind, asn_index_mode mod
     r->kind = kind;
     r->mode = mode;
     r->op = ASN_OP_NONE;
-    r->split_rest = r->stream = r->tracks = false;
+    r->split_rest = r->inside = r->stream = r->tracks = false;
     r->missed = 0;
     r->met = 0;
 }

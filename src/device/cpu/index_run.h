@@ -30,6 +30,7 @@ typedef struct {
     asn_index_rest rest[ASN_ND_MAX_DIMS];
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
+    bool inside; /* the rest's innermost dimension is walked for each index */
     bool stream; /* long rows, many of them, past the caches */
     bool checks; /* pieces check their indices; missed: one was outside */
     int missed;

@@ -41,6 +41,26 @@ static void collect_j(asn_index_run *r, const asn_nd *const idx[], const asn_nd 
     }
 }
 
+/* The longest dimension of J becomes the innermost one, where that is short: x[np.ix_(r,
+ * c)] of few columns. A get has no order to keep. */
+static void turn_j(asn_index_run *r) {
+    enum { SHORT = 32 };
+    int longest = 0;
+    for (int d = 1; d < r->num_j; d++)
+        if (r->extent[d] > r->extent[longest]) longest = d;
+    if (r->kind != ASN_MOVE_GET || r->extent[0] >= SHORT || longest == 0) return;
+    int64_t extent = r->extent[0], step = r->other_stride[0];
+    r->extent[0] = r->extent[longest];
+    r->other_stride[0] = r->other_stride[longest];
+    r->extent[longest] = extent;
+    r->other_stride[longest] = step;
+    for (int k = 0; k < r->num_idx; k++) {
+        step = r->idx_stride[0][k];
+        r->idx_stride[0][k] = r->idx_stride[longest][k];
+        r->idx_stride[longest][k] = step;
+    }
+}
+
 static void collect_rest(asn_index_run *r, const asn_nd *self, const asn_nd *other,
                          int ndim_j) {
     r->num_rest = 0;
@@ -65,6 +85,32 @@ static void collect_rest(asn_index_run *r, const asn_nd *self, const asn_nd *oth
         else
             r->rest[r->num_rest++] = dim;
     }
+}
+
+static bool is_one(const asn_index_run *r, int k) {
+    for (int d = 0; d < r->num_j; d++)
+        if (r->idx_stride[d][k]) return false;
+    return true;
+}
+
+/* What one index says for all of J, as the 2 of x[r, 2], is where self begins. The
+ * indices are checked. */
+static void fold_ones(asn_index_run *r) {
+    int kept = 0;
+    for (int k = 0; k < r->num_idx; k++) {
+        if (is_one(r, k) && (kept || k + 1 < r->num_idx)) {
+            int64_t v = *(const int64_t *)(const void *)r->idx[k];
+            r->self += asn_index_resolve(v, r->bound[k], r->mode) * r->self_stride[k];
+            continue;
+        }
+        r->idx[kept] = r->idx[k];
+        r->bound[kept] = r->bound[k];
+        r->self_stride[kept] = r->self_stride[k];
+        for (int d = 0; d < r->num_j; d++)
+            r->idx_stride[d][kept] = r->idx_stride[d][k];
+        kept++;
+    }
+    r->num_idx = kept;
 }
 
 bool asn_index_is_simple(const asn_index_run *r) {
@@ -97,6 +143,7 @@ asn_status asn_index_setup(asn_index_run *r, const asn_nd *self, int nidx,
     r->item = asn_itemsize(self->dtype);
     r->num_idx = nidx;
     collect_j(r, idx, other, ndim_j);
+    turn_j(r);
     collect_rest(r, self, other, ndim_j);
     r->checks =
         (r->kind == ASN_MOVE_GET && asn_index_is_simple(r)) || asn_index_is_pairs(r);
@@ -110,5 +157,6 @@ asn_status asn_index_setup(asn_index_run *r, const asn_nd *self, int nidx,
             return asn_error_set(ASN_ERR_INDEX,
                                  "cannot do a non-empty take from an empty axes.");
     }
+    if (nidx > 1 && !r->checks && r->size_j && r->size_rest) fold_ones(r);
     return ASN_OK;
 }
