@@ -44,6 +44,8 @@ VECTOR_FUNCTIONS = {
     "f_fmin",
     "f_clip",
     "f_isinf",
+    "f_isposinf",
+    "f_isneginf",
     "f_isfinite",
     "f_signbit",
     "c_add",

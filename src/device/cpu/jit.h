@@ -63,7 +63,7 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n);
 /* The same for rows of n elements, of code without sums: from row to row pointer place[m]
  * moves by step[m] bytes. What they are afterwards is unsaid. */
 uint32_t asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
-                      int moving, const uint16_t *place, const int64_t *step);
+                          int moving, const uint16_t *place, const int64_t *step);
 
 /* ASNUMPY_JIT=0|1|always at start, asn_jit_switch afterwards (for tests; returns what it
  * was). ALWAYS takes every program, of one step or one element too. */
