@@ -3,6 +3,7 @@
 import asnumpy
 import numpy as np
 import pytest
+from conftest import NPU
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,7 +62,7 @@ def test_random_subscripts(seed):
         np.testing.assert_allclose(
             view, want, rtol=1e-3 if want.dtype == "f2" else 1e-6, err_msg=text
         )
-        if len(hosts) == 1 and np.ndim(want):
+        if len(hosts) == 1 and np.ndim(want) and not NPU:  # whose memory the host does not share
             shares = np.shares_memory(want, hosts[0])
             assert asnumpy.shares_memory(got, ours[0]) == shares, text
             if shares and got.size:
