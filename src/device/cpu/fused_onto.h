@@ -5,7 +5,7 @@
 
 #include "device/cpu/fused_reduce.h"
 
-enum { ASN_ONTO_BYTES = 16384 /* of computed rows */ };
+enum { ASN_ONTO_BYTES = 32768 /* of computed rows */ };
 
 typedef struct {
     const asn_reduction_run *rr;
