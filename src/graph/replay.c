@@ -357,6 +357,7 @@ static asn_status run(asn_replay *r, const asn_array *const *args, asn_array *re
     if (!status) status = fill_bases(r, args, arena.data);
     if (!status) status = use_slots(r, args);
     if (!status) status = run_steps(r, r->bases);
+    if (!status) status = asn_trace_catch_up_on(r->num_args, args);
     if (arena.data) asn_block_give(&arena);
     for (int i = 0; i < r->num_slots; i++)
         if (r->slots[i].kind == ASN_SLOT_RESULT) r->slots[i].buffer = NULL;

@@ -81,6 +81,12 @@ for k, want in enumerate(operations(np.array(raw))):
         got = next(some)
     host[:] = 0
     assert numpy.array_equal(numpy.asarray(got), numpy.asarray(want)), k
+replayed, keep = np.jit(lambda a: np.sqrt(a * 2 + 1) - a), raw.copy()
+for _ in range(3):
+    raw[:] = keep
+    got = replayed(np.asarray(raw))
+    raw[:] = 0
+    assert numpy.allclose(numpy.asarray(got), numpy.sqrt(keep * 2 + 1) - keep)
 one, none = np.ones(3000), np.zeros(3000)
 try:
     with np.errstate(all="raise"):
