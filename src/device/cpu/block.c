@@ -1,6 +1,8 @@
 /* CPU device: running a plan's steps on one block. */
 #include "device/cpu/block.h"
 
+#include <assert.h>
+
 #include "base/cpu.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
@@ -30,14 +32,15 @@ static int64_t step_block(const asn_plan *plan, int64_t largest) {
     int64_t most = plan->folds ? FOLD_OPERAND_SHARE : OPERAND_SHARE;
     if (bytes > most) bytes = most;
     int64_t n = bytes / plan->block_item;
-    if (n >= 64) n &= ~(int64_t)63;
     int64_t fits = ASN_BUFFER_BYTES / plan->block_slots / plan->block_item;
-    if (n < 32) n = fits < 32 ? fits : 32;
-    return n < fits ? n : fits;
+    if (n < 32) n = 32;
+    if (n > fits) n = fits;
+    return n >= 64 ? n & ~(int64_t)63 : n >= 16 ? n & ~(int64_t)15 : n;
 }
 
 int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
     plan->step_block = step_block(plan, largest);
+    plan->long_block = largest;
     if (plan->code &&
         plan->step_block * plan->max_item * plan->num_slots > ASN_BUFFER_BYTES) {
         asn_plan_detach(plan);
@@ -145,10 +148,20 @@ static void run_interpreted(const asn_run *run, int64_t n) {
         run_steps(run, n);
 }
 
+static void move_operands(asn_run *run, int64_t elements) {
+    const asn_plan *plan = run->plan;
+    for (int m = 0; m < run->num_moving; m++) {
+        int i = run->moving[m], v = plan->value[i];
+        if (plan->access[i] == ASN_AT_DIRECT) run->ptr[v] += elements * plan->item[v];
+    }
+}
+
 /* What machine code left undone: an element outside the range of a function, or
- * conditions that a function may have raised for itself. */
+ * conditions that a function may have raised for itself. Reductions then read what they
+ * fold: operands where they were, slots that hold all n elements. */
 static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
     const asn_plan *plan = run->plan;
+    assert(n <= plan->step_block || !plan->num_reductions);
     for (int i = 0; i < plan->num_in; i++) {
         bool one = plan->access[i] == ASN_AT_CONST && !plan->base[i];
         if (plan->access[i] != ASN_AT_ROW && !one) continue;
@@ -161,11 +174,9 @@ static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
     for (int64_t at = 0; at < n; at += plan->step_block) {
         int64_t m = n - at < plan->step_block ? n - at : plan->step_block;
         run_interpreted(run, m);
-        for (int k = 0; k < run->num_moving && m < n; k++) {
-            int i = run->moving[k], v = plan->value[i];
-            if (plan->access[i] == ASN_AT_DIRECT) run->ptr[v] += m * plan->item[v];
-        }
+        move_operands(run, m);
     }
+    move_operands(run, -n);
 }
 
 static void run_code(asn_run *run, int64_t n) {
@@ -214,6 +225,8 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
         int i = run->moving[m], v = plan->value[i];
         char *at = plan->base[i] + run->offset[i];
         if (plan->access[i] == ASN_AT_DIRECT) {
+            assert(!plan->code || !(plan->past_caches >> i & 1) ||
+                   (uintptr_t)at % 64 == 0);
             run->ptr[v] = at;
             if (plan->prefetch && i < plan->num_in)
                 prefetch_next(at, n0 * n1 * plan->item[v]);

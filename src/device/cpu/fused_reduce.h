@@ -46,6 +46,17 @@ static inline bool asn_reductions_split(const asn_plan *plan) {
     return true;
 }
 
+/* Whether elements may be folded in turns, by several accumulators: of complex extremes
+ * the first NaN stays, whose other part tells which it was. */
+static inline bool asn_reductions_commute(const asn_plan *plan) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (asn_is_complex(plan->reductions[r].dtype) &&
+            plan->reductions[r].op != ASN_OP_ADD &&
+            plan->reductions[r].op != ASN_OP_MULTIPLY)
+            return false;
+    return true;
+}
+
 /* After asn_plan_space: chooses the way, places the plan's values and looks for its code,
  * which the caller detaches after the last run. *ready stays false where an error is
  * returned, or the whole is done: nothing was to be reduced, or it took two programs. */

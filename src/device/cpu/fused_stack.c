@@ -219,7 +219,7 @@ static void choose_stripe(asn_reduction_run *rr) {
     rr->block = asn_plan_block(plan, widest);
     rr->pack = 1;
     if (rr->num_reduced && extent * 4 <= (rr->block < widest ? rr->block : widest) &&
-        asn_reductions_split(plan)) {
+        asn_reductions_split(plan) && asn_reductions_commute(plan)) {
         asn_plan_place(plan, true);
         rr->block = asn_plan_block(plan, widest);
         if (rr->block > widest) rr->block = widest;
@@ -246,7 +246,8 @@ void asn_reduce_stack(asn_reduction_run *rr, int inner) {
     rr->num_reduced = asn_plan_group(plan, inner);
     choose_stripe(rr);
     asn_plan_attach(plan);
-    if (plan->code) (void)asn_plan_block(plan, rr->block); /* which may refuse the code */
+    if (plan->code) /* which may refuse the code */
+        (void)asn_plan_block(plan, rr->block * rr->pack);
     rr->rows = plan->size / plan->kept_size;
     int64_t outer = plan->kept_size / plan->dims[0].extent;
     int64_t results = outer * rr->stripes;

@@ -62,6 +62,7 @@ static void turn(const band_run *t, asn_run *run, char *scratch, int64_t n0, int
                                             plan->base[i] + run->offset[i], t->stride[i],
                                             n0, n1, false);
         run->offset[i] = (int64_t)((uintptr_t)scratch - (uintptr_t)plan->base[i]);
+        run->gathered[i] = NULL; /* other elements at the same address */
         scratch += t->rows * t->pitch * item;
     }
 }

@@ -102,6 +102,7 @@ typedef struct {
     struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
     uint32_t past_caches;      /* outputs that the code stores so */
     int64_t step_block;        /* elements of a block when the steps run one by one */
+    int64_t long_block;        /* and when machine code leaves the slots unused */
 
     bool prefetch; /* the operands come from memory */
     bool streams;  /* some output is ASN_AT_STREAM */

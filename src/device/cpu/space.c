@@ -278,11 +278,14 @@ static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
     return false;
 }
 
-/* Machine code stores past the caches itself where every row begins at a line. */
+/* Machine code stores past the caches itself where every block begins at a line: every
+ * row does, and the blocks within one, whichever length asn_plan_block gives them. */
 static bool begins_at_lines(const asn_plan *plan, int out) {
     uintptr_t bits = (uintptr_t)plan->base[out];
     for (int d = 1; d < plan->num_dims; d++)
         bits |= (uintptr_t)plan->dims[d].stride[out];
+    const int64_t item = asn_itemsize(plan->dtype[out]);
+    bits |= (uintptr_t)(plan->step_block * item) | (uintptr_t)(plan->long_block * item);
     return (bits & 63) == 0;
 }
 

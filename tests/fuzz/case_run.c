@@ -1,0 +1,249 @@
+/* A case in every way the engine has, compared.
+ *
+ * The reference is the block interpreter on one thread. Every other way must give its
+ * very bytes, in the gaps between elements too (any NaN is any other), and the same
+ * floating-point conditions: machine code for everything, on one thread and on several,
+ * and the engine as it is, met once, again (machine code is made) and once more (the plan
+ * is kept). The reference itself is compared with the oracle. Memory behind every buffer
+ * is watched as well.
+ */
+#include <float.h>
+#include <math.h>
+
+#include "case.h"
+
+#include "device/cpu/jit.h"
+#include "device/cpu/pool.h"
+
+enum { LINE = 64, GUARD = 256 /* bytes behind a buffer, of WATCHED */, WATCHED = 0xa5 };
+
+typedef struct {
+    char *block[ACLNNX_MAX_OPERANDS], *at[ACLNNX_MAX_OPERANDS];
+} memory;
+
+/* ---- memory */
+
+static double value_of(fuzz_fill fill, int64_t at, int64_t of, uint64_t seed) {
+    static const double corners[] = {
+        0,      -0.0,      1,   -1,    2,       INFINITY, 1e300, 1e-310,    -800, 1000,
+        -1e-40, -INFINITY, NAN, 65504, -3.5e38, 1e-320,   1e6,   0.9999999, 710,  -1e19};
+    enum { CORNERS = sizeof corners / sizeof *corners };
+    int often = fill == FUZZ_CORNERS ? 40 : fill == FUZZ_RARE ? 1000 : 0;
+    bool corner = often && random_below(often) == 0;
+    if (fill == FUZZ_ONE) corner = at == (int64_t)(seed % (uint64_t)of);
+    if (corner) return corners[random_below(CORNERS)];
+    if (fill == FUZZ_WIDE)
+        return ldexp(random_unit() - 0.5, (int)random_below(2100) - 1050);
+    if (fill == FUZZ_POSITIVE || fill == FUZZ_ONE) return 0.1 + 2 * random_unit();
+    return (random_unit() - 0.3) * 4;
+}
+
+static void fill(const fuzz_buffer *b, char *to) {
+    const asn_kernels *k = asn_kernels_get();
+    asn_dtype dt = (asn_dtype)b->dtype;
+    int64_t item = asn_itemsize(dt), n = b->bytes / item;
+    check_seed = b->seed | 1;
+    for (int64_t i = 0; i < n; i++) {
+        double x = value_of((fuzz_fill)b->fill, i, n, b->seed);
+        double y = value_of((fuzz_fill)b->fill, i, n, b->seed);
+        if (!asn_is_inexact(dt)) {
+            uint64_t bits = b->fill == FUZZ_WIDE ? random_u64() : random_u64() % 7;
+            if (dt == ASN_BOOL) bits &= 1;
+            memcpy(to + i * item, &bits, (size_t)item); /* little-endian */
+            continue;
+        }
+        asn_c128 z = {x, random_below(4) ? y : x};
+        k->cast[ASN_C128][dt](1, to + i * item, &z, NULL, NULL);
+    }
+}
+
+static void make_memory(memory *m, const fuzz_case *c) {
+    memset(m, 0, sizeof *m);
+    for (int b = 0; b < c->num_buffers; b++) {
+        const fuzz_buffer *is = &c->buffers[b];
+        size_t bytes = (size_t)(is->bytes + is->shift + GUARD + LINE) / LINE * LINE;
+        m->block[b] = aligned_alloc(LINE, bytes);
+        if (!m->block[b]) {
+            printf("no memory for a case\n");
+            exit(3);
+        }
+        memset(m->block[b], WATCHED, bytes);
+        m->at[b] = m->block[b] + is->shift;
+    }
+}
+
+static void fill_memory(memory *m, const fuzz_case *c) {
+    uint64_t seed = check_seed;
+    for (int b = 0; b < c->num_buffers; b++)
+        fill(&c->buffers[b], m->at[b]);
+    check_seed = seed;
+}
+
+static void copy_memory(memory *to, const memory *from, const fuzz_case *c) {
+    for (int b = 0; b < c->num_buffers; b++)
+        memcpy(to->at[b], from->at[b], (size_t)c->buffers[b].bytes);
+}
+
+static void free_memory(memory *m) {
+    for (int b = 0; b < ACLNNX_MAX_OPERANDS; b++)
+        free(m->block[b]);
+}
+
+static bool is_guard_whole(const memory *m, const fuzz_case *c) {
+    for (int b = 0; b < c->num_buffers; b++) {
+        const char *end = m->at[b] + c->buffers[b].bytes;
+        for (int k = 0; k < GUARD / 2; k++)
+            if ((unsigned char)end[k] != WATCHED) {
+                printf("  byte %d behind buffer %d was written\n", k, b);
+                return false;
+            }
+        for (const char *p = m->block[b]; p < m->at[b]; p++)
+            if ((unsigned char)*p != WATCHED) {
+                printf("  a byte before buffer %d was written\n", b);
+                return false;
+            }
+    }
+    return true;
+}
+
+/* ---- ways */
+
+typedef struct {
+    const char *name;
+    asn_jit_mode mode;
+    int threads, times;
+} way;
+
+static const way reference = {"interpreter, 1 thread", ASN_JIT_OFF, 1, 1};
+static const way ways[] = {{"machine code, 1 thread", ASN_JIT_ALWAYS, 1, 1},
+                           {"machine code, 7 threads", ASN_JIT_ALWAYS, 7, 1},
+                           {"interpreter, 2 threads", ASN_JIT_OFF, 2, 1},
+                           {"as it is, 2 threads", ASN_JIT_ON, 2, 3}};
+
+static asn_status run(const fuzz_case *c, const memory *m, uint32_t *flags) {
+    aclnnxOperand operands[ACLNNX_MAX_OPERANDS] = {{0}};
+    for (int i = 0; i < c->num_in + c->num_out; i++) {
+        const fuzz_operand *o = &c->operands[i];
+        operands[i] = (aclnnxOperand){.data = m->at[o->buffer] + o->offset,
+                                      .strides = o->strides,
+                                      .dtype = (uint8_t)asn_dtype_table[o->dtype].acl,
+                                      .flags = (uint8_t)o->flags,
+                                      .reduceOp = (uint16_t)o->reduce};
+        if (!o->immediate) continue;
+        memcpy(operands[i].immediate, m->at[o->buffer],
+               (size_t)asn_itemsize((asn_dtype)o->dtype));
+        operands[i].data = NULL;
+    }
+    aclnnxProgram p = {.numDims = c->ndim,
+                       .numIn = c->num_in,
+                       .numOut = c->num_out,
+                       .numInstrs = c->num_instrs,
+                       .numRegs = c->num_regs,
+                       .shape = c->shape,
+                       .operands = operands,
+                       .instrs = c->instrs,
+                       .reduceMask = c->mask,
+                       .fpFlags = flags};
+    return asn_cpu_fused(&p);
+}
+
+/* ---- comparing */
+
+static bool is_near(double a, double b, double bound) {
+    if ((a != a && b != b) || memcmp(&a, &b, sizeof a) == 0) return true;
+    return bound < 0 || (bound > 0 && fabs(a - b) <= bound);
+}
+
+static int output_of(const fuzz_case *c, int buffer) {
+    for (int i = c->num_in; i < c->num_in + c->num_out; i++)
+        if (c->operands[i].buffer == buffer) return i;
+    return -1;
+}
+
+/* Extremes of zeros of both signs are either; the order says which. */
+static bool is_extreme(int op) {
+    return op == ASN_OP_MAXIMUM || op == ASN_OP_MINIMUM || op == ASN_OP_FMAX ||
+           op == ASN_OP_FMIN;
+}
+
+static bool are_equal(const fuzz_case *c, const memory *got, const memory *expected,
+                      double *const *bounds, const char *name) {
+    for (int b = 0; b < c->num_buffers; b++) {
+        const int64_t bytes = c->buffers[b].bytes;
+        if (memcmp(got->at[b], expected->at[b], (size_t)bytes) == 0) continue;
+        int out = output_of(c, b);
+        asn_dtype dt = (asn_dtype)c->buffers[b].dtype;
+        bool zeros = bounds && out >= 0 && is_extreme(c->operands[out].reduce);
+        int64_t item = asn_itemsize(dt);
+        for (int64_t k = 0; k < bytes / item; k++) {
+            const char *x = got->at[b] + k * item, *y = expected->at[b] + k * item;
+            if (memcmp(x, y, (size_t)item) == 0) continue;
+            double bound = bounds && out >= 0 && bounds[out] ? bounds[out][k] : 0;
+            asn_c128 u, v;
+            asn_kernels_get()->cast[dt][ASN_C128](1, &u, x, NULL, NULL);
+            asn_kernels_get()->cast[dt][ASN_C128](1, &v, y, NULL, NULL);
+            if (is_near(u.re, v.re, bound) && is_near(u.im, v.im, bound)) continue;
+            if (zeros && u.re == v.re && u.im == v.im) continue;
+            printf("  %s: element %lld of buffer %d (output %d, %s): %.17g %+.17gi, not "
+                   "%.17g %+.17gi\n",
+                   name, (long long)k, b, out < 0 ? -1 : out - c->num_in,
+                   asn_dtype_name(dt), u.re, u.im, v.re, v.im);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_way(const fuzz_case *c, const way *w, const memory *pristine,
+                      memory *work, const memory *expected, uint32_t conditions,
+                      asn_status wanted) {
+    asn_jit_mode before = asn_jit_switch(w->mode);
+    int threads = asn_pool_set_threads(w->threads);
+    bool good = true;
+    for (int turn = 0; turn < w->times && good; turn++) {
+        uint32_t flags = 0;
+        copy_memory(work, pristine, c);
+        asn_status status = run(c, work, &flags);
+        if (status != wanted)
+            printf("  %s: status %d, not %d\n", w->name, status, wanted);
+        else if (!status && flags != conditions)
+            printf("  %s: conditions %x, not %x\n", w->name, flags, conditions);
+        good = status == wanted && (status || flags == conditions) &&
+               (status || are_equal(c, work, expected, NULL, w->name)) &&
+               is_guard_whole(work, c);
+    }
+    asn_jit_switch(before);
+    asn_pool_set_threads(threads);
+    asn_error_clear();
+    return good;
+}
+
+bool fuzz_check(const fuzz_case *c) {
+    memory pristine, expected, work;
+    double *bounds[ACLNNX_MAX_OPERANDS] = {NULL};
+    uint32_t conditions = 0;
+    make_memory(&pristine, c);
+    make_memory(&expected, c);
+    make_memory(&work, c);
+    fill_memory(&pristine, c);
+    copy_memory(&expected, &pristine, c);
+    asn_jit_mode before = asn_jit_switch(reference.mode);
+    int threads = asn_pool_set_threads(reference.threads);
+    asn_status status = run(c, &expected, &conditions);
+    asn_jit_switch(before);
+    asn_pool_set_threads(threads);
+    bool good = is_guard_whole(&expected, c);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways && good; w++)
+        good = check_way(c, &ways[w], &pristine, &work, &expected, conditions, status);
+    if (good && !status) {
+        copy_memory(&work, &pristine, c);
+        fuzz_oracle(c, work.at, bounds);
+        good = are_equal(c, &expected, &work, bounds, "interpreter against the oracle");
+    }
+    for (int i = 0; i < ACLNNX_MAX_OPERANDS; i++)
+        free(bounds[i]);
+    free_memory(&pristine);
+    free_memory(&expected);
+    free_memory(&work);
+    return good;
+}
