@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full numpy-suite bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full fuzz numpy-suite bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -37,17 +37,26 @@ SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signat
 SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
 test: ctest build
 	$(PY) tools/operators_table.py count
+	tests/fuzz/run.sh 300 1
 	$(PYTEST)
 	ASNUMPY_FUSE=0 $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_JIT=always $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_DEVICE=ascend ASCEND_HOME_PATH=$$($(PY) -m asnumpy.acl --home) ASNUMPY_CANN_STRICT=1 ASNUMPY_FALLBACK=silent \
 	  $(PYTEST) $(SAME_IN_EVERY_MODE)
 
-# Longer sweeps: every float32 through every elementary function (half an hour), sanitizers on the C tests, more
+# Random programs against their oracles (tests/fuzz): new ones every time, or those of FUZZ_SEED. An hour of it is in test-full.
+FUZZ_SECONDS ?= 300
+FUZZ_SEED ?= $(shell date +%s)
+fuzz: $(BUILD)/build.ninja build
+	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet fuzz_program
+	tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ_SEED)
+
+# Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests, more
 # hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
 # the HTML pages in a browser.
 test-full: test
 	bash tools/bootstrap.sh chromium
+	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(PY) -m pytest tests/python -q -k browser
 	$(BUILD)/tests/c/test_cpu_math full
 	bash tools/sanitize.sh

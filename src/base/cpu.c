@@ -115,6 +115,9 @@ static void find_caches(void) {
     caches.first = within(told.first, 16 << 10, 256 << 10, 32 << 10);
     caches.second = within(told.second, 128 << 10, 16 << 20, 1 << 20);
     caches.last = within(told.last, 1 << 20, 1 << 30, 32 << 20);
+    const char *wish = getenv("ASNUMPY_LAST_CACHE");
+    if (wish)
+        caches.last = within(strtoll(wish, NULL, 10), 32 << 10, 1 << 30, caches.last);
 }
 
 asn_cache_sizes asn_cpu_caches(void) {

@@ -22,7 +22,8 @@ asn_cpu_moves asn_cpu_moves_get(void); /* resolved once */
 /* Bytes of a core's first and second data caches and of the last one that it shares;
  * where the processor does not tell, or tells nonsense (a virtual machine may), those of
  * a usual one: 32 KiB, 1 MiB, 32 MiB. For the sizes of blocks and the like, whose results
- * do not depend on it. Read once; thread-safe. */
+ * do not depend on it. ASNUMPY_LAST_CACHE=bytes takes the place of the last one, so that
+ * tests reach what is done with large arrays by small ones. Read once; thread-safe. */
 typedef struct {
     int64_t first, second, last;
 } asn_cache_sizes;

@@ -1,0 +1,215 @@
+"""A program of the statement fuzzer under AsNumpy, in several ways, against NumPy and itself.
+
+Two oracles, since a last bit's difference in a function may grow without bound over forty
+statements:
+
+- *step by step*: every statement runs at once, and NumPy runs it on the very values that it
+  found; results agree to what one operation may round.
+- *as it is*: the whole program recorded, then looked at; and, where nothing asks for a value
+  on the way, traced once and replayed. These agree with step by step bit for bit, but for rough
+  variables (programs.py).
+"""
+
+import hashlib
+import re
+
+import inputs
+import numpy
+
+
+class Mismatch(AssertionError):
+    pass
+
+
+def host(a):
+    return a.to_numpy() if hasattr(a, "to_numpy") else numpy.asarray(a)
+
+
+def environment(np):
+    return {"np": np, "make": inputs.make}
+
+
+def variables(line):
+    return set(re.findall(r"\bv\d+\b", line))
+
+
+def real_parts(x):
+    """Complex numbers as pairs of real ones."""
+    x = numpy.ascontiguousarray(x)
+    return x.view(x.real.dtype) if x.dtype.kind == "c" else x
+
+
+def epsilon(dtype):
+    return float(numpy.finfo(dtype).eps)
+
+
+def same_kind(a, b, what):
+    if a.dtype != b.dtype or a.shape != b.shape:
+        raise Mismatch(f"{what}: {a.dtype}{a.shape}, not {b.dtype}{b.shape}")
+
+
+def show(a, b, bad, what):
+    at = tuple(int(k[0]) for k in numpy.nonzero(numpy.atleast_1d(bad)))
+    x, y = numpy.atleast_1d(a)[at], numpy.atleast_1d(b)[at]
+    raise Mismatch(f"{what}: {int(bad.sum())} of {a.size} differ, at {at}: {x!r}, not {y!r}")
+
+
+def equal_bits(a, b, what):
+    """Every bit, but any NaN is any other."""
+    same_kind(a, b, what)
+    if a.dtype.kind not in "fc":
+        bad = a != b
+    else:
+        x, y = real_parts(a), real_parts(b)
+        bad = ~((x == y) & (numpy.signbit(x) == numpy.signbit(y)) | (x != x) & (y != y))
+        a, b = x, y
+    if bad.any():
+        show(a, b, numpy.asarray(bad), what)
+
+
+def scale_of(values):
+    """The largest finite magnitude of all."""
+    most = 1.0
+    for v in values:
+        if v.dtype.kind in "fc" and v.size:
+            with numpy.errstate(all="ignore"):
+                x = numpy.abs(v.astype("c16" if v.dtype.kind == "c" else "f8"))
+                most = max(most, float(numpy.max(x, initial=0, where=numpy.isfinite(x))))
+    return most
+
+
+def close(a, b, what, relative, absolute=0.0):
+    """Within a part of the value, or of the largest that went into it."""
+    same_kind(a, b, what)
+    if a.dtype.kind not in "fc":
+        if (a != b).any():
+            show(a, b, a != b, what)
+        return
+    with numpy.errstate(all="ignore"):
+        wide = "c16" if a.dtype.kind == "c" else "f8"
+        x, y = a.astype(wide), b.astype(wide)
+        bad = ~((x == y) | (x != x) & (y != y) | (abs(x - y) <= relative * abs(y) + absolute))
+        if absolute > float(numpy.finfo(a.dtype).max) * 1e-4:  # sums may overflow on the way
+            bad &= numpy.isfinite(x) & numpy.isfinite(y)
+        if a.dtype.kind == "c":  # infinite parts of products are nobody's
+            bad &= numpy.isfinite(x) & numpy.isfinite(y)
+    if bad.any():
+        show(a, b, numpy.asarray(bad), what)
+
+
+def tolerance(dtype):
+    """What one operation may round, as a part of the result."""
+    if dtype.kind not in "fc":
+        return 0
+    return 8 * epsilon(dtype)
+
+
+ROUGH = re.compile(r"np\.(sum|mean|prod|var|cumsum)\(")
+
+
+def step_by_step(np, program):
+    """Runs it statement by statement, each checked against NumPy; the final environment."""
+    ours, theirs = environment(np), environment(numpy)
+    for line in program.inputs:
+        exec(line, ours)
+        exec(line, theirs)
+    for line in program.statements:
+        named = [v for v in variables(line) if v in theirs]
+        for v in named:
+            value = host(ours[v])
+            part = 0.2 if value.dtype == "f2" else 1e-2  # NumPy sums halves as halves
+            close(value, theirs[v], f"{v} before {line!r}", part, part * scale_of([value]))
+            if theirs[v].flags.writeable:
+                theirs[v][...] = value
+        operands = [theirs[v].copy() for v in named]
+        exec(line, ours)
+        np.synchronize()
+        with numpy.errstate(all="ignore"):
+            exec(line, theirs)
+        for v in variables(line):
+            if v not in theirs:
+                continue
+            dtype = theirs[v].dtype
+            relative, absolute = tolerance(dtype), 0.0
+            if ROUGH.search(line) and dtype.kind in "fc":
+                count = max((x.size for x in operands), default=1)
+                relative = 1e-2 if dtype == "f2" else 1e-4 if epsilon(dtype) > 1e-10 else 1e-9
+                absolute = min(count, 1 << 14) * epsilon(dtype) * scale_of(operands)
+                if "prod" in line:
+                    relative = 1e-2
+                if "var" in line:
+                    absolute *= scale_of(operands)
+            elif dtype.kind == "c":
+                absolute = relative * scale_of(operands)
+            close(host(ours[v]), theirs[v], f"{line!r}: {v}", relative, absolute)
+    return {v: host(ours[v]).copy() for v in program.names}
+
+
+def as_it_is(np, program):
+    """The whole program, recorded and then looked at."""
+    env = environment(np)
+    exec(compile(program.text(), "<program>", "exec"), env)
+    return {v: host(env[v]).copy() for v in reversed(program.names)}
+
+
+def replayed(np, program, times=3):
+    """Traced once and replayed; yields the results of each call."""
+    given = [re.match(r"v\d+", line).group() for line in program.inputs]
+    body = "\n    ".join("\n".join(program.statements).split("\n"))
+    text = f"def function(np, {', '.join(given)}):\n    {body}\n    return {', '.join(program.names)},\n"
+    env = {}
+    exec(compile(text, "<traced>", "exec"), env)
+    traced = np.jit(lambda *arrays: env["function"](np, *arrays))
+    for _ in range(times):
+        fresh = environment(np)
+        for line in program.inputs:
+            exec(line, fresh)
+        results = traced(*(fresh[v] for v in given))
+        yield {v: host(r).copy() for v, r in zip(program.names, results, strict=True)}
+
+
+def agree(got, expected, program, way):
+    rough = [expected[v] for v in program.names if program.rough[v]]
+    most = scale_of(rough)
+    text = program.text()
+    part = 0.1 if "'f2'" in text else 1e-3 if "'f4'" in text else 1e-11
+    for v in program.names:
+        what = f"{way}: {v}"
+        if not program.rough[v]:
+            equal_bits(got[v], expected[v], what)
+            continue
+        close(got[v], expected[v], what, part, part * most)
+
+
+def digest(values, program):
+    """Of what must be the same bits in every mode."""
+    h = hashlib.blake2b(digest_size=8)
+    for v in program.names:
+        if not program.rough[v]:
+            x = numpy.array(values[v])
+            if x.dtype.kind in "fc":
+                x = real_parts(x).copy()
+                x[x != x] = numpy.nan
+            h.update(str((v, x.dtype, x.shape)).encode())
+            h.update(x.tobytes())
+    return h.hexdigest()
+
+
+def check_replays(np, program, expected):
+    try:
+        for k, got in enumerate(replayed(np, program)):
+            agree(got, expected, program, f"call {k} of the traced function")
+    except RuntimeError as error:  # a number's value decides what is done next
+        if "while the call is traced" not in str(error):
+            raise
+
+
+def check(np, program, traceable):
+    """Raises Mismatch (or what the library raised); the digest of the results."""
+    with np.errstate(all="ignore"), numpy.errstate(all="ignore"):
+        results = as_it_is(np, program)
+        expected = step_by_step(np, program)
+        agree(results, expected, program, "as it is")
+        if traceable and program.names:
+            check_replays(np, program, expected)
+    return digest(results, program)
