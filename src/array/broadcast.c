@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/strides.h"
+
 static asn_status mismatch(int n, const asn_layout *const *layouts) {
     char text[512];
     size_t at = 0;
@@ -146,28 +148,6 @@ bool asn_layouts_overlap(const asn_layout *a, const asn_layout *b) {
 }
 
 bool asn_layout_self_overlaps(const asn_layout *l) {
-    if (l->size <= 1) return false;
-    /* Sorted by |stride|, each axis must step over everything the smaller ones reach. */
-    int64_t reach = asn_itemsize((asn_dtype)l->dtype), last = -1;
-    for (int left = l->ndim; left > 0; left--) {
-        int64_t least = INT64_MAX;
-        int64_t extent_product_reach = 0;
-        int same = 0;
-        for (int d = 0; d < l->ndim; d++) {
-            int64_t s = l->strides[d] < 0 ? -l->strides[d] : l->strides[d];
-            if (l->shape[d] > 1 && s > last && s < least) least = s;
-        }
-        if (least == INT64_MAX) break;
-        for (int d = 0; d < l->ndim; d++) {
-            int64_t s = l->strides[d] < 0 ? -l->strides[d] : l->strides[d];
-            if (l->shape[d] > 1 && s == least) {
-                same++;
-                extent_product_reach = (l->shape[d] - 1) * s;
-            }
-        }
-        if (same > 1 || least < reach) return true;
-        reach += extent_product_reach;
-        last = least;
-    }
-    return false;
+    return asn_strides_collide(l->ndim, l->shape, l->strides,
+                               asn_itemsize((asn_dtype)l->dtype));
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
+#include "base/strides.h"
 
 /* ---- places and dependences */
 
@@ -46,15 +47,11 @@ bool asn_refs_overlap(const asn_node *a, const asn_ref *x, const asn_node *b,
     return asn_layouts_overlap(&l, &m);
 }
 
-/* Whether elements share memory, having more bytes than they span: what is read back is
- * then not what this element wrote. */
+/* Whether elements share memory: what is read back is then not what this element wrote.
+ */
 static bool writes_twice(const asn_node *node, const asn_ref *x) {
-    int64_t item = asn_itemsize(x->dtype), span = item;
-    for (int d = 0; d < node->ndim; d++) {
-        int64_t stride = x->strides[d];
-        span += (node->shape[d] - 1) * (stride < 0 ? -stride : stride);
-    }
-    return span < node->size * item;
+    return asn_strides_collide(node->ndim, node->shape, x->strides,
+                               asn_itemsize(x->dtype));
 }
 
 typedef enum { FREE, TOGETHER, LATER } dependence;

@@ -47,6 +47,9 @@ typedef struct {
     PyObject_HEAD asn_array array;
     PyObject *base; /* NULL: the array owns its memory */
     PyObject *weakrefs;
+    /* 0-d, where NumPy has a scalar (set_scalars("array"), traced functions): an operator
+     * in place makes another one, as `v = x.sum(); w = v; v *= 2` expects. */
+    bool is_number;
 } asn_ndarray;
 
 typedef struct {

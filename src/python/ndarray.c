@@ -39,6 +39,7 @@ asn_ndarray *asn_ndarray_alloc(void) {
     Py_SET_REFCNT((PyObject *)self, 1);
 #endif
     self->base = self->weakrefs = NULL;
+    self->is_number = false;
     return self;
 }
 
@@ -112,11 +113,14 @@ static PyObject *copy_of_element(PyObject *r) {
 }
 
 PyObject *asn_ndarray_return(PyObject *r) {
-    if (ASN_UNLIKELY(asn_capture_open()) && asn_of(r)->layout.ndim == 0 &&
-        ((asn_ndarray *)r)->base)
+    asn_ndarray *self = (asn_ndarray *)r;
+    if (ASN_UNLIKELY(asn_capture_open()) && self->array.layout.ndim == 0 && self->base)
         return copy_of_element(r);
-    if (!asn_py.numpy_scalars || asn_of(r)->layout.ndim != 0 || !asn_is_ndarray_exact(r))
+    if (self->array.layout.ndim != 0 || !asn_is_ndarray_exact(r)) return r;
+    if (!asn_py.numpy_scalars) {
+        self->is_number = true;
         return r;
+    }
     asn_scalar element;
     asn_status status = asn_array_get_item(asn_of(r), 0, &element);
     Py_DECREF(r);

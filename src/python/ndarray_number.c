@@ -78,9 +78,11 @@ static PyObject *binary(PyObject *a, PyObject *b, asn_op op, binaryfunc host_ope
     return asn_ufunc_apply(op, pair);
 }
 
+/* NotImplemented of a number: Python then asks the operator that makes a new one. */
 static PyObject *inplace(PyObject *a, PyObject *b, asn_op op) {
     PyObject *pair[2] = {a, b};
-    if (ASN_UNLIKELY(gives_way(a, b, true))) Py_RETURN_NOTIMPLEMENTED;
+    if (ASN_UNLIKELY(((asn_ndarray *)a)->is_number || gives_way(a, b, true)))
+        Py_RETURN_NOTIMPLEMENTED;
     return asn_ufunc_apply_inplace(op, pair);
 }
 
@@ -243,7 +245,8 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
 static PyObject *number_ipower(PyObject *a, PyObject *b, PyObject *modulo) {
     if (modulo != Py_None) Py_RETURN_NOTIMPLEMENTED;
     asn_op op = asn_power_shortcut(a, b);
-    if (op == ASN_OP_POWER || !(asn_of(a)->layout.flags & ASN_WRITEABLE))
+    if (op == ASN_OP_POWER || !(asn_of(a)->layout.flags & ASN_WRITEABLE) ||
+        ((asn_ndarray *)a)->is_number)
         return inplace(a, b, ASN_OP_POWER);
     asn_operand in = {asn_of(a), {0}, 0};
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;

@@ -65,6 +65,17 @@ def slices(np, u):
     return u[::2, 1]
 
 
+def numbers(np, x):
+    """An operator in place makes another number, as with NumPy's scalars."""
+    first = total = x.sum()
+    total *= 0.5
+    element = same = x[3]
+    element += 1
+    element **= 2
+    x[1] -= 7.25
+    return first, total, same, element, x
+
+
 def step(np, w, x, y):
     hidden = np.maximum(x @ w, 0)
     e = np.exp(hidden - hidden.max(1, keepdims=True))
@@ -80,6 +91,7 @@ FUNCTIONS = {
     "reductions": (lambda np, x: (x.sum(), x.mean(0), x.max(), x.std(1), np.ptp(x)), (7, 9)),
     "elements": (lambda np, x: (x[0] * x[-1], x * x[3], sum(v * 2 for v in x[:4])), (9,)),
     "an element stays": (lambda np, x: (x[0], x.__setitem__(0, 5), x[0])[::2], (9,)),
+    "numbers are no views": (numbers, (9,)),
     "where": (lambda np, x: np.where(x > 0, x, 0.1 * x), (40,)),
     "slices": (slices, (8, 8)),
     "views": (lambda np, x: (x.T, x[1:, ::-1], x.reshape(-1)[:3]), (4, 5)),

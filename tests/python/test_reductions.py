@@ -147,3 +147,21 @@ def test_ddof_mean_correction(rng):
     same(run, a, ulp=16)
     for f in (np, asnumpy):
         assert outcome(lambda m=f: m.var([1.0, 2], ddof=1, correction=1))[1] is not None
+
+
+def test_numbers_as_arrays_are_no_views():
+    """set_scalars("array"): an operator in place makes another number, as with NumPy's scalars."""
+    before = asnumpy.set_scalars("array")
+    try:
+        x = asnumpy.arange(6.0)
+        total = same = x.sum()
+        total += 1
+        element = other = x[3]
+        element *= 2
+        whole = asnumpy.array(2.0)
+        alias = whole
+        whole += 1
+        assert (float(total), float(same), float(element), float(other)) == (16, 15, 6, 3)
+        assert float(alias) == 3 and alias is whole
+    finally:
+        asnumpy.set_scalars(before)

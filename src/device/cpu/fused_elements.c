@@ -6,6 +6,7 @@
  */
 #include "device/cpu/fused_elements.h"
 
+#include "base/strides.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/gather.h"
 #include "device/cpu/jit.h"
@@ -131,15 +132,17 @@ static int64_t chunk_of(const asn_plan *plan) {
     return n;
 }
 
-/* Whether an output has more elements than the bytes it spans have room for. */
+/* Whether elements of an output share memory. */
 static bool writes_twice(const asn_plan *plan) {
+    int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_DIMS];
     for (int i = plan->num_in; i < plan->num_operands; i++) {
-        int64_t item = asn_itemsize(plan->dtype[i]), span = item;
         for (int d = 0; d < plan->num_dims; d++) {
-            int64_t stride = plan->dims[d].stride[i];
-            span += (plan->dims[d].extent - 1) * (stride < 0 ? -stride : stride);
+            shape[d] = plan->dims[d].extent;
+            strides[d] = plan->dims[d].stride[i];
         }
-        if (span < plan->size * item) return true;
+        if (asn_strides_collide(plan->num_dims, shape, strides,
+                                asn_itemsize(plan->dtype[i])))
+            return true;
     }
     return false;
 }
