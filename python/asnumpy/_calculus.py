@@ -238,6 +238,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
         xp, fp = xp[order], fp[order]
         xp = _core.concatenate((xp[-1:] - period, xp, xp[:1] + period))
         fp = _core.concatenate((fp[-1:], fp, fp[:1]))
+    if xp.ndim == 0:
+        raise ValueError("interp: xp and fp must have one axis, got none")
     if xp.shape[0] == 0:
         raise ValueError("array of sample points is empty")
     if xp.shape != fp.shape or xp.ndim != 1:

@@ -238,6 +238,8 @@ def digitize(x, bins, right=False):
     x, bins = asarray(x), asarray(bins)
     if x.dtype.kind == "c" or bins.dtype.kind == "c":
         raise TypeError("x may not be complex")
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: bins must have one axis, got {bins.ndim}")
     if bool((bins[1:] >= bins[:-1]).all()):
         descending = False
     elif bool((bins[1:] <= bins[:-1]).all()):

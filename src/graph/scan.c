@@ -229,6 +229,8 @@ static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dt
 asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *indices,
                               int axis, asn_dtype dtype, const asn_array *out,
                               asn_array *result) {
+    if (a->layout.ndim == 0)
+        return asn_error_set(ASN_ERR_TYPE, "cannot reduceat on a scalar");
     asn_dtype loop;
     int64_t n = indices->layout.size, extent = a->layout.shape[axis];
     if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);

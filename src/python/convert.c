@@ -256,12 +256,16 @@ int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all) {
 }
 
 int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out) {
-    uint64_t axes;
+    uint64_t axes = 1;
     bool all;
-    if (asn_axes_from_py(obj, ndim, &axes, &all) < 0) return -1;
+    if (obj && asn_axes_from_py(obj, ndim, &axes, &all) < 0) return -1;
+    if (ndim == 0) {
+        PyErr_Format(PyExc_TypeError, "cannot %s on a scalar", method);
+        return -1;
+    }
     if (axes == 0 || axes & (axes - 1)) {
         PyErr_Format(PyExc_ValueError, "%s does not allow multiple axes, got axis=%R",
-                     method, obj ? obj : Py_None);
+                     method, obj);
         return -1;
     }
     *out = __builtin_ctzll(axes);

@@ -34,7 +34,8 @@ int asn_axis_from_py(PyObject *obj, int ndim, int *out); /* one axis, normalised
 int asn_loose_axis_from_py(PyObject *obj, int ndim, int *out);
 /* None: every axis (*axes = all bits of ndim, *all = true). */
 int asn_axes_from_py(PyObject *obj, int ndim, uint64_t *axes, bool *all);
-/* One axis, also as a tuple of one or as all of one; ValueError: several, or none. */
+/* One axis, also as a tuple of one or as all of one, NULL: 0; ValueError: several, or
+ * none; TypeError: of no dimensions. */
 int asn_only_axis_from_py(PyObject *obj, int ndim, const char *method, int *out);
 /* An int or a sequence of ints. */
 int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim);

@@ -57,7 +57,8 @@ static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positio
     } else if (asn_of(self)->layout.ndim == 0) {
         int64_t value = -1;
         asn_status status = ASN_OK;
-        if (asn_int64_from_py(axis, &value) < 0) goto done;
+        if ((arg && axis ? asn_axis_value_from_py : asn_int64_from_py)(axis, &value) < 0)
+            goto done;
         if (!arg || (value != 0 && value != -1))
             status = asn_axis_normalize(value, 0, &which);
         if (status != ASN_OK) {
@@ -160,12 +161,17 @@ static int read_many(PyObject *list, int64_t length, positions *out) {
     return rc;
 }
 
-static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, positions *out) {
+/* `arg`: positions of what has no dimensions are those of one element. */
+static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, bool arg,
+                    positions *out) {
     int64_t length = asn_of(self)->layout.size;
     int which = asn_of(self)->layout.ndim - 1;
     if (axis != Py_None) {
-        if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return -1;
-        if (which >= 0) length = asn_of(self)->layout.shape[which];
+        int ndim = arg && which < 0 ? 1 : which + 1;
+        if (axis && (arg ? asn_axis_from_py : asn_loose_axis_from_py)(axis, ndim, &which))
+            return -1;
+        if (which >= 0 && asn_of(self)->layout.ndim)
+            length = asn_of(self)->layout.shape[which];
     }
     PyObject *list = asn_is_ndarray(kth) || PyArray_Check(kth)
                          ? PyObject_CallMethod(kth, "tolist", NULL)
@@ -194,8 +200,8 @@ static int check_select_kind(PyObject *kind) {
     return -1;
 }
 
-static int read_partition(PyObject *self, PyObject *const *v, positions *at) {
-    return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], at) < 0 ||
+static int read_partition(PyObject *self, PyObject *const *v, bool arg, positions *at) {
+    return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], arg, at) < 0 ||
                    check_sort_kind(NULL, v[3], NULL) < 0
                ? -1
                : 0;
@@ -205,7 +211,7 @@ PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
                               PyObject *kind, PyObject *order, bool arg) {
     positions at;
     PyObject *v[4] = {kth, axis, kind, order};
-    return read_partition(self, v, &at) < 0 ? NULL : ordered(self, axis, arg, &at);
+    return read_partition(self, v, arg, &at) < 0 ? NULL : ordered(self, axis, arg, &at);
 }
 
 PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth) {
@@ -225,7 +231,8 @@ ASN_METHOD(partition) {
     int unused;
     if (asn_of(self)->layout.ndim == 0 && !v[1])
         ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
-    return read_partition(self, v, &at) < 0 ? NULL : order_in_place(self, v[1], &at);
+    return read_partition(self, v, false, &at) < 0 ? NULL
+                                                   : order_in_place(self, v[1], &at);
 }
 
 ASN_METHOD(argpartition) {

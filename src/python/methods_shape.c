@@ -230,9 +230,11 @@ ASN_METHOD(transpose) {
 ASN_METHOD(swapaxes) {
     ASN_ARGS("swapaxes", "axis1, axis2, /");
     int ndim = asn_of(self)->layout.ndim, i, j, perm[ASN_MAX_DIMS];
-    if (asn_loose_axis_from_py(v[0], ndim, &i) < 0 ||
-        asn_loose_axis_from_py(v[1], ndim, &j) < 0)
+    int64_t first = 0, second = 0;
+    if (asn_int64_from_py(v[0], &first) < 0 || asn_int64_from_py(v[1], &second) < 0)
         return NULL;
+    ASN_PY_TRY(asn_axis_normalize(first, ndim, &i));
+    ASN_PY_TRY(asn_axis_normalize(second, ndim, &j));
     for (int d = 0; d < ndim; d++)
         perm[d] = d == i ? j : d == j ? i : d;
     asn_layout view;
@@ -266,17 +268,18 @@ ASN_METHOD(squeeze) {
 
 ASN_METHOD(diagonal) {
     ASN_ARGS("diagonal", "offset=0, axis1=0, axis2=1");
-    int64_t offset = 0;
-    int ndim = asn_of(self)->layout.ndim, i = 0, j = 1;
-    if (asn_int64_from_py(v[0], &offset) < 0) return NULL;
+    int64_t offset = 0, first = 0, second = 1;
+    int ndim = asn_of(self)->layout.ndim, i, j;
+    if (asn_int64_from_py(v[0], &offset) < 0 || asn_int64_from_py(v[1], &first) < 0 ||
+        asn_int64_from_py(v[2], &second) < 0)
+        return NULL;
     if (ndim < 2) {
         PyErr_SetString(PyExc_ValueError,
                         "diag requires an array of at least two dimensions");
         return NULL;
     }
-    if ((v[1] && asn_loose_axis_from_py(v[1], ndim, &i) < 0) ||
-        (v[2] && asn_loose_axis_from_py(v[2], ndim, &j) < 0))
-        return NULL;
+    ASN_PY_TRY(asn_axis_normalize(first, ndim, &i));
+    ASN_PY_TRY(asn_axis_normalize(second, ndim, &j));
     if (i == j) {
         PyErr_SetString(PyExc_ValueError, "axis1 and axis2 cannot be the same");
         return NULL;

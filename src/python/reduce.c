@@ -177,13 +177,10 @@ PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObjec
         if (asn_axis_from_py(axis, 1, &which) < 0) goto done;
         Py_SETREF(self, asn_flatten(self, 'C', false));
         if (!self) goto done;
-    } else if (asn_of(self)->layout.ndim == 0) {
-        PyErr_SetString(PyExc_TypeError, "cannot accumulate on a scalar");
-        goto done;
-    } else if (axis && flatten_default) {
+    } else if (flatten_default) {
         if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
-    } else if (axis && asn_only_axis_from_py(axis, asn_of(self)->layout.ndim,
-                                             "accumulate", &which) < 0) {
+    } else if (asn_only_axis_from_py(axis, asn_of(self)->layout.ndim, "accumulate",
+                                     &which) < 0) {
         goto done;
     }
     if (out && asn_out_from_py(out, &target, &owner) < 0) goto done;

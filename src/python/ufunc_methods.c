@@ -74,8 +74,12 @@ static PyObject *reduceat_run(asn_ufunc *u, PyObject *array, PyObject *indices,
                               PyObject **v) {
     int axis = 0;
     asn_dtype dtype;
-    if (v[2] &&
-        asn_only_axis_from_py(v[2], asn_of(array)->layout.ndim, "reduceat", &axis) < 0)
+    if (asn_of(indices)->layout.ndim != 1) {
+        PyErr_Format(PyExc_ValueError, "reduceat takes indices of one axis, got %d",
+                     asn_of(indices)->layout.ndim);
+        return NULL;
+    }
+    if (asn_only_axis_from_py(v[2], asn_of(array)->layout.ndim, "reduceat", &axis) < 0)
         return NULL;
     if (asn_dtype_from_py(v[3], &dtype) < 0) return NULL;
     PyObject *out = v[4] && PyTuple_CheckExact(v[4]) && PyTuple_GET_SIZE(v[4]) == 1

@@ -45,3 +45,42 @@ def test_sizes_along_axes():
         expected, expected_error = outcome(np.size, a, x)
         got, error = outcome(asnumpy.size, asnumpy.array(a), x)
         assert (got, type(error)) == (expected, type(expected_error)), x
+
+
+# Of three arrays x and axes d: an array without dimensions has no axis, so nothing of it is to be read as one.
+ALONG = """
+np.add.reduceat(x, [0, 1], d) | np.maximum.reduceat(x, [0], axis=d) | np.logical_and.reduceat(x, [], d) | np.add.reduceat(x, 0, d) | np.add.reduceat(x, [[0, 1]], d) | np.divide.accumulate(x, d) | np.add.accumulate(x, axis=d)
+np.add.reduce(x, d) | np.add.at(x, d, 1) | np.sum(x, d) | np.mean(x, d) | np.argmax(x, d) | x.sort(d) | np.sort(x, d) | np.argsort(x, d) | x.argsort(d) | np.cumsum(x, d) | x.cumprod(d) | x.partition(0, d) | np.partition(x, 0, d)
+np.argpartition(x, 0, d) | x.argpartition(0, d) | np.take(x, 0, d) | x.take([0], d) | np.repeat(x, 2, d) | x.repeat([2], d) | np.compress([True], x, d) | np.swapaxes(x, 0, d) | x.swapaxes(d, 0) | np.squeeze(x, d) | np.flip(x, d)
+np.diagonal(x, 0, 0, d) | x.trace(0, d, 0) | np.median(x, d) | np.percentile(x, 50, d) | np.nansum(x, d) | np.nanargmax(x, d) | np.unique(x, axis=d) | np.roll(x, 1, d) | np.rollaxis(x, d) | np.moveaxis(x, 0, d) | np.expand_dims(x, d)
+np.concatenate([x, x], d) | np.stack([x, x], d) | np.append(x, x, d) | np.insert(x, 0, 1, d) | np.delete(x, 0, d) | np.split(x, 1, d) | np.array_split(x, 2, d) | np.diff(x, axis=d) | np.gradient(x, axis=d) | np.unwrap(x, axis=d)
+np.take_along_axis(x, np.array([0]), d) | np.put_along_axis(x, np.array([0]), 1, d) | np.apply_along_axis(np.sum, d, x) | np.packbits(x, d) | np.unpackbits(x, d) | np.cross(x, x, axis=d)
+np.linalg.norm(x, axis=d) | np.vecdot(x, x, axis=d) | np.transpose(x, d) | np.lexsort((x,), d) | np.count_nonzero(x, d) | np.cumulative_sum(x, axis=d) | np.unstack(x, axis=d) | np.trapezoid(x, axis=d) | np.average(x, d)
+np.fft.fft(x, axis=d) | np.fft.irfft(x, axis=d) | np.frompyfunc(max, 2, 1).reduceat(x, [0], d) | np.random.default_rng(0).choice(x, axis=d)
+np.random.default_rng(0).shuffle(x, axis=d) | np.digitize(1, x) | np.interp(1, x, x) | np.searchsorted(x, 1)
+"""  # fmt: skip
+SCALARS = ["np.array(5, 'i2')", "np.array(5.0)", "np.zeros((0, 3))"]
+
+
+@pytest.mark.parametrize("text", [t.strip() for t in ALONG.replace("\n", "|").split("|") if t.strip()])
+def test_arrays_without_dimensions(text):
+    def run(np, x, d):
+        return to_host(eval(text, {"np": np, "x": eval(x, {"np": np}), "d": d}))
+
+    for x in SCALARS:
+        for d in (0, -1, 1, 5, -3, None):
+            expected, expected_error = outcome(run, np, x, d)
+            got, error = outcome(run, asnumpy, x, d)
+            if isinstance(error, np.exceptions.AxisError):  # both a ValueError and an IndexError
+                assert isinstance(expected_error, ValueError | IndexError), (x, d, expected_error)
+                continue
+            assert type(error) is type(expected_error), (x, d, error, expected_error)
+            if error is None:
+                assert_same(got, expected, ulp=16, where=f"{text}, x={x}, d={d}")
+
+
+def test_reduceat_of_a_scalar_reads_no_axis():
+    for _ in range(200):
+        for indices in ([0, 1], [0], []):
+            with pytest.raises(TypeError, match="cannot reduceat on a scalar"):
+                asnumpy.add.reduceat(asnumpy.array(5, "i2"), indices)
