@@ -1,6 +1,8 @@
 """Joining, splitting, repeating and padding arrays."""
 
+import math
 import operator
+import sys
 import warnings
 
 import numpy as _np
@@ -229,6 +231,8 @@ def _stretched(shapes):
                 return _np.broadcast_shapes(*shapes)
             if extent != 1:
                 result[d] = extent
+    if math.prod(result) > sys.maxsize:
+        return _np.broadcast_shapes(*shapes)
     return tuple(result)
 
 
@@ -518,6 +522,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
                 raise ValueError(
                     f"can't extend empty axis {d} using modes other than 'constant' or 'empty'"
                 )
+    if any(n + sum(w) > sys.maxsize for n, w in zip(a.shape, widths, strict=True)):
+        raise ValueError(f"pad: widths {widths} of shape {a.shape} make an array that is too big")
     if mode == "constant" and any(map(any, widths)):
         a = _pad_constant(a, widths, _pairs(kwargs.get("constant_values", 0), a.ndim))
         widths = []

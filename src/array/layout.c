@@ -63,6 +63,12 @@ void asn_layout_move(asn_layout *to, asn_layout *from) {
     from->shape = from->dims;
 }
 
+asn_status asn_layout_too_big(void) {
+    return asn_error_set(ASN_ERR_VALUE,
+                         "array is too big; `arr.size * arr.dtype.itemsize` is larger "
+                         "than the maximum possible size.");
+}
+
 static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
     int64_t size = 1, span = asn_itemsize((asn_dtype)l->dtype);
     bool fits = true, empty = false;
@@ -80,9 +86,7 @@ static asn_status set_extents(asn_layout *l, int ndim, const int64_t *shape) {
     }
     if (!fits) {
         asn_layout_fini(l);
-        return asn_error_set(ASN_ERR_VALUE,
-                             "array is too big; `arr.size * arr.dtype.itemsize` "
-                             "is larger than the maximum possible size.");
+        return asn_layout_too_big();
     }
     l->size = empty ? 0 : size;
     return ASN_OK;
@@ -191,14 +195,17 @@ asn_status asn_layout_like(asn_layout *out, const asn_layout *l, asn_dtype dtype
 void asn_layout_bounds(const asn_layout *l, int64_t *low, int64_t *high) {
     *low = *high = l->offset;
     if (l->size == 0) return;
+    bool fits = true;
     for (int d = 0; d < l->ndim; d++) {
-        int64_t reach = (l->shape[d] - 1) * l->strides[d];
+        int64_t reach;
+        fits &= asn_mul_size(l->shape[d] - 1, l->strides[d], &reach);
         if (reach < 0)
-            *low += reach;
+            fits &= asn_add_size(*low, reach, low);
         else
-            *high += reach;
+            fits &= asn_add_size(*high, reach, high);
     }
-    *high += asn_itemsize((asn_dtype)l->dtype);
+    fits &= asn_add_size(*high, asn_itemsize((asn_dtype)l->dtype), high);
+    if (__builtin_expect(!fits, 0)) *low = -INT64_MAX, *high = INT64_MAX;
 }
 
 bool asn_layout_same_shape(const asn_layout *a, const asn_layout *b) {

@@ -81,8 +81,10 @@ static inline void asn_layout_inherit_truth(asn_layout *view, const asn_layout *
 static inline int64_t asn_layout_nbytes(const asn_layout *l) {
     return l->size * asn_itemsize((asn_dtype)l->dtype);
 }
+/* ValueError: more bytes than there are addresses. */
+ASN_CHECK_RESULT asn_status asn_layout_too_big(void);
 /* The byte range [*low, *high) that the elements touch, offset included; empty arrays:
- * low == high. */
+ * low == high. Strides that lead past all addresses: from the least to the greatest. */
 void asn_layout_bounds(const asn_layout *l, int64_t *low, int64_t *high);
 bool asn_layout_same_shape(const asn_layout *a, const asn_layout *b);
 /* Same dtype size, shape, strides and offset: element i is element i. */

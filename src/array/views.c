@@ -143,7 +143,12 @@ asn_status asn_view_broadcast(asn_layout *out, const asn_layout *l, int ndim,
             asn_shape_format(to, sizeof to, ndim, shape));
     ASN_TRY(asn_layout_alloc(out, ndim));
     int lead = ndim - l->ndim;
+    int64_t bytes = asn_itemsize((asn_dtype)l->dtype);
     for (int d = 0; d < ndim; d++) {
+        if (shape[d] && !asn_mul_size(bytes, shape[d], &bytes)) {
+            asn_layout_fini(out);
+            return asn_layout_too_big();
+        }
         out->shape[d] = shape[d];
         bool stretched = d < lead || (l->shape[d - lead] == 1 && shape[d] != 1);
         out->strides[d] = stretched ? 0 : l->strides[d - lead];

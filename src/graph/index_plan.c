@@ -208,9 +208,7 @@ static asn_status broadcast_arrays(asn_index_plan *p) {
     for (int d = 0; d < p->ndim; d++)
         if (__builtin_mul_overflow(size, p->shape[d] ? p->shape[d] : 1, &size) ||
             size > INT64_MAX / 16) /* bytes of the widest elements */
-            return asn_error_set(ASN_ERR_VALUE,
-                                 "array is too big; `arr.size * arr.dtype.itemsize` is "
-                                 "larger than the maximum possible size.");
+            return asn_layout_too_big();
     for (int i = 0; i < p->num_arrays; i++) {
         asn_layout view;
         asn_array moved;

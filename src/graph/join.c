@@ -132,7 +132,7 @@ asn_status asn_concatenate(int n, const asn_array *const *arrays, int axis,
     for (int i = 0; i < n; i++) {
         const asn_layout *l = &arrays[i]->layout;
         ASN_TRY(check_piece(first, l, axis, i));
-        total += l->shape[axis];
+        if (!asn_add_size(total, l->shape[axis], &total)) return asn_layout_too_big();
     }
     shape[axis] = total;
     if (!out && axis == 0 &&
@@ -228,9 +228,11 @@ static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t 
         if (values[i] < 0)
             status =
                 asn_error_set(ASN_ERR_VALUE, "repeats may not contain negative values.");
-        *total += values[i];
+        else if (!status && !asn_add_size(*total, values[i], total))
+            status = asn_layout_too_big();
     }
-    if (n == 1) *total *= extent;
+    if (n == 1 && !status && !asn_mul_size(*total, extent, total))
+        status = asn_layout_too_big();
     asn_free(values);
     return status;
 }

@@ -152,20 +152,51 @@ static asn_signature new_sig = {
     .name = "ndarray",
     .text = "shape, dtype=None, buffer=None, offset=0, strides=None, order=None"};
 
+/* Whether every element lies in the buffer: NumPy's own check overflows. */
+static int check_inside(PyArrayObject *host, PyObject *buffer) {
+    Py_buffer memory;
+    if (PyObject_GetBuffer(buffer, &memory, PyBUF_SIMPLE) < 0) return -1;
+    int64_t low = PyArray_BYTES(host) - (char *)memory.buf, high = low;
+    bool inside = true;
+    for (int d = 0; d < PyArray_NDIM(host); d++) {
+        int64_t reach;
+        inside &= asn_mul_size(PyArray_DIM(host, d) - 1, PyArray_STRIDE(host, d), &reach);
+        int64_t *end = reach < 0 ? &low : &high;
+        inside &= asn_add_size(*end, reach, end);
+    }
+    inside &= asn_add_size(high, PyArray_ITEMSIZE(host), &high);
+    inside = PyArray_SIZE(host) == 0 || (inside && low >= 0 && high <= memory.len);
+    if (!inside)
+        PyErr_Format(PyExc_ValueError,
+                     "ndarray: shape, strides and offset lead out of a buffer of %zd "
+                     "bytes",
+                     memory.len);
+    PyBuffer_Release(&memory);
+    return inside ? 0 : -1;
+}
+
 /* Over the memory of an object with the buffer protocol: NumPy reads it, we adopt the
  * NumPy array. */
 static PyObject *new_over_buffer(PyObject **v) {
     PyObject *kwargs = PyDict_New();
     static const char *const names[] = {"shape",  "dtype",   "buffer",
                                         "offset", "strides", "order"};
-    int rc = kwargs ? 0 : -1;
+    int64_t offset = 0;
+    int rc = kwargs ? asn_int64_from_py(v[3], &offset) : -1;
+    if (rc == 0 && offset < 0) { /* NumPy goes there */
+        PyErr_Format(PyExc_ValueError, "ndarray: offset must not be negative, got %lld",
+                     (long long)offset);
+        rc = -1;
+    }
     for (int i = 0; rc == 0 && i < 6; i++)
         if (v[i]) rc = PyDict_SetItemString(kwargs, names[i], v[i]);
     PyObject *host = NULL, *empty = PyTuple_New(0);
     if (rc == 0 && empty) host = PyObject_Call((PyObject *)&PyArray_Type, empty, kwargs);
     Py_XDECREF(kwargs);
     Py_XDECREF(empty);
-    PyObject *self = host ? asn_from_numpy(host, false, false) : NULL;
+    bool given = v[2] && v[2] != Py_None;
+    bool good = host && (!given || check_inside((PyArrayObject *)host, v[2]) == 0);
+    PyObject *self = good ? asn_from_numpy(host, false, false) : NULL;
     Py_XDECREF(host);
     return self;
 }

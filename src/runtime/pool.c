@@ -332,6 +332,9 @@ asn_status asn_pool_alloc(int64_t nbytes, asn_block *out) {
     arena *a;
     pthread_mutex_lock(&pool.lock);
     asn_status status = arena_of(asn_pool_device, &a);
+    if (!status &&
+        nbytes > INT64_MAX / 4) /* sizes below may be rounded up, and doubled */
+        status = no_memory(a, (uint64_t)nbytes);
     if (!status) {
         a->segments.max_split = (int64_t)pool.settings.max_split;
         out->device = a->device;

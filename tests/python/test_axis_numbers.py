@@ -62,7 +62,9 @@ np.random.default_rng(0).shuffle(x, axis=d) | np.digitize(1, x) | np.interp(1, x
 SCALARS = ["np.array(5, 'i2')", "np.array(5.0)", "np.zeros((0, 3))"]
 
 
-@pytest.mark.parametrize("text", [t.strip() for t in ALONG.replace("\n", "|").split("|") if t.strip()])
+@pytest.mark.parametrize(
+    "text", [t.strip() for t in ALONG.replace("\n", "|").split("|") if t.strip()]
+)
 def test_arrays_without_dimensions(text):
     def run(np, x, d):
         return to_host(eval(text, {"np": np, "x": eval(x, {"np": np}), "d": d}))
