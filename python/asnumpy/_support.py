@@ -505,7 +505,7 @@ def hosted(function):
 
     def elsewhere(unusual, args, kwargs):
         """What others make of the call; NotImplemented: nothing."""
-        if not takes_like and _overriding(args, kwargs):
+        if _asks_arguments(public) and _overriding(args, kwargs):
             return override_function(public, args, kwargs)
         if any(map(_meets_host_data, unusual)):
             return on_host(public, args, kwargs)
@@ -535,11 +535,26 @@ def hosted(function):
         return result
 
     call._implementation, call.__signature__ = function, signature
-    module, plain = function.__module__.partition("._")[0], ""
-    if function.__module__ == "asnumpy" or module == "asnumpy.linalg":
-        plain = f"{module}.{function.__name__}".removeprefix("asnumpy.")
+    plain = ""
+    if function.__module__ in ("asnumpy", "asnumpy.linalg"):
+        plain = f"{function.__module__}.{function.__name__}".removeprefix("asnumpy.")
     public = functools.update_wrapper(_core._composed(function, call, plain, takes_like), call)
     return public
+
+
+def host_all(names, module):
+    """Hosts the functions of a public module, whose names these are; they say that they are that module's."""
+    for name in names["__all__"]:
+        function = names[name]
+        if type(function) is type(host_all):
+            function.__module__ = module
+            names[name] = hosted(function)
+
+
+@functools.cache
+def _asks_arguments(function):
+    """Whether NumPy's function of that name asks the __array_function__ of its arguments."""
+    return type(_numpys(function)) is type(_np.sum)
 
 
 def equal_on_host(a, b):
@@ -617,8 +632,8 @@ def override_function(function, args, kwargs):
     if _among_arrays(types, args, kwargs):
         return function._implementation(*args, **kwargs)
     raise TypeError(
-        f"no implementation found for 'asnumpy.{function.__name__}' on types that implement "
-        f"__array_function__: {list(types)}"
+        f"no implementation found for '{function.__module__}.{function.__name__}' on types that "
+        f"implement __array_function__: {list(types)}"
     )
 
 

@@ -55,7 +55,7 @@ static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t
 /* The call, after those were asked who may take it over. */
 __attribute__((noinline)) static PyObject *
 call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
-    if (!((asn_function *)self)->def->has_like &&
+    if (!((asn_function *)self)->def->asks_none &&
         asn_arguments_override(args, nargs, kwnames))
         return asn_function_override(self, args, nargs, kwnames);
     PyObject *method =
@@ -186,7 +186,9 @@ int asn_functions_add(PyObject *module, asn_function_def *defs) {
         if (!f) return -1;
         f->vectorcall = function_call;
         f->def = defs;
-        defs->has_like = strstr(defs->signature.text, "like=None") != NULL;
+        defs->asks_none = strstr(defs->signature.text, "like=None") ||
+                          strcmp(defs->signature.name, "promote_types") == 0 ||
+                          strcmp(defs->signature.name, "from_dlpack") == 0;
         int rc = PyModule_AddObjectRef(module, defs->signature.name, (PyObject *)f);
         Py_DECREF(f);
         if (rc < 0) return -1;

@@ -9,7 +9,8 @@ typedef struct {
     PyObject *(*call)(PyObject *const *values);
     const char *doc;
     const char *shown; /* the text that inspect shows, where it differs */
-    bool has_like;     /* it makes an array: __array_function__ of like= alone counts */
+    bool asks_none;    /* __array_function__ of its arguments does not count: like= alone
+                          does where it makes an array */
 } asn_function_def;
 
 #define ASN_FUNCTION(name_, text_, call_, doc_)                                          \

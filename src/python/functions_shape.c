@@ -141,9 +141,13 @@ static PyObject *sorted_run(PyObject *const *v, bool indices) {
     bool descending = false;
     if (asn_bool_from_py(v[5], &descending) < 0) return NULL;
     if (descending) {
-        PyObject *all[4] = {v[0], v[1] ? v[1] : Py_None, v[4] ? v[4] : Py_None,
+        PyObject *last = PyLong_FromLong(-1);
+        if (!last) return NULL;
+        PyObject *all[4] = {v[0], v[1] ? v[1] : last, v[4] ? v[4] : Py_None,
                             indices ? Py_True : Py_False};
-        return asn_support_call("sorted_descending", all, 4);
+        PyObject *r = asn_support_call("sorted_descending", all, 4);
+        Py_DECREF(last);
+        return r;
     }
     WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], indices));
 }

@@ -229,6 +229,14 @@ def test_sorting(dtype, descending, axis):
     both("argsort", [x], axis=axis, descending=descending, stable=True)
 
 
+def test_sorting_without_an_axis_sorts_the_last_one():
+    x = anp.asarray([[3, 1, 2], [9, 8, 7]])
+    assert anp.sort(x, descending=True).tolist() == [[3, 2, 1], [9, 8, 7]]
+    assert anp.argsort(x, descending=True).tolist() == [[0, 2, 1], [0, 1, 2]]
+    assert anp.sort(x, axis=None, descending=True).tolist() == [9, 8, 7, 3, 2, 1]
+    assert anp.argsort(x, axis=None, descending=True).tolist() == [3, 4, 5, 0, 2, 1]
+
+
 CALLS = [
     ("arange", (), (1, 9, 2)), ("linspace", (), (0.0, 1.0, 7)), ("eye", (), (3, 4)), ("zeros", (), ((2, 3),)),
     ("full", (), ((2, 3), 7)), ("ones", (), ((2, 0),)), ("broadcast_to", ("float64",), ((2, 3, 4),)),

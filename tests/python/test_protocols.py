@@ -1,6 +1,8 @@
 """What other libraries ask of arrays: __array_function__, like=, pickles out of band, bases, copy modes."""
 
+import importlib
 import pickle
+import warnings
 
 import asnumpy as anp
 import numpy as np
@@ -134,3 +136,82 @@ def test_views_and_values_of_dtypes_on_the_host():
             return anp.arange(2)
 
     assert anp.array([Given(), Given()]).tolist() == [[0, 1], [0, 1]]
+
+
+class Asked:
+    """What says which functions asked it."""
+
+    functions = []
+
+    def __array_function__(self, func, types, args, kwargs):
+        self.functions.append(func)
+        return "asked"
+
+
+NAMESPACES = [
+    "",
+    "linalg",
+    "fft",
+    "lib.stride_tricks",
+    "lib.scimath",
+    "lib.npyio",
+    "polynomial.polynomial",
+]
+
+
+def members(space):
+    """(name, NumPy's object, ours) of a namespace; what is NumPy's own is left out."""
+    theirs, ours = np, anp
+    for part in filter(None, space.split(".")):
+        theirs, ours = getattr(theirs, part), getattr(ours, part)
+    for name in dir(theirs):
+        pair = getattr(theirs, name), getattr(ours, name, None)
+        if name[0] != "_" and name != "row_stack" and callable(pair[1]) and pair[0] is not pair[1]:
+            yield name, *pair
+
+
+def asked(function, args):
+    """The functions that asked an argument; whether the call raised."""
+    Asked.functions.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            function(*args)
+        except Exception as error:
+            return list(Asked.functions), type(error)
+    return list(Asked.functions), None
+
+
+x = Asked()
+CALLS = [
+    (x,), (x, x), (x, x, x), ([x, x],), (x, 1), (1, x), (x, 1, 1), (x, [1], 1), ((2, 2), x), ("i->i", x), ([x], [x]),
+    ([x], [x], 1), ("name", x), (abs, x), (abs, 1, x), (abs, [0], x), (x, x, x, x),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("space", NAMESPACES)
+def test_every_function_that_asks_asks_with_itself(space):
+    for name, theirs, ours in members(space):
+        if type(theirs) is not type(np.sum):
+            continue
+        args = next(args for args in CALLS if asked(theirs, args)[0] == [theirs])
+        assert asked(ours, args) == ([ours], None), (space, name, args)
+
+
+@pytest.mark.parametrize("space", NAMESPACES)
+def test_functions_that_ask_nobody(space):
+    for name, theirs, ours in members(space):
+        if type(ours) in (type(anp.sum), type(anp.median)) and type(theirs) is not type(np.sum):
+            for args in CALLS[:5]:
+                if asked(theirs, args)[0] == []:
+                    assert asked(ours, args)[0] == [], (space, name, args)
+
+
+@pytest.mark.parametrize("name", ["linalg.inv", "linalg.norm", "fft.fft", "lib.scimath.sqrt"])
+def test_functions_of_modules_pickle_and_say_where_they_are(name):
+    module, _, name = name.rpartition(".")
+    function = getattr(importlib.import_module(f"asnumpy.{module}"), name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    assert (function.__module__, function.__qualname__) == (f"asnumpy.{module}", name)
+    with pytest.raises(TypeError, match=f"no implementation found for 'asnumpy.{module}.{name}'"):
+        function(Refusing())

@@ -16,6 +16,7 @@ import numpy as _np
 from .. import _core
 from .._joining import _normalize
 from .._manipulation import roll as _roll
+from .._support import host_all as _host_all
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
@@ -223,3 +224,6 @@ def rfftfreq(n, d=1.0, device=None):
     """The frequencies of rfft's n // 2 + 1 elements for samples that are d apart."""
     _check_integer(n)
     return _core.arange(n // 2 + 1, dtype=int, device=device) * (1.0 / (n * d))
+
+
+_host_all(globals(), __name__)

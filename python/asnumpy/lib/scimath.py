@@ -1,6 +1,7 @@
 """Functions that give complex results where the real ones are undefined."""
 
 from .. import _core
+from .._support import host_all as _host_all
 
 __all__ = ["sqrt", "log", "log2", "logn", "log10", "power", "arccos", "arcsin", "arctanh"]
 
@@ -68,3 +69,6 @@ def arcsin(x):
 def arctanh(x):
     """Inverse hyperbolic tangent."""
     return _core.arctanh(_if_beyond_one(x))
+
+
+_host_all(globals(), __name__)

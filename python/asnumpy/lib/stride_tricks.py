@@ -6,6 +6,7 @@ from numpy.lib import stride_tricks as _host
 
 from .. import _core
 from .._joining import _normalize
+from .._support import host_all as _host_all
 
 __all__ = ["as_strided", "sliding_window_view"]
 
@@ -54,3 +55,6 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
         shape[a] -= w - 1
     strides = x.strides + tuple(x.strides[a] for a in axes)
     return as_strided(x, tuple(shape) + window, strides, subok=subok, writeable=writeable)
+
+
+_host_all(globals(), __name__)

@@ -14,6 +14,7 @@ from .._joining import _normalize
 from .._products import cross as _cross
 from .._products import outer as _outer
 from .._products import tensordot as _tensordot
+from .._support import host_all as _host_all
 from .._support import number as _number
 from ._decompositions import (
     cond,
@@ -284,3 +285,6 @@ def matrix_power(a, n):
         if n:
             a = _core.matmul(a, a)
     return result.copy() if result is a else result
+
+
+_host_all(globals(), __name__)
