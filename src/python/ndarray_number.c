@@ -2,8 +2,8 @@
  *
  * An operator on arrays and numbers goes straight to the operation. What it gives way to
  * follows NumPy: an operand whose type sets __array_ufunc__ = None, or that has a higher
- * __array_priority__ and no __array_ufunc__, gets its reflected method called; an operand
- * that is no array-like at all makes Python raise the TypeError.
+ * __array_priority__ and no __array_ufunc__, gets its reflected method called. Any other
+ * object is an operand: the ufunc leaves it to NumPy, as an element of an object array.
  */
 #include <math.h>
 
@@ -27,16 +27,6 @@ static bool is_known(PyObject *obj) {
            PyArray_IsScalar(obj, Generic);
 }
 
-/* Whether an object that is none of the known ones may be read as an array. */
-static bool is_array_like(PyObject *obj) {
-    if (obj == Py_None || PyUnicode_Check(obj) || PyBytes_Check(obj)) return false;
-    return asn_is_ndarray(obj) || PyArray_Check(obj) || PyObject_CheckBuffer(obj) ||
-           PySequence_Check(obj) || PyLong_Check(obj) || PyFloat_Check(obj) ||
-           PyComplex_Check(obj) || PyObject_HasAttr(obj, asn_py.s_array) ||
-           PyObject_HasAttrString(obj, "__array_interface__") ||
-           PyObject_HasAttrString(obj, "__array_struct__");
-}
-
 /* Whether `self op other` must return NotImplemented. */
 static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
     if (ASN_LIKELY(is_known(other))) return false;
@@ -50,8 +40,7 @@ static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
         return none && !inplace;
     }
     PyErr_Clear();
-    if (!inplace && priority_of(other) > priority_of(self)) return true;
-    return !is_array_like(other);
+    return !inplace && priority_of(other) > priority_of(self);
 }
 
 /* The operator on the host, where the other operand is of a subclass of NumPy's. */
@@ -192,14 +181,21 @@ static PyObject *number_imatmul(PyObject *a, PyObject *b) {
 
 /* ---- power: NumPy replaces some scalar exponents by cheaper operations */
 
+/* A Python int; NaN past the floats, which the ufunc refuses. */
+static double int_as_double(PyObject *number) {
+    double value = PyLong_AsDouble(number);
+    if (value != -1.0 || !PyErr_Occurred()) return value;
+    PyErr_Clear();
+    return Py_NAN;
+}
+
 asn_op asn_power_shortcut(PyObject *base, PyObject *exponent) {
     asn_dtype dtype = asn_dtype_of(base);
     double e;
     if (PyFloat_CheckExact(exponent)) {
         e = PyFloat_AS_DOUBLE(exponent);
     } else if (PyLong_CheckExact(exponent)) {
-        e = PyLong_AsDouble(exponent);
-        if (e == -1.0 && PyErr_Occurred()) PyErr_Clear();
+        e = int_as_double(exponent);
         if (!asn_is_inexact(dtype)) return e == 2.0 ? ASN_OP_SQUARE : ASN_OP_POWER;
     } else {
         return ASN_OP_POWER;
@@ -233,9 +229,8 @@ static PyObject *number_power(PyObject *a, PyObject *b, PyObject *modulo) {
         asn_op op = asn_power_shortcut(a, b);
         if (op != ASN_OP_POWER) return asn_ufunc_apply(op, &a);
         double e = PyFloat_CheckExact(b)  ? PyFloat_AS_DOUBLE(b)
-                   : PyLong_CheckExact(b) ? PyLong_AsDouble(b)
+                   : PyLong_CheckExact(b) ? int_as_double(b)
                                           : Py_NAN;
-        if (e == -1.0 && PyErr_Occurred()) PyErr_Clear();
         PyObject *r = asn_is_ndarray_exact(a) && !isnan(e) ? simple_power(a, e) : NULL;
         if (r || PyErr_Occurred()) return r;
     }

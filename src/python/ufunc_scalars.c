@@ -3,8 +3,9 @@
  * The core promotes and compares arrays with Python's integers exactly. Three cases need
  * help: NumPy integers compared with each other or with a Python int out of their range,
  * without an array in sight, become 0-d arrays; a Python int past int64 is a uint64 when
- * no array gives it a dtype; one past 64 bits is a float beside floats, and beside
- * integers it is above or below every element, which only comparisons can answer.
+ * no array gives it a dtype; one past 64 bits is a float beside floats and where integers
+ * are computed as floats, and beside integers it is above or below every element, which
+ * only comparisons can answer.
  */
 #include "ufunc.h"
 
@@ -39,14 +40,24 @@ static bool is_inexact(const asn_operand *in) {
                     : asn_is_inexact((asn_dtype)in->scalar.dtype);
 }
 
+static bool is_bool(const asn_operand *in) {
+    if (in->array) return in->array->layout.dtype == ASN_BOOL;
+    return in->weak == 'b' || (!in->weak && in->scalar.dtype == ASN_BOOL);
+}
+
 /* A Python int past 64 bits: a float, or for a comparison with integers an infinity of
  * its sign, which compares as it does. */
 static int read_huge(asn_ufunc *u, PyObject *number, bool beside_floats,
-                     asn_operand *in) {
-    double value = beside_floats ? PyLong_AsDouble(number) : 0;
-    if (beside_floats && value == -1.0 && PyErr_Occurred()) return -1;
-    if (!beside_floats) {
-        if (u->kind != ASN_UFUNC_PLAIN || !is_comparison((asn_op)u->op)) {
+                     bool beside_bools, asn_operand *in) {
+    bool plain = u->kind == ASN_UFUNC_PLAIN;
+    bool as_float = beside_floats || (plain && !asn_op_has_loop((asn_op)u->op, ASN_I64));
+    double value = as_float ? PyLong_AsDouble(number) : 0;
+    if (as_float && value == -1.0 && PyErr_Occurred()) {
+        if (!plain || asn_op_has_loop((asn_op)u->op, ASN_F64)) return -1;
+        PyErr_Clear(); /* that there is no such loop comes first */
+    }
+    if (!as_float) {
+        if (!plain || beside_bools || !is_comparison((asn_op)u->op)) {
             PyErr_Format(PyExc_OverflowError,
                          "Python integer %R does not fit in int64 or uint64", number);
             return -1;
@@ -73,10 +84,11 @@ static bool left_to_host(const asn_ufunc *u, PyObject *const *args) {
 int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
                      PyObject **owner) {
     int huge = -1;
-    bool floats = false;
+    bool floats = false, bools = false;
     for (int i = 0; i < u->nin; i++) {
         if (asn_operand_from_py(args[i], &in[i], &owner[i]) == 0) {
             floats |= is_inexact(&in[i]);
+            bools |= is_bool(&in[i]);
             continue;
         }
         if (huge >= 0 || !PyLong_CheckExact(args[i]) ||
@@ -86,7 +98,7 @@ int asn_scalars_read(asn_ufunc *u, PyObject *const *args, asn_operand *in,
         if (left_to_host(u, args)) return -1;
         huge = i;
     }
-    if (huge >= 0 && read_huge(u, args[huge], floats, &in[huge]) < 0) return -1;
+    if (huge >= 0 && read_huge(u, args[huge], floats, bools, &in[huge]) < 0) return -1;
     if (u->kind == ASN_UFUNC_CORE || !asn_scalars_need_arrays((asn_op)u->op, in))
         return 0;
     bool strong = false;

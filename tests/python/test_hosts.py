@@ -1,9 +1,12 @@
 """Programs that go between AsNumpy's arrays and what stays NumPy's: dates, text, records, memory maps,
 names that NumPy lost; and results written where NumPy lets them be written."""
 
+import datetime
 import operator
 import pickle
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import asnumpy
 import numpy as np
@@ -252,3 +255,74 @@ def test_permutation_leaves_its_argument():
             holder = Holder(module)
             results.append([np.asarray(state.permutation(holder)).tolist(), holder.held.tolist()])
     assert results[:2] == results[2:]
+
+
+ODD = [
+    "Fraction(1, 2)", "Decimal(2)", "datetime.date(2020, 1, 1)", "datetime.timedelta(1)", "{}", "b''", "b'a'", "'a'",
+    "None", "object()", "...", "slice(1)", "{1}", "type", "[None]", "[1, None, 2]", "range(3)", "10**30", "-(10**30)",
+    "np.datetime64('2020')", "np.timedelta64(1)", "10**30 * 1j",
+]  # fmt: skip
+OPERATORS = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow, divmod,
+    operator.matmul, operator.and_, operator.lshift, operator.eq, operator.ne, operator.lt, operator.ge,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ODD)
+@pytest.mark.parametrize("dtype", ["f8", "i8", "?", "i1", "c8"])
+def test_operators_beside_any_object(text, dtype):
+    other = eval(text, {"np": np, "datetime": datetime, "Fraction": Fraction, "Decimal": Decimal})
+    host = np.array([1, 2, 3]).astype(dtype)
+    mine = asnumpy.array(host)
+    for act in OPERATORS:
+        for swapped in (False, True):
+            same_call(lambda a: act(other, a) if swapped else act(a, other), host, mine)  # noqa: B023
+    same_call(lambda a: operator.iadd(a.copy(), other), host, mine)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "?", "i1"])
+def test_operators_beside_numbers_past_the_floats(dtype):
+    test_operators_beside_any_object("10**400", dtype)
+
+
+def same_call(call, host, mine):
+    """The same result of a call with NumPy's array and ours, or the same class of exception."""
+    results = []
+    for a in (host, mine):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                results.append(np.asarray(call(a)))
+            except Exception as error:
+                # What NumPy cannot cast back into an array of numbers, ours cannot hold.
+                refused = isinstance(
+                    error, (asnumpy.HostDtypeError, np._core._exceptions.UFuncTypeError)
+                )
+                results.append(TypeError if refused else type(error))
+    expected, got = results
+    if isinstance(expected, type) or isinstance(got, type):
+        assert got is expected
+    else:
+        assert got.dtype == expected.dtype and got.shape == expected.shape
+        if got.dtype.kind in "biufc":
+            assert np.allclose(got, expected, rtol=1e-6, equal_nan=True)
+        else:
+            assert got.tolist() == expected.tolist()
+
+
+def test_operators_leave_other_classes_their_turn():
+    class Right:
+        def __radd__(self, other):
+            return f"right of {other}"
+
+        def __eq__(self, other):
+            return "equal"
+
+    class Priority(Right):
+        __array_priority__ = 10
+
+    for module in (asnumpy, np):
+        assert (module.arange(2) + Right()).tolist() == ["right of 0", "right of 1"]
+        assert (module.arange(2) == Right()).tolist() == [True, True]
+        assert (module.arange(2) == Priority()) == "equal"
+        assert (module.arange(2) + Priority()) == "right of [0 1]"
