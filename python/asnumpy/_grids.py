@@ -48,9 +48,13 @@ class broadcast:
     """The result of broadcasting several inputs, as an iterator over tuples of elements."""
 
     def __init__(self, *arrays):
+        self._arrays = []
+        for given in arrays:  # of another broadcast, its inputs
+            of = given._arrays if isinstance(given, broadcast) else [asarray(given)]
+            self._arrays.extend(of)
+        arrays = self._arrays
         if len(arrays) > 64:
             raise ValueError(f"Need at least 0 and at most 64 array objects, got {len(arrays)}.")
-        self._arrays = list(map(asarray, arrays))
         self.shape = broadcast_shapes(*[a.shape for a in self._arrays])
         self.nd = self.ndim = len(self.shape)
         self.size = math.prod(self.shape)

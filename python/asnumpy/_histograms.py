@@ -149,8 +149,9 @@ def _estimated_bins(a, name, low, high, bounds):
     return int(_np.ceil(reach / width))
 
 
-def _bin_edges(a, bins, range, weights):
-    """Edges, and (low, high, count) when they are uniform."""
+def _bin_edges(a, bins, range, weights, of_many=False):
+    """Edges, and (low, high, count) when they are uniform. of_many: the sample's dtype does not count for a
+    given range, as in NumPy's histograms in several dimensions."""
     from ._creation import linspace
 
     if isinstance(bins, str):
@@ -175,7 +176,7 @@ def _bin_edges(a, bins, range, weights):
         falls = (edges[:-1] > edges[1:]).any()
         _core._require(falls == False, "`bins` must increase monotonically, when an array")  # noqa: E712
         return edges, None
-    dtype = _core.result_type(low, high, a)
+    dtype = _core.result_type(low, high) if of_many else _core.result_type(low, high, a)
     if dtype.kind in "iu":
         dtype = _core.result_type(dtype, float)
     edges = linspace(low, high, count + 1, endpoint=True, dtype=dtype)
@@ -287,7 +288,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
         column = column.astype(_np.uint8) if column.dtype.kind == "b" else column
         if _np.ndim(bins[d]) == 0 and not isinstance(bins[d], _core.ndarray) and bins[d] < 1:
             raise ValueError(f"`bins[{d}]` must be positive, when an integer")
-        edge = _bin_edges(column, bins[d], range[d], None)[0]
+        edge = _bin_edges(column, bins[d], range[d], None, of_many=True)[0]
         i = asarray(edge.searchsorted(column, side="right"))
         i = i - (column == edge[-1])
         edges.append(edge)

@@ -458,10 +458,10 @@ def _period_once(a, axis, before, after, mode):
     return left, a, right
 
 
-def _pad_periodic(a, axis, before, after, mode, odd):
+def _pad_periodic(a, axis, before, after, mode):
     """Pads by reflect, symmetric or wrap: index arithmetic on one period."""
     n = a.shape[axis]
-    if not odd and max(before, after) <= n - (mode == "reflect"):
+    if max(before, after) <= n - (mode == "reflect"):
         return concatenate(_period_once(a, axis, before, after, mode), axis)
     where = _np.arange(-before, n + after)
     if mode == "wrap":
@@ -473,17 +473,33 @@ def _pad_periodic(a, axis, before, after, mode, odd):
     folded = where % period
     mirrored = folded >= n
     source = _np.where(mirrored, period - 1 - folded if edge else period - folded, folded)
-    result = a.take(asarray(source), axis=axis)
-    if not odd:
-        return result
-    # Odd reflection: 2 * edge - value, edges moving along with each further reflection.
-    shape = [1] * a.ndim
-    shape[axis] = len(where)
-    base = (where - folded) // period
-    first, last = a[_slab(axis, 0, 1)], a[_slab(axis, n - 1, n)]
-    shift = asarray(base.reshape(shape)) * (2 * (last - first))
-    flip = asarray(mirrored.reshape(shape))
-    return _core.where(flip, 2 * last - result, result) + shift
+    return a.take(asarray(source), axis=axis)
+
+
+def _pad_odd(a, axis, before, after, edge):
+    """Pads by odd reflections, 2 * edge - value, of all that there is so far. edge: the outermost element is
+    repeated ("symmetric")."""
+    turned = (*(slice(None),) * axis, slice(None, None, -1))
+    n, skipped = a.shape[axis], 0 if edge else 1
+
+    def reflected(around, values):
+        return (2 * a[_slab(axis, around, around + 1)] - values[turned]).astype(a.dtype)
+
+    while before or after:
+        total = a.shape[axis]
+        most = (total - skipped) // (n - skipped) * (n - skipped)  # whole periods
+        left, right = min(most, before), min(most, after)
+        start = total - skipped - right
+        a = concatenate(
+            [
+                reflected(0, a[_slab(axis, skipped, skipped + left)]),
+                a,
+                reflected(total - 1, a[_slab(axis, start, start + right)]),
+            ],
+            axis,
+        )
+        before, after = before - left, after - right
+    return a
 
 
 def pad(array, pad_width, mode="constant", **kwargs):
@@ -553,8 +569,9 @@ def _pad_constant(a, widths, values):
 def _pad_axis(a, axis, before, after, mode, kwargs, original):
     n, ndim = a.shape[axis], a.ndim
     if mode in ("reflect", "symmetric", "wrap"):
-        odd = kwargs.get("reflect_type", "even") == "odd"
-        return _pad_periodic(a, axis, before, after, mode, odd)
+        if kwargs.get("reflect_type", "even") == "odd" and (n > 1 or mode == "symmetric"):
+            return _pad_odd(a, axis, before, after, mode == "symmetric")
+        return _pad_periodic(a, axis, before, after, mode)
     if mode in ("maximum", "minimum", "mean", "median"):
         from ._quantiles import median
 

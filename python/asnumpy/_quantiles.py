@@ -164,6 +164,8 @@ def _counting_dtype(q, n):
 def _quantile_last(flat, q, method, weights, weak=False):
     """Quantiles along the last axis; the axes of q come first. weak: q was a Python number."""
     n = flat.shape[-1]
+    if q.ndim > 2:
+        raise ValueError(f"q must be a scalar, 1-d or 2-d, not of {q.ndim} dimensions")
     if n == 0:
         raise IndexError("cannot do a quantile of an empty axis")
     if weights is not None:
@@ -220,7 +222,7 @@ def _quantile_one(flat, q, weak):
     ranked, place, last = _ranked(flat, [i, j])
     a, b = (ranked[..., p] for p in place)
     t = 0.0 if v < 0 or v >= n - 1 else float(v) - low
-    if dtype.kind == "f" and not weak:
+    if dtype.kind in "fiu" and not weak:
         t = _core.result_type(dtype, q.dtype).type(t)
     d = _core.subtract(b, a)
     result = b - d * (1 - t) if t >= 0.5 else a + d * t

@@ -233,6 +233,17 @@ def setdiff1d(ar1, ar2, assume_unique=False):
     return ar1[isin(ar1, ar2, assume_unique=True, invert=True)]
 
 
+def _falls(bins):
+    """Whether bins fall, as their first step says: one that compares with NaN falls, none rises after it."""
+    steps = bins[1:] != bins[:-1]
+    first = int(steps.argmax())
+    falls = not bool(bins[first] < bins[first + 1])
+    wrong = bins[1:] > bins[:-1] if falls else bins[1:] < bins[:-1]
+    if bool(wrong.any()):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    return falls
+
+
 def digitize(x, bins, right=False):
     """The number of the bin each value falls into."""
     x, bins = asarray(x), asarray(bins)
@@ -240,12 +251,7 @@ def digitize(x, bins, right=False):
         raise TypeError("x may not be complex")
     if bins.ndim != 1:
         raise ValueError(f"digitize: bins must have one axis, got {bins.ndim}")
-    if bool((bins[1:] >= bins[:-1]).all()):
-        descending = False
-    elif bool((bins[1:] <= bins[:-1]).all()):
-        descending = True
-    else:
-        raise ValueError("bins must be monotonically increasing or decreasing")
+    descending = not bool((bins[1:] >= bins[:-1]).all()) and _falls(bins)
     side = "left" if right else "right"
     if descending:
         return len(bins) - bins[::-1].searchsorted(x, side=side)

@@ -264,7 +264,9 @@ def byteswap(a, inplace):
     itemsize = a.dtype.itemsize // (2 if a.dtype.kind == "c" else 1)
     target = a if inplace else a.copy()
     if itemsize > 1 and a.size:
-        flat = target.reshape(-1).view(_np.uint8).reshape(-1, itemsize)
+        flat = target.reshape(-1)
+        flat = flat if flat.flags.c_contiguous else flat.copy()
+        flat = flat.view(_np.uint8).reshape(-1, itemsize)
         flat[...] = flat[:, ::-1].copy()
         if not _core.may_share_memory(flat, target):
             fixed = flat.reshape(-1).view(a.dtype).reshape(a.shape)
@@ -283,6 +285,25 @@ def sorted_descending(a, axis, stable, indices):
         return flip(_core.sort(a, axis=axis, stable=stable), axis=axis)
     order = _core.argsort(flip(a, axis=axis), axis=axis, stable=stable is not False)
     return a.shape[axis] - 1 - flip(order, axis=axis)
+
+
+def astype_same_value(a, dtype, order, subok):
+    """a.astype(dtype, casting="same_value"): refused where an element would have another value."""
+    order, subok = "K" if order is None else order, True if subok is None else subok
+    with _np.errstate(all="ignore"):
+        made = a.astype(dtype, order=order, subok=subok)
+        if made.dtype == a.dtype:
+            return made
+        given, got, imaginary = _core.asarray(a), _core.asarray(made), ""
+        if given.dtype.kind == "c" and got.dtype.kind not in "cb":
+            imaginary = "" if bool((given.imag == 0).all()) else ": imag is not 0"
+            given = given.real
+        same = (got == given) & (got.astype(given.dtype) == given)
+        if got.dtype.kind in "fc":
+            same |= given != given  # NaN stays NaN
+    if imaginary or not (got.dtype.kind == "b" or bool(same.all())):
+        raise ValueError(f"could not cast 'same_value' {a.dtype} to {made.dtype}{imaginary}")
+    return made
 
 
 # ---- dtypes that the device lacks

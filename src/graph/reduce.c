@@ -24,7 +24,7 @@ asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *
     if (info->out_dtype == ASN_BOOL && info->in_dtype[0] == ASN_DTYPE_NONE) {
         bool logical = op == ASN_OP_LOGICAL_AND || op == ASN_OP_LOGICAL_OR ||
                        op == ASN_OP_LOGICAL_XOR;
-        if (!logical && in != ASN_BOOL)
+        if (!logical && in != ASN_BOOL && wish != ASN_BOOL)
             return asn_error_set(ASN_ERR_NO_LOOP,
                                  "the resolved dtypes are not compatible with %s.reduce. "
                                  "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",

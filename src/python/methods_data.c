@@ -59,6 +59,11 @@ ASN_METHOD(astype) {
     bool subok = true, copy = true;
     if (asn_dtype_from_py(v[0], &dtype) < 0)
         return asn_method_on_host("astype", self, args, nargs, kwnames);
+    if (v[2] && PyUnicode_Check(v[2]) &&
+        PyUnicode_CompareWithASCIIString(v[2], "same_value") == 0) {
+        PyObject *all[4] = {self, v[0], v[1] ? v[1] : Py_None, v[3] ? v[3] : Py_None};
+        return asn_support_call("astype_same_value", all, 4);
+    }
     if (asn_order_from_py(v[1], &order) < 0 || asn_casting_from_py(v[2], &casting) < 0 ||
         asn_bool_from_py(v[3], &subok) < 0 || asn_bool_from_py(v[4], &copy) < 0)
         return NULL;

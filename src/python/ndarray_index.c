@@ -45,11 +45,11 @@ static int add_array(index_list *list, asn_index_item *item, PyObject *array) {
 }
 
 static int add_sequence(index_list *list, asn_index_item *item, PyObject *key) {
-    /* An empty list is an index of no elements, not of float64. */
-    bool empty = PySequence_Check(key) && !asn_is_ndarray(key) && !PyArray_Check(key) &&
-                 PySequence_Size(key) == 0;
-    PyErr_Clear();
-    PyObject *array = empty ? asn_asarray_dtype(key, ASN_I64) : asn_asarray(key);
+    PyObject *array = asn_asarray(key);
+    /* A list of no elements is an index of none, not of float64. */
+    if (array && asn_of(array)->layout.size == 0 && !PyArray_Check(key) &&
+        !asn_is_ndarray(key))
+        Py_SETREF(array, asn_asarray_dtype(array, ASN_I64));
     if (!array) {
         /* Text, objects and the like index nothing. */
         if (PyErr_ExceptionMatches(asn_py.host_dtype))

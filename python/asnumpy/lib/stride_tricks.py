@@ -1,6 +1,7 @@
 """Views with chosen strides."""
 
 import operator
+from itertools import accumulate
 
 from numpy.lib import stride_tricks as _host
 
@@ -17,7 +18,13 @@ def as_strided(x, shape=None, strides=None, subok=False, writeable=True):
     if not isinstance(x, _core.ndarray):  # of a dtype that the device lacks
         return _host.as_strided(x, shape, strides, subok, writeable)
     shape = x.shape if shape is None else tuple(shape)
-    strides = x.strides if strides is None else tuple(strides)
+    if strides is not None:
+        strides = tuple(strides)
+    elif x.flags.c_contiguous:  # the strides of a contiguous array of that shape
+        steps = accumulate(reversed(shape[1:]), operator.mul, initial=x.itemsize)
+        strides = tuple(steps)[: len(shape)][::-1]
+    else:
+        strides = x.strides
     view = _core._as_strided(x, shape, strides)
     if view.flags.writeable and not writeable:
         view.flags.writeable = False

@@ -28,7 +28,7 @@ def draw_integers(engine, low, high, size, dtype, endpoint, masked):
         low, high = 0, low
     if np.ndim(low) or np.ndim(high):
         return _draw_each(engine, low, high, size, dtype, endpoint, masked, single)
-    first, last = int(np.floor(low)), int(np.floor(high)) - (not endpoint)
+    first, last = int(low), int(high) - (not endpoint)
     lowest, highest = _limits(dtype)
     if first < lowest:
         raise ValueError(f"low is out of bounds for {dtype}")

@@ -1,0 +1,121 @@
+"""Differences from NumPy that other libraries' test suites met: an expression a line, and what needs more than one."""
+
+import warnings
+
+import asnumpy
+import numpy as np
+import pytest
+from oracle import assert_same, same, to_host
+
+EXPRESSIONS = """
+m.pad(m.arange(4, dtype="f4"), 2, mode="reflect", reflect_type="odd")
+m.pad(m.array([1.1, 2.3, 7.7], dtype="f4"), 7, mode="reflect", reflect_type="odd")
+m.pad(m.array([1.1, 2.3, 7.7], dtype="f2"), (4, 9), mode="symmetric", reflect_type="odd")
+m.pad(m.arange(4, dtype="i1"), 2, mode="symmetric", reflect_type="odd")
+m.pad(m.arange(4, dtype="u1"), (0, 9), mode="reflect", reflect_type="odd")
+m.pad(m.array([True, False, True]), 1, mode="reflect", reflect_type="odd")
+m.pad(m.arange(6).reshape(2, 3), ((3, 1), (0, 4)), mode="symmetric", reflect_type="odd")
+m.pad(m.arange(6).reshape(2, 3), ((3, 1), (0, 4)), mode="reflect", reflect_type="odd")
+m.pad(m.array([5]), 3, mode="reflect", reflect_type="odd"), m.pad(m.array([5]), 3, mode="symmetric", reflect_type="odd")
+m.broadcast(m.broadcast([1, 2], [[1], [2]]), [1]).shape, m.broadcast(m.broadcast([1, 2], [[1], [2]]), [1]).numiter
+[tuple(t) for t in m.broadcast(m.broadcast([1, 2], [[1], [2]]), [5])]
+m.broadcast(*[m.broadcast([1], [2])] * 33)
+[m.zeros((2, 3))[k] for k in ([[]], [[], []], [], [[[]]])], m.zeros((2, 3))[[[]], []], m.zeros((2, 3))[:, [[]]]
+m.zeros((2, 3))[np.zeros((1, 0))]
+m.lib.stride_tricks.as_strided(m.arange(6), (2, 3)), m.lib.stride_tricks.as_strided(m.arange(6), (3,))
+m.lib.stride_tricks.as_strided(m.arange(6).reshape(2, 3), (3, 2)), m.lib.stride_tricks.as_strided(m.arange(6), ())
+m.lib.stride_tricks.as_strided(m.arange(6).reshape(2, 3), (1, 2, 0, 3))
+m.lib.stride_tricks.as_strided(m.arange(12)[::2], (2, 3))
+m.histogram2d(m.arange(4, dtype="f4"), m.arange(4, dtype="f4"), 3, range=((0, 3), (0, 3)))
+m.histogramdd(m.ones((4, 2), dtype="f4"), range=[[0, 1], None])[1]
+m.histogramdd(m.ones((4, 2), dtype="f2"), range=[[0.0, 1], [np.float32(0), np.float32(3)]])[1]
+m.quantile(m.arange(9.0), m.ones((2, 2))), m.nanpercentile(m.arange(9.0), [[30, 40]])
+m.quantile(m.arange(9.0), m.ones((1, 1, 1)))
+m.percentile(m.arange(9), np.ones((1, 1, 1)))
+m.nanpercentile(m.arange(9.0), np.ones((1, 1, 1)))
+[m.percentile(m.arange(9, dtype=t), np.float32(30)) for t in ("i1", "u1", "i2", "i4", "i8", "f2", "f4")]
+[m.nanquantile(m.arange(9, dtype=t), np.float16(0.3)) for t in ("i1", "u1", "i2", "i4", "i8", "f4", "f8")]
+[m.digitize([0.5, 1.5, m.nan], b) for b in ([0, 1, m.nan], [m.nan, m.nan], [m.nan, 2, 1], [m.nan], [1, 1, m.nan])]
+m.digitize([1.0], [m.nan, 0.0, 1.0])
+m.digitize([1.0], [0.0, m.nan, 0.0, 1.0])
+m.digitize([1.0], [1, 1, 2, 1])
+[u.reduce(m.array([0, 2, 1]), dtype=bool) for u in (m.equal, m.not_equal, m.less, m.greater_equal)]
+m.equal.reduce(m.array([[1.5, 0], [2, 0]]), axis=1, dtype="?"), m.equal.reduceat(m.array([1, 0, 1]), [0, 1], dtype=bool)
+m.equal.accumulate(m.array([2, 0, 1]), dtype=bool), m.equal.reduce(m.array([3, 0]), dtype=bool, keepdims=True)
+m.equal.reduce(m.array([0, 2, 1]))
+m.equal.reduce(m.array([0, 2, 1]), dtype="i8")
+m.random.RandomState(1).randint(-1.1, -0.9, size=3), m.random.default_rng(0).integers(-1.1, -0.9)
+m.random.RandomState(1).randint(-0.5, 1.9, dtype="u1"), m.random.RandomState(1).randint(2.7, size=9)
+m.random.RandomState(1).randint(-0.5, 0.9)
+""".strip().splitlines()
+
+
+def of(m, text):
+    """The value, and the classes of the warnings it gave."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        value = eval(text, {"m": m, "np": np})
+    return value, sorted({w.category.__name__ for w in caught})
+
+
+@pytest.mark.parametrize("text", EXPRESSIONS)
+def test_expression(text):
+    try:
+        expected, warned = of(np, text)
+    except Exception as error:
+        with pytest.raises(TypeError if isinstance(error, TypeError) else type(error)):
+            of(asnumpy, text)
+        return
+    got, got_warned = of(asnumpy, text)
+    assert_same(to_host(got), expected, where=text)
+    assert got_warned == warned
+
+
+VALUES = {
+    "f": [0.0, -0.0, 1.0, -1.0, 0.1, 255.0, 256.0, 2.0**31, 2.0**63, 2.0**64, 1e39, -(2.0**63), np.inf, np.nan],
+    "i": [0, 1, -1, 127, 128, -128, 255, 256, 2049, 2**24 + 1, 2**31, 2**53 + 1, 2**63 - 1, -(2**63)],
+    "u": [0, 1, 127, 128, 255, 256, 2049, 2**24 + 1, 2**31, 2**53 + 1, 2**63, 2**64 - 1],
+    "c": [0, 1, 1j, 0.1, -1, np.nan, 2.0**63],
+    "b": [0, 1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "source", ["?", "i1", "i4", "i8", "u1", "u8", "f2", "f4", "f8", "c8", "c16"]
+)
+def test_astype_of_the_same_values(source):
+    with np.errstate(all="ignore"):
+        values = np.array(VALUES[np.dtype(source).kind]).astype(source)
+    for target in ["?", "i1", "i4", "i8", "u1", "u8", "f2", "f4", "f8", "c8", "c16"]:
+        for value in values:
+            # 2**64 as uint64 is undefined; NumPy takes the half -0.0 for no integer.
+            if (target == "u8" or (source == "f2" and value == 0)) and values.dtype.kind == "f":
+                continue
+            x = np.array([value, 1]).astype(source)
+            same(
+                lambda m, x, t=target: x.astype(t, casting="same_value"), x, where=f"{x!r} {target}"
+            )
+    same(lambda m, x: x[::-1].astype("i2", order="C", casting="same_value"), np.ones(3, source))
+
+
+def test_same_value_is_for_astype_alone():
+    for m in (asnumpy, np):
+        a = m.arange(3)
+        assert a.astype(a.dtype, casting="same_value", copy=False).dtype == a.dtype
+        for call in (
+            lambda m=m, a=a: m.copyto(a, a, casting="same_value"),
+            lambda m=m, a=a: m.add(a, a, casting="same_value"),
+            lambda a=a: a.astype("i4", casting="same"),
+        ):
+            with pytest.raises(ValueError, match="casting must be one of"):
+                call()
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u4", "f8", "c8", "i1"])
+def test_byteswap_in_place_of_any_strides(dtype):
+    def swap(m, a):
+        for x in (a[:, ::2], a.T, a[::-1], a[1], a[:, :1], a[..., None]):
+            x.byteswap(inplace=True)
+        return a
+
+    same(swap, np.arange(24).reshape(4, 6).astype(dtype))
