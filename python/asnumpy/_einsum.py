@@ -329,6 +329,8 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     terms = []
     sums = len(arrays) > 1 or set(inputs[0]) - set(output)
+    if not sums and out is None:
+        dtype = arrays[0].dtype  # a view
     for i, (a, subs) in enumerate(zip(arrays, inputs, strict=True)):
         if not _core.can_cast(a.dtype, dtype, casting):
             raise TypeError(

@@ -47,6 +47,13 @@ m.equal.reduce(m.array([0, 2, 1]), dtype="i8")
 m.random.RandomState(1).randint(-1.1, -0.9, size=3), m.random.default_rng(0).integers(-1.1, -0.9)
 m.random.RandomState(1).randint(-0.5, 1.9, dtype="u1"), m.random.RandomState(1).randint(2.7, size=9)
 m.random.RandomState(1).randint(-0.5, 0.9)
+m.einsum("ij->ji", m.ones((2, 3), dtype="f4"), dtype="f8"), m.einsum("ii->i", m.eye(3), dtype="c16")
+m.einsum("ij->ij", m.ones((2, 3)), dtype="i4"), m.einsum(m.ones((2, 3)), [0, 1], dtype="f2", order="F")
+m.einsum("ij->i", m.ones((2, 3), dtype="f4"), dtype="f8"), m.einsum("ij->ij", m.ones((2, 3)), out=m.zeros((2, 3)), dtype="f8")
+m.einsum("ij->j", m.ones((2, 3)), dtype="f4")
+m.shares_memory(m.einsum("ij->ji", a, dtype="f8", order="F"), a)
+m.polynomial.polynomial.polyroots([4.930281494994427e-08, 16115931.384552032, -9.32220305371952e-08, 287.1567337813499])
+m.polynomial.polynomial.polyroots([7.76e-12, 27355611.3, 0.01859, -0.00995, 9.11e-12])
 """.strip().splitlines()
 
 
@@ -54,7 +61,7 @@ def of(m, text):
     """The value, and the classes of the warnings it gave."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        value = eval(text, {"m": m, "np": np})
+        value = eval(text, {"m": m, "np": np, "a": m.arange(6).reshape(2, 3)})
     return value, sorted({w.category.__name__ for w in caught})
 
 

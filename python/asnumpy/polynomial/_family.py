@@ -362,8 +362,10 @@ class Family:
             return _core.array([], dtype=c.dtype)
         if len(c) == 2:
             return self.companion(c)[0]
-        found = eigvals(self.companion(c)[::-1, ::-1])
-        return _core.sort(found)
+        matrix = self.companion(c)
+        if _np.any(self.down(_np.arange(3.0))):  # turned it loses less; that of powers loses more
+            matrix = matrix[::-1, ::-1]
+        return _core.sort(eigvals(matrix))
 
     def fit(self, x, y, deg, rcond=None, full=False, w=None):
         """The least-squares series of degree deg (or of the degrees in deg) through points.
