@@ -9,6 +9,7 @@
 #include "array/layout.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 asn_status asn_layout_alloc(asn_layout *l, int ndim) {
@@ -152,17 +153,18 @@ void asn_layout_update(asn_layout *l) {
     if (aligned || size == 0) l->flags |= ASN_ALIGNED;
 }
 
-/* 'K': axes sorted by falling |stride|, ties and stretched axes kept in row-major order,
- * as NumPy's PyArray_NewLikeArray does (an insertion sort, since it must be stable under
- * ambiguous pairs). */
-static void sort_axes_by_stride(const asn_layout *l, int *perm) {
+/* Axes by falling |stride|: 'K', with those of one stride (of stretched axes, 0) in their
+ * order, as NumPy's PyArray_NewLikeArray has them; 'I', where stretched axes and those of
+ * extent 1 stay where they are, as its iterators have them (an insertion sort, since it
+ * must be stable under ambiguous pairs). */
+static void sort_axes_by_stride(const asn_layout *l, char order, int *perm) {
     for (int d = 0; d < l->ndim; d++) {
         int at = d;
-        int64_t stride = l->strides[d] < 0 ? -l->strides[d] : l->strides[d];
+        int64_t stride = llabs(l->strides[d]);
         for (int i = d - 1; i >= 0; i--) {
-            int64_t other = l->strides[perm[i]];
-            other = other < 0 ? -other : other;
-            if (stride == 0 || other == 0 || l->shape[d] == 1 || l->shape[perm[i]] == 1)
+            int64_t other = llabs(l->strides[perm[i]]);
+            if (order == 'I' &&
+                (stride == 0 || other == 0 || l->shape[d] == 1 || l->shape[perm[i]] == 1))
                 continue;
             if (stride <= other) break;
             at = i;
@@ -177,12 +179,16 @@ asn_status asn_layout_like(asn_layout *out, const asn_layout *l, asn_dtype dtype
     if (order == 'A')
         order =
             (l->flags & ASN_F_CONTIGUOUS) && !(l->flags & ASN_C_CONTIGUOUS) ? 'F' : 'C';
-    if (order == 'K' && (l->ndim <= 1 || (l->flags & ASN_C_CONTIGUOUS))) order = 'C';
-    if (order == 'K' && (l->flags & ASN_F_CONTIGUOUS)) order = 'F';
-    ASN_TRY(asn_layout_init(out, dtype, l->ndim, l->shape, order));
-    if (order != 'K') return ASN_OK;
+    const bool kept = order == 'K' || order == 'I';
+    if (kept && (l->ndim <= 1 || (l->flags & ASN_C_CONTIGUOUS)))
+        order = 'C';
+    else if (kept && (l->flags & ASN_F_CONTIGUOUS))
+        order = 'F';
+    const bool sorted = order == 'K' || order == 'I';
+    ASN_TRY(asn_layout_init(out, dtype, l->ndim, l->shape, sorted ? 'C' : order));
+    if (!sorted) return ASN_OK;
     int perm[ASN_MAX_DIMS];
-    sort_axes_by_stride(l, perm);
+    sort_axes_by_stride(l, order, perm);
     int64_t stride = asn_itemsize(dtype);
     for (int i = l->ndim - 1; i >= 0; i--) {
         out->strides[perm[i]] = stride;

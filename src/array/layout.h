@@ -65,8 +65,8 @@ ASN_CHECK_RESULT asn_status asn_layout_init_strided(asn_layout *out, asn_dtype d
                                                     const int64_t *strides,
                                                     int64_t offset, bool writeable);
 /* A fresh layout of `dtype` with l's shape, its axes ordered as `order` says: 'C', 'F',
- * 'A' (F if l is F- and not C-contiguous) or 'K' (as close to l's strides as possible).
- */
+ * 'A' (F if l is F- and not C-contiguous), 'K' (as close to l's strides as possible) or
+ * 'I' (as an iteration goes over l: the same where no axis is stretched). */
 ASN_CHECK_RESULT asn_status asn_layout_like(asn_layout *out, const asn_layout *l,
                                             asn_dtype dtype, char order);
 /* Recomputes size, contiguity and alignment after shape or strides were set by hand. */

@@ -8,6 +8,7 @@
  */
 #include "graph/index.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "aclnnop/aclnn_index.h"
@@ -149,10 +150,7 @@ static void placement(const asn_index_plan *p, int ndim, int *perm) {
         perm[at++] = p->ndim + d;
 }
 
-static asn_status transpose_result(const asn_index_plan *p, asn_array *a) {
-    int perm[2 * ASN_MAX_DIMS];
-    if (p->insert_at == 0 || p->ndim == 0) return ASN_OK;
-    placement(p, a->layout.ndim, perm);
+static asn_status transpose(asn_array *a, const int *perm) {
     asn_layout view;
     asn_array moved;
     ASN_TRY(asn_view_transpose(&view, &a->layout, perm));
@@ -162,7 +160,68 @@ static asn_status transpose_result(const asn_index_plan *p, asn_array *a) {
     return ASN_OK;
 }
 
-static asn_status gather(asn_array *out, const asn_index_plan *p) {
+static asn_status transpose_result(const asn_index_plan *p, asn_array *a) {
+    int perm[2 * ASN_MAX_DIMS];
+    if (p->insert_at == 0 || p->ndim == 0) return ASN_OK;
+    placement(p, a->layout.ndim, perm);
+    return transpose(a, perm);
+}
+
+/* The axes of (arrays' shape, rest) as NumPy's result has them in memory, outermost
+ * first: the rest by the strides of what is indexed, else the arrays' by theirs. False:
+ * as they are. */
+static bool result_order(const asn_index_plan *p, int *perm) {
+    const int n = p->ndim, rest = p->base.layout.ndim - p->num_arrays;
+    for (int d = 0; d < n + rest; d++)
+        perm[d] = d;
+    if (rest < 2 && (rest || n < 2)) return false;
+    if (rest) {
+        const int64_t *strides = p->base.layout.strides + p->num_arrays - n;
+        for (int d = n + 1; d < n + rest; d++)
+            for (int k = d; k > n; k--) {
+                int outer = perm[k - 1], inner = perm[k];
+                if (llabs(strides[outer]) >= llabs(strides[inner])) break;
+                perm[k - 1] = inner, perm[k] = outer;
+            }
+    } else {
+        enum { LOOKED_AT = 3 };
+        int64_t strides[LOOKED_AT][ASN_MAX_DIMS];
+        int inner[ASN_MAX_DIMS], num = 0;
+        for (; num < LOOKED_AT && num < p->num_arrays; num++)
+            memcpy(strides[num], p->arrays[num].layout.strides, (size_t)n * 8);
+        asn_order_by_strides(inner, n, 0, num, strides);
+        for (int d = 0; d < n; d++)
+            perm[d] = inner[n - 1 - d];
+    }
+    int last = -1; /* axes of one element may lie anywhere */
+    for (int i = 0; i < n + rest; i++) {
+        int d = perm[i];
+        int64_t extent =
+            d < n ? p->shape[d] : p->base.layout.shape[d - n + p->num_arrays];
+        if (extent == 1) continue;
+        if (d < last) return true;
+        last = d;
+    }
+    return false;
+}
+
+/* The plan whose result lies in memory as `perm` says. */
+static asn_status reorder(asn_index_plan *p, const int *perm) {
+    int64_t shape[ASN_MAX_DIMS] = {0};
+    int of_base[2 * ASN_MAX_DIMS];
+    for (int d = 0; d < p->ndim; d++)
+        shape[d] = p->shape[perm[d]];
+    memcpy(p->shape, shape, (size_t)p->ndim * sizeof *shape);
+    for (int i = 0; i < p->num_arrays; i++)
+        ASN_TRY(transpose(&p->arrays[i], perm));
+    for (int d = 0; d < p->base.layout.ndim; d++)
+        of_base[d] = d < p->num_arrays
+                         ? d
+                         : perm[p->ndim + d - p->num_arrays] - p->ndim + p->num_arrays;
+    return transpose(&p->base, of_base);
+}
+
+static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
     int64_t shape[2 * ASN_MAX_DIMS];
     int ndim = gathered_shape(p, shape);
     ASN_TRY(asn_array_new(out, asn_layout_dtype(&p->base.layout), ndim, shape, 'C'));
@@ -180,6 +239,20 @@ static asn_status gather(asn_array *out, const asn_index_plan *p) {
     } else {
         status = asn_index_plan_check(p);
     }
+    if (status) asn_array_fini(out);
+    return status;
+}
+
+/* in_order: the result lies row-major as far as its axes go, as take's does. */
+static asn_status gather(asn_array *out, asn_index_plan *p, bool in_order) {
+    int perm[2 * ASN_MAX_DIMS], back[2 * ASN_MAX_DIMS];
+    bool moved = !in_order && result_order(p, perm);
+    if (moved) ASN_TRY(reorder(p, perm));
+    ASN_TRY(gather_rows(out, p));
+    asn_status status = ASN_OK;
+    for (int d = 0; d < out->layout.ndim && moved; d++)
+        back[perm[d]] = d;
+    if (moved) status = transpose(out, back);
     if (!status) status = transpose_result(p, out);
     if (status) asn_array_fini(out);
     return status;
@@ -219,13 +292,13 @@ static bool is_full_mask(const asn_array *a, int n, const asn_index_item *items)
 }
 
 static asn_status get_locked(asn_array *out, const asn_array *a, int n,
-                             const asn_index_item *items) {
+                             const asn_index_item *items, bool in_order) {
     if (is_full_mask(a, n, items)) return select_masked(out, a, items[0].array);
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));
     asn_status status = ASN_OK;
     if (p.num_arrays) {
-        status = gather(out, &p);
+        status = gather(out, &p, in_order);
     } else {
         asn_array_move(out, &p.base);
         p.base.layout.shape = p.base.layout.dims;
@@ -238,15 +311,20 @@ static bool holds_array(const asn_index_item *item) {
     return item->kind == ASN_INDEX_ARRAY || item->kind == ASN_INDEX_MASK;
 }
 
-asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
-                         const asn_index_item *items) {
+static asn_status get(asn_array *out, const asn_array *a, int n,
+                      const asn_index_item *items, bool in_order) {
     if (n == 1 && holds_array(items) && asn_direct_index(out, a, items->array))
         return ASN_OK;
     asn_lock();
-    asn_status status = get_locked(out, a, n, items);
+    asn_status status = get_locked(out, a, n, items, in_order);
     asn_unlock();
     if (!status) asn_truth_follow(out, a);
     return status;
+}
+
+asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
+                         const asn_index_item *items) {
+    return get(out, a, n, items, false);
 }
 
 /* ---- scatter */
@@ -469,7 +547,7 @@ asn_status asn_take(asn_array *out, const asn_array *a, const asn_array *indices
         items[d] = (asn_index_item){
             .kind = ASN_INDEX_SLICE, .start = 0, .stop = INT64_MAX, .step = 1};
     items[axis] = (asn_index_item){.kind = ASN_INDEX_ARRAY, .array = &wide};
-    asn_status status = asn_index_get(out, a, axis + 1, items);
+    asn_status status = get(out, a, axis + 1, items, true);
     asn_array_fini(&wide);
     return status;
 }

@@ -107,13 +107,9 @@ static int inner_first(int num_in, const int64_t strides[][ASN_MAX_DIMS], int fi
     return verdict;
 }
 
-/* The last `core` axes stay innermost, row-major. */
-static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
-                                 const int64_t *shape, int core, int num,
-                                 const int64_t strides[][ASN_MAX_DIMS]) {
-    /* axes from outermost to innermost; insertion sort from the row-major order,
-     * innermost first */
-    int perm[ASN_MAX_DIMS];
+void asn_order_by_strides(int *perm, int ndim, int core, int num,
+                          const int64_t strides[][ASN_MAX_DIMS]) {
+    /* insertion sort from the row-major order */
     for (int i = 0; i < ndim; i++)
         perm[i] = ndim - 1 - i; /* perm[0] is the innermost */
     for (int i = core + 1; i < ndim; i++) {
@@ -126,6 +122,14 @@ static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
         memmove(perm + at + 1, perm + at, (size_t)(i - at) * sizeof *perm);
         perm[at] = axis;
     }
+}
+
+/* The last `core` axes stay innermost, row-major. */
+static asn_status follow_strides(asn_array *result, asn_dtype dtype, int ndim,
+                                 const int64_t *shape, int core, int num,
+                                 const int64_t strides[][ASN_MAX_DIMS]) {
+    int perm[ASN_MAX_DIMS];
+    asn_order_by_strides(perm, ndim, core, num, strides);
     asn_layout l;
     ASN_TRY(asn_layout_init(&l, dtype, ndim, shape, 'C'));
     int64_t stride = asn_itemsize(dtype);

@@ -28,6 +28,11 @@ bool asn_draft_hazard(const asn_draft *d, const asn_ref *ref);
 ASN_CHECK_RESULT asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish,
                                              asn_dtype *loop);
 
+/* The axes as operands of these strides have them, innermost first; the last `core` stay
+ * innermost. */
+void asn_order_by_strides(int *perm, int ndim, int core, int num,
+                          const int64_t strides[][ASN_MAX_DIMS]);
+
 /* A fresh result over `shape` as NumPy lays it out: order 'K' follows the inputs'
  * strides. */
 ASN_CHECK_RESULT asn_status asn_result_new(asn_array *result, asn_dtype dtype, int ndim,

@@ -157,7 +157,7 @@ static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
     proto.layout.shape = like.shape == like.dims ? proto.layout.dims : like.shape;
     proto.layout.strides =
         like.shape == like.dims ? proto.layout.dims + ASN_INLINE_DIMS : like.strides;
-    asn_status status = asn_array_new_like(result, &proto, dtype, 'K');
+    asn_status status = asn_array_new_like(result, &proto, dtype, 'I');
     asn_layout_fini(&proto.layout);
     return status;
 }

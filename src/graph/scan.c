@@ -188,9 +188,9 @@ asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dty
     bool operator_ = !fused && has_operator(op, loop);
     bool straight = (fused || operator_) && loop == asn_layout_dtype(&a->layout);
     if (straight)
-        ASN_TRY(asn_array_new_like(&running, a, loop, 'K'));
+        ASN_TRY(asn_array_new_like(&running, a, loop, 'I'));
     else
-        ASN_TRY(asn_copy(&running, a, loop, 'K'));
+        ASN_TRY(asn_copy(&running, a, loop, 'I'));
     asn_status status = ASN_OK;
     if (a->layout.size) {
         if (fused)

@@ -88,9 +88,12 @@ static PyObject *flat_subscript(PyObject *self, PyObject *key) {
     if (is_integer_key(key))
         return flat_position(self, key, &k) < 0 ? NULL : flat_element(self, k);
     PyObject *meant = meant_key(self, key);
-    PyObject *copy = meant ? flat_copy(self) : NULL;
-    PyObject *r = copy ? PyObject_GetItem(copy, meant) : NULL;
-    Py_XDECREF(copy);
+    PyObject *flat =
+        meant ? asn_flatten((PyObject *)((asn_flatiter *)self)->array, 'C', false) : NULL;
+    PyObject *r = flat ? PyObject_GetItem(flat, meant) : NULL;
+    if (r && (PySlice_Check(meant) || meant == Py_Ellipsis)) /* a view: not of a copy */
+        Py_SETREF(r, asn_array_from_any(r, ASN_DTYPE_NONE, 1, 'C', 0, false));
+    Py_XDECREF(flat);
     Py_XDECREF(meant);
     return r;
 }
@@ -109,17 +112,12 @@ static int flat_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     key = plain_key(key);
     if (is_integer_key(key)) {
         asn_scalar element;
-        PyObject *flat_value = PySequence_Check(value) && !PyUnicode_Check(value)
-                                   ? PySequence_GetItem(value, 0)
-                                   : Py_NewRef(value);
         int rc = flat_position(self, key, &k);
         if (rc == 0 &&
-            (!flat_value || asn_scalar_pack(flat_value, asn_dtype_of((PyObject *)array),
-                                            &element) < 0)) {
+            asn_scalar_pack(value, asn_dtype_of((PyObject *)array), &element) < 0) {
             PyErr_SetString(PyExc_ValueError, "Error setting single item of array.");
             rc = -1;
         }
-        Py_XDECREF(flat_value);
         if (rc < 0) return -1;
         ASN_PY_TRY_INT(asn_array_set_item(
             &array->array, flat_offset(&array->array.layout, k), &element));

@@ -326,6 +326,50 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
     return 0;
 }
 
+static bool is_plain_scalar(PyObject *value) {
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) ||
+           PyComplex_CheckExact(value) || PyArray_IsScalar(value, Generic);
+}
+
+static bool has_dimensions(PyObject *value) {
+    if (asn_is_ndarray(value)) return asn_of(value)->layout.ndim > 0;
+    return PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) > 0;
+}
+
+/* How deep a list of lists goes; 0 for what is no list. */
+static int depth_of(PyObject *value) {
+    int depth = 0;
+    while (PyList_Check(value) || PyTuple_Check(value)) {
+        depth++;
+        if (PySequence_Fast_GET_SIZE(value) == 0) break;
+        value = PySequence_Fast_GET_ITEM(value, 0);
+    }
+    if (!depth) return 0;
+    if (asn_is_ndarray(value)) return depth + asn_of(value)->layout.ndim;
+    return depth + (PyArray_Check(value) ? PyArray_NDIM((PyArrayObject *)value) : 0);
+}
+
+/* A list may have no more dimensions than the view it is assigned to; one element takes
+ * no array of any either. */
+static int check_depth(const asn_array *a, const index_list *list, PyObject *value) {
+    int ndim = a->layout.ndim;
+    bool element = !list->ellipsis;
+    for (int i = 0; i < list->count; i++) {
+        ndim += (list->items[i].kind == ASN_INDEX_NEWAXIS) -
+                (list->items[i].kind == ASN_INDEX_INT);
+    }
+    if (ndim == 0 && element && a->layout.dtype != ASN_BOOL && has_dimensions(value)) {
+        PyErr_SetString(PyExc_ValueError, "setting an array element with a sequence.");
+        return -1;
+    }
+    if (depth_of(value) <= ndim) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "setting an array element with a sequence. The value has %d dimensions, "
+                 "what it is assigned to has %d.",
+                 depth_of(value), ndim);
+    return -1;
+}
+
 static int set_element(PyObject *self, int64_t offset, PyObject *value) {
     asn_scalar element;
     const asn_buffer *b = asn_of(self)->buffer;
@@ -341,16 +385,6 @@ static int set_element(PyObject *self, int64_t offset, PyObject *value) {
     if (asn_scalar_pack(value, asn_dtype_of(self), &element) < 0) return -1;
     ASN_PY_TRY_INT(asn_array_set_item(asn_of(self), offset, &element));
     return asn_fp_check();
-}
-
-static bool is_plain_scalar(PyObject *value) {
-    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyBool_Check(value) ||
-           PyComplex_CheckExact(value) || PyArray_IsScalar(value, Generic);
-}
-
-static bool has_dimensions(PyObject *value) {
-    if (asn_is_ndarray(value)) return asn_of(value)->layout.ndim > 0;
-    return PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) > 0;
 }
 
 /* Replaces index arrays that live in the buffer about to be written by copies. */
@@ -390,7 +424,10 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
     PyObject *owner = NULL;
     index_list list;
     int rc = index_init(&list, key, a->layout.ndim);
-    if (rc == 0 && list.advanced) rc = unalias_indices(&list, a);
+    if (rc == 0 && list.advanced)
+        rc = unalias_indices(&list, a);
+    else if (rc == 0 && !is_plain_scalar(value))
+        rc = check_depth(a, &list, value);
     if (rc == 0) rc = value_operand(self, value, &source, &owner);
     if (rc == 0) {
         asn_status status = asn_index_set(a, list.count, list.items, &source);

@@ -180,6 +180,16 @@ static PyObject *outer_on_device(PyObject *self, PyObject *const *args, Py_ssize
     return result;
 }
 
+/* A Python int beside integers is an int64, as an array made of it is: the result wraps
+ * around. What has imaginary parts loses them with a warning. */
+static int at_value(const asn_array *target, asn_operand *value) {
+    const asn_dtype to = asn_layout_dtype(&target->layout);
+    if (!value->array && value->weak == 'i' && asn_is_integer(to)) value->weak = 0;
+    return asn_complex_check(value->array ? asn_layout_dtype(&value->array->layout)
+                                          : (asn_dtype)value->scalar.dtype,
+                             to);
+}
+
 static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -220,6 +230,7 @@ static PyObject *at_on_device(PyObject *self, PyObject *const *args, Py_ssize_t 
     if (asn_out_from_py(args[0], &target, &owner) < 0) return NULL;
     asn_operand value;
     int rc = nargs == 3 ? asn_operand_from_py(args[2], &value, &value_owner) : 0;
+    if (rc == 0 && nargs == 3) rc = at_value(target, &value);
     if (rc == 0)
         rc = asn_index_apply_at((asn_op)u->op, target, args[1],
                                 nargs == 3 ? &value : NULL);

@@ -51,7 +51,6 @@ m.einsum("ij->ji", m.ones((2, 3), dtype="f4"), dtype="f8"), m.einsum("ii->i", m.
 m.einsum("ij->ij", m.ones((2, 3)), dtype="i4"), m.einsum(m.ones((2, 3)), [0, 1], dtype="f2", order="F")
 m.einsum("ij->i", m.ones((2, 3), dtype="f4"), dtype="f8"), m.einsum("ij->ij", m.ones((2, 3)), out=m.zeros((2, 3)), dtype="f8")
 m.einsum("ij->j", m.ones((2, 3)), dtype="f4")
-m.shares_memory(m.einsum("ij->ji", a, dtype="f8", order="F"), a)
 m.polynomial.polynomial.polyroots([4.930281494994427e-08, 16115931.384552032, -9.32220305371952e-08, 287.1567337813499])
 m.polynomial.polynomial.polyroots([7.76e-12, 27355611.3, 0.01859, -0.00995, 9.11e-12])
 """.strip().splitlines()
@@ -76,6 +75,102 @@ def test_expression(text):
     got, got_warned = of(asnumpy, text)
     assert_same(to_host(got), expected, where=text)
     assert got_warned == warned
+
+
+LAYOUTS = """
+b.astype("f4"), b.copy("K"), m.zeros_like(b), m.sort(b, axis=0), m.array(b), b + 1, m.where(b > 1, b, b), b.sum(axis=0)
+b.cumsum(axis=1), m.concatenate([b, b]), m.where(b > 1, f, 1), m.where(f > 1, b, f), b.max(axis=1, keepdims=True)
+f[i], a[i], a[i % 2, i], f[i % 2, i], f[i % 2, 1], f[1, i], f[:, i], f[i % 2, i[:, :1]], a[i % 2, i.T[:2, :2].T[:1]]
+c[[0, 1]], c[:, [0, 1]], c[..., [1, 0]], c[[0, 1], :, [1, 0]], c[m.array([True, False, True, False])], c[[0], None, :]
+f[i].take([1, 0], axis=0), a.take(i), m.arange(9)[i], m.arange(9.0)[i % 2], c.transpose(1, 2, 0)[:, i % 2], m.compress([1, 0], c, axis=0)
+a.flat[::2], a.T.flat[::-2], f.flat[1:4], a.flat[...], f.flat[...], a[:, ::2].flat[::2], m.array(5).flat[::2]
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", LAYOUTS)
+def test_order_in_memory(text):
+    def of(m):
+        a = m.arange(6).reshape(2, 3)
+        names = {
+            "m": m, "a": a, "f": m.asfortranarray(a), "i": m.asfortranarray(m.array([[0, 1], [1, 1], [0, 0]])),
+            "b": m.broadcast_to(m.arange(3), (2, 3)), "c": m.arange(24).reshape(2, 3, 4).T,
+        }  # fmt: skip
+        return eval(text, names)
+
+    for k, (got, expected) in enumerate(zip(of(asnumpy), of(np), strict=True)):
+        assert_same(to_host(got), expected, where=f"{text} {k}")
+        strides = [s for s, n in zip(expected.strides, expected.shape, strict=True) if n > 1]
+        assert [s for s, n in zip(got.strides, got.shape, strict=True) if n > 1] == strides, k
+
+
+def test_flat_slices_are_copies():
+    for m in (asnumpy, np):
+        a = m.arange(6)
+        for key in (slice(None, None, 2), slice(None), ..., slice(4, 1, -1)):
+            part = a.flat[key]
+            part[...] = 9
+            assert a.tolist() == [0, 1, 2, 3, 4, 5] and part.flags.owndata
+
+
+ASSIGNMENTS = """
+m.array(1.0), (), [3.0]
+m.array(1.0), (), [[3.0]]
+m.array(1.0), ..., [3.0]
+m.array(1.0), ..., m.ones(1)
+m.array(1.0), (), m.ones(1)
+m.array(1.0), (), m.ones((1, 1))
+m.array(1.0), None, [3.0]
+m.zeros(3), 0, [3.0]
+m.zeros(3), 0, m.ones((1, 1))
+m.zeros(3), m.array(0), [3.0]
+m.zeros(3), (..., 0), [3.0]
+m.zeros(3), ..., [[1, 2, 3]]
+m.zeros(3), slice(None), [[1, 2, 3]]
+m.zeros(3), slice(None), ((1,),)
+m.zeros(3), slice(None), m.ones((1, 3))
+m.zeros(3), slice(None), [m.ones(3)]
+m.zeros(3), slice(1, 3), [7]
+m.zeros((2, 3)), 0, [[1, 2, 3]]
+m.zeros((2, 3)), (0, slice(1)), [5]
+m.zeros((2, 3)), slice(None), [[1], [2]]
+m.zeros(3), [0, 1], [[3.0]]
+m.zeros(3), m.zeros(3) == 0, [3.0]
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", ASSIGNMENTS)
+def test_assigned_lists_have_no_more_dimensions(text):
+    def of(m):
+        a, key, value = eval(text, {"m": m})
+        a[key] = value
+        return a
+
+    same(of, where=text)
+
+
+def test_flat_elements_take_no_lists():
+    for m in (asnumpy, np):
+        for value in ([3.0], [3.0, 4.0], ()):
+            with pytest.raises(ValueError, match="Error setting single item of array"):
+                m.zeros(3).flat[0] = value
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i4", "u4", "i8"])
+def test_at_wraps_numbers(dtype):
+    def of(m, op, value):
+        a = m.arange(4).astype(dtype)
+        getattr(m, op).at(a, [0, 0, 2], value)
+        return a
+
+    for op in ("add", "subtract", "multiply", "maximum", "bitwise_or"):
+        for value in (-7, 300, 2, 10**30):
+            same(of, op, value, where=f"{op} {value}")
+
+
+def test_at_warns_of_lost_imaginary_parts():
+    for m in (asnumpy, np):
+        with pytest.warns(np.exceptions.ComplexWarning):
+            m.add.at(m.zeros(2), [0], 1 + 2j)
 
 
 VALUES = {
