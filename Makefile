@@ -1,5 +1,5 @@
 # AsNumpy. `make demo` and `make test` do everything on a fresh Debian/Ubuntu machine, set-up included.
-.PHONY: build demo test test-full fuzz numpy-suite bench bench-quick bench-peers counts lint format install clean setup ctest
+.PHONY: build demo test test-full fuzz numpy-suite mutants bench bench-quick bench-peers counts lint format install clean setup ctest
 .DEFAULT_GOAL := build
 
 PY      := .venv/bin/python
@@ -70,6 +70,10 @@ test-full: test
 # NumPy's own tests with AsNumpy's arrays and functions (tests/numpy_suite).
 numpy-suite: build
 	$(PY) tests/numpy_suite/run.py --jobs $(JOBS)
+
+# One change of the engine at a time, and whether a test notices (tools/mutants.py). MUTANTS adds options.
+mutants: build
+	$(PY) tools/mutants.py $(MUTANTS)
 
 # Speeds: a table per group, JSON and an HTML page in benchmarks/results. GROUP=fusion,matmul picks groups, BENCH adds options.
 # The other libraries live in .venv-bench (make bench-peers); without it the tables show NumPy alone.
