@@ -31,13 +31,8 @@ static _Thread_local const registration *scope;
 
 static description *description_get(const char *function, aclrtAllocatorDesc handle,
                                     aclError *code) {
-    if (asn_arena_alive(&descriptions, handle)) return handle;
-    *code = handle ? asnrtFail(ACL_ERROR_INVALID_RESOURCE_HANDLE,
-                               "%s: %p is no allocator description, or was destroyed",
-                               function, handle)
-                   : asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: allocatorDesc is NULL",
-                               function);
-    return NULL;
+    *code = rt_object_check(&descriptions, function, "allocatorDesc", handle);
+    return *code == ACL_SUCCESS ? handle : NULL;
 }
 
 /* ---- for operators */
@@ -132,27 +127,13 @@ ASN_API aclError aclrtAllocatorUnregister(aclrtStream stream) {
 
 /* An empty description; NULL, with a message, when out of memory. */
 ASN_API aclrtAllocatorDesc aclrtAllocatorCreateDesc(void) {
-    description *d = asn_arena_take(&descriptions);
-    if (d == NULL) {
-        (void)rt_fail_status(ASN_ERR_MEMORY);
-        return NULL;
-    }
-    d->object = NULL;
-    d->alloc = NULL;
-    d->free = NULL;
-    d->advise = NULL;
-    d->address = NULL;
-    asn_slot_publish(d);
-    return d;
+    return rt_object_new(&descriptions);
 }
 
 /* Destroys a description; registrations made from it stay. */
 ASN_API aclError aclrtAllocatorDestroyDesc(aclrtAllocatorDesc allocatorDesc) {
-    aclError code = ACL_SUCCESS;
-    description *d = description_get("aclrtAllocatorDestroyDesc", allocatorDesc, &code);
-    if (d == NULL) return code;
-    if (asn_slot_retire(d)) asn_arena_give(&descriptions, d);
-    return ACL_SUCCESS;
+    return rt_object_free(&descriptions, "aclrtAllocatorDestroyDesc", "allocatorDesc",
+                          allocatorDesc);
 }
 
 /* The allocator, handed to its functions. */

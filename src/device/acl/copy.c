@@ -165,38 +165,71 @@ ASN_API aclError aclrtMemInvalidate(void *devPtr, size_t size) {
     return ACL_SUCCESS;
 }
 
-/* ---- copies described in memory */
+/* ---- copies described in memory
+ *
+ * The memory is the program's, which may move a description and set it after the copy was
+ * queued. A word of our own and the sum of the rest tell one from other bytes when the
+ * copy's turn comes. */
+
+static const uint64_t DESCRIBED = 0x41534e64657363;
+
+typedef struct {
+    copy_task copy;
+    uint64_t mark;
+} description;
+
+static uint64_t mark_of(const copy_task *t) {
+    return DESCRIBED ^ (uintptr_t)t->dst ^ (uintptr_t)t->src * 3 ^ t->width * 5;
+}
+
+static int32_t task_described(void *arg) {
+    const description *d = arg;
+    if (d->mark == mark_of(&d->copy)) return task_copy(arg);
+    return asnrtFail(
+        ACL_ERROR_INVALID_PARAM,
+        "aclrtMemcpyAsyncWithDesc: aclrtSetMemcpyDesc described no copy at %p", arg);
+}
+
+static aclError described_check(const char *function, const void *desc) {
+    RT_CHECK_NOT_NULL(function, desc);
+    if ((uintptr_t)desc % sizeof(uint64_t) == 0 && rt_readable(desc, sizeof(description)))
+        return ACL_SUCCESS;
+    return asnrtFail(ACL_ERROR_INVALID_PARAM,
+                     "%s: desc %p is no memory, or not aligned to 8 bytes", function,
+                     desc);
+}
 
 /* The bytes a description of aclrtMemcpyAsyncWithDesc takes. */
 ASN_API aclError aclrtGetMemcpyDescSize(aclrtMemcpyKind kind, size_t *descSize) {
     RT_CHECK_NOT_NULL("aclrtGetMemcpyDescSize", descSize);
-    *descSize = sizeof(copy_task);
+    *descSize = sizeof(description);
     return kind_check("aclrtGetMemcpyDescSize", kind);
 }
 
 /* Describes a copy of `count` bytes at `desc`; config must be NULL. */
 ASN_API aclError aclrtSetMemcpyDesc(void *desc, aclrtMemcpyKind kind, void *srcAddr,
                                     void *dstAddr, size_t count, void *config) {
-    RT_CHECK_NOT_NULL("aclrtSetMemcpyDesc", desc);
-    aclError code =
-        copy_check("aclrtSetMemcpyDesc", dstAddr, count, srcAddr, count, kind);
+    aclError code = described_check("aclrtSetMemcpyDesc", desc);
+    if (code == ACL_SUCCESS)
+        code = copy_check("aclrtSetMemcpyDesc", dstAddr, count, srcAddr, count, kind);
     if (code != ACL_SUCCESS) return code;
     if (config != NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "aclrtSetMemcpyDesc: config is not NULL");
-    copy_task t = {dstAddr, srcAddr, 0, 0, count, 1};
-    memcpy(desc, &t, sizeof t);
+    description d = {{dstAddr, srcAddr, 0, 0, count, 1}, 0};
+    d.mark = mark_of(&d.copy);
+    memcpy(desc, &d, sizeof d);
     return ACL_SUCCESS;
 }
 
 /* The copy that `desc` describes by then, in stream order. */
 ASN_API aclError aclrtMemcpyAsyncWithDesc(void *desc, aclrtMemcpyKind kind,
                                           aclrtStream stream) {
-    RT_CHECK_NOT_NULL("aclrtMemcpyAsyncWithDesc", desc);
-    aclError code = kind_check("aclrtMemcpyAsyncWithDesc", kind);
+    aclError code = described_check("aclrtMemcpyAsyncWithDesc", desc);
+    if (code == ACL_SUCCESS) code = kind_check("aclrtMemcpyAsyncWithDesc", kind);
     if (code != ACL_SUCCESS) return code;
     rt_stream *s = rt_stream_get(stream, &code);
-    return s ? asnrtStreamPush((asnrtStreamState *)s, task_copy, NULL, desc) : code;
+    return s ? asnrtStreamPush((asnrtStreamState *)s, task_described, NULL, desc) : code;
 }
 
 typedef struct {

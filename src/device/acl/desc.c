@@ -11,6 +11,7 @@
 enum { MAX_DIMS = 128, NAME_MAX_LENGTH = 128 };
 
 struct aclTensorDesc {
+    asn_slot slot;
     aclDataType dtype;
     aclFormat format, storage_format, origin_format;
     size_t num_dims, num_storage_dims, num_origin_dims;
@@ -21,6 +22,14 @@ struct aclTensorDesc {
     int64_t dims[MAX_DIMS], storage_dims[MAX_DIMS], origin_dims[MAX_DIMS];
     int64_t ranges[MAX_DIMS][2];
 };
+
+static asn_arena descs =
+    ASN_ARENA_INIT("tensor description", sizeof(aclTensorDesc), 1 << 17, true);
+
+/* `desc` when it is alive, else NULL: for the getters that have no code to return. */
+static aclTensorDesc *live(const aclTensorDesc *desc) {
+    return asn_arena_alive(&descs, desc) ? (aclTensorDesc *)desc : NULL;
+}
 
 static aclError dims_set(const char *function, int64_t *to, size_t *count, int numDims,
                          const int64_t *dims) {
@@ -36,16 +45,13 @@ static aclError dims_set(const char *function, int64_t *to, size_t *count, int n
 /* Describes a tensor; NULL, with an error message, on bad arguments. */
 ASN_API aclTensorDesc *aclCreateTensorDesc(aclDataType dataType, int numDims,
                                            const int64_t *dims, aclFormat format) {
-    aclTensorDesc *d = asn_calloc(1, sizeof *d);
-    if (d == NULL) {
-        (void)rt_fail_status(ASN_ERR_MEMORY);
-        return NULL;
-    }
+    aclTensorDesc *d = rt_object_new(&descs);
+    if (d == NULL) return NULL;
     d->dtype = dataType;
     d->format = d->storage_format = d->origin_format = format;
     if (dims_set("aclCreateTensorDesc", d->dims, &d->num_dims, numDims, dims) !=
         ACL_SUCCESS) {
-        asn_free(d);
+        if (asn_slot_retire(d)) asn_arena_give(&descs, d);
         return NULL;
     }
     for (size_t i = 0; i < d->num_dims; i++)
@@ -55,33 +61,33 @@ ASN_API aclTensorDesc *aclCreateTensorDesc(aclDataType dataType, int numDims,
 
 /* Destroys a description; NULL is fine. */
 ASN_API void aclDestroyTensorDesc(const aclTensorDesc *desc) {
-    asn_free((void *)desc);
+    if (desc != NULL) (void)rt_object_free(&descs, "aclDestroyTensorDesc", "desc", desc);
 }
 
-/* The dtype; ACL_DT_UNDEFINED for NULL. */
+/* The dtype; ACL_DT_UNDEFINED for what is no description. */
 ASN_API aclDataType aclGetTensorDescType(const aclTensorDesc *desc) {
-    return desc ? desc->dtype : ACL_DT_UNDEFINED;
+    return live(desc) ? desc->dtype : ACL_DT_UNDEFINED;
 }
 
-/* The format; ACL_FORMAT_UNDEFINED for NULL. */
+/* The format; ACL_FORMAT_UNDEFINED for what is no description. */
 ASN_API aclFormat aclGetTensorDescFormat(const aclTensorDesc *desc) {
-    return desc ? desc->format : ACL_FORMAT_UNDEFINED;
+    return live(desc) ? desc->format : ACL_FORMAT_UNDEFINED;
 }
 
 /* The number of dimensions. */
 ASN_API size_t aclGetTensorDescNumDims(const aclTensorDesc *desc) {
-    return desc ? desc->num_dims : 0;
+    return live(desc) ? desc->num_dims : 0;
 }
 
 /* One extent; -1 when there is no such dimension. */
 ASN_API int64_t aclGetTensorDescDim(const aclTensorDesc *desc, size_t index) {
-    return desc && index < desc->num_dims ? desc->dims[index] : -1;
+    return live(desc) && index < desc->num_dims ? desc->dims[index] : -1;
 }
 
 /* One extent. */
 ASN_API aclError aclGetTensorDescDimV2(const aclTensorDesc *desc, size_t index,
                                        int64_t *dimSize) {
-    RT_CHECK_NOT_NULL("aclGetTensorDescDimV2", desc);
+    RT_CHECK_ALIVE("aclGetTensorDescDimV2", &descs, desc);
     RT_CHECK_NOT_NULL("aclGetTensorDescDimV2", dimSize);
     if (index >= desc->num_dims)
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
@@ -93,7 +99,7 @@ ASN_API aclError aclGetTensorDescDimV2(const aclTensorDesc *desc, size_t index,
 
 /* The number of elements; 0 when an extent is unknown (negative). */
 ASN_API size_t aclGetTensorDescElementCount(const aclTensorDesc *desc) {
-    if (desc == NULL) return 0;
+    if (!live(desc)) return 0;
     int64_t count = 1;
     for (size_t i = 0; i < desc->num_dims; i++)
         if (desc->dims[i] < 0 || !asn_mul_size(count, desc->dims[i], &count)) return 0;
@@ -102,7 +108,7 @@ ASN_API size_t aclGetTensorDescElementCount(const aclTensorDesc *desc) {
 
 /* The size in bytes; 0 when an extent is unknown. */
 ASN_API size_t aclGetTensorDescSize(const aclTensorDesc *desc) {
-    if (desc == NULL) return 0;
+    if (!live(desc)) return 0;
     int64_t size, count = (int64_t)aclGetTensorDescElementCount(desc);
     return asn_mul_size(count, (int64_t)aclDataTypeSize(desc->dtype), &size)
                ? (size_t)size
@@ -111,41 +117,41 @@ ASN_API size_t aclGetTensorDescSize(const aclTensorDesc *desc) {
 
 /* Names the tensor; longer names are cut to 127 bytes. */
 ASN_API void aclSetTensorDescName(aclTensorDesc *desc, const char *name) {
-    if (desc != NULL) snprintf(desc->name, sizeof desc->name, "%s", name ? name : "");
+    if (live(desc)) snprintf(desc->name, sizeof desc->name, "%s", name ? name : "");
 }
 
 /* The name, "" by default; borrowed from the description. */
 ASN_API const char *aclGetTensorDescName(aclTensorDesc *desc) {
-    return desc ? desc->name : "";
+    return live(desc) ? desc->name : "";
 }
 
 /* The address of the constant set with aclSetTensorConst; NULL when there is none. */
 ASN_API void *aclGetTensorDescAddress(const aclTensorDesc *desc) {
-    return desc ? desc->constant : NULL;
+    return live(desc) ? desc->constant : NULL;
 }
 
 /* `desc` itself for index 0: descriptions here have no parts. */
 ASN_API aclTensorDesc *aclGetTensorDescByIndex(aclTensorDesc *desc, size_t index) {
-    return index == 0 ? desc : NULL;
+    return index == 0 ? live(desc) : NULL;
 }
 
 /* Sets the format the data are stored in. */
 ASN_API aclError aclSetTensorFormat(aclTensorDesc *desc, aclFormat format) {
-    RT_CHECK_NOT_NULL("aclSetTensorFormat", desc);
+    RT_CHECK_ALIVE("aclSetTensorFormat", &descs, desc);
     desc->storage_format = format;
     return ACL_SUCCESS;
 }
 
 /* aclSetTensorFormat under its older name. */
 ASN_API aclError aclSetTensorStorageFormat(aclTensorDesc *desc, aclFormat format) {
-    RT_CHECK_NOT_NULL("aclSetTensorStorageFormat", desc);
+    RT_CHECK_ALIVE("aclSetTensorStorageFormat", &descs, desc);
     desc->storage_format = format;
     return ACL_SUCCESS;
 }
 
 /* Sets the format before conversion. */
 ASN_API aclError aclSetTensorOriginFormat(aclTensorDesc *desc, aclFormat format) {
-    RT_CHECK_NOT_NULL("aclSetTensorOriginFormat", desc);
+    RT_CHECK_ALIVE("aclSetTensorOriginFormat", &descs, desc);
     desc->origin_format = format;
     return ACL_SUCCESS;
 }
@@ -153,7 +159,7 @@ ASN_API aclError aclSetTensorOriginFormat(aclTensorDesc *desc, aclFormat format)
 /* Sets the shape the data are stored in. */
 ASN_API aclError aclSetTensorShape(aclTensorDesc *desc, int numDims,
                                    const int64_t *dims) {
-    RT_CHECK_NOT_NULL("aclSetTensorShape", desc);
+    RT_CHECK_ALIVE("aclSetTensorShape", &descs, desc);
     return dims_set("aclSetTensorShape", desc->storage_dims, &desc->num_storage_dims,
                     numDims, dims);
 }
@@ -161,7 +167,7 @@ ASN_API aclError aclSetTensorShape(aclTensorDesc *desc, int numDims,
 /* aclSetTensorShape under its older name. */
 ASN_API aclError aclSetTensorStorageShape(aclTensorDesc *desc, int numDims,
                                           const int64_t *dims) {
-    RT_CHECK_NOT_NULL("aclSetTensorStorageShape", desc);
+    RT_CHECK_ALIVE("aclSetTensorStorageShape", &descs, desc);
     return dims_set("aclSetTensorStorageShape", desc->storage_dims,
                     &desc->num_storage_dims, numDims, dims);
 }
@@ -169,7 +175,7 @@ ASN_API aclError aclSetTensorStorageShape(aclTensorDesc *desc, int numDims,
 /* Sets the shape before conversion. */
 ASN_API aclError aclSetTensorOriginShape(aclTensorDesc *desc, int numDims,
                                          const int64_t *dims) {
-    RT_CHECK_NOT_NULL("aclSetTensorOriginShape", desc);
+    RT_CHECK_ALIVE("aclSetTensorOriginShape", &descs, desc);
     return dims_set("aclSetTensorOriginShape", desc->origin_dims, &desc->num_origin_dims,
                     numDims, dims);
 }
@@ -177,7 +183,7 @@ ASN_API aclError aclSetTensorOriginShape(aclTensorDesc *desc, int numDims,
 /* Sets the range of each extent. */
 ASN_API aclError aclSetTensorShapeRange(aclTensorDesc *desc, size_t dimsCount,
                                         int64_t dimsRange[][2]) {
-    RT_CHECK_NOT_NULL("aclSetTensorShapeRange", desc);
+    RT_CHECK_ALIVE("aclSetTensorShapeRange", &descs, desc);
     if (dimsCount > MAX_DIMS || (dimsCount > 0 && dimsRange == NULL))
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "aclSetTensorShapeRange: %zu dimensions%s; 0 to %d are allowed",
@@ -189,7 +195,7 @@ ASN_API aclError aclSetTensorShapeRange(aclTensorDesc *desc, size_t dimsCount,
 /* The range of one extent; `dimRangeNum` must be 2. */
 ASN_API aclError aclGetTensorDescDimRange(const aclTensorDesc *desc, size_t index,
                                           size_t dimRangeNum, int64_t *dimRange) {
-    RT_CHECK_NOT_NULL("aclGetTensorDescDimRange", desc);
+    RT_CHECK_ALIVE("aclGetTensorDescDimRange", &descs, desc);
     RT_CHECK_NOT_NULL("aclGetTensorDescDimRange", dimRange);
     if (dimRangeNum != 2 || index >= desc->num_dims)
         return asnrtFail(
@@ -203,7 +209,7 @@ ASN_API aclError aclGetTensorDescDimRange(const aclTensorDesc *desc, size_t inde
 
 /* Marks the tensor as a constant whose `length` bytes at `dataBuffer` are borrowed. */
 ASN_API aclError aclSetTensorConst(aclTensorDesc *desc, void *dataBuffer, size_t length) {
-    RT_CHECK_NOT_NULL("aclSetTensorConst", desc);
+    RT_CHECK_ALIVE("aclSetTensorConst", &descs, desc);
     RT_CHECK_NOT_NULL("aclSetTensorConst", dataBuffer);
     desc->constant = dataBuffer;
     desc->constant_size = length;
@@ -212,7 +218,7 @@ ASN_API aclError aclSetTensorConst(aclTensorDesc *desc, void *dataBuffer, size_t
 
 /* Says where the tensor's memory is. */
 ASN_API aclError aclSetTensorPlaceMent(aclTensorDesc *desc, aclMemType memType) {
-    RT_CHECK_NOT_NULL("aclSetTensorPlaceMent", desc);
+    RT_CHECK_ALIVE("aclSetTensorPlaceMent", &descs, desc);
     desc->placement = memType;
     return ACL_SUCCESS;
 }
@@ -220,7 +226,7 @@ ASN_API aclError aclSetTensorPlaceMent(aclTensorDesc *desc, aclMemType memType) 
 /* Names the dynamic input the tensor is part of. */
 ASN_API aclError aclSetTensorDynamicInput(aclTensorDesc *desc,
                                           const char *dynamicInputName) {
-    RT_CHECK_NOT_NULL("aclSetTensorDynamicInput", desc);
+    RT_CHECK_ALIVE("aclSetTensorDynamicInput", &descs, desc);
     RT_CHECK_NOT_NULL("aclSetTensorDynamicInput", dynamicInputName);
     snprintf(desc->dynamic_input, sizeof desc->dynamic_input, "%s", dynamicInputName);
     return ACL_SUCCESS;
@@ -230,7 +236,7 @@ ASN_API aclError aclSetTensorDynamicInput(aclTensorDesc *desc,
  * no operator here is compiled from descriptions. */
 ASN_API aclError aclSetTensorValueRange(aclTensorDesc *desc, size_t valueCount,
                                         int64_t valueRange[][2]) {
-    RT_CHECK_NOT_NULL("aclSetTensorValueRange", desc);
+    RT_CHECK_ALIVE("aclSetTensorValueRange", &descs, desc);
     if (valueCount > 0) RT_CHECK_NOT_NULL("aclSetTensorValueRange", valueRange);
     for (size_t i = 0; i < valueCount; i++)
         if (valueRange[i][1] != -1 && valueRange[i][0] > valueRange[i][1])
@@ -256,7 +262,7 @@ static const char *format_axes(aclFormat format, size_t num_dims) {
  * over into each other, a format into itself. */
 ASN_API aclError aclTransTensorDescFormat(const aclTensorDesc *srcDesc,
                                           aclFormat dstFormat, aclTensorDesc **dstDesc) {
-    RT_CHECK_NOT_NULL("aclTransTensorDescFormat", srcDesc);
+    RT_CHECK_ALIVE("aclTransTensorDescFormat", &descs, srcDesc);
     RT_CHECK_NOT_NULL("aclTransTensorDescFormat", dstDesc);
     const char *from = format_axes(srcDesc->format, srcDesc->num_dims),
                *to = format_axes(dstFormat, srcDesc->num_dims);
@@ -265,9 +271,9 @@ ASN_API aclError aclTransTensorDescFormat(const aclTensorDesc *srcDesc,
                          "aclTransTensorDescFormat: %zu dimensions of format %d cannot "
                          "take format %d",
                          srcDesc->num_dims, (int)srcDesc->format, (int)dstFormat);
-    aclTensorDesc *d = asn_malloc(sizeof *d);
-    if (d == NULL) return rt_fail_status(ASN_ERR_MEMORY);
-    *d = *srcDesc;
+    aclTensorDesc *d = rt_object_new(&descs);
+    if (d == NULL) return ACL_ERROR_BAD_ALLOC;
+    memcpy(&d->slot + 1, &srcDesc->slot + 1, sizeof *d - sizeof d->slot);
     d->format = dstFormat;
     for (size_t i = 0; from != NULL && to != NULL && i < d->num_dims; i++) {
         size_t k = (size_t)(strchr(from, to[i]) - from);

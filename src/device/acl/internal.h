@@ -70,6 +70,15 @@ aclError rt_stream_do(rt_stream *stream, asnrtTask run, const void *arg, size_t 
 /* Callback subscriptions (callback.c): forgets those of a stream that goes away. */
 void rt_callbacks_forget(rt_stream *stream);
 
+/* Plain objects (object.c): slots of an arena, checked at every use. A new one is zeroed;
+ * NULL, with the error set, when there is no room. */
+void *rt_object_new(asn_arena *arena) __attribute__((warn_unused_result));
+aclError rt_object_check(asn_arena *arena, const char *function, const char *parameter,
+                         const void *handle);
+aclError rt_object_free(asn_arena *arena, const char *function, const char *parameter,
+                        const void *handle);
+bool rt_readable(const void *p, size_t size); /* without touching it */
+
 /* Time since an arbitrary start, in nanoseconds. */
 int64_t rt_now(void);
 void rt_deadline(int32_t timeout_ms, struct timespec *deadline); /* CLOCK_MONOTONIC */
@@ -96,6 +105,13 @@ enum { RT_FORK_PREPARE, RT_FORK_PARENT, RT_FORK_CHILD };
         if ((parameter) == NULL)                                                         \
             return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %s is NULL", function,        \
                              #parameter);                                                \
+    } while (0)
+
+/* Returns from the function unless `parameter` is a live object of the arena. */
+#define RT_CHECK_ALIVE(function, arena, parameter)                                       \
+    do {                                                                                 \
+        aclError alive_ = rt_object_check(arena, function, #parameter, parameter);       \
+        if (alive_ != ACL_SUCCESS) return alive_;                                        \
     } while (0)
 
 #endif

@@ -27,15 +27,18 @@ typedef struct {
 } event;
 
 struct aclprofConfig {
+    asn_slot slot;
     uint64_t data;
     aclprofAicoreMetrics metrics;
 };
 
 typedef struct {
+    asn_slot slot;
     char text[TEXT_MAX];
 } stamp;
 
 struct aclprofStepInfo {
+    asn_slot slot;
     _Atomic uint32_t references;
     int64_t start;
     uint32_t number;
@@ -46,6 +49,11 @@ typedef struct {
     int64_t start;
     char text[TEXT_MAX];
 } open_range;
+
+static asn_arena configs =
+    ASN_ARENA_INIT("profiler configuration", sizeof(aclprofConfig), 1 << 12, true);
+static asn_arena stamps = ASN_ARENA_INIT("stamp", sizeof(stamp), 1 << 16, true);
+static asn_arena steps = ASN_ARENA_INIT("step", sizeof(aclprofStepInfo), 1 << 16, true);
 
 static struct {
     pthread_mutex_t lock;
@@ -201,22 +209,21 @@ ASN_API aclprofConfig *aclprofCreateConfig(uint32_t *deviceIdList, uint32_t devi
     bool good = aicoreEvents == NULL && (deviceIdList != NULL || deviceNums == 0);
     for (uint32_t i = 0; good && i < deviceNums; i++)
         if (rt_device_check((int32_t)deviceIdList[i]) != ACL_SUCCESS) return NULL;
-    aclprofConfig *config = good ? asn_malloc(sizeof *config) : NULL;
+    aclprofConfig *config = good ? rt_object_new(&configs) : NULL;
     if (!good)
         (void)asnrtFail(ACL_ERROR_INVALID_PROFILING_CONFIG,
                         "aclprofCreateConfig: deviceIdList is NULL, or aicoreEvents not");
-    else if (config == NULL)
-        (void)rt_fail_status(ASN_ERR_MEMORY);
-    else
-        *config = (aclprofConfig){dataTypeConfig, aicoreMetrics};
+    if (config != NULL) {
+        config->data = dataTypeConfig;
+        config->metrics = aicoreMetrics;
+    }
     return config;
 }
 
 /* Destroys the configuration. */
 ASN_API aclError aclprofDestroyConfig(const aclprofConfig *profilerConfig) {
-    RT_CHECK_NOT_NULL("aclprofDestroyConfig", profilerConfig);
-    asn_free((void *)profilerConfig);
-    return ACL_SUCCESS;
+    return rt_object_free(&configs, "aclprofDestroyConfig", "profilerConfig",
+                          profilerConfig);
 }
 
 /* Settings of NPU counters: known ones are accepted and change nothing on a CPU. */
@@ -234,7 +241,7 @@ ASN_API aclError aclprofSetConfig(aclprofConfigType configType, const char *conf
 
 static aclError session_switch(const char *function, const aclprofConfig *config,
                                bool on) {
-    RT_CHECK_NOT_NULL(function, config);
+    RT_CHECK_ALIVE(function, &configs, config);
     pthread_mutex_lock(&profile.lock);
     bool ready = profile.path[0] != 0, was = profile.running;
     if (ready && was != on) {
@@ -269,20 +276,19 @@ static void text_copy(char *to, const char *from, size_t length) {
 
 /* A message to mark with; NULL when out of memory. */
 ASN_API void *aclprofCreateStamp(void) {
-    stamp *s = asn_calloc(1, sizeof *s);
-    if (s == NULL) (void)rt_fail_status(ASN_ERR_MEMORY);
-    return s;
+    return rt_object_new(&stamps);
 }
 
 /* Destroys a stamp; NULL is fine. */
 ASN_API void aclprofDestroyStamp(void *stamp) {
-    asn_free(stamp);
+    if (stamp != NULL)
+        (void)rt_object_free(&stamps, "aclprofDestroyStamp", "stamp", stamp);
 }
 
 /* Sets the stamp's message, cut to 127 bytes. */
 ASN_API aclError aclprofSetStampTraceMessage(void *stamp_, const char *msg,
                                              uint32_t msgLen) {
-    RT_CHECK_NOT_NULL("aclprofSetStampTraceMessage", stamp_);
+    RT_CHECK_ALIVE("aclprofSetStampTraceMessage", &stamps, stamp_);
     RT_CHECK_NOT_NULL("aclprofSetStampTraceMessage", msg);
     text_copy(((stamp *)stamp_)->text, msg, msgLen);
     return ACL_SUCCESS;
@@ -290,7 +296,7 @@ ASN_API aclError aclprofSetStampTraceMessage(void *stamp_, const char *msg,
 
 /* Marks this moment. */
 ASN_API aclError aclprofMark(void *stamp_) {
-    RT_CHECK_NOT_NULL("aclprofMark", stamp_);
+    RT_CHECK_ALIVE("aclprofMark", &stamps, stamp_);
     int64_t now = rt_now();
     event_add("mark", NULL, ((stamp *)stamp_)->text, -1, now, now);
     return ACL_SUCCESS;
@@ -321,7 +327,7 @@ ASN_API aclError aclprofMarkEx(const char *msg, size_t msgLen, aclrtStream strea
 
 /* Opens a range on the calling thread, inside those it has open. */
 ASN_API aclError aclprofPush(void *stamp_) {
-    RT_CHECK_NOT_NULL("aclprofPush", stamp_);
+    RT_CHECK_ALIVE("aclprofPush", &stamps, stamp_);
     if (depth == OPEN_MAX)
         return asnrtFail(ACL_ERROR_STORAGE_OVER_LIMIT, "aclprofPush: %d ranges are open",
                          OPEN_MAX);
@@ -342,7 +348,7 @@ ASN_API aclError aclprofPop(void) {
 
 /* Opens a range that any thread may close by its number. */
 ASN_API aclError aclprofRangeStart(void *stamp_, uint32_t *rangeId) {
-    RT_CHECK_NOT_NULL("aclprofRangeStart", stamp_);
+    RT_CHECK_ALIVE("aclprofRangeStart", &stamps, stamp_);
     RT_CHECK_NOT_NULL("aclprofRangeStart", rangeId);
     open_range *found = NULL;
     pthread_mutex_lock(&profile.lock);
@@ -380,11 +386,8 @@ ASN_API aclError aclprofRangeStop(uint32_t rangeId) {
 
 /* A step of the program, to be timed on a stream; NULL when out of memory. */
 ASN_API aclprofStepInfo *aclprofCreateStepInfo(void) {
-    aclprofStepInfo *step = asn_calloc(1, sizeof *step);
-    if (step == NULL) {
-        (void)rt_fail_status(ASN_ERR_MEMORY);
-        return NULL;
-    }
+    aclprofStepInfo *step = rt_object_new(&steps);
+    if (step == NULL) return NULL;
     pthread_mutex_lock(&profile.lock);
     step->number = ++profile.last_step;
     pthread_mutex_unlock(&profile.lock);
@@ -393,12 +396,15 @@ ASN_API aclprofStepInfo *aclprofCreateStepInfo(void) {
 }
 
 static void step_release(aclprofStepInfo *step) {
-    if (atomic_fetch_sub(&step->references, 1) == 1) asn_free(step);
+    if (atomic_fetch_sub(&step->references, 1) == 1) asn_arena_give(&steps, step);
 }
 
 /* Destroys a step, when queued time stamps are done with it; NULL is fine. */
 ASN_API void aclprofDestroyStepInfo(aclprofStepInfo *stepinfo) {
-    if (stepinfo != NULL) step_release(stepinfo);
+    if (stepinfo == NULL || rt_object_check(&steps, "aclprofDestroyStepInfo", "stepinfo",
+                                            stepinfo) != ACL_SUCCESS)
+        return;
+    if (asn_slot_retire(stepinfo)) step_release(stepinfo);
 }
 
 typedef struct {
@@ -428,7 +434,7 @@ static void drop_step(void *arg) {
 /* The step starts or ends when the stream gets there. */
 ASN_API aclError aclprofGetStepTimestamp(aclprofStepInfo *stepInfo, aclprofStepTag tag,
                                          aclrtStream stream) {
-    RT_CHECK_NOT_NULL("aclprofGetStepTimestamp", stepInfo);
+    RT_CHECK_ALIVE("aclprofGetStepTimestamp", &steps, stepInfo);
     if (tag != ACL_STEP_START && tag != ACL_STEP_END)
         return asnrtFail(ACL_ERROR_INVALID_PARAM,
                          "aclprofGetStepTimestamp: tag %d; it must be 0 or 1", (int)tag);

@@ -217,25 +217,39 @@ ASN_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
                      (unsigned long long)mode);
 }
 
+/* The struct is CANN's, with public fields: the slot lies before it. */
+typedef struct {
+    asn_slot slot;
+    aclrtStreamConfigHandle handle;
+} stream_config;
+
+static asn_arena stream_configs =
+    ASN_ARENA_INIT("stream configuration", sizeof(stream_config), 1 << 12, true);
+
+static stream_config *config_of(const aclrtStreamConfigHandle *handle) {
+    return handle ? (stream_config *)((uintptr_t)handle - offsetof(stream_config, handle))
+                  : NULL;
+}
+
 /* A configuration for aclrtCreateStreamV2; NULL when out of memory. */
 ASN_API aclrtStreamConfigHandle *aclrtCreateStreamConfigHandle(void) {
-    aclrtStreamConfigHandle *handle = asn_calloc(1, sizeof *handle);
-    if (handle == NULL) (void)rt_fail_status(ASN_ERR_MEMORY);
-    return handle;
+    stream_config *config = rt_object_new(&stream_configs);
+    return config ? &config->handle : NULL;
 }
 
 /* Destroys the configuration. */
 ASN_API aclError aclrtDestroyStreamConfigHandle(aclrtStreamConfigHandle *handle) {
-    RT_CHECK_NOT_NULL("aclrtDestroyStreamConfigHandle", handle);
-    asn_free(handle);
-    return ACL_SUCCESS;
+    return rt_object_free(&stream_configs, "aclrtDestroyStreamConfigHandle", "handle",
+                          config_of(handle));
 }
 
 /* Stores an attribute of the configuration. */
 ASN_API aclError aclrtSetStreamConfigOpt(aclrtStreamConfigHandle *handle,
                                          aclrtStreamConfigAttr attr,
                                          const void *attrValue, size_t valueSize) {
-    RT_CHECK_NOT_NULL("aclrtSetStreamConfigOpt", handle);
+    aclError code = rt_object_check(&stream_configs, "aclrtSetStreamConfigOpt", "handle",
+                                    config_of(handle));
+    if (code != ACL_SUCCESS) return code;
     RT_CHECK_NOT_NULL("aclrtSetStreamConfigOpt", attrValue);
     static const struct {
         size_t offset, size;

@@ -48,46 +48,47 @@ ASN_API float aclFloat16ToFloat(aclFloat16 value) {
 }
 
 struct aclDataBuffer {
+    asn_slot slot;
     void *data; /* borrows */
     size_t size;
 };
 
+static asn_arena buffers =
+    ASN_ARENA_INIT("data buffer", sizeof(aclDataBuffer), 1 << 20, true);
+
 /* Describes `size` bytes at `data`, which it borrows; NULL when out of memory. */
 ASN_API aclDataBuffer *aclCreateDataBuffer(void *data, size_t size) {
-    aclDataBuffer *b = asn_malloc(sizeof *b);
-    if (b == NULL) {
-        (void)rt_fail_status(ASN_ERR_MEMORY);
-        return NULL;
-    }
-    *b = (aclDataBuffer){data, size};
+    aclDataBuffer *b = rt_object_new(&buffers);
+    if (b == NULL) return NULL;
+    b->data = data;
+    b->size = size;
     return b;
 }
 
 /* Destroys the description, not the memory. */
 ASN_API aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer) {
-    RT_CHECK_NOT_NULL("aclDestroyDataBuffer", dataBuffer);
-    asn_free((void *)dataBuffer);
-    return ACL_SUCCESS;
+    return rt_object_free(&buffers, "aclDestroyDataBuffer", "dataBuffer", dataBuffer);
 }
 
 /* Changes address and size. */
 ASN_API aclError aclUpdateDataBuffer(aclDataBuffer *dataBuffer, void *data, size_t size) {
-    RT_CHECK_NOT_NULL("aclUpdateDataBuffer", dataBuffer);
-    *dataBuffer = (aclDataBuffer){data, size};
+    RT_CHECK_ALIVE("aclUpdateDataBuffer", &buffers, dataBuffer);
+    dataBuffer->data = data;
+    dataBuffer->size = size;
     return ACL_SUCCESS;
 }
 
-/* The address. */
+/* The address; NULL for what is no data buffer. */
 ASN_API void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer) {
-    return dataBuffer ? dataBuffer->data : NULL;
+    return asn_arena_alive(&buffers, dataBuffer) ? dataBuffer->data : NULL;
 }
 
 /* The size, cut to 32 bits: use aclGetDataBufferSizeV2. */
 ASN_API uint32_t aclGetDataBufferSize(const aclDataBuffer *dataBuffer) {
-    return dataBuffer ? (uint32_t)dataBuffer->size : 0;
+    return (uint32_t)aclGetDataBufferSizeV2(dataBuffer);
 }
 
-/* The size in bytes. */
+/* The size in bytes; 0 for what is no data buffer. */
 ASN_API size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer) {
-    return dataBuffer ? dataBuffer->size : 0;
+    return asn_arena_alive(&buffers, dataBuffer) ? dataBuffer->size : 0;
 }
