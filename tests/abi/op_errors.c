@@ -13,7 +13,7 @@
 #include "aclnnop/aclnn_reduce_sum.h"
 #include "check.h"
 
-static double data[64];
+static double data[64], room[1000];
 static uint64_t size;
 static aclOpExecutor *executor;
 
@@ -200,6 +200,83 @@ static void test_fused(void) {
         ACLNN_ERR_PARAM_INVALID);
 }
 
+/* `n` elements of double from element `offset` of the storage, `stride` apart. */
+static aclTensor *over(void *storage, int64_t n, int64_t stride, int64_t offset) {
+    return aclCreateTensor(&n, 1, ACL_DOUBLE, &stride, offset, ACL_FORMAT_ND, &n, 1,
+                           storage);
+}
+
+static int exp_plan(const aclTensor *in, aclTensor *out) {
+    int code = aclnnExpGetWorkspaceSize(in, out, &size, &executor);
+    if (code == ACLNN_SUCCESS) CHECK_OK(aclDestroyAclOpExecutor(executor));
+    return code;
+}
+
+/* Elements outside of the block of aclrtMalloc that the tensor's address lies in. */
+static void test_extents(void) {
+    double *block = NULL, *host = NULL, *small[300];
+    CHECK_OK(aclrtMalloc((void **)&block, 64 * sizeof *block, ACL_MEM_MALLOC_HUGE_FIRST));
+    CHECK_OK(aclrtMallocHost((void **)&host, 64 * sizeof *host));
+    for (int i = 0; i < 300; i++)
+        CHECK_OK(aclrtMalloc((void **)&small[i], 64, ACL_MEM_MALLOC_HUGE_FIRST));
+    for (int i = 0; i < 300; i += 2)
+        CHECK_OK(aclrtFree(small[i]));
+    const struct {
+        void *storage;
+        int64_t n, stride, offset;
+        bool good;
+    } cases[] = {{block, 64, 1, 0, true},        {block, 65, 1, 0, false},
+                 {block, 64, 1, 1, false},       {block + 10, 54, 1, 0, true},
+                 {block + 10, 55, 1, 0, false},  {block, 32, 2, 1, true},
+                 {block, 33, 2, 0, false},       {block, 64, -1, 63, true},
+                 {block, 64, -1, 62, false},     {block + 63, 1, 1, 0, true},
+                 {block + 63, 2, -1, 0, true},   {block, 1000, 0, 63, true},
+                 {block, 1000, 0, 64, false},    {block, 0, 1, 1000, true},
+                 {host, 64, 1, 0, true},         {host, 65, 1, 0, false},
+                 {small[151], 8, 1, 0, true},    {small[151], 9, 1, 0, false},
+                 {data, 64, 1, 0, true},         {block, 2, INT64_MAX / 8, 0, false},
+                 {block, 2, INT64_MIN, 0, false}};
+    aclTensor *row = aclCreateTensor((int64_t[]){64}, 1, ACL_DOUBLE, (int64_t[]){0}, 0,
+                                     ACL_FORMAT_ND, NULL, 0, data);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        aclTensor *t =
+            over(cases[i].storage, cases[i].n, cases[i].stride, cases[i].offset);
+        aclTensor *out = over(room, cases[i].n, 1, 0);
+        for (int again = 0; again < 2; again++) {
+            if (cases[i].good)
+                CHECK_OK(exp_plan(t, out));
+            else
+                CHECK_ERROR(exp_plan(t, out), ACLNN_ERR_PARAM_INVALID);
+        }
+        if (!cases[i].good) CHECK_ERROR(exp_plan(out, t), ACLNN_ERR_PARAM_INVALID);
+        CHECK_OK(aclDestroyTensor(t));
+        CHECK_OK(aclDestroyTensor(out));
+    }
+    aclTensor *t = over(block + 10, 55, 1, 0);
+    (void)exp_plan(t, row);
+    const char *message = aclGetRecentErrMsg();
+    CHECK(message != NULL &&
+          strstr(message, "self needs bytes 0 to 440 from its address; "
+                          "its block of memory has -80 to 432"));
+    CHECK_OK(aclSetRawTensorAddr(t, block + 9)); /* its own block now */
+    aclTensor *out = over(host, 55, 1, 0);
+    CHECK_OK(aclnnExpGetWorkspaceSize(t, out, &size, &executor));
+    CHECK_OK(aclSetAclOpExecutorRepeatable(executor));
+    CHECK_OK(aclnnExp(NULL, 0, executor, NULL));
+    CHECK_OK(aclSetInputTensorAddr(executor, 0, t, block + 10));
+    for (int again = 0; again < 2; again++)
+        CHECK_ERROR(aclnnExp(NULL, 0, executor, NULL), ACLNN_ERR_PARAM_INVALID);
+    CHECK_ERROR(exp_plan(t, out), ACLNN_ERR_PARAM_INVALID);
+    executor = NULL;
+    CHECK_OK(aclDestroyTensor(t));
+    CHECK_OK(aclDestroyTensor(out));
+    CHECK_OK(aclDestroyTensor(row));
+    for (int i = 1; i < 300; i += 2)
+        CHECK_OK(aclrtFree(small[i]));
+    CHECK_OK(aclrtFree(block));
+    CHECK_OK(aclrtFreeHost(host));
+}
+
 int main(void) {
     float one = 1;
     aclScalar *alpha = aclCreateScalar(&one, ACL_FLOAT);
@@ -216,6 +293,7 @@ int main(void) {
     test_add_arguments();
     test_others();
     test_fused();
+    test_extents();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();

@@ -10,6 +10,7 @@ Sums of floats (and what is computed from them) may round in another order: such
 position, which would blow a last bit up.
 """
 
+import math
 import sys
 
 import inputs
@@ -88,15 +89,16 @@ class Maker:
             return None
         return names[-1 - int(len(names) * self.rng.random() ** 2)]  # later ones more often
 
-    def fitting(self, name):
-        """Another variable that broadcasts with it."""
+    def fitting(self, name, *others):
+        """Another variable that broadcasts with it, and with the others."""
         for _ in range(8):
             other = self.some() or name
             try:
-                numpy.broadcast_shapes(self.env[name].shape, self.env[other].shape)
+                shape = numpy.broadcast_shapes(*(self.env[n].shape for n in (*others, name, other)))
             except ValueError:
                 continue
-            return other
+            if math.prod(shape) <= MOST_BYTES // 8:
+                return other
         return name
 
     # ---- facts
@@ -184,7 +186,8 @@ class Maker:
         m, v = self.some(rough=False), self.new()
         if m is None:
             return False
-        a, b = self.fitting(m), self.fitting(m)
+        a = self.fitting(m)
+        b = self.fitting(m, a)
         if self.env[m].dtype != bool:
             m = f"{m} > {self.number()}" if self.env[m].dtype.kind != "c" else f"{m} == {m}"
         rough = self.is_rough(a) or self.is_rough(b)
@@ -305,7 +308,7 @@ class Maker:
                  f"np.flip({a}, 0)", f"np.concatenate([{a}, {a}])", f"np.stack([{a}, {a}], -1)",
                  f"{a}.copy()", f"np.repeat({a}, 2, axis=0)"]  # fmt: skip
         if not self.is_rough(a) and self.env[a].dtype.kind != "c":
-            forms.append(f"np.sort({a}, axis=-1)")
+            forms.append(f"np.sort({a}, axis=-1) + 0")  # zeros of both signs in any order
         return self.try_line(f"{v} = {self.pick(forms)}", v, self.is_rough(a))
 
     def selected(self):

@@ -119,19 +119,38 @@ def test_outputs_that_overlap_themselves_are_read_from_memory(strides):
     np.testing.assert_array_equal(np.asarray(got), want)
 
 
-@pytest.mark.parametrize(
-    "shape, strides", [((3000,), (0,)), ((60, 60), (480, 480)), ((100, 30), (800, 800))]
-)
-def test_recorded_writes_that_overlap_themselves(shape, strides):
-    """Elements share memory however far apart they lie: what reads them waits for the last write."""
-    results = []
-    for m in (np, asnumpy):
-        x = m.zeros(20000)
-        y = m.lib.stride_tricks.as_strided(x, shape, strides)
-        y[...] = m.arange(float(np.prod(shape))).reshape(shape) * 2
-        results.append([np.asarray(r) for r in ((y + 1).sum(), y + 1, x)])
-    for a, b in zip(*results, strict=True):
-        np.testing.assert_array_equal(a, b)
+READS_OF_A_WRITE = {
+    "sum": lambda m, y, a: (y + 1).sum(),
+    "map": lambda m, y, a: y * a - 1,
+    "two sums": lambda m, y, a: (y * y).sum() - y.sum() * 3,
+    "fold along an axis": lambda m, y, a: (y - a).sum(axis=0),
+    "written again": lambda m, y, a: m.multiply(y, 2.0, out=y).sum(),
+    "other dtype": lambda m, y, a: (y.astype("f4") + 1).sum(),
+    "condition": lambda m, y, a: m.where(y > 100, y, -a).sum(),
+    "extreme": lambda m, y, a: (y + a).max(),
+}
+
+
+@pytest.mark.parametrize("shape, strides", [
+    ((3000,), (0,)), ((3000,), (8,)), ((60, 50), (0, 8)), ((60, 50), (8, 0)), ((3000, 2), (8, 8)),
+    ((1, 3000), (0, 0)), ((60, 60), (480, 480)), ((40, 30), (800, 800)), ((60, 50), (24, 56)),
+])  # fmt: skip
+@pytest.mark.parametrize("read", READS_OF_A_WRITE)
+def test_one_program_does_not_read_back_what_it_wrote_twice(shape, strides, read):
+    """Recorded together with the write, a read still sees what the last write left in memory."""
+    sizes = [3000 * 3]
+    host, seed = np.zeros(sizes), np.arange(float(np.prod(shape))).reshape(shape) % 977
+    y = np.lib.stride_tricks.as_strided(host, shape, strides)
+    y[...] = seed * 2
+    want = READS_OF_A_WRITE[read](np, y, seed)
+    memory, a = asnumpy.zeros(sizes), asnumpy.array(seed)
+    asnumpy.synchronize()
+    for _ in range(3):  # a program of the cache, too
+        z = asnumpy.lib.stride_tricks.as_strided(memory, shape, strides)
+        z[...] = a * 2
+        got = READS_OF_A_WRITE[read](asnumpy, z, a)
+        np.testing.assert_allclose(np.asarray(got), want, rtol=1e-6)
+        np.testing.assert_array_equal(memory.to_numpy(), host)
 
 
 def test_overlapping_writes_keep_their_order():

@@ -118,6 +118,15 @@ typedef struct {
 ASN_API bool asnrtScratchNew(size_t size, asnrtScratch *scratch);
 ASN_API void asnrtScratchFree(const asnrtScratch *scratch);
 
+/* ---- the memory that the runtime gave
+ *
+ * Blocks of aclrtMalloc and aclrtMallocHost. Their changes are counted, from 1: what was
+ * found out about an address holds as long as the count stays. */
+extern ASN_API _Atomic uint64_t asnrtBlockChanges;
+/* The block that `p` lies in; false: in none, as a program's own memory, but between
+ * blocks. */
+ASN_API bool asnrtBlockFind(const void *p, uintptr_t *begin, uintptr_t *end);
+
 /* Sets the calling thread's message, as aclGetRecentErrMsg returns it, and its last
  * error; returns `code`. */
 ASN_API int32_t asnrtFail(int32_t code, const char *format, ...)

@@ -79,6 +79,12 @@ aclError rt_object_free(asn_arena *arena, const char *function, const char *para
                         const void *handle);
 bool rt_readable(const void *p, size_t size); /* without touching it */
 
+/* Allocations by address (blocks.c), under the lock of memory.c. */
+bool rt_blocks_add(uintptr_t begin, size_t size); /* false: out of memory */
+void rt_blocks_remove(uintptr_t begin);           /* one that was added */
+/* The block that the address lies in, or, with false, what lies between two. */
+bool rt_blocks_find(uintptr_t address, uintptr_t *begin, uintptr_t *end);
+
 /* Time since an arbitrary start, in nanoseconds. */
 int64_t rt_now(void);
 void rt_deadline(int32_t timeout_ms, struct timespec *deadline); /* CLOCK_MONOTONIC */

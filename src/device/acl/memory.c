@@ -4,7 +4,7 @@
  * live allocation is in the registry, an open-addressed hash table of addresses under one
  * lock (about 30 ns per call: the array library pools its memory above). It makes a
  * double free, a foreign pointer or the wrong kind of free an error code instead of a
- * crash.
+ * crash. blocks.c has them in order too, for addresses inside of one.
  *
  * Blocks are 64-byte aligned and rounded up to 64 bytes; from 2 MiB on they are mapped on
  * their own, 2 MiB-aligned with huge pages requested unless the policy forbids them:
@@ -135,7 +135,12 @@ static aclError block_register(void **out, size_t size, int kind, int32_t device
     pthread_mutex_lock(&registry.lock);
     if (rounded != 0 && device_has_room(rounded, kind) && registry_grow())
         p = block_new(rounded, huge);
+    if (p != NULL && !rt_blocks_add((uintptr_t)p, rounded)) {
+        block_free((uintptr_t)p, rounded);
+        p = NULL;
+    }
     if (p != NULL) {
+        atomic_fetch_add(&asnrtBlockChanges, 1);
         allocation entry = {(uintptr_t)p, rounded, device, kind};
         registry_put(registry.table, registry.capacity, entry);
         registry.live++;
@@ -174,6 +179,8 @@ static aclError memory_free(const char *function, void *p, int kind) {
     allocation *a = registry_find((uintptr_t)p);
     if (a != NULL) gone = *a;
     if (gone.kind == kind) {
+        rt_blocks_remove(a->address);
+        atomic_fetch_add(&asnrtBlockChanges, 1);
         a->address = 1;
         registry.live--;
         if (kind == KIND_DEVICE) registry.device_bytes -= gone.size;
@@ -190,6 +197,15 @@ static aclError memory_free(const char *function, void *p, int kind) {
     return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %p is %s memory; use %s", function, p,
                      kind == KIND_DEVICE ? "host" : "device",
                      kind == KIND_DEVICE ? "aclrtFreeHost" : "aclrtFree");
+}
+
+_Atomic uint64_t asnrtBlockChanges = 1;
+
+bool asnrtBlockFind(const void *p, uintptr_t *begin, uintptr_t *end) {
+    pthread_mutex_lock(&registry.lock);
+    bool found = rt_blocks_find((uintptr_t)p, begin, end);
+    pthread_mutex_unlock(&registry.lock);
+    return found;
 }
 
 /* ---- AscendCL */

@@ -78,7 +78,13 @@ static asn_status capture(asn_call *c, int i, const aclTensor *t, char kind) {
     bool out = kind == ASN_OUT || kind == ASN_INOUT || kind == ASN_LIST_OUT;
     if (!asnop_executor_capture(c->e, t, kind != ASN_OUT && kind != ASN_LIST_OUT, out))
         return asn_call_no_memory();
-    return ASN_OK;
+    if (t == NULL) return ASN_OK;
+    asn_extent extent;
+    if (__builtin_expect(asnop_operand_fits(&c->e->operands[c->e->num_operands - 1],
+                                            (aclTensor *)t, &extent),
+                         1))
+        return ASN_OK;
+    return asnop_operand_error(c->op->name, c->op->params[i].name, &extent);
 }
 
 static asn_status capture_list(asn_call *c, int i, const asn_array *list, char kind) {

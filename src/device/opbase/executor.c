@@ -1,6 +1,8 @@
 /* CPU device, operator base: executors (see executor.h) and their public functions. */
 #include "device/opbase/executor.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -93,13 +95,16 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     asn_dtype dtype = seen_dtype(t);
     int64_t itemsize = dtype < ASN_DTYPE_COUNT ? asn_itemsize(dtype) : 0;
     o->is_empty = false;
+    o->wild = t->offset > INT64_MAX / 16;
     for (uint32_t i = 0; i < t->ndim; i++) {
         dims[i] = t->shape[i];
-        dims[t->ndim + i] = t->strides[i] * itemsize;
+        o->wild |= __builtin_mul_overflow(t->strides[i], itemsize, &dims[t->ndim + i]) &&
+                   t->shape[i] > 1;
         o->is_empty |= t->shape[i] == 0;
     }
-    o->offset = o->is_int4 ? t->offset / 2 : t->offset * itemsize;
+    o->offset = o->is_int4 ? t->offset / 2 : o->wild ? 0 : t->offset * itemsize;
     o->addr = t->data;
+    o->exchanged = false;
     o->source = (aclTensor *)t;
     o->generation = t->member.generation;
     o->is_in = is_in;
@@ -107,6 +112,44 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim, dtype, dims,
                      dims + t->ndim};
     e->num_operands++;
+    return true;
+}
+
+/* The bytes from the storage's address that the elements take: [*low, *high). Doubles are
+ * exact where a block could end, and have no overflow. */
+static inline void bytes_of(const asn_operand *o, double *low, double *high) {
+    double first = 0, last = 0;
+    for (int i = 0; i < o->nd.ndim; i++) {
+        double way = (double)(o->nd.shape[i] - 1) * (double)o->nd.strides[i];
+        first += way < 0 ? way : 0;
+        last += way < 0 ? 0 : way;
+    }
+    if (o->is_int4) { /* strides count elements, two to a byte */
+        first = -floor((1 - first) / 2);
+        last = floor(last / 2);
+    }
+    *low = first + (double)o->offset;
+    *high = last + (double)(o->offset + asn_itemsize(o->nd.dtype));
+}
+
+bool asnop_operand_fits_slow(const asn_operand *o, aclTensor *t, asn_extent *extent) {
+    uint64_t changes = atomic_load(&asnrtBlockChanges);
+    if (o->wild && !o->is_empty) {
+        *extent = (asn_extent){-0x1p63, 0x1p63, 0, 0};
+        return false;
+    }
+    bool has_block = o->addr != NULL && !o->is_empty && o->nd.dtype < ASN_DTYPE_COUNT;
+    asn_range r = {0};
+    if (has_block) r = asnop_range_of(o->addr, changes);
+    if (r.is_block) {
+        double low, high;
+        bytes_of(o, &low, &high);
+        *extent = (asn_extent){low, high, (int64_t)(r.begin - (uintptr_t)o->addr),
+                               (int64_t)(r.end - (uintptr_t)o->addr)};
+        if (low < (double)extent->block_low || high > (double)extent->block_high)
+            return false;
+    }
+    if (t != NULL) atomic_store_explicit(&t->fits, changes, memory_order_relaxed);
     return true;
 }
 
@@ -196,10 +239,20 @@ static aclnnStatus check_run(const char *name, aclOpExecutor *e) {
     if (e->name != name)
         return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: the executor was made for %s",
                          name, e->name);
-    for (uint32_t i = 0; i < e->num_operands; i++)
-        if (e->operands[i].addr == NULL && !e->operands[i].is_empty)
+    for (uint32_t i = 0; i < e->num_operands; i++) {
+        asn_operand *o = &e->operands[i];
+        if (o->addr == NULL && !o->is_empty)
             return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: tensor %u has no data address",
                              name, i);
+        if (__builtin_expect(o->exchanged, 0)) {
+            asn_extent extent;
+            char what[32];
+            snprintf(what, sizeof what, "tensor %u", i);
+            if (!asnop_operand_fits_slow(o, NULL, &extent))
+                return asnop_fail(asnop_operand_error(name, what, &extent));
+            o->exchanged = false;
+        }
+    }
     return ACLNN_SUCCESS;
 }
 
@@ -265,7 +318,9 @@ static aclnnStatus set_addr(const char *where, aclOpExecutor *e, operand_role ro
         if ((role == INPUTS && !o->is_in) || (role == OUTPUTS && !o->is_out)) continue;
         if (seen++ != index) continue;
         tensor->data = addr;
+        tensor->fits = 0;
         o->addr = addr;
+        o->exchanged = true;
         if (!e->repeatable) o->nd.data = o->addr + o->offset;
         return ACLNN_SUCCESS;
     }

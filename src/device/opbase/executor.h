@@ -26,6 +26,8 @@ typedef struct {
     uint32_t generation;
     bool is_out, is_in, is_empty;
     bool is_absent; /* a NULL member of a list: keeps its place */
+    bool wild;      /* strides or offset, in bytes, are past what can be counted */
+    bool exchanged; /* addr is not the one that was checked (asnop_operand_fits) */
     bool is_int4;   /* two to a byte, the first in its low bits: nd.dtype is int8, and
                        nd.strides count elements, not bytes */
 } asn_operand;
@@ -73,6 +75,34 @@ static inline void *asnop_executor_alloc(aclOpExecutor *e, size_t size) {
 ASN_API bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
                                     bool is_out);
 
+/* Bytes from an operand's address, [low, high): those its elements take, and those of the
+ * block of aclrtMalloc that the address lies in. */
+typedef struct {
+    double low, high;
+    int64_t block_low, block_high;
+} asn_extent;
+
+/* Whether the operand's elements lie in the block of its address; true when it lies in
+ * none. What was found about tensor `t` (NULL: none) is remembered. */
+ASN_API bool asnop_operand_fits_slow(const asn_operand *o, aclTensor *t,
+                                     asn_extent *extent);
+static inline bool asnop_operand_fits(const asn_operand *o, aclTensor *t,
+                                      asn_extent *extent) {
+    return atomic_load_explicit(&t->fits, memory_order_relaxed) ==
+               atomic_load_explicit(&asnrtBlockChanges, memory_order_relaxed) ||
+           asnop_operand_fits_slow(o, t, extent);
+}
+
+/* Inline: every library has its own asn_error buffer. */
+static inline asn_status asnop_operand_error(const char *name, const char *what,
+                                             const asn_extent *x) {
+    return asn_error_set(ASN_ERR_VALUE,
+                         "%s: %s needs bytes %.0f to %.0f from its address; its block of "
+                         "memory has %lld to %lld",
+                         name, what, x->low, x->high, (long long)x->block_low,
+                         (long long)x->block_high);
+}
+
 /* Phase 2 of operator `name`. */
 ASN_API aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream stream);
 
@@ -81,6 +111,16 @@ ASN_API aclnnStatus asnop_run(const char *name, aclOpExecutor *e, aclrtStream st
 static inline aclnnStatus asnop_fail(asn_status status) {
     return asnrtFail(asn_status_aclnn(status), "%s", asn_error_message());
 }
+
+/* Around an address, while asnrtBlockChanges is `changes`: its block of aclrtMalloc, or
+ * what lies between blocks. A thread keeps a few: asking the runtime takes a lock and 20
+ * ns. */
+typedef struct {
+    uintptr_t begin, end;
+    uint64_t changes;
+    bool is_block;
+} asn_range;
+asn_range asnop_range_of(const void *p, uint64_t changes);
 
 void *asnop_executor_take(void);
 void asnop_executor_give(void *executor);

@@ -28,9 +28,12 @@ aclnnStatus asnop_check(asn_object_kind kind, const void *object, const char *wh
 
 /* ---- per-thread free slots */
 
+enum { RANGES = 8 };
+
 typedef struct {
     asn_slot_cache objects[ASN_OBJECT_KINDS];
     asn_slot_cache executors;
+    asn_range ranges[RANGES]; /* by address */
 } thread_slots;
 
 /* Eight bytes of static thread-local storage: no call to find them, and few enough for a
@@ -111,4 +114,15 @@ void asnop_executor_give(void *executor) {
     } else {
         asn_slot_cache_give(&t->executors, &asnop_executors, executor);
     }
+}
+
+asn_range asnop_range_of(const void *p, uint64_t changes) {
+    uintptr_t at = (uintptr_t)p;
+    thread_slots *t = slots();
+    asn_range fresh = {0}, *r = t ? &t->ranges[(at >> 6 ^ at >> 12) % RANGES] : &fresh;
+    if (t != NULL && r->changes == changes && at - r->begin < r->end - r->begin)
+        return *r;
+    r->changes = changes;
+    r->is_block = asnrtBlockFind(p, &r->begin, &r->end);
+    return *r;
 }

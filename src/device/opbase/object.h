@@ -34,6 +34,8 @@ struct aclTensor {
     uint32_t ndim, storage_ndim;
     int64_t offset; /* elements */
     char *data;     /* borrows; storage begins here */
+    _Atomic uint64_t
+        fits; /* asnrtBlockChanges when its elements were seen to lie in their block */
     int64_t *shape, *strides,
         *storage; /* strides in elements; `dims` or one heap block */
     int64_t dims[3 * ASN_TENSOR_INLINE_DIMS];

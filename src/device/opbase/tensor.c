@@ -84,6 +84,7 @@ static aclnnStatus tensor_fill(const char *where, aclTensor *t, const int64_t *v
     t->format = format;
     t->offset = offset;
     t->data = data;
+    t->fits = 0;
     return ACLNN_SUCCESS;
 }
 
@@ -238,8 +239,10 @@ ASN_API aclnnStatus aclGetRawTensorAddr(const aclTensor *tensor, void **addr) {
 ASN_API aclnnStatus aclSetRawTensorAddr(aclTensor *tensor, void *addr) {
     aclnnStatus code =
         asnop_check(ASN_OBJECT_TENSOR, tensor, "aclSetRawTensorAddr", "tensor");
-    if (code == ACLNN_SUCCESS) tensor->data = addr;
-    return code;
+    if (code != ACLNN_SUCCESS) return code;
+    tensor->data = addr;
+    tensor->fits = 0;
+    return ACLNN_SUCCESS;
 }
 
 /* ---- aclScalar: a value of any dtype */
