@@ -71,6 +71,33 @@ def test_others():
     assert np.isnan(run("Max", a, np.empty(())))
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (3, 7), (2, 3, 4)])
+def test_one_value_of_shape_one(shape):
+    """What is one value for all elements may be written to a tensor of shape (1,) too."""
+    a = RNG.standard_normal(shape)
+    size = a.size
+    median = np.sort(a.ravel())[(size - 1) // 2]
+    for out in (np.empty(()), np.empty(1), np.empty((2, 1))[1]):
+        same = np.testing.assert_array_equal
+        same(run("Max", a, out), np.full(out.shape, a.max()))
+        same(run("Min", a, out), np.full(out.shape, a.min()))
+        np.testing.assert_allclose(run("Prod", a, a.dtype, out), np.full(out.shape, a.prod()))
+        low = np.empty(out.shape)
+        run("AminmaxAll", a, low, out)
+        same(low, np.full(out.shape, a.min())), same(out, np.full(out.shape, a.max()))
+        same(run("Median", a, out), np.full(out.shape, median))
+        same(run("NanMedian", a, out), np.full(out.shape, median))
+        s, at = np.sort(a.ravel()), np.empty(out.shape, int)
+        same(run("SearchSorteds", s, 0.5, False, False, None, at), np.full(at.shape, np.searchsorted(s, 0.5)))  # fmt: skip
+    for out in (np.empty((1, 1)), np.empty(2), np.empty(0)):
+        for name in ("Max", "Min", "Median", "NanMedian"):
+            with pytest.raises(AclError, match="161002"):
+                run(name, a, out)
+    if a.ndim > 1:  # with a parameter for dimensions the shape is theirs
+        with pytest.raises(AclError, match="161002"):
+            run("ReduceSum", a, [], False, a.dtype, np.empty(1))
+
+
 def test_strided_empty_and_zero_dim():
     a = RNG.random((6, 8))[::2, ::-1]
     np.testing.assert_allclose(run("ReduceSum", a, [0], False, a.dtype, np.empty(8)), a.sum(0))

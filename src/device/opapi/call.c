@@ -205,6 +205,11 @@ asn_status asn_call_same_shape(const asn_call *c, int i, int ndim, const int64_t
                          asn_shape_text(want, ndim, shape));
 }
 
+void asn_call_one_value(const asn_call *c, int i) {
+    asn_operand *o = asn_call_operand(c, i);
+    if (o != NULL && o->nd.ndim == 1 && o->nd.shape[0] == 1) o->nd.ndim = 0;
+}
+
 asn_status asn_call_convertible(const asn_call *c, asn_dtype from, int i) {
     asn_dtype to = asn_call_nd(c, i)->dtype;
     bool refused = (to == ASN_BOOL && from != ASN_BOOL) ||

@@ -108,6 +108,9 @@ const char *asn_shape_text(char *buffer, int ndim, const int64_t *shape);
 /* Checks that raise the error themselves. `i` are parameter indices. */
 ASN_CHECK_RESULT asn_status asn_call_same_shape(const asn_call *c, int i, int ndim,
                                                 const int64_t *shape);
+/* Before the checks of an output that holds one value: CANN takes one of shape (1,) as
+ * well, which the operator then sees without dimensions. */
+void asn_call_one_value(const asn_call *c, int i);
 /* A result of dtype `from` may be written to parameter i: CANN's conversion rules. */
 ASN_CHECK_RESULT asn_status asn_call_convertible(const asn_call *c, asn_dtype from,
                                                  int i);

@@ -61,6 +61,7 @@ asn_status asn_planner_nan_median(asn_call *c) {
     uint64_t mask =
         all ? (self->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << self->ndim) - 1)
             : UINT64_C(1) << axis;
+    if (all) asn_call_one_value(c, out);
     for (int i = out; i < c->op->num_params; i++)
         ASN_TRY(asn_check_reduced(c, 0, i, mask, !all && asn_call_int(c, 2)));
     ASN_TRY(asn_call_same_dtype(c, out, 0));

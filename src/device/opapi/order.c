@@ -155,6 +155,7 @@ asn_status asn_planner_kth(asn_call *c) {
     uint64_t mask =
         all ? (self->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << self->ndim) - 1)
             : UINT64_C(1) << axis;
+    if (all) asn_call_one_value(c, out);
     for (int i = out; i < c->op->num_params; i++)
         ASN_TRY(asn_check_reduced(c, 0, i, mask, keep));
     ASN_TRY(asn_call_same_dtype(c, out, 0));
@@ -233,6 +234,7 @@ asn_status asn_planner_searchsorted(asn_call *c) {
                              "%s: sortedSequence must be 1-d, or go with self row by "
                              "row, and sorter be of its shape",
                              c->op->name);
+    if (values == NULL) asn_call_one_value(c, 5);
     ASN_TRY(asn_call_same_shape(c, 5, values ? values->ndim : 0,
                                 values ? values->shape : NULL));
     if ((out->dtype == ASN_I32) != (asn_call_int(c, 2) != 0))

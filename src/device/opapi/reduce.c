@@ -275,18 +275,20 @@ static asn_dtype loop_of(asn_reduction kind, asn_dtype in, asn_dtype out) {
 
 typedef struct {
     uint64_t mask;
-    bool keep, noop;
+    bool keep, noop, whole; /* whole: the operator has no parameter for dimensions */
     double number;
 } options;
 
 static asn_status read_options(const asn_call *c, options *o) {
     int ndim = asn_call_nd(c, 0)->ndim, axis = 0;
-    *o =
-        (options){ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1, false, false, 1};
+    *o = (options){.mask = ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1,
+                   .whole = true,
+                   .number = 1};
     bool empty = true;
     if (c->op->arg == ASN_REDUCE_NORM) o->number = 2;
     for (int i = 1; i < c->op->num_params; i++) {
         const asn_param *p = &c->op->params[i];
+        o->whole &= p->kind != ASN_INTS && strcmp(p->name, "dim") != 0;
         if (p->kind == ASN_INTS) {
             ASN_TRY(asn_call_axes(c, i, ndim, &o->mask));
             empty = asn_call_array(c, i) == NULL || asn_call_array(c, i)->size == 0;
@@ -320,6 +322,8 @@ asn_status asn_planner_reduce(asn_call *c) {
     asn_reduction kind = (asn_reduction)c->op->arg;
     const asn_nd *in = asn_call_nd(c, 0);
     ASN_TRY(read_options(c, &o));
+    for (int i = out; o.whole && i < c->op->num_params; i++)
+        asn_call_one_value(c, i);
     ASN_TRY(asn_check_reduced(c, 0, out, o.mask, o.keep || o.noop));
     if (second >= 0) ASN_TRY(asn_check_reduced(c, 0, second, o.mask, o.keep));
     asn_dtype loop = loop_of(kind, in->dtype, asn_call_nd(c, out)->dtype);
