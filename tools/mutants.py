@@ -1,7 +1,7 @@
 """Mutation tests: changes one place of the engine at a time and says which changes no test notices.
 
 usage: mutants.py [--count N] [--seed S] [--files GLOB,...] [--only FILE:LINE] [--list] [--jobs N]
-                  [--minutes M] [--killer COMMAND] [--cover]
+                  [--again RESULT] [--minutes M] [--killer COMMAND] [--cover]
 
 A run draws --count mutants over the files in proportion to their lines of code, the same for the same
 seed. Each worker has a build tree below build/mutants: it writes the changed file, compiles that one
@@ -143,9 +143,7 @@ class Worker:
         """Runs Python tests in one process until one fails."""
         if not self.make(self.libraries):
             return "link"
-        env = dict(os.environ, PYTHONPATH=f"{self.tree.site}:{cover.HERE}")
-        if mode == "jit":
-            env["ASNUMPY_JIT"] = "always"
+        env = cover.environment(mode, self.tree.site)
         names = self.tree.root / "tests.txt"
         names.write_text("\n".join(tests))
         command = [sys.executable, "-m", "pytest", "-p", "plugin", "-p", "no:cacheprovider", "-xq"]
@@ -245,6 +243,23 @@ def quotas(files, count):
     return {file: n for file, n in share.items() if n}
 
 
+def survivors(results):
+    """{file: (mutants, quota)} of a run's survivors, wherever their lines are now."""
+    work = {}
+    for r in results:
+        if r["outcome"] != "survived" or not (ROOT / r["file"]).exists():
+            continue
+        text = (ROOT / r["file"]).read_text()
+        same = [
+            m
+            for m in lines.mutants(r["file"], text)
+            if (m.operator, *m.texts(text)) == (r["operator"], r["before"], r["after"])
+        ]
+        same.sort(key=lambda m: abs(m.line - r["line"]))
+        work.setdefault(r["file"], ([], 1 << 30))[0].extend(same[:1])
+    return work
+
+
 def chosen(options):
     """{file: (candidates, quota)}."""
     patterns = options.files.split(",") if options.files else FILES
@@ -255,6 +270,8 @@ def chosen(options):
         file, _, line = options.only.partition(":")
         found = lines.mutants(file, (ROOT / file).read_text())
         return {file: ([m for m in found if m.line == int(line)], 1 << 30)}
+    if options.again:
+        return survivors(json.loads(pathlib.Path(options.again).read_text()))
     work = {}
     for file, quota in quotas(files, options.count).items():
         found = lines.mutants(file, (ROOT / file).read_text())
@@ -281,7 +298,7 @@ def table(results):
 
 def confirm(worker, results):
     """Tests that fail on the unchanged sources too killed nothing."""
-    for mode in ("plain", "jit"):
+    for mode in cover.MODES:
         named = {
             r["by"].removesuffix(f" [{mode}]")
             for r in results
@@ -304,6 +321,7 @@ def arguments():
     parser.add_argument("--count", type=int, default=300, help="mutants that compile to other code")
     parser.add_argument("--files", help="patterns below the repository, with commas between")
     parser.add_argument("--only", metavar="FILE:LINE", help="every mutant of one line")
+    parser.add_argument("--again", metavar="RESULT", help="the survivors of a run's JSON")
     parser.add_argument("--list", action="store_true", help="print the candidates and end")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=600)

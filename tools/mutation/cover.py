@@ -37,25 +37,33 @@ SKIPPED = {
     "hosts",
     "distributions",
 }
-# Where the JIT takes every program: beside the first mode, for these.
-JIT_FILES = {
-    "trace",
-    "fused_loops",
-    "jit",
-    "jit_native",
-    "programs",
-    "transient",
-    "recording",
-    "reductions",
-    "rewrites",
-    "small",
-    "slices",
-    "conditions",
-    "casts",
-    "bands",
-    "rows",
-    "transposed",
-}
+# Ways to run the Python tests, as `make test` has them: their environment, and the test files that they
+# add to the first's. {home}: the package's CANN folder.
+FUSING = """trace fused_loops jit jit_native programs transient recording reductions rewrites small slices
+    conditions casts bands rows transposed"""
+MODES = {
+    "plain": ({}, None),
+    "jit": ({"ASNUMPY_JIT": "always"}, FUSING),
+    "eager": ({"ASNUMPY_FUSE": "0"}, "trace functions indexing reductions moves ordering small"),
+    "ascend": (
+        {
+            "ASNUMPY_DEVICE": "ascend", "ASCEND_HOME_PATH": "{home}", "ASNUMPY_CANN_STRICT": "1",
+            "ASNUMPY_FALLBACK": "silent",
+        },
+        """ascend two_phase fallback trace functions indexing reductions moves ordering small slices products
+        linalg rows random fft conditions recording transient streams ufuncs casts errors""",
+    ),
+}  # fmt: skip
+
+
+def environment(mode, site, **more):
+    """The environment of a test run with the package below `site`."""
+    env = dict(os.environ, PYTHONPATH=f"{site}:{HERE}", **more)
+    home = str(site / "asnumpy" / "cann")
+    env.update({name: value.format(home=home) for name, value in MODES[mode][0].items()})
+    return env
+
+
 LIBRARIES = ("_core", "ascendcl", "nnopbase", "opapi", "asnumpy_cpu", "asnumpy")
 FILE_SECONDS = 200
 PER_LINE = 16  # tests that are kept for a line, of each test file
@@ -102,8 +110,7 @@ def lines_of(places):
 def run_file(tree, library, maps, name, mode):
     """Runs one test file: ([[test, seconds], ...], {file: {line: indices of tests}}), PER_LINE of them."""
     out = maps / f"{name}.{mode}.raw"
-    env = dict(os.environ, PYTHONPATH=f"{tree.site}:{HERE}", MUTATION_COVER=str(library))
-    env.update(MUTATION_OUT=str(out), **({"ASNUMPY_JIT": "always"} if mode == "jit" else {}))
+    env = environment(mode, tree.site, MUTATION_COVER=str(library), MUTATION_OUT=str(out))
     command = [sys.executable, "-m", "pytest", "-p", "plugin", "-p", "no:cacheprovider", "-q"]
     with open(maps / f"{name}.{mode}.txt", "w") as log:
         try:
@@ -143,8 +150,8 @@ class Map:
         for path in sorted(root.glob("tests/python/test_*.py")):
             name = path.stem.removeprefix("test_")
             digest = hashlib.sha1(path.read_bytes()).hexdigest()
-            for mode in ("plain", "jit") if name in JIT_FILES else ("plain",):
-                if name in SKIPPED:
+            for mode, (_, added) in MODES.items():
+                if name in SKIPPED or (added is not None and name not in added.split()):
                     continue
                 kept = maps / f"{name}.{mode}.json"
                 known = json.loads(kept.read_text()) if kept.exists() and not renew else {}
