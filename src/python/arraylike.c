@@ -371,8 +371,12 @@ PyObject *asn_array_from_any(PyObject *obj, asn_dtype dtype, int copy, char orde
         PyErr_Format(PyExc_ValueError, "ndmin must be <= NPY_MAXDIMS (%d)", ASN_MAX_DIMS);
         return NULL;
     }
-    if (asn_is_ndarray(obj))
-        return finish_array(Py_NewRef(obj), dtype, copy, order, ndmin, subok, false);
+    if (asn_is_ndarray(obj)) {
+        bool number = ((asn_ndarray *)obj)->is_number; /* which is no array to NumPy */
+        if (number && copy == 0) return cannot_avoid_copy();
+        return finish_array(Py_NewRef(obj), dtype, number ? 1 : copy, order, ndmin, subok,
+                            false);
+    }
     PyObject *self;
     bool owned;
     if (PyArray_Check(obj) && dtype != ASN_DTYPE_NONE && is_host_data(obj)) {

@@ -70,7 +70,8 @@ static PyObject *f_array(PyObject *const *v) {
 /* (a, dtype, order, *, device, copy, like) */
 static PyObject *as_array(PyObject *const *v, bool subok) {
     if (ASN_LIKELY(asn_is_ndarray_exact(v[0]) && !v[1] && !v[2] && !v[3] && !v[4] &&
-                   !v[5]))
+                   !v[5]) &&
+        !((asn_ndarray *)v[0])->is_number)
         return Py_NewRef(v[0]);
     asn_dtype dtype;
     char order = 'K';

@@ -73,7 +73,10 @@ def numbers(np, x):
     element += 1
     element **= 2
     x[1] -= 7.25
-    return first, total, same, element, x
+    array = np.asarray(first)  # a copy, which is an array
+    view = array[...]
+    array += 3
+    return first, total, same, element, x, array, view
 
 
 def step(np, w, x, y):
