@@ -150,20 +150,23 @@ def as_it_is(np, program):
     return {v: host(env[v]).copy() for v in reversed(program.names)}
 
 
-def replayed(np, program, times=3):
-    """Traced once and replayed; yields the results of each call."""
+def replayed(np, program, native):
+    """Traced once and replayed; yields the results of each call. native: every other replay runs
+    steps that a C compiler made."""
     given = [re.match(r"v\d+", line).group() for line in program.inputs]
     body = "\n    ".join("\n".join(program.statements).split("\n"))
     text = f"def function(np, {', '.join(given)}):\n    {body}\n    return {', '.join(program.names)},\n"
     env = {}
     exec(compile(text, "<traced>", "exec"), env)
-    traced = np.jit(lambda *arrays: env["function"](np, *arrays))
-    for _ in range(times):
+    traced = np.jit(lambda *arrays: env["function"](np, *arrays), native=native)
+    for k in range(5 if native else 3):
         fresh = environment(np)
         for line in program.inputs:
             exec(line, fresh)
         results = traced(*(fresh[v] for v in given))
         yield {v: host(r).copy() for v, r in zip(program.names, results, strict=True)}
+        if native and k == 0:
+            traced._compile_last()
 
 
 def agree(got, expected, program, way):
@@ -193,21 +196,21 @@ def digest(values, program):
     return h.hexdigest()
 
 
-def check_replays(np, program, expected):
+def check_replays(np, program, expected, native):
     try:
-        for k, got in enumerate(replayed(np, program)):
+        for k, got in enumerate(replayed(np, program, native)):
             agree(got, expected, program, f"call {k} of the traced function")
     except RuntimeError as error:  # a number's value decides what is done next
         if "while the call is traced" not in str(error):
             raise
 
 
-def check(np, program, traceable):
+def check(np, program, traceable, native=False):
     """Raises Mismatch (or what the library raised); the digest of the results."""
     with np.errstate(all="ignore"), numpy.errstate(all="ignore"):
         results = as_it_is(np, program)
         expected = step_by_step(np, program)
         agree(results, expected, program, "as it is")
         if traceable and program.names:
-            check_replays(np, program, expected)
+            check_replays(np, program, expected, native)
     return digest(results, program)

@@ -48,9 +48,10 @@ LONGEST = 120  # seconds of a batch
 
 
 def environment(mode):
+    cache = {"ASNUMPY_CACHE_DIR": str(HERE.parents[1] / "build" / "fuzz" / "cache")}
     for group in MODES.values():
         if mode in group:
-            return os.environ | group[mode]
+            return os.environ | cache | group[mode]
     raise SystemExit(f"no mode {mode!r}")
 
 
@@ -71,7 +72,9 @@ def worker():
         )
         try:
             answer = {
-                "digest": comparing.check(asnumpy, program, task["traceable"]),
+                "digest": comparing.check(
+                    asnumpy, program, task["traceable"], task.get("seed", 0) % 24 == 0
+                ),
                 "statements": len(program.statements),
             }
         except Exception as error:
