@@ -1,6 +1,7 @@
 """Programs written for Ascend, built and run against what the package installs."""
 
 import ctypes
+import os
 import pathlib
 import shutil
 import subprocess
@@ -102,6 +103,30 @@ def test_home_is_told():
     assert pathlib.Path(out.strip()) == acl.home()
     failed = subprocess.run([sys.executable, "-m", "asnumpy.acl"], capture_output=True, text=True)
     assert failed.returncode == 2 and "--home" in failed.stderr
+
+
+@pytest.mark.parametrize("shell", ["sh", "dash", "bash", "bash --posix", "zsh"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        ". {home}/set_env.sh",
+        "cd {home} && . ./set_env.sh && cd /",
+        "( . {home}/set_env.sh && {show} )",
+    ],
+)
+def test_set_env_in_every_shell(shell, form):
+    name, *options = shell.split()
+    if shutil.which(name) is None:
+        pytest.skip(f"no {name} here")
+    home = acl.home()
+    show = (
+        'printf %s "$ASCEND_HOME_PATH|$LD_LIBRARY_PATH|${_asnumpy_home-none}${_asnumpy_file-none}"'
+    )
+    command = form.format(home=f"'{home}'", show=show) + ("" if "show" in form else f" && {show}")
+    env = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+    done = subprocess.run([name, *options, "-c", command], env=env, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    assert done.stdout.strip() == f"{home}|{home}/lib64|nonenone"
 
 
 def test_own_folder_is_no_npu():
