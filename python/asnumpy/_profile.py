@@ -4,6 +4,7 @@ The recorder is in the core (src/runtime/profile.h). A session reads the recorde
 ends; their difference is exact however long it was. The events themselves are the latest 262,144.
 """
 
+import os
 import time
 from typing import NamedTuple
 
@@ -278,10 +279,17 @@ class profile:
         return summary(self, by, top)
 
     def export(self, path):
-        """Writes the events in Chrome's trace format, which Perfetto (ui.perfetto.dev) and chrome://tracing open."""
-        from ._profile_trace import export
+        """Writes the events to a file, in the format that its name ends with: `.json`, Chrome's trace format, which
+        Perfetto (ui.perfetto.dev) and chrome://tracing open; `.csv`, a line for each event, times in microseconds."""
+        from . import _profile_trace
 
-        export(self, path)
+        formats = {".json": _profile_trace.export, ".csv": _profile_trace.export_csv}
+        suffix = os.path.splitext(os.fspath(path))[1].lower()
+        if suffix not in formats:
+            raise ValueError(
+                f"profile: export to {os.fspath(path)!r}; the name may end with .json or .csv"
+            )
+        formats[suffix](self, path)
 
     def html(self, path):
         """Writes one page that needs nothing else: timeline, memory over time, tables, graphs of fused programs."""

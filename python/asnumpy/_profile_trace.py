@@ -1,5 +1,7 @@
-"""Events in Chrome's trace format (the JSON object form), which Perfetto and chrome://tracing open."""
+"""Events as files: in Chrome's trace format (the JSON object form), which Perfetto and chrome://tracing open, and as a
+table for spreadsheets."""
 
+import csv
 import json
 import os
 
@@ -75,3 +77,19 @@ def trace(p):
 def export(p, path):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(trace(p), file)
+
+
+COLUMNS = ("Start(us)", "Duration(us)", "Kind", "Name", "Bytes", "Flops", "Calls", "Line", "Function",
+           "Thread", "Stream", "InUse(bytes)")  # fmt: skip
+
+
+def export_csv(p, path):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(COLUMNS)
+        for e in p.events:
+            times = (f"{e.start * 1e6:.3f}", f"{e.seconds * 1e6:.3f}")
+            table.writerow(
+                [*times, e.kind, e.name, e.bytes, e.flops, e.calls, e.line, e.function, e.thread,
+                 e.stream, e.in_use]
+            )  # fmt: skip

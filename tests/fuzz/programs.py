@@ -118,7 +118,7 @@ class Maker:
         try:
             with numpy.errstate(all="ignore"):
                 exec(line, self.env)
-        except (ValueError, TypeError, IndexError, OverflowError, ZeroDivisionError):
+        except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError):
             self.env.pop(target, None)
             return False
         if target:

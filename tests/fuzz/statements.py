@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -45,6 +46,7 @@ MODES = {
 }
 BATCH = 25
 LONGEST = 120  # seconds of a batch
+MOST_MEMORY = 8 << 30  # of a process
 
 
 def environment(mode):
@@ -238,6 +240,7 @@ def replay(paths):
 
 
 def main():
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)

@@ -1,6 +1,7 @@
 """asnumpy.profile: what it records, for which line, and what its outputs are made of."""
 
 import inspect
+import csv
 import json
 import os
 import pathlib
@@ -244,6 +245,24 @@ FIELDS = {  # the format's own fields (the document "Trace Event Format"), by ph
     "C": {"name": str, "pid": int, "ts": NUMBER, "args": dict},
     "M": {"name": str, "pid": int, "tid": int, "args": dict},
 }
+
+
+def test_export_as_a_table(tmp_path):
+    with np.profile() as p:
+        work()
+    p.export(str(tmp_path / "events.csv"))
+    with open(tmp_path / "events.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    events = p.events
+    assert len(rows) == len(events) > 0
+    for row, event in zip(rows, events, strict=True):
+        assert (row["Kind"], row["Name"]) == (event.kind, event.name)
+        assert abs(float(row["Duration(us)"]) - event.seconds * 1e6) < 0.001
+        assert int(row["Bytes"]) == event.bytes
+    for name in ("events.txt", "events", "trace.json.gz"):
+        with pytest.raises(ValueError, match="may end with .json or .csv"):
+            p.export(tmp_path / name)
+        assert not (tmp_path / name).exists()
 
 
 def test_the_trace_has_chromes_format(tmp_path):
