@@ -1,7 +1,7 @@
 """asnumpy.profile: what it records, for which line, and what its outputs are made of."""
 
-import inspect
 import csv
+import inspect
 import json
 import os
 import pathlib
