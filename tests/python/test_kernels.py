@@ -306,6 +306,47 @@ def test_cache_is_shared_by_processes(tmp_path):
     assert run().wait() == 0 and len(list(pathlib.Path(tmp_path, "xdg", "asnumpy").iterdir())) == 1
 
 
+def run_program(folder):
+    environment = {**os.environ, "ASNUMPY_CACHE_DIR": str(folder)}
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True
+    )
+
+
+def test_cut_off_and_changed_files_are_built_again(tmp_path):
+    assert run_program(tmp_path).returncode == 0
+    (file,) = tmp_path.glob("*.so")
+    whole = file.read_bytes()
+    for content in (b"", whole[: len(whole) // 2], whole[:-1], b"\0" + whole[1:], whole + b"x"):
+        file.write_bytes(content)
+        done = run_program(tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert len(file.read_bytes()) == len(whole)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o722, 0o1777])
+def test_folders_that_others_may_write_are_refused(tmp_path, mode):
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    folder.chmod(mode)
+    done = run_program(folder)
+    assert (
+        done.returncode
+        and "PermissionError" in done.stderr
+        and "may be written by others" in done.stderr
+    )
+    assert not list(folder.iterdir())
+    folder.chmod(0o755)
+    assert run_program(folder).returncode == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_folders_of_other_users_are_refused(tmp_path):
+    os.chown(tmp_path, 12345, -1)
+    done = run_program(tmp_path)
+    assert done.returncode and "belongs to the user 12345" in done.stderr
+
+
 def test_fallback_policy():
     out = asnumpy.empty(5, int)  # a given output: the host computes
     if asnumpy._core._host_access():

@@ -2,7 +2,9 @@
 
 A library's name is the hash of all it depends on: the source, the flags, the compiler and its version,
 the processor. It is built in a file of its own and renamed: processes that build the same one at once
-write the same bytes, and none loads half a file.
+write the same bytes, and none loads half a file. A file ends with the hash of what is before it, which
+the loader of libraries does not look at: one that was cut off or changed is built again. What is loaded
+runs with the user's rights, so the folder must be the user's, and nobody else may write to it.
 """
 
 import ctypes
@@ -14,6 +16,7 @@ import platform
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import tempfile
 import threading
@@ -90,8 +93,32 @@ def _message(name, command, log, texts):
     return f"kernel {name!r} does not compile ({shlex.join(command)}):\n" + "\n".join(said)
 
 
+def _check_folder(folder):
+    """Raises PermissionError unless the folder is the user's own and closed to other writers."""
+    told = os.stat(folder)
+    if told.st_uid != os.geteuid():
+        why = f"belongs to the user {told.st_uid}, not to {os.geteuid()}"
+    elif told.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        why = f"may be written by others (mode {stat.S_IMODE(told.st_mode):o}; chmod go-w)"
+    else:
+        return
+    raise PermissionError(
+        f"the folder of compiled kernels {str(folder)!r} {why}, and what lies in it would be run; "
+        "$ASNUMPY_CACHE_DIR names another one"
+    )
+
+
+def _is_whole(target):
+    """Whether the file is there, and is what was built."""
+    try:
+        content = target.read_bytes()
+    except FileNotFoundError:
+        return False
+    size = hashlib.sha256().digest_size
+    return hashlib.sha256(content[:-size]).digest() == content[-size:]
+
+
 def _build(source, target, command, name, texts):
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix="build-") as folder:
         text, made = pathlib.Path(folder, "kernel.c"), pathlib.Path(folder, "kernel.so")
         text.write_text(source)
@@ -102,6 +129,8 @@ def _build(source, target, command, name, texts):
         if done.returncode:
             log = done.stderr.replace(str(text), "kernel.c")
             raise CompileError(_message(name, command, log, texts), log, source)
+        with made.open("r+b") as file:
+            file.write(hashlib.sha256(file.read()).digest())
         os.replace(made, target)
 
 
@@ -131,7 +160,8 @@ def compile_source(source, name, options=(), texts=None):
     CompileError
         There is no compiler, or it refuses the source.
     OSError
-        The folder of compiled kernels (`cache_folder`) cannot be written.
+        The folder of compiled kernels (`cache_folder`) cannot be written; a PermissionError: it is
+        another user's, or others may write to it.
     """
     compiler, version = _compiler(os.environ.get("CC", ""))
     command = [*compiler, *FLAGS, *options]
@@ -140,7 +170,9 @@ def compile_source(source, name, options=(), texts=None):
     target = cache_folder() / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)[:40]}-{key[:32]}.so"
     with _lock:
         if target not in _loaded:
-            if not target.exists():
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _check_folder(target.parent)
+            if not _is_whole(target):
                 _build(source, target, command, name, texts or {})
             _loaded[target] = ctypes.CDLL(str(target))
         return _loaded[target]
