@@ -148,9 +148,24 @@ static PyObject *make_capsule(PyObject *array, bool versioned, bool copied) {
 static int check_device(PyObject *device) {
     long type = DL_CPU, id = 0;
     if (!device || device == Py_None) return 0;
+    if (!PyTuple_Check(device)) {
+        PyErr_Format(PyExc_TypeError, "dl_device must be a tuple, got %R", device);
+        return -1;
+    }
     if (!PyArg_ParseTuple(device, "ll", &type, &id)) return -1;
     if (type == DL_CPU && id == 0) return 0;
     PyErr_SetString(PyExc_BufferError, "unsupported device requested");
+    return -1;
+}
+
+/* copy=: a truth value or None, false; no text, which would be true. */
+static int copy_from_py(PyObject *obj, bool *out) {
+    if (!obj || obj == Py_None) return 0;
+    if (!PyUnicode_Check(obj)) return asn_bool_from_py(obj, out);
+    PyErr_Format(PyExc_ValueError,
+                 "strings are not allowed for 'copy' keyword. Use True/False/None "
+                 "instead, not %R",
+                 obj);
     return -1;
 }
 
@@ -166,11 +181,15 @@ PyObject *asn_ndarray_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t n
         return NULL;
     }
     long major = 0, minor = 0;
-    if (v[1] && v[1] != Py_None && !PyArg_ParseTuple(v[1], "ll", &major, &minor))
+    bool versioned = v[1] && v[1] != Py_None, copy = false;
+    if (versioned && !(PyTuple_Check(v[1]) && PyTuple_GET_SIZE(v[1]) == 2)) {
+        PyErr_Format(PyExc_TypeError,
+                     "max_version must be None or a tuple with two elements, got %R",
+                     v[1]);
         return NULL;
-    if (check_device(v[2]) < 0) return NULL;
-    int copy = v[3] && v[3] != Py_None ? PyObject_IsTrue(v[3]) : 0;
-    if (copy < 0) return NULL;
+    }
+    if (versioned && !PyArg_ParseTuple(v[1], "ll", &major, &minor)) return NULL;
+    if (check_device(v[2]) < 0 || copy_from_py(v[3], &copy) < 0) return NULL;
     if (!copy && major < 1 && !(asn_of(self)->layout.flags & ASN_WRITEABLE)) {
         PyErr_SetString(
             PyExc_BufferError,
@@ -193,15 +212,19 @@ PyObject *asn_ndarray_dlpack_device(PyObject *self, PyObject *unused) {
 /* ---- importing */
 
 static asn_dtype tensor_dtype(const dl_tensor *t) {
-    if (t->dtype.lanes != 1) return ASN_DTYPE_NONE;
-    char kind = t->dtype.code == DL_BOOL      ? 'b'
-                : t->dtype.code == DL_INT     ? 'i'
-                : t->dtype.code == DL_UINT    ? 'u'
-                : t->dtype.code == DL_COMPLEX ? 'c'
-                                              : 'f';
+    char kind;
+    switch (t->dtype.code) {
+    case DL_BOOL: kind = 'b'; break;
+    case DL_INT: kind = 'i'; break;
+    case DL_UINT: kind = 'u'; break;
+    case DL_COMPLEX: kind = 'c'; break;
+    case DL_FLOAT:
+    case DL_BFLOAT: kind = 'f'; break;
+    default: return ASN_DTYPE_NONE;
+    }
     for (int d = 0; d < ASN_DTYPE_COUNT; d++) {
         bool bfloat = d == ASN_BF16;
-        if (asn_dtype_table[d].kind == kind &&
+        if (asn_dtype_table[d].kind == kind && t->dtype.lanes == 1 &&
             8 * asn_itemsize((asn_dtype)d) == t->dtype.bits &&
             bfloat == (t->dtype.code == DL_BFLOAT))
             return (asn_dtype)d;
@@ -209,53 +232,119 @@ static asn_dtype tensor_dtype(const dl_tensor *t) {
     return ASN_DTYPE_NONE;
 }
 
+/* A tensor may have no deleter: its memory is never given back. */
 static void release_managed(void *p) {
-    ((dl_managed *)p)->deleter(p);
+    dl_managed *m = p;
+    if (m->deleter) m->deleter(m);
 }
 static void release_versioned(void *p) {
-    ((dl_versioned *)p)->deleter(p);
+    dl_versioned *m = p;
+    if (m->deleter) m->deleter(m);
 }
 
-/* The array over a tensor's memory; `release` is called once the memory is no longer
- * used, also on failure. */
+/* What another library wrote is looked at before it is believed. BufferError: it is of
+ * what this library does not exchange; ValueError: it is no tensor. */
+static int check_tensor(const dl_tensor *t, asn_dtype *dtype) {
+    *dtype = tensor_dtype(t);
+    if (t->device.type != DL_CPU)
+        PyErr_Format(PyExc_BufferError,
+                     "from_dlpack: the tensor is on a device of type %d; type 1, the "
+                     "CPU, is read",
+                     (int)t->device.type);
+    else if (*dtype == ASN_DTYPE_NONE)
+        PyErr_Format(PyExc_BufferError,
+                     "from_dlpack: the tensor's type has code %d, %d bits and %d lanes, "
+                     "which is none of this library's dtypes",
+                     t->dtype.code, t->dtype.bits, t->dtype.lanes);
+    else if (t->ndim > ASN_MAX_DIMS)
+        PyErr_Format(PyExc_BufferError,
+                     "from_dlpack: the tensor has %d dimensions; at most %d are allowed",
+                     (int)t->ndim, ASN_MAX_DIMS);
+    else if (t->ndim < 0)
+        PyErr_Format(PyExc_ValueError, "from_dlpack: the tensor has %d dimensions",
+                     (int)t->ndim);
+    else if (t->ndim && !t->shape)
+        PyErr_Format(PyExc_ValueError, "from_dlpack: the tensor has no shape");
+    else if (t->byte_offset > INT64_MAX)
+        PyErr_Format(PyExc_ValueError,
+                     "from_dlpack: the tensor's byte_offset is %llu; at most 2**63 - 1 "
+                     "is allowed",
+                     (unsigned long long)t->byte_offset);
+    else
+        return 0;
+    return -1;
+}
+
+static asn_status tensor_layout(const dl_tensor *t, asn_dtype dtype, bool writeable,
+                                asn_layout *out) {
+    int64_t strides[ASN_MAX_DIMS], item = asn_itemsize(dtype);
+    if (!t->strides) {
+        ASN_TRY(asn_layout_init(out, dtype, t->ndim, t->shape, 'C'));
+        if (!writeable) out->flags &= (uint8_t)~ASN_WRITEABLE;
+        return ASN_OK;
+    }
+    for (int i = 0; i < t->ndim; i++)
+        if (!asn_mul_size(t->strides[i], item, &strides[i]))
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "from_dlpack: a stride of %lld elements is too large",
+                                 (long long)t->strides[i]);
+    return asn_layout_init_strided(out, dtype, t->ndim, t->shape, strides, 0, writeable);
+}
+
+/* The array over a tensor's memory, which `release` gives back once it is no longer
+ * used. ASN_ERR_...: nothing was taken. */
+static asn_status array_over(const dl_tensor *t, asn_dtype dtype, bool writeable,
+                             void (*release)(void *), void *context, asn_array *out) {
+    asn_layout layout;
+    int64_t low, high;
+    ASN_TRY(tensor_layout(t, dtype, writeable, &layout));
+    asn_layout_bounds(&layout, &low, &high);
+    char *data = (char *)((uintptr_t)t->data + t->byte_offset);
+    bool aligned = (uintptr_t)data % asn_dtype_table[dtype].alignment == 0;
+    if (layout.size && (!t->data || !aligned || high == INT64_MAX)) {
+        asn_layout_fini(&layout);
+        return asn_error_set(ASN_ERR_VALUE, "from_dlpack: the tensor's data at %p %s",
+                             (void *)data,
+                             !t->data   ? "are none"
+                             : !aligned ? "are not aligned to its elements"
+                                        : "end past all addresses");
+    }
+    if (!layout.size) { /* there is nothing to adopt */
+        asn_layout_fini(&layout);
+        ASN_TRY(asn_array_new(out, dtype, t->ndim, t->shape, 'C'));
+        if (!writeable) out->layout.flags &= (uint8_t)~ASN_WRITEABLE;
+        release(context);
+        return ASN_OK;
+    }
+    layout.offset = -low;
+    /* Looked at before it may be copied, and given back. */
+    asn_array seen = {.buffer = NULL};
+    asn_layout_move(&seen.layout, &layout);
+    asn_truth_mark(&seen, data, seen.layout.strides);
+    const uint8_t raw = seen.layout.flags & ASN_RAW_TRUTH;
+    asn_layout_move(&layout, &seen.layout);
+    ASN_TRY(asn_array_adopt(out, &layout, data + low, high - low, release, context));
+    out->layout.flags |= raw;
+    return ASN_OK;
+}
+
+/* `release` is called on failure too, and before an exception is set: a deleter may run
+ * Python. */
 static PyObject *adopt_tensor(const dl_tensor *t, bool writeable, void (*release)(void *),
                               void *context) {
-    asn_dtype dtype = tensor_dtype(t);
-    int64_t strides[ASN_MAX_DIMS], low, high;
-    asn_layout layout;
-    asn_status status = ASN_OK;
-    if (dtype == ASN_DTYPE_NONE || t->device.type != DL_CPU || t->ndim > ASN_MAX_DIMS) {
-        PyErr_SetString(dtype == ASN_DTYPE_NONE ? PyExc_TypeError : PyExc_BufferError,
-                        dtype == ASN_DTYPE_NONE
-                            ? "unsupported dtype in DLTensor"
-                            : "unsupported device or shape in DLTensor");
-        goto refused;
+    PyObject *type, *value, *trace;
+    asn_dtype dtype;
+    asn_ndarray *r = NULL;
+    if (check_tensor(t, &dtype) == 0 && (r = asn_ndarray_alloc()) != NULL) {
+        asn_status status = array_over(t, dtype, writeable, release, context, &r->array);
+        if (status == ASN_OK) return (PyObject *)r;
+        asn_ndarray_drop(r);
+        asn_raise(status);
     }
-    int64_t step = asn_itemsize(dtype);
-    for (int i = t->ndim - 1; i >= 0; i--) {
-        strides[i] = t->strides ? t->strides[i] * asn_itemsize(dtype) : step;
-        step *= t->shape[i];
-    }
-    status =
-        asn_layout_init_strided(&layout, dtype, t->ndim, t->shape, strides, 0, writeable);
-    if (status != ASN_OK) goto refused;
-    asn_layout_bounds(&layout, &low, &high);
-    layout.offset = -low;
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) {
-        asn_layout_fini(&layout);
-        goto refused;
-    }
-    status = asn_array_adopt(&r->array, &layout, (char *)t->data + t->byte_offset + low,
-                             high - low, release, context);
-    if (status == ASN_OK) {
-        asn_truth_mark(&r->array, (const char *)t->data + t->byte_offset, strides);
-        return (PyObject *)r;
-    }
-    asn_ndarray_drop(r);
-refused:
+    PyErr_Fetch(&type, &value, &trace);
     release(context);
-    return status == ASN_OK ? NULL : asn_raise(status);
+    PyErr_Restore(type, value, trace);
+    return NULL;
 }
 
 static PyObject *consume(PyObject *capsule, bool *read_only) {
@@ -283,7 +372,8 @@ static PyObject *consume(PyObject *capsule, bool *read_only) {
 }
 
 PyObject *asn_from_dlpack(PyObject *const *v) {
-    if (asn_device_check(v[1]) < 0) return NULL;
+    bool copy = false;
+    if (asn_device_check(v[1]) < 0 || copy_from_py(v[2], &copy) < 0) return NULL;
     PyObject *kwargs = Py_BuildValue("{s:(ii)}", "max_version", 1, 0);
     if (kwargs && v[2] && v[2] != Py_None &&
         PyDict_SetItemString(kwargs, "copy", v[2]) < 0)
