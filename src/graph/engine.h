@@ -19,9 +19,11 @@ ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
 
 /* Called around work long enough to let other threads run (a face's global lock), and
  * while waiting for the library's own lock. `enter` may be called by a thread that does
- * not hold the face's lock (check), and gets NULL back then. `serial`: every other call
- * of the library is made by a thread that holds the face's lock. Set once at start. */
-void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial);
+ * not hold the face's lock (check), and gets NULL back then. `held`, whether the calling
+ * thread holds the face's lock: every other call of the library is made by one that does;
+ * NULL: there is no such promise. Set once at start. */
+void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *),
+                            int (*held)(void));
 /* Called at the beginning of each call that takes the library's lock, before it does. A
  * hook that calls the library itself is called again, and returns at once. NULL: none. */
 void asn_set_arrival_hook(void (*arrival)(void));

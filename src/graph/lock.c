@@ -13,6 +13,7 @@
 #include "graph/engine.h"
 #include "graph/streams.h"
 #include "runtime/buffer.h"
+#include "runtime/device.h"
 
 struct asn_lock_state asn_lock_state;
 
@@ -21,9 +22,18 @@ static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
 static void *(*hook_enter)(void);
 static void (*hook_leave)(void *);
 static void (*hook_arrival)(void);
+static int (*hook_held)(void);
+
+/* The thread that is about to fork: nobody else takes the lock any more. One that took it
+ * again and again would else always be in time to be found in the middle of something. */
+static const void *forker;
+
+static const void *forking(void) {
+    return __atomic_load_n(&forker, __ATOMIC_RELAXED);
+}
 
 static void choose_way(void) {
-    bool quick = asn_lock_state.serial && !hook_arrival && !asn_stream_many;
+    bool quick = asn_lock_state.serial && !hook_arrival && !asn_stream_many && !forking();
     /* Looked at without the lock: not touched where it never changes. */
     if (asn_lock_state.quick != quick) asn_lock_state.quick = quick;
 }
@@ -32,10 +42,12 @@ void asn_lock_refresh(void) {
     choose_way();
 }
 
-void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *), bool serial) {
+void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *),
+                            int (*held)(void)) {
     hook_enter = enter;
     hook_leave = leave;
-    asn_lock_state.serial = asn_buffer_serial = serial;
+    hook_held = held;
+    asn_lock_state.serial = asn_buffer_serial = held != NULL;
     choose_way();
 }
 
@@ -56,6 +68,11 @@ static const void *owner(void) {
     return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED);
 }
 
+/* Whether it is not for the caller, who does not have it. */
+static bool is_taken(void) {
+    return owner() || (forking() && forking() != asn_lock_self());
+}
+
 static void take(void) {
     __atomic_store_n(&asn_lock_state.owner, asn_lock_self(), __ATOMIC_RELAXED);
     asn_lock_state.depth = 1;
@@ -69,7 +86,7 @@ static void sleep_until_free(void) {
     asn_lock_state.waiters++;
     void *state = asn_blocking_enter();
     pthread_mutex_lock(&mutex);
-    while (owner())
+    while (is_taken())
         pthread_cond_wait(&freed, &mutex);
     pthread_mutex_unlock(&mutex);
     asn_blocking_leave(state);
@@ -83,7 +100,7 @@ void asn_lock_slow(void) {
     }
     if (hook_arrival) hook_arrival();
     if (asn_lock_state.serial) {
-        while (owner()) {
+        while (is_taken()) {
             sleep_until_free();
             if (hook_arrival) hook_arrival(); /* others called meanwhile */
         }
@@ -115,6 +132,52 @@ void asn_lock_resume(int depth) {
 bool asn_lock_is_outermost(void) {
     enum { C_FACE = 1 }; /* its functions hold the lock from beginning to end */
     return asn_lock_state.depth <= (asn_lock_state.serial ? 1 : 1 + C_FACE);
+}
+
+/* ---- fork
+ *
+ * The child is one thread: what others were about at that instant nobody ends there. So
+ * the lock is taken before, and nobody is in the middle of anything; the handlers are
+ * installed when the device's libraries are loaded, whose own ones then come after
+ * (theirs are installed while they load, and those installed last prepare first). A
+ * thread that does not hold the face's lock cannot wait for this one. */
+
+static _Thread_local bool taken_to_fork;
+
+static void before_fork(void) {
+    taken_to_fork = !asn_lock_state.serial || hook_held();
+    if (!taken_to_fork) return;
+    if (asn_lock_state.serial)
+        __atomic_store_n(&forker, asn_lock_self(), __ATOMIC_RELAXED);
+    choose_way();
+    asn_lock();
+}
+
+static void go_on(void) {
+    __atomic_store_n(&forker, NULL, __ATOMIC_RELAXED);
+    choose_way();
+    asn_unlock();
+}
+
+static void after_fork_in_parent(void) {
+    if (taken_to_fork) go_on();
+}
+
+/* Those that slept here are gone, and the mutex may have been theirs for a moment. */
+static void after_fork_in_child(void) {
+    asn_lock_state.waiters = 0;
+    pthread_cond_init(&freed, NULL);
+    pthread_mutex_init(&mutex, NULL);
+    if (!taken_to_fork) {
+        if (owner() != asn_lock_self()) asn_lock_state.owner = NULL;
+        return;
+    }
+    if (!asn_lock_state.serial) pthread_mutex_lock(&mutex);
+    go_on();
+}
+
+__attribute__((constructor)) static void handle_forks(void) {
+    asn_device_handle_forks(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 void asn_unlock_slow(void) {

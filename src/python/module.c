@@ -111,9 +111,9 @@ static int module_exec(PyObject *module) {
     asn_sites_init();
     asn_streams_py_init();
 #ifdef Py_GIL_DISABLED
-    asn_set_blocking_hooks(blocking_enter, blocking_leave, false);
+    asn_set_blocking_hooks(blocking_enter, blocking_leave, NULL);
 #else
-    asn_set_blocking_hooks(blocking_enter, blocking_leave, true);
+    asn_set_blocking_hooks(blocking_enter, blocking_leave, PyGILState_Check);
 #endif
     return 0;
 }

@@ -85,6 +85,26 @@ static asn_status use_device(int number) {
 
 uint32_t asn_device_generation;
 
+static struct {
+    void (*before)(void), (*in_parent)(void), (*in_child)(void);
+    bool installed;
+} forks;
+
+void asn_device_handle_forks(void (*before)(void), void (*in_parent)(void),
+                             void (*in_child)(void)) {
+    forks.before = before;
+    forks.in_parent = in_parent;
+    forks.in_child = in_child;
+}
+
+/* Once the device's libraries are there, whose handlers were installed as they loaded:
+ * what is installed last is prepared first, while the device still goes on. */
+static void install_fork_handlers(void) {
+    if (forks.before && !forks.installed)
+        pthread_atfork(forks.before, forks.in_parent, forks.in_child);
+    forks.installed = true;
+}
+
 asn_status asn_device_open(void) {
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     if (__atomic_load_n(&device.open, __ATOMIC_ACQUIRE)) return ASN_OK;
@@ -92,6 +112,7 @@ asn_status asn_device_open(void) {
     asn_status status = ASN_OK;
     if (!device.open) {
         status = load_libraries();
+        if (!status) install_fork_handlers();
         if (!status) status = use_device(0);
         asn_device_generation++;
         if (!status) __atomic_store_n(&device.open, true, __ATOMIC_RELEASE);

@@ -75,7 +75,6 @@ static atomic_int num_threads; /* wanted, caller included; 0: not read yet */
 /* Threads that run a region of their own (streams have threads): each of them has a core
  * already, and the others share what is left. */
 static atomic_int callers;
-static atomic_bool fork_handled; /* the atfork handlers are installed */
 
 static void futex_wait(void *address, unsigned expected) {
     syscall(SYS_futex, address, FUTEX_WAIT_PRIVATE, expected, NULL, NULL, 0);
@@ -242,6 +241,12 @@ static void after_fork_child(void) {
     atomic_store(&callers, 0);
 }
 
+/* As the library loads: handlers of those that call it are installed later, so that they
+ * prepare first, while threads may still start. */
+__attribute__((constructor)) static void handle_forks(void) {
+    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+}
+
 static bool start_worker(int index, const cpu_set_t *usable) {
     int count = CPU_COUNT(usable), nth = count ? index % count : 0, cpu = -1;
     for (int c = 0; c < CPU_SETSIZE && cpu < 0; c++)
@@ -269,8 +274,6 @@ static void start_workers(void) {
     int wanted = asn_pool_threads();
     if (atomic_load(&num_workers) >= wanted) return;
     pthread_mutex_lock(&start_lock);
-    if (!atomic_exchange(&fork_handled, true))
-        pthread_atfork(before_fork, after_fork_parent, after_fork_child);
     cpu_set_t usable;
     usable_cpus(&usable);
     int n = atomic_load(&num_workers);

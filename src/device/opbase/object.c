@@ -70,6 +70,10 @@ static void unlock_all(void) {
 
 static void set_up(void) {
     pthread_key_create(&thread_end, flush);
+}
+
+/* As the library loads, before the handlers of those that call it. */
+__attribute__((constructor)) static void handle_forks(void) {
     pthread_atfork(lock_all, unlock_all, unlock_all);
 }
 
