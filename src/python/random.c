@@ -173,16 +173,20 @@ static PyObject *engine_set_bytes(PyObject *self, PyObject *bytes) {
     return asn_draw_state_set(self);
 }
 
+/* CPython's own way to 128 bits is private, and changes. */
 static PyObject *int128(unsigned __int128 value) {
-    return _PyLong_FromByteArray((const unsigned char *)&value, 16, 1, 0);
+    return PyObject_CallMethod((PyObject *)&PyLong_Type, "from_bytes", "y#s",
+                               (const char *)&value, (Py_ssize_t)sizeof value, "little");
 }
 
 static int as_int128(PyObject *number, unsigned __int128 *out) {
     PyObject *n = PyNumber_Index(number);
-    if (!n) return -1;
-    int failed = _PyLong_AsByteArray((PyLongObject *)n, (unsigned char *)out, 16, 1, 0);
-    Py_DECREF(n);
-    return failed;
+    PyObject *bytes =
+        n ? PyObject_CallMethod(n, "to_bytes", "is", (int)sizeof *out, "little") : NULL;
+    if (bytes) memcpy(out, PyBytes_AS_STRING(bytes), sizeof *out);
+    Py_XDECREF(n);
+    Py_XDECREF(bytes);
+    return bytes ? 0 : -1;
 }
 
 /* PCG64: (state, inc, has_uint32, uinteger). */
