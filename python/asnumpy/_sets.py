@@ -8,6 +8,7 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray, concatenate
 from ._joining import _normalize
+from ._support import on_host
 
 
 class UniqueAllResult(NamedTuple):
@@ -162,6 +163,9 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     element, test = asarray(element), asarray(test_elements).ravel()
+    if not (isinstance(element, _core.ndarray) and isinstance(test, _core.ndarray)):
+        options = {"assume_unique": assume_unique, "invert": invert, "kind": kind}
+        return on_host(isin, (element, test), options)
     if kind == "table" and (element.dtype.kind not in "biu" or test.dtype.kind not in "biu"):
         raise ValueError("The 'table' method is only supported for boolean or integer arrays.")
     if test.size == 0:

@@ -226,6 +226,8 @@ def choose(a, choices, out, mode):
     from ._joining import broadcast_arrays
 
     arrays = list(map(_core.asarray, choices))
+    if len(arrays) > 63:  # a itself is one more
+        raise ValueError(f"Need at least 0 and at most 63 choices, got {len(arrays)}.")
     if a.dtype.kind not in "biu":
         raise TypeError(
             f"Cannot cast array data from dtype('{a.dtype}') to dtype('int64') according to the "

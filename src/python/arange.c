@@ -122,19 +122,24 @@ static bool is_host_bound(PyObject *obj) {
             PyArray_IsScalar(obj, Timedelta));
 }
 
-/* arange(start_or_stop, /, stop, step, *, dtype, device, like) */
+/* arange(start_or_stop, /, stop, step, *, dtype, device, like, start) */
 PyObject *asn_arange_run(PyObject *const *v) {
     asn_dtype dtype;
-    for (int i = 0; i < 3; i++)
-        if (is_host_bound(v[i]))
+    for (int i = 0; i < 4; i++) {
+        PyObject *bound = v[i < 3 ? i : 6];
+        if (is_host_bound(bound))
             return PyErr_Format(asn_py.host_dtype, "arange() of %s is the host's",
-                                Py_TYPE(v[i])->tp_name);
+                                Py_TYPE(bound)->tp_name);
+    }
     if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_device_check(v[4]) < 0 ||
         asn_like_check(v[5]) < 0)
         return NULL;
+    if (v[0] && v[6])
+        return PyErr_Format(PyExc_TypeError,
+                            "arange() got multiple values for argument 'start'");
     PyObject *zero = PyLong_FromLong(0), *one = PyLong_FromLong(1);
-    PyObject *start = v[0] && v[0] != Py_None ? v[0] : zero, *stop = v[1];
-    if (!stop || stop == Py_None) {
+    PyObject *start = v[0] ? v[0] : v[6] ? v[6] : zero, *stop = v[1];
+    if ((!stop || stop == Py_None) && !v[6]) { /* a start by its name is no stop */
         stop = v[0];
         start = zero;
     }
@@ -142,6 +147,10 @@ PyObject *asn_arange_run(PyObject *const *v) {
     if (!zero || !one) goto done;
     if (!stop || stop == Py_None) {
         PyErr_SetString(PyExc_TypeError, "arange() requires stop to be specified.");
+        goto done;
+    }
+    if (start == Py_None) {
+        PyErr_SetString(PyExc_TypeError, "arange() takes a number as start, not None");
         goto done;
     }
     r = arange(start, stop, step, dtype);

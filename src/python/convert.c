@@ -151,6 +151,31 @@ int asn_casting_from_py(PyObject *obj, asn_casting *out) {
     return -1;
 }
 
+int asn_copy_mode_from_py(PyObject *copy, int absent, int *out) {
+    *out = absent;
+    if (!copy) return 0;
+    if (copy == Py_None) {
+        *out = -1;
+        return 0;
+    }
+    if (!PyBool_Check(copy) && PyObject_HasAttrString(copy, "value")) {
+        PyObject *value = PyObject_GetAttrString(copy, "value");
+        long number = value ? PyLong_AsLong(value) : -1;
+        Py_XDECREF(value);
+        if (number == -1 && PyErr_Occurred()) return -1;
+        *out = number == 2 ? -1 : number != 0;
+        return 0;
+    }
+    if (PyUnicode_Check(copy)) {
+        PyErr_SetString(PyExc_ValueError, "strings are not allowed for 'copy' keyword. "
+                                          "Use True/False/None instead.");
+        return -1;
+    }
+    int truth = PyObject_IsTrue(copy);
+    *out = truth;
+    return truth < 0 ? -1 : 0;
+}
+
 int asn_mode_from_py(PyObject *obj, int *out) {
     static const char *const names[] = {"raise", "wrap", "clip"};
     if (!obj || obj == Py_None) return 0;
@@ -160,6 +185,10 @@ int asn_mode_from_py(PyObject *obj, int *out) {
             *out = 2 - (int)v;
             return 0;
         }
+        PyErr_Clear();
+        PyErr_Format(PyExc_ValueError,
+                     "clipmode must be 0 (clip), 1 (wrap) or 2 (raise) (got %R)", obj);
+        return -1;
     }
     for (int m = 0; m < 3; m++)
         if (PyUnicode_Check(obj) &&

@@ -23,6 +23,9 @@ int asn_complex_check(asn_dtype from, asn_dtype to);
 /* ---- small arguments; obj NULL leaves the default in *out */
 int asn_order_from_py(PyObject *obj, char *out); /* 'C', 'F', 'A', 'K'; None keeps */
 int asn_casting_from_py(PyObject *obj, asn_casting *out);
+/* copy=: None if needed (-1), True always, False never; NumPy's _CopyMode enum has the
+ * values ALWAYS 1, NEVER 0, IF_NEEDED 2. */
+int asn_copy_mode_from_py(PyObject *copy, int absent, int *out);
 int asn_mode_from_py(PyObject *obj, int *out);  /* take's mode: 0 raise, 1 wrap, 2 clip */
 int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
 int asn_int64_from_py(PyObject *obj, int64_t *out); /* __index__ */

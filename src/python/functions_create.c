@@ -3,33 +3,6 @@
 #include "convert.h"
 #include "function.h"
 
-/* copy=: None if needed (-1), True always, False never; NumPy's _CopyMode enum has the
- * values ALWAYS 1, NEVER 0, IF_NEEDED 2. */
-static int copy_mode(PyObject *copy, int absent, int *out) {
-    *out = absent;
-    if (!copy) return 0;
-    if (copy == Py_None) {
-        *out = -1;
-        return 0;
-    }
-    if (!PyBool_Check(copy) && PyObject_HasAttrString(copy, "value")) {
-        PyObject *value = PyObject_GetAttrString(copy, "value");
-        long number = value ? PyLong_AsLong(value) : -1;
-        Py_XDECREF(value);
-        if (number == -1 && PyErr_Occurred()) return -1;
-        *out = number == 2 ? -1 : number != 0;
-        return 0;
-    }
-    if (PyUnicode_Check(copy)) {
-        PyErr_SetString(PyExc_ValueError, "strings are not allowed for 'copy' keyword. "
-                                          "Use True/False/None instead.");
-        return -1;
-    }
-    int truth = PyObject_IsTrue(copy);
-    *out = truth;
-    return truth < 0 ? -1 : 0;
-}
-
 static int check_ndmax(int64_t ndmin, int64_t ndmax) {
     if (ndmax < 0 || ndmax > ASN_MAX_DIMS)
         PyErr_Format(PyExc_ValueError, "ndmax must be in the range [0, NPY_MAXDIMS (%d)]",
@@ -48,7 +21,8 @@ static PyObject *f_array(PyObject *const *v) {
     bool subok = false;
     int64_t ndmin = 0, ndmax = ASN_MAX_DIMS;
     int copy;
-    if (asn_dtype_from_py(v[1], &dtype) < 0 || copy_mode(v[2], 1, &copy) < 0 ||
+    if (asn_dtype_from_py(v[1], &dtype) < 0 ||
+        asn_copy_mode_from_py(v[2], 1, &copy) < 0 ||
         asn_order_from_py(v[3], &order) < 0 || asn_bool_from_py(v[4], &subok) < 0 ||
         asn_int64_from_py(v[5], &ndmin) < 0 ||
         (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) ||
@@ -77,7 +51,7 @@ static PyObject *as_array(PyObject *const *v, bool subok) {
     char order = 'K';
     int copy;
     if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_order_from_py(v[2], &order) < 0 ||
-        asn_device_check(v[3]) < 0 || copy_mode(v[4], -1, &copy) < 0 ||
+        asn_device_check(v[3]) < 0 || asn_copy_mode_from_py(v[4], -1, &copy) < 0 ||
         asn_like_check(v[5]) < 0)
         return NULL;
     return asn_array_from_any(v[0], dtype, copy, order, 0, subok);
@@ -381,7 +355,9 @@ asn_function_def asn_create_functions[] = {
     ASN_FUNCTION_SHOWN(
         "arange",
         "start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None",
-        "start=None, stop=None, step=1, *, dtype=None, device=None, like=None",
+        "start_or_stop=None, /, stop=None, step=1, *, dtype=None, device=None, "
+        "like=None, "
+        "start=None",
         asn_arange_run, "Evenly spaced values in [start, stop)."),
     ASN_FUNCTION("_line", "start, stop, num, /", f_line,
                  "num float64 from start to stop, both included."),

@@ -62,12 +62,29 @@ static PyObject *cast_safely(PyObject *a, asn_dtype dtype) {
     return a;
 }
 
+/* What bincount counts. An array is counted as it is, or must cast to int64 safely; a
+ * list is read as integers, with a warning where it holds others. */
+static PyObject *counted(PyObject *given) {
+    if (asn_is_ndarray(given) || PyArray_Check(given)) return asn_asarray(given);
+    PyObject *x = asn_asarray(given);
+    if (!x && !PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    PyErr_Clear();
+    if (x && (asn_is_integer(asn_dtype_of(x)) || asn_dtype_of(x) == ASN_BOOL)) return x;
+    bool empty = x && asn_of(x)->layout.size == 0;
+    Py_XDECREF(x);
+    if (!empty &&
+        PyErr_WarnEx(
+            PyExc_DeprecationWarning,
+            "Non-integer input passed to bincount. In a future version of NumPy, "
+            "this will be an error. (Deprecated NumPy 2.1)",
+            1) < 0)
+        return NULL;
+    return asn_asarray_dtype(given, ASN_I64);
+}
+
 /* bincount(x, /, weights, minlength) */
 static PyObject *f_bincount(PyObject *const *v) {
-    /* A list is read as integers; an array is counted as it is, or must cast to int64
-     * safely (uint64 does not). */
-    bool given = asn_is_ndarray(v[0]) || PyArray_Check(v[0]);
-    PyObject *x = given ? asn_asarray(v[0]) : asn_asarray_dtype(v[0], ASN_I64);
+    PyObject *x = counted(v[0]);
     PyObject *weights = NULL, *r = NULL;
     int64_t minlength = 0;
     if (x && asn_dtype_of(x) == ASN_U64) Py_SETREF(x, asn_asarray_dtype(x, ASN_I64));

@@ -13,7 +13,7 @@ static PyObject *f_reshape(PyObject *const *v) {
     char order = 'C';
     int copy = -1;
     if (asn_order_from_py(v[2], &order) < 0) return NULL;
-    if (v[3] && v[3] != Py_None && (copy = PyObject_IsTrue(v[3])) < 0) return NULL;
+    if (asn_copy_mode_from_py(v[3], -1, &copy) < 0) return NULL;
     WITH_ARRAY(asn_reshape_run(a, v[1], order, copy));
 }
 

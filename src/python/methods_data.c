@@ -517,6 +517,8 @@ static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int 
 ASN_METHOD(put) {
     ASN_ARGS("put", "indices, values, mode='raise'");
     PyObject *defaults[3] = {NULL, NULL, Py_None};
+    int mode;
+    if (asn_mode_from_py(v[2], &mode) < 0) return NULL;
     return by_support("put", self, v, 3, defaults);
 }
 
@@ -539,6 +541,11 @@ static PyObject *choose_plain(PyObject *self, PyObject *choices) {
 ASN_METHOD(choose) {
     ASN_ARGS("choose", "*choices, out=None, mode='raise'");
     PyObject *defaults[3] = {NULL, Py_None, Py_None}, *tuple = v[0];
+    int mode;
+    if (asn_mode_from_py(v[2], &mode) < 0) {
+        Py_DECREF(tuple);
+        return NULL;
+    }
     if (PyTuple_GET_SIZE(tuple) == 1) v[0] = PyTuple_GET_ITEM(tuple, 0);
     bool bare = (!v[1] || v[1] == Py_None) && !v[2];
     PyObject *r = bare ? choose_plain(self, v[0]) : NULL;

@@ -79,22 +79,14 @@ static PyObject *one_or_all(PyObject *tuple) {
     return r;
 }
 
-/* copy=: None -1, True 1, False 0. */
-static int copy_mode(PyObject *copy, int *out) {
-    *out = -1;
-    if (!copy || copy == Py_None) return 0;
-    int truth = PyObject_IsTrue(copy);
-    *out = truth;
-    return truth < 0 ? -1 : 0;
-}
-
 ASN_METHOD(reshape) {
     ASN_ARGS("reshape", "*shape, order='C', copy=None");
     PyObject *shape = one_or_all(v[0]);
     char order = 'C';
     int copy;
     PyObject *r = NULL;
-    if (asn_order_from_py(v[1], &order) == 0 && copy_mode(v[2], &copy) == 0) {
+    if (asn_order_from_py(v[1], &order) == 0 &&
+        asn_copy_mode_from_py(v[2], -1, &copy) == 0) {
         if (order == 'K')
             PyErr_SetString(PyExc_ValueError, "order 'K' is not permitted for reshaping");
         else

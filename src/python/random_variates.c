@@ -149,6 +149,11 @@ static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t coun
     }
     for (int k = 0; k < p->row->nparams; k++) {
         bool whole = p->row->kinds[k] == 'l';
+        if (args[k] == Py_None || PyUnicode_Check(args[k])) {
+            PyErr_Format(PyExc_TypeError, "%s: %s must be a real number, not %s",
+                         p->row->name, p->row->params[k], Py_TYPE(args[k])->tp_name);
+            return -1;
+        }
         if (!is_plain(p, k, args[k])) {
             p->arrays[k] = (PyArrayObject *)PyArray_FROM_OTF(
                 args[k], whole ? NPY_INT64 : NPY_DOUBLE,

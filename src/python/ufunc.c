@@ -539,6 +539,16 @@ static PyObject *call_general(asn_ufunc *u, PyObject *const *args, Py_ssize_t na
     return r;
 }
 
+static int warn_third_argument(void) {
+    return PyErr_WarnEx(
+        PyExc_DeprecationWarning,
+        "Passing more than 2 positional arguments to np.maximum and np.minimum is "
+        "deprecated. If you meant to use the third argument as an output, use the `out` "
+        "keyword argument instead. If you hoped to work with more than 2 inputs, combine "
+        "them into a single array and get the extrema for the relevant axis.",
+        1);
+}
+
 /* Whether the general path may do what the quick one refused. */
 static bool needs_long_way(void) {
     return PyErr_ExceptionMatches(PyExc_OverflowError) ||
@@ -597,6 +607,9 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             PyErr_Clear();
         }
     }
+    if (nargs > 2 && (u->op == ASN_OP_MAXIMUM || u->op == ASN_OP_MINIMUM) &&
+        u->kind == ASN_UFUNC_PLAIN && warn_third_argument() < 0)
+        return NULL;
     if (u->kind == ASN_UFUNC_PLAIN &&
         nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0) == u->nin + 1 &&
         (!kwnames || PyTuple_GET_ITEM(kwnames, 0) == asn_py.s_out)) {
