@@ -250,3 +250,71 @@ def test_byteswap_in_place_of_any_strides(dtype):
         return a
 
     same(swap, np.arange(24).reshape(4, 6).astype(dtype))
+
+
+def test_what_the_guide_says_that_differs():
+    assert asnumpy.zeros(2, np.longlong).dtype == np.dtype("q") == asnumpy.promote_types("q", "q")
+    assert isinstance(asnumpy.add, asnumpy.ufunc) and not isinstance(asnumpy.add, np.ufunc)
+    swapped = asnumpy.arange(3).astype(">f8")
+    assert type(swapped) is np.ndarray and type(swapped + asnumpy.ones(3)) is asnumpy.ndarray
+    a = asnumpy.arange(3.0)
+    asnumpy.testing.assert_equal([a, {"x": a}], [a, {"x": a.copy()}])
+    with pytest.raises(AssertionError):
+        asnumpy.testing.assert_equal(a, a + 1)
+    np.testing.assert_array_equal(a, a.copy())
+    np.testing.assert_allclose(a, a.tolist())
+
+
+NAN_CALLS = [
+    "nansum", "nanprod", "nancumsum", "nancumprod", "nanmax", "nanmin", "nanargmax", "nanargmin", "nanmean", "nanvar",
+    "nanstd", "nanmedian", "nanpercentile", "nanquantile",
+]  # fmt: skip
+SLICES = {
+    "some": [[1.0, np.nan, 3.0], [np.nan, np.nan, 2.0]],
+    "one of two": [[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]],
+    "all": [[np.nan, np.nan], [np.nan, np.nan]],
+    "none": [[1.0, 2.0], [3.0, 5.0]],
+    "line": [np.nan, np.nan],
+    "number": np.nan,
+    "whole": [[1, 2], [3, 4]],
+    "no rows": np.zeros((0, 3)),
+    "no columns": np.zeros((3, 0)),
+    "nothing": np.zeros(0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16"])
+@pytest.mark.parametrize("name", NAN_CALLS)
+def test_nan_functions_of_empty_slices(name, dtype):
+    """Values, dtypes, warnings with their texts, and classes of errors of slices without numbers."""
+    for slices, values in SLICES.items():
+        values = np.array(values)
+        if values.dtype.kind == "f":
+            values = values.astype(dtype)
+        for axis in (None, 0, 1, -1, (0, 1)):
+            for options in ({}, {"keepdims": True}, {"ddof": 1}):
+                if ("cum" in name and options) or (
+                    "ddof" in options and name not in ("nanvar", "nanstd")
+                ):
+                    continue
+                q = {"nanquantile": (0.5,), "nanpercentile": ([30, 60],)}.get(name, ())
+                results = []
+                for m in (np, asnumpy):
+                    with warnings.catch_warnings(record=True) as caught:
+                        warnings.simplefilter("always")
+                        try:
+                            got = to_host(
+                                getattr(m, name)(m.asarray(values), *q, axis=axis, **options)
+                            )
+                        except Exception as error:
+                            got = type(error)
+                    results.append(
+                        (got, sorted({(w.category, str(w.message).rstrip(".")) for w in caught}))
+                    )
+                (expected, told), (got, ours) = results
+                where = f"{name} {slices} {axis} {options}"
+                if isinstance(expected, type) or isinstance(got, type):
+                    assert got is expected, where
+                    continue
+                assert_same(got, expected, ulp=2, where=where, signed_zeros=False)
+                assert ours == told or not asnumpy.lazy(), where
