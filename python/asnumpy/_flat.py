@@ -88,7 +88,7 @@ def flat_assign(a, key, value):
     """a.flat[key] = value for slices and index arrays; the value repeats."""
     if isinstance(key, tuple) and not key:
         raise IndexError("Assigning to a flat iterator with a 0-D index is not supported")
-    numbers = _core.arange(a.size)[flat_key(key, a.size)]
+    numbers = _core.asarray(_core.arange(a.size)[flat_key(key, a.size)]).reshape(-1)
     values = _core.asarray(value).ravel()
     if numbers.size and values.size == 0:
         return

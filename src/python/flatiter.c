@@ -92,7 +92,7 @@ static PyObject *flat_subscript(PyObject *self, PyObject *key) {
         meant ? asn_flatten((PyObject *)((asn_flatiter *)self)->array, 'C', false) : NULL;
     PyObject *r = flat ? PyObject_GetItem(flat, meant) : NULL;
     if (r && (PySlice_Check(meant) || meant == Py_Ellipsis)) /* a view: not of a copy */
-        Py_SETREF(r, asn_array_from_any(r, ASN_DTYPE_NONE, 1, 'C', 0, false));
+        Py_SETREF(r, asn_array_from_any(r, ASN_DTYPE_NONE, 1, 'C', 0, true));
     Py_XDECREF(flat);
     Py_XDECREF(meant);
     return r;

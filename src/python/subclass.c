@@ -86,14 +86,39 @@ PyObject *asn_subclass_keep_slow(PyObject *result, PyObject *parent) {
     return asn_subclass_adopt(result, Py_TYPE(parent), parent);
 }
 
+PyObject *asn_array_wrap(PyObject *object, PyObject *array, PyObject *context,
+                         bool scalar) {
+    PyObject *given[] = {object, array, context, scalar ? Py_True : Py_False};
+    PyObject *r = PyObject_VectorcallMethod(asn_py.s_array_wrap, given, 4, NULL);
+    if (ASN_LIKELY(r != NULL) || !PyErr_ExceptionMatches(PyExc_TypeError)) return r;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    for (size_t n = 3; n >= 2 && !r; n--) {
+        PyErr_Clear();
+        r = PyObject_VectorcallMethod(asn_py.s_array_wrap, given, n, NULL);
+    }
+    if (!r) {
+        PyErr_Restore(type, value, trace);
+        return NULL;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    if (PyErr_WarnEx(PyExc_DeprecationWarning,
+                     "__array_wrap__ must accept context and return_scalar arguments "
+                     "(positionally) in the future. (Deprecated NumPy 2.0)",
+                     1) < 0)
+        Py_CLEAR(r);
+    return r;
+}
+
 PyObject *asn_subclass_wrap_slow(PyObject *result, PyObject *parent, PyObject *out) {
     if (!result || (out && out != Py_None && out != asn_py.no_value)) return result;
     PyObject *array = asn_asarray(result);
     Py_DECREF(result);
     if (!array) return NULL;
     bool scalar = asn_of(array)->layout.ndim == 0;
-    PyObject *given[] = {parent, array, Py_None, scalar ? Py_True : Py_False};
-    PyObject *wrapped = PyObject_VectorcallMethod(asn_py.s_array_wrap, given, 4, NULL);
+    PyObject *wrapped = asn_array_wrap(parent, array, Py_None, scalar);
     Py_DECREF(array);
     return wrapped;
 }

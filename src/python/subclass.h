@@ -19,6 +19,10 @@ PyObject *asn_subclass_adopt(PyObject *array, PyTypeObject *type, PyObject *pare
 /* The same as a view: its base is `plain`, an array of exactly ndarray. Takes plain. */
 PyObject *asn_subclass_view(PyObject *plain, PyObject *parent);
 PyObject *asn_subclass_keep_slow(PyObject *result, PyObject *parent);
+/* object.__array_wrap__(array, context, scalar); one that takes fewer arguments is called
+ * with those, with NumPy's warning. */
+PyObject *asn_array_wrap(PyObject *object, PyObject *array, PyObject *context,
+                         bool scalar);
 PyObject *asn_subclass_wrap_slow(PyObject *result, PyObject *parent, PyObject *out);
 
 /* A new array as an instance of parent's class, finalised from parent; takes result.

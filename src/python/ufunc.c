@@ -474,8 +474,7 @@ static PyObject *wrap_result(asn_ufunc *u, PyObject *result, PyObject *const *ar
     PyObject *context = array ? wrap_context(u, args, kw, output) : NULL;
     if (context) {
         bool scalar = !out && !kw->keep_array && asn_of(array)->layout.ndim == 0;
-        PyObject *given[] = {wrapper, array, context, scalar ? Py_True : Py_False};
-        wrapped = PyObject_VectorcallMethod(asn_py.s_array_wrap, given, 4, NULL);
+        wrapped = asn_array_wrap(wrapper, array, context, scalar);
     }
     Py_XDECREF(array);
     Py_XDECREF(context);

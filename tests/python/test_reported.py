@@ -318,3 +318,37 @@ def test_nan_functions_of_empty_slices(name, dtype):
                     continue
                 assert_same(got, expected, ulp=2, where=where, signed_zeros=False)
                 assert ours == told or not asnumpy.lazy(), where
+
+
+def test_array_wrap_of_old_signatures():
+    class Wrapper:
+        def __array__(self, dtype=None, copy=None):
+            return np.arange(4)
+
+    class WithContext(Wrapper):
+        def __array_wrap__(self, arr, context=None):
+            return "context", len(context)
+
+    class Alone(Wrapper):
+        def __array_wrap__(self, arr):
+            return "alone"
+
+    class Refusing(Wrapper):
+        def __array_wrap__(self, arr, context, scalar):
+            raise TypeError("mine")
+
+    for m in (asnumpy, np):
+        with pytest.warns(DeprecationWarning, match="__array_wrap__ must accept context"):
+            assert m.negative(WithContext()) == ("context", 3)
+        with pytest.warns(DeprecationWarning, match="__array_wrap__ must accept context"):
+            assert m.negative(Alone()) == "alone"
+        with pytest.raises(TypeError):
+            m.negative(Refusing())
+
+
+def test_flat_of_a_bool_is_its_first_element():
+    for m in (asnumpy, np):
+        a = m.arange(3)
+        with pytest.warns(DeprecationWarning, match="0-dimensional boolean"):
+            a.flat[True] = 10
+        assert a.tolist() == [10, 1, 2]
