@@ -19,7 +19,7 @@ from ._quantiles import (
     median,
 )
 from ._statistics import _axis_tuple, _weights_along
-from ._support import number
+from ._support import check_out, number
 
 
 def _filled(a, value):
@@ -130,6 +130,7 @@ def _divide_counts(total, count, out, message):
         result = _core.divide(total, count, dtype=total.dtype, casting="unsafe")
     if out is None:
         return result
+    check_out(out, result)
     _core.copyto(out, result, casting="unsafe")
     return out
 
@@ -167,6 +168,7 @@ def _nan_spread(a, axis, dtype, out, ddof, keepdims, where, mean, correction, ro
     result = _core.sqrt(result) if root else number(asarray(result))
     if out is None:
         return result
+    check_out(out, result)
     _core.copyto(out, result, casting="unsafe")
     return out
 

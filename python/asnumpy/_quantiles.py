@@ -13,7 +13,7 @@ from ._core import asanyarray, asarray
 from ._errstate import errstate
 from ._manipulation import moveaxis
 from ._statistics import _axis_tuple, _weights_along
-from ._support import number, on_host
+from ._support import check_out, number, on_host
 
 
 def _flat_axes(a, axis):
@@ -50,7 +50,10 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     """The median over axes; NaN propagates."""
     a = asanyarray(a)
     flat, axes = _flat_axes(a, axis)
-    return _deliver(_median_last(flat), a.shape, axes, keepdims, out)
+    middle = _median_last(flat)
+    if not keepdims:
+        check_out(out, middle)
+    return _deliver(middle, a.shape, axes, keepdims, out)
 
 
 # Lines up to here are sorted, many at a time; of longer ones only what is asked for is found.

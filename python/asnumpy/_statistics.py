@@ -8,7 +8,7 @@ from numpy import _NoValue
 from . import _core
 from ._core import asanyarray, asarray
 from ._joining import _normalize
-from ._support import as_class, number
+from ._support import as_class, check_out, number
 
 
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NoValue):
@@ -67,7 +67,9 @@ def ptp(a, axis=None, out=None, keepdims=_NoValue):
     """The range, maximum - minimum, over axes."""
     a = asanyarray(a)
     keep = {} if keepdims is _NoValue else {"keepdims": keepdims}
-    return _core.subtract(a.max(axis, **keep), a.min(axis, **keep), out)
+    high, low = a.max(axis, **keep), a.min(axis, **keep)
+    check_out(out, high, "maximum")
+    return _core.subtract(high, low, out)
 
 
 # ---- covariance

@@ -165,6 +165,15 @@ def _into(result, out):
     return out
 
 
+def check_out(out, result, operation="add"):
+    """Refuses an out= of another shape than the result of a reduction."""
+    if out is not None and out.shape != result.shape:
+        raise ValueError(
+            f"output parameter for reduction operation {operation} has the wrong shape: "
+            f"found {out.shape} but expected {result.shape}"
+        )
+
+
 def round_scaled(a, decimals, out):
     """round() to a number of decimals: scale, rint, scale back, as NumPy does."""
     if a.dtype.kind == "b":

@@ -162,6 +162,20 @@ static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
     return status;
 }
 
+asn_status asn_reduce_check_out(asn_op op, const asn_array *out, const asn_layout *made,
+                                bool keepdims) {
+    if (!(out->layout.flags & ASN_WRITEABLE))
+        return asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+    if (out->layout.ndim == made->ndim)
+        return asn_check_out_shape(out, made->ndim, made->shape);
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "output parameter for reduction operation %s has the wrong number of "
+        "dimensions: Found %d but expected %d%s",
+        asn_op_table[op].name, out->layout.ndim, made->ndim,
+        keepdims ? " (must match the operand's when keepdims=True)" : "");
+}
+
 asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
                             asn_array *result, const asn_reduce_options *o) {
     ASN_TRUTH_OF(a, asn_ufunc_reduce(op, &clean, out, result, o))
@@ -180,17 +194,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     ASN_TRY(result_shape(a, mask, o->keepdims, loop, &fresh));
     asn_status status = ASN_OK;
     if (out) {
-        if (!(out->layout.flags & ASN_WRITEABLE))
-            status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
-        else if (out->layout.ndim != fresh.layout.ndim)
-            status = asn_error_set(
-                ASN_ERR_VALUE,
-                "output parameter for reduction operation %s has the wrong number of "
-                "dimensions: Found %d but expected %d%s",
-                asn_op_table[op].name, out->layout.ndim, fresh.layout.ndim,
-                o->keepdims ? " (must match the operand's when keepdims=True)" : "");
-        else
-            status = asn_check_out_shape(out, fresh.layout.ndim, fresh.layout.shape);
+        status = asn_reduce_check_out(op, out, &fresh.layout, o->keepdims);
         if (!status &&
             !asn_can_cast(loop, asn_layout_dtype(&out->layout), ASN_CASTING_UNSAFE))
             status = asn_error_set(ASN_ERR_CASTING,

@@ -100,6 +100,10 @@ int asn_dtype_from_py(PyObject *obj, asn_dtype *out) {
         *out = ASN_BF16;
         return load_bfloat16();
     }
+    if (asn_is_ndarray(obj) || PyArray_Check(obj)) {
+        PyErr_SetString(PyExc_TypeError, "Cannot construct a dtype from an array");
+        return -1;
+    }
     PyArray_Descr *descr = NULL;
     if (!PyArray_DescrConverter(obj, &descr)) return -1;
     asn_dtype dtype = asn_dtype_from_descr(descr);

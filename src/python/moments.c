@@ -2,6 +2,7 @@
  * because their Python wrapper costs NumPy more than the arithmetic on small arrays.
  */
 #include "graph/moments.h"
+#include "graph/operands.h"
 
 #include "graph/transient.h"
 #include "methods.h"
@@ -17,7 +18,9 @@ static PyObject *deliver(asn_array *r, asn_dtype result, const asn_reduce_state 
                          const asn_reduce_args *a) {
     if (s->out) {
         asn_operand source = {r, {0}, 0};
-        asn_status status = asn_assign(s->out, &source, ASN_CASTING_UNSAFE, NULL);
+        asn_status status =
+            asn_reduce_check_out(ASN_OP_ADD, s->out, &r->layout, s->options.keepdims);
+        if (!status) status = asn_assign(s->out, &source, ASN_CASTING_UNSAFE, NULL);
         asn_array_fini(r);
         return asn_reduce_out(s, ASN_OP_ADD, a, status);
     }

@@ -10,10 +10,13 @@
 #include "methods.h"
 #include "ufunc.h"
 
-/* The number __array_priority__ of a type, 0 by default. */
+/* The number __array_priority__ of a type; by default 0 for arrays, and for others the
+ * least, that of scalars. */
 static double priority_of(PyObject *obj) {
     PyObject *value = PyObject_GetAttr((PyObject *)Py_TYPE(obj), asn_py.s_array_priority);
-    double priority = value && PyNumber_Check(value) ? PyFloat_AsDouble(value) : 0.0;
+    double priority = value && PyNumber_Check(value) ? PyFloat_AsDouble(value)
+                      : asn_is_ndarray(obj) || PyArray_Check(obj) ? 0.0
+                                                                  : NPY_SCALAR_PRIORITY;
     PyErr_Clear();
     Py_XDECREF(value);
     return priority;
@@ -30,9 +33,6 @@ static bool is_known(PyObject *obj) {
 /* Whether `self op other` must return NotImplemented. */
 static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
     if (ASN_LIKELY(is_known(other))) return false;
-    if (PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self)) &&
-        Py_TYPE(self) == asn_py.ndarray)
-        return false;
     PyObject *hook = PyObject_GetAttr((PyObject *)Py_TYPE(other), asn_py.s_array_ufunc);
     if (hook) {
         bool none = hook == Py_None;
@@ -40,7 +40,8 @@ static bool gives_way(PyObject *self, PyObject *other, bool inplace) {
         return none && !inplace;
     }
     PyErr_Clear();
-    return !inplace && priority_of(other) > priority_of(self);
+    if (inplace || PyType_IsSubtype(Py_TYPE(other), Py_TYPE(self))) return false;
+    return priority_of(other) > priority_of(self);
 }
 
 /* The operator on the host, where the other operand is of a subclass of NumPy's. */

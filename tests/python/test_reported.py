@@ -352,3 +352,46 @@ def test_flat_of_a_bool_is_its_first_element():
         with pytest.warns(DeprecationWarning, match="0-dimensional boolean"):
             a.flat[True] = 10
         assert a.tolist() == [10, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["std", "var", "mean", "sum", "max", "all", "median", "ptp", "nanmean", "nanstd", "nansum"],
+)
+def test_out_of_reductions_has_the_shape_of_the_result(name):
+    for shape in ((0, 2), (1,), (1, 1), (3,), (), (2, 3)):
+        for options in ({}, {"axis": 0}, {"axis": 0, "keepdims": True})[: 2 + (name != "median")]:
+            for a in (np.arange(4.0), np.arange(12.0).reshape(4, 3)):
+                same(lambda m, a, o, k=options: getattr(m, name)(a, out=o, **k), a, np.zeros(shape),
+                     where=f"{name} {shape} {options}")  # fmt: skip
+
+
+def test_arrays_are_no_dtypes():
+    for m in (asnumpy, np):
+        for dtype in (m.arange(2), np.arange(2), m.ones(())):
+            for call in (m.zeros, m.asarray, m.zeros_like):
+                with pytest.raises(TypeError, match="Cannot construct a dtype from an array"):
+                    call(2, dtype)
+
+
+def test_what_operators_give_way_to():
+    for m in (asnumpy, np):
+
+        class Refusing(m.ndarray):
+            __array_ufunc__ = None
+
+            def __radd__(self, other):
+                return "refusing"
+
+        class Low(m.ndarray):
+            __array_priority__ = -1000
+
+        class NoPriority:
+            __array_priority__ = None
+
+            def __radd__(self, other):
+                return "right"
+
+        a = m.arange(3)
+        assert a.__add__(a.view(Refusing)) is NotImplemented and a + a.view(Refusing) == "refusing"
+        assert (a.view(Low) + NoPriority()).tolist() == ["right"] * 3
