@@ -63,7 +63,10 @@ class broadcast:
 
     @property
     def iters(self):
-        return tuple(_core.broadcast_to(a, self.shape).flat for a in self._arrays)
+        return tuple(
+            (a if a.shape == self.shape else _core.broadcast_to(a, self.shape)).flat
+            for a in self._arrays
+        )
 
     def reset(self, /):
         """Starts again."""
