@@ -177,6 +177,8 @@ class Worker:
                 seen.update((mode, test) for test in fresh)
                 if fresh:
                     yield lambda tests=fresh, mode=mode: self.python(tests, mode)
+        if layer == "src/graph":
+            yield lambda: self.python([cover.COUNTS], "plain")
         for name in self.matching(after):
             yield lambda name=name: self.run_c_test(name)
         for text in self.options.killer:

@@ -321,3 +321,23 @@ def test_modes_are_restored_when_leaving_raises():
             b = (1 / a) * 2
         assert (asnumpy.geterr(), np.geterr()) == before
         assert np.isinf(np.asarray(b)).all()
+
+
+@needs_conditions
+@pytest.mark.parametrize("count", [1, 30, 5000])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("values", [
+    [1, np.inf, 2], [1, np.nan, 2], [6e4, -6e4], [3e38, -3e38], [1e300, -1e300], [1, 2], [0, -0.0],
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("name", ["std", "var", "mean"])
+def test_moments_report(name, values, dtype, count):
+    """Of all elements in one piece, too, which has a way of its own."""
+    with np.errstate(all="ignore"):
+        a = np.array(values * count, "f8").astype(dtype)
+    ours, theirs = (met(m, f"np.{name}(a)", a=m.array(a)) for m in (asnumpy, np))
+    assert [t.split(" in ")[0] for t in ours[0]] == [t.split(" in ")[0] for t in theirs[0]]
+    assert ours[1] == theirs[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        got, want = (float(getattr(m, name)(m.array(a))) for m in (asnumpy, np))
+    assert np.isfinite(got) == np.isfinite(want) and np.isnan(got) == np.isnan(want)

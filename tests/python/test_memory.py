@@ -563,3 +563,36 @@ def test_queue_refuses():
             queue.to_host(asnumpy.ones(3)).array()
         with pytest.raises(TypeError):
             queue.to_device(np.array(["a"]))
+
+
+@pytest.mark.parametrize("step", ["x += 1", "x[:] = np.sort(x)[::-1]", "x *= y"])
+def test_a_replay_that_gets_no_memory_changes_nothing(step):
+    """Its results are made before its first step runs: the array that the step writes keeps its values."""
+    code = f"""
+import asnumpy as np
+def f(x, y):
+    {step}
+    return np.sort(x * 2 + y), np.sin(x)
+g = np.jit(f)
+x, y = np.arange(2_000_000, dtype="f4") % 1013, np.ones(2_000_000, "f4")
+for _ in range(3):
+    r = g(x, y)
+np.synchronize()
+want = x.to_numpy()
+del r
+np.empty_cache()
+before = np.set_memory_limit(np.memory_stats()["bytes_in_use"] + (2 << 20))
+try:
+    g(x, y)
+except MemoryError as error:
+    print(error)
+np.set_memory_limit(None)
+print((x.to_numpy() == want).all())
+h = np.array(want)
+for a, b in zip(g(x, y), f(h, y)):
+    assert (a == b).all()
+print((x == h).all())
+"""
+    message, same, after = fresh(code).splitlines()
+    assert "Unable to allocate" in message
+    assert (same, after) == ("True", "True")

@@ -200,6 +200,29 @@ def test_products_of_vectors(n, dtype):
         assert (a[u] + 0) @ b[v] == expected
 
 
+@given(
+    st.lists(st.integers(1, 4), min_size=1, max_size=3),
+    st.lists(st.integers(1, 4), min_size=1, max_size=4),
+    st.sampled_from(["f8", "f4", "i8", "c16", "?"]), st.booleans(), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_dot_of_any_dimensions(left, right, dtype, turned, seed):
+    """The sum runs over the last axis of one and the last but one of the other, whatever their extents are."""
+    r = np.random.default_rng(seed)
+    inner = right[-2] if len(right) > 1 else right[0]
+    x = r.integers(-5, 6, [*left[:-1], inner]).astype(dtype)
+    y = r.integers(-5, 6, right).astype(dtype)
+    if turned:
+        x, y = np.asfortranarray(x), y[::-1]
+    want = np.dot(x, y)
+    a, b = asnumpy.array(x, order="K"), asnumpy.array(y, order="K")
+    got = asnumpy.dot(a, b)
+    assert got.dtype == want.dtype and got.shape == want.shape
+    np.testing.assert_array_equal(np.asarray(got), want)
+    out = asnumpy.empty(want.shape, want.dtype)
+    assert asnumpy.dot(a, b, out=out) is out
+    np.testing.assert_array_equal(out.to_numpy(), want)
+
+
 SMALL = st.integers(1, 9)
 
 

@@ -365,6 +365,61 @@ print(step.cache_info().hits > 40)
         assert run({**environment, "ASNUMPY_CANN_STRICT": "0"}, "-c", program) == "True\n"
 
 
+# What waits for other streams on its own, each operand in turn: letters say which arrays an operation takes,
+# x and y of reals, i of positions, m of truths, s and t of matrices.
+OPERATIONS = """
+xi: m.take(x, i) | xi: x[i] | xiy: x.__setitem__(i, y) | xiy: m.add.at(x, i % 50, y) | xiy: m.multiply.at(x, i, y)
+xi: m.subtract.at(x, i, 0.5) | xi: m.negative.at(x, i) | xiy: m.put(x, i, y) | xm: x[m] | xm: x.__setitem__(m, 0.5)
+xmy: m.putmask(x, m, y) | xmy: m.copyto(x, y, where=m) | im: m.flatnonzero(m) + i[0] | mxy: m.where(m, x, y)
+i: m.bincount(i) | ix: m.bincount(i, x) | i: m.bincount(i, minlength=9000) | ixy: m.choose(i % 2, (x, y))
+x: m.sort(x) | x: m.argsort(x) | x: x.sort() | x: m.partition(x, 700)[:700].sum() | x: m.median(x) | i: m.unique(i)
+xy: m.lexsort((x, y)) | xy: m.searchsorted(m.sort(x), y) | xi: m.take_along_axis(x, i, 0) | xm: m.compress(m, x)
+xiy: m.put_along_axis(x, i, y, 0) | x: m.cumsum(x) | xy: m.dot(x, y) | xy: m.convolve(x[:60], y) | xy: m.interp(x, m.sort(y), y)
+st: s @ t | st: m.linalg.solve(s + 60 * m.eye(60), t) | s: m.linalg.inv(s + 60 * m.eye(60)) | st: m.einsum("ij,jk->i", s, t)
+st: m.matmul(s, t, out=m.zeros((60, 60))) | s: m.linalg.eigvalsh(s + s.T) | xy: m.concatenate((x, y)) | x: m.roll(x, 7)
+x: m.fft.fft(x) | s: m.fft.fft2(s) | x: m.fft.irfft(x) | x: m.repeat(x, 3) | xy: m.add.reduceat(x, [0, 70, 4000]) + y[0]
+x: x.max() | x: x.argmax() | x: m.std(x) | s: s.sum(axis=0) | x: m.histogram(x, 20)[0] | x: m.diff(x) | x: m.tile(x, 2)
+s: m.pad(s, 3) | xy: m.outer(x[:60], y[:70]) | x: m.quantile(x, 0.3) | s: m.trace(s) | s: m.tril(s) | xm: x[::-1][m].sum()
+"""
+
+
+def test_every_operand_is_waited_for():
+    """Another stream writes an operand before the operation reads it, and after."""
+    program = """
+import sys, asnumpy as np, numpy
+rng = numpy.random.default_rng(8)
+HOST = dict(x=rng.random(5000), y=rng.random(5000), i=rng.permutation(5000), m=rng.random(5000) < 0.5,
+            s=rng.random((60, 60)), t=rng.random((60, 60)))
+before, at, after = np.Stream(), np.Stream(), np.Stream()
+for entry in sys.argv[1].replace("\\n", "|").split("|"):
+    names, _, text = entry.strip().partition(": ")
+    function = eval(f"lambda m_, {', '.join(names)}: " + text.replace("m.", "m_.")) if names else None
+    for late in names:
+        ours = {n: np.array(HOST[n]) for n in names}
+        theirs = {n: HOST[n].copy() for n in names}
+        np.synchronize()
+        with np.stream(before):
+            for _ in range(3):
+                ours[late][...] = ours[late][::-1]
+        with np.stream(at):
+            got = function(np, **ours)
+        with np.stream(after):
+            ours[late][...] = ours[late][::-1]
+        theirs[late][...] = theirs[late][::-1].copy()
+        want = function(numpy, **theirs)
+        theirs[late][...] = theirs[late][::-1].copy()
+        what = f"{text}, {late} of another stream"
+        if want is not None:
+            numpy.testing.assert_allclose(np.asarray(got).to_numpy(), want, 1e-7, 1e-9, err_msg=what)
+        for n in names:
+            numpy.testing.assert_allclose(ours[n].to_numpy(), theirs[n], 1e-7, 1e-9, err_msg=what)
+print("same")
+"""
+    for environment in (DELAYED, {**DELAYED, "ASNUMPY_FUSE": "0"}, {**ASCEND, **DELAYED}):
+        environment = {**environment, "ASNUMPY_CANN_STRICT": "0"}
+        assert "same" in run(environment, "-c", program, OPERATIONS.strip())
+
+
 def test_streams_stay_as_they_are_in_a_trace():
     s = np.Stream()
 
