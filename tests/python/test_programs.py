@@ -173,3 +173,30 @@ def test_idle_memory_stays_below_what_is_in_use():
         del b
     stats = asnumpy.memory_stats()
     assert stats["bytes_cached"] <= 3 * (largest + kept.nbytes)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "f4", "f8", "?", "c8"])
+@pytest.mark.parametrize("live", [3, 6, 9, 13, 20])
+def test_operations_of_many_live_values(dtype, live):
+    """Among more values than there are registers, of lanes of several widths, each operation reads its own."""
+    r = np.random.default_rng(live)
+    wide = [r.standard_normal(1000) for _ in range(live)]
+    narrow = [r.integers(0, 2 if dtype == "?" else 5, 1000).astype(dtype) for _ in range(live)]
+
+    def turns(m, x, y):
+        s = [a * 1.5 + k for k, a in enumerate(x)]
+        t = [b ^ (k % 2 == 0) if dtype == "?" else b + b.dtype.type(k % 3) for k, b in enumerate(y)]
+        total, order = s[0] * 0, range(live)
+        for k in order:  # all are needed until the second round
+            u, v = t[k], t[(k + 1) % live]
+            less = (u == v) if dtype == "c8" else (u < v)
+            total = total + m.where(less, s[k], s[(k + 2) % live])
+        for k in order:
+            u, v = t[(7 * k) % live], t[(k + 3) % live]
+            total = total - m.where(u != v, s[(k + 1) % live], s[k]) * 0.5
+        return total
+
+    want = turns(np, wide, narrow)
+    x, y = [[asnumpy.array(a) for a in arrays] for arrays in (wide, narrow)]
+    for _ in range(4):
+        np.testing.assert_allclose(turns(asnumpy, x, y).to_numpy(), want, rtol=1e-12)

@@ -53,6 +53,24 @@ STACKS = [(), (3,), (2, 9), (0,)]
 SIZES = [0, 1, 2, 3, 4, 5, 8, 13, 16, 17, 32, 33, 50]
 
 
+@pytest.mark.parametrize("right", [*TYPES, "i4", "?"])
+@pytest.mark.parametrize("left", [*TYPES, "i8", "u1"])
+def test_operands_of_two_dtypes(left, right):
+    """A result is complex when one operand is, and double when one is wider than single."""
+    rng = np.random.default_rng(4)
+    a = (rng.integers(0, 3, (3, 3)) + 5 * np.eye(3)).astype(left)
+    if np.dtype(left).kind == "c":
+        a += 2j * np.triu(np.ones((3, 3)))
+    for shape in ((3,), (3, 2), (4, 3, 2)):
+        b = values(rng, shape, right)
+        where = (left, right, shape)
+        close(L.solve(asnumpy.array(a), asnumpy.array(b)), np.linalg.solve(a, b), 300, where)
+        if len(shape) < 3:
+            got, want = (m.linalg.lstsq(m.array(a), m.array(b)) for m in (asnumpy, np))
+            close(got[0], want[0], 500, where)
+            close(got[3], want[3], 500, where)
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("n", SIZES)
 def test_unique_results(n, dtype):
