@@ -93,3 +93,25 @@ def test_common_divisors(dtype, bits):
         np.testing.assert_array_equal(asnumpy.lcm(a, b).to_numpy(), np.lcm(x, y))
         a = asnumpy.gcd(a, b, out=a)
         np.testing.assert_array_equal(a.to_numpy(), np.gcd(x, y))
+
+
+@pytest.mark.skipif(SINGLE_OPERATORS or DELAYED, reason="conditions are not known at the call")
+@pytest.mark.parametrize("size", [5, 60_000])
+@pytest.mark.parametrize("text", [
+    "a // z", "7 // z", "a // 0", "a % 0", "7 % z", "divmod(a, z)", "divmod(7, z)", "np.floor_divide(7, z, out=a)", "np.fmod(7, z)",
+    "np.remainder(a, z)", "a.__ifloordiv__(z)", "np.floor_divide(np.int64(7), z)", "low // -1", "low // m",
+])  # fmt: skip
+def test_zero_is_told_at_the_call(text, size):
+    """... and not by what reads the result: programs catch the warning around the call."""
+    seen = []
+    for module in (asnumpy, np):
+        names = {"a": module.arange(size) + 3, "z": module.zeros(size, dtype="i8"), "np": module}
+        names |= {"low": module.full(size, -(2**63)), "m": module.full(size, -1)}
+        if module is asnumpy:
+            asnumpy.synchronize()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            kept = eval(text, names)
+        seen.append(sorted({str(w.message).partition(" in ")[0] for w in caught}))
+        del kept
+    assert seen[0] == seen[1] and seen[0]
