@@ -175,6 +175,24 @@ static void test_fused(void) {
     CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
     instr.op = (uint16_t)aclnnxOpcode("bitwise_and"); /* no loop for float64 */
     CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    int64_t square[2] = {2, 2}, whole[2] = {0, 0}, rows[2] = {16, 8};
+    aclnnxOperand folded[2] = {operands[0], operands[1]};
+    folded[0].strides = rows;
+    folded[1].strides = whole;
+    folded[1].data = room;
+    folded[1].reduceOp = (uint16_t)aclnnxOpcode("subtract");
+    instr.op = (uint16_t)aclnnxOpcode("copy");
+    p = good;
+    p.numDims = 2;
+    p.shape = square;
+    p.operands = folded;
+    p.reduceMask = 3; /* of two dimensions, in no order that would be the only one */
+    CHECK_ERROR(aclnnxFused(&p, NULL), ACLNN_ERR_PARAM_INVALID);
+    folded[1].reduceOp = (uint16_t)aclnnxOpcode("add");
+    CHECK_OK(aclnnxFused(&p, NULL));
+    square[0] = 1;
+    folded[1].reduceOp = (uint16_t)aclnnxOpcode("subtract");
+    CHECK_OK(aclnnxFused(&p, NULL));
     CHECK_ERROR(aclnnxScan(9999, operands, operands, 1, &n, 0, NULL, NULL),
                 ACLNN_ERR_PARAM_INVALID);
     CHECK_ERROR(aclnnxSort(operands, operands, 1, &n, 3, 0, 0, NULL, NULL),

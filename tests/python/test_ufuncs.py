@@ -359,3 +359,42 @@ def test_exponents_beside_large_arrays(dtype, shape):
         (x, once),
     ):
         np.testing.assert_array_equal(to_host(got), expected)
+
+
+INTEGERS = ["i1", "u1", "i4", "u4", "i8", "u8"]
+
+
+@pytest.mark.parametrize("right", INTEGERS)
+@pytest.mark.parametrize("left", INTEGERS)
+def test_integers_of_two_dtypes_compare_exactly(left, right):
+    """... where no dtype holds both: the ends of int64 and uint64 beside their neighbours, 0-d and long."""
+
+    def ends(dtype):
+        info = np.iinfo(dtype)
+        near = [
+            info.min,
+            info.min + 1,
+            -1,
+            0,
+            1,
+            info.max - 1,
+            info.max,
+            2**63 - 1,
+            2**63,
+            2**53 + 1,
+        ]
+        return np.array([v for v in near if info.min <= v <= info.max], dtype)
+
+    x, y = ends(left)[:, None], ends(right)
+    for repeats in (1, 700):
+        u, v = np.repeat(x, repeats, 0), np.repeat(y, 1)
+        a, b = asnumpy.array(u), asnumpy.array(v)
+        for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
+            got = getattr(asnumpy, name)(a, b)
+            np.testing.assert_array_equal(got.to_numpy(), getattr(np, name)(u, v), err_msg=name)
+    for p in x.ravel():
+        for q in y:
+            one, other = asnumpy.array(p), asnumpy.array(q)
+            assert bool(one < other) == (int(p) < int(q)) and bool(one == other) == (
+                int(p) == int(q)
+            )
