@@ -187,6 +187,23 @@ print(np.memory_stats()["peak_bytes"])
 
 
 @needs_fusion
+@pytest.mark.parametrize(
+    "step", ["p = r + 0.5 * p", "p = np.where(p > r, p, r)", "p = (p - r) * (p + r)"]
+)
+def test_a_result_takes_the_memory_of_what_dies(step):
+    """Of the old array and the new one a loop holds one: two arrays in all, not three."""
+    code = f"""
+import asnumpy as np
+p, r = np.ones(2_000_000), np.ones(2_000_000) * 0.5
+for _ in range(20):
+    {step}
+    np.synchronize()
+print(np.memory_stats()["peak_bytes"])
+"""
+    assert run_fresh(code) < 2.5 * 16_000_000
+
+
+@needs_fusion
 def test_a_long_flush_ends_its_parts_where_little_crosses():
     """Escape times: between two turns three arrays are alive; a program that is merely full leaves seven."""
     code = """
