@@ -403,3 +403,23 @@ def test_threads_have_numbers_of_their_own():
         for w in workers:
             w.join()
     assert len({e.thread for e in of_kind(p, "program", "operator")}) == 2
+
+
+@fused
+def test_an_operation_on_its_own():
+    """It is run without a plan: what it reads and writes, once each, and a number or a broadcast row by what it has."""
+    a, b, row = np.ones((500, 400)), np.ones((500, 400)), np.ones(400)
+    np.synchronize()
+    with np.profile() as p:
+        for operation in (lambda: a + b, lambda: np.sqrt(a), lambda: a * 2.5, lambda: a - row):
+            kept = operation()
+            np.synchronize()
+            del kept
+    found = [(e.name, e.bytes, e.flops) for e in of_kind(p, "operator")]
+    size, item = 200_000, 8
+    assert found == [
+        ("add", 3 * size * item, size),
+        ("sqrt", 2 * size * item, size),
+        ("multiply", 2 * size * item, size),
+        ("subtract", 2 * size * item + 400 * item, size),
+    ]
