@@ -4,7 +4,7 @@
     python tests/fuzz/statements.py --replay FILE...
 
 Every mode is a process of its own (the modes are environment variables), which checks a program
-as comparing.py says; results that must have the same bits in several modes are compared here.
+as fuzz_compare.py says; results that must have the same bits in several modes are compared here.
 A failing program is made small and written to DIR; tests/fuzz/cases keeps such programs, and
 tests/python/test_fuzz_programs.py runs them for ever.
 """
@@ -23,9 +23,9 @@ import warnings
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import inputs  # noqa: E402
+import fuzz_inputs as inputs  # noqa: E402
+import fuzz_programs as programs  # noqa: E402
 import numpy  # noqa: E402
-import programs  # noqa: E402
 
 # Modes whose results have the same bits stand together, first the one that the others equal.
 MODES = {
@@ -63,7 +63,7 @@ def environment(mode):
 def worker():
     """Reads programs as JSON lines, answers each with a line."""
     import asnumpy
-    import comparing
+    import fuzz_compare as comparing
 
     for line in sys.stdin:
         task = json.loads(line)

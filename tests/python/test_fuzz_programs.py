@@ -9,8 +9,8 @@ import pytest
 FUZZ = pathlib.Path(__file__).resolve().parents[1] / "fuzz"
 sys.path.insert(0, str(FUZZ))
 
-import comparing  # noqa: E402
-import programs  # noqa: E402
+import fuzz_compare as comparing  # noqa: E402
+import fuzz_programs as programs  # noqa: E402
 import statements  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -13,7 +13,7 @@ position, which would blow a last bit up.
 import math
 import sys
 
-import inputs
+import fuzz_inputs as inputs
 import numpy
 import thresholds
 

@@ -7,13 +7,13 @@ statements:
   found; results agree to what one operation may round.
 - *as it is*: the whole program recorded, then looked at; and, where nothing asks for a value
   on the way, traced once and replayed. These agree with step by step bit for bit, but for rough
-  variables (programs.py).
+  variables (fuzz_programs.py).
 """
 
 import hashlib
 import re
 
-import inputs
+import fuzz_inputs as inputs
 import numpy
 
 
