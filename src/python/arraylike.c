@@ -181,8 +181,8 @@ static PyObject *call_array_method(PyObject *method, PyObject *obj, int copy,
 }
 
 /* What an object's __array__ gives, when that is an array of ours, which NumPy would
- * refuse, or what it was asked for with a copy=; else NULL, with an error only where a
- * copy cannot be avoided. */
+ * refuse, or what it was asked for with a copy=; else NULL, with an error where it raised
+ * one. */
 static PyObject *from_array_method(PyObject *obj, int copy, bool *trusted) {
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyList_Type || type == &PyTuple_Type || PyUnicode_Check(obj) ||
@@ -195,11 +195,10 @@ static PyObject *from_array_method(PyObject *obj, int copy, bool *trusted) {
     }
     PyObject *result = call_array_method(method, obj, copy, trusted);
     Py_DECREF(method);
-    if (result && (asn_is_ndarray(result) || (copy >= 0 && is_device_array(result))))
-        return result;
+    if (!result) return NULL; /* it raised: NumPy would call it again */
+    if (asn_is_ndarray(result) || (copy >= 0 && is_device_array(result))) return result;
     *trusted = false;
-    Py_XDECREF(result);
-    if (copy != 0) PyErr_Clear();
+    Py_DECREF(result);
     return NULL;
 }
 

@@ -216,3 +216,26 @@ def test_functions_of_modules_pickle_and_say_where_they_are(name):
     assert (function.__module__, function.__qualname__) == (f"asnumpy.{module}", name)
     with pytest.raises(TypeError, match=f"no implementation found for 'asnumpy.{module}.{name}'"):
         function(Refusing())
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt, MemoryError, ValueError, TypeError, AttributeError, RuntimeError]
+)
+def test_an_error_of_an_array_method_is_raised_once(error):
+    class Raises:
+        calls = 0
+
+        def __array__(self, dtype=None, copy=None):
+            self.calls += 1
+            raise error("of __array__")
+
+    for f in (
+        anp.asarray,
+        anp.array,
+        lambda x: anp.add(x, 1),
+        lambda x: anp.asarray(x, dtype="f4"),
+    ):
+        x = Raises()
+        with pytest.raises(error, match="of __array__"):
+            f(x)
+        assert x.calls == 1
