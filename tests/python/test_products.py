@@ -1,6 +1,10 @@
 """Matrix products that have kernels or ways of their own: one- and two-byte elements, sliding ones, stacks, vectors, a
 matrix by its own transpose."""
 
+import os
+import subprocess
+import sys
+
 import asnumpy
 import numpy as np
 import pytest
@@ -309,3 +313,21 @@ def test_a_matrix_by_its_own_transpose(dtype, n, k, layout, first, out):
     assert np.all(np.abs(got - exact) <= 4 * (k + 1) ** 0.5 * eps * bound + eps * bound)
     if n >= 160 and dtype.startswith("float") and layout in ("rows", "columns"):
         np.testing.assert_array_equal(got, got.T)
+
+
+def test_the_blas_library_brings_no_threads():
+    """Threads of its own would spin beside the pool's for the first tenth of a second."""
+    code = """
+import os
+import asnumpy as np
+a = np.ones((600, 600))
+affinity = os.sched_getaffinity(0)
+before = len(os.listdir("/proc/self/task"))
+np.asarray(a @ a).sum(), (a @ np.ones(600)).sum(), np.linalg.svd(a)[1].sum()
+assert os.sched_getaffinity(0) == affinity
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+    env = {**os.environ, "ASNUMPY_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == 0
