@@ -37,7 +37,7 @@ SAME_IN_EVERY_MODE := $(patsubst %,--ignore=tests/python/test_%.py,typing signat
 SAME_ON_THE_CPU := $(patsubst %,--ignore=tests/python/test_%.py,kernels load_library custom_packages ops monitor guide_custom_operators)
 test: ctest build
 	$(PY) tools/operators_table.py count
-	tests/fuzz/run.sh 300 1
+	tests/fuzz/run.sh 300 1 30000
 	$(PYTEST)
 	ASNUMPY_FUSE=0 $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)
 	ASNUMPY_JIT=always $(PYTEST) $(SAME_IN_EVERY_MODE) $(SAME_ON_THE_CPU)

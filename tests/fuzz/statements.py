@@ -1,6 +1,6 @@
 """The fuzzer of statements: random NumPy programs in every mode of the library.
 
-    python tests/fuzz/statements.py [--seconds N] [--seed N] [--out DIR]
+    python tests/fuzz/statements.py [--seconds N] [--programs N] [--seed N] [--out DIR]
     python tests/fuzz/statements.py --replay FILE...
 
 Every mode is a process of its own (the modes are environment variables), which checks a program
@@ -194,10 +194,10 @@ def report(seed, modes, why, out):
 # ---- the search
 
 
-def search(seconds, seed, out):
+def search(seconds, most, seed, out):
     start, found, count, statements, turn = time.monotonic(), 0, 0, 0, 0
     first = seed
-    while time.monotonic() - start < seconds and found < 12:
+    while time.monotonic() - start < seconds and first - seed < most and found < 12:
         groups = ["best", "best", "best", "avx2", "best", "baseline"]
         group = MODES[groups[turn % len(groups)]]
         reference, *others = group
@@ -244,6 +244,7 @@ def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--programs", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--replay", nargs="+")
@@ -254,7 +255,7 @@ def main():
     if given.replay:
         return replay(given.replay)
     given.out.mkdir(parents=True, exist_ok=True)
-    return search(given.seconds, given.seed, given.out)
+    return search(given.seconds, given.programs, given.seed, given.out)
 
 
 if __name__ == "__main__":
