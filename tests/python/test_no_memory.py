@@ -7,25 +7,30 @@ import sys
 import pytest
 
 PROGRAM = """
-import asnumpy as np, os, resource
+import asnumpy as np, os, resource, threading
 a = np.random.default_rng(0).random(1_000_000)
 b = np.random.default_rng(0).integers(0, 10**9, 500_000)
 a[0], b[0]
-with open("/proc/self/statm") as f:
-    used = int(f.read().split()[0]) * resource.getpagesize()
+def attempt(room):
+    with open("/proc/self/statm") as f:
+        used = int(f.read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, -1))
+    try:
+        np.asarray(CALL)
+        np.synchronize()
+        os._exit(0)
+    except MemoryError:
+        os._exit(1)
+    except BaseException as e:
+        os.write(1, f"{room}: {type(e).__name__}: {e}\\n".encode())
+        os._exit(2)
+threading.stack_size(16 << 20)  # all there from the beginning: a main stack grows, or is refused to
 for room in (1 << 19, 3 << 20, 5 << 20, 9 << 20, 11 << 20, 17 << 20, 26 << 20, 34 << 20):
     child = os.fork()
     if not child:
-        resource.setrlimit(resource.RLIMIT_AS, (used + room, -1))
-        try:
-            np.asarray(CALL)
-            np.synchronize()
-            os._exit(0)
-        except MemoryError:
-            os._exit(1)
-        except BaseException as e:
-            os.write(1, f"{room}: {type(e).__name__}: {e}\\n".encode())
-            os._exit(2)
+        t = threading.Thread(target=attempt, args=(room,))
+        t.start()
+        t.join()
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         os.write(1, f"{room}: signal {os.WTERMSIG(status)}\\n".encode())
