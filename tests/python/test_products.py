@@ -8,6 +8,7 @@ import sys
 import asnumpy
 import numpy as np
 import pytest
+from conftest import NPU
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -315,6 +316,7 @@ def test_a_matrix_by_its_own_transpose(dtype, n, k, layout, first, out):
         np.testing.assert_array_equal(got, got.T)
 
 
+@pytest.mark.skipif(NPU, reason="counts the threads of the CPU device alone")
 def test_the_blas_library_brings_no_threads():
     """Threads of its own would spin beside the pool's for the first tenth of a second."""
     code = """
