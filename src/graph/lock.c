@@ -13,7 +13,7 @@
 #include "graph/engine.h"
 #include "graph/streams.h"
 #include "runtime/buffer.h"
-#include "runtime/device.h"
+#include "runtime/forks.h"
 
 struct asn_lock_state asn_lock_state;
 
@@ -137,10 +137,9 @@ bool asn_lock_is_outermost(void) {
 /* ---- fork
  *
  * The child is one thread: what others were about at that instant nobody ends there. So
- * the lock is taken before, and nobody is in the middle of anything; the handlers are
- * installed when the device's libraries are loaded, whose own ones then come after
- * (theirs are installed while they load, and those installed last prepare first). A
- * thread that does not hold the face's lock cannot wait for this one. */
+ * the lock is taken before, and nobody is in the middle of anything, while the device
+ * still goes on (runtime/forks.h). A thread that does not hold the face's lock cannot
+ * wait for this one. */
 
 static _Thread_local bool taken_to_fork;
 
@@ -177,7 +176,7 @@ static void after_fork_in_child(void) {
 }
 
 __attribute__((constructor)) static void handle_forks(void) {
-    asn_device_handle_forks(before_fork, after_fork_in_parent, after_fork_in_child);
+    asn_forks_handle(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
 void asn_unlock_slow(void) {

@@ -159,12 +159,17 @@ asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
     return status;
 }
 
-asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_api *api) {
-    static const char soname[] = "libasnumpy_cpu.so";
+static const char host_soname[] = "libasnumpy_cpu.so";
+
+void asn_acl_open_host(const char *cpu_folder) {
     why.of_a_file = false;
-    if (!host_handle) host_handle = open_own(cpu_folder, soname);
+    if (!host_handle) host_handle = open_own(cpu_folder, host_soname);
+}
+
+asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_api *api) {
+    asn_acl_open_host(cpu_folder);
     if (!host_handle)
-        return asn_error_set(ASN_ERR_RUNTIME, "%s cannot be opened: %s", soname,
+        return asn_error_set(ASN_ERR_RUNTIME, "%s cannot be opened: %s", host_soname,
                              why.text);
     void *const all[LIBRARIES] = {host_handle, host_handle, host_handle};
     return fill_table(api, all, true);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "runtime/acl_api.h"
+#include "runtime/forks.h"
 #include "runtime/pool.h"
 #include "runtime/profile.h"
 #include "runtime/queue.h"
@@ -85,24 +86,12 @@ static asn_status use_device(int number) {
 
 uint32_t asn_device_generation;
 
-static struct {
-    void (*before)(void), (*in_parent)(void), (*in_child)(void);
-    bool installed;
-} forks;
-
-void asn_device_handle_forks(void (*before)(void), void (*in_parent)(void),
-                             void (*in_child)(void)) {
-    forks.before = before;
-    forks.in_parent = in_parent;
-    forks.in_child = in_child;
-}
-
-/* Once the device's libraries are there, whose handlers were installed as they loaded:
- * what is installed last is prepared first, while the device still goes on. */
-static void install_fork_handlers(void) {
-    if (forks.before && !forks.installed)
-        pthread_atfork(forks.before, forks.in_parent, forks.in_child);
-    forks.installed = true;
+/* Beside an NPU the CPU device is opened now and not by the first operator that the NPU
+ * lacks: a library that is loaded while another thread forks is not told of that fork.
+ * Where it cannot be opened, that operator will say so. */
+static void settle_forks(void) {
+    if (strcmp(device.kind, "cpu") != 0) asn_acl_open_host(device.folder);
+    asn_forks_come_first();
 }
 
 asn_status asn_device_open(void) {
@@ -112,7 +101,7 @@ asn_status asn_device_open(void) {
     asn_status status = ASN_OK;
     if (!device.open) {
         status = load_libraries();
-        if (!status) install_fork_handlers();
+        if (!status) settle_forks();
         if (!status) status = use_device(0);
         asn_device_generation++;
         if (!status) __atomic_store_n(&device.open, true, __ATOMIC_RELEASE);

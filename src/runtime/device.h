@@ -27,9 +27,6 @@ bool asn_device_host_access(void);
 /* Folder of the CPU device's libraries, tried first by the loader; set before the first
  * use. */
 void asn_device_set_library_path(const char *folder);
-/* Around every fork once the device was opened; set before the first use. */
-void asn_device_handle_forks(void (*before)(void), void (*in_parent)(void),
-                             void (*in_child)(void));
 const char *asn_device_library_path(void);
 
 #endif

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from conftest import NPU
 
 PROGRAM = """
 import asnumpy as np, os, sys, threading, time, warnings
@@ -55,7 +54,6 @@ os._exit(bad)
 """
 
 
-@pytest.mark.skipif(NPU, reason="an NPU's context does not outlive a fork")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(
     "work", ["np.sin(a * 1.5 + 1).sum()", "np.sort(np.sin(a))[0]", "(np.ones(9) + 1)[3]"]
