@@ -1,7 +1,8 @@
 /* CPU device: linear algebra: checks, the walk over a stack of matrices, threads.
  *
  * A stack of small real matrices goes to kernels that hold one matrix per vector lane
- * (linalg_small.c), a few of them to plain elimination (linalg_one.c). Every other matrix
+ * (linalg_small.c), a few of them to plain elimination (linalg_one.c), but for those that
+ * are close to singular: whether these have a result is LAPACK's word. Every other matrix
  * goes to LAPACK (OpenBLAS, single-threaded), one after the other on each thread: threads
  * take matrices, never parts of one, so results do not depend on their number. A matrix
  * is copied into columns and its results back, since LAPACK overwrites.
@@ -234,6 +235,10 @@ static void walk_chunk(void *ctx, int64_t chunk) {
     atomic_fetch_add(&w->failed, failed);
 }
 
+static asn_status no_workspace(const asn_linalg_job *job) {
+    return asn_error_set(ASN_ERR_MEMORY, "linalg: %zu bytes of workspace", job->scratch);
+}
+
 static const asn_linalg_entry *entry_of(asn_linalg_op op) {
     return op < ASN_LINALG_QR ? &asn_linalg_solvers[op]
                               : &asn_linalg_decompositions[op - ASN_LINALG_QR];
@@ -259,6 +264,20 @@ static asn_status find_functions(asn_linalg_job *job, const asn_linalg_entry *en
     return ASN_OK;
 }
 
+asn_status asn_linalg_by_lapack(const asn_linalg_job *job, char *const *at,
+                                int64_t *failed) {
+    asn_linalg_job one = *job;
+    const asn_linalg_entry *entry = entry_of(job->op);
+    ASN_TRY(find_functions(&one, entry));
+    ASN_TRY(entry->prepare(&one));
+    char *block = asn_malloc(one.scratch + 64);
+    if (block == NULL) return no_workspace(&one);
+    char *scratch = block + (64 - (uintptr_t)block % 64);
+    *failed += entry->run(&one, at, scratch) == ASN_MATRIX_FAILED;
+    asn_free(block);
+    return ASN_OK;
+}
+
 static asn_status run_lapack(asn_linalg_job *job, int64_t count, int64_t *failed) {
     const asn_linalg_entry *entry = entry_of(job->op);
     ASN_TRY(find_functions(job, entry));
@@ -270,10 +289,7 @@ static asn_status run_lapack(asn_linalg_job *job, int64_t count, int64_t *failed
     w.chunk = 1 + (int64_t)(50000 / (500 + flops));
     asn_pool_run(walk_chunk, &w, (count + w.chunk - 1) / w.chunk, ns);
     *failed = atomic_load(&w.failed);
-    return atomic_load(&w.no_memory)
-               ? asn_error_set(ASN_ERR_MEMORY, "linalg: %zu bytes of workspace",
-                               job->scratch)
-               : ASN_OK;
+    return atomic_load(&w.no_memory) ? no_workspace(job) : ASN_OK;
 }
 
 asn_status asn_cpu_linalg(asn_linalg_op op, const asn_linalg_options *options,
@@ -294,7 +310,7 @@ asn_status asn_cpu_linalg(asn_linalg_op op, const asn_linalg_options *options,
         count *= operands[0].shape[d];
     if (count == 0) return ASN_OK;
     asn_status status = ASN_OK;
-    if (asn_linalg_few(&job, count, failed)) return ASN_OK;
+    if (asn_linalg_few(&job, count, failed, &status)) return status;
     if (asn_linalg_small(&job, count, failed, &status)) return status;
     return run_lapack(&job, count, failed);
 }

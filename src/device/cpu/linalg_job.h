@@ -42,10 +42,21 @@ void asn_matrix_store(const asn_nd *a, char *to, const void *from, int rows, int
 /* Every element of the operand's matrix. */
 void asn_matrix_fill_nan(const asn_linalg_job *job, int operand, char *to);
 
-/* Systems and inverses of small matrices, fewer than a stack: true when they were done.
- */
+/* A pivot that rounding may have made of 0, or 0 of: where the elements above it have
+ * this sum of sizes. Which it is depends on the order of the additions, and NumPy's users
+ * know LAPACK's answer. */
+static inline double asn_close_to_singular(const asn_linalg_job *job) {
+    return (job->single ? 0x1p-23 : 0x1p-52) * 16 * job->n;
+}
+/* One matrix by LAPACK; *failed is 1 more where it has no result. ASN_ERR_MEMORY, and
+ * another error without LAPACK, which leaves the outputs as they are. */
+ASN_CHECK_RESULT asn_status asn_linalg_by_lapack(const asn_linalg_job *job,
+                                                 char *const *at, int64_t *failed);
+/* Systems and inverses of small matrices, fewer than a stack: true when they were done,
+ * or *status says why not. */
 enum { ASN_LINALG_STACK = 4 /* matrices that are worth a group of lanes */ };
-bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed);
+bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed,
+                    asn_status *status);
 /* The stack's matrices that the kernels across a batch can take: true when they did. */
 bool asn_linalg_small(const asn_linalg_job *job, int64_t count, int64_t *failed,
                       asn_status *status);

@@ -9,12 +9,14 @@ enum {
     /* What may become of a matrix. */
     ASN_LANE_FAILED = 1, /* no result: it is NaN */
     ASN_LANE_AGAIN = 2,  /* left to LAPACK: not finite, or no convergence */
+    ASN_LANE_CLOSE = 4,  /* LAPACK's word counts, where there is LAPACK */
 };
 
 typedef struct {
     int lanes;
     /* `count` <= lanes matrices; at[operand][lane] are their addresses. outcome: one
-     * ASN_LANE_* or 0 per lane. scratch has room for `vectors` of asn_linalg_vectors. */
+     * ASN_LANE_* or 0 per lane (CLOSE and FAILED go together). scratch has room for
+     * `vectors` of asn_linalg_vectors. */
     void (*run)(const asn_linalg_job *job, int count, char *const (*at)[ASN_LINALG_LANES],
                 void *scratch, uint8_t *outcome);
 } asn_linalg_kernels;

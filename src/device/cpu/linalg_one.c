@@ -10,6 +10,9 @@
 
 enum { ONE_MOST = 8 /* rows, and columns on the right */ };
 
+/* What elimination says: where it is not ONE_SOLVED, LAPACK decides. */
+typedef enum { ONE_SOLVED, ONE_CLOSE, ONE_SINGULAR } one_outcome;
+
 static const int64_t *steps_of(const asn_linalg_job *job, int operand) {
     return job->operands[operand].strides + job->num_batch;
 }
@@ -23,7 +26,8 @@ static const int64_t *steps_of(const asn_linalg_job *job, int operand) {
 #define ABS     fabsf
 #include "device/cpu/linalg_one.inc"
 
-bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed) {
+bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed,
+                    asn_status *status) {
     const int n = job->n, r = job->op == ASN_LINALG_INV ? n : job->r;
     if (job->complex || count >= ASN_LINALG_STACK || n < 1 || n > ONE_MOST ||
         r > ONE_MOST || (job->op != ASN_LINALG_INV && job->op != ASN_LINALG_SOLVE))
@@ -31,7 +35,14 @@ bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed) {
     for (int64_t k = 0; k < count; k++) {
         char *at[ASN_LINALG_MAX_OPERANDS];
         asn_linalg_addresses(job, k, at);
-        if (job->single ? run_f32(job, at, n, r) : run_f64(job, at, n, r)) continue;
+        one_outcome outcome =
+            job->single ? run_f32(job, at, n, r) : run_f64(job, at, n, r);
+        if (outcome == ONE_SOLVED) continue;
+        *status = asn_linalg_by_lapack(job, at, failed);
+        if (*status == ASN_ERR_MEMORY) break;
+        if (*status == ASN_OK) continue;
+        *status = ASN_OK; /* no LAPACK */
+        if (outcome == ONE_CLOSE) continue;
         asn_matrix_fill_nan(job, job->num_operands - 1, at[job->num_operands - 1]);
         ++*failed;
     }

@@ -5,7 +5,8 @@
  * pivoting (a lane's pivot row is taken with masks), Cholesky, and for eigenvalues
  * Jacobi's method. Lanes never mix and a converged lane is left alone, so a matrix's
  * result depends neither on the instruction set nor on its neighbours. Stacks shorter
- * than a few matrices (but for linalg_one.c's), and larger matrices, are LAPACK's.
+ * than a few matrices (but for linalg_one.c's), and larger matrices, are LAPACK's; so is
+ * one that elimination finds close to singular, as asn_close_to_singular says.
  */
 #include <stdatomic.h>
 
@@ -53,6 +54,17 @@ typedef struct {
     atomic_bool again, no_memory;
 } walk;
 
+/* False: there is no LAPACK. */
+static bool by_lapack(walk *w, int64_t index) {
+    char *at[ASN_LINALG_MAX_OPERANDS];
+    int64_t failed = 0;
+    asn_linalg_addresses(w->job, index, at);
+    asn_status status = asn_linalg_by_lapack(w->job, at, &failed);
+    if (status == ASN_ERR_MEMORY) atomic_store(&w->no_memory, true);
+    if (failed) atomic_fetch_add(&w->failed, failed);
+    return status == ASN_OK || status == ASN_ERR_MEMORY;
+}
+
 static void run_group(walk *w, int64_t first, int count, void *scratch) {
     const asn_linalg_job *job = w->job;
     char *at[ASN_LINALG_MAX_OPERANDS][ASN_LINALG_LANES];
@@ -66,7 +78,8 @@ static void run_group(walk *w, int64_t first, int count, void *scratch) {
     w->kernels->run(job, count, at, scratch, outcome);
     for (int l = 0; l < count; l++) {
         if (outcome[l] == ASN_LANE_AGAIN) atomic_store(&w->again, true);
-        if (outcome[l] != ASN_LANE_FAILED) continue;
+        if ((outcome[l] & ASN_LANE_CLOSE) && by_lapack(w, first + l)) continue;
+        if (!(outcome[l] & ASN_LANE_FAILED)) continue;
         atomic_fetch_add(&w->failed, 1);
         int last = job->num_operands - 1;
         asn_matrix_fill_nan(job, last, at[last][l]);
