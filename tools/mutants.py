@@ -44,7 +44,10 @@ GRAPH_TESTS = ["graph_fuse1", "loops_fuse1", "graph_fuse0", "loops_fuse0"]
 C_TESTS = {
     "src/graph": (GRAPH_TESTS, ["capi_(faults|threads|streams|numpy)", "memory"]),
     "src/device/cpu": (
-        [f"test_cpu_{name}_avx512" for name in ("fused", "prepared", "jit", "reduce")],
+        [
+            *(f"test_cpu_{name}_avx512" for name in ("fused", "prepared", "jit", "reduce")),
+            "fuzz_cases_(avx512|avx2)",
+        ],
         [
             "test_cpu_(fused|prepared|jit|reduce)_(avx2|baseline)",
             "test_cpu_pool_avx512",
