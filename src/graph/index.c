@@ -121,7 +121,8 @@ static int gathered_shape(const asn_index_plan *p, int64_t *shape) {
     return n;
 }
 
-/* The device's complaint about an index becomes NumPy's IndexError. */
+/* The device's complaint about an index becomes NumPy's IndexError. Without memory the
+ * indices themselves may not have been computed. */
 static asn_status index_failure(const asn_index_plan *p, asn_status status) {
     char message[512];
     static const char why[] = "indices are checked";
@@ -132,7 +133,7 @@ static asn_status index_failure(const asn_index_plan *p, asn_status status) {
         ASN_TRY(asn_sync_begin(why, &mark));
     if (!status) status = asn_streams_wait_active();
     asn_sync_end(why, mark);
-    if (!status) return ASN_OK;
+    if (!status || status == ASN_ERR_MEMORY) return status;
     strncpy(message, asn_error_message(), sizeof message - 1);
     message[sizeof message - 1] = '\0';
     ASN_TRY(asn_index_plan_check(p));
@@ -232,8 +233,9 @@ static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
         status = asn_operator_tensor(&p->base, ASN_READ, &t[0]);
         if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[1]);
         if (!status) status = tensor_list(p, &list);
+        bool made = !status;
         ASN_OPERATOR(status, Index, "index", t[0], list, t[1]);
-        status = index_failure(p, status);
+        if (made) status = index_failure(p, status);
         asn_operator_drop_list(list);
         asn_operator_drop(2, t);
     } else {
@@ -393,9 +395,10 @@ static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
         status = asn_operator_tensor(&p->base, ASN_WRITE, &t[0]);
         if (!status) status = asn_operator_tensor(&values, ASN_READ, &t[1]);
         if (!status) status = tensor_list(p, &list);
+        bool made = !status;
         ASN_OPERATOR(status, IndexPutImpl, "index assignment", t[0], list, t[1], false,
                      false);
-        status = index_failure(p, status);
+        if (made) status = index_failure(p, status);
         asn_operator_drop_list(list);
         asn_operator_drop(2, t);
     } else {

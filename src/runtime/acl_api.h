@@ -45,8 +45,8 @@ extern asn_acl_api asn_acl;
  * first for "cpu" (may be NULL). */
 ASN_CHECK_RESULT asn_status asn_acl_load(const char *kind, const char *cpu_folder);
 void asn_acl_unload(void);
-/* Opens the CPU device in one library; asn_acl_load_host does too, says why it cannot, and
- * fills *api (for host.c). */
+/* Opens the CPU device in one library; asn_acl_load_host does too, says why it cannot,
+ * and fills *api (for host.c). */
 void asn_acl_open_host(const char *cpu_folder);
 ASN_CHECK_RESULT asn_status asn_acl_load_host(const char *cpu_folder, asn_acl_api *api);
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import pytest
-from conftest import NPU
 
 PROGRAM = """
 import asnumpy as np, os, resource, threading
@@ -42,7 +41,6 @@ np.partition(a,1000) np.argpartition(a,1000) np.lexsort((a,a)) np.cumsum(a[::-1]
 np.bincount(b//1000) a[:250000].reshape(500,500)@a[:250000].reshape(500,500) np.sin(a*2+1) np.take(a,b%9) np.isin(b,b[:9])"""
 
 
-@pytest.mark.skipif(NPU, reason="what falls back loads libraries, which take memory themselves")
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
 @pytest.mark.parametrize("call", CALLS.split())
 def test_no_memory(call):
