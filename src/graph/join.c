@@ -114,9 +114,9 @@ static asn_status joined_new(asn_array *result, asn_dtype dtype, int n,
     int64_t strides[ASN_MAX_DIMS], step = asn_itemsize(dtype);
     for (int i = ndim - 1; i >= 0; i--) {
         strides[perm[i]] = step;
-        if (__builtin_mul_overflow(step, shape[perm[i]] ? shape[perm[i]] : 1, &step))
-            return asn_array_new(result, dtype, ndim, shape,
-                                 'C'); /* says what is wrong */
+        int64_t extent = shape[perm[i]] ? shape[perm[i]] : 1;
+        if (__builtin_mul_overflow(step, extent, &step)) /* none, or too many */
+            return asn_array_new(result, dtype, ndim, shape, 'C');
     }
     asn_array model = {.buffer = NULL};
     ASN_TRY(asn_layout_init_strided(&model.layout, dtype, ndim, shape, strides, 0, true));

@@ -81,7 +81,8 @@ static void test_refusals(void) {
 }
 
 int main(void) {
-    bool lapack = asn_blas_symbol("dgesv_") != NULL;
+    void *dgesv;
+    bool lapack = asn_blas_symbol("dgesv_", &dgesv) == ASN_OK;
     if (!lapack) printf("no LAPACK here: single and large matrices are not tested\n");
     for (int64_t n = 1; n <= (lapack ? MOST_N : 32); n++) {
         if (lapack) test_residual(1, n);

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "device/cpu/gemm.h"
 
@@ -26,6 +28,7 @@ static struct {
     void *_Atomic handle; /* set last */
     const char *prefix;
     char tried[512];
+    bool no_memory; /* was why one of them did not open */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static void *lookup(void *handle, const char *prefix, const char *name) {
@@ -51,12 +54,27 @@ static void *open_on_one_cpu(const char *path) {
     return handle;
 }
 
+/* A library that is there, where twice its size cannot be mapped: dlerror tells its
+ * reason in words alone, those of the user's language. */
+static bool lacks_memory(const char *path) {
+    struct stat file;
+    if (!strchr(path, '/') || stat(path, &file) != 0) return false;
+    size_t size = 2 * (size_t)file.st_size;
+    void *room = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return true;
+    munmap(room, size);
+    return false;
+}
+
 static bool try_open(const char *path) {
     static const char *const prefixes[] = {"scipy_", ""};
     size_t used = strlen(blas.tried);
     snprintf(blas.tried + used, sizeof blas.tried - used, "%s%s", used ? ", " : "", path);
     void *handle = open_on_one_cpu(path);
-    if (!handle) return false;
+    if (!handle) {
+        blas.no_memory |= lacks_memory(path);
+        return false;
+    }
     for (int i = 0; i < 2; i++) {
         if (!lookup(handle, prefixes[i], "cblas_dgemm")) continue;
         void (*set_threads)(int);
@@ -94,28 +112,29 @@ static void open_any(void) {
         if (try_open(system[i])) return;
 }
 
-/* NULL with the thread's error set. */
-static void *open_blas(void) {
+static asn_status open_blas(void) {
+    asn_status status = ASN_OK;
     pthread_mutex_lock(&blas.lock);
     blas.tried[0] = 0;
+    blas.no_memory = false;
     if (blas.handle == NULL) open_any();
-    if (blas.handle == NULL)
-        (void)asn_error_set(
+    if (blas.handle == NULL && blas.no_memory)
+        status = asn_error_set(ASN_ERR_MEMORY,
+                               "no memory to open a BLAS library (tried %s)", blas.tried);
+    else if (blas.handle == NULL)
+        status = asn_error_set(
             ASN_ERR_RUNTIME,
             "no BLAS library could be opened (tried %s); set ASNUMPY_OPENBLAS "
             "to one with CBLAS names",
             blas.tried);
     pthread_mutex_unlock(&blas.lock);
-    return blas.handle;
+    return status;
 }
 
-void *asn_blas_symbol(const char *name) {
-    void *handle = atomic_load(&blas.handle);
-    if (handle == NULL) handle = open_blas();
-    if (handle == NULL) return NULL;
-    void *symbol = lookup(handle, blas.prefix, name);
-    if (!symbol)
-        (void)asn_error_set(ASN_ERR_RUNTIME, "the BLAS library has no %s%s", blas.prefix,
-                            name);
-    return symbol;
+asn_status asn_blas_symbol(const char *name, void **symbol) {
+    if (atomic_load(&blas.handle) == NULL) ASN_TRY(open_blas());
+    *symbol = lookup(atomic_load(&blas.handle), blas.prefix, name);
+    if (*symbol) return ASN_OK;
+    return asn_error_set(ASN_ERR_RUNTIME, "the BLAS library has no %s%s", blas.prefix,
+                         name);
 }

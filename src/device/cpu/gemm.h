@@ -28,7 +28,8 @@ ASN_CHECK_RESULT asn_status asn_cpu_gemm(const void *alpha, const asn_nd *a,
                                          const asn_nd *c);
 
 /* A symbol of the BLAS/LAPACK library by its plain name ("cblas_dgemm", "dgesv_"),
- * whatever the library's prefix; NULL with the thread's error set. */
-void *asn_blas_symbol(const char *name);
+ * whatever the library's prefix. ASN_ERR_MEMORY: there was none to open the library;
+ * ASN_ERR_RUNTIME: there is no such library, or symbol in it. */
+ASN_CHECK_RESULT asn_status asn_blas_symbol(const char *name, void **symbol);
 
 #endif

@@ -45,13 +45,12 @@ asn_status asn_gemm_load(void) {
     static int loaded;
     if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE)) return ASN_OK;
     gemm_functions f = {0};
-    *(void **)&f.s = asn_blas_symbol("cblas_sgemm");
-    *(void **)&f.d = asn_blas_symbol("cblas_dgemm");
-    *(void **)&f.c = asn_blas_symbol("cblas_cgemm");
-    *(void **)&f.z = asn_blas_symbol("cblas_zgemm");
-    *(void **)&f.sv = asn_blas_symbol("cblas_sgemv");
-    *(void **)&f.dv = asn_blas_symbol("cblas_dgemv");
-    if (!f.s || !f.d || !f.c || !f.z || !f.sv || !f.dv) return ASN_ERR_RUNTIME;
+    ASN_TRY(asn_blas_symbol("cblas_sgemm", (void **)&f.s));
+    ASN_TRY(asn_blas_symbol("cblas_dgemm", (void **)&f.d));
+    ASN_TRY(asn_blas_symbol("cblas_cgemm", (void **)&f.c));
+    ASN_TRY(asn_blas_symbol("cblas_zgemm", (void **)&f.z));
+    ASN_TRY(asn_blas_symbol("cblas_sgemv", (void **)&f.sv));
+    ASN_TRY(asn_blas_symbol("cblas_dgemv", (void **)&f.dv));
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     if (!loaded) gemm = f; /* another thread may be reading it by now */

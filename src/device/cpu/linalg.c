@@ -257,24 +257,26 @@ static asn_status find_functions(asn_linalg_job *job, const asn_linalg_entry *en
         if (job->complex && strcmp(tail, "orgqr_") == 0) tail = "ungqr_";
         if (job->complex && strcmp(tail, "syevd_") == 0) tail = "heevd_";
         snprintf(name, sizeof name, "%s%s", letter, tail);
-        job->call[i] = asn_blas_symbol(name);
-        if (job->call[i] == NULL) return ASN_ERR_RUNTIME;
+        ASN_TRY(asn_blas_symbol(name, &job->call[i]));
         __atomic_store_n(&known[i], job->call[i], __ATOMIC_RELAXED);
     }
     return ASN_OK;
 }
 
-asn_status asn_linalg_by_lapack(const asn_linalg_job *job, char *const *at,
-                                int64_t *failed) {
-    asn_linalg_job one = *job;
-    const asn_linalg_entry *entry = entry_of(job->op);
-    ASN_TRY(find_functions(&one, entry));
-    ASN_TRY(entry->prepare(&one));
-    char *block = asn_malloc(one.scratch + 64);
-    if (block == NULL) return no_workspace(&one);
-    char *scratch = block + (64 - (uintptr_t)block % 64);
-    *failed += entry->run(&one, at, scratch) == ASN_MATRIX_FAILED;
-    asn_free(block);
+static asn_status lapack_begin(asn_linalg_lapack *l, const asn_linalg_job *job) {
+    l->job = *job;
+    l->entry = entry_of(job->op);
+    ASN_TRY(find_functions(&l->job, l->entry));
+    ASN_TRY(l->entry->prepare(&l->job));
+    l->block = asn_malloc(l->job.scratch + 64);
+    return l->block ? ASN_OK : no_workspace(&l->job);
+}
+
+asn_status asn_linalg_by_lapack(asn_linalg_lapack *l, const asn_linalg_job *job,
+                                char *const *at, int64_t *failed) {
+    if (!l->block) ASN_TRY(lapack_begin(l, job));
+    char *scratch = l->block + (64 - (uintptr_t)l->block % 64);
+    *failed += l->entry->run(&l->job, at, scratch) == ASN_MATRIX_FAILED;
     return ASN_OK;
 }
 

@@ -44,13 +44,21 @@ void asn_matrix_fill_nan(const asn_linalg_job *job, int operand, char *to);
 
 /* A pivot that rounding may have made of 0, or 0 of: where the elements above it have
  * this sum of sizes. Which it is depends on the order of the additions, and NumPy's users
- * know LAPACK's answer. */
+ * know LAPACK's answer. Without any above it the pivot is exact. */
 static inline double asn_close_to_singular(const asn_linalg_job *job) {
     return (job->single ? 0x1p-23 : 0x1p-52) * 16 * job->n;
 }
-/* One matrix by LAPACK; *failed is 1 more where it has no result. ASN_ERR_MEMORY, and
- * another error without LAPACK, which leaves the outputs as they are. */
-ASN_CHECK_RESULT asn_status asn_linalg_by_lapack(const asn_linalg_job *job,
+/* Matrices of one call that LAPACK takes one by one: set up with the first of them, while
+ * block is NULL; its user frees block. */
+typedef struct {
+    asn_linalg_job job;
+    const asn_linalg_entry *entry;
+    char *block;
+} asn_linalg_lapack;
+/* *failed is 1 more where the matrix has no result. ASN_ERR_MEMORY, and another error
+ * without LAPACK, which leaves the outputs as they are. */
+ASN_CHECK_RESULT asn_status asn_linalg_by_lapack(asn_linalg_lapack *l,
+                                                 const asn_linalg_job *job,
                                                  char *const *at, int64_t *failed);
 /* Systems and inverses of small matrices, fewer than a stack: true when they were done,
  * or *status says why not. */

@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "base/alloc.h"
 #include "device/cpu/linalg_job.h"
 
 enum { ONE_MOST = 8 /* rows, and columns on the right */ };
@@ -32,13 +33,15 @@ bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed,
     if (job->complex || count >= ASN_LINALG_STACK || n < 1 || n > ONE_MOST ||
         r > ONE_MOST || (job->op != ASN_LINALG_INV && job->op != ASN_LINALG_SOLVE))
         return false;
+    asn_linalg_lapack lapack;
+    lapack.block = NULL;
     for (int64_t k = 0; k < count; k++) {
         char *at[ASN_LINALG_MAX_OPERANDS];
         asn_linalg_addresses(job, k, at);
         one_outcome outcome =
             job->single ? run_f32(job, at, n, r) : run_f64(job, at, n, r);
         if (outcome == ONE_SOLVED) continue;
-        *status = asn_linalg_by_lapack(job, at, failed);
+        *status = asn_linalg_by_lapack(&lapack, job, at, failed);
         if (*status == ASN_ERR_MEMORY) break;
         if (*status == ASN_OK) continue;
         *status = ASN_OK; /* no LAPACK */
@@ -46,5 +49,6 @@ bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed,
         asn_matrix_fill_nan(job, job->num_operands - 1, at[job->num_operands - 1]);
         ++*failed;
     }
+    asn_free(lapack.block);
     return true;
 }

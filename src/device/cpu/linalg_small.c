@@ -55,17 +55,18 @@ typedef struct {
 } walk;
 
 /* False: there is no LAPACK. */
-static bool by_lapack(walk *w, int64_t index) {
+static bool by_lapack(walk *w, asn_linalg_lapack *lapack, int64_t index) {
     char *at[ASN_LINALG_MAX_OPERANDS];
     int64_t failed = 0;
     asn_linalg_addresses(w->job, index, at);
-    asn_status status = asn_linalg_by_lapack(w->job, at, &failed);
+    asn_status status = asn_linalg_by_lapack(lapack, w->job, at, &failed);
     if (status == ASN_ERR_MEMORY) atomic_store(&w->no_memory, true);
     if (failed) atomic_fetch_add(&w->failed, failed);
     return status == ASN_OK || status == ASN_ERR_MEMORY;
 }
 
-static void run_group(walk *w, int64_t first, int count, void *scratch) {
+static void run_group(walk *w, asn_linalg_lapack *lapack, int64_t first, int count,
+                      void *scratch) {
     const asn_linalg_job *job = w->job;
     char *at[ASN_LINALG_MAX_OPERANDS][ASN_LINALG_LANES];
     uint8_t outcome[ASN_LINALG_LANES] = {0};
@@ -78,7 +79,7 @@ static void run_group(walk *w, int64_t first, int count, void *scratch) {
     w->kernels->run(job, count, at, scratch, outcome);
     for (int l = 0; l < count; l++) {
         if (outcome[l] == ASN_LANE_AGAIN) atomic_store(&w->again, true);
-        if ((outcome[l] & ASN_LANE_CLOSE) && by_lapack(w, first + l)) continue;
+        if ((outcome[l] & ASN_LANE_CLOSE) && by_lapack(w, lapack, first + l)) continue;
         if (!(outcome[l] & ASN_LANE_FAILED)) continue;
         atomic_fetch_add(&w->failed, 1);
         int last = job->num_operands - 1;
@@ -97,8 +98,11 @@ static void walk_chunk(void *ctx, int64_t chunk) {
     char *scratch = block + (64 - (uintptr_t)block % 64);
     int64_t end = (chunk + 1) * CHUNK < w->count ? (chunk + 1) * CHUNK : w->count;
     int lanes = w->kernels->lanes;
+    asn_linalg_lapack lapack;
+    lapack.block = NULL;
     for (int64_t i = chunk * CHUNK; i < end; i += lanes)
-        run_group(w, i, end - i < lanes ? (int)(end - i) : lanes, scratch);
+        run_group(w, &lapack, i, end - i < lanes ? (int)(end - i) : lanes, scratch);
+    asn_free(lapack.block);
     asn_free(block);
 }
 
