@@ -1,13 +1,12 @@
 """Floating-point error handling: errstate, seterr, geterr, seterrcall, geterrcall.
 
-The modes live in the extension, per context (contextvars): threads and asyncio tasks have their own. Changing them waits for recorded operations, so that a
-`with errstate(...)` covers the operations written inside it. NumPy's own modes change with them:
-full reductions and indices give NumPy scalars, whose arithmetic is NumPy's.
+They are NumPy's own modes, of its context variable: threads and asyncio tasks have theirs, and `numpy.errstate` does what `asnumpy.errstate` does. Changing them
+by these functions waits for recorded operations (not for streams that wait for an event that is yet to be recorded), so that a `with errstate(...)` covers the
+operations written inside it.
 """
 
 import functools
 
-import numpy as _np
 from numpy import _NoValue
 
 from . import _core
@@ -15,17 +14,7 @@ from . import _core
 
 def seterr(all=None, divide=None, over=None, under=None, invalid=None):
     """Sets how floating-point conditions are handled; returns the previous modes."""
-    old = _core._seterr(all, divide, over, under, invalid, False)
-    _np.seterr(all, divide, over, under, invalid)
-    return old
-
-
-def _restore(divide, over, under, invalid):
-    """Sets the modes; what was recorded under the present ones may raise after that."""
-    try:
-        _core._seterr(None, divide, over, under, invalid, True)
-    finally:
-        _np.seterr(None, divide, over, under, invalid)
+    return _core._seterr(all, divide, over, under, invalid)
 
 
 def geterr():
@@ -35,9 +24,6 @@ def geterr():
 
 def seterrcall(func):
     """Sets the callable or log object of the modes 'call' and 'log'; returns the previous one."""
-    if func is not None and not callable(func) and not callable(getattr(func, "write", None)):
-        raise ValueError("Only callable can be used as callback")
-    _np.seterrcall(func)
     return _core._seterrcall(func)
 
 
@@ -49,7 +35,7 @@ def geterrcall():
 class errstate:
     """Context manager and decorator: other modes for floating-point conditions."""
 
-    __slots__ = ("_call", "_entered", "_modes", "_saved", "_saved_call")
+    __slots__ = ("_call", "_entered", "_modes", "_saved")
 
     def __init__(
         self, *, call=_NoValue, all=None, divide=None, over=None, under=None, invalid=None
@@ -62,22 +48,11 @@ class errstate:
         if self._entered:
             raise TypeError("Cannot enter `np.errstate` twice.")
         self._entered = True
-        self._saved = seterr(*self._modes)
-        if self._call is not _NoValue:
-            try:
-                self._saved_call = seterrcall(self._call)
-            except BaseException:
-                self.__exit__()
-                raise
-        return
+        call = () if self._call is _NoValue else (self._call,)
+        self._saved = _core._enter_errstate(*self._modes, *call)
 
     def __exit__(self, *exc_info):
-        saved = self._saved
-        try:
-            if self._call is not _NoValue and hasattr(self, "_saved_call"):
-                seterrcall(self._saved_call)
-        finally:
-            _restore(**saved)
+        _core._leave_errstate(self._saved)
 
     def __call__(self, func):
         @functools.wraps(func)

@@ -21,7 +21,6 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t freed = PTHREAD_COND_INITIALIZER;
 static void *(*hook_enter)(void);
 static void (*hook_leave)(void *);
-static void (*hook_arrival)(void);
 static int (*hook_held)(void);
 
 /* The thread that is about to fork: nobody else takes the lock any more. One that took it
@@ -33,7 +32,7 @@ static const void *forking(void) {
 }
 
 static void choose_way(void) {
-    bool quick = asn_lock_state.serial && !hook_arrival && !asn_stream_many && !forking();
+    bool quick = asn_lock_state.serial && !asn_stream_many && !forking();
     /* Looked at without the lock: not touched where it never changes. */
     if (asn_lock_state.quick != quick) asn_lock_state.quick = quick;
 }
@@ -52,8 +51,7 @@ void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *),
 }
 
 void asn_set_arrival_hook(void (*arrival)(void)) {
-    hook_arrival = arrival;
-    choose_way();
+    asn_lock_state.arrival = arrival;
 }
 
 void *asn_blocking_enter(void) {
@@ -93,16 +91,20 @@ static void sleep_until_free(void) {
     asn_lock_state.waiters--;
 }
 
+static void arrive(void) {
+    if (asn_lock_state.arrival) asn_lock_state.arrival();
+}
+
 void asn_lock_slow(void) {
     if (owner() == asn_lock_self()) {
         asn_lock_state.depth++;
         return;
     }
-    if (hook_arrival) hook_arrival();
+    arrive();
     if (asn_lock_state.serial) {
         while (is_taken()) {
             sleep_until_free();
-            if (hook_arrival) hook_arrival(); /* others called meanwhile */
+            arrive(); /* others called meanwhile */
         }
         take();
         return;

@@ -7,7 +7,7 @@
  * A face that promises to hold its global lock whenever it calls the library (`serial`)
  * makes an uncontended lock two plain stores: every change of `owner` then happens under
  * the face's lock. A face whose settings depend on who calls is asked at each call
- * (asn_set_arrival_hook) while it wants to be; nobody pays for it otherwise.
+ * (asn_set_arrival_hook); others do not pay for it.
  */
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H
@@ -25,15 +25,26 @@ extern struct asn_lock_state {
     const void *owner; /* asn_lock_self() of the thread that has it, else NULL */
     int depth, waiters;
     bool serial;
-    bool quick; /* serial, no face to ask at each call, and one stream */
+    bool quick;            /* serial, and one stream */
+    void (*arrival)(void); /* NULL, or the face that is asked at each call */
 } asn_lock_state;
 
 void asn_lock_slow(void);
 void asn_unlock_slow(void);
 
+/* Whether a function needs no lock that neither waits nor calls what may: who calls holds
+ * the face's lock all the while, and nobody has the library's. */
+static inline bool asn_lock_is_idle(void) {
+    struct asn_lock_state *s = &asn_lock_state;
+    if (__builtin_expect(!s->quick || s->owner, 0)) return false;
+    if (!s->arrival) return true;
+    s->arrival(); /* may wait */
+    return __builtin_expect(s->quick && !s->owner, 1);
+}
+
 static inline void asn_lock(void) {
     struct asn_lock_state *s = &asn_lock_state;
-    if (__builtin_expect(s->quick && !s->owner, 1)) {
+    if (asn_lock_is_idle()) {
         s->owner = asn_lock_self();
         s->depth = 1;
     } else {
@@ -49,12 +60,6 @@ static inline void asn_unlock(void) {
         s->owner = 0;
     else
         asn_unlock_slow();
-}
-
-/* Whether a function needs no lock that neither waits nor calls what may: who calls holds
- * the face's lock all the while, and nobody has the library's. */
-static inline bool asn_lock_is_idle(void) {
-    return __builtin_expect(asn_lock_state.quick && !asn_lock_state.owner, 1);
 }
 
 /* The lock's way is found anew: there are several streams now. Held. */

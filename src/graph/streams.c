@@ -166,6 +166,15 @@ asn_status asn_streams_wait_all(void) {
     return first;
 }
 
+asn_status asn_streams_wait_free(void) {
+    asn_status first = ASN_OK;
+    if (!asn_stream_many) return asn_stream_wait();
+    for (int i = 0; asn_queue_get(i) && !first; i++)
+        if (!asn_waits_held(asn_queue_get(i)))
+            first = wait_queue(asn_queue_get(i), asn_lock_is_outermost());
+    return first;
+}
+
 asn_status asn_streams_wait_for(const asn_buffer *b, bool for_write) {
     asn_queue *queues[ASN_QUEUES];
     if (!asn_stream_many) return asn_stream_wait();

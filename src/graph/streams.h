@@ -49,6 +49,8 @@ ASN_CHECK_RESULT asn_status asn_streams_synchronize_event(asn_stream_event *e);
 ASN_CHECK_RESULT asn_status asn_streams_wait_for(const asn_buffer *b, bool for_write);
 /* Waits for all streams, likewise. */
 ASN_CHECK_RESULT asn_status asn_streams_wait_all(void);
+/* The same, but for streams that wait for an event that is not recorded. */
+ASN_CHECK_RESULT asn_status asn_streams_wait_free(void);
 /* Waits for the active stream with the lock held; the face's is open. */
 ASN_CHECK_RESULT asn_status asn_streams_wait_active(void);
 

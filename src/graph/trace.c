@@ -270,7 +270,8 @@ asn_status asn_trace_submit(asn_draft *d) {
 
 /* ---- switches */
 
-asn_status asn_synchronize(void) {
+/* Runs what is recorded and waits by `wait`. */
+static asn_status run_and_wait(asn_status (*wait)(void)) {
     static const char why[] = "synchronize()";
     asn_mark mark = ASN_NO_MARK;
     asn_lock();
@@ -282,10 +283,18 @@ asn_status asn_synchronize(void) {
     }
     if (asn_the_trace.count || asn_stream_busy) status = asn_sync_begin(why, &mark);
     if (!status) status = asn_trace_flush();
-    if (!status) status = asn_streams_wait_all();
+    if (!status) status = wait();
     asn_sync_end(why, mark);
     asn_unlock();
     return status;
+}
+
+asn_status asn_synchronize(void) {
+    return run_and_wait(asn_streams_wait_all);
+}
+
+asn_status asn_settle(void) {
+    return run_and_wait(asn_streams_wait_free);
 }
 
 asn_status asn_set_lazy(bool on, bool *before) {

@@ -1,6 +1,7 @@
 """Conditions of casts, fills, reductions and integer division come from the call that met them,
 under the name that NumPy gives them."""
 
+import threading
 import warnings
 
 import asnumpy
@@ -321,6 +322,64 @@ def test_modes_are_restored_when_leaving_raises():
             b = (1 / a) * 2
         assert (asnumpy.geterr(), np.geterr()) == before
         assert np.isinf(np.asarray(b)).all()
+
+
+@needs_conditions
+@pytest.mark.parametrize("n", [3, 100_000])
+@pytest.mark.parametrize("entered", [np, asnumpy], ids=["numpy", "asnumpy"])
+def test_the_modes_are_numpys(entered, n):
+    """numpy.errstate and numpy.seterr do what asnumpy's do, and both read the same."""
+    a = asnumpy.zeros(n)
+    with entered.errstate(all="ignore"):
+        assert met(asnumpy, "float((1 / a)[0])", a=a) == ([], None)
+        assert asnumpy.geterr() == np.geterr() == dict.fromkeys(np.geterr(), "ignore")
+    with entered.errstate(divide="raise"):
+        with pytest.raises(FloatingPointError, match="divide by zero"):
+            1 / a
+        with entered.errstate(divide="warn"):
+            assert met(asnumpy, "float((1 / a)[0])", a=a)[0] != []
+    seen = []
+    with entered.errstate(divide="call", call=lambda *what: seen.append(what)):
+        float((1 / a)[0])
+        assert asnumpy.geterrcall() is np.geterrcall() is not None
+    assert seen == [("divide by zero", 1)]
+    old = entered.seterr(divide="ignore")
+    try:
+        assert met(asnumpy, "float((1 / a)[0])", a=a) == ([], None)
+    finally:
+        entered.seterr(**old)
+    assert asnumpy.geterr() == np.geterr() == old
+    assert asnumpy.geterrcall() is None
+
+
+@needs_conditions
+def test_modes_of_another_thread_are_not_ours():
+    """Two threads take turns, one of them under NumPy's errstate."""
+    turns = [threading.Event() for _ in range(20)]
+    mine, seen = [], []
+    a = asnumpy.zeros(2000)
+
+    def ignores():
+        with np.errstate(all="ignore"):
+            for ours, over in zip(turns[::2], turns[1::2], strict=True):
+                ours.wait()
+                asnumpy.geterr()  # what the other one recorded is reported
+                seen.append(met(asnumpy, "float((1 / a)[0])", a=a))
+                over.set()
+
+    thread = threading.Thread(target=ignores)
+    thread.start()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for theirs, over in zip(turns[::2], turns[1::2], strict=True):
+            b = 1 / a
+            theirs.set()
+            over.wait()
+            mine.append(float(b[0]))
+    thread.join()
+    assert mine == [np.inf] * 10
+    assert [str(w.message).split(" in ")[0] for w in caught] == ["divide by zero encountered"] * 10
+    assert seen == [([], None)] * 10
 
 
 @needs_conditions

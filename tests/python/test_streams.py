@@ -460,6 +460,35 @@ bad.synchronize()
 # ---- threads
 
 
+@pytest.mark.parametrize("same", [False, True], ids=["other modes", "same modes"])
+def test_modes_change_beside_a_stream_that_waits(same):
+    """Changing the modes, or calling from a thread that has others, waits for no stream that waits for the caller."""
+    s, e, results, go_on = np.Stream(), np.Event(np.default_stream()), [], threading.Event()
+    failures = []
+
+    def consume():
+        try:
+            with np.errstate(over="warn" if same else "ignore"), np.stream(s):
+                e.wait()
+                x = np.ones(5000) + 1
+                go_on.set()
+                results.append(float(x.sum()))
+        except BaseException as caught:
+            failures.append(caught)
+            raise
+
+    thread = threading.Thread(target=consume)
+    thread.start()
+    assert go_on.wait(60)
+    with np.errstate(under="warn"):
+        y = np.ones(5000) * 3
+    assert float((y + 1)[7]) == 4
+    e.record()
+    thread.join(60)
+    assert not thread.is_alive() and not failures
+    assert results == [10_000]
+
+
 def test_threads_have_streams_of_their_own():
     shared = [np.arange(20_000.0) + k for k in range(4)]
     failures = []

@@ -219,7 +219,7 @@ int main(int argc, char **argv) {
     const char *count = getenv("FUZZ_INPUTS");
     long inputs = count ? atol(count) : INPUTS_OF_ITS_OWN;
     for (long i = 0; i < inputs; i++) {
-        uint8_t data[512];
+        uint8_t data[16 + 2 * UINT8_MAX];
         size_t size = 16 + random_byte() + random_byte();
         for (size_t k = 0; k < sizeof data; k++)
             data[k] = random_byte();
