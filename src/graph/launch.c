@@ -106,15 +106,17 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
 }
 
 /* Names the operation of a program for the conditions that it met: the last one that may
- * divide by zero where that is one of them, else the last that computes. */
+ * divide by zero where that is one of them, else the last that computes, which neither a
+ * copy nor a comparison does. */
 static void note_conditions(const asn_program *p, const asn_node *nodes) {
     const uint32_t *met = asn_fp_sink();
     if (!ASN_CAPTURING && (!met || !*met)) return;
     uint16_t computes = nodes[p->nodes[p->num_nodes - 1]].op, found = ASN_OP_NONE;
     for (int i = 0; i < p->num_nodes; i++) {
         uint16_t op = nodes[p->nodes[i]].op;
-        if (op != ASN_OP_COPY) computes = op;
-        if (asn_op_table[op].flags & ASN_OPF_POLE) found = op;
+        const uint16_t flags = asn_op_table[op].flags;
+        if (op != ASN_OP_COPY && !(flags & ASN_OPF_PREDICATE)) computes = op;
+        if (flags & ASN_OPF_POLE) found = op;
     }
     if (ASN_CAPTURING && computes != ASN_OP_NONE)
         asn_capture_names(asn_op_table[found == ASN_OP_NONE ? computes : found].name,

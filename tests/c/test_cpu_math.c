@@ -16,6 +16,7 @@
 #include "base/dtype.h"
 #include "base/half.h"
 #include "device/cpu/fpflags.h"
+#include "base/cpu.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/scalar.h"
 
@@ -79,6 +80,11 @@ static double from_bits(uint64_t u) {
     return x;
 }
 
+/* The vectors' sinh promises more than the library's. */
+static double bound(asn_op op, double any) {
+    return op == ASN_OP_SINH && asn_cpu_isa() >= ASN_ISA_AVX2 ? 1 : any;
+}
+
 /* Any double; one in the favoured range; one by exponent near 0; one beside k pi / 2. */
 static double point(const function *f) {
     switch (random_below(4)) {
@@ -105,7 +111,7 @@ static void test_f64(const function *f, int rounds) {
         }
     }
     printf("%-6s float64 %.3f ULP at %a\n", asn_op_table[f->op].name, worst, at);
-    if (LDBL_MANT_DIG > 53) CHECK(worst <= f->bound64, "float64 error");
+    if (LDBL_MANT_DIG > 53) CHECK(worst <= bound(f->op, f->bound64), "float64 error");
 }
 
 /* Every step-th float32. */
@@ -127,7 +133,7 @@ static void test_f32(const function *f, uint64_t step) {
         }
     }
     printf("%-6s float32 %.3f ULP at %a\n", asn_op_table[f->op].name, worst, (double)at);
-    CHECK(worst <= f->bound32, "float32 error");
+    CHECK(worst <= bound(f->op, f->bound32), "float32 error");
 }
 
 static const double specials[] = {0.0,     -0.0,   1.0,     -1.0,     INFINITY, -INFINITY,

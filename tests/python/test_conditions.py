@@ -55,6 +55,20 @@ def test_casts_report(how, value, dtype):
     assert (ours[1] or [None])[0] == (theirs[1] or [None])[0]
 
 
+@needs_conditions
+@pytest.mark.parametrize("n", [50, 5000, 300_000])
+@pytest.mark.parametrize(
+    "text",
+    ["np.any(np.exp(x) > 0.5)", "np.all(np.exp(x) < 0.5)", "bool((np.exp(x) > 0.5).any())",
+     "np.any(np.sqrt(-x) > -1)", "np.max(np.exp(x) > 0.5)", "np.any(1 / (x - 1000) < 0)"],
+)  # fmt: skip
+def test_what_any_need_not_compute_is_reported(text, n):
+    """The first element decides the result, the last one overflows (is invalid, divides)."""
+    x = np.zeros(n)
+    x[-1] = 1000
+    assert met(asnumpy, text, x=asnumpy.array(x)) == met(np, text, x=x)
+
+
 METHODS = """
 np.add.reduce(np.array([1e308, 1e308]))
 np.array([1e308, 1e308]).sum()

@@ -233,13 +233,14 @@ static void fold_finish(asn_reduction_run *rr) {
     if (plan->track_flags) rr->flags |= asn_fp_conditions();
 }
 
-/* any() and all(): the first true (false) decides, where nothing else is computed: an
- * output stored by the same program needs every element. */
+/* any() and all(): the first true (false) decides, where nothing else comes of the others:
+ * an output stored by the same program needs every element, and so does the warning of an
+ * operation that may overflow on a later one. */
 static void end_early(asn_reduction_run *rr) {
     const asn_reduction *red = &rr->plan->reductions[0];
     bool any = red->op == ASN_OP_LOGICAL_OR || red->op == ASN_OP_MAXIMUM;
     bool all = red->op == ASN_OP_LOGICAL_AND || red->op == ASN_OP_MINIMUM;
-    rr->ends_early = (any || all) && red->dtype == ASN_BOOL &&
+    rr->ends_early = (any || all) && red->dtype == ASN_BOOL && !rr->plan->track_flags &&
                      rr->plan->num_reductions == 1 &&
                      rr->plan->num_operands == rr->plan->num_in + 1;
     rr->last_word = any;
