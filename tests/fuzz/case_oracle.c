@@ -4,7 +4,9 @@
  * loop for one element. Of the engine it shares the rows' loops alone. Reductions go from
  * left to right in row-major order, one element onto the accumulator at a time; where the
  * engine may take another order with another rounding (sums and products of floats), the
- * bound says by how much the results may differ.
+ * bound says by how much the results may differ. Sums of finite floats are kept in long
+ * double: left to right in float32, equal elements round the same way every time, and
+ * 50,000 of them are off by more than the engine may be.
  */
 #include <float.h>
 #include <math.h>
@@ -22,6 +24,7 @@ typedef struct {
     /* Of each reducing output, an entry per element of its buffer. */
     element *acc[ACLNNX_MAX_OPERANDS];
     uint8_t *started[ACLNNX_MAX_OPERANDS];
+    long double (*wide[ACLNNX_MAX_OPERANDS])[2]; /* of sums: real, imaginary */
     double *sum[ACLNNX_MAX_OPERANDS]; /* of magnitudes, or of their logarithms */
     double *count[ACLNNX_MAX_OPERANDS];
 } oracle;
@@ -30,10 +33,25 @@ static asn_dtype acc_dtype(const fuzz_operand *o) {
     return asn_is_half((asn_dtype)o->dtype) ? ASN_F32 : (asn_dtype)o->dtype;
 }
 
-/* Of the finite parts: what is infinite or NaN decides its part in any order. */
-static double magnitude(asn_dtype dt, const void *x) {
+static bool is_sum(const fuzz_operand *out) {
+    return out->reduce == ASN_OP_ADD && asn_is_inexact(acc_dtype(out));
+}
+
+static asn_c128 complex_of(asn_dtype dt, const void *x) {
     asn_c128 z;
     asn_kernels_get()->cast[dt][ASN_C128](1, &z, x, NULL, NULL);
+    return z;
+}
+
+static void add_wide(oracle *o, int i, int64_t k, const void *x) {
+    asn_c128 z = complex_of(acc_dtype(&o->c->operands[i]), x);
+    o->wide[i][k][0] += z.re;
+    o->wide[i][k][1] += z.im;
+}
+
+/* Of the finite parts: what is infinite or NaN decides its part in any order. */
+static double magnitude(asn_dtype dt, const void *x) {
+    asn_c128 z = complex_of(dt, x);
     return (isfinite(z.re) ? fabs(z.re) : 0) + (isfinite(z.im) ? fabs(z.im) : 0);
 }
 
@@ -65,6 +83,7 @@ static void start(oracle *o, int i, int64_t k, const char *place) {
     }
     if (out->reduce == ASN_OP_ADD && o->started[i][k])
         o->sum[i][k] = magnitude(dt, o->acc[i][k].bytes);
+    if (is_sum(out) && o->started[i][k]) add_wide(o, i, k, o->acc[i][k].bytes);
 }
 
 static void fold(oracle *o, int i, int64_t k, const char *place) {
@@ -77,6 +96,7 @@ static void fold(oracle *o, int i, int64_t k, const char *place) {
     o->count[i][k] += 1;
     double size = magnitude(dt, x.bytes);
     o->sum[i][k] += out->reduce == ASN_OP_MULTIPLY ? fabs(log2(size)) : size;
+    if (is_sum(out)) add_wide(o, i, k, x.bytes);
     if (!o->started[i][k]) {
         o->acc[i][k] = x;
         o->started[i][k] = 1;
@@ -135,15 +155,26 @@ static double bound_of(const oracle *o, int i, int64_t k) {
     return rounds * eps * value;
 }
 
-static void finish(oracle *o, int i, double *bounds) {
+static void store(const oracle *o, int i, int64_t k, char *to) {
     const fuzz_operand *out = &o->c->operands[i];
     const asn_kernels *kernels = asn_kernels_get();
+    const char *acc = o->acc[i][k].bytes;
+    asn_c128 z = complex_of(acc_dtype(out), acc);
+    if (is_sum(out) && isfinite(z.re) && isfinite(z.im)) {
+        z = (asn_c128){(double)o->wide[i][k][0], (double)o->wide[i][k][1]};
+        kernels->cast[ASN_C128][out->dtype](1, to, &z, NULL, NULL);
+    } else
+        kernels->cast[acc_dtype(out)][out->dtype](1, to, acc, NULL, NULL);
+}
+
+static void finish(oracle *o, int i, double *bounds) {
+    const fuzz_operand *out = &o->c->operands[i];
     int64_t item = asn_itemsize((asn_dtype)out->dtype);
     for (int64_t k = 0; k < o->c->buffers[out->buffer].bytes / item; k++) {
         if (!o->count[i][k]) continue;
         char *to = o->at[out->buffer] + k * item;
         bounds[k] = bound_of(o, i, k);
-        kernels->cast[acc_dtype(out)][out->dtype](1, to, o->acc[i][k].bytes, NULL, NULL);
+        store(o, i, k, to);
     }
 }
 
@@ -176,6 +207,7 @@ static void open_reductions(oracle *o, double **bounds) {
             (size_t)(c->buffers[out->buffer].bytes / asn_itemsize((asn_dtype)out->dtype));
         o->acc[i] = calloc(n, sizeof *o->acc[i]);
         o->started[i] = calloc(n, 1);
+        o->wide[i] = calloc(n, sizeof *o->wide[i]);
         o->sum[i] = calloc(n, sizeof(double));
         o->count[i] = calloc(n, sizeof(double));
         bounds[i] = calloc(n, sizeof(double));
@@ -204,6 +236,7 @@ void fuzz_oracle(const fuzz_case *c, char *const *at, double **bounds) {
             finish(&o, i, bounds[i]);
         free(o.acc[i]);
         free(o.started[i]);
+        free(o.wide[i]);
         free(o.sum[i]);
         free(o.count[i]);
     }
