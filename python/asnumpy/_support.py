@@ -331,23 +331,21 @@ def _host(x, inside=()):
     return x
 
 
-def host_items(items):
-    """A sequence with what __array__ of its items gives as NumPy arrays; None where no item gives one of ours."""
-    found = False
-
-    def convert(x, inside):
-        nonlocal found
-        if type(x) in (list, tuple):
-            return x if any(x is y for y in inside) else [convert(y, (*inside, x)) for y in x]
-        method = getattr(type(x), "__array__", None)
-        if method is None or isinstance(x, (_core.ndarray, _np.ndarray, _np.generic)):
-            return x
-        given = method(x)
-        found = found or isinstance(given, _core.ndarray)
-        return _np.asarray(given)
-
-    result = convert(items, ())
-    return result if found else None
+def host_items(items, inside=()):
+    """A sequence with what __array__ of its items gives, as NumPy arrays; each is called once."""
+    if type(items) in (list, tuple):
+        if any(items is x for x in inside):
+            return items
+        return [host_items(x, (*inside, items)) for x in items]
+    method = getattr(type(items), "__array__", None)
+    if method is None or isinstance(items, (_core.ndarray, _np.ndarray, _np.generic)):
+        return items
+    given = method(items)
+    if given is NotImplemented or isinstance(given, _np.ndarray):
+        return items if given is NotImplemented else given
+    if not isinstance(given, _core.ndarray):
+        raise ValueError("object __array__ method not producing an array")
+    return _np.asarray(given)
 
 
 def _device(x):

@@ -180,9 +180,8 @@ static PyObject *call_array_method(PyObject *method, PyObject *obj, int copy,
     return copy ? PyObject_CallOneArg(method, obj) : cannot_avoid_copy();
 }
 
-/* What an object's __array__ gives, when that is an array of ours, which NumPy would
- * refuse, or what it was asked for with a copy=; else NULL, with an error where it raised
- * one. */
+/* What an object's __array__ gives, called here and only once: an array of ours, which
+ * NumPy would refuse, or NumPy's. NULL without an error where there is no such method. */
 static PyObject *from_array_method(PyObject *obj, int copy, bool *trusted) {
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyList_Type || type == &PyTuple_Type || PyUnicode_Check(obj) ||
@@ -195,40 +194,71 @@ static PyObject *from_array_method(PyObject *obj, int copy, bool *trusted) {
     }
     PyObject *result = call_array_method(method, obj, copy, trusted);
     Py_DECREF(method);
-    if (!result) return NULL; /* it raised: NumPy would call it again */
-    if (asn_is_ndarray(result) || (copy >= 0 && is_device_array(result))) return result;
+    if (!result || asn_is_ndarray(result) || PyArray_Check(result)) return result;
     *trusted = false;
+    if (result != Py_NotImplemented)
+        PyErr_SetString(PyExc_ValueError,
+                        "object __array__ method not producing an array");
     Py_DECREF(result);
     return NULL;
 }
 
-/* After NumPy refused a sequence: once more, should an item's __array__ give an array of
- * ours. */
-static PyObject *from_items(PyObject *obj, PyArray_Descr *descr) {
-    if (!PyErr_ExceptionMatches(PyExc_ValueError) ||
-        !(PyList_Check(obj) || PyTuple_Check(obj)))
-        return NULL;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *items = asn_support_call("host_items", &obj, 1);
-    if (items == Py_None || !items) {
-        if (items) PyErr_Restore(type, value, trace);
-        Py_XDECREF(items);
-        return NULL;
+/* Has the object an __array__ that NumPy would call, and nothing that it would ask first?
+ */
+static bool gives_array(PyObject *o) {
+    PyTypeObject *type = Py_TYPE(o);
+    if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
+        type == &PyBool_Type || o == Py_None || asn_is_ndarray(o) || PyArray_Check(o) ||
+        PyArray_IsScalar(o, Generic) || PyObject_CheckBuffer(o))
+        return false;
+    return PyObject_HasAttr((PyObject *)type, asn_py.s_array) &&
+           !PyObject_HasAttrString((PyObject *)type, "__array_interface__");
+}
+
+static bool has_array_items(PyObject *list, int depth) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(list, i);
+        bool nested = PyList_CheckExact(item) || PyTuple_CheckExact(item);
+        if (nested ? depth < NPY_MAXDIMS && has_array_items(item, depth + 1)
+                   : gives_array(item))
+            return true;
     }
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
-    PyObject *host = PyArray_FromAny(
-        items, (PyArray_Descr *)Py_XNewRef((PyObject *)descr), 0, 0, 0, NULL);
-    Py_DECREF(items);
-    return host;
+    return false;
+}
+
+/* The sequence with what the __array__ of its items give, which may be arrays of ours, as
+ * NumPy's: NumPy would refuse those, and a second call of an item that is such a sequence
+ * itself would double the calls at every level. Any other object as it is; new reference.
+ */
+static PyObject *with_host_items(PyObject *obj) {
+    if (!(PyList_CheckExact(obj) || PyTuple_CheckExact(obj)) || !has_array_items(obj, 1))
+        return Py_NewRef(obj);
+    return asn_support_call("host_items", &obj, 1);
 }
 
 bool asn_integer_is_object(PyObject *obj) {
     if (!PyLong_Check(obj) || !PyErr_ExceptionMatches(PyExc_OverflowError)) return false;
     PyErr_Format(asn_py.host_dtype, "Python integer %R is an object in an array", obj);
     return true;
+}
+
+/* An array of what NumPy makes of an object; takes the object. */
+static PyObject *from_host_object(PyObject *obj, asn_dtype dtype) {
+    PyArray_Descr *descr = dtype == ASN_DTYPE_NONE ? NULL : asn_descr(dtype);
+    PyObject *host = NULL;
+    if (dtype == ASN_DTYPE_NONE || descr) {
+        Py_XINCREF(descr); /* taken */
+        host = PyArray_FromAny(obj, descr, 0, 0, 0, NULL);
+    }
+    Py_DECREF(obj);
+    if (!host) return NULL;
+    /* A list gives a fresh array; an exporter of a buffer gives a view of its memory. */
+    bool fresh = PyArray_CHKFLAGS((PyArrayObject *)host, NPY_ARRAY_OWNDATA) &&
+                 Py_REFCNT(host) == 1;
+    PyObject *r = asn_from_numpy(host, false, fresh);
+    if (r) asn_base_pass_on(r, host);
+    Py_DECREF(host);
+    return r;
 }
 
 /* Everything that is neither ours nor a NumPy array. *trusted: an __array__ was told of
@@ -263,27 +293,16 @@ static PyObject *from_other(PyObject *obj, asn_dtype dtype, int copy, bool *trus
     if (rows && dtype != ASN_DTYPE_NONE) Py_SETREF(rows, asn_asarray_dtype(rows, dtype));
     if (rows || PyErr_Occurred()) return rows;
     PyObject *own = from_array_method(obj, copy, trusted);
-    if (own && !asn_is_ndarray(own))
+    if (own && copy >= 0 && is_device_array(own))
         Py_SETREF(own, asn_from_numpy(own, copy == 1 && !*trusted, false));
+    if (own && PyArray_Check(own)) {
+        *trusted = false;
+        return from_host_object(own, dtype);
+    }
     if (own && dtype != ASN_DTYPE_NONE) Py_SETREF(own, asn_asarray_dtype(own, dtype));
     if (own || PyErr_Occurred()) return own;
-    PyArray_Descr *descr = NULL;
-    if (dtype != ASN_DTYPE_NONE) {
-        descr = asn_descr(dtype);
-        if (!descr) return NULL;
-        Py_INCREF(descr);
-    }
-    PyObject *host = PyArray_FromAny(obj, (PyArray_Descr *)Py_XNewRef((PyObject *)descr),
-                                     0, 0, 0, NULL);
-    if (!host) host = from_items(obj, descr);
-    Py_XDECREF(descr);
-    if (!host) return NULL;
-    /* A list gives a fresh array; an exporter of a buffer gives a view of its memory. */
-    bool fresh = PyArray_CHKFLAGS((PyArrayObject *)host, NPY_ARRAY_OWNDATA) != 0;
-    PyObject *r = asn_from_numpy(host, false, fresh);
-    if (r) asn_base_pass_on(r, host);
-    Py_DECREF(host);
-    return r;
+    PyObject *items = with_host_items(obj);
+    return items ? from_host_object(items, dtype) : NULL;
 }
 
 static PyObject *cast_copy(PyObject *self, asn_dtype dtype, char order) {

@@ -89,7 +89,8 @@ static int add_array_like(index_list *list, asn_index_item *item, PyObject *key)
     if (PyUnicode_Check(key) || PyFloat_Check(key) || PyComplex_Check(key))
         return bad_index();
     if (add_sequence(list, item, key) == 0) return 0;
-    if (PyErr_ExceptionMatches(PyExc_IndexError)) return -1;
+    /* A dtype that we lack is no index; what else was raised is the caller's. */
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
     PyErr_Clear();
     return bad_index();
 }

@@ -218,6 +218,59 @@ def test_functions_of_modules_pickle_and_say_where_they_are(name):
         function(Refusing())
 
 
+class Given:
+    """An object whose __array__ gives what it was made with, and counts its calls."""
+
+    def __init__(self, given):
+        self.given, self.calls = given, 0
+
+    def __array__(self, dtype=None, copy=None):
+        self.calls += 1
+        return self.given() if callable(self.given) else self.given
+
+
+@pytest.mark.parametrize("given", [anp.arange(3.0), np.arange(3.0), np.float32(2) * np.eye(2)])
+@pytest.mark.parametrize(
+    "use", ["asarray(x)", "asarray([x, x])", "array(x, dtype='f4')", "array([[x], [x]])"]
+)
+def test_array_methods_are_called_once(use, given):
+    x, y = Given(given), Given(np.asarray(given))
+    ours, theirs = (eval(f"m.{use}", {"m": m, "x": o}) for m, o in ((anp, x), (np, y)))
+    assert (ours.dtype, ours.tolist()) == (theirs.dtype, theirs.tolist())
+    assert x.calls == use.count("x")
+
+
+def test_calls_of_array_methods_do_not_double_at_each_level():
+    for module in (anp, np):
+        calls = []
+
+        def given(depth, module=module, calls=calls):
+            calls.append(depth)
+            below = Given(lambda: given(depth + 1))
+            return module.asarray([below] if depth < 20 else [1.0])
+
+        assert module.asarray(Given(lambda: given(0))).shape == (1,) * 21
+        assert len(calls) == 21
+
+
+@pytest.mark.parametrize("use", ["asarray(x)", "asarray([x])", "ones(3)[x]", "add(x, 1)"])
+def test_what_an_array_method_gives_must_be_an_array(use):
+    x = Given([1, 2])
+    for module in (anp, np):
+        with pytest.raises(ValueError, match="__array__ method not producing an array"):
+            eval("m." + use, {"m": module, "x": x})
+    assert x.calls == 2
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, RecursionError, ValueError])
+def test_errors_of_array_methods_leave_an_index(error):
+    def raises():
+        raise error("of __array__")
+
+    with pytest.raises(error, match="of __array__"):
+        anp.ones(3)[Given(raises)]
+
+
 @pytest.mark.parametrize(
     "error", [KeyboardInterrupt, MemoryError, ValueError, TypeError, AttributeError, RuntimeError]
 )
