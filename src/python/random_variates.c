@@ -150,6 +150,11 @@ static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t coun
     for (int k = 0; k < p->row->nparams; k++) {
         bool whole = p->row->kinds[k] == 'l';
         if (args[k] == Py_None || PyUnicode_Check(args[k])) {
+            /* NumPy first reads text as a number, then refuses it. */
+            PyObject *read =
+                args[k] == Py_None ? Py_NewRef(Py_None) : PyFloat_FromString(args[k]);
+            if (!read) return -1;
+            Py_DECREF(read);
             PyErr_Format(PyExc_TypeError, "%s: %s must be a real number, not %s",
                          p->row->name, p->row->params[k], Py_TYPE(args[k])->tp_name);
             return -1;
@@ -159,6 +164,11 @@ static int read_parameters(parameters *p, PyObject *const *args, Py_ssize_t coun
                 args[k], whole ? NPY_INT64 : NPY_DOUBLE,
                 NPY_ARRAY_CARRAY_RO | (whole ? NPY_ARRAY_FORCECAST : 0));
             if (!p->arrays[k]) return -1;
+            if (!whole && PyArray_NDIM(p->arrays[k]) == 0) { /* one number: as float() */
+                p->numbers[k].real = PyFloat_AsDouble(args[k]);
+                if (p->numbers[k].real == -1 && PyErr_Occurred()) return -1;
+                Py_CLEAR(p->arrays[k]);
+            }
         }
     }
     for (int k = 0; k < p->row->nparams; k++)

@@ -462,3 +462,24 @@ def test_runs(kind, name, given_parameters):
                  getattr(theirs, name)(*given_parameters, size=size))  # fmt: skip
         same(ours.integers(0, 99, 3, dtype=np.int32), theirs.integers(0, 99, 3, dtype=np.int32))
         same(ours.random(3), theirs.random(3))
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["normal('1')", "normal(b'1')", "normal('a')", "normal(None)", "normal([None])", "normal([1j])", "normal(1j)",
+     "normal(np.array('1'))", "normal(np.array(['1']))", "normal(np.array([1j]))", "normal(['1', '2'])",
+     "normal(0, '1')", "uniform('0', '1')", "uniform(['0'], [None])", "gamma('abc')", "gamma('1')", "gamma(None)",
+     "beta('a', 1)", "poisson('1')", "exponential(['1', '2'])", "laplace(np.datetime64('2020-01-01'))",
+     "normal(np.datetime64('2020-01-01'))", "normal(np.float32(1))", "normal(np.array([1, 2]), np.array(2, 'u1'))"],
+)  # fmt: skip
+@pytest.mark.parametrize("source", ["default_rng", "RandomState"])
+def test_what_is_no_real_number(source, call):
+    def outcome(module):
+        try:
+            return np.asarray(
+                eval(f"random.{source}(0).{call}", {"random": module.random, "np": np})
+            ).tolist()
+        except (TypeError, ValueError, OverflowError) as e:
+            return type(e)
+
+    assert repr(outcome(anp)) == repr(outcome(np))

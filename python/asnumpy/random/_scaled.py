@@ -27,8 +27,22 @@ def _number(result, size):
 
 
 def _double(parameter):
-    """A number as float64, lest a narrower one make the product narrow; arrays as they are."""
-    return parameter if np.ndim(parameter) else float(parameter)
+    """A number as float64, lest a narrower one make the product narrow; an array of real numbers.
+
+    As NumPy converts them: text is no number even where it reads like one, a list is converted,
+    an array must be safe to cast.
+    """
+    if type(parameter) in (float, int):
+        return float(parameter)
+    if isinstance(parameter, ndarray) and parameter.ndim and parameter.dtype.kind in "biuf":
+        return parameter
+    if isinstance(parameter, ndarray | np.ndarray):
+        host = np.asarray(parameter).astype(np.float64, casting="safe", copy=False)
+        return host if host.ndim else float(host)
+    host = np.asarray(parameter, dtype=np.float64)
+    if host.ndim == 0 and not hasattr(parameter, "__float__"):
+        raise TypeError(f"must be real number, not {type(parameter).__name__}")
+    return host if host.ndim else float(parameter)
 
 
 def scaled_uniform(draw, low, high, size, message, downwards=False):
