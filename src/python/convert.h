@@ -110,4 +110,8 @@ static inline int asn_operand_quick(PyObject *obj, asn_operand *out) {
     return asn_scalar_operand(obj, out);
 }
 
+/* Whether it is PyTorch's asarray or frombuffer that asks for a buffer (torch_buffer.c).
+ */
+bool asn_buffer_is_for_torch(int flags);
+
 #endif

@@ -130,6 +130,20 @@ static int refuse(Py_buffer *view, const char *why) {
     return -1;
 }
 
+/* PyTorch, which would read float32 in one dimension whatever lies there. Its own error
+ * says nothing, so a warning tells what to call instead. */
+static int refuse_torch(Py_buffer *view, int flags) {
+    static const char *const why =
+        "torch.asarray and torch.frombuffer read an asnumpy array's memory as float32 "
+        "without asking for its dtype and shape: use torch.from_dlpack(a) or "
+        "torch.as_tensor(a), or torch.frombuffer(memoryview(a), dtype=...)";
+    view->obj = NULL;
+    if (flags == PyBUF_WRITABLE && PyErr_WarnEx(PyExc_RuntimeWarning, why, 1) < 0)
+        return -1;
+    PyErr_SetString(PyExc_BufferError, why);
+    return -1;
+}
+
 /* What a view of the buffer protocol keeps. */
 typedef struct {
     asn_buffer *loan;
@@ -140,6 +154,8 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     const asn_layout *l = &asn_of(self)->layout;
     bool c = l->flags & ASN_C_CONTIGUOUS, f = l->flags & ASN_F_CONTIGUOUS;
     const char *format = buffer_format((asn_dtype)l->dtype);
+    if (!(l->dtype == ASN_F32 && l->ndim == 1) && asn_buffer_is_for_torch(flags))
+        return refuse_torch(view, flags);
     if (!format) return refuse(view, "bfloat16 has no buffer format: use to_numpy()");
     if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && !(l->flags & ASN_WRITEABLE))
         return refuse(view, "buffer source array is read-only");

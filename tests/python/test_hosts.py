@@ -326,3 +326,50 @@ def test_operators_leave_other_classes_their_turn():
         assert (module.arange(2) == Right()).tolist() == [True, True]
         assert (module.arange(2) == Priority()) == "equal"
         assert (module.arange(2) + Priority()) == "right of [0 1]"
+
+
+TORCH = """
+import io, hashlib, warnings, sys
+import numpy as np, torch
+import asnumpy as anp
+
+warnings.simplefilter("error")
+flat, wide = anp.arange(4, dtype="f4"), anp.arange(6.0).reshape(2, 3)
+assert torch.equal(torch.asarray(flat), torch.arange(4.0))
+for a in (wide, anp.arange(4), anp.ones((2, 2), "f4"), anp.ones(3, bool), anp.ones(())):
+    for call in (torch.asarray, lambda a: torch.frombuffer(a, dtype=torch.uint8)):
+        warnings.simplefilter("error")
+        try:
+            call(a)
+        except (RuntimeError, RuntimeWarning, BufferError, ValueError):
+            pass
+        else:
+            raise SystemExit(f"{a.dtype} of shape {a.shape} was read")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                call(a)
+            except (RuntimeError, BufferError, ValueError):
+                pass
+        assert any("torch.from_dlpack" in str(w.message) for w in caught), caught
+warnings.simplefilter("error")
+for read in (torch.as_tensor, torch.tensor, torch.from_dlpack):
+    assert torch.equal(read(wide), torch.arange(6.0, dtype=torch.float64).reshape(2, 3))
+assert torch.frombuffer(memoryview(wide), dtype=torch.float64).tolist() == wide.ravel().tolist()
+# Everyone else asks as before.
+f = io.BytesIO()
+f.write(wide)
+assert f.getvalue() == wide.tobytes()
+f.seek(0)
+f.readinto(wide)
+assert hashlib.sha256(wide).digest() == hashlib.sha256(wide.tobytes()).digest()
+assert bytes(wide) == memoryview(wide).tobytes() == wide.tobytes()
+"""
+
+
+def test_torch_does_not_take_other_numbers_for_float32():
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    import subprocess
+    import sys
+
+    subprocess.run([sys.executable, "-c", TORCH], check=True)
