@@ -2,11 +2,11 @@
  *
  * torch.asarray(a) takes the buffer of anything but a numpy.ndarray for float32 in one
  * dimension and never asks for the format: float64 came back as twice as many wrong
- * numbers, without an error (torch 2.13; any memoryview does the same there). It asks with
- * the flags of file.readinto (PyBUF_WRITABLE) and, refused, of file.write (PyBUF_SIMPLE),
- * so only the caller tells it from them: a frame of libtorch_python right below CPython's.
- * torch.frombuffer asks the same way and is refused with it, although its dtype is the
- * caller's word; through memoryview(a) it works.
+ * numbers, without an error (torch 2.13; any memoryview does the same there). It asks
+ * with the flags of file.readinto (PyBUF_WRITABLE) and, refused, of file.write
+ * (PyBUF_SIMPLE), so only the caller tells it from them: a frame of libtorch_python right
+ * below CPython's. torch.frombuffer asks the same way and is refused with it, although
+ * its dtype is the caller's word; through memoryview(a) it works.
  *
  * Looked at only where PyTorch is imported and the flags are these two: 1 us there.
  */
