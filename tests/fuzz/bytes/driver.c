@@ -1,0 +1,44 @@
+/* The harnesses of arbitrary bytes as programs that make their own inputs (see driver.h).
+ */
+#include "driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t state = 1;
+
+static uint64_t step(void) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state >> 24;
+}
+
+uint8_t random_byte(void) {
+    return (uint8_t)step();
+}
+
+size_t random_below(size_t count) {
+    return (size_t)(step() % count);
+}
+
+static int run_file(const char *name) {
+    uint8_t data[DRIVER_MOST];
+    FILE *f = fopen(name, "rb");
+    if (f == NULL) return 1;
+    size_t size = fread(data, 1, sizeof data, f);
+    fclose(f);
+    return LLVMFuzzerTestOneInput(data, size);
+}
+
+int main(int argc, char **argv) {
+    uint8_t data[DRIVER_MOST];
+    for (int i = 1; i < argc; i++)
+        if (run_file(argv[i]) != 0) return 1;
+    if (argc > 1) return 0;
+    const char *count = getenv("FUZZ_INPUTS");
+    long inputs = count ? atol(count) : inputs_of_its_own;
+    for (long i = 0; i < inputs; i++)
+        if (LLVMFuzzerTestOneInput(data, make_input(data)) != 0) return 1;
+    return 0;
+}
