@@ -2,6 +2,7 @@
  */
 #include "driver.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,6 +32,17 @@ static int run_file(const char *name) {
     return LLVMFuzzerTestOneInput(data, size);
 }
 
+/* FUZZ_CORPUS: a folder that receives the inputs, for libFuzzer to begin with. */
+static int write_input(const char *folder, long number, const uint8_t *data,
+                       size_t size) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/own-%ld", folder, number);
+    FILE *f = fopen(name, "wb");
+    if (f == NULL) return 1;
+    bool written = fwrite(data, 1, size, f) == size;
+    return fclose(f) == 0 && written ? 0 : 1;
+}
+
 int main(int argc, char **argv) {
     uint8_t data[DRIVER_MOST];
     for (int i = 1; i < argc; i++)
@@ -38,7 +50,11 @@ int main(int argc, char **argv) {
     if (argc > 1) return 0;
     const char *count = getenv("FUZZ_INPUTS");
     long inputs = count ? atol(count) : inputs_of_its_own;
-    for (long i = 0; i < inputs; i++)
-        if (LLVMFuzzerTestOneInput(data, make_input(data)) != 0) return 1;
+    const char *corpus = getenv("FUZZ_CORPUS");
+    for (long i = 0; i < inputs; i++) {
+        size_t size = make_input(data);
+        if (corpus != NULL && write_input(corpus, i, data, size) != 0) return 1;
+        if (corpus == NULL && LLVMFuzzerTestOneInput(data, size) != 0) return 1;
+    }
     return 0;
 }
