@@ -530,7 +530,10 @@ def test_pivots_that_have_no_finite_reciprocal(n, count, dtype, tiny):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_allclose(L.det(x).to_numpy(), np.linalg.det(scaled), rtol=1e-2)
-        got, expected = L.solve(asnumpy.array(a), asnumpy.array(b)).to_numpy(), np.linalg.solve(a, b)
+        got, expected = (
+            L.solve(asnumpy.array(a), asnumpy.array(b)).to_numpy(),
+            np.linalg.solve(a, b),
+        )
     np.testing.assert_allclose(got, expected, rtol=1e-2, atol=1e-3)
     inverses = L.inv(x).to_numpy()
     np.testing.assert_array_equal(np.isfinite(inverses), np.isfinite(np.linalg.inv(scaled)))
