@@ -16,6 +16,7 @@
 
 #include "asnumpy/asnumpy.h"
 #include "driver.h"
+#include "runtime/device.h"
 
 enum {
     HEADER_MOST = 1 << 20, /* of text, which the readers may take at once */
@@ -213,6 +214,7 @@ static uint64_t in_use(void) {
 static bool start(void) {
     static bool ready;
     if (ready) return true;
+    asn_device_set_library_path(LIBRARIES);
     if (!open_file(&input) || !open_file(&copy)) return false;
     asnp_array *a = NULL; /* what the library takes once */
     asnp_status status =
