@@ -51,8 +51,8 @@ fuzz: $(BUILD)/build.ninja build
 	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet fuzz_program
 	tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ_SEED)
 
-# Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests, more
-# hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
+# Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and on
+# arbitrary bytes (libFuzzer), more hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
 # the HTML pages in a browser.
 test-full: test
 	bash tools/bootstrap.sh chromium
@@ -60,6 +60,7 @@ test-full: test
 	$(PY) -m pytest tests/python -q -k browser
 	$(BUILD)/tests/c/test_cpu_math full
 	bash tools/sanitize.sh
+	tests/fuzz/bytes/run.sh 300
 	ASNUMPY_JIT=0 $(PYTEST)
 	ASNUMPY_ISA=avx2 ASNUMPY_JIT=always $(PYTEST)
 	HYPOTHESIS_PROFILE=full $(PYTEST)

@@ -51,7 +51,8 @@ C_TESTS = {
         [
             "test_cpu_(fused|prepared|jit|reduce)_(avx2|baseline)",
             "test_cpu_pool_avx512",
-            "abi_(op_errors|op_objects|program_bytes)",
+            "abi_(op_errors|op_objects)",
+            "fuzz_program_bytes",
             *GRAPH_TESTS,
         ],
     ),

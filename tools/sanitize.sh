@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the C and ABI tests with the address, undefined-behaviour and thread sanitizers and runs them, the generated programs
-# of tests/abi among them; the fuzzer of the operators under the address sanitizer; then once with clang.
+# of tests/abi and the fuzzers' fixed inputs among them; arbitrary arguments of the operators under the address sanitizer; then once
+# with clang. (tests/fuzz/bytes/run.sh: arbitrary bytes with libFuzzer.)
 # The programs repeat calls that `make ctest` recorded; ASNUMPY_CASES names another recording.
 set -euo pipefail
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 # else it reports, and the test passes

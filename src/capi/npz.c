@@ -166,6 +166,7 @@ asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
 typedef struct {
     FILE *file;
     const char *path;
+    long size;                /* of the file */
     unsigned char *directory; /* owns */
     size_t bytes, at;
     int left;
@@ -175,9 +176,11 @@ static asn_status damaged(const char *path) {
     return asn_error_set(ASN_ERR_VALUE, "%s: is no .npz file, or is damaged", path);
 }
 
-/* `bytes` from an offset on, in memory that the caller frees. */
+/* `bytes` from an offset on, in memory that the caller frees: none is taken for what the
+ * file does not have. */
 static asn_status read_at(const archive *z, long offset, size_t bytes,
                           unsigned char **out) {
+    if (offset > z->size || bytes > (size_t)(z->size - offset)) return damaged(z->path);
     *out = asn_malloc(bytes + 1);
     if (!*out) return ASN_ERR_MEMORY;
     if (fseek(z->file, offset, SEEK_SET) == 0 && fread(*out, 1, bytes, z->file) == bytes)
@@ -193,6 +196,7 @@ static asn_status open_archive(archive *z, const char *path) {
     if (!z->file) return failed(path, "opened");
     unsigned char *tail = NULL;
     long size = fseek(z->file, 0, SEEK_END) ? -1 : ftell(z->file);
+    z->size = size;
     long look = size < END_SIZE + COMMENT ? size : END_SIZE + COMMENT,
          at = look - END_SIZE;
     asn_status status =
@@ -204,9 +208,7 @@ static asn_status open_archive(archive *z, const char *path) {
         uint32_t bytes = get(tail + at + 12, 4), offset = get(tail + at + 16, 4);
         z->left = (int)get(tail + at + 10, 2);
         z->bytes = bytes;
-        status = (int64_t)offset + bytes > size
-                     ? damaged(path)
-                     : read_at(z, (long)offset, bytes, &z->directory);
+        status = read_at(z, (long)offset, bytes, &z->directory);
     }
     asn_free(tail);
     if (status) fclose(z->file);

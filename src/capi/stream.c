@@ -126,7 +126,7 @@ asnp_status asnp_event_elapsed(const asnp_event *from, const asnp_event *to, dou
 /* ---- batches */
 
 typedef struct {
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of a call: its threads do not outlive a fork */
     int32_t n, next, failed;
     asnp_job job;
     void *const *contexts;

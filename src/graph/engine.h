@@ -40,6 +40,9 @@ static inline uint32_t asn_fp_take(const char **op_name) {
     bool none = !__atomic_load_n(&asn_fp_conditions, __ATOMIC_RELAXED);
     return __builtin_expect(none, 1) ? 0 : asn_fp_take_met(op_name);
 }
+/* What met conditions under the first name, an operation's in asn_op_table, is called by
+ * the second, which is static: the function that consists of it. */
+void asn_fp_rename(const char *from, const char *to);
 bool asn_set_fp_checks(bool on);
 /* A bit of asn_fp_take's: an operation ran on the CPU in the device's place
  * (asn_fallback_take tells which). */

@@ -26,6 +26,10 @@ void asn_fp_note(const char *name) {
     if (asn_fp_conditions && !culprit) culprit = name;
 }
 
+void asn_fp_rename(const char *from, const char *to) {
+    if (culprit == from) culprit = to;
+}
+
 void asn_fp_meet(uint32_t met, const char *name) {
     __atomic_fetch_or(&asn_fp_conditions, met, __ATOMIC_RELAXED);
     asn_fp_note(name);

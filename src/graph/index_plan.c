@@ -13,6 +13,10 @@
 
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "graph/families.h"
+#include "graph/operands.h"
+#include "graph/streams.h"
+#include "runtime/sync.h"
 
 /* One axis of the view being built. */
 typedef struct {
@@ -314,4 +318,67 @@ asn_status asn_index_plan_check(const asn_index_plan *p) {
         ASN_TRY(status);
     }
     return ASN_OK;
+}
+
+/* ---- what reading and writing share */
+
+asn_status asn_index_plan_tensors(const asn_index_plan *p, aclTensorList **out) {
+    aclTensor *tensors[ASN_MAX_DIMS];
+    for (int i = 0; i < p->num_arrays; i++) {
+        asn_status status = asn_operator_tensor(&p->arrays[i], ASN_READ, &tensors[i]);
+        if (status) {
+            asn_operator_drop(i, tensors);
+            return status;
+        }
+    }
+    *out = asn_operator_list(p->num_arrays, tensors);
+    if (*out) return ASN_OK;
+    asn_operator_drop(p->num_arrays, tensors);
+    return ASN_ERR_MEMORY;
+}
+
+int asn_index_plan_shape(const asn_index_plan *p, int64_t *shape) {
+    int n = p->ndim;
+    memcpy(shape, p->shape, (size_t)n * sizeof *shape);
+    for (int d = p->num_arrays; d < p->base.layout.ndim; d++)
+        shape[n++] = p->base.layout.shape[d];
+    return n;
+}
+
+asn_status asn_index_plan_failure(const asn_index_plan *p, asn_status status) {
+    char message[512];
+    static const char why[] = "indices are checked";
+    asn_mark mark = ASN_NO_MARK;
+    if (ASN_CAPTURING)
+        asn_capture_checked(); /* replays check, too */
+    else if (!status && asn_stream_busy)
+        ASN_TRY(asn_sync_begin(why, &mark));
+    if (!status) status = asn_streams_wait_active();
+    asn_sync_end(why, mark);
+    if (!status || status == ASN_ERR_MEMORY) return status;
+    strncpy(message, asn_error_message(), sizeof message - 1);
+    message[sizeof message - 1] = '\0';
+    ASN_TRY(asn_index_plan_check(p));
+    return asn_error_set(status, "%s", message);
+}
+
+void asn_index_plan_placement(const asn_index_plan *p, int ndim, int *perm) {
+    int at = 0;
+    for (int d = 0; d < p->insert_at; d++)
+        perm[at++] = p->ndim + d;
+    for (int d = 0; d < p->ndim; d++)
+        perm[at++] = d;
+    for (int d = p->insert_at; at < ndim; d++)
+        perm[at++] = p->ndim + d;
+}
+
+asn_status asn_index_count_true(const asn_array *mask, int64_t *n) {
+    asn_array total;
+    asn_scalar count = {0};
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE, .now = true};
+    ASN_TRY(asn_ufunc_reduce(ASN_OP_ADD, mask, NULL, &total, &all));
+    asn_status status = asn_array_get_item(&total, 0, &count);
+    asn_array_fini(&total);
+    memcpy(n, count.bytes, sizeof *n);
+    return status;
 }

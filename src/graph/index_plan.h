@@ -4,6 +4,7 @@
 #define ASN_GRAPH_INDEX_PLAN_H
 
 #include "graph/index.h"
+#include "graph/operator.h"
 
 typedef struct {
     /* All basic items applied; the axes that index arrays address lead, in the order of
@@ -25,5 +26,31 @@ void asn_index_plan_fini(asn_index_plan *p);
 /* After a failed gather or scatter: IndexError naming the first index out of bounds, or
  * ASN_OK if all are within. */
 ASN_CHECK_RESULT asn_status asn_index_plan_check(const asn_index_plan *p);
+
+/* ---- what reading (index.c) and writing (index_set.c) share */
+
+/* The arrays as a list for an operator. */
+ASN_CHECK_RESULT asn_status asn_index_plan_tensors(const asn_index_plan *p,
+                                                   aclTensorList **out);
+/* The arrays' shape, then the base's axes that no array addresses. */
+int asn_index_plan_shape(const asn_index_plan *p, int64_t *shape);
+/* perm such that axis i of the result is axis perm[i] of (arrays' shape, rest). */
+void asn_index_plan_placement(const asn_index_plan *p, int ndim, int *perm);
+/* The device's complaint about an index becomes NumPy's IndexError. Without memory the
+ * indices themselves may not have been computed. */
+ASN_CHECK_RESULT asn_status asn_index_plan_failure(const asn_index_plan *p,
+                                                   asn_status status);
+/* The true elements of a mask; waits for them. */
+ASN_CHECK_RESULT asn_status asn_index_count_true(const asn_array *mask, int64_t *n);
+
+static inline bool asn_index_holds_array(const asn_index_item *item) {
+    return item->kind == ASN_INDEX_ARRAY || item->kind == ASN_INDEX_MASK;
+}
+/* One mask over all axes. */
+static inline bool asn_index_is_full_mask(const asn_array *a, int n,
+                                          const asn_index_item *items) {
+    return n == 1 && items[0].kind == ASN_INDEX_MASK && a->layout.ndim > 0 &&
+           asn_layout_same_shape(&a->layout, &items[0].array->layout);
+}
 
 #endif

@@ -105,6 +105,22 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
     return ASN_OK;
 }
 
+/* divmod is two operations on the same operands, of which either may meet a condition. */
+static const char *called(const asn_program *p, const asn_node *nodes, uint16_t op) {
+    const asn_node *found[2] = {NULL, NULL};
+    for (int i = 0; i < p->num_nodes; i++) {
+        const asn_node *n = &nodes[p->nodes[i]];
+        if (n->op == ASN_OP_FLOOR_DIVIDE) found[0] = n;
+        if (n->op == ASN_OP_REMAINDER) found[1] = n;
+    }
+    bool pair =
+        (op == ASN_OP_FLOOR_DIVIDE || op == ASN_OP_REMAINDER) && found[0] && found[1];
+    for (int k = 0; k < 2 && pair; k++)
+        pair = found[0]->in[k].buffer == found[1]->in[k].buffer &&
+               found[0]->in[k].offset == found[1]->in[k].offset;
+    return pair ? "divmod" : asn_op_table[op].name;
+}
+
 /* Names the operation of a program for the conditions that it met: the last one that may
  * divide by zero where that is one of them, else the last that computes, which neither a
  * copy nor a comparison does. */
@@ -119,11 +135,11 @@ static void note_conditions(const asn_program *p, const asn_node *nodes) {
         if (flags & ASN_OPF_POLE) found = op;
     }
     if (ASN_CAPTURING && computes != ASN_OP_NONE)
-        asn_capture_names(asn_op_table[found == ASN_OP_NONE ? computes : found].name,
-                          asn_op_table[computes].name);
+        asn_capture_names(called(p, nodes, found == ASN_OP_NONE ? computes : found),
+                          called(p, nodes, computes));
     if (!met || !*met) return;
     if (*met & ACLNNX_FP_DIVIDE && found != ASN_OP_NONE) computes = found;
-    asn_fp_note(computes == ASN_OP_NONE ? NULL : asn_op_table[computes].name);
+    asn_fp_note(computes == ASN_OP_NONE ? NULL : called(p, nodes, computes));
 }
 
 /* ---- programs in regions (plan_forward.c) */

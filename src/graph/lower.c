@@ -22,6 +22,7 @@
 #include "graph/compose.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
+#include "graph/record.h"
 #include "runtime/device.h"
 
 /* An array seen through a node's reference (broadcast axes have stride 0). */
@@ -111,8 +112,9 @@ typedef aclnnStatus (*ternary_fn)(const aclTensor *, const aclTensor *, const ac
                                   aclTensor *, uint64_t *, aclOpExecutor **);
 
 /* out = op(in...) through the operator of the row; every tensor has its final dtype. */
-static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTensor **in,
+static asn_status call(const asn_acl_operator *op, const asn_node *node, aclTensor **in,
                        aclTensor *out, bool *refused) {
+    const asn_op_info *row = &asn_op_table[node->op];
     uint64_t workspace = 0;
     aclOpExecutor *executor = NULL;
     aclScalar *alpha = NULL;
@@ -137,6 +139,7 @@ static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTe
         asn_capture_tensor(out);
     }
     *refused = asn_operator_refused(code);
+    if (ASN_PROFILING && code == 0) asn_record_work(asn_flops_of_node(node));
     asn_status status = *refused ? ASN_OK
                         : code   ? asn_acl_failed(code, row->name)
                                  : asn_operator_run(op, workspace, executor, row->name);
@@ -147,7 +150,6 @@ static asn_status call(const asn_acl_operator *op, const asn_op_info *row, aclTe
 /* *refused: the device has no such dtypes, and nothing was done. */
 static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
                               bool *refused) {
-    const asn_op_info *row = &asn_op_table[node->op];
     asn_dtype result = asn_op_result((asn_op)node->op, (asn_dtype)node->loop);
     asn_array in[3], out, target;
     aclTensor *t[4] = {NULL, NULL, NULL, NULL};
@@ -165,7 +167,7 @@ static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
         status = asn_array_new(&target, result, node->ndim, node->shape, 'C');
     if (!status) {
         status = asn_operator_tensor(direct ? &out : &target, ASN_WRITE, &t[3]);
-        if (!status) status = call(op, row, t, t[3], refused);
+        if (!status) status = call(op, node, t, t[3], refused);
         if (!direct) {
             if (!status && !*refused) status = convert(&target, &out);
             asn_array_fini(&target);
@@ -213,6 +215,7 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     if (!status) status = asn_operator_tensor(&in, ASN_READ, &t[0]);
     if (!status) status = asn_operator_tensor(&out, ASN_WRITE, &t[1]);
     aclDataType dtype = (aclDataType)asn_dtype_table[node->out.dtype].acl;
+    if (ASN_PROFILING && !status) asn_record_work(asn_flops_of_node(node));
     if (op == ASN_OP_ADD)
         ASN_OPERATOR(status, ReduceSum, "sum", t[0], dims, true, dtype, t[1]);
     else if (op == ASN_OP_MAXIMUM)

@@ -33,7 +33,7 @@ int64_t asn_flops_of_product(asn_dtype dtype, int64_t num_matrices, int64_t m, i
     return (asn_is_complex(dtype) ? 8 : 2) * num_matrices * m * k * n;
 }
 
-static int64_t node_flops(const asn_node *n) {
+int64_t asn_flops_of_node(const asn_node *n) {
     asn_op op = (asn_op)(n->reduce_op != ASN_OP_NONE ? n->reduce_op : n->op);
     return n->size * asn_flops_of(op, (asn_dtype)n->loop);
 }
@@ -170,7 +170,7 @@ learn(launched *f, uint64_t lines, const asn_program *p, const asn_node *nodes) 
         if (ref->buffer) f->bytes += ref_bytes(ref, first->ndim, first->shape);
     }
     for (int i = 0; i < p->num_nodes; i++)
-        f->work += node_flops(&nodes[p->nodes[i]]);
+        f->work += asn_flops_of_node(&nodes[p->nodes[i]]);
 }
 
 static inline const launched *facts_of(const asn_program *p, const asn_node *nodes) {
@@ -207,7 +207,7 @@ void asn_record_node(asn_mark mark, const asn_node *node) {
     asn_event *e = asn_profile_close(mark, ASN_EVENT_OPERATOR, name_of(node), 0);
     e->dtype = node->loop;
     e->bytes = ref_bytes(&node->out, node->ndim, node->shape);
-    e->work = node_flops(node);
+    e->work = asn_flops_of_node(node);
     for (int k = 0; k < node->num_in; k++)
         if (node->in[k].buffer)
             e->bytes += ref_bytes(&node->in[k], node->ndim, node->shape);

@@ -16,6 +16,8 @@
 
 /* Floating-point operations of one element of op's loop. */
 int64_t asn_flops_of(asn_op op, asn_dtype loop);
+/* Of a recorded operation or reduction. */
+int64_t asn_flops_of_node(const asn_node *n);
 /* Of num_matrices products of (m, k) and (k, n). */
 int64_t asn_flops_of_product(asn_dtype dtype, int64_t num_matrices, int64_t m, int64_t k,
                              int64_t n);

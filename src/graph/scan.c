@@ -106,6 +106,9 @@ static asn_status scan_operator(asn_op op, const asn_array *a, const asn_array *
     asn_lock();
     asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
     if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[1]);
+    if (ASN_PROFILING && !status)
+        asn_record_work(a->layout.size *
+                        asn_flops_of(op, asn_layout_dtype(&out->layout)));
     if (op == ASN_OP_ADD) {
         ASN_OPERATOR(status, Cumsum, "cumsum", t[0], (int64_t)axis, dtype, t[1]);
     } else {

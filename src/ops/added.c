@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+ASN_FORK_TAKES(added, &lock, ASN_FORK_LEAF)
 static asn_added_loop loops[ASN_OP_ADDED];
 static uint8_t output_of[ASN_OP_ADDED];
 static int count;

@@ -392,6 +392,7 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
     status = asn_ufunc_call((asn_op)u->op, c->in, NULL, &first, &c->options);
     if (status != ASN_OK)
         return asn_ufunc_raise((asn_op)u->op, c->in, NULL, &c->options, status);
+    asn_fp_rename(asn_op_table[u->op].name, u->name);
     PyObject *second = run_one((asn_op)u->op2, c, 1, kw->out[1]);
     PyObject *one = NULL;
     if (second && first_out) {

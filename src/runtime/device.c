@@ -95,6 +95,8 @@ static void settle_forks(void) {
 }
 
 asn_status asn_device_open(void) {
+    /* No fork waits for it (base/forks.h): libraries that are loaded meanwhile install
+     * handlers, for which some C libraries wait until the fork is over. */
     static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
     if (__atomic_load_n(&device.open, __ATOMIC_ACQUIRE)) return ASN_OK;
     pthread_mutex_lock(&opening);

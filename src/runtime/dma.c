@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "runtime/acl_api.h"
@@ -39,6 +40,7 @@ typedef struct {
 
 struct asn_dma {
     pthread_t thread;
+    pid_t process; /* whose thread it is */
     pthread_mutex_t lock;
     pthread_cond_t work, progress;
     asn_transfer *first; /* with pieces to issue */
@@ -181,9 +183,23 @@ static void *run(void *arg) {
     return NULL;
 }
 
+/* False in the child of a fork, where the thread is not, and the lock may be held for
+ * ever: nothing is copied there, and the queue's memory stays. */
+static bool has_thread(const asn_dma *q) {
+    return q->process == getpid();
+}
+
+static asn_status lacks_thread(void) {
+    return asn_error_set(
+        ASN_ERR_RUNTIME,
+        "copy queue: it was made before this process was forked, and its "
+        "thread is the parent's; make another");
+}
+
 /* ---- making and ending */
 
 static void let_go(asn_dma *q) {
+    if (!has_thread(q)) return;
     pthread_mutex_lock(&q->lock);
     bool last = --q->held == 0;
     pthread_mutex_unlock(&q->lock);
@@ -225,6 +241,7 @@ asn_status asn_dma_new(asn_dma **out, int64_t staging_bytes) {
     asn_dma *q = asn_calloc(1, sizeof *q);
     if (!q) return ASN_ERR_MEMORY;
     q->held = 1;
+    q->process = getpid();
     q->half_bytes = staging_bytes / 2;
     q->direct = asn_device_host_access();
     pthread_mutex_init(&q->lock, NULL);
@@ -244,7 +261,7 @@ asn_status asn_dma_new(asn_dma **out, int64_t staging_bytes) {
 }
 
 void asn_dma_free(asn_dma *q) {
-    if (!q) return;
+    if (!q || !has_thread(q)) return;
     pthread_mutex_lock(&q->lock);
     q->closing = true;
     pthread_cond_signal(&q->work);
@@ -255,9 +272,10 @@ void asn_dma_free(asn_dma *q) {
 }
 
 void asn_dma_get_stats(asn_dma *q, asn_dma_stats *out) {
-    pthread_mutex_lock(&q->lock);
+    bool shared = has_thread(q);
+    if (shared) pthread_mutex_lock(&q->lock);
     *out = q->stats;
-    pthread_mutex_unlock(&q->lock);
+    if (shared) pthread_mutex_unlock(&q->lock);
 }
 
 /* ---- transfers */
@@ -278,6 +296,7 @@ static asn_status make_events(asn_dma *q, asn_transfer *t) {
 
 asn_status asn_dma_submit(asn_dma *q, bool to_device, void *host, void *device,
                           int64_t bytes, int priority, asn_transfer **out) {
+    if (!has_thread(q)) return lacks_thread();
     asn_transfer *t = asn_calloc(1, sizeof *t);
     if (!t) return ASN_ERR_MEMORY;
     t->queue = q;
@@ -309,6 +328,7 @@ asn_status asn_dma_submit(asn_dma *q, bool to_device, void *host, void *device,
 }
 
 bool asn_transfer_done(asn_transfer *t) {
+    if (!has_thread(t->queue)) return t->done;
     pthread_mutex_lock(&t->queue->lock);
     bool done = t->done;
     pthread_mutex_unlock(&t->queue->lock);
@@ -316,6 +336,7 @@ bool asn_transfer_done(asn_transfer *t) {
 }
 
 static void settle(asn_transfer *t) {
+    if (!has_thread(t->queue)) return;
     pthread_mutex_lock(&t->queue->lock);
     while (!t->done)
         pthread_cond_wait(&t->queue->progress, &t->queue->lock);
@@ -324,11 +345,12 @@ static void settle(asn_transfer *t) {
 
 asn_status asn_transfer_wait(asn_transfer *t) {
     settle(t);
+    if (!t->done) return lacks_thread();
     return t->status ? asn_error_set(t->status, "%s", t->message) : ASN_OK;
 }
 
 asn_status asn_transfer_order(asn_transfer *t) {
-    if (!t->landed) return asn_transfer_wait(t);
+    if (!t->landed || !has_thread(t->queue)) return asn_transfer_wait(t);
     /* Its event is recorded when the last piece is issued: until then there is nothing
      * for a stream to wait for. */
     pthread_mutex_lock(&t->queue->lock);

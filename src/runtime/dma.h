@@ -10,6 +10,8 @@
  * The pool hands out memory in the order of the library's stream: a transfer begins when
  * what was queued there at its submission is done. Whoever uses what it copied to the
  * device calls asn_transfer_order first.
+ *
+ * In the child of a fork a queue of the parent's copies nothing: RuntimeError.
  */
 #ifndef ASN_RUNTIME_DMA_H
 #define ASN_RUNTIME_DMA_H

@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/forks.h"
+#include "runtime/profile.h"
+
 static struct {
     void (*before)(void), (*in_parent)(void), (*in_child)(void);
 } handlers;
@@ -20,15 +23,27 @@ void asn_forks_handle(void (*before)(void), void (*in_parent)(void),
 }
 
 static void before(void) {
-    if (!prepared++) handlers.before();
+    if (prepared++) return;
+    handlers.before();
+    asn_fork_take_locks();
+    asn_profile_hold();
+}
+
+static void give_locks(void) {
+    asn_profile_let_go();
+    asn_fork_give_locks();
 }
 
 static void in_parent(void) {
-    if (!--prepared) handlers.in_parent();
+    if (--prepared) return;
+    give_locks();
+    handlers.in_parent();
 }
 
 static void in_child(void) {
-    if (!--prepared) handlers.in_child();
+    if (--prepared) return;
+    give_locks();
+    handlers.in_child();
 }
 
 void asn_forks_come_first(void) {

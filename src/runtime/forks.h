@@ -4,6 +4,9 @@
  * Those libraries install handlers of their own as they load, and of all handlers the one
  * installed last prepares first: so the library's are installed again whenever the device
  * was opened anew. What runs is the first of them to prepare, and the last to go on.
+ *
+ * The locks of single files (base/forks.h) are taken right behind the library's own, for
+ * a thread that ends gives memory back to the device with the pool's lock held.
  */
 #ifndef ASN_RUNTIME_FORKS_H
 #define ASN_RUNTIME_FORKS_H

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 #include "runtime/acl_api.h"
 #include "runtime/pattern.h"
 #include "runtime/profile.h"
@@ -50,6 +51,7 @@ static struct {
     arena *arenas[DEVICES];
     asn_memory_settings settings;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+ASN_FORK_TAKES(pool, &pool.lock, ASN_FORK_LEAF)
 
 int32_t asn_pool_device;
 

@@ -64,6 +64,14 @@ static void unlock(void) {
     __atomic_store_n(&r.lock, 0, __ATOMIC_RELEASE);
 }
 
+void asn_profile_hold(void) {
+    lock();
+}
+
+void asn_profile_let_go(void) {
+    unlock();
+}
+
 /* ---- clocks */
 
 uint64_t asn_profile_clock(void) {

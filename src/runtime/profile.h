@@ -149,6 +149,10 @@ size_t asn_profile_totals(size_t room, asn_event_total *out);
 /* Nanoseconds of CLOCK_MONOTONIC. */
 uint64_t asn_profile_clock(void);
 
+/* Around a fork: no other thread is recording an event. */
+void asn_profile_hold(void);
+void asn_profile_let_go(void);
+
 /* ---- profile_device.c: lengths by the device's own clock */
 
 /* Whether work is done behind the calls. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 
 asn_site (*asn_site_finder)(void);
 
@@ -17,6 +18,7 @@ static struct {
     uint32_t num, capacity;
     uint32_t *slots; /* numbers; 2 * capacity of them */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+ASN_FORK_TAKES(table, &table.lock, ASN_FORK_LEAF)
 
 static uint64_t hash(const char *file, int line, const char *function) {
     uint64_t h = 1469598103934665603u ^ (uint64_t)line; /* FNV-1a */

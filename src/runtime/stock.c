@@ -13,6 +13,7 @@
 #include <pthread.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 #include "runtime/pool.h"
 
 #ifdef ASN_SANITIZE
@@ -52,7 +53,8 @@ typedef struct stock {
     asn_buffer *full[CLASSES][KEEP];
 } stock;
 
-static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* then the pool's */
+ASN_FORK_TAKES(list, &list_lock, ASN_FORK_OUTER)
 static stock *list;
 static uint64_t ended[CLASSES]; /* served by threads that are gone */
 static pthread_key_t at_exit;

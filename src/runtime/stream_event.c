@@ -6,7 +6,7 @@
  */
 #include "runtime/stream_event.h"
 
-#include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,45 +14,35 @@
 #include "runtime/device.h"
 #include "runtime/waits.h"
 
+/* A semaphore that whoever passes leaves open: nothing of it belongs to a thread, which a
+ * fork would leave behind. */
 struct asn_signal {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
+    sem_t set;
     int holders;
-    bool set;
 };
 
 static void signal_release(struct asn_signal *s) {
-    pthread_mutex_lock(&s->lock);
-    bool last = --s->holders == 0;
-    pthread_mutex_unlock(&s->lock);
-    if (!last) return;
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->changed);
+    if (__atomic_sub_fetch(&s->holders, 1, __ATOMIC_ACQ_REL) > 0) return;
+    sem_destroy(&s->set);
     asn_free(s);
 }
 
 static struct asn_signal *signal_retain(struct asn_signal *s) {
-    pthread_mutex_lock(&s->lock);
-    s->holders++;
-    pthread_mutex_unlock(&s->lock);
+    __atomic_add_fetch(&s->holders, 1, __ATOMIC_RELAXED);
     return s;
 }
 
 static void signal_set(void *arg) {
     struct asn_signal *s = arg;
-    pthread_mutex_lock(&s->lock);
-    s->set = true;
-    pthread_cond_broadcast(&s->changed);
-    pthread_mutex_unlock(&s->lock);
+    sem_post(&s->set);
     signal_release(s);
 }
 
 static void signal_wait(void *arg) {
     struct asn_signal *s = arg;
-    pthread_mutex_lock(&s->lock);
-    while (!s->set)
-        pthread_cond_wait(&s->changed, &s->lock);
-    pthread_mutex_unlock(&s->lock);
+    while (sem_wait(&s->set) != 0) /* a system call was interrupted */
+        ;
+    sem_post(&s->set);
     signal_release(s);
 }
 
@@ -60,8 +50,7 @@ static asn_status make_signal(asn_stream_event *e) {
     if (e->signal) return ASN_OK;
     struct asn_signal *s = asn_calloc(1, sizeof *s);
     if (!s) return ASN_ERR_MEMORY;
-    pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->changed, NULL);
+    sem_init(&s->set, 0, 0);
     s->holders = 1;
     e->signal = s;
     asn_waits_count(1);

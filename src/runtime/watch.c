@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 #include "runtime/memory.h"
 #include "runtime/segment.h"
 
@@ -33,6 +34,7 @@ static struct {
     } hooks[HOOKS];
     int num_hooks;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .next = 1};
+ASN_FORK_TAKES(watch, &watch.lock, ASN_FORK_LEAF)
 
 static const asn_watch_tap *tap;
 

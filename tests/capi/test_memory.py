@@ -1,6 +1,8 @@
 """The C face's memory.h: settings, blocks, tensors, queues, records."""
 
 import ctypes
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -193,3 +195,22 @@ def test_walk_and_hooks():
         c.mm_add_hook(hook, 9)
     for k in range(8):
         c.mm_remove_hook(hook, k)
+
+
+def test_queues_in_a_child_process():
+    """The queue's thread is the parent's: the child is told so, and waits for nothing."""
+    queue, x = c.queue_new(1 << 18), np.arange(7.0)
+    sent = c.queue_send(queue, ref(descriptor(F64, x.shape)), x.ctypes.data, 0)
+    c.transfer_wait(sent)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            signal.alarm(20)
+            c.transfer_wait(sent)
+            c.queue_send(queue, ref(descriptor(F64, x.shape)), x.ctypes.data, 0)
+        except Failure as e:
+            code = 0 if "make another" in str(e) else 2
+        del sent, queue
+        os._exit(code)
+    assert os.waitpid(pid, 0)[1] == 0

@@ -230,6 +230,9 @@ CONDITIONS = {
     "divide by zero encountered in floor_divide": lambda m: m.arange(3) // m.zeros(3, int),
     "divide by zero encountered in remainder": lambda m: m.arange(3) % m.zeros(3, int),
     "invalid value encountered in cast": lambda m: m.array([np.nan]).astype(int),
+    "divide by zero encountered in divmod": lambda m: divmod(m.arange(3), m.zeros(3, int)),
+    "invalid value encountered in divmod": lambda m: m.divmod(m.zeros(3), m.zeros(3)),
+    "overflow encountered in divmod": lambda m: divmod(m.array([-128], "i1"), m.array([-1], "i1")),
 }
 
 
@@ -246,6 +249,16 @@ def test_floating_point_conditions(message):
             warnings.simplefilter("error")
             f(m)
             asnumpy.synchronize()
+
+
+@needs_conditions
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+def test_recorded_divmod_is_named(dtype):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        quotient, rest = divmod(asnumpy.ones(100_000, dtype), 0)
+        float(quotient[0]), float(rest[0])
+    assert caught and all(str(w.message).endswith("encountered in divmod") for w in caught)
 
 
 @needs_conditions

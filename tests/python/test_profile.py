@@ -81,6 +81,21 @@ def test_operations_of_all_kinds_are_there_with_their_lines():
     assert all(e.line == "" or where(e)[0] == HERE for e in p.events)
 
 
+def test_operations_count_the_same_however_they_run():
+    """One at a time, fused or by CANN's operators: the floating-point operations are those of the rows."""
+    a, b = np.ones(100_000), np.ones(100_000)
+    for work, flops in (
+        (lambda: (a * 2 + b).sum(), 300_000),
+        (lambda: np.sqrt(a), 100_000),
+        (lambda: a.max(), 100_000),
+        (lambda: np.cumsum(a), 100_000),
+        (lambda: a < b, 0),
+    ):
+        with np.profile() as p:
+            work().tolist()
+        assert sum(e.flops for e in of_kind(p, "program", "operator")) == flops
+
+
 @on_cpu
 def test_small_operations_are_counted_and_every_one_timed_on_request():
     a = np.arange(10.0)

@@ -515,6 +515,30 @@ def test_which_singular_matrices_raise(n):
         assert L.det(asnumpy.array(matrices[k])) == dets[k]
 
 
+@pytest.mark.parametrize("dtype, tiny", [("float64", 1e-310), ("float32", 1e-40)])
+@pytest.mark.parametrize("count", [1, 3, 70])
+@pytest.mark.parametrize("n", [2, 3, 5, 20])
+def test_pivots_that_have_no_finite_reciprocal(n, count, dtype, tiny):
+    """They are divided by, as in LAPACK: no overflow on the way to a finite result."""
+    rng = np.random.default_rng(n)
+    a, b = matrix(rng, (count,), n, dtype), values(rng, (count, n, 1), dtype)
+    a[::7] *= a.dtype.type(tiny)
+    b[::7] *= a.dtype.type(tiny)
+    scaled = matrix(rng, (count,), n, dtype)
+    scaled[::7, :, n // 2] *= a.dtype.type(tiny)
+    x = asnumpy.array(scaled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_allclose(L.det(x).to_numpy(), np.linalg.det(scaled), rtol=1e-2)
+        got, expected = (
+            L.solve(asnumpy.array(a), asnumpy.array(b)).to_numpy(),
+            np.linalg.solve(a, b),
+        )
+    np.testing.assert_allclose(got, expected, rtol=1e-2, atol=1e-3)
+    inverses = L.inv(x).to_numpy()
+    np.testing.assert_array_equal(np.isfinite(inverses), np.isfinite(np.linalg.inv(scaled)))
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_one_nearly_singular_matrix_leaves_the_others_alone(dtype):
     """Its neighbours in a stack have the bits that they have without it, and it has those that it has alone."""

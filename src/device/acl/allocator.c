@@ -27,6 +27,8 @@ static struct {
     pthread_mutex_t lock;
     registration *first;
 } registered = {.lock = PTHREAD_MUTEX_INITIALIZER};
+ASN_FORK_TAKES(descriptions, &descriptions.lock, ASN_FORK_LEAF)
+ASN_FORK_TAKES(registered, &registered.lock, ASN_FORK_LEAF)
 static _Thread_local const registration *scope;
 
 static description *description_get(const char *function, aclrtAllocatorDesc handle,

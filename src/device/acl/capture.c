@@ -187,7 +187,12 @@ ASN_API aclError aclmdlRIDebugPrint(aclmdlRI modelRI) {
 void rt_capture_fork(int stage) {
     if (stage == RT_FORK_PREPARE) {
         asn_arena_lock(&graphs);
-    } else {
-        asn_arena_unlock(&graphs);
+        return;
+    }
+    asn_arena_unlock(&graphs);
+    if (stage == RT_FORK_PARENT) return;
+    for (uint32_t i = 0; i < atomic_load(&graphs.used); i++) {
+        rt_graph *g = asn_arena_at(&graphs, i);
+        if (g != NULL && g->ready) pthread_mutex_init(&g->lock, NULL); /* none runs */
     }
 }

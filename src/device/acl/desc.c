@@ -25,6 +25,7 @@ struct aclTensorDesc {
 
 static asn_arena descs =
     ASN_ARENA_INIT("tensor description", sizeof(aclTensorDesc), 1 << 17, true);
+ASN_FORK_TAKES(descs, &descs.lock, ASN_FORK_LEAF)
 
 /* `desc` when it is alive, else NULL: for the getters that have no code to return. */
 static aclTensorDesc *live(const aclTensorDesc *desc) {

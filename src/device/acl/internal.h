@@ -3,6 +3,7 @@
 #define ASN_DEVICE_ACL_INTERNAL_H
 
 #include "base/alloc.h"
+#include "base/forks.h"
 #include "base/status.h"
 #include "device/acl/asnrt.h"
 

@@ -54,6 +54,9 @@ static asn_arena configs =
     ASN_ARENA_INIT("profiler configuration", sizeof(aclprofConfig), 1 << 12, true);
 static asn_arena stamps = ASN_ARENA_INIT("stamp", sizeof(stamp), 1 << 16, true);
 static asn_arena steps = ASN_ARENA_INIT("step", sizeof(aclprofStepInfo), 1 << 16, true);
+ASN_FORK_TAKES(configs, &configs.lock, ASN_FORK_LEAF)
+ASN_FORK_TAKES(stamps, &stamps.lock, ASN_FORK_LEAF)
+ASN_FORK_TAKES(steps, &steps.lock, ASN_FORK_LEAF)
 
 static struct {
     pthread_mutex_t lock;

@@ -225,6 +225,7 @@ typedef struct {
 
 static asn_arena stream_configs =
     ASN_ARENA_INIT("stream configuration", sizeof(stream_config), 1 << 12, true);
+ASN_FORK_TAKES(stream_configs, &stream_configs.lock, ASN_FORK_LEAF)
 
 static stream_config *config_of(const aclrtStreamConfigHandle *handle) {
     return handle ? (stream_config *)((uintptr_t)handle - offsetof(stream_config, handle))

@@ -55,6 +55,7 @@ struct aclDataBuffer {
 
 static asn_arena buffers =
     ASN_ARENA_INIT("data buffer", sizeof(aclDataBuffer), 1 << 20, true);
+ASN_FORK_TAKES(buffers, &buffers.lock, ASN_FORK_LEAF)
 
 /* Describes `size` bytes at `data`, which it borrows; NULL when out of memory. */
 ASN_API aclDataBuffer *aclCreateDataBuffer(void *data, size_t size) {

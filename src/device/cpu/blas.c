@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/forks.h"
 #include "device/cpu/gemm.h"
 
 static struct {
@@ -30,6 +31,8 @@ static struct {
     char tried[512];
     bool no_memory; /* was why one of them did not open */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
+/* A fork waits until the library is open: the loader, too, would be left half-way. */
+ASN_FORK_TAKES(blas, &blas.lock, ASN_FORK_LEAF)
 
 static void *lookup(void *handle, const char *prefix, const char *name) {
     char full[128];

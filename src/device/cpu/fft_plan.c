@@ -23,6 +23,7 @@
 
 #include "base/alloc.h"
 #include "base/cpu.h"
+#include "base/forks.h"
 #include "device/cpu/scratch.h"
 
 enum { CACHE_BYTES = 64 << 20, SMALLEST_LINE = 16 };
@@ -339,6 +340,7 @@ static asn_fft_plan *plan_new(int64_t n, int size, bool line) {
 /* ---- the cache */
 
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
+ASN_FORK_TAKES(cache, &cache_lock, ASN_FORK_LEAF)
 static asn_fft_plan *cache;
 
 /* Takes plans over the bound out of the list; lock held. Returns those nobody uses. */

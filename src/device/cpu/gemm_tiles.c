@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/forks.h"
 #include "device/cpu/copy.h"
 #include "device/cpu/gemm.h"
 #include "device/cpu/gemm_complex.h"
@@ -40,6 +41,8 @@ typedef struct {
     dgemv_fn dv;
 } gemm_functions;
 static gemm_functions gemm;
+static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER; /* written under it */
+ASN_FORK_TAKES(load, &load_lock, ASN_FORK_LEAF)
 
 asn_status asn_gemm_load(void) {
     static int loaded;
@@ -51,11 +54,10 @@ asn_status asn_gemm_load(void) {
     ASN_TRY(asn_blas_symbol("cblas_zgemm", (void **)&f.z));
     ASN_TRY(asn_blas_symbol("cblas_sgemv", (void **)&f.sv));
     ASN_TRY(asn_blas_symbol("cblas_dgemv", (void **)&f.dv));
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&load_lock);
     if (!loaded) gemm = f; /* another thread may be reading it by now */
     __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&load_lock);
     return ASN_OK;
 }
 

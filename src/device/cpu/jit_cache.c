@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 #include "base/cpu.h"
 #include "base/hash.h"
 #include "device/cpu/jit_program.h"
@@ -29,6 +30,7 @@ enum {
 static const double WORTH_NS = 20e3;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+ASN_FORK_TAKES(code, &lock, ASN_FORK_LEAF)
 static asn_jit_code *entries[ENTRIES]; /* under lock */
 static asn_jit_counts counts;          /* likewise */
 static int switched = -1;              /* asn_jit_mode; -1: not asked yet */

@@ -48,6 +48,10 @@ void asn_matrix_fill_nan(const asn_linalg_job *job, int operand, char *to);
 static inline double asn_close_to_singular(const asn_linalg_job *job) {
     return (job->single ? 0x1p-23 : 0x1p-52) * 16 * job->n;
 }
+/* A pivot below it may have no finite reciprocal: LAPACK divides by those. */
+static inline double asn_least_pivot(size_t real_bytes) {
+    return real_bytes == 4 ? 0x1p-126 : 0x1p-1022;
+}
 /* Matrices of one call that LAPACK takes one by one: set up with the first of them, while
  * block is NULL; its user frees block. */
 typedef struct {

@@ -6,7 +6,8 @@
  * Jacobi's method. Lanes never mix and a converged lane is left alone, so a matrix's
  * result depends neither on the instruction set nor on its neighbours. Stacks shorter
  * than a few matrices (but for linalg_one.c's), and larger matrices, are LAPACK's; so is
- * one that elimination finds close to singular, as asn_close_to_singular says.
+ * one that elimination finds close to singular, as asn_close_to_singular says, or whose
+ * pivot is below asn_least_pivot.
  */
 #include <stdatomic.h>
 

@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/forks.h"
 #include "device/cpu/fpflags.h"
 
 enum {
@@ -69,6 +70,7 @@ static struct {
 } region;
 
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+ASN_FORK_TAKES(start, &start_lock, ASN_FORK_LEAF)
 static worker workers[MAX_THREADS];
 static atomic_int num_workers; /* started */
 static atomic_int num_threads; /* wanted, caller included; 0: not read yet */
@@ -219,16 +221,8 @@ int asn_pool_set_threads(int n) {
     return previous;
 }
 
-static void before_fork(void) {
-    pthread_mutex_lock(&start_lock);
-}
-static void after_fork_parent(void) {
-    pthread_mutex_unlock(&start_lock);
-}
-
 /* The child has no workers, whatever the parent's were doing. */
 static void after_fork_child(void) {
-    pthread_mutex_init(&start_lock, NULL);
     atomic_store(&num_workers, 0);
     for (int i = 0; i < MAX_THREADS; i++) {
         atomic_store(&workers[i].ticket, 0);
@@ -241,10 +235,10 @@ static void after_fork_child(void) {
     atomic_store(&callers, 0);
 }
 
-/* As the library loads: handlers of those that call it are installed later, so that they
- * prepare first, while threads may still start. */
+/* As the library loads: handlers of those that call it are installed later, and run after
+ * this one in the child. */
 __attribute__((constructor)) static void handle_forks(void) {
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+    pthread_atfork(NULL, NULL, after_fork_child);
 }
 
 static bool start_worker(int index, const cpu_set_t *usable) {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/forks.h"
 #include "base/hash.h"
 #include "device/cpu/fused_weave.h"
 #include "device/cpu/jit.h"
@@ -40,6 +41,7 @@ typedef struct {
 } slot;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+ASN_FORK_TAKES(prepared, &lock, ASN_FORK_LEAF)
 static slot slots[SETS][WAYS]; /* this and what follows: under the lock */
 static uint64_t seen[SEEN], now;
 static asn_prepared_counts counts;

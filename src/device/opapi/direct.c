@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/forks.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused.h"
 #include "device/cpu/gemm.h"
@@ -82,8 +83,10 @@ static bool make(aclnnxLoop *l, int32_t kind, int32_t op, asn_dtype dtype) {
     }
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of loops that are made */
+ASN_FORK_TAKES(loops, &lock, ASN_FORK_LEAF)
+
 ASN_API const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     asn_dtype dt = asn_dtype_from_acl(dtype);
     aclnnxLoop *l = dt == ASN_DTYPE_NONE ? NULL : place_of(kind, op, dt);
     if (l == NULL) return NULL;

@@ -186,6 +186,13 @@ static int32_t run_body(aclOpExecutor *e, asnrtStreamState *stream) {
     return code;
 }
 
+void asnop_executors_forked(void) {
+    for (uint32_t i = 0; i < atomic_load(&asnop_executors.used); i++) {
+        aclOpExecutor *e = asn_arena_at(&asnop_executors, i);
+        if (e != NULL && e->ready) pthread_mutex_init(&e->lock, NULL);
+    }
+}
+
 static int32_t task_once(void *arg) {
     return run_body(arg, NULL);
 }

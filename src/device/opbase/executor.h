@@ -57,6 +57,8 @@ extern ASN_API asn_arena asnop_executors;
  * (asn_error_set) set. */
 ASN_API aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands);
 ASN_API void asnop_executor_release(aclOpExecutor *e);
+/* In the child of a fork: no thread is running one. */
+void asnop_executors_forked(void);
 
 /* 16-byte aligned memory that lives as long as the executor; NULL with the error set. */
 ASN_API void *asnop_executor_alloc_slow(aclOpExecutor *e, size_t size);

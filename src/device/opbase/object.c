@@ -68,13 +68,18 @@ static void unlock_all(void) {
     asn_arena_unlock(&asnop_executors);
 }
 
+static void unlock_in_child(void) {
+    unlock_all();
+    asnop_executors_forked();
+}
+
 static void set_up(void) {
     pthread_key_create(&thread_end, flush);
 }
 
 /* As the library loads, before the handlers of those that call it. */
 __attribute__((constructor)) static void handle_forks(void) {
-    pthread_atfork(lock_all, unlock_all, unlock_all);
+    pthread_atfork(lock_all, unlock_all, unlock_in_child);
 }
 
 /* NULL when out of memory: the arenas serve directly then. */

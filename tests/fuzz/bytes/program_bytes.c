@@ -5,11 +5,7 @@
  * the memory an operand has. Everything else comes from the input: a byte below VALID
  * picks something that could be meant, others are taken as they are, so that programs get
  * past the first check. Each operand lies against the end of its block, where a sanitizer
- * sees the first byte too many; and what surrounds the outputs must stay as it was.
- *
- *     program_bytes            so many inputs of its own, the same each time
- *     program_bytes FILE...    the bytes of each file
- * With clang -fsanitize=fuzzer -DFUZZER it is a libFuzzer target. */
+ * sees the first byte too many; and what surrounds the outputs must stay as it was. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +13,9 @@
 
 #include "acl/acl.h"
 #include "aclnn/aclnnx.h"
+#include "driver.h"
 
-enum { VALID = 251, ROOM = 1 << 13, UNIT = 16, GUARD = 64, INPUTS_OF_ITS_OWN = 100000 };
+enum { VALID = 251, ROOM = 1 << 13, UNIT = 16 };
 
 typedef struct {
     const uint8_t *at, *end;
@@ -163,7 +160,6 @@ static void fail(const char *what, int k) {
     abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     static made m;
     static bool ready;
@@ -194,41 +190,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 }
 
 #ifndef FUZZER
-static uint64_t state = 1;
+const long inputs_of_its_own = 100000;
 
-static uint8_t random_byte(void) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (uint8_t)(state >> 24);
-}
-
-static int run_file(const char *name) {
-    uint8_t data[4096];
-    FILE *f = fopen(name, "rb");
-    if (f == NULL) return 1;
-    size_t size = fread(data, 1, sizeof data, f);
-    fclose(f);
-    return LLVMFuzzerTestOneInput(data, size);
-}
-
-int main(int argc, char **argv) {
-    for (int i = 1; i < argc; i++)
-        if (run_file(argv[i]) != 0) return 1;
-    if (argc > 1) return 0;
-    const char *count = getenv("FUZZ_INPUTS");
-    long inputs = count ? atol(count) : INPUTS_OF_ITS_OWN;
-    for (long i = 0; i < inputs; i++) {
-        uint8_t data[16 + 2 * UINT8_MAX];
-        size_t size = 16 + random_byte() + random_byte();
-        for (size_t k = 0; k < sizeof data; k++)
-            data[k] = random_byte();
-        uint8_t calm = random_byte(); /* bytes that pick what is meant, more or less */
-        for (size_t k = 0; k < size && calm % 4; k++)
-            if (random_byte() % (calm % 4 * 8) != 0 && data[k] >= VALID)
-                data[k] = (uint8_t)(data[k] - VALID);
-        if (LLVMFuzzerTestOneInput(data, size) != 0) return 1;
-    }
-    return 0;
+size_t make_input(uint8_t data[DRIVER_MOST]) {
+    size_t size = 16 + random_byte() + random_byte();
+    for (size_t k = 0; k < 16 + 2 * UINT8_MAX; k++)
+        data[k] = random_byte();
+    uint8_t calm = random_byte(); /* bytes that pick what is meant, more or less */
+    for (size_t k = 0; k < size && calm % 4; k++)
+        if (random_byte() % (calm % 4 * 8) != 0 && data[k] >= VALID)
+            data[k] = (uint8_t)(data[k] - VALID);
+    return size;
 }
 #endif
