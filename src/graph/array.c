@@ -100,6 +100,7 @@ static void gather_host(char **to, const char *from, int ndim, const int64_t *sh
 static asn_status cross(void *to, const void *from, size_t bytes, bool to_device) {
     enum { FEW = 1024 };
     const char *name = to_device ? "copy from host" : "copy to host";
+    ASN_TRY(asn_device_open()); /* of arrays over host memory it may be closed */
     bool small = bytes <= FEW && asn_device_host_access();
     uint64_t begin = small ? asn_profile_begin_small() : 0;
     asn_mark mark = small ? ASN_NO_MARK : asn_profile_begin();

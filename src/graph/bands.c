@@ -35,7 +35,7 @@ enum {
 typedef struct {
     const asn_ref *ref;
     bool written;
-    int64_t lag; /* of its program */
+    int program;
 } use;
 
 typedef struct {
@@ -43,7 +43,7 @@ typedef struct {
     int num;
     bool reduces;
     int programs;
-    int64_t lag, most; /* the last program's, and the largest */
+    int64_t *lag, next, most; /* the programs', that of the one to come, the largest */
     use uses[MAX_USES];
 } together;
 
@@ -105,11 +105,12 @@ static bool add_use(together *t, const asn_ref *ref, bool written, bool *linked)
                 return false;
             if (!rows_meet(t, u->ref, ref, &last)) continue;
         }
-        if (t->lag < u->lag + last) t->lag = u->lag + last;
+        last += t->lag[u->program];
+        if (t->next < last) t->next = last;
         *linked |= u->written;
     }
     if (t->num == MAX_USES) return false;
-    t->uses[t->num++] = (use){ref, written, 0};
+    t->uses[t->num++] = (use){ref, written, t->programs};
     return true;
 }
 
@@ -121,17 +122,15 @@ static bool add_program(together *t, const asn_program *p, const asn_node *nodes
     if (t->space && !same_space(t->space, node)) return false;
     t->space = node;
     t->reduces |= p->reduce_mask != 0;
-    t->lag = 0;
-    int before = t->num;
+    t->lag[t->programs] = t->next = 0;
     for (int i = 0; i < p->num_nodes; i++)
         if (keep[p->nodes[i]]) return false;
     for (int i = 0; i < p->num_in + p->num_out; i++) {
         const asn_ref *ref = asn_program_ref(p, nodes, i);
         if (ref->buffer && !add_use(t, ref, i >= p->num_in, linked)) return false;
     }
-    for (int i = before; i < t->num; i++)
-        t->uses[i].lag = t->lag;
-    if (t->most < t->lag) t->most = t->lag;
+    t->lag[t->programs] = t->next;
+    if (t->most < t->next) t->most = t->next;
     return ++t->programs <= (t->most ? LAGGING : ASN_BANDS_TOGETHER) &&
            !(t->most && t->reduces);
 }
@@ -156,13 +155,13 @@ void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
     t.num = 0;
     t.reduces = false;
     t.programs = 0;
+    t.lag = b->lag;
     t.most = 0;
     b->num = 1;
     if (first + 1 == plan->num_programs || node->ndim < 2 ||
         node->size * 8 < band_bytes())
         return;
     int num = 0;
-    b->most = 0;
     while (first + num < plan->num_programs && num < ASN_BANDS_TOGETHER) {
         int before = t.num;
         bool linked = false;
@@ -171,8 +170,8 @@ void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
             t.num = before;
             break;
         }
-        b->lag[num++] = t.lag;
         b->most = t.most;
+        num++;
     }
     if (num < 2) return;
     const int64_t bytes = row_bytes(&t);

@@ -81,7 +81,7 @@ void asn_capture_product(const asn_array *a, const asn_array *b, const asn_array
                          bool watched);
 /* A handle was made: of a tensor over `a`, of a list of n tensors. */
 void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written);
-void asn_capture_made_list(aclTensorList *list, int n, aclTensor *const *tensors);
+void asn_capture_made_list(const aclTensorList *list, int n, aclTensor *const *tensors);
 /* Takes a handle over: true, and the caller does not destroy it. */
 typedef enum {
     ASN_HANDLE_TENSOR,

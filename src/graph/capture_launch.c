@@ -11,22 +11,22 @@ static size_t words(int n) {
     return (size_t)n * sizeof(int64_t);
 }
 
-/* The operands, with strides of their own, as places and as what a replay fills in. */
-static aclnnxOperand *keep_operands(asn_replay_step *s, int first,
-                                    const aclnnxOperand *from, int num, int num_written,
-                                    const int *ndims, aclnnxOperand *to) {
-    for (int i = 0; to && i < num; i++) {
-        to[i] = from[i];
-        if (from[i].strides)
-            to[i].strides = asn_capture_copy(from[i].strides, words(ndims[i]));
-        s->places[first + i] = asn_capture_place(from[i].data, i >= num - num_written);
-    }
-    if (to) asn_capture_spread(s);
-    return to;
+/* An operand, with strides of its own, as a place and as what a replay fills in. */
+static void keep_operand(asn_replay_step *s, int i, const aclnnxOperand *from, int ndim,
+                         bool written, aclnnxOperand *to) {
+    *to = *from;
+    if (from->strides) to->strides = asn_capture_copy(from->strides, words(ndim));
+    s->places[i] = asn_capture_place(from->data, written);
 }
 
-static aclnnxOperand *room(int num) {
-    return asn_capture_alloc((size_t)num * sizeof(aclnnxOperand));
+/* Those of a step whose operands have `ndim` dimensions each. */
+static aclnnxOperand *keep_operands(asn_replay_step *s, const aclnnxOperand *from,
+                                    int num, int num_written, int ndim) {
+    aclnnxOperand *to = asn_capture_alloc((size_t)num * sizeof *to);
+    for (int i = 0; to && i < num; i++)
+        keep_operand(s, i, &from[i], ndim, i >= num - num_written, &to[i]);
+    if (to) asn_capture_spread(s);
+    return to;
 }
 
 static int64_t elements_of(int ndim, const int64_t *shape) {
@@ -48,18 +48,15 @@ static int64_t bytes_of(const aclnnxOperand *o, int ndim, const int64_t *shape) 
 /* A program as the step's: *p is a copy with memory of its own. False: none is left. */
 static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
                          const aclnnxProgram *program) {
-    int num = program->numIn + program->numOut, ndims[ACLNNX_MAX_OPERANDS];
+    int num = program->numIn + program->numOut;
     *p = *program;
     s->elements = elements_of(p->numDims, p->shape);
-    for (int i = 0; i < num; i++) {
-        ndims[i] = p->numDims;
+    for (int i = 0; i < num; i++)
         s->nbytes += bytes_of(&program->operands[i], p->numDims, p->shape);
-    }
     p->shape = asn_capture_copy(program->shape, words(p->numDims));
     p->instrs =
         asn_capture_copy(program->instrs, (size_t)p->numInstrs * sizeof *p->instrs);
-    p->operands =
-        keep_operands(s, 0, program->operands, num, program->numOut, ndims, room(num));
+    p->operands = keep_operands(s, program->operands, num, program->numOut, p->numDims);
     return p->operands != NULL;
 }
 
@@ -96,7 +93,7 @@ static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOper
     s->call.ndim = ndim;
     s->call.axis = axis;
     s->call.shape = asn_capture_copy(shape, words(ndim));
-    s->call.operands = keep_operands(s, 0, both, 2, 1, (int[]){ndim, ndim}, room(2));
+    s->call.operands = keep_operands(s, both, 2, 1, ndim);
     s->nbytes = bytes_of(in, ndim, shape) + bytes_of(out, ndim, shape);
     return code;
 }
@@ -115,16 +112,13 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
     }
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_UPDATE_AT, num + 2);
     if (!s) return code;
-    aclnnxOperand all[ACLNNX_MAX_OPERANDS];
-    int ndims[ACLNNX_MAX_OPERANDS];
-    for (int i = 0; i < num; i++) {
-        all[i] = indices[i];
-        ndims[i] = index_ndim;
-    }
-    all[num] = *values;
-    ndims[num] = index_ndim + ndim - num;
-    all[num + 1] = *self;
-    ndims[num + 1] = ndim;
+    aclnnxOperand *all = asn_capture_alloc((size_t)(num + 2) * sizeof *all);
+    if (!all) return code;
+    for (int i = 0; i < num; i++)
+        keep_operand(s, i, &indices[i], index_ndim, false, &all[i]);
+    keep_operand(s, num, values, index_ndim + ndim - num, false, &all[num]);
+    keep_operand(s, num + 1, self, ndim, true, &all[num + 1]);
+    asn_capture_spread(s);
     s->name = s->pole = "update at";
     s->call.op = op;
     s->call.ndim = ndim;
@@ -132,7 +126,7 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
     s->call.index_ndim = index_ndim;
     s->call.shape = asn_capture_copy(shape, words(ndim));
     s->call.other_shape = asn_capture_copy(index_shape, words(index_ndim));
-    s->call.operands = keep_operands(s, 0, all, num + 2, 1, ndims, room(num + 2));
+    s->call.operands = all;
     s->nbytes = bytes_of(self, ndim, shape);
     return code;
 }
@@ -153,7 +147,7 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
     s->call.num_kth = num_kth;
     s->call.kth = asn_capture_copy(kth, words(num_kth));
     s->call.shape = asn_capture_copy(shape, words(ndim));
-    s->call.operands = keep_operands(s, 0, both, 2, 1, (int[]){ndim, ndim}, room(2));
+    s->call.operands = keep_operands(s, both, 2, 1, ndim);
     s->nbytes = bytes_of(in, ndim, shape) + bytes_of(out, ndim, shape);
     return code;
 }
@@ -172,7 +166,7 @@ void asn_capture_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand 
     s->call.axis = axis;
     s->call.shape = asn_capture_copy(in_shape, words(ndim));
     s->call.other_shape = asn_capture_copy(out_shape, words(ndim));
-    s->call.operands = keep_operands(s, 0, both, 2, 1, (int[]){ndim, ndim}, room(2));
+    s->call.operands = keep_operands(s, both, 2, 1, ndim);
     s->nbytes = bytes_of(in, ndim, in_shape) + bytes_of(out, ndim, out_shape);
 }
 
@@ -237,7 +231,7 @@ static int32_t record_interp(const aclnnxOperand *x, const aclnnxOperand *xp,
     s->call.m = points;
     s->call.left = left;
     s->call.right = right;
-    s->call.operands = keep_operands(s, 0, all, 4, 1, (int[]){1, 1, 1, 1}, room(4));
+    s->call.operands = keep_operands(s, all, 4, 1, 1);
     return code;
 }
 
@@ -254,7 +248,7 @@ static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
     s->call.m = m;
     s->call.first = first;
     s->elements = count;
-    s->call.operands = keep_operands(s, 0, all, 3, 1, (int[]){1, 1, 1}, room(3));
+    s->call.operands = keep_operands(s, all, 3, 1, 1);
     return code;
 }
 

@@ -13,54 +13,60 @@
 #include "graph/launch.h"
 #include "runtime/device.h"
 
-enum { MOST_TENSORS = 96, MOST_MADE = 256, MOST_LISTS = 16 };
+enum { MOST_TENSORS = 96, MOST_MADE = 256 };
 
 /* A tensor that exists now. */
 typedef struct {
     aclTensor *tensor;
     const void *address;
     bool written, empty;
+    const aclTensorList *list; /* that it belongs to, or NULL */
+    int member;
 } made;
-
-/* A list that exists now, whose members are noted in `members`. */
-typedef struct {
-    aclTensorList *list;
-    int num, first;
-} made_list;
 
 static struct {
     made tensors[MOST_MADE];
-    made_list lists[MOST_LISTS];
-    aclTensor *members[MOST_MADE];
-    int num_tensors, num_lists, num_members;
+    int num_tensors;
     asn_replay_tensor call[MOST_TENSORS]; /* of the operator being called */
     int num_call;
     bool full;
 } now;
 
 void asn_capture_operators_end(void) {
-    now.num_tensors = now.num_lists = now.num_members = now.num_call = 0;
+    now.num_tensors = now.num_call = 0;
     now.full = false;
 }
 
 void asn_capture_made_tensor(aclTensor *tensor, const asn_array *a, bool written) {
     now.full |= now.num_tensors == MOST_MADE;
     if (now.full) return;
-    now.tensors[now.num_tensors++] = (made){
-        tensor, (char *)a->buffer->data + a->layout.offset, written, a->layout.size == 0};
+    now.tensors[now.num_tensors++] =
+        (made){.tensor = tensor,
+               .address = (char *)a->buffer->data + a->layout.offset,
+               .written = written,
+               .empty = a->layout.size == 0};
 }
 
-void asn_capture_made_list(aclTensorList *list, int n, aclTensor *const *tensors) {
-    now.full |= now.num_lists == MOST_LISTS || now.num_members + n > MOST_MADE;
-    if (now.full) return;
-    now.lists[now.num_lists++] = (made_list){list, n, now.num_members};
-    memcpy(&now.members[now.num_members], tensors, (size_t)n * sizeof *tensors);
-    now.num_members += n;
-}
-
-static const made *find(const aclTensor *tensor) {
+static made *find(const aclTensor *tensor) {
     for (int i = now.num_tensors - 1; i >= 0; i--)
         if (now.tensors[i].tensor == tensor) return &now.tensors[i];
+    return NULL;
+}
+
+void asn_capture_made_list(const aclTensorList *list, int n, aclTensor *const *tensors) {
+    for (int k = 0; k < n; k++) {
+        made *m = find(tensors[k]);
+        now.full |= !m;
+        if (!m) return;
+        m->list = list;
+        m->member = k;
+    }
+}
+
+static const made *find_member(const aclTensorList *list, int member) {
+    for (int i = 0; i < now.num_tensors; i++)
+        if (now.tensors[i].list == list && now.tensors[i].member == member)
+            return &now.tensors[i];
     return NULL;
 }
 
@@ -81,14 +87,10 @@ void asn_capture_tensor(const aclTensor *tensor) {
 }
 
 void asn_capture_tensors(const aclTensorList *list) {
-    for (int i = now.num_lists - 1; i >= 0; i--) {
-        const made_list *l = &now.lists[i];
-        if (l->list != list) continue;
-        for (int k = 0; k < l->num; k++)
-            add(now.members[l->first + k], l->list, (size_t)k);
-        return;
-    }
-    now.full |= list != NULL;
+    int num = 0;
+    for (const made *m; list && (m = find_member(list, num)); num++)
+        add(m->tensor, (aclTensorList *)list, (size_t)num);
+    now.full |= list && !num;
 }
 
 static asn_status too_many(void) {
@@ -167,18 +169,9 @@ bool asn_capture_keep(asn_handle kind, void *handle) {
             now.tensors[i] = now.tensors[--now.num_tensors];
             break;
         }
-    for (int i = 0; kind == ASN_HANDLE_LIST && i < now.num_lists; i++) {
-        made_list *l = &now.lists[i];
-        if (l->list != handle) continue;
-        for (int k = 0; k < l->num; k++) { /* the list owns its members */
-            for (int j = 0; j < now.num_tensors; j++)
-                if (now.tensors[j].tensor == now.members[l->first + k])
-                    now.tensors[j--] = now.tensors[--now.num_tensors];
-        }
-        now.lists[i] = now.lists[--now.num_lists];
-        if (!now.num_lists) now.num_members = 0;
-        break;
-    }
+    for (int i = 0; kind == ASN_HANDLE_LIST && i < now.num_tensors; i++)
+        if (now.tensors[i].list == handle) /* which owns it */
+            now.tensors[i--] = now.tensors[--now.num_tensors];
     r->kept[r->num_kept++] = (asn_kept){kind, handle};
     return true;
 }

@@ -129,18 +129,15 @@ static bool out_fits(const asn_array *out, const asn_layout *l, const asn_bindin
 /* A number as the loop wants it; false when it does not fit. */
 static bool immediate(const asn_operand *o, asn_dtype want, asn_scalar *cast,
                       const void **src) {
+    asn_status status = ASN_OK;
     *src = o->scalar.bytes;
-    if (o->weak == 'i' && asn_is_integer(want) && asn_operand_check(o, want) != ASN_OK) {
-        asn_error_clear();
-        return false;
+    if (o->weak == 'i' && asn_is_integer(want)) status = asn_operand_check(o, want);
+    if (!status && o->scalar.dtype != want) {
+        status = asn_scalar_convert(&o->scalar, want, cast);
+        *src = cast->bytes;
     }
-    if (o->scalar.dtype == want) return true;
-    if (asn_scalar_convert(&o->scalar, want, cast) != ASN_OK) {
-        asn_error_clear();
-        return false;
-    }
-    *src = cast->bytes;
-    return true;
+    if (status) asn_error_clear();
+    return !status;
 }
 
 /* Operands of other dtypes are converted on the stack first. */

@@ -7,6 +7,7 @@
 #include "graph/capture.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
+#include "graph/lock.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 #include "runtime/sync.h"
@@ -132,10 +133,11 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
     if (!status) status = asn_stage_in(&s);
     if (!status) {
         aclnnxOperand from = staged(&s, in), to = staged(&s, out);
-        status = asn_host_status(asn_host.aclnnxFft(kind, n, scale, &from, in_shape, &to,
-                                                    out_shape, num_dims, axis,
-                                                    asn_fp_sink(), NULL),
-                                 "fft");
+        void *state = asn_blocking_enter();
+        int code = asn_host.aclnnxFft(kind, n, scale, &from, in_shape, &to, out_shape,
+                                      num_dims, axis, asn_fp_sink(), NULL);
+        asn_blocking_leave(state);
+        status = asn_host_status(code, "fft");
     }
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);
@@ -162,9 +164,11 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
             t[i] = operands[i];
             t[i].data = asn_stage_host(&s, operands[i].data);
         }
-        status = asn_host_status(asn_host.aclnnxLinalg(op, upper, rcond, num_batch,
-                                                       num_operands, t, failed, fp_flags),
-                                 "linalg");
+        void *state = asn_blocking_enter();
+        int code = asn_host.aclnnxLinalg(op, upper, rcond, num_batch, num_operands, t,
+                                         failed, fp_flags);
+        asn_blocking_leave(state);
+        status = asn_host_status(code, "linalg");
     }
     if (!status) status = asn_stage_out(&s);
     asn_stage_fini(&s);

@@ -166,8 +166,8 @@ static asn_status gather_rows(asn_array *out, const asn_index_plan *p) {
     if (out->layout.size) {
         aclTensor *t[2] = {NULL, NULL};
         aclTensorList *list = NULL;
-        status = asn_operator_tensor(&p->base, ASN_READ, &t[0]);
-        if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[1]);
+        const asn_array *all[2] = {&p->base, out};
+        status = asn_operator_tensors(2, all, 1 << 1, t);
         if (!status) status = asn_index_plan_tensors(p, &list);
         bool made = !status;
         ASN_OPERATOR(status, Index, "index", t[0], list, t[1]);
@@ -203,10 +203,9 @@ static asn_status select_masked(asn_array *out, const asn_array *a,
     ASN_TRY(asn_index_count_true(mask, &n));
     ASN_TRY(asn_array_new(out, asn_layout_dtype(&a->layout), 1, &n, 'C'));
     if (n == 0) return ASN_OK;
-    aclTensor *t[3] = {NULL, NULL, NULL};
-    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(mask, ASN_READ, &t[1]);
-    if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[2]);
+    aclTensor *t[3];
+    const asn_array *all[3] = {a, mask, out};
+    asn_status status = asn_operator_tensors(3, all, 1 << 2, t);
     ASN_OPERATOR(status, MaskedSelect, "boolean index", t[0], t[1], t[2]);
     asn_operator_drop(3, t);
     if (status) asn_array_fini(out);
@@ -257,8 +256,8 @@ static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
     asn_status status = ASN_OK;
     aclTensor *t[2] = {NULL, NULL};
     if (shape[1]) {
-        status = asn_operator_tensor(truth, ASN_READ, &t[0]);
-        if (!status) status = asn_operator_tensor(&table, ASN_WRITE, &t[1]);
+        const asn_array *all[2] = {truth, &table};
+        status = asn_operator_tensors(2, all, 1 << 1, t);
         ASN_OPERATOR(status, NonzeroV2, "nonzero", t[0], t[1]);
     }
     asn_operator_drop(2, t);

@@ -85,8 +85,8 @@ static asn_status scatter(const asn_index_plan *p, const asn_operand *value) {
     if (values.layout.size) {
         aclTensor *t[2] = {NULL, NULL};
         aclTensorList *list = NULL;
-        status = asn_operator_tensor(&p->base, ASN_WRITE, &t[0]);
-        if (!status) status = asn_operator_tensor(&values, ASN_READ, &t[1]);
+        const asn_array *all[2] = {&p->base, &values};
+        status = asn_operator_tensors(2, all, 1 << 0, t);
         if (!status) status = asn_index_plan_tensors(p, &list);
         bool made = !status;
         ASN_OPERATOR(status, IndexPutImpl, "index assignment", t[0], list, t[1], false,
@@ -115,10 +115,9 @@ static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
     if (n == 0) return ASN_OK;
     asn_array packed;
     ASN_TRY(values_for(&packed, values, a, asn_layout_dtype(&a->layout), 'C'));
-    aclTensor *t[3] = {NULL, NULL, NULL};
-    asn_status status = asn_operator_tensor(a, ASN_WRITE, &t[0]);
-    if (!status) status = asn_operator_tensor(mask, ASN_READ, &t[1]);
-    if (!status) status = asn_operator_tensor(&packed, ASN_READ, &t[2]);
+    aclTensor *t[3];
+    const asn_array *all[3] = {a, mask, &packed};
+    asn_status status = asn_operator_tensors(3, all, 1 << 0, t);
     ASN_OPERATOR(status, InplaceMaskedScatter, "boolean index assignment", t[0], t[1],
                  t[2]);
     asn_operator_drop(3, t);

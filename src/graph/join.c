@@ -248,15 +248,15 @@ static asn_status repeat_locked(asn_array *result, const asn_array *a,
     ASN_TRY(
         asn_array_new(result, asn_layout_dtype(&a->layout), a->layout.ndim, shape, 'C'));
     if (result->layout.size == 0) return ASN_OK;
-    aclTensor *t[3] = {NULL, NULL, NULL};
-    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[1]);
-    if (counts->layout.size == 1) {
+    aclTensor *t[3];
+    const bool alike = counts->layout.size == 1;
+    const asn_array *all[3] = {a, result, alike ? NULL : counts};
+    asn_status status = asn_operator_tensors(3, all, 1 << 1, t);
+    if (alike) {
         each = total / extent;
         ASN_OPERATOR(status, RepeatInterleaveIntWithDim, "repeat", t[0], each, axis,
                      total, t[1]);
     } else {
-        if (!status) status = asn_operator_tensor(counts, ASN_READ, &t[2]);
         ASN_OPERATOR(status, RepeatInterleaveWithDim, "repeat", t[0], t[2], axis, total,
                      t[1]);
     }

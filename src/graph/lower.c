@@ -72,8 +72,8 @@ static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
 static asn_status convert(const asn_array *from, const asn_array *to) {
     aclTensor *t[2] = {NULL, NULL};
     aclDataType type = (aclDataType)asn_dtype_table[to->layout.dtype].acl;
-    asn_status status = asn_operator_tensor(from, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(to, ASN_WRITE, &t[1]);
+    const asn_array *all[2] = {from, to};
+    asn_status status = asn_operator_tensors(2, all, 1 << 1, t);
     if (from->layout.dtype == to->layout.dtype)
         ASN_OPERATOR(status, InplaceCopy, "copy", t[1], t[0]);
     else
@@ -212,8 +212,8 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     aclTensor *t[2] = {NULL, NULL};
     aclIntArray *dims = asn_operator_ints(n, axes);
     if (!dims) status = ASN_ERR_MEMORY;
-    if (!status) status = asn_operator_tensor(&in, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(&out, ASN_WRITE, &t[1]);
+    const asn_array *all[2] = {&in, &out};
+    if (!status) status = asn_operator_tensors(2, all, 1 << 1, t);
     aclDataType dtype = (aclDataType)asn_dtype_table[node->out.dtype].acl;
     if (ASN_PROFILING && !status) asn_record_work(asn_flops_of_node(node));
     if (op == ASN_OP_ADD)

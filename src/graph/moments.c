@@ -48,7 +48,7 @@ void asn_item_count_fini(asn_item_count *n) {
 static asn_status divide_by(asn_array *target, const asn_item_count *n,
                             const asn_operand *ddof) {
     asn_ufunc_options options = {ASN_CASTING_UNSAFE, ASN_DTYPE_NONE, 'K', NULL};
-    asn_operand in[2] = {{target, {0}, 0}, {NULL, {0}, 0}};
+    asn_operand in[2] = {{.array = target}, {.array = NULL}};
     asn_array left, limited;
     if (!n->varies) {
         double count = (double)n->number;
@@ -68,9 +68,9 @@ static asn_status divide_by(asn_array *target, const asn_item_count *n,
         in[1].array = &n->counts;
         return asn_ufunc_call(ASN_OP_DIVIDE, in, target, NULL, &options);
     }
-    asn_operand less[2] = {{&n->counts, {0}, 0}, *ddof}, floor[2];
+    asn_operand less[2] = {{.array = &n->counts}, *ddof}, floor[2];
     ASN_TRY(asn_ufunc_call(ASN_OP_SUBTRACT, less, NULL, &left, &options));
-    floor[0] = (asn_operand){&left, {0}, 0};
+    floor[0] = (asn_operand){.array = &left};
     floor[1] = asn_operand_int(0);
     asn_status status = asn_ufunc_call(ASN_OP_MAXIMUM, floor, NULL, &limited, &options);
     asn_array_fini(&left);
@@ -93,11 +93,11 @@ asn_status asn_mean(const asn_array *a, const asn_reduce_options *o,
 static asn_status squared_deviation(const asn_array *a, const asn_array *mean,
                                     asn_array *out) {
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    asn_operand in[2] = {{a, {0}, 0}, {mean, {0}, 0}};
+    asn_operand in[2] = {{.array = a}, {.array = mean}};
     asn_array x;
     ASN_TRY(asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, &x, &options));
     asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
-    asn_operand self = {&x, {0}, 0};
+    asn_operand self = {.array = &x};
     asn_status status;
     if (!asn_is_complex((asn_dtype)x.layout.dtype)) {
         status = asn_ufunc_call(ASN_OP_SQUARE, &self, NULL, out, &plain);
@@ -105,12 +105,12 @@ static asn_status squared_deviation(const asn_array *a, const asn_array *mean,
         asn_array conjugate, product;
         status = asn_ufunc_call(ASN_OP_CONJUGATE, &self, NULL, &conjugate, &plain);
         if (status == ASN_OK) {
-            asn_operand pair[2] = {{&x, {0}, 0}, {&conjugate, {0}, 0}};
+            asn_operand pair[2] = {{.array = &x}, {.array = &conjugate}};
             status = asn_ufunc_call(ASN_OP_MULTIPLY, pair, NULL, &product, &plain);
             asn_array_fini(&conjugate);
         }
         if (status == ASN_OK) {
-            asn_operand whole = {&product, {0}, 0};
+            asn_operand whole = {.array = &product};
             status = asn_ufunc_call(ASN_OP_REAL, &whole, NULL, out, &plain);
             asn_array_fini(&product);
         }
@@ -154,7 +154,7 @@ asn_status asn_variance(const asn_array *a, const asn_array *given_mean,
     status = divide_by(out, n, ddof);
     if (status == ASN_OK && root) {
         asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-        asn_operand self = {out, {0}, 0};
+        asn_operand self = {.array = out};
         status = asn_ufunc_call(ASN_OP_SQRT, &self, out, NULL, &options);
     }
     if (status != ASN_OK) asn_array_fini(out);

@@ -64,6 +64,7 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
     int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
     if (ASN_PROFILING) asn_record_operand(l);
     *out = NULL;
+    ASN_TRY(asn_device_open()); /* of arrays over host memory it may be closed */
     ASN_TRY(asn_trace_settle(a->buffer, access == ASN_WRITE));
     ASN_TRY(asn_buffer_ensure(a->buffer));
     for (int d = 0; d < l->ndim; d++) {
@@ -98,6 +99,18 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                              NOTES);
     }
     return ASN_OK;
+}
+
+asn_status asn_operator_tensors(int n, const asn_array *const *arrays, uint32_t written,
+                                aclTensor **out) {
+    asn_status status = ASN_OK;
+    for (int i = 0; i < n; i++) {
+        out[i] = NULL;
+        if (arrays[i] && !status)
+            status = asn_operator_tensor(
+                arrays[i], written >> i & 1 ? ASN_WRITE : ASN_READ, &out[i]);
+    }
+    return status;
 }
 
 void asn_operator_drop(int n, aclTensor *const *tensors) {
@@ -271,7 +284,6 @@ asn_status asn_operator_host_end(const asn_acl_operator *op, int code,
 
 asn_status asn_operator_find(asn_acl_operator *op, const char *name) {
     if (op->run) return ASN_OK;
-    ASN_TRY(asn_device_open());
     if (asn_acl_find(name, op)) return ASN_OK;
     op->run = NULL;
     if (asn_fallback_possible()) return ASN_OK;

@@ -22,6 +22,10 @@ typedef enum { ASN_READ, ASN_WRITE } asn_access;
 /* A tensor over the array's memory; owned by the caller (asn_operator_drop). */
 ASN_CHECK_RESULT asn_status asn_operator_tensor(const asn_array *a, asn_access access,
                                                 aclTensor **out);
+/* Those of n arrays, NULLs allowed; bit i of `written`: array i is. In out[0 ... n), NULL
+ * where there is none, also when it fails. */
+ASN_CHECK_RESULT asn_status asn_operator_tensors(int n, const asn_array *const *arrays,
+                                                 uint32_t written, aclTensor **out);
 /* Destroys n tensors, NULLs allowed. */
 void asn_operator_drop(int n, aclTensor *const *tensors);
 /* A list, which takes the tensors over; a number; NULL with the error set. Dropped by the

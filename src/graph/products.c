@@ -49,9 +49,8 @@ static asn_status product(const asn_array *a, const asn_array *b, const asn_arra
         asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
         return asn_assign(c, &zero, ASN_CASTING_UNSAFE, NULL);
     }
-    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(b, ASN_READ, &t[1]);
-    if (!status) status = asn_operator_tensor(c, ASN_WRITE, &t[2]);
+    const asn_array *all[3] = {a, b, c};
+    asn_status status = asn_operator_tensors(3, all, 1 << 2, t);
     const char *what = caller ? caller : "einsum";
     if (ASN_PROFILING) {
         int64_t k = a->layout.shape[a->layout.ndim - 1];

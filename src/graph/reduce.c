@@ -134,7 +134,7 @@ static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
                                asn_dtype dtype, asn_array *result) {
     /* kept axes follow the input's order in memory, as NumPy's reductions of transposed
      * arrays do */
-    asn_layout like;
+    asn_array like;
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
     for (int d = 0; d < a->layout.ndim; d++) {
@@ -143,22 +143,16 @@ static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
     }
     if (asn_layout_contiguous(&a->layout) || ndim <= 1)
         return asn_array_new(result, dtype, ndim, shape, 'C');
-    ASN_TRY(asn_layout_alloc(&like, ndim));
+    ASN_TRY(asn_layout_alloc(&like.layout, ndim));
+    memcpy(like.layout.shape, shape, (size_t)ndim * sizeof *shape);
     ndim = 0;
     for (int d = 0; d < a->layout.ndim; d++) {
         bool reduced = mask >> d & 1;
-        if (reduced && !keepdims) continue;
-        like.shape[ndim] = shape[ndim];
-        like.strides[ndim++] = reduced ? 0 : a->layout.strides[d];
+        if (!reduced || keepdims)
+            like.layout.strides[ndim++] = reduced ? 0 : a->layout.strides[d];
     }
-    like.dtype = (uint8_t)dtype;
-    asn_layout_update(&like);
-    asn_array proto = {.layout = like};
-    proto.layout.shape = like.shape == like.dims ? proto.layout.dims : like.shape;
-    proto.layout.strides =
-        like.shape == like.dims ? proto.layout.dims + ASN_INLINE_DIMS : like.strides;
-    asn_status status = asn_array_new_like(result, &proto, dtype, 'I');
-    asn_layout_fini(&proto.layout);
+    asn_status status = asn_array_new_like(result, &like, dtype, 'I');
+    asn_layout_fini(&like.layout);
     return status;
 }
 
@@ -272,9 +266,9 @@ asn_status asn_variance_whole(const asn_array *a, int64_t ddof, bool root,
     asn_array out;
     ASN_TRY(asn_array_new(&out, dtype, 0, NULL, 'C'));
     asn_lock();
-    aclTensor *t[2] = {NULL, NULL};
-    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(&out, ASN_WRITE, &t[1]);
+    aclTensor *t[2];
+    const asn_array *all[2] = {a, &out};
+    asn_status status = asn_operator_tensors(2, all, 1 << 1, t);
     if (root)
         ASN_OPERATOR(status, Std, "std", t[0], NULL, ddof, false, t[1]);
     else

@@ -104,8 +104,8 @@ static asn_status scan_operator(asn_op op, const asn_array *a, const asn_array *
     aclDataType dtype = (aclDataType)asn_dtype_table[out->layout.dtype].acl;
     int32_t dim = axis;
     asn_lock();
-    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(out, ASN_WRITE, &t[1]);
+    const asn_array *all[2] = {a, out};
+    asn_status status = asn_operator_tensors(2, all, 1 << 1, t);
     if (ASN_PROFILING && !status)
         asn_record_work(a->layout.size *
                         asn_flops_of(op, asn_layout_dtype(&out->layout)));

@@ -106,8 +106,8 @@ static asn_status spread(const call *c, const asn_array *a, int core, asn_array 
     asn_layout layout;
     int ndim = c->num_batch + core;
     memcpy(shape, c->batch, (size_t)c->num_batch * sizeof *shape);
-    for (int d = 0; d < core; d++)
-        shape[c->num_batch + d] = a->layout.shape[a->layout.ndim - core + d];
+    memcpy(shape + c->num_batch, a->layout.shape + a->layout.ndim - core,
+           (size_t)core * sizeof *shape);
     ASN_TRY(asn_view_broadcast(&layout, &a->layout, ndim, shape));
     asn_array_view(view, a, &layout);
     return ASN_OK;
@@ -186,7 +186,7 @@ static asn_status round_outputs(const call *c, asn_array *out, int num) {
 /* Inputs of dtype wide(dtype) that are spread over the batch. */
 static asn_status compute(const call *c, const asn_array *inputs, asn_array *out) {
     const asn_array *arrays[ACLNNX_LINALG_MAX_OPERANDS];
-    int64_t failed = 0;
+    int64_t failed;
     int made = 0, num = c->op->num_inputs, results = asn_solver_results(c->s->op);
     asn_status status = make_outputs(c, out, &made);
     for (int i = 0; i < num; i++)

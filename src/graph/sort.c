@@ -32,10 +32,9 @@ static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
         return status;
     }
     if (a->layout.size) {
-        aclTensor *t[3] = {NULL, NULL, NULL};
-        status = asn_operator_tensor(a, ASN_READ, &t[0]);
-        if (!status) status = asn_operator_tensor(values, ASN_WRITE, &t[1]);
-        if (!status) status = asn_operator_tensor(indices, ASN_WRITE, &t[2]);
+        aclTensor *t[3];
+        const asn_array *all[3] = {a, values, indices};
+        status = asn_operator_tensors(3, all, 1 << 1 | 1 << 2, t);
         ASN_OPERATOR(status, Sort, "sort", t[0], true, axis, false, t[1], t[2]);
         asn_operator_drop(3, t);
     }
@@ -222,9 +221,9 @@ static asn_status argreduce_axis(asn_array *result, const asn_array *a, int axis
                              maximum ? "argmax" : "argmin");
     ASN_TRY(asn_array_new(result, ASN_I64, ndim, shape, 'C'));
     if (result->layout.size == 0) return ASN_OK;
-    aclTensor *t[2] = {NULL, NULL};
-    asn_status status = asn_operator_tensor(a, ASN_READ, &t[0]);
-    if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[1]);
+    aclTensor *t[2];
+    const asn_array *all[2] = {a, result};
+    asn_status status = asn_operator_tensors(2, all, 1 << 1, t);
     if (maximum)
         ASN_OPERATOR(status, ArgMax, "argmax", t[0], axis, keepdims, t[1]);
     else
@@ -294,10 +293,9 @@ asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
     asn_status status =
         asn_array_new(result, ASN_I64, values->layout.ndim, values->layout.shape, 'C');
     if (!status && values->layout.size) {
-        aclTensor *t[3] = {NULL, NULL, NULL};
-        status = asn_operator_tensor(sorted, ASN_READ, &t[0]);
-        if (!status) status = asn_operator_tensor(values, ASN_READ, &t[1]);
-        if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[2]);
+        aclTensor *t[3];
+        const asn_array *all[3] = {sorted, values, result};
+        status = asn_operator_tensors(3, all, 1 << 2, t);
         ASN_OPERATOR(status, SearchSorted, "searchsorted", t[0], t[1], false, right, NULL,
                      t[2]);
         asn_operator_drop(3, t);
@@ -384,10 +382,9 @@ static asn_status bincount_locked(asn_array *result, const asn_array *x,
         return asn_full(result, ASN_I64, 1, &n, 'C', &zero); /* weights or not */
     }
     ASN_TRY(asn_array_new(result, weights ? ASN_F64 : ASN_I64, 1, &n, 'C'));
-    aclTensor *t[3] = {NULL, NULL, NULL};
-    asn_status status = asn_operator_tensor(x, ASN_READ, &t[0]);
-    if (!status && weights) status = asn_operator_tensor(weights, ASN_READ, &t[1]);
-    if (!status) status = asn_operator_tensor(result, ASN_WRITE, &t[2]);
+    aclTensor *t[3];
+    const asn_array *all[3] = {x, weights, result};
+    asn_status status = asn_operator_tensors(3, all, 1 << 2, t);
     ASN_OPERATOR(status, Bincount, "bincount", t[0], t[1], n, t[2]);
     asn_operator_drop(3, t);
     if (status) asn_array_fini(result);

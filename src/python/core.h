@@ -167,6 +167,9 @@ int asn_random_init_type(PyObject *module);
 /* hosts.c, dlpack.c */
 /* A NumPy array over self's memory (no copy), keeping `self` alive. */
 PyObject *asn_host_view(PyObject *self);
+/* Raises what the buffer protocol raised of self, if that was the last thing asked of it.
+ */
+int asn_host_check_dropped(PyObject *self);
 /* A NumPy array with a copy of the elements. */
 PyObject *asn_host_copy(PyObject *self);
 int asn_hosts_init(PyObject *module);

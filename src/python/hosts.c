@@ -144,6 +144,37 @@ static int refuse_torch(Py_buffer *view, int flags) {
     return -1;
 }
 
+/* NumPy drops an exception of the buffer protocol and tries the next one, which would
+ * find nothing left to compute, and memory without the result: that raises the exception.
+ * (The TypeError of a device whose memory the host does not reach is meant to be
+ * dropped.) */
+static struct {
+    PyObject *of, *type, *value, *trace; /* owns; of the array that was asked last */
+} dropped;
+
+static void forget_dropped(void) {
+    Py_CLEAR(dropped.of);
+    Py_CLEAR(dropped.type);
+    Py_CLEAR(dropped.value);
+    Py_CLEAR(dropped.trace);
+}
+
+static void note_dropped(PyObject *self) {
+    forget_dropped();
+    PyErr_Fetch(&dropped.type, &dropped.value, &dropped.trace);
+    dropped.of = Py_NewRef(self);
+    PyErr_Restore(Py_XNewRef(dropped.type), Py_XNewRef(dropped.value),
+                  Py_XNewRef(dropped.trace));
+}
+
+int asn_host_check_dropped(PyObject *self) {
+    if (ASN_LIKELY(dropped.of != self)) return 0;
+    PyErr_Restore(dropped.type, dropped.value, dropped.trace);
+    dropped.type = dropped.value = dropped.trace = NULL;
+    forget_dropped();
+    return -1;
+}
+
 /* What a view of the buffer protocol keeps. */
 typedef struct {
     asn_buffer *loan;
@@ -175,8 +206,10 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     if (lend_memory(self, &view->buf, &to->loan) < 0) {
         PyMem_Free(to);
         view->obj = NULL;
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) note_dropped(self);
         return -1;
     }
+    if (ASN_UNLIKELY(dropped.of)) forget_dropped();
     Py_ssize_t *dims = to->dims;
     /* The array may be reshaped in place while exported: the view keeps its own extents.
      */

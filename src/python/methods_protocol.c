@@ -207,6 +207,7 @@ ASN_METHOD(__format__) {
 
 ASN_METHOD(__array__) {
     ASN_ARGS("__array__", "dtype=None, /, *, copy=None");
+    if (asn_host_check_dropped(self) < 0) return NULL;
     bool force = v[1] && v[1] != Py_None && PyObject_IsTrue(v[1]) == 1;
     bool never = v[1] && v[1] != Py_None && !force;
     if (never && !asn_device_host_access()) {

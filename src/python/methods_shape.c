@@ -400,7 +400,7 @@ static int resize_to(PyObject *self, int ndim, const int64_t *shape) {
             asn_layout_init_strided(&to, asn_dtype_of(self), 1, &count, &item, 0, true);
         if (status == ASN_OK) {
             asn_array_view(&target, &fresh, &to);
-            asn_operand operand = {&source, {0}, 0};
+            asn_operand operand = {.array = &source};
             status = asn_assign(&target, &operand, ASN_CASTING_NO, NULL);
             asn_array_fini(&target);
         }

@@ -17,7 +17,7 @@ static int warn_empty(const asn_item_count *n, int64_t ddof, const char *message
 static PyObject *deliver(asn_array *r, asn_dtype result, const asn_reduce_state *s,
                          const asn_reduce_args *a) {
     if (s->out) {
-        asn_operand source = {r, {0}, 0};
+        asn_operand source = {.array = r};
         asn_status status =
             asn_reduce_check_out(ASN_OP_ADD, s->out, &r->layout, s->options.keepdims);
         if (!status) status = asn_assign(s->out, &source, ASN_CASTING_UNSAFE, NULL);

@@ -245,6 +245,7 @@ static PyObject *get_device(PyObject *self, void *unused) {
  * nobody gives back. */
 static PyObject *host_attribute(PyObject *self, const char *name) {
     void *data;
+    if (asn_host_check_dropped(self) < 0) return NULL;
     if (asn_of(self)->layout.size && asn_device_host_access())
         ASN_PY_TRY(asn_array_export(asn_of(self), &data));
     PyObject *host = asn_host_view(self);

@@ -241,7 +241,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
             PyErr_SetString(PyExc_ValueError, "output array does not match result of "
                                               "ndarray.argmax.");
         } else {
-            asn_operand source = {&r->array, {0}, 0};
+            asn_operand source = {.array = &r->array};
             status = asn_assign(target, &source, ASN_CASTING_SAME_KIND, NULL);
             if (status == ASN_OK && owner) status = asn_array_sync(target);
             result = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);

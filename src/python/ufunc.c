@@ -396,7 +396,7 @@ static PyObject *run_pair(asn_ufunc *u, call_state *c, const asn_ufunc_kwargs *k
     PyObject *second = run_one((asn_op)u->op2, c, 1, kw->out[1]);
     PyObject *one = NULL;
     if (second && first_out) {
-        asn_operand src = {&first, {0}, 0};
+        asn_operand src = {.array = &first};
         status = asn_assign(first_out, &src, c->options.casting, c->options.where);
         asn_array_fini(&first);
         c->out[0] = first_out;

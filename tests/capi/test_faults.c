@@ -1,6 +1,7 @@
 /* The C face when memory ends: each scenario with the k-th allocation failing, k = 1, 2,
- * ... until none is left to fail: an error with a sentence, nothing written, and (under a
- * sanitizer) nothing lost. Linked with the face's objects, to reach the fault switch. */
+ * ... until none is left to fail: no memory, with a sentence, nothing written, and (under
+ * a sanitizer) nothing lost. Linked with the face's objects, to reach the fault switch.
+ */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -229,9 +230,10 @@ int main(int argc, char **argv) {
             asn_alloc_fail_after(k);
             status = scenarios[i].run(&out);
             asn_alloc_fail_after(0);
-            if (status && (out || !*asnp_message())) {
+            bool told = status == ASNP_ERROR_MEMORY && *asnp_message();
+            if (status && (out || !told)) {
                 printf("%s, allocation %ld: %s\n", scenarios[i].name, k,
-                       out ? "failed and wrote" : "no sentence");
+                       out ? "failed and wrote" : asnp_message());
                 failures++;
             }
             asnp_release(out);

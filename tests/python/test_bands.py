@@ -90,6 +90,19 @@ def test_values(program, shape):
         numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
 
 
+def test_row_sums_that_start_from_a_number():
+    """So many rows that the sums alone are a large array."""
+    values = draw((600_000, 2), "float64")
+    for start in (0.0, 3.0):
+        got, expected = [], []
+        for x, out in ((np.array(values), got), (values, expected)):
+            y = x * 2
+            s = y.sum(axis=-1, keepdims=True, initial=start)
+            out += [y / s, s]
+        for ours, theirs in zip(got, expected, strict=True):
+            numpy.testing.assert_allclose(ours.to_numpy(), theirs, rtol=1e-15)
+
+
 def test_runs_by_bands():
     x = np.array(numpy.random.default_rng(7).random((2000, 500)))
     np.synchronize()

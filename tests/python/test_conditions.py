@@ -78,6 +78,9 @@ np.multiply.accumulate(np.full((3, 20), 1e200), axis=0)
 np.add.reduceat(np.array([1e308, 1e308]), [0])
 np.add.at(np.array([1e308, 1e308]), [0, 0], 1e308)
 np.multiply.at(np.full(3, 1e200), [0, 0], 1e200)
+np.multiply.reduce(np.full(400, 1e200 + 0j))
+np.multiply.reduce(np.full((3, 400), 1e200 + 0j), axis=1)
+np.multiply.reduce(np.full((400, 3), 1e200 + 0j), axis=0)
 np.floor_divide.reduce(np.arange(-3, 3))
 np.floor_divide.reduce(np.array([-128, 1, -1], 'i1'))
 np.remainder.accumulate(np.arange(-3, 3))
@@ -100,6 +103,25 @@ def test_methods_report(text):
     assert met(asnumpy, text) == met(np, text)
     with np.errstate(all="raise", under="ignore"), asnumpy.errstate(all="raise", under="ignore"):
         assert met(asnumpy, text) == met(np, text)
+
+
+@needs_conditions
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", ["std", "var"])
+def test_variances_of_many_numbers_that_are_not_finite(name, dtype):
+    """Few and many give the same, with the same conditions (their names are those of the steps)."""
+    infinite = np.arange(70000.0).astype(dtype)
+    infinite[3] = np.inf
+    largest = np.full(70000, np.finfo(dtype).max) * np.array([1, -1], dtype).repeat(35000)
+    for host in (infinite, largest.astype(dtype), np.full(70000, np.nan, dtype)):
+        results, kinds = [], []
+        for m in (np, asnumpy):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                results.append(float(getattr(m, name)(m.array(host))))
+            kinds.append({str(w.message).partition(" encountered")[0] for w in caught})
+        np.testing.assert_equal(*results)
+        assert kinds[0] == kinds[1]
 
 
 SIGNALING = {"f2": "0x7c01", "f4": "0x7f800001", "f8": "0x7ff0000000000001"}

@@ -328,3 +328,21 @@ def test_threads():
     for t in threads:
         t.join(60)
     assert not failures and not any(t.is_alive() for t in threads)
+
+
+@pytest.mark.skipif(not SINGLE_OPERATORS, reason="programs take any strides")
+@pytest.mark.parametrize("convert", ["asarray", "array", "add", "tolist"])
+def test_errors_of_recorded_operations_reach_the_host(convert):
+    """NumPy drops what the buffer protocol raises, and goes on with the next one."""
+    numbers = asnumpy.arange(9000.0, dtype="f4").reshape(3000, 3)
+    odd = numbers[:, :2].view("c8")[:, 0]  # strides of one and a half numbers, which operators refuse
+    asnumpy.synchronize()
+    ways = {
+        "asarray": np.asarray,
+        "array": np.array,
+        "add": lambda a: np.asarray([1.0, 2.0]) + np.asarray(a[:2]),
+        "tolist": lambda a: a.tolist(),
+    }
+    with pytest.raises(NotImplementedError, match="strides of 12 bytes"):
+        ways[convert](odd + 1)
+    np.testing.assert_array_equal(np.asarray(numbers), np.arange(9000.0).reshape(3000, 3))

@@ -1,5 +1,6 @@
 """What the device lacks runs on the CPU, is told, counted, or refused; what CANN documents; the doctor."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import asnumpy as np
 import numpy
 import pytest
 from asnumpy import acl, doctor
+from conftest import ROOT
 
 STRICT = {"ASNUMPY_DEVICE": "ascend", "ASNUMPY_CANN_STRICT": "1"}
 
@@ -97,6 +99,20 @@ except IndexError as e:
 def test_supports(name, dtype, expected):
     assert np.supports(name, dtype, device="ascend") is expected
     assert np.supports(name, dtype, device="cpu") is True
+
+
+def test_supports_is_what_cann_documents():
+    """Every operator with every dtype, by the table that the operators are made from."""
+    names = {"f2": "FLOAT16", "f4": "FLOAT", "f8": "DOUBLE", "i1": "INT8", "i2": "INT16", "i4": "INT32",
+             "i8": "INT64", "u1": "UINT8", "?": "BOOL", "c8": "COMPLEX64", "c16": "COMPLEX128"}  # fmt: skip
+    table = json.loads((ROOT / "tools" / "cann" / "operators.json").read_text())
+    operators = {"argmax": "ArgMax", "sort": "Sort", "bincount": "Bincount", "take": "Index", "std": "Std",
+                 "searchsorted": "SearchSorted", "max": "Amax", "matmul": "Matmul", "all": "All"}  # fmt: skip
+    for name, operator in operators.items():
+        documented = next(iter(table[f"aclnn{operator}"]["dtypes"].values())).split()
+        for dtype, word in names.items():
+            expected = word in documented
+            assert np.supports(name, dtype, device="ascend") is expected, (name, dtype)
 
 
 def test_supports_refuses():

@@ -4,6 +4,8 @@ names that NumPy lost; and results written where NumPy lets them be written."""
 import datetime
 import operator
 import pickle
+import subprocess
+import sys
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +13,7 @@ from fractions import Fraction
 import asnumpy
 import numpy as np
 import pytest
+from conftest import NPU
 from oracle import same, to_host
 
 SAME = """
@@ -308,6 +311,32 @@ def same_call(call, host, mine):
             assert np.allclose(got, expected, rtol=1e-6, equal_nan=True)
         else:
             assert got.tolist() == expected.tolist()
+
+
+AFTER_THE_END = """m.sort(x) x[x>1.5] x[m.array([1,2])] m.repeat(x,2) m.repeat(i,i) m.argmax(y,0) m.nonzero(x>1)[0] y@y
+m.searchsorted(i,x) m.std(x) m.cumsum(x) x+x x+1 i*2 m.bincount(i) m.fft.fft(x) m.linalg.inv(y+9*m.eye(100)) m.interp(x,i,i) x.sum() i.sum()
+m.choose(i%2,(i,i)) x.tolist()[:3] i.tolist() i[1] i.copy() y.T.copy() m.median(x) m.unique(i) m.concatenate([x,x]) x.astype('f4') m.where(x>1,x,0)"""
+
+
+@pytest.mark.skipif(NPU, reason="an NPU has no arrays over the host's memory")
+def test_arrays_over_host_memory_outlive_the_device():
+    """finalize() closes it, and whatever comes next opens it again."""
+    program = """
+import numpy, asnumpy
+def arrays():
+    return {"x": numpy.array([3.0, 1, 2] * 30000), "i": numpy.array([1, 2, 5]),
+            "y": numpy.random.default_rng(1).random((100, 100))}
+ours = {name: asnumpy.asarray(a) for name, a in arrays().items()}
+for text in sys.argv[1].split():
+    asnumpy.finalize()
+    got = eval(text, {"m": asnumpy, **ours})
+    numpy.testing.assert_allclose(numpy.asarray(got), eval(text, {"m": numpy, **arrays()}), atol=1e-9, err_msg=text)
+    del got
+print("same")
+"""
+    command = [sys.executable, "-c", "import sys" + program, AFTER_THE_END]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("same\n", 0), done.stderr
 
 
 def test_operators_leave_other_classes_their_turn():

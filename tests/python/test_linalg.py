@@ -1,5 +1,9 @@
 """linalg against NumPy: norms, products, powers."""
 
+import sys
+import threading
+
+import asnumpy as anp
 import numpy as np
 import pytest
 from oracle import same
@@ -73,3 +77,31 @@ def test_expression(text):
         return eval("linalg." + text, scope | {"linalg": np_.linalg})
 
     same(run, A, B, S, V, Z, ulp=16, where=text)
+
+
+@pytest.mark.parametrize("name", ["det", "slogdet", "inv", "qr"])
+def test_other_threads_run_meanwhile(name):
+    """Whatever the size of the results, a large matrix keeps nobody else's Python waiting."""
+    a = anp.array(np.random.default_rng(6).random((400, 400)))
+    f, turns, done = getattr(anp.linalg, name), [0], threading.Event()
+
+    def count():
+        while not done.wait(1e-4):
+            turns[0] += 1
+
+    other = threading.Thread(target=count)
+    before = sys.getswitchinterval()
+    f(a)
+    other.start()
+    try:
+        sys.setswitchinterval(100)  # this thread goes on until it lets go
+        for _ in range(300):
+            seen = turns[0]
+            f(a)
+            if turns[0] > seen:
+                break
+        assert turns[0] > seen
+    finally:
+        sys.setswitchinterval(before)
+        done.set()
+        other.join()

@@ -120,6 +120,7 @@ def test_small_operations_are_counted_and_every_one_timed_on_request():
 @on_cpu
 def test_small_moves_are_operations_too():
     a, b, m, i = np.arange(10.0), np.ones(10), np.arange(10) % 3 == 0, np.array([3, 1])
+    which, choices = np.array([0, 3, 2, 3]), tuple(np.arange(4.0) + 10 * k for k in range(4))
     with np.profile(every=1) as p:
         np.concatenate((a, b))
         a[m]
@@ -132,9 +133,13 @@ def test_small_moves_are_operations_too():
         np.mean(a)
         np.std(a)
         np.argmax(a)
+        chosen = np.choose(which, choices)
+        np.packbits(m)
+        np.bincount(i)
     names = [e.name for e in of_kind(p, "small")]
     assert names == ["concatenate", "index", "index", "index assign", "assign", "full", "copy", "nonzero",
-                     "mean", "std", "argmax"]  # fmt: skip
+                     "mean", "std", "argmax", "choose", "packbits", "bincount"]  # fmt: skip
+    assert chosen.tolist() == [0, 31, 22, 33]
 
 
 def test_synchronisations_name_their_reason():
@@ -152,6 +157,36 @@ def test_synchronisations_name_their_reason():
     assert len({w.line for w in waits}) == 4
     assert "synchronisations: 4" in p.summary() or not FUSED
     del b
+
+
+def test_waits_of_arrays_that_are_filled_from_the_host():
+    """Their memory may have been another's, with work of a stream still on it."""
+    a, numbers, stream = np.ones(300_000), [1.0] * 3000, np.Stream()
+    np.synchronize()
+    with np.profile() as p:
+        with np.stream(stream):
+            b = np.sqrt(a) + 1
+        np.array(numbers)
+    assert [w.name for w in of_kind(p, "synchronize")] == ["memory is filled from the host"]
+    del b
+
+
+@fused
+def test_programs_in_bands_move_what_they_move_as_a_whole():
+    """The bytes of an array's parts add up, whatever its shape."""
+    x = np.array(numpy.random.default_rng(1).random((2000, 500)))
+    np.synchronize()
+    moved = []
+    for rows in (2000, 20):  # 20 rows alone are no bands
+        with np.profile() as p:
+            part = x[:rows]
+            y = part / part.sum(axis=1, keepdims=True)
+            np.synchronize()
+        programs = of_kind(p, "program")
+        moved.append((sum(e.bytes for e in programs), sum(e.flops for e in programs)))
+        assert (len(programs) > 10) == (rows == 2000)
+        del y
+    assert moved[0] == tuple(100 * n for n in moved[1])
 
 
 def test_memory_rises_and_falls():

@@ -98,6 +98,25 @@ def test_a_stencil_of_updates_is_few_programs(shape):
         assert after["programs"] - before["programs"] <= 4
 
 
+@pytest.mark.parametrize("ndim", [4, 5, 8])
+def test_slices_of_more_dimensions_than_are_cut(ndim):
+    first, last = (slice(0, -1),) * ndim, (slice(1, None),) * ndim
+
+    def update(x, y):
+        x[last] -= y[first]
+        x[first] -= 2 * y[last]
+        t = x * 0.5
+        t[last] += y[last]
+        y[first] = t[first] - x[last]
+        return x, y, t
+
+    shape = (9, 7, 5) + (3,) * (ndim - 4) + (11,)
+    host = np.random.default_rng(4).standard_normal((2, *shape))
+    got = update(asnumpy.array(host[0]), asnumpy.array(host[1]))
+    for a, b in zip(got, update(*host.copy()), strict=True):
+        np.testing.assert_array_equal(a.to_numpy(), b)
+
+
 def test_memory_of_slices_is_let_go():
     """A program in slices drops its operands as an uncut one does."""
     u = asnumpy.ones((300, 300))

@@ -59,7 +59,7 @@ static void acc_add_lanes(const asn_reduction *r, accumulator *acc, bool first,
                 lanes[j] += lanes[j + width];
         sum[0] = (double)lanes[0];
     }
-    if (first) acc->s[0] = acc->s[1] = acc->s[2] = acc->s[3] = 0;
+    if (first) *acc = (accumulator){0};
     acc_add_sum(acc, 1, sum, NULL);
 }
 
@@ -68,7 +68,7 @@ static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64
     int item = asn_itemsize(r->dtype);
     if (r->sum) {
         int parts = asn_is_complex(r->dtype) ? 2 : 1;
-        if (first) acc->s[0] = acc->s[1] = acc->s[2] = acc->s[3] = 0;
+        if (first) *acc = (accumulator){0};
         for (int64_t step = SUM_BYTES / item; n > 0; n -= step, src += step * item) {
             double sum[2];
             r->sum(n < step ? n : step, sum, src);
@@ -105,7 +105,7 @@ static asn_dtype acc_dtype(const asn_reduction *r) {
 
 static void acc_load(const asn_kernels *k, const asn_reduction *r, accumulator *acc,
                      const char *out) {
-    if (r->sum) acc->s[0] = acc->s[1] = acc->s[2] = acc->s[3] = -0.0;
+    if (r->sum) *acc = (accumulator){{-0.0, -0.0, -0.0, -0.0}};
     k->cast[r->out_dtype][acc_dtype(r)](1, acc->element, out, NULL, NULL);
 }
 
@@ -233,9 +233,9 @@ static void fold_finish(asn_reduction_run *rr) {
     if (plan->track_flags) rr->flags |= asn_fp_conditions();
 }
 
-/* any() and all(): the first true (false) decides, where nothing else comes of the others:
- * an output stored by the same program needs every element, and so does the warning of an
- * operation that may overflow on a later one. */
+/* any() and all(): the first true (false) decides, where nothing else comes of the
+ * others: an output stored by the same program needs every element, and so does the
+ * warning of an operation that may overflow on a later one. */
 static void end_early(asn_reduction_run *rr) {
     const asn_reduction *red = &rr->plan->reductions[0];
     bool any = red->op == ASN_OP_LOGICAL_OR || red->op == ASN_OP_MAXIMUM;

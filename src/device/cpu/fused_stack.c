@@ -231,7 +231,7 @@ static void choose_stripe(asn_reduction_run *rr) {
             return;
         }
         rr->pack = 1;
-        asn_plan_place(plan, false);
+        asn_plan_place(plan, false); /* as it was */
         rr->block = asn_plan_block(plan, widest);
     }
     if (rr->block > widest) rr->block = widest;

@@ -13,7 +13,6 @@ enum {
     ASN_JIT_LOW = 16,       /* what an instruction that is not EVEX can name */
     ASN_JIT_FREE = -1,
     ASN_JIT_STICKY = -2, /* sign bits: "some element was outside", over all vectors */
-    ASN_JIT_IN_USE = -3, /* by the operation that is being written */
     ASN_JIT_MAX_SPILLS = 64,
     ASN_JIT_MAX_CONSTANTS = 192,
     ASN_JIT_MAX_FIXUPS = 768,
@@ -52,8 +51,8 @@ typedef struct {
     int16_t next_use[ASN_JIT_MAX_VALUES];
     bool fixed[ASN_JIT_MAX_VALUES];   /* in its register all the time */
     int16_t owner[ASN_JIT_REGISTERS]; /* a value, or one of the above */
-    uint32_t pinned;                  /* registers of the present operation's operands */
-    int parts;                        /* registers of 64 bytes */
+    uint32_t pinned; /* registers of the operation that is being written */
+    int parts;       /* registers of 64 bytes */
     int accumulators[ASN_JIT_MAX_SUMS][ASN_JIT_ACCUMULATORS * ASN_JIT_MAX_PARTS];
     int sticky[2], spills, frame, peak, at;
     int num_addresses;

@@ -117,7 +117,7 @@ static void pass_on(asn_jit_compiler *c, const asn_jit_op *op, int k, uint8_t *r
     registers[heir] = registers[k];
     *given |= 1u << heir;
     if (marks) return;
-    c->owner[registers[k]] = ASN_JIT_IN_USE;
+    c->owner[registers[k]] = ASN_JIT_FREE; /* but pinned */
     c->reg[value] = -1;
 }
 
@@ -169,7 +169,6 @@ static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *b
         if (piece->low >> k & 1 && o->registers[k] >= ASN_JIT_LOW) {
             int low = asn_jit_take_register(c, true);
             asn_jit_emit_copy(c, low, o->registers[k]);
-            c->owner[low] = ASN_JIT_IN_USE;
             o->registers[k] = (uint8_t)low;
         }
     }
@@ -179,7 +178,6 @@ static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *b
     for (int s = piece->inputs; s < piece->slots; s++) {
         if (given >> s & 1) continue;
         o->registers[s] = (uint8_t)asn_jit_take_register(c, piece->low >> s & 1);
-        c->owner[o->registers[s]] = ASN_JIT_IN_USE;
     }
 }
 

@@ -110,7 +110,7 @@ static void evict(asn_jit_compiler *c, int reg) {
 int asn_jit_take_register(asn_jit_compiler *c, bool low) {
     int furthest = -1, best = -1, used = 0;
     for (int r = 0; r < ASN_JIT_REGISTERS; r++)
-        used += c->owner[r] != ASN_JIT_FREE;
+        used += c->owner[r] != ASN_JIT_FREE || c->pinned >> r & 1;
     if (used + 1 > c->peak) c->peak = used + 1;
     for (int r = 0; r < (low ? ASN_JIT_LOW : c->registers); r++) {
         if (c->owner[r] == ASN_JIT_FREE && !(c->pinned >> r & 1)) {
@@ -150,7 +150,6 @@ static const _Alignas(64) uint64_t together_64[2][8] = {{0, 8, 1, 9, 2, 10, 3, 1
 
 static int take_positions(asn_jit_compiler *c, const void *positions) {
     int reg = asn_jit_take_register(c, false);
-    c->owner[reg] = ASN_JIT_IN_USE;
     asn_jit_add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64,
                       false);
     return reg;
@@ -180,7 +179,6 @@ static void load_part(asn_jit_compiler *c, int reg, const asn_jit_value *v) {
         m.disp += 64;
         x86_vector_indexed(&c->code, wide ? X86_PICK_64 : X86_PICK_32, reg, positions, m);
     }
-    c->owner[positions] = ASN_JIT_FREE;
     c->pinned = pinned;
 }
 
@@ -197,7 +195,6 @@ void asn_jit_store_pairs(asn_jit_compiler *c, const asn_jit_store *store, int re
     x86_vop op = X86_LOAD_64;
     op.opcode |= X86_STORE_BIT;
     int both = asn_jit_take_register(c, false);
-    c->owner[both] = ASN_JIT_IN_USE;
     for (int k = 0; k < (half ? 1 : 2); k++) {
         int positions =
             take_positions(c, wide ? (const void *)together_64[k] : together_32[k]);
@@ -206,10 +203,8 @@ void asn_jit_store_pairs(asn_jit_compiler *c, const asn_jit_store *store, int re
         x86_mem m = address_of_pairs(c, store->pointer, lane, store->second);
         m.disp += 64 * k;
         x86_vector_mem(&c->code, op, 64, both, m, 0);
-        c->owner[positions] = ASN_JIT_FREE;
         c->pinned &= ~(1u << positions);
     }
-    c->owner[both] = ASN_JIT_FREE;
     c->pinned &= ~(1u << both);
 }
 
@@ -239,7 +234,6 @@ int asn_jit_need(asn_jit_compiler *c, int value) {
 void asn_jit_release_dead(asn_jit_compiler *c) {
     for (int r = 0; r < ASN_JIT_REGISTERS; r++) {
         int value = c->owner[r];
-        if (value == ASN_JIT_IN_USE) c->owner[r] = ASN_JIT_FREE;
         if (value < 0 || c->fixed[value] || c->p->values[value].last_use > c->at)
             continue;
         c->reg[value] = -1;
