@@ -146,8 +146,7 @@ static int refuse_torch(Py_buffer *view, int flags) {
 
 /* NumPy drops an exception of the buffer protocol and tries the next one, which would
  * find nothing left to compute, and memory without the result: that raises the exception.
- * (The TypeError of a device whose memory the host does not reach is meant to be
- * dropped.) */
+ */
 static struct {
     PyObject *of, *type, *value, *trace; /* owns; of the array that was asked last */
 } dropped;
@@ -206,7 +205,12 @@ int asn_ndarray_getbuffer(PyObject *self, Py_buffer *view, int flags) {
     if (lend_memory(self, &view->buf, &to->loan) < 0) {
         PyMem_Free(to);
         view->obj = NULL;
-        if (!PyErr_ExceptionMatches(PyExc_TypeError)) note_dropped(self);
+        /* A condition is met by elements that are there, and a device whose memory the
+         * host does not reach is left to the next protocol. */
+        if (!PyErr_ExceptionMatches(PyExc_TypeError) &&
+            !PyErr_ExceptionMatches(PyExc_Warning) &&
+            !PyErr_ExceptionMatches(PyExc_FloatingPointError))
+            note_dropped(self);
         return -1;
     }
     if (ASN_UNLIKELY(dropped.of)) forget_dropped();

@@ -335,7 +335,9 @@ def test_threads():
 def test_errors_of_recorded_operations_reach_the_host(convert):
     """NumPy drops what the buffer protocol raises, and goes on with the next one."""
     numbers = asnumpy.arange(9000.0, dtype="f4").reshape(3000, 3)
-    odd = numbers[:, :2].view("c8")[:, 0]  # strides of one and a half numbers, which operators refuse
+    odd = numbers[:, :2].view("c8")[
+        :, 0
+    ]  # strides of one and a half numbers, which operators refuse
     asnumpy.synchronize()
     ways = {
         "asarray": np.asarray,
