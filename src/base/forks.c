@@ -2,6 +2,9 @@
 #include "base/forks.h"
 
 #include <stddef.h>
+#include <time.h>
+
+enum { MOST_SECONDS = 2 };
 
 static asn_fork_lock *first; /* outer ones, then leaves */
 
@@ -18,18 +21,33 @@ void asn_fork_add(asn_fork_lock *entry) {
 
 void asn_fork_take_locks(void) {
     if (takes++) return;
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += MOST_SECONDS;
     for (asn_fork_lock *l = first; l != NULL; l = l->next)
-        pthread_mutex_lock(l->lock);
+        l->taken = pthread_mutex_timedlock(l->lock, &end) == 0;
 }
 
-void asn_fork_give_locks(void) {
+void asn_fork_give_locks(bool in_child) {
     if (--takes) return;
-    for (asn_fork_lock *l = first; l != NULL; l = l->next)
-        pthread_mutex_unlock(l->lock);
+    for (asn_fork_lock *l = first; l != NULL; l = l->next) {
+        if (l->taken)
+            pthread_mutex_unlock(l->lock);
+        else if (in_child)
+            pthread_mutex_init(l->lock, NULL);
+    }
+}
+
+static void in_parent(void) {
+    asn_fork_give_locks(false);
+}
+
+static void in_child(void) {
+    asn_fork_give_locks(true);
 }
 
 /* Before the library's other handlers are installed (those of a higher priority come
  * first): of all handlers the first to be installed prepares last. */
 __attribute__((constructor(101))) static void handle_forks(void) {
-    pthread_atfork(asn_fork_take_locks, asn_fork_give_locks, asn_fork_give_locks);
+    pthread_atfork(asn_fork_take_locks, in_parent, in_child);
 }

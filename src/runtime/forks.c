@@ -29,20 +29,20 @@ static void before(void) {
     asn_profile_hold();
 }
 
-static void give_locks(void) {
+static void give_locks(bool in_child) {
     asn_profile_let_go();
-    asn_fork_give_locks();
+    asn_fork_give_locks(in_child);
 }
 
 static void in_parent(void) {
     if (--prepared) return;
-    give_locks();
+    give_locks(false);
     handlers.in_parent();
 }
 
 static void in_child(void) {
     if (--prepared) return;
-    give_locks();
+    give_locks(true);
     handlers.in_child();
 }
 

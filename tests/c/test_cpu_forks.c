@@ -56,7 +56,20 @@ static void hold(void) {
     pthread_mutex_unlock(&lock);
 }
 
-static atomic_bool stop;
+/* One that its holder will not give while the fork waits. */
+static pthread_mutex_t kept = PTHREAD_MUTEX_INITIALIZER;
+ASN_FORK_TAKES(not_given, &kept, ASN_FORK_LEAF)
+static atomic_bool stop, is_kept;
+
+static void *keep(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&kept);
+    atomic_store(&is_kept, true);
+    while (!atomic_load(&stop))
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    pthread_mutex_unlock(&kept);
+    return NULL;
+}
 
 static void *again(void *work) {
     while (!atomic_load(&stop))
@@ -91,9 +104,27 @@ static void check_children(void (*work)(void)) {
     pthread_join(thread, NULL);
 }
 
+static void check_the_fork_goes_on(void) {
+    pthread_t thread;
+    atomic_store(&stop, false);
+    if (pthread_create(&thread, NULL, keep, NULL) != 0) return;
+    while (!atomic_load(&is_kept))
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(MOST_SECONDS);
+        _exit(pthread_mutex_trylock(&kept));
+    }
+    CHECK(pid > 0 && ends_well(pid));
+    CHECK(pthread_mutex_trylock(&kept) != 0);
+    atomic_store(&stop, true);
+    pthread_join(thread, NULL);
+}
+
 int main(void) {
     void (*const works[])(void) = {plans, code, programs, blas, rows, hold};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
         check_children(works[i]);
+    check_the_fork_goes_on();
     return check_report("test_cpu_forks");
 }

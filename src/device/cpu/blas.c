@@ -31,7 +31,7 @@ static struct {
     char tried[512];
     bool no_memory; /* was why one of them did not open */
 } blas = {.lock = PTHREAD_MUTEX_INITIALIZER};
-/* A fork waits until the library is open: the loader, too, would be left half-way. */
+/* A fork waits for the library to open: the loader, too, would be left half-way. */
 ASN_FORK_TAKES(blas, &blas.lock, ASN_FORK_LEAF)
 
 static void *lookup(void *handle, const char *prefix, const char *name) {
