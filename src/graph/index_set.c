@@ -16,6 +16,7 @@
 #include "graph/direct.h"
 #include "graph/families.h"
 #include "graph/index_plan.h"
+#include "graph/item_strides.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
@@ -126,6 +127,21 @@ static asn_status scatter_masked(const asn_array *a, const asn_array *mask,
 }
 
 static asn_status set_locked(const asn_array *a, int n, const asn_index_item *items,
+                             const asn_operand *value);
+
+/* What no operator can write: by way of a copy. */
+static asn_status set_in_copy(const asn_array *a, int n, const asn_index_item *items,
+                              const asn_operand *value) {
+    asn_array copy;
+    ASN_TRY(asn_copy(&copy, a, asn_layout_dtype(&a->layout), 'C'));
+    asn_status status = set_locked(&copy, n, items, value);
+    if (!status)
+        status = asn_assign(a, &(asn_operand){.array = &copy}, ASN_CASTING_UNSAFE, NULL);
+    asn_array_fini(&copy);
+    return status;
+}
+
+static asn_status set_locked(const asn_array *a, int n, const asn_index_item *items,
                              const asn_operand *value) {
     if (!(a->layout.flags & ASN_WRITEABLE))
         return asn_error_set(ASN_ERR_VALUE, "assignment destination is read-only");
@@ -134,13 +150,15 @@ static asn_status set_locked(const asn_array *a, int n, const asn_index_item *it
         return asn_assign(a, value, ASN_CASTING_UNSAFE, items[0].array);
     if (asn_index_is_full_mask(a, n, items) && value->array->layout.ndim == 1 &&
         value->array->layout.size != 1 &&
-        !asn_buffers_alias(items[0].array->buffer, a->buffer))
+        !asn_buffers_alias(items[0].array->buffer, a->buffer) &&
+        !asn_items_apart(&a->layout))
         return scatter_masked(a, items[0].array, value->array);
     asn_index_plan p;
     ASN_TRY(asn_index_plan_make(&p, a, n, items));
-    asn_status status = p.num_arrays
-                            ? scatter(&p, value)
-                            : asn_assign(&p.base, value, ASN_CASTING_UNSAFE, NULL);
+    asn_status status =
+        !p.num_arrays ? asn_assign(&p.base, value, ASN_CASTING_UNSAFE, NULL)
+        : asn_items_apart(&p.base.layout) ? set_in_copy(a, n, items, value)
+                                          : scatter(&p, value);
     asn_index_plan_fini(&p);
     return status;
 }

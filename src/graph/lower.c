@@ -20,6 +20,7 @@
 #include "array/views.h"
 #include "graph/cann.h"
 #include "graph/compose.h"
+#include "graph/item_strides.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
 #include "graph/record.h"
@@ -69,7 +70,7 @@ static asn_status immediate_array(const asn_node *node, int k, asn_array *out) {
     return status;
 }
 
-static asn_status convert(const asn_array *from, const asn_array *to) {
+static asn_status convert_direct(const asn_array *from, const asn_array *to) {
     aclTensor *t[2] = {NULL, NULL};
     aclDataType type = (aclDataType)asn_dtype_table[to->layout.dtype].acl;
     const asn_array *all[2] = {from, to};
@@ -79,6 +80,18 @@ static asn_status convert(const asn_array *from, const asn_array *to) {
     else
         ASN_OPERATOR(status, Cast, "astype", t[0], type, t[1]);
     asn_operator_drop(2, t);
+    return status;
+}
+
+/* from, of the same shape or to be spread over it, to any dtype and strides. */
+static asn_status convert(const asn_array *from, const asn_array *to) {
+    if (!asn_items_apart(&to->layout)) return convert_direct(from, to);
+    asn_array whole;
+    ASN_TRY(asn_array_new(&whole, asn_layout_dtype(&to->layout), to->layout.ndim,
+                          to->layout.shape, 'C'));
+    asn_status status = convert_direct(from, &whole);
+    if (!status) status = asn_items_copy(&whole, to);
+    asn_array_fini(&whole);
     return status;
 }
 
@@ -162,7 +175,8 @@ static asn_status elementwise(const asn_node *node, const asn_acl_operator *op,
         if (status) break;
         status = asn_operator_tensor(&in[made], ASN_READ, &t[made]);
     }
-    bool direct = (asn_dtype)node->out.dtype == result;
+    bool direct =
+        !status && (asn_dtype)node->out.dtype == result && !asn_items_apart(&out.layout);
     if (!status && !direct)
         status = asn_array_new(&target, result, node->ndim, node->shape, 'C');
     if (!status) {
@@ -212,7 +226,12 @@ static asn_status reduce(const asn_node *node, bool *handled) {
     aclTensor *t[2] = {NULL, NULL};
     aclIntArray *dims = asn_operator_ints(n, axes);
     if (!dims) status = ASN_ERR_MEMORY;
-    const asn_array *all[2] = {&in, &out};
+    const bool apart = asn_items_apart(&out.layout);
+    asn_array whole = {.buffer = NULL};
+    if (!status && apart)
+        status =
+            asn_array_new(&whole, (asn_dtype)node->out.dtype, node->ndim, shape, 'C');
+    const asn_array *all[2] = {&in, apart ? &whole : &out};
     if (!status) status = asn_operator_tensors(2, all, 1 << 1, t);
     aclDataType dtype = (aclDataType)asn_dtype_table[node->out.dtype].acl;
     if (ASN_PROFILING && !status) asn_record_work(asn_flops_of_node(node));
@@ -228,6 +247,8 @@ static asn_status reduce(const asn_node *node, bool *handled) {
         ASN_OPERATOR(status, Any, "any", t[0], dims, true, t[1]);
     asn_operator_drop(2, t);
     asn_operator_drop_ints(dims);
+    if (!status && apart) status = asn_items_copy(&whole, &out);
+    if (whole.buffer) asn_array_fini(&whole);
     asn_array_fini(&in);
     asn_array_fini(&out);
     return status;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "graph/item_strides.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/record.h"
@@ -59,6 +60,53 @@ static void note_end(const void *handle) {
     num_notes--;
 }
 
+/* ---- copies of arrays whose strides a tensor cannot have, until the tensors are dropped
+ */
+
+typedef struct packed {
+    asn_array array; /* owns */
+    const aclTensor *tensor;
+    const aclTensorList *list; /* that took the tensor over, or NULL */
+    struct packed *next;
+} packed;
+
+static packed *all_packed;
+
+static asn_status pack(const asn_array *a, aclTensor **out) {
+    const asn_layout *l = &a->layout;
+    packed *p = asn_calloc(1, sizeof *p);
+    if (!p) return ASN_ERR_MEMORY;
+    asn_status status =
+        asn_array_new(&p->array, asn_layout_dtype(l), l->ndim, l->shape, 'C');
+    if (!status) {
+        status = asn_items_copy(a, &p->array);
+        if (!status) status = asn_operator_tensor(&p->array, ASN_READ, out);
+        if (status) asn_array_fini(&p->array);
+    }
+    if (status) {
+        asn_free(p);
+        return status;
+    }
+    p->tensor = *out;
+    p->next = all_packed;
+    all_packed = p;
+    return ASN_OK;
+}
+
+/* Those of a tensor, or of a list's. */
+static void unpack(const aclTensor *tensor, const aclTensorList *list) {
+    for (packed **at = &all_packed; *at;) {
+        packed *p = *at;
+        if (tensor ? p->tensor != tensor : p->list != list) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        asn_array_fini(&p->array);
+        asn_free(p);
+    }
+}
+
 asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor **out) {
     const asn_layout *l = &a->layout;
     int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
@@ -67,15 +115,15 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
     ASN_TRY(asn_device_open()); /* of arrays over host memory it may be closed */
     ASN_TRY(asn_trace_settle(a->buffer, access == ASN_WRITE));
     ASN_TRY(asn_buffer_ensure(a->buffer));
-    for (int d = 0; d < l->ndim; d++) {
-        if (l->strides[d] % item && l->shape[d] > 1)
-            return asn_error_set(
-                ASN_ERR_UNSUPPORTED,
-                "strides of %lld bytes are no multiple of the %s itemsize; "
-                "copy the array first",
-                (long long)l->strides[d], asn_dtype_name(asn_layout_dtype(l)));
-        strides[d] = l->strides[d] / item;
+    if (asn_items_apart(l)) {
+        if (access == ASN_READ) return pack(a, out);
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "an operator cannot write %s elements whose strides are no "
+                             "multiple of their size; write to a copy",
+                             asn_dtype_name(asn_layout_dtype(l)));
     }
+    for (int d = 0; d < l->ndim; d++)
+        strides[d] = l->strides[d] / item;
     *out = asn_acl.aclCreateTensor(l->shape, (uint64_t)l->ndim,
                                    (aclDataType)asn_dtype_table[l->dtype].acl, strides, 0,
                                    ACL_FORMAT_ND, l->shape, (uint64_t)l->ndim,
@@ -117,6 +165,7 @@ void asn_operator_drop(int n, aclTensor *const *tensors) {
     for (int i = 0; i < n; i++) {
         note_end(tensors[i]);
         if (!tensors[i]) continue;
+        if (all_packed) unpack(tensors[i], NULL);
         if (ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_TENSOR, tensors[i])) continue;
         asn_acl.aclDestroyTensor(tensors[i]);
     }
@@ -130,6 +179,9 @@ aclTensorList *asn_operator_list(int n, aclTensor *const *tensors) {
         return NULL;
     }
     if (ASN_CAPTURING) asn_capture_made_list(list, n, tensors);
+    for (packed *p = all_packed; p; p = p->next)
+        for (int i = 0; i < n; i++)
+            if (p->tensor == tensors[i]) p->list = list;
     note *made = note_new(list);
     if (made) made->members = asn_malloc((size_t)n * sizeof *made->members);
     if (made && made->members) {
@@ -144,6 +196,7 @@ void asn_operator_drop_list(aclTensorList *list) {
     for (int i = 0; made && i < made->count; i++)
         note_end(made->members[i]);
     note_end(list);
+    if (list && all_packed) unpack(NULL, list);
     if (list && ASN_CAPTURING && asn_capture_keep(ASN_HANDLE_LIST, list)) return;
     if (list) asn_acl.aclDestroyTensorList(list);
 }
