@@ -106,19 +106,34 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
 }
 
 /* divmod is two operations on the same operands, of which either may meet a condition. */
-static const char *called(const asn_program *p, const asn_node *nodes, uint16_t op) {
+static bool is_divmod(const asn_program *p, const asn_node *nodes) {
     const asn_node *found[2] = {NULL, NULL};
     for (int i = 0; i < p->num_nodes; i++) {
         const asn_node *n = &nodes[p->nodes[i]];
         if (n->op == ASN_OP_FLOOR_DIVIDE) found[0] = n;
         if (n->op == ASN_OP_REMAINDER) found[1] = n;
     }
-    bool pair =
-        (op == ASN_OP_FLOOR_DIVIDE || op == ASN_OP_REMAINDER) && found[0] && found[1];
+    bool pair = found[0] && found[1];
     for (int k = 0; k < 2 && pair; k++)
         pair = found[0]->in[k].buffer == found[1]->in[k].buffer &&
                found[0]->in[k].offset == found[1]->in[k].offset;
-    return pair ? "divmod" : asn_op_table[op].name;
+    return pair;
+}
+
+/* Whether it is the reduction of a node that may meet a condition. */
+static bool reduces(const asn_node *node) {
+    asn_op op = (asn_op)node->reduce_op;
+    return op != ASN_OP_NONE && asn_is_inexact((asn_dtype)node->out.dtype) &&
+           op != ASN_OP_MAXIMUM && op != ASN_OP_MINIMUM && op != ASN_OP_FMAX &&
+           op != ASN_OP_FMIN;
+}
+
+/* What NumPy calls a program's node. */
+static const char *called(const asn_program *p, const asn_node *nodes,
+                          const asn_node *node) {
+    bool quotient = node->op == ASN_OP_FLOOR_DIVIDE || node->op == ASN_OP_REMAINDER;
+    if (reduces(node)) return "reduce";
+    return quotient && is_divmod(p, nodes) ? "divmod" : asn_op_table[node->op].name;
 }
 
 /* Names the operation of a program for the conditions that it met: the last one that may
@@ -127,19 +142,20 @@ static const char *called(const asn_program *p, const asn_node *nodes, uint16_t 
 static void note_conditions(const asn_program *p, const asn_node *nodes) {
     const uint32_t *met = asn_fp_sink();
     if (!ASN_CAPTURING && (!met || !*met)) return;
-    uint16_t computes = nodes[p->nodes[p->num_nodes - 1]].op, found = ASN_OP_NONE;
+    const asn_node *computes = &nodes[p->nodes[p->num_nodes - 1]], *pole = NULL;
     for (int i = 0; i < p->num_nodes; i++) {
-        uint16_t op = nodes[p->nodes[i]].op;
-        const uint16_t flags = asn_op_table[op].flags;
-        if (op != ASN_OP_COPY && !(flags & ASN_OPF_PREDICATE)) computes = op;
-        if (flags & ASN_OPF_POLE) found = op;
+        const asn_node *node = &nodes[p->nodes[i]];
+        const uint16_t flags = asn_op_table[node->op].flags;
+        if (reduces(node) || (node->op != ASN_OP_COPY && !(flags & ASN_OPF_PREDICATE)))
+            computes = node;
+        if (flags & ASN_OPF_POLE) pole = node;
     }
-    if (ASN_CAPTURING && computes != ASN_OP_NONE)
-        asn_capture_names(called(p, nodes, found == ASN_OP_NONE ? computes : found),
+    if (ASN_CAPTURING)
+        asn_capture_names(called(p, nodes, pole ? pole : computes),
                           called(p, nodes, computes));
     if (!met || !*met) return;
-    if (*met & ACLNNX_FP_DIVIDE && found != ASN_OP_NONE) computes = found;
-    asn_fp_note(computes == ASN_OP_NONE ? NULL : called(p, nodes, computes));
+    if (*met & ACLNNX_FP_DIVIDE && pole) computes = pole;
+    asn_fp_note(called(p, nodes, computes));
 }
 
 /* ---- programs in regions (plan_forward.c) */
@@ -383,7 +399,7 @@ asn_status asn_fuse_node(const asn_node *node) {
     asn_mark mark = asn_profile_begin_on_device();
     ASN_TRY(call(&program, node->size, op));
     if (mark.ticks) asn_record_node(mark, node);
-    asn_fp_note(asn_op_table[op].name);
+    asn_fp_note(reduces(node) ? "reduce" : asn_op_table[op].name);
     return ASN_OK;
 }
 

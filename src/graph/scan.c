@@ -165,7 +165,7 @@ static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *ou
                                       out->layout.ndim, out->layout.shape, axis, sink,
                                       asn_stream());
         const asn_array *both[2] = {in, out};
-        asn_fp_note(asn_op_table[op].name);
+        asn_fp_note("accumulate");
         if (mark.ticks)
             asn_record_relative(mark, asn_op_table[op].name, 2, both,
                                 in->layout.size *

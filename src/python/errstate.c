@@ -104,7 +104,8 @@ int asn_fp_report(uint32_t flags, const char *name) {
 }
 
 int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
-    return asn_fp_report(flags, strcmp(name, asn_op_table[op].name) ? name : method);
+    bool own = strcmp(name, asn_op_table[op].name) == 0 || strcmp(name, "reduce") == 0;
+    return asn_fp_report(flags, own ? method : name);
 }
 
 /* ---- the modes of the context */
