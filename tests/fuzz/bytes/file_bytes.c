@@ -250,7 +250,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
 #ifndef FUZZER
 /* ---- inputs: files that the library wrote, headers by hand, and bytes; then changed */
 
-const long inputs_of_its_own = 50000;
+const long inputs_of_its_own = 20000;
 
 static const char *const dictionaries[] = {
     "{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,), }",
