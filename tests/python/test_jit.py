@@ -518,9 +518,9 @@ def test_profiles_have_replays():
         for _ in range(5):
             f(x, i)
     said = p.summary()
-    assert re.search(r"^index +5 ", said, re.M) and re.search(r"^(sqrt|add|sum|reduce) +5 ", said, re.M), (
-        said
-    )
+    assert re.search(r"^index +5 ", said, re.M) and re.search(
+        r"^(sqrt|add|sum|reduce) +5 ", said, re.M
+    ), said
 
 
 def test_a_refusal_cannot_be_caught():
