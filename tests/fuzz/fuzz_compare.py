@@ -80,7 +80,8 @@ def scale_of(values):
 
 
 def close(a, b, what, relative, absolute=0.0):
-    """Within a part of the value, or of the largest that went into it."""
+    """Within a part of the value, or of the largest that went into it. Below the smallest normal
+    number the places have one size."""
     same_kind(a, b, what)
     if a.dtype.kind not in "fc":
         if (a != b).any():
@@ -89,7 +90,8 @@ def close(a, b, what, relative, absolute=0.0):
     with numpy.errstate(all="ignore"):
         wide = "c16" if a.dtype.kind == "c" else "f8"
         x, y = a.astype(wide), b.astype(wide)
-        bad = ~((x == y) | (x != x) & (y != y) | (abs(x - y) <= relative * abs(y) + absolute))
+        size = numpy.maximum(abs(y), float(numpy.finfo(a.dtype).smallest_normal))
+        bad = ~((x == y) | (x != x) & (y != y) | (abs(x - y) <= relative * size + absolute))
         if absolute > float(numpy.finfo(a.dtype).max) * 1e-4:  # sums may overflow on the way
             bad &= numpy.isfinite(x) & numpy.isfinite(y)
         if a.dtype.kind == "c":  # infinite parts of products are nobody's
