@@ -51,14 +51,16 @@ fuzz: $(BUILD)/build.ninja build
 	.venv/bin/ninja -C $(BUILD) -j $(JOBS) --quiet fuzz_program
 	tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZ_SEED)
 
-# Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and on
-# arbitrary bytes (libFuzzer), more hypothesis examples and points against mpmath, clang, a device that runs behind its launches (alone, and in an NPU's place),
+# Longer sweeps: an hour of fuzzing, every float32 through every elementary function (half an hour), sanitizers on the C tests and
+# on arbitrary bytes (libFuzzer), one more row of ops.def (tools/check_rows.py), more hypothesis examples and points against mpmath,
+# clang, a device that runs behind its launches (alone, and in an NPU's place),
 # the HTML pages in a browser.
 test-full: test
 	bash tools/bootstrap.sh chromium
 	$(MAKE) fuzz FUZZ_SECONDS=3600
 	$(PY) -m pytest tests/python -q -k browser
 	$(BUILD)/tests/c/test_cpu_math full
+	$(PY) tools/check_rows.py build build/check_rows
 	bash tools/sanitize.sh
 	tests/fuzz/bytes/run.sh 300
 	ASNUMPY_JIT=0 $(PYTEST)
@@ -101,6 +103,7 @@ lint: setup
 	.venv/bin/ruff format --check .
 	$(PY) tools/check_layers.py
 	$(PY) tools/check_abi.py
+	$(PY) tools/check_rows.py names
 	$(PY) tools/operators_table.py check
 	$(PY) tools/size_report.py
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning \

@@ -1,18 +1,23 @@
-"""Writes the compiled loops of the CPU device from src/ops/ops.def: one small C file per family
-and instruction set, each including loop templates of src/device/cpu.
+"""Writes the compiled loops of the CPU device from src/ops/ops.def: small C files per kind of loop
+and instruction set, each including loop templates of src/device/cpu. What a loop is follows from its
+expression and the functions that it calls (functions.py); no row is named here.
 
 usage: gen_kernels.py OUTPUT_DIR ISA...      writes the files (names: see files())
        gen_kernels.py --list ISA...          prints their names, separated by ';'
 
-A loop is compiled for the faster instruction sets when its expression vectorises; every loop exists
+A loop is compiled for every instruction set unless it calls a function that branches; every loop exists
 for the baseline. Standard library only.
 """
 
+import dataclasses
+import functools
 import pathlib
 import re
 import sys
 
-from optable import DTYPES, rows
+import functions
+from functions import CPU
+from optable import DTYPES, rows, write
 
 TYPES = {
     "bool": "uint8_t", "int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "uint16": "uint16_t",
@@ -26,158 +31,90 @@ INTS = [d for d in DTYPES if "int" in d]
 FLOATS = ["float32", "float64"]
 COMPLEX = list(REAL)
 HALVES = ["float16", "bfloat16"]
+VECTOR_BYTES = {"avx512": 64, "avx2": 32}
 
-# Functions of scalar.h that a compiler turns into vector code; a loop that calls another one gains
-# nothing from a wider instruction set.
-VECTOR_FUNCTIONS = {
-    "c_abs",
-    "fabs",
-    "sqrt",
-    "floor",
-    "ceil",
-    "trunc",
-    "rint",
-    "copysign",
-    "f_maximum",
-    "f_minimum",
-    "f_fmax",
-    "f_fmin",
-    "f_clip",
-    "f_isinf",
-    "f_isposinf",
-    "f_isneginf",
-    "f_isfinite",
-    "f_signbit",
-    "c_add",
-    "c_sub",
-    "c_mul",
-    "c_neg",
-    "c_conj",
-    "i_left_shift",
-    "i_right_shift",
-    "i_popcount",
-    "f_spacing",
-    "f_frexp_mantissa",
-    "f_frexp_exponent",
-    "f_modf_fraction",
-    "c_less",
-    "c_less_equal",
-    "c_maximum",
-    "c_minimum",
-    "c_fmax",
-    "c_fmin",
-    "c_clip",
-    "c_true",
-}
-# Rows whose real loops are the functions of vmath.h instead of the C library's.
-VMATH_FAMILIES = {
-    "vmath_exp": "exp exp2 expm1 sinh cosh tanh sigmoid log log2 log10 log1p logaddexp logaddexp2",
-    "vmath_arc": "sin cos tan arcsin arccos arctan arctan2 arcsinh arccosh arctanh power float_power "
-    "cbrt hypot ldexp nextafter",
-}
-VMATH = {*" ".join(VMATH_FAMILIES.values()).split(), "floor_divide", "remainder", "fmod"}
-# Those of them that are spelled out for whole vectors, and for which.
-WIDE_FUNCTIONS = {"power": ["float32", "float64"], "tanh": ["float32"]}
-WIDE_TYPES = {"avx512": ("f64x8", "f32x16", "f32x8"), "avx2": ("f32x8",)}
-# Rows whose integer loops divide in floating point, in the order of KIND in divide_int.inc.
-QUOTIENTS = ["floor_divide", "remainder", "fmod"]
-# Files hold about equally many loops; a row in none of them is in "rest".
-FAMILIES = {
-    "arith": "add subtract multiply divide negative absolute square positive",
-    "select": "maximum minimum fmax fmin clip where copy real imag relu heaviside sign",
-    "compare": "equal not_equal less less_equal greater greater_equal isnan isinf isfinite signbit "
-    "isposinf isneginf",
-    "logic": "logical_and logical_or logical_xor logical_not bitwise_and bitwise_or bitwise_xor invert "
-    "left_shift right_shift bitwise_count",
-    "quotient": " ".join(QUOTIENTS) + " power",
-    **VMATH_FAMILIES,
-    "round": "floor ceil trunc rint copysign sqrt rsqrt frac degrees radians fabs conjugate "
-    "frexp_mantissa frexp_exponent modf_fraction",
-}
-# Rows whose loops compare floats: a NaN operand raises "invalid" (in equal and isnan a signaling one), which is
-# not the program's.
-QUIET = {
-    "maximum",
-    "minimum",
-    "fmax",
-    "fmin",
-    "clip",
-    "relu",
-    "heaviside",
-    "sign",
-    "less",
-    "less_equal",
-    "greater",
-    "greater_equal",
-    "equal",
-    "not_equal",
-    "isnan",
-    "isinf",
-    "isfinite",
-}
-# Tenths of ns per element on one Zen 4 core, in cache; the others are light.
-COST = {
-    "divide": 5, "sqrt": 5, "rsqrt": 8, "reciprocal": 5, "floor_divide": 10, "remainder": 10, "fmod": 10,
-    "power": 22, "float_power": 22, "hypot": 8, "gcd": 250, "lcm": 250, "spacing": 30, "ldexp": 5,
-    "nextafter": 4,
-    "exp": 6, "exp2": 6, "expm1": 8, "log": 8, "log2": 12, "log10": 12, "log1p": 12, "sin": 10,
-    "cos": 10, "tan": 12, "tanh": 14, "sinh": 9, "cosh": 9, "arcsin": 9, "arccos": 11, "arctan": 10,
-    "arctan2": 14, "arcsinh": 16, "arccosh": 15, "arctanh": 10, "cbrt": 11, "logaddexp": 20,
-    "logaddexp2": 20, "sigmoid": 9, "erf": 60, "erfc": 60,
-}  # fmt: skip
-# Rows whose reductions take several rows of memory onto one of accumulators (rows_onto.inc).
-STACKED = {"add", "multiply", "maximum", "minimum"}
-LOGICAL = {"logical_and", "logical_or", "logical_xor"}
-# Rows that keep one of their operands: the vector operation, its comparison, whether NaN wins.
-EXTREMES = {
-    "maximum": ("v_max", ">", 1),
-    "minimum": ("v_min", "<", 1),
-    "fmax": ("v_max", ">", 0),
-    "fmin": ("v_min", "<", 0),
-}
+# Kinds of elementwise loops, which CMakeLists.txt compiles with different options, and the files that hold
+# the loops of one kind for one instruction set, about equally many each.
+#   vector    functions of vmath.h
+#   template  integer loops with a template of their own
+#   round     rounding, or computed before it is known whether it is used: conditions do not matter
+#   library   what does not vectorise: the baseline alone has it
+#   plain     the rest
+PARTS = {"plain": 4, "round": 1, "vector": 2, "template": 1, "library": 1}
 
 
-def calls(expr):
-    return set(re.findall(r"M\((\w+)\)", expr))
+def is_straight(row, dtype):
+    """Whether a compiler makes vector code of the loop's expression, or the loop is made for that."""
+    return bool(
+        row.vector.get(dtype) or row.template.get(dtype) or functions.straight(row.loops[dtype])
+    )
 
 
-def is_vmath(row, dtype):
-    return row.name in VMATH and dtype in FLOATS
+def kind(row, dtype):
+    if row.vector.get(dtype):
+        return "vector"
+    if row.template.get(dtype):
+        return "template"
+    if not is_straight(row, dtype):
+        return "library"
+    return "round" if functions.rounding(row.loops[dtype]) else "plain"
 
 
-def vmath_name(row):
-    """Of the row's functions v_<name>, v_<name>_core ... in vmath.h."""
-    return {"float_power": "power"}.get(row.name, row.name)
+def is_quiet(row, dtype):
+    """Whether the floating-point flags of the loop are not the program's: it compares and computes nothing, so
+    all it raises is "invalid" for NaN, which NumPy does not report. NumPy's complex comparisons do, and rows
+    that say so."""
+    if dtype in HALVES:
+        return is_quiet(dataclasses.replace(row, flags=row.flags - {"reports"}), "float32")
+    if row.vector.get(dtype) or "reports" in row.flags:
+        return False
+    if dtype in COMPLEX and "predicate" in row.flags:
+        return False
+    expr = row.loops[dtype]
+    return functions.comparing(expr) and not functions.arithmetic(expr)
+
+
+def shares(table):
+    """{(kind, part): [(row, dtype)]}: each row's loops of one kind go to the file with the fewest so far, so
+    that a row at the end moves no other. A loop counts for its cost, about which its code is long."""
+    result = {(k, p): [] for k, parts in PARTS.items() for p in range(parts)}
+    weights = dict.fromkeys(result, 0)
+    for row in table:
+        for name in PARTS:
+            loops = [(row, d) for d in DTYPES if d in row.loops and kind(row, d) == name]
+            place = min((k for k in result if k[0] == name), key=weights.get)
+            result[place] += loops
+            weights[place] += len(loops) * row.cost
+    return result
+
+
+# ---- functions that are spelled out for whole vectors
+
+
+@functools.cache
+def wide_functions():
+    """{function of vmath.h: {vector type f64x8, f32x16, f32x8: its parts (core, outside, ...)}}, from the
+    templates that device/cpu/vmath_wide.h includes for each type."""
+    result, name = {}, None
+    for line in (CPU / "vmath_wide.h").read_text().splitlines():
+        if defined := re.match(r"#define F\(name\) +name##_(\w+)", line):
+            name = defined[1]
+        elif included := re.match(r'#include "device/cpu/(vmath_\w+\.inc)"', line):
+            text = (CPU / included[1]).read_text()
+            for part in re.findall(r"\bF\(v_(\w+?_(?:plain_)?(?:core|outside|doubtful))\)\(", text):
+                function, part = re.fullmatch(r"(\w+?)_((?:plain_)?\w+)", part).groups()
+                result.setdefault(function, {}).setdefault(name, set()).add(part)
+    return result
 
 
 def wide_name(row, dtype, isa, count=None):
-    """The vector type for which device/cpu/vmath_wide.h spells the row's function out, of `count` lanes or
-    whole: f64x8, f32x16 or f32x8; None: it does not."""
-    if dtype not in WIDE_FUNCTIONS.get(vmath_name(row), ()):
-        return None
-    count = count or {"avx512": 64, "avx2": 32}.get(isa, 0) // (
-        int(dtype.removeprefix("float")) // 8
-    )
-    name = f"f{dtype.removeprefix('float')}x{count}"
-    return name if name in WIDE_TYPES.get(isa, ()) else None
-
-
-def vectorises(row, dtype):
-    expr = row.loops[dtype]
-    if is_vmath(row, dtype):
-        return True
-    if row.name in (*QUOTIENTS, "power") and dtype in INTS:
-        return True
-    if "divides" in row.flags and dtype in INTS:
-        return False
-    return calls(expr) <= VECTOR_FUNCTIONS
-
-
-def family(row):
-    for name, members in FAMILIES.items():
-        if row.name in members.split():
-            return name
-    return "rest"
+    """The vector type for which the row's function is spelled out, of `count` lanes or whole; None: there is
+    none."""
+    bits = int(dtype.removeprefix("float")) if dtype in FLOATS else 8
+    count = count or VECTOR_BYTES.get(isa, 0) * 8 // bits
+    name = f"f{bits}x{count}"
+    known = name in wide_functions().get(row.vector.get(dtype), {})
+    return name if known and count * bits <= VECTOR_BYTES.get(isa, 0) * 8 else None
 
 
 def prelude(dtype):
@@ -200,8 +137,8 @@ def loop(row, dtype, isa):
     name = f"{row.name}_{SHORT[dtype]}"
     expr = re.sub(r"\bT\b", "T_", row.loops[dtype])
     fill = f"    k->ew[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}] = {name};\n"
-    if is_vmath(row, dtype):
-        base, suffix = vmath_name(row), {"float32": "f"}.get(dtype, "")
+    if base := row.vector.get(dtype):
+        suffix = {"float32": "f"}.get(dtype, "")
         bits = f"uint{re.sub('[^0-9]', '', dtype)}_t"
         body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define U_ {bits}\n#define EXPR {expr}\n"
         body += "".join(
@@ -212,31 +149,15 @@ def loop(row, dtype, isa):
         body += f"#define FULL v_{base}{suffix}\n#define MARKS v_{base}_marks{suffix}\n"
         if wide := wide_name(row, dtype, isa):
             body += f"#define WIDE v_{wide}\n#define WIDE_BITS v_bits_{wide}\n"
-            parts = ["core", "outside"] + ["plain_core", "plain_outside"] * (len(row.args) == 2)
-            for part in parts:
+            for part in sorted(wide_functions()[base][wide] - {"doubtful"}):
                 body += f"#define WIDE_{part.upper()} v_{base}_{part}_{wide}\n"
         return body + '#include "device/cpu/vmath.inc"\n', fill
-    if row.name in QUOTIENTS and dtype in INTS:
-        wide = dtype in ("int32", "uint32", "int64", "uint64")
-        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define KIND {QUOTIENTS.index(row.name)}\n"
-        body += f"#define FLOAT {'double' if wide else 'float'}\n#define WIDE {'int64_t' if wide else 'int32_t'}\n"
-        body += f"#define BITS {53 if wide else 24}\n#define EXPR {expr}\n"
-        if "64" not in dtype:
-            lane, product = ("uint32_t", "uint64_t") if "32" in dtype else ("uint16_t", "uint32_t")
-            body += f"#define LANE {lane}\n#define PRODUCT {product}\n"
-        return body + '#include "device/cpu/divide_int.inc"\n', fill
-    if row.name == "power" and dtype in INTS:
-        wide = "uint64_t" if "64" in dtype else "uint32_t"
-        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define U_ {wide}\n#define EXPR {expr}\n"
-        return body + '#include "device/cpu/power_int.inc"\n', fill
-    if "divides" in row.flags and dtype in INTS:
-        divisor, binary, raises = "pb", "x", "FE_DIVBYZERO"
-        if len(row.args) == 1:  # the conversion of 1.0 / 0 is invalid as well
-            divisor, binary, raises = "pa", "", "FE_DIVBYZERO | FE_INVALID"
-        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define DIVISOR {divisor}\n"
-        body += f"#define BINARY(x) {binary}\n"
-        body += f"#define RAISES {raises}\n#define EXPR {expr}\n"
-        return body + '#include "device/cpu/divides.inc"\n', fill
+    if template := row.template.get(dtype):
+        file, *which = template.split()
+        bits = re.sub("[^0-9]", "", dtype)
+        body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define WIDTH {bits}\n"
+        body += f"#define INPUTS {len(row.args)}\n#define KIND {which[0] if which else 0}\n"
+        return f'{body}#define EXPR {expr}\n#include "device/cpu/{file}.inc"\n', fill
     ins = [TYPES[dtype if t == "T" else t] for t in row.types]
     body = f"#define NAME {name}\n#define O {TYPES[row.result(dtype)]}\n#define EXPR {expr}\n"
     body += "".join(
@@ -250,53 +171,40 @@ def unit(name, isa, bodies, fills):
     return f"{head}{''.join(bodies)}void asn_kernels_{name}_{isa}(asn_kernels *k) {{\n    (void)k;\n{''.join(fills)}}}\n"
 
 
-def elementwise(table, members, name, isa):
+def elementwise(table, name, isa):
+    wanted, part = name.rsplit("_", 1)
+    members = shares(table)[wanted, int(part)]
     bodies, fills = [], []
     for dtype in DTYPES:
-        picked = [
-            r for r in table
-            if dtype in r.loops and r in members and (isa == "baseline" or vectorises(r, dtype))
-        ]  # fmt: skip
+        picked = [r for r, d in members if d == dtype]
         bodies += [prelude(dtype)] if picked else []
         for row in picked:
             body, fill = loop(row, dtype, isa)
             bodies.append(body)
             fills.append(fill)
-        if dtype in HALVES and name == "select":
-            for row in table:
-                if row.name in ("copy", "where"):
-                    halved = type(row)(**{**row.__dict__, "loops": {dtype: row.loops["uint16"]}})
-                    body, fill = loop(halved, dtype, isa)
-                    bodies += [prelude("uint16"), body]
-                    fills.append(fill)
     return unit(name, isa, bodies, fills)
 
 
 # ---- halves on their own
 
-# What is done on the bits, {inf} being those of infinity.
-HALF_BITS = {
-    "absolute": "a & 0x7fff", "fabs": "a & 0x7fff", "negative": "a ^ 0x8000", "positive": "a", "conjugate": "a",
-    "copysign": "(a & 0x7fff) | (b & 0x8000)", "signbit": "a >> 15", "isnan": "(a & 0x7fff) > {inf}",
-    "isinf": "(a & 0x7fff) == {inf}", "isfinite": "(a & 0x7fff) < {inf}", "spacing": "asn_{half}_spacing(a)",
-}  # fmt: skip
-
 
 def halves(table, isa):
+    """Loops on the bits of halves (a row's `half`); the other rows' go by way of float32."""
     bodies, fills = [], []
     for k, (half, infinity) in enumerate((("float16", "0x7c00"), ("bfloat16", "0x7f80"))):
+        bodies.append(
+            f"#undef H\n#undef INF\n#define H(name) asn_{SHORT[half]}_##name\n#define INF {infinity}\n"
+        )
         for row in table:
-            if "float32" not in row.loops or (row.name not in HALF_BITS and isa != "baseline"):
+            if "float32" not in row.loops or (not row.half and isa != "baseline"):
                 continue
             name = f"{row.name}_{SHORT[half]}"
-            if row.name in HALF_BITS:
-                out = "uint8_t" if row.out == "bool" else "uint16_t"
-                body = f"#define NAME {name}\n#define O {out}\n"
-                body += (
-                    f"#define EXPR {HALF_BITS[row.name].format(inf=infinity, half=SHORT[half])}\n"
-                )
-                body += "".join(f"#define {x} uint16_t\n" for x in "AB"[: len(row.args)])
-                body += f'#include "device/cpu/ew{len(row.args)}.inc"\n'
+            if row.half:
+                ins = ["uint16_t" if t == "T" else TYPES[t] for t in row.types]
+                body = f"#define NAME {name}\n#define O {TYPES[row.result(half)]}\n"
+                body += f"#define EXPR {row.half}\n"
+                body += "".join(f"#define {x} {t}\n" for x, t in zip("ABC", ins, strict=False))
+                body += f'#include "device/cpu/ew{len(ins)}.inc"\n'
             else:
                 body = (
                     f"static void {name}(int64_t n, void *dst, const void *a, const void *b, const void *c) {{\n"
@@ -305,6 +213,10 @@ def halves(table, isa):
                 )
             bodies.append(body)
             fills.append(f"    k->half[ASN_OP_{row.name.upper()}][{k}] = {name};\n")
+            if "halves" in row.flags:
+                fills.append(
+                    f"    k->ew[ASN_OP_{row.name.upper()}][ASN_{DTYPES[half]}] = {name};\n"
+                )
     return unit("half", isa, bodies, fills)
 
 
@@ -427,6 +339,10 @@ def casts(isa):
 # ---- folds and scans
 
 
+def slot_of(row, dtype):
+    return f"[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}]"
+
+
 def foldable(row, dtype):
     """Binary rows that map (T, T) to T."""
     return row.types == ["T", "T"] and dtype in row.loops and row.result(dtype) == dtype
@@ -440,6 +356,54 @@ def step(row, dtype):
     return expr
 
 
+def extreme(row, dtype):
+    """(vector operation, comparison, whether NaN wins) of a row that keeps one of its operands."""
+    if not row.extreme or dtype not in FLOATS:
+        return None
+    sign, *nan = row.extreme.split()
+    return {">": "v_max", "<": "v_min"}[sign], sign, int(bool(nan))
+
+
+def fold(row, dtype):
+    """The C text of a fold, and the lines that register it."""
+    name, short, slot = f"fold_{row.name}_{SHORT[dtype]}", SHORT[dtype], slot_of(row, dtype)
+    if keeps := extreme(row, dtype):
+        vector, sign, propagates = keeps
+        tag = f"{row.name}_{short}"
+        body = f"#define F(n) n##_{tag}\n#define T {TYPES[dtype]}\n#define SPLIT {short}\n"
+        body += f"#define VEC asn_v_{short}\n#define SEEN(s, a, b) v_seen_{short}(s, a, b)\n"
+        body += (
+            f"#define EXTREME(a, b) {vector}_{short}(a, b)\n#define BEATS(a, b) ((a) {sign} (b))\n"
+        )
+        body += f'#define PROPAGATES {propagates}\n#include "device/cpu/fold_float.inc"\n'
+        rows_ = f"    k->rows{slot} = rows_{tag};\n" if propagates else ""
+        return body, f"{rows_}    k->fold{slot} = fold_{tag};\n"
+    body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
+    if template := row.fold.get(dtype):
+        body += f'#include "device/cpu/{template}.inc"\n'
+    else:
+        body += f'#define EXPR {step(row, dtype)}\n#include "device/cpu/fold.inc"\n'
+    return body, f"    k->fold{slot} = {name};\n"
+
+
+def onto(row, dtype):
+    """Of rows onto rows: the C text, and the line that registers it."""
+    name, short = f"onto_{row.name}_{SHORT[dtype]}", SHORT[dtype]
+    body, keeps = "", extreme(row, dtype)
+    if keeps and keeps[2]:  # a compiler finds no vector code
+        body += f"#define VEC asn_v_{short}\n"
+        body += f"#define STEP(a, b) v_nan_of_{short}(a, {keeps[0]}_{short}(a, b))\n"
+    body += f"#define NAME {name}\n#define T {TYPES[dtype]}\n#define EXPR {step(row, dtype)}\n"
+    body += '#include "device/cpu/rows_onto.inc"\n'
+    return body, f"    k->onto{slot_of(row, dtype)} = {name};\n"
+
+
+def stacked(row, dtype):
+    """Whether reductions take several rows of memory onto one of accumulators (rows_onto.inc)."""
+    free = {"associative", "reorderable"} <= row.flags
+    return free and dtype in INTS + FLOATS and is_straight(row, dtype)
+
+
 def folds(table, isa):
     bodies, fills = [], []
     for dtype in DTYPES:
@@ -447,50 +411,16 @@ def folds(table, isa):
         for row in table:
             if not foldable(row, dtype):
                 continue
-            name = f"fold_{row.name}_{SHORT[dtype]}"
             exact = dtype in INTS or dtype == "bool"
-            extreme = EXTREMES.get(row.name) if dtype in FLOATS else None
-            product = row.name == "multiply" and dtype in FLOATS
-            if (
-                isa != "baseline"
-                and not extreme
-                and not (dtype in FLOATS and row.name in STACKED)
-                and not (exact and "reorderable" in row.flags and vectorises(row, dtype))
-            ):
-                continue
-            slot = f"[ASN_OP_{row.name.upper()}][ASN_{DTYPES[dtype]}]"
-            if extreme:
-                vector, sign, propagates = extreme
-                tag = f"{row.name}_{SHORT[dtype]}"
-                body = f"#define F(n) n##_{tag}\n#define T {TYPES[dtype]}\n#define SPLIT {SHORT[dtype]}\n"
-                body += f"#define VEC asn_v_{SHORT[dtype]}\n#define SEEN(s, a, b) v_seen_{SHORT[dtype]}(s, a, b)\n"
-                body += f"#define EXTREME(a, b) {vector}_{SHORT[dtype]}(a, b)\n#define BEATS(a, b) ((a) {sign} (b))\n"
-                body += f"#define PROPAGATES {propagates}\n"
-                body += '#include "device/cpu/fold_float.inc"\n'
-                if propagates:
-                    fills.append(f"    k->rows{slot} = rows_{tag};\n")
-            elif product:
-                body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
-                body += '#include "device/cpu/product.inc"\n'
-            else:
-                expr = step(row, dtype)
-                body = f"#define NAME {name}\n#define T {TYPES[dtype]}\n"
-                body += f'#define EXPR {expr}\n#include "device/cpu/fold.inc"\n'
-            bodies.append(body)
-            fills.append(f"    k->fold{slot} = {name};\n")
-            if row.name in STACKED and dtype in INTS + FLOATS:
-                onto = f"onto_{row.name}_{SHORT[dtype]}"
-                if extreme:
-                    vector, short = extreme[0], SHORT[dtype]
-                    bodies.append(
-                        f"#define VEC asn_v_{short}\n"
-                        f"#define STEP(a, b) v_nan_of_{short}(a, {vector}_{short}(a, b))\n"
-                    )
-                bodies.append(
-                    f"#define NAME {onto}\n#define T {TYPES[dtype]}\n#define EXPR {step(row, dtype)}\n"
-                    f'#include "device/cpu/rows_onto.inc"\n'
-                )
-                fills.append(f"    k->onto{slot} = {onto};\n")
+            faster = exact and "reorderable" in row.flags and is_straight(row, dtype)
+            if isa == "baseline" or faster or stacked(row, dtype):
+                body, fill = fold(row, dtype)
+                bodies.append(body)
+                fills.append(fill)
+            if stacked(row, dtype):
+                body, fill = onto(row, dtype)
+                bodies.append(body)
+                fills.append(fill)
     for dtype in INTS + FLOATS:
         element = f"uint{dtype.lstrip('uint')}_t" if dtype in INTS else TYPES[dtype]
         bodies.append(
@@ -532,10 +462,8 @@ def scans(table):
         bodies.append(prelude(compute))
         for row in table:
             # What the elementwise loop computes in its own way, a scan takes from there.
-            elementwise = is_vmath(row, compute) and dtype not in HALVES
-            if not foldable(row, compute) or elementwise:
-                continue
-            if row.name == "nextafter" and dtype in HALVES:
+            own = "halves" in row.flags if dtype in HALVES else row.vector.get(compute)
+            if not foldable(row, compute) or own:
                 continue
             name = f"scan_{row.name}_{SHORT[dtype]}"
             expr = step(row, compute)
@@ -644,21 +572,11 @@ def products(isa):
 # ---- the whole
 
 
-def quiet_dtypes(row):
-    """NumPy's complex comparisons report NaN, its complex maximum does not."""
-    return HALVES + FLOATS + (COMPLEX if row.name in {*EXTREMES, "clip"} else [])
-
-
 def units(isas):
-    names = [*FAMILIES, "half", "cast", "fold", "arg", "matmul"]
-    listed = [(n, i) for i in isas for n in names]
-    return [
-        *listed,
-        ("rest_real", "baseline"),
-        ("rest_complex", "baseline"),
-        ("rest_int", "baseline"),
-        ("scan", "baseline"),
-    ]
+    loops = [f"{k}_{p}" for k, parts in PARTS.items() if k != "library" for p in range(parts)]
+    alone = [f"library_{p}" for p in range(PARTS["library"])] + ["scan"]
+    listed = [(n, i) for i in isas for n in [*loops, "half", "cast", "fold", "arg", "matmul"]]
+    return [*listed, *((n, "baseline") for n in alone)]
 
 
 def files(isas):
@@ -678,14 +596,7 @@ def text(table, name, isa):
         return folds(table, isa)
     if name == "scan":
         return scans(table)
-    if name.startswith("rest_"):
-        kind = {"rest_real": FLOATS, "rest_complex": COMPLEX}.get(name, ["bool", *INTS])
-        members = [
-            type(r)(**{**r.__dict__, "loops": {d: e for d, e in r.loops.items() if d in kind}})
-            for r in table if family(r) == "rest"
-        ]  # fmt: skip
-        return elementwise(members, members, name, isa)
-    return elementwise(table, [r for r in table if family(r) == name], name, isa)
+    return elementwise(table, name, isa)
 
 
 def init(table, isas):
@@ -705,13 +616,12 @@ def init(table, isas):
             lines += [f"        asn_kernels_{n}_{i}(k);\n" for n, i in listed if i == isa]
             lines.append("    }\n")
     for row in table:
-        cost = COST.get(row.name, 1)
-        lines.append(f"    k->cost[ASN_OP_{row.name.upper()}] = {cost};\n")
-        if row.name in QUIET:
-            lines += [
-                f"    k->quiet[ASN_OP_{row.name.upper()}][ASN_{DTYPES[d]}] = true;\n"
-                for d in quiet_dtypes(row)
-            ]
+        lines.append(f"    k->cost[ASN_OP_{row.name.upper()}] = {row.cost};\n")
+        lines += [
+            f"    k->quiet{slot_of(row, d)} = true;\n"
+            for d in row.dtypes
+            if d in HALVES + FLOATS + COMPLEX and is_quiet(row, d)
+        ]
     lines.append("    k->cost[ASN_OP_CAST] = 1;\n}\n")
     return "".join(lines)
 
@@ -724,8 +634,8 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
     table = rows()
     for name, isa in units(isas):
-        (out / f"kernels_{name}_{isa}.c").write_text(text(table, name, isa))
-    (out / "kernels_init.c").write_text(init(table, isas))
+        write(out / f"kernels_{name}_{isa}.c", text(table, name, isa))
+    write(out / "kernels_init.c", init(table, isas))
 
 
 if __name__ == "__main__":

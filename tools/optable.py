@@ -9,6 +9,7 @@ import ast
 import dataclasses
 import math
 import pathlib
+import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -29,11 +30,13 @@ CLASSES = {
 }
 HALVES = ["float16", "bfloat16"]
 FLAGS = ["commutative", "associative", "reorderable", "predicate", "kernel", "divides", "pole"]
+GENERATORS_FLAGS = ["halves", "reports"]  # no part of asn_op_info
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One operation. `loops` maps each compiled dtype to its C expression."""
+    """One operation. `loops` maps each compiled dtype to its C expression, in which a function of vmath.h is its
+    scalar form; `vector` maps the dtypes whose loop is such a function to its name."""
 
     name: str
     args: list
@@ -47,6 +50,14 @@ class Row:
     parts: list
     ulp: dict
     doc: str
+    vector: dict
+    template: dict
+    fold: dict
+    extreme: str
+    half: str
+    host: str
+    draw: dict
+    cost: int
 
     @property
     def dtypes(self):
@@ -69,6 +80,19 @@ def _expand(loops):
                 if word == "bool" or dtype not in table:
                     table[dtype] = expr
     return {d: table[d] for d in DTYPES if d in table}
+
+
+def _vector(name, loops):
+    """({dtype: function of vmath.h}, the loops with its scalar form)."""
+    vector, scalar = {}, {}
+    for dtype, expr in loops.items():
+        scalar[dtype] = re.sub(r"\bV\(", "M(", expr)
+        if scalar[dtype] != expr:
+            whole = re.fullmatch(r"V\((?:f_)?(\w+)\)\([abc, ]+\)", expr)
+            if not whole or dtype not in CLASSES["float"]:
+                raise SystemExit(f"{name}: V(f)(a, ..) is the whole loop of a float: {expr}")
+            vector[dtype] = whole[1]
+    return vector, scalar
 
 
 MOST_STEPS = 40  # ASN_PARTS_MOST of src/ops/parts.h
@@ -159,15 +183,23 @@ def rows(path=TABLE):
             raise SystemExit(f"{path}:{node.lineno}: a row is op(name=..., ...)")
         cell = {k.arg: ast.literal_eval(k.value) for k in call.keywords}
         args = cell["args"].split()
+        vector, loops = _vector(cell["name"], _expand(cell["loops"]))
         row = Row(
-            name=cell["name"], args=args, loops=_expand(cell["loops"]), out=cell.get("out", "same"),
+            name=cell["name"], args=args, loops=loops, out=cell.get("out", "same"),
             types=cell.get("types", " ".join("T" * len(args))).split(), ints=cell.get("ints", ""),
             identity=cell.get("identity"), flags=set(cell.get("flags", "").split()),
             cann=cell.get("cann", "").split(), parts=_parts(cell), ulp=cell.get("ulp", {}), doc=cell["doc"],
+            vector=vector, template=_expand(cell.get("template", {})), fold=_expand(cell.get("fold", {})),
+            extreme=cell.get("extreme", ""), half=cell.get("half", ""), host=cell.get("host", ""),
+            draw=cell.get("draw", {}),
+            cost=cell.get("cost", 1),
         )  # fmt: skip
-        unknown = row.flags - set(FLAGS)
+        unknown = row.flags - set(FLAGS) - set(GENERATORS_FLAGS)
+        unknown |= set(cell) - {f.name for f in dataclasses.fields(Row)} - {"let"}
         if unknown or len(row.types) != len(args):
-            raise SystemExit(f"{path}:{node.lineno}: {row.name}: bad flags {unknown} or types")
+            raise SystemExit(
+                f"{path}:{node.lineno}: {row.name}: bad flags or columns {unknown}, or types"
+            )
         result.append(row)
     return result
 
@@ -248,12 +280,18 @@ def _compositions(table):
     return "\n".join(lines) + "\n"
 
 
+def write(path, text):
+    """What has not changed keeps its time, so that nothing is compiled again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     table = rows()
     for name, text in (("asn_ops.h", _header(table)), ("asn_ops.c", _facts(table))):
-        (out / name).write_text(text)
+        write(out / name, text)
 
 
 if __name__ == "__main__":

@@ -148,6 +148,38 @@ def _comparable(cls):
     return cls
 
 
+class HostUfunc:
+    """A row's `host` expression with what NumPy's ufuncs have: the loop of the first dtype that holds the
+    arguments, out, where, casting and dtype."""
+
+    nout, signature = 1, None
+
+    def __init__(self, row, ufunc):
+        self.__name__, self.nin, self.nargs = row.name, len(row.args), len(row.args) + 1
+        self.types = [t for t in ufunc.types if "V" not in t and "E" not in t]
+        self.function = eval(f"lambda {', '.join(row.args)}: {row.host}", {"np": np})  # noqa: S307
+
+    def __call__(self, *args, out=None, where=True, casting="same_kind", dtype=None):
+        if len(args) > self.nin:
+            *args, out = args
+        out = out[0] if isinstance(out, tuple) else out
+        common = np.dtype(dtype) if dtype else np.result_type(*args)
+        loops = [t.split("->") for t in self.types]
+        fits = [t for t in loops if np.can_cast(common, t[0][0], "safe")]
+        if not fits:
+            raise TypeError(f"{self.__name__}: no loop for {common}")
+        ins = [np.asarray(a) if hasattr(a, "dtype") else np.asarray(a, t)
+               for a, t in zip(args, fits[0][0], strict=True)]  # fmt: skip
+        if not all(np.can_cast(a.dtype, t, casting) for a, t in zip(ins, fits[0][0], strict=True)):
+            raise TypeError(f"{self.__name__}: cannot cast the inputs with {casting}")
+        result = self.function(*[a.astype(t) for a, t in zip(ins, fits[0][0], strict=True)])
+        result = np.asarray(result).astype(fits[0][1])
+        if out is None:
+            return result[()]
+        np.copyto(out, result, casting=casting, where=where)
+        return out
+
+
 LAYOUTS = [
     "contiguous", "strided", "negative", "transposed", "broadcast", "zero_d", "empty", "one",
 ]  # fmt: skip

@@ -5,7 +5,9 @@ import threading
 import warnings
 
 import asnumpy
+import gen_kernels
 import numpy as np
+import optable
 import pytest
 from conftest import NPU, SINGLE_OPERATORS
 
@@ -436,3 +438,31 @@ def test_moments_report(name, values, dtype, count):
         warnings.simplefilter("ignore")
         got, want = (float(getattr(m, name)(m.array(a))) for m in (asnumpy, np))
     assert np.isfinite(got) == np.isfinite(want) and np.isnan(got) == np.isnan(want)
+
+
+COMPARING = [
+    r.name
+    for r in optable.rows()
+    if "kernel" not in r.flags
+    and not r.host
+    and any(gen_kernels.is_quiet(r, d) for d in {"float16", "complex64"} & {*r.dtypes})
+]
+
+
+@needs_conditions
+@pytest.mark.parametrize("n", [1, 40, 5000])
+@pytest.mark.parametrize("name", COMPARING)
+def test_comparing_rows_report_as_numpy(name, n):
+    """A row that compares and computes nothing reports no NaN, but logical_xor and logical_not a signaling one."""
+    nin = getattr(np._core.umath, name).nin
+    for dtype in ("f2", "f4", "f8", "c8", "c16"):
+        nans = [np.full(n, np.nan, dtype)]
+        if dtype in SIGNALING and name != "heaviside":  # NumPy's calls the C library
+            nans.append(np.full(n, int(SIGNALING[dtype], 0), dtype.replace("f", "u")).view(dtype))
+        for x in nans:
+            for k in range(nin):
+                inputs = [x if i == k else np.ones(n, dtype) for i in range(nin)]
+                theirs = met(np, "u(*inputs)", u=getattr(np._core.umath, name), inputs=inputs)[0]
+                ours = met(asnumpy, "u(*inputs).to_numpy()", u=asnumpy._core.ufuncs[name],
+                           inputs=[asnumpy.asarray(v) for v in inputs])[0]  # fmt: skip
+                assert ours == theirs, (dtype, k)

@@ -2,9 +2,7 @@
  * hand.
  *
  * float16 <-> float32 uses the conversion instructions of F16C and AVX-512, which no
- * compiler makes of the portable code; both round alike, NaN payloads included. nextafter
- * of halves steps through the halves themselves, as their spacing does (base/half.h):
- * rounding the float32 neighbour would give back x.
+ * compiler makes of the portable code; both round alike, NaN payloads included.
  */
 #include "device/cpu/kernels.h"
 
@@ -118,42 +116,6 @@ static void round_f16(int64_t n, void *dst, const void *a, const void *b, const 
     }
 }
 
-/* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
- * magnitude that is no NaN, `same` the result where a equals b. Magnitudes are ordered as
- * their bits are. */
-static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity,
-                                      uint16_t same) {
-    uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
-    if (mag_a > infinity) return a;
-    if (mag_b > infinity) return b;
-    if (a == b || (mag_a | mag_b) == 0) return same;
-    if (mag_a == 0) return (uint16_t)((b & 0x8000) | 1);
-    bool away = (a & 0x8000) == (b & 0x8000) && mag_b > mag_a;
-    return (uint16_t)(away ? a + 1 : a - 1);
-}
-
-static void nextafter_f16(int64_t n, void *dst, const void *a, const void *b,
-                          const void *c) {
-    (void)c;
-    const uint16_t *x = a, *y = b;
-    bool over = false;
-    for (int64_t i = 0; i < n; i++) {
-        uint16_t from = x[i]; /* of equal zeros the first, unlike float32's */
-        uint16_t next = half_nextafter(from, y[i], 0x7c00, from);
-        over |= (next & 0x7fff) == 0x7c00 && (from & 0x7fff) < 0x7c00;
-        ((uint16_t *)dst)[i] = next;
-    }
-    if (over) asn_fp_raise(FE_OVERFLOW);
-}
-
-static void nextafter_bf16(int64_t n, void *dst, const void *a, const void *b,
-                           const void *c) {
-    (void)c;
-    const uint16_t *x = a, *y = b;
-    for (int64_t i = 0; i < n; i++)
-        ((uint16_t *)dst)[i] = half_nextafter(x[i], y[i], 0x7f80, y[i]);
-}
-
 static void fill_halves(asn_kernels *k) {
     k->cast[ASN_F16][ASN_F32] = f16_to_f32;
     k->cast[ASN_F32][ASN_F16] = f32_to_f16;
@@ -168,10 +130,6 @@ static void fill_halves(asn_kernels *k) {
     }
 #endif
     k->round_half[ASN_F16] = round_f16;
-    k->ew[ASN_OP_NEXTAFTER][ASN_F16] = nextafter_f16;
-    k->ew[ASN_OP_NEXTAFTER][ASN_BF16] = nextafter_bf16;
-    k->ew[ASN_OP_SPACING][ASN_F16] = k->half[ASN_OP_SPACING][0];
-    k->ew[ASN_OP_SPACING][ASN_BF16] = k->half[ASN_OP_SPACING][1];
 }
 
 static void fill_tables(void) {

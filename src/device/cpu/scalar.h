@@ -25,6 +25,17 @@
 #define CMPLXF(x, y) __builtin_complex((float)(x), (float)(y))
 #endif
 
+/* The functions of C's library that are instructions, of vectors too; loops that call
+ * others are not compiled for the faster instruction sets. tools/functions.py reads this:
+ * those that move bits, those that round (which are instructions only where "inexact"
+ * does not matter: -fno-trapping-math), and those whose conditions are the program's. */
+#define ASN_MOVING    fabs copysign
+#define ASN_ROUNDING  floor ceil trunc rint
+#define ASN_COMPUTING sqrt fma
+/* A function that computes what it may not use: a compiler makes vector code of it only
+ * where the conditions of that do not matter (as above). */
+#define ASN_SPECULATES
+
 #define LN2     0.693147180559945309417232121458176568
 #define LOG2_E  1.442695040888963407359924681001892137
 #define LOG10_E 0.434294481903251827651128918916605082
@@ -110,5 +121,27 @@
 #define SIGNED  0
 #define F(name) name##_u64
 #include "device/cpu/scalar_int.inc"
+
+/* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
+ * magnitude that is no NaN, `same` the result where a equals b. Magnitudes are ordered as
+ * their bits are. */
+static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity,
+                                      uint16_t same) {
+    uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
+    if (mag_a > infinity) return a;
+    if (mag_b > infinity) return b;
+    if (a == b || (mag_a | mag_b) == 0) return same;
+    if (mag_a == 0) return (uint16_t)((b & 0x8000) | 1);
+    bool away = (a & 0x8000) == (b & 0x8000) && mag_b > mag_a;
+    return (uint16_t)(away ? a + 1 : a - 1);
+}
+static inline uint16_t asn_f16_nextafter(uint16_t a, uint16_t b) {
+    uint16_t next = half_nextafter(a, b, 0x7c00, a); /* of equal zeros the first, */
+    if ((next & 0x7fff) == 0x7c00 && (a & 0x7fff) < 0x7c00) asn_fp_raise(FE_OVERFLOW);
+    return next;
+}
+static inline uint16_t asn_bf16_nextafter(uint16_t a, uint16_t b) {
+    return half_nextafter(a, b, 0x7f80, b); /* as float32's the second */
+}
 
 #endif

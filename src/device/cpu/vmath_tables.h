@@ -19,15 +19,15 @@
  * 1 is exact. */
 #define V_LN2_TOP_D  0x1.62e42fefa38p-53
 #define V_LN2_REST_D 0x1.ef35793c7673p-97
-static const _Alignas(64) double v_power_factor_D[16] = {
+static const _Alignas(64) double v_pow_factor_D[16] = {
     0x1.48p+0, 0x1.38p+0, 0x1.3p+0, 0x1.28p+0, 0x1.18p+0, 0x1.1p+0, 0x1.08p+0, 0x1p+0,
     0x1.ep-1,  0x1.c8p-1, 0x1.bp-1, 0x1.98p-1, 0x1.88p-1, 0x1.7p-1, 0x1.6p-1,  0x1.58p-1};
-static const _Alignas(64) double v_power_high_D[16] = {
+static const _Alignas(64) double v_pow_high_D[16] = {
     -0x1.fb9186d5e4p-3, -0x1.9525a9cf46p-3, -0x1.5ff3070a7ap-3, -0x1.29552f82p-3,
     -0x1.6f0d28ae58p-4, -0x1.f0a30c0118p-5, -0x1.f829b0e78p-6,  0x0p+0,
     0x1.08598b59e4p-4,  0x1.da72763844p-4,  0x1.5bf406b544p-3,  0x1.d1037f2656p-3,
     0x1.1178e8227ep-2,  0x1.522ae0738ap-2,  0x1.7fafa3bd81p-2,  0x1.973a343135p-2};
-static const _Alignas(64) double v_power_low_D[16] = {
+static const _Alignas(64) double v_pow_low_D[16] = {
     0x1.d572aab993c87p-47,  0x1.297137d9f158fp-44,
     0x1.8586f183bebf2p-44,  0x1.5b967f4471dfcp-44,
     0x1.4b4641b664613p-44,  0x1.d599e83368e91p-45,
@@ -38,15 +38,15 @@ static const _Alignas(64) double v_power_low_D[16] = {
     0x1.46fb79bf6d4cbp-44,  0x1.ab73b16bf4984p-44};
 #define V_LN2_TOP_F  0x1.62e4p-24f
 #define V_LN2_REST_F 0x1.7f7d1cp-43f
-static const _Alignas(64) float v_power_factor_F[16] = {
+static const _Alignas(64) float v_pow_factor_F[16] = {
     0x1.48p+0f, 0x1.38p+0f, 0x1.3p+0f, 0x1.28p+0f, 0x1.18p+0f, 0x1.1p+0f,
     0x1.08p+0f, 0x1p+0f,    0x1.ep-1f, 0x1.c8p-1f, 0x1.bp-1f,  0x1.98p-1f,
     0x1.88p-1f, 0x1.7p-1f,  0x1.6p-1f, 0x1.58p-1f};
-static const _Alignas(64) float v_power_high_F[16] = {
+static const _Alignas(64) float v_pow_high_F[16] = {
     -0x1.fb9p-3f, -0x1.9528p-3f, -0x1.5ffp-3f, -0x1.2958p-3f, -0x1.6f1p-4f, -0x1.f0ap-5f,
     -0x1.f84p-6f, 0x0p+0f,       0x1.086p-4f,  0x1.da7p-4f,   0x1.5bf8p-3f, 0x1.d1p-3f,
     0x1.1178p-2f, 0x1.522cp-2f,  0x1.7fbp-2f,  0x1.973cp-2f};
-static const _Alignas(64) float v_power_low_F[16] = {
+static const _Alignas(64) float v_pow_low_F[16] = {
     -0x1.86d5e4p-19f, 0x1.2b185ep-18f,  -0x1.83853cp-18f, 0x1.683fp-18f,
     0x1.6ba8d4p-19f,  -0x1.86008cp-20f, 0x1.64f188p-18f,  0x0p+0f,
     -0x1.9d2988p-18f, 0x1.3b1c22p-19f,  -0x1.fca55ep-18f, 0x1.bf932ap-18f,
