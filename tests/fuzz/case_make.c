@@ -175,11 +175,17 @@ static void make_output(fuzz_case *c, int i, const style *s) {
 typedef struct {
     int dtype[ACLNNX_MAX_REGS];
     int written[ACLNNX_MAX_REGS], count;
+    int inputs; /* registers below it are operands */
 } registers;
 
 static bool is_slow(asn_op op) { /* loops of many steps on odd arguments */
     return op == ASN_OP_POWER || op == ASN_OP_GCD || op == ASN_OP_LCM ||
            op == ASN_OP_FLOAT_POWER || op == ASN_OP_LDEXP;
+}
+
+/* The sign of a NaN that was computed is nobody's: a compiler exchanges factors. */
+static bool reads_sign(asn_op op, int s) {
+    return op == ASN_OP_SIGNBIT || (op == ASN_OP_COPYSIGN && s == 1);
 }
 
 static int pick(const registers *r, asn_dtype dt) {
@@ -213,8 +219,10 @@ static bool make_instr(aclnnxInstr *in, const style *style, const registers *r,
         if (asn_is_complex(dt) && asn_is_integer(to)) return false;
     } else {
         if (!asn_op_has_loop(op, dt) || is_slow(op)) return false;
-        for (int s = 0; s < asn_op_table[op].num_in; s++)
+        for (int s = 0; s < asn_op_table[op].num_in; s++) {
             if ((src[s] = pick(r, asn_op_operand(op, s, dt))) < 0) return false;
+            if (reads_sign(op, s) && src[s] >= r->inputs) return false;
+        }
         to = asn_op_result(op, dt);
     }
     *in = (aclnnxInstr){(uint16_t)op,
@@ -326,6 +334,7 @@ void fuzz_make(fuzz_case *c, uint64_t seed) {
             .fills = {(int)random_below(FUZZ_FILLS), (int)random_below(FUZZ_FILLS)}};
         r.count = 0;
         c->num_in = 1 + (int)random_below(chance(8) ? 20 : 6);
+        r.inputs = c->num_in;
         c->num_out = 1 + (int)random_below(chance(8) ? 10 : 3);
         make_shape(c);
         make_dtypes(c, &r, casts, &num_casts);

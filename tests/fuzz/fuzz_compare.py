@@ -26,8 +26,23 @@ def host(a):
     return a.to_numpy() if hasattr(a, "to_numpy") else numpy.asarray(a)
 
 
+class Oracle:
+    """NumPy, but for sorts of float16, which go through float32.
+
+    NumPy 2.4's float16 sort for AVX-512 leaves some arrays unsorted: numpy.unique of 5461 whole
+    numbers gave -3, -2, -1, -2, -1.
+    """
+
+    def __getattr__(self, name):
+        return getattr(numpy, name)
+
+    def sort(self, a, axis=-1):
+        half = a.dtype == "f2"
+        return numpy.sort(a.astype("f4") if half else a, axis=axis).astype(a.dtype)
+
+
 def environment(np):
-    return {"np": np, "make": inputs.make}
+    return {"np": Oracle() if np is numpy else np, "make": inputs.make}
 
 
 def variables(line):
