@@ -223,8 +223,11 @@ static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dt
                                  int64_t from, int64_t to, const asn_array *target) {
     asn_array segment;
     asn_reduce_options o = {.axes = (uint64_t)1 << axis, .dtype = dtype};
-    ASN_TRY(slab(&segment, a, axis, from, to - from));
-    asn_status status = asn_ufunc_reduce(op, &segment, target, NULL, &o);
+    const bool single = to - from == 1; /* as it is: gcd.reduceat of -6 is -6 */
+    ASN_TRY(slab(&segment, a, axis, from, single ? -1 : to - from));
+    asn_operand value = {.array = &segment};
+    asn_status status = single ? asn_assign(target, &value, ASN_CASTING_UNSAFE, NULL)
+                               : asn_ufunc_reduce(op, &segment, target, NULL, &o);
     asn_array_fini(&segment);
     return status;
 }
