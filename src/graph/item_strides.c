@@ -11,9 +11,9 @@
 #include "graph/operator.h"
 
 bool asn_items_apart(const asn_layout *l) {
-    int64_t item = asn_itemsize(asn_layout_dtype(l));
+    const int64_t below = asn_itemsize(asn_layout_dtype(l)) - 1; /* a power of two */
     for (int d = 0; d < l->ndim; d++)
-        if (l->strides[d] % item && l->shape[d] > 1) return true;
+        if (l->strides[d] & below && l->shape[d] > 1) return true;
     return false;
 }
 
@@ -22,7 +22,7 @@ static int64_t common_divisor(int64_t unit, const asn_array *a) {
     int64_t bytes = l->offset | (int64_t)(uintptr_t)a->buffer->data;
     for (int d = 0; d < l->ndim; d++)
         if (l->shape[d] > 1) bytes |= l->strides[d];
-    while (bytes & (unit - 1)) /* items are powers of two */
+    while (bytes & (unit - 1))
         unit /= 2;
     return unit;
 }
