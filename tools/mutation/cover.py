@@ -24,7 +24,7 @@ SKIPPED = """typing signatures instructions benchmarks load_library custom_packa
 COUNTS = "tests/python/test_instructions.py::test_front_end_instructions"
 # Ways to run the Python tests, as `make test` has them: their environment, and the test files that they
 # add to the first's. {home}: the package's CANN folder.
-FUSING = """trace fused_loops jit jit_native programs transient recording reductions rewrites small slices
+FUSING = """trace fused_loops jit jit_errors jit_native programs transient recording reductions rewrites small slices
     conditions casts bands rows transposed"""
 MODES = {
     "plain": ({}, None),
@@ -36,7 +36,7 @@ MODES = {
             "ASNUMPY_FALLBACK": "silent",
         },
         """ascend two_phase fallback trace functions indexing reductions moves ordering small slices products
-        linalg rows random fft conditions recording transient streams ufuncs casts errors jit jit_host""",
+        linalg rows random fft conditions recording transient streams ufuncs casts errors jit jit_errors jit_host""",
     ),
 }  # fmt: skip
 
