@@ -110,7 +110,6 @@ static void unpack(const aclTensor *tensor, const aclTensorList *list) {
 asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor **out) {
     const asn_layout *l = &a->layout;
     int64_t item = asn_itemsize(asn_layout_dtype(l)), strides[ASN_MAX_DIMS];
-    if (ASN_PROFILING) asn_record_operand(l);
     *out = NULL;
     ASN_TRY(asn_device_open()); /* of arrays over host memory it may be closed */
     ASN_TRY(asn_trace_settle(a->buffer, access == ASN_WRITE));
@@ -122,6 +121,7 @@ asn_status asn_operator_tensor(const asn_array *a, asn_access access, aclTensor 
                              "multiple of their size; write to a copy",
                              asn_dtype_name(asn_layout_dtype(l)));
     }
+    if (ASN_PROFILING) asn_record_operand(l);
     for (int d = 0; d < l->ndim; d++)
         strides[d] = l->strides[d] / item;
     *out = asn_acl.aclCreateTensor(l->shape, (uint64_t)l->ndim,
