@@ -181,10 +181,11 @@ static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
 
 static void run_code(asn_run *run, int64_t n) {
     const asn_jit_code *code = run->plan->code;
-    uint32_t before = code->checks ? asn_fp_read() : 0;
+    const bool checks = asn_plan_checks(run->plan);
+    uint32_t before = checks ? asn_fp_read() : 0;
     uint32_t outside = asn_jit_run(code, run->ptr, n);
     run->summed = code->sums;
-    if (!code->checks) return;
+    if (!checks) return;
     uint32_t raised = asn_fp_read() & ~before & ASN_FP_CONDITIONS;
     if (!outside && !raised) return;
     run->summed = false;

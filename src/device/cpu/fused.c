@@ -60,7 +60,7 @@ bool asn_cpu_loop_cast(asn_cpu_loop *l, asn_dtype from, asn_dtype to) {
         .num_in = 1,
         .item = {(uint8_t)asn_itemsize(from)},
         .out_item = (uint8_t)asn_itemsize(to),
-        .raises = from != to && (asn_is_inexact(from) || asn_is_half(to)),
+        .raises = asn_cast_raises(from, to),
     };
     return l->fn != NULL;
 }

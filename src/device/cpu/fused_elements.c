@@ -43,7 +43,7 @@ static void run_loop(const asn_step *s, char **ptr, int64_t n, int64_t rows, int
  */
 static bool is_plain(const asn_plan *plan) {
     const asn_step *step = plan->steps;
-    return plan->code ? !plan->code->checks
+    return plan->code ? !asn_plan_checks(plan)
                       : plan->num_steps == 1 && !step->loop &&
                             !(plan->track_flags && step->quiet);
 }

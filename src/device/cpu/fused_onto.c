@@ -55,7 +55,7 @@ bool asn_onto_prepare(asn_onto *o, const asn_reduction_run *rr, asn_run *run,
         (plan->code && (rr->pack > 1 || plan->code->sums)))
         return false;
     /* What is computed over its own input cannot be computed again. */
-    if (plan->code && plan->code->checks && asn_plan_in_place(plan)) return false;
+    if (plan->code && asn_plan_checks(plan) && asn_plan_in_place(plan)) return false;
     for (int m = 0; m < run->num_moving; m++) {
         const int i = run->moving[m];
         if (plan->access[i] == ASN_AT_REDUCED) continue;
@@ -92,10 +92,11 @@ static bool compute(asn_onto *o, const asn_cursor *reduced, int64_t from, int64_
         slot[r] = run->ptr[plan->reductions[r].value];
         if (o->operand[r] < 0) run->ptr[plan->reductions[r].value] = o->rows + o->at[r];
     }
-    const uint32_t before = plan->code->checks ? asn_fp_read() : 0;
+    const bool checks = asn_plan_checks(plan);
+    const uint32_t before = checks ? asn_fp_read() : 0;
     uint32_t missed =
         asn_jit_run_rows(plan->code, run->ptr, n, ASN_ONTO, o->moving, o->place, o->step);
-    if (plan->code->checks) missed |= asn_fp_read() & ~before & ASN_FP_CONDITIONS;
+    if (checks) missed |= asn_fp_read() & ~before & ASN_FP_CONDITIONS;
     if (missed) asn_fp_write(before);
     for (int r = plan->num_reductions - 1; r >= 0; r--)
         if (o->operand[r] < 0) run->ptr[plan->reductions[r].value] = slot[r];

@@ -52,6 +52,11 @@ typedef struct asn_jit_code {
  * only compiled when that is worth it. *settled: the answer will be the same the next
  * time. */
 asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns, bool *settled);
+/* Whether a block that the plan's code has computed may have to be computed again, by the
+ * steps: for an element outside, or to tell whose flags it raised. */
+static inline bool asn_plan_checks(const asn_plan *plan) {
+    return plan->code->checks || (plan->track_flags && plan->widens_quietly);
+}
 /* One more user, who releases it as well; NULL is fine for both. */
 void asn_jit_hold(asn_jit_code *code);
 void asn_jit_release(asn_jit_code *code);

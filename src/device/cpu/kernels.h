@@ -122,4 +122,15 @@ static inline bool asn_kernels_steps(asn_op op, asn_dtype dtype) {
 void asn_half_loop(asn_op op, asn_dtype half, int64_t n, void *dst,
                    const void *const *src);
 
+/* Whether a conversion tells of a condition. One of float16 to a wider float raises
+ * "invalid" for signaling NaNs alone, which it quietens; NumPy's keeps them and raises
+ * nothing: what computes with the NaN then does. */
+static inline bool asn_cast_widens_half(asn_dtype from, asn_dtype to) {
+    return from == ASN_F16 && asn_is_inexact(to) && !asn_is_half(to);
+}
+static inline bool asn_cast_raises(asn_dtype from, asn_dtype to) {
+    return from != to && (asn_is_inexact(from) || asn_is_half(to)) &&
+           !asn_cast_widens_half(from, to);
+}
+
 #endif

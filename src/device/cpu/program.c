@@ -335,6 +335,22 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
     return ASN_OK;
 }
 
+/* A conversion of float16 to a wider float is as quiet as what reads it. */
+static void quieten_widenings(asn_plan *plan) {
+    plan->widens_quietly = false;
+    bool heard[ASN_MAX_VALUES];
+    memset(heard, 0, (size_t)plan->num_values * sizeof *heard);
+    for (int i = 0; i < plan->num_reductions; i++)
+        heard[plan->reductions[i].value] |= !plan->reductions[i].quiet;
+    for (int i = plan->num_steps - 1; i >= 0; i--) {
+        asn_step *step = &plan->steps[i];
+        if (step->op == ASN_OP_CAST && asn_cast_widens_half(step->from, step->to))
+            plan->widens_quietly |= step->quiet = !heard[step->dst];
+        for (int s = 0; s < step->num_src; s++)
+            heard[step->src[s]] |= !step->quiet;
+    }
+}
+
 /* Each reduction folds its register's value in the accumulator's form. */
 static void bind_reductions(asn_plan *plan) {
     for (int i = 0; i < plan->num_reductions; i++) {
@@ -354,8 +370,7 @@ static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
         asn_dtype dt = asn_plan_dtype(in->dtype);
         if (in->op >= ASN_OP_COUNT) continue; /* its flags are nobody's */
         if (in->op == ASN_OP_CAST
-                ? (asn_is_inexact(dt) || asn_is_half(asn_plan_dtype(in->outDtype))) &&
-                      in->outDtype != in->dtype
+                ? asn_cast_raises(dt, asn_plan_dtype(in->outDtype))
                 : (asn_op_table[in->op].flags & ASN_OPF_DIVIDES) ||
                       (asn_is_inexact(dt) && !plan->kernels->quiet[in->op][dt]))
             return true;
@@ -429,6 +444,7 @@ asn_status asn_plan_lower(asn_plan *plan, asn_plan_room *room, const aclnnxProgr
             return asn_error_set(ASN_ERR_VALUE, "fused: output %d is never written",
                                  i - plan->num_in);
     bind_reductions(plan);
+    quieten_widenings(plan);
     plan->track_flags = plan->track_flags && can_raise(plan, p);
     return ASN_OK;
 }

@@ -78,6 +78,7 @@ typedef struct {
     const aclnnxOperand *operands;
     int num_in, num_operands;
     bool track_flags;
+    bool widens_quietly; /* some conversion's flags are not the program's */
     double step_ns; /* of one element on one thread */
 
     uint8_t *dtype;     /* asn_dtype of a register, ASN_DTYPE_NONE: undefined */

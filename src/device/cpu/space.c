@@ -291,7 +291,7 @@ static bool begins_at_lines(const asn_plan *plan, int out) {
 
 /* A block that machine code has stored over an input could not be computed again. */
 static bool may_run_again(const asn_plan *plan, int out) {
-    return plan->code && plan->code->checks && asn_plan_shares(plan, out);
+    return plan->code && asn_plan_checks(plan) && asn_plan_shares(plan, out);
 }
 
 static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
