@@ -550,7 +550,13 @@ def products(isa):
             bodies.append(
                 f"#define NAME {dot}\n#define FALLBACK {plain}\n#define T {TYPES[dtype]}\n"
                 f'#include "device/cpu/dot.inc"\n'
+                f"#define F(n) n##_{SHORT[dtype]}\n#define T {TYPES[dtype]}\n#define SPLIT {SHORT[dtype]}\n"
+                f'#include "device/cpu/gemv.inc"\n'
             )
+            fills += [
+                f"    k->gemv_{n}[ASN_{DTYPES[dtype]}] = gemv_{n}_{SHORT[dtype]};\n"
+                for n in ("dots", "sums")
+            ]
         if dtype in COMPLEX:
             real = REAL[dtype]
             vdot = f"vdot_{SHORT[dtype]}"

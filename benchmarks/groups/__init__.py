@@ -18,6 +18,7 @@ GROUPS = {
     "reduction": "sums, extremes, moments",
     "selection": "where, masks, scans, square roots",
     "matmul": "matrix products",
+    "vectors": "a matrix times a vector, and a vector times a matrix",
     "sorting": "sort and argsort",
     "order": "sets, searches, histograms, masks and fancy indices",
     "random": "streams and distributions",

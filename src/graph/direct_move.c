@@ -445,17 +445,18 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
 
 /* ---- products */
 
-enum { LONGEST_VECTOR = 1 << 15 }; /* of a product that one thread computes in 10 us */
+/* Elements of an operand where the other is a vector: one thread computes such a product
+ * in 9 us. */
+enum { LONGEST_BY_VECTOR = 1 << 16 };
 
-/* A matrix, or a vector of up to `longest` as a row or column; false: not settled, too
- * large. */
+/* A matrix, or a vector as a row or column, of up to `longest` elements; false: not
+ * settled, too large. */
 static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOperand *o,
                       int64_t *shape, int64_t *strides) {
     const asn_layout *l = &a->layout;
     bool vector = l->ndim == 1;
     if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
-        l->size > (vector ? longest : ASN_DIRECT_ELEMENTS) || l->size == 0 ||
-        asn_truth_raw(a))
+        l->size > longest || l->size == 0 || asn_truth_raw(a))
         return false;
     int last = l->ndim - 1;
     shape[0] = vector ? (row ? 1 : l->shape[0]) : l->shape[0];
@@ -471,7 +472,10 @@ static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOpera
 
 static bool direct_product(asn_array *result, const asn_array *a, const asn_array *b,
                            bool conjugate, const char *what) {
-    const int64_t longest = conjugate ? INT64_MAX : LONGEST_VECTOR;
+    const bool vector = a->layout.ndim == 1 || b->layout.ndim == 1;
+    const int64_t longest = conjugate ? INT64_MAX
+                            : vector  ? LONGEST_BY_VECTOR
+                                      : ASN_DIRECT_ELEMENTS;
     aclnnxOperand o[3];
     int64_t shape[2][2], strides[2][2], kept[2];
     void *data;

@@ -1,6 +1,6 @@
 /* Products of floats and complex numbers (gemm_panels.h, gemm_complex.h, or BLAS).
  * Numbers are small integers, whose sums are exact in every order; on real numbers one
- * thread and two give the same bits; in panels infinity times zero occurs where the
+ * thread and three give the same bits; in panels infinity times zero occurs where the
  * operands have it and not in lanes beyond. */
 #include "check.h"
 
@@ -205,6 +205,35 @@ static void test_memory(asn_dtype dt, int64_t m, int64_t k, int64_t n) {
     }
 }
 
+/* A matrix times a column, and a row times a matrix: short and long rows, few and many.
+ */
+static void test_vectors(asn_dtype dt) {
+    static const int64_t shapes[][2] = {
+        {30000, 3},  {30000, 20}, {3000, 100}, {700, 700}, {60, 9000},
+        {20, 30000}, {3, 70000},  {300, 2100}, {2, 33},    {1500, 64},
+    };
+    for (int i = 0; i < 300; i++) {
+        int64_t m = 1 + random_below(90), k = 1 + random_below(90),
+                batch = 1 + random_below(3);
+        test_sums(dt, batch, m, k, 1, random_below(2));
+        test_sums(dt, batch, 1, k, m, random_below(2));
+    }
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        int64_t m = shapes[i][0], k = shapes[i][1], batch = 1 + !random_below(4);
+        test_sums(dt, batch, m, k, 1, random_below(2));
+        test_sums(dt, batch, 1, m, k, random_below(2));
+        test_threads(dt, m, k, 1);
+        test_threads(dt, 1, m, k);
+    }
+    for (int i = 0; i < 40; i++) {
+        test_conditions(dt, 2 + random_below(200), 2 + random_below(200), 1, i % 2);
+        test_conditions(dt, 1, 2 + random_below(200), 2 + random_below(200), i % 2);
+    }
+    test_memory(dt, 20, 30000, 1);
+    test_memory(dt, 1, 3000, 100);
+    asn_pool_set_threads(2);
+}
+
 int main(void) {
     static const asn_dtype dtypes[] = {ASN_F32, ASN_F64};
     for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
@@ -226,6 +255,7 @@ int main(void) {
             test_conditions(dt, 2 + random_below(20), 17 + random_below(20),
                             2 + random_below(60), i % 2);
         test_memory(dt, 40, 300, 50);
+        test_vectors(dt);
     }
     asn_pool_set_threads(2);
     for (int i = 0; i < 100; i++) {

@@ -3,8 +3,8 @@
  * Who computes what: products of floats that are large enough to pay and of complex128 go
  * to our panels where the processor has them (gemm_panels.h), else, and complex64, to
  * OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
- * matmul_small.inc); a matrix times a vector to BLAS where its strides allow, and where
- * not, it is inner products or row sums of our own; bytes and bfloat16 go to the
+ * matmul_small.inc); a matrix of floats times a vector to gemv.c, of others to inner
+ * products or sums of rows of its own; bytes and bfloat16 go to the
  * processor's dot products where it has them (gemm_dot.h); other halves are converted to
  * float32 as a whole, multiplied, and rounded once.
  *
@@ -34,8 +34,7 @@ enum { SMALL_ROW = 8 };    /* if C has no more columns */
 enum { COMPLEX_LEAST = 24 };
 enum { NARROW = 16 }; /* or if neither its rows nor its sums are longer than this */
 enum { SHARED_NS = 500000 }; /* from here on threads share one product of a batch */
-enum { VECTOR_WORK = 64 };   /* m k from which a call of BLAS pays, */
-enum { LONG_ROW = 256 };     /* but not for sums of rows as long as this */
+enum { VECTOR_WORK = 64 };   /* m k from which a call of gemv.c pays */
 
 /* ---- tiles */
 
@@ -103,6 +102,7 @@ static double product_ns(const asn_product *p) {
 
 static asn_status run_product(asn_product *p) {
     if (asn_product_dot(p)) return ASN_OK;
+    if (p->by_gemv && p->batch == 1) return asn_product_gemv(p);
     p->symmetric = asn_product_is_symmetric(p);
     asn_product_cut(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
@@ -211,7 +211,9 @@ static void find_misfits(const asn_product *p, bool misfit[3]) {
         misfit[0] = !asn_matrix_reads(&p->a, p->m, p->k, p->item);
         misfit[1] = !asn_matrix_reads(&p->b, p->k, p->n, p->item);
         misfit[2] = !asn_matrix_reads(&p->c, p->m, p->n, p->item);
-    } else if (!p->by_dots && !p->by_gemv) {
+    } else if (p->by_gemv) {
+        misfit[1] = p->n == 1 && p->b.row != p->item;
+    } else if (!p->by_dots) {
         misfit[1] = p->b.col != p->item && p->n > 1;
         misfit[2] = p->c.col != p->item && p->n > 1;
     }
@@ -222,21 +224,13 @@ static void find_misfits(const asn_product *p, bool misfit[3]) {
     }
 }
 
-static bool is_step(int64_t bytes, int item) {
-    return bytes > 0 && bytes % item == 0 && bytes / item < INT_MAX;
-}
-
-/* Whether BLAS can multiply the matrix and the vector of choose_vector_form where they
- * lie. */
-static bool gemv_reads(const asn_product *p) {
+/* Whether the matrix of choose_vector_form has contiguous rows, and elements enough. */
+static bool is_gemv(const asn_product *p) {
     bool column = p->n == 1;
     const asn_matrix *x = column ? &p->a : &p->b;
     int64_t rows = column ? p->m : p->k, cols = column ? p->k : p->n;
     return (p->dtype == ASN_F32 || p->dtype == ASN_F64) && rows > 1 && cols > 1 &&
-           rows * cols >= VECTOR_WORK && (column || cols < LONG_ROW) && rows < INT_MAX &&
-           cols < INT_MAX && x->col == p->item && is_step(x->row, p->item) &&
-           x->row >= cols * p->item && is_step(column ? p->b.row : p->a.col, p->item) &&
-           is_step(column ? p->c.row : p->c.col, p->item);
+           rows * cols >= VECTOR_WORK && x->col == p->item;
 }
 
 /* Few columns and few terms: BLAS packs operands for longer than it multiplies. */
@@ -259,10 +253,10 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
     double work = (double)p->m * (double)p->n * (double)p->k;
     bool few = work <= SMALL_WORK && p->batch > 1 && p->n <= SMALL_ROW;
     bool vector = !alpha && !few && choose_vector_form(p);
-    if (vector && gemv_reads(p)) {
+    if (vector && is_gemv(p)) {
         p->by_dots = false;
         p->by_gemv = true;
-        return asn_gemm_load();
+        return ASN_OK;
     }
     bool small = (work <= SMALL_WORK && p->n <= SMALL_ROW) || is_narrow(p);
     if (!alpha && !vector && small) p->small = asn_matmul_small(p->dtype, p->n);

@@ -11,6 +11,7 @@
 #include "device/cpu/copy.h"
 #include "device/cpu/gemm.h"
 #include "device/cpu/gemm_complex.h"
+#include "device/cpu/gemv.h"
 #include "device/cpu/pool.h"
 
 enum { LEAST_PART = 16384, MAX_PARTS = 1024 };         /* of a long inner product */
@@ -26,19 +27,10 @@ typedef void (*zgemm_fn)(int order, int ta, int tb, int m, int n, int k,
                          const void *alpha, const void *a, int lda, const void *b,
                          int ldb, const void *beta, void *c, int ldc);
 
-typedef void (*sgemv_fn)(int order, int trans, int m, int n, float alpha, const float *a,
-                         int lda, const float *x, int incx, float beta, float *y,
-                         int incy);
-typedef void (*dgemv_fn)(int order, int trans, int m, int n, double alpha,
-                         const double *a, int lda, const double *x, int incx, double beta,
-                         double *y, int incy);
-
 typedef struct {
     sgemm_fn s;
     dgemm_fn d;
     zgemm_fn c, z;
-    sgemv_fn sv;
-    dgemv_fn dv;
 } gemm_functions;
 static gemm_functions gemm;
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER; /* written under it */
@@ -52,8 +44,6 @@ asn_status asn_gemm_load(void) {
     ASN_TRY(asn_blas_symbol("cblas_dgemm", (void **)&f.d));
     ASN_TRY(asn_blas_symbol("cblas_cgemm", (void **)&f.c));
     ASN_TRY(asn_blas_symbol("cblas_zgemm", (void **)&f.z));
-    ASN_TRY(asn_blas_symbol("cblas_sgemv", (void **)&f.sv));
-    ASN_TRY(asn_blas_symbol("cblas_dgemv", (void **)&f.dv));
     pthread_mutex_lock(&load_lock);
     if (!loaded) gemm = f; /* another thread may be reading it by now */
     __atomic_store_n(&loaded, 1, __ATOMIC_RELEASE);
@@ -204,26 +194,26 @@ static void loop_tile(const asn_product *p, const asn_matrix *a, const asn_matri
                                                                 c->data);
 }
 
-/* A column times A's rows (n = 1), or a row times B's (m = 1). The result is cleared
- * first: BLAS scales by beta what it finds there. */
-static void gemv_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                      const asn_matrix *c, int64_t m, int64_t n) {
-    bool column = n == 1 && p->n == 1;
+/* A matrix of contiguous rows times a column, or a row times it. */
+static asn_gemv gemv_of(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
+                        const asn_matrix *c) {
+    bool column = p->n == 1;
     const asn_matrix *x = column ? a : b;
-    int rows = (int)(column ? m : p->k), cols = (int)(column ? p->k : n);
-    int64_t step = column ? c->row : c->col, length = column ? m : n;
-    const char *v = column ? b->data : a->data;
-    int trans = column ? NO_TRANS : TRANS, lead = (int)(x->row / p->item);
-    int by = (int)((column ? b->row : a->col) / p->item), to = (int)(step / p->item);
-    if (to == 1) memset(c->data, 0, (size_t)(length * p->item));
-    for (int64_t i = 0; i < length && to != 1; i++)
-        memset(c->data + i * step, 0, (size_t)p->item);
-    if (p->dtype == ASN_F32)
-        gemm.sv(ROW_MAJOR, trans, rows, cols, 1, (const float *)x->data, lead,
-                (const float *)v, by, 1, (float *)c->data, to);
-    else
-        gemm.dv(ROW_MAJOR, trans, rows, cols, 1, (const double *)x->data, lead,
-                (const double *)v, by, 1, (double *)c->data, to);
+    return (asn_gemv){.dtype = p->dtype,
+                      .dots = column,
+                      .rows = column ? p->m : p->k,
+                      .cols = column ? p->k : p->n,
+                      .x = x->data,
+                      .x_row = x->row,
+                      .v = column ? b->data : a->data,
+                      .v_step = column ? b->row : a->col,
+                      .out = c->data,
+                      .out_step = column ? c->row : c->col};
+}
+
+asn_status asn_product_gemv(const asn_product *p) {
+    const asn_gemv g = gemv_of(p, &p->a, &p->b, &p->c);
+    return asn_gemv_run(&g, false);
 }
 
 static double number(asn_dtype dt, const char *bytes) {
@@ -321,9 +311,11 @@ void asn_product_cut(asn_product *p) {
     double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     p->tile_m = p->m;
     p->tile_n = p->n;
-    if (p->n == 1 && !p->by_panels && !p->by_blas) {
+    if (p->by_gemv) {
+        /* every product of a batch as a whole */
+    } else if (p->n == 1 && !p->by_panels && !p->by_blas) {
         p->tile_m = vector_tile(p, p->m);
-    } else if (p->m == 1 && !p->by_panels && !p->by_blas && !p->by_gemv) {
+    } else if (p->m == 1 && !p->by_panels && !p->by_blas) {
         p->tile_n = vector_tile(p, p->n);
     } else if (!p->by_panels && work > 2000000) { /* 20 us at 100 GFLOP/s */
         if (p->m >= p->n / 4 && p->m > 32)
@@ -342,10 +334,12 @@ asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
                             const asn_matrix *b, const asn_matrix *c, int64_t m,
                             int64_t n) {
     if (p->by_panels) return panels_tile(p, a, b, c, m, n);
+    if (p->by_gemv) {
+        const asn_gemv g = gemv_of(p, a, b, c);
+        return asn_gemv_run(&g, true);
+    }
     if (p->by_blas)
         blas_tile(p, a, b, c, m, n);
-    else if (p->by_gemv)
-        gemv_tile(p, a, b, c, m, n);
     else if (p->by_dots)
         dot_tile(p, a, b, c, m, n);
     else

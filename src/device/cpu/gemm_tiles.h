@@ -34,7 +34,7 @@ typedef struct {
     atomic_bool failed;
 } asn_product;
 
-/* Finds BLAS's functions; before a product by_blas or by_gemv runs. Thread-safe. */
+/* Finds BLAS's functions; before a product by_blas runs. Thread-safe. */
 ASN_CHECK_RESULT asn_status asn_gemm_load(void);
 
 /* Whether BLAS can read a matrix where it lies: row- or column-contiguous, with strides
@@ -56,6 +56,9 @@ void asn_product_cut(asn_product *p);
 ASN_CHECK_RESULT asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
                                              const asn_matrix *b, const asn_matrix *c,
                                              int64_t m, int64_t n);
+
+/* A single product by_gemv, shared out between threads. ASN_ERR_MEMORY. */
+ASN_CHECK_RESULT asn_status asn_product_gemv(const asn_product *p);
 
 /* One long inner product of floats or complex numbers, shared out between threads by k
  * alone; false: it is another product. */

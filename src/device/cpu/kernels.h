@@ -72,6 +72,13 @@ typedef void (*asn_matmul_fn)(const asn_matmul *s, const char *a, const char *b,
 typedef void (*asn_dot_fn)(int64_t n, const char *a, int64_t a_step, const char *b,
                            int64_t b_step, char *c);
 
+/* A matrix of contiguous rows and a vector; see gemv.inc. */
+typedef void (*asn_gemv_dots_fn)(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                                 const char *v, char *out, int64_t out_step, bool adds);
+typedef void (*asn_gemv_sums_fn)(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                                 const char *v, int64_t v_step, char *out);
+enum { ASN_GEMV_SUMS = 8 /* rows at once */ };
+
 /* The extreme element of a row of memory; see arg.inc. */
 typedef struct {
     void (*line)(const char *p, int64_t stride, int64_t first, int64_t n, void *best,
@@ -102,7 +109,9 @@ typedef struct {
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
     asn_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
     asn_dot_fn dot[ASN_DTYPE_COUNT];
-    asn_dot_fn vdot[ASN_DTYPE_COUNT];      /* complex: the first vector conjugated */
+    asn_dot_fn vdot[ASN_DTYPE_COUNT]; /* complex: the first vector conjugated */
+    asn_gemv_dots_fn gemv_dots[ASN_DTYPE_COUNT]; /* float32, float64, and the next */
+    asn_gemv_sums_fn gemv_sums[ASN_DTYPE_COUNT];
     asn_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
     uint8_t cost[ASN_OP_COUNT];            /* of one element, in tenths of ns */
     /* its floating-point flags mean nothing (comparisons of NaN) */

@@ -275,6 +275,23 @@ static inline void v_split_f32(int width, asn_v_f32 a, asn_v_f32 b, asn_v_f32 *l
         *high = __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
     }
 }
+#else
+static inline void v_split_f64(int width, asn_v_f64 a, asn_v_f64 b, asn_v_f64 *low,
+                               asn_v_f64 *high) {
+    (void)width;
+    *low = __builtin_shufflevector(a, b, 0, 2);
+    *high = __builtin_shufflevector(a, b, 1, 3);
+}
+static inline void v_split_f32(int width, asn_v_f32 a, asn_v_f32 b, asn_v_f32 *low,
+                               asn_v_f32 *high) {
+    if (width == 2) {
+        *low = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+        *high = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+    } else {
+        *low = __builtin_shufflevector(a, b, 0, 2, 4, 6);
+        *high = __builtin_shufflevector(a, b, 1, 3, 5, 7);
+    }
+}
 #endif
 
 #endif
