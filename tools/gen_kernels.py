@@ -9,7 +9,6 @@ A loop is compiled for every instruction set unless it calls a function that bra
 for the baseline. Standard library only.
 """
 
-import dataclasses
 import functools
 import pathlib
 import re

@@ -79,7 +79,7 @@ typedef struct {
     int num_in, num_operands;
     bool track_flags;
     bool widens_quietly; /* some conversion's flags are not the program's */
-    double step_ns; /* of one element on one thread */
+    double step_ns;      /* of one element on one thread */
 
     uint8_t *dtype;     /* asn_dtype of a register, ASN_DTYPE_NONE: undefined */
     uint16_t *value;    /* its value in its own dtype */
