@@ -163,7 +163,14 @@ class Maker:
         names = SMOOTH if rough else FUNCTIONS + EXACT if kind == "f" else EXACT
         if kind == "c":
             names = ("negative", "conj", "positive")
-        return self.try_line(f"{v} = np.{self.pick(names)}({a})", v, rough)
+        name = self.pick(names)
+        if name == "signbit" and self.has_nan(a):
+            return False
+        return self.try_line(f"{v} = np.{name}({a})", v, rough)
+
+    def has_nan(self, name):
+        """Whose signs are nobody's: they depend on the order of the operands."""
+        return bool((self.env[name] != self.env[name]).any())
 
     def number(self):
         return self.pick(("2", "0.5", "-1.5", "3", "0", "1e-3", "7.25"))
@@ -180,6 +187,8 @@ class Maker:
         elif form == 1 and name in ("add", "subtract", "multiply"):
             sign = {"add": "+", "subtract": "-", "multiply": "*"}[name]
             return self.try_line(f"{v} = {a} {sign} {b}", v, rough)
+        if name == "copysign" and b in self.env and self.has_nan(b):
+            return False
         return self.try_line(f"{v} = np.{name}({a}, {b})", v, rough)
 
     def where(self):
