@@ -29,7 +29,22 @@ CLASSES = {
     "complex": ["complex64", "complex128"],
 }
 HALVES = ["float16", "bfloat16"]
-FLAGS = ["commutative", "associative", "reorderable", "predicate", "kernel", "divides", "pole"]
+FLAGS = [
+    "commutative",
+    "associative",
+    "reorderable",
+    "predicate",
+    "kernel",
+    "divides",
+    "pole",
+    "widens",
+    "no_bool",
+]
+DERIVED_FLAGS = ["extreme", "truth", "moves", "if_less", "if_equal", "if_greater"]  # Row.derived
+RELATIONS = {
+    "==": {"if_equal"}, "!=": {"if_less", "if_greater"}, "<": {"if_less"}, "<=": {"if_less", "if_equal"},
+    ">": {"if_greater"}, ">=": {"if_greater", "if_equal"},
+}  # fmt: skip
 GENERATORS_FLAGS = ["halves", "reports"]  # no part of asn_op_info
 
 
@@ -64,6 +79,20 @@ class Row:
         """Loop dtypes, halves included (they run the float32 loop and round)."""
         halves = HALVES if "float32" in self.loops else []
         return [d for d in DTYPES if d in self.loops or d in halves]
+
+    @property
+    def derived(self):
+        """The flags that follow from the row's other columns and its expressions."""
+        expr = self.loops.get("float64") or self.loops.get("complex128", "")
+        found = {"extreme"} if self.extreme else set()
+        if expr in ("a", "a.re", "a.im", "a ? b : c"):
+            found.add("moves")
+        if "predicate" in self.flags:
+            compares = re.fullmatch(r"a (==|!=|<|<=|>|>=) b", expr)
+            found |= RELATIONS[compares[1]] if compares else set()
+            if not re.search(r"\b[ab]\b", re.sub(r"\b[ab] [!=]= 0\b", "", expr)):
+                found.add("truth")
+        return found
 
     def result(self, dtype):
         """The result dtype of the loop for `dtype`."""
@@ -238,7 +267,9 @@ def _facts(table):
         "asn_op_info asn_op_rows[ASN_OP_COUNT + ASN_OP_ADDED] = {",
     ]
     for r in table:
-        flags = " | ".join(f"ASN_OPF_{f.upper()}" for f in FLAGS if f in r.flags) or "0"
+        has = r.flags | r.derived
+        flags = [f"ASN_OPF_{f.upper()}" for f in FLAGS + DERIVED_FLAGS if f in has]
+        flags = " | ".join(flags) or "0"
         ins = ", ".join("ASN_DTYPE_NONE" if t == "T" else f"ASN_{DTYPES[t]}" for t in r.types)
         out = {"same": "ASN_OUT_SAME", "real": "ASN_OUT_REAL"}.get(r.out)
         out = out or f"ASN_{DTYPES[r.out]}"
@@ -252,7 +283,9 @@ def _facts(table):
     lines.append(
         '    [ASN_OP_CAST] = {"cast", "Conversion of dtype.", "Cast", 1, {ASN_DTYPE_NONE}, '
     )
-    lines.append("        ASN_OUT_SAME, ASN_DTYPE_NONE, 0x7fff, ASN_OPF_KERNEL, {0}, NAN, false},")
+    lines.append(
+        "        ASN_OUT_SAME, ASN_DTYPE_NONE, 0x7fff, ASN_OPF_KERNEL | ASN_OPF_MOVES, {0}, NAN, false},"
+    )
     return "\n".join([*lines, "};"]) + "\n" + _compositions(table)
 
 

@@ -132,29 +132,23 @@ static asn_status no_loop(asn_op op) {
 
 /* Operations that NumPy refuses for bool although an integer loop would hold it. */
 static asn_status refuse_bool(asn_op op) {
-    switch (op) {
-    case ASN_OP_SUBTRACT:
+    if (!(asn_op_table[op].flags & ASN_OPF_NO_BOOL)) return ASN_OK;
+    if (op == ASN_OP_SUBTRACT)
         return asn_error_set(
             ASN_ERR_TYPE,
             "numpy boolean subtract, the `-` operator, is not supported, use "
             "the bitwise_xor, the `^` operator, or the logical_xor function "
             "instead.");
-    case ASN_OP_NEGATIVE:
+    if (op == ASN_OP_NEGATIVE)
         return asn_error_set(
             ASN_ERR_TYPE,
             "The numpy boolean negative, the `-` operator, is not supported, "
             "use the `~` operator or the logical_not function instead.");
-    case ASN_OP_POSITIVE:
-    case ASN_OP_SIGN:
-    case ASN_OP_GCD:
-    case ASN_OP_LCM:
-        return asn_error_set(
-            ASN_ERR_NO_LOOP,
-            "ufunc '%s' did not contain a loop with signature matching types "
-            "<class 'numpy.dtypes.BoolDType'> -> None",
-            asn_op_table[op].name);
-    default: return ASN_OK;
-    }
+    return asn_error_set(
+        ASN_ERR_NO_LOOP,
+        "ufunc '%s' did not contain a loop with signature matching types "
+        "<class 'numpy.dtypes.BoolDType'> -> None",
+        asn_op_table[op].name);
 }
 
 /* Whether every operand casts safely to dtype. Arrays are asked one by one: int8 and

@@ -63,7 +63,7 @@ const asn_loop *asn_binding_arg(bool smallest, asn_dtype dtype) {
 
 /* Comparisons of integers of two dtypes are compared exactly, not promoted. */
 static bool compares_mixed(asn_op op, const asn_operand *in) {
-    if (op < ASN_OP_EQUAL || op > ASN_OP_GREATER_EQUAL) return false;
+    if (!asn_op_compares(op)) return false;
     asn_type a = asn_operand_type(&in[0]), b = asn_operand_type(&in[1]);
     return !a.weak && !b.weak && a.dtype != b.dtype &&
            asn_is_integer((asn_dtype)a.dtype) && asn_is_integer((asn_dtype)b.dtype);

@@ -12,11 +12,6 @@
 
 #include "graph/operands.h"
 
-static bool is_comparison(asn_op op) {
-    return op == ASN_OP_EQUAL || op == ASN_OP_NOT_EQUAL || op == ASN_OP_LESS ||
-           op == ASN_OP_LESS_EQUAL || op == ASN_OP_GREATER || op == ASN_OP_GREATER_EQUAL;
-}
-
 static asn_dtype dtype_of(const asn_operand *o) {
     return (asn_dtype)(o->array ? o->array->layout.dtype : o->scalar.dtype);
 }
@@ -58,11 +53,9 @@ static asn_status signed_unsigned(asn_op op, const asn_operand *in, int signed_a
         asn_array_fini(&as_unsigned);
     }
     if (!status) {
-        /* op(-1, 0) is what a negative signed side gives */
-        bool truth =
-            op == ASN_OP_NOT_EQUAL ||
-            ((op == ASN_OP_LESS || op == ASN_OP_LESS_EQUAL) && signed_at == 0) ||
-            ((op == ASN_OP_GREATER || op == ASN_OP_GREATER_EQUAL) && signed_at == 1);
+        /* what a negative signed side gives */
+        bool truth = asn_op_table[op].flags &
+                     (signed_at == 0 ? ASN_OPF_IF_LESS : ASN_OPF_IF_GREATER);
         asn_operand merge[2] = {{.array = &answer}, {.array = &negative}};
         asn_array not_negative;
         if (truth) {
@@ -85,7 +78,7 @@ static asn_status signed_unsigned(asn_op op, const asn_operand *in, int signed_a
 asn_status asn_compare_mixed(asn_op op, const asn_operand *in, const asn_array *out,
                              asn_array *result, const asn_ufunc_options *o, bool *done) {
     *done = false;
-    if (!is_comparison(op)) return ASN_OK;
+    if (!asn_op_compares(op)) return ASN_OK;
     for (int k = 0; k < 2; k++) {
         const asn_operand *number = &in[k], *other = &in[1 - k];
         if (number->array || number->weak != 'i' || !other->array) continue;

@@ -122,10 +122,8 @@ static bool is_divmod(const asn_program *p, const asn_node *nodes) {
 
 /* Whether it is the reduction of a node that may meet a condition. */
 static bool reduces(const asn_node *node) {
-    asn_op op = (asn_op)node->reduce_op;
-    return op != ASN_OP_NONE && asn_is_inexact((asn_dtype)node->out.dtype) &&
-           op != ASN_OP_MAXIMUM && op != ASN_OP_MINIMUM && op != ASN_OP_FMAX &&
-           op != ASN_OP_FMIN;
+    return node->reduce_op != ASN_OP_NONE && asn_is_inexact((asn_dtype)node->out.dtype) &&
+           !(asn_op_table[node->reduce_op].flags & ASN_OPF_EXTREME);
 }
 
 /* What NumPy calls a program's node. */

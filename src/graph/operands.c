@@ -30,11 +30,6 @@ asn_status asn_operand_check(const asn_operand *o, asn_dtype dtype) {
                          (unsigned long long)bits, asn_dtype_name(dtype));
 }
 
-static bool is_logical(uint16_t op) {
-    return op == ASN_OP_LOGICAL_AND || op == ASN_OP_LOGICAL_OR ||
-           op == ASN_OP_LOGICAL_XOR || op == ASN_OP_LOGICAL_NOT;
-}
-
 asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
                              asn_dtype dtype) {
     if (o->array) {
@@ -42,7 +37,8 @@ asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
         return ASN_OK;
     }
     asn_scalar cast;
-    if (is_logical(d->node.op)) { /* a Python int of any size has a truth value */
+    if (asn_op_table[d->node.op].flags &
+        ASN_OPF_TRUTH) { /* a Python int of any size has a truth value */
         asn_scalar truth;
         ASN_TRY(asn_scalar_cast(&o->scalar, ASN_BOOL, &truth));
         ASN_TRY(asn_scalar_convert(&truth, dtype, &cast));

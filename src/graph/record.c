@@ -11,20 +11,11 @@
 
 int64_t asn_flops_of(asn_op op, asn_dtype loop) {
     const asn_op_info *row = &asn_op_table[op];
-    if (!asn_is_inexact(loop) || row->flags & ASN_OPF_PREDICATE || row->out_dtype < 200)
+    if (!asn_is_inexact(loop) || row->flags & (ASN_OPF_PREDICATE | ASN_OPF_MOVES) ||
+        row->out_dtype < 200)
         return 0;
-    switch (op) {
-    case ASN_OP_COPY:
-    case ASN_OP_CAST:
-    case ASN_OP_WHERE:
-    case ASN_OP_POSITIVE:
-    case ASN_OP_REAL:
-    case ASN_OP_IMAG:
-    case ASN_OP_CONJUGATE: return 0;
-    case ASN_OP_MULTIPLY: return asn_is_complex(loop) ? 6 : 1;
-    case ASN_OP_DIVIDE: return asn_is_complex(loop) ? 11 : 1;
-    default: return asn_is_complex(loop) ? 2 : 1;
-    }
+    if (!asn_is_complex(loop)) return 1;
+    return op == ASN_OP_MULTIPLY ? 6 : op == ASN_OP_DIVIDE ? 11 : 2;
 }
 
 int64_t asn_flops_of_product(asn_dtype dtype, int64_t num_matrices, int64_t m, int64_t k,

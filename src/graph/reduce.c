@@ -22,9 +22,7 @@ asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *
     if (info->num_in != 2)
         return asn_error_set(ASN_ERR_VALUE, "reduce only supported for binary functions");
     if (info->out_dtype == ASN_BOOL && info->in_dtype[0] == ASN_DTYPE_NONE) {
-        bool logical = op == ASN_OP_LOGICAL_AND || op == ASN_OP_LOGICAL_OR ||
-                       op == ASN_OP_LOGICAL_XOR;
-        if (!logical && in != ASN_BOOL && wish != ASN_BOOL)
+        if (!(info->flags & ASN_OPF_TRUTH) && in != ASN_BOOL && wish != ASN_BOOL)
             return asn_error_set(ASN_ERR_NO_LOOP,
                                  "the resolved dtypes are not compatible with %s.reduce. "
                                  "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",
@@ -32,8 +30,8 @@ asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *
         *loop = ASN_BOOL;
         return ASN_OK;
     }
-    bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
-    if (wish == ASN_DTYPE_NONE && sums && !asn_is_inexact(in) && asn_itemsize(in) < 8)
+    if (wish == ASN_DTYPE_NONE && info->flags & ASN_OPF_WIDENS && !asn_is_inexact(in) &&
+        asn_itemsize(in) < 8)
         wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
     asn_type types[2] = {{(uint8_t)in, 0}, {(uint8_t)in, 0}};
     if (wish != ASN_DTYPE_NONE) types[0].dtype = types[1].dtype = (uint8_t)wish;
@@ -177,7 +175,7 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
     uint64_t mask = o->axes & (ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1);
     asn_dtype loop;
     asn_dtype wish = o->dtype;
-    if (wish == ASN_DTYPE_NONE && out && (op == ASN_OP_ADD || op == ASN_OP_MULTIPLY))
+    if (wish == ASN_DTYPE_NONE && out && asn_op_table[op].flags & ASN_OPF_WIDENS)
         wish = asn_layout_dtype(&out->layout);
     ASN_TRY(asn_reduce_dtype(op, asn_layout_dtype(&a->layout), wish, &loop));
     int64_t reduced = 1;

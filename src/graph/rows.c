@@ -116,10 +116,6 @@ static bool normal_float(double value, asn_ref *ref) {
     return true;
 }
 
-static bool is_comparison(asn_op op) {
-    return op >= ASN_OP_EQUAL && op <= ASN_OP_GREATER_EQUAL;
-}
-
 /* The number as the loop takes it, where that meets no condition and no error. */
 static __attribute__((noinline)) bool take_number(asn_op op, const asn_operand *o,
                                                   asn_dtype loop, asn_ref *ref) {
@@ -140,7 +136,7 @@ static __attribute__((noinline)) bool take_number(asn_op op, const asn_operand *
     }
     if (o->weak == 'f' && loop == ASN_F32) return normal_float(real, ref);
     if (o->weak != 'i' || s->dtype != ASN_I64 ||
-        (info->flags & ASN_OPF_PREDICATE && !is_comparison(op)))
+        (info->flags & ASN_OPF_PREDICATE && !asn_op_compares(op)))
         return false;
     if (loop != ASN_I64) return exact_float(value, loop, ref);
     memcpy(ref->immediate, &value, sizeof value);

@@ -26,16 +26,15 @@ static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype 
     if (info->num_in != 2)
         return asn_error_set(ASN_ERR_VALUE,
                              "accumulate only supported for binary functions");
-    bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
-    if (wish == ASN_DTYPE_NONE && sums && !asn_is_inexact(in) && asn_itemsize(in) < 8)
+    if (wish == ASN_DTYPE_NONE && info->flags & ASN_OPF_WIDENS && !asn_is_inexact(in) &&
+        asn_itemsize(in) < 8)
         wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
     asn_dtype from = wish != ASN_DTYPE_NONE ? wish : in;
     asn_type types[2] = {{(uint8_t)from, 0}, {(uint8_t)from, 0}};
     ASN_TRY(asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, loop));
     asn_dtype result = asn_op_result(op, *loop);
     if (result == ASN_BOOL && *loop != ASN_BOOL) {
-        if (op != ASN_OP_LOGICAL_AND && op != ASN_OP_LOGICAL_OR &&
-            op != ASN_OP_LOGICAL_XOR)
+        if (!(info->flags & ASN_OPF_TRUTH))
             return asn_error_set(
                 ASN_ERR_NO_LOOP,
                 "the resolved dtypes are not compatible with %s.accumulate. "
@@ -124,9 +123,9 @@ static asn_status scan_operator(asn_op op, const asn_array *a, const asn_array *
 
 /* Whether the order of operations cannot be seen; of a multiple that wraps it can. */
 static bool is_exact(asn_op op, asn_dtype loop) {
-    bool sums = op == ASN_OP_ADD || op == ASN_OP_MULTIPLY;
-    return (asn_op_table[op].flags & ASN_OPF_ASSOCIATIVE) && op != ASN_OP_LCM &&
-           (!sums || !asn_is_inexact(loop));
+    const uint16_t flags = asn_op_table[op].flags;
+    return flags & ASN_OPF_ASSOCIATIVE && op != ASN_OP_LCM &&
+           (!(flags & ASN_OPF_WIDENS) || !asn_is_inexact(loop));
 }
 
 static asn_status scan_by_doubling(asn_op op, const asn_array *a, int axis) {

@@ -98,6 +98,7 @@ static void ease_integer_division(asn_node *n) {
     const asn_ref *ref = &n->in[1];
     const int item = asn_itemsize((asn_dtype)n->loop);
     uint64_t c = 0;
+    if (n->op != ASN_OP_FLOOR_DIVIDE && n->op != ASN_OP_REMAINDER) return;
     if (ref->buffer || ref->dtype != n->loop || !asn_is_integer((asn_dtype)n->loop) ||
         !asn_fuse_enabled())
         return;
@@ -112,10 +113,7 @@ static void ease_integer_division(asn_node *n) {
 
 void asn_node_ease_division(asn_node *n) {
     double inverse;
-    if (n->op == ASN_OP_FLOOR_DIVIDE || n->op == ASN_OP_REMAINDER) {
-        ease_integer_division(n);
-        return;
-    }
+    ease_integer_division(n);
     if (n->op != ASN_OP_DIVIDE || !has_exact_inverse(&n->in[1], n->loop, &inverse))
         return;
     float single = (float)inverse;

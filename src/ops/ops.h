@@ -15,9 +15,20 @@ enum {
     ASN_OPF_ASSOCIATIVE = 2,
     ASN_OPF_REORDERABLE = 4,
     ASN_OPF_PREDICATE = 8,
-    ASN_OPF_KERNEL = 16,  /* not a ufunc of its own */
-    ASN_OPF_DIVIDES = 32, /* an integer loop that reports division by zero */
-    ASN_OPF_POLE = 64,    /* a finite argument has an infinite result */
+    ASN_OPF_KERNEL = 16,   /* not a ufunc of its own */
+    ASN_OPF_DIVIDES = 32,  /* an integer loop that reports division by zero */
+    ASN_OPF_POLE = 64,     /* a finite argument has an infinite result */
+    ASN_OPF_WIDENS = 128,  /* folds integers in 64 bits */
+    ASN_OPF_NO_BOOL = 256, /* refuses bool, which an integer loop would hold */
+    /* What follows from a row's expressions (tools/optable.py). */
+    ASN_OPF_EXTREME = 512,
+    ASN_OPF_TRUTH = 1024, /* reads its operands as true or false */
+    ASN_OPF_MOVES = 2048, /* computes nothing */
+    /* A comparison; true where a < b, a == b, a > b. */
+    ASN_OPF_IF_LESS = 4096,
+    ASN_OPF_IF_EQUAL = 8192,
+    ASN_OPF_IF_GREATER = 16384,
+    ASN_OPF_COMPARES = ASN_OPF_IF_LESS | ASN_OPF_IF_EQUAL | ASN_OPF_IF_GREATER,
 };
 
 typedef struct {
@@ -49,6 +60,10 @@ static inline asn_dtype asn_op_result(asn_op op, asn_dtype dtype) {
 static inline asn_dtype asn_op_operand(asn_op op, int i, asn_dtype dtype) {
     uint8_t in = asn_op_table[op].in_dtype[i];
     return in == ASN_DTYPE_NONE ? dtype : (asn_dtype)in;
+}
+/* Whether it is ==, !=, <, <=, > or >=. */
+static inline bool asn_op_compares(asn_op op) {
+    return asn_op_table[op].flags & ASN_OPF_COMPARES;
 }
 static inline bool asn_op_has_loop(asn_op op, asn_dtype dtype) {
     return asn_op_table[op].dtype_mask >> dtype & 1;

@@ -569,6 +569,13 @@ static PyObject *call_into(asn_ufunc *u, PyObject *const *args, PyObject *out) {
     return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
 }
 
+/* The power ufunc itself replaces only squares, as NumPy's does. */
+static bool is_square(const asn_ufunc *u, PyObject *const *args) {
+    return u->op == ASN_OP_POWER && asn_is_ndarray_exact(args[0]) &&
+           asn_dtype_of(args[0]) != ASN_BOOL &&
+           asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE;
+}
+
 PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     asn_ufunc *u = (asn_ufunc *)self;
@@ -577,10 +584,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
                    u->kind == ASN_UFUNC_PLAIN && asn_is_ndarray_exact(args[0]) &&
                    asn_is_ndarray_exact(args[nargs - 1])))
         return asn_ufunc_apply((asn_op)u->op, args);
-    /* The power ufunc itself replaces only squares, as NumPy's does. */
-    if (u->op == ASN_OP_POWER && nargs == 2 && !kwnames &&
-        asn_is_ndarray_exact(args[0]) && asn_dtype_of(args[0]) != ASN_BOOL &&
-        asn_power_shortcut(args[0], args[1]) == ASN_OP_SQUARE)
+    if (nargs == 2 && !kwnames && is_square(u, args))
         return asn_ufunc_apply(ASN_OP_SQUARE, args);
     if (ASN_LIKELY(!kwnames && nargs == u->nin && u->kind == ASN_UFUNC_PLAIN)) {
         asn_operand in[MAX_IN];

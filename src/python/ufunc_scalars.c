@@ -9,10 +9,6 @@
  */
 #include "ufunc.h"
 
-static bool is_comparison(asn_op op) {
-    return op >= ASN_OP_EQUAL && op <= ASN_OP_GREATER_EQUAL;
-}
-
 bool asn_numbers_need_arrays(asn_op op, const asn_operand *in) {
     int nin = asn_op_table[op].num_in;
     bool wide = false, strong = false;
@@ -21,7 +17,7 @@ bool asn_numbers_need_arrays(asn_op op, const asn_operand *in) {
         wide |= in[i].weak == 'i' && in[i].scalar.dtype == ASN_U64;
         strong |= !in[i].weak && asn_is_integer((asn_dtype)in[i].scalar.dtype);
     }
-    return strong ? is_comparison(op) : wide;
+    return strong ? asn_op_compares(op) : wide;
 }
 
 /* A scalar operand as a 0-d array. */
@@ -57,7 +53,7 @@ static int read_huge(asn_ufunc *u, PyObject *number, bool beside_floats,
         PyErr_Clear(); /* that there is no such loop comes first */
     }
     if (!as_float) {
-        if (!plain || beside_bools || !is_comparison((asn_op)u->op)) {
+        if (!plain || beside_bools || !asn_op_compares((asn_op)u->op)) {
             PyErr_Format(PyExc_OverflowError,
                          "Python integer %R does not fit in int64 or uint64", number);
             return -1;

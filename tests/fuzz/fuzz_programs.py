@@ -289,7 +289,8 @@ class Maker:
         if ndim > 1 and self.chance(4) and "arg" not in name:
             axis = tuple(sorted(self.rng.choice(ndim, 2, replace=False).tolist()))
         keep = f", keepdims={bool(self.chance(2))}" if "arg" not in name else ""
-        return self.try_line(f"{v} = np.{name}({a}, axis={axis}{keep})", v, rough)
+        plus = " + 0" if name in ("max", "min") and inexact else ""  # of zeros of both signs either
+        return self.try_line(f"{v} = np.{name}({a}, axis={axis}{keep}){plus}", v, rough)
 
     def running(self):
         a, v = self.some(), self.new()

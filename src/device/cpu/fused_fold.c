@@ -235,21 +235,25 @@ static void fold_finish(asn_reduction_run *rr) {
 
 /* any() and all(): the first true (false) decides, where nothing else comes of the
  * others: an output stored by the same program needs every element, and so does the
- * warning of an operation that may overflow on a later one. */
+ * warning of an operation that may overflow on a later one. Which value decides, if one
+ * does, the operation's own four results tell. */
 static void end_early(asn_reduction_run *rr) {
+    static const bool a[4] = {false, false, true, true},
+                      b[4] = {false, true, false, true};
     const asn_reduction *red = &rr->plan->reductions[0];
-    bool any = red->op == ASN_OP_LOGICAL_OR || red->op == ASN_OP_MAXIMUM;
-    bool all = red->op == ASN_OP_LOGICAL_AND || red->op == ASN_OP_MINIMUM;
-    rr->ends_early = (any || all) && red->dtype == ASN_BOOL && !rr->plan->track_flags &&
+    bool r[4];
+    rr->ends_early = red->dtype == ASN_BOOL && !rr->plan->track_flags &&
                      rr->plan->num_reductions == 1 &&
                      rr->plan->num_operands == rr->plan->num_in + 1;
-    rr->last_word = any;
+    if (!rr->ends_early) return;
+    red->combine(4, r, a, b, NULL);
+    rr->ends_early = r[1] == r[2] && r[1] == r[r[1] ? 3 : 0];
+    rr->last_word = r[1];
 }
 
 static bool is_extreme(const asn_plan *plan) {
-    asn_op op = plan->reductions[0].op;
-    return plan->num_reductions == 1 && (op == ASN_OP_MAXIMUM || op == ASN_OP_MINIMUM ||
-                                         op == ASN_OP_FMAX || op == ASN_OP_FMIN);
+    return plan->num_reductions == 1 &&
+           asn_op_table[plan->reductions[0].op].flags & ASN_OPF_EXTREME;
 }
 
 void asn_reduce_fold(asn_reduction_run *rr, int inner) {

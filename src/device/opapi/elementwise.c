@@ -49,12 +49,16 @@ typedef struct {
 
 /* ---- the loop dtype */
 
+/* Whether the operation leaves every element of the dtype as it is. */
+static bool changes_nothing(asn_op op, asn_dtype dtype) {
+    return (op == ASN_OP_RINT && asn_is_integer(dtype)) ||
+           (op == ASN_OP_REAL && !asn_is_complex(dtype));
+}
+
 static bool all_loops(const asn_ew *ew, asn_dtype dtype) {
     for (int k = 0; k < ew->num_steps; k++) {
         asn_op op = (asn_op)ew->steps[k].op;
-        bool as_is = (op == ASN_OP_RINT && asn_is_integer(dtype)) ||
-                     (op == ASN_OP_REAL && !asn_is_complex(dtype));
-        if (!as_is && !asn_op_has_loop(op, dtype)) return false;
+        if (!changes_nothing(op, dtype) && !asn_op_has_loop(op, dtype)) return false;
     }
     return true;
 }
@@ -208,9 +212,7 @@ static asn_status passes_on(builder *b, const asn_ew_step *step, int count,
                             int *source_index) {
     *source_index = -1;
     if (count == 1) {
-        if ((step->op == ASN_OP_RINT && asn_is_integer(b->loop)) ||
-            (step->op == ASN_OP_REAL && !asn_is_complex(b->loop)))
-            *source_index = 0;
+        if (changes_nothing((asn_op)step->op, b->loop)) *source_index = 0;
         return ASN_OK;
     }
     for (int k = 0; k < count && k < 2; k++) {
@@ -233,8 +235,7 @@ static asn_status passes_on(builder *b, const asn_ew_step *step, int count,
 
 /* Logic on predicates stays in bool. */
 static asn_dtype step_dtype(const builder *b, const asn_ew_step *step, int count) {
-    bool logic = step->op == ASN_OP_LOGICAL_AND || step->op == ASN_OP_LOGICAL_OR ||
-                 step->op == ASN_OP_LOGICAL_XOR || step->op == ASN_OP_LOGICAL_NOT;
+    bool logic = asn_op_table[step->op].flags & ASN_OPF_TRUTH;
     for (int k = 0; k < count && logic; k++) {
         uint8_t ref = step->src[k];
         logic = ref < ASN_EW_STEP ? b->c->op->params[ref].kind == ASN_INT
