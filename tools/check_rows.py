@@ -21,9 +21,10 @@ import optable
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAME = "relu6"
+OPERATOR_NAME = "InplaceHardswish"  # takes x alone, and no row has it
 ROW = f"""op(name="{NAME}", args="x", loops={{"int uint": "a < 0 ? (T)0 : a > 6 ? (T)6 : a",
    "float": "a != a ? a : a < 0 ? (T)0 : a > 6 ? (T)6 : a",
-   "complex": "((T){{a.re < 0 ? 0 : a.re > 6 ? 6 : a.re, a.im}})"}}, cann="InplaceHardswish",
+   "complex": "((T){{a.re < 0 ? 0 : a.re > 6 ? 6 : a.re, a.im}})"}}, cann="{OPERATOR_NAME}",
    host="(lambda r: r if x.dtype.kind != 'c' else np.stack([r, x.imag], -1).view(x.dtype)[..., 0])"
         "(np.where(x.real < 0, 0, np.where(x.real > 6, 6, x.real)).astype(x.real.dtype))",
    doc="x limited to [0, 6]; NaN stays.")
@@ -129,6 +130,16 @@ assert "{NAME}" in text, text
 print("values, NaN without warnings, signature, doc, stub, fusion, explain: as the row says")
 """
 
+OPERATOR = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tests" / "abi")!r})
+import numpy as np, aclnn
+x = np.array([-1, 3, 9, np.nan], "f4")
+aclnn.run("{OPERATOR_NAME}", x)
+np.testing.assert_array_equal(x, np.array([0, 3, 6, np.nan], "f4"))
+print("the operator: called")
+"""
+
 
 def copy_tree(folder):
     """The tree's files as they are, one row added; what is equal keeps its time."""
@@ -195,7 +206,12 @@ def check_build(folder):
     shutil.copytree(folder / "python" / "asnumpy", package, dirs_exist_ok=True)
     library = next(package.rglob("libopapi.so"))
     symbols = command("nm", "-D", "--defined-only", library)
-    assert "aclnnInplaceHardswish\n" in symbols
+    assert f"aclnn{OPERATOR_NAME}\n" in symbols
+    print(
+        command(
+            sys.executable, "-c", OPERATOR, env={**os.environ, "ASNUMPY_LIB": str(library.parent)}
+        ).strip()
+    )
     environment = {**os.environ, "PYTHONPATH": str(site)}
     for isa, jit in (("baseline", "0"), ("avx2", "always"), ("avx512", "always")):
         command(sys.executable, "-c", PROGRAM, cwd=site,
