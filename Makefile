@@ -104,6 +104,7 @@ lint: setup
 	$(PY) tools/check_layers.py
 	$(PY) tools/check_abi.py
 	$(PY) tools/check_rows.py names
+	$(PY) tools/check_text.py
 	$(PY) tools/operators_table.py check
 	$(PY) tools/size_report.py
 	cppcheck --quiet --error-exitcode=1 --std=c11 --inline-suppr --enable=warning \

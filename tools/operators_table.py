@@ -19,8 +19,9 @@ SHORT = {
 }  # fmt: skip
 HEAD = """# Operators
 
-The two-phase operators of CANN's interface, {computing} of {listed} of which compute on the CPU device; the others have no header and no symbol. Dtypes are
-those that CANN documents (none where its documentation gives none); the CPU device takes these and, elementwise, NumPy's others. Written by
+The two-phase operators of CANN's interface, {computing} of {listed} of which compute on the CPU device;
+the others have no header and no symbol. Dtypes are those that CANN documents (none where its
+documentation gives none); the CPU device takes these and, elementwise, NumPy's others. Written by
 `python tools/operators_table.py write`.
 
 | operator | computes | dtypes |

@@ -1,9 +1,12 @@
-/* The one addition to CANN's interface: aclnnxFused, a fused elementwise operator.
+/* What our CPU device has beyond CANN's interface: fused programs, and what CANN has no
+ * operator for (scans, updates at indices, transforms, solvers) or that costs less
+ * without tensors (sorts, small products, single loops). All of it is optional: the array
+ * library looks each symbol up, and a device without it is driven through single aclnn
+ * operators, or computes on the host.
  *
- * It runs a short program of typed operations over virtual registers across one iteration
- * space, with plain descriptors instead of aclTensor, in one call. An output may end in a
- * reduction. A device without this symbol is driven through single aclnn operators
- * instead.
+ * aclnnxFused, the fused elementwise operator, runs a short program of typed operations
+ * over virtual registers across one iteration space, with plain descriptors instead of
+ * aclTensor, in one call. An output may end in a reduction.
  *
  * Registers. Register r < numIn + numOut is operand r (inputs first, then outputs); the
  * others are temporaries. Every register is written by at most one instruction and read
