@@ -1,4 +1,4 @@
-"""Prints the polynomials of src/device/cpu/vmath.h: minimax on their interval by the Remez exchange
+"""Prints the polynomials of src/device/cpu/math/vmath.h: minimax on their interval by the Remez exchange
 in 60 digits, with the error that remains after the coefficients are rounded to the working precision; and the
 cells of power's logarithm.
 

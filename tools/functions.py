@@ -9,7 +9,7 @@ device/cpu/scalar_*.inc, so that a row says nothing about them.
     comparing    compares; a comparison of floats raises "invalid" for NaN
     ordering     by < or >, which complex numbers have by NumPy's rule alone
 
-The C library's functions that are instructions are named in device/cpu/scalar.h (ASN_MOVING, ASN_ROUNDING,
+The C library's functions that are instructions are named in device/cpu/math/scalar.h (ASN_MOVING, ASN_ROUNDING,
 ASN_COMPUTING); every other one branches and computes. Standard library only.
 """
 
@@ -17,7 +17,7 @@ import functools
 import pathlib
 import re
 
-CPU = pathlib.Path(__file__).resolve().parent.parent / "src" / "device" / "cpu"
+MATH = pathlib.Path(__file__).resolve().parent.parent / "src" / "device" / "cpu" / "math"
 TEMPLATES = ("scalar_float.inc", "scalar_complex.inc", "scalar_int.inc")
 DEFINITION = r"^static inline ([^\n(]*)\bF\((\w+)\)\(([^)]*)\) {\n?(.*?)^}$"
 CAST = r"(?<!sizeof)\((?:[TURBC]|T_|u?int\d+_t|float|double|int|bool)\)"
@@ -52,7 +52,7 @@ def _computes(text):
 def instructions():
     """Kind -> the C library's functions that are instructions of vectors."""
     found = re.findall(
-        r"^#define ASN_(MOVING|ROUNDING|COMPUTING) (.*)$", (CPU / "scalar.h").read_text(), re.M
+        r"^#define ASN_(MOVING|ROUNDING|COMPUTING) (.*)$", (MATH / "scalar.h").read_text(), re.M
     )
     return {kind: set(names.split()) for kind, names in found}
 
@@ -62,7 +62,7 @@ def definitions():
     """Name -> (what precedes it, body, functions called) of the templates' functions."""
     result = {}
     for file in TEMPLATES:
-        for before, name, _, body in re.findall(DEFINITION, (CPU / file).read_text(), re.S | re.M):
+        for before, name, _, body in re.findall(DEFINITION, (MATH / file).read_text(), re.S | re.M):
             body = _plain(body)
             result[name] = before, body, set(re.findall(r"\bF\((\w+)\)", body)) - {name}
     return result
@@ -125,6 +125,6 @@ def source(file, names):
     wanted = _reached(names)
     return [
         re.sub(r" */\*.*?\*/", "", found[0], flags=re.S).replace("ASN_SPECULATES ", "")
-        for found in re.finditer(DEFINITION, (CPU / file).read_text(), re.S | re.M)
+        for found in re.finditer(DEFINITION, (MATH / file).read_text(), re.S | re.M)
         if found[2] in wanted
     ]

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/record.h"
+#include "graph/profile_events.h"
 
 struct asnp_profile {
     uint64_t since, began, ended; /* nanoseconds; ended 0: it runs */

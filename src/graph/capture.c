@@ -15,7 +15,7 @@
 #include "graph/streams.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 #include "runtime/site.h"
 #include "runtime/stream.h"
 #include "runtime/sync.h"

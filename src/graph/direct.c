@@ -18,7 +18,7 @@
 #include "graph/families.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/truth.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"

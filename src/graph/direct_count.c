@@ -8,7 +8,7 @@
 
 #include "graph/direct.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 
 /* ---- nonzero */
 

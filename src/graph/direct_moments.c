@@ -8,7 +8,7 @@
 
 #include "graph/binding.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 
 /* The loops of a statistic in one dtype. */
 typedef struct {

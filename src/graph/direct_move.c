@@ -14,7 +14,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/truth.h"
 
 /* Host address of a 1-d or row-major array that is settled and small, with the step from

@@ -11,7 +11,7 @@
 #include "graph/binding.h"
 #include "graph/direct.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/truth.h"
 
 typedef struct {

@@ -10,7 +10,7 @@
 #include "graph/bands.h"
 #include "graph/engine.h"
 #include "graph/launch.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/plan_cut.h"
 #include "graph/trace.h"
 #include "graph/trace_split.h"

@@ -20,7 +20,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/truth.h"
 #include "runtime/uses.h"

@@ -11,7 +11,7 @@
 #include "graph/capture.h"
 #include "graph/fallback.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/reuse.h"
 #include "ops/added.h"
 #include "runtime/device.h"

@@ -8,7 +8,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/trace.h"
 #include "runtime/acl_api.h"

@@ -5,7 +5,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/operator.h"
 #include "graph/trace.h"
 #include "runtime/device.h"

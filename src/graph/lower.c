@@ -23,7 +23,7 @@
 #include "graph/item_strides.h"
 #include "graph/launch.h"
 #include "graph/operator.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "runtime/device.h"
 
 /* An array seen through a node's reference (broadcast axes have stride 0). */

@@ -7,7 +7,7 @@
 #include "graph/item_strides.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
 #include "runtime/uses.h"

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "graph/engine.h"
 #include "graph/plan.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 
 enum { SETS = 64, WAYS = 8, KEY_MAX = ASN_TRACE_MAX_NODES * 64 };
 

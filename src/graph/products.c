@@ -20,7 +20,7 @@
 #include "graph/operands.h"
 #include "graph/truth.h"
 #include "graph/operator.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 
 /* a as dtype: shared when it already is. */
 static asn_status as_dtype(asn_array *out, const asn_array *a, asn_dtype dtype) {

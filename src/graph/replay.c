@@ -18,7 +18,7 @@
 #include "graph/streams.h"
 #include "graph/trace.h"
 #include "runtime/device.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 #include "runtime/profile.h"
 #include "runtime/uses.h"
 

@@ -14,7 +14,7 @@
 #include "graph/cann.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/truth.h"
 #include "graph/operands.h"
 #include "graph/operator.h"

@@ -13,7 +13,7 @@
 #include "graph/families.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/operator.h"
 #include "runtime/device.h"
 #include "runtime/uses.h"

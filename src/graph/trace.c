@@ -16,7 +16,7 @@
 #include "graph/engine.h"
 #include "graph/launch.h"
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/transient.h"
 #include "runtime/stream.h"

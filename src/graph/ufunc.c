@@ -4,7 +4,7 @@
  * where= adds a selection, an output that overlaps an input in another order adds a
  * temporary. Two short paths stand in front, for row-major arrays of one dtype and shape
  * and Python numbers: small ones run at once (direct.c), large ones are recorded as they
- * are (rows.c).
+ * are (trace_fast.c).
  */
 #include "graph/ufunc.h"
 
@@ -18,7 +18,7 @@
 #include "graph/launch.h"
 #include "graph/lock.h"
 #include "graph/operands.h"
-#include "graph/rows.h"
+#include "graph/trace_fast.h"
 #include "graph/truth.h"
 
 static const asn_ufunc_options defaults = ASN_UFUNC_DEFAULTS;

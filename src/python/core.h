@@ -164,7 +164,7 @@ extern const int asn_ndarray_number_slot_count;
 /* random.c */
 int asn_random_init_type(PyObject *module);
 
-/* hosts.c, dlpack.c */
+/* host_export.c, dlpack.c */
 /* A NumPy array over self's memory (no copy), keeping `self` alive. */
 PyObject *asn_host_view(PyObject *self);
 /* Raises what the buffer protocol raised of self, if that was the last thing asked of it.

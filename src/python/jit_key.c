@@ -11,7 +11,7 @@
 
 #include "convert.h"
 #include "graph/launch.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 
 static void put(asn_jit_key *k, const void *bytes, size_t n) {
     if (k->length + n > sizeof k->bytes) {

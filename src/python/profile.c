@@ -5,7 +5,7 @@
 #include "function.h"
 
 #include "graph/lock.h"
-#include "graph/record.h"
+#include "graph/profile_events.h"
 #include "runtime/sync.h"
 
 /* ---- sessions */

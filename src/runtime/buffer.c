@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "runtime/device.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 #include "runtime/stream.h"
 #include "runtime/stock.h"
 #include "runtime/uses.h"

@@ -25,7 +25,7 @@ typedef struct asn_buffer {
     bool lasting; /* for good: adopted, or exported without a way back */
     void *data;   /* device address; NULL until taken */
     int64_t nbytes, capacity; /* asked for; the pool block's size */
-    struct asn_range *range;  /* of the pool's block (runtime/pool.h) */
+    struct asn_range *range;  /* of the pool's block (runtime/memory_pool.h) */
     struct asn_uses *uses;    /* owns; NULL while one stream uses it (runtime/uses.h) */
     int32_t device, loans;    /* loans: exports that will be taken back */
     void (*release)(void *);  /* adopted host memory; else NULL (pool) */

@@ -13,7 +13,7 @@
 
 #include "runtime/acl_api.h"
 #include "runtime/forks.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 #include "runtime/profile.h"
 #include "runtime/queue.h"
 #include "runtime/uses.h"

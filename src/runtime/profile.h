@@ -42,7 +42,7 @@ typedef struct {
     asn_site line;          /* of the program */
     uint32_t thread;        /* 1, 2, ... in order of appearance */
     uint32_t calls;
-    uint32_t detail; /* of a program: its description (graph/record.h); else 0 */
+    uint32_t detail; /* of a program: its description (graph/profile_events.h); else 0 */
     uint16_t kind, dtype;
     uint32_t stream; /* whose queue's number it was put on; 0: the library's own */
 } asn_event;

@@ -8,7 +8,7 @@
  * needed), and within a class the last given back first, which is the warmest. The
  * bookkeeping lies in host memory: the device's may be out of reach.
  *
- * No locks, no device calls: pool.c has both.
+ * No locks, no device calls: memory_pool.c has both.
  */
 #ifndef ASN_RUNTIME_SEGMENT_H
 #define ASN_RUNTIME_SEGMENT_H

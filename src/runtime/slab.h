@@ -2,7 +2,7 @@
  *
  * A block keeps its size class for good; freed blocks of a class are a stack, so that the
  * last one freed, which is the warmest, is the next one used. No locks, no device calls:
- * pool.c has both.
+ * memory_pool.c has both.
  */
 #ifndef ASN_RUNTIME_SLAB_H
 #define ASN_RUNTIME_SLAB_H

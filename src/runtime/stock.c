@@ -14,7 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/forks.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 
 #ifdef ASN_SANITIZE
 

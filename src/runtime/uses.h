@@ -14,7 +14,7 @@
 #define ASN_RUNTIME_USES_H
 
 #include "runtime/buffer.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 #include "runtime/queue.h"
 
 asn_status asn_uses_add(asn_buffer *b, bool write) __attribute__((cold));

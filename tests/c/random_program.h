@@ -7,8 +7,8 @@
 
 #include "check.h"
 
-#include "device/cpu/fused.h"
-#include "device/cpu/kernels.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/loops/kernels.h"
 
 enum { INPUTS = 6, OUTPUTS = 3 };
 

@@ -5,8 +5,8 @@
 #include "check.h"
 
 #include "base/half.h"
-#include "device/cpu/gemm.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/gemm/gemm.h"
+#include "device/cpu/threads.h"
 
 static int64_t refused;
 

@@ -2,16 +2,16 @@
  * random views; every allocation failing in turn. */
 #include "check.h"
 
-#include "device/cpu/copy.h"
-#include "device/cpu/creation.h"
-#include "device/cpu/fused.h"
-#include "device/cpu/gemm.h"
-#include "device/cpu/index.h"
-#include "device/cpu/kernels.h"
-#include "device/cpu/pool.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/slide.h"
-#include "device/cpu/sort.h"
+#include "device/cpu/move/copy.h"
+#include "device/cpu/move/creation.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/gemm/gemm.h"
+#include "device/cpu/index/index.h"
+#include "device/cpu/loops/kernels.h"
+#include "device/cpu/threads.h"
+#include "device/cpu/loops/reduce.h"
+#include "device/cpu/nn/slide.h"
+#include "device/cpu/sort/sort.h"
 
 static const asn_dtype dtypes[] = {ASN_U8,  ASN_I16, ASN_F16, ASN_I32, ASN_F32,
                                    ASN_I64, ASN_F64, ASN_C64, ASN_C128};

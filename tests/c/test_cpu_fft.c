@@ -7,8 +7,8 @@
 #include "check.h"
 
 #include "base/alloc.h"
-#include "device/cpu/fft.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/fft/fft.h"
+#include "device/cpu/threads.h"
 
 enum { MOST = 4096 };
 static double source[2 * MOST * 20], result[2 * MOST * 20], again[2 * MOST * 20];

@@ -9,10 +9,10 @@
 
 #include "base/forks.h"
 #include "check.h"
-#include "device/cpu/fft_plan.h"
-#include "device/cpu/gemm.h"
-#include "device/cpu/jit.h"
-#include "device/cpu/prepared.h"
+#include "device/cpu/fft/fft_plan.h"
+#include "device/cpu/gemm/gemm.h"
+#include "device/cpu/jit/jit.h"
+#include "device/cpu/fused/prepared.h"
 #include "ops/added.h"
 
 enum { CHILDREN = 60, MOST_SECONDS = 20 };

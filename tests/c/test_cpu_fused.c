@@ -3,9 +3,9 @@
  * malformed programs. */
 #include "check.h"
 
-#include "device/cpu/fused.h"
-#include "device/cpu/kernels.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/loops/kernels.h"
+#include "device/cpu/threads.h"
 
 static void fill_random(const asn_nd *a, bool small) {
     const asn_kernels *k = asn_kernels_get();

@@ -8,9 +8,9 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "device/cpu/gemm.h"
-#include "device/cpu/gemm_panels.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/gemm/gemm.h"
+#include "device/cpu/gemm/gemm_panels.h"
+#include "device/cpu/threads.h"
 
 static int64_t refused;
 

@@ -2,8 +2,8 @@
  * beyond every block of the kernels; every allocation failing in turn. */
 #include "check.h"
 
-#include "device/cpu/gemm_int8.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/gemm/gemm_int8.h"
+#include "device/cpu/threads.h"
 
 static void fill_bytes(const asn_nd *a, bool extreme) {
     for (int64_t i = 0; i < asn_nd_size(a); i++)

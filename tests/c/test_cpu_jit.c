@@ -4,7 +4,7 @@
  * equal), and so do the floating-point conditions. */
 #include "random_program.h"
 
-#include "device/cpu/jit.h"
+#include "device/cpu/jit/jit.h"
 
 /* The same program on the same inputs, by one engine; returns the conditions. */
 static uint32_t run(setting *s, const program *p, bool interpreted, bool in_place) {

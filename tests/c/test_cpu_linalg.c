@@ -6,9 +6,9 @@
 
 #include "check.h"
 
-#include "device/cpu/gemm.h"
-#include "device/cpu/linalg.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/gemm/gemm.h"
+#include "device/cpu/linalg/linalg.h"
+#include "device/cpu/threads.h"
 
 enum { MOST_N = 40, MOST_COUNT = 70 };
 static double a[MOST_COUNT * MOST_N * MOST_N], b[MOST_COUNT * MOST_N],

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-#include "device/cpu/pool.h"
+#include "device/cpu/threads.h"
 
 enum { CHUNKS = 1000 };
 

@@ -5,8 +5,8 @@
 
 #include <pthread.h>
 
-#include "device/cpu/jit.h"
-#include "device/cpu/prepared.h"
+#include "device/cpu/jit/jit.h"
+#include "device/cpu/fused/prepared.h"
 
 static int64_t found(void) {
     return asn_prepared_count().found;

@@ -4,10 +4,10 @@
 
 #include "check.h"
 
-#include "device/cpu/kernels.h"
-#include "device/cpu/pool.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/scan.h"
+#include "device/cpu/loops/kernels.h"
+#include "device/cpu/threads.h"
+#include "device/cpu/loops/reduce.h"
+#include "device/cpu/loops/scan.h"
 
 static void set(const asn_nd *a, int64_t i, double x) {
     asn_kernels_get()->cast[ASN_F64][a->dtype](1, view_at(a, i), &x, NULL, NULL);

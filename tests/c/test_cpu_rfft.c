@@ -7,8 +7,8 @@
 
 #include "check.h"
 
-#include "device/cpu/fft.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/fft/fft.h"
+#include "device/cpu/threads.h"
 
 enum { MOST = 4096, ROWS = 20 };
 static char real_in[MOST * ROWS * 8], complex_in[MOST * ROWS * 16],

@@ -1,5 +1,5 @@
-/* Programs as C text (device/cpu/source.h) against the engine: random programs over all
- * rows and dtypes, strided, broadcast, in place, with special values, with folds, are
+/* Programs as C text (device/cpu/jit/source.h) against the engine: random programs over
+ * all rows and dtypes, strided, broadcast, in place, with special values, with folds, are
  * compiled by the system's compiler, many in a file, and give the same bits (NaNs are
  * equal) and the same floating-point conditions. An argument is the number of batches. */
 #include <dlfcn.h>
@@ -7,7 +7,7 @@
 
 #include "random_program.h"
 
-#include "device/cpu/source.h"
+#include "device/cpu/jit/source.h"
 
 enum { BATCH = 120, BATCHES = 3, SPACE = 1 << 12 };
 

@@ -12,8 +12,8 @@
 
 #include "case.h"
 
-#include "device/cpu/jit.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/jit/jit.h"
+#include "device/cpu/threads.h"
 
 enum { LINE = 64, GUARD = 256 /* bytes behind a buffer, of WATCHED */, WATCHED = 0xa5 };
 

@@ -11,10 +11,11 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("src/device/cpu/fused*.[ch]", "src/device/cpu/jit*.[ch]", "src/graph/*.[ch]") + tuple(
-    f"src/device/cpu/{name}.[ch]"
-    for name in ("block", "space", "program", "gather", "copy", "fill", "pool", "reduce", "traffic")
-)
+SOURCES = tuple(
+    f"src/{place}.[ch]"
+    for place in ("device/cpu/fused/*", "device/cpu/jit/*", "device/cpu/move/*", "device/cpu/loops/reduce",
+                  "device/cpu/threads", "graph/*")
+)  # fmt: skip
 LEAST, MOST = 3, 1 << 20
 
 

@@ -1,4 +1,4 @@
-"""Large row-major operands are recorded the short way (rows.c): values, dtypes, strides and conditions are NumPy's,
+"""Large row-major operands are recorded the short way (trace_fast.c): values, dtypes, strides and conditions are NumPy's,
 whatever was recorded before, and nothing may depend on which way an operation took."""
 
 import threading

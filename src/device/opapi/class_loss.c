@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/pool.h"
+#include "device/cpu/threads.h"
 #include "device/opapi/formula.h"
 #include "device/opapi/norm.h"
 #include "device/opapi/packed.h"

@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/conv.h"
+#include "device/cpu/nn/conv.h"
 #include "device/opapi/image.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"

@@ -1,8 +1,8 @@
 /* CPU device, operators: Arange, Range, Linspace, Eye. */
 #include <math.h>
 
-#include "device/cpu/creation.h"
-#include "device/cpu/fused.h"
+#include "device/cpu/move/creation.h"
+#include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 
 typedef struct {

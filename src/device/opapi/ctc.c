@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/ctc.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/nn/ctc.h"
+#include "device/cpu/threads.h"
 #include "device/opapi/formula.h"
 #include "device/opapi/norm.h"
 #include "device/opapi/packed.h"

@@ -8,8 +8,8 @@
 
 #include "base/forks.h"
 #include "device/cpu/fpflags.h"
-#include "device/cpu/fused.h"
-#include "device/cpu/gemm.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/gemm/gemm.h"
 #include "device/opbase/executor.h"
 
 struct aclnnxLoop {

@@ -4,7 +4,7 @@
  * with zeros to 128 bits. Its number is word 2 * offset + i of the seed's Philox stream,
  * as in random.c; the element is dropped when the number is below the probability.
  */
-#include "device/cpu/pool.h"
+#include "device/cpu/threads.h"
 #include "device/opapi/norm.h"
 #include "random/bitgen.h"
 

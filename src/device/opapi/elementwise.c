@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-#include "device/cpu/fused.h"
+#include "device/cpu/fused/fused.h"
 
 enum { MAX_IN = 24, MAX_INSTRS = 64, TEMP = 32 };
 

@@ -9,13 +9,13 @@
 
 #include "aclnn/aclnnx.h"
 #include "base/alloc.h"
-#include "device/cpu/fft.h"
+#include "device/cpu/fft/fft.h"
 #include "device/cpu/fpflags.h"
-#include "device/cpu/index.h"
-#include "device/cpu/interp.h"
-#include "device/cpu/scan.h"
-#include "device/cpu/slide.h"
-#include "device/cpu/sort.h"
+#include "device/cpu/index/index.h"
+#include "device/cpu/nn/interp.h"
+#include "device/cpu/loops/scan.h"
+#include "device/cpu/nn/slide.h"
+#include "device/cpu/sort/sort.h"
 #include "device/opbase/executor.h"
 
 typedef struct {

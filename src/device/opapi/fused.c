@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/cpu/fused.h"
-#include "device/cpu/program.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/fused/program.h"
 #include "device/opbase/executor.h"
 #include "ops/added.h"
 

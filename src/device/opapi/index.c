@@ -8,8 +8,8 @@
  */
 #include <string.h>
 
-#include "device/cpu/index.h"
-#include "device/cpu/reduce.h"
+#include "device/cpu/index/index.h"
+#include "device/cpu/loops/reduce.h"
 #include "device/opapi/plan.h"
 
 enum { MAX_INDICES = 64 };

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/index.h"
+#include "device/cpu/index/index.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"
 

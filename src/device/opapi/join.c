@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/fused.h"
+#include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 
 static double work_of(const asn_nd *a) {

@@ -1,7 +1,7 @@
 /* CPU device, operators: aclnnxLinalg (aclnn/aclnnx.h) over cpu/linalg.h. */
 #include "aclnn/aclnnx.h"
 #include "device/cpu/fpflags.h"
-#include "device/cpu/linalg.h"
+#include "device/cpu/linalg/linalg.h"
 #include "device/opbase/executor.h"
 
 static asn_status operand_nd(const aclnnxTensor *t, int i, asn_nd *out) {

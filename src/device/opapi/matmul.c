@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/gemm.h"
+#include "device/cpu/gemm/gemm.h"
 #include "device/opapi/packed.h"
 
 typedef struct {

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/gemm.h"
-#include "device/cpu/gemm_int8.h"
+#include "device/cpu/gemm/gemm.h"
+#include "device/cpu/gemm/gemm_int8.h"
 #include "device/opapi/quant.h"
 
 /* ---- QuantMatmulDequant(x, weight, weightScale, bias, xScale, xOffset, smoothScale,

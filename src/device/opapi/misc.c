@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/creation.h"
-#include "device/cpu/fused.h"
+#include "device/cpu/move/creation.h"
+#include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 
-#include "device/cpu/fused.h"
+#include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 
 static const double NS_PER_ELEMENT = 0.5;

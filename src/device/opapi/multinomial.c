@@ -8,7 +8,7 @@
  */
 #include <math.h>
 
-#include "device/cpu/sort.h"
+#include "device/cpu/sort/sort.h"
 #include "device/opapi/packed.h"
 #include "random/bitgen.h"
 

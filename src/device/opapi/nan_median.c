@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/sort.h"
+#include "device/cpu/sort/sort.h"
 #include "device/opapi/packed.h"
 
 static asn_status nan_median_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/creation.h"
-#include "device/cpu/fused.h"
-#include "device/cpu/sort.h"
+#include "device/cpu/move/creation.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/sort/sort.h"
 #include "device/opapi/plan.h"
 
 typedef struct {

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/pads.h"
+#include "device/cpu/nn/pads.h"
 #include "device/opapi/image.h"
 #include "device/opapi/plan.h"
 

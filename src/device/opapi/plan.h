@@ -2,7 +2,7 @@
 #ifndef ASN_DEVICE_OPAPI_PLAN_H
 #define ASN_DEVICE_OPAPI_PLAN_H
 
-#include "device/cpu/linalg.h"
+#include "device/cpu/linalg/linalg.h"
 #include "device/opapi/elementwise.h"
 #include "device/opapi/view.h"
 

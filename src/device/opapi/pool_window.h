@@ -2,7 +2,7 @@
 #ifndef ASN_DEVICE_OPAPI_POOL_WINDOW_H
 #define ASN_DEVICE_OPAPI_POOL_WINDOW_H
 
-#include "device/cpu/window.h"
+#include "device/cpu/nn/window.h"
 #include "device/opapi/image.h"
 
 /* Where the parameters stand; -1: the operator has none. */

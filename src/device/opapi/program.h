@@ -14,7 +14,7 @@
 #ifndef ASN_DEVICE_OPAPI_PROGRAM_H
 #define ASN_DEVICE_OPAPI_PROGRAM_H
 
-#include "device/cpu/fused.h"
+#include "device/cpu/fused/fused.h"
 #include "device/opapi/view.h"
 
 enum { ASN_PROG_OPERANDS = 16, ASN_PROG_INSTRS = 32 };

@@ -9,8 +9,8 @@
  */
 #include <string.h>
 
-#include "device/cpu/gemm_int8.h"
-#include "device/cpu/pool.h"
+#include "device/cpu/gemm/gemm_int8.h"
+#include "device/cpu/threads.h"
 #include "device/opapi/quant.h"
 
 typedef struct {

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "device/cpu/creation.h"
-#include "device/cpu/fused.h"
-#include "device/cpu/index.h"
-#include "device/cpu/reduce.h"
-#include "device/cpu/scan.h"
+#include "device/cpu/move/creation.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/index/index.h"
+#include "device/cpu/loops/reduce.h"
+#include "device/cpu/loops/scan.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"
 

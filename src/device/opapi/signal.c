@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/fft.h"
+#include "device/cpu/fft/fft.h"
 #include "device/opapi/packed.h"
 #include "device/opapi/program.h"
 

@@ -1,5 +1,5 @@
 /* CPU device, operators: fused programs as C text (aclnn/aclnnx.h). */
-#include "device/cpu/source.h"
+#include "device/cpu/jit/source.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/pool.h"
+#include "device/cpu/threads.h"
 #include "device/opapi/packed.h"
 
 static const double pi = 3.14159265358979323846;

@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/sort.h"
+#include "device/cpu/sort/sort.h"
 #include "device/opapi/packed.h"
 #include "device/opapi/program.h"
 

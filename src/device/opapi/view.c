@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/cpu/copy.h"
-#include "device/cpu/fused.h"
+#include "device/cpu/move/copy.h"
+#include "device/cpu/fused/fused.h"
 
 static void own(asn_view *v) {
     v->nd.shape = v->shape;

@@ -2,8 +2,8 @@
  * deformable attention (cpu/conv.h, cpu/sampling.h). */
 #include <string.h>
 
-#include "device/cpu/conv.h"
-#include "device/cpu/sampling.h"
+#include "device/cpu/nn/conv.h"
+#include "device/cpu/nn/sampling.h"
 #include "device/opapi/image.h"
 #include "device/opapi/plan.h"
 

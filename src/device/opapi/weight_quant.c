@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "device/cpu/gemm.h"
+#include "device/cpu/gemm/gemm.h"
 #include "device/opapi/quant.h"
 
 /* ---- WeightQuantBatchMatmulV2(x, weight, antiquantScale, antiquantOffset, quantScale,

@@ -12,7 +12,7 @@
 #include "runtime/device.h"
 #include "runtime/dma.h"
 #include "runtime/pattern.h"
-#include "runtime/pool.h"
+#include "runtime/memory_pool.h"
 #include "runtime/slab.h"
 #include "runtime/watch.h"
 

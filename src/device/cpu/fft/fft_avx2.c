@@ -1,0 +1,8 @@
+/* CPU device: Fourier kernels with vectors of 32 bytes. */
+#if defined(__x86_64__)
+#define WIDTH 32
+#define ISA   avx2
+#include "device/cpu/fft/fft_kernels.inc"
+#else
+typedef int asn_fft_not_built; /* C has no empty file */
+#endif

@@ -1,0 +1,274 @@
+/* CPU device: running a plan's steps on one block. */
+#include "device/cpu/fused/block.h"
+
+#include <assert.h>
+
+#include "base/cpu.h"
+#include "device/cpu/fpflags.h"
+#include "device/cpu/move/gather.h"
+#include "device/cpu/jit/jit.h"
+
+enum {
+    L1_SIXTEENTHS = 7,        /* of L1, that slots and operands may take together */
+    OPERAND_SHARE = 2048,     /* and each of them */
+    FOLD_L1_SHARE = 24576,    /* a constant: the order of a sum depends on its blocks */
+    FOLD_OPERAND_SHARE = 8192 /* a sum kernel's call */
+};
+
+/* Every operand is used where it lies: machine code then needs no slot. */
+static bool is_all_direct(const asn_plan *plan) {
+    for (int i = 0; i < plan->num_operands; i++)
+        if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_CONST &&
+            plan->access[i] != ASN_AT_ROW && plan->access[i] != ASN_AT_UNUSED)
+            return false;
+    return true;
+}
+
+static int64_t step_block(const asn_plan *plan, int64_t largest) {
+    if (plan->block_slots == 0) return largest;
+    int64_t share =
+        plan->folds ? FOLD_L1_SHARE : asn_cpu_caches().first / 16 * L1_SIXTEENTHS;
+    int64_t bytes = share / plan->block_streams;
+    int64_t most = plan->folds ? FOLD_OPERAND_SHARE : OPERAND_SHARE;
+    if (bytes > most) bytes = most;
+    int64_t n = bytes / plan->block_item;
+    int64_t fits = ASN_BUFFER_BYTES / plan->block_slots / plan->block_item;
+    if (n < 32) n = 32;
+    if (n > fits) n = fits;
+    return n >= 64 ? n & ~(int64_t)63 : n >= 16 ? n & ~(int64_t)15 : n;
+}
+
+int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
+    plan->step_block = step_block(plan, largest);
+    plan->long_block = largest;
+    if (plan->code &&
+        plan->step_block * plan->max_item * plan->num_slots > ASN_BUFFER_BYTES) {
+        asn_plan_detach(plan);
+        asn_plan_place(plan, plan->rows); /* the slots would not fit */
+        plan->step_block = step_block(plan, largest);
+    }
+    if (!plan->code || !is_all_direct(plan)) return plan->step_block;
+    plan->prefetch = false; /* long blocks, which the processor sees itself */
+    return largest;
+}
+
+/* A fold reads the value's whole block. */
+static bool is_folded(const asn_plan *plan, int value) {
+    for (int r = 0; r < plan->num_reductions; r++)
+        if (plan->reductions[r].value == value) return true;
+    return false;
+}
+
+void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
+    if (block > plan->step_block) block = plan->step_block;
+    int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
+    if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
+        slot_bytes = block * plan->max_item;
+    run->plan = plan;
+    run->summed = false;
+    run->gathered_n0 = run->gathered_n1 = -1;
+    run->slot_bytes = slot_bytes;
+    run->num_moving = 0;
+    for (int v = 0; v < plan->num_values; v++)
+        if (plan->slot[v] >= 0) run->ptr[v] = run->buffer + plan->slot[v] * slot_bytes;
+    for (int i = 0; i < plan->num_operands; i++) {
+        const aclnnxOperand *o = &plan->operands[i];
+        int v = plan->value[i];
+        if (plan->access[i] == ASN_AT_UNUSED) continue;
+        if (plan->access[i] == ASN_AT_CONST) {
+            if (plan->code && !plan->base[i] && !is_folded(plan, v))
+                run->ptr[v] = (char *)(uintptr_t)o->immediate; /* which is only read */
+            else
+                asn_block_splat(run->ptr[v],
+                                plan->base[i] ? (const void *)plan->base[i]
+                                              : o->immediate,
+                                plan->item[v], block);
+        } else {
+            run->offset[i] = 0;
+            run->moving[run->num_moving++] = (uint8_t)i;
+        }
+    }
+}
+
+static void run_steps(const asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    char *const *ptr = run->ptr;
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *k = &plan->steps[s];
+        k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
+    }
+}
+
+/* As above, keeping the floating-point flags of quiet steps out. */
+static void run_steps_tracked(const asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    char *const *ptr = run->ptr;
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *k = &plan->steps[s];
+        uint32_t before = k->quiet ? asn_fp_read() : 0;
+        k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
+        if (k->quiet && asn_fp_read() != before) asn_fp_write(before);
+    }
+}
+
+static void call_loop(const asn_run *run, const asn_step *k, int64_t n) {
+    const asn_added_loop *loop = k->loop;
+    char *args[ASN_ADDED_ARGS];
+    int64_t steps[ASN_ADDED_ARGS], count = n;
+    for (int i = 0; i < loop->num_in + loop->num_out; i++) {
+        int v = i < loop->num_in ? k->src[i] : k->results[i - loop->num_in];
+        args[i] = run->ptr[v];
+        steps[i] = run->plan->item[v];
+    }
+    loop->fn(args, &count, steps, loop->data);
+}
+
+/* The same again for programs in which a loop of the program's own is called. */
+static void run_steps_and_calls(const asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    char *const *ptr = run->ptr;
+    for (int s = 0; s < plan->num_steps; s++) {
+        const asn_step *k = &plan->steps[s];
+        bool hides = k->quiet && plan->track_flags;
+        uint32_t before = hides ? asn_fp_read() : 0;
+        if (k->loop)
+            call_loop(run, k, n);
+        else
+            k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
+        if (hides && asn_fp_read() != before) asn_fp_write(before);
+    }
+}
+
+static void run_interpreted(const asn_run *run, int64_t n) {
+    if (run->plan->calls)
+        run_steps_and_calls(run, n);
+    else if (run->plan->track_flags)
+        run_steps_tracked(run, n);
+    else
+        run_steps(run, n);
+}
+
+static void move_operands(asn_run *run, int64_t elements) {
+    const asn_plan *plan = run->plan;
+    for (int m = 0; m < run->num_moving; m++) {
+        int i = run->moving[m], v = plan->value[i];
+        if (plan->access[i] == ASN_AT_DIRECT) run->ptr[v] += elements * plan->item[v];
+    }
+}
+
+/* What machine code left undone: an element outside the range of a function, or
+ * conditions that a function may have raised for itself. Reductions then read what they
+ * fold: operands where they were, slots that hold all n elements. */
+static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
+    const asn_plan *plan = run->plan;
+    assert(n <= plan->step_block || !plan->num_reductions);
+    for (int i = 0; i < plan->num_in; i++) {
+        bool one = plan->access[i] == ASN_AT_CONST && !plan->base[i];
+        if (plan->access[i] != ASN_AT_ROW && !one) continue;
+        int v = plan->value[i];
+        const char *element = run->ptr[v];
+        run->ptr[v] = run->buffer + plan->slot[v] * run->slot_bytes;
+        asn_block_splat(run->ptr[v], element, plan->item[v],
+                        n < plan->step_block ? n : plan->step_block);
+    }
+    for (int64_t at = 0; at < n; at += plan->step_block) {
+        int64_t m = n - at < plan->step_block ? n - at : plan->step_block;
+        run_interpreted(run, m);
+        move_operands(run, m);
+    }
+    move_operands(run, -n);
+}
+
+static void run_code(asn_run *run, int64_t n) {
+    const asn_jit_code *code = run->plan->code;
+    const bool checks = asn_plan_checks(run->plan);
+    uint32_t before = checks ? asn_fp_read() : 0;
+    uint32_t outside = asn_jit_run(code, run->ptr, n);
+    run->summed = code->sums;
+    if (!checks) return;
+    uint32_t raised = asn_fp_read() & ~before & ASN_FP_CONDITIONS;
+    if (!outside && !raised) return;
+    run->summed = false;
+    asn_fp_write(before);
+    run_again(run, n);
+}
+
+/* The block after this one, while this one is computed. */
+static inline void prefetch_next(const char *at, int64_t bytes) {
+    for (const char *p = at + bytes, *end = p + bytes; p < end; p += 64)
+        __builtin_prefetch(p);
+}
+
+/* The same rows for every block, as a bias added to short rows has them, are gathered
+ * once. */
+static void gather(asn_run *run, int i, const char *at, int64_t n0, int64_t n1) {
+    const asn_plan *plan = run->plan;
+    int v = plan->value[i];
+    if (plan->code && run->gathered[i] == at) return;
+    run->gathered[i] = at;
+    asn_block_gather(run->ptr[v], at, plan->item[v], n0, plan->dims[0].stride[i], n1,
+                     plan->dims[plan->num_dims > 1].stride[i]);
+}
+
+static void forget_gathered(asn_run *run, int64_t n0, int64_t n1) {
+    run->gathered_n0 = n0;
+    run->gathered_n1 = n1;
+    for (int m = 0; m < run->num_moving; m++)
+        run->gathered[run->moving[m]] = NULL;
+}
+
+void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
+    const asn_plan *plan = run->plan;
+    const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
+    int scattered = 0;
+    if (n0 != run->gathered_n0 || n1 != run->gathered_n1) forget_gathered(run, n0, n1);
+    for (int m = 0; m < run->num_moving; m++) {
+        int i = run->moving[m], v = plan->value[i];
+        char *at = plan->base[i] + run->offset[i];
+        if (plan->access[i] == ASN_AT_DIRECT) {
+            assert(!plan->code || !(plan->past_caches >> i & 1) ||
+                   (uintptr_t)at % 64 == 0);
+            run->ptr[v] = at;
+            if (plan->prefetch && i < plan->num_in)
+                prefetch_next(at, n0 * n1 * plan->item[v]);
+        } else if (plan->access[i] == ASN_AT_ROW)
+            run->ptr[v] = at;
+        else if (plan->access[i] == ASN_AT_GATHER)
+            gather(run, i, at, n0, n1);
+        else
+            scattered +=
+                plan->access[i] == ASN_AT_SCATTER || plan->access[i] == ASN_AT_STREAM;
+    }
+    if (plan->code)
+        run_code(run, n0 * n1);
+    else
+        run_interpreted(run, n0 * n1);
+    for (int m = run->num_moving - 1; scattered; m--) {
+        int i = run->moving[m], v = plan->value[i];
+        if (plan->access[i] == ASN_AT_STREAM) {
+            asn_block_stream(plan->base[i] + run->offset[i], run->ptr[v],
+                             n0 * plan->item[v]);
+            scattered--;
+            continue;
+        }
+        if (plan->access[i] != ASN_AT_SCATTER) continue;
+        asn_block_scatter(plan->base[i] + run->offset[i], run->ptr[v], plan->item[v], n0,
+                          d0->stride[i], n1, d1->stride[i]);
+        scattered--;
+    }
+}
+
+void asn_cursor_seek(asn_cursor *c, const asn_run *run, int lo, int hi,
+                     int64_t position) {
+    c->lo = lo;
+    c->hi = hi;
+    for (int m = 0; m < run->num_moving; m++)
+        c->offset[run->moving[m]] = 0;
+    for (int d = lo; d < hi; d++) {
+        const asn_dim *dim = &run->plan->dims[d];
+        c->index[d] = position % dim->extent;
+        position /= dim->extent;
+        for (int m = 0; m < run->num_moving; m++)
+            c->offset[run->moving[m]] += dim->stride[run->moving[m]] * c->index[d];
+    }
+}

@@ -1,0 +1,24 @@
+/* CPU device, private to the fused engine: programs without reductions
+ * (fused_elements.c). */
+#ifndef ASN_DEVICE_CPU_FUSED_FUSED_ELEMENTS_H
+#define ASN_DEVICE_CPU_FUSED_FUSED_ELEMENTS_H
+
+#include "device/cpu/fused/block.h"
+
+/* How a plan's elements are shared out: the split dimension (0: pieces of rows, 1: groups
+ * of whole rows) in units of `step`. */
+typedef struct {
+    const asn_plan *plan;
+    int split;
+    int64_t block, step, units_per_line, units, units_per_chunk, chunks;
+    double work_ns; /* of all */
+    uint32_t flags; /* conditions met */
+} asn_elements;
+
+/* After asn_plan_space: places the plan's values, looks for its code. The caller detaches
+ * it after the last run. */
+void asn_elements_prepare(asn_elements *e, asn_plan *plan);
+/* fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in. */
+void asn_elements_run(asn_elements *e, uint32_t *fp_flags);
+
+#endif

@@ -1,0 +1,292 @@
+/* CPU device: reductions by folding: the inner dimension is reduced, and every block is
+ * folded into one accumulator per output. See fused_reduce.c for the whole and for the
+ * order of accumulation.
+ */
+#include <string.h>
+
+#include "device/cpu/fpflags.h"
+#include "device/cpu/fused/fused_reduce.h"
+#include "device/cpu/move/gather.h"
+
+enum {
+    MAX_PARTS = 256,   /* of one result */
+    FOLD_BLOCK = 4096, /* elements, when no slots limit the block */
+    ANY_BLOCK = 32768, /* of any(), all(), extremes, whose order says nothing */
+    SUM_BYTES = 8192   /* of one call of a sum kernel: 32 additions per lane */
+};
+
+/* s: the sum's parts (re, im) and their lost low bits; else the accumulator's element */
+typedef union {
+    double s[4];
+    char element[32];
+} accumulator;
+
+/* ---- accumulators */
+
+static inline void add_exactly(double *sum, double *lost, double x) {
+    double s = *sum, t = s + x;
+    *sum = t;
+    if (__builtin_isfinite(t)) {
+        double back = t - s;
+        *lost += (s - (t - back)) + (x - back);
+    }
+}
+
+static void acc_add_sum(accumulator *acc, int parts, const double sum[2],
+                        const double *lost) {
+    for (int i = 0; i < parts; i++) {
+        add_exactly(&acc->s[i], &acc->s[2 + i], sum[i]);
+        if (lost) acc->s[2 + i] += lost[i];
+    }
+}
+
+/* The lanes that machine code left of a block, added up as in sum.inc. */
+static void acc_add_lanes(const asn_reduction *r, accumulator *acc, bool first,
+                          const char *src) {
+    double sum[2] = {0, 0};
+    if (r->dtype == ASN_F64) {
+        double lanes[8];
+        memcpy(lanes, src, sizeof lanes);
+        for (int width = 4; width; width /= 2)
+            for (int j = 0; j < width; j++)
+                lanes[j] += lanes[j + width];
+        sum[0] = lanes[0];
+    } else {
+        float lanes[16];
+        memcpy(lanes, src, sizeof lanes);
+        for (int width = 8; width; width /= 2)
+            for (int j = 0; j < width; j++)
+                lanes[j] += lanes[j + width];
+        sum[0] = (double)lanes[0];
+    }
+    if (first) *acc = (accumulator){0};
+    acc_add_sum(acc, 1, sum, NULL);
+}
+
+static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64_t n,
+                     const char *src) {
+    int item = asn_itemsize(r->dtype);
+    if (r->sum) {
+        int parts = asn_is_complex(r->dtype) ? 2 : 1;
+        if (first) *acc = (accumulator){0};
+        for (int64_t step = SUM_BYTES / item; n > 0; n -= step, src += step * item) {
+            double sum[2];
+            r->sum(n < step ? n : step, sum, src);
+            acc_add_sum(acc, parts, sum, NULL);
+        }
+        return;
+    }
+    if (first && r->from_identity) {
+        memcpy(acc->element, r->identity, (size_t)item);
+    } else if (first) {
+        memcpy(acc->element, src, (size_t)item);
+        src += item;
+        n--;
+    }
+    uint32_t before = r->quiet ? asn_fp_read() : 0;
+    r->fold(n, acc->element, src);
+    if (r->quiet && asn_fp_read() != before) asn_fp_write(before);
+}
+
+static void acc_combine(const asn_reduction *r, accumulator *acc,
+                        const accumulator *other) {
+    uint32_t before = r->quiet ? asn_fp_read() : 0;
+    if (r->sum)
+        acc_add_sum(acc, asn_is_complex(r->dtype) ? 2 : 1, other->s, other->s + 2);
+    else
+        r->combine(1, acc->element, acc->element, other->element, NULL);
+    if (r->quiet && asn_fp_read() != before) asn_fp_write(before);
+}
+
+static asn_dtype acc_dtype(const asn_reduction *r) {
+    if (!r->sum) return r->dtype;
+    return asn_is_complex(r->dtype) ? ASN_C128 : ASN_F64;
+}
+
+static void acc_load(const asn_kernels *k, const asn_reduction *r, accumulator *acc,
+                     const char *out) {
+    if (r->sum) *acc = (accumulator){{-0.0, -0.0, -0.0, -0.0}};
+    k->cast[r->out_dtype][acc_dtype(r)](1, acc->element, out, NULL, NULL);
+}
+
+static void acc_store(const asn_kernels *k, const asn_reduction *r, accumulator *acc,
+                      char *out) {
+    if (r->sum)
+        for (int i = 0; i < 2; i++)
+            if (acc->s[2 + i] != 0 && __builtin_isfinite(acc->s[i]))
+                acc->s[i] += acc->s[2 + i];
+    k->cast[acc_dtype(r)][r->out_dtype](1, out, acc->element, NULL, NULL);
+}
+
+/* ---- folding */
+
+/* Adds rows [row, end) of the reduced dimensions, elements [from, to) of each, to the
+ * accumulators; bit r of `started`: accumulator r holds something already. */
+static void fold_rows(asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+                      const int64_t bounds[4], accumulator *accs, uint32_t started) {
+    const asn_plan *plan = rr->plan;
+    asn_cursor reduced;
+    asn_cursor_seek(&reduced, run, 1, rr->num_reduced, bounds[0]);
+    for (int64_t row = bounds[0]; row < bounds[1]; row++) {
+        for (int64_t x = bounds[2]; x < bounds[3]; x += rr->block) {
+            int64_t n = bounds[3] - x < rr->block ? bounds[3] - x : rr->block;
+            for (int m = 0; m < run->num_moving; m++) {
+                int i = run->moving[m];
+                run->offset[i] =
+                    kept->offset[i] + reduced.offset[i] + plan->dims[0].stride[i] * x;
+            }
+            asn_run_block(run, n, 1);
+            for (int r = 0; r < plan->num_reductions; r++) {
+                const asn_reduction *red = &plan->reductions[r];
+                bool first = !(started >> r & 1);
+                if (run->summed)
+                    acc_add_lanes(red, &accs[r], first, run->ptr[red->value]);
+                else
+                    acc_fold(red, &accs[r], first, n, run->ptr[red->value]);
+            }
+            started = ~0u;
+            if (rr->ends_early && accs[0].element[0] == rr->last_word) {
+                __atomic_store_n(&rr->settled, 1, __ATOMIC_RELAXED);
+                return;
+            }
+        }
+        asn_cursor_advance(&reduced, run, 1);
+    }
+}
+
+static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+                      int64_t unit) {
+    const asn_plan *plan = rr->plan;
+    accumulator accs[ACLNNX_MAX_OPERANDS];
+    int64_t part = unit % rr->parts;
+    int64_t bounds[4] = {0, rr->rows, 0, plan->dims[0].extent};
+    int cut = rr->part_rows ? 0 : 2;
+    int64_t length = rr->part_rows ? rr->part_rows : rr->part_inner;
+    if (rr->parts > 1) {
+        bounds[cut] = part * length;
+        if (bounds[cut + 1] > bounds[cut] + length)
+            bounds[cut + 1] = bounds[cut] + length;
+    }
+    uint32_t started = 0;
+    for (int r = 0; r < plan->num_reductions; r++) {
+        const asn_reduction *red = &plan->reductions[r];
+        if (part > 0 || !(plan->operands[red->operand].flags & ACLNNX_ACCUMULATE))
+            continue;
+        acc_load(plan->kernels, red, &accs[r],
+                 plan->base[red->operand] + kept->offset[red->operand]);
+        started |= 1u << r;
+    }
+    if (rr->ends_early && rr->units == rr->parts && rr->parts > 1 &&
+        __atomic_load_n(&rr->settled, __ATOMIC_RELAXED))
+        accs[0].element[0] = rr->last_word; /* known without a look */
+    else
+        fold_rows(rr, run, kept, bounds, accs, started);
+    if (rr->parts > 1) {
+        memcpy(rr->partial + unit * rr->partial_bytes, accs, (size_t)rr->partial_bytes);
+        return;
+    }
+    for (int r = 0; r < plan->num_reductions; r++) {
+        const asn_reduction *red = &plan->reductions[r];
+        acc_store(plan->kernels, red, &accs[r],
+                  plan->base[red->operand] + kept->offset[red->operand]);
+    }
+}
+
+static void fold_task(void *ctx, int64_t task) {
+    asn_reduction_run *rr = ctx;
+    const asn_plan *plan = rr->plan;
+    int64_t first = task * rr->units_per_task, end = first + rr->units_per_task;
+    if (end > rr->units) end = rr->units;
+    asn_run run;
+    asn_cursor kept;
+    if (plan->track_flags) asn_fp_clear();
+    asn_run_init(&run, plan, rr->block);
+    asn_cursor_seek(&kept, &run, rr->num_reduced, plan->num_dims, first / rr->parts);
+    for (int64_t u = first; u < end; u++) {
+        fold_unit(rr, &run, &kept, u);
+        if ((u + 1) % rr->parts == 0) asn_cursor_advance(&kept, &run, 1);
+    }
+    if (plan->streams) asn_block_stream_end();
+    if (plan->track_flags)
+        __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+}
+
+/* Combines the parts of each result, in order. */
+static void fold_finish(asn_reduction_run *rr) {
+    const asn_plan *plan = rr->plan;
+    asn_run run;
+    asn_cursor kept;
+    if (plan->track_flags) asn_fp_clear();
+    asn_run_init(&run, plan, rr->block);
+    asn_cursor_seek(&kept, &run, rr->num_reduced, plan->num_dims, 0);
+    for (int64_t u = 0; u < rr->units; u += rr->parts) {
+        accumulator *accs = (accumulator *)(rr->partial + u * rr->partial_bytes);
+        for (int r = 0; r < plan->num_reductions; r++) {
+            const asn_reduction *red = &plan->reductions[r];
+            for (int64_t part = 1; part < rr->parts; part++)
+                acc_combine(red, &accs[r], &accs[part * plan->num_reductions + r]);
+            acc_store(plan->kernels, red, &accs[r],
+                      plan->base[red->operand] + kept.offset[red->operand]);
+        }
+        asn_cursor_advance(&kept, &run, 1);
+    }
+    if (plan->track_flags) rr->flags |= asn_fp_conditions();
+}
+
+/* any() and all(): the first true (false) decides, where nothing else comes of the
+ * others: an output stored by the same program needs every element, and so does the
+ * warning of an operation that may overflow on a later one. Which value decides, if one
+ * does, the operation's own four results tell. */
+static void end_early(asn_reduction_run *rr) {
+    static const bool a[4] = {false, false, true, true},
+                      b[4] = {false, true, false, true};
+    const asn_reduction *red = &rr->plan->reductions[0];
+    bool r[4];
+    rr->ends_early = red->dtype == ASN_BOOL && !rr->plan->track_flags &&
+                     rr->plan->num_reductions == 1 &&
+                     rr->plan->num_operands == rr->plan->num_in + 1;
+    if (!rr->ends_early) return;
+    red->combine(4, r, a, b, NULL);
+    rr->ends_early = r[1] == r[2] && r[1] == r[r[1] ? 3 : 0];
+    rr->last_word = r[1];
+}
+
+static bool is_extreme(const asn_plan *plan) {
+    return plan->num_reductions == 1 &&
+           asn_op_table[plan->reductions[0].op].flags & ASN_OPF_EXTREME;
+}
+
+void asn_reduce_fold(asn_reduction_run *rr, int inner) {
+    asn_plan *plan = rr->plan;
+    end_early(rr);
+    rr->num_reduced = asn_plan_group(plan, inner);
+    plan->folds = true;
+    if (asn_reduce_rows(rr)) return;
+    asn_plan_place(plan, false);
+    int64_t most = rr->ends_early || is_extreme(plan) ? ANY_BLOCK : FOLD_BLOCK;
+    rr->block = asn_plan_block(plan, most);
+    asn_plan_attach(plan);
+    if (plan->code) rr->block = asn_plan_block(plan, most);
+    int64_t extent = plan->dims[0].extent;
+    if (rr->block > extent) rr->block = extent;
+    int64_t kept = plan->kept_size, reduced = plan->size / kept;
+    rr->rows = reduced / extent;
+    rr->parts = 1;
+    if (kept < 64 && reduced >= 2 * ASN_PART && asn_reductions_split(plan)) {
+        int64_t length = reduced / MAX_PARTS > ASN_PART ? reduced / MAX_PARTS : ASN_PART;
+        if (rr->rows == 1) {
+            rr->part_inner = (length + rr->block - 1) / rr->block * rr->block;
+            rr->parts = (extent + rr->part_inner - 1) / rr->part_inner;
+        } else {
+            rr->part_rows = (length + extent - 1) / extent;
+            rr->parts = (rr->rows + rr->part_rows - 1) / rr->part_rows;
+        }
+    }
+    rr->units = kept * rr->parts;
+    rr->partial_bytes = plan->num_reductions * (int64_t)sizeof(accumulator);
+    int64_t per_unit = reduced / rr->parts;
+    rr->units_per_task = asn_units_per_task(plan, per_unit);
+    rr->tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
+    rr->task = fold_task;
+    rr->finish = rr->parts > 1 ? fold_finish : NULL;
+}

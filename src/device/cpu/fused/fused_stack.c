@@ -1,0 +1,269 @@
+/* CPU device: reductions by stacking: the inner dimension is kept, and block after block
+ * is added to an accumulator per element. See fused_reduce.c for the whole and for the
+ * order of accumulation.
+ */
+#include <string.h>
+
+#include "device/cpu/fpflags.h"
+#include "device/cpu/fused/fused_onto.h"
+#include "device/cpu/fused/fused_reduce.h"
+#include "device/cpu/move/gather.h"
+
+enum {
+    MAX_STACKS = 16,     /* parts of one result */
+    STRIPE_BYTES = 16384 /* of accumulators */
+};
+
+/* Adds a block of n elements to accumulators of which `filled` hold something. */
+static int64_t stack_block(const asn_reduction *red, char *acc, int64_t filled, int64_t n,
+                           const char *src) {
+    int64_t item = asn_itemsize(red->dtype);
+    if (n > filled && red->from_identity) {
+        asn_block_splat(acc + filled * item, red->identity, (int)item, n - filled);
+        filled = n;
+    }
+    int64_t both = filled < n ? filled : n;
+    uint32_t before = red->quiet ? asn_fp_read() : 0;
+    if (both) red->combine(both, acc, acc, src, NULL);
+    if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
+    if (n <= filled) return filled;
+    memcpy(acc + filled * item, src + filled * item, (size_t)((n - filled) * item));
+    return n;
+}
+
+/* Between an output's row and accumulators: casts in blocks. */
+static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc,
+                       char *out, int64_t n, bool load) {
+    enum { BLOCK = 128 };
+    char block[BLOCK * 16];
+    int64_t stride = plan->dims[0].stride[red->operand];
+    int item = asn_itemsize(red->out_dtype), acc_item = asn_itemsize(red->dtype);
+    if (red->out_dtype == red->dtype) {
+        if (load)
+            asn_block_gather(acc, out, item, n, stride, 1, 0);
+        else
+            asn_block_scatter(out, acc, item, n, stride, 1, 0);
+        return;
+    }
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        int64_t m = n - i < BLOCK ? n - i : BLOCK;
+        if (load) {
+            asn_block_gather(block, out + i * stride, item, m, stride, 1, 0);
+            plan->kernels->cast[red->out_dtype][red->dtype](m, acc + i * acc_item, block,
+                                                            NULL, NULL);
+        } else {
+            plan->kernels->cast[red->dtype][red->out_dtype](m, block, acc + i * acc_item,
+                                                            NULL, NULL);
+            asn_block_scatter(out + i * stride, block, item, m, stride, 1, 0);
+        }
+    }
+}
+
+/* Adds elements [x, end) of n1 reduced rows of the stripe from `from` on. */
+static void stack_row(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+                      const asn_cursor *reduced, int64_t from, int64_t x, int64_t end,
+                      int64_t n1, char *accs, int64_t *filled) {
+    const asn_plan *plan = rr->plan;
+    for (; x < end; x += rr->block) {
+        int64_t n = end - x < rr->block ? end - x : rr->block;
+        for (int m = 0; m < run->num_moving; m++) {
+            int i = run->moving[m];
+            run->offset[i] = kept->offset[i] + reduced->offset[i] +
+                             plan->dims[0].stride[i] * (from + x);
+        }
+        asn_run_block(run, n, n1);
+        for (int r = 0; r < plan->num_reductions; r++) {
+            const asn_reduction *red = &plan->reductions[r];
+            char *acc = accs + r * rr->stripe * 16 + x * asn_itemsize(red->dtype);
+            int64_t have = filled[r] > x ? filled[r] - x : 0;
+            have = stack_block(red, acc, have, n * n1, run->ptr[red->value]);
+            if (x + have > filled[r]) filled[r] = x + have;
+        }
+    }
+}
+
+/* Adds the next ASN_ONTO * pack reduced rows at once. */
+static void stack_together(const asn_reduction_run *rr, asn_run *run, asn_onto *onto,
+                           const asn_cursor *reduced, int64_t from, int64_t width,
+                           char *accs, int64_t *filled) {
+    for (int64_t x = 0; x < width; x += onto->width) {
+        int64_t n = width - x < onto->width ? width - x : onto->width;
+        if (asn_onto_block(onto, reduced, accs, rr->stripe * 16, from, x, n)) continue;
+        asn_cursor row = *reduced;
+        for (int k = 0; k < ASN_ONTO; k++) {
+            stack_row(rr, run, onto->kept, &row, from, x, x + n, 1, accs, filled);
+            if (k + 1 < ASN_ONTO) asn_cursor_advance(&row, run, 1);
+        }
+    }
+}
+
+/* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. */
+static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+                       const int64_t bounds[4], char *accs, char *computed,
+                       const int64_t *loaded) {
+    const asn_plan *plan = rr->plan;
+    int64_t from = bounds[2], width = bounds[3] - from, size = rr->stripe * 16;
+    int64_t filled[ACLNNX_MAX_OPERANDS];
+    asn_onto onto;
+    const bool together = asn_onto_prepare(&onto, rr, run, kept, computed);
+    asn_cursor reduced;
+    asn_cursor_seek(&reduced, run, 1, 1 + rr->num_reduced, bounds[0]);
+    for (int r = 0; r < plan->num_reductions; r++)
+        filled[r] = loaded[r];
+    for (int64_t row = bounds[0]; row < bounds[1];) {
+        int64_t left = bounds[1] - row, n1 = 1;
+        if (rr->num_reduced && left > plan->dims[1].extent - reduced.index[1])
+            left = plan->dims[1].extent - reduced.index[1];
+        bool full = together && left >= ASN_ONTO * rr->pack;
+        for (int r = 0; r < plan->num_reductions && full; r++)
+            full = filled[r] >= width * rr->pack;
+        if (full) {
+            n1 = ASN_ONTO * rr->pack;
+            stack_together(rr, run, &onto, &reduced, from, width, accs, filled);
+        } else {
+            n1 = rr->pack < left ? rr->pack : left;
+            stack_row(rr, run, kept, &reduced, from, 0, width, n1, accs, filled);
+        }
+        row += n1;
+        asn_cursor_advance(&reduced, run, n1);
+    }
+    for (int r = 0; r < plan->num_reductions; r++) {
+        const asn_reduction *red = &plan->reductions[r];
+        char *acc = accs + r * size;
+        int item = asn_itemsize(red->dtype);
+        for (int64_t at = width; at < filled[r]; at += width)
+            stack_block(red, acc, width, width, acc + at * item);
+    }
+}
+
+static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+                       int64_t unit, char *accs, char *computed) {
+    const asn_plan *plan = rr->plan;
+    int64_t part = unit % rr->parts, stripe = unit / rr->parts % rr->stripes;
+    int64_t bounds[4] = {part * rr->part_rows, (part + 1) * rr->part_rows,
+                         stripe * rr->stripe, (stripe + 1) * rr->stripe};
+    if (bounds[1] > rr->rows) bounds[1] = rr->rows;
+    if (bounds[3] > plan->dims[0].extent) bounds[3] = plan->dims[0].extent;
+    int64_t width = bounds[3] - bounds[2], loaded[ACLNNX_MAX_OPERANDS];
+    char *out[ACLNNX_MAX_OPERANDS];
+    if (rr->parts > 1) accs = rr->partial + unit * rr->partial_bytes;
+    for (int r = 0; r < plan->num_reductions; r++) {
+        const asn_reduction *red = &plan->reductions[r];
+        int i = red->operand;
+        out[r] = plan->base[i] + kept->offset[i] + plan->dims[0].stride[i] * bounds[2];
+        loaded[r] = 0;
+        if (part || !(plan->operands[i].flags & ACLNNX_ACCUMULATE)) continue;
+        stack_move(plan, red, accs + r * rr->stripe * 16, out[r], width, true);
+        loaded[r] = width;
+    }
+    stack_rows(rr, run, kept, bounds, accs, computed, loaded);
+    if (rr->parts > 1) return;
+    for (int r = 0; r < plan->num_reductions; r++)
+        stack_move(plan, &plan->reductions[r], accs + r * rr->stripe * 16, out[r], width,
+                   false);
+}
+
+static void stack_task(void *ctx, int64_t task) {
+    asn_reduction_run *rr = ctx;
+    const asn_plan *plan = rr->plan;
+    int64_t first = task * rr->units_per_task, end = first + rr->units_per_task;
+    if (end > rr->units) end = rr->units;
+    _Alignas(64) char accs[STRIPE_BYTES], computed[ASN_ONTO_BYTES];
+    asn_run run;
+    asn_cursor kept;
+    if (plan->track_flags) asn_fp_clear();
+    asn_run_init(&run, plan, rr->block * rr->pack);
+    int64_t per_kept = rr->stripes * rr->parts;
+    asn_cursor_seek(&kept, &run, 1 + rr->num_reduced, plan->num_dims, first / per_kept);
+    for (int64_t u = first; u < end; u++) {
+        stack_unit(rr, &run, &kept, u, accs, computed);
+        if ((u + 1) % per_kept == 0) asn_cursor_advance(&kept, &run, 1);
+    }
+    if (plan->streams) asn_block_stream_end();
+    if (plan->track_flags)
+        __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
+}
+
+static void stack_finish(asn_reduction_run *rr) {
+    const asn_plan *plan = rr->plan;
+    asn_run run;
+    asn_cursor kept;
+    if (plan->track_flags) asn_fp_clear();
+    asn_run_init(&run, plan, rr->block * rr->pack);
+    asn_cursor_seek(&kept, &run, 1 + rr->num_reduced, plan->num_dims, 0);
+    for (int64_t u = 0; u < rr->units; u += rr->parts) {
+        int64_t stripe = u / rr->parts % rr->stripes, from = stripe * rr->stripe;
+        int64_t width = plan->dims[0].extent - from;
+        if (width > rr->stripe) width = rr->stripe;
+        for (int r = 0; r < plan->num_reductions; r++) {
+            const asn_reduction *red = &plan->reductions[r];
+            char *acc = rr->partial + u * rr->partial_bytes + r * rr->stripe * 16;
+            for (int64_t part = 1; part < rr->parts; part++)
+                stack_block(red, acc, width, width, acc + part * rr->partial_bytes);
+            int i = red->operand;
+            stack_move(plan, red, acc,
+                       plan->base[i] + kept.offset[i] + plan->dims[0].stride[i] * from,
+                       width, false);
+        }
+        if (stripe == rr->stripes - 1) asn_cursor_advance(&kept, &run, 1);
+    }
+    if (plan->track_flags) rr->flags |= asn_fp_conditions();
+}
+
+/* How wide stripes are, and how many reduced rows make a block. */
+static void choose_stripe(asn_reduction_run *rr) {
+    asn_plan *plan = rr->plan;
+    int64_t extent = plan->dims[0].extent;
+    int64_t widest = STRIPE_BYTES / 16 / plan->num_reductions;
+    asn_plan_place(plan, false);
+    rr->block = asn_plan_block(plan, widest);
+    rr->pack = 1;
+    if (rr->num_reduced && extent * 4 <= (rr->block < widest ? rr->block : widest) &&
+        asn_reductions_split(plan) && asn_reductions_commute(plan)) {
+        asn_plan_place(plan, true);
+        rr->block = asn_plan_block(plan, widest);
+        if (rr->block > widest) rr->block = widest;
+        rr->pack = rr->block / extent;
+        if (rr->pack > 1) {
+            rr->block = rr->stripe = extent;
+            rr->stripe = extent * rr->pack; /* room for all accumulators */
+            rr->stripes = 1;
+            return;
+        }
+        rr->pack = 1;
+        asn_plan_place(plan, false); /* as it was */
+        rr->block = asn_plan_block(plan, widest);
+    }
+    if (rr->block > widest) rr->block = widest;
+    if (rr->block > extent) rr->block = extent;
+    rr->stripe = widest / rr->block * rr->block;
+    if (rr->stripe > extent) rr->stripe = extent;
+    rr->stripes = (extent + rr->stripe - 1) / rr->stripe;
+}
+
+void asn_reduce_stack(asn_reduction_run *rr, int inner) {
+    asn_plan *plan = rr->plan;
+    rr->num_reduced = asn_plan_group(plan, inner);
+    choose_stripe(rr);
+    asn_plan_attach(plan);
+    if (plan->code) /* which may refuse the code */
+        (void)asn_plan_block(plan, rr->block * rr->pack);
+    rr->rows = plan->size / plan->kept_size;
+    int64_t outer = plan->kept_size / plan->dims[0].extent;
+    int64_t results = outer * rr->stripes;
+    rr->parts = 1;
+    if (results < 16 && plan->size >= 4 * ASN_PART && asn_reductions_split(plan)) {
+        int64_t parts = plan->size / results / ASN_PART;
+        rr->parts = parts < 1 ? 1 : parts > MAX_STACKS ? MAX_STACKS : parts;
+        if (rr->parts > rr->rows) rr->parts = rr->rows;
+    }
+    rr->part_rows = (rr->rows + rr->parts - 1) / rr->parts;
+    rr->parts = (rr->rows + rr->part_rows - 1) / rr->part_rows;
+    rr->units = results * rr->parts;
+    rr->partial_bytes = plan->num_reductions * rr->stripe * 16;
+    int64_t per_unit = plan->size / rr->units + 1;
+    rr->units_per_task = asn_units_per_task(plan, per_unit);
+    rr->tasks = (rr->units + rr->units_per_task - 1) / rr->units_per_task;
+    rr->task = stack_task;
+    rr->finish = rr->parts > 1 ? stack_finish : NULL;
+}

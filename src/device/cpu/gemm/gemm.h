@@ -1,0 +1,35 @@
+/* CPU device: matrix products of every dtype.
+ *
+ * float32 and float64 are our own with AVX-512; else, and complex, they run OpenBLAS,
+ * single-threaded, under our own split over the pool. It is opened at the first product
+ * that needs it: $ASNUMPY_OPENBLAS, else libscipy_openblas.so beside this library, else
+ * the system's libopenblas. Small products and vectors are our own loops and need no
+ * library. Halves accumulate in float32; bool is or-and; integers wrap.
+ */
+#ifndef ASN_DEVICE_CPU_GEMM_GEMM_H
+#define ASN_DEVICE_CPU_GEMM_GEMM_H
+
+#include "device/cpu/nd.h"
+
+/* c = a @ b. Shapes (..., m, k), (..., k, n), (..., m, n) with one ndim >= 2 and one
+ * batch shape (a and b broadcast by 0 strides); one dtype; any strides; c overlaps
+ * neither. k = 0 gives zeros. Errors: ASN_ERR_RUNTIME when no BLAS can be opened,
+ * ASN_ERR_MEMORY. */
+ASN_CHECK_RESULT asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b,
+                                           const asn_nd *c);
+
+/* c = conjugate(a) @ b of a complex row and column. */
+void asn_cpu_vdot(const asn_nd *a, const asn_nd *b, const asn_nd *c);
+
+/* c = alpha * (a @ b) + beta * c; alpha, beta point to one element of the dtype (of
+ * float32 for halves). beta == 0 never reads c. */
+ASN_CHECK_RESULT asn_status asn_cpu_gemm(const void *alpha, const asn_nd *a,
+                                         const asn_nd *b, const void *beta,
+                                         const asn_nd *c);
+
+/* A symbol of the BLAS/LAPACK library by its plain name ("cblas_dgemm", "dgesv_"),
+ * whatever the library's prefix. ASN_ERR_MEMORY: there was none to open the library;
+ * ASN_ERR_RUNTIME: there is no such library, or symbol in it. */
+ASN_CHECK_RESULT asn_status asn_blas_symbol(const char *name, void **symbol);
+
+#endif

@@ -1,0 +1,18 @@
+/* CPU device, private to matrix products: int8, uint8 and bfloat16 by the processor's dot
+ * products of pairs and quadruples (AVX-512 BF16 and VNNI). */
+#ifndef ASN_DEVICE_CPU_GEMM_GEMM_DOT_H
+#define ASN_DEVICE_CPU_GEMM_GEMM_DOT_H
+
+#include <stdbool.h>
+
+#include "device/cpu/nd.h"
+
+/* t = a @ b: int8 or uint8 all three, wrapping, int8 with t int32, wrapping too, or
+ * bfloat16 with t float32 or, rounded once, bfloat16; shapes as in asn_cpu_matmul, k > 0.
+ * *done tells whether it was: false when the machine has no such instructions, the
+ * product is small, rows of a or t are not contiguous, or sums are too long to be rounded
+ * once. To be called with AVX-512 only, for which the whole file is compiled. */
+ASN_CHECK_RESULT asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b,
+                                         const asn_nd *t, bool *done);
+
+#endif

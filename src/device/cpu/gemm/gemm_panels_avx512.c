@@ -1,0 +1,53 @@
+/* CPU device: matrix products with AVX-512: tiles of 8 x 24 float64 or 8 x 48 float32. */
+#include "device/cpu/gemm/gemm_panels.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define ROWS 8
+enum { VECS = 3, FAR_BYTES = 1 << 18 };
+
+#define NAME(x) x##_f64
+#define REAL    double
+#define LANES   ROWS
+#include "device/cpu/simd/lanes.inc"
+#define V                    __m512d
+#define MASK                 __mmask8
+#define LOAD(p)              _mm512_loadu_pd((const double *)(p))
+#define STORE(p, v)          _mm512_storeu_pd((double *)(p), v)
+#define SPLAT                _mm512_set1_pd
+#define FMA                  _mm512_fmadd_pd
+#define MUL                  _mm512_mul_pd
+#define FIRST(n)             (__mmask8)((1u << (n)) - 1)
+#define SOME_LOAD            _mm512_maskz_loadu_pd
+#define SOME_STORE           _mm512_mask_storeu_pd
+#define SOME_FMA(m, a, b, c) _mm512_mask3_fmadd_pd(a, b, c, m)
+#include "device/cpu/gemm/gemm_panels.inc"
+#include "device/cpu/simd/lanes_end.inc"
+
+#define NAME(x) x##_f32
+#define REAL    float
+#define LANES   ROWS
+#include "device/cpu/simd/lanes.inc"
+#define V                    __m512
+#define MASK                 __mmask16
+#define LOAD(p)              _mm512_loadu_ps((const float *)(p))
+#define STORE(p, v)          _mm512_storeu_ps((float *)(p), v)
+#define SPLAT                _mm512_set1_ps
+#define FMA                  _mm512_fmadd_ps
+#define MUL                  _mm512_mul_ps
+#define FIRST(n)             (__mmask16)((1u << (n)) - 1)
+#define SOME_LOAD            _mm512_maskz_loadu_ps
+#define SOME_STORE           _mm512_mask_storeu_ps
+#define SOME_FMA(m, a, b, c) _mm512_mask3_fmadd_ps(a, b, c, m)
+#include "device/cpu/gemm/gemm_panels.inc"
+#include "device/cpu/simd/lanes_end.inc"
+
+const asn_panels_kernels *asn_panels_avx512(asn_dtype dt) {
+    static const asn_panels_kernels f64 = {8, WIDE_f64, pack_f64, rows_f64},
+                                    f32 = {4, WIDE_f32, pack_f32, rows_f32};
+    return dt == ASN_F64 ? &f64 : dt == ASN_F32 ? &f32 : NULL;
+}
+
+#endif

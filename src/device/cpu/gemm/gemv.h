@@ -1,0 +1,28 @@
+/* CPU device, private to matrix products: a matrix of floats times a vector. */
+#ifndef ASN_DEVICE_CPU_GEMM_GEMV_H
+#define ASN_DEVICE_CPU_GEMM_GEMV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+typedef struct {
+    asn_dtype dtype; /* float32 or float64 */
+    bool dots;       /* out: every row's inner product with v; else the sum of the rows,
+                        each times its element of v */
+    int64_t rows, cols;
+    const char *x; /* rows of contiguous elements, x_row bytes from one to the next */
+    int64_t x_row;
+    const char *v; /* cols elements (dots), contiguous; or rows, v_step apart */
+    int64_t v_step;
+    char *out; /* overlaps neither; out_step apart */
+    int64_t out_step;
+} asn_gemv;
+
+/* The product, shared out over the pool or, `alone`, not. Its bits depend neither on that
+ * nor on the number of threads. rows, cols >= 1. ASN_ERR_MEMORY. */
+ASN_CHECK_RESULT asn_status asn_gemv_run(const asn_gemv *g, bool alone);
+
+#endif

@@ -1,7 +1,0 @@
-/* CPU device: the codecs of keys (keys.h) with AVX2: the same loops, wider. */
-#if defined(__x86_64__)
-#define CODECS asn_key_codecs_avx2
-#include "device/cpu/keys_codecs.inc"
-#else
-typedef int asn_keys_avx2_unused;
-#endif

@@ -1,0 +1,23 @@
+/* CPU device, private to creation.c: loops of start + i * delta, one table per
+ * instruction set.
+ */
+#ifndef ASN_DEVICE_CPU_MOVE_STEPS_H
+#define ASN_DEVICE_CPU_MOVE_STEPS_H
+
+#include <stdint.h>
+
+/* Elements of the loop's dtype. */
+typedef struct {
+    _Alignas(16) char start[16], delta[16];
+} asn_steps;
+
+/* out[k] = start + (i + k) * delta, k < n */
+typedef void (*asn_steps_fn)(const asn_steps *s, char *out, int64_t i, int64_t n);
+
+typedef struct {
+    asn_steps_fn i64, f32, f64, c64, c128;
+} asn_step_loops;
+
+extern const asn_step_loops asn_steps_baseline, asn_steps_avx512;
+
+#endif

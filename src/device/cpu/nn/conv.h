@@ -1,0 +1,41 @@
+/* CPU device: convolution in its three directions, over plain images.
+ *
+ * X is the side that windows slide over, (n, groups * cx, x[0], x[1], x[2]); Y has one
+ * position per window, (n, groups * cy, y[0], y[1], y[2]); the weight is (groups * cy,
+ * cx, k[0], k[1], k[2]). Everything is contiguous, of float32 or float64. A convolution
+ * goes from X to Y; a transposed one, and a convolution's gradient, from Y to X.
+ *
+ * A band of window positions is laid out as a matrix of patches (im2col), small enough
+ * for the cache, and multiplied with the weight by our own gemm; windows of one element
+ * need no patches, and one channel a group is summed directly. Bands do not depend on the
+ * number of threads, and neither does a result.
+ */
+#ifndef ASN_DEVICE_CPU_NN_CONV_H
+#define ASN_DEVICE_CPU_NN_CONV_H
+
+#include "device/cpu/nd.h"
+
+typedef struct {
+    int64_t n, groups, cx, cy;                                /* channels of one group */
+    int64_t x[3], y[3], k[3], stride[3], pad[3], dilation[3]; /* pad: before */
+} asn_conv;
+
+/* Elements of one channel of X, of Y, of one window. */
+int64_t asn_conv_extent(const int64_t extents[3]);
+
+/* y = conv(x) + bias; bias may be NULL. */
+ASN_CHECK_RESULT asn_status asn_conv_to_y(const asn_conv *g, asn_dtype t, const void *x,
+                                          const void *w, const void *bias, void *y);
+/* x = the transposed convolution of y (x is overwritten) + bias. */
+ASN_CHECK_RESULT asn_status asn_conv_to_x(const asn_conv *g, asn_dtype t, const void *y,
+                                          const void *w, const void *bias, void *x);
+/* w = the sum over images and windows of y times x. */
+ASN_CHECK_RESULT asn_status asn_conv_to_w(const asn_conv *g, asn_dtype t, const void *x,
+                                          const void *y, void *w);
+
+/* Patches of the windows [from, from + count) of one image and `channels` channels: row
+ * (c, kd, kh, kw), `count` elements of the size apart; zeros outside. */
+void asn_patches(const asn_conv *g, int itemsize, int64_t channels, const void *x,
+                 int64_t from, int64_t count, void *rows);
+
+#endif

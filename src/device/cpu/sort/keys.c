@@ -1,0 +1,26 @@
+/* CPU device: order-preserving keys of every dtype (see keys.h). */
+#include "base/cpu.h"
+#define CODECS asn_key_codecs
+#include "device/cpu/sort/keys_codecs.inc"
+
+const asn_key_codec *asn_key_codec_of(asn_dtype dt) {
+#if defined(__x86_64__)
+    if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_key_codecs_avx512[dt];
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) return &asn_key_codecs_avx2[dt];
+#endif
+    return &asn_key_codecs[dt];
+}
+
+int asn_key_bytes(asn_dtype dt) {
+    return asn_key_codecs[dt].bytes;
+}
+
+void asn_keys_encode(asn_dtype dt, void *keys, const char *src, int64_t stride, int64_t n,
+                     int flags) {
+    asn_key_codec_of(dt)->encode(keys, src, stride, n, flags);
+}
+
+void asn_keys_decode(asn_dtype dt, char *dst, int64_t stride, const void *keys, int64_t n,
+                     int flags) {
+    asn_key_codec_of(dt)->decode(dst, stride, keys, n, flags);
+}
