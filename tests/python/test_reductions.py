@@ -165,3 +165,16 @@ def test_numbers_as_arrays_are_no_views():
         assert float(alias) == 3 and alias is whole
     finally:
         asnumpy.set_scalars(before)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("columns", [3, 100, 129, 200, 256, 300, 1000])
+def test_rows_that_do_not_touch(columns, dtype):
+    """Every second row, summed over: a few of them, or one, or a part of one make a block."""
+    host = (np.arange(48 * columns) % 5).astype(dtype).reshape(48, columns)
+    a = asnumpy.array(host)
+    asnumpy.synchronize()
+    for rows, rows_host in ((a[::2], host[::2]), (a[::-3], host[::-3])):
+        for name in ("sum", "max"):
+            got, want = getattr(rows, name)(axis=0), getattr(rows_host, name)(axis=0)
+            assert got.to_numpy().tolist() == want.tolist(), name
