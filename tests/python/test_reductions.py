@@ -5,6 +5,7 @@ import itertools
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from oracle import DTYPES, outcome, same, sample, to_device
 
 NAMES = ["sum", "prod", "max", "min", "all", "any", "mean", "std", "var"]
@@ -119,6 +120,16 @@ def test_accuracy_of_long_sums(rng):
     exact = a.astype(np.float64).sum()
     ours = abs(float(to_device(a).sum()) - exact)
     assert ours <= max(abs(float(a.sum()) - exact), 1e-7 * exact) * 2
+
+
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="an operator adds as it likes")
+@pytest.mark.parametrize("shape", [(400_000, 2, 3), (200_000, 4, 5), (200_000, 3, 7)], ids=str)
+def test_accuracy_over_the_first_and_a_short_last_axis(shape, rng):
+    """Few results of many short rows: the rows are folded, whose error is one block's, not added one after the other."""
+    a = rng.random(shape).astype(np.float32)
+    exact = a.astype(np.float64).sum(axis=(0, 2))
+    ours = to_device(a).sum(axis=(0, 2)).to_numpy().astype(np.float64)
+    assert (abs(ours / exact - 1) <= 1e-7).all()
 
 
 def test_scalar_policy():
