@@ -248,7 +248,7 @@ asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
 
 /* Of a row-major mask; rows of one table, whose length the device is asked for first. */
 static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
-    int ndim = truth->layout.ndim, made = 0;
+    int ndim = truth->layout.ndim;
     int64_t shape[2] = {ndim, 0};
     asn_array table;
     ASN_TRY(asn_index_count_true(truth, &shape[1]));
@@ -261,14 +261,10 @@ static asn_status nonzero_table(asn_array *out, const asn_array *truth) {
         ASN_OPERATOR(status, NonzeroV2, "nonzero", t[0], t[1]);
     }
     asn_operator_drop(2, t);
-    for (; made < ndim && !status; made++) {
-        asn_index_item row = {.kind = ASN_INDEX_INT, .start = made};
-        status = asn_index_view(&out[made], &table, 1, &row);
-        if (status) break;
+    for (int d = 0; d < ndim && !status; d++) { /* a row: its view needs no memory */
+        asn_index_item row = {.kind = ASN_INDEX_INT, .start = d};
+        status = asn_index_view(&out[d], &table, 1, &row);
     }
-    if (status)
-        for (int i = 0; i < made; i++)
-            asn_array_fini(&out[i]);
     asn_array_fini(&table);
     return status;
 }

@@ -194,14 +194,12 @@ static void events(void) {
 /* ---- failed tasks */
 
 /* A task that fails: the fourth of three elements. */
-static void fail_on(asnp_stream_handle *s) {
+static void fail_on(void *stream) {
     static double data[3], picked;
     static int64_t at = 3;
     const int64_t three = 3, one = 1;
-    void *stream = NULL;
     uint64_t size = 0;
     aclOpExecutor *executor = NULL;
-    check(!asnp_stream_acl(s, &stream), "acl");
     aclTensor *from = aclCreateTensor(&three, 1, ACL_DOUBLE, &one, 0, ACL_FORMAT_ND,
                                       &three, 1, data),
               *to = aclCreateTensor(&one, 1, ACL_DOUBLE, &one, 0, ACL_FORMAT_ND, &one, 1,
@@ -216,13 +214,19 @@ static void fail_on(asnp_stream_handle *s) {
     aclDestroyTensor(from), aclDestroyTensor(to), aclDestroyTensorList(indices);
 }
 
+static void fail_behind(asnp_stream_handle *s) {
+    void *stream = NULL;
+    check(!asnp_stream_acl(s, &stream), "acl");
+    fail_on(stream);
+}
+
 static void errors(void) {
     asnp_stream_handle *bad = NULL, *good = NULL;
     asnp_array *x = full(1), *y = NULL, *z = NULL;
     double value;
     const int64_t at = 5;
     check(!asnp_stream_new(0, "bad", &bad) && !asnp_stream_new(0, NULL, &good), "new");
-    fail_on(bad);
+    fail_behind(bad);
     current(good);
     check(!asnp_unary("negative", x, &y) && first(y) == -1, "another stream's work");
     check(!asnp_stream_synchronize(good), "another stream's failure");
@@ -230,7 +234,7 @@ static void errors(void) {
               says("index 3 is out"),
           "the failure of the stream");
     check(!asnp_stream_synchronize(bad), "the failure comes once");
-    fail_on(bad);
+    fail_behind(bad);
     current(bad);
     check(!asnp_unary("negative", x, &z), "the stream goes on");
     check(asnp_get_double(z, &at, &value) && says("aclnnIndex"), "a read tells");
@@ -238,6 +242,21 @@ static void errors(void) {
     current(NULL);
     asnp_release(x), asnp_release(y), asnp_release(z);
     asnp_stream_release(bad), asnp_stream_release(good);
+}
+
+/* While there is one stream, what writes from the host waits for it, and tells what
+ * failed there. */
+static void filled_behind(void) {
+    static const double data[2] = {1, 2};
+    const int64_t n = 2;
+    void *stream = NULL;
+    asnp_array *a = NULL;
+    check(!asnp_synchronize() && !asnp_stream(&stream), "the only stream");
+    fail_on(stream);
+    check(asnp_from_host(ASNP_FLOAT64, 1, &n, NULL, data, &a) && !a && says("aclnnIndex"),
+          "a copy from the host tells");
+    check(!asnp_from_host(ASNP_FLOAT64, 1, &n, NULL, data, &a) && first(a) == 1, "once");
+    asnp_release(a);
 }
 
 /* ---- batches */
@@ -285,6 +304,7 @@ static void batches(void) {
 }
 
 int main(void) {
+    filled_behind();
     for (int i = 0; i < 3; i++) {
         in_turn();
         threads();

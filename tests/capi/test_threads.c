@@ -104,7 +104,24 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void threads(void) {
+/* Short calls one after the other: threads meet at the library's lock. */
+static void *repeats(void *argument) {
+    int k = *(int *)argument;
+    asnp_array *a = NULL;
+    const int64_t n = 3;
+    check(!asnp_full(ASNP_FLOAT64, 1, &n, asnp_float(k), &a), "full");
+    for (int round = 0; round < 100 * ROUNDS; round++) {
+        asnp_array *b = NULL, *c = NULL;
+        double sum = 0;
+        check(!asnp_repeat(a, k, 0, &b) && !asnp_sum(b, 0, NULL, 0, &c), "repeat");
+        check(!asnp_get_double(c, NULL, &sum) && sum == 3 * k * k, "the repeated");
+        asnp_release(b), asnp_release(c);
+    }
+    asnp_release(a);
+    return NULL;
+}
+
+static void threads(void *(*work)(void *)) {
     const int64_t n = N;
     pthread_t ids[THREADS];
     check(!asnp_ones(ASNP_FLOAT64, 1, &n, &common), "ones");
@@ -152,7 +169,8 @@ static void streams(void) {
 }
 
 int main(void) {
-    threads();
+    threads(work);
+    threads(repeats);
     streams();
     check(!asnp_finalize(), "finalize");
     printf("threads: %s\n", failures ? "FAILED" : "ok");

@@ -108,6 +108,24 @@ def test_methods_report(text):
 
 
 @needs_conditions
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((40, 300), 0), ((300, 40), 1), ((40, 300), None), ((3, 5), 0)], ids=str
+)
+@pytest.mark.parametrize("name", ["sum", "prod"])
+def test_sums_and_products_that_overflow(name, shape, axis, dtype):
+    limit = np.finfo(dtype).max
+    text = f"np.asarray(np.{name}(a, axis=axis)).tolist()"
+    ours, theirs = [], []
+    for m, caught in ((asnumpy, ours), (np, theirs)):
+        a = m.array(np.full(shape, limit / 2 if name == "sum" else limit**0.5 * 2, dtype))
+        messages, error = met(m, text, a=a, axis=axis)
+        caught += [{said.partition(" encountered")[0] for said in messages}, error]
+    assert ours == theirs
+    assert theirs[0]
+
+
+@needs_conditions
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("name", ["std", "var"])
 def test_variances_of_many_numbers_that_are_not_finite(name, dtype):

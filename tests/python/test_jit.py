@@ -117,6 +117,7 @@ FUNCTIONS = {
 }
 LONGER = {  # operators that an NPU's documentation does not promise for these dtypes
     "products": (lambda np, x, y: (x @ y, y.T @ y), (6, 7), (7, 5)),
+    "stacks of products": (lambda np, x, y: (x @ y, x @ y[0], x[1] @ y), (2, 3, 4), (2, 4, 5)),
     "training step": (step, (12, 4), (6, 12), (6, 4)),
     "solve": (
         lambda np, x, y: np.linalg.solve(x @ x.T + 5 * np.eye(4, dtype="f4"), y),

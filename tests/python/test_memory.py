@@ -107,6 +107,29 @@ with np.memory.leaks("collect"):  # arrays are recorded with their lines
     assert float(other) == 4_000_000
 
 
+def test_small_results_reach_the_limit():
+    """What is made at once, without a program, ends in MemoryError too; nothing is lost, and it goes on afterwards."""
+    code = """
+import asnumpy as np
+a = np.arange(12.0).reshape(4, 3)
+for call in ("a + a[1]", "a + a", "a.T + 1", "a.copy()", "a.sum(0)"):
+    call = compile(call, call, "eval")
+    want, kept = eval(call).tolist(), []
+    np.set_memory_limit(np.memory_stats()["bytes_in_use"] + (1 << 20))
+    try:
+        while True:
+            kept.append(eval(call))
+            np.synchronize()
+    except MemoryError as error:
+        assert "the limit is" in str(error)
+    np.set_memory_limit(None)
+    np.synchronize()
+    assert all(r.tolist() == want for r in [*kept[::100], eval(call)])
+print("same")
+"""
+    assert fresh(code) == "same\n"
+
+
 def test_settings_are_checked_and_returned():
     before = memory.set_allocator_settings(max_split_size_mb=64, garbage_collection_threshold=0.75)
     now = memory.set_allocator_settings(**before)

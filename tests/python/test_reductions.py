@@ -5,6 +5,7 @@ import itertools
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from oracle import DTYPES, outcome, same, sample, to_device
 
 NAMES = ["sum", "prod", "max", "min", "all", "any", "mean", "std", "var"]
@@ -121,6 +122,16 @@ def test_accuracy_of_long_sums(rng):
     assert ours <= max(abs(float(a.sum()) - exact), 1e-7 * exact) * 2
 
 
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="an operator adds as it likes")
+@pytest.mark.parametrize("shape", [(400_000, 2, 3), (200_000, 4, 5), (200_000, 3, 7)], ids=str)
+def test_accuracy_over_the_first_and_a_short_last_axis(shape, rng):
+    """Few results of many short rows: the rows are folded, whose error is one block's, not added one after the other."""
+    a = rng.random(shape).astype(np.float32)
+    exact = a.astype(np.float64).sum(axis=(0, 2))
+    ours = to_device(a).sum(axis=(0, 2)).to_numpy().astype(np.float64)
+    assert (abs(ours / exact - 1) <= 1e-7).all()
+
+
 def test_scalar_policy():
     a = asnumpy.arange(4.0)
     assert type(a.sum()) is np.float64 and type(a[1]) is np.float64
@@ -165,3 +176,16 @@ def test_numbers_as_arrays_are_no_views():
         assert float(alias) == 3 and alias is whole
     finally:
         asnumpy.set_scalars(before)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("columns", [3, 100, 129, 200, 256, 300, 1000])
+def test_rows_that_do_not_touch(columns, dtype):
+    """Every second row, summed over: a few of them, or one, or a part of one make a block."""
+    host = (np.arange(48 * columns) % 5).astype(dtype).reshape(48, columns)
+    a = asnumpy.array(host)
+    asnumpy.synchronize()
+    for rows, rows_host in ((a[::2], host[::2]), (a[::-3], host[::-3])):
+        for name in ("sum", "max"):
+            got, want = getattr(rows, name)(axis=0), getattr(rows_host, name)(axis=0)
+            assert got.to_numpy().tolist() == want.tolist(), name

@@ -29,6 +29,26 @@ def test_readers_share_the_program(text):
     assert "program 2" not in np.explain(recorded)
 
 
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="every operation is a program of its own")
+@pytest.mark.parametrize(
+    "text", ["np.add((x * 3).T, y * 2, out=o.T)", "np.add((s * 2)[:70, :80], (x * 3).T, out=o.T)"]
+)
+def test_which_operand_is_followed(text):
+    """One that is read in order, else one that is turned; a part of an array is neither."""
+    host = {
+        "x": numpy.random.rand(80, 70),
+        "y": numpy.random.rand(70, 80),
+        "s": numpy.random.rand(90, 90),
+    }
+    names = {name: np.array(values) for name, values in host.items()}
+    names["o"], host["o"] = np.zeros((80, 70)), numpy.zeros((80, 70))
+    np.synchronize()
+    recorded = eval(text, {"np": np, **names})
+    shape = "(70,80)" if "y" in text else "(80,70)"
+    assert f"program 2: 2 operations over {shape}" in np.explain(recorded)
+    close(recorded, eval(text, {"np": numpy, **host}))
+
+
 ENDS = ["t + 1", "t.sum(0)", "t.sum(-1)", "t.max(0) - t.min(-1).sum()", "t.sum((0, -1))", "(t * t).mean(0, keepdims=True)",
         "t + u", "(t + u.T) * 2", "t @ t[0]", "t[1:] - t[:-1]", "t.std(0)", "np.where(t > u, t, 0).sum(0)"]  # fmt: skip
 

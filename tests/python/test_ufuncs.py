@@ -267,6 +267,19 @@ def test_at(name, rng):
         same(run, x, indices, values, ulp=64, where=f"{name}.at {dtype}")
 
 
+@pytest.mark.parametrize("ndim", [63, 64])
+def test_at_by_indices_of_the_most_dimensions(ndim):
+    """(NumPy itself may not survive 64.)"""
+    got, want, indices = asnumpy.arange(7.0), np.arange(7.0), np.array([1, 0, 3, 3])
+    shaped = asnumpy.array(indices).reshape((2, *(1,) * (ndim - 2), 2))
+    for f, f_np in ((asnumpy.negative, np.negative), (asnumpy.exp, np.exp)):
+        f.at(got, shaped)
+        f_np.at(want, indices)
+    asnumpy.add.at(got, shaped, 2)
+    np.add.at(want, indices, 2)
+    assert np.allclose(got.to_numpy(), want, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", UFUNCS + PAIRS + ["matmul", "vecdot", "matvec", "vecmat"])
 def test_attributes(name):
     a, b = device(name), host(name)

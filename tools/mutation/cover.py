@@ -36,7 +36,7 @@ MODES = {
             "ASNUMPY_FALLBACK": "silent",
         },
         """ascend two_phase fallback trace functions indexing reductions moves ordering small slices products
-        linalg rows random fft conditions recording transient streams ufuncs casts errors jit jit_errors jit_host""",
+        linalg rows random fft conditions recording transient streams ufuncs casts errors jit jit_errors jit_host leaks""",
     ),
 }  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 Works on text whose comments, strings, characters and preprocessor lines are blanked, which leaves
 every offset where it is; only what lies in a function's body is changed, outside static tables,
-asserts and enums. clang-format's spacing tells binary from unary operators.
+asserts, enums and the extents of arrays. clang-format's spacing tells binary from unary operators.
 """
 
 import bisect
@@ -33,6 +33,9 @@ NOT_CALLS = re.compile(
 )
 HEADER = re.compile(r"([^;{}]*)\)\s*$")
 SKIPPED_LINE = re.compile(r"\b(?:assert|_Static_assert|static_assert|enum|case|static const)\b")
+# What declares an array, up to the bracket of its first extent: a type, and names with commas between.
+DECLARED = re.compile(r"\s*(?:_Alignas\(\w+\) )?(?!return\b|else\b|goto\b|sizeof\b)(?:\w+ )+\**\w+")
+DECLARATOR = re.compile(r"\s*\**\w+")
 RETURNED = (
     (re.compile(r"\bbool \w+\("), ("return false;", "return true;")),
     (re.compile(r"\bvoid \w+\("), ("return;",)),
@@ -97,6 +100,31 @@ def tables(code, begin, end):
         yield begin + m.start(), closing(code, at)
 
 
+def pieces(text):
+    """The parts of a text between commas that no bracket encloses."""
+    depth = last = 0
+    for i, c in enumerate(text):
+        depth += (c in "([{") - (c in ")]}")
+        if c == "," and depth == 0:
+            yield text[last:i]
+            last = i + 1
+    yield text[last:]
+
+
+def enlarges_array(code, at):
+    """Whether the number at `at` is a declared array's first extent, or multiplies or adds to it: one more makes the
+    array larger, which nobody sees."""
+    bracket = code.rfind("[", 0, at)
+    end = closing(code, bracket) if bracket >= 0 else -1
+    if end < at or not re.fullmatch(r"[\w +*]+", code[bracket + 1 : end]):
+        return False
+    start = max(code.rfind(c, 0, bracket) for c in ";{}")
+    first, *others = pieces(code[start + 1 : bracket])
+    if not others:
+        return bool(DECLARED.fullmatch(first))
+    return bool(DECLARED.match(first) and DECLARATOR.fullmatch(others[-1]))
+
+
 def conditions(code, begin, end):
     for m in CONDITION.finditer(code, begin, end):
         close = closing(code, m.end() - 1)
@@ -128,6 +156,8 @@ def in_body(code, begin, end):
         for new in FLIPS[m.group(group)]:
             yield f"{m.group(group)} to {new}", m.start(group), m.end(group), new
     for m in NUMBER.finditer(code, begin, end):
+        if enlarges_array(code, m.start()):
+            continue
         yield "constant + 1", m.start(), m.end(), str(int(m.group()) + 1)
     for m in re.finditer(r"\breturn (true|false);", code[begin:end]):
         new = "false" if m.group(1) == "true" else "true"
