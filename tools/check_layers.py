@@ -25,9 +25,27 @@ MAY_INCLUDE = {
     "device/opbase": {"base", "device/acl", "device/cpu"},
     "device/opapi": {"base", "ops", "random", "device/acl", "device/opbase", "device/cpu"},
 }
+# Folders of the CPU device; nd.h, kernels.h, threads.h and what else lies beside them are everybody's. The machine code is
+# made from the fused engine's plan (program.h), and the engine runs it: one layer in two folders.
+CPU_MAY_INCLUDE = {
+    "simd": set(),
+    "move": {"simd"},
+    "math": {"simd"},
+    "loops": {"simd", "move", "math"},
+    "fused": {"simd", "move", "loops", "jit"},
+    "jit": {"fused", "math"},
+    "index": {"simd", "move", "loops", "fused"},
+    "sort": {"simd", "move", "index"},
+    "fft": {"simd", "move"},
+    "gemm": {"simd", "move", "loops", "fused"},
+    "linalg": {"simd", "gemm"},
+    "nn": {"loops", "gemm"},
+}
 INTERFACE = ("acl/", "aclnn/", "aclnnop/", "asnumpy/")
 # device/cpu knows no aclTensor: of CANN's interface it sees only the plain structs of the fused operator.
 CPU_INTERFACE = {"aclnn/aclnnx.h"}
+MOST_FILES = 40  # of a folder
+CROWDED = {"graph", "python", "runtime", "device/opapi"}  # to be cut, too
 GENERATED = {"asn_ops.h": "ops"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -38,6 +56,21 @@ def layer_of(path):
         if path.startswith(layer + "/"):
             return layer
     return None
+
+
+def cpu_offences(relative, name):
+    """Of an include of `name` by a file of the CPU device."""
+    here, there = (re.match(r"device/cpu/(\w+)/", path) for path in (relative, name))
+    if here and there and here[1] != there[1] and there[1] not in CPU_MAY_INCLUDE[here[1]]:
+        yield f"src/{relative}: device/cpu/{here[1]} includes device/cpu/{there[1]} ({name})"
+
+
+def crowded():
+    """Folders of more than MOST_FILES files."""
+    for folder in sorted({p.parent for p in (ROOT / "src").rglob("*.[ch]")}):
+        count = sum(p.is_file() for p in folder.iterdir())
+        if count > MOST_FILES and folder.relative_to(ROOT / "src").as_posix() not in CROWDED:
+            yield f"{folder.relative_to(ROOT)}: {count} files, more than {MOST_FILES}"
 
 
 def offences(file):
@@ -54,6 +87,8 @@ def offences(file):
             if layer == "device/cpu" and name not in CPU_INTERFACE:
                 yield f"src/{relative}: device/cpu includes {name}"
             continue
+        if layer == "device/cpu":
+            yield from cpu_offences(relative, name)
         target = GENERATED.get(name) or layer_of(name)
         if target and target != layer and target not in MAY_INCLUDE[layer]:
             yield f"src/{relative}: {layer} includes {target} ({name})"
@@ -61,7 +96,7 @@ def offences(file):
 
 def main():
     files = sorted(p for s in ("*.c", "*.h", "*.inc") for p in (ROOT / "src").rglob(s))
-    found = [o for f in files for o in offences(f)]
+    found = [o for f in files for o in offences(f)] + list(crowded())
     print("\n".join(found) if found else f"layers: {len(files)} files, no upward include")
     sys.exit(bool(found))
 

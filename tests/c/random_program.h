@@ -8,7 +8,7 @@
 #include "check.h"
 
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 enum { INPUTS = 6, OUTPUTS = 3 };
 

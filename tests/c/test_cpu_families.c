@@ -3,13 +3,13 @@
 #include "check.h"
 
 #include "device/cpu/move/copy.h"
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/index/index.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/cpu/nn/slide.h"
 #include "device/cpu/sort/sort.h"
 

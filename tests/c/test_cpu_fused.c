@@ -4,7 +4,7 @@
 #include "check.h"
 
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 static void fill_random(const asn_nd *a, bool small) {

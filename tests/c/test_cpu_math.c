@@ -17,7 +17,7 @@
 #include "base/half.h"
 #include "device/cpu/fpflags.h"
 #include "base/cpu.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/math/scalar.h"
 
 enum { COUNT = 1000 };

@@ -4,9 +4,9 @@
 
 #include "check.h"
 
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/cpu/loops/scan.h"
 
 static void set(const asn_nd *a, int64_t i, double x) {

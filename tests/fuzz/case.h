@@ -9,7 +9,7 @@
 #include "../c/check.h"
 
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 enum { FUZZ_DIMS = 5, FUZZ_ELEMENTS = 1 << 22 /* a case computes at most */ };
 

@@ -1,7 +1,7 @@
 /* CPU device, operators: Arange, Range, Linspace, Eye. */
 #include <math.h>
 
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 

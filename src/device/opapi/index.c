@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "device/cpu/index/index.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/opapi/plan.h"
 
 enum { MAX_INDICES = 64 };

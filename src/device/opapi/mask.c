@@ -6,9 +6,9 @@
  */
 #include <string.h>
 
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/index/index.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/opapi/plan.h"
 
 typedef struct {

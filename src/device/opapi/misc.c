@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/plan.h"

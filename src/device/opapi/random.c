@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/cpu.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/plan.h"

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"
 

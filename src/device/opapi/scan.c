@@ -6,10 +6,10 @@
  */
 #include <string.h>
 
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/index/index.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/cpu/loops/scan.h"
 #include "device/opapi/plan.h"
 #include "device/opapi/program.h"

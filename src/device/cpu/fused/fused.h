@@ -10,7 +10,7 @@
 
 #include "aclnn/aclnnx.h"
 #include "base/status.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/nd.h"
 #include "ops/ops.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "device/cpu/fused/fused_reduce.h"
-#include "device/cpu/index/mask_vector.h"
+#include "device/cpu/simd/mask_vector.h"
 
 /* *acc += the number of ones among n bytes that are 0 or 1. */
 static void count_ones(int64_t n, void *acc, const void *src) {

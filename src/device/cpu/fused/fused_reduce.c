@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 
 /* The identity of each operation, or an error where it has none. */
 static asn_status reduce_nothing(const asn_plan *plan) {

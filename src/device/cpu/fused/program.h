@@ -12,7 +12,7 @@
 #define ASN_DEVICE_CPU_FUSED_PROGRAM_H
 
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "ops/added.h"
 
 enum {

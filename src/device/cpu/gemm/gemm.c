@@ -26,7 +26,7 @@
 #include "device/cpu/move/gather.h"
 #include "device/cpu/gemm/gemm_dot.h"
 #include "device/cpu/gemm/gemm_tiles.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */

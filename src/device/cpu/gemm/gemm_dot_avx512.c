@@ -18,7 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/half.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "device/cpu/gemm/gemm_panels.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/gemm/matmul_small.h"
 #include "device/cpu/nd.h"
 

@@ -17,7 +17,7 @@
 
 #include <string.h>
 
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/scratch.h"
 

@@ -3,7 +3,7 @@
 #define ASN_DEVICE_CPU_GEMM_MATMUL_SMALL_H
 
 #include "base/cpu.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 /* Products one after the other: item i at a + i * a_step, b + i * b_step, c + i * c_step;
  * s is that of one of them. */

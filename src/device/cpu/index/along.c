@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "device/cpu/index/bounds.h"
-#include "device/cpu/loops/elements.h"
-#include "device/cpu/loops/kernels.h"
-#include "device/cpu/index/lines.h"
+#include "device/cpu/elements.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
 
 enum { CHUNK = 8192, SELF = 0, IDX = 1, OTHER = 2 };
@@ -27,7 +27,7 @@ typedef struct {
 } along_run;
 
 #define EACH_SIZE "device/cpu/index/along.inc"
-#include "device/cpu/loops/each_size.inc"
+#include "device/cpu/each_size.inc"
 
 static void accumulate_line(const along_run *r, const asn_line *line) {
     const int64_t *step = r->lines->stride[0];

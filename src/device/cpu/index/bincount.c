@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 enum { FEW_BINS = 256, MANY_BINS = 1024, MAX_PARTS = 64 };

@@ -5,8 +5,8 @@
  */
 #include "device/cpu/index/bounds.h"
 
-#include "device/cpu/index/lines.h"
-#include "device/cpu/index/mask_vector.h"
+#include "device/cpu/move/lines.h"
+#include "device/cpu/simd/mask_vector.h"
 #include "device/cpu/threads.h"
 
 enum { CHUNK = 32768 };

@@ -16,12 +16,12 @@
 #include <string.h>
 
 #include "device/cpu/index/bounds.h"
-#include "device/cpu/loops/elements.h"
+#include "device/cpu/elements.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/index/index_lines.h"
 #include "device/cpu/index/index_run.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 enum {
@@ -42,7 +42,7 @@ typedef struct {
 } asn_index_pairs;
 
 #define EACH_SIZE "device/cpu/index/index.inc"
-#include "device/cpu/loops/each_size.inc"
+#include "device/cpu/each_size.inc"
 
 #define T    double
 #define NAME add_f64

@@ -11,12 +11,12 @@
 #include "base/alloc.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/index/index.h"
-#include "device/cpu/loops/elements.h"
-#include "device/cpu/loops/kernels.h"
-#include "device/cpu/index/lines.h"
-#include "device/cpu/index/mask_vector.h"
+#include "device/cpu/elements.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/move/lines.h"
+#include "device/cpu/simd/mask_vector.h"
 #include "device/cpu/threads.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 
 enum { BLOCK = 1024, CHUNK = 16384, MASK = 0, SELF = 1 };
 
@@ -279,7 +279,7 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
 /* ---- masked moves */
 
 #define EACH_SIZE "device/cpu/index/mask.inc"
-#include "device/cpu/loops/each_size.inc"
+#include "device/cpu/each_size.inc"
 
 static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
                         int64_t x, const uint16_t *pos, int64_t n, int64_t at) {

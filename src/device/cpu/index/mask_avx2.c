@@ -5,7 +5,7 @@
  * while as many are to follow: how many there are is counted first. What is left, and
  * what is placed, goes one set bit after the other.
  */
-#include "device/cpu/index/mask_vector.h"
+#include "device/cpu/simd/mask_vector.h"
 
 #include "device/cpu/simd/first_lanes.h"
 

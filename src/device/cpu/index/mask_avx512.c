@@ -4,7 +4,7 @@
  * (compress): neither a branch nor a list of positions. Compressed registers are stored
  * whole where what follows is written later, and masked at the end.
  */
-#include "device/cpu/index/mask_vector.h"
+#include "device/cpu/simd/mask_vector.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -4,7 +4,7 @@
  * float16 <-> float32 uses the conversion instructions of F16C and AVX-512, which no
  * compiler makes of the portable code; both round alike, NaN payloads included.
  */
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 #include <fenv.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #ifndef ASN_DEVICE_CPU_LOOPS_LOOP_H
 #define ASN_DEVICE_CPU_LOOPS_LOOP_H
 
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/math/scalar.h"
 #include "device/cpu/simd/simd.h"
 #include "device/cpu/math/vmath.h"

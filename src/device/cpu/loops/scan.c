@@ -11,8 +11,8 @@
 
 #include "device/cpu/fpflags.h"
 #include "device/cpu/move/gather.h"
-#include "device/cpu/loops/kernels.h"
-#include "device/cpu/index/lines.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
 
 enum { COLUMNS = 1024, CHUNK = 16384, STREAM_LINE = 4096, IN = 0, OUT = 1 };

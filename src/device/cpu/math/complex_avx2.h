@@ -2,7 +2,7 @@
 #ifndef ASN_DEVICE_CPU_MATH_COMPLEX_AVX2_H
 #define ASN_DEVICE_CPU_MATH_COMPLEX_AVX2_H
 
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 /* Puts them in the place of those that a compiler made; for machines with AVX2 alone. */
 void asn_kernels_complex_avx2(asn_kernels *k);

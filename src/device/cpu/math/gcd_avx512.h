@@ -2,7 +2,7 @@
 #ifndef ASN_DEVICE_CPU_MATH_GCD_AVX512_H
 #define ASN_DEVICE_CPU_MATH_GCD_AVX512_H
 
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 /* Puts gcd and lcm in the place of those that a compiler made. */
 void asn_kernels_gcd_avx512(asn_kernels *k);

@@ -6,7 +6,7 @@
  * conditions. (float16 sine of ten elements: 480 ns by way of a program.)
  */
 #include "base/dtype.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 
 enum { BLOCK = 1024 }; /* four operands of 4 KB stay in L1 */
 

@@ -50,7 +50,7 @@ static void window_of(const asn_conv *g, int64_t i, int64_t k[3]) {
 }
 
 #define EACH_NUMBER "device/cpu/nn/conv.inc"
-#include "device/cpu/loops/each_number.inc"
+#include "device/cpu/each_number.inc"
 
 /* ---- patches */
 

@@ -6,7 +6,7 @@
 #include "device/cpu/threads.h"
 
 #define EACH_NUMBER "device/cpu/nn/pads.inc"
-#include "device/cpu/loops/each_number.inc"
+#include "device/cpu/each_number.inc"
 
 typedef struct {
     const asn_pads *p;

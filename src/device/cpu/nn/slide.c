@@ -3,7 +3,7 @@
  */
 #include "device/cpu/nn/slide.h"
 
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 enum { CHUNK = 1024 /* outputs; a multiple of every block */ };

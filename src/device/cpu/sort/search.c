@@ -10,7 +10,7 @@
 #include "device/cpu/move/gather.h"
 #include "device/cpu/index/index.h"
 #include "device/cpu/sort/keys.h"
-#include "device/cpu/index/lines.h"
+#include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/sort/sort.h"
 

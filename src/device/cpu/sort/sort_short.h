@@ -2,7 +2,7 @@
 #ifndef ASN_DEVICE_CPU_SORT_SORT_SHORT_H
 #define ASN_DEVICE_CPU_SORT_SORT_SHORT_H
 
-#include "device/cpu/index/lines.h"
+#include "device/cpu/move/lines.h"
 #include "device/cpu/sort/sort_vector.h"
 
 enum { ASN_SHORT_LINE = 128 };

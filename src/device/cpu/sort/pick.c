@@ -1,5 +1,5 @@
 /* CPU device: order statistics of a line as it lies in memory (see pick.h). */
-#include "device/cpu/index/pick.h"
+#include "device/cpu/sort/pick.h"
 
 #include <string.h>
 

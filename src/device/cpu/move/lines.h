@@ -6,8 +6,8 @@
  * asked for). Views are given by address and strides and share one shape; a view without
  * the axis has stride 0 there.
  */
-#ifndef ASN_DEVICE_CPU_INDEX_LINES_H
-#define ASN_DEVICE_CPU_INDEX_LINES_H
+#ifndef ASN_DEVICE_CPU_MOVE_LINES_H
+#define ASN_DEVICE_CPU_MOVE_LINES_H
 
 #include "device/cpu/nd.h"
 

@@ -1,5 +1,5 @@
 /* CPU device: fills that follow from positions. */
-#include "device/cpu/move/creation.h"
+#include "device/cpu/index/creation.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/index/index.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
 #define STEPS asn_steps_baseline

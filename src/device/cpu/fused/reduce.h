@@ -1,7 +1,7 @@
 /* CPU device: reductions that are no fused programs, and a direct entry to those that
  * are. */
-#ifndef ASN_DEVICE_CPU_LOOPS_REDUCE_H
-#define ASN_DEVICE_CPU_LOOPS_REDUCE_H
+#ifndef ASN_DEVICE_CPU_FUSED_REDUCE_H
+#define ASN_DEVICE_CPU_FUSED_REDUCE_H
 
 #include "device/cpu/nd.h"
 #include "ops/ops.h"

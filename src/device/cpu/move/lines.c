@@ -1,5 +1,5 @@
 /* CPU device: walking several views together, line by line. */
-#include "device/cpu/index/lines.h"
+#include "device/cpu/move/lines.h"
 
 static void add_dim(asn_lines *l, int64_t extent, int d, const int64_t *const strides[],
                     bool may_merge) {

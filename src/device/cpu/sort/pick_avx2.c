@@ -1,5 +1,5 @@
 /* CPU device: the passes of a selection among values with AVX2 (see pick.h). */
-#include "device/cpu/index/pick.h"
+#include "device/cpu/sort/pick.h"
 
 #if defined(__x86_64__)
 #include <math.h>
@@ -58,37 +58,37 @@ INLINE __m256i all_8(const void *value) {
 #define W(n)    n##_4
 #define LANES   8
 #define NANS(x) NO_NANS(x)
-#include "device/cpu/index/pick_avx2.inc"
+#include "device/cpu/sort/pick_avx2.inc"
 #define T       uint32_t
 #define F(n)    n##_u32
 #define W(n)    n##_4
 #define LANES   8
 #define NANS(x) NO_NANS(x)
-#include "device/cpu/index/pick_avx2.inc"
+#include "device/cpu/sort/pick_avx2.inc"
 #define T       float
 #define F(n)    n##_f32
 #define W(n)    n##_4
 #define LANES   8
 #define NANS(x) nans_f32(x)
-#include "device/cpu/index/pick_avx2.inc"
+#include "device/cpu/sort/pick_avx2.inc"
 #define T       int64_t
 #define F(n)    n##_i64
 #define W(n)    n##_8
 #define LANES   4
 #define NANS(x) NO_NANS(x)
-#include "device/cpu/index/pick_avx2.inc"
+#include "device/cpu/sort/pick_avx2.inc"
 #define T       uint64_t
 #define F(n)    n##_u64
 #define W(n)    n##_8
 #define LANES   4
 #define NANS(x) NO_NANS(x)
-#include "device/cpu/index/pick_avx2.inc"
+#include "device/cpu/sort/pick_avx2.inc"
 #define T       double
 #define F(n)    n##_f64
 #define W(n)    n##_8
 #define LANES   4
 #define NANS(x) nans_f64(x)
-#include "device/cpu/index/pick_avx2.inc"
+#include "device/cpu/sort/pick_avx2.inc"
 
 const asn_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT] = {
     [ASN_I32] = {within_i32, part_i32}, [ASN_U32] = {within_u32, part_u32},

@@ -4,8 +4,8 @@
  * Vector j of the result holds elements [j * lanes, (j + 1) * lanes) of the repetition,
  * of which number i is element i / times.
  */
-#ifndef ASN_DEVICE_CPU_INDEX_REPEATS_H
-#define ASN_DEVICE_CPU_INDEX_REPEATS_H
+#ifndef ASN_DEVICE_CPU_MOVE_REPEATS_H
+#define ASN_DEVICE_CPU_MOVE_REPEATS_H
 
 enum { MOST_REPEATS = 8 };
 

@@ -9,8 +9,8 @@
  * Loops are contiguous and may not overlap, but dst may be an input exactly when the
  * element sizes are equal. They read and write whole elements at natural alignment.
  */
-#ifndef ASN_DEVICE_CPU_LOOPS_KERNELS_H
-#define ASN_DEVICE_CPU_LOOPS_KERNELS_H
+#ifndef ASN_DEVICE_CPU_KERNELS_H
+#define ASN_DEVICE_CPU_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* CPU device: direct entries to reductions: one operation over views, and reduceat. */
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 
 #include <string.h>
 
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/loops/kernels.h"
-#include "device/cpu/index/lines.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
 
 static asn_status check_reduction(asn_op op, const asn_nd *in) {

@@ -11,9 +11,9 @@
  * thread, against NumPy: 4.2 x (two passes: 2.4 x).
  */
 #include "base/alloc.h"
-#include "device/cpu/loops/kernels.h"
+#include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 
 enum { BLOCK_BYTES = 8192, PART_BLOCKS = 16 };
 

@@ -1,6 +1,6 @@
 /* CPU device: fills that follow from positions, and bincount. */
-#ifndef ASN_DEVICE_CPU_MOVE_CREATION_H
-#define ASN_DEVICE_CPU_MOVE_CREATION_H
+#ifndef ASN_DEVICE_CPU_INDEX_CREATION_H
+#define ASN_DEVICE_CPU_INDEX_CREATION_H
 
 #include "device/cpu/nd.h"
 

@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "device/cpu/fpflags.h"
-#include "device/cpu/loops/kernels.h"
-#include "device/cpu/index/lines.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
-#include "device/cpu/loops/reduce.h"
+#include "device/cpu/fused/reduce.h"
 
 /* COLUMNS: a row of them is long enough for memory to be read ahead (1000 x 1000 float64
  * from memory: 287 us, 1190 with 256 columns). */

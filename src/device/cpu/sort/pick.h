@@ -9,8 +9,8 @@
  * For 32 and 64-bit numbers on processors with AVX2. The functions return false, and the
  * caller selects through keys, where there are no loops, where a NaN is met, where zeros
  * of both signs equal the pivot, and where the sample misled. */
-#ifndef ASN_DEVICE_CPU_INDEX_PICK_H
-#define ASN_DEVICE_CPU_INDEX_PICK_H
+#ifndef ASN_DEVICE_CPU_SORT_PICK_H
+#define ASN_DEVICE_CPU_SORT_PICK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,8 +5,8 @@
  * ASN_BY_SIZE(name, item) is the one for elements of `item` bytes; all five must have one
  * type.
  */
-#ifndef ASN_DEVICE_CPU_LOOPS_ELEMENTS_H
-#define ASN_DEVICE_CPU_LOOPS_ELEMENTS_H
+#ifndef ASN_DEVICE_CPU_ELEMENTS_H
+#define ASN_DEVICE_CPU_ELEMENTS_H
 
 #include <stdint.h>
 

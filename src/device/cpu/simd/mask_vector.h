@@ -3,8 +3,8 @@
  * asn_mask_loops_get() is NULL where there are none; the loops of mask.c and bounds.c do
  * the same then.
  */
-#ifndef ASN_DEVICE_CPU_INDEX_MASK_VECTOR_H
-#define ASN_DEVICE_CPU_INDEX_MASK_VECTOR_H
+#ifndef ASN_DEVICE_CPU_SIMD_MASK_VECTOR_H
+#define ASN_DEVICE_CPU_SIMD_MASK_VECTOR_H
 
 #include <stddef.h>
 #include <stdint.h>
