@@ -299,8 +299,17 @@ def test_an_operator_waits_for_no_event():
         RuntimeError, match="deadlock: the host has to wait for S here, before anybody can record"
     ):
         np.repeat(counts, counts)
+    before = np.memory_stats()["bytes_in_use"]
+    for _ in range(100):
+        with np.stream(s), pytest.raises(RuntimeError, match="has to wait for S here"):
+            np.bincount(counts)
     e.record()
-    assert np.repeat(counts, counts)[-1] == 5998
+    s.synchronize()
+    np.synchronize()
+    assert (
+        np.memory_stats()["bytes_in_use"] <= before
+    )  # nothing is kept of what did not come to pass
+    assert np.repeat(counts, counts)[-1] == 5998 and np.bincount(counts)[-1] == 1
 
 
 def test_another_thread_records():
