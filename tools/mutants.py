@@ -184,6 +184,8 @@ class Worker:
                 if fresh:
                     yield lambda tests=fresh, mode=mode: self.python(tests, mode)
         if layer == "src/graph":
+            for mode in cover.LEAK_MODES:
+                yield lambda mode=mode: self.python([cover.LEAKS], mode)
             yield lambda: self.python([cover.COUNTS], "plain")
         for name in self.matching(after):
             yield lambda name=name: self.run_c_test(name)

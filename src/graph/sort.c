@@ -313,13 +313,14 @@ static asn_status extremes(const asn_array *x, int64_t *low, int64_t *high) {
     asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
     ASN_TRY(asn_ufunc_reduce(ops[0], x, NULL, &value[0], &all));
     asn_status status = asn_ufunc_reduce(ops[1], x, NULL, &value[1], &all);
+    int made = status ? 1 : 2;
     for (int k = 0; k < 2 && !status; k++) {
         status = asn_array_get_item(&value[k], 0, &s);
         if (!status) status = asn_scalar_cast(&s, ASN_I64, &wide);
         if (!status) memcpy(k ? high : low, wide.bytes, sizeof *low);
-        if (k) asn_array_fini(&value[1]);
     }
-    asn_array_fini(&value[0]);
+    while (made)
+        asn_array_fini(&value[--made]);
     return status;
 }
 

@@ -346,3 +346,6 @@ def test_bincount(values, least):
     weights = np.arange(x.size) / 4
     same(c.bincount(array(x), None, least), np.bincount(x, minlength=least), 0)
     same(c.bincount(array(x), array(weights), least), np.bincount(x, weights, least))
+    few = x < 4
+    same(c.bincount(array(few), None, least), np.bincount(few, minlength=least), 0)
+    same(c.bincount(array(few), array(weights), least), np.bincount(few, weights, least))

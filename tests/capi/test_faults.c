@@ -203,6 +203,44 @@ static asnp_status captured(asnp_array **out) {
     return status;
 }
 
+/* A run of the graph refuses what it must not count. */
+static asnp_status refuses(asnp_graph *graph, int64_t place) {
+    const int64_t shape[1] = {4}, places[4] = {3, place, 3, 1};
+    asnp_array *indices = NULL, *counts = NULL;
+    asnp_status status = asnp_from_host(ASNP_INT64, 1, shape, NULL, places, &indices);
+    if (status) return status;
+    status = asnp_graph_run(graph, 1, &indices, 1, &counts);
+    asnp_release(indices), asnp_release(counts);
+    if (status == ASNP_ERROR_VALUE) return 0;
+    if (!status) {
+        printf("bincount: %lld is counted\n", (long long)place);
+        failures++;
+    }
+    return status;
+}
+
+/* A capture that checks what it counts. */
+static asnp_status counted(asnp_array **out) {
+    static const int64_t places[4] = {3, 0, 3, 1};
+    const int64_t shape[1] = {4};
+    asnp_array *indices = NULL, *view = NULL, *counts = NULL;
+    asnp_graph *graph = NULL;
+    asnp_status status = asnp_from_host(ASNP_INT64, 1, shape, NULL, places, &indices);
+    if (!status) status = asnp_capture_begin(1, &indices, &view);
+    bool opened = !status;
+    if (!status) status = asnp_bincount(view, NULL, 5, &counts);
+    if (!status)
+        status = asnp_capture_end(1, &counts, &graph);
+    else if (opened)
+        asnp_capture_abort();
+    if (!status) status = refuses(graph, -1);
+    if (!status) status = refuses(graph, 5);
+    if (!status) status = asnp_graph_run(graph, 1, &indices, 1, out);
+    asnp_release(indices), asnp_release(view), asnp_release(counts);
+    asnp_graph_release(graph);
+    return status;
+}
+
 static const struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
@@ -212,6 +250,7 @@ static const struct {
     {"choice", drawn},        {"file", written},     {"fftn", transformed},
     {"std", spread},          {"along", placed},     {"profile", profiled},
     {"registry", registered}, {"streams", streamed}, {"capture", captured},
+    {"bincount", counted},
 };
 
 int main(int argc, char **argv) {
@@ -227,6 +266,7 @@ int main(int argc, char **argv) {
         long k = 1;
         for (; status && k < 500; k++) {
             asnp_array *out = NULL;
+            asnp_empty_cache(); /* small arrays are made anew, too */
             asn_alloc_fail_after(k);
             status = scenarios[i].run(&out);
             asn_alloc_fail_after(0);

@@ -1,10 +1,13 @@
 """Random expression programs: lazy == eager == NumPy, views and in-place writes included."""
 
+import re
+
 import asnumpy
 import hypothesis
 import hypothesis.strategies as st
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from oracle import assert_same, to_host
 
 # Exactly rounded operations: every mode must agree with NumPy bit for bit.
@@ -130,6 +133,18 @@ def test_engine_functions():
     asnumpy.empty_cache()
     with pytest.raises(TypeError):
         asnumpy.explain(3)
+
+
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="every operation is a program of its own")
+def test_differences_are_computed_where_they_are_read():
+    """x is read three times and nothing of its size stored but the result."""
+    h = np.random.default_rng(0).random((200, 300))
+    x = asnumpy.array(h)
+    asnumpy.synchronize()
+    got = (x - x.mean(0)) / x.std(0)
+    large = re.findall(r"over \(200,300\), (\d) loads, (\d) stores", asnumpy.explain(got))
+    assert large == [("1", "2"), ("2", "1"), ("3", "1")]  # sums; squares of differences; result
+    np.testing.assert_allclose(got.to_numpy(), (h - h.mean(0)) / h.std(0), rtol=1e-12)
 
 
 def test_import_opens_no_device():

@@ -1,6 +1,7 @@
 """Reductions against NumPy: axis, keepdims, dtype, out, where, initial, empties, NaN."""
 
 import itertools
+import re
 
 import asnumpy
 import numpy as np
@@ -112,6 +113,23 @@ def test_errors():
     ]  # fmt: skip
     for i, f in enumerate(cases):
         same(f, a, where=f"case {i}")
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "mean", "var"])
+@pytest.mark.parametrize("shape", [(5,), (1, 4, 5), (4, 4), (1, 3, 4, 5)])
+def test_outputs_of_another_shape(name, shape):
+    def run(np_, a):
+        getattr(np_, name)(a, axis=0, out=np_.zeros(shape))
+
+    a = np.ones((3, 4, 5))
+    with pytest.raises(ValueError) as expected:
+        run(np, a)
+    with pytest.raises(ValueError) as got:
+        run(asnumpy, asnumpy.array(a))
+    assert "wrong number of dimensions: Found" in str(got.value) or len(shape) == 2
+    assert re.findall(r"Found \d.*", str(got.value)) == re.findall(
+        r"Found \d.*", str(expected.value)
+    )
 
 
 def test_accuracy_of_long_sums(rng):

@@ -88,6 +88,17 @@ def test_a_source_that_changes():
     both(program, numpy.random.default_rng(0).random((256, 256)))
 
 
+def test_pieces_that_nobody_wrote():
+    """Memory of np.empty has whatever it has; it is there to be read."""
+    x = numpy.arange(400 * 500).reshape(400, 500)
+    a = np.array(x)
+    np.synchronize()
+    none = np.empty((400, 500), int)
+    same((np.roll(none, 1, 0) & 0) + a, x)
+    none = np.empty((300, 500), int)
+    same((np.concatenate((none, a)) * 2)[300:], x * 2)
+
+
 def test_many_different_cuts():
     def program(xp, x):
         return [sum(xp.roll(x, i, i % 2) * i for i in range(1, 20))]

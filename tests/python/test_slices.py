@@ -6,6 +6,7 @@ Random programs of assignments and updates between slices of three arrays, some 
 import asnumpy
 import numpy as np
 import pytest
+from conftest import SINGLE_OPERATORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -96,6 +97,27 @@ def test_a_stencil_of_updates_is_few_programs(shape):
     np.testing.assert_array_equal(r.to_numpy(), laplacian(x))
     if after["single_ops"] == before["single_ops"]:  # operators run one by one without fusion
         assert after["programs"] - before["programs"] <= 4
+
+
+@pytest.mark.skipif(SINGLE_OPERATORS, reason="single operators form no programs")
+def test_operations_of_other_shapes_do_not_cut_a_stencil():
+    x = np.random.default_rng(2).standard_normal((200, 200))
+    u, v = asnumpy.array(x), asnumpy.array(x)
+
+    def programs(others):
+        asnumpy.synchronize()
+        before = asnumpy.engine_stats()["programs"]
+        r = 4 * u
+        r[1:] -= 2 * u[:-1]
+        r[:-1] -= 2 * u[1:]
+        kept = [v[: 100 + n] * 3 for n in range(others)]
+        asnumpy.synchronize()
+        for n, one in enumerate(kept):
+            np.testing.assert_array_equal(one.to_numpy(), x[: 100 + n] * 3)
+        return asnumpy.engine_stats()["programs"] - before
+
+    alone = programs(0)
+    assert [programs(n) for n in (1, 3, 6, 9)] == [alone + n for n in (1, 3, 6, 9)]
 
 
 @pytest.mark.parametrize("ndim", [4, 5, 8])

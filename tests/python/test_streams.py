@@ -118,6 +118,10 @@ def test_streams_are_pooled():
         for _ in range(64):
             made.append(np.Stream())
     del made
+    for i in range(200):  # the host's waits hold a stream no longer than they last
+        with np.stream(np.Stream()):
+            x = np.full(100_000, i) * 2 + 1
+            assert x[2999] == 2 * i + 1
 
 
 def test_arguments_are_checked():
@@ -281,6 +285,31 @@ def test_the_host_does_not_wait_for_itself():
     s.synchronize()
     with pytest.raises(RuntimeError, match="e was made for default to record, not for S"):
         e.record(s)
+
+
+@alone
+def test_an_operator_waits_for_no_event():
+    """Inside an operator no other thread gets a turn that could record it, so it is an error at once."""
+    s = np.Stream(name="S")
+    e = np.Event(np.default_stream(), name="e")
+    s.wait_event(e)
+    with np.stream(s):
+        counts = np.arange(3000) * 2
+    with pytest.raises(
+        RuntimeError, match="deadlock: the host has to wait for S here, before anybody can record"
+    ):
+        np.repeat(counts, counts)
+    before = np.memory_stats()["bytes_in_use"]
+    for _ in range(100):
+        with np.stream(s), pytest.raises(RuntimeError, match="has to wait for S here"):
+            np.bincount(counts)
+    e.record()
+    s.synchronize()
+    np.synchronize()
+    assert (
+        np.memory_stats()["bytes_in_use"] <= before
+    )  # nothing is kept of what did not come to pass
+    assert np.repeat(counts, counts)[-1] == 5998 and np.bincount(counts)[-1] == 1
 
 
 def test_another_thread_records():

@@ -18,7 +18,7 @@ def close(got, want):
 
 
 @pytest.mark.skipif(SINGLE_OPERATORS, reason="every operation is a program of its own")
-@pytest.mark.parametrize("text", ["(x * 2).T @ w", "(x.T * 2) @ v", "(x - 1).T.max(axis=0)", "(x * 2).T + 1",
+@pytest.mark.parametrize("text", ["(x * 2).T @ w", "(x.T * 2) @ v", "(x * 2) @ v[:70]", "(x * 2) @ v[:70, None]", "(x - 1).T.max(axis=0)", "(x * 2).T + 1",
                                   "(x * 2).T.sum(axis=1, keepdims=True)",
                                   "(c * 2).transpose(2, 0, 1) - c.transpose(2, 0, 1)"])  # fmt: skip
 def test_readers_share_the_program(text):
@@ -26,7 +26,7 @@ def test_readers_share_the_program(text):
     v = w = np.random.rand(80)
     np.synchronize()
     recorded = eval(text, {"x": x, "c": c, "v": v, "w": w})
-    assert "program 2" not in np.explain(recorded)
+    assert np.explain(recorded).count("program ") == 1
 
 
 @pytest.mark.skipif(SINGLE_OPERATORS, reason="every operation is a program of its own")

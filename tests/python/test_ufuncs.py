@@ -171,6 +171,23 @@ def test_out_where_casting_dtype(name, rng):
                 assert isinstance(got_error, TypeError), f"{where}: {error!r} {got_error!r}"
 
 
+@pytest.mark.parametrize("n", [3, 40000])
+def test_inputs_stretch_to_the_output(n):
+    a, mask = np.arange(n) * 0.5, np.arange(n) % 2 == 0
+
+    def run(np_, a, mask):
+        outs = [np_.full(shape, 9.0) for shape in ((2, n), (2, 1, n), (1, n))]
+        np_.add(a, 1, out=outs[0])
+        np_.multiply(a, np_.float32(3), out=outs[1])
+        np_.add(a, a, out=outs[2], where=mask)
+        return outs
+
+    for got, expected in zip(
+        run(asnumpy, asnumpy.array(a), asnumpy.array(mask)), run(np, a, mask), strict=True
+    ):
+        np.testing.assert_array_equal(got.to_numpy(), expected)
+
+
 @pytest.mark.parametrize("name", [n for n in UFUNCS if host(n).nin == 2])
 def test_in_place_overlap(name, rng):
     """Outputs that alias an input, exactly and shifted."""
