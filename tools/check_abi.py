@@ -7,7 +7,7 @@ usage: check_abi.py        exits 1 and lists each offence
   call does not compile;
 - every ASN_OPERATOR(status, Name, what, ...) names an operator of tools/cann/operators.json and passes as
   many arguments as it has parameters; the compiler checks their types against the generated header;
-- every operator that a row of ops.def names first takes what src/graph/lower.c passes: the row's tensors,
+- every operator that a row of ops.def names first takes what src/graph/plan/lower.c passes: the row's tensors,
   alpha for Add and Sub, the result;
 - no file of the array library declares, looks up or calls a device's function in another way.
 

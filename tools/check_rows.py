@@ -71,7 +71,7 @@ ASKED = re.compile(r"(?:[!=]=|[<>]=?|\bcase) ASN_OP_(?!CAST|NONE|COUNT|ADDED)(\w
 # Functions of C that may ask for more rows than MOST, each with the reason.
 ASKING = {
     (
-        "src/graph/lower.c",
+        "src/graph/plan/lower.c",
         "reduce",
     ): "CANN's reductions differ in their arguments, not in a fact of the row",
 }

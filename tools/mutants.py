@@ -36,7 +36,7 @@ from mutation import cover, lines
 from mutation.trees import BIN, ROOT, Tree
 
 OUT = ROOT / "build" / "mutants"
-FILES = ["src/graph/*.c", "src/device/cpu/fused/*.c", "src/device/cpu/jit/*.c"]
+FILES = ["src/graph/**/*.c", "src/device/cpu/fused/*.c", "src/device/cpu/jit/*.c"]
 # Names of C tests (regular expressions), before and after the Python tests.
 GRAPH_TESTS = ["graph_fuse1", "loops_fuse1", "graph_fuse0", "loops_fuse0"]
 C_TESTS = {

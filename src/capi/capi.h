@@ -10,9 +10,9 @@
 
 #include "array/views.h"
 #include "graph/array.h"
-#include "graph/families.h"
+#include "graph/operators/families.h"
 #include "graph/lock.h"
-#include "graph/ufunc.h"
+#include "graph/trace/ufunc.h"
 
 struct asnp_array {
     asn_array array;

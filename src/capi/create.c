@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/operands.h"
-#include "graph/truth.h"
+#include "graph/trace/operands.h"
+#include "graph/trace/truth.h"
 
 asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        asnp_array **out) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "graph/operands.h"
+#include "graph/trace/operands.h"
 
 /* The byte offset of an element from element (0, ..., 0). */
 static asn_status offset_of(const asn_layout *l, const int64_t *index, int64_t *offset) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "array/broadcast.h"
-#include "graph/replay.h"
+#include "graph/capture/replay.h"
 
 struct asnp_graph {
     asn_replay *replay; /* owns */

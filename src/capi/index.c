@@ -1,10 +1,10 @@
 /* L3 C face: a[...], picking and placing by index and mask (index.h). */
-#include "graph/index.h"
+#include "graph/index/index.h"
 
 #include <string.h>
 
 #include "capi/capi.h"
-#include "graph/operands.h"
+#include "graph/trace/operands.h"
 
 enum { MOST_ITEMS = 2 * ASN_MAX_DIMS };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "capi/npy.h"
-#include "graph/truth.h"
+#include "graph/trace/truth.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                ".npy files are written in this byte order");

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/solvers.h"
+#include "graph/operators/solvers.h"
 
 /* ---- products */
 

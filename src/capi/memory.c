@@ -1,7 +1,7 @@
 /* L3 C face: device memory by hand (memory.h). */
 #include "capi/capi.h"
 
-#include "graph/tensor.h"
+#include "graph/operators/tensor.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 #include "runtime/uses.h"

@@ -1,8 +1,8 @@
 /* L3 C face: reductions and scans (ufunc.h). */
 #include "capi/capi.h"
 
-#include "graph/direct.h"
-#include "graph/moments.h"
+#include "graph/small/direct.h"
+#include "graph/operators/moments.h"
 
 typedef struct {
     asn_reduce_options options;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "graph/engine.h"
-#include "graph/fallback.h"
+#include "graph/plan/fallback.h"
 #include "graph/streams.h"
-#include "graph/trace.h"
+#include "graph/trace/trace.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 

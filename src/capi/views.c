@@ -1,7 +1,7 @@
 /* L3 C face: facts of arrays and views of them (array.h). */
 #include "capi/capi.h"
 
-#include "graph/index.h"
+#include "graph/index/index.h"
 
 /* ---- facts */
 

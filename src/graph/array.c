@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "array/views.h"
-#include "graph/capture.h"
+#include "graph/capture/capture.h"
 #include "graph/engine.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
-#include "graph/trace.h"
-#include "graph/ufunc.h"
+#include "graph/trace/trace.h"
+#include "graph/trace/ufunc.h"
 #include "runtime/device.h"
 #include "runtime/stream.h"
 #include "runtime/sync.h"

@@ -8,9 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/capture.h"
+#include "graph/capture/capture.h"
 #include "graph/engine.h"
-#include "graph/launch.h"
+#include "graph/plan/launch.h"
 #include "graph/lock.h"
 
 uint32_t asn_fp_conditions;

@@ -11,7 +11,7 @@
 #ifndef ASN_GRAPH_PROFILE_EVENTS_H
 #define ASN_GRAPH_PROFILE_EVENTS_H
 
-#include "graph/plan.h"
+#include "graph/plan/plan.h"
 #include "runtime/profile.h"
 
 /* Floating-point operations of one element of op's loop. */

@@ -3,9 +3,9 @@
 
 #include <time.h>
 
-#include "graph/capture.h"
+#include "graph/capture/capture.h"
 #include "graph/lock.h"
-#include "graph/trace.h"
+#include "graph/trace/trace.h"
 #include "runtime/device.h"
 #include "runtime/sync.h"
 #include "runtime/uses.h"

@@ -27,13 +27,13 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
-#include "graph/capture.h"
-#include "graph/direct.h"
+#include "graph/capture/capture.h"
+#include "graph/small/direct.h"
 #include "graph/engine.h"
-#include "graph/families.h"
-#include "graph/index.h"
-#include "graph/truth.h"
-#include "graph/ufunc.h"
+#include "graph/operators/families.h"
+#include "graph/index/index.h"
+#include "graph/trace/truth.h"
+#include "graph/trace/ufunc.h"
 #include "array/broadcast.h"
 #include "array/views.h"
 #include "runtime/device.h"

@@ -15,7 +15,7 @@
  * every context has the same object, and asking is one look at the variable.
  */
 #include "args.h"
-#include "graph/fallback.h"
+#include "graph/plan/fallback.h"
 
 enum { MODE_IGNORE, MODE_WARN, MODE_RAISE, MODE_CALL, MODE_PRINT, MODE_LOG, MODE_COUNT };
 static const char *const mode_names[MODE_COUNT] = {"ignore", "warn",  "raise",

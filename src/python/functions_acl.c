@@ -9,7 +9,7 @@
 #include "function.h"
 
 #include "graph/lock.h"
-#include "graph/operator.h"
+#include "graph/operators/operator.h"
 
 static int pointer_from_py(PyObject *o, void **out) {
     *out = PyLong_AsVoidPtr(o);

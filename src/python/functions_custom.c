@@ -7,8 +7,8 @@
 #include "convert.h"
 #include "function.h"
 
-#include "graph/fallback.h"
-#include "graph/own_loops.h"
+#include "graph/plan/fallback.h"
+#include "graph/trace/own_loops.h"
 #include "runtime/loops.h"
 
 /* Where an operand's elements lie: an array on a device whose memory the host reaches, or

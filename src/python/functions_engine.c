@@ -3,8 +3,8 @@
 #include "function.h"
 
 #include "base/alloc.h"
-#include "graph/cann.h"
-#include "graph/fallback.h"
+#include "graph/plan/cann.h"
+#include "graph/plan/fallback.h"
 
 /* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
  * checks nothing else. */

@@ -7,7 +7,7 @@
 #include "convert.h"
 #include "function.h"
 
-#include "graph/tensor.h"
+#include "graph/operators/tensor.h"
 
 static const char QUEUE[] = "asnumpy.queue", TRANSFER[] = "asnumpy.transfer";
 

@@ -1,16 +1,16 @@
 /* L3 python: asnumpy.jit: what its files share (jit.c the type, jit_key.c calls as keys,
  * jit_tree.c results as templates, jit_trace.c the first call).
  *
- * A call is a tree of leaves. Arrays are arguments of a replay (graph/replay.h); of each
- * the key has dtype, shape, strides, flags, and which other argument it shares memory
- * with. Everything else is known at trace time and in the key by its value.
+ * A call is a tree of leaves. Arrays are arguments of a replay (graph/capture/replay.h);
+ * of each the key has dtype, shape, strides, flags, and which other argument it shares
+ * memory with. Everything else is known at trace time and in the key by its value.
  */
 #ifndef ASN_PYTHON_JIT_H
 #define ASN_PYTHON_JIT_H
 
 #include "core.h"
 
-#include "graph/replay.h"
+#include "graph/capture/replay.h"
 
 enum { ASN_JIT_ARRAYS = 256, ASN_JIT_STATICS = 512, ASN_JIT_KEY_BYTES = 16384 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "convert.h"
-#include "graph/launch.h"
+#include "graph/plan/launch.h"
 #include "runtime/memory_pool.h"
 
 static void put(asn_jit_key *k, const void *bytes, size_t n) {

@@ -2,7 +2,7 @@
  * one, results get the class of the operand that NumPy says. */
 #include "function.h"
 
-#include "graph/solvers.h"
+#include "graph/operators/solvers.h"
 
 /* Each result: as the class of operand a or b, or of neither, '-'. */
 static const char *const wraps[] = {

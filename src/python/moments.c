@@ -1,10 +1,11 @@
-/* L3 python: mean, var and std (graph/moments.h) with NumPy's arguments. They stay in C
- * because their Python wrapper costs NumPy more than the arithmetic on small arrays.
+/* L3 python: mean, var and std (graph/operators/moments.h) with NumPy's arguments. They
+ * stay in C because their Python wrapper costs NumPy more than the arithmetic on small
+ * arrays.
  */
-#include "graph/moments.h"
-#include "graph/operands.h"
+#include "graph/operators/moments.h"
+#include "graph/trace/operands.h"
 
-#include "graph/transient.h"
+#include "graph/trace/transient.h"
 #include "methods.h"
 #include "reduce_state.h"
 

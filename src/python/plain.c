@@ -8,7 +8,7 @@
  * name of its function and is found by it (composed.c); its arguments were found usual.
  */
 #include "plain.h"
-#include "graph/capture.h"
+#include "graph/capture/capture.h"
 
 /* Positional arguments and how many. */
 #define PLAIN(name) static PyObject *plain_##name(PyObject *const *v, Py_ssize_t n)

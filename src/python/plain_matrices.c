@@ -1,6 +1,6 @@
 /* L3 python: plain cases (plain.c) of identities and of solvers. */
 #include "plain.h"
-#include "graph/solvers.h"
+#include "graph/operators/solvers.h"
 
 /* eye(N), eye(N, M) and eye(N, M, k), of float64. */
 static PyObject *ones_along(int64_t rows, int64_t columns, int64_t k) {

@@ -11,7 +11,7 @@
 #include <math.h>
 
 #include "convert.h"
-#include "graph/families.h"
+#include "graph/operators/families.h"
 #include "random/draw.h"
 #include "random_engine.h"
 

@@ -8,7 +8,7 @@
 #define ASN_PYTHON_RANDOM_ENGINE_H
 
 #include "args.h"
-#include "graph/replay.h"
+#include "graph/capture/replay.h"
 #include "random/bitgen.h"
 
 typedef struct {

@@ -1,5 +1,5 @@
 /* L3 python: what BitEngine's draws have around them: the generator's lock, and traces of
- * asnumpy.jit (graph/replay.h), whose replays draw again.
+ * asnumpy.jit (graph/capture/replay.h), whose replays draw again.
  *
  * A trace holds the library's lock, which whoever draws may wait for with the generator's
  * in hand: so it gives up where others wait. A replay takes the generator's first.

@@ -3,7 +3,7 @@
  */
 #include "reduce_state.h"
 
-#include "graph/transient.h"
+#include "graph/trace/transient.h"
 
 void asn_reduce_fini(asn_reduce_state *s) {
     Py_XDECREF(s->initial_owner);

@@ -11,8 +11,8 @@ aclrtStream asn_stream(void);
 /* Something may be queued, on whichever stream: set by asn_stream_launch (a fused call on
  * an idle stream of the library's own leaves nothing), cleared by the wait. */
 extern bool asn_stream_busy;
-/* A capture is open (graph/replay.h): the stream counts as busy whatever is waited for,
- * so that nothing takes a shortcut past it. */
+/* A capture is open (graph/capture/replay.h): the stream counts as busy whatever is
+ * waited for, so that nothing takes a shortcut past it. */
 extern bool asn_stream_held;
 /* There are streams besides the library's own. Everything they cost is behind this. */
 extern bool asn_stream_many;

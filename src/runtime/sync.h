@@ -31,7 +31,7 @@ static inline void asn_sync_end(const char *why, asn_mark mark) {
  */
 void asn_sync_set_hook(asn_status (*hook)(const char *why));
 
-/* A capture's (graph/replay.h), asked first; NULL: none. */
+/* A capture's (graph/capture/replay.h), asked first; NULL: none. */
 void asn_sync_set_tap(asn_status (*ask)(const char *why));
 
 #endif

@@ -23,8 +23,8 @@ void asn_watch_ended(const asn_buffer *b); /* before its storage goes back */
 void asn_watch_failed(int64_t nbytes);     /* there was no memory for a request */
 void asn_watch_touched(asn_buffer *b);     /* its storage is about to be used */
 
-/* A capture's (graph/replay.h), told of all threads' buffers: storage is taken, is about
- * to be given back, is about to be used. NULL: there is none. */
+/* A capture's (graph/capture/replay.h), told of all threads' buffers: storage is taken,
+ * is about to be given back, is about to be used. NULL: there is none. */
 typedef struct {
     void (*taken)(const asn_buffer *b), (*ended)(const asn_buffer *b);
     void (*touched)(asn_buffer *b);

@@ -18,7 +18,7 @@ SOURCES = tuple(
         "device/cpu/jit/*",
         "device/cpu/move/*",
         "device/cpu/threads",
-        "graph/*",
+        "graph/**/*",
     )
 )
 LEAST, MOST = 3, 1 << 20

@@ -1,0 +1,50 @@
+/* L2 graph: a[...] and a[...] = v, NumPy's basic and advanced indexing. */
+#ifndef ASN_GRAPH_INDEX_INDEX_H
+#define ASN_GRAPH_INDEX_INDEX_H
+
+#include "graph/array.h"
+#include "graph/trace/ufunc.h"
+
+typedef enum {
+    ASN_INDEX_INT,   /* start is the index (may be negative) */
+    ASN_INDEX_SLICE, /* start, stop, step as PySlice_Unpack gives them (not yet clipped)
+                      */
+    ASN_INDEX_ELLIPSIS, /* at most one */
+    ASN_INDEX_NEWAXIS,
+    ASN_INDEX_ARRAY, /* integer array of any integer dtype */
+    ASN_INDEX_MASK,  /* bool array, matches as many axes as it has dimensions (0-d too) */
+} asn_index_kind;
+
+typedef struct {
+    asn_index_kind kind;
+    int64_t start, stop, step;
+    const asn_array *array; /* borrows */
+} asn_index_item;
+
+/* True when every item is basic: the result is a view. An integer index next to an array
+ * counts as an array, as in NumPy. */
+bool asn_index_is_basic(int n, const asn_index_item *items);
+/* All-basic items. IndexError as NumPy's ("index 5 is out of bounds for axis 0 with size
+ * 3", "too many indices for array: array is 1-dimensional, but 2 were indexed"). */
+ASN_CHECK_RESULT asn_status asn_index_view(asn_array *out, const asn_array *a, int n,
+                                           const asn_index_item *items);
+/* Any items; a view when all are basic, else a new array with NumPy's placement of the
+ * result axes. */
+ASN_CHECK_RESULT asn_status asn_index_get(asn_array *out, const asn_array *a, int n,
+                                          const asn_index_item *items);
+ASN_CHECK_RESULT asn_status asn_index_set(const asn_array *a, int n,
+                                          const asn_index_item *items,
+                                          const asn_operand *value);
+/* ufunc.at: a[items] = op(a[items], value), unbuffered; value NULL for a unary op. */
+ASN_CHECK_RESULT asn_status asn_index_at(asn_op op, const asn_array *a, int n,
+                                         const asn_index_item *items,
+                                         const asn_operand *value);
+
+/* np.take along an axis (axis -1..: normalised by the caller); mode 0 raise, 1 wrap, 2
+ * clip. */
+ASN_CHECK_RESULT asn_status asn_take(asn_array *out, const asn_array *a,
+                                     const asn_array *indices, int axis, int mode);
+/* One int64 array per dimension (max(ndim,1) of them are made in out[]). */
+ASN_CHECK_RESULT asn_status asn_nonzero(asn_array *out, const asn_array *a);
+
+#endif

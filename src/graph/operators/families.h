@@ -1,0 +1,150 @@
+/* L2 graph: the operations that are no rows of the elementwise table: joining, sorting,
+ * searching, products, creation. Each makes *result (uninitialised before) and raises
+ * NumPy's errors. They end the trace's current fusion: what they read is flushed first.
+ */
+#ifndef ASN_GRAPH_OPERATORS_FAMILIES_H
+#define ASN_GRAPH_OPERATORS_FAMILIES_H
+
+#include "graph/array.h"
+#include "graph/trace/ufunc.h"
+
+/* NumPy's checks of n >= 1 arrays to be joined along `axis`, normalised in *which:
+ * VALUE for 0-d ones and for shapes that differ elsewhere, AXIS. */
+ASN_CHECK_RESULT asn_status asn_join_check(int n, const asn_array *const *arrays,
+                                           int64_t axis, int *which);
+/* n >= 1 arrays of equal shape but for `axis` (normalised), cast to dtype. out or *result
+ * as in ufunc.h. */
+ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *arrays,
+                                            int axis, asn_dtype dtype,
+                                            asn_casting casting, const asn_array *out,
+                                            asn_array *result);
+/* The elements of `a`, which has some, `shift` places further along an axis (normalised),
+ * those that leave it coming back at its beginning. */
+ASN_CHECK_RESULT asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift,
+                                     int axis);
+/* `a`, of one axis at least, between its own last and first `width` elements along every
+ * axis, which are as many at most as it has. */
+ASN_CHECK_RESULT asn_status asn_pad_wrapped(asn_array *result, const asn_array *a,
+                                            int64_t width);
+/* counts: int64, 1-d, of length 1 or the axis' extent. */
+ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
+                                       const asn_array *counts, int axis);
+/* where(condition, x, y) with promotion of x and y. */
+ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
+                                      const asn_operand *x, const asn_operand *y);
+
+/* a to the power of a constant that a few products, quotients and roots make, within 2
+ * ULP (float32, float64; 3, 4, -2, 1.5, -1.5). *done false: another one, nothing was
+ * done. */
+ASN_CHECK_RESULT asn_status asn_power_simple(asn_array *result, const asn_array *a,
+                                             double e, bool *done);
+
+/* ldexp's exponents (in[1]): whether they may not fit int32, and the same bounded, as
+ * int32. *owner is made where *bounded is an array, and is then the caller's. */
+bool asn_exponent_is_wide(const asn_operand *in);
+ASN_CHECK_RESULT asn_status asn_exponent_bound(const asn_operand *e, asn_operand *bounded,
+                                               asn_array *owner);
+
+/* A new array of uniform numbers in [0, 1) or of standard normal ones, drawn by the
+ * device from the stream `seed`, two elements per position from `offset` on. */
+ASN_CHECK_RESULT asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,
+                                           const int64_t *shape, bool normal,
+                                           uint64_t seed, uint64_t offset);
+
+/* Along one axis, stable, NaN last. Sorted copy / int64 indices. */
+ASN_CHECK_RESULT asn_status asn_sort(asn_array *result, const asn_array *a, int axis);
+ASN_CHECK_RESULT asn_status asn_argsort(asn_array *result, const asn_array *a, int axis);
+/* The same with only the positions kth (in range, any order) in their sorted places. */
+ASN_CHECK_RESULT asn_status asn_partition(asn_array *result, const asn_array *a, int axis,
+                                          int num_kth, const int64_t *kth);
+ASN_CHECK_RESULT asn_status asn_argpartition(asn_array *result, const asn_array *a,
+                                             int axis, int num_kth, const int64_t *kth);
+/* The elements that sorting puts at the positions kth, which ascend, along the axis. */
+ASN_CHECK_RESULT asn_status asn_order_statistics(asn_array *result, const asn_array *a,
+                                                 int axis, int num_kth,
+                                                 const int64_t *kth);
+/* a sorted, or partitioned where num_kth > 0, in its own memory. */
+ASN_CHECK_RESULT asn_status asn_order_in_place(const asn_array *a, int axis, int num_kth,
+                                               const int64_t *kth);
+/* First occurrence; NaN counts as the extreme. axis < 0: over the flattened array.
+ * ValueError when empty. */
+ASN_CHECK_RESULT asn_status asn_argreduce(asn_array *result, const asn_array *a, int axis,
+                                          bool keepdims, bool maximum);
+/* sorted: 1-d; result int64 of values' shape. Same dtype for both. */
+ASN_CHECK_RESULT asn_status asn_searchsorted(asn_array *result, const asn_array *sorted,
+                                             const asn_array *values, bool right);
+/* numpy.interp of float64 arrays, the values in x's shape. UNSUPPORTED where the device
+ * has no such operation. */
+ASN_CHECK_RESULT asn_status asn_interp(asn_array *result, const asn_array *x,
+                                       const asn_array *xp, const asn_array *fp,
+                                       double left, double right);
+/* out[i] = sum_j a[first + i + j] v[j], i of count, over the j for which a has that
+ * element; both 1-d and of one dtype, the result's. UNSUPPORTED where the device has no
+ * such operation on that dtype. */
+ASN_CHECK_RESULT asn_status asn_correlate(asn_array *result, const asn_array *a,
+                                          const asn_array *v, int64_t first,
+                                          int64_t count);
+/* x: 1-d non-negative integers; weights NULL (int64 counts) or float64. */
+ASN_CHECK_RESULT asn_status asn_bincount(asn_array *result, const asn_array *x,
+                                         const asn_array *weights, int64_t minlength);
+
+/* NumPy's matmul: 1-d rules, broadcast batch dimensions, promoted dtype. */
+ASN_CHECK_RESULT asn_status asn_matmul(const asn_array *a, const asn_array *b,
+                                       const asn_array *out, asn_array *result);
+/* The same product, which reports no floating-point conditions: einsum's. */
+ASN_CHECK_RESULT asn_status asn_contract(const asn_array *a, const asn_array *b,
+                                         asn_array *result);
+/* The inner product of vectors of one length and dtype, the first conjugated. */
+ASN_CHECK_RESULT asn_status asn_vdot(const asn_array *a, const asn_array *b,
+                                     asn_array *result);
+
+/* NumPy's dot: scalars multiply, 1-d inner product, else sum over a's last and b's
+ * second-last axis. */
+ASN_CHECK_RESULT asn_status asn_dot(const asn_array *a, const asn_array *b,
+                                    const asn_array *out, asn_array *result);
+
+/* The dtype that a transform of `kind` takes for elements of dtype d: single precision
+ * for float16, bfloat16, float32 and complex64. */
+asn_dtype asn_fft_dtype(asn_dtype d, int kind);
+/* The factor of a transform of n points: `norm` says which direction is scaled
+ * ("backward", "ortho", "forward"). false: there is no such norm. */
+bool asn_fft_factor(const char *norm, int64_t n, int kind, double *scale);
+/* Transforms along one axis (normalised); kind as aclnnx.h names them, n >= 1 points. a
+ * has the kind's input dtype; the result its output dtype. UNSUPPORTED on a device
+ * without aclnnxFft. `into`: NULL, or an array of the result's shape and dtype that is
+ * filled instead; it may be a itself, not overlap it otherwise. */
+ASN_CHECK_RESULT asn_status asn_fft(asn_array *result, const asn_array *a, int kind,
+                                    int64_t n, double scale, int axis,
+                                    const asn_array *into);
+
+/* One operation of aclnnxLinalg on arrays that have its shapes and dtypes (inputs may be
+ * broadcast views): the outputs are made by the caller. *failed: matrices without a
+ * result. UNSUPPORTED on a device without aclnnxLinalg. */
+ASN_CHECK_RESULT asn_status asn_linalg(int op, bool upper, double rcond, int num_batch,
+                                       int num_arrays, const asn_array *const *arrays,
+                                       int num_inputs, int64_t *failed);
+
+/* start + i * step for i < n, computed in dtype (float dtypes in float64 as NumPy does).
+ */
+ASN_CHECK_RESULT asn_status asn_arange(asn_array *result, asn_dtype dtype,
+                                       const asn_scalar *start, const asn_scalar *step,
+                                       int64_t n);
+/* The same for any n, with a step that is no number of the dtype but zero. */
+ASN_CHECK_RESULT asn_status asn_arange_fill(asn_array *result, asn_dtype dtype,
+                                            const asn_scalar *start,
+                                            const asn_scalar *step, int64_t n);
+/* How many integers there are from 0 in steps of `step` (not 0) before `span`. */
+int64_t asn_arange_steps(int64_t span, int64_t step);
+/* The number of elements for the ratio (stop - start) / step. VALUE: NaN, or too many. */
+ASN_CHECK_RESULT asn_status asn_arange_count(double ratio, int64_t *n);
+/* The step as NumPy's filling loops see it: second value minus first, in their dtype. */
+ASN_CHECK_RESULT asn_status asn_arange_delta(const asn_scalar *first,
+                                             const asn_scalar *second, asn_scalar *step);
+/* start + i * ((stop - start) / (n - 1)) for i < n - 1, then stop, in float64. */
+ASN_CHECK_RESULT asn_status asn_linspace(asn_array *result, double start, double stop,
+                                         int64_t n);
+ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
+                                     const int64_t *shape, char order,
+                                     const asn_operand *value);
+
+#endif

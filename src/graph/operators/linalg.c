@@ -1,0 +1,80 @@
+/* L2 graph: solvers and decompositions (see families.h), by aclnnxLinalg.
+ *
+ * They run at once: a singular matrix is an error of the call that met it, not of a later
+ * one.
+ */
+#include "graph/capture/capture.h"
+#include "graph/plan/fallback.h"
+#include "graph/operators/families.h"
+#include "graph/plan/launch.h"
+#include "graph/lock.h"
+#include "graph/profile_events.h"
+#include "graph/streams.h"
+#include "graph/trace/trace.h"
+#include "runtime/acl_api.h"
+#include "runtime/device.h"
+#include "runtime/stream.h"
+#include "runtime/sync.h"
+
+static const char *const names[] = {"solve", "inv",     "det",  "slogdet",  "cholesky",
+                                    "qr",    "qr",      "qr",   "svd",      "svd",
+                                    "eig",   "eigvals", "eigh", "eigvalsh", "lstsq"};
+
+/* Letting go of the face's lock would take as long. */
+static bool is_short(const asn_array *a) {
+    enum { SHORT = 256 /* elements of all matrices */ };
+    return a->layout.size <= SHORT;
+}
+
+static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
+                      const asn_array *const *arrays, int num_inputs, int64_t *failed) {
+    aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
+    asn_mark mark;
+    for (int i = 0; i < num_arrays; i++) {
+        const asn_layout *l = &arrays[i]->layout;
+        ASN_TRY(asn_trace_settle(arrays[i]->buffer, i >= num_inputs));
+        ASN_TRY(asn_buffer_ensure(arrays[i]->buffer));
+        t[i] = (aclnnxTensor){.data = (char *)arrays[i]->buffer->data + l->offset,
+                              .shape = l->shape,
+                              .strides = l->strides,
+                              .numDims = l->ndim,
+                              .dtype = asn_dtype_table[l->dtype].acl};
+    }
+    /* NumPy's det alone reports what it meets. */
+    uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
+    if (!asn_acl.aclnnxLinalg) {
+        mark = asn_profile_begin();
+        asn_status status = asn_host_linalg(op, upper, rcond, num_batch, num_arrays, t,
+                                            num_inputs, failed, sink);
+        asn_fp_note("det");
+        if (mark.ticks) asn_record_relative(mark, names[op], num_arrays, arrays, 0);
+        return status;
+    }
+    if (asn_stream_busy) {
+        static const char why[] = "a solver works on the calling thread";
+        mark = ASN_NO_MARK;
+        if (!ASN_CAPTURING) ASN_TRY(asn_sync_begin(why, &mark));
+        for (int i = 0; i < num_arrays; i++)
+            ASN_TRY(asn_streams_wait_for(arrays[i]->buffer, i >= num_inputs));
+        asn_sync_end(why, mark);
+    }
+    mark = asn_profile_begin();
+    void *state = is_short(arrays[0]) ? NULL : asn_blocking_enter();
+    int code =
+        asn_acl.aclnnxLinalg(op, upper, rcond, num_batch, num_arrays, t, failed, sink);
+    asn_blocking_leave(state);
+    asn_fp_note("det");
+    if (mark.ticks) asn_record_relative(mark, names[op], num_arrays, arrays, 0);
+    return code ? asn_acl_failed(code, "linalg") : ASN_OK;
+}
+
+asn_status asn_linalg(int op, bool upper, double rcond, int num_batch, int num_arrays,
+                      const asn_array *const *arrays, int num_inputs, int64_t *failed) {
+    *failed = 0;
+    ASN_TRY(asn_device_open());
+    asn_lock();
+    asn_status status =
+        run(op, upper, rcond, num_batch, num_arrays, arrays, num_inputs, failed);
+    asn_unlock();
+    return status;
+}

@@ -1,0 +1,126 @@
+/* L2 graph: operations of the device on whole lines of elements, in one call each:
+ * linear interpolation, sliding products (see families.h). Operands are contiguous, or
+ * packed first.
+ */
+#include "graph/operators/families.h"
+#include "graph/plan/launch.h"
+#include "graph/lock.h"
+#include "graph/profile_events.h"
+#include "graph/operators/operator.h"
+#include "graph/trace/trace.h"
+#include "runtime/device.h"
+#include "runtime/uses.h"
+
+enum { MOST_LINES = 3 };
+
+/* `a` itself or a packed copy, its memory ready to be read. */
+static asn_status packed_line(asn_array *line, const asn_array *a) {
+    if (asn_layout_contiguous(&a->layout))
+        ASN_TRY(asn_array_share(line, a));
+    else
+        ASN_TRY(asn_copy(line, a, (asn_dtype)a->layout.dtype, 'C'));
+    asn_status status = asn_trace_settle(line->buffer, false);
+    if (!status) status = asn_buffer_ensure(line->buffer);
+    if (status) asn_array_fini(line);
+    return status;
+}
+
+static aclnnxOperand operand_of(const asn_array *a) {
+    return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
+                           .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
+                           .reduceOp = ACLNNX_NO_REDUCE};
+}
+
+/* What a call needs beside its operands. */
+typedef struct {
+    double left, right;
+    int64_t first;
+} line_numbers;
+
+typedef int (*line_call)(const aclnnxOperand *o, const asn_array *lines,
+                         const asn_layout *out, const line_numbers *numbers);
+
+static int call_interp(const aclnnxOperand *o, const asn_array *lines,
+                       const asn_layout *out, const line_numbers *numbers) {
+    return asn_acl.aclnnxInterp(&o[0], &o[1], &o[2], &o[3], out->size,
+                                lines[1].layout.size, numbers->left, numbers->right,
+                                asn_stream());
+}
+
+static int call_correlate(const aclnnxOperand *o, const asn_array *lines,
+                          const asn_layout *out, const line_numbers *numbers) {
+    return asn_acl.aclnnxCorrelate(&o[0], &o[1], &o[2], lines[0].layout.size,
+                                   lines[1].layout.size, numbers->first, out->size,
+                                   asn_stream());
+}
+
+/* `result` has its layout. */
+static asn_status run_locked(asn_array *result, const asn_array *const *from, int num,
+                             line_call call, const line_numbers *numbers,
+                             const char *name) {
+    asn_array lines[MOST_LINES];
+    aclnnxOperand o[MOST_LINES + 1];
+    int have = 0;
+    asn_status status = ASN_OK;
+    for (; have < num && !status; have += !status)
+        status = packed_line(&lines[have], from[have]);
+    if (!status) status = asn_buffer_ensure(result->buffer);
+    if (!status && result->layout.size) {
+        for (int i = 0; i < num; i++)
+            o[i] = operand_of(&lines[i]);
+        o[num] = operand_of(result);
+        for (int i = 0; i < num && !status; i++)
+            status = asn_buffer_use(lines[i].buffer, false);
+        if (!status) status = asn_buffer_use(result->buffer, true);
+    }
+    if (!status && result->layout.size) {
+        asn_stream_launch(false);
+        asn_mark mark = asn_profile_begin_on_device();
+        int code = call(o, lines, &result->layout, numbers);
+        if (mark.ticks)
+            asn_record_relative(mark, name, 1, (const asn_array *[]){result}, 0);
+        status = code ? asn_acl_failed(code, name) : asn_trace_catch_up_on(num, from);
+    }
+    while (have > 0)
+        asn_array_fini(&lines[--have]);
+    return status;
+}
+
+static asn_status run_lines(asn_array *result, const asn_array *const *from, int num,
+                            line_call call, const line_numbers *numbers,
+                            const char *name) {
+    asn_lock();
+    asn_status status = run_locked(result, from, num, call, numbers, name);
+    asn_unlock();
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+static asn_status absent(const char *name) {
+    return asn_error_set(ASN_ERR_UNSUPPORTED, "%s: the device has no such operation",
+                         name);
+}
+
+asn_status asn_interp(asn_array *result, const asn_array *x, const asn_array *xp,
+                      const asn_array *fp, double left, double right) {
+    const asn_array *from[] = {x, xp, fp};
+    const asn_layout *l = &x->layout;
+    ASN_TRY(asn_device_open());
+    if (!asn_fuse_enabled() || !asn_acl.aclnnxInterp) return absent("interp");
+    ASN_TRY(asn_array_new(result, ASN_F64, l->ndim, l->shape, 'C'));
+    return run_lines(result, from, 3, call_interp,
+                     &(line_numbers){.left = left, .right = right}, "interp");
+}
+
+asn_status asn_correlate(asn_array *result, const asn_array *a, const asn_array *v,
+                         int64_t first, int64_t count) {
+    const asn_array *from[] = {a, v};
+    asn_dtype dtype = (asn_dtype)a->layout.dtype;
+    bool has_loop = asn_is_integer(dtype) || dtype == ASN_F32 || dtype == ASN_F64;
+    ASN_TRY(asn_device_open());
+    if (!asn_fuse_enabled() || !asn_acl.aclnnxCorrelate || !has_loop)
+        return absent("correlate");
+    ASN_TRY(asn_array_new(result, dtype, 1, &count, 'C'));
+    return run_lines(result, from, 2, call_correlate, &(line_numbers){.first = first},
+                     "correlate");
+}

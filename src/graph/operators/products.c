@@ -1,0 +1,315 @@
+/* L2 graph: matmul and dot (see families.h), by CANN's Matmul on matrices or batches of
+ * them.
+ *
+ * One-dimensional operands become a row or a column first and lose that axis again in the
+ * result; batch dimensions broadcast as views. Operands are cast to the promoted dtype.
+ *
+ * A matrix that is still recorded, times a vector, is recorded as well: products and the
+ * sums of the rows. They join the program that computes the matrix, which then often
+ * needs no memory: (dx * inverse) @ mass over all pairs of 800 bodies moves 5 MB less.
+ */
+#include <string.h>
+
+#include "aclnnop/aclnn_matmul.h"
+#include "array/broadcast.h"
+#include "array/views.h"
+#include "graph/small/direct.h"
+#include "graph/operators/families.h"
+#include "graph/plan/launch.h"
+#include "graph/lock.h"
+#include "graph/trace/operands.h"
+#include "graph/trace/truth.h"
+#include "graph/operators/operator.h"
+#include "graph/profile_events.h"
+
+/* a as dtype: shared when it already is. */
+static asn_status as_dtype(asn_array *out, const asn_array *a, asn_dtype dtype) {
+    if (asn_layout_dtype(&a->layout) == dtype) return asn_array_share(out, a);
+    return asn_copy(out, a, dtype, 'K');
+}
+
+static asn_status replace_view(asn_array *a, asn_status made, asn_layout *view) {
+    asn_array moved;
+    ASN_TRY(made);
+    asn_array_view(&moved, a, view);
+    asn_array_fini(a);
+    asn_array_move(a, &moved);
+    return ASN_OK;
+}
+
+/* NumPy's function that is at work, for messages and conditions; NULL: one that reports
+ * none. Under the library's lock. */
+static const char *caller;
+
+/* c = a @ b, all of at least two dimensions and equal batch dimensions. */
+static asn_status product(const asn_array *a, const asn_array *b, const asn_array *c) {
+    aclTensor *t[3] = {NULL, NULL, NULL};
+    if (c->layout.size == 0) return ASN_OK;
+    if (a->layout.size == 0) {
+        asn_operand zero = {.scalar = asn_scalar_int(0), .weak = 'i'};
+        return asn_assign(c, &zero, ASN_CASTING_UNSAFE, NULL);
+    }
+    const asn_array *all[3] = {a, b, c};
+    asn_status status = asn_operator_tensors(3, all, 1 << 2, t);
+    const char *what = caller ? caller : "einsum";
+    if (ASN_PROFILING) {
+        int64_t k = a->layout.shape[a->layout.ndim - 1];
+        asn_record_work(
+            asn_flops_of_product(asn_layout_dtype(&c->layout), 1, c->layout.size, k, 1));
+    }
+    ASN_OPERATOR_WATCH(status, Matmul, what, caller != NULL, t[0], t[1], t[2], 0);
+    if (ASN_CAPTURING && !status) asn_capture_product(a, b, c, caller != NULL);
+    asn_operator_drop(3, t);
+    return status;
+}
+
+static asn_status spread_batch(asn_array *a, int ndim, const int64_t *batch) {
+    int64_t shape[ASN_MAX_DIMS];
+    asn_layout view;
+    memcpy(shape, batch, (size_t)(ndim - 2) * sizeof *shape);
+    shape[ndim - 2] = a->layout.shape[a->layout.ndim - 2];
+    shape[ndim - 1] = a->layout.shape[a->layout.ndim - 1];
+    return replace_view(a, asn_view_broadcast(&view, &a->layout, ndim, shape), &view);
+}
+
+static asn_status batch_shape(const asn_array *a, const asn_array *b, int *ndim,
+                              int64_t *shape) {
+    asn_layout la = a->layout, lb = b->layout;
+    const asn_layout *both[2] = {&la, &lb};
+    la.shape = a->layout.shape;
+    lb.shape = b->layout.shape;
+    la.ndim -= 2;
+    lb.ndim -= 2;
+    ASN_TRY(asn_broadcast_shape(2, both, ndim, shape));
+    *ndim += 2;
+    return ASN_OK;
+}
+
+/* a and b are ours to change; both have at least two dimensions. */
+static asn_status multiply(asn_array *a, asn_array *b, asn_array *result) {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim;
+    ASN_TRY(batch_shape(a, b, &ndim, shape));
+    ASN_TRY(spread_batch(a, ndim, shape));
+    ASN_TRY(spread_batch(b, ndim, shape));
+    shape[ndim - 2] = a->layout.shape[ndim - 2];
+    shape[ndim - 1] = b->layout.shape[ndim - 1];
+    const asn_array *both[2] = {a, b};
+    ASN_TRY(asn_result_new_stack(result, asn_layout_dtype(&a->layout), ndim, shape, 2, 2,
+                                 both));
+    asn_status status = product(a, b, result);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+static asn_status check_core(const asn_array *a, const asn_array *b) {
+    const asn_layout *la = &a->layout, *lb = &b->layout;
+    for (int k = 0; k < 2; k++)
+        if ((k ? lb : la)->ndim == 0)
+            return asn_error_set(
+                ASN_ERR_VALUE,
+                "matmul: Input operand %d does not have enough dimensions "
+                "(has 0, gufunc core with signature (n?,k),(k,m?)->(n?,m?) "
+                "requires 1)",
+                k);
+    int64_t inner_a = la->shape[la->ndim - 1];
+    int64_t inner_b = lb->shape[lb->ndim > 1 ? lb->ndim - 2 : 0];
+    if (inner_a == inner_b) return ASN_OK;
+    return asn_error_set(
+        ASN_ERR_VALUE,
+        "matmul: Input operand 1 has a mismatch in its core dimension 0, with "
+        "gufunc signature (n?,k),(k,m?)->(n?,m?) (size %lld is different from "
+        "%lld)",
+        (long long)inner_b, (long long)inner_a);
+}
+
+static asn_status deliver(asn_array *made, const asn_array *out, asn_array *result) {
+    if (!out) {
+        asn_array_move(result, made);
+        return ASN_OK;
+    }
+    asn_operand value = {.array = made};
+    asn_status status = ASN_OK;
+    if (!(out->layout.flags & ASN_WRITEABLE))
+        status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+    else if (!asn_layout_same_shape(&out->layout, &made->layout))
+        status = asn_error_set(ASN_ERR_VALUE,
+                               "output array has the wrong shape for the product");
+    if (!status) status = asn_assign(out, &value, ASN_CASTING_SAME_KIND, NULL);
+    asn_array_fini(made);
+    return status;
+}
+
+enum { LEAST_ROW = 16 /* elements; shorter sums are better left to the operator */ };
+
+static bool is_recorded_by_vector(const asn_array *a, const asn_array *b) {
+    const asn_layout *la = &a->layout, *lb = &b->layout;
+    bool vector = lb->ndim == 1 || (lb->ndim == 2 && lb->shape[1] == 1);
+    return asn_fuse_enabled() && vector && la->ndim == 2 && la->shape[1] >= LEAST_ROW &&
+           la->dtype == lb->dtype && (la->dtype == ASN_F64 || la->dtype == ASN_F32) &&
+           a->buffer->trace_writes && !a->buffer->data;
+}
+
+/* (a * b.T).sum(axis=1), of matching extents. */
+static asn_status record_by_vector(const asn_array *a, const asn_array *b,
+                                   asn_array *result) {
+    static const int turned[2] = {1, 0};
+    bool column = b->layout.ndim == 2;
+    asn_array row, products;
+    asn_layout view;
+    if (column)
+        ASN_TRY(asn_view_transpose(&view, &b->layout, turned));
+    else
+        ASN_TRY(asn_view_expand(&view, &b->layout, 2, 1));
+    asn_array_view(&row, b, &view);
+    asn_operand in[2] = {{.array = a}, {.array = &row}};
+    asn_status status = asn_ufunc_call(ASN_OP_MULTIPLY, in, NULL, &products, NULL);
+    asn_array_fini(&row);
+    ASN_TRY(status);
+    asn_reduce_options sums = {.axes = 2, .keepdims = column, .dtype = ASN_DTYPE_NONE};
+    status = asn_ufunc_reduce(ASN_OP_ADD, &products, NULL, result, &sums);
+    asn_array_fini(&products);
+    return status;
+}
+
+static asn_status matmul_locked(const asn_array *a, const asn_array *b,
+                                asn_array *result) {
+    asn_array x, y;
+    asn_layout view;
+    asn_type types[2] = {{a->layout.dtype, 0}, {b->layout.dtype, 0}};
+    asn_dtype dtype = asn_result_type(2, types);
+    ASN_TRY(check_core(a, b));
+    if (is_recorded_by_vector(a, b)) return record_by_vector(a, b, result);
+    bool row = a->layout.ndim == 1, column = b->layout.ndim == 1;
+    ASN_TRY(as_dtype(&x, a, dtype));
+    asn_status status = as_dtype(&y, b, dtype);
+    if (status) {
+        asn_array_fini(&x);
+        return status;
+    }
+    if (row) status = replace_view(&x, asn_view_expand(&view, &x.layout, 2, 1), &view);
+    if (!status && column)
+        status = replace_view(&y, asn_view_expand(&view, &y.layout, 2, 2), &view);
+    if (!status) status = multiply(&x, &y, result);
+    if (!status && (row || column)) {
+        uint64_t mask = 0;
+        int n = result->layout.ndim;
+        if (row) mask |= (uint64_t)1 << (n - 2);
+        if (column) mask |= (uint64_t)1 << (n - 1);
+        status =
+            replace_view(result, asn_view_squeeze(&view, &result->layout, mask), &view);
+    }
+    asn_array_fini(&x);
+    asn_array_fini(&y);
+    return status;
+}
+
+static asn_status matmul_as(const char *what, const asn_array *a, const asn_array *b,
+                            const asn_array *out, asn_array *result) {
+    asn_array made;
+    if (!out && asn_direct_matmul(result, a, b, what)) return ASN_OK;
+    ASN_TRUTH_OF(a, matmul_as(what, &clean, b, out, result))
+    ASN_TRUTH_OF(b, matmul_as(what, a, &clean, out, result))
+    asn_lock();
+    caller = what;
+    asn_status status = matmul_locked(a, b, &made);
+    if (!status) status = deliver(&made, out, result);
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_matmul(const asn_array *a, const asn_array *b, const asn_array *out,
+                      asn_array *result) {
+    return matmul_as("matmul", a, b, out, result);
+}
+
+asn_status asn_contract(const asn_array *a, const asn_array *b, asn_array *result) {
+    return matmul_as(NULL, a, b, NULL, result);
+}
+
+/* b's second-last axis in front and the rest flattened: (k, n). */
+static asn_status as_columns(asn_array *out, const asn_array *b) {
+    int perm[ASN_MAX_DIMS], n = b->layout.ndim, at = 1;
+    asn_layout view;
+    asn_array turned, packed;
+    bool possible;
+    perm[0] = n - 2;
+    for (int d = 0; d < n; d++)
+        if (d != n - 2) perm[at++] = d;
+    ASN_TRY(asn_view_transpose(&view, &b->layout, perm));
+    asn_array_view(&turned, b, &view);
+    int64_t shape[2] = {b->layout.shape[n - 2], 1};
+    for (int d = 0; d < n; d++)
+        if (d != n - 2) shape[1] *= b->layout.shape[d];
+    asn_status status = asn_copy(&packed, &turned, asn_layout_dtype(&b->layout), 'C');
+    asn_array_fini(&turned);
+    ASN_TRY(status);
+    status = asn_view_reshape(&view, &packed.layout, 2, shape, 'C', &possible);
+    if (!status) asn_array_view(out, &packed, &view);
+    asn_array_fini(&packed);
+    return status;
+}
+
+static asn_status dot_many(const asn_array *a, const asn_array *b, asn_array *result) {
+    int64_t shape[2 * ASN_MAX_DIMS];
+    int ndim = 0, nb = b->layout.ndim;
+    asn_array columns, flat;
+    asn_layout view;
+    bool possible;
+    for (int d = 0; d < a->layout.ndim - 1; d++)
+        shape[ndim++] = a->layout.shape[d];
+    for (int d = 0; d < nb; d++)
+        if (d != nb - 2) shape[ndim++] = b->layout.shape[d];
+    ASN_TRY(as_columns(&columns, b));
+    asn_status status = matmul_locked(a, &columns, &flat);
+    asn_array_fini(&columns);
+    ASN_TRY(status);
+    status = asn_view_reshape(&view, &flat.layout, ndim, shape, 'C', &possible);
+    if (!status) asn_array_view(result, &flat, &view);
+    asn_array_fini(&flat);
+    return status;
+}
+
+static asn_status dot_locked(const asn_array *a, const asn_array *b, asn_array *result) {
+    const asn_layout *la = &a->layout, *lb = &b->layout;
+    if (la->ndim == 0 || lb->ndim == 0) {
+        asn_operand in[2] = {{.array = a}, {.array = b}};
+        return asn_ufunc_call(ASN_OP_MULTIPLY, in, NULL, result, NULL);
+    }
+    int inner = lb->ndim > 1 ? lb->ndim - 2 : 0;
+    if (la->shape[la->ndim - 1] != lb->shape[inner]) {
+        char x[256], y[256];
+        return asn_error_set(
+            ASN_ERR_VALUE, "shapes %s and %s not aligned: %lld (dim %d) != %lld (dim %d)",
+            asn_shape_format(x, sizeof x, la->ndim, la->shape),
+            asn_shape_format(y, sizeof y, lb->ndim, lb->shape),
+            (long long)la->shape[la->ndim - 1], la->ndim - 1, (long long)lb->shape[inner],
+            inner);
+    }
+    return lb->ndim > 2 ? dot_many(a, b, result) : matmul_locked(a, b, result);
+}
+
+asn_status asn_dot(const asn_array *a, const asn_array *b, const asn_array *out,
+                   asn_array *result) {
+    asn_array made;
+    if (!out && asn_direct_matmul(result, a, b, "dot")) return ASN_OK;
+    ASN_TRUTH_OF(a, asn_dot(&clean, b, out, result))
+    ASN_TRUTH_OF(b, asn_dot(a, &clean, out, result))
+    asn_lock();
+    caller = "dot";
+    asn_status status = dot_locked(a, b, &made);
+    if (!status) status = deliver(&made, out, result);
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_vdot(const asn_array *a, const asn_array *b, asn_array *result) {
+    asn_array conjugate;
+    if (!asn_is_complex(a->layout.dtype)) return asn_dot(a, b, NULL, result);
+    if (asn_direct_vdot(result, a, b)) return ASN_OK;
+    asn_operand in = {.array = a};
+    ASN_TRY(asn_ufunc_call(ASN_OP_CONJUGATE, &in, NULL, &conjugate, NULL));
+    asn_status status = asn_dot(&conjugate, b, NULL, result);
+    asn_array_fini(&conjugate);
+    return status;
+}

@@ -1,0 +1,279 @@
+/* L2 graph: ufunc.accumulate and ufunc.reduceat (see ufunc.h).
+ *
+ * On a device with aclnnxScan an accumulation is one call. Elsewhere sums and products
+ * are CANN's Cumsum and Cumprod where it documents the dtype. What else is associative to
+ * the last bit takes log2(n) operations over the whole array: r[k:] = op(r[:-k], r[k:])
+ * for k = 1, 2, 4, ... Any other operation goes slice by slice along the axis, each slice
+ * one operation over all the others. reduceat is one reduction per segment.
+ */
+#include <string.h>
+
+#include "aclnnop/aclnn_cumprod.h"
+#include "aclnnop/aclnn_cumsum.h"
+#include "array/views.h"
+#include "graph/plan/cann.h"
+#include "graph/plan/launch.h"
+#include "graph/lock.h"
+#include "graph/profile_events.h"
+#include "graph/trace/truth.h"
+#include "graph/trace/operands.h"
+#include "graph/operators/operator.h"
+#include "runtime/device.h"
+#include "runtime/uses.h"
+
+static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (info->num_in != 2)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "accumulate only supported for binary functions");
+    if (wish == ASN_DTYPE_NONE && info->flags & ASN_OPF_WIDENS && !asn_is_inexact(in) &&
+        asn_itemsize(in) < 8)
+        wish = asn_is_unsigned_int(in) ? ASN_U64 : ASN_I64;
+    asn_dtype from = wish != ASN_DTYPE_NONE ? wish : in;
+    asn_type types[2] = {{(uint8_t)from, 0}, {(uint8_t)from, 0}};
+    ASN_TRY(asn_op_resolve(op, types, ASN_DTYPE_NONE, ASN_CASTING_SAME_KIND, loop));
+    asn_dtype result = asn_op_result(op, *loop);
+    if (result == ASN_BOOL && *loop != ASN_BOOL) {
+        if (!(info->flags & ASN_OPF_TRUTH))
+            return asn_error_set(
+                ASN_ERR_NO_LOOP,
+                "the resolved dtypes are not compatible with %s.accumulate. "
+                "Resolved (dtype('bool'), dtype('%s'), dtype('bool'))",
+                info->name, asn_dtype_name(from));
+        *loop = ASN_BOOL;
+    }
+    return ASN_OK;
+}
+
+/* The slice [at, at + extent) of an axis; extent -1: the axis is removed. */
+static asn_status slab(asn_array *out, const asn_array *a, int axis, int64_t at,
+                       int64_t extent) {
+    asn_layout l;
+    ASN_TRY(asn_layout_copy(&l, &a->layout));
+    l.offset += at * l.strides[axis];
+    l.shape[axis] = extent < 0 ? 1 : extent;
+    asn_layout_update(&l);
+    if (extent < 0) {
+        asn_layout squeezed;
+        asn_status status = asn_view_squeeze(&squeezed, &l, (uint64_t)1 << axis);
+        asn_layout_fini(&l);
+        ASN_TRY(status);
+        asn_array_view(out, a, &squeezed);
+        return ASN_OK;
+    }
+    asn_array_view(out, a, &l);
+    return ASN_OK;
+}
+
+/* `now` = op(`before`, `now`), two parts of a line: takes both, `now` if `status`, that
+ * of making it, is good. */
+static asn_status combine(asn_op op, asn_array *before, asn_status status,
+                          asn_array *now) {
+    if (!status) {
+        asn_operand in[2] = {{.array = before}, {.array = now}};
+        asn_ufunc_options plain = ASN_UFUNC_DEFAULTS;
+        plain.casting = ASN_CASTING_UNSAFE;
+        status = asn_ufunc_call(op, in, now, NULL, &plain);
+        asn_array_fini(now);
+    }
+    asn_array_fini(before);
+    return status;
+}
+
+static asn_status scan_by_slices(asn_op op, const asn_array *a, int axis) {
+    for (int64_t i = 1; i < a->layout.shape[axis]; i++) {
+        asn_array before, now;
+        ASN_TRY(slab(&before, a, axis, i - 1, -1));
+        ASN_TRY(combine(op, &before, slab(&now, a, axis, i, -1), &now));
+    }
+    return ASN_OK;
+}
+
+/* Halves are rounded after every step, which no operator promises. */
+static bool has_operator(asn_op op, asn_dtype loop) {
+    return (op == ASN_OP_ADD || op == ASN_OP_MULTIPLY) && !asn_is_half(loop) &&
+           loop != ASN_BOOL &&
+           asn_cann_place_of(op == ASN_OP_ADD ? "Cumsum" : "Cumprod", loop) ==
+               ASN_PLACE_DEVICE;
+}
+
+static asn_status scan_operator(asn_op op, const asn_array *a, const asn_array *out,
+                                int axis) {
+    aclTensor *t[2] = {NULL, NULL};
+    aclDataType dtype = (aclDataType)asn_dtype_table[out->layout.dtype].acl;
+    int32_t dim = axis;
+    asn_lock();
+    const asn_array *all[2] = {a, out};
+    asn_status status = asn_operator_tensors(2, all, 1 << 1, t);
+    if (ASN_PROFILING && !status)
+        asn_record_work(a->layout.size *
+                        asn_flops_of(op, asn_layout_dtype(&out->layout)));
+    if (op == ASN_OP_ADD) {
+        ASN_OPERATOR(status, Cumsum, "cumsum", t[0], (int64_t)axis, dtype, t[1]);
+    } else {
+        aclScalar *scalar = status ? NULL : asn_operator_scalar(&dim, ACL_INT32);
+        if (!status && !scalar) status = ASN_ERR_MEMORY;
+        ASN_OPERATOR(status, Cumprod, "cumprod", t[0], scalar, dtype, t[1]);
+        asn_operator_drop_scalar(scalar);
+    }
+    asn_operator_drop(2, t);
+    asn_unlock();
+    return status;
+}
+
+/* Whether the order of operations cannot be seen; of a multiple that wraps it can. */
+static bool is_exact(asn_op op, asn_dtype loop) {
+    const uint16_t flags = asn_op_table[op].flags;
+    return flags & ASN_OPF_ASSOCIATIVE && op != ASN_OP_LCM &&
+           (!(flags & ASN_OPF_WIDENS) || !asn_is_inexact(loop));
+}
+
+static asn_status scan_by_doubling(asn_op op, const asn_array *a, int axis) {
+    int64_t n = a->layout.shape[axis];
+    for (int64_t k = 1; k < n; k *= 2) {
+        asn_array before, now;
+        ASN_TRY(slab(&before, a, axis, 0, n - k));
+        ASN_TRY(combine(op, &before, slab(&now, a, axis, k, n - k), &now));
+    }
+    return ASN_OK;
+}
+
+static aclnnxOperand operand_of(const asn_array *a) {
+    return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
+                           .strides = a->layout.strides,
+                           .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
+                           .reduceOp = ACLNNX_NO_REDUCE};
+}
+
+/* `in` may be `out`, of the same shape and dtype. */
+static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *out,
+                             int axis) {
+    asn_lock();
+    asn_status status = asn_trace_settle(in->buffer, false);
+    if (!status) status = asn_trace_settle(out->buffer, true);
+    if (!status) status = asn_buffer_ensure(in->buffer);
+    if (!status) status = asn_buffer_ensure(out->buffer);
+    if (!status) status = asn_buffer_use(in->buffer, false);
+    if (!status) status = asn_buffer_use(out->buffer, true);
+    if (!status) {
+        aclnnxOperand from = operand_of(in), to = operand_of(out);
+        uint32_t *sink = asn_fp_sink();
+        asn_stream_launch(false);
+        asn_mark mark = asn_profile_begin_on_device();
+        int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
+                                      out->layout.ndim, out->layout.shape, axis, sink,
+                                      asn_stream());
+        const asn_array *both[2] = {in, out};
+        asn_fp_note("accumulate");
+        if (mark.ticks)
+            asn_record_relative(mark, asn_op_table[op].name, 2, both,
+                                in->layout.size *
+                                    asn_flops_of(op, asn_layout_dtype(&in->layout)));
+        status = code ? asn_acl_failed(code, asn_op_table[op].name)
+                      : asn_trace_catch_up_on(2, both);
+    }
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
+                                const asn_array *out, asn_array *result) {
+    if (a->layout.ndim == 0)
+        return asn_error_set(ASN_ERR_TYPE, "cannot accumulate on a scalar");
+    ASN_TRUTH_OF(a, asn_ufunc_accumulate(op, &clean, axis, dtype, out, result))
+    asn_dtype loop;
+    if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
+    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    asn_array running;
+    ASN_TRY(asn_device_open());
+    bool fused = asn_fuse_enabled() && asn_acl.aclnnxScan;
+    bool operator_ = !fused && has_operator(op, loop);
+    bool straight = (fused || operator_) && loop == asn_layout_dtype(&a->layout);
+    if (straight)
+        ASN_TRY(asn_array_new_like(&running, a, loop, 'I'));
+    else
+        ASN_TRY(asn_copy(&running, a, loop, 'I'));
+    asn_status status = ASN_OK;
+    if (a->layout.size) {
+        if (fused)
+            status = scan_fused(op, straight ? a : &running, &running, axis);
+        else if (operator_)
+            status = scan_operator(op, straight ? a : &running, &running, axis);
+        else if (is_exact(op, loop))
+            status = scan_by_doubling(op, &running, axis);
+        else
+            status = scan_by_slices(op, &running, axis);
+    }
+    if (!status && out) {
+        if (!(out->layout.flags & ASN_WRITEABLE))
+            status = asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+        if (!status) status = asn_check_out_shape(out, a->layout.ndim, a->layout.shape);
+        asn_operand value = {.array = &running};
+        if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
+    }
+    if (status || out)
+        asn_array_fini(&running);
+    else
+        asn_array_move(result, &running);
+    return status;
+}
+
+static asn_status reduce_segment(asn_op op, const asn_array *a, int axis, asn_dtype dtype,
+                                 int64_t from, int64_t to, const asn_array *target) {
+    asn_array segment;
+    asn_reduce_options o = {.axes = (uint64_t)1 << axis, .dtype = dtype};
+    const bool single = to - from == 1; /* as it is: gcd.reduceat of -6 is -6 */
+    ASN_TRY(slab(&segment, a, axis, from, single ? -1 : to - from));
+    asn_operand value = {.array = &segment};
+    asn_status status = single ? asn_assign(target, &value, ASN_CASTING_UNSAFE, NULL)
+                               : asn_ufunc_reduce(op, &segment, target, NULL, &o);
+    asn_array_fini(&segment);
+    return status;
+}
+
+asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a, const asn_array *indices,
+                              int axis, asn_dtype dtype, const asn_array *out,
+                              asn_array *result) {
+    if (a->layout.ndim == 0)
+        return asn_error_set(ASN_ERR_TYPE, "cannot reduceat on a scalar");
+    asn_dtype loop;
+    int64_t n = indices->layout.size, extent = a->layout.shape[axis];
+    if (dtype == ASN_DTYPE_NONE && out) dtype = asn_layout_dtype(&out->layout);
+    ASN_TRY(scan_dtype(op, asn_layout_dtype(&a->layout), dtype, &loop));
+    int64_t *at = asn_malloc((size_t)(n + 1) * sizeof *at), shape[ASN_MAX_DIMS];
+    if (!at) return ASN_ERR_MEMORY;
+    asn_array made;
+    memcpy(shape, a->layout.shape, (size_t)a->layout.ndim * sizeof *shape);
+    shape[axis] = n;
+    asn_status status = asn_array_to_host(indices, at);
+    for (int64_t i = 0; i < n && !status; i++)
+        if (at[i] < 0 || at[i] >= extent)
+            status = asn_error_set(
+                ASN_ERR_INDEX, "index %lld out-of-bounds in %s.reduceat [0, %lld)",
+                (long long)at[i], asn_op_table[op].name, (long long)extent);
+    if (!status) status = asn_array_new(&made, loop, a->layout.ndim, shape, 'C');
+    if (status) {
+        asn_free(at);
+        return status;
+    }
+    at[n] = extent;
+    for (int64_t i = 0; i < n && !status; i++) {
+        asn_array target;
+        status = slab(&target, &made, axis, i, -1);
+        if (status) break;
+        int64_t to = at[i + 1] > at[i] ? at[i + 1] : at[i] + 1;
+        status = reduce_segment(op, a, axis, loop, at[i], to, &target);
+        asn_array_fini(&target);
+    }
+    asn_free(at);
+    if (!status && out) {
+        asn_operand value = {.array = &made};
+        status = asn_check_out_shape(out, a->layout.ndim, shape);
+        if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, NULL);
+    }
+    if (status || out)
+        asn_array_fini(&made);
+    else
+        asn_array_move(result, &made);
+    return status;
+}

@@ -1,0 +1,244 @@
+/* L2 graph: tensors (see tensor.h). Conversions are the device's work: the host's bytes
+ * go there as they are, unless the device reads them where they lie. */
+#include "graph/operators/tensor.h"
+
+#include <string.h>
+
+#include "graph/capture/capture.h"
+#include "graph/engine.h"
+#include "graph/lock.h"
+#include "graph/trace/trace.h"
+#include "graph/trace/ufunc.h"
+#include "runtime/acl_api.h"
+#include "runtime/device.h"
+#include "runtime/uses.h"
+#include "runtime/waits.h"
+
+enum { LEAST_ALIGNMENT = 64, MOST_ALIGNMENT = 4096 };
+
+static asn_status check_order(const asn_descriptor *d) {
+    uint64_t seen = 0;
+    for (int i = 0; i < d->ndim; i++) {
+        int axis = d->order[i];
+        if (axis < 0 || axis >= d->ndim || seen >> axis & 1)
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "descriptor: the layout names axis %d at place %d; it "
+                                 "names each of the %d axes once",
+                                 axis, i, d->ndim);
+        seen |= (uint64_t)1 << axis;
+    }
+    return ASN_OK;
+}
+
+asn_status asn_descriptor_check(const asn_descriptor *d, int64_t *nbytes) {
+    asn_layout l;
+    if (d->alignment < LEAST_ALIGNMENT || d->alignment > MOST_ALIGNMENT ||
+        (d->alignment & (d->alignment - 1)))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "descriptor: alignment is %lld; it may be a power of two "
+                             "from %d to %d",
+                             (long long)d->alignment, LEAST_ALIGNMENT, MOST_ALIGNMENT);
+    ASN_TRY(asn_layout_init(&l, d->dtype, d->ndim, d->shape, 'C'));
+    *nbytes = asn_layout_nbytes(&l);
+    asn_layout_fini(&l);
+    return check_order(d);
+}
+
+/* The descriptor's layout, at offset 0. */
+static asn_status layout_of(const asn_descriptor *d, asn_layout *out) {
+    int64_t strides[ASN_MAX_DIMS], step = asn_itemsize(d->dtype);
+    for (int i = d->ndim - 1; i >= 0; i--) {
+        strides[d->order[i]] = step;
+        step *= d->shape[d->order[i]] ? d->shape[d->order[i]] : 1;
+    }
+    return asn_layout_init_strided(out, d->dtype, d->ndim, d->shape, strides, 0, true);
+}
+
+/* Moves the first element to a multiple of the alignment, for which there is room. */
+static asn_status align(asn_array *a, int64_t alignment) {
+    ASN_TRY(asn_buffer_ensure(a->buffer));
+    uint64_t past = (uint64_t)(uintptr_t)a->buffer->data & (uint64_t)(alignment - 1);
+    a->layout.offset = past ? alignment - (int64_t)past : 0;
+    return ASN_OK;
+}
+
+asn_status asn_tensor_new(asn_array *out, const asn_descriptor *d) {
+    int64_t nbytes;
+    ASN_TRY(asn_descriptor_check(d, &nbytes));
+    ASN_TRY(layout_of(d, &out->layout));
+    asn_status status =
+        asn_buffer_new(&out->buffer, nbytes + d->alignment - LEAST_ALIGNMENT);
+    if (status) {
+        asn_layout_fini(&out->layout);
+        return status;
+    }
+    if (d->alignment > LEAST_ALIGNMENT && nbytes) status = align(out, d->alignment);
+    if (status) asn_array_fini(out);
+    return status;
+}
+
+static asn_status check_dead(const asn_array *dead, int64_t needed) {
+    const asn_buffer *b = dead->buffer;
+    if (b->release || b->shared)
+        return asn_error_set(ASN_ERR_VALUE, "reuse: the host holds the array's memory");
+    int32_t holders =
+        atomic_load_explicit(&b->refs, memory_order_acquire) - b->trace_refs;
+    if (holders > 1)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "reuse: %d other arrays share the array's memory",
+                             holders - 1);
+    int64_t room = b->capacity > b->nbytes ? b->capacity : b->nbytes;
+    if (needed > room)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "reuse: the array has %lld bytes of memory; the descriptor "
+                             "needs %lld",
+                             (long long)room, (long long)needed);
+    return ASN_OK;
+}
+
+asn_status asn_tensor_reuse(asn_array *out, const asn_descriptor *d,
+                            const asn_array *dead) {
+    int64_t needed;
+    ASN_TRY(asn_descriptor_check(d, &needed));
+    needed += d->alignment - LEAST_ALIGNMENT;
+    ASN_TRY(check_dead(dead, needed));
+    ASN_TRY(layout_of(d, &out->layout));
+    out->buffer = asn_buffer_retain(dead->buffer);
+    if (out->buffer->nbytes < needed) out->buffer->nbytes = needed;
+    asn_status status = ASN_OK;
+    if (d->alignment > LEAST_ALIGNMENT) status = align(out, d->alignment);
+    if (status) asn_array_fini(out);
+    return status;
+}
+
+/* ---- from and to the host */
+
+static void nothing(void *context) {
+    (void)context;
+}
+
+/* Host memory as an array for the length of a call. */
+static asn_status lend(asn_array *out, asn_dtype dtype, int ndim, const int64_t *shape,
+                       const int64_t *strides, const void *host) {
+    asn_layout l;
+    int64_t low, high;
+    ASN_TRY(asn_layout_init_strided(&l, dtype, ndim, shape, strides, 0, true));
+    asn_layout_bounds(&l, &low, &high);
+    l.offset = -low;
+    return asn_array_adopt(out, &l, (char *)host + low, high - low, nothing, NULL);
+}
+
+static asn_status convert(const asn_array *to, const asn_array *from) {
+    asn_operand value = {.array = (asn_array *)from};
+    return asn_assign(to, &value, ASN_CASTING_UNSAFE, NULL);
+}
+
+asn_status asn_tensor_prepare(asn_array *out, const asn_descriptor *d, asn_dtype dtype,
+                              const int64_t *strides, const void *host) {
+    asn_array source;
+    ASN_TRY(asn_tensor_new(out, d));
+    asn_status status = ASN_OK;
+    if (out->layout.size) {
+        status = lend(&source, dtype, d->ndim, d->shape, strides, host);
+        if (!status) {
+            status = convert(out, &source);
+            if (!status) status = asn_array_sync(out);
+            asn_array_fini(&source);
+        }
+    }
+    if (status) asn_array_fini(out);
+    return status;
+}
+
+/* Through memory of the device: converted there, then copied as it lies. */
+static asn_status copy_out(const asn_array *a, const asn_descriptor *d, void *host) {
+    asn_array made;
+    ASN_TRY(asn_tensor_new(&made, d));
+    asn_status status = convert(&made, a);
+    if (!status) status = asn_array_sync(&made);
+    size_t bytes = (size_t)asn_layout_nbytes(&made.layout);
+    const char *data = (const char *)made.buffer->data + made.layout.offset;
+    int code =
+        status ? 0
+               : asn_acl.aclrtMemcpy(host, bytes, data, bytes, ACL_MEMCPY_DEVICE_TO_HOST);
+    if (code) status = asn_acl_failed(code, "copy to host");
+    asn_array_fini(&made);
+    return status;
+}
+
+asn_status asn_tensor_copy_back(const asn_array *a, const asn_descriptor *d, void *host) {
+    asn_layout l;
+    int64_t nbytes;
+    ASN_TRY(asn_descriptor_check(d, &nbytes));
+    ASN_TRY(layout_of(d, &l));
+    asn_status status = ASN_OK;
+    if (!asn_layout_same_shape(&a->layout, &l)) {
+        char got[128], want[128];
+        status = asn_error_set(
+            ASN_ERR_VALUE, "copy_back: the array has shape %s, the descriptor %s",
+            asn_shape_format(got, sizeof got, a->layout.ndim, a->layout.shape),
+            asn_shape_format(want, sizeof want, l.ndim, l.shape));
+    }
+    asn_array target;
+    bool direct = asn_device_host_access();
+    if (!status && nbytes && direct) {
+        status = lend(&target, d->dtype, d->ndim, d->shape, l.strides, host);
+        if (!status) {
+            status = convert(&target, a);
+            if (!status) status = asn_array_sync(&target);
+            asn_array_fini(&target);
+        }
+    } else if (!status && nbytes) {
+        status = copy_out(a, d, host);
+    }
+    asn_layout_fini(&l);
+    return status;
+}
+
+/* ---- behind the caller */
+
+/* With the library's lock: what is recorded for the array is on the stream, and its
+ * memory is taken, before the transfer. */
+static asn_status submit(asn_dma *q, bool to_device, const asn_array *a, void *host,
+                         int priority, asn_transfer **transfer) {
+    if (asn_capture_open()) return asn_capture_refuse("a transfer is queued");
+    asn_lock();
+    asn_status status = to_device ? ASN_OK : asn_trace_settle(a->buffer, false);
+    if (!status) status = asn_buffer_ensure(a->buffer);
+    if (!status) status = asn_buffer_use(a->buffer, to_device);
+    if (!status)
+        status =
+            asn_dma_submit(q, to_device, host, (char *)a->buffer->data + a->layout.offset,
+                           asn_layout_nbytes(&a->layout), priority, transfer);
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_tensor_send(asn_dma *q, const asn_descriptor *d, void *host, int priority,
+                           asn_array *out, asn_transfer **transfer) {
+    ASN_TRY(asn_tensor_new(out, d));
+    asn_status status = submit(q, true, out, host, priority, transfer);
+    if (status) asn_array_fini(out);
+    return status;
+}
+
+asn_status asn_tensor_order(asn_transfer *transfer, const asn_array *a) {
+    if (!asn_stream_many) return asn_transfer_order(transfer);
+    asn_lock();
+    asn_status status = asn_trace_flush();
+    if (!status) status = asn_waits_check_host(asn_queue_active); /* it may wait */
+    if (!status) status = asn_transfer_order(transfer);
+    if (!status) status = asn_buffer_use(a->buffer, true);
+    asn_unlock();
+    return status;
+}
+
+asn_status asn_tensor_fetch(asn_dma *q, const asn_array *a, void *host, int priority,
+                            asn_array *kept, asn_transfer **transfer) {
+    ASN_TRY(asn_array_new(kept, asn_layout_dtype(&a->layout), a->layout.ndim,
+                          a->layout.shape, 'C'));
+    asn_status status = convert(kept, a);
+    if (!status) status = submit(q, false, kept, host, priority, transfer);
+    if (status) asn_array_fini(kept);
+    return status;
+}

@@ -1,0 +1,407 @@
+/* L2 graph: from nodes and plans to calls of the fused operator.
+ *
+ * A program's operands are filled in from the nodes it was planned for: addresses,
+ * strides, immediates. Long programs run with the face's global lock released.
+ */
+#include "graph/plan/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph/capture/capture.h"
+#include "graph/plan/fallback.h"
+#include "graph/lock.h"
+#include "graph/profile_events.h"
+#include "graph/plan/reuse.h"
+#include "ops/added.h"
+#include "runtime/device.h"
+#include "runtime/uses.h"
+
+enum {
+    BLOCKING_ELEMENTS = 1 << 15, /* above, other Python threads may run meanwhile */
+    LARGE_BYTES = 4 << 20 /* a result in bands from here on is none for the caches */
+};
+
+struct asn_counters asn_counters;
+
+static uint16_t opcodes[ASN_OP_COUNT + ASN_OP_ADDED]; /* + 1; 0: not asked yet */
+
+bool asn_fuse_enabled(void) {
+    static int enabled = -1;
+    if (enabled < 0) {
+        const char *wish = getenv("ASNUMPY_FUSE");
+        enabled =
+            asn_acl.aclnnxFused && asn_acl.aclnnxOpcode && !(wish && wish[0] == '0');
+    }
+    return enabled;
+}
+
+/* The opcode of a custom operator's loop, which the device learns here. */
+static int32_t added_opcode(const asn_acl_api *api, uint16_t op) {
+    int output;
+    const asn_added_loop *loop = asn_op_added(op, &output);
+    if (!loop || !api->aclnnxRegisterLoop) return -1;
+    aclnnxOwnLoop own = {.name = loop->name,
+                         .function = loop->fn,
+                         .data = loop->data,
+                         .numIn = loop->num_in,
+                         .numOut = loop->num_out};
+    for (int k = 0; k < ASN_ADDED_ARGS; k++)
+        own.dtypes[k] = (uint8_t)asn_dtype_table[loop->dtypes[k]].acl;
+    int32_t first = api->aclnnxRegisterLoop(&own);
+    return first < 0 ? -1 : first + output;
+}
+
+uint16_t asn_device_opcode(uint16_t op) {
+    if (op >= ASN_OP_COUNT + ASN_OP_ADDED) return ACLNNX_NO_REDUCE;
+    if (!opcodes[op]) {
+        const asn_acl_api *api = asn_acl.aclnnxOpcode ? &asn_acl : &asn_host;
+        int32_t code = op >= ASN_OP_COUNT ? added_opcode(api, op)
+                                          : api->aclnnxOpcode(asn_op_table[op].name);
+        opcodes[op] = code < 0 ? ACLNNX_NO_REDUCE : (uint16_t)(code + 1);
+    }
+    return opcodes[op] == ACLNNX_NO_REDUCE ? ACLNNX_NO_REDUCE
+                                           : (uint16_t)(opcodes[op] - 1);
+}
+
+static void fill_operand(aclnnxOperand *o, const asn_ref *ref) {
+    o->flags = 0;
+    o->reduceOp = ACLNNX_NO_REDUCE;
+    o->dtype = (uint8_t)asn_dtype_table[ref->dtype].acl;
+    if (!ref->buffer) {
+        o->data = NULL;
+        o->strides = NULL;
+        memcpy(o->immediate, ref->immediate, sizeof o->immediate);
+        return;
+    }
+    o->data = (char *)ref->buffer->data + ref->offset;
+    o->strides = ref->strides;
+}
+
+static asn_status fill_output(aclnnxOperand *o, const asn_node *node) {
+    ASN_TRY(asn_buffer_ensure(node->out.buffer));
+    fill_operand(o, &node->out);
+    if (node->reduce_op != ASN_OP_NONE) {
+        o->reduceOp = asn_device_opcode(node->reduce_op);
+        o->flags = node->accumulate ? ACLNNX_ACCUMULATE : 0;
+    }
+    return ASN_OK;
+}
+
+static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
+    asn_counters.programs++;
+    program->fpFlags = asn_fp_sink();
+    void *state = elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
+    if (!asn_acl.aclnnxFused) {
+        asn_status status = asn_host_fused(program, asn_op_table[op].name);
+        asn_blocking_leave(state);
+        return status;
+    }
+    asn_stream_launch(false);
+    int32_t code = asn_acl.aclnnxFused(program, asn_stream());
+    asn_blocking_leave(state);
+    asn_stream_launch(false); /* another thread may have waited meanwhile */
+    if (code) return asn_acl_failed(code, asn_op_table[op].name);
+    return ASN_OK;
+}
+
+/* divmod is two operations on the same operands, of which either may meet a condition. */
+static bool is_divmod(const asn_program *p, const asn_node *nodes) {
+    const asn_node *found[2] = {NULL, NULL};
+    for (int i = 0; i < p->num_nodes; i++) {
+        const asn_node *n = &nodes[p->nodes[i]];
+        if (n->op == ASN_OP_FLOOR_DIVIDE) found[0] = n;
+        if (n->op == ASN_OP_REMAINDER) found[1] = n;
+    }
+    bool pair = found[0] && found[1];
+    for (int k = 0; k < 2 && pair; k++)
+        pair = found[0]->in[k].buffer == found[1]->in[k].buffer &&
+               found[0]->in[k].offset == found[1]->in[k].offset;
+    return pair;
+}
+
+/* Whether it is the reduction of a node that may meet a condition. */
+static bool reduces(const asn_node *node) {
+    return node->reduce_op != ASN_OP_NONE && asn_is_inexact((asn_dtype)node->out.dtype) &&
+           !(asn_op_table[node->reduce_op].flags & ASN_OPF_EXTREME);
+}
+
+/* What NumPy calls a program's node. */
+static const char *called(const asn_program *p, const asn_node *nodes,
+                          const asn_node *node) {
+    bool quotient = node->op == ASN_OP_FLOOR_DIVIDE || node->op == ASN_OP_REMAINDER;
+    if (reduces(node)) return "reduce";
+    return quotient && is_divmod(p, nodes) ? "divmod" : asn_op_table[node->op].name;
+}
+
+/* Names the operation of a program for the conditions that it met: the last one that may
+ * divide by zero where that is one of them, else the last that computes, which neither a
+ * copy nor a comparison does. */
+static void note_conditions(const asn_program *p, const asn_node *nodes) {
+    const uint32_t *met = asn_fp_sink();
+    if (!ASN_CAPTURING && (!met || !*met)) return;
+    const asn_node *computes = &nodes[p->nodes[p->num_nodes - 1]], *pole = NULL;
+    for (int i = 0; i < p->num_nodes; i++) {
+        const asn_node *node = &nodes[p->nodes[i]];
+        const uint16_t flags = asn_op_table[node->op].flags;
+        if (reduces(node) || (node->op != ASN_OP_COPY && !(flags & ASN_OPF_PREDICATE)))
+            computes = node;
+        if (flags & ASN_OPF_POLE) pole = node;
+    }
+    if (ASN_CAPTURING)
+        asn_capture_names(called(p, nodes, pole ? pole : computes),
+                          called(p, nodes, computes));
+    if (!met || !*met) return;
+    if (*met & ACLNNX_FP_DIVIDE && pole) computes = pole;
+    asn_fp_note(called(p, nodes, computes));
+}
+
+/* ---- programs in regions (plan_forward.c) */
+
+enum { MAX_CUTS = 2 * ACLNNX_MAX_OPERANDS + 2 };
+
+typedef struct {
+    int num;
+    int64_t at[MAX_CUTS]; /* ascending: 0, ..., the extent */
+} axis_cuts;
+
+static void add_cut(axis_cuts *c, int64_t at) {
+    int i = c->num;
+    while (i > 0 && c->at[i - 1] > at)
+        i--;
+    if (i > 0 && c->at[i - 1] == at) return;
+    memmove(&c->at[i + 1], &c->at[i], (size_t)(c->num - i) * sizeof at);
+    c->at[i] = at;
+    c->num++;
+}
+
+/* Sets the operand to its piece at `start`. */
+static void fill_forward(aclnnxOperand *o, const asn_pieces *pieces,
+                         const asn_node *nodes, const int64_t *start) {
+    int64_t before = 0, at = start[pieces->axis];
+    int k = 0;
+    while (at >= before + nodes[pieces->node[k]].shape[pieces->axis])
+        before += nodes[pieces->node[k++]].shape[pieces->axis];
+    const asn_ref *source = &nodes[pieces->node[k]].in[0];
+    fill_operand(o, source);
+    o->data = (char *)o->data - before * source->strides[pieces->axis];
+}
+
+static asn_status call_regions(const asn_program *p, const asn_node *nodes,
+                               const aclnnxProgram *program, uint16_t op) {
+    axis_cuts cuts[ACLNNX_MAX_DIMS];
+    const aclnnxOperand *operands = program->operands;
+    aclnnxOperand parts[ACLNNX_MAX_OPERANDS];
+    int64_t shape[ACLNNX_MAX_DIMS], start[ACLNNX_MAX_DIMS], regions = 1;
+    for (int d = 0; d < program->numDims; d++) {
+        cuts[d].num = 0;
+        add_cut(&cuts[d], 0);
+        add_cut(&cuts[d], program->shape[d]);
+    }
+    for (int f = 0; f < p->num_forwards; f++) {
+        const asn_pieces *pieces = &p->forwards[f];
+        int64_t at = 0;
+        for (int k = 0; k < pieces->num; k++) {
+            ASN_TRY(asn_buffer_ensure(nodes[pieces->node[k]].in[0].buffer));
+            add_cut(&cuts[pieces->axis],
+                    at += nodes[pieces->node[k]].shape[pieces->axis]);
+        }
+    }
+    for (int d = 0; d < program->numDims; d++)
+        regions *= cuts[d].num - 1;
+    aclnnxProgram region = *program;
+    region.shape = shape;
+    region.operands = parts;
+    for (int64_t r = 0; r < regions; r++) {
+        int64_t rest = r, elements = 1;
+        for (int d = program->numDims - 1; d >= 0; d--) {
+            const int64_t *cut = &cuts[d].at[rest % (cuts[d].num - 1)];
+            rest /= cuts[d].num - 1;
+            start[d] = cut[0];
+            elements *= shape[d] = cut[1] - cut[0];
+        }
+        memcpy(parts, operands, (size_t)(p->num_in + p->num_out) * sizeof *parts);
+        for (int f = 0; f < p->num_forwards; f++)
+            fill_forward(&parts[p->forwards[f].operand], &p->forwards[f], nodes, start);
+        for (int i = 0; i < p->num_in + p->num_out; i++)
+            for (int d = 0; parts[i].data && d < program->numDims; d++)
+                parts[i].data = (char *)parts[i].data + start[d] * parts[i].strides[d];
+        ASN_TRY(call(&region, elements, op));
+    }
+    return ASN_OK;
+}
+
+static bool is_forwarded(const asn_program *p, int operand) {
+    for (int f = 0; f < p->num_forwards; f++)
+        if (p->forwards[f].operand == operand) return true;
+    return false;
+}
+
+static void move_to_band(const asn_program *p, const asn_node *nodes,
+                         const asn_band *band, aclnnxOperand *operands) {
+    for (int i = 0; i < p->num_in + p->num_out; i++) {
+        aclnnxOperand *o = &operands[i];
+        if (!o->data) continue;
+        bool fixed = band->fixed >> i & 1;
+        int64_t start = !fixed ? band->start : band->ring ? band->start % band->ring : 0;
+        o->data = (char *)o->data + start * o->strides[0];
+        if (!fixed && i >= p->num_in &&
+            asn_program_ref(p, nodes, i)->buffer->nbytes >= LARGE_BYTES)
+            o->flags |= ACLNNX_PART;
+    }
+}
+
+static asn_status use_ref(const asn_ref *ref, bool write) {
+    return ref->buffer ? asn_buffer_use(ref->buffer, write) : ASN_OK;
+}
+
+/* The streams that use the operands' memory come first. */
+static asn_status use_program(const asn_program *p, const asn_node *nodes) {
+    for (int i = 0; i < p->num_in + p->num_out; i++)
+        if (!is_forwarded(p, i))
+            ASN_TRY(use_ref(asn_program_ref(p, nodes, i), i >= p->num_in));
+    for (int f = 0; f < p->num_forwards; f++)
+        for (int k = 0; k < p->forwards[f].num; k++)
+            ASN_TRY(use_ref(&nodes[p->forwards[f].node[k]].in[0], false));
+    return ASN_OK;
+}
+
+static asn_status use_node(const asn_node *node) {
+    for (int k = 0; k < node->num_in; k++)
+        ASN_TRY(use_ref(&node->in[k], false));
+    return use_ref(&node->out, true);
+}
+
+static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_reuse,
+                         const asn_band *band) {
+    aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
+    aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
+    if (p->num_out == 0) return ASN_OK; /* everything in it was dead */
+    ASN_TRY(asn_device_open());
+    if (ASN_PROFILING) asn_profile_line_set(nodes[p->nodes[p->num_nodes - 1]].line);
+    for (int i = 0; i < p->num_in; i++) {
+        const asn_ref *ref = asn_program_ref(p, nodes, i);
+        if (is_forwarded(p, i)) continue;
+        if (ref->buffer) ASN_TRY(asn_buffer_ensure(ref->buffer));
+        fill_operand(&operands[i], ref);
+    }
+    if (may_reuse && !p->num_forwards) asn_reuse_operands(p, nodes);
+    for (int i = p->num_in; i < p->num_in + p->num_out; i++) {
+        ASN_TRY(fill_output(&operands[i], &nodes[p->operands[i].node]));
+        if (p->read_soon >> i & 1) operands[i].flags |= ACLNNX_READ_SOON;
+    }
+    for (int i = 0; i < p->num_instrs; i++) {
+        instrs[i] = p->instrs[i];
+        instrs[i].op = asn_device_opcode(p->instrs[i].op);
+    }
+    const asn_node *first = &nodes[p->nodes[0]],
+                   *last = &nodes[p->nodes[p->num_nodes - 1]];
+    aclnnxProgram program = {.numDims = first->ndim,
+                             .numIn = p->num_in,
+                             .numOut = p->num_out,
+                             .numInstrs = p->num_instrs,
+                             .numRegs = p->num_regs,
+                             .shape = first->shape,
+                             .reduceMask = p->reduce_mask,
+                             .operands = operands,
+                             .instrs = instrs};
+    int64_t shape[ACLNNX_MAX_DIMS];
+    if (band) {
+        memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
+        shape[0] = band->rows;
+        program.shape = shape;
+        move_to_band(p, nodes, band, operands);
+    }
+    if (asn_stream_many) ASN_TRY(use_program(p, nodes));
+    asn_mark mark = asn_profile_begin_on_device();
+    ASN_TRY(p->num_forwards ? call_regions(p, nodes, &program, last->op)
+                            : call(&program, first->size, last->op));
+    if (mark.ticks) asn_record_program(mark, p, nodes, band ? band->rows : -1);
+    note_conditions(p, nodes);
+    return ASN_OK;
+}
+
+asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
+                              bool may_reuse) {
+    asn_status status = launch(p, nodes, may_reuse, NULL);
+    if (ASN_PROFILING) asn_profile_line_set(0);
+    return status;
+}
+
+asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
+                           const asn_band *band) {
+    asn_status status = launch(p, nodes, false, band);
+    if (ASN_PROFILING) asn_profile_line_set(0);
+    return status;
+}
+
+static aclnnxInstr cast_instr(asn_dtype from, asn_dtype to, int dst, int src) {
+    return (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
+                         (uint8_t)asn_dtype_table[from].acl,
+                         (uint8_t)asn_dtype_table[to].acl,
+                         (uint8_t)dst,
+                         {(uint8_t)src, 0, 0}};
+}
+
+/* Registers: the inputs, the output, then temporaries from *next on. */
+static int node_instrs(const asn_node *node, aclnnxInstr *instrs, int *next) {
+    asn_dtype loop = (asn_dtype)node->loop, out_dtype = (asn_dtype)node->out.dtype;
+    int n = 0, out = node->num_in;
+    *next = out + 1;
+    if (node->op == ASN_OP_COPY && (asn_dtype)node->in[0].dtype != out_dtype) {
+        instrs[n++] = cast_instr((asn_dtype)node->in[0].dtype, out_dtype, out, 0);
+        return n;
+    }
+    asn_dtype result =
+        node->op == ASN_OP_COPY ? loop : asn_op_result((asn_op)node->op, loop);
+    aclnnxInstr op = {.op = asn_device_opcode(node->op),
+                      .dtype = (uint8_t)asn_dtype_table[loop].acl,
+                      .outDtype = (uint8_t)asn_dtype_table[result].acl,
+                      .dst = (uint8_t)out};
+    for (int k = 0; k < node->num_in; k++) {
+        asn_dtype from = (asn_dtype)node->in[k].dtype;
+        asn_dtype want = asn_op_operand((asn_op)node->op, k, loop);
+        op.src[k] = (uint8_t)k;
+        if (want == from) continue;
+        instrs[n++] = cast_instr(from, want, *next, k);
+        op.src[k] = (uint8_t)(*next)++;
+    }
+    if (result != out_dtype) op.dst = (uint8_t)(*next)++;
+    instrs[n++] = op;
+    if (result != out_dtype) instrs[n++] = cast_instr(result, out_dtype, out, op.dst);
+    return n;
+}
+
+asn_status asn_fuse_node(const asn_node *node) {
+    aclnnxOperand operands[4];
+    aclnnxInstr instrs[5];
+    int num_regs, out = node->num_in;
+    ASN_TRY(asn_device_open());
+    for (int k = 0; k < node->num_in; k++) {
+        if (node->in[k].buffer) ASN_TRY(asn_buffer_ensure(node->in[k].buffer));
+        fill_operand(&operands[k], &node->in[k]);
+    }
+    ASN_TRY(fill_output(&operands[out], node));
+    if (asn_stream_many) ASN_TRY(use_node(node));
+    int num_instrs = node_instrs(node, instrs, &num_regs);
+    aclnnxProgram program = {.numDims = node->ndim,
+                             .numIn = node->num_in,
+                             .numOut = 1,
+                             .numInstrs = num_instrs,
+                             .numRegs = num_regs,
+                             .shape = node->shape,
+                             .reduceMask = node->reduce_mask,
+                             .operands = operands,
+                             .instrs = instrs};
+    uint16_t op = node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op;
+    asn_mark mark = asn_profile_begin_on_device();
+    ASN_TRY(call(&program, node->size, op));
+    if (mark.ticks) asn_record_node(mark, node);
+    asn_fp_note(reduces(node) ? "reduce" : asn_op_table[op].name);
+    return ASN_OK;
+}
+
+asn_status asn_launch_node(const asn_node *node) {
+    ASN_TRY(asn_device_open());
+    return asn_fuse_enabled() ? asn_fuse_node(node) : asn_lower_node(node);
+}

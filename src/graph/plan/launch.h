@@ -1,0 +1,43 @@
+/* L2 graph: running planned programs and single nodes on the device. */
+#ifndef ASN_GRAPH_PLAN_LAUNCH_H
+#define ASN_GRAPH_PLAN_LAUNCH_H
+
+#include "graph/plan/plan.h"
+
+/* True when the device has the fused operator and ASNUMPY_FUSE is not 0. */
+bool asn_fuse_enabled(void);
+
+/* Storage for the outputs, then one fused call. */
+ASN_CHECK_RESULT asn_status asn_launch_program(const asn_program *p,
+                                               const asn_node *nodes, bool may_reuse);
+/* The same over some rows of the first axis. Operands whose bit is set in `fixed` do not
+ * move with them, or only round a ring of so many rows, which the band does not leave. */
+typedef struct {
+    int64_t start, rows, ring;
+    uint32_t fixed;
+} asn_band;
+ASN_CHECK_RESULT asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
+                                            const asn_band *band);
+/* One node: as a fused program of its own, or (fusion off) through CANN's single
+ * operators. */
+ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);
+/* Through single aclnn operators only (lower.c). */
+ASN_CHECK_RESULT asn_status asn_lower_node(const asn_node *node);
+/* A node as a one-operation fused program. */
+ASN_CHECK_RESULT asn_status asn_fuse_node(const asn_node *node);
+
+/* Opcodes of this device for the table's operations, looked up once. */
+uint16_t asn_device_opcode(uint16_t op);
+
+/* Floating-point conditions: where programs report to, NULL when checks are off; names
+ * the operation. */
+uint32_t *asn_fp_sink(void);
+void asn_fp_note(const char *name);
+/* Adds conditions that an operation met. */
+void asn_fp_meet(uint32_t met, const char *name);
+
+extern struct asn_counters {
+    uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
+} asn_counters;
+
+#endif

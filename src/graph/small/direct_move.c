@@ -1,0 +1,524 @@
+/* L2 graph: small movements of elements, done by the host in the device's memory (see
+ * direct.h).
+ *
+ * Where the host reaches device memory, moving a few elements is a loop of copies that
+ * ends before an operator would be described. A loop here knows only the element's size.
+ * Indices are checked first and nothing is written when one is out of range: the general
+ * path then says which.
+ */
+#include <string.h>
+
+#include "array/broadcast.h"
+#include "graph/small/binding.h"
+#include "graph/small/direct.h"
+#include "graph/engine.h"
+#include "graph/plan/launch.h"
+#include "graph/lock.h"
+#include "graph/profile_events.h"
+#include "graph/trace/truth.h"
+
+/* Host address of a 1-d or row-major array that is settled and small, with the step from
+ * one element to the next; NULL else. */
+static char *line_of(const asn_array *a, bool for_write, int64_t *step) {
+    const asn_layout *l = &a->layout;
+    const asn_buffer *b = a->buffer;
+    bool row = l->flags & ASN_C_CONTIGUOUS;
+    if (!asn_direct_ready() || !(row || l->ndim == 1) || !b->data || b->trace_writes ||
+        l->size > ASN_DIRECT_ELEMENTS || l->size == 0 || (for_write && b->trace_refs) ||
+        asn_truth_raw(a))
+        return NULL;
+    *step = row ? asn_itemsize(asn_layout_dtype(l)) : l->strides[0];
+    return (char *)b->data + l->offset;
+}
+
+/* n elements at steps; with a constant item the compiler makes the loop a fill. */
+static inline __attribute__((always_inline)) void
+fill_items(char *dst, int64_t step, int64_t n, const char *element, int64_t item) {
+    char value[16];
+    memcpy(value, element, (size_t)item);
+    for (int64_t i = 0; i < n; i++)
+        memcpy(dst + i * step, value, (size_t)item);
+}
+
+static void fill_line(char *dst, int64_t step, int64_t n, const char *element,
+                      int64_t item) {
+    static const char zero[16];
+    if (step == item && !memcmp(element, zero, (size_t)item)) {
+        memset(dst, 0, (size_t)(n * item));
+        return;
+    }
+    bool dense = step == item;
+    switch (item) {
+    case 1: fill_items(dst, step, n, element, 1); break;
+    case 2: fill_items(dst, step, n, element, 2); break;
+    case 4:
+        dense ? fill_items(dst, 4, n, element, 4) : fill_items(dst, step, n, element, 4);
+        break;
+    case 8:
+        dense ? fill_items(dst, 8, n, element, 8) : fill_items(dst, step, n, element, 8);
+        break;
+    default: fill_items(dst, step, n, element, 16);
+    }
+}
+
+/* ---- stretching */
+
+const char *asn_direct_settled(const asn_array *a) {
+    const asn_buffer *b = a->buffer;
+    bool settled = b->data && !b->trace_writes && !asn_truth_raw(a);
+    return settled ? (const char *)b->data + a->layout.offset : NULL;
+}
+
+/* The elements of `a`, stretched to shape, between a block and their places. */
+static inline void walk(char *block, char *at, int64_t item, int ndim,
+                        const int64_t *shape, const int64_t *strides, int64_t size,
+                        bool gathers) {
+    int64_t index[ASN_INLINE_DIMS] = {0};
+    int last = ndim - 1;
+    int64_t inner = ndim ? shape[last] : 1, step = ndim ? strides[last] : 0;
+    size_t row = (size_t)(inner * item);
+    for (int64_t i = 0; i < size; i += inner, block += row) {
+        if (step == item) memcpy(gathers ? block : at, gathers ? at : block, row);
+        for (int64_t k = 0; k < inner && step != item; k++)
+            asn_direct_move(gathers ? block + k * item : at + k * step,
+                            gathers ? at + k * step : block + k * item, item);
+        for (int d = last - 1; d >= 0; d--) {
+            at += strides[d];
+            if (++index[d] < shape[d]) break;
+            at -= strides[d] * shape[d];
+            index[d] = 0;
+        }
+    }
+}
+
+bool asn_direct_stretch(void *dst, const asn_array *a, int ndim, const int64_t *shape,
+                        int64_t size) {
+    int64_t strides[ASN_INLINE_DIMS];
+    if (size > ASN_SPREAD_ELEMENTS || ndim > ASN_INLINE_DIMS || !asn_direct_settled(a) ||
+        !asn_broadcast_strides(&a->layout, ndim, shape, strides))
+        return false;
+    walk(dst, (char *)(uintptr_t)asn_direct_settled(a),
+         asn_itemsize(asn_layout_dtype(&a->layout)), ndim, shape, strides, size, true);
+    return true;
+}
+
+void asn_direct_unspread(const asn_array *a, const void *src) {
+    const asn_layout *l = &a->layout;
+    walk((char *)(uintptr_t)src, (char *)a->buffer->data + l->offset,
+         asn_itemsize(asn_layout_dtype(l)), l->ndim, l->shape, l->strides, l->size,
+         false);
+}
+
+/* ---- assignment */
+
+static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
+                         const asn_array *src) {
+    const asn_layout *l = &dst->layout;
+    int64_t from_step, n = l->size;
+    int64_t item = asn_itemsize(asn_layout_dtype(l));
+    if (src->layout.dtype != l->dtype) return false;
+    const char *from = line_of(src, false, &from_step);
+    if (!from || !asn_layout_same_shape(l, &src->layout))
+        return (l->flags & ASN_C_CONTIGUOUS) &&
+               !asn_buffers_alias(src->buffer, dst->buffer) &&
+               asn_direct_stretch(to, src, l->ndim, l->shape, n);
+    if (from_step == item && to_step == item) {
+        memmove(to, from, (size_t)(n * item));
+        return true;
+    }
+    if (asn_buffers_alias(src->buffer, dst->buffer)) return false;
+    for (int64_t i = 0; i < n; i++)
+        asn_direct_move(to + i * to_step, from + i * from_step, item);
+    return true;
+}
+
+bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
+    asn_scalar cast;
+    int64_t step;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    char *to = line_of(dst, true, &step);
+    bool done = to && (dst->layout.flags & ASN_WRITEABLE);
+    if (done && src->array) {
+        done = assign_array(dst, to, step, src->array);
+    } else if (done) {
+        asn_dtype dtype = asn_layout_dtype(&dst->layout);
+        done = !src->weak && (asn_dtype)src->scalar.dtype == dtype;
+        const asn_scalar *value = &src->scalar;
+        if (!done && src->weak == 'i' && asn_is_inexact(dtype)) {
+            done = asn_scalar_convert(&src->scalar, dtype, &cast) == ASN_OK;
+            value = &cast;
+        }
+        if (done)
+            fill_line(to, step, dst->layout.size, (const char *)value->bytes,
+                      asn_itemsize(dtype));
+    }
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "assign", &dst->layout);
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
+                     const asn_scalar *value) {
+    asn_scalar cast;
+    void *data;
+    bool done = false;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    bool same = (asn_dtype)value->dtype == dtype;
+    if (!same && asn_scalar_convert(value, dtype, &cast) != ASN_OK)
+        asn_error_clear();
+    else if ((done = asn_direct_new(result, dtype, ndim, shape, &data)))
+        fill_line(data, asn_itemsize(dtype), result->layout.size,
+                  (const char *)(same ? value : &cast)->bytes, asn_itemsize(dtype));
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "full", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
+                       const asn_scalar *step, int64_t n) {
+    void *data;
+    bool done = false;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    if ((dtype == ASN_I64 || dtype == ASN_F64) &&
+        (done = asn_direct_new(result, dtype, 1, &n, &data))) {
+        if (dtype == ASN_I64) {
+            uint64_t first, delta, *out = data; /* wraps, as the device's does */
+            memcpy(&first, start->bytes, sizeof first);
+            memcpy(&delta, step->bytes, sizeof delta);
+            for (int64_t i = 0; i < n; i++)
+                out[i] = first + (uint64_t)i * delta;
+        } else {
+            double first, delta, *out = data;
+            memcpy(&first, start->bytes, sizeof first);
+            memcpy(&delta, step->bytes, sizeof delta);
+            for (int64_t i = 0; i < n; i++)
+                out[i] = first + (double)i * delta;
+        }
+    }
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "arange", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+/* ---- joining */
+
+bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
+                     asn_dtype dtype, int ndim, const int64_t *shape) {
+    void *data;
+    bool done = true;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    for (int i = 0; i < n && done; i++) {
+        const asn_layout *l = &arrays[i]->layout;
+        done = l->dtype == dtype &&
+               (l->size == 0 || asn_direct_memory(arrays[i], false) != NULL);
+    }
+    done = done && asn_direct_new(result, dtype, ndim, shape, &data);
+    for (int i = 0; i < n && done; i++) {
+        size_t bytes = (size_t)asn_layout_nbytes(&arrays[i]->layout);
+        if (bytes) memcpy(data, asn_direct_memory(arrays[i], false), bytes);
+        data = (char *)data + bytes;
+    }
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "concatenate", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+/* ---- indices and masks */
+
+/* The shape of the indices, then what is left of a's. */
+static int gathered_shape(const asn_array *a, const asn_array *index, int64_t *shape) {
+    int ndim = 0;
+    if (index->layout.ndim + a->layout.ndim - 1 > ASN_INLINE_DIMS) return -1;
+    for (int d = 0; d < index->layout.ndim; d++)
+        shape[ndim++] = index->layout.shape[d];
+    for (int d = 1; d < a->layout.ndim; d++)
+        shape[ndim++] = a->layout.shape[d];
+    return ndim;
+}
+
+/* Index memory when all are within [-extent, extent). */
+static const int64_t *checked_indices(const asn_array *index, int64_t extent) {
+    if (asn_layout_dtype(&index->layout) != ASN_I64) return NULL;
+    const int64_t *at = asn_direct_memory(index, false);
+    for (int64_t i = 0; at && i < index->layout.size; i++)
+        if (at[i] < -extent || at[i] >= extent) return NULL;
+    return at;
+}
+
+static bool gather(asn_array *result, const asn_array *a, const asn_array *index) {
+    int64_t shape[ASN_INLINE_DIMS], extent = a->layout.shape[0];
+    void *data;
+    const char *from = asn_direct_memory(a, false);
+    const int64_t *at = from ? checked_indices(index, extent) : NULL;
+    int ndim = at ? gathered_shape(a, index, shape) : -1;
+    if (ndim < 0 ||
+        !asn_direct_new(result, asn_layout_dtype(&a->layout), ndim, shape, &data))
+        return false;
+    int64_t row = asn_layout_nbytes(&a->layout) / extent;
+    for (int64_t i = 0; i < index->layout.size; i++)
+        asn_direct_move((char *)data + i * row,
+                        from + (at[i] < 0 ? at[i] + extent : at[i]) * row, row);
+    return true;
+}
+
+/* The first `count` elements kept; what is not kept is overwritten by the next. */
+static inline void select_items(char *to, const char *from, const uint8_t *keep,
+                                int64_t count, size_t item) {
+    for (int64_t i = 0, k = 0; k < count; i++) {
+        memcpy(to + k * (int64_t)item, from + i * (int64_t)item, item);
+        k += keep[i] != 0;
+    }
+}
+
+static bool select_true(asn_array *result, const asn_array *a, const asn_array *mask) {
+    void *data;
+    const char *from = asn_direct_memory(a, false);
+    const uint8_t *keep = from ? asn_direct_memory(mask, false) : NULL;
+    if (!keep || !asn_layout_same_shape(&a->layout, &mask->layout)) return false;
+    int64_t count = 0, n = a->layout.size;
+    for (int64_t i = 0; i < n; i++)
+        count += keep[i] != 0;
+    if (!asn_direct_new(result, asn_layout_dtype(&a->layout), 1, &count, &data))
+        return false;
+    switch (asn_itemsize(asn_layout_dtype(&a->layout))) {
+    case 1: select_items(data, from, keep, count, 1); break;
+    case 2: select_items(data, from, keep, count, 2); break;
+    case 4: select_items(data, from, keep, count, 4); break;
+    case 8: select_items(data, from, keep, count, 8); break;
+    default: select_items(data, from, keep, count, 16); break;
+    }
+    return true;
+}
+
+bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index) {
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    bool done = a->layout.ndim > 0 && (asn_layout_dtype(&index->layout) == ASN_BOOL
+                                           ? select_true(result, a, index)
+                                           : gather(result, a, index));
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "index", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+/* One value at every index (or where the mask is true). */
+static bool scatter_value(const asn_array *a, const asn_array *index, const char *value) {
+    int64_t step, item = asn_itemsize(asn_layout_dtype(&a->layout));
+    char *to = line_of(a, true, &step);
+    if (!to || asn_buffers_alias(index->buffer, a->buffer)) return false;
+    if (asn_layout_dtype(&index->layout) == ASN_BOOL) {
+        const uint8_t *keep = asn_direct_memory(index, false);
+        if (!keep || !asn_layout_same_shape(&a->layout, &index->layout)) return false;
+        for (int64_t i = 0; i < a->layout.size; i++)
+            if (keep[i]) asn_direct_move(to + i * step, value, item);
+        return true;
+    }
+    if (a->layout.ndim != 1) return false;
+    int64_t extent = a->layout.shape[0];
+    const int64_t *at = checked_indices(index, extent);
+    if (!at) return false;
+    for (int64_t i = 0; i < index->layout.size; i++)
+        asn_direct_move(to + (at[i] < 0 ? at[i] + extent : at[i]) * step, value, item);
+    return true;
+}
+
+/* A row of values at every index, or one row at all of them. */
+static bool scatter_rows(const asn_array *a, const asn_array *index,
+                         const asn_array *value) {
+    const asn_layout *to = &a->layout, *from = &value->layout;
+    const int each = from->ndim - (to->ndim - 1); /* 1: a row for every index */
+    if (to->ndim < 1 || index->layout.ndim != 1 || each < 0 || each > 1 ||
+        from->dtype != to->dtype || asn_truth_raw(value) || to->shape[0] == 0 ||
+        (each && from->shape[0] != index->layout.size) ||
+        asn_buffers_alias(index->buffer, a->buffer) ||
+        asn_buffers_alias(value->buffer, a->buffer))
+        return false;
+    for (int d = 1; d < to->ndim; d++)
+        if (from->shape[d - 1 + each] != to->shape[d]) return false;
+    char *rows = asn_direct_memory(a, true);
+    const char *values = rows ? asn_direct_memory(value, false) : NULL;
+    const int64_t *at = values ? checked_indices(index, to->shape[0]) : NULL;
+    if (!at) return false;
+    const int64_t extent = to->shape[0], row = asn_layout_nbytes(to) / extent;
+    for (int64_t i = 0; i < index->layout.size; i++)
+        asn_direct_move(rows + (at[i] < 0 ? at[i] + extent : at[i]) * row,
+                        values + (each ? i * row : 0), row);
+    return true;
+}
+
+bool asn_direct_index_set(const asn_array *a, const asn_array *index,
+                          const asn_operand *value) {
+    if (!(a->layout.flags & ASN_WRITEABLE) ||
+        (!value->array && (value->weak || value->scalar.dtype != a->layout.dtype)))
+        return false;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    bool done = value->array ? scatter_rows(a, index, value->array)
+                             : scatter_value(a, index, (const char *)value->scalar.bytes);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "index assign", &a->layout);
+    asn_unlock();
+    return done;
+}
+
+static bool choose_locked(asn_array *result, const asn_array *which, int n,
+                          const asn_array *const *from) {
+    const asn_layout *l = &which->layout;
+    asn_dtype dtype = asn_layout_dtype(&from[0]->layout);
+    const int64_t *at =
+        asn_layout_dtype(l) == ASN_I64 ? asn_direct_memory(which, false) : NULL;
+    const char *memory[ASN_DIRECT_CHOICES];
+    void *data;
+    for (int k = 0; k < n; k++) {
+        memory[k] = asn_direct_memory(from[k], false);
+        if (!memory[k] || asn_layout_dtype(&from[k]->layout) != dtype ||
+            !asn_layout_same_shape(l, &from[k]->layout))
+            return false;
+    }
+    for (int64_t i = 0; at && i < l->size; i++)
+        if (at[i] < 0 || at[i] >= n) return false;
+    if (!at || !asn_direct_new(result, dtype, l->ndim, l->shape, &data)) return false;
+    int64_t item = asn_itemsize(dtype);
+    for (int64_t i = 0; i < l->size; i++)
+        asn_direct_move((char *)data + i * item, memory[at[i]] + i * item, item);
+    return true;
+}
+
+bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
+                       const asn_array *const *from) {
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    bool done = n > 0 && n <= ASN_DIRECT_CHOICES && choose_locked(result, which, n, from);
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "choose", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+/* ---- bits */
+
+static const uint8_t *bytes_of(const asn_array *a, bool bools) {
+    asn_dtype dtype = asn_layout_dtype(&a->layout);
+    bool known = dtype == ASN_U8 || (bools && dtype == ASN_BOOL);
+    return known ? asn_direct_memory(a, false) : NULL;
+}
+
+bool asn_direct_pack(asn_array *result, const asn_array *a) {
+    void *data;
+    int64_t n = a->layout.size, count = (n + 7) / 8;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    const uint8_t *from = bytes_of(a, true);
+    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
+    if (done) memset(data, 0, (size_t)count);
+    for (int64_t i = 0; done && i < n; i++)
+        ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "packbits", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_unpack(asn_array *result, const asn_array *a) {
+    void *data;
+    int64_t count = 8 * a->layout.size;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    const uint8_t *from = bytes_of(a, false);
+    bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
+    for (int64_t i = 0; done && i < count; i++)
+        ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
+    if (asn_profile_small_timed(begin, done))
+        asn_record_move(begin, "unpackbits", &result->layout);
+    asn_unlock();
+    return done;
+}
+
+/* ---- products */
+
+/* Elements of an operand where the other is a vector: one thread computes such a product
+ * in 9 us. */
+enum { LONGEST_BY_VECTOR = 1 << 16 };
+
+/* A matrix, or a vector as a row or column, of up to `longest` elements; false: not
+ * settled, too large. */
+static bool matrix_of(const asn_array *a, bool row, int64_t longest, aclnnxOperand *o,
+                      int64_t *shape, int64_t *strides) {
+    const asn_layout *l = &a->layout;
+    bool vector = l->ndim == 1;
+    if (l->ndim < 1 || l->ndim > 2 || !a->buffer->data || a->buffer->trace_writes ||
+        l->size > longest || l->size == 0 || asn_truth_raw(a))
+        return false;
+    int last = l->ndim - 1;
+    shape[0] = vector ? (row ? 1 : l->shape[0]) : l->shape[0];
+    shape[1] = vector ? (row ? l->shape[0] : 1) : l->shape[last];
+    strides[0] = vector && row ? 0 : l->strides[0];
+    strides[1] = vector && !row ? 0 : l->strides[last];
+    *o = (aclnnxOperand){.data = (char *)a->buffer->data + l->offset,
+                         .strides = strides,
+                         .dtype = (uint8_t)asn_dtype_table[l->dtype].acl,
+                         .reduceOp = ACLNNX_NO_REDUCE};
+    return true;
+}
+
+static bool direct_product(asn_array *result, const asn_array *a, const asn_array *b,
+                           bool conjugate, const char *what) {
+    const bool vector = a->layout.ndim == 1 || b->layout.ndim == 1;
+    const int64_t longest = conjugate ? INT64_MAX
+                            : vector  ? LONGEST_BY_VECTOR
+                                      : ASN_DIRECT_ELEMENTS;
+    aclnnxOperand o[3];
+    int64_t shape[2][2], strides[2][2], kept[2];
+    void *data;
+    int ndim = 0;
+    asn_lock();
+    uint64_t begin = asn_profile_begin_small();
+    bool done = asn_direct_ready() && asn_acl.aclnnxMatmul &&
+                a->layout.dtype == b->layout.dtype &&
+                matrix_of(a, true, longest, &o[0], shape[0], strides[0]) &&
+                matrix_of(b, false, longest, &o[1], shape[1], strides[1]) &&
+                shape[0][1] == shape[1][0];
+    if (done && a->layout.ndim == 2) kept[ndim++] = shape[0][0];
+    if (done && b->layout.ndim == 2) kept[ndim++] = shape[1][1];
+    done =
+        done && asn_direct_new(result, asn_layout_dtype(&a->layout), ndim, kept, &data);
+    if (done) {
+        o[0].flags = conjugate ? ACLNNX_CONJUGATE : 0;
+        o[2] = (aclnnxOperand){
+            .data = data, .dtype = o[0].dtype, .reduceOp = ACLNNX_NO_REDUCE};
+        uint32_t met = 0, *sink = what && asn_fp_sink() ? &met : NULL;
+        if (asn_acl.aclnnxMatmul(&o[0], &o[1], &o[2], shape[0][0], shape[0][1],
+                                 shape[1][1], sink)) {
+            asn_array_fini(result);
+            done = false; /* the general path reports it */
+        } else if (__builtin_expect(met != 0, 0)) {
+            asn_fp_meet(met, what);
+        }
+    }
+    if (asn_profile_small_timed(begin, done))
+        asn_profile_small(begin, "matmul",
+                          (a->layout.size + b->layout.size + result->layout.size) *
+                              asn_itemsize(asn_layout_dtype(&a->layout)),
+                          asn_flops_of_product(asn_layout_dtype(&a->layout), 1,
+                                               shape[0][0], shape[0][1], shape[1][1]));
+    asn_unlock();
+    return done;
+}
+
+bool asn_direct_matmul(asn_array *result, const asn_array *a, const asn_array *b,
+                       const char *what) {
+    return direct_product(result, a, b, false, what);
+}
+
+bool asn_direct_vdot(asn_array *result, const asn_array *a, const asn_array *b) {
+    return direct_product(result, a, b, true, "vdot");
+}

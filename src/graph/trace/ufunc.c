@@ -1,0 +1,280 @@
+/* L2 graph: calling an operation of the table (see ufunc.h).
+ *
+ * The general path resolves dtypes, broadcasts, makes the result and submits one node;
+ * where= adds a selection, an output that overlaps an input in another order adds a
+ * temporary. Two short paths stand in front, for row-major arrays of one dtype and shape
+ * and Python numbers: small ones run at once (direct.c), large ones are recorded as they
+ * are (trace_fast.c).
+ */
+#include "graph/trace/ufunc.h"
+
+#include <string.h>
+
+#include "array/broadcast.h"
+#include "graph/capture/capture.h"
+#include "graph/trace/compare.h"
+#include "graph/small/direct.h"
+#include "graph/operators/families.h"
+#include "graph/plan/launch.h"
+#include "graph/lock.h"
+#include "graph/trace/operands.h"
+#include "graph/trace/trace_fast.h"
+#include "graph/trace/truth.h"
+
+static const asn_ufunc_options defaults = ASN_UFUNC_DEFAULTS;
+
+asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand *in,
+                                  const asn_ufunc_options *options, asn_dtype *loop,
+                                  asn_dtype *result) {
+    if (!options) options = &defaults;
+    asn_type types[3];
+    if (op >= ASN_OP_COUNT) { /* the row of a loop, which has no other dtypes */
+        *loop = *result = (asn_dtype)asn_op_table[op].out_dtype;
+        return ASN_OK;
+    }
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        types[k] = asn_operand_type(&in[k]);
+    ASN_TRY(asn_op_resolve(op, types, options->dtype, options->casting, loop));
+    *result = asn_op_result(op, *loop);
+    return ASN_OK;
+}
+
+static asn_status broadcast_all(int n, const asn_operand *in, const asn_array *where,
+                                const asn_array *out, int *ndim, int64_t *shape) {
+    const asn_layout *layouts[5];
+    int num = 0;
+    for (int k = 0; k < n; k++)
+        if (in[k].array) layouts[num++] = &in[k].array->layout;
+    if (where) layouts[num++] = &where->layout;
+    ASN_TRY(asn_broadcast_shape(num, layouts, ndim, shape));
+    if (!out) return ASN_OK;
+    int64_t strides[ASN_MAX_DIMS];
+    asn_layout plain = {.ndim = *ndim, .shape = shape, .strides = shape};
+    /* Inputs stretch to out's shape, never out to theirs. */
+    if (out->layout.ndim >= *ndim &&
+        asn_broadcast_strides(&plain, out->layout.ndim, out->layout.shape, strides)) {
+        *ndim = out->layout.ndim;
+        memcpy(shape, out->layout.shape, (size_t)*ndim * sizeof *shape);
+    }
+    return asn_check_out_shape(out, *ndim, shape);
+}
+
+static asn_status check_out(asn_op op, const asn_array *out, asn_dtype result,
+                            asn_casting casting) {
+    if (!(out->layout.flags & ASN_WRITEABLE))
+        return asn_error_set(ASN_ERR_VALUE, "output array is read-only");
+    if (!asn_can_cast(result, asn_layout_dtype(&out->layout), casting))
+        return asn_error_set(
+            ASN_ERR_CASTING,
+            "Cannot cast ufunc '%s' output from dtype('%s') to dtype('%s') "
+            "with casting rule '%s'",
+            asn_op_table[op].name, asn_dtype_name(result),
+            asn_dtype_name(asn_layout_dtype(&out->layout)), asn_casting_name(casting));
+    return ASN_OK;
+}
+
+static const char negative_power[] =
+    "Integers to negative integer powers are not allowed.";
+
+/* In a trace: a condition of every replay, where the exponents are a call's. */
+static asn_status require_positive(const asn_array *least, bool *known) {
+    ASN_TRY(asn_capture_known(least, known));
+    if (*known) return ASN_OK;
+    asn_operand in[2] = {{.array = least}, {.scalar = asn_scalar_int(0), .weak = 'i'}};
+    asn_array positive;
+    ASN_TRY(asn_ufunc_call(ASN_OP_GREATER_EQUAL, in, NULL, &positive, NULL));
+    asn_status status = asn_capture_require(&positive, ASN_ERR_VALUE, negative_power);
+    asn_array_fini(&positive);
+    return status;
+}
+
+/* Whether an exponent is negative, by the smallest one. */
+static asn_status any_negative(const asn_array *exponents, bool *negative) {
+    asn_array least;
+    asn_reduce_options all = {.axes = ~(uint64_t)0, .dtype = ASN_DTYPE_NONE};
+    asn_scalar answer = {0};
+    int64_t value = 0;
+    bool known = true;
+    ASN_TRY(asn_ufunc_reduce(ASN_OP_MINIMUM, exponents, NULL, &least, &all));
+    asn_status status = ASN_OK;
+    if (asn_capture_open()) status = require_positive(&least, &known);
+    if (!status && known) status = asn_array_get_item(&least, 0, &answer);
+    asn_array_fini(&least);
+    ASN_TRY(status);
+    if (!known) return ASN_OK;
+    ASN_TRY(asn_scalar_cast(&answer, ASN_I64, &answer));
+    memcpy(&value, answer.bytes, sizeof value);
+    *negative = value < 0;
+    return ASN_OK;
+}
+
+/* NumPy refuses integers to negative integer powers; for an array exponent that means a
+ * look at it. */
+static asn_status check_power(const asn_operand *exponent, asn_dtype loop) {
+    ASN_TRY(asn_operand_check(exponent, loop));
+    if (!asn_is_signed_int(loop)) return ASN_OK;
+    bool negative = false;
+    if (!exponent->array) {
+        int64_t value;
+        asn_scalar cast;
+        ASN_TRY(asn_scalar_cast(&exponent->scalar, ASN_I64, &cast));
+        memcpy(&value, cast.bytes, sizeof value);
+        negative = value < 0;
+    } else if (asn_is_signed_int(asn_layout_dtype(&exponent->array->layout))) {
+        if (exponent->array->layout.size == 0) return ASN_OK;
+        ASN_TRY(any_negative(exponent->array, &negative));
+    }
+    return negative ? asn_error_set(ASN_ERR_VALUE, "%s", negative_power) : ASN_OK;
+}
+
+/* A broadcast view, which single operators refuse to write. */
+static bool is_broadcast(const asn_layout *l) {
+    for (int d = 0; d < l->ndim; d++)
+        if (l->strides[d] == 0 && l->shape[d] > 1) return true;
+    return false;
+}
+
+/* Fills and submits the node that computes into `target`. */
+static asn_status submit_call(asn_op op, asn_dtype loop, const asn_operand *in,
+                              const asn_array *target, bool *hazard) {
+    asn_draft d;
+    asn_draft_init(&d, op, loop, target->layout.ndim, target->layout.shape);
+    asn_draft_array(&d, &d.node.out, target);
+    for (int k = 0; k < d.node.num_in; k++)
+        ASN_TRY(
+            asn_draft_operand(&d, &d.node.in[k], &in[k], asn_op_operand(op, k, loop)));
+    if (hazard) {
+        *hazard = !asn_fuse_enabled() && is_broadcast(&target->layout);
+        for (int k = 0; k < d.node.num_in; k++)
+            *hazard = *hazard || asn_draft_hazard(&d, &d.node.in[k]);
+        if (*hazard) return ASN_OK;
+    }
+    if (d.node.size == 0) return ASN_OK;
+    return asn_trace_submit(&d);
+}
+
+static asn_status call_into(asn_op op, asn_dtype loop, asn_dtype dtype,
+                            const asn_operand *in, const asn_array *out,
+                            const asn_ufunc_options *o, int ndim, const int64_t *shape) {
+    ASN_TRY(check_out(op, out, dtype, o->casting));
+    bool hazard = true;
+    if (!o->where) ASN_TRY(submit_call(op, loop, in, out, &hazard));
+    if (!hazard) return ASN_OK;
+    asn_array temp;
+    ASN_TRY(
+        asn_result_new(&temp, dtype, ndim, shape, o->order, asn_op_table[op].num_in, in));
+    asn_status status = submit_call(op, loop, in, &temp, NULL);
+    asn_operand value = {.array = &temp};
+    if (!status) status = asn_assign(out, &value, ASN_CASTING_UNSAFE, o->where);
+    asn_array_fini(&temp);
+    return status;
+}
+
+static asn_status call_general(asn_op op, const asn_operand *in, const asn_array *out,
+                               asn_array *result, const asn_ufunc_options *o) {
+    bool done;
+    ASN_TRY(asn_compare_mixed(op, in, out, result, o, &done));
+    if (done) return ASN_OK;
+    asn_dtype loop, dtype;
+    int ndim;
+    int64_t shape[ASN_MAX_DIMS];
+    int n = asn_op_table[op].num_in;
+    ASN_TRY(asn_ufunc_result_dtype(op, in, o, &loop, &dtype));
+    bool empty = in[0].array && in[0].array->layout.size == 0;
+    if (op == ASN_OP_POWER && !empty) ASN_TRY(check_power(&in[1], loop));
+    ASN_TRY(broadcast_all(n, in, o->where, out, &ndim, shape));
+    if (out) return call_into(op, loop, dtype, in, out, o, ndim, shape);
+    ASN_TRY(asn_result_new(result, dtype, ndim, shape, o->order, n, in));
+    asn_status status;
+    if (o->where)
+        status = call_into(op, loop, dtype, in, result, o, ndim, shape);
+    else
+        status = submit_call(op, loop, in, result, NULL);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
+/* Whether the short path for small arrays is worth asking. */
+static inline bool is_small(asn_op op, const asn_operand *in) {
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        if (in[k].array && in[k].array->layout.size > ASN_DIRECT_ELEMENTS) return false;
+    return true;
+}
+
+/* Division of integers by what may be 0 is not put off: NumPy programs catch its warning
+ * around the call. (A number other than 0 and -1 meets no condition.) */
+static bool may_divide_by_zero(asn_op op, const asn_operand *in) {
+    const asn_op_info *info = &asn_op_table[op];
+    if (!(info->flags & ASN_OPF_DIVIDES) || !asn_fp_sink()) return false;
+    const asn_operand *divisor = &in[info->num_in - 1];
+    if (divisor->array) return asn_is_integer(asn_layout_dtype(&divisor->array->layout));
+    asn_scalar wide;
+    int64_t value = 0;
+    if (!asn_is_integer((asn_dtype)divisor->scalar.dtype)) return false;
+    if (asn_scalar_cast(&divisor->scalar, ASN_I64, &wide) == ASN_OK)
+        memcpy(&value, wide.bytes, sizeof value);
+    return value == 0 || value == -1;
+}
+
+/* ldexp of exponents that may not fit the loops' int32. */
+static asn_status call_bounded(const asn_operand *in, const asn_array *out,
+                               asn_array *result, const asn_ufunc_options *o) {
+    asn_operand bounded[2] = {in[0]};
+    asn_array owner;
+    ASN_TRY(asn_exponent_bound(&in[1], &bounded[1], &owner));
+    asn_status status = asn_ufunc_call(ASN_OP_LDEXP, bounded, out, result, o);
+    if (in[1].array) asn_array_fini(&owner);
+    return status;
+}
+
+/* Operands that are raw truth values are read as what they mean first. */
+static bool any_raw(asn_op op, const asn_operand *in, const asn_ufunc_options *o) {
+    bool raw = o->where && asn_truth_raw(o->where);
+    for (int k = 0; k < asn_op_table[op].num_in; k++)
+        raw = raw || (in[k].array && asn_truth_raw(in[k].array));
+    return raw;
+}
+
+static asn_status call_clean(asn_op op, const asn_operand *in, const asn_array *out,
+                             asn_array *result, const asn_ufunc_options *o) {
+    asn_operand operands[4] = {{.array = NULL}};
+    asn_ufunc_options options = *o;
+    asn_array clean[4];
+    int n = asn_op_table[op].num_in, made = 0;
+    asn_status status = ASN_OK;
+    memcpy(operands, in, (size_t)n * sizeof *in);
+    operands[n].array = o->where;
+    for (int k = 0; k <= n && !status; k++) {
+        if (!operands[k].array || !asn_truth_raw(operands[k].array)) continue;
+        status = asn_truth_clean(&clean[made], operands[k].array);
+        if (!status) operands[k].array = &clean[made++];
+    }
+    options.where = operands[n].array;
+    if (!status) status = asn_ufunc_call(op, operands, out, result, &options);
+    while (made)
+        asn_array_fini(&clean[--made]);
+    return status;
+}
+
+asn_status asn_ufunc_call(asn_op op, const asn_operand *in, const asn_array *out,
+                          asn_array *result, const asn_ufunc_options *options) {
+    const asn_ufunc_options *o = options ? options : &defaults;
+    if (op == ASN_OP_LDEXP && asn_exponent_is_wide(in))
+        return call_bounded(in, out, result, o);
+    if (o == &defaults && (is_small(op, in) ? asn_direct_call(op, in, out, result)
+                                            : asn_rows_record(op, in, out, result)))
+        return ASN_OK;
+    if (any_raw(op, in, o)) return call_clean(op, in, out, result, o);
+    asn_lock();
+    asn_status status = call_general(op, in, out, result, o);
+    asn_unlock();
+    ASN_TRY(status);
+    if (!may_divide_by_zero(op, in)) return ASN_OK;
+    const asn_array *written = out ? out : result;
+    asn_lock();
+    status = asn_trace_settle(written->buffer, false);
+    if (!status) status = asn_trace_catch_up(true);
+    asn_unlock();
+    if (status && !out) asn_array_fini(result);
+    return status;
+}

@@ -1,0 +1,90 @@
+/* L2 graph: calling, reducing, accumulating the operations of the table, with NumPy's
+ * semantics.
+ *
+ * Each function checks, resolves dtypes (NEP 50), broadcasts, and then either runs at
+ * once (small, nothing pending) or records into the trace. Shape and dtype errors are
+ * raised here, at the call.
+ */
+#ifndef ASN_GRAPH_TRACE_UFUNC_H
+#define ASN_GRAPH_TRACE_UFUNC_H
+
+#include "array/promote.h"
+#include "graph/array.h"
+
+/* An argument: an array, or a scalar. A weak scalar (weak != 0) is a Python number: its
+ * scalar holds int64 or uint64 for 'i', float64 for 'f', complex128 for 'c', bool for
+ * 'b'. A strong scalar is a NumPy scalar. */
+typedef struct {
+    const asn_array *array; /* NULL: scalar */
+    asn_scalar scalar;
+    char weak;
+} asn_operand;
+
+/* Numbers as Python's. */
+static inline asn_operand asn_operand_int(int64_t value) {
+    return (asn_operand){.scalar = asn_scalar_int(value), .weak = 'i'};
+}
+static inline asn_operand asn_operand_float(double value) {
+    return (asn_operand){.scalar = asn_scalar_float(value), .weak = 'f'};
+}
+
+typedef struct {
+    asn_casting casting;    /* default ASN_CASTING_SAME_KIND */
+    asn_dtype dtype;        /* loop dtype wished for, or ASN_DTYPE_NONE */
+    char order;             /* 'K' by default */
+    const asn_array *where; /* NULL: everywhere; bool, broadcasts */
+} asn_ufunc_options;
+#define ASN_UFUNC_DEFAULTS {ASN_CASTING_SAME_KIND, ASN_DTYPE_NONE, 'K', NULL}
+
+/* result = op(in...). If out is not NULL the result is written there (broadcast up to
+ * out's shape, cast by options->casting; overlap with inputs is safe) and *result is not
+ * touched; else *result is made. */
+ASN_CHECK_RESULT asn_status asn_ufunc_call(asn_op op, const asn_operand *in,
+                                           const asn_array *out, asn_array *result,
+                                           const asn_ufunc_options *options);
+/* The dtype asn_ufunc_call would give. */
+ASN_CHECK_RESULT asn_status asn_ufunc_result_dtype(asn_op op, const asn_operand *in,
+                                                   const asn_ufunc_options *options,
+                                                   asn_dtype *loop, asn_dtype *result);
+
+typedef struct {
+    uint64_t axes; /* bit d: axis d is reduced; 0: none (a copy, as axis=()) */
+    bool keepdims;
+    asn_dtype dtype; /* ASN_DTYPE_NONE: NumPy's default (sum of small ints widens) */
+    const asn_array *where;     /* NULL: everywhere */
+    const asn_operand *initial; /* NULL: the identity, or the first element */
+    bool now; /* the value is read next: better not recorded, which would end the rest */
+} asn_reduce_options;
+
+/* ufunc.reduce. out as in asn_ufunc_call. ValueError for an empty reduction without
+ * identity ("zero-size array to reduction operation maximum which has no identity") and
+ * for several axes of a non-reorderable one. */
+ASN_CHECK_RESULT asn_status asn_ufunc_reduce(asn_op op, const asn_array *a,
+                                             const asn_array *out, asn_array *result,
+                                             const asn_reduce_options *options);
+/* any (op logical_or) or all (logical_and) of a large array, piece by piece until the
+ * answer is known. *done false: not such an array, nothing was done. */
+ASN_CHECK_RESULT asn_status asn_truth_reduce(asn_op op, const asn_array *a, bool *truth,
+                                             bool *done);
+/* Variance of all of a large float32 or float64 array with `ddof`, or its root, by one
+ * operator. *done false: not such an array, or the result is not finite, and the
+ * composition of single operations will say why. */
+ASN_CHECK_RESULT asn_status asn_variance_whole(const asn_array *a, int64_t ddof,
+                                               bool root, asn_scalar *value, bool *done);
+ASN_CHECK_RESULT asn_status asn_ufunc_accumulate(asn_op op, const asn_array *a, int axis,
+                                                 asn_dtype dtype, const asn_array *out,
+                                                 asn_array *result);
+/* indices: int64, 1-d. */
+ASN_CHECK_RESULT asn_status asn_ufunc_reduceat(asn_op op, const asn_array *a,
+                                               const asn_array *indices, int axis,
+                                               asn_dtype dtype, const asn_array *out,
+                                               asn_array *result);
+
+/* dst[...] = src with broadcasting and casting; overlap-safe. Also copyto(where=). */
+ASN_CHECK_RESULT asn_status asn_assign(const asn_array *dst, const asn_operand *src,
+                                       asn_casting casting, const asn_array *where);
+/* A copy as dtype in the given order ('K', 'A', 'C', 'F'). */
+ASN_CHECK_RESULT asn_status asn_copy(asn_array *result, const asn_array *a,
+                                     asn_dtype dtype, char order);
+
+#endif
