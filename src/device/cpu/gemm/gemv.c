@@ -119,8 +119,8 @@ static void cut_dots(gemv_job *j) {
     j->parts = pieces(g->cols * j->item, PART_BYTES);
     j->part = times(pieces(g->cols, j->parts), 64 / j->item);
     j->parts = pieces(g->cols, j->part);
-    const int64_t rows = TILE_BYTES / (g->cols * j->item);
-    j->tile = least(times(rows + 1, 4), g->rows);
+    const int64_t rows = TILE_BYTES / (g->cols * j->item) + 1;
+    j->tile = times(pieces(g->rows, pieces(g->rows, rows)), 4); /* as even as can be */
     j->tiles = pieces(g->rows, j->tile);
 }
 
