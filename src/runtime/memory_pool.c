@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/forks.h"
+#include "base/integers.h"
 #include "runtime/acl_api.h"
 #include "runtime/pattern.h"
 #include "runtime/profile.h"
@@ -202,10 +203,6 @@ static asn_status device_alloc(arena *a, uint64_t wished, uint64_t needed, bool 
     return device_gives(a, needed, huge, out) ? ASN_OK : no_memory(a, needed);
 }
 
-static int64_t round_up(int64_t bytes, int64_t unit) {
-    return (bytes + unit - 1) / unit * unit;
-}
-
 /* Whether the program asks for a little more than the last time there was no room: an
  * array that grows, of which the next one will not fit where this one was. */
 static bool grows(const arena *a, int64_t bytes) {
@@ -214,7 +211,7 @@ static bool grows(const arena *a, int64_t bytes) {
 
 /* A segment for small requests: a sixteenth of what is held, 1 to 16 MiB. */
 static int64_t usual_segment(const arena *a) {
-    int64_t bytes = round_up((int64_t)(reserved(a) / 16), SEGMENT_LEAST);
+    int64_t bytes = asn_round_up((int64_t)(reserved(a) / 16), SEGMENT_LEAST);
     if (bytes < SEGMENT_LEAST) return SEGMENT_LEAST;
     return bytes < SEGMENT_MOST ? bytes : SEGMENT_MOST;
 }
@@ -226,9 +223,9 @@ static int64_t segment_bytes(const arena *a, int64_t bytes) {
     int64_t least = usual_segment(a);
     int64_t wished = grows(a, bytes) ? bytes + bytes / 4 : bytes;
     if (bytes <= BIN_LARGEST) wished = 4 * bytes;
-    if (least < wished) least = round_up(wished, PAGE);
+    if (least < wished) least = asn_round_up(wished, PAGE);
     int64_t missing = asn_pattern_need(&a->pattern) - a->segments.reserved;
-    if (missing > least) least = round_up(missing, SEGMENT_LEAST);
+    if (missing > least) least = asn_round_up(missing, SEGMENT_LEAST);
     int64_t most = a->segments.max_split; /* a longer one would not be cut for it */
     if (most && bytes <= most && least > most) least = most;
     return least;
@@ -304,7 +301,7 @@ static asn_range *take_idle(arena *a, int64_t bytes) {
 static asn_status take_range(arena *a, int c, int64_t nbytes, asn_block *out,
                              bool *reused) {
     bool binned = nbytes <= BIN_LARGEST;
-    int64_t bytes = binned ? asn_class_bytes(c) : round_up(nbytes, PAGE);
+    int64_t bytes = binned ? asn_class_bytes(c) : asn_round_up(nbytes, PAGE);
     if (bytes <= STAGGERED) bytes += STAGGER;
     asn_range *r = binned ? take_aside(a, c) : NULL;
     if (!binned) {

@@ -229,6 +229,8 @@ static void test_vectors(asn_dtype dt) {
         test_conditions(dt, 2 + random_below(200), 2 + random_below(200), 1, i % 2);
         test_conditions(dt, 1, 2 + random_below(200), 2 + random_below(200), i % 2);
     }
+    test_sums(dt, 2, 3300, 3300, 1, true); /* threads share each of a batch */
+    test_sums(dt, 2, 1, 3300, 3300, true);
     test_memory(dt, 20, 30000, 1);
     test_memory(dt, 1, 3000, 100);
     asn_pool_set_threads(2);

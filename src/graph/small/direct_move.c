@@ -445,8 +445,8 @@ bool asn_direct_unpack(asn_array *result, const asn_array *a) {
 
 /* ---- products */
 
-/* Elements of an operand where the other is a vector: one thread computes such a product
- * in 9 us. */
+/* Elements of an operand where the other is a vector: such a product takes 3 to 5 us of
+ * float64, 24 at most (int8, 256 x 256). */
 enum { LONGEST_BY_VECTOR = 1 << 16 };
 
 /* A matrix, or a vector as a row or column, of up to `longest` elements; false: not

@@ -37,8 +37,8 @@ asn_status asn_draft_operand(asn_draft *d, asn_ref *ref, const asn_operand *o,
         return ASN_OK;
     }
     asn_scalar cast;
-    if (asn_op_table[d->node.op].flags &
-        ASN_OPF_TRUTH) { /* a Python int of any size has a truth value */
+    /* a Python int of any size has a truth value */
+    if (asn_op_table[d->node.op].flags & ASN_OPF_TRUTH) {
         asn_scalar truth;
         ASN_TRY(asn_scalar_cast(&o->scalar, ASN_BOOL, &truth));
         ASN_TRY(asn_scalar_convert(&truth, dtype, &cast));

@@ -4,9 +4,9 @@
  * to our panels where the processor has them (gemm_panels.h), else, and complex64, to
  * OpenBLAS; small ones, integers and bool to loops of our own (matmul.inc,
  * matmul_small.inc); a matrix of floats times a vector to gemv.c, of others to inner
- * products or sums of rows of its own; bytes and bfloat16 go to the
- * processor's dot products where it has them (gemm_dot.h); other halves are converted to
- * float32 as a whole, multiplied, and rounded once.
+ * products or sums of rows; bytes and bfloat16 go to the processor's dot products where
+ * it has them (gemm_dot.h); other halves are converted to float32 as a whole, multiplied,
+ * and rounded once.
  *
  * A product is cut into tiles of C by its shape alone, so the result does not depend on
  * the number of threads; every tile is a single-threaded call. Many small products are
@@ -33,7 +33,7 @@ enum { SMALL_WORK = 512 }; /* m n k up to which our loops win, */
 enum { SMALL_ROW = 8 };    /* if C has no more columns */
 enum { COMPLEX_LEAST = 24 };
 enum { NARROW = 16 }; /* or if neither its rows nor its sums are longer than this */
-enum { SHARED_NS = 500000 }; /* from here on threads share one product of a batch */
+enum { SHARED_NS = 500000 }; /* from here on threads share each product of a batch */
 enum { VECTOR_WORK = 64 };   /* m k from which a call of gemv.c pays */
 
 /* ---- tiles */
@@ -102,12 +102,13 @@ static double product_ns(const asn_product *p) {
 
 static asn_status run_product(asn_product *p) {
     if (asn_product_dot(p)) return ASN_OK;
-    if (p->by_gemv && p->batch == 1) return asn_product_gemv(p);
     p->symmetric = asn_product_is_symmetric(p);
     asn_product_cut(p);
     int64_t total = p->batch * p->tiles_m * p->tiles_n;
     double ns = product_ns(p);
-    if (p->by_panels && (total == 1 || ns / (double)total > SHARED_NS)) {
+    p->shares =
+        (p->by_panels || p->by_gemv) && (total == 1 || ns / (double)total > SHARED_NS);
+    if (p->shares) {
         for (int64_t t = 0; t < total; t++)
             ASN_TRY(product_tile(p, t));
         return p->symmetric ? asn_product_mirror(p) : ASN_OK;

@@ -9,6 +9,7 @@
  */
 #include "device/cpu/gemm/gemm_panels.h"
 
+#include "base/integers.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/scratch.h"
 
@@ -34,10 +35,6 @@ typedef struct {
     int64_t rows, vectors, across; /* of a chunk; chunks side by side */
 } region;
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t groups(int64_t vectors) {
     return (vectors + ASN_PANELS_GROUP - 1) / ASN_PANELS_GROUP * ASN_PANELS_GROUP;
 }
@@ -45,15 +42,16 @@ static int64_t groups(int64_t vectors) {
 static void pack_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t at = chunk * ASN_PANELS_GROUP, first = r->first + at;
-    r->by->pack(r->x, r->term, r->terms, first, smaller(first + ASN_PANELS_GROUP, r->end),
+    r->by->pack(r->x, r->term, r->terms, first,
+                asn_least(first + ASN_PANELS_GROUP, r->end),
                 r->packed + at * r->terms * r->by->lanes * r->by->item);
 }
 
 static void rows_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t row = chunk / r->across * r->rows, at = chunk % r->across * r->vectors,
-            rows = smaller(r->x->m - row, r->rows), first = r->first + at,
-            end = smaller(first + r->vectors, r->end);
+            rows = asn_least(r->x->m - row, r->rows), first = r->first + at,
+            end = asn_least(first + r->vectors, r->end);
     if (r->x->symmetric) { /* from the group that the diagonal enters */
         int64_t diagonal = row / r->by->lanes / ASN_PANELS_GROUP * ASN_PANELS_GROUP;
         if (diagonal >= end) return;
@@ -114,13 +112,13 @@ asn_status asn_gemm_panels(const asn_panels_kernels *by, const asn_panels *x) {
     if (packs) {
         int64_t vector = longest * by->lanes * by->item,
                 most = groups(PACKED_BYTES / vector);
-        wide = smaller(all, most);
+        wide = asn_least(all, most);
         r.packed = asn_scratch_take((size_t)(wide * vector));
         if (r.packed == NULL && must) return ASN_ERR_MEMORY;
     }
     for (int64_t j = 0; j < all; j += wide) {
         r.first = j;
-        r.end = smaller(j + wide, all);
+        r.end = asn_least(j + wide, all);
         r.term = 0;
         for (int64_t part = 0; part < parts; part++, r.term += r.terms) {
             r.terms = x->k / parts + (part < x->k % parts);

@@ -211,11 +211,6 @@ static asn_gemv gemv_of(const asn_product *p, const asn_matrix *a, const asn_mat
                       .out_step = column ? c->row : c->col};
 }
 
-asn_status asn_product_gemv(const asn_product *p) {
-    const asn_gemv g = gemv_of(p, &p->a, &p->b, &p->c);
-    return asn_gemv_run(&g, false);
-}
-
 static double number(asn_dtype dt, const char *bytes) {
     float single;
     double twice;
@@ -311,13 +306,12 @@ void asn_product_cut(asn_product *p) {
     double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     p->tile_m = p->m;
     p->tile_n = p->n;
-    if (p->by_gemv) {
-        /* every product of a batch as a whole */
-    } else if (p->n == 1 && !p->by_panels && !p->by_blas) {
+    const bool whole = p->by_panels || p->by_gemv; /* cut by who computes them */
+    if (p->n == 1 && !whole && !p->by_blas) {
         p->tile_m = vector_tile(p, p->m);
-    } else if (p->m == 1 && !p->by_panels && !p->by_blas) {
+    } else if (p->m == 1 && !whole && !p->by_blas) {
         p->tile_n = vector_tile(p, p->n);
-    } else if (!p->by_panels && work > 2000000) { /* 20 us at 100 GFLOP/s */
+    } else if (!whole && work > 2000000) { /* 20 us at 100 GFLOP/s */
         if (p->m >= p->n / 4 && p->m > 32)
             p->tile_m = tile_extent(p->m);
         else if (p->n > 32)
@@ -336,7 +330,7 @@ asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
     if (p->by_panels) return panels_tile(p, a, b, c, m, n);
     if (p->by_gemv) {
         const asn_gemv g = gemv_of(p, a, b, c);
-        return asn_gemv_run(&g, true);
+        return asn_gemv_run(&g, !p->shares);
     }
     if (p->by_blas)
         blas_tile(p, a, b, c, m, n);

@@ -27,6 +27,7 @@ typedef struct {
     const asn_panels_kernels *by_panels; /* or NULL */
     bool by_blas, by_dots, by_gemv;
     bool swapped;            /* a and b have changed roles */
+    bool shares;             /* threads share each product of the batch */
     bool symmetric;          /* b is a's transpose: half of c is the other half */
     asn_matmul_fn small;     /* or NULL */
     asn_matmul_many_fn many; /* along the only batch dimension; or NULL */
@@ -52,13 +53,10 @@ ASN_CHECK_RESULT asn_status asn_product_mirror(const asn_product *p);
 void asn_product_cut(asn_product *p);
 
 /* m x n elements of C, by the engine chosen; a, b, c: where the tile's operands begin.
- * ASN_ERR_MEMORY of panels only. */
+ * ASN_ERR_MEMORY of panels and vectors only. */
 ASN_CHECK_RESULT asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
                                              const asn_matrix *b, const asn_matrix *c,
                                              int64_t m, int64_t n);
-
-/* A single product by_gemv, shared out between threads. ASN_ERR_MEMORY. */
-ASN_CHECK_RESULT asn_status asn_product_gemv(const asn_product *p);
 
 /* One long inner product of floats or complex numbers, shared out between threads by k
  * alone; false: it is another product. */

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "base/integers.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/scratch.h"
@@ -42,23 +43,11 @@ typedef struct {
     int64_t pitch;
 } gemv_job;
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t times(int64_t a, int64_t unit) {
-    return (a + unit - 1) / unit * unit;
-}
-
-static int64_t pieces(int64_t n, int64_t piece) {
-    return (n + piece - 1) / piece;
-}
-
 /* ---- inner products */
 
 static void dots_of_part(const gemv_job *j, int64_t part, int64_t row, int64_t rows,
                          char *out, int64_t step, bool adds) {
-    const int64_t first = part * j->part, n = least(j->g.cols - first, j->part);
+    const int64_t first = part * j->part, n = asn_least(j->g.cols - first, j->part);
     asn_kernels_get()->gemv_dots[j->g.dtype](
         rows, n, j->g.x + row * j->g.x_row + first * j->item, j->g.x_row,
         j->g.v + first * j->item, out, step, adds);
@@ -67,7 +56,7 @@ static void dots_of_part(const gemv_job *j, int64_t part, int64_t row, int64_t r
 /* Some rows, part after part. */
 static void dots_tile(void *ctx, int64_t tile) {
     const gemv_job *j = ctx;
-    const int64_t row = tile * j->tile, rows = least(j->g.rows - row, j->tile);
+    const int64_t row = tile * j->tile, rows = asn_least(j->g.rows - row, j->tile);
     for (int64_t p = 0; p < j->parts; p++)
         dots_of_part(j, p, row, rows, j->g.out + row * j->g.out_step, j->g.out_step,
                      p > 0);
@@ -85,12 +74,12 @@ static void sums_task(void *ctx, int64_t task) {
     const gemv_job *j = ctx;
     const asn_gemv *g = &j->g;
     const int64_t part = task / j->tiles, col = task % j->tiles * j->tile;
-    const int64_t row = part * j->part, n = least(g->cols - col, j->tile);
+    const int64_t row = part * j->part, n = asn_least(g->cols - col, j->tile);
     _Alignas(64) char sums[STRIP_BYTES];
-    memset(sums, 0, (size_t)times(n * j->item, 64));
+    memset(sums, 0, (size_t)asn_round_up(n * j->item, 64));
     asn_kernels_get()->gemv_sums[g->dtype](
-        least(g->rows - row, j->part), n, g->x + row * g->x_row + col * j->item, g->x_row,
-        g->v + row * g->v_step, g->v_step, sums);
+        asn_least(g->rows - row, j->part), n, g->x + row * g->x_row + col * j->item,
+        g->x_row, g->v + row * g->v_step, g->v_step, sums);
     if (j->sums || g->out_step == j->item) {
         char *to = j->sums ? j->sums + part * j->pitch : g->out;
         memcpy(to + col * j->item, sums, (size_t)(n * j->item));
@@ -116,12 +105,13 @@ static void add_parts(const gemv_job *j, int64_t n) {
 
 static void cut_dots(gemv_job *j) {
     const asn_gemv *g = &j->g;
-    j->parts = pieces(g->cols * j->item, PART_BYTES);
-    j->part = times(pieces(g->cols, j->parts), 64 / j->item);
-    j->parts = pieces(g->cols, j->part);
+    j->parts = asn_pieces(g->cols * j->item, PART_BYTES);
+    j->part = asn_round_up(asn_pieces(g->cols, j->parts), 64 / j->item);
+    j->parts = asn_pieces(g->cols, j->part);
     const int64_t rows = TILE_BYTES / (g->cols * j->item) + 1;
-    j->tile = times(pieces(g->rows, pieces(g->rows, rows)), 4); /* as even as can be */
-    j->tiles = pieces(g->rows, j->tile);
+    j->tile = asn_round_up(asn_pieces(g->rows, asn_pieces(g->rows, rows)),
+                           4); /* as even as can be */
+    j->tiles = asn_pieces(g->rows, j->tile);
 }
 
 static void cut_sums(gemv_job *j, double ns) {
@@ -130,16 +120,18 @@ static void cut_sums(gemv_job *j, double ns) {
     j->part = g->rows;
     j->tile = g->cols;
     if (bytes >= LONG_ROW) {
-        const int64_t most = bytes / SHARE_BYTES, width = least(asn_pool_width(ns), most);
-        const int64_t strips = pieces(bytes, width * STRIP_BYTES) * width;
-        j->tile = times(pieces(bytes, strips), 64) / j->item;
+        const int64_t most = bytes / SHARE_BYTES,
+                      width = asn_least(asn_pool_width(ns), most);
+        const int64_t strips = asn_pieces(bytes, width * STRIP_BYTES) * width;
+        j->tile = asn_round_up(asn_pieces(bytes, strips), 64) / j->item;
     } else {
-        const int64_t parts = times(pieces(g->rows * bytes, SUMS_BYTES), SUMS_PARTS);
-        const int64_t rows = times(pieces(g->rows, parts), ASN_GEMV_SUMS);
+        const int64_t parts =
+            asn_round_up(asn_pieces(g->rows * bytes, SUMS_BYTES), SUMS_PARTS);
+        const int64_t rows = asn_round_up(asn_pieces(g->rows, parts), ASN_GEMV_SUMS);
         if (g->rows * bytes > SUMS_BYTES) j->part = rows < SUMS_ROWS ? SUMS_ROWS : rows;
     }
-    j->parts = pieces(g->rows, j->part);
-    j->tiles = pieces(g->cols, j->tile);
+    j->parts = asn_pieces(g->rows, j->part);
+    j->tiles = asn_pieces(g->cols, j->tile);
 }
 
 static void run(asn_pool_fn task, gemv_job *j, int64_t tasks, bool alone, double ns) {
@@ -159,7 +151,7 @@ asn_status asn_gemv_run(const asn_gemv *g, bool alone) {
     const bool keeps =
         g->dots ? !alone && g->rows < FEW_ROWS && j.parts > 2 : j.parts > 1;
     if (keeps) {
-        j.pitch = times(outputs * j.item, 64);
+        j.pitch = asn_round_up(outputs * j.item, 64);
         j.sums = asn_scratch_take((size_t)(j.parts * j.pitch));
         if (!j.sums) return ASN_ERR_MEMORY;
     }

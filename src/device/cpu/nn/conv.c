@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/integers.h"
 #include "base/alloc.h"
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/threads.h"
@@ -11,10 +12,6 @@ enum { STRANDS = 32, BAND_BYTES = 1 << 20 };
 
 int64_t asn_conv_extent(const int64_t extents[3]) {
     return extents[0] * extents[1] * extents[2];
-}
-
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
 }
 
 /* A run of windows along the last dimension: elements [first, last) lie inside the image
@@ -28,7 +25,7 @@ static conv_run run_of(const asn_conv *g, const int64_t k[3], int64_t from,
     conv_run r = {0, 0, 0, 0};
     int64_t w = from % g->y[2], rest = from / g->y[2];
     int64_t at[2] = {rest / g->y[1], rest % g->y[1]};
-    r.count = least(count, g->y[2] - w);
+    r.count = asn_least(count, g->y[2] - w);
     for (int d = 0; d < 2; d++) {
         int64_t i = at[d] * g->stride[d] - g->pad[d] + k[d] * g->dilation[d];
         if (i < 0 || i >= g->x[d]) return r;
@@ -37,8 +34,8 @@ static conv_run run_of(const asn_conv *g, const int64_t k[3], int64_t from,
     int64_t s = g->stride[2];
     int64_t start = w * s - g->pad[2] + k[2] * g->dilation[2], end = g->x[2];
     r.base = r.base * g->x[2] + start;
-    r.first = start < 0 ? least((-start + s - 1) / s, r.count) : 0;
-    r.last = start < end ? least((end - start + s - 1) / s, r.count) : 0;
+    r.first = start < 0 ? asn_least((-start + s - 1) / s, r.count) : 0;
+    r.last = start < end ? asn_least((end - start + s - 1) / s, r.count) : 0;
     if (r.last < r.first) r.last = r.first;
     return r;
 }
@@ -165,7 +162,7 @@ static void job_set(conv_job *j, const asn_conv *g, asn_dtype t) {
         j->plain = j->plain && g->k[d] == 1 && g->stride[d] == 1 && g->pad[d] == 0 &&
                    g->x[d] == g->y[d];
     int64_t fits = BAND_BYTES / (j->size * (j->rows > 0 ? j->rows : 1)) & ~(int64_t)15;
-    j->band = least(fits < 64 ? 64 : fits, j->plane_y);
+    j->band = asn_least(fits < 64 ? 64 : fits, j->plane_y);
     j->bands = (j->plane_y + j->band - 1) / j->band;
 }
 
@@ -197,7 +194,7 @@ static void run_strand(void *ctx, int64_t strand) {
 static asn_status job_run(conv_job *j, conv_task task, int64_t tasks) {
     j->task = task;
     j->tasks = tasks;
-    j->strands = least(tasks, STRANDS);
+    j->strands = asn_least(tasks, STRANDS);
     if (tasks == 1) {
         run_strand(j, 0);
     } else {
@@ -232,7 +229,7 @@ static void bias_rows(const conv_job *j, char *out, int64_t channel, int64_t cha
 static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
     const asn_conv *g = j->g;
     int64_t image = task / j->bands, from = task % j->bands * j->band;
-    int64_t group = image % g->groups, count = least(j->band, j->plane_y - from);
+    int64_t group = image % g->groups, count = asn_least(j->band, j->plane_y - from);
     const char *x = j->x + image * g->cx * j->plane_x * j->size;
     char *y = j->out + (image * g->cy * j->plane_y + from) * j->size;
     matrix patches = {x + from * j->size, j->plane_x, 1};
@@ -288,7 +285,7 @@ static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
     matrix w = {j->w + group * g->cy * j->rows * j->size, 1, j->rows};
     if (!j->plain) bias_rows(j, x, group * g->cx, g->cx, j->plane_x, j->plane_x, true);
     for (int64_t from = 0; from < j->plane_y; from += j->band) {
-        int64_t count = least(j->band, j->plane_y - from);
+        int64_t count = asn_least(j->band, j->plane_y - from);
         matrix y = {j->y + (image * g->cy * j->plane_y + from) * j->size, j->plane_y, 1};
         matrix patches = {buffer, count, 1};
         if (j->plain) patches = (matrix){x + from * j->size, j->plane_x, 1};
@@ -344,7 +341,7 @@ static asn_status group_to_w(conv_job *j, int64_t group, char *buffer) {
         int64_t image = n * g->groups + group;
         const char *x = j->x + image * g->cx * j->plane_x * j->size;
         for (int64_t from = 0; from < j->plane_y; from += j->band) {
-            int64_t count = least(j->band, j->plane_y - from);
+            int64_t count = asn_least(j->band, j->plane_y - from);
             matrix y = {j->y + (image * g->cy * j->plane_y + from) * j->size, j->plane_y,
                         1};
             matrix patches = {x + from * j->size, 1, j->plane_x};
