@@ -183,9 +183,13 @@ static bool is_slow(asn_op op) { /* loops of many steps on odd arguments */
            op == ASN_OP_FLOAT_POWER || op == ASN_OP_LDEXP;
 }
 
-/* The sign of a NaN that was computed is nobody's: a compiler exchanges factors. */
-static bool reads_sign(asn_op op, int s) {
-    return op == ASN_OP_SIGNBIT || (op == ASN_OP_COPYSIGN && s == 1);
+/* The sign of a NaN that was computed is nobody's: a compiler exchanges factors. The C
+ * library's complex functions take signs of zeros and infinities from it: tanh of inf and
+ * NaN is 1 and 0, or -0. */
+static bool reads_sign(asn_op op, asn_dtype dt, int s) {
+    const asn_op_info *info = &asn_op_table[op];
+    return op == ASN_OP_SIGNBIT || (op == ASN_OP_COPYSIGN && s == 1) ||
+           (asn_is_complex(dt) && info->num_in == 1 && info->ulp[dt] > 0);
 }
 
 static int pick(const registers *r, asn_dtype dt) {
@@ -221,7 +225,7 @@ static bool make_instr(aclnnxInstr *in, const style *style, const registers *r,
         if (!asn_op_has_loop(op, dt) || is_slow(op)) return false;
         for (int s = 0; s < asn_op_table[op].num_in; s++) {
             if ((src[s] = pick(r, asn_op_operand(op, s, dt))) < 0) return false;
-            if (reads_sign(op, s) && src[s] >= r->inputs) return false;
+            if (reads_sign(op, dt, s) && src[s] >= r->inputs) return false;
         }
         to = asn_op_result(op, dt);
     }
