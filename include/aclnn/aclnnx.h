@@ -101,6 +101,21 @@ int32_t aclnnxOpcode(const char *name);
  * Thread-safe. */
 int32_t aclnnxFused(const aclnnxProgram *program, void *stream);
 
+/* A program that runs more than once: what it says is checked and copied here, and
+ * planned once. *prepared is to be released. Of its operands, `data` only tells which are
+ * immediates. Returns an aclnnStatus. Thread-safe, as what follows. */
+typedef struct aclnnxPrepared aclnnxPrepared;
+int32_t aclnnxPrepare(const aclnnxProgram *program, aclnnxPrepared **prepared);
+
+/* Runs it as aclnnxFused would on operands at these addresses, in the program's order; of
+ * an immediate, the address of its 16 bytes, which are read before the call returns.
+ * fpFlags as a program's. Any number of runs at once. */
+int32_t aclnnxRun(aclnnxPrepared *prepared, void *const *addresses, uint32_t *fpFlags,
+                  void *stream);
+
+/* Runs that are queued still end well. NULL: nothing is done. */
+void aclnnxRelease(aclnnxPrepared *prepared);
+
 /* Loops of the program's own, in NumPy's form, as operations of fused programs: n
  * elements, each argument's `steps` bytes apart, inputs first. A loop is called by
  * several threads at once, each with elements of its own, and computes every element from
@@ -264,9 +279,9 @@ typedef struct aclnnxHost {
 } aclnnxHost;
 /* Nonzero: the device has not got a loop that the function calls. */
 typedef int32_t (*aclnnxNativeOpen)(const aclnnxHost *host);
-/* operands: addresses in the program's order, NULL where it had immediates. fpFlags as
- * above; not NULL unless the program's was not. Nonzero: conditions were met that may not
- * be the program's, which is to be run by aclnnxFused to tell; its inputs are as they
+/* operands: addresses in the program's order; those of immediates are not read. fpFlags
+ * as above; not NULL unless the program's was not. Nonzero: conditions were met that may
+ * not be the program's, which is to be run by aclnnxFused to tell; its inputs are as they
  * were. */
 typedef int32_t (*aclnnxNative)(char *const *operands, uint32_t *fpFlags);
 

@@ -65,7 +65,7 @@ asnp_status asnp_set_device(int32_t device) {
 
 asnp_status asnp_finalize(void) {
     ASN_TRY(asn_synchronize());
-    return asn_device_close();
+    return asn_finalize();
 }
 
 asnp_status asnp_stream(void **out) {

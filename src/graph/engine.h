@@ -10,6 +10,8 @@ ASN_CHECK_RESULT asn_status asn_synchronize(void);
 /* The same, but for streams that wait for an event that is not recorded: for who cannot
  * tell whether the caller is to record it. */
 ASN_CHECK_RESULT asn_status asn_settle(void);
+/* Closes the device, which arrays of it prevent. */
+ASN_CHECK_RESULT asn_status asn_finalize(void);
 /* Laziness on or off; *before (may be NULL) receives the previous value. Turning it off
  * flushes. */
 ASN_CHECK_RESULT asn_status asn_set_lazy(bool on, bool *before);

@@ -97,7 +97,7 @@ static PyObject *f_init(PyObject *const *v) {
 
 static PyObject *f_finalize(PyObject *const *v) {
     (void)v;
-    ASN_PY_TRY(asn_device_close());
+    ASN_PY_TRY(asn_finalize());
     Py_RETURN_NONE;
 }
 

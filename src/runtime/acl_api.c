@@ -124,6 +124,9 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
 #define ASN_OPTIONAL(name) ASN_OPTIONAL_IN(OPAPI, name)
     ASN_OPTIONAL(aclnnxOpcode);
     ASN_OPTIONAL(aclnnxFused);
+    ASN_OPTIONAL(aclnnxPrepare);
+    ASN_OPTIONAL(aclnnxRun);
+    ASN_OPTIONAL(aclnnxRelease);
     ASN_OPTIONAL(aclnnxRegisterLoop);
     ASN_OPTIONAL(aclnnxScan);
     ASN_OPTIONAL(aclnnxUpdateAt);
@@ -137,6 +140,8 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     ASN_OPTIONAL(aclnnxSource);
     ASN_OPTIONAL(aclnnxInterp);
     ASN_OPTIONAL(aclnnxCorrelate);
+    if (!api->aclnnxPrepare || !api->aclnnxRun || !api->aclnnxRelease)
+        api->aclnnxFused = NULL; /* an older device */
 #undef ASN_OPTIONAL
 #undef ASN_OPTIONAL_IN
     return ASN_OK;

@@ -24,6 +24,9 @@ typedef struct {
     /* The fused operator and its relatives: NULL on a device without them. */
     __typeof__(aclnnxOpcode) *aclnnxOpcode;
     __typeof__(aclnnxFused) *aclnnxFused;
+    __typeof__(aclnnxPrepare) *aclnnxPrepare;
+    __typeof__(aclnnxRun) *aclnnxRun;
+    __typeof__(aclnnxRelease) *aclnnxRelease;
     __typeof__(aclnnxRegisterLoop) *aclnnxRegisterLoop;
     __typeof__(aclnnxScan) *aclnnxScan;
     __typeof__(aclnnxUpdateAt) *aclnnxUpdateAt;

@@ -12,7 +12,7 @@
 #include "device/cpu/fft/fft_plan.h"
 #include "device/cpu/gemm/gemm.h"
 #include "device/cpu/jit/jit.h"
-#include "device/cpu/fused/prepared.h"
+#include "device/cpu/fused/prepared_table.h"
 #include "ops/added.h"
 
 enum { CHILDREN = 60, MOST_SECONDS = 20 };
@@ -29,7 +29,7 @@ static void code(void) {
 }
 
 static void programs(void) {
-    (void)asn_prepared_count();
+    (void)asn_prepared_table_count();
 }
 
 static void blas(void) {

@@ -6,10 +6,10 @@
 #include <pthread.h>
 
 #include "device/cpu/jit/jit.h"
-#include "device/cpu/fused/prepared.h"
+#include "device/cpu/fused/prepared_table.h"
 
 static int64_t found(void) {
-    return asn_prepared_count().found;
+    return asn_prepared_count().reused;
 }
 static int64_t kept(void) {
     return asn_prepared_count().kept;
@@ -316,12 +316,69 @@ static void test_errors(void) {
     CHECK(v.memory[3][0] == -1, "an empty program writes nothing");
 }
 
+/* ---- a program that is held */
+
+/* The same on operands of the variant's places, prepared and by its description. */
+static void check_held(asn_prepared *held, const variant *v, const char *what) {
+    variant *known = variant_copy(v), *anew = variant_copy(v);
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    asn_program_addresses(&known->program, addresses);
+    CHECK(asn_prepared_run_on(held, addresses, known->program.fpFlags) == ASN_OK, "");
+    asn_prepared_clear();
+    CHECK(asn_cpu_fused(&anew->program) == ASN_OK, "");
+    check_same(known, anew, what);
+    free(known);
+    free(anew);
+}
+
+/* One program in all the cases that differ in addresses, numbers and wanted conditions
+ * alone, in turn: each is planned once. */
+static void test_held(void) {
+    static const int cases[] = {SAME,       NUMBERS,   IN_PLACE_A,
+                                IN_PLACE_C, OVER_BOTH, NO_CONDITIONS};
+    enum { CASES = sizeof cases / sizeof *cases };
+    static variant v;
+    asn_prepared *held;
+    variant_init(&v, false);
+    CHECK(asn_prepared_new(&held, &v.program) == ASN_OK, "");
+    int64_t reused = found();
+    for (int turn = 0; turn < 3 * CASES; turn++) {
+        variant_init(&v, false);
+        change(&v, cases[turn % CASES], false);
+        check_held(held, &v, names[cases[turn % CASES]]);
+    }
+    CHECK(found() >= reused + 2 * CASES, "");
+    asn_prepared_release(held);
+}
+
+/* Shared rows are copied together, dimensions turned round: at every address. */
+static void test_held_rows(void) {
+    static variant v;
+    for (int backwards = 0; backwards < 2; backwards++) {
+        asn_prepared *held = NULL;
+        for (int turn = 0; turn < 4; turn++) {
+            variant_init(&v, false);
+            for (int i = 0; i < 4; i++) {
+                if (!backwards) break;
+                v.strides[i][0] = -v.strides[i][0];
+                v.operands[i].data = v.memory[i] + (ROWS - 1) * 2 * COLUMNS;
+            }
+            if (!backwards) v.strides[1][0] = 0;
+            if (!backwards) v.strides[1][1] = 3 * sizeof(double);
+            v.memory[0][7] = turn;
+            if (!held) CHECK(asn_prepared_new(&held, &v.program) == ASN_OK, "");
+            check_held(held, &v, backwards ? "backwards" : "a shared row");
+        }
+        asn_prepared_release(held);
+    }
+}
+
 /* ---- bounds */
 
 static void test_eviction(void) {
     static variant v;
     asn_prepared_clear();
-    int64_t dropped = asn_prepared_count().dropped;
+    int64_t dropped = asn_prepared_table_count().dropped;
     for (int turn = 0; turn < 3; turn++)
         for (int k = 0; k < 1500; k++) {
             variant_init(&v, false);
@@ -331,9 +388,9 @@ static void test_eviction(void) {
                 (v.memory[0][2 * COLUMNS] + v.memory[1][2 * COLUMNS]) * v.memory[2][k];
             CHECK(v.memory[3][2 * COLUMNS] == expected, "");
         }
-    asn_prepared_counts now = asn_prepared_count();
-    CHECK(now.dropped > dropped, "");
-    CHECK(now.bytes > 0 && now.bytes <= 512 * 16 * 1024, "");
+    int64_t bytes = asn_prepared_count().bytes;
+    CHECK(asn_prepared_table_count().dropped > dropped, "");
+    CHECK(bytes > 0 && bytes <= 512 * 16 * 1024, "");
     asn_prepared_clear();
     CHECK(asn_prepared_count().bytes == 0, "");
 }
@@ -420,6 +477,27 @@ static void test_no_memory_for_parts(void) {
 
 enum { THREADS = 4, TURNS = 600, SHAPES = 40 };
 
+static asn_prepared *shared;
+
+/* All threads run one program, whose plans they make and find at once. */
+static void *run_shared(void *seed) {
+    variant *v = malloc(sizeof *v);
+    int64_t wrong = 0;
+    for (int turn = 0; turn < TURNS; turn++) {
+        void *addresses[ACLNNX_MAX_OPERANDS];
+        variant_init(v, false);
+        if ((turn + *(int *)seed) % 3 == 1) change(v, IN_PLACE_A, false);
+        if ((turn + *(int *)seed) % 3 == 2) change(v, IN_PLACE_C, false);
+        const double expected = (v->memory[0][3] + v->memory[1][3]) * v->memory[2][3];
+        asn_program_addresses(&v->program, addresses);
+        if (asn_prepared_run_on(shared, addresses, &v->flags)) wrong++;
+        wrong += ((const double *)v->operands[3].data)[3] != expected;
+    }
+    free(v);
+    *(int *)seed = wrong != 0;
+    return NULL;
+}
+
 static void *run_many(void *seed) {
     variant *v = malloc(sizeof *v);
     int64_t wrong = 0;
@@ -443,12 +521,12 @@ static void *run_many(void *seed) {
     return NULL;
 }
 
-static void test_threads(void) {
+static void run_in_threads(void *(*run)(void *)) {
     pthread_t threads[THREADS];
     int seeds[THREADS];
     for (int i = 0; i < THREADS; i++) {
         seeds[i] = i;
-        CHECK(pthread_create(&threads[i], NULL, run_many, &seeds[i]) == 0, "");
+        CHECK(pthread_create(&threads[i], NULL, run, &seeds[i]) == 0, "");
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
@@ -456,11 +534,22 @@ static void test_threads(void) {
     }
 }
 
+static void test_threads(void) {
+    static variant v;
+    run_in_threads(run_many);
+    variant_init(&v, false);
+    CHECK(asn_prepared_new(&shared, &v.program) == ASN_OK, "");
+    run_in_threads(run_shared);
+    asn_prepared_release(shared);
+}
+
 int main(void) {
     test_variants(false);
     test_variants(true);
     test_numbers();
     test_errors();
+    test_held();
+    test_held_rows();
     test_eviction();
     test_large();
     test_no_memory();

@@ -4,14 +4,15 @@
  * very bytes, in the gaps between elements too (any NaN is any other), and the same
  * floating-point conditions: machine code for everything, on one thread and on several,
  * and the engine as it is, met once, again (machine code is made) and once more (the plan
- * is kept). The reference itself is compared with the oracle. Memory behind every buffer
- * is watched as well.
+ * is kept), and prepared, in two places in turn. The reference itself is compared with
+ * the oracle. Memory behind every buffer is watched as well.
  */
 #include <float.h>
 #include <math.h>
 
 #include "case.h"
 
+#include "device/cpu/fused/prepared.h"
 #include "device/cpu/jit/jit.h"
 #include "device/cpu/threads.h"
 
@@ -115,15 +116,21 @@ typedef struct {
     const char *name;
     asn_jit_mode mode;
     int threads, times;
+    bool prepared;
 } way;
 
-static const way reference = {"interpreter, 1 thread", ASN_JIT_OFF, 1, 1};
-static const way ways[] = {{"machine code, 1 thread", ASN_JIT_ALWAYS, 1, 1},
-                           {"machine code, 7 threads", ASN_JIT_ALWAYS, 7, 1},
-                           {"interpreter, 2 threads", ASN_JIT_OFF, 2, 1},
-                           {"as it is, 2 threads", ASN_JIT_ON, 2, 3}};
+static const way reference = {"interpreter, 1 thread", ASN_JIT_OFF, 1, 1, false};
+static const way ways[] = {{"machine code, 1 thread", ASN_JIT_ALWAYS, 1, 1, false},
+                           {"machine code, 7 threads", ASN_JIT_ALWAYS, 7, 1, false},
+                           {"interpreter, 2 threads", ASN_JIT_OFF, 2, 1, false},
+                           {"as it is, 2 threads", ASN_JIT_ON, 2, 3, false},
+                           {"prepared, 2 threads", ASN_JIT_ON, 2, 3, true},
+                           {"prepared, machine code", ASN_JIT_ALWAYS, 1, 2, true}};
 
-static asn_status run(const fuzz_case *c, const memory *m, uint32_t *flags) {
+/* *prepared: the program as it was prepared by an earlier run, or NULL; prepared NULL: it
+ * is not to be. */
+static asn_status run(const fuzz_case *c, const memory *m, asn_prepared **prepared,
+                      uint32_t *flags) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS] = {{0}};
     for (int i = 0; i < c->num_in + c->num_out; i++) {
         const fuzz_operand *o = &c->operands[i];
@@ -147,7 +154,13 @@ static asn_status run(const fuzz_case *c, const memory *m, uint32_t *flags) {
                        .instrs = c->instrs,
                        .reduceMask = c->mask,
                        .fpFlags = flags};
-    return asn_cpu_fused(&p);
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    asn_status status = ASN_OK;
+    if (!prepared) return asn_cpu_fused(&p);
+    if (!*prepared) status = asn_prepared_new(prepared, &p);
+    if (status) return status;
+    asn_program_addresses(&p, addresses);
+    return asn_prepared_run_on(*prepared, addresses, flags);
 }
 
 /* ---- comparing */
@@ -203,16 +216,19 @@ static bool are_equal(const fuzz_case *c, const memory *got, const memory *expec
     return true;
 }
 
+/* In two places in turn: a plan holds for other addresses. */
 static bool check_way(const fuzz_case *c, const way *w, const memory *pristine,
-                      memory *work, const memory *expected, uint32_t conditions,
+                      memory places[2], const memory *expected, uint32_t conditions,
                       asn_status wanted) {
+    asn_prepared *prepared = NULL;
     asn_jit_mode before = asn_jit_switch(w->mode);
     int threads = asn_pool_set_threads(w->threads);
     bool good = true;
     for (int turn = 0; turn < w->times && good; turn++) {
         uint32_t flags = 0;
+        memory *work = &places[turn & 1];
         copy_memory(work, pristine, c);
-        asn_status status = run(c, work, &flags);
+        asn_status status = run(c, work, w->prepared ? &prepared : NULL, &flags);
         if (status != wanted)
             printf("  %s: status %d, not %d\n", w->name, status, wanted);
         else if (!status && flags != conditions)
@@ -221,6 +237,7 @@ static bool check_way(const fuzz_case *c, const way *w, const memory *pristine,
                (status || are_equal(c, work, expected, NULL, w->name)) &&
                is_guard_whole(work, c);
     }
+    asn_prepared_release(prepared);
     asn_jit_switch(before);
     asn_pool_set_threads(threads);
     asn_error_clear();
@@ -228,31 +245,34 @@ static bool check_way(const fuzz_case *c, const way *w, const memory *pristine,
 }
 
 bool fuzz_check(const fuzz_case *c) {
-    memory pristine, expected, work;
+    memory pristine, expected, work[2];
     double *bounds[ACLNNX_MAX_OPERANDS] = {NULL};
     uint32_t conditions = 0;
     make_memory(&pristine, c);
     make_memory(&expected, c);
-    make_memory(&work, c);
+    make_memory(&work[0], c);
+    make_memory(&work[1], c);
     fill_memory(&pristine, c);
     copy_memory(&expected, &pristine, c);
     asn_jit_mode before = asn_jit_switch(reference.mode);
     int threads = asn_pool_set_threads(reference.threads);
-    asn_status status = run(c, &expected, &conditions);
+    asn_status status = run(c, &expected, NULL, &conditions);
     asn_jit_switch(before);
     asn_pool_set_threads(threads);
     bool good = is_guard_whole(&expected, c);
     for (size_t w = 0; w < sizeof ways / sizeof *ways && good; w++)
-        good = check_way(c, &ways[w], &pristine, &work, &expected, conditions, status);
+        good = check_way(c, &ways[w], &pristine, work, &expected, conditions, status);
     if (good && !status) {
-        copy_memory(&work, &pristine, c);
-        fuzz_oracle(c, work.at, bounds);
-        good = are_equal(c, &expected, &work, bounds, "interpreter against the oracle");
+        copy_memory(&work[0], &pristine, c);
+        fuzz_oracle(c, work[0].at, bounds);
+        good =
+            are_equal(c, &expected, &work[0], bounds, "interpreter against the oracle");
     }
     for (int i = 0; i < ACLNNX_MAX_OPERANDS; i++)
         free(bounds[i]);
     free_memory(&pristine);
     free_memory(&expected);
-    free_memory(&work);
+    free_memory(&work[0]);
+    free_memory(&work[1]);
     return good;
 }

@@ -145,13 +145,15 @@ def test_every_operation(dtype):
 @pytest.mark.parametrize("n", [1, 3, 8, 100, 500, 5000])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32"])
 def test_chains(dtype, n):
+    """Sums of floats are compiled as long as one block of the engine's holds them, whose bits they have."""
+
     def function(x, y):
         u = (x * 3 - y) * (x + 1) + np.dtype(dtype).type(7)
         v = asnumpy.maximum(asnumpy.abs(u), y)
         return u, v, asnumpy.where(v > 2, u - v, v), (u * v).max(), u.sum()
 
     check(function, values(dtype, n, 3) if dtype == "int32" else np.random.default_rng(n).random(n).astype(dtype),
-          np.random.default_rng(n).normal(size=n).astype(dtype), some=n < 5000)  # fmt: skip
+          np.random.default_rng(n).normal(size=n).astype(dtype), some=n < (5000 if dtype == "int32" else 500))  # fmt: skip
 
 
 def test_functions_between_text():

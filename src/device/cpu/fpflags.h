@@ -45,9 +45,15 @@ static inline void asn_fp_write(uint32_t state) {
 }
 #endif
 
+/* Inexact is nearly always set and never looked at: only what will be read is worth a
+ * write (10 ns). */
 static inline void asn_fp_clear(void) {
     uint32_t state = asn_fp_read();
-    if (state & ASN_FP_ALL) asn_fp_write(state & ~ASN_FP_ALL);
+    if (state & ASN_FP_CONDITIONS) asn_fp_write(state & ~ASN_FP_ALL);
+}
+/* Takes back what was met since `before` was read. */
+static inline void asn_fp_restore(uint32_t before) {
+    if ((asn_fp_read() ^ before) & ASN_FP_CONDITIONS) asn_fp_write(before);
 }
 /* `fe` is of <fenv.h>. */
 static inline void asn_fp_raise(int fe) {

@@ -147,7 +147,7 @@ static void run_arg(const aclnnxLoop *l, int64_t n, int64_t *out, const char *sr
 static void run_reducing(const aclnnxLoop *l, int64_t n, void *out, const void *src,
                          uint32_t *fp_flags) {
     bool tracks = fp_flags && l->map.raises;
-    if (tracks && asn_fp_conditions()) asn_fp_clear();
+    if (tracks) asn_fp_clear();
     if (l->kind == ACLNNX_LOOP_FOLD)
         run_fold(l, n, out, src);
     else

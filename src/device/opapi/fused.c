@@ -1,15 +1,15 @@
-/* CPU device, operators: the exported face of the fused operator (aclnn/aclnnx.h).
+/* CPU device, operators: the exported interface of the fused operator (aclnn/aclnnx.h).
  *
  * On an idle stream a program runs here and now, unless it is long and the stream has a
- * thread for such, on the caller's descriptors (its threads
- * share the work), and its status is returned. Otherwise it is copied whole, one block of
- * memory, and enqueued; a failure then comes with the next synchronisation.
+ * thread for such, on the caller's descriptors (its threads share the work), and its
+ * status is returned. Otherwise it is prepared and a run of it enqueued; a failure then
+ * comes with the next synchronisation.
  */
 #include <string.h>
 
 #include "base/alloc.h"
 #include "device/cpu/fused/fused.h"
-#include "device/cpu/fused/program.h"
+#include "device/cpu/fused/prepared.h"
 #include "device/opbase/executor.h"
 #include "ops/added.h"
 
@@ -58,52 +58,8 @@ ASN_API int32_t aclnnxRegisterLoop(const aclnnxOwnLoop *loop) {
     return opcode;
 }
 
-/* What the copy relies on; the engine checks the rest. */
-static asn_status counts_check(const aclnnxProgram *p) {
-    if (p->numDims < 0 || p->numDims > ACLNNX_MAX_DIMS || p->numIn < 0 || p->numOut < 0 ||
-        p->numIn > ACLNNX_MAX_OPERANDS || p->numOut > ACLNNX_MAX_OPERANDS - p->numIn ||
-        p->numInstrs < 0 || p->numInstrs > ACLNNX_MAX_INSTRS)
-        return asn_error_set(
-            ASN_ERR_VALUE,
-            "aclnnxFused: %d dimensions, %d inputs, %d outputs, %d instructions: "
-            "more than a program may have",
-            p->numDims, p->numIn, p->numOut, p->numInstrs);
-    if ((p->numDims > 0 && p->shape == NULL) ||
-        (p->numIn + p->numOut > 0 && p->operands == NULL) ||
-        (p->numInstrs > 0 && p->instrs == NULL))
-        return asn_error_set(ASN_ERR_NULL_POINTER,
-                             "aclnnxFused: shape, operands or instrs is NULL");
-    return ASN_OK;
-}
-
-static aclnnxProgram *program_copy(const aclnnxProgram *p) {
-    size_t dims = (size_t)p->numDims * sizeof(int64_t);
-    size_t count = (size_t)(p->numIn + p->numOut);
-    size_t instrs = (size_t)p->numInstrs * sizeof *p->instrs;
-    size_t fixed = sizeof *p + count * sizeof *p->operands;
-    char *block = asn_malloc(fixed + dims * (1 + count) + instrs);
-    if (block == NULL) return NULL;
-    aclnnxProgram *copy = (aclnnxProgram *)block;
-    aclnnxOperand *operands = (aclnnxOperand *)(block + sizeof *p);
-    int64_t *numbers = (int64_t *)(block + fixed);
-    *copy = *p;
-    copy->shape = numbers;
-    copy->operands = operands;
-    if (dims > 0) memcpy(numbers, p->shape, dims);
-    for (size_t i = 0; i < count; i++) {
-        operands[i] = p->operands[i];
-        if (operands[i].strides == NULL || dims == 0) continue;
-        numbers += p->numDims;
-        memcpy(numbers, p->operands[i].strides, dims);
-        operands[i].strides = numbers;
-    }
-    copy->instrs = (aclnnxInstr *)(block + fixed + dims * (1 + count));
-    if (instrs > 0) memcpy((void *)copy->instrs, p->instrs, instrs);
-    return copy;
-}
-
 /* `stream`: NULL on a stream's worker. */
-static asn_status fused_run(const aclnnxProgram *program, asnrtStreamState *stream) {
+static asn_status program_run(const aclnnxProgram *program, asnrtStreamState *stream) {
     if (!asnrtHooked()) return asn_cpu_fused(program);
     asnrtScope scope;
     asnrtScopeBegin(&scope, stream);
@@ -112,10 +68,56 @@ static asn_status fused_run(const aclnnxProgram *program, asnrtStreamState *stre
     return status;
 }
 
-static int32_t task_fused(void *arg) {
-    asn_status status = fused_run(arg, NULL);
+static asn_status prepared_run(asn_prepared *known, void *const *addresses,
+                               uint32_t *fp_flags, asnrtStreamState *stream) {
+    if (!asnrtHooked()) return asn_prepared_run_on(known, addresses, fp_flags);
+    asnrtScope scope;
+    asnrtScopeBegin(&scope, stream);
+    asn_status status = asn_prepared_run_on(known, addresses, fp_flags);
+    asnrtScopeEnd(&scope, "aclnnxFused");
+    return status;
+}
+
+/* ---- on a stream that is busy */
+
+typedef struct {
+    asn_prepared *known; /* held */
+    uint32_t *fp_flags;
+    void *addresses[ACLNNX_MAX_OPERANDS]; /* of immediates: of `numbers` */
+    uint8_t numbers[][16];
+} task;
+
+static int32_t task_run(void *arg) {
+    task *t = arg;
+    asn_status status = prepared_run(t->known, t->addresses, t->fp_flags, NULL);
     if (status == ASN_OK) return 0;
     return asnrtFail(asn_status_acl(status), "aclnnxFused: %s", asn_error_message());
+}
+
+static void task_drop(void *arg) {
+    asn_prepared_release(((task *)arg)->known);
+    asn_free(arg);
+}
+
+static int32_t enqueue(asn_prepared *known, void *const *addresses, uint32_t *fp_flags,
+                       asnrtStreamState *stream) {
+    const aclnnxProgram *p = asn_prepared_program(known);
+    int num = p->numIn + p->numOut, numbers = 0;
+    for (int i = 0; i < num; i++)
+        numbers += !p->operands[i].data;
+    task *t = asn_malloc(sizeof *t + (size_t)numbers * sizeof *t->numbers);
+    if (t == NULL) return asnop_fail(ASN_ERR_MEMORY);
+    asn_prepared_hold(known);
+    t->known = known;
+    t->fp_flags = fp_flags;
+    for (int i = 0, n = 0; i < num; i++) {
+        t->addresses[i] = addresses[i];
+        if (p->operands[i].data || !addresses[i]) continue;
+        t->addresses[i] = t->numbers[n];
+        memcpy(t->numbers[n++], addresses[i], sizeof *t->numbers);
+    }
+    return asnrtStreamPush(stream, task_run, task_drop, t) ? ACLNN_ERR_RUNTIME_ERROR
+                                                           : ACLNN_SUCCESS;
 }
 
 /* Nanoseconds, roughly, on one thread: a step takes 0.1 to 1.5 ns an element. */
@@ -129,17 +131,50 @@ static double work_of(const aclnnxProgram *p) {
 ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
     if (program == NULL)
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "aclnnxFused: program is NULL");
-    asn_status status = counts_check(program);
+    asn_status status = asn_program_check(program);
     if (status != ASN_OK) return asnop_fail(status);
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
     if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
     if (asnrtStreamInlines(s, work_of(program)) && asnrtStreamEnter(s)) {
-        status = fused_run(program, s);
+        status = program_run(program, s);
         asnrtStreamLeave(s, 0);
         return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
     }
-    aclnnxProgram *copy = program_copy(program);
-    if (copy == NULL) return asnop_fail(ASN_ERR_MEMORY);
-    return asnrtStreamPush(s, task_fused, asn_free, copy) ? ACLNN_ERR_RUNTIME_ERROR
-                                                          : ACLNN_SUCCESS;
+    asn_prepared *known;
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    status = asn_prepared_new(&known, program);
+    if (status != ASN_OK) return asnop_fail(status);
+    asn_program_addresses(program, addresses);
+    int32_t code = enqueue(known, addresses, program->fpFlags, s);
+    asn_prepared_release(known);
+    return code;
+}
+
+/* ---- programs that run again and again */
+
+ASN_API int32_t aclnnxPrepare(const aclnnxProgram *program, aclnnxPrepared **prepared) {
+    if (program == NULL || prepared == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
+                         "aclnnxPrepare: program or prepared is NULL");
+    asn_status status = asn_prepared_new(prepared, program);
+    return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
+}
+
+ASN_API int32_t aclnnxRun(aclnnxPrepared *prepared, void *const *addresses,
+                          uint32_t *fpFlags, void *stream) {
+    if (prepared == NULL || addresses == NULL)
+        return asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
+                         "aclnnxRun: prepared or addresses is NULL");
+    asnrtStreamState *s = asnrtStreamGet(stream, NULL);
+    if (s == NULL) return ACLNN_ERR_RUNTIME_ERROR;
+    if (!asnrtStreamInlines(s, work_of(asn_prepared_program(prepared))) ||
+        !asnrtStreamEnter(s))
+        return enqueue(prepared, addresses, fpFlags, s);
+    asn_status status = prepared_run(prepared, addresses, fpFlags, s);
+    asnrtStreamLeave(s, 0);
+    return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
+}
+
+ASN_API void aclnnxRelease(aclnnxPrepared *prepared) {
+    asn_prepared_release(prepared);
 }

@@ -66,7 +66,8 @@ static int32_t record_fused(const aclnnxProgram *program, void *stream) {
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_FUSED, num);
     if (!s) return code;
     s->watched = program->fpFlags != NULL;
-    if (keep_program(s, &s->fused, program)) asn_capture_loops(s, program);
+    if (keep_program(s, &s->fused.program, program))
+        code = asn_acl.aclnnxPrepare(&s->fused.program, &s->fused.prepared);
     return code;
 }
 

@@ -74,14 +74,16 @@ typedef struct {
     const char *name, *pole;  /* of conditions; static */
     int64_t elements, nbytes; /* of the iteration space; moved */
     int num_places;
-    asn_place *places;              /* of the operands, in order */
-    struct asn_replay_loops *loops; /* of a small program; NULL: it has none */
-    aclnnxNative native;            /* of a program: its compiled text, or NULL */
-    uint8_t trials;                 /* runs of it timed so far, each other one compiled */
-    bool slower;                    /* what is compiled was */
-    uint64_t best[2]; /* nanoseconds: of the engine's, of the compiled runs */
+    asn_place *places;   /* of the operands, in order */
+    aclnnxNative native; /* of a program: its compiled text, or NULL */
+    uint8_t trials;      /* runs of it timed so far, each other one compiled */
+    bool slower;         /* what is compiled was */
+    uint64_t best[2];    /* nanoseconds: of the engine's, of the compiled runs */
     union {
-        aclnnxProgram fused; /* operands: ours, to fill in */
+        struct {
+            aclnnxProgram program;
+            aclnnxPrepared *prepared; /* owns */
+        } fused;
         struct {
             aclnnStatus (*run)(void *, uint64_t, aclOpExecutor *, aclrtStream);
             aclOpExecutor *executor; /* owns */
@@ -148,7 +150,8 @@ struct asn_replay {
 
 /* Runs a program's compiled text; false: it is to be launched, conditions were met that
  * may not be its own. Nothing may be queued. */
-bool asn_replay_run_native(const asn_replay_step *s, uint32_t *sink);
+bool asn_replay_run_native(const asn_replay_step *s, void *const *addresses,
+                           uint32_t *sink);
 /* While a step is tried: what a run took. */
 static inline bool asn_replay_trying(const asn_replay_step *s) {
     return s->native && s->trials < ASN_REPLAY_TRIALS;
@@ -178,10 +181,6 @@ bool asn_capture_varies(const asn_buffer *b);
 int asn_capture_workspace(int64_t nbytes);
 /* capture_launch.c: records what goes through the interface. */
 void asn_capture_install(asn_acl_api *api);
-/* capture_loops.c: keeps a small program as loops, too, where it can be; runs them on the
- * calling thread. */
-void asn_capture_loops(asn_replay_step *s, const aclnnxProgram *program);
-void asn_capture_loops_run(const asn_replay_step *s, uint32_t *sink);
 /* capture_operator.c: forgets what a failed call left behind. */
 void asn_capture_operators_end(void);
 

@@ -67,6 +67,7 @@ void asn_replay_lay_out(asn_replay *r) {
 void asn_replay_release_step(asn_replay_step *s) {
     if (s->kind == ASN_STEP_OPERATOR && s->op.executor && asn_acl.aclDestroyAclOpExecutor)
         asn_acl.aclDestroyAclOpExecutor(s->op.executor);
+    if (s->kind == ASN_STEP_FUSED) asn_acl.aclnnxRelease(s->fused.prepared);
 }
 
 bool asn_replay_valid(const asn_replay *r) {
@@ -88,33 +89,36 @@ static bool stream_is_idle(void) {
     return !asn_stream_busy || asn_stream_poll();
 }
 
-static int launch_fused(asn_replay_step *s) {
+static int launch_fused(const asn_replay_step *s, void *const *addresses,
+                        uint32_t *sink) {
     void *state = s->elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
     asn_stream_launch(false);
-    int code = asn_acl.aclnnxFused(&s->fused, asn_stream());
+    int code = asn_acl.aclnnxRun(s->fused.prepared, addresses, sink, asn_stream());
     asn_blocking_leave(state);
     asn_stream_launch(false); /* another thread may have waited meanwhile */
     return code;
 }
 
-/* Nothing is queued: on the calling thread, in the way that is shortest. */
-static int run_here(asn_replay_step *s, bool compiled) {
-    if (compiled && asn_replay_run_native(s, s->fused.fpFlags)) return 0;
-    if (!s->loops) return launch_fused(s);
-    asn_capture_loops_run(s, s->fused.fpFlags);
-    return 0;
+static int run_program(const asn_replay_step *s, bool compiled, void *const *addresses,
+                       uint32_t *sink) {
+    if (compiled && asn_replay_run_native(s, addresses, sink)) return 0;
+    return launch_fused(s, addresses, sink);
 }
 
 static int run_fused(asn_replay_step *s, char *const *bases, uint32_t *sink) {
-    fill(s, (aclnnxOperand *)s->fused.operands, bases);
-    s->fused.fpFlags = s->watched ? sink : NULL;
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    const aclnnxOperand *operands = s->fused.program.operands;
+    for (int i = 0; i < s->num_places; i++)
+        addresses[i] = s->places[i].slot < 0 ? (void *)(uintptr_t)operands[i].immediate
+                                             : address(bases, &s->places[i]);
+    if (!s->watched) sink = NULL;
     asn_counters.programs++;
-    if ((!s->native && !s->loops) || !stream_is_idle()) return launch_fused(s);
+    if (!s->native || !stream_is_idle()) return launch_fused(s, addresses, sink);
     if (__builtin_expect(!asn_replay_trying(s), 1))
-        return run_here(s, s->native && !s->slower);
+        return run_program(s, !s->slower, addresses, sink);
     bool compiled = !(s->trials & 1);
     uint64_t begin = asn_profile_clock();
-    int code = run_here(s, compiled);
+    int code = run_program(s, compiled, addresses, sink);
     asn_replay_tried(s, compiled, asn_profile_clock() - begin);
     return code;
 }

@@ -1,13 +1,13 @@
 /* L2 graph: a capture's programs as compiled C (see replay.h).
  *
- * A small fused program takes the engine a microsecond to describe, check and set out,
- * whatever it computes. The device can tell what it would do as C text (aclnnxSource);
- * compiled with the shapes and strides of the capture in it, a stencil on 14 x 14
- * elements takes 0.1 us. A step's first runs are timed, each other one compiled, and the
- * faster way is taken from then on. The text of all steps is one file, which somebody
- * above compiles: a library with a table of the functions. A replay calls a step's
- * function when nothing is queued, on the calling thread, and launches the program
- * otherwise.
+ * A small fused program takes the engine a tenth of a microsecond to set out, and as much
+ * again for every ten steps, whatever they compute. The device can tell what it would do
+ * as C text (aclnnxSource); compiled with the shapes and strides of the capture in it, a
+ * stencil on 14 x 14 elements takes 0.1 us. A step's first runs are timed, each other one
+ * compiled, and the faster way is taken from then on. The text of all steps is one file,
+ * which somebody above compiles: a library with a table of the functions. A replay calls
+ * a step's function when nothing is queued, on the calling thread, and launches the
+ * program otherwise.
  */
 #include "graph/capture/capture_steps.h"
 
@@ -52,17 +52,8 @@ static asn_status put_source(asn_text *out, const aclnnxProgram *p, const char *
     return code ? asn_acl_failed(code, "aclnnxSource") : out->status;
 }
 
-/* A fold of floats is added up in one block, as a step's loops do it, but not always as a
- * program does: which way a run takes must not be seen. */
 static bool may_have(const asn_replay_step *s) {
-    if (s->kind != ASN_STEP_FUSED || s->elements == 0) return false;
-    for (int i = 0; i < s->fused.numOut; i++) {
-        const aclnnxOperand *o = &s->fused.operands[s->fused.numIn + i];
-        if (o->reduceOp != ACLNNX_NO_REDUCE && !s->loops &&
-            asn_is_inexact(asn_dtype_from_acl(o->dtype)))
-            return false;
-    }
-    return true;
+    return s->kind == ASN_STEP_FUSED && s->elements > 0;
 }
 
 static asn_status put_table(asn_text *out, const asn_replay *r, const bool *has) {
@@ -87,7 +78,7 @@ static asn_status put_steps(asn_text *out, const asn_replay *r, bool *has, int *
         char name[32];
         if (!may_have(&r->steps[i])) continue;
         snprintf(name, sizeof name, "step_%d", i);
-        ASN_TRY(put_source(out, &r->steps[i].fused, name, &has[i]));
+        ASN_TRY(put_source(out, &r->steps[i].fused.program, name, &has[i]));
         *count += has[i];
     }
     return ASN_OK;
@@ -168,10 +159,10 @@ void asn_replay_tried(asn_replay_step *s, bool compiled, uint64_t ns) {
     if (++s->trials == ASN_REPLAY_TRIALS) s->slower = s->best[1] > s->best[0];
 }
 
-bool asn_replay_run_native(const asn_replay_step *s, uint32_t *sink) {
+bool asn_replay_run_native(const asn_replay_step *s, void *const *addresses,
+                           uint32_t *sink) {
     char *operands[ACLNNX_MAX_OPERANDS];
-    int num = s->fused.numIn + s->fused.numOut;
-    for (int i = 0; i < num; i++)
-        operands[i] = s->fused.operands[i].data;
+    for (int i = 0; i < s->num_places; i++)
+        operands[i] = addresses[i];
     return s->native(operands, sink) == 0;
 }

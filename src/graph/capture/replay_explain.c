@@ -47,10 +47,10 @@ static void put_step(asn_text *w, const asn_replay *r, int number) {
     asn_text_put(w, "%3d  %-9s%s", number + 1, kinds[s->kind],
                  s->name ? s->name : "copy");
     if (s->kind == ASN_STEP_FUSED)
-        asn_text_put(
-            w, ": %d operation%s over %s", (int)s->fused.numInstrs,
-            s->fused.numInstrs == 1 ? "" : "s",
-            asn_shape_format(shape, sizeof shape, s->fused.numDims, s->fused.shape));
+        asn_text_put(w, ": %d operation%s over %s", (int)s->fused.program.numInstrs,
+                     s->fused.program.numInstrs == 1 ? "" : "s",
+                     asn_shape_format(shape, sizeof shape, s->fused.program.numDims,
+                                      s->fused.program.shape));
     if (s->native)
         asn_text_put(w, ", compiled%s", s->slower ? " (slower, not used)" : "");
     if (s->nbytes) asn_text_put(w, ", %lld bytes", (long long)s->nbytes);

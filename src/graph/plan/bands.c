@@ -215,7 +215,7 @@ static bool is_scratch(const asn_bands *bands, const asn_program *programs,
 }
 
 /* Rows [from, to) of a program, cut where its ring ends. */
-static asn_status run_rows(const asn_program *p, const asn_node *nodes, asn_band *band,
+static asn_status run_rows(asn_program *p, const asn_node *nodes, asn_band *band,
                            int64_t from, int64_t to) {
     for (int64_t end; from < to; from = end) {
         end = to;
@@ -232,7 +232,7 @@ static int64_t within(int64_t row, int64_t count) {
     return row < 0 ? 0 : row > count ? count : row;
 }
 
-asn_status asn_bands_run(const asn_bands *b, const asn_program *programs,
+asn_status asn_bands_run(const asn_bands *b, asn_program *programs,
                          const asn_node *nodes) {
     const int64_t count = nodes[programs[0].nodes[0]].shape[0], all = count + b->most;
     asn_band bands[ASN_BANDS_TOGETHER] = {0};

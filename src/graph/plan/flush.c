@@ -42,13 +42,13 @@ static bool is_whole(const asn_plan *plan, const asn_program *p) {
 /* Programs in order; a program's nodes let go of their buffers once it is launched, so
  * that dead operands return to the pool in stream order. The sources of copies that do
  * not run are held until their readers are. */
-static asn_status run_plan(const asn_plan *plan, asn_node *nodes, const bool *keep,
+static asn_status run_plan(asn_plan *plan, asn_node *nodes, const bool *keep,
                            bool keeps) {
     asn_node room[ASN_TRACE_MAX_NODES];
     const asn_node *planned = asn_plan_nodes(plan, nodes, room);
     asn_bands bands;
     for (int g = 0, num = 1; g < plan->num_programs; g += num) {
-        const asn_program *p = &plan->programs[g];
+        asn_program *p = &plan->programs[g];
         bands.num = 1;
         if (!plan->num_slices) asn_bands_find(&bands, plan, nodes, keep, g);
         num = bands.num;
@@ -163,7 +163,7 @@ static void find_dead(const asn_node *nodes, int count, bool *dead) {
 /* Runs the first `count` nodes, which must be all of them when some are to be kept. */
 static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
     bool dead[ASN_TRACE_MAX_NODES], hit;
-    const asn_plan *plan;
+    asn_plan *plan;
     ASN_TRY(asn_device_open());
     if (!asn_fuse_enabled()) return run_singly(t->nodes, count);
     find_dead(t->nodes, count, dead);

@@ -1,7 +1,8 @@
 /* L2 graph: from nodes and plans to calls of the fused operator.
  *
- * A program's operands are filled in from the nodes it was planned for: addresses,
- * strides, immediates. Long programs run with the face's global lock released.
+ * A planned program is launched by its handle (handles.h) and the addresses of its nodes'
+ * operands; where it has none yet, by a description. Long programs run with the face's
+ * global lock released.
  */
 #include "graph/plan/launch.h"
 
@@ -64,33 +65,73 @@ uint16_t asn_device_opcode(uint16_t op) {
                                            : (uint16_t)(opcodes[op] - 1);
 }
 
-static void fill_operand(aclnnxOperand *o, const asn_ref *ref) {
+/* Where a reference's elements are; of a number: its bytes. */
+static void *address_of(const asn_ref *ref) {
+    if (!ref->buffer) return (void *)(uintptr_t)ref->immediate;
+    return (char *)ref->buffer->data + ref->offset;
+}
+
+static void describe_operand(aclnnxOperand *o, const asn_ref *ref, void *address) {
     o->flags = 0;
     o->reduceOp = ACLNNX_NO_REDUCE;
     o->dtype = (uint8_t)asn_dtype_table[ref->dtype].acl;
-    if (!ref->buffer) {
-        o->data = NULL;
-        o->strides = NULL;
-        memcpy(o->immediate, ref->immediate, sizeof o->immediate);
-        return;
-    }
-    o->data = (char *)ref->buffer->data + ref->offset;
-    o->strides = ref->strides;
+    o->data = ref->buffer ? address : NULL;
+    o->strides = ref->buffer ? ref->strides : NULL;
+    if (!ref->buffer) memcpy(o->immediate, ref->immediate, sizeof o->immediate);
 }
 
-static asn_status fill_output(aclnnxOperand *o, const asn_node *node) {
-    ASN_TRY(asn_buffer_ensure(node->out.buffer));
-    fill_operand(o, &node->out);
-    if (node->reduce_op != ASN_OP_NONE) {
-        o->reduceOp = asn_device_opcode(node->reduce_op);
-        o->flags = node->accumulate ? ACLNNX_ACCUMULATE : 0;
-    }
-    return ASN_OK;
+static void describe_output(aclnnxOperand *o, const asn_node *node, void *address) {
+    describe_operand(o, &node->out, address);
+    if (node->reduce_op == ASN_OP_NONE) return;
+    o->reduceOp = asn_device_opcode(node->reduce_op);
+    o->flags = node->accumulate ? ACLNNX_ACCUMULATE : 0;
 }
 
-static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
+/* A launch: a box of a program's space, whose operands are here. */
+typedef struct {
+    asn_program *p;
+    const asn_node *nodes;
+    const asn_ref *refs[ACLNNX_MAX_OPERANDS];
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    asn_way way;
+    int64_t shape[ACLNNX_MAX_DIMS];
+    /* How the program says it, once described. */
+    aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
+    aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
+    aclnnxProgram program;
+} box;
+
+static const aclnnxProgram *describe(void *context) {
+    box *b = context;
+    const asn_program *p = b->p;
+    for (int i = 0; i < p->num_in; i++)
+        describe_operand(&b->operands[i], b->refs[i], b->addresses[i]);
+    for (int i = p->num_in; i < p->num_in + p->num_out; i++) {
+        describe_output(&b->operands[i], &b->nodes[p->operands[i].node], b->addresses[i]);
+        if (p->read_soon >> i & 1) b->operands[i].flags |= ACLNNX_READ_SOON;
+        if (b->way.parts >> i & 1) b->operands[i].flags |= ACLNNX_PART;
+    }
+    for (int i = 0; i < p->num_instrs; i++) {
+        b->instrs[i] = p->instrs[i];
+        b->instrs[i].op = asn_device_opcode(p->instrs[i].op);
+    }
+    b->program = (aclnnxProgram){.numDims = b->nodes[p->nodes[0]].ndim,
+                                 .numIn = p->num_in,
+                                 .numOut = p->num_out,
+                                 .numInstrs = p->num_instrs,
+                                 .numRegs = p->num_regs,
+                                 .shape = b->shape,
+                                 .reduceMask = p->reduce_mask,
+                                 .operands = b->operands,
+                                 .instrs = b->instrs,
+                                 .fpFlags = asn_fp_sink()};
+    return &b->program;
+}
+
+/* By its handle and addresses, or (NULL) as `program` says it. */
+static asn_status run(aclnnxPrepared *prepared, void *const *addresses,
+                      const aclnnxProgram *program, int64_t elements, uint16_t op) {
     asn_counters.programs++;
-    program->fpFlags = asn_fp_sink();
     void *state = elements > BLOCKING_ELEMENTS ? asn_blocking_enter() : NULL;
     if (!asn_acl.aclnnxFused) {
         asn_status status = asn_host_fused(program, asn_op_table[op].name);
@@ -98,11 +139,19 @@ static asn_status call(aclnnxProgram *program, int64_t elements, uint16_t op) {
         return status;
     }
     asn_stream_launch(false);
-    int32_t code = asn_acl.aclnnxFused(program, asn_stream());
+    int32_t code =
+        prepared ? asn_acl.aclnnxRun(prepared, addresses, asn_fp_sink(), asn_stream())
+                 : asn_acl.aclnnxFused(program, asn_stream());
     asn_blocking_leave(state);
     asn_stream_launch(false); /* another thread may have waited meanwhile */
-    if (code) return asn_acl_failed(code, asn_op_table[op].name);
-    return ASN_OK;
+    return code ? asn_acl_failed(code, asn_op_table[op].name) : ASN_OK;
+}
+
+static asn_status run_box(box *b, int64_t elements, uint16_t op) {
+    aclnnxPrepared *prepared =
+        ASN_CAPTURING ? NULL : asn_handles_get(&b->p->handles, &b->way, describe, b);
+    if (!prepared) (void)describe(b);
+    return run(prepared, b->addresses, &b->program, elements, op);
 }
 
 /* divmod is two operations on the same operands, of which either may meet a condition. */
@@ -175,58 +224,64 @@ static void add_cut(axis_cuts *c, int64_t at) {
     c->num++;
 }
 
-/* Sets the operand to its piece at `start`. */
-static void fill_forward(aclnnxOperand *o, const asn_pieces *pieces,
-                         const asn_node *nodes, const int64_t *start) {
+/* Reads the operand from its piece at `start`. */
+static void find_forward(box *b, const asn_pieces *pieces, const int64_t *start) {
     int64_t before = 0, at = start[pieces->axis];
     int k = 0;
-    while (at >= before + nodes[pieces->node[k]].shape[pieces->axis])
-        before += nodes[pieces->node[k++]].shape[pieces->axis];
-    const asn_ref *source = &nodes[pieces->node[k]].in[0];
-    fill_operand(o, source);
-    o->data = (char *)o->data - before * source->strides[pieces->axis];
+    while (at >= before + b->nodes[pieces->node[k]].shape[pieces->axis])
+        before += b->nodes[pieces->node[k++]].shape[pieces->axis];
+    const asn_ref *source = &b->nodes[pieces->node[k]].in[0];
+    b->refs[pieces->operand] = source;
+    b->addresses[pieces->operand] =
+        (char *)address_of(source) - before * source->strides[pieces->axis];
 }
 
-static asn_status call_regions(const asn_program *p, const asn_node *nodes,
-                               const aclnnxProgram *program, uint16_t op) {
-    axis_cuts cuts[ACLNNX_MAX_DIMS];
-    const aclnnxOperand *operands = program->operands;
-    aclnnxOperand parts[ACLNNX_MAX_OPERANDS];
-    int64_t shape[ACLNNX_MAX_DIMS], start[ACLNNX_MAX_DIMS], regions = 1;
-    for (int d = 0; d < program->numDims; d++) {
+static asn_status find_cuts(const box *b, axis_cuts *cuts, int ndim) {
+    const asn_program *p = b->p;
+    for (int d = 0; d < ndim; d++) {
         cuts[d].num = 0;
         add_cut(&cuts[d], 0);
-        add_cut(&cuts[d], program->shape[d]);
+        add_cut(&cuts[d], b->shape[d]);
     }
     for (int f = 0; f < p->num_forwards; f++) {
         const asn_pieces *pieces = &p->forwards[f];
         int64_t at = 0;
         for (int k = 0; k < pieces->num; k++) {
-            ASN_TRY(asn_buffer_ensure(nodes[pieces->node[k]].in[0].buffer));
-            add_cut(&cuts[pieces->axis],
-                    at += nodes[pieces->node[k]].shape[pieces->axis]);
+            const asn_node *piece = &b->nodes[pieces->node[k]];
+            ASN_TRY(asn_buffer_ensure(piece->in[0].buffer));
+            add_cut(&cuts[pieces->axis], at += piece->shape[pieces->axis]);
         }
     }
-    for (int d = 0; d < program->numDims; d++)
+    return ASN_OK;
+}
+
+static asn_status run_regions(box *b, int ndim, uint16_t op) {
+    axis_cuts cuts[ACLNNX_MAX_DIMS];
+    const asn_program *p = b->p;
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    int64_t start[ACLNNX_MAX_DIMS], regions = 1;
+    const int num = p->num_in + p->num_out;
+    ASN_TRY(find_cuts(b, cuts, ndim));
+    memcpy(addresses, b->addresses, (size_t)num * sizeof *addresses);
+    for (int d = 0; d < ndim; d++)
         regions *= cuts[d].num - 1;
-    aclnnxProgram region = *program;
-    region.shape = shape;
-    region.operands = parts;
     for (int64_t r = 0; r < regions; r++) {
         int64_t rest = r, elements = 1;
-        for (int d = program->numDims - 1; d >= 0; d--) {
+        for (int d = ndim - 1; d >= 0; d--) {
             const int64_t *cut = &cuts[d].at[rest % (cuts[d].num - 1)];
             rest /= cuts[d].num - 1;
             start[d] = cut[0];
-            elements *= shape[d] = cut[1] - cut[0];
+            elements *= b->shape[d] = cut[1] - cut[0];
         }
-        memcpy(parts, operands, (size_t)(p->num_in + p->num_out) * sizeof *parts);
+        memcpy(b->addresses, addresses, (size_t)num * sizeof *addresses);
         for (int f = 0; f < p->num_forwards; f++)
-            fill_forward(&parts[p->forwards[f].operand], &p->forwards[f], nodes, start);
-        for (int i = 0; i < p->num_in + p->num_out; i++)
-            for (int d = 0; parts[i].data && d < program->numDims; d++)
-                parts[i].data = (char *)parts[i].data + start[d] * parts[i].strides[d];
-        ASN_TRY(call(&region, elements, op));
+            find_forward(b, &p->forwards[f], start);
+        for (int i = 0; i < num; i++)
+            for (int d = 0; b->refs[i]->buffer && d < ndim; d++)
+                b->addresses[i] =
+                    (char *)b->addresses[i] + start[d] * b->refs[i]->strides[d];
+        b->way.region = (int32_t)r;
+        ASN_TRY(run_box(b, elements, op));
     }
     return ASN_OK;
 }
@@ -237,17 +292,17 @@ static bool is_forwarded(const asn_program *p, int operand) {
     return false;
 }
 
-static void move_to_band(const asn_program *p, const asn_node *nodes,
-                         const asn_band *band, aclnnxOperand *operands) {
+static void move_to_band(box *b, const asn_band *band) {
+    const asn_program *p = b->p;
+    b->shape[0] = b->way.rows = band->rows;
     for (int i = 0; i < p->num_in + p->num_out; i++) {
-        aclnnxOperand *o = &operands[i];
-        if (!o->data) continue;
+        const asn_ref *ref = b->refs[i];
+        if (!ref->buffer) continue;
         bool fixed = band->fixed >> i & 1;
         int64_t start = !fixed ? band->start : band->ring ? band->start % band->ring : 0;
-        o->data = (char *)o->data + start * o->strides[0];
-        if (!fixed && i >= p->num_in &&
-            asn_program_ref(p, nodes, i)->buffer->nbytes >= LARGE_BYTES)
-            o->flags |= ACLNNX_PART;
+        b->addresses[i] = (char *)b->addresses[i] + start * ref->strides[0];
+        if (!fixed && i >= p->num_in && ref->buffer->nbytes >= LARGE_BYTES)
+            b->way.parts |= 1u << i;
     }
 }
 
@@ -272,64 +327,54 @@ static asn_status use_node(const asn_node *node) {
     return use_ref(&node->out, true);
 }
 
-static asn_status launch(const asn_program *p, const asn_node *nodes, bool may_reuse,
+/* Storage for the operands, and where they are. */
+static asn_status find_operands(box *b, bool may_reuse) {
+    asn_program *p = b->p;
+    for (int i = 0; i < p->num_in; i++) {
+        b->refs[i] = asn_program_ref(p, b->nodes, i);
+        if (is_forwarded(p, i)) continue;
+        if (b->refs[i]->buffer) ASN_TRY(asn_buffer_ensure(b->refs[i]->buffer));
+        b->addresses[i] = address_of(b->refs[i]);
+    }
+    if (may_reuse && !p->num_forwards) asn_reuse_operands(p, b->nodes);
+    for (int i = p->num_in; i < p->num_in + p->num_out; i++) {
+        b->refs[i] = asn_program_ref(p, b->nodes, i);
+        ASN_TRY(asn_buffer_ensure(b->refs[i]->buffer));
+        b->addresses[i] = address_of(b->refs[i]);
+    }
+    return ASN_OK;
+}
+
+static asn_status launch(asn_program *p, const asn_node *nodes, bool may_reuse,
                          const asn_band *band) {
-    aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
-    aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
+    box b;                              /* which is filled as far as it is used */
     if (p->num_out == 0) return ASN_OK; /* everything in it was dead */
     ASN_TRY(asn_device_open());
     if (ASN_PROFILING) asn_profile_line_set(nodes[p->nodes[p->num_nodes - 1]].line);
-    for (int i = 0; i < p->num_in; i++) {
-        const asn_ref *ref = asn_program_ref(p, nodes, i);
-        if (is_forwarded(p, i)) continue;
-        if (ref->buffer) ASN_TRY(asn_buffer_ensure(ref->buffer));
-        fill_operand(&operands[i], ref);
-    }
-    if (may_reuse && !p->num_forwards) asn_reuse_operands(p, nodes);
-    for (int i = p->num_in; i < p->num_in + p->num_out; i++) {
-        ASN_TRY(fill_output(&operands[i], &nodes[p->operands[i].node]));
-        if (p->read_soon >> i & 1) operands[i].flags |= ACLNNX_READ_SOON;
-    }
-    for (int i = 0; i < p->num_instrs; i++) {
-        instrs[i] = p->instrs[i];
-        instrs[i].op = asn_device_opcode(p->instrs[i].op);
-    }
     const asn_node *first = &nodes[p->nodes[0]],
                    *last = &nodes[p->nodes[p->num_nodes - 1]];
-    aclnnxProgram program = {.numDims = first->ndim,
-                             .numIn = p->num_in,
-                             .numOut = p->num_out,
-                             .numInstrs = p->num_instrs,
-                             .numRegs = p->num_regs,
-                             .shape = first->shape,
-                             .reduceMask = p->reduce_mask,
-                             .operands = operands,
-                             .instrs = instrs};
-    int64_t shape[ACLNNX_MAX_DIMS];
-    if (band) {
-        memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
-        shape[0] = band->rows;
-        program.shape = shape;
-        move_to_band(p, nodes, band, operands);
-    }
+    b.p = p;
+    b.nodes = nodes;
+    b.way = (asn_way){.rows = -1};
+    memcpy(b.shape, first->shape, (size_t)first->ndim * sizeof *b.shape);
+    ASN_TRY(find_operands(&b, may_reuse));
+    if (band) move_to_band(&b, band);
     if (asn_stream_many) ASN_TRY(use_program(p, nodes));
     asn_mark mark = asn_profile_begin_on_device();
-    ASN_TRY(p->num_forwards ? call_regions(p, nodes, &program, last->op)
-                            : call(&program, first->size, last->op));
+    ASN_TRY(p->num_forwards ? run_regions(&b, first->ndim, last->op)
+                            : run_box(&b, first->size, last->op));
     if (mark.ticks) asn_record_program(mark, p, nodes, band ? band->rows : -1);
     note_conditions(p, nodes);
     return ASN_OK;
 }
 
-asn_status asn_launch_program(const asn_program *p, const asn_node *nodes,
-                              bool may_reuse) {
+asn_status asn_launch_program(asn_program *p, const asn_node *nodes, bool may_reuse) {
     asn_status status = launch(p, nodes, may_reuse, NULL);
     if (ASN_PROFILING) asn_profile_line_set(0);
     return status;
 }
 
-asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
-                           const asn_band *band) {
+asn_status asn_launch_band(asn_program *p, const asn_node *nodes, const asn_band *band) {
     asn_status status = launch(p, nodes, false, band);
     if (ASN_PROFILING) asn_profile_line_set(0);
     return status;
@@ -379,9 +424,10 @@ asn_status asn_fuse_node(const asn_node *node) {
     ASN_TRY(asn_device_open());
     for (int k = 0; k < node->num_in; k++) {
         if (node->in[k].buffer) ASN_TRY(asn_buffer_ensure(node->in[k].buffer));
-        fill_operand(&operands[k], &node->in[k]);
+        describe_operand(&operands[k], &node->in[k], address_of(&node->in[k]));
     }
-    ASN_TRY(fill_output(&operands[out], node));
+    ASN_TRY(asn_buffer_ensure(node->out.buffer));
+    describe_output(&operands[out], node, address_of(&node->out));
     if (asn_stream_many) ASN_TRY(use_node(node));
     int num_instrs = node_instrs(node, instrs, &num_regs);
     aclnnxProgram program = {.numDims = node->ndim,
@@ -392,10 +438,11 @@ asn_status asn_fuse_node(const asn_node *node) {
                              .shape = node->shape,
                              .reduceMask = node->reduce_mask,
                              .operands = operands,
-                             .instrs = instrs};
+                             .instrs = instrs,
+                             .fpFlags = asn_fp_sink()};
     uint16_t op = node->reduce_op != ASN_OP_NONE ? node->reduce_op : node->op;
     asn_mark mark = asn_profile_begin_on_device();
-    ASN_TRY(call(&program, node->size, op));
+    ASN_TRY(run(NULL, NULL, &program, node->size, op));
     if (mark.ticks) asn_record_node(mark, node);
     asn_fp_note(reduces(node) ? "reduce" : asn_op_table[op].name);
     return ASN_OK;

@@ -8,15 +8,15 @@
 bool asn_fuse_enabled(void);
 
 /* Storage for the outputs, then one fused call. */
-ASN_CHECK_RESULT asn_status asn_launch_program(const asn_program *p,
-                                               const asn_node *nodes, bool may_reuse);
+ASN_CHECK_RESULT asn_status asn_launch_program(asn_program *p, const asn_node *nodes,
+                                               bool may_reuse);
 /* The same over some rows of the first axis. Operands whose bit is set in `fixed` do not
  * move with them, or only round a ring of so many rows, which the band does not leave. */
 typedef struct {
     int64_t start, rows, ring;
     uint32_t fixed;
 } asn_band;
-ASN_CHECK_RESULT asn_status asn_launch_band(const asn_program *p, const asn_node *nodes,
+ASN_CHECK_RESULT asn_status asn_launch_band(asn_program *p, const asn_node *nodes,
                                             const asn_band *band);
 /* One node: as a fused program of its own, or (fusion off) through CANN's single
  * operators. */

@@ -442,6 +442,8 @@ asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes, int count,
 }
 
 void asn_plan_fini(asn_plan *plan) {
+    for (int g = 0; plan->programs && g < plan->num_programs; g++)
+        asn_handles_fini(&plan->programs[g].handles);
     asn_free(plan->programs);
     asn_free(plan->slices);
     plan->programs = NULL;

@@ -4,7 +4,7 @@
 #define ASN_GRAPH_PLAN_PLAN_H
 
 #include "graph/trace/trace.h"
-#include "aclnn/aclnnx.h"
+#include "graph/plan/handles.h"
 
 /* Why a program could not take in the next node: for asn_explain. */
 typedef enum {
@@ -31,6 +31,7 @@ typedef struct {
     uint32_t serial; /* of no other program in the life of the process */
     int num_in, num_out, num_instrs, num_regs, num_nodes;
     uint64_t reduce_mask;
+    asn_handles handles; /* owns */
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
     asn_source operands[ACLNNX_MAX_OPERANDS]; /* inputs, then outputs */
     uint8_t nodes[ASN_TRACE_MAX_NODES];       /* the nodes computed here, in order */
@@ -77,7 +78,9 @@ ASN_CHECK_RESULT asn_status asn_plan_make(asn_plan *plan, const asn_node *nodes,
 void asn_plan_fini(asn_plan *plan);
 
 /* A cached plan of equal structure (borrowed until the next call), or a new one. */
-ASN_CHECK_RESULT asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes,
+ASN_CHECK_RESULT asn_status asn_plan_get(asn_plan **plan, const asn_node *nodes,
                                          int count, const bool *dead, bool *hit);
+/* Forgets all cached plans, and lets go of their handles on the device. */
+void asn_plan_forget(void);
 
 #endif

@@ -137,7 +137,7 @@ static asn_status make(asn_plan *plan, const asn_node *nodes, int count,
     return ASN_OK;
 }
 
-asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
+asn_status asn_plan_get(asn_plan **plan, const asn_node *nodes, int count,
                         const bool *dead, bool *hit) {
     static int64_t key[KEY_MAX];
     static asn_plan uncached;
@@ -168,4 +168,13 @@ asn_status asn_plan_get(const asn_plan **plan, const asn_node *nodes, int count,
     asn_free(s->key);
     *s = (slot){.hash = hash, .used = now, .key = copy, .words = words, .plan = fresh};
     return ASN_OK;
+}
+
+void asn_plan_forget(void) {
+    for (int i = 0; i < SETS * WAYS; i++) {
+        slot *s = &slots[i / WAYS][i % WAYS];
+        if (s->key) asn_plan_fini(&s->plan);
+        asn_free(s->key);
+        *s = (slot){0};
+    }
 }

@@ -19,6 +19,7 @@
 #include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/trace/transient.h"
+#include "runtime/device.h"
 #include "runtime/stream.h"
 #include "runtime/sync.h"
 
@@ -293,6 +294,14 @@ asn_status asn_synchronize(void) {
 
 asn_status asn_settle(void) {
     return run_and_wait(asn_streams_wait_free);
+}
+
+asn_status asn_finalize(void) {
+    asn_lock();
+    asn_plan_forget(); /* plans hold handles of the device */
+    asn_status status = asn_device_close();
+    asn_unlock();
+    return status;
 }
 
 asn_status asn_set_lazy(bool on, bool *before) {

@@ -266,18 +266,9 @@ static int spy(const aclnnxProgram *program, aclrtStream stream) {
     return fused(program, stream);
 }
 
-/* An update in place from its neighbours is two programs: the device hears that the
- * second reads what the first stores, and of the second's result that nobody known does.
- */
-static void test_read_soon(void) {
-    enum { N = 64 };
-    fill_both();
-    CHECK_OK(asn_set_lazy(true, NULL));
-    CHECK_OK(asn_synchronize());
-    if (!asn_acl.aclnnxFused || !asn_fuse_enabled()) {
-        compare_both();
-        return;
-    }
+/* out += above + below of N x N elements, and of the model. */
+enum { N = 64 };
+static void update_in_place(void) {
     window at = {.row = 1, .row_step = 1, .col_step = 1}, above = at, below = at;
     above.row = 0;
     below.row = 2;
@@ -290,11 +281,6 @@ static void test_read_soon(void) {
     asn_operand update[2] = {{.array = &out}, {.array = &sum}};
     CHECK_OK(asn_ufunc_call(ASN_OP_ADD, update, &out, NULL, NULL));
     asn_array_fini(&sum);
-    fused = asn_acl.aclnnxFused;
-    asn_acl.aclnnxFused = spy;
-    CHECK_OK(asn_synchronize());
-    asn_acl.aclnnxFused = fused;
-    CHECK(programs == 2 && told[0] & ACLNNX_READ_SOON && !(told[1] & ACLNNX_READ_SOON));
     static double before[SIDE][SIDE];
     memcpy(before, model[0], sizeof before);
     for (int i = 1; i <= N; i++)
@@ -303,6 +289,64 @@ static void test_read_soon(void) {
     asn_array_fini(&out);
     asn_array_fini(&a);
     asn_array_fini(&b);
+}
+
+static bool fuses(void) {
+    fill_both();
+    CHECK_OK(asn_set_lazy(true, NULL));
+    CHECK_OK(asn_synchronize());
+    if (asn_acl.aclnnxFused && asn_fuse_enabled()) return true;
+    compare_both();
+    return false;
+}
+
+/* An update in place from its neighbours is two programs: the device hears that the
+ * second reads what the first stores, and of the second's result that nobody known does.
+ */
+static void test_read_soon(void) {
+    if (!fuses()) return;
+    update_in_place();
+    fused = asn_acl.aclnnxFused;
+    asn_acl.aclnnxFused = spy;
+    CHECK_OK(asn_synchronize());
+    asn_acl.aclnnxFused = fused;
+    CHECK(programs == 2 && told[0] & ACLNNX_READ_SOON && !(told[1] & ACLNNX_READ_SOON));
+    compare_both();
+}
+
+static int (*prepare)(const aclnnxProgram *, aclnnxPrepared **);
+static int prepared;
+static bool refuses;
+
+static int spy_prepare(const aclnnxProgram *program, aclnnxPrepared **out) {
+    prepared++;
+    return refuses ? ACL_ERROR_BAD_ALLOC : prepare(program, out);
+}
+
+/* A program that recurs is described once as it is, and once for its handle. Without a
+ * handle it is launched all the same. */
+static void test_handles(void) {
+    if (!fuses()) return;
+    asn_plan_forget();
+    fused = asn_acl.aclnnxFused;
+    prepare = asn_acl.aclnnxPrepare;
+    programs = 0;
+    asn_acl.aclnnxFused = spy;
+    asn_acl.aclnnxPrepare = spy_prepare;
+    for (int turn = 0; turn < 6; turn++) {
+        update_in_place();
+        CHECK_OK(asn_synchronize());
+    }
+    CHECK(programs == 2 && prepared == 2);
+    asn_plan_forget();
+    refuses = true;
+    for (int turn = 0; turn < 2; turn++) {
+        update_in_place();
+        CHECK_OK(asn_synchronize());
+    }
+    CHECK(programs == 6 && prepared == 4);
+    asn_acl.aclnnxFused = fused;
+    asn_acl.aclnnxPrepare = prepare;
     compare_both();
 }
 
@@ -316,5 +360,6 @@ int main(int argc, char **argv) {
     test_errors();
     test_arrival_hook();
     test_read_soon();
+    test_handles();
     return finish();
 }

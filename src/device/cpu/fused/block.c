@@ -59,12 +59,13 @@ static bool is_folded(const asn_plan *plan, int value) {
     return false;
 }
 
-void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
+void asn_run_init(asn_run *run, const asn_plan *plan, char *const *base, int64_t block) {
     if (block > plan->step_block) block = plan->step_block;
     int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
     if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
         slot_bytes = block * plan->max_item;
     run->plan = plan;
+    run->base = base;
     run->summed = false;
     run->gathered_n0 = run->gathered_n1 = -1;
     run->slot_bytes = slot_bytes;
@@ -72,17 +73,13 @@ void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block) {
     for (int v = 0; v < plan->num_values; v++)
         if (plan->slot[v] >= 0) run->ptr[v] = run->buffer + plan->slot[v] * slot_bytes;
     for (int i = 0; i < plan->num_operands; i++) {
-        const aclnnxOperand *o = &plan->operands[i];
         int v = plan->value[i];
         if (plan->access[i] == ASN_AT_UNUSED) continue;
         if (plan->access[i] == ASN_AT_CONST) {
             if (plan->code && !plan->base[i] && !is_folded(plan, v))
-                run->ptr[v] = (char *)(uintptr_t)o->immediate; /* which is only read */
+                run->ptr[v] = base[i]; /* which is only read */
             else
-                asn_block_splat(run->ptr[v],
-                                plan->base[i] ? (const void *)plan->base[i]
-                                              : o->immediate,
-                                plan->item[v], block);
+                asn_block_splat(run->ptr[v], base[i], plan->item[v], block);
         } else {
             run->offset[i] = 0;
             run->moving[run->num_moving++] = (uint8_t)i;
@@ -107,7 +104,7 @@ static void run_steps_tracked(const asn_run *run, int64_t n) {
         const asn_step *k = &plan->steps[s];
         uint32_t before = k->quiet ? asn_fp_read() : 0;
         k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
-        if (k->quiet && asn_fp_read() != before) asn_fp_write(before);
+        if (k->quiet) asn_fp_restore(before);
     }
 }
 
@@ -135,7 +132,7 @@ static void run_steps_and_calls(const asn_run *run, int64_t n) {
             call_loop(run, k, n);
         else
             k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
-        if (hides && asn_fp_read() != before) asn_fp_write(before);
+        if (hides) asn_fp_restore(before);
     }
 }
 
@@ -221,10 +218,11 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
     const asn_plan *plan = run->plan;
     const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
     int scattered = 0;
-    if (n0 != run->gathered_n0 || n1 != run->gathered_n1) forget_gathered(run, n0, n1);
+    if (plan->code && (n0 != run->gathered_n0 || n1 != run->gathered_n1))
+        forget_gathered(run, n0, n1);
     for (int m = 0; m < run->num_moving; m++) {
         int i = run->moving[m], v = plan->value[i];
-        char *at = plan->base[i] + run->offset[i];
+        char *at = run->base[i] + run->offset[i];
         if (plan->access[i] == ASN_AT_DIRECT) {
             assert(!plan->code || !(plan->past_caches >> i & 1) ||
                    (uintptr_t)at % 64 == 0);
@@ -246,13 +244,13 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
     for (int m = run->num_moving - 1; scattered; m--) {
         int i = run->moving[m], v = plan->value[i];
         if (plan->access[i] == ASN_AT_STREAM) {
-            asn_block_stream(plan->base[i] + run->offset[i], run->ptr[v],
+            asn_block_stream(run->base[i] + run->offset[i], run->ptr[v],
                              n0 * plan->item[v]);
             scattered--;
             continue;
         }
         if (plan->access[i] != ASN_AT_SCATTER) continue;
-        asn_block_scatter(plan->base[i] + run->offset[i], run->ptr[v], plan->item[v], n0,
+        asn_block_scatter(run->base[i] + run->offset[i], run->ptr[v], plan->item[v], n0,
                           d0->stride[i], n1, d1->stride[i]);
         scattered--;
     }

@@ -14,6 +14,7 @@ enum { ASN_BUFFER_BYTES = 65536 };
 
 typedef struct {
     const asn_plan *plan;
+    char *const *base;
     int64_t slot_bytes;
     bool summed; /* the reduced values of the last block are lanes of its sums (jit.h) */
     int num_moving; /* operands whose address changes from block to block */
@@ -30,7 +31,8 @@ typedef struct {
  * there are no slots at all or machine code leaves them unused. */
 int64_t asn_plan_block(asn_plan *plan, int64_t largest);
 
-void asn_run_init(asn_run *run, const asn_plan *plan, int64_t block);
+/* base: as of asn_prepared_run_at, kept as long. */
+void asn_run_init(asn_run *run, const asn_plan *plan, char *const *base, int64_t block);
 void asn_run_block(asn_run *run, int64_t n0, int64_t n1);
 
 /* A position in the dimensions [lo, hi), counted in row-major order, lo innermost. */

@@ -5,9 +5,11 @@
  * one compiler-vectorised loop per instruction and block (measured: 60-80 % of a
  * hand-fused loop).
  *
- * A program that was run before is found with its plan made (prepared.h). The commonest
- * call, one instruction on a few contiguous elements, takes a path of its own
- * (run_direct): the plan costs more than the loop.
+ * Who runs a program again has it prepared (prepared.h). The commonest one that is not,
+ * an operator's one instruction on a few contiguous elements, takes a path of its own
+ * (run_direct): finding what is known of it would take 22 ns more (aclnnAdd of ten, both
+ * phases: 178 ns, 203 without). The general path that it equals is
+ * asn_fused_plan_and_run.
  */
 #include "device/cpu/fused/fused.h"
 
@@ -20,15 +22,9 @@
 #include "device/cpu/move/gather.h"
 #include "device/cpu/jit/jit.h"
 #include "device/cpu/threads.h"
-#include "device/cpu/fused/prepared.h"
+#include "device/cpu/fused/prepared_table.h"
 
-enum {
-    DIRECT_ELEMENTS = 4096,
-    DIRECT_ALONE = 1 << 17, /* with one thread, and no immediate to splat; */
-    DIRECT_HEAVY = 20,      /* any number, where arithmetic (0.1 ns) hides the memory */
-    DIRECT_WORK_NS = 6000,  /* with several: from here on a second one may help */
-    DIRECT_IMMEDIATE_BYTES = 2048
-};
+enum { DIRECT_ELEMENTS = 4096, DIRECT_IMMEDIATE_BYTES = 2048 };
 
 static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t item) {
     if (!o->strides) return true;
@@ -89,8 +85,7 @@ static void run_immediates(const asn_cpu_loop *l, int64_t n, char *dst,
 void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
                       const void *const src[3], unsigned immediates, uint32_t *fp_flags) {
     bool tracks = fp_flags && l->raises;
-    /* Inexact is always set: only what will be read is worth a write (10 ns). */
-    if (tracks && asn_fp_conditions()) asn_fp_clear();
+    if (tracks) asn_fp_clear();
     if (immediates)
         run_immediates(l, n, dst, src, immediates);
     else
@@ -99,17 +94,6 @@ void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
         uint32_t met = asn_fp_conditions();
         if (met) __atomic_fetch_or(fp_flags, met, __ATOMIC_RELAXED);
     }
-}
-
-/* Whether a loop on so many elements is to be called here and now. Up to 0.3 us of 3 were
- * the plan's for 1e5 bytes; it is needed where threads share the work, results go past
- * the caches, or machine code spares the splats. */
-static bool is_short(const aclnnxProgram *p, int64_t n, int cost) {
-    if (n <= DIRECT_ELEMENTS) return n * cost <= 10 * DIRECT_ELEMENTS;
-    for (int i = 0; i < p->numIn; i++)
-        if (!p->operands[i].data) return false;
-    if (asn_pool_threads() == 1) return n <= DIRECT_ALONE || cost >= DIRECT_HEAVY;
-    return n <= DIRECT_ALONE && n * cost <= 10 * DIRECT_WORK_NS;
 }
 
 /* One instruction on a few contiguous elements; false: not such a program (or an invalid
@@ -138,7 +122,8 @@ static bool run_direct(const aclnnxProgram *p) {
         n *= p->shape[d];
         if (n > most) return false;
     }
-    if (!is_short(p, n, casts ? 1 : asn_kernels_get()->cost[in->op])) return false;
+    const int cost = casts ? 1 : asn_kernels_get()->cost[in->op];
+    if (n > DIRECT_ELEMENTS || n * cost > 10 * DIRECT_ELEMENTS) return false;
     if (!is_row_major(p, out, loop.out_item)) return false;
     const void *src[3] = {NULL};
     unsigned immediates = 0;
@@ -210,32 +195,33 @@ static bool run_fill(const aclnnxProgram *p) {
                             asn_itemsize(dt), size * asn_itemsize(dt));
 }
 
-static asn_status run_prepared(asn_prepared_run *run, const aclnnxProgram *p) {
-    if (run->plan.num_reductions) return asn_reductions_run(&run->reduction, p->fpFlags);
-    asn_elements_run(&run->elements, p->fpFlags);
-    return ASN_OK;
-}
-
-/* A program that is not known: it is prepared, which some ways to run need no more of
- * than the plan (*ready stays false), and run. */
-static asn_status __attribute__((noinline)) run_new(const aclnnxProgram *p,
-                                                    const asn_program_key *key) {
+asn_status asn_fused_plan_and_run(const aclnnxProgram *p, asn_prepared *known,
+                                  const asn_prepared_case *of) {
     asn_plan_room room;
     asn_prepared_run run;
     asn_plan *plan = &run.plan;
+    char *base[ACLNNX_MAX_OPERANDS];
     bool ready = false;
     asn_status status = ASN_OK;
+    if (asn_jit_now() != ASN_JIT_ALWAYS) {
+        if (run_fill(p)) return ASN_OK;
+        if (run_copy(p, &status)) return status;
+    }
     ASN_TRY(asn_plan_lower(plan, &room, p));
     ASN_TRY(asn_plan_space(plan, p));
+    for (int i = 0; i < plan->num_operands; i++)
+        base[i] =
+            plan->base[i] ? plan->base[i] : (char *)(uintptr_t)p->operands[i].immediate;
     if (plan->num_reductions) {
         status = asn_reductions_prepare(&run.reduction, plan, p, &ready);
-    } else if (plan->size && !asn_weave_run(plan) && !asn_tiles_run(plan, p->fpFlags)) {
+    } else if (plan->size && !asn_weave_run(plan) &&
+               !asn_tiles_run(plan, base, p->fpFlags)) {
         asn_elements_prepare(&run.elements, plan);
         ready = true;
     }
     if (ready && !status) {
-        asn_prepared_keep(key, &run, p);
-        status = run_prepared(&run, p);
+        if (known) asn_prepared_keep(known, of, &run, p);
+        status = asn_prepared_run_at(&run, base, p->fpFlags);
     }
     asn_plan_detach(plan);
     asn_free(plan->packed);
@@ -243,20 +229,13 @@ static asn_status __attribute__((noinline)) run_new(const aclnnxProgram *p,
 }
 
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
-    asn_status status;
-    if (asn_jit_now() != ASN_JIT_ALWAYS) {
-        if (run_direct(p)) return ASN_OK;
-        if (run_fill(p)) return ASN_OK;
-        if (run_copy(p, &status)) return status;
-    }
+    if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
     ASN_TRY(asn_program_check(p));
-    asn_program_key key;
-    asn_program_describe(&key, p);
-    asn_prepared *known = asn_prepared_find(&key);
-    if (!known) return run_new(p, &key);
-    asn_prepared_run run;
-    asn_prepared_bind(known, &run, p);
-    status = run_prepared(&run, p);
+    asn_prepared *known = asn_prepared_find(p);
+    if (!known) return asn_fused_plan_and_run(p, NULL, NULL);
+    void *addresses[ACLNNX_MAX_OPERANDS];
+    asn_program_addresses(p, addresses);
+    asn_status status = asn_prepared_run_on(known, addresses, p->fpFlags);
     asn_prepared_release(known);
     return status;
 }

@@ -9,10 +9,13 @@
  * of whole rows) in units of `step`. */
 typedef struct {
     const asn_plan *plan;
+    char *const *base; /* of a run (asn_prepared_run_at) */
     int split;
     int64_t block, step, units_per_line, units, units_per_chunk, chunks;
-    double work_ns; /* of all */
-    uint32_t flags; /* conditions met */
+    double work_ns;      /* of all */
+    uint32_t flags;      /* conditions met */
+    bool single;         /* one loop over operands as they lie: */
+    uint8_t argument[4]; /* they, the result first */
 } asn_elements;
 
 /* After asn_plan_space: places the plan's values, looks for its code. The caller detaches

@@ -85,7 +85,7 @@ static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64
     }
     uint32_t before = r->quiet ? asn_fp_read() : 0;
     r->fold(n, acc->element, src);
-    if (r->quiet && asn_fp_read() != before) asn_fp_write(before);
+    if (r->quiet) asn_fp_restore(before);
 }
 
 static void acc_combine(const asn_reduction *r, accumulator *acc,
@@ -95,7 +95,7 @@ static void acc_combine(const asn_reduction *r, accumulator *acc,
         acc_add_sum(acc, asn_is_complex(r->dtype) ? 2 : 1, other->s, other->s + 2);
     else
         r->combine(1, acc->element, acc->element, other->element, NULL);
-    if (r->quiet && asn_fp_read() != before) asn_fp_write(before);
+    if (r->quiet) asn_fp_restore(before);
 }
 
 static asn_dtype acc_dtype(const asn_reduction *r) {
@@ -173,7 +173,7 @@ static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
         if (part > 0 || !(plan->operands[red->operand].flags & ACLNNX_ACCUMULATE))
             continue;
         acc_load(plan->kernels, red, &accs[r],
-                 plan->base[red->operand] + kept->offset[red->operand]);
+                 rr->base[red->operand] + kept->offset[red->operand]);
         started |= 1u << r;
     }
     if (rr->ends_early && rr->units == rr->parts && rr->parts > 1 &&
@@ -188,7 +188,7 @@ static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
     for (int r = 0; r < plan->num_reductions; r++) {
         const asn_reduction *red = &plan->reductions[r];
         acc_store(plan->kernels, red, &accs[r],
-                  plan->base[red->operand] + kept->offset[red->operand]);
+                  rr->base[red->operand] + kept->offset[red->operand]);
     }
 }
 
@@ -200,7 +200,7 @@ static void fold_task(void *ctx, int64_t task) {
     asn_run run;
     asn_cursor kept;
     if (plan->track_flags) asn_fp_clear();
-    asn_run_init(&run, plan, rr->block);
+    asn_run_init(&run, plan, rr->base, rr->block);
     asn_cursor_seek(&kept, &run, rr->num_reduced, plan->num_dims, first / rr->parts);
     for (int64_t u = first; u < end; u++) {
         fold_unit(rr, &run, &kept, u);
@@ -217,7 +217,7 @@ static void fold_finish(asn_reduction_run *rr) {
     asn_run run;
     asn_cursor kept;
     if (plan->track_flags) asn_fp_clear();
-    asn_run_init(&run, plan, rr->block);
+    asn_run_init(&run, plan, rr->base, rr->block);
     asn_cursor_seek(&kept, &run, rr->num_reduced, plan->num_dims, 0);
     for (int64_t u = 0; u < rr->units; u += rr->parts) {
         accumulator *accs = (accumulator *)(rr->partial + u * rr->partial_bytes);
@@ -226,7 +226,7 @@ static void fold_finish(asn_reduction_run *rr) {
             for (int64_t part = 1; part < rr->parts; part++)
                 acc_combine(red, &accs[r], &accs[part * plan->num_reductions + r]);
             acc_store(plan->kernels, red, &accs[r],
-                      plan->base[red->operand] + kept.offset[red->operand]);
+                      rr->base[red->operand] + kept.offset[red->operand]);
         }
         asn_cursor_advance(&kept, &run, 1);
     }

@@ -83,7 +83,7 @@ static bool compute(asn_onto *o, const asn_cursor *reduced, int64_t from, int64_
     for (int m = 0; m < run->num_moving; m++) {
         const int i = run->moving[m];
         if (plan->access[i] != ASN_AT_REDUCED)
-            run->ptr[plan->value[i]] = plan->base[i] + o->kept->offset[i] +
+            run->ptr[plan->value[i]] = run->base[i] + o->kept->offset[i] +
                                        reduced->offset[i] +
                                        plan->dims[0].stride[i] * from;
     }
@@ -114,14 +114,14 @@ bool asn_onto_block(asn_onto *o, const asn_cursor *reduced, char *accs, int64_t 
         const char *src = o->rows + o->at[r];
         int64_t pitch = o->width * item;
         if (i >= 0) {
-            src = plan->base[i] + o->kept->offset[i] + reduced->offset[i] +
+            src = o->run->base[i] + o->kept->offset[i] + reduced->offset[i] +
                   plan->dims[0].stride[i] * (from + x);
             pitch = o->rr->pack * plan->dims[1].stride[i];
         }
         const uint32_t before = red->quiet ? asn_fp_read() : 0;
         plan->kernels->onto[red->op][red->dtype](n * o->rr->pack,
                                                  accs + r * size + x * item, src, pitch);
-        if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
+        if (red->quiet) asn_fp_restore(before);
     }
     return true;
 }

@@ -11,6 +11,7 @@ enum { ASN_PART = 16384 /* elements of a part of a long reduction, at least */ }
 typedef struct asn_reduction_run asn_reduction_run;
 struct asn_reduction_run {
     asn_plan *plan;
+    char *const *base;                   /* of a run (asn_prepared_run_at) */
     asn_pool_fn task;                    /* one of `tasks` */
     void (*finish)(asn_reduction_run *); /* combines parts; NULL: there are none */
     int64_t tasks;

@@ -43,7 +43,7 @@ static void fold_block(const asn_plan *plan, const asn_reduction *red, int64_t r
             red->fold(n - skip, results + r * to, src + skip * item);
         }
     }
-    if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
+    if (red->quiet) asn_fp_restore(before);
 }
 
 static void store_results(const asn_plan *plan, const asn_reduction *red, char *out,
@@ -68,7 +68,7 @@ static void rows_task(void *ctx, int64_t task) {
     asn_run run;
     asn_cursor outer;
     if (plan->track_flags) asn_fp_clear();
-    asn_run_init(&run, plan, n * rr->pack);
+    asn_run_init(&run, plan, rr->base, n * rr->pack);
     asn_cursor_seek(&outer, &run, 2, plan->num_dims, first / rr->parts);
     for (int64_t u = first; u < end; u++) {
         int64_t rows = extent - at < rr->pack ? extent - at : rr->pack;
@@ -81,7 +81,7 @@ static void rows_task(void *ctx, int64_t task) {
             const asn_reduction *red = &plan->reductions[r];
             int i = red->operand;
             fold_block(plan, red, rows, n, results, run.ptr[red->value]);
-            store_results(plan, red, plan->base[i] + run.offset[i], rows, results);
+            store_results(plan, red, run.base[i] + run.offset[i], rows, results);
         }
         at += rows;
         if (at < extent) continue;

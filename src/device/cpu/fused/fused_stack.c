@@ -25,7 +25,7 @@ static int64_t stack_block(const asn_reduction *red, char *acc, int64_t filled, 
     int64_t both = filled < n ? filled : n;
     uint32_t before = red->quiet ? asn_fp_read() : 0;
     if (both) red->combine(both, acc, acc, src, NULL);
-    if (red->quiet && asn_fp_read() != before) asn_fp_write(before);
+    if (red->quiet) asn_fp_restore(before);
     if (n <= filled) return filled;
     memcpy(acc + filled * item, src + filled * item, (size_t)((n - filled) * item));
     return n;
@@ -150,7 +150,7 @@ static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_curs
     for (int r = 0; r < plan->num_reductions; r++) {
         const asn_reduction *red = &plan->reductions[r];
         int i = red->operand;
-        out[r] = plan->base[i] + kept->offset[i] + plan->dims[0].stride[i] * bounds[2];
+        out[r] = run->base[i] + kept->offset[i] + plan->dims[0].stride[i] * bounds[2];
         loaded[r] = 0;
         if (part || !(plan->operands[i].flags & ACLNNX_ACCUMULATE)) continue;
         stack_move(plan, red, accs + r * rr->stripe * 16, out[r], width, true);
@@ -172,7 +172,7 @@ static void stack_task(void *ctx, int64_t task) {
     asn_run run;
     asn_cursor kept;
     if (plan->track_flags) asn_fp_clear();
-    asn_run_init(&run, plan, rr->block * rr->pack);
+    asn_run_init(&run, plan, rr->base, rr->block * rr->pack);
     int64_t per_kept = rr->stripes * rr->parts;
     asn_cursor_seek(&kept, &run, 1 + rr->num_reduced, plan->num_dims, first / per_kept);
     for (int64_t u = first; u < end; u++) {
@@ -189,7 +189,7 @@ static void stack_finish(asn_reduction_run *rr) {
     asn_run run;
     asn_cursor kept;
     if (plan->track_flags) asn_fp_clear();
-    asn_run_init(&run, plan, rr->block * rr->pack);
+    asn_run_init(&run, plan, rr->base, rr->block * rr->pack);
     asn_cursor_seek(&kept, &run, 1 + rr->num_reduced, plan->num_dims, 0);
     for (int64_t u = 0; u < rr->units; u += rr->parts) {
         int64_t stripe = u / rr->parts % rr->stripes, from = stripe * rr->stripe;
@@ -202,7 +202,7 @@ static void stack_finish(asn_reduction_run *rr) {
                 stack_block(red, acc, width, width, acc + part * rr->partial_bytes);
             int i = red->operand;
             stack_move(plan, red, acc,
-                       plan->base[i] + kept.offset[i] + plan->dims[0].stride[i] * from,
+                       rr->base[i] + kept.offset[i] + plan->dims[0].stride[i] * from,
                        width, false);
         }
         if (stripe == rr->stripes - 1) asn_cursor_advance(&kept, &run, 1);

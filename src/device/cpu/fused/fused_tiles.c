@@ -25,6 +25,7 @@ enum { PAD = 16 /* elements: rows no power of two apart */ };
 
 typedef struct {
     const asn_plan *plan;
+    char *const *base;
     uint32_t across;                     /* operands, as bits */
     int64_t stride[ACLNNX_MAX_OPERANDS]; /* theirs along a row, of which the plan knows
                                             that in the scratch */
@@ -59,9 +60,9 @@ static void turn(const band_run *t, asn_run *run, char *scratch, int64_t n0, int
         int i = run->moving[m], item = asn_itemsize(plan->dtype[i]);
         if (!(t->across >> i & 1)) continue;
         asn_move_loops_get(item)->transpose(scratch, t->pitch * item,
-                                            plan->base[i] + run->offset[i], t->stride[i],
+                                            run->base[i] + run->offset[i], t->stride[i],
                                             n0, n1, false);
-        run->offset[i] = (int64_t)((uintptr_t)scratch - (uintptr_t)plan->base[i]);
+        run->offset[i] = (int64_t)((uintptr_t)scratch - (uintptr_t)run->base[i]);
         run->gathered[i] = NULL; /* other elements at the same address */
         scratch += t->rows * t->pitch * item;
     }
@@ -89,7 +90,7 @@ static void band_chunk(void *ctx, int64_t chunk) {
     asn_run run;
     asn_cursor outer;
     if (plan->track_flags) asn_fp_clear();
-    asn_run_init(&run, plan, t->width * t->at_once);
+    asn_run_init(&run, plan, t->base, t->width * t->at_once);
     asn_cursor_seek(&outer, &run, 2, plan->num_dims, chunk / t->bands);
     for (int64_t x = 0; x < d0->extent; x += t->width) {
         int64_t n0 = d0->extent - x < t->width ? d0->extent - x : t->width;
@@ -182,8 +183,8 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
     return true;
 }
 
-bool asn_tiles_run(asn_plan *plan, uint32_t *fp_flags) {
-    band_run t = {.plan = plan, .across = find_across(plan)};
+bool asn_tiles_run(asn_plan *plan, char *const *base, uint32_t *fp_flags) {
+    band_run t = {.plan = plan, .base = base, .across = find_across(plan)};
     if (!t.across || !choose_parts(&t, plan)) return false;
     int64_t block = t.width * t.at_once;
     asn_plan_attach(plan);

@@ -200,13 +200,13 @@ static asn_status pack_shared_rows(asn_plan *plan) {
 
 asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
     plan->packed = NULL;
+    ASN_TRY(count_elements(plan, p));
     for (int i = 0; i < plan->num_operands; i++) {
         plan->base[i] = p->operands[i].data;
         if (!plan->base[i] && i >= plan->num_in && plan->size)
             return asn_error_set(ASN_ERR_NULL_POINTER, "fused: output %d has no address",
                                  i - plan->num_in);
     }
-    ASN_TRY(count_elements(plan, p));
     if (try_flat(plan, p)) return ASN_OK;
     ASN_TRY(collect_dims(plan, p));
     if (plan->num_dims == 0) {

@@ -1,148 +1,138 @@
-/* CPU device: programs that were run before, with their plan made (see prepared.h).
+/* CPU device: programs that run again and again (see prepared.h).
  *
- * A table of a few hundred entries, each in one of a few slots, of which the one used
- * longest ago gives way. An entry is one block of memory: the run, the plan's lists as
- * long as they are, the key. It is never written once it is in the table, so any number
- * of threads run it at once; who runs it holds it, and it holds the machine code.
- *
- * A program is kept when it is met a second time, which its hash says: a loop over
- * shrinking selections has a new program at every turn.
+ * A program is one block of memory with a list of the plans that its runs made, each a
+ * block too: the run, the plan's lists as long as they are. A plan is never written once
+ * it is in the list, and stays there as long as the program, so any number of threads run
+ * it at once; it holds its machine code.
  */
 #include "device/cpu/fused/prepared.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/forks.h"
-#include "base/hash.h"
 #include "device/cpu/fused/fused_weave.h"
 #include "device/cpu/jit/jit.h"
 
 enum {
-    SETS = 128,
-    WAYS = 4,
-    SEEN = 1024,            /* hashes of programs met once */
-    MOST_BYTES = 16 * 1024, /* of an entry */
+    MOST_PLANS = 8,         /* of a program */
+    MOST_BYTES = 16 * 1024, /* of a plan */
     ALIGNMENT = 16
 };
 
-struct asn_prepared {
-    int32_t users; /* runs in progress, and the table */
-    int words;
-    int64_t bytes;
+typedef struct known_plan known_plan;
+struct known_plan {
+    known_plan *next;
+    int64_t bytes; /* of the block */
+    asn_prepared_case of;
     asn_prepared_run run;
-    uint64_t *key; /* in the same block, like the plan's lists */
+    /* Of every operand: from its address to the element at position 0. */
+    ptrdiff_t begin[ACLNNX_MAX_OPERANDS];
 };
 
-typedef struct {
-    uint64_t hash, used; /* the clock at its last use */
-    asn_prepared *entry;
-} slot;
+struct aclnnxPrepared {
+    _Atomic int32_t users, num_plans;
+    known_plan *_Atomic plans;
+    int64_t bytes; /* of the block */
+    aclnnxProgram program;
+};
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-ASN_FORK_TAKES(prepared, &lock, ASN_FORK_LEAF)
-static slot slots[SETS][WAYS]; /* this and what follows: under the lock */
-static uint64_t seen[SEEN], now;
-static asn_prepared_counts counts;
+static struct {
+    _Atomic int64_t kept, reused, bytes;
+} counts;
 
-_Static_assert(sizeof(aclnnxInstr) == sizeof(uint64_t), "an instruction is a word");
-
-/* Inputs that begin where output `o` begins. */
-static uint64_t over_inputs(const aclnnxProgram *p, const void *o) {
-    uint64_t mask = 0;
-    for (int i = 0; i < p->numIn; i++)
-        if (p->operands[i].data == o) mask |= (uint64_t)1 << i;
-    return mask;
+asn_prepared_counts asn_prepared_count(void) {
+    return (asn_prepared_counts){counts.kept, counts.reused, counts.bytes};
 }
 
-/* A few words: a call would take longer. */
-static uint64_t *put_words(uint64_t *at, const int64_t *words, int count) {
-    for (int d = 0; d < count; d++)
-        *at++ = (uint64_t)words[d];
+/* Copies a list to `at` in a block of memory, and moves on; NULL: only that. */
+static void *put(char *block, int64_t *at, const void *list, int64_t count, size_t item) {
+    const size_t bytes = (size_t)count * item;
+    void *copy = block ? block + *at : NULL;
+    if (block && bytes) memcpy(copy, list, bytes);
+    *at += ((int64_t)bytes + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
+    return copy;
+}
+
+static void *take(int64_t bytes) {
+    void *block = asn_malloc((size_t)bytes);
+    if (block) counts.bytes += bytes;
+    return block;
+}
+
+/* ---- the program */
+
+/* The bytes of the program and its lists, which point into the block if there is one. */
+static int64_t put_program(aclnnxProgram *to, const aclnnxProgram *p, char *block) {
+    int64_t at = sizeof(asn_prepared);
+    const int num = p->numIn + p->numOut;
+    at = (at + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
+    *to = *p;
+    to->fpFlags = NULL;
+    to->shape = put(block, &at, p->shape, p->numDims, sizeof *p->shape);
+    to->instrs = put(block, &at, p->instrs, p->numInstrs, sizeof *p->instrs);
+    aclnnxOperand *operands = put(block, &at, p->operands, num, sizeof *p->operands);
+    to->operands = operands;
+    for (int i = 0; i < num; i++) {
+        const aclnnxOperand *o = &p->operands[i];
+        const bool strided = o->data && o->strides && p->numDims;
+        void *strides =
+            strided ? put(block, &at, o->strides, p->numDims, sizeof *o->strides) : NULL;
+        if (operands) operands[i].strides = strides;
+    }
     return at;
 }
 
-void asn_program_describe(asn_program_key *key, const aclnnxProgram *p) {
-    const int dims = p->numDims, operands = p->numIn + p->numOut;
-    key->words = 0;
-    if (3 + dims + operands * (1 + dims) + p->numInstrs > ASN_PROGRAM_KEY_WORDS) return;
-    uint64_t *at = key->word, given = 0;
-    *at++ = (uint64_t)dims | (uint64_t)p->numIn << 8 | (uint64_t)p->numOut << 16 |
-            (uint64_t)p->numInstrs << 24 | (uint64_t)p->numRegs << 32 |
-            (uint64_t)(p->fpFlags != NULL) << 40 | (uint64_t)asn_jit_now() << 41;
-    *at++ = p->reduceMask;
-    uint64_t *places = at++;
-    at = put_words(at, p->shape, dims);
-    for (int i = 0; i < operands; i++) {
-        const aclnnxOperand *o = &p->operands[i];
-        bool strided = o->data && o->strides;
-        given |= (uint64_t)(o->data != NULL) << i | (uint64_t)strided << (32 + i);
-        *at++ = (uint64_t)o->dtype | (uint64_t)o->flags << 8 |
-                (uint64_t)o->reduceOp << 16 |
-                (i < p->numIn ? 0 : over_inputs(p, o->data) << 32);
-        if (strided) at = put_words(at, o->strides, dims);
-    }
-    *places = given;
-    memcpy(at, p->instrs, (size_t)p->numInstrs * sizeof *p->instrs);
-    key->words = (int)(at - key->word) + p->numInstrs;
-    key->hash = asn_hash_words(key->word, key->words);
+/* What lowering finds wrong is wrong at every address. */
+static asn_status check(const aclnnxProgram *p) {
+    asn_plan plan;
+    asn_plan_room room;
+    ASN_TRY(asn_program_check(p));
+    return asn_plan_lower(&plan, &room, p);
 }
 
-/* The slot of the key, or NULL. */
-static slot *look_up(const asn_program_key *key) {
-    slot *set = slots[key->hash % SETS];
-    for (int k = 0; k < WAYS; k++) {
-        const asn_prepared *entry = set[k].entry;
-        if (entry && set[k].hash == key->hash && entry->words == key->words &&
-            memcmp(entry->key, key->word, (size_t)key->words * sizeof *key->word) == 0)
-            return &set[k];
-    }
-    return NULL;
+asn_status asn_prepared_new(asn_prepared **out, const aclnnxProgram *p) {
+    aclnnxProgram copy;
+    ASN_TRY(check(p));
+    const int64_t bytes = put_program(&copy, p, NULL);
+    asn_prepared *known = take(bytes);
+    if (!known) return ASN_ERR_MEMORY;
+    *known = (asn_prepared){.users = 1, .bytes = bytes};
+    put_program(&known->program, p, (char *)known);
+    *out = known;
+    return ASN_OK;
 }
 
-asn_prepared *asn_prepared_find(const asn_program_key *key) {
-    if (!key->words || pthread_mutex_trylock(&lock) != 0) return NULL;
-    asn_prepared *found = NULL;
-    slot *at = look_up(key);
-    if (at) {
-        found = at->entry;
-        at->used = ++now;
-        counts.found++;
-        __atomic_add_fetch(&found->users, 1, __ATOMIC_RELAXED);
-    }
-    pthread_mutex_unlock(&lock);
-    return found;
+void asn_prepared_hold(asn_prepared *known) {
+    atomic_fetch_add_explicit(&known->users, 1, memory_order_relaxed);
 }
 
 void asn_prepared_release(asn_prepared *known) {
-    if (!known || __atomic_sub_fetch(&known->users, 1, __ATOMIC_ACQ_REL) > 0) return;
-    asn_jit_release(known->run.plan.code);
+    if (!known || atomic_fetch_sub_explicit(&known->users, 1, memory_order_acq_rel) > 1)
+        return;
+    for (known_plan *k = known->plans, *next; k; k = next) {
+        next = k->next;
+        counts.bytes -= k->bytes;
+        asn_jit_release(k->run.plan.code);
+        asn_free(k);
+    }
+    counts.bytes -= known->bytes;
     asn_free(known);
 }
 
-void asn_prepared_bind(const asn_prepared *known, asn_prepared_run *run,
-                       const aclnnxProgram *p) {
-    *run = known->run;
-    run->plan.operands = p->operands;
-    for (int i = 0; i < run->plan.num_operands; i++)
-        run->plan.base[i] = p->operands[i].data;
-    if (run->plan.num_reductions)
-        run->reduction.plan = &run->plan;
-    else
-        run->elements.plan = &run->plan;
+const aclnnxProgram *asn_prepared_program(const asn_prepared *known) {
+    return &known->program;
 }
 
-/* ---- keeping */
+/* ---- its plans */
 
-/* Whether other addresses could give another plan: rows were copied together or turned
- * round, or results may go past the caches, which depends on how operands overlap and
- * where their lines begin. */
+/* Whether other addresses could give another plan: rows were copied together, or results
+ * may go past the caches, which depends on how operands overlap and where their lines
+ * begin. */
 static bool depends_on_addresses(const asn_plan *plan, const aclnnxProgram *p) {
     int64_t bytes = 0, all;
     for (int i = 0; i < plan->num_operands; i++) {
-        if (plan->base[i] != p->operands[i].data || p->operands[i].flags & ACLNNX_PART)
-            return true;
+        if (p->operands[i].flags & ACLNNX_PART) return true;
         if (plan->base[i]) bytes += asn_itemsize(plan->dtype[i]);
     }
     return plan->packed || asn_weave_may(plan) ||
@@ -150,102 +140,155 @@ static bool depends_on_addresses(const asn_plan *plan, const aclnnxProgram *p) {
            asn_plan_worth_streaming((asn_traffic){all, plan->num_in});
 }
 
-/* Copies a list to `at` in a block of memory, and moves on; NULL: only that. */
-static void *put(char *block, int64_t *at, const void *list, int count, size_t item) {
-    size_t bytes = (size_t)count * item;
-    void *copy = block ? block + *at : NULL;
-    if (block && bytes) memcpy(copy, list, bytes);
-    *at += ((int64_t)bytes + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
-    return copy;
+static bool same_case(const asn_prepared_case *a, const asn_prepared_case *b,
+                      int num_out) {
+    if (a->jit != b->jit || a->tracks != b->tracks) return false;
+    for (int o = 0; o < num_out; o++)
+        if (a->over[o] != b->over[o]) return false;
+    return true;
 }
 
-/* The bytes of all lists of an entry, which point into the block if there is one. */
-static int64_t put_lists(asn_prepared *e, const asn_plan *from,
-                         const asn_program_key *key, char *block) {
-    asn_plan *to = &e->run.plan;
-    int64_t at = 0;
-    int operands = from->num_operands, values = from->num_values;
-    to->steps = put(block, &at, from->steps, from->num_steps, sizeof *from->steps);
-    to->reductions =
+static known_plan *find(const asn_prepared *known, const asn_prepared_case *of) {
+    known_plan *k = atomic_load_explicit(&known->plans, memory_order_acquire);
+    while (k && !same_case(&k->of, of, known->program.numOut))
+        k = k->next;
+    return k;
+}
+
+/* The bytes of a kept plan's block, to which `plan` points if there is one. What only
+ * lowering reads is left out. */
+static int64_t put_lists(asn_plan *plan, const asn_plan *from, char *block) {
+    int64_t at = (sizeof(known_plan) + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
+    const int operands = from->num_operands, values = from->num_values;
+    plan->steps = put(block, &at, from->steps, from->num_steps, sizeof *from->steps);
+    plan->reductions =
         put(block, &at, from->reductions, from->num_reductions, sizeof *from->reductions);
-    to->dims = put(block, &at, from->dims, from->num_dims, sizeof *from->dims);
-    to->dtype = put(block, &at, from->dtype, operands, sizeof *from->dtype);
-    to->value = put(block, &at, from->value, operands, sizeof *from->value);
-    to->item = put(block, &at, from->item, values, sizeof *from->item);
-    to->value_dtype =
+    plan->dims = put(block, &at, from->dims, from->num_dims, sizeof *from->dims);
+    plan->dtype = put(block, &at, from->dtype, operands, sizeof *from->dtype);
+    plan->value = put(block, &at, from->value, operands, sizeof *from->value);
+    plan->item = put(block, &at, from->item, values, sizeof *from->item);
+    plan->value_dtype =
         put(block, &at, from->value_dtype, values, sizeof *from->value_dtype);
-    to->slot = put(block, &at, from->slot, values, sizeof *from->slot);
-    e->key = put(block, &at, key->word, key->words, sizeof *key->word);
-    to->value32 = NULL;
-    to->reads_own = to->reads32 = NULL;
+    plan->slot = put(block, &at, from->slot, values, sizeof *from->slot);
+    plan->value32 = NULL;
+    plan->reads_own = plan->reads32 = NULL;
     return at;
 }
 
-static asn_prepared *copy_of(const asn_prepared_run *run, const asn_program_key *key) {
-    asn_prepared head = {.users = 1, .words = key->words, .run = *run};
-    const int64_t own = (int64_t)(sizeof head + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
-    head.bytes = own + put_lists(&head, &run->plan, key, NULL);
-    if (head.bytes > MOST_BYTES) return NULL;
-    char *block = asn_malloc((size_t)head.bytes);
-    if (!block) {
-        asn_error_clear(); /* it will be prepared again */
-        return NULL;
-    }
-    put_lists(&head, &run->plan, key, block + own);
-    head.run.plan.operands = NULL;
-    asn_jit_hold(head.run.plan.code);
-    memcpy(block, &head, sizeof head);
-    return (asn_prepared *)(void *)block;
+static known_plan *copy_of(const asn_prepared_run *run, const asn_prepared_case *of,
+                           const asn_prepared *known, const aclnnxProgram *p) {
+    asn_plan lists = run->plan;
+    const int64_t bytes = put_lists(&lists, &run->plan, NULL);
+    known_plan *k = bytes <= MOST_BYTES ? take(bytes) : NULL;
+    if (!k) return NULL;
+    k->next = NULL;
+    k->of = *of;
+    k->run = *run;
+    k->bytes = bytes;
+    put_lists(&k->run.plan, &run->plan, (char *)k);
+    k->run.plan.operands = known->program.operands;
+    for (int i = 0; i < run->plan.num_operands; i++)
+        k->begin[i] =
+            run->plan.base[i] ? run->plan.base[i] - (char *)p->operands[i].data : 0;
+    if (run->plan.num_reductions)
+        k->run.reduction.plan = &k->run.plan;
+    else
+        k->run.elements.plan = &k->run.plan;
+    asn_jit_hold(k->run.plan.code);
+    return k;
 }
 
-static void drop(slot *s) {
-    if (!s->entry) return;
-    counts.bytes -= s->entry->bytes;
-    asn_prepared_release(s->entry);
-    *s = (slot){0};
-}
-
-static void keep(const asn_program_key *key, const asn_prepared_run *run) {
-    uint64_t *met = &seen[key->hash / SETS % SEEN];
-    if (*met != key->hash) {
-        *met = key->hash;
+void asn_prepared_keep(asn_prepared *known, const asn_prepared_case *of,
+                       const asn_prepared_run *run, const aclnnxProgram *p) {
+    if (!run->plan.settled || depends_on_addresses(&run->plan, p) || find(known, of) ||
+        known->num_plans >= MOST_PLANS)
+        return;
+    known_plan *k = copy_of(run, of, known, p);
+    if (!k) {
+        asn_error_clear(); /* it will be planned again */
         return;
     }
-    if (look_up(key)) return; /* by another thread */
-    slot *set = slots[key->hash % SETS], *oldest = set;
-    for (int k = 1; k < WAYS; k++)
-        if (set[k].used < oldest->used) oldest = &set[k];
-    asn_prepared *entry = copy_of(run, key);
-    if (!entry) return;
-    counts.dropped += oldest->entry != NULL;
-    drop(oldest);
-    *oldest = (slot){.hash = key->hash, .used = ++now, .entry = entry};
-    counts.bytes += entry->bytes;
+    k->next = known->plans;
+    while (!atomic_compare_exchange_weak(&known->plans, &k->next, k)) {
+    }
+    known->num_plans++;
     counts.kept++;
 }
 
-void asn_prepared_keep(const asn_program_key *key, const asn_prepared_run *run,
-                       const aclnnxProgram *p) {
-    const asn_plan *plan = &run->plan;
-    if (!key->words || !plan->settled || depends_on_addresses(plan, p) ||
-        pthread_mutex_trylock(&lock) != 0)
-        return;
-    keep(key, run);
-    pthread_mutex_unlock(&lock);
+/* ---- running it */
+
+/* False: an operand has no address. */
+static bool find_case(asn_prepared_case *of, const aclnnxProgram *p,
+                      void *const *addresses, bool tracks) {
+    of->jit = asn_jit_now();
+    of->tracks = tracks;
+    for (int o = 0; o < p->numOut; o++) {
+        const void *at = addresses[p->numIn + o];
+        uint32_t over = 0;
+        for (int i = 0; i < p->numIn; i++)
+            over |= (uint32_t)(addresses[i] == at) << i;
+        of->over[o] = over;
+    }
+    for (int i = 0; i < p->numIn + p->numOut; i++)
+        if (!addresses[i]) return false;
+    return true;
 }
 
-asn_prepared_counts asn_prepared_count(void) {
-    pthread_mutex_lock(&lock);
-    asn_prepared_counts is = counts;
-    pthread_mutex_unlock(&lock);
-    return is;
+asn_status asn_prepared_run_at(const asn_prepared_run *run, char *const *base,
+                               uint32_t *fp_flags) {
+    if (run->plan.num_reductions) {
+        asn_reduction_run own = run->reduction;
+        own.base = base;
+        return asn_reductions_run(&own, fp_flags);
+    }
+    asn_elements own = run->elements;
+    own.base = base;
+    asn_elements_run(&own, fp_flags);
+    return ASN_OK;
 }
 
-void asn_prepared_clear(void) {
-    pthread_mutex_lock(&lock);
-    for (int s = 0; s < SETS; s++)
-        for (int k = 0; k < WAYS; k++)
-            drop(&slots[s][k]);
-    memset(seen, 0, sizeof seen);
-    pthread_mutex_unlock(&lock);
+static asn_status run_known(const known_plan *k, void *const *addresses,
+                            uint32_t *fp_flags) {
+    char *base[ACLNNX_MAX_OPERANDS];
+    for (int i = 0; i < k->run.plan.num_operands; i++)
+        base[i] = (char *)addresses[i] + k->begin[i];
+    return asn_prepared_run_at(&k->run, base, fp_flags);
+}
+
+static asn_status __attribute__((noinline)) run_anew(asn_prepared *known,
+                                                     const asn_prepared_case *of,
+                                                     void *const *addresses,
+                                                     uint32_t *fp_flags) {
+    aclnnxProgram p = known->program;
+    aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
+    memcpy(operands, p.operands, (size_t)(p.numIn + p.numOut) * sizeof *operands);
+    for (int i = 0; i < p.numIn + p.numOut; i++)
+        if (operands[i].data)
+            operands[i].data = addresses[i];
+        else
+            memcpy(operands[i].immediate, addresses[i], sizeof operands[i].immediate);
+    p.operands = operands;
+    p.fpFlags = fp_flags;
+    return asn_fused_plan_and_run(&p, known, of);
+}
+
+static asn_status no_address(const aclnnxProgram *p, void *const *addresses) {
+    int i = 0;
+    while (addresses[i])
+        i++;
+    for (int d = 0; d < p->numDims; d++)
+        if (p->shape[d] == 0) return ASN_OK; /* nothing is there to be found */
+    return asn_error_set(ASN_ERR_NULL_POINTER, "fused: operand %d of %d has no address",
+                         i, p->numIn + p->numOut);
+}
+
+asn_status asn_prepared_run_on(asn_prepared *known, void *const *addresses,
+                               uint32_t *fp_flags) {
+    asn_prepared_case of;
+    if (!find_case(&of, &known->program, addresses, fp_flags != NULL))
+        return no_address(&known->program, addresses);
+    const known_plan *k = find(known, &of);
+    if (__builtin_expect(!k, 0)) return run_anew(known, &of, addresses, fp_flags);
+    atomic_fetch_add_explicit(&counts.reused, 1, memory_order_relaxed);
+    return run_known(k, addresses, fp_flags);
 }

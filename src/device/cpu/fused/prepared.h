@@ -1,12 +1,12 @@
-/* CPU device, private to the fused engine: programs that were run before, with their plan
- * made.
+/* CPU device, private to the fused engine: programs that run again and again.
  *
  * Lowering a program, laying out its iteration space, giving out slots and looking for
  * its machine code take 2 to 4 us, which on a few thousand elements is more than the
  * arithmetic. All of it depends on what the program says and on which operands share
- * their address, not on where they are; so that is the key (asn_program_describe), and a
- * program met again takes a hash, a comparison and the addresses. What does depend on
- * more, by the caches it will leave or the rows it copies, is not kept.
+ * their address, not on where they are. So a program that is to run more than once is
+ * copied (aclnnxPrepare), and each way it turned out to run is kept with it: a run then
+ * takes a look at which operands lie on each other, and the addresses. What depends on
+ * more, by the caches it will leave or the rows it copies, is planned at every run.
  */
 #ifndef ASN_DEVICE_CPU_FUSED_PREPARED_H
 #define ASN_DEVICE_CPU_FUSED_PREPARED_H
@@ -23,38 +23,45 @@ typedef struct {
     };
 } asn_prepared_run;
 
-enum { ASN_PROGRAM_KEY_WORDS = 480 };
+/* base: of every operand, the element at position 0, or an immediate's bytes. */
+ASN_CHECK_RESULT asn_status asn_prepared_run_at(const asn_prepared_run *run,
+                                                char *const *base, uint32_t *fp_flags);
+
+/* Whoever has one holds it. All of these are thread-safe. */
+typedef struct aclnnxPrepared asn_prepared;
+/* Checks a program and copies what it says, immediates' bytes and addresses apart. */
+ASN_CHECK_RESULT asn_status asn_prepared_new(asn_prepared **out, const aclnnxProgram *p);
+void asn_prepared_hold(asn_prepared *known);
+void asn_prepared_release(asn_prepared *known); /* or NULL */
+const aclnnxProgram *asn_prepared_program(const asn_prepared *known);
+
+/* Runs it on the operands at these addresses (of an immediate: that of its bytes). */
+ASN_CHECK_RESULT asn_status asn_prepared_run_on(asn_prepared *known,
+                                                void *const *addresses,
+                                                uint32_t *fp_flags);
+
+/* What a program is planned for, besides itself. */
 typedef struct {
-    int words; /* 0: a program too long to be kept */
-    uint64_t hash;
-    uint64_t word[ASN_PROGRAM_KEY_WORDS];
-} asn_program_key;
+    int jit;                            /* asn_jit_mode */
+    bool tracks;                        /* conditions are wanted */
+    uint32_t over[ACLNNX_MAX_OPERANDS]; /* per output: inputs that begin where it does */
+} asn_prepared_case;
 
-/* Everything that a kept plan depends on. After asn_program_check. */
-void asn_program_describe(asn_program_key *key, const aclnnxProgram *p);
+/* Keeps a run that was planned and has not begun, unless something in it depends on more
+ * than the program and this case, or there is no memory. */
+void asn_prepared_keep(asn_prepared *known, const asn_prepared_case *of,
+                       const asn_prepared_run *run, const aclnnxProgram *p);
 
-/* The program of this key, to be released after its run; NULL: it is not kept, or another
- * thread looks. Thread-safe, as all of these are. */
-typedef struct asn_prepared asn_prepared;
-asn_prepared *asn_prepared_find(const asn_program_key *key);
-void asn_prepared_release(asn_prepared *known);
-
-/* A run of its own of a known program, for these addresses and immediates. It borrows the
- * known program's lists. */
-void asn_prepared_bind(const asn_prepared *known, asn_prepared_run *run,
-                       const aclnnxProgram *p);
-
-/* Copies a run that was prepared and has not begun, when its key is met a second time and
- * nothing in it depends on more than the key. Without memory nothing is kept. */
-void asn_prepared_keep(const asn_program_key *key, const asn_prepared_run *run,
-                       const aclnnxProgram *p);
+/* Plans a program whose counts were checked and runs it; `known` (or NULL) keeps the
+ * plan (fused.c). */
+ASN_CHECK_RESULT asn_status asn_fused_plan_and_run(const aclnnxProgram *p,
+                                                   asn_prepared *known,
+                                                   const asn_prepared_case *of);
 
 typedef struct {
-    int64_t found, kept, dropped; /* programs, since the start */
-    int64_t bytes;                /* held now */
+    int64_t kept, reused; /* plans, and runs of theirs, since the start */
+    int64_t bytes;        /* held now, of programs and plans */
 } asn_prepared_counts;
 asn_prepared_counts asn_prepared_count(void);
-/* Lets go of all of them; those in use live on until their runs end. */
-void asn_prepared_clear(void);
 
 #endif

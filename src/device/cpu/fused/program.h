@@ -117,7 +117,9 @@ typedef struct {
     char *packed; /* owns: rows that were strided (iteration_space.c), or NULL */
 
     uint8_t access[ACLNNX_MAX_OPERANDS];
-    char *base[ACLNNX_MAX_OPERANDS]; /* the element at position 0 of every dimension */
+    /* The element at position 0 of every dimension, where the plan was made; NULL: an
+     * immediate. A run has its own (asn_prepared_run_at). */
+    char *base[ACLNNX_MAX_OPERANDS];
 } asn_plan;
 
 /* The lists of the longest plan. */
@@ -134,6 +136,14 @@ typedef struct {
 /* Whether the counts are within their bounds and the lists are there: what reading a
  * program relies on. */
 ASN_CHECK_RESULT asn_status asn_program_check(const aclnnxProgram *p);
+
+/* Where a program's operands are, and the bytes of its immediates. */
+static inline void asn_program_addresses(const aclnnxProgram *p, void **addresses) {
+    for (int i = 0; i < p->numIn + p->numOut; i++) {
+        const aclnnxOperand *o = &p->operands[i];
+        addresses[i] = o->data ? o->data : (void *)(uintptr_t)o->immediate;
+    }
+}
 
 /* Validates a program whose counts were checked and fills in the steps (program.c). The
  * plan's lists lie in `room`, which it borrows. */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
+#include "device/cpu/fused/block.h"
+
 enum {
     MOST_ELEMENTS = 1 << 15, /* above, threads and the engine's own code are no slower */
     MOST_CALLED = 1 << 12,   /* with calls, which read memory once more */
@@ -301,6 +304,26 @@ static bool make(asn_source *s, const asn_plan *plan) {
     return set_scratch(s);
 }
 
+static bool sums_floats(const asn_plan *plan) {
+    bool some = false;
+    for (int r = 0; r < plan->num_reductions; r++)
+        some |= asn_is_inexact(plan->reductions[r].dtype);
+    return some;
+}
+
+/* The bits of a float sum depend on its blocks, of which the text has one. */
+static asn_status find_blocks(asn_plan *plan, const aclnnxProgram *p, bool *one) {
+    ASN_TRY(asn_plan_space(plan, p));
+    *one = plan->num_dims == 1;
+    plan->folds = true;
+    if (*one && plan->size) {
+        asn_plan_place(plan, false);
+        *one = asn_plan_block(plan, plan->size) >= plan->size;
+    }
+    asn_free(plan->packed);
+    return ASN_OK;
+}
+
 asn_status asn_source_put(asn_text *out, const aclnnxProgram *p, const char *name) {
     asn_plan plan;
     asn_plan_room room;
@@ -309,6 +332,9 @@ asn_status asn_source_put(asn_text *out, const aclnnxProgram *p, const char *nam
     ASN_TRY(asn_plan_lower(&plan, &room, p));
     s.num_operands = plan.num_operands;
     s.watched = plan.track_flags;
-    if (make(&s, &plan)) asn_source_write(&s);
+    if (!make(&s, &plan)) return ASN_OK;
+    bool one = true;
+    if (sums_floats(&plan)) ASN_TRY(find_blocks(&plan, p, &one));
+    if (one) asn_source_write(&s);
     return out->status;
 }
