@@ -5,23 +5,19 @@
  * are computed in float32, or float64 when that is the output's dtype. Inputs of other
  * dtypes are converted in the program itself; a predicate's bool is converted where a
  * step needs a number.
- *
- * Registers are numbered late: while building, r < TEMP is an input and TEMP + k a
- * temporary; the program wants inputs, then the output, then temporaries.
  */
 #include "device/opapi/plan.h"
 
 #include <string.h>
 
 #include "device/cpu/fused/fused.h"
+#include "ops/program.h"
 
-enum { MAX_IN = 24, MAX_INSTRS = 64, TEMP = 32 };
-
-typedef struct {
-    uint8_t reg;
-    asn_dtype dtype;
-    bool absent; /* an optional parameter that is NULL */
-} node;
+enum {
+    MAX_IN = 24,
+    MAX_STEPS = 64,
+    ABSENT = -1 /* an optional parameter that is NULL */
+};
 
 typedef struct {
     int16_t operand; /* index in the executor; -1: immediate */
@@ -34,12 +30,9 @@ typedef struct {
     asn_call *c;
     const asn_ew *ew;
     asn_dtype loop;
-    int num_in, num_instrs, num_temps;
+    asn_builder code;
     input in[MAX_IN];
-    aclnnxInstr instrs[MAX_INSTRS];
-    node casts[MAX_INSTRS]; /* casts[i]: what instruction i converted, when it is a
-                               conversion */
-    node value[MAX_INSTRS]; /* results of steps */
+    int value[MAX_STEPS]; /* results of steps, or ABSENT */
 } builder;
 
 typedef struct {
@@ -99,57 +92,20 @@ static asn_status choose_loop(builder *b, asn_dtype out) {
     return all_loops(b->ew, b->loop) ? ASN_OK : no_loop(b, t);
 }
 
-/* ---- instructions */
+/* ---- values */
 
-static asn_status emit(builder *b, asn_op op, asn_dtype dtype, asn_dtype result,
-                       const node *src, int count, node *out) {
-    if (b->num_instrs == MAX_INSTRS)
-        return asn_error_set(ASN_ERR_RUNTIME, "%s: the expression is too long",
-                             b->c->op->name);
-    aclnnxInstr *in = &b->instrs[b->num_instrs];
-    *in = (aclnnxInstr){.op = (uint16_t)op,
-                        .dtype = (uint8_t)asn_dtype_table[dtype].acl,
-                        .outDtype = (uint8_t)asn_dtype_table[result].acl,
-                        .dst = (uint8_t)(TEMP + b->num_temps)};
-    for (int i = 0; i < count; i++)
-        in->src[i] = src[i].reg;
-    b->casts[b->num_instrs].absent = true;
-    b->num_instrs++;
-    *out = (node){(uint8_t)(TEMP + b->num_temps), result, false};
-    b->num_temps++;
-    return ASN_OK;
-}
-
-static asn_status convert(builder *b, node from, asn_dtype to, node *out) {
-    *out = from;
-    if (from.absent || from.dtype == to) return ASN_OK;
-    for (int i = 0; i < b->num_instrs; i++) {
-        if (b->casts[i].absent || b->casts[i].reg != from.reg || b->casts[i].dtype != to)
-            continue;
-        *out = (node){b->instrs[i].dst, to, false};
-        return ASN_OK;
-    }
-    ASN_TRY(emit(b, ASN_OP_CAST, from.dtype, to, &from, 1, out));
-    b->casts[b->num_instrs - 1] = (node){from.reg, to, false};
-    return ASN_OK;
-}
-
-static asn_status add_input(builder *b, input in, node *out) {
-    for (int k = 0; k < b->num_in; k++) {
-        if (b->in[k].ref == in.ref && b->in[k].dtype == in.dtype) {
-            *out = (node){(uint8_t)k, in.dtype, false};
-            return ASN_OK;
-        }
-    }
-    if (b->num_in == MAX_IN)
+static asn_status add_input(builder *b, const input *in, int *out) {
+    for (*out = 0; *out < b->code.num_in; ++*out)
+        if (b->in[*out].ref == in->ref && b->in[*out].dtype == in->dtype) return ASN_OK;
+    if (*out == MAX_IN)
         return asn_error_set(ASN_ERR_RUNTIME, "%s: too many operands", b->c->op->name);
-    b->in[b->num_in] = in;
-    *out = (node){(uint8_t)b->num_in++, in.dtype, false};
+    b->in[*out] = *in;
+    *out = asn_build_input(&b->code, in->dtype);
     return ASN_OK;
 }
 
-/* A parameter's value as an immediate of dtype `want`, or a tensor's register. */
-static asn_status param_node(builder *b, int i, asn_dtype want, node *out) {
+/* A parameter's value as an immediate of dtype `want`, or a tensor's. */
+static asn_status param_value(builder *b, int i, asn_dtype want, int *out) {
     input in = {-1, (uint8_t)i, want, {0}};
     const asn_arg *arg = &b->c->args[i];
     switch (b->c->op->params[i].kind) {
@@ -158,7 +114,7 @@ static asn_status param_node(builder *b, int i, asn_dtype want, node *out) {
     case ASN_SCALAR: {
         const aclScalar *s = arg->p;
         if (s == NULL) {
-            *out = (node){0, want, true};
+            *out = ABSENT;
             return ASN_OK;
         }
         if (s->dtype >= ASN_DTYPE_COUNT)
@@ -170,27 +126,28 @@ static asn_status param_node(builder *b, int i, asn_dtype want, node *out) {
     }
     default:
         if (b->c->first[i] < 0) {
-            *out = (node){0, want, true};
+            *out = ABSENT;
             return ASN_OK;
         }
         in.operand = b->c->first[i];
         in.dtype = b->c->e->operands[in.operand].nd.dtype;
     }
-    return add_input(b, in, out);
+    return add_input(b, &in, out);
 }
 
-static asn_status source(builder *b, uint8_t ref, asn_dtype want, node *out) {
-    node from = {0, ASN_DTYPE_NONE, true};
+static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
+    int from = ABSENT;
     if (ref & ASN_EW_STEP) {
         from = b->value[ref & ASN_EW_INDEX];
     } else if (ref & ASN_EW_CONST) {
         input in = {-1, ref, want, {0}};
         asn_value_from_double(want, in.immediate, b->ew->consts[ref & ASN_EW_INDEX]);
-        ASN_TRY(add_input(b, in, &from));
+        ASN_TRY(add_input(b, &in, &from));
     } else {
-        ASN_TRY(param_node(b, ref, want, &from));
+        ASN_TRY(param_value(b, ref, want, &from));
     }
-    return convert(b, from, want, out);
+    *out = from == ABSENT ? ABSENT : asn_build_cast(&b->code, from, want);
+    return ASN_OK;
 }
 
 /* ---- steps */
@@ -233,15 +190,17 @@ static asn_status passes_on(builder *b, const asn_ew_step *step, int count,
     return ASN_OK;
 }
 
+static bool is_predicate(const builder *b, uint8_t ref) {
+    if (ref < ASN_EW_STEP) return b->c->op->params[ref].kind == ASN_INT;
+    const int value = ref & ASN_EW_STEP ? b->value[ref & ASN_EW_INDEX] : ABSENT;
+    return value != ABSENT && asn_build_dtype(&b->code, value) == ASN_BOOL;
+}
+
 /* Logic on predicates stays in bool. */
 static asn_dtype step_dtype(const builder *b, const asn_ew_step *step, int count) {
     bool logic = asn_op_table[step->op].flags & ASN_OPF_TRUTH;
-    for (int k = 0; k < count && logic; k++) {
-        uint8_t ref = step->src[k];
-        logic = ref < ASN_EW_STEP ? b->c->op->params[ref].kind == ASN_INT
-                                  : (ref & ASN_EW_STEP) &&
-                                        b->value[ref & ASN_EW_INDEX].dtype == ASN_BOOL;
-    }
+    for (int k = 0; k < count && logic; k++)
+        logic = is_predicate(b, step->src[k]);
     return logic ? ASN_BOOL : b->loop;
 }
 
@@ -252,30 +211,26 @@ static asn_status build_step(builder *b, int k) {
     asn_dtype dtype = step_dtype(b, step, count);
     ASN_TRY(passes_on(b, step, count, &pass));
     if (pass >= 0) return source(b, step->src[pass], dtype, &b->value[k]);
-    node src[3];
+    int src[3];
     for (int i = 0; i < count; i++) {
         ASN_TRY(source(b, step->src[i], asn_op_operand(op, i, dtype), &src[i]));
-        if (src[i].absent) {
-            b->value[k] = src[i];
+        if (src[i] == ABSENT) {
+            b->value[k] = ABSENT;
             return ASN_OK;
         }
     }
-    return emit(b, op, dtype, asn_op_result(op, dtype), src, count, &b->value[k]);
+    b->value[k] = asn_build_op(&b->code, op, dtype, src);
+    return ASN_OK;
 }
 
-/* The last instruction writes the output: a conversion, the last step itself, or a copy.
- */
-static asn_status build_result(builder *b, const node *value, int out_param) {
-    node last = *value;
-    asn_dtype out = asn_call_nd(b->c, out_param)->dtype;
-    if (last.absent)
+static asn_status build_result(builder *b, int value, int out_param) {
+    if (value == ABSENT)
         return asn_error_set(ASN_ERR_NULL_POINTER, "%s: all bounds are NULL",
                              b->c->op->name);
-    ASN_TRY(asn_call_convertible(b->c, last.dtype, out_param));
-    node done = {0, ASN_DTYPE_NONE, true};
-    if (last.dtype != out) return emit(b, ASN_OP_CAST, last.dtype, out, &last, 1, &done);
-    bool is_last = b->num_instrs > 0 && b->instrs[b->num_instrs - 1].dst == last.reg;
-    return is_last ? ASN_OK : emit(b, ASN_OP_COPY, out, out, &last, 1, &done);
+    ASN_TRY(asn_call_convertible(b->c, asn_build_dtype(&b->code, value), out_param));
+    value = asn_build_cast(&b->code, value, asn_call_nd(b->c, out_param)->dtype);
+    asn_build_output(&b->code, value, false);
+    return ASN_OK;
 }
 
 /* ---- shapes */
@@ -296,7 +251,7 @@ static asn_status check_shapes(const builder *b, int out_param) {
     int64_t full[ASN_ND_MAX_DIMS];
     int ndim = 0;
     bool inplace = b->c->op->params[out_param].kind == ASN_INOUT;
-    for (int k = 0; k < b->num_in; k++) {
+    for (int k = 0; k < b->code.num_in; k++) {
         if (b->in[k].operand < 0) continue;
         const asn_nd *a = &b->c->e->operands[b->in[k].operand].nd;
         if (a->ndim > out->ndim) return shape_error(b, &b->in[k], out);
@@ -359,27 +314,19 @@ static asn_status run_program(aclOpExecutor *e) {
     return asn_cpu_fused(&plan->program);
 }
 
-static void number_registers(const builder *b, aclnnxInstr *instrs) {
-    memcpy(instrs, b->instrs, (size_t)b->num_instrs * sizeof *instrs);
-    for (int i = 0; i < b->num_instrs; i++) {
-        for (int k = 0; k < 3; k++)
-            if (instrs[i].src[k] >= TEMP)
-                instrs[i].src[k] = (uint8_t)(instrs[i].src[k] - TEMP + b->num_in + 1);
-        instrs[i].dst = (uint8_t)(instrs[i].dst - TEMP + b->num_in + 1);
-    }
-    instrs[b->num_instrs - 1].dst = (uint8_t)b->num_in;
-}
-
-static asn_status fill_operands(const builder *b, ew_plan *plan, aclnnxOperand *operands,
-                                int out_param) {
+static asn_status fill_operands(const builder *b, const asn_built *built, ew_plan *plan,
+                                aclnnxOperand *operands, int out_param) {
     aclOpExecutor *e = b->c->e;
     const asn_nd *out = asn_call_nd(b->c, out_param);
     bool flat = asn_nd_is_contiguous(out);
-    for (int k = 0; k < b->num_in && flat; k++)
-        flat = b->in[k].operand < 0 || is_flat(&e->operands[b->in[k].operand].nd, out);
-    for (int k = 0; k <= b->num_in; k++) {
-        bool is_out = k == b->num_in;
-        int16_t index = is_out ? b->c->first[out_param] : b->in[k].operand;
+    for (int k = 0; k < built->num_in && flat; k++) {
+        const int16_t index = b->in[built->inputs[k]].operand;
+        flat = index < 0 || is_flat(&e->operands[index].nd, out);
+    }
+    for (int k = 0; k <= built->num_in; k++) {
+        bool is_out = k == built->num_in;
+        const input *in = &b->in[built->inputs[is_out ? 0 : k]];
+        int16_t index = is_out ? b->c->first[out_param] : in->operand;
         aclnnxOperand *o = &operands[k];
         plan->operand[k] = index;
         o->data = NULL;
@@ -387,8 +334,8 @@ static asn_status fill_operands(const builder *b, ew_plan *plan, aclnnxOperand *
         o->flags = 0;
         o->reduceOp = ACLNNX_NO_REDUCE;
         if (index < 0) {
-            o->dtype = (uint8_t)asn_dtype_table[b->in[k].dtype].acl;
-            memcpy(o->immediate, b->in[k].immediate, sizeof o->immediate);
+            o->dtype = (uint8_t)asn_dtype_table[in->dtype].acl;
+            memcpy(o->immediate, in->immediate, sizeof o->immediate);
             continue;
         }
         const asn_nd *a = &e->operands[index].nd;
@@ -411,33 +358,24 @@ static asn_status fill_operands(const builder *b, ew_plan *plan, aclnnxOperand *
     return ASN_OK;
 }
 
-asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
-    builder b;
-    int out = asn_call_out(c);
-    b.c = c;
-    b.ew = ew;
-    b.num_in = b.num_instrs = b.num_temps = 0;
-    ASN_TRY(choose_loop(&b, asn_call_nd(c, out)->dtype));
-    int steps = 0; /* one at least */
-    do
-        ASN_TRY(build_step(&b, steps++));
-    while (steps < ew->num_steps);
-    ASN_TRY(build_result(&b, &b.value[steps - 1], out));
-    ASN_TRY(check_shapes(&b, out));
-    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-
-    aclOpExecutor *e = c->e;
+/* Into the executor's memory. */
+static asn_status make_program(builder *b, int out) {
+    aclOpExecutor *e = b->c->e;
+    aclnnxInstr code[ACLNNX_MAX_INSTRS];
+    asn_built built = {.instrs = code};
+    ASN_TRY(asn_build_finish(&b->code, &built));
+    const size_t bytes = (size_t)built.num_instrs * sizeof *code;
     ew_plan *plan = asnop_executor_alloc(e, sizeof *plan);
     aclnnxOperand *operands =
-        asnop_executor_alloc(e, (size_t)(b.num_in + 1) * sizeof *operands);
-    aclnnxInstr *instrs = asnop_executor_alloc(e, (size_t)b.num_instrs * sizeof *instrs);
+        asnop_executor_alloc(e, (size_t)(built.num_in + 1) * sizeof *operands);
+    aclnnxInstr *instrs = asnop_executor_alloc(e, bytes);
     if (plan == NULL || operands == NULL || instrs == NULL) return asn_call_no_memory();
-    ASN_TRY(fill_operands(&b, plan, operands, out));
-    number_registers(&b, instrs);
-    plan->program.numIn = b.num_in;
+    ASN_TRY(fill_operands(b, &built, plan, operands, out));
+    memcpy(instrs, code, bytes);
+    plan->program.numIn = built.num_in;
     plan->program.numOut = 1;
-    plan->program.numInstrs = b.num_instrs;
-    plan->program.numRegs = b.num_in + 1 + b.num_temps;
+    plan->program.numInstrs = built.num_instrs;
+    plan->program.numRegs = built.num_regs;
     plan->program.reduceMask = 0;
     plan->program.operands = operands;
     plan->program.instrs = instrs;
@@ -446,6 +384,22 @@ asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
     e->work_ns = asn_cpu_fused_work(&plan->program);
     e->body = run_program;
     return ASN_OK;
+}
+
+asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
+    builder b;
+    int out = asn_call_out(c);
+    b.c = c;
+    b.ew = ew;
+    asn_build_begin(&b.code);
+    ASN_TRY(choose_loop(&b, asn_call_nd(c, out)->dtype));
+    int steps = 0; /* one at least */
+    do
+        ASN_TRY(build_step(&b, steps++));
+    while (steps < ew->num_steps);
+    ASN_TRY(build_result(&b, b.value[steps - 1], out));
+    ASN_TRY(check_shapes(&b, out));
+    return asn_call_operand(c, out)->is_empty ? ASN_OK : make_program(&b, out);
 }
 
 asn_status asn_planner_elementwise(asn_call *c) {

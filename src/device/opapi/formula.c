@@ -26,7 +26,7 @@ typedef struct {
 } formula_plan;
 
 int asn_formula_emit(asn_prog *p, const asn_ew *ew, const int *values, asn_dtype t) {
-    int steps[ASN_PROG_INSTRS] = {0}, consts[ASN_PROG_OPERANDS];
+    int steps[ACLNNX_MAX_INSTRS] = {0}, consts[ASN_PROG_OPERANDS];
     for (int i = 0; i < ASN_PROG_OPERANDS; i++)
         consts[i] = -1;
     for (int k = 0; k < ew->num_steps; k++) {

@@ -7,14 +7,8 @@ void asn_prog_begin(asn_prog *p, int ndim, const int64_t *shape, uint64_t reduce
     p->ndim = ndim;
     p->shape = shape;
     p->mask = reduce_mask;
-    p->num_in = p->num_out = p->num_instrs = p->num_values = 0;
     p->full = false;
-}
-
-static int value_new(asn_prog *p, asn_dtype dtype, int in) {
-    p->values[p->num_values].dtype = dtype;
-    p->values[p->num_values].in = in;
-    return p->num_values++;
+    asn_build_begin(&p->code);
 }
 
 static aclnnxOperand operand_of(asn_dtype dtype, void *data, const int64_t *strides) {
@@ -28,12 +22,12 @@ static aclnnxOperand operand_of(asn_dtype dtype, void *data, const int64_t *stri
 }
 
 static int input_new(asn_prog *p, asn_dtype dtype, aclnnxOperand operand) {
-    if (p->num_in == ASN_PROG_OPERANDS) {
+    if (p->code.num_in == ASN_PROG_OPERANDS) {
         p->full = true;
         return 0;
     }
-    p->in[p->num_in] = operand;
-    return value_new(p, dtype, p->num_in++);
+    p->in[p->code.num_in] = operand;
+    return asn_build_input(&p->code, dtype);
 }
 
 int asn_prog_in(asn_prog *p, const asn_nd *a) {
@@ -53,94 +47,59 @@ int asn_prog_const(asn_prog *p, asn_dtype dtype, double value) {
     return asn_prog_element(p, dtype, element);
 }
 
-static int emit(asn_prog *p, asn_op op, asn_dtype dtype, asn_dtype result, int a, int b,
-                int c) {
-    if (p->num_instrs == ASN_PROG_INSTRS) {
-        p->full = true;
-        return 0;
-    }
-    int k = p->num_instrs++;
-    p->instrs[k].op = (uint16_t)op;
-    p->instrs[k].dtype = dtype;
-    p->instrs[k].result = result;
-    p->instrs[k].src[0] = a;
-    p->instrs[k].src[1] = b;
-    p->instrs[k].src[2] = c;
-    p->instrs[k].value = value_new(p, result, -1);
-    return p->instrs[k].value;
-}
-
 int asn_prog_as(asn_prog *p, int value, asn_dtype dtype) {
-    asn_dtype from = p->values[value].dtype;
-    return from == dtype ? value : emit(p, ASN_OP_CAST, from, dtype, value, -1, -1);
+    return asn_build_cast(&p->code, value, dtype);
 }
 
 int asn_prog_op1(asn_prog *p, asn_op op, int a) {
-    asn_dtype t = p->values[a].dtype;
-    return emit(p, op, t, asn_op_result(op, t), a, -1, -1);
+    return asn_build_op(&p->code, op, asn_build_dtype(&p->code, a), &a);
 }
 
 int asn_prog_op2(asn_prog *p, asn_op op, int a, int b) {
-    asn_dtype t = p->values[b].dtype;
-    return emit(p, op, t, asn_op_result(op, t), a, b, -1);
+    const int src[2] = {a, b};
+    return asn_build_op(&p->code, op, asn_build_dtype(&p->code, b), src);
 }
 
 int asn_prog_op3(asn_prog *p, asn_op op, int a, int b, int c) {
-    asn_dtype t = p->values[c].dtype;
-    return emit(p, op, t, asn_op_result(op, t), a, b, c);
+    const int src[3] = {a, b, c};
+    return asn_build_op(&p->code, op, asn_build_dtype(&p->code, c), src);
 }
 
-void asn_prog_out(asn_prog *p, int value, const asn_nd *out) {
-    /* An output register is written by an instruction of its own: a conversion or a copy.
-     */
-    asn_dtype from = p->values[value].dtype;
-    int last = from == out->dtype ? emit(p, ASN_OP_COPY, from, from, value, -1, -1)
-                                  : asn_prog_as(p, value, out->dtype);
-    if (p->num_out == ASN_PROG_OPERANDS) {
+static void output_new(asn_prog *p, uint16_t reduce_op, int value, const asn_nd *out) {
+    if (p->code.num_out == ASN_PROG_OPERANDS) {
         p->full = true;
         return;
     }
-    p->out[p->num_out] =
-        operand_of(out->dtype, out->data, out->ndim ? out->strides : NULL);
-    p->out_value[p->num_out++] = last;
+    aclnnxOperand *o = &p->out[p->code.num_out];
+    *o = operand_of(out->dtype, out->data, out->ndim ? out->strides : NULL);
+    o->reduceOp = reduce_op;
+    asn_build_output(&p->code, asn_prog_as(p, value, out->dtype),
+                     reduce_op != ACLNNX_NO_REDUCE);
+}
+
+void asn_prog_out(asn_prog *p, int value, const asn_nd *out) {
+    output_new(p, ACLNNX_NO_REDUCE, value, out);
 }
 
 void asn_prog_reduce(asn_prog *p, asn_op op, int value, const asn_nd *out) {
-    asn_prog_out(p, value, out);
-    if (!p->full) p->out[p->num_out - 1].reduceOp = (uint16_t)op;
+    output_new(p, (uint16_t)op, value, out);
 }
 
-/* The register of a value: inputs, then outputs, then temporaries. */
-static uint8_t register_of(const asn_prog *p, int value) {
-    if (p->values[value].in >= 0) return (uint8_t)p->values[value].in;
-    for (int i = 0; i < p->num_out; i++)
-        if (p->out_value[i] == value) return (uint8_t)(p->num_in + i);
-    return (uint8_t)(p->num_in + p->num_out + value);
-}
-
-asn_status asn_prog_run(const asn_prog *p) {
+asn_status asn_prog_run(asn_prog *p) {
+    aclnnxOperand operands[2 * ASN_PROG_OPERANDS];
+    aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
+    asn_built built = {.instrs = instrs};
     if (p->full)
         return asn_error_set(ASN_ERR_RUNTIME, "an operator's program is too long");
-    aclnnxOperand operands[2 * ASN_PROG_OPERANDS];
-    aclnnxInstr instrs[ASN_PROG_INSTRS];
-    memcpy(operands, p->in, (size_t)p->num_in * sizeof *operands);
-    memcpy(operands + p->num_in, p->out, (size_t)p->num_out * sizeof *operands);
-    for (int k = 0; k < p->num_instrs; k++) {
-        aclnnxInstr *in = &instrs[k];
-        memset(in, 0, sizeof *in);
-        in->op = p->instrs[k].op;
-        in->dtype = (uint8_t)asn_dtype_table[p->instrs[k].dtype].acl;
-        in->outDtype = (uint8_t)asn_dtype_table[p->instrs[k].result].acl;
-        in->dst = register_of(p, p->instrs[k].value);
-        for (int i = 0; i < 3; i++)
-            if (p->instrs[k].src[i] >= 0)
-                in->src[i] = register_of(p, p->instrs[k].src[i]);
-    }
+    ASN_TRY(asn_build_finish(&p->code, &built));
+    for (int i = 0; i < built.num_in; i++)
+        operands[i] = p->in[built.inputs[i]];
+    memcpy(operands + built.num_in, p->out, (size_t)built.num_out * sizeof *operands);
     aclnnxProgram program = {.numDims = p->ndim,
-                             .numIn = p->num_in,
-                             .numOut = p->num_out,
-                             .numInstrs = p->num_instrs,
-                             .numRegs = p->num_in + p->num_out + p->num_values,
+                             .numIn = built.num_in,
+                             .numOut = built.num_out,
+                             .numInstrs = built.num_instrs,
+                             .numRegs = built.num_regs,
                              .shape = p->shape,
                              .reduceMask = p->mask,
                              .operands = operands,

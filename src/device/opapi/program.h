@@ -1,5 +1,5 @@
-/* CPU device, operators: fused programs written by hand, for bodies that are a few of
- * them.
+/* CPU device, operators: fused programs written by hand (ops/program.h) with their
+ * operands, for bodies that are a few of them.
  *
  *     asn_prog p;
  *     asn_prog_begin(&p, in->ndim, in->shape, mask);
@@ -16,25 +16,16 @@
 
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/view.h"
+#include "ops/program.h"
 
-enum { ASN_PROG_OPERANDS = 16, ASN_PROG_INSTRS = 32 };
+enum { ASN_PROG_OPERANDS = 16 };
 
 typedef struct {
-    int ndim, num_in, num_out, num_instrs, num_values;
+    int ndim;
     const int64_t *shape;
     uint64_t mask;
+    asn_builder code;
     aclnnxOperand in[ASN_PROG_OPERANDS], out[ASN_PROG_OPERANDS];
-    int out_value[ASN_PROG_OPERANDS];
-    asn_dtype out_dtype[ASN_PROG_OPERANDS];
-    struct {
-        uint16_t op;
-        asn_dtype dtype, result;
-        int src[3], value;
-    } instrs[ASN_PROG_INSTRS];
-    struct {
-        asn_dtype dtype;
-        int in; /* index of the input, -1: computed */
-    } values[ASN_PROG_OPERANDS + ASN_PROG_INSTRS];
     bool full;
 } asn_prog;
 
@@ -52,6 +43,6 @@ void asn_prog_out(asn_prog *p, int value, const asn_nd *out);
 /* Accumulates the value with a row of out's dtype over the mask's dimensions, where out's
  * strides are 0; the value is converted to out's dtype first. */
 void asn_prog_reduce(asn_prog *p, asn_op op, int value, const asn_nd *out);
-ASN_CHECK_RESULT asn_status asn_prog_run(const asn_prog *p);
+ASN_CHECK_RESULT asn_status asn_prog_run(asn_prog *p);
 
 #endif

@@ -15,6 +15,7 @@
 #include "graph/profile_events.h"
 #include "graph/plan/reuse.h"
 #include "ops/added.h"
+#include "ops/program.h"
 #include "runtime/device.h"
 #include "runtime/uses.h"
 
@@ -380,47 +381,31 @@ asn_status asn_launch_band(asn_program *p, const asn_node *nodes, const asn_band
     return status;
 }
 
-static aclnnxInstr cast_instr(asn_dtype from, asn_dtype to, int dst, int src) {
-    return (aclnnxInstr){asn_device_opcode(ASN_OP_CAST),
-                         (uint8_t)asn_dtype_table[from].acl,
-                         (uint8_t)asn_dtype_table[to].acl,
-                         (uint8_t)dst,
-                         {(uint8_t)src, 0, 0}};
-}
-
-/* Registers: the inputs, the output, then temporaries from *next on. */
-static int node_instrs(const asn_node *node, aclnnxInstr *instrs, int *next) {
-    asn_dtype loop = (asn_dtype)node->loop, out_dtype = (asn_dtype)node->out.dtype;
-    int n = 0, out = node->num_in;
-    *next = out + 1;
-    if (node->op == ASN_OP_COPY && (asn_dtype)node->in[0].dtype != out_dtype) {
-        instrs[n++] = cast_instr((asn_dtype)node->in[0].dtype, out_dtype, out, 0);
-        return n;
-    }
-    asn_dtype result =
-        node->op == ASN_OP_COPY ? loop : asn_op_result((asn_op)node->op, loop);
-    aclnnxInstr op = {.op = asn_device_opcode(node->op),
-                      .dtype = (uint8_t)asn_dtype_table[loop].acl,
-                      .outDtype = (uint8_t)asn_dtype_table[result].acl,
-                      .dst = (uint8_t)out};
+/* A node as a program of its own, which reads all of its inputs. */
+static asn_status build_node(const asn_node *node, asn_built *out) {
+    asn_builder b;
+    const asn_op op = (asn_op)node->op;
+    const asn_dtype loop = (asn_dtype)node->loop, to = (asn_dtype)node->out.dtype;
+    int src[3];
+    asn_build_begin(&b);
     for (int k = 0; k < node->num_in; k++) {
-        asn_dtype from = (asn_dtype)node->in[k].dtype;
-        asn_dtype want = asn_op_operand((asn_op)node->op, k, loop);
-        op.src[k] = (uint8_t)k;
-        if (want == from) continue;
-        instrs[n++] = cast_instr(from, want, *next, k);
-        op.src[k] = (uint8_t)(*next)++;
+        src[k] = asn_build_input(&b, (asn_dtype)node->in[k].dtype);
+        if (op != ASN_OP_COPY)
+            src[k] = asn_build_cast(&b, src[k], asn_op_operand(op, k, loop));
     }
-    if (result != out_dtype) op.dst = (uint8_t)(*next)++;
-    instrs[n++] = op;
-    if (result != out_dtype) instrs[n++] = cast_instr(result, out_dtype, out, op.dst);
-    return n;
+    int value = op == ASN_OP_COPY ? src[0] : asn_build_op(&b, op, loop, src);
+    asn_build_output(&b, asn_build_cast(&b, value, to), node->reduce_op != ASN_OP_NONE);
+    ASN_TRY(asn_build_finish(&b, out));
+    for (int i = 0; i < out->num_instrs; i++)
+        out->instrs[i].op = asn_device_opcode(out->instrs[i].op);
+    return ASN_OK;
 }
 
 asn_status asn_fuse_node(const asn_node *node) {
     aclnnxOperand operands[4];
-    aclnnxInstr instrs[5];
-    int num_regs, out = node->num_in;
+    aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
+    asn_built built = {.instrs = instrs};
+    const int out = node->num_in;
     ASN_TRY(asn_device_open());
     for (int k = 0; k < node->num_in; k++) {
         if (node->in[k].buffer) ASN_TRY(asn_buffer_ensure(node->in[k].buffer));
@@ -429,12 +414,12 @@ asn_status asn_fuse_node(const asn_node *node) {
     ASN_TRY(asn_buffer_ensure(node->out.buffer));
     describe_output(&operands[out], node, address_of(&node->out));
     if (asn_stream_many) ASN_TRY(use_node(node));
-    int num_instrs = node_instrs(node, instrs, &num_regs);
+    ASN_TRY(build_node(node, &built));
     aclnnxProgram program = {.numDims = node->ndim,
                              .numIn = node->num_in,
                              .numOut = 1,
-                             .numInstrs = num_instrs,
-                             .numRegs = num_regs,
+                             .numInstrs = built.num_instrs,
+                             .numRegs = built.num_regs,
                              .shape = node->shape,
                              .reduceMask = node->reduce_mask,
                              .operands = operands,
