@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-enum { FIRST = ACLNNX_MAX_OPERANDS, VALUES = FIRST + ACLNNX_MAX_INSTRS, NONE = -1 };
+enum {
+    FIRST = ACLNNX_MAX_OPERANDS, /* of the results */
+    VALUES = FIRST + ACLNNX_MAX_INSTRS + ACLNNX_MAX_OPERANDS,
+    NONE = -1
+};
 
 int asn_build_input(asn_builder *b, asn_dtype dtype) {
     if (b->num_in == ACLNNX_MAX_OPERANDS) {
@@ -71,32 +75,34 @@ void asn_build_output(asn_builder *b, int value, bool reduces) {
 
 /* ---- registers */
 
+/* Whether one of the first num_instrs reads it. */
+static bool is_read(const asn_builder *b, int num_instrs, int value) {
+    for (int i = 0; i < num_instrs; i++)
+        for (int k = 0; k < b->code[i].num_in; k++)
+            if (b->code[i].src[k] == value) return true;
+    return false;
+}
+
 /* reg[value]: the output whose register it is, or NONE. A value has one register: the
  * first output that does not reduce it, or, where nothing else reads it, one that does.
  * Other outputs are copies. */
-static void bind_outputs(asn_builder *b, int16_t *reg) {
-    bool read[VALUES];
+static void bind_outputs(asn_builder *b, int16_t *reg, bool reduces) {
     const int num_instrs = b->num_instrs;
-    memset(read, 0, sizeof read);
-    for (int i = 0; i < num_instrs; i++)
-        for (int k = 0; k < b->code[i].num_in; k++)
-            read[b->code[i].src[k]] = true;
-    for (int reduces = 0; reduces < 2; reduces++)
-        for (int o = 0; o < b->num_out; o++) {
-            int value = b->out[o].value;
-            if (b->out[o].reduces != (bool)reduces) continue;
-            if (value < FIRST || reg[value] != NONE || (reduces && read[value])) {
-                asn_dtype dtype = asn_build_dtype(b, value);
-                value = emit(b, ASN_OP_COPY, dtype, dtype, &value, 1);
-                if (b->full) return;
-            }
-            reg[value] = (int16_t)o;
+    for (int o = 0; o < b->num_out && !b->full; o++) {
+        int value = b->out[o].value;
+        if (b->out[o].reduces != reduces) continue;
+        if (value < FIRST || reg[value] != NONE ||
+            (reduces && is_read(b, num_instrs, value))) {
+            asn_dtype dtype = asn_build_dtype(b, value);
+            value = emit(b, ASN_OP_COPY, dtype, dtype, &value, 1);
         }
+        reg[value] = (int16_t)o;
+    }
 }
 
 /* Values that outputs depend on. */
 static void mark_needed(const asn_builder *b, const int16_t *reg, bool *needed) {
-    memset(needed, 0, VALUES * sizeof *needed);
+    memset(needed, 0, (size_t)(FIRST + b->num_instrs) * sizeof *needed);
     for (int i = b->num_instrs - 1; i >= 0; i--) {
         needed[FIRST + i] |= reg[FIRST + i] != NONE;
         for (int k = 0; needed[FIRST + i] && k < b->code[i].num_in; k++)
@@ -117,8 +123,9 @@ static void put_instr(const asn_build_instr *from, int value, const int16_t *reg
 asn_status asn_build_finish(asn_builder *b, asn_built *out) {
     int16_t reg[VALUES];
     bool needed[VALUES];
-    memset(reg, 0xff, sizeof reg);
-    bind_outputs(b, reg);
+    memset(reg, 0xff, (size_t)(FIRST + b->num_instrs + b->num_out) * sizeof *reg);
+    bind_outputs(b, reg, false);
+    bind_outputs(b, reg, true);
     if (b->full)
         return asn_error_set(ASN_ERR_RUNTIME,
                              "a program of more than %d operands or %d instructions",
