@@ -224,13 +224,13 @@ class Expression:
 
 
 def expression_lines(op):
-    """The asn_ew of every expression, and their array's initialiser."""
+    """The asnd_ew of every expression, and their array's initialiser."""
     lines, inits = [], []
     weak = sum(1 << i for i, p in enumerate(op.params) if p.name in op.weak)
     for n, text in enumerate(op.exprs):
         e = Expression(op, text)
         steps = ", ".join(f"{{ASN_OP_{s[0].upper()}, {{{', '.join(s[1:])}}}}}" for s in e.steps)
-        lines.append(f"static const asn_ew_step steps_{op.name}_{n}[] = {{{steps}}};")
+        lines.append(f"static const asnd_ew_step steps_{op.name}_{n}[] = {{{steps}}};")
         consts = "NULL"
         if e.consts:
             consts = f"consts_{op.name}_{n}"
@@ -238,7 +238,7 @@ def expression_lines(op):
         inits.append(f"{{steps_{op.name}_{n}, {consts}, {len(e.steps)}, {str(op.floats).lower()}, "
                      f"{e.promotes:#x}, {weak:#x}}}")  # fmt: skip
     if inits:
-        lines.append(f"static const asn_ew ew_{op.name}[] = {{{', '.join(inits)}}};")
+        lines.append(f"static const asnd_ew ew_{op.name}[] = {{{', '.join(inits)}}};")
     return lines
 
 
@@ -286,12 +286,12 @@ def entry_lines(op):
     args = ", ".join(argument(p) for p in op.params)
     return [
         *expression_lines(op),
-        f"static const asn_param params_{op.name}[] = {{{params}}};",
+        f"static const asnd_param params_{op.name}[] = {{{params}}};",
         f'static const char name_{op.name}[] = "{op.name}";',
-        f"static const asn_opdesc op_{op.name} = {{name_{op.name}, params_{op.name}, "
+        f"static const asnd_opdesc op_{op.name} = {{name_{op.name}, params_{op.name}, "
         f"asn_planner_{op.plan}, {detail}, {len(op.params)}, {op.arg}}};",
         f"ASN_API {first}",
-        f"    const asn_arg args[] = {{{args}}};",
+        f"    const asnd_arg args[] = {{{args}}};",
         f"    return asn_op_plan(&op_{op.name}, args, workspaceSize, executor);",
         "}",
         f"ASN_API {second}",

@@ -50,7 +50,7 @@ static inline double random_unit(void) {
 
 /* A view of its own memory: axes permuted, some strides negative or with gaps. */
 typedef struct {
-    asn_nd nd;
+    asnd_nd nd;
     int64_t shape[8], strides[8];
     char *memory;
 } view;
@@ -77,7 +77,7 @@ static inline void view_init(view *v, asn_dtype dt, int ndim, const int64_t *sha
     }
     v->memory = calloc(1, (size_t)(step > 0 ? step : 1) + 16);
     v->nd =
-        (asn_nd){v->memory + (offset > 0 ? offset : 0), ndim, dt, v->shape, v->strides};
+        (asnd_nd){v->memory + (offset > 0 ? offset : 0), ndim, dt, v->shape, v->strides};
 }
 
 static inline void view_fini(view *v) {
@@ -85,7 +85,7 @@ static inline void view_fini(view *v) {
 }
 
 /* Address of the i-th element in row-major order. */
-static inline char *view_at(const asn_nd *a, int64_t i) {
+static inline char *view_at(const asnd_nd *a, int64_t i) {
     char *p = a->data;
     for (int d = a->ndim - 1; d >= 0; d--) {
         p += i % a->shape[d] * a->strides[d];

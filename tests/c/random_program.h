@@ -16,11 +16,11 @@ static const asn_dtype dtypes[] = {ASN_F64, ASN_F32, ASN_F64, ASN_F32,  ASN_F16,
                                    ASN_I64, ASN_I32, ASN_U8,  ASN_BOOL, ASN_I8,  ASN_U16,
                                    ASN_I16, ASN_U32, ASN_U64, ASN_C128, ASN_C64};
 
-static void fill(const asn_nd *a, bool special) {
+static void fill(const asnd_nd *a, bool special) {
     static const double corners[] = {0,     -0.0,   1,       -1,    2,      INFINITY,
                                      1e300, 1e-310, -800,    1000,  -1e-40, -INFINITY,
                                      NAN,   65504,  -3.5e38, 1e-320};
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     int64_t n = asn_nd_size(a);
     for (int64_t i = 0; i < n; i++) {
         double x = special && random_below(40) == 0

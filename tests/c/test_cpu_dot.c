@@ -10,7 +10,7 @@
 
 static int64_t refused;
 
-static void fill_numbers(const asn_nd *a) {
+static void fill_numbers(const asnd_nd *a) {
     for (int64_t i = 0; i < asn_nd_size(a); i++) {
         if (a->dtype != ASN_BF16) {
             *view_at(a, i) = (char)random_u64();
@@ -21,7 +21,7 @@ static void fill_numbers(const asn_nd *a) {
     }
 }
 
-static int64_t number_at(const asn_nd *a, int64_t i) {
+static int64_t number_at(const asnd_nd *a, int64_t i) {
     const char *at = view_at(a, i);
     if (a->dtype == ASN_I8) return *(const int8_t *)at;
     if (a->dtype == ASN_U8) return *(const uint8_t *)at;
@@ -31,7 +31,7 @@ static int64_t number_at(const asn_nd *a, int64_t i) {
 }
 
 /* Whether c's element is this sum, in c's dtype. */
-static bool holds(const asn_nd *c, int64_t i, int64_t sum) {
+static bool holds(const asnd_nd *c, int64_t i, int64_t sum) {
     if (c->dtype != ASN_BF16) return (uint8_t)*view_at(c, i) == (uint8_t)sum;
     uint16_t want = asn_f32_to_bf16((float)sum);
     return memcmp(view_at(c, i), &want, sizeof want) == 0;

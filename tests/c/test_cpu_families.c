@@ -19,22 +19,22 @@ static asn_dtype random_dtype(void) {
     return dtypes[random_below(9)];
 }
 
-static void set(const asn_nd *a, int64_t i, double x) {
+static void set(const asnd_nd *a, int64_t i, double x) {
     asn_kernels_get()->cast[ASN_F64][a->dtype](1, view_at(a, i), &x, NULL, NULL);
 }
 
-static double get(const asn_nd *a, int64_t i) {
+static double get(const asnd_nd *a, int64_t i) {
     double x;
     asn_kernels_get()->cast[a->dtype][ASN_F64](1, &x, view_at(a, i), NULL, NULL);
     return x;
 }
 
-static void fill(const asn_nd *a, int64_t below) {
+static void fill(const asnd_nd *a, int64_t below) {
     for (int64_t i = 0; i < asn_nd_size(a); i++)
         set(a, i, (double)random_below(below));
 }
 
-static bool equal(const asn_nd *a, int64_t i, const asn_nd *b, int64_t j) {
+static bool equal(const asnd_nd *a, int64_t i, const asnd_nd *b, int64_t j) {
     return memcmp(view_at(a, i), view_at(b, j), (size_t)asn_itemsize(a->dtype)) == 0;
 }
 
@@ -71,7 +71,7 @@ static void test_index(void) {
     int64_t n = asn_nd_size(&idx.nd), rest = ndim == 2 ? shape[1] : 1;
     for (int64_t i = 0; i < n; i++)
         *(int64_t *)view_at(&idx.nd, i) = random_below(2 * shape[0]) - shape[0];
-    const asn_nd *list[1] = {&idx.nd};
+    const asnd_nd *list[1] = {&idx.nd};
     CHECK(asn_cpu_index_get(&self.nd, 1, list, &out.nd) == ASN_OK, "");
     for (int64_t i = 0; i < n; i++) {
         int64_t at = *(int64_t *)view_at(&idx.nd, i);
@@ -271,7 +271,7 @@ static void test_slide_refusals(void) {
     CHECK(asn_cpu_slide(&half.nd, &half.nd, 0, &half.nd) == ASN_ERR_NO_LOOP, "");
     CHECK(asn_cpu_slide(&a.nd, &half.nd, 0, &a.nd) == ASN_ERR_NO_LOOP, "");
     n = 4;
-    asn_nd gaps = {v.nd.data, 1, ASN_F64, &n, &stride};
+    asnd_nd gaps = {v.nd.data, 1, ASN_F64, &n, &stride};
     CHECK(asn_cpu_slide(&a.nd, &gaps, 0, &a.nd) == ASN_ERR_VALUE, "");
     view_fini(&a);
     view_fini(&v);

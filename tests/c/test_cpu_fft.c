@@ -16,8 +16,8 @@ static double source[2 * MOST * 20], result[2 * MOST * 20], again[2 * MOST * 20]
 /* rows x n complex numbers; the transform of the rows into `to` */
 static asn_status transform(int64_t rows, int64_t n, bool inverse, double *to) {
     int64_t shape[2] = {rows, n}, strides[2] = {16 * n, 16};
-    asn_nd in = {(char *)source, 2, ASN_C128, shape, strides};
-    asn_nd out = {(char *)to, 2, ASN_C128, shape, strides};
+    asnd_nd in = {(char *)source, 2, ASN_C128, shape, strides};
+    asnd_nd out = {(char *)to, 2, ASN_C128, shape, strides};
     return asn_cpu_fft(ASN_FFT_COMPLEX, inverse, n, 1, 1, &in, &out);
 }
 

@@ -19,7 +19,7 @@ enum { CHILDREN = 60, MOST_SECONDS = 20 };
 
 static void plans(void) {
     for (int n = 64; n < 68; n++) {
-        asn_fft_plan *p = asn_fft_plan_get(n, 8);
+        asnd_fft_plan *p = asn_fft_plan_get(n, 8);
         if (p) asn_fft_plan_release(p);
     }
 }

@@ -7,8 +7,8 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
-static void fill_random(const asn_nd *a, bool small) {
-    const asn_kernels *k = asn_kernels_get();
+static void fill_random(const asnd_nd *a, bool small) {
+    const asnd_kernels *k = asn_kernels_get();
     int64_t n = asn_nd_size(a);
     for (int64_t i = 0; i < n; i++) {
         static const double corners[] = {0, -0.0, 1, -1, 2, 0.5, 1e30, -1e-30, 100, 127};
@@ -41,7 +41,7 @@ static bool needs_small(asn_op op) {
 
 /* One element by the half's definition: float32 loop, then rounding. */
 static void reference(asn_op op, asn_dtype dt, void *dst, const void *const src[3]) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     const asn_op_info *info = &asn_op_table[op];
     if (k->ew[op][dt]) {
         k->ew[op][dt](1, dst, src[0], src[1], src[2]);
@@ -62,7 +62,7 @@ static void reference(asn_op op, asn_dtype dt, void *dst, const void *const src[
 static void test_row(asn_op op, asn_dtype dt, int ndim, const int64_t *shape) {
     const asn_op_info *info = &asn_op_table[op];
     view in[3], out;
-    const asn_nd *ins[3];
+    const asnd_nd *ins[3];
     for (int s = 0; s < info->num_in; s++) {
         view_init(&in[s], asn_op_operand(op, s, dt), ndim, shape, random_below(3) == 0);
         fill_random(&in[s].nd, needs_small(op) && s > 0);
@@ -104,7 +104,7 @@ static void test_rows(void) {
 }
 
 static void test_casts(void) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     for (int from = 0; from < ASN_DTYPE_COUNT; from++) {
         for (int to = 0; to < ASN_DTYPE_COUNT; to++) {
             int64_t n = 1 + random_below(600);
@@ -196,8 +196,8 @@ static void step_by_step(const random_program *p, view *regs, int ndim,
                          const int64_t *shape) {
     for (int i = 0; i < p->num_instrs; i++) {
         const aclnnxInstr *in = &p->instr[i];
-        const asn_nd *src[3] = {&regs[in->src[0]].nd, &regs[in->src[1]].nd,
-                                &regs[in->src[2]].nd};
+        const asnd_nd *src[3] = {&regs[in->src[0]].nd, &regs[in->src[1]].nd,
+                                 &regs[in->src[2]].nd};
         view_init(&regs[in->dst], p->dtype[in->dst], ndim, shape, true);
         asn_dtype dt = asn_dtype_from_acl(in->dtype);
         CHECK(asn_cpu_elementwise((asn_op)in->op, dt, src, &regs[in->dst].nd, NULL) ==

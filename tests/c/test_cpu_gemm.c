@@ -14,19 +14,19 @@
 
 static int64_t refused;
 
-static double number_at(const asn_nd *a, int64_t i) {
+static double number_at(const asnd_nd *a, int64_t i) {
     const char *at = view_at(a, i);
     return a->dtype == ASN_F32 ? (double)*(const float *)at : *(const double *)at;
 }
 
-static double *numbers_of(const asn_nd *a) {
+static double *numbers_of(const asnd_nd *a) {
     double *all = calloc((size_t)asn_nd_size(a) + 1, sizeof *all);
     for (int64_t i = 0; i < asn_nd_size(a); i++)
         all[i] = number_at(a, i);
     return all;
 }
 
-static void put_number(const asn_nd *a, int64_t i, double x) {
+static void put_number(const asnd_nd *a, int64_t i, double x) {
     char *at = view_at(a, i);
     if (a->dtype == ASN_F32)
         *(float *)at = (float)x;
@@ -34,7 +34,7 @@ static void put_number(const asn_nd *a, int64_t i, double x) {
         *(double *)at = x;
 }
 
-static void fill(const asn_nd *a, bool whole) {
+static void fill(const asnd_nd *a, bool whole) {
     for (int64_t i = 0; i < asn_nd_size(a); i++)
         put_number(a, i, whole ? (double)(random_below(31) - 15) : random_unit() - 0.5);
 }
@@ -104,7 +104,7 @@ static void test_sums(asn_dtype dt, int64_t batch, int64_t m, int64_t k, int64_t
     product_fini(&p);
 }
 
-static double complex *complex_numbers(const asn_nd *a, bool filled) {
+static double complex *complex_numbers(const asnd_nd *a, bool filled) {
     double complex *all = calloc((size_t)asn_nd_size(a) + 1, sizeof *all);
     for (int64_t i = 0; i < asn_nd_size(a); i++) {
         char *at = view_at(a, i);

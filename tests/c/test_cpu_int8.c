@@ -5,12 +5,12 @@
 #include "device/cpu/gemm/gemm_int8.h"
 #include "device/cpu/threads.h"
 
-static void fill_bytes(const asn_nd *a, bool extreme) {
+static void fill_bytes(const asnd_nd *a, bool extreme) {
     for (int64_t i = 0; i < asn_nd_size(a); i++)
         *view_at(a, i) = (char)(extreme ? -128 : (int8_t)random_u64());
 }
 
-static int32_t *plain(const asn_nd *a, const asn_nd *b, int64_t batch) {
+static int32_t *plain(const asnd_nd *a, const asnd_nd *b, int64_t batch) {
     int64_t m = a->shape[1], n = b->shape[2], k = a->shape[2];
     int32_t *want = calloc((size_t)(batch * m * n) + 1, sizeof *want);
     int8_t *row = malloc((size_t)k + 1);

@@ -11,7 +11,7 @@ static uint32_t run(setting *s, const program *p, bool interpreted, bool in_plac
     aclnnxOperand operands[INPUTS + OUTPUTS];
     uint32_t flags = 0;
     aclnnxProgram q = program_of(s, p, interpreted, in_place, operands, &flags);
-    asn_jit_mode before = asn_jit_switch(interpreted ? ASN_JIT_OFF : ASN_JIT_ALWAYS);
+    asnd_jit_mode before = asn_jit_switch(interpreted ? ASN_JIT_OFF : ASN_JIT_ALWAYS);
     CHECK(asn_cpu_fused(&q) == ASN_OK, "");
     asn_jit_switch(before);
     return flags;
@@ -103,7 +103,7 @@ int main(void) {
     for (size_t d = 0; d < sizeof small / sizeof *small; d++)
         for (int64_t n = 1; n < 70; n++)
             test_rest(small[d], n);
-    asn_jit_mode now = asn_jit_switch(ASN_JIT_ON);
+    asnd_jit_mode now = asn_jit_switch(ASN_JIT_ON);
     bool there = asn_jit_now() != ASN_JIT_OFF;
     asn_jit_switch(now);
     printf("compiled %d of 4000 programs, %lld of them for two vectors in turns, %.1f us "

@@ -17,9 +17,9 @@ static double a[MOST_COUNT * MOST_N * MOST_N], b[MOST_COUNT * MOST_N],
 static asn_status solve(int64_t count, int64_t n, double *to, int64_t *failed) {
     int64_t square[3] = {count, n, n}, column[3] = {count, n, 1};
     int64_t rows[3] = {8 * n * n, 8 * n, 8}, cells[3] = {8 * n, 8, 8};
-    asn_nd nd[3] = {{(char *)a, 3, ASN_F64, square, rows},
-                    {(char *)b, 3, ASN_F64, column, cells},
-                    {(char *)to, 3, ASN_F64, column, cells}};
+    asnd_nd nd[3] = {{(char *)a, 3, ASN_F64, square, rows},
+                     {(char *)b, 3, ASN_F64, column, cells},
+                     {(char *)to, 3, ASN_F64, column, cells}};
     return asn_cpu_linalg(ASN_LINALG_SOLVE, NULL, 1, 3, nd, failed);
 }
 
@@ -72,8 +72,8 @@ static void test_no_memory(int64_t count, int64_t n) {
 
 static void test_refusals(void) {
     int64_t failed, shape[2] = {2, 3}, strides[2] = {24, 8};
-    asn_nd nd[2] = {{(char *)a, 2, ASN_F64, shape, strides},
-                    {(char *)x, 2, ASN_F64, shape, strides}};
+    asnd_nd nd[2] = {{(char *)a, 2, ASN_F64, shape, strides},
+                     {(char *)x, 2, ASN_F64, shape, strides}};
     CHECK(asn_cpu_linalg(ASN_LINALG_INV, NULL, 0, 2, nd, &failed) == ASN_ERR_VALUE);
     CHECK(asn_cpu_linalg(ASN_LINALG_INV, NULL, 0, 1, nd, &failed) == ASN_ERR_VALUE);
     nd[0].dtype = ASN_I32;

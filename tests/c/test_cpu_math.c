@@ -99,7 +99,7 @@ static double point(const function *f) {
 }
 
 static void test_f64(const function *f, int rounds) {
-    asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
+    asnd_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
     double in[COUNT], out[COUNT], worst = 0, at = 0;
     for (int r = 0; r < rounds; r++) {
         for (int i = 0; i < COUNT; i++)
@@ -116,7 +116,7 @@ static void test_f64(const function *f, int rounds) {
 
 /* Every step-th float32. */
 static void test_f32(const function *f, uint64_t step) {
-    asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F32];
+    asnd_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F32];
     float in[COUNT], out[COUNT], at = 0;
     double worst = 0;
     for (uint64_t u = 0; u < (uint64_t)1 << 32;) {
@@ -155,8 +155,8 @@ static bool same_sign(double a, double b) {
 
 /* Each alone and among ordinary elements, written elsewhere and in place. */
 static void test_specials(const function *f) {
-    asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
-    asn_ew_fn loopf = asn_kernels_get()->ew[f->op][ASN_F32];
+    asnd_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
+    asnd_ew_fn loopf = asn_kernels_get()->ew[f->op][ASN_F32];
     for (int s = 0; s < SPECIALS * 8; s++) {
         double in[77], x = specials[s / 8];
         float inf[77], xf = (float)x;
@@ -245,8 +245,8 @@ static double argument(double low, double high) {
 /* With bound 0 bits and conditions are the library's; its underflow aside, which NumPy
  * does not report for an exact remainder either. */
 static void test_two(const function2 *f, int rounds) {
-    asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
-    asn_ew_fn loopf = asn_kernels_get()->ew[f->op][ASN_F32];
+    asnd_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
+    asnd_ew_fn loopf = asn_kernels_get()->ew[f->op][ASN_F32];
     double a[COUNT], b[COUNT], out[COUNT], worst = 0, worstf = 0;
     float af[COUNT], bf[COUNT], outf[COUNT];
     for (int r = 0; r < rounds; r++) {
@@ -281,7 +281,7 @@ static void test_two(const function2 *f, int rounds) {
 
 /* Special arguments one by one: the conditions are the library's. */
 static void test_two_conditions(const function2 *f) {
-    asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
+    asnd_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
     for (int s = 0; s < SPECIALS; s++)
         for (int t = 0; t < SPECIALS; t++) {
             double a = specials[s], b = specials[t], got;
@@ -296,7 +296,7 @@ static void test_two_conditions(const function2 *f) {
 }
 
 static void test_ldexp(void) {
-    asn_ew_fn loop = asn_kernels_get()->ew[ASN_OP_LDEXP][ASN_F64];
+    asnd_ew_fn loop = asn_kernels_get()->ew[ASN_OP_LDEXP][ASN_F64];
     double a[COUNT], out[COUNT];
     int32_t k[COUNT];
     for (int r = 0; r < 100; r++) {
@@ -315,7 +315,7 @@ static void test_ldexp(void) {
 
 /* Bit for bit the library's, without conditions. */
 static void test_parts(void) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     double a[COUNT], mantissa[COUNT], fraction[COUNT];
     float af[COUNT], mantissaf[COUNT], fractionf[COUNT];
     int32_t e[COUNT], ef[COUNT];
@@ -357,7 +357,7 @@ static void test_parts(void) {
 /* Of every half: the difference to its neighbour, which for float16 is the one above. */
 static void test_half_spacing(void) {
     static uint16_t in[1 << 16], found[2][1 << 16];
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     for (uint32_t u = 0; u < 1 << 16; u++)
         in[u] = (uint16_t)u;
     asn_fp_clear();
@@ -378,8 +378,8 @@ static void test_half_spacing(void) {
 
 /* Whole powers that a float holds come out exact. */
 static void test_exact_powers(void) {
-    asn_ew_fn loop = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64];
-    asn_ew_fn loopf = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F32];
+    asnd_ew_fn loop = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64];
+    asnd_ew_fn loopf = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F32];
     for (int e = 3; e < 53; e++) {
         for (int x = 2; x < 3000; x++) {
             double a = x, b = e, want = 1, got;
@@ -398,8 +398,8 @@ static void test_exact_powers(void) {
 /* A small logarithm times a large exponent, at the cells' ends and anywhere; whole
  * exponents of negative numbers. */
 static void test_wide_powers(int rounds) {
-    asn_ew_fn loop = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64];
-    asn_ew_fn loopf = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F32];
+    asnd_ew_fn loop = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F64];
+    asnd_ew_fn loopf = asn_kernels_get()->ew[ASN_OP_POWER][ASN_F32];
     double a[COUNT], b[COUNT], out[COUNT], worst = 0, worstf = 0;
     float af[COUNT], bf[COUNT], outf[COUNT];
     for (int r = 0; r < rounds; r++) {
@@ -445,7 +445,7 @@ static void test_powers_of_zero(void) {
 
 /* An element's result does not depend on its place, so neither on the length. */
 static void test_lengths(const function *f) {
-    asn_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
+    asnd_ew_fn loop = asn_kernels_get()->ew[f->op][ASN_F64];
     double in[COUNT], out[COUNT], one;
     for (int i = 0; i < COUNT; i++)
         in[i] = point(f);

@@ -64,8 +64,8 @@ static void test_random(int total, int64_t *known) {
 }
 
 static void test_randoms(void) {
-    const asn_jit_mode modes[] = {ASN_JIT_OFF, ASN_JIT_ON, ASN_JIT_ALWAYS};
-    asn_jit_mode before = asn_jit_now();
+    const asnd_jit_mode modes[] = {ASN_JIT_OFF, ASN_JIT_ON, ASN_JIT_ALWAYS};
+    asnd_jit_mode before = asn_jit_now();
     int64_t known = 0;
     for (int i = 0; i < 2400; i++) {
         asn_jit_switch(modes[i % 3]);
@@ -319,7 +319,7 @@ static void test_errors(void) {
 /* ---- a program that is held */
 
 /* The same on operands of the variant's places, prepared and by its description. */
-static void check_held(asn_prepared *held, const variant *v, const char *what) {
+static void check_held(asnd_prepared *held, const variant *v, const char *what) {
     variant *known = variant_copy(v), *anew = variant_copy(v);
     void *addresses[ACLNNX_MAX_OPERANDS];
     asn_program_addresses(&known->program, addresses);
@@ -338,7 +338,7 @@ static void test_held(void) {
                                 IN_PLACE_C, OVER_BOTH, NO_CONDITIONS};
     enum { CASES = sizeof cases / sizeof *cases };
     static variant v;
-    asn_prepared *held;
+    asnd_prepared *held;
     variant_init(&v, false);
     CHECK(asn_prepared_new(&held, &v.program) == ASN_OK, "");
     int64_t reused = found();
@@ -355,7 +355,7 @@ static void test_held(void) {
 static void test_held_rows(void) {
     static variant v;
     for (int backwards = 0; backwards < 2; backwards++) {
-        asn_prepared *held = NULL;
+        asnd_prepared *held = NULL;
         for (int turn = 0; turn < 4; turn++) {
             variant_init(&v, false);
             for (int i = 0; i < 4; i++) {
@@ -429,7 +429,7 @@ static void test_no_memory(void) {
     static variant v, w;
     variant_init(&v, false);
     variant_init(&w, false);
-    asn_jit_mode mode = asn_jit_switch(ASN_JIT_OFF);
+    asnd_jit_mode mode = asn_jit_switch(ASN_JIT_OFF);
     asn_prepared_clear();
     int64_t before = kept();
     CHECK(asn_cpu_fused(&w.program) == ASN_OK, "seen");
@@ -477,7 +477,7 @@ static void test_no_memory_for_parts(void) {
 
 enum { THREADS = 4, TURNS = 600, SHAPES = 40 };
 
-static asn_prepared *shared;
+static asnd_prepared *shared;
 
 /* All threads run one program, whose plans they make and find at once. */
 static void *run_shared(void *seed) {

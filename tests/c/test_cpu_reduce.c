@@ -9,11 +9,11 @@
 #include "device/cpu/fused/reduce.h"
 #include "device/cpu/loops/scan.h"
 
-static void set(const asn_nd *a, int64_t i, double x) {
+static void set(const asnd_nd *a, int64_t i, double x) {
     asn_kernels_get()->cast[ASN_F64][a->dtype](1, view_at(a, i), &x, NULL, NULL);
 }
 
-static double get(const asn_nd *a, int64_t i) {
+static double get(const asnd_nd *a, int64_t i) {
     double x;
     asn_kernels_get()->cast[a->dtype][ASN_F64](1, &x, view_at(a, i), NULL, NULL);
     return x;
@@ -29,7 +29,7 @@ static double fold(asn_op op, double a, double b) {
 }
 
 /* Position in the reduced array of element i of the whole. */
-static int64_t kept_position(const asn_nd *a, uint64_t mask, int64_t i) {
+static int64_t kept_position(const asnd_nd *a, uint64_t mask, int64_t i) {
     int64_t at = 0, factor = 1;
     for (int d = a->ndim - 1; d >= 0; d--) {
         int64_t x = i % a->shape[d];

@@ -31,7 +31,7 @@ static void set_number(char *p, bool single, int64_t i, double value) {
         memcpy(p + i * 8, &value, sizeof value);
 }
 
-static asn_status transform(asn_fft_kind kind, bool inverse, bool single, int64_t rows,
+static asn_status transform(asnd_fft_kind kind, bool inverse, bool single, int64_t rows,
                             int64_t n, char *from, char *to) {
     int64_t half = n / 2 + 1, real = single ? 4 : 8;
     bool reads_real = kind == ASN_FFT_REAL_FORWARD,
@@ -43,8 +43,8 @@ static asn_status transform(asn_fft_kind kind, bool inverse, bool single, int64_
     int64_t in_strides[2] = {in_shape[1] * in_item, in_item},
             out_strides[2] = {out_shape[1] * out_item, out_item};
     asn_dtype complex = single ? ASN_C64 : ASN_C128, plain = single ? ASN_F32 : ASN_F64;
-    asn_nd in = {from, 2, reads_real ? plain : complex, in_shape, in_strides};
-    asn_nd out = {to, 2, gives_real ? plain : complex, out_shape, out_strides};
+    asnd_nd in = {from, 2, reads_real ? plain : complex, in_shape, in_strides};
+    asnd_nd out = {to, 2, gives_real ? plain : complex, out_shape, out_strides};
     return asn_cpu_fft(kind, inverse, n, inverse ? 1. / (double)n : 1, 1, &in, &out);
 }
 

@@ -18,8 +18,8 @@ static const char FLAGS[] = "-O2 -march=native -ffp-contract=off -fno-math-errno
 
 struct aclnnxLoop {
     int32_t kind;
-    asn_cpu_loop map;
-    asn_fold_fn fold;
+    asnd_cpu_loop map;
+    asnd_fold_fn fold;
     int64_t item;
 };
 

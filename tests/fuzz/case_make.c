@@ -241,7 +241,7 @@ static bool make_instr(aclnnxInstr *in, const style *style, const registers *r,
 static int some_reduction(asn_dtype dt) {
     static const asn_op usual[] = {ASN_OP_ADD, ASN_OP_MINIMUM, ASN_OP_MAXIMUM,
                                    ASN_OP_MULTIPLY};
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     const asn_dtype acc = asn_is_half(dt) ? ASN_F32 : dt;
     for (int tries = 0; tries < 8; tries++) {
         asn_op op =

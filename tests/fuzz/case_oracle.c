@@ -56,7 +56,7 @@ static double magnitude(asn_dtype dt, const void *x) {
 }
 
 static void run_instr(oracle *o, const aclnnxInstr *in) {
-    asn_cpu_loop loop;
+    asnd_cpu_loop loop;
     const void *src[3] = {NULL, NULL, NULL};
     element result = {{0}};
     asn_dtype dt = fuzz_dtype_of(in);
@@ -72,7 +72,7 @@ static void run_instr(oracle *o, const aclnnxInstr *in) {
 static void start(oracle *o, int i, int64_t k, const char *place) {
     const fuzz_operand *out = &o->c->operands[i];
     const asn_op_info *info = &asn_op_table[out->reduce];
-    const asn_kernels *kernels = asn_kernels_get();
+    const asnd_kernels *kernels = asn_kernels_get();
     asn_dtype dt = acc_dtype(out);
     if (out->flags & ACLNNX_ACCUMULATE) {
         kernels->cast[out->dtype][dt](1, o->acc[i][k].bytes, place, NULL, NULL);
@@ -88,7 +88,7 @@ static void start(oracle *o, int i, int64_t k, const char *place) {
 
 static void fold(oracle *o, int i, int64_t k, const char *place) {
     const fuzz_operand *out = &o->c->operands[i];
-    const asn_kernels *kernels = asn_kernels_get();
+    const asnd_kernels *kernels = asn_kernels_get();
     asn_dtype dt = acc_dtype(out);
     element x, next = {{0}};
     kernels->cast[out->dtype][dt](1, x.bytes, o->reg[i].bytes, NULL, NULL);
@@ -157,7 +157,7 @@ static double bound_of(const oracle *o, int i, int64_t k) {
 
 static void store(const oracle *o, int i, int64_t k, char *to) {
     const fuzz_operand *out = &o->c->operands[i];
-    const asn_kernels *kernels = asn_kernels_get();
+    const asnd_kernels *kernels = asn_kernels_get();
     const char *acc = o->acc[i][k].bytes;
     asn_c128 z = complex_of(acc_dtype(out), acc);
     if (is_sum(out) && isfinite(z.re) && isfinite(z.im)) {

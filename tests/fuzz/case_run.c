@@ -40,7 +40,7 @@ static double value_of(fuzz_fill fill, int64_t at, int64_t of, uint64_t seed) {
 }
 
 static void fill(const fuzz_buffer *b, char *to) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     asn_dtype dt = (asn_dtype)b->dtype;
     int64_t item = asn_itemsize(dt), n = b->bytes / item;
     check_seed = b->seed | 1;
@@ -114,7 +114,7 @@ static bool is_guard_whole(const memory *m, const fuzz_case *c) {
 
 typedef struct {
     const char *name;
-    asn_jit_mode mode;
+    asnd_jit_mode mode;
     int threads, times;
     bool prepared;
 } way;
@@ -129,7 +129,7 @@ static const way ways[] = {{"machine code, 1 thread", ASN_JIT_ALWAYS, 1, 1, fals
 
 /* *prepared: the program as it was prepared by an earlier run, or NULL; prepared NULL: it
  * is not to be. */
-static asn_status run(const fuzz_case *c, const memory *m, asn_prepared **prepared,
+static asn_status run(const fuzz_case *c, const memory *m, asnd_prepared **prepared,
                       uint32_t *flags) {
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS] = {{0}};
     for (int i = 0; i < c->num_in + c->num_out; i++) {
@@ -220,8 +220,8 @@ static bool are_equal(const fuzz_case *c, const memory *got, const memory *expec
 static bool check_way(const fuzz_case *c, const way *w, const memory *pristine,
                       memory places[2], const memory *expected, uint32_t conditions,
                       asn_status wanted) {
-    asn_prepared *prepared = NULL;
-    asn_jit_mode before = asn_jit_switch(w->mode);
+    asnd_prepared *prepared = NULL;
+    asnd_jit_mode before = asn_jit_switch(w->mode);
     int threads = asn_pool_set_threads(w->threads);
     bool good = true;
     for (int turn = 0; turn < w->times && good; turn++) {
@@ -254,7 +254,7 @@ bool fuzz_check(const fuzz_case *c) {
     make_memory(&work[1], c);
     fill_memory(&pristine, c);
     copy_memory(&expected, &pristine, c);
-    asn_jit_mode before = asn_jit_switch(reference.mode);
+    asnd_jit_mode before = asn_jit_switch(reference.mode);
     int threads = asn_pool_set_threads(reference.threads);
     asn_status status = run(c, &expected, NULL, &conditions);
     asn_jit_switch(before);

@@ -7,7 +7,7 @@
 #include "device/acl/internal.h"
 
 typedef struct {
-    asn_slot slot;
+    asnd_slot slot;
     aclrtAllocator object;
     aclrtAllocatorAllocFunc alloc;
     aclrtAllocatorFreeFunc free;
@@ -21,7 +21,7 @@ typedef struct registration {
     description functions;
 } registration;
 
-static asn_arena descriptions =
+static asnd_arena descriptions =
     ASN_ARENA_INIT("allocator description", sizeof(description), 1 << 12, true);
 static struct {
     pthread_mutex_t lock;

@@ -49,7 +49,7 @@ enum {
 
 /* The part of a stream that the inline path touches. */
 struct asnrtStreamState {
-    asn_slot slot;
+    asnd_slot slot;
     _Atomic uint32_t state;
     double inline_ns; /* longest task that runs on the caller */
 };

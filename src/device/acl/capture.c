@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 struct rt_graph {
-    asn_slot slot;
+    asnd_slot slot;
     bool ready; /* the lock is set up */
     pthread_mutex_t lock;
     _Atomic uint32_t references;
@@ -25,7 +25,7 @@ struct rt_graph {
     rt_task *first, *last;
 };
 
-static asn_arena graphs = ASN_ARENA_INIT("graph", sizeof(rt_graph), 1 << 16, true);
+static asnd_arena graphs = ASN_ARENA_INIT("graph", sizeof(rt_graph), 1 << 16, true);
 static _Thread_local aclmdlRICaptureMode thread_mode = ACL_MODEL_RI_CAPTURE_MODE_GLOBAL;
 
 void rt_graph_add(rt_graph *graph, rt_task *task) {

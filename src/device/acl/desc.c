@@ -11,7 +11,7 @@
 enum { MAX_DIMS = 128, NAME_MAX_LENGTH = 128 };
 
 struct aclTensorDesc {
-    asn_slot slot;
+    asnd_slot slot;
     aclDataType dtype;
     aclFormat format, storage_format, origin_format;
     size_t num_dims, num_storage_dims, num_origin_dims;
@@ -23,7 +23,7 @@ struct aclTensorDesc {
     int64_t ranges[MAX_DIMS][2];
 };
 
-static asn_arena descs =
+static asnd_arena descs =
     ASN_ARENA_INIT("tensor description", sizeof(aclTensorDesc), 1 << 17, true);
 ASN_FORK_TAKES(descs, &descs.lock, ASN_FORK_LEAF)
 

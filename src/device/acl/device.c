@@ -16,7 +16,7 @@
 
 enum { MAX_DEVICES = 64 };
 
-static asn_arena contexts = ASN_ARENA_INIT("context", sizeof(rt_context), 1 << 16, true);
+static asnd_arena contexts = ASN_ARENA_INIT("context", sizeof(rt_context), 1 << 16, true);
 static _Thread_local rt_context *current;
 
 static struct {

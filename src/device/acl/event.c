@@ -12,7 +12,7 @@
 #include <time.h>
 
 typedef struct rt_event {
-    asn_slot slot;
+    asnd_slot slot;
     bool ready; /* lock and condition are set up */
     uint32_t flags, references;
     uint64_t recorded, done;
@@ -26,7 +26,7 @@ typedef struct {
     uint64_t number;
 } event_task;
 
-static asn_arena events = ASN_ARENA_INIT("event", sizeof(rt_event), 1 << 20, true);
+static asnd_arena events = ASN_ARENA_INIT("event", sizeof(rt_event), 1 << 20, true);
 
 static rt_event *event_get(const char *function, aclrtEvent handle, aclError *code) {
     if (asn_arena_alive(&events, handle)) return handle;

@@ -9,11 +9,11 @@
 
 #include "base/status.h"
 
-static asn_slot *slot_at(asn_arena *arena, uint32_t index) {
-    return (asn_slot *)(arena->base + (size_t)index * arena->slot_size);
+static asnd_slot *slot_at(asnd_arena *arena, uint32_t index) {
+    return (asnd_slot *)(arena->base + (size_t)index * arena->slot_size);
 }
 
-static bool arena_reserve(asn_arena *arena) {
+static bool arena_reserve(asnd_arena *arena) {
     for (; arena->capacity >= 64; arena->capacity /= 2) {
         void *p =
             mmap(NULL, (size_t)arena->capacity * arena->slot_size, PROT_READ | PROT_WRITE,
@@ -26,8 +26,8 @@ static bool arena_reserve(asn_arena *arena) {
     return false;
 }
 
-void *asn_arena_take(asn_arena *arena) {
-    asn_slot *slot = NULL;
+void *asn_arena_take(asnd_arena *arena) {
+    asnd_slot *slot = NULL;
     pthread_mutex_lock(&arena->lock);
     if (arena->head != 0) {
         slot = slot_at(arena, arena->head - 1);
@@ -48,8 +48,8 @@ void *asn_arena_take(asn_arena *arena) {
     return slot;
 }
 
-static void give(asn_arena *arena, void *handle, bool last) {
-    asn_slot *slot = handle;
+static void give(asnd_arena *arena, void *handle, bool last) {
+    asnd_slot *slot = handle;
     uint32_t index = (uint32_t)(((char *)handle - arena->base) / arena->slot_size) + 1;
     pthread_mutex_lock(&arena->lock);
     if (last && arena->tail != 0) {
@@ -64,14 +64,14 @@ static void give(asn_arena *arena, void *handle, bool last) {
     pthread_mutex_unlock(&arena->lock);
 }
 
-void asn_arena_give(asn_arena *arena, void *slot) {
+void asn_arena_give(asnd_arena *arena, void *slot) {
     give(arena, slot, arena->fifo);
 }
-void asn_arena_give_last(asn_arena *arena, void *slot) {
+void asn_arena_give_last(asnd_arena *arena, void *slot) {
     give(arena, slot, true);
 }
 
-void *asn_slot_cache_fill(asn_slot_cache *cache, asn_arena *arena) {
+void *asn_slot_cache_fill(asnd_slot_cache *cache, asnd_arena *arena) {
     void *slot = asn_arena_take(arena);
     while (slot != NULL && cache->count < ASN_SLOT_CACHE / 4) {
         void *more = asn_arena_take(arena);
@@ -82,14 +82,14 @@ void *asn_slot_cache_fill(asn_slot_cache *cache, asn_arena *arena) {
     return slot;
 }
 
-void asn_slot_cache_flush(asn_slot_cache *cache, asn_arena *arena) {
+void asn_slot_cache_flush(asnd_slot_cache *cache, asnd_arena *arena) {
     while (cache->count != 0)
         asn_arena_give(arena, cache->slots[--cache->count]);
 }
 
-void asn_arena_lock(asn_arena *arena) {
+void asn_arena_lock(asnd_arena *arena) {
     pthread_mutex_lock(&arena->lock);
 }
-void asn_arena_unlock(asn_arena *arena) {
+void asn_arena_unlock(asnd_arena *arena) {
     pthread_mutex_unlock(&arena->lock);
 }

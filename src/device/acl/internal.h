@@ -10,7 +10,7 @@
 typedef struct rt_stream rt_stream;
 
 typedef struct rt_context {
-    asn_slot slot;
+    asnd_slot slot;
     int32_t device;
     bool primary; /* made by aclrtSetDevice; lives while the device is set */
     rt_stream *stream;
@@ -73,10 +73,10 @@ void rt_callbacks_forget(rt_stream *stream);
 
 /* Plain objects (object.c): slots of an arena, checked at every use. A new one is zeroed;
  * NULL, with the error set, when there is no room. */
-void *rt_object_new(asn_arena *arena) __attribute__((warn_unused_result));
-aclError rt_object_check(asn_arena *arena, const char *function, const char *parameter,
+void *rt_object_new(asnd_arena *arena) __attribute__((warn_unused_result));
+aclError rt_object_check(asnd_arena *arena, const char *function, const char *parameter,
                          const void *handle);
-aclError rt_object_free(asn_arena *arena, const char *function, const char *parameter,
+aclError rt_object_free(asnd_arena *arena, const char *function, const char *parameter,
                         const void *handle);
 bool rt_readable(const void *p, size_t size); /* without touching it */
 

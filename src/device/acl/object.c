@@ -12,8 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-void *rt_object_new(asn_arena *arena) {
-    asn_slot *slot = asn_arena_take(arena);
+void *rt_object_new(asnd_arena *arena) {
+    asnd_slot *slot = asn_arena_take(arena);
     if (slot == NULL) {
         (void)rt_fail_status(ASN_ERR_MEMORY);
         return NULL;
@@ -23,7 +23,7 @@ void *rt_object_new(asn_arena *arena) {
     return slot;
 }
 
-aclError rt_object_check(asn_arena *arena, const char *function, const char *parameter,
+aclError rt_object_check(asnd_arena *arena, const char *function, const char *parameter,
                          const void *handle) {
     if (handle == NULL)
         return asnrtFail(ACL_ERROR_INVALID_PARAM, "%s: %s is NULL", function, parameter);
@@ -33,7 +33,7 @@ aclError rt_object_check(asn_arena *arena, const char *function, const char *par
                      arena->kind);
 }
 
-aclError rt_object_free(asn_arena *arena, const char *function, const char *parameter,
+aclError rt_object_free(asnd_arena *arena, const char *function, const char *parameter,
                         const void *handle) {
     aclError code = rt_object_check(arena, function, parameter, handle);
     if (code == ACL_SUCCESS && asn_slot_retire((void *)handle))

@@ -27,18 +27,18 @@ typedef struct {
 } event;
 
 struct aclprofConfig {
-    asn_slot slot;
+    asnd_slot slot;
     uint64_t data;
     aclprofAicoreMetrics metrics;
 };
 
 typedef struct {
-    asn_slot slot;
+    asnd_slot slot;
     char text[TEXT_MAX];
 } stamp;
 
 struct aclprofStepInfo {
-    asn_slot slot;
+    asnd_slot slot;
     _Atomic uint32_t references;
     int64_t start;
     uint32_t number;
@@ -50,10 +50,10 @@ typedef struct {
     char text[TEXT_MAX];
 } open_range;
 
-static asn_arena configs =
+static asnd_arena configs =
     ASN_ARENA_INIT("profiler configuration", sizeof(aclprofConfig), 1 << 12, true);
-static asn_arena stamps = ASN_ARENA_INIT("stamp", sizeof(stamp), 1 << 16, true);
-static asn_arena steps = ASN_ARENA_INIT("step", sizeof(aclprofStepInfo), 1 << 16, true);
+static asnd_arena stamps = ASN_ARENA_INIT("stamp", sizeof(stamp), 1 << 16, true);
+static asnd_arena steps = ASN_ARENA_INIT("step", sizeof(aclprofStepInfo), 1 << 16, true);
 ASN_FORK_TAKES(configs, &configs.lock, ASN_FORK_LEAF)
 ASN_FORK_TAKES(stamps, &stamps.lock, ASN_FORK_LEAF)
 ASN_FORK_TAKES(steps, &steps.lock, ASN_FORK_LEAF)

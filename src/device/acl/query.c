@@ -219,11 +219,11 @@ ASN_API aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
 
 /* The struct is CANN's, with public fields: the slot lies before it. */
 typedef struct {
-    asn_slot slot;
+    asnd_slot slot;
     aclrtStreamConfigHandle handle;
 } stream_config;
 
-static asn_arena stream_configs =
+static asnd_arena stream_configs =
     ASN_ARENA_INIT("stream configuration", sizeof(stream_config), 1 << 12, true);
 ASN_FORK_TAKES(stream_configs, &stream_configs.lock, ASN_FORK_LEAF)
 

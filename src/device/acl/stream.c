@@ -47,7 +47,7 @@ struct rt_stream {
     char error_text[ERROR_TEXT_MAX];
 };
 
-static asn_arena streams = ASN_ARENA_INIT("stream", sizeof(rt_stream), 1 << 16, true);
+static asnd_arena streams = ASN_ARENA_INIT("stream", sizeof(rt_stream), 1 << 16, true);
 
 /* ASNUMPY_CPU_LAUNCH_DELAY_US=n makes a test device: every task is queued, and starts n
  * microseconds after the worker takes it up, as an NPU's launches do. */

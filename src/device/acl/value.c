@@ -48,12 +48,12 @@ ASN_API float aclFloat16ToFloat(aclFloat16 value) {
 }
 
 struct aclDataBuffer {
-    asn_slot slot;
+    asnd_slot slot;
     void *data; /* borrows */
     size_t size;
 };
 
-static asn_arena buffers =
+static asnd_arena buffers =
     ASN_ARENA_INIT("data buffer", sizeof(aclDataBuffer), 1 << 20, true);
 ASN_FORK_TAKES(buffers, &buffers.lock, ASN_FORK_LEAF)
 

@@ -23,7 +23,7 @@
 static const size_t HUGE_PAGE = (size_t)2 << 20;
 
 typedef struct {
-    asn_slot slot;
+    asnd_slot slot;
     int fd;
     size_t size;
 } physical;
@@ -35,7 +35,7 @@ typedef struct range {
     size_t size;
 } range;
 
-static asn_arena physicals =
+static asnd_arena physicals =
     ASN_ARENA_INIT("physical memory", sizeof(physical), 1 << 16, true);
 
 static struct {

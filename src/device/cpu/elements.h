@@ -14,7 +14,7 @@
 typedef uint64_t asn_eight __attribute__((aligned(4)));
 typedef struct {
     uint64_t a, b;
-} asn_sixteen;
+} asnd_sixteen;
 
 #define ASN_BY_SIZE(name, item)                                                          \
     (((__typeof__(&name##_1) const[]){name##_1, name##_2, name##_4, name##_8,            \

@@ -24,59 +24,60 @@
 #define ASN_PASTE(a, b)  ASN_PASTE_(a, b)
 
 /* dst[i] = op(a[i], b[i], c[i]); inputs the row does not have are ignored. */
-typedef void (*asn_ew_fn)(int64_t n, void *dst, const void *a, const void *b,
-                          const void *c);
+typedef void (*asnd_ew_fn)(int64_t n, void *dst, const void *a, const void *b,
+                           const void *c);
 
 /* *acc = op(... op(*acc, src[0]) ..., src[n-1]); reassociated only for operations where
  * that does not change the result. */
-typedef void (*asn_fold_fn)(int64_t n, void *acc, const void *src);
+typedef void (*asnd_fold_fn)(int64_t n, void *acc, const void *src);
 
 /* acc = *acc; for each i: acc = op(acc, src[i]), dst[i] = acc; strides in bytes; *acc
  * receives the last. Strictly left to right; halves round at every step. */
-typedef void (*asn_scan_fn)(int64_t n, void *acc, const void *src, ptrdiff_t src_stride,
-                            void *dst, ptrdiff_t dst_stride);
+typedef void (*asnd_scan_fn)(int64_t n, void *acc, const void *src, ptrdiff_t src_stride,
+                             void *dst, ptrdiff_t dst_stride);
 
 /* sum[0] (and sum[1], the imaginary part) = the sum of up to ASN_SUM_MAX floats, in
  * 64-byte-wide lanes; the order depends on n alone. -0.0 for n = 0. */
-typedef void (*asn_sum_fn)(int64_t n, double sum[2], const void *src);
+typedef void (*asnd_sum_fn)(int64_t n, double sum[2], const void *src);
 enum { ASN_SUM_MAX = 4096 };
 
 /* out[0] = the sum of src[i] - middle, out[1] that of their squares, n up to ASN_SUM_MAX.
  */
-typedef void (*asn_spread_fn)(int64_t n, double out[2], const void *src, double middle);
+typedef void (*asnd_spread_fn)(int64_t n, double out[2], const void *src, double middle);
 
 /* See slide.inc. */
 typedef struct {
     const void *a, *v; /* n and m elements */
     void *out;
     int64_t n, m, first;
-} asn_slide;
+} asnd_slide;
 /* Outputs from .. to - 1. */
-typedef void (*asn_slide_fn)(const asn_slide *s, int64_t from, int64_t to);
+typedef void (*asnd_slide_fn)(const asnd_slide *s, int64_t from, int64_t to);
 
 /* out[r] = the fold of the n elements of row r, rows one after the other; a sum is that
- * of asn_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
-typedef void (*asn_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
+ * of asnd_sum_fn, and n at most ASN_SUM_MAX. n >= 1. */
+typedef void (*asnd_rows_fn)(int64_t rows, int64_t n, void *out, const void *src);
 
 /* acc[i] = op(op(op(op(acc[i], r0[i]), r1[i]), r2[i]), r3[i]), row k `k * pitch` bytes
  * from src; acc overlaps none. */
-typedef void (*asn_onto_fn)(int64_t n, void *acc, const void *src, int64_t pitch);
+typedef void (*asnd_onto_fn)(int64_t n, void *acc, const void *src, int64_t pitch);
 enum { ASN_ONTO = 4 /* rows */ };
 
 /* A matrix product C = A B; see matmul.inc. Strides are bytes. */
 typedef struct {
     int64_t m, n, k;
     int64_t a_row, a_col, b_row, c_row;
-} asn_matmul;
-typedef void (*asn_matmul_fn)(const asn_matmul *s, const char *a, const char *b, char *c);
-typedef void (*asn_dot_fn)(int64_t n, const char *a, int64_t a_step, const char *b,
-                           int64_t b_step, char *c);
+} asnd_matmul;
+typedef void (*asnd_matmul_fn)(const asnd_matmul *s, const char *a, const char *b,
+                               char *c);
+typedef void (*asnd_dot_fn)(int64_t n, const char *a, int64_t a_step, const char *b,
+                            int64_t b_step, char *c);
 
 /* A matrix of contiguous rows and a vector; see gemv.inc. */
-typedef void (*asn_gemv_dots_fn)(int64_t rows, int64_t n, const char *x, int64_t x_row,
-                                 const char *v, char *out, int64_t out_step, bool adds);
-typedef void (*asn_gemv_sums_fn)(int64_t rows, int64_t n, const char *x, int64_t x_row,
-                                 const char *v, int64_t v_step, char *out);
+typedef void (*asnd_gemv_dots_fn)(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                                  const char *v, char *out, int64_t out_step, bool adds);
+typedef void (*asnd_gemv_sums_fn)(int64_t rows, int64_t n, const char *x, int64_t x_row,
+                                  const char *v, int64_t v_step, char *out);
 enum { ASN_GEMV_SUMS = 8 /* rows at once */ };
 
 /* The extreme element of a row of memory; see arg.inc. */
@@ -91,35 +92,36 @@ typedef struct {
     /* many rows of contiguous elements; NULL for some dtypes */
     void (*rows)(const char *p, int64_t pitch, int64_t rows, int64_t n, char *at,
                  int64_t at_pitch);
-} asn_arg_loops;
+} asnd_arg_loops;
 
 typedef struct {
-    asn_ew_fn ew[ASN_OP_COUNT][ASN_DTYPE_COUNT];
-    asn_ew_fn half[ASN_OP_COUNT][2]; /* F16, BF16: with the conversions (half.c) */
-    asn_ew_fn cast[ASN_DTYPE_COUNT]
-                  [ASN_DTYPE_COUNT]; /* [from][to]; b and c are ignored */
-    asn_fold_fn fold[ASN_OP_COUNT][ASN_DTYPE_COUNT];
-    asn_onto_fn onto[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* NULL for most */
-    asn_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
-    asn_sum_fn sum[ASN_DTYPE_COUNT];                 /* float32, float64, complex */
-    asn_spread_fn spread[ASN_DTYPE_COUNT];           /* float32, float64 */
-    asn_slide_fn slide[ASN_DTYPE_COUNT];             /* integers, float32, float64 */
-    asn_rows_fn rows[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
-    asn_ew_fn
+    asnd_ew_fn ew[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asnd_ew_fn half[ASN_OP_COUNT][2]; /* F16, BF16: with the conversions (half.c) */
+    asnd_ew_fn cast[ASN_DTYPE_COUNT]
+                   [ASN_DTYPE_COUNT]; /* [from][to]; b and c are ignored */
+    asnd_fold_fn fold[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asnd_onto_fn onto[ASN_OP_COUNT][ASN_DTYPE_COUNT]; /* NULL for most */
+    asnd_scan_fn scan[ASN_OP_COUNT][ASN_DTYPE_COUNT];
+    asnd_sum_fn sum[ASN_DTYPE_COUNT];       /* float32, float64, complex */
+    asnd_spread_fn spread[ASN_DTYPE_COUNT]; /* float32, float64 */
+    asnd_slide_fn slide[ASN_DTYPE_COUNT];   /* integers, float32, float64 */
+    asnd_rows_fn rows[ASN_OP_COUNT]
+                     [ASN_DTYPE_COUNT]; /* add, maximum, minimum of floats */
+    asnd_ew_fn
         round_half[ASN_DTYPE_COUNT]; /* [F16], [BF16]: float32 rounded through the half */
-    asn_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
-    asn_dot_fn dot[ASN_DTYPE_COUNT];
-    asn_dot_fn vdot[ASN_DTYPE_COUNT]; /* complex: the first vector conjugated */
-    asn_gemv_dots_fn gemv_dots[ASN_DTYPE_COUNT]; /* float32, float64, and the next */
-    asn_gemv_sums_fn gemv_sums[ASN_DTYPE_COUNT];
-    asn_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
-    uint8_t cost[ASN_OP_COUNT];            /* of one element, in tenths of ns */
+    asnd_matmul_fn matmul[ASN_DTYPE_COUNT]; /* not of halves */
+    asnd_dot_fn dot[ASN_DTYPE_COUNT];
+    asnd_dot_fn vdot[ASN_DTYPE_COUNT]; /* complex: the first vector conjugated */
+    asnd_gemv_dots_fn gemv_dots[ASN_DTYPE_COUNT]; /* float32, float64, and the next */
+    asnd_gemv_sums_fn gemv_sums[ASN_DTYPE_COUNT];
+    asnd_arg_loops arg[2][ASN_DTYPE_COUNT]; /* [0]: largest, [1]: smallest */
+    uint8_t cost[ASN_OP_COUNT];             /* of one element, in tenths of ns */
     /* its floating-point flags mean nothing (comparisons of NaN) */
     bool quiet[ASN_OP_COUNT][ASN_DTYPE_COUNT];
-} asn_kernels;
+} asnd_kernels;
 
 /* Filled at the first call; thread-safe. */
-const asn_kernels *asn_kernels_get(void);
+const asnd_kernels *asn_kernels_get(void);
 /* Whether a scan may go through the elementwise loop, one element at a time: there is one
  * and it maps (T, T) to T. */
 static inline bool asn_kernels_steps(asn_op op, asn_dtype dtype) {

@@ -23,9 +23,9 @@ typedef struct {
     int ndim;
     asn_dtype dtype;
     const int64_t *shape, *strides;
-} asn_nd;
+} asnd_nd;
 
-static inline int64_t asn_nd_size(const asn_nd *a) {
+static inline int64_t asn_nd_size(const asnd_nd *a) {
     int64_t n = 1;
     for (int d = 0; d < a->ndim; d++)
         n *= a->shape[d];
@@ -33,7 +33,7 @@ static inline int64_t asn_nd_size(const asn_nd *a) {
 }
 
 /* Row-major without gaps (strides of extents 0 and 1 do not matter). */
-static inline bool asn_nd_is_contiguous(const asn_nd *a) {
+static inline bool asn_nd_is_contiguous(const asnd_nd *a) {
     int64_t expected = asn_itemsize(a->dtype);
     for (int d = a->ndim - 1; d >= 0; d--) {
         if (a->shape[d] != 1 && a->strides[d] != expected) return asn_nd_size(a) == 0;

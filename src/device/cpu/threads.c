@@ -59,7 +59,7 @@ typedef struct {
 
 static struct {
     _Alignas(64) atomic_bool busy;
-    asn_pool_fn fn;
+    asnd_pool_fn fn;
     void *ctx;
     int num_ranges;
     range ranges[MAX_RANGES];
@@ -344,7 +344,7 @@ static bool recurs(double work_ns) {
 }
 
 /* `others`: threads that run a region now. */
-static void run_region(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns,
+static void run_region(asnd_pool_fn fn, void *ctx, int64_t chunks, double work_ns,
                        int others) {
     int width = chunks > 1 ? width_beside(work_ns, others) : 1;
     bool wake = work_ns >= COLD_WORK_NS;
@@ -376,7 +376,7 @@ static void run_region(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns
         fn(ctx, i);
 }
 
-void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
+void asn_pool_run(asnd_pool_fn fn, void *ctx, int64_t chunks, double work_ns) {
     if (work_ns < HOT_WORK_NS) {
         for (int64_t i = 0; i < chunks; i++)
             fn(ctx, i);

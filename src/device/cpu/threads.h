@@ -16,11 +16,11 @@
 
 #include <stdint.h>
 
-typedef void (*asn_pool_fn)(void *ctx, int64_t chunk);
+typedef void (*asnd_pool_fn)(void *ctx, int64_t chunk);
 
 /* Runs the region and returns when every chunk is done. `work_ns` estimates the time of
  * the whole region on one thread: small regions stay on the caller. Thread-safe. */
-void asn_pool_run(asn_pool_fn fn, void *ctx, int64_t chunks, double work_ns);
+void asn_pool_run(asnd_pool_fn fn, void *ctx, int64_t chunks, double work_ns);
 
 /* How many threads a region of this size would use now; 1: it would run inline. */
 int asn_pool_width(double work_ns);

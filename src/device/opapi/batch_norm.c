@@ -8,29 +8,29 @@
 #include "device/opapi/norm.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, weight, bias, out, running_mean, running_variance, mean, invstd;
     int dy, dw, db; /* operands; -1: absent */
     bool training;
     double eps, momentum;
 } batch_plan;
 
-static void begin(asn_norm *n, const asn_nd *x) {
+static void begin(asnd_norm *n, const asnd_nd *x) {
     asn_norm_begin(n, x, ((UINT64_C(2) << (x->ndim - 1)) - 1) & ~UINT64_C(2));
 }
 
 /* One value per channel, or NULL when it is absent. */
-static const asn_nd *channels(aclOpExecutor *e, int operand, const asn_norm *n,
-                              asn_view *v) {
+static const asnd_nd *channels(aclOpExecutor *e, int operand, const asnd_norm *n,
+                               asnd_view *v) {
     if (operand < 0) return NULL;
     asn_norm_spread(v, asn_exec_nd(e, operand), n, n->mask);
     return &v->nd;
 }
 
 /* running = (1 - momentum) * running + momentum * factor * now */
-static asn_status move_towards(const asn_norm *n, const asn_view *running,
-                               const asn_view *now, double momentum, double factor) {
-    asn_prog p;
+static asn_status move_towards(const asnd_norm *n, const asnd_view *running,
+                               const asnd_view *now, double momentum, double factor) {
+    asnd_prog p;
     asn_prog_begin(&p, n->x->ndim, now->shape, 0);
     int old = asn_prog_as(&p, asn_prog_in(&p, &running->nd), n->t);
     old = asn_prog_op2(&p, ASN_OP_MULTIPLY, old, asn_prog_const(&p, n->t, 1 - momentum));
@@ -42,18 +42,18 @@ static asn_status move_towards(const asn_norm *n, const asn_view *running,
 }
 
 /* Writes one value per channel to an output that is wanted. */
-static asn_status save(aclOpExecutor *e, int operand, const asn_norm *n,
-                       const asn_view *from) {
-    asn_view to;
+static asn_status save(aclOpExecutor *e, int operand, const asnd_norm *n,
+                       const asnd_view *from) {
+    asnd_view to;
     if (channels(e, operand, n, &to) == NULL) return ASN_OK;
     return asn_move(&to.nd, &from->nd);
 }
 
-static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const batch_plan *b = plan;
-    asn_norm n;
+    asnd_norm n;
     begin(&n, asn_exec_nd(e, b->in));
-    asn_view mean, rstd, running, weight, bias;
+    asnd_view mean, rstd, running, weight, bias;
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &mean));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
     if (b->training) {
@@ -72,16 +72,16 @@ static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, b->eps));
     ASN_TRY(save(e, b->mean, &n, &mean));
     ASN_TRY(save(e, b->invstd, &n, &rstd));
-    asn_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight),
-                         channels(e, b->bias, &n, &bias)};
+    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight),
+                          channels(e, b->bias, &n, &bias)};
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, b->out));
 }
 
-static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const batch_plan *b = plan;
-    asn_norm n;
+    asnd_norm n;
     begin(&n, asn_exec_nd(e, b->in));
-    asn_view mean, rstd, variance, weight, dw, db;
+    asnd_view mean, rstd, variance, weight, dw, db;
     if (b->training) {
         (void)channels(e, b->mean, &n, &mean);
         (void)channels(e, b->invstd, &n, &rstd);
@@ -91,8 +91,8 @@ static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp
         ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
         ASN_TRY(asn_norm_rstd(&n, &rstd, &variance, b->eps));
     }
-    asn_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight), NULL};
-    asn_norm_grads g = {asn_exec_nd(e, b->dy), NULL, NULL, NULL, n.mask, !b->training};
+    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, b->weight, &n, &weight), NULL};
+    asnd_norm_grads g = {asn_exec_nd(e, b->dy), NULL, NULL, NULL, n.mask, !b->training};
     if (b->out >= 0) g.dx = asn_exec_nd(e, b->out);
     if (channels(e, b->dw, &n, &dw)) g.dw = &dw;
     if (channels(e, b->db, &n, &db)) g.db = &db;
@@ -102,8 +102,8 @@ static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp
 /* ---- planning */
 
 /* The input, and parameters [first, last], one value per channel each. */
-static asn_status check_input(const asn_call *c, int input, int first, int last) {
-    const asn_nd *in = asn_call_nd(c, input);
+static asn_status check_input(const asnd_call *c, int input, int first, int last) {
+    const asnd_nd *in = asn_call_nd(c, input);
     if (in->ndim < 2)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: %s has %d dimensions; it must have two or more, the "
@@ -115,7 +115,7 @@ static asn_status check_input(const asn_call *c, int input, int first, int last)
     return ASN_OK;
 }
 
-static asn_status running_needed(const asn_call *c, int i, bool training) {
+static asn_status running_needed(const asnd_call *c, int i, bool training) {
     if (training || (c->first[i] >= 0 && c->first[i + 1] >= 0)) return ASN_OK;
     return asn_error_set(ASN_ERR_NULL_POINTER,
                          "%s: without training, %s and %s are needed", c->op->name,
@@ -123,14 +123,14 @@ static asn_status running_needed(const asn_call *c, int i, bool training) {
 }
 
 /* An output that does not take part when it has no elements. */
-static int unless_empty(const asn_call *c, int i) {
+static int unless_empty(const asnd_call *c, int i) {
     return c->first[i] < 0 || asn_call_operand(c, i)->is_empty ? -1 : c->first[i];
 }
 
 /* BatchNorm(input, weight, bias, runningMean, runningVar, training, momentum, eps,
  * output, saveMean, saveInvstd) */
-asn_status asn_planner_batch_norm(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
+asn_status asn_planner_batch_norm(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
     bool training = asn_call_int(c, 5) != 0;
     ASN_TRY(check_input(c, 0, 1, 4));
     ASN_TRY(running_needed(c, 3, training));
@@ -158,8 +158,8 @@ asn_status asn_planner_batch_norm(asn_call *c) {
 
 /* BatchNormBackward(gradOut, input, weight, runningMean, runningVar, saveMean,
  * saveInvstd, training, eps, outputMask, gradInput, gradWeight, gradBias) */
-asn_status asn_planner_batch_norm_backward(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 1);
+asn_status asn_planner_batch_norm_backward(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 1);
     bool training = asn_call_int(c, 7) != 0, wanted[3];
     ASN_TRY(check_input(c, 1, 2, training ? 2 : 4));
     ASN_TRY(running_needed(c, 3, training));

@@ -12,31 +12,31 @@
 enum { PARTS = 8 };
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int operand[PARTS], out; /* in the order of each body; -1: absent */
     double eps, momentum;
 } parts_plan;
 
-static void begin(asn_norm *n, const asn_nd *x) {
+static void begin(asnd_norm *n, const asnd_nd *x) {
     asn_norm_begin(n, x, ((UINT64_C(2) << (x->ndim - 1)) - 1) & ~UINT64_C(2));
 }
 
 /* One value per channel of part k, or NULL when it is absent. */
-static const asn_nd *channels(aclOpExecutor *e, const parts_plan *p, int k,
-                              const asn_norm *n, asn_view *v) {
+static const asnd_nd *channels(aclOpExecutor *e, const parts_plan *p, int k,
+                               const asnd_norm *n, asnd_view *v) {
     if (p->operand[k] < 0) return NULL;
     asn_norm_spread(v, asn_exec_nd(e, p->operand[k]), n, n->mask);
     return &v->nd;
 }
 
-static int as_value(asn_prog *p, const asn_norm *n, const asn_nd *a) {
+static int as_value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
     return asn_prog_as(p, asn_prog_in(p, a), n->t);
 }
 
-static asn_status stats_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status stats_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
-    asn_norm n;
-    asn_view mean, rstd, to;
+    asnd_norm n;
+    asnd_view mean, rstd, to;
     begin(&n, asn_exec_nd(e, p->operand[0]));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &mean));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
@@ -48,28 +48,28 @@ static asn_status stats_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(&to.nd, &rstd.nd);
 }
 
-static asn_status elemt_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status elemt_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const parts_plan *p = plan;
-    asn_norm n;
-    asn_view weight, bias, mean, invstd;
+    asnd_norm n;
+    asnd_view weight, bias, mean, invstd;
     begin(&n, asn_exec_nd(e, p->operand[0]));
-    asn_norm_params q = {channels(e, p, 3, &n, &mean), channels(e, p, 4, &n, &invstd),
-                         channels(e, p, 1, &n, &weight), channels(e, p, 2, &n, &bias)};
+    asnd_norm_params q = {channels(e, p, 3, &n, &mean), channels(e, p, 4, &n, &invstd),
+                          channels(e, p, 1, &n, &weight), channels(e, p, 2, &n, &bias)};
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, p->operand[5]));
 }
 
 /* sum(dy) and sum(dy * (x - mean)); the latter times invstd is the weight's gradient. */
-static asn_status reduce_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
-    asn_norm n;
-    asn_view mean, invstd, dy_sum, dyx_sum, to;
+    asnd_norm n;
+    asnd_view mean, invstd, dy_sum, dyx_sum, to;
     begin(&n, asn_exec_nd(e, p->operand[1]));
     (void)channels(e, p, 2, &n, &mean);
     (void)channels(e, p, 3, &n, &invstd);
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &dy_sum));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &dyx_sum));
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, n.x->ndim, n.x->shape, n.mask);
     int dy = as_value(&prog, &n, asn_exec_nd(e, p->operand[0]));
     int x = asn_prog_op2(&prog, ASN_OP_SUBTRACT, as_value(&prog, &n, n.x),
@@ -90,8 +90,8 @@ static asn_status reduce_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* The elements of all devices together. */
-static asn_status total_count(const asn_nd *counts, asn_tmp *tmp, double *total) {
-    asn_view v;
+static asn_status total_count(const asnd_nd *counts, asnd_tmp *tmp, double *total) {
+    asnd_view v;
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, 1, counts->shape, &v));
     ASN_TRY(asn_move(&v.nd, counts));
     *total = 0;
@@ -101,14 +101,14 @@ static asn_status total_count(const asn_nd *counts, asn_tmp *tmp, double *total)
 }
 
 /* dx = (dy - sumDy / n - (x - mean) * invstd^2 * sumDyXmu / n) * invstd * weight */
-static asn_status elemt_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status elemt_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
-    asn_norm n;
-    asn_view v[5];
+    asnd_norm n;
+    asnd_view v[5];
     double count = 0;
     begin(&n, asn_exec_nd(e, p->operand[1]));
     ASN_TRY(total_count(asn_exec_nd(e, p->operand[7]), tmp, &count));
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, n.x->ndim, n.x->shape, 0);
     int part[5] = {0};
     for (int k = 0; k < 5; k++) /* mean, invstd, weight, sumDy, sumDyXmu */
@@ -133,11 +133,11 @@ static asn_status elemt_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp
 /* ---- GatherStatsWithCounts: a column of a few devices per channel, in float64 */
 
 /* A tensor, contiguous in float64; NULL data when it is absent. */
-static asn_status plain(aclOpExecutor *e, int operand, asn_tmp *tmp, double **values) {
-    asn_view v;
+static asn_status plain(aclOpExecutor *e, int operand, asnd_tmp *tmp, double **values) {
+    asnd_view v;
     *values = NULL;
     if (operand < 0) return ASN_OK;
-    const asn_nd *a = asn_exec_nd(e, operand);
+    const asnd_nd *a = asn_exec_nd(e, operand);
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, a->ndim, a->shape, &v));
     ASN_TRY(asn_move(&v.nd, a));
     *values = (double *)(void *)v.nd.data;
@@ -146,15 +146,15 @@ static asn_status plain(aclOpExecutor *e, int operand, asn_tmp *tmp, double **va
 
 static asn_status put(aclOpExecutor *e, int operand, double *values) {
     if (operand < 0) return ASN_OK;
-    const asn_nd *to = asn_exec_nd(e, operand);
-    asn_view from;
+    const asnd_nd *to = asn_exec_nd(e, operand);
+    asnd_view from;
     asn_view_plain(&from, ASN_F64, 1, to->shape, values);
     return asn_move(to, &from.nd);
 }
 
-static asn_status gather_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status gather_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
-    const asn_nd *all = asn_exec_nd(e, p->operand[0]);
+    const asnd_nd *all = asn_exec_nd(e, p->operand[0]);
     int64_t devices = all->shape[0], size = all->shape[1];
     double *mean, *invstd, *counts, *running_mean, *running_variance, n = 0;
     ASN_TRY(plain(e, p->operand[0], tmp, &mean));
@@ -190,8 +190,8 @@ static asn_status gather_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ---- planning */
 
-static asn_status check_input(const asn_call *c, int i) {
-    const asn_nd *in = asn_call_nd(c, i);
+static asn_status check_input(const asnd_call *c, int i) {
+    const asnd_nd *in = asn_call_nd(c, i);
     if (in->ndim >= 2) return asn_norm_check(c, i, in->ndim, in->shape);
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: %s has %d dimensions; it must have two or more, the second "
@@ -200,19 +200,19 @@ static asn_status check_input(const asn_call *c, int i) {
 }
 
 /* Parameters [first, last] have one value per channel each. */
-static asn_status check_channels(const asn_call *c, int input, int first, int last) {
+static asn_status check_channels(const asnd_call *c, int input, int first, int last) {
     for (int i = first; i <= last; i++)
         ASN_TRY(asn_norm_check(c, i, 1, asn_call_nd(c, input)->shape + 1));
     return ASN_OK;
 }
 
-static parts_plan *plan_parts(asn_call *c, asn_body_fn body, int input, double ns) {
+static parts_plan *plan_parts(asnd_call *c, asnd_body_fn body, int input, double ns) {
     return asn_call_plan(c, body, sizeof(parts_plan),
                          500 + ns * (double)asn_nd_size(asn_call_nd(c, input)));
 }
 
 /* BatchNormStats(input, eps, mean, invstd) */
-asn_status asn_planner_batch_norm_stats(asn_call *c) {
+asn_status asn_planner_batch_norm_stats(asnd_call *c) {
     ASN_TRY(check_input(c, 0));
     ASN_TRY(check_channels(c, 0, 2, 3));
     if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
@@ -227,8 +227,8 @@ asn_status asn_planner_batch_norm_stats(asn_call *c) {
 
 /* BatchNormElemt(input, weight, bias, mean, invstd, eps, output): invstd has eps in it
  * already. */
-asn_status asn_planner_batch_norm_elemt(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
+asn_status asn_planner_batch_norm_elemt(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
     ASN_TRY(check_input(c, 0));
     ASN_TRY(check_channels(c, 0, 1, 4));
     ASN_TRY(asn_norm_check(c, 6, in->ndim, in->shape));
@@ -243,8 +243,8 @@ asn_status asn_planner_batch_norm_elemt(asn_call *c) {
 
 /* BatchNormGatherStatsWithCounts(input, mean, invstd, runningMean, runningVar, momentum,
  * eps, counts, meanAll, invstdAll): input tells the channels only. */
-asn_status asn_planner_batch_norm_gather(asn_call *c) {
-    const asn_nd *mean = asn_call_nd(c, 1);
+asn_status asn_planner_batch_norm_gather(asnd_call *c) {
+    const asnd_nd *mean = asn_call_nd(c, 1);
     ASN_TRY(check_input(c, 0));
     ASN_TRY(check_input(c, 1));
     const int64_t kept[] = {mean->shape[0], asn_call_nd(c, 0)->shape[1]};
@@ -266,8 +266,8 @@ asn_status asn_planner_batch_norm_gather(asn_call *c) {
 
 /* BatchNormReduceBackward(gradOut, input, mean, invstd, weight, inputG, weightG, biasG,
  * sumDy, sumDyXmu, gradWeight, gradBias): the flags say which outputs are wanted. */
-asn_status asn_planner_batch_norm_reduce(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 1);
+asn_status asn_planner_batch_norm_reduce(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 1);
     const int flag[] = {5, 5, 6, 7};
     ASN_TRY(check_input(c, 1));
     ASN_TRY(asn_norm_check(c, 0, in->ndim, in->shape));
@@ -292,8 +292,8 @@ asn_status asn_planner_batch_norm_reduce(asn_call *c) {
 
 /* BatchNormElemtBackward(gradOut, input, mean, invstd, weight, sumDy, sumDyXmu, counter,
  * gradInput) */
-asn_status asn_planner_batch_norm_elemt_backward(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 1), *counter = asn_call_nd(c, 7);
+asn_status asn_planner_batch_norm_elemt_backward(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 1), *counter = asn_call_nd(c, 7);
     ASN_TRY(check_input(c, 1));
     ASN_TRY(asn_norm_check(c, 0, in->ndim, in->shape));
     ASN_TRY(check_channels(c, 1, 2, 6));

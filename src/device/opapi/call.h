@@ -23,7 +23,7 @@ typedef union {
     const void *p;
     int64_t i;
     double f;
-} asn_arg;
+} asnd_arg;
 
 /* Kinds of parameters. */
 enum {
@@ -46,92 +46,92 @@ typedef struct {
     const char *name;
     char kind;
     bool optional;  /* may be NULL */
-    bool int4;      /* may be a tensor of int4 (asn_operand.is_int4) */
+    bool int4;      /* may be a tensor of int4 (asnd_operand.is_int4) */
     uint8_t opaque; /* may be of a dtype that is only moved: bits from ACL_COMPLEX32 on */
     bool converts;  /* or converted: other tensors are of other dtypes */
     uint32_t
         dtypes; /* of a tensor, bit by asn_dtype: those that CANN documents; 0: none */
-} asn_param;
+} asnd_param;
 
-typedef struct asn_call asn_call;
+typedef struct asnd_call asnd_call;
 
 typedef struct {
     const char *name; /* "aclnnAdd" */
-    const asn_param *params;
-    asn_status (*plan)(asn_call *c);
-    const void *detail; /* what the planner needs to know: an asn_ew, or NULL */
+    const asnd_param *params;
+    asn_status (*plan)(asnd_call *c);
+    const void *detail; /* what the planner needs to know: an asnd_ew, or NULL */
     int num_params;
     int arg; /* likewise, a number */
-} asn_opdesc;
+} asnd_opdesc;
 
-struct asn_call {
-    const asn_opdesc *op;
-    const asn_arg *args;
+struct asnd_call {
+    const asnd_opdesc *op;
+    const asnd_arg *args;
     aclOpExecutor *e;
     int moved; /* aclDataType of the tensors that are only moved; -1: none yet */
     int16_t first[ASN_MAX_PARAMS]; /* index of a tensor parameter's (first) operand; -1:
                                       absent */
 };
 
-aclnnStatus asn_op_plan(const asn_opdesc *op, const asn_arg *args,
+aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
                         uint64_t *workspaceSize, aclOpExecutor **executor);
 
 /* ---- arguments, by parameter index; NULL when absent */
 
-static inline asn_operand *asn_call_operand(const asn_call *c, int i) {
+static inline asnd_operand *asn_call_operand(const asnd_call *c, int i) {
     return c->first[i] < 0 ? NULL : &c->e->operands[c->first[i]];
 }
-static inline const asn_nd *asn_call_nd(const asn_call *c, int i) {
+static inline const asnd_nd *asn_call_nd(const asnd_call *c, int i) {
     return c->first[i] < 0 ? NULL : &c->e->operands[c->first[i]].nd;
 }
-static inline const aclScalar *asn_call_scalar(const asn_call *c, int i) {
+static inline const aclScalar *asn_call_scalar(const asnd_call *c, int i) {
     return c->args[i].p;
 }
-static inline int64_t asn_call_int(const asn_call *c, int i) {
+static inline int64_t asn_call_int(const asnd_call *c, int i) {
     return c->args[i].i;
 }
-static inline double asn_call_double(const asn_call *c, int i) {
+static inline double asn_call_double(const asnd_call *c, int i) {
     return c->args[i].f;
 }
-static inline const asn_array *asn_call_array(const asn_call *c, int i) {
+static inline const asnd_array *asn_call_array(const asnd_call *c, int i) {
     return c->args[i].p;
 }
 
 /* The index of the parameter that is written: the first of kind O or M, else R; -1 when
  * there is none. */
-int asn_call_out(const asn_call *c);
+int asn_call_out(const asnd_call *c);
 
 /* "(2, 3)" into a buffer of ASN_SHAPE_TEXT bytes, which it returns. */
 enum { ASN_SHAPE_TEXT = 160 };
 const char *asn_shape_text(char *buffer, int ndim, const int64_t *shape);
 
 /* Checks that raise the error themselves. `i` are parameter indices. */
-ASN_CHECK_RESULT asn_status asn_call_same_shape(const asn_call *c, int i, int ndim,
+ASN_CHECK_RESULT asn_status asn_call_same_shape(const asnd_call *c, int i, int ndim,
                                                 const int64_t *shape);
 /* Before the checks of an output that holds one value: CANN takes one of shape (1,) as
  * well, which the operator then sees without dimensions. */
-void asn_call_one_value(const asn_call *c, int i);
+void asn_call_one_value(const asnd_call *c, int i);
 /* A result of dtype `from` may be written to parameter i: CANN's conversion rules. */
-ASN_CHECK_RESULT asn_status asn_call_convertible(const asn_call *c, asn_dtype from,
+ASN_CHECK_RESULT asn_status asn_call_convertible(const asnd_call *c, asn_dtype from,
                                                  int i);
 /* dim in [-ndim, ndim) (0-d tensors take 0 and -1), returned in [0, ndim). */
-ASN_CHECK_RESULT asn_status asn_call_axis(const asn_call *c, int64_t dim, int ndim,
+ASN_CHECK_RESULT asn_status asn_call_axis(const asnd_call *c, int64_t dim, int ndim,
                                           int *axis);
 /* A set of dimensions from an aclIntArray: NULL or empty gives every dimension. */
-ASN_CHECK_RESULT asn_status asn_call_axes(const asn_call *c, int i, int ndim,
+ASN_CHECK_RESULT asn_status asn_call_axes(const asnd_call *c, int i, int ndim,
                                           uint64_t *mask);
 /* Dtypes of index tensors, of positions that are written, of two parameters that must
  * agree. */
-ASN_CHECK_RESULT asn_status asn_index_dtype(const asn_call *c, int i,
-                                            const asn_nd *index);
-ASN_CHECK_RESULT asn_status asn_call_position_dtype(const asn_call *c, int i);
-ASN_CHECK_RESULT asn_status asn_call_same_dtype(const asn_call *c, int i, int j);
+ASN_CHECK_RESULT asn_status asn_index_dtype(const asnd_call *c, int i,
+                                            const asnd_nd *index);
+ASN_CHECK_RESULT asn_status asn_call_position_dtype(const asnd_call *c, int i);
+ASN_CHECK_RESULT asn_status asn_call_same_dtype(const asnd_call *c, int i, int j);
 /* The tensor, if there is one, is of a real floating dtype; of any real dtype. */
-ASN_CHECK_RESULT asn_status asn_call_floating(const asn_call *c, int i);
-ASN_CHECK_RESULT asn_status asn_call_real(const asn_call *c, int i);
+ASN_CHECK_RESULT asn_status asn_call_floating(const asnd_call *c, int i);
+ASN_CHECK_RESULT asn_status asn_call_real(const asnd_call *c, int i);
 /* A scalar parameter (not NULL) as a real number, or as an element of a dtype. */
-ASN_CHECK_RESULT asn_status asn_call_number(const asn_call *c, int i, double *value);
-ASN_CHECK_RESULT asn_status asn_call_element(const asn_call *c, int i, asn_dtype dtype,
+ASN_CHECK_RESULT asn_status asn_call_number(const asnd_call *c, int i, double *value);
+ASN_CHECK_RESULT asn_status asn_call_element(const asnd_call *c, int i, asn_dtype dtype,
                                              void *element);
 asn_status asn_call_no_memory(void);
 

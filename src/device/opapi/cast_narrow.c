@@ -42,20 +42,20 @@ static float decode(const float8 *f, uint8_t code) {
 }
 
 /* complex32 as float16, real and imaginary part in a last dimension. */
-static void halves_of(const asn_nd *a, asn_view *v) {
+static void halves_of(const asnd_nd *a, asnd_view *v) {
     asn_view_set(v, a);
     v->nd.dtype = ASN_F16;
     asn_view_insert(v, v->nd.ndim, 2, 2);
 }
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out, from, to; /* operands, aclDataTypes */
 } narrow_plan;
 
 /* The input as a dtype that asn_move reads. */
-static asn_status widen(const asn_nd *a, int acl, asn_tmp *tmp, asn_view *v) {
-    asn_view bytes, halves, pairs;
+static asn_status widen(const asnd_nd *a, int acl, asnd_tmp *tmp, asnd_view *v) {
+    asnd_view bytes, halves, pairs;
     int64_t n = asn_nd_size(a);
     if (acl == ACL_COMPLEX32) {
         ASN_TRY(asn_tmp_view(tmp, ASN_C64, a->ndim, a->shape, v));
@@ -75,10 +75,10 @@ static asn_status widen(const asn_nd *a, int acl, asn_tmp *tmp, asn_view *v) {
     return ASN_OK;
 }
 
-static asn_status narrow_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status narrow_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const narrow_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
-    asn_view wide, plain, halves, pairs, bytes;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view wide, plain, halves, pairs, bytes;
     ASN_TRY(widen(asn_exec_nd(e, p->in), p->from, tmp, &wide));
     if (p->to == ACL_COMPLEX32) {
         ASN_TRY(asn_packed_of(&wide.nd, ASN_C64, tmp, &plain));
@@ -97,8 +97,8 @@ static asn_status narrow_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Cast(self, dtype, out), where one of the tensors is of such a dtype. */
-asn_status asn_plan_cast_narrow(asn_call *c, int from, int to) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     if (asn_call_int(c, 1) != to)
         return asn_error_set(ASN_ERR_TYPE,
                              "%s: dtype is %lld, but out has aclDataType %d", c->op->name,

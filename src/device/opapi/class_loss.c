@@ -15,14 +15,14 @@
 enum { CHUNK = 1 << 12 };
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int dy, self, target, weight, out, total; /* operands; -1: absent */
     int axis, reduction;
     int64_t ignored;
 } class_plan;
 
 typedef struct {
-    asn_view x; /* the classes' dimension dropped; of a gradient, what is written */
+    asnd_view x; /* the classes' dimension dropped; of a gradient, what is written */
     int64_t n, classes, stride, ignored;
     const int64_t *targets;
     const double *weights; /* per class, or NULL */
@@ -31,7 +31,7 @@ typedef struct {
 } class_work;
 
 /* Where element i, in row-major order, of the view lies. */
-static char *place(const asn_view *v, int64_t i) {
+static char *place(const asnd_view *v, int64_t i) {
     char *at = v->nd.data;
     for (int d = v->nd.ndim - 1; d >= 0; d--) {
         at += i % v->shape[d] * v->strides[d];
@@ -74,8 +74,8 @@ static asn_status run_classes(class_work *w) {
         (long long)w->bad, (long long)w->targets[w->bad], (long long)w->classes);
 }
 
-static asn_status begin(const class_plan *p, aclOpExecutor *e, const asn_nd *x,
-                        asn_tmp *tmp, class_work *w) {
+static asn_status begin(const class_plan *p, aclOpExecutor *e, const asnd_nd *x,
+                        asnd_tmp *tmp, class_work *w) {
     asn_view_set(&w->x, x);
     w->classes = x->shape[p->axis];
     w->stride = x->strides[p->axis];
@@ -91,11 +91,11 @@ static asn_status begin(const class_plan *p, aclOpExecutor *e, const asn_nd *x,
 }
 
 static void put(aclOpExecutor *e, int operand, double value) {
-    const asn_nd *to = asn_exec_nd(e, operand);
+    const asnd_nd *to = asn_exec_nd(e, operand);
     asn_value_from_double(to->dtype, to->data, value);
 }
 
-static asn_status nll_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status nll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const class_plan *p = plan;
     class_work w;
     ASN_TRY(begin(p, e, asn_exec_nd(e, p->self), tmp, &w));
@@ -104,8 +104,8 @@ static asn_status nll_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     if (w.values == NULL || w.used == NULL) return ASN_ERR_MEMORY;
     ASN_TRY(run_classes(&w));
     if (p->reduction == ASN_REDUCTION_NONE) {
-        const asn_nd *out = asn_exec_nd(e, p->out);
-        asn_view from;
+        const asnd_nd *out = asn_exec_nd(e, p->out);
+        asnd_view from;
         asn_view_plain(&from, ASN_F64, out->ndim, out->shape, w.values);
         put(e, p->total, 0); /* as PyTorch's */
         return asn_move(out, &from.nd);
@@ -120,10 +120,10 @@ static asn_status nll_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-static asn_status nll_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status nll_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     static const uint8_t zero[16];
     const class_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out), *total = asn_exec_nd(e, p->total);
+    const asnd_nd *out = asn_exec_nd(e, p->out), *total = asn_exec_nd(e, p->total);
     const double *dy;
     class_work w;
     ASN_TRY(begin(p, e, out, tmp, &w));
@@ -143,13 +143,13 @@ static asn_status nll_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) 
 
 /* self (N, C), (C), and with positions (N, C, H, W), (C, H, W); target is self without
  * the classes. */
-static asn_status check_classes(const asn_call *c, int self, int *axis) {
+static asn_status check_classes(const asnd_call *c, int self, int *axis) {
     bool planes = c->op->arg == 2;
-    const asn_nd *x = asn_call_nd(c, self), *target = asn_call_nd(c, self + 1);
-    const asn_nd *weight = asn_call_nd(c, self + 2);
+    const asnd_nd *x = asn_call_nd(c, self), *target = asn_call_nd(c, self + 1);
+    const asnd_nd *weight = asn_call_nd(c, self + 2);
     int least = planes ? 3 : 1;
     char got[ASN_SHAPE_TEXT];
-    asn_view want;
+    asnd_view want;
     ASN_TRY(asn_norm_check(c, self, x->ndim, x->shape));
     if (x->ndim != least && x->ndim != least + 1)
         return asn_error_set(
@@ -164,7 +164,7 @@ static asn_status check_classes(const asn_call *c, int self, int *axis) {
     return weight ? asn_norm_check(c, self + 2, 1, x->shape + *axis) : ASN_OK;
 }
 
-static class_plan *plan_class(asn_call *c, asn_body_fn body, int self, int axis,
+static class_plan *plan_class(asnd_call *c, asnd_body_fn body, int self, int axis,
                               int reduction) {
     class_plan *p = asn_call_plan(
         c, body, sizeof *p, 500 + 12 * (double)asn_nd_size(asn_call_nd(c, self + 1)));
@@ -181,8 +181,8 @@ static class_plan *plan_class(asn_call *c, asn_body_fn body, int self, int axis,
 
 /* NLLLoss, NLLLoss2d (self, target, weight, reduction, ignoreIndex, out, totalWeightOut)
  */
-asn_status asn_planner_nll(asn_call *c) {
-    const asn_nd *target = asn_call_nd(c, 1);
+asn_status asn_planner_nll(asnd_call *c) {
+    const asnd_nd *target = asn_call_nd(c, 1);
     int axis = 0, reduction = 0;
     ASN_TRY(check_classes(c, 0, &axis));
     ASN_TRY(asn_call_reduction(c, 3, 2, &reduction));
@@ -202,8 +202,8 @@ asn_status asn_planner_nll(asn_call *c) {
 
 /* NLLLossBackward, NLLLoss2dBackward (gradOutput, self, target, weight, reduction,
  * ignoreIndex, totalWeight, out) */
-asn_status asn_planner_nll_backward(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 1), *target = asn_call_nd(c, 2);
+asn_status asn_planner_nll_backward(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 1), *target = asn_call_nd(c, 2);
     int axis = 0, reduction = 0;
     ASN_TRY(check_classes(c, 1, &axis));
     ASN_TRY(asn_call_reduction(c, 4, 2, &reduction));
@@ -260,11 +260,11 @@ static void margin_row(void *ctx, int64_t row) {
     w->values[row] = sum / (double)n;
 }
 
-static asn_status margin_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status margin_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const class_plan *p = plan;
-    const asn_nd *self = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
+    const asnd_nd *self = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
     int64_t rows = self->ndim == 2 ? self->shape[0] : 1, classes = self->shape[p->axis];
-    asn_view named;
+    asnd_view named;
     margin_work w = {.classes = classes, .bad = -1};
     ASN_TRY(asn_packed_data(asn_exec_nd(e, p->self), ASN_F64, tmp, &w.x));
     ASN_TRY(asn_packed_data(asn_exec_nd(e, p->target), ASN_I64, tmp, &w.targets));
@@ -279,7 +279,7 @@ static asn_status margin_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
             (long long)w.bad, (long long)w.targets[w.bad], (long long)classes);
     ASN_TRY(asn_move(asn_exec_nd(e, p->total), &named.nd));
     if (p->reduction == ASN_REDUCTION_NONE) {
-        asn_view from;
+        asnd_view from;
         asn_view_plain(&from, ASN_F64, out->ndim, out->shape, w.values);
         return asn_move(out, &from.nd);
     }
@@ -290,8 +290,8 @@ static asn_status margin_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-asn_status asn_planner_multilabel_margin(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0);
+asn_status asn_planner_multilabel_margin(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
     int reduction = 0;
     char got[ASN_SHAPE_TEXT];
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));

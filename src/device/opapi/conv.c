@@ -14,8 +14,8 @@
 #include "device/opapi/program.h"
 
 typedef struct {
-    asn_plan_head head;
-    asn_conv g;
+    asnd_plan_head head;
+    asnd_conv g;
     asn_dtype t;
     int input, weight, bias, output;        /* operands; -1: absent */
     int grad_input, grad_weight, grad_bias; /* likewise */
@@ -31,13 +31,13 @@ typedef struct {
 
 /* ---- views of five dimensions */
 
-static void image_view(const asn_nd *a, int spatial, bool tbc, asn_view *v) {
+static void image_view(const asnd_nd *a, int spatial, bool tbc, asnd_view *v) {
     asn_view_set(v, a);
     if (tbc) asn_view_permute(v, (int[]){1, 2, 0});
     asn_image_stand(v, spatial);
 }
 
-static void weight_view(const asn_nd *a, bool tbc, asn_view *v) {
+static void weight_view(const asnd_nd *a, bool tbc, asnd_view *v) {
     asn_view_set(v, a);
     if (tbc) asn_view_permute(v, (int[]){2, 1, 0});
     while (v->nd.ndim < 5)
@@ -47,9 +47,9 @@ static void weight_view(const asn_nd *a, bool tbc, asn_view *v) {
 /* ---- geometry */
 
 /* One value, one per dimension, or a pair (before, after) per dimension. */
-static asn_status padding(const asn_call *c, int i, int spatial, int64_t *before,
+static asn_status padding(const asnd_call *c, int i, int spatial, int64_t *before,
                           int64_t *after) {
-    const asn_array *a = i < 0 ? NULL : asn_call_array(c, i);
+    const asnd_array *a = i < 0 ? NULL : asn_call_array(c, i);
     int64_t pairs[6];
     if (a != NULL && a->size == 2 * (uint64_t)spatial) {
         ASN_TRY(asn_image_ints(c, i, 2 * spatial, 0, -1, pairs));
@@ -64,7 +64,7 @@ static asn_status padding(const asn_call *c, int i, int spatial, int64_t *before
     return ASN_OK;
 }
 
-static asn_status channels_check(const asn_call *c, const conv_params *at, int64_t got,
+static asn_status channels_check(const asnd_call *c, const conv_params *at, int64_t got,
                                  int64_t want, int64_t filters, int64_t groups) {
     if (groups < 1 || filters % groups != 0)
         return asn_error_set(ASN_ERR_VALUE,
@@ -79,8 +79,8 @@ static asn_status channels_check(const asn_call *c, const conv_params *at, int64
                          (long long)groups, (long long)want);
 }
 
-static asn_status extents(const asn_call *c, const conv_plan *p, const conv_params *at,
-                          const int64_t *in, asn_conv *g, int64_t *out) {
+static asn_status extents(const asnd_call *c, const conv_plan *p, const conv_params *at,
+                          const int64_t *in, asnd_conv *g, int64_t *out) {
     int first = 3 - p->spatial;
     int64_t after[3] = {0, 0, 0}, more[3] = {0, 0, 0};
     for (int d = 0; d < 3; d++) {
@@ -126,9 +126,9 @@ static asn_status extents(const asn_call *c, const conv_plan *p, const conv_para
 }
 
 /* Checks input, weight, output; sets *p as far as both directions share it. */
-static asn_status geometry(const asn_call *c, const conv_params *at, int64_t groups,
+static asn_status geometry(const asnd_call *c, const conv_params *at, int64_t groups,
                            conv_plan *p) {
-    const asn_nd *w0 = asn_call_nd(c, at->weight), *in0 = asn_call_nd(c, at->input);
+    const asnd_nd *w0 = asn_call_nd(c, at->weight), *in0 = asn_call_nd(c, at->input);
     p->spatial = w0->ndim - 2;
     if (p->spatial < 1 || p->spatial > 3)
         return asn_error_set(ASN_ERR_VALUE,
@@ -145,10 +145,10 @@ static asn_status geometry(const asn_call *c, const conv_params *at, int64_t gro
         ASN_TRY(asn_call_floating(c, operands[i]));
         if (asn_call_nd(c, operands[i])->dtype == ASN_F64) p->t = ASN_F64;
     }
-    asn_view in, w;
+    asnd_view in, w;
     image_view(in0, p->spatial, p->tbc, &in);
     weight_view(w0, p->tbc, &w);
-    asn_conv *g = &p->g;
+    asnd_conv *g = &p->g;
     ASN_TRY(channels_check(c, at, in.shape[1],
                            p->transposed ? w.shape[0] : w.shape[1] * groups, w.shape[0],
                            groups));
@@ -175,15 +175,15 @@ static int64_t output_channels(const conv_plan *p) {
 }
 
 static double work_of(const conv_plan *p) {
-    const asn_conv *g = &p->g;
+    const asnd_conv *g = &p->g;
     double sums = (double)(g->n * g->groups * g->cx) * (double)asn_conv_extent(g->k);
     return 2000 + sums * (double)g->cy * (double)asn_conv_extent(g->y) / 10;
 }
 
-static asn_status adopt(asn_call *c, asn_body_fn body, const conv_plan *q) {
+static asn_status adopt(asnd_call *c, asnd_body_fn body, const conv_plan *q) {
     conv_plan *p = asn_call_plan(c, body, sizeof *p, work_of(q));
     if (p == NULL) return ASN_ERR_MEMORY;
-    asn_plan_head head = p->head;
+    asnd_plan_head head = p->head;
     *p = *q;
     p->head = head;
     return ASN_OK;
@@ -191,9 +191,9 @@ static asn_status adopt(asn_call *c, asn_body_fn body, const conv_plan *q) {
 
 /* ---- forward */
 
-static asn_status forward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status forward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const conv_plan *p = plan;
-    asn_view in, w, b, out, x, weight, bias, y;
+    asnd_view in, w, b, out, x, weight, bias, y;
     image_view(asn_exec_nd(e, p->input), p->spatial, p->tbc, &in);
     weight_view(asn_exec_nd(e, p->weight), p->tbc, &w);
     image_view(asn_exec_nd(e, p->output), p->spatial, p->tbc, &out);
@@ -211,7 +211,7 @@ static asn_status forward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_image_finish(&out.nd, &y);
 }
 
-static asn_status plan_forward(asn_call *c, const conv_params *at, int64_t groups,
+static asn_status plan_forward(asnd_call *c, const conv_params *at, int64_t groups,
                                conv_plan *p) {
     ASN_TRY(geometry(c, at, groups, p));
     if (c->first[at->bias] >= 0) {
@@ -228,7 +228,7 @@ static asn_status plan_forward(asn_call *c, const conv_params *at, int64_t group
 
 /* Convolution(input, weight, bias, stride, padding, dilation, transposed, outputPadding,
  * groups, output, cubeMathType) */
-asn_status asn_planner_conv(asn_call *c) {
+asn_status asn_planner_conv(asnd_call *c) {
     static const conv_params at = {0, 1, 2, 9, 3, 4, 5, 7};
     conv_plan p;
     memset(&p, 0, sizeof p);
@@ -238,9 +238,9 @@ asn_status asn_planner_conv(asn_call *c) {
 
 /* ConvDepthwise2d(self, weight, kernelSize, bias, stride, padding, dilation, out,
  * cubeMathType): as many groups as channels. */
-asn_status asn_planner_conv_depthwise(asn_call *c) {
+asn_status asn_planner_conv_depthwise(asnd_call *c) {
     static const conv_params at = {0, 1, 3, 7, 4, 5, 6, -1};
-    const asn_nd *self = asn_call_nd(c, 0), *w = asn_call_nd(c, 1);
+    const asnd_nd *self = asn_call_nd(c, 0), *w = asn_call_nd(c, 1);
     conv_plan p;
     memset(&p, 0, sizeof p);
     int64_t kernel[2];
@@ -257,7 +257,7 @@ asn_status asn_planner_conv_depthwise(asn_call *c) {
 
 /* ConvTbc(self, weight, bias, pad, output, cubeMathType): (time, batch, channels), weight
  * (window, channels in, channels out). */
-asn_status asn_planner_conv_tbc(asn_call *c) {
+asn_status asn_planner_conv_tbc(asnd_call *c) {
     static const conv_params at = {0, 1, 2, 4, -1, 3, -1, -1};
     conv_plan p;
     memset(&p, 0, sizeof p);
@@ -267,16 +267,16 @@ asn_status asn_planner_conv_tbc(asn_call *c) {
 
 /* ---- backward */
 
-static asn_status bias_gradient(const conv_plan *p, const asn_nd *grad, const asn_nd *out,
-                                asn_tmp *tmp) {
+static asn_status bias_gradient(const conv_plan *p, const asnd_nd *grad,
+                                const asnd_nd *out, asnd_tmp *tmp) {
     int64_t shape[5] = {1, grad->shape[1], 1, 1, 1};
-    asn_view sum, flat;
+    asnd_view sum, flat;
     ASN_TRY(asn_tmp_view(tmp, p->t, 5, shape, &sum));
     for (int d = 0; d < 5; d++)
         if (d != 1) sum.strides[d] = 0;
     memset(sum.nd.data, 0, (size_t)(shape[1] * asn_itemsize(p->t)));
     if (asn_nd_size(grad) > 0) {
-        asn_prog q;
+        asnd_prog q;
         asn_prog_begin(&q, 5, grad->shape, 0x1d);
         asn_prog_reduce(&q, ASN_OP_ADD, asn_prog_as(&q, asn_prog_in(&q, grad), p->t),
                         &sum.nd);
@@ -286,9 +286,9 @@ static asn_status bias_gradient(const conv_plan *p, const asn_nd *grad, const as
     return asn_move(out, &flat.nd);
 }
 
-static asn_status backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const conv_plan *p = plan;
-    asn_view grad, in, w, out, y, x, weight, result;
+    asnd_view grad, in, w, out, y, x, weight, result;
     image_view(asn_exec_nd(e, p->output), p->spatial, p->tbc, &grad);
     image_view(asn_exec_nd(e, p->input), p->spatial, p->tbc, &in);
     weight_view(asn_exec_nd(e, p->weight), p->tbc, &w);
@@ -296,7 +296,7 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     /* The sources are read before the first gradient is written: they may be the same
      * memory. */
     ASN_TRY(asn_image_plain(tmp, &in.nd, p->t, &x));
-    asn_view input_made, weight_made;
+    asnd_view input_made, weight_made;
     bool made[2] = {p->grad_input >= 0, p->grad_weight >= 0};
     if (made[0]) {
         image_view(asn_exec_nd(e, p->grad_input), p->spatial, p->tbc, &out);
@@ -319,7 +319,7 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* The wanted gradients: parameters i[0..2], shaped like input, weight and the bias. */
-static asn_status plan_backward(asn_call *c, const conv_params *at, const int *i,
+static asn_status plan_backward(asnd_call *c, const conv_params *at, const int *i,
                                 const bool *wanted, conv_plan *p) {
     int *operands[3] = {&p->grad_input, &p->grad_weight, &p->grad_bias};
     int64_t channels = output_channels(p);
@@ -330,7 +330,7 @@ static asn_status plan_backward(asn_call *c, const conv_params *at, const int *i
             return asn_error_set(ASN_ERR_NULL_POINTER,
                                  "%s: %s is NULL, but outputMask asks for it",
                                  c->op->name, c->op->params[i[k]].name);
-        const asn_nd *like = asn_call_nd(c, k == 0 ? at->input : at->weight);
+        const asnd_nd *like = asn_call_nd(c, k == 0 ? at->input : at->weight);
         ASN_TRY(asn_call_floating(c, i[k]));
         ASN_TRY(asn_call_same_shape(c, i[k], k == 2 ? 1 : like->ndim,
                                     k == 2 ? &channels : like->shape));
@@ -346,9 +346,9 @@ static asn_status plan_backward(asn_call *c, const conv_params *at, const int *i
 /* ConvolutionBackward(gradOutput, input, weight, biasSizes, stride, padding, dilation,
  * transposed, outputPadding, groups, outputMask, cubeMathType, gradInput, gradWeight,
  * gradBias) */
-asn_status asn_planner_conv_backward(asn_call *c) {
+asn_status asn_planner_conv_backward(asnd_call *c) {
     static const conv_params at = {1, 2, -1, 0, 4, 5, 6, 8};
-    const asn_array *mask = asn_call_array(c, 10);
+    const asnd_array *mask = asn_call_array(c, 10);
     conv_plan p;
     memset(&p, 0, sizeof p);
     if (mask->size != 3)
@@ -362,7 +362,7 @@ asn_status asn_planner_conv_backward(asn_call *c) {
 
 /* ConvTbcBackward(self, input, weight, bias, pad, cubeMathType, gradInput, gradWeight,
  * gradBias): self is the gradient of the output. */
-asn_status asn_planner_conv_tbc_backward(asn_call *c) {
+asn_status asn_planner_conv_tbc_backward(asnd_call *c) {
     static const conv_params at = {1, 2, 3, 0, -1, 4, -1, -1};
     conv_plan p;
     memset(&p, 0, sizeof p);
@@ -373,15 +373,15 @@ asn_status asn_planner_conv_tbc_backward(asn_call *c) {
 
 /* ---- TransConvolutionWeight */
 
-static asn_status weight_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status weight_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)plan, (void)tmp;
     return asn_move(asn_exec_nd(e, 1), asn_exec_nd(e, 0));
 }
 
 /* TransConvolutionWeight(weightIn, transposed, groups, weightOut): the layout that suits
  * Convolution best is here the plain one, in float16. */
-asn_status asn_planner_conv_weight(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
+asn_status asn_planner_conv_weight(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
     int64_t groups = asn_call_int(c, 2);
     ASN_TRY(asn_call_floating(c, 0));
     if (in->ndim != 4 || asn_call_int(c, 1) != 0 || groups < 1 || groups > 65535)
@@ -397,7 +397,7 @@ asn_status asn_planner_conv_weight(asn_call *c) {
     ASN_TRY(asn_call_same_shape(c, 3, 4, in->shape));
     if (asn_call_operand(c, 3)->is_empty) return ASN_OK;
     double work = 100 + 0.5 * (double)asn_nd_size(in);
-    return asn_call_plan(c, weight_body, sizeof(asn_plan_head), work) == NULL
+    return asn_call_plan(c, weight_body, sizeof(asnd_plan_head), work) == NULL
                ? ASN_ERR_MEMORY
                : ASN_OK;
 }

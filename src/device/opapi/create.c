@@ -6,23 +6,23 @@
 #include "device/opapi/plan.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int out;
     bool line; /* linspace */
     double start, stop;
     _Alignas(16) uint8_t first[16], delta[16];
 } create_plan;
 
-static asn_status create_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const create_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
+    const asnd_nd *out = asn_exec_nd(e, p->out);
     if (p->line) return asn_cpu_linspace(out, p->start, p->stop, true);
     return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
 }
 
 /* ceil((end - start) / step), or floor + 1 with the end: exact for integers. */
-static int64_t range_length(const asn_call *c, const double *v, bool closed) {
+static int64_t range_length(const asnd_call *c, const double *v, bool closed) {
     bool whole = true;
     __int128 n[3];
     for (int i = 0; i < 3; i++) {
@@ -42,7 +42,7 @@ static int64_t range_length(const asn_call *c, const double *v, bool closed) {
     return (int64_t)(closed ? span / step + 1 : (span + step - 1) / step);
 }
 
-static create_plan *plan_create(asn_call *c, int out, double ns) {
+static create_plan *plan_create(asnd_call *c, int out, double ns) {
     create_plan *p = asn_call_plan(c, create_body, sizeof *p,
                                    50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
     if (p != NULL) {
@@ -54,9 +54,9 @@ static create_plan *plan_create(asn_call *c, int out, double ns) {
 
 /* Arange(start, end, step, out) excludes the end, Range includes it (arg 1). The output's
  * length decides; it must be what the numbers give. */
-asn_status asn_planner_arange(asn_call *c) {
+asn_status asn_planner_arange(asnd_call *c) {
     double v[3] = {0, 0, 1};
-    const asn_nd *out = asn_call_nd(c, 3);
+    const asnd_nd *out = asn_call_nd(c, 3);
     for (int i = 0; i < 3; i++)
         ASN_TRY(asn_call_number(c, i, &v[i]));
     if (v[2] == 0 || isnan(v[0]) || isnan(v[1]) || isnan(v[2]))
@@ -72,7 +72,7 @@ asn_status asn_planner_arange(asn_call *c) {
 }
 
 /* Linspace(start, end, steps, out) */
-asn_status asn_planner_linspace(asn_call *c) {
+asn_status asn_planner_linspace(asnd_call *c) {
     double v[2] = {0, 0};
     int64_t steps = asn_call_int(c, 2);
     for (int i = 0; i < 2; i++)
@@ -91,7 +91,7 @@ asn_status asn_planner_linspace(asn_call *c) {
 }
 
 /* Eye(n, m, out) */
-asn_status asn_planner_eye(asn_call *c) {
+asn_status asn_planner_eye(asnd_call *c) {
     int64_t shape[2] = {asn_call_int(c, 0), asn_call_int(c, 1)};
     if (shape[0] < 0 || shape[1] < 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld, m is %lld", c->op->name,

@@ -14,7 +14,7 @@
 #include "device/opapi/packed.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int dy, log_probs, targets, loss, alpha, out; /* operands; -1: absent */
     int64_t times, count, classes, row, longest;  /* row: of alpha */
     int64_t blank;
@@ -29,22 +29,22 @@ typedef struct {
     double *loss, *alpha, *grad, *room;
 } ctc_work;
 
-static asn_ctc sequence(const ctc_work *w, int64_t n) {
+static asnd_ctc sequence(const ctc_work *w, int64_t n) {
     const ctc_plan *p = w->plan;
-    return (asn_ctc){w->log_probs + n * p->classes,
-                     p->count * p->classes,
-                     p->input_lengths[n],
-                     p->classes,
-                     w->targets + p->target_starts[n],
-                     p->target_lengths[n],
-                     p->blank};
+    return (asnd_ctc){w->log_probs + n * p->classes,
+                      p->count * p->classes,
+                      p->input_lengths[n],
+                      p->classes,
+                      w->targets + p->target_starts[n],
+                      p->target_lengths[n],
+                      p->blank};
 }
 
 static void forward_chunk(void *ctx, int64_t n) {
     const ctc_work *w = ctx;
     const ctc_plan *p = w->plan;
     double *alpha = w->alpha + n * p->times * p->row;
-    asn_ctc c = sequence(w, n);
+    asnd_ctc c = sequence(w, n);
     for (int64_t i = 0; i < p->times * p->row; i++)
         alpha[i] = -INFINITY;
     w->loss[n] = asn_ctc_forward(&c, alpha, p->row);
@@ -56,7 +56,7 @@ static void backward_chunk(void *ctx, int64_t n) {
     const ctc_plan *p = w->plan;
     const double *alpha = w->alpha_in + n * p->times * p->row;
     double loss = w->loss_in[n], *grad = w->grad + n * p->classes;
-    asn_ctc c = sequence(w, n);
+    asnd_ctc c = sequence(w, n);
     int64_t last = 2 * c.length;
     /* A loss that was set to 0 shows in the last row. */
     bool infinite = c.times == 0 ? c.length > 0 : isinf(loss);
@@ -86,22 +86,22 @@ static asn_status check_targets(const ctc_plan *p, const int64_t *targets) {
 }
 
 static asn_status write_out(aclOpExecutor *e, int operand, double *values) {
-    const asn_nd *to = asn_exec_nd(e, operand);
-    asn_view from;
+    const asnd_nd *to = asn_exec_nd(e, operand);
+    asnd_view from;
     asn_view_plain(&from, ASN_F64, to->ndim, to->shape, values);
     return asn_move(to, &from.nd);
 }
 
 /* Room for so many float64; NULL with the error set. */
-static double *numbers(asn_tmp *tmp, int64_t a, int64_t b, int64_t c) {
-    asn_view v;
+static double *numbers(asnd_tmp *tmp, int64_t a, int64_t b, int64_t c) {
+    asnd_view v;
     const int64_t shape[] = {a, b, c};
     return asn_tmp_view(tmp, ASN_F64, 3, shape, &v) == ASN_OK
                ? (double *)(void *)v.nd.data
                : NULL;
 }
 
-static asn_status ctc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status ctc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const ctc_plan *p = plan;
     ctc_work w = {.plan = p};
     double work = 40 * (double)(p->times * p->count) * (double)p->row;
@@ -129,9 +129,9 @@ static asn_status ctc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 /* ---- planning */
 
 /* The numbers of an aclIntArray, in the executor's memory, each in [0, most]. */
-static asn_status take_lengths(const asn_call *c, int i, int64_t count, int64_t most,
+static asn_status take_lengths(const asnd_call *c, int i, int64_t count, int64_t most,
                                const int64_t **lengths) {
-    const asn_array *a = asn_call_array(c, i);
+    const asnd_array *a = asn_call_array(c, i);
     if (a->size != (uint64_t)count)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: %s has %llu elements; it must have one per sequence, "
@@ -152,8 +152,8 @@ static asn_status take_lengths(const asn_call *c, int i, int64_t count, int64_t 
 }
 
 /* Where every sequence's targets start, and the longest. */
-static asn_status take_targets(const asn_call *c, int i, ctc_plan *p) {
-    const asn_nd *t = asn_call_nd(c, i);
+static asn_status take_targets(const asnd_call *c, int i, ctc_plan *p) {
+    const asnd_nd *t = asn_call_nd(c, i);
     bool apart = t->ndim == 2;
     char got[ASN_SHAPE_TEXT];
     ASN_TRY(asn_call_real(c, i));
@@ -182,9 +182,9 @@ static asn_status take_targets(const asn_call *c, int i, ctc_plan *p) {
 }
 
 /* The loss, or its gradient, per sequence; logAlpha (N, T, X), (T, X) of one sequence. */
-static asn_status check_results(const asn_call *c, int loss, int alpha, ctc_plan *p,
+static asn_status check_results(const asnd_call *c, int loss, int alpha, ctc_plan *p,
                                 bool single) {
-    const asn_nd *a = asn_call_nd(c, alpha);
+    const asnd_nd *a = asn_call_nd(c, alpha);
     int64_t row = a->ndim > 0 ? a->shape[a->ndim - 1] : 0;
     const int64_t want[] = {p->count, p->times,
                             row > 2 * p->longest ? row : 2 * p->longest + 1};
@@ -199,10 +199,10 @@ static asn_status check_results(const asn_call *c, int loss, int alpha, ctc_plan
 /* CtcLoss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity,
  * negLogLikelihoodOut, logAlphaOut); arg 1: CtcLossBackward(gradOut, logProbs, targets,
  * inputLengths, targetLengths, negLogLikelihood, logAlpha, blank, zeroInfinity, out) */
-asn_status asn_planner_ctc(asn_call *c) {
+asn_status asn_planner_ctc(asnd_call *c) {
     bool backward = c->op->arg == 1;
     int in = backward ? 1 : 0, loss = backward ? 5 : 6, blank = backward ? 7 : 4;
-    const asn_nd *x = asn_call_nd(c, in);
+    const asnd_nd *x = asn_call_nd(c, in);
     bool single = x->ndim == 2;
     char got[ASN_SHAPE_TEXT];
     ctc_plan p = {.dy = -1, .out = -1};

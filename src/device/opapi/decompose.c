@@ -10,8 +10,8 @@
 #include "device/opapi/program.h"
 
 typedef struct {
-    asn_plan_head head;
-    asn_linalg_op op;
+    asnd_plan_head head;
+    asnd_linalg_op op;
     asn_dtype dtype; /* computed in */
     int num_operands, operands[3];
     bool logdet;
@@ -22,8 +22,8 @@ static asn_dtype real_of(asn_dtype t) {
 }
 
 /* log(sign) joins the logarithm: NaN where a real determinant is negative. */
-static asn_status join_log(const asn_nd *out, const asn_nd *sign, const asn_nd *size) {
-    asn_prog prog;
+static asn_status join_log(const asnd_nd *out, const asnd_nd *sign, const asnd_nd *size) {
+    asnd_prog prog;
     asn_prog_begin(&prog, out->ndim, out->shape, 0);
     int s = asn_prog_in(&prog, sign), l = asn_prog_in(&prog, size);
     int log = asn_prog_op1(&prog, ASN_OP_LOG, s);
@@ -31,16 +31,16 @@ static asn_status join_log(const asn_nd *out, const asn_nd *sign, const asn_nd *
     return asn_prog_run(&prog);
 }
 
-static asn_status decompose_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status decompose_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const decompose_plan *p = plan;
-    asn_view views[3];
-    asn_nd nd[3];
+    asnd_view views[3];
+    asnd_nd nd[3];
     int64_t failed;
-    const asn_nd *in = asn_exec_nd(e, p->operands[0]);
+    const asnd_nd *in = asn_exec_nd(e, p->operands[0]);
     int batch = in->ndim - 2, count = p->logdet ? 3 : p->num_operands;
     ASN_TRY(asn_tmp_as(tmp, in, p->dtype, &views[0]));
     for (int i = 1; i < count; i++) {
-        const asn_nd *out = asn_exec_nd(e, p->operands[p->logdet ? 1 : i]);
+        const asnd_nd *out = asn_exec_nd(e, p->operands[p->logdet ? 1 : i]);
         bool real = p->op == ASN_LINALG_SLOGDET && i == 2;
         ASN_TRY(asn_tmp_view(tmp, real ? real_of(p->dtype) : p->dtype, out->ndim,
                              out->shape, &views[i]));
@@ -52,7 +52,7 @@ static asn_status decompose_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         return asn_error_set(ASN_ERR_VALUE, "%lld of the matrices are singular",
                              (long long)failed);
     if (p->logdet) {
-        asn_view size;
+        asnd_view size;
         ASN_TRY(asn_tmp_as(tmp, &nd[2], p->dtype, &size));
         return join_log(asn_exec_nd(e, p->operands[1]), &nd[1], &size.nd);
     }
@@ -62,8 +62,8 @@ static asn_status decompose_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* The output's shape: self's batch, then rows and columns (-1: absent). */
-static asn_status check_shape(const asn_call *c, int i, const asn_nd *self, int64_t rows,
-                              int64_t columns) {
+static asn_status check_shape(const asnd_call *c, int i, const asnd_nd *self,
+                              int64_t rows, int64_t columns) {
     int64_t shape[ASN_ND_MAX_DIMS];
     int ndim = self->ndim - 2;
     memcpy(shape, self->shape, (size_t)ndim * sizeof *shape);
@@ -72,7 +72,8 @@ static asn_status check_shape(const asn_call *c, int i, const asn_nd *self, int6
     return asn_call_same_shape(c, i, ndim, shape);
 }
 
-static asn_status check_outputs(const asn_call *c, asn_linalg_op op, const asn_nd *self) {
+static asn_status check_outputs(const asnd_call *c, asnd_linalg_op op,
+                                const asnd_nd *self) {
     int64_t m = self->shape[self->ndim - 2], n = self->shape[self->ndim - 1];
     if (op == ASN_LINALG_QR) {
         int64_t p = asn_call_int(c, 1) && n < m ? n : m;
@@ -88,9 +89,9 @@ static asn_status check_outputs(const asn_call *c, asn_linalg_op op, const asn_n
     return ASN_OK;
 }
 
-asn_status asn_planner_decompose(asn_call *c) {
-    asn_linalg_op op = (asn_linalg_op)c->op->arg;
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_decompose(asnd_call *c) {
+    asnd_linalg_op op = (asnd_linalg_op)c->op->arg;
+    const asnd_nd *self = asn_call_nd(c, 0);
     if (self->ndim < 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: self has %d dimensions, at least 2",
                              c->op->name, self->ndim);

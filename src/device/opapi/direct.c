@@ -14,11 +14,11 @@
 
 struct aclnnxLoop {
     int32_t kind;
-    asn_cpu_loop map; /* a cast too */
-    asn_fold_fn fold;
-    asn_sum_fn sum;     /* of floats: instead of fold */
-    asn_ew_fn from_sum; /* the sum's float64 (or pair) to the element */
-    asn_arg_loops arg;
+    asnd_cpu_loop map; /* a cast too */
+    asnd_fold_fn fold;
+    asnd_sum_fn sum;     /* of floats: instead of fold */
+    asnd_ew_fn from_sum; /* the sum's float64 (or pair) to the element */
+    asnd_arg_loops arg;
     bool from_identity;
     uint8_t item;
     _Alignas(16) char identity[16];
@@ -31,7 +31,7 @@ static aclnnxLoop casts[ASN_DTYPE_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop args[2][ASN_DTYPE_COUNT];
 
 static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     const asn_op_info *info = &asn_op_table[op];
     if (info->num_in != 2 || asn_is_half(dtype)) return false;
     l->fold = k->fold[op][dtype];
@@ -46,7 +46,7 @@ static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
 }
 
 static bool make_arg(aclnnxLoop *l, bool smallest, asn_dtype dtype) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     l->arg = k->arg[smallest][dtype];
     bool exact = !asn_is_half(dtype) && !asn_is_complex(dtype);
     if (exact) l->fold = k->fold[smallest ? ASN_OP_MINIMUM : ASN_OP_MAXIMUM][dtype];
@@ -187,7 +187,7 @@ ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
     const aclnnxOperand *operands[3] = {a, b, c};
     const int64_t shape[3][2] = {{m, k}, {k, n}, {m, n}};
     int64_t strides[3][2];
-    asn_nd nd[3];
+    asnd_nd nd[3];
     for (int i = 0; i < 3; i++) {
         const aclnnxOperand *o = operands[i];
         asn_dtype dtype = asn_dtype_from_acl(o->dtype);
@@ -199,7 +199,7 @@ ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
                              i, o->dtype, (long long)shape[i][0], (long long)shape[i][1]);
         strides[i][1] = o->strides ? o->strides[1] : asn_itemsize(dtype);
         strides[i][0] = o->strides ? o->strides[0] : shape[i][1] * asn_itemsize(dtype);
-        nd[i] = (asn_nd){o->data, 2, dtype, shape[i], strides[i]};
+        nd[i] = (asnd_nd){o->data, 2, dtype, shape[i], strides[i]};
     }
     const bool conjugate = a->flags & ACLNNX_CONJUGATE;
     if (conjugate && (m != 1 || n != 1 || !asn_is_complex(nd[0].dtype)))

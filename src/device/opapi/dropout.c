@@ -51,12 +51,12 @@ static void number_chunk(void *ctx, int64_t chunk) {
     asn_philox_doubles(w->seed, 2 * w->offset + (uint64_t)first, n, w->numbers + first);
 }
 
-static void run_chunks(asn_pool_fn fn, mask_work *w, double ns) {
+static void run_chunks(asnd_pool_fn fn, mask_work *w, double ns) {
     asn_pool_run(fn, w, (w->n + CHUNK - 1) / CHUNK, ns * (double)w->n);
 }
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, mask, out;
     bool draws, trains; /* the mask is made here, at random */
     uint64_t seed, offset;
@@ -65,7 +65,7 @@ typedef struct {
 } drop_plan;
 
 /* Fills w->bits with a new mask. */
-static asn_status make_mask(const drop_plan *d, mask_work *w, asn_tmp *tmp) {
+static asn_status make_mask(const drop_plan *d, mask_work *w, asnd_tmp *tmp) {
     int64_t size = mask_bytes(w->n);
     w->seed = d->seed;
     w->offset = d->offset;
@@ -78,14 +78,14 @@ static asn_status make_mask(const drop_plan *d, mask_work *w, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-static asn_status write_mask(const mask_work *w, const asn_nd *out) {
-    asn_view from;
+static asn_status write_mask(const mask_work *w, const asnd_nd *out) {
+    asnd_view from;
     asn_view_plain(&from, ASN_U8, out->ndim, out->shape, w->bits);
     return asn_move(out, &from.nd);
 }
 
 /* The mask as one bool per element of x. */
-static asn_status unpack(mask_work *w, const asn_nd *x, asn_tmp *tmp, asn_view *keep) {
+static asn_status unpack(mask_work *w, const asnd_nd *x, asnd_tmp *tmp, asnd_view *keep) {
     ASN_TRY(asn_tmp_view(tmp, ASN_BOOL, x->ndim, x->shape, keep));
     w->bytes = (uint8_t *)keep->nd.data;
     run_chunks(unpack_chunk, w, 0.5);
@@ -93,10 +93,10 @@ static asn_status unpack(mask_work *w, const asn_nd *x, asn_tmp *tmp, asn_view *
 }
 
 /* out = keep ? x * scale : 0; no mask where all pass or none does. */
-static asn_status apply(const asn_nd *x, const asn_view *keep, double scale,
-                        const asn_nd *out) {
+static asn_status apply(const asnd_nd *x, const asnd_view *keep, double scale,
+                        const asnd_nd *out) {
     asn_dtype t = x->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
-    asn_prog p;
+    asnd_prog p;
     if (scale == 1) return asn_move(out, x);
     asn_prog_begin(&p, x->ndim, x->shape, 0);
     int zero = asn_prog_const(&p, t, 0);
@@ -110,28 +110,28 @@ static asn_status apply(const asn_nd *x, const asn_view *keep, double scale,
     return asn_prog_run(&p);
 }
 
-static asn_status drop_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status drop_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const drop_plan *d = plan;
     mask_work w = {.n = d->n};
-    asn_view keep, packed;
+    asnd_view keep, packed;
     if (d->draws) {
         ASN_TRY(make_mask(d, &w, tmp));
         ASN_TRY(write_mask(&w, asn_exec_nd(e, d->mask)));
         if (d->out < 0) return ASN_OK;
     } else {
-        const asn_nd *mask = asn_exec_nd(e, d->mask);
+        const asnd_nd *mask = asn_exec_nd(e, d->mask);
         ASN_TRY(asn_tmp_view(tmp, ASN_U8, mask->ndim, mask->shape, &packed));
         ASN_TRY(asn_move(&packed.nd, mask));
         w.bits = (uint8_t *)packed.nd.data;
     }
-    const asn_nd *x = asn_exec_nd(e, d->in);
+    const asnd_nd *x = asn_exec_nd(e, d->in);
     ASN_TRY(unpack(&w, x, tmp, &keep));
     return apply(x, &keep, d->scale, asn_exec_nd(e, d->out));
 }
 
 /* ---- planning */
 
-static asn_status check_probability(const asn_call *c, int i) {
+static asn_status check_probability(const asnd_call *c, int i) {
     double p = asn_call_double(c, i);
     if (p >= 0 && p <= 1) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: %s is %g; it must be in [0, 1]", c->op->name,
@@ -139,8 +139,8 @@ static asn_status check_probability(const asn_call *c, int i) {
 }
 
 /* A mask of n elements. */
-static asn_status check_mask(const asn_call *c, int i, int64_t n) {
-    const asn_nd *mask = asn_call_nd(c, i);
+static asn_status check_mask(const asnd_call *c, int i, int64_t n) {
+    const asnd_nd *mask = asn_call_nd(c, i);
     if (mask->dtype == ASN_U8 && asn_nd_size(mask) == mask_bytes(n)) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: %s has %lld elements of dtype %s; it must have %lld of "
@@ -150,7 +150,7 @@ static asn_status check_mask(const asn_call *c, int i, int64_t n) {
                          (long long)n);
 }
 
-static drop_plan *plan_drop(asn_call *c, int64_t n, int mask, int in, int out) {
+static drop_plan *plan_drop(asnd_call *c, int64_t n, int mask, int in, int out) {
     drop_plan *p = asn_call_plan(c, drop_body, sizeof *p, 500 + 3 * (double)n);
     if (p == NULL) return NULL;
     p->n = n;
@@ -163,8 +163,8 @@ static drop_plan *plan_drop(asn_call *c, int64_t n, int mask, int in, int out) {
 
 /* DropoutGenMask(shape, prob, seed, offset, out); V2 has probDataType, the dtype of what
  * the mask is for, before out. */
-asn_status asn_planner_dropout_gen_mask(asn_call *c) {
-    const asn_array *shape = asn_call_array(c, 0);
+asn_status asn_planner_dropout_gen_mask(asnd_call *c) {
+    const asnd_array *shape = asn_call_array(c, 0);
     int out = c->op->num_params - 1;
     int64_t n = 1;
     for (uint64_t k = 0; k < shape->size; k++) {
@@ -195,8 +195,8 @@ asn_status asn_planner_dropout_gen_mask(asn_call *c) {
 
 /* Dropout(input, p, train, seed, offset, out, maskOut): without training, out is input
  * and the mask's bits are 1. */
-asn_status asn_planner_dropout(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0);
+asn_status asn_planner_dropout(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
     int64_t n = asn_nd_size(x);
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));
     ASN_TRY(check_probability(c, 1));
@@ -217,8 +217,8 @@ asn_status asn_planner_dropout(asn_call *c) {
 /* DropoutDoMask(self, mask, prob, out), and DropoutBackward (arg 1) with the factor
  * itself. As CANN documents, probability 0 or scale 1 changes nothing, whatever the mask.
  */
-asn_status asn_planner_dropout_do_mask(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0);
+asn_status asn_planner_dropout_do_mask(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
     int64_t n = asn_nd_size(x);
     ASN_TRY(asn_norm_check(c, 0, x->ndim, x->shape));
     if (c->op->arg == 0) ASN_TRY(check_probability(c, 2));
@@ -237,25 +237,25 @@ asn_status asn_planner_dropout_do_mask(asn_call *c) {
  * where x > 0); without training the middle of the bounds, and noise stays */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, noise, out;
     bool training;
     uint64_t seed, offset;
     double lower, upper;
 } rrelu_plan;
 
-static asn_status rrelu_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status rrelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const rrelu_plan *r = plan;
-    const asn_nd *x = asn_exec_nd(e, r->self);
+    const asnd_nd *x = asn_exec_nd(e, r->self);
     asn_dtype t = x->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
-    asn_view numbers;
+    asnd_view numbers;
     mask_work w = {.seed = r->seed, .offset = r->offset, .n = asn_nd_size(x)};
     if (r->training) {
         ASN_TRY(asn_tmp_view(tmp, ASN_F64, x->ndim, x->shape, &numbers));
         w.numbers = (double *)(void *)numbers.nd.data;
         run_chunks(number_chunk, &w, 2);
     }
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, x->ndim, x->shape, 0);
     int slope = asn_prog_const(&p, t, (r->lower + r->upper) / 2);
     if (r->training) {
@@ -275,9 +275,9 @@ static asn_status rrelu_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_prog_run(&p);
 }
 
-asn_status asn_planner_rrelu(asn_call *c) {
+asn_status asn_planner_rrelu(asnd_call *c) {
     int out = c->op->num_params == 8 ? 7 : 0;
-    const asn_nd *x = asn_call_nd(c, 0);
+    const asnd_nd *x = asn_call_nd(c, 0);
     double lower = 0, upper = 0;
     for (int i = 0; i < 2; i++)
         ASN_TRY(asn_norm_check(c, i, x->ndim, x->shape));

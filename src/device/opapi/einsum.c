@@ -13,20 +13,20 @@
 enum { LABELS = 32, TENSORS = 8 };
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int first, count, out, num_labels, num_kept;
     asn_dtype loop;
     int64_t extent[LABELS];                     /* the output's labels come first */
     int8_t label[TENSORS + 1][ASN_ND_MAX_DIMS]; /* of each dimension */
 } einsum_plan;
 
-static asn_status einsum_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status einsum_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const einsum_plan *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->out);
-    asn_view v[TENSORS], out, result;
+    const asnd_nd *to = asn_exec_nd(e, p->out);
+    asnd_view v[TENSORS], out, result;
     int64_t strides[LABELS];
     uint64_t mask = 0;
-    asn_prog prog;
+    asnd_prog prog;
     ASN_TRY(asn_tmp_view(tmp, p->loop, p->num_kept, p->extent, &out));
     for (int l = p->num_kept; l < p->num_labels; l++) {
         mask |= UINT64_C(1) << l;
@@ -39,7 +39,7 @@ static asn_status einsum_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     int product = -1;
     asn_prog_begin(&prog, p->num_labels, p->extent, mask);
     for (int i = 0; i < p->count; i++) {
-        const asn_nd *a = asn_exec_nd(e, p->first + i);
+        const asnd_nd *a = asn_exec_nd(e, p->first + i);
         memset(strides, 0, sizeof strides);
         for (int d = 0; d < a->ndim; d++)
             if (a->shape[d] != 1) strides[p->label[i][d]] += a->strides[d];
@@ -61,7 +61,7 @@ static asn_status einsum_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 /* Reads the labels of one operand; *at moves behind them. The dimensions of an ellipsis
  * are labelled 1, 2, ... from the last one on, so that those of operands meet as in
  * broadcasting. */
-static asn_status read_labels(const asn_call *c, const char **at, int ndim,
+static asn_status read_labels(const asnd_call *c, const char **at, int ndim,
                               char *labels) {
     int n = 0, dots = -1; /* letters, and how many of them stand before the ellipsis */
     for (; **at != 0 && **at != ',' && **at != '-'; ++*at) {
@@ -100,7 +100,7 @@ static int8_t number_of(char letter, char *letters, int *count) {
     return (int8_t)(*count)++;
 }
 
-static asn_status read_equation(const asn_call *c, einsum_plan *p, const asn_nd **nd) {
+static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_nd **nd) {
     char text[TENSORS + 1][ASN_ND_MAX_DIMS], letters[LABELS];
     const char *at = c->args[1].p;
     static const char none[] = "";
@@ -140,9 +140,9 @@ static asn_status read_equation(const asn_call *c, einsum_plan *p, const asn_nd 
                          c->op->name, (const char *)c->args[1].p);
 }
 
-asn_status asn_planner_einsum(asn_call *c) {
-    const asn_array *list = asn_call_array(c, 0);
-    const asn_nd *nd[TENSORS + 1], *out = asn_call_nd(c, 2);
+asn_status asn_planner_einsum(asnd_call *c) {
+    const asnd_array *list = asn_call_array(c, 0);
+    const asnd_nd *nd[TENSORS + 1], *out = asn_call_nd(c, 2);
     if (list->size < 1 || list->size > TENSORS)
         return asn_error_set(ASN_ERR_VALUE, "%s: %llu tensors; 1 to %d are allowed",
                              c->op->name, (unsigned long long)list->size, TENSORS);
@@ -153,7 +153,7 @@ asn_status asn_planner_einsum(asn_call *c) {
     p->count = (int)list->size;
     p->out = c->first[2];
     for (int i = 0; i < p->count; i++) {
-        const asn_operand *o = &c->e->operands[p->first + i];
+        const asnd_operand *o = &c->e->operands[p->first + i];
         if (o->is_absent)
             return asn_error_set(ASN_ERR_NULL_POINTER, "%s: tensor %d is NULL",
                                  c->op->name, i);

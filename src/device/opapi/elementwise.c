@@ -27,8 +27,8 @@ typedef struct {
 } input;
 
 typedef struct {
-    asn_call *c;
-    const asn_ew *ew;
+    asnd_call *c;
+    const asnd_ew *ew;
     asn_dtype loop;
     asn_builder code;
     input in[MAX_IN];
@@ -48,7 +48,7 @@ static bool changes_nothing(asn_op op, asn_dtype dtype) {
            (op == ASN_OP_REAL && !asn_is_complex(dtype));
 }
 
-static bool all_loops(const asn_ew *ew, asn_dtype dtype) {
+static bool all_loops(const asnd_ew *ew, asn_dtype dtype) {
     for (int k = 0; k < ew->num_steps; k++) {
         asn_op op = (asn_op)ew->steps[k].op;
         if (!changes_nothing(op, dtype) && !asn_op_has_loop(op, dtype)) return false;
@@ -61,11 +61,11 @@ static asn_status no_loop(const builder *b, asn_dtype dtype) {
                          asn_dtype_name(dtype));
 }
 
-asn_dtype asn_ew_promote(const asn_call *c, const asn_ew *ew) {
+asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew) {
     asn_dtype t = ASN_DTYPE_NONE;
-    const asn_opdesc *op = c->op;
+    const asnd_opdesc *op = c->op;
     for (int i = 0; i < op->num_params; i++) {
-        const asn_nd *nd = asn_call_nd(c, i);
+        const asnd_nd *nd = asn_call_nd(c, i);
         if (!(ew->promotes >> i & 1) || nd == NULL) continue;
         t = t == ASN_DTYPE_NONE ? nd->dtype
                                 : (asn_dtype)asn_promote_tensors[t][nd->dtype];
@@ -107,7 +107,7 @@ static asn_status add_input(builder *b, const input *in, int *out) {
 /* A parameter's value as an immediate of dtype `want`, or a tensor's. */
 static asn_status param_value(builder *b, int i, asn_dtype want, int *out) {
     input in = {-1, (uint8_t)i, want, {0}};
-    const asn_arg *arg = &b->c->args[i];
+    const asnd_arg *arg = &b->c->args[i];
     switch (b->c->op->params[i].kind) {
     case ASN_DOUBLE: asn_value_from_double(want, in.immediate, arg->f); break;
     case ASN_INT: asn_value_from_int(want, in.immediate, arg->i); break;
@@ -165,7 +165,7 @@ static asn_status alpha_check(const builder *b, int i, const aclScalar *s) {
 /* The index of the source that a step without effect passes on; -1: the step does
  * something. Such are a factor alpha of 1, a bound that is absent, the rounding of an
  * integer. */
-static asn_status passes_on(builder *b, const asn_ew_step *step, int count,
+static asn_status passes_on(builder *b, const asnd_ew_step *step, int count,
                             int *source_index) {
     *source_index = -1;
     if (count == 1) {
@@ -197,7 +197,7 @@ static bool is_predicate(const builder *b, uint8_t ref) {
 }
 
 /* Logic on predicates stays in bool. */
-static asn_dtype step_dtype(const builder *b, const asn_ew_step *step, int count) {
+static asn_dtype step_dtype(const builder *b, const asnd_ew_step *step, int count) {
     bool logic = asn_op_table[step->op].flags & ASN_OPF_TRUTH;
     for (int k = 0; k < count && logic; k++)
         logic = is_predicate(b, step->src[k]);
@@ -205,7 +205,7 @@ static asn_dtype step_dtype(const builder *b, const asn_ew_step *step, int count
 }
 
 static asn_status build_step(builder *b, int k) {
-    const asn_ew_step *step = &b->ew->steps[k];
+    const asnd_ew_step *step = &b->ew->steps[k];
     asn_op op = (asn_op)step->op;
     int count = asn_op_table[op].num_in, pass = -1;
     asn_dtype dtype = step_dtype(b, step, count);
@@ -235,8 +235,8 @@ static asn_status build_result(builder *b, int value, int out_param) {
 
 /* ---- shapes */
 
-static asn_status shape_error(const builder *b, const input *in, const asn_nd *out) {
-    const asn_nd *a = &b->c->e->operands[in->operand].nd;
+static asn_status shape_error(const builder *b, const input *in, const asnd_nd *out) {
+    const asnd_nd *a = &b->c->e->operands[in->operand].nd;
     char got[ASN_SHAPE_TEXT], want[ASN_SHAPE_TEXT];
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: %s has shape %s, which does not broadcast to %s",
@@ -247,13 +247,13 @@ static asn_status shape_error(const builder *b, const input *in, const asn_nd *o
 
 /* Every input broadcasts to the output, and together they fill it. */
 static asn_status check_shapes(const builder *b, int out_param) {
-    const asn_nd *out = asn_call_nd(b->c, out_param);
+    const asnd_nd *out = asn_call_nd(b->c, out_param);
     int64_t full[ASN_ND_MAX_DIMS];
     int ndim = 0;
     bool inplace = b->c->op->params[out_param].kind == ASN_INOUT;
     for (int k = 0; k < b->code.num_in; k++) {
         if (b->in[k].operand < 0) continue;
-        const asn_nd *a = &b->c->e->operands[b->in[k].operand].nd;
+        const asnd_nd *a = &b->c->e->operands[b->in[k].operand].nd;
         if (a->ndim > out->ndim) return shape_error(b, &b->in[k], out);
         int shift = out->ndim - a->ndim;
         for (int d = 0; d < a->ndim; d++)
@@ -284,7 +284,7 @@ static asn_status check_shapes(const builder *b, int out_param) {
                          asn_shape_text(want, ndim, shape));
 }
 
-static bool is_flat(const asn_nd *a, const asn_nd *out) {
+static bool is_flat(const asnd_nd *a, const asnd_nd *out) {
     if (a->ndim != out->ndim || !asn_nd_is_contiguous(a)) return false;
     for (int d = 0; d < a->ndim; d++)
         if (a->shape[d] != out->shape[d]) return false;
@@ -292,8 +292,8 @@ static bool is_flat(const asn_nd *a, const asn_nd *out) {
 }
 
 /* Strides of `a` in out's space; NULL when out of memory. */
-static const int64_t *broadcast_strides(aclOpExecutor *e, const asn_nd *a,
-                                        const asn_nd *out) {
+static const int64_t *broadcast_strides(aclOpExecutor *e, const asnd_nd *a,
+                                        const asnd_nd *out) {
     int64_t *strides = asnop_executor_alloc(e, (size_t)out->ndim * sizeof *strides);
     if (strides == NULL) return NULL;
     int shift = out->ndim - a->ndim;
@@ -317,7 +317,7 @@ static asn_status run_program(aclOpExecutor *e) {
 static asn_status fill_operands(const builder *b, const asn_built *built, ew_plan *plan,
                                 aclnnxOperand *operands, int out_param) {
     aclOpExecutor *e = b->c->e;
-    const asn_nd *out = asn_call_nd(b->c, out_param);
+    const asnd_nd *out = asn_call_nd(b->c, out_param);
     bool flat = asn_nd_is_contiguous(out);
     for (int k = 0; k < built->num_in && flat; k++) {
         const int16_t index = b->in[built->inputs[k]].operand;
@@ -338,7 +338,7 @@ static asn_status fill_operands(const builder *b, const asn_built *built, ew_pla
             memcpy(o->immediate, in->immediate, sizeof o->immediate);
             continue;
         }
-        const asn_nd *a = &e->operands[index].nd;
+        const asnd_nd *a = &e->operands[index].nd;
         o->dtype = (uint8_t)asn_dtype_table[a->dtype].acl;
         o->data = a->data;
         if (flat || out->ndim == 0) continue;
@@ -386,7 +386,7 @@ static asn_status make_program(builder *b, int out) {
     return ASN_OK;
 }
 
-asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
+asn_status asn_ew_plan(asnd_call *c, const asnd_ew *ew) {
     builder b;
     int out = asn_call_out(c);
     b.c = c;
@@ -402,14 +402,14 @@ asn_status asn_ew_plan(asn_call *c, const asn_ew *ew) {
     return asn_call_operand(c, out)->is_empty ? ASN_OK : make_program(&b, out);
 }
 
-asn_status asn_planner_elementwise(asn_call *c) {
+asn_status asn_planner_elementwise(asnd_call *c) {
     return asn_ew_plan(c, c->op->detail);
 }
 
 /* DivMod: 0 divides, 1 rounds towards zero, 2 towards minus infinity; the fourth variant
  * rounds integers towards zero without leaving their dtype. */
-asn_status asn_planner_div_mode(asn_call *c) {
-    const asn_ew *variants = c->op->detail;
+asn_status asn_planner_div_mode(asnd_call *c) {
+    const asnd_ew *variants = c->op->detail;
     int64_t mode = asn_call_int(c, 2);
     if (mode < 0 || mode > 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: mode is %lld; it must be 0, 1 or 2",

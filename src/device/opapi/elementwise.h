@@ -17,21 +17,21 @@ enum { ASN_EW_STEP = 0x40, ASN_EW_CONST = 0x80, ASN_EW_INDEX = 0x3f };
 typedef struct {
     uint16_t op;
     uint8_t src[3];
-} asn_ew_step;
+} asnd_ew_step;
 
 typedef struct {
-    const asn_ew_step *steps;
+    const asnd_ew_step *steps;
     const double *consts;
     uint8_t num_steps;
     bool floats;       /* integers are computed in floating point */
     uint16_t promotes; /* bit i: parameter i takes part in the loop dtype */
     uint16_t weak;     /* bit i: a factor that is left out when it is 1 (alpha) */
-} asn_ew;
+} asnd_ew;
 
 /* Plans the call as this expression. */
-ASN_CHECK_RESULT asn_status asn_ew_plan(asn_call *c, const asn_ew *ew);
+ASN_CHECK_RESULT asn_status asn_ew_plan(asnd_call *c, const asnd_ew *ew);
 
 /* The loop dtype of the expression for this call's arguments, before any detour. */
-asn_dtype asn_ew_promote(const asn_call *c, const asn_ew *ew);
+asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew);
 
 #endif

@@ -47,8 +47,8 @@ static void request_init(request *r, const char *name,
     r->numbers = numbers;
 }
 
-static asn_nd nd_of(const view *v) {
-    return (asn_nd){v->data, v->ndim, v->dtype, v->shape, v->strides};
+static asnd_nd nd_of(const view *v) {
+    return (asnd_nd){v->data, v->ndim, v->dtype, v->shape, v->strides};
 }
 
 /* Adds a view; the request has room for 2 * ndim more numbers. */
@@ -177,7 +177,7 @@ static int32_t along_axis(request *r, const aclnnxOperand *in, const aclnnxOpera
 }
 
 static asn_status run_scan(const request *r) {
-    asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
+    asnd_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
     return asn_cpu_scan(r->op, r->axis, &in, &out, r->fp_flags);
 }
 
@@ -202,9 +202,9 @@ ASN_API int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOper
 
 /* flags: what is wanted; what follows the views' numbers: the positions. */
 static asn_status run_sort(const request *r) {
-    asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
+    asnd_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
     bool by_index = r->flags == ACLNNX_SORT_INDICES;
-    const asn_nd *values = by_index ? NULL : &out, *indices = by_index ? &out : NULL;
+    const asnd_nd *values = by_index ? NULL : &out, *indices = by_index ? &out : NULL;
     const int64_t *kth = r->numbers + 4 * in.ndim;
     int num_kth = r->num_numbers - 4 * in.ndim;
     if (r->flags == ACLNNX_SORT_PICKED)
@@ -243,8 +243,8 @@ ASN_API int32_t aclnnxSort(const aclnnxOperand *in, const aclnnxOperand *out,
 
 /* What follows the views' numbers: left and right. */
 static asn_status run_interp(const request *r) {
-    asn_nd x = nd_of(&r->views[0]), xp = nd_of(&r->views[1]), fp = nd_of(&r->views[2]),
-           out = nd_of(&r->views[3]);
+    asnd_nd x = nd_of(&r->views[0]), xp = nd_of(&r->views[1]), fp = nd_of(&r->views[2]),
+            out = nd_of(&r->views[3]);
     double sides[2];
     memcpy(sides, r->numbers + 8, sizeof sides);
     return asn_cpu_interp(&x, &xp, &fp, sides[0], sides[1], &out);
@@ -269,7 +269,7 @@ ASN_API int32_t aclnnxInterp(const aclnnxOperand *x, const aclnnxOperand *xp,
 
 /* What follows the views' numbers: the first position. */
 static asn_status run_correlate(const request *r) {
-    asn_nd a = nd_of(&r->views[0]), v = nd_of(&r->views[1]), out = nd_of(&r->views[2]);
+    asnd_nd a = nd_of(&r->views[0]), v = nd_of(&r->views[1]), out = nd_of(&r->views[2]);
     return asn_cpu_slide(&a, &v, r->numbers[6], &out);
 }
 
@@ -289,8 +289,8 @@ ASN_API int32_t aclnnxCorrelate(const aclnnxOperand *a, const aclnnxOperand *v,
 
 /* views: self, values, then the indices. */
 static asn_status run_update(const request *r) {
-    asn_nd self = nd_of(&r->views[0]), values = nd_of(&r->views[1]), indices[MAX_VIEWS];
-    const asn_nd *list[MAX_VIEWS];
+    asnd_nd self = nd_of(&r->views[0]), values = nd_of(&r->views[1]), indices[MAX_VIEWS];
+    const asnd_nd *list[MAX_VIEWS];
     int count = r->num_views - 2;
     for (int i = 0; i < count; i++) {
         indices[i] = nd_of(&r->views[i + 2]);
@@ -375,8 +375,8 @@ ASN_API int32_t aclnnxConditions(aclOpExecutor *executor, uint32_t *fpFlags) {
 
 /* flags: the kind, doubled, and whether it is an inverse. */
 static asn_status transform(const request *r) {
-    asn_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
-    return asn_cpu_fft((asn_fft_kind)(r->flags >> 1), r->flags & 1, r->points, r->scale,
+    asnd_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
+    return asn_cpu_fft((asnd_fft_kind)(r->flags >> 1), r->flags & 1, r->points, r->scale,
                        r->axis, &in, &out);
 }
 

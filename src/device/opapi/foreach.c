@@ -7,7 +7,7 @@
 #include "device/opapi/plan.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int count;
     struct {
         asn_status (*body)(aclOpExecutor *e);
@@ -15,7 +15,7 @@ typedef struct {
     } calls[];
 } foreach_plan;
 
-static asn_status foreach_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status foreach_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     foreach_plan *p = plan;
     asn_status status = ASN_OK;
@@ -28,11 +28,11 @@ static asn_status foreach_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return status;
 }
 
-static bool is_list(const asn_param *p) {
+static bool is_list(const asnd_param *p) {
     return p->kind == ASN_LIST_IN || p->kind == ASN_LIST_OUT;
 }
 
-static asn_status plan_each(asn_call *c, const asn_ew *ew) {
+static asn_status plan_each(asnd_call *c, const asnd_ew *ew) {
     uint64_t count = asn_call_array(c, 0)->size;
     for (int i = 1; i < c->op->num_params; i++)
         if (is_list(&c->op->params[i]) && asn_call_array(c, i)->size != count)
@@ -61,16 +61,16 @@ static asn_status plan_each(asn_call *c, const asn_ew *ew) {
     return asn_call_adopt(c, foreach_body, &p->head, work);
 }
 
-asn_status asn_planner_foreach(asn_call *c) {
+asn_status asn_planner_foreach(asnd_call *c) {
     return plan_each(c, c->op->detail);
 }
 
 /* ForeachRoundOffNumberV2(x, roundMode, out): the expressions are those of the modes
  * below; integers are whole. */
-asn_status asn_planner_foreach_round(asn_call *c) {
+asn_status asn_planner_foreach_round(asnd_call *c) {
     static const int8_t of_mode[] = {-1, 0, 1, 2, 3, 4, -1, 5};
     enum { COPY = 6, NOTHING, FRACTION = 7 };
-    const asn_ew *ews = c->op->detail;
+    const asnd_ew *ews = c->op->detail;
     double mode;
     ASN_TRY(asn_call_number(c, 1, &mode));
     int at = mode >= 0 && mode <= FRACTION ? of_mode[(int)mode] : -1;

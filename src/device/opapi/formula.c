@@ -14,8 +14,8 @@
 #include "device/opapi/plan.h"
 
 typedef struct {
-    asn_plan_head head;
-    const asn_ew *ew;
+    asnd_plan_head head;
+    const asnd_ew *ew;
     int num_params, out, ndim, reduction;
     bool gradient;
     asn_dtype loop;
@@ -25,12 +25,12 @@ typedef struct {
     int64_t shape[ASN_ND_MAX_DIMS];
 } formula_plan;
 
-int asn_formula_emit(asn_prog *p, const asn_ew *ew, const int *values, asn_dtype t) {
+int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dtype t) {
     int steps[ACLNNX_MAX_INSTRS] = {0}, consts[ASN_PROG_OPERANDS];
     for (int i = 0; i < ASN_PROG_OPERANDS; i++)
         consts[i] = -1;
     for (int k = 0; k < ew->num_steps; k++) {
-        const asn_ew_step *step = &ew->steps[k];
+        const asnd_ew_step *step = &ew->steps[k];
         asn_op op = (asn_op)step->op;
         int count = asn_op_table[op].num_in, src[3] = {0, 0, 0};
         for (int i = 0; i < count; i++) {
@@ -51,7 +51,7 @@ int asn_formula_emit(asn_prog *p, const asn_ew *ew, const int *values, asn_dtype
 
 /* ---- the body */
 
-static bool uses(const asn_ew *ew, int param) {
+static bool uses(const asnd_ew *ew, int param) {
     for (int k = 0; k < ew->num_steps; k++)
         for (int i = 0; i < asn_op_table[ew->steps[k].op].num_in; i++)
             if (ew->steps[k].src[i] == param) return true;
@@ -59,8 +59,8 @@ static bool uses(const asn_ew *ew, int param) {
 }
 
 /* The expression over the program's shape; `views` live until it has run. */
-static int emit(asn_prog *p, const formula_plan *f, const aclOpExecutor *e,
-                asn_view *views) {
+static int emit(asnd_prog *p, const formula_plan *f, const aclOpExecutor *e,
+                asnd_view *views) {
     int values[ASN_MAX_PARAMS] = {0};
     for (int i = 0; i < f->num_params; i++) {
         if (!uses(f->ew, i)) continue;
@@ -76,8 +76,8 @@ static int emit(asn_prog *p, const formula_plan *f, const aclOpExecutor *e,
 }
 
 static asn_status write_body(const formula_plan *f, const aclOpExecutor *e) {
-    asn_view views[ASN_MAX_PARAMS];
-    asn_prog p;
+    asnd_view views[ASN_MAX_PARAMS];
+    asnd_prog p;
     asn_prog_begin(&p, f->ndim, f->shape, 0);
     int x = emit(&p, f, e, views);
     if (f->divisor != 1)
@@ -89,15 +89,15 @@ static asn_status write_body(const formula_plan *f, const aclOpExecutor *e) {
 /* The sum of everything, then the mean, to the one element of the output. */
 static asn_status reduce_body(const formula_plan *f, const aclOpExecutor *e) {
     static const int64_t zeros[ASN_ND_MAX_DIMS];
-    const asn_nd *out = asn_exec_nd(e, f->out);
-    asn_view views[ASN_MAX_PARAMS];
+    const asnd_nd *out = asn_exec_nd(e, f->out);
+    asnd_view views[ASN_MAX_PARAMS];
     _Alignas(16) uint8_t sum[16] = {0};
-    asn_nd total = {(char *)sum, f->ndim, f->loop, f->shape, zeros};
+    asnd_nd total = {(char *)sum, f->ndim, f->loop, f->shape, zeros};
     int64_t size = 1;
     for (int d = 0; d < f->ndim; d++)
         size *= f->shape[d];
     if (size > 0) {
-        asn_prog p;
+        asnd_prog p;
         asn_prog_begin(&p, f->ndim, f->shape, ~UINT64_C(0) >> (64 - f->ndim));
         asn_prog_reduce(&p, ASN_OP_ADD, emit(&p, f, e, views), &total);
         ASN_TRY(asn_prog_run(&p));
@@ -110,7 +110,7 @@ static asn_status reduce_body(const formula_plan *f, const aclOpExecutor *e) {
     return ASN_OK;
 }
 
-static asn_status formula_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status formula_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const formula_plan *f = plan;
     bool whole = f->gradient || f->reduction == ASN_REDUCTION_NONE;
@@ -119,7 +119,7 @@ static asn_status formula_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ---- planning */
 
-asn_status asn_call_reduction(const asn_call *c, int i, int most, int *reduction) {
+asn_status asn_call_reduction(const asnd_call *c, int i, int most, int *reduction) {
     int64_t value = asn_call_int(c, i);
     if (value < 0 || value > most)
         return asn_error_set(ASN_ERR_VALUE,
@@ -130,8 +130,8 @@ asn_status asn_call_reduction(const asn_call *c, int i, int most, int *reduction
     return ASN_OK;
 }
 
-asn_status asn_call_one_element(const asn_call *c, int i) {
-    const asn_nd *a = asn_call_nd(c, i);
+asn_status asn_call_one_element(const asnd_call *c, int i) {
+    const asnd_nd *a = asn_call_nd(c, i);
     char got[ASN_SHAPE_TEXT];
     if (asn_nd_size(a) == 1) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: %s has shape %s; it must have one element",
@@ -140,10 +140,10 @@ asn_status asn_call_one_element(const asn_call *c, int i) {
 }
 
 /* Which of a row's two expressions. */
-static asn_status choose(const asn_call *c, int *variant) {
+static asn_status choose(const asnd_call *c, int *variant) {
     *variant = 0;
     for (int i = 0; i < c->op->num_params; i++) {
-        const asn_param *p = &c->op->params[i];
+        const asnd_param *p = &c->op->params[i];
         bool text = p->kind == ASN_STRING, is_tanh = false;
         if (strcmp(p->name, "approximate") == 0 && text) {
             const char *s = c->args[i].p;
@@ -168,12 +168,12 @@ static asn_status choose(const asn_call *c, int *variant) {
 }
 
 /* The parameters as operands or numbers, the shape they broadcast to, and the dtype. */
-static asn_status take_params(const asn_call *c, formula_plan *f, int out) {
+static asn_status take_params(const asnd_call *c, formula_plan *f, int out) {
     bool wide = asn_call_nd(c, out)->dtype == ASN_F64, integers = f->ew->consts == NULL;
     f->num_params = c->op->num_params;
     for (int i = 0; i < c->op->num_params; i++) {
         char kind = c->op->params[i].kind;
-        const asn_nd *a = asn_call_nd(c, i);
+        const asnd_nd *a = asn_call_nd(c, i);
         ASN_TRY(asn_call_real(c, i));
         f->operand[i] = -1;
         f->number[i] = 1;
@@ -223,12 +223,12 @@ static double divisor_of(const formula_plan *f) {
 }
 
 /* arg 1: a gradient, which `reduction` scales; else a loss, which it reduces. */
-asn_status asn_planner_formula(asn_call *c) {
+asn_status asn_planner_formula(asnd_call *c) {
     int out = asn_call_out(c), variant = 0, most = 2;
     formula_plan f;
     memset(&f, 0, offsetof(formula_plan, shape));
     ASN_TRY(choose(c, &variant));
-    f.ew = (const asn_ew *)c->op->detail + variant;
+    f.ew = (const asnd_ew *)c->op->detail + variant;
     f.gradient = c->op->arg == 1;
     ASN_TRY(take_params(c, &f, out));
     for (int i = 0; i < c->op->num_params; i++)

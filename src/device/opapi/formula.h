@@ -12,7 +12,7 @@
 
 /* Emits the expression; values[i] is parameter i's value in the program, constants are of
  * dtype t. Returns the result's value. */
-int asn_formula_emit(asn_prog *p, const asn_ew *ew, const int *values, asn_dtype t);
+int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dtype t);
 
 /* "none" 0, "mean" 1, "sum" 2, and "batchmean" 3 where `most` is 3. */
 enum {
@@ -21,9 +21,9 @@ enum {
     ASN_REDUCTION_SUM,
     ASN_REDUCTION_BATCHMEAN
 };
-ASN_CHECK_RESULT asn_status asn_call_reduction(const asn_call *c, int i, int most,
+ASN_CHECK_RESULT asn_status asn_call_reduction(const asnd_call *c, int i, int most,
                                                int *reduction);
 /* The output of a loss that is reduced: one element. */
-ASN_CHECK_RESULT asn_status asn_call_one_element(const asn_call *c, int i);
+ASN_CHECK_RESULT asn_status asn_call_one_element(const asnd_call *c, int i);
 
 #endif

@@ -68,7 +68,7 @@ static asn_status program_run(const aclnnxProgram *program, asnrtStreamState *st
     return status;
 }
 
-static asn_status prepared_run(asn_prepared *known, void *const *addresses,
+static asn_status prepared_run(asnd_prepared *known, void *const *addresses,
                                uint32_t *fp_flags, asnrtStreamState *stream) {
     if (!asnrtHooked()) return asn_prepared_run_on(known, addresses, fp_flags);
     asnrtScope scope;
@@ -81,7 +81,7 @@ static asn_status prepared_run(asn_prepared *known, void *const *addresses,
 /* ---- on a stream that is busy */
 
 typedef struct {
-    asn_prepared *known; /* held */
+    asnd_prepared *known; /* held */
     uint32_t *fp_flags;
     void *addresses[ACLNNX_MAX_OPERANDS]; /* of immediates: of `numbers` */
     uint8_t numbers[][16];
@@ -99,7 +99,7 @@ static void task_drop(void *arg) {
     asn_free(arg);
 }
 
-static int32_t enqueue(asn_prepared *known, void *const *addresses, uint32_t *fp_flags,
+static int32_t enqueue(asnd_prepared *known, void *const *addresses, uint32_t *fp_flags,
                        asnrtStreamState *stream) {
     const aclnnxProgram *p = asn_prepared_program(known);
     int num = p->numIn + p->numOut, numbers = 0;
@@ -140,7 +140,7 @@ ASN_API int32_t aclnnxFused(const aclnnxProgram *program, void *stream) {
         asnrtStreamLeave(s, 0);
         return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);
     }
-    asn_prepared *known;
+    asnd_prepared *known;
     void *addresses[ACLNNX_MAX_OPERANDS];
     status = asn_prepared_new(&known, program);
     if (status != ASN_OK) return asnop_fail(status);

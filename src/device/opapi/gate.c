@@ -10,18 +10,18 @@
 #include "device/opapi/norm.h"
 
 typedef struct {
-    asn_plan_head head;
-    const asn_ew *ew;
+    asnd_plan_head head;
+    const asnd_ew *ew;
     int dy, self, gelu, out, out_gelu; /* operands; -1: absent */
     int axis, self_param, dy_param;
     bool left; /* the left half is activated */
 } gate_plan;
 
 typedef struct {
-    asn_view active, other;
+    asnd_view active, other;
 } halves;
 
-static void halve(halves *h, const asn_nd *a, const gate_plan *g) {
+static void halve(halves *h, const asnd_nd *a, const gate_plan *g) {
     int64_t n = a->shape[g->axis] / 2;
     asn_view_set(&h->active, a);
     asn_view_set(&h->other, a);
@@ -29,22 +29,22 @@ static void halve(halves *h, const asn_nd *a, const gate_plan *g) {
     asn_view_slice(&h->other, g->axis, g->left ? n : 0, n, 1);
 }
 
-static asn_dtype loop_of(const asn_nd *a) {
+static asn_dtype loop_of(const asnd_nd *a) {
     return a->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
 }
 
-static int value(asn_prog *p, const asn_nd *a, asn_dtype t) {
+static int value(asnd_prog *p, const asnd_nd *a, asn_dtype t) {
     return asn_prog_as(p, asn_prog_in(p, a), t);
 }
 
-static asn_status gate_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const gate_plan *g = plan;
-    const asn_nd *self = asn_exec_nd(e, g->self);
+    const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
     int values[ASN_MAX_PARAMS] = {0};
     halves h;
-    asn_prog p;
+    asnd_prog p;
     halve(&h, self, g);
     asn_prog_begin(&p, self->ndim, h.active.shape, 0);
     int other = value(&p, &h.other.nd, t);
@@ -55,14 +55,14 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_prog_run(&p);
 }
 
-static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const gate_plan *g = plan;
-    const asn_nd *self = asn_exec_nd(e, g->self);
+    const asnd_nd *self = asn_exec_nd(e, g->self);
     asn_dtype t = loop_of(self);
     int values[ASN_MAX_PARAMS] = {0};
     halves h, out;
-    asn_prog p;
+    asnd_prog p;
     halve(&h, self, g);
     halve(&out, asn_exec_nd(e, g->out), g);
     asn_prog_begin(&p, self->ndim, h.active.shape, 0);
@@ -80,15 +80,15 @@ static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
 
 /* ---- planning */
 
-static int param_named(const asn_call *c, const char *name) {
+static int param_named(const asnd_call *c, const char *name) {
     for (int i = 0; i < c->op->num_params; i++)
         if (strcmp(c->op->params[i].name, name) == 0) return i;
     return -1;
 }
 
-static asn_status check_halves(const asn_call *c, int self, int dim, int *axis,
+static asn_status check_halves(const asnd_call *c, int self, int dim, int *axis,
                                int64_t *half) {
-    const asn_nd *a = asn_call_nd(c, self);
+    const asnd_nd *a = asn_call_nd(c, self);
     char got[ASN_SHAPE_TEXT];
     ASN_TRY(asn_norm_check(c, self, a->ndim, a->shape));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, dim), a->ndim, axis));
@@ -105,12 +105,12 @@ static asn_status check_halves(const asn_call *c, int self, int dim, int *axis,
 /* Glu(self, dim, out), GeGlu(self, dim, approximate, out, outGelu), V3 with activateLeft
  * behind approximate; GluBackward(gradOut, self, dim, out), GeGluBackward(gradOutput,
  * self, gelu, dim, approximate, gradInput). arg 1: a gradient. */
-asn_status asn_planner_gate(asn_call *c) {
+asn_status asn_planner_gate(asnd_call *c) {
     bool backward = c->op->arg == 1;
     int self = param_named(c, "self"), dim = param_named(c, "dim"), out = asn_call_out(c);
     int left = param_named(c, "activateLeft"), how = param_named(c, "approximate");
     int gelu = param_named(c, "gelu"), out_gelu = param_named(c, "outGelu"), axis = 0;
-    const asn_nd *a = asn_call_nd(c, self);
+    const asnd_nd *a = asn_call_nd(c, self);
     int64_t half[ASN_ND_MAX_DIMS], variant = how < 0 ? 0 : asn_call_int(c, how);
     ASN_TRY(check_halves(c, self, dim, &axis, half));
     if (variant != 0 && variant != 1)
@@ -125,7 +125,7 @@ asn_status asn_planner_gate(asn_call *c) {
     gate_plan *p = asn_call_plan(c, backward ? gate_backward_body : gate_body, sizeof *p,
                                  300 + 4 * (double)asn_nd_size(a));
     if (p == NULL) return ASN_ERR_MEMORY;
-    p->ew = (const asn_ew *)c->op->detail + variant;
+    p->ew = (const asnd_ew *)c->op->detail + variant;
     p->dy = backward ? c->first[0] : -1;
     p->dy_param = 0;
     p->self = c->first[self];
@@ -142,13 +142,14 @@ asn_status asn_planner_gate(asn_call *c) {
  * gradWeight): x where x > 0, else weight * x; one weight, or one per channel */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int dy, self, weight, out, dw;
     bool single;
 } prelu_plan;
 
 /* The weight, or its gradient, in the space of self. */
-static void spread_weight(asn_view *v, const asn_nd *a, const asn_norm *n, bool single) {
+static void spread_weight(asnd_view *v, const asnd_nd *a, const asnd_norm *n,
+                          bool single) {
     if (!single) {
         asn_norm_spread(v, a, n, n->mask);
         return;
@@ -159,26 +160,26 @@ static void spread_weight(asn_view *v, const asn_nd *a, const asn_norm *n, bool 
         asn_view_insert(v, 0, 1, 0);
 }
 
-static uint64_t weight_mask(const asn_nd *x, bool single) {
+static uint64_t weight_mask(const asnd_nd *x, bool single) {
     uint64_t all = x->ndim > 0 ? (UINT64_C(2) << (x->ndim - 1)) - 1 : 0;
     return single ? all : all & ~UINT64_C(2);
 }
 
-static asn_status prelu_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status prelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const prelu_plan *q = plan;
-    asn_view x, weight, dy, out, sum, dw;
+    asnd_view x, weight, dy, out, sum, dw;
     asn_view_set(&x, asn_exec_nd(e, q->self));
     asn_view_set(&out, asn_exec_nd(e, q->out));
     asn_view_at_least_1d(&x);
     asn_view_at_least_1d(&out);
-    asn_norm n;
+    asnd_norm n;
     asn_norm_begin(&n, &x.nd, weight_mask(&x.nd, q->single));
     spread_weight(&weight, asn_exec_nd(e, q->weight), &n, q->single);
     if (q->dy >= 0) {
         asn_view_set(&dy, asn_exec_nd(e, q->dy));
         asn_view_broadcast(&dy, x.nd.ndim, x.shape);
     }
-    asn_prog p;
+    asnd_prog p;
     if (q->dw >= 0) {
         ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &sum));
         asn_prog_begin(&p, x.nd.ndim, x.shape, n.mask);
@@ -201,10 +202,10 @@ static asn_status prelu_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(&dw.nd, &sum.nd);
 }
 
-asn_status asn_planner_prelu(asn_call *c) {
+asn_status asn_planner_prelu(asnd_call *c) {
     bool backward = c->op->arg == 1;
     int self = backward ? 1 : 0, weight = self + 1, out = self + 2;
-    const asn_nd *x = asn_call_nd(c, self), *w = asn_call_nd(c, weight);
+    const asnd_nd *x = asn_call_nd(c, self), *w = asn_call_nd(c, weight);
     bool single = asn_nd_size(w) == 1;
     ASN_TRY(asn_norm_check(c, self, x->ndim, x->shape));
     ASN_TRY(asn_norm_check(c, weight, w->ndim, w->shape));
@@ -216,7 +217,7 @@ asn_status asn_planner_prelu(asn_call *c) {
     if (!single) ASN_TRY(asn_norm_check(c, weight, 1, x->shape + 1));
     ASN_TRY(asn_norm_check(c, out, x->ndim, x->shape));
     if (backward) {
-        const asn_nd *dy = asn_call_nd(c, 0);
+        const asnd_nd *dy = asn_call_nd(c, 0);
         bool fits = asn_nd_broadcasts(dy, x->ndim, x->shape);
         ASN_TRY(
             asn_norm_check(c, 0, fits ? dy->ndim : x->ndim, fits ? dy->shape : x->shape));

@@ -9,7 +9,7 @@
 #include "device/opapi/norm.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, weight, bias, out, mean, rstd; /* operands; -1: absent */
     int dy, dw, db;
     int64_t groups;
@@ -18,7 +18,7 @@ typedef struct {
 } group_plan;
 
 /* x with its channels split. */
-static void split(asn_view *v, const asn_nd *x, int64_t groups) {
+static void split(asnd_view *v, const asnd_nd *x, int64_t groups) {
     asn_view_set(v, x);
     int64_t each = groups > 0 ? x->shape[1] / groups : 0, stride = x->strides[1];
     v->shape[1] = each;
@@ -34,10 +34,10 @@ static uint64_t parameter_mask(int ndim) {
 }
 
 /* A value per channel in the split space, or NULL when it is absent. */
-static const asn_nd *channels(aclOpExecutor *e, int operand, const asn_norm *n,
-                              asn_view *v) {
+static const asnd_nd *channels(aclOpExecutor *e, int operand, const asnd_norm *n,
+                               asnd_view *v) {
     if (operand < 0) return NULL;
-    const asn_nd *a = asn_exec_nd(e, operand);
+    const asnd_nd *a = asn_exec_nd(e, operand);
     asn_view_set(v, a);
     v->shape[0] = n->x->shape[2];
     asn_view_insert(v, 0, n->x->shape[1], n->x->shape[2] * a->strides[0]);
@@ -47,10 +47,10 @@ static const asn_nd *channels(aclOpExecutor *e, int operand, const asn_norm *n,
     return &v->nd;
 }
 
-static asn_status group_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status group_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
-    asn_norm n;
-    asn_view x, out, mean, rstd, weight, bias, to;
+    asnd_norm n;
+    asnd_view x, out, mean, rstd, weight, bias, to;
     split(&x, asn_exec_nd(e, g->in), g->groups);
     split(&out, asn_exec_nd(e, g->out), g->groups);
     asn_norm_begin(&n, &x.nd, statistics_mask(x.nd.ndim));
@@ -62,22 +62,22 @@ static asn_status group_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     ASN_TRY(asn_move(&to.nd, &mean.nd));
     asn_norm_spread(&to, asn_exec_nd(e, g->rstd), &n, n.mask);
     ASN_TRY(asn_move(&to.nd, &rstd.nd));
-    asn_norm_params q = {&mean.nd, &rstd.nd, channels(e, g->weight, &n, &weight),
-                         channels(e, g->bias, &n, &bias)};
+    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, g->weight, &n, &weight),
+                          channels(e, g->bias, &n, &bias)};
     return asn_norm_apply(&n, &q, g->silu, &out.nd);
 }
 
-static asn_status group_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status group_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
-    asn_norm n;
-    asn_view x, dy, dx, mean, rstd, weight, dw, db;
+    asnd_norm n;
+    asnd_view x, dy, dx, mean, rstd, weight, dw, db;
     split(&x, asn_exec_nd(e, g->in), g->groups);
     split(&dy, asn_exec_nd(e, g->dy), g->groups);
     asn_norm_begin(&n, &x.nd, statistics_mask(x.nd.ndim));
     asn_norm_spread(&mean, asn_exec_nd(e, g->mean), &n, n.mask);
     asn_norm_spread(&rstd, asn_exec_nd(e, g->rstd), &n, n.mask);
-    asn_norm_params q = {&mean.nd, &rstd.nd, channels(e, g->weight, &n, &weight), NULL};
-    asn_norm_grads to = {&dy.nd, NULL, NULL, NULL, parameter_mask(x.nd.ndim), false};
+    asnd_norm_params q = {&mean.nd, &rstd.nd, channels(e, g->weight, &n, &weight), NULL};
+    asnd_norm_grads to = {&dy.nd, NULL, NULL, NULL, parameter_mask(x.nd.ndim), false};
     if (g->out >= 0) {
         split(&dx, asn_exec_nd(e, g->out), g->groups);
         to.dx = &dx.nd;
@@ -88,12 +88,12 @@ static asn_status group_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp
 }
 
 /* y, mean and variance of an instance; the mask is of x's own dimensions. */
-static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const group_plan *g = plan;
     bool last = g->groups != 0; /* NHWC */
-    asn_norm n;
+    asnd_norm n;
     asn_norm_begin(&n, asn_exec_nd(e, g->in), last ? 6 : 12);
-    asn_view mean, rstd, weight, bias;
+    asnd_view mean, rstd, weight, bias;
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &mean));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
     ASN_TRY(asn_norm_statistics(&n, &mean, &rstd));
@@ -102,14 +102,14 @@ static asn_status instance_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
     ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, g->eps));
     asn_norm_spread(&weight, asn_exec_nd(e, g->weight), &n, last ? 7 : 13);
     asn_norm_spread(&bias, asn_exec_nd(e, g->bias), &n, last ? 7 : 13);
-    asn_norm_params q = {&mean.nd, &rstd.nd, &weight.nd, &bias.nd};
+    asnd_norm_params q = {&mean.nd, &rstd.nd, &weight.nd, &bias.nd};
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, g->out));
 }
 
 /* ---- planning */
 
-static asn_status check_input(const asn_call *c, int i, int64_t groups) {
-    const asn_nd *in = asn_call_nd(c, i);
+static asn_status check_input(const asnd_call *c, int i, int64_t groups) {
+    const asnd_nd *in = asn_call_nd(c, i);
     char got[ASN_SHAPE_TEXT];
     ASN_TRY(asn_norm_check(c, i, in->ndim, in->shape));
     if (in->ndim >= 2 && in->ndim < ASN_ND_MAX_DIMS && groups > 0 &&
@@ -123,7 +123,7 @@ static asn_status check_input(const asn_call *c, int i, int64_t groups) {
 }
 
 /* N, C and HxW from parameter i on tell the input's shape again. */
-static asn_status check_extents(const asn_call *c, int i, const asn_nd *in) {
+static asn_status check_extents(const asnd_call *c, int i, const asnd_nd *in) {
     int64_t rest = 1;
     for (int d = 2; d < in->ndim; d++)
         rest *= in->shape[d];
@@ -140,8 +140,8 @@ static asn_status check_extents(const asn_call *c, int i, const asn_nd *in) {
 /* GroupNorm(self, gamma, beta, N, C, HxW, group, eps, out, meanOut, rstdOut);
  * GroupNormSilu(self, gamma, beta, group, eps, out, meanOut, rstdOut), whose V2 has
  * activateSilu behind eps. */
-asn_status asn_planner_group_norm(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
+asn_status asn_planner_group_norm(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
     int at = c->op->arg == 0 ? 6 : 3, out = asn_call_out(c);
     int64_t groups = asn_call_int(c, at);
     ASN_TRY(check_input(c, 0, groups));
@@ -170,8 +170,8 @@ asn_status asn_planner_group_norm(asn_call *c) {
 
 /* GroupNormBackward(gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask,
  * gradInput, gradGammaOut, gradBetaOut) */
-asn_status asn_planner_group_norm_backward(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 1);
+asn_status asn_planner_group_norm_backward(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 1);
     int64_t groups = asn_call_int(c, 8);
     bool wanted[3];
     ASN_TRY(check_input(c, 1, groups));
@@ -202,8 +202,8 @@ asn_status asn_planner_group_norm_backward(asn_call *c) {
 }
 
 /* InstanceNorm(x, gamma, beta, dataFormat, eps, y, mean, variance) */
-asn_status asn_planner_instance_norm(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
+asn_status asn_planner_instance_norm(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
     const char *format = c->args[3].p;
     bool last = strcmp(format, "NHWC") == 0;
     if (in->ndim != 4 || (!last && strcmp(format, "NCHW") != 0))

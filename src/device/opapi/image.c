@@ -1,14 +1,14 @@
 /* CPU device, operators: what the operators on images share (see image.h). */
 #include "device/opapi/image.h"
 
-void asn_image_stand(asn_view *v, int spatial) {
+void asn_image_stand(asnd_view *v, int spatial) {
     if (v->nd.ndim == spatial + 1) asn_view_insert(v, 0, 1, 0);
     while (v->nd.ndim < 5)
         asn_view_insert(v, 2, 1, 0);
 }
 
-asn_status asn_image_plain(asn_tmp *tmp, const asn_nd *a, asn_dtype dtype,
-                           asn_view *out) {
+asn_status asn_image_plain(asnd_tmp *tmp, const asnd_nd *a, asn_dtype dtype,
+                           asnd_view *out) {
     if (a->dtype == dtype && asn_nd_is_contiguous(a)) {
         asn_view_set(out, a);
         return ASN_OK;
@@ -17,11 +17,11 @@ asn_status asn_image_plain(asn_tmp *tmp, const asn_nd *a, asn_dtype dtype,
     return asn_move(&out->nd, a);
 }
 
-asn_status asn_image_result(const aclOpExecutor *e, asn_tmp *tmp, const asn_nd *out,
-                            asn_dtype dtype, asn_view *result) {
+asn_status asn_image_result(const aclOpExecutor *e, asnd_tmp *tmp, const asnd_nd *out,
+                            asn_dtype dtype, asnd_view *result) {
     bool direct = out->dtype == dtype && asn_nd_is_contiguous(out);
     for (uint32_t i = 0; i < e->num_operands && direct; i++) {
-        const asn_operand *o = &e->operands[i];
+        const asnd_operand *o = &e->operands[i];
         direct = !o->is_in || o->is_empty || !asn_nds_meet(out, &o->nd);
     }
     if (!direct) return asn_tmp_view(tmp, dtype, out->ndim, out->shape, result);
@@ -29,13 +29,13 @@ asn_status asn_image_result(const aclOpExecutor *e, asn_tmp *tmp, const asn_nd *
     return ASN_OK;
 }
 
-asn_status asn_image_finish(const asn_nd *out, const asn_view *result) {
+asn_status asn_image_finish(const asnd_nd *out, const asnd_view *result) {
     return out->data == result->nd.data ? ASN_OK : asn_move(out, &result->nd);
 }
 
-asn_status asn_image_ints(const asn_call *c, int i, int n, int64_t low, int64_t fallback,
+asn_status asn_image_ints(const asnd_call *c, int i, int n, int64_t low, int64_t fallback,
                           int64_t *values) {
-    const asn_array *a = asn_call_array(c, i);
+    const asnd_array *a = asn_call_array(c, i);
     const int64_t *got = a ? a->data : NULL;
     uint64_t size = a ? a->size : 0;
     if (size != 1 && size != (uint64_t)n && (size != 0 || fallback < low))
@@ -53,7 +53,7 @@ asn_status asn_image_ints(const asn_call *c, int i, int n, int64_t low, int64_t 
     return ASN_OK;
 }
 
-asn_status asn_image_rank(const asn_call *c, int i, int spatial) {
+asn_status asn_image_rank(const asnd_call *c, int i, int spatial) {
     int ndim = asn_call_nd(c, i)->ndim;
     if (ndim == spatial + 1 || ndim == spatial + 2) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have %d or %d",

@@ -14,7 +14,7 @@
 
 enum { MAX_INDICES = 64 };
 
-static double work_of(const asn_nd *a) {
+static double work_of(const asnd_nd *a) {
     return 200 + 2 * (double)asn_nd_size(a);
 }
 
@@ -22,7 +22,7 @@ static double work_of(const asn_nd *a) {
  * unsafe) */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, first, count, other;
     bool put;
     asn_op accumulate;
@@ -33,17 +33,17 @@ typedef struct {
     int count, ndim; /* ndim: of their common shape */
     int64_t shape[ASN_ND_MAX_DIMS];
     int dims[MAX_INDICES];
-    asn_view *views; /* per index: int64, broadcast to `shape` */
-    const asn_nd *list[MAX_INDICES];
+    asnd_view *views; /* per index: int64, broadcast to `shape` */
+    const asnd_nd *list[MAX_INDICES];
 } index_set;
 
 /* A member that stands for a whole dimension: NULL, or an undefined (empty 1-d) tensor.
  */
-static bool is_slice(const asn_operand *o) {
+static bool is_slice(const asnd_operand *o) {
     return o->is_absent || (o->nd.ndim == 1 && o->nd.shape[0] == 0 && o->addr == NULL);
 }
 
-static asn_status join_shape(index_set *set, const asn_nd *a) {
+static asn_status join_shape(index_set *set, const asnd_nd *a) {
     while (set->ndim < a->ndim) {
         memmove(set->shape + 1, set->shape, (size_t)set->ndim * sizeof *set->shape);
         set->shape[0] = 1;
@@ -60,8 +60,8 @@ static asn_status join_shape(index_set *set, const asn_nd *a) {
 }
 
 /* A mask's positions, one int64 row per dimension of it. */
-static asn_status add_mask(asn_tmp *tmp, index_set *set, const asn_nd *mask,
-                           const asn_nd *self, int dim) {
+static asn_status add_mask(asnd_tmp *tmp, index_set *set, const asnd_nd *mask,
+                           const asnd_nd *self, int dim) {
     int64_t n, got;
     for (int d = 0; d < mask->ndim; d++)
         if (dim + d >= self->ndim || mask->shape[d] != self->shape[dim + d])
@@ -71,11 +71,11 @@ static asn_status add_mask(asn_tmp *tmp, index_set *set, const asn_nd *mask,
                 dim + d < self->ndim ? (long long)self->shape[dim + d] : 0);
     ASN_TRY(asn_cpu_count_nonzero(mask, &n));
     int64_t shape[2] = {mask->ndim, n};
-    asn_view rows;
+    asnd_view rows;
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 2, shape, &rows));
     ASN_TRY(asn_cpu_nonzero(mask, &rows.nd, &got));
     for (int d = 0; d < mask->ndim; d++) {
-        asn_view *v = &set->views[set->count];
+        asnd_view *v = &set->views[set->count];
         asn_view_set(v, &rows.nd);
         asn_view_slice(v, 0, d, 1, 1);
         asn_view_drop(v, 0);
@@ -85,15 +85,15 @@ static asn_status add_mask(asn_tmp *tmp, index_set *set, const asn_nd *mask,
     return ASN_OK;
 }
 
-static asn_status collect(aclOpExecutor *e, const index_plan *p, asn_tmp *tmp,
+static asn_status collect(aclOpExecutor *e, const index_plan *p, asnd_tmp *tmp,
                           index_set *set) {
-    const asn_nd *self = asn_exec_nd(e, p->self);
+    const asnd_nd *self = asn_exec_nd(e, p->self);
     int dim = 0;
     set->count = set->ndim = 0;
     set->views = asn_tmp_alloc(tmp, (size_t)(self->ndim + 1) * sizeof *set->views);
     if (set->views == NULL) return ASN_ERR_MEMORY;
     for (int k = 0; k < p->count; k++) {
-        const asn_operand *o = &e->operands[p->first + k];
+        const asnd_operand *o = &e->operands[p->first + k];
         if (is_slice(o)) {
             dim++;
         } else if (o->nd.dtype == ASN_BOOL && o->nd.ndim > 0) {
@@ -115,7 +115,7 @@ static asn_status collect(aclOpExecutor *e, const index_plan *p, asn_tmp *tmp,
 /* self with the indexed dimensions first, and the shape of self[indices] and where the
  * indices' dimensions stand in it: at the first indexed one if they are neighbours, else
  * in front. */
-static int arrange(const index_set *set, asn_view *self, int64_t *shape, int *ndim) {
+static int arrange(const index_set *set, asnd_view *self, int64_t *shape, int *ndim) {
     int order[ASN_ND_MAX_DIMS], rest[ASN_ND_MAX_DIMS], n = 0;
     bool adjacent = true;
     for (int k = 1; k < set->count; k++)
@@ -139,10 +139,10 @@ static int arrange(const index_set *set, asn_view *self, int64_t *shape, int *nd
     return place;
 }
 
-static asn_status index_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const index_plan *p = plan;
     index_set set;
-    asn_view self, other;
+    asnd_view self, other;
     int64_t shape[ASN_ND_MAX_DIMS];
     int ndim;
     ASN_TRY(collect(e, p, tmp, &set));
@@ -152,8 +152,8 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
                              "the result would have more than %d dimensions",
                              ASN_ND_MAX_DIMS);
     int place = arrange(&set, &self, shape, &ndim);
-    asn_nd want = {NULL, ndim, self.nd.dtype, shape, shape};
-    const asn_nd *given = asn_exec_nd(e, p->other);
+    asnd_nd want = {NULL, ndim, self.nd.dtype, shape, shape};
+    const asnd_nd *given = asn_exec_nd(e, p->other);
     if (p->put ? !asn_nd_broadcasts(given, ndim, shape)
                : !asn_nd_same_shape(given, &want)) {
         char got[ASN_SHAPE_TEXT], text[ASN_SHAPE_TEXT];
@@ -176,9 +176,9 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_cpu_index_get(&self.nd, set.count, set.list, &other.nd);
 }
 
-asn_status asn_planner_index(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 2);
-    const asn_array *list = asn_call_array(c, 1);
+asn_status asn_planner_index(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 2);
+    const asnd_array *list = asn_call_array(c, 1);
     bool put = c->op->arg != 0;
     int used = 0;
     if (!put && other->dtype != self->dtype)
@@ -186,7 +186,7 @@ asn_status asn_planner_index(asn_call *c) {
                              asn_dtype_name(other->dtype), asn_dtype_name(self->dtype));
     if (put) ASN_TRY(asn_call_convertible(c, other->dtype, 0));
     for (uint64_t k = 0; k < list->size; k++) {
-        const asn_operand *o = &c->e->operands[c->first[1] + (int)k];
+        const asnd_operand *o = &c->e->operands[c->first[1] + (int)k];
         bool mask = !is_slice(o) && o->nd.dtype == ASN_BOOL && o->nd.ndim > 0;
         if (!is_slice(o) && !mask) ASN_TRY(asn_index_dtype(c, 1, &o->nd));
         used += mask ? o->nd.ndim : 1;

@@ -13,7 +13,7 @@
 
 enum { MAX_INDICES = 64 };
 
-static double work_of(const asn_nd *a) {
+static double work_of(const asnd_nd *a) {
     return 200 + 2 * (double)asn_nd_size(a);
 }
 
@@ -29,7 +29,7 @@ typedef enum {
 } index_kind;
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     index_kind kind;
     int self, index, source, out; /* source: operand, or -1: `element` */
     int axis;
@@ -41,8 +41,8 @@ typedef struct {
 } axis_plan;
 
 /* The source in the output's dtype, times alpha. */
-static asn_status source_view(aclOpExecutor *e, const axis_plan *p, asn_tmp *tmp,
-                              asn_dtype dtype, asn_view *out) {
+static asn_status source_view(aclOpExecutor *e, const axis_plan *p, asnd_tmp *tmp,
+                              asn_dtype dtype, asnd_view *out) {
     if (p->source < 0) {
         int64_t one = 1;
         void *data = asn_tmp_alloc(tmp, 16);
@@ -51,10 +51,10 @@ static asn_status source_view(aclOpExecutor *e, const axis_plan *p, asn_tmp *tmp
         asn_view_plain(out, dtype, 0, &one, data);
         return ASN_OK;
     }
-    const asn_nd *source = asn_exec_nd(e, p->source);
+    const asnd_nd *source = asn_exec_nd(e, p->source);
     if (!p->scaled) return asn_tmp_as(tmp, source, dtype, out);
     ASN_TRY(asn_tmp_view(tmp, dtype, source->ndim, source->shape, out));
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, source->ndim, source->shape, 0);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, source), dtype);
     int alpha = asn_prog_element(&prog, dtype, p->alpha);
@@ -62,19 +62,19 @@ static asn_status source_view(aclOpExecutor *e, const axis_plan *p, asn_tmp *tmp
     return asn_prog_run(&prog);
 }
 
-static asn_status index_view(aclOpExecutor *e, const axis_plan *p, asn_tmp *tmp,
-                             asn_view *out) {
+static asn_status index_view(aclOpExecutor *e, const axis_plan *p, asnd_tmp *tmp,
+                             asnd_view *out) {
     if (p->index >= 0) return asn_tmp_as(tmp, asn_exec_nd(e, p->index), ASN_I64, out);
     asn_view_plain(out, ASN_I64, 1, &p->num_listed, p->listed);
     return ASN_OK;
 }
 
 /* A 1-d view of all elements, contiguous: through a temporary if need be. */
-static asn_status flat_view(const asn_nd *a, asn_tmp *tmp, asn_view *flat) {
+static asn_status flat_view(const asnd_nd *a, asnd_tmp *tmp, asnd_view *flat) {
     int64_t n = asn_nd_size(a);
     char *data = a->data;
     if (!asn_nd_is_contiguous(a)) {
-        asn_view copy;
+        asnd_view copy;
         ASN_TRY(asn_tmp_view(tmp, a->dtype, a->ndim, a->shape, &copy));
         ASN_TRY(asn_move(&copy.nd, a));
         data = copy.nd.data;
@@ -83,22 +83,22 @@ static asn_status flat_view(const asn_nd *a, asn_tmp *tmp, asn_view *flat) {
     return ASN_OK;
 }
 
-static asn_status put_flat(const asn_nd *out, const asn_view *index, asn_view *source,
-                           asn_op accumulate, asn_tmp *tmp) {
-    asn_view flat, flat_index, flat_source;
+static asn_status put_flat(const asnd_nd *out, const asnd_view *index, asnd_view *source,
+                           asn_op accumulate, asnd_tmp *tmp) {
+    asnd_view flat, flat_index, flat_source;
     ASN_TRY(flat_view(out, tmp, &flat));
     ASN_TRY(flat_view(&index->nd, tmp, &flat_index));
     ASN_TRY(flat_view(&source->nd, tmp, &flat_source));
-    const asn_nd *list[1] = {&flat_index.nd};
+    const asnd_nd *list[1] = {&flat_index.nd};
     ASN_TRY(asn_cpu_index_put(&flat.nd, 1, list, &flat_source.nd, accumulate, NULL));
     if (flat.nd.data == out->data) return ASN_OK;
-    asn_view back;
+    asnd_view back;
     asn_view_plain(&back, out->dtype, out->ndim, out->shape, flat.nd.data);
     return asn_move(out, &back.nd);
 }
 
 /* self indexed by the vectors along index's last dimension. */
-static asn_status nd_views(const asn_nd *index, asn_view *views, const asn_nd **list,
+static asn_status nd_views(const asnd_nd *index, asnd_view *views, const asnd_nd **list,
                            int *count) {
     int last = index->ndim - 1;
     *count = (int)index->shape[last];
@@ -111,10 +111,10 @@ static asn_status nd_views(const asn_nd *index, asn_view *views, const asn_nd **
     return ASN_OK;
 }
 
-static asn_status axis_write(const axis_plan *p, const asn_nd *out, const asn_view *index,
-                             asn_view *source, asn_tmp *tmp) {
-    asn_view self;
-    const asn_nd *list[MAX_INDICES] = {&index->nd};
+static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
+                             const asnd_view *index, asnd_view *source, asnd_tmp *tmp) {
+    asnd_view self;
+    const asnd_nd *list[MAX_INDICES] = {&index->nd};
     asn_view_set(&self, out);
     if (p->kind == PUT_FLAT) return put_flat(out, index, source, p->accumulate, tmp);
     if (p->kind == SCATTER) {
@@ -128,7 +128,7 @@ static asn_status axis_write(const axis_plan *p, const asn_nd *out, const asn_vi
     }
     if (p->kind == SCATTER_ND) {
         int count;
-        asn_view *views = asn_tmp_alloc(tmp, MAX_INDICES * sizeof *views);
+        asnd_view *views = asn_tmp_alloc(tmp, MAX_INDICES * sizeof *views);
         if (views == NULL) return ASN_ERR_MEMORY;
         ASN_TRY(nd_views(&index->nd, views, list, &count));
         return asn_cpu_index_put(&self.nd, count, list, &source->nd, p->accumulate, NULL);
@@ -145,10 +145,10 @@ static asn_status axis_write(const axis_plan *p, const asn_nd *out, const asn_vi
     return asn_cpu_index_put(&self.nd, 1, list, &source->nd, p->accumulate, NULL);
 }
 
-static asn_status axis_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const axis_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out), *self = asn_exec_nd(e, p->self);
-    asn_view index, source, flat;
+    const asnd_nd *out = asn_exec_nd(e, p->out), *self = asn_exec_nd(e, p->self);
+    asnd_view index, source, flat;
     ASN_TRY(index_view(e, p, tmp, &index));
     switch (p->kind) {
     case TAKE: return asn_cpu_take(self, p->axis, &index.nd, ASN_INDEX_RAISE, out);
@@ -157,9 +157,9 @@ static asn_status axis_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         ASN_TRY(flat_view(self, tmp, &flat));
         return asn_cpu_take(&flat.nd, 0, &index.nd, ASN_INDEX_RAISE, out);
     case GATHER_ND: {
-        const asn_nd *list[MAX_INDICES];
+        const asnd_nd *list[MAX_INDICES];
         int count;
-        asn_view *views = asn_tmp_alloc(tmp, MAX_INDICES * sizeof *views);
+        asnd_view *views = asn_tmp_alloc(tmp, MAX_INDICES * sizeof *views);
         if (views == NULL) return ASN_ERR_MEMORY;
         ASN_TRY(nd_views(&index.nd, views, list, &count));
         return asn_cpu_index_get(self, count, list, out);
@@ -172,7 +172,7 @@ static asn_status axis_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return axis_write(p, out, &index, &source, tmp);
 }
 
-static axis_plan *plan_axis(asn_call *c, index_kind kind, int index, int source,
+static axis_plan *plan_axis(asnd_call *c, index_kind kind, int index, int source,
                             int out) {
     int larger = source >= 0 && c->first[source] >= 0 ? source : out;
     double work = work_of(asn_call_nd(c, larger));
@@ -192,10 +192,10 @@ static axis_plan *plan_axis(asn_call *c, index_kind kind, int index, int source,
 
 /* IndexSelect(self, dim, index, out), GatherV2 likewise; Embedding(weight, indices, out)
  * and Take(self, index, out), arg 1: flat. */
-asn_status asn_planner_take(asn_call *c) {
+asn_status asn_planner_take(asnd_call *c) {
     bool has_dim = c->op->num_params == 4, flat = c->op->arg == 1;
     int index_at = has_dim ? 2 : 1, out_at = index_at + 1, axis = 0, ndim = 0;
-    const asn_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
+    const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
     int64_t shape[2 * ASN_ND_MAX_DIMS];
     ASN_TRY(asn_index_dtype(c, index_at, index));
     ASN_TRY(asn_call_same_dtype(c, 0, out_at));
@@ -220,8 +220,8 @@ asn_status asn_planner_take(asn_call *c) {
 }
 
 /* index has self's dimensions, and is no longer than it off the axis. */
-static asn_status along_axis(const asn_call *c, int dim_at, int index_at, int *axis) {
-    const asn_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
+static asn_status along_axis(const asnd_call *c, int dim_at, int index_at, int *axis) {
+    const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
     ASN_TRY(asn_index_dtype(c, index_at, index));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, dim_at), self->ndim, axis));
     bool fits = index->ndim == self->ndim && self->ndim > 0;
@@ -236,9 +236,9 @@ static asn_status along_axis(const asn_call *c, int dim_at, int index_at, int *a
 }
 
 /* Gather(self, dim, index, out) */
-asn_status asn_planner_gather(asn_call *c) {
+asn_status asn_planner_gather(asnd_call *c) {
     int axis = 0;
-    const asn_nd *index = asn_call_nd(c, 2);
+    const asnd_nd *index = asn_call_nd(c, 2);
     ASN_TRY(along_axis(c, 1, 2, &axis));
     ASN_TRY(asn_call_same_dtype(c, 0, 3));
     ASN_TRY(asn_call_same_shape(c, 3, index->ndim, index->shape));
@@ -251,10 +251,10 @@ asn_status asn_planner_gather(asn_call *c) {
 
 /* Scatter(self, dim, index, src, reduce, out), ScatterAdd without reduce, ScatterValue
  * with a scalar; in place or not. reduce: 0 stores, 1 adds, 2 multiplies. */
-asn_status asn_planner_scatter(asn_call *c) {
+asn_status asn_planner_scatter(asnd_call *c) {
     int axis = 0, out = asn_call_out(c);
-    const asn_nd *index = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
-    const asn_nd *src = asn_call_nd(c, 3);
+    const asnd_nd *index = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
+    const asnd_nd *src = asn_call_nd(c, 3);
     static const asn_op reductions[] = {ASN_OP_NONE, ASN_OP_ADD, ASN_OP_MULTIPLY};
     bool add = c->op->arg == 1;
     int64_t reduce = add ? 1 : asn_call_int(c, 4);
@@ -277,10 +277,10 @@ asn_status asn_planner_scatter(asn_call *c) {
     return src ? ASN_OK : asn_call_element(c, 3, self->dtype, p->element);
 }
 
-static asn_status put_axis_shapes(const asn_call *c, int index_at, int source_at,
+static asn_status put_axis_shapes(const asnd_call *c, int index_at, int source_at,
                                   int axis) {
-    const asn_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
-    const asn_nd *source = asn_call_nd(c, source_at);
+    const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);
+    const asnd_nd *source = asn_call_nd(c, source_at);
     bool fits = index->ndim <= 1 && self->ndim > 0 && source->ndim == self->ndim;
     for (int d = 0; d < self->ndim && fits; d++)
         fits = source->shape[d] == (d == axis ? asn_nd_size(index) : self->shape[d]);
@@ -293,10 +293,10 @@ static asn_status put_axis_shapes(const asn_call *c, int index_at, int source_at
 
 /* IndexAdd(self, dim, index, source, alpha, out); IndexCopy(selfRef, dim, index, source,
  * outRef), in place or not: arg 1. */
-asn_status asn_planner_index_axis(asn_call *c) {
+asn_status asn_planner_index_axis(asnd_call *c) {
     int axis = 0, out = c->op->num_params - 1;
     bool copy = c->op->arg == 1;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     if (c->op->params[out].kind == ASN_IN) out = 0;
     ASN_TRY(asn_index_dtype(c, 2, asn_call_nd(c, 2)));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
@@ -317,10 +317,10 @@ asn_status asn_planner_index_axis(asn_call *c) {
 }
 
 /* IndexFillTensor(self, dim, index, value, out): index is an aclIntArray. */
-asn_status asn_planner_index_fill(asn_call *c) {
+asn_status asn_planner_index_fill(asnd_call *c) {
     int axis = 0, out = asn_call_out(c);
-    const asn_nd *self = asn_call_nd(c, 0);
-    const asn_array *index = asn_call_array(c, 2);
+    const asnd_nd *self = asn_call_nd(c, 0);
+    const asnd_array *index = asn_call_array(c, 2);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     ASN_TRY(asn_call_same_dtype(c, 0, out));
@@ -336,8 +336,8 @@ asn_status asn_planner_index_fill(asn_call *c) {
 }
 
 /* InplacePut(selfRef, index, source, accumulate): flat. */
-asn_status asn_planner_put(asn_call *c) {
-    const asn_nd *index = asn_call_nd(c, 1), *source = asn_call_nd(c, 2);
+asn_status asn_planner_put(asnd_call *c) {
+    const asnd_nd *index = asn_call_nd(c, 1), *source = asn_call_nd(c, 2);
     ASN_TRY(asn_index_dtype(c, 1, index));
     if (asn_nd_size(index) != asn_nd_size(source))
         return asn_error_set(ASN_ERR_VALUE, "%s: %lld indices for %lld values",
@@ -352,10 +352,10 @@ asn_status asn_planner_put(asn_call *c) {
 
 /* GatherNd(self, indices, negativeIndexSupport, out), arg 0; ScatterNd(data, indices,
  * updates, out) and ScatterNdUpdate(varRef, indices, updates), arg 1. */
-asn_status asn_planner_index_nd(asn_call *c) {
+asn_status asn_planner_index_nd(asnd_call *c) {
     bool write = c->op->arg == 1;
     int out = asn_call_out(c), ndim = 0;
-    const asn_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, 1);
+    const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, 1);
     int64_t shape[2 * ASN_ND_MAX_DIMS];
     ASN_TRY(asn_index_dtype(c, 1, index));
     int depth = index->ndim > 0 ? (int)index->shape[index->ndim - 1] : 0;

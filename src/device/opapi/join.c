@@ -7,25 +7,25 @@
 #include "device/cpu/fused/fused.h"
 #include "device/opapi/plan.h"
 
-static double work_of(const asn_nd *a) {
+static double work_of(const asnd_nd *a) {
     return 100 + 0.5 * (double)asn_nd_size(a);
 }
 
 /* ---- Cat, Stack, Split: out (or self) in pieces along an axis */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int whole, first, count, axis;
     bool join, stack; /* join: pieces -> whole; stack: pieces lack the axis */
 } pieces_plan;
 
-static asn_status pieces_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status pieces_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const pieces_plan *p = plan;
     int64_t start = 0;
     for (int k = 0; k < p->count; k++) {
-        const asn_operand *o = &e->operands[p->first + k];
-        asn_view whole, piece;
+        const asnd_operand *o = &e->operands[p->first + k];
+        asnd_view whole, piece;
         asn_view_set(&whole, asn_exec_nd(e, p->whole));
         asn_view_set(&piece, &o->nd);
         if (!p->stack && piece.nd.ndim != whole.nd.ndim)
@@ -39,7 +39,7 @@ static asn_status pieces_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-static asn_status plan_pieces(asn_call *c, int whole, int list, int axis, bool join,
+static asn_status plan_pieces(asnd_call *c, int whole, int list, int axis, bool join,
                               bool stack) {
     pieces_plan *p =
         asn_call_plan(c, pieces_body, sizeof *p, work_of(asn_call_nd(c, whole)));
@@ -53,9 +53,9 @@ static asn_status plan_pieces(asn_call *c, int whole, int list, int axis, bool j
     return ASN_OK;
 }
 
-static asn_status piece_check(const asn_call *c, int list, uint64_t k, int ndim,
+static asn_status piece_check(const asnd_call *c, int list, uint64_t k, int ndim,
                               const int64_t *shape, int but_axis) {
-    const asn_operand *o = &c->e->operands[c->first[list] + (int)k];
+    const asnd_operand *o = &c->e->operands[c->first[list] + (int)k];
     bool fits = !o->is_absent && o->nd.ndim == ndim;
     for (int d = 0; d < ndim && fits; d++)
         fits = d == but_axis || o->nd.shape[d] == shape[d];
@@ -69,9 +69,9 @@ static asn_status piece_check(const asn_call *c, int list, uint64_t k, int ndim,
 }
 
 /* Cat(tensors, dim, out); empty 1-d tensors among others are skipped. */
-asn_status asn_planner_cat(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 2);
-    const asn_array *list = asn_call_array(c, 0);
+asn_status asn_planner_cat(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 2);
+    const asnd_array *list = asn_call_array(c, 0);
     int axis = 0;
     int64_t total = 0;
     if (list->size == 0)
@@ -79,7 +79,7 @@ asn_status asn_planner_cat(asn_call *c) {
                              "%s: tensors is empty; at least one is needed", c->op->name);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), out->ndim, &axis));
     for (uint64_t k = 0; k < list->size; k++) {
-        const asn_operand *o = &c->e->operands[c->first[0] + (int)k];
+        const asnd_operand *o = &c->e->operands[c->first[0] + (int)k];
         if (!o->is_absent && o->nd.ndim == 1 && o->nd.shape[0] == 0) continue;
         ASN_TRY(piece_check(c, 0, k, out->ndim, out->shape, axis));
         if (out->ndim == 0)
@@ -97,11 +97,11 @@ asn_status asn_planner_cat(asn_call *c) {
 }
 
 /* Stack(tensors, dim, out) */
-asn_status asn_planner_stack(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 2);
-    const asn_array *list = asn_call_array(c, 0);
+asn_status asn_planner_stack(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 2);
+    const asnd_array *list = asn_call_array(c, 0);
     int axis = 0;
-    asn_view piece;
+    asnd_view piece;
     if (list->size == 0 || out->ndim == 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: no tensors, or out is 0-d", c->op->name);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), out->ndim, &axis));
@@ -122,10 +122,10 @@ asn_status asn_planner_stack(asn_call *c) {
 }
 
 /* SplitTensor(self, splitSections, dim, out), SplitWithSize(self, splitSize, dim, out) */
-asn_status asn_planner_split(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
-    const asn_array *list = asn_call_array(c, 3);
-    const asn_array *sizes =
+asn_status asn_planner_split(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    const asnd_array *list = asn_call_array(c, 3);
+    const asnd_array *sizes =
         c->op->params[1].kind == ASN_INTS ? asn_call_array(c, 1) : NULL;
     int axis = 0;
     int64_t total = 0, section = sizes ? 0 : asn_call_int(c, 1);
@@ -134,7 +134,7 @@ asn_status asn_planner_split(asn_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: the sizes do not fit self and the list",
                              c->op->name);
     for (uint64_t k = 0; k < list->size; k++) {
-        const asn_operand *o = &c->e->operands[c->first[3] + (int)k];
+        const asnd_operand *o = &c->e->operands[c->first[3] + (int)k];
         ASN_TRY(piece_check(c, 3, k, self->ndim, self->shape, axis));
         int64_t left = self->shape[axis] - total;
         int64_t want = sizes            ? ((int64_t *)sizes->data)[k]
@@ -158,16 +158,16 @@ asn_status asn_planner_split(asn_call *c) {
  * dimension on */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out;
     _Alignas(16) uint8_t element[16];
     int64_t before[ASN_ND_MAX_DIMS]; /* negative: cut */
 } pad_plan;
 
-static asn_status pad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const pad_plan *p = plan;
-    asn_view src, dst;
+    asnd_view src, dst;
     asn_view_set(&src, asn_exec_nd(e, p->in));
     asn_view_set(&dst, asn_exec_nd(e, p->out));
     ASN_TRY(asn_cpu_fill(&dst.nd, p->element));
@@ -182,9 +182,9 @@ static asn_status pad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(&dst.nd, &src.nd);
 }
 
-asn_status asn_planner_pad(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
-    const asn_array *pad = asn_call_array(c, 1);
+asn_status asn_planner_pad(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 3);
+    const asnd_array *pad = asn_call_array(c, 1);
     int64_t before[ASN_ND_MAX_DIMS] = {0}, shape[ASN_ND_MAX_DIMS];
     if (pad->size % 2 != 0 || pad->size / 2 > (uint64_t)self->ndim)
         return asn_error_set(ASN_ERR_VALUE, "%s: %llu numbers in pad for %d dimensions",
@@ -213,16 +213,16 @@ asn_status asn_planner_pad(asn_call *c) {
 /* ---- Tril, Triu (self, diagonal, out), in place or not */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out;
     bool upper;
     int64_t diagonal;
 } triangle_plan;
 
-static asn_status triangle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status triangle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const triangle_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
+    const asnd_nd *out = asn_exec_nd(e, p->out);
     _Alignas(16) uint8_t zero[16] = {0};
     if (p->in != p->out) ASN_TRY(asn_move(out, asn_exec_nd(e, p->in)));
     int rows = out->ndim - 2, cols = out->ndim - 1;
@@ -230,7 +230,7 @@ static asn_status triangle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         int64_t edge =
             i + p->diagonal + (p->upper ? 0 : 1); /* first kept, or first cleared */
         edge = edge < 0 ? 0 : edge > out->shape[cols] ? out->shape[cols] : edge;
-        asn_view row;
+        asnd_view row;
         asn_view_set(&row, out);
         asn_view_slice(&row, rows, i, 1, 1);
         if (p->upper) {
@@ -243,9 +243,9 @@ static asn_status triangle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-asn_status asn_planner_triangle(asn_call *c) {
+asn_status asn_planner_triangle(asnd_call *c) {
     int out = asn_call_out(c);
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     if (self->ndim < 2)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: self has %d dimensions; at least 2 are needed",
@@ -265,14 +265,14 @@ asn_status asn_planner_triangle(asn_call *c) {
 /* ---- diagonals: Diag(self, diagonal, out), DiagFlat, FillDiagonal, Trace */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out;
     int64_t k;
     _Alignas(16) uint8_t element[16];
 } diag_plan;
 
 /* The k-th diagonal of a 2-d view as a 1-d view. */
-static void diagonal_of(asn_view *v, int64_t k) {
+static void diagonal_of(asnd_view *v, int64_t k) {
     int64_t rows = v->shape[0], cols = v->shape[1];
     int64_t i = k < 0 ? -k : 0, j = k > 0 ? k : 0;
     int64_t n = rows - i < cols - j ? rows - i : cols - j;
@@ -283,10 +283,10 @@ static void diagonal_of(asn_view *v, int64_t k) {
     v->nd.ndim = 1;
 }
 
-static asn_status diag_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status diag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const diag_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
-    asn_view src, dst;
+    const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
+    asnd_view src, dst;
     asn_view_set(&src, in);
     asn_view_set(&dst, out);
     if (out->ndim < 2) {
@@ -297,15 +297,15 @@ static asn_status diag_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     diagonal_of(&dst, p->k);
     if (in->ndim == 1) return asn_move(&dst.nd, in);
     int64_t n = asn_nd_size(in); /* DiagFlat */
-    asn_view copy, flat;
+    asnd_view copy, flat;
     ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
     ASN_TRY(asn_move(&copy.nd, in));
     asn_view_plain(&flat, in->dtype, 1, &n, copy.nd.data);
     return asn_move(&dst.nd, &flat.nd);
 }
 
-asn_status asn_planner_diag(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_diag(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t k = asn_call_int(c, 1), shape[2];
     bool take = self->ndim == 2 && c->op->arg == 0;
     if (!take && c->op->arg == 0 && self->ndim != 1)
@@ -313,7 +313,7 @@ asn_status asn_planner_diag(asn_call *c) {
                              "%s: self has %d dimensions; 1 or 2 are allowed",
                              c->op->name, self->ndim);
     if (take) {
-        asn_view v;
+        asnd_view v;
         asn_view_set(&v, self);
         diagonal_of(&v, k);
         shape[0] = v.shape[0];
@@ -333,10 +333,10 @@ asn_status asn_planner_diag(asn_call *c) {
 }
 
 /* FillDiagonal(selfRef, fillValue, wrap): of any dimension, all extents equal, or 2-d. */
-static asn_status fill_diagonal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status fill_diagonal_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const diag_plan *p = plan;
-    asn_view v;
+    asnd_view v;
     asn_view_set(&v, asn_exec_nd(e, p->out));
     int64_t n = v.shape[0], step = 0, cols = v.shape[v.nd.ndim - 1];
     for (int d = 0; d < v.nd.ndim; d++) {
@@ -347,15 +347,15 @@ static asn_status fill_diagonal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
     char *data = v.nd.data;
     for (int64_t start = 0; start < rows; start += cols + 1) {
         int64_t left = rows - start, count = n < left ? n : left;
-        asn_nd line = {data + start * row, 1, v.nd.dtype, &count, &step};
+        asnd_nd line = {data + start * row, 1, v.nd.dtype, &count, &step};
         ASN_TRY(asn_cpu_fill(&line, p->element));
         if (p->k == 0 || v.nd.ndim != 2) break; /* no wrap */
     }
     return ASN_OK;
 }
 
-asn_status asn_planner_fill_diagonal(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_fill_diagonal(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool equal = self->ndim >= 2;
     for (int d = 1; d < self->ndim && self->ndim > 2; d++)
         equal = equal && self->shape[d] == self->shape[0];

@@ -4,7 +4,7 @@
 #include "device/cpu/linalg/linalg.h"
 #include "device/opbase/executor.h"
 
-static asn_status operand_nd(const aclnnxTensor *t, int i, asn_nd *out) {
+static asn_status operand_nd(const aclnnxTensor *t, int i, asnd_nd *out) {
     asn_dtype dtype = asn_dtype_from_acl(t->dtype);
     if (dtype >= ASN_DTYPE_COUNT)
         return asn_error_set(ASN_ERR_TYPE, "aclnnxLinalg: operand %d has dtype %d", i,
@@ -12,7 +12,7 @@ static asn_status operand_nd(const aclnnxTensor *t, int i, asn_nd *out) {
     if (t->numDims < 0 || t->numDims > ASN_ND_MAX_DIMS ||
         (t->numDims > 0 && (!t->shape || !t->strides)))
         return asn_error_set(ASN_ERR_VALUE, "aclnnxLinalg: operand %d has no shape", i);
-    *out = (asn_nd){t->data, t->numDims, dtype, t->shape, t->strides};
+    *out = (asnd_nd){t->data, t->numDims, dtype, t->shape, t->strides};
     return t->data || asn_nd_size(out) == 0
                ? ASN_OK
                : asn_error_set(ASN_ERR_NULL_POINTER,
@@ -22,8 +22,8 @@ static asn_status operand_nd(const aclnnxTensor *t, int i, asn_nd *out) {
 ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t numBatch,
                              int32_t numOperands, const aclnnxTensor *operands,
                              int64_t *failed, uint32_t *fpFlags) {
-    asn_nd nd[ASN_LINALG_MAX_OPERANDS];
-    asn_linalg_options options = {upper != 0, rcond};
+    asnd_nd nd[ASN_LINALG_MAX_OPERANDS];
+    asnd_linalg_options options = {upper != 0, rcond};
     asn_status status = ASN_OK;
     if (op < 0 || op >= ASN_LINALG_OPS || numOperands < 1 ||
         numOperands > ASN_LINALG_MAX_OPERANDS || numBatch < 0 || !operands || !failed)
@@ -35,7 +35,7 @@ ASN_API int32_t aclnnxLinalg(int32_t op, int32_t upper, double rcond, int32_t nu
         status = operand_nd(&operands[i], i, &nd[i]);
     if (fpFlags) asn_fp_clear();
     if (status == ASN_OK)
-        status = asn_cpu_linalg((asn_linalg_op)op, &options, numBatch, numOperands, nd,
+        status = asn_cpu_linalg((asnd_linalg_op)op, &options, numBatch, numOperands, nd,
                                 failed);
     if (fpFlags) asn_fp_collect(fpFlags);
     return status == ASN_OK ? ACLNN_SUCCESS : asnop_fail(status);

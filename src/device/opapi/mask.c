@@ -12,7 +12,7 @@
 #include "device/opapi/plan.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, mask, other, out;
     bool transposed;
     int64_t number;
@@ -21,11 +21,11 @@ typedef struct {
     _Alignas(16) uint8_t element[16];
 } mask_plan;
 
-static double work_of(const asn_nd *a) {
+static double work_of(const asnd_nd *a) {
     return 200 + 1.5 * (double)asn_nd_size(a);
 }
 
-static asn_status mask_dtype(const asn_call *c, int i) {
+static asn_status mask_dtype(const asnd_call *c, int i) {
     asn_dtype t = asn_call_nd(c, i)->dtype;
     if (t == ASN_BOOL || t == ASN_U8) return ASN_OK;
     return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be bool or uint8",
@@ -33,9 +33,9 @@ static asn_status mask_dtype(const asn_call *c, int i) {
 }
 
 /* The broadcast shape of two parameters. */
-static asn_status common_shape(const asn_call *c, int i, int j, int *ndim,
+static asn_status common_shape(const asnd_call *c, int i, int j, int *ndim,
                                int64_t *shape) {
-    const asn_nd *a = asn_call_nd(c, i), *b = asn_call_nd(c, j);
+    const asnd_nd *a = asn_call_nd(c, i), *b = asn_call_nd(c, j);
     *ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
     for (int d = 0; d < *ndim; d++) {
         int da = d - (*ndim - a->ndim), db = d - (*ndim - b->ndim);
@@ -49,7 +49,7 @@ static asn_status common_shape(const asn_call *c, int i, int j, int *ndim,
     return ASN_OK;
 }
 
-static mask_plan *plan_mask(asn_call *c, asn_body_fn body, int out, double work) {
+static mask_plan *plan_mask(asnd_call *c, asnd_body_fn body, int out, double work) {
     mask_plan *p = asn_call_plan(c, body, sizeof *p, work);
     if (p == NULL) return NULL;
     p->self = c->first[0];
@@ -58,8 +58,8 @@ static mask_plan *plan_mask(asn_call *c, asn_body_fn body, int out, double work)
     return p;
 }
 
-static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asn_tmp *tmp, int ndim,
-                            const int64_t *shape, asn_view *mask) {
+static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asnd_tmp *tmp, int ndim,
+                            const int64_t *shape, asnd_view *mask) {
     ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->mask), ASN_BOOL, mask));
     asn_view_broadcast(mask, ndim, shape);
     return ASN_OK;
@@ -67,11 +67,11 @@ static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asn_tmp *tmp, 
 
 /* ---- MaskedSelect(self, mask, out) */
 
-static asn_status select_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status select_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const mask_plan *p = plan;
-    asn_view self, mask;
+    asnd_view self, mask;
     int64_t count;
-    const asn_nd *out = asn_exec_nd(e, p->out);
+    const asnd_nd *out = asn_exec_nd(e, p->out);
     asn_view_set(&self, asn_exec_nd(e, p->self));
     asn_view_broadcast(&self, p->ndim, p->shape);
     ASN_TRY(mask_view(e, p, tmp, p->ndim, p->shape, &mask));
@@ -80,10 +80,10 @@ static asn_status select_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-asn_status asn_planner_masked_select(asn_call *c) {
+asn_status asn_planner_masked_select(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
-    const asn_nd *out = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
+    const asnd_nd *out = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
     ASN_TRY(mask_dtype(c, 1));
     ASN_TRY(common_shape(c, 0, 1, &ndim, shape));
     if (out->ndim != 1 || out->dtype != self->dtype)
@@ -100,13 +100,13 @@ asn_status asn_planner_masked_select(asn_call *c) {
 
 /* ---- MaskedFillScalar, MaskedFillTensor, MaskedScatter (selfRef, mask, value) */
 
-static asn_status fill_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     mask_plan *p = plan;
-    const asn_nd *self = asn_exec_nd(e, p->self);
-    asn_view mask, values, flat;
+    const asnd_nd *self = asn_exec_nd(e, p->self);
+    asnd_view mask, values, flat;
     ASN_TRY(mask_view(e, p, tmp, self->ndim, self->shape, &mask));
     if (p->transposed) { /* MaskedScatter */
-        const asn_nd *source = asn_exec_nd(e, p->other);
+        const asnd_nd *source = asn_exec_nd(e, p->other);
         int64_t n = asn_nd_size(source);
         char *data = source->data;
         if (source->dtype != self->dtype || !asn_nd_is_contiguous(source) ||
@@ -119,15 +119,15 @@ static asn_status fill_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         return asn_cpu_masked_scatter(self, &mask.nd, &flat.nd);
     }
     if (p->other >= 0) {
-        const asn_nd *v = asn_exec_nd(e, p->other);
+        const asnd_nd *v = asn_exec_nd(e, p->other);
         asn_value_cast(self->dtype, p->element, v->dtype, v->data);
     }
     return asn_cpu_masked_fill(self, &mask.nd, p->element);
 }
 
-asn_status asn_planner_masked_fill(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *mask = asn_call_nd(c, 1),
-                 *value = asn_call_nd(c, 2);
+asn_status asn_planner_masked_fill(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *mask = asn_call_nd(c, 1),
+                  *value = asn_call_nd(c, 2);
     bool scatter = c->op->arg == 1;
     ASN_TRY(mask_dtype(c, 1));
     if (!asn_nd_broadcasts(mask, self->ndim, self->shape))
@@ -147,10 +147,10 @@ asn_status asn_planner_masked_fill(asn_call *c) {
 
 /* ---- Nonzero(self, out): N x D; NonzeroV2: D x N, arg 1 */
 
-static asn_status nonzero_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status nonzero_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const mask_plan *p = plan;
-    const asn_nd *self = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
+    const asnd_nd *self = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
     int64_t count, got;
     ASN_TRY(asn_cpu_count_nonzero(self, &count));
     int along = p->transposed ? 1 : 0;
@@ -159,7 +159,7 @@ static asn_status nonzero_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
                              "%lld elements are not 0; out has room for %lld",
                              (long long)count, (long long)out->shape[along]);
     int64_t shape[2] = {self->ndim, count}, rows[2] = {count, self->ndim};
-    asn_view v; /* packed, when out is longer than the result */
+    asnd_view v; /* packed, when out is longer than the result */
     asn_view_plain(&v, ASN_I64, 2, p->transposed ? shape : rows, out->data);
     if (!asn_nd_is_contiguous(out))
         memcpy(v.strides, out->strides, 2 * sizeof *v.strides);
@@ -169,8 +169,8 @@ static asn_status nonzero_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-asn_status asn_planner_nonzero(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 1);
+asn_status asn_planner_nonzero(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 1);
     bool v2 = c->op->arg == 1;
     if (out->dtype != ASN_I64 || out->ndim != 2 || out->shape[v2 ? 0 : 1] != self->ndim)
         return asn_error_set(ASN_ERR_VALUE, "%s: out must be int64 of %s", c->op->name,
@@ -183,10 +183,10 @@ asn_status asn_planner_nonzero(asn_call *c) {
 
 /* ---- RepeatInterleave...: by a tensor of counts or one number, flat or along dim */
 
-static asn_status interleave_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status interleave_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const mask_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
-    asn_view self, counts;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view self, counts;
     int64_t one = 1, number = p->number;
     if (p->other >= 0) {
         ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->other), ASN_I64, &counts));
@@ -205,7 +205,7 @@ static asn_status interleave_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         asn_view_set(&self, asn_exec_nd(e, p->self));
         if (p->axis < 0) {
             int64_t n = asn_nd_size(&self.nd);
-            asn_view copy;
+            asnd_view copy;
             ASN_TRY(asn_tmp_view(tmp, self.nd.dtype, self.nd.ndim, self.shape, &copy));
             ASN_TRY(asn_move(&copy.nd, &self.nd));
             asn_view_plain(&self, copy.nd.dtype, 1, &n, copy.nd.data);
@@ -216,7 +216,7 @@ static asn_status interleave_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* Everything but the extent along the axis, which the counts decide, and outputSize says.
  */
-static asn_status interleave_shape(const asn_call *c, const asn_nd *self, int axis,
+static asn_status interleave_shape(const asnd_call *c, const asnd_nd *self, int axis,
                                    int out, int64_t size) {
     int64_t shape[ASN_ND_MAX_DIMS] = {size};
     int ndim = axis < 0 ? 1 : self->ndim;
@@ -225,10 +225,10 @@ static asn_status interleave_shape(const asn_call *c, const asn_nd *self, int ax
     return asn_call_same_shape(c, out, ndim, shape);
 }
 
-asn_status asn_planner_repeat_interleave(asn_call *c) {
+asn_status asn_planner_repeat_interleave(asnd_call *c) {
     int out = asn_call_out(c), repeats = c->op->arg == 1 ? 0 : 1, axis = -1;
-    const asn_nd *self = repeats == 0 ? NULL : asn_call_nd(c, 0);
-    const asn_nd *counts = asn_call_nd(c, repeats);
+    const asnd_nd *self = repeats == 0 ? NULL : asn_call_nd(c, 0);
+    const asnd_nd *counts = asn_call_nd(c, repeats);
     if (counts != NULL && (!asn_is_integer(counts->dtype) || counts->ndim > 1))
         return asn_error_set(ASN_ERR_VALUE, "%s: repeats must be 1-d and integer",
                              c->op->name);

@@ -11,7 +11,7 @@
 #include "device/opapi/packed.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int a, b, self, out;         /* operands; self -1: none */
     bool trans_a, trans_b, fold; /* fold: the batch is summed over */
     bool column_a, row_b; /* how a vector stands: otherwise a is a row, b a column */
@@ -28,7 +28,7 @@ static asn_dtype factor_dtype(asn_dtype loop) {
 /* ---- shapes */
 
 /* Stacks of matrices, whatever the tensors are. */
-static void stand(const matmul_plan *p, asn_view *a, asn_view *b) {
+static void stand(const matmul_plan *p, asnd_view *a, asnd_view *b) {
     if (a->nd.ndim == 1) asn_view_insert(a, p->column_a ? 1 : 0, 1, 0);
     if (b->nd.ndim == 1) asn_view_insert(b, p->row_b ? 0 : 1, 1, 0);
     if (p->trans_a) asn_view_swap_last(a);
@@ -36,9 +36,10 @@ static void stand(const matmul_plan *p, asn_view *a, asn_view *b) {
 }
 
 /* The result's shape as the output has it: without the dimensions that vectors lack. */
-static asn_status result_shape(const asn_call *c, const matmul_plan *p, const asn_nd *a0,
-                               const asn_nd *b0, int *ndim, int64_t *shape) {
-    asn_view a, b;
+static asn_status result_shape(const asnd_call *c, const matmul_plan *p,
+                               const asnd_nd *a0, const asnd_nd *b0, int *ndim,
+                               int64_t *shape) {
+    asnd_view a, b;
     asn_view_set(&a, a0);
     asn_view_set(&b, b0);
     stand(p, &a, &b);
@@ -66,8 +67,8 @@ static asn_status result_shape(const asn_call *c, const matmul_plan *p, const as
 
 /* (batch, m, k) -> (m, batch * k), and (batch, k, n) -> (batch * k, n): one product sums
  * the batch. */
-static asn_status fold_batch(asn_tmp *tmp, asn_view *a, asn_view *b) {
-    asn_view copy;
+static asn_status fold_batch(asnd_tmp *tmp, asnd_view *a, asnd_view *b) {
+    asnd_view copy;
     int64_t rows[2] = {a->shape[1], a->shape[0] * a->shape[2]};
     int64_t cols[2] = {b->shape[0] * b->shape[1], b->shape[2]};
     asn_view_permute(a, (int[]){1, 0, 2});
@@ -80,9 +81,9 @@ static asn_status fold_batch(asn_tmp *tmp, asn_view *a, asn_view *b) {
     return ASN_OK;
 }
 
-static bool may_overlap(const asn_nd *x, const asn_nd *y) {
+static bool may_overlap(const asnd_nd *x, const asnd_nd *y) {
     uintptr_t low[2] = {(uintptr_t)x->data, (uintptr_t)y->data}, high[2];
-    const asn_nd *v[2] = {x, y};
+    const asnd_nd *v[2] = {x, y};
     for (int i = 0; i < 2; i++) {
         high[i] = low[i] + (uintptr_t)asn_itemsize(v[i]->dtype);
         for (int d = 0; d < v[i]->ndim; d++) {
@@ -98,14 +99,14 @@ static bool may_overlap(const asn_nd *x, const asn_nd *y) {
 }
 
 /* The output as a stack of matrices of the batch shape. */
-static void stand_out(const matmul_plan *p, const asn_nd *a0, const asn_nd *b0,
-                      asn_view *out) {
+static void stand_out(const matmul_plan *p, const asnd_nd *a0, const asnd_nd *b0,
+                      asnd_view *out) {
     if (a0->ndim == 1 && !p->column_a)
         asn_view_insert(out, out->nd.ndim - (b0->ndim > 1 || p->row_b ? 1 : 0), 1, 0);
     if (b0->ndim == 1 && !p->row_b) asn_view_insert(out, out->nd.ndim, 1, 0);
 }
 
-static void broadcast_batch(asn_view *v, const asn_view *out) {
+static void broadcast_batch(asnd_view *v, const asnd_view *out) {
     int64_t shape[ASN_ND_MAX_DIMS];
     int n = out->nd.ndim;
     memcpy(shape, out->shape, (size_t)n * sizeof *shape);
@@ -114,11 +115,11 @@ static void broadcast_batch(asn_view *v, const asn_view *out) {
     asn_view_broadcast(v, n, shape);
 }
 
-static asn_status matmul_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const matmul_plan *p = plan;
-    const asn_nd *a0 = asn_exec_nd(e, p->a), *b0 = asn_exec_nd(e, p->b);
-    const asn_nd *out0 = asn_exec_nd(e, p->out);
-    asn_view a, b, out, result;
+    const asnd_nd *a0 = asn_exec_nd(e, p->a), *b0 = asn_exec_nd(e, p->b);
+    const asnd_nd *out0 = asn_exec_nd(e, p->out);
+    asnd_view a, b, out, result;
     ASN_TRY(asn_tmp_as(tmp, a0, p->loop, &a));
     ASN_TRY(asn_tmp_as(tmp, b0, p->loop, &b));
     stand(p, &a, &b);
@@ -137,7 +138,7 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     if (p->self < 0) {
         ASN_TRY(asn_cpu_matmul(&a.nd, &b.nd, &result.nd));
     } else {
-        asn_view self, to;
+        asnd_view self, to;
         asn_view_set(&self, asn_exec_nd(e, p->self));
         asn_view_broadcast(&self, out0->ndim, out0->shape);
         asn_view_set(&to, &result.nd);
@@ -150,7 +151,7 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ---- planning */
 
-static asn_status factor(const asn_call *c, int i, asn_dtype loop, uint8_t *element) {
+static asn_status factor(const asnd_call *c, int i, asn_dtype loop, uint8_t *element) {
     const aclScalar *s = asn_call_scalar(c, i);
     if (s == NULL) {
         asn_value_from_int(factor_dtype(loop), element, 1);
@@ -164,7 +165,7 @@ static asn_status factor(const asn_call *c, int i, asn_dtype loop, uint8_t *elem
 }
 
 /* The numbers of dimensions that the strict operators insist on; 0: any from 1 on. */
-static asn_status rank_check(const asn_call *c, int i, int rank) {
+static asn_status rank_check(const asnd_call *c, int i, int rank) {
     int ndim = asn_call_nd(c, i)->ndim;
     if (rank == 0 ? ndim >= 1 : ndim == rank) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have %s%d",
@@ -174,9 +175,9 @@ static asn_status rank_check(const asn_call *c, int i, int rank) {
 
 /* Plans with what the caller has set in *q: self, a, b are parameter indices (self -1:
  * none). */
-static asn_status plan_product(asn_call *c, matmul_plan *q, int self, int a, int b,
+static asn_status plan_product(asnd_call *c, matmul_plan *q, int self, int a, int b,
                                int out) {
-    const asn_nd *x = asn_call_nd(c, a), *y = asn_call_nd(c, b);
+    const asnd_nd *x = asn_call_nd(c, a), *y = asn_call_nd(c, b);
     int64_t shape[ASN_ND_MAX_DIMS], size = 1;
     int ndim;
     ASN_TRY(result_shape(c, q, x, y, &ndim, shape));
@@ -195,7 +196,7 @@ static asn_status plan_product(asn_call *c, matmul_plan *q, int self, int a, int
     matmul_plan *p =
         asn_call_plan(c, matmul_body, sizeof *p, 300 + 2 * (double)size * depth / rate);
     if (p == NULL) return ASN_ERR_MEMORY;
-    asn_plan_head head = p->head;
+    asnd_plan_head head = p->head;
     *p = *q;
     p->head = head;
     p->a = c->first[a];
@@ -207,7 +208,7 @@ static asn_status plan_product(asn_call *c, matmul_plan *q, int self, int a, int
 
 /* Mm, BatchMatMul (arg: 2 or 3 dimensions), Matmul (any), Mv, Dot, Ger (self, mat2, out,
  * ...). */
-asn_status asn_planner_matmul(asn_call *c) {
+asn_status asn_planner_matmul(asnd_call *c) {
     matmul_plan q;
     memset(&q, 0, sizeof q);
     static const struct {
@@ -223,7 +224,7 @@ asn_status asn_planner_matmul(asn_call *c) {
 
 /* Addmm, Baddbmm, Addbmm (self, a, b, beta, alpha, out, ...), Addr; Addmv swaps alpha and
  * beta. */
-asn_status asn_planner_addmm(asn_call *c) {
+asn_status asn_planner_addmm(asnd_call *c) {
     matmul_plan q;
     memset(&q, 0, sizeof q);
     int kind = c->op->arg, out = asn_call_out(c);
@@ -244,7 +245,7 @@ asn_status asn_planner_addmm(asn_call *c) {
 }
 
 /* Gemm(A, B, C, alpha, beta, transA, transB, out, cubeMathType) */
-asn_status asn_planner_gemm(asn_call *c) {
+asn_status asn_planner_gemm(asnd_call *c) {
     matmul_plan q;
     memset(&q, 0, sizeof q);
     ASN_TRY(rank_check(c, 0, 2));
@@ -260,7 +261,7 @@ asn_status asn_planner_gemm(asn_call *c) {
 }
 
 /* TransMatmulWeight(mmWeightRef): the layout that products like best is the plain one. */
-asn_status asn_planner_matmul_weight(asn_call *c) {
+asn_status asn_planner_matmul_weight(asnd_call *c) {
     ASN_TRY(asn_call_rank(c, 0, 2, 6));
     return asn_call_one_of(c, 0, ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16) | ASN_BIT(ASN_I8));
 }

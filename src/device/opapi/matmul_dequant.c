@@ -30,8 +30,9 @@ static float quantise_block(const float *x, const float *smooth, int64_t width, 
 }
 
 /* weightScale, of float32 or int64, over n columns. */
-static asn_status weight_scales(const asn_nd *a, int64_t n, asn_tmp *tmp, float **scale) {
-    asn_view v, wide;
+static asn_status weight_scales(const asnd_nd *a, int64_t n, asnd_tmp *tmp,
+                                float **scale) {
+    asnd_view v, wide;
     *scale = asn_tmp_alloc(tmp, (size_t)n * sizeof **scale);
     if (*scale == NULL) return ASN_ERR_MEMORY;
     asn_view_plain(&wide, a->dtype, 1, &n, NULL);
@@ -44,12 +45,12 @@ static asn_status weight_scales(const asn_nd *a, int64_t n, asn_tmp *tmp, float 
     return ASN_OK;
 }
 
-static asn_status dequant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[9]);
+static asn_status dequant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[9]);
     int64_t m = to->shape[0], n = to->shape[1], k = asn_exec_nd(e, p->at[0])->shape[1];
     bool by_row = p->kind != 0, contains = asn_exec_nd(e, p->at[2])->dtype == ASN_I64;
-    asn_view x, weight, given, smooth, bias, sum, out, q;
+    asnd_view x, weight, given, smooth, bias, sum, out, q;
     const float *factors = NULL, *scales = NULL;
     const int32_t *whole = NULL;
     float *columns;
@@ -92,7 +93,7 @@ static asn_status dequant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 9, &out);
 }
 
-asn_status asn_planner_matmul_dequant(asn_call *c) {
+asn_status asn_planner_matmul_dequant(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
     const char *mode = c->args[7].p;
@@ -134,7 +135,7 @@ asn_status asn_planner_matmul_dequant(asn_call *c) {
     if (asn_call_operand(c, 9)->is_empty) return ASN_OK;
     double work =
         (double)shape[0] * (double)(shape[1] + 20) * (double)asn_call_nd(c, 0)->shape[1];
-    asn_packed *p = asn_packed_plan(c, dequant_body, 500 + work / 60);
+    asnd_packed *p = asn_packed_plan(c, dequant_body, 500 + work / 60);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->kind = by_row;
     return ASN_OK;
@@ -143,10 +144,10 @@ asn_status asn_planner_matmul_dequant(asn_call *c) {
 /* ---- BatchMatmulQuant(x1, x2, quantParam, bias, transposeX1, transposeX2, out):
  * (x1 @ x2 + bias) * scale + offset in int8, both from words of TransQuantParamV2 */
 
-static asn_status matmul_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[6]), *words = asn_exec_nd(e, p->at[2]);
-    asn_view a, b, bias, out;
+static asn_status matmul_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[6]), *words = asn_exec_nd(e, p->at[2]);
+    asnd_view a, b, bias, out;
     float *scale, *offset;
     int64_t n = to->shape[1], one = asn_nd_size(words) == 1;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &a));
@@ -171,7 +172,7 @@ static asn_status matmul_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) 
     return asn_packed_done(e, p, 6, &out);
 }
 
-asn_status asn_planner_matmul_quant(asn_call *c) {
+asn_status asn_planner_matmul_quant(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
     for (int i = 0; i < 2; i++) {
@@ -201,10 +202,10 @@ asn_status asn_planner_matmul_quant(asn_call *c) {
  * of x becomes y = P1 @ x @ P2, quantScale max |y| / (7 / clipRatio), out y by it in
  * int4. A matrix of zeros has scale 0 and zeros. */
 
-static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view x, left, right, half, y, scales, out;
-    const asn_nd *to = asn_exec_nd(e, p->at[4]);
+static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view x, left, right, half, y, scales, out;
+    const asnd_nd *to = asn_exec_nd(e, p->at[4]);
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_F32, tmp, &left));
     ASN_TRY(asn_packed_in(e, p, 2, ASN_F32, tmp, &right));
@@ -235,8 +236,8 @@ static asn_status flat_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 5, &scales);
 }
 
-asn_status asn_planner_flat_quant(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0);
+asn_status asn_planner_flat_quant(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
     double ratio = asn_call_double(c, 3);
     ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16)));
     ASN_TRY(asn_call_rank(c, 0, 3, 3));

@@ -10,14 +10,14 @@
 /* ---- LinalgQr(self, mode, Q, R): mode 0 reduced, 1 complete, 2 R alone (Q is not
  * written) */
 
-static asn_status qr_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
+static asn_status qr_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
     bool only_r = p->arg[1].i == 2;
-    asn_view views[3];
-    asn_nd nd[3];
+    asnd_view views[3];
+    asnd_nd nd[3];
     int count = 0;
     int64_t failed;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]);
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
     ASN_TRY(asn_tmp_as(tmp, in, p->loop, &views[count++]));
     for (int i = only_r ? 3 : 2; i < 4; i++)
         ASN_TRY(asn_packed_out(e, p, i, p->loop, tmp, &views[count++]));
@@ -30,8 +30,8 @@ static asn_status qr_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return ASN_OK;
 }
 
-asn_status asn_planner_linalg_qr(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_linalg_qr(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t mode = asn_call_int(c, 1), shape[ASN_ND_MAX_DIMS];
     ASN_TRY(asn_call_rank(c, 0, 2, ASN_ND_MAX_DIMS));
     if (!asn_is_inexact(self->dtype) || mode < 0 || mode > 2)
@@ -53,7 +53,7 @@ asn_status asn_planner_linalg_qr(asn_call *c) {
     if (asn_call_operand(c, 0)->is_empty && asn_call_operand(c, 3)->is_empty &&
         (mode == 2 || asn_call_operand(c, 2)->is_empty))
         return ASN_OK;
-    asn_packed *plan = asn_packed_plan(
+    asnd_packed *plan = asn_packed_plan(
         c, qr_body, 1000 + (double)asn_nd_size(self) * ((double)columns + 10));
     if (plan == NULL) return ASN_ERR_MEMORY;
     plan->loop = asn_is_half(self->dtype) ? ASN_F32 : self->dtype;
@@ -62,10 +62,10 @@ asn_status asn_planner_linalg_qr(asn_call *c) {
 
 /* ---- LinalgCross(self, other, dim, out) */
 
-static asn_status cross_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[3]);
-    asn_view out, v[2], part[2][3], result;
+static asn_status cross_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[3]);
+    asnd_view out, v[2], part[2][3], result;
     ASN_TRY(asn_packed_out(e, p, 3, p->loop, tmp, &out));
     for (int i = 0; i < 2; i++) {
         asn_view_set(&v[i], asn_exec_nd(e, p->at[i]));
@@ -76,13 +76,13 @@ static asn_status cross_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         }
     }
     for (int k = 0; k < 3; k++) {
-        asn_prog prog;
+        asnd_prog prog;
         int x[4], next = (k + 1) % 3, last = (k + 2) % 3;
         asn_view_set(&result, &out.nd);
         asn_view_slice(&result, p->axis, k, 1, 1);
         asn_prog_begin(&prog, result.nd.ndim, result.shape, 0);
-        const asn_nd *from[4] = {&part[0][next].nd, &part[1][last].nd, &part[0][last].nd,
-                                 &part[1][next].nd};
+        const asnd_nd *from[4] = {&part[0][next].nd, &part[1][last].nd, &part[0][last].nd,
+                                  &part[1][next].nd};
         for (int i = 0; i < 4; i++)
             x[i] = asn_prog_as(&prog, asn_prog_in(&prog, from[i]), p->loop);
         int first = asn_prog_op2(&prog, ASN_OP_MULTIPLY, x[0], x[1]);
@@ -94,14 +94,14 @@ static asn_status cross_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 3, &out);
 }
 
-asn_status asn_planner_cross(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 1),
-                 *out = asn_call_nd(c, 3);
+asn_status asn_planner_cross(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 1),
+                  *out = asn_call_nd(c, 3);
     int axis = 0;
     ASN_TRY(asn_call_rank(c, 3, 1, ASN_ND_MAX_DIMS));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 2), out->ndim, &axis));
     for (int i = 0; i < 2; i++) {
-        const asn_nd *a = asn_call_nd(c, i);
+        const asnd_nd *a = asn_call_nd(c, i);
         if (a->ndim != out->ndim || !asn_nd_broadcasts(a, out->ndim, out->shape))
             return asn_call_same_shape(c, i, out->ndim, out->shape);
         if (a->shape[axis] != 3)
@@ -120,7 +120,7 @@ asn_status asn_planner_cross(asn_call *c) {
         return asn_error_set(ASN_ERR_TYPE, "%s: takes no bool", c->op->name);
     ASN_TRY(asn_call_convertible(c, t, 3));
     if (asn_call_operand(c, 3)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, cross_body, 500 + 2 * (double)asn_nd_size(out));
+    asnd_packed *p = asn_packed_plan(c, cross_body, 500 + 2 * (double)asn_nd_size(out));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->loop = asn_is_half(t) ? ASN_F32 : t;
     p->axis = axis;
@@ -132,7 +132,8 @@ asn_status asn_planner_cross(asn_call *c) {
 
 typedef double _Complex c128;
 
-static void solve_one(const c128 *a, c128 *x, int64_t n, int64_t r, const asn_packed *p) {
+static void solve_one(const c128 *a, c128 *x, int64_t n, int64_t r,
+                      const asnd_packed *p) {
     bool upper = p->arg[2].i != 0, trans = p->arg[3].i != 0;
     bool backward = upper != trans;
     int64_t across = trans ? n : 1, down = trans ? 1 : n;
@@ -147,10 +148,10 @@ static void solve_one(const c128 *a, c128 *x, int64_t n, int64_t r, const asn_pa
     }
 }
 
-static asn_status triangular_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[5]), *copy = asn_exec_nd(e, p->at[6]);
-    asn_view a, x, wide;
+static asn_status triangular_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[5]), *copy = asn_exec_nd(e, p->at[6]);
+    asnd_view a, x, wide;
     asn_view_set(&wide, asn_exec_nd(e, p->at[1]));
     asn_view_broadcast(&wide, copy->ndim, copy->shape);
     ASN_TRY(asn_tmp_view(tmp, ASN_C128, copy->ndim, copy->shape, &a));
@@ -168,8 +169,8 @@ static asn_status triangular_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 5, &x);
 }
 
-asn_status asn_planner_triangular_solve(asn_call *c) {
-    const asn_nd *b = asn_call_nd(c, 0), *a = asn_call_nd(c, 1);
+asn_status asn_planner_triangular_solve(asnd_call *c) {
+    const asnd_nd *b = asn_call_nd(c, 0), *a = asn_call_nd(c, 1);
     uint32_t dtypes =
         ASN_BIT(ASN_F32) | ASN_BIT(ASN_F64) | ASN_BIT(ASN_C64) | ASN_BIT(ASN_C128);
     for (int i = 0; i < 2; i++) {
@@ -224,9 +225,9 @@ static double distance(const double *a, const double *b, int64_t n, double p) {
     return isinf(p) || p == 0 || p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
 }
 
-static asn_status pdist_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view x, out;
+static asn_status pdist_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view x, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &x));
     ASN_TRY(asn_packed_out(e, p, 2, ASN_F64, tmp, &out));
     const double *rows = (const double *)(void *)x.nd.data;
@@ -238,8 +239,8 @@ static asn_status pdist_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 2, &out);
 }
 
-asn_status asn_planner_pdist(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_pdist(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     double order = asn_call_double(c, 1);
     if (c->op->params[1].kind == ASN_SCALAR) ASN_TRY(asn_call_number(c, 1, &order));
     ASN_TRY(asn_call_floating(c, 0));
@@ -261,9 +262,9 @@ asn_status asn_planner_pdist(asn_call *c) {
  * the rows of a group; type 0: where groups end, 1: how long they are; without groups the
  * middle of three dimensions is summed */
 
-static asn_status bias_grad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view x, ends, out;
+static asn_status bias_grad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view x, ends, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &x));
     ASN_TRY(asn_packed_out(e, p, p->axis, ASN_F64, tmp, &out));
     const int64_t *end = NULL;
@@ -287,8 +288,8 @@ static asn_status bias_grad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, p->axis, &out);
 }
 
-asn_status asn_planner_bias_grad(asn_call *c) {
-    const asn_nd *grad = asn_call_nd(c, 0), *groups = asn_call_nd(c, 1);
+asn_status asn_planner_bias_grad(asnd_call *c) {
+    const asnd_nd *grad = asn_call_nd(c, 0), *groups = asn_call_nd(c, 1);
     int out = c->op->num_params - 1;
     int64_t type = out == 3 ? asn_call_int(c, 2) : 0;
     ASN_TRY(asn_call_floating(c, 0));
@@ -305,7 +306,7 @@ asn_status asn_planner_bias_grad(asn_call *c) {
                         grad->shape[grad->ndim - 1]};
     ASN_TRY(asn_call_same_shape(c, out, 2, shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, bias_grad_body, 300 + (double)asn_nd_size(grad));
+    asnd_packed *p = asn_packed_plan(c, bias_grad_body, 300 + (double)asn_nd_size(grad));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = out;
     p->n[0] = groups ? grad->shape[0] : grad->shape[0] * grad->shape[1];

@@ -10,15 +10,15 @@
 #include "device/opapi/program.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, other, out, axis, count;
     asn_op op;
     bool log;
     double low, high;
 } misc_plan;
 
-static misc_plan *plan_misc(asn_call *c, asn_body_fn body, int out, double ns) {
-    const asn_nd *self = asn_call_nd(c, c->first[0] >= 0 ? 0 : out);
+static misc_plan *plan_misc(asnd_call *c, asnd_body_fn body, int out, double ns) {
+    const asnd_nd *self = asn_call_nd(c, c->first[0] >= 0 ? 0 : out);
     misc_plan *p =
         asn_call_plan(c, body, sizeof *p, 200 + ns * (double)asn_nd_size(self));
     if (p == NULL) return NULL;
@@ -30,8 +30,8 @@ static misc_plan *plan_misc(asn_call *c, asn_body_fn body, int out, double ns) {
 
 /* ---- Softmax, LogSoftmax (self, dim, out) */
 
-static asn_status reduced_tmp(asn_tmp *tmp, asn_dtype dtype, const asn_view *in, int axis,
-                              asn_view *v) {
+static asn_status reduced_tmp(asnd_tmp *tmp, asn_dtype dtype, const asnd_view *in,
+                              int axis, asnd_view *v) {
     int64_t shape[ASN_ND_MAX_DIMS];
     memcpy(shape, in->shape, (size_t)in->nd.ndim * sizeof *shape);
     shape[axis] = 1;
@@ -40,9 +40,9 @@ static asn_status reduced_tmp(asn_tmp *tmp, asn_dtype dtype, const asn_view *in,
     return ASN_OK;
 }
 
-static asn_status softmax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
-    asn_view in, out, top, sum;
+    asnd_view in, out, top, sum;
     asn_view_set(&in, asn_exec_nd(e, p->self));
     asn_view_set(&out, asn_exec_nd(e, p->out));
     asn_view_at_least_1d(&in);
@@ -51,7 +51,7 @@ static asn_status softmax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     uint64_t mask = UINT64_C(1) << p->axis;
     ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &top));
     ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &sum));
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
     asn_prog_reduce(&prog, ASN_OP_MAXIMUM,
                     asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t), &top.nd);
@@ -74,8 +74,8 @@ static asn_status softmax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-asn_status asn_planner_softmax(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_softmax(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int axis = 0;
     if (!asn_is_floating(self->dtype) || !asn_is_floating(asn_call_nd(c, 2)->dtype))
         return asn_error_set(ASN_ERR_TYPE,
@@ -94,17 +94,17 @@ asn_status asn_planner_softmax(asn_call *c) {
 /* ---- Equal(self, other, out): one bool */
 
 /* Whether every element equals its partner; false where shapes differ. */
-static asn_status all_equal(const asn_nd *a, const asn_nd *b, uint8_t *result) {
+static asn_status all_equal(const asnd_nd *a, const asnd_nd *b, uint8_t *result) {
     *result = 0;
     if (!asn_nd_same_shape(a, b)) return ASN_OK;
     static const int64_t zeros[ASN_ND_MAX_DIMS];
     int64_t ones[ASN_ND_MAX_DIMS];
     for (int d = 0; d < a->ndim; d++)
         ones[d] = 1;
-    asn_nd one = {(char *)result, a->ndim, ASN_BOOL, ones, zeros};
+    asnd_nd one = {(char *)result, a->ndim, ASN_BOOL, ones, zeros};
     asn_dtype t = (asn_dtype)asn_promote_tensors[a->dtype][b->dtype];
     uint64_t mask = a->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << a->ndim) - 1;
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, a->ndim, a->shape, mask);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, a), t);
     int y = asn_prog_as(&prog, asn_prog_in(&prog, b), t);
@@ -113,7 +113,7 @@ static asn_status all_equal(const asn_nd *a, const asn_nd *b, uint8_t *result) {
     return asn_prog_run(&prog);
 }
 
-static asn_status equal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status equal_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
     uint8_t result;
@@ -121,8 +121,8 @@ static asn_status equal_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_cpu_fill(asn_exec_nd(e, p->out), &result);
 }
 
-asn_status asn_planner_equal(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 2);
+asn_status asn_planner_equal(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 2);
     if (out->dtype != ASN_BOOL || asn_nd_size(out) != 1)
         return asn_error_set(ASN_ERR_VALUE, "%s: out must be one bool", c->op->name);
     misc_plan *p = plan_misc(c, equal_body, 2, 0.5);
@@ -134,7 +134,7 @@ asn_status asn_planner_equal(asn_call *c) {
 /* ---- PrecisionCompare(golden, realdata, out): 0, or 503 where an element differs; NaN
  * differs from everything and zeros are alike, as in torch.equal. */
 
-static asn_status precision_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status precision_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
     uint8_t same;
@@ -143,9 +143,9 @@ static asn_status precision_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_cpu_fill(asn_exec_nd(e, p->out), &result);
 }
 
-asn_status asn_planner_precision_compare(asn_call *c) {
-    const asn_nd *golden = asn_call_nd(c, 0), *real = asn_call_nd(c, 1);
-    const asn_nd *out = asn_call_nd(c, 2);
+asn_status asn_planner_precision_compare(asnd_call *c) {
+    const asnd_nd *golden = asn_call_nd(c, 0), *real = asn_call_nd(c, 1);
+    const asnd_nd *out = asn_call_nd(c, 2);
     if (golden->dtype != real->dtype ||
         (golden->dtype != ASN_F32 && !asn_is_half(golden->dtype)))
         return asn_error_set(ASN_ERR_TYPE,
@@ -170,17 +170,17 @@ asn_status asn_planner_precision_compare(asn_call *c) {
 
 /* ---- Trace(self, out) */
 
-static asn_status trace_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status trace_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
     int64_t n = in->shape[0] < in->shape[1] ? in->shape[0] : in->shape[1];
     int64_t stride = in->strides[0] + in->strides[1], one = 1, zero = 0;
-    asn_nd line = {in->data, 1, in->dtype, &n, &stride};
+    asnd_nd line = {in->data, 1, in->dtype, &n, &stride};
     asn_dtype t = (asn_dtype)asn_promote_tensors[in->dtype][out->dtype];
-    asn_view sum;
+    asnd_view sum;
     ASN_TRY(asn_tmp_view(tmp, t, 1, &one, &sum));
     sum.strides[0] = zero;
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, 1, &n, 1);
     asn_prog_reduce(&prog, ASN_OP_ADD, asn_prog_as(&prog, asn_prog_in(&prog, &line), t),
                     &sum.nd);
@@ -189,7 +189,7 @@ static asn_status trace_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(out, &sum.nd);
 }
 
-asn_status asn_planner_trace(asn_call *c) {
+asn_status asn_planner_trace(asnd_call *c) {
     if (asn_call_nd(c, 0)->ndim != 2)
         return asn_error_set(ASN_ERR_VALUE, "%s: self must be 2-d", c->op->name);
     ASN_TRY(asn_call_same_shape(c, 1, 0, NULL));
@@ -199,12 +199,12 @@ asn_status asn_planner_trace(asn_call *c) {
 
 /* ---- Complex(real, imag, out); Polar(absolute, angle, out): arg 1 */
 
-static asn_status parts_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status parts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
+    const asnd_nd *out = asn_exec_nd(e, p->out);
     asn_dtype t = asn_real_dtype(out->dtype);
-    asn_view a, b, re, im;
+    asnd_view a, b, re, im;
     asn_view_set(&a, asn_exec_nd(e, p->self));
     asn_view_set(&b, asn_exec_nd(e, p->other));
     asn_view_broadcast(&a, out->ndim, out->shape);
@@ -213,7 +213,7 @@ static asn_status parts_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     re.nd.dtype = t;
     asn_view_set(&im, &re.nd);
     im.nd.data += asn_itemsize(t);
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, out->ndim, out->shape, 0);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, &a.nd), t);
     int y = asn_prog_as(&prog, asn_prog_in(&prog, &b.nd), t);
@@ -228,10 +228,10 @@ static asn_status parts_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-asn_status asn_planner_parts(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 2);
+asn_status asn_planner_parts(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 2);
     for (int i = 0; i < 2; i++) {
-        const asn_nd *a = asn_call_nd(c, i);
+        const asnd_nd *a = asn_call_nd(c, i);
         if (asn_is_complex(a->dtype) || !asn_is_complex(out->dtype))
             return asn_error_set(
                 ASN_ERR_TYPE, "%s: the inputs must be real and out complex", c->op->name);
@@ -248,18 +248,18 @@ asn_status asn_planner_parts(asn_call *c) {
 
 /* ---- Sum, MaxN, MinN (tensors, out): elementwise over a list; arg is the operation */
 
-static asn_status fold_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
+    const asnd_nd *out = asn_exec_nd(e, p->out);
     asn_dtype t = out->dtype;
     for (int k = 0; k < p->count; k++)
         t = (asn_dtype)asn_promote_tensors[t][asn_exec_nd(e, p->self + k)->dtype];
-    asn_view sum, v;
+    asnd_view sum, v;
     ASN_TRY(asn_tmp_view(tmp, t, out->ndim, out->shape, &sum));
     for (int k = 0; k < p->count; k++) {
         asn_view_set(&v, asn_exec_nd(e, p->self + k));
         asn_view_broadcast(&v, out->ndim, out->shape);
-        asn_prog prog;
+        asnd_prog prog;
         asn_prog_begin(&prog, out->ndim, out->shape, 0);
         int x = asn_prog_as(&prog, asn_prog_in(&prog, &v.nd), t);
         if (k > 0) x = asn_prog_op2(&prog, p->op, asn_prog_in(&prog, &sum.nd), x);
@@ -269,14 +269,14 @@ static asn_status fold_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(out, &sum.nd);
 }
 
-asn_status asn_planner_fold(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 1);
-    const asn_array *list = asn_call_array(c, 0);
+asn_status asn_planner_fold(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 1);
+    const asnd_array *list = asn_call_array(c, 0);
     if (list->size == 0)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: tensors is empty; at least one is needed", c->op->name);
     for (uint64_t k = 0; k < list->size; k++) {
-        const asn_operand *o = &c->e->operands[c->first[0] + (int)k];
+        const asnd_operand *o = &c->e->operands[c->first[0] + (int)k];
         if (o->is_absent || !asn_nd_broadcasts(&o->nd, out->ndim, out->shape))
             return asn_error_set(ASN_ERR_VALUE,
                                  "%s: tensor %llu does not broadcast to out", c->op->name,
@@ -293,11 +293,11 @@ asn_status asn_planner_fold(asn_call *c) {
 
 /* ---- Histc(self, bins, min, max, out): equal bins; min == max takes the data's range */
 
-static asn_status histc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
     int64_t n = asn_nd_size(in), bins = out->shape[0];
-    asn_view x, counts;
+    asnd_view x, counts;
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, in->ndim, in->shape, &x));
     ASN_TRY(asn_move(&x.nd, in));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &bins, &counts));
@@ -324,8 +324,8 @@ static asn_status histc_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(out, &counts.nd);
 }
 
-asn_status asn_planner_histc(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_histc(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t bins = asn_call_int(c, 1);
     double range[2] = {0, 0};
     ASN_TRY(asn_call_number(c, 2, &range[0]));
@@ -343,17 +343,17 @@ asn_status asn_planner_histc(asn_call *c) {
 
 /* ---- IsInScalarTensor(element, testElements, assumeUnique, invert, out): one bool */
 
-static asn_status is_in_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status is_in_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
-    const asn_nd *a = asn_exec_nd(e, p->self);
+    const asnd_nd *a = asn_exec_nd(e, p->self);
     static const int64_t zeros[ASN_ND_MAX_DIMS];
     int64_t ones[ASN_ND_MAX_DIMS];
     uint8_t found = 0;
     for (int d = 0; d < a->ndim; d++)
         ones[d] = 1;
-    asn_nd one = {(char *)&found, a->ndim, ASN_BOOL, ones, zeros};
-    asn_prog prog;
+    asnd_nd one = {(char *)&found, a->ndim, ASN_BOOL, ones, zeros};
+    asnd_prog prog;
     asn_prog_begin(&prog, a->ndim, a->shape,
                    a->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << a->ndim) - 1);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, a), ASN_F64);
@@ -365,8 +365,8 @@ static asn_status is_in_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_cpu_fill(asn_exec_nd(e, p->out), &found);
 }
 
-asn_status asn_planner_is_in(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 4);
+asn_status asn_planner_is_in(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 4);
     double element = 0;
     ASN_TRY(asn_call_number(c, 0, &element));
     if (out->dtype != ASN_BOOL || asn_nd_size(out) != 1 ||
@@ -384,10 +384,10 @@ asn_status asn_planner_is_in(asn_call *c) {
 /* ---- OneHot(self, numClasses, onValue, offValue, axis, out): out = self == class ? on :
  * off */
 
-static asn_status one_hot_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status one_hot_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
-    asn_view self, classes, on, off;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view self, classes, on, off;
     int64_t n = out->shape[p->axis], start = 0, step = 1;
     asn_view_set(&self, asn_exec_nd(e, p->self));
     asn_view_insert(&self, p->axis, n, 0);
@@ -401,7 +401,7 @@ static asn_status one_hot_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     on.nd.ndim = off.nd.ndim = 0;
     asn_view_broadcast(&on, out->ndim, out->shape);
     asn_view_broadcast(&off, out->ndim, out->shape);
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, out->ndim, out->shape, 0);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, &self.nd), ASN_I64);
     x = asn_prog_op2(&prog, ASN_OP_EQUAL, x, asn_prog_in(&prog, &classes.nd));
@@ -411,8 +411,8 @@ static asn_status one_hot_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-asn_status asn_planner_one_hot(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 5);
+asn_status asn_planner_one_hot(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 5);
     int axis = 0;
     int64_t n = asn_call_int(c, 1);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 4), self->ndim + 1, &axis));
@@ -422,7 +422,7 @@ asn_status asn_planner_one_hot(asn_call *c) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: numClasses is %lld; the values have one element",
                              c->op->name, (long long)n);
-    asn_view want;
+    asnd_view want;
     asn_view_set(&want, self);
     asn_view_insert(&want, axis, n, 0);
     ASN_TRY(asn_call_same_shape(c, 5, want.nd.ndim, want.shape));
@@ -439,12 +439,12 @@ asn_status asn_planner_one_hot(asn_call *c) {
 /* ---- RoundDecimals(self, decimals, out), in place or not: halves to even after scaling
  */
 
-static asn_status round_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status round_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
     asn_dtype t = in->dtype == ASN_F64 || asn_is_integer(in->dtype) ? ASN_F64 : ASN_F32;
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, in->ndim, in->shape, 0);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, in), t);
     int scale = asn_prog_const(&prog, t, p->high);
@@ -455,9 +455,9 @@ static asn_status round_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_prog_run(&prog);
 }
 
-asn_status asn_planner_round_decimals(asn_call *c) {
+asn_status asn_planner_round_decimals(asnd_call *c) {
     int out = asn_call_out(c);
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t decimals = asn_call_int(c, 1);
     if (asn_is_complex(self->dtype) || decimals < -300 || decimals > 300)
         return asn_error_set(ASN_ERR_VALUE,

@@ -13,29 +13,29 @@
 
 static const double NS_PER_ELEMENT = 0.5;
 
-static double work_of(const asn_nd *a) {
+static double work_of(const asnd_nd *a) {
     return 50 + NS_PER_ELEMENT * (double)asn_nd_size(a);
 }
 
 /* ---- out = view of in */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out, ndim;
     int64_t offset; /* bytes from the input's data */
     int64_t *shape, *strides;
 } move_plan;
 
-static asn_status move_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status move_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const move_plan *m = plan;
-    const asn_nd *in = asn_exec_nd(e, m->in);
-    asn_nd src = {in->data + m->offset, m->ndim, in->dtype, m->shape, m->strides};
+    const asnd_nd *in = asn_exec_nd(e, m->in);
+    asnd_nd src = {in->data + m->offset, m->ndim, in->dtype, m->shape, m->strides};
     return asn_move(asn_exec_nd(e, m->out), &src);
 }
 
 /* out = v, a view into parameter `in`; shapes must agree. */
-static asn_status plan_move(asn_call *c, int in, const asn_view *v, int out) {
+static asn_status plan_move(asnd_call *c, int in, const asnd_view *v, int out) {
     ASN_TRY(asn_call_same_shape(c, out, v->nd.ndim, v->shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     size_t dims = (size_t)v->nd.ndim * sizeof *v->shape;
@@ -54,13 +54,13 @@ static asn_status plan_move(asn_call *c, int in, const asn_view *v, int out) {
 }
 
 /* A view of parameter 0. Its address may be unknown yet (NULL): offsets alone count. */
-static void view_of_first(const asn_call *c, asn_view *v) {
+static void view_of_first(const asnd_call *c, asnd_view *v) {
     asn_view_set(v, asn_call_nd(c, 0));
 }
 
 /* Cast(self, dtype, out) */
-asn_status asn_planner_cast(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 2);
+asn_status asn_planner_cast(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 2);
     const aclTensor *from = asn_call_operand(c, 0)->source,
                     *to = asn_call_operand(c, 2)->source;
     if (from->dtype == ASN_DTYPE_NONE || to->dtype == ASN_DTYPE_NONE)
@@ -70,26 +70,26 @@ asn_status asn_planner_cast(asn_call *c) {
         return asn_error_set(ASN_ERR_TYPE, "%s: dtype is %s, but out has dtype %s",
                              c->op->name, asn_dtype_name(want),
                              asn_dtype_name(out->dtype));
-    asn_view v;
+    asnd_view v;
     view_of_first(c, &v);
     return plan_move(c, 0, &v, 2);
 }
 
 /* InplaceCopy(selfRef, src): src broadcasts. */
-asn_status asn_planner_copy(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *src = asn_call_nd(c, 1);
+asn_status asn_planner_copy(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *src = asn_call_nd(c, 1);
     if (!asn_nd_broadcasts(src, self->ndim, self->shape))
         return asn_call_same_shape(c, 1, self->ndim, self->shape);
-    asn_view v;
+    asnd_view v;
     asn_view_set(&v, src);
     asn_view_broadcast(&v, self->ndim, self->shape);
     return plan_move(c, 1, &v, 0);
 }
 
 /* Permute(self, dims, out) */
-asn_status asn_planner_permute(asn_call *c) {
-    const asn_array *dims = asn_call_array(c, 1);
-    asn_view v;
+asn_status asn_planner_permute(asnd_call *c) {
+    const asnd_array *dims = asn_call_array(c, 1);
+    asnd_view v;
     view_of_first(c, &v);
     int axes[ASN_ND_MAX_DIMS] = {0};
     uint64_t seen = 0;
@@ -108,9 +108,9 @@ asn_status asn_planner_permute(asn_call *c) {
 }
 
 /* Expand(self, size, out): -1 keeps an extent. */
-asn_status asn_planner_expand(asn_call *c) {
-    const asn_array *size = asn_call_array(c, 1);
-    const asn_nd *out = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
+asn_status asn_planner_expand(asnd_call *c) {
+    const asnd_array *size = asn_call_array(c, 1);
+    const asnd_nd *out = asn_call_nd(c, 2), *self = asn_call_nd(c, 0);
     bool fits = size->size == (uint64_t)out->ndim &&
                 asn_nd_broadcasts(self, out->ndim, out->shape);
     for (int d = 0; fits && d < out->ndim; d++) {
@@ -121,14 +121,14 @@ asn_status asn_planner_expand(asn_call *c) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: self does not expand to size, or out is not of it",
                              c->op->name);
-    asn_view v;
+    asnd_view v;
     view_of_first(c, &v);
     asn_view_broadcast(&v, out->ndim, out->shape);
     return plan_move(c, 0, &v, 2);
 }
 
 /* One slice in Python's sense, cut to the extent; step > 0. */
-static asn_status slice_axis(const asn_call *c, asn_view *v, int64_t dim, int64_t start,
+static asn_status slice_axis(const asnd_call *c, asnd_view *v, int64_t dim, int64_t start,
                              int64_t end, int64_t step) {
     int axis = 0;
     ASN_TRY(asn_call_axis(c, dim, v->nd.ndim, &axis));
@@ -147,8 +147,8 @@ static asn_status slice_axis(const asn_call *c, asn_view *v, int64_t dim, int64_
 }
 
 /* Slice(self, dim, start, end, step, out) */
-asn_status asn_planner_slice(asn_call *c) {
-    asn_view v;
+asn_status asn_planner_slice(asnd_call *c) {
+    asnd_view v;
     view_of_first(c, &v);
     ASN_TRY(slice_axis(c, &v, asn_call_int(c, 1), asn_call_int(c, 2), asn_call_int(c, 3),
                        asn_call_int(c, 4)));
@@ -156,10 +156,10 @@ asn_status asn_planner_slice(asn_call *c) {
 }
 
 /* SliceV2(self, starts, ends, axes, steps, out) */
-asn_status asn_planner_slices(asn_call *c) {
-    asn_view v;
+asn_status asn_planner_slices(asnd_call *c) {
+    asnd_view v;
     view_of_first(c, &v);
-    const asn_array *a[4];
+    const asnd_array *a[4];
     for (int i = 0; i < 4; i++) {
         a[i] = asn_call_array(c, i + 1);
         if (a[i]->size != a[0]->size)
@@ -174,9 +174,9 @@ asn_status asn_planner_slices(asn_call *c) {
 }
 
 /* Flip(self, dims, out) */
-asn_status asn_planner_flip(asn_call *c) {
+asn_status asn_planner_flip(asnd_call *c) {
     uint64_t mask = 0;
-    asn_view v;
+    asnd_view v;
     view_of_first(c, &v);
     if (asn_call_array(c, 1)->size > 0) ASN_TRY(asn_call_axes(c, 1, v.nd.ndim, &mask));
     for (int d = 0; d < v.nd.ndim; d++)
@@ -187,19 +187,19 @@ asn_status asn_planner_flip(asn_call *c) {
 /* ---- copies whose two sides differ in shape: the same elements in row-major order */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out;
 } flat_plan;
 
 /* Through a contiguous temporary when neither side is contiguous. */
-static asn_status flat_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status flat_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const flat_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
-    asn_view v;
+    const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
+    asnd_view v;
     if (asn_nd_is_contiguous(in)) {
         asn_view_plain(&v, in->dtype, out->ndim, out->shape, in->data);
     } else {
-        asn_view copy;
+        asnd_view copy;
         ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
         ASN_TRY(asn_move(&copy.nd, in));
         asn_view_plain(&v, in->dtype, out->ndim, out->shape, copy.nd.data);
@@ -208,8 +208,8 @@ static asn_status flat_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Flatten(self, axis, out): 2-D, (product before axis, product from it on). */
-asn_status asn_planner_flatten(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_flatten(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t shape[2] = {1, 1}, dim = asn_call_int(c, 1);
     int axis = self->ndim;
     if (dim != self->ndim) ASN_TRY(asn_call_axis(c, dim, self->ndim, &axis));
@@ -227,29 +227,29 @@ asn_status asn_planner_flatten(asn_call *c) {
 /* ---- fills */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int out, value; /* value: operand of a 0-d tensor, or -1 */
     _Alignas(16) uint8_t element[16];
 } fill_plan;
 
-static asn_status fill_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     fill_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
+    const asnd_nd *out = asn_exec_nd(e, p->out);
     if (p->value >= 0) {
-        const asn_nd *v = asn_exec_nd(e, p->value);
+        const asnd_nd *v = asn_exec_nd(e, p->value);
         asn_value_cast(out->dtype, p->element, v->dtype, v->data);
     }
     return asn_cpu_fill(out, p->element);
 }
 
 /* FillScalar, FillTensor (selfRef, value); Zero, One (selfRef): arg is the number. */
-asn_status asn_planner_fill(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 0);
+asn_status asn_planner_fill(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 0);
     bool constant = c->op->num_params == 1;
     const aclScalar *s =
         !constant && c->op->params[1].kind == ASN_SCALAR ? c->args[1].p : NULL;
-    const asn_nd *tensor = constant || s != NULL ? NULL : asn_call_nd(c, 1);
+    const asnd_nd *tensor = constant || s != NULL ? NULL : asn_call_nd(c, 1);
     if (tensor != NULL && asn_nd_size(tensor) != 1)
         return asn_error_set(ASN_ERR_VALUE,
                              "%s: value has %lld elements; it must have one", c->op->name,
@@ -272,19 +272,19 @@ asn_status asn_planner_fill(asn_call *c) {
 /* ---- roll and repeat */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, out, count;
     int64_t numbers[]; /* roll: shift per dimension of the (flat) view; repeat: repeats */
 } many_plan;
 
 /* Each dimension splits the copy in two: up to 2^k blocks, most of them one. */
-static asn_status roll_blocks(const asn_view *dst, const asn_view *src,
+static asn_status roll_blocks(const asnd_view *dst, const asnd_view *src,
                               const int64_t *shift, int axis) {
     while (axis < src->nd.ndim && shift[axis] == 0)
         axis++;
     if (axis == src->nd.ndim) return asn_move(&dst->nd, &src->nd);
     int64_t n = src->shape[axis], s = shift[axis];
-    asn_view to, from;
+    asnd_view to, from;
     asn_view_set(&to, &dst->nd);
     asn_view_set(&from, &src->nd);
     asn_view_slice(&to, axis, s, n - s, 1);
@@ -297,15 +297,15 @@ static asn_status roll_blocks(const asn_view *dst, const asn_view *src,
     return roll_blocks(&to, &from, shift, axis + 1);
 }
 
-static asn_status roll_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status roll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const many_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
-    asn_view src, dst, back;
+    const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);
+    asnd_view src, dst, back;
     asn_view_set(&src, in);
     asn_view_set(&dst, out);
     if (p->count >= 0) return roll_blocks(&dst, &src, p->numbers, 0);
     int64_t n = asn_nd_size(in); /* no dims: the flat array rolls */
-    asn_view flat_in, flat_out;
+    asnd_view flat_in, flat_out;
     ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &src));
     ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &back));
     ASN_TRY(asn_move(&src.nd, in));
@@ -316,9 +316,9 @@ static asn_status roll_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Roll(x, shifts, dims, out) */
-asn_status asn_planner_roll(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
-    const asn_array *shifts = asn_call_array(c, 1), *dims = asn_call_array(c, 2);
+asn_status asn_planner_roll(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
+    const asnd_array *shifts = asn_call_array(c, 1), *dims = asn_call_array(c, 2);
     bool flat = dims->size == 0;
     if (flat ? shifts->size != 1 : shifts->size != dims->size)
         return asn_error_set(ASN_ERR_VALUE, "%s: %llu shifts for %llu dims", c->op->name,
@@ -346,10 +346,10 @@ asn_status asn_planner_roll(asn_call *c) {
 
 /* Each dimension of the output is (repeat, extent): a broadcast copy in twice the
  * dimensions. */
-static asn_status repeat_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status repeat_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const many_plan *p = plan;
-    asn_view src, dst;
+    asnd_view src, dst;
     asn_view_set(&src, asn_exec_nd(e, p->in));
     asn_view_set(&dst, asn_exec_nd(e, p->out));
     while (src.nd.ndim < p->count)
@@ -365,9 +365,9 @@ static asn_status repeat_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Repeat(self, repeats, out): numpy.tile with as many repeats as dimensions, or more. */
-asn_status asn_planner_repeat(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
-    const asn_array *repeats = asn_call_array(c, 1);
+asn_status asn_planner_repeat(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
+    const asnd_array *repeats = asn_call_array(c, 1);
     int64_t shape[ASN_ND_MAX_DIMS];
     int ndim = (int)repeats->size, repeated = in->ndim;
     if (repeats->size < (uint64_t)in->ndim || repeats->size > ASN_ND_MAX_DIMS)

@@ -44,13 +44,13 @@ static int64_t find(const double *sums, int64_t n, double x) {
     return low;
 }
 
-static asn_status multinomial_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
+static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
     int64_t rows = p->n[0], n = p->n[1], k = p->arg[1].i;
     bool replace = p->arg[2].i != 0;
     uint64_t seed = (uint64_t)p->arg[3].i, word = 2 * (uint64_t)p->arg[4].i;
     int64_t draws = replace ? k : n, shape[2] = {rows, n}, drawn[2] = {rows, k};
-    asn_view in, own, out, found, times;
+    asnd_view in, own, out, found, times;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &in));
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, 2, shape, &own)); /* the input stays as it is */
     asn_view_plain(&times, ASN_F64, 2, shape, in.nd.data);
@@ -76,8 +76,8 @@ static asn_status multinomial_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 5, &out);
 }
 
-asn_status asn_planner_multinomial(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_multinomial(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t k = asn_call_int(c, 1);
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 1, 2));
@@ -92,7 +92,7 @@ asn_status asn_planner_multinomial(asn_call *c) {
                              c->op->name, (long long)k, (long long)n, MOST_CATEGORIES);
     ASN_TRY(asn_call_same_shape(c, 5, self->ndim, shape + (self->ndim == 1)));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
-    asn_packed *p =
+    asnd_packed *p =
         asn_packed_plan(c, multinomial_body, 500 + 30 * (double)rows * (double)(n + k));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->n[0] = rows;

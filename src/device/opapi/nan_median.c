@@ -7,10 +7,10 @@
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/packed.h"
 
-static asn_status nan_median_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]);
-    asn_view self, rows, sorted, found, values, indices;
+static asn_status nan_median_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
+    asnd_view self, rows, sorted, found, values, indices;
     int64_t n = p->n[0], count = p->n[1], shape[2] = {count, n};
     int item = asn_itemsize(in->dtype);
     asn_view_set(&self, in);
@@ -41,8 +41,8 @@ static asn_status nan_median_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     }
     /* Kept dimensions of extent 1 do not change the order of elements. */
     int out = p->kind;
-    asn_view to;
-    const asn_nd *v = asn_exec_nd(e, p->at[out]);
+    asnd_view to;
+    const asnd_nd *v = asn_exec_nd(e, p->at[out]);
     asn_view_plain(&to, in->dtype, v->ndim, v->shape, values.nd.data);
     ASN_TRY(asn_move(v, &to.nd));
     if (p->axis < 0) return ASN_OK;
@@ -50,8 +50,8 @@ static asn_status nan_median_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(asn_exec_nd(e, p->at[out + 1]), &to.nd);
 }
 
-asn_status asn_planner_nan_median(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_nan_median(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool all = c->op->num_params == 2;
     int axis = 0, out = all ? 1 : 3;
     if (asn_is_complex(self->dtype) || self->dtype == ASN_BOOL)
@@ -71,8 +71,8 @@ asn_status asn_planner_nan_median(asn_call *c) {
     if (n == 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: no elements have no median",
                              c->op->name);
-    asn_packed *p = asn_packed_plan(c, nan_median_body,
-                                    500 + (double)size * (4 + log2((double)n + 1)));
+    asnd_packed *p = asn_packed_plan(c, nan_median_body,
+                                     500 + (double)size * (4 + log2((double)n + 1)));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = all ? -1 : axis;
     p->kind = out;

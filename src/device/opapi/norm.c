@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-void asn_norm_begin(asn_norm *n, const asn_nd *x, uint64_t mask) {
+void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask) {
     n->x = x;
     n->t = x->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
     n->mask = mask;
@@ -17,7 +17,8 @@ void asn_norm_begin(asn_norm *n, const asn_nd *x, uint64_t mask) {
         if (mask >> d & 1) n->count *= (double)x->shape[d];
 }
 
-asn_status asn_norm_kept(asn_tmp *tmp, const asn_norm *n, uint64_t mask, asn_view *out) {
+asn_status asn_norm_kept(asnd_tmp *tmp, const asnd_norm *n, uint64_t mask,
+                         asnd_view *out) {
     int64_t shape[ASN_ND_MAX_DIMS];
     for (int d = 0; d < n->x->ndim; d++)
         shape[d] = mask >> d & 1 ? 1 : n->x->shape[d];
@@ -27,28 +28,28 @@ asn_status asn_norm_kept(asn_tmp *tmp, const asn_norm *n, uint64_t mask, asn_vie
     return ASN_OK;
 }
 
-void asn_norm_spread(asn_view *v, const asn_nd *a, const asn_norm *n, uint64_t mask) {
+void asn_norm_spread(asnd_view *v, const asnd_nd *a, const asnd_norm *n, uint64_t mask) {
     asn_view_set(v, a);
     for (int d = 0; d < n->x->ndim; d++)
         if (mask >> d & 1) asn_view_insert(v, d, 1, 0);
 }
 
 /* A view of x's space as a value of the arithmetic's dtype. */
-static int value(asn_prog *p, const asn_norm *n, const asn_nd *a) {
+static int value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
     return asn_prog_as(p, asn_prog_in(p, a), n->t);
 }
 
-static asn_status divide(const asn_norm *n, const asn_view *v) {
-    asn_prog p;
+static asn_status divide(const asnd_norm *n, const asnd_view *v) {
+    asnd_prog p;
     asn_prog_begin(&p, v->nd.ndim, v->shape, 0);
     int x = asn_prog_in(&p, &v->nd), count = asn_prog_const(&p, n->t, n->count);
     asn_prog_out(&p, asn_prog_op2(&p, ASN_OP_DIVIDE, x, count), &v->nd);
     return asn_prog_run(&p);
 }
 
-asn_status asn_norm_statistics(const asn_norm *n, const asn_view *mean,
-                               const asn_view *variance) {
-    asn_prog p;
+asn_status asn_norm_statistics(const asnd_norm *n, const asnd_view *mean,
+                               const asnd_view *variance) {
+    asnd_prog p;
     asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
     asn_prog_reduce(&p, ASN_OP_ADD, value(&p, n, n->x), &mean->nd);
     ASN_TRY(asn_prog_run(&p));
@@ -62,9 +63,9 @@ asn_status asn_norm_statistics(const asn_norm *n, const asn_view *mean,
     return divide(n, variance);
 }
 
-asn_status asn_norm_rstd(const asn_norm *n, const asn_view *to, const asn_view *variance,
-                         double eps) {
-    asn_prog p;
+asn_status asn_norm_rstd(const asnd_norm *n, const asnd_view *to,
+                         const asnd_view *variance, double eps) {
+    asnd_prog p;
     asn_prog_begin(&p, to->nd.ndim, to->shape, 0);
     int x = value(&p, n, &variance->nd);
     x = asn_prog_op2(&p, ASN_OP_ADD, x, asn_prog_const(&p, n->t, eps));
@@ -73,15 +74,15 @@ asn_status asn_norm_rstd(const asn_norm *n, const asn_view *to, const asn_view *
 }
 
 /* (x - mean) * rstd */
-static int normalised(asn_prog *p, const asn_norm *n, const asn_norm_params *q) {
+static int normalised(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
     int x = value(p, n, n->x);
     x = asn_prog_op2(p, ASN_OP_SUBTRACT, x, value(p, n, q->mean));
     return asn_prog_op2(p, ASN_OP_MULTIPLY, x, value(p, n, q->rstd));
 }
 
-asn_status asn_norm_apply(const asn_norm *n, const asn_norm_params *q, bool silu,
-                          const asn_nd *out) {
-    asn_prog p;
+asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *q, bool silu,
+                          const asnd_nd *out) {
+    asnd_prog p;
     asn_prog_begin(&p, n->x->ndim, n->x->shape, 0);
     int x = normalised(&p, n, q);
     if (q->weight) x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, value(&p, n, q->weight));
@@ -93,16 +94,16 @@ asn_status asn_norm_apply(const asn_norm *n, const asn_norm_params *q, bool silu
 }
 
 /* dy * weight */
-static int weighted(asn_prog *p, const asn_norm *n, const asn_norm_params *q,
-                    const asn_nd *dy) {
+static int weighted(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
+                    const asnd_nd *dy) {
     int d = value(p, n, dy);
     return q->weight ? asn_prog_op2(p, ASN_OP_MULTIPLY, d, value(p, n, q->weight)) : d;
 }
 
-static asn_status input_gradient(const asn_norm *n, const asn_norm_params *q,
-                                 const asn_norm_grads *g, asn_tmp *tmp) {
-    asn_view d_mean, dh_mean;
-    asn_prog p;
+static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
+                                 const asnd_norm_grads *g, asnd_tmp *tmp) {
+    asnd_view d_mean, dh_mean;
+    asnd_prog p;
     if (!g->frozen) {
         ASN_TRY(asn_norm_kept(tmp, n, n->mask, &d_mean));
         ASN_TRY(asn_norm_kept(tmp, n, n->mask, &dh_mean));
@@ -128,11 +129,11 @@ static asn_status input_gradient(const asn_norm *n, const asn_norm_params *q,
     return asn_prog_run(&p);
 }
 
-asn_status asn_norm_backward(const asn_norm *n, const asn_norm_params *q,
-                             const asn_norm_grads *g, asn_tmp *tmp) {
-    asn_view dw, db;
+asn_status asn_norm_backward(const asnd_norm *n, const asnd_norm_params *q,
+                             const asnd_norm_grads *g, asnd_tmp *tmp) {
+    asnd_view dw, db;
     if (g->dw || g->db) {
-        asn_prog p;
+        asnd_prog p;
         ASN_TRY(asn_norm_kept(tmp, n, g->param_mask, &dw));
         ASN_TRY(asn_norm_kept(tmp, n, g->param_mask, &db));
         asn_prog_begin(&p, n->x->ndim, n->x->shape, g->param_mask);
@@ -150,15 +151,15 @@ asn_status asn_norm_backward(const asn_norm *n, const asn_norm_params *q,
     return g->db ? asn_move(&g->db->nd, &db.nd) : ASN_OK;
 }
 
-asn_status asn_norm_check(const asn_call *c, int i, int ndim, const int64_t *shape) {
-    const asn_nd *a = asn_call_nd(c, i);
+asn_status asn_norm_check(const asnd_call *c, int i, int ndim, const int64_t *shape) {
+    const asnd_nd *a = asn_call_nd(c, i);
     if (a == NULL) return ASN_OK;
     ASN_TRY(asn_call_floating(c, i));
     return asn_call_same_shape(c, i, ndim, shape);
 }
 
-asn_status asn_norm_output_mask(const asn_call *c, int i, int size, bool *wanted) {
-    const asn_array *mask = asn_call_array(c, i);
+asn_status asn_norm_output_mask(const asnd_call *c, int i, int size, bool *wanted) {
+    const asnd_array *mask = asn_call_array(c, i);
     if (mask->size != (uint64_t)size)
         return asn_error_set(ASN_ERR_VALUE, "%s: %s has %llu elements; it must have %d",
                              c->op->name, c->op->params[i].name,

@@ -12,48 +12,49 @@
 #include "device/opapi/program.h"
 
 typedef struct {
-    const asn_nd *x;
+    const asnd_nd *x;
     asn_dtype t;   /* of the arithmetic: float64 for float64, else float32 */
     uint64_t mask; /* what statistics run over */
     double count;  /* elements in a slice */
-} asn_norm;
+} asnd_norm;
 
-void asn_norm_begin(asn_norm *n, const asn_nd *x, uint64_t mask);
+void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask);
 /* A temporary of dtype t, kept over the dimensions outside `mask`. */
-ASN_CHECK_RESULT asn_status asn_norm_kept(asn_tmp *tmp, const asn_norm *n, uint64_t mask,
-                                          asn_view *out);
+ASN_CHECK_RESULT asn_status asn_norm_kept(asnd_tmp *tmp, const asnd_norm *n,
+                                          uint64_t mask, asnd_view *out);
 /* The view of a tensor whose dimensions, in order, are those of x outside `mask`. */
-void asn_norm_spread(asn_view *v, const asn_nd *a, const asn_norm *n, uint64_t mask);
+void asn_norm_spread(asnd_view *v, const asnd_nd *a, const asnd_norm *n, uint64_t mask);
 /* The mean and the biased variance of every slice. */
-ASN_CHECK_RESULT asn_status asn_norm_statistics(const asn_norm *n, const asn_view *mean,
-                                                const asn_view *variance);
+ASN_CHECK_RESULT asn_status asn_norm_statistics(const asnd_norm *n, const asnd_view *mean,
+                                                const asnd_view *variance);
 /* to = 1 / sqrt(variance + eps), which may be the same view. */
-ASN_CHECK_RESULT asn_status asn_norm_rstd(const asn_norm *n, const asn_view *to,
-                                          const asn_view *variance, double eps);
+ASN_CHECK_RESULT asn_status asn_norm_rstd(const asnd_norm *n, const asnd_view *to,
+                                          const asnd_view *variance, double eps);
 
 typedef struct {
-    const asn_nd *mean, *rstd, *weight, *bias; /* kept; weight, bias: or NULL */
-} asn_norm_params;
+    const asnd_nd *mean, *rstd, *weight, *bias; /* kept; weight, bias: or NULL */
+} asnd_norm_params;
 
 /* out = (x - mean) * rstd * weight + bias, times its sigmoid when `silu`. */
-ASN_CHECK_RESULT asn_status asn_norm_apply(const asn_norm *n, const asn_norm_params *p,
-                                           bool silu, const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *p,
+                                           bool silu, const asnd_nd *out);
 
 typedef struct {
-    const asn_nd *dy, *dx;   /* of x's shape; dx: or NULL */
-    const asn_view *dw, *db; /* kept, or NULL */
-    uint64_t param_mask;     /* what the parameters' gradients are summed over */
-    bool frozen;             /* mean and rstd do not depend on x */
-} asn_norm_grads;
+    const asnd_nd *dy, *dx;   /* of x's shape; dx: or NULL */
+    const asnd_view *dw, *db; /* kept, or NULL */
+    uint64_t param_mask;      /* what the parameters' gradients are summed over */
+    bool frozen;              /* mean and rstd do not depend on x */
+} asnd_norm_grads;
 
-ASN_CHECK_RESULT asn_status asn_norm_backward(const asn_norm *n, const asn_norm_params *p,
-                                              const asn_norm_grads *g, asn_tmp *tmp);
+ASN_CHECK_RESULT asn_status asn_norm_backward(const asnd_norm *n,
+                                              const asnd_norm_params *p,
+                                              const asnd_norm_grads *g, asnd_tmp *tmp);
 
 /* Parameter i, unless it is NULL, is of a real floating dtype and of this shape. */
-ASN_CHECK_RESULT asn_status asn_norm_check(const asn_call *c, int i, int ndim,
+ASN_CHECK_RESULT asn_status asn_norm_check(const asnd_call *c, int i, int ndim,
                                            const int64_t *shape);
 /* Element k of the aclBoolArray that parameter i is, of `size` elements. */
-ASN_CHECK_RESULT asn_status asn_norm_output_mask(const asn_call *c, int i, int size,
+ASN_CHECK_RESULT asn_status asn_norm_output_mask(const asnd_call *c, int i, int size,
                                                  bool *wanted);
 
 #endif

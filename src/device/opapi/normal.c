@@ -6,7 +6,7 @@
 #include "device/opapi/norm.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int in, weight, bias, out, mean, rstd; /* operands; -1: absent */
     int dy, dw, db;
     uint64_t mask, leading;
@@ -14,42 +14,42 @@ typedef struct {
 } layer_plan;
 
 /* A tensor over the last dimensions, or NULL when it is absent. */
-static const asn_nd *optional(aclOpExecutor *e, int operand, const asn_norm *n,
-                              uint64_t mask, asn_view *v) {
+static const asnd_nd *optional(aclOpExecutor *e, int operand, const asnd_norm *n,
+                               uint64_t mask, asnd_view *v) {
     if (operand < 0) return NULL;
     asn_norm_spread(v, asn_exec_nd(e, operand), n, mask);
     return &v->nd;
 }
 
-static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const layer_plan *l = plan;
-    asn_norm n;
+    asnd_norm n;
     asn_norm_begin(&n, asn_exec_nd(e, l->in), l->mask);
-    asn_view mean, rstd, weight, bias;
+    asnd_view mean, rstd, weight, bias;
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &mean));
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &rstd));
     ASN_TRY(asn_norm_statistics(&n, &mean, &rstd));
     ASN_TRY(asn_norm_rstd(&n, &rstd, &rstd, l->eps));
     if (l->mean >= 0) ASN_TRY(asn_move(asn_exec_nd(e, l->mean), &mean.nd));
     if (l->rstd >= 0) ASN_TRY(asn_move(asn_exec_nd(e, l->rstd), &rstd.nd));
-    asn_norm_params q = {&mean.nd, &rstd.nd,
-                         optional(e, l->weight, &n, l->leading, &weight),
-                         optional(e, l->bias, &n, l->leading, &bias)};
+    asnd_norm_params q = {&mean.nd, &rstd.nd,
+                          optional(e, l->weight, &n, l->leading, &weight),
+                          optional(e, l->bias, &n, l->leading, &bias)};
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, l->out));
 }
 
-static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const layer_plan *l = plan;
-    asn_norm n;
+    asnd_norm n;
     asn_norm_begin(&n, asn_exec_nd(e, l->in), l->mask);
-    asn_view mean, rstd, weight, dw, db;
+    asnd_view mean, rstd, weight, dw, db;
     asn_view_set(&mean, asn_exec_nd(e, l->mean));
     asn_view_set(&rstd, asn_exec_nd(e, l->rstd));
     for (int d = 0; d < n.x->ndim; d++)
         if (n.mask >> d & 1) mean.strides[d] = rstd.strides[d] = 0;
-    asn_norm_params q = {&mean.nd, &rstd.nd,
-                         optional(e, l->weight, &n, l->leading, &weight), NULL};
-    asn_norm_grads g = {asn_exec_nd(e, l->dy), NULL, NULL, NULL, l->leading, false};
+    asnd_norm_params q = {&mean.nd, &rstd.nd,
+                          optional(e, l->weight, &n, l->leading, &weight), NULL};
+    asnd_norm_grads g = {asn_exec_nd(e, l->dy), NULL, NULL, NULL, l->leading, false};
     if (l->out >= 0) g.dx = asn_exec_nd(e, l->out);
     if (optional(e, l->dw, &n, l->leading, &dw)) g.dw = &dw;
     if (optional(e, l->db, &n, l->leading, &db)) g.db = &db;
@@ -58,10 +58,10 @@ static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asn_tmp
 
 /* The dimensions of normalizedShape, the last of the input's; `shape` is that of the
  * statistics. */
-static asn_status normalized(const asn_call *c, int input, int at, int *first,
+static asn_status normalized(const asnd_call *c, int input, int at, int *first,
                              int64_t *shape) {
-    const asn_nd *in = asn_call_nd(c, input);
-    const asn_array *dims = asn_call_array(c, at);
+    const asnd_nd *in = asn_call_nd(c, input);
+    const asnd_array *dims = asn_call_array(c, at);
     bool fits = dims->size >= 1 && dims->size <= (uint64_t)in->ndim;
     *first = in->ndim - (int)dims->size;
     for (int d = 0; fits && d < in->ndim; d++) {
@@ -75,8 +75,8 @@ static asn_status normalized(const asn_call *c, int input, int at, int *first,
                          c->op->name);
 }
 
-static layer_plan *plan_layer(asn_call *c, asn_body_fn body, const asn_nd *in, int first,
-                              double ns) {
+static layer_plan *plan_layer(asnd_call *c, asnd_body_fn body, const asnd_nd *in,
+                              int first, double ns) {
     layer_plan *p = asn_call_plan(c, body, sizeof *p, 500 + ns * (double)asn_nd_size(in));
     if (p == NULL) return NULL;
     p->leading = (UINT64_C(1) << first) - 1;
@@ -87,8 +87,8 @@ static layer_plan *plan_layer(asn_call *c, asn_body_fn body, const asn_nd *in, i
 /* LayerNorm(input, normalizedShape, weightOptional, biasOptional, eps, out,
  * meanOutOptional, rstdOutOptional), and with an implementation mode behind, which has no
  * meaning here. */
-asn_status asn_planner_layer_norm(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 0);
+asn_status asn_planner_layer_norm(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 0);
     int64_t shape[ASN_ND_MAX_DIMS];
     int first = 0;
     ASN_TRY(normalized(c, 0, 1, &first, shape));
@@ -115,8 +115,8 @@ asn_status asn_planner_layer_norm(asn_call *c) {
 
 /* LayerNormBackward(gradOut, input, normalizedShape, mean, rstd, weightOptional,
  * biasOptional, outputMask, gradInputOut, gradWeightOut, gradBiasOut) */
-asn_status asn_planner_layer_norm_backward(asn_call *c) {
-    const asn_nd *in = asn_call_nd(c, 1);
+asn_status asn_planner_layer_norm_backward(asnd_call *c) {
+    const asnd_nd *in = asn_call_nd(c, 1);
     int64_t shape[ASN_ND_MAX_DIMS];
     int first = 0;
     bool wanted[3];

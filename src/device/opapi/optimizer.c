@@ -7,30 +7,30 @@
 #include "device/opapi/norm.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int var, m, v, top, grad, step;
     double lr, beta1, beta2, decay, eps;
     bool amsgrad, maximize;
 } adam_plan;
 
-static int in_as(asn_prog *p, const asn_nd *a, asn_dtype t) {
+static int in_as(asnd_prog *p, const asnd_nd *a, asn_dtype t) {
     return asn_prog_as(p, asn_prog_in(p, a), t);
 }
 
 /* old * beta + new * (1 - beta) */
-static int blend(asn_prog *p, int old, int new, double beta, asn_dtype t) {
+static int blend(asnd_prog *p, int old, int new, double beta, asn_dtype t) {
     old = asn_prog_op2(p, ASN_OP_MULTIPLY, old, asn_prog_const(p, t, beta));
     new = asn_prog_op2(p, ASN_OP_MULTIPLY, new, asn_prog_const(p, t, 1 - beta));
     return asn_prog_op2(p, ASN_OP_ADD, old, new);
 }
 
-static asn_status adam_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status adam_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const adam_plan *a = plan;
-    const asn_nd *var = asn_exec_nd(e, a->var), *step = asn_exec_nd(e, a->step);
+    const asnd_nd *var = asn_exec_nd(e, a->var), *step = asn_exec_nd(e, a->step);
     asn_dtype t = var->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
     double count = asn_value_to_double(step->dtype, step->data);
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, var->ndim, var->shape, 0);
     int g = in_as(&p, asn_exec_nd(e, a->grad), t);
     if (a->maximize) g = asn_prog_op1(&p, ASN_OP_NEGATIVE, g);
@@ -60,8 +60,8 @@ static asn_status adam_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ApplyAdamWV2(varRef, mRef, vRef, maxGradNormOptionalRef, grad, step, lr, beta1, beta2,
  * weightDecay, eps, amsgrad, maximize) */
-asn_status asn_planner_adam(asn_call *c) {
-    const asn_nd *var = asn_call_nd(c, 0), *step = asn_call_nd(c, 5);
+asn_status asn_planner_adam(asnd_call *c) {
+    const asnd_nd *var = asn_call_nd(c, 0), *step = asn_call_nd(c, 5);
     for (int i = 0; i < 5; i++)
         ASN_TRY(asn_norm_check(c, i, var->ndim, var->shape));
     bool amsgrad = asn_call_int(c, 11) != 0;

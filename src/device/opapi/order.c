@@ -8,7 +8,7 @@
 #include "device/opapi/plan.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, values, indices, third, axis; /* operands; -1: absent */
     int flags;
     int64_t k;
@@ -16,12 +16,12 @@ typedef struct {
     double low, high;
 } order_plan;
 
-static double sort_work(const asn_nd *a, int axis) {
+static double sort_work(const asnd_nd *a, int axis) {
     double n = a->ndim ? (double)a->shape[axis] : 1;
     return 200 + (double)asn_nd_size(a) * (2 + log2(n + 1));
 }
 
-static order_plan *plan_order(asn_call *c, asn_body_fn body, double work) {
+static order_plan *plan_order(asnd_call *c, asnd_body_fn body, double work) {
     order_plan *p = asn_call_plan(c, body, sizeof *p, work);
     if (p == NULL) return NULL;
     memset((char *)p + sizeof p->head, 0, sizeof *p - sizeof p->head);
@@ -31,7 +31,7 @@ static order_plan *plan_order(asn_call *c, asn_body_fn body, double work) {
 }
 
 /* An output of positions: int64, or int32 through a temporary. */
-static asn_status positions(const asn_nd *out, asn_tmp *tmp, asn_view *v) {
+static asn_status positions(const asnd_nd *out, asnd_tmp *tmp, asnd_view *v) {
     if (out->dtype == ASN_I64) {
         asn_view_set(v, out);
         return ASN_OK;
@@ -39,26 +39,26 @@ static asn_status positions(const asn_nd *out, asn_tmp *tmp, asn_view *v) {
     return asn_tmp_view(tmp, ASN_I64, out->ndim, out->shape, v);
 }
 
-static asn_status positions_done(const asn_nd *out, const asn_view *v) {
+static asn_status positions_done(const asnd_nd *out, const asnd_view *v) {
     return out->dtype == ASN_I64 ? ASN_OK : asn_move(out, &v->nd);
 }
 
 /* ---- Sort(self, stable, dim, descending, valuesOut, indicesOut), Argsort(self, dim,
  * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut) */
 
-static asn_status sort_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
-    asn_view self, values, found;
+    asnd_view self, values, found;
     asn_view_set(&self, asn_exec_nd(e, p->self));
     asn_view_at_least_1d(&self);
-    const asn_nd *indices = asn_exec_nd(e, p->indices);
+    const asnd_nd *indices = asn_exec_nd(e, p->indices);
     ASN_TRY(positions(indices, tmp, &found));
     asn_view_at_least_1d(&found);
     if (p->values >= 0) {
         asn_view_set(&values, asn_exec_nd(e, p->values));
         asn_view_at_least_1d(&values);
     }
-    const asn_nd *v = p->values >= 0 ? &values.nd : NULL;
+    const asnd_nd *v = p->values >= 0 ? &values.nd : NULL;
     if (p->k > 0) {
         ASN_TRY(asn_cpu_topk(&self.nd, p->axis, p->k, p->flags, v, &found.nd));
     } else {
@@ -67,10 +67,10 @@ static asn_status sort_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return positions_done(indices, &found);
 }
 
-asn_status asn_planner_sort(asn_call *c) {
+asn_status asn_planner_sort(asnd_call *c) {
     bool argsort = c->op->num_params == 4;
     int axis = 0, indices = argsort ? 3 : 5;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     ASN_TRY(asn_call_axis(c, asn_call_int(c, argsort ? 1 : 2), self->ndim, &axis));
     ASN_TRY(asn_call_same_shape(c, indices, self->ndim, self->shape));
     ASN_TRY(asn_call_position_dtype(c, indices));
@@ -88,9 +88,9 @@ asn_status asn_planner_sort(asn_call *c) {
     return ASN_OK;
 }
 
-asn_status asn_planner_topk(asn_call *c) {
+asn_status asn_planner_topk(asnd_call *c) {
     int axis = 0;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t k = asn_call_int(c, 1), shape[ASN_ND_MAX_DIMS];
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 2), self->ndim, &axis));
     int64_t n = self->ndim ? self->shape[axis] : 1;
@@ -117,14 +117,14 @@ asn_status asn_planner_topk(asn_call *c) {
 /* ---- Kthvalue(self, k, dim, keepdim, valuesOut, indicesOut), MedianDim(self, dim,
  * keepDim, valuesOut, indicesOut), Median(self, valuesOut): the lower of two medians */
 
-static asn_status kth_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
-    asn_view self, sorted, found;
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
+    asnd_view self, sorted, found;
     asn_view_set(&self, in);
     if (p->axis < 0) { /* all elements */
         int64_t n = asn_nd_size(in);
-        asn_view copy;
+        asnd_view copy;
         ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
         ASN_TRY(asn_move(&copy.nd, in));
         asn_view_plain(&self, in->dtype, 1, &n, copy.nd.data);
@@ -144,8 +144,8 @@ static asn_status kth_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return p->indices < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->indices), &found.nd);
 }
 
-asn_status asn_planner_kth(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_kth(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool median = c->op->arg == 1, all = c->op->num_params == 2;
     int axis = 0, out = asn_call_out(c), dim_at = median ? 1 : 2;
     if (!all) ASN_TRY(asn_call_axis(c, asn_call_int(c, dim_at), self->ndim, &axis));
@@ -176,14 +176,14 @@ asn_status asn_planner_kth(asn_call *c) {
 /* ---- SearchSorted(sortedSequence, self, outInt32, right, sorter, out); SearchSorteds: a
  * scalar */
 
-static asn_status search_rows(const asn_view *sorted, const asn_view *sorter,
-                              const asn_view *values, bool right, const asn_view *out) {
+static asn_status search_rows(const asnd_view *sorted, const asnd_view *sorter,
+                              const asnd_view *values, bool right, const asnd_view *out) {
     if (sorted->nd.ndim == 1)
         return asn_cpu_searchsorted(&sorted->nd, sorter ? &sorter->nd : NULL, &values->nd,
                                     right, &out->nd);
     for (int64_t i = 0; i < sorted->shape[0]; i++) {
-        const asn_view *from[4] = {sorted, sorter, values, out};
-        asn_view row[4];
+        const asnd_view *from[4] = {sorted, sorter, values, out};
+        asnd_view row[4];
         for (int k = 0; k < 4; k++) {
             if (from[k] == NULL) continue;
             asn_view_set(&row[k], &from[k]->nd);
@@ -195,10 +195,10 @@ static asn_status search_rows(const asn_view *sorted, const asn_view *sorter,
     return ASN_OK;
 }
 
-static asn_status search_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status search_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->indices);
-    asn_view sorted, values, sorter, found;
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->indices);
+    asnd_view sorted, values, sorter, found;
     double scalar = p->low;
     int64_t one = 1;
     asn_dtype t = in->dtype;
@@ -210,7 +210,7 @@ static asn_status search_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->values), t, &values));
     } else {
         asn_view_plain(&values, ASN_F64, 0, &one, &scalar);
-        asn_view copy;
+        asnd_view copy;
         ASN_TRY(asn_tmp_view(tmp, t, 0, &one, &copy));
         ASN_TRY(asn_move(&copy.nd, &values.nd));
         asn_view_set(&values, &copy.nd);
@@ -223,9 +223,9 @@ static asn_status search_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return positions_done(out, &found);
 }
 
-asn_status asn_planner_searchsorted(asn_call *c) {
-    const asn_nd *sorted = asn_call_nd(c, 0), *values = asn_call_nd(c, 1);
-    const asn_nd *sorter = asn_call_nd(c, 4), *out = asn_call_nd(c, 5);
+asn_status asn_planner_searchsorted(asnd_call *c) {
+    const asnd_nd *sorted = asn_call_nd(c, 0), *values = asn_call_nd(c, 1);
+    const asnd_nd *sorter = asn_call_nd(c, 4), *out = asn_call_nd(c, 5);
     bool fits = sorted->ndim >= 1 && (values != NULL || sorted->ndim == 1);
     for (int d = 0; d < sorted->ndim - 1 && fits; d++)
         fits = values->ndim == sorted->ndim && values->shape[d] == sorted->shape[d];
@@ -255,15 +255,15 @@ asn_status asn_planner_searchsorted(asn_call *c) {
 
 /* ---- Unique(self, sorted, returnInverse, valueOut, inverseOut), Unique2 with counts */
 
-static asn_status unique_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status unique_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
     int64_t n = asn_nd_size(in), count = 0;
-    asn_view flat, values, inverse, counts;
+    asnd_view flat, values, inverse, counts;
     ASN_TRY(asn_tmp_view(tmp, in->dtype, 1, &n, &values));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &inverse));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &counts));
-    asn_view copy;
+    asnd_view copy;
     ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
     ASN_TRY(asn_move(&copy.nd, in));
     asn_view_plain(&flat, in->dtype, 1, &n, copy.nd.data);
@@ -278,7 +278,7 @@ static asn_status unique_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         return asn_error_set(ASN_ERR_VALUE,
                              "%lld distinct values; there is room for %lld",
                              (long long)count, (long long)room);
-    asn_view to;
+    asnd_view to;
     asn_view_set(&to, out);
     asn_view_slice(&to, 0, 0, count, 1);
     values.shape[0] = counts.shape[0] = count;
@@ -295,8 +295,8 @@ static asn_status unique_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(asn_exec_nd(e, p->indices), &flat.nd);
 }
 
-asn_status asn_planner_unique(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_unique(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool with_counts = c->op->num_params == 7, inverse = asn_call_int(c, 2) != 0;
     bool counts = with_counts && asn_call_int(c, 3) != 0;
     int out = with_counts ? 4 : 3;
@@ -319,11 +319,11 @@ asn_status asn_planner_unique(asn_call *c) {
 
 /* ---- Bincount(self, weights, minlength, out) */
 
-static asn_status bincount_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status bincount_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->values);
-    const asn_nd *x = asn_exec_nd(e, p->self);
-    asn_view weights, sums;
+    const asnd_nd *out = asn_exec_nd(e, p->values);
+    const asnd_nd *x = asn_exec_nd(e, p->self);
+    asnd_view weights, sums;
     asn_dtype t = p->third >= 0 ? ASN_F64 : ASN_I64;
     if (p->third >= 0)
         ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->third), ASN_F64, &weights));
@@ -336,9 +336,9 @@ static asn_status bincount_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return out->dtype == t ? ASN_OK : asn_move(out, &sums.nd);
 }
 
-asn_status asn_planner_bincount(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *weights = asn_call_nd(c, 1),
-                 *out = asn_call_nd(c, 3);
+asn_status asn_planner_bincount(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *weights = asn_call_nd(c, 1),
+                  *out = asn_call_nd(c, 3);
     if (self->ndim != 1 || out->ndim != 1 || !asn_is_integer(self->dtype) ||
         (weights != NULL && !asn_nd_same_shape(weights, self)))
         return asn_error_set(ASN_ERR_VALUE,

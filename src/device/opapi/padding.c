@@ -13,18 +13,18 @@
 enum { PAD_REFLECT, PAD_REPLICATE, PAD_CIRCULAR };
 
 typedef struct {
-    asn_plan_head head;
-    asn_pads p;
+    asnd_plan_head head;
+    asnd_pads p;
     int from, to; /* operands */
     bool back;
 } pad_plan;
 
-static asn_status pad_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const pad_plan *p = plan;
-    const asn_nd *from = asn_exec_nd(e, p->from), *to = asn_exec_nd(e, p->to);
+    const asnd_nd *from = asn_exec_nd(e, p->from), *to = asn_exec_nd(e, p->to);
     asn_dtype t = from->dtype;
     if (p->back && !asn_is_complex(t)) t = asn_image_dtype(t);
-    asn_view x, y;
+    asnd_view x, y;
     ASN_TRY(asn_image_plain(tmp, from, t, &x));
     ASN_TRY(asn_image_result(e, tmp, to, t, &y));
     if (p->back) {
@@ -61,7 +61,7 @@ static int64_t limit(int kind, int64_t n) {
     return kind == PAD_REFLECT ? n - 1 : kind == PAD_CIRCULAR ? n : INT32_MAX;
 }
 
-static asn_status table(const asn_call *c, int kind, int64_t n, const int64_t *pad,
+static asn_status table(const asnd_call *c, int kind, int64_t n, const int64_t *pad,
                         int64_t *extent, const int64_t **from) {
     int64_t most = limit(kind, kind == PAD_CIRCULAR ? cut(n, pad) : n);
     for (int side = 0; side < 2; side++)
@@ -85,11 +85,11 @@ static asn_status table(const asn_call *c, int kind, int64_t n, const int64_t *p
 }
 
 /* arg: the kind, and the spatial dimensions times 8. */
-static asn_status plan_pads(asn_call *c, int self, int pads, int from, int to,
+static asn_status plan_pads(asnd_call *c, int self, int pads, int from, int to,
                             bool back) {
     int kind = c->op->arg & 7, spatial = c->op->arg >> 3, n;
-    const asn_nd *x = asn_call_nd(c, self);
-    const asn_array *a = asn_call_array(c, pads);
+    const asnd_nd *x = asn_call_nd(c, self);
+    const asnd_array *a = asn_call_array(c, pads);
     int64_t shape[ASN_ND_MAX_DIMS];
     static const int64_t none[2] = {0, 0};
     ASN_TRY(asn_image_rank(c, self, spatial));
@@ -127,13 +127,13 @@ static asn_status plan_pads(asn_call *c, int self, int pads, int from, int to,
 }
 
 /* (self, padding, out) */
-asn_status asn_planner_pad_image(asn_call *c) {
+asn_status asn_planner_pad_image(asnd_call *c) {
     ASN_TRY(asn_call_same_dtype(c, 0, 2));
     return plan_pads(c, 0, 1, 0, 2, false);
 }
 
 /* (gradOutput, self, padding, gradInput) */
-asn_status asn_planner_pad_image_backward(asn_call *c) {
+asn_status asn_planner_pad_image_backward(asnd_call *c) {
     asn_dtype t = asn_call_nd(c, 0)->dtype;
     if (!asn_is_inexact(t))
         return asn_error_set(

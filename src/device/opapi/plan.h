@@ -6,7 +6,7 @@
 #include "device/opapi/elementwise.h"
 #include "device/opapi/view.h"
 
-#define ASN_PLANNER(name) ASN_CHECK_RESULT asn_status asn_planner_##name(asn_call *c)
+#define ASN_PLANNER(name) ASN_CHECK_RESULT asn_status asn_planner_##name(asnd_call *c)
 
 /* elementwise.c */
 ASN_PLANNER(elementwise);
@@ -28,15 +28,15 @@ typedef enum {
     ASN_REDUCE_VAR,
     ASN_REDUCE_STD,
     ASN_REDUCE_NORM,
-} asn_reduction;
+} asnd_reduce_kind;
 ASN_PLANNER(reduce);
 /* The output has the input's shape without the mask's dimensions, or with extent 1 there.
  */
-ASN_CHECK_RESULT asn_status asn_check_reduced(const asn_call *c, int in, int out,
+ASN_CHECK_RESULT asn_status asn_check_reduced(const asnd_call *c, int in, int out,
                                               uint64_t mask, bool keep);
 
 /* cast_narrow.c: the tensors' aclDataTypes */
-ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asn_call *c, int from, int to);
+ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to);
 
 /* move.c */
 ASN_PLANNER(cast);
@@ -121,7 +121,7 @@ ASN_PLANNER(is_in);
 ASN_PLANNER(one_hot);
 ASN_PLANNER(round_decimals);
 
-/* decompose.c: arg is the asn_linalg_op */
+/* decompose.c: arg is the asnd_linalg_op */
 ASN_PLANNER(decompose);
 
 /* signal.c, routing.c, multinomial.c, unique_rows.c */

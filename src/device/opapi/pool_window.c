@@ -4,8 +4,8 @@
 #include <string.h>
 
 /* Extents of the image, and room for the tables of w->out windows. */
-static asn_status tables(const asn_call *c, const asn_nd *in, int spatial,
-                         asn_windows *w) {
+static asn_status tables(const asnd_call *c, const asnd_nd *in, int spatial,
+                         asnd_windows *w) {
     int64_t planes = 1;
     for (int d = 0; d < in->ndim - spatial; d++)
         planes *= in->shape[d];
@@ -22,7 +22,7 @@ static asn_status tables(const asn_call *c, const asn_nd *in, int spatial,
     return ASN_OK;
 }
 
-static void image_extents(const asn_nd *in, int spatial, asn_windows *w) {
+static void image_extents(const asnd_nd *in, int spatial, asnd_windows *w) {
     for (int d = 0; d < 3; d++)
         w->in[d] = d < 3 - spatial ? 1 : in->shape[in->ndim - 3 + d];
 }
@@ -31,8 +31,8 @@ typedef struct {
     int64_t k, stride, before, after, dilation;
 } window;
 
-static asn_status count_windows(const asn_call *c, int64_t in, const window *v, bool ceil,
-                                int64_t *out) {
+static asn_status count_windows(const asnd_call *c, int64_t in, const window *v,
+                                bool ceil, int64_t *out) {
     int64_t span = in + v->before + v->after - v->dilation * (v->k - 1) - 1;
     *out = span < 0 ? (ceil && span > -v->stride ? 1 : 0)
                     : (span + (ceil ? v->stride - 1 : 0)) / v->stride + 1;
@@ -46,7 +46,7 @@ static asn_status count_windows(const asn_call *c, int64_t in, const window *v, 
                          (long long)(v->dilation * (v->k - 1) + 1));
 }
 
-static void fill_table(asn_windows *w, int d, const window *v, bool include_pad) {
+static void fill_table(asnd_windows *w, int d, const window *v, bool include_pad) {
     w->step[d] = v->dilation;
     for (int64_t o = 0; o < w->out[d]; o++) {
         int64_t start = o * v->stride - v->before;
@@ -60,8 +60,8 @@ static void fill_table(asn_windows *w, int d, const window *v, bool include_pad)
     }
 }
 
-static asn_status padding(const asn_call *c, int i, int spatial, bool pairs, window *v) {
-    const asn_array *a = asn_call_array(c, i);
+static asn_status padding(const asnd_call *c, int i, int spatial, bool pairs, window *v) {
+    const asnd_array *a = asn_call_array(c, i);
     int64_t pad[6];
     int n =
         pairs && a != NULL && a->size == 2 * (uint64_t)spatial ? 2 * spatial : spatial;
@@ -79,12 +79,12 @@ static asn_status padding(const asn_call *c, int i, int spatial, bool pairs, win
     return ASN_OK;
 }
 
-asn_status asn_pool_windows(const asn_call *c, const asn_pool_params *at,
-                            const asn_nd *in, int spatial, bool pairs, asn_windows *w) {
+asn_status asn_pool_windows(const asnd_call *c, const asnd_pool_params *at,
+                            const asnd_nd *in, int spatial, bool pairs, asnd_windows *w) {
     int first = 3 - spatial;
     window v[3];
     int64_t k[3], stride[3], dilation[3] = {1, 1, 1};
-    const asn_array *strides = asn_call_array(c, at->stride);
+    const asnd_array *strides = asn_call_array(c, at->stride);
     ASN_TRY(asn_image_ints(c, at->kernel, spatial, 1, 0, k));
     memcpy(stride, k, sizeof k); /* no stride: the window's size */
     if (strides != NULL && strides->size > 0)
@@ -108,8 +108,8 @@ asn_status asn_pool_windows(const asn_call *c, const asn_pool_params *at,
     return ASN_OK;
 }
 
-asn_status asn_pool_adaptive(const asn_call *c, const asn_nd *in, int spatial,
-                             const int64_t *out, asn_windows *w) {
+asn_status asn_pool_adaptive(const asnd_call *c, const asnd_nd *in, int spatial,
+                             const int64_t *out, asnd_windows *w) {
     image_extents(in, spatial, w);
     for (int d = 0; d < 3; d++) {
         w->out[d] = d < 3 - spatial ? 1 : out[d - (3 - spatial)];
@@ -129,8 +129,8 @@ asn_status asn_pool_adaptive(const asn_call *c, const asn_nd *in, int spatial,
     return ASN_OK;
 }
 
-asn_status asn_pool_shape(const asn_call *c, int i, const asn_nd *in, int spatial,
-                          const asn_windows *w) {
+asn_status asn_pool_shape(const asnd_call *c, int i, const asnd_nd *in, int spatial,
+                          const asnd_windows *w) {
     int64_t shape[ASN_ND_MAX_DIMS];
     memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
     memcpy(shape + in->ndim - spatial, w->out + 3 - spatial,

@@ -8,19 +8,20 @@
 /* Where the parameters stand; -1: the operator has none. */
 typedef struct {
     int kernel, stride, pad, dilation, ceil, include_pad, divisor;
-} asn_pool_params;
+} asnd_pool_params;
 
 /* Sets *w for windows of one size over the last `spatial` dimensions of `in`; tables live
  * in the executor. `pairs`: padding may be (before..., after...), of any width. */
-ASN_CHECK_RESULT asn_status asn_pool_windows(const asn_call *c, const asn_pool_params *at,
-                                             const asn_nd *in, int spatial, bool pairs,
-                                             asn_windows *w);
+ASN_CHECK_RESULT asn_status asn_pool_windows(const asnd_call *c,
+                                             const asnd_pool_params *at,
+                                             const asnd_nd *in, int spatial, bool pairs,
+                                             asnd_windows *w);
 /* Adaptive ones: `out` has the extents of the result. */
-ASN_CHECK_RESULT asn_status asn_pool_adaptive(const asn_call *c, const asn_nd *in,
+ASN_CHECK_RESULT asn_status asn_pool_adaptive(const asnd_call *c, const asnd_nd *in,
                                               int spatial, const int64_t *out,
-                                              asn_windows *w);
+                                              asnd_windows *w);
 /* Parameter i has the shape of `in` with the windows' extents. */
-ASN_CHECK_RESULT asn_status asn_pool_shape(const asn_call *c, int i, const asn_nd *in,
-                                           int spatial, const asn_windows *w);
+ASN_CHECK_RESULT asn_status asn_pool_shape(const asnd_call *c, int i, const asnd_nd *in,
+                                           int spatial, const asnd_windows *w);
 
 #endif

@@ -11,8 +11,8 @@
 enum { POOL_MAX, POOL_MEAN, POOL_SPREAD, POOL_ADD, POOL_PUT, POOL_TAKE };
 
 typedef struct {
-    asn_plan_head head;
-    asn_windows w;
+    asnd_plan_head head;
+    asnd_windows w;
     int from, to, index; /* operands; index -1: none */
     int action, spatial;
     int64_t few, many, planes;
@@ -20,7 +20,7 @@ typedef struct {
                                     columns of a window; 0: positions */
 } pool_plan;
 
-static double work_of(const asn_nd *a) {
+static double work_of(const asnd_nd *a) {
     return 500 + 4 * (double)asn_nd_size(a);
 }
 
@@ -31,22 +31,22 @@ static asn_dtype loop_dtype(asn_dtype t) {
 /* ---- masks: of each element of a window a row, of each window a byte: 1 where it holds
  * the maximum */
 
-static int64_t mask_row(const asn_windows *w) {
+static int64_t mask_row(const asnd_windows *w) {
     return ((w->out[1] * w->out[2] + 15) / 16 + 1) * 32;
 }
 
 /* The element of window (b, c) at the mask's row r, flat in the plane; -1: outside. Here
  * share holds where a window starts before the image's edge cuts it. */
 static int64_t mask_element(const pool_plan *p, int64_t r, int64_t o) {
-    const asn_windows *w = &p->w;
+    const asnd_windows *w = &p->w;
     int64_t i = w->share[1][o / w->out[2]] + r / p->columns * w->step[1];
     int64_t j = w->share[2][o % w->out[2]] + r % p->columns * w->step[2];
     return i < 0 || i >= w->in[1] || j < 0 || j >= w->in[2] ? -1 : i * w->in[2] + j;
 }
 
-static asn_status mask_write(const pool_plan *p, asn_tmp *tmp, const int64_t *index,
-                             const asn_nd *out) {
-    asn_view mask;
+static asn_status mask_write(const pool_plan *p, asnd_tmp *tmp, const int64_t *index,
+                             const asnd_nd *out) {
+    asnd_view mask;
     ASN_TRY(asn_tmp_view(tmp, ASN_I8, out->ndim, out->shape, &mask));
     memset(mask.nd.data, 0, (size_t)(p->planes * p->rows * p->mask));
     for (int64_t i = 0; i < p->planes * p->rows; i++) {
@@ -58,9 +58,9 @@ static asn_status mask_write(const pool_plan *p, asn_tmp *tmp, const int64_t *in
     return asn_move(out, &mask.nd);
 }
 
-static asn_status mask_read(const pool_plan *p, asn_tmp *tmp, const asn_nd *in,
+static asn_status mask_read(const pool_plan *p, asnd_tmp *tmp, const asnd_nd *in,
                             int64_t *index) {
-    asn_view mask;
+    asnd_view mask;
     ASN_TRY(asn_image_plain(tmp, in, ASN_I8, &mask));
     for (int64_t i = 0; i < p->planes * p->few; i++)
         index[i] = -1;
@@ -76,10 +76,10 @@ static asn_status mask_read(const pool_plan *p, asn_tmp *tmp, const asn_nd *in,
 /* ---- the body */
 
 /* Positions as int64, one per element that is pooled to. */
-static asn_status positions(const pool_plan *p, asn_tmp *tmp, const asn_nd *in,
+static asn_status positions(const pool_plan *p, asnd_tmp *tmp, const asnd_nd *in,
                             const int64_t **index) {
     if (p->mask == 0) {
-        asn_view v;
+        asnd_view v;
         ASN_TRY(asn_image_plain(tmp, in, ASN_I64, &v));
         *index = (const int64_t *)v.nd.data;
         return ASN_OK;
@@ -90,12 +90,12 @@ static asn_status positions(const pool_plan *p, asn_tmp *tmp, const asn_nd *in,
     return mask_read(p, tmp, in, made);
 }
 
-static asn_status pool_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status pool_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const pool_plan *p = plan;
-    const asn_nd *from = asn_exec_nd(e, p->from), *to = asn_exec_nd(e, p->to);
+    const asnd_nd *from = asn_exec_nd(e, p->from), *to = asn_exec_nd(e, p->to);
     bool moves = p->action >= POOL_PUT; /* elements are moved, not computed with */
     asn_dtype t = moves ? from->dtype : loop_dtype(from->dtype);
-    asn_view x, y, where;
+    asnd_view x, y, where;
     const int64_t *index = NULL;
     ASN_TRY(asn_image_plain(tmp, from, t, &x));
     ASN_TRY(asn_image_result(e, tmp, to, t, &y));
@@ -110,7 +110,7 @@ static asn_status pool_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
             ASN_TRY(asn_tmp_view(tmp, ASN_I64, to->ndim, to->shape, &where));
         asn_window_max(&p->w, t, in, out, (int64_t *)where.nd.data);
         if (p->index >= 0) {
-            const asn_nd *got = asn_exec_nd(e, p->index);
+            const asnd_nd *got = asn_exec_nd(e, p->index);
             const int64_t *found = (const int64_t *)where.nd.data;
             ASN_TRY(p->mask ? mask_write(p, tmp, found, got) : asn_move(got, &where.nd));
         }
@@ -132,11 +132,11 @@ static asn_status pool_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ---- planning: parameters by index; `index` -1: none */
 
-static asn_status adopt(asn_call *c, int from, int to, int index, const pool_plan *q) {
+static asn_status adopt(asnd_call *c, int from, int to, int index, const pool_plan *q) {
     if (asn_call_operand(c, to)->is_empty) return ASN_OK;
     pool_plan *p = asn_call_plan(c, pool_body, sizeof *p, work_of(asn_call_nd(c, from)));
     if (p == NULL) return ASN_ERR_MEMORY;
-    asn_plan_head head = p->head;
+    asnd_plan_head head = p->head;
     *p = *q;
     p->head = head;
     p->from = c->first[from];
@@ -148,13 +148,13 @@ static asn_status adopt(asn_call *c, int from, int to, int index, const pool_pla
     return ASN_OK;
 }
 
-static asn_status floating(const asn_call *c, int i, int j) {
+static asn_status floating(const asnd_call *c, int i, int j) {
     ASN_TRY(asn_call_floating(c, i));
     return asn_call_floating(c, j);
 }
 
-static asn_status batch_only_empty(const asn_call *c, int i, int spatial) {
-    const asn_nd *a = asn_call_nd(c, i);
+static asn_status batch_only_empty(const asnd_call *c, int i, int spatial) {
+    const asnd_nd *a = asn_call_nd(c, i);
     for (int d = a->ndim - spatial; d < a->ndim; d++)
         if (a->shape[d] == 0)
             return asn_error_set(ASN_ERR_VALUE,
@@ -164,7 +164,7 @@ static asn_status batch_only_empty(const asn_call *c, int i, int spatial) {
 }
 
 /* The parameter's shape for positions, or the mask of MaxPool2dWithMask. */
-static asn_status index_check(asn_call *c, int i, int kernel, const asn_nd *in,
+static asn_status index_check(asnd_call *c, int i, int kernel, const asnd_nd *in,
                               int spatial, bool mask, pool_plan *q) {
     if (!mask) {
         ASN_TRY(asn_call_position_dtype(c, i));
@@ -184,7 +184,7 @@ static asn_status index_check(asn_call *c, int i, int kernel, const asn_nd *in,
                              c->op->name, c->op->params[i].name,
                              asn_dtype_name(asn_call_nd(c, i)->dtype));
     /* The masks' loops need each window's start before the image's edge cut it. */
-    const asn_array *strides = asn_call_array(c, kernel + 1);
+    const asnd_array *strides = asn_call_array(c, kernel + 1);
     const int64_t *s = strides->data;
     int64_t stride[2] = {k[0], k[1]}, pad[2];
     if (strides->size > 0)
@@ -199,10 +199,10 @@ static asn_status index_check(asn_call *c, int i, int kernel, const asn_nd *in,
 
 /* MaxPool2dWithIndices, MaxPool2dWithMask, MaxPool3dWithArgmax(self, kernelSize, stride,
  * padding, dilation, ceilMode, out, indices). arg: spatial dimensions, 16 for a mask. */
-asn_status asn_planner_max_pool(asn_call *c) {
-    static const asn_pool_params at = {1, 2, 3, 4, 5, -1, -1};
+asn_status asn_planner_max_pool(asnd_call *c) {
+    static const asnd_pool_params at = {1, 2, 3, 4, 5, -1, -1};
     int spatial = c->op->arg & 15;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     pool_plan q;
     memset(&q, 0, sizeof q);
     ASN_TRY(asn_image_rank(c, 0, spatial));
@@ -217,10 +217,10 @@ asn_status asn_planner_max_pool(asn_call *c) {
 
 /* Their gradients: (gradOutput, self, indices, kernelSize, stride, padding, dilation,
  * ceilMode, gradInput) */
-asn_status asn_planner_max_pool_backward(asn_call *c) {
-    static const asn_pool_params at = {3, 4, 5, 6, 7, -1, -1};
+asn_status asn_planner_max_pool_backward(asnd_call *c) {
+    static const asnd_pool_params at = {3, 4, 5, 6, 7, -1, -1};
     int spatial = c->op->arg & 15;
-    const asn_nd *self = asn_call_nd(c, 1);
+    const asnd_nd *self = asn_call_nd(c, 1);
     pool_plan q;
     memset(&q, 0, sizeof q);
     ASN_TRY(asn_image_rank(c, 1, spatial));
@@ -235,10 +235,10 @@ asn_status asn_planner_max_pool_backward(asn_call *c) {
 
 /* MaxPool(self, kernelShape, strides, autoPad, pads, dilations, ceilMode, out): ONNX's,
  * pads (before..., after...); one or two dimensions by kernelShape and self. */
-asn_status asn_planner_max_pool_onnx(asn_call *c) {
-    asn_pool_params at = {1, 2, 4, 5, 6, -1, -1};
-    const asn_nd *self = asn_call_nd(c, 0);
-    const asn_array *dilations = asn_call_array(c, 5);
+asn_status asn_planner_max_pool_onnx(asnd_call *c) {
+    asnd_pool_params at = {1, 2, 4, 5, 6, -1, -1};
+    const asnd_nd *self = asn_call_nd(c, 0);
+    const asnd_array *dilations = asn_call_array(c, 5);
     int spatial = 2;
     pool_plan q;
     memset(&q, 0, sizeof q);
@@ -264,7 +264,7 @@ asn_status asn_planner_max_pool_onnx(asn_call *c) {
     return adopt(c, 0, 7, -1, &q);
 }
 
-static asn_status divisor_check(const asn_call *c, const asn_pool_params *at) {
+static asn_status divisor_check(const asnd_call *c, const asnd_pool_params *at) {
     int64_t divisor = asn_call_int(c, at->divisor);
     if (divisor >= -INT32_MAX && divisor <= INT32_MAX) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: divisorOverride is %lld; too large",
@@ -272,9 +272,9 @@ static asn_status divisor_check(const asn_call *c, const asn_pool_params *at) {
 }
 
 /* What both directions plan by; x: the parameter of the input's shape. */
-static asn_status plan_mean(const asn_call *c, const asn_pool_params *at, int x,
+static asn_status plan_mean(const asnd_call *c, const asnd_pool_params *at, int x,
                             pool_plan *q) {
-    const asn_nd *self = asn_call_nd(c, x);
+    const asnd_nd *self = asn_call_nd(c, x);
     memset(q, 0, sizeof *q);
     ASN_TRY(asn_image_rank(c, x, c->op->arg));
     ASN_TRY(floating(c, 0, asn_call_out(c)));
@@ -284,8 +284,8 @@ static asn_status plan_mean(const asn_call *c, const asn_pool_params *at, int x,
 
 /* AvgPool2d, AvgPool3d(self, kernelSize, strides, paddings, ceilMode, countIncludePad,
  * divisorOverride, [cubeMathType,] out) */
-asn_status asn_planner_avg_pool(asn_call *c) {
-    static const asn_pool_params at = {1, 2, 3, -1, 4, 5, 6};
+asn_status asn_planner_avg_pool(asnd_call *c) {
+    static const asnd_pool_params at = {1, 2, 3, -1, 4, 5, 6};
     int out = asn_call_out(c);
     pool_plan q;
     ASN_TRY(plan_mean(c, &at, 0, &q));
@@ -296,10 +296,10 @@ asn_status asn_planner_avg_pool(asn_call *c) {
 
 /* (gradOutput, self, kernelSize, stride, padding, ceilMode, countIncludePad,
  * divisorOverride, [cubeMathType,] gradInput) */
-asn_status asn_planner_avg_pool_backward(asn_call *c) {
-    static const asn_pool_params at = {2, 3, 4, -1, 5, 6, 7};
+asn_status asn_planner_avg_pool_backward(asnd_call *c) {
+    static const asnd_pool_params at = {2, 3, 4, -1, 5, 6, 7};
     int out = asn_call_out(c);
-    const asn_nd *self = asn_call_nd(c, 1);
+    const asnd_nd *self = asn_call_nd(c, 1);
     pool_plan q;
     ASN_TRY(plan_mean(c, &at, 1, &q));
     ASN_TRY(asn_pool_shape(c, 0, self, c->op->arg, &q.w));
@@ -310,9 +310,9 @@ asn_status asn_planner_avg_pool_backward(asn_call *c) {
 
 /* AdaptiveAvgPool2d, 3d(self, outputSize, out); AdaptiveMaxPool2d, 3d have indices
  * behind. */
-asn_status asn_planner_adaptive_pool(asn_call *c) {
+asn_status asn_planner_adaptive_pool(asnd_call *c) {
     int spatial = c->op->arg;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool max = c->op->num_params == 4;
     int64_t size[3];
     pool_plan q;
@@ -329,9 +329,9 @@ asn_status asn_planner_adaptive_pool(asn_call *c) {
 
 /* (gradOutput, self, out); AdaptiveMaxPool3dBackward(gradOutput, self, indices,
  * gradInput) */
-asn_status asn_planner_adaptive_pool_backward(asn_call *c) {
+asn_status asn_planner_adaptive_pool_backward(asnd_call *c) {
     int spatial = c->op->arg, out = c->op->num_params - 1;
-    const asn_nd *grad = asn_call_nd(c, 0), *self = asn_call_nd(c, 1);
+    const asnd_nd *grad = asn_call_nd(c, 0), *self = asn_call_nd(c, 1);
     pool_plan q;
     memset(&q, 0, sizeof q);
     ASN_TRY(asn_image_rank(c, 1, spatial));
@@ -349,8 +349,8 @@ asn_status asn_planner_adaptive_pool_backward(asn_call *c) {
 
 /* GlobalAveragePool, GlobalMaxPool(self, out): arg is the action; every dimension behind
  * the channels becomes 1. */
-asn_status asn_planner_global_pool(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_global_pool(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t shape[ASN_ND_MAX_DIMS], ones[3] = {1, 1, 1}, flat[3] = {1, 1, 1}, strides[3];
     pool_plan q;
     memset(&q, 0, sizeof q);
@@ -364,7 +364,7 @@ asn_status asn_planner_global_pool(asn_call *c) {
         flat[d < 2 ? d : 2] *= self->shape[d];
     }
     ASN_TRY(asn_call_same_shape(c, 1, self->ndim, shape));
-    asn_nd all = {self->data, 3, self->dtype, flat, strides};
+    asnd_nd all = {self->data, 3, self->dtype, flat, strides};
     memset(strides, 0, sizeof strides);
     ASN_TRY(asn_pool_adaptive(c, &all, 1, ones, &q.w));
     q.action = c->op->arg;
@@ -373,9 +373,9 @@ asn_status asn_planner_global_pool(asn_call *c) {
 
 /* MaxUnpool2d, 3d(self, indices, outputSize, [stride, padding,] out): elements go to the
  * positions, zeros elsewhere. stride and padding say where outputSize came from. */
-asn_status asn_planner_max_unpool(asn_call *c) {
+asn_status asn_planner_max_unpool(asnd_call *c) {
     int spatial = c->op->arg, out = c->op->num_params - 1;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t size[3];
     pool_plan q;
     memset(&q, 0, sizeof q);
@@ -404,9 +404,9 @@ asn_status asn_planner_max_unpool(asn_call *c) {
 }
 
 /* (gradOutput, self, indices, outputSize, [stride, padding,] out) */
-asn_status asn_planner_max_unpool_backward(asn_call *c) {
+asn_status asn_planner_max_unpool_backward(asnd_call *c) {
     int spatial = c->op->arg, out = c->op->num_params - 1;
-    const asn_nd *self = asn_call_nd(c, 1);
+    const asnd_nd *self = asn_call_nd(c, 1);
     int64_t size[3];
     pool_plan q;
     memset(&q, 0, sizeof q);

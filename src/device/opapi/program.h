@@ -1,7 +1,7 @@
 /* CPU device, operators: fused programs written by hand (ops/program.h) with their
  * operands, for bodies that are a few of them.
  *
- *     asn_prog p;
+ *     asnd_prog p;
  *     asn_prog_begin(&p, in->ndim, in->shape, mask);
  *     int x = asn_prog_as(&p, asn_prog_in(&p, in), ASN_F64);
  *     asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op(&p, ASN_OP_MULTIPLY, x, x), &sum.nd);
@@ -27,22 +27,22 @@ typedef struct {
     asn_builder code;
     aclnnxOperand in[ASN_PROG_OPERANDS], out[ASN_PROG_OPERANDS];
     bool full;
-} asn_prog;
+} asnd_prog;
 
-void asn_prog_begin(asn_prog *p, int ndim, const int64_t *shape, uint64_t reduce_mask);
+void asn_prog_begin(asnd_prog *p, int ndim, const int64_t *shape, uint64_t reduce_mask);
 /* An input of the program's shape (0 strides where it broadcasts); returns its value. */
-int asn_prog_in(asn_prog *p, const asn_nd *a);
-int asn_prog_const(asn_prog *p, asn_dtype dtype, double value);
-int asn_prog_element(asn_prog *p, asn_dtype dtype, const void *element);
-int asn_prog_as(asn_prog *p, int value, asn_dtype dtype);
-int asn_prog_op1(asn_prog *p, asn_op op, int a);
-int asn_prog_op2(asn_prog *p, asn_op op, int a, int b);
-int asn_prog_op3(asn_prog *p, asn_op op, int a, int b, int c);
+int asn_prog_in(asnd_prog *p, const asnd_nd *a);
+int asn_prog_const(asnd_prog *p, asn_dtype dtype, double value);
+int asn_prog_element(asnd_prog *p, asn_dtype dtype, const void *element);
+int asn_prog_as(asnd_prog *p, int value, asn_dtype dtype);
+int asn_prog_op1(asnd_prog *p, asn_op op, int a);
+int asn_prog_op2(asnd_prog *p, asn_op op, int a, int b);
+int asn_prog_op3(asnd_prog *p, asn_op op, int a, int b, int c);
 /* Writes the value, converted to out's dtype. */
-void asn_prog_out(asn_prog *p, int value, const asn_nd *out);
+void asn_prog_out(asnd_prog *p, int value, const asnd_nd *out);
 /* Accumulates the value with a row of out's dtype over the mask's dimensions, where out's
  * strides are 0; the value is converted to out's dtype first. */
-void asn_prog_reduce(asn_prog *p, asn_op op, int value, const asn_nd *out);
-ASN_CHECK_RESULT asn_status asn_prog_run(asn_prog *p);
+void asn_prog_reduce(asnd_prog *p, asn_op op, int value, const asnd_nd *out);
+ASN_CHECK_RESULT asn_status asn_prog_run(asnd_prog *p);
 
 #endif

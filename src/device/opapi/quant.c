@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-int32_t asn_quant_value(float x, asn_round mode, int32_t low, int32_t high) {
+int32_t asn_quant_value(float x, asnd_round mode, int32_t low, int32_t high) {
     switch (mode) {
     case ASN_ROUND_FLOOR: x = floorf(x); break;
     case ASN_ROUND_CEIL: x = ceilf(x); break;
@@ -23,15 +23,15 @@ int32_t asn_quant_value(float x, asn_round mode, int32_t low, int32_t high) {
 }
 
 /* A 1-d parameter stands along the axis. */
-static void stand_along(asn_view *v, const asn_nd *like, int axis) {
+static void stand_along(asnd_view *v, const asnd_nd *like, int axis) {
     if (v->nd.ndim == 1 && v->shape[0] != 1)
         for (int d = axis + 1; d < like->ndim; d++)
             asn_view_insert(v, v->nd.ndim, 1, 0);
 }
 
-asn_status asn_quant_check(const asn_call *c, int i, const asn_nd *like, int axis) {
+asn_status asn_quant_check(const asnd_call *c, int i, const asnd_nd *like, int axis) {
     if (c->first[i] < 0) return ASN_OK;
-    asn_view v;
+    asnd_view v;
     asn_view_set(&v, asn_call_nd(c, i));
     stand_along(&v, like, axis);
     if (asn_nd_size(&v.nd) == 1 ||
@@ -45,9 +45,9 @@ asn_status asn_quant_check(const asn_call *c, int i, const asn_nd *like, int axi
         asn_shape_text(want, like->ndim, like->shape));
 }
 
-asn_status asn_quant_spread(aclOpExecutor *e, int operand, const asn_nd *like, int axis,
-                            asn_tmp *tmp, const float **values) {
-    asn_view v, wide;
+asn_status asn_quant_spread(aclOpExecutor *e, int operand, const asnd_nd *like, int axis,
+                            asnd_tmp *tmp, const float **values) {
+    asnd_view v, wide;
     *values = NULL;
     if (operand < 0) return ASN_OK;
     asn_view_set(&v, asn_exec_nd(e, operand));
@@ -60,8 +60,8 @@ asn_status asn_quant_spread(aclOpExecutor *e, int operand, const asn_nd *like, i
     return ASN_OK;
 }
 
-asn_status asn_quant_out_shape(const asn_call *c, int i, const asn_nd *x, bool packs) {
-    const asn_nd *out = asn_call_nd(c, i);
+asn_status asn_quant_out_shape(const asnd_call *c, int i, const asnd_nd *x, bool packs) {
+    const asnd_nd *out = asn_call_nd(c, i);
     if (!packs || out->dtype != ASN_I32)
         return asn_call_same_shape(c, i, x->ndim, x->shape);
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -80,10 +80,10 @@ asn_status asn_quant_out_shape(const asn_call *c, int i, const asn_nd *x, bool p
 
 enum { MULTIPLIES, DIVIDES };
 
-static asn_status quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]), *to = asn_exec_nd(e, (int)p->n[0]);
-    asn_view x, out;
+static asn_status quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]), *to = asn_exec_nd(e, (int)p->n[0]);
+    asnd_view x, out;
     const float *scale, *offset;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_quant_spread(e, p->at[1], in, p->axis, tmp, &scale));
@@ -100,13 +100,13 @@ static asn_status quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
         float y = packs ? v[i] * scale[i] : v[i] / scale[i];
         if (twice) y *= scale[i];
         if (offset != NULL) y += offset[i];
-        q[i] = asn_quant_value(y, (asn_round)p->n[1], low, high);
+        q[i] = asn_quant_value(y, (asnd_round)p->n[1], low, high);
     }
     asn_quant_store(q, n, to->dtype, packs, out.nd.data);
     return asn_quant_done(e, (int)p->n[0], &out);
 }
 
-static asn_status round_mode(const asn_call *c, int i, int64_t *mode) {
+static asn_status round_mode(const asnd_call *c, int i, int64_t *mode) {
     static const char *const names[] = {"round", "floor", "ceil", "trunc"};
     const char *name = c->args[i].p;
     for (int k = 0; k < 4; k++)
@@ -120,7 +120,7 @@ static asn_status round_mode(const asn_call *c, int i, int64_t *mode) {
                          c->op->name, name);
 }
 
-static asn_status check_type(const asn_call *c, int64_t dst, int out, bool packs) {
+static asn_status check_type(const asnd_call *c, int64_t dst, int out, bool packs) {
     bool int4 = asn_call_operand(c, out)->is_int4;
     int acl = int4 ? ACL_INT4 : asn_dtype_table[asn_call_nd(c, out)->dtype].acl;
     if (dst == acl || (packs && dst == ACL_INT4 && acl == ACL_INT32)) return ASN_OK;
@@ -130,8 +130,8 @@ static asn_status check_type(const asn_call *c, int64_t dst, int out, bool packs
                          int4 ? "int4" : asn_dtype_name(asn_call_nd(c, out)->dtype));
 }
 
-asn_status asn_planner_quant(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0);
+asn_status asn_planner_quant(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
     bool divides = c->op->arg == DIVIDES;
     int out = c->op->num_params - 1, axis = x->ndim - 1;
     int64_t mode = ASN_ROUND_EVEN;
@@ -147,7 +147,7 @@ asn_status asn_planner_quant(asn_call *c) {
         ASN_TRY(asn_quant_check(c, i, x, axis));
     ASN_TRY(asn_quant_out_shape(c, out, x, !divides));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, quant_body, 300 + 6 * (double)asn_nd_size(x));
+    asnd_packed *p = asn_packed_plan(c, quant_body, 300 + 6 * (double)asn_nd_size(x));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = axis;
     p->n[0] = c->first[out];
@@ -157,10 +157,10 @@ asn_status asn_planner_quant(asn_call *c) {
 
 /* ---- AscendAntiQuant(x, scale, offset, dstType, sqrtMode, y): (x + offset) * scale */
 
-static asn_status anti_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[5]);
-    asn_view x, out;
+static asn_status anti_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[5]);
+    asnd_view x, out;
     const float *scale, *offset;
     ASN_TRY(asn_packed_out(e, p, 5, ASN_F32, tmp, &out));
     float *y = (float *)(void *)out.nd.data;
@@ -177,8 +177,8 @@ static asn_status anti_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 5, &out);
 }
 
-asn_status asn_planner_anti_quant(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0), *y = asn_call_nd(c, 5);
+asn_status asn_planner_anti_quant(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0), *y = asn_call_nd(c, 5);
     int64_t shape[ASN_ND_MAX_DIMS];
     ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
     ASN_TRY(asn_call_floating(c, 1));
@@ -201,10 +201,10 @@ asn_status asn_planner_anti_quant(asn_call *c) {
  * with row g of scale, groupIndex[g - 1] <= i < groupIndex[g]. Rows of no group are left.
  */
 
-static asn_status group_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[5]);
-    asn_view x, scale, ends, offset, out, rows;
+static asn_status group_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[5]);
+    asnd_view x, scale, ends, offset, out, rows;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_F32, tmp, &scale));
     ASN_TRY(asn_packed_in(e, p, 2, ASN_I64, tmp, &ends));
@@ -242,8 +242,8 @@ static asn_status group_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_quant_write(&e->operands[p->at[5]], &rows.nd, &out);
 }
 
-asn_status asn_planner_group_quant(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0), *scale = asn_call_nd(c, 1);
+asn_status asn_planner_group_quant(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0), *scale = asn_call_nd(c, 1);
     for (int i = 0; i < 4; i++)
         if (i != 2) ASN_TRY(asn_call_floating(c, i));
     ASN_TRY(asn_call_rank(c, 0, 2, 2));
@@ -268,10 +268,10 @@ asn_status asn_planner_group_quant(asn_call *c) {
  * quantMax, out, mask), PerTensor: fakeQuantEnabled for the axis. As torch: the
  * reciprocal of the scale is multiplied, and the zero point added after rounding. */
 
-static asn_status fake_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]);
-    asn_view x, out, mask;
+static asn_status fake_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
+    asnd_view x, out, mask;
     const float *scale, *zero;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_quant_spread(e, p->at[1], in, p->axis, tmp, &scale));
@@ -293,8 +293,8 @@ static asn_status fake_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 6, &out);
 }
 
-asn_status asn_planner_fake_quant(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_fake_quant(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool per_tensor = c->op->arg == 1;
     int axis = 0;
     for (int i = 0; i < 2; i++)
@@ -315,7 +315,7 @@ asn_status asn_planner_fake_quant(asn_call *c) {
     for (int i = 6; i < 8; i++)
         ASN_TRY(asn_call_same_shape(c, i, self->ndim, self->shape));
     if (asn_call_operand(c, 6)->is_empty) return ASN_OK;
-    asn_packed *p =
+    asnd_packed *p =
         asn_packed_plan(c, fake_quant_body, 300 + 6 * (double)asn_nd_size(self));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->kind = per_tensor;

@@ -33,7 +33,7 @@ void asn_quant_store(const int32_t *q, int64_t n, asn_dtype dtype, bool packed,
 
 /* Walks an int4 tensor's elements row-major: `at` counts elements from nd.data. */
 typedef struct {
-    const asn_nd *nd;
+    const asnd_nd *nd;
     int64_t index[ASN_ND_MAX_DIMS], at;
 } nibbles;
 
@@ -51,10 +51,10 @@ static uint8_t *byte_of(const nibbles *w) {
     return (uint8_t *)w->nd->data + (w->at - odd) / 2;
 }
 
-asn_status asn_quant_ints(const asn_operand *o, asn_tmp *tmp, asn_view *v) {
-    const asn_nd *a = &o->nd;
+asn_status asn_quant_ints(const asnd_operand *o, asnd_tmp *tmp, asnd_view *v) {
+    const asnd_nd *a = &o->nd;
     int64_t shape[ASN_ND_MAX_DIMS], n = asn_nd_size(a);
-    asn_view plain;
+    asnd_view plain;
     if (!o->is_int4 && a->dtype != ASN_I32) return asn_packed_of(a, ASN_I8, tmp, v);
     memcpy(shape, a->shape, (size_t)a->ndim * sizeof *shape);
     if (!o->is_int4) shape[a->ndim - 1] *= 8;
@@ -73,7 +73,7 @@ asn_status asn_quant_ints(const asn_operand *o, asn_tmp *tmp, asn_view *v) {
     return ASN_OK;
 }
 
-asn_status asn_quant_write(const asn_operand *o, const asn_nd *to, const asn_view *v) {
+asn_status asn_quant_write(const asnd_operand *o, const asnd_nd *to, const asnd_view *v) {
     if (!o->is_int4) return asn_move(to, &v->nd);
     nibbles w = {.nd = to};
     const uint8_t *from = (const uint8_t *)v->nd.data;
@@ -85,12 +85,13 @@ asn_status asn_quant_write(const asn_operand *o, const asn_nd *to, const asn_vie
     return ASN_OK;
 }
 
-asn_status asn_quant_done(aclOpExecutor *e, int operand, const asn_view *v) {
+asn_status asn_quant_done(aclOpExecutor *e, int operand, const asnd_view *v) {
     return asn_quant_write(&e->operands[operand], asn_exec_nd(e, operand), v);
 }
 
-asn_status asn_quant_words(const asn_nd *a, asn_tmp *tmp, float **scale, float **offset) {
-    asn_view v;
+asn_status asn_quant_words(const asnd_nd *a, asnd_tmp *tmp, float **scale,
+                           float **offset) {
+    asnd_view v;
     int64_t n = asn_nd_size(a);
     *offset = NULL;
     *scale = asn_tmp_alloc(tmp, (size_t)n * sizeof **scale);

@@ -14,7 +14,7 @@
 #include "device/opapi/quant.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int x1, x2, bias, scale, offset, rows, out; /* operands; -1: absent */
     bool trans1, trans2;
     float factor; /* the scale that is a number */
@@ -27,10 +27,10 @@ typedef struct {
     int64_t pitch; /* of rows: 0, or n */
 } columns;
 
-static asn_status columns_of(const asn_nd *a, const asn_nd *to, asn_dtype dt,
-                             asn_tmp *tmp, columns *v) {
+static asn_status columns_of(const asnd_nd *a, const asnd_nd *to, asn_dtype dt,
+                             asnd_tmp *tmp, columns *v) {
     int64_t n = to->shape[to->ndim - 1];
-    asn_view view;
+    asnd_view view;
     bool row = asn_nd_size(a) == n && a->ndim > 0 && a->shape[a->ndim - 1] == n;
     if (row) {
         ASN_TRY(asn_packed_of(a, dt, tmp, &view));
@@ -89,7 +89,7 @@ static void finish_chunk(void *ctx, int64_t chunk) {
 }
 
 /* An int32 result: the sums, with their bias. */
-static asn_status whole_result(const asn_nd *to, const asn_view *sum,
+static asn_status whole_result(const asnd_nd *to, const asnd_view *sum,
                                const columns *bias) {
     int64_t n = to->shape[to->ndim - 1];
     uint32_t *s = (uint32_t *)(void *)sum->nd.data;
@@ -98,10 +98,10 @@ static asn_status whole_result(const asn_nd *to, const asn_view *sum,
     return asn_move(to, &sum->nd);
 }
 
-static asn_status product_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status product_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const product_plan *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->out);
-    asn_view a, b, sum, out, rows;
+    const asnd_nd *to = asn_exec_nd(e, p->out);
+    asnd_view a, b, sum, out, rows;
     float *scale = NULL, *offset = NULL;
     finish_run f = {.factor = p->factor, .eight = to->dtype == ASN_I8};
     ASN_TRY(asn_quant_ints(&e->operands[p->x1], tmp, &a));
@@ -118,7 +118,7 @@ static asn_status product_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     ASN_TRY(asn_tmp_view(tmp, ASN_I32, to->ndim, to->shape, &sum));
     ASN_TRY(asn_cpu_matmul_int8(&a.nd, &b.nd, &sum.nd));
     if (p->bias >= 0) {
-        const asn_nd *bias = asn_exec_nd(e, p->bias);
+        const asnd_nd *bias = asn_exec_nd(e, p->bias);
         bool whole = bias->dtype == ASN_I32;
         ASN_TRY(columns_of(bias, to, whole ? ASN_I32 : ASN_F32, tmp,
                            whole ? &f.bias : &f.add));
@@ -156,9 +156,9 @@ static const struct {
               {5, 2, 3, 4, 6, 7, 8},
               {8, 3, 6, 2, 9, 10, 12}};
 
-asn_status asn_quant_product_shape(const asn_call *c, bool trans1, bool trans2, int *ndim,
-                                   int64_t *shape) {
-    const asn_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);
+asn_status asn_quant_product_shape(const asnd_call *c, bool trans1, bool trans2,
+                                   int *ndim, int64_t *shape) {
+    const asnd_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);
     int na = a->ndim, nb = b->ndim, most = na > nb ? na : nb;
     int64_t wide_a = a->dtype == ASN_I32 ? 8 : 1, wide_b = b->dtype == ASN_I32 ? 8 : 1;
     int64_t a0 = a->shape[na - 2], a1 = a->shape[na - 1] * wide_a;
@@ -180,7 +180,7 @@ asn_status asn_quant_product_shape(const asn_call *c, bool trans1, bool trans2, 
                          asn_shape_text(right, nb, b->shape));
 }
 
-static asn_status check_product(const asn_call *c, int kind, int ndim,
+static asn_status check_product(const asnd_call *c, int kind, int ndim,
                                 const int64_t *shape) {
     uint32_t floats = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
     int scale = places[kind].scale, rows = places[kind].rows, out = places[kind].out;
@@ -193,7 +193,7 @@ static asn_status check_product(const asn_call *c, int kind, int ndim,
                             kind < 2 || whole
                                 ? ASN_BIT(ASN_I32)
                                 : floats | ASN_BIT(ASN_I32) | ASN_BIT(ASN_F32)));
-    const asn_nd *bias = asn_call_nd(c, places[kind].bias);
+    const asnd_nd *bias = asn_call_nd(c, places[kind].bias);
     if (bias != NULL && !asn_nd_broadcasts(bias, ndim, shape))
         return asn_call_same_shape(c, places[kind].bias, 1, &n);
     if (scale >= 0) {
@@ -225,10 +225,10 @@ static asn_status check_product(const asn_call *c, int kind, int ndim,
 /* QuantMatmulWeightNz(x1, x2, x1Scale, x2Scale, yScale, x1Offset, x2Offset, yOffset,
  * bias, transposeX1, transposeX2, groupSize, out): what later versions shall use is
  * absent. */
-static asn_status check_reserved(const asn_call *c) {
+static asn_status check_reserved(const asnd_call *c) {
     static const int reserved[] = {4, 5, 7};
     for (int i = 0; i < 3; i++) {
-        const asn_operand *o = asn_call_operand(c, reserved[i]);
+        const asnd_operand *o = asn_call_operand(c, reserved[i]);
         if (o != NULL && !o->is_empty)
             return asn_error_set(ASN_ERR_VALUE, "%s: %s is reserved; it must be NULL",
                                  c->op->name, c->op->params[reserved[i]].name);
@@ -238,7 +238,7 @@ static asn_status check_reserved(const asn_call *c) {
                          c->op->name, (long long)asn_call_int(c, 11));
 }
 
-asn_status asn_planner_quant_matmul(asn_call *c) {
+asn_status asn_planner_quant_matmul(asnd_call *c) {
     int kind = c->op->arg, ndim, out = places[kind].out;
     int64_t shape[ASN_ND_MAX_DIMS];
     bool trans1 = places[kind].trans1 >= 0 && asn_call_int(c, places[kind].trans1);

@@ -14,7 +14,7 @@
  * of the row is the whole range of the integers. A row of zeros has scale 0 and zeros. */
 
 typedef struct {
-    const asn_packed *p;
+    const asnd_packed *p;
     bool packs, four, shifted;
     int32_t *q;
     float scale, offset;
@@ -38,11 +38,11 @@ static void quantise_row(row_work *w, const float *x, const float *smooth, float
     }
 }
 
-static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
+static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
     int y = p->kind ? 4 : 2, group_at = p->kind ? p->at[2] : -1;
-    const asn_nd *to = asn_exec_nd(e, p->at[y]);
-    asn_view x, smooth, ends, out, scales, offsets;
+    const asnd_nd *to = asn_exec_nd(e, p->at[y]);
+    asnd_view x, smooth, ends, out, scales, offsets;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_packed_out(e, p, y, to->dtype, tmp, &out));
     ASN_TRY(asn_packed_out(e, p, y + 1, ASN_F32, tmp, &scales));
@@ -79,11 +79,11 @@ static asn_status dynamic_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
     return w.shifted ? asn_packed_done(e, p, 6, &offsets) : ASN_OK;
 }
 
-asn_status asn_planner_dynamic_quant(asn_call *c) {
+asn_status asn_planner_dynamic_quant(asnd_call *c) {
     bool second = c->op->arg == 1;
     int y = second ? 4 : 2;
-    const asn_nd *x = asn_call_nd(c, 0), *smooth = asn_call_nd(c, 1);
-    const asn_nd *group = second ? asn_call_nd(c, 2) : NULL;
+    const asnd_nd *x = asn_call_nd(c, 0), *smooth = asn_call_nd(c, 1);
+    const asnd_nd *group = second ? asn_call_nd(c, 2) : NULL;
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_floating(c, 1));
     ASN_TRY(asn_call_rank(c, 0, 2, ASN_ND_MAX_DIMS));
@@ -91,7 +91,7 @@ asn_status asn_planner_dynamic_quant(asn_call *c) {
     ASN_TRY(asn_quant_out_shape(c, y, x, true));
     if (second) {
         int64_t dst = asn_call_int(c, 3);
-        const asn_operand *o = asn_call_operand(c, y);
+        const asnd_operand *o = asn_call_operand(c, y);
         bool eight = o->nd.dtype == ASN_I8 && !o->is_int4;
         if (eight ? dst != ACL_INT8 : dst != ACL_INT4 && (o->is_int4 || dst != ACL_INT32))
             return asn_error_set(ASN_ERR_TYPE,
@@ -121,11 +121,11 @@ asn_status asn_planner_dynamic_quant(asn_call *c) {
 /* ---- TransQuantParamV2(scale, offset, out): the word that products dequantise by:
  * float32 of 19 bits, bit 46, a 9 bit offset at bit 37 */
 
-static asn_status quant_param_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[2]);
+static asn_status quant_param_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[2]);
     const float *scale, *offset;
-    asn_view out;
+    asnd_view out;
     ASN_TRY(asn_quant_spread(e, p->at[0], to, to->ndim - 1, tmp, &scale));
     ASN_TRY(asn_quant_spread(e, p->at[1], to, to->ndim - 1, tmp, &offset));
     ASN_TRY(asn_packed_out(e, p, 2, to->dtype, tmp, &out));
@@ -141,8 +141,8 @@ static asn_status quant_param_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 2, &out);
 }
 
-asn_status asn_planner_quant_param(asn_call *c) {
-    const asn_nd *out = asn_call_nd(c, 2);
+asn_status asn_planner_quant_param(asnd_call *c) {
+    const asnd_nd *out = asn_call_nd(c, 2);
     for (int i = 0; i < 2; i++) {
         ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_F32)));
         ASN_TRY(asn_quant_check(c, i, out, out->ndim - 1));
@@ -157,9 +157,9 @@ asn_status asn_planner_quant_param(asn_call *c) {
 /* ---- ConvertWeightToINT4Pack(weight, weightInt4Pack): int32 values of [-8, 7], eight to
  * an int32 */
 
-static asn_status int4_pack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view in, out;
+static asn_status int4_pack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view in, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_I32, tmp, &in));
     ASN_TRY(asn_packed_out(e, p, 1, asn_exec_nd(e, p->at[1])->dtype, tmp, &out));
     asn_quant_store((const int32_t *)(void *)in.nd.data, asn_nd_size(&in.nd),
@@ -167,8 +167,8 @@ static asn_status int4_pack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_quant_done(e, p->at[1], &out);
 }
 
-asn_status asn_planner_int4_pack(asn_call *c) {
-    const asn_nd *weight = asn_call_nd(c, 0);
+asn_status asn_planner_int4_pack(asnd_call *c) {
+    const asnd_nd *weight = asn_call_nd(c, 0);
     bool int4 = asn_call_operand(c, 1)->is_int4;
     for (int i = 0; i < 2; i++)
         ASN_TRY(asn_call_one_of(c, i, ASN_BIT(i == 1 && int4 ? ASN_I8 : ASN_I32)));
@@ -182,9 +182,9 @@ asn_status asn_planner_int4_pack(asn_call *c) {
 /* ---- SignBitsPack(self, size, out), SignBitsUnpack(self, size, dtype, out): bit i of
  * byte k is whether element 8 k + i is at least 0; the rest of the last byte is 0 */
 
-static asn_status sign_pack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view in, out;
+static asn_status sign_pack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view in, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &in));
     ASN_TRY(asn_packed_out(e, p, 2, ASN_U8, tmp, &out));
     memset(out.nd.data, 0, (size_t)asn_nd_size(&out.nd));
@@ -194,9 +194,9 @@ static asn_status sign_pack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 2, &out);
 }
 
-static asn_status sign_unpack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view in, out;
+static asn_status sign_unpack_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view in, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_U8, tmp, &in));
     ASN_TRY(asn_packed_out(e, p, 3, ASN_F32, tmp, &out));
     float *x = (float *)(void *)out.nd.data;
@@ -205,10 +205,10 @@ static asn_status sign_unpack_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 3, &out);
 }
 
-asn_status asn_planner_sign_bits(asn_call *c) {
+asn_status asn_planner_sign_bits(asnd_call *c) {
     bool unpack = c->op->arg == 1;
     int out = unpack ? 3 : 2;
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t size = asn_call_int(c, 1);
     uint32_t floats = ASN_BIT(ASN_F32) | ASN_BIT(ASN_F16), bytes = ASN_BIT(ASN_U8);
     ASN_TRY(asn_call_one_of(c, 0, unpack ? bytes : floats));

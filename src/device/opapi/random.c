@@ -19,7 +19,7 @@ typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
 enum { CHUNK = 1 << 14 };
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     random_kind kind;
     int out, first, second; /* operands of tensor parameters, or -1 */
     double a, b;            /* bounds, mean and deviation, probability */
@@ -90,7 +90,7 @@ static void from_polar(const polar *b, double *x, int64_t pairs) {
 }
 
 static void box_muller(double *x, int64_t n) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     polar b;
     for (int64_t i = 0; i < n; i += 2 * PAIRS) {
         int64_t pairs = (n - i) / 2 < PAIRS ? (n - i) / 2 : PAIRS;
@@ -124,13 +124,13 @@ static void random_chunk(void *ctx, int64_t chunk) {
 }
 
 /* A parameter per element: the tensor's value, or the number. */
-static double parameter(const asn_view *v, const double *values, double number,
+static double parameter(const asnd_view *v, const double *values, double number,
                         int64_t i) {
     return v == NULL ? number : values[i];
 }
 
 static void shape_values(const random_plan *p, double *x, int64_t n,
-                         const asn_view *first, const asn_view *second) {
+                         const asnd_view *first, const asnd_view *second) {
     const double *a = first ? (const double *)first->nd.data : NULL;
     const double *b = second ? (const double *)second->nd.data : NULL;
     for (int64_t i = 0; i < n; i++) {
@@ -145,16 +145,16 @@ static void shape_values(const random_plan *p, double *x, int64_t n,
 }
 
 /* A tensor parameter in float64, broadcast and contiguous. */
-static asn_status spread(aclOpExecutor *e, int operand, const asn_nd *out, asn_tmp *tmp,
-                         asn_view *v) {
-    asn_view from;
+static asn_status spread(aclOpExecutor *e, int operand, const asnd_nd *out, asnd_tmp *tmp,
+                         asnd_view *v) {
+    asnd_view from;
     asn_view_set(&from, asn_exec_nd(e, operand));
     asn_view_broadcast(&from, out->ndim, out->shape);
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, v));
     return asn_move(&v->nd, &from.nd);
 }
 
-static bool is_packed_f64(const asn_nd *x) {
+static bool is_packed_f64(const asnd_nd *x) {
     int64_t step = 8;
     for (int d = x->ndim - 1; d >= 0; step *= x->shape[d--])
         if (x->shape[d] != 1 && x->strides[d] != step) return false;
@@ -169,13 +169,13 @@ static void truncate_units(double *x, int64_t n, asn_dtype dt) {
         x[i] = floor(x[i] * grid) / grid;
 }
 
-static asn_status random_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const random_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->out);
-    asn_view values, first, second, order;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view values, first, second, order;
     bool direct = p->kind != PERMUTATION && is_packed_f64(out);
     if (!direct) ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
-    const asn_nd *to = direct ? out : &values.nd;
+    const asnd_nd *to = direct ? out : &values.nd;
     random_work w = {p, (double *)(void *)to->data, asn_nd_size(out)};
     asn_pool_run(random_chunk, &w, (w.n + CHUNK - 1) / CHUNK, 2 * (double)w.n);
     if (p->kind == PERMUTATION) { /* the order of random keys */
@@ -193,7 +193,7 @@ static asn_status random_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return direct ? ASN_OK : asn_move(out, &values.nd);
 }
 
-static random_plan *plan_random(asn_call *c, random_kind kind, int out, int seed_at) {
+static random_plan *plan_random(asnd_call *c, random_kind kind, int out, int seed_at) {
     double n = (double)asn_nd_size(asn_call_nd(c, out));
     random_plan *p = asn_call_plan(c, random_body, sizeof *p, 300 + 15 * n);
     if (p == NULL) return NULL;
@@ -208,7 +208,8 @@ static random_plan *plan_random(asn_call *c, random_kind kind, int out, int seed
 }
 
 /* A parameter that is a number or a tensor. */
-static asn_status take_parameter(const asn_call *c, int i, double *number, int *operand) {
+static asn_status take_parameter(const asnd_call *c, int i, double *number,
+                                 int *operand) {
     switch (c->op->params[i].kind) {
     case ASN_IN: *operand = c->first[i]; return ASN_OK;
     case ASN_SCALAR: return asn_call_number(c, i, number);
@@ -219,9 +220,9 @@ static asn_status take_parameter(const asn_call *c, int i, double *number, int *
 
 /* InplaceUniform, InplaceNormal, InplaceRandom (selfRef, a, b, seed, offset);
  * Normal...Float/Tensor (mean, std, seed, offset, out): arg is the kind. */
-asn_status asn_planner_random(asn_call *c) {
+asn_status asn_planner_random(asnd_call *c) {
     int out = asn_call_out(c), at = out == 0 ? 1 : 0;
-    const asn_nd *to = asn_call_nd(c, out);
+    const asnd_nd *to = asn_call_nd(c, out);
     random_kind kind = (random_kind)c->op->arg;
     if (to->dtype == ASN_BOOL || (kind != INTEGERS && !asn_is_floating(to->dtype)))
         return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s", c->op->name,
@@ -244,9 +245,9 @@ asn_status asn_planner_random(asn_call *c) {
 }
 
 /* Bernoulli, BernoulliTensor (self, prob, seed, offset, out), in place or not. */
-asn_status asn_planner_bernoulli(asn_call *c) {
+asn_status asn_planner_bernoulli(asnd_call *c) {
     int out = asn_call_out(c);
-    const asn_nd *to = asn_call_nd(c, out), *prob = asn_call_nd(c, 1);
+    const asnd_nd *to = asn_call_nd(c, out), *prob = asn_call_nd(c, 1);
     ASN_TRY(asn_call_same_shape(c, 0, to->ndim, to->shape));
     if (prob != NULL && !asn_nd_broadcasts(prob, to->ndim, to->shape))
         return asn_call_same_shape(c, 1, to->ndim, to->shape);
@@ -260,7 +261,7 @@ asn_status asn_planner_bernoulli(asn_call *c) {
 }
 
 /* Randperm(n, seed, offset, out) */
-asn_status asn_planner_randperm(asn_call *c) {
+asn_status asn_planner_randperm(asnd_call *c) {
     int64_t n = asn_call_int(c, 0);
     if (n < 0)
         return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld", c->op->name, (long long)n);

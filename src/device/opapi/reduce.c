@@ -17,8 +17,8 @@
 #include "device/opapi/program.h"
 
 typedef struct {
-    asn_plan_head head;
-    asn_reduction kind;
+    asnd_plan_head head;
+    asnd_reduce_kind kind;
     uint64_t mask;
     bool keep;
     double number; /* correction, or the norm's order */
@@ -32,8 +32,8 @@ typedef struct {
 
 /* Where a result of `dtype` goes before its conversion: the output itself when it fits.
  */
-static asn_status accumulator(asn_tmp *tmp, const asn_view *kept, uint64_t mask,
-                              asn_dtype dtype, asn_view *acc) {
+static asn_status accumulator(asnd_tmp *tmp, const asnd_view *kept, uint64_t mask,
+                              asn_dtype dtype, asnd_view *acc) {
     if (kept->nd.dtype == dtype) {
         asn_view_set(acc, &kept->nd);
         return ASN_OK;
@@ -45,17 +45,17 @@ static asn_status accumulator(asn_tmp *tmp, const asn_view *kept, uint64_t mask,
 }
 
 /* kept = finish(acc): conversion only when op is ASN_OP_NONE. */
-static asn_status finish(const asn_view *kept, const asn_view *acc, asn_op op) {
+static asn_status finish(const asnd_view *kept, const asnd_view *acc, asn_op op) {
     if (op == ASN_OP_NONE && kept->nd.data == acc->nd.data) return ASN_OK;
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, kept->nd.ndim, kept->shape, 0);
     int x = asn_prog_in(&p, &acc->nd);
     asn_prog_out(&p, op == ASN_OP_NONE ? x : asn_prog_op1(&p, op, x), &kept->nd);
     return asn_prog_run(&p);
 }
 
-static asn_status divide_by(const asn_view *to, const asn_view *from, double divisor) {
-    asn_prog p;
+static asn_status divide_by(const asnd_view *to, const asnd_view *from, double divisor) {
+    asnd_prog p;
     asn_prog_begin(&p, to->nd.ndim, to->shape, 0);
     int x = asn_prog_in(&p, &from->nd);
     int n = asn_prog_const(&p, from->nd.dtype, divisor);
@@ -63,8 +63,8 @@ static asn_status divide_by(const asn_view *to, const asn_view *from, double div
     return asn_prog_run(&p);
 }
 
-static asn_status simple(const reduce_plan *r, const asn_nd *in, const asn_view *kept,
-                         asn_tmp *tmp) {
+static asn_status simple(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
+                         asnd_tmp *tmp) {
     static const asn_op ops[] = {
         [ASN_REDUCE_SUM] = ASN_OP_ADD,        [ASN_REDUCE_NANSUM] = ASN_OP_ADD,
         [ASN_REDUCE_LOGSUM] = ASN_OP_ADD,     [ASN_REDUCE_MEAN] = ASN_OP_ADD,
@@ -72,9 +72,9 @@ static asn_status simple(const reduce_plan *r, const asn_nd *in, const asn_view 
         [ASN_REDUCE_MIN] = ASN_OP_MINIMUM,    [ASN_REDUCE_ALL] = ASN_OP_LOGICAL_AND,
         [ASN_REDUCE_ANY] = ASN_OP_LOGICAL_OR,
     };
-    asn_view acc;
+    asnd_view acc;
     ASN_TRY(accumulator(tmp, kept, r->mask, r->loop, &acc));
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     int x = asn_prog_as(&p, asn_prog_in(&p, in), r->loop);
     if (r->kind == ASN_REDUCE_NANSUM && asn_is_inexact(r->loop)) {
@@ -88,12 +88,12 @@ static asn_status simple(const reduce_plan *r, const asn_nd *in, const asn_view 
 }
 
 /* Smallest to `kept`, largest to `second`, in one pass. */
-static asn_status min_max(const reduce_plan *r, const asn_nd *in, const asn_view *kept,
-                          const asn_view *second, asn_tmp *tmp) {
-    asn_view low, high;
+static asn_status min_max(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
+                          const asnd_view *second, asnd_tmp *tmp) {
+    asnd_view low, high;
     ASN_TRY(accumulator(tmp, kept, r->mask, r->loop, &low));
     ASN_TRY(accumulator(tmp, second, r->mask, r->loop, &high));
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     int x = asn_prog_in(&p, in);
     asn_prog_reduce(&p, ASN_OP_MINIMUM, x, &low.nd);
@@ -104,9 +104,9 @@ static asn_status min_max(const reduce_plan *r, const asn_nd *in, const asn_view
 }
 
 /* log(sum(exp(x - m))) + m with m the maximum, or 0 where that is infinite. */
-static asn_status log_sum_exp(const reduce_plan *r, const asn_nd *in,
-                              const asn_view *kept, asn_tmp *tmp) {
-    asn_view m, sum;
+static asn_status log_sum_exp(const reduce_plan *r, const asnd_nd *in,
+                              const asnd_view *kept, asnd_tmp *tmp) {
+    asnd_view m, sum;
     if (r->count == 0) {
         _Alignas(16) uint8_t element[16];
         asn_value_from_double(kept->nd.dtype, element, -INFINITY);
@@ -116,7 +116,7 @@ static asn_status log_sum_exp(const reduce_plan *r, const asn_nd *in,
     ASN_TRY(asn_tmp_view(tmp, r->loop, kept->nd.ndim, kept->shape, &sum));
     for (int d = 0; d < in->ndim; d++)
         if (r->mask >> d & 1) m.strides[d] = sum.strides[d] = 0;
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     asn_prog_reduce(&p, ASN_OP_MAXIMUM, asn_prog_as(&p, asn_prog_in(&p, in), r->loop),
                     &m.nd);
@@ -138,7 +138,7 @@ static asn_status log_sum_exp(const reduce_plan *r, const asn_nd *in,
 }
 
 /* Of everything, lying in one piece: one pass. */
-static bool is_one_line(const reduce_plan *r, const asn_nd *in, const asn_view *kept) {
+static bool is_one_line(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept) {
     int64_t stride = asn_itemsize(in->dtype);
     if ((in->dtype != ASN_F32 && in->dtype != ASN_F64) || kept->nd.dtype != in->dtype ||
         r->loop != in->dtype || r->count != asn_nd_size(in))
@@ -148,8 +148,8 @@ static bool is_one_line(const reduce_plan *r, const asn_nd *in, const asn_view *
     return true;
 }
 
-static asn_status variance_of_line(const reduce_plan *r, const asn_nd *in,
-                                   const asn_view *kept) {
+static asn_status variance_of_line(const reduce_plan *r, const asnd_nd *in,
+                                   const asnd_view *kept) {
     double m2, divisor = fmax((double)r->count - r->number, 0);
     ASN_TRY(asn_cpu_squared_deviations(in->dtype, r->count, in->data, &m2));
     double value = m2 / divisor;
@@ -161,16 +161,16 @@ static asn_status variance_of_line(const reduce_plan *r, const asn_nd *in,
     return ASN_OK;
 }
 
-static asn_status variance(const reduce_plan *r, const asn_nd *in, const asn_view *kept,
-                           const asn_view *second, asn_tmp *tmp) {
+static asn_status variance(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
+                           const asnd_view *second, asnd_tmp *tmp) {
     if (second == NULL && is_one_line(r, in, kept)) return variance_of_line(r, in, kept);
     asn_dtype real = asn_real_dtype(r->loop);
-    asn_view mean, squares;
+    asnd_view mean, squares;
     ASN_TRY(asn_tmp_view(tmp, r->loop, kept->nd.ndim, kept->shape, &mean));
     ASN_TRY(asn_tmp_view(tmp, real, kept->nd.ndim, kept->shape, &squares));
     for (int d = 0; d < in->ndim; d++)
         if (r->mask >> d & 1) mean.strides[d] = squares.strides[d] = 0;
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_as(&p, asn_prog_in(&p, in), r->loop),
                     &mean.nd);
@@ -193,16 +193,16 @@ static asn_status variance(const reduce_plan *r, const asn_nd *in, const asn_vie
 }
 
 /* The vector norm of order r->number. */
-static asn_status norm(const reduce_plan *r, const asn_nd *in, const asn_view *kept,
-                       asn_tmp *tmp) {
+static asn_status norm(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
+                       asnd_tmp *tmp) {
     asn_dtype real = asn_real_dtype(r->loop);
     double order = r->number;
     asn_op op = !isinf(order) ? ASN_OP_ADD : order > 0 ? ASN_OP_MAXIMUM : ASN_OP_MINIMUM;
-    asn_view acc;
+    asnd_view acc;
     ASN_TRY(asn_tmp_view(tmp, real, kept->nd.ndim, kept->shape, &acc));
     for (int d = 0; d < in->ndim; d++)
         if (r->mask >> d & 1) acc.strides[d] = 0;
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, in->ndim, in->shape, r->mask);
     int x = asn_prog_as(&p, asn_prog_in(&p, in), r->loop);
     x = asn_prog_op1(&p, ASN_OP_ABSOLUTE, x);
@@ -225,10 +225,10 @@ static asn_status norm(const reduce_plan *r, const asn_nd *in, const asn_view *k
     return asn_prog_run(&p);
 }
 
-static asn_status reduce_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status reduce_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const reduce_plan *r = plan;
-    const asn_nd *in = asn_exec_nd(e, r->in);
-    asn_view kept, second;
+    const asnd_nd *in = asn_exec_nd(e, r->in);
+    asnd_view kept, second;
     asn_view_reduced(&kept, asn_exec_nd(e, r->out), r->mask, r->keep, in->ndim);
     if (r->second >= 0)
         asn_view_reduced(&second, asn_exec_nd(e, r->second), r->mask, r->keep, in->ndim);
@@ -245,9 +245,9 @@ static asn_status reduce_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ---- planning */
 
-asn_status asn_check_reduced(const asn_call *c, int in, int out, uint64_t mask,
+asn_status asn_check_reduced(const asnd_call *c, int in, int out, uint64_t mask,
                              bool keep) {
-    const asn_nd *a = asn_call_nd(c, in);
+    const asnd_nd *a = asn_call_nd(c, in);
     int64_t shape[ASN_ND_MAX_DIMS];
     int ndim = 0;
     for (int d = 0; d < a->ndim; d++) {
@@ -260,12 +260,12 @@ asn_status asn_check_reduced(const asn_call *c, int in, int out, uint64_t mask,
     return asn_call_same_shape(c, out, ndim, shape);
 }
 
-static bool is_extreme(asn_reduction kind) {
+static bool is_extreme(asnd_reduce_kind kind) {
     return kind == ASN_REDUCE_MAX || kind == ASN_REDUCE_MIN || kind == ASN_REDUCE_MINMAX;
 }
 
 /* The dtype of the arithmetic. */
-static asn_dtype loop_of(asn_reduction kind, asn_dtype in, asn_dtype out) {
+static asn_dtype loop_of(asnd_reduce_kind kind, asn_dtype in, asn_dtype out) {
     if (is_extreme(kind)) return in;
     if (kind == ASN_REDUCE_ALL || kind == ASN_REDUCE_ANY) return ASN_BOOL;
     asn_dtype t = (asn_dtype)asn_promote_tensors[in][out];
@@ -279,7 +279,7 @@ typedef struct {
     double number;
 } options;
 
-static asn_status read_options(const asn_call *c, options *o) {
+static asn_status read_options(const asnd_call *c, options *o) {
     int ndim = asn_call_nd(c, 0)->ndim, axis = 0;
     *o = (options){.mask = ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1,
                    .whole = true,
@@ -287,7 +287,7 @@ static asn_status read_options(const asn_call *c, options *o) {
     bool empty = true;
     if (c->op->arg == ASN_REDUCE_NORM) o->number = 2;
     for (int i = 1; i < c->op->num_params; i++) {
-        const asn_param *p = &c->op->params[i];
+        const asnd_param *p = &c->op->params[i];
         o->whole &= p->kind != ASN_INTS && strcmp(p->name, "dim") != 0;
         if (p->kind == ASN_INTS) {
             ASN_TRY(asn_call_axes(c, i, ndim, &o->mask));
@@ -310,17 +310,17 @@ static asn_status read_options(const asn_call *c, options *o) {
     return ASN_OK;
 }
 
-static int second_out(const asn_call *c, int first) {
+static int second_out(const asnd_call *c, int first) {
     for (int i = first + 1; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_OUT) return i;
     return -1;
 }
 
-asn_status asn_planner_reduce(asn_call *c) {
+asn_status asn_planner_reduce(asnd_call *c) {
     options o;
     int out = asn_call_out(c), second = second_out(c, out);
-    asn_reduction kind = (asn_reduction)c->op->arg;
-    const asn_nd *in = asn_call_nd(c, 0);
+    asnd_reduce_kind kind = (asnd_reduce_kind)c->op->arg;
+    const asnd_nd *in = asn_call_nd(c, 0);
     ASN_TRY(read_options(c, &o));
     for (int i = out; o.whole && i < c->op->num_params; i++)
         asn_call_one_value(c, i);

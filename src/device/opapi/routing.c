@@ -10,7 +10,7 @@
  * many as scale has without. An extent of 1 broadcasts. */
 
 /* The parameter over all of x. */
-static void scale_view(asn_view *v, const asn_nd *a, const asn_nd *x, int axis) {
+static void scale_view(asnd_view *v, const asnd_nd *a, const asnd_nd *x, int axis) {
     asn_view_set(v, a);
     int behind = asn_nd_size(a) == 1 ? 0 : x->ndim - axis - a->ndim;
     while (asn_nd_size(a) == 1 && v->nd.ndim > 0)
@@ -20,12 +20,12 @@ static void scale_view(asn_view *v, const asn_nd *a, const asn_nd *x, int axis) 
     asn_view_broadcast(v, x->ndim, x->shape);
 }
 
-static asn_status scale_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status scale_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
-    const asn_packed *p = plan;
-    const asn_nd *x = asn_exec_nd(e, p->at[0]);
-    asn_view scale, bias;
-    asn_prog prog;
+    const asnd_packed *p = plan;
+    const asnd_nd *x = asn_exec_nd(e, p->at[0]);
+    asnd_view scale, bias;
+    asnd_prog prog;
     asn_prog_begin(&prog, x->ndim, x->shape, 0);
     scale_view(&scale, asn_exec_nd(e, p->at[1]), x, p->axis);
     int y = asn_prog_as(&prog, asn_prog_in(&prog, x), ASN_F32);
@@ -41,8 +41,8 @@ static asn_status scale_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Dimensions of parameter i stand along x's from `axis`. */
-static asn_status check_scale(const asn_call *c, int i, int axis, int count) {
-    const asn_nd *a = asn_call_nd(c, i), *x = asn_call_nd(c, 0);
+static asn_status check_scale(const asnd_call *c, int i, int axis, int count) {
+    const asnd_nd *a = asn_call_nd(c, i), *x = asn_call_nd(c, 0);
     if (a == NULL || asn_nd_size(a) == 1) return ASN_OK;
     bool fits = count < 0 ? a->ndim <= x->ndim - axis : a->ndim == count;
     for (int d = 0; d < a->ndim && fits; d++)
@@ -58,8 +58,8 @@ static asn_status check_scale(const asn_call *c, int i, int axis, int count) {
                          asn_shape_text(all, x->ndim, x->shape), axis);
 }
 
-asn_status asn_planner_scale(asn_call *c) {
-    const asn_nd *x = asn_call_nd(c, 0);
+asn_status asn_planner_scale(asnd_call *c) {
+    const asnd_nd *x = asn_call_nd(c, 0);
     const uint32_t dtypes = ASN_BIT(ASN_F32) | ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
     int axis, count = -1;
     for (int i = 0; i < 3; i++)
@@ -80,7 +80,7 @@ asn_status asn_planner_scale(asn_call *c) {
             asn_call_same_shape(c, 2, asn_call_nd(c, 1)->ndim, asn_call_nd(c, 1)->shape));
     ASN_TRY(asn_call_same_shape(c, 6, x->ndim, x->shape));
     if (asn_call_operand(c, 6)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, scale_body, 200 + (double)asn_nd_size(x));
+    asnd_packed *p = asn_packed_plan(c, scale_body, 200 + (double)asn_nd_size(x));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = axis;
     return ASN_OK;
@@ -121,13 +121,13 @@ static double sweep(balance *b) {
     return error / (double)b->n;
 }
 
-static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]);
+static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
     int64_t m = in->shape[0], n = in->shape[1];
     double tol = p->kind ? p->arg[1].f : 1e-4, error = INFINITY;
-    asn_view cost;
-    asn_prog prog;
+    asnd_view cost;
+    asnd_prog prog;
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, in->shape, &cost));
     asn_prog_begin(&prog, 2, in->shape, 0);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, in), ASN_F32);
@@ -158,8 +158,8 @@ static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, 2, &cost);
 }
 
-asn_status asn_planner_sinkhorn(asn_call *c) {
-    const asn_nd *cost = asn_call_nd(c, 0);
+asn_status asn_planner_sinkhorn(asnd_call *c) {
+    const asnd_nd *cost = asn_call_nd(c, 0);
     const uint32_t dtypes = ASN_BIT(ASN_F32) | ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
     double tol = 1;
     ASN_TRY(asn_call_one_of(c, 0, dtypes));
@@ -171,7 +171,7 @@ asn_status asn_planner_sinkhorn(asn_call *c) {
         return asn_error_set(ASN_ERR_VALUE, "%s: tol is %g; it must be above 0",
                              c->op->name, tol);
     if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
-    asn_packed *p =
+    asnd_packed *p =
         asn_packed_plan(c, sinkhorn_body, 1000 + 40 * (double)asn_nd_size(cost));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->kind = asn_call_scalar(c, 1) != NULL;

@@ -15,13 +15,13 @@
 #include "device/opapi/program.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, out, indices, axis;
     asn_op op;
     bool exclusive, reverse, keep, smallest;
 } scan_plan;
 
-static scan_plan *plan_scan(asn_call *c, asn_body_fn body, int out, int axis) {
+static scan_plan *plan_scan(asnd_call *c, asnd_body_fn body, int out, int axis) {
     double work = 100 + 1.5 * (double)asn_nd_size(asn_call_nd(c, 0));
     scan_plan *p = asn_call_plan(c, body, sizeof *p, work);
     if (p == NULL) return NULL;
@@ -36,10 +36,10 @@ static scan_plan *plan_scan(asn_call *c, asn_body_fn body, int out, int axis) {
 /* ---- Cumsum(self, dim, dtype, out), CumsumV2(self, dim, exclusive, reverse, out),
  * Cumprod(input, dim, dtype, out), InplaceCumprod(input, dim) */
 
-static asn_status scan_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status scan_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const scan_plan *p = plan;
-    asn_view in, out;
+    asnd_view in, out;
     asn_view_set(&in, asn_exec_nd(e, p->self));
     asn_view_set(&out, asn_exec_nd(e, p->out));
     asn_view_at_least_1d(&in);
@@ -51,7 +51,7 @@ static asn_status scan_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     if (p->exclusive) { /* out[0] = 0, the rest lags by one */
         int64_t n = out.shape[p->axis];
         _Alignas(16) uint8_t zero[16] = {0};
-        asn_view first;
+        asnd_view first;
         asn_view_set(&first, &out.nd);
         asn_view_slice(&first, p->axis, 0, 1, 1);
         asn_view_slice(&in, p->axis, 0, n - 1, 1);
@@ -66,8 +66,8 @@ static asn_status scan_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_cpu_scan(p->op, p->axis, &out.nd, &out.nd, NULL);
 }
 
-asn_status asn_planner_scan(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_scan(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int axis = 0, out = asn_call_out(c);
     bool v2 = c->op->num_params == 5, scalar_dim = c->op->params[1].kind == ASN_SCALAR;
     int64_t dim = scalar_dim ? 0 : asn_call_int(c, 1);
@@ -86,10 +86,10 @@ asn_status asn_planner_scan(asn_call *c) {
 
 /* ---- Cummax, Cummin (self, dim, valuesOut, indicesOut) */
 
-static asn_status extreme_positions(const scan_plan *p, const asn_view *in,
-                                    const asn_view *values, const asn_nd *indices,
-                                    asn_tmp *tmp) {
-    asn_view line, latest;
+static asn_status extreme_positions(const scan_plan *p, const asnd_view *in,
+                                    const asnd_view *values, const asnd_nd *indices,
+                                    asnd_tmp *tmp) {
+    asnd_view line, latest;
     int64_t n = in->shape[p->axis], zero = 0, one = 1;
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &line));
     ASN_TRY(asn_cpu_arange(&line.nd, &zero, &one));
@@ -97,7 +97,7 @@ static asn_status extreme_positions(const scan_plan *p, const asn_view *in,
         asn_view_insert(&line, line.nd.ndim, 1, 0);
     asn_view_broadcast(&line, in->nd.ndim, in->shape);
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, in->nd.ndim, in->shape, &latest));
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, in->nd.ndim, in->shape, 0);
     int x = asn_prog_in(&prog, &in->nd), y = asn_prog_in(&prog, &values->nd);
     int at = asn_prog_in(&prog, &line.nd), first = asn_prog_const(&prog, ASN_I64, 0);
@@ -107,15 +107,15 @@ static asn_status extreme_positions(const scan_plan *p, const asn_view *in,
     asn_prog_out(&prog, asn_prog_op3(&prog, ASN_OP_WHERE, equal, at, first), &latest.nd);
     ASN_TRY(asn_prog_run(&prog));
     ASN_TRY(asn_cpu_scan(ASN_OP_MAXIMUM, p->axis, &latest.nd, &latest.nd, NULL));
-    asn_view to;
+    asnd_view to;
     asn_view_set(&to, indices);
     asn_view_at_least_1d(&to);
     return asn_move(&to.nd, &latest.nd);
 }
 
-static asn_status cummax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status cummax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const scan_plan *p = plan;
-    asn_view in, values;
+    asnd_view in, values;
     asn_view_set(&in, asn_exec_nd(e, p->self));
     asn_view_set(&values, asn_exec_nd(e, p->out));
     asn_view_at_least_1d(&in);
@@ -124,8 +124,8 @@ static asn_status cummax_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return extreme_positions(p, &in, &values, asn_exec_nd(e, p->indices), tmp);
 }
 
-asn_status asn_planner_cummax(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_cummax(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int axis = 0;
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));
     for (int i = 2; i < 4; i++)
@@ -143,31 +143,31 @@ asn_status asn_planner_cummax(asn_call *c) {
 /* ---- ArgMax, ArgMin (self, dim, keepdim, out); MaxDim, MinDim (self, dim, keepdim, out,
  * indices) */
 
-static asn_status extreme_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status extreme_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const scan_plan *p = plan;
-    const asn_nd *indices = asn_exec_nd(e, p->indices);
-    asn_view in, found, kept;
+    const asnd_nd *indices = asn_exec_nd(e, p->indices);
+    asnd_view in, found, kept;
     asn_view_set(&in, asn_exec_nd(e, p->self));
     asn_view_at_least_1d(&in);
     asn_view_reduced(&kept, indices, UINT64_C(1) << p->axis, p->keep && indices->ndim,
                      in.nd.ndim);
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, kept.nd.ndim, kept.shape, &found));
-    asn_view result;
+    asnd_view result;
     asn_view_set(&result, &found.nd);
     asn_view_drop(&result, p->axis);
     ASN_TRY(p->smallest ? asn_cpu_argmin(&in.nd, p->axis, &result.nd)
                         : asn_cpu_argmax(&in.nd, p->axis, &result.nd));
     ASN_TRY(asn_move(&kept.nd, &found.nd));
     if (p->out < 0) return ASN_OK;
-    const asn_nd *out = asn_exec_nd(e, p->out);
-    asn_view values;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view values;
     asn_view_reduced(&values, out, UINT64_C(1) << p->axis, p->keep && out->ndim,
                      in.nd.ndim);
     return asn_cpu_gather(&in.nd, p->axis, &found.nd, &values.nd);
 }
 
-asn_status asn_planner_extreme(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_extreme(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     bool with_values = c->op->num_params == 5, keep = asn_call_int(c, 2) != 0;
     int axis = 0, indices = with_values ? 4 : 3;
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 1), self->ndim, &axis));

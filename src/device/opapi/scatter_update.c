@@ -10,8 +10,8 @@
 
 #include "device/opapi/quant.h"
 
-static asn_status write_blocks(const asn_nd *data, const asn_view *indices,
-                               const asn_nd *updates, int axis) {
+static asn_status write_blocks(const asnd_nd *data, const asnd_view *indices,
+                               const asnd_nd *updates, int axis) {
     const int64_t *index = (const int64_t *)(void *)indices->nd.data;
     bool pairs = indices->nd.ndim == 2;
     int64_t n = updates->shape[0], long_axis = updates->shape[axis];
@@ -25,7 +25,7 @@ static asn_status write_blocks(const asn_nd *data, const asn_view *indices,
                                      "block %lld at (%lld, %lld) is out of bounds",
                                      (long long)i, (long long)row, (long long)at);
             if (check) continue;
-            asn_view to, from;
+            asnd_view to, from;
             asn_view_set(&to, data);
             asn_view_set(&from, updates);
             asn_view_slice(&to, axis, at, long_axis, 1);
@@ -36,10 +36,10 @@ static asn_status write_blocks(const asn_nd *data, const asn_view *indices,
     return ASN_OK;
 }
 
-static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *updates = asn_exec_nd(e, p->at[2]);
-    asn_view indices, plain, q;
+static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *updates = asn_exec_nd(e, p->at[2]);
+    asnd_view indices, plain, q;
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
     if (p->kind == 0)
         return write_blocks(asn_exec_nd(e, p->at[0]), &indices, updates, p->axis);
@@ -47,7 +47,7 @@ static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asn_tmp *tmp
     int64_t n = asn_nd_size(updates), along = updates->shape[p->n[0]];
     for (int i = 0; i < 2; i++) { /* in whatever shape they are: a line along quantAxis */
         if (p->at[3 + i] < 0) continue;
-        asn_view line;
+        asnd_view line;
         ASN_TRY(asn_packed_in(e, p, 3 + i, ASN_F32, tmp, &line));
         scale[i] = (const float *)(void *)line.nd.data;
     }
@@ -65,9 +65,9 @@ static asn_status scatter_update_body(aclOpExecutor *e, void *plan, asn_tmp *tmp
     return write_blocks(asn_exec_nd(e, p->at[0]), &indices, &q.nd, p->axis);
 }
 
-asn_status asn_planner_scatter_update(asn_call *c) {
-    const asn_nd *data = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
-                 *updates = asn_call_nd(c, 2);
+asn_status asn_planner_scatter_update(asnd_call *c) {
+    const asnd_nd *data = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
+                  *updates = asn_call_nd(c, 2);
     bool quant = c->op->arg == 1;
     int axis = 0, quant_axis = 0;
     ASN_TRY(asn_index_dtype(c, 1, indices));
@@ -102,7 +102,7 @@ asn_status asn_planner_scatter_update(asn_call *c) {
         ASN_TRY(asn_call_same_dtype(c, 2, 0));
     }
     if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
-    asn_packed *p =
+    asnd_packed *p =
         asn_packed_plan(c, scatter_update_body, 300 + 3 * (double)asn_nd_size(updates));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = axis;

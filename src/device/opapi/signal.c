@@ -15,14 +15,14 @@
 
 enum { NORM_NONE = 1, NORM_BY_N, NORM_BY_ROOT };
 
-static asn_status rfft_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]), *out = asn_exec_nd(e, p->at[4]);
+static asn_status rfft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]), *out = asn_exec_nd(e, p->at[4]);
     int64_t n = p->n[0], shape[ASN_ND_MAX_DIMS];
     double scale = p->kind == NORM_BY_N      ? 1 / (double)n
                    : p->kind == NORM_BY_ROOT ? 1 / sqrt((double)n)
                                              : 1;
-    asn_view complex, pairs;
+    asnd_view complex, pairs;
     memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
     shape[in->ndim - 1] = n / 2 + 1;
     ASN_TRY(asn_tmp_view(tmp, ASN_C64, in->ndim, shape, &complex));
@@ -32,8 +32,8 @@ static asn_status rfft_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(out, &pairs.nd);
 }
 
-asn_status asn_planner_rfft(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 4);
+asn_status asn_planner_rfft(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 4);
     int64_t n = asn_call_int(c, 1), norm = asn_call_int(c, 3), shape[ASN_ND_MAX_DIMS + 1];
     int axis;
     ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_F32)));
@@ -53,7 +53,7 @@ asn_status asn_planner_rfft(asn_call *c) {
     ASN_TRY(asn_call_same_shape(
         c, 4, out->ndim == self->ndim ? self->ndim : self->ndim + 1, shape));
     if (asn_call_operand(c, 4)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, rfft_body, 500 + 4 * (double)asn_nd_size(out));
+    asnd_packed *p = asn_packed_plan(c, rfft_body, 500 + 4 * (double)asn_nd_size(out));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->kind = (int)norm;
     p->n[0] = n;
@@ -64,11 +64,11 @@ asn_status asn_planner_rfft(asn_call *c) {
  * onesided, returnComplex): torch.stft without its padding */
 
 /* The window as `dt`, with zeros on both sides, if it is given or shorter than n. */
-static asn_status padded_window(aclOpExecutor *e, const asn_packed *p, asn_dtype dt,
-                                asn_tmp *tmp, asn_view *w) {
+static asn_status padded_window(aclOpExecutor *e, const asnd_packed *p, asn_dtype dt,
+                                asnd_tmp *tmp, asnd_view *w) {
     int64_t n = p->n[0], length = p->arg[5].i;
     static const double one = 1;
-    asn_view middle, ones;
+    asnd_view middle, ones;
     ASN_TRY(asn_tmp_view(tmp, dt, 1, &n, w));
     memset(w->nd.data, 0, (size_t)(n * asn_itemsize(dt)));
     asn_view_set(&middle, &w->nd);
@@ -79,14 +79,14 @@ static asn_status padded_window(aclOpExecutor *e, const asn_packed *p, asn_dtype
     return asn_move(&middle.nd, &ones.nd);
 }
 
-static asn_status stft_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *out = asn_exec_nd(e, p->at[2]);
+static asn_status stft_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *out = asn_exec_nd(e, p->at[2]);
     int64_t n = p->n[0], bins = p->n[1], frames = p->n[2];
     bool whole = p->arg[8].i != 0, one_sided = bins != n || n == 1;
     asn_dtype complex = p->loop == ASN_F64 || p->loop == ASN_C128 ? ASN_C128 : ASN_C64;
     asn_dtype dt = one_sided && !asn_is_complex(p->loop) ? p->loop : complex;
-    asn_view x, window, framed, spectrum, turned, pairs;
+    asnd_view x, window, framed, spectrum, turned, pairs;
     ASN_TRY(asn_packed_in(e, p, 0, dt, tmp, &x));
     if (x.nd.ndim == 1) asn_view_insert(&x, 0, 1, 0);
     int64_t shape[4] = {x.shape[0], frames, n, 2}, hop = p->arg[4].i;
@@ -96,7 +96,7 @@ static asn_status stft_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     ASN_TRY(padded_window(e, p, dt, tmp, &window));
     asn_view_broadcast(&window, 3, shape);
     ASN_TRY(asn_tmp_view(tmp, dt, 3, shape, &framed));
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, 3, shape, 0);
     int left = asn_prog_in(&prog, &x.nd), right = asn_prog_in(&prog, &window.nd);
     asn_prog_out(&prog, asn_prog_op2(&prog, ASN_OP_MULTIPLY, left, right), &framed.nd);
@@ -118,8 +118,8 @@ static asn_status stft_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* The numbers of the call fit together. */
-static asn_status check_frames(const asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0), *window = asn_call_nd(c, 1);
+static asn_status check_frames(const asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *window = asn_call_nd(c, 1);
     int64_t length = self->shape[self->ndim - 1], n = asn_call_int(c, 3),
             hop = asn_call_int(c, 4), width = asn_call_int(c, 5);
     if (n < 1 || n > length || hop < 1 || width < 1 || width > n)
@@ -140,10 +140,10 @@ static asn_status check_frames(const asn_call *c) {
     return ASN_OK;
 }
 
-asn_status asn_planner_stft(asn_call *c) {
+asn_status asn_planner_stft(asnd_call *c) {
     const uint32_t dtypes =
         ASN_BIT(ASN_F32) | ASN_BIT(ASN_F64) | ASN_BIT(ASN_C64) | ASN_BIT(ASN_C128);
-    const asn_nd *self = asn_call_nd(c, 0), *window = asn_call_nd(c, 1);
+    const asnd_nd *self = asn_call_nd(c, 0), *window = asn_call_nd(c, 1);
     for (int i = 0; i < 2; i++)
         ASN_TRY(asn_call_one_of(c, i, dtypes));
     ASN_TRY(asn_call_rank(c, 0, 1, 2));
@@ -160,7 +160,7 @@ asn_status asn_planner_stft(asn_call *c) {
     ASN_TRY(asn_call_same_shape(c, 2, (whole ? 3 : 4) - skip, shape + skip));
     if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
     double work = (double)asn_nd_size(asn_call_nd(c, 2)) * 6;
-    asn_packed *p = asn_packed_plan(c, stft_body, 1000 + work);
+    asnd_packed *p = asn_packed_plan(c, stft_body, 1000 + work);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->loop = dt;
     p->n[0] = n;

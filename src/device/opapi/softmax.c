@@ -4,25 +4,25 @@
 #include "device/opapi/norm.h"
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int dy, y, out, axis;
     bool log;
 } softmax_plan;
 
-static asn_status backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const softmax_plan *s = plan;
-    asn_view dy, y, out, sum;
+    asnd_view dy, y, out, sum;
     asn_view_set(&dy, asn_exec_nd(e, s->dy));
     asn_view_set(&y, asn_exec_nd(e, s->y));
     asn_view_set(&out, asn_exec_nd(e, s->out));
     asn_view_at_least_1d(&dy);
     asn_view_at_least_1d(&y);
     asn_view_at_least_1d(&out);
-    asn_norm n;
+    asnd_norm n;
     asn_norm_begin(&n, &y.nd, UINT64_C(1) << s->axis);
     if (dy.nd.dtype == ASN_F64) n.t = ASN_F64;
     ASN_TRY(asn_norm_kept(tmp, &n, n.mask, &sum));
-    asn_prog p;
+    asnd_prog p;
     asn_prog_begin(&p, y.nd.ndim, y.shape, n.mask);
     int d = asn_prog_as(&p, asn_prog_in(&p, &dy.nd), n.t), x = 0;
     if (!s->log) {
@@ -47,8 +47,8 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* SoftmaxBackward, LogSoftmaxBackward (gradOutput, output, dim, out) */
-asn_status asn_planner_softmax_backward(asn_call *c) {
-    const asn_nd *y = asn_call_nd(c, 1);
+asn_status asn_planner_softmax_backward(asnd_call *c) {
+    const asnd_nd *y = asn_call_nd(c, 1);
     int axis = 0;
     for (int i = 0; i < 4; i += i == 1 ? 2 : 1)
         ASN_TRY(asn_norm_check(c, i, y->ndim, y->shape));

@@ -17,7 +17,7 @@ static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
  * out)
  */
 
-static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asn_tmp *tmp,
+static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_tmp *tmp,
                             int64_t **counts) {
     *counts = asn_tmp_alloc(tmp, ((size_t)rows + 1) * sizeof **counts);
     if (*counts == NULL) return ASN_ERR_MEMORY;
@@ -29,9 +29,9 @@ static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asn_t
     return ASN_OK;
 }
 
-static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view grad, indices, out;
+static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view grad, indices, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &grad));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
     ASN_TRY(asn_packed_out(e, p, 5, ASN_F64, tmp, &out));
@@ -50,8 +50,8 @@ static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asn_tmp *tmp
     return asn_packed_done(e, p, 5, &out);
 }
 
-asn_status asn_planner_embedding_dense_backward(asn_call *c) {
-    const asn_nd *grad = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1);
+asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
+    const asnd_nd *grad = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1);
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_floating(c, 5));
     int64_t shape[2] = {asn_call_int(c, 2), grad->ndim ? grad->shape[grad->ndim - 1] : 1};
@@ -63,7 +63,7 @@ asn_status asn_planner_embedding_dense_backward(asn_call *c) {
                              (long long)asn_nd_size(indices), (long long)shape[1]);
     ASN_TRY(asn_call_same_shape(c, 5, 2, shape));
     if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
-    asn_packed *p =
+    asnd_packed *p =
         asn_packed_plan(c, dense_backward_body, 300 + 2 * (double)asn_nd_size(grad));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->n[0] = asn_nd_size(indices);
@@ -121,16 +121,16 @@ static asn_status one_bag(const bags *b, int64_t bag) {
 /* Writes what there is room for: CANN's outputs are 1-d, some empty by mode. */
 static asn_status store_positions(aclOpExecutor *e, int operand, const int64_t *values,
                                   int64_t n) {
-    const asn_nd *out = asn_exec_nd(e, operand);
+    const asnd_nd *out = asn_exec_nd(e, operand);
     if (asn_nd_size(out) != n) return ASN_OK;
-    asn_view v;
+    asnd_view v;
     asn_view_plain(&v, ASN_I64, out->ndim, out->shape, (void *)(uintptr_t)values);
     return asn_move(out, &v.nd);
 }
 
-static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    asn_view weight, indices, offsets, sample, out;
+static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view weight, indices, offsets, sample, out;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &weight));
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
     ASN_TRY(asn_packed_in(e, p, 2, ASN_I64, tmp, &offsets));
@@ -165,9 +165,9 @@ static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asn_tmp *tmp)
                            b.mode == 2 ? count * width : count);
 }
 
-asn_status asn_planner_embedding_bag(asn_call *c) {
-    const asn_nd *weight = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
-                 *offsets = asn_call_nd(c, 2), *sample = asn_call_nd(c, 6);
+asn_status asn_planner_embedding_bag(asnd_call *c) {
+    const asnd_nd *weight = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
+                  *offsets = asn_call_nd(c, 2), *sample = asn_call_nd(c, 6);
     int64_t mode = asn_call_int(c, 4);
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_floating(c, 9));
@@ -189,9 +189,9 @@ asn_status asn_planner_embedding_bag(asn_call *c) {
     for (int i = 10; i < 13; i++)
         ASN_TRY(asn_call_position_dtype(c, i));
     if (shape[0] == 0) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, embedding_bag_body,
-                                    500 + (double)asn_nd_size(weight) +
-                                        2 * (double)(indices->shape[0] * shape[1]));
+    asnd_packed *p = asn_packed_plan(c, embedding_bag_body,
+                                     500 + (double)asn_nd_size(weight) +
+                                         2 * (double)(indices->shape[0] * shape[1]));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->n[0] = indices->shape[0];
     p->n[1] = shape[0];
@@ -227,10 +227,10 @@ static void renorm_slice(double *x, int64_t outer, int64_t step, int64_t inner, 
             x[i * step + k] *= scale;
 }
 
-static asn_status renorm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]);
-    asn_view v;
+static asn_status renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
+    asnd_view v;
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, in->ndim, in->shape, &v));
     ASN_TRY(asn_move(&v.nd, in));
     double *x = (double *)(void *)v.nd.data;
@@ -240,7 +240,7 @@ static asn_status renorm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, p->kind, &v);
 }
 
-static asn_status check_norm(const asn_call *c, double norm, double bound) {
+static asn_status check_norm(const asnd_call *c, double norm, double bound) {
     if (norm > 0 && bound >= 0) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: the norm is of order %g, above 0, and at most %g, not "
@@ -248,8 +248,8 @@ static asn_status check_norm(const asn_call *c, double norm, double bound) {
                          c->op->name, norm, bound);
 }
 
-asn_status asn_planner_renorm(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_renorm(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int out = asn_call_out(c), axis = 0;
     double order, bound;
     ASN_TRY(asn_call_floating(c, 0));
@@ -261,7 +261,7 @@ asn_status asn_planner_renorm(asn_call *c) {
     ASN_TRY(check_norm(c, order, bound));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(c, renorm_body, 300 + 4 * (double)asn_nd_size(self));
+    asnd_packed *p = asn_packed_plan(c, renorm_body, 300 + 4 * (double)asn_nd_size(self));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->kind = out;
     p->n[0] = p->n[2] = 1;
@@ -271,10 +271,10 @@ asn_status asn_planner_renorm(asn_call *c) {
     return ASN_OK;
 }
 
-static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *table = asn_exec_nd(e, p->at[0]);
-    asn_view indices, row, v;
+static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *table = asn_exec_nd(e, p->at[0]);
+    asnd_view indices, row, v;
     ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
     const int64_t *index = (const int64_t *)(void *)indices.nd.data;
     int64_t n = asn_nd_size(&indices.nd), rows = table->shape[0], *counts;
@@ -293,7 +293,7 @@ static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asn_tmp *t
     return ASN_OK;
 }
 
-asn_status asn_planner_embedding_renorm(asn_call *c) {
+asn_status asn_planner_embedding_renorm(asnd_call *c) {
     ASN_TRY(asn_call_floating(c, 0));
     ASN_TRY(asn_call_rank(c, 0, 2, 2));
     ASN_TRY(asn_index_dtype(c, 1, asn_call_nd(c, 1)));

@@ -81,10 +81,10 @@ static void special_chunk(void *ctx, int64_t chunk) {
         w->x[i] = w->f(w->x[i]);
 }
 
-static asn_status special_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *in = asn_exec_nd(e, p->at[0]);
-    asn_view x;
+static asn_status special_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
+    asnd_view x;
     ASN_TRY(asn_tmp_view(tmp, ASN_F64, in->ndim, in->shape, &x));
     ASN_TRY(asn_move(&x.nd, in));
     special_work w = {functions[p->kind], (double *)(void *)x.nd.data, asn_nd_size(in)};
@@ -92,16 +92,16 @@ static asn_status special_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_packed_done(e, p, p->axis, &x);
 }
 
-asn_status asn_planner_special(asn_call *c) {
+asn_status asn_planner_special(asnd_call *c) {
     int out = asn_call_out(c);
-    const asn_nd *self = asn_call_nd(c, 0);
+    const asnd_nd *self = asn_call_nd(c, 0);
     if (asn_is_complex(self->dtype))
         return asn_error_set(ASN_ERR_TYPE, "%s: takes no %s", c->op->name,
                              asn_dtype_name(self->dtype));
     ASN_TRY(asn_call_floating(c, out));
     ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
-    asn_packed *p =
+    asnd_packed *p =
         asn_packed_plan(c, special_body, 200 + 60 * (double)asn_nd_size(self));
     if (p == NULL) return ASN_ERR_MEMORY;
     p->axis = out;

@@ -17,7 +17,7 @@
 enum { ALL_IN_A_ROW = 1000 };
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int self, values, inverse, counts; /* operands; -1: absent */
     int axis;                          /* -1: all elements in a row */
 } rows_plan;
@@ -56,10 +56,10 @@ static void sort_rows(const int64_t *ranks, int64_t n, int64_t width, int64_t *o
 }
 
 /* same[i] = whether row i equals row i - 1 (same[0] = 0), in the order of the rows. */
-static asn_status rank_rows(const asn_view *rows, asn_tmp *tmp, int64_t *order,
+static asn_status rank_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *order,
                             uint8_t *same) {
     int64_t n = rows->shape[0], width = rows->shape[1], size = n * width, count;
-    asn_view flat, values, ranks;
+    asnd_view flat, values, ranks;
     asn_view_plain(&flat, rows->nd.dtype, 1, &size, rows->nd.data);
     ASN_TRY(asn_tmp_view(tmp, rows->nd.dtype, 1, &size, &values));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &size, &ranks));
@@ -77,7 +77,7 @@ static asn_status rank_rows(const asn_view *rows, asn_tmp *tmp, int64_t *order,
 }
 
 /* The same for the rows as they come. */
-static asn_status match_rows(const asn_view *rows, asn_tmp *tmp, int64_t *order,
+static asn_status match_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *order,
                              uint8_t *same) {
     (void)tmp;
     int64_t n = rows->shape[0], width = rows->shape[1];
@@ -88,7 +88,7 @@ static asn_status match_rows(const asn_view *rows, asn_tmp *tmp, int64_t *order,
         return ASN_OK;
     }
     int64_t shape[2] = {n - 1, width}, all[2] = {n - 1, 1};
-    asn_view before, after, result;
+    asnd_view before, after, result;
     asn_view_set(&before, &rows->nd);
     asn_view_slice(&before, 0, 0, n - 1, 1);
     asn_view_set(&after, &rows->nd);
@@ -97,7 +97,7 @@ static asn_status match_rows(const asn_view *rows, asn_tmp *tmp, int64_t *order,
     memset(same + 1, 1, (size_t)n - 1);
     result.shape[1] = width;
     result.strides[1] = 0;
-    asn_prog prog;
+    asnd_prog prog;
     asn_prog_begin(&prog, 2, shape, 2);
     asn_dtype t = asn_is_half(rows->nd.dtype) ? ASN_F32 : rows->nd.dtype;
     int a = asn_prog_as(&prog, asn_prog_in(&prog, &before.nd), t);
@@ -109,10 +109,10 @@ static asn_status match_rows(const asn_view *rows, asn_tmp *tmp, int64_t *order,
 
 /* ---- results */
 
-static asn_status resize(aclOpExecutor *e, int operand, asn_view *v, int axis,
+static asn_status resize(aclOpExecutor *e, int operand, asnd_view *v, int axis,
                          int64_t count) {
     int64_t shape[ASN_ND_MAX_DIMS];
-    asn_view to;
+    asnd_view to;
     if (operand < 0) return ASN_OK;
     asn_view_set(&to, asn_exec_nd(e, operand));
     asn_view_slice(&to, axis, 0, count, 1);
@@ -122,12 +122,12 @@ static asn_status resize(aclOpExecutor *e, int operand, asn_view *v, int axis,
     return ASN_OK;
 }
 
-static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asn_view *rows,
-                             const int64_t *order, const uint8_t *same, asn_tmp *tmp) {
+static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_view *rows,
+                             const int64_t *order, const uint8_t *same, asnd_tmp *tmp) {
     int64_t n = rows->shape[0], count = 0;
     int64_t bytes = rows->shape[1] * asn_itemsize(rows->nd.dtype);
-    const asn_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
-    asn_view first, inverse, counts, shaped;
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
+    asnd_view first, inverse, counts, shaped;
     ASN_TRY(asn_tmp_view(tmp, rows->nd.dtype, 2, rows->nd.shape, &first));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &inverse));
     ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &counts));
@@ -173,10 +173,10 @@ static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asn_vie
     return resize(e, p->values, &shaped, axis, count);
 }
 
-static asn_status slices(aclOpExecutor *e, const rows_plan *p, asn_tmp *tmp,
-                         asn_view *rows) {
-    const asn_nd *in = asn_exec_nd(e, p->self);
-    asn_view turned, copy;
+static asn_status slices(aclOpExecutor *e, const rows_plan *p, asnd_tmp *tmp,
+                         asnd_view *rows) {
+    const asnd_nd *in = asn_exec_nd(e, p->self);
+    asnd_view turned, copy;
     asn_view_set(&turned, in);
     if (p->axis > 0) asn_view_to_front(&turned, p->axis, 1);
     ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, turned.shape, &copy));
@@ -187,9 +187,9 @@ static asn_status slices(aclOpExecutor *e, const rows_plan *p, asn_tmp *tmp,
     return ASN_OK;
 }
 
-static asn_status rows_body(aclOpExecutor *e, void *plan, asn_tmp *tmp, bool sorts) {
+static asn_status rows_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp, bool sorts) {
     const rows_plan *p = plan;
-    asn_view rows;
+    asnd_view rows;
     ASN_TRY(slices(e, p, tmp, &rows));
     int64_t n = rows.shape[0];
     int64_t *order = asn_tmp_alloc(tmp, (size_t)(n + 1) * sizeof *order);
@@ -199,17 +199,17 @@ static asn_status rows_body(aclOpExecutor *e, void *plan, asn_tmp *tmp, bool sor
     return write_rows(e, p, &rows, order, same, tmp);
 }
 
-static asn_status unique_dim_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status unique_dim_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return rows_body(e, plan, tmp, true);
 }
 
-static asn_status consecutive_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status consecutive_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return rows_body(e, plan, tmp, false);
 }
 
 /* Outputs 4 to 6 of both operators. */
-static asn_status check_outputs(const asn_call *c, int axis, bool inverse, bool counts) {
-    const asn_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 4);
+static asn_status check_outputs(const asnd_call *c, int axis, bool inverse, bool counts) {
+    const asnd_nd *self = asn_call_nd(c, 0), *out = asn_call_nd(c, 4);
     if ((inverse && c->first[5] < 0) || (counts && c->first[6] < 0))
         return asn_error_set(ASN_ERR_NULL_POINTER,
                              "%s: an output that is asked for is NULL", c->op->name);
@@ -235,7 +235,7 @@ static asn_status check_outputs(const asn_call *c, int axis, bool inverse, bool 
     return asn_call_rank(c, 6, 1, 1);
 }
 
-static asn_status plan_rows(asn_call *c, asn_body_fn body, int axis, bool inverse,
+static asn_status plan_rows(asnd_call *c, asnd_body_fn body, int axis, bool inverse,
                             bool counts) {
     ASN_TRY(check_outputs(c, axis, inverse, counts));
     rows_plan *p = asn_call_plan(c, body, sizeof *p,
@@ -249,14 +249,14 @@ static asn_status plan_rows(asn_call *c, asn_body_fn body, int axis, bool invers
     return ASN_OK;
 }
 
-asn_status asn_planner_unique_dim(asn_call *c) {
+asn_status asn_planner_unique_dim(asnd_call *c) {
     int axis;
     ASN_TRY(asn_call_rank(c, 0, 1, ASN_ND_MAX_DIMS));
     ASN_TRY(asn_call_axis(c, asn_call_int(c, 3), asn_call_nd(c, 0)->ndim, &axis));
     return plan_rows(c, unique_dim_body, axis, asn_call_int(c, 2) != 0, true);
 }
 
-asn_status asn_planner_unique_consecutive(asn_call *c) {
+asn_status asn_planner_unique_consecutive(asnd_call *c) {
     int axis = -1;
     if (asn_call_int(c, 3) != ALL_IN_A_ROW) {
         ASN_TRY(asn_call_rank(c, 0, 1, ASN_ND_MAX_DIMS));

@@ -7,16 +7,16 @@
 #include "device/opapi/image.h"
 #include "device/opapi/plan.h"
 
-static asn_status shape_error(const asn_call *c, int i, const char *want) {
+static asn_status shape_error(const asnd_call *c, int i, const char *want) {
     char got[ASN_SHAPE_TEXT];
-    const asn_nd *a = asn_call_nd(c, i);
+    const asnd_nd *a = asn_call_nd(c, i);
     return asn_error_set(ASN_ERR_VALUE, "%s: %s has shape %s; it must be %s", c->op->name,
                          c->op->params[i].name, asn_shape_text(got, a->ndim, a->shape),
                          want);
 }
 
 /* Floating tensors, by a list of parameters that ends with -1; float64 when one is. */
-static asn_status common_dtype(const asn_call *c, const int *params, asn_dtype *t) {
+static asn_status common_dtype(const asnd_call *c, const int *params, asn_dtype *t) {
     *t = ASN_F32;
     for (; *params >= 0; params++) {
         ASN_TRY(asn_call_floating(c, *params));
@@ -28,16 +28,16 @@ static asn_status common_dtype(const asn_call *c, const int *params, asn_dtype *
 /* ---- Im2col */
 
 typedef struct {
-    asn_plan_head head;
-    asn_conv g;
+    asnd_plan_head head;
+    asnd_conv g;
 } patches_plan;
 
-static asn_status patches_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status patches_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const patches_plan *p = plan;
-    const asn_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
+    const asnd_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
     int size = asn_itemsize(self->dtype);
     int64_t windows = asn_conv_extent(p->g.y), taps = asn_conv_extent(p->g.k);
-    asn_view x, y;
+    asnd_view x, y;
     ASN_TRY(asn_image_plain(tmp, self, self->dtype, &x));
     ASN_TRY(asn_image_result(e, tmp, out, self->dtype, &y));
     for (int64_t n = 0; n < p->g.n; n++)
@@ -48,9 +48,9 @@ static asn_status patches_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* Im2col(self, kernelSize, dilation, padding, stride, out) */
-asn_status asn_planner_im2col(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
-    asn_conv g = {.groups = 1, .cy = 1};
+asn_status asn_planner_im2col(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    asnd_conv g = {.groups = 1, .cy = 1};
     ASN_TRY(asn_image_rank(c, 0, 2));
     ASN_TRY(asn_call_same_dtype(c, 0, 5));
     for (int d = 0; d < 3; d++) {
@@ -86,23 +86,23 @@ asn_status asn_planner_im2col(asn_call *c) {
 /* ---- ChannelShuffle */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int64_t groups;
 } shuffle_plan;
 
 /* Channel c = (outer, inner) of a view split in two dimensions at axis 1. */
-static void split_channels(const asn_nd *a, int64_t outer, asn_view *v) {
+static void split_channels(const asnd_nd *a, int64_t outer, asnd_view *v) {
     asn_view_set(v, a);
     int64_t inner = a->shape[1] / outer, stride = a->strides[1];
     v->shape[1] = inner;
     asn_view_insert(v, 1, outer, stride * inner);
 }
 
-static asn_status shuffle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status shuffle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const shuffle_plan *p = plan;
-    const asn_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
-    asn_view from, to;
+    const asnd_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
+    asnd_view from, to;
     int axes[ASN_ND_MAX_DIMS];
     split_channels(self, p->groups, &from);
     split_channels(out, self->shape[1] / p->groups, &to);
@@ -113,8 +113,8 @@ static asn_status shuffle_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* ChannelShuffle(self, groups, out) */
-asn_status asn_planner_channel_shuffle(asn_call *c) {
-    const asn_nd *self = asn_call_nd(c, 0);
+asn_status asn_planner_channel_shuffle(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
     int64_t groups = asn_call_int(c, 1);
     if (self->ndim < 3 || self->ndim >= ASN_ND_MAX_DIMS)
         return shape_error(c, 0, "(batch, channels, ...) of at least 3 dimensions");
@@ -135,16 +135,16 @@ asn_status asn_planner_channel_shuffle(asn_call *c) {
 /* ---- AffineGrid */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     int spatial;
     bool align;
     asn_dtype t;
 } grid_plan;
 
-static asn_status grid_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status grid_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const grid_plan *p = plan;
-    const asn_nd *out = asn_exec_nd(e, 1);
-    asn_view theta, grid;
+    const asnd_nd *out = asn_exec_nd(e, 1);
+    asnd_view theta, grid;
     ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, 0), p->t, &theta));
     ASN_TRY(asn_image_result(e, tmp, out, p->t, &grid));
     asn_affine_grid(p->t, out->shape[0], p->spatial, out->shape + 1, p->align,
@@ -153,8 +153,8 @@ static asn_status grid_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 }
 
 /* AffineGrid(theta, size, alignCorners, out): size (n, c, [d,] h, w). */
-asn_status asn_planner_affine_grid(asn_call *c) {
-    const asn_array *size = asn_call_array(c, 1);
+asn_status asn_planner_affine_grid(asnd_call *c) {
+    const asnd_array *size = asn_call_array(c, 1);
     const int64_t *values = size->data;
     int spatial = (int)size->size - 2;
     if (spatial != 2 && spatial != 3)
@@ -182,17 +182,17 @@ asn_status asn_planner_affine_grid(asn_call *c) {
 /* ---- ChamferDistanceBackward */
 
 typedef struct {
-    asn_plan_head head;
+    asnd_plan_head head;
     asn_dtype t;
 } chamfer_plan;
 
-static asn_status chamfer_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status chamfer_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     asn_dtype t = ((const chamfer_plan *)plan)->t;
-    const asn_nd *a = asn_exec_nd(e, 0), *b = asn_exec_nd(e, 1);
-    asn_chamfer g = {.batch = a->shape[0], .width = a->shape[2]};
+    const asnd_nd *a = asn_exec_nd(e, 0), *b = asn_exec_nd(e, 1);
+    asnd_chamfer g = {.batch = a->shape[0], .width = a->shape[2]};
     g.n[0] = a->shape[1];
     g.n[1] = b->shape[1];
-    asn_view v[2][4];
+    asnd_view v[2][4];
     for (int s = 0; s < 2; s++) {
         ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, s), t, &v[s][0]));
         ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, 2 + s), ASN_I64, &v[s][1]));
@@ -212,15 +212,15 @@ static asn_status chamfer_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 
 /* ChamferDistanceBackward(xyz1, xyz2, idx1, idx2, gradDist1, gradDist2, gradXyz1,
  * gradXyz2): points of any width, CANN's have 2. */
-asn_status asn_planner_chamfer_backward(asn_call *c) {
+asn_status asn_planner_chamfer_backward(asnd_call *c) {
     asn_dtype t;
     ASN_TRY(common_dtype(c, (int[]){0, 1, 4, 5, 6, 7, -1}, &t));
-    const asn_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);
+    const asnd_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);
     if (a->ndim != 3) return shape_error(c, 0, "(batch, points, width)");
     if (b->ndim != 3 || b->shape[0] != a->shape[0] || b->shape[2] != a->shape[2])
         return shape_error(c, 1, "(batch, points, width) of xyz1's batch and width");
     for (int s = 0; s < 2; s++) {
-        const asn_nd *own = s ? b : a;
+        const asnd_nd *own = s ? b : a;
         ASN_TRY(asn_index_dtype(c, 2 + s, asn_call_nd(c, 2 + s)));
         ASN_TRY(asn_call_same_shape(c, 2 + s, 2, own->shape));
         ASN_TRY(asn_call_same_shape(c, 4 + s, 2, own->shape));
@@ -236,16 +236,16 @@ asn_status asn_planner_chamfer_backward(asn_call *c) {
 /* ---- deformable attention */
 
 typedef struct {
-    asn_plan_head head;
-    asn_deform g;
+    asnd_plan_head head;
+    asnd_deform g;
     asn_dtype t;
     bool back;
 } deform_plan;
 
-static asn_status deform_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
+static asn_status deform_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const deform_plan *p = plan;
-    asn_deform g = p->g;
-    asn_view in[6], out[3];
+    asnd_deform g = p->g;
+    asnd_view in[6], out[3];
     int inputs = p->back ? 6 : 5, outputs = p->back ? 3 : 1;
     for (int i = 0; i < 5; i++)
         ASN_TRY(asn_image_plain(tmp, asn_exec_nd(e, i), i == 1 || i == 2 ? ASN_I64 : p->t,
@@ -275,25 +275,25 @@ static asn_status deform_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
 /* MultiScaleDeformableAttnFunction(value, spatialShape, levelStartIndex, location,
  * attnWeight, output); MultiScaleDeformableAttentionGrad (arg 1) has gradOutput,
  * gradValue, gradLocation, gradAttnWeight for output. */
-asn_status asn_planner_deform(asn_call *c) {
+asn_status asn_planner_deform(asnd_call *c) {
     bool back = c->op->arg != 0;
     asn_dtype t;
     ASN_TRY(back ? common_dtype(c, (int[]){0, 3, 4, 5, 6, 7, 8, -1}, &t)
                  : common_dtype(c, (int[]){0, 3, 4, 5, -1}, &t));
-    const asn_nd *value = asn_call_nd(c, 0), *at = asn_call_nd(c, 3);
+    const asnd_nd *value = asn_call_nd(c, 0), *at = asn_call_nd(c, 3);
     if (value->ndim != 4) return shape_error(c, 0, "(batch, keys, heads, channels)");
     if (at->ndim != 6 || at->shape[5] != 2 || at->shape[0] != value->shape[0] ||
         at->shape[2] != value->shape[2])
         return shape_error(c, 3, "(batch, queries, heads, levels, points, 2)");
-    asn_deform g = {value->shape[0],
-                    value->shape[1],
-                    value->shape[2],
-                    value->shape[3],
-                    at->shape[1],
-                    at->shape[3],
-                    at->shape[4],
-                    NULL,
-                    NULL};
+    asnd_deform g = {value->shape[0],
+                     value->shape[1],
+                     value->shape[2],
+                     value->shape[3],
+                     at->shape[1],
+                     at->shape[3],
+                     at->shape[4],
+                     NULL,
+                     NULL};
     ASN_TRY(asn_index_dtype(c, 1, asn_call_nd(c, 1)));
     ASN_TRY(asn_index_dtype(c, 2, asn_call_nd(c, 2)));
     ASN_TRY(asn_call_same_shape(c, 1, 2, (int64_t[]){g.levels, 2}));

@@ -14,7 +14,7 @@
  */
 
 /* A parameter of one element, a row, or a row for each group, at (i, j). */
-static float anti_parameter(const asn_view *v, int64_t group, int64_t i, int64_t j) {
+static float anti_parameter(const asnd_view *v, int64_t group, int64_t i, int64_t j) {
     const float *x = (const float *)(void *)v->nd.data;
     int64_t size = asn_nd_size(&v->nd), n = v->nd.ndim ? v->shape[v->nd.ndim - 1] : 1;
     if (size == 1) return x[0];
@@ -22,9 +22,10 @@ static float anti_parameter(const asn_view *v, int64_t group, int64_t i, int64_t
 }
 
 /* x @ w of float32, plus parameter `bias` where there is one. */
-static asn_status multiply(aclOpExecutor *e, const asn_nd *to, const asn_view *x,
-                           const asn_view *w, int bias_at, asn_tmp *tmp, asn_view *sum) {
-    asn_view bias;
+static asn_status multiply(aclOpExecutor *e, const asnd_nd *to, const asnd_view *x,
+                           const asnd_view *w, int bias_at, asnd_tmp *tmp,
+                           asnd_view *sum) {
+    asnd_view bias;
     ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, to->shape, sum));
     ASN_TRY(asn_cpu_matmul(&x->nd, &w->nd, &sum->nd));
     if (bias_at < 0) return ASN_OK;
@@ -35,9 +36,9 @@ static asn_status multiply(aclOpExecutor *e, const asn_nd *to, const asn_view *x
 }
 
 /* The result in int8: its words' offsets serve where there is no quantOffset. */
-static asn_status quantise(aclOpExecutor *e, const asn_packed *p, asn_tmp *tmp,
-                           asn_view *sum) {
-    asn_view offset;
+static asn_status quantise(aclOpExecutor *e, const asnd_packed *p, asnd_tmp *tmp,
+                           asnd_view *sum) {
+    asnd_view offset;
     float *scale, *word;
     int64_t n = sum->shape[1], many = asn_nd_size(asn_exec_nd(e, p->at[4])) > 1;
     const float *shift = NULL;
@@ -58,10 +59,10 @@ static asn_status quantise(aclOpExecutor *e, const asn_packed *p, asn_tmp *tmp,
     return ASN_OK;
 }
 
-static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->kind);
-    asn_view x, weight, scale, offset, sum, w;
+static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->kind);
+    asnd_view x, weight, scale, offset, sum, w;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     ASN_TRY(asn_quant_ints(&e->operands[p->at[1]], tmp, &weight));
     ASN_TRY(asn_packed_in(e, p, 2, ASN_F32, tmp, &scale));
@@ -82,7 +83,7 @@ static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) 
 }
 
 /* quantScale and quantOffset of an int8 result, or of none. */
-static asn_status check_quant(const asn_call *c, int y, const int64_t *shape) {
+static asn_status check_quant(const asnd_call *c, int y, const int64_t *shape) {
     bool eight = asn_call_nd(c, y)->dtype == ASN_I8;
     if (eight != (c->first[4] >= 0) || (!eight && c->first[5] >= 0))
         return asn_error_set(ASN_ERR_VALUE,
@@ -94,7 +95,7 @@ static asn_status check_quant(const asn_call *c, int y, const int64_t *shape) {
         asn_call_one_of(c, 4, ASN_BIT(ASN_F32) | ASN_BIT(ASN_U64) | ASN_BIT(ASN_I64)));
     ASN_TRY(asn_call_one_of(c, 5, ASN_BIT(ASN_F32)));
     for (int i = 4; i < 6; i++) {
-        const asn_nd *a = asn_call_nd(c, i);
+        const asnd_nd *a = asn_call_nd(c, i);
         bool row = a == NULL || (asn_nd_broadcasts(a, 2, shape) &&
                                  (asn_nd_size(a) == 1 || asn_nd_size(a) == shape[1]));
         if (!row) return asn_call_same_shape(c, i, 1, shape + 1);
@@ -102,7 +103,7 @@ static asn_status check_quant(const asn_call *c, int y, const int64_t *shape) {
     return ASN_OK;
 }
 
-asn_status asn_planner_weight_quant_matmul(asn_call *c) {
+asn_status asn_planner_weight_quant_matmul(asnd_call *c) {
     int y = c->op->num_params - 1, ndim;
     int64_t shape[ASN_ND_MAX_DIMS], group = asn_call_int(c, 7);
     uint32_t halves = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
@@ -119,7 +120,7 @@ asn_status asn_planner_weight_quant_matmul(asn_call *c) {
     int64_t rows = group > 0 ? (depth + group - 1) / group : 1;
     for (int i = 2; i < 4; i++) {
         ASN_TRY(asn_call_floating(c, i));
-        const asn_nd *a = asn_call_nd(c, i);
+        const asnd_nd *a = asn_call_nd(c, i);
         int64_t size = a == NULL ? 1 : asn_nd_size(a), want[2] = {rows, n};
         bool row_last = size == 1 || a->shape[a->ndim - 1] == n;
         if (size != 1 && (!row_last || (size != n && size != rows * n)))
@@ -132,7 +133,7 @@ asn_status asn_planner_weight_quant_matmul(asn_call *c) {
     ASN_TRY(asn_call_same_shape(c, y, 2, shape));
     ASN_TRY(check_quant(c, y, shape));
     if (asn_call_operand(c, y)->is_empty) return ASN_OK;
-    asn_packed *p = asn_packed_plan(
+    asnd_packed *p = asn_packed_plan(
         c, weight_quant_body, 500 + (double)(shape[0] + 20) * (double)depth * n / 10);
     if (p == NULL) return ASN_ERR_MEMORY;
     p->kind = c->first[y];
@@ -143,10 +144,10 @@ asn_status asn_planner_weight_quant_matmul(asn_call *c) {
  * mulScale, bias, transposeX1, transposeX2, antiquantScale, antiquantOffset, out):
  * x1 @ ((x2 + addOffset) * mulScale) + bias */
 
-static asn_status old_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
-    const asn_packed *p = plan;
-    const asn_nd *to = asn_exec_nd(e, p->at[12]);
-    asn_view x, weight, scale, offset, turned, wide, sum;
+static asn_status old_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[12]);
+    asnd_view x, weight, scale, offset, turned, wide, sum;
     bool trans = p->arg[9].i != 0;
     ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
     if (p->arg[8].i) asn_view_swap_last(&x);
@@ -168,7 +169,7 @@ static asn_status old_body(aclOpExecutor *e, void *plan, asn_tmp *tmp) {
     return asn_move(to, &sum.nd);
 }
 
-asn_status asn_planner_old_weight_quant(asn_call *c) {
+asn_status asn_planner_old_weight_quant(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];
     bool trans = asn_call_int(c, 9) != 0;
@@ -179,7 +180,7 @@ asn_status asn_planner_old_weight_quant(asn_call *c) {
     ASN_TRY(asn_quant_product_shape(c, asn_call_int(c, 8) != 0, trans, &ndim, shape));
     int64_t weight[2] = {asn_call_nd(c, 1)->shape[trans], shape[1]};
     for (int i = 5; i < 7; i++) {
-        const asn_nd *a = asn_call_nd(c, i);
+        const asnd_nd *a = asn_call_nd(c, i);
         ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_F16)));
         if (a != NULL && !asn_nd_broadcasts(a, 2, weight))
             return asn_call_same_shape(c, i, 1, shape + 1);

@@ -13,20 +13,20 @@ static const size_t value_size[ASN_OBJECT_KINDS] = {
     [ASN_OBJECT_SCALAR_LIST] = sizeof(void *),
 };
 
-static asn_array *fail(asn_array *a, asn_object_kind kind, int32_t code,
-                       const char *where, const char *what) {
+static asnd_array *fail(asnd_array *a, asnd_object_kind kind, int32_t code,
+                        const char *where, const char *what) {
     if (a != NULL) asnop_object_give(kind, a);
     (void)asnrtFail(code, "%s: %s", where, what);
     return NULL;
 }
 
-static void *array_new(asn_object_kind kind, const char *where, const void *value,
+static void *array_new(asnd_object_kind kind, const char *where, const void *value,
                        uint64_t size) {
     if (size > 0 && value == NULL)
         return fail(NULL, kind, ACLNN_ERR_PARAM_NULLPTR, where, "value is NULL");
     if (size > UINT32_MAX)
         return fail(NULL, kind, ACLNN_ERR_PARAM_INVALID, where, "more than 2^32 values");
-    asn_array *a = asnop_object_take(kind);
+    asnd_array *a = asnop_object_take(kind);
     if (a == NULL)
         return fail(NULL, kind, ACLNN_ERR_INNER_CREATE_EXECUTOR, where,
                     asn_error_message());
@@ -41,11 +41,11 @@ static void *array_new(asn_object_kind kind, const char *where, const void *valu
     return a;
 }
 
-static aclnnStatus array_destroy(asn_object_kind kind, const char *where,
+static aclnnStatus array_destroy(asnd_object_kind kind, const char *where,
                                  const void *array) {
     aclnnStatus code = asnop_check(kind, array, where, "array");
     if (code != ACLNN_SUCCESS) return code;
-    asn_array *a = (asn_array *)array;
+    asnd_array *a = (asnd_array *)array;
     if (!asn_slot_retire(a)) return asnop_check(kind, array, where, "array");
     if (a->data != a->values) asn_free(a->data);
     asn_free(a->generations);
@@ -53,13 +53,13 @@ static aclnnStatus array_destroy(asn_object_kind kind, const char *where,
     return ACLNN_SUCCESS;
 }
 
-static aclnnStatus array_size(asn_object_kind kind, const char *where, const void *array,
+static aclnnStatus array_size(asnd_object_kind kind, const char *where, const void *array,
                               uint64_t *size) {
     aclnnStatus code = asnop_check(kind, array, where, "array");
     if (code != ACLNN_SUCCESS) return code;
     if (size == NULL)
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: size is NULL", where);
-    *size = ((const asn_array *)array)->size;
+    *size = ((const asnd_array *)array)->size;
     return ACLNN_SUCCESS;
 }
 
@@ -112,14 +112,14 @@ ASN_API aclnnStatus aclGetBoolArraySize(const aclBoolArray *array, uint64_t *siz
 
 /* ---- lists */
 
-static void *list_new(asn_object_kind kind, asn_object_kind of, const char *where,
+static void *list_new(asnd_object_kind kind, asnd_object_kind of, const char *where,
                       const void *value, uint64_t size) {
-    asn_member *const *members = value;
+    asnd_member *const *members = value;
     for (uint64_t i = 0; i < size && members != NULL; i++)
         if (members[i] != NULL && !asnop_alive(of, members[i]))
             return fail(NULL, kind, ACLNN_ERR_PARAM_INVALID, where,
                         "a member is no live object of its kind");
-    asn_array *a = array_new(kind, where, value, size);
+    asnd_array *a = array_new(kind, where, value, size);
     if (a == NULL || size == 0) return a;
     a->generations = asn_malloc(size * sizeof *a->generations);
     if (a->generations == NULL) {
@@ -132,8 +132,8 @@ static void *list_new(asn_object_kind kind, asn_object_kind of, const char *wher
     return a;
 }
 
-static bool member_is_ours(const asn_array *a, asn_object_kind of, uint64_t i) {
-    asn_member *m = ((asn_member **)a->data)[i];
+static bool member_is_ours(const asnd_array *a, asnd_object_kind of, uint64_t i) {
+    asnd_member *m = ((asnd_member **)a->data)[i];
     return m != NULL && asnop_alive(of, m) && m->generation == a->generations[i];
 }
 
@@ -155,7 +155,7 @@ ASN_API aclnnStatus aclDestroyTensorList(const aclTensorList *array) {
     aclnnStatus code =
         asnop_check(ASN_OBJECT_TENSOR_LIST, array, "aclDestroyTensorList", "array");
     if (code != ACLNN_SUCCESS) return code;
-    const asn_array *a = &array->array;
+    const asnd_array *a = &array->array;
     for (uint64_t i = 0; i < a->size; i++)
         if (member_is_ours(a, ASN_OBJECT_TENSOR, i))
             asnop_tensor_release(((aclTensor **)a->data)[i], true);
@@ -167,7 +167,7 @@ ASN_API aclnnStatus aclDestroyScalarList(const aclScalarList *array) {
     aclnnStatus code =
         asnop_check(ASN_OBJECT_SCALAR_LIST, array, "aclDestroyScalarList", "array");
     if (code != ACLNN_SUCCESS) return code;
-    const asn_array *a = &array->array;
+    const asnd_array *a = &array->array;
     for (uint64_t i = 0; i < a->size; i++)
         if (member_is_ours(a, ASN_OBJECT_SCALAR, i))
             asnop_scalar_release(((aclScalar **)a->data)[i], true);

@@ -8,11 +8,11 @@
 #include "base/alloc.h"
 #include "device/cpu/fpflags.h"
 
-asn_arena asnop_executors =
+asnd_arena asnop_executors =
     ASN_ARENA_INIT("aclOpExecutor", sizeof(aclOpExecutor), 1 << 18, false);
 
-struct asn_chunk {
-    asn_chunk *next;
+struct asnd_chunk {
+    asnd_chunk *next;
     _Alignas(16) char bytes[];
 };
 
@@ -44,7 +44,7 @@ aclOpExecutor *asnop_executor_new(const char *name, uint32_t num_operands) {
 }
 
 void *asnop_executor_alloc_slow(aclOpExecutor *e, size_t size) {
-    asn_chunk *c = asn_malloc(sizeof *c + size);
+    asnd_chunk *c = asn_malloc(sizeof *c + size);
     if (c == NULL) return NULL;
     c->next = e->chunks;
     e->chunks = c;
@@ -58,7 +58,7 @@ void asnop_executor_release(aclOpExecutor *e) {
         return;
     (void)asn_slot_retire(e);
     while (e->chunks != NULL) {
-        asn_chunk *next = e->chunks->next;
+        asnd_chunk *next = e->chunks->next;
         asn_free(e->chunks);
         e->chunks = next;
     }
@@ -81,9 +81,9 @@ static asn_dtype seen_dtype(const aclTensor *t) {
 bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
                             bool is_out) {
     if (e->num_operands == e->capacity) return false;
-    asn_operand *o = &e->operands[e->num_operands];
+    asnd_operand *o = &e->operands[e->num_operands];
     if (t == NULL) {
-        *o = (asn_operand){
+        *o = (asnd_operand){
             .nd.dtype = ASN_DTYPE_NONE, .is_empty = true, .is_absent = true};
         e->num_operands++;
         return true;
@@ -109,15 +109,15 @@ bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool is_in,
     o->generation = t->member.generation;
     o->is_in = is_in;
     o->is_out = is_out;
-    o->nd = (asn_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim, dtype, dims,
-                     dims + t->ndim};
+    o->nd = (asnd_nd){t->data ? t->data + o->offset : NULL, (int)t->ndim, dtype, dims,
+                      dims + t->ndim};
     e->num_operands++;
     return true;
 }
 
 /* The bytes from the storage's address that the elements take: [*low, *high). Doubles are
  * exact where a block could end, and have no overflow. */
-static inline void bytes_of(const asn_operand *o, double *low, double *high) {
+static inline void bytes_of(const asnd_operand *o, double *low, double *high) {
     double first = 0, last = 0;
     for (int i = 0; i < o->nd.ndim; i++) {
         double way = (double)(o->nd.shape[i] - 1) * (double)o->nd.strides[i];
@@ -132,20 +132,20 @@ static inline void bytes_of(const asn_operand *o, double *low, double *high) {
     *high = last + (double)(o->offset + asn_itemsize(o->nd.dtype));
 }
 
-bool asnop_operand_fits_slow(const asn_operand *o, aclTensor *t, asn_extent *extent) {
+bool asnop_operand_fits_slow(const asnd_operand *o, aclTensor *t, asnd_extent *extent) {
     uint64_t changes = atomic_load(&asnrtBlockChanges);
     if (o->wild && !o->is_empty) {
-        *extent = (asn_extent){-0x1p63, 0x1p63, 0, 0};
+        *extent = (asnd_extent){-0x1p63, 0x1p63, 0, 0};
         return false;
     }
     bool has_block = o->addr != NULL && !o->is_empty && o->nd.dtype < ASN_DTYPE_COUNT;
-    asn_range r = {0};
+    asnd_range r = {0};
     if (has_block) r = asnop_range_of(o->addr, changes);
     if (r.is_block) {
         double low, high;
         bytes_of(o, &low, &high);
-        *extent = (asn_extent){low, high, (int64_t)(r.begin - (uintptr_t)o->addr),
-                               (int64_t)(r.end - (uintptr_t)o->addr)};
+        *extent = (asnd_extent){low, high, (int64_t)(r.begin - (uintptr_t)o->addr),
+                                (int64_t)(r.end - (uintptr_t)o->addr)};
         if (low < (double)extent->block_low || high > (double)extent->block_high)
             return false;
     }
@@ -163,7 +163,7 @@ typedef struct {
 
 static void install(aclOpExecutor *e, char *const *addr) {
     for (uint32_t i = 0; i < e->num_operands; i++) {
-        asn_operand *o = &e->operands[i];
+        asnd_operand *o = &e->operands[i];
         char *base = addr ? addr[i] : o->addr;
         o->nd.data = base ? base + o->offset : NULL;
     }
@@ -247,12 +247,12 @@ static aclnnStatus check_run(const char *name, aclOpExecutor *e) {
         return asnrtFail(ACLNN_ERR_PARAM_INVALID, "%s: the executor was made for %s",
                          name, e->name);
     for (uint32_t i = 0; i < e->num_operands; i++) {
-        asn_operand *o = &e->operands[i];
+        asnd_operand *o = &e->operands[i];
         if (o->addr == NULL && !o->is_empty)
             return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: tensor %u has no data address",
                              name, i);
         if (__builtin_expect(o->exchanged, 0)) {
-            asn_extent extent;
+            asnd_extent extent;
             char what[32];
             snprintf(what, sizeof what, "tensor %u", i);
             if (!asnop_operand_fits_slow(o, NULL, &extent))
@@ -321,7 +321,7 @@ static aclnnStatus set_addr(const char *where, aclOpExecutor *e, operand_role ro
         return asnrtFail(ACLNN_ERR_PARAM_NULLPTR, "%s: addr is NULL", where);
     size_t seen = 0;
     for (uint32_t i = 0; i < e->num_operands; i++) {
-        asn_operand *o = &e->operands[i];
+        asnd_operand *o = &e->operands[i];
         if ((role == INPUTS && !o->is_in) || (role == OUTPUTS && !o->is_out)) continue;
         if (seen++ != index) continue;
         tensor->data = addr;

@@ -19,7 +19,7 @@
 enum { ASN_EXECUTOR_ROOM = 1600 };
 
 typedef struct {
-    asn_nd nd;         /* what `run` works with; strides in bytes */
+    asnd_nd nd;        /* what `run` works with; strides in bytes */
     char *addr;        /* storage address as the program set it last */
     int64_t offset;    /* bytes from addr to nd.data */
     aclTensor *source; /* the program's object, valid while its generation is this */
@@ -30,12 +30,12 @@ typedef struct {
     bool exchanged; /* addr is not the one that was checked (asnop_operand_fits) */
     bool is_int4;   /* two to a byte, the first in its low bits: nd.dtype is int8, and
                        nd.strides count elements, not bytes */
-} asn_operand;
+} asnd_operand;
 
-typedef struct asn_chunk asn_chunk;
+typedef struct asnd_chunk asnd_chunk;
 
 struct aclOpExecutor {
-    asn_slot slot;
+    asnd_slot slot;
     const char *name; /* "aclnnAdd": one pointer per operator, compared as such */
     int32_t (*run)(aclOpExecutor *e);     /* 0, or an aclError whose message is set */
     asn_status (*body)(aclOpExecutor *e); /* what run calls */
@@ -45,13 +45,13 @@ struct aclOpExecutor {
     bool repeatable, ready; /* ready: lock is set up, stays so for the slot */
     _Atomic uint32_t references;
     uint32_t num_operands, capacity, used;
-    asn_operand *operands;
-    asn_chunk *chunks;
+    asnd_operand *operands;
+    asnd_chunk *chunks;
     pthread_mutex_t lock;
     _Alignas(16) char room[ASN_EXECUTOR_ROOM];
 };
 
-extern ASN_API asn_arena asnop_executors;
+extern ASN_API asnd_arena asnop_executors;
 
 /* A new executor with room for so many operands; NULL with the thread's error
  * (asn_error_set) set. */
@@ -82,14 +82,14 @@ ASN_API bool asnop_executor_capture(aclOpExecutor *e, const aclTensor *t, bool i
 typedef struct {
     double low, high;
     int64_t block_low, block_high;
-} asn_extent;
+} asnd_extent;
 
 /* Whether the operand's elements lie in the block of its address; true when it lies in
  * none. What was found about tensor `t` (NULL: none) is remembered. */
-ASN_API bool asnop_operand_fits_slow(const asn_operand *o, aclTensor *t,
-                                     asn_extent *extent);
-static inline bool asnop_operand_fits(const asn_operand *o, aclTensor *t,
-                                      asn_extent *extent) {
+ASN_API bool asnop_operand_fits_slow(const asnd_operand *o, aclTensor *t,
+                                     asnd_extent *extent);
+static inline bool asnop_operand_fits(const asnd_operand *o, aclTensor *t,
+                                      asnd_extent *extent) {
     return atomic_load_explicit(&t->fits, memory_order_relaxed) ==
                atomic_load_explicit(&asnrtBlockChanges, memory_order_relaxed) ||
            asnop_operand_fits_slow(o, t, extent);
@@ -97,7 +97,7 @@ static inline bool asnop_operand_fits(const asn_operand *o, aclTensor *t,
 
 /* Inline: every library has its own asn_error buffer. */
 static inline asn_status asnop_operand_error(const char *name, const char *what,
-                                             const asn_extent *x) {
+                                             const asnd_extent *x) {
     return asn_error_set(ASN_ERR_VALUE,
                          "%s: %s needs bytes %.0f to %.0f from its address; its block of "
                          "memory has %lld to %lld",
@@ -121,8 +121,8 @@ typedef struct {
     uintptr_t begin, end;
     uint64_t changes;
     bool is_block;
-} asn_range;
-asn_range asnop_range_of(const void *p, uint64_t changes);
+} asnd_range;
+asnd_range asnop_range_of(const void *p, uint64_t changes);
 
 void *asnop_executor_take(void);
 void asnop_executor_give(void *executor);

@@ -7,7 +7,7 @@
 
 #define ARENA(kind, type) ASN_ARENA_INIT(kind, sizeof(type), 1 << 20, false)
 
-asn_arena asnop_arenas[ASN_OBJECT_KINDS] = {
+asnd_arena asnop_arenas[ASN_OBJECT_KINDS] = {
     [ASN_OBJECT_TENSOR] = ARENA("aclTensor", aclTensor),
     [ASN_OBJECT_SCALAR] = ARENA("aclScalar", aclScalar),
     [ASN_OBJECT_INT_ARRAY] = ARENA("aclIntArray", aclIntArray),
@@ -17,7 +17,7 @@ asn_arena asnop_arenas[ASN_OBJECT_KINDS] = {
     [ASN_OBJECT_SCALAR_LIST] = ARENA("aclScalarList", aclScalarList),
 };
 
-aclnnStatus asnop_check(asn_object_kind kind, const void *object, const char *where,
+aclnnStatus asnop_check(asnd_object_kind kind, const void *object, const char *where,
                         const char *name) {
     if (__builtin_expect(asnop_alive(kind, object), 1)) return ACLNN_SUCCESS;
     if (object == NULL)
@@ -31,9 +31,9 @@ aclnnStatus asnop_check(asn_object_kind kind, const void *object, const char *wh
 enum { RANGES = 8 };
 
 typedef struct {
-    asn_slot_cache objects[ASN_OBJECT_KINDS];
-    asn_slot_cache executors;
-    asn_range ranges[RANGES]; /* by address */
+    asnd_slot_cache objects[ASN_OBJECT_KINDS];
+    asnd_slot_cache executors;
+    asnd_range ranges[RANGES]; /* by address */
 } thread_slots;
 
 /* Eight bytes of static thread-local storage: no call to find them, and few enough for a
@@ -95,13 +95,13 @@ static inline thread_slots *slots(void) {
     return __builtin_expect(t != NULL, 1) ? t : slots_new();
 }
 
-void *asnop_object_take(asn_object_kind kind) {
+void *asnop_object_take(asnd_object_kind kind) {
     thread_slots *t = slots();
     if (t == NULL) return asn_arena_take(&asnop_arenas[kind]);
     return asn_slot_cache_take(&t->objects[kind], &asnop_arenas[kind]);
 }
 
-void asnop_object_give(asn_object_kind kind, void *object) {
+void asnop_object_give(asnd_object_kind kind, void *object) {
     thread_slots *t = slots();
     if (t == NULL) {
         asn_arena_give(&asnop_arenas[kind], object);
@@ -125,10 +125,10 @@ void asnop_executor_give(void *executor) {
     }
 }
 
-asn_range asnop_range_of(const void *p, uint64_t changes) {
+asnd_range asnop_range_of(const void *p, uint64_t changes) {
     uintptr_t at = (uintptr_t)p;
     thread_slots *t = slots();
-    asn_range fresh = {0}, *r = t ? &t->ranges[(at >> 6 ^ at >> 12) % RANGES] : &fresh;
+    asnd_range fresh = {0}, *r = t ? &t->ranges[(at >> 6 ^ at >> 12) % RANGES] : &fresh;
     if (t != NULL && r->changes == changes && at - r->begin < r->end - r->begin)
         return *r;
     r->changes = changes;

@@ -21,13 +21,13 @@ enum { ASN_TENSOR_MAX_DIMS = 64, ASN_TENSOR_INLINE_DIMS = 8, ASN_ARRAY_INLINE = 
 
 /* The common start of tensors and scalars, which lists may own. */
 typedef struct {
-    asn_slot slot;
+    asnd_slot slot;
     uint32_t generation; /* counts the objects that lived in this slot */
     bool freed_by_list;
-} asn_member;
+} asnd_member;
 
 struct aclTensor {
-    asn_member member;
+    asnd_member member;
     uint8_t dtype; /* asn_dtype; ASN_DTYPE_NONE for those no operator computes with */
     aclDataType acl_dtype;
     aclFormat format;
@@ -42,35 +42,35 @@ struct aclTensor {
 };
 
 struct aclScalar {
-    asn_member member;
+    asnd_member member;
     uint8_t dtype;
     aclDataType acl_dtype;
     _Alignas(16) uint8_t value[16];
 };
 
 /* aclIntArray, aclFloatArray, aclBoolArray and both lists: `size` values. */
-typedef struct asn_array {
-    asn_slot slot;
+typedef struct asnd_array {
+    asnd_slot slot;
     uint64_t size;
     void *data; /* `values` or a heap block */
     int64_t values[ASN_ARRAY_INLINE];
     uint32_t *generations; /* lists: of the members */
-} asn_array;
+} asnd_array;
 
 struct aclIntArray {
-    asn_array array;
+    asnd_array array;
 };
 struct aclFloatArray {
-    asn_array array;
+    asnd_array array;
 };
 struct aclBoolArray {
-    asn_array array;
+    asnd_array array;
 };
 struct aclTensorList {
-    asn_array array;
+    asnd_array array;
 };
 struct aclScalarList {
-    asn_array array;
+    asnd_array array;
 };
 
 typedef enum {
@@ -82,25 +82,25 @@ typedef enum {
     ASN_OBJECT_TENSOR_LIST,
     ASN_OBJECT_SCALAR_LIST,
     ASN_OBJECT_KINDS
-} asn_object_kind;
+} asnd_object_kind;
 
 /* One arena per kind; exported so that checks are inline in both libraries. */
-extern ASN_API asn_arena asnop_arenas[ASN_OBJECT_KINDS];
+extern ASN_API asnd_arena asnop_arenas[ASN_OBJECT_KINDS];
 
-static inline bool asnop_alive(asn_object_kind kind, const void *object) {
+static inline bool asnop_alive(asnd_object_kind kind, const void *object) {
     return asn_arena_alive(&asnop_arenas[kind], object);
 }
 
 /* 0 when `object` is a live one of its kind; else sets the error: ACLNN_ERR_PARAM_NULLPTR
  * for NULL, ACLNN_ERR_PARAM_INVALID for anything else. `where` and `name` say which
  * argument. */
-ASN_API aclnnStatus asnop_check(asn_object_kind kind, const void *object,
+ASN_API aclnnStatus asnop_check(asnd_object_kind kind, const void *object,
                                 const char *where, const char *name);
 
 /* Memory for one object (its magic not yet set) and back; a thread keeps some of its own.
  */
-void *asnop_object_take(asn_object_kind kind);
-void asnop_object_give(asn_object_kind kind, void *object);
+void *asnop_object_take(asnd_object_kind kind);
+void asnop_object_give(asnd_object_kind kind, void *object);
 void asnop_tensor_release(aclTensor *tensor, bool by_list);
 void asnop_scalar_release(aclScalar *scalar, bool by_list);
 

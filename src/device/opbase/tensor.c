@@ -125,14 +125,14 @@ void asnop_tensor_release(aclTensor *t, bool by_list) {
 
 /* Was this tensor destroyed with its list, and is it destroyed on its own now? Then that
  * is fine. */
-static bool released_by_list(asn_object_kind kind, const void *object) {
-    asn_arena *arena = &asnop_arenas[kind];
+static bool released_by_list(asnd_object_kind kind, const void *object) {
+    asnd_arena *arena = &asnop_arenas[kind];
     char *base = arena->base;
     uintptr_t offset = (uintptr_t)object - (uintptr_t)base;
     if (base == NULL || offset >= (uintptr_t)arena->used * arena->slot_size ||
         offset % arena->slot_size != 0)
         return false;
-    asn_member *m = (asn_member *)object;
+    asnd_member *m = (asnd_member *)object;
     bool was = m->freed_by_list;
     m->freed_by_list = false;
     return was;

@@ -32,8 +32,8 @@ static bool has(uint32_t mask, asn_dtype dtype) {
     return mask == 0 || mask >> dtype & 1;
 }
 
-static asn_place place(const char *name, asn_dtype takes, asn_dtype gives,
-                       asn_dtype wide_takes, asn_dtype wide_gives) {
+static asn_computed_by place(const char *name, asn_dtype takes, asn_dtype gives,
+                             asn_dtype wide_takes, asn_dtype wide_gives) {
     const asn_cann_operator *o = asn_cann_find(name);
     if (!o) return ASN_PLACE_CPU;
     if (has(o->takes, takes) && has(o->gives, gives)) return ASN_PLACE_DEVICE;
@@ -42,31 +42,31 @@ static asn_place place(const char *name, asn_dtype takes, asn_dtype gives,
 }
 
 /* Where the row's steps run: where the farthest does. */
-static asn_place place_of_parts(asn_op op, asn_dtype loop) {
+static asn_computed_by place_of_parts(asn_op op, asn_dtype loop) {
     asn_dtype loops[ASN_PARTS_MOST], results[ASN_PARTS_MOST];
     const asn_op_parts *parts = asn_op_parts_find(op, loop);
     if (!parts) return ASN_PLACE_CPU;
-    asn_place farthest = asn_is_half(loop) ? ASN_PLACE_WIDER : ASN_PLACE_DEVICE;
+    asn_computed_by farthest = asn_is_half(loop) ? ASN_PLACE_WIDER : ASN_PLACE_DEVICE;
     asn_op_parts_types(parts, asn_is_half(loop) ? ASN_F32 : loop, loops, results);
     for (int s = 0; s < parts->num_steps; s++) {
-        asn_place at = asn_cann_place((asn_op)parts->steps[s].op, loops[s]);
+        asn_computed_by at = asn_cann_place((asn_op)parts->steps[s].op, loops[s]);
         if (at > farthest) farthest = at;
     }
     return farthest;
 }
 
-asn_place asn_cann_place(asn_op op, asn_dtype loop) {
+asn_computed_by asn_cann_place(asn_op op, asn_dtype loop) {
     const char *name = asn_op_table[op].cann;
     asn_dtype wide = loop;
     if (op == ASN_OP_COPY) return asn_cann_place_of("InplaceCopy", loop);
     if (!name) return place_of_parts(op, loop);
     (void)asn_cann_wider(loop, &wide);
-    asn_place at = place(name, asn_op_operand(op, 0, loop), asn_op_result(op, loop),
-                         asn_op_operand(op, 0, wide), asn_op_result(op, wide));
+    asn_computed_by at = place(name, asn_op_operand(op, 0, loop), asn_op_result(op, loop),
+                               asn_op_operand(op, 0, wide), asn_op_result(op, wide));
     return at == ASN_PLACE_CPU ? place_of_parts(op, loop) : at;
 }
 
-asn_place asn_cann_place_of(const char *name, asn_dtype dtype) {
+asn_computed_by asn_cann_place_of(const char *name, asn_dtype dtype) {
     const asn_cann_operator *o = asn_cann_find(name);
     return o && has(o->takes, dtype) ? ASN_PLACE_DEVICE : ASN_PLACE_CPU;
 }

@@ -23,11 +23,11 @@ typedef enum {
     ASN_PLACE_DEVICE, /* by the row's operator, or by its parts' */
     ASN_PLACE_WIDER,  /* by them, in a wider dtype */
     ASN_PLACE_CPU     /* by the fallback policy */
-} asn_place;
+} asn_computed_by;
 /* For the loop dtype. */
-asn_place asn_cann_place(asn_op op, asn_dtype loop);
+asn_computed_by asn_cann_place(asn_op op, asn_dtype loop);
 /* For an operator of this name on tensors of the dtype. */
-asn_place asn_cann_place_of(const char *name, asn_dtype dtype);
+asn_computed_by asn_cann_place_of(const char *name, asn_dtype dtype);
 
 /* A dtype in which an operation's result, cast back, is the same (integers wrap alike,
  * halves are rounded once more) and that CANN knows for nearly everything; false: none.

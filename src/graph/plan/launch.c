@@ -386,7 +386,7 @@ static asn_status build_node(const asn_node *node, asn_built *out) {
     asn_builder b;
     const asn_op op = (asn_op)node->op;
     const asn_dtype loop = (asn_dtype)node->loop, to = (asn_dtype)node->out.dtype;
-    int src[3];
+    int src[3] = {0};
     asn_build_begin(&b);
     for (int k = 0; k < node->num_in; k++) {
         src[k] = asn_build_input(&b, (asn_dtype)node->in[k].dtype);

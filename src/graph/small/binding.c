@@ -35,14 +35,15 @@ static inline asn_binding *slot_of(uint32_t key) {
     return &slots[key * 2654435769u >> (32 - SLOT_BITS)];
 }
 
-const asn_loop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype) {
-    static const asn_loop *known[2][ASN_OP_COUNT][ASN_DTYPE_COUNT];
+const aclnnxLoop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype) {
+    static const aclnnxLoop *known[2][ASN_OP_COUNT][ASN_DTYPE_COUNT];
     static uint32_t since;
     if (since != asn_direct_since) {
         memset(known, 0, sizeof known);
         since = asn_direct_since;
     }
-    const asn_loop **place = &known[kind == ACLNNX_LOOP_FOLD][op][dtype], *loop = *place;
+    const aclnnxLoop **place = &known[kind == ACLNNX_LOOP_FOLD][op][dtype],
+                     *loop = *place;
     if (loop) return loop;
     uint16_t code = asn_device_opcode((uint16_t)op);
     if (code == ACLNNX_NO_REDUCE) return NULL;
@@ -51,12 +52,12 @@ const asn_loop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype) {
     return loop;
 }
 
-const asn_loop *asn_binding_cast(asn_dtype from, asn_dtype to) {
+const aclnnxLoop *asn_binding_cast(asn_dtype from, asn_dtype to) {
     return asn_acl.aclnnxLoopFind(ACLNNX_LOOP_CAST, asn_dtype_table[to].acl,
                                   asn_dtype_table[from].acl);
 }
 
-const asn_loop *asn_binding_arg(bool smallest, asn_dtype dtype) {
+const aclnnxLoop *asn_binding_arg(bool smallest, asn_dtype dtype) {
     uint16_t code = asn_device_opcode(smallest ? ASN_OP_MINIMUM : ASN_OP_MAXIMUM);
     return asn_acl.aclnnxLoopFind(ACLNNX_LOOP_ARG, code, asn_dtype_table[dtype].acl);
 }

@@ -10,15 +10,13 @@
 #include "runtime/device.h"
 #include "runtime/stream.h"
 
-typedef aclnnxLoop asn_loop;
-
 typedef struct {
     uint32_t key;
     uint8_t result, operand[3]; /* dtypes */
     bool casts;                 /* some cast[k] is set */
     bool refuses;               /* negative exponents: integer powers look first */
-    const asn_loop *loop;       /* NULL: these operands need the general path */
-    const asn_loop *cast[3];    /* array operand k to operand[k]; NULL: already so */
+    const aclnnxLoop *loop;     /* NULL: these operands need the general path */
+    const aclnnxLoop *cast[3];  /* array operand k to operand[k]; NULL: already so */
 } asn_binding;
 
 /* What the key of a binding says of an operand in 5 bits: its dtype, or 16 + the kind of
@@ -51,12 +49,12 @@ const asn_binding *asn_binding_get(uint32_t key, asn_op op, const asn_operand *i
 bool asn_binding_refuses(const asn_binding *b, int64_t n, const void *exponents);
 /* The full reduction of an array like `a`; result is its dtype. */
 const asn_binding *asn_binding_fold(asn_op op, const asn_array *a);
-const asn_loop *asn_binding_cast(asn_dtype from, asn_dtype to);
-const asn_loop *asn_binding_arg(bool smallest, asn_dtype dtype);
-const asn_loop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype);
+const aclnnxLoop *asn_binding_cast(asn_dtype from, asn_dtype to);
+const aclnnxLoop *asn_binding_arg(bool smallest, asn_dtype dtype);
+const aclnnxLoop *asn_binding_loop(int kind, asn_op op, asn_dtype dtype);
 
 /* One loop over n elements; met (or NULL) receives floating-point conditions. */
-static inline void asn_loop_run(const asn_loop *loop, int64_t n, void *out,
+static inline void asn_loop_run(const aclnnxLoop *loop, int64_t n, void *out,
                                 const void *const *src, uint32_t immediates,
                                 uint32_t *met) {
     asn_acl.aclnnxLoopRun(loop, n, out, src, immediates, met);

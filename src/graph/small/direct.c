@@ -384,7 +384,7 @@ bool asn_direct_copy(asn_array *result, const asn_array *a, asn_dtype dtype) {
         return copy_profiled(result, a, dtype);
     asn_lock();
     const asn_layout *l = &a->layout;
-    const asn_loop *cast = NULL;
+    const aclnnxLoop *cast = NULL;
     bool same = (asn_dtype)l->dtype == dtype;
     bool done = readable(a) && l->ndim <= ASN_INLINE_DIMS && asn_direct_ready() &&
                 (same || (cast = asn_binding_cast((asn_dtype)l->dtype, dtype))) &&
@@ -412,7 +412,7 @@ const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scra
         l->size * asn_itemsize(dtype) > SCRATCH_BYTES)
         return NULL;
     if ((asn_dtype)l->dtype == dtype) return address(a);
-    const asn_loop *cast = asn_binding_cast((asn_dtype)l->dtype, dtype);
+    const aclnnxLoop *cast = asn_binding_cast((asn_dtype)l->dtype, dtype);
     if (!cast) return NULL;
     const void *src[3] = {address(a)};
     asn_loop_run(cast, l->size, scratch, src, 0, met);
@@ -446,7 +446,7 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
     asn_lock();
     uint64_t begin = asn_profile_begin_small();
     const asn_layout *l = &a->layout;
-    const asn_loop *loop = NULL;
+    const aclnnxLoop *loop = NULL;
     if (lies_ready(a) && asn_direct_ready() &&
         l->size <= ACLNNX_LOOP_ARG_BYTES / asn_itemsize(asn_layout_dtype(l)))
         loop = asn_binding_arg(smallest, asn_layout_dtype(l));

@@ -13,7 +13,7 @@
 /* The loops of a statistic in one dtype. */
 typedef struct {
     asn_dtype dtype;
-    const asn_loop *fold, *divide, *subtract, *square, *sqrt;
+    const aclnnxLoop *fold, *divide, *subtract, *square, *sqrt;
     uint32_t met, *sink;
 } statistic;
 

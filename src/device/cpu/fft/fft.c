@@ -30,9 +30,9 @@ enum {
 };
 
 typedef struct {
-    asn_fft_job job;
-    const asn_fft_kernels *kernels;
-    const asn_nd *in, *out;
+    asnd_fft_job job;
+    const asnd_fft_kernels *kernels;
+    const asnd_nd *in, *out;
     int axis;
     bool grouped;
     int64_t lines, share; /* share: lines of a chunk */
@@ -46,7 +46,7 @@ typedef struct {
 static void line_addresses(const work *w, int64_t first, int count, const char **in,
                            char **out) {
     int64_t index[ASN_ND_MAX_DIMS];
-    const asn_nd *a = w->in, *b = w->out;
+    const asnd_nd *a = w->in, *b = w->out;
     int64_t rest = first;
     for (int d = a->ndim - 1; d >= 0; d--) {
         if (d == w->axis) continue;
@@ -126,7 +126,7 @@ static void run_chunk(void *ctx, int64_t chunk) {
 
 /* Whether the result is stored past the caches, and how. */
 static void plan_stream(work *w) {
-    const asn_nd *out = w->out;
+    const asnd_nd *out = w->out;
     int64_t item = asn_itemsize(out->dtype);
     w->line_bytes = out->shape[w->axis] * item;
     if (out->strides[w->axis] == item && w->line_bytes >= STREAM_LEAST &&
@@ -136,7 +136,7 @@ static void plan_stream(work *w) {
         w->stream_room = (w->line_bytes + 63) / 64 * 64 + 64;
 }
 
-static bool run_as_group(const work *w, const asn_fft_plan *plan) {
+static bool run_as_group(const work *w, const asnd_fft_plan *plan) {
     if (w->lines < GROUP_LANES) return false;
     if (plan->work <= GROUP_LENGTH) return true;
     int last = w->in->ndim - 1 == w->axis ? w->in->ndim - 2 : w->in->ndim - 1;
@@ -146,8 +146,8 @@ static bool run_as_group(const work *w, const asn_fft_plan *plan) {
            beside <= 2 * plan->size;
 }
 
-static asn_status check(asn_fft_kind kind, int64_t n, int axis, const asn_nd *in,
-                        const asn_nd *out) {
+static asn_status check(asnd_fft_kind kind, int64_t n, int axis, const asnd_nd *in,
+                        const asnd_nd *out) {
     bool real_in = kind == ASN_FFT_REAL_FORWARD, real_out = kind == ASN_FFT_REAL_INVERSE;
     bool is_f32 = in->dtype == (real_in ? ASN_F32 : ASN_C64);
     asn_dtype want_in = real_in  ? (is_f32 ? ASN_F32 : ASN_F64)
@@ -173,8 +173,8 @@ static asn_status check(asn_fft_kind kind, int64_t n, int axis, const asn_nd *in
     return ASN_OK;
 }
 
-asn_status asn_cpu_fft(asn_fft_kind kind, bool inverse, int64_t n, double scale, int axis,
-                       const asn_nd *in, const asn_nd *out) {
+asn_status asn_cpu_fft(asnd_fft_kind kind, bool inverse, int64_t n, double scale,
+                       int axis, const asnd_nd *in, const asnd_nd *out) {
     ASN_TRY(check(kind, n, axis, in, out));
     int size = in->dtype == ASN_F32 || in->dtype == ASN_C64 ? 4 : 8;
     int64_t want = kind == ASN_FFT_REAL_INVERSE ? n / 2 + 1 : n;
@@ -187,16 +187,16 @@ asn_status asn_cpu_fft(asn_fft_kind kind, bool inverse, int64_t n, double scale,
         if (d != axis) w.lines *= in->shape[d];
     if (w.lines == 0) return ASN_OK;
     bool halved = kind != ASN_FFT_COMPLEX && n % 2 == 0;
-    asn_fft_plan *plan = asn_fft_plan_get(halved ? n / 2 : n, size);
+    asnd_fft_plan *plan = asn_fft_plan_get(halved ? n / 2 : n, size);
     if (plan == NULL) return ASN_ERR_MEMORY;
-    w.job = (asn_fft_job){.plan = plan,
-                          .kind = kind,
-                          .inverse = inverse,
-                          .n = n,
-                          .scale = scale,
-                          .in_count = in->shape[axis] < want ? in->shape[axis] : want,
-                          .in_stride = in->strides[axis],
-                          .out_stride = out->strides[axis]};
+    w.job = (asnd_fft_job){.plan = plan,
+                           .kind = kind,
+                           .inverse = inverse,
+                           .n = n,
+                           .scale = scale,
+                           .in_count = in->shape[axis] < want ? in->shape[axis] : want,
+                           .in_stride = in->strides[axis],
+                           .out_stride = out->strides[axis]};
     double ns = (double)w.lines * (double)n * NS_PER_ELEMENT;
     w.grouped = run_as_group(&w, plan);
     w.share = 1 + CHUNK_ELEMENTS / n;

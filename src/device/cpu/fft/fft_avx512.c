@@ -4,5 +4,5 @@
 #define ISA   avx512
 #include "device/cpu/fft/fft_kernels.inc"
 #else
-typedef int asn_fft_not_built; /* C has no empty file */
+typedef int asnd_fft_avx512_not_built; /* C has no empty file */
 #endif

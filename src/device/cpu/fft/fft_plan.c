@@ -28,7 +28,7 @@
 
 enum { CACHE_BYTES = 64 << 20, SMALLEST_LINE = 16 };
 
-const asn_fft_kernels *asn_fft_kernels_of(int size) {
+const asnd_fft_kernels *asn_fft_kernels_of(int size) {
 #if defined(__x86_64__)
     asn_isa isa = asn_cpu_isa();
     if (isa >= ASN_ISA_AVX512)
@@ -97,7 +97,7 @@ static void set_root(const roots *r, int64_t k, void *table, int size, int64_t i
     set(table, size, 2 * i + 1, im);
 }
 
-static void *table_new(asn_fft_plan *p, int64_t reals) {
+static void *table_new(asnd_fft_plan *p, int64_t reals) {
     p->bytes += reals * p->size;
     return asn_malloc((size_t)(reals * p->size));
 }
@@ -167,15 +167,15 @@ static int64_t split_of(int64_t n, const int *factors, int count, int chunk) {
 
 /* ---- making */
 
-static asn_fft_plan *plan_new(int64_t n, int size, bool line);
-static void plan_free(asn_fft_plan *p);
+static asnd_fft_plan *plan_new(int64_t n, int size, bool line);
+static void plan_free(asnd_fft_plan *p);
 
-static asn_status make_passes(asn_fft_plan *p, const int *factors, int count) {
+static asn_status make_passes(asnd_fft_plan *p, const int *factors, int count) {
     int64_t length = p->n, stride = 1;
     for (int i = 0; i < count; i++) {
         int r = factors[i];
-        asn_fft_pass *pass = &p->passes[p->num_passes++];
-        *pass = (asn_fft_pass){.radix = r, .m = length / r, .stride = stride};
+        asnd_fft_pass *pass = &p->passes[p->num_passes++];
+        *pass = (asnd_fft_pass){.radix = r, .m = length / r, .stride = stride};
         pass->twiddles = table_new(p, 2 * (r - 1) * pass->m);
         pass->roots = table_new(p, 2 * r);
         roots of;
@@ -194,7 +194,7 @@ static asn_status make_passes(asn_fft_plan *p, const int *factors, int count) {
 }
 
 /* w^(k1 i2) for whole rows, chunks split into real and imaginary parts. */
-static void fill_full(asn_fft_plan *p, const roots *of, int chunk) {
+static void fill_full(asnd_fft_plan *p, const roots *of, int chunk) {
     int64_t n1 = p->columns->n;
     for (int64_t k = 0; k < n1; k++)
         for (int64_t i = 0; i < p->padded; i++) {
@@ -206,7 +206,7 @@ static void fill_full(asn_fft_plan *p, const roots *of, int chunk) {
         }
 }
 
-static void fill_two_levels(asn_fft_plan *p, const roots *of, int chunk) {
+static void fill_two_levels(asnd_fft_plan *p, const roots *of, int chunk) {
     int64_t n1 = p->columns->n, chunks = p->padded / chunk;
     for (int64_t k = 0; k < n1; k++) {
         for (int64_t i = 0; i < chunk; i++) {
@@ -220,7 +220,7 @@ static void fill_two_levels(asn_fft_plan *p, const roots *of, int chunk) {
     }
 }
 
-static asn_status make_line(asn_fft_plan *p, int64_t n1) {
+static asn_status make_line(asnd_fft_plan *p, int64_t n1) {
     int chunk = asn_fft_chunk(p->size);
     int64_t n2 = p->n / n1;
     p->columns = plan_new(n1, p->size, false);
@@ -243,9 +243,9 @@ static asn_status make_line(asn_fft_plan *p, int64_t n1) {
 }
 
 /* The kernel's transform is made in double by a plan of its own, for either precision. */
-static asn_status make_kernel(asn_fft_plan *p) {
+static asn_status make_kernel(asnd_fft_plan *p) {
     int64_t n = p->n, m = p->inner->n;
-    asn_fft_plan *exact = plan_new(m, 8, false);
+    asnd_fft_plan *exact = plan_new(m, 8, false);
     asn_status status = ASN_ERR_MEMORY;
     double *line = NULL, *scratch = NULL;
     roots of = {.fine = NULL};
@@ -275,7 +275,7 @@ static asn_status make_kernel(asn_fft_plan *p) {
     return status;
 }
 
-static asn_status make_convolution(asn_fft_plan *p) {
+static asn_status make_convolution(asnd_fft_plan *p) {
     int64_t m = smooth_length(2 * p->n - 1);
     p->inner = plan_new(m, p->size, true);
     if (p->inner == NULL) return ASN_ERR_MEMORY;
@@ -286,7 +286,7 @@ static asn_status make_convolution(asn_fft_plan *p) {
     return p->chirp && p->kernel ? make_kernel(p) : ASN_ERR_MEMORY;
 }
 
-static asn_status make_half(asn_fft_plan *p) {
+static asn_status make_half(asnd_fft_plan *p) {
     int64_t count = p->n / 2 + 1;
     roots of;
     p->half = table_new(p, 2 * count);
@@ -298,7 +298,7 @@ static asn_status make_half(asn_fft_plan *p) {
     return ASN_OK;
 }
 
-static void plan_free(asn_fft_plan *p) {
+static void plan_free(asnd_fft_plan *p) {
     if (p == NULL) return;
     for (int i = 0; i < p->num_passes; i++) {
         asn_free(p->passes[i].twiddles);
@@ -314,9 +314,9 @@ static void plan_free(asn_fft_plan *p) {
 }
 
 /* `line`: with the tables to run as a line; else by passes alone. */
-static asn_fft_plan *plan_new(int64_t n, int size, bool line) {
+static asnd_fft_plan *plan_new(int64_t n, int size, bool line) {
     int factors[64];
-    asn_fft_plan *p = asn_calloc(1, sizeof *p);
+    asnd_fft_plan *p = asn_calloc(1, sizeof *p);
     if (p == NULL) return NULL;
     p->n = p->work = n;
     p->size = size;
@@ -341,14 +341,14 @@ static asn_fft_plan *plan_new(int64_t n, int size, bool line) {
 
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 ASN_FORK_TAKES(cache, &cache_lock, ASN_FORK_LEAF)
-static asn_fft_plan *cache;
+static asnd_fft_plan *cache;
 
 /* Takes plans over the bound out of the list; lock held. Returns those nobody uses. */
-static asn_fft_plan *evict(void) {
-    asn_fft_plan *dead = NULL;
+static asnd_fft_plan *evict(void) {
+    asnd_fft_plan *dead = NULL;
     int64_t bytes = 0;
-    for (asn_fft_plan **at = &cache; *at;) {
-        asn_fft_plan *p = *at;
+    for (asnd_fft_plan **at = &cache; *at;) {
+        asnd_fft_plan *p = *at;
         bytes += p->bytes;
         if (bytes <= CACHE_BYTES || p == cache) {
             at = &p->next;
@@ -364,9 +364,9 @@ static asn_fft_plan *evict(void) {
 }
 
 /* The cached plan, moved to the front and counted as used; lock held. */
-static asn_fft_plan *find(int64_t n, int size) {
-    for (asn_fft_plan **at = &cache; *at; at = &(*at)->next) {
-        asn_fft_plan *p = *at;
+static asnd_fft_plan *find(int64_t n, int size) {
+    for (asnd_fft_plan **at = &cache; *at; at = &(*at)->next) {
+        asnd_fft_plan *p = *at;
         if (p->n != n || p->size != size) continue;
         *at = p->next;
         p->next = cache;
@@ -377,9 +377,9 @@ static asn_fft_plan *find(int64_t n, int size) {
     return NULL;
 }
 
-asn_fft_plan *asn_fft_plan_get(int64_t n, int size) {
+asnd_fft_plan *asn_fft_plan_get(int64_t n, int size) {
     pthread_mutex_lock(&cache_lock);
-    asn_fft_plan *p = find(n, size);
+    asnd_fft_plan *p = find(n, size);
     pthread_mutex_unlock(&cache_lock);
     if (p) return p;
     p = plan_new(n, size, true);
@@ -389,8 +389,8 @@ asn_fft_plan *asn_fft_plan_get(int64_t n, int size) {
         return NULL;
     }
     pthread_mutex_lock(&cache_lock);
-    asn_fft_plan *other = find(n, size); /* made by another thread meanwhile */
-    asn_fft_plan *dead = p;
+    asnd_fft_plan *other = find(n, size); /* made by another thread meanwhile */
+    asnd_fft_plan *dead = p;
     if (other == NULL) {
         p->users = 2; /* the cache's and the caller's */
         p->next = cache;
@@ -400,14 +400,14 @@ asn_fft_plan *asn_fft_plan_get(int64_t n, int size) {
     }
     pthread_mutex_unlock(&cache_lock);
     while (dead) {
-        asn_fft_plan *next = dead == p ? NULL : dead->next;
+        asnd_fft_plan *next = dead == p ? NULL : dead->next;
         plan_free(dead);
         dead = next;
     }
     return other;
 }
 
-void asn_fft_plan_release(asn_fft_plan *plan) {
+void asn_fft_plan_release(asnd_fft_plan *plan) {
     pthread_mutex_lock(&cache_lock);
     bool last = --plan->users == 0;
     pthread_mutex_unlock(&cache_lock);

@@ -25,36 +25,36 @@ typedef struct {
     int64_t m, stride; /* this pass: stride * radix * m elements */
     void *twiddles;    /* (radix - 1) complex for each of m */
     void *roots;       /* odd radix: exp(-2 pi i k / radix), k < radix */
-} asn_fft_pass;
+} asnd_fft_pass;
 
 /* Tables hold elements of `size` bytes per real: 4 or 8. */
-typedef struct asn_fft_plan {
+typedef struct asnd_fft_plan {
     int64_t n;
     int size;
     int64_t work; /* elements of a group's buffer: n, or the convolution's length */
 
     /* as a group: passes, none for a convolution */
     int num_passes;
-    asn_fft_pass passes[ASN_FFT_MAX_FACTORS];
+    asnd_fft_pass passes[ASN_FFT_MAX_FACTORS];
 
     /* as a line of n1 * n2: columns, twiddle factors, rows (NULL: as a group of one) */
-    struct asn_fft_plan *columns, *rows;
+    struct asnd_fft_plan *columns, *rows;
     void *full;          /* n1 x n2, columns padded to whole vectors; split by `chunk` */
     void *coarse, *fine; /* instead for long lines: w^(k1 * chunk * g), w^(k1 * lane) */
     int64_t padded;      /* n2 rounded up to a multiple of chunk */
 
     /* as a convolution of length `inner->n` (Bluestein), for large prime factors */
-    struct asn_fft_plan *inner;
+    struct asnd_fft_plan *inner;
     void *chirp;  /* exp(-pi i k k / n), k < n */
     void *kernel; /* transform of the chirp's conjugate, over its length */
 
     void *half; /* exp(-2 pi i k / (2 n)), k <= n / 2: for real lines of 2 n */
 
     /* the cache's */
-    struct asn_fft_plan *next;
+    struct asnd_fft_plan *next;
     int64_t bytes;
     int users;
-} asn_fft_plan;
+} asnd_fft_plan;
 
 /* Elements that a chunk of the tables covers: the widest vector's lanes. */
 static inline int asn_fft_chunk(int size) {
@@ -63,35 +63,35 @@ static inline int asn_fft_chunk(int size) {
 
 /* From the cache, or made; give it back with asn_fft_plan_release. NULL with the error
  * set. */
-asn_fft_plan *asn_fft_plan_get(int64_t n, int size);
-void asn_fft_plan_release(asn_fft_plan *plan);
+asnd_fft_plan *asn_fft_plan_get(int64_t n, int size);
+void asn_fft_plan_release(asnd_fft_plan *plan);
 
 /* What is done to every line. plan->n is n, or n / 2 for real lines of even n. */
 typedef struct {
-    const asn_fft_plan *plan;
-    asn_fft_kind kind;
+    const asnd_fft_plan *plan;
+    asnd_fft_kind kind;
     bool inverse;
     int64_t n, in_count; /* in_count: elements of the input line that are used */
     int64_t in_stride, out_stride; /* bytes */
     double scale;
-} asn_fft_job;
+} asnd_fft_job;
 
 typedef struct {
     int lanes;
     /* `count` <= lanes transforms, in lanes. */
-    asn_status (*group)(const asn_fft_job *job, int count, const char *const *in,
+    asn_status (*group)(const asnd_fft_job *job, int count, const char *const *in,
                         char *const *out);
     /* One transform, vectorised within; `ahead` bytes further is the next one's input, to
      * be fetched meanwhile (0: there is none). */
-    asn_status (*line)(const asn_fft_job *job, const char *in, char *out, int64_t ahead);
+    asn_status (*line)(const asnd_fft_job *job, const char *in, char *out, int64_t ahead);
     /* In lanes, in place: for the making of plans. */
-    void (*transform)(const asn_fft_plan *plan, void *line, void *scratch);
-} asn_fft_kernels;
+    void (*transform)(const asnd_fft_plan *plan, void *line, void *scratch);
+} asnd_fft_kernels;
 
-extern const asn_fft_kernels asn_fft_f32_baseline, asn_fft_f64_baseline;
-extern const asn_fft_kernels asn_fft_f32_avx2, asn_fft_f64_avx2;
-extern const asn_fft_kernels asn_fft_f32_avx512, asn_fft_f64_avx512;
+extern const asnd_fft_kernels asn_fft_f32_baseline, asn_fft_f64_baseline;
+extern const asnd_fft_kernels asn_fft_f32_avx2, asn_fft_f64_avx2;
+extern const asnd_fft_kernels asn_fft_f32_avx512, asn_fft_f64_avx512;
 
-const asn_fft_kernels *asn_fft_kernels_of(int size);
+const asnd_fft_kernels *asn_fft_kernels_of(int size);
 
 #endif

@@ -21,9 +21,9 @@
 enum { BLOCK_BYTES = 8192, COLUMNS = 1024, CHUNK = 32768, SHORT = 1024 };
 
 typedef struct {
-    asn_arg_loops loop;
-    asn_fold_fn fold; /* or NULL: no block search */
-    asn_lines *lines; /* views: in without the axis, out */
+    asnd_arg_loops loop;
+    asnd_fold_fn fold; /* or NULL: no block search */
+    asnd_lines *lines; /* views: in without the axis, out */
     int item;
     int extreme;            /* bool: the value that ends the search; else -1 */
     int64_t extent, stride; /* of the axis */
@@ -79,7 +79,7 @@ static void line_chunk(void *ctx, int64_t chunk) {
     int64_t from = chunk % r->pieces * r->piece, n = r->lines->length - from;
     if (n > r->piece) n = r->piece;
     const int64_t *step = r->lines->stride[0];
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, first);
     bool is_short = r->loop.rows && r->stride == r->item && r->extent <= SHORT;
     for (int64_t l = first; l < end && l < r->lines->count; l++) {
@@ -103,7 +103,7 @@ static void stack_chunk(void *ctx, int64_t chunk) {
     if (n > r->columns) n = r->columns;
     _Alignas(64) char best[COLUMNS * 16];
     int64_t at[COLUMNS];
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, chunk / pieces);
     r->loop.stack(line.at[0] + x * step[0], step[0], r->stride, r->extent, n, best, at);
     for (int64_t i = 0; i < n; i++)
@@ -136,7 +136,7 @@ static asn_status find_parts(arg_run *r) {
     return ASN_OK;
 }
 
-static asn_status arg_setup(arg_run *r, const asn_nd *in, int axis, const asn_nd *out,
+static asn_status arg_setup(arg_run *r, const asnd_nd *in, int axis, const asnd_nd *out,
                             bool smallest) {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
     const char *name = smallest ? "argmin" : "argmax";
@@ -172,9 +172,9 @@ static double arg_ns(const arg_run *r) {
            ((double)r->extent * r->item * 0.03 + 6);
 }
 
-static asn_status arg_reduce(const asn_nd *in, int axis, const asn_nd *out,
+static asn_status arg_reduce(const asnd_nd *in, int axis, const asnd_nd *out,
                              bool smallest) {
-    asn_lines lines;
+    asnd_lines lines;
     arg_run r = {.lines = &lines, .fold = NULL};
     ASN_TRY(arg_setup(&r, in, axis, out, smallest));
     if (r.lines->count == 0) return ASN_OK;
@@ -202,10 +202,10 @@ static asn_status arg_reduce(const asn_nd *in, int axis, const asn_nd *out,
     return status;
 }
 
-asn_status asn_cpu_argmax(const asn_nd *in, int axis, const asn_nd *out) {
+asn_status asn_cpu_argmax(const asnd_nd *in, int axis, const asnd_nd *out) {
     return arg_reduce(in, axis, out, false);
 }
 
-asn_status asn_cpu_argmin(const asn_nd *in, int axis, const asn_nd *out) {
+asn_status asn_cpu_argmin(const asnd_nd *in, int axis, const asnd_nd *out) {
     return arg_reduce(in, axis, out, true);
 }

@@ -16,7 +16,7 @@ enum {
 };
 
 /* Every operand is used where it lies: machine code then needs no slot. */
-static bool is_all_direct(const asn_plan *plan) {
+static bool is_all_direct(const asnd_plan *plan) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] != ASN_AT_DIRECT && plan->access[i] != ASN_AT_CONST &&
             plan->access[i] != ASN_AT_ROW && plan->access[i] != ASN_AT_UNUSED)
@@ -24,7 +24,7 @@ static bool is_all_direct(const asn_plan *plan) {
     return true;
 }
 
-static int64_t step_block(const asn_plan *plan, int64_t largest) {
+static int64_t step_block(const asnd_plan *plan, int64_t largest) {
     if (plan->block_slots == 0) return largest;
     int64_t share =
         plan->folds ? FOLD_L1_SHARE : asn_cpu_caches().first / 16 * L1_SIXTEENTHS;
@@ -38,7 +38,7 @@ static int64_t step_block(const asn_plan *plan, int64_t largest) {
     return n >= 64 ? n & ~(int64_t)63 : n >= 16 ? n & ~(int64_t)15 : n;
 }
 
-int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
+int64_t asn_plan_block(asnd_plan *plan, int64_t largest) {
     plan->step_block = step_block(plan, largest);
     plan->long_block = largest;
     if (plan->code &&
@@ -53,13 +53,14 @@ int64_t asn_plan_block(asn_plan *plan, int64_t largest) {
 }
 
 /* A fold reads the value's whole block. */
-static bool is_folded(const asn_plan *plan, int value) {
+static bool is_folded(const asnd_plan *plan, int value) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (plan->reductions[r].value == value) return true;
     return false;
 }
 
-void asn_run_init(asn_run *run, const asn_plan *plan, char *const *base, int64_t block) {
+void asn_run_init(asnd_run *run, const asnd_plan *plan, char *const *base,
+                  int64_t block) {
     if (block > plan->step_block) block = plan->step_block;
     int64_t slot_bytes = (block * plan->max_item + 63) & ~(int64_t)63;
     if (slot_bytes * plan->num_slots > ASN_BUFFER_BYTES)
@@ -87,28 +88,28 @@ void asn_run_init(asn_run *run, const asn_plan *plan, char *const *base, int64_t
     }
 }
 
-static void run_steps(const asn_run *run, int64_t n) {
-    const asn_plan *plan = run->plan;
+static void run_steps(const asnd_run *run, int64_t n) {
+    const asnd_plan *plan = run->plan;
     char *const *ptr = run->ptr;
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *k = &plan->steps[s];
+        const asnd_step *k = &plan->steps[s];
         k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
     }
 }
 
 /* As above, keeping the floating-point flags of quiet steps out. */
-static void run_steps_tracked(const asn_run *run, int64_t n) {
-    const asn_plan *plan = run->plan;
+static void run_steps_tracked(const asnd_run *run, int64_t n) {
+    const asnd_plan *plan = run->plan;
     char *const *ptr = run->ptr;
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *k = &plan->steps[s];
+        const asnd_step *k = &plan->steps[s];
         uint32_t before = k->quiet ? asn_fp_read() : 0;
         k->fn(n, ptr[k->dst], ptr[k->src[0]], ptr[k->src[1]], ptr[k->src[2]]);
         if (k->quiet) asn_fp_restore(before);
     }
 }
 
-static void call_loop(const asn_run *run, const asn_step *k, int64_t n) {
+static void call_loop(const asnd_run *run, const asnd_step *k, int64_t n) {
     const asn_added_loop *loop = k->loop;
     char *args[ASN_ADDED_ARGS];
     int64_t steps[ASN_ADDED_ARGS], count = n;
@@ -121,11 +122,11 @@ static void call_loop(const asn_run *run, const asn_step *k, int64_t n) {
 }
 
 /* The same again for programs in which a loop of the program's own is called. */
-static void run_steps_and_calls(const asn_run *run, int64_t n) {
-    const asn_plan *plan = run->plan;
+static void run_steps_and_calls(const asnd_run *run, int64_t n) {
+    const asnd_plan *plan = run->plan;
     char *const *ptr = run->ptr;
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *k = &plan->steps[s];
+        const asnd_step *k = &plan->steps[s];
         bool hides = k->quiet && plan->track_flags;
         uint32_t before = hides ? asn_fp_read() : 0;
         if (k->loop)
@@ -136,7 +137,7 @@ static void run_steps_and_calls(const asn_run *run, int64_t n) {
     }
 }
 
-static void run_interpreted(const asn_run *run, int64_t n) {
+static void run_interpreted(const asnd_run *run, int64_t n) {
     if (run->plan->calls)
         run_steps_and_calls(run, n);
     else if (run->plan->track_flags)
@@ -145,8 +146,8 @@ static void run_interpreted(const asn_run *run, int64_t n) {
         run_steps(run, n);
 }
 
-static void move_operands(asn_run *run, int64_t elements) {
-    const asn_plan *plan = run->plan;
+static void move_operands(asnd_run *run, int64_t elements) {
+    const asnd_plan *plan = run->plan;
     for (int m = 0; m < run->num_moving; m++) {
         int i = run->moving[m], v = plan->value[i];
         if (plan->access[i] == ASN_AT_DIRECT) run->ptr[v] += elements * plan->item[v];
@@ -156,8 +157,8 @@ static void move_operands(asn_run *run, int64_t elements) {
 /* What machine code left undone: an element outside the range of a function, or
  * conditions that a function may have raised for itself. Reductions then read what they
  * fold: operands where they were, slots that hold all n elements. */
-static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
-    const asn_plan *plan = run->plan;
+static void __attribute__((noinline)) run_again(asnd_run *run, int64_t n) {
+    const asnd_plan *plan = run->plan;
     assert(n <= plan->step_block || !plan->num_reductions);
     for (int i = 0; i < plan->num_in; i++) {
         bool one = plan->access[i] == ASN_AT_CONST && !plan->base[i];
@@ -176,8 +177,8 @@ static void __attribute__((noinline)) run_again(asn_run *run, int64_t n) {
     move_operands(run, -n);
 }
 
-static void run_code(asn_run *run, int64_t n) {
-    const asn_jit_code *code = run->plan->code;
+static void run_code(asnd_run *run, int64_t n) {
+    const asnd_jit_code *code = run->plan->code;
     const bool checks = asn_plan_checks(run->plan);
     uint32_t before = checks ? asn_fp_read() : 0;
     uint32_t outside = asn_jit_run(code, run->ptr, n);
@@ -198,8 +199,8 @@ static inline void prefetch_next(const char *at, int64_t bytes) {
 
 /* The same rows for every block, as a bias added to short rows has them, are gathered
  * once. */
-static void gather(asn_run *run, int i, const char *at, int64_t n0, int64_t n1) {
-    const asn_plan *plan = run->plan;
+static void gather(asnd_run *run, int i, const char *at, int64_t n0, int64_t n1) {
+    const asnd_plan *plan = run->plan;
     int v = plan->value[i];
     if (plan->code && run->gathered[i] == at) return;
     run->gathered[i] = at;
@@ -207,16 +208,16 @@ static void gather(asn_run *run, int i, const char *at, int64_t n0, int64_t n1) 
                      plan->dims[plan->num_dims > 1].stride[i]);
 }
 
-static void forget_gathered(asn_run *run, int64_t n0, int64_t n1) {
+static void forget_gathered(asnd_run *run, int64_t n0, int64_t n1) {
     run->gathered_n0 = n0;
     run->gathered_n1 = n1;
     for (int m = 0; m < run->num_moving; m++)
         run->gathered[run->moving[m]] = NULL;
 }
 
-void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
-    const asn_plan *plan = run->plan;
-    const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
+void asn_run_block(asnd_run *run, int64_t n0, int64_t n1) {
+    const asnd_plan *plan = run->plan;
+    const asnd_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
     int scattered = 0;
     if (plan->code && (n0 != run->gathered_n0 || n1 != run->gathered_n1))
         forget_gathered(run, n0, n1);
@@ -256,14 +257,14 @@ void asn_run_block(asn_run *run, int64_t n0, int64_t n1) {
     }
 }
 
-void asn_cursor_seek(asn_cursor *c, const asn_run *run, int lo, int hi,
+void asn_cursor_seek(asnd_cursor *c, const asnd_run *run, int lo, int hi,
                      int64_t position) {
     c->lo = lo;
     c->hi = hi;
     for (int m = 0; m < run->num_moving; m++)
         c->offset[run->moving[m]] = 0;
     for (int d = lo; d < hi; d++) {
-        const asn_dim *dim = &run->plan->dims[d];
+        const asnd_dim *dim = &run->plan->dims[d];
         c->index[d] = position % dim->extent;
         position /= dim->extent;
         for (int m = 0; m < run->num_moving; m++)

@@ -1,6 +1,6 @@
 /* CPU device, private to the fused engine: running a plan's steps on one block.
  *
- * An asn_run is one thread's state: pointers of all values and the buffer of the slots
+ * An asnd_run is one thread's state: pointers of all values and the buffer of the slots
  * (what a block takes of it stays in L1 with the operands; machine code, which gives each
  * operand that moves a slot, needs more of them than the steps). A block is n1 rows of n0
  * elements; `offset` says where it begins in every operand.
@@ -13,7 +13,7 @@
 enum { ASN_BUFFER_BYTES = 65536 };
 
 typedef struct {
-    const asn_plan *plan;
+    const asnd_plan *plan;
     char *const *base;
     int64_t slot_bytes;
     bool summed; /* the reduced values of the last block are lanes of its sums (jit.h) */
@@ -25,30 +25,31 @@ typedef struct {
     const char *gathered[ACLNNX_MAX_OPERANDS];
     int64_t gathered_n0, gathered_n1;
     _Alignas(64) char buffer[ASN_BUFFER_BYTES];
-} asn_run;
+} asnd_run;
 
 /* The number of elements of a block: what keeps slots and operands in L1, `largest` when
  * there are no slots at all or machine code leaves them unused. */
-int64_t asn_plan_block(asn_plan *plan, int64_t largest);
+int64_t asn_plan_block(asnd_plan *plan, int64_t largest);
 
 /* base: as of asn_prepared_run_at, kept as long. */
-void asn_run_init(asn_run *run, const asn_plan *plan, char *const *base, int64_t block);
-void asn_run_block(asn_run *run, int64_t n0, int64_t n1);
+void asn_run_init(asnd_run *run, const asnd_plan *plan, char *const *base, int64_t block);
+void asn_run_block(asnd_run *run, int64_t n0, int64_t n1);
 
 /* A position in the dimensions [lo, hi), counted in row-major order, lo innermost. */
 typedef struct {
     int lo, hi;
     int64_t index[ACLNNX_MAX_DIMS];
     int64_t offset[ACLNNX_MAX_OPERANDS];
-} asn_cursor;
+} asnd_cursor;
 
-void asn_cursor_seek(asn_cursor *c, const asn_run *run, int lo, int hi, int64_t position);
+void asn_cursor_seek(asnd_cursor *c, const asnd_run *run, int lo, int hi,
+                     int64_t position);
 
 /* Moves on by `step` positions of dimension lo, which must not pass its end. */
-static inline void asn_cursor_advance(asn_cursor *c, const asn_run *run, int64_t step) {
-    const asn_plan *plan = run->plan;
+static inline void asn_cursor_advance(asnd_cursor *c, const asnd_run *run, int64_t step) {
+    const asnd_plan *plan = run->plan;
     for (int d = c->lo; d < c->hi; d++) {
-        const asn_dim *dim = &plan->dims[d];
+        const asnd_dim *dim = &plan->dims[d];
         c->index[d] += step;
         for (int m = 0; m < run->num_moving; m++)
             c->offset[run->moving[m]] += dim->stride[run->moving[m]] * step;

@@ -35,8 +35,8 @@ static bool is_row_major(const aclnnxProgram *p, const aclnnxOperand *o, int64_t
     return true;
 }
 
-bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype) {
-    const asn_kernels *k = asn_kernels_get();
+bool asn_cpu_loop_find(asnd_cpu_loop *l, asn_op op, asn_dtype dtype) {
+    const asnd_kernels *k = asn_kernels_get();
     l->fn = k->ew[op][dtype];
     if (!l->fn && asn_is_half(dtype)) l->fn = k->half[op][dtype == ASN_BF16];
     if (!l->fn) return false;
@@ -50,8 +50,8 @@ bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype) {
     return true;
 }
 
-bool asn_cpu_loop_cast(asn_cpu_loop *l, asn_dtype from, asn_dtype to) {
-    *l = (asn_cpu_loop){
+bool asn_cpu_loop_cast(asnd_cpu_loop *l, asn_dtype from, asn_dtype to) {
+    *l = (asnd_cpu_loop){
         .fn = asn_kernels_get()->cast[from][to],
         .num_in = 1,
         .item = {(uint8_t)asn_itemsize(from)},
@@ -63,7 +63,7 @@ bool asn_cpu_loop_cast(asn_cpu_loop *l, asn_dtype from, asn_dtype to) {
 
 /* With scalars: splatted, and the loop taken in pieces where a splat is shorter than n.
  */
-static void run_immediates(const asn_cpu_loop *l, int64_t n, char *dst,
+static void run_immediates(const asnd_cpu_loop *l, int64_t n, char *dst,
                            const void *const src[3], unsigned immediates) {
     _Alignas(64) char splat[3][DIRECT_IMMEDIATE_BYTES];
     const char *at[3] = {splat[0], splat[0], splat[0]}; /* any address will do */
@@ -82,7 +82,7 @@ static void run_immediates(const asn_cpu_loop *l, int64_t n, char *dst,
     }
 }
 
-void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
+void asn_cpu_loop_run(const asnd_cpu_loop *l, int64_t n, void *dst,
                       const void *const src[3], unsigned immediates, uint32_t *fp_flags) {
     bool tracks = fp_flags && l->raises;
     if (tracks) asn_fp_clear();
@@ -106,7 +106,7 @@ static bool run_direct(const aclnnxProgram *p) {
     const aclnnxOperand *out = &p->operands[p->numIn];
     asn_dtype dt = asn_plan_dtype(in->dtype);
     asn_dtype result = asn_plan_dtype(out->dtype);
-    asn_cpu_loop loop;
+    asnd_cpu_loop loop;
     bool casts = in->op == ASN_OP_CAST;
     if (in->op > ASN_OP_CAST || dt == ASN_DTYPE_NONE || result == ASN_DTYPE_NONE ||
         in->dst != p->numIn || out->reduceOp != ACLNNX_NO_REDUCE || !out->data)
@@ -145,12 +145,13 @@ static bool run_direct(const aclnnxProgram *p) {
     return true;
 }
 
-static asn_nd view_of(const aclnnxProgram *p, const aclnnxOperand *o, asn_dtype dt,
-                      int64_t *strides) {
+static asnd_nd view_of(const aclnnxProgram *p, const aclnnxOperand *o, asn_dtype dt,
+                       int64_t *strides) {
     int64_t stride = asn_itemsize(dt);
     for (int d = p->numDims - 1; d >= 0; stride *= p->shape[d--])
         strides[d] = stride;
-    return (asn_nd){o->data, p->numDims, dt, p->shape, o->strides ? o->strides : strides};
+    return (asnd_nd){o->data, p->numDims, dt, p->shape,
+                     o->strides ? o->strides : strides};
 }
 
 /* A program that only copies, to where transpositions are known; false: it does more. */
@@ -167,8 +168,8 @@ static bool run_copy(const aclnnxProgram *p, asn_status *status) {
     int64_t strides[2][ASN_ND_MAX_DIMS];
     for (int d = 0; d < p->numDims; d++)
         if (p->shape[d] < 0) return false;
-    asn_nd from = view_of(p, &o[0], dt, strides[0]),
-           to = view_of(p, &o[1], dt, strides[1]);
+    asnd_nd from = view_of(p, &o[0], dt, strides[0]),
+            to = view_of(p, &o[1], dt, strides[1]);
     *status = asn_cpu_copy(&to, &from);
     return true;
 }
@@ -195,11 +196,11 @@ static bool run_fill(const aclnnxProgram *p) {
                             asn_itemsize(dt), size * asn_itemsize(dt));
 }
 
-asn_status asn_fused_plan_and_run(const aclnnxProgram *p, asn_prepared *known,
-                                  const asn_prepared_case *of) {
-    asn_plan_room room;
-    asn_prepared_run run;
-    asn_plan *plan = &run.plan;
+asn_status asn_fused_plan_and_run(const aclnnxProgram *p, asnd_prepared *known,
+                                  const asnd_prepared_case *of) {
+    asnd_plan_room room;
+    asnd_prepared_run run;
+    asnd_plan *plan = &run.plan;
     char *base[ACLNNX_MAX_OPERANDS];
     bool ready = false;
     asn_status status = ASN_OK;
@@ -231,7 +232,7 @@ asn_status asn_fused_plan_and_run(const aclnnxProgram *p, asn_prepared *known,
 asn_status asn_cpu_fused(const aclnnxProgram *p) {
     if (asn_jit_now() != ASN_JIT_ALWAYS && run_direct(p)) return ASN_OK;
     ASN_TRY(asn_program_check(p));
-    asn_prepared *known = asn_prepared_find(p);
+    asnd_prepared *known = asn_prepared_find(p);
     if (!known) return asn_fused_plan_and_run(p, NULL, NULL);
     void *addresses[ACLNNX_MAX_OPERANDS];
     asn_program_addresses(p, addresses);
@@ -241,7 +242,7 @@ asn_status asn_cpu_fused(const aclnnxProgram *p) {
 }
 
 double asn_cpu_fused_work(const aclnnxProgram *p) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     double n = 1, ns = 0;
     for (int d = 0; d < p->numDims; d++)
         n *= (double)p->shape[d];
@@ -254,7 +255,7 @@ double asn_cpu_fused_work(const aclnnxProgram *p) {
 
 /* ---- single operations over views */
 
-static void operand_of(aclnnxOperand *o, const asn_nd *a) {
+static void operand_of(aclnnxOperand *o, const asnd_nd *a) {
     o->data = a->data;
     o->strides = a->strides;
     o->dtype = (uint8_t)asn_dtype_table[a->dtype].acl;
@@ -262,8 +263,8 @@ static void operand_of(aclnnxOperand *o, const asn_nd *a) {
     o->reduceOp = ACLNNX_NO_REDUCE;
 }
 
-asn_status asn_cpu_elementwise(asn_op op, asn_dtype dtype, const asn_nd *const in[],
-                               const asn_nd *out, uint32_t *fp_flags) {
+asn_status asn_cpu_elementwise(asn_op op, asn_dtype dtype, const asnd_nd *const in[],
+                               const asnd_nd *out, uint32_t *fp_flags) {
     aclnnxOperand operands[4];
     int n = asn_op_table[op].num_in;
     for (int i = 0; i < n; i++)
@@ -286,13 +287,13 @@ asn_status asn_cpu_elementwise(asn_op op, asn_dtype dtype, const asn_nd *const i
     return asn_cpu_fused(&p);
 }
 
-asn_status asn_cpu_cast(const asn_nd *in, const asn_nd *out, uint32_t *fp_flags) {
+asn_status asn_cpu_cast(const asnd_nd *in, const asnd_nd *out, uint32_t *fp_flags) {
     return asn_cpu_elementwise(ASN_OP_CAST, in->dtype, &in, out, fp_flags);
 }
 
-asn_status asn_cpu_fill(const asn_nd *out, const void *element) {
+asn_status asn_cpu_fill(const asnd_nd *out, const void *element) {
     static const int64_t none[ASN_ND_MAX_DIMS];
-    asn_nd in = {(char *)(uintptr_t)element, out->ndim, out->dtype, out->shape, none};
-    const asn_nd *ins = &in;
+    asnd_nd in = {(char *)(uintptr_t)element, out->ndim, out->dtype, out->shape, none};
+    const asnd_nd *ins = &in;
     return asn_cpu_elementwise(ASN_OP_COPY, out->dtype, &ins, out, NULL);
 }

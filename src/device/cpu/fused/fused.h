@@ -18,16 +18,16 @@ ASN_CHECK_RESULT asn_status asn_cpu_fused(const aclnnxProgram *p);
 
 /* One compiled loop over contiguous operands, called without a program. */
 typedef struct {
-    asn_ew_fn fn;
+    asnd_ew_fn fn;
     uint8_t num_in, item[3], out_item; /* element sizes in bytes */
     bool raises;                       /* conditions it meets are the operation's */
-} asn_cpu_loop;
+} asnd_cpu_loop;
 /* false: no loop of `op` for `dtype`. */
-bool asn_cpu_loop_find(asn_cpu_loop *l, asn_op op, asn_dtype dtype);
-bool asn_cpu_loop_cast(asn_cpu_loop *l, asn_dtype from, asn_dtype to);
+bool asn_cpu_loop_find(asnd_cpu_loop *l, asn_op op, asn_dtype dtype);
+bool asn_cpu_loop_cast(asnd_cpu_loop *l, asn_dtype from, asn_dtype to);
 /* Bit k of `immediates`: src[k] is one element. Entries of src past the inputs are not
  * read. */
-void asn_cpu_loop_run(const asn_cpu_loop *l, int64_t n, void *dst,
+void asn_cpu_loop_run(const asnd_cpu_loop *l, int64_t n, void *dst,
                       const void *const src[3], unsigned immediates, uint32_t *fp_flags);
 
 /* Estimated time on one thread in ns: what decides between running inline and a hand-off.
@@ -38,14 +38,14 @@ double asn_cpu_fused_work(const aclnnxProgram *p);
  * dtypes of `op`'s loop for `dtype`; `in` has as many entries as the row has inputs. out
  * may be an input exactly. fp_flags: NULL, or receives ACLNNX_FP_*. */
 ASN_CHECK_RESULT asn_status asn_cpu_elementwise(asn_op op, asn_dtype dtype,
-                                                const asn_nd *const in[],
-                                                const asn_nd *out, uint32_t *fp_flags);
+                                                const asnd_nd *const in[],
+                                                const asnd_nd *out, uint32_t *fp_flags);
 
 /* Conversion of dtype between views of one shape, with NumPy's C casts. */
-ASN_CHECK_RESULT asn_status asn_cpu_cast(const asn_nd *in, const asn_nd *out,
+ASN_CHECK_RESULT asn_status asn_cpu_cast(const asnd_nd *in, const asnd_nd *out,
                                          uint32_t *fp_flags);
 
 /* Fills `out` with one element of its dtype. */
-ASN_CHECK_RESULT asn_status asn_cpu_fill(const asn_nd *out, const void *element);
+ASN_CHECK_RESULT asn_status asn_cpu_fill(const asnd_nd *out, const void *element);
 
 #endif

@@ -16,7 +16,7 @@ static void count_ones(int64_t n, void *acc, const void *src) {
     enum { LANES = 8, WORD = 8, STRIDE = LANES * WORD };
     const char *p = src;
     int64_t total = *(int64_t *)acc;
-    const asn_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_mask_loops_get();
     if (loops) {
         *(int64_t *)acc = total + loops->count(src, n);
         return;
@@ -43,11 +43,11 @@ static void count_ones(int64_t n, void *acc, const void *src) {
 
 /* The step that makes `value` and nothing but reduction `r` uses, if it is a cast of bool
  * to int64; -1 otherwise. */
-static int sole_cast(const asn_plan *plan, int r) {
+static int sole_cast(const asnd_plan *plan, int r) {
     uint16_t value = plan->reductions[r].value;
     int found = -1;
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *step = &plan->steps[s];
+        const asnd_step *step = &plan->steps[s];
         for (int k = 0; k < step->num_src; k++)
             if (step->src[k] == value) return -1;
         if (step->dst == value && step->fn == plan->kernels->cast[ASN_BOOL][ASN_I64])
@@ -60,9 +60,9 @@ static int sole_cast(const asn_plan *plan, int r) {
     return found;
 }
 
-void asn_reductions_count(asn_plan *plan) {
+void asn_reductions_count(asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++) {
-        asn_reduction *red = &plan->reductions[r];
+        asnd_reduction *red = &plan->reductions[r];
         if (red->op != ASN_OP_ADD || red->dtype != ASN_I64 || !red->from_identity)
             continue;
         int s = sole_cast(plan, r);

@@ -22,7 +22,7 @@ enum {
     PACK = 4
 };
 
-double asn_plan_work(const asn_plan *plan) {
+double asn_plan_work(const asnd_plan *plan) {
     double bytes = 0;
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->base[i]) bytes += asn_itemsize(plan->dtype[i]);
@@ -30,7 +30,7 @@ double asn_plan_work(const asn_plan *plan) {
     return (double)plan->size * (plan->step_ns + bytes * (cached ? 0.01 : 0.03));
 }
 
-static void run_loop(const asn_step *s, char **ptr, int64_t n, int64_t rows, int moving,
+static void run_loop(const asnd_step *s, char **ptr, int64_t n, int64_t rows, int moving,
                      const uint16_t *place, const int64_t *step) {
     while (rows--) {
         s->fn(n, ptr[s->dst], ptr[s->src[0]], ptr[s->src[1]], ptr[s->src[2]]);
@@ -41,8 +41,8 @@ static void run_loop(const asn_step *s, char **ptr, int64_t n, int64_t rows, int
 
 /* One loop and no conditions to hide, or machine code that has no element to leave to it.
  */
-static bool is_plain(const asn_plan *plan) {
-    const asn_step *step = plan->steps;
+static bool is_plain(const asnd_plan *plan) {
+    const asnd_step *step = plan->steps;
     return plan->code ? !asn_plan_checks(plan)
                       : plan->num_steps == 1 && !step->loop &&
                             !(plan->track_flags && step->quiet);
@@ -51,8 +51,8 @@ static bool is_plain(const asn_plan *plan) {
 /* Whole rows that lie where they are used, which is what slices of an array give: between
  * two rows there is nothing to do but to step (128 rows of 128 elements, six operands:
  * 13.1 -> 11.3 us). False: this is another case. */
-static bool run_rows(const asn_elements *e, asn_run *run, int64_t first, int64_t end) {
-    const asn_plan *plan = e->plan;
+static bool run_rows(const asnd_elements *e, asnd_run *run, int64_t first, int64_t end) {
+    const asnd_plan *plan = e->plan;
     const int64_t n = plan->dims[0].extent;
     uint16_t place[ACLNNX_MAX_OPERANDS];
     int64_t step[ACLNNX_MAX_OPERANDS];
@@ -66,7 +66,7 @@ static bool run_rows(const asn_elements *e, asn_run *run, int64_t first, int64_t
         step[m] = plan->dims[1].stride[i];
     }
     while (first < end) {
-        asn_cursor row;
+        asnd_cursor row;
         asn_cursor_seek(&row, run, 1, plan->num_dims, first);
         int64_t rows = plan->dims[1].extent - row.index[1];
         if (rows > end - first) rows = end - first;
@@ -82,11 +82,11 @@ static bool run_rows(const asn_elements *e, asn_run *run, int64_t first, int64_t
     return true;
 }
 
-static void run_units(const asn_elements *e, int64_t first, int64_t end) {
-    const asn_plan *plan = e->plan;
-    const asn_dim *dim = &plan->dims[e->split];
-    asn_run run;
-    asn_cursor outer;
+static void run_units(const asnd_elements *e, int64_t first, int64_t end) {
+    const asnd_plan *plan = e->plan;
+    const asnd_dim *dim = &plan->dims[e->split];
+    asnd_run run;
+    asnd_cursor outer;
     asn_run_init(&run, plan, e->base, e->block);
     if (run_rows(e, &run, first, end)) {
         if (plan->streams) asn_block_stream_end();
@@ -115,7 +115,7 @@ static void run_units(const asn_elements *e, int64_t first, int64_t end) {
 }
 
 static void run_chunk(void *ctx, int64_t chunk) {
-    asn_elements *e = ctx;
+    asnd_elements *e = ctx;
     int64_t first = chunk * e->units_per_chunk, end = first + e->units_per_chunk;
     if (e->plan->track_flags) asn_fp_clear();
     run_units(e, first, end < e->units ? end : e->units);
@@ -124,7 +124,7 @@ static void run_chunk(void *ctx, int64_t chunk) {
 }
 
 /* A power of two: large outputs are stored line by line. */
-static int64_t chunk_of(const asn_plan *plan) {
+static int64_t chunk_of(const asnd_plan *plan) {
     double ns = asn_plan_work(plan) / (double)plan->size;
     int64_t n = CHUNK;
     while (n > CHUNK_LEAST && (double)n * ns > CHUNK_NS)
@@ -133,7 +133,7 @@ static int64_t chunk_of(const asn_plan *plan) {
 }
 
 /* Whether elements of an output share memory. */
-static bool writes_twice(const asn_plan *plan) {
+static bool writes_twice(const asnd_plan *plan) {
     int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_DIMS];
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         for (int d = 0; d < plan->num_dims; d++) {
@@ -149,7 +149,7 @@ static bool writes_twice(const asn_plan *plan) {
 
 /* The operand whose value it is, if the only step reads and writes operands where they
  * lie; -1. */
-static int direct_operand(const asn_plan *plan, int value) {
+static int direct_operand(const asnd_plan *plan, int value) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->value[i] == value && plan->access[i] == ASN_AT_DIRECT) return i;
     return -1;
@@ -157,9 +157,9 @@ static int direct_operand(const asn_plan *plan, int value) {
 
 /* One loop over operands as they lie, called once: ten elements take 20 ns less so than
  * with a run of a block. */
-static bool find_single(asn_elements *e) {
-    const asn_plan *plan = e->plan;
-    const asn_step *step = plan->steps;
+static bool find_single(asnd_elements *e) {
+    const asnd_plan *plan = e->plan;
+    const asnd_step *step = plan->steps;
     if (e->units != 1 || plan->code || !is_plain(plan)) return false;
     int from[4] = {step->dst, step->src[0], step->src[1], step->src[2]};
     for (int k = 0; k < 4; k++) {
@@ -170,8 +170,8 @@ static bool find_single(asn_elements *e) {
     return true;
 }
 
-void asn_elements_prepare(asn_elements *e, asn_plan *plan) {
-    *e = (asn_elements){.plan = plan};
+void asn_elements_prepare(asnd_elements *e, asnd_plan *plan) {
+    *e = (asnd_elements){.plan = plan};
     const int64_t chunk = chunk_of(plan);
     int64_t inner = plan->dims[0].extent;
     asn_plan_place(plan, false);
@@ -202,22 +202,22 @@ void asn_elements_prepare(asn_elements *e, asn_plan *plan) {
     e->single = find_single(e);
 }
 
-static void run_single(const asn_elements *e) {
+static void run_single(const asnd_elements *e) {
     char *const *base = e->base;
     const uint8_t *at = e->argument;
     e->plan->steps->fn(e->plan->size, base[at[0]], base[at[1]], base[at[2]], base[at[3]]);
 }
 
 /* All in one block: what surrounds it would take longer than ten elements do. */
-static void run_block(const asn_elements *e) {
-    const asn_plan *plan = e->plan;
-    asn_run run;
+static void run_block(const asnd_elements *e) {
+    const asnd_plan *plan = e->plan;
+    asnd_run run;
     asn_run_init(&run, plan, e->base, e->block);
     asn_run_block(&run, plan->dims[0].extent, e->split ? plan->dims[1].extent : 1);
     if (plan->streams) asn_block_stream_end();
 }
 
-static void run_at_once(const asn_elements *e, uint32_t *fp_flags) {
+static void run_at_once(const asnd_elements *e, uint32_t *fp_flags) {
     const bool tracks = e->plan->track_flags && fp_flags;
     if (tracks) asn_fp_clear();
     if (e->single)
@@ -227,7 +227,7 @@ static void run_at_once(const asn_elements *e, uint32_t *fp_flags) {
     if (tracks) asn_fp_collect(fp_flags);
 }
 
-void asn_elements_run(asn_elements *e, uint32_t *fp_flags) {
+void asn_elements_run(asnd_elements *e, uint32_t *fp_flags) {
     if (e->units == 1) {
         run_at_once(e, fp_flags);
         return;

@@ -8,7 +8,7 @@
 /* How a plan's elements are shared out: the split dimension (0: pieces of rows, 1: groups
  * of whole rows) in units of `step`. */
 typedef struct {
-    const asn_plan *plan;
+    const asnd_plan *plan;
     char *const *base; /* of a run (asn_prepared_run_at) */
     int split;
     int64_t block, step, units_per_line, units, units_per_chunk, chunks;
@@ -16,12 +16,12 @@ typedef struct {
     uint32_t flags;      /* conditions met */
     bool single;         /* one loop over operands as they lie: */
     uint8_t argument[4]; /* they, the result first */
-} asn_elements;
+} asnd_elements;
 
 /* After asn_plan_space: places the plan's values, looks for its code. The caller detaches
  * it after the last run. */
-void asn_elements_prepare(asn_elements *e, asn_plan *plan);
+void asn_elements_prepare(asnd_elements *e, asnd_plan *plan);
 /* fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in. */
-void asn_elements_run(asn_elements *e, uint32_t *fp_flags);
+void asn_elements_run(asnd_elements *e, uint32_t *fp_flags);
 
 #endif

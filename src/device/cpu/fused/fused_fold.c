@@ -41,7 +41,7 @@ static void acc_add_sum(accumulator *acc, int parts, const double sum[2],
 }
 
 /* The lanes that machine code left of a block, added up as in sum.inc. */
-static void acc_add_lanes(const asn_reduction *r, accumulator *acc, bool first,
+static void acc_add_lanes(const asnd_reduction *r, accumulator *acc, bool first,
                           const char *src) {
     double sum[2] = {0, 0};
     if (r->dtype == ASN_F64) {
@@ -63,7 +63,7 @@ static void acc_add_lanes(const asn_reduction *r, accumulator *acc, bool first,
     acc_add_sum(acc, 1, sum, NULL);
 }
 
-static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64_t n,
+static void acc_fold(const asnd_reduction *r, accumulator *acc, bool first, int64_t n,
                      const char *src) {
     int item = asn_itemsize(r->dtype);
     if (r->sum) {
@@ -88,7 +88,7 @@ static void acc_fold(const asn_reduction *r, accumulator *acc, bool first, int64
     if (r->quiet) asn_fp_restore(before);
 }
 
-static void acc_combine(const asn_reduction *r, accumulator *acc,
+static void acc_combine(const asnd_reduction *r, accumulator *acc,
                         const accumulator *other) {
     uint32_t before = r->quiet ? asn_fp_read() : 0;
     if (r->sum)
@@ -98,18 +98,18 @@ static void acc_combine(const asn_reduction *r, accumulator *acc,
     if (r->quiet) asn_fp_restore(before);
 }
 
-static asn_dtype acc_dtype(const asn_reduction *r) {
+static asn_dtype acc_dtype(const asnd_reduction *r) {
     if (!r->sum) return r->dtype;
     return asn_is_complex(r->dtype) ? ASN_C128 : ASN_F64;
 }
 
-static void acc_load(const asn_kernels *k, const asn_reduction *r, accumulator *acc,
+static void acc_load(const asnd_kernels *k, const asnd_reduction *r, accumulator *acc,
                      const char *out) {
     if (r->sum) *acc = (accumulator){{-0.0, -0.0, -0.0, -0.0}};
     k->cast[r->out_dtype][acc_dtype(r)](1, acc->element, out, NULL, NULL);
 }
 
-static void acc_store(const asn_kernels *k, const asn_reduction *r, accumulator *acc,
+static void acc_store(const asnd_kernels *k, const asnd_reduction *r, accumulator *acc,
                       char *out) {
     if (r->sum)
         for (int i = 0; i < 2; i++)
@@ -122,10 +122,10 @@ static void acc_store(const asn_kernels *k, const asn_reduction *r, accumulator 
 
 /* Adds rows [row, end) of the reduced dimensions, elements [from, to) of each, to the
  * accumulators; bit r of `started`: accumulator r holds something already. */
-static void fold_rows(asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+static void fold_rows(asnd_reduction_run *rr, asnd_run *run, const asnd_cursor *kept,
                       const int64_t bounds[4], accumulator *accs, uint32_t started) {
-    const asn_plan *plan = rr->plan;
-    asn_cursor reduced;
+    const asnd_plan *plan = rr->plan;
+    asnd_cursor reduced;
     asn_cursor_seek(&reduced, run, 1, rr->num_reduced, bounds[0]);
     for (int64_t row = bounds[0]; row < bounds[1]; row++) {
         for (int64_t x = bounds[2]; x < bounds[3]; x += rr->block) {
@@ -137,7 +137,7 @@ static void fold_rows(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
             }
             asn_run_block(run, n, 1);
             for (int r = 0; r < plan->num_reductions; r++) {
-                const asn_reduction *red = &plan->reductions[r];
+                const asnd_reduction *red = &plan->reductions[r];
                 bool first = !(started >> r & 1);
                 if (run->summed)
                     acc_add_lanes(red, &accs[r], first, run->ptr[red->value]);
@@ -154,9 +154,9 @@ static void fold_rows(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
     }
 }
 
-static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
+static void fold_unit(asnd_reduction_run *rr, asnd_run *run, const asnd_cursor *kept,
                       int64_t unit) {
-    const asn_plan *plan = rr->plan;
+    const asnd_plan *plan = rr->plan;
     accumulator accs[ACLNNX_MAX_OPERANDS];
     int64_t part = unit % rr->parts;
     int64_t bounds[4] = {0, rr->rows, 0, plan->dims[0].extent};
@@ -169,7 +169,7 @@ static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
     }
     uint32_t started = 0;
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         if (part > 0 || !(plan->operands[red->operand].flags & ACLNNX_ACCUMULATE))
             continue;
         acc_load(plan->kernels, red, &accs[r],
@@ -186,19 +186,19 @@ static void fold_unit(asn_reduction_run *rr, asn_run *run, const asn_cursor *kep
         return;
     }
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         acc_store(plan->kernels, red, &accs[r],
                   rr->base[red->operand] + kept->offset[red->operand]);
     }
 }
 
 static void fold_task(void *ctx, int64_t task) {
-    asn_reduction_run *rr = ctx;
-    const asn_plan *plan = rr->plan;
+    asnd_reduction_run *rr = ctx;
+    const asnd_plan *plan = rr->plan;
     int64_t first = task * rr->units_per_task, end = first + rr->units_per_task;
     if (end > rr->units) end = rr->units;
-    asn_run run;
-    asn_cursor kept;
+    asnd_run run;
+    asnd_cursor kept;
     if (plan->track_flags) asn_fp_clear();
     asn_run_init(&run, plan, rr->base, rr->block);
     asn_cursor_seek(&kept, &run, rr->num_reduced, plan->num_dims, first / rr->parts);
@@ -212,17 +212,17 @@ static void fold_task(void *ctx, int64_t task) {
 }
 
 /* Combines the parts of each result, in order. */
-static void fold_finish(asn_reduction_run *rr) {
-    const asn_plan *plan = rr->plan;
-    asn_run run;
-    asn_cursor kept;
+static void fold_finish(asnd_reduction_run *rr) {
+    const asnd_plan *plan = rr->plan;
+    asnd_run run;
+    asnd_cursor kept;
     if (plan->track_flags) asn_fp_clear();
     asn_run_init(&run, plan, rr->base, rr->block);
     asn_cursor_seek(&kept, &run, rr->num_reduced, plan->num_dims, 0);
     for (int64_t u = 0; u < rr->units; u += rr->parts) {
         accumulator *accs = (accumulator *)(rr->partial + u * rr->partial_bytes);
         for (int r = 0; r < plan->num_reductions; r++) {
-            const asn_reduction *red = &plan->reductions[r];
+            const asnd_reduction *red = &plan->reductions[r];
             for (int64_t part = 1; part < rr->parts; part++)
                 acc_combine(red, &accs[r], &accs[part * plan->num_reductions + r]);
             acc_store(plan->kernels, red, &accs[r],
@@ -237,10 +237,10 @@ static void fold_finish(asn_reduction_run *rr) {
  * others: an output stored by the same program needs every element, and so does the
  * warning of an operation that may overflow on a later one. Which value decides, if one
  * does, the operation's own four results tell. */
-static void end_early(asn_reduction_run *rr) {
+static void end_early(asnd_reduction_run *rr) {
     static const bool a[4] = {false, false, true, true},
                       b[4] = {false, true, false, true};
-    const asn_reduction *red = &rr->plan->reductions[0];
+    const asnd_reduction *red = &rr->plan->reductions[0];
     bool r[4];
     rr->ends_early = red->dtype == ASN_BOOL && !rr->plan->track_flags &&
                      rr->plan->num_reductions == 1 &&
@@ -251,13 +251,13 @@ static void end_early(asn_reduction_run *rr) {
     rr->last_word = r[1];
 }
 
-static bool is_extreme(const asn_plan *plan) {
+static bool is_extreme(const asnd_plan *plan) {
     return plan->num_reductions == 1 &&
            asn_op_table[plan->reductions[0].op].flags & ASN_OPF_EXTREME;
 }
 
-void asn_reduce_fold(asn_reduction_run *rr, int inner) {
-    asn_plan *plan = rr->plan;
+void asn_reduce_fold(asnd_reduction_run *rr, int inner) {
+    asnd_plan *plan = rr->plan;
     end_early(rr);
     rr->num_reduced = asn_plan_group(plan, inner);
     plan->folds = true;

@@ -13,7 +13,7 @@
 #include "device/cpu/jit/jit.h"
 
 /* The operand that names a value, -1: none. */
-static int operand_of(const asn_plan *plan, uint16_t value) {
+static int operand_of(const asnd_plan *plan, uint16_t value) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->value[i] == value && plan->access[i] != ASN_AT_REDUCED &&
             plan->access[i] != ASN_AT_UNUSED)
@@ -21,14 +21,14 @@ static int operand_of(const asn_plan *plan, uint16_t value) {
     return -1;
 }
 
-static void add_moving(asn_onto *o, uint16_t value, int64_t step) {
+static void add_moving(asnd_onto *o, uint16_t value, int64_t step) {
     o->place[o->moving] = value;
     o->step[o->moving++] = step;
 }
 
 /* Rows of values for which there is no operand; false: they are too many. */
-static bool place_rows(asn_onto *o) {
-    const asn_plan *plan = o->rr->plan;
+static bool place_rows(asnd_onto *o) {
+    const asnd_plan *plan = o->rr->plan;
     int items = 0;
     for (int r = 0; r < plan->num_reductions; r++)
         if (o->operand[r] < 0) items += plan->item[plan->reductions[r].value];
@@ -47,10 +47,10 @@ static bool place_rows(asn_onto *o) {
     return o->width > 0;
 }
 
-bool asn_onto_prepare(asn_onto *o, const asn_reduction_run *rr, asn_run *run,
-                      const asn_cursor *kept, char *rows) {
-    const asn_plan *plan = rr->plan;
-    *o = (asn_onto){.rr = rr, .run = run, .kept = kept, .rows = rows};
+bool asn_onto_prepare(asnd_onto *o, const asnd_reduction_run *rr, asnd_run *run,
+                      const asnd_cursor *kept, char *rows) {
+    const asnd_plan *plan = rr->plan;
+    *o = (asnd_onto){.rr = rr, .run = run, .kept = kept, .rows = rows};
     if (!rr->num_reduced || (plan->num_steps && !plan->code) ||
         (plan->code && (rr->pack > 1 || plan->code->sums)))
         return false;
@@ -64,7 +64,7 @@ bool asn_onto_prepare(asn_onto *o, const asn_reduction_run *rr, asn_run *run,
         add_moving(o, plan->value[i], plan->dims[1].stride[i]);
     }
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         o->operand[r] = operand_of(plan, red->value);
         bool lies = o->operand[r] >= 0;
         if (!plan->kernels->onto[red->op][red->dtype] ||
@@ -77,9 +77,9 @@ bool asn_onto_prepare(asn_onto *o, const asn_reduction_run *rr, asn_run *run,
 
 /* Computes rows of n elements from `from` on; false: some element is to be computed by
  * other means, and nothing counts. */
-static bool compute(asn_onto *o, const asn_cursor *reduced, int64_t from, int64_t n) {
-    const asn_plan *plan = o->rr->plan;
-    asn_run *run = o->run;
+static bool compute(asnd_onto *o, const asnd_cursor *reduced, int64_t from, int64_t n) {
+    const asnd_plan *plan = o->rr->plan;
+    asnd_run *run = o->run;
     for (int m = 0; m < run->num_moving; m++) {
         const int i = run->moving[m];
         if (plan->access[i] != ASN_AT_REDUCED)
@@ -103,12 +103,12 @@ static bool compute(asn_onto *o, const asn_cursor *reduced, int64_t from, int64_
     return !missed;
 }
 
-bool asn_onto_block(asn_onto *o, const asn_cursor *reduced, char *accs, int64_t size,
+bool asn_onto_block(asnd_onto *o, const asnd_cursor *reduced, char *accs, int64_t size,
                     int64_t from, int64_t x, int64_t n) {
-    const asn_plan *plan = o->rr->plan;
+    const asnd_plan *plan = o->rr->plan;
     if (plan->code && !compute(o, reduced, from + x, n)) return false;
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         const int64_t item = plan->item[red->value];
         const int i = o->operand[r];
         const char *src = o->rows + o->at[r];

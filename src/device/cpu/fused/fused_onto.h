@@ -8,9 +8,9 @@
 enum { ASN_ONTO_BYTES = 32768 /* of computed rows */ };
 
 typedef struct {
-    const asn_reduction_run *rr;
-    asn_run *run;
-    const asn_cursor *kept; /* where the stripe is */
+    const asnd_reduction_run *rr;
+    asnd_run *run;
+    const asnd_cursor *kept; /* where the stripe is */
     /* Of each reduction: the operand whose memory has its values, or -1: they are
      * computed to `rows`, `at` bytes from its beginning. */
     int operand[ACLNNX_MAX_OPERANDS];
@@ -21,16 +21,16 @@ typedef struct {
     int64_t step[2 * ACLNNX_MAX_OPERANDS];
     int64_t width; /* elements of a row at a time */
     char *rows;    /* ASN_ONTO_BYTES of the caller's */
-} asn_onto;
+} asnd_onto;
 
 /* False: the program's rows are better taken one by one. */
-bool asn_onto_prepare(asn_onto *o, const asn_reduction_run *rr, asn_run *run,
-                      const asn_cursor *kept, char *rows);
+bool asn_onto_prepare(asnd_onto *o, const asnd_reduction_run *rr, asnd_run *run,
+                      const asnd_cursor *kept, char *rows);
 
 /* Elements [from + x, from + x + n), at most o->width of them, of ASN_ONTO * pack reduced
  * rows onto accumulators that all hold something; those of reduction r begin at
  * accs + r * size. False: nothing was done, and these rows are to be taken one by one. */
-bool asn_onto_block(asn_onto *o, const asn_cursor *reduced, char *accs, int64_t size,
+bool asn_onto_block(asnd_onto *o, const asnd_cursor *reduced, char *accs, int64_t size,
                     int64_t from, int64_t x, int64_t n);
 
 #endif

@@ -24,9 +24,9 @@
 #include "device/cpu/fused/reduce.h"
 
 /* The identity of each operation, or an error where it has none. */
-static asn_status reduce_nothing(const asn_plan *plan) {
+static asn_status reduce_nothing(const asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         if (plan->kept_size == 0 ||
             (plan->operands[red->operand].flags & ACLNNX_ACCUMULATE))
             continue;
@@ -45,13 +45,13 @@ static asn_status reduce_nothing(const asn_plan *plan) {
             shape[ndim] = plan->dims[d].extent;
             strides[ndim++] = plan->dims[d].stride[red->operand];
         }
-        asn_nd out = {plan->base[red->operand], ndim, red->out_dtype, shape, strides};
+        asnd_nd out = {plan->base[red->operand], ndim, red->out_dtype, shape, strides};
         ASN_TRY(asn_cpu_fill(&out, element));
     }
     return ASN_OK;
 }
 
-static asn_status check_order(const asn_plan *plan, const aclnnxProgram *p) {
+static asn_status check_order(const asnd_plan *plan, const aclnnxProgram *p) {
     int reduced = 0;
     for (int d = 0; d < p->numDims; d++)
         reduced += p->shape[d] != 1 && (p->reduceMask >> d & 1);
@@ -69,7 +69,7 @@ static asn_status check_order(const asn_plan *plan, const aclnnxProgram *p) {
 
 /* The dimension to put innermost: the one that is so in memory, unless it is reduced and
  * so short that folding it costs more than walking across it. */
-static int choose_inner(const asn_plan *plan) {
+static int choose_inner(const asnd_plan *plan) {
     enum { SHORT = 8 };
     if (!plan->dims[0].reduced || plan->dims[0].extent >= SHORT) return 0;
     for (int d = 1; d < plan->num_dims; d++)
@@ -81,10 +81,10 @@ static int choose_inner(const asn_plan *plan) {
 /* Whether a kept dimension of some extent lies between a short reduced one, innermost,
  * and another reduced one: sum over axes (0, 2) of (100, 100, 100). Each result would
  * then be folded from rows far apart, one block per row (1.2 ms; 0.4 in two passes). */
-static bool is_sandwich(const asn_plan *plan) {
+static bool is_sandwich(const asnd_plan *plan) {
     enum { LONG = 1024, FEW = 8 };
-    const asn_reduction *red = &plan->reductions[0];
-    const asn_dim *dims = plan->dims;
+    const asnd_reduction *red = &plan->reductions[0];
+    const asnd_dim *dims = plan->dims;
     bool reduced = false;
     for (int d = 2; d < plan->num_dims; d++)
         reduced |= dims[d].reduced;
@@ -96,9 +96,9 @@ static bool is_sandwich(const asn_plan *plan) {
 }
 
 /* The innermost dimension is reduced into a temporary, then the temporary. */
-static asn_status reduce_in_two(const asn_plan *plan, const aclnnxProgram *p) {
+static asn_status reduce_in_two(const asnd_plan *plan, const aclnnxProgram *p) {
     int n = plan->num_dims, out = plan->num_in;
-    const asn_reduction *red = &plan->reductions[0];
+    const asnd_reduction *red = &plan->reductions[0];
     int64_t shape[ACLNNX_MAX_DIMS], strides[ACLNNX_MAX_OPERANDS][ACLNNX_MAX_DIMS];
     int64_t last[ACLNNX_MAX_DIMS], stride = asn_itemsize(red->out_dtype);
     aclnnxOperand operands[ACLNNX_MAX_OPERANDS];
@@ -127,19 +127,19 @@ static asn_status reduce_in_two(const asn_plan *plan, const aclnnxProgram *p) {
     first.operands = operands;
     first.reduceMask = (uint64_t)1 << (n - 1);
     asn_status status = asn_cpu_fused(&first);
-    asn_nd from = {partial, n - 1, red->out_dtype, shape, strides[out]},
-           to = {plan->base[out], n - 1, red->out_dtype, shape, last};
+    asnd_nd from = {partial, n - 1, red->out_dtype, shape, strides[out]},
+            to = {plan->base[out], n - 1, red->out_dtype, shape, last};
     if (!status) status = asn_cpu_reduce(red->op, mask, &from, &to, p->fpFlags);
     asn_free(partial);
     return status;
 }
 
-asn_status asn_reductions_prepare(asn_reduction_run *rr, asn_plan *plan,
+asn_status asn_reductions_prepare(asnd_reduction_run *rr, asnd_plan *plan,
                                   const aclnnxProgram *p, bool *ready) {
     ASN_TRY(check_order(plan, p));
     if (plan->size == 0) return reduce_nothing(plan);
     if (is_sandwich(plan)) return reduce_in_two(plan, p);
-    *rr = (asn_reduction_run){.plan = plan};
+    *rr = (asnd_reduction_run){.plan = plan};
     int inner = choose_inner(plan);
     if (plan->dims[inner].reduced) asn_reductions_count(plan);
     if (plan->dims[inner].reduced)
@@ -151,7 +151,7 @@ asn_status asn_reductions_prepare(asn_reduction_run *rr, asn_plan *plan,
     return ASN_OK;
 }
 
-asn_status asn_reductions_run(asn_reduction_run *rr, uint32_t *fp_flags) {
+asn_status asn_reductions_run(asnd_reduction_run *rr, uint32_t *fp_flags) {
     if (rr->finish) {
         rr->partial = asn_malloc((size_t)(rr->units * rr->partial_bytes));
         if (!rr->partial) return ASN_ERR_MEMORY;

@@ -8,12 +8,12 @@
 
 enum { ASN_PART = 16384 /* elements of a part of a long reduction, at least */ };
 
-typedef struct asn_reduction_run asn_reduction_run;
-struct asn_reduction_run {
-    asn_plan *plan;
-    char *const *base;                   /* of a run (asn_prepared_run_at) */
-    asn_pool_fn task;                    /* one of `tasks` */
-    void (*finish)(asn_reduction_run *); /* combines parts; NULL: there are none */
+typedef struct asnd_reduction_run asnd_reduction_run;
+struct asnd_reduction_run {
+    asnd_plan *plan;
+    char *const *base;                    /* of a run (asn_prepared_run_at) */
+    asnd_pool_fn task;                    /* one of `tasks` */
+    void (*finish)(asnd_reduction_run *); /* combines parts; NULL: there are none */
     int64_t tasks;
     double work_ns;  /* of all */
     int num_reduced; /* dimensions */
@@ -34,14 +34,14 @@ struct asn_reduction_run {
 /* How many units of so many elements make a task: at least a part, and of large inputs
  * more, since every task drains the processor's pipeline when it clears the
  * floating-point flags (a sum of 1e7 from memory: 10 % slower with tasks of one part). */
-static inline int64_t asn_units_per_task(const asn_plan *plan, int64_t unit) {
+static inline int64_t asn_units_per_task(const asnd_plan *plan, int64_t unit) {
     enum { TASKS = 64 };
     int64_t task = plan->size / TASKS < ASN_PART ? ASN_PART : plan->size / TASKS;
     return unit < task ? task / unit : 1;
 }
 
 /* Whether every reduction may be cut into parts. */
-static inline bool asn_reductions_split(const asn_plan *plan) {
+static inline bool asn_reductions_split(const asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (!plan->reductions[r].splits) return false;
     return true;
@@ -49,7 +49,7 @@ static inline bool asn_reductions_split(const asn_plan *plan) {
 
 /* Whether elements may be folded in turns, by several accumulators: of complex extremes
  * the first NaN stays, whose other part tells which it was. */
-static inline bool asn_reductions_commute(const asn_plan *plan) {
+static inline bool asn_reductions_commute(const asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (asn_is_complex(plan->reductions[r].dtype) &&
             plan->reductions[r].op != ASN_OP_ADD &&
@@ -61,22 +61,24 @@ static inline bool asn_reductions_commute(const asn_plan *plan) {
 /* After asn_plan_space: chooses the way, places the plan's values and looks for its code,
  * which the caller detaches after the last run. *ready stays false where an error is
  * returned, or the whole is done: nothing was to be reduced, or it took two programs. */
-ASN_CHECK_RESULT asn_status asn_reductions_prepare(asn_reduction_run *rr, asn_plan *plan,
+ASN_CHECK_RESULT asn_status asn_reductions_prepare(asnd_reduction_run *rr,
+                                                   asnd_plan *plan,
                                                    const aclnnxProgram *p, bool *ready);
 /* fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in. */
-ASN_CHECK_RESULT asn_status asn_reductions_run(asn_reduction_run *rr, uint32_t *fp_flags);
+ASN_CHECK_RESULT asn_status asn_reductions_run(asnd_reduction_run *rr,
+                                               uint32_t *fp_flags);
 
 /* Prepare folding (the inner dimension is reduced) and stacking (it is kept); `inner` is
  * put innermost. */
-void asn_reduce_fold(asn_reduction_run *rr, int inner);
-void asn_reduce_stack(asn_reduction_run *rr, int inner);
+void asn_reduce_fold(asnd_reduction_run *rr, int inner);
+void asn_reduce_stack(asnd_reduction_run *rr, int inner);
 
 /* Folding, where rows are so short that several make a block; false: they are not, and
  * nothing was done. After asn_plan_group. */
-bool asn_reduce_rows(asn_reduction_run *rr);
+bool asn_reduce_rows(asnd_reduction_run *rr);
 
 /* Before folding: sums of bools are counted, without their cast to int64 (fused_count.c).
  */
-void asn_reductions_count(asn_plan *plan);
+void asn_reductions_count(asnd_plan *plan);
 
 #endif

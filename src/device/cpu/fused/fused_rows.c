@@ -20,10 +20,10 @@ enum {
 };
 
 /* results[r] = the fold of row r of `rows` rows of n elements. */
-static void fold_block(const asn_plan *plan, const asn_reduction *red, int64_t rows,
+static void fold_block(const asnd_plan *plan, const asnd_reduction *red, int64_t rows,
                        int64_t n, char *results, const char *src) {
     int64_t item = plan->item[red->value], to = asn_itemsize(red->dtype);
-    asn_rows_fn fn = plan->kernels->rows[red->op][red->dtype];
+    asnd_rows_fn fn = plan->kernels->rows[red->op][red->dtype];
     uint32_t before = red->quiet ? asn_fp_read() : 0;
     if (fn) {
         fn(rows, n, results, src);
@@ -46,7 +46,7 @@ static void fold_block(const asn_plan *plan, const asn_reduction *red, int64_t r
     if (red->quiet) asn_fp_restore(before);
 }
 
-static void store_results(const asn_plan *plan, const asn_reduction *red, char *out,
+static void store_results(const asnd_plan *plan, const asnd_reduction *red, char *out,
                           int64_t rows, const char *results) {
     _Alignas(64) char cast[MAX_ROWS * 16];
     int64_t stride = plan->dims[1].stride[red->operand];
@@ -58,15 +58,15 @@ static void store_results(const asn_plan *plan, const asn_reduction *red, char *
 }
 
 static void rows_task(void *ctx, int64_t task) {
-    asn_reduction_run *rr = ctx;
-    const asn_plan *plan = rr->plan;
+    asnd_reduction_run *rr = ctx;
+    const asnd_plan *plan = rr->plan;
     int64_t first = task * rr->units_per_task, end = first + rr->units_per_task;
     if (end > rr->units) end = rr->units;
     int64_t n = plan->dims[0].extent, extent = plan->dims[1].extent;
     int64_t at = first % rr->parts * rr->pack;
     _Alignas(64) char results[MAX_ROWS * 16];
-    asn_run run;
-    asn_cursor outer;
+    asnd_run run;
+    asnd_cursor outer;
     if (plan->track_flags) asn_fp_clear();
     asn_run_init(&run, plan, rr->base, n * rr->pack);
     asn_cursor_seek(&outer, &run, 2, plan->num_dims, first / rr->parts);
@@ -78,7 +78,7 @@ static void rows_task(void *ctx, int64_t task) {
         }
         asn_run_block(&run, n, rows);
         for (int r = 0; r < plan->num_reductions; r++) {
-            const asn_reduction *red = &plan->reductions[r];
+            const asnd_reduction *red = &plan->reductions[r];
             int i = red->operand;
             fold_block(plan, red, rows, n, results, run.ptr[red->value]);
             store_results(plan, red, run.base[i] + run.offset[i], rows, results);
@@ -93,12 +93,12 @@ static void rows_task(void *ctx, int64_t task) {
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
 
-static bool are_short(const asn_reduction_run *rr) {
-    const asn_plan *plan = rr->plan;
+static bool are_short(const asnd_reduction_run *rr) {
+    const asnd_plan *plan = rr->plan;
     int64_t n = plan->dims[0].extent;
     if (rr->num_reduced != 1 || plan->num_dims < 2 || n * 2 > PACKED_BLOCK) return false;
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         if ((plan->operands[red->operand].flags & ACLNNX_ACCUMULATE) ||
             n * plan->item[red->value] > ROW_BYTES)
             return false;
@@ -107,7 +107,7 @@ static bool are_short(const asn_reduction_run *rr) {
 }
 
 /* The kept dimension that rows are taken along. */
-static int choose_across(const asn_plan *plan) {
+static int choose_across(const asnd_plan *plan) {
     int best = 1;
     if (plan->dims[0].extent * plan->dims[1].extent >= PACKED_BLOCK / 4) return best;
     for (int d = 2; d < plan->num_dims; d++)
@@ -115,14 +115,14 @@ static int choose_across(const asn_plan *plan) {
     return best;
 }
 
-static void swap_dims(asn_plan *plan, int a, int b) {
-    asn_dim kept = plan->dims[a];
+static void swap_dims(asnd_plan *plan, int a, int b) {
+    asnd_dim kept = plan->dims[a];
     plan->dims[a] = plan->dims[b];
     plan->dims[b] = kept;
 }
 
-bool asn_reduce_rows(asn_reduction_run *rr) {
-    asn_plan *plan = rr->plan;
+bool asn_reduce_rows(asnd_reduction_run *rr) {
+    asnd_plan *plan = rr->plan;
     if (!are_short(rr)) return false;
     int across = choose_across(plan);
     int64_t n = plan->dims[0].extent;

@@ -15,8 +15,8 @@ enum {
 };
 
 /* Adds a block of n elements to accumulators of which `filled` hold something. */
-static int64_t stack_block(const asn_reduction *red, char *acc, int64_t filled, int64_t n,
-                           const char *src) {
+static int64_t stack_block(const asnd_reduction *red, char *acc, int64_t filled,
+                           int64_t n, const char *src) {
     int64_t item = asn_itemsize(red->dtype);
     if (n > filled && red->from_identity) {
         asn_block_splat(acc + filled * item, red->identity, (int)item, n - filled);
@@ -32,7 +32,7 @@ static int64_t stack_block(const asn_reduction *red, char *acc, int64_t filled, 
 }
 
 /* Between an output's row and accumulators: casts in blocks. */
-static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc,
+static void stack_move(const asnd_plan *plan, const asnd_reduction *red, char *acc,
                        char *out, int64_t n, bool load) {
     enum { BLOCK = 128 };
     char block[BLOCK * 16];
@@ -60,10 +60,10 @@ static void stack_move(const asn_plan *plan, const asn_reduction *red, char *acc
 }
 
 /* Adds elements [x, end) of n1 reduced rows of the stripe from `from` on. */
-static void stack_row(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
-                      const asn_cursor *reduced, int64_t from, int64_t x, int64_t end,
-                      int64_t n1, char *accs, int64_t *filled) {
-    const asn_plan *plan = rr->plan;
+static void stack_row(const asnd_reduction_run *rr, asnd_run *run,
+                      const asnd_cursor *kept, const asnd_cursor *reduced, int64_t from,
+                      int64_t x, int64_t end, int64_t n1, char *accs, int64_t *filled) {
+    const asnd_plan *plan = rr->plan;
     for (; x < end; x += rr->block) {
         int64_t n = end - x < rr->block ? end - x : rr->block;
         for (int m = 0; m < run->num_moving; m++) {
@@ -73,7 +73,7 @@ static void stack_row(const asn_reduction_run *rr, asn_run *run, const asn_curso
         }
         asn_run_block(run, n, n1);
         for (int r = 0; r < plan->num_reductions; r++) {
-            const asn_reduction *red = &plan->reductions[r];
+            const asnd_reduction *red = &plan->reductions[r];
             char *acc = accs + r * rr->stripe * 16 + x * asn_itemsize(red->dtype);
             int64_t have = filled[r] > x ? filled[r] - x : 0;
             have = stack_block(red, acc, have, n * n1, run->ptr[red->value]);
@@ -83,13 +83,13 @@ static void stack_row(const asn_reduction_run *rr, asn_run *run, const asn_curso
 }
 
 /* Adds the next ASN_ONTO * pack reduced rows at once. */
-static void stack_together(const asn_reduction_run *rr, asn_run *run, asn_onto *onto,
-                           const asn_cursor *reduced, int64_t from, int64_t width,
+static void stack_together(const asnd_reduction_run *rr, asnd_run *run, asnd_onto *onto,
+                           const asnd_cursor *reduced, int64_t from, int64_t width,
                            char *accs, int64_t *filled) {
     for (int64_t x = 0; x < width; x += onto->width) {
         int64_t n = width - x < onto->width ? width - x : onto->width;
         if (asn_onto_block(onto, reduced, accs, rr->stripe * 16, from, x, n)) continue;
-        asn_cursor row = *reduced;
+        asnd_cursor row = *reduced;
         for (int k = 0; k < ASN_ONTO; k++) {
             stack_row(rr, run, onto->kept, &row, from, x, x + n, 1, accs, filled);
             if (k + 1 < ASN_ONTO) asn_cursor_advance(&row, run, 1);
@@ -98,15 +98,15 @@ static void stack_together(const asn_reduction_run *rr, asn_run *run, asn_onto *
 }
 
 /* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. */
-static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
-                       const int64_t bounds[4], char *accs, char *computed,
-                       const int64_t *loaded) {
-    const asn_plan *plan = rr->plan;
+static void stack_rows(const asnd_reduction_run *rr, asnd_run *run,
+                       const asnd_cursor *kept, const int64_t bounds[4], char *accs,
+                       char *computed, const int64_t *loaded) {
+    const asnd_plan *plan = rr->plan;
     int64_t from = bounds[2], width = bounds[3] - from, size = rr->stripe * 16;
     int64_t filled[ACLNNX_MAX_OPERANDS];
-    asn_onto onto;
+    asnd_onto onto;
     const bool together = asn_onto_prepare(&onto, rr, run, kept, computed);
-    asn_cursor reduced;
+    asnd_cursor reduced;
     asn_cursor_seek(&reduced, run, 1, 1 + rr->num_reduced, bounds[0]);
     for (int r = 0; r < plan->num_reductions; r++)
         filled[r] = loaded[r];
@@ -128,7 +128,7 @@ static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_curs
         asn_cursor_advance(&reduced, run, n1);
     }
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         char *acc = accs + r * size;
         int item = asn_itemsize(red->dtype);
         for (int64_t at = width; at < filled[r]; at += width)
@@ -136,9 +136,10 @@ static void stack_rows(const asn_reduction_run *rr, asn_run *run, const asn_curs
     }
 }
 
-static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_cursor *kept,
-                       int64_t unit, char *accs, char *computed) {
-    const asn_plan *plan = rr->plan;
+static void stack_unit(const asnd_reduction_run *rr, asnd_run *run,
+                       const asnd_cursor *kept, int64_t unit, char *accs,
+                       char *computed) {
+    const asnd_plan *plan = rr->plan;
     int64_t part = unit % rr->parts, stripe = unit / rr->parts % rr->stripes;
     int64_t bounds[4] = {part * rr->part_rows, (part + 1) * rr->part_rows,
                          stripe * rr->stripe, (stripe + 1) * rr->stripe};
@@ -148,7 +149,7 @@ static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_curs
     char *out[ACLNNX_MAX_OPERANDS];
     if (rr->parts > 1) accs = rr->partial + unit * rr->partial_bytes;
     for (int r = 0; r < plan->num_reductions; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         int i = red->operand;
         out[r] = run->base[i] + kept->offset[i] + plan->dims[0].stride[i] * bounds[2];
         loaded[r] = 0;
@@ -164,13 +165,13 @@ static void stack_unit(const asn_reduction_run *rr, asn_run *run, const asn_curs
 }
 
 static void stack_task(void *ctx, int64_t task) {
-    asn_reduction_run *rr = ctx;
-    const asn_plan *plan = rr->plan;
+    asnd_reduction_run *rr = ctx;
+    const asnd_plan *plan = rr->plan;
     int64_t first = task * rr->units_per_task, end = first + rr->units_per_task;
     if (end > rr->units) end = rr->units;
     _Alignas(64) char accs[STRIPE_BYTES], computed[ASN_ONTO_BYTES];
-    asn_run run;
-    asn_cursor kept;
+    asnd_run run;
+    asnd_cursor kept;
     if (plan->track_flags) asn_fp_clear();
     asn_run_init(&run, plan, rr->base, rr->block * rr->pack);
     int64_t per_kept = rr->stripes * rr->parts;
@@ -184,10 +185,10 @@ static void stack_task(void *ctx, int64_t task) {
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
 
-static void stack_finish(asn_reduction_run *rr) {
-    const asn_plan *plan = rr->plan;
-    asn_run run;
-    asn_cursor kept;
+static void stack_finish(asnd_reduction_run *rr) {
+    const asnd_plan *plan = rr->plan;
+    asnd_run run;
+    asnd_cursor kept;
     if (plan->track_flags) asn_fp_clear();
     asn_run_init(&run, plan, rr->base, rr->block * rr->pack);
     asn_cursor_seek(&kept, &run, 1 + rr->num_reduced, plan->num_dims, 0);
@@ -196,7 +197,7 @@ static void stack_finish(asn_reduction_run *rr) {
         int64_t width = plan->dims[0].extent - from;
         if (width > rr->stripe) width = rr->stripe;
         for (int r = 0; r < plan->num_reductions; r++) {
-            const asn_reduction *red = &plan->reductions[r];
+            const asnd_reduction *red = &plan->reductions[r];
             char *acc = rr->partial + u * rr->partial_bytes + r * rr->stripe * 16;
             for (int64_t part = 1; part < rr->parts; part++)
                 stack_block(red, acc, width, width, acc + part * rr->partial_bytes);
@@ -211,8 +212,8 @@ static void stack_finish(asn_reduction_run *rr) {
 }
 
 /* How wide stripes are, and how many reduced rows make a block. */
-static void choose_stripe(asn_reduction_run *rr) {
-    asn_plan *plan = rr->plan;
+static void choose_stripe(asnd_reduction_run *rr) {
+    asnd_plan *plan = rr->plan;
     int64_t extent = plan->dims[0].extent;
     int64_t widest = STRIPE_BYTES / 16 / plan->num_reductions;
     asn_plan_place(plan, false);
@@ -241,8 +242,8 @@ static void choose_stripe(asn_reduction_run *rr) {
     rr->stripes = (extent + rr->stripe - 1) / rr->stripe;
 }
 
-void asn_reduce_stack(asn_reduction_run *rr, int inner) {
-    asn_plan *plan = rr->plan;
+void asn_reduce_stack(asnd_reduction_run *rr, int inner) {
+    asnd_plan *plan = rr->plan;
     rr->num_reduced = asn_plan_group(plan, inner);
     choose_stripe(rr);
     asn_plan_attach(plan);

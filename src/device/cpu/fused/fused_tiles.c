@@ -24,7 +24,7 @@ enum { LEAST = 32, LINE = 64, LINES = 4, SCRATCH_BYTES = 32768 /* of a line */ }
 enum { PAD = 16 /* elements: rows no power of two apart */ };
 
 typedef struct {
-    const asn_plan *plan;
+    const asnd_plan *plan;
     char *const *base;
     uint32_t across;                     /* operands, as bits */
     int64_t stride[ACLNNX_MAX_OPERANDS]; /* theirs along a row, of which the plan knows
@@ -36,13 +36,13 @@ typedef struct {
     uint32_t flags;
 } band_run;
 
-static bool lies_across(const asn_plan *plan, int i) {
+static bool lies_across(const asnd_plan *plan, int i) {
     int64_t step = plan->dims[0].stride[i];
     return plan->base[i] && (step >= LINE || step <= -LINE) &&
            plan->dims[1].stride[i] == asn_itemsize(plan->dtype[i]);
 }
 
-static uint32_t find_across(const asn_plan *plan) {
+static uint32_t find_across(const asnd_plan *plan) {
     uint32_t across = 0;
     if (plan->num_dims < 2 || plan->dims[0].extent < LEAST ||
         plan->dims[1].extent < LEAST)
@@ -54,8 +54,9 @@ static uint32_t find_across(const asn_plan *plan) {
 
 /* Brings n0 columns of n1 rows, at the run's offsets, to the scratch, where those offsets
  * then point. */
-static void turn(const band_run *t, asn_run *run, char *scratch, int64_t n0, int64_t n1) {
-    const asn_plan *plan = t->plan;
+static void turn(const band_run *t, asnd_run *run, char *scratch, int64_t n0,
+                 int64_t n1) {
+    const asnd_plan *plan = t->plan;
     for (int m = 0; m < run->num_moving; m++) {
         int i = run->moving[m], item = asn_itemsize(plan->dtype[i]);
         if (!(t->across >> i & 1)) continue;
@@ -69,8 +70,8 @@ static void turn(const band_run *t, asn_run *run, char *scratch, int64_t n0, int
 }
 
 /* The n1 rows of a band, n0 columns of them. */
-static void run_rows(const band_run *t, asn_run *run, int64_t n0, int64_t n1) {
-    const asn_plan *plan = t->plan;
+static void run_rows(const band_run *t, asnd_run *run, int64_t n0, int64_t n1) {
+    const asnd_plan *plan = t->plan;
     for (int64_t r = 0; r < n1; r += t->at_once) {
         asn_run_block(run, n0, n1 - r < t->at_once ? n1 - r : t->at_once);
         for (int m = 0; m < run->num_moving; m++) {
@@ -82,13 +83,13 @@ static void run_rows(const band_run *t, asn_run *run, int64_t n0, int64_t n1) {
 
 static void band_chunk(void *ctx, int64_t chunk) {
     band_run *t = ctx;
-    const asn_plan *plan = t->plan;
-    const asn_dim *d0 = &plan->dims[0], *d1 = &plan->dims[1];
+    const asnd_plan *plan = t->plan;
+    const asnd_dim *d0 = &plan->dims[0], *d1 = &plan->dims[1];
     int64_t y = chunk % t->bands * t->rows, n1 = d1->extent - y;
     if (n1 > t->rows) n1 = t->rows;
     _Alignas(LINE) char scratch[LINES * SCRATCH_BYTES];
-    asn_run run;
-    asn_cursor outer;
+    asnd_run run;
+    asnd_cursor outer;
     if (plan->track_flags) asn_fp_clear();
     asn_run_init(&run, plan, t->base, t->width * t->at_once);
     asn_cursor_seek(&outer, &run, 2, plan->num_dims, chunk / t->bands);
@@ -110,7 +111,7 @@ static void band_chunk(void *ctx, int64_t chunk) {
 }
 
 /* The plan with its operands across as they are in the scratch. */
-static void lay_rows(band_run *t, asn_plan *plan, int64_t pitch) {
+static void lay_rows(band_run *t, asnd_plan *plan, int64_t pitch) {
     t->pitch = pitch;
     for (int i = 0; i < plan->num_in; i++) {
         if (!(t->across >> i & 1)) continue;
@@ -120,7 +121,7 @@ static void lay_rows(band_run *t, asn_plan *plan, int64_t pitch) {
 }
 
 /* Elements of a block: a block of code takes what the steps take at most. */
-static int64_t place(asn_plan *plan, bool rows, int64_t largest) {
+static int64_t place(asnd_plan *plan, bool rows, int64_t largest) {
     asn_plan_place(plan, rows);
     return asn_plan_block(plan, largest);
 }
@@ -129,7 +130,7 @@ static int64_t place(asn_plan *plan, bool rows, int64_t largest) {
  * then sees a few of them in turn, and not one here and one there (Zen 5, from memory,
  * 1000 x 1000, us, a line and four: float64 from a transposed float32 1330, 810; g.T + g
  * 1150, 1080). One where there would be few bands. */
-static int64_t lines_of(const asn_plan *plan, int64_t rows) {
+static int64_t lines_of(const asnd_plan *plan, int64_t rows) {
     enum { BANDS = 4 /* of a thread */ };
     int64_t planes = plan->size / plan->dims[0].extent / plan->dims[1].extent;
     bool many = planes * (plan->dims[1].extent / (LINES * rows)) >=
@@ -138,7 +139,7 @@ static int64_t lines_of(const asn_plan *plan, int64_t rows) {
 }
 
 /* Elements of an output that make whole lines, where stores past the caches begin. */
-static int64_t line_of(const asn_plan *plan) {
+static int64_t line_of(const asnd_plan *plan) {
     int64_t least = 16;
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         int64_t item = asn_itemsize(plan->dtype[i]);
@@ -148,7 +149,7 @@ static int64_t line_of(const asn_plan *plan) {
 }
 
 /* False: so many operands lie across that no part of a band is worth it. */
-static bool choose_parts(band_run *t, asn_plan *plan) {
+static bool choose_parts(band_run *t, asnd_plan *plan) {
     int64_t least = 16, items = 0, extent = plan->dims[0].extent;
     for (int i = 0; i < plan->num_in; i++) {
         if (!(t->across >> i & 1)) continue;
@@ -183,7 +184,7 @@ static bool choose_parts(band_run *t, asn_plan *plan) {
     return true;
 }
 
-bool asn_tiles_run(asn_plan *plan, char *const *base, uint32_t *fp_flags) {
+bool asn_tiles_run(asnd_plan *plan, char *const *base, uint32_t *fp_flags) {
     band_run t = {.plan = plan, .base = base, .across = find_across(plan)};
     if (!t.across || !choose_parts(&t, plan)) return false;
     int64_t block = t.width * t.at_once;

@@ -7,6 +7,6 @@
 
 /* Runs a plan without reductions, if one of its inputs lies across the others; false: it
  * does not, and nothing was done. */
-bool asn_tiles_run(asn_plan *plan, char *const *base, uint32_t *fp_flags);
+bool asn_tiles_run(asnd_plan *plan, char *const *base, uint32_t *fp_flags);
 
 #endif

@@ -14,7 +14,7 @@
 enum { MOST = 8, PIECE = 4096, CHUNK = 65536 }; /* arrays; bytes, bytes */
 
 typedef struct {
-    const asn_plan *plan;
+    const asnd_plan *plan;
     int count, item;
     bool streams, pairs; /* of two arrays without gaps */
     int64_t per_chunk;   /* elements of each array */
@@ -23,9 +23,9 @@ typedef struct {
 } weave_run;
 
 /* The input that output `out` is a copy of, or -1. */
-static int copied(const asn_plan *plan, int out) {
+static int copied(const asnd_plan *plan, int out) {
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *step = &plan->steps[s];
+        const asnd_step *step = &plan->steps[s];
         if (step->dst != plan->value[out] || step->op != ASN_OP_COPY) continue;
         for (int i = 0; i < plan->num_in; i++)
             if (plan->value[i] == step->src[0] && plan->dtype[i] == plan->dtype[out])
@@ -34,14 +34,14 @@ static int copied(const asn_plan *plan, int out) {
     return -1;
 }
 
-static bool is_apart(const asn_plan *plan, int in, const char *to, int64_t bytes) {
+static bool is_apart(const asnd_plan *plan, int in, const char *to, int64_t bytes) {
     int64_t stride = plan->dims[0].stride[in], reach = stride * (plan->size - 1);
     const char *first = plan->base[in] + (reach < 0 ? reach : 0);
     return plan->base[in] &&
            (first >= to + bytes || first + (reach < 0 ? -reach : reach) + PIECE <= to);
 }
 
-bool asn_weave_may(const asn_plan *plan) {
+bool asn_weave_may(const asnd_plan *plan) {
     int first = plan->num_in, count = plan->num_operands - first;
     if (plan->num_reductions || count < 2 || count > MOST || plan->num_steps != count ||
         plan->num_dims != 1)
@@ -54,7 +54,7 @@ bool asn_weave_may(const asn_plan *plan) {
     return true;
 }
 
-static bool weave_setup(weave_run *w, const asn_plan *plan) {
+static bool weave_setup(weave_run *w, const asnd_plan *plan) {
     int count = plan->num_operands - plan->num_in, first = plan->num_in;
     if (!asn_weave_may(plan)) return false;
     w->plan = plan;
@@ -83,14 +83,14 @@ static bool weave_setup(weave_run *w, const asn_plan *plan) {
 
 /* Elements [x, x + n) of two arrays, read where they lie. */
 static void put_pairs(const weave_run *w, char *piece, int64_t x, int64_t n) {
-    const asn_plan *plan = w->plan;
+    const asnd_plan *plan = w->plan;
     asn_move_loops_get(w->item)->weave(piece, plan->base[w->input[0]] + x * w->item,
                                        plan->base[w->input[1]] + x * w->item, n);
 }
 
 static void weave_chunk(void *ctx, int64_t chunk) {
     const weave_run *w = ctx;
-    const asn_plan *plan = w->plan;
+    const asnd_plan *plan = w->plan;
     _Alignas(64) char piece[PIECE], line[PIECE];
     int64_t turn = (int64_t)w->count * w->item, most = PIECE / turn;
     int64_t end = (chunk + 1) * w->per_chunk;
@@ -115,7 +115,7 @@ static void weave_chunk(void *ctx, int64_t chunk) {
     if (w->streams) asn_block_stream_end();
 }
 
-bool asn_weave_run(const asn_plan *plan) {
+bool asn_weave_run(const asnd_plan *plan) {
     weave_run w;
     if (!weave_setup(&w, plan)) return false;
     int64_t turn = (int64_t)w.count * w.item, most = PIECE / turn;

@@ -21,11 +21,11 @@
 
 enum { SMALL = 1024 /* elements; below, looking for machine code costs too much */ };
 
-static bool is_reducing(const asn_plan *plan, int i) {
+static bool is_reducing(const asnd_plan *plan, int i) {
     return i >= plan->num_in && plan->operands[i].reduceOp != ACLNNX_NO_REDUCE;
 }
 
-static asn_status count_elements(asn_plan *plan, const aclnnxProgram *p) {
+static asn_status count_elements(asnd_plan *plan, const aclnnxProgram *p) {
     plan->size = plan->kept_size = 1;
     bool empty = false;
     for (int d = 0; d < p->numDims; d++) {
@@ -45,7 +45,7 @@ static asn_status count_elements(asn_plan *plan, const aclnnxProgram *p) {
 }
 
 /* All operands contiguous and all dimensions kept, or all reduced: one dimension. */
-static bool try_flat(asn_plan *plan, const aclnnxProgram *p) {
+static bool try_flat(asnd_plan *plan, const aclnnxProgram *p) {
     bool any_kept = false, any_reduced = false;
     for (int i = 0; i < plan->num_operands; i++)
         if (p->operands[i].data && p->operands[i].strides) return false;
@@ -57,7 +57,7 @@ static bool try_flat(asn_plan *plan, const aclnnxProgram *p) {
             any_kept = true;
     }
     if (any_reduced && any_kept) return false;
-    asn_dim *dim = &plan->dims[0];
+    asnd_dim *dim = &plan->dims[0];
     dim->extent = plan->size;
     dim->reduced = any_reduced;
     for (int i = 0; i < plan->num_operands; i++)
@@ -68,14 +68,14 @@ static bool try_flat(asn_plan *plan, const aclnnxProgram *p) {
     return true;
 }
 
-static asn_status collect_dims(asn_plan *plan, const aclnnxProgram *p) {
+static asn_status collect_dims(asnd_plan *plan, const aclnnxProgram *p) {
     int64_t run[ACLNNX_MAX_OPERANDS];
     for (int i = 0; i < plan->num_operands; i++)
         run[i] = asn_itemsize(plan->dtype[i]);
     plan->num_dims = 0;
     for (int d = p->numDims - 1; d >= 0; d--) {
         if (p->shape[d] == 1) continue;
-        asn_dim *dim = &plan->dims[plan->num_dims++];
+        asnd_dim *dim = &plan->dims[plan->num_dims++];
         dim->extent = p->shape[d];
         dim->reduced = plan->num_reductions && p->reduceMask >> d & 1;
         for (int i = 0; i < plan->num_operands; i++) {
@@ -100,7 +100,7 @@ static asn_status collect_dims(asn_plan *plan, const aclnnxProgram *p) {
 }
 
 /* Whether dimension x belongs inside y. */
-static bool belongs_inside(const asn_plan *plan, const asn_dim *x, const asn_dim *y) {
+static bool belongs_inside(const asnd_plan *plan, const asnd_dim *x, const asnd_dim *y) {
     for (int k = 0; k < plan->num_operands; k++) {
         int i = plan->num_operands - 1 - k; /* outputs come last */
         int64_t sx = x->stride[i] < 0 ? -x->stride[i] : x->stride[i];
@@ -110,24 +110,24 @@ static bool belongs_inside(const asn_plan *plan, const asn_dim *x, const asn_dim
     return false;
 }
 
-static void sort_dims(asn_plan *plan) {
+static void sort_dims(asnd_plan *plan) {
     for (int d = 1; d < plan->num_dims; d++) {
         int at = d;
         while (at > 0 && belongs_inside(plan, &plan->dims[d], &plan->dims[at - 1]))
             at--;
         if (at == d) continue;
-        asn_dim moved = plan->dims[d];
+        asnd_dim moved = plan->dims[d];
         memmove(&plan->dims[at + 1], &plan->dims[at], (size_t)(d - at) * sizeof moved);
         plan->dims[at] = moved;
     }
 }
 
-static void turn_round(asn_plan *plan) {
+static void turn_round(asnd_plan *plan) {
     bool ordered = false;
     for (int i = 0; i < plan->num_reductions; i++)
         ordered |= !plan->reductions[i].splits;
     for (int d = 0; d < plan->num_dims; d++) {
-        asn_dim *dim = &plan->dims[d];
+        asnd_dim *dim = &plan->dims[d];
         bool backwards = false, forwards = false;
         for (int i = 0; i < plan->num_operands; i++) {
             backwards |= dim->stride[i] < 0;
@@ -141,17 +141,17 @@ static void turn_round(asn_plan *plan) {
     }
 }
 
-static bool merges(const asn_plan *plan, const asn_dim *inner, const asn_dim *outer) {
+static bool merges(const asnd_plan *plan, const asnd_dim *inner, const asnd_dim *outer) {
     if (inner->reduced != outer->reduced) return false;
     for (int i = 0; i < plan->num_operands; i++)
         if (outer->stride[i] != inner->stride[i] * inner->extent) return false;
     return true;
 }
 
-static void merge_dims(asn_plan *plan) {
+static void merge_dims(asnd_plan *plan) {
     int last = 0;
     for (int d = 1; d < plan->num_dims; d++) {
-        asn_dim *inner = &plan->dims[last];
+        asnd_dim *inner = &plan->dims[last];
         if (merges(plan, inner, &plan->dims[d]))
             inner->extent *= plan->dims[d].extent;
         else if (++last != d)
@@ -166,7 +166,7 @@ enum { PACK_LEAST = 16, PACK_BYTES = 1 << 15, PACK_READS = 8 };
 
 /* Whether input i moves along the innermost dimension only, in steps of more than an
  * element, and is read again and again. */
-static bool is_shared_row(const asn_plan *plan, int i) {
+static bool is_shared_row(const asnd_plan *plan, int i) {
     int64_t item = asn_itemsize(plan->dtype[i]), extent = plan->dims[0].extent;
     if (!plan->base[i] || !plan->dims[0].stride[i] || plan->dims[0].stride[i] == item ||
         extent < PACK_LEAST || extent * item > PACK_BYTES ||
@@ -177,7 +177,7 @@ static bool is_shared_row(const asn_plan *plan, int i) {
     return true;
 }
 
-static asn_status pack_shared_rows(asn_plan *plan) {
+static asn_status pack_shared_rows(asnd_plan *plan) {
     const int64_t extent = plan->dims[0].extent;
     int64_t bytes = 0;
     for (int i = 0; i < plan->num_in; i++)
@@ -198,7 +198,7 @@ static asn_status pack_shared_rows(asn_plan *plan) {
     return ASN_OK;
 }
 
-asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
+asn_status asn_plan_space(asnd_plan *plan, const aclnnxProgram *p) {
     plan->packed = NULL;
     ASN_TRY(count_elements(plan, p));
     for (int i = 0; i < plan->num_operands; i++) {
@@ -224,8 +224,8 @@ asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p) {
     return ASN_OK;
 }
 
-int asn_plan_group(asn_plan *plan, int inner) {
-    asn_dim old[ACLNNX_MAX_DIMS];
+int asn_plan_group(asnd_plan *plan, int inner) {
+    asnd_dim old[ACLNNX_MAX_DIMS];
     int n = plan->num_dims, at = 0, reduced = 0;
     memcpy(old, plan->dims, (size_t)n * sizeof *old);
     plan->dims[at++] = old[inner];
@@ -239,27 +239,27 @@ int asn_plan_group(asn_plan *plan, int inner) {
 
 /* ---- where values live */
 
-static bool is_constant(const asn_plan *plan, int i) {
+static bool is_constant(const asnd_plan *plan, int i) {
     for (int d = 0; d < plan->num_dims; d++)
         if (plan->dims[d].stride[i]) return false;
     return true;
 }
 
-bool asn_plan_is_splat(const asn_plan *plan, int i) {
+bool asn_plan_is_splat(const asnd_plan *plan, int i) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (plan->reductions[r].value == plan->value[i]) /* a fold reads a whole block */
             return is_constant(plan, i);
     return plan->rows ? is_constant(plan, i) : plan->dims[0].stride[i] == 0;
 }
 
-static bool is_linear(const asn_plan *plan, int i, bool rows) {
-    const asn_dim *d = plan->dims;
+static bool is_linear(const asnd_plan *plan, int i, bool rows) {
+    const asnd_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
     if (d[0].stride[i] != item) return false;
     return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
 }
 
-static bool writes(const asn_step *step, int value) {
+static bool writes(const asnd_step *step, int value) {
     bool found = step->dst == value;
     for (int k = 0; step->loop && k < step->loop->num_out; k++)
         found |= step->results[k] == value;
@@ -267,7 +267,7 @@ static bool writes(const asn_step *step, int value) {
 }
 
 /* An output in place over an input that somebody reads after the output is written. */
-static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
+static bool is_read_later(const asnd_plan *plan, int out, const int *last_use) {
     int written = 0;
     for (int s = 0; s < plan->num_steps; s++)
         if (writes(&plan->steps[s], plan->value[out])) written = s;
@@ -280,7 +280,7 @@ static bool is_read_later(const asn_plan *plan, int out, const int *last_use) {
 
 /* Machine code stores past the caches itself where every block begins at a line: every
  * row does, and the blocks within one, whichever length asn_plan_block gives them. */
-static bool begins_at_lines(const asn_plan *plan, int out) {
+static bool begins_at_lines(const asnd_plan *plan, int out) {
     uintptr_t bits = (uintptr_t)plan->base[out];
     for (int d = 1; d < plan->num_dims; d++)
         bits |= (uintptr_t)plan->dims[d].stride[out];
@@ -290,11 +290,11 @@ static bool begins_at_lines(const asn_plan *plan, int out) {
 }
 
 /* A block that machine code has stored over an input could not be computed again. */
-static bool may_run_again(const asn_plan *plan, int out) {
+static bool may_run_again(const asnd_plan *plan, int out) {
     return plan->code && asn_plan_checks(plan) && asn_plan_shares(plan, out);
 }
 
-static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
+static void choose_access(asnd_plan *plan, bool rows, const int *last_use) {
     for (int i = 0; i < plan->num_in; i++) {
         if (last_use[plan->value[i]] < 0)
             plan->access[i] = ASN_AT_UNUSED;
@@ -305,7 +305,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
         else
             plan->access[i] = is_linear(plan, i, rows) ? ASN_AT_DIRECT : ASN_AT_GATHER;
     }
-    asn_traffic traffic = asn_plan_traffic(plan);
+    asnd_traffic traffic = asn_plan_traffic(plan);
     for (int i = plan->num_in; i < plan->num_operands; i++) {
         if (is_reducing(plan, i)) {
             plan->access[i] = ASN_AT_REDUCED;
@@ -324,7 +324,7 @@ static void choose_access(asn_plan *plan, bool rows, const int *last_use) {
 
 /* Reductions read after the outputs are stored: an input that an output overwrites is
  * kept. */
-static void keep_folded_inputs(asn_plan *plan) {
+static void keep_folded_inputs(asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++)
         for (int i = 0; i < plan->num_in; i++)
             for (int o = plan->num_in; o < plan->num_operands; o++)
@@ -339,7 +339,7 @@ typedef struct {
     int16_t free[ASN_MAX_VALUES];
 } slot_list;
 
-static void take_slot(asn_plan *plan, slot_list *list, int value) {
+static void take_slot(asnd_plan *plan, slot_list *list, int value) {
     plan->slot[value] =
         list->num_free ? list->free[--list->num_free] : (int16_t)plan->num_slots++;
     if (plan->item[value] > plan->max_item) plan->max_item = plan->item[value];
@@ -347,7 +347,7 @@ static void take_slot(asn_plan *plan, slot_list *list, int value) {
 
 /* The result may overwrite an operand that dies here, if the elements are equally long.
  */
-static void place_result(asn_plan *plan, slot_list *list, const asn_step *step, int at,
+static void place_result(asnd_plan *plan, slot_list *list, const asnd_step *step, int at,
                          const int *last_use) {
     int heir = -1;
     for (int k = 0; k < step->num_src && heir < 0; k++) {
@@ -370,7 +370,7 @@ static void place_result(asn_plan *plan, slot_list *list, const asn_step *step, 
     }
 }
 
-static void find_last_uses(asn_plan *plan, int *last_use) {
+static void find_last_uses(asnd_plan *plan, int *last_use) {
     for (int v = 0; v < plan->num_values; v++) {
         last_use[v] = -1;
         plan->slot[v] = ASN_NO_SLOT;
@@ -382,7 +382,7 @@ static void find_last_uses(asn_plan *plan, int *last_use) {
         last_use[plan->reductions[i].value] = plan->num_steps;
 }
 
-static void place(asn_plan *plan, bool rows) {
+static void place(asnd_plan *plan, bool rows) {
     int last_use[ASN_MAX_VALUES];
     uint8_t placed[ASN_MAX_VALUES];
     slot_list list;
@@ -405,7 +405,7 @@ static void place(asn_plan *plan, bool rows) {
         placed[v] = 1;
     }
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *step = &plan->steps[s];
+        const asnd_step *step = &plan->steps[s];
         for (int k = 0; step->loop && k < step->loop->num_out; k++) {
             int v = step->results[k];
             if (v == step->dst || placed[v]) continue;
@@ -437,7 +437,7 @@ static void place(asn_plan *plan, bool rows) {
                      asn_cpu_isa() == ASN_ISA_AVX512 && !(plan->folds && plan->code);
 }
 
-void asn_plan_place(asn_plan *plan, bool rows) {
+void asn_plan_place(asnd_plan *plan, bool rows) {
     plan->code = NULL;
     plan->rows = rows;
     place(plan, rows);
@@ -452,7 +452,7 @@ void asn_plan_place(asn_plan *plan, bool rows) {
  * (against NumPy, 1e5 float64: a + 1.0 from 0.8 to 1.0; a[:, None] + b[None, :], 1000 x
  * 1000: from 1.6 to 2.9). Short rows that repeat are gathered once for machine code, and
  * for every block for the steps. */
-static bool broadcasts(const asn_plan *plan) {
+static bool broadcasts(const asnd_plan *plan) {
     for (int i = 0; i < plan->num_in && !plan->num_reductions; i++) {
         if (plan->access[i] == ASN_AT_UNUSED) continue;
         bool repeats = plan->rows && plan->access[i] == ASN_AT_GATHER &&
@@ -462,7 +462,7 @@ static bool broadcasts(const asn_plan *plan) {
     return false;
 }
 
-void asn_plan_attach(asn_plan *plan) {
+void asn_plan_attach(asnd_plan *plan) {
     if (plan->calls) return; /* no piece of machine code calls a function */
     /* Rows that are stacked are computed by fours, which steps are not (fused_onto.c). */
     bool stacks = plan->num_reductions && !plan->folds && plan->num_steps;
@@ -477,7 +477,7 @@ void asn_plan_attach(asn_plan *plan) {
     if (plan->code) place(plan, plan->rows);
 }
 
-void asn_plan_detach(asn_plan *plan) {
+void asn_plan_detach(asnd_plan *plan) {
     asn_jit_release(plan->code);
     plan->code = NULL;
 }

@@ -24,8 +24,8 @@ typedef struct known_plan known_plan;
 struct known_plan {
     known_plan *next;
     int64_t bytes; /* of the block */
-    asn_prepared_case of;
-    asn_prepared_run run;
+    asnd_prepared_case of;
+    asnd_prepared_run run;
     /* Of every operand: from its address to the element at position 0. */
     ptrdiff_t begin[ACLNNX_MAX_OPERANDS];
 };
@@ -41,8 +41,8 @@ static struct {
     _Atomic int64_t kept, reused, bytes;
 } counts;
 
-asn_prepared_counts asn_prepared_count(void) {
-    return (asn_prepared_counts){counts.kept, counts.reused, counts.bytes};
+asnd_prepared_counts asn_prepared_count(void) {
+    return (asnd_prepared_counts){counts.kept, counts.reused, counts.bytes};
 }
 
 /* Copies a list to `at` in a block of memory, and moves on; NULL: only that. */
@@ -64,7 +64,7 @@ static void *take(int64_t bytes) {
 
 /* The bytes of the program and its lists, which point into the block if there is one. */
 static int64_t put_program(aclnnxProgram *to, const aclnnxProgram *p, char *block) {
-    int64_t at = sizeof(asn_prepared);
+    int64_t at = sizeof(asnd_prepared);
     const int num = p->numIn + p->numOut;
     at = (at + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
     *to = *p;
@@ -85,29 +85,29 @@ static int64_t put_program(aclnnxProgram *to, const aclnnxProgram *p, char *bloc
 
 /* What lowering finds wrong is wrong at every address. */
 static asn_status check(const aclnnxProgram *p) {
-    asn_plan plan;
-    asn_plan_room room;
+    asnd_plan plan;
+    asnd_plan_room room;
     ASN_TRY(asn_program_check(p));
     return asn_plan_lower(&plan, &room, p);
 }
 
-asn_status asn_prepared_new(asn_prepared **out, const aclnnxProgram *p) {
+asn_status asn_prepared_new(asnd_prepared **out, const aclnnxProgram *p) {
     aclnnxProgram copy;
     ASN_TRY(check(p));
     const int64_t bytes = put_program(&copy, p, NULL);
-    asn_prepared *known = take(bytes);
+    asnd_prepared *known = take(bytes);
     if (!known) return ASN_ERR_MEMORY;
-    *known = (asn_prepared){.users = 1, .bytes = bytes};
+    *known = (asnd_prepared){.users = 1, .bytes = bytes};
     put_program(&known->program, p, (char *)known);
     *out = known;
     return ASN_OK;
 }
 
-void asn_prepared_hold(asn_prepared *known) {
+void asn_prepared_hold(asnd_prepared *known) {
     atomic_fetch_add_explicit(&known->users, 1, memory_order_relaxed);
 }
 
-void asn_prepared_release(asn_prepared *known) {
+void asn_prepared_release(asnd_prepared *known) {
     if (!known || atomic_fetch_sub_explicit(&known->users, 1, memory_order_acq_rel) > 1)
         return;
     for (known_plan *k = known->plans, *next; k; k = next) {
@@ -120,7 +120,7 @@ void asn_prepared_release(asn_prepared *known) {
     asn_free(known);
 }
 
-const aclnnxProgram *asn_prepared_program(const asn_prepared *known) {
+const aclnnxProgram *asn_prepared_program(const asnd_prepared *known) {
     return &known->program;
 }
 
@@ -129,7 +129,7 @@ const aclnnxProgram *asn_prepared_program(const asn_prepared *known) {
 /* Whether other addresses could give another plan: rows were copied together, or results
  * may go past the caches, which depends on how operands overlap and where their lines
  * begin. */
-static bool depends_on_addresses(const asn_plan *plan, const aclnnxProgram *p) {
+static bool depends_on_addresses(const asnd_plan *plan, const aclnnxProgram *p) {
     int64_t bytes = 0, all;
     for (int i = 0; i < plan->num_operands; i++) {
         if (p->operands[i].flags & ACLNNX_PART) return true;
@@ -137,10 +137,10 @@ static bool depends_on_addresses(const asn_plan *plan, const aclnnxProgram *p) {
     }
     return plan->packed || asn_weave_may(plan) ||
            !asn_mul_size(bytes, plan->size, &all) ||
-           asn_plan_worth_streaming((asn_traffic){all, plan->num_in});
+           asn_plan_worth_streaming((asnd_traffic){all, plan->num_in});
 }
 
-static bool same_case(const asn_prepared_case *a, const asn_prepared_case *b,
+static bool same_case(const asnd_prepared_case *a, const asnd_prepared_case *b,
                       int num_out) {
     if (a->jit != b->jit || a->tracks != b->tracks) return false;
     for (int o = 0; o < num_out; o++)
@@ -148,7 +148,7 @@ static bool same_case(const asn_prepared_case *a, const asn_prepared_case *b,
     return true;
 }
 
-static known_plan *find(const asn_prepared *known, const asn_prepared_case *of) {
+static known_plan *find(const asnd_prepared *known, const asnd_prepared_case *of) {
     known_plan *k = atomic_load_explicit(&known->plans, memory_order_acquire);
     while (k && !same_case(&k->of, of, known->program.numOut))
         k = k->next;
@@ -157,7 +157,7 @@ static known_plan *find(const asn_prepared *known, const asn_prepared_case *of) 
 
 /* The bytes of a kept plan's block, to which `plan` points if there is one. What only
  * lowering reads is left out. */
-static int64_t put_lists(asn_plan *plan, const asn_plan *from, char *block) {
+static int64_t put_lists(asnd_plan *plan, const asnd_plan *from, char *block) {
     int64_t at = (sizeof(known_plan) + ALIGNMENT - 1) & -(int64_t)ALIGNMENT;
     const int operands = from->num_operands, values = from->num_values;
     plan->steps = put(block, &at, from->steps, from->num_steps, sizeof *from->steps);
@@ -175,9 +175,9 @@ static int64_t put_lists(asn_plan *plan, const asn_plan *from, char *block) {
     return at;
 }
 
-static known_plan *copy_of(const asn_prepared_run *run, const asn_prepared_case *of,
-                           const asn_prepared *known, const aclnnxProgram *p) {
-    asn_plan lists = run->plan;
+static known_plan *copy_of(const asnd_prepared_run *run, const asnd_prepared_case *of,
+                           const asnd_prepared *known, const aclnnxProgram *p) {
+    asnd_plan lists = run->plan;
     const int64_t bytes = put_lists(&lists, &run->plan, NULL);
     known_plan *k = bytes <= MOST_BYTES ? take(bytes) : NULL;
     if (!k) return NULL;
@@ -198,8 +198,8 @@ static known_plan *copy_of(const asn_prepared_run *run, const asn_prepared_case 
     return k;
 }
 
-void asn_prepared_keep(asn_prepared *known, const asn_prepared_case *of,
-                       const asn_prepared_run *run, const aclnnxProgram *p) {
+void asn_prepared_keep(asnd_prepared *known, const asnd_prepared_case *of,
+                       const asnd_prepared_run *run, const aclnnxProgram *p) {
     if (!run->plan.settled || depends_on_addresses(&run->plan, p) || find(known, of) ||
         known->num_plans >= MOST_PLANS)
         return;
@@ -218,7 +218,7 @@ void asn_prepared_keep(asn_prepared *known, const asn_prepared_case *of,
 /* ---- running it */
 
 /* False: an operand has no address. */
-static bool find_case(asn_prepared_case *of, const aclnnxProgram *p,
+static bool find_case(asnd_prepared_case *of, const aclnnxProgram *p,
                       void *const *addresses, bool tracks) {
     of->jit = asn_jit_now();
     of->tracks = tracks;
@@ -234,14 +234,14 @@ static bool find_case(asn_prepared_case *of, const aclnnxProgram *p,
     return true;
 }
 
-asn_status asn_prepared_run_at(const asn_prepared_run *run, char *const *base,
+asn_status asn_prepared_run_at(const asnd_prepared_run *run, char *const *base,
                                uint32_t *fp_flags) {
     if (run->plan.num_reductions) {
-        asn_reduction_run own = run->reduction;
+        asnd_reduction_run own = run->reduction;
         own.base = base;
         return asn_reductions_run(&own, fp_flags);
     }
-    asn_elements own = run->elements;
+    asnd_elements own = run->elements;
     own.base = base;
     asn_elements_run(&own, fp_flags);
     return ASN_OK;
@@ -255,8 +255,8 @@ static asn_status run_known(const known_plan *k, void *const *addresses,
     return asn_prepared_run_at(&k->run, base, fp_flags);
 }
 
-static asn_status __attribute__((noinline)) run_anew(asn_prepared *known,
-                                                     const asn_prepared_case *of,
+static asn_status __attribute__((noinline)) run_anew(asnd_prepared *known,
+                                                     const asnd_prepared_case *of,
                                                      void *const *addresses,
                                                      uint32_t *fp_flags) {
     aclnnxProgram p = known->program;
@@ -282,9 +282,9 @@ static asn_status no_address(const aclnnxProgram *p, void *const *addresses) {
                          i, p->numIn + p->numOut);
 }
 
-asn_status asn_prepared_run_on(asn_prepared *known, void *const *addresses,
+asn_status asn_prepared_run_on(asnd_prepared *known, void *const *addresses,
                                uint32_t *fp_flags) {
-    asn_prepared_case of;
+    asnd_prepared_case of;
     if (!find_case(&of, &known->program, addresses, fp_flags != NULL))
         return no_address(&known->program, addresses);
     const known_plan *k = find(known, &of);

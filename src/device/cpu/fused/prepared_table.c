@@ -31,14 +31,14 @@ typedef struct {
     uint64_t hash, used; /* the clock at its last use */
     int words;
     uint64_t *key; /* owns */
-    asn_prepared *known;
+    asnd_prepared *known;
 } slot;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 ASN_FORK_TAKES(prepared, &lock, ASN_FORK_LEAF)
 static slot slots[SETS][WAYS]; /* this and what follows: under the lock */
 static uint64_t seen[SEEN], now;
-static asn_prepared_table_counts counts;
+static asnd_prepared_table_counts counts;
 
 _Static_assert(sizeof(aclnnxInstr) == sizeof(uint64_t), "an instruction is a word");
 
@@ -109,7 +109,7 @@ static slot *keep(const program_key *key, const aclnnxProgram *p) {
     return oldest;
 }
 
-static asn_prepared *find(const program_key *key, const aclnnxProgram *p) {
+static asnd_prepared *find(const program_key *key, const aclnnxProgram *p) {
     slot *at = look_up(key);
     uint64_t *met = &seen[key->hash / SETS % SEEN];
     counts.found += at != NULL;
@@ -123,18 +123,18 @@ static asn_prepared *find(const program_key *key, const aclnnxProgram *p) {
     return at->known;
 }
 
-asn_prepared *asn_prepared_find(const aclnnxProgram *p) {
+asnd_prepared *asn_prepared_find(const aclnnxProgram *p) {
     program_key key;
     describe(&key, p);
     if (!key.words || pthread_mutex_trylock(&lock) != 0) return NULL;
-    asn_prepared *found = find(&key, p);
+    asnd_prepared *found = find(&key, p);
     pthread_mutex_unlock(&lock);
     return found;
 }
 
-asn_prepared_table_counts asn_prepared_table_count(void) {
+asnd_prepared_table_counts asn_prepared_table_count(void) {
     pthread_mutex_lock(&lock);
-    asn_prepared_table_counts is = counts;
+    asnd_prepared_table_counts is = counts;
     pthread_mutex_unlock(&lock);
     return is;
 }

@@ -11,12 +11,12 @@
 
 /* The program that says the same, held for the caller; NULL: it was not met before, or
  * another thread looks. After asn_program_check. Thread-safe, as all of these are. */
-asn_prepared *asn_prepared_find(const aclnnxProgram *p);
+asnd_prepared *asn_prepared_find(const aclnnxProgram *p);
 
 typedef struct {
     int64_t found, kept, dropped; /* programs, since the start */
-} asn_prepared_table_counts;
-asn_prepared_table_counts asn_prepared_table_count(void);
+} asnd_prepared_table_counts;
+asnd_prepared_table_counts asn_prepared_table_count(void);
 /* Lets go of all of them. */
 void asn_prepared_clear(void);
 

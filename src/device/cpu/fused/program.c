@@ -52,7 +52,7 @@ asn_status asn_program_check(const aclnnxProgram *p) {
 }
 
 /* A reducing output's fold. Its register is read in the accumulator's dtype. */
-static asn_status add_reduction(asn_plan *plan, int operand) {
+static asn_status add_reduction(asnd_plan *plan, int operand) {
     const aclnnxOperand *out = &plan->operands[operand];
     asn_dtype dt = plan->dtype[operand];
     asn_op op = (asn_op)out->reduceOp;
@@ -60,7 +60,7 @@ static asn_status add_reduction(asn_plan *plan, int operand) {
         return asn_error_set(
             ASN_ERR_VALUE, "fused: output %d reduces with opcode %d, which is not binary",
             operand - plan->num_in, out->reduceOp);
-    asn_reduction *r = &plan->reductions[plan->num_reductions++];
+    asnd_reduction *r = &plan->reductions[plan->num_reductions++];
     r->operand = operand;
     r->op = op;
     r->out_dtype = dt;
@@ -86,13 +86,13 @@ static asn_status add_reduction(asn_plan *plan, int operand) {
     return ASN_OK;
 }
 
-static uint16_t new_value(asn_plan *plan, asn_dtype dt) {
+static uint16_t new_value(asnd_plan *plan, asn_dtype dt) {
     plan->item[plan->num_values] = (uint8_t)asn_itemsize(dt);
     plan->value_dtype[plan->num_values] = (uint8_t)dt;
     return (uint16_t)plan->num_values++;
 }
 
-static asn_status define_operands(asn_plan *plan, const aclnnxProgram *p) {
+static asn_status define_operands(asnd_plan *plan, const aclnnxProgram *p) {
     memset(plan->dtype, ASN_DTYPE_NONE, (size_t)p->numRegs);
     memset(plan->reads_own, 0, (size_t)p->numRegs);
     memset(plan->reads32, 0, (size_t)p->numRegs);
@@ -117,7 +117,7 @@ static asn_status define_operands(asn_plan *plan, const aclnnxProgram *p) {
 }
 
 /* The float32 loop stands in for a half's. */
-static bool is_lowered(const asn_plan *plan, const aclnnxInstr *in, asn_dtype dt) {
+static bool is_lowered(const asnd_plan *plan, const aclnnxInstr *in, asn_dtype dt) {
     return asn_is_half(dt) && in->op < ASN_OP_CAST && !plan->kernels->ew[in->op][dt];
 }
 
@@ -127,7 +127,7 @@ static int arity(const aclnnxInstr *in) {
 
 /* Opcodes and register numbers are checked here, before anything uses them as an index.
  */
-static asn_status mark_readers(asn_plan *plan, const aclnnxProgram *p) {
+static asn_status mark_readers(asnd_plan *plan, const aclnnxProgram *p) {
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
         asn_dtype dt = asn_plan_dtype(in->dtype);
@@ -155,9 +155,9 @@ static asn_status mark_readers(asn_plan *plan, const aclnnxProgram *p) {
     return ASN_OK;
 }
 
-static asn_step *add_step(asn_plan *plan, asn_op op, asn_dtype from, asn_ew_fn fn,
-                          uint16_t dst, uint16_t src) {
-    asn_step *s = &plan->steps[plan->num_steps++];
+static asnd_step *add_step(asnd_plan *plan, asn_op op, asn_dtype from, asnd_ew_fn fn,
+                           uint16_t dst, uint16_t src) {
+    asnd_step *s = &plan->steps[plan->num_steps++];
     s->fn = fn;
     s->dst = dst;
     s->src[0] = s->src[1] = s->src[2] = src;
@@ -170,13 +170,13 @@ static asn_step *add_step(asn_plan *plan, asn_op op, asn_dtype from, asn_ew_fn f
     return s;
 }
 
-static void add_cast(asn_plan *plan, asn_dtype from, uint16_t dst, uint16_t src) {
+static void add_cast(asnd_plan *plan, asn_dtype from, uint16_t dst, uint16_t src) {
     add_step(plan, ASN_OP_CAST, from, plan->kernels->cast[from][plan->value_dtype[dst]],
              dst, src);
 }
 
 /* The register's value in its own dtype, made from float32 when that is all there is. */
-static uint16_t own_value(asn_plan *plan, int reg) {
+static uint16_t own_value(asnd_plan *plan, int reg) {
     if (plan->value[reg] == ASN_NO_VALUE) {
         asn_dtype dt = plan->dtype[reg];
         plan->value[reg] = new_value(plan, dt);
@@ -185,7 +185,7 @@ static uint16_t own_value(asn_plan *plan, int reg) {
     return plan->value[reg];
 }
 
-static uint16_t float_value(asn_plan *plan, int reg) {
+static uint16_t float_value(asnd_plan *plan, int reg) {
     if (plan->value32[reg] == ASN_NO_VALUE) {
         plan->value32[reg] = new_value(plan, ASN_F32);
         add_cast(plan, (asn_dtype)plan->dtype[reg], plan->value32[reg], plan->value[reg]);
@@ -194,7 +194,7 @@ static uint16_t float_value(asn_plan *plan, int reg) {
 }
 
 /* After a lowered instruction has left its unrounded result in a float32 value. */
-static void round_result(asn_plan *plan, int reg, uint16_t raw) {
+static void round_result(asnd_plan *plan, int reg, uint16_t raw) {
     asn_dtype dt = plan->dtype[reg];
     if (plan->reads32[reg]) {
         add_step(plan, ASN_OP_NONE, dt, plan->kernels->round_half[dt], raw, raw);
@@ -206,7 +206,7 @@ static void round_result(asn_plan *plan, int reg, uint16_t raw) {
     }
 }
 
-static asn_status lower_cast(asn_plan *plan, const aclnnxInstr *in, int index) {
+static asn_status lower_cast(asnd_plan *plan, const aclnnxInstr *in, int index) {
     asn_dtype from = asn_plan_dtype(in->dtype), to = asn_plan_dtype(in->outDtype);
     int src = in->src[0];
     if (to == ASN_DTYPE_NONE || plan->dtype[src] != from)
@@ -229,7 +229,7 @@ static asn_status lower_cast(asn_plan *plan, const aclnnxInstr *in, int index) {
     return ASN_OK;
 }
 
-static asn_status check_operands(const asn_plan *plan, const aclnnxInstr *in,
+static asn_status check_operands(const asnd_plan *plan, const aclnnxInstr *in,
                                  asn_dtype dt, int index) {
     const asn_op_info *info = &asn_op_table[in->op];
     if (!asn_op_has_loop(in->op, dt))
@@ -248,13 +248,13 @@ static asn_status check_operands(const asn_plan *plan, const aclnnxInstr *in,
     return ASN_OK;
 }
 
-static double step_cost(const asn_plan *plan, asn_op op, asn_dtype dt) {
+static double step_cost(const asnd_plan *plan, asn_op op, asn_dtype dt) {
     double cost = plan->kernels->cost[op] * 0.1;
     if (cost > 0.15) return asn_is_complex(dt) ? cost * 5 : cost;
     return 0.04 + 0.013 * asn_itemsize(dt);
 }
 
-static bool is_same_call(const asn_step *step, const asn_added_loop *loop,
+static bool is_same_call(const asnd_step *step, const asn_added_loop *loop,
                          const uint16_t *src) {
     if (!step->loop || step->loop->fn != loop->fn || step->loop->data != loop->data)
         return false;
@@ -265,13 +265,13 @@ static bool is_same_call(const asn_step *step, const asn_added_loop *loop,
 
 /* Output `output` of a loop of the program's own: by the call that makes another one of
  * the same values, or by a new one. */
-static uint16_t lower_call(asn_plan *plan, const asn_added_loop *loop, int output,
+static uint16_t lower_call(asnd_plan *plan, const asn_added_loop *loop, int output,
                            const aclnnxInstr *in) {
     uint16_t src[ASN_ADDED_INPUTS];
     for (int s = 0; s < loop->num_in; s++)
         src[s] = own_value(plan, in->src[s]);
     for (int i = 0; i < plan->num_steps; i++) {
-        asn_step *step = &plan->steps[i];
+        asnd_step *step = &plan->steps[i];
         if (!is_same_call(step, loop, src) || step->taken >> output & 1) continue;
         step->taken |= (uint8_t)(1u << output);
         return step->results[output];
@@ -279,8 +279,8 @@ static uint16_t lower_call(asn_plan *plan, const asn_added_loop *loop, int outpu
     uint16_t results[ASN_ADDED_ARGS];
     for (int k = 0; k < loop->num_out; k++)
         results[k] = new_value(plan, (asn_dtype)loop->dtypes[loop->num_in + k]);
-    asn_step *step = add_step(plan, (asn_op)in->op, (asn_dtype)loop->dtypes[0], NULL,
-                              results[output], src[0]);
+    asnd_step *step = add_step(plan, (asn_op)in->op, (asn_dtype)loop->dtypes[0], NULL,
+                               results[output], src[0]);
     memcpy(step->src, src, (size_t)loop->num_in * sizeof *src);
     memcpy(step->results, results, (size_t)loop->num_out * sizeof *results);
     step->num_src = (uint16_t)loop->num_in;
@@ -292,7 +292,7 @@ static uint16_t lower_call(asn_plan *plan, const asn_added_loop *loop, int outpu
     return results[output];
 }
 
-static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) {
+static asn_status lower_instr(asnd_plan *plan, const aclnnxInstr *in, int index) {
     asn_dtype dt = asn_plan_dtype(in->dtype);
     ASN_TRY(check_operands(plan, in, dt, index));
     asn_dtype result = asn_op_result(in->op, dt);
@@ -321,8 +321,8 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
     }
     bool rounds = lowered && result == dt;
     uint16_t dst = new_value(plan, rounds ? ASN_F32 : result);
-    asn_step *step = add_step(plan, (asn_op)in->op, loop, plan->kernels->ew[in->op][loop],
-                              dst, src[0]);
+    asnd_step *step = add_step(plan, (asn_op)in->op, loop,
+                               plan->kernels->ew[in->op][loop], dst, src[0]);
     if (n > 1) step->src[1] = src[1];
     if (n > 2) step->src[2] = src[2];
     step->num_src = (uint16_t)n;
@@ -336,14 +336,14 @@ static asn_status lower_instr(asn_plan *plan, const aclnnxInstr *in, int index) 
 }
 
 /* A conversion of float16 to a wider float is as quiet as what reads it. */
-static void quieten_widenings(asn_plan *plan) {
+static void quieten_widenings(asnd_plan *plan) {
     plan->widens_quietly = false;
     bool heard[ASN_MAX_VALUES];
     memset(heard, 0, (size_t)plan->num_values * sizeof *heard);
     for (int i = 0; i < plan->num_reductions; i++)
         heard[plan->reductions[i].value] |= !plan->reductions[i].quiet;
     for (int i = plan->num_steps - 1; i >= 0; i--) {
-        asn_step *step = &plan->steps[i];
+        asnd_step *step = &plan->steps[i];
         if (step->op == ASN_OP_CAST && asn_cast_widens_half(step->from, step->to))
             plan->widens_quietly |= step->quiet = !heard[step->dst];
         for (int s = 0; s < step->num_src; s++)
@@ -352,9 +352,9 @@ static void quieten_widenings(asn_plan *plan) {
 }
 
 /* Each reduction folds its register's value in the accumulator's form. */
-static void bind_reductions(asn_plan *plan) {
+static void bind_reductions(asnd_plan *plan) {
     for (int i = 0; i < plan->num_reductions; i++) {
-        asn_reduction *r = &plan->reductions[i];
+        asnd_reduction *r = &plan->reductions[i];
         r->value = asn_is_half(r->out_dtype) ? float_value(plan, r->operand)
                                              : own_value(plan, r->operand);
         plan->step_ns += step_cost(plan, r->op, r->dtype);
@@ -364,7 +364,7 @@ static void bind_reductions(asn_plan *plan) {
 /* Whether anything in the program can raise a floating-point flag that is its own:
  * reading and writing the flags around every short row of a bool program would cost more
  * than the row. */
-static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
+static bool can_raise(const asnd_plan *plan, const aclnnxProgram *p) {
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
         asn_dtype dt = asn_plan_dtype(in->dtype);
@@ -382,7 +382,7 @@ static bool can_raise(const asn_plan *plan, const aclnnxProgram *p) {
     return false;
 }
 
-static void use_room(asn_plan *plan, asn_plan_room *room) {
+static void use_room(asnd_plan *plan, asnd_plan_room *room) {
     plan->dtype = room->dtype;
     plan->value = room->value;
     plan->value32 = room->value32;
@@ -396,7 +396,7 @@ static void use_room(asn_plan *plan, asn_plan_room *room) {
     plan->dims = room->dims;
 }
 
-asn_status asn_plan_lower(asn_plan *plan, asn_plan_room *room, const aclnnxProgram *p) {
+asn_status asn_plan_lower(asnd_plan *plan, asnd_plan_room *room, const aclnnxProgram *p) {
     use_room(plan, room);
     plan->kernels = asn_kernels_get();
     plan->operands = p->operands;

@@ -23,7 +23,7 @@ enum {
 };
 
 typedef struct {
-    asn_ew_fn fn;
+    asnd_ew_fn fn;
     uint16_t dst, src[3];
     uint16_t num_src;
     bool quiet; /* flags it raises are not the program's */
@@ -35,7 +35,7 @@ typedef struct {
     uint16_t
         results[ASN_ADDED_ARGS]; /* its outputs' values; dst is the first one asked */
     uint8_t taken;               /* bit k: a register holds results[k] */
-} asn_step;
+} asnd_step;
 
 typedef enum {
     ASN_AT_UNUSED,  /* an input nobody reads */
@@ -46,7 +46,7 @@ typedef enum {
     ASN_AT_SCATTER, /* output: computed in a slot, then copied out */
     ASN_AT_STREAM,  /* output: computed in a slot, then stored past the caches */
     ASN_AT_REDUCED, /* output that the reduction writes itself */
-} asn_access;
+} asnd_access;
 
 /* A reducing output. */
 typedef struct {
@@ -55,26 +55,26 @@ typedef struct {
     asn_op op;
     asn_dtype dtype;     /* of the accumulator: float32 for halves */
     asn_dtype out_dtype; /* of the output */
-    asn_fold_fn fold;
-    asn_ew_fn combine;
-    asn_sum_fn sum; /* float addition only */
-    bool splits;    /* partial results may be combined */
+    asnd_fold_fn fold;
+    asnd_ew_fn combine;
+    asnd_sum_fn sum; /* float addition only */
+    bool splits;     /* partial results may be combined */
     bool has_identity;
     bool from_identity; /* a result starts from it (a sum of -0.0 is 0.0), not from an
                            element */
     _Alignas(16) char identity[16]; /* of dtype */
     bool quiet;
-} asn_reduction;
+} asnd_reduction;
 
 /* One dimension of the iteration space; index 0 is the innermost. */
 typedef struct {
     int64_t extent;
     bool reduced;
     int64_t stride[ACLNNX_MAX_OPERANDS];
-} asn_dim;
+} asnd_dim;
 
 typedef struct {
-    const asn_kernels *kernels;
+    const asnd_kernels *kernels;
     const aclnnxOperand *operands;
     int num_in, num_operands;
     bool track_flags;
@@ -88,7 +88,7 @@ typedef struct {
     uint8_t *reads32;
 
     int num_steps, num_values;
-    asn_step *steps;
+    asnd_step *steps;
     uint8_t *item; /* of a value, bytes */
     uint8_t *value_dtype;
     int16_t *slot; /* or ASN_NO_SLOT */
@@ -100,38 +100,38 @@ typedef struct {
     bool calls;   /* some step is a loop of the program's own */
     bool folds;   /* blocks or their rows are folded (fused_fold.c) */
     bool settled; /* a plan of equal steps will find the same code, or none */
-    struct asn_jit_code *code; /* of the steps, or NULL (jit.h) */
-    uint32_t past_caches;      /* outputs that the code stores so */
-    int64_t step_block;        /* elements of a block when the steps run one by one */
-    int64_t long_block;        /* and when machine code leaves the slots unused */
+    struct asnd_jit_code *code; /* of the steps, or NULL (jit.h) */
+    uint32_t past_caches;       /* outputs that the code stores so */
+    int64_t step_block;         /* elements of a block when the steps run one by one */
+    int64_t long_block;         /* and when machine code leaves the slots unused */
 
     bool prefetch; /* the operands come from memory */
     bool streams;  /* some output is ASN_AT_STREAM */
     int num_reductions;
-    asn_reduction *reductions;
+    asnd_reduction *reductions;
 
     int num_dims;      /* 1 at least */
     int64_t size;      /* product of the extents */
     int64_t kept_size; /* ... of those not reduced */
-    asn_dim *dims;
+    asnd_dim *dims;
     char *packed; /* owns: rows that were strided (iteration_space.c), or NULL */
 
     uint8_t access[ACLNNX_MAX_OPERANDS];
     /* The element at position 0 of every dimension, where the plan was made; NULL: an
      * immediate. A run has its own (asn_prepared_run_at). */
     char *base[ACLNNX_MAX_OPERANDS];
-} asn_plan;
+} asnd_plan;
 
 /* The lists of the longest plan. */
 typedef struct {
     uint8_t dtype[ACLNNX_MAX_REGS], reads_own[ACLNNX_MAX_REGS], reads32[ACLNNX_MAX_REGS];
     uint16_t value[ACLNNX_MAX_REGS], value32[ACLNNX_MAX_REGS];
-    asn_step steps[ASN_MAX_STEPS];
+    asnd_step steps[ASN_MAX_STEPS];
     uint8_t item[ASN_MAX_VALUES], value_dtype[ASN_MAX_VALUES];
     int16_t slot[ASN_MAX_VALUES];
-    asn_reduction reductions[ACLNNX_MAX_OPERANDS];
-    asn_dim dims[ACLNNX_MAX_DIMS];
-} asn_plan_room;
+    asnd_reduction reductions[ACLNNX_MAX_OPERANDS];
+    asnd_dim dims[ACLNNX_MAX_DIMS];
+} asnd_plan_room;
 
 /* Whether the counts are within their bounds and the lists are there: what reading a
  * program relies on. */
@@ -147,47 +147,47 @@ static inline void asn_program_addresses(const aclnnxProgram *p, void **addresse
 
 /* Validates a program whose counts were checked and fills in the steps (program.c). The
  * plan's lists lie in `room`, which it borrows. */
-ASN_CHECK_RESULT asn_status asn_plan_lower(asn_plan *plan, asn_plan_room *room,
+ASN_CHECK_RESULT asn_status asn_plan_lower(asnd_plan *plan, asnd_plan_room *room,
                                            const aclnnxProgram *p);
 
 /* Fills in the iteration space: sorted by stride, merged (iteration_space.c). The caller
  * frees plan->packed after the run. */
-ASN_CHECK_RESULT asn_status asn_plan_space(asn_plan *plan, const aclnnxProgram *p);
+ASN_CHECK_RESULT asn_status asn_plan_space(asnd_plan *plan, const aclnnxProgram *p);
 
 /* Reorders the dimensions: `inner` becomes the innermost, then those reduced, then those
  * kept (each group in its order); returns the number of reduced ones. */
-int asn_plan_group(asn_plan *plan, int inner);
+int asn_plan_group(asnd_plan *plan, int inner);
 
 /* Looks for machine code of the steps, after asn_plan_place, and places the operands for
  * it: it needs other slots, but the blocks stay those of the steps, since the order of a
  * sum depends on them. asn_plan_detach gives the code back after the run. */
-void asn_plan_attach(asn_plan *plan);
-void asn_plan_detach(asn_plan *plan);
+void asn_plan_attach(asnd_plan *plan);
+void asn_plan_detach(asnd_plan *plan);
 /* Whether input i is the same for every element of a block. */
-bool asn_plan_is_splat(const asn_plan *plan, int i);
+bool asn_plan_is_splat(const asnd_plan *plan, int i);
 /* Whether some output lies over an input. */
-bool asn_plan_in_place(const asn_plan *plan);
+bool asn_plan_in_place(const asnd_plan *plan);
 
 /* Decides how each operand is accessed when blocks are parts of rows (`rows` false) or
  * several whole rows, and gives out slots. */
-void asn_plan_place(asn_plan *plan, bool rows);
+void asn_plan_place(asnd_plan *plan, bool rows);
 
 /* Bytes that the program reads and writes, and how many arrays it reads; what is
  * broadcast stays in the caches. */
 typedef struct {
     int64_t bytes;
     int read;
-} asn_traffic;
-asn_traffic asn_plan_traffic(const asn_plan *plan);
+} asnd_traffic;
+asnd_traffic asn_plan_traffic(const asnd_plan *plan);
 /* Whether so many bytes of a program leave the caches anyway. */
-bool asn_plan_worth_streaming(asn_traffic traffic);
+bool asn_plan_worth_streaming(asnd_traffic traffic);
 /* Whether an output begins where an input does. */
-bool asn_plan_shares(const asn_plan *plan, int out);
+bool asn_plan_shares(const asnd_plan *plan, int out);
 /* Whether an output is to be stored past the caches, if its place allows. */
-bool asn_plan_streams_to(const asn_plan *plan, int out, asn_traffic traffic);
+bool asn_plan_streams_to(const asnd_plan *plan, int out, asnd_traffic traffic);
 
 /* Estimated time on one thread, ns. */
-double asn_plan_work(const asn_plan *plan);
+double asn_plan_work(const asnd_plan *plan);
 
 asn_dtype asn_plan_dtype(int acl); /* ASN_DTYPE_NONE when unknown */
 

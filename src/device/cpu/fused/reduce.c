@@ -8,7 +8,7 @@
 #include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
 
-static asn_status check_reduction(asn_op op, const asn_nd *in) {
+static asn_status check_reduction(asn_op op, const asnd_nd *in) {
     asn_dtype loop = asn_is_half(in->dtype) ? ASN_F32 : in->dtype;
     if ((unsigned)op >= ASN_OP_CAST || !asn_kernels_get()->fold[op][loop])
         return asn_error_set(ASN_ERR_NO_LOOP, "%s: no reduction for dtype %s",
@@ -18,7 +18,7 @@ static asn_status check_reduction(asn_op op, const asn_nd *in) {
     return ASN_OK;
 }
 
-asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in, const asn_nd *out,
+asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asnd_nd *in, const asnd_nd *out,
                           uint32_t *fp_flags) {
     int64_t strides[ASN_ND_MAX_DIMS];
     ASN_TRY(check_reduction(op, in));
@@ -52,8 +52,8 @@ asn_status asn_cpu_reduce(asn_op op, uint64_t mask, const asn_nd *in, const asn_
 /* ---- reduceat */
 
 typedef struct {
-    asn_lines *lines; /* views: in, out, both with stride 0 along the axis */
-    asn_fold_fn fold;
+    asnd_lines *lines; /* views: in, out, both with stride 0 along the axis */
+    asnd_fold_fn fold;
     int item;
     int64_t in_stride, out_stride, extent, segments;
     const char *indices;
@@ -71,7 +71,7 @@ static int64_t segment(const reduceat_run *r, int64_t i, int64_t *first) {
 /* Contiguous segments of one line, without the engine's overhead per segment. */
 static void reduceat_chunk(void *ctx, int64_t number) {
     const reduceat_run *r = ctx;
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, number);
     for (int64_t i = 0; i < r->segments; i++) {
         int64_t first, n = segment(r, i, &first);
@@ -82,24 +82,24 @@ static void reduceat_chunk(void *ctx, int64_t number) {
     }
 }
 
-static asn_status reduce_segments(asn_op op, const asn_nd *in, int axis,
-                                  const asn_nd *out, const reduceat_run *r) {
+static asn_status reduce_segments(asn_op op, const asnd_nd *in, int axis,
+                                  const asnd_nd *out, const reduceat_run *r) {
     int64_t shape[ASN_ND_MAX_DIMS];
     memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
     for (int64_t i = 0; i < r->segments; i++) {
         int64_t first;
         shape[axis] = segment(r, i, &first);
-        asn_nd from = {in->data + first * in->strides[axis], in->ndim, in->dtype, shape,
-                       in->strides};
-        asn_nd to = {out->data + i * out->strides[axis], out->ndim, out->dtype, shape,
-                     out->strides};
+        asnd_nd from = {in->data + first * in->strides[axis], in->ndim, in->dtype, shape,
+                        in->strides};
+        asnd_nd to = {out->data + i * out->strides[axis], out->ndim, out->dtype, shape,
+                      out->strides};
         ASN_TRY(asn_cpu_reduce(op, (uint64_t)1 << axis, &from, &to, NULL));
     }
     return ASN_OK;
 }
 
-asn_status asn_cpu_reduceat(asn_op op, const asn_nd *in, int axis, const asn_nd *indices,
-                            const asn_nd *out) {
+asn_status asn_cpu_reduceat(asn_op op, const asnd_nd *in, int axis,
+                            const asnd_nd *indices, const asnd_nd *out) {
     ASN_TRY(check_reduction(op, in));
     if (axis < 0 || axis >= in->ndim || indices->ndim != 1 || indices->dtype != ASN_I64 ||
         out->ndim != in->ndim || out->dtype != in->dtype)
@@ -107,7 +107,7 @@ asn_status asn_cpu_reduceat(asn_op op, const asn_nd *in, int axis, const asn_nd 
                              "reduceat: axis %d of a %d-d %s, %d-d %s indices", axis,
                              in->ndim, asn_dtype_name(in->dtype), indices->ndim,
                              asn_dtype_name(indices->dtype));
-    asn_lines lines;
+    asnd_lines lines;
     reduceat_run r = {.lines = &lines,
                       .extent = in->shape[axis],
                       .segments = indices->shape[0],

@@ -5,7 +5,7 @@
 #include "device/cpu/fused/program.h"
 
 /* The bytes that an operand spans: [at[0], at[1]). */
-static void find_span(const asn_plan *plan, int i, const char *at[2]) {
+static void find_span(const asnd_plan *plan, int i, const char *at[2]) {
     at[0] = plan->base[i];
     at[1] = plan->base[i] + asn_itemsize(plan->dtype[i]);
     for (int d = 0; d < plan->num_dims; d++) {
@@ -15,9 +15,9 @@ static void find_span(const asn_plan *plan, int i, const char *at[2]) {
 }
 
 /* Views of the same memory, as a stencil has them, are read once. */
-asn_traffic asn_plan_traffic(const asn_plan *plan) {
+asnd_traffic asn_plan_traffic(const asnd_plan *plan) {
     const char *span[ACLNNX_MAX_OPERANDS][2];
-    asn_traffic all = {0, 0};
+    asnd_traffic all = {0, 0};
     for (int i = 0; i < plan->num_operands; i++) {
         bool met = false;
         span[i][0] = span[i][1] = NULL;
@@ -43,7 +43,7 @@ asn_traffic asn_plan_traffic(const asn_plan *plan) {
  * program of several arrays gains sooner than one of a single array, whose lines are
  * stored as fast as they are read (Zen 5, NumPy in between, 1e6 float32: a + b 205-280
  * us, past the caches 155-195; -a 93-135, 122-140). */
-bool asn_plan_worth_streaming(asn_traffic traffic) {
+bool asn_plan_worth_streaming(asnd_traffic traffic) {
     const int64_t last = asn_cpu_caches().last;
     if (asn_cpu_isa() == ASN_ISA_AVX512)
         return traffic.read > 1 ? traffic.bytes >= last / 3
@@ -51,13 +51,13 @@ bool asn_plan_worth_streaming(asn_traffic traffic) {
     return traffic.bytes >= last / 3 * 2;
 }
 
-bool asn_plan_shares(const asn_plan *plan, int out) {
+bool asn_plan_shares(const asnd_plan *plan, int out) {
     for (int i = 0; i < plan->num_in; i++)
         if (plan->base[i] == plan->base[out]) return true;
     return false;
 }
 
-bool asn_plan_in_place(const asn_plan *plan) {
+bool asn_plan_in_place(const asnd_plan *plan) {
     for (int i = plan->num_in; i < plan->num_operands; i++)
         if (asn_plan_shares(plan, i)) return true;
     return false;
@@ -66,7 +66,7 @@ bool asn_plan_in_place(const asn_plan *plan) {
 /* A vector's results fill a quarter of a line or less, and stores past the caches come in
  * pieces (Zen 5, 1e7 float64: a < b 4.6 ms so, 4.1 through the caches; bits counted 3.3,
  * 3.0; as float32, half a line, 2.8 both ways). */
-static bool is_narrow(const asn_plan *plan, int out) {
+static bool is_narrow(const asnd_plan *plan, int out) {
     int64_t widest = 0;
     for (int i = 0; i < plan->num_operands; i++) {
         int64_t item = asn_itemsize(plan->dtype[i]);
@@ -79,7 +79,7 @@ static bool is_narrow(const asn_plan *plan, int out) {
  * do not fit the caches, or would push others out of them. What is read soon is better
  * off there (an update in place by two programs, 1024 x 1024: 850 us past the caches, 540
  * so). */
-bool asn_plan_streams_to(const asn_plan *plan, int out, asn_traffic traffic) {
+bool asn_plan_streams_to(const asnd_plan *plan, int out, asnd_traffic traffic) {
     enum { ROW = 2048 };
     int64_t item = asn_itemsize(plan->dtype[out]);
     const uint8_t flags = plan->operands[out].flags;

@@ -26,7 +26,7 @@ typedef struct {
     int64_t n, block, part; /* elements */
     int item;
     double origin; /* of dtype's values */
-    asn_spread_fn spread;
+    asnd_spread_fn spread;
     moments *parts;
 } variance_run;
 
@@ -76,7 +76,7 @@ static void variance_part(void *ctx, int64_t number) {
 
 asn_status asn_cpu_squared_deviations(asn_dtype dtype, int64_t n, const void *data,
                                       double *m2) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     variance_run r = {.data = data, .n = n, .item = asn_itemsize(dtype)};
     r.spread = k->spread[dtype];
     if (!r.spread)

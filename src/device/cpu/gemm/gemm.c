@@ -39,8 +39,8 @@ enum { VECTOR_WORK = 64 };   /* m k from which a call of gemv.c pays */
 /* ---- tiles */
 
 /* Small products in a row, along the only batch dimension. */
-static void small_chunk(const asn_product *p, int64_t first, int64_t end) {
-    const asn_matmul s = {p->m, p->n, p->k, p->a.row, p->a.col, p->b.row, p->c.row};
+static void small_chunk(const asnd_product *p, int64_t first, int64_t end) {
+    const asnd_matmul s = {p->m, p->n, p->k, p->a.row, p->a.col, p->b.row, p->c.row};
     if (p->many) {
         p->many(&s, end - first, p->a.data + first * p->a_step[0], p->a_step[0],
                 p->b.data + first * p->b_step[0], p->b_step[0],
@@ -52,10 +52,10 @@ static void small_chunk(const asn_product *p, int64_t first, int64_t end) {
                  p->c.data + i * p->c_step[0]);
 }
 
-static asn_status product_tile(const asn_product *p, int64_t t) {
+static asn_status product_tile(const asnd_product *p, int64_t t) {
     int64_t tiles = p->tiles_m * p->tiles_n, item = t / tiles,
             i = t % tiles / p->tiles_n * p->tile_m, j = t % p->tiles_n * p->tile_n;
-    asn_matrix a = p->a, b = p->b, c = p->c;
+    asnd_matrix a = p->a, b = p->b, c = p->c;
     for (int d = 0; d < p->num_batch; d++) {
         int64_t at = item % p->extent[d];
         item /= p->extent[d];
@@ -77,7 +77,7 @@ static asn_status product_tile(const asn_product *p, int64_t t) {
 }
 
 static void product_chunk(void *ctx, int64_t chunk) {
-    asn_product *p = ctx;
+    asnd_product *p = ctx;
     int64_t first = chunk * p->items_per_chunk, end = first + p->items_per_chunk;
     int64_t tiles = p->tiles_m * p->tiles_n;
     if (end > p->batch * tiles) end = p->batch * tiles;
@@ -89,7 +89,7 @@ static void product_chunk(void *ctx, int64_t chunk) {
         if (product_tile(p, t) != ASN_OK) atomic_store(&p->failed, true);
 }
 
-static double product_ns(const asn_product *p) {
+static double product_ns(const asnd_product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
     if (p->by_panels)
         return flops / (p->dtype == ASN_F32 ? 200 : p->dtype == ASN_F64 ? 100 : 25);
@@ -100,7 +100,7 @@ static double product_ns(const asn_product *p) {
     return flops * 0.1 + 20.0 * (double)p->batch;
 }
 
-static asn_status run_product(asn_product *p) {
+static asn_status run_product(asnd_product *p) {
     if (asn_product_dot(p)) return ASN_OK;
     p->symmetric = asn_product_is_symmetric(p);
     asn_product_cut(p);
@@ -122,11 +122,11 @@ static asn_status run_product(asn_product *p) {
 
 /* ---- preparing */
 
-static asn_matrix matrix_of(const asn_nd *x) {
-    return (asn_matrix){x->data, x->strides[x->ndim - 2], x->strides[x->ndim - 1]};
+static asnd_matrix matrix_of(const asnd_nd *x) {
+    return (asnd_matrix){x->data, x->strides[x->ndim - 2], x->strides[x->ndim - 1]};
 }
 
-static asn_status check_shapes(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+static asn_status check_shapes(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     int nd = c->ndim;
     bool fits = nd >= 2 && a->ndim == nd && b->ndim == nd && a->dtype == b->dtype &&
                 a->dtype == c->dtype && a->shape[nd - 1] == b->shape[nd - 2] &&
@@ -142,7 +142,8 @@ static asn_status check_shapes(const asn_nd *a, const asn_nd *b, const asn_nd *c
         asn_dtype_name(c->dtype));
 }
 
-static void describe(asn_product *p, const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+static void describe(asnd_product *p, const asnd_nd *a, const asnd_nd *b,
+                     const asnd_nd *c) {
     int nd = c->ndim;
     p->dtype = c->dtype;
     p->item = asn_itemsize(c->dtype);
@@ -166,12 +167,12 @@ static void describe(asn_product *p, const asn_nd *a, const asn_nd *b, const asn
 }
 
 /* Exchanges the roles of A and B: C^T = B^T A^T. */
-static void transpose_product(asn_product *p) {
-    asn_matrix a = p->a;
+static void transpose_product(asnd_product *p) {
+    asnd_matrix a = p->a;
     p->swapped = !p->swapped;
-    p->a = (asn_matrix){p->b.data, p->b.col, p->b.row};
-    p->b = (asn_matrix){a.data, a.col, a.row};
-    p->c = (asn_matrix){p->c.data, p->c.col, p->c.row};
+    p->a = (asnd_matrix){p->b.data, p->b.col, p->b.row};
+    p->b = (asnd_matrix){a.data, a.col, a.row};
+    p->c = (asnd_matrix){p->c.data, p->c.col, p->c.row};
     int64_t m = p->m;
     p->m = p->n;
     p->n = m;
@@ -187,7 +188,7 @@ static bool is_blas_dtype(asn_dtype dt) {
 }
 
 /* One of the operands is a vector: inner products where the other's rows run along k. */
-static bool choose_vector_form(asn_product *p) {
+static bool choose_vector_form(asnd_product *p) {
     if (p->m != 1 && p->n != 1) return false;
     if (p->n != 1) transpose_product(p);
     /* Now B is a column. A's rows along k: inner products; else row sums of A^T. */
@@ -202,7 +203,7 @@ static bool choose_vector_form(asn_product *p) {
 
 /* Whether the engine chosen can use the operands where they lie: [0] a, [1] b, [2] c, as
  * described. */
-static void find_misfits(const asn_product *p, bool misfit[3]) {
+static void find_misfits(const asnd_product *p, bool misfit[3]) {
     misfit[0] = misfit[1] = misfit[2] = false;
     if (p->by_panels) {
         misfit[0] = p->a.row % p->item || p->a.col % p->item;
@@ -226,29 +227,29 @@ static void find_misfits(const asn_product *p, bool misfit[3]) {
 }
 
 /* Whether the matrix of choose_vector_form has contiguous rows, and elements enough. */
-static bool is_gemv(const asn_product *p) {
+static bool is_gemv(const asnd_product *p) {
     bool column = p->n == 1;
-    const asn_matrix *x = column ? &p->a : &p->b;
+    const asnd_matrix *x = column ? &p->a : &p->b;
     int64_t rows = column ? p->m : p->k, cols = column ? p->k : p->n;
     return (p->dtype == ASN_F32 || p->dtype == ASN_F64) && rows > 1 && cols > 1 &&
            rows * cols >= VECTOR_WORK && x->col == p->item;
 }
 
 /* Few columns and few terms: BLAS packs operands for longer than it multiplies. */
-static bool is_narrow(const asn_product *p) {
+static bool is_narrow(const asnd_product *p) {
     return (p->dtype == ASN_F32 || p->dtype == ASN_F64) && p->k <= NARROW &&
            p->n <= NARROW && p->n > 1;
 }
 
 /* complex128 is worth its planes from some size on; BLAS's complex64 is near the peak. */
-static const asn_panels_kernels *panels_of(const asn_product *p, bool scaled) {
+static const asnd_panels_kernels *panels_of(const asnd_product *p, bool scaled) {
     if (p->dtype != ASN_C128) return asn_panels_kernels_of(p->dtype);
     bool long_enough =
         p->m >= COMPLEX_LEAST && p->n >= COMPLEX_LEAST && p->k >= COMPLEX_LEAST;
     return long_enough && !scaled ? asn_panels_kernels_of(ASN_F64) : NULL;
 }
 
-static asn_status choose_engine(asn_product *p, const void *alpha) {
+static asn_status choose_engine(asnd_product *p, const void *alpha) {
     static const float one_f = 1;
     static const double one_d = 1;
     double work = (double)p->m * (double)p->n * (double)p->k;
@@ -272,25 +273,25 @@ static asn_status choose_engine(asn_product *p, const void *alpha) {
     return ASN_OK;
 }
 
-static asn_status multiply(const asn_nd *const views[3], const void *alpha,
+static asn_status multiply(const asnd_nd *const views[3], const void *alpha,
                            const void *beta);
 
 /* New contiguous memory of x's shape; the caller frees fresh->data. */
-static asn_status allocate_like(const asn_nd *x, asn_dtype dt, asn_nd *fresh,
+static asn_status allocate_like(const asnd_nd *x, asn_dtype dt, asnd_nd *fresh,
                                 int64_t *strides) {
     int64_t step = asn_itemsize(dt);
     for (int d = x->ndim - 1; d >= 0; d--) {
         strides[d] = step;
         step *= x->shape[d];
     }
-    *fresh = (asn_nd){asn_malloc((size_t)step), x->ndim, dt, x->shape, strides};
+    *fresh = (asnd_nd){asn_malloc((size_t)step), x->ndim, dt, x->shape, strides};
     return fresh->data ? ASN_OK : ASN_ERR_MEMORY;
 }
 
 /* A contiguous copy of x; batches that are one matrix stay so. */
-static asn_status copy_input(const asn_nd *x, asn_nd *copy, int64_t *shape,
+static asn_status copy_input(const asnd_nd *x, asnd_nd *copy, int64_t *shape,
                              int64_t *strides) {
-    asn_nd once = *x;
+    asnd_nd once = *x;
     memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
     for (int d = 0; d < x->ndim - 2; d++)
         if (x->strides[d] == 0) shape[d] = 1;
@@ -304,11 +305,11 @@ static asn_status copy_input(const asn_nd *x, asn_nd *copy, int64_t *shape,
 }
 
 /* Copies what does not fit and multiplies again. */
-static asn_status multiply_copies(const asn_nd *const views[3], const bool misfit[3],
+static asn_status multiply_copies(const asnd_nd *const views[3], const bool misfit[3],
                                   const void *alpha, const void *beta) {
     int64_t strides[3][ASN_ND_MAX_DIMS], shapes[2][ASN_ND_MAX_DIMS];
-    asn_nd copy[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
-    const asn_nd *use[3] = {views[0], views[1], views[2]};
+    asnd_nd copy[3] = {{.data = NULL}, {.data = NULL}, {.data = NULL}};
+    const asnd_nd *use[3] = {views[0], views[1], views[2]};
     asn_status status = ASN_OK;
     for (int i = 0; i < 3 && status == ASN_OK; i++) {
         if (!misfit[i]) continue;
@@ -328,9 +329,9 @@ static asn_status multiply_copies(const asn_nd *const views[3], const bool misfi
 }
 
 /* views: a, b, c. alpha NULL: c = a b. */
-static asn_status multiply(const asn_nd *const views[3], const void *alpha,
+static asn_status multiply(const asnd_nd *const views[3], const void *alpha,
                            const void *beta) {
-    asn_product p; /* two kilobytes, most of them extents that few products have */
+    asnd_product p; /* two kilobytes, most of them extents that few products have */
     bool misfit[3];
     p.by_blas = p.by_dots = p.by_gemv = p.swapped = false;
     p.small = NULL;
@@ -350,21 +351,21 @@ static asn_status multiply(const asn_nd *const views[3], const void *alpha,
 
 /* t = a b without a scale; k may be 0. A float32 t of halves: whole matrices by way of
  * float32. */
-static asn_status multiply_plain(const asn_nd *a, const asn_nd *b, const asn_nd *t) {
+static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t) {
     static const char zero[16];
     bool done = false;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
     if (asn_cpu_isa() >= ASN_ISA_AVX512) ASN_TRY(asn_gemm_dot(a, b, t, &done));
     if (done) return ASN_OK;
-    if (!asn_is_half(a->dtype)) return multiply((const asn_nd *[]){a, b, t}, NULL, NULL);
+    if (!asn_is_half(a->dtype)) return multiply((const asnd_nd *[]){a, b, t}, NULL, NULL);
     int64_t strides[2][ASN_ND_MAX_DIMS];
-    asn_nd wide[2] = {{.data = NULL}, {.data = NULL}};
+    asnd_nd wide[2] = {{.data = NULL}, {.data = NULL}};
     asn_status status = allocate_like(a, ASN_F32, &wide[0], strides[0]);
     if (status == ASN_OK) status = asn_cpu_cast(a, &wide[0], NULL);
     if (status == ASN_OK) status = allocate_like(b, ASN_F32, &wide[1], strides[1]);
     if (status == ASN_OK) status = asn_cpu_cast(b, &wide[1], NULL);
     if (status == ASN_OK)
-        status = multiply((const asn_nd *[]){&wide[0], &wide[1], t}, NULL, NULL);
+        status = multiply((const asnd_nd *[]){&wide[0], &wide[1], t}, NULL, NULL);
     asn_free(wide[0].data);
     asn_free(wide[1].data);
     return status;
@@ -372,7 +373,7 @@ static asn_status multiply_plain(const asn_nd *a, const asn_nd *b, const asn_nd 
 
 /* A product of two small matrices, straight away: the plan of a product costs more.
  * False: it is none. */
-static bool multiply_few(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+static bool multiply_few(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     if (c->ndim != 2 || (c->dtype != ASN_F64 && c->dtype != ASN_F32)) return false;
     int64_t m = c->shape[0], n = c->shape[1], k = a->shape[1],
             item = asn_itemsize(c->dtype);
@@ -380,19 +381,19 @@ static bool multiply_few(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
         m * n * k > SMALL_WORK || (n > 1 && c->strides[1] != item))
         return false;
     char packed[NARROW * SMALL_ROW * 8];
-    asn_matmul s = {m, n, k, a->strides[0], a->strides[1], b->strides[0], c->strides[0]};
+    asnd_matmul s = {m, n, k, a->strides[0], a->strides[1], b->strides[0], c->strides[0]};
     const char *from = b->data;
     if (n > 1 && b->strides[1] != item) {
         asn_block_gather(packed, b->data, (int)item, n, b->strides[1], k, b->strides[0]);
         from = packed;
         s.b_row = n * item;
     }
-    asn_matmul_fn small = asn_matmul_small(c->dtype, n);
+    asnd_matmul_fn small = asn_matmul_small(c->dtype, n);
     (small ? small : asn_kernels_get()->matmul[c->dtype])(&s, a->data, from, c->data);
     return true;
 }
 
-asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     ASN_TRY(check_shapes(a, b, c));
     if (asn_nd_size(c) == 0) return ASN_OK;
     if (multiply_few(a, b, c)) return ASN_OK;
@@ -402,7 +403,7 @@ asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
         ASN_TRY(asn_gemm_dot(a, b, c, &done));
     if (done) return ASN_OK;
     int64_t strides[ASN_ND_MAX_DIMS];
-    asn_nd t;
+    asnd_nd t;
     asn_status status = allocate_like(c, ASN_F32, &t, strides);
     if (status == ASN_OK) status = multiply_plain(a, b, &t);
     if (status == ASN_OK) status = asn_cpu_cast(&t, c, NULL);
@@ -412,8 +413,8 @@ asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
 
 /* c = alpha * t + beta * c as a fused program; scalars and arithmetic are in `dt`,
  * float32 for halves. */
-static asn_status scale_and_add(const void *alpha, const asn_nd *t, const void *beta,
-                                const asn_nd *c, bool reads_c) {
+static asn_status scale_and_add(const void *alpha, const asnd_nd *t, const void *beta,
+                                const asnd_nd *c, bool reads_c) {
     asn_dtype dt = asn_is_half(c->dtype) ? ASN_F32 : c->dtype;
     uint8_t acl = (uint8_t)asn_dtype_table[c->dtype].acl,
             wide = (uint8_t)asn_dtype_table[dt].acl;
@@ -454,8 +455,8 @@ static asn_status scale_and_add(const void *alpha, const asn_nd *t, const void *
     return asn_cpu_fused(&p);
 }
 
-asn_status asn_cpu_gemm(const void *alpha, const asn_nd *a, const asn_nd *b,
-                        const void *beta, const asn_nd *c) {
+asn_status asn_cpu_gemm(const void *alpha, const asnd_nd *a, const asnd_nd *b,
+                        const void *beta, const asnd_nd *c) {
     ASN_TRY(check_shapes(a, b, c));
     if (asn_nd_size(c) == 0) return ASN_OK;
     uint8_t nonzero; /* -0.0 counts as 0 */
@@ -463,9 +464,9 @@ asn_status asn_cpu_gemm(const void *alpha, const asn_nd *a, const asn_nd *b,
     asn_kernels_get()->cast[dt][ASN_BOOL](1, &nonzero, beta, NULL, NULL);
     bool vector = c->shape[c->ndim - 1] == 1 || c->shape[c->ndim - 2] == 1;
     if (is_blas_dtype(c->dtype) && a->shape[a->ndim - 1] && !vector)
-        return multiply((const asn_nd *[]){a, b, c}, alpha, beta);
+        return multiply((const asnd_nd *[]){a, b, c}, alpha, beta);
     int64_t strides[ASN_ND_MAX_DIMS];
-    asn_nd t;
+    asnd_nd t;
     asn_status status = allocate_like(c, dt, &t, strides);
     if (status == ASN_OK) status = multiply_plain(a, b, &t);
     if (status == ASN_OK) status = scale_and_add(alpha, &t, beta, c, nonzero);

@@ -15,17 +15,17 @@
  * batch shape (a and b broadcast by 0 strides); one dtype; any strides; c overlaps
  * neither. k = 0 gives zeros. Errors: ASN_ERR_RUNTIME when no BLAS can be opened,
  * ASN_ERR_MEMORY. */
-ASN_CHECK_RESULT asn_status asn_cpu_matmul(const asn_nd *a, const asn_nd *b,
-                                           const asn_nd *c);
+ASN_CHECK_RESULT asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b,
+                                           const asnd_nd *c);
 
 /* c = conjugate(a) @ b of a complex row and column. */
-void asn_cpu_vdot(const asn_nd *a, const asn_nd *b, const asn_nd *c);
+void asn_cpu_vdot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c);
 
 /* c = alpha * (a @ b) + beta * c; alpha, beta point to one element of the dtype (of
  * float32 for halves). beta == 0 never reads c. */
-ASN_CHECK_RESULT asn_status asn_cpu_gemm(const void *alpha, const asn_nd *a,
-                                         const asn_nd *b, const void *beta,
-                                         const asn_nd *c);
+ASN_CHECK_RESULT asn_status asn_cpu_gemm(const void *alpha, const asnd_nd *a,
+                                         const asnd_nd *b, const void *beta,
+                                         const asnd_nd *c);
 
 /* A symbol of the BLAS/LAPACK library by its plain name ("cblas_dgemm", "dgesv_"),
  * whatever the library's prefix. ASN_ERR_MEMORY: there was none to open the library;

@@ -15,8 +15,8 @@
 enum { MOST_TERMS = 384, BLOCK_ROWS = 128 };
 
 typedef struct {
-    const asn_panels_kernels *by;
-    const asn_panels *x; /* of complex elements */
+    const asnd_panels_kernels *by;
+    const asnd_panels *x; /* of complex elements */
     int64_t term, terms, vectors;
     char *packed[2]; /* B's parts */
     atomic_bool failed;
@@ -65,7 +65,7 @@ static void join(const char *planes, int64_t rows, int64_t cols, char *to, int64
 static void pack_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t first = chunk * ASN_PANELS_GROUP, end = first + ASN_PANELS_GROUP;
-    asn_panels x = *r->x;
+    asnd_panels x = *r->x;
     for (int part = 0; part < 2; part++, x.b += r->by->item)
         r->by->pack(&x, r->term, r->terms, first, end < r->vectors ? end : r->vectors,
                     r->packed[part] + first * r->terms * r->by->lanes * r->by->item);
@@ -76,7 +76,7 @@ static void multiply(const region *r, int64_t rows, const char *a, char *c, char
     int64_t item = r->by->item, n = r->x->n, terms = r->terms;
     for (int second = 0; second < 2; second++)
         for (int imaginary = 0; imaginary < 2; imaginary++) {
-            asn_panels y = {.m = rows, .n = n, .k = terms, .alpha = 1, .beta = second};
+            asnd_panels y = {.m = rows, .n = n, .k = terms, .alpha = 1, .beta = second};
             y.a = a + second * terms * item;
             y.a_row = 2 * terms * item;
             y.a_col = item;
@@ -90,7 +90,7 @@ static void multiply(const region *r, int64_t rows, const char *a, char *c, char
 
 static void rows_chunk(void *ctx, int64_t chunk) {
     region *r = ctx;
-    const asn_panels *x = r->x;
+    const asnd_panels *x = r->x;
     int64_t first = chunk * BLOCK_ROWS, rows = x->m - first, item = r->by->item;
     if (rows > BLOCK_ROWS) rows = BLOCK_ROWS;
     size_t plane = (size_t)((rows * r->terms * item + 63) / 64 * 64);
@@ -107,7 +107,7 @@ static void rows_chunk(void *ctx, int64_t chunk) {
     asn_scratch_give(room);
 }
 
-asn_status asn_gemm_complex(const asn_panels_kernels *by, const asn_panels *x) {
+asn_status asn_gemm_complex(const asnd_panels_kernels *by, const asnd_panels *x) {
     int64_t parts = (x->k + MOST_TERMS - 1) / MOST_TERMS,
             longest = (x->k + parts - 1) / parts;
     region r = {.by = by, .x = x, .vectors = (x->n + by->lanes - 1) / by->lanes};

@@ -4,10 +4,10 @@
 
 #include "device/cpu/gemm/gemm_panels.h"
 
-/* c = a b of complex elements, strides as in asn_panels, alpha 1, beta 0; `by`: the
+/* c = a b of complex elements, strides as in asnd_panels, alpha 1, beta 0; `by`: the
  * panels of float64. Shared out over the pool; bits as asn_gemm_panels'.
  * ASN_ERR_MEMORY. */
-ASN_CHECK_RESULT asn_status asn_gemm_complex(const asn_panels_kernels *by,
-                                             const asn_panels *x);
+ASN_CHECK_RESULT asn_status asn_gemm_complex(const asnd_panels_kernels *by,
+                                             const asnd_panels *x);
 
 #endif

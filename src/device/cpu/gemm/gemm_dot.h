@@ -12,7 +12,7 @@
  * *done tells whether it was: false when the machine has no such instructions, the
  * product is small, rows of a or t are not contiguous, or sums are too long to be rounded
  * once. To be called with AVX-512 only, for which the whole file is compiled. */
-ASN_CHECK_RESULT asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b,
-                                         const asn_nd *t, bool *done);
+ASN_CHECK_RESULT asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b,
+                                         const asnd_nd *t, bool *done);
 
 #endif

@@ -54,7 +54,7 @@ typedef void (*dot_fn)(int rows, const dot_tile *t, const char *a, const uint32_
 #include "device/cpu/gemm/gemm_dot.inc"
 
 typedef struct {
-    const asn_nd *a, *b, *t;
+    const asnd_nd *a, *b, *t;
     int item, group; /* bytes of an element; elements of a group */
     bool keeps;      /* int32 sums of int8 */
     dot_fn dot;
@@ -202,7 +202,8 @@ static dot_fn dot_for(asn_dtype dt) {
     return bytes && __builtin_cpu_supports("avx512vnni") ? dot_bytes : NULL;
 }
 
-asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b, const asn_nd *t, bool *done) {
+asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
+                        bool *done) {
     int nd = a->ndim;
     dot_run r = {.a = a, .b = b, .t = t, .item = asn_itemsize(a->dtype)};
     r.keeps = a->dtype == ASN_I8 && t->dtype == ASN_I32;
@@ -234,7 +235,8 @@ asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b, const asn_nd *t, bool 
 
 #else
 
-asn_status asn_gemm_dot(const asn_nd *a, const asn_nd *b, const asn_nd *t, bool *done) {
+asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
+                        bool *done) {
     (void)a, (void)b, (void)t;
     *done = false;
     return ASN_OK;

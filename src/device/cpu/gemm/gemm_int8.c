@@ -26,8 +26,8 @@ enum {
 };
 
 typedef struct {
-    const asn_nd *a, *b, *c;
-    asn_int8_tile tile;
+    const asnd_nd *a, *b, *c;
+    asnd_int8_tile tile;
     int16_t *slabs; /* a, packed */
     int64_t m, n, k, pairs, slabs_of_item, groups, parts, part_rows;
     int failed;
@@ -49,7 +49,7 @@ void asn_int8_tile_baseline(int64_t pairs, const int16_t *a, const int16_t *pane
 }
 
 /* The matrix of a batch: item counts row-major. */
-static char *matrix_of(const asn_nd *x, int64_t item) {
+static char *matrix_of(const asnd_nd *x, int64_t item) {
     char *data = x->data;
     for (int d = x->ndim - 3; d >= 0; d--) {
         data += item % x->shape[d] * x->strides[d];
@@ -170,7 +170,7 @@ static void run_task(void *ctx, int64_t task) {
     asn_free(memory);
 }
 
-static asn_status multiply_pairs(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+static asn_status multiply_pairs(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     int64_t batch = 1, width = GROUP * ASN_INT8_COLUMNS;
     int nd = c->ndim;
     int8_run r = {.a = a,
@@ -203,7 +203,7 @@ static asn_status multiply_pairs(const asn_nd *a, const asn_nd *b, const asn_nd 
 
 /* A row-major copy of x; batches that are one matrix stay so. The caller frees
  * copy->data. */
-static asn_status copy_rows(const asn_nd *x, asn_nd *copy, int64_t *shape,
+static asn_status copy_rows(const asnd_nd *x, asnd_nd *copy, int64_t *shape,
                             int64_t *strides) {
     int64_t step = 1;
     memcpy(shape, x->shape, (size_t)x->ndim * sizeof *shape);
@@ -212,9 +212,9 @@ static asn_status copy_rows(const asn_nd *x, asn_nd *copy, int64_t *shape,
         strides[d] = step;
         step *= shape[d];
     }
-    *copy = (asn_nd){asn_malloc((size_t)step), x->ndim, x->dtype, shape, strides};
+    *copy = (asnd_nd){asn_malloc((size_t)step), x->ndim, x->dtype, shape, strides};
     if (copy->data == NULL) return ASN_ERR_MEMORY;
-    asn_nd once = *x;
+    asnd_nd once = *x;
     once.shape = shape;
     ASN_TRY(asn_cpu_copy(copy, &once));
     for (int d = 0; d < x->ndim - 2; d++)
@@ -224,10 +224,10 @@ static asn_status copy_rows(const asn_nd *x, asn_nd *copy, int64_t *shape,
 }
 
 /* By dot products of four bytes, of whole rows of a and c. */
-static asn_status multiply_dots(const asn_nd *a, const asn_nd *b, const asn_nd *c,
+static asn_status multiply_dots(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c,
                                 bool *done) {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
-    asn_nd rows = {.data = NULL};
+    asnd_nd rows = {.data = NULL};
     *done = false;
     if (asn_cpu_isa() < ASN_ISA_AVX512) return ASN_OK;
     if (a->strides[a->ndim - 1] == 1) return asn_gemm_dot(a, b, c, done);
@@ -237,7 +237,7 @@ static asn_status multiply_dots(const asn_nd *a, const asn_nd *b, const asn_nd *
     return status;
 }
 
-asn_status asn_cpu_matmul_int8(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
+asn_status asn_cpu_matmul_int8(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     static const char zero[4];
     int nd = c->ndim;
     bool fits = nd >= 2 && a->ndim == nd && b->ndim == nd && a->dtype == ASN_I8 &&

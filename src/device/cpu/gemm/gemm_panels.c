@@ -27,8 +27,8 @@ enum {
 };
 
 typedef struct {
-    const asn_panels_kernels *by;
-    const asn_panels *x;
+    const asnd_panels_kernels *by;
+    const asnd_panels *x;
     int64_t term, terms, first, end; /* of k; vectors of columns */
     char *packed;
     bool packs_a;
@@ -97,7 +97,7 @@ static void run_region(region *r) {
     asn_pool_run(rows_chunk, r, down * r->across, ns);
 }
 
-asn_status asn_gemm_panels(const asn_panels_kernels *by, const asn_panels *x) {
+asn_status asn_gemm_panels(const asnd_panels_kernels *by, const asnd_panels *x) {
     int64_t all = (x->n + by->lanes - 1) / by->lanes, wide = all,
             parts = (x->k + MOST_TERMS - 1) / MOST_TERMS,
             longest = (x->k + parts - 1) / parts;

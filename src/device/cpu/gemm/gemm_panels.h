@@ -22,7 +22,7 @@ typedef struct {
     /* b is a's transpose, and c, of which beta has nothing, symmetric: what lies below
      * its diagonal need not be computed, and is whatever it was, or right. */
     bool symmetric;
-} asn_panels;
+} asnd_panels;
 
 enum { ASN_PANELS_GROUP = 12 };
 
@@ -33,24 +33,24 @@ typedef struct {
     int item, lanes;
     /* Vectors [first, end) of columns of b's terms [term, term + terms), as rows() wants
      * them: terms * lanes elements a vector. */
-    void (*pack)(const asn_panels *x, int64_t term, int64_t terms, int64_t first,
+    void (*pack)(const asnd_panels *x, int64_t term, int64_t terms, int64_t first,
                  int64_t end, char *packed);
     /* Those terms of rows [row, row + rows) of c, in vectors [first, end). `packed` is
      * those vectors of b, or NULL: they are read where they lie. room: rows * terms
      * elements for a's, or NULL likewise. */
-    void (*rows)(const asn_panels *x, int64_t term, int64_t terms, int64_t row,
+    void (*rows)(const asnd_panels *x, int64_t term, int64_t terms, int64_t row,
                  int64_t rows, int64_t first, int64_t end, const char *packed,
                  char *room);
-} asn_panels_kernels;
+} asnd_panels_kernels;
 
 /* NULL: the dtype is neither float32 nor float64, or there are none for the processor. */
 #if defined(__x86_64__)
-const asn_panels_kernels *asn_panels_avx512(asn_dtype dt);
-static inline const asn_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
+const asnd_panels_kernels *asn_panels_avx512(asn_dtype dt);
+static inline const asnd_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
     return asn_cpu_isa() >= ASN_ISA_AVX512 ? asn_panels_avx512(dt) : NULL;
 }
 #else
-static inline const asn_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
+static inline const asnd_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
     (void)dt;
     return NULL;
 }
@@ -58,7 +58,7 @@ static inline const asn_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
 
 /* The product, shared out over the pool. An element's bits depend on its row of a, its
  * column of b and its own former value alone. ASN_ERR_MEMORY. */
-ASN_CHECK_RESULT asn_status asn_gemm_panels(const asn_panels_kernels *by,
-                                            const asn_panels *x);
+ASN_CHECK_RESULT asn_status asn_gemm_panels(const asnd_panels_kernels *by,
+                                            const asnd_panels *x);
 
 #endif

@@ -51,7 +51,7 @@ asn_status asn_gemm_load(void) {
     return ASN_OK;
 }
 
-bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item) {
+bool asn_matrix_reads(const asnd_matrix *x, int64_t rows, int64_t cols, int item) {
     bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row % item == 0) &&
                    (rows == 1 || x->row >= cols * item);
     bool by_cols = (x->row == item || rows == 1) && (cols == 1 || x->col % item == 0) &&
@@ -61,7 +61,7 @@ bool asn_matrix_reads(const asn_matrix *x, int64_t rows, int64_t cols, int item)
            cols < INT_MAX;
 }
 
-static int lead_of(const asn_matrix *x, int64_t rows, int64_t cols, int item,
+static int lead_of(const asnd_matrix *x, int64_t rows, int64_t cols, int item,
                    int *trans) {
     bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row >= cols * item);
     int64_t lead;
@@ -75,8 +75,8 @@ static int lead_of(const asn_matrix *x, int64_t rows, int64_t cols, int item,
     return lead < 1 ? 1 : (int)lead;
 }
 
-static void blas_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                      const asn_matrix *c, int64_t m, int64_t n) {
+static void blas_tile(const asnd_product *p, const asnd_matrix *a, const asnd_matrix *b,
+                      const asnd_matrix *c, int64_t m, int64_t n) {
     int ta, tb, tc, k = (int)p->k;
     int lda = lead_of(a, m, k, p->item, &ta), ldb = lead_of(b, k, n, p->item, &tb);
     int ldc = lead_of(c, m, n, p->item, &tc), rows = (int)m, cols = (int)n;
@@ -115,9 +115,9 @@ static void blas_tile(const asn_product *p, const asn_matrix *a, const asn_matri
 }
 
 /* Inner products: one of the matrices is a vector, the other's rows run along k. */
-static void dot_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                     const asn_matrix *c, int64_t m, int64_t n) {
-    asn_dot_fn dot = asn_kernels_get()->dot[p->dtype];
+static void dot_tile(const asnd_product *p, const asnd_matrix *a, const asnd_matrix *b,
+                     const asnd_matrix *c, int64_t m, int64_t n) {
+    asnd_dot_fn dot = asn_kernels_get()->dot[p->dtype];
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++)
             dot(p->k, a->data + i * a->row, a->col, b->data + j * b->col, b->row,
@@ -125,7 +125,7 @@ static void dot_tile(const asn_product *p, const asn_matrix *a, const asn_matrix
 }
 
 typedef struct {
-    asn_dot_fn dot;
+    asnd_dot_fn dot;
     int64_t n, a_step, b_step;
     const char *a, *b;
     int item;
@@ -157,8 +157,8 @@ static void dot_in_parts(long_dot *d, asn_dtype dtype, char *c) {
     memcpy(c, narrow ? (const void *)single : total, (size_t)d->item);
 }
 
-bool asn_product_dot(const asn_product *p) {
-    const asn_kernels *k = asn_kernels_get();
+bool asn_product_dot(const asnd_product *p) {
+    const asnd_kernels *k = asn_kernels_get();
     if (!p->by_dots || p->m * p->n * p->batch != 1 || p->k < 2 * LEAST_PART ||
         !k->sum[p->dtype])
         return false;
@@ -172,8 +172,8 @@ bool asn_product_dot(const asn_product *p) {
     return true;
 }
 
-void asn_cpu_vdot(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
-    asn_dot_fn vdot = asn_kernels_get()->vdot[c->dtype];
+void asn_cpu_vdot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
+    asnd_dot_fn vdot = asn_kernels_get()->vdot[c->dtype];
     if (a->shape[1] < 2 * LEAST_PART) {
         vdot(a->shape[1], a->data, a->strides[1], b->data, b->strides[0], c->data);
         return;
@@ -187,28 +187,28 @@ void asn_cpu_vdot(const asn_nd *a, const asn_nd *b, const asn_nd *c) {
     dot_in_parts(&d, c->dtype, c->data);
 }
 
-static void loop_tile(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                      const asn_matrix *c, int64_t m, int64_t n) {
-    asn_matmul s = {m, n, p->k, a->row, a->col, b->row, c->row};
+static void loop_tile(const asnd_product *p, const asnd_matrix *a, const asnd_matrix *b,
+                      const asnd_matrix *c, int64_t m, int64_t n) {
+    asnd_matmul s = {m, n, p->k, a->row, a->col, b->row, c->row};
     (p->small ? p->small : asn_kernels_get()->matmul[p->dtype])(&s, a->data, b->data,
                                                                 c->data);
 }
 
 /* A matrix of contiguous rows times a column, or a row times it. */
-static asn_gemv gemv_of(const asn_product *p, const asn_matrix *a, const asn_matrix *b,
-                        const asn_matrix *c) {
+static asnd_gemv gemv_of(const asnd_product *p, const asnd_matrix *a,
+                         const asnd_matrix *b, const asnd_matrix *c) {
     bool column = p->n == 1;
-    const asn_matrix *x = column ? a : b;
-    return (asn_gemv){.dtype = p->dtype,
-                      .dots = column,
-                      .rows = column ? p->m : p->k,
-                      .cols = column ? p->k : p->n,
-                      .x = x->data,
-                      .x_row = x->row,
-                      .v = column ? b->data : a->data,
-                      .v_step = column ? b->row : a->col,
-                      .out = c->data,
-                      .out_step = column ? c->row : c->col};
+    const asnd_matrix *x = column ? a : b;
+    return (asnd_gemv){.dtype = p->dtype,
+                       .dots = column,
+                       .rows = column ? p->m : p->k,
+                       .cols = column ? p->k : p->n,
+                       .x = x->data,
+                       .x_row = x->row,
+                       .v = column ? b->data : a->data,
+                       .v_step = column ? b->row : a->col,
+                       .out = c->data,
+                       .out_step = column ? c->row : c->col};
 }
 
 static double number(asn_dtype dt, const char *bytes) {
@@ -219,30 +219,30 @@ static double number(asn_dtype dt, const char *bytes) {
     return dt == ASN_F32 ? (double)single : twice;
 }
 
-static asn_matrix turned(const asn_matrix *x) {
-    return (asn_matrix){x->data, x->col, x->row};
+static asnd_matrix turned(const asnd_matrix *x) {
+    return (asnd_matrix){x->data, x->col, x->row};
 }
 
-static asn_status panels_tile(const asn_product *p, const asn_matrix *a,
-                              const asn_matrix *b, const asn_matrix *c, int64_t m,
+static asn_status panels_tile(const asnd_product *p, const asnd_matrix *a,
+                              const asnd_matrix *b, const asnd_matrix *c, int64_t m,
                               int64_t n) {
-    asn_matrix left = *a, right = *b;
+    asnd_matrix left = *a, right = *b;
     bool turns = c->col != p->item && n > 1; /* C^T = B^T A^T */
     if (turns) {
         left = turned(b);
         right = turned(a);
     }
-    asn_panels x = {.m = turns ? n : m,
-                    .n = turns ? m : n,
-                    .k = p->k,
-                    .a = left.data,
-                    .a_row = left.row,
-                    .a_col = left.col,
-                    .b = right.data,
-                    .b_row = right.row,
-                    .b_col = right.col,
-                    .c = c->data,
-                    .c_row = turns ? c->col : c->row};
+    asnd_panels x = {.m = turns ? n : m,
+                     .n = turns ? m : n,
+                     .k = p->k,
+                     .a = left.data,
+                     .a_row = left.row,
+                     .a_col = left.col,
+                     .b = right.data,
+                     .b_row = right.row,
+                     .b_col = right.col,
+                     .c = c->data,
+                     .c_row = turns ? c->col : c->row};
     x.symmetric = p->symmetric;
     x.alpha = number(p->dtype, p->alpha);
     x.beta = number(p->dtype, p->beta);
@@ -252,7 +252,7 @@ static asn_status panels_tile(const asn_product *p, const asn_matrix *a,
 
 /* ---- symmetric products */
 
-bool asn_product_is_symmetric(const asn_product *p) {
+bool asn_product_is_symmetric(const asnd_product *p) {
     enum { LEAST = 160 };
     static const char zero[16];
     bool halves = p->by_blas || (p->by_panels && p->dtype < ASN_C64);
@@ -261,17 +261,17 @@ bool asn_product_is_symmetric(const asn_product *p) {
            !memcmp(p->beta, zero, sizeof zero);
 }
 
-asn_status asn_product_mirror(const asn_product *p) {
+asn_status asn_product_mirror(const asnd_product *p) {
     enum { BLOCK = 64 };
-    asn_matrix right = p->c;
+    asnd_matrix right = p->c;
     if (p->by_panels && right.col != p->item) right = turned(&right); /* as was c */
-    const asn_matrix *c = &right;
+    const asnd_matrix *c = &right;
     for (int64_t i = 0; i < p->m; i += BLOCK) {
         int64_t rows = p->m - i < BLOCK ? p->m - i : BLOCK;
         int64_t shape[2] = {rows, i}, strides[2] = {c->row, c->col},
                 across[2] = {c->col, c->row};
-        asn_nd below = {c->data + i * c->row, 2, p->dtype, shape, strides},
-               above = {c->data + i * c->col, 2, p->dtype, shape, across};
+        asnd_nd below = {c->data + i * c->row, 2, p->dtype, shape, strides},
+                above = {c->data + i * c->col, 2, p->dtype, shape, across};
         if (i) ASN_TRY(asn_cpu_copy(&below, &above));
         for (int64_t y = i; y < i + rows; y++)
             for (int64_t x = i; x < y; x++)
@@ -294,7 +294,7 @@ static int64_t tile_extent(int64_t extent) {
 
 /* Rows of a matrix (columns, for a row by a matrix) that one call multiplies by a vector:
  * a quarter of the bytes, but what takes some 3 us to read at least and 40 at most. */
-static int64_t vector_tile(const asn_product *p, int64_t extent) {
+static int64_t vector_tile(const asnd_product *p, int64_t extent) {
     enum { LEAST = 1 << 18, MOST = 1 << 22, ALIGN = 64 };
     double line = p->k ? (double)p->k * p->item : 1, bytes = (double)extent * line / 4;
     bytes = bytes < LEAST ? LEAST : bytes > MOST ? MOST : bytes;
@@ -302,7 +302,7 @@ static int64_t vector_tile(const asn_product *p, int64_t extent) {
     return tile < extent ? tile : extent;
 }
 
-void asn_product_cut(asn_product *p) {
+void asn_product_cut(asnd_product *p) {
     double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     p->tile_m = p->m;
     p->tile_n = p->n;
@@ -324,12 +324,12 @@ void asn_product_cut(asn_product *p) {
     p->items_per_chunk = few ? (int64_t)(200000 / (per_tile + 100)) + 1 : 1;
 }
 
-asn_status asn_product_tile(const asn_product *p, const asn_matrix *a,
-                            const asn_matrix *b, const asn_matrix *c, int64_t m,
+asn_status asn_product_tile(const asnd_product *p, const asnd_matrix *a,
+                            const asnd_matrix *b, const asnd_matrix *c, int64_t m,
                             int64_t n) {
     if (p->by_panels) return panels_tile(p, a, b, c, m, n);
     if (p->by_gemv) {
-        const asn_gemv g = gemv_of(p, a, b, c);
+        const asnd_gemv g = gemv_of(p, a, b, c);
         return asn_gemv_run(&g, !p->shares);
     }
     if (p->by_blas)

@@ -35,7 +35,7 @@ enum {
 };
 
 typedef struct {
-    asn_gemv g;
+    asnd_gemv g;
     int item;
     int64_t parts, part; /* columns (inner products) or rows (sums) of a part */
     int64_t tiles, tile; /* rows (inner products) or columns (sums) of a task */
@@ -72,7 +72,7 @@ static void dots_part(void *ctx, int64_t part) {
 
 static void sums_task(void *ctx, int64_t task) {
     const gemv_job *j = ctx;
-    const asn_gemv *g = &j->g;
+    const asnd_gemv *g = &j->g;
     const int64_t part = task / j->tiles, col = task % j->tiles * j->tile;
     const int64_t row = part * j->part, n = asn_least(g->cols - col, j->tile);
     _Alignas(64) char sums[STRIP_BYTES];
@@ -93,7 +93,7 @@ static void sums_task(void *ctx, int64_t task) {
 
 /* The sums of the parts, first to last. */
 static void add_parts(const gemv_job *j, int64_t n) {
-    const asn_ew_fn add = asn_kernels_get()->ew[ASN_OP_ADD][j->g.dtype];
+    const asnd_ew_fn add = asn_kernels_get()->ew[ASN_OP_ADD][j->g.dtype];
     for (int64_t p = 1; p < j->parts; p++)
         add(n, j->sums, j->sums, j->sums + p * j->pitch, NULL);
     if (j->g.out_step == j->item)
@@ -104,7 +104,7 @@ static void add_parts(const gemv_job *j, int64_t n) {
 }
 
 static void cut_dots(gemv_job *j) {
-    const asn_gemv *g = &j->g;
+    const asnd_gemv *g = &j->g;
     j->parts = asn_pieces(g->cols * j->item, PART_BYTES);
     j->part = asn_round_up(asn_pieces(g->cols, j->parts), 64 / j->item);
     j->parts = asn_pieces(g->cols, j->part);
@@ -115,7 +115,7 @@ static void cut_dots(gemv_job *j) {
 }
 
 static void cut_sums(gemv_job *j, double ns) {
-    const asn_gemv *g = &j->g;
+    const asnd_gemv *g = &j->g;
     const int64_t bytes = g->cols * j->item;
     j->part = g->rows;
     j->tile = g->cols;
@@ -134,13 +134,13 @@ static void cut_sums(gemv_job *j, double ns) {
     j->tiles = asn_pieces(g->cols, j->tile);
 }
 
-static void run(asn_pool_fn task, gemv_job *j, int64_t tasks, bool alone, double ns) {
+static void run(asnd_pool_fn task, gemv_job *j, int64_t tasks, bool alone, double ns) {
     for (int64_t t = 0; t < tasks && alone; t++)
         task(j, t);
     if (!alone) asn_pool_run(task, j, tasks, ns);
 }
 
-asn_status asn_gemv_run(const asn_gemv *g, bool alone) {
+asn_status asn_gemv_run(const asnd_gemv *g, bool alone) {
     gemv_job j = {.g = *g, .item = asn_itemsize(g->dtype)};
     const double ns = (double)g->rows * (double)g->cols * j.item * 0.012;
     const int64_t outputs = g->dots ? g->rows : g->cols;

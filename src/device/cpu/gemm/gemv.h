@@ -19,10 +19,10 @@ typedef struct {
     int64_t v_step;
     char *out; /* overlaps neither; out_step apart */
     int64_t out_step;
-} asn_gemv;
+} asnd_gemv;
 
 /* The product, shared out over the pool or, `alone`, not. Its bits depend neither on that
  * nor on the number of threads. rows, cols >= 1. ASN_ERR_MEMORY. */
-ASN_CHECK_RESULT asn_status asn_gemv_run(const asn_gemv *g, bool alone);
+ASN_CHECK_RESULT asn_status asn_gemv_run(const asnd_gemv *g, bool alone);
 
 #endif

@@ -16,11 +16,11 @@
 enum { CHUNK = 8192, SELF = 0, IDX = 1, OTHER = 2 };
 
 typedef struct {
-    asn_lines *lines;
+    asnd_lines *lines;
     bool gathers;
     asn_op op;
     asn_dtype dtype;
-    asn_scan_fn accumulate; /* or NULL */
+    asnd_scan_fn accumulate; /* or NULL */
     int item;
     int64_t bound, stride; /* of self's axis */
     int64_t lines_per_chunk;
@@ -29,7 +29,7 @@ typedef struct {
 #define EACH_SIZE "device/cpu/index/along.inc"
 #include "device/cpu/each_size.inc"
 
-static void accumulate_line(const along_run *r, const asn_line *line) {
+static void accumulate_line(const along_run *r, const asnd_line *line) {
     const int64_t *step = r->lines->stride[0];
     for (int64_t i = 0; i < r->lines->length; i++) {
         int64_t v = *(const int64_t *)(line->at[IDX] + i * step[IDX]);
@@ -42,7 +42,7 @@ static void accumulate_line(const along_run *r, const asn_line *line) {
 static void along_chunk(void *ctx, int64_t chunk) {
     const along_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, first);
     for (int64_t i = first; i < end && i < r->lines->count; i++) {
         if (r->accumulate)
@@ -53,8 +53,8 @@ static void along_chunk(void *ctx, int64_t chunk) {
     }
 }
 
-static asn_status along_setup(along_run *r, const asn_nd *self, int axis,
-                              const asn_nd *idx, const asn_nd *other) {
+static asn_status along_setup(along_run *r, const asnd_nd *self, int axis,
+                              const asnd_nd *idx, const asnd_nd *other) {
     if (axis < 0 || axis >= self->ndim || idx->ndim != self->ndim ||
         other->ndim != self->ndim || other->dtype != self->dtype)
         return asn_error_set(
@@ -83,18 +83,18 @@ static void along_execute(along_run *r) {
                  (double)r->lines->count * r->lines->length * 1.5);
 }
 
-asn_status asn_cpu_gather(const asn_nd *self, int axis, const asn_nd *idx,
-                          const asn_nd *out) {
-    asn_lines lines;
+asn_status asn_cpu_gather(const asnd_nd *self, int axis, const asnd_nd *idx,
+                          const asnd_nd *out) {
+    asnd_lines lines;
     along_run r = {.lines = &lines, .gathers = true};
     ASN_TRY(along_setup(&r, self, axis, idx, out));
     along_execute(&r);
     return ASN_OK;
 }
 
-asn_status asn_cpu_scatter(const asn_nd *self, int axis, const asn_nd *idx,
-                           const asn_nd *src, asn_op accumulate_op) {
-    asn_lines lines;
+asn_status asn_cpu_scatter(const asnd_nd *self, int axis, const asnd_nd *idx,
+                           const asnd_nd *src, asn_op accumulate_op) {
+    asnd_lines lines;
     along_run r = {.lines = &lines, .gathers = false, .op = accumulate_op};
     if (accumulate_op != ASN_OP_NONE) {
         if ((unsigned)accumulate_op < ASN_OP_COUNT)

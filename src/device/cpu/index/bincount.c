@@ -56,7 +56,7 @@ static count_fn counter_of(asn_dtype dtype) {
 }
 
 typedef struct {
-    const asn_nd *x;
+    const asnd_nd *x;
     count_fn count;
     int64_t bins, per_part, bad; /* bad: a position of a value outside, or -1 */
     int tables;
@@ -72,7 +72,7 @@ static void count_part(void *ctx, int64_t part) {
     if (done < length) __atomic_store_n(&c->bad, first + done, __ATOMIC_RELAXED);
 }
 
-static int64_t value_at(const asn_nd *x, int64_t i) {
+static int64_t value_at(const asnd_nd *x, int64_t i) {
     char *at = x->data + i * x->strides[0];
     int64_t wide = 0;
     bool is_signed = asn_is_signed_int(x->dtype);
@@ -82,7 +82,7 @@ static int64_t value_at(const asn_nd *x, int64_t i) {
                      : wide;
 }
 
-static asn_status outside(const asn_nd *x, int64_t at, int64_t bins) {
+static asn_status outside(const asnd_nd *x, int64_t at, int64_t bins) {
     int64_t v = value_at(x, at);
     if (v < 0)
         return asn_error_set(ASN_ERR_VALUE,
@@ -91,7 +91,7 @@ static asn_status outside(const asn_nd *x, int64_t at, int64_t bins) {
                          (long long)v, (long long)bins);
 }
 
-static asn_status count_values(const asn_nd *x, const asn_nd *out) {
+static asn_status count_values(const asnd_nd *x, const asnd_nd *out) {
     int64_t n = x->shape[0], bins = out->shape[0];
     counting c = {.x = x, .count = counter_of(x->dtype), .bins = bins, .bad = -1};
     double work = 0.4 * (double)n;
@@ -130,7 +130,8 @@ static weigh_fn weigher_of(asn_dtype dtype) {
     }
 }
 
-static asn_status sum_weights(const asn_nd *x, const asn_nd *weights, const asn_nd *out) {
+static asn_status sum_weights(const asnd_nd *x, const asnd_nd *weights,
+                              const asnd_nd *out) {
     static const char zero[16];
     int64_t n = x->shape[0], bins = out->shape[0];
     ASN_TRY(asn_cpu_fill(out, zero));
@@ -139,7 +140,8 @@ static asn_status sum_weights(const asn_nd *x, const asn_nd *weights, const asn_
     return done < n ? outside(x, done, bins) : ASN_OK;
 }
 
-asn_status asn_cpu_bincount(const asn_nd *x, const asn_nd *weights, const asn_nd *out) {
+asn_status asn_cpu_bincount(const asnd_nd *x, const asnd_nd *weights,
+                            const asnd_nd *out) {
     asn_dtype want = weights ? ASN_F64 : ASN_I64;
     if (x->ndim != 1 || !asn_is_integer(x->dtype) || out->ndim != 1 ||
         out->dtype != want ||

@@ -12,7 +12,7 @@
 enum { CHUNK = 32768 };
 
 typedef struct {
-    asn_lines *lines;
+    asnd_lines *lines;
     int64_t lines_per_chunk, pieces,
         piece;             /* pieces of a line, when there is one long line */
     uint64_t size, misses; /* sign bit of misses: some index is out of range */
@@ -23,7 +23,7 @@ typedef struct {
  * 64-bit integers. */
 uint64_t asn_bounds_misses(const char *p, int64_t stride, int64_t n, uint64_t size) {
     uint64_t misses = 0;
-    const asn_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_mask_loops_get();
     if (stride == sizeof(int64_t) && loops)
         return loops->misses((const uint64_t *)p, n, size);
     if (stride == sizeof(int64_t)) {
@@ -43,7 +43,7 @@ static void bounds_chunk(void *ctx, int64_t chunk) {
     bounds_run *b = ctx;
     int64_t stride = b->lines->stride[0][0], length = b->lines->length;
     uint64_t misses = 0;
-    asn_line line;
+    asnd_line line;
     if (b->pieces > 1) {
         int64_t from = chunk * b->piece, n = length - from;
         asn_lines_seek(b->lines, &line, 0);
@@ -61,7 +61,7 @@ static void bounds_chunk(void *ctx, int64_t chunk) {
 }
 
 static asn_status report_first(const bounds_run *b, int64_t size, int axis) {
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(b->lines, &line, 0);
     for (int64_t l = 0; l < b->lines->count; l++) {
         for (int64_t i = 0; i < b->lines->length; i++) {
@@ -77,8 +77,8 @@ static asn_status report_first(const bounds_run *b, int64_t size, int axis) {
     return ASN_OK;
 }
 
-asn_status asn_bounds_check(const asn_nd *idx, int64_t size, int axis) {
-    asn_lines lines;
+asn_status asn_bounds_check(const asnd_nd *idx, int64_t size, int axis) {
+    asnd_lines lines;
     bounds_run b = {
         .lines = &lines, .size = (uint64_t)size, .pieces = 1, .lines_per_chunk = 1};
     asn_lines_init(b.lines, idx->ndim, idx->shape, ASN_NO_AXIS, 1, &idx->data,

@@ -20,15 +20,15 @@ enum { BLOCK = 512, CHUNK = 16384 };
 /* A 1-d result of steps in `dtype`, block by block, cast to out's dtype where that
  * differs. */
 typedef struct {
-    const asn_nd *out;
+    const asnd_nd *out;
     asn_dtype dtype;
-    asn_steps steps;
-    asn_steps_fn make;
+    asnd_steps steps;
+    asnd_steps_fn make;
     bool floors; /* towards minus infinity before a cast to integers; float64 only */
     const double *last; /* of the last element, or NULL; float64 only */
 } fill_run;
 
-static const asn_step_loops *step_loops(void) {
+static const asnd_step_loops *step_loops(void) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_steps_avx512;
 #endif
@@ -44,7 +44,7 @@ static void make_block(const fill_run *r, char *to, int64_t i, int64_t n) {
 
 static void fill_chunk(void *ctx, int64_t chunk) {
     const fill_run *r = ctx;
-    const asn_nd *out = r->out;
+    const asnd_nd *out = r->out;
     _Alignas(64) char block[BLOCK * 16], cast[BLOCK * 16];
     int64_t from = chunk * CHUNK, to = from + CHUNK, stride = out->strides[0];
     int item = asn_itemsize(out->dtype);
@@ -65,7 +65,7 @@ static void fill_chunk(void *ctx, int64_t chunk) {
     }
 }
 
-static asn_status check_line(const char *name, const asn_nd *out) {
+static asn_status check_line(const char *name, const asnd_nd *out) {
     if (out->ndim == 1) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: the result is 1-d, got %d-d", name,
                          out->ndim);
@@ -76,25 +76,26 @@ static void fill_execute(fill_run *r) {
     asn_pool_run(fill_chunk, r, (n + CHUNK - 1) / CHUNK, (double)n * 0.5);
 }
 
-asn_status asn_cpu_arange(const asn_nd *out, const void *start, const void *delta) {
+asn_status asn_cpu_arange(const asnd_nd *out, const void *start, const void *delta) {
     fill_run r = {.out = out};
     ASN_TRY(check_line("arange", out));
     asn_dtype dt = out->dtype;
     r.dtype = asn_is_half(dt) ? ASN_F32 : asn_is_inexact(dt) ? dt : ASN_I64;
-    const asn_step_loops *loops = step_loops();
+    const asnd_step_loops *loops = step_loops();
     r.make = r.dtype == ASN_I64   ? loops->i64
              : r.dtype == ASN_F32 ? loops->f32
              : r.dtype == ASN_F64 ? loops->f64
              : r.dtype == ASN_C64 ? loops->c64
                                   : loops->c128;
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     k->cast[dt][r.dtype](1, r.steps.start, start, NULL, NULL);
     k->cast[dt][r.dtype](1, r.steps.delta, delta, NULL, NULL);
     fill_execute(&r);
     return ASN_OK;
 }
 
-asn_status asn_cpu_linspace(const asn_nd *out, double start, double stop, bool endpoint) {
+asn_status asn_cpu_linspace(const asnd_nd *out, double start, double stop,
+                            bool endpoint) {
     fill_run r = {.out = out, .dtype = ASN_F64, .make = step_loops()->f64};
     ASN_TRY(check_line("linspace", out));
     int64_t n = out->shape[0], divisions = endpoint ? n - 1 : n;
@@ -107,7 +108,7 @@ asn_status asn_cpu_linspace(const asn_nd *out, double start, double stop, bool e
     return ASN_OK;
 }
 
-asn_status asn_cpu_eye(const asn_nd *out, int64_t k) {
+asn_status asn_cpu_eye(const asnd_nd *out, int64_t k) {
     static const char zero[16];
     _Alignas(16) char one[16];
     const uint8_t yes = 1;
@@ -121,7 +122,7 @@ asn_status asn_cpu_eye(const asn_nd *out, int64_t k) {
     if (n <= 0) return ASN_OK;
     int64_t stride = out->strides[0] + out->strides[1];
     asn_kernels_get()->cast[ASN_BOOL][out->dtype](1, one, &yes, NULL, NULL);
-    asn_nd diagonal = {out->data + row * out->strides[0] + col * out->strides[1], 1,
-                       out->dtype, &n, &stride};
+    asnd_nd diagonal = {out->data + row * out->strides[0] + col * out->strides[1], 1,
+                        out->dtype, &n, &stride};
     return asn_cpu_fill(&diagonal, one);
 }

@@ -39,7 +39,7 @@ enum {
 typedef struct {
     const char *self;
     const int64_t *stride, *bound, *at[2];
-} asn_index_pairs;
+} asnd_index_pairs;
 
 #define EACH_SIZE "device/cpu/index/index.inc"
 #include "device/cpu/each_size.inc"
@@ -59,7 +59,7 @@ typedef struct {
 
 /* Offsets into self and `other` of n positions of line `j` (dimensions 1 and up of J)
  * from x on. */
-static void block_offsets(const asn_index_run *r, int64_t line, int64_t x, int64_t n,
+static void block_offsets(const asnd_index_run *r, int64_t line, int64_t x, int64_t n,
                           int64_t *self, int64_t *other) {
     int64_t base = x * r->other_stride[0], start[ASN_ND_MAX_DIMS];
     for (int k = 0; k < r->num_idx; k++)
@@ -93,10 +93,10 @@ static void block_offsets(const asn_index_run *r, int64_t line, int64_t x, int64
     }
 }
 
-static void accumulate(const asn_index_run *r, char *self, const char *other, int64_t n,
+static void accumulate(const asnd_index_run *r, char *self, const char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
-    asn_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
-    asn_ew_fn whole = asn_kernels_get()->ew[r->op][r->dtype];
+    asnd_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
+    asnd_ew_fn whole = asn_kernels_get()->ew[r->op][r->dtype];
     for (int64_t i = 0; i < n; i++) {
         char *p = self + self_off[i];
         if (step)
@@ -142,7 +142,7 @@ static void stream_rows(char *to, const char *from, int64_t n, const int64_t *t,
         }
 }
 
-static void move_block(const asn_index_run *r, char *self, char *other, int64_t n,
+static void move_block(const asnd_index_run *r, char *self, char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     if (r->kind == ASN_MOVE_ACCUMULATE) {
         bool add = r->op == ASN_OP_ADD;
@@ -173,7 +173,7 @@ static void move_block(const asn_index_run *r, char *self, char *other, int64_t 
             memcpy(to + t[i], from + f[i], (size_t)r->run);
 }
 
-static void rest_offsets(const asn_index_run *r, int64_t at, int64_t *self,
+static void rest_offsets(const asnd_index_run *r, int64_t at, int64_t *self,
                          int64_t *other) {
     *self = *other = 0;
     for (int d = 0; d < r->num_rest; d++) {
@@ -187,11 +187,11 @@ static void rest_offsets(const asn_index_run *r, int64_t at, int64_t *self,
 /* Positions [first, end) of the rest's loops, some neighbours of its innermost dimension
  * for each index before the next ones: columns of a matrix that a few indices name, or
  * rows that many do and one value fills. */
-static void move_inside(const asn_index_run *r, int64_t n, const int64_t *self_off,
+static void move_inside(const asnd_index_run *r, int64_t n, const int64_t *self_off,
                         const int64_t *other_off, int64_t first, int64_t end) {
     enum { NEIGHBOURS = 256 };
     const bool get = r->kind == ASN_MOVE_GET;
-    const asn_index_rest *line = &r->rest[0];
+    const asnd_index_rest *line = &r->rest[0];
     for (int64_t at = first, m; at < end; at += m) {
         int64_t self, other, left = line->extent - at % line->extent;
         rest_offsets(r, at, &self, &other);
@@ -209,7 +209,7 @@ static void move_inside(const asn_index_run *r, int64_t n, const int64_t *self_o
 /* Positions [first, end) of the rest's loops. Where they lie one after the other in the
  * result, as in g[:, r], as many go at once as a line has, or eight: every line of the
  * result is then written in one go. */
-static void move_rest(const asn_index_run *r, int64_t n, const int64_t *self_off,
+static void move_rest(const asnd_index_run *r, int64_t n, const int64_t *self_off,
                       const int64_t *other_off, int64_t first, int64_t end) {
     if (r->inside) {
         move_inside(r, n, self_off, other_off, first, end);
@@ -218,7 +218,7 @@ static void move_rest(const asn_index_run *r, int64_t n, const int64_t *self_off
     bool gets = r->kind == ASN_MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
     bool across = gets && r->num_rest && r->rest[0].other == r->run;
     bool along = gets && r->other_stride[0] == r->run;
-    const asn_index_lines lines = across ? asn_index_lines_get(r->run) : NULL;
+    const asnd_index_lines lines = across ? asn_index_lines_get(r->run) : NULL;
     const int64_t rows = lines ? LINE / r->run : ASN_ACROSS;
     for (int64_t at = first; at < end; at++) {
         int64_t self, other;
@@ -248,7 +248,7 @@ static void move_rest(const asn_index_run *r, int64_t n, const int64_t *self_off
 }
 
 /* A piece of the commonest case: one index array, single elements. */
-static void move_simple(asn_index_run *r, int64_t line, int64_t x, int64_t n) {
+static void move_simple(asnd_index_run *r, int64_t line, int64_t x, int64_t n) {
     int64_t other = x * r->other_stride[0], idx = x * r->idx_stride[0][0];
     for (int d = 1; d < r->num_j; d++) {
         int64_t i = line % r->extent[d];
@@ -283,8 +283,8 @@ static void move_simple(asn_index_run *r, int64_t line, int64_t x, int64_t n) {
 }
 
 /* A piece of pairs, of single elements. */
-static void move_pairs(asn_index_run *r, int64_t x, int64_t n) {
-    asn_index_pairs p = {r->self, r->self_stride, r->bound, {NULL}};
+static void move_pairs(asnd_index_run *r, int64_t x, int64_t n) {
+    asnd_index_pairs p = {r->self, r->self_stride, r->bound, {NULL}};
     for (int k = 0; k < 2; k++) {
         const char *v = r->idx[k] + x * (int64_t)sizeof(int64_t);
         p.at[k] = (const int64_t *)(const void *)v;
@@ -297,7 +297,7 @@ static void move_pairs(asn_index_run *r, int64_t x, int64_t n) {
     ASN_BY_SIZE(pairs, r->item)(r->other + x * step, step, &p, n);
 }
 
-static void move_piece(asn_index_run *r, int64_t piece, int64_t first, int64_t end) {
+static void move_piece(asnd_index_run *r, int64_t piece, int64_t first, int64_t end) {
     int64_t self[BLOCK], other[BLOCK];
     int64_t line = piece / r->pieces, x = piece % r->pieces * r->piece;
     int64_t stop = x + r->piece < r->extent[0] ? x + r->piece : r->extent[0];
@@ -316,7 +316,7 @@ static void move_piece(asn_index_run *r, int64_t piece, int64_t first, int64_t e
     }
 }
 
-static void chunk_run(asn_index_run *r, int64_t chunk) {
+static void chunk_run(asnd_index_run *r, int64_t chunk) {
     int64_t loops = r->size_rest * r->item / r->run;
     int64_t pieces = r->size_j / r->extent[0] * r->pieces;
     if (!r->split_rest) { /* per_chunk pieces of J */
@@ -333,7 +333,7 @@ static void chunk_run(asn_index_run *r, int64_t chunk) {
 }
 
 static void index_chunk(void *ctx, int64_t chunk) {
-    asn_index_run *r = ctx;
+    asnd_index_run *r = ctx;
     if (r->tracks) asn_fp_clear();
     chunk_run(r, chunk);
     uint32_t met = r->tracks ? asn_fp_conditions() : 0;
@@ -341,26 +341,26 @@ static void index_chunk(void *ctx, int64_t chunk) {
 }
 
 /* A long contiguous run of an ordered put is cut, so that threads can share it. */
-static void cut_run(asn_index_run *r) {
+static void cut_run(asnd_index_run *r) {
     enum { RUN = 4096 };
     if (r->run <= 2 * RUN || r->run % RUN) return;
     for (int d = r->num_rest; d > 0; d--)
         r->rest[d] = r->rest[d - 1];
-    r->rest[0] = (asn_index_rest){r->run / RUN, RUN, RUN};
+    r->rest[0] = (asnd_index_rest){r->run / RUN, RUN, RUN};
     r->num_rest++;
     r->run = RUN;
 }
 
 /* Whether elements that neighbouring indices name lie nearer than neighbours of the rest.
  */
-static bool is_dense(const asn_index_run *r) {
+static bool is_dense(const asnd_index_run *r) {
     int64_t rest = r->rest[0].self, near = r->self_stride[r->num_idx - 1];
     return (near < 0 ? -near : near) < (rest < 0 ? -rest : rest);
 }
 
 /* Whether the rest's innermost dimension is better walked inside J: it is long, and J is
  * short, or is walked along what lies farther apart. */
-static bool is_inside(const asn_index_run *r) {
+static bool is_inside(const asnd_index_run *r) {
     enum { FEW = 16, LONG = 8 };
     if (r->kind == ASN_MOVE_ACCUMULATE || r->run > 16 || (r->run & (r->run - 1)) ||
         !r->num_rest || r->rest[0].extent < LONG)
@@ -368,7 +368,7 @@ static bool is_inside(const asn_index_run *r) {
     return r->size_j <= FEW || (r->kind == ASN_MOVE_PUT && !is_dense(r));
 }
 
-static void index_execute(asn_index_run *r) {
+static void index_execute(asnd_index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
                                              (1 + (double)r->run * 0.03));
@@ -403,7 +403,7 @@ static void index_execute(asn_index_run *r) {
 
 /* What asn_index_setup asks for. The lists of a run are filled, not cleared: they are 37
  * KB. */
-static void index_begin(asn_index_run *r, asn_move_kind kind, asn_index_mode mode) {
+static void index_begin(asnd_index_run *r, asnd_move_kind kind, asnd_index_mode mode) {
     r->kind = kind;
     r->mode = mode;
     r->op = ASN_OP_NONE;
@@ -412,9 +412,9 @@ static void index_begin(asn_index_run *r, asn_move_kind kind, asn_index_mode mod
     r->met = 0;
 }
 
-asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const idx[],
-                             const asn_nd *out) {
-    asn_index_run r;
+asn_status asn_cpu_index_get(const asnd_nd *self, int nidx, const asnd_nd *const idx[],
+                             const asnd_nd *out) {
+    asnd_index_run r;
     index_begin(&r, ASN_MOVE_GET, ASN_INDEX_RAISE);
     ASN_TRY(asn_index_setup(&r, self, nidx, idx, out));
     index_execute(&r);
@@ -423,10 +423,10 @@ asn_status asn_cpu_index_get(const asn_nd *self, int nidx, const asn_nd *const i
     return ASN_OK;
 }
 
-asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const idx[],
-                             const asn_nd *values, asn_op accumulate_op,
+asn_status asn_cpu_index_put(const asnd_nd *self, int nidx, const asnd_nd *const idx[],
+                             const asnd_nd *values, asn_op accumulate_op,
                              uint32_t *fp_flags) {
-    asn_index_run r;
+    asnd_index_run r;
     index_begin(&r, ASN_MOVE_PUT, ASN_INDEX_RAISE);
     r.op = accumulate_op;
     if (accumulate_op != ASN_OP_NONE) {
@@ -447,8 +447,8 @@ asn_status asn_cpu_index_put(const asn_nd *self, int nidx, const asn_nd *const i
     return ASN_OK;
 }
 
-asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
-                        asn_index_mode mode, const asn_nd *out) {
+asn_status asn_cpu_take(const asnd_nd *self, int axis, const asnd_nd *idx,
+                        asnd_index_mode mode, const asnd_nd *out) {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
     int64_t out_shape[ASN_ND_MAX_DIMS], out_strides[ASN_ND_MAX_DIMS];
     if (axis < 0 || axis >= self->ndim || out->ndim != self->ndim - 1 + idx->ndim)
@@ -470,9 +470,9 @@ asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
         out_shape[m] = out->shape[at];
         out_strides[m++] = out->strides[at];
     }
-    asn_nd from = {self->data, n, self->dtype, shape, strides};
-    asn_nd to = {out->data, m, out->dtype, out_shape, out_strides};
-    asn_index_run r;
+    asnd_nd from = {self->data, n, self->dtype, shape, strides};
+    asnd_nd to = {out->data, m, out->dtype, out_shape, out_strides};
+    asnd_index_run r;
     index_begin(&r, ASN_MOVE_GET, mode);
     asn_status status = asn_index_setup(&r, &from, 1, &idx, &to);
     if (status == ASN_OK) index_execute(&r);

@@ -15,58 +15,61 @@
  * nidx dimensions of self. The idx have one shape J (broadcast by strides); out's shape
  * is J + the rest of self's. The caller permutes self and out by strides for other
  * placements. */
-ASN_CHECK_RESULT asn_status asn_cpu_index_get(const asn_nd *self, int nidx,
-                                              const asn_nd *const idx[],
-                                              const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_cpu_index_get(const asnd_nd *self, int nidx,
+                                              const asnd_nd *const idx[],
+                                              const asnd_nd *out);
 
 /* self[idx..., r...] = values[j..., r...]: with ASN_OP_NONE the last duplicate wins; else
  * self = op( self, value), unbuffered in order, as ufunc.at. values has self's dtype and
  * out's shape above (broadcast by strides). */
-ASN_CHECK_RESULT asn_status asn_cpu_index_put(const asn_nd *self, int nidx,
-                                              const asn_nd *const idx[],
-                                              const asn_nd *values, asn_op accumulate_op,
+ASN_CHECK_RESULT asn_status asn_cpu_index_put(const asnd_nd *self, int nidx,
+                                              const asnd_nd *const idx[],
+                                              const asnd_nd *values, asn_op accumulate_op,
                                               uint32_t *fp_flags);
 
 /* As the two above, but out-of-range indices are wrapped (ASN_INDEX_WRAP) or clipped
  * (ASN_INDEX_CLIP) as numpy.take(mode=...) does. */
-typedef enum { ASN_INDEX_RAISE, ASN_INDEX_WRAP, ASN_INDEX_CLIP } asn_index_mode;
+typedef enum { ASN_INDEX_RAISE, ASN_INDEX_WRAP, ASN_INDEX_CLIP } asnd_index_mode;
 /* out[a..., j..., b...] = self[a..., idx[j...], b...] at `axis`. */
-ASN_CHECK_RESULT asn_status asn_cpu_take(const asn_nd *self, int axis, const asn_nd *idx,
-                                         asn_index_mode mode, const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_cpu_take(const asnd_nd *self, int axis,
+                                         const asnd_nd *idx, asnd_index_mode mode,
+                                         const asnd_nd *out);
 
 /* out[i, ..., j, ...] = self[i, ..., idx[i, ..., j, ...], ...] along `axis`
  * (numpy.take_along_axis, torch.gather): idx and out have one shape, self may be larger
  * off the axis or broadcast. */
-ASN_CHECK_RESULT asn_status asn_cpu_gather(const asn_nd *self, int axis,
-                                           const asn_nd *idx, const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_cpu_gather(const asnd_nd *self, int axis,
+                                           const asnd_nd *idx, const asnd_nd *out);
 /* The reverse: self[..., idx[...], ...] = src[...]; accumulate_op as in
  * asn_cpu_index_put. */
-ASN_CHECK_RESULT asn_status asn_cpu_scatter(const asn_nd *self, int axis,
-                                            const asn_nd *idx, const asn_nd *src,
+ASN_CHECK_RESULT asn_status asn_cpu_scatter(const asnd_nd *self, int axis,
+                                            const asnd_nd *idx, const asnd_nd *src,
                                             asn_op accumulate_op);
 
 /* Positions of the elements of `in` that are not 0, in row-major order, as int64. `out`
  * is 2-d of any strides: (in.ndim, N), or (N, in.ndim) when transposed by strides:
  * element (d, i) is addressed as data + d * strides[0] + i * strides[1]. N =
  * asn_cpu_count_nonzero(in) must fit shape[1]. */
-ASN_CHECK_RESULT asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out,
+ASN_CHECK_RESULT asn_status asn_cpu_nonzero(const asnd_nd *in, const asnd_nd *out,
                                             int64_t *count);
 
 /* out[k] = the k-th element of self where mask holds (one shape, row-major order). out is
  * 1-d and as long as the count at least; *count receives it. */
-ASN_CHECK_RESULT asn_status asn_cpu_masked_select(const asn_nd *self, const asn_nd *mask,
-                                                  const asn_nd *out, int64_t *count);
+ASN_CHECK_RESULT asn_status asn_cpu_masked_select(const asnd_nd *self,
+                                                  const asnd_nd *mask, const asnd_nd *out,
+                                                  int64_t *count);
 /* self[mask] = values[0], values[1], ...: values is 1-d; error when it is too short. */
-ASN_CHECK_RESULT asn_status asn_cpu_masked_scatter(const asn_nd *self, const asn_nd *mask,
-                                                   const asn_nd *values);
+ASN_CHECK_RESULT asn_status asn_cpu_masked_scatter(const asnd_nd *self,
+                                                   const asnd_nd *mask,
+                                                   const asnd_nd *values);
 /* self[mask] = *element */
-ASN_CHECK_RESULT asn_status asn_cpu_masked_fill(const asn_nd *self, const asn_nd *mask,
+ASN_CHECK_RESULT asn_status asn_cpu_masked_fill(const asnd_nd *self, const asnd_nd *mask,
                                                 const void *element);
 
 /* numpy.repeat along `axis`: counts is 1-d int64, in's extent long or 1 long (every
  * element); out's extent along `axis` is the sum of the counts. Errors: negative count,
  * wrong sum. */
-ASN_CHECK_RESULT asn_status asn_cpu_repeat(const asn_nd *in, int axis,
-                                           const asn_nd *counts, const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_cpu_repeat(const asnd_nd *in, int axis,
+                                           const asnd_nd *counts, const asnd_nd *out);
 
 #endif

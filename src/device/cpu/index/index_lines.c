@@ -6,25 +6,25 @@
 
 enum { LINE = 64 };
 
-asn_index_ahead asn_index_rows_ahead(const asn_index_run *r, const char *p, int64_t rows,
-                                     int64_t n) {
+asnd_index_ahead asn_index_rows_ahead(const asnd_index_run *r, const char *p,
+                                      int64_t rows, int64_t n) {
     enum { LONGEST = 16384 };
     int64_t bytes = r->bound[0] * r->self_stride[0];
-    asn_index_ahead a = {p, p + bytes, bytes, r->rest[0].self, 0, 0};
+    asnd_index_ahead a = {p, p + bytes, bytes, r->rest[0].self, 0, 0};
     if (r->num_idx != 1 || r->self_stride[0] <= 0 || bytes > LONGEST) return a;
     a.left = rows * ((bytes + LINE - 1) / LINE);
     a.few = (a.left + n - 1) / n;
     return a;
 }
 
-void asn_index_fetch_rows(const asn_index_run *r, const char *p, int64_t rows) {
-    asn_index_ahead a = asn_index_rows_ahead(r, p, rows, 1);
+void asn_index_fetch_rows(const asnd_index_run *r, const char *p, int64_t rows) {
+    asnd_index_ahead a = asn_index_rows_ahead(r, p, rows, 1);
     for (int64_t k = 0; k < rows && a.left; k++, p += a.stride)
         for (int64_t b = 0; b < a.bytes; b += LINE)
             __builtin_prefetch(p + b, 0, 2);
 }
 
-bool asn_index_streams_lines(const asn_index_run *r) {
+bool asn_index_streams_lines(const asnd_index_run *r) {
     bool whole = r->rest[0].other == r->run && asn_index_lines_get(r->run);
     for (int d = 0; d < r->num_j; d++)
         whole &= r->other_stride[d] % LINE == 0;

@@ -15,24 +15,24 @@
 typedef struct {
     const char *at, *end;
     int64_t bytes, stride, left, few;
-} asn_index_ahead;
+} asnd_index_ahead;
 
 /* For n indices: the elements at src + from[i] and at the 64 / item - 1 rows behind it,
  * `stride` apart, become 64 bytes at dst + to[i]; past the caches, which asks for whole
  * lines and asn_block_stream_end. */
-typedef void (*asn_index_lines)(char *dst, const int64_t *to, const char *src,
-                                const int64_t *from, int64_t stride, int64_t n,
-                                bool stream, asn_index_ahead ahead);
+typedef void (*asnd_index_lines)(char *dst, const int64_t *to, const char *src,
+                                 const int64_t *from, int64_t stride, int64_t n,
+                                 bool stream, asnd_index_ahead ahead);
 
 #if defined(__x86_64__)
 void asn_index_lines_4(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asn_index_ahead ahead);
+                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead);
 void asn_index_lines_8(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asn_index_ahead ahead);
+                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead);
 #endif
 
 /* NULL: none for this processor or size. */
-static inline asn_index_lines asn_index_lines_get(int64_t item) {
+static inline asnd_index_lines asn_index_lines_get(int64_t item) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512)
         return item == 8 ? asn_index_lines_8 : item == 4 ? asn_index_lines_4 : NULL;
@@ -43,13 +43,13 @@ static inline asn_index_lines asn_index_lines_get(int64_t item) {
 
 /* The next rows to gather from, in order, while n lines are put together: the gather
  * itself has no order. Rows too long for the caches are left alone. */
-asn_index_ahead asn_index_rows_ahead(const asn_index_run *r, const char *p, int64_t rows,
-                                     int64_t n);
+asnd_index_ahead asn_index_rows_ahead(const asnd_index_run *r, const char *p,
+                                      int64_t rows, int64_t n);
 /* The same at once. */
-void asn_index_fetch_rows(const asn_index_run *r, const char *p, int64_t rows);
+void asn_index_fetch_rows(const asnd_index_run *r, const char *p, int64_t rows);
 
 /* Whether a gather by rows writes whole lines, past the caches as there is much of them.
  */
-bool asn_index_streams_lines(const asn_index_run *r);
+bool asn_index_streams_lines(const asnd_index_run *r);
 
 #endif

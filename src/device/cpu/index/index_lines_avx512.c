@@ -13,7 +13,7 @@ enum { EARLY = 64 };
 
 #define AT(T, k) (*(const T *)(p + (k) * stride))
 
-static inline void announce(asn_index_ahead *a) {
+static inline void announce(asnd_index_ahead *a) {
     for (int64_t k = a->few; k > 0 && a->left > 0; k--, a->left--) {
         __builtin_prefetch(a->at, 0, 2);
         a->at += 64;
@@ -31,7 +31,7 @@ static inline void store(char *to, __m512i line, bool stream) {
 }
 
 void asn_index_lines_8(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asn_index_ahead ahead) {
+                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
     for (int64_t i = 0; i < n; i++) {
         const char *p = src + from[i];
         announce(&ahead);
@@ -45,7 +45,7 @@ void asn_index_lines_8(char *dst, const int64_t *to, const char *src, const int6
 }
 
 void asn_index_lines_4(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asn_index_ahead ahead) {
+                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
     for (int64_t i = 0; i < n; i++) {
         const char *p = src + from[i];
         announce(&ahead);
@@ -60,5 +60,5 @@ void asn_index_lines_4(char *dst, const int64_t *to, const char *src, const int6
 }
 
 #else
-typedef int asn_index_lines_avx512_unused;
+typedef int asnd_index_lines_avx512_unused;
 #endif

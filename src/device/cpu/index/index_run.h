@@ -10,13 +10,13 @@
 
 typedef struct {
     int64_t extent, self, other; /* strides in bytes */
-} asn_index_rest;
+} asnd_index_rest;
 
-typedef enum { ASN_MOVE_GET, ASN_MOVE_PUT, ASN_MOVE_ACCUMULATE } asn_move_kind;
+typedef enum { ASN_MOVE_GET, ASN_MOVE_PUT, ASN_MOVE_ACCUMULATE } asnd_move_kind;
 
 typedef struct {
-    asn_move_kind kind;
-    asn_index_mode mode;
+    asnd_move_kind kind;
+    asnd_index_mode mode;
     asn_op op;
     asn_dtype dtype;
     char *self, *other;
@@ -27,7 +27,7 @@ typedef struct {
     /* J, innermost first: extents, strides of `other` and of each index array */
     int64_t extent[ASN_ND_MAX_DIMS + 1], other_stride[ASN_ND_MAX_DIMS + 1];
     int64_t idx_stride[ASN_ND_MAX_DIMS + 1][ASN_ND_MAX_DIMS];
-    asn_index_rest rest[ASN_ND_MAX_DIMS];
+    asnd_index_rest rest[ASN_ND_MAX_DIMS];
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
     bool inside; /* the rest's innermost dimension is walked for each index */
@@ -36,14 +36,14 @@ typedef struct {
     int missed;
     bool tracks; /* conditions, of an accumulation */
     uint32_t met;
-} asn_index_run;
+} asnd_index_run;
 
 /* One index array, one element per index, and if they are added up, a dtype with a loop
  * for it. */
-bool asn_index_is_simple(const asn_index_run *r);
+bool asn_index_is_simple(const asnd_index_run *r);
 /* Two index arrays of neighbours in memory, one element per pair, whose elements are got.
  */
-bool asn_index_is_pairs(const asn_index_run *r);
+bool asn_index_is_pairs(const asnd_index_run *r);
 
 /* Integers of 4 and 8 bytes, whose sums wrap alike with a sign and without. */
 static inline bool asn_index_is_word(asn_dtype dt) {
@@ -52,8 +52,8 @@ static inline bool asn_index_is_word(asn_dtype dt) {
 
 /* Fills r, of which kind, mode and op are set. IndexError (unless pieces check their
  * indices), ValueError. */
-ASN_CHECK_RESULT asn_status asn_index_setup(asn_index_run *r, const asn_nd *self,
-                                            int nidx, const asn_nd *const idx[],
-                                            const asn_nd *other);
+ASN_CHECK_RESULT asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self,
+                                            int nidx, const asnd_nd *const idx[],
+                                            const asnd_nd *other);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "device/cpu/index/bounds.h"
 
-static bool j_merges(const asn_index_run *r, const asn_nd *const idx[],
-                     const asn_nd *other, int d) {
+static bool j_merges(const asnd_index_run *r, const asnd_nd *const idx[],
+                     const asnd_nd *other, int d) {
     int last = r->num_j - 1;
     if (last < 0 || other->strides[d] != r->other_stride[last] * r->extent[last])
         return false;
@@ -16,7 +16,7 @@ static bool j_merges(const asn_index_run *r, const asn_nd *const idx[],
     return true;
 }
 
-static void collect_j(asn_index_run *r, const asn_nd *const idx[], const asn_nd *other,
+static void collect_j(asnd_index_run *r, const asnd_nd *const idx[], const asnd_nd *other,
                       int ndim_j) {
     r->num_j = 0;
     r->size_j = 1;
@@ -43,7 +43,7 @@ static void collect_j(asn_index_run *r, const asn_nd *const idx[], const asn_nd 
 
 /* The longest dimension of J becomes the innermost one, where that is short: x[np.ix_(r,
  * c)] of few columns. A get has no order to keep. */
-static void turn_j(asn_index_run *r) {
+static void turn_j(asnd_index_run *r) {
     enum { SHORT = 32 };
     int longest = 0;
     for (int d = 1; d < r->num_j; d++)
@@ -61,15 +61,15 @@ static void turn_j(asn_index_run *r) {
     }
 }
 
-static void collect_rest(asn_index_run *r, const asn_nd *self, const asn_nd *other,
+static void collect_rest(asnd_index_run *r, const asnd_nd *self, const asnd_nd *other,
                          int ndim_j) {
     r->num_rest = 0;
     r->size_rest = 1;
     r->run = r->item;
     bool tail = true;
     for (int d = self->ndim - 1; d >= r->num_idx; d--) {
-        asn_index_rest dim = {self->shape[d], self->strides[d],
-                              other->strides[ndim_j + d - r->num_idx]};
+        asnd_index_rest dim = {self->shape[d], self->strides[d],
+                               other->strides[ndim_j + d - r->num_idx]};
         r->size_rest *= dim.extent;
         if (dim.extent == 1) continue;
         if (tail && dim.self == r->run && dim.other == r->run &&
@@ -78,7 +78,7 @@ static void collect_rest(asn_index_run *r, const asn_nd *self, const asn_nd *oth
             continue;
         }
         tail = false;
-        asn_index_rest *last = r->num_rest ? &r->rest[r->num_rest - 1] : NULL;
+        asnd_index_rest *last = r->num_rest ? &r->rest[r->num_rest - 1] : NULL;
         if (last && dim.self == last->self * last->extent &&
             dim.other == last->other * last->extent)
             last->extent *= dim.extent;
@@ -87,7 +87,7 @@ static void collect_rest(asn_index_run *r, const asn_nd *self, const asn_nd *oth
     }
 }
 
-static bool is_one(const asn_index_run *r, int k) {
+static bool is_one(const asnd_index_run *r, int k) {
     for (int d = 0; d < r->num_j; d++)
         if (r->idx_stride[d][k]) return false;
     return true;
@@ -95,7 +95,7 @@ static bool is_one(const asn_index_run *r, int k) {
 
 /* What one index says for all of J, as the 2 of x[r, 2], is where self begins. The
  * indices are checked. */
-static void fold_ones(asn_index_run *r) {
+static void fold_ones(asnd_index_run *r) {
     int kept = 0;
     for (int k = 0; k < r->num_idx; k++) {
         if (is_one(r, k) && (kept || k + 1 < r->num_idx)) {
@@ -113,21 +113,21 @@ static void fold_ones(asn_index_run *r) {
     r->num_idx = kept;
 }
 
-bool asn_index_is_simple(const asn_index_run *r) {
+bool asn_index_is_simple(const asnd_index_run *r) {
     if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
     return r->kind != ASN_MOVE_ACCUMULATE ||
            (r->op == ASN_OP_ADD &&
             (r->dtype == ASN_F64 || r->dtype == ASN_F32 || asn_index_is_word(r->dtype)));
 }
 
-bool asn_index_is_pairs(const asn_index_run *r) {
+bool asn_index_is_pairs(const asnd_index_run *r) {
     return r->kind == ASN_MOVE_GET && r->mode == ASN_INDEX_RAISE && r->num_idx == 2 &&
            r->size_rest == 1 && r->num_j == 1 && r->idx_stride[0][0] == 8 &&
            r->idx_stride[0][1] == 8;
 }
 
-asn_status asn_index_setup(asn_index_run *r, const asn_nd *self, int nidx,
-                           const asn_nd *const idx[], const asn_nd *other) {
+asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
+                           const asnd_nd *const idx[], const asnd_nd *other) {
     int ndim_j = nidx ? idx[0]->ndim : 0;
     if (nidx < 1 || nidx > self->ndim || other->ndim != ndim_j + self->ndim - nidx ||
         other->dtype != self->dtype)

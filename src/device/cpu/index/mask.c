@@ -22,23 +22,23 @@ enum { BLOCK = 1024, CHUNK = 16384, MASK = 0, SELF = 1 };
 
 typedef struct mask_run mask_run;
 struct mask_run {
-    asn_lines *lines; /* views: the mask, self */
+    asnd_lines *lines; /* views: the mask, self */
     asn_dtype mask_dtype;
     int64_t chunks, lines_per_chunk, piece,
         pieces;     /* pieces of a line, or lines of a chunk */
     int64_t *start; /* chunks + 1: where each one's results begin */
     /* handles `n` positions (within the line) of a block, results from `at` on */
-    void (*emit)(const mask_run *r, const asn_line *line, int64_t line_number, int64_t x,
+    void (*emit)(const mask_run *r, const asnd_line *line, int64_t line_number, int64_t x,
                  const uint16_t *pos, int64_t n, int64_t at);
     /* the same straight from the mask of n elements; the chunk's results end before
      * `end`; returns how many; or NULL */
-    int64_t (*direct)(const mask_run *r, const asn_line *line, int64_t line_number,
+    int64_t (*direct)(const mask_run *r, const asnd_line *line, int64_t line_number,
                       int64_t x, const uint8_t *mask, int64_t n, int64_t at, int64_t end);
-    const asn_mask_loops *loops; /* set by mask_count; may be NULL */
+    const asnd_mask_loops *loops; /* set by mask_count; may be NULL */
     int item;
     char *out;
     int64_t out_stride;
-    const asn_nd *nonzero;
+    const asnd_nd *nonzero;
     int nonzero_dims; /* of the shape given, in lines' order: innermost first */
     int64_t extents[ASN_ND_MAX_DIMS];
 };
@@ -47,7 +47,7 @@ struct mask_run {
 
 /* The mask of n elements as bytes 0 / 1: in place, or cast (and gathered) into `buffer`.
  */
-static const uint8_t *block_mask(const mask_run *r, const asn_line *line, int64_t x,
+static const uint8_t *block_mask(const mask_run *r, const asnd_line *line, int64_t x,
                                  int64_t n, uint8_t *buffer) {
     int64_t step = r->lines->stride[0][MASK];
     const char *p = line->at[MASK] + x * step;
@@ -64,7 +64,7 @@ static const uint8_t *block_mask(const mask_run *r, const asn_line *line, int64_
 
 static int64_t count_block(const uint8_t *mask, int64_t n) {
     int64_t total = 0;
-    const asn_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_mask_loops_get();
     if (loops) return loops->count(mask, n);
     for (int64_t i = 0; i < n; i += 128) { /* sums of 128 fit a byte */
         int64_t m = n - i < 128 ? n - i : 128;
@@ -78,7 +78,7 @@ static int64_t count_block(const uint8_t *mask, int64_t n) {
 
 static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     int64_t count = 0, i = 0;
-    const asn_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_mask_loops_get();
     if (loops) return loops->positions(mask, n, pos);
     for (; i + 8 <= n; i += 8) {
         uint64_t eight;
@@ -128,7 +128,7 @@ static void count_chunk(void *ctx, int64_t chunk) {
     mask_run *r = ctx;
     int64_t first, end, from, to, total = 0;
     uint8_t buffer[BLOCK];
-    asn_line line;
+    asnd_line line;
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     asn_lines_seek(r->lines, &line, first);
     uint64_t bits;
@@ -154,7 +154,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     int64_t first, end, from, to, at = r->start[chunk];
     uint8_t buffer[BLOCK];
     uint16_t pos[BLOCK + 16];
-    asn_line line;
+    asnd_line line;
     chunk_bounds(r, chunk, &first, &end, &from, &to);
     if (at == r->start[chunk + 1]) return;
     asn_lines_seek(r->lines, &line, first);
@@ -177,7 +177,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
 }
 
 static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
-                             const asn_nd *mask, const asn_nd *self, int64_t *count) {
+                             const asnd_nd *mask, const asnd_nd *self, int64_t *count) {
     r->loops = asn_mask_loops_get();
     asn_lines_init(r->lines, ndim, shape, ASN_NO_AXIS, self ? 2 : 1,
                    (char *[]){mask->data, self ? self->data : NULL},
@@ -210,8 +210,8 @@ static void mask_emit(mask_run *r) {
     if (r->start && r->start[r->chunks]) asn_pool_run(emit_chunk, r, r->chunks, n * 0.8);
 }
 
-asn_status asn_cpu_count_nonzero(const asn_nd *in, int64_t *count) {
-    asn_lines lines;
+asn_status asn_cpu_count_nonzero(const asnd_nd *in, int64_t *count) {
+    asnd_lines lines;
     mask_run r = {.lines = &lines, .start = NULL};
     asn_status status = mask_count(&r, in->ndim, in->shape, in, NULL, count);
     asn_free(r.start);
@@ -220,9 +220,9 @@ asn_status asn_cpu_count_nonzero(const asn_nd *in, int64_t *count) {
 
 /* ---- nonzero */
 
-static void emit_positions(const mask_run *r, const asn_line *line, int64_t number,
+static void emit_positions(const mask_run *r, const asnd_line *line, int64_t number,
                            int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
-    const asn_nd *out = r->nonzero;
+    const asnd_nd *out = r->nonzero;
     int64_t base = number * r->lines->length + x;
     (void)line;
     if (r->nonzero_dims == 1) {
@@ -244,7 +244,7 @@ static void emit_positions(const mask_run *r, const asn_line *line, int64_t numb
     }
 }
 
-static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t number,
+static int64_t store_positions(const mask_run *r, const asnd_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                                int64_t end) {
     (void)line;
@@ -253,8 +253,8 @@ static int64_t store_positions(const mask_run *r, const asn_line *line, int64_t 
                                   (int64_t *)r->nonzero->data + at);
 }
 
-asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) {
-    asn_lines lines;
+asn_status asn_cpu_nonzero(const asnd_nd *in, const asnd_nd *out, int64_t *count) {
+    asnd_lines lines;
     mask_run r = {.lines = &lines, .start = NULL, .emit = emit_positions, .nonzero = out};
     if (out->ndim != 2 || out->dtype != ASN_I64 || out->shape[0] != in->ndim)
         return asn_error_set(
@@ -281,7 +281,7 @@ asn_status asn_cpu_nonzero(const asn_nd *in, const asn_nd *out, int64_t *count) 
 #define EACH_SIZE "device/cpu/index/mask.inc"
 #include "device/cpu/each_size.inc"
 
-static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
+static void emit_select(const mask_run *r, const asnd_line *line, int64_t number,
                         int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
     int64_t step = r->lines->stride[0][SELF];
     const char *src = line->at[SELF] + x * step;
@@ -290,7 +290,7 @@ static void emit_select(const mask_run *r, const asn_line *line, int64_t number,
     ASN_BY_SIZE(select, r->item)(dst, r->out_stride, src, step, pos, n);
 }
 
-static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number,
+static void emit_scatter(const mask_run *r, const asnd_line *line, int64_t number,
                          int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
     int64_t step = r->lines->stride[0][SELF];
     char *dst = line->at[SELF] + x * step;
@@ -299,7 +299,7 @@ static void emit_scatter(const mask_run *r, const asn_line *line, int64_t number
     ASN_BY_SIZE(place, r->item)(dst, step, src, r->out_stride, pos, n);
 }
 
-static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t number,
+static int64_t select_directly(const mask_run *r, const asnd_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                                int64_t end) {
     (void)number;
@@ -307,7 +307,7 @@ static int64_t select_directly(const mask_run *r, const asn_line *line, int64_t 
                             r->out + at * r->item, end - at);
 }
 
-static int64_t place_directly(const mask_run *r, const asn_line *line, int64_t number,
+static int64_t place_directly(const mask_run *r, const asnd_line *line, int64_t number,
                               int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                               int64_t end) {
     (void)number;
@@ -321,8 +321,8 @@ static bool moves_directly(const mask_run *r) {
            r->out_stride == r->item && r->loops;
 }
 
-static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd *mask,
-                             const asn_nd *list) {
+static asn_status check_mask(const char *name, const asnd_nd *self, const asnd_nd *mask,
+                             const asnd_nd *list) {
     bool same = mask->dtype == ASN_BOOL && mask->ndim == self->ndim;
     for (int d = 0; d < self->ndim && same; d++)
         same = mask->shape[d] == self->shape[d];
@@ -336,10 +336,10 @@ static asn_status check_mask(const char *name, const asn_nd *self, const asn_nd 
     return ASN_OK;
 }
 
-asn_status asn_cpu_masked_select(const asn_nd *self, const asn_nd *mask,
-                                 const asn_nd *out, int64_t *count) {
+asn_status asn_cpu_masked_select(const asnd_nd *self, const asnd_nd *mask,
+                                 const asnd_nd *out, int64_t *count) {
     ASN_TRY(check_mask("masked_select", self, mask, out));
-    asn_lines lines;
+    asnd_lines lines;
     mask_run r = {.lines = &lines,
                   .emit = emit_select,
                   .item = asn_itemsize(self->dtype),
@@ -356,11 +356,11 @@ asn_status asn_cpu_masked_select(const asn_nd *self, const asn_nd *mask,
     return status;
 }
 
-static asn_status scatter_list(const asn_nd *self, const asn_nd *mask,
-                               const asn_nd *values, bool one) {
+static asn_status scatter_list(const asnd_nd *self, const asnd_nd *mask,
+                               const asnd_nd *values, bool one) {
     ASN_TRY(check_mask("masked_scatter", self, mask, values));
     int64_t count;
-    asn_lines lines;
+    asnd_lines lines;
     mask_run r = {.lines = &lines,
                   .emit = emit_scatter,
                   .item = asn_itemsize(self->dtype),
@@ -378,14 +378,14 @@ static asn_status scatter_list(const asn_nd *self, const asn_nd *mask,
     return status;
 }
 
-asn_status asn_cpu_masked_scatter(const asn_nd *self, const asn_nd *mask,
-                                  const asn_nd *values) {
+asn_status asn_cpu_masked_scatter(const asnd_nd *self, const asnd_nd *mask,
+                                  const asnd_nd *values) {
     return scatter_list(self, mask, values, false);
 }
 
-asn_status asn_cpu_masked_fill(const asn_nd *self, const asn_nd *mask,
+asn_status asn_cpu_masked_fill(const asnd_nd *self, const asnd_nd *mask,
                                const void *element) {
     static const int64_t one = 1, none = 0;
-    asn_nd value = {(char *)(uintptr_t)element, 1, self->dtype, &one, &none};
+    asnd_nd value = {(char *)(uintptr_t)element, 1, self->dtype, &one, &none};
     return scatter_list(self, mask, &value, true);
 }

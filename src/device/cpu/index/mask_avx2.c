@@ -240,7 +240,7 @@ static uint64_t index_misses(const uint64_t *index, int64_t n, uint64_t size) {
     return misses;
 }
 
-const asn_mask_loops asn_mask_avx2 = {count_bytes,  count_words,  positions,
-                                      positions_64, select_items, place_items,
-                                      index_misses};
+const asnd_mask_loops asn_mask_avx2 = {count_bytes,  count_words,  positions,
+                                       positions_64, select_items, place_items,
+                                       index_misses};
 #endif

@@ -10,8 +10,8 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/index/index.h"
 
-static asn_status repeat_all(const asn_nd *in, int axis, int64_t count,
-                             const asn_nd *out) {
+static asn_status repeat_all(const asnd_nd *in, int axis, int64_t count,
+                             const asnd_nd *out) {
     int64_t shape[ASN_ND_MAX_DIMS + 1], from[ASN_ND_MAX_DIMS + 1],
         to[ASN_ND_MAX_DIMS + 1];
     if (in->ndim == ASN_ND_MAX_DIMS)
@@ -23,13 +23,13 @@ static asn_status repeat_all(const asn_nd *in, int axis, int64_t count,
         from[d] = d == axis + 1 ? 0 : in->strides[s];
         to[d] = d == axis ? out->strides[axis] * count : out->strides[s];
     }
-    asn_nd src = {in->data, in->ndim + 1, in->dtype, shape, from};
-    asn_nd dst = {out->data, in->ndim + 1, in->dtype, shape, to};
+    asnd_nd src = {in->data, in->ndim + 1, in->dtype, shape, from};
+    asnd_nd dst = {out->data, in->ndim + 1, in->dtype, shape, to};
     return asn_cpu_copy(&dst, &src);
 }
 
-asn_status asn_cpu_repeat(const asn_nd *in, int axis, const asn_nd *counts,
-                          const asn_nd *out) {
+asn_status asn_cpu_repeat(const asnd_nd *in, int axis, const asnd_nd *counts,
+                          const asnd_nd *out) {
     if (axis < 0 || axis >= in->ndim || out->ndim != in->ndim ||
         out->dtype != in->dtype || counts->ndim != 1 || counts->dtype != ASN_I64)
         return asn_error_set(
@@ -66,7 +66,7 @@ asn_status asn_cpu_repeat(const asn_nd *in, int axis, const asn_nd *counts,
              c--)
             list[at++] = i;
     static const int64_t stride = sizeof(int64_t);
-    asn_nd idx = {(char *)list, 1, ASN_I64, &sum, &stride};
+    asnd_nd idx = {(char *)list, 1, ASN_I64, &sum, &stride};
     asn_status status = asn_cpu_take(in, axis, &idx, ASN_INDEX_RAISE, out);
     asn_free(list);
     return status;

@@ -31,11 +31,11 @@ static const double WORTH_NS = 20e3;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 ASN_FORK_TAKES(code, &lock, ASN_FORK_LEAF)
-static asn_jit_code *entries[ENTRIES]; /* under lock */
-static asn_jit_counts counts;          /* likewise */
-static int switched = -1;              /* asn_jit_mode; -1: not asked yet */
+static asnd_jit_code *entries[ENTRIES]; /* under lock */
+static asnd_jit_counts counts;          /* likewise */
+static int switched = -1;               /* asnd_jit_mode; -1: not asked yet */
 
-static const asn_piece_table *table(int *vector_bytes) {
+static const asnd_piece_table *table(int *vector_bytes) {
 #if defined(ASN_JIT)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) {
         *vector_bytes = 64;
@@ -50,7 +50,7 @@ static const asn_piece_table *table(int *vector_bytes) {
     return NULL;
 }
 
-asn_jit_mode asn_jit_now(void) {
+asnd_jit_mode asn_jit_now(void) {
     int mode = __atomic_load_n(&switched, __ATOMIC_RELAXED);
     if (mode < 0) {
         const char *wish = getenv("ASNUMPY_JIT");
@@ -61,19 +61,19 @@ asn_jit_mode asn_jit_now(void) {
         if (!table(&bytes)) mode = ASN_JIT_OFF;
         __atomic_store_n(&switched, mode, __ATOMIC_RELAXED);
     }
-    return (asn_jit_mode)mode;
+    return (asnd_jit_mode)mode;
 }
 
-asn_jit_mode asn_jit_switch(asn_jit_mode mode) {
-    asn_jit_mode before = asn_jit_now();
+asnd_jit_mode asn_jit_switch(asnd_jit_mode mode) {
+    asnd_jit_mode before = asn_jit_now();
     int bytes;
     __atomic_store_n(&switched, table(&bytes) ? mode : ASN_JIT_OFF, __ATOMIC_RELAXED);
     return before;
 }
 
-asn_jit_counts asn_jit_count(void) {
+asnd_jit_counts asn_jit_count(void) {
     pthread_mutex_lock(&lock);
-    asn_jit_counts now = counts;
+    asnd_jit_counts now = counts;
     pthread_mutex_unlock(&lock);
     return now;
 }
@@ -81,7 +81,7 @@ asn_jit_counts asn_jit_count(void) {
 /* ---- keys */
 
 /* Everything that the machine code depends on. */
-static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
+static uint32_t write_key(const asnd_plan *plan, unsigned char *key) {
     uint32_t n = 0;
     key[n++] =
         (unsigned char)(asn_plan_in_place(plan) | (plan->folds && !plan->rows) << 1);
@@ -101,7 +101,7 @@ static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
         n += 2;
     }
     for (int s = 0; s < plan->num_steps; s++) {
-        const asn_step *step = &plan->steps[s];
+        const asnd_step *step = &plan->steps[s];
         const uint16_t words[6] = {step->op,     (uint16_t)(step->from | step->to << 8),
                                    step->dst,    step->src[0],
                                    step->src[1], step->src[2]};
@@ -115,7 +115,7 @@ static uint32_t write_key(const asn_plan *plan, unsigned char *key) {
 
 /* ---- executable memory */
 
-static asn_jit_fn make_executable(const uint8_t *code, size_t size, size_t *mapped) {
+static asnd_jit_fn make_executable(const uint8_t *code, size_t size, size_t *mapped) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *mapped = (size + page - 1) / page * page;
     void *pages =
@@ -126,16 +126,16 @@ static asn_jit_fn make_executable(const uint8_t *code, size_t size, size_t *mapp
         munmap(pages, *mapped);
         return NULL;
     }
-    asn_jit_fn fn;
+    asnd_jit_fn fn;
     memcpy(&fn, &pages, sizeof fn);
     return fn;
 }
 
-void asn_jit_hold(asn_jit_code *code) {
+void asn_jit_hold(asnd_jit_code *code) {
     if (code) __atomic_add_fetch(&code->users, 1, __ATOMIC_RELAXED);
 }
 
-void asn_jit_release(asn_jit_code *code) {
+void asn_jit_release(asnd_jit_code *code) {
     if (!code || __atomic_sub_fetch(&code->users, 1, __ATOMIC_ACQ_REL) > 0) return;
     if (code->fn) {
         void *pages;
@@ -152,7 +152,7 @@ static double now_ns(void) {
 }
 
 /* The values of the last n elements are added to the lanes of the sum, as in sum.inc. */
-static void add_lanes(const asn_jit_code *code, char *sum, const char *values,
+static void add_lanes(const asnd_jit_code *code, char *sum, const char *values,
                       int64_t n) {
     double wide[8], x[8];
     float narrow[16], y[16];
@@ -173,12 +173,12 @@ static void add_lanes(const asn_jit_code *code, char *sum, const char *values,
 
 /* Without masks (AVX2, complex numbers) the last elements are taken to a vector's worth
  * of memory, filled up with the first of them, and their results back. */
-static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t from,
+static uint32_t run_rest(const asnd_jit_code *code, char *const *ptr, int64_t from,
                          int64_t n) {
     _Alignas(64) char vectors[2 * ACLNNX_MAX_OPERANDS][128];
     char *at[ASN_MAX_VALUES];
     for (int i = 0; i < code->num_arrays; i++) {
-        const asn_jit_array *a = &code->arrays[i];
+        const asnd_jit_array *a = &code->arrays[i];
         at[a->pointer] = a->item ? vectors[i] : ptr[a->pointer];
         if (!a->item || a->stored) continue;
         const char *src = ptr[a->pointer] + from * a->item;
@@ -189,7 +189,7 @@ static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t fro
     if (code->sums) at[code->sum] = lanes;
     uint32_t outside = code->fn(at, code->lanes);
     for (int i = 0; i < code->num_arrays; i++) {
-        const asn_jit_array *a = &code->arrays[i];
+        const asnd_jit_array *a = &code->arrays[i];
         if (a->stored)
             memcpy(ptr[a->pointer] + from * a->item, vectors[i], (size_t)(n * a->item));
     }
@@ -198,16 +198,16 @@ static uint32_t run_rest(const asn_jit_code *code, char *const *ptr, int64_t fro
 }
 
 /* The last whole vector, some of whose elements were computed before. */
-static uint32_t run_last(const asn_jit_code *code, char *const *ptr, int64_t n) {
+static uint32_t run_last(const asnd_jit_code *code, char *const *ptr, int64_t n) {
     char *at[ASN_MAX_VALUES];
     for (int i = 0; i < code->num_arrays; i++) {
-        const asn_jit_array *a = &code->arrays[i];
+        const asnd_jit_array *a = &code->arrays[i];
         at[a->pointer] = ptr[a->pointer] + (n - code->lanes) * a->item;
     }
     return code->fn(at, code->lanes);
 }
 
-uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
+uint32_t asn_jit_run(const asnd_jit_code *code, char *const *ptr, int64_t n) {
     if (code->lanes == 1) return code->fn(ptr, n);
     int64_t whole = n & -(int64_t)code->lanes;
     uint32_t outside = whole || code->sums ? code->fn(ptr, whole) : 0;
@@ -217,7 +217,7 @@ uint32_t asn_jit_run(const asn_jit_code *code, char *const *ptr, int64_t n) {
 }
 
 /* Rows whose last vector overlaps the one before. */
-static uint32_t run_overlapping(const asn_jit_code *code, char **ptr, int64_t n,
+static uint32_t run_overlapping(const asnd_jit_code *code, char **ptr, int64_t n,
                                 int64_t rows, int moving, const uint16_t *place,
                                 const int64_t *step) {
     char *last[ASN_MAX_VALUES];
@@ -226,7 +226,7 @@ static uint32_t run_overlapping(const asn_jit_code *code, char **ptr, int64_t n,
     for (int m = 0; m < moving; m++)
         last[place[m]] = ptr[place[m]];
     for (int i = 0; i < code->num_arrays; i++) {
-        const asn_jit_array *a = &code->arrays[i];
+        const asnd_jit_array *a = &code->arrays[i];
         last[a->pointer] = ptr[a->pointer] + (n - code->lanes) * a->item;
     }
     while (rows--) {
@@ -240,7 +240,7 @@ static uint32_t run_overlapping(const asn_jit_code *code, char **ptr, int64_t n,
     return outside;
 }
 
-uint32_t asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64_t rows,
+uint32_t asn_jit_run_rows(const asnd_jit_code *code, char **ptr, int64_t n, int64_t rows,
                           int moving, const uint16_t *place, const int64_t *step) {
     const bool whole = code->lanes == 1 || n % code->lanes == 0;
     if (!whole && n > code->lanes && code->repeats)
@@ -254,7 +254,7 @@ uint32_t asn_jit_run_rows(const asn_jit_code *code, char **ptr, int64_t n, int64
     return outside;
 }
 
-static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
+static void list_arrays(asnd_jit_code *code, const asnd_jit_program *p) {
     code->lanes = p->vector_bytes == 64 && !p->has_complex ? 1 : p->lanes;
     if (p->num_sums && code->lanes > 1) { /* steps of 64 bytes */
         code->lanes *= 64 / p->vector_bytes;
@@ -262,13 +262,13 @@ static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
         code->sum_item = (uint8_t)asn_lane_bytes(p->values[p->sums[0].value[0]].lane);
     }
     for (int v = 0; v < p->num_values; v++) {
-        const asn_jit_value *value = &p->values[v];
+        const asnd_jit_value *value = &p->values[v];
         bool in_memory = value->kind == ASN_JIT_INPUT || value->kind == ASN_JIT_CONST;
         if (!in_memory || value->last_use < 0) continue;
         int item = value->kind == ASN_JIT_INPUT ? asn_lane_bytes(value->lane) : 0;
         if (value->part) item *= 2;
         code->arrays[code->num_arrays++] =
-            (asn_jit_array){value->pointer, (uint8_t)item, false};
+            (asnd_jit_array){value->pointer, (uint8_t)item, false};
     }
     code->repeats = !p->in_place && !p->num_sums;
     for (int s = 0; s < p->num_stores; s++) {
@@ -276,18 +276,18 @@ static void list_arrays(asn_jit_code *code, const asn_jit_program *p) {
         int item = asn_lane_bytes(p->values[p->stores[s].value].lane);
         if (p->stores[s].imag != ASN_JIT_NONE) item *= 2;
         code->arrays[code->num_arrays++] =
-            (asn_jit_array){p->stores[s].pointer, (uint8_t)item, true};
+            (asnd_jit_array){p->stores[s].pointer, (uint8_t)item, true};
     }
 }
 
 /* Fills code->fn; leaves it NULL when some step has no piece. Under the lock, which
  * guards the work space too. */
-static void compile(asn_jit_code *code, const asn_plan *plan) {
-    static asn_jit_program program, two;
+static void compile(asnd_jit_code *code, const asnd_plan *plan) {
+    static asnd_jit_program program, two;
     static uint8_t buffer[MAX_CODE];
     double start = now_ns();
     int vector_bytes;
-    const asn_piece_table *t = table(&vector_bytes);
+    const asnd_piece_table *t = table(&vector_bytes);
     size_t size = 0;
     bool lowered = true, in_turns = false;
     program.num_sums = 1;
@@ -315,28 +315,28 @@ static void compile(asn_jit_code *code, const asn_plan *plan) {
     counts.compile_ns += now_ns() - start;
 }
 
-static asn_jit_code *add_entry(asn_jit_code **entry, const unsigned char *key,
-                               uint32_t size, uint64_t hash) {
-    asn_jit_code *code = asn_malloc(sizeof *code + size);
+static asnd_jit_code *add_entry(asnd_jit_code **entry, const unsigned char *key,
+                                uint32_t size, uint64_t hash) {
+    asnd_jit_code *code = asn_malloc(sizeof *code + size);
     if (!code) {
         asn_error_clear(); /* the interpreter needs no memory */
         return NULL;
     }
-    *code = (asn_jit_code){.users = 1, .hash = hash, .key_size = size};
+    *code = (asnd_jit_code){.users = 1, .hash = hash, .key_size = size};
     memcpy(code->key, key, size);
     asn_jit_release(*entry);
     return *entry = code;
 }
 
-asn_jit_code *asn_jit_find(const asn_plan *plan, double work_ns, bool *settled) {
+asnd_jit_code *asn_jit_find(const asnd_plan *plan, double work_ns, bool *settled) {
     unsigned char key[MAX_KEY];
-    asn_jit_mode mode = asn_jit_now();
+    asnd_jit_mode mode = asn_jit_now();
     *settled = mode == ASN_JIT_OFF;
     if (*settled) return NULL;
     uint32_t size = write_key(plan, key);
     uint64_t hash = asn_hash_words(key, size / 8);
     if (pthread_mutex_trylock(&lock) != 0) return NULL;
-    asn_jit_code **entry = &entries[hash % ENTRIES], *code = *entry;
+    asnd_jit_code **entry = &entries[hash % ENTRIES], *code = *entry;
     if (!code || code->hash != hash || code->key_size != size ||
         memcmp(code->key, key, size) != 0) {
         code = add_entry(entry, key, size, hash);

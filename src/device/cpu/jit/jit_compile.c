@@ -18,13 +18,13 @@
  */
 #include "device/cpu/jit/jit_compiler.h"
 
-static x86_vop adding(const asn_jit_compiler *c, int sum) {
+static x86_vop adding(const asnd_jit_compiler *c, int sum) {
     int lane = c->p->values[c->p->sums[sum].value[0]].lane;
     return asn_lane_bytes(lane) == 8 ? X86_ADD_64 : X86_ADD_32;
 }
 
 /* -0.0, which changes no sum, in every lane; twice for float32. */
-static void clear_sum(asn_jit_compiler *c, int sum, int reg) {
+static void clear_sum(asnd_jit_compiler *c, int sum, int reg) {
     static const uint8_t zero[8] = {0, 0, 0, 0, 0, 0, 0, 0x80},
                          zeros[8] = {0, 0, 0, 0x80, 0, 0, 0, 0x80},
                          move_to_rax[2] = {0x48, 0xb8};
@@ -40,7 +40,7 @@ static void clear_sum(asn_jit_compiler *c, int sum, int reg) {
 }
 
 /* Spare lanes of the last vector add nothing. */
-static void emit_sums(asn_jit_compiler *c, int accumulator) {
+static void emit_sums(asnd_jit_compiler *c, int accumulator) {
     for (int s = 0; s < c->p->num_sums; s++)
         for (int k = 0; k < c->p->vectors; k++) {
             int value = asn_jit_need(c, c->p->sums[s].value[k]);
@@ -51,8 +51,8 @@ static void emit_sums(asn_jit_compiler *c, int accumulator) {
 }
 
 /* What the program computes at a time; sums go to their accumulators from that one on. */
-static void emit_body(asn_jit_compiler *c, int accumulator) {
-    const asn_jit_program *p = c->p;
+static void emit_body(asnd_jit_compiler *c, int accumulator) {
+    const asnd_jit_program *p = c->p;
     for (int v = 0; v < p->num_values; v++) {
         if (!c->fixed[v]) c->reg[v] = c->spill[v] = -1;
         c->next_use[v] = p->values[v].first_use;
@@ -78,8 +78,8 @@ static void emit_body(asn_jit_compiler *c, int accumulator) {
     asn_jit_release_dead(c);
 }
 
-static void choose_addresses(asn_jit_compiler *c) {
-    const asn_jit_program *p = c->p;
+static void choose_addresses(asnd_jit_compiler *c) {
+    const asnd_jit_program *p = c->p;
     c->num_addresses = 0;
     for (int v = 0; v < p->num_values && c->num_addresses < ASN_JIT_ADDRESSES; v++)
         if (p->values[v].kind == ASN_JIT_INPUT && p->values[v].last_use >= 0)
@@ -89,8 +89,8 @@ static void choose_addresses(asn_jit_compiler *c) {
 }
 
 /* Gives the most used constant without a register one; false when there is none. */
-static bool keep_constant(asn_jit_compiler *c) {
-    asn_jit_wanted *best = NULL;
+static bool keep_constant(asnd_jit_compiler *c) {
+    asnd_jit_wanted *best = NULL;
     for (int i = 0; i < c->num_wanted; i++)
         if (c->wanted[i].reg < 0 && (!best || c->wanted[i].uses > best->uses))
             best = &c->wanted[i];
@@ -110,9 +110,9 @@ static bool keep_constant(asn_jit_compiler *c) {
     return true;
 }
 
-static void emit_prologue(asn_jit_compiler *c, int constants, size_t *frame) {
-    const asn_jit_program *p = c->p;
-    asn_code_buffer *code = &c->code;
+static void emit_prologue(asnd_jit_compiler *c, int constants, size_t *frame) {
+    const asnd_jit_program *p = c->p;
+    asnd_code_buffer *code = &c->code;
     static const uint8_t saved[] = {RBX, R12, R14, R15};
     x86_push(code, RBP);
     x86_general(code, X86_MOVE, RBP, RSP);
@@ -152,9 +152,9 @@ static void emit_prologue(asn_jit_compiler *c, int constants, size_t *frame) {
     c->pinned = 0;
 }
 
-static void emit_epilogue(asn_jit_compiler *c) {
-    const asn_jit_program *p = c->p;
-    asn_code_buffer *code = &c->code;
+static void emit_epilogue(asnd_jit_compiler *c) {
+    const asnd_jit_program *p = c->p;
+    asnd_code_buffer *code = &c->code;
     static const uint8_t vzeroupper[] = {0xc5, 0xf8, 0x77}, clear_eax[] = {0x31, 0xc0};
     static const uint8_t kortest_k1[] = {0xc5, 0xf8, 0x98, 0xc9};
     static const uint8_t setne_dl_or_eax[] = {0x0f, 0x95, 0xc2, 0x09, 0xd0};
@@ -182,8 +182,8 @@ static void emit_epilogue(asn_jit_compiler *c) {
     x86_byte(code, 0xc3);
 }
 
-static void emit_constants(asn_jit_compiler *c) {
-    asn_code_buffer *code = &c->code;
+static void emit_constants(asnd_jit_compiler *c) {
+    asnd_code_buffer *code = &c->code;
     size_t where[ASN_JIT_MAX_CONSTANTS];
     for (int i = 0; i < c->num_constants; i++) {
         int size = c->constant_size[i], bytes = c->constant_spread[i] ? c->width : size;
@@ -201,8 +201,8 @@ static void emit_constants(asn_jit_compiler *c) {
 }
 
 /* while (done + vectors * lanes <= n), one accumulator of a sum after the other */
-static void emit_loop(asn_jit_compiler *c, int vectors) {
-    asn_code_buffer *code = &c->code;
+static void emit_loop(asnd_jit_compiler *c, int vectors) {
+    asnd_code_buffer *code = &c->code;
     const x86_mem next = {R11, RSP, 1, vectors * c->p->lanes};
     x86_general_mem(code, X86_LEA, RAX, next);
     x86_general(code, X86_CMP, RAX, R10);
@@ -221,8 +221,8 @@ static void emit_loop(asn_jit_compiler *c, int vectors) {
 }
 
 /* while (done < n), under a mask: with vectors in turns two at most */
-static void emit_rest(asn_jit_compiler *c) {
-    asn_code_buffer *code = &c->code;
+static void emit_rest(asnd_jit_compiler *c) {
+    asnd_code_buffer *code = &c->code;
     static const uint8_t move_to_rax[] = {0x48, 0xb8};
     const uint64_t lanes = ~(uint64_t)0 >> (64 - c->p->lanes);
     static const uint8_t bzhi_rax_rcx[] = {0xc4, 0xe2, 0xf0, 0xf5, 0xc0};
@@ -246,7 +246,7 @@ static void emit_rest(asn_jit_compiler *c) {
 }
 
 /* The accumulators become one, (s0 + s1) + (s2 + s3), before the rest is added. */
-static void combine_sums(asn_jit_compiler *c) {
+static void combine_sums(asnd_jit_compiler *c) {
     for (int s = 0; s < c->p->num_sums; s++)
         for (int h = 0; h < c->parts; h++) {
             const int *sum = c->accumulators[s] + h;
@@ -259,7 +259,7 @@ static void combine_sums(asn_jit_compiler *c) {
         }
 }
 
-static void store_sums(asn_jit_compiler *c) {
+static void store_sums(asnd_jit_compiler *c) {
     x86_vop store = X86_LOAD_64;
     store.opcode |= X86_STORE_BIT;
     for (int s = 0; s < c->p->num_sums; s++)
@@ -272,7 +272,7 @@ static void store_sums(asn_jit_compiler *c) {
 
 /* A whole vector that is left over by two in turns is the rest's, but for where there is
  * none, where a sum's order needs it, and where it is little code. */
-static bool needs_single(const asn_jit_compiler *c, const asn_jit_program *one) {
+static bool needs_single(const asnd_jit_compiler *c, const asnd_jit_program *one) {
     enum { SHORT = 400 };
     size_t length = 0;
     for (int i = 0; i < one->num_ops; i++)
@@ -282,7 +282,7 @@ static bool needs_single(const asn_jit_compiler *c, const asn_jit_program *one) 
 }
 
 /* Nothing written, no register taken. */
-static void begin(asn_jit_compiler *c, const asn_jit_program *p) {
+static void begin(asnd_jit_compiler *c, const asnd_jit_program *p) {
     c->p = p;
     c->code.size = 0;
     c->code.full = c->failed = c->tail = false;
@@ -300,7 +300,7 @@ static void begin(asn_jit_compiler *c, const asn_jit_program *p) {
 
 /* How many registers the program needs, and which constants it asks for how often: what
  * is written is the body of a loop, which the real one takes the place of. */
-static void count_needs(asn_jit_compiler *c, const asn_jit_program *p) {
+static void count_needs(asnd_jit_compiler *c, const asnd_jit_program *p) {
     size_t frame;
     c->counted = false;
     c->num_wanted = 0;
@@ -310,8 +310,8 @@ static void count_needs(asn_jit_compiler *c, const asn_jit_program *p) {
     c->counted = true;
 }
 
-static void emit_function(asn_jit_compiler *c, const asn_jit_program *one,
-                          const asn_jit_program *two, int constants) {
+static void emit_function(asnd_jit_compiler *c, const asnd_jit_program *one,
+                          const asnd_jit_program *two, int constants) {
     size_t frame;
     begin(c, two ? two : one);
     emit_prologue(c, constants, &frame);
@@ -331,12 +331,12 @@ static void emit_function(asn_jit_compiler *c, const asn_jit_program *one,
     emit_constants(c);
 }
 
-size_t asn_jit_compile(const asn_jit_program *one, const asn_jit_program *two,
+size_t asn_jit_compile(const asnd_jit_program *one, const asnd_jit_program *two,
                        uint8_t *out, size_t room) {
-    asn_jit_compiler c;
+    asnd_jit_compiler c;
     c.p = one;
     bool evex = one->vector_bytes == 64;
-    c.code = (asn_code_buffer){out, 0, room, false, evex};
+    c.code = (asnd_code_buffer){out, 0, room, false, evex};
     c.registers = evex ? ASN_JIT_REGISTERS : ASN_JIT_LOW;
     c.width = one->vector_bytes;
     c.parts = 64 / c.width;

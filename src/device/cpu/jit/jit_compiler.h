@@ -26,7 +26,7 @@ typedef struct {
     uint32_t at; /* of the displacement */
     uint8_t tail;
     uint16_t constant;
-} asn_jit_fixup;
+} asnd_jit_fixup;
 
 /* A constant of the pieces that would gain from a register of its own: loads are what
  * limits long programs, one vector a cycle (sqrt(a*a+b*b)*exp(-c)+where(d>0,a,b) in L1:
@@ -37,11 +37,11 @@ typedef struct {
     bool spread;
     uint16_t uses;
     int16_t reg; /* or -1 */
-} asn_jit_wanted;
+} asnd_jit_wanted;
 
 typedef struct {
-    const asn_jit_program *p; /* that is being written: of one vector or two in turns */
-    asn_code_buffer code;
+    const asnd_jit_program *p; /* that is being written: of one vector or two in turns */
+    asnd_code_buffer code;
     bool tail, failed;
     bool counted;                /* a first pass has seen what the program needs */
     bool mixed[ASN_JIT_MAX_OPS]; /* two vectors' operations whose instructions take turns
@@ -58,50 +58,51 @@ typedef struct {
     int num_addresses;
     uint16_t addresses[ASN_JIT_ADDRESSES]; /* pointers that have a register */
     int num_wanted;
-    asn_jit_wanted wanted[ASN_JIT_MAX_WANTED];
+    asnd_jit_wanted wanted[ASN_JIT_MAX_WANTED];
     int num_constants, num_fixups;
     const uint8_t *constant[ASN_JIT_MAX_CONSTANTS];
     uint8_t constant_size[ASN_JIT_MAX_CONSTANTS];
     bool constant_spread[ASN_JIT_MAX_CONSTANTS]; /* to a vector */
-    asn_jit_fixup fixups[ASN_JIT_MAX_FIXUPS];
-} asn_jit_compiler;
+    asnd_jit_fixup fixups[ASN_JIT_MAX_FIXUPS];
+} asnd_jit_compiler;
 
 /* ---- jit_registers.c */
 
 /* Bytes that a vector of the program's lanes takes. */
-static inline int asn_jit_vector_bytes(const asn_jit_compiler *c, int lane) {
+static inline int asn_jit_vector_bytes(const asnd_jit_compiler *c, int lane) {
     return c->p->lanes * asn_lane_bytes(lane);
 }
 
 /* The displacement at `at`, with `tail` bytes of its instruction after it, is to lead to
  * a constant, `spread` to a vector. */
-void asn_jit_add_fixup(asn_jit_compiler *c, size_t at, int tail, const void *bytes,
+void asn_jit_add_fixup(asnd_jit_compiler *c, size_t at, int tail, const void *bytes,
                        int size, bool spread);
 /* The n-th register of those that hold addresses of arrays. */
 int asn_jit_address_register(int n);
 /* The element at `done` of an array, or its first one. */
-x86_mem asn_jit_address_of(asn_jit_compiler *c, int pointer, int lane, bool moves);
+x86_mem asn_jit_address_of(asnd_jit_compiler *c, int pointer, int lane, bool moves);
 /* Likewise, of the first or second vector. */
-x86_mem asn_jit_address_in(asn_jit_compiler *c, int pointer, int lane, bool second);
-void asn_jit_emit_store(asn_jit_compiler *c, int reg, int lane, x86_mem m);
-void asn_jit_emit_copy(asn_jit_compiler *c, int to, int from);
+x86_mem asn_jit_address_in(asnd_jit_compiler *c, int pointer, int lane, bool second);
+void asn_jit_emit_store(asnd_jit_compiler *c, int reg, int lane, x86_mem m);
+void asn_jit_emit_copy(asnd_jit_compiler *c, int to, int from);
 /* A free register, or that of the value whose next reader is furthest; `low`: one that
  * every instruction can name. It is pinned. */
-int asn_jit_take_register(asn_jit_compiler *c, bool low);
+int asn_jit_take_register(asnd_jit_compiler *c, bool low);
 /* Stores the parts of complex numbers, interleaved. */
-void asn_jit_store_pairs(asn_jit_compiler *c, const asn_jit_store *store, int re, int im);
+void asn_jit_store_pairs(asnd_jit_compiler *c, const asnd_jit_store *store, int re,
+                         int im);
 /* Brings a value into a register, which stays its own until the operation is written. */
-int asn_jit_need(asn_jit_compiler *c, int value);
+int asn_jit_need(asnd_jit_compiler *c, int value);
 /* Frees the registers of what is read no more, and unpins all. */
-void asn_jit_release_dead(asn_jit_compiler *c);
+void asn_jit_release_dead(asnd_jit_compiler *c);
 
 /* ---- jit_operations.c */
 
 /* An operation's piece, its operands in registers or where they lie. */
-void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op);
+void asn_jit_emit_op(asnd_jit_compiler *c, const asnd_jit_op *op);
 /* An operation of one vector and the same of another, the pieces' instructions in turns;
  * false: not this one. */
-bool asn_jit_emit_two(asn_jit_compiler *c, const asn_jit_op *ops);
+bool asn_jit_emit_two(asnd_jit_compiler *c, const asnd_jit_op *ops);
 /* The stores of what is known; `before`: the operation they come before. */
-void asn_jit_emit_stores(asn_jit_compiler *c, int before);
+void asn_jit_emit_stores(asnd_jit_compiler *c, int before);
 #endif

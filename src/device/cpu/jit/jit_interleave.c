@@ -8,8 +8,8 @@
 #include "device/cpu/jit/jit_program.h"
 
 typedef struct {
-    asn_jit_program *two;
-    const asn_jit_program *one;
+    asnd_jit_program *two;
+    const asnd_jit_program *one;
     uint16_t twin[ASN_JIT_MAX_VALUES]; /* the second vector's value */
 } turning;
 
@@ -17,12 +17,12 @@ static uint16_t twin_of(const turning *t, uint16_t value) {
     return value == ASN_JIT_NONE ? value : t->twin[value];
 }
 
-static bool is_common(const asn_jit_value *value) {
+static bool is_common(const asnd_jit_value *value) {
     return value->kind == ASN_JIT_CONST || value->kind == ASN_JIT_ZERO;
 }
 
 static void add_values(turning *t) {
-    asn_jit_program *two = t->two;
+    asnd_jit_program *two = t->two;
     two->num_values = t->one->num_values;
     for (int v = 0; v < t->one->num_values; v++) {
         two->values[v] = t->one->values[v];
@@ -38,16 +38,16 @@ static void add_values(turning *t) {
  * chain, so the second vector's go on from the first's, and the first's from the
  * second's of the check before. */
 static void add_operations(turning *t) {
-    asn_jit_program *two = t->two;
+    asnd_jit_program *two = t->two;
     bool is_marks[ASN_JIT_MAX_VALUES] = {false};
     for (int wide = 0; wide < 2; wide++)
         if (t->one->marks[wide] != ASN_JIT_NONE)
             is_marks[t->one->first_marks[wide]] = true;
     two->num_ops = 0;
     for (int i = 0; i < t->one->num_ops; i++) {
-        const asn_jit_op *op = &t->one->ops[i];
-        asn_jit_op *first = &two->ops[two->num_ops++],
-                   *second = &two->ops[two->num_ops++];
+        const asnd_jit_op *op = &t->one->ops[i];
+        asnd_jit_op *first = &two->ops[two->num_ops++],
+                    *second = &two->ops[two->num_ops++];
         int last = op->piece->inputs - 1;
         *first = *second = *op;
         second->dst = t->twin[op->dst];
@@ -65,11 +65,11 @@ static void add_operations(turning *t) {
 }
 
 static void add_stores(turning *t) {
-    asn_jit_program *two = t->two;
+    asnd_jit_program *two = t->two;
     two->num_stores = 0;
     for (int s = 0; s < t->one->num_stores; s++) {
-        asn_jit_store *first = &two->stores[two->num_stores++],
-                      *second = &two->stores[two->num_stores++];
+        asnd_jit_store *first = &two->stores[two->num_stores++],
+                       *second = &two->stores[two->num_stores++];
         *first = *second = t->one->stores[s];
         first->before = second->before = (uint16_t)(2 * first->before);
         second->value = t->twin[first->value];
@@ -85,18 +85,18 @@ static void add_stores(turning *t) {
 
 /* Whether the values alone, in the best case, take more registers than there are: what
  * is read last gives way to what is made. */
-static bool is_crowded(const asn_jit_program *p) {
+static bool is_crowded(const asnd_jit_program *p) {
     const int registers = p->vector_bytes == 64 ? 32 : 16;
     int16_t change[ASN_JIT_MAX_OPS + 2] = {0};
     for (int v = 0; v < p->num_values; v++) {
-        const asn_jit_value *value = &p->values[v];
+        const asnd_jit_value *value = &p->values[v];
         if (value->kind != ASN_JIT_INPUT || value->last_use < 0) continue;
         change[value->first_use < 0 ? 0 : value->first_use]++;
         change[value->last_use]--;
     }
     int live = p->num_sums * ASN_JIT_ACCUMULATORS * 64 / p->vector_bytes;
     for (int i = 0; i < p->num_ops; i++) {
-        const asn_jit_op *op = &p->ops[i];
+        const asnd_jit_op *op = &p->ops[i];
         live += change[i];
         if (live + op->piece->slots - op->piece->inputs > registers) return true;
         if (p->values[op->dst].last_use <= i) continue;
@@ -106,7 +106,7 @@ static bool is_crowded(const asn_jit_program *p) {
     return false;
 }
 
-bool asn_jit_in_turns(asn_jit_program *two, const asn_jit_program *one) {
+bool asn_jit_in_turns(asnd_jit_program *two, const asnd_jit_program *one) {
     if (2 * one->num_values > ASN_JIT_MAX_VALUES || 2 * one->num_ops > ASN_JIT_MAX_OPS ||
         2 * one->num_stores > ASN_JIT_MAX_STORES)
         return false;

@@ -19,11 +19,11 @@ typedef struct {
 static const ref NOTHING = {ASN_JIT_NONE, 0, ASN_JIT_NONE};
 
 typedef struct {
-    asn_jit_program *out;
-    const asn_plan *plan;
-    bool sums;                             /* may stay in registers */
-    ref now[ASN_MAX_VALUES];               /* of the plan's values */
-    const asn_step *asked[ASN_MAX_VALUES]; /* the comparison that its readers make */
+    asnd_jit_program *out;
+    const asnd_plan *plan;
+    bool sums;                              /* may stay in registers */
+    ref now[ASN_MAX_VALUES];                /* of the plan's values */
+    const asnd_step *asked[ASN_MAX_VALUES]; /* the comparison that its readers make */
 } lowering;
 
 static int lane_of(asn_dtype dt) {
@@ -69,10 +69,10 @@ static int number_like(int lane) {
     return is_bool(lane) ? of[lane - ASN_LANE_B8] : lane;
 }
 
-static ref add_value(lowering *l, asn_jit_kind kind, int lane, int pointer) {
-    asn_jit_program *p = l->out;
+static ref add_value(lowering *l, asnd_jit_kind kind, int lane, int pointer) {
+    asnd_jit_program *p = l->out;
     if (p->num_values == ASN_JIT_MAX_VALUES) return NOTHING;
-    p->values[p->num_values] = (asn_jit_value){
+    p->values[p->num_values] = (asnd_jit_value){
         (uint8_t)kind, (uint8_t)lane, 0, (uint16_t)pointer, false, -1, -1};
     return (ref){(uint16_t)p->num_values++, (uint8_t)lane, ASN_JIT_NONE};
 }
@@ -88,11 +88,11 @@ static ref part_of(ref a, bool imaginary) {
 
 /* The result of a piece; NOTHING when there is no such piece or no room. */
 static ref add_op(lowering *l, unsigned piece, const ref *src, int lane) {
-    asn_jit_program *p = l->out;
+    asnd_jit_program *p = l->out;
     if (!piece || p->num_ops == ASN_JIT_MAX_OPS) return NOTHING;
     ref dst = add_value(l, ASN_JIT_COMPUTED, lane, 0);
     if (dst.value == ASN_JIT_NONE) return dst;
-    asn_jit_op *op = &p->ops[p->num_ops++];
+    asnd_jit_op *op = &p->ops[p->num_ops++];
     op->piece = &p->table->pieces[piece - 1];
     op->dst = dst.value;
     for (int s = 0; s < op->piece->inputs; s++)
@@ -154,7 +154,7 @@ static ref cast(lowering *l, ref a, int to) {
 /* Notes in sign bits where the arguments of a vector function, or of a cast, are outside
  * its range. */
 static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count) {
-    asn_jit_program *p = l->out;
+    asnd_jit_program *p = l->out;
     int wide = asn_lane_bytes(arguments[0].lane) == 8;
     int lane = wide ? ASN_LANE_U64 : ASN_LANE_U32;
     if (p->marks[wide] == ASN_JIT_NONE)
@@ -170,8 +170,8 @@ static bool add_check(lowering *l, unsigned piece, const ref *arguments, int cou
 }
 
 /* Each complex operand is two inputs of the pieces, a complex result two pieces. */
-static ref lower_complex(lowering *l, const asn_step *step) {
-    asn_jit_program *p = l->out;
+static ref lower_complex(lowering *l, const asnd_step *step) {
+    asnd_jit_program *p = l->out;
     asn_dtype dt = (asn_dtype)step->from;
     int lane = lane_of(dt), part = part_lane(lane), n = 0;
     ref src[ASN_PIECE_INPUTS];
@@ -194,14 +194,14 @@ static ref lower_complex(lowering *l, const asn_step *step) {
     return complex_of(re, im);
 }
 
-static unsigned pick_piece(const lowering *l, const asn_step *comparison) {
+static unsigned pick_piece(const lowering *l, const asnd_step *comparison) {
     if (comparison->op >= ASN_OP_COUNT) return 0;
     int lane = lane_of((asn_dtype)comparison->from);
     return l->out->table->pick[comparison->op][lane][l->out->count_index];
 }
 
 /* A selection by such a comparison. */
-static ref lower_pick(lowering *l, const asn_step *step, const asn_step *comparison) {
+static ref lower_pick(lowering *l, const asnd_step *step, const asnd_step *comparison) {
     int lane = lane_of((asn_dtype)step->from), of = lane_of((asn_dtype)comparison->from);
     ref src[4];
     for (int s = 0; s < 4; s++) {
@@ -212,8 +212,8 @@ static ref lower_pick(lowering *l, const asn_step *step, const asn_step *compari
     return add_op(l, pick_piece(l, comparison), src, lane);
 }
 
-static ref lower_operation(lowering *l, const asn_step *step) {
-    asn_jit_program *p = l->out;
+static ref lower_operation(lowering *l, const asnd_step *step) {
+    asnd_jit_program *p = l->out;
     if (step->op == ASN_OP_WHERE && l->asked[step->src[0]])
         return lower_pick(l, step, l->asked[step->src[0]]);
     asn_dtype dt = (asn_dtype)step->from;
@@ -239,8 +239,8 @@ static ref lower_operation(lowering *l, const asn_step *step) {
                   result == ASN_BOOL ? bool_like(lane) : lane_of(result));
 }
 
-static ref lower_step(lowering *l, const asn_step *step) {
-    asn_jit_program *p = l->out;
+static ref lower_step(lowering *l, const asnd_step *step) {
+    asnd_jit_program *p = l->out;
     ref a = l->now[step->src[0]];
     if (step->op == ASN_OP_NONE) {
         unsigned piece = p->table->round[lane_of((asn_dtype)step->from)][p->count_index];
@@ -256,7 +256,7 @@ static ref lower_step(lowering *l, const asn_step *step) {
 }
 
 static bool lower_inputs(lowering *l) {
-    const asn_plan *plan = l->plan;
+    const asnd_plan *plan = l->plan;
     for (int v = 0; v < plan->num_values; v++) {
         l->now[v] = NOTHING;
         l->asked[v] = NULL;
@@ -264,7 +264,7 @@ static bool lower_inputs(lowering *l) {
     for (int i = 0; i < plan->num_in; i++) {
         bool moves = !asn_plan_is_splat(plan, i);
         int lane = lane_of((asn_dtype)plan->dtype[i]), v = plan->value[i];
-        asn_jit_kind kind = moves ? ASN_JIT_INPUT : ASN_JIT_CONST;
+        asnd_jit_kind kind = moves ? ASN_JIT_INPUT : ASN_JIT_CONST;
         l->now[v] = add_value(l, kind, part_lane(lane), v);
         if (is_complex(lane))
             l->now[v] = complex_of(l->now[v], add_value(l, kind, part_lane(lane), v));
@@ -285,7 +285,7 @@ static bool streams_well(const lowering *l) {
 
 /* Stores the plan's value where its readers outside the program expect it. */
 static bool add_store(lowering *l, int plan_value, bool past_caches) {
-    asn_jit_program *p = l->out;
+    asnd_jit_program *p = l->out;
     for (int s = 0; s < p->num_stores; s++)
         if (p->stores[s].pointer == plan_value) return true;
     ref a = l->now[plan_value];
@@ -294,13 +294,13 @@ static bool add_store(lowering *l, int plan_value, bool past_caches) {
     if (a.value == ASN_JIT_NONE) return false;
     past_caches &= p->lanes * asn_lane_bytes(a.lane) == p->vector_bytes &&
                    a.imag == ASN_JIT_NONE && streams_well(l);
-    p->stores[p->num_stores++] = (asn_jit_store){
+    p->stores[p->num_stores++] = (asnd_jit_store){
         a.value, (uint16_t)plan_value, (uint16_t)p->num_ops, a.imag, past_caches, false};
     return true;
 }
 
 /* The output that a value is, or -1. */
-static int output_of(const asn_plan *plan, int value) {
+static int output_of(const asnd_plan *plan, int value) {
     for (int i = plan->num_in; i < plan->num_operands; i++)
         if (plan->operands[i].reduceOp == ACLNNX_NO_REDUCE && plan->value[i] == value)
             return i;
@@ -308,7 +308,7 @@ static int output_of(const asn_plan *plan, int value) {
 }
 
 /* An input that is folded as it lies. */
-static bool is_input(const asn_plan *plan, int value) {
+static bool is_input(const asnd_plan *plan, int value) {
     for (int i = 0; i < plan->num_in; i++)
         if (plan->value[i] == value) return true;
     return false;
@@ -317,12 +317,12 @@ static bool is_input(const asn_plan *plan, int value) {
 /* Sums of whole blocks stay in registers when their lanes are those of the sum kernel: 64
  * bytes, in one register or two. */
 static bool sums_fit(const lowering *l) {
-    const asn_plan *plan = l->plan;
+    const asnd_plan *plan = l->plan;
     int most = l->out->vector_bytes == 64 ? ASN_JIT_MAX_SUMS : 1;
     bool fit = l->sums && plan->folds && !plan->rows && !l->out->has_complex &&
                plan->num_reductions <= most;
     for (int r = 0; r < plan->num_reductions && fit; r++) {
-        const asn_reduction *red = &plan->reductions[r];
+        const asnd_reduction *red = &plan->reductions[r];
         fit = red->sum && (red->dtype == ASN_F32 || red->dtype == ASN_F64) &&
               l->out->lanes * asn_itemsize(red->dtype) == l->out->vector_bytes &&
               !is_input(plan, red->value) && output_of(plan, red->value) < 0;
@@ -333,14 +333,14 @@ static bool sums_fit(const lowering *l) {
 }
 
 static bool lower_reductions(lowering *l) {
-    const asn_plan *plan = l->plan;
-    asn_jit_program *p = l->out;
+    const asnd_plan *plan = l->plan;
+    asnd_jit_program *p = l->out;
     bool in_registers = sums_fit(l);
     for (int r = 0; r < plan->num_reductions; r++) {
         uint16_t value = plan->reductions[r].value;
         if (in_registers) {
             p->sums[p->num_sums++] =
-                (asn_jit_sum){{l->now[value].value, ASN_JIT_NONE}, value};
+                (asnd_jit_sum){{l->now[value].value, ASN_JIT_NONE}, value};
             if (l->now[value].value == ASN_JIT_NONE) return false;
         } else if (!is_input(plan, value) && !add_store(l, value, false)) {
             return false;
@@ -351,14 +351,14 @@ static bool lower_reductions(lowering *l) {
 
 /* Whether an answer goes nowhere but to a selection or two of numbers as wide as those
  * compared. */
-static bool is_only_asked(const lowering *l, const asn_step *comparison) {
+static bool is_only_asked(const lowering *l, const asnd_step *comparison) {
     enum { FEW = 2 }; /* what is compared stays in registers until then */
-    const asn_plan *plan = l->plan;
+    const asnd_plan *plan = l->plan;
     int value = comparison->dst, readers = 0;
     if (!pick_piece(l, comparison) || output_of(plan, value) >= 0) return false;
     for (int r = 0; r < plan->num_reductions; r++)
         if (plan->reductions[r].value == value) return false;
-    for (const asn_step *s = comparison + 1; s < plan->steps + plan->num_steps; s++)
+    for (const asnd_step *s = comparison + 1; s < plan->steps + plan->num_steps; s++)
         for (int k = 0; k < s->num_src && k < 3; k++) {
             if (s->src[k] != value) continue;
             asn_dtype dt = (asn_dtype)s->from;
@@ -371,7 +371,7 @@ static bool is_only_asked(const lowering *l, const asn_step *comparison) {
 }
 
 static bool lower_steps(lowering *l) {
-    const asn_plan *plan = l->plan;
+    const asnd_plan *plan = l->plan;
     for (int s = 0; s < plan->num_steps; s++) {
         int dst = plan->steps[s].dst;
         if (is_only_asked(l, &plan->steps[s])) {
@@ -386,18 +386,18 @@ static bool lower_steps(lowering *l) {
     return lower_reductions(l);
 }
 
-static void use(asn_jit_value *value, int at) {
+static void use(asnd_jit_value *value, int at) {
     if (value->last_use < at) value->last_use = (int16_t)at;
 }
 
 /* From the last operation to the first; no later operation: the value's last use. */
-static void find_next_uses(asn_jit_program *p) {
+static void find_next_uses(asnd_jit_program *p) {
     for (int v = 0; v < p->num_values; v++)
         p->values[v].first_use = p->values[v].last_use;
     for (int i = p->num_ops - 1; i >= 0; i--) {
-        asn_jit_op *op = &p->ops[i];
+        asnd_jit_op *op = &p->ops[i];
         for (int s = 0; s < op->piece->inputs; s++) {
-            asn_jit_value *value = &p->values[op->src[s]];
+            asnd_jit_value *value = &p->values[op->src[s]];
             use(value, i);
             op->next_use[s] = value->first_use > i ? value->first_use : value->last_use;
         }
@@ -406,9 +406,9 @@ static void find_next_uses(asn_jit_program *p) {
     }
 }
 
-void asn_jit_find_uses(asn_jit_program *p) {
+void asn_jit_find_uses(asnd_jit_program *p) {
     for (int s = 0; s < p->num_stores; s++) {
-        const asn_jit_store *store = &p->stores[s];
+        const asnd_jit_store *store = &p->stores[s];
         bool just_made = store->before && p->ops[store->before - 1].dst == store->value;
         if (store->imag != ASN_JIT_NONE) { /* the real part may be made first */
             use(&p->values[store->value], store->before);
@@ -425,8 +425,8 @@ void asn_jit_find_uses(asn_jit_program *p) {
     find_next_uses(p);
 }
 
-bool asn_jit_lower(asn_jit_program *p, const asn_plan *plan, const asn_piece_table *table,
-                   int vector_bytes, bool sums) {
+bool asn_jit_lower(asnd_jit_program *p, const asnd_plan *plan,
+                   const asnd_piece_table *table, int vector_bytes, bool sums) {
     int widest = 1;
     p->has_complex = false;
     for (int v = 0; v < plan->num_values; v++) {

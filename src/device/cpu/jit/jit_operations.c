@@ -8,7 +8,7 @@ enum { IN_MEMORY = 255 /* an input's register, where it has none */ };
 
 /* The register that holds a constant of the pieces throughout, or -1. Without one the
  * constant is counted as wanted. */
-static int kept_register(asn_jit_compiler *c, const asn_piece_constant *k) {
+static int kept_register(asnd_jit_compiler *c, const asnd_piece_constant *k) {
     if (k->kind == ASN_CONSTANT_FIXED) return -1;
     int i = 0;
     while (i < c->num_wanted &&
@@ -16,7 +16,8 @@ static int kept_register(asn_jit_compiler *c, const asn_piece_constant *k) {
         i++;
     if (i == ASN_JIT_MAX_WANTED) return -1;
     if (i == c->num_wanted)
-        c->wanted[c->num_wanted++] = (asn_jit_wanted){k->data, k->size, k->spread, 0, -1};
+        c->wanted[c->num_wanted++] =
+            (asnd_jit_wanted){k->data, k->size, k->spread, 0, -1};
     c->wanted[i].uses++;
     return c->wanted[i].reg;
 }
@@ -29,7 +30,7 @@ typedef struct {
 
 /* An operation with the registers of its piece's slots, as far as it is written. */
 typedef struct {
-    const asn_jit_op *op;
+    const asnd_jit_op *op;
     uint8_t registers[32];
     int num_memory;
     memory_input memory[ASN_PIECE_INPUTS];
@@ -38,14 +39,14 @@ typedef struct {
 } placed_op;
 
 /* The piece's code up to an offset and the fields of its instructions. */
-static void put_code(asn_jit_compiler *c, placed_op *o, uint32_t to) {
-    const asn_piece *piece = o->op->piece;
-    const asn_piece_table *t = c->p->table;
+static void put_code(asnd_jit_compiler *c, placed_op *o, uint32_t to) {
+    const asnd_piece *piece = o->op->piece;
+    const asnd_piece_table *t = c->p->table;
     size_t start = c->code.size;
     x86_put(&c->code, t->code + piece->code + o->from, to - o->from);
     if (c->code.full) return;
     for (; o->field < piece->num_fields; o->field++) {
-        const asn_piece_field *f = &t->fields[piece->fields + o->field];
+        const asnd_piece_field *f = &t->fields[piece->fields + o->field];
         bool ends_here = f->kind == ASN_FIELD_VEX_IS4 && f->at == to;
         if (f->at >= to && !ends_here) break;
         if (o->registers[f->slot] != IN_MEMORY)
@@ -55,7 +56,8 @@ static void put_code(asn_jit_compiler *c, placed_op *o, uint32_t to) {
     o->from = to;
 }
 
-static void put_constant(asn_jit_compiler *c, placed_op *o, const asn_piece_constant *k) {
+static void put_constant(asnd_jit_compiler *c, placed_op *o,
+                         const asnd_piece_constant *k) {
     int reg = kept_register(c, k);
     put_code(c, o, k->at);
     if (c->code.full) return;
@@ -69,12 +71,12 @@ static void put_constant(asn_jit_compiler *c, placed_op *o, const asn_piece_cons
 }
 
 /* The piece from where it was left up to an offset between two instructions. */
-static void emit_piece(asn_jit_compiler *c, placed_op *o, uint32_t until) {
-    const asn_piece *piece = o->op->piece;
-    const asn_piece_constant *constants = &c->p->table->constants[piece->constants];
+static void emit_piece(asnd_jit_compiler *c, placed_op *o, uint32_t until) {
+    const asnd_piece *piece = o->op->piece;
+    const asnd_piece_constant *constants = &c->p->table->constants[piece->constants];
     while (!c->code.full) {
         const memory_input *m = o->input < o->num_memory ? &o->memory[o->input] : NULL;
-        const asn_piece_constant *k =
+        const asnd_piece_constant *k =
             o->constant < piece->num_constants ? &constants[o->constant] : NULL;
         uint32_t read = m ? m->at + 5 : UINT32_MAX; /* behind its opcode and ModRM */
         if (m && read <= until && (!k || read <= k->at)) {
@@ -91,20 +93,20 @@ static void emit_piece(asn_jit_compiler *c, placed_op *o, uint32_t until) {
     }
 }
 
-static bool reads(const asn_jit_op *op, int value) {
+static bool reads(const asnd_jit_op *op, int value) {
     for (int k = 0; k < op->piece->inputs; k++)
         if (op->src[k] == value) return true;
     return false;
 }
 
 /* The marks of arguments outside, in the register that has them over all vectors. */
-static bool is_sticky(const asn_jit_compiler *c, int value) {
+static bool is_sticky(const asnd_jit_compiler *c, int value) {
     return c->fixed[value] && c->owner[c->reg[value]] == ASN_JIT_STICKY;
 }
 
 /* The register of an input that ends here goes to the slot that may have it. */
-static void pass_on(asn_jit_compiler *c, const asn_jit_op *op, int k, uint8_t *registers,
-                    uint32_t *given) {
+static void pass_on(asnd_jit_compiler *c, const asnd_jit_op *op, int k,
+                    uint8_t *registers, uint32_t *given) {
     int value = op->src[k], heir = op->piece->heirs[k];
     if (heir == ASN_NO_HEIR || *given >> heir & 1 || registers[k] == IN_MEMORY ||
         c->p->values[value].last_use != c->at || c->reg[value] != registers[k])
@@ -123,16 +125,16 @@ static void pass_on(asn_jit_compiler *c, const asn_jit_op *op, int k, uint8_t *r
 
 /* Where input k of an operation lies when the piece may read it there: it is in no
  * register, nobody needs it afterwards, and its address has one. */
-static bool reads_memory(asn_jit_compiler *c, const asn_jit_op *op, int k,
+static bool reads_memory(asnd_jit_compiler *c, const asnd_jit_op *op, int k,
                          memory_input *input) {
-    const asn_piece *piece = op->piece;
-    const asn_jit_value *v = &c->p->values[op->src[k]];
+    const asnd_piece *piece = op->piece;
+    const asnd_jit_value *v = &c->p->values[op->src[k]];
     if (!(piece->from_memory >> k & 1) || v->kind != ASN_JIT_INPUT || v->part ||
         v->last_use != c->at || c->reg[op->src[k]] >= 0 || c->spill[op->src[k]] >= 0)
         return false;
     for (int other = 0; other < piece->inputs; other++)
         if (other != k && op->src[other] == op->src[k]) return false;
-    const asn_piece_field *f = &c->p->table->fields[piece->fields];
+    const asnd_piece_field *f = &c->p->table->fields[piece->fields];
     while (f->slot != k)
         f++;
     int length = c->p->table->code[piece->code + f->at + 2] & 4 ? 32 : 16;
@@ -148,9 +150,9 @@ static bool reads_memory(asn_jit_compiler *c, const asn_jit_op *op, int k,
 
 /* Registers for a piece's slots. `beside`: an operation whose piece is written in turns
  * with this one, or NULL. */
-static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *beside,
+static void place(asnd_jit_compiler *c, const asnd_jit_op *op, const asnd_jit_op *beside,
                   placed_op *o) {
-    const asn_piece *piece = op->piece;
+    const asnd_piece *piece = op->piece;
     uint32_t given = 0;
     o->op = op;
     o->from = o->field = o->constant = 0;
@@ -182,8 +184,8 @@ static void place(asn_jit_compiler *c, const asn_jit_op *op, const asn_jit_op *b
 }
 
 /* The result of what is written gets its register. */
-static void settle(asn_jit_compiler *c, const placed_op *o) {
-    const asn_piece *piece = o->op->piece;
+static void settle(asnd_jit_compiler *c, const placed_op *o) {
+    const asnd_piece *piece = o->op->piece;
     int result = o->registers[piece->result], dst = o->op->dst;
     for (int k = 0; k < piece->inputs; k++)
         c->next_use[o->op->src[k]] = o->op->next_use[k];
@@ -199,7 +201,7 @@ static void settle(asn_jit_compiler *c, const placed_op *o) {
         c->owner[result] = (int16_t)dst;
 }
 
-void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op) {
+void asn_jit_emit_op(asnd_jit_compiler *c, const asnd_jit_op *op) {
     placed_op o;
     place(c, op, NULL, &o);
     emit_piece(c, &o, op->piece->length);
@@ -207,7 +209,7 @@ void asn_jit_emit_op(asn_jit_compiler *c, const asn_jit_op *op) {
 }
 
 /* There are registers for both, and neither waits for the other. */
-static bool may_mix(const asn_jit_compiler *c, const asn_jit_op *ops) {
+static bool may_mix(const asnd_jit_compiler *c, const asnd_jit_op *ops) {
     int room = 0;
     for (int r = 0; r < c->registers; r++)
         room += c->owner[r] == ASN_JIT_FREE;
@@ -215,8 +217,8 @@ static bool may_mix(const asn_jit_compiler *c, const asn_jit_op *ops) {
            room >= 2 * ops->piece->slots;
 }
 
-bool asn_jit_emit_two(asn_jit_compiler *c, const asn_jit_op *ops) {
-    const asn_piece *piece = ops->piece;
+bool asn_jit_emit_two(asnd_jit_compiler *c, const asnd_jit_op *ops) {
+    const asnd_piece *piece = ops->piece;
     placed_op first, second;
     if (!c->counted) c->mixed[c->at] = may_mix(c, ops);
     if (!c->mixed[c->at]) return false;
@@ -235,9 +237,9 @@ bool asn_jit_emit_two(asn_jit_compiler *c, const asn_jit_op *ops) {
 }
 
 /* Inputs still to be read come into registers before memory changes under them. */
-static void save_inputs(asn_jit_compiler *c) {
+static void save_inputs(asnd_jit_compiler *c) {
     for (int v = 0; v < c->p->num_values; v++) {
-        const asn_jit_value *value = &c->p->values[v];
+        const asnd_jit_value *value = &c->p->values[v];
         if (value->kind != ASN_JIT_INPUT || value->last_use <= c->at || c->reg[v] >= 0 ||
             c->spill[v] >= 0)
             continue;
@@ -247,10 +249,10 @@ static void save_inputs(asn_jit_compiler *c) {
     }
 }
 
-void asn_jit_emit_stores(asn_jit_compiler *c, int before) {
-    const asn_jit_program *p = c->p;
+void asn_jit_emit_stores(asnd_jit_compiler *c, int before) {
+    const asnd_jit_program *p = c->p;
     for (int s = 0; s < p->num_stores; s++) {
-        const asn_jit_store *store = &p->stores[s];
+        const asnd_jit_store *store = &p->stores[s];
         if (store->before != before) continue;
         if (p->in_place) save_inputs(c);
         int lane = p->values[store->value].lane, reg = asn_jit_need(c, store->value);

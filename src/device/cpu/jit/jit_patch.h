@@ -60,13 +60,13 @@ static inline void patch_register_vex(uint8_t *end, int kind, unsigned reg) {
     ins[2] = (uint8_t)((ins[2] & 0x04u) | 0x78 | X86_COPY.prefix);
     ins[3] = X86_COPY.opcode;
 }
-static inline void patch_register(asn_code_buffer *c, int kind, unsigned reg) {
+static inline void patch_register(asnd_code_buffer *c, int kind, unsigned reg) {
     (c->evex ? patch_register_evex : patch_register_vex)(c->bytes + c->size, kind, reg);
 }
 
 /* The instruction whose opcode and ModRM byte were just written takes memory instead of
  * the register in its r/m field: a byte longer. VEX. */
-static inline void patch_memory(asn_code_buffer *c, x86_mem m) {
+static inline void patch_memory(asnd_code_buffer *c, x86_mem m) {
     if (c->full) return;
     uint8_t *ins = c->bytes + c->size - 5;
     int reg = ins[4] >> 3 & 7;

@@ -39,7 +39,7 @@ typedef enum {
     ASN_LANE_C64, /* two vectors of float32 or float64; names a row's pieces only */
     ASN_LANE_C128,
     ASN_LANE_COUNT
-} asn_lane;
+} asnd_lane;
 
 /* Vectors have as many elements as fit in the widest dtype of a program: index 0 counts
  * 64-bit elements, each further one doubles. */
@@ -54,12 +54,12 @@ typedef enum {
     ASN_FIELD_VEX_RM,
     ASN_FIELD_VEX_IS4 /* the upper half of the last byte; `at` is that of the next
                          instruction */
-} asn_field_kind;
+} asnd_field_kind;
 
 typedef struct {
     uint16_t at; /* of the instruction in the piece */
     uint8_t kind, slot;
-} asn_piece_field;
+} asnd_piece_field;
 
 /* Whether the JIT may put a register in the place of a constant in memory: no; as an
  * operand; or the instruction does nothing but load it. Such an instruction's
@@ -69,7 +69,7 @@ typedef enum {
     ASN_CONSTANT_FIXED,
     ASN_CONSTANT_OPERAND,
     ASN_CONSTANT_LOADED
-} asn_constant_kind;
+} asnd_constant_kind;
 
 typedef struct {
     uint16_t at;  /* of the 32-bit displacement */
@@ -77,7 +77,7 @@ typedef struct {
     uint8_t size;
     uint8_t kind, spread; /* spread: the register has it in every lane */
     uint32_t data;        /* offset in the table's data */
-} asn_piece_constant;
+} asnd_piece_constant;
 
 typedef struct {
     uint32_t code, length;
@@ -88,15 +88,15 @@ typedef struct {
     uint8_t from_memory; /* bit k: input k is read once, where memory could stand; VEX */
     uint32_t low;        /* slots whose register must be below 16 */
     uint32_t turns, num_turns; /* EVEX: where another vector's piece may come in */
-} asn_piece;
+} asnd_piece;
 
 /* Entries are 1 + an index in `pieces`; 0: no such piece. */
 typedef struct {
     const uint8_t *code;
-    const asn_piece_field *fields;
-    const asn_piece_constant *constants;
+    const asnd_piece_field *fields;
+    const asnd_piece_constant *constants;
     const uint8_t *data;
-    const asn_piece *pieces;
+    const asnd_piece *pieces;
     const uint16_t *turns;
     uint16_t ew[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t im[ASN_OP_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* imaginary parts */
@@ -107,10 +107,10 @@ typedef struct {
     uint16_t cast[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS];
     uint16_t cast_fit[ASN_LANE_COUNT][ASN_LANE_COUNT][ASN_LANE_COUNTS]; /* as fit */
     uint16_t round[ASN_LANE_COUNT][ASN_LANE_COUNTS];
-} asn_piece_table;
+} asnd_piece_table;
 
 #if defined(ASN_JIT)
-extern const asn_piece_table asn_pieces_avx512, asn_pieces_avx2;
+extern const asnd_piece_table asn_pieces_avx512, asn_pieces_avx2;
 #endif
 
 #endif

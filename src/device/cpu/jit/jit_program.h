@@ -22,7 +22,7 @@ typedef enum {
     ASN_JIT_CONST, /* one element at ptr[pointer] */
     ASN_JIT_ZERO,  /* all bits clear */
     ASN_JIT_COMPUTED
-} asn_jit_kind;
+} asnd_jit_kind;
 
 typedef struct {
     uint8_t kind, lane;
@@ -31,13 +31,13 @@ typedef struct {
     uint16_t pointer;
     bool second;                 /* of two vectors in turns */
     int16_t first_use, last_use; /* op index; num_ops: the end */
-} asn_jit_value;
+} asnd_jit_value;
 
 typedef struct {
-    const asn_piece *piece;
+    const asnd_piece *piece;
     uint16_t src[ASN_PIECE_INPUTS], dst;
     int16_t next_use[ASN_PIECE_INPUTS]; /* of src, after this op */
-} asn_jit_op;
+} asnd_jit_op;
 
 /* Before op `before` the value goes to ptr[pointer]: not earlier, as the memory may be
  * that of an input which earlier operations read. */
@@ -46,16 +46,16 @@ typedef struct {
     uint16_t imag;    /* of complex numbers, or NONE */
     bool past_caches; /* whole vectors at multiples of 64 bytes */
     bool second;      /* of two vectors in turns */
-} asn_jit_store;
+} asnd_jit_store;
 
 /* A value that is summed in four accumulators, as sum.inc does, of two vectors in turns
  * both; their lanes go to ptr[pointer] at the end. */
 typedef struct {
     uint16_t value[2], pointer;
-} asn_jit_sum;
+} asnd_jit_sum;
 
 typedef struct {
-    const asn_piece_table *table;
+    const asnd_piece_table *table;
     int vector_bytes, lanes, count_index; /* lanes: elements of a vector */
     int vectors;                          /* that are computed in turns: 1 or 2 */
     int num_values, num_ops, num_stores, num_sums;
@@ -64,11 +64,11 @@ typedef struct {
     uint16_t
         marks[2]; /* values that say "outside", of 4-byte and 8-byte lanes, or NONE */
     uint16_t first_marks[2]; /* what those start from: all marks of the vectors before */
-    asn_jit_value values[ASN_JIT_MAX_VALUES];
-    asn_jit_op ops[ASN_JIT_MAX_OPS];
-    asn_jit_store stores[ASN_JIT_MAX_STORES];
-    asn_jit_sum sums[ASN_JIT_MAX_SUMS];
-} asn_jit_program;
+    asnd_jit_value values[ASN_JIT_MAX_VALUES];
+    asnd_jit_op ops[ASN_JIT_MAX_OPS];
+    asnd_jit_store stores[ASN_JIT_MAX_STORES];
+    asnd_jit_sum sums[ASN_JIT_MAX_SUMS];
+} asnd_jit_program;
 
 static inline int asn_lane_bytes(int lane) {
     static const uint8_t bytes[ASN_LANE_COUNT] = {1, 1, 2, 2, 4, 4, 8, 8, 2,
@@ -77,21 +77,21 @@ static inline int asn_lane_bytes(int lane) {
 }
 
 /* sums: they may stay in registers. false: something has no piece. */
-bool asn_jit_lower(asn_jit_program *program, const asn_plan *plan,
-                   const asn_piece_table *table, int vector_bytes, bool sums);
+bool asn_jit_lower(asnd_jit_program *program, const asnd_plan *plan,
+                   const asnd_piece_table *table, int vector_bytes, bool sums);
 
 /* Where each value is read; the other fields are set. */
-void asn_jit_find_uses(asn_jit_program *program);
+void asn_jit_find_uses(asnd_jit_program *program);
 
 /* The program of two vectors, an operation of the one and the same of the other in turns;
  * its values are those of `one` and then the second vector's. false: it gains nothing, or
  * there is no room. */
-bool asn_jit_in_turns(asn_jit_program *two, const asn_jit_program *one);
+bool asn_jit_in_turns(asnd_jit_program *two, const asnd_jit_program *one);
 
 /* Writes the function to `out` (at most `room` bytes); its size, or 0 when it does not
  * fit. `two`: the program for two vectors in turns, or NULL; it is refused when its
  * values do not stay in registers. */
-size_t asn_jit_compile(const asn_jit_program *one, const asn_jit_program *two,
+size_t asn_jit_compile(const asnd_jit_program *one, const asnd_jit_program *two,
                        uint8_t *out, size_t room);
 
 #endif

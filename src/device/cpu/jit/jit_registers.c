@@ -10,7 +10,7 @@ int asn_jit_address_register(int n) {
     return address_registers[n];
 }
 
-void asn_jit_add_fixup(asn_jit_compiler *c, size_t at, int tail, const void *bytes,
+void asn_jit_add_fixup(asnd_jit_compiler *c, size_t at, int tail, const void *bytes,
                        int size, bool spread) {
     int i = 0;
     while (i < c->num_constants && c->constant[i] != bytes)
@@ -27,12 +27,12 @@ void asn_jit_add_fixup(asn_jit_compiler *c, size_t at, int tail, const void *byt
     }
     c->constant_spread[i] |= spread;
     c->fixups[c->num_fixups++] =
-        (asn_jit_fixup){(uint32_t)at, (uint8_t)tail, (uint16_t)i};
+        (asnd_jit_fixup){(uint32_t)at, (uint8_t)tail, (uint16_t)i};
 }
 
 /* ---- memory */
 
-x86_mem asn_jit_address_of(asn_jit_compiler *c, int pointer, int lane, bool moves) {
+x86_mem asn_jit_address_of(asnd_jit_compiler *c, int pointer, int lane, bool moves) {
     x86_mem m = {RAX, moves ? R11 : RSP, moves ? asn_lane_bytes(lane) : 1, 0};
     for (int i = 0; i < c->num_addresses; i++)
         if (c->addresses[i] == pointer) {
@@ -43,7 +43,7 @@ x86_mem asn_jit_address_of(asn_jit_compiler *c, int pointer, int lane, bool move
     return m;
 }
 
-x86_mem asn_jit_address_in(asn_jit_compiler *c, int pointer, int lane, bool second) {
+x86_mem asn_jit_address_in(asnd_jit_compiler *c, int pointer, int lane, bool second) {
     x86_mem m = asn_jit_address_of(c, pointer, lane, true);
     if (second) m.disp += asn_jit_vector_bytes(c, lane);
     return m;
@@ -53,13 +53,13 @@ static x86_vop by_element(int bytes, const x86_vop *of_8) {
     return of_8[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
 }
 
-static void emit_splat(asn_jit_compiler *c, int reg, int lane, x86_mem m) {
+static void emit_splat(asnd_jit_compiler *c, int reg, int lane, x86_mem m) {
     const x86_vop splats[] = {X86_SPLAT_8, X86_SPLAT_16, X86_SPLAT_32, X86_SPLAT_64};
     x86_vector_mem(&c->code, by_element(asn_lane_bytes(lane), splats),
                    asn_jit_vector_bytes(c, lane), reg, m, 0);
 }
 
-static void emit_load(asn_jit_compiler *c, int reg, int lane, x86_mem m) {
+static void emit_load(asnd_jit_compiler *c, int reg, int lane, x86_mem m) {
     const x86_vop loads[] = {X86_LOAD_8, X86_LOAD_16, X86_LOAD_32, X86_LOAD_64};
     int bytes = asn_jit_vector_bytes(c, lane);
     x86_vop load = bytes == 4 ? X86_LOAD_4 : bytes == 8 ? X86_LOAD_LOW : X86_LOAD_64;
@@ -72,7 +72,7 @@ static void emit_load(asn_jit_compiler *c, int reg, int lane, x86_mem m) {
     }
 }
 
-void asn_jit_emit_store(asn_jit_compiler *c, int reg, int lane, x86_mem m) {
+void asn_jit_emit_store(asnd_jit_compiler *c, int reg, int lane, x86_mem m) {
     const x86_vop loads[] = {X86_LOAD_8, X86_LOAD_16, X86_LOAD_32, X86_LOAD_64};
     int bytes = asn_jit_vector_bytes(c, lane);
     x86_vop op = c->tail ? by_element(asn_lane_bytes(lane), loads) : X86_LOAD_64;
@@ -81,7 +81,7 @@ void asn_jit_emit_store(asn_jit_compiler *c, int reg, int lane, x86_mem m) {
     x86_vector_mem(&c->code, op, bytes, reg, m, c->tail ? ASN_JIT_TAIL_MASK : 0);
 }
 
-void asn_jit_emit_copy(asn_jit_compiler *c, int to, int from) {
+void asn_jit_emit_copy(asnd_jit_compiler *c, int to, int from) {
     x86_vector(&c->code, X86_COPY, c->width, to, 0, from);
 }
 
@@ -91,7 +91,7 @@ static x86_mem spill_slot(int slot) {
 
 /* ---- registers */
 
-static void evict(asn_jit_compiler *c, int reg) {
+static void evict(asnd_jit_compiler *c, int reg) {
     int value = c->owner[reg];
     int kind = c->p->values[value].kind;
     bool lost = kind == ASN_JIT_COMPUTED || (kind == ASN_JIT_INPUT && c->p->in_place);
@@ -107,7 +107,7 @@ static void evict(asn_jit_compiler *c, int reg) {
     c->owner[reg] = ASN_JIT_FREE;
 }
 
-int asn_jit_take_register(asn_jit_compiler *c, bool low) {
+int asn_jit_take_register(asnd_jit_compiler *c, bool low) {
     int furthest = -1, best = -1, used = 0;
     for (int r = 0; r < ASN_JIT_REGISTERS; r++)
         used += c->owner[r] != ASN_JIT_FREE || c->pinned >> r & 1;
@@ -148,7 +148,7 @@ static const _Alignas(64) uint32_t together_32[2][16] = {
 static const _Alignas(64) uint64_t together_64[2][8] = {{0, 8, 1, 9, 2, 10, 3, 11},
                                                         {4, 12, 5, 13, 6, 14, 7, 15}};
 
-static int take_positions(asn_jit_compiler *c, const void *positions) {
+static int take_positions(asnd_jit_compiler *c, const void *positions) {
     int reg = asn_jit_take_register(c, false);
     asn_jit_add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64,
                       false);
@@ -156,7 +156,8 @@ static int take_positions(asn_jit_compiler *c, const void *positions) {
 }
 
 /* Where the numbers of this vector begin: a complex128 is no scale of an address. */
-static x86_mem address_of_pairs(asn_jit_compiler *c, int pointer, int lane, bool second) {
+static x86_mem address_of_pairs(asnd_jit_compiler *c, int pointer, int lane,
+                                bool second) {
     x86_mem m = asn_jit_address_of(c, pointer, ASN_LANE_F64, true);
     if (second) m.disp += 2 * asn_jit_vector_bytes(c, lane);
     if (asn_lane_bytes(lane) == 4) return m;
@@ -165,7 +166,7 @@ static x86_mem address_of_pairs(asn_jit_compiler *c, int pointer, int lane, bool
     return m;
 }
 
-static void load_part(asn_jit_compiler *c, int reg, const asn_jit_value *v) {
+static void load_part(asnd_jit_compiler *c, int reg, const asnd_jit_value *v) {
     bool wide = asn_lane_bytes(v->lane) == 8,
          half = asn_jit_vector_bytes(c, v->lane) < 64;
     uint32_t pinned = c->pinned;
@@ -182,13 +183,13 @@ static void load_part(asn_jit_compiler *c, int reg, const asn_jit_value *v) {
     c->pinned = pinned;
 }
 
-static void load_constant(asn_jit_compiler *c, int reg, const asn_jit_value *v) {
+static void load_constant(asnd_jit_compiler *c, int reg, const asnd_jit_value *v) {
     x86_mem m = asn_jit_address_of(c, v->pointer, v->lane, false);
     if (v->part == 2) m.disp += asn_lane_bytes(v->lane);
     emit_splat(c, reg, v->lane, m);
 }
 
-void asn_jit_store_pairs(asn_jit_compiler *c, const asn_jit_store *store, int re,
+void asn_jit_store_pairs(asnd_jit_compiler *c, const asnd_jit_store *store, int re,
                          int im) {
     int lane = c->p->values[store->value].lane;
     bool wide = asn_lane_bytes(lane) == 8, half = asn_jit_vector_bytes(c, lane) < 64;
@@ -208,8 +209,8 @@ void asn_jit_store_pairs(asn_jit_compiler *c, const asn_jit_store *store, int re
     c->pinned &= ~(1u << both);
 }
 
-int asn_jit_need(asn_jit_compiler *c, int value) {
-    const asn_jit_value *v = &c->p->values[value];
+int asn_jit_need(asnd_jit_compiler *c, int value) {
+    const asnd_jit_value *v = &c->p->values[value];
     if (c->reg[value] < 0) {
         int reg = asn_jit_take_register(c, false);
         c->reg[value] = (int16_t)reg;
@@ -231,7 +232,7 @@ int asn_jit_need(asn_jit_compiler *c, int value) {
     return c->reg[value];
 }
 
-void asn_jit_release_dead(asn_jit_compiler *c) {
+void asn_jit_release_dead(asnd_jit_compiler *c) {
     for (int r = 0; r < ASN_JIT_REGISTERS; r++) {
         int value = c->owner[r];
         if (value < 0 || c->fixed[value] || c->p->values[value].last_use > c->at)

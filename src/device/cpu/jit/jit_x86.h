@@ -19,9 +19,9 @@ typedef struct {
     uint8_t *bytes;
     size_t size, room;
     bool full, evex;
-} asn_code_buffer;
+} asnd_code_buffer;
 
-static inline void x86_put(asn_code_buffer *c, const void *bytes, size_t n) {
+static inline void x86_put(asnd_code_buffer *c, const void *bytes, size_t n) {
     if (c->size + n > c->room) {
         c->full = true;
         return;
@@ -29,11 +29,11 @@ static inline void x86_put(asn_code_buffer *c, const void *bytes, size_t n) {
     memcpy(c->bytes + c->size, bytes, n);
     c->size += n;
 }
-static inline void x86_byte(asn_code_buffer *c, unsigned b) {
+static inline void x86_byte(asnd_code_buffer *c, unsigned b) {
     uint8_t byte = (uint8_t)b;
     x86_put(c, &byte, 1);
 }
-static inline void x86_u32(asn_code_buffer *c, uint32_t u) {
+static inline void x86_u32(asnd_code_buffer *c, uint32_t u) {
     x86_put(c, &u, 4);
 }
 
@@ -44,7 +44,7 @@ typedef struct {
 } x86_mem;
 
 /* ModRM, SIB and a 32-bit displacement (none when it is 0 and the base allows). */
-static inline void x86_address(asn_code_buffer *c, int reg, x86_mem m) {
+static inline void x86_address(asnd_code_buffer *c, int reg, x86_mem m) {
     int scale = m.scale == 8 ? 3 : m.scale == 4 ? 2 : m.scale == 2 ? 1 : 0;
     bool plain = m.disp == 0 && (m.base & 7) != RBP;
     x86_byte(c, (unsigned)((plain ? 0 : 0x80) | (reg & 7) << 3 | 4));
@@ -53,47 +53,48 @@ static inline void x86_address(asn_code_buffer *c, int reg, x86_mem m) {
 }
 
 /* General registers, 64 bits: opcode with a register and memory, or two registers. */
-static inline void x86_general_mem(asn_code_buffer *c, unsigned opcode, int reg,
+static inline void x86_general_mem(asnd_code_buffer *c, unsigned opcode, int reg,
                                    x86_mem m) {
     x86_byte(c, (unsigned)(0x48 | (reg >> 3) << 2 | (m.index >> 3) << 1 | m.base >> 3));
     x86_byte(c, opcode);
     x86_address(c, reg, m);
 }
-static inline void x86_general(asn_code_buffer *c, unsigned opcode, int reg, int rm) {
+static inline void x86_general(asnd_code_buffer *c, unsigned opcode, int reg, int rm) {
     x86_byte(c, (unsigned)(0x48 | (reg >> 3) << 2 | rm >> 3));
     x86_byte(c, opcode);
     x86_byte(c, (unsigned)(0xc0 | (reg & 7) << 3 | (rm & 7)));
 }
 /* Opcode 81 /extension with a 32-bit number (0: add, 4: and, 5: sub). */
-static inline void x86_number(asn_code_buffer *c, int extension, int rm, int32_t number) {
+static inline void x86_number(asnd_code_buffer *c, int extension, int rm,
+                              int32_t number) {
     x86_byte(c, (unsigned)(0x48 | rm >> 3));
     x86_byte(c, 0x81);
     x86_byte(c, (unsigned)(0xc0 | extension << 3 | (rm & 7)));
     x86_u32(c, (uint32_t)number);
 }
 enum { X86_LOAD = 0x8b, X86_LEA = 0x8d, X86_MOVE = 0x8b, X86_CMP = 0x3b, X86_SUB = 0x2b };
-static inline void x86_push(asn_code_buffer *c, int reg) {
+static inline void x86_push(asnd_code_buffer *c, int reg) {
     if (reg >= 8) x86_byte(c, 0x41);
     x86_byte(c, (unsigned)(0x50 | (reg & 7)));
 }
-static inline void x86_pop(asn_code_buffer *c, int reg) {
+static inline void x86_pop(asnd_code_buffer *c, int reg) {
     if (reg >= 8) x86_byte(c, 0x41);
     x86_byte(c, (unsigned)(0x58 | (reg & 7)));
 }
 
 /* Jumps: x86_jump returns where its displacement stands, for x86_land. */
 enum { X86_JMP = 0xe9, X86_JA = 0x87, X86_JBE = 0x86, X86_JB = 0x82, X86_JAE = 0x83 };
-static inline size_t x86_jump(asn_code_buffer *c, unsigned kind) {
+static inline size_t x86_jump(asnd_code_buffer *c, unsigned kind) {
     if (kind != X86_JMP) x86_byte(c, 0x0f);
     x86_byte(c, kind);
     x86_u32(c, 0);
     return c->size - 4;
 }
-static inline void x86_land_at(asn_code_buffer *c, size_t jump, size_t target) {
+static inline void x86_land_at(asnd_code_buffer *c, size_t jump, size_t target) {
     int32_t disp = (int32_t)((int64_t)target - (int64_t)(jump + 4));
     if (!c->full) memcpy(c->bytes + jump, &disp, 4);
 }
-static inline void x86_land(asn_code_buffer *c, size_t jump) {
+static inline void x86_land(asnd_code_buffer *c, size_t jump) {
     x86_land_at(c, jump, c->size);
 }
 
@@ -122,7 +123,7 @@ enum { X86_STORE_BIT = 0x10 }; /* 6f -> 7f: the store of the same elements */
 
 /* The prefix and the opcode; x and b extend the r/m operand, as in the REX prefix. VEX
  * has no element sizes, hence no W here. */
-static inline void x86_opcode(asn_code_buffer *c, x86_vop op, int bytes, int reg,
+static inline void x86_opcode(asnd_code_buffer *c, x86_vop op, int bytes, int reg,
                               int first, unsigned x, unsigned b, int mask) {
     unsigned length = bytes == 64 ? 2 : bytes == 32 ? 1 : 0;
     const uint8_t vex[] = {
@@ -143,30 +144,30 @@ static inline void x86_opcode(asn_code_buffer *c, x86_vop op, int bytes, int reg
     else
         x86_put(c, vex, sizeof vex);
 }
-static inline void x86_vector_masked(asn_code_buffer *c, x86_vop op, int bytes, int reg,
+static inline void x86_vector_masked(asnd_code_buffer *c, x86_vop op, int bytes, int reg,
                                      int first, int rm, int mask) {
     x86_opcode(c, op, bytes, reg, first, (unsigned)rm >> 4, (unsigned)rm >> 3, mask);
     x86_byte(c, (unsigned)(0xc0 | (reg & 7) << 3 | (rm & 7)));
 }
-static inline void x86_vector(asn_code_buffer *c, x86_vop op, int bytes, int reg,
+static inline void x86_vector(asnd_code_buffer *c, x86_vop op, int bytes, int reg,
                               int first, int rm) {
     x86_vector_masked(c, op, bytes, reg, first, rm, 0);
 }
 /* reg, a vector of positions, memory: a permutation with 64 bytes from there. */
-static inline void x86_vector_indexed(asn_code_buffer *c, x86_vop op, int reg,
+static inline void x86_vector_indexed(asnd_code_buffer *c, x86_vop op, int reg,
                                       int positions, x86_mem m) {
     x86_opcode(c, op, 64, reg, positions, (unsigned)m.index >> 3, (unsigned)m.base >> 3,
                0);
     x86_address(c, reg, m);
 }
 /* From a place of this code that x86_land_at sets later: returns where it is named. */
-static inline size_t x86_vector_rip(asn_code_buffer *c, x86_vop op, int bytes, int reg) {
+static inline size_t x86_vector_rip(asnd_code_buffer *c, x86_vop op, int bytes, int reg) {
     x86_opcode(c, op, bytes, reg, 0, 0, 0, 0);
     x86_byte(c, (unsigned)((reg & 7) << 3 | 5));
     x86_u32(c, 0);
     return c->size - 4;
 }
-static inline void x86_vector_mem(asn_code_buffer *c, x86_vop op, int bytes, int reg,
+static inline void x86_vector_mem(asnd_code_buffer *c, x86_vop op, int bytes, int reg,
                                   x86_mem m, int mask) {
     x86_opcode(c, op, bytes, reg, 0, (unsigned)m.index >> 3, (unsigned)m.base >> 3, mask);
     x86_address(c, reg, m);

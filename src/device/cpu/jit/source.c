@@ -38,7 +38,7 @@ const char *asn_source_expression(const aclnnxInstr *in) {
 
 /* ---- the space */
 
-static int64_t stride_of(const asn_source *s, int operand, int d) {
+static int64_t stride_of(const asnd_source *s, int operand, int d) {
     const aclnnxOperand *o = &s->p->operands[operand];
     if (o->strides) return o->strides[d];
     int64_t step = asn_itemsize(asn_plan_dtype(o->dtype));
@@ -47,13 +47,13 @@ static int64_t stride_of(const asn_source *s, int operand, int d) {
     return step;
 }
 
-static bool lies(const asn_source *s, int operand) {
+static bool lies(const asnd_source *s, int operand) {
     const aclnnxOperand *o = &s->p->operands[operand];
     return o->data && (operand < s->p->numIn || o->reduceOp == ACLNNX_NO_REDUCE);
 }
 
 /* Dimension d joined to the last one, where every operand steps through both alike. */
-static bool joins(const asn_source *s, int d) {
+static bool joins(const asnd_source *s, int d) {
     int last = s->num_dims - 1;
     if (last < 0) return false;
     for (int i = 0; i < s->num_operands; i++)
@@ -62,7 +62,7 @@ static bool joins(const asn_source *s, int d) {
     return true;
 }
 
-static bool set_space(asn_source *s) {
+static bool set_space(asnd_source *s) {
     const aclnnxProgram *p = s->p;
     s->n = 1;
     for (int d = 0; d < p->numDims; d++) {
@@ -81,7 +81,7 @@ static bool set_space(asn_source *s) {
     return true;
 }
 
-static asn_source_place place_of(const asn_source *s, int operand) {
+static asnd_source_place place_of(const asnd_source *s, int operand) {
     if (!s->p->operands[operand].data) return ASN_SOURCE_IMMEDIATE;
     bool single = s->n > 1;
     for (int d = 0; d < s->num_dims; d++)
@@ -98,7 +98,7 @@ typedef struct {
     const char *from, *end;
 } range;
 
-static range range_of(const asn_source *s, int operand) {
+static range range_of(const asnd_source *s, int operand) {
     const aclnnxOperand *o = &s->p->operands[operand];
     range r = {o->data, o->data};
     for (int d = 0; d < s->num_dims; d++) {
@@ -109,7 +109,7 @@ static range range_of(const asn_source *s, int operand) {
     return r;
 }
 
-static bool same_places(const asn_source *s, int i, int k) {
+static bool same_places(const asnd_source *s, int i, int k) {
     const aclnnxOperand *a = &s->p->operands[i], *b = &s->p->operands[k];
     if (a->data != b->data || !lies(s, i) || !lies(s, k) ||
         asn_itemsize(asn_plan_dtype(a->dtype)) != asn_itemsize(asn_plan_dtype(b->dtype)))
@@ -118,7 +118,7 @@ static bool same_places(const asn_source *s, int i, int k) {
 }
 
 /* An output has a place for each element. */
-static bool is_apart(const asn_source *s, int operand) {
+static bool is_apart(const asnd_source *s, int operand) {
     int64_t span = asn_itemsize(asn_plan_dtype(s->p->operands[operand].dtype));
     int64_t step[ASN_SOURCE_DIMS], extent[ASN_SOURCE_DIMS];
     for (int d = 0; d < s->num_dims; d++) {
@@ -138,7 +138,7 @@ static bool is_apart(const asn_source *s, int operand) {
     return true;
 }
 
-static bool check_overlaps(asn_source *s) {
+static bool check_overlaps(asnd_source *s) {
     for (int i = s->p->numIn; i < s->num_operands; i++) {
         if (!s->p->operands[i].data || (lies(s, i) && !is_apart(s, i))) return false;
         range r = range_of(s, i);
@@ -161,7 +161,7 @@ static bool tells_too_much(const char *expression) {
     return strpbrk(expression, "<>=") || strstr(expression, "f_");
 }
 
-static bool may_raise(const asn_plan *plan, const aclnnxInstr *in) {
+static bool may_raise(const asnd_plan *plan, const aclnnxInstr *in) {
     asn_dtype dt = asn_plan_dtype(in->dtype);
     if (in->op == ASN_OP_CAST) return asn_is_inexact(dt) && in->outDtype != in->dtype;
     return asn_is_inexact(dt) && !plan->kernels->quiet[in->op][dt];
@@ -173,13 +173,13 @@ static bool selects(const char *expression) {
     return strchr(expression, '?') != NULL;
 }
 
-static bool place_text(asn_source *s, const asn_plan *plan, const aclnnxInstr *in,
+static bool place_text(asnd_source *s, const asnd_plan *plan, const aclnnxInstr *in,
                        const char *expression) {
-    asn_source_reg *r = &s->reg[in->dst];
+    asnd_source_reg *r = &s->reg[in->dst];
     asn_dtype dt = asn_plan_dtype(in->dtype);
     bool immediate = true;
     for (int k = 0; k < asn_source_arity(in); k++) {
-        const asn_source_reg *src = &s->reg[in->src[k]];
+        const asnd_source_reg *src = &s->reg[in->src[k]];
         int stage = src->stage + (s->watched && src->raises && selects(expression));
         if (stage > r->stage) r->stage = (int16_t)stage;
         immediate = immediate && in->src[k] < s->p->numIn &&
@@ -191,11 +191,11 @@ static bool place_text(asn_source *s, const asn_plan *plan, const aclnnxInstr *i
     return true;
 }
 
-static void place_call(asn_source *s, const aclnnxInstr *in) {
-    asn_source_reg *r = &s->reg[in->dst];
+static void place_call(asnd_source *s, const aclnnxInstr *in) {
+    asnd_source_reg *r = &s->reg[in->dst];
     int stage = 0;
     for (int k = 0; k < asn_source_arity(in); k++) {
-        asn_source_reg *src = &s->reg[in->src[k]];
+        asnd_source_reg *src = &s->reg[in->src[k]];
         int from = src->looped ? src->stage - 1 : src->stage;
         if (from > stage) stage = from;
         int place = in->src[k] < s->p->numIn ? s->place[in->src[k]] : -1;
@@ -209,14 +209,14 @@ static void place_call(asn_source *s, const aclnnxInstr *in) {
 }
 
 /* Text whose value nobody wants is not compiled, so its conditions are not met. */
-static bool drops_conditions(const asn_source *s) {
+static bool drops_conditions(const asnd_source *s) {
     const aclnnxProgram *p = s->p;
     bool wanted[ACLNNX_MAX_REGS] = {false};
     for (int i = p->numIn; i < s->num_operands; i++)
         wanted[i] = true;
     for (int i = p->numInstrs - 1; i >= 0; i--) {
         const aclnnxInstr *in = &p->instrs[i];
-        const asn_source_reg *dst = &s->reg[in->dst];
+        const asnd_source_reg *dst = &s->reg[in->dst];
         if (!wanted[in->dst] && !dst->looped && dst->raises) return true;
         for (int k = 0; k < asn_source_arity(in); k++)
             if (wanted[in->dst] || dst->looped) wanted[in->src[k]] = true;
@@ -224,7 +224,7 @@ static bool drops_conditions(const asn_source *s) {
     return false;
 }
 
-static bool set_stages(asn_source *s, const asn_plan *plan) {
+static bool set_stages(asnd_source *s, const asnd_plan *plan) {
     const aclnnxProgram *p = s->p;
     bool any = false;
     for (int i = 0; i < p->numInstrs; i++) {
@@ -245,19 +245,19 @@ static bool set_stages(asn_source *s, const asn_plan *plan) {
 
 /* Text that later stages or folds read, and results of calls that are no packed outputs,
  * go to the scratch memory. */
-static bool set_scratch(asn_source *s) {
+static bool set_scratch(asnd_source *s) {
     const aclnnxProgram *p = s->p;
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
-        const asn_source_reg *dst = &s->reg[in->dst];
+        const asnd_source_reg *dst = &s->reg[in->dst];
         for (int k = 0; k < asn_source_arity(in); k++) {
-            asn_source_reg *src = &s->reg[in->src[k]];
+            asnd_source_reg *src = &s->reg[in->src[k]];
             if (!dst->looped && in->src[k] >= p->numIn && src->stage < dst->stage)
                 src->stored = true;
         }
     }
     for (int i = p->numIn; i < s->num_operands; i++) {
-        asn_source_reg *r = &s->reg[i];
+        asnd_source_reg *r = &s->reg[i];
         if (asn_source_reduces(s, i) || (s->in_place[i] && r->stage < s->last_stage))
             r->stored = true;
         s->num_loops += asn_source_reduces(s, i);
@@ -265,7 +265,7 @@ static bool set_scratch(asn_source *s) {
         if (asn_source_reduces(s, i) && !folds) return false;
     }
     for (int i = 0; i < p->numRegs; i++) {
-        asn_source_reg *r = &s->reg[i];
+        asnd_source_reg *r = &s->reg[i];
         bool there = i >= p->numIn && i < s->num_operands && r->looped &&
                      !asn_source_reduces(s, i) && !s->in_place[i] &&
                      s->place[i] == ASN_SOURCE_PACKED;
@@ -278,7 +278,7 @@ static bool set_scratch(asn_source *s) {
     return s->num_loops == 0 || s->n <= MOST_CALLED;
 }
 
-static bool reduces_all(const asn_source *s) {
+static bool reduces_all(const asnd_source *s) {
     bool some = false;
     for (int i = s->p->numIn; i < s->num_operands; i++) {
         some = some || asn_source_reduces(s, i);
@@ -289,7 +289,7 @@ static bool reduces_all(const asn_source *s) {
     return true;
 }
 
-static bool make(asn_source *s, const asn_plan *plan) {
+static bool make(asnd_source *s, const asnd_plan *plan) {
     if (!reduces_all(s) || !set_space(s) || !check_overlaps(s)) return false;
     for (int i = 0; i < s->p->numRegs; i++)
         s->reg[i].scratch = -1;
@@ -304,7 +304,7 @@ static bool make(asn_source *s, const asn_plan *plan) {
     return set_scratch(s);
 }
 
-static bool sums_floats(const asn_plan *plan) {
+static bool sums_floats(const asnd_plan *plan) {
     bool some = false;
     for (int r = 0; r < plan->num_reductions; r++)
         some |= asn_is_inexact(plan->reductions[r].dtype);
@@ -312,7 +312,7 @@ static bool sums_floats(const asn_plan *plan) {
 }
 
 /* The bits of a float sum depend on its blocks, of which the text has one. */
-static asn_status find_blocks(asn_plan *plan, const aclnnxProgram *p, bool *one) {
+static asn_status find_blocks(asnd_plan *plan, const aclnnxProgram *p, bool *one) {
     ASN_TRY(asn_plan_space(plan, p));
     *one = plan->num_dims == 1;
     plan->folds = true;
@@ -325,9 +325,9 @@ static asn_status find_blocks(asn_plan *plan, const aclnnxProgram *p, bool *one)
 }
 
 asn_status asn_source_put(asn_text *out, const aclnnxProgram *p, const char *name) {
-    asn_plan plan;
-    asn_plan_room room;
-    asn_source s = {.p = p, .out = out, .name = name};
+    asnd_plan plan;
+    asnd_plan_room room;
+    asnd_source s = {.p = p, .out = out, .name = name};
     ASN_TRY(asn_program_check(p));
     ASN_TRY(asn_plan_lower(&plan, &room, p));
     s.num_operands = plan.num_operands;

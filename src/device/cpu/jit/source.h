@@ -38,7 +38,7 @@ typedef enum {
     ASN_SOURCE_SINGLE, /* one element for all */
     ASN_SOURCE_PACKED, /* row-major without gaps */
     ASN_SOURCE_STRIDED
-} asn_source_place;
+} asnd_source_place;
 
 /* A register: who makes it, at which stage text may read it, and where it is kept. */
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
     bool raises; /* text that may raise a condition */
     int16_t stage;
     int32_t scratch; /* its place; -1: none */
-} asn_source_reg;
+} asnd_source_reg;
 
 typedef struct {
     const aclnnxProgram *p;
@@ -63,21 +63,21 @@ typedef struct {
     int num_dims; /* outermost first */
     int64_t extent[ASN_SOURCE_DIMS];
     int64_t stride[ACLNNX_MAX_OPERANDS][ASN_SOURCE_DIMS];
-    uint8_t place[ACLNNX_MAX_OPERANDS]; /* asn_source_place */
+    uint8_t place[ACLNNX_MAX_OPERANDS]; /* asnd_source_place */
     bool in_place[ACLNNX_MAX_OPERANDS]; /* an output over an input, element on element */
-    asn_source_reg reg[ACLNNX_MAX_REGS];
+    asnd_source_reg reg[ACLNNX_MAX_REGS];
     int last_stage;
     int num_loops;
     int32_t scratch_bytes;
-} asn_source;
+} asnd_source;
 
-static inline bool asn_source_reduces(const asn_source *s, int reg) {
+static inline bool asn_source_reduces(const asnd_source *s, int reg) {
     return reg >= s->p->numIn && reg < s->num_operands &&
            s->p->operands[reg].reduceOp != ACLNNX_NO_REDUCE;
 }
 int asn_source_arity(const aclnnxInstr *in);
 /* The expression of an instruction, or NULL: it is a call. */
 const char *asn_source_expression(const aclnnxInstr *in);
-void asn_source_write(asn_source *s);
+void asn_source_write(asnd_source *s);
 
 #endif

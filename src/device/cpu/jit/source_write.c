@@ -56,18 +56,18 @@ void asn_source_preamble(asn_text *out) {
     asn_text_append(out, asn_source_functions, strlen(asn_source_functions));
 }
 
-static const char *type_of(const asn_source *s, int reg) {
+static const char *type_of(const asnd_source *s, int reg) {
     return asn_source_types[s->reg[reg].dtype];
 }
 
-static void indent(const asn_source *s, int depth) {
+static void indent(const asnd_source *s, int depth) {
     for (int d = 0; d <= depth; d++)
         asn_text_put(s->out, "    ");
 }
 
 /* ---- values */
 
-static void put_immediate(const asn_source *s, int operand) {
+static void put_immediate(const asnd_source *s, int operand) {
     const uint8_t *bytes = s->p->operands[operand].immediate;
     uint64_t word[2] = {0};
     memcpy(word, bytes, sizeof word);
@@ -90,7 +90,7 @@ static void put_immediate(const asn_source *s, int operand) {
 }
 
 /* The element of a packed array at the nest's position. */
-static void put_position(const asn_source *s, int64_t item) {
+static void put_position(const asnd_source *s, int64_t item) {
     asn_text_put(s->out, "(");
     for (int d = 0; d < s->num_dims; d++) {
         int64_t step = 1;
@@ -101,13 +101,13 @@ static void put_position(const asn_source *s, int64_t item) {
     asn_text_put(s->out, "%s)", s->num_dims ? "" : "0");
 }
 
-static void put_scratch(const asn_source *s, int reg) {
+static void put_scratch(const asnd_source *s, int reg) {
     asn_text_put(s->out, "AT(%s, m + %d + ", type_of(s, reg), s->reg[reg].scratch);
     put_position(s, asn_itemsize((asn_dtype)s->reg[reg].dtype));
     asn_text_put(s->out, ")");
 }
 
-static void put_element(const asn_source *s, int operand) {
+static void put_element(const asnd_source *s, int operand) {
     int last = s->num_dims - 1;
     asn_text_put(s->out, "AT(%s, q%d", type_of(s, operand), operand);
     if (last >= 0 && s->stride[operand][last])
@@ -115,20 +115,20 @@ static void put_element(const asn_source *s, int operand) {
     asn_text_put(s->out, ")");
 }
 
-static bool is_input(const asn_source *s, int reg) {
+static bool is_input(const asnd_source *s, int reg) {
     return reg < s->p->numIn;
 }
-static bool is_output(const asn_source *s, int reg) {
+static bool is_output(const asnd_source *s, int reg) {
     return reg >= s->p->numIn && reg < s->num_operands && !asn_source_reduces(s, reg);
 }
 /* A call has left it where it belongs. */
-static bool is_there(const asn_source *s, int reg) {
+static bool is_there(const asnd_source *s, int reg) {
     return s->reg[reg].looped && s->reg[reg].scratch < 0;
 }
 
 /* ---- a stage's text */
 
-static int store_stage(const asn_source *s, int output) {
+static int store_stage(const asnd_source *s, int output) {
     return s->in_place[output] ? s->last_stage : s->reg[output].stage;
 }
 
@@ -138,7 +138,7 @@ typedef struct {
     bool any;
 } needs;
 
-static void need(const asn_source *s, needs *n, int reg, int stage) {
+static void need(const asnd_source *s, needs *n, int reg, int stage) {
     bool made_here =
         !is_input(s, reg) && !s->reg[reg].looped && s->reg[reg].stage == stage;
     if (made_here) return;
@@ -148,11 +148,11 @@ static void need(const asn_source *s, needs *n, int reg, int stage) {
     if (row) n->rows[reg] = true;
 }
 
-static bool is_text_of(const asn_source *s, const aclnnxInstr *in, int stage) {
+static bool is_text_of(const asnd_source *s, const aclnnxInstr *in, int stage) {
     return !s->reg[in->dst].looped && s->reg[in->dst].stage == stage;
 }
 
-static void find_needs(const asn_source *s, int stage, needs *n) {
+static void find_needs(const asnd_source *s, int stage, needs *n) {
     for (int i = 0; i < s->p->numInstrs; i++) {
         const aclnnxInstr *in = &s->p->instrs[i];
         if (!is_text_of(s, in, stage)) continue;
@@ -170,7 +170,7 @@ static void find_needs(const asn_source *s, int stage, needs *n) {
     }
 }
 
-static void put_load(const asn_source *s, int reg, int depth) {
+static void put_load(const asnd_source *s, int reg, int depth) {
     indent(s, depth);
     asn_text_put(s->out, "const %s r%d = ", type_of(s, reg), reg);
     if (is_input(s, reg) && s->place[reg] == ASN_SOURCE_IMMEDIATE)
@@ -182,7 +182,7 @@ static void put_load(const asn_source *s, int reg, int depth) {
     asn_text_put(s->out, ";\n");
 }
 
-static void put_operation(const asn_source *s, const aclnnxInstr *in, int depth) {
+static void put_operation(const asnd_source *s, const aclnnxInstr *in, int depth) {
     static const char letters[] = "abc";
     const char *type = type_of(s, in->dst);
     indent(s, depth);
@@ -195,9 +195,9 @@ static void put_operation(const asn_source *s, const aclnnxInstr *in, int depth)
                  asn_source_expression(in));
 }
 
-static void put_stores(const asn_source *s, int stage, int depth) {
+static void put_stores(const asnd_source *s, int stage, int depth) {
     for (int reg = 0; reg < s->p->numRegs; reg++) {
-        const asn_source_reg *r = &s->reg[reg];
+        const asnd_source_reg *r = &s->reg[reg];
         bool here = is_input(s, reg) ? stage == 0 : !r->looped && r->stage == stage;
         if (here && r->scratch >= 0) {
             indent(s, depth);
@@ -213,7 +213,7 @@ static void put_stores(const asn_source *s, int stage, int depth) {
 }
 
 /* Where operands' rows begin, inside of all dimensions but the last. */
-static void put_rows(const asn_source *s, const needs *n, int depth) {
+static void put_rows(const asnd_source *s, const needs *n, int depth) {
     for (int i = 0; i < s->num_operands; i++) {
         if (!n->rows[i]) continue;
         indent(s, depth);
@@ -227,17 +227,17 @@ static void put_rows(const asn_source *s, const needs *n, int depth) {
 }
 
 /* The same in every iteration. */
-static bool is_fixed(const asn_source *s, int reg) {
+static bool is_fixed(const asnd_source *s, int reg) {
     return is_input(s, reg) &&
            (s->place[reg] == ASN_SOURCE_SINGLE || s->place[reg] == ASN_SOURCE_IMMEDIATE);
 }
 
-static void put_loads(const asn_source *s, const needs *n, bool fixed, int depth) {
+static void put_loads(const asnd_source *s, const needs *n, bool fixed, int depth) {
     for (int reg = 0; reg < s->p->numRegs; reg++)
         if (n->loads[reg] && is_fixed(s, reg) == fixed) put_load(s, reg, depth);
 }
 
-static void put_stage(const asn_source *s, int stage) {
+static void put_stage(const asnd_source *s, int stage) {
     needs n = {.any = false};
     int last = s->num_dims - 1, depth = 1;
     find_needs(s, stage, &n);
@@ -274,14 +274,14 @@ static void put_stage(const asn_source *s, int stage) {
 
 /* ---- calls */
 
-static void put_address(const asn_source *s, int reg) {
+static void put_address(const asnd_source *s, int reg) {
     if (s->reg[reg].scratch >= 0)
         asn_text_put(s->out, "m + %d", s->reg[reg].scratch);
     else
         asn_text_put(s->out, "p[%d]", reg);
 }
 
-static void put_call(const asn_source *s, const aclnnxInstr *in, int number) {
+static void put_call(const asnd_source *s, const aclnnxInstr *in, int number) {
     unsigned immediates = 0;
     asn_text_put(s->out, "    {\n");
     for (int k = 0; k < asn_source_arity(in); k++) {
@@ -311,7 +311,7 @@ static void put_call(const asn_source *s, const aclnnxInstr *in, int number) {
                  s->watched ? "flags" : "0");
 }
 
-static void put_fold(const asn_source *s, int output, int number) {
+static void put_fold(const asnd_source *s, int output, int number) {
     asn_text_put(s->out, "    {\n        const void *const in[] = {m + %d};\n",
                  s->reg[output].scratch);
     asn_text_put(s->out,
@@ -320,7 +320,7 @@ static void put_fold(const asn_source *s, int output, int number) {
 }
 
 /* Loops are numbered by instruction, then by folded output. */
-static void put_open(const asn_source *s) {
+static void put_open(const asnd_source *s) {
     int number = 0;
     if (s->num_loops)
         asn_text_put(s->out, "static const aclnnx_loop *%s_loops[%d];\n", s->name,
@@ -350,7 +350,7 @@ static void put_open(const asn_source *s) {
     asn_text_put(s->out, "    return 0;\n}\n");
 }
 
-void asn_source_write(asn_source *s) {
+void asn_source_write(asnd_source *s) {
     int number = 0, folded = 0;
     put_open(s);
     asn_text_put(s->out, "static int %s(char *const *p, uint32_t *flags) {\n", s->name);

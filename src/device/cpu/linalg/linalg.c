@@ -31,7 +31,7 @@ typedef struct {
     double re, im;
 } c128;
 
-void asn_matrix_load(void *to, const asn_nd *a, const char *from, int rows, int columns,
+void asn_matrix_load(void *to, const asnd_nd *a, const char *from, int rows, int columns,
                      int ld) {
     enum { BLOCK = 8 };
     int64_t rs = a->strides[a->ndim - 2], cs = a->strides[a->ndim - 1];
@@ -51,7 +51,7 @@ void asn_matrix_load(void *to, const asn_nd *a, const char *from, int rows, int 
     }
 }
 
-void asn_matrix_store(const asn_nd *a, char *to, const void *from, int rows, int columns,
+void asn_matrix_store(const asnd_nd *a, char *to, const void *from, int rows, int columns,
                       int ld) {
     enum { BLOCK = 8 };
     int64_t rs = a->strides[a->ndim - 2], cs = a->strides[a->ndim - 1];
@@ -68,8 +68,8 @@ void asn_matrix_store(const asn_nd *a, char *to, const void *from, int rows, int
     }
 }
 
-void asn_matrix_fill_nan(const asn_linalg_job *job, int operand, char *to) {
-    const asn_nd *a = &job->operands[operand];
+void asn_matrix_fill_nan(const asnd_linalg_job *job, int operand, char *to) {
+    const asnd_nd *a = &job->operands[operand];
     int core = a->ndim - job->num_batch;
     const int64_t *shape = a->shape + job->num_batch, *step = a->strides + job->num_batch;
     int64_t rows = core > 0 ? shape[0] : 1, columns = core > 1 ? shape[1] : 1;
@@ -118,7 +118,7 @@ static const char *const dtypes[ASN_LINALG_OPS] = {"TTT", "TT",  "TT",  "TTR",  
                                                    "TTT", "TTT", "TT",  "TTRT", "TR",
                                                    "TCC", "TC",  "TRT", "TR",   "TTTRiR"};
 
-static asn_status check_dtype(const asn_linalg_job *job, int i) {
+static asn_status check_dtype(const asnd_linalg_job *job, int i) {
     asn_dtype real = job->single ? ASN_F32 : ASN_F64;
     asn_dtype complex = job->single ? ASN_C64 : ASN_C128;
     char letter = dtypes[job->op][i];
@@ -131,8 +131,8 @@ static asn_status check_dtype(const asn_linalg_job *job, int i) {
                          asn_dtype_name(job->operands[i].dtype), asn_dtype_name(want));
 }
 
-static asn_status check_operand(asn_linalg_job *job, int i) {
-    const asn_nd *a = &job->operands[i];
+static asn_status check_operand(asnd_linalg_job *job, int i) {
+    const asnd_nd *a = &job->operands[i];
     const char *core = shapes[job->op][i];
     if (a->ndim != job->num_batch + (int)strlen(core))
         return bad("another number of dimensions", i);
@@ -152,8 +152,8 @@ static asn_status check_operand(asn_linalg_job *job, int i) {
     return check_dtype(job, i);
 }
 
-static asn_status job_dims(asn_linalg_job *job) {
-    const asn_nd *a = &job->operands[0];
+static asn_status job_dims(asnd_linalg_job *job) {
+    const asnd_nd *a = &job->operands[0];
     int nb = job->num_batch;
     if (a->ndim != nb + 2) return bad("another number of dimensions", 0);
     for (int i = 0; i < job->num_operands; i++)
@@ -180,7 +180,7 @@ static asn_status job_dims(asn_linalg_job *job) {
     return ASN_OK;
 }
 
-static asn_status job_check(asn_linalg_job *job) {
+static asn_status job_check(asnd_linalg_job *job) {
     job->dtype = job->operands[0].dtype;
     job->single = job->dtype == ASN_F32 || job->dtype == ASN_C64;
     job->complex = job->dtype == ASN_C64 || job->dtype == ASN_C128;
@@ -198,7 +198,7 @@ static asn_status job_check(asn_linalg_job *job) {
 
 /* ---- the walk */
 
-void asn_linalg_addresses(const asn_linalg_job *job, int64_t index, char **at) {
+void asn_linalg_addresses(const asnd_linalg_job *job, int64_t index, char **at) {
     for (int i = 0; i < job->num_operands; i++)
         at[i] = job->operands[i].data;
     for (int d = job->num_batch - 1; d >= 0; d--) {
@@ -210,8 +210,8 @@ void asn_linalg_addresses(const asn_linalg_job *job, int64_t index, char **at) {
 }
 
 typedef struct {
-    const asn_linalg_job *job;
-    const asn_linalg_entry *entry;
+    const asnd_linalg_job *job;
+    const asnd_linalg_entry *entry;
     int64_t count, chunk;
     atomic_llong failed;
     atomic_bool no_memory;
@@ -235,17 +235,17 @@ static void walk_chunk(void *ctx, int64_t chunk) {
     atomic_fetch_add(&w->failed, failed);
 }
 
-static asn_status no_workspace(const asn_linalg_job *job) {
+static asn_status no_workspace(const asnd_linalg_job *job) {
     return asn_error_set(ASN_ERR_MEMORY, "linalg: %zu bytes of workspace", job->scratch);
 }
 
-static const asn_linalg_entry *entry_of(asn_linalg_op op) {
+static const asnd_linalg_entry *entry_of(asnd_linalg_op op) {
     return op < ASN_LINALG_QR ? &asn_linalg_solvers[op]
                               : &asn_linalg_decompositions[op - ASN_LINALG_QR];
 }
 
 /* By name once: looking a name up takes as long as a small matrix. */
-static asn_status find_functions(asn_linalg_job *job, const asn_linalg_entry *entry) {
+static asn_status find_functions(asnd_linalg_job *job, const asnd_linalg_entry *entry) {
     static void *found[ASN_LINALG_OPS][4][2];
     const char *letter = job->complex ? job->single ? "c" : "z" : job->single ? "s" : "d";
     void **known = found[job->op][job->complex * 2 + job->single];
@@ -263,7 +263,7 @@ static asn_status find_functions(asn_linalg_job *job, const asn_linalg_entry *en
     return ASN_OK;
 }
 
-static asn_status lapack_begin(asn_linalg_lapack *l, const asn_linalg_job *job) {
+static asn_status lapack_begin(asnd_linalg_lapack *l, const asnd_linalg_job *job) {
     l->job = *job;
     l->entry = entry_of(job->op);
     ASN_TRY(find_functions(&l->job, l->entry));
@@ -272,7 +272,7 @@ static asn_status lapack_begin(asn_linalg_lapack *l, const asn_linalg_job *job) 
     return l->block ? ASN_OK : no_workspace(&l->job);
 }
 
-asn_status asn_linalg_by_lapack(asn_linalg_lapack *l, const asn_linalg_job *job,
+asn_status asn_linalg_by_lapack(asnd_linalg_lapack *l, const asnd_linalg_job *job,
                                 char *const *at, int64_t *failed) {
     if (!l->block) ASN_TRY(lapack_begin(l, job));
     char *scratch = l->block + (64 - (uintptr_t)l->block % 64);
@@ -280,8 +280,8 @@ asn_status asn_linalg_by_lapack(asn_linalg_lapack *l, const asn_linalg_job *job,
     return ASN_OK;
 }
 
-static asn_status run_lapack(asn_linalg_job *job, int64_t count, int64_t *failed) {
-    const asn_linalg_entry *entry = entry_of(job->op);
+static asn_status run_lapack(asnd_linalg_job *job, int64_t count, int64_t *failed) {
+    const asnd_linalg_entry *entry = entry_of(job->op);
     ASN_TRY(find_functions(job, entry));
     ASN_TRY(entry->prepare(job));
     double size = (double)asn_max_int(job->m, job->n), flops = 4 * size * size * size;
@@ -294,13 +294,13 @@ static asn_status run_lapack(asn_linalg_job *job, int64_t count, int64_t *failed
     return atomic_load(&w.no_memory) ? no_workspace(job) : ASN_OK;
 }
 
-asn_status asn_cpu_linalg(asn_linalg_op op, const asn_linalg_options *options,
-                          int num_batch, int num_operands, const asn_nd *operands,
+asn_status asn_cpu_linalg(asnd_linalg_op op, const asnd_linalg_options *options,
+                          int num_batch, int num_operands, const asnd_nd *operands,
                           int64_t *failed) {
-    asn_linalg_job job = {.op = op,
-                          .num_batch = num_batch,
-                          .operands = operands,
-                          .num_operands = num_operands};
+    asnd_linalg_job job = {.op = op,
+                           .num_batch = num_batch,
+                           .operands = operands,
+                           .num_operands = num_operands};
     *failed = 0;
     if (options) job.options = *options;
     if (op >= ASN_LINALG_OPS || entry_of(op)->num_operands != num_operands)

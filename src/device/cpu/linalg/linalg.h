@@ -23,7 +23,7 @@ typedef enum {
     ASN_LINALG_EIGVALSH, /* T (n, n) -> R (n) */
     ASN_LINALG_LSTSQ,    /* T (m, n), T (m, r) -> T (n, r), R (r), int64 (), R (k) */
     ASN_LINALG_OPS
-} asn_linalg_op;
+} asnd_linalg_op;
 
 enum { ASN_LINALG_MAX_OPERANDS = 6 };
 
@@ -31,16 +31,16 @@ typedef struct {
     bool upper;   /* CHOLESKY, EIGH, EIGVALSH: which triangle is read (and, CHOLESKY,
                      written) */
     double rcond; /* LSTSQ: singular values up to rcond times the largest count as 0 */
-} asn_linalg_options;
+} asnd_linalg_options;
 
 /* Operands have numBatch leading dimensions of one shape (inputs may have strides 0
  * there), then the operation's. No output overlaps another operand. *failed: how many
  * matrices have no result (singular, not positive definite, no convergence); theirs are
  * NaN, DET 0, SLOGDET (0, -inf). Errors: ASN_ERR_VALUE, ASN_ERR_TYPE, ASN_ERR_MEMORY,
  * ASN_ERR_RUNTIME without LAPACK. */
-ASN_CHECK_RESULT asn_status asn_cpu_linalg(asn_linalg_op op,
-                                           const asn_linalg_options *options,
+ASN_CHECK_RESULT asn_status asn_cpu_linalg(asnd_linalg_op op,
+                                           const asnd_linalg_options *options,
                                            int num_batch, int num_operands,
-                                           const asn_nd *operands, int64_t *failed);
+                                           const asnd_nd *operands, int64_t *failed);
 
 #endif

@@ -4,5 +4,5 @@
 #define ISA   avx2
 #include "device/cpu/linalg/linalg_kernels.inc"
 #else
-typedef int asn_linalg_not_built; /* C has no empty file */
+typedef int asnd_linalg_avx2_not_built; /* C has no empty file */
 #endif

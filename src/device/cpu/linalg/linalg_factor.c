@@ -40,12 +40,12 @@ typedef void gelsd_complex_fn(const int *m, const int *n, const int *nrhs, void 
                               const void *rcond, int *rank, void *work, const int *lwork,
                               void *rwork, int *iwork, int *info);
 
-static int real_size(const asn_linalg_job *job) {
+static int real_size(const asnd_linalg_job *job) {
     return job->single ? 4 : 8;
 }
 
 /* The number that a workspace query leaves. */
-static int asked(const asn_linalg_job *job, const void *work) {
+static int asked(const asnd_linalg_job *job, const void *work) {
     return job->single ? (int)((const float *)work)[0] : (int)((const double *)work)[0];
 }
 
@@ -53,14 +53,14 @@ static size_t room(size_t count, int size) {
     return asn_scratch_room(count * (size_t)size);
 }
 
-static size_t work_room(const asn_linalg_job *job) {
+static size_t work_room(const asnd_linalg_job *job) {
     return room((size_t)job->lwork, job->size) +
            room((size_t)job->lrwork, real_size(job)) +
            room((size_t)job->liwork, sizeof(int));
 }
 
 /* Elements of a vector operand, `stride` apart. */
-static void store_line(const asn_nd *a, char *to, const void *from, int n) {
+static void store_line(const asnd_nd *a, char *to, const void *from, int n) {
     int64_t step = a->strides[a->ndim - 1];
     size_t size = asn_itemsize(a->dtype);
     for (int i = 0; i < n; i++)
@@ -69,7 +69,7 @@ static void store_line(const asn_nd *a, char *to, const void *from, int n) {
 
 /* ---- QR */
 
-static asn_status prepare_qr(asn_linalg_job *job) {
+static asn_status prepare_qr(asnd_linalg_job *job) {
     double answer[2] = {0, 0};
     int m = job->m, n = job->n, k = job->k, p = job->p;
     int ld = asn_max_int(m, 1), query = -1, info = 0;
@@ -86,9 +86,9 @@ static asn_status prepare_qr(asn_linalg_job *job) {
 }
 
 /* The first `rows` rows above and on the diagonal, zeros below. */
-static void store_upper(const asn_linalg_job *job, int operand, char *to, const void *a,
+static void store_upper(const asnd_linalg_job *job, int operand, char *to, const void *a,
                         int rows) {
-    const asn_nd *o = &job->operands[operand];
+    const asnd_nd *o = &job->operands[operand];
     int64_t rs = o->strides[o->ndim - 2], cs = o->strides[o->ndim - 1];
     size_t size = (size_t)job->size, ld = (size_t)job->m;
     for (int i = 0; i < rows; i++)
@@ -101,8 +101,8 @@ static void store_upper(const asn_linalg_job *job, int operand, char *to, const 
         }
 }
 
-static asn_matrix_outcome run_qr(const asn_linalg_job *job, char *const *at,
-                                 char *scratch) {
+static asnd_matrix_outcome run_qr(const asnd_linalg_job *job, char *const *at,
+                                  char *scratch) {
     int m = job->m, n = job->n, k = job->k, p = job->p, ld = asn_max_int(m, 1), info = 0;
     void *a = asn_scratch_piece(&scratch, (size_t)m * asn_max_int(n, p) * job->size);
     void *tau = asn_scratch_piece(&scratch, (size_t)k * job->size);
@@ -123,13 +123,13 @@ static asn_matrix_outcome run_qr(const asn_linalg_job *job, char *const *at,
 
 /* ---- singular values */
 
-static char svd_job(const asn_linalg_job *job) {
+static char svd_job(const asnd_linalg_job *job) {
     return job->op == ASN_LINALG_SVDVALS          ? 'N'
            : job->p == job->k && job->q == job->k ? 'S'
                                                   : 'A';
 }
 
-static void call_gesdd(const asn_linalg_job *job, void *a, void *s, void *u, void *vt,
+static void call_gesdd(const asnd_linalg_job *job, void *a, void *s, void *u, void *vt,
                        void *work, int lwork, void *rwork, int *iwork, int *info) {
     char jobz = svd_job(job);
     int m = job->m, n = job->n, ldu = asn_max_int(m, 1);
@@ -142,7 +142,7 @@ static void call_gesdd(const asn_linalg_job *job, void *a, void *s, void *u, voi
                                    &lwork, iwork, info, 1);
 }
 
-static asn_status prepare_svd(asn_linalg_job *job) {
+static asn_status prepare_svd(asnd_linalg_job *job) {
     double answer[2] = {0, 0};
     int info = 0, m = job->m, n = job->n, k = job->k;
     bool values = job->op == ASN_LINALG_SVDVALS;
@@ -162,7 +162,7 @@ static asn_status prepare_svd(asn_linalg_job *job) {
 }
 
 /* Of a matrix without elements: the vectors are any basis. */
-static void empty_svd(const asn_linalg_job *job, char *u, char *vt) {
+static void empty_svd(const asnd_linalg_job *job, char *u, char *vt) {
     size_t size = (size_t)job->size, m = (size_t)job->m, n = (size_t)job->n;
     const float narrow = 1;
     const double wide = 1;
@@ -175,8 +175,8 @@ static void empty_svd(const asn_linalg_job *job, char *u, char *vt) {
         memcpy(vt + i * ((size_t)job->q + 1) * size, one, (size_t)real_size(job));
 }
 
-static asn_matrix_outcome run_svd(const asn_linalg_job *job, char *const *at,
-                                  char *scratch) {
+static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
+                                   char *scratch) {
     int m = job->m, n = job->n, k = job->k, info = 0;
     bool values = job->op == ASN_LINALG_SVDVALS;
     void *a = asn_scratch_piece(&scratch, (size_t)m * n * job->size);
@@ -208,7 +208,7 @@ static asn_matrix_outcome run_svd(const asn_linalg_job *job, char *const *at,
 
 /* ---- eigenvalues of general matrices */
 
-static void call_geev(const asn_linalg_job *job, void *a, void *w, void *wi, void *v,
+static void call_geev(const asnd_linalg_job *job, void *a, void *w, void *wi, void *v,
                       void *work, int lwork, void *rwork, int *info) {
     const char *jobvr = job->op == ASN_LINALG_EIG ? "V" : "N";
     int n = job->n, ld = asn_max_int(n, 1);
@@ -220,7 +220,7 @@ static void call_geev(const asn_linalg_job *job, void *a, void *w, void *wi, voi
                                   &lwork, info, 1, 1);
 }
 
-static asn_status prepare_eig(asn_linalg_job *job) {
+static asn_status prepare_eig(asnd_linalg_job *job) {
     double answer[2] = {0, 0}, real[2] = {0, 0};
     int info = 0;
     size_t n = (size_t)job->n;
@@ -245,7 +245,7 @@ static asn_status prepare_eig(asn_linalg_job *job) {
         }                                                                                \
     }
 
-static void unpack_vectors(const asn_linalg_job *job, const void *v, const void *wi,
+static void unpack_vectors(const asnd_linalg_job *job, const void *v, const void *wi,
                            void *to) {
     int n = job->n;
     if (job->single) {
@@ -255,7 +255,7 @@ static void unpack_vectors(const asn_linalg_job *job, const void *v, const void 
     }
 }
 
-static void join_parts(const asn_linalg_job *job, const void *re, const void *im,
+static void join_parts(const asnd_linalg_job *job, const void *re, const void *im,
                        void *to) {
     size_t size = (size_t)real_size(job);
     for (int i = 0; i < job->n; i++) {
@@ -266,8 +266,8 @@ static void join_parts(const asn_linalg_job *job, const void *re, const void *im
     }
 }
 
-static asn_matrix_outcome run_eig(const asn_linalg_job *job, char *const *at,
-                                  char *scratch) {
+static asnd_matrix_outcome run_eig(const asnd_linalg_job *job, char *const *at,
+                                   char *scratch) {
     int n = job->n, info = 0;
     size_t square = (size_t)n * n;
     void *a = asn_scratch_piece(&scratch, square * job->size);
@@ -300,8 +300,9 @@ static asn_matrix_outcome run_eig(const asn_linalg_job *job, char *const *at,
 
 /* ---- eigenvalues of symmetric and Hermitian matrices */
 
-static void call_syevd(const asn_linalg_job *job, void *a, void *w, void *work, int lwork,
-                       void *rwork, int lrwork, int *iwork, int liwork, int *info) {
+static void call_syevd(const asnd_linalg_job *job, void *a, void *w, void *work,
+                       int lwork, void *rwork, int lrwork, int *iwork, int liwork,
+                       int *info) {
     const char *jobz = job->op == ASN_LINALG_EIGH ? "V" : "N";
     const char *uplo = job->options.upper ? "U" : "L";
     int n = job->n, ld = asn_max_int(n, 1);
@@ -313,7 +314,7 @@ static void call_syevd(const asn_linalg_job *job, void *a, void *w, void *work, 
                                    &liwork, info, 1, 1);
 }
 
-static asn_status prepare_eigh(asn_linalg_job *job) {
+static asn_status prepare_eigh(asnd_linalg_job *job) {
     double answer[2] = {0, 0}, real[2] = {0, 0};
     int integers = 0, info = 0;
     size_t n = (size_t)job->n;
@@ -325,8 +326,8 @@ static asn_status prepare_eigh(asn_linalg_job *job) {
     return ASN_OK;
 }
 
-static asn_matrix_outcome run_eigh(const asn_linalg_job *job, char *const *at,
-                                   char *scratch) {
+static asnd_matrix_outcome run_eigh(const asnd_linalg_job *job, char *const *at,
+                                    char *scratch) {
     int n = job->n, info = 0;
     void *a = asn_scratch_piece(&scratch, (size_t)n * n * job->size);
     void *w = asn_scratch_piece(&scratch, (size_t)n * real_size(job));
@@ -348,7 +349,7 @@ static asn_matrix_outcome run_eigh(const asn_linalg_job *job, char *const *at,
 
 /* ---- least squares */
 
-static void call_gelsd(const asn_linalg_job *job, void *a, void *b, void *s, int *rank,
+static void call_gelsd(const asnd_linalg_job *job, void *a, void *b, void *s, int *rank,
                        void *work, int lwork, void *rwork, int *iwork, int *info) {
     int m = job->m, n = job->n, r = asn_max_int(job->r, 1);
     int lda = asn_max_int(m, 1), ldb = asn_max_int(asn_max_int(m, n), 1);
@@ -363,7 +364,7 @@ static void call_gelsd(const asn_linalg_job *job, void *a, void *b, void *s, int
                                    &lwork, iwork, info);
 }
 
-static asn_status prepare_lstsq(asn_linalg_job *job) {
+static asn_status prepare_lstsq(asnd_linalg_job *job) {
     double answer[2] = {0, 0}, real[2] = {0, 0};
     int integers = 0, info = 0, rank = 0;
     size_t most = (size_t)asn_max_int(job->m, job->n);
@@ -378,8 +379,8 @@ static asn_status prepare_lstsq(asn_linalg_job *job) {
 }
 
 /* Sums of squares of what is left below row n, column by column. */
-static void store_residuals(const asn_linalg_job *job, char *to, const void *b) {
-    const asn_nd *o = &job->operands[3];
+static void store_residuals(const asnd_linalg_job *job, char *to, const void *b) {
+    const asnd_nd *o = &job->operands[3];
     int64_t step = o->strides[o->ndim - 1];
     int parts = job->complex ? 2 : 1, ld = asn_max_int(job->m, job->n);
     for (int j = 0; j < job->r; j++) {
@@ -397,8 +398,8 @@ static void store_residuals(const asn_linalg_job *job, char *to, const void *b) 
     }
 }
 
-static asn_matrix_outcome run_lstsq(const asn_linalg_job *job, char *const *at,
-                                    char *scratch) {
+static asnd_matrix_outcome run_lstsq(const asnd_linalg_job *job, char *const *at,
+                                     char *scratch) {
     int m = job->m, n = job->n, r = job->r, most = asn_max_int(m, n), info = 0, rank = 0;
     size_t columns = (size_t)most * asn_max_int(r, 1); /* gelsd wants one at least */
     void *a = asn_scratch_piece(&scratch, (size_t)m * n * job->size);
@@ -423,7 +424,7 @@ static asn_matrix_outcome run_lstsq(const asn_linalg_job *job, char *const *at,
 }
 
 /* From ASN_LINALG_QR on. */
-const asn_linalg_entry asn_linalg_decompositions[] = {
+const asnd_linalg_entry asn_linalg_decompositions[] = {
     [ASN_LINALG_QR - ASN_LINALG_QR] = {3, {"geqrf_", "orgqr_"}, prepare_qr, run_qr},
     [ASN_LINALG_QR_RAW - ASN_LINALG_QR] = {3, {"geqrf_", NULL}, prepare_qr, run_qr},
     [ASN_LINALG_QR_R - ASN_LINALG_QR] = {2, {"geqrf_", NULL}, prepare_qr, run_qr},

@@ -7,45 +7,46 @@
 enum { ASN_LINALG_SMALL = 32 }; /* largest matrix of the kernels across the batch */
 
 typedef struct {
-    asn_linalg_op op;
-    asn_linalg_options options;
+    asnd_linalg_op op;
+    asnd_linalg_options options;
     asn_dtype dtype; /* T */
     int size;        /* bytes of a T */
     bool complex, single;
     int m, n, k, r; /* of the first operand, k = min(m, n); columns of the second */
     int p, q;       /* columns of Q and U, rows of V^H */
     int num_batch, num_operands;
-    const asn_nd *operands;
+    const asnd_nd *operands;
     /* LAPACK's: functions and the lengths of their workspaces */
     void *call[2];
     int lwork, lrwork, liwork;
     size_t scratch; /* bytes that one matrix needs */
-} asn_linalg_job;
+} asnd_linalg_job;
 
-typedef enum { ASN_MATRIX_DONE, ASN_MATRIX_FAILED } asn_matrix_outcome;
+typedef enum { ASN_MATRIX_DONE, ASN_MATRIX_FAILED } asnd_matrix_outcome;
 
 /* One operation. `at`: the operands' addresses for this matrix. */
 typedef struct {
     int num_operands;
     const char *names[2]; /* LAPACK's, after the letter of the type */
-    asn_status (*prepare)(asn_linalg_job *job);
-    asn_matrix_outcome (*run)(const asn_linalg_job *job, char *const *at, char *scratch);
-} asn_linalg_entry;
+    asn_status (*prepare)(asnd_linalg_job *job);
+    asnd_matrix_outcome (*run)(const asnd_linalg_job *job, char *const *at,
+                               char *scratch);
+} asnd_linalg_entry;
 
-extern const asn_linalg_entry asn_linalg_solvers[], asn_linalg_decompositions[];
+extern const asnd_linalg_entry asn_linalg_solvers[], asn_linalg_decompositions[];
 
 /* ---- matrices between memory with any strides and columns in a row (LAPACK's order) */
-void asn_matrix_load(void *to, const asn_nd *a, const char *from, int rows, int columns,
+void asn_matrix_load(void *to, const asnd_nd *a, const char *from, int rows, int columns,
                      int ld);
-void asn_matrix_store(const asn_nd *a, char *to, const void *from, int rows, int columns,
+void asn_matrix_store(const asnd_nd *a, char *to, const void *from, int rows, int columns,
                       int ld);
 /* Every element of the operand's matrix. */
-void asn_matrix_fill_nan(const asn_linalg_job *job, int operand, char *to);
+void asn_matrix_fill_nan(const asnd_linalg_job *job, int operand, char *to);
 
 /* A pivot that rounding may have made of 0, or 0 of: where the elements above it have
  * this sum of sizes. Which it is depends on the order of the additions, and NumPy's users
  * know LAPACK's answer. Without any above it the pivot is exact. */
-static inline double asn_close_to_singular(const asn_linalg_job *job) {
+static inline double asn_close_to_singular(const asnd_linalg_job *job) {
     return (job->single ? 0x1p-23 : 0x1p-52) * 16 * job->n;
 }
 /* A pivot below it may have no finite reciprocal: LAPACK divides by those. */
@@ -55,25 +56,25 @@ static inline double asn_least_pivot(size_t real_bytes) {
 /* Matrices of one call that LAPACK takes one by one: set up with the first of them, while
  * block is NULL; its user frees block. */
 typedef struct {
-    asn_linalg_job job;
-    const asn_linalg_entry *entry;
+    asnd_linalg_job job;
+    const asnd_linalg_entry *entry;
     char *block;
-} asn_linalg_lapack;
+} asnd_linalg_lapack;
 /* *failed is 1 more where the matrix has no result. ASN_ERR_MEMORY, and another error
  * without LAPACK, which leaves the outputs as they are. */
-ASN_CHECK_RESULT asn_status asn_linalg_by_lapack(asn_linalg_lapack *l,
-                                                 const asn_linalg_job *job,
+ASN_CHECK_RESULT asn_status asn_linalg_by_lapack(asnd_linalg_lapack *l,
+                                                 const asnd_linalg_job *job,
                                                  char *const *at, int64_t *failed);
 /* Systems and inverses of small matrices, fewer than a stack: true when they were done,
  * or *status says why not. */
 enum { ASN_LINALG_STACK = 4 /* matrices that are worth a group of lanes */ };
-bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed,
+bool asn_linalg_few(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                     asn_status *status);
 /* The stack's matrices that the kernels across a batch can take: true when they did. */
-bool asn_linalg_small(const asn_linalg_job *job, int64_t count, int64_t *failed,
+bool asn_linalg_small(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                       asn_status *status);
 /* Operand addresses of matrix `index` of the batch. */
-void asn_linalg_addresses(const asn_linalg_job *job, int64_t index, char **at);
+void asn_linalg_addresses(const asnd_linalg_job *job, int64_t index, char **at);
 
 /* Pieces of a matrix's scratch, 64-byte aligned. */
 static inline size_t asn_scratch_room(size_t bytes) {

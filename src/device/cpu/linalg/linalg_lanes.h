@@ -17,17 +17,17 @@ typedef struct {
     /* `count` <= lanes matrices; at[operand][lane] are their addresses. outcome: one
      * ASN_LANE_* or 0 per lane (CLOSE and FAILED go together). scratch has room for
      * `vectors` of asn_linalg_vectors. */
-    void (*run)(const asn_linalg_job *job, int count, char *const (*at)[ASN_LINALG_LANES],
-                void *scratch, uint8_t *outcome);
-} asn_linalg_kernels;
+    void (*run)(const asnd_linalg_job *job, int count,
+                char *const (*at)[ASN_LINALG_LANES], void *scratch, uint8_t *outcome);
+} asnd_linalg_kernels;
 
 /* Vectors that a group needs. */
-static inline int asn_linalg_vectors(const asn_linalg_job *job) {
+static inline int asn_linalg_vectors(const asnd_linalg_job *job) {
     return 2 * job->n * job->n + job->n * (job->r + 2) + ASN_LINALG_LANES;
 }
 
-extern const asn_linalg_kernels asn_linalg_f32_baseline, asn_linalg_f64_baseline;
-extern const asn_linalg_kernels asn_linalg_f32_avx2, asn_linalg_f64_avx2;
-extern const asn_linalg_kernels asn_linalg_f32_avx512, asn_linalg_f64_avx512;
+extern const asnd_linalg_kernels asn_linalg_f32_baseline, asn_linalg_f64_baseline;
+extern const asnd_linalg_kernels asn_linalg_f32_avx2, asn_linalg_f64_avx2;
+extern const asnd_linalg_kernels asn_linalg_f32_avx512, asn_linalg_f64_avx512;
 
 #endif

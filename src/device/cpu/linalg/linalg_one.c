@@ -14,7 +14,7 @@ enum { ONE_MOST = 8 /* rows, and columns on the right */ };
 /* What elimination says: where it is not ONE_SOLVED, LAPACK decides. */
 typedef enum { ONE_SOLVED, ONE_CLOSE, ONE_SINGULAR } one_outcome;
 
-static const int64_t *steps_of(const asn_linalg_job *job, int operand) {
+static const int64_t *steps_of(const asnd_linalg_job *job, int operand) {
     return job->operands[operand].strides + job->num_batch;
 }
 
@@ -27,13 +27,13 @@ static const int64_t *steps_of(const asn_linalg_job *job, int operand) {
 #define ABS     fabsf
 #include "device/cpu/linalg/linalg_one.inc"
 
-bool asn_linalg_few(const asn_linalg_job *job, int64_t count, int64_t *failed,
+bool asn_linalg_few(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                     asn_status *status) {
     const int n = job->n, r = job->op == ASN_LINALG_INV ? n : job->r;
     if (job->complex || count >= ASN_LINALG_STACK || n < 1 || n > ONE_MOST ||
         r > ONE_MOST || (job->op != ASN_LINALG_INV && job->op != ASN_LINALG_SOLVE))
         return false;
-    asn_linalg_lapack lapack;
+    asnd_linalg_lapack lapack;
     lapack.block = NULL;
     for (int64_t k = 0; k < count; k++) {
         char *at[ASN_LINALG_MAX_OPERANDS];

@@ -23,7 +23,7 @@ enum {
     CHUNK = 64,        /* matrices: whole groups of every instruction set */
 };
 
-static const asn_linalg_kernels *kernels_of(bool single) {
+static const asnd_linalg_kernels *kernels_of(bool single) {
 #if defined(__x86_64__)
     asn_isa isa = asn_cpu_isa();
     if (isa >= ASN_ISA_AVX512)
@@ -33,7 +33,7 @@ static const asn_linalg_kernels *kernels_of(bool single) {
     return single ? &asn_linalg_f32_baseline : &asn_linalg_f64_baseline;
 }
 
-static bool takes(const asn_linalg_job *job, int64_t count) {
+static bool takes(const asnd_linalg_job *job, int64_t count) {
     if (job->complex || count < ASN_LINALG_STACK || job->n < 1) return false;
     switch (job->op) {
     case ASN_LINALG_SOLVE: return job->n <= LARGEST_LU && job->r <= MOST_COLUMNS;
@@ -48,15 +48,15 @@ static bool takes(const asn_linalg_job *job, int64_t count) {
 }
 
 typedef struct {
-    const asn_linalg_job *job;
-    const asn_linalg_kernels *kernels;
+    const asnd_linalg_job *job;
+    const asnd_linalg_kernels *kernels;
     int64_t count;
     atomic_llong failed;
     atomic_bool again, no_memory;
 } walk;
 
 /* False: there is no LAPACK. */
-static bool by_lapack(walk *w, asn_linalg_lapack *lapack, int64_t index) {
+static bool by_lapack(walk *w, asnd_linalg_lapack *lapack, int64_t index) {
     char *at[ASN_LINALG_MAX_OPERANDS];
     int64_t failed = 0;
     asn_linalg_addresses(w->job, index, at);
@@ -66,9 +66,9 @@ static bool by_lapack(walk *w, asn_linalg_lapack *lapack, int64_t index) {
     return status == ASN_OK || status == ASN_ERR_MEMORY;
 }
 
-static void run_group(walk *w, asn_linalg_lapack *lapack, int64_t first, int count,
+static void run_group(walk *w, asnd_linalg_lapack *lapack, int64_t first, int count,
                       void *scratch) {
-    const asn_linalg_job *job = w->job;
+    const asnd_linalg_job *job = w->job;
     char *at[ASN_LINALG_MAX_OPERANDS][ASN_LINALG_LANES];
     uint8_t outcome[ASN_LINALG_LANES] = {0};
     for (int l = 0; l < count; l++) {
@@ -99,7 +99,7 @@ static void walk_chunk(void *ctx, int64_t chunk) {
     char *scratch = block + (64 - (uintptr_t)block % 64);
     int64_t end = (chunk + 1) * CHUNK < w->count ? (chunk + 1) * CHUNK : w->count;
     int lanes = w->kernels->lanes;
-    asn_linalg_lapack lapack;
+    asnd_linalg_lapack lapack;
     lapack.block = NULL;
     for (int64_t i = chunk * CHUNK; i < end; i += lanes)
         run_group(w, &lapack, i, end - i < lanes ? (int)(end - i) : lanes, scratch);
@@ -107,7 +107,7 @@ static void walk_chunk(void *ctx, int64_t chunk) {
     asn_free(block);
 }
 
-bool asn_linalg_small(const asn_linalg_job *job, int64_t count, int64_t *failed,
+bool asn_linalg_small(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                       asn_status *status) {
     if (!takes(job, count)) return false;
     walk w = {.job = job, .kernels = kernels_of(job->single), .count = count};

@@ -15,23 +15,23 @@ typedef void potrf_fn(const char *uplo, const int *n, void *a, const int *lda, i
                       size_t);
 
 /* The number that a workspace query leaves in work[0]. */
-static int asked_length(const asn_linalg_job *job, const void *work) {
+static int asked_length(const asnd_linalg_job *job, const void *work) {
     return job->single ? (int)((const float *)work)[0] : (int)((const double *)work)[0];
 }
 
-static size_t square(const asn_linalg_job *job) {
+static size_t square(const asnd_linalg_job *job) {
     return asn_scratch_room((size_t)job->n * job->n * job->size);
 }
 
-static asn_status prepare_solve(asn_linalg_job *job) {
+static asn_status prepare_solve(asnd_linalg_job *job) {
     size_t n = (size_t)job->n;
     job->scratch = square(job) + asn_scratch_room(n * job->r * job->size) +
                    asn_scratch_room(n * sizeof(int));
     return ASN_OK;
 }
 
-static asn_matrix_outcome run_solve(const asn_linalg_job *job, char *const *at,
-                                    char *scratch) {
+static asnd_matrix_outcome run_solve(const asnd_linalg_job *job, char *const *at,
+                                     char *scratch) {
     int n = job->n, r = job->r, ld = asn_max_int(n, 1), info = 0;
     void *a = asn_scratch_piece(&scratch, (size_t)n * n * job->size);
     void *b = asn_scratch_piece(&scratch, (size_t)n * r * job->size);
@@ -47,7 +47,7 @@ static asn_matrix_outcome run_solve(const asn_linalg_job *job, char *const *at,
     return ASN_MATRIX_DONE;
 }
 
-static asn_status prepare_inv(asn_linalg_job *job) {
+static asn_status prepare_inv(asnd_linalg_job *job) {
     double answer[2] = {1, 0};
     int n = job->n, ld = asn_max_int(n, 1), info = 0, query = -1;
     ((getri_fn *)job->call[1])(&n, NULL, &ld, NULL, answer, &query, &info);
@@ -57,8 +57,8 @@ static asn_status prepare_inv(asn_linalg_job *job) {
     return ASN_OK;
 }
 
-static asn_matrix_outcome run_inv(const asn_linalg_job *job, char *const *at,
-                                  char *scratch) {
+static asnd_matrix_outcome run_inv(const asnd_linalg_job *job, char *const *at,
+                                   char *scratch) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
     void *a = asn_scratch_piece(&scratch, (size_t)n * n * job->size);
     int *pivots = asn_scratch_piece(&scratch, (size_t)n * sizeof *pivots);
@@ -74,12 +74,12 @@ static asn_matrix_outcome run_inv(const asn_linalg_job *job, char *const *at,
     return ASN_MATRIX_DONE;
 }
 
-static asn_status prepare_det(asn_linalg_job *job) {
+static asn_status prepare_det(asnd_linalg_job *job) {
     job->scratch = square(job) + asn_scratch_room((size_t)job->n * sizeof(int));
     return ASN_OK;
 }
 
-static void element(const asn_linalg_job *job, const void *a, int i, double *re,
+static void element(const asnd_linalg_job *job, const void *a, int i, double *re,
                     double *im) {
     int parts = job->complex ? 2 : 1;
     *re = job->single ? ((const float *)a)[parts * i] : ((const double *)a)[parts * i];
@@ -89,7 +89,7 @@ static void element(const asn_linalg_job *job, const void *a, int i, double *re,
             job->single ? ((const float *)a)[2 * i + 1] : ((const double *)a)[2 * i + 1];
 }
 
-static void put_number(const asn_nd *a, char *to, double re, double im) {
+static void put_number(const asnd_nd *a, char *to, double re, double im) {
     if (a->dtype == ASN_F32 || a->dtype == ASN_C64) {
         ((float *)to)[0] = (float)re;
         if (a->dtype == ASN_C64) ((float *)to)[1] = (float)im;
@@ -100,7 +100,7 @@ static void put_number(const asn_nd *a, char *to, double re, double im) {
 }
 
 /* The product of the diagonal as (re, im) * 2^exponent, within range whatever n is. */
-static void determinant(const asn_linalg_job *job, const void *lu, const int *pivots,
+static void determinant(const asnd_linalg_job *job, const void *lu, const int *pivots,
                         double *re, double *im, int64_t *exponent) {
     *re = 1, *im = 0, *exponent = 0;
     for (int i = 0; i < job->n; i++) {
@@ -119,8 +119,8 @@ static void determinant(const asn_linalg_job *job, const void *lu, const int *pi
 }
 
 /* Real determinants have no imaginary part that a 0 * inf could spoil. */
-static void real_determinant(const asn_linalg_job *job, const void *lu, const int *pivots,
-                             double *re, int64_t *exponent) {
+static void real_determinant(const asnd_linalg_job *job, const void *lu,
+                             const int *pivots, double *re, int64_t *exponent) {
     *re = 1, *exponent = 0;
     for (int i = 0; i < job->n; i++) {
         double x, y;
@@ -136,8 +136,8 @@ static double scaled(double x, int64_t exponent) {
     return ldexp(x, e);
 }
 
-static asn_matrix_outcome run_det(const asn_linalg_job *job, char *const *at,
-                                  char *scratch) {
+static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
+                                   char *scratch) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
     void *a = asn_scratch_piece(&scratch, (size_t)n * n * job->size);
     int *pivots = (int *)scratch;
@@ -164,15 +164,15 @@ static asn_matrix_outcome run_det(const asn_linalg_job *job, char *const *at,
     return ASN_MATRIX_DONE;
 }
 
-static asn_status prepare_cholesky(asn_linalg_job *job) {
+static asn_status prepare_cholesky(asnd_linalg_job *job) {
     job->scratch = square(job);
     return ASN_OK;
 }
 
 /* Rows in a row are columns of the transpose: its other triangle, and the factor comes
  * back the same way round. */
-static void load_rows(const asn_linalg_job *job, void *to, const char *from) {
-    asn_nd turned = job->operands[0];
+static void load_rows(const asnd_linalg_job *job, void *to, const char *from) {
+    asnd_nd turned = job->operands[0];
     int64_t strides[2] = {turned.strides[turned.ndim - 1],
                           turned.strides[turned.ndim - 2]};
     turned.strides = strides;
@@ -180,7 +180,7 @@ static void load_rows(const asn_linalg_job *job, void *to, const char *from) {
     asn_matrix_load(to, &turned, from, job->n, job->n, job->n);
 }
 
-static void clear_triangle(const asn_linalg_job *job, char *a, bool below) {
+static void clear_triangle(const asnd_linalg_job *job, char *a, bool below) {
     size_t n = (size_t)job->n, size = (size_t)job->size;
     for (size_t j = 0; j < n; j++) /* column j, above or below its diagonal */
         if (below)
@@ -189,8 +189,8 @@ static void clear_triangle(const asn_linalg_job *job, char *a, bool below) {
             memset(a + j * n * size, 0, j * size);
 }
 
-static asn_matrix_outcome run_cholesky(const asn_linalg_job *job, char *const *at,
-                                       char *a) {
+static asnd_matrix_outcome run_cholesky(const asnd_linalg_job *job, char *const *at,
+                                        char *a) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
     bool upper = !job->options.upper;
     load_rows(job, a, at[0]);
@@ -200,7 +200,7 @@ static asn_matrix_outcome run_cholesky(const asn_linalg_job *job, char *const *a
         return ASN_MATRIX_FAILED;
     }
     clear_triangle(job, a, upper);
-    asn_nd turned = job->operands[1];
+    asnd_nd turned = job->operands[1];
     int64_t strides[2] = {turned.strides[turned.ndim - 1],
                           turned.strides[turned.ndim - 2]};
     turned.strides = strides;
@@ -209,7 +209,7 @@ static asn_matrix_outcome run_cholesky(const asn_linalg_job *job, char *const *a
     return ASN_MATRIX_DONE;
 }
 
-const asn_linalg_entry asn_linalg_solvers[] = {
+const asnd_linalg_entry asn_linalg_solvers[] = {
     [ASN_LINALG_SOLVE] = {3, {"gesv_", NULL}, prepare_solve, run_solve},
     [ASN_LINALG_INV] = {2, {"getrf_", "getri_"}, prepare_inv, run_inv},
     [ASN_LINALG_DET] = {2, {"getrf_", NULL}, prepare_det, run_det},

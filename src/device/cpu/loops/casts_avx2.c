@@ -116,7 +116,7 @@ static void cast_64_32(int64_t n, void *dst, const void *a, const void *b,
         out[i] = (int32_t)in[i];
 }
 
-void asn_kernels_casts_avx2(asn_kernels *k) {
+void asn_kernels_casts_avx2(asnd_kernels *k) {
     k->cast[ASN_I64][ASN_F64] = cast_i64_f64;
     k->cast[ASN_U64][ASN_F64] = cast_u64_f64;
     k->cast[ASN_I64][ASN_F32] = cast_i64_f32;

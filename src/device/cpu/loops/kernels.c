@@ -23,7 +23,7 @@
 #include <immintrin.h>
 #endif
 
-void asn_kernels_generated(asn_kernels *k);
+void asn_kernels_generated(asnd_kernels *k);
 
 enum { BLOCK = 256 };
 
@@ -105,7 +105,7 @@ f32_to_f16_avx512(int64_t n, void *dst, const void *a, const void *b, const void
 }
 #endif
 
-static asn_kernels tables;
+static asnd_kernels tables;
 
 static void round_f16(int64_t n, void *dst, const void *a, const void *b, const void *c) {
     uint16_t block[BLOCK];
@@ -116,7 +116,7 @@ static void round_f16(int64_t n, void *dst, const void *a, const void *b, const 
     }
 }
 
-static void fill_halves(asn_kernels *k) {
+static void fill_halves(asnd_kernels *k) {
     k->cast[ASN_F16][ASN_F32] = f16_to_f32;
     k->cast[ASN_F32][ASN_F16] = f32_to_f16;
 #if defined(__x86_64__)
@@ -149,7 +149,7 @@ static void fill_tables(void) {
 #endif
 }
 
-const asn_kernels *asn_kernels_get(void) {
+const asnd_kernels *asn_kernels_get(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     static int ready;
     if (__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) return &tables;

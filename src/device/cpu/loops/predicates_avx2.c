@@ -36,7 +36,7 @@ enum {
 enum { STEP = 32 };
 
 /* The loops for fewer than STEP elements. */
-static asn_ew_fn other[KINDS][ASN_DTYPE_COUNT];
+static asnd_ew_fn other[KINDS][ASN_DTYPE_COUNT];
 
 /* ---- masks of one vector */
 
@@ -230,7 +230,7 @@ static void fold_and(int64_t n, void *acc, const void *src) {
     *(char *)acc = *(const char *)acc && !some(n, src, false);
 }
 
-void asn_kernels_predicates_avx2(asn_kernels *k) {
+void asn_kernels_predicates_avx2(asnd_kernels *k) {
     k->fold[ASN_OP_LOGICAL_OR][ASN_BOOL] = fold_or;
     k->fold[ASN_OP_LOGICAL_AND][ASN_BOOL] = fold_and;
     static const asn_dtype dtypes[6] = {ASN_F64, ASN_F32, ASN_I64,
@@ -243,7 +243,7 @@ void asn_kernels_predicates_avx2(asn_kernels *k) {
     }
     static const struct {
         asn_op op;
-        asn_ew_fn fn[6];
+        asnd_ew_fn fn[6];
     } rows[KINDS] = {
         [LESS] = ROW(less, LESS),
         [LESS_EQUAL] = ROW(less_equal, LESS_EQUAL),
@@ -259,8 +259,8 @@ void asn_kernels_predicates_avx2(asn_kernels *k) {
     };
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 6 && rows[kind].fn[i]; i++) {
-            asn_ew_fn *slot = kind == IS_TRUE ? &k->cast[dtypes[i]][ASN_BOOL]
-                                              : &k->ew[rows[kind].op][dtypes[i]];
+            asnd_ew_fn *slot = kind == IS_TRUE ? &k->cast[dtypes[i]][ASN_BOOL]
+                                               : &k->ew[rows[kind].op][dtypes[i]];
             other[kind][dtypes[i]] = *slot;
             *slot = rows[kind].fn[i];
         }

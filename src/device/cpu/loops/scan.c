@@ -18,9 +18,9 @@
 enum { COLUMNS = 1024, CHUNK = 16384, STREAM_LINE = 4096, IN = 0, OUT = 1 };
 
 typedef struct {
-    asn_lines *lines; /* views: in, out; lines along the axis, or (rows) without it */
-    asn_scan_fn scan;
-    asn_ew_fn row, step; /* step: in place of scan, one element at a time */
+    asnd_lines *lines; /* views: in, out; lines along the axis, or (rows) without it */
+    asnd_scan_fn scan;
+    asnd_ew_fn row, step; /* step: in place of scan, one element at a time */
     int item;
     int64_t extent, in_stride, out_stride; /* of the axis */
     int64_t lines_per_chunk;
@@ -66,7 +66,7 @@ static void scan_lines(void *ctx, int64_t chunk) {
     scan_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
     flags_begin(r);
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, first);
     for (int64_t l = first; l < end && l < r->lines->count; l++) {
         _Alignas(16) char acc[16];
@@ -90,7 +90,7 @@ static void scan_columns(void *ctx, int64_t chunk) {
     int64_t strips = (r->lines->length + COLUMNS - 1) / COLUMNS;
     int64_t x = chunk % strips * COLUMNS, n = r->lines->length - x;
     if (n > COLUMNS) n = COLUMNS;
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, chunk / strips);
     const char *in = line.at[IN] + x * r->item;
     char *out = line.at[OUT] + x * r->item;
@@ -101,14 +101,14 @@ static void scan_columns(void *ctx, int64_t chunk) {
     flags_end(r);
 }
 
-asn_status asn_cpu_scan(asn_op op, int axis, const asn_nd *in, const asn_nd *out,
+asn_status asn_cpu_scan(asn_op op, int axis, const asnd_nd *in, const asnd_nd *out,
                         uint32_t *fp_flags) {
     if (axis < 0 || axis >= in->ndim || out->ndim != in->ndim || out->dtype != in->dtype)
         return asn_error_set(
             ASN_ERR_VALUE, "accumulate: axis %d of a %d-d %s into a %d-d %s", axis,
             in->ndim, asn_dtype_name(in->dtype), out->ndim, asn_dtype_name(out->dtype));
-    const asn_kernels *k = asn_kernels_get();
-    asn_lines lines;
+    const asnd_kernels *k = asn_kernels_get();
+    asnd_lines lines;
     scan_run r = {.lines = &lines,
                   .scan = (unsigned)op < ASN_OP_COUNT ? k->scan[op][in->dtype] : NULL,
                   .item = asn_itemsize(in->dtype),

@@ -137,7 +137,7 @@ static void absolute_c64(int64_t n, void *dst, const void *a, const void *b,
         out[i] = c_absf(x[i]);
 }
 
-void asn_kernels_complex_avx2(asn_kernels *k) {
+void asn_kernels_complex_avx2(asnd_kernels *k) {
     k->ew[ASN_OP_MULTIPLY][ASN_C128] = multiply_c128;
     k->ew[ASN_OP_MULTIPLY][ASN_C64] = multiply_c64;
     k->ew[ASN_OP_SQUARE][ASN_C128] = square_c128;

@@ -32,7 +32,7 @@ enum {
 };
 
 /* The loops for what vectors leave. */
-static asn_ew_fn other[KINDS][ASN_DTYPE_COUNT];
+static asnd_ew_fn other[KINDS][ASN_DTYPE_COUNT];
 
 INLINE __m256i load(const void *p) {
     return _mm256_loadu_si256(p);
@@ -210,7 +210,7 @@ LOOPS(u64, divide_64, 64, 4, false, ASN_U64)
  * 100: 20 ns one by one, 6 so) */
 
 enum { PAIRS = 16, VECTORS = PAIRS / 4, GCD = 0, LCM = 1 };
-static asn_ew_fn other_gcd[2][ASN_DTYPE_COUNT];
+static asnd_ew_fn other_gcd[2][ASN_DTYPE_COUNT];
 
 INLINE void euclid(__m256d x[VECTORS], __m256d y[VECTORS]) {
     const __m256d zero = _mm256_setzero_pd(), one = _mm256_set1_pd(1);
@@ -294,10 +294,10 @@ PAIR_LOOP(lcm_u32, LCM, 4, false, ASN_U32)
 PAIR_LOOP(lcm_i64, LCM, 8, true, ASN_I64)
 PAIR_LOOP(lcm_u64, LCM, 8, false, ASN_U64)
 
-static void put_gcd(asn_kernels *k) {
+static void put_gcd(asnd_kernels *k) {
     static const struct {
         asn_dtype dtype;
-        asn_ew_fn fn[2];
+        asnd_ew_fn fn[2];
     } loops[] = {{ASN_I32, {gcd_i32, lcm_i32}},
                  {ASN_U32, {gcd_u32, lcm_u32}},
                  {ASN_I64, {gcd_i64, lcm_i64}},
@@ -305,17 +305,17 @@ static void put_gcd(asn_kernels *k) {
     static const asn_op ops[2] = {ASN_OP_GCD, ASN_OP_LCM};
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         for (int kind = 0; kind < 2; kind++) {
-            asn_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
+            asnd_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
             other_gcd[kind][loops[i].dtype] = *slot;
             *slot = loops[i].fn[kind];
         }
 }
 
-void asn_kernels_divide_avx2(asn_kernels *k) {
+void asn_kernels_divide_avx2(asnd_kernels *k) {
     put_gcd(k);
     static const struct {
         asn_dtype dtype;
-        asn_ew_fn fn[KINDS];
+        asnd_ew_fn fn[KINDS];
     } loops[] = {
         {ASN_I8, {floor_i8, modulo_i8, rest_i8}},
         {ASN_U8, {floor_u8, modulo_u8, rest_u8}},
@@ -327,7 +327,7 @@ void asn_kernels_divide_avx2(asn_kernels *k) {
     static const asn_op ops[KINDS] = {ASN_OP_FLOOR_DIVIDE, ASN_OP_REMAINDER, ASN_OP_FMOD};
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         for (int kind = 0; kind < KINDS; kind++) {
-            asn_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
+            asnd_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
             other[kind][loops[i].dtype] = *slot;
             *slot = loops[i].fn[kind];
         }

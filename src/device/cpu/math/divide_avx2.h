@@ -5,6 +5,6 @@
 #include "device/cpu/kernels.h"
 
 /* Puts them in the place of those that a compiler made; for machines with AVX2 alone. */
-void asn_kernels_divide_avx2(asn_kernels *k);
+void asn_kernels_divide_avx2(asnd_kernels *k);
 
 #endif

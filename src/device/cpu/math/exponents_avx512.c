@@ -99,7 +99,7 @@ static void ldexp_f32(int64_t n, void *dst, const void *a_, const void *b_,
                                          _mm512_maskz_loadu_epi32(some, k + i)));
 }
 
-void asn_kernels_exponents_avx512(asn_kernels *k) {
+void asn_kernels_exponents_avx512(asnd_kernels *k) {
     k->ew[ASN_OP_FREXP_MANTISSA][ASN_F64] = mantissa_f64;
     k->ew[ASN_OP_FREXP_MANTISSA][ASN_F32] = mantissa_f32;
     k->ew[ASN_OP_FREXP_EXPONENT][ASN_F64] = exponent_f64;

@@ -5,6 +5,6 @@
 #include "device/cpu/kernels.h"
 
 /* Puts frexp and ldexp in the place of those that a compiler made. */
-void asn_kernels_exponents_avx512(asn_kernels *k);
+void asn_kernels_exponents_avx512(asnd_kernels *k);
 
 #endif

@@ -19,7 +19,7 @@ enum { PAIRS = 64, FEW = 4, GCD = 0, LCM = 1 };
 #define SMALL ((uint64_t)1 << 22)
 #define WIDE  ((uint64_t)1 << 51)
 
-static asn_ew_fn other[2][ASN_DTYPE_COUNT];
+static asnd_ew_fn other[2][ASN_DTYPE_COUNT];
 
 /* ---- magnitudes as 64 numbers of 4 bytes, or of 8 */
 
@@ -221,10 +221,10 @@ LOOPS(u32, 4, false, ASN_U32)
 LOOPS(i64, 8, true, ASN_I64)
 LOOPS(u64, 8, false, ASN_U64)
 
-void asn_kernels_gcd_avx512(asn_kernels *k) {
+void asn_kernels_gcd_avx512(asnd_kernels *k) {
     static const struct {
         asn_dtype dtype;
-        asn_ew_fn fn[2];
+        asnd_ew_fn fn[2];
     } loops[] = {{ASN_I8, {gcd_i8, lcm_i8}},    {ASN_U8, {gcd_u8, lcm_u8}},
                  {ASN_I16, {gcd_i16, lcm_i16}}, {ASN_U16, {gcd_u16, lcm_u16}},
                  {ASN_I32, {gcd_i32, lcm_i32}}, {ASN_U32, {gcd_u32, lcm_u32}},
@@ -232,7 +232,7 @@ void asn_kernels_gcd_avx512(asn_kernels *k) {
     static const asn_op ops[2] = {ASN_OP_GCD, ASN_OP_LCM};
     for (size_t i = 0; i < sizeof loops / sizeof *loops; i++)
         for (int kind = 0; kind < 2; kind++) {
-            asn_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
+            asnd_ew_fn *slot = &k->ew[ops[kind]][loops[i].dtype];
             other[kind][loops[i].dtype] = *slot;
             *slot = loops[i].fn[kind];
             k->cost[ops[kind]] = 10;

@@ -5,6 +5,6 @@
 #include "device/cpu/kernels.h"
 
 /* Puts gcd and lcm in the place of those that a compiler made. */
-void asn_kernels_gcd_avx512(asn_kernels *k);
+void asn_kernels_gcd_avx512(asnd_kernels *k);
 
 #endif

@@ -12,7 +12,7 @@ enum { BLOCK = 1024 }; /* four operands of 4 KB stay in L1 */
 
 void asn_half_loop(asn_op op, asn_dtype half, int64_t n, void *dst,
                    const void *const *src) {
-    const asn_kernels *k = asn_kernels_get();
+    const asnd_kernels *k = asn_kernels_get();
     _Alignas(64) float wide[4][BLOCK];
     asn_dtype result = asn_op_result(op, half);
     int num_in = asn_op_table[op].num_in, item = asn_itemsize(result);

@@ -60,7 +60,7 @@ static void copy_rows(const copy_plan *c, char *dst, const char *src, int64_t n0
 }
 
 /* Short rows that follow one another, put together in L1 (np.repeat). */
-static void stream_pieces(const asn_move_loops *loops, char *dst, int64_t row,
+static void stream_pieces(const asnd_move_loops *loops, char *dst, int64_t row,
                           const char *src, int64_t s0, int64_t s1, int64_t n0,
                           int64_t n1) {
     _Alignas(64) char piece[PIECE_BYTES];
@@ -83,7 +83,7 @@ static void copy_plane(const copy_plan *c, char *dst, const char *src, int64_t n
         copy_rows(c, dst, src, n0, n1);
         return;
     }
-    const asn_move_loops *loops = asn_move_loops_get(c->item);
+    const asnd_move_loops *loops = asn_move_loops_get(c->item);
     if (transposes)
         loops->transpose(dst, d1, src, s0, n0, n1, c->stream_lines);
     else if (c->stream_pieces)
@@ -119,7 +119,7 @@ static void copy_chunk(void *ctx, int64_t chunk) {
     if (c->stream_lines) asn_block_stream_end();
 }
 
-static void collect(copy_plan *c, const asn_nd *dst, const asn_nd *src) {
+static void collect(copy_plan *c, const asnd_nd *dst, const asnd_nd *src) {
     int n = 0;
     for (int d = dst->ndim - 1; d >= 0; d--) {
         if (dst->shape[d] == 1) continue;
@@ -192,7 +192,7 @@ static bool is_string(const copy_plan *c, int64_t bytes) {
            asn_string_moves(c->dst, c->src);
 }
 
-asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src) {
+asn_status asn_cpu_copy(const asnd_nd *dst, const asnd_nd *src) {
     int64_t size = asn_nd_size(dst);
     if (dst->dtype != src->dtype || dst->ndim != src->ndim)
         return asn_error_set(ASN_ERR_VALUE, "copy: %d-d %s into %d-d %s", src->ndim,

@@ -7,6 +7,6 @@
 /* dst[...] = src[...]: same dtype and shape (src broadcast by 0 strides); the two do not
  * overlap. Parallel when large; contiguous runs at memcpy's speed, transposes in blocks.
  */
-ASN_CHECK_RESULT asn_status asn_cpu_copy(const asn_nd *dst, const asn_nd *src);
+ASN_CHECK_RESULT asn_status asn_cpu_copy(const asnd_nd *dst, const asnd_nd *src);
 
 #endif

@@ -10,7 +10,7 @@
 #define MOVES asn_moves_baseline
 #include "device/cpu/move/moves.inc"
 
-const asn_move_loops *asn_move_loops_get(int item) {
+const asnd_move_loops *asn_move_loops_get(int item) {
     int size = __builtin_ctz((unsigned)item);
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_moves_avx512[size];

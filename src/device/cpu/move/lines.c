@@ -1,7 +1,7 @@
 /* CPU device: walking several views together, line by line. */
 #include "device/cpu/move/lines.h"
 
-static void add_dim(asn_lines *l, int64_t extent, int d, const int64_t *const strides[],
+static void add_dim(asnd_lines *l, int64_t extent, int d, const int64_t *const strides[],
                     bool may_merge) {
     int last = l->num_dims - 1;
     bool merges = may_merge && last >= 0;
@@ -16,8 +16,8 @@ static void add_dim(asn_lines *l, int64_t extent, int d, const int64_t *const st
     l->extent[l->num_dims++] = extent;
 }
 
-void asn_lines_init(asn_lines *l, int ndim, const int64_t *shape, int axis, int num_views,
-                    char *const data[], const int64_t *const strides[]) {
+void asn_lines_init(asnd_lines *l, int ndim, const int64_t *shape, int axis,
+                    int num_views, char *const data[], const int64_t *const strides[]) {
     l->num_views = num_views;
     l->num_dims = 0;
     for (int v = 0; v < num_views; v++)
@@ -38,7 +38,7 @@ void asn_lines_init(asn_lines *l, int ndim, const int64_t *shape, int axis, int 
     if (l->length == 0 && axis < 0) l->count = 0;
 }
 
-void asn_lines_seek(const asn_lines *l, asn_line *line, int64_t number) {
+void asn_lines_seek(const asnd_lines *l, asnd_line *line, int64_t number) {
     for (int v = 0; v < l->num_views; v++)
         line->at[v] = l->data[v];
     for (int d = 1; d < l->num_dims; d++) {
@@ -49,7 +49,7 @@ void asn_lines_seek(const asn_lines *l, asn_line *line, int64_t number) {
     }
 }
 
-void asn_lines_next(const asn_lines *l, asn_line *line) {
+void asn_lines_next(const asnd_lines *l, asnd_line *line) {
     for (int d = 1; d < l->num_dims; d++) {
         for (int v = 0; v < l->num_views; v++)
             line->at[v] += l->stride[d][v];
@@ -60,7 +60,7 @@ void asn_lines_next(const asn_lines *l, asn_line *line) {
     }
 }
 
-int64_t asn_lines_per_chunk(const asn_lines *l, int64_t elements) {
+int64_t asn_lines_per_chunk(const asnd_lines *l, int64_t elements) {
     int64_t length = l->length ? l->length : 1;
     return length < elements ? elements / length : 1;
 }

@@ -20,19 +20,19 @@ typedef struct {
     char *data[ASN_LINES_VIEWS];
     int64_t extent[ASN_ND_MAX_DIMS + 1];
     int64_t stride[ASN_ND_MAX_DIMS + 1][ASN_LINES_VIEWS];
-} asn_lines;
+} asnd_lines;
 
 typedef struct {
     char *at[ASN_LINES_VIEWS]; /* the line's first element in each view */
     int64_t index[ASN_ND_MAX_DIMS + 1];
-} asn_line;
+} asnd_line;
 
-void asn_lines_init(asn_lines *l, int ndim, const int64_t *shape, int axis, int num_views,
-                    char *const data[], const int64_t *const strides[]);
-void asn_lines_seek(const asn_lines *l, asn_line *line, int64_t number);
-void asn_lines_next(const asn_lines *l, asn_line *line);
+void asn_lines_init(asnd_lines *l, int ndim, const int64_t *shape, int axis,
+                    int num_views, char *const data[], const int64_t *const strides[]);
+void asn_lines_seek(const asnd_lines *l, asnd_line *line, int64_t number);
+void asn_lines_next(const asnd_lines *l, asnd_line *line);
 
 /* How many consecutive lines make a chunk of about `elements`. */
-int64_t asn_lines_per_chunk(const asn_lines *l, int64_t elements);
+int64_t asn_lines_per_chunk(const asnd_lines *l, int64_t elements);
 
 #endif

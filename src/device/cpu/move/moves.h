@@ -24,11 +24,12 @@ typedef struct {
     void (*splat)(void *dst, const void *element, int64_t n);
     /* n elements of each in turn; dst overlaps neither */
     void (*weave)(void *dst, const void *a, const void *b, int64_t n);
-} asn_move_loops;
+} asnd_move_loops;
 
-extern const asn_move_loops asn_moves_baseline[5], asn_moves_avx2[5], asn_moves_avx512[5];
+extern const asnd_move_loops asn_moves_baseline[5], asn_moves_avx2[5],
+    asn_moves_avx512[5];
 
 /* Those of this machine for elements of `item` bytes. */
-const asn_move_loops *asn_move_loops_get(int item);
+const asnd_move_loops *asn_move_loops_get(int item);
 
 #endif

@@ -4,5 +4,5 @@
 #define MOVES asn_moves_avx2
 #include "device/cpu/move/moves.inc"
 #else
-typedef int asn_moves_avx2_unused;
+typedef int asnd_moves_avx2_unused;
 #endif

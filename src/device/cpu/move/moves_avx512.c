@@ -4,5 +4,5 @@
 #define MOVES asn_moves_avx512
 #include "device/cpu/move/moves.inc"
 #else
-typedef int asn_moves_avx512_unused;
+typedef int asnd_moves_avx512_unused;
 #endif

@@ -9,15 +9,15 @@
 /* Elements of the loop's dtype. */
 typedef struct {
     _Alignas(16) char start[16], delta[16];
-} asn_steps;
+} asnd_steps;
 
 /* out[k] = start + (i + k) * delta, k < n */
-typedef void (*asn_steps_fn)(const asn_steps *s, char *out, int64_t i, int64_t n);
+typedef void (*asnd_steps_fn)(const asnd_steps *s, char *out, int64_t i, int64_t n);
 
 typedef struct {
-    asn_steps_fn i64, f32, f64, c64, c128;
-} asn_step_loops;
+    asnd_steps_fn i64, f32, f64, c64, c128;
+} asnd_step_loops;
 
-extern const asn_step_loops asn_steps_baseline, asn_steps_avx512;
+extern const asnd_step_loops asn_steps_baseline, asn_steps_avx512;
 
 #endif

@@ -4,5 +4,5 @@
 #define STEPS asn_steps_avx512
 #include "device/cpu/move/steps.inc"
 #else
-typedef int asn_steps_avx512_unused;
+typedef int asnd_steps_avx512_unused;
 #endif

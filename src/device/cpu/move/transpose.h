@@ -173,8 +173,8 @@ static inline void turn_2(const char *from, int64_t stride, char *to, int64_t pi
 static inline void turn_16(const char *from, int64_t stride, char *to, int64_t pitch) {
     for (int y = 0; y < 4; y++)
         for (int x = 0; x < 4; x++)
-            ((asn_sixteen *)(to + x * pitch))[y] =
-                ((const asn_sixteen *)(from + y * stride))[x];
+            ((asnd_sixteen *)(to + x * pitch))[y] =
+                ((const asnd_sixteen *)(from + y * stride))[x];
 }
 
 #endif

@@ -20,7 +20,7 @@ typedef struct {
     int64_t base, first, last, count;
 } conv_run;
 
-static conv_run run_of(const asn_conv *g, const int64_t k[3], int64_t from,
+static conv_run run_of(const asnd_conv *g, const int64_t k[3], int64_t from,
                        int64_t count) {
     conv_run r = {0, 0, 0, 0};
     int64_t w = from % g->y[2], rest = from / g->y[2];
@@ -40,7 +40,7 @@ static conv_run run_of(const asn_conv *g, const int64_t k[3], int64_t from,
     return r;
 }
 
-static void window_of(const asn_conv *g, int64_t i, int64_t k[3]) {
+static void window_of(const asnd_conv *g, int64_t i, int64_t k[3]) {
     k[2] = i % g->k[2];
     k[1] = i / g->k[2] % g->k[1];
     k[0] = i / g->k[2] / g->k[1];
@@ -52,7 +52,7 @@ static void window_of(const asn_conv *g, int64_t i, int64_t k[3]) {
 /* ---- patches */
 
 typedef struct {
-    const asn_conv *g;
+    const asnd_conv *g;
     const char *x;
     char *to; /* what unpatching adds to */
     char *rows;
@@ -62,7 +62,7 @@ typedef struct {
 
 static void patch_row(void *ctx, int64_t row) {
     const patch_job *j = ctx;
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     int64_t taps = asn_conv_extent(g->k), k[3];
     const void *x = j->x + row / taps * asn_conv_extent(g->x) * j->itemsize;
     void *to = j->rows + row * j->count * j->itemsize;
@@ -76,7 +76,7 @@ static void patch_row(void *ctx, int64_t row) {
     }
 }
 
-void asn_patches(const asn_conv *g, int itemsize, int64_t channels, const void *x,
+void asn_patches(const asnd_conv *g, int itemsize, int64_t channels, const void *x,
                  int64_t from, int64_t count, void *rows) {
     patch_job j = {g, x, NULL, rows, from, count, itemsize};
     int64_t n = channels * asn_conv_extent(g->k);
@@ -86,7 +86,7 @@ void asn_patches(const asn_conv *g, int itemsize, int64_t channels, const void *
 /* All rows of a channel: channels meet nowhere. */
 static void unpatch_channel(void *ctx, int64_t c) {
     const patch_job *j = ctx;
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     int64_t taps = asn_conv_extent(g->k), k[3];
     char *to = j->to + c * asn_conv_extent(g->x) * j->itemsize;
     for (int64_t i = 0; i < taps; i++) {
@@ -100,7 +100,7 @@ static void unpatch_channel(void *ctx, int64_t c) {
     }
 }
 
-static void unpatch(const asn_conv *g, int itemsize, char *rows, int64_t from,
+static void unpatch(const asnd_conv *g, int itemsize, char *rows, int64_t from,
                     int64_t count, char *x) {
     patch_job j = {g, NULL, x, rows, from, count, itemsize};
     double work = (double)(g->cx * asn_conv_extent(g->k)) * (double)count;
@@ -119,11 +119,11 @@ static asn_status product(asn_dtype t, matrix a, matrix b, matrix c, int64_t m, 
     int64_t size = asn_itemsize(t);
     int64_t shapes[3][2] = {{m, k}, {k, n}, {m, n}}, strides[3][2];
     const matrix in[3] = {a, b, c};
-    asn_nd v[3];
+    asnd_nd v[3];
     for (int i = 0; i < 3; i++) {
         strides[i][0] = in[i].row * size;
         strides[i][1] = in[i].column * size;
-        v[i] = (asn_nd){(char *)(uintptr_t)in[i].data, 2, t, shapes[i], strides[i]};
+        v[i] = (asnd_nd){(char *)(uintptr_t)in[i].data, 2, t, shapes[i], strides[i]};
     }
     if (!add) return asn_cpu_matmul(&v[0], &v[1], &v[2]);
     float one = 1;
@@ -139,7 +139,7 @@ typedef struct conv_job conv_job;
 typedef asn_status (*conv_task)(conv_job *j, int64_t task, char *buffer);
 
 struct conv_job {
-    const asn_conv *g;
+    const asnd_conv *g;
     asn_dtype t;
     const char *x, *y, *w, *bias;
     char *out;
@@ -149,7 +149,7 @@ struct conv_job {
     asn_status status[STRANDS];
 };
 
-static void job_set(conv_job *j, const asn_conv *g, asn_dtype t) {
+static void job_set(conv_job *j, const asnd_conv *g, asn_dtype t) {
     memset(j, 0, sizeof *j);
     j->g = g;
     j->t = t;
@@ -167,7 +167,7 @@ static void job_set(conv_job *j, const asn_conv *g, asn_dtype t) {
 }
 
 static double job_work(const conv_job *j) {
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     double flops = 2 * (double)(g->n * g->groups * g->cy) * (double)j->rows;
     return flops * (double)j->plane_y / 20;
 }
@@ -227,7 +227,7 @@ static void bias_rows(const conv_job *j, char *out, int64_t channel, int64_t cha
 /* ---- X to Y */
 
 static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     int64_t image = task / j->bands, from = task % j->bands * j->band;
     int64_t group = image % g->groups, count = asn_least(j->band, j->plane_y - from);
     const char *x = j->x + image * g->cx * j->plane_x * j->size;
@@ -246,7 +246,7 @@ static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
 
 static void deep_to_y(void *ctx, int64_t plane) {
     conv_job *j = ctx;
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     int64_t channel = plane % (g->groups * g->cy), taps = j->rows;
     const char *x = j->x + plane / g->cy * j->plane_x * j->size;
     const char *w = j->w + channel * taps * j->size;
@@ -259,7 +259,7 @@ static void deep_to_y(void *ctx, int64_t plane) {
     }
 }
 
-asn_status asn_conv_to_y(const asn_conv *g, asn_dtype t, const void *x, const void *w,
+asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const void *w,
                          const void *bias, void *y) {
     conv_job j;
     job_set(&j, g, t);
@@ -279,7 +279,7 @@ asn_status asn_conv_to_y(const asn_conv *g, asn_dtype t, const void *x, const vo
 /* ---- Y to X */
 
 static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     int64_t group = image % g->groups;
     char *x = j->out + image * g->cx * j->plane_x * j->size;
     matrix w = {j->w + group * g->cy * j->rows * j->size, 1, j->rows};
@@ -299,7 +299,7 @@ static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
 
 static void deep_to_x(void *ctx, int64_t image) {
     conv_job *j = ctx;
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     int64_t group = image % g->groups;
     char *x = j->out + image * j->plane_x * j->size;
     bias_rows(j, x, group, 1, 0, j->plane_x, true);
@@ -314,7 +314,7 @@ static void deep_to_x(void *ctx, int64_t image) {
     }
 }
 
-asn_status asn_conv_to_x(const asn_conv *g, asn_dtype t, const void *y, const void *w,
+asn_status asn_conv_to_x(const asnd_conv *g, asn_dtype t, const void *y, const void *w,
                          const void *bias, void *x) {
     conv_job j;
     job_set(&j, g, t);
@@ -334,7 +334,7 @@ asn_status asn_conv_to_x(const asn_conv *g, asn_dtype t, const void *y, const vo
 /* ---- X and Y to the weight: a group's sum runs over images and bands in order */
 
 static asn_status group_to_w(conv_job *j, int64_t group, char *buffer) {
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     char *w = j->out + group * g->cy * j->rows * j->size;
     memset(w, 0, (size_t)(g->cy * j->rows * j->size));
     for (int64_t n = 0; n < g->n; n++) {
@@ -358,7 +358,7 @@ static asn_status group_to_w(conv_job *j, int64_t group, char *buffer) {
 
 static void deep_to_w(void *ctx, int64_t channel) {
     conv_job *j = ctx;
-    const asn_conv *g = j->g;
+    const asnd_conv *g = j->g;
     char *w = j->out + channel * j->rows * j->size;
     memset(w, 0, (size_t)(j->rows * j->size));
     for (int64_t n = 0; n < g->n; n++) {
@@ -373,7 +373,7 @@ static void deep_to_w(void *ctx, int64_t channel) {
     }
 }
 
-asn_status asn_conv_to_w(const asn_conv *g, asn_dtype t, const void *x, const void *y,
+asn_status asn_conv_to_w(const asnd_conv *g, asn_dtype t, const void *x, const void *y,
                          void *w) {
     conv_job j;
     job_set(&j, g, t);

@@ -18,24 +18,24 @@
 typedef struct {
     int64_t n, groups, cx, cy;                                /* channels of one group */
     int64_t x[3], y[3], k[3], stride[3], pad[3], dilation[3]; /* pad: before */
-} asn_conv;
+} asnd_conv;
 
 /* Elements of one channel of X, of Y, of one window. */
 int64_t asn_conv_extent(const int64_t extents[3]);
 
 /* y = conv(x) + bias; bias may be NULL. */
-ASN_CHECK_RESULT asn_status asn_conv_to_y(const asn_conv *g, asn_dtype t, const void *x,
+ASN_CHECK_RESULT asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x,
                                           const void *w, const void *bias, void *y);
 /* x = the transposed convolution of y (x is overwritten) + bias. */
-ASN_CHECK_RESULT asn_status asn_conv_to_x(const asn_conv *g, asn_dtype t, const void *y,
+ASN_CHECK_RESULT asn_status asn_conv_to_x(const asnd_conv *g, asn_dtype t, const void *y,
                                           const void *w, const void *bias, void *x);
 /* w = the sum over images and windows of y times x. */
-ASN_CHECK_RESULT asn_status asn_conv_to_w(const asn_conv *g, asn_dtype t, const void *x,
+ASN_CHECK_RESULT asn_status asn_conv_to_w(const asnd_conv *g, asn_dtype t, const void *x,
                                           const void *y, void *w);
 
 /* Patches of the windows [from, from + count) of one image and `channels` channels: row
  * (c, kd, kh, kw), `count` elements of the size apart; zeros outside. */
-void asn_patches(const asn_conv *g, int itemsize, int64_t channels, const void *x,
+void asn_patches(const asnd_conv *g, int itemsize, int64_t channels, const void *x,
                  int64_t from, int64_t count, void *rows);
 
 #endif

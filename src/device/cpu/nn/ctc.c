@@ -11,16 +11,16 @@ static double log_add(double a, double b) {
 }
 
 /* The class of label s: blanks at even places. */
-static int64_t label(const asn_ctc *c, int64_t s) {
+static int64_t label(const asnd_ctc *c, int64_t s) {
     return s % 2 == 0 ? c->blank : c->targets[s / 2];
 }
 
 /* Label s may be reached from s - 2: no blank between different targets is needed. */
-static int skips(const asn_ctc *c, int64_t s) {
+static int skips(const asnd_ctc *c, int64_t s) {
     return s >= 2 && s % 2 == 1 && label(c, s) != label(c, s - 2);
 }
 
-double asn_ctc_forward(const asn_ctc *c, double *alpha, int64_t row) {
+double asn_ctc_forward(const asnd_ctc *c, double *alpha, int64_t row) {
     int64_t labels = 2 * c->length + 1;
     if (c->times == 0) return c->length == 0 ? 0 : INFINITY;
     for (int64_t s = 0; s < labels; s++)
@@ -42,7 +42,7 @@ double asn_ctc_forward(const asn_ctc *c, double *alpha, int64_t row) {
 
 /* grad[c] = (exp(p[c]) - exp(sum of alpha + beta over the labels of c + loss - p[c])) *
  * dy, where beta is that of this time; grad holds the sums on the way. */
-static void gradient_row(const asn_ctc *c, const double *p, const double *alpha,
+static void gradient_row(const asnd_ctc *c, const double *p, const double *alpha,
                          const double *beta, double loss, double dy, double *grad) {
     int64_t labels = 2 * c->length + 1;
     for (int64_t k = 0; k < c->classes; k++)
@@ -53,7 +53,7 @@ static void gradient_row(const asn_ctc *c, const double *p, const double *alpha,
         grad[k] = (exp(p[k]) - exp(grad[k] + loss - p[k])) * dy;
 }
 
-void asn_ctc_backward(const asn_ctc *c, const double *alpha, int64_t row, double loss,
+void asn_ctc_backward(const asnd_ctc *c, const double *alpha, int64_t row, double loss,
                       double dy, double *room, double *grad) {
     int64_t labels = 2 * c->length + 1;
     double *now = room, *after = room + labels;

@@ -16,15 +16,15 @@ typedef struct {
     int64_t time_stride, times, classes;
     const int64_t *targets;
     int64_t length, blank; /* L; the blank's class */
-} asn_ctc;
+} asnd_ctc;
 
 /* Fills `times` rows of alpha, `row` apart, of 2 L + 1 labels each, and returns the
  * negative logarithm of the targets' probability (infinite when they do not fit). */
-double asn_ctc_forward(const asn_ctc *c, double *alpha, int64_t row);
+double asn_ctc_forward(const asnd_ctc *c, double *alpha, int64_t row);
 
 /* The gradient of dy * loss with respect to log_probs, where loss is what forward
  * returned; `grad` is laid out as log_probs. `room` is 2 (2 L + 1) numbers. */
-void asn_ctc_backward(const asn_ctc *c, const double *alpha, int64_t row, double loss,
+void asn_ctc_backward(const asnd_ctc *c, const double *alpha, int64_t row, double loss,
                       double dy, double *room, double *grad);
 
 #endif

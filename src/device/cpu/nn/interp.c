@@ -91,13 +91,13 @@ static void interp_chunk(void *ctx, int64_t chunk) {
     }
 }
 
-static bool is_line(const asn_nd *a) {
+static bool is_line(const asnd_nd *a) {
     return a->ndim == 1 && a->dtype == ASN_F64 &&
            (a->strides[0] == 8 || a->shape[0] <= 1);
 }
 
-asn_status asn_cpu_interp(const asn_nd *x, const asn_nd *xp, const asn_nd *fp,
-                          double left, double right, const asn_nd *out) {
+asn_status asn_cpu_interp(const asnd_nd *x, const asnd_nd *xp, const asnd_nd *fp,
+                          double left, double right, const asnd_nd *out) {
     if (!is_line(x) || !is_line(xp) || !is_line(fp) || !is_line(out) ||
         xp->shape[0] != fp->shape[0] || xp->shape[0] < 1 || xp->shape[0] > INT32_MAX ||
         x->shape[0] != out->shape[0])

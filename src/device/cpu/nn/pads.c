@@ -9,7 +9,7 @@
 #include "device/cpu/each_number.inc"
 
 typedef struct {
-    const asn_pads *p;
+    const asnd_pads *p;
     const char *from;
     char *to;
     int size, parts;   /* bytes of an element; numbers in it */
@@ -37,7 +37,7 @@ static void take_row(const pad_job *j, const char *x, char *y) {
 
 static void take_plane(void *ctx, int64_t plane) {
     const pad_job *j = ctx;
-    const asn_pads *p = j->p;
+    const asnd_pads *p = j->p;
     const char *x = j->from + plane * p->in[0] * p->in[1] * p->in[2] * j->size;
     char *y = j->to + plane * p->out[0] * p->out[1] * p->out[2] * j->size;
     for (int64_t a = 0; a < p->out[0]; a++)
@@ -50,7 +50,7 @@ static void take_plane(void *ctx, int64_t plane) {
 
 static void add_plane(void *ctx, int64_t plane) {
     const pad_job *j = ctx;
-    const asn_pads *p = j->p;
+    const asnd_pads *p = j->p;
     int64_t many = p->in[0] * p->in[1] * p->in[2];
     const char *y = j->from + plane * p->out[0] * p->out[1] * p->out[2] * j->size;
     char *x = j->to + plane * many * j->size;
@@ -83,17 +83,17 @@ static void find_inside(pad_job *j) {
     }
 }
 
-static double work_of(const asn_pads *p) {
+static double work_of(const asnd_pads *p) {
     return (double)p->planes * (double)(p->out[0] * p->out[1] * p->out[2]);
 }
 
-void asn_pads_take(const asn_pads *p, int itemsize, const void *x, void *y) {
+void asn_pads_take(const asnd_pads *p, int itemsize, const void *x, void *y) {
     pad_job j = {p, x, y, itemsize, 1, {0, 0}};
     find_inside(&j);
     asn_pool_run(take_plane, &j, p->planes, 0.5 * work_of(p));
 }
 
-void asn_pads_add(const asn_pads *p, asn_dtype t, int parts, const void *y, void *x) {
+void asn_pads_add(const asnd_pads *p, asn_dtype t, int parts, const void *y, void *x) {
     pad_job j = {p, y, x, asn_itemsize(t) * parts, parts, {0, 0}};
     asn_pool_run(add_plane, &j, p->planes, work_of(p));
 }

@@ -12,13 +12,13 @@
 typedef struct {
     int64_t planes, in[3], out[3];
     const int64_t *from[3]; /* borrows; each value in [0, in[d]) */
-} asn_pads;
+} asnd_pads;
 
 /* y[o] = x[from[o]], elements of 1, 2, 4, 8 or 16 bytes. */
-void asn_pads_take(const asn_pads *p, int itemsize, const void *x, void *y);
+void asn_pads_take(const asnd_pads *p, int itemsize, const void *x, void *y);
 
 /* The gradient: x = 0, then x[from[o]] += y[o]; float32 or float64, `parts` of them to an
  * element (2: complex). */
-void asn_pads_add(const asn_pads *p, asn_dtype t, int parts, const void *y, void *x);
+void asn_pads_add(const asnd_pads *p, asn_dtype t, int parts, const void *y, void *x);
 
 #endif

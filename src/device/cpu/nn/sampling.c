@@ -8,7 +8,7 @@
 #include "device/cpu/threads.h"
 
 typedef struct {
-    const asn_deform *g;
+    const asnd_deform *g;
     asn_dtype t;
     const void *value, *location, *weight, *grad;
     void *out, *grad_value, *grad_location, *grad_weight;
@@ -38,7 +38,7 @@ static double place(int64_t i, int64_t n, bool align) {
 
 /* ---- deformable attention */
 
-bool asn_deform_fits(const asn_deform *g) {
+bool asn_deform_fits(const asnd_deform *g) {
     for (int64_t l = 0; l < g->levels; l++) {
         int64_t high = g->sizes[2 * l], wide = g->sizes[2 * l + 1], start = g->starts[l];
         bool fits = high >= 0 && wide >= 0 && start >= 0 && start <= g->keys;
@@ -47,7 +47,7 @@ bool asn_deform_fits(const asn_deform *g) {
     return true;
 }
 
-static double samples_of(const asn_deform *g) {
+static double samples_of(const asnd_deform *g) {
     double all = (double)(g->batch * g->queries * g->heads) * (double)g->levels;
     return all * (double)g->points * (20 + 2 * (double)g->channels);
 }
@@ -61,7 +61,7 @@ static void sample_chunk(void *ctx, int64_t i) {
     }
 }
 
-void asn_deform_sample(const asn_deform *g, asn_dtype t, const void *value,
+void asn_deform_sample(const asnd_deform *g, asn_dtype t, const void *value,
                        const void *location, const void *weight, void *output) {
     deform_job j = {.g = g, .t = t, .value = value, .location = location};
     j.weight = weight;
@@ -78,7 +78,7 @@ static void gradient_chunk(void *ctx, int64_t i) {
     }
 }
 
-void asn_deform_gradients(const asn_deform *g, asn_dtype t, const void *value,
+void asn_deform_gradients(const asnd_deform *g, asn_dtype t, const void *value,
                           const void *location, const void *weight, const void *grad,
                           void *grad_value, void *grad_location, void *grad_weight) {
     deform_job j = {g,    t,    value,      location,      weight,
@@ -89,7 +89,7 @@ void asn_deform_gradients(const asn_deform *g, asn_dtype t, const void *value,
 /* ---- nearest points */
 
 typedef struct {
-    const asn_chamfer *g;
+    const asnd_chamfer *g;
     asn_dtype t;
     _Atomic bool outside;
 } chamfer_job;
@@ -100,7 +100,7 @@ static void chamfer_chunk(void *ctx, int64_t b) {
     if (!inside) atomic_store(&j->outside, true);
 }
 
-bool asn_chamfer_gradients(const asn_chamfer *g, asn_dtype t) {
+bool asn_chamfer_gradients(const asnd_chamfer *g, asn_dtype t) {
     chamfer_job j = {.g = g, .t = t};
     double points = (double)(g->batch * (g->n[0] + g->n[1]));
     asn_pool_run(chamfer_chunk, &j, g->batch, points * (5 + (double)g->width));

@@ -12,14 +12,14 @@
 typedef struct {
     int64_t batch, keys, heads, channels, queries, levels, points;
     const int64_t *sizes, *starts;
-} asn_deform;
+} asnd_deform;
 
 /* Every map lies among the keys. */
-bool asn_deform_fits(const asn_deform *g);
-void asn_deform_sample(const asn_deform *g, asn_dtype t, const void *value,
+bool asn_deform_fits(const asnd_deform *g);
+void asn_deform_sample(const asnd_deform *g, asn_dtype t, const void *value,
                        const void *location, const void *weight, void *output);
 /* A head's queries are summed in order. */
-void asn_deform_gradients(const asn_deform *g, asn_dtype t, const void *value,
+void asn_deform_gradients(const asnd_deform *g, asn_dtype t, const void *value,
                           const void *location, const void *weight, const void *grad,
                           void *grad_value, void *grad_location, void *grad_weight);
 
@@ -31,8 +31,8 @@ typedef struct {
     const void *points[2], *grad[2];
     const int64_t *nearest[2];
     void *grad_points[2];
-} asn_chamfer;
-bool asn_chamfer_gradients(const asn_chamfer *g, asn_dtype t);
+} asnd_chamfer;
+bool asn_chamfer_gradients(const asnd_chamfer *g, asn_dtype t);
 
 /* grid (n, size..., spatial) of theta (n, spatial, spatial + 1) at points of [-1, 1],
  * whose ends are the corners' centres or (else) their outer edges. */

@@ -9,8 +9,8 @@
 enum { CHUNK = 1024 /* outputs; a multiple of every block */ };
 
 typedef struct {
-    asn_slide slide;
-    asn_slide_fn run;
+    asnd_slide slide;
+    asnd_slide_fn run;
     int64_t count;
 } slide_run;
 
@@ -20,8 +20,8 @@ static void slide_chunk(void *ctx, int64_t number) {
     r->run(&r->slide, from, to < r->count ? to : r->count);
 }
 
-asn_status asn_cpu_slide(const asn_nd *a, const asn_nd *v, int64_t first,
-                         const asn_nd *out) {
+asn_status asn_cpu_slide(const asnd_nd *a, const asnd_nd *v, int64_t first,
+                         const asnd_nd *out) {
     slide_run r = {.run = asn_kernels_get()->slide[a->dtype], .count = out->shape[0]};
     if (!r.run || v->dtype != a->dtype || out->dtype != a->dtype)
         return asn_error_set(ASN_ERR_NO_LOOP, "correlate: no loop for dtype %s",
@@ -30,12 +30,12 @@ asn_status asn_cpu_slide(const asn_nd *a, const asn_nd *v, int64_t first,
         !asn_nd_is_contiguous(out))
         return asn_error_set(ASN_ERR_VALUE,
                              "correlate: contiguous a, v and out are needed");
-    r.slide = (asn_slide){.a = a->data,
-                          .v = v->data,
-                          .out = out->data,
-                          .n = a->shape[0],
-                          .m = v->shape[0],
-                          .first = first};
+    r.slide = (asnd_slide){.a = a->data,
+                           .v = v->data,
+                           .out = out->data,
+                           .n = a->shape[0],
+                           .m = v->shape[0],
+                           .first = first};
     int64_t shorter = r.slide.n < r.slide.m ? r.slide.n : r.slide.m;
     double ns = (double)r.count * (double)shorter * 0.02 * asn_itemsize(a->dtype);
     asn_pool_run(slide_chunk, &r, (r.count + CHUNK - 1) / CHUNK, ns);

@@ -7,7 +7,7 @@
 /* out[i] = sum_j a[first + i + j] v[j] over the j for which a has that element. All are
  * 1-d, contiguous and of one dtype: an integer's, float32 or float64. out overlaps
  * neither. */
-ASN_CHECK_RESULT asn_status asn_cpu_slide(const asn_nd *a, const asn_nd *v, int64_t first,
-                                          const asn_nd *out);
+ASN_CHECK_RESULT asn_status asn_cpu_slide(const asnd_nd *a, const asnd_nd *v,
+                                          int64_t first, const asnd_nd *out);
 
 #endif

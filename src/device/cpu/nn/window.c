@@ -11,7 +11,7 @@ static int64_t extent(const int64_t n[3]) {
     return n[0] * n[1] * n[2];
 }
 
-static int64_t divisor_of(const asn_windows *w, int64_t a, int64_t b, int64_t c) {
+static int64_t divisor_of(const asnd_windows *w, int64_t a, int64_t b, int64_t c) {
     if (w->divisor != 0) return w->divisor;
     return w->share[0][a] * w->share[1][b] * w->share[2][c];
 }
@@ -49,7 +49,7 @@ static int64_t divisor_of(const asn_windows *w, int64_t a, int64_t b, int64_t c)
 #include "device/cpu/nn/window.inc"
 
 typedef struct {
-    const asn_windows *w;
+    const asnd_windows *w;
     asn_dtype t;
     int size;
     const char *from;
@@ -100,7 +100,7 @@ static void spread_plane(void *ctx, int64_t p) {
 }
 
 /* Elements that all windows of a plane hold. */
-static double held(const asn_windows *w) {
+static double held(const asnd_windows *w) {
     double all = 1;
     for (int d = 0; d < 3; d++) {
         double sum = 0;
@@ -112,8 +112,8 @@ static double held(const asn_windows *w) {
     return all;
 }
 
-static void run_windows(const asn_windows *w, asn_dtype t, const void *from, void *to,
-                        int64_t *index, asn_pool_fn plane) {
+static void run_windows(const asnd_windows *w, asn_dtype t, const void *from, void *to,
+                        int64_t *index, asnd_pool_fn plane) {
     window_job j = {.w = w, .t = t, .size = asn_itemsize(t), .from = from, .to = to};
     j.index = index;
     j.few = extent(w->out);
@@ -121,16 +121,16 @@ static void run_windows(const asn_windows *w, asn_dtype t, const void *from, voi
     asn_pool_run(plane, &j, w->planes, (double)w->planes * held(w));
 }
 
-void asn_window_max(const asn_windows *w, asn_dtype t, const void *x, void *y,
+void asn_window_max(const asnd_windows *w, asn_dtype t, const void *x, void *y,
                     int64_t *index) {
     run_windows(w, t, x, y, index, max_plane);
 }
 
-void asn_window_mean(const asn_windows *w, asn_dtype t, const void *x, void *y) {
+void asn_window_mean(const asnd_windows *w, asn_dtype t, const void *x, void *y) {
     run_windows(w, t, x, y, NULL, mean_plane);
 }
 
-void asn_window_spread(const asn_windows *w, asn_dtype t, const void *y, void *x) {
+void asn_window_spread(const asnd_windows *w, asn_dtype t, const void *y, void *x) {
     run_windows(w, t, y, x, NULL, spread_plane);
 }
 
@@ -182,7 +182,7 @@ static void take_plane(void *ctx, int64_t p) {
 
 static asn_status run_positions(int64_t planes, int64_t few, int64_t many, asn_dtype t,
                                 const void *from, const int64_t *index, void *to,
-                                asn_pool_fn plane) {
+                                asnd_pool_fn plane) {
     window_job j = {.t = t, .size = asn_itemsize(t), .from = from, .to = to};
     j.positions = index;
     j.few = few;

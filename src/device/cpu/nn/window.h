@@ -16,16 +16,16 @@ typedef struct {
     int64_t planes, in[3], out[3], step[3];
     int64_t *start[3], *stop[3], *share[3]; /* borrows */
     int64_t divisor;                        /* of means, when not 0 */
-} asn_windows;
+} asnd_windows;
 
 /* float32, float64, int64: the largest element, a NaN before all, and where it lies in
  * its plane (index may be NULL). An empty window gives the lowest value at its start. */
-void asn_window_max(const asn_windows *w, asn_dtype t, const void *x, void *y,
+void asn_window_max(const asnd_windows *w, asn_dtype t, const void *x, void *y,
                     int64_t *index);
 /* float32, float64. */
-void asn_window_mean(const asn_windows *w, asn_dtype t, const void *x, void *y);
+void asn_window_mean(const asnd_windows *w, asn_dtype t, const void *x, void *y);
 /* The gradient: x is overwritten. */
-void asn_window_spread(const asn_windows *w, asn_dtype t, const void *y, void *x);
+void asn_window_spread(const asnd_windows *w, asn_dtype t, const void *y, void *x);
 
 /* Positions: `few` elements of each plane against an image of `many`. A position outside
  * [0, many) gives ASN_ERR_INDEX. */

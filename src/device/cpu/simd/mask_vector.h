@@ -29,18 +29,18 @@ typedef struct {
                      int64_t room);
     /* bounds.c's find_misses of contiguous indices. */
     uint64_t (*misses)(const uint64_t *index, int64_t n, uint64_t size);
-} asn_mask_loops;
+} asnd_mask_loops;
 
 #if defined(__x86_64__)
-extern const asn_mask_loops asn_mask_avx2, asn_mask_avx512;
-static inline const asn_mask_loops *asn_mask_loops_get(void) {
+extern const asnd_mask_loops asn_mask_avx2, asn_mask_avx512;
+static inline const asnd_mask_loops *asn_mask_loops_get(void) {
     asn_isa isa = asn_cpu_isa();
     return isa >= ASN_ISA_AVX512 ? &asn_mask_avx512
            : isa >= ASN_ISA_AVX2 ? &asn_mask_avx2
                                  : NULL;
 }
 #else
-static inline const asn_mask_loops *asn_mask_loops_get(void) {
+static inline const asnd_mask_loops *asn_mask_loops_get(void) {
     return NULL;
 }
 #endif

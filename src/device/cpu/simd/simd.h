@@ -55,14 +55,14 @@ static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
     const __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
     return (asn_v_f32)_mm512_mask_blend_ps(nan, (__m512)m, (__m512)a);
 }
-typedef unsigned asn_seen;
-static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
+typedef unsigned asnd_seen;
+static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
 }
-static inline asn_seen v_seen_f32(asn_seen seen, asn_v_f32 a, asn_v_f32 b) {
+static inline asnd_seen v_seen_f32(asnd_seen seen, asn_v_f32 a, asn_v_f32 b) {
     return seen | _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
 }
-static inline int v_any(asn_seen seen) {
+static inline int v_any(asnd_seen seen) {
     return seen != 0;
 }
 #elif defined(__AVX2__)
@@ -86,25 +86,25 @@ static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
     const __m256 nan = _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q);
     return (asn_v_f32)_mm256_blendv_ps((__m256)m, (__m256)a, nan);
 }
-typedef asn_v_i64 asn_seen;
-static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
-    return seen | (asn_seen)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q);
+typedef asn_v_i64 asnd_seen;
+static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
+    return seen | (asnd_seen)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q);
 }
-static inline asn_seen v_seen_f32(asn_seen seen, asn_v_f32 a, asn_v_f32 b) {
-    return seen | (asn_seen)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q);
+static inline asnd_seen v_seen_f32(asnd_seen seen, asn_v_f32 a, asn_v_f32 b) {
+    return seen | (asnd_seen)_mm256_cmp_ps((__m256)a, (__m256)b, _CMP_UNORD_Q);
 }
-static inline int v_any(asn_seen seen) {
+static inline int v_any(asnd_seen seen) {
     return !_mm256_testz_si256((__m256i)seen, (__m256i)seen);
 }
 #else
-typedef asn_v_i64 asn_seen;
-static inline asn_seen v_seen_f64(asn_seen seen, asn_v_f64 a, asn_v_f64 b) {
+typedef asn_v_i64 asnd_seen;
+static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | (a != a) | (b != b);
 }
-static inline asn_seen v_seen_f32(asn_seen seen, asn_v_f32 a, asn_v_f32 b) {
+static inline asnd_seen v_seen_f32(asnd_seen seen, asn_v_f32 a, asn_v_f32 b) {
     return seen | (asn_v_i64)((a != a) | (b != b));
 }
-static inline int v_any(asn_seen seen) {
+static inline int v_any(asnd_seen seen) {
     return (seen[0] | seen[1]) != 0;
 }
 static inline asn_v_f64 v_nan_of_f64(asn_v_f64 a, asn_v_f64 m) {

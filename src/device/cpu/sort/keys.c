@@ -3,7 +3,7 @@
 #define CODECS asn_key_codecs
 #include "device/cpu/sort/keys_codecs.inc"
 
-const asn_key_codec *asn_key_codec_of(asn_dtype dt) {
+const asnd_key_codec *asn_key_codec_of(asn_dtype dt) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_key_codecs_avx512[dt];
     if (asn_cpu_isa() >= ASN_ISA_AVX2) return &asn_key_codecs_avx2[dt];

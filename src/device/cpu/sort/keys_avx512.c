@@ -3,5 +3,5 @@
 #define CODECS asn_key_codecs_avx512
 #include "device/cpu/sort/keys_codecs.inc"
 #else
-typedef int asn_keys_avx512_unused;
+typedef int asnd_keys_avx512_unused;
 #endif

@@ -8,13 +8,13 @@ typedef struct {
     int bytes;
     void (*encode)(void *keys, const char *src, int64_t stride, int64_t n, int flags);
     void (*decode)(char *dst, int64_t stride, const void *keys, int64_t n, int flags);
-} asn_key_codec;
+} asnd_key_codec;
 
-extern const asn_key_codec asn_key_codecs[ASN_DTYPE_COUNT];
-extern const asn_key_codec asn_key_codecs_avx2[ASN_DTYPE_COUNT];
-extern const asn_key_codec asn_key_codecs_avx512[ASN_DTYPE_COUNT];
+extern const asnd_key_codec asn_key_codecs[ASN_DTYPE_COUNT];
+extern const asnd_key_codec asn_key_codecs_avx2[ASN_DTYPE_COUNT];
+extern const asnd_key_codec asn_key_codecs_avx512[ASN_DTYPE_COUNT];
 
 /* For whoever encodes a few keys at a time. */
-const asn_key_codec *asn_key_codec_of(asn_dtype dt);
+const asnd_key_codec *asn_key_codec_of(asn_dtype dt);
 
 #endif

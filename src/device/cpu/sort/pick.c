@@ -13,11 +13,11 @@ enum {
 };
 
 #if defined(__x86_64__)
-extern const asn_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT],
+extern const asnd_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT],
     asn_pick_avx512[ASN_DTYPE_COUNT];
 #endif
 
-static const asn_pick_loops *loops_of(asn_dtype dt) {
+static const asnd_pick_loops *loops_of(asn_dtype dt) {
 #if defined(__x86_64__)
     if (asn_cpu_isa() >= ASN_ISA_AVX512 && asn_pick_avx512[dt].within)
         return &asn_pick_avx512[dt];
@@ -31,7 +31,7 @@ static const asn_pick_loops *loops_of(asn_dtype dt) {
 typedef struct {
     asn_dtype dtype;
     int bytes;
-    const asn_pick_loops *loops;
+    const asnd_pick_loops *loops;
     const char *line;
     int64_t n;
     char *window, *spare; /* keys: `found` of them, `below` are smaller */

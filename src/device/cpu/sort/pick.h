@@ -27,7 +27,7 @@ typedef struct {
      * to the rest, each in their order; `to` lies apart. */
     void (*part)(const void *from, void *to, int64_t n, const void *pivot, int64_t below,
                  int64_t upto);
-} asn_pick_loops;
+} asnd_pick_loops;
 
 enum {
     ASN_PICK_LEAST = 1025, /* fewer elements are sorted (keys.h) */

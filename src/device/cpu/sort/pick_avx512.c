@@ -106,12 +106,12 @@ INLINE __m512i compress_8(mask_8 lanes, __m512i x) {
 #define NANS(x) nans_f64(x)
 #include "device/cpu/sort/pick_avx512.inc"
 
-const asn_pick_loops asn_pick_avx512[ASN_DTYPE_COUNT] = {
+const asnd_pick_loops asn_pick_avx512[ASN_DTYPE_COUNT] = {
     [ASN_I32] = {within_i32, part_i32}, [ASN_U32] = {within_u32, part_u32},
     [ASN_F32] = {within_f32, part_f32}, [ASN_I64] = {within_i64, part_i64},
     [ASN_U64] = {within_u64, part_u64}, [ASN_F64] = {within_f64, part_f64},
 };
 
 #else
-typedef int asn_pick_avx512_unused;
+typedef int asnd_pick_avx512_unused;
 #endif

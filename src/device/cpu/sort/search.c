@@ -38,11 +38,11 @@ typedef struct {
     bool right;
     const char *sorted;
     int64_t n;
-    asn_lines *lines; /* views: values, out */
+    asnd_lines *lines; /* views: values, out */
     int64_t lines_per_chunk, pieces;
 } search_run;
 
-static void search_block(const search_run *r, const asn_line *line, int64_t x,
+static void search_block(const search_run *r, const asnd_line *line, int64_t x,
                          int64_t n) {
     const int64_t *step = r->lines->stride[0];
     _Alignas(16) char keys[BLOCK * 16];
@@ -64,7 +64,7 @@ static void search_chunk(void *ctx, int64_t chunk) {
             end = first + r->lines_per_chunk;
     int64_t from = chunk % r->pieces * CHUNK, to = from + CHUNK;
     if (r->pieces == 1 || to > r->lines->length) to = r->lines->length;
-    asn_line line;
+    asnd_line line;
     asn_lines_seek(r->lines, &line, first);
     for (int64_t l = first; l < end && l < r->lines->count; l++) {
         for (int64_t x = from; x < to; x += BLOCK)
@@ -74,7 +74,8 @@ static void search_chunk(void *ctx, int64_t chunk) {
 }
 
 /* Keys of the 1-d `sorted`, in the sorter's order. */
-static asn_status encode_sorted(const asn_nd *sorted, const asn_nd *sorter, char *keys) {
+static asn_status encode_sorted(const asnd_nd *sorted, const asnd_nd *sorter,
+                                char *keys) {
     if (!sorter) {
         asn_keys_encode(sorted->dtype, keys, sorted->data, sorted->strides[0],
                         sorted->shape[0], 0);
@@ -89,7 +90,7 @@ static asn_status encode_sorted(const asn_nd *sorted, const asn_nd *sorter, char
     char *list = asn_malloc((size_t)(sorted->shape[0] * item));
     if (!list) return ASN_ERR_MEMORY;
     int64_t step = item;
-    asn_nd fetched = {list, 1, sorted->dtype, sorted->shape, &step};
+    asnd_nd fetched = {list, 1, sorted->dtype, sorted->shape, &step};
     asn_status status = asn_cpu_take(sorted, 0, sorter, ASN_INDEX_RAISE, &fetched);
     if (status == ASN_OK)
         asn_keys_encode(sorted->dtype, keys, list, item, sorted->shape[0], 0);
@@ -99,7 +100,7 @@ static asn_status encode_sorted(const asn_nd *sorted, const asn_nd *sorter, char
 
 /* Bisection on the array itself, one key at a time: for a few values, which would not pay
  * for the encoding of all of it. */
-static int64_t bisect_one(const asn_nd *sorted, int bytes, const char *value,
+static int64_t bisect_one(const asnd_nd *sorted, int bytes, const char *value,
                           bool right) {
     _Alignas(16) char probe[16], key[16];
     int64_t low = 0, at;
@@ -120,10 +121,10 @@ static int64_t bisect_one(const asn_nd *sorted, int bytes, const char *value,
     return low;
 }
 
-static void search_few(const asn_nd *sorted, const asn_nd *values, bool right,
-                       const asn_nd *out) {
-    asn_lines lines;
-    asn_line line;
+static void search_few(const asnd_nd *sorted, const asnd_nd *values, bool right,
+                       const asnd_nd *out) {
+    asnd_lines lines;
+    asnd_line line;
     asn_lines_init(&lines, values->ndim, values->shape, ASN_NO_AXIS, 2,
                    (char *[]){values->data, out->data},
                    (const int64_t *[]){values->strides, out->strides});
@@ -137,15 +138,15 @@ static void search_few(const asn_nd *sorted, const asn_nd *values, bool right,
     }
 }
 
-asn_status asn_cpu_searchsorted(const asn_nd *sorted, const asn_nd *sorter,
-                                const asn_nd *values, bool right, const asn_nd *out) {
+asn_status asn_cpu_searchsorted(const asnd_nd *sorted, const asnd_nd *sorter,
+                                const asnd_nd *values, bool right, const asnd_nd *out) {
     if (sorted->ndim != 1 || values->dtype != sorted->dtype || out->dtype != ASN_I64 ||
         out->ndim != values->ndim)
         return asn_error_set(
             ASN_ERR_VALUE, "searchsorted: %d-d %s values in a %d-d %s give a %d-d %s",
             values->ndim, asn_dtype_name(values->dtype), sorted->ndim,
             asn_dtype_name(sorted->dtype), out->ndim, asn_dtype_name(out->dtype));
-    asn_lines lines;
+    asnd_lines lines;
     search_run r = {.lines = &lines,
                     .dtype = sorted->dtype,
                     .bytes = asn_key_bytes(sorted->dtype),
@@ -184,13 +185,13 @@ typedef struct {
     uint32_t *order, *spare_order;
 } unique_buffer;
 
-static void store(const asn_nd *list, int64_t at, int64_t value) {
+static void store(const asnd_nd *list, int64_t at, int64_t value) {
     if (list) *(int64_t *)(list->data + at * list->strides[0]) = value;
 }
 
 /* The largest key, and what NaN parts lie above: everything that is not equal to itself.
  */
-static bool is_nan_key(const asn_nd *in, int64_t i) {
+static bool is_nan_key(const asnd_nd *in, int64_t i) {
     const char *p = in->data + i * in->strides[0];
     switch (in->dtype) {
     case ASN_F16: return (*(const uint16_t *)p & 0x7fff) > 0x7c00;
@@ -210,15 +211,15 @@ static bool is_nan_key(const asn_nd *in, int64_t i) {
 }
 
 /* NumPy takes all NaN as one value, whatever their other part. */
-static bool same_value(const asn_nd *in, const unique_buffer *b, int bytes, int64_t i,
+static bool same_value(const asnd_nd *in, const unique_buffer *b, int bytes, int64_t i,
                        bool equal_nan) {
     if (is_nan_key(in, b->order[i])) return equal_nan && is_nan_key(in, b->order[i - 1]);
     return memcmp(b->keys + (i - 1) * bytes, b->keys + i * bytes, (size_t)bytes) == 0;
 }
 
-static int64_t collect_runs(const asn_nd *in, bool equal_nan, const unique_buffer *b,
-                            int bytes, const asn_nd *values, const asn_nd *index,
-                            const asn_nd *inverse, const asn_nd *counts) {
+static int64_t collect_runs(const asnd_nd *in, bool equal_nan, const unique_buffer *b,
+                            int bytes, const asnd_nd *values, const asnd_nd *index,
+                            const asnd_nd *inverse, const asnd_nd *counts) {
     int64_t n = in->shape[0], found = 0, start = 0;
     int item = asn_itemsize(in->dtype);
     for (int64_t i = 0; i < n; i++) {
@@ -237,13 +238,13 @@ static int64_t collect_runs(const asn_nd *in, bool equal_nan, const unique_buffe
     return found;
 }
 
-static bool is_list(const asn_nd *list, asn_dtype dt) {
+static bool is_list(const asnd_nd *list, asn_dtype dt) {
     return !list || (list->ndim == 1 && list->dtype == dt);
 }
 
-asn_status asn_cpu_unique(const asn_nd *in, bool equal_nan, const asn_nd *values,
-                          const asn_nd *index, const asn_nd *inverse,
-                          const asn_nd *counts, int64_t *count) {
+asn_status asn_cpu_unique(const asnd_nd *in, bool equal_nan, const asnd_nd *values,
+                          const asnd_nd *index, const asnd_nd *inverse,
+                          const asnd_nd *counts, int64_t *count) {
     *count = 0;
     if (in->ndim != 1 || !is_list(values, in->dtype) || !is_list(index, ASN_I64) ||
         !is_list(inverse, ASN_I64) || !is_list(counts, ASN_I64) ||

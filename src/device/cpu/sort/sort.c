@@ -37,14 +37,15 @@ typedef struct {
     bool two_lines;   /* PARTITION: from a line to another; the buffer has two, too */
     bool across;      /* neighbouring lines interleave: sorted in a buffer, by groups */
     int item;
-    asn_lines *lines; /* along the axis; beside this, which is cleared: they are 3.6 KB */
+    asnd_lines
+        *lines; /* along the axis; beside this, which is cleared: they are 3.6 KB */
     int64_t n;
     const int64_t *kth;
     int num_kth;
     int64_t kept; /* TOP: how many; PICK: num_kth; else n */
     int64_t lines_per_chunk;
     int failed;
-    const asn_sort_loops *loops; /* NULL: there are none */
+    const asnd_sort_loops *loops; /* NULL: there are none */
     bool plain; /* the numbers may be sorted without copies of their keys */
 } sort_run;
 
@@ -131,7 +132,7 @@ enum { SLICE = 65536 };
 typedef struct {
     const sort_run *r;
     const line_buffer *b;
-    const asn_line *line;
+    const asnd_line *line;
     const char *sorted;
     int64_t n;
 } line_pass;
@@ -168,7 +169,7 @@ static void index_slice(void *ctx, int64_t slice) {
         *(int64_t *)to = l->b->index[i];
 }
 
-static void run_slices(line_pass *l, asn_pool_fn fn, bool parallel) {
+static void run_slices(line_pass *l, asnd_pool_fn fn, bool parallel) {
     const int64_t slices = (l->n + SLICE - 1) / SLICE;
     if (parallel) {
         asn_pool_run(fn, l, slices, (double)l->n);
@@ -186,7 +187,8 @@ static void pick_keys(const sort_run *r, const char *keys, char *to, int64_t ste
 }
 
 /* Without keys of the whole line; false where that cannot be. */
-static bool select_values(const sort_run *r, const line_buffer *b, const asn_line *line) {
+static bool select_values(const sort_run *r, const line_buffer *b,
+                          const asnd_line *line) {
     const int64_t *step = r->lines->stride[0];
     uint64_t picked[ASN_MOST_PICKED];
     if (!r->values || r->by_index || step[IN] != r->item) return false;
@@ -203,7 +205,7 @@ static bool select_values(const sort_run *r, const line_buffer *b, const asn_lin
     return true;
 }
 
-static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
+static void sort_line(const sort_run *r, line_buffer *b, const asnd_line *line,
                       bool parallel) {
     const int64_t *step = r->lines->stride[0];
     if (select_values(r, b, line)) return;
@@ -235,9 +237,9 @@ static void sort_line(const sort_run *r, line_buffer *b, const asn_line *line,
 
 /* `count` lines that begin next to each other: turned into the buffer, sorted, turned
  * back (PICK: read there), so that every cache line is read and written once. */
-static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *line,
+static void sort_group(const sort_run *r, const line_buffer *b, const asnd_line *line,
                        int64_t count) {
-    const asn_move_loops *loops = asn_move_loops_get(r->item);
+    const asnd_move_loops *loops = asn_move_loops_get(r->item);
     const int64_t *step = r->lines->stride[0];
     const int64_t pitch = b->spare - b->keys;
     line_buffer one = *b;
@@ -264,7 +266,7 @@ static void sort_group(const sort_run *r, const line_buffer *b, const asn_line *
 
 static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
                         int64_t end) {
-    asn_line line;
+    asnd_line line;
     for (int64_t count; first < end; first += count) {
         asn_lines_seek(r->lines, &line, first);
         count = r->lines->extent[1] - line.index[1];
@@ -279,17 +281,17 @@ static void sort_chunk(void *ctx, int64_t chunk) {
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
     line_buffer b;
     few_bytes few;
-    asn_line line;
+    asnd_line line;
     if (end > r->lines->count) end = r->lines->count;
     if (r->short_lines) {
-        asn_short_sort s = {.loops = r->loops,
-                            .lines = r->lines,
-                            .dtype = r->dtype,
-                            .flags = r->flags,
-                            .out = r->indices ? INDICES : VALUES,
-                            .indices = r->indices,
-                            .kth = r->kind == PICK ? r->kth : NULL,
-                            .num_kth = r->num_kth};
+        asnd_short_sort s = {.loops = r->loops,
+                             .lines = r->lines,
+                             .dtype = r->dtype,
+                             .flags = r->flags,
+                             .out = r->indices ? INDICES : VALUES,
+                             .indices = r->indices,
+                             .kth = r->kind == PICK ? r->kth : NULL,
+                             .num_kth = r->num_kth};
         asn_sort_short(&s, first, end - first);
         return;
     }
@@ -317,7 +319,7 @@ static asn_status sort_execute(sort_run *r) {
     if (r->kind == WHOLE && r->n >= LONG_LINE && r->lines->count < asn_pool_width(ns)) {
         line_buffer b;
         few_bytes few;
-        asn_line line;
+        asnd_line line;
         if (!buffer_init(&b, r, &few)) return ASN_ERR_MEMORY;
         asn_lines_seek(r->lines, &line, 0);
         for (int64_t l = 0; l < r->lines->count; l++) {
@@ -336,7 +338,7 @@ static asn_status sort_execute(sort_run *r) {
     return ASN_OK;
 }
 
-static bool fits(const asn_nd *in, int axis, int64_t kept, const asn_nd *out) {
+static bool fits(const asnd_nd *in, int axis, int64_t kept, const asnd_nd *out) {
     if (!out) return true;
     if (out->ndim != in->ndim) return false;
     for (int d = 0; d < in->ndim; d++)
@@ -346,8 +348,8 @@ static bool fits(const asn_nd *in, int axis, int64_t kept, const asn_nd *out) {
 
 /* Whether one view may be written before all of the other is read: they are the same
  * elements in the same places, or apart. */
-static bool same_or_apart(const asn_nd *in, const asn_nd *out) {
-    const asn_nd *views[] = {in, out};
+static bool same_or_apart(const asnd_nd *in, const asnd_nd *out) {
+    const asnd_nd *views[] = {in, out};
     uintptr_t low[2], high[2];
     bool same = in->data == out->data;
     for (int v = 0; v < 2; v++) {
@@ -367,8 +369,8 @@ static bool same_or_apart(const asn_nd *in, const asn_nd *out) {
 
 /* Where the keys lie while they are sorted: keys of the values' size can do without
  * memory of their own. Needs the lines. */
-static void choose_place(sort_run *r, const asn_nd *in, const asn_nd *values) {
-    const asn_lines *l = r->lines;
+static void choose_place(sort_run *r, const asnd_nd *in, const asnd_nd *values) {
+    const asnd_lines *l = r->lines;
     if (!values || r->by_index || r->short_lines || r->kind == TOP ||
         r->item != r->bytes || !same_or_apart(in, values))
         return;
@@ -385,8 +387,8 @@ static void choose_place(sort_run *r, const asn_nd *in, const asn_nd *values) {
                 l->stride[1][VALUES] == r->item && l->stride[0][IN] != r->item;
 }
 
-static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
-                             const asn_nd *values, const asn_nd *indices) {
+static asn_status sort_setup(sort_run *r, const asnd_nd *in, int axis, int flags,
+                             const asnd_nd *values, const asnd_nd *indices) {
     if (axis < 0 || axis >= in->ndim || !fits(in, axis, r->kept, values) ||
         !fits(in, axis, r->kept, indices) || (values && values->dtype != in->dtype) ||
         (indices && indices->dtype != ASN_I64))
@@ -420,10 +422,10 @@ static asn_status sort_setup(sort_run *r, const asn_nd *in, int axis, int flags,
     return ASN_OK;
 }
 
-asn_status asn_cpu_sort(const asn_nd *in, int axis, int flags, const asn_nd *values,
-                        const asn_nd *indices) {
+asn_status asn_cpu_sort(const asnd_nd *in, int axis, int flags, const asnd_nd *values,
+                        const asnd_nd *indices) {
     bool known = axis >= 0 && axis < in->ndim;
-    asn_lines lines;
+    asnd_lines lines;
     sort_run r = {.lines = &lines, .kind = WHOLE, .kept = known ? in->shape[axis] : 0};
     ASN_TRY(sort_setup(&r, in, axis, flags, values, indices));
     return sort_execute(&r);
@@ -437,10 +439,10 @@ static asn_status check_positions(const sort_run *r, const int64_t *kth) {
     return ASN_OK;
 }
 
-asn_status asn_cpu_partition(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
-                             const asn_nd *values, const asn_nd *indices) {
+asn_status asn_cpu_partition(const asnd_nd *in, int axis, const int64_t *kth, int num_kth,
+                             const asnd_nd *values, const asnd_nd *indices) {
     bool known = axis >= 0 && axis < in->ndim;
-    asn_lines lines;
+    asnd_lines lines;
     sort_run r = {.lines = &lines,
                   .kind = PARTITION,
                   .kept = known ? in->shape[axis] : 0,
@@ -461,9 +463,9 @@ asn_status asn_cpu_partition(const asn_nd *in, int axis, const int64_t *kth, int
     return status;
 }
 
-asn_status asn_cpu_pick(const asn_nd *in, int axis, const int64_t *kth, int num_kth,
-                        const asn_nd *values) {
-    asn_lines lines;
+asn_status asn_cpu_pick(const asnd_nd *in, int axis, const int64_t *kth, int num_kth,
+                        const asnd_nd *values) {
+    asnd_lines lines;
     sort_run r = {
         .lines = &lines, .kind = PICK, .kept = num_kth, .num_kth = num_kth, .kth = kth};
     ASN_TRY(sort_setup(&r, in, axis, 0, values, NULL));
@@ -476,9 +478,9 @@ asn_status asn_cpu_pick(const asn_nd *in, int axis, const int64_t *kth, int num_
     return num_kth ? sort_execute(&r) : ASN_OK;
 }
 
-asn_status asn_cpu_topk(const asn_nd *in, int axis, int64_t k, int flags,
-                        const asn_nd *values, const asn_nd *indices) {
-    asn_lines lines;
+asn_status asn_cpu_topk(const asnd_nd *in, int axis, int64_t k, int flags,
+                        const asnd_nd *values, const asnd_nd *indices) {
+    asnd_lines lines;
     sort_run r = {.lines = &lines, .kind = TOP, .kept = k, .num_kth = 1};
     bool known = axis >= 0 && axis < in->ndim;
     if (!known || k < 0 || k > in->shape[axis])

@@ -16,7 +16,7 @@
 #include "device/cpu/sort/keys.h"
 
 enum {
-    LINED = 128,      /* bytes: see asn_sort_loops */
+    LINED = 128,      /* bytes: see asnd_sort_loops */
     FEW_BYTES = 16384 /* with as many in the spare: within the first cache */
 };
 
@@ -298,7 +298,7 @@ static bool sort_doubles(asn_dtype dt, void *out, const void *from, void *spare,
 #define SORT_KEYS_AS
 #include "device/cpu/sort/sort_loops.inc"
 
-const asn_sort_loops asn_sort_avx2 = {
+const asnd_sort_loops asn_sort_avx2 = {
     sort,
     part,
     columns,

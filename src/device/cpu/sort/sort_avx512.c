@@ -120,7 +120,7 @@ static bool sort_numbers(asn_dtype dt, void *to, const void *from, void *spare,
 #define SORT_KEYS_AS , PLAIN
 #include "device/cpu/sort/sort_loops.inc"
 
-const asn_sort_loops asn_sort_avx512 = {
+const asnd_sort_loops asn_sort_avx512 = {
     sort,
     part,
     columns,

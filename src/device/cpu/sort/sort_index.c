@@ -18,10 +18,10 @@ static int width_of(uint64_t x) {
     return x ? 64 - __builtin_clzll(x) : 0;
 }
 
-asn_packing asn_packing_for(uint64_t differing, int64_t n) {
+asnd_packing asn_packing_for(uint64_t differing, int64_t n) {
     int used = width_of(differing), index_bits = width_of((uint64_t)(n - 1));
-    asn_packing p = {.mask = ((uint64_t)1 << index_bits) - 1,
-                     .exact = used + index_bits <= 64};
+    asnd_packing p = {.mask = ((uint64_t)1 << index_bits) - 1,
+                      .exact = used + index_bits <= 64};
     p.shift = p.exact ? index_bits : 64 - used;
     return p;
 }
@@ -35,7 +35,7 @@ typedef struct {
     uint64_t *packed;
     uint32_t *index;
     int64_t n;
-    asn_packing packing;
+    asnd_packing packing;
     uint64_t base, differing, low, high; /* what slices found; atomic, the latter three */
 } argsort;
 
@@ -85,7 +85,7 @@ static void find_range_8(void *ctx, int64_t slice) {
 /* Keys less the base. */
 static void pack(void *ctx, int64_t slice) {
     const argsort *a = ctx;
-    const asn_packing p = a->packing;
+    const asnd_packing p = a->packing;
     const int64_t end = end_of(a, slice);
     const uint64_t base = a->base;
     uint64_t *packed = a->packed;
@@ -107,7 +107,7 @@ static void unpack(void *ctx, int64_t slice) {
         a->index[i] = (uint32_t)(a->packed[i] & a->packing.mask);
 }
 
-static void pass(argsort *a, asn_pool_fn fn, bool parallel) {
+static void pass(argsort *a, asnd_pool_fn fn, bool parallel) {
     const int64_t slices = (a->n + SLICE - 1) / SLICE;
     if (parallel) {
         asn_pool_run(fn, a, slices, (double)a->n * 0.5);
@@ -140,7 +140,7 @@ static bool sort_runs(uint64_t *packed, int64_t n, const uint64_t *keys, uint64_
     return true;
 }
 
-bool asn_keys_argsort(const asn_sort_loops *loops, int bytes, const void *keys,
+bool asn_keys_argsort(const asnd_sort_loops *loops, int bytes, const void *keys,
                       uint64_t *packed, uint64_t *spare, uint32_t *index, int64_t n,
                       bool parallel) {
     argsort a = {.bytes = bytes, .keys = keys, .packed = packed, .index = index, .n = n};

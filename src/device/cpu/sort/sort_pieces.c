@@ -15,7 +15,7 @@
 enum { SAMPLE = 1024, MOST_PIECES = 64, PIECE_BYTES = 1 << 20, LEAST_PARTED = 512 };
 
 typedef struct {
-    const asn_sort_loops *loops;
+    const asnd_sort_loops *loops;
     int bytes, pieces; /* parts are as many */
     char *keys, *spare;
     int64_t n;
@@ -88,7 +88,7 @@ static void choose_pivots(pieces_sort *s) {
         s->pivot[i] = sample[i * SAMPLE / s->pieces];
 }
 
-void *asn_sort_pieces(const asn_sort_loops *loops, int bytes, void *keys, void *spare,
+void *asn_sort_pieces(const asnd_sort_loops *loops, int bytes, void *keys, void *spare,
                       int64_t n, int parts, double ns) {
     int pieces = 2 * parts;
     while (pieces < MOST_PIECES && n * bytes / pieces > PIECE_BYTES)

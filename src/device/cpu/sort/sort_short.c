@@ -24,10 +24,10 @@ typedef struct {
     int64_t step;     /* between a line's elements */
     int64_t spacing;  /* between lines */
     int lines, lanes; /* lines <= lanes */
-    const asn_key_codec *codec;
+    const asnd_key_codec *codec;
 } geometry;
 
-bool asn_sort_short_fits(const asn_lines *lines, asn_dtype dtype) {
+bool asn_sort_short_fits(const asnd_lines *lines, asn_dtype dtype) {
     int bytes = asn_key_bytes(dtype);
     return asn_sort_loops_get() && (bytes == 4 || bytes == 8) &&
            lines->length <= ASN_SHORT_LINE && lines->length > 1 && lines->num_dims > 1 &&
@@ -49,7 +49,7 @@ static void turn_8(uint64_t *to, const uint64_t *from, int64_t rows, int64_t col
 }
 
 /* The keys of lined elements, [line][element], and back. */
-static void encode_lined(const asn_short_sort *s, const geometry *g, int bytes,
+static void encode_lined(const asnd_short_sort *s, const geometry *g, int bytes,
                          const char *from, tile *t) {
     if (g->spacing == g->step * g->n)
         g->codec->encode(t->lined, from, g->step, g->n * g->lines, s->flags);
@@ -59,7 +59,7 @@ static void encode_lined(const asn_short_sort *s, const geometry *g, int bytes,
                              g->n, s->flags);
 }
 
-static void decode_lined(const asn_short_sort *s, const geometry *g, int bytes, tile *t,
+static void decode_lined(const asnd_short_sort *s, const geometry *g, int bytes, tile *t,
                          char *to) {
     if (g->spacing == g->step * g->n)
         g->codec->decode(to, g->step, t->lined, g->n * g->lines, s->flags);
@@ -69,7 +69,7 @@ static void decode_lined(const asn_short_sort *s, const geometry *g, int bytes, 
                              g->n, s->flags);
 }
 
-static void encode(const asn_short_sort *s, const geometry *g, int bytes,
+static void encode(const asnd_short_sort *s, const geometry *g, int bytes,
                    const char *from, tile *t) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
         for (int64_t i = 0; i < g->n; i++)
@@ -84,7 +84,7 @@ static void encode(const asn_short_sort *s, const geometry *g, int bytes,
         turn_8((uint64_t *)t->keys, (uint64_t *)t->lined, g->lines, g->n, g->lanes);
 }
 
-static void decode(const asn_short_sort *s, const geometry *g, int bytes, tile *t,
+static void decode(const asnd_short_sort *s, const geometry *g, int bytes, tile *t,
                    char *to) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
         for (int64_t i = 0; i < g->n; i++)
@@ -100,7 +100,7 @@ static void decode(const asn_short_sort *s, const geometry *g, int bytes, tile *
 }
 
 /* The elements wanted of a sorted tile, [element][line], or of sorted lines. */
-static void decode_picked(const asn_short_sort *s, const geometry *g, int bytes,
+static void decode_picked(const asnd_short_sort *s, const geometry *g, int bytes,
                           const tile *t, char *to, bool lined) {
     for (int j = 0; j < s->num_kth; j++, to += g->step) {
         if (!lined)
@@ -113,8 +113,8 @@ static void decode_picked(const asn_short_sort *s, const geometry *g, int bytes,
 }
 
 /* The packed numbers of a tile of keys, [element][line]. */
-static asn_packing pack_tile(const geometry *g, int bytes, const tile *t,
-                             uint64_t (*packed)[LANES_8]) {
+static asnd_packing pack_tile(const geometry *g, int bytes, const tile *t,
+                              uint64_t (*packed)[LANES_8]) {
     uint64_t differing = 0;
     for (int64_t i = 0; i < g->n; i++)
         for (int l = 0; l < LANES_8; l++) {
@@ -123,7 +123,7 @@ static asn_packing pack_tile(const geometry *g, int bytes, const tile *t,
             packed[i][l] = key;
             differing |= key ^ packed[0][l];
         }
-    asn_packing p = asn_packing_for(differing, g->n);
+    asnd_packing p = asn_packing_for(differing, g->n);
     for (int64_t i = 0; i < g->n; i++)
         for (int l = 0; l < LANES_8; l++)
             packed[i][l] = (packed[i][l] << p.shift & ~p.mask) | (uint64_t)i;
@@ -147,10 +147,10 @@ static void mend_column(const geometry *g, const tile *t, uint64_t (*packed)[LAN
     }
 }
 
-static void sort_indices(const asn_sort_loops *loops, const geometry *g, int bytes,
+static void sort_indices(const asnd_sort_loops *loops, const geometry *g, int bytes,
                          const tile *t, char *to, const geometry *out) {
     _Alignas(64) uint64_t packed[ASN_SHORT_LINE][LANES_8];
-    asn_packing p = pack_tile(g, bytes, t, packed);
+    asnd_packing p = pack_tile(g, bytes, t, packed);
     loops->columns(8, packed, g->n);
     for (int l = 0; l < g->lines && !p.exact; l++)
         mend_column(g, t, packed, l, p.mask);
@@ -170,13 +170,13 @@ static void sort_indices(const asn_sort_loops *loops, const geometry *g, int byt
  * its time there). */
 enum { STRIPE_BYTES = 16384, STRIPE_TILES = 8 };
 
-static int stripe_tiles(const asn_short_sort *s, int64_t n, int64_t step, int64_t item) {
+static int stripe_tiles(const asnd_short_sort *s, int64_t n, int64_t step, int64_t item) {
     const int64_t most = STRIPE_BYTES / (64 * n);
     if (s->indices || (step == item && n >= 4)) return 1;
     return most > STRIPE_TILES ? STRIPE_TILES : most < 1 ? 1 : (int)most;
 }
 
-static void sort_stripe(const asn_short_sort *s, const geometry *in, const geometry *out,
+static void sort_stripe(const asnd_short_sort *s, const geometry *in, const geometry *out,
                         int tiles, int bytes, const char *from, char *to, tile *t) {
     _Alignas(64) char rows[STRIPE_BYTES];
     const int64_t pitch = 64 * (int64_t)tiles;
@@ -201,16 +201,16 @@ static void sort_stripe(const asn_short_sort *s, const geometry *in, const geome
                            rows + (s->kth ? s->kth[j] : j) * pitch, out->lines, s->flags);
 }
 
-void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count) {
-    const asn_lines *lines = s->lines;
-    const asn_sort_loops *loops = s->loops;
+void asn_sort_short(const asnd_short_sort *s, int64_t first, int64_t count) {
+    const asnd_lines *lines = s->lines;
+    const asnd_sort_loops *loops = s->loops;
     int bytes = asn_key_bytes(s->dtype), lanes = s->indices ? LANES_8 : 64 / bytes;
     int64_t item = asn_itemsize(s->dtype);
-    const asn_key_codec *codec = asn_key_codec_of(s->dtype);
+    const asnd_key_codec *codec = asn_key_codec_of(s->dtype);
     const bool lined = lines->length * bytes >= loops->lined;
     const int tiles = stripe_tiles(s, lines->length, lines->stride[0][IN], item);
     tile t;
-    asn_line line;
+    asnd_line line;
     memset(t.keys, 0, (size_t)(lines->length * lanes * bytes));
     for (int64_t at = first; at < first + count;) {
         asn_lines_seek(lines, &line, at);

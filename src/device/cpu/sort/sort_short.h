@@ -9,8 +9,8 @@ enum { ASN_SHORT_LINE = 128 };
 
 /* Keys of one dtype along lines (views: IN, and the result at view `out`). */
 typedef struct {
-    const asn_sort_loops *loops;
-    const asn_lines *lines;
+    const asnd_sort_loops *loops;
+    const asnd_lines *lines;
     asn_dtype dtype;
     int flags;    /* of keys.h */
     int out;      /* the view that receives values, or indices */
@@ -18,12 +18,12 @@ typedef struct {
     /* the only elements of the sorted line that are wanted; NULL: all are */
     const int64_t *kth;
     int num_kth;
-} asn_short_sort;
+} asnd_short_sort;
 
 /* Whether lines like these are worth sorting side by side. */
-bool asn_sort_short_fits(const asn_lines *lines, asn_dtype dtype);
+bool asn_sort_short_fits(const asnd_lines *lines, asn_dtype dtype);
 
 /* Sorts `count` lines from number `first` on; ASN_SHORT_LINE elements each at most. */
-void asn_sort_short(const asn_short_sort *s, int64_t first, int64_t count);
+void asn_sort_short(const asnd_short_sort *s, int64_t first, int64_t count);
 
 #endif

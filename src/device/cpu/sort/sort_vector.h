@@ -47,18 +47,18 @@ typedef struct {
      * moving keys. May be NULL. */
     void (*order_4)(const uint32_t *keys, int64_t *to, int64_t n, uint32_t pivot);
     void (*order_8)(const uint64_t *keys, int64_t *to, int64_t n, uint64_t pivot);
-} asn_sort_loops;
+} asnd_sort_loops;
 
 #if defined(__x86_64__)
-extern const asn_sort_loops asn_sort_avx2, asn_sort_avx512;
-static inline const asn_sort_loops *asn_sort_loops_get(void) {
+extern const asnd_sort_loops asn_sort_avx2, asn_sort_avx512;
+static inline const asnd_sort_loops *asn_sort_loops_get(void) {
     asn_isa isa = asn_cpu_isa();
     return isa >= ASN_ISA_AVX512 ? &asn_sort_avx512
            : isa >= ASN_ISA_AVX2 ? &asn_sort_avx2
                                  : NULL;
 }
 #else
-static inline const asn_sort_loops *asn_sort_loops_get(void) {
+static inline const asnd_sort_loops *asn_sort_loops_get(void) {
     return NULL;
 }
 #endif
