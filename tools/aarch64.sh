@@ -33,9 +33,21 @@ if [ ! -f "$blas" ]; then
         --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 "scipy-openblas32==$version"
 fi
 
+# ---- zlib of that machine, from Debian's packages of the system's release, which are unpacked here
+zlib=$PWD/$tree/zlib
+if [ ! -f "$zlib/usr/include/zlib.h" ]; then
+    mkdir -p "$zlib/lists/partial"
+    apt=(apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o Dir::State::lists="$zlib/lists"
+        -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= -o APT::Sandbox::User="$(id -un)")
+    "${apt[@]}" update
+    (cd "$zlib" && "${apt[@]}" download zlib1g zlib1g-dev && for package in *.deb; do dpkg -x "$package" .; done && rm -r ./*.deb lists)
+fi
+libz=$(compgen -G "$zlib/*/aarch64-linux-gnu/libz.so.1" || compgen -G "$zlib/usr/lib/aarch64-linux-gnu/libz.so.1")
+
 .venv/bin/cmake -B "$tree" -G Ninja -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
     -DCMAKE_C_COMPILER=aarch64-linux-gnu-gcc -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ \
     -DCMAKE_CROSSCOMPILING_EMULATOR="$(command -v qemu-aarch64-static);-L;$sysroot" -DASNUMPY_OPENBLAS="$PWD/$blas" \
+    -DZLIB_INCLUDE_DIR="$zlib/usr/include" -DZLIB_LIBRARY="$libz" \
     -DASNUMPY_TESTS=ON -DASNUMPY_PYTHON=OFF -DASNUMPY_WERROR=ON -DPython3_EXECUTABLE="$python" \
     -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" >/dev/null
 .venv/bin/ninja -C "$tree" --quiet

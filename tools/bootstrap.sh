@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, Python with venv, cppcheck, valgrind (apt-get, as root or through sudo), and a
+# Brings what a fresh Debian/Ubuntu machine lacks: a compiler, zlib, Python with venv, cppcheck, valgrind (apt-get, as root or through sudo), and a
 # .venv with the build and test tools, pinned by range. Arguments are further programs, by the names of their packages. Safe to run again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 need=()
 command -v gcc >/dev/null || need+=(gcc libc6-dev)
 command -v g++ >/dev/null || need+=(g++)
+echo '#include <zlib.h>' | gcc -E - >/dev/null 2>&1 || need+=(zlib1g-dev)
 command -v pkg-config >/dev/null || need+=(pkg-config)
 command -v make >/dev/null || need+=(make)
 command -v git >/dev/null || need+=(git)

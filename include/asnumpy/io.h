@@ -21,8 +21,15 @@ ASNUMPY_API asnp_status asnp_load(const char *path, asnp_array **out);
  * GiB or more. */
 ASNUMPY_API asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
                                    asnp_array *const *arrays);
-/* The array of a name in a .npz file. VALUE: there is none of the name, it is no such
- * file, or is damaged. UNSUPPORTED: it is compressed. */
+/* The same, compressed, as numpy.savez_compressed writes it (deflate, by zlib's usual
+ * level). The file must be one that can be written in any order: no pipe. */
+ASNUMPY_API asnp_status asnp_savez_compressed(const char *path, int32_t n,
+                                              const char *const *names,
+                                              asnp_array *const *arrays);
+/* The array of a name in a .npz file, compressed or not. VALUE: there is none of the
+ * name, it is no such file, or is damaged. UNSUPPORTED: it is compressed by another
+ * method than deflate, or has 4 GiB or more. A member takes memory of its uncompressed
+ * size, which is at most 1032 times what it has in the file. */
 ASNUMPY_API asnp_status asnp_loadz(const char *path, const char *name, asnp_array **out);
 /* The names in a .npz file, as its bytes are, each with a newline after it. The caller
  * frees the text with asnp_free_text. */

@@ -105,59 +105,79 @@ static asn_status bytes_left(FILE *file, const char *path, int64_t *out) {
     return fseek(file, at, SEEK_SET) ? failed(path, "read") : ASN_OK;
 }
 
-/* An array of h's dtype and shape from the file's next bytes; made as row-major, so of a
- * Fortran file with its axes reversed. */
-static asn_status read_elements(FILE *file, const char *path, const asn_npy *h,
-                                asnp_array **out) {
-    int64_t shape[ASN_MAX_DIMS], left = 0;
+/* What `h` describes as a row-major array: a Fortran file's axes are reversed. VALUE: it
+ * has more bytes than are left. */
+static asn_status measure(const asn_npy *h, const char *path, int64_t left,
+                          int64_t shape[ASN_MAX_DIMS], int64_t *bytes) {
     asn_layout l;
     for (int d = 0; d < h->ndim; d++)
         shape[d] = h->shape[h->fortran ? h->ndim - 1 - d : d];
     ASN_TRY(asn_layout_init(&l, h->dtype, h->ndim, shape, 'C'));
-    int64_t bytes = asn_layout_nbytes(&l), count = l.size;
+    *bytes = asn_layout_nbytes(&l);
     asn_layout_fini(&l);
+    if (left >= *bytes) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "%s: is cut short: it has %lld bytes of elements; the array "
+                         "needs %lld",
+                         path, (long long)left, (long long)*bytes);
+}
+
+/* The array of `h` from the bytes of its elements, which are put into this machine's
+ * order; `shape` is the measured one. */
+static asn_status array_of(const asn_npy *h, const int64_t *shape, char *data,
+                           int64_t bytes, asnp_array **out) {
+    asnp_array *read = NULL;
+    if (h->swapped) { /* a complex number is two */
+        int size = asn_itemsize(h->dtype) / (asn_is_complex(h->dtype) ? 2 : 1);
+        swap_bytes(data, bytes / size, size);
+    }
+    asnp_status status = asnp_from_host((asnp_dtype)asn_dtype_table[h->dtype].acl,
+                                        h->ndim, shape, NULL, data, &read);
+    if (!status && h->fortran) {
+        status = asnp_transpose(read, NULL, out);
+        asnp_release(read);
+    } else if (!status) {
+        *out = read;
+    }
+    return (asn_status)status;
+}
+
+/* The array of `h` from the file's next bytes. */
+static asn_status read_elements(FILE *file, const char *path, const asn_npy *h,
+                                asnp_array **out) {
+    int64_t shape[ASN_MAX_DIMS], left = 0, bytes = 0;
     ASN_TRY(bytes_left(file, path, &left));
-    if (left < bytes)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "%s: is cut short: it has %lld bytes of elements; the array "
-                             "needs %lld",
-                             path, (long long)left, (long long)bytes);
+    ASN_TRY(measure(h, path, left, shape, &bytes));
     char *data = asn_malloc((size_t)bytes);
     if (!data) return ASN_ERR_MEMORY;
-    asn_status status = ASN_OK;
-    if (fread(data, 1, (size_t)bytes, file) != (size_t)bytes)
-        status = failed(path, "read");
-    if (!status && h->swapped) { /* a complex number is two */
-        int parts = asn_is_complex(h->dtype) ? 2 : 1;
-        swap_bytes(data, count * parts, asn_itemsize(h->dtype) / parts);
-    }
-    if (!status)
-        status = (asn_status)asnp_from_host((asnp_dtype)asn_dtype_table[h->dtype].acl,
-                                            h->ndim, shape, NULL, data, out);
+    asn_status status = fread(data, 1, (size_t)bytes, file) == (size_t)bytes
+                            ? array_of(h, shape, data, bytes, out)
+                            : failed(path, "read");
     asn_free(data);
     return status;
 }
 
-asn_status asn_npy_load(FILE *file, const char *path, asnp_array **out) {
+asn_status asn_npy_parse(char *data, size_t bytes, const char *path, asnp_array **out) {
     asn_npy h = {.ndim = 0};
-    asnp_array *read = NULL;
-    ASN_TRY(asn_npy_read(&h, file, path));
-    ASN_TRY(read_elements(file, path, &h, &read));
-    if (!h.fortran) {
-        *out = read;
-        return ASN_OK;
-    }
-    asnp_status status = asnp_transpose(read, NULL, out);
-    asnp_release(read);
-    return (asn_status)status;
+    int64_t shape[ASN_MAX_DIMS], needed = 0;
+    FILE *file = fmemopen(data, bytes, "rb");
+    if (!file) return failed(path, "read");
+    asn_status status = asn_npy_read(&h, file, path);
+    long at = ftell(file);
+    if (!status && at < 0) status = failed(path, "read");
+    fclose(file);
+    if (!status) status = measure(&h, path, (int64_t)bytes - at, shape, &needed);
+    return status ? status : array_of(&h, shape, data + at, needed, out);
 }
 
 asnp_status asnp_load(const char *path, asnp_array **out) {
+    asn_npy h = {.ndim = 0};
     FILE *file;
     NEED(path);
     NEED(out);
     ASN_TRY(open_file(path, "rb", &file));
-    asn_status status = asn_npy_load(file, path, out);
+    asn_status status = asn_npy_read(&h, file, path);
+    if (!status) status = read_elements(file, path, &h, out);
     fclose(file);
     return status;
 }

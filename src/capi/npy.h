@@ -26,9 +26,11 @@ ASN_CHECK_RESULT asn_status asn_npy_read(asn_npy *h, FILE *file, const char *pat
 ASN_CHECK_RESULT asn_status asn_npy_format(const asn_npy *h, char text[ASN_NPY_MOST],
                                            size_t *length);
 
-/* A whole .npy file in memory (the caller frees it), and the array of one. (io.c) */
+/* A whole .npy file in memory (the caller frees it), and the array of one, whose bytes
+ * may be swapped in place. (io.c) */
 ASN_CHECK_RESULT asn_status asn_npy_bytes(const asnp_array *a, char **data,
                                           size_t *bytes);
-ASN_CHECK_RESULT asn_status asn_npy_load(FILE *file, const char *path, asnp_array **out);
+ASN_CHECK_RESULT asn_status asn_npy_parse(char *data, size_t bytes, const char *path,
+                                          asnp_array **out);
 
 #endif

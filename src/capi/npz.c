@@ -2,15 +2,21 @@
  *
  * Written and read after PKWARE's APPNOTE.TXT: per member a local header, its name and
  * bytes; then a central directory with a record per member; then the record that ends it,
- * which is looked for from the end since a comment may follow. Members are stored, not
- * compressed. The 64-bit extension is not used: an archive is below 4 GiB. (numpy.savez
- * has its extra field in local headers, which are skipped by their length.)
+ * which is looked for from the end since a comment may follow. Members are stored or
+ * deflated, which zlib does, as it does checksums. The 64-bit extension is not used: an
+ * archive and its members are below 4 GiB. (numpy.savez has its extra field in local
+ * headers, which are skipped by their length.)
+ *
+ * What a record says of its size is no reason to take memory: the file must have the
+ * bytes, and deflate be able to expand them so far.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "capi/capi.h"
+#include "capi/deflate.h"
 #include "capi/npy.h"
 
 enum {
@@ -24,6 +30,9 @@ enum {
     DATE = 0x21,  /* 1 January 1980: archives of the same arrays are the same */
     MOST_NAME = 255,
 };
+#define MOST_BYTES (UINT32_MAX - 1024u) /* of an archive before its directory */
+
+typedef enum { STORED = 0, DEFLATED = 8 } method; /* as records have it */
 
 static void put(unsigned char *at, int bytes, uint64_t value) {
     for (int i = 0; i < bytes; i++)
@@ -37,18 +46,6 @@ static uint32_t get(const unsigned char *at, int bytes) {
     return value;
 }
 
-static uint32_t crc32_of(const unsigned char *data, size_t bytes) {
-    uint32_t table[256], crc = 0xffffffffu;
-    for (uint32_t i = 0; i < 256; i++) {
-        table[i] = i;
-        for (int k = 0; k < 8; k++)
-            table[i] = table[i] & 1 ? 0xedb88320u ^ table[i] >> 1 : table[i] >> 1;
-    }
-    for (size_t i = 0; i < bytes; i++)
-        crc = table[(crc ^ data[i]) & 255] ^ crc >> 8;
-    return ~crc;
-}
-
 static asn_status failed(const char *path, const char *what) {
     return asn_error_set(ASN_ERR_RUNTIME, "%s: cannot be %s: %s", path, what,
                          strerror(errno));
@@ -58,42 +55,77 @@ static asn_status failed(const char *path, const char *what) {
 
 typedef struct {
     char name[MOST_NAME + 5];
-    uint32_t crc, bytes, offset;
+    method method;
+    uint32_t crc, packed, bytes, offset; /* packed: bytes in the file */
 } member;
 
 /* What local and central headers have in common, from the version needed on. */
 static void put_common(unsigned char *at, const member *m) {
     put(at, 2, VERSION);
+    put(at + 4, 2, (uint64_t)m->method);
     put(at + 8, 2, DATE);
     put(at + 10, 4, m->crc);
-    put(at + 14, 4, m->bytes);
+    put(at + 14, 4, m->packed);
     put(at + 18, 4, m->bytes);
     put(at + 22, 2, strlen(m->name));
 }
 
+static asn_status too_long(const member *m) {
+    return asn_error_set(ASN_ERR_UNSUPPORTED,
+                         "savez: the archive has 4 GiB or more with '%s'", m->name);
+}
+
+static bool write_header(FILE *file, const member *m) {
+    unsigned char header[LOCAL_SIZE] = {0};
+    size_t length = strlen(m->name);
+    put(header, 4, LOCAL);
+    put_common(header + 4, m);
+    return fwrite(header, 1, LOCAL_SIZE, file) == LOCAL_SIZE &&
+           fwrite(m->name, 1, length, file) == length;
+}
+
+/* The member's bytes behind its header, which is written again when their number is
+ * known. */
+static asn_status write_deflated(FILE *file, const char *path, const char *data,
+                                 member *m) {
+    uint64_t packed;
+    if (!write_header(file, m)) return failed(path, "written");
+    ASN_TRY(asn_deflate(file, path, data, m->bytes, &packed));
+    if (m->offset + packed > MOST_BYTES) return too_long(m);
+    m->packed = (uint32_t)packed;
+    long end = ftell(file);
+    bool written = end >= 0 && fseek(file, (long)m->offset, SEEK_SET) == 0 &&
+                   write_header(file, m) && fseek(file, end, SEEK_SET) == 0;
+    return written ? ASN_OK : failed(path, "written");
+}
+
+static asn_status write_stored(FILE *file, const char *path, const char *data,
+                               member *m) {
+    m->packed = m->bytes;
+    if ((uint64_t)m->offset + m->bytes > MOST_BYTES) return too_long(m);
+    bool written = write_header(file, m) && fwrite(data, 1, m->bytes, file) == m->bytes;
+    return written ? ASN_OK : failed(path, "written");
+}
+
 static asn_status write_member(FILE *file, const char *path, const asnp_array *a,
                                member *m) {
-    unsigned char header[LOCAL_SIZE] = {0};
     char *data;
-    size_t bytes, length = strlen(m->name);
+    size_t bytes;
     long at = ftell(file);
     if (at < 0) return failed(path, "written");
     ASN_TRY(asn_npy_bytes(a, &data, &bytes));
-    if ((uint64_t)at + bytes > UINT32_MAX - 1024) {
-        asn_free(data);
-        return asn_error_set(ASN_ERR_UNSUPPORTED,
-                             "savez: the archive has 4 GiB or more with '%s'", m->name);
+    asn_status status = ASN_OK;
+    if (bytes > MOST_BYTES || (uint64_t)at > MOST_BYTES) {
+        status = too_long(m);
+    } else {
+        m->offset = (uint32_t)at;
+        m->bytes = (uint32_t)bytes;
+        m->crc = (uint32_t)crc32_z(0, (const Bytef *)data, bytes);
+        status = m->method == DEFLATED ? write_deflated(file, path, data, m)
+                                       : write_stored(file, path, data, m);
     }
-    m->offset = (uint32_t)at;
-    m->bytes = (uint32_t)bytes;
-    m->crc = crc32_of((const unsigned char *)data, bytes);
-    put(header, 4, LOCAL);
-    put_common(header + 4, m);
-    bool written = fwrite(header, 1, LOCAL_SIZE, file) == LOCAL_SIZE &&
-                   fwrite(m->name, 1, length, file) == length &&
-                   fwrite(data, 1, bytes, file) == bytes;
     asn_free(data);
-    return written ? ASN_OK : failed(path, "written");
+    return status;
 }
 
 static asn_status write_directory(FILE *file, const char *path, int n,
@@ -140,8 +172,8 @@ static asn_status name_members(int32_t n, const char *const *names,
     return ASN_OK;
 }
 
-asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
-                       asnp_array *const *arrays) {
+static asnp_status save(const char *path, int32_t n, const char *const *names,
+                        asnp_array *const *arrays, method method) {
     NEED(path);
     NEED(names);
     NEED(arrays);
@@ -153,12 +185,24 @@ asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
     asn_status status = name_members(n, names, arrays, members);
     FILE *file = status ? NULL : fopen(path, "wb");
     if (!status && !file) status = failed(path, "opened");
-    for (int i = 0; i < n && !status; i++)
+    for (int i = 0; i < n && !status; i++) {
+        members[i].method = method;
         status = write_member(file, path, arrays[i], &members[i]);
+    }
     if (!status) status = write_directory(file, path, n, members);
     if (file && fclose(file) != 0 && !status) status = failed(path, "written");
     asn_free(members);
     return status;
+}
+
+asnp_status asnp_savez(const char *path, int32_t n, const char *const *names,
+                       asnp_array *const *arrays) {
+    return save(path, n, names, arrays, STORED);
+}
+
+asnp_status asnp_savez_compressed(const char *path, int32_t n, const char *const *names,
+                                  asnp_array *const *arrays) {
+    return save(path, n, names, arrays, DEFLATED);
 }
 
 /* ---- reading: the whole directory in memory, `at` its next record */
@@ -238,29 +282,63 @@ static asn_status next_member(archive *z, const unsigned char **record, const ch
     return ASN_OK;
 }
 
-static asn_status load_member(const archive *z, const unsigned char *r,
-                              asnp_array **out) {
-    uint32_t bytes = get(r + 20, 4), offset = get(r + 42, 4);
-    unsigned char *header, *data;
-    if (get(r + 10, 2) != 0)
-        return asn_error_set(
-            ASN_ERR_UNSUPPORTED,
-            "%s: is compressed; numpy.savez writes archives that are not", z->path);
-    if (bytes == 0 || bytes == UINT32_MAX || offset == UINT32_MAX)
-        return damaged(z->path);
-    ASN_TRY(read_at(z, (long)offset, LOCAL_SIZE, &header));
-    long begin =
-        (long)offset + LOCAL_SIZE + (long)get(header + 26, 2) + (long)get(header + 28, 2);
+/* Where a member's bytes begin: behind its local header, whose name and extra field have
+ * lengths of their own. */
+static asn_status find_bytes(const archive *z, const member *m, long *begin) {
+    unsigned char *header;
+    ASN_TRY(read_at(z, (long)m->offset, LOCAL_SIZE, &header));
+    *begin = (long)m->offset + LOCAL_SIZE + (long)get(header + 26, 2) +
+             (long)get(header + 28, 2);
     bool local = get(header, 4) == LOCAL;
     asn_free(header);
-    if (!local) return damaged(z->path);
-    ASN_TRY(read_at(z, begin, bytes, &data));
-    asn_status status =
-        crc32_of(data, bytes) == get(r + 16, 4) ? ASN_OK : damaged(z->path);
-    FILE *inside = status ? NULL : fmemopen(data, bytes, "rb");
-    if (!status && !inside) status = failed(z->path, "read");
-    if (!status) status = asn_npy_load(inside, z->path, out);
-    if (inside) fclose(inside);
+    return local && *begin <= z->size && m->packed <= z->size - *begin ? ASN_OK
+                                                                       : damaged(z->path);
+}
+
+/* The .npy file that a deflated member holds; the caller frees it. */
+static asn_status read_deflated(const archive *z, const member *m, long begin,
+                                unsigned char **out) {
+    if (m->bytes > (uint64_t)m->packed * ASN_DEFLATE_MOST)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: is damaged: %lu compressed bytes cannot hold %lu",
+                             z->path, (unsigned long)m->packed, (unsigned long)m->bytes);
+    unsigned char *data = asn_malloc(m->bytes);
+    if (!data) return ASN_ERR_MEMORY;
+    asn_status status = fseek(z->file, begin, SEEK_SET) == 0
+                            ? asn_inflate(z->file, z->path, m->packed, data, m->bytes)
+                            : damaged(z->path);
+    if (status)
+        asn_free(data);
+    else
+        *out = data;
+    return status;
+}
+
+static asn_status load_member(const archive *z, const unsigned char *r,
+                              asnp_array **out) {
+    const member m = {.method = (method)get(r + 10, 2),
+                      .crc = get(r + 16, 4),
+                      .packed = get(r + 20, 4),
+                      .bytes = get(r + 24, 4),
+                      .offset = get(r + 42, 4)};
+    unsigned char *data = NULL;
+    long begin;
+    if (m.method != STORED && m.method != DEFLATED)
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "%s: is compressed by zip's method %d; members that are "
+                             "stored (0) or deflated (8) are read",
+                             z->path, (int)m.method);
+    if (m.packed == UINT32_MAX || m.bytes == UINT32_MAX || m.offset == UINT32_MAX)
+        return asn_error_set(ASN_ERR_UNSUPPORTED,
+                             "%s: has 4 GiB or more in a member or before it", z->path);
+    if (m.bytes == 0 || (m.method == STORED && m.packed != m.bytes))
+        return damaged(z->path);
+    ASN_TRY(find_bytes(z, &m, &begin));
+    ASN_TRY(m.method == DEFLATED ? read_deflated(z, &m, begin, &data)
+                                 : read_at(z, begin, m.bytes, &data));
+    asn_status status = crc32_z(0, data, m.bytes) == m.crc
+                            ? asn_npy_parse((char *)data, m.bytes, z->path, out)
+                            : damaged(z->path);
     asn_free(data);
     return status;
 }

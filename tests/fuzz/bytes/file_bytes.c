@@ -2,10 +2,10 @@
  * the bytes hold, or refuse with a status and a sentence.
  *
  * The input's first byte says what the rest is: a file as it is, or the .npy file in an
- * archive that is made around it with the right checksum, a few of its bytes then
- * replaced. What a header says is no reason to take memory: the linker puts a bound on
- * asn_malloc here, which follows from the file's length. An array that was read is
- * written and read again, and must come back with the same bytes. */
+ * archive that is made around it with the right checksum, stored or deflated, a few of
+ * the archive's bytes then replaced. What a header says is no reason to take memory: the
+ * linker puts a bound on asn_malloc here, which follows from the file's length. An array
+ * that was read is written and read again, and must come back with the same bytes. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "asnumpy/asnumpy.h"
 #include "driver.h"
@@ -24,6 +25,8 @@ enum {
     LOCAL_SIZE = 30,
     CENTRAL_SIZE = 46,
     END_SIZE = 22,
+    EXPANDED = 1032, /* bytes that one deflated byte may hold, at most */
+    PLACES = 64,     /* bytes of a member that may be replaced, from its name on */
     ROOM = DRIVER_MOST + 256
 };
 
@@ -84,31 +87,43 @@ static void put(uint8_t *at, int bytes, size_t value) {
         at[i] = (uint8_t)(value >> (8 * i));
 }
 
-static uint32_t checksum(const uint8_t *data, size_t size) {
-    uint32_t crc = 0xffffffffu;
-    for (size_t i = 0; i < size; i++) {
-        crc ^= data[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc & 1 ? 0xedb88320u ^ crc >> 1 : crc >> 1;
-    }
-    return ~crc;
+/* A bare deflate stream of the bytes, of a level from 0 on; its length. */
+static size_t deflated(const uint8_t *data, size_t size, int level, uint8_t *out,
+                       size_t room) {
+    z_stream z = {.next_in = (Bytef *)data,
+                  .avail_in = (uInt)size,
+                  .next_out = out,
+                  .avail_out = (uInt)room};
+    if (deflateInit2(&z, level, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
+        deflate(&z, Z_FINISH) != Z_STREAM_END)
+        fail("bytes cannot be compressed");
+    (void)deflateEnd(&z);
+    return room - z.avail_out;
 }
 
-static size_t archive_of(const uint8_t *npy, size_t size, uint8_t out[ROOM]) {
+/* level: of deflate, or -1 for a member that is stored. */
+static size_t archive_of(const uint8_t *npy, size_t size, int level, uint8_t out[ROOM]) {
     static const char name[] = "a.npy";
     const size_t length = sizeof name - 1;
-    uint8_t *central = out + LOCAL_SIZE + length + size;
-    uint8_t *end = central + CENTRAL_SIZE + length;
+    uint8_t *data = out + LOCAL_SIZE + length;
+    const size_t room = ROOM - LOCAL_SIZE - CENTRAL_SIZE - END_SIZE - 2 * length;
+    size_t packed = size;
     memset(out, 0, ROOM);
+    if (level < 0)
+        memcpy(data, npy, size);
+    else
+        packed = deflated(npy, size, level, data, room);
+    uint8_t *central = data + packed;
+    uint8_t *end = central + CENTRAL_SIZE + length;
     put(out, 4, 0x04034b50);
-    put(out + 14, 4, checksum(npy, size));
-    put(out + 18, 4, size);
+    put(out + 8, 2, level < 0 ? 0 : 8);
+    put(out + 14, 4, crc32(0, npy, (uInt)size));
+    put(out + 18, 4, packed);
     put(out + 22, 4, size);
     put(out + 26, 2, length);
     memcpy(out + LOCAL_SIZE, name, length);
-    memcpy(out + LOCAL_SIZE + length, npy, size);
     put(central, 4, 0x02014b50);
-    memcpy(central + 16, out + 14, 14);
+    memcpy(central + 10, out + 8, 20);
     memcpy(central + CENTRAL_SIZE, name, length);
     put(end, 4, 0x06054b50);
     put(end + 8, 2, 1);
@@ -119,15 +134,17 @@ static size_t archive_of(const uint8_t *npy, size_t size, uint8_t out[ROOM]) {
 }
 
 /* The rest as a .npy file in an archive; before it the count of bytes of the archive's
- * own records that are replaced, and for each its place and value. */
-static size_t wrapped(const uint8_t *at, const uint8_t *stop, uint8_t out[ROOM]) {
+ * own records and the member's first ones that are replaced, and for each its place and
+ * value. */
+static size_t wrapped(const uint8_t *at, const uint8_t *stop, int level,
+                      uint8_t out[ROOM]) {
     const uint8_t *patches = at + 1;
     int count = at < stop ? *at % 4 : 0;
     at = stop - at > 1 + 2 * count ? at + 1 + 2 * count : stop;
-    size_t size = archive_of(at, (size_t)(stop - at), out);
+    size_t size = archive_of(at, (size_t)(stop - at), level, out);
     const size_t records = CENTRAL_SIZE + 5 + END_SIZE;
     for (int i = 0; i < count && at < stop; i++) {
-        size_t place = patches[2 * i] % (records + LOCAL_SIZE);
+        size_t place = patches[2 * i] % (records + LOCAL_SIZE + PLACES);
         out[place < records ? size - records + place : place - records] =
             patches[2 * i + 1];
     }
@@ -168,6 +185,7 @@ static void check(asnp_status status, asnp_array *a, size_t size) {
 
 static void check_npy(size_t size) {
     asnp_array *a = NULL;
+    most = HEADER_MOST + STRUCTS + 4 * size;
     asnp_status status = asnp_load(input.path, &a);
     check(status, a, size);
 }
@@ -175,8 +193,9 @@ static void check_npy(size_t size) {
 static void check_npz(size_t size) {
     char *names = NULL, name[DRIVER_MOST];
     asnp_array *a = NULL;
+    most = HEADER_MOST + STRUCTS + EXPANDED * size;
     asnp_status status = asnp_loadz(input.path, "a", &a);
-    check(status, a, size);
+    check(status, a, EXPANDED * size);
     status = asnp_npz_names(input.path, &names);
     if (status != ASNP_OK) {
         if (names != NULL || *asnp_message() == 0) fail("refused without a message");
@@ -189,7 +208,7 @@ static void check_npz(size_t size) {
         name[length] = 0;
         a = NULL;
         status = asnp_loadz(input.path, name, &a);
-        check(status, a, size);
+        check(status, a, EXPANDED * size);
     }
     asnp_free_text(names);
 }
@@ -200,6 +219,7 @@ static void check_elements(uint8_t how, size_t size) {
     const int64_t counts[] = {-1, how, (int64_t)1 << 60, INT64_MAX};
     const int64_t offsets[] = {0, how, (int64_t)size + 1, INT64_MAX};
     asnp_array *a = NULL;
+    most = HEADER_MOST + STRUCTS + 4 * size;
     asnp_status status = asnp_from_file(input.path, dtypes[how % 4], counts[how / 4 % 4],
                                         offsets[how / 16 % 4], &a);
     check(status, a, size);
@@ -223,6 +243,7 @@ static bool start(void) {
     asnp_release(a);
     if (status) fail("cannot begin");
     check_npy(DRIVER_MOST);
+    most = 0;
     return ready = true;
 }
 
@@ -232,12 +253,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0 || size > DRIVER_MOST) return 0;
     uint8_t how = *data++;
     size--;
-    if (how % 2) {
-        size = wrapped(data, data + size, archive);
+    if (how % 2) { /* stored, or of level 0 (blocks as they are), 1 or 9 */
+        static const int levels[] = {-1, 0, 1, 9};
+        size = wrapped(data, data + size, levels[how / 2 % 4], archive);
         data = archive;
     }
     fill(&input, data, size);
-    most = HEADER_MOST + STRUCTS + 4 * size;
     uint64_t before = in_use();
     check_npy(size);
     check_npz(size);
@@ -340,8 +361,11 @@ static asnp_array *any_array(void) {
 static size_t written(uint8_t *out, bool archive) {
     static const char *const names[] = {"a", "b"};
     asnp_array *both[2] = {any_array(), any_array()};
-    if (archive ? asnp_savez(copy.path, 2, names, both) : asnp_save(copy.path, both[0]))
-        fail("a file of an array cannot be written");
+    asnp_status status = !archive ? asnp_save(copy.path, both[0])
+                         : random_below(2)
+                             ? asnp_savez(copy.path, 2, names, both)
+                             : asnp_savez_compressed(copy.path, 2, names, both);
+    if (status) fail("a file of an array cannot be written");
     asnp_release(both[0]);
     asnp_release(both[1]);
     ssize_t size = pread(copy.fd, out, DRIVER_MOST / 2, 0);
