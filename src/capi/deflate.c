@@ -45,6 +45,7 @@ asn_status asn_deflate(FILE *file, const char *path, const void *data, uint32_t 
         z.avail_out = CHUNK;
         code = deflate(&z, Z_FINISH);
         size_t made = CHUNK - z.avail_out;
+        /* cppcheck-suppress uninitvar ; zlib has written `made` bytes of it */
         written = fwrite(chunk, 1, made, file) == made;
         *packed += made;
     }

@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "graph/small/direct.h"
-#include "graph/lock.h"
-#include "graph/profile_events.h"
+#include "graph/small/small_move.h"
 
 /* ---- nonzero */
 
@@ -48,14 +47,10 @@ static bool nonzero_locked(asn_array *results, const asn_array *mask) {
 }
 
 bool asn_direct_nonzero(asn_array *results, const asn_array *mask) {
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool done =
         asn_layout_dtype(&mask->layout) == ASN_BOOL && nonzero_locked(results, mask);
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "nonzero", &mask->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "nonzero", &mask->layout);
 }
 
 /* ---- bincount */
@@ -84,12 +79,8 @@ static bool bincount_locked(asn_array *result, const asn_array *x,
 
 bool asn_direct_bincount(asn_array *result, const asn_array *x, const asn_array *weights,
                          int64_t minlength) {
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool done = asn_layout_dtype(&x->layout) == ASN_I64 &&
                 bincount_locked(result, x, weights, minlength);
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "bincount", &x->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "bincount", &x->layout);
 }

@@ -11,6 +11,7 @@
 #include "array/broadcast.h"
 #include "graph/small/binding.h"
 #include "graph/small/direct.h"
+#include "graph/small/small_move.h"
 #include "graph/engine.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
@@ -135,8 +136,7 @@ static bool assign_array(const asn_array *dst, char *to, int64_t to_step,
 bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
     asn_scalar cast;
     int64_t step;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     char *to = line_of(dst, true, &step);
     bool done = to && (dst->layout.flags & ASN_WRITEABLE);
     if (done && src->array) {
@@ -153,10 +153,7 @@ bool asn_direct_assign(const asn_array *dst, const asn_operand *src) {
             fill_line(to, step, dst->layout.size, (const char *)value->bytes,
                       asn_itemsize(dtype));
     }
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "assign", &dst->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "assign", &dst->layout);
 }
 
 bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t *shape,
@@ -164,26 +161,21 @@ bool asn_direct_full(asn_array *result, asn_dtype dtype, int ndim, const int64_t
     asn_scalar cast;
     void *data;
     bool done = false;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool same = (asn_dtype)value->dtype == dtype;
     if (!same && asn_scalar_convert(value, dtype, &cast) != ASN_OK)
         asn_error_clear();
     else if ((done = asn_direct_new(result, dtype, ndim, shape, &data)))
         fill_line(data, asn_itemsize(dtype), result->layout.size,
                   (const char *)(same ? value : &cast)->bytes, asn_itemsize(dtype));
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "full", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "full", &result->layout);
 }
 
 bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *start,
                        const asn_scalar *step, int64_t n) {
     void *data;
     bool done = false;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     if ((dtype == ASN_I64 || dtype == ASN_F64) &&
         (done = asn_direct_new(result, dtype, 1, &n, &data))) {
         if (dtype == ASN_I64) {
@@ -200,10 +192,7 @@ bool asn_direct_arange(asn_array *result, asn_dtype dtype, const asn_scalar *sta
                 out[i] = first + (double)i * delta;
         }
     }
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "arange", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "arange", &result->layout);
 }
 
 /* ---- joining */
@@ -212,8 +201,7 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
                      asn_dtype dtype, int ndim, const int64_t *shape) {
     void *data;
     bool done = true;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     for (int i = 0; i < n && done; i++) {
         const asn_layout *l = &arrays[i]->layout;
         done = l->dtype == dtype &&
@@ -225,10 +213,7 @@ bool asn_direct_join(asn_array *result, int n, const asn_array *const *arrays,
         if (bytes) memcpy(data, asn_direct_memory(arrays[i], false), bytes);
         data = (char *)data + bytes;
     }
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "concatenate", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "concatenate", &result->layout);
 }
 
 /* ---- indices and masks */
@@ -299,15 +284,11 @@ static bool select_true(asn_array *result, const asn_array *a, const asn_array *
 }
 
 bool asn_direct_index(asn_array *result, const asn_array *a, const asn_array *index) {
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool done = a->layout.ndim > 0 && (asn_layout_dtype(&index->layout) == ASN_BOOL
                                            ? select_true(result, a, index)
                                            : gather(result, a, index));
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "index", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "index", &result->layout);
 }
 
 /* One value at every index (or where the mask is true). */
@@ -360,14 +341,10 @@ bool asn_direct_index_set(const asn_array *a, const asn_array *index,
     if (!(a->layout.flags & ASN_WRITEABLE) ||
         (!value->array && (value->weak || value->scalar.dtype != a->layout.dtype)))
         return false;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool done = value->array ? scatter_rows(a, index, value->array)
                              : scatter_value(a, index, (const char *)value->scalar.bytes);
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "index assign", &a->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "index assign", &a->layout);
 }
 
 static bool choose_locked(asn_array *result, const asn_array *which, int n,
@@ -395,13 +372,9 @@ static bool choose_locked(asn_array *result, const asn_array *which, int n,
 
 bool asn_direct_choose(asn_array *result, const asn_array *which, int n,
                        const asn_array *const *from) {
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool done = n > 0 && n <= ASN_DIRECT_CHOICES && choose_locked(result, which, n, from);
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "choose", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "choose", &result->layout);
 }
 
 /* ---- bits */
@@ -415,32 +388,24 @@ static const uint8_t *bytes_of(const asn_array *a, bool bools) {
 bool asn_direct_pack(asn_array *result, const asn_array *a) {
     void *data;
     int64_t n = a->layout.size, count = (n + 7) / 8;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     const uint8_t *from = bytes_of(a, true);
     bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
     if (done) memset(data, 0, (size_t)count);
     for (int64_t i = 0; done && i < n; i++)
         ((uint8_t *)data)[i / 8] |= (uint8_t)((from[i] != 0) << (7 - i % 8));
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "packbits", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "packbits", &result->layout);
 }
 
 bool asn_direct_unpack(asn_array *result, const asn_array *a) {
     void *data;
     int64_t count = 8 * a->layout.size;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     const uint8_t *from = bytes_of(a, false);
     bool done = from && asn_direct_new(result, ASN_U8, 1, &count, &data);
     for (int64_t i = 0; done && i < count; i++)
         ((uint8_t *)data)[i] = from[i / 8] >> (7 - i % 8) & 1;
-    if (asn_profile_small_timed(begin, done))
-        asn_record_move(begin, "unpackbits", &result->layout);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "unpackbits", &result->layout);
 }
 
 /* ---- products */

@@ -10,8 +10,7 @@
 
 #include "graph/small/binding.h"
 #include "graph/small/direct.h"
-#include "graph/lock.h"
-#include "graph/profile_events.h"
+#include "graph/small/small_move.h"
 #include "graph/trace/truth.h"
 
 typedef struct {
@@ -69,11 +68,8 @@ bool asn_direct_shift(const asn_array *dst, const asn_array *src) {
         memcmp(to->strides, from->strides, (size_t)to->ndim * sizeof *to->strides) ||
         !find_rows(&r, to) || r.row < LEAST)
         return false;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     bool done = asn_direct_ready() && b->data && !b->trace_refs && !b->trace_writes;
     if (done) move_rows(&r, (char *)b->data + from->offset, to->offset - from->offset);
-    if (asn_profile_small_timed(begin, done)) asn_record_move(begin, "assign", to);
-    asn_unlock();
-    return done;
+    return asn_small_end(begin, done, "assign", to);
 }
