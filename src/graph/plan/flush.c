@@ -136,25 +136,6 @@ static asn_status run_singly(asn_node *nodes, int count) {
     return ASN_OK;
 }
 
-/* One elementwise operation, no operand of which could give its memory to the result:
- * there is nothing to plan. */
-static bool is_alone(const asn_node *n) {
-    if (n->reduce_op != ASN_OP_NONE || n->op == ASN_OP_COPY) return false;
-    for (int k = 0; k < n->num_in; k++)
-        if (n->in[k].buffer && asn_buffer_only_traced(n->in[k].buffer)) return false;
-    return true;
-}
-
-static asn_status run_alone(asn_node *n, bool dead) {
-    asn_status status = ASN_OK;
-    if (ASN_PROFILING) asn_profile_line_set(n->line);
-    if (!dead) status = asn_fuse_node(n);
-    if (ASN_PROFILING) asn_profile_line_set(0);
-    ASN_TRY(status);
-    drop_node(n);
-    return ASN_OK;
-}
-
 static void find_dead(const asn_node *nodes, int count, bool *dead) {
     for (int i = 0; i < count; i++)
         dead[i] = asn_buffer_only_traced(nodes[i].out.buffer);
@@ -172,8 +153,6 @@ static asn_status run_first(asn_trace *t, int count, bool *keep, bool *keeps) {
     else
         asn_trace_spare_rest(t, count, dead);
     asn_unread_casts(t->nodes, count, dead);
-    if (t->count == 1 && !*keeps && is_alone(&t->nodes[0]))
-        return run_alone(&t->nodes[0], dead[0]);
     ASN_TRY(asn_plan_get(&plan, t->nodes, count, dead, &hit));
     if (hit)
         asn_counters.plan_hits++;

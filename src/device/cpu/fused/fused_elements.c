@@ -202,40 +202,42 @@ void asn_elements_prepare(asnd_elements *e, asnd_plan *plan) {
     e->single = find_single(e);
 }
 
-static void run_single(const asnd_elements *e) {
-    char *const *base = e->base;
+static void run_single(const asnd_elements *e, char *const *base) {
     const uint8_t *at = e->argument;
     e->plan->steps->fn(e->plan->size, base[at[0]], base[at[1]], base[at[2]], base[at[3]]);
 }
 
 /* All in one block: what surrounds it would take longer than ten elements do. */
-static void run_block(const asnd_elements *e) {
+static void run_block(const asnd_elements *e, char *const *base) {
     const asnd_plan *plan = e->plan;
     asnd_run run;
-    asn_run_init(&run, plan, e->base, e->block);
+    asn_run_init(&run, plan, base, e->block);
     asn_run_block(&run, plan->dims[0].extent, e->split ? plan->dims[1].extent : 1);
     if (plan->streams) asn_block_stream_end();
 }
 
-static void run_at_once(const asnd_elements *e, uint32_t *fp_flags) {
+static void run_at_once(const asnd_elements *e, char *const *base, uint32_t *fp_flags) {
     const bool tracks = e->plan->track_flags && fp_flags;
     if (tracks) asn_fp_clear();
     if (e->single)
-        run_single(e);
+        run_single(e, base);
     else
-        run_block(e);
+        run_block(e, base);
     if (tracks) asn_fp_collect(fp_flags);
 }
 
-void asn_elements_run(asnd_elements *e, uint32_t *fp_flags) {
-    if (e->units == 1) {
-        run_at_once(e, fp_flags);
+void asn_elements_run(const asnd_elements *prepared, char *const *base,
+                      uint32_t *fp_flags) {
+    if (prepared->units == 1) {
+        run_at_once(prepared, base, fp_flags);
         return;
     }
-    if (asn_pool_width(e->work_ns) == 1) { /* nobody to share them with */
-        e->units_per_chunk = e->units;
-        e->chunks = 1;
+    asnd_elements e = *prepared;
+    e.base = base;
+    if (asn_pool_width(e.work_ns) == 1) { /* nobody to share them with */
+        e.units_per_chunk = e.units;
+        e.chunks = 1;
     }
-    asn_pool_run(run_chunk, e, e->chunks, e->work_ns);
-    if (fp_flags && e->flags) __atomic_fetch_or(fp_flags, e->flags, __ATOMIC_RELAXED);
+    asn_pool_run(run_chunk, &e, e.chunks, e.work_ns);
+    if (fp_flags && e.flags) __atomic_fetch_or(fp_flags, e.flags, __ATOMIC_RELAXED);
 }

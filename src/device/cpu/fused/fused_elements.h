@@ -21,7 +21,9 @@ typedef struct {
 /* After asn_plan_space: places the plan's values, looks for its code. The caller detaches
  * it after the last run. */
 void asn_elements_prepare(asnd_elements *e, asnd_plan *plan);
-/* fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in. */
-void asn_elements_run(asnd_elements *e, uint32_t *fp_flags);
+/* base: as of asn_prepared_run_at. fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in.
+ */
+void asn_elements_run(const asnd_elements *prepared, char *const *base,
+                      uint32_t *fp_flags);
 
 #endif

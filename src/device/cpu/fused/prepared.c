@@ -38,11 +38,13 @@ struct aclnnxPrepared {
 };
 
 static struct {
-    _Atomic int64_t kept, reused, bytes;
+    _Atomic int64_t kept, bytes;
+    _Atomic int64_t reused; /* about: a locked addition takes 5 ns */
 } counts;
 
 asnd_prepared_counts asn_prepared_count(void) {
-    return (asnd_prepared_counts){counts.kept, counts.reused, counts.bytes};
+    return (asnd_prepared_counts){
+        .kept = counts.kept, .reused = counts.reused, .bytes = counts.bytes};
 }
 
 /* Copies a list to `at` in a block of memory, and moves on; NULL: only that. */
@@ -241,9 +243,7 @@ asn_status asn_prepared_run_at(const asnd_prepared_run *run, char *const *base,
         own.base = base;
         return asn_reductions_run(&own, fp_flags);
     }
-    asnd_elements own = run->elements;
-    own.base = base;
-    asn_elements_run(&own, fp_flags);
+    asn_elements_run(&run->elements, base, fp_flags);
     return ASN_OK;
 }
 
@@ -289,6 +289,8 @@ asn_status asn_prepared_run_on(asnd_prepared *known, void *const *addresses,
         return no_address(&known->program, addresses);
     const known_plan *k = find(known, &of);
     if (__builtin_expect(!k, 0)) return run_anew(known, &of, addresses, fp_flags);
-    atomic_fetch_add_explicit(&counts.reused, 1, memory_order_relaxed);
+    atomic_store_explicit(&counts.reused,
+                          atomic_load_explicit(&counts.reused, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
     return run_known(k, addresses, fp_flags);
 }
