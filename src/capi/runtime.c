@@ -64,7 +64,6 @@ asnp_status asnp_set_device(int32_t device) {
 }
 
 asnp_status asnp_finalize(void) {
-    ASN_TRY(asn_synchronize());
     return asn_finalize();
 }
 

@@ -10,7 +10,7 @@ ASN_CHECK_RESULT asn_status asn_synchronize(void);
 /* The same, but for streams that wait for an event that is not recorded: for who cannot
  * tell whether the caller is to record it. */
 ASN_CHECK_RESULT asn_status asn_settle(void);
-/* Closes the device, which arrays of it prevent. */
+/* Waits, then closes the device, which arrays of it prevent. */
 ASN_CHECK_RESULT asn_status asn_finalize(void);
 /* Laziness on or off; *before (may be NULL) receives the previous value. Turning it off
  * flushes. */
