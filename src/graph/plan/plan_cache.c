@@ -18,13 +18,14 @@
 enum { SETS = 64, WAYS = 8, KEY_MAX = ASN_TRACE_MAX_NODES * 64 };
 
 typedef struct {
-    uint64_t hash, used; /* the clock at its last use */
-    int64_t *key;        /* owns */
+    uint64_t used; /* the clock at its last use */
+    int64_t *key;  /* owns; NULL: it is empty */
     int words;
     asn_plan plan;
 } slot;
 
 static slot slots[SETS][WAYS];
+static uint64_t hashes[SETS][WAYS]; /* apart: those of a set are one cache line */
 static uint64_t now;
 static uint32_t next_id = 1;
 
@@ -117,15 +118,15 @@ static int make_key(int64_t *key, const asn_node *nodes, int count, const bool *
 /* The slot of the key, or the one to give up for it. */
 static slot *find(uint64_t hash, const int64_t *key, int words, bool *hit) {
     slot *set = slots[hash % SETS], *oldest = set;
+    const uint64_t *known = hashes[hash % SETS];
     *hit = true;
-    for (int k = 0; k < WAYS; k++) {
-        slot *s = &set[k];
-        if (s->key && s->hash == hash && s->words == words &&
-            !memcmp(s->key, key, (size_t)words * sizeof *key))
-            return s;
-        if (s->used < oldest->used) oldest = s;
-    }
+    for (int k = 0; k < WAYS; k++)
+        if (known[k] == hash && set[k].key && set[k].words == words &&
+            !memcmp(set[k].key, key, (size_t)words * sizeof *key))
+            return &set[k];
     *hit = false;
+    for (int k = 1; k < WAYS; k++)
+        if (set[k].used < oldest->used) oldest = &set[k];
     return oldest;
 }
 
@@ -166,7 +167,8 @@ asn_status asn_plan_get(asn_plan **plan, const asn_node *nodes, int count,
     memcpy(copy, key, bytes);
     if (s->key) asn_plan_fini(&s->plan);
     asn_free(s->key);
-    *s = (slot){.hash = hash, .used = now, .key = copy, .words = words, .plan = fresh};
+    *s = (slot){.used = now, .key = copy, .words = words, .plan = fresh};
+    hashes[hash % SETS][s - slots[hash % SETS]] = hash;
     return ASN_OK;
 }
 
