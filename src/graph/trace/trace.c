@@ -297,7 +297,8 @@ asn_status asn_settle(void) {
 }
 
 asn_status asn_finalize(void) {
-    ASN_TRY(asn_synchronize()); /* what is recorded and needed by nobody holds memory, too */
+    /* What is recorded and needed by nobody holds memory, too. */
+    ASN_TRY(asn_synchronize());
     asn_lock();
     asn_plan_forget(); /* plans hold handles of the device */
     asn_status status = asn_device_close();
