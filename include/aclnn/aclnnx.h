@@ -108,8 +108,8 @@ typedef struct aclnnxPrepared aclnnxPrepared;
 int32_t aclnnxPrepare(const aclnnxProgram *program, aclnnxPrepared **prepared);
 
 /* Runs it as aclnnxFused would on operands at these addresses, in the program's order; of
- * an immediate, the address of its 16 bytes, which are read before the call returns.
- * fpFlags as a program's. Any number of runs at once. */
+ * an immediate, the address of its 16 bytes, a multiple of 8, which are read before the
+ * call returns. fpFlags as a program's. Any number of runs at once. */
 int32_t aclnnxRun(aclnnxPrepared *prepared, void *const *addresses, uint32_t *fpFlags,
                   void *stream);
 

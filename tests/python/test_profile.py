@@ -457,7 +457,7 @@ def test_threads_have_numbers_of_their_own():
 
 @fused
 def test_an_operation_on_its_own():
-    """It is run without a plan: what it reads and writes, once each, and a number or a broadcast row by what it has."""
+    """It is a program: what it reads and writes, once each, and a number or a broadcast row by what it has."""
     a, b, row = np.ones((500, 400)), np.ones((500, 400)), np.ones(400)
     np.synchronize()
     with np.profile() as p:
@@ -465,7 +465,7 @@ def test_an_operation_on_its_own():
             kept = operation()
             np.synchronize()
             del kept
-    found = [(e.name, e.bytes, e.flops) for e in of_kind(p, "operator")]
+    found = [(e.name, e.bytes, e.flops) for e in of_kind(p, "program")]
     size, item = 200_000, 8
     assert found == [
         ("add", 3 * size * item, size),

@@ -28,9 +28,9 @@ enum {
 typedef struct {
     asn_buffer *buffer; /* NULL: immediate */
     int64_t offset;
-    int64_t *strides; /* bytes; the node's ndim of them */
+    int64_t *strides;                  /* bytes; the node's ndim of them */
+    _Alignas(8) uint8_t immediate[16]; /* which loops read where it lies */
     uint8_t dtype;
-    uint8_t immediate[16];
 } asn_ref;
 
 typedef struct {
