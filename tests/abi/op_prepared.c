@@ -54,6 +54,7 @@ static aclnnxPrepared *prepare(void) {
     scaled s;
     aclnnxPrepared *prepared = NULL;
     describe(&s);
+    s.operands[3].data = NULL; /* nothing: an output is no number */
     CHECK_OK(aclnnxPrepare(&s.program, &prepared));
     memset(&s, 0xee, sizeof s);
     return prepared;
@@ -149,6 +150,36 @@ static void test_empty(void) {
     aclnnxRelease(prepared);
 }
 
+/* A sum of nothing is written all the same, wherever the inputs are not; without a place
+ * for it, or for a number, it is refused. */
+static void test_empty_sum(void) {
+    scaled s;
+    aclnnxPrepared *prepared = NULL;
+    const int64_t still[1] = {0};
+    describe(&s);
+    s.shape[0] = 0;
+    s.operands[3].reduceOp = (uint16_t)aclnnxOpcode("add");
+    s.operands[3].strides = still;
+    s.program.reduceMask = 1;
+    CHECK_OK(aclnnxPrepare(&s.program, &prepared));
+    double number[2] = {1, 0}, sum = 7;
+    void *addresses[4] = {NULL, number, NULL, &sum};
+    CHECK_OK(aclnnxRun(prepared, addresses, NULL, NULL));
+    CHECK(sum == 0);
+    addresses[3] = NULL;
+    CHECK_ERROR(aclnnxRun(prepared, addresses, NULL, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    addresses[3] = &sum;
+    addresses[1] = NULL;
+    CHECK_ERROR(aclnnxRun(prepared, addresses, NULL, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    aclnnxRelease(prepared);
+    for (int turn = 0; turn < 4; turn++) { /* new, met again, known */
+        describe(&s);
+        s.operands[3].data = NULL;
+        memcpy(s.operands[1].immediate, number, sizeof number);
+        CHECK_ERROR(aclnnxFused(&s.program, NULL), ACLNN_ERR_PARAM_NULLPTR);
+    }
+}
+
 int main(void) {
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
@@ -157,6 +188,7 @@ int main(void) {
     test_busy();
     test_errors();
     test_empty();
+    test_empty_sum();
     CHECK_OK(aclrtResetDevice(0));
     CHECK_OK(aclFinalize());
     return check_done();

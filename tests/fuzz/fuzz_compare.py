@@ -5,8 +5,9 @@ statements:
 
 - *step by step*: every statement runs at once, and NumPy runs it on the very values that it
   found; results agree to what one operation may round.
-- *as it is*: the whole program recorded, then looked at; and, where nothing asks for a value
-  on the way, traced once and replayed. These agree with step by step bit for bit, but for rough
+- *as it is*: the whole program recorded, then looked at, three times over (described, then
+  prepared, then by plans that are known: the same bits); and, where nothing asks for a value on
+  the way, traced once and replayed. These agree with step by step bit for bit, but for rough
   variables (fuzz_programs.py).
 """
 
@@ -255,6 +256,9 @@ def check(np, program, traceable, native=False):
     """Raises Mismatch (or what the library raised); the digest of the results."""
     with np.errstate(all="ignore"), numpy.errstate(all="ignore"):
         results = as_it_is(np, program)
+        for turn in ("again, prepared", "again, known"):
+            for v, value in as_it_is(np, program).items():
+                equal_bits(value, results[v], f"{turn}: {v}")
         expected = step_by_step(np, program)
         agree(results, expected, program, "as it is")
         if traceable and program.names:

@@ -64,7 +64,8 @@ static void *take(int64_t bytes) {
 
 /* ---- the program */
 
-/* The bytes of the program and its lists, which point into the block if there is one. */
+/* The bytes of the program and its lists, which point into the block if there is one. An
+ * operand's `data` tells an immediate from others, no more. */
 static int64_t put_program(aclnnxProgram *to, const aclnnxProgram *p, char *block) {
     int64_t at = sizeof(asnd_prepared);
     const int num = p->numIn + p->numOut;
@@ -77,10 +78,13 @@ static int64_t put_program(aclnnxProgram *to, const aclnnxProgram *p, char *bloc
     to->operands = operands;
     for (int i = 0; i < num; i++) {
         const aclnnxOperand *o = &p->operands[i];
-        const bool strided = o->data && o->strides && p->numDims;
-        void *strides =
-            strided ? put(block, &at, o->strides, p->numDims, sizeof *o->strides) : NULL;
-        if (operands) operands[i].strides = strides;
+        const bool lies = o->data || i >= p->numIn, strided = o->strides && p->numDims;
+        void *strides = lies && strided
+                            ? put(block, &at, o->strides, p->numDims, sizeof *o->strides)
+                            : NULL;
+        if (!operands) continue;
+        operands[i].strides = strides;
+        operands[i].data = lies ? operands : NULL; /* where they are is a run's */
     }
     return at;
 }
@@ -272,22 +276,27 @@ static asn_status __attribute__((noinline)) run_anew(asnd_prepared *known,
     return asn_fused_plan_and_run(&p, known, of);
 }
 
-static asn_status no_address(const aclnnxProgram *p, void *const *addresses) {
-    int i = 0;
-    while (addresses[i])
-        i++;
+/* Operands without elements need no address; a sum of them is written all the same. */
+static asn_status check_addresses(const aclnnxProgram *p, void *const *addresses) {
+    bool empty = false;
     for (int d = 0; d < p->numDims; d++)
-        if (p->shape[d] == 0) return ASN_OK; /* nothing is there to be found */
-    return asn_error_set(ASN_ERR_NULL_POINTER, "fused: operand %d of %d has no address",
-                         i, p->numIn + p->numOut);
+        empty |= p->shape[d] == 0;
+    for (int i = 0; i < p->numIn + p->numOut; i++)
+        if (!addresses[i] && !(empty && p->operands[i].data))
+            return asn_error_set(ASN_ERR_NULL_POINTER,
+                                 "fused: operand %d of %d has no address", i,
+                                 p->numIn + p->numOut);
+    return ASN_OK;
 }
 
 asn_status asn_prepared_run_on(asnd_prepared *known, void *const *addresses,
                                uint32_t *fp_flags) {
     asnd_prepared_case of;
-    if (!find_case(&of, &known->program, addresses, fp_flags != NULL))
-        return no_address(&known->program, addresses);
-    const known_plan *k = find(known, &of);
+    const known_plan *k = NULL;
+    if (find_case(&of, &known->program, addresses, fp_flags != NULL))
+        k = find(known, &of);
+    else
+        ASN_TRY(check_addresses(&known->program, addresses));
     if (__builtin_expect(!k, 0)) return run_anew(known, &of, addresses, fp_flags);
     atomic_store_explicit(&counts.reused,
                           atomic_load_explicit(&counts.reused, memory_order_relaxed) + 1,

@@ -137,11 +137,13 @@ typedef struct {
  * program relies on. */
 ASN_CHECK_RESULT asn_status asn_program_check(const aclnnxProgram *p);
 
-/* Where a program's operands are, and the bytes of its immediates. */
+/* Where a program's operands are, and the bytes of its immediates, which inputs alone can
+ * be. */
 static inline void asn_program_addresses(const aclnnxProgram *p, void **addresses) {
     for (int i = 0; i < p->numIn + p->numOut; i++) {
         const aclnnxOperand *o = &p->operands[i];
-        addresses[i] = o->data ? o->data : (void *)(uintptr_t)o->immediate;
+        addresses[i] =
+            o->data || i >= p->numIn ? o->data : (void *)(uintptr_t)o->immediate;
     }
 }
 
