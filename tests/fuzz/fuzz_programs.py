@@ -323,6 +323,19 @@ class Maker:
             forms.append(f"np.sort({a}, axis=-1) + 0")  # zeros of both signs in any order
         return self.try_line(f"{v} = {self.pick(forms)}", v, self.is_rough(a))
 
+    def pieces(self):
+        """Temporaries put together from slabs, which an expression reads where the slabs lie."""
+        a, v = self.some(), self.new()
+        ndim = self.env[a].ndim
+        if ndim == 0:
+            return False
+        x, y = self.draw(0, ndim - 1), self.draw(0, ndim - 1)
+        shift, number = self.draw(-3, 3), self.number()
+        forms = (f"{a} + np.roll({a}, {shift}, {x}) * {number}",
+                 f"np.roll({a}, {shift}, {x}) - np.roll({a}, {-shift}, {y}) * {number}",
+                 f"np.concatenate([{a}, {a}], {x}) * {number} + np.concatenate([{a}, {a}], {x})")  # fmt: skip
+        return self.try_line(f"{v} = {self.pick(forms)}", v, self.is_rough(a))
+
     def selected(self):
         """Of a shape that depends on values: looked at, not computed with."""
         a, v = self.some(rough=False), self.new()
@@ -363,11 +376,11 @@ class Maker:
         first = len(self.lines)
         kinds = {
             "elementwise": [self.unary, self.unary, self.binary, self.binary, self.binary,
-                            self.where, self.reduction, self.update],
+                            self.where, self.reduction, self.update, self.pieces],
             "views": [self.view, self.view, self.update, self.update, self.overlap, self.binary,
-                      self.unary, self.reduction],
+                      self.unary, self.reduction, self.pieces],
             "mixed": [self.unary, self.binary, self.where, self.view, self.update, self.overlap,
-                      self.reduction, self.running, self.cast, self.gather],
+                      self.reduction, self.running, self.cast, self.gather, self.pieces],
         }[self.theme]  # fmt: skip
         if not traceable:
             kinds = kinds + [self.selected, self.element]
