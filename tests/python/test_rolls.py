@@ -190,3 +190,39 @@ def test_shifts_of_frequencies(shape, axes):
                 getattr(np.fft, name)(np.array(x), axes)
             continue
         same(getattr(np.fft, name)(np.array(x), axes), want)
+
+
+@pytest.mark.parametrize("shape", [(64, 300), (2047, 5), (1100, 700)])
+def test_pieces_of_what_dies(shape):
+    """A copy that does not run reads its source when its readers do: until then nothing takes
+    that memory, though the program that holds the copy is the last to read it otherwise."""
+    values = numpy.random.default_rng(1).normal(size=shape)
+
+    def joined(xp):
+        y = xp.array(values)
+        t = xp.concatenate((y, y), 0) * 2.5 + 1
+        wave = xp.negative(y)
+        del y
+        return t, wave
+
+    def joined_twice(xp):
+        y = xp.array(values)
+        t = xp.concatenate((y, y), 0) * 7.25 + xp.concatenate((y, y), 0)
+        wave = xp.square(y)
+        turned = xp.roll(t, 3, 0) - xp.roll(t, -3, 1) * 2
+        del y
+        return turned, t, wave
+
+    def scaled(xp):
+        y = xp.array(values)
+        e = xp.exp2(y - y.max(axis=1, keepdims=True))
+        joined = xp.concatenate((e, e), 0) * 2.5 + 1
+        parts = e / e.max(axis=1, keepdims=True)
+        del e, y
+        return parts, joined
+
+    for _ in range(3):
+        both(joined)
+        both(joined_twice)
+        for got, want in zip(scaled(np), scaled(numpy), strict=True):
+            numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=1e-12)

@@ -186,8 +186,9 @@ void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
 
 /* Whether only these programs know the buffer, the first one that does writes it, and all
  * see the same elements. */
-static bool is_scratch(const asn_bands *bands, const asn_program *programs,
-                       const asn_node *nodes, const asn_buffer *b) {
+static bool is_scratch(const asn_bands *bands, const asn_plan *plan,
+                       const asn_program *programs, const asn_node *nodes,
+                       const asn_buffer *b) {
     int refs = 0;
     const asn_ref *first = NULL;
     bool written = false;
@@ -196,6 +197,7 @@ static bool is_scratch(const asn_bands *bands, const asn_program *programs,
         for (int i = 0; i < programs[g].num_nodes; i++) {
             const asn_node *node = &nodes[programs[g].nodes[i]];
             if (node->accumulate && node->out.buffer == b) return false;
+            if (plan->forwarded[programs[g].nodes[i]]) continue; /* others read later */
             refs += node->out.buffer == b;
             for (int k = 0; k < node->num_in; k++)
                 refs += node->in[k].buffer == b;
@@ -232,8 +234,9 @@ static int64_t within(int64_t row, int64_t count) {
     return row < 0 ? 0 : row > count ? count : row;
 }
 
-asn_status asn_bands_run(const asn_bands *b, asn_program *programs,
+asn_status asn_bands_run(const asn_bands *b, asn_plan *plan, int first,
                          const asn_node *nodes) {
+    asn_program *programs = &plan->programs[first];
     const int64_t count = nodes[programs[0].nodes[0]].shape[0], all = count + b->most;
     asn_band bands[ASN_BANDS_TOGETHER] = {0};
     for (int g = 0; g < b->num; g++) {
@@ -241,7 +244,7 @@ asn_status asn_bands_run(const asn_bands *b, asn_program *programs,
         bands[g].ring = b->most ? 2 * b->rows : 0;
         for (int i = 0; i < p->num_in + p->num_out; i++) {
             const asn_buffer *buffer = asn_program_ref(p, nodes, i)->buffer;
-            if (buffer && is_scratch(b, programs, nodes, buffer))
+            if (buffer && is_scratch(b, plan, programs, nodes, buffer))
                 bands[g].fixed |= 1u << i;
         }
     }

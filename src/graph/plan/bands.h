@@ -16,7 +16,7 @@ typedef struct {
 /* Which programs of the plan, from `first` on, run together. */
 void asn_bands_find(asn_bands *b, const asn_plan *plan, const asn_node *nodes,
                     const bool *keep, int first);
-ASN_CHECK_RESULT asn_status asn_bands_run(const asn_bands *b, asn_program *programs,
+ASN_CHECK_RESULT asn_status asn_bands_run(const asn_bands *b, asn_plan *plan, int first,
                                           const asn_node *nodes);
 
 #endif

@@ -52,8 +52,10 @@ static asn_status run_plan(asn_plan *plan, asn_node *nodes, const bool *keep,
         bands.num = 1;
         if (!plan->num_slices) asn_bands_find(&bands, plan, nodes, keep, g);
         num = bands.num;
-        ASN_TRY(num > 1 ? asn_bands_run(&bands, p, nodes)
-                        : asn_launch_program(p, planned, !keeps && is_whole(plan, p)));
+        ASN_TRY(num > 1 ? asn_bands_run(&bands, plan, g, nodes)
+                        : asn_launch_program(p, planned,
+                                             !keeps && is_whole(plan, p) ? plan->forwarded
+                                                                         : NULL));
         for (int done = g; done < g + num; done++, p++)
             for (int i = 0; i < p->num_nodes; i++) {
                 int at = plan->num_slices ? plan->slices[p->nodes[i]].node : p->nodes[i];

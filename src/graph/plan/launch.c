@@ -329,7 +329,7 @@ static asn_status use_node(const asn_node *node) {
 }
 
 /* Storage for the operands, and where they are. */
-static asn_status find_operands(box *b, bool may_reuse) {
+static asn_status find_operands(box *b, const bool *forwarded) {
     asn_program *p = b->p;
     for (int i = 0; i < p->num_in; i++) {
         b->refs[i] = asn_program_ref(p, b->nodes, i);
@@ -337,7 +337,7 @@ static asn_status find_operands(box *b, bool may_reuse) {
         if (b->refs[i]->buffer) ASN_TRY(asn_buffer_ensure(b->refs[i]->buffer));
         b->addresses[i] = address_of(b->refs[i]);
     }
-    if (may_reuse && !p->num_forwards) asn_reuse_operands(p, b->nodes);
+    if (forwarded && !p->num_forwards) asn_reuse_operands(p, b->nodes, forwarded);
     for (int i = p->num_in; i < p->num_in + p->num_out; i++) {
         b->refs[i] = asn_program_ref(p, b->nodes, i);
         ASN_TRY(asn_buffer_ensure(b->refs[i]->buffer));
@@ -346,7 +346,7 @@ static asn_status find_operands(box *b, bool may_reuse) {
     return ASN_OK;
 }
 
-static asn_status launch(asn_program *p, const asn_node *nodes, bool may_reuse,
+static asn_status launch(asn_program *p, const asn_node *nodes, const bool *forwarded,
                          const asn_band *band) {
     box b;                              /* which is filled as far as it is used */
     if (p->num_out == 0) return ASN_OK; /* everything in it was dead */
@@ -358,7 +358,7 @@ static asn_status launch(asn_program *p, const asn_node *nodes, bool may_reuse,
     b.nodes = nodes;
     b.way = (asn_way){.rows = -1};
     memcpy(b.shape, first->shape, (size_t)first->ndim * sizeof *b.shape);
-    ASN_TRY(find_operands(&b, may_reuse));
+    ASN_TRY(find_operands(&b, forwarded));
     if (band) move_to_band(&b, band);
     if (asn_stream_many) ASN_TRY(use_program(p, nodes));
     asn_mark mark = asn_profile_begin_on_device();
@@ -369,14 +369,15 @@ static asn_status launch(asn_program *p, const asn_node *nodes, bool may_reuse,
     return ASN_OK;
 }
 
-asn_status asn_launch_program(asn_program *p, const asn_node *nodes, bool may_reuse) {
-    asn_status status = launch(p, nodes, may_reuse, NULL);
+asn_status asn_launch_program(asn_program *p, const asn_node *nodes,
+                              const bool *forwarded) {
+    asn_status status = launch(p, nodes, forwarded, NULL);
     if (ASN_PROFILING) asn_profile_line_set(0);
     return status;
 }
 
 asn_status asn_launch_band(asn_program *p, const asn_node *nodes, const asn_band *band) {
-    asn_status status = launch(p, nodes, false, band);
+    asn_status status = launch(p, nodes, NULL, band);
     if (ASN_PROFILING) asn_profile_line_set(0);
     return status;
 }

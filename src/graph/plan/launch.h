@@ -7,9 +7,10 @@
 /* True when the device has the fused operator and ASNUMPY_FUSE is not 0. */
 bool asn_fuse_enabled(void);
 
-/* Storage for the outputs, then one fused call. */
+/* Storage for the outputs, then one fused call. forwarded: of the plan, and results may
+ * take the memory of operands that die (reuse.h); NULL: they may not. */
 ASN_CHECK_RESULT asn_status asn_launch_program(asn_program *p, const asn_node *nodes,
-                                               bool may_reuse);
+                                               const bool *forwarded);
 /* The same over some rows of the first axis. Operands whose bit is set in `fixed` do not
  * move with them, or only round a ring of so many rows, which the band does not leave. */
 typedef struct {
