@@ -1,7 +1,10 @@
-"""Checks the Markdown files: lines of prose have at most 100 columns (code, tables and what cannot be cut may be
-longer); a design note is one page, of at most 60 lines, and what follows `## Appendix`; the files and C names that
-README, CONTRIBUTING and docs mention exist; and in the pages that lead through the source a function is defined
-in one of the files that the same paragraph or item names."""
+"""Checks the Markdown files.
+
+Lines of prose have at most 100 columns; code, tables and what cannot be cut may be longer. A
+design note is one page, of at most 60 lines, and what follows `## Appendix`. The files, links and
+C names that README, CONTRIBUTING and docs mention exist. In the pages that lead through the source
+a function, written `name()`, is defined in one of the files that its paragraph or item names.
+"""
 
 import pathlib
 import re
@@ -15,7 +18,7 @@ WHOLE = re.compile(r"\s*(\||#|<|!\[|\[[^\]]+\]:)|^\s*(?:[-*+] +)?\S+$")  # or a 
 NOTE = re.compile(r"docs/design/\d{4}-.*\.md")
 NAMES_FILES = re.compile(r"(README|CONTRIBUTING)\.md|docs/.*")
 LEADS_THROUGH = {"docs/guide/walks.md", "docs/glossary.md"}
-# `src/graph/plan/plan.c`, `plan.c`, `src/graph`, `vmath_*.inc`; what follows a name in its code (`:51`, `::test`) is none.
+# `src/graph/plan/plan.c`, `plan.c`, `src/graph`, `vmath_*.inc`, without what may follow (`:51`)
 FOLDER = r"(?:src|tests|tools|docs|include|examples|benchmarks|cmake)/[\w./*-]*"
 FILE = re.compile(rf"{FOLDER}|(?<![\w./<-])[\w*][\w./*-]*\.(?:c|h|inc|def|py|sh)(?![\w/])")
 SYMBOL = re.compile(r"\b(?:asnd?_|asnop_|asnrt[A-Z]|aclnnx[A-Z])\w*")
@@ -81,13 +84,13 @@ class Tree:
         )
 
     def defines(self, name, files):
-        """Whether a file that one of `files` names defines the function: its name stands in a line that begins there."""
+        """Whether one of the files defines the function, in a line that is not indented."""
         line = re.compile(rf"^[A-Za-z_][\w *()]*?[ *]{name}\(|^static .*\b{name}\(", re.M)
         inline = re.compile(rf"^[\w ]*static inline [^;\n]*\b{name}\(", re.M)
         return any(
             (inline if f.endswith(".h") else line).search(t)
             for f, t in self.text.items()
-            if any(f.endswith(n) for n in files)
+            if any(f == n or f.endswith(f"/{n}") for n in files)
         )
 
 
