@@ -223,8 +223,7 @@ def replayed(np, program, native):
 
 
 def agree(got, expected, program, way):
-    rough = [expected[v] for v in program.names if program.rough[v]]
-    most = scale_of(rough)
+    most = scale_of([expected[v] for v in program.names])
     text = program.text()
     part = 0.1 if "'f2'" in text else 1e-3 if "'f4'" in text else 1e-11
     for v in program.names:

@@ -82,16 +82,17 @@ class Expressions(Maker):
         return self.try_line(form, None, rough or self.is_rough(a), writes=a)
 
     def loop(self):
-        """The same again and again."""
+        """The same again and again; nothing grows, or sums of it would be of rounding alone."""
         a = self.some(rough=False)
         if a is None or self.env[a].ndim == 0 or self.env[a].dtype.kind == "c":
             return False
         turns = self.draw(2, 90) if self.env[a].size < 5000 else self.draw(2, 9)
         body = self.pick(
-            ("{a}[1:-1] = ({a}[:-2] + {a}[2:]) * 0.5", "{a} += {a}[::-1] * 0.5", "{a} *= 0.5",
+            ("{a}[1:-1] = ({a}[:-2] + {a}[2:]) * 0.5", "{a}[...] = ({a} + {a}[::-1]) * 0.5",
+             "{a} *= 0.5", "{a} += {a}[::-1] * 1e-3",
              "{a}[1:] -= {a}[:-1] * 0.25", "{a}[...] = np.where({a} > 1, {a} * 0.5, {a} + 1)",
              "{a} -= {a}.max(axis=-1, keepdims=True) * 0.125", "{a}[::2] += 1", "{a} += {b}",
-             "{a}[...] = np.roll({a}, 1, -1) - {a} * 0.5", "{a}[k % len({a})] += k")
+             "{a}[...] = np.roll({a}, 1, -1) * 0.5 - {a} * 0.5", "{a}[k % len({a})] += k")
         )  # fmt: skip
         b = self.fitting(a)
         if "{b}" in body and self.is_rough(b):
