@@ -326,7 +326,7 @@ static asn_status update_views(request *r, const aclnnxOperand *self, int32_t se
     for (int d = numIndices; d < selfDims; d++)
         shape[indexDims + d - numIndices] = selfShape[d];
     ASN_TRY(add_view(r, "values", values, indexDims + selfDims - numIndices, shape));
-    if (r->views[1].dtype != r->views[0].dtype)
+    if (r->op == ASN_OP_NONE && r->views[1].dtype != r->views[0].dtype)
         return asn_error_set(
             ASN_ERR_TYPE, "aclnnxUpdateAt: values have dtype %s, self %s",
             asn_dtype_name(r->views[1].dtype), asn_dtype_name(r->views[0].dtype));
