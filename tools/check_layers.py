@@ -25,9 +25,11 @@ MAY_INCLUDE = {
     "device/opbase": {"base", "device/acl", "device/cpu"},
     "device/opapi": {"base", "ops", "random", "device/acl", "device/opbase", "device/cpu"},
 }
-# Folders of the CPU device; nd.h, kernels.h, threads.h and what else lies beside them are everybody's. The machine code is
-# made from the fused engine's plan (program.h), and the engine runs it: one layer in two folders.
-CPU_MAY_INCLUDE = {
+# Folders inside a layer, and what each may include of the others; what lies beside them (the CPU device's nd.h, kernels.h,
+# threads.h) is everybody's. The machine code is made from the fused engine's plan (program.h), and the engine runs it: one
+# layer in two folders.
+INSIDE = {}
+INSIDE["device/cpu"] = {
     "simd": set(),
     "move": {"simd"},
     "math": {"simd"},
@@ -41,12 +43,18 @@ CPU_MAY_INCLUDE = {
     "linalg": {"simd", "gemm"},
     "nn": {"loops", "gemm"},
 }
+INSIDE["device/opapi"] = {
+    "core": set(),
+    "array": {"core"},
+    "quant": {"core"},
+    "nn": {"core", "quant"},
+}
 INTERFACE = ("acl/", "aclnn/", "aclnnop/", "asnumpy/")
 # These know no aclTensor: of the interface they see only the plain structs of the fused operator.
 PLAIN = {"aclnn/aclnnx.h"}
 SEE_PLAIN = ("device/cpu", "ops")
 MOST_FILES = 40  # of a folder
-CROWDED = {"python", "runtime", "device/opapi"}  # to be cut, too
+CROWDED = {"python", "runtime"}  # to be cut, too
 GENERATED = {"asn_ops.h": "ops"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -59,11 +67,11 @@ def layer_of(path):
     return None
 
 
-def cpu_offences(relative, name):
-    """Of an include of `name` by a file of the CPU device."""
-    here, there = (re.match(r"device/cpu/(\w+)/", path) for path in (relative, name))
-    if here and there and here[1] != there[1] and there[1] not in CPU_MAY_INCLUDE[here[1]]:
-        yield f"src/{relative}: device/cpu/{here[1]} includes device/cpu/{there[1]} ({name})"
+def inside_offences(layer, relative, name):
+    """Of an include of `name` by a file of a layer with folders."""
+    here, there = (re.match(rf"{layer}/(\w+)/", path) for path in (relative, name))
+    if here and there and here[1] != there[1] and there[1] not in INSIDE[layer][here[1]]:
+        yield f"src/{relative}: {layer}/{here[1]} includes {layer}/{there[1]} ({name})"
 
 
 def crowded():
@@ -86,8 +94,8 @@ def offences(file):
             if layer in ("base", "array") or (layer in SEE_PLAIN and name not in PLAIN):
                 yield f"src/{relative}: {layer} includes the device interface {name}"
             continue
-        if layer == "device/cpu":
-            yield from cpu_offences(relative, name)
+        if layer in INSIDE:
+            yield from inside_offences(layer, relative, name)
         target = GENERATED.get(name) or layer_of(name)
         if target and target != layer and target not in MAY_INCLUDE[layer]:
             yield f"src/{relative}: {layer} includes {target} ({name})"

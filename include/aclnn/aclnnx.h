@@ -158,7 +158,9 @@ int32_t aclnnxScan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out
  * self are indexed by int64 operands of shape indexShape (strides 0 where broadcast;
  * negative indices count from the end, out of range is ACLNN_ERR_PARAM_INVALID with the
  * index and axis in the message); values has shape indexShape + self's remaining
- * dimensions. fpFlags: NULL, or has the ACLNNX_FP_* met or-ed in (atomically). */
+ * dimensions, and self's dtype, or with an op another one in which it has a loop: self's
+ * elements are converted to that and back. fpFlags: NULL, or has the ACLNNX_FP_* met
+ * or-ed in (atomically). */
 int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t selfDims,
                        const int64_t *selfShape, int32_t numIndices,
                        const aclnnxOperand *indices, int32_t indexDims,

@@ -180,11 +180,11 @@ static PyObject *outer_on_device(PyObject *self, PyObject *const *args, Py_ssize
     return result;
 }
 
-/* A Python int beside integers is an int64, as an array made of it is: the result wraps
- * around. What has imaginary parts loses them with a warning. */
+/* A Python number is what an array made of it is, an int64, a float64 or a complex128,
+ * unlike everywhere else. What has imaginary parts loses them with a warning. */
 static int at_value(const asn_array *target, asn_operand *value) {
     const asn_dtype to = asn_layout_dtype(&target->layout);
-    if (!value->array && value->weak == 'i' && asn_is_integer(to)) value->weak = 0;
+    if (!value->array) value->weak = 0;
     return asn_complex_check(value->array ? asn_layout_dtype(&value->array->layout)
                                           : (asn_dtype)value->scalar.dtype,
                              to);

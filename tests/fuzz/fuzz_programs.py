@@ -1,21 +1,23 @@
 """Random NumPy programs, as text.
 
-A program is a list of statements over variables v0, v1, ..., one NumPy operation each: what a
-scientist writes, in any order. NumPy runs along while it is made, so every statement is valid
-and says what its result is. Laziness joins the statements into programs of the engine; `del`
-lets temporaries die as they do in expressions.
+A program is a list of statements over variables v0, v1, ..., one NumPy operation or expression
+each: what a scientist writes, in any order. NumPy runs along while it is made, so every statement
+is valid and says what its result is. Laziness joins the statements into programs of the engine;
+`del` lets temporaries die as they do in expressions.
 
 Sums of floats (and what is computed from them) may round in another order: such variables are
 *rough*. They are compared with a tolerance, and never asked for a comparison, a rounding or a
 position, which would blow a last bit up.
+
+The kinds of statements: single operations here, expressions and loops in fuzz_expressions.py,
+what indexes and multiplies in fuzz_indexing.py.
 """
 
-import math
 import sys
 
-import fuzz_inputs as inputs
-import numpy
-import thresholds
+from fuzz_expressions import Expressions
+from fuzz_indexing import Indexing
+from fuzz_maker import root  # noqa: F401  (of who compares)
 
 SMOOTH = ("negative", "absolute", "tanh", "sin", "cos", "arctan")
 FUNCTIONS = ("exp", "log", "sqrt", "sin", "cos", "tan", "tanh", "log1p", "expm1", "arcsin", "cbrt",
@@ -27,134 +29,10 @@ ASKING = ("less", "greater_equal", "equal", "not_equal", "logical_and", "fmax", 
           "floor_divide", "remainder", "divide", "arctan2", "hypot", "heaviside")  # fmt: skip
 ORDERED = ("max", "min", "any", "all", "argmax", "argmin")
 SUMMED = ("sum", "mean", "prod", "var")
-DTYPES = ("f8", "f4", "f8", "f4", "f8", "f4", "i8", "i4", "u1", "?", "f2", "c16")
-SIZES = [n for n in thresholds.sizes() if n <= 200_000]
-MOST_BYTES = 1 << 23
 
 
-def root(a):
-    while isinstance(a.base, numpy.ndarray):
-        a = a.base
-    return id(a)
-
-
-class Maker:
-    """One program in the making; `env` holds NumPy's values."""
-
-    def __init__(self, seed):
-        self.rng = numpy.random.default_rng(seed)
-        self.seed = seed
-        self.env = {"np": numpy, "make": inputs.make}
-        self.lines, self.names = [], []
-        self.rough_roots = set()
-        self.leaves = set()  # results whose shape depends on values
-        self.keep = []  # roots stay alive: ids are their names
-        self.count = 0
-        self.theme = self.pick(("elementwise", "elementwise", "mixed", "mixed", "views"))
-        self.shape = self.some_shape()
-        self.dtypes = [self.pick(DTYPES) for _ in range(self.draw(1, 3))]
-
-    # ---- drawing
-
-    def draw(self, low, high):
-        return int(self.rng.integers(low, high + 1))
-
-    def chance(self, of):
-        return self.rng.integers(of) == 0
-
-    def pick(self, items):
-        return items[int(self.rng.integers(len(items)))]
-
-    def some_shape(self):
-        size = self.pick(SIZES) if not self.chance(3) else self.draw(1, 3000)
-        ndim = self.draw(1, 3)
-        if self.chance(25):
-            return ()
-        if ndim == 1:
-            return (size,)
-        rest = []
-        for _ in range(ndim - 1):
-            k = self.draw(1, max(1, min(70, size)))
-            rest.append(k)
-            size = max(1, size // k)
-        at = self.draw(0, ndim - 1)
-        rest.insert(at, size)
-        return tuple(rest)
-
-    def some(self, rough=None):
-        names = [n for n in self.names if n not in self.leaves]
-        if rough is not None:
-            names = [n for n in names if self.is_rough(n) == rough]
-        if not names:
-            return None
-        return names[-1 - int(len(names) * self.rng.random() ** 2)]  # later ones more often
-
-    def fitting(self, name, *others):
-        """Another variable that broadcasts with it, and with the others."""
-        for _ in range(8):
-            other = self.some() or name
-            try:
-                shape = numpy.broadcast_shapes(*(self.env[n].shape for n in (*others, name, other)))
-            except ValueError:
-                continue
-            if math.prod(shape) <= MOST_BYTES // 8:
-                return other
-        return name
-
-    # ---- facts
-
-    def is_rough(self, name):
-        return root(self.env[name]) in self.rough_roots
-
-    def floating(self, name):
-        return self.env[name].dtype.kind == "f"
-
-    # ---- statements
-
-    def try_line(self, line, target=None, rough=False, writes=None):
-        """Runs it under NumPy; a statement that NumPy refuses is none."""
-        if writes and not self.env[writes].flags.writeable:
-            return False
-        try:
-            with numpy.errstate(all="ignore"):
-                exec(line, self.env)
-        except (ValueError, TypeError, IndexError, ArithmeticError, MemoryError):
-            self.env.pop(target, None)
-            return False
-        if target:
-            value = self.env[target]
-            if not isinstance(value, numpy.ndarray):
-                value = self.env[target] = numpy.asarray(value)
-                line = f"{line}\n{target} = np.asarray({target})"
-            if value.nbytes > MOST_BYTES or value.dtype.kind not in "?iufc":
-                del self.env[target]
-                return False
-            self.names.append(target)
-            self.keep.append(value)
-            if rough:
-                self.rough_roots.add(root(value))
-        elif writes and rough:
-            self.rough_roots.add(root(self.env[writes]))
-        self.lines.append(line)
-        return True
-
-    def new(self):
-        self.count += 1
-        return f"v{self.count - 1}"
-
-    def input(self, shape, dtype=None):
-        v = self.new()
-        fill, layout = self.pick(inputs.FILLS), self.pick(inputs.LAYOUTS + ("rows",) * 5)
-        dtype = dtype or self.pick(self.dtypes)
-        seed = self.draw(0, 10**6)
-        line = f"{v} = make(np, {dtype!r}, {shape!r}, {fill!r}, {layout!r}, {seed})"
-        return self.try_line(line, v)
-
-    def broadcast_input(self):
-        shape = tuple(n if self.chance(2) else 1 for n in self.shape)
-        if self.chance(3):
-            shape = (1,) * self.draw(0, 1)
-        return self.input(shape)
+class Writer(Expressions, Indexing):
+    """The statements of one operation each, and the whole."""
 
     def unary(self):
         a, v = self.some(), self.new()
@@ -167,13 +45,6 @@ class Maker:
         if name == "signbit" and self.has_nan(a):
             return False
         return self.try_line(f"{v} = np.{name}({a})", v, rough)
-
-    def has_nan(self, name):
-        """Whose signs are nobody's: they depend on the order of the operands."""
-        return bool((self.env[name] != self.env[name]).any())
-
-    def number(self):
-        return self.pick(("2", "0.5", "-1.5", "3", "0", "1e-3", "7.25"))
 
     def binary(self):
         a, v = self.some(), self.new()
@@ -201,30 +72,6 @@ class Maker:
             m = f"{m} > {self.number()}" if self.env[m].dtype.kind != "c" else f"{m} == {m}"
         rough = self.is_rough(a) or self.is_rough(b)
         return self.try_line(f"{v} = np.where({m}, {a}, {b})", v, rough)
-
-    def index(self, name):
-        """Text of a basic index, and whether it is one."""
-        parts = []
-        for n in self.env[name].shape:
-            kind = self.draw(0, 6)
-            low, high = sorted((self.draw(0, n), self.draw(0, n)))
-            if kind == 0 and n:
-                parts.append(str(self.draw(-n, n - 1)))
-            elif kind == 1:
-                parts.append(f"{low}:{high}")
-            elif kind == 2:
-                parts.append(f"::{self.draw(2, 3)}")
-            elif kind == 3:
-                parts.append("::-1")
-            elif kind == 4:
-                parts.append("1:")
-            elif kind == 5:
-                parts.append(":-1")
-            else:
-                parts.append(":")
-        if self.chance(12):
-            parts.insert(self.draw(0, len(parts)), "None")
-        return ", ".join(parts) if parts else "..."
 
     def view(self):
         a, v = self.some(), self.new()
@@ -265,7 +112,8 @@ class Maker:
         if self.env[a].ndim == 0:
             return False
         forms = ("{a}[1:] = {a}[:-1]", "{a}[:-1] += {a}[1:]", "{a}[...] = {a}[::-1]",
-                 "{a}[1:] -= {a}[:-1] * 0.5", "{a}[::2] = {a}[:1]")  # fmt: skip
+                 "{a}[1:] -= {a}[:-1] * 0.5", "{a}[::2] = {a}[:1]", "{a}[..., 1:] = {a}[..., :-1]",
+                 "{a}[..., :-2] = {a}[..., 2:]", "{a}[:-1, ..., 1:] = {a}[1:, ..., :-1]")  # fmt: skip
         line = self.pick(forms).format(a=a)
         return self.try_line(line, None, self.is_rough(a), writes=a)
 
@@ -357,15 +205,6 @@ class Maker:
             self.is_rough(b),
         )  # fmt: skip
 
-    def forget(self):
-        if len(self.names) < 4:
-            return False
-        name = self.pick(self.names[:-1])
-        self.names.remove(name)
-        self.lines.append(f"del {name}")
-        del self.env[name]
-        return True
-
     # ---- the whole
 
     def program(self, traceable):
@@ -381,6 +220,10 @@ class Maker:
                       self.unary, self.reduction, self.pieces],
             "mixed": [self.unary, self.binary, self.where, self.view, self.update, self.overlap,
                       self.reduction, self.running, self.cast, self.gather, self.pieces],
+            "expressions": [self.expression, self.expression, self.update_by, self.loop, self.unary,
+                            self.reduction, self.view, self.pieces, self.forget],
+            "indexing": [self.expression, self.take, self.place, self.place, self.masked, self.masked,
+                         self.product, self.shaped, self.update, self.view, self.reduction],
         }[self.theme]  # fmt: skip
         if not traceable:
             kinds = kinds + [self.selected, self.element]
@@ -408,7 +251,7 @@ class Program:
 
 
 def generate(seed, traceable=False):
-    return Maker(seed).program(traceable)
+    return Writer(seed).program(traceable)
 
 
 if __name__ == "__main__":

@@ -284,6 +284,32 @@ def test_at(name, rng):
         same(run, x, indices, values, ulp=64, where=f"{name}.at {dtype}")
 
 
+VALUES = {
+    "python": (2, -3, 0.1, True, 2**31 + 1, 1 + 2j),
+    "numpy": (np.float64(0.1), np.int64(7), np.float32(0.1), np.uint8(200), np.float16(0.1)),
+}
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "maximum", "subtract"])
+@pytest.mark.parametrize("values", VALUES)
+def test_at_of_another_dtype(name, values, rng):
+    """Each step is computed in the dtype of both, an array of a Python number being an int64 or a
+    float64, and its result cast back: bit for bit."""
+    indices = rng.integers(-12, 12, 40)
+    for dtype in ("int8", "int32", "uint8", "int64", "float16", "float32", "float64", "complex64"):
+        x = sample(dtype, 24, rng, special=False).reshape(12, 2)
+        for value in VALUES[values]:
+            if np.iscomplexobj(value) and not np.iscomplexobj(x):
+                continue  # NumPy warns and drops the imaginary part
+
+            def run(np_, a, i, v=value):
+                getattr(np_, name).at(a, i, v)
+                getattr(np_, name).at(a, (i, 1), np_.asarray([v])[:1])
+                return a
+
+            same(run, x, indices, where=f"{name}.at {dtype} {value!r}")
+
+
 @pytest.mark.parametrize("ndim", [63, 64])
 def test_at_by_indices_of_the_most_dimensions(ndim):
     """(NumPy itself may not survive 64.)"""

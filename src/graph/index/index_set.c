@@ -254,6 +254,12 @@ static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *
                                           : ASN_OK);
 }
 
+/* Whether the device computes in `loop` where the elements have another dtype. */
+static bool computes_apart(asn_op op, asn_dtype loop) {
+    return !asn_is_half(loop) && asn_op_operand(op, 0, loop) == loop &&
+           asn_op_operand(op, 1, loop) == loop;
+}
+
 asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_item *items,
                         const asn_operand *value) {
     if (!(a->layout.flags & ASN_WRITEABLE))
@@ -272,8 +278,8 @@ asn_status asn_index_at(asn_op op, const asn_array *a, int n, const asn_index_it
             status = spread_value(&p, value, asn_op_operand(op, 1, loop), &values);
         if (!status) {
             bool direct = value && asn_fuse_enabled() && asn_acl.aclnnxUpdateAt &&
-                          loop == dtype && asn_op_result(op, loop) == dtype &&
-                          p.num_arrays;
+                          asn_op_result(op, loop) == loop && p.num_arrays &&
+                          (loop == dtype || computes_apart(op, loop));
             status = direct ? at_fused(op, &p, &values)
                             : at_by_elements(op, &p, value ? &values : NULL);
             if (value) asn_array_fini(&values);

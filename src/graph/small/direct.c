@@ -14,6 +14,7 @@
 
 #include "array/broadcast.h"
 #include "graph/small/binding.h"
+#include "graph/small/small_call.h"
 #include "graph/engine.h"
 #include "graph/operators/families.h"
 #include "graph/lock.h"
@@ -347,8 +348,7 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
     asn_scalar cast[3];
     for (int k = 0; k < num_in; k++)
         key |= asn_binding_type(&in[k]) << (5 * k);
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     /* No array is read: what is queued does not matter. */
     bool known = asn_direct_since == asn_device_generation || asn_direct_find();
     const asn_binding *b = known ? asn_binding_get(key, op, in) : NULL;
@@ -360,11 +360,8 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         asn_loop_run(b->loop, 1, out->bytes, src, 0, asn_fp_sink() ? &met : NULL);
         asn_loop_report(met, op);
         asn_counters.eager++;
-        if (asn_profile_small_timed(begin, true))
-            asn_record_small(begin, op, 1, (asn_dtype)b->result, num_in + 1);
     }
-    asn_unlock();
-    return done;
+    return asn_small_end_op(begin, done, op, 1, (asn_dtype)out->dtype, num_in + 1);
 }
 
 static ASN_RECORDS bool copy_profiled(asn_array *result, const asn_array *a,
@@ -422,8 +419,7 @@ const void *asn_direct_converted(const asn_array *a, asn_dtype dtype, void *scra
 bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
     _Alignas(64) char scratch[SCRATCH_BYTES];
     uint32_t met = 0;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     uint32_t *sink = asn_fp_sink() ? &met : NULL;
     const asn_binding *b =
         readable(a) && asn_direct_ready() ? asn_binding_fold(op, a) : NULL;
@@ -435,16 +431,13 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
         asn_loop_run(b->loop, a->layout.size, out->bytes, src, 0, sink);
         asn_loop_report(met, op);
         asn_counters.eager++;
-        if (asn_profile_small_timed(begin, true))
-            asn_record_small(begin, op, a->layout.size, (asn_dtype)b->result, 1);
     }
-    asn_unlock();
-    return src[0] != NULL;
+    return asn_small_end_op(begin, src[0] != NULL, op, a->layout.size,
+                            (asn_dtype)out->dtype, 1);
 }
 
 bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     const asn_layout *l = &a->layout;
     const aclnnxLoop *loop = NULL;
     if (lies_ready(a) && asn_direct_ready() &&
@@ -454,10 +447,7 @@ bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
         const void *src[3] = {address(a)};
         asn_loop_run(loop, l->size, out, src, 0, NULL);
         asn_counters.eager++;
-        if (asn_profile_small_timed(begin, true))
-            asn_profile_small(begin, smallest ? "argmin" : "argmax",
-                              l->size * asn_itemsize(asn_layout_dtype(l)), 0);
     }
-    asn_unlock();
-    return loop != NULL;
+    return asn_small_end_work(begin, loop != NULL, smallest ? "argmin" : "argmax",
+                              l->size * asn_itemsize(asn_layout_dtype(l)), 0);
 }

@@ -2,12 +2,13 @@
  * memory (see direct.h).
  *
  * The sizes of these results depend on values: the general path asks the device for them,
- * waits, and asks again.
+ * waits, and asks again (ns on ten elements so, here, and NumPy's: nonzero 1130, 121,
+ * 504; bincount 1170, 109, 340).
  */
 #include <string.h>
 
 #include "graph/small/direct.h"
-#include "graph/small/small_move.h"
+#include "graph/small/small_call.h"
 
 /* ---- nonzero */
 

@@ -1,14 +1,14 @@
 /* L2 graph: mean and variance of a small array by single loops (see direct.h): fold,
  * divide, subtract, square, root, each of them the loop that the general path would run,
- * in its order, so that the bits are the same.
+ * in its order, so that the bits are the same (ns on ten elements so, by the general
+ * path, NumPy's: mean 127, 710, 2300; std 256, 2020, 7060).
  */
 #include "graph/small/direct.h"
 
 #include <string.h>
 
 #include "graph/small/binding.h"
-#include "graph/lock.h"
-#include "graph/profile_events.h"
+#include "graph/small/small_call.h"
 
 /* The loops of a statistic in one dtype. */
 typedef struct {
@@ -55,30 +55,25 @@ static void mean_of(statistic *s, const void *x, int64_t n, asn_scalar *out) {
 
 bool asn_direct_mean(const asn_array *a, asn_scalar *out) {
     _Alignas(64) char scratch[ASN_DIRECT_SCRATCH];
-    statistic s;
+    statistic s = {.dtype = ASN_F64};
     const void *x = NULL;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     if (statistic_init(&s, a)) x = asn_direct_converted(a, s.dtype, scratch, s.sink);
     if (x) {
         mean_of(&s, x, a->layout.size, out);
         asn_loop_report(s.met, ASN_OP_DIVIDE);
         asn_counters.eager++;
-        if (asn_profile_small_timed(begin, true))
-            asn_profile_small(begin, "mean", a->layout.size * asn_itemsize(s.dtype),
-                              a->layout.size);
     }
-    asn_unlock();
-    return x != NULL;
+    return asn_small_end_work(begin, x != NULL, "mean",
+                              a->layout.size * asn_itemsize(s.dtype), a->layout.size);
 }
 
 bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar *out) {
     _Alignas(64) char scratch[ASN_DIRECT_SCRATCH];
-    statistic s;
+    statistic s = {.dtype = ASN_F64};
     const void *x = NULL;
     int64_t n = a->layout.size;
-    asn_lock();
-    uint64_t begin = asn_profile_begin_small();
+    uint64_t begin = asn_small_begin();
     if ((double)n > ddof && statistic_init(&s, a))
         x = asn_direct_converted(a, s.dtype, scratch, s.sink);
     if (x) {
@@ -94,10 +89,7 @@ bool asn_direct_variance(const asn_array *a, double ddof, bool root, asn_scalar 
         if (root) asn_loop_run(s.sqrt, 1, out->bytes, value, 0, s.sink);
         asn_loop_report(s.met, root ? ASN_OP_SQRT : ASN_OP_DIVIDE);
         asn_counters.eager++;
-        if (asn_profile_small_timed(begin, true))
-            asn_profile_small(begin, root ? "std" : "var", n * asn_itemsize(s.dtype),
-                              4 * n);
     }
-    asn_unlock();
-    return x != NULL;
+    return asn_small_end_work(begin, x != NULL, root ? "std" : "var",
+                              n * asn_itemsize(s.dtype), 4 * n);
 }

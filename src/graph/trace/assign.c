@@ -134,7 +134,8 @@ asn_status asn_copy(asn_array *result, const asn_array *a, asn_dtype dtype, char
     asn_operand value = {.array = raw ? &clean : a};
     asn_status status = asn_array_new_like(result, a, dtype, order);
     if (!status) {
-        status = submit_copy(result, &value, NULL);
+        if (!asn_direct_assign(result, &value))
+            status = submit_copy(result, &value, NULL);
         if (status)
             asn_array_fini(result);
         else if (!raw)

@@ -106,6 +106,22 @@ static void accumulate(const asnd_index_run *r, char *self, const char *other, i
     }
 }
 
+/* The same in another dtype than self's, whose elements are converted there and back. */
+static void accumulate_converted(const asnd_index_run *r, char *self, const char *other,
+                                 int64_t n, const int64_t *self_off,
+                                 const int64_t *other_off) {
+    const asnd_kernels *k = asn_kernels_get();
+    const asnd_ew_fn to_loop = k->cast[r->dtype][r->loop], whole = k->ew[r->op][r->loop],
+                     back = k->cast[r->loop][r->dtype];
+    _Alignas(16) char x[16];
+    for (int64_t i = 0; i < n; i++) {
+        char *p = self + self_off[i];
+        to_loop(1, x, p, NULL, NULL);
+        whole(1, x, x, other + other_off[i], NULL);
+        back(1, p, x, NULL, NULL);
+    }
+}
+
 typedef uint64_t quarter __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* Rows of whole half lines, a quarter at a time. Their addresses are known ahead of their
@@ -146,7 +162,9 @@ static void move_block(const asnd_index_run *r, char *self, char *other, int64_t
                        const int64_t *self_off, const int64_t *other_off) {
     if (r->kind == ASN_MOVE_ACCUMULATE) {
         bool add = r->op == ASN_OP_ADD;
-        if (add && r->dtype == ASN_F64)
+        if (r->loop != r->dtype)
+            accumulate_converted(r, self, other, n, self_off, other_off);
+        else if (add && r->dtype == ASN_F64)
             add_f64(self, other, n, self_off, other_off);
         else if (add && r->dtype == ASN_F32)
             add_f32(self, other, n, self_off, other_off);
@@ -430,16 +448,17 @@ asn_status asn_cpu_index_put(const asnd_nd *self, int nidx, const asnd_nd *const
     index_begin(&r, ASN_MOVE_PUT, ASN_INDEX_RAISE);
     r.op = accumulate_op;
     if (accumulate_op != ASN_OP_NONE) {
+        const asn_dtype loop = values->dtype;
         r.kind = ASN_MOVE_ACCUMULATE;
         if ((unsigned)accumulate_op >= ASN_OP_COUNT ||
-            !(asn_kernels_get()->scan[accumulate_op][self->dtype] ||
-              asn_kernels_steps(accumulate_op, self->dtype)))
+            !((loop == self->dtype && asn_kernels_get()->scan[accumulate_op][loop]) ||
+              asn_kernels_steps(accumulate_op, loop)))
             return asn_error_set(ASN_ERR_NO_LOOP,
                                  "index: no accumulation with opcode %d for "
                                  "dtype %s",
-                                 (int)accumulate_op, asn_dtype_name(self->dtype));
+                                 (int)accumulate_op, asn_dtype_name(loop));
         r.tracks = fp_flags && ((asn_op_table[accumulate_op].flags & ASN_OPF_DIVIDES) ||
-                                asn_is_inexact(self->dtype));
+                                asn_is_inexact(loop));
     }
     ASN_TRY(asn_index_setup(&r, self, nidx, idx, values));
     index_execute(&r);

@@ -20,8 +20,9 @@ ASN_CHECK_RESULT asn_status asn_cpu_index_get(const asnd_nd *self, int nidx,
                                               const asnd_nd *out);
 
 /* self[idx..., r...] = values[j..., r...]: with ASN_OP_NONE the last duplicate wins; else
- * self = op( self, value), unbuffered in order, as ufunc.at. values has self's dtype and
- * out's shape above (broadcast by strides). */
+ * self = op( self, value), unbuffered in order, as ufunc.at. values has out's shape above
+ * (broadcast by strides) and self's dtype, or with an op any that it has a loop for:
+ * self's elements are converted to it and back. */
 ASN_CHECK_RESULT asn_status asn_cpu_index_put(const asnd_nd *self, int nidx,
                                               const asnd_nd *const idx[],
                                               const asnd_nd *values, asn_op accumulate_op,

@@ -18,7 +18,7 @@ typedef struct {
     asnd_move_kind kind;
     asnd_index_mode mode;
     asn_op op;
-    asn_dtype dtype;
+    asn_dtype dtype, loop; /* loop: of `other`, which an accumulation computes in */
     char *self, *other;
     int num_idx, num_j, num_rest, item;
     int64_t run; /* bytes moved per index: the contiguous tail */

@@ -116,7 +116,7 @@ static void fold_ones(asnd_index_run *r) {
 bool asn_index_is_simple(const asnd_index_run *r) {
     if (r->num_idx != 1 || r->size_rest != 1 || r->mode != ASN_INDEX_RAISE) return false;
     return r->kind != ASN_MOVE_ACCUMULATE ||
-           (r->op == ASN_OP_ADD &&
+           (r->op == ASN_OP_ADD && r->loop == r->dtype &&
             (r->dtype == ASN_F64 || r->dtype == ASN_F32 || asn_index_is_word(r->dtype)));
 }
 
@@ -130,7 +130,7 @@ asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
                            const asnd_nd *const idx[], const asnd_nd *other) {
     int ndim_j = nidx ? idx[0]->ndim : 0;
     if (nidx < 1 || nidx > self->ndim || other->ndim != ndim_j + self->ndim - nidx ||
-        other->dtype != self->dtype)
+        (other->dtype != self->dtype && r->kind != ASN_MOVE_ACCUMULATE))
         return asn_error_set(
             ASN_ERR_VALUE,
             "index: %d index arrays of %d dimensions into a %d-d %s do not "
@@ -140,6 +140,7 @@ asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
     r->self = self->data;
     r->other = other->data;
     r->dtype = self->dtype;
+    r->loop = other->dtype;
     r->item = asn_itemsize(self->dtype);
     r->num_idx = nidx;
     collect_j(r, idx, other, ndim_j);

@@ -1,0 +1,102 @@
+/* CPU device, operators: Arange, Range, Linspace, Eye. */
+#include <math.h>
+
+#include "device/cpu/index/creation.h"
+#include "device/cpu/fused/fused.h"
+#include "device/opapi/core/plan.h"
+
+typedef struct {
+    asnd_plan_head head;
+    int out;
+    bool line; /* linspace */
+    double start, stop;
+    _Alignas(16) uint8_t first[16], delta[16];
+} create_plan;
+
+static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    (void)tmp;
+    const create_plan *p = plan;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    if (p->line) return asn_cpu_linspace(out, p->start, p->stop, true);
+    return out->ndim == 2 ? asn_cpu_eye(out, 0) : asn_cpu_arange(out, p->first, p->delta);
+}
+
+/* ceil((end - start) / step), or floor + 1 with the end: exact for integers. */
+static int64_t range_length(const asnd_call *c, const double *v, bool closed) {
+    bool whole = true;
+    __int128 n[3];
+    for (int i = 0; i < 3; i++) {
+        const aclScalar *s = asn_call_scalar(c, i);
+        whole = whole && !asn_is_inexact((asn_dtype)s->dtype);
+        n[i] = s->dtype == ASN_U64
+                   ? (__int128)(uint64_t)asn_value_to_int(ASN_U64, s->value)
+                   : asn_value_to_int((asn_dtype)s->dtype, s->value);
+    }
+    if (!whole) {
+        double steps = (v[1] - v[0]) / v[2];
+        double length = closed ? floor(steps) + 1 : ceil(steps);
+        return length > 0 && length < 0x1p62 ? (int64_t)length : 0;
+    }
+    __int128 span = n[2] > 0 ? n[1] - n[0] : n[0] - n[1], step = n[2] > 0 ? n[2] : -n[2];
+    if (span < 0 || (span == 0 && !closed)) return 0;
+    return (int64_t)(closed ? span / step + 1 : (span + step - 1) / step);
+}
+
+static create_plan *plan_create(asnd_call *c, int out, double ns) {
+    create_plan *p = asn_call_plan(c, create_body, sizeof *p,
+                                   50 + ns * (double)asn_nd_size(asn_call_nd(c, out)));
+    if (p != NULL) {
+        p->out = c->first[out];
+        p->line = false;
+    }
+    return p;
+}
+
+/* Arange(start, end, step, out) excludes the end, Range includes it (arg 1). The output's
+ * length decides; it must be what the numbers give. */
+asn_status asn_planner_arange(asnd_call *c) {
+    double v[3] = {0, 0, 1};
+    const asnd_nd *out = asn_call_nd(c, 3);
+    for (int i = 0; i < 3; i++)
+        ASN_TRY(asn_call_number(c, i, &v[i]));
+    if (v[2] == 0 || isnan(v[0]) || isnan(v[1]) || isnan(v[2]))
+        return asn_error_set(ASN_ERR_VALUE, "%s: start, end, step are %g, %g, %g",
+                             c->op->name, v[0], v[1], v[2]);
+    int64_t n = range_length(c, v, c->op->arg != 0);
+    ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
+    if (n == 0) return ASN_OK;
+    create_plan *p = plan_create(c, 3, 0.3);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    ASN_TRY(asn_call_element(c, 0, out->dtype, p->first));
+    return asn_call_element(c, 2, out->dtype, p->delta);
+}
+
+/* Linspace(start, end, steps, out) */
+asn_status asn_planner_linspace(asnd_call *c) {
+    double v[2] = {0, 0};
+    int64_t steps = asn_call_int(c, 2);
+    for (int i = 0; i < 2; i++)
+        ASN_TRY(asn_call_number(c, i, &v[i]));
+    if (steps < 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: steps is %lld", c->op->name,
+                             (long long)steps);
+    ASN_TRY(asn_call_same_shape(c, 3, 1, &steps));
+    if (steps == 0) return ASN_OK;
+    create_plan *p = plan_create(c, 3, 1);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->line = true;
+    p->start = v[0];
+    p->stop = v[1];
+    return ASN_OK;
+}
+
+/* Eye(n, m, out) */
+asn_status asn_planner_eye(asnd_call *c) {
+    int64_t shape[2] = {asn_call_int(c, 0), asn_call_int(c, 1)};
+    if (shape[0] < 0 || shape[1] < 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld, m is %lld", c->op->name,
+                             (long long)shape[0], (long long)shape[1]);
+    ASN_TRY(asn_call_same_shape(c, 2, 2, shape));
+    if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
+    return plan_create(c, 2, 0.3) ? ASN_OK : ASN_ERR_MEMORY;
+}

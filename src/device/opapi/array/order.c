@@ -1,0 +1,358 @@
+/* CPU device, operators: sorting, searching, distinct values, counting. */
+#include <math.h>
+#include <string.h>
+
+#include "device/cpu/index/creation.h"
+#include "device/cpu/fused/fused.h"
+#include "device/cpu/sort/sort.h"
+#include "device/opapi/core/plan.h"
+
+typedef struct {
+    asnd_plan_head head;
+    int self, values, indices, third, axis; /* operands; -1: absent */
+    int flags;
+    int64_t k;
+    bool keep, right;
+    double low, high;
+} order_plan;
+
+static double sort_work(const asnd_nd *a, int axis) {
+    double n = a->ndim ? (double)a->shape[axis] : 1;
+    return 200 + (double)asn_nd_size(a) * (2 + log2(n + 1));
+}
+
+static order_plan *plan_order(asnd_call *c, asnd_body_fn body, double work) {
+    order_plan *p = asn_call_plan(c, body, sizeof *p, work);
+    if (p == NULL) return NULL;
+    memset((char *)p + sizeof p->head, 0, sizeof *p - sizeof p->head);
+    p->self = c->first[0];
+    p->values = p->indices = p->third = -1;
+    return p;
+}
+
+/* An output of positions: int64, or int32 through a temporary. */
+static asn_status positions(const asnd_nd *out, asnd_tmp *tmp, asnd_view *v) {
+    if (out->dtype == ASN_I64) {
+        asn_view_set(v, out);
+        return ASN_OK;
+    }
+    return asn_tmp_view(tmp, ASN_I64, out->ndim, out->shape, v);
+}
+
+static asn_status positions_done(const asnd_nd *out, const asnd_view *v) {
+    return out->dtype == ASN_I64 ? ASN_OK : asn_move(out, &v->nd);
+}
+
+/* ---- Sort(self, stable, dim, descending, valuesOut, indicesOut), Argsort(self, dim,
+ * descending, out), Topk(self, k, dim, largest, sorted, valuesOut, indicesOut) */
+
+static asn_status sort_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const order_plan *p = plan;
+    asnd_view self, values, found;
+    asn_view_set(&self, asn_exec_nd(e, p->self));
+    asn_view_at_least_1d(&self);
+    const asnd_nd *indices = asn_exec_nd(e, p->indices);
+    ASN_TRY(positions(indices, tmp, &found));
+    asn_view_at_least_1d(&found);
+    if (p->values >= 0) {
+        asn_view_set(&values, asn_exec_nd(e, p->values));
+        asn_view_at_least_1d(&values);
+    }
+    const asnd_nd *v = p->values >= 0 ? &values.nd : NULL;
+    if (p->k > 0) {
+        ASN_TRY(asn_cpu_topk(&self.nd, p->axis, p->k, p->flags, v, &found.nd));
+    } else {
+        ASN_TRY(asn_cpu_sort(&self.nd, p->axis, p->flags, v, &found.nd));
+    }
+    return positions_done(indices, &found);
+}
+
+asn_status asn_planner_sort(asnd_call *c) {
+    bool argsort = c->op->num_params == 4;
+    int axis = 0, indices = argsort ? 3 : 5;
+    const asnd_nd *self = asn_call_nd(c, 0);
+    ASN_TRY(asn_call_axis(c, asn_call_int(c, argsort ? 1 : 2), self->ndim, &axis));
+    ASN_TRY(asn_call_same_shape(c, indices, self->ndim, self->shape));
+    ASN_TRY(asn_call_position_dtype(c, indices));
+    if (!argsort) {
+        ASN_TRY(asn_call_same_shape(c, 4, self->ndim, self->shape));
+        ASN_TRY(asn_call_same_dtype(c, 4, 0));
+    }
+    if (asn_call_operand(c, 0)->is_empty) return ASN_OK;
+    order_plan *p = plan_order(c, sort_body, sort_work(self, axis));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->values = argsort ? -1 : c->first[4];
+    p->indices = c->first[indices];
+    p->axis = axis;
+    p->flags = asn_call_int(c, argsort ? 2 : 3) ? ASN_SORT_DESCENDING : 0;
+    return ASN_OK;
+}
+
+asn_status asn_planner_topk(asnd_call *c) {
+    int axis = 0;
+    const asnd_nd *self = asn_call_nd(c, 0);
+    int64_t k = asn_call_int(c, 1), shape[ASN_ND_MAX_DIMS];
+    ASN_TRY(asn_call_axis(c, asn_call_int(c, 2), self->ndim, &axis));
+    int64_t n = self->ndim ? self->shape[axis] : 1;
+    if (k < 0 || k > n)
+        return asn_error_set(ASN_ERR_VALUE, "%s: k is %lld; there are %lld elements",
+                             c->op->name, (long long)k, (long long)n);
+    memcpy(shape, self->shape, (size_t)self->ndim * sizeof *shape);
+    if (self->ndim > 0) shape[axis] = k;
+    for (int i = 5; i < 7; i++)
+        ASN_TRY(asn_call_same_shape(c, i, self->ndim, shape));
+    ASN_TRY(asn_call_same_dtype(c, 5, 0));
+    ASN_TRY(asn_call_position_dtype(c, 6));
+    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    order_plan *p = plan_order(c, sort_body, sort_work(self, axis));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->values = c->first[5];
+    p->indices = c->first[6];
+    p->axis = axis;
+    p->k = k;
+    p->flags = asn_call_int(c, 3) ? ASN_SORT_DESCENDING : 0;
+    return ASN_OK;
+}
+
+/* ---- Kthvalue(self, k, dim, keepdim, valuesOut, indicesOut), MedianDim(self, dim,
+ * keepDim, valuesOut, indicesOut), Median(self, valuesOut): the lower of two medians */
+
+static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const order_plan *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
+    asnd_view self, sorted, found;
+    asn_view_set(&self, in);
+    if (p->axis < 0) { /* all elements */
+        int64_t n = asn_nd_size(in);
+        asnd_view copy;
+        ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
+        ASN_TRY(asn_move(&copy.nd, in));
+        asn_view_plain(&self, in->dtype, 1, &n, copy.nd.data);
+    }
+    asn_view_at_least_1d(&self);
+    int axis = p->axis < 0 ? 0 : p->axis;
+    ASN_TRY(asn_tmp_view(tmp, in->dtype, self.nd.ndim, self.shape, &sorted));
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, self.nd.ndim, self.shape, &found));
+    ASN_TRY(asn_cpu_sort(&self.nd, axis, 0, &sorted.nd, &found.nd));
+    asn_view_slice(&sorted, axis, p->k, 1, 1);
+    asn_view_slice(&found, axis, p->k, 1, 1);
+    if (out->ndim < sorted.nd.ndim) {
+        asn_view_drop(&sorted, axis);
+        asn_view_drop(&found, axis);
+    }
+    ASN_TRY(asn_move(out, &sorted.nd));
+    return p->indices < 0 ? ASN_OK : asn_move(asn_exec_nd(e, p->indices), &found.nd);
+}
+
+asn_status asn_planner_kth(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    bool median = c->op->arg == 1, all = c->op->num_params == 2;
+    int axis = 0, out = asn_call_out(c), dim_at = median ? 1 : 2;
+    if (!all) ASN_TRY(asn_call_axis(c, asn_call_int(c, dim_at), self->ndim, &axis));
+    int64_t n = all ? asn_nd_size(self) : self->ndim ? self->shape[axis] : 1;
+    int64_t k = median ? (n + 1) / 2 : asn_call_int(c, 1);
+    bool keep = !all && asn_call_int(c, dim_at + 1);
+    uint64_t mask =
+        all ? (self->ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << self->ndim) - 1)
+            : UINT64_C(1) << axis;
+    if (all) asn_call_one_value(c, out);
+    for (int i = out; i < c->op->num_params; i++)
+        ASN_TRY(asn_check_reduced(c, 0, i, mask, keep));
+    ASN_TRY(asn_call_same_dtype(c, out, 0));
+    if (!all) ASN_TRY(asn_call_position_dtype(c, out + 1));
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    if (k < 1 || k > n)
+        return asn_error_set(ASN_ERR_VALUE, "%s: k is %lld; there are %lld elements",
+                             c->op->name, (long long)k, (long long)n);
+    order_plan *p = plan_order(c, kth_body, sort_work(self, axis));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->values = c->first[out];
+    p->indices = all ? -1 : c->first[out + 1];
+    p->axis = all ? -1 : axis;
+    p->k = k - 1;
+    return ASN_OK;
+}
+
+/* ---- SearchSorted(sortedSequence, self, outInt32, right, sorter, out); SearchSorteds: a
+ * scalar */
+
+static asn_status search_rows(const asnd_view *sorted, const asnd_view *sorter,
+                              const asnd_view *values, bool right, const asnd_view *out) {
+    if (sorted->nd.ndim == 1)
+        return asn_cpu_searchsorted(&sorted->nd, sorter ? &sorter->nd : NULL, &values->nd,
+                                    right, &out->nd);
+    for (int64_t i = 0; i < sorted->shape[0]; i++) {
+        const asnd_view *from[4] = {sorted, sorter, values, out};
+        asnd_view row[4];
+        for (int k = 0; k < 4; k++) {
+            if (from[k] == NULL) continue;
+            asn_view_set(&row[k], &from[k]->nd);
+            asn_view_slice(&row[k], 0, i, 1, 1);
+            asn_view_drop(&row[k], 0);
+        }
+        ASN_TRY(search_rows(&row[0], sorter ? &row[1] : NULL, &row[2], right, &row[3]));
+    }
+    return ASN_OK;
+}
+
+static asn_status search_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const order_plan *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->indices);
+    asnd_view sorted, values, sorter, found;
+    double scalar = p->low;
+    int64_t one = 1;
+    asn_dtype t = in->dtype;
+    if (p->values >= 0)
+        t = (asn_dtype)asn_promote_tensors[t][asn_exec_nd(e, p->values)->dtype];
+    if (p->values < 0 && !asn_is_inexact(t)) t = ASN_F64;
+    ASN_TRY(asn_tmp_as(tmp, in, t, &sorted));
+    if (p->values >= 0) {
+        ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->values), t, &values));
+    } else {
+        asn_view_plain(&values, ASN_F64, 0, &one, &scalar);
+        asnd_view copy;
+        ASN_TRY(asn_tmp_view(tmp, t, 0, &one, &copy));
+        ASN_TRY(asn_move(&copy.nd, &values.nd));
+        asn_view_set(&values, &copy.nd);
+    }
+    if (p->third >= 0)
+        ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->third), ASN_I64, &sorter));
+    ASN_TRY(positions(out, tmp, &found));
+    ASN_TRY(
+        search_rows(&sorted, p->third >= 0 ? &sorter : NULL, &values, p->right, &found));
+    return positions_done(out, &found);
+}
+
+asn_status asn_planner_searchsorted(asnd_call *c) {
+    const asnd_nd *sorted = asn_call_nd(c, 0), *values = asn_call_nd(c, 1);
+    const asnd_nd *sorter = asn_call_nd(c, 4), *out = asn_call_nd(c, 5);
+    bool fits = sorted->ndim >= 1 && (values != NULL || sorted->ndim == 1);
+    for (int d = 0; d < sorted->ndim - 1 && fits; d++)
+        fits = values->ndim == sorted->ndim && values->shape[d] == sorted->shape[d];
+    if (!fits || (sorter != NULL && !asn_nd_same_shape(sorter, sorted)))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: sortedSequence must be 1-d, or go with self row by "
+                             "row, and sorter be of its shape",
+                             c->op->name);
+    if (values == NULL) asn_call_one_value(c, 5);
+    ASN_TRY(asn_call_same_shape(c, 5, values ? values->ndim : 0,
+                                values ? values->shape : NULL));
+    if ((out->dtype == ASN_I32) != (asn_call_int(c, 2) != 0))
+        ASN_TRY(asn_call_position_dtype(c, 5));
+    ASN_TRY(asn_call_position_dtype(c, 5));
+    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    order_plan *p = plan_order(c, search_body, 200 + 30 * (double)asn_nd_size(out));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->values = values ? c->first[1] : -1;
+    if (values == NULL) {
+        ASN_TRY(asn_call_number(c, 1, &p->low));
+    }
+    p->right = asn_call_int(c, 3) != 0;
+    p->third = sorter ? c->first[4] : -1;
+    p->indices = c->first[5];
+    return ASN_OK;
+}
+
+/* ---- Unique(self, sorted, returnInverse, valueOut, inverseOut), Unique2 with counts */
+
+static asn_status unique_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const order_plan *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
+    int64_t n = asn_nd_size(in), count = 0;
+    asnd_view flat, values, inverse, counts;
+    ASN_TRY(asn_tmp_view(tmp, in->dtype, 1, &n, &values));
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &inverse));
+    ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, &n, &counts));
+    asnd_view copy;
+    ASN_TRY(asn_tmp_view(tmp, in->dtype, in->ndim, in->shape, &copy));
+    ASN_TRY(asn_move(&copy.nd, in));
+    asn_view_plain(&flat, in->dtype, 1, &n, copy.nd.data);
+    if (n > 0)
+        ASN_TRY(asn_cpu_unique(&flat.nd, false, &values.nd, NULL,
+                               p->indices >= 0 ? &inverse.nd : NULL,
+                               p->third >= 0 ? &counts.nd : NULL, &count));
+    int64_t room = asn_nd_size(out);
+    if (p->third >= 0 && asn_exec_nd(e, p->third)->shape[0] < room)
+        room = asn_exec_nd(e, p->third)->shape[0];
+    if (count > room)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%lld distinct values; there is room for %lld",
+                             (long long)count, (long long)room);
+    asnd_view to;
+    asn_view_set(&to, out);
+    asn_view_slice(&to, 0, 0, count, 1);
+    values.shape[0] = counts.shape[0] = count;
+    ASN_TRY(asn_move(&to.nd, &values.nd));
+    asn_exec_resize(e, p->values, 1, &count);
+    if (p->third >= 0) {
+        asn_view_set(&to, asn_exec_nd(e, p->third));
+        asn_view_slice(&to, 0, 0, count, 1);
+        ASN_TRY(asn_move(&to.nd, &counts.nd));
+        asn_exec_resize(e, p->third, 1, &count);
+    }
+    if (p->indices < 0) return ASN_OK;
+    asn_view_plain(&flat, ASN_I64, in->ndim, in->shape, inverse.nd.data);
+    return asn_move(asn_exec_nd(e, p->indices), &flat.nd);
+}
+
+asn_status asn_planner_unique(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    bool with_counts = c->op->num_params == 7, inverse = asn_call_int(c, 2) != 0;
+    bool counts = with_counts && asn_call_int(c, 3) != 0;
+    int out = with_counts ? 4 : 3;
+    if ((inverse && c->first[out + 1] < 0) || (counts && c->first[out + 2] < 0))
+        return asn_error_set(ASN_ERR_NULL_POINTER,
+                             "%s: an output that is asked for is NULL", c->op->name);
+    ASN_TRY(asn_call_same_dtype(c, out, 0));
+    if (asn_call_nd(c, out)->ndim != 1 || (counts && asn_call_nd(c, out + 2)->ndim != 1))
+        return asn_error_set(ASN_ERR_VALUE, "%s: the values and counts are 1-d",
+                             c->op->name);
+    if (inverse) ASN_TRY(asn_call_same_shape(c, out + 1, self->ndim, self->shape));
+    if (inverse) ASN_TRY(asn_call_position_dtype(c, out + 1));
+    order_plan *p = plan_order(c, unique_body, 500 + 30 * (double)asn_nd_size(self));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->values = c->first[out];
+    p->indices = inverse ? c->first[out + 1] : -1;
+    p->third = counts ? c->first[out + 2] : -1;
+    return ASN_OK;
+}
+
+/* ---- Bincount(self, weights, minlength, out) */
+
+static asn_status bincount_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const order_plan *p = plan;
+    const asnd_nd *out = asn_exec_nd(e, p->values);
+    const asnd_nd *x = asn_exec_nd(e, p->self);
+    asnd_view weights, sums;
+    asn_dtype t = p->third >= 0 ? ASN_F64 : ASN_I64;
+    if (p->third >= 0)
+        ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->third), ASN_F64, &weights));
+    if (out->dtype == t) {
+        asn_view_set(&sums, out);
+    } else {
+        ASN_TRY(asn_tmp_view(tmp, t, 1, out->shape, &sums));
+    }
+    ASN_TRY(asn_cpu_bincount(x, p->third >= 0 ? &weights.nd : NULL, &sums.nd));
+    return out->dtype == t ? ASN_OK : asn_move(out, &sums.nd);
+}
+
+asn_status asn_planner_bincount(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0), *weights = asn_call_nd(c, 1),
+                  *out = asn_call_nd(c, 3);
+    if (self->ndim != 1 || out->ndim != 1 || !asn_is_integer(self->dtype) ||
+        (weights != NULL && !asn_nd_same_shape(weights, self)))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: self must be 1-d and integer, out 1-d, weights like "
+                             "self",
+                             c->op->name);
+    if (out->shape[0] < asn_call_int(c, 2))
+        return asn_error_set(ASN_ERR_VALUE, "%s: out has %lld bins, minlength is %lld",
+                             c->op->name, (long long)out->shape[0],
+                             (long long)asn_call_int(c, 2));
+    if (out->shape[0] == 0 && asn_nd_size(self) == 0) return ASN_OK;
+    order_plan *p = plan_order(c, bincount_body, 200 + 2 * (double)asn_nd_size(self));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->third = weights ? c->first[1] : -1;
+    p->values = c->first[3];
+    return ASN_OK;
+}

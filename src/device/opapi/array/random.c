@@ -1,0 +1,272 @@
+/* CPU device, operators: random numbers.
+ *
+ * Philox 4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011),
+ * keyed by the seed, counted from `offset`: element i takes numbers that depend on (seed,
+ * offset, i) alone, so that chunks run in parallel and a program repeats itself. An NPU's
+ * numbers are others.
+ */
+#include <math.h>
+
+#include "base/cpu.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/threads.h"
+#include "device/cpu/sort/sort.h"
+#include "device/opapi/core/plan.h"
+#include "random/bitgen.h"
+
+typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
+
+enum { CHUNK = 1 << 14 };
+
+typedef struct {
+    asnd_plan_head head;
+    random_kind kind;
+    int out, first, second; /* operands of tensor parameters, or -1 */
+    double a, b;            /* bounds, mean and deviation, probability */
+    uint64_t seed, offset;
+} random_plan;
+
+typedef struct {
+    const random_plan *plan;
+    double *values;
+    int64_t n;
+} random_work;
+
+/* ---- uniform pairs become normal ones (Box and Muller, 1958), a block at a time */
+
+enum { PAIRS = 256 };
+typedef struct {
+    double r[PAIRS], angle[PAIRS], cosine[PAIRS], sine[PAIRS];
+} polar;
+
+static inline __attribute__((always_inline)) void split(polar *b, const double *x,
+                                                        int64_t pairs) {
+    for (int64_t j = 0; j < pairs; j++) {
+        b->r[j] = 1 - x[2 * j];
+        b->angle[j] = 2 * 3.14159265358979323846 * x[2 * j + 1];
+    }
+}
+
+/* r holds logarithms. */
+static inline __attribute__((always_inline)) void join(const polar *b, double *x,
+                                                       int64_t pairs) {
+    for (int64_t j = 0; j < pairs; j++) {
+        double r = sqrt(-2 * b->r[j]);
+        x[2 * j] = r * b->cosine[j];
+        x[2 * j + 1] = r * b->sine[j];
+    }
+}
+
+/* The same loops in vectors of the machine's: half of the time is theirs otherwise. */
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void split_avx2(polar *b, const double *x,
+                                                       int64_t pairs) {
+    split(b, x, pairs);
+}
+__attribute__((target("avx2"))) static void join_avx2(const polar *b, double *x,
+                                                      int64_t pairs) {
+    join(b, x, pairs);
+}
+#endif
+
+static void to_polar(polar *b, const double *x, int64_t pairs) {
+#if defined(__x86_64__)
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
+        split_avx2(b, x, pairs);
+        return;
+    }
+#endif
+    split(b, x, pairs);
+}
+
+static void from_polar(const polar *b, double *x, int64_t pairs) {
+#if defined(__x86_64__)
+    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
+        join_avx2(b, x, pairs);
+        return;
+    }
+#endif
+    join(b, x, pairs);
+}
+
+static void box_muller(double *x, int64_t n) {
+    const asnd_kernels *k = asn_kernels_get();
+    polar b;
+    for (int64_t i = 0; i < n; i += 2 * PAIRS) {
+        int64_t pairs = (n - i) / 2 < PAIRS ? (n - i) / 2 : PAIRS;
+        to_polar(&b, x + i, pairs);
+        k->ew[ASN_OP_LOG][ASN_F64](pairs, b.r, b.r, NULL, NULL);
+        k->ew[ASN_OP_COS][ASN_F64](pairs, b.cosine, b.angle, NULL, NULL);
+        k->ew[ASN_OP_SIN][ASN_F64](pairs, b.sine, b.angle, NULL, NULL);
+        from_polar(&b, x + i, pairs);
+    }
+}
+
+/* Element i is made from word 2 * offset + i; an even number of words, so that the last
+ * pair is whole. */
+static void random_chunk(void *ctx, int64_t chunk) {
+    const random_work *w = ctx;
+    const random_plan *p = w->plan;
+    int64_t first = chunk * CHUNK, n = w->n - first < CHUNK ? w->n - first : CHUNK;
+    double *x = w->values + first, last[2];
+    uint64_t word = 2 * p->offset + (uint64_t)first;
+    if (p->kind != NORMAL) {
+        asn_philox_doubles(p->seed, word, n, x);
+        return;
+    }
+    int64_t whole = n & ~(int64_t)1;
+    asn_philox_doubles(p->seed, word, whole, x);
+    box_muller(x, whole);
+    if (whole == n) return;
+    asn_philox_doubles(p->seed, word + (uint64_t)whole, 2, last);
+    box_muller(last, 2);
+    x[whole] = last[0];
+}
+
+/* A parameter per element: the tensor's value, or the number. */
+static double parameter(const asnd_view *v, const double *values, double number,
+                        int64_t i) {
+    return v == NULL ? number : values[i];
+}
+
+static void shape_values(const random_plan *p, double *x, int64_t n,
+                         const asnd_view *first, const asnd_view *second) {
+    const double *a = first ? (const double *)first->nd.data : NULL;
+    const double *b = second ? (const double *)second->nd.data : NULL;
+    for (int64_t i = 0; i < n; i++) {
+        double low = parameter(first, a, p->a, i), high = parameter(second, b, p->b, i);
+        switch (p->kind) {
+        case NORMAL: x[i] = low + high * x[i]; break;
+        case BERNOULLI: x[i] = x[i] < low; break;
+        case INTEGERS: x[i] = floor(low + (high - low) * x[i]); break;
+        default: x[i] = low + (high - low) * x[i]; break;
+        }
+    }
+}
+
+/* A tensor parameter in float64, broadcast and contiguous. */
+static asn_status spread(aclOpExecutor *e, int operand, const asnd_nd *out, asnd_tmp *tmp,
+                         asnd_view *v) {
+    asnd_view from;
+    asn_view_set(&from, asn_exec_nd(e, operand));
+    asn_view_broadcast(&from, out->ndim, out->shape);
+    ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, v));
+    return asn_move(&v->nd, &from.nd);
+}
+
+static bool is_packed_f64(const asnd_nd *x) {
+    int64_t step = 8;
+    for (int d = x->ndim - 1; d >= 0; step *= x->shape[d--])
+        if (x->shape[d] != 1 && x->strides[d] != step) return false;
+    return x->dtype == ASN_F64;
+}
+
+/* As many bits as the result's dtype holds: rounding would reach 1. */
+static void truncate_units(double *x, int64_t n, asn_dtype dt) {
+    double grid = dt == ASN_F32 ? 0x1p24 : dt == ASN_F16 ? 0x1p11 : 0x1p8;
+    if (dt == ASN_F64) return;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = floor(x[i] * grid) / grid;
+}
+
+static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const random_plan *p = plan;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view values, first, second, order;
+    bool direct = p->kind != PERMUTATION && is_packed_f64(out);
+    if (!direct) ASN_TRY(asn_tmp_view(tmp, ASN_F64, out->ndim, out->shape, &values));
+    const asnd_nd *to = direct ? out : &values.nd;
+    random_work w = {p, (double *)(void *)to->data, asn_nd_size(out)};
+    asn_pool_run(random_chunk, &w, (w.n + CHUNK - 1) / CHUNK, 2 * (double)w.n);
+    if (p->kind == PERMUTATION) { /* the order of random keys */
+        ASN_TRY(asn_tmp_view(tmp, ASN_I64, 1, out->shape, &order));
+        ASN_TRY(asn_cpu_sort(&values.nd, 0, 0, NULL, &order.nd));
+        return asn_move(out, &order.nd);
+    }
+    if (p->first >= 0) ASN_TRY(spread(e, p->first, out, tmp, &first));
+    if (p->second >= 0) ASN_TRY(spread(e, p->second, out, tmp, &second));
+    bool standard = p->first < 0 && p->second < 0 && p->a == 0 && p->b == 1;
+    if (!standard || (p->kind != UNIFORM && p->kind != NORMAL))
+        shape_values(p, w.values, w.n, p->first >= 0 ? &first : NULL,
+                     p->second >= 0 ? &second : NULL);
+    if (standard && p->kind == UNIFORM) truncate_units(w.values, w.n, out->dtype);
+    return direct ? ASN_OK : asn_move(out, &values.nd);
+}
+
+static random_plan *plan_random(asnd_call *c, random_kind kind, int out, int seed_at) {
+    double n = (double)asn_nd_size(asn_call_nd(c, out));
+    random_plan *p = asn_call_plan(c, random_body, sizeof *p, 300 + 15 * n);
+    if (p == NULL) return NULL;
+    p->kind = kind;
+    p->out = c->first[out];
+    p->first = p->second = -1;
+    p->a = 0;
+    p->b = 1;
+    p->seed = (uint64_t)asn_call_int(c, seed_at);
+    p->offset = (uint64_t)asn_call_int(c, seed_at + 1);
+    return p;
+}
+
+/* A parameter that is a number or a tensor. */
+static asn_status take_parameter(const asnd_call *c, int i, double *number,
+                                 int *operand) {
+    switch (c->op->params[i].kind) {
+    case ASN_IN: *operand = c->first[i]; return ASN_OK;
+    case ASN_SCALAR: return asn_call_number(c, i, number);
+    case ASN_DOUBLE: *number = asn_call_double(c, i); return ASN_OK;
+    default: *number = (double)asn_call_int(c, i); return ASN_OK;
+    }
+}
+
+/* InplaceUniform, InplaceNormal, InplaceRandom (selfRef, a, b, seed, offset);
+ * Normal...Float/Tensor (mean, std, seed, offset, out): arg is the kind. */
+asn_status asn_planner_random(asnd_call *c) {
+    int out = asn_call_out(c), at = out == 0 ? 1 : 0;
+    const asnd_nd *to = asn_call_nd(c, out);
+    random_kind kind = (random_kind)c->op->arg;
+    if (to->dtype == ASN_BOOL || (kind != INTEGERS && !asn_is_floating(to->dtype)))
+        return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s", c->op->name,
+                             c->op->params[out].name, asn_dtype_name(to->dtype));
+    for (int i = at; i < at + 2; i++)
+        if (c->op->params[i].kind == ASN_IN &&
+            !asn_nd_broadcasts(asn_call_nd(c, i), to->ndim, to->shape))
+            return asn_call_same_shape(c, i, to->ndim, to->shape);
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    random_plan *p = plan_random(c, kind, out, at + 2);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    ASN_TRY(take_parameter(c, at, &p->a, &p->first));
+    ASN_TRY(take_parameter(c, at + 1, &p->b, &p->second));
+    bool numbers = p->first < 0 && p->second < 0;
+    if (numbers && (kind == NORMAL ? !(p->b >= 0) : !(p->a <= p->b)))
+        return asn_error_set(ASN_ERR_VALUE, "%s: %s is %g, %s is %g", c->op->name,
+                             c->op->params[at].name, p->a, c->op->params[at + 1].name,
+                             p->b);
+    return ASN_OK;
+}
+
+/* Bernoulli, BernoulliTensor (self, prob, seed, offset, out), in place or not. */
+asn_status asn_planner_bernoulli(asnd_call *c) {
+    int out = asn_call_out(c);
+    const asnd_nd *to = asn_call_nd(c, out), *prob = asn_call_nd(c, 1);
+    ASN_TRY(asn_call_same_shape(c, 0, to->ndim, to->shape));
+    if (prob != NULL && !asn_nd_broadcasts(prob, to->ndim, to->shape))
+        return asn_call_same_shape(c, 1, to->ndim, to->shape);
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    random_plan *p = plan_random(c, BERNOULLI, out, 2);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    ASN_TRY(take_parameter(c, 1, &p->a, &p->first));
+    if (p->first >= 0 || (p->a >= 0 && p->a <= 1)) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE, "%s: prob is %g; it must be in [0, 1]",
+                         c->op->name, p->a);
+}
+
+/* Randperm(n, seed, offset, out) */
+asn_status asn_planner_randperm(asnd_call *c) {
+    int64_t n = asn_call_int(c, 0);
+    if (n < 0)
+        return asn_error_set(ASN_ERR_VALUE, "%s: n is %lld", c->op->name, (long long)n);
+    ASN_TRY(asn_call_same_shape(c, 3, 1, &n));
+    ASN_TRY(asn_call_convertible(c, ASN_I64, 3));
+    if (n == 0) return ASN_OK;
+    return plan_random(c, PERMUTATION, 3, 1) ? ASN_OK : ASN_ERR_MEMORY;
+}

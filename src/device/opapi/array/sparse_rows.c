@@ -1,0 +1,307 @@
+/* CPU device, operators: rows of a table chosen by index, and rows that are rescaled.
+ *
+ * EmbeddingBag, EmbeddingDenseBackward, EmbeddingRenorm, Renorm, GroupedBiasAddGrad.
+ * Sums of rows are made in float64, in the order of the indices.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "device/opapi/core/packed.h"
+
+static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
+    return asn_error_set(ASN_ERR_INDEX, "%s %lld is out of bounds for %lld rows", what,
+                         (long long)got, (long long)limit);
+}
+
+/* ---- EmbeddingDenseBackward(grad, indices, numWeights, paddingIdx, scaleGradByFreq,
+ * out)
+ */
+
+static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_tmp *tmp,
+                            int64_t **counts) {
+    *counts = asn_tmp_alloc(tmp, ((size_t)rows + 1) * sizeof **counts);
+    if (*counts == NULL) return ASN_ERR_MEMORY;
+    memset(*counts, 0, ((size_t)rows + 1) * sizeof **counts);
+    for (int64_t i = 0; i < n; i++) {
+        if (index[i] < 0 || index[i] >= rows) return bad_index("index", index[i], rows);
+        (*counts)[index[i]]++;
+    }
+    return ASN_OK;
+}
+
+static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view grad, indices, out;
+    ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &grad));
+    ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
+    ASN_TRY(asn_packed_out(e, p, 5, ASN_F64, tmp, &out));
+    const int64_t *index = (const int64_t *)(void *)indices.nd.data;
+    const double *g = (const double *)(void *)grad.nd.data;
+    double *sum = (double *)(void *)out.nd.data;
+    int64_t n = p->n[0], rows = p->n[1], width = p->n[2], *counts;
+    ASN_TRY(counts_of(index, n, rows, tmp, &counts));
+    memset(sum, 0, (size_t)(rows * width) * sizeof *sum);
+    for (int64_t i = 0; i < n; i++) {
+        if (index[i] == p->arg[3].i) continue;
+        double scale = p->arg[4].i ? 1.0 / (double)counts[index[i]] : 1;
+        for (int64_t k = 0; k < width; k++)
+            sum[index[i] * width + k] += g[i * width + k] * scale;
+    }
+    return asn_packed_done(e, p, 5, &out);
+}
+
+asn_status asn_planner_embedding_dense_backward(asnd_call *c) {
+    const asnd_nd *grad = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1);
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_floating(c, 5));
+    int64_t shape[2] = {asn_call_int(c, 2), grad->ndim ? grad->shape[grad->ndim - 1] : 1};
+    ASN_TRY(asn_call_rank(c, 0, 1, ASN_ND_MAX_DIMS));
+    if (shape[0] < 0 || asn_nd_size(grad) != asn_nd_size(indices) * shape[1])
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: grad has %lld elements; %lld indices of rows of %lld",
+                             c->op->name, (long long)asn_nd_size(grad),
+                             (long long)asn_nd_size(indices), (long long)shape[1]);
+    ASN_TRY(asn_call_same_shape(c, 5, 2, shape));
+    if (asn_call_operand(c, 5)->is_empty) return ASN_OK;
+    asnd_packed *p =
+        asn_packed_plan(c, dense_backward_body, 300 + 2 * (double)asn_nd_size(grad));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->n[0] = asn_nd_size(indices);
+    p->n[1] = shape[0];
+    p->n[2] = shape[1];
+    return ASN_OK;
+}
+
+/* ---- EmbeddingBag(weight, indices, offsets, scaleGradByFreq, mode, sparse,
+ * perSampleWeights, includeLastOffset, paddingIdx, output, offset2bag, bagSize,
+ * maxIndices); mode 0 sum, 1 mean, 2 max. scaleGradByFreq and sparse concern the
+ * gradient. The three auxiliary outputs are what torch.embedding_bag returns. */
+
+typedef struct {
+    const double *weight, *sample;
+    const int64_t *index, *offset;
+    double *out;
+    int64_t *bag_of, *size, *arg_max;
+    int64_t rows, width, num_indices, bags, padding, mode;
+} bags;
+
+static asn_status one_bag(const bags *b, int64_t bag) {
+    int64_t first = b->offset[bag], count = 0;
+    int64_t end = bag + 1 < b->bags ? b->offset[bag + 1] : b->num_indices;
+    double *out = b->out + bag * b->width;
+    if (first < 0 || end > b->num_indices || first > end)
+        return asn_error_set(ASN_ERR_INDEX, "bag %lld goes from %lld to %lld of %lld",
+                             (long long)bag, (long long)first, (long long)end,
+                             (long long)b->num_indices);
+    memset(out, 0, (size_t)b->width * sizeof *out);
+    for (int64_t i = first; i < end; i++) {
+        int64_t row = b->index[i];
+        b->bag_of[i] = bag;
+        if (row < 0 || row >= b->rows) return bad_index("index", row, b->rows);
+        if (row == b->padding) continue;
+        const double *w = b->weight + row * b->width;
+        double factor = b->sample ? b->sample[i] : 1;
+        for (int64_t k = 0; k < b->width; k++) {
+            if (b->mode != 2) {
+                out[k] += w[k] * factor;
+            } else if (count == 0 || w[k] > out[k]) {
+                out[k] = w[k];
+                b->arg_max[bag * b->width + k] = row;
+            }
+        }
+        count++;
+    }
+    if (b->mode == 1 && count > 0)
+        for (int64_t k = 0; k < b->width; k++)
+            out[k] /= (double)count;
+    b->size[bag] = count;
+    return ASN_OK;
+}
+
+/* Writes what there is room for: CANN's outputs are 1-d, some empty by mode. */
+static asn_status store_positions(aclOpExecutor *e, int operand, const int64_t *values,
+                                  int64_t n) {
+    const asnd_nd *out = asn_exec_nd(e, operand);
+    if (asn_nd_size(out) != n) return ASN_OK;
+    asnd_view v;
+    asn_view_plain(&v, ASN_I64, out->ndim, out->shape, (void *)(uintptr_t)values);
+    return asn_move(out, &v.nd);
+}
+
+static asn_status embedding_bag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    asnd_view weight, indices, offsets, sample, out;
+    ASN_TRY(asn_packed_in(e, p, 0, ASN_F64, tmp, &weight));
+    ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
+    ASN_TRY(asn_packed_in(e, p, 2, ASN_I64, tmp, &offsets));
+    if (p->at[6] >= 0) ASN_TRY(asn_packed_in(e, p, 6, ASN_F64, tmp, &sample));
+    ASN_TRY(asn_packed_out(e, p, 9, ASN_F64, tmp, &out));
+    int64_t n = p->n[0], count = p->n[1], width = p->n[2];
+    size_t room = (size_t)(n + count + count * width + 1) * sizeof(int64_t);
+    int64_t *positions = asn_tmp_alloc(tmp, room);
+    if (positions == NULL) return ASN_ERR_MEMORY;
+    memset(positions, 0, room);
+    bags b = {.weight = (const double *)(void *)weight.nd.data,
+              .sample = p->at[6] >= 0 ? (const double *)(void *)sample.nd.data : NULL,
+              .index = (const int64_t *)(void *)indices.nd.data,
+              .offset = (const int64_t *)(void *)offsets.nd.data,
+              .out = (double *)(void *)out.nd.data,
+              .bag_of = positions,
+              .size = positions + n,
+              .arg_max = positions + n + count,
+              .rows = weight.shape[0],
+              .width = width,
+              .num_indices = n,
+              .bags = count,
+              .padding = p->arg[8].i,
+              .mode = p->arg[4].i};
+    if (p->arg[7].i) b.num_indices = n; /* the last offset is the end of the last bag */
+    for (int64_t k = 0; k < count; k++)
+        ASN_TRY(one_bag(&b, k));
+    ASN_TRY(asn_packed_done(e, p, 9, &out));
+    ASN_TRY(store_positions(e, p->at[10], b.bag_of, n));
+    ASN_TRY(store_positions(e, p->at[11], b.size, count));
+    return store_positions(e, p->at[12], b.mode == 2 ? b.arg_max : b.size,
+                           b.mode == 2 ? count * width : count);
+}
+
+asn_status asn_planner_embedding_bag(asnd_call *c) {
+    const asnd_nd *weight = asn_call_nd(c, 0), *indices = asn_call_nd(c, 1),
+                  *offsets = asn_call_nd(c, 2), *sample = asn_call_nd(c, 6);
+    int64_t mode = asn_call_int(c, 4);
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_floating(c, 9));
+    ASN_TRY(asn_call_rank(c, 0, 2, 2));
+    ASN_TRY(asn_call_rank(c, 1, 1, 1));
+    ASN_TRY(asn_call_rank(c, 2, 1, 1));
+    ASN_TRY(asn_index_dtype(c, 1, indices));
+    ASN_TRY(asn_index_dtype(c, 2, offsets));
+    if (mode < 0 || mode > 2 || (sample != NULL && mode != 0))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: mode is %lld; it must be 0 (sum), 1 (mean) or 2 (max), "
+                             "and 0 with perSampleWeights",
+                             c->op->name, (long long)mode);
+    if (sample != NULL) ASN_TRY(asn_call_same_shape(c, 6, 1, indices->shape));
+    if (sample != NULL) ASN_TRY(asn_call_floating(c, 6));
+    int64_t bags_count = offsets->shape[0] - (asn_call_int(c, 7) ? 1 : 0);
+    int64_t shape[2] = {bags_count < 0 ? 0 : bags_count, weight->shape[1]};
+    ASN_TRY(asn_call_same_shape(c, 9, 2, shape));
+    for (int i = 10; i < 13; i++)
+        ASN_TRY(asn_call_position_dtype(c, i));
+    if (shape[0] == 0) return ASN_OK;
+    asnd_packed *p = asn_packed_plan(c, embedding_bag_body,
+                                     500 + (double)asn_nd_size(weight) +
+                                         2 * (double)(indices->shape[0] * shape[1]));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->n[0] = indices->shape[0];
+    p->n[1] = shape[0];
+    p->n[2] = shape[1];
+    return ASN_OK;
+}
+
+/* ---- Renorm(self, p, dim, maxNorm, out), InplaceRenorm; EmbeddingRenorm(selfRef,
+ * indices, maxNorm, normType): slices whose norm is above the bound are scaled to it */
+
+static double norm_of(const double *x, int64_t outer, int64_t step, int64_t inner,
+                      double p) {
+    double sum = 0;
+    for (int64_t i = 0; i < outer; i++)
+        for (int64_t k = 0; k < inner; k++) {
+            double a = fabs(x[i * step + k]);
+            if (isinf(p)) {
+                sum = a > sum || isnan(a) ? a : sum;
+            } else {
+                sum += p == 2 ? a * a : p == 1 ? a : p == 0 ? a != 0 : pow(a, p);
+            }
+        }
+    return isinf(p) || p == 0 || p == 1 ? sum : p == 2 ? sqrt(sum) : pow(sum, 1 / p);
+}
+
+static void renorm_slice(double *x, int64_t outer, int64_t step, int64_t inner, double p,
+                         double bound) {
+    double norm = norm_of(x, outer, step, inner, p);
+    if (!(norm > bound)) return;
+    double scale = bound / (norm + 1e-7);
+    for (int64_t i = 0; i < outer; i++)
+        for (int64_t k = 0; k < inner; k++)
+            x[i * step + k] *= scale;
+}
+
+static asn_status renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *in = asn_exec_nd(e, p->at[0]);
+    asnd_view v;
+    ASN_TRY(asn_tmp_view(tmp, ASN_F64, in->ndim, in->shape, &v));
+    ASN_TRY(asn_move(&v.nd, in));
+    double *x = (double *)(void *)v.nd.data;
+    for (int64_t i = 0; i < p->n[1]; i++)
+        renorm_slice(x + i * p->n[2], p->n[0], p->n[1] * p->n[2], p->n[2], p->arg[1].f,
+                     p->arg[3].f);
+    return asn_packed_done(e, p, p->kind, &v);
+}
+
+static asn_status check_norm(const asnd_call *c, double norm, double bound) {
+    if (norm > 0 && bound >= 0) return ASN_OK;
+    return asn_error_set(ASN_ERR_VALUE,
+                         "%s: the norm is of order %g, above 0, and at most %g, not "
+                         "negative",
+                         c->op->name, norm, bound);
+}
+
+asn_status asn_planner_renorm(asnd_call *c) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    int out = asn_call_out(c), axis = 0;
+    double order, bound;
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_floating(c, out));
+    ASN_TRY(asn_call_rank(c, 0, 2, ASN_ND_MAX_DIMS));
+    ASN_TRY(asn_call_axis(c, asn_call_int(c, 2), self->ndim, &axis));
+    ASN_TRY(asn_call_number(c, 1, &order));
+    ASN_TRY(asn_call_number(c, 3, &bound));
+    ASN_TRY(check_norm(c, order, bound));
+    ASN_TRY(asn_call_same_shape(c, out, self->ndim, self->shape));
+    if (asn_call_operand(c, out)->is_empty) return ASN_OK;
+    asnd_packed *p = asn_packed_plan(c, renorm_body, 300 + 4 * (double)asn_nd_size(self));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->kind = out;
+    p->n[0] = p->n[2] = 1;
+    for (int d = 0; d < self->ndim; d++)
+        if (d != axis) p->n[d < axis ? 0 : 2] *= self->shape[d];
+    p->n[1] = self->shape[axis];
+    return ASN_OK;
+}
+
+static asn_status embedding_renorm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *table = asn_exec_nd(e, p->at[0]);
+    asnd_view indices, row, v;
+    ASN_TRY(asn_packed_in(e, p, 1, ASN_I64, tmp, &indices));
+    const int64_t *index = (const int64_t *)(void *)indices.nd.data;
+    int64_t n = asn_nd_size(&indices.nd), rows = table->shape[0], *counts;
+    ASN_TRY(counts_of(index, n, rows, tmp, &counts));
+    ASN_TRY(asn_tmp_view(tmp, ASN_F64, 1, table->shape + 1, &v));
+    for (int64_t i = 0; i < rows; i++) {
+        if (counts[i] == 0) continue;
+        asn_view_set(&row, table);
+        asn_view_slice(&row, 0, i, 1, 1);
+        asn_view_drop(&row, 0);
+        ASN_TRY(asn_move(&v.nd, &row.nd));
+        renorm_slice((double *)(void *)v.nd.data, 1, 0, v.shape[0], p->arg[3].f,
+                     p->arg[2].f);
+        ASN_TRY(asn_move(&row.nd, &v.nd));
+    }
+    return ASN_OK;
+}
+
+asn_status asn_planner_embedding_renorm(asnd_call *c) {
+    ASN_TRY(asn_call_floating(c, 0));
+    ASN_TRY(asn_call_rank(c, 0, 2, 2));
+    ASN_TRY(asn_index_dtype(c, 1, asn_call_nd(c, 1)));
+    ASN_TRY(check_norm(c, asn_call_double(c, 3), asn_call_double(c, 2)));
+    if (asn_call_operand(c, 1)->is_empty || asn_call_nd(c, 0)->shape[1] == 0)
+        return ASN_OK;
+    return asn_packed_plan(c, embedding_renorm_body,
+                           300 + 100 * (double)asn_nd_size(asn_call_nd(c, 1)))
+               ? ASN_OK
+               : ASN_ERR_MEMORY;
+}

@@ -1,0 +1,90 @@
+/* CPU device, operators: plans over packed copies (see packed.h). */
+#include "device/opapi/core/packed.h"
+
+#include <string.h>
+
+asnd_packed *asn_packed_plan(asnd_call *c, asnd_body_fn fn, double work_ns) {
+    asnd_packed *p = asn_call_plan(c, fn, sizeof *p, work_ns);
+    if (p == NULL) return NULL;
+    memset((char *)p + sizeof p->head, 0, sizeof *p - sizeof p->head);
+    p->kind = c->op->arg;
+    for (int i = 0; i < c->op->num_params; i++) {
+        char kind = c->op->params[i].kind;
+        p->at[i] = c->first[i];
+        if (kind == ASN_INT || kind == ASN_DOUBLE) p->arg[i] = c->args[i];
+        if (kind == ASN_SCALAR && c->args[i].p != NULL) {
+            const aclScalar *s = asn_call_scalar(c, i);
+            p->arg[i].f = s->dtype < ASN_DTYPE_COUNT
+                              ? asn_value_to_double((asn_dtype)s->dtype, s->value)
+                              : 0;
+        }
+    }
+    return p;
+}
+
+asn_status asn_packed_of(const asnd_nd *a, asn_dtype dtype, asnd_tmp *tmp, asnd_view *v) {
+    if (a->dtype == dtype && asn_nd_is_contiguous(a)) {
+        asn_view_set(v, a);
+        return ASN_OK;
+    }
+    ASN_TRY(asn_tmp_view(tmp, dtype, a->ndim, a->shape, v));
+    return asn_move(&v->nd, a);
+}
+
+asn_status asn_packed_data(const asnd_nd *a, asn_dtype dtype, asnd_tmp *tmp,
+                           void *values) {
+    asnd_view v;
+    ASN_TRY(asn_packed_of(a, dtype, tmp, &v));
+    memcpy(values, &v.nd.data, sizeof v.nd.data);
+    return ASN_OK;
+}
+
+asn_status asn_packed_in(aclOpExecutor *e, const asnd_packed *p, int i, asn_dtype dtype,
+                         asnd_tmp *tmp, asnd_view *v) {
+    return asn_packed_of(asn_exec_nd(e, p->at[i]), dtype, tmp, v);
+}
+
+asn_status asn_packed_like(const asnd_nd *a, const asnd_nd *shape, asn_dtype dtype,
+                           asnd_tmp *tmp, asnd_view *v) {
+    asnd_view wide;
+    asn_view_set(&wide, a);
+    asn_view_broadcast(&wide, shape->ndim, shape->shape);
+    return asn_packed_of(&wide.nd, dtype, tmp, v);
+}
+
+asn_status asn_packed_out(aclOpExecutor *e, const asnd_packed *p, int i, asn_dtype dtype,
+                          asnd_tmp *tmp, asnd_view *v) {
+    const asnd_nd *out = asn_exec_nd(e, p->at[i]);
+    return asn_tmp_view(tmp, dtype, out->ndim, out->shape, v);
+}
+
+asn_status asn_packed_done(aclOpExecutor *e, const asnd_packed *p, int i,
+                           const asnd_view *v) {
+    return asn_move(asn_exec_nd(e, p->at[i]), &v->nd);
+}
+
+asn_status asn_call_one_of(const asnd_call *c, int i, uint32_t dtypes) {
+    const asnd_nd *a = asn_call_nd(c, i);
+    if (a == NULL || dtypes >> a->dtype & 1) return ASN_OK;
+    char names[128] = "";
+    for (int t = 0; t < ASN_DTYPE_COUNT; t++) {
+        size_t used = strlen(names);
+        if (dtypes >> t & 1 && used + 16 < sizeof names) {
+            if (used) strcat(names, ", ");
+            strcat(names, asn_dtype_name((asn_dtype)t));
+        }
+    }
+    return asn_error_set(ASN_ERR_TYPE, "%s: %s has dtype %s; it must be one of %s",
+                         c->op->name, c->op->params[i].name, asn_dtype_name(a->dtype),
+                         names);
+}
+
+asn_status asn_call_rank(const asnd_call *c, int i, int least, int most) {
+    const asnd_nd *a = asn_call_nd(c, i);
+    if (a == NULL || (a->ndim >= least && a->ndim <= most)) return ASN_OK;
+    if (least == most)
+        return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have %d",
+                             c->op->name, c->op->params[i].name, a->ndim, least);
+    return asn_error_set(ASN_ERR_VALUE, "%s: %s has %d dimensions; it must have %d to %d",
+                         c->op->name, c->op->params[i].name, a->ndim, least, most);
+}

@@ -1,0 +1,254 @@
+/* CPU device, operators: the planners that descriptors name, and what they share. */
+#ifndef ASN_DEVICE_OPAPI_CORE_PLAN_H
+#define ASN_DEVICE_OPAPI_CORE_PLAN_H
+
+#include "device/cpu/linalg/linalg.h"
+#include "device/opapi/core/elementwise.h"
+#include "device/opapi/core/view.h"
+
+#define ASN_PLANNER(name) ASN_CHECK_RESULT asn_status asn_planner_##name(asnd_call *c)
+
+/* elementwise.c */
+ASN_PLANNER(elementwise);
+ASN_PLANNER(div_mode);
+
+/* reduce.c: arg is the kind; those up to ASN_REDUCE_PROD work on any dtype */
+typedef enum {
+    ASN_REDUCE_SUM,
+    ASN_REDUCE_NANSUM,
+    ASN_REDUCE_PROD,
+    ASN_REDUCE_MAX,
+    ASN_REDUCE_MIN,
+    ASN_REDUCE_MINMAX,
+    ASN_REDUCE_ALL,
+    ASN_REDUCE_ANY,
+    ASN_REDUCE_MEAN,
+    ASN_REDUCE_LOGSUM,
+    ASN_REDUCE_LOGSUMEXP,
+    ASN_REDUCE_VAR,
+    ASN_REDUCE_STD,
+    ASN_REDUCE_NORM,
+} asnd_reduce_kind;
+ASN_PLANNER(reduce);
+/* The output has the input's shape without the mask's dimensions, or with extent 1 there.
+ */
+ASN_CHECK_RESULT asn_status asn_check_reduced(const asnd_call *c, int in, int out,
+                                              uint64_t mask, bool keep);
+
+/* cast_narrow.c: the tensors' aclDataTypes */
+ASN_CHECK_RESULT asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to);
+
+/* move.c */
+ASN_PLANNER(cast);
+ASN_PLANNER(copy);
+ASN_PLANNER(permute);
+ASN_PLANNER(expand);
+ASN_PLANNER(slice);
+ASN_PLANNER(slices);
+ASN_PLANNER(flip);
+ASN_PLANNER(flatten);
+ASN_PLANNER(fill);
+ASN_PLANNER(roll);
+ASN_PLANNER(repeat);
+
+/* join.c */
+ASN_PLANNER(cat);
+ASN_PLANNER(stack);
+ASN_PLANNER(split);
+ASN_PLANNER(pad);
+ASN_PLANNER(triangle);
+ASN_PLANNER(diag);
+ASN_PLANNER(fill_diagonal);
+
+/* create.c */
+ASN_PLANNER(arange);
+ASN_PLANNER(linspace);
+ASN_PLANNER(eye);
+
+/* index.c */
+ASN_PLANNER(index);
+ASN_PLANNER(take);
+ASN_PLANNER(gather);
+ASN_PLANNER(scatter);
+ASN_PLANNER(index_axis);
+ASN_PLANNER(index_fill);
+ASN_PLANNER(put);
+ASN_PLANNER(index_nd);
+
+/* mask.c */
+ASN_PLANNER(masked_select);
+ASN_PLANNER(masked_fill);
+ASN_PLANNER(nonzero);
+ASN_PLANNER(repeat_interleave);
+
+/* order.c */
+ASN_PLANNER(sort);
+ASN_PLANNER(topk);
+ASN_PLANNER(kth);
+ASN_PLANNER(searchsorted);
+ASN_PLANNER(unique);
+ASN_PLANNER(bincount);
+
+/* scan.c */
+ASN_PLANNER(scan);
+ASN_PLANNER(cummax);
+ASN_PLANNER(extreme);
+
+/* matmul.c: arg says which tensors are matrices */
+enum {
+    ASN_PRODUCT_ANY,
+    ASN_PRODUCT_MM,
+    ASN_PRODUCT_BMM,
+    ASN_PRODUCT_MV,
+    ASN_PRODUCT_DOT,
+    ASN_PRODUCT_GER,
+    ASN_PRODUCT_FOLD
+};
+ASN_PLANNER(matmul);
+ASN_PLANNER(addmm);
+ASN_PLANNER(gemm);
+ASN_PLANNER(matmul_weight);
+
+/* misc.c */
+ASN_PLANNER(softmax);
+ASN_PLANNER(equal);
+ASN_PLANNER(precision_compare);
+ASN_PLANNER(trace);
+ASN_PLANNER(parts);
+ASN_PLANNER(fold);
+ASN_PLANNER(histc);
+ASN_PLANNER(is_in);
+ASN_PLANNER(one_hot);
+ASN_PLANNER(round_decimals);
+
+/* decompose.c: arg is the asnd_linalg_op */
+ASN_PLANNER(decompose);
+
+/* signal.c, routing.c, multinomial.c, unique_rows.c */
+ASN_PLANNER(rfft);
+ASN_PLANNER(stft);
+ASN_PLANNER(scale);
+ASN_PLANNER(sinkhorn);
+ASN_PLANNER(multinomial);
+ASN_PLANNER(unique_dim);
+ASN_PLANNER(unique_consecutive);
+
+/* foreach.c, normal.c */
+ASN_PLANNER(foreach);
+ASN_PLANNER(foreach_round);
+ASN_PLANNER(layer_norm);
+ASN_PLANNER(layer_norm_backward);
+
+/* batch_norm.c, batch_norm_parts.c, group_norm.c: arg 1 of group_norm is the SiLU behind,
+ * 2 its flag */
+ASN_PLANNER(batch_norm);
+ASN_PLANNER(batch_norm_backward);
+ASN_PLANNER(batch_norm_stats);
+ASN_PLANNER(batch_norm_elemt);
+ASN_PLANNER(batch_norm_gather);
+ASN_PLANNER(batch_norm_reduce);
+ASN_PLANNER(batch_norm_elemt_backward);
+ASN_PLANNER(group_norm);
+ASN_PLANNER(group_norm_backward);
+ASN_PLANNER(instance_norm);
+
+/* class_loss.c: arg 2 has positions */
+ASN_PLANNER(nll);
+ASN_PLANNER(nll_backward);
+ASN_PLANNER(multilabel_margin);
+
+/* ctc.c: arg 1 is the gradient */
+ASN_PLANNER(ctc);
+
+/* gate.c: arg 1 is a gradient */
+ASN_PLANNER(gate);
+ASN_PLANNER(prelu);
+
+/* dropout.c: arg 1 of dropout_do_mask is the gradient; optimizer.c */
+ASN_PLANNER(dropout);
+ASN_PLANNER(dropout_gen_mask);
+ASN_PLANNER(dropout_do_mask);
+ASN_PLANNER(rrelu);
+ASN_PLANNER(adam);
+
+/* softmax.c: arg 1 is the logarithm */
+ASN_PLANNER(softmax_backward);
+
+/* formula.c: arg 1 is a gradient */
+ASN_PLANNER(formula);
+
+/* conv.c */
+ASN_PLANNER(conv);
+ASN_PLANNER(conv_depthwise);
+ASN_PLANNER(conv_tbc);
+ASN_PLANNER(conv_backward);
+ASN_PLANNER(conv_tbc_backward);
+ASN_PLANNER(conv_weight);
+
+/* pooling.c: arg is the number of spatial dimensions; of global_pool what it computes
+ */
+ASN_PLANNER(max_pool);
+ASN_PLANNER(max_pool_backward);
+ASN_PLANNER(max_pool_onnx);
+ASN_PLANNER(avg_pool);
+ASN_PLANNER(avg_pool_backward);
+ASN_PLANNER(adaptive_pool);
+ASN_PLANNER(adaptive_pool_backward);
+ASN_PLANNER(global_pool);
+ASN_PLANNER(max_unpool);
+ASN_PLANNER(max_unpool_backward);
+
+/* padding.c: arg is the kind, and the spatial dimensions times 8 */
+ASN_PLANNER(pad_image);
+ASN_PLANNER(pad_image_backward);
+
+/* vision.c */
+ASN_PLANNER(im2col);
+ASN_PLANNER(channel_shuffle);
+ASN_PLANNER(affine_grid);
+ASN_PLANNER(chamfer_backward);
+ASN_PLANNER(deform);
+
+/* random.c */
+ASN_PLANNER(random);
+ASN_PLANNER(bernoulli);
+ASN_PLANNER(randperm);
+
+/* special.c, sparse_rows.c */
+ASN_PLANNER(special);
+ASN_PLANNER(embedding_dense_backward);
+ASN_PLANNER(embedding_bag);
+ASN_PLANNER(renorm);
+ASN_PLANNER(embedding_renorm);
+
+/* quant.c, quant_rows.c */
+ASN_PLANNER(quant);
+ASN_PLANNER(anti_quant);
+ASN_PLANNER(group_quant);
+ASN_PLANNER(fake_quant);
+ASN_PLANNER(dynamic_quant);
+ASN_PLANNER(quant_param);
+ASN_PLANNER(int4_pack);
+ASN_PLANNER(sign_bits);
+
+/* quant_matmul.c, weight_quant.c, matmul_dequant.c */
+ASN_PLANNER(quant_matmul);
+ASN_PLANNER(weight_quant_matmul);
+ASN_PLANNER(old_weight_quant);
+ASN_PLANNER(matmul_dequant);
+ASN_PLANNER(matmul_quant);
+ASN_PLANNER(flat_quant);
+
+/* nan_median.c, scatter_update.c */
+ASN_PLANNER(nan_median);
+ASN_PLANNER(scatter_update);
+
+/* einsum.c, matrices.c */
+ASN_PLANNER(einsum);
+ASN_PLANNER(linalg_qr);
+ASN_PLANNER(cross);
+ASN_PLANNER(triangular_solve);
+ASN_PLANNER(pdist);
+ASN_PLANNER(bias_grad);
+
+#endif

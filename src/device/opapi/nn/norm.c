@@ -1,0 +1,176 @@
+/* CPU device, operators: the passes of normalisations (see norm.h).
+ *
+ * Forward: the mean, then the squared deviations from it (sums of squares would cancel),
+ * then one pass that writes. Backward, with h = (x - mean) * rstd and d = dy * weight:
+ * dx = rstd * (d - mean(d) - h * mean(d * h)), dw = sum(dy * h), db = sum(dy).
+ */
+#include "device/opapi/nn/norm.h"
+
+#include <string.h>
+
+void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask) {
+    n->x = x;
+    n->t = x->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
+    n->mask = mask;
+    n->count = 1;
+    for (int d = 0; d < x->ndim; d++)
+        if (mask >> d & 1) n->count *= (double)x->shape[d];
+}
+
+asn_status asn_norm_kept(asnd_tmp *tmp, const asnd_norm *n, uint64_t mask,
+                         asnd_view *out) {
+    int64_t shape[ASN_ND_MAX_DIMS];
+    for (int d = 0; d < n->x->ndim; d++)
+        shape[d] = mask >> d & 1 ? 1 : n->x->shape[d];
+    ASN_TRY(asn_tmp_view(tmp, n->t, n->x->ndim, shape, out));
+    for (int d = 0; d < n->x->ndim; d++)
+        if (mask >> d & 1) out->strides[d] = 0;
+    return ASN_OK;
+}
+
+void asn_norm_spread(asnd_view *v, const asnd_nd *a, const asnd_norm *n, uint64_t mask) {
+    asn_view_set(v, a);
+    for (int d = 0; d < n->x->ndim; d++)
+        if (mask >> d & 1) asn_view_insert(v, d, 1, 0);
+}
+
+/* A view of x's space as a value of the arithmetic's dtype. */
+static int value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
+    return asn_prog_as(p, asn_prog_in(p, a), n->t);
+}
+
+static asn_status divide(const asnd_norm *n, const asnd_view *v) {
+    asnd_prog p;
+    asn_prog_begin(&p, v->nd.ndim, v->shape, 0);
+    int x = asn_prog_in(&p, &v->nd), count = asn_prog_const(&p, n->t, n->count);
+    asn_prog_out(&p, asn_prog_op2(&p, ASN_OP_DIVIDE, x, count), &v->nd);
+    return asn_prog_run(&p);
+}
+
+asn_status asn_norm_statistics(const asnd_norm *n, const asnd_view *mean,
+                               const asnd_view *variance) {
+    asnd_prog p;
+    asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
+    asn_prog_reduce(&p, ASN_OP_ADD, value(&p, n, n->x), &mean->nd);
+    ASN_TRY(asn_prog_run(&p));
+    ASN_TRY(divide(n, mean));
+    asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
+    int x = value(&p, n, n->x);
+    x = asn_prog_op2(&p, ASN_OP_SUBTRACT, x, asn_prog_in(&p, &mean->nd));
+    asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op2(&p, ASN_OP_MULTIPLY, x, x),
+                    &variance->nd);
+    ASN_TRY(asn_prog_run(&p));
+    return divide(n, variance);
+}
+
+asn_status asn_norm_rstd(const asnd_norm *n, const asnd_view *to,
+                         const asnd_view *variance, double eps) {
+    asnd_prog p;
+    asn_prog_begin(&p, to->nd.ndim, to->shape, 0);
+    int x = value(&p, n, &variance->nd);
+    x = asn_prog_op2(&p, ASN_OP_ADD, x, asn_prog_const(&p, n->t, eps));
+    asn_prog_out(&p, asn_prog_op1(&p, ASN_OP_RSQRT, x), &to->nd);
+    return asn_prog_run(&p);
+}
+
+/* (x - mean) * rstd */
+static int normalised(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q) {
+    int x = value(p, n, n->x);
+    x = asn_prog_op2(p, ASN_OP_SUBTRACT, x, value(p, n, q->mean));
+    return asn_prog_op2(p, ASN_OP_MULTIPLY, x, value(p, n, q->rstd));
+}
+
+asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *q, bool silu,
+                          const asnd_nd *out) {
+    asnd_prog p;
+    asn_prog_begin(&p, n->x->ndim, n->x->shape, 0);
+    int x = normalised(&p, n, q);
+    if (q->weight) x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, value(&p, n, q->weight));
+    if (q->bias) x = asn_prog_op2(&p, ASN_OP_ADD, x, value(&p, n, q->bias));
+    if (silu)
+        x = asn_prog_op2(&p, ASN_OP_MULTIPLY, x, asn_prog_op1(&p, ASN_OP_SIGMOID, x));
+    asn_prog_out(&p, x, out);
+    return asn_prog_run(&p);
+}
+
+/* dy * weight */
+static int weighted(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
+                    const asnd_nd *dy) {
+    int d = value(p, n, dy);
+    return q->weight ? asn_prog_op2(p, ASN_OP_MULTIPLY, d, value(p, n, q->weight)) : d;
+}
+
+static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
+                                 const asnd_norm_grads *g, asnd_tmp *tmp) {
+    asnd_view d_mean, dh_mean;
+    asnd_prog p;
+    if (!g->frozen) {
+        ASN_TRY(asn_norm_kept(tmp, n, n->mask, &d_mean));
+        ASN_TRY(asn_norm_kept(tmp, n, n->mask, &dh_mean));
+        asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
+        int h = normalised(&p, n, q), d = weighted(&p, n, q, g->dy);
+        asn_prog_reduce(&p, ASN_OP_ADD, d, &d_mean.nd);
+        asn_prog_reduce(&p, ASN_OP_ADD, asn_prog_op2(&p, ASN_OP_MULTIPLY, d, h),
+                        &dh_mean.nd);
+        ASN_TRY(asn_prog_run(&p));
+        ASN_TRY(divide(n, &d_mean));
+        ASN_TRY(divide(n, &dh_mean));
+    }
+    asn_prog_begin(&p, n->x->ndim, n->x->shape, 0);
+    int d = weighted(&p, n, q, g->dy);
+    if (!g->frozen) {
+        int h = normalised(&p, n, q);
+        h = asn_prog_op2(&p, ASN_OP_MULTIPLY, h, asn_prog_in(&p, &dh_mean.nd));
+        d = asn_prog_op2(&p, ASN_OP_SUBTRACT, d, asn_prog_in(&p, &d_mean.nd));
+        d = asn_prog_op2(&p, ASN_OP_SUBTRACT, d, h);
+    }
+    d = asn_prog_op2(&p, ASN_OP_MULTIPLY, d, value(&p, n, q->rstd));
+    asn_prog_out(&p, d, g->dx);
+    return asn_prog_run(&p);
+}
+
+asn_status asn_norm_backward(const asnd_norm *n, const asnd_norm_params *q,
+                             const asnd_norm_grads *g, asnd_tmp *tmp) {
+    asnd_view dw, db;
+    if (g->dw || g->db) {
+        asnd_prog p;
+        ASN_TRY(asn_norm_kept(tmp, n, g->param_mask, &dw));
+        ASN_TRY(asn_norm_kept(tmp, n, g->param_mask, &db));
+        asn_prog_begin(&p, n->x->ndim, n->x->shape, g->param_mask);
+        int dy = value(&p, n, g->dy);
+        if (g->db) asn_prog_reduce(&p, ASN_OP_ADD, dy, &db.nd);
+        if (g->dw)
+            asn_prog_reduce(&p, ASN_OP_ADD,
+                            asn_prog_op2(&p, ASN_OP_MULTIPLY, dy, normalised(&p, n, q)),
+                            &dw.nd);
+        ASN_TRY(asn_prog_run(&p));
+    }
+    /* dx last: it may be dy. */
+    if (g->dx) ASN_TRY(input_gradient(n, q, g, tmp));
+    if (g->dw) ASN_TRY(asn_move(&g->dw->nd, &dw.nd));
+    return g->db ? asn_move(&g->db->nd, &db.nd) : ASN_OK;
+}
+
+asn_status asn_norm_check(const asnd_call *c, int i, int ndim, const int64_t *shape) {
+    const asnd_nd *a = asn_call_nd(c, i);
+    if (a == NULL) return ASN_OK;
+    ASN_TRY(asn_call_floating(c, i));
+    return asn_call_same_shape(c, i, ndim, shape);
+}
+
+asn_status asn_norm_output_mask(const asnd_call *c, int i, int size, bool *wanted) {
+    const asnd_array *mask = asn_call_array(c, i);
+    if (mask->size != (uint64_t)size)
+        return asn_error_set(ASN_ERR_VALUE, "%s: %s has %llu elements; it must have %d",
+                             c->op->name, c->op->params[i].name,
+                             (unsigned long long)mask->size, size);
+    for (int k = 0; k < size; k++) {
+        wanted[k] = ((const bool *)mask->data)[k];
+        /* The outputs follow the mask. */
+        if (wanted[k] && c->first[i + 1 + k] < 0)
+            return asn_error_set(ASN_ERR_NULL_POINTER, "%s: %s is NULL, but %s wants it",
+                                 c->op->name, c->op->params[i + 1 + k].name,
+                                 c->op->params[i].name);
+    }
+    return ASN_OK;
+}

@@ -1,0 +1,117 @@
+/* CPU device, operators: conversions from and to dtypes that nothing else computes with.
+ *
+ * float8_e4m3fn and float8_e5m2 go by way of float32, complex32 (two float16) by way of
+ * complex64, as in PyTorch: halves to even, beyond the range the largest number (e4m3fn,
+ * which has no infinity) or infinity (e5m2).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "device/opapi/core/packed.h"
+
+typedef struct {
+    int mantissa, least; /* bits; exponent of the smallest normal number */
+    uint8_t top;         /* codes above are no numbers */
+} float8;
+
+static const float8 *float8_of(int acl) {
+    static const float8 e5m2 = {2, -14, 0x7b}, e4m3fn = {3, -6, 0x7e};
+    return acl == ACL_FLOAT8_E5M2 ? &e5m2 : &e4m3fn;
+}
+
+/* The code is the exponent above the least, shifted, plus the significand in units of its
+ * last place: a carry, and the step from the numbers below the least, come out right. */
+static uint8_t encode(const float8 *f, float x) {
+    uint8_t sign = signbit(x) ? 0x80 : 0, infinite = f->top == 0x7b ? 0x7c : f->top;
+    float a = fabsf(x);
+    if (isnan(x)) return sign | 0x7f;
+    if (isinf(x)) return sign | infinite;
+    int e = f->least;
+    if (a != 0) (void)frexpf(a, &e);
+    e = a != 0 && e - 1 > f->least ? e - 1 : f->least;
+    int code = ((e - f->least) << f->mantissa) + (int)rintf(ldexpf(a, f->mantissa - e));
+    return sign | (code > f->top ? infinite : (uint8_t)code);
+}
+
+static float decode(const float8 *f, uint8_t code) {
+    int body = code & 0x7f, e = body >> f->mantissa, unit = 1 << f->mantissa;
+    float a = ldexpf((float)(e > 0 ? unit + body % unit : body),
+                     f->least - f->mantissa + (e > 0 ? e - 1 : 0));
+    if (body > f->top) a = f->top == 0x7b && body == 0x7c ? INFINITY : NAN;
+    return code & 0x80 ? -a : a;
+}
+
+/* complex32 as float16, real and imaginary part in a last dimension. */
+static void halves_of(const asnd_nd *a, asnd_view *v) {
+    asn_view_set(v, a);
+    v->nd.dtype = ASN_F16;
+    asn_view_insert(v, v->nd.ndim, 2, 2);
+}
+
+typedef struct {
+    asnd_plan_head head;
+    int in, out, from, to; /* operands, aclDataTypes */
+} narrow_plan;
+
+/* The input as a dtype that asn_move reads. */
+static asn_status widen(const asnd_nd *a, int acl, asnd_tmp *tmp, asnd_view *v) {
+    asnd_view bytes, halves, pairs;
+    int64_t n = asn_nd_size(a);
+    if (acl == ACL_COMPLEX32) {
+        ASN_TRY(asn_tmp_view(tmp, ASN_C64, a->ndim, a->shape, v));
+        halves_of(a, &halves);
+        asn_view_plain(&pairs, ASN_F32, halves.nd.ndim, halves.shape, v->nd.data);
+        return asn_move(&pairs.nd, &halves.nd);
+    }
+    if (acl != ACL_FLOAT8_E5M2 && acl != ACL_FLOAT8_E4M3FN) {
+        asn_view_set(v, a);
+        return ASN_OK;
+    }
+    ASN_TRY(asn_packed_of(a, ASN_U8, tmp, &bytes));
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, a->ndim, a->shape, v));
+    for (int64_t i = 0; i < n; i++)
+        ((float *)(void *)v->nd.data)[i] =
+            decode(float8_of(acl), (uint8_t)bytes.nd.data[i]);
+    return ASN_OK;
+}
+
+static asn_status narrow_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const narrow_plan *p = plan;
+    const asnd_nd *out = asn_exec_nd(e, p->out);
+    asnd_view wide, plain, halves, pairs, bytes;
+    ASN_TRY(widen(asn_exec_nd(e, p->in), p->from, tmp, &wide));
+    if (p->to == ACL_COMPLEX32) {
+        ASN_TRY(asn_packed_of(&wide.nd, ASN_C64, tmp, &plain));
+        halves_of(out, &halves);
+        asn_view_plain(&pairs, ASN_F32, halves.nd.ndim, halves.shape, plain.nd.data);
+        return asn_move(&halves.nd, &pairs.nd);
+    }
+    if (p->to != ACL_FLOAT8_E5M2 && p->to != ACL_FLOAT8_E4M3FN)
+        return asn_move(out, &wide.nd);
+    ASN_TRY(asn_packed_of(&wide.nd, ASN_F32, tmp, &plain));
+    ASN_TRY(asn_tmp_view(tmp, ASN_U8, out->ndim, out->shape, &bytes));
+    for (int64_t i = 0; i < asn_nd_size(out); i++)
+        bytes.nd.data[i] =
+            (char)encode(float8_of(p->to), ((const float *)(void *)plain.nd.data)[i]);
+    return asn_move(out, &bytes.nd);
+}
+
+/* Cast(self, dtype, out), where one of the tensors is of such a dtype. */
+asn_status asn_plan_cast_narrow(asnd_call *c, int from, int to) {
+    const asnd_nd *self = asn_call_nd(c, 0);
+    if (asn_call_int(c, 1) != to)
+        return asn_error_set(ASN_ERR_TYPE,
+                             "%s: dtype is %lld, but out has aclDataType %d", c->op->name,
+                             (long long)asn_call_int(c, 1), to);
+    ASN_TRY(asn_call_rank(c, 0, 0, ASN_ND_MAX_DIMS - 1));
+    ASN_TRY(asn_call_same_shape(c, 2, self->ndim, self->shape));
+    if (asn_call_operand(c, 2)->is_empty) return ASN_OK;
+    narrow_plan *p =
+        asn_call_plan(c, narrow_body, sizeof *p, 200 + 5 * (double)asn_nd_size(self));
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->in = c->first[0];
+    p->out = c->first[2];
+    p->from = from;
+    p->to = to;
+    return ASN_OK;
+}

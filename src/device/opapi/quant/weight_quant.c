@@ -1,0 +1,196 @@
+/* CPU device, operators: products with a quantised right-hand side.
+ *
+ * WeightQuantBatchMatmulV2, V3 and the first of the name: the weights are turned into
+ * float32 and multiplied as such.
+ */
+#include <string.h>
+
+#include "device/cpu/gemm/gemm.h"
+#include "device/opapi/quant/quant.h"
+
+/* ---- WeightQuantBatchMatmulV2(x, weight, antiquantScale, antiquantOffset, quantScale,
+ * quantOffset, bias, antiquantGroupSize, y), V3 with innerPrecise:
+ * x @ ((weight + offset) * scale) + bias, with quantScale times it, + quantOffset, int8
+ */
+
+/* A parameter of one element, a row, or a row for each group, at (i, j). */
+static float anti_parameter(const asnd_view *v, int64_t group, int64_t i, int64_t j) {
+    const float *x = (const float *)(void *)v->nd.data;
+    int64_t size = asn_nd_size(&v->nd), n = v->nd.ndim ? v->shape[v->nd.ndim - 1] : 1;
+    if (size == 1) return x[0];
+    return size == n ? x[j] : x[(group > 0 ? i / group : i) * n + j];
+}
+
+/* x @ w of float32, plus parameter `bias` where there is one. */
+static asn_status multiply(aclOpExecutor *e, const asnd_nd *to, const asnd_view *x,
+                           const asnd_view *w, int bias_at, asnd_tmp *tmp,
+                           asnd_view *sum) {
+    asnd_view bias;
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, to->shape, sum));
+    ASN_TRY(asn_cpu_matmul(&x->nd, &w->nd, &sum->nd));
+    if (bias_at < 0) return ASN_OK;
+    ASN_TRY(asn_packed_like(asn_exec_nd(e, bias_at), to, ASN_F32, tmp, &bias));
+    for (int64_t i = 0; i < asn_nd_size(to); i++)
+        ((float *)(void *)sum->nd.data)[i] += ((float *)(void *)bias.nd.data)[i];
+    return ASN_OK;
+}
+
+/* The result in int8: its words' offsets serve where there is no quantOffset. */
+static asn_status quantise(aclOpExecutor *e, const asnd_packed *p, asnd_tmp *tmp,
+                           asnd_view *sum) {
+    asnd_view offset;
+    float *scale, *word;
+    int64_t n = sum->shape[1], many = asn_nd_size(asn_exec_nd(e, p->at[4])) > 1;
+    const float *shift = NULL;
+    ASN_TRY(asn_quant_words(asn_exec_nd(e, p->at[4]), tmp, &scale, &word));
+    if (p->at[5] >= 0) {
+        ASN_TRY(
+            asn_packed_like(asn_exec_nd(e, p->at[5]), &sum->nd, ASN_F32, tmp, &offset));
+        shift = (const float *)(void *)offset.nd.data;
+    }
+    float *y = (float *)(void *)sum->nd.data;
+    for (int64_t i = 0; i < asn_nd_size(&sum->nd); i++) {
+        int64_t j = many * (i % n);
+        float v = y[i] * scale[j] + (shift != NULL  ? shift[i]
+                                     : word != NULL ? word[j]
+                                                    : 0);
+        y[i] = (float)asn_quant_value(v, ASN_ROUND_EVEN, -128, 127);
+    }
+    return ASN_OK;
+}
+
+static asn_status weight_quant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->kind);
+    asnd_view x, weight, scale, offset, sum, w;
+    ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
+    ASN_TRY(asn_quant_ints(&e->operands[p->at[1]], tmp, &weight));
+    ASN_TRY(asn_packed_in(e, p, 2, ASN_F32, tmp, &scale));
+    if (p->at[3] >= 0) ASN_TRY(asn_packed_in(e, p, 3, ASN_F32, tmp, &offset));
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, weight.shape, &w));
+    int64_t k = w.shape[0], n = w.shape[1], group = p->arg[7].i;
+    const int8_t *from = (const int8_t *)weight.nd.data;
+    float *f = (float *)(void *)w.nd.data;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < n; j++) {
+            float v = from[i * n + j];
+            if (p->at[3] >= 0) v += anti_parameter(&offset, group, i, j);
+            f[i * n + j] = v * anti_parameter(&scale, group, i, j);
+        }
+    ASN_TRY(multiply(e, to, &x, &w, p->at[6], tmp, &sum));
+    if (p->at[4] >= 0) ASN_TRY(quantise(e, p, tmp, &sum));
+    return asn_move(to, &sum.nd);
+}
+
+/* quantScale and quantOffset of an int8 result, or of none. */
+static asn_status check_quant(const asnd_call *c, int y, const int64_t *shape) {
+    bool eight = asn_call_nd(c, y)->dtype == ASN_I8;
+    if (eight != (c->first[4] >= 0) || (!eight && c->first[5] >= 0))
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: quantScaleOptional goes with an int8 output, and with "
+                             "it quantOffsetOptional",
+                             c->op->name);
+    if (!eight) return ASN_OK;
+    ASN_TRY(
+        asn_call_one_of(c, 4, ASN_BIT(ASN_F32) | ASN_BIT(ASN_U64) | ASN_BIT(ASN_I64)));
+    ASN_TRY(asn_call_one_of(c, 5, ASN_BIT(ASN_F32)));
+    for (int i = 4; i < 6; i++) {
+        const asnd_nd *a = asn_call_nd(c, i);
+        bool row = a == NULL || (asn_nd_broadcasts(a, 2, shape) &&
+                                 (asn_nd_size(a) == 1 || asn_nd_size(a) == shape[1]));
+        if (!row) return asn_call_same_shape(c, i, 1, shape + 1);
+    }
+    return ASN_OK;
+}
+
+asn_status asn_planner_weight_quant_matmul(asnd_call *c) {
+    int y = c->op->num_params - 1, ndim;
+    int64_t shape[ASN_ND_MAX_DIMS], group = asn_call_int(c, 7);
+    uint32_t halves = ASN_BIT(ASN_F16) | ASN_BIT(ASN_BF16);
+    ASN_TRY(asn_call_one_of(c, 0, halves));
+    ASN_TRY(asn_call_one_of(c, 1, ASN_BIT(ASN_I8) | ASN_BIT(ASN_I32)));
+    for (int i = 0; i < 2; i++)
+        ASN_TRY(asn_call_rank(c, i, 2, 2));
+    ASN_TRY(asn_quant_product_shape(c, false, false, &ndim, shape));
+    if (group < 0)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "%s: antiquantGroupSize is %lld; it must not be negative",
+                             c->op->name, (long long)group);
+    int64_t depth = asn_call_nd(c, 1)->shape[0], n = shape[1];
+    int64_t rows = group > 0 ? (depth + group - 1) / group : 1;
+    for (int i = 2; i < 4; i++) {
+        ASN_TRY(asn_call_floating(c, i));
+        const asnd_nd *a = asn_call_nd(c, i);
+        int64_t size = a == NULL ? 1 : asn_nd_size(a), want[2] = {rows, n};
+        bool row_last = size == 1 || a->shape[a->ndim - 1] == n;
+        if (size != 1 && (!row_last || (size != n && size != rows * n)))
+            return asn_call_same_shape(c, i, 2, want);
+    }
+    ASN_TRY(asn_call_floating(c, 6));
+    if (c->first[6] >= 0 && !asn_nd_broadcasts(asn_call_nd(c, 6), 2, shape))
+        return asn_call_same_shape(c, 6, 1, &n);
+    ASN_TRY(asn_call_one_of(c, y, halves | ASN_BIT(ASN_I8)));
+    ASN_TRY(asn_call_same_shape(c, y, 2, shape));
+    ASN_TRY(check_quant(c, y, shape));
+    if (asn_call_operand(c, y)->is_empty) return ASN_OK;
+    asnd_packed *p = asn_packed_plan(
+        c, weight_quant_body, 500 + (double)(shape[0] + 20) * (double)depth * n / 10);
+    if (p == NULL) return ASN_ERR_MEMORY;
+    p->kind = c->first[y];
+    return ASN_OK;
+}
+
+/* ---- WeightQuantBatchMatmul(x1, x2, diagonalMatrix, deqOffset, deqScale, addOffset,
+ * mulScale, bias, transposeX1, transposeX2, antiquantScale, antiquantOffset, out):
+ * x1 @ ((x2 + addOffset) * mulScale) + bias */
+
+static asn_status old_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
+    const asnd_packed *p = plan;
+    const asnd_nd *to = asn_exec_nd(e, p->at[12]);
+    asnd_view x, weight, scale, offset, turned, wide, sum;
+    bool trans = p->arg[9].i != 0;
+    ASN_TRY(asn_packed_in(e, p, 0, ASN_F32, tmp, &x));
+    if (p->arg[8].i) asn_view_swap_last(&x);
+    asn_view_set(&turned, asn_exec_nd(e, p->at[1]));
+    if (trans) asn_view_swap_last(&turned);
+    ASN_TRY(asn_tmp_view(tmp, ASN_F32, 2, turned.shape, &weight));
+    ASN_TRY(asn_move(&weight.nd, &turned.nd));
+    asn_view_set(&wide, &weight.nd);
+    ASN_TRY(asn_packed_like(asn_exec_nd(e, p->at[6]), &wide.nd, ASN_F32, tmp, &scale));
+    if (p->at[5] >= 0)
+        ASN_TRY(
+            asn_packed_like(asn_exec_nd(e, p->at[5]), &wide.nd, ASN_F32, tmp, &offset));
+    float *w = (float *)(void *)weight.nd.data;
+    for (int64_t i = 0; i < asn_nd_size(&weight.nd); i++) {
+        if (p->at[5] >= 0) w[i] += ((const float *)(void *)offset.nd.data)[i];
+        w[i] *= ((const float *)(void *)scale.nd.data)[i];
+    }
+    ASN_TRY(multiply(e, to, &x, &weight, p->at[7], tmp, &sum));
+    return asn_move(to, &sum.nd);
+}
+
+asn_status asn_planner_old_weight_quant(asnd_call *c) {
+    int ndim;
+    int64_t shape[ASN_ND_MAX_DIMS];
+    bool trans = asn_call_int(c, 9) != 0;
+    ASN_TRY(asn_call_one_of(c, 0, ASN_BIT(ASN_F16)));
+    ASN_TRY(asn_call_one_of(c, 1, ASN_BIT(ASN_I8)));
+    for (int i = 0; i < 2; i++)
+        ASN_TRY(asn_call_rank(c, i, 2, 2));
+    ASN_TRY(asn_quant_product_shape(c, asn_call_int(c, 8) != 0, trans, &ndim, shape));
+    int64_t weight[2] = {asn_call_nd(c, 1)->shape[trans], shape[1]};
+    for (int i = 5; i < 7; i++) {
+        const asnd_nd *a = asn_call_nd(c, i);
+        ASN_TRY(asn_call_one_of(c, i, ASN_BIT(ASN_F16)));
+        if (a != NULL && !asn_nd_broadcasts(a, 2, weight))
+            return asn_call_same_shape(c, i, 1, shape + 1);
+    }
+    ASN_TRY(asn_call_one_of(c, 7, ASN_BIT(ASN_F32)));
+    if (c->first[7] >= 0 && !asn_nd_broadcasts(asn_call_nd(c, 7), 2, shape))
+        return asn_call_same_shape(c, 7, 1, shape + 1);
+    ASN_TRY(asn_call_one_of(c, 12, ASN_BIT(ASN_F16)));
+    ASN_TRY(asn_call_same_shape(c, 12, 2, shape));
+    if (asn_call_operand(c, 12)->is_empty) return ASN_OK;
+    double work = (double)(shape[0] + 20) * (double)weight[0] * (double)weight[1];
+    return asn_packed_plan(c, old_body, 500 + work / 10) ? ASN_OK : ASN_ERR_MEMORY;
+}
