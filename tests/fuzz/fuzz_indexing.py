@@ -89,8 +89,8 @@ class Indexing(Maker):
              "np.einsum('...i,...i->...', {a}, {b})", "np.outer({a}.ravel()[:40], {b}.ravel()[:50])")
         )  # fmt: skip
         sizes = [self.env[n].size for n in (a, b)]
-        if max(sizes) > 40_000:
-            return False
+        if max(sizes) > 40_000 or 0 in (self.env[a].ndim, self.env[b].ndim):
+            return False  # of a number, NumPy's is BLAS's axpy, which skips 0 times NaN
         return self.try_line(f"{v} = {form.format(a=a, b=b)}", v, rough)
 
     def shaped(self):
