@@ -120,6 +120,13 @@ static int module_exec(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, module_exec},
+/* Types and caches are the process's: one interpreter, whose global lock they need. */
+#if defined(Py_mod_multiple_interpreters)
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if defined(Py_mod_gil)
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
     {0, NULL},
 };
 

@@ -226,3 +226,26 @@ def test_pieces_of_what_dies(shape):
         both(joined_twice)
         for got, want in zip(scaled(np), scaled(numpy), strict=True):
             numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=1e-12)
+
+
+def test_layout_is_the_arrays():
+    """As NumPy's, whose roll fills an empty_like: whether reshape is a view depends on it."""
+    models = (
+        lambda xp: xp.broadcast_to(xp.arange(12.0).reshape(12, 1), (2, 12, 1)),
+        lambda xp: xp.broadcast_to(xp.arange(3.0)[:, None], (2, 3, 4)),
+        lambda xp: xp.arange(24.0).reshape(2, 3, 4).T,
+        lambda xp: xp.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2)[::-1],
+        lambda xp: xp.arange(48.0).reshape(2, 6, 4)[:, ::2],
+    )
+    for model in models:
+        for axis in range(3):
+            for shift in (0, 1, -1, 7):
+                got = np.roll(model(np), shift, axis)
+                want = numpy.roll(model(numpy), shift, axis)
+                assert numpy.array_equal(got, want)
+                steps = [
+                    (s, t)
+                    for s, t, n in zip(got.strides, want.strides, want.shape, strict=True)
+                    if n > 1
+                ]
+                assert all(s == t for s, t in steps), (axis, shift, got.strides, want.strides)

@@ -166,17 +166,28 @@ static asn_status part_of(asn_array *part, const asn_array *a, int axis, int64_t
     return ASN_OK;
 }
 
+/* The parts one after the other, laid out as `a`, of which they need not tell: an axis of
+ * two is cut into two of one. */
+static asn_status rolled(asn_array *result, const asn_array *a, int n,
+                         const asn_array *const *parts, int axis) {
+    const asn_dtype dtype = asn_layout_dtype(&a->layout);
+    if (a->layout.flags & ASN_C_CONTIGUOUS)
+        return asn_concatenate(n, parts, axis, dtype, ASN_CASTING_NO, NULL, result);
+    ASN_TRY(asn_array_new_like(result, a, dtype, 'K'));
+    asn_status status = copy_pieces(result, n, parts, axis, ASN_CASTING_NO, true);
+    if (status) asn_array_fini(result);
+    return status;
+}
+
 asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift, int axis) {
     int64_t extent = a->layout.shape[axis], last = shift % extent;
     last += last < 0 ? extent : 0;
     asn_array parts[2];
     const asn_array *list[2] = {&parts[0], &parts[1]};
-    asn_dtype dtype = asn_layout_dtype(&a->layout);
     ASN_TRY(part_of(&parts[0], a, axis, extent - last, last));
     asn_status status = part_of(&parts[1], a, axis, 0, extent - last);
     if (!status) {
-        status = asn_concatenate(2 - !last, list + !last, axis, dtype, ASN_CASTING_NO,
-                                 NULL, result);
+        status = rolled(result, a, 2 - !last, list + !last, axis);
         asn_array_fini(&parts[1]);
     }
     asn_array_fini(&parts[0]);
