@@ -339,7 +339,10 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
             )
         operand = f"operand {i}" if sums else "single operand"
         terms.append(_diagonals(a.astype(dtype, copy=False), subs, operand))
-    for step in _path_of(optimize, inputs, output, extents):
+    shape = tuple(extents[c] for c in output)
+    if sums and 0 in extents.values():  # sums of nothing, whatever the other factors are
+        terms = [(_core.zeros(shape, dtype), output)]
+    for step in _path_of(optimize, inputs, output, extents) if len(terms) > 1 else ():
         chosen = [terms[i] for i in step]
         terms = [t for i, t in enumerate(terms) if i not in step]
         while len(chosen) > 1:
@@ -350,7 +353,6 @@ def einsum(*operands, out=None, optimize=False, **kwargs):
     a, subs = terms[0]
     a, subs = _reduce_one(a, subs, set(output), dtype)
     view = a.transpose([subs.index(c) for c in output])
-    shape = tuple(extents[c] for c in output)
     if view.shape != shape:
         view = _core.broadcast_to(view, shape)
     if out is not None:

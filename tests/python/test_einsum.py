@@ -86,3 +86,20 @@ def test_sums_of_products_of_large_arrays(text, dtype):
     assert got.dtype == want.dtype and got.shape == want.shape
     bound = 0 if want.dtype.kind == "i" else 100 * float(np.finfo(want.dtype).eps)
     assert np.all(np.abs(got - want) <= bound * size)
+
+
+@pytest.mark.parametrize("text", ["i,i->", "i,j->", "ij,j->i", "ij,jk->ik", "...i,...i->...", "i->",
+                                  "i,j->j", "ij,k->ik", "i,j,j->"])  # fmt: skip
+def test_sums_of_nothing(text):
+    """Zeros, whatever the factors of other axes are."""
+    given = text.split("->")[0].split(",")
+    for empty in (c for c in sorted(set(text)) if c.isalpha()):
+        for one in (False, True):  # an axis of one that stands for none
+            operands = []
+            for k, subs in enumerate(given):
+                shape = [3 if c != empty else int(one and k == 0) for c in subs.replace("...", "")]
+                operands.append(np.full(shape, np.nan))
+            want = np.einsum(text, *operands)
+            got = asnumpy.einsum(text, *map(asnumpy.array, operands))
+            assert np.array_equal(got, want, equal_nan=True), (empty, one, got, want)
+            assert got.dtype == want.dtype and np.shape(got) == np.shape(want)
