@@ -36,7 +36,7 @@ static const asn_random_loops rows[] = {
             .pcg64_words = asn_pcg64_words_ifma,
             .pcg64_doubles = asn_pcg64_doubles_ifma,
             .pcg64_fours = asn_pcg64_fours_bmi2,
-            .units = asn_units_baseline,
+            .units = asn_units_avx2,
             .polar_split = asn_polar_split_avx2,
             .polar_join = asn_polar_join_avx2,
         },
