@@ -2,9 +2,9 @@
  *
  * tools/gen_kernels.py emits the loops from ops.def, once per instruction set. The
  * baseline's fill every slot that has a loop; those of the best instruction set of this
- * machine override (context.c). A slot is NULL when the row has no loop for the dtype; float16 and
- * bfloat16 only have loops that work on the bits (copy, where, ...): the engine lowers
- * the rest to float32.
+ * machine override (context.c). A slot is NULL when the row has no loop for the dtype;
+ * float16 and bfloat16 only have loops that work on the bits (copy, where, ...): the
+ * engine lowers the rest to float32.
  *
  * Loops are contiguous and may not overlap, but dst may be an input exactly when the
  * element sizes are equal. They read and write whole elements at natural alignment.
