@@ -44,101 +44,106 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 #define PIECES(name) NULL
 #endif
 
-static const asnd_context rows[] = {
-    [ASN_ISA_BASELINE] =
-        {
-            .fills = {asn_kernels_generated_baseline, asn_kernels_half_casts},
-            .moves = asn_moves_baseline,
-            .steps = &asn_steps_baseline,
-            .masks = NULL,
-            .index_lines = NULL,
-            .codecs = asn_key_codecs,
-            .sorts = NULL,
-            .picks = NULL,
-            .half_products = NULL,
-            .products = NULL,
-            .panels_f32 = NULL,
-            .panels_f64 = NULL,
-            .int8_tile = asn_int8_tile_baseline,
-            .dots = NULL,
-            .dots_of_bytes = false,
-            .dots_of_bf16 = false,
-            .fft_f32 = &asn_fft_f32_baseline,
-            .fft_f64 = &asn_fft_f64_baseline,
-            .linalg_f32 = &asn_linalg_f32_baseline,
-            .linalg_f64 = &asn_linalg_f64_baseline,
-            .pieces = NULL,
-            .vector_bytes = 0,
-            .prefetches = false,
-            .band_lines = 1,
-            .past_caches_one = {2, 3},
-            .past_caches_several = {2, 3},
-        },
+static const asnd_context baseline = {
+    .fills = {asn_kernels_generated_baseline, asn_kernels_half_casts},
+    .moves = asn_moves_baseline,
+    .steps = &asn_steps_baseline,
+    .masks = NULL,
+    .index_lines = NULL,
+    .codecs = asn_key_codecs,
+    .sorts = NULL,
+    .picks = NULL,
+    .half_products = NULL,
+    .products = NULL,
+    .panels_f32 = NULL,
+    .panels_f64 = NULL,
+    .int8_tile = asn_int8_tile_baseline,
+    .dots = NULL,
+    .dots_of_bytes = false,
+    .dots_of_bf16 = false,
+    .fft_f32 = &asn_fft_f32_baseline,
+    .fft_f64 = &asn_fft_f64_baseline,
+    .linalg_f32 = &asn_linalg_f32_baseline,
+    .linalg_f64 = &asn_linalg_f64_baseline,
+    .pieces = NULL,
+    .vector_bytes = 0,
+    .prefetches = false,
+    .band_lines = 1,
+    .past_caches_one = {2, 3},
+    .past_caches_several = {2, 3},
+};
+
 #if defined(__x86_64__)
-    [ASN_ISA_AVX2] =
-        {
-            .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
-                      asn_kernels_half_casts, asn_kernels_half_casts_avx2,
-                      asn_kernels_casts_avx2, asn_kernels_complex_avx2,
-                      asn_kernels_divide_avx2, asn_kernels_predicates_avx2},
-            .moves = asn_moves_avx2,
-            .steps = &asn_steps_baseline,
-            .masks = &asn_mask_avx2,
-            .index_lines = NULL,
-            .codecs = asn_key_codecs_avx2,
-            .sorts = &asn_sort_avx2,
-            .picks = asn_pick_avx2,
-            .half_products = &asn_small_products_avx2,
-            .products = &asn_small_products_avx2,
-            .panels_f32 = NULL,
-            .panels_f64 = NULL,
-            .int8_tile = asn_int8_tile_avx2,
-            .dots = NULL,
-            .dots_of_bytes = false,
-            .dots_of_bf16 = false,
-            .fft_f32 = &asn_fft_f32_avx2,
-            .fft_f64 = &asn_fft_f64_avx2,
-            .linalg_f32 = &asn_linalg_f32_avx2,
-            .linalg_f64 = &asn_linalg_f64_avx2,
-            .pieces = PIECES(asn_pieces_avx2),
-            .vector_bytes = 32,
-            .prefetches = false,
-            .band_lines = 1,
-            .past_caches_one = {2, 3},
-            .past_caches_several = {2, 3},
-        },
-    [ASN_ISA_AVX512] =
-        {
-            .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
-                      asn_kernels_generated_avx512, asn_kernels_half_casts,
-                      asn_kernels_half_casts_avx512, asn_kernels_exponents_avx512,
-                      asn_kernels_gcd_avx512},
-            .moves = asn_moves_avx512,
-            .steps = &asn_steps_avx512,
-            .masks = &asn_mask_avx512,
-            .index_lines = &asn_index_lines_avx512,
-            .codecs = asn_key_codecs_avx512,
-            .sorts = &asn_sort_avx512,
-            .picks = asn_pick_avx512,
-            .half_products = &asn_small_products_avx2,
-            .products = &asn_small_products_avx512,
-            .panels_f32 = &asn_panels_f32_avx512,
-            .panels_f64 = &asn_panels_f64_avx512,
-            .int8_tile = asn_int8_tile_avx2,
-            .dots = asn_gemm_dot_avx512,
-            .dots_of_bytes = true, /* with VNNI */
-            .dots_of_bf16 = true,  /* with AVX-512 BF16 */
-            .fft_f32 = &asn_fft_f32_avx512,
-            .fft_f64 = &asn_fft_f64_avx512,
-            .linalg_f32 = &asn_linalg_f32_avx512,
-            .linalg_f64 = &asn_linalg_f64_avx512,
-            .pieces = PIECES(asn_pieces_avx512),
-            .vector_bytes = 64,
-            .prefetches = true,
-            .band_lines = ASN_BAND_LINES,
-            .past_caches_one = {3, 8}, /* asn_worth_streaming's */
-            .past_caches_several = {1, 3},
-        },
+static const asnd_context avx2 = {
+    .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
+              asn_kernels_half_casts, asn_kernels_half_casts_avx2, asn_kernels_casts_avx2,
+              asn_kernels_complex_avx2, asn_kernels_divide_avx2,
+              asn_kernels_predicates_avx2},
+    .moves = asn_moves_avx2,
+    .steps = &asn_steps_baseline,
+    .masks = &asn_mask_avx2,
+    .index_lines = NULL,
+    .codecs = asn_key_codecs_avx2,
+    .sorts = &asn_sort_avx2,
+    .picks = asn_pick_avx2,
+    .half_products = &asn_small_products_avx2,
+    .products = &asn_small_products_avx2,
+    .panels_f32 = NULL,
+    .panels_f64 = NULL,
+    .int8_tile = asn_int8_tile_avx2,
+    .dots = NULL,
+    .dots_of_bytes = false,
+    .dots_of_bf16 = false,
+    .fft_f32 = &asn_fft_f32_avx2,
+    .fft_f64 = &asn_fft_f64_avx2,
+    .linalg_f32 = &asn_linalg_f32_avx2,
+    .linalg_f64 = &asn_linalg_f64_avx2,
+    .pieces = PIECES(asn_pieces_avx2),
+    .vector_bytes = 32,
+    .prefetches = false,
+    .band_lines = 1,
+    .past_caches_one = {2, 3},
+    .past_caches_several = {2, 3},
+};
+
+static const asnd_context avx512 = {
+    .fills = {asn_kernels_generated_baseline, asn_kernels_generated_avx2,
+              asn_kernels_generated_avx512, asn_kernels_half_casts,
+              asn_kernels_half_casts_avx512, asn_kernels_exponents_avx512,
+              asn_kernels_gcd_avx512},
+    .moves = asn_moves_avx512,
+    .steps = &asn_steps_avx512,
+    .masks = &asn_mask_avx512,
+    .index_lines = &asn_index_lines_avx512,
+    .codecs = asn_key_codecs_avx512,
+    .sorts = &asn_sort_avx512,
+    .picks = asn_pick_avx512,
+    .half_products = &asn_small_products_avx2,
+    .products = &asn_small_products_avx512,
+    .panels_f32 = &asn_panels_f32_avx512,
+    .panels_f64 = &asn_panels_f64_avx512,
+    .int8_tile = asn_int8_tile_avx2,
+    .dots = asn_gemm_dot_avx512,
+    .dots_of_bytes = true, /* with VNNI */
+    .dots_of_bf16 = true,  /* with AVX-512 BF16 */
+    .fft_f32 = &asn_fft_f32_avx512,
+    .fft_f64 = &asn_fft_f64_avx512,
+    .linalg_f32 = &asn_linalg_f32_avx512,
+    .linalg_f64 = &asn_linalg_f64_avx512,
+    .pieces = PIECES(asn_pieces_avx512),
+    .vector_bytes = 64,
+    .prefetches = true,
+    .band_lines = ASN_BAND_LINES,
+    .past_caches_one = {3, 8}, /* asn_worth_streaming's */
+    .past_caches_several = {1, 3},
+};
+#endif
+
+static const asnd_context *const rows[] = {
+    [ASN_ISA_BASELINE] = &baseline,
+#if defined(__x86_64__)
+    [ASN_ISA_AVX2] = &avx2,
+    [ASN_ISA_AVX512] = &avx512,
 #endif
 };
 
@@ -157,7 +162,7 @@ static void leave_out(asnd_context *c) {
 }
 
 static void set_up(void) {
-    context = rows[asn_cpu_isa()];
+    context = *rows[asn_cpu_isa()];
     leave_out(&context);
     for (int i = 0; i < ASN_CONTEXT_FILLS && context.fills[i]; i++)
         context.fills[i](&kernels);
