@@ -1,4 +1,5 @@
-"""The layer check: an #include never points upward, and nothing above includes the CPU device.
+"""The layer check: an #include never points upward, nothing above includes the CPU device, and
+which instruction set there is gets asked in the set-up of the tables of kernels alone.
 
 usage: check_layers.py        exits 1 and lists each offence
 
@@ -55,6 +56,9 @@ PLAIN = {"aclnn/aclnnx.h"}
 SEE_PLAIN = ("device/cpu", "ops")
 MOST_FILES = 40  # of a folder
 CROWDED = {"python", "runtime"}  # to be cut, too
+# Who may ask: base, and the one file of each table that has a row per instruction set.
+ASKS_THE_PROCESSOR = {"base/cpu.h", "base/cpu.c", "device/cpu/context.c", "random/loops.c"}
+QUESTION = re.compile(r"\b(asn_cpu_isa|__builtin_cpu_supports|__builtin_cpu_is)\s*\(")
 GENERATED = {"asn_ops.h": "ops"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
@@ -82,6 +86,18 @@ def crowded():
             yield f"{folder.relative_to(ROOT)}: {count} files, more than {MOST_FILES}"
 
 
+def questions(name, text):
+    """Lines of a file (below src/, or a generator) that ask for the instruction set and may not."""
+    if name in ASKS_THE_PROCESSOR:
+        return
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := QUESTION.search(line):
+            yield (
+                f"{name}:{number}: {found[1]} is asked in {', '.join(sorted(ASKS_THE_PROCESSOR))} "
+                "only; what differs by instruction set is a field of the context"
+            )
+
+
 def offences(file):
     """Sentences about the includes of one file that its layer may not have."""
     relative = file.relative_to(ROOT / "src").as_posix()
@@ -89,7 +105,9 @@ def offences(file):
     if layer is None:
         yield f"src/{relative}: belongs to no layer"
         return
-    for name in INCLUDE.findall(file.read_text()):
+    text = file.read_text()
+    yield from questions(relative, text)
+    for name in INCLUDE.findall(text):
         if name.startswith(INTERFACE):
             if layer in ("base", "array") or (layer in SEE_PLAIN and name not in PLAIN):
                 yield f"src/{relative}: {layer} includes the device interface {name}"
@@ -104,6 +122,8 @@ def offences(file):
 def main():
     files = sorted(p for s in ("*.c", "*.h", "*.inc") for p in (ROOT / "src").rglob(s))
     found = [o for f in files for o in offences(f)] + list(crowded())
+    for generator in sorted((ROOT / "tools").glob("gen_*.py")):
+        found += questions(f"tools/{generator.name}", generator.read_text())
     print("\n".join(found) if found else f"layers: {len(files)} files, no upward include")
     sys.exit(bool(found))
 

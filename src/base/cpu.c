@@ -24,18 +24,36 @@ static asn_isa detect(void) {
     return ASN_ISA_BASELINE;
 }
 
+/* The highest level that ASNUMPY_ISA allows; *wrong is its value where it is no level. */
+static int allowed(const char **wrong) {
+    static const char *const names[ASN_ISA_COUNT] = {"baseline", "avx2", "avx512"};
+    const char *wish = getenv("ASNUMPY_ISA");
+    *wrong = NULL;
+    if (!wish || !*wish) return ASN_ISA_COUNT - 1;
+    for (int i = 0; i < ASN_ISA_COUNT; i++)
+        if (!strcmp(wish, names[i])) return i;
+    *wrong = wish;
+    return ASN_ISA_COUNT - 1;
+}
+
+asn_status asn_cpu_isa_check(void) {
+    const char *wrong;
+    (void)allowed(&wrong);
+    return wrong ? asn_error_set(ASN_ERR_VALUE,
+                                 "ASNUMPY_ISA is '%s'; it may be 'baseline', 'avx2' or "
+                                 "'avx512'",
+                                 wrong)
+                 : ASN_OK;
+}
+
 asn_isa asn_cpu_isa(void) {
     static int resolved = -1; /* a race resolves to the same value */
     int isa = __atomic_load_n(&resolved, __ATOMIC_RELAXED);
     if (isa >= 0) return (asn_isa)isa;
+    const char *wrong;
+    int most = allowed(&wrong);
     isa = (int)detect();
-    const char *wish = getenv("ASNUMPY_ISA");
-    if (wish) {
-        int cap = !strcmp(wish, "baseline") ? ASN_ISA_BASELINE
-                  : !strcmp(wish, "avx2")   ? ASN_ISA_AVX2
-                                            : ASN_ISA_AVX512;
-        if (cap < isa) isa = cap;
-    }
+    if (most < isa) isa = most;
     __atomic_store_n(&resolved, isa, __ATOMIC_RELAXED);
     return (asn_isa)isa;
 }

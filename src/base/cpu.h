@@ -1,17 +1,23 @@
 /* L0 base: what the processor can do.
  *
- * Kernels are compiled once per level and chosen at run time;
- * ASNUMPY_ISA=baseline|avx2|avx512 lowers the choice (never raises it), for tests and
- * benchmarks.
+ * Kernels are compiled once per level and chosen at run time, in one place for each
+ * library of them: the CPU device's context (device/cpu/context.c) and the generators'
+ * loops (random/loops.c). ASNUMPY_ISA=baseline|avx2|avx512 lowers the choice (never
+ * raises it), for tests and benchmarks.
  */
 #ifndef ASN_BASE_CPU_H
 #define ASN_BASE_CPU_H
 
 #include <stdint.h>
 
+#include "base/status.h"
+
 typedef enum { ASN_ISA_BASELINE, ASN_ISA_AVX2, ASN_ISA_AVX512, ASN_ISA_COUNT } asn_isa;
 
 asn_isa asn_cpu_isa(void); /* resolved once */
+/* ASN_ERR_VALUE where ASNUMPY_ISA names none of them. For whoever opens a device:
+ * asn_cpu_isa reads such a name as none. */
+ASN_CHECK_RESULT asn_status asn_cpu_isa_check(void);
 
 /* How the processor's own move of bytes ("rep movsb") does between places that the first
  * cache does not hold: no better than vectors; well where both places lie alike in their

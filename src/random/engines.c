@@ -2,7 +2,7 @@
  */
 #include "random/engines.h"
 
-#include "base/cpu.h"
+#include "random/loops.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -33,7 +33,7 @@ void asn_wide_block(asn_bitgen *g, int64_t n, uint64_t *out) {
 }
 
 /* As signed numbers, which every processor converts. */
-static void units(int64_t n, const uint64_t *words, double *out) {
+void asn_units_baseline(int64_t n, const uint64_t *words, double *out) {
     for (int64_t k = 0; k < n; k++)
         out[k] = (double)(int64_t)(words[k] >> 11) * 0x1p-53;
 }
@@ -41,8 +41,8 @@ static void units(int64_t n, const uint64_t *words, double *out) {
 #if defined(__x86_64__)
 /* Four at a time: (2^20 + high 2^-32) - (2^20 + 1/2) and (1/2 + low 2^-53), put together
  * as bits from a word's upper 32 bits and the next 21; no step rounds. */
-__attribute__((target("avx2"))) static void units_avx2(int64_t n, const uint64_t *words,
-                                                       double *out) {
+__attribute__((target("avx2"))) void asn_units_avx2(int64_t n, const uint64_t *words,
+                                                    double *out) {
     const __m256i above = _mm256_set1_epi64x(0x4130000000000000),
                   below = _mm256_set1_epi64x(0x3fe0000000000000),
                   rest = _mm256_set1_epi64x(0x1fffff);
@@ -55,19 +55,9 @@ __attribute__((target("avx2"))) static void units_avx2(int64_t n, const uint64_t
         l = _mm256_or_si256(l, below);
         _mm256_storeu_pd(out + k, _mm256_add_pd(u, _mm256_castsi256_pd(l)));
     }
-    units(n - k, words + k, out + k);
+    asn_units_baseline(n - k, words + k, out + k);
 }
 #endif
-
-static void to_units(int64_t n, const uint64_t *words, double *out) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() == ASN_ISA_AVX2) {
-        units_avx2(n, words, out);
-        return;
-    }
-#endif
-    units(n, words, out);
-}
 
 void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
     enum { BLOCK = 256 };
@@ -82,7 +72,7 @@ void asn_wide_doubles(asn_bitgen *g, int64_t n, double *out) {
     for (; i < n; i += BLOCK) {
         int64_t m = n - i < BLOCK ? n - i : BLOCK;
         asn_wide_block(g, m, block);
-        to_units(m, block, out + i);
+        asn_random_loops_get()->units(m, block, out + i);
     }
 }
 

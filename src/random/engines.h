@@ -21,11 +21,8 @@ uint32_t asn_mt19937_next32(asn_bitgen *g);
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out);
 void asn_philox4x64_block(asn_bitgen *g, int64_t n, uint64_t *out);
 void asn_sfc64_block(asn_bitgen *g, int64_t n, uint64_t *out);
-/* As many of the next n words (or doubles) of ASN_PCG64 as vector instructions make, with
- * multiplier m; returns how many, 0 where there are no such instructions. */
-int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *out);
-int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
-                                  double *out);
+/* As many of the next n numbers in [0, 1) of ASN_PCG64 as vector instructions make;
+ * returns how many. */
 int64_t asn_pcg64_many_doubles(asn_bitgen *g, int64_t n, double *out);
 /* Up to `most` of the rest of the twister's 624 words (of the next 624, where none is
  * left); returns how many. */

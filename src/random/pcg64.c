@@ -7,6 +7,7 @@
  * and increment. Where the processor can, eight go at once (pcg64_ifma.c).
  */
 #include "random/engines.h"
+#include "random/loops.h"
 
 #define MULTIPLIER                                                                       \
     ((unsigned __int128)0x2360ed051fc65da4 << 64 | (unsigned __int128)0x4385df649fccf645)
@@ -55,24 +56,22 @@ fours(asn_bitgen *g, bool dxsm, int64_t i, int64_t n, uint64_t *out) {
     return i;
 }
 
+int64_t asn_pcg64_fours_baseline(asn_bitgen *g, int64_t i, int64_t n, uint64_t *out) {
+    return fours(g, false, i, n, out);
+}
+
 /* Products into any registers, and shifts by any: a third of the time is moves
  * otherwise. */
 #if defined(__x86_64__)
-__attribute__((target("bmi2"))) static int64_t fours_bmi2(asn_bitgen *g, int64_t i,
-                                                          int64_t n, uint64_t *out) {
+__attribute__((target("bmi2"))) int64_t asn_pcg64_fours_bmi2(asn_bitgen *g, int64_t i,
+                                                             int64_t n, uint64_t *out) {
     return fours(g, false, i, n, out);
-}
-
-static bool has_bmi2(void) {
-    return __builtin_cpu_supports("bmi2");
 }
 #endif
 
-static int64_t plain_fours(asn_bitgen *g, int64_t i, int64_t n, uint64_t *out) {
-#if defined(__x86_64__)
-    if (has_bmi2()) return fours_bmi2(g, i, n, out);
-#endif
-    return fours(g, false, i, n, out);
+/* What vectors make of the next n words or numbers; returns how many. */
+static int64_t fill_start(asn_pcg64_fill fill, asn_bitgen *g, int64_t n, void *out) {
+    return fill && n >= ASN_PCG64_LEAST ? fill(g, MULTIPLIER, n, out) : 0;
 }
 
 void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
@@ -80,15 +79,16 @@ void asn_pcg64_block(asn_bitgen *g, int64_t n, uint64_t *out) {
     if (g->kind == ASN_PCG64DXSM) {
         i = fours(g, true, i, n, out);
     } else {
-        i = asn_pcg64_many(g, MULTIPLIER, n, out);
-        i = plain_fours(g, i, n, out);
+        const asn_random_loops *loops = asn_random_loops_get();
+        i = fill_start(loops->pcg64_words, g, n, out);
+        i = loops->pcg64_fours(g, i, n, out);
     }
     for (; i < n; i++)
         out[i] = asn_pcg64_next(g);
 }
 
 int64_t asn_pcg64_many_doubles(asn_bitgen *g, int64_t n, double *out) {
-    return asn_pcg64_many_as_doubles(g, MULTIPLIER, n, out);
+    return fill_start(asn_random_loops_get()->pcg64_doubles, g, n, out);
 }
 
 void asn_pcg64_seed(asn_bitgen *g, asn_bitgen_kind kind, const uint64_t words[4]) {

@@ -5,12 +5,10 @@
  * look at 52 bits only, so a limb keeps its carry until the number is folded. The words
  * are those of the scalar generator, bit for bit.
  */
-#include "random/engines.h"
+#include "random/loops.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-
-#include "base/cpu.h"
 
 #define IFMA __attribute__((target("avx512f,avx512dq,avx512ifma")))
 
@@ -95,29 +93,16 @@ IFMA static int64_t run(asn_bitgen *g, unsigned __int128 m, int64_t n, void *out
     return i;
 }
 
-static bool ready(void) {
-    return asn_cpu_isa() >= ASN_ISA_AVX512 && __builtin_cpu_supports("avx512ifma");
+IFMA int64_t asn_pcg64_words_ifma(asn_bitgen *g, unsigned __int128 m, int64_t n,
+                                  void *out) {
+    return run(g, m, n, out, false);
 }
 
-int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *out) {
-    return n >= 16 && ready() ? run(g, m, n, out, false) : 0;
-}
-
-int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
-                                  double *out) {
-    return n >= 16 && ready() ? run(g, m, n, out, true) : 0;
+IFMA int64_t asn_pcg64_doubles_ifma(asn_bitgen *g, unsigned __int128 m, int64_t n,
+                                    void *out) {
+    return run(g, m, n, out, true);
 }
 
 #else
-
-int64_t asn_pcg64_many(asn_bitgen *g, unsigned __int128 m, int64_t n, uint64_t *out) {
-    (void)g, (void)m, (void)n, (void)out;
-    return 0;
-}
-
-int64_t asn_pcg64_many_as_doubles(asn_bitgen *g, unsigned __int128 m, int64_t n,
-                                  double *out) {
-    (void)g, (void)m, (void)n, (void)out;
-    return 0;
-}
+typedef int asn_pcg64_ifma_unused;
 #endif

@@ -5,8 +5,8 @@
  * 64-bit word 2 b, the others word 2 b + 1, the earlier of two in the high half. AVX-512
  * and AVX2 encipher eight counters at a time.
  */
-#include "base/cpu.h"
 #include "random/engines.h"
+#include "random/loops.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -67,8 +67,8 @@ WIDE static inline void store(void *out, __m512i words, bool doubles) {
 }
 
 /* From an even word on, in sixteens; returns how many. */
-WIDE static int64_t fill_wide(uint64_t key, uint64_t first, int64_t n, uint64_t *out,
-                              bool doubles) {
+WIDE static inline __attribute__((always_inline)) int64_t
+fill_wide(uint64_t key, uint64_t first, int64_t n, uint64_t *out, bool doubles) {
     const __m512i iota = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0),
                   low = _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0),
                   high = _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4);
@@ -80,6 +80,15 @@ WIDE static int64_t fill_wide(uint64_t key, uint64_t first, int64_t n, uint64_t 
         store(out + i + 8, _mm512_permutex2var_epi64(a, high, b), doubles);
     }
     return i;
+}
+
+WIDE int64_t asn_philox_words_avx512(uint64_t key, uint64_t first, int64_t n, void *out) {
+    return fill_wide(key, first, n, out, false);
+}
+
+WIDE int64_t asn_philox_doubles_avx512(uint64_t key, uint64_t first, int64_t n,
+                                       void *out) {
+    return fill_wide(key, first, n, out, true);
 }
 
 /* ---- AVX2: eight counters at a time, in two vectors of four */
@@ -168,27 +177,19 @@ fill_narrow(uint64_t key, uint64_t first, int64_t n, uint64_t *out, bool doubles
     return i;
 }
 
-NARROW static int64_t narrow_words(uint64_t key, uint64_t first, int64_t n,
-                                   uint64_t *out) {
+NARROW int64_t asn_philox_words_avx2(uint64_t key, uint64_t first, int64_t n, void *out) {
     return fill_narrow(key, first, n, out, false);
 }
 
-NARROW static int64_t narrow_doubles(uint64_t key, uint64_t first, int64_t n,
-                                     uint64_t *out) {
+NARROW int64_t asn_philox_doubles_avx2(uint64_t key, uint64_t first, int64_t n,
+                                       void *out) {
     return fill_narrow(key, first, n, out, true);
 }
 #endif
 
-static int64_t fill_start(uint64_t key, uint64_t first, int64_t n, uint64_t *out,
-                          bool doubles) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512) return fill_wide(key, first, n, out, doubles);
-    if (asn_cpu_isa() >= ASN_ISA_AVX2)
-        return doubles ? narrow_doubles(key, first, n, out)
-                       : narrow_words(key, first, n, out);
-#endif
-    (void)key, (void)first, (void)n, (void)out, (void)doubles;
-    return 0;
+static int64_t fill_start(asn_philox_fill fill, uint64_t key, uint64_t first, int64_t n,
+                          void *out) {
+    return fill ? fill(key, first, n, out) : 0;
 }
 
 static double unit(uint64_t word) {
@@ -202,7 +203,8 @@ void asn_philox_words(uint64_t key, uint64_t first, int64_t n, uint64_t *out) {
         encipher(key, first / 2, pair);
         out[i++] = pair[1];
     }
-    i += fill_start(key, first + (uint64_t)i, n - i, out + i, false);
+    i += fill_start(asn_random_loops_get()->philox_words, key, first + (uint64_t)i, n - i,
+                    out + i);
     for (; i < n; i += 2) {
         encipher(key, (first + (uint64_t)i) / 2, pair);
         out[i] = pair[0];
@@ -217,7 +219,8 @@ void asn_philox_doubles(uint64_t key, uint64_t first, int64_t n, double *out) {
         encipher(key, first / 2, pair);
         out[i++] = unit(pair[1]);
     }
-    i += fill_start(key, first + (uint64_t)i, n - i, (uint64_t *)(void *)(out + i), true);
+    i += fill_start(asn_random_loops_get()->philox_doubles, key, first + (uint64_t)i,
+                    n - i, out + i);
     for (; i < n; i += 2) {
         encipher(key, (first + (uint64_t)i) / 2, pair);
         out[i] = unit(pair[0]);

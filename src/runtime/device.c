@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "runtime/acl_api.h"
 #include "runtime/forks.h"
 #include "runtime/memory_pool.h"
@@ -52,6 +53,7 @@ static asn_status try_kind(const char *kind) {
 }
 
 static asn_status load_libraries(void) {
+    ASN_TRY(asn_cpu_isa_check()); /* the host's numbers are made beside an NPU, too */
     const char *wish = getenv("ASNUMPY_DEVICE");
     if (!wish || !*wish) wish = "auto";
     if (!strcmp(wish, "cpu") || !strcmp(wish, "ascend")) return try_kind(wish);

@@ -1,6 +1,9 @@
 /* What hostile programs do to the runtime: each time a code and a sentence, never a
  * crash. */
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "check.h"
 
@@ -15,6 +18,20 @@ static void test_before_init(void) {
     CHECK_ERROR(aclrtSynchronizeStream(NULL), ACL_ERROR_UNINITIALIZE);
     CHECK_ERROR(aclrtGetDevice(&device), ACL_ERROR_UNINITIALIZE);
     CHECK_ERROR(aclrtSynchronizeDevice(), ACL_ERROR_UNINITIALIZE);
+}
+
+/* aclInit refuses an instruction set of another name, and opens once it is mended. */
+static void test_instruction_set(void) {
+    const char *before = getenv("ASNUMPY_ISA");
+    char kept[16] = "";
+    if (before) snprintf(kept, sizeof kept, "%s", before);
+    CHECK(setenv("ASNUMPY_ISA", "avx", 1) == 0);
+    CHECK(aclInit(NULL) == ACL_ERROR_INVALID_PARAM);
+    const char *why = aclGetRecentErrMsg();
+    CHECK(why && !strcmp(why, "ASNUMPY_ISA is 'avx'; it may be 'baseline', 'avx2' or "
+                              "'avx512'"));
+    CHECK_ERROR(aclFinalize(), ACL_ERROR_UNINITIALIZE);
+    CHECK((before ? setenv("ASNUMPY_ISA", kept, 1) : unsetenv("ASNUMPY_ISA")) == 0);
 }
 
 static void test_null(void) {
@@ -120,6 +137,7 @@ static void test_handles(void) {
 
 int main(void) {
     test_before_init();
+    test_instruction_set();
     CHECK_OK(aclInit(NULL));
     CHECK_OK(aclrtSetDevice(0));
     test_null();

@@ -195,3 +195,19 @@ def test_transforms_and_small_matrices():
         digest(SOLVERS, ASNUMPY_ISA=isa, ASNUMPY_NUM_THREADS=n) for isa, n in settings
     )
     assert others == [first, first]
+
+
+@pytest.mark.parametrize("name", ["foo", "AVX2", "avx"])
+def test_instruction_set_of_another_name(name):
+    """It is refused where the device is opened, each time, and the default is none."""
+    program = """
+import asnumpy as np
+for _ in range(2):
+    try:
+        np.ones(3).sum()
+    except ValueError as e:
+        print(e)
+"""
+    wrong = f"ASNUMPY_ISA is '{name}'; it may be 'baseline', 'avx2' or 'avx512'\n"
+    assert digest(program, ASNUMPY_ISA=name) == wrong * 2
+    assert digest(program, ASNUMPY_ISA="") == ""

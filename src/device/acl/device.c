@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/cpu.h"
+
 enum { MAX_DEVICES = 64 };
 
 static asnd_arena contexts = ASN_ARENA_INIT("context", sizeof(rt_context), 1 << 16, true);
@@ -85,9 +87,12 @@ __attribute__((constructor)) static void register_fork(void) {
 /* ---- initialisation */
 
 /* Initialises the runtime; once per process until aclFinalize. The configuration file is
- * accepted and not read: it configures NPU dumps. */
+ * accepted and not read: it configures NPU dumps. A value of ASNUMPY_ISA that names no
+ * instruction set is refused. */
 ASN_API aclError aclInit(const char *configPath) {
     (void)configPath;
+    asn_status status = asn_cpu_isa_check();
+    if (status != ASN_OK) return rt_fail_status(status);
     pthread_mutex_lock(&runtime.lock);
     bool again = runtime.initialised;
     runtime.initialised = true;

@@ -2,9 +2,9 @@
  *
  * tools/gen_kernels.py emits the loops from ops.def, once per instruction set. The
  * baseline's fill every slot that has a loop; those of the best instruction set of this
- * machine override. A slot is NULL when the row has no loop for the dtype; float16 and
- * bfloat16 only have loops that work on the bits (copy, where, ...): the engine lowers
- * the rest to float32.
+ * machine override (context.c). A slot is NULL when the row has no loop for the dtype;
+ * float16 and bfloat16 only have loops that work on the bits (copy, where, ...): the
+ * engine lowers the rest to float32.
  *
  * Loops are contiguous and may not overlap, but dst may be an input exactly when the
  * element sizes are equal. They read and write whole elements at natural alignment.
@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "device/cpu/context.h"
 #include "ops/ops.h"
 
 /* Names of template instances. */
@@ -94,7 +95,7 @@ typedef struct {
                  int64_t at_pitch);
 } asnd_arg_loops;
 
-typedef struct {
+typedef struct asnd_kernels {
     asnd_ew_fn ew[ASN_OP_COUNT][ASN_DTYPE_COUNT];
     asnd_ew_fn half[ASN_OP_COUNT][2]; /* F16, BF16: with the conversions (half.c) */
     asnd_ew_fn cast[ASN_DTYPE_COUNT]
@@ -120,8 +121,9 @@ typedef struct {
     bool quiet[ASN_OP_COUNT][ASN_DTYPE_COUNT];
 } asnd_kernels;
 
-/* Filled at the first call; thread-safe. */
-const asnd_kernels *asn_kernels_get(void);
+static inline const asnd_kernels *asn_kernels_get(void) {
+    return asn_context_get()->kernels;
+}
 /* Whether a scan may go through the elementwise loop, one element at a time: there is one
  * and it maps (T, T) to T. */
 static inline bool asn_kernels_steps(asn_op op, asn_dtype dtype) {

@@ -22,21 +22,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
 #include "base/forks.h"
 #include "device/cpu/scratch.h"
 
 enum { CACHE_BYTES = 64 << 20, SMALLEST_LINE = 16 };
-
-const asnd_fft_kernels *asn_fft_kernels_of(int size) {
-#if defined(__x86_64__)
-    asn_isa isa = asn_cpu_isa();
-    if (isa >= ASN_ISA_AVX512)
-        return size == 8 ? &asn_fft_f64_avx512 : &asn_fft_f32_avx512;
-    if (isa >= ASN_ISA_AVX2) return size == 8 ? &asn_fft_f64_avx2 : &asn_fft_f32_avx2;
-#endif
-    return size == 8 ? &asn_fft_f64_baseline : &asn_fft_f32_baseline;
-}
 
 /* ---- roots of unity */
 

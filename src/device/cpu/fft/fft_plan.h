@@ -11,6 +11,7 @@
 #ifndef ASN_DEVICE_CPU_FFT_FFT_PLAN_H
 #define ASN_DEVICE_CPU_FFT_FFT_PLAN_H
 
+#include "device/cpu/context.h"
 #include "device/cpu/fft/fft.h"
 
 enum {
@@ -76,7 +77,7 @@ typedef struct {
     double scale;
 } asnd_fft_job;
 
-typedef struct {
+typedef struct asnd_fft_kernels {
     int lanes;
     /* `count` <= lanes transforms, in lanes. */
     asn_status (*group)(const asnd_fft_job *job, int count, const char *const *in,
@@ -92,6 +93,8 @@ extern const asnd_fft_kernels asn_fft_f32_baseline, asn_fft_f64_baseline;
 extern const asnd_fft_kernels asn_fft_f32_avx2, asn_fft_f64_avx2;
 extern const asnd_fft_kernels asn_fft_f32_avx512, asn_fft_f64_avx512;
 
-const asnd_fft_kernels *asn_fft_kernels_of(int size);
+static inline const asnd_fft_kernels *asn_fft_kernels_of(int size) {
+    return size == 8 ? asn_context_get()->fft_f64 : asn_context_get()->fft_f32;
+}
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "device/cpu/context.h"
 #include "device/cpu/fused/fused_reduce.h"
 #include "device/cpu/simd/mask_vector.h"
 
@@ -16,7 +17,7 @@ static void count_ones(int64_t n, void *acc, const void *src) {
     enum { LANES = 8, WORD = 8, STRIDE = LANES * WORD };
     const char *p = src;
     int64_t total = *(int64_t *)acc;
-    const asnd_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_context_get()->masks;
     if (loops) {
         *(int64_t *)acc = total + loops->count(src, n);
         return;

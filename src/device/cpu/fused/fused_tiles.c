@@ -12,7 +12,7 @@
  * g.T + g of 200 x 200 float64 70, 26, 31; of 1000 x 1000 float32 1040, 470, 860; float64
  * 1230, 740, 1170.
  */
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/fused/block.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/fused/fused_tiles.h"
@@ -20,7 +20,7 @@
 #include "device/cpu/move/moves.h"
 #include "device/cpu/threads.h"
 
-enum { LEAST = 32, LINE = 64, LINES = 4, SCRATCH_BYTES = 32768 /* of a line */ };
+enum { LEAST = 32, LINE = 64, SCRATCH_BYTES = 32768 /* of a line */ };
 enum { PAD = 16 /* elements: rows no power of two apart */ };
 
 typedef struct {
@@ -87,7 +87,7 @@ static void band_chunk(void *ctx, int64_t chunk) {
     const asnd_dim *d0 = &plan->dims[0], *d1 = &plan->dims[1];
     int64_t y = chunk % t->bands * t->rows, n1 = d1->extent - y;
     if (n1 > t->rows) n1 = t->rows;
-    _Alignas(LINE) char scratch[LINES * SCRATCH_BYTES];
+    _Alignas(LINE) char scratch[ASN_BAND_LINES * SCRATCH_BYTES];
     asnd_run run;
     asnd_cursor outer;
     if (plan->track_flags) asn_fp_clear();
@@ -133,9 +133,10 @@ static int64_t place(asnd_plan *plan, bool rows, int64_t largest) {
 static int64_t lines_of(const asnd_plan *plan, int64_t rows) {
     enum { BANDS = 4 /* of a thread */ };
     int64_t planes = plan->size / plan->dims[0].extent / plan->dims[1].extent;
-    bool many = planes * (plan->dims[1].extent / (LINES * rows)) >=
+    int64_t lines = asn_context_get()->band_lines;
+    bool many = planes * (plan->dims[1].extent / (lines * rows)) >=
                 BANDS * (int64_t)asn_pool_threads();
-    return many && asn_cpu_isa() == ASN_ISA_AVX512 ? LINES : 1;
+    return many ? lines : 1;
 }
 
 /* Elements of an output that make whole lines, where stores past the caches begin. */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/jit/jit.h"
 
@@ -434,7 +434,7 @@ static void place(asnd_plan *plan, bool rows) {
     for (int i = 0; i < plan->num_operands; i++)
         if (plan->access[i] == ASN_AT_DIRECT) bytes += asn_itemsize(plan->dtype[i]);
     plan->prefetch = plan->num_slots > 0 && bytes * plan->size > 8 << 20 &&
-                     asn_cpu_isa() == ASN_ISA_AVX512 && !(plan->folds && plan->code);
+                     asn_context_get()->prefetches && !(plan->folds && plan->code);
 }
 
 void asn_plan_place(asnd_plan *plan, bool rows) {

@@ -1,6 +1,7 @@
 /* CPU device: how many bytes a program moves, and whether its results go past the caches.
  */
 #include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/fused/program.h"
 
@@ -44,11 +45,10 @@ asnd_traffic asn_plan_traffic(const asnd_plan *plan) {
  * stored as fast as they are read (Zen 5, NumPy in between, 1e6 float32: a + b 205-280
  * us, past the caches 155-195; -a 93-135, 122-140). */
 bool asn_plan_worth_streaming(asnd_traffic traffic) {
-    const int64_t last = asn_cpu_caches().last;
-    if (asn_cpu_isa() == ASN_ISA_AVX512)
-        return traffic.read > 1 ? traffic.bytes >= last / 3
-                                : asn_worth_streaming(traffic.bytes);
-    return traffic.bytes >= last / 3 * 2;
+    const asnd_context *context = asn_context_get();
+    asnd_share least =
+        traffic.read > 1 ? context->past_caches_several : context->past_caches_one;
+    return traffic.bytes >= asn_cpu_caches().last / least.of * least.parts;
 }
 
 bool asn_plan_shares(const asnd_plan *plan, int out) {

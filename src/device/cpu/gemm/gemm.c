@@ -20,7 +20,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
 #include "device/cpu/move/copy.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/move/gather.h"
@@ -355,7 +354,7 @@ static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_
     static const char zero[16];
     bool done = false;
     if (a->shape[a->ndim - 1] == 0) return asn_cpu_fill(t, zero);
-    if (asn_cpu_isa() >= ASN_ISA_AVX512) ASN_TRY(asn_gemm_dot(a, b, t, &done));
+    ASN_TRY(asn_gemm_dot(a, b, t, &done));
     if (done) return ASN_OK;
     if (!asn_is_half(a->dtype)) return multiply((const asnd_nd *[]){a, b, t}, NULL, NULL);
     int64_t strides[2][ASN_ND_MAX_DIMS];
@@ -399,7 +398,7 @@ asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) 
     if (multiply_few(a, b, c)) return ASN_OK;
     if (!asn_is_half(c->dtype)) return multiply_plain(a, b, c);
     bool done = false;
-    if (c->dtype == ASN_BF16 && a->shape[a->ndim - 1] && asn_cpu_isa() >= ASN_ISA_AVX512)
+    if (c->dtype == ASN_BF16 && a->shape[a->ndim - 1])
         ASN_TRY(asn_gemm_dot(a, b, c, &done));
     if (done) return ASN_OK;
     int64_t strides[ASN_ND_MAX_DIMS];

@@ -5,14 +5,23 @@
 
 #include <stdbool.h>
 
+#include "device/cpu/context.h"
 #include "device/cpu/nd.h"
 
 /* t = a @ b: int8 or uint8 all three, wrapping, int8 with t int32, wrapping too, or
  * bfloat16 with t float32 or, rounded once, bfloat16; shapes as in asn_cpu_matmul, k > 0.
- * *done tells whether it was: false when the machine has no such instructions, the
+ * *done tells whether it was: false when the processor has no such instructions, the
  * product is small, rows of a or t are not contiguous, or sums are too long to be rounded
- * once. To be called with AVX-512 only, for which the whole file is compiled. */
-ASN_CHECK_RESULT asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b,
-                                         const asnd_nd *t, bool *done);
+ * once. */
+ASN_CHECK_RESULT static inline asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b,
+                                                       const asnd_nd *t, bool *done) {
+    const asnd_context *context = asn_context_get();
+    *done = false;
+    return context->dots ? context->dots(a, b, t, done) : ASN_OK;
+}
+
+/* The context's, with AVX-512. */
+ASN_CHECK_RESULT asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b,
+                                                const asnd_nd *t, bool *done);
 
 #endif

@@ -197,13 +197,14 @@ static void run_panel(void *ctx, int64_t task) {
 }
 
 static dot_fn dot_for(asn_dtype dt) {
-    if (dt == ASN_BF16 && __builtin_cpu_supports("avx512bf16")) return dot_halves;
+    const asnd_context *context = asn_context_get();
+    if (dt == ASN_BF16 && context->dots_of_bf16) return dot_halves;
     bool bytes = dt == ASN_I8 || dt == ASN_U8;
-    return bytes && __builtin_cpu_supports("avx512vnni") ? dot_bytes : NULL;
+    return bytes && context->dots_of_bytes ? dot_bytes : NULL;
 }
 
-asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
-                        bool *done) {
+asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
+                               bool *done) {
     int nd = a->ndim;
     dot_run r = {.a = a, .b = b, .t = t, .item = asn_itemsize(a->dtype)};
     r.keeps = a->dtype == ASN_I8 && t->dtype == ASN_I32;
@@ -231,14 +232,5 @@ asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
                  work * (r.item == 1 ? 0.006 : 0.012));
     return r.failed ? asn_error_set(ASN_ERR_MEMORY, "matmul: no memory for a panel")
                     : ASN_OK;
-}
-
-#else
-
-asn_status asn_gemm_dot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
-                        bool *done) {
-    (void)a, (void)b, (void)t;
-    *done = false;
-    return ASN_OK;
 }
 #endif

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/move/copy.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/gemm/gemm_dot.h"
@@ -176,13 +176,10 @@ static asn_status multiply_pairs(const asnd_nd *a, const asnd_nd *b, const asnd_
     int8_run r = {.a = a,
                   .b = b,
                   .c = c,
-                  .tile = asn_int8_tile_baseline,
+                  .tile = asn_context_get()->int8_tile,
                   .m = c->shape[nd - 2],
                   .n = c->shape[nd - 1],
                   .k = a->shape[nd - 1]};
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) r.tile = asn_int8_tile_avx2;
-#endif
     for (int d = 0; d < nd - 2; d++)
         batch *= c->shape[d];
     r.pairs = (r.k + 1) / 2;
@@ -229,7 +226,7 @@ static asn_status multiply_dots(const asnd_nd *a, const asnd_nd *b, const asnd_n
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
     asnd_nd rows = {.data = NULL};
     *done = false;
-    if (asn_cpu_isa() < ASN_ISA_AVX512) return ASN_OK;
+    if (!asn_context_get()->dots_of_bytes) return ASN_OK;
     if (a->strides[a->ndim - 1] == 1) return asn_gemm_dot(a, b, c, done);
     asn_status status = copy_rows(a, &rows, shape, strides);
     if (status == ASN_OK) status = asn_gemm_dot(&rows, b, c, done);

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
 #include "base/dtype.h"
 #include "base/status.h"
+#include "device/cpu/context.h"
 
 /* c = alpha a b + beta c; strides in bytes, those of a and b any, c's rows contiguous.
  * k > 0. beta = 0 never reads c. */
@@ -29,7 +29,7 @@ enum { ASN_PANELS_GROUP = 12 };
 /* What one instruction set has for a dtype. Columns are counted in vectors, of which the
  * last may be part of one; `first` is a multiple of ASN_PANELS_GROUP, `end` one or n's.
  */
-typedef struct {
+typedef struct asnd_panels_kernels {
     int item, lanes;
     /* Vectors [first, end) of columns of b's terms [term, term + terms), as rows() wants
      * them: terms * lanes elements a vector. */
@@ -43,18 +43,15 @@ typedef struct {
                  char *room);
 } asnd_panels_kernels;
 
+extern const asnd_panels_kernels asn_panels_f32_avx512, asn_panels_f64_avx512;
+
 /* NULL: the dtype is neither float32 nor float64, or there are none for the processor. */
-#if defined(__x86_64__)
-const asnd_panels_kernels *asn_panels_avx512(asn_dtype dt);
 static inline const asnd_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
-    return asn_cpu_isa() >= ASN_ISA_AVX512 ? asn_panels_avx512(dt) : NULL;
+    const asnd_context *context = asn_context_get();
+    return dt == ASN_F64   ? context->panels_f64
+           : dt == ASN_F32 ? context->panels_f32
+                           : NULL;
 }
-#else
-static inline const asnd_panels_kernels *asn_panels_kernels_of(asn_dtype dt) {
-    (void)dt;
-    return NULL;
-}
-#endif
 
 /* The product, shared out over the pool. An element's bits depend on its row of a, its
  * column of b and its own former value alone. ASN_ERR_MEMORY. */

@@ -44,10 +44,7 @@ enum { VECS = 3, FAR_BYTES = 1 << 18 };
 #include "device/cpu/gemm/gemm_panels.inc"
 #include "device/cpu/simd/lanes_end.inc"
 
-const asnd_panels_kernels *asn_panels_avx512(asn_dtype dt) {
-    static const asnd_panels_kernels f64 = {8, WIDE_f64, pack_f64, rows_f64},
-                                     f32 = {4, WIDE_f32, pack_f32, rows_f32};
-    return dt == ASN_F64 ? &f64 : dt == ASN_F32 ? &f32 : NULL;
-}
+const asnd_panels_kernels asn_panels_f64_avx512 = {8, WIDE_f64, pack_f64, rows_f64},
+                          asn_panels_f32_avx512 = {4, WIDE_f32, pack_f32, rows_f32};
 
 #endif

@@ -43,17 +43,9 @@
 
 #include "device/cpu/gemm/matmul_many_rows.inc"
 
-asnd_matmul_fn asn_matmul_avx2(asn_dtype dt) {
-    return dt == ASN_F64 ? small_f64 : dt == ASN_F32 ? small_f32 : NULL;
-}
-
-asnd_matmul_many_fn asn_matmul_many_avx2(asn_dtype dt, int64_t n) {
-    static const asnd_matmul_many_fn doubles[9] = {[1] = many_1_f64,
-                                                   [2] = many_2_f64,
-                                                   [4] = many_4_f64},
-                                     floats[9] = {[1] = many_1_f32,
-                                                  [4] = many_4_f32,
-                                                  [8] = many_8_f32};
-    return n > 8 ? NULL : dt == ASN_F64 ? doubles[n] : dt == ASN_F32 ? floats[n] : NULL;
-}
+const asnd_small_products asn_small_products_avx2 = {
+    {small_f32, small_f64},
+    {{[1] = many_1_f32, [4] = many_4_f32, [8] = many_8_f32},
+     {[1] = many_1_f64, [2] = many_2_f64, [4] = many_4_f64}},
+};
 #endif

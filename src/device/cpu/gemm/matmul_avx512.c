@@ -63,21 +63,17 @@
 #define STORE(p, v) _mm_mask_storeu_ps((float *)(p), 7, v)
 #include "device/cpu/gemm/matmul_many.inc"
 
-asnd_matmul_fn asn_matmul_avx512(asn_dtype dt) {
-    return dt == ASN_F64 ? small_f64 : dt == ASN_F32 ? small_f32 : NULL;
-}
-
-asnd_matmul_many_fn asn_matmul_many_avx512(asn_dtype dt, int64_t n) {
-    static const asnd_matmul_many_fn doubles[9] = {[1] = many_1_f64,
-                                                   [2] = many_2_f64,
-                                                   [3] = many_3_f64,
-                                                   [4] = many_4_f64,
-                                                   [8] = many_8_f64},
-                                     floats[9] = {[1] = many_1_f32,
-                                                  [2] = many_2_f32,
-                                                  [3] = many_3_f32,
-                                                  [4] = many_4_f32,
-                                                  [8] = many_8_f32};
-    return n > 8 ? NULL : dt == ASN_F64 ? doubles[n] : dt == ASN_F32 ? floats[n] : NULL;
-}
+const asnd_small_products asn_small_products_avx512 = {
+    {small_f32, small_f64},
+    {{[1] = many_1_f32,
+      [2] = many_2_f32,
+      [3] = many_3_f32,
+      [4] = many_4_f32,
+      [8] = many_8_f32},
+     {[1] = many_1_f64,
+      [2] = many_2_f64,
+      [3] = many_3_f64,
+      [4] = many_4_f64,
+      [8] = many_8_f64}},
+};
 #endif

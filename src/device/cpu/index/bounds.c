@@ -3,6 +3,7 @@
  * The smallest and largest index decide; only a failure looks for the first offender, for
  * the message.
  */
+#include "device/cpu/context.h"
 #include "device/cpu/index/bounds.h"
 
 #include "device/cpu/move/lines.h"
@@ -23,7 +24,7 @@ typedef struct {
  * 64-bit integers. */
 uint64_t asn_bounds_misses(const char *p, int64_t stride, int64_t n, uint64_t size) {
     uint64_t misses = 0;
-    const asnd_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_context_get()->masks;
     if (stride == sizeof(int64_t) && loops)
         return loops->misses((const uint64_t *)p, n, size);
     if (stride == sizeof(int64_t)) {

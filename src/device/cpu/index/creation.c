@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/move/copy.h"
 #include "device/cpu/fused/fused.h"
 #include "device/cpu/move/gather.h"
@@ -27,13 +27,6 @@ typedef struct {
     bool floors; /* towards minus infinity before a cast to integers; float64 only */
     const double *last; /* of the last element, or NULL; float64 only */
 } fill_run;
-
-static const asnd_step_loops *step_loops(void) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_steps_avx512;
-#endif
-    return &asn_steps_baseline;
-}
 
 static void make_block(const fill_run *r, char *to, int64_t i, int64_t n) {
     r->make(&r->steps, to, i, n);
@@ -81,7 +74,7 @@ asn_status asn_cpu_arange(const asnd_nd *out, const void *start, const void *del
     ASN_TRY(check_line("arange", out));
     asn_dtype dt = out->dtype;
     r.dtype = asn_is_half(dt) ? ASN_F32 : asn_is_inexact(dt) ? dt : ASN_I64;
-    const asnd_step_loops *loops = step_loops();
+    const asnd_step_loops *loops = asn_context_get()->steps;
     r.make = r.dtype == ASN_I64   ? loops->i64
              : r.dtype == ASN_F32 ? loops->f32
              : r.dtype == ASN_F64 ? loops->f64
@@ -96,7 +89,7 @@ asn_status asn_cpu_arange(const asnd_nd *out, const void *start, const void *del
 
 asn_status asn_cpu_linspace(const asnd_nd *out, double start, double stop,
                             bool endpoint) {
-    fill_run r = {.out = out, .dtype = ASN_F64, .make = step_loops()->f64};
+    fill_run r = {.out = out, .dtype = ASN_F64, .make = asn_context_get()->steps->f64};
     ASN_TRY(check_line("linspace", out));
     int64_t n = out->shape[0], divisions = endpoint ? n - 1 : n;
     double step = divisions > 0 ? (stop - start) / (double)divisions : 0;

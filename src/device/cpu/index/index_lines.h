@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/index/index_run.h"
 
 /* Lines of memory that are announced while others are worked on: `left` of them, a few at
@@ -24,21 +24,16 @@ typedef void (*asnd_index_lines)(char *dst, const int64_t *to, const char *src,
                                  const int64_t *from, int64_t stride, int64_t n,
                                  bool stream, asnd_index_ahead ahead);
 
-#if defined(__x86_64__)
-void asn_index_lines_4(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead);
-void asn_index_lines_8(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead);
-#endif
+/* Of elements of 4 and of 8 bytes. */
+typedef struct asnd_line_loops {
+    asnd_index_lines four, eight;
+} asnd_line_loops;
+extern const asnd_line_loops asn_index_lines_avx512;
 
 /* NULL: none for this processor or size. */
 static inline asnd_index_lines asn_index_lines_get(int64_t item) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512)
-        return item == 8 ? asn_index_lines_8 : item == 4 ? asn_index_lines_4 : NULL;
-#endif
-    (void)item;
-    return NULL;
+    const asnd_line_loops *loops = asn_context_get()->index_lines;
+    return !loops ? NULL : item == 8 ? loops->eight : item == 4 ? loops->four : NULL;
 }
 
 /* The next rows to gather from, in order, while n lines are put together: the gather

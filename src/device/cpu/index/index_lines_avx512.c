@@ -30,8 +30,8 @@ static inline void store(char *to, __m512i line, bool stream) {
         _mm512_storeu_si512(to, line);
 }
 
-void asn_index_lines_8(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
+static void lines_8(char *dst, const int64_t *to, const char *src, const int64_t *from,
+                    int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
     for (int64_t i = 0; i < n; i++) {
         const char *p = src + from[i];
         announce(&ahead);
@@ -44,8 +44,8 @@ void asn_index_lines_8(char *dst, const int64_t *to, const char *src, const int6
     }
 }
 
-void asn_index_lines_4(char *dst, const int64_t *to, const char *src, const int64_t *from,
-                       int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
+static void lines_4(char *dst, const int64_t *to, const char *src, const int64_t *from,
+                    int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
     for (int64_t i = 0; i < n; i++) {
         const char *p = src + from[i];
         announce(&ahead);
@@ -58,6 +58,8 @@ void asn_index_lines_4(char *dst, const int64_t *to, const char *src, const int6
               stream);
     }
 }
+
+const asnd_line_loops asn_index_lines_avx512 = {lines_4, lines_8};
 
 #else
 typedef int asnd_index_lines_avx512_unused;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "device/cpu/context.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/index/index.h"
 #include "device/cpu/elements.h"
@@ -64,7 +65,7 @@ static const uint8_t *block_mask(const mask_run *r, const asnd_line *line, int64
 
 static int64_t count_block(const uint8_t *mask, int64_t n) {
     int64_t total = 0;
-    const asnd_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_context_get()->masks;
     if (loops) return loops->count(mask, n);
     for (int64_t i = 0; i < n; i += 128) { /* sums of 128 fit a byte */
         int64_t m = n - i < 128 ? n - i : 128;
@@ -78,7 +79,7 @@ static int64_t count_block(const uint8_t *mask, int64_t n) {
 
 static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     int64_t count = 0, i = 0;
-    const asnd_mask_loops *loops = asn_mask_loops_get();
+    const asnd_mask_loops *loops = asn_context_get()->masks;
     if (loops) return loops->positions(mask, n, pos);
     for (; i + 8 <= n; i += 8) {
         uint64_t eight;
@@ -178,7 +179,7 @@ static void emit_chunk(void *ctx, int64_t chunk) {
 
 static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
                              const asnd_nd *mask, const asnd_nd *self, int64_t *count) {
-    r->loops = asn_mask_loops_get();
+    r->loops = asn_context_get()->masks;
     asn_lines_init(r->lines, ndim, shape, ASN_NO_AXIS, self ? 2 : 1,
                    (char *[]){mask->data, self ? self->data : NULL},
                    (const int64_t *[]){mask->strides, self ? self->strides : NULL});
@@ -263,7 +264,7 @@ asn_status asn_cpu_nonzero(const asnd_nd *in, const asnd_nd *out, int64_t *count
             "%d-d %s",
             in->ndim, in->ndim, out->ndim, asn_dtype_name(out->dtype));
     r.nonzero_dims = in->ndim;
-    if (in->ndim == 1 && out->strides[1] == 8 && asn_mask_loops_get() != NULL)
+    if (in->ndim == 1 && out->strides[1] == 8 && asn_context_get()->masks != NULL)
         r.direct = store_positions;
     for (int d = 0; d < in->ndim; d++)
         r.extents[d] = in->shape[in->ndim - 1 - d];

@@ -17,8 +17,8 @@
 
 #include "base/alloc.h"
 #include "base/forks.h"
-#include "base/cpu.h"
 #include "base/hash.h"
+#include "device/cpu/context.h"
 #include "device/cpu/jit/jit_program.h"
 
 enum {
@@ -35,30 +35,14 @@ static asnd_jit_code *entries[ENTRIES]; /* under lock */
 static asnd_jit_counts counts;          /* likewise */
 static int switched = -1;               /* asnd_jit_mode; -1: not asked yet */
 
-static const asnd_piece_table *table(int *vector_bytes) {
-#if defined(ASN_JIT)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512) {
-        *vector_bytes = 64;
-        return &asn_pieces_avx512;
-    }
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
-        *vector_bytes = 32;
-        return &asn_pieces_avx2;
-    }
-#endif
-    *vector_bytes = 0;
-    return NULL;
-}
-
 asnd_jit_mode asn_jit_now(void) {
     int mode = __atomic_load_n(&switched, __ATOMIC_RELAXED);
     if (mode < 0) {
         const char *wish = getenv("ASNUMPY_JIT");
-        int bytes;
         mode = wish && strcmp(wish, "0") == 0        ? ASN_JIT_OFF
                : wish && strcmp(wish, "always") == 0 ? ASN_JIT_ALWAYS
                                                      : ASN_JIT_ON;
-        if (!table(&bytes)) mode = ASN_JIT_OFF;
+        if (!asn_context_get()->pieces) mode = ASN_JIT_OFF;
         __atomic_store_n(&switched, mode, __ATOMIC_RELAXED);
     }
     return (asnd_jit_mode)mode;
@@ -66,8 +50,8 @@ asnd_jit_mode asn_jit_now(void) {
 
 asnd_jit_mode asn_jit_switch(asnd_jit_mode mode) {
     asnd_jit_mode before = asn_jit_now();
-    int bytes;
-    __atomic_store_n(&switched, table(&bytes) ? mode : ASN_JIT_OFF, __ATOMIC_RELAXED);
+    __atomic_store_n(&switched, asn_context_get()->pieces ? mode : ASN_JIT_OFF,
+                     __ATOMIC_RELAXED);
     return before;
 }
 
@@ -286,14 +270,14 @@ static void compile(asnd_jit_code *code, const asnd_plan *plan) {
     static asnd_jit_program program, two;
     static uint8_t buffer[MAX_CODE];
     double start = now_ns();
-    int vector_bytes;
-    const asnd_piece_table *t = table(&vector_bytes);
+    const asnd_context *context = asn_context_get();
     size_t size = 0;
     bool lowered = true, in_turns = false;
     program.num_sums = 1;
     for (int without = 0; without < 2 && !size && lowered && program.num_sums;
          without++) {
-        lowered = asn_jit_lower(&program, plan, t, vector_bytes, !without);
+        lowered = asn_jit_lower(&program, plan, context->pieces, context->vector_bytes,
+                                !without);
         if (!lowered) continue;
         if (asn_jit_in_turns(&two, &program))
             size = asn_jit_compile(&program, &two, buffer, sizeof buffer);

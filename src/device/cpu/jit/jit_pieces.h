@@ -91,7 +91,7 @@ typedef struct {
 } asnd_piece;
 
 /* Entries are 1 + an index in `pieces`; 0: no such piece. */
-typedef struct {
+typedef struct asnd_piece_table {
     const uint8_t *code;
     const asnd_piece_field *fields;
     const asnd_piece_constant *constants;

@@ -12,7 +12,7 @@ enum {
     ASN_LANE_CLOSE = 4,  /* LAPACK's word counts, where there is LAPACK */
 };
 
-typedef struct {
+typedef struct asnd_linalg_kernels {
     int lanes;
     /* `count` <= lanes matrices; at[operand][lane] are their addresses. outcome: one
      * ASN_LANE_* or 0 per lane (CLOSE and FAILED go together). scratch has room for

@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 
 #include "base/alloc.h"
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/linalg/linalg_lanes.h"
 #include "device/cpu/threads.h"
 
@@ -22,16 +22,6 @@ enum {
     MOST_COLUMNS = 64, /* of right-hand sides */
     CHUNK = 64,        /* matrices: whole groups of every instruction set */
 };
-
-static const asnd_linalg_kernels *kernels_of(bool single) {
-#if defined(__x86_64__)
-    asn_isa isa = asn_cpu_isa();
-    if (isa >= ASN_ISA_AVX512)
-        return single ? &asn_linalg_f32_avx512 : &asn_linalg_f64_avx512;
-    if (isa >= ASN_ISA_AVX2) return single ? &asn_linalg_f32_avx2 : &asn_linalg_f64_avx2;
-#endif
-    return single ? &asn_linalg_f32_baseline : &asn_linalg_f64_baseline;
-}
 
 static bool takes(const asnd_linalg_job *job, int64_t count) {
     if (job->complex || count < ASN_LINALG_STACK || job->n < 1) return false;
@@ -110,7 +100,10 @@ static void walk_chunk(void *ctx, int64_t chunk) {
 bool asn_linalg_small(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                       asn_status *status) {
     if (!takes(job, count)) return false;
-    walk w = {.job = job, .kernels = kernels_of(job->single), .count = count};
+    const asnd_context *context = asn_context_get();
+    walk w = {.job = job,
+              .kernels = job->single ? context->linalg_f32 : context->linalg_f64,
+              .count = count};
     double n = job->n;
     asn_pool_run(walk_chunk, &w, (count + CHUNK - 1) / CHUNK,
                  (double)count * (20 + n * n * n / 2));

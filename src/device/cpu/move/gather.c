@@ -5,19 +5,8 @@
  */
 #include "device/cpu/move/gather.h"
 
-#include "base/cpu.h"
-
 #define MOVES asn_moves_baseline
 #include "device/cpu/move/moves.inc"
-
-const asnd_move_loops *asn_move_loops_get(int item) {
-    int size = __builtin_ctz((unsigned)item);
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_moves_avx512[size];
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) return &asn_moves_avx2[size];
-#endif
-    return &asn_moves_baseline[size];
-}
 
 void asn_block_gather(void *dst, const char *src, int item, int64_t n0, int64_t s0,
                       int64_t n1, int64_t s1) {

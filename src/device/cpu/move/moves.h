@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct {
+#include "device/cpu/context.h"
+
+typedef struct asnd_move_loops {
     /* n1 rows of n0 elements: into a contiguous buffer, out of one, between strides */
     void (*gather)(void *dst, const char *src, int64_t n0, int64_t s0, int64_t n1,
                    int64_t s1);
@@ -30,6 +32,8 @@ extern const asnd_move_loops asn_moves_baseline[5], asn_moves_avx2[5],
     asn_moves_avx512[5];
 
 /* Those of this machine for elements of `item` bytes. */
-const asnd_move_loops *asn_move_loops_get(int item);
+static inline const asnd_move_loops *asn_move_loops_get(int item) {
+    return &asn_context_get()->moves[__builtin_ctz((unsigned)item)];
+}
 
 #endif

@@ -14,7 +14,7 @@ typedef struct {
 /* out[k] = start + (i + k) * delta, k < n */
 typedef void (*asnd_steps_fn)(const asnd_steps *s, char *out, int64_t i, int64_t n);
 
-typedef struct {
+typedef struct asnd_step_loops {
     asnd_steps_fn i64, f32, f64, c64, c128;
 } asnd_step_loops;
 

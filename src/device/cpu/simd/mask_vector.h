@@ -1,7 +1,7 @@
 /* CPU device, private to masks and indices: their loops with vector instructions.
  *
- * asn_mask_loops_get() is NULL where there are none; the loops of mask.c and bounds.c do
- * the same then.
+ * asn_context_get()->masks is NULL where there are none; the loops of mask.c and bounds.c
+ * do the same then.
  */
 #ifndef ASN_DEVICE_CPU_SIMD_MASK_VECTOR_H
 #define ASN_DEVICE_CPU_SIMD_MASK_VECTOR_H
@@ -9,9 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
-
-typedef struct {
+typedef struct asnd_mask_loops {
     /* How many of n bytes are not 0. */
     int64_t (*count)(const uint8_t *mask, int64_t n);
     /* How many of n words of `item` = 4 or 8 bytes have one of the bits set. */
@@ -31,18 +29,6 @@ typedef struct {
     uint64_t (*misses)(const uint64_t *index, int64_t n, uint64_t size);
 } asnd_mask_loops;
 
-#if defined(__x86_64__)
 extern const asnd_mask_loops asn_mask_avx2, asn_mask_avx512;
-static inline const asnd_mask_loops *asn_mask_loops_get(void) {
-    asn_isa isa = asn_cpu_isa();
-    return isa >= ASN_ISA_AVX512 ? &asn_mask_avx512
-           : isa >= ASN_ISA_AVX2 ? &asn_mask_avx2
-                                 : NULL;
-}
-#else
-static inline const asnd_mask_loops *asn_mask_loops_get(void) {
-    return NULL;
-}
-#endif
 
 #endif

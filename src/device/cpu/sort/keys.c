@@ -1,15 +1,6 @@
 /* CPU device: order-preserving keys of every dtype (see keys.h). */
-#include "base/cpu.h"
 #define CODECS asn_key_codecs
 #include "device/cpu/sort/keys_codecs.inc"
-
-const asnd_key_codec *asn_key_codec_of(asn_dtype dt) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512) return &asn_key_codecs_avx512[dt];
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) return &asn_key_codecs_avx2[dt];
-#endif
-    return &asn_key_codecs[dt];
-}
 
 int asn_key_bytes(asn_dtype dt) {
     return asn_key_codecs[dt].bytes;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/cpu.h"
+#include "device/cpu/context.h"
 #include "device/cpu/sort/keys.h"
 
 enum {
@@ -12,20 +12,9 @@ enum {
     NEAR = 32 /* ranks of the sample: one window for both */
 };
 
-#if defined(__x86_64__)
-extern const asnd_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT],
-    asn_pick_avx512[ASN_DTYPE_COUNT];
-#endif
-
 static const asnd_pick_loops *loops_of(asn_dtype dt) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX512 && asn_pick_avx512[dt].within)
-        return &asn_pick_avx512[dt];
-    if (asn_cpu_isa() >= ASN_ISA_AVX2 && asn_pick_avx2[dt].within)
-        return &asn_pick_avx2[dt];
-#endif
-    (void)dt;
-    return NULL;
+    const asnd_pick_loops *picks = asn_context_get()->picks;
+    return picks && picks[dt].within ? &picks[dt] : NULL;
 }
 
 typedef struct {

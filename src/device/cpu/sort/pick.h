@@ -18,7 +18,7 @@
 #include "base/dtype.h"
 
 /* Elements on end, of one dtype. */
-typedef struct {
+typedef struct asnd_pick_loops {
     /* Those from *low to *high to the front of `to`, as long, in their order; returns how
      * many, counts those below, and tells of a NaN. */
     int64_t (*within)(const void *from, void *to, int64_t n, const void *low,
@@ -28,6 +28,8 @@ typedef struct {
     void (*part)(const void *from, void *to, int64_t n, const void *pivot, int64_t below,
                  int64_t upto);
 } asnd_pick_loops;
+extern const asnd_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT],
+    asn_pick_avx512[ASN_DTYPE_COUNT];
 
 enum {
     ASN_PICK_LEAST = 1025, /* fewer elements are sorted (keys.h) */

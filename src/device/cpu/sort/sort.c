@@ -5,6 +5,7 @@
  * a single long line is sorted in parallel itself. A buffer holds two copies of a line's
  * keys, and of its indices if they are wanted.
  */
+#include "device/cpu/context.h"
 #include "device/cpu/sort/sort.h"
 
 #include <string.h>
@@ -415,7 +416,7 @@ static asn_status sort_setup(sort_run *r, const asnd_nd *in, int axis, int flags
     r->short_lines = r->values != r->indices && !(r->values && r->by_index) &&
                      r->kind != TOP && asn_sort_short_fits(r->lines, r->dtype);
     choose_place(r, in, values);
-    r->loops = asn_sort_loops_get();
+    r->loops = asn_context_get()->sorts;
     const bool sorts =
         r->kind == WHOLE || (r->kind == PARTITION && r->n <= ASN_SORTED_SELECTION);
     r->plain = sorts && !r->by_index && r->loops && !(flags & ASN_SORT_DESCENDING);

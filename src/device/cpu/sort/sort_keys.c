@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "device/cpu/context.h"
 #include "device/cpu/sort/keys.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/sort/sort_pieces.h"
@@ -98,7 +99,7 @@ void *asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare
         asn_keys_sort(bytes, keys, index, spare, spare_index, n);
         return keys;
     }
-    const asnd_sort_loops *loops = asn_sort_loops_get();
+    const asnd_sort_loops *loops = asn_context_get()->sorts;
     if (!index && (bytes == 4 || bytes == 8) && loops) {
         bool sorted = bytes == 4 ? is_sorted_4(keys, n) : is_sorted_8(keys, n);
         return sorted ? keys : asn_sort_pieces(loops, bytes, keys, spare, n, parts, ns);
@@ -160,7 +161,7 @@ uint64_t asn_keys_kth(int bytes, const void *keys, void *scratch, int64_t n,
 
 bool asn_keys_argselect(int bytes, const void *keys, void *scratch, int64_t *to,
                         int64_t n, int64_t kth) {
-    const asnd_sort_loops *loops = asn_sort_loops_get();
+    const asnd_sort_loops *loops = asn_context_get()->sorts;
     if (!loops || !loops->order_4 || n <= ASN_SORTED_SELECTION) return false;
     if (bytes == 4)
         loops->order_4(keys, to, n, kth_smallest_4(keys, scratch, n, kth));

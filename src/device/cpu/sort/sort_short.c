@@ -5,6 +5,7 @@
  * lane moves. Indices go along in the low bits of 64-bit numbers (sort_index.h); a tile
  * whose keys do not fit so keeps its prefixes' order and is put right line by line.
  */
+#include "device/cpu/context.h"
 #include "device/cpu/sort/sort_short.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ typedef struct {
 
 bool asn_sort_short_fits(const asnd_lines *lines, asn_dtype dtype) {
     int bytes = asn_key_bytes(dtype);
-    return asn_sort_loops_get() && (bytes == 4 || bytes == 8) &&
+    return asn_context_get()->sorts && (bytes == 4 || bytes == 8) &&
            lines->length <= ASN_SHORT_LINE && lines->length > 1 && lines->num_dims > 1 &&
            lines->extent[1] >= 4;
 }

@@ -1,8 +1,8 @@
 /* CPU device, private to sorting: keys sorted with vector instructions.
  *
- * asn_sort_loops_get() is NULL where there are none. The scalar sorts of sort_keys.c do
- * the rest and are these functions' oracle: plain keys have one sorted order, so all give
- * the same bits.
+ * asn_context_get()->sorts is NULL where there are none. The scalar sorts of sort_keys.c
+ * do the rest and are these functions' oracle: plain keys have one sorted order, so all
+ * give the same bits.
  */
 #ifndef ASN_DEVICE_CPU_SORT_SORT_VECTOR_H
 #define ASN_DEVICE_CPU_SORT_SORT_VECTOR_H
@@ -11,10 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/cpu.h"
 #include "base/dtype.h"
 
-typedef struct {
+typedef struct asnd_sort_loops {
     /* Sorts n keys of `bytes` = 4 or 8 in place; `spare`, as long, is for the worst
      * case. */
     void (*sort)(int bytes, void *keys, void *spare, int64_t n);
@@ -49,19 +48,7 @@ typedef struct {
     void (*order_8)(const uint64_t *keys, int64_t *to, int64_t n, uint64_t pivot);
 } asnd_sort_loops;
 
-#if defined(__x86_64__)
 extern const asnd_sort_loops asn_sort_avx2, asn_sort_avx512;
-static inline const asnd_sort_loops *asn_sort_loops_get(void) {
-    asn_isa isa = asn_cpu_isa();
-    return isa >= ASN_ISA_AVX512 ? &asn_sort_avx512
-           : isa >= ASN_ISA_AVX2 ? &asn_sort_avx2
-                                 : NULL;
-}
-#else
-static inline const asnd_sort_loops *asn_sort_loops_get(void) {
-    return NULL;
-}
-#endif
 
 /* Twice the depth of even partitions, before the radix sort takes over. */
 static inline int asn_sort_depth(int64_t n) {

@@ -7,12 +7,12 @@
  */
 #include <math.h>
 
-#include "base/cpu.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 #include "device/cpu/sort/sort.h"
 #include "device/opapi/core/plan.h"
 #include "random/bitgen.h"
+#include "random/polar.h"
 
 typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
 
@@ -32,73 +32,17 @@ typedef struct {
     int64_t n;
 } random_work;
 
-/* ---- uniform pairs become normal ones (Box and Muller, 1958), a block at a time */
-
-enum { PAIRS = 256 };
-typedef struct {
-    double r[PAIRS], angle[PAIRS], cosine[PAIRS], sine[PAIRS];
-} polar;
-
-static inline __attribute__((always_inline)) void split(polar *b, const double *x,
-                                                        int64_t pairs) {
-    for (int64_t j = 0; j < pairs; j++) {
-        b->r[j] = 1 - x[2 * j];
-        b->angle[j] = 2 * 3.14159265358979323846 * x[2 * j + 1];
-    }
-}
-
-/* r holds logarithms. */
-static inline __attribute__((always_inline)) void join(const polar *b, double *x,
-                                                       int64_t pairs) {
-    for (int64_t j = 0; j < pairs; j++) {
-        double r = sqrt(-2 * b->r[j]);
-        x[2 * j] = r * b->cosine[j];
-        x[2 * j + 1] = r * b->sine[j];
-    }
-}
-
-/* The same loops in vectors of the machine's: half of the time is theirs otherwise. */
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void split_avx2(polar *b, const double *x,
-                                                       int64_t pairs) {
-    split(b, x, pairs);
-}
-__attribute__((target("avx2"))) static void join_avx2(const polar *b, double *x,
-                                                      int64_t pairs) {
-    join(b, x, pairs);
-}
-#endif
-
-static void to_polar(polar *b, const double *x, int64_t pairs) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
-        split_avx2(b, x, pairs);
-        return;
-    }
-#endif
-    split(b, x, pairs);
-}
-
-static void from_polar(const polar *b, double *x, int64_t pairs) {
-#if defined(__x86_64__)
-    if (asn_cpu_isa() >= ASN_ISA_AVX2) {
-        join_avx2(b, x, pairs);
-        return;
-    }
-#endif
-    join(b, x, pairs);
-}
-
+/* Uniform pairs become normal ones (Box and Muller, 1958), a block at a time. */
 static void box_muller(double *x, int64_t n) {
     const asnd_kernels *k = asn_kernels_get();
-    polar b;
-    for (int64_t i = 0; i < n; i += 2 * PAIRS) {
-        int64_t pairs = (n - i) / 2 < PAIRS ? (n - i) / 2 : PAIRS;
-        to_polar(&b, x + i, pairs);
+    asn_polar b;
+    for (int64_t i = 0; i < n; i += 2 * ASN_POLAR_PAIRS) {
+        int64_t pairs = (n - i) / 2 < ASN_POLAR_PAIRS ? (n - i) / 2 : ASN_POLAR_PAIRS;
+        asn_polar_split(&b, x + i, pairs);
         k->ew[ASN_OP_LOG][ASN_F64](pairs, b.r, b.r, NULL, NULL);
         k->ew[ASN_OP_COS][ASN_F64](pairs, b.cosine, b.angle, NULL, NULL);
         k->ew[ASN_OP_SIN][ASN_F64](pairs, b.sine, b.angle, NULL, NULL);
-        from_polar(&b, x + i, pairs);
+        asn_polar_join(&b, x + i, pairs);
     }
 }
 
