@@ -207,3 +207,26 @@ def test_rows_that_do_not_touch(columns, dtype):
         for name in ("sum", "max"):
             got, want = getattr(rows, name)(axis=0), getattr(rows_host, name)(axis=0)
             assert got.to_numpy().tolist() == want.tolist(), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2), (2, 0, 1)])
+def test_order_of_axes_in_memory(name, order, rng):
+    """What reshape views and what it copies depends on it: under where= the mask has its say."""
+    x = rng.normal(size=tuple((3, 4, 5)[d] for d in order)).transpose(np.argsort(order))
+    assert x.shape == (3, 4, 5)
+    masks = [True, np.ones((3, 4, 5), bool), np.ones((5, 4, 3), bool).T, np.ones((1, 4, 5), bool)]
+    for mask, axis, keepdims in itertools.product(masks, (0, 1, 2), (False, True)):
+        options = {"axis": axis, "keepdims": keepdims}
+        if mask is not True:
+            options["where"] = mask
+            if name in ("max", "min"):
+                options["initial"] = 0.0
+        want = getattr(np, name)(x, **options)
+        if mask is not True:
+            options["where"] = to_device(mask)
+        got = getattr(asnumpy, name)(to_device(x), **options)
+        steps = zip(got.strides, want.strides, want.shape, strict=True)
+        assert [s for s, _, n in steps if n > 1] == [
+            t for t, n in zip(want.strides, want.shape, strict=True) if n > 1
+        ], (options, got.strides, want.strides)

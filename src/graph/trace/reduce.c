@@ -130,8 +130,8 @@ static asn_status reduce_into(asn_op op, const asn_array *a, const asn_array *ta
 
 static asn_status result_shape(const asn_array *a, uint64_t mask, bool keepdims,
                                asn_dtype dtype, asn_array *result) {
-    /* kept axes follow the input's order in memory, as NumPy's reductions of transposed
-     * arrays do */
+    /* kept axes follow the input's order in memory (under where=, that of the input and
+     * the mask together), as NumPy's reductions of transposed arrays do */
     asn_array like;
     int64_t shape[ASN_MAX_DIMS];
     int ndim = 0;
@@ -183,8 +183,16 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
         if (mask >> d & 1) reduced *= a->layout.shape[d];
     ASN_TRY(check(op, a, o, mask, reduced));
     asn_array fresh, masked;
-    ASN_TRY(result_shape(a, mask, o->keepdims, loop, &fresh));
-    asn_status status = ASN_OK;
+    const asn_array *input = a;
+    if (o->where) {
+        ASN_TRY(mask_input(op, a, o, loop, &masked));
+        input = &masked;
+    }
+    asn_status status = result_shape(input, mask, o->keepdims, loop, &fresh);
+    if (status) {
+        if (o->where) asn_array_fini(&masked);
+        return status;
+    }
     if (out) {
         status = asn_reduce_check_out(op, out, &fresh.layout, o->keepdims);
         if (!status &&
@@ -193,11 +201,6 @@ asn_status asn_ufunc_reduce(asn_op op, const asn_array *a, const asn_array *out,
                                    "Cannot cast %s.reduce output from %s to %s",
                                    asn_op_table[op].name, asn_dtype_name(loop),
                                    asn_dtype_name(asn_layout_dtype(&out->layout)));
-    }
-    const asn_array *input = a;
-    if (!status && o->where) {
-        status = mask_input(op, a, o, loop, &masked);
-        if (!status) input = &masked;
     }
     if (!status) status = reduce_into(op, input, &fresh, mask, o);
     if (input == &masked) asn_array_fini(&masked);
