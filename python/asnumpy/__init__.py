@@ -110,9 +110,8 @@ _LAZY = {
     "broadcast_shapes column_stack delete dsplit dstack hsplit hstack insert pad resize row_stack "
     "split stack tile trim_zeros unstack vsplit vstack",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
-    "flatnonzero flip fliplr flipud imag isfortran isscalar iterable ix_ lexsort moveaxis "
-    "place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 "
-    "sort_complex "
+    "flatnonzero imag isfortran isscalar iterable ix_ lexsort "
+    "place put put_along_axis putmask ravel_multi_index real sort_complex "
     "take_along_axis trace unravel_index",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
     "iscomplexobj isneginf isposinf isreal isrealobj min_scalar_type nan_to_num real_if_close sinc",

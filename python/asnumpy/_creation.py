@@ -48,7 +48,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if endpoint and num > 1:
         y[-1, ...] = stop
     if axis != 0:
-        from ._manipulation import moveaxis
+        from ._core import moveaxis
 
         y = moveaxis(y, 0, axis)
     if integer:
@@ -94,7 +94,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
             result[-1] = stop
     result = result * out_sign
     if axis != 0:
-        from ._manipulation import moveaxis
+        from ._core import moveaxis
 
         result = moveaxis(result, 0, axis)
     return result.astype(wanted, copy=False)

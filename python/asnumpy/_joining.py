@@ -203,7 +203,7 @@ def unstack(x, /, *, axis=0):
     x = asanyarray(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
-    from ._manipulation import moveaxis
+    from ._core import moveaxis
 
     return tuple(moveaxis(x, axis, 0))
 
@@ -369,7 +369,7 @@ def insert(arr, obj, values, axis=None):
         if i < 0:
             i += n
         if index.ndim == 0:
-            from ._manipulation import moveaxis
+            from ._core import moveaxis
 
             values = moveaxis(values, 0, axis)
         index = _np.full(values.shape[axis], i)

@@ -5,9 +5,8 @@ import operator
 import numpy as _np
 
 from . import _core, _traced
-from ._core import asanyarray, asarray, where
+from ._core import asanyarray, asarray, moveaxis, where
 from ._joining import _normalize, broadcast_arrays
-from ._manipulation import moveaxis
 from ._support import as_class
 
 

@@ -6,9 +6,8 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asanyarray, asarray
+from ._core import asanyarray, asarray, moveaxis
 from ._joining import _normalize, stack
-from ._manipulation import moveaxis
 
 
 def inner(a, b, /):

@@ -89,7 +89,8 @@ def unique(
 
 
 def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
-    from ._manipulation import lexsort, moveaxis
+    from ._core import moveaxis
+    from ._manipulation import lexsort
 
     rows = moveaxis(asarray(ar), _normalize(axis, ar.ndim), 0)
     n = rows.shape[0]

@@ -126,6 +126,8 @@ PyObject *asn_ndarray_wrap(asn_array *a);
 /* An object over a view of `self` made by array/views.h: takes *layout; same type when
  * `self` is a subclass and keep_type. */
 PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type);
+/* The same of a view that a call made, or failed to; takes *view. */
+PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *view);
 void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner);
 int asn_ndarray_init_type(PyObject *module);
 /* Releases an object whose `array` was never made. */

@@ -52,6 +52,21 @@ static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t
     return r;
 }
 
+/* Whether an argument, or what a list of them begins with, is of a subclass of NumPy's
+ * arrays that brings rules of its own. */
+static bool meets_foreign(PyObject *const *args, Py_ssize_t total) {
+    enum { DEEPEST = 32 };
+    for (Py_ssize_t i = 0; i < total; i++) {
+        PyObject *x = args[i];
+        for (int depth = 0; depth < DEEPEST; depth++)
+            if ((PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
+                PySequence_Fast_GET_SIZE(x) > 0)
+                x = PySequence_Fast_GET_ITEM(x, 0);
+        if (asn_is_foreign(x)) return true;
+    }
+    return false;
+}
+
 /* The call, after those were asked who may take it over. */
 __attribute__((noinline)) static PyObject *
 call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames) {
@@ -67,12 +82,10 @@ call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *
         return r;
     }
     if (PyErr_Occurred()) return NULL;
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        if (asn_is_foreign(args[i])) {
-            PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
-            if (r || PyErr_Occurred()) return r;
-            break;
-        }
+    if (meets_foreign(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) {
+        PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
+        if (r || PyErr_Occurred()) return r;
+    }
     if (nargs && Py_TYPE(args[0])->tp_flags & Py_TPFLAGS_HEAPTYPE &&
         !asn_is_ndarray_exact(args[0])) {
         PyObject *r = by_own_method(self, args, nargs, kwnames);

@@ -35,10 +35,6 @@ static PyObject *f_squeeze(PyObject *const *v) {
     WITH_ARRAY(view_of(v[0], asn_squeeze_run(a, v[1])));
 }
 
-static PyObject *f_swapaxes(PyObject *const *v) {
-    WITH_ARRAY(asn_method_swapaxes(a, v + 1, 2, NULL));
-}
-
 static PyObject *f_matrix_transpose(PyObject *const *v) {
     WITH_ARRAY(PyObject_GetAttrString(a, "mT"));
 }
@@ -402,8 +398,6 @@ asn_function_def asn_shape_functions[] = {
                  "A view with the last two axes swapped."),
     ASN_FUNCTION("squeeze", "a, axis=None", f_squeeze,
                  "A view without axes of extent 1."),
-    ASN_FUNCTION("swapaxes", "a, axis1, axis2", f_swapaxes,
-                 "A view with two axes swapped."),
     ASN_FUNCTION("expand_dims", "a, axis", f_expand_dims,
                  "A view with new axes of extent 1."),
     ASN_FUNCTION("broadcast_to", "array, shape, subok=False", f_broadcast_to,

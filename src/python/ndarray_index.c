@@ -223,11 +223,8 @@ PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i) {
 static PyObject *get_view(PyObject *self, int n, const asn_index_item *items) {
     if (ASN_UNLIKELY(!asn_is_ndarray_exact(self))) {
         asn_array view;
-        ASN_PY_TRY(asn_index_view(&view, asn_of(self), n, items));
-        asn_layout layout;
-        asn_layout_move(&layout, &view.layout);
-        asn_buffer_release(view.buffer);
-        return asn_ndarray_view(self, &layout, true);
+        return asn_ndarray_view_made(self, asn_index_view(&view, asn_of(self), n, items),
+                                     &view);
     }
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;

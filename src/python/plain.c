@@ -173,39 +173,6 @@ PLAIN(lexsort) {
 
 /* ---- axes */
 
-PLAIN(moveaxis) {
-    int64_t from, to;
-    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !whole(v[1], &from) || !whole(v[2], &to))
-        NOT_PLAIN;
-    const asn_layout *l = &asn_of(v[0])->layout;
-    int perm[ASN_MAX_DIMS], ndim = l->ndim;
-    from += from < 0 ? ndim : 0;
-    to += to < 0 ? ndim : 0;
-    if (from < 0 || from >= ndim || to < 0 || to >= ndim) NOT_PLAIN;
-    for (int d = 0, rest = 0; d < ndim; d++) {
-        rest += rest == from;
-        perm[d] = d == to ? (int)from : rest++;
-    }
-    asn_layout view;
-    ASN_PY_TRY(asn_view_transpose(&view, l, perm));
-    return asn_ndarray_view(v[0], &view, true);
-}
-
-/* Along one axis. */
-PLAIN(roll) {
-    int64_t shift, axis;
-    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !whole(v[1], &shift) ||
-        !whole(v[2], &axis))
-        NOT_PLAIN;
-    const asn_layout *l = &asn_of(v[0])->layout;
-    axis += axis < 0 ? l->ndim : 0;
-    if (axis < 0 || axis >= l->ndim || l->size == 0 || l->flags & ASN_RAW_TRUTH)
-        NOT_PLAIN;
-    asn_ndarray *r = asn_ndarray_alloc();
-    return r ? asn_ndarray_finish(r, asn_roll(&r->array, asn_of(v[0]), shift, (int)axis))
-             : NULL;
-}
-
 /* One width, mode "wrap". */
 PLAIN(pad) {
     int64_t width;
@@ -337,7 +304,6 @@ const asn_plain *asn_plain_find(const char *name) {
         ROW(isreal),
         ROW(isscalar),
         ROW(lexsort),
-        ROW(moveaxis),
         ROW(packbits),
         ROW(unpackbits),
         {"linalg.det", asn_plain_det, NULL, 0},
@@ -349,7 +315,6 @@ const asn_plain *asn_plain_find(const char *name) {
         {"hstack", asn_plain_hstack, NULL, 0},
         {"vstack", asn_plain_vstack, NULL, 0},
         {"stack", asn_plain_stack, "axis", 1},
-        {"roll", plain_roll, "axis", 2},
         ROW(vdot),
         ROW(unravel_index),
         ROW(ravel_multi_index),

@@ -14,8 +14,8 @@ import warnings as _warnings
 import numpy as _np
 
 from .. import _core
+from .._core import roll as _roll
 from .._joining import _normalize
-from .._manipulation import roll as _roll
 from .._support import host_all as _host_all
 
 __all__ = [
