@@ -107,8 +107,8 @@ _LAZY = {
     "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
     "tril_indices_from triu triu_indices triu_indices_from vander",
     "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
-    "broadcast_shapes column_stack delete dsplit dstack hsplit hstack insert pad resize row_stack "
-    "split stack tile trim_zeros unstack vsplit vstack",
+    "broadcast_shapes delete dsplit hsplit insert pad resize row_stack "
+    "split tile trim_zeros unstack vsplit",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
     "flatnonzero imag isfortran isscalar iterable ix_ lexsort "
     "place put put_along_axis putmask ravel_multi_index real sort_complex "

@@ -43,39 +43,10 @@ def atleast_3d(*arys):
     return _deep(arys[0]) if len(arys) == 1 else tuple(map(_deep, arys))
 
 
-def _sequence(tup):
-    if not hasattr(tup, "__getitem__"):
-        raise TypeError(
-            'arrays to stack must be passed as a "sequence" type such as list or tuple.'
-        )
-    return tup
-
-
-def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    """Arrays of one shape joined along a new axis."""
-    arrays = list(map(asanyarray, _sequence(arrays)))
-    if not arrays:
-        raise ValueError("need at least one array to stack")
-    shape = arrays[0].shape
-    for a in arrays:
-        if a.shape != shape:
-            raise ValueError("all input arrays must have the same shape")
-    axis = _normalize(axis, len(shape) + 1)
-    index = (*(slice(None),) * axis, None)
-    arrays = [a[index] for a in arrays]
-    return concatenate(arrays, axis, out=out, dtype=dtype, casting=casting)
-
-
 def _normalize(axis, ndim, name=None):
     if type(axis) is int and -ndim <= axis < ndim:
         return axis if axis >= 0 else axis + ndim
     return _np.lib.array_utils.normalize_axis_index(axis, ndim, name)
-
-
-def vstack(tup, *, dtype=None, casting="same_kind"):
-    """Arrays joined along the first axis, 1-d arrays as rows."""
-    rows = list(map(_row, _sequence(tup)))
-    return concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
 def row_stack(tup, *, dtype=None, casting="same_kind"):
@@ -85,25 +56,7 @@ def row_stack(tup, *, dtype=None, casting="same_kind"):
         DeprecationWarning,
         stacklevel=3,
     )
-    return vstack(tup, dtype=dtype, casting=casting)
-
-
-def hstack(tup, *, dtype=None, casting="same_kind"):
-    """Arrays joined along the second axis, 1-d arrays along the first."""
-    arrays = list(map(atleast_1d, _sequence(tup)))
-    axis = 0 if arrays and arrays[0].ndim == 1 else 1
-    return concatenate(arrays, axis, dtype=dtype, casting=casting)
-
-
-def dstack(tup):
-    """Arrays joined along the third axis."""
-    return concatenate(list(map(_deep, _sequence(tup))), 2)
-
-
-def column_stack(tup):
-    """1-d arrays as columns, joined with 2-d arrays."""
-    arrays = map(asanyarray, _sequence(tup))
-    return concatenate([a if a.ndim > 1 else a.reshape(-1, 1) for a in arrays], 1)
+    return _core.vstack(tup, dtype=dtype, casting=casting)
 
 
 def block(arrays):

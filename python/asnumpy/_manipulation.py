@@ -6,8 +6,8 @@ import operator
 import numpy as _np
 
 from . import _core
-from ._core import asanyarray, asarray
-from ._joining import _normalize, broadcast_arrays, stack
+from ._core import asanyarray, asarray, stack
+from ._joining import _normalize, broadcast_arrays
 
 
 def astype(x, dtype, /, *, copy=True, device=None):

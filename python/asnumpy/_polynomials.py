@@ -6,8 +6,8 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asarray
-from ._joining import atleast_1d, hstack
+from ._core import asarray, hstack
+from ._joining import atleast_1d
 
 
 def _coefficients(p):

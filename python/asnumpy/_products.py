@@ -6,8 +6,8 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asanyarray, asarray, moveaxis
-from ._joining import _normalize, stack
+from ._core import asanyarray, asarray, moveaxis, stack
+from ._joining import _normalize
 
 
 def inner(a, b, /):

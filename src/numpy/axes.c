@@ -193,15 +193,16 @@ static asn_status by_blocks(asn_array *out, const asn_array *a, const int64_t *s
 
 asn_status asn_np_roll(asn_array *out, const asn_array *a, const int64_t *shifts) {
     int64_t within[ASN_MAX_DIMS];
-    int moved = 0;
+    int moved = 0, last = 0;
     const asn_layout *l = &a->layout;
     for (int d = 0; d < l->ndim; d++) {
         within[d] = l->size ? shifts[d] % l->shape[d] : 0;
         within[d] += within[d] < 0 ? l->shape[d] : 0;
         moved += within[d] != 0;
+        last = within[d] ? d : last;
     }
     if (!moved) return asn_copy(out, a, asn_layout_dtype(l), 'K');
-    return moved == 1 || asn_layout_nbytes(l) <= ROLLED_BY_AXES
-               ? by_axes(out, a, within)
-               : by_blocks(out, a, within, moved);
+    if (moved == 1) return asn_roll(out, a, within[last], last);
+    return asn_layout_nbytes(l) <= ROLLED_BY_AXES ? by_axes(out, a, within)
+                                                  : by_blocks(out, a, within, moved);
 }

@@ -29,13 +29,25 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     return NULL;
 }
 
+/* Whether it is a tuple or a list of arrays of exactly ours. */
+static inline bool holds_arrays(PyObject *x) {
+    enum { LONGEST = 16 };
+    if (!PyTuple_CheckExact(x) && !PyList_CheckExact(x)) return false;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *const *items = PySequence_Fast_ITEMS(x);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!asn_is_ndarray_exact(items[i])) return false;
+    return n <= LONGEST;
+}
+
 /* Whether any argument is of a type made in Python, or a list or tuple: one that may
  * bring an __array_function__, or be of a subclass of NumPy's arrays. */
 static inline bool is_unusual(PyObject *const *args, Py_ssize_t total) {
     const unsigned long looked_at =
         Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
     for (Py_ssize_t i = 0; i < total; i++)
-        if (Py_TYPE(args[i]) != asn_py.ndarray && Py_TYPE(args[i])->tp_flags & looked_at)
+        if (Py_TYPE(args[i]) != asn_py.ndarray &&
+            Py_TYPE(args[i])->tp_flags & looked_at && !holds_arrays(args[i]))
             return true;
     return false;
 }

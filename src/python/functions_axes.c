@@ -248,7 +248,8 @@ static PyObject *f_rot90(PyObject *const *v) {
 /* *shift += one of those that the caller gave, of any size, for an axis of `extent`. */
 static int add_shift(PyObject *given, int64_t extent, int64_t *shift) {
     int overflow = 0;
-    PyObject *number = PyNumber_Long(given), *rest = NULL;
+    PyObject *rest = NULL;
+    PyObject *number = PyLong_CheckExact(given) ? Py_NewRef(given) : PyNumber_Long(given);
     if (!number) return -1;
     int64_t value = PyLong_AsLongLongAndOverflow(number, &overflow);
     if (overflow) {
@@ -337,14 +338,14 @@ static PyObject *roll_flat(PyObject *a, PyObject *shift) {
 
 static PyObject *roll(PyObject *a, PyObject *shift, PyObject *axis) {
     const asn_layout *l = &asn_of(a)->layout;
+    const bool flat = !axis || axis == Py_None, one = PyLong_CheckExact(shift);
     int64_t shifts[ASN_MAX_DIMS];
     int which = 0;
-    if (!axis || axis == Py_None) return roll_flat(a, shift);
+    if (flat && !(one && l->ndim == 1)) return roll_flat(a, shift);
     memset(shifts, 0, (size_t)l->ndim * sizeof *shifts);
-    if (PyLong_CheckExact(shift) && PyLong_CheckExact(axis)) {
-        if (asn_loose_axis_from_py(axis, l->ndim, &which) < 0 ||
-            add_shift(shift, l->shape[which], &shifts[which]) < 0)
-            return NULL;
+    if (one && (flat || PyLong_CheckExact(axis))) {
+        if (!flat && asn_loose_axis_from_py(axis, l->ndim, &which) < 0) return NULL;
+        if (add_shift(shift, l->shape[which], &shifts[which]) < 0) return NULL;
     } else if (add_shifts(shift, axis, l, shifts) < 0) {
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* L3 python: functions about shape and order: reshape, ravel, transpose, concatenate,
- * sort, take, ... */
+/* L3 python: functions about shape and order: reshape, ravel, transpose, sort, take, ...
+ */
 #include "function.h"
 
 #define WITH_ARRAY(expr)                                                                 \
@@ -258,132 +258,6 @@ static PyObject *f_copy(PyObject *const *v) {
     return asn_array_from_any(v[0], ASN_DTYPE_NONE, 1, order, 0, subok);
 }
 
-/* ---- joining */
-
-typedef struct {
-    int count;
-    PyObject **objects; /* owned */
-    const asn_array **arrays;
-    asn_type *types; /* for promotion: Python numbers are weak */
-} array_list;
-
-static void list_fini(array_list *list) {
-    for (int i = 0; i < list->count; i++)
-        Py_XDECREF(list->objects[i]);
-    PyMem_Free(list->objects);
-    PyMem_Free(list->arrays);
-    PyMem_Free(list->types);
-}
-
-static int list_init(array_list *list, PyObject *sequence, bool flatten) {
-    memset(list, 0, sizeof *list);
-    PyObject *items =
-        PySequence_Fast(sequence, "The first input argument needs to be a sequence");
-    if (!items) return -1;
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
-    list->objects = PyMem_Calloc((size_t)n + 1, sizeof *list->objects);
-    list->arrays = PyMem_Calloc((size_t)n + 1, sizeof *list->arrays);
-    list->types = PyMem_Calloc((size_t)n + 1, sizeof *list->types);
-    int rc = list->objects && list->arrays && list->types ? 0 : (PyErr_NoMemory(), -1);
-    for (Py_ssize_t i = 0; rc == 0 && i < n; i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(items, i), *a = asn_asarray(item);
-        list->types[i].weak = PyFloat_CheckExact(item)     ? 'f'
-                              : PyLong_CheckExact(item)    ? 'i'
-                              : PyComplex_CheckExact(item) ? 'c'
-                                                           : 0;
-        list->types[i].dtype = a && !list->types[i].weak ? (uint8_t)asn_dtype_of(a)
-                                                         : (uint8_t)ASN_DTYPE_NONE;
-        if (a && flatten) Py_SETREF(a, asn_flatten(a, 'C', false));
-        list->objects[list->count++] = a;
-        if (a)
-            list->arrays[i] = asn_of(a);
-        else
-            rc = -1;
-    }
-    Py_DECREF(items);
-    if (rc == 0 && n == 0) {
-        PyErr_SetString(PyExc_ValueError, "need at least one array to concatenate");
-        rc = -1;
-    }
-    return rc;
-}
-
-/* Joined arrays are of the class of the highest __array_priority__ above ndarray's own;
- * none of them is their parent. Takes joined. */
-static PyObject *joined_as(PyObject *joined, const array_list *list) {
-    PyObject *leader = NULL;
-    for (int i = 0; i < list->count; i++)
-        if (!asn_is_ndarray_exact(list->objects[i]))
-            leader = asn_subclass_leader(leader ? leader : joined, list->objects[i]);
-    if (!joined || !leader || leader == joined) return joined;
-    return asn_subclass_adopt(joined, Py_TYPE(leader), Py_None);
-}
-
-static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype,
-                      asn_casting casting) {
-    if (dtype == ASN_DTYPE_NONE) dtype = asn_result_type(list->count, list->types);
-    for (int i = 0; i < list->count; i++) {
-        asn_dtype from = (asn_dtype)list->arrays[i]->layout.dtype;
-        if (list->types[i].weak || asn_can_cast(from, dtype, casting)) continue;
-        PyErr_Format(PyExc_TypeError,
-                     "Cannot cast array data from dtype('%s') to dtype('%s') according "
-                     "to the rule "
-                     "'%s'",
-                     asn_dtype_name(from), asn_dtype_name(dtype),
-                     asn_casting_name(casting));
-        return NULL;
-    }
-    asn_array *target = NULL;
-    PyObject *owner = NULL;
-    if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
-    if (!target) {
-        asn_ndarray *r = asn_ndarray_alloc();
-        PyObject *joined =
-            r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
-                                                      dtype, casting, NULL, &r->array))
-              : NULL;
-        return joined_as(joined, list);
-    }
-    asn_status status =
-        asn_concatenate(list->count, list->arrays, axis, dtype, casting, target, NULL);
-    if (status == ASN_OK && owner) status = asn_array_sync(target);
-    Py_XDECREF(owner);
-    return status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
-}
-
-/* (arrays, /, axis=0, out, *, dtype, casting) */
-static PyObject *f_concatenate(PyObject *const *v) {
-    asn_dtype dtype;
-    asn_casting casting = ASN_CASTING_SAME_KIND;
-    bool flatten = v[1] == Py_None, given = v[2] && v[2] != Py_None;
-    if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_casting_from_py(v[4], &casting) < 0)
-        return NULL;
-    if (given && dtype != ASN_DTYPE_NONE) {
-        PyErr_SetString(PyExc_TypeError,
-                        "concatenate() only takes `out` or `dtype` as an "
-                        "argument, but both were provided.");
-        return NULL;
-    }
-    array_list list;
-    PyObject *r = NULL;
-    int axis = 0;
-    if (list_init(&list, v[0], flatten) < 0) goto done;
-    int64_t wanted = 0;
-    if (!flatten && v[1] && asn_axis_value_from_py(v[1], &wanted) < 0) goto done;
-    asn_status status = asn_join_check(list.count, list.arrays, wanted, &axis);
-    if (status != ASN_OK) {
-        asn_raise(status);
-        goto done;
-    }
-    if (given && dtype == ASN_DTYPE_NONE && asn_is_ndarray(v[2]))
-        dtype = asn_dtype_of(v[2]);
-    r = join(&list, axis, v[2], dtype, casting);
-done:
-    list_fini(&list);
-    return r;
-}
-
-#define JOIN_ARGS      "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
 #define SORT_SHOWN     "a, axis=-1, kind=None, order=None, *, stable=None"
 #define SORT_ARGS      SORT_SHOWN ", descending=False"
 #define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
@@ -438,6 +312,5 @@ asn_function_def asn_shape_functions[] = {
                  "max=<no value>, **kwargs",
                  f_clip, "Limited to an interval."),
     ASN_FUNCTION("copy", "a, order='K', subok=False", f_copy, "A copy."),
-    ASN_FUNCTION("concatenate", JOIN_ARGS, f_concatenate, "Arrays joined along an axis."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

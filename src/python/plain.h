@@ -20,9 +20,5 @@ PyObject *asn_plain_identity(PyObject *const *v, Py_ssize_t n);
 PyObject *asn_plain_det(PyObject *const *v, Py_ssize_t n);
 PyObject *asn_plain_inv(PyObject *const *v, Py_ssize_t n);
 PyObject *asn_plain_solve(PyObject *const *v, Py_ssize_t n);
-/* plain_joins.c */
-PyObject *asn_plain_stack(PyObject *const *v, Py_ssize_t n);
-PyObject *asn_plain_hstack(PyObject *const *v, Py_ssize_t n);
-PyObject *asn_plain_vstack(PyObject *const *v, Py_ssize_t n);
 
 #endif
