@@ -103,7 +103,7 @@ permute_dims = _core.transpose
 # Module -> the names it defines, for loading at first use.
 _LAZY = {
     "_creation": "asarray_chkfinite bartlett blackman diag diag_indices diag_indices_from diagflat "
-    "eye fromfile fromfunction fromiter fromstring geomspace hamming hanning identity indices "
+    "fromfile fromfunction fromiter fromstring geomspace hamming hanning indices "
     "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
     "tril_indices_from triu triu_indices triu_indices_from vander",
     "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
@@ -116,7 +116,7 @@ _LAZY = {
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
     "iscomplexobj isneginf isposinf isreal isrealobj min_scalar_type nan_to_num real_if_close sinc",
     "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient interp trapezoid unwrap",
-    "_products": "convolve correlate cross inner kron outer tensordot vdot",
+    "_products": "cross kron",
     "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc packbits "
     "piecewise select shares_memory unpackbits vectorize",
     "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "

@@ -100,31 +100,6 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     return result.astype(wanted, copy=False)
 
 
-def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
-    """A matrix with ones on the k-th diagonal."""
-    if M is None:
-        M = N
-    m = zeros((N, M), dtype=dtype, order=order, device=device)
-    N, M, k = operator.index(N), operator.index(M), operator.index(k)
-    if k >= M:
-        return m
-    i = k if k >= 0 else -k * M
-    if order == "C":
-        m.reshape(-1)[i : max(M - k, 0) * M : M + 1] = 1
-    else:
-        rows = max(0, -k)
-        count = min(N - rows, M - max(0, k))
-        if count > 0:
-            index = arange(count)
-            m[index + rows, index + max(0, k)] = 1
-    return m
-
-
-def identity(n, dtype=None, *, like=None):
-    """The identity matrix of order n."""
-    return eye(n, dtype=float if dtype is None else dtype)
-
-
 def diag(v, k=0):
     """The k-th diagonal of a matrix, or the matrix with v on its k-th diagonal."""
     v = asanyarray(v)

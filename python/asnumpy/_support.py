@@ -26,7 +26,8 @@ class _Default:
         return self.text
 
 
-_CONSTANTS = {"None": None, "True": True, "False": False, "<no value>": _np._NoValue}
+_CONSTANTS = {"None": None, "True": True, "False": False, "<no value>": _np._NoValue,
+              "<class 'float'>": float}  # fmt: skip
 
 
 def _default(text):

@@ -218,7 +218,7 @@ asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape
     NEED(a);
     NEED(out);
     ASN_TRY(asn_capi_shape(ndim, shape));
-    return asn_capi_wrap(asn_capi_reshape(&a->array, ndim, shape, &made), &made, out);
+    return asn_capi_wrap(asn_np_reshape(&made, &a->array, ndim, shape), &made, out);
 }
 
 asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
@@ -226,5 +226,5 @@ asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
     asn_array made;
     NEED(a);
     NEED(out);
-    return asn_capi_wrap(asn_capi_ravel(&a->array, &made), &made, out);
+    return asn_capi_wrap(asn_np_ravel(&made, &a->array), &made, out);
 }

@@ -152,6 +152,15 @@ static PyObject *function_reduce(PyObject *self, PyObject *unused) {
     return get_name(self, unused);
 }
 
+/* The module is a function's own: an instance's would be its type's. */
+static PyObject *function_getattro(PyObject *self, PyObject *name) {
+    const char *module = ((asn_function *)self)->def->module;
+    if (module && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
+        return PyUnicode_FromFormat("asnumpy.%s", module);
+    return PyObject_GenericGetAttr(self, name);
+}
+
 static void function_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     type->tp_free(self);
@@ -187,13 +196,10 @@ int asn_function_init_type(PyObject *module) {
         PyModule_AddObjectRef(module, "_OverrideError", asn_py.override_error) < 0)
         return -1;
     PyType_Slot slots[] = {
-        {Py_tp_dealloc, function_dealloc},
-        {Py_tp_getset, function_getset},
-        {Py_tp_methods, function_methods},
-        {Py_tp_members, function_members},
-        {Py_tp_repr, function_repr},
-        {Py_tp_call, PyVectorcall_Call},
-        {0, NULL},
+        {Py_tp_dealloc, function_dealloc}, {Py_tp_getset, function_getset},
+        {Py_tp_methods, function_methods}, {Py_tp_members, function_members},
+        {Py_tp_repr, function_repr},       {Py_tp_getattro, function_getattro},
+        {Py_tp_call, PyVectorcall_Call},   {0, NULL},
     };
     /* Named in the package: an instance's __module__ comes from its type. */
     PyType_Spec spec = {"asnumpy.function", sizeof(asn_function), 0,
@@ -214,7 +220,11 @@ int asn_functions_add(PyObject *module, asn_function_def *defs) {
         defs->asks_none = strstr(defs->signature.text, "like=None") ||
                           strcmp(defs->signature.name, "promote_types") == 0 ||
                           strcmp(defs->signature.name, "from_dlpack") == 0;
-        int rc = PyModule_AddObjectRef(module, defs->signature.name, (PyObject *)f);
+        PyObject *name = defs->module ? PyUnicode_FromFormat("_%s_%s", defs->module,
+                                                             defs->signature.name)
+                                      : PyUnicode_FromString(defs->signature.name);
+        int rc = name ? PyObject_SetAttr(module, name, (PyObject *)f) : -1;
+        Py_XDECREF(name);
         Py_DECREF(f);
         if (rc < 0) return -1;
     }

@@ -194,23 +194,6 @@ static PyObject *f_take(PyObject *const *v) {
 static PyObject *f_repeat(PyObject *const *v) {
     WITH_ARRAY(asn_repeat_run(a, v[1], v[2]));
 }
-static PyObject *f_correlate(PyObject *const *v) {
-    for (int i = 0; i < 2; i++)
-        if (!asn_is_ndarray(v[i]) || asn_of(v[i])->layout.ndim != 1 ||
-            asn_dtype_of(v[i]) != asn_dtype_of(v[0]))
-            return PyErr_Format(PyExc_TypeError, "1-d arrays of one dtype are needed");
-    long long first = PyLong_AsLongLong(v[2]), count = PyLong_AsLongLong(v[3]);
-    if (PyErr_Occurred()) return NULL;
-    if (count < 0) return PyErr_Format(PyExc_ValueError, "count is %lld", count);
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status =
-        asn_correlate(&r->array, asn_of(v[0]), asn_of(v[1]), first, count);
-    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
-    asn_ndarray_drop(r);
-    Py_RETURN_NOTIMPLEMENTED;
-}
-
 static PyObject *f_contract(PyObject *const *v) {
     if (!asn_is_ndarray(v[0]) || !asn_is_ndarray(v[1]))
         return PyErr_Format(PyExc_TypeError, "two arrays are needed");
@@ -295,8 +278,6 @@ asn_function_def asn_shape_functions[] = {
         "axis."),
     ASN_FUNCTION("interp_lines", "x, xp, fp, left, right", f_interp,
                  "interp of float64 arrays, or NotImplemented."),
-    ASN_FUNCTION("correlate_lines", "a, v, first, count", f_correlate,
-                 "Sliding products of two 1-d arrays of one dtype, or NotImplemented."),
     ASN_FUNCTION("_contract", "a, b, /", f_contract,
                  "matmul of two arrays that reports no floating-point conditions."),
     ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,

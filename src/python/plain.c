@@ -199,73 +199,6 @@ static bool are_lines(PyObject *a, PyObject *b) {
            !asn_is_complex(asn_dtype_of(a));
 }
 
-/* Arrays of one dtype and size, flattened. */
-PLAIN(vdot) {
-    if (n != 2 || !asn_is_ndarray_exact(v[0]) || !asn_is_ndarray_exact(v[1]) ||
-        asn_dtype_of(v[0]) != asn_dtype_of(v[1]) ||
-        asn_of(v[0])->layout.size != asn_of(v[1])->layout.size)
-        NOT_PLAIN;
-    PyObject *a = is_line(v[0]) ? Py_NewRef(v[0]) : asn_ravel_run(v[0], 'C');
-    PyObject *b = is_line(v[1]) ? Py_NewRef(v[1]) : a ? asn_ravel_run(v[1], 'C') : NULL;
-    PyObject *made = NULL;
-    asn_ndarray *r = a && b ? asn_ndarray_alloc() : NULL;
-    if (r) made = asn_ndarray_finish(r, asn_vdot(asn_of(a), asn_of(b), &r->array));
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    return made;
-}
-
-PLAIN(inner) {
-    if (n != 2 || !are_lines(v[0], v[1])) NOT_PLAIN;
-    return asn_dot_run(v[0], v[1], NULL);
-}
-
-/* 'v'alid, 's'ame or 'f'ull; 0: something else. */
-static char slide_mode(PyObject *mode) {
-    static const char *const names[] = {"valid", "same", "full"};
-    for (int i = 0; i < 3; i++)
-        if (PyUnicode_CheckExact(mode) &&
-            PyUnicode_CompareWithASCIIString(mode, names[i]) == 0)
-            return *names[i];
-    return 0;
-}
-
-/* sum_j a[i + j] v[j]; v is the shorter one. */
-static PyObject *slide(const asn_array *a, const asn_array *v, char mode) {
-    int64_t n = a->layout.size, m = v->layout.size;
-    int64_t first = mode == 'f' ? 1 - m : mode == 's' ? -(m / 2) : 0;
-    int64_t count = mode == 'f' ? n + m - 1 : mode == 's' ? n : n - m + 1;
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status = asn_correlate(&r->array, a, v, first, count);
-    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
-    asn_ndarray_drop(r);
-    NOT_PLAIN;
-}
-
-PLAIN(correlate) {
-    char mode = n == 3 ? slide_mode(v[2]) : 'v';
-    if (n < 2 || n > 3 || !mode || !are_lines(v[0], v[1]) ||
-        asn_of(v[0])->layout.size < asn_of(v[1])->layout.size)
-        NOT_PLAIN;
-    return slide(asn_of(v[0]), asn_of(v[1]), mode);
-}
-
-PLAIN(convolve) {
-    char mode = n == 3 ? slide_mode(v[2]) : 'f';
-    if (n < 2 || n > 3 || !mode || !are_lines(v[0], v[1])) NOT_PLAIN;
-    bool swapped = asn_of(v[0])->layout.size < asn_of(v[1])->layout.size;
-    asn_index_item backwards = {.kind = ASN_INDEX_SLICE,
-                                .start = PY_SSIZE_T_MAX,
-                                .stop = PY_SSIZE_T_MIN,
-                                .step = -1};
-    asn_array turned;
-    ASN_PY_TRY(asn_index_view(&turned, asn_of(v[swapped ? 0 : 1]), 1, &backwards));
-    PyObject *r = slide(asn_of(v[swapped ? 1 : 0]), &turned, mode);
-    asn_array_fini(&turned);
-    return r;
-}
-
 static asn_status float_at(const asn_array *a, int64_t i, double *value) {
     asn_scalar s;
     ASN_TRY(asn_array_get_item(a, i * a->layout.strides[0], &s));
@@ -295,24 +228,15 @@ PLAIN(interp) {
 const asn_plain *asn_plain_find(const char *name) {
 #define ROW(name) {#name, plain_##name, NULL, 0}
     static const asn_plain rows[] = {
-        ROW(convolve),
-        ROW(correlate),
-        {"eye", asn_plain_eye, NULL, 0},
-        {"identity", asn_plain_identity, NULL, 0},
-        ROW(inner),
         ROW(interp),
         ROW(isreal),
         ROW(isscalar),
         ROW(lexsort),
         ROW(packbits),
         ROW(unpackbits),
-        {"linalg.det", asn_plain_det, NULL, 0},
-        {"linalg.inv", asn_plain_inv, NULL, 0},
-        {"linalg.solve", asn_plain_solve, NULL, 0},
         {"pad", plain_pad, "mode", 2},
         ROW(place),
         ROW(putmask),
-        ROW(vdot),
         ROW(unravel_index),
         ROW(ravel_multi_index),
     };

@@ -14,11 +14,4 @@ static inline bool whole(PyObject *o, int64_t *value) {
     return !overflow;
 }
 
-/* plain_matrices.c */
-PyObject *asn_plain_eye(PyObject *const *v, Py_ssize_t n);
-PyObject *asn_plain_identity(PyObject *const *v, Py_ssize_t n);
-PyObject *asn_plain_det(PyObject *const *v, Py_ssize_t n);
-PyObject *asn_plain_inv(PyObject *const *v, Py_ssize_t n);
-PyObject *asn_plain_solve(PyObject *const *v, Py_ssize_t n);
-
 #endif
