@@ -110,9 +110,7 @@ _LAZY = {
     "broadcast_shapes delete dsplit hsplit insert pad resize row_stack "
     "split tile trim_zeros unstack vsplit",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
-    "flatnonzero imag isfortran isscalar iterable ix_ lexsort "
-    "place put put_along_axis putmask ravel_multi_index real sort_complex "
-    "take_along_axis trace unravel_index",
+    "flatnonzero imag isfortran isscalar iterable ix_ put real sort_complex trace",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
     "iscomplexobj isneginf isposinf isreal isrealobj min_scalar_type nan_to_num real_if_close sinc",
     "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient interp trapezoid unwrap",

@@ -238,8 +238,7 @@ def _quantile_one(flat, q, weak):
 
 def _weighted_quantile(flat, q, weights):
     """The inverted CDF of weighted samples."""
-    from ._core import moveaxis
-    from ._manipulation import take_along_axis
+    from ._core import moveaxis, take_along_axis
 
     order = flat.argsort(axis=-1, kind="stable")
     ranked = take_along_axis(flat, order, -1)

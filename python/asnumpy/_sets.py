@@ -89,8 +89,7 @@ def unique(
 
 
 def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
-    from ._core import moveaxis
-    from ._manipulation import lexsort
+    from ._core import lexsort, moveaxis
 
     rows = moveaxis(asarray(ar), _normalize(axis, ar.ndim), 0)
     n = rows.shape[0]

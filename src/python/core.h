@@ -150,6 +150,9 @@ extern PyGetSetDef asn_ndarray_getset[];
 extern PyMethodDef asn_ndarray_methods[];
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key);
 int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
+/* What is assigned to elements of a dtype; *owner: to be released after, or NULL. */
+int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
+                         PyObject **owner);
 PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i);
 /* ufunc.at with a Python index. */
 int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,

@@ -65,7 +65,7 @@ static PyObject *f_outer(PyObject *const *v) {
     } else if (out) {
         asn_status status = asn_np_outer(NULL, asn_of(pair[0]), asn_of(pair[1]), out);
         if (!status && owner) status = asn_array_sync(out);
-        r = status ? outer_failed(pair, out, status)
+        r = status               ? outer_failed(pair, out, status)
             : asn_fp_check() < 0 ? NULL
                                  : Py_NewRef(v[2]);
     }

@@ -291,9 +291,8 @@ static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
     return r;
 }
 
-/* Reads the assigned value: Python scalars are packed into self's dtype with NumPy's
- * checks, arrays are cast. */
-static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
+/* Python scalars are packed into dtype with NumPy's checks, arrays are cast. */
+int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
                          PyObject **owner) {
     *owner = NULL;
     out->weak = 0;
@@ -302,22 +301,21 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
     } else if (PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) ||
                PyArray_IsScalar(value, Generic)) {
         out->array = NULL;
-        return asn_scalar_pack(value, asn_dtype_of(self), &out->scalar);
+        return asn_scalar_pack(value, dtype, &out->scalar);
     } else {
         /* Elements of a sequence, and of an array of a dtype that the device lacks, are
-         * packed one by one into self's dtype, as NumPy does. */
+         * packed one by one into dtype, as NumPy does. */
         bool known =
             PyArray_Check(value) &&
             asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)value)) != ASN_DTYPE_NONE;
-        PyObject *array =
-            known ? asn_asarray(value) : asn_asarray_dtype(value, asn_dtype_of(self));
-        if (!array) array = cast_on_host(value, asn_dtype_of(self));
+        PyObject *array = known ? asn_asarray(value) : asn_asarray_dtype(value, dtype);
+        if (!array) array = cast_on_host(value, dtype);
         if (!array) return -1;
         *owner = array;
         out->array = asn_of(array);
     }
-    if (asn_is_complex((asn_dtype)out->array->layout.dtype) &&
-        !asn_is_complex(asn_dtype_of(self)) && asn_dtype_of(self) != ASN_BOOL)
+    if (asn_is_complex((asn_dtype)out->array->layout.dtype) && !asn_is_complex(dtype) &&
+        dtype != ASN_BOOL)
         return PyErr_WarnEx(asn_py.complex_warning,
                             "Casting complex values to real discards the imaginary part",
                             1);
@@ -426,7 +424,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         rc = unalias_indices(&list, a);
     else if (rc == 0 && !is_plain_scalar(value))
         rc = check_depth(a, &list, value);
-    if (rc == 0) rc = value_operand(self, value, &source, &owner);
+    if (rc == 0) rc = asn_assigned_operand(asn_dtype_of(self), value, &source, &owner);
     if (rc == 0) {
         asn_status status = asn_index_set(a, list.count, list.items, &source);
         if (status != ASN_OK) {

@@ -31,50 +31,6 @@ PLAIN(isscalar) {
     NOT_PLAIN;
 }
 
-static PyObject *intp_scalar(int64_t value) {
-    return asn_scalar_at(ASN_I64, &value);
-}
-
-/* The extents of a tuple that has some, and their product; 0: it is none, or too large.
- */
-static int extents(PyObject *o, int64_t *extent, int64_t *size) {
-    if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) > ASN_MAX_DIMS) return 0;
-    int n = (int)PyTuple_GET_SIZE(o);
-    *size = 1;
-    for (int d = 0; d < n; d++)
-        if (!whole(PyTuple_GET_ITEM(o, d), &extent[d]) || extent[d] <= 0 ||
-            __builtin_mul_overflow(*size, extent[d], size))
-            return 0;
-    return n;
-}
-
-PLAIN(ravel_multi_index) {
-    int64_t extent[ASN_MAX_DIMS], size, flat = 0, at;
-    int ndim = n == 2 && PyTuple_CheckExact(v[0]) ? extents(v[1], extent, &size) : 0;
-    if (!ndim || PyTuple_GET_SIZE(v[0]) != ndim) NOT_PLAIN;
-    for (int d = 0; d < ndim; d++) {
-        if (!whole(PyTuple_GET_ITEM(v[0], d), &at) || at < 0 || at >= extent[d])
-            NOT_PLAIN;
-        flat = flat * extent[d] + at;
-    }
-    return intp_scalar(flat);
-}
-
-PLAIN(unravel_index) {
-    int64_t extent[ASN_MAX_DIMS], size, flat;
-    int ndim = n == 2 ? extents(v[1], extent, &size) : 0;
-    if (!ndim || !whole(v[0], &flat) || flat < 0 || flat >= size) NOT_PLAIN;
-    PyObject *r = PyTuple_New(ndim);
-    for (int d = ndim - 1; r && d >= 0; flat /= extent[d--]) {
-        PyObject *at = intp_scalar(flat % extent[d]);
-        if (at)
-            PyTuple_SET_ITEM(r, d, at);
-        else
-            Py_CLEAR(r);
-    }
-    return r;
-}
-
 /* ---- elements */
 
 PLAIN(isreal) {
@@ -87,32 +43,6 @@ PLAIN(isreal) {
     return r ? asn_ndarray_made(
                    r, asn_full(&r->array, ASN_BOOL, l->ndim, l->shape, 'C', &yes))
              : NULL;
-}
-
-/* array[mask] = number, of one shape. */
-static PyObject *set_masked(PyObject *const *v, Py_ssize_t n) {
-    if (n != 3 || !asn_is_ndarray_exact(v[0]) || !asn_is_ndarray_exact(v[1]) ||
-        asn_dtype_of(v[1]) != ASN_BOOL)
-        NOT_PLAIN;
-    asn_dtype dtype = asn_dtype_of(v[0]);
-    bool number = (PyFloat_CheckExact(v[2]) && dtype == ASN_F64) ||
-                  (PyLong_CheckExact(v[2]) && (dtype == ASN_F64 || dtype == ASN_I64));
-    asn_operand value = {.array = NULL, .weak = 0};
-    if (!number) NOT_PLAIN;
-    if (asn_scalar_pack(v[2], dtype, &value.scalar) < 0) {
-        PyErr_Clear();
-        NOT_PLAIN;
-    }
-    if (!asn_direct_index_set(asn_of(v[0]), asn_of(v[1]), &value)) NOT_PLAIN;
-    Py_RETURN_NONE;
-}
-
-PLAIN(place) {
-    return set_masked(v, n);
-}
-
-PLAIN(putmask) {
-    return set_masked(v, n);
 }
 
 /* The bits of an array, or the array of bits, without an axis. */
@@ -129,46 +59,6 @@ PLAIN(packbits) {
 
 PLAIN(unpackbits) {
     return bits(v, n, asn_direct_unpack);
-}
-
-/* from[at] */
-static asn_status picked(asn_array *out, const asn_array *from, const asn_array *at) {
-    asn_index_item item = {.kind = ASN_INDEX_ARRAY, .array = at};
-    return asn_index_get(out, from, 1, &item);
-}
-
-/* order = order[argsort(key[order])]; *order stays made. */
-static asn_status order_further(asn_array *order, const asn_array *key) {
-    asn_array keys, again, next;
-    ASN_TRY(picked(&keys, key, order));
-    asn_status status = asn_argsort(&again, &keys, 0);
-    asn_array_fini(&keys);
-    ASN_TRY(status);
-    status = picked(&next, order, &again);
-    asn_array_fini(&again);
-    ASN_TRY(status);
-    asn_array_fini(order);
-    asn_array_move(order, &next);
-    return ASN_OK;
-}
-
-PLAIN(lexsort) {
-    if (n != 1 || !PyTuple_CheckExact(v[0]) || PyTuple_GET_SIZE(v[0]) == 0) NOT_PLAIN;
-    PyObject *const *keys = PySequence_Fast_ITEMS(v[0]);
-    Py_ssize_t count = PyTuple_GET_SIZE(v[0]);
-    for (Py_ssize_t i = 0; i < count; i++)
-        if (!is_line(keys[i]) ||
-            asn_of(keys[i])->layout.size != asn_of(*keys)->layout.size)
-            NOT_PLAIN;
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status = asn_argsort(&r->array, asn_of(keys[0]), 0);
-    if (status != ASN_OK) return asn_ndarray_made(r, status);
-    for (Py_ssize_t i = 1; i < count && status == ASN_OK; i++)
-        status = order_further(&r->array, asn_of(keys[i]));
-    if (status == ASN_OK) return asn_ndarray_made(r, status);
-    Py_DECREF(r);
-    return asn_raise(status);
 }
 
 /* ---- axes */
@@ -228,17 +118,8 @@ PLAIN(interp) {
 const asn_plain *asn_plain_find(const char *name) {
 #define ROW(name) {#name, plain_##name, NULL, 0}
     static const asn_plain rows[] = {
-        ROW(interp),
-        ROW(isreal),
-        ROW(isscalar),
-        ROW(lexsort),
-        ROW(packbits),
-        ROW(unpackbits),
-        {"pad", plain_pad, "mode", 2},
-        ROW(place),
-        ROW(putmask),
-        ROW(unravel_index),
-        ROW(ravel_multi_index),
+        ROW(interp),   ROW(isreal),     ROW(isscalar),
+        ROW(packbits), ROW(unpackbits), {"pad", plain_pad, "mode", 2},
     };
 #undef ROW
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
