@@ -107,16 +107,16 @@ _LAZY = {
     "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
     "tril_indices_from triu triu_indices triu_indices_from vander",
     "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
-    "broadcast_shapes delete dsplit hsplit insert pad resize row_stack "
+    "broadcast_shapes delete dsplit hsplit insert resize row_stack "
     "split tile trim_zeros unstack vsplit",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
-    "flatnonzero imag isfortran isscalar iterable ix_ put real sort_complex trace",
+    "flatnonzero imag isfortran iterable ix_ put real sort_complex trace",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
-    "iscomplexobj isneginf isposinf isreal isrealobj min_scalar_type nan_to_num real_if_close sinc",
-    "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient interp trapezoid unwrap",
+    "iscomplexobj isneginf isposinf isrealobj min_scalar_type nan_to_num real_if_close sinc",
+    "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient trapezoid unwrap",
     "_products": "cross kron",
-    "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc packbits "
-    "piecewise select shares_memory unpackbits vectorize",
+    "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc "
+    "piecewise select shares_memory vectorize",
     "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
     "unique_inverse unique_values",
     "_statistics": "average corrcoef cov ptp",

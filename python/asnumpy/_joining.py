@@ -402,8 +402,6 @@ def _pad_statistic(a, axis, before, after, lengths, statistic):
 def _period_once(a, axis, before, after, mode):
     """The pieces of a padding that no side needs more than one period for: views of a."""
     n = a.shape[axis]
-    if mode == "wrap":
-        return a[_slab(axis, n - before, n)], a, a[_slab(axis, 0, after)]
     inner = mode == "reflect"  # the edge itself is not repeated
     turned = (*(slice(None),) * axis, slice(None, None, -1))
     left = a[_slab(axis, inner, before + inner)][turned]
@@ -412,13 +410,11 @@ def _period_once(a, axis, before, after, mode):
 
 
 def _pad_periodic(a, axis, before, after, mode):
-    """Pads by reflect, symmetric or wrap: index arithmetic on one period."""
+    """Pads by reflect or symmetric: index arithmetic on one period."""
     n = a.shape[axis]
     if max(before, after) <= n - (mode == "reflect"):
         return concatenate(_period_once(a, axis, before, after, mode), axis)
     where = _np.arange(-before, n + after)
-    if mode == "wrap":
-        return a.take(asarray(where % n), axis=axis)
     edge = mode == "symmetric"
     if n == 1 and not edge:
         return a.take(asarray(_np.zeros_like(where)), axis=axis)
@@ -455,15 +451,20 @@ def _pad_odd(a, axis, before, after, edge):
     return a
 
 
-def pad(array, pad_width, mode="constant", **kwargs):
-    """An array with its edges padded, in one of NumPy's eleven modes or by a function."""
-    a = asarray(array)
+def widths_of(pad_width, ndim):
+    """np.pad's pad_width as a list of (before, after) per axis."""
     if isinstance(pad_width, dict):
-        widths = [(0, 0)] * a.ndim
+        widths = [(0, 0)] * ndim
         for axis, width in pad_width.items():
             widths[axis] = (width, width) if isinstance(width, int) else tuple(width)
         pad_width = widths
-    widths = _pairs(pad_width, a.ndim, integer=True)
+    return _pairs(pad_width, ndim, integer=True)
+
+
+def pad(array, pad_width, mode, kwargs):
+    """np.pad by a mode that is not "wrap" alone, which is compiled, or by a function."""
+    a = asarray(array)
+    widths = widths_of(pad_width, a.ndim)
     allowed = {
         "empty": set(), "edge": set(), "wrap": set(), "constant": {"constant_values"},
         "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"},
@@ -521,7 +522,7 @@ def _pad_constant(a, widths, values):
 
 def _pad_axis(a, axis, before, after, mode, kwargs, original):
     n, ndim = a.shape[axis], a.ndim
-    if mode in ("reflect", "symmetric", "wrap"):
+    if mode in ("reflect", "symmetric"):
         if kwargs.get("reflect_type", "even") == "odd" and (n > 1 or mode == "symmetric"):
             return _pad_odd(a, axis, before, after, mode == "symmetric")
         return _pad_periodic(a, axis, before, after, mode)

@@ -54,11 +54,6 @@ def iterable(y):
     return True
 
 
-def isscalar(element):
-    """Whether an object is a scalar."""
-    return _np.isscalar(element)
-
-
 def isfortran(a):
     """Whether an array is column-major and not row-major."""
     return a.flags.fnc

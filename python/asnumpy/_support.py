@@ -232,6 +232,28 @@ def put(a, indices, values, mode):
     return
 
 
+def isscalar(element):
+    """Whether an object that is no array is a scalar: of a class of numbers, or text."""
+    return _np.isscalar(element)
+
+
+@functools.cache
+def _joining():
+    from . import _joining
+
+    return _joining
+
+
+def pad(array, width, mode, options):
+    """np.pad in the modes that Python has."""
+    return _joining().pad(array, width, mode, options)
+
+
+def pad_widths(width, ndim):
+    """(before, after) of each axis."""
+    return tuple(tuple(pair) for pair in _joining().widths_of(width, ndim))
+
+
 def choose(a, choices, out, mode):
     from ._joining import broadcast_arrays
 
@@ -566,10 +588,7 @@ def hosted(function):
         return result
 
     call._implementation, call.__signature__ = function, signature
-    plain = ""
-    if function.__module__ in ("asnumpy", "asnumpy.linalg"):
-        plain = f"{function.__module__}.{function.__name__}".removeprefix("asnumpy.")
-    public = functools.update_wrapper(_core._composed(function, call, plain, takes_like), call)
+    public = functools.update_wrapper(_core._composed(function, call, takes_like), call)
     return public
 
 

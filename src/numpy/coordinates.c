@@ -167,7 +167,7 @@ static asn_status add_dimension(asn_array *total, bool first, const asn_array *a
 asn_status asn_np_ravel_multi_index(asn_array *result, const asn_array *const *at,
                                     int ndim, const int64_t *shape,
                                     const asn_np_bounds *modes, char order) {
-    int64_t steps[ASN_MAX_DIMS], size;
+    int64_t steps[ASN_MAX_DIMS] = {1}, size;
     ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
     ASN_TRY(add_dimension(result, true, at[0], shape[0], steps[0], modes[0]));
     asn_status status = ASN_OK;

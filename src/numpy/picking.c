@@ -147,10 +147,13 @@ static asn_status put_where(const asn_array *a, const asn_array *mask,
                              by_position ? "putmask" : "place");
     if (!(a->layout.flags & ASN_WRITEABLE))
         return asn_error_set(ASN_ERR_VALUE, "assignment destination is read-only");
-    ASN_MAKE(truth, asn_np_astype(truth, mask, ASN_BOOL));
-    const asn_array *shaped = truth;
+    const asn_array *shaped = mask;
+    if (mask->layout.dtype != ASN_BOOL) {
+        ASN_MAKE(truth, asn_copy(truth, mask, ASN_BOOL, 'K'));
+        shaped = truth;
+    }
     if (!asn_layout_same_shape(&mask->layout, &a->layout)) {
-        ASN_MAKE(turned, asn_np_reshape(turned, truth, a->layout.ndim, a->layout.shape));
+        ASN_MAKE(turned, asn_np_reshape(turned, shaped, a->layout.ndim, a->layout.shape));
         shaped = turned;
     }
     const asn_index_item item = {.kind = ASN_INDEX_MASK, .array = shaped};

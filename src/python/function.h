@@ -29,17 +29,6 @@ int asn_function_init_type(PyObject *module);
 int asn_functions_add(PyObject *module, asn_function_def *defs);
 
 int asn_composed_init_type(PyObject *module); /* composed.c */
-/* plain.c: what does the plain calls of asnumpy's function of that name, or says
- * NotImplemented. Its arguments are positional, but the one at `at` may come by a
- * keyword, behind the others. */
-typedef struct {
-    const char *name;
-    PyObject *(*call)(PyObject *const *args, Py_ssize_t nargs);
-    const char *keyword; /* or NULL */
-    Py_ssize_t at;
-} asn_plain;
-/* "eye", "linalg.inv"; NULL: there is none. */
-const asn_plain *asn_plain_find(const char *name);
 
 /* function_override.c */
 /* Whether the object's type has an __array_function__ other than ours and NumPy's. */
@@ -60,11 +49,11 @@ int asn_value_dtype(PyObject *value, asn_dtype *out);
 PyObject *asn_arange_run(PyObject *const *v); /* arange.c */
 
 extern asn_function_def asn_axes_functions[], asn_create_functions[],
-    asn_join_functions[], asn_coordinate_functions[], asn_picking_functions[],
-    asn_product_functions[], asn_reduce_functions[], asn_shape_functions[],
-    asn_select_functions[], asn_engine_functions[], asn_memory_functions[],
-    asn_tensor_functions[], asn_fft_functions[], asn_linalg_functions[],
-    asn_profile_functions[], asn_custom_functions[], asn_acl_functions[],
-    asn_jit_functions[], asn_stream_functions[];
+    asn_join_functions[], asn_coordinate_functions[], asn_numeric_functions[],
+    asn_picking_functions[], asn_product_functions[], asn_reduce_functions[],
+    asn_shape_functions[], asn_select_functions[], asn_engine_functions[],
+    asn_memory_functions[], asn_tensor_functions[], asn_fft_functions[],
+    asn_linalg_functions[], asn_profile_functions[], asn_custom_functions[],
+    asn_acl_functions[], asn_jit_functions[], asn_stream_functions[];
 
 #endif

@@ -205,6 +205,12 @@ static PyObject *eye(const shape_args *s, int64_t k) {
 
 static int read_square(PyObject *rows, PyObject *columns, PyObject *dtype,
                        PyObject *order, shape_args *s) {
+    if (PyLong_CheckExact(rows) && rows == columns) { /* the usual one, without a tuple */
+        if (read_shape(rows, dtype, order, s) < 0) return -1;
+        s->shape[1] = s->shape[0];
+        s->ndim = 2;
+        return 0;
+    }
     PyObject *shape = PyTuple_Pack(2, rows, columns);
     int rc = shape ? read_shape(shape, dtype, order, s) : -1;
     Py_XDECREF(shape);

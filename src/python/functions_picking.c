@@ -79,21 +79,34 @@ static PyObject *f_put_along_axis(PyObject *const *v) {
 
 /* ---- order by several keys */
 
-static PyObject *lexsort(PyObject *items, int64_t axis) {
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(items), made = 0;
-    PyObject **objects = PyMem_Malloc((size_t)(n + 1) * sizeof *objects), *r = NULL;
-    const asn_array **keys = PyMem_Malloc((size_t)(n + 1) * sizeof *keys);
-    if (!objects || !keys) PyErr_NoMemory();
-    for (; objects && keys && made < n; made++) {
+/* `objects` and `keys` have room for them all. */
+static PyObject *sort_keys(PyObject *items, int64_t axis, PyObject **objects,
+                           const asn_array **keys) {
+    const int n = (int)PySequence_Fast_GET_SIZE(items);
+    PyObject *r = NULL;
+    int made = 0;
+    for (; made < n; made++) {
         objects[made] = asn_asarray(PySequence_Fast_GET_ITEM(items, made));
         if (!objects[made]) break;
         keys[made] = asn_of(objects[made]);
     }
-    asn_ndarray *order = objects && keys && made == n ? asn_ndarray_alloc() : NULL;
+    asn_ndarray *order = made == n ? asn_ndarray_alloc() : NULL;
     if (order)
-        r = asn_ndarray_finish(order, asn_np_lexsort(&order->array, (int)n, keys, axis));
+        r = asn_ndarray_finish(order, asn_np_lexsort(&order->array, n, keys, axis));
     while (made)
         Py_DECREF(objects[--made]);
+    return r;
+}
+
+static PyObject *lexsort(PyObject *items, int64_t axis) {
+    enum { FEW = 16 };
+    const size_t n = (size_t)PySequence_Fast_GET_SIZE(items);
+    PyObject *few_objects[FEW], **objects, *r;
+    const asn_array *few_keys[FEW], **keys;
+    if (n <= FEW) return sort_keys(items, axis, few_objects, few_keys);
+    objects = PyMem_Malloc(n * sizeof *objects);
+    keys = PyMem_Malloc(n * sizeof *keys);
+    r = objects && keys ? sort_keys(items, axis, objects, keys) : PyErr_NoMemory();
     PyMem_Free(objects);
     PyMem_Free(keys);
     return r;

@@ -172,22 +172,6 @@ static PyObject *f_searchsorted(PyObject *const *v) {
     WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
 }
 
-/* Of float64 arrays; NotImplemented where the device has no such operation. */
-static PyObject *f_interp(PyObject *const *v) {
-    for (int i = 0; i < 3; i++)
-        if (!asn_is_ndarray(v[i]) || asn_dtype_of(v[i]) != ASN_F64)
-            return PyErr_Format(PyExc_TypeError, "float64 arrays are needed");
-    double left = PyFloat_AsDouble(v[3]), right = PyFloat_AsDouble(v[4]);
-    if (PyErr_Occurred()) return NULL;
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status =
-        asn_interp(&r->array, asn_of(v[0]), asn_of(v[1]), asn_of(v[2]), left, right);
-    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
-    asn_ndarray_drop(r);
-    Py_RETURN_NOTIMPLEMENTED;
-}
-
 static PyObject *f_take(PyObject *const *v) {
     WITH_ARRAY(asn_take_run(a, v[1], v[2], v[3], v[4]));
 }
@@ -276,8 +260,6 @@ asn_function_def asn_shape_functions[] = {
         "_order_statistics", "a, kth", f_order_statistics,
         "The elements that sorting puts at these ascending positions of the last "
         "axis."),
-    ASN_FUNCTION("interp_lines", "x, xp, fp, left, right", f_interp,
-                 "interp of float64 arrays, or NotImplemented."),
     ASN_FUNCTION("_contract", "a, b, /", f_contract,
                  "matmul of two arrays that reports no floating-point conditions."),
     ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,
