@@ -31,8 +31,10 @@ asn_status asn_np_along(const asn_array *a, const asn_array *indices, int axis,
     if (!asn_is_integer(asn_layout_dtype(&indices->layout)))
         return asn_error_set(ASN_ERR_INDEX, "`indices` must be an integer array");
     if (indices->layout.ndim != ndim)
-        return asn_error_set(ASN_ERR_VALUE, "`indices` and `arr` must have the same "
-                                            "number of dimensions");
+        return asn_error_set(ASN_ERR_VALUE,
+                             "`indices` and `arr` must have the same number of "
+                             "dimensions, not %d and %d",
+                             indices->layout.ndim, ndim);
     for (int d = 0; d < ndim; d++) {
         items[d] = (asn_index_item){.kind = ASN_INDEX_ARRAY, .array = indices};
         if (d == axis) continue;
