@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python/asnumpy"
 MODULES = ("linalg", "fft")  # beside the package itself
 UNMOVED = (
-    "count_nonzero fftfreq fftshift ifftshift linalg.eig linalg.matrix_norm linalg.pinv linalg.trace "
+    "count_nonzero fftfreq linalg.eig linalg.matrix_norm linalg.pinv linalg.trace "
     "linalg.vector_norm rfftfreq trace unique"
 )
 FILES = {"load"}  # read by each binding itself

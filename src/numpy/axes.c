@@ -206,3 +206,15 @@ asn_status asn_np_roll(asn_array *out, const asn_array *a, const int64_t *shifts
     return asn_layout_nbytes(l) <= ROLLED_BY_AXES ? by_axes(out, a, within)
                                                   : by_blocks(out, a, within, moved);
 }
+
+asn_status asn_np_fftshift(asn_array *out, const asn_array *a, int n, const int *axes,
+                           bool back) {
+    int64_t shifts[ASN_MAX_DIMS];
+    for (int d = 0; d < a->layout.ndim; d++)
+        shifts[d] = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t half = a->layout.shape[axes[i]] / 2;
+        shifts[axes[i]] += back ? -half : half;
+    }
+    return asn_np_roll(out, a, shifts);
+}

@@ -40,4 +40,9 @@ ASN_CHECK_RESULT asn_status asn_np_rot90(asn_array *out, const asn_array *a, int
 ASN_CHECK_RESULT asn_status asn_np_roll(asn_array *out, const asn_array *a,
                                         const int64_t *shifts);
 
+/* The same by half of each axis, those of n axes (normalised; one may come twice): what
+ * brings frequency zero to the middle, or `back`. */
+ASN_CHECK_RESULT asn_status asn_np_fftshift(asn_array *out, const asn_array *a, int n,
+                                            const int *axes, bool back);
+
 #endif

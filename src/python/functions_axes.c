@@ -1,6 +1,6 @@
 /* L3 python: functions about the order and the direction of axes: moveaxis, rollaxis,
- * swapaxes, flip, fliplr, flipud, rot90, roll. They read arguments; numpy/axes.h has the
- * rest.
+ * swapaxes, flip, fliplr, flipud, rot90, roll, fft.fftshift. They read arguments;
+ * numpy/axes.h has the rest.
  */
 #include "function.h"
 #include "numpy/axes.h"
@@ -359,6 +359,50 @@ static PyObject *f_roll(PyObject *const *v) {
     return r;
 }
 
+/* The axes of a tuple or list, or one; all where it is None. */
+static int shifted_axes(PyObject *obj, int ndim, int *axes, int *n) {
+    if (!obj || obj == Py_None) {
+        for (*n = 0; *n < ndim; ++*n)
+            axes[*n] = *n;
+        return 0;
+    }
+    if (!PyTuple_Check(obj) && !PyList_Check(obj)) {
+        *n = 1;
+        return asn_loose_axis_from_py(obj, ndim, axes);
+    }
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(obj);
+    if (count > ASN_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "axes has %zd numbers; it may have 0 to %d", count,
+                     ASN_MAX_DIMS);
+        return -1;
+    }
+    for (*n = 0; *n < count; ++*n)
+        if (asn_loose_axis_from_py(PySequence_Fast_GET_ITEM(obj, *n), ndim, &axes[*n]) <
+            0)
+            return -1;
+    return 0;
+}
+
+static PyObject *fftshift(PyObject *const *v, bool back) {
+    int axes[ASN_MAX_DIMS], n;
+    PyObject *a = asn_asarray(v[0]), *made = NULL;
+    if (a && shifted_axes(v[1], asn_of(a)->layout.ndim, axes, &n) == 0) {
+        asn_ndarray *r = asn_ndarray_alloc();
+        if (r)
+            made =
+                asn_ndarray_made(r, asn_np_fftshift(&r->array, asn_of(a), n, axes, back));
+    }
+    Py_XDECREF(a);
+    return made;
+}
+
+static PyObject *f_fftshift(PyObject *const *v) {
+    return fftshift(v, false);
+}
+static PyObject *f_ifftshift(PyObject *const *v) {
+    return fftshift(v, true);
+}
+
 asn_function_def asn_axes_functions[] = {
     ASN_FUNCTION("moveaxis", "a, source, destination", f_moveaxis,
                  "A view with axes moved to new positions."),
@@ -374,5 +418,9 @@ asn_function_def asn_axes_functions[] = {
                  "A view rotated by 90 degrees k times in a plane."),
     ASN_FUNCTION("roll", "a, shift, axis=None", f_roll,
                  "A copy with the elements shifted along axes, wrapping around."),
+    ASN_FUNCTION_OF("fft", "fftshift", "x, axes=None", f_fftshift,
+                    "Moves frequency zero to the middle."),
+    ASN_FUNCTION_OF("fft", "ifftshift", "x, axes=None", f_ifftshift,
+                    "The inverse of fftshift."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };
