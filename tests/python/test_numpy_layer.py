@@ -19,7 +19,7 @@ m.flip([[1, 2]], m.array(1)) | m.fliplr(B) | m.fliplr(c) | m.flipud(B) | m.flipu
 m.rot90(B, 2.0, (1, 0)) | m.rot90(B, 4) | m.rot90(C, 3, (0, 2)) | m.rot90(B, 1, (0, 2)) | m.rot90(B, 1, (0, 0))
 m.rot90(B, 1, (0,)) | m.roll(B, 1) | m.roll(B, (1, -2), (0, 1)) | m.roll(B, 5, (0, 0, 1)) | m.roll(B.T, 0, 0)
 m.roll(B.T, (1, 1), (0, 1)) | m.roll(B, 2**70, 1) | m.roll(B, [[1]], 0) | m.roll(B, (1, 2), (0, 1, 0)) | m.roll(z, 3)
-m.roll(B, 1.5, 1) | m.roll(m.broadcast_to(c, (4, 3)), 1, 0) | m.fft.fftshift(B) | m.fft.ifftshift(C, (0, -1))
+m.roll(B, 1.5, 1) | m.roll(m.broadcast_to(c, (4, 3)), 1, 0) | m.fft.fftshift(B) | m.fft.ifftshift(C, (1, -1))
 m.fft.fftshift(C, 3) | m.fft.fftshift(e)
 m.stack([A, A], -1) | m.stack([A, B]) | m.stack([]) | m.stack(A) | m.stack(3) | m.stack([1, 2.5]) | m.stack([A, A], 3)
 m.stack([A.T, A.T], 2) | m.stack([A, A], dtype=int, casting='safe') | m.stack([A, A], out=m.zeros((2, 2, 3), 'f4'))
