@@ -20,7 +20,7 @@ PACKAGE = ROOT / "python/asnumpy"
 MODULES = ("linalg", "fft")  # beside the package itself
 UNMOVED = (
     "count_nonzero fftfreq linalg.eig linalg.matrix_norm linalg.pinv linalg.trace "
-    "linalg.vector_norm rfftfreq trace unique"
+    "linalg.vector_norm rfftfreq trace"
 )
 FILES = {"load"}  # read by each binding itself
 ROW = re.compile(r'ASN_FUNCTION(?:_SHOWN|(_OF))?\(\s*(?:"(\w+)",\s*)?"(\w+)"')

@@ -117,7 +117,7 @@ _LAZY = {
     "_products": "cross kron",
     "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc "
     "piecewise select shares_memory vectorize",
-    "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+    "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts "
     "unique_inverse unique_values",
     "_statistics": "average corrcoef cov ptp",
     "_quantiles": "median percentile quantile",

@@ -34,10 +34,10 @@ static asn_status with_word(asn_array *out, asn_op op, const asn_array *a,
 /* The axis that is worked on, and `a` with it as the last one. */
 static asn_status axis_last(asn_array *out, const asn_array *a, const asn_np_bits *bits,
                             int *axis) {
-    ASN_TEMPORARIES;
+    const int ndim = a->layout.ndim ? a->layout.ndim : 1;
     *axis = 0;
+    if (!bits->flat) ASN_TRY(asn_axis_normalize(bits->axis, ndim, axis));
     if (bits->flat || a->layout.ndim == 0) return asn_np_ravel(out, a);
-    ASN_TRY(asn_axis_normalize(bits->axis, a->layout.ndim, axis));
     const int64_t from = *axis, to = -1;
     return asn_np_moveaxis(out, a, 1, &from, 1, &to);
 }

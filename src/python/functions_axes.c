@@ -5,8 +5,12 @@
 #include "function.h"
 #include "numpy/axes.h"
 
-/* One axis number, bools among them, that fits C's int. */
-static int axis_number(PyObject *obj, int64_t *out) {
+int asn_axis_number_from_py(PyObject *obj, int64_t *out) {
+    if (!PyIndex_Check(obj)) {
+        PyErr_Format(PyExc_TypeError, "integer argument expected, got %s",
+                     Py_TYPE(obj)->tp_name);
+        return -1;
+    }
     if (asn_int64_from_py(obj, out) < 0) return -1;
     if (*out == (int)*out) return 0;
     PyErr_SetString(PyExc_OverflowError, "Python int too large to convert to C int");
@@ -31,7 +35,7 @@ static PyObject *axis_items(PyObject *axis) {
 static int axis_numbers(PyObject *axis, int64_t values[ASN_MAX_DIMS + 1], int *n) {
     if (ASN_LIKELY(PyLong_CheckExact(axis))) {
         *n = 1;
-        return axis_number(axis, values);
+        return asn_axis_number_from_py(axis, values);
     }
     PyObject *items = axis_items(axis);
     if (!items) return -1;
@@ -39,7 +43,7 @@ static int axis_numbers(PyObject *axis, int64_t values[ASN_MAX_DIMS + 1], int *n
     *n = (int)(count > ASN_MAX_DIMS ? ASN_MAX_DIMS + 1 : count);
     int rc = 0;
     for (int i = 0; i < *n && rc == 0; i++)
-        rc = axis_number(PySequence_Fast_GET_ITEM(items, i), &values[i]);
+        rc = asn_axis_number_from_py(PySequence_Fast_GET_ITEM(items, i), &values[i]);
     Py_DECREF(items);
     return rc;
 }
@@ -120,7 +124,7 @@ static PyObject *f_moveaxis(PyObject *const *v) {
 /* (a, axis, start) */
 static PyObject *f_rollaxis(PyObject *const *v) {
     int64_t axis, start = 0;
-    if (axis_number(v[1], &axis) < 0) return NULL;
+    if (asn_axis_number_from_py(v[1], &axis) < 0) return NULL;
     if (asn_int64_from_py(v[2], &start) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
         PyErr_Clear();
@@ -132,7 +136,9 @@ static PyObject *f_rollaxis(PyObject *const *v) {
 PyObject *asn_swapaxes_run(PyObject *a, PyObject *axis1, PyObject *axis2) {
     int64_t first = 0, second = 0;
     asn_array view;
-    if (axis_number(axis1, &first) < 0 || axis_number(axis2, &second) < 0) return NULL;
+    if (asn_axis_number_from_py(axis1, &first) < 0 ||
+        asn_axis_number_from_py(axis2, &second) < 0)
+        return NULL;
     return asn_ndarray_view_made(a, asn_np_swapaxes(&view, asn_of(a), first, second),
                                  &view);
 }
@@ -195,7 +201,7 @@ static PyObject *f_flip(PyObject *const *v) {
     if (a && flipped_axes(v[1], asn_of(a)->layout.ndim, &mask) == 0)
         r = asn_ndarray_view_made(a, asn_np_flip(&view, asn_of(a), mask), &view);
     Py_XDECREF(a);
-    return r;
+    return r ? asn_ndarray_return(r) : NULL; /* of no axes: the element */
 }
 
 /* Along axis 0 or 1, which there must be. */

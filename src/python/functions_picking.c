@@ -156,9 +156,17 @@ static int put_operand(PyObject *given, asn_dtype dtype, asn_operand *out,
     return 0;
 }
 
+/* Whether the device has no such dtype, or byte order: NumPy writes to it. */
+static bool is_the_hosts(PyArrayObject *a) {
+    return !PyArray_ISNOTSWAPPED(a) ||
+           asn_dtype_from_descr(PyArray_DESCR(a)) == ASN_DTYPE_NONE;
+}
+
 static PyObject *put_where(PyObject *const *v,
                            asn_status (*call)(const asn_array *a, const asn_array *mask,
                                               const asn_operand *values)) {
+    if (PyArray_Check(v[0]) && is_the_hosts((PyArrayObject *)v[0]))
+        return PyErr_Format(asn_py.host_dtype, "arrays of that dtype are the host's");
     if (!asn_is_ndarray(v[0]))
         return PyErr_Format(PyExc_TypeError, "argument 1 must be asnumpy.ndarray, not %s",
                             Py_TYPE(v[0])->tp_name);
