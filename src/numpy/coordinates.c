@@ -148,13 +148,11 @@ static asn_status within(asn_array *out, const asn_array *at, int64_t extent,
 }
 
 /* *total += within(at) * step; *total is made by the first one. */
-static asn_status add_dimension(asn_array *total, bool first, const asn_array *at,
-                                int64_t extent, int64_t step, asn_np_bounds mode) {
+static asn_status add_dimension(asn_array *total, bool first, const asn_array *tame,
+                                int64_t step) {
     ASN_TEMPORARIES;
     const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_array sum;
-    if (at->layout.size && extent == 0) return empty_dimension();
-    ASN_MAKE(tame, within(tame, at, extent, mode));
     if (first) return with_number(total, ASN_OP_MULTIPLY, tame, step);
     ASN_MAKE(part, with_number(part, ASN_OP_MULTIPLY, tame, step));
     const asn_operand in[2] = {{.array = total}, {.array = part}};
@@ -164,15 +162,29 @@ static asn_status add_dimension(asn_array *total, bool first, const asn_array *a
     return ASN_OK;
 }
 
+/* Coordinates that are checked, or brought within the bounds. */
+static asn_status checked_dimension(asn_array *total, bool first, const asn_array *at,
+                                    int64_t extent, int64_t step, asn_np_bounds mode) {
+    ASN_TEMPORARIES;
+    if (extent == 0) return empty_dimension();
+    ASN_MAKE(tame, within(tame, at, extent, mode));
+    return add_dimension(total, first, tame, step);
+}
+
 asn_status asn_np_ravel_multi_index(asn_array *result, const asn_array *const *at,
                                     int ndim, const int64_t *shape,
                                     const asn_np_bounds *modes, char order) {
     int64_t steps[ASN_MAX_DIMS] = {1}, size;
+    bool empty = false; /* then they broadcast to nothing, and none is out of bounds */
     ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
-    ASN_TRY(add_dimension(result, true, at[0], shape[0], steps[0], modes[0]));
+    for (int d = 0; d < ndim; d++)
+        empty |= at[d]->layout.size == 0;
     asn_status status = ASN_OK;
-    for (int d = 1; d < ndim && !status; d++)
-        status = add_dimension(result, false, at[d], shape[d], steps[d], modes[d]);
-    if (status) asn_array_fini(result);
+    int made = 0;
+    for (; made < ndim && !status; made += !status)
+        status = empty ? add_dimension(result, made == 0, at[made], steps[made])
+                       : checked_dimension(result, made == 0, at[made], shape[made],
+                                           steps[made], modes[made]);
+    if (status && made) asn_array_fini(result);
     return status;
 }

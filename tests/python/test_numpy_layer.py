@@ -52,7 +52,7 @@ m.isreal(C.T) | m.isreal(c) | m.isreal(z) | m.isreal(1j) | m.isreal([1, 2j]) | m
 m.unravel_index([22, 41], (7, 6), 'F') | m.unravel_index(-1, (7, 6)) | m.unravel_index([1, 100], (7, 6)) | m.unravel_index(0, ())
 m.unravel_index(1.5, (3,)) | m.unravel_index([], (7, 6)) | m.ravel_multi_index((3, -2), (3, 4), 'wrap')
 m.ravel_multi_index(([3, -1], [-2, 9]), (3, 4), ('clip', 'wrap')) | m.ravel_multi_index((1,), (3, 4)) | m.ravel_multi_index((), ())
-m.ravel_multi_index(([1], [[0], [1]]), (3, 4), order='F') | m.ravel_multi_index((1, 2), (3, 4), 'x')
+m.ravel_multi_index((m.zeros((3, 0), int), 9), (3, 4)) | m.ravel_multi_index(([1], [[0], [1]]), (3, 4), order='F') | m.ravel_multi_index((1, 2), (3, 4), 'x')
 put(m.put_along_axis, m.array([[0], [1]]), [[5], [6.5]], 1)
 put(m.put_along_axis, m.array([[7]]), 1, 1) | put(m.put_along_axis, A, 1, 1) | put(m.place, A > 2, [7, 8]) | put(m.place, A > 2, [])
 put(m.place, A > 9, []) | put(m.place, [1, 0], 1) | put(m.place, A > 2, c) | put(m.putmask, A > 2, [7, 8]) | put(m.putmask, A > 2, 1.5)
