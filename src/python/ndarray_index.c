@@ -292,7 +292,7 @@ static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
 }
 
 /* Python scalars are packed into dtype with NumPy's checks, arrays are cast. */
-int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
+static int value_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
                          PyObject **owner) {
     *owner = NULL;
     out->weak = 0;
@@ -320,6 +320,11 @@ int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
                             "Casting complex values to real discards the imaginary part",
                             1);
     return 0;
+}
+
+int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
+                         PyObject **owner) {
+    return value_operand(dtype, value, out, owner);
 }
 
 static bool is_plain_scalar(PyObject *value) {
@@ -424,7 +429,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         rc = unalias_indices(&list, a);
     else if (rc == 0 && !is_plain_scalar(value))
         rc = check_depth(a, &list, value);
-    if (rc == 0) rc = asn_assigned_operand(asn_dtype_of(self), value, &source, &owner);
+    if (rc == 0) rc = value_operand(asn_dtype_of(self), value, &source, &owner);
     if (rc == 0) {
         asn_status status = asn_index_set(a, list.count, list.items, &source);
         if (status != ASN_OK) {
