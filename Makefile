@@ -103,6 +103,7 @@ lint: setup
 	.venv/bin/ruff format --check .
 	$(PY) tools/check_layers.py
 	$(PY) tools/check_types.py
+	$(PY) tools/check_names.py
 	$(PY) tools/check_abi.py
 	$(PY) tools/check_rows.py names
 	$(PY) tools/check_text.py

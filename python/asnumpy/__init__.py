@@ -103,24 +103,21 @@ permute_dims = _core.transpose
 # Module -> the names it defines, for loading at first use.
 _LAZY = {
     "_creation": "asarray_chkfinite bartlett blackman diag diag_indices diag_indices_from diagflat "
-    "eye fromfile fromfunction fromiter fromstring geomspace hamming hanning identity indices "
+    "fromfile fromfunction fromiter fromstring geomspace hamming hanning indices "
     "kaiser linspace logspace mask_indices meshgrid require tri tril tril_indices "
     "tril_indices_from triu triu_indices triu_indices_from vander",
     "_joining": "append array_split atleast_1d atleast_2d atleast_3d block broadcast_arrays "
-    "broadcast_shapes column_stack delete dsplit dstack hsplit hstack insert pad resize row_stack "
-    "split stack tile trim_zeros unstack vsplit vstack",
+    "broadcast_shapes delete dsplit hsplit insert resize row_stack "
+    "split tile trim_zeros unstack vsplit",
     "_manipulation": "argwhere astype choose compress diagonal extract fill_diagonal "
-    "flatnonzero flip fliplr flipud imag isfortran isscalar iterable ix_ lexsort moveaxis "
-    "place put put_along_axis putmask ravel_multi_index real roll rollaxis rot90 "
-    "sort_complex "
-    "take_along_axis trace unravel_index",
+    "flatnonzero imag isfortran iterable ix_ put real sort_complex trace",
     "_math": "allclose angle array_equal array_equiv common_type fix i0 isclose iscomplex "
-    "iscomplexobj isneginf isposinf isreal isrealobj min_scalar_type nan_to_num real_if_close sinc",
-    "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient interp trapezoid unwrap",
-    "_products": "convolve correlate cross inner kron outer tensordot vdot",
-    "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc packbits "
-    "piecewise select shares_memory unpackbits vectorize",
-    "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique unique_all unique_counts "
+    "iscomplexobj isneginf isposinf isrealobj min_scalar_type nan_to_num real_if_close sinc",
+    "_calculus": "cumulative_prod cumulative_sum diff ediff1d gradient trapezoid unwrap",
+    "_products": "cross kron",
+    "_piecewise": "apply_along_axis apply_over_axes base_repr binary_repr frompyfunc "
+    "piecewise select shares_memory vectorize",
+    "_sets": "digitize intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts "
     "unique_inverse unique_values",
     "_statistics": "average corrcoef cov ptp",
     "_quantiles": "median percentile quantile",

@@ -8,10 +8,8 @@ from numpy import _NoValue
 
 from . import _core
 from ._core import asanyarray, asarray, where
-from ._errstate import errstate
 from ._joining import _normalize
 from ._statistics import _axis_tuple
-from ._support import number
 
 
 def diff(a, n=1, axis=-1, prepend=_NoValue, append=_NoValue):
@@ -217,61 +215,3 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi):
     tail = (slice(None),) * axis + (slice(1, None),)
     result[tail] = p[tail] + correct.cumsum(axis)
     return result
-
-
-def interp(x, xp, fp, left=None, right=None, period=None):
-    """Piecewise linear interpolation."""
-    fp = asarray(fp)
-    kind = _np.complex128 if fp.dtype.kind == "c" else _np.float64
-    x = asarray(x, dtype=_np.float64, order="C")
-    xp, fp = asarray(xp, dtype=_np.float64, order="C"), asarray(fp, dtype=kind, order="C")
-    if period is not None:
-        if period == 0:
-            raise ValueError("period must be a non-zero value")
-        period, left, right = abs(period), None, None
-        if xp.ndim != 1 or fp.ndim != 1:
-            raise ValueError("Data points must be 1-D sequences")
-        if xp.shape[0] != fp.shape[0]:
-            raise ValueError("fp and xp are not of the same length")
-        x, xp = asarray(x % period), asarray(xp % period)
-        order = xp.argsort()
-        xp, fp = xp[order], fp[order]
-        xp = _core.concatenate((xp[-1:] - period, xp, xp[:1] + period))
-        fp = _core.concatenate((fp[-1:], fp, fp[:1]))
-    if xp.ndim == 0:
-        raise ValueError("interp: xp and fp must have one axis, got none")
-    if xp.shape[0] == 0:
-        raise ValueError("array of sample points is empty")
-    if xp.shape != fp.shape or xp.ndim != 1:
-        raise ValueError("fp and xp are not of the same length.")
-    left = fp[0] if left is None else left
-    right = fp[-1] if right is None else right
-    if kind is _np.complex128:
-        result = _core.empty(x.shape, kind)
-        result.real = interp(x, xp, fp.real, _np.real(left), _np.real(right))
-        result.imag = interp(x, xp, fp.imag, _np.imag(left), _np.imag(right))
-        return number(result)
-    if _core._is_tracing():  # the ends may be another call's
-        value = _core.interp_lines(x, xp, fp, 0.0, 0.0)
-        if value is not NotImplemented:
-            return number(where(x < xp[0], left, where(x > xp[-1], right, value)))
-    else:
-        value = _core.interp_lines(x, xp, fp, float(left), float(right))
-        if value is not NotImplemented:
-            return number(value)
-    if xp.shape[0] == 1:
-        result = where(x < xp[0], left, where(x > xp[0], right, fp[0]))
-        return number(result)
-    j = _core.clip(asarray(xp.searchsorted(x, side="right")) - 1, 0, xp.shape[0] - 2)
-    x0, x1, f0, f1 = xp[j], xp[j + 1], fp[j], fp[j + 1]
-    with errstate(all="ignore"):
-        slope = (f1 - f0) / (x1 - x0)
-        value = slope * (x - x0) + f0
-        again = slope * (x - x1) + f1
-    value = where(_core.isnan(value), again, value)
-    value = where(_core.isnan(value) & (f0 == f1), f0, value)
-    value = where(x == x0, f0, value)
-    value = where(x == xp[-1], fp[-1], value)
-    value = where(x > xp[-1], right, where(x < xp[0], left, value))
-    value = where(_core.isnan(x), x, value)
-    return number(value.astype(kind, copy=False))

@@ -48,7 +48,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if endpoint and num > 1:
         y[-1, ...] = stop
     if axis != 0:
-        from ._manipulation import moveaxis
+        from ._core import moveaxis
 
         y = moveaxis(y, 0, axis)
     if integer:
@@ -94,35 +94,10 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
             result[-1] = stop
     result = result * out_sign
     if axis != 0:
-        from ._manipulation import moveaxis
+        from ._core import moveaxis
 
         result = moveaxis(result, 0, axis)
     return result.astype(wanted, copy=False)
-
-
-def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
-    """A matrix with ones on the k-th diagonal."""
-    if M is None:
-        M = N
-    m = zeros((N, M), dtype=dtype, order=order, device=device)
-    N, M, k = operator.index(N), operator.index(M), operator.index(k)
-    if k >= M:
-        return m
-    i = k if k >= 0 else -k * M
-    if order == "C":
-        m.reshape(-1)[i : max(M - k, 0) * M : M + 1] = 1
-    else:
-        rows = max(0, -k)
-        count = min(N - rows, M - max(0, k))
-        if count > 0:
-            index = arange(count)
-            m[index + rows, index + max(0, k)] = 1
-    return m
-
-
-def identity(n, dtype=None, *, like=None):
-    """The identity matrix of order n."""
-    return eye(n, dtype=float if dtype is None else dtype)
 
 
 def diag(v, k=0):

@@ -324,7 +324,7 @@ def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
         n = 1
     if n not in (1, 2):
         bins = [asarray(bins)] * 2
-    from ._joining import stack
+    from ._core import stack
 
     hist, edges = histogramdd(
         stack([asarray(x), asarray(y)], axis=1), bins, range, density, weights

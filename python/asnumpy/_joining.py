@@ -43,39 +43,10 @@ def atleast_3d(*arys):
     return _deep(arys[0]) if len(arys) == 1 else tuple(map(_deep, arys))
 
 
-def _sequence(tup):
-    if not hasattr(tup, "__getitem__"):
-        raise TypeError(
-            'arrays to stack must be passed as a "sequence" type such as list or tuple.'
-        )
-    return tup
-
-
-def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
-    """Arrays of one shape joined along a new axis."""
-    arrays = list(map(asanyarray, _sequence(arrays)))
-    if not arrays:
-        raise ValueError("need at least one array to stack")
-    shape = arrays[0].shape
-    for a in arrays:
-        if a.shape != shape:
-            raise ValueError("all input arrays must have the same shape")
-    axis = _normalize(axis, len(shape) + 1)
-    index = (*(slice(None),) * axis, None)
-    arrays = [a[index] for a in arrays]
-    return concatenate(arrays, axis, out=out, dtype=dtype, casting=casting)
-
-
 def _normalize(axis, ndim, name=None):
     if type(axis) is int and -ndim <= axis < ndim:
         return axis if axis >= 0 else axis + ndim
     return _np.lib.array_utils.normalize_axis_index(axis, ndim, name)
-
-
-def vstack(tup, *, dtype=None, casting="same_kind"):
-    """Arrays joined along the first axis, 1-d arrays as rows."""
-    rows = list(map(_row, _sequence(tup)))
-    return concatenate(rows, 0, dtype=dtype, casting=casting)
 
 
 def row_stack(tup, *, dtype=None, casting="same_kind"):
@@ -85,25 +56,7 @@ def row_stack(tup, *, dtype=None, casting="same_kind"):
         DeprecationWarning,
         stacklevel=3,
     )
-    return vstack(tup, dtype=dtype, casting=casting)
-
-
-def hstack(tup, *, dtype=None, casting="same_kind"):
-    """Arrays joined along the second axis, 1-d arrays along the first."""
-    arrays = list(map(atleast_1d, _sequence(tup)))
-    axis = 0 if arrays and arrays[0].ndim == 1 else 1
-    return concatenate(arrays, axis, dtype=dtype, casting=casting)
-
-
-def dstack(tup):
-    """Arrays joined along the third axis."""
-    return concatenate(list(map(_deep, _sequence(tup))), 2)
-
-
-def column_stack(tup):
-    """1-d arrays as columns, joined with 2-d arrays."""
-    arrays = map(asanyarray, _sequence(tup))
-    return concatenate([a if a.ndim > 1 else a.reshape(-1, 1) for a in arrays], 1)
+    return _core.vstack(tup, dtype=dtype, casting=casting)
 
 
 def block(arrays):
@@ -203,7 +156,7 @@ def unstack(x, /, *, axis=0):
     x = asanyarray(x)
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
-    from ._manipulation import moveaxis
+    from ._core import moveaxis
 
     return tuple(moveaxis(x, axis, 0))
 
@@ -369,7 +322,7 @@ def insert(arr, obj, values, axis=None):
         if i < 0:
             i += n
         if index.ndim == 0:
-            from ._manipulation import moveaxis
+            from ._core import moveaxis
 
             values = moveaxis(values, 0, axis)
         index = _np.full(values.shape[axis], i)
@@ -449,8 +402,6 @@ def _pad_statistic(a, axis, before, after, lengths, statistic):
 def _period_once(a, axis, before, after, mode):
     """The pieces of a padding that no side needs more than one period for: views of a."""
     n = a.shape[axis]
-    if mode == "wrap":
-        return a[_slab(axis, n - before, n)], a, a[_slab(axis, 0, after)]
     inner = mode == "reflect"  # the edge itself is not repeated
     turned = (*(slice(None),) * axis, slice(None, None, -1))
     left = a[_slab(axis, inner, before + inner)][turned]
@@ -459,13 +410,11 @@ def _period_once(a, axis, before, after, mode):
 
 
 def _pad_periodic(a, axis, before, after, mode):
-    """Pads by reflect, symmetric or wrap: index arithmetic on one period."""
+    """Pads by reflect or symmetric: index arithmetic on one period."""
     n = a.shape[axis]
     if max(before, after) <= n - (mode == "reflect"):
         return concatenate(_period_once(a, axis, before, after, mode), axis)
     where = _np.arange(-before, n + after)
-    if mode == "wrap":
-        return a.take(asarray(where % n), axis=axis)
     edge = mode == "symmetric"
     if n == 1 and not edge:
         return a.take(asarray(_np.zeros_like(where)), axis=axis)
@@ -502,15 +451,20 @@ def _pad_odd(a, axis, before, after, edge):
     return a
 
 
-def pad(array, pad_width, mode="constant", **kwargs):
-    """An array with its edges padded, in one of NumPy's eleven modes or by a function."""
-    a = asarray(array)
+def widths_of(pad_width, ndim):
+    """np.pad's pad_width as a list of (before, after) per axis."""
     if isinstance(pad_width, dict):
-        widths = [(0, 0)] * a.ndim
+        widths = [(0, 0)] * ndim
         for axis, width in pad_width.items():
             widths[axis] = (width, width) if isinstance(width, int) else tuple(width)
         pad_width = widths
-    widths = _pairs(pad_width, a.ndim, integer=True)
+    return _pairs(pad_width, ndim, integer=True)
+
+
+def pad(array, pad_width, mode, kwargs):
+    """np.pad by a mode that is not "wrap" alone, which is compiled, or by a function."""
+    a = asarray(array)
+    widths = widths_of(pad_width, a.ndim)
     allowed = {
         "empty": set(), "edge": set(), "wrap": set(), "constant": {"constant_values"},
         "linear_ramp": {"end_values"}, "maximum": {"stat_length"}, "mean": {"stat_length"},
@@ -568,7 +522,7 @@ def _pad_constant(a, widths, values):
 
 def _pad_axis(a, axis, before, after, mode, kwargs, original):
     n, ndim = a.shape[axis], a.ndim
-    if mode in ("reflect", "symmetric", "wrap"):
+    if mode in ("reflect", "symmetric"):
         if kwargs.get("reflect_type", "even") == "odd" and (n > 1 or mode == "symmetric"):
             return _pad_odd(a, axis, before, after, mode == "symmetric")
         return _pad_periodic(a, axis, before, after, mode)

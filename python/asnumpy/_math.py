@@ -8,7 +8,6 @@ import numpy as _np
 from . import _core
 from ._core import asanyarray, asarray, where
 from ._errstate import errstate
-from ._manipulation import imag
 from ._support import number
 
 
@@ -93,11 +92,6 @@ def iscomplex(x):
     if x.dtype.kind == "c":
         return x.imag != 0
     return number(_core.zeros(x.shape, bool))
-
-
-def isreal(x):
-    """Where the imaginary part is zero."""
-    return imag(x) == 0
 
 
 def _real_only(x, name):

@@ -6,9 +6,8 @@ import numpy as _np
 from numpy import _NoValue
 
 from . import _core
-from ._core import asanyarray, asarray
+from ._core import asanyarray, asarray, stack
 from ._errstate import errstate
-from ._joining import stack
 from ._quantiles import (
     _check_method,
     _deliver,

@@ -5,9 +5,8 @@ import operator
 import numpy as _np
 
 from . import _core, _traced
-from ._core import asanyarray, asarray, where
+from ._core import asanyarray, asarray, moveaxis, where
 from ._joining import _normalize, broadcast_arrays
-from ._manipulation import moveaxis
 from ._support import as_class
 
 
@@ -165,80 +164,7 @@ def frompyfunc(func, /, nin, nout, **kwargs):
     return _np.frompyfunc(func, nin, nout, **kwargs)
 
 
-# ---- bits
-
-
-def _check_bitorder(bitorder):
-    if not isinstance(bitorder, str):
-        raise TypeError(f"bitorder must be text, got {type(bitorder).__name__}")
-    if bitorder not in ("big", "little"):
-        raise ValueError("'order' must be either 'little' or 'big'")
-
-
-def _axis_number(axis):
-    if isinstance(axis, bool):
-        raise TypeError("an integer is required for the axis")
-    return operator.index(axis)
-
-
-def packbits(a, /, axis=None, bitorder="big"):
-    """Booleans packed into the bits of uint8."""
-    a = asanyarray(a)
-    kind, a = type(a), asarray(a)
-    a = a.reshape(1) if a.ndim == 0 else a
-    if a.dtype.kind not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
-    _check_bitorder(bitorder)
-    bits = _core.not_equal(a, False if a.dtype == bool else 0)
-    if axis is None:
-        bits, axis = bits.ravel(), 0
-    axis = _normalize(_axis_number(axis), bits.ndim)
-    last = axis in (-1, bits.ndim - 1)
-    bits = bits if last else moveaxis(bits, axis, -1)
-    n = bits.shape[-1]
-    if n % 8 or not bits.flags.c_contiguous:
-        full = _core.zeros((*bits.shape[:-1], -(-n // 8) * 8), bool)
-        full[..., :n] = bits
-        bits = full
-    # Eight truth values are the bytes of one word; the product brings them together in its top byte.
-    packed = ((bits.view(_np.uint64) * _GATHERING[bitorder]) >> 56).astype(_np.uint8)
-    packed = packed if last else moveaxis(packed, -1, axis)
-    return packed if kind is _core.ndarray else packed.view(kind)
-
-
-_GATHERING = {"big": _np.uint64(0x8040201008040201), "little": _np.uint64(0x0102040810204080)}
-_ONES, _LOW_BITS = _np.uint64(0x0101010101010101), _np.uint64(0x7F7F7F7F7F7F7F7F)
-
-
-def unpackbits(a, /, axis=None, count=None, bitorder="big"):
-    """The bits of uint8 as an array of 0 and 1."""
-    a = asanyarray(a)
-    kind, a = type(a), asarray(a)
-    a = a.reshape(1) if a.ndim == 0 else a
-    if a.dtype != _np.uint8:
-        raise TypeError("Expected an input array of unsigned byte data type")
-    _check_bitorder(bitorder)
-    if axis is None:
-        a, axis = a.ravel(), 0
-    axis = _axis_number(axis)
-    # Eight copies of a byte, one bit left in each; adding 127 carries it into the top of its copy.
-    words = asarray(moveaxis(a, axis, -1), _np.uint64, order="C")
-    words = words * _ONES & _GATHERING["little" if bitorder == "big" else "big"]
-    bits = ((words + _LOW_BITS >> 7) & _ONES).view(_np.uint8)
-    n = bits.shape[-1]
-    if count is not None:
-        if count < -n:
-            raise ValueError(f"-count larger than number of elements: {count} of {n}")
-        if count < 0:
-            bits = bits[..., : n + count]
-        elif count <= n:
-            bits = bits[..., :count]
-        else:
-            wide = _core.zeros((*bits.shape[:-1], count), _np.uint8)
-            wide[..., :n] = bits
-            bits = wide
-    bits = moveaxis(bits, -1, axis).copy()
-    return bits if kind is _core.ndarray else bits.view(kind)
+# ---- numbers as text
 
 
 def binary_repr(num, width=None):

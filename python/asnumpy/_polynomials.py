@@ -6,8 +6,8 @@ import warnings
 import numpy as _np
 
 from . import _core
-from ._core import asarray
-from ._joining import atleast_1d, hstack
+from ._core import asarray, hstack
+from ._joining import atleast_1d
 
 
 def _coefficients(p):
@@ -32,7 +32,7 @@ def poly(seq_of_zeros):
     dtype = zeros.dtype if zeros.dtype.char in "fdFD" else _np.dtype(float)
     zeros = zeros.astype(dtype, copy=False)
     a = _core.ones((1,), dtype=dtype)
-    from ._products import convolve
+    from ._core import convolve
 
     for zero in zeros:
         a = convolve(a, _core.array([1, -zero], dtype=dtype), mode="full")
@@ -106,7 +106,7 @@ def polysub(a1, a2):
 
 def polymul(a1, a2):
     """The product of two polynomials."""
-    from ._products import convolve
+    from ._core import convolve
 
     return _like(convolve(poly1d(a1).coeffs, poly1d(a2).coeffs), a1, a2)
 
@@ -178,8 +178,8 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     values and rcond; with cov the covariance matrix of the coefficients ("unscaled": for weights that are
     1 / sigma).
     """
+    from ._core import outer
     from ._creation import vander
-    from ._products import outer
     from .linalg import inv, lstsq
 
     order = int(deg) + 1

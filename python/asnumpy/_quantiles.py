@@ -9,9 +9,8 @@ import numpy as _np
 from numpy import _NoValue
 
 from . import _core
-from ._core import asanyarray, asarray
+from ._core import asanyarray, asarray, moveaxis
 from ._errstate import errstate
-from ._manipulation import moveaxis
 from ._statistics import _axis_tuple, _weights_along
 from ._support import check_out, number, on_host
 
@@ -196,7 +195,7 @@ def _quantile_last(flat, q, method, weights, weak=False):
     if flat.dtype.kind in "fc":
         last = last[..., None]
         result = _core.where(_core.isnan(last), last.astype(result.dtype), result)
-    from ._manipulation import moveaxis
+    from ._core import moveaxis
 
     result = moveaxis(result, -1, 0)
     return result.reshape(q.shape + result.shape[1:])
@@ -204,7 +203,7 @@ def _quantile_last(flat, q, method, weights, weak=False):
 
 def _extremes(flat, q):
     """Quantiles 0 and 1, given as integers: elements as they are."""
-    from ._manipulation import moveaxis
+    from ._core import moveaxis
 
     n = flat.shape[-1]
     picks = [(n - 1) * int(x) for x in (q.ravel().tolist() if q.ndim else [q[()]])]
@@ -239,7 +238,7 @@ def _quantile_one(flat, q, weak):
 
 def _weighted_quantile(flat, q, weights):
     """The inverted CDF of weighted samples."""
-    from ._manipulation import moveaxis, take_along_axis
+    from ._core import moveaxis, take_along_axis
 
     order = flat.argsort(axis=-1, kind="stable")
     ranked = take_along_axis(flat, order, -1)

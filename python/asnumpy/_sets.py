@@ -1,13 +1,11 @@
 """Sets in arrays: unique values, membership, unions and differences."""
 
-import math
 from typing import NamedTuple
 
 import numpy as _np
 
 from . import _core
-from ._core import asanyarray, asarray, concatenate
-from ._joining import _normalize
+from ._core import asanyarray, asarray, concatenate, unique
 from ._support import on_host
 
 
@@ -26,95 +24,6 @@ class UniqueCountsResult(NamedTuple):
 class UniqueInverseResult(NamedTuple):
     values: object
     inverse_indices: object
-
-
-def _first_of_runs(values, equal_nan):
-    """A mask of the elements that start a run in a sorted array."""
-    mask = _core.empty(values.shape, dtype=bool)
-    mask[:1] = True
-    mask[1:] = values[1:] != values[:-1]
-    if equal_nan and values.size and values.dtype.kind in "fc":
-        isnan = _core.isnan(values)
-        if bool(isnan[-1:].any()):
-            mask[1:] = mask[1:] & ~(isnan[1:] & isnan[:-1])
-    return mask
-
-
-def _unique_1d(values, return_index, return_inverse, return_counts, equal_nan):
-    values = values.ravel()
-    order = None
-    if return_index or return_inverse:
-        order = values.argsort(kind="stable" if return_index else None)
-        ranked = values[order]
-    else:
-        ranked = _core.sort(values)
-    mask = _first_of_runs(ranked, equal_nan)
-    result = [ranked[mask]]
-    if return_index:
-        result.append(order[mask])
-    if return_inverse:
-        inverse = _core.empty(mask.shape, dtype=_np.intp)
-        inverse[order] = mask.cumsum() - 1
-        result.append(inverse)
-    if return_counts:
-        starts = mask.nonzero()[0]
-        result.append(_core.concatenate([starts[1:], asarray([mask.size])]) - starts
-                      if starts.size else starts)  # fmt: skip
-    return tuple(result)
-
-
-def unique(
-    ar,
-    return_index=False,
-    return_inverse=False,
-    return_counts=False,
-    axis=None,
-    *,
-    equal_nan=True,
-    sorted=True,
-):
-    """The sorted unique elements, or sub-arrays along an axis."""
-    ar = asanyarray(ar)
-    if axis is None or ar.ndim == 1:
-        if axis is not None:
-            _normalize(axis, ar.ndim)
-        result = _unique_1d(ar, return_index, return_inverse, return_counts, equal_nan)
-        if return_inverse and axis is None:
-            position = 1 + return_index
-            inverse = result[position].reshape(ar.shape)
-            result = (*result[:position], inverse, *result[position + 1 :])
-    else:
-        result = _unique_rows(ar, axis, return_index, return_inverse, return_counts)
-    return result[0] if len(result) == 1 else result
-
-
-def _unique_rows(ar, axis, return_index, return_inverse, return_counts):
-    from ._manipulation import lexsort, moveaxis
-
-    rows = moveaxis(asarray(ar), _normalize(axis, ar.ndim), 0)
-    n = rows.shape[0]
-    width = math.prod(rows.shape[1:])
-    flat = rows.reshape(n, width)
-    if width and n:
-        order = lexsort([flat[:, j] for j in range(width - 1, -1, -1)])
-        ranked = flat[order]
-        mask = _core.ones(n, dtype=bool)
-        mask[1:] = (ranked[1:] != ranked[:-1]).any(axis=1)
-    else:
-        order = _core.arange(n)
-        mask = _core.zeros(n, dtype=bool)
-        mask[:1] = True
-    result = [moveaxis(rows[order[mask]], 0, axis)]
-    if return_index:
-        result.append(order[mask])
-    if return_inverse:
-        inverse = _core.empty(n, dtype=_np.intp)
-        inverse[order] = mask.cumsum() - 1
-        result.append(inverse)
-    if return_counts:
-        starts = mask.nonzero()[0]
-        result.append(concatenate([starts[1:], asarray([n])]) - starts)
-    return tuple(result)
 
 
 def unique_all(x):

@@ -26,7 +26,8 @@ class _Default:
         return self.text
 
 
-_CONSTANTS = {"None": None, "True": True, "False": False, "<no value>": _np._NoValue}
+_CONSTANTS = {"None": None, "True": True, "False": False, "<no value>": _np._NoValue,
+              "<class 'float'>": float}  # fmt: skip
 
 
 def _default(text):
@@ -229,6 +230,28 @@ def put(a, indices, values, mode):
     if not _core.may_share_memory(flat, a):
         _core.copyto(a, flat.reshape(a.shape), casting="unsafe")
     return
+
+
+def isscalar(element):
+    """Whether an object that is no array is a scalar: of a class of numbers, or text."""
+    return _np.isscalar(element)
+
+
+@functools.cache
+def _joining():
+    from . import _joining
+
+    return _joining
+
+
+def pad(array, width, mode, options):
+    """np.pad in the modes that Python has."""
+    return _joining().pad(array, width, mode, options)
+
+
+def pad_widths(width, ndim):
+    """(before, after) of each axis."""
+    return tuple(tuple(pair) for pair in _joining().widths_of(width, ndim))
 
 
 def choose(a, choices, out, mode):
@@ -565,10 +588,7 @@ def hosted(function):
         return result
 
     call._implementation, call.__signature__ = function, signature
-    plain = ""
-    if function.__module__ in ("asnumpy", "asnumpy.linalg"):
-        plain = f"{function.__module__}.{function.__name__}".removeprefix("asnumpy.")
-    public = functools.update_wrapper(_core._composed(function, call, plain, takes_like), call)
+    public = functools.update_wrapper(_core._composed(function, call, takes_like), call)
     return public
 
 

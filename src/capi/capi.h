@@ -1,7 +1,6 @@
 /* L3 C face: what the files of include/asnumpy's functions share: handles, checks of
  * arguments, arrays wrapped into handles. The face has no semantics of its own: handles
- * in, core calls, status out; what NumPy composes of several functions is composed here
- * of the face's own.
+ * in, core calls, status out; what NumPy composes of several functions is src/numpy's.
  */
 #ifndef ASN_CAPI_CAPI_H
 #define ASN_CAPI_CAPI_H
@@ -13,6 +12,7 @@
 #include "graph/operators/families.h"
 #include "graph/lock.h"
 #include "graph/trace/ufunc.h"
+#include "numpy/shape.h"
 
 struct asnp_array {
     asn_array array;
@@ -65,10 +65,6 @@ ASN_CHECK_RESULT asn_status asn_capi_writeable(const asnp_array *a);
  * elements flattened, the caller's. */
 ASN_CHECK_RESULT asn_status asn_capi_axis(const asnp_array *a, int32_t axis,
                                           asn_array *used, int *at);
-/* Views where strides allow, else copies; one axis of all elements. */
-ASN_CHECK_RESULT asn_status asn_capi_reshape(const asn_array *a, int ndim,
-                                             const int64_t *shape, asn_array *out);
-ASN_CHECK_RESULT asn_status asn_capi_ravel(const asn_array *a, asn_array *out);
 /* A bool array for where= and masks. */
 ASN_CHECK_RESULT asn_status asn_capi_mask(const asnp_array *mask, const char *what);
 /* The row of an operation's name; the library's lock is held. */

@@ -165,31 +165,9 @@ asn_status asn_capi_writeable(const asnp_array *a) {
                : asn_error_set(ASN_ERR_VALUE, "the array to write is read-only");
 }
 
-asn_status asn_capi_reshape(const asn_array *a, int ndim, const int64_t *shape,
-                            asn_array *out) {
-    asn_layout view;
-    asn_array packed;
-    bool possible;
-    ASN_TRY(asn_view_reshape(&view, &a->layout, ndim, shape, 'C', &possible));
-    if (possible) {
-        asn_array_view(out, a, &view);
-        return ASN_OK;
-    }
-    ASN_TRY(asn_copy(&packed, a, asn_layout_dtype(&a->layout), 'C'));
-    asn_status status =
-        asn_view_reshape(&view, &packed.layout, ndim, shape, 'C', &possible);
-    if (!status) asn_array_view(out, &packed, &view);
-    asn_array_fini(&packed);
-    return status;
-}
-
-asn_status asn_capi_ravel(const asn_array *a, asn_array *out) {
-    return asn_capi_reshape(a, 1, &a->layout.size, out);
-}
-
 asn_status asn_capi_axis(const asnp_array *a, int32_t axis, asn_array *used, int *at) {
     *at = 0;
-    if (axis == ASNP_FLATTENED) return asn_capi_ravel(&a->array, used);
+    if (axis == ASNP_FLATTENED) return asn_np_ravel(used, &a->array);
     ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, at));
     return asn_array_share(used, &a->array);
 }

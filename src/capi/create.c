@@ -6,6 +6,7 @@
 
 #include "graph/trace/operands.h"
 #include "graph/trace/truth.h"
+#include "numpy/identities.h"
 
 asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        asnp_array **out) {
@@ -155,20 +156,11 @@ asnp_status asnp_linspace(double start, double stop, int64_t num, asnp_array **o
 asnp_status asnp_eye(asnp_dtype dtype, int64_t rows, int64_t columns, int64_t k,
                      asnp_array **out) {
     IN_LIBRARY;
-    const int64_t shape[2] = {rows, columns};
-    asnp_array *made = NULL, *diagonal = NULL;
+    asn_dtype d;
+    asn_array made;
     NEED(out);
-    asnp_status status = asnp_zeros(dtype, 2, shape, &made);
-    if (!status && k < columns && k > -rows) {
-        status = asnp_diagonal(made, k, 0, 1, &diagonal);
-        if (!status) status = asnp_assign(diagonal, asnp_of_number(asnp_int(1)));
-    }
-    asnp_release(diagonal);
-    if (status)
-        asnp_release(made);
-    else
-        *out = made;
-    return status;
+    ASN_TRY(asn_capi_dtype(dtype, false, &d));
+    return asn_capi_wrap(asn_np_eye(&made, d, rows, columns, k, 'C'), &made, out);
 }
 
 /* ---- host memory */

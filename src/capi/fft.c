@@ -2,6 +2,7 @@
 #include "capi/capi.h"
 
 #include "aclnn/aclnnx.h"
+#include "numpy/axes.h"
 
 static asn_status plan(const asnp_array *a, int64_t n, const char *norm, int axis,
                        int kind, int64_t *points, double *scale) {
@@ -209,34 +210,17 @@ asnp_status asnp_rfftfreq(int64_t n, double d, asnp_array **out) {
     return status;
 }
 
-/* The first `by` elements of an axis moved behind the others. */
-static asnp_status rotate(const asnp_array *a, int axis, int64_t by, asnp_array **out) {
-    asnp_array *parts[2] = {NULL};
-    asnp_status status = asnp_slice(a, axis, by, ASNP_END, 1, &parts[0]);
-    if (!status) status = asnp_slice(a, axis, 0, by, 1, &parts[1]);
-    if (!status) status = asnp_concatenate(2, parts, axis, out);
-    asn_capi_release(parts, 2);
-    return status;
-}
-
 static asnp_status shift(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                          bool back, asnp_array **out) {
     uint64_t mask;
-    asnp_array *x = NULL;
+    int at[ASN_MAX_DIMS], n = 0;
+    asn_array made;
     NEED(a);
     NEED(out);
     ASN_TRY(asn_capi_axes(num_axes, axes, asn_capi_layout(a)->ndim, &mask));
-    asnp_status status = asnp_copy(a, &x);
-    for (int d = 0; d < asn_capi_layout(a)->ndim && !status; d++) {
-        asnp_array *next = NULL;
-        int64_t n = asn_capi_layout(a)->shape[d];
-        if (!(mask >> d & 1)) continue;
-        status = rotate(x, d, back ? n / 2 : (n + 1) / 2, &next);
-        asnp_release(x);
-        x = next;
-    }
-    if (!status) *out = x;
-    return status;
+    for (int d = 0; d < asn_capi_layout(a)->ndim; d++)
+        if (mask >> d & 1) at[n++] = d;
+    return asn_capi_wrap(asn_np_fftshift(&made, &a->array, n, at, back), &made, out);
 }
 
 asnp_status asnp_fftshift(const asnp_array *a, int32_t num_axes, const int32_t *axes,

@@ -5,6 +5,7 @@
 
 #include "capi/capi.h"
 #include "graph/trace/operands.h"
+#include "numpy/picking.h"
 
 enum { MOST_ITEMS = 2 * ASN_MAX_DIMS };
 
@@ -135,61 +136,27 @@ asnp_status asnp_take(const asnp_array *a, const asnp_array *indices, int32_t ax
     return asn_capi_wrap(status, &made, out);
 }
 
-/* The index of numpy.take_along_axis: `indices` on its axis, on each other one its
- * places. made[] receives what the caller releases. */
-static asn_status along(const asnp_array *a, const asnp_array *indices, int axis,
-                        asnp_array **made, asnp_index *index) {
-    int ndim = asn_capi_layout(a)->ndim;
-    ASN_TRY(need_integers(indices));
-    if (asn_capi_layout(indices)->ndim != ndim)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "indices have %d dimensions and the array %d; they must "
-                             "have as many",
-                             asn_capi_layout(indices)->ndim, ndim);
-    for (int d = 0; d < ndim; d++) {
-        int64_t shape[ASN_MAX_DIMS], extent = asn_capi_layout(a)->shape[d];
-        asnp_array *line = NULL;
-        index[d] = asnp_by(indices);
-        if (d == axis) continue;
-        for (int k = 0; k < ndim; k++)
-            shape[k] = k == d ? extent : 1;
-        asnp_status status =
-            asnp_arange(asnp_int(0), asnp_int(extent), asnp_int(1), ASNP_INT64, &line);
-        if (!status) status = asnp_reshape(line, ndim, shape, &made[d]);
-        asnp_release(line);
-        if (status) return (asn_status)status;
-        index[d] = asnp_by(made[d]);
-    }
-    return ASN_OK;
-}
-
 asnp_status asnp_take_along_axis(const asnp_array *a, const asnp_array *indices,
                                  int32_t axis, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *made[ASN_MAX_DIMS] = {NULL};
-    asnp_index index[ASN_MAX_DIMS];
-    int at;
+    asn_array made;
     NEED(a);
+    NEED(indices);
     NEED(out);
-    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
-    asnp_status status = along(a, indices, at, made, index);
-    if (!status) status = asnp_index_get(a, asn_capi_layout(a)->ndim, index, out);
-    asn_capi_release(made, asn_capi_layout(a)->ndim);
-    return status;
+    return asn_capi_wrap(asn_np_take_along_axis(&made, &a->array, &indices->array, axis),
+                         &made, out);
 }
 
 asnp_status asnp_put_along_axis(asnp_array *a, const asnp_array *indices,
                                 asnp_operand values, int32_t axis) {
     IN_LIBRARY;
-    asnp_array *made[ASN_MAX_DIMS] = {NULL};
-    asnp_index index[ASN_MAX_DIMS];
-    int at;
+    asn_operand value;
     NEED(a);
-    ASN_TRY(asn_axis_normalize(axis, asn_capi_layout(a)->ndim, &at));
-    asnp_status status = along(a, indices, at, made, index);
-    if (!status) status = asnp_index_set(a, asn_capi_layout(a)->ndim, index, values);
-    asn_capi_release(made, asn_capi_layout(a)->ndim);
-    return status;
+    NEED(indices);
+    ASN_TRY(asn_capi_writeable(a));
+    ASN_TRY(asn_capi_operand(values, &value));
+    ASN_TRY(asn_operand_check(&value, asn_capi_type(a)));
+    return asn_np_put_along_axis(&a->array, &indices->array, &value, axis);
 }
 
 /* ---- masks and conditions */

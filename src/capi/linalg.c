@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "graph/operators/solvers.h"
+#include "numpy/products.h"
 
 /* ---- products */
 
@@ -29,83 +30,35 @@ asnp_status asnp_dot(const asnp_array *a, const asnp_array *b, asnp_array **out)
 
 asnp_status asnp_outer(const asnp_array *a, const asnp_array *b, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *t[4] = {NULL};
-    asnp_status status = asnp_ravel(a, &t[0]);
-    if (!status) status = asnp_ravel(b, &t[1]);
-    if (!status) status = asnp_expand_dims(t[0], 1, &t[2]);
-    if (!status) status = asnp_expand_dims(t[1], 0, &t[3]);
-    if (!status) status = asnp_multiply(t[2], t[3], out);
-    asn_capi_release(t, 4);
-    return status;
-}
-
-/* `a` as a matrix: the axes of `mask` (in the order of `axes`) make its rows when
- * `first`, else its columns. kept[] receives the other extents; returns how many. */
-static asnp_status as_matrix(const asnp_array *a, int num_axes, const int32_t *axes,
-                             bool first, int64_t *kept, int *num_kept, asnp_array **out) {
-    uint64_t mask;
-    int32_t perm[ASN_MAX_DIMS];
-    asnp_array *turned = NULL;
-    const asn_layout *l = asn_capi_layout(a);
-    int64_t summed = 1, rest = 1;
-    int at = first ? num_axes : 0, sum_at = first ? 0 : l->ndim - num_axes;
-    ASN_TRY(asn_capi_axes(num_axes, axes, l->ndim, &mask));
-    *num_kept = 0;
-    for (int d = 0; d < l->ndim; d++)
-        if (!(mask >> d & 1)) {
-            kept[(*num_kept)++] = l->shape[d];
-            rest *= l->shape[d];
-            perm[at++] = d;
-        }
-    for (int i = 0; i < num_axes; i++) {
-        int d = axes[i] < 0 ? axes[i] + l->ndim : axes[i];
-        summed *= l->shape[d];
-        perm[sum_at++] = d;
-    }
-    const int64_t shape[2] = {first ? summed : rest, first ? rest : summed};
-    asnp_status status = asnp_transpose(a, perm, &turned);
-    if (!status) status = asnp_reshape(turned, 2, shape, out);
-    asnp_release(turned);
-    return status;
+    asn_array made;
+    NEED(a);
+    NEED(b);
+    NEED(out);
+    return asn_capi_wrap(asn_np_outer(&made, &a->array, &b->array, NULL), &made, out);
 }
 
 asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num_axes,
                            const int32_t *axes_a, const int32_t *axes_b,
                            asnp_array **out) {
     IN_LIBRARY;
-    int64_t shape[2 * ASN_MAX_DIMS];
-    int left, right;
-    asnp_array *t[3] = {NULL};
-    static const int32_t none;
+    int64_t left[ASN_MAX_DIMS], right[ASN_MAX_DIMS];
+    asn_array made;
     NEED(a);
     NEED(b);
     NEED(out);
-    if (num_axes < 0)
-        return asn_error_set(ASN_ERR_VALUE, "num_axes is %d; it may not be negative",
-                             (int)num_axes);
+    if (num_axes < 0 || num_axes > ASN_MAX_DIMS)
+        return asn_error_set(ASN_ERR_VALUE, "num_axes is %d; it may be 0 to %d",
+                             (int)num_axes, ASN_MAX_DIMS);
     if (num_axes) {
         NEED(axes_a);
         NEED(axes_b);
-    } else {
-        axes_a = axes_b = &none;
     }
     for (int i = 0; i < num_axes; i++) {
-        int at_a, at_b;
-        ASN_TRY(asn_axis_normalize(axes_a[i], asnp_ndim(a), &at_a));
-        ASN_TRY(asn_axis_normalize(axes_b[i], asnp_ndim(b), &at_b));
-        if (asnp_shape(a)[at_a] != asnp_shape(b)[at_b])
-            return asn_error_set(
-                ASN_ERR_VALUE,
-                "tensordot: axis %d of a has %lld elements and axis %d of b %lld", at_a,
-                (long long)asnp_shape(a)[at_a], at_b, (long long)asnp_shape(b)[at_b]);
+        left[i] = axes_a[i];
+        right[i] = axes_b[i];
     }
-    asnp_status status = as_matrix(a, num_axes, axes_a, false, shape, &left, &t[0]);
-    if (!status)
-        status = as_matrix(b, num_axes, axes_b, true, shape + left, &right, &t[1]);
-    if (!status) status = asnp_dot(t[0], t[1], &t[2]);
-    if (!status) status = asnp_reshape(t[2], left + right, shape, out);
-    asn_capi_release(t, 3);
-    return status;
+    return asn_capi_wrap(
+        asn_np_tensordot(&made, &a->array, &b->array, num_axes, left, right), &made, out);
 }
 
 asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {

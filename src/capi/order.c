@@ -1,5 +1,6 @@
 /* L3 C face: sorting, searching, unique elements, counting (order.h). */
 #include "capi/capi.h"
+#include "numpy/unique.h"
 
 typedef asn_status (*sorting)(asn_array *result, const asn_array *a, int axis);
 typedef asn_status (*partitioning)(asn_array *result, const asn_array *a, int axis,
@@ -138,97 +139,27 @@ asnp_status asnp_bincount(const asnp_array *a, const asnp_array *weights,
 
 /* ---- unique */
 
-/* out = a op b of all elements but the first and all but the last. */
-static asnp_status neighbours(const char *name, const asnp_array *a, asnp_array **out) {
-    asnp_array *later = NULL, *earlier = NULL;
-    asnp_status status = asnp_slice(a, 0, 1, ASNP_END, 1, &later);
-    if (!status) status = asnp_slice(a, 0, 0, -1, 1, &earlier);
-    if (!status) status = asnp_binary(name, later, earlier, out);
-    asnp_release(later);
-    asnp_release(earlier);
-    return status;
-}
-
-/* A mask of the elements that start a run in a sorted array; NaNs are one run. */
-static asnp_status run_starts(const asnp_array *sorted, asnp_array **out) {
-    asnp_array *t[6] = {NULL};
-    int64_t n = asnp_size(sorted);
-    asnp_status status = asnp_ones(ASNP_BOOL, 1, &n, &t[0]);
-    if (!status && n > 1) status = neighbours("not_equal", sorted, &t[1]);
-    if (!status && n > 1 && asn_is_inexact(asn_capi_type(sorted))) {
-        status = asnp_unary("isnan", sorted, &t[2]);
-        if (!status) status = neighbours("logical_and", t[2], &t[3]);
-        if (!status) status = asnp_unary("logical_not", t[3], &t[4]);
-        asnp_operand both[2] = {asnp_of(t[1]), asnp_of(t[4])};
-        if (!status) status = asnp_ufunc_into("logical_and", 2, both, 1, &t[1], NULL);
-    }
-    if (!status && n > 1) status = asnp_slice(t[0], 0, 1, ASNP_END, 1, &t[5]);
-    if (!status && n > 1) status = asnp_assign(t[5], asnp_of(t[1]));
-    if (!status) {
-        *out = t[0];
-        t[0] = NULL;
-    }
-    asn_capi_release(t, 6);
-    return status;
-}
-
-/* For each element its place among the runs, in a's shape. */
-static asnp_status inverse_of(const asnp_array *a, const asnp_array *order,
-                              const asnp_array *starts, asnp_array **out) {
-    asnp_array *t[3] = {NULL};
-    asnp_index at = asnp_by(order);
-    int64_t n = asnp_size(a);
-    asnp_status status = asnp_cumsum(starts, 0, &t[0]);
-    if (!status) status = asnp_binary_number("subtract", t[0], asnp_int(1), &t[1]);
-    if (!status) status = asnp_empty(ASNP_INT64, 1, &n, &t[2]);
-    if (!status) status = asnp_index_set(t[2], 1, &at, asnp_of(t[1]));
-    if (!status) status = asnp_reshape(t[2], asnp_ndim(a), asnp_shape(a), out);
-    asn_capi_release(t, 3);
-    return status;
-}
-
-/* The lengths of runs: the distances between their starts. */
-static asnp_status run_lengths(const asnp_array *starts, asnp_array **out) {
-    asnp_array *t[3] = {NULL};
-    const int64_t one = 1;
-    asnp_status status = asnp_nonzero(starts, &t[0]);
-    if (!status)
-        status = asnp_full(ASNP_INT64, 1, &one, asnp_int(asnp_size(starts)), &t[1]);
-    if (!status) status = asnp_concatenate(2, t, 0, &t[2]);
-    if (!status) status = neighbours("subtract", t[2], out);
-    asn_capi_release(t, 3);
-    return status;
-}
-
 asnp_status asnp_unique(const asnp_array *a, asnp_array **values, asnp_array **first,
                         asnp_array **inverse, asnp_array **counts) {
     IN_LIBRARY;
-    asnp_array *flat = NULL, *order = NULL, *sorted = NULL, *starts = NULL;
-    asnp_array *made[4] = {NULL};
-    asnp_array **const to[4] = {values, first, inverse, counts};
+    asn_array made[ASN_UNIQUE_RESULTS], *results[ASN_UNIQUE_RESULTS];
+    asnp_array **const to[ASN_UNIQUE_RESULTS] = {values, first, inverse, counts};
+    asnp_array *handles[ASN_UNIQUE_RESULTS] = {NULL};
+    asnp_status status = ASNP_OK;
     NEED(a);
     NEED(values);
-    asnp_status status = asnp_ravel(a, &flat);
-    if (!status && (first || inverse)) {
-        status = asnp_argsort(flat, 0, &order);
-        if (!status) status = asnp_take(flat, order, 0, ASNP_RAISE, &sorted);
-    } else if (!status) {
-        status = asnp_sort(flat, 0, &sorted);
-    }
-    if (!status) status = run_starts(sorted, &starts);
-    if (!status) status = asnp_mask_get(sorted, starts, &made[0]);
-    if (!status && first) status = asnp_mask_get(order, starts, &made[1]);
-    if (!status && inverse) status = inverse_of(a, order, starts, &made[2]);
-    if (!status && counts) status = run_lengths(starts, &made[3]);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < ASN_UNIQUE_RESULTS; i++)
+        results[i] = to[i] ? &made[i] : NULL;
+    ASN_TRY(asn_np_unique(results, &a->array, true));
+    for (int i = 0; i < ASN_UNIQUE_RESULTS; i++) {
+        if (!to[i]) continue;
         if (status)
-            asnp_release(made[i]);
-        else if (to[i])
-            *to[i] = made[i];
+            asn_array_fini(&made[i]);
+        else
+            status = asn_capi_wrap(ASN_OK, &made[i], &handles[i]);
     }
-    asnp_release(flat);
-    asnp_release(order);
-    asnp_release(sorted);
-    asnp_release(starts);
+    if (status) asn_capi_release(handles, ASN_UNIQUE_RESULTS);
+    for (int i = 0; i < ASN_UNIQUE_RESULTS && !status; i++)
+        if (to[i]) *to[i] = handles[i];
     return status;
 }

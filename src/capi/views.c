@@ -2,6 +2,7 @@
 #include "capi/capi.h"
 
 #include "graph/index/index.h"
+#include "numpy/axes.h"
 
 /* ---- facts */
 
@@ -85,22 +86,12 @@ asnp_status asnp_pick(const asnp_array *a, int32_t axis, int64_t index,
 asnp_status asnp_flip(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                       asnp_array **out) {
     IN_LIBRARY;
-    asn_index_item items[ASN_MAX_DIMS];
     uint64_t mask;
     asn_array made;
     NEED(a);
     NEED(out);
-    int ndim = asn_capi_layout(a)->ndim;
-    ASN_TRY(asn_capi_axes(num_axes, axes, ndim, &mask));
-    for (int d = 0; d < ndim; d++)
-        items[d] = mask >> d & 1 ? (asn_index_item){.kind = ASN_INDEX_SLICE,
-                                                    .start = INT64_MAX,
-                                                    .stop = INT64_MIN,
-                                                    .step = -1}
-                                 : whole;
-    return asn_capi_wrap(ndim ? asn_index_view(&made, &a->array, ndim, items)
-                              : asn_array_share(&made, &a->array),
-                         &made, out);
+    ASN_TRY(asn_capi_axes(num_axes, axes, asn_capi_layout(a)->ndim, &mask));
+    return asn_capi_wrap(asn_np_flip(&made, &a->array, mask), &made, out);
 }
 
 /* ---- the order of axes */
@@ -128,33 +119,20 @@ asnp_status asnp_transpose(const asnp_array *a, const int32_t *perm, asnp_array 
 asnp_status asnp_swapaxes(const asnp_array *a, int32_t axis1, int32_t axis2,
                           asnp_array **out) {
     IN_LIBRARY;
-    int32_t perm[ASN_MAX_DIMS];
-    int first, second;
+    asn_array made;
     NEED(a);
-    ASN_TRY(asn_axis_normalize(axis1, asn_capi_layout(a)->ndim, &first));
-    ASN_TRY(asn_axis_normalize(axis2, asn_capi_layout(a)->ndim, &second));
-    for (int d = 0; d < asn_capi_layout(a)->ndim; d++)
-        perm[d] = d == first ? second : d == second ? first : d;
-    return asnp_transpose(a, perm, out);
+    NEED(out);
+    return asn_capi_wrap(asn_np_swapaxes(&made, &a->array, axis1, axis2), &made, out);
 }
 
 asnp_status asnp_moveaxis(const asnp_array *a, int32_t source, int32_t destination,
                           asnp_array **out) {
     IN_LIBRARY;
-    int32_t perm[ASN_MAX_DIMS];
-    int from, to, next = 0;
+    const int64_t from = source, to = destination;
+    asn_array made;
     NEED(a);
-    ASN_TRY(asn_axis_normalize(source, asn_capi_layout(a)->ndim, &from));
-    ASN_TRY(asn_axis_normalize(destination, asn_capi_layout(a)->ndim, &to));
-    for (int d = 0; d < asn_capi_layout(a)->ndim; d++) {
-        if (d == to) {
-            perm[d] = from;
-            continue;
-        }
-        if (next == from) next++;
-        perm[d] = next++;
-    }
-    return asnp_transpose(a, perm, out);
+    NEED(out);
+    return asn_capi_wrap(asn_np_moveaxis(&made, &a->array, 1, &from, 1, &to), &made, out);
 }
 
 /* ---- other shapes */
@@ -240,7 +218,7 @@ asnp_status asnp_reshape(const asnp_array *a, int32_t ndim, const int64_t *shape
     NEED(a);
     NEED(out);
     ASN_TRY(asn_capi_shape(ndim, shape));
-    return asn_capi_wrap(asn_capi_reshape(&a->array, ndim, shape, &made), &made, out);
+    return asn_capi_wrap(asn_np_reshape(&made, &a->array, ndim, shape), &made, out);
 }
 
 asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
@@ -248,5 +226,5 @@ asnp_status asnp_ravel(const asnp_array *a, asnp_array **out) {
     asn_array made;
     NEED(a);
     NEED(out);
-    return asn_capi_wrap(asn_capi_ravel(&a->array, &made), &made, out);
+    return asn_capi_wrap(asn_np_ravel(&made, &a->array), &made, out);
 }

@@ -4,15 +4,14 @@
  * that the device lacks, subclasses) is found out in Python, by asnumpy._support.hosted,
  * which takes 0.3 us: three times what a small function does. Nearly every call has
  * nothing but arrays, numbers, names and short sequences of them: such a call goes
- * straight to the function, or first to its plain case in C (plain.c). Any other goes to
- * `careful`, the same function behind that look; so does one that may have like=.
+ * straight to the function. Any other goes to `careful`, the same function behind that
+ * look; so does one that may have like=.
  */
 #include "function.h"
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
     PyObject *function, *careful, *dict;
-    const asn_plain *plain; /* or NULL */
     bool takes_like;
 } composed;
 
@@ -52,15 +51,6 @@ static bool all_usual(PyObject *const *args, Py_ssize_t n, int depth) {
     return true;
 }
 
-/* Whether the arguments are positional, as far as a plain case asks. */
-static inline bool is_plain(const asn_plain *plain, Py_ssize_t nargs, PyObject *kwnames) {
-    return plain &&
-           (!kwnames ||
-            (plain->keyword && nargs == plain->at && PyTuple_GET_SIZE(kwnames) == 1 &&
-             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0),
-                                              plain->keyword) == 0));
-}
-
 static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t nargsf,
                                PyObject *kwnames) {
     composed *self = (composed *)object;
@@ -68,31 +58,22 @@ static PyObject *composed_call(PyObject *object, PyObject *const *args, size_t n
     Py_ssize_t total = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     if (!all_usual(args, total, 0) || (self->takes_like && kwnames))
         return PyObject_Vectorcall(self->careful, args, nargsf, kwnames);
-    PyObject *r = Py_NotImplemented;
-    if (is_plain(self->plain, nargs, kwnames)) {
-        r = self->plain->call(args, total);
-        if (r == Py_NotImplemented) Py_DECREF(r);
-    }
-    if (r == Py_NotImplemented)
-        r = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    PyObject *r = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
     if (ASN_LIKELY(r != NULL) || !PyErr_ExceptionMatches(asn_py.host_dtype)) return r;
     return asn_host_retry(object, args, nargs, kwnames);
 }
 
 static PyObject *composed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *function, *careful;
-    const char *plain;
     int takes_like;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OOsp:composed", &function, &careful, &plain,
-                          &takes_like))
+    if (!PyArg_ParseTuple(args, "OOp:composed", &function, &careful, &takes_like))
         return NULL;
     composed *self = (composed *)type->tp_alloc(type, 0);
     if (!self) return NULL;
     self->vectorcall = composed_call;
     self->function = Py_NewRef(function);
     self->careful = Py_NewRef(careful);
-    self->plain = asn_plain_find(plain);
     self->takes_like = takes_like;
     return (PyObject *)self;
 }

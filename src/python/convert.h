@@ -58,7 +58,7 @@ void asn_base_pass_on(PyObject *array, PyObject *host);
  * `dtype` (unless NONE) is another. */
 PyObject *asn_from_numbers(PyObject *sequence, asn_dtype dtype); /* numbers.c */
 /* A list or tuple of exact arrays of one dtype and shape, row-major: they, stacked. NULL
- * without an exception: it is none (plain_joins.c). */
+ * without an exception: it is none (functions_join.c). */
 PyObject *asn_stacked_items(PyObject *items);
 /* Any array-like as ndarray (itself if it is one). */
 PyObject *asn_asarray(PyObject *obj);

@@ -126,6 +126,8 @@ PyObject *asn_ndarray_wrap(asn_array *a);
 /* An object over a view of `self` made by array/views.h: takes *layout; same type when
  * `self` is a subclass and keep_type. */
 PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type);
+/* The same of a view that a call made, or failed to; takes *view. */
+PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *view);
 void asn_ndarray_set_base(asn_ndarray *view, PyObject *owner);
 int asn_ndarray_init_type(PyObject *module);
 /* Releases an object whose `array` was never made. */
@@ -148,6 +150,9 @@ extern PyGetSetDef asn_ndarray_getset[];
 extern PyMethodDef asn_ndarray_methods[];
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key);
 int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value);
+/* What is assigned to elements of a dtype; *owner: to be released after, or NULL. */
+int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
+                         PyObject **owner);
 PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i);
 /* ufunc.at with a Python index. */
 int asn_index_apply_at(asn_op op, const asn_array *a, PyObject *key,

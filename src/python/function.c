@@ -29,13 +29,25 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
     return NULL;
 }
 
+/* Whether it is a tuple or a list of arrays of exactly ours. */
+static inline bool holds_arrays(PyObject *x) {
+    enum { LONGEST = 16 };
+    if (!PyTuple_CheckExact(x) && !PyList_CheckExact(x)) return false;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *const *items = PySequence_Fast_ITEMS(x);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!asn_is_ndarray_exact(items[i])) return false;
+    return n <= LONGEST;
+}
+
 /* Whether any argument is of a type made in Python, or a list or tuple: one that may
  * bring an __array_function__, or be of a subclass of NumPy's arrays. */
 static inline bool is_unusual(PyObject *const *args, Py_ssize_t total) {
     const unsigned long looked_at =
         Py_TPFLAGS_HEAPTYPE | Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS;
     for (Py_ssize_t i = 0; i < total; i++)
-        if (Py_TYPE(args[i]) != asn_py.ndarray && Py_TYPE(args[i])->tp_flags & looked_at)
+        if (Py_TYPE(args[i]) != asn_py.ndarray &&
+            Py_TYPE(args[i])->tp_flags & looked_at && !holds_arrays(args[i]))
             return true;
     return false;
 }
@@ -50,6 +62,21 @@ static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t
     Py_XDECREF(all[1]);
     Py_XDECREF(all[2]);
     return r;
+}
+
+/* Whether an argument, or what a list of them begins with, is of a subclass of NumPy's
+ * arrays that brings rules of its own. */
+static bool meets_foreign(PyObject *const *args, Py_ssize_t total) {
+    enum { DEEPEST = 32 };
+    for (Py_ssize_t i = 0; i < total; i++) {
+        PyObject *x = args[i];
+        for (int depth = 0; depth < DEEPEST; depth++)
+            if ((PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
+                PySequence_Fast_GET_SIZE(x) > 0)
+                x = PySequence_Fast_GET_ITEM(x, 0);
+        if (asn_is_foreign(x)) return true;
+    }
+    return false;
 }
 
 /* The call, after those were asked who may take it over. */
@@ -67,12 +94,10 @@ call_looking(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *
         return r;
     }
     if (PyErr_Occurred()) return NULL;
-    for (Py_ssize_t i = 0; i < nargs; i++)
-        if (asn_is_foreign(args[i])) {
-            PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
-            if (r || PyErr_Occurred()) return r;
-            break;
-        }
+    if (meets_foreign(args, nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0))) {
+        PyObject *r = asn_foreign_call(self, args, nargs, kwnames);
+        if (r || PyErr_Occurred()) return r;
+    }
     if (nargs && Py_TYPE(args[0])->tp_flags & Py_TPFLAGS_HEAPTYPE &&
         !asn_is_ndarray_exact(args[0])) {
         PyObject *r = by_own_method(self, args, nargs, kwnames);
@@ -127,6 +152,15 @@ static PyObject *function_reduce(PyObject *self, PyObject *unused) {
     return get_name(self, unused);
 }
 
+/* The module is a function's own: an instance's would be its type's. */
+static PyObject *function_getattro(PyObject *self, PyObject *name) {
+    const char *module = ((asn_function *)self)->def->module;
+    if (module && PyUnicode_Check(name) &&
+        PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
+        return PyUnicode_FromFormat("asnumpy.%s", module);
+    return PyObject_GenericGetAttr(self, name);
+}
+
 static void function_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     type->tp_free(self);
@@ -162,13 +196,10 @@ int asn_function_init_type(PyObject *module) {
         PyModule_AddObjectRef(module, "_OverrideError", asn_py.override_error) < 0)
         return -1;
     PyType_Slot slots[] = {
-        {Py_tp_dealloc, function_dealloc},
-        {Py_tp_getset, function_getset},
-        {Py_tp_methods, function_methods},
-        {Py_tp_members, function_members},
-        {Py_tp_repr, function_repr},
-        {Py_tp_call, PyVectorcall_Call},
-        {0, NULL},
+        {Py_tp_dealloc, function_dealloc}, {Py_tp_getset, function_getset},
+        {Py_tp_methods, function_methods}, {Py_tp_members, function_members},
+        {Py_tp_repr, function_repr},       {Py_tp_getattro, function_getattro},
+        {Py_tp_call, PyVectorcall_Call},   {0, NULL},
     };
     /* Named in the package: an instance's __module__ comes from its type. */
     PyType_Spec spec = {"asnumpy.function", sizeof(asn_function), 0,
@@ -188,8 +219,13 @@ int asn_functions_add(PyObject *module, asn_function_def *defs) {
         f->def = defs;
         defs->asks_none = strstr(defs->signature.text, "like=None") ||
                           strcmp(defs->signature.name, "promote_types") == 0 ||
+                          strcmp(defs->signature.name, "isscalar") == 0 ||
                           strcmp(defs->signature.name, "from_dlpack") == 0;
-        int rc = PyModule_AddObjectRef(module, defs->signature.name, (PyObject *)f);
+        PyObject *name = defs->module ? PyUnicode_FromFormat("_%s_%s", defs->module,
+                                                             defs->signature.name)
+                                      : PyUnicode_FromString(defs->signature.name);
+        int rc = name ? PyObject_SetAttr(module, name, (PyObject *)f) : -1;
+        Py_XDECREF(name);
         Py_DECREF(f);
         if (rc < 0) return -1;
     }

@@ -2,6 +2,7 @@
  * *_like. */
 #include "convert.h"
 #include "function.h"
+#include "numpy/identities.h"
 
 static int check_ndmax(int64_t ndmin, int64_t ndmax) {
     if (ndmax < 0 || ndmax > ASN_MAX_DIMS)
@@ -183,6 +184,58 @@ static PyObject *f_full(PyObject *const *v) {
     return fill_with(filled(&s, NULL), v[1]);
 }
 
+/* A number that is no index where it does not fit, as the nearest one that does. */
+static int diagonal_number(PyObject *obj, int64_t *k) {
+    int overflow = 0;
+    PyObject *index = obj ? PyNumber_Index(obj) : NULL;
+    if (!index) return obj ? -1 : 0;
+    *k = PyLong_AsLongLongAndOverflow(index, &overflow);
+    Py_DECREF(index);
+    if (overflow) *k = overflow < 0 ? INT64_MIN + 1 : INT64_MAX;
+    return 0;
+}
+
+static PyObject *eye(const shape_args *s, int64_t k) {
+    asn_dtype dtype = s->dtype == ASN_DTYPE_NONE ? ASN_F64 : s->dtype;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_made(
+                   r, asn_np_eye(&r->array, dtype, s->shape[0], s->shape[1], k, s->order))
+             : NULL;
+}
+
+static int read_square(PyObject *rows, PyObject *columns, PyObject *dtype,
+                       PyObject *order, shape_args *s) {
+    if (PyLong_CheckExact(rows) && rows == columns) { /* the usual one, without a tuple */
+        if (read_shape(rows, dtype, order, s) < 0) return -1;
+        s->shape[1] = s->shape[0];
+        s->ndim = 2;
+        return 0;
+    }
+    PyObject *shape = PyTuple_Pack(2, rows, columns);
+    int rc = shape ? read_shape(shape, dtype, order, s) : -1;
+    Py_XDECREF(shape);
+    return rc;
+}
+
+/* (N, M, k, dtype, order, *, device, like) */
+static PyObject *f_eye(PyObject *const *v) {
+    shape_args s;
+    int64_t k = 0;
+    PyObject *columns = v[1] && v[1] != Py_None ? v[1] : v[0];
+    if (read_square(v[0], columns, v[3], v[4], &s) < 0 || asn_device_check(v[5]) < 0 ||
+        asn_like_check(v[6]) < 0 || diagonal_number(v[2], &k) < 0)
+        return NULL;
+    return eye(&s, k);
+}
+
+/* (n, dtype, *, like) */
+static PyObject *f_identity(PyObject *const *v) {
+    shape_args s;
+    if (read_square(v[0], v[0], v[1], NULL, &s) < 0 || asn_like_check(v[2]) < 0)
+        return NULL;
+    return eye(&s, 0);
+}
+
 /* ---- like another array */
 
 /* A fresh array of another shape whose axes have the order that strides give those of l.
@@ -344,6 +397,12 @@ asn_function_def asn_create_functions[] = {
     ASN_FUNCTION("ones", "shape, " SHAPE_TAIL, f_ones, "An array of ones."),
     ASN_FUNCTION("full", "shape, fill_value, " SHAPE_TAIL, f_full,
                  "An array of one value."),
+    ASN_FUNCTION(
+        "eye",
+        "N, M=None, k=0, dtype=<class 'float'>, order='C', *, device=None, like=None",
+        f_eye, "A matrix with ones on the k-th diagonal."),
+    ASN_FUNCTION("identity", "n, dtype=None, *, like=None", f_identity,
+                 "The identity matrix of order n."),
     ASN_FUNCTION("empty_like", "prototype, /, " LIKE_TAIL, f_empty_like,
                  "An unset array with the shape and dtype of another."),
     ASN_FUNCTION("zeros_like", "a, " LIKE_TAIL, f_zeros_like,

@@ -1,5 +1,5 @@
-/* L3 python: functions about shape and order: reshape, ravel, transpose, concatenate,
- * sort, take, ... */
+/* L3 python: functions about shape and order: reshape, ravel, transpose, sort, take, ...
+ */
 #include "function.h"
 
 #define WITH_ARRAY(expr)                                                                 \
@@ -33,10 +33,6 @@ static PyObject *f_transpose(PyObject *const *v) {
 }
 static PyObject *f_squeeze(PyObject *const *v) {
     WITH_ARRAY(view_of(v[0], asn_squeeze_run(a, v[1])));
-}
-
-static PyObject *f_swapaxes(PyObject *const *v) {
-    WITH_ARRAY(asn_method_swapaxes(a, v + 1, 2, NULL));
 }
 
 static PyObject *f_matrix_transpose(PyObject *const *v) {
@@ -176,45 +172,12 @@ static PyObject *f_searchsorted(PyObject *const *v) {
     WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
 }
 
-/* Of float64 arrays; NotImplemented where the device has no such operation. */
-static PyObject *f_interp(PyObject *const *v) {
-    for (int i = 0; i < 3; i++)
-        if (!asn_is_ndarray(v[i]) || asn_dtype_of(v[i]) != ASN_F64)
-            return PyErr_Format(PyExc_TypeError, "float64 arrays are needed");
-    double left = PyFloat_AsDouble(v[3]), right = PyFloat_AsDouble(v[4]);
-    if (PyErr_Occurred()) return NULL;
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status =
-        asn_interp(&r->array, asn_of(v[0]), asn_of(v[1]), asn_of(v[2]), left, right);
-    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
-    asn_ndarray_drop(r);
-    Py_RETURN_NOTIMPLEMENTED;
-}
-
 static PyObject *f_take(PyObject *const *v) {
     WITH_ARRAY(asn_take_run(a, v[1], v[2], v[3], v[4]));
 }
 static PyObject *f_repeat(PyObject *const *v) {
     WITH_ARRAY(asn_repeat_run(a, v[1], v[2]));
 }
-static PyObject *f_correlate(PyObject *const *v) {
-    for (int i = 0; i < 2; i++)
-        if (!asn_is_ndarray(v[i]) || asn_of(v[i])->layout.ndim != 1 ||
-            asn_dtype_of(v[i]) != asn_dtype_of(v[0]))
-            return PyErr_Format(PyExc_TypeError, "1-d arrays of one dtype are needed");
-    long long first = PyLong_AsLongLong(v[2]), count = PyLong_AsLongLong(v[3]);
-    if (PyErr_Occurred()) return NULL;
-    if (count < 0) return PyErr_Format(PyExc_ValueError, "count is %lld", count);
-    asn_ndarray *r = asn_ndarray_alloc();
-    if (!r) return NULL;
-    asn_status status =
-        asn_correlate(&r->array, asn_of(v[0]), asn_of(v[1]), first, count);
-    if (status != ASN_ERR_UNSUPPORTED) return asn_ndarray_made(r, status);
-    asn_ndarray_drop(r);
-    Py_RETURN_NOTIMPLEMENTED;
-}
-
 static PyObject *f_contract(PyObject *const *v) {
     if (!asn_is_ndarray(v[0]) || !asn_is_ndarray(v[1]))
         return PyErr_Format(PyExc_TypeError, "two arrays are needed");
@@ -262,132 +225,6 @@ static PyObject *f_copy(PyObject *const *v) {
     return asn_array_from_any(v[0], ASN_DTYPE_NONE, 1, order, 0, subok);
 }
 
-/* ---- joining */
-
-typedef struct {
-    int count;
-    PyObject **objects; /* owned */
-    const asn_array **arrays;
-    asn_type *types; /* for promotion: Python numbers are weak */
-} array_list;
-
-static void list_fini(array_list *list) {
-    for (int i = 0; i < list->count; i++)
-        Py_XDECREF(list->objects[i]);
-    PyMem_Free(list->objects);
-    PyMem_Free(list->arrays);
-    PyMem_Free(list->types);
-}
-
-static int list_init(array_list *list, PyObject *sequence, bool flatten) {
-    memset(list, 0, sizeof *list);
-    PyObject *items =
-        PySequence_Fast(sequence, "The first input argument needs to be a sequence");
-    if (!items) return -1;
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
-    list->objects = PyMem_Calloc((size_t)n + 1, sizeof *list->objects);
-    list->arrays = PyMem_Calloc((size_t)n + 1, sizeof *list->arrays);
-    list->types = PyMem_Calloc((size_t)n + 1, sizeof *list->types);
-    int rc = list->objects && list->arrays && list->types ? 0 : (PyErr_NoMemory(), -1);
-    for (Py_ssize_t i = 0; rc == 0 && i < n; i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(items, i), *a = asn_asarray(item);
-        list->types[i].weak = PyFloat_CheckExact(item)     ? 'f'
-                              : PyLong_CheckExact(item)    ? 'i'
-                              : PyComplex_CheckExact(item) ? 'c'
-                                                           : 0;
-        list->types[i].dtype = a && !list->types[i].weak ? (uint8_t)asn_dtype_of(a)
-                                                         : (uint8_t)ASN_DTYPE_NONE;
-        if (a && flatten) Py_SETREF(a, asn_flatten(a, 'C', false));
-        list->objects[list->count++] = a;
-        if (a)
-            list->arrays[i] = asn_of(a);
-        else
-            rc = -1;
-    }
-    Py_DECREF(items);
-    if (rc == 0 && n == 0) {
-        PyErr_SetString(PyExc_ValueError, "need at least one array to concatenate");
-        rc = -1;
-    }
-    return rc;
-}
-
-/* Joined arrays are of the class of the highest __array_priority__ above ndarray's own;
- * none of them is their parent. Takes joined. */
-static PyObject *joined_as(PyObject *joined, const array_list *list) {
-    PyObject *leader = NULL;
-    for (int i = 0; i < list->count; i++)
-        if (!asn_is_ndarray_exact(list->objects[i]))
-            leader = asn_subclass_leader(leader ? leader : joined, list->objects[i]);
-    if (!joined || !leader || leader == joined) return joined;
-    return asn_subclass_adopt(joined, Py_TYPE(leader), Py_None);
-}
-
-static PyObject *join(array_list *list, int axis, PyObject *out, asn_dtype dtype,
-                      asn_casting casting) {
-    if (dtype == ASN_DTYPE_NONE) dtype = asn_result_type(list->count, list->types);
-    for (int i = 0; i < list->count; i++) {
-        asn_dtype from = (asn_dtype)list->arrays[i]->layout.dtype;
-        if (list->types[i].weak || asn_can_cast(from, dtype, casting)) continue;
-        PyErr_Format(PyExc_TypeError,
-                     "Cannot cast array data from dtype('%s') to dtype('%s') according "
-                     "to the rule "
-                     "'%s'",
-                     asn_dtype_name(from), asn_dtype_name(dtype),
-                     asn_casting_name(casting));
-        return NULL;
-    }
-    asn_array *target = NULL;
-    PyObject *owner = NULL;
-    if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
-    if (!target) {
-        asn_ndarray *r = asn_ndarray_alloc();
-        PyObject *joined =
-            r ? asn_ndarray_finish(r, asn_concatenate(list->count, list->arrays, axis,
-                                                      dtype, casting, NULL, &r->array))
-              : NULL;
-        return joined_as(joined, list);
-    }
-    asn_status status =
-        asn_concatenate(list->count, list->arrays, axis, dtype, casting, target, NULL);
-    if (status == ASN_OK && owner) status = asn_array_sync(target);
-    Py_XDECREF(owner);
-    return status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
-}
-
-/* (arrays, /, axis=0, out, *, dtype, casting) */
-static PyObject *f_concatenate(PyObject *const *v) {
-    asn_dtype dtype;
-    asn_casting casting = ASN_CASTING_SAME_KIND;
-    bool flatten = v[1] == Py_None, given = v[2] && v[2] != Py_None;
-    if (asn_dtype_from_py(v[3], &dtype) < 0 || asn_casting_from_py(v[4], &casting) < 0)
-        return NULL;
-    if (given && dtype != ASN_DTYPE_NONE) {
-        PyErr_SetString(PyExc_TypeError,
-                        "concatenate() only takes `out` or `dtype` as an "
-                        "argument, but both were provided.");
-        return NULL;
-    }
-    array_list list;
-    PyObject *r = NULL;
-    int axis = 0;
-    if (list_init(&list, v[0], flatten) < 0) goto done;
-    int64_t wanted = 0;
-    if (!flatten && v[1] && asn_axis_value_from_py(v[1], &wanted) < 0) goto done;
-    asn_status status = asn_join_check(list.count, list.arrays, wanted, &axis);
-    if (status != ASN_OK) {
-        asn_raise(status);
-        goto done;
-    }
-    if (given && dtype == ASN_DTYPE_NONE && asn_is_ndarray(v[2]))
-        dtype = asn_dtype_of(v[2]);
-    r = join(&list, axis, v[2], dtype, casting);
-done:
-    list_fini(&list);
-    return r;
-}
-
-#define JOIN_ARGS      "arrays, /, axis=0, out=None, *, dtype=None, casting='same_kind'"
 #define SORT_SHOWN     "a, axis=-1, kind=None, order=None, *, stable=None"
 #define SORT_ARGS      SORT_SHOWN ", descending=False"
 #define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
@@ -402,8 +239,6 @@ asn_function_def asn_shape_functions[] = {
                  "A view with the last two axes swapped."),
     ASN_FUNCTION("squeeze", "a, axis=None", f_squeeze,
                  "A view without axes of extent 1."),
-    ASN_FUNCTION("swapaxes", "a, axis1, axis2", f_swapaxes,
-                 "A view with two axes swapped."),
     ASN_FUNCTION("expand_dims", "a, axis", f_expand_dims,
                  "A view with new axes of extent 1."),
     ASN_FUNCTION("broadcast_to", "array, shape, subok=False", f_broadcast_to,
@@ -425,10 +260,6 @@ asn_function_def asn_shape_functions[] = {
         "_order_statistics", "a, kth", f_order_statistics,
         "The elements that sorting puts at these ascending positions of the last "
         "axis."),
-    ASN_FUNCTION("interp_lines", "x, xp, fp, left, right", f_interp,
-                 "interp of float64 arrays, or NotImplemented."),
-    ASN_FUNCTION("correlate_lines", "a, v, first, count", f_correlate,
-                 "Sliding products of two 1-d arrays of one dtype, or NotImplemented."),
     ASN_FUNCTION("_contract", "a, b, /", f_contract,
                  "matmul of two arrays that reports no floating-point conditions."),
     ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,
@@ -444,6 +275,5 @@ asn_function_def asn_shape_functions[] = {
                  "max=<no value>, **kwargs",
                  f_clip, "Limited to an interval."),
     ASN_FUNCTION("copy", "a, order='K', subok=False", f_copy, "A copy."),
-    ASN_FUNCTION("concatenate", JOIN_ARGS, f_concatenate, "Arrays joined along an axis."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -66,18 +66,29 @@ static PyObject *f_linalg(PyObject *const *v) {
     return r;
 }
 
-PyObject *asn_linalg_plain(int op, PyObject *const *v, Py_ssize_t n) {
-    const asn_solver s = {.op = op,
-                          .failed = op == ACLNNX_LINALG_DET ? NULL : "Singular matrix"};
+/* One result; failed: what is said of a matrix without one. */
+static PyObject *solved(int op, const char *failed, PyObject *const *v, bool two) {
+    const asn_solver s = {.op = op, .failed = failed};
     asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
-    if (n != (op == ACLNNX_LINALG_SOLVE ? 2 : 1)) return Py_NewRef(Py_NotImplemented);
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!asn_is_ndarray_exact(v[i])) return Py_NewRef(Py_NotImplemented);
-    asn_status status =
-        asn_solver_run(&s, asn_of(v[0]), n > 1 ? asn_of(v[1]) : NULL, made);
-    PyObject *r = status ? asn_raise(status) : result_of(op, made, v);
-    if (r && asn_fp_check() < 0) Py_CLEAR(r);
+    PyObject *a = asn_asarray(v[0]), *b = a && two ? asn_asarray(v[1]) : NULL, *r = NULL;
+    if (a && (b || !two)) {
+        asn_status status = asn_solver_run(&s, asn_of(a), b ? asn_of(b) : NULL, made);
+        r = status ? asn_raise(status) : result_of(op, made, v);
+        if (r && asn_fp_check() < 0) Py_CLEAR(r);
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
     return r;
+}
+
+static PyObject *f_det(PyObject *const *v) {
+    return solved(ACLNNX_LINALG_DET, NULL, v, false);
+}
+static PyObject *f_inv(PyObject *const *v) {
+    return solved(ACLNNX_LINALG_INV, "Singular matrix", v, false);
+}
+static PyObject *f_solve(PyObject *const *v) {
+    return solved(ACLNNX_LINALG_SOLVE, "Singular matrix", v, true);
 }
 
 asn_function_def asn_linalg_functions[] = {
@@ -85,5 +96,11 @@ asn_function_def asn_linalg_functions[] = {
         "_linalg", "op, a, b, full, upper, rcond, message, /", f_linalg,
         "One solver or decomposition; op as ACLNNX_LINALG_*. An empty message: a matrix "
         "without a result is no error."),
+    ASN_FUNCTION_OF("linalg", "det", "a", f_det, "The determinant."),
+    ASN_FUNCTION_OF("linalg", "inv", "a", f_inv,
+                    "The inverse of (a stack of) square matrices."),
+    ASN_FUNCTION_OF("linalg", "solve", "a, b", f_solve,
+                    "x with a @ x = b; b is one vector, or a stack of matrices of "
+                    "columns."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -109,6 +109,9 @@ PyObject *asn_reshape_run(PyObject *self, PyObject *shape, char order, int copy)
 /* self as 1-d without gaps: a view where it is contiguous in that order. */
 PyObject *asn_ravel_run(PyObject *self, char order);
 PyObject *asn_transpose_run(PyObject *self, PyObject *axes);
+/* functions_axes.c: one axis number, bools among them, that fits C's int */
+int asn_axis_number_from_py(PyObject *obj, int64_t *out);
+PyObject *asn_swapaxes_run(PyObject *self, PyObject *axis1, PyObject *axis2);
 PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObject *out,
                        PyObject *mode);
 PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,

@@ -221,16 +221,7 @@ ASN_METHOD(transpose) {
 
 ASN_METHOD(swapaxes) {
     ASN_ARGS("swapaxes", "axis1, axis2, /");
-    int ndim = asn_of(self)->layout.ndim, i, j, perm[ASN_MAX_DIMS];
-    int64_t first = 0, second = 0;
-    if (asn_int64_from_py(v[0], &first) < 0 || asn_int64_from_py(v[1], &second) < 0)
-        return NULL;
-    ASN_PY_TRY(asn_axis_normalize(first, ndim, &i));
-    ASN_PY_TRY(asn_axis_normalize(second, ndim, &j));
-    for (int d = 0; d < ndim; d++)
-        perm[d] = d == i ? j : d == j ? i : d;
-    asn_layout view;
-    return view_of(self, asn_view_transpose(&view, &asn_of(self)->layout, perm), &view);
+    return asn_swapaxes_run(self, v[0], v[1]);
 }
 
 PyObject *asn_squeeze_run(PyObject *self, PyObject *axis) {

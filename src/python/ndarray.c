@@ -102,6 +102,19 @@ PyObject *asn_ndarray_view(PyObject *self, asn_layout *layout, bool keep_type) {
     return (PyObject *)view;
 }
 
+PyObject *asn_ndarray_view_made(PyObject *self, asn_status status, asn_array *view) {
+    if (ASN_UNLIKELY(status != ASN_OK)) return asn_raise(status);
+    if (ASN_UNLIKELY(!asn_is_ndarray_exact(self))) {
+        asn_layout layout;
+        asn_layout_move(&layout, &view->layout);
+        asn_buffer_release(view->buffer);
+        return asn_ndarray_view(self, &layout, true);
+    }
+    PyObject *r = asn_ndarray_wrap(view);
+    if (r) asn_ndarray_set_base((asn_ndarray *)r, self);
+    return r;
+}
+
 /* While a function is traced an element is a 0-d array, but no view: later writes to the
  * array leave it as it is, as they do a NumPy scalar. */
 static PyObject *copy_of_element(PyObject *r) {

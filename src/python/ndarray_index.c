@@ -223,11 +223,8 @@ PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i) {
 static PyObject *get_view(PyObject *self, int n, const asn_index_item *items) {
     if (ASN_UNLIKELY(!asn_is_ndarray_exact(self))) {
         asn_array view;
-        ASN_PY_TRY(asn_index_view(&view, asn_of(self), n, items));
-        asn_layout layout;
-        asn_layout_move(&layout, &view.layout);
-        asn_buffer_release(view.buffer);
-        return asn_ndarray_view(self, &layout, true);
+        return asn_ndarray_view_made(self, asn_index_view(&view, asn_of(self), n, items),
+                                     &view);
     }
     asn_ndarray *r = asn_ndarray_alloc();
     if (!r) return NULL;
@@ -294,9 +291,8 @@ static PyObject *cast_on_host(PyObject *value, asn_dtype dtype) {
     return r;
 }
 
-/* Reads the assigned value: Python scalars are packed into self's dtype with NumPy's
- * checks, arrays are cast. */
-static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
+/* Python scalars are packed into dtype with NumPy's checks, arrays are cast. */
+static int value_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
                          PyObject **owner) {
     *owner = NULL;
     out->weak = 0;
@@ -305,26 +301,30 @@ static int value_operand(PyObject *self, PyObject *value, asn_operand *out,
     } else if (PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value) ||
                PyArray_IsScalar(value, Generic)) {
         out->array = NULL;
-        return asn_scalar_pack(value, asn_dtype_of(self), &out->scalar);
+        return asn_scalar_pack(value, dtype, &out->scalar);
     } else {
         /* Elements of a sequence, and of an array of a dtype that the device lacks, are
-         * packed one by one into self's dtype, as NumPy does. */
+         * packed one by one into dtype, as NumPy does. */
         bool known =
             PyArray_Check(value) &&
             asn_dtype_from_descr(PyArray_DESCR((PyArrayObject *)value)) != ASN_DTYPE_NONE;
-        PyObject *array =
-            known ? asn_asarray(value) : asn_asarray_dtype(value, asn_dtype_of(self));
-        if (!array) array = cast_on_host(value, asn_dtype_of(self));
+        PyObject *array = known ? asn_asarray(value) : asn_asarray_dtype(value, dtype);
+        if (!array) array = cast_on_host(value, dtype);
         if (!array) return -1;
         *owner = array;
         out->array = asn_of(array);
     }
-    if (asn_is_complex((asn_dtype)out->array->layout.dtype) &&
-        !asn_is_complex(asn_dtype_of(self)) && asn_dtype_of(self) != ASN_BOOL)
+    if (asn_is_complex((asn_dtype)out->array->layout.dtype) && !asn_is_complex(dtype) &&
+        dtype != ASN_BOOL)
         return PyErr_WarnEx(asn_py.complex_warning,
                             "Casting complex values to real discards the imaginary part",
                             1);
     return 0;
+}
+
+int asn_assigned_operand(asn_dtype dtype, PyObject *value, asn_operand *out,
+                         PyObject **owner) {
+    return value_operand(dtype, value, out, owner);
 }
 
 static bool is_plain_scalar(PyObject *value) {
@@ -429,7 +429,7 @@ int asn_ndarray_ass_subscript(PyObject *self, PyObject *key, PyObject *value) {
         rc = unalias_indices(&list, a);
     else if (rc == 0 && !is_plain_scalar(value))
         rc = check_depth(a, &list, value);
-    if (rc == 0) rc = value_operand(self, value, &source, &owner);
+    if (rc == 0) rc = value_operand(asn_dtype_of(self), value, &source, &owner);
     if (rc == 0) {
         asn_status status = asn_index_set(a, list.count, list.items, &source);
         if (status != ASN_OK) {

@@ -86,7 +86,7 @@ def refusals():
         ("TypeError", "indices are of float64", lambda: c.take(a, b, 0, 0)),
         ("IndexError", "out of bounds", lambda: c.take(a, whole, 0, 0)),
         ("ValueError", "mode is 9", lambda: c.take(a, whole, 0, 9)),
-        ("ValueError", "indices have 1 dimensions", lambda: c.take_along_axis(a, whole, 0)),
+        ("ValueError", "dimensions, not 1 and 2", lambda: c.take_along_axis(a, whole, 0)),
         ("ValueError", "0d", lambda: many("nonzero", c.zeros(F64, 0, None), count=0)),
         ("ValueError", "no operation 'plus'", lambda: c.unary("plus", a)),
         ("TypeError", "add takes 2 arguments but 1", lambda: c.unary("add", a)),

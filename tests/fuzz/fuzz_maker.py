@@ -91,6 +91,11 @@ class Maker:
     def floating(self, name):
         return self.env[name].dtype.kind == "f"
 
+    def is_large(self, name):
+        """So large that a last bit is a good part of a sine's period."""
+        with numpy.errstate(all="ignore"):
+            return bool((abs(self.env[name]) > 1e3).any())
+
     def has_nan(self, name):
         """Whose signs are nobody's: they depend on the order of the operands."""
         return bool((self.env[name] != self.env[name]).any())

@@ -42,6 +42,8 @@ class Writer(Expressions, Indexing):
         if kind == "c":
             names = ("negative", "conj", "positive")
         name = self.pick(names)
+        if rough and name in ("sin", "cos") and self.is_large(a):
+            return False
         if name == "signbit" and self.has_nan(a):
             return False
         return self.try_line(f"{v} = np.{name}({a})", v, rough)

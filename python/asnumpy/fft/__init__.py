@@ -8,14 +8,11 @@ large prime factors.
 """
 
 import functools as _functools
-import operator as _operator
 import warnings as _warnings
 
 import numpy as _np
 
 from .. import _core
-from .._joining import _normalize
-from .._manipulation import roll as _roll
 from .._support import host_all as _host_all
 
 __all__ = [
@@ -25,7 +22,7 @@ __all__ = [
 
 _FORWARD, _INVERSE, _FROM_REAL, _TO_REAL = range(4)
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
-_transform = _core._fft
+_transform, fftshift, ifftshift = _core._fft, _core._fft_fftshift, _core._fft_ifftshift
 
 
 def fft(a, n=None, axis=-1, norm=None, out=None):
@@ -169,27 +166,6 @@ def irfftn(a, s=None, axes=None, norm=None, out=None):
 def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
     """The inverse of rfft2: real numbers."""
     return _to_real(a, s, axes, norm, out)
-
-
-def _shift(x, axes, amount):
-    """Every element moved by amount(extent), around the end."""
-    x = _core.asarray(x)
-    if axes is None:
-        axes = range(x.ndim)
-    elif not isinstance(axes, tuple | list):
-        axes = (_operator.index(axes),)
-    axes = tuple(_normalize(d, x.ndim) for d in axes)
-    return _roll(x, tuple(amount(x.shape[d]) for d in axes), axes)
-
-
-def fftshift(x, axes=None):
-    """Moves frequency zero to the middle."""
-    return _shift(x, axes, lambda n: n // 2)
-
-
-def ifftshift(x, axes=None):
-    """The inverse of fftshift."""
-    return _shift(x, axes, lambda n: -(n // 2))
 
 
 def _check_integer(n):

@@ -12,8 +12,6 @@ from .. import _core
 from .._core import asanyarray, asarray
 from .._joining import _normalize
 from .._products import cross as _cross
-from .._products import outer as _outer
-from .._products import tensordot as _tensordot
 from .._support import host_all as _host_all
 from .._support import number as _number
 from ._decompositions import (
@@ -57,7 +55,7 @@ def outer(x1, x2, /):
             "Input arrays must be one-dimensional, but they are "
             f"x1.ndim={x1.ndim} and x2.ndim={x2.ndim}."
         )
-    return _outer(x1, x2)
+    return _core.outer(x1, x2)
 
 
 def cross(x1, x2, /, *, axis=-1):
@@ -73,7 +71,7 @@ def cross(x1, x2, /, *, axis=-1):
 
 def tensordot(x1, x2, /, *, axes=2):
     """The sum of products over given axes."""
-    return _tensordot(x1, x2, axes=axes)
+    return _core.tensordot(x1, x2, axes=axes)
 
 
 def matrix_transpose(x, /):

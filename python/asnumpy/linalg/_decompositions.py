@@ -77,7 +77,7 @@ def _hermitian_svd(given, compute_uv):
     values, vectors = eigh(a)
     sign, size = _core.where(values < 0, values.dtype.type(-1), values.dtype.type(1)), abs(values)
     order = _core.argsort(size, axis=-1)[..., ::-1]
-    from .._manipulation import take_along_axis
+    from .._core import take_along_axis
 
     sign, size = (take_along_axis(x, order, axis=-1) for x in (sign, size))
     u = take_along_axis(vectors, order[..., None, :], axis=-1)

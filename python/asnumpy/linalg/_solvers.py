@@ -10,8 +10,7 @@ from .. import _core
 from .._core import asarray
 from .._support import as_class
 
-_linalg = _core._linalg
-_SINGULAR = "Singular matrix"
+_linalg, det, inv, solve = _core._linalg, _core._linalg_det, _core._linalg_inv, _core._linalg_solve
 _SOLVE, _INV, _DET, _SLOGDET, _CHOLESKY = range(5)
 
 
@@ -22,24 +21,9 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def solve(a, b):
-    """x with a @ x = b; b is one vector, or a stack of matrices of columns."""
-    return _linalg(_SOLVE, a, b, False, False, 0.0, _SINGULAR)
-
-
-def inv(a):
-    """The inverse of (a stack of) square matrices."""
-    return _linalg(_INV, a, None, False, False, 0.0, _SINGULAR)
-
-
 def inv_or_nan(a):
     """The inverse; NaN for a singular matrix."""
     return _linalg(_INV, a, None, False, False, 0.0, "")
-
-
-def det(a):
-    """The determinant."""
-    return _linalg(_DET, a, None, False, False, 0.0, "")
 
 
 def slogdet(a):

@@ -17,7 +17,7 @@ import warnings
 import numpy as _np
 
 from .. import _core
-from .._joining import stack
+from .._core import stack
 from .._polynomials import points_to_fit
 from .._support import hosted
 from .polyutils import as_series, trimseq

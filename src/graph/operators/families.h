@@ -22,10 +22,6 @@ ASN_CHECK_RESULT asn_status asn_concatenate(int n, const asn_array *const *array
  * those that leave it coming back at its beginning. */
 ASN_CHECK_RESULT asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift,
                                      int axis);
-/* `a`, of one axis at least, between its own last and first `width` elements along every
- * axis, which are as many at most as it has. */
-ASN_CHECK_RESULT asn_status asn_pad_wrapped(asn_array *result, const asn_array *a,
-                                            int64_t width);
 /* counts: int64, 1-d, of length 1 or the axis' extent. */
 ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
                                        const asn_array *counts, int axis);

@@ -194,37 +194,6 @@ asn_status asn_roll(asn_array *result, const asn_array *a, int64_t shift, int ax
     return status;
 }
 
-/* Along one axis. */
-static asn_status wrap_axis(asn_array *result, const asn_array *a, int64_t width,
-                            int axis) {
-    asn_array before, after;
-    const asn_array *list[3] = {&before, a, &after};
-    asn_dtype dtype = asn_layout_dtype(&a->layout);
-    ASN_TRY(part_of(&before, a, axis, a->layout.shape[axis] - width, width));
-    asn_status status = part_of(&after, a, axis, 0, width);
-    if (!status) {
-        status = asn_concatenate(3, list, axis, dtype, ASN_CASTING_NO, NULL, result);
-        asn_array_fini(&after);
-    }
-    asn_array_fini(&before);
-    return status;
-}
-
-asn_status asn_pad_wrapped(asn_array *result, const asn_array *a, int64_t width) {
-    asn_array last;
-    const asn_array *from = a;
-    for (int d = 0; d < a->layout.ndim; d++) {
-        asn_array next;
-        asn_status status = wrap_axis(&next, from, width, d);
-        if (from != a) asn_array_fini(&last);
-        ASN_TRY(status);
-        asn_array_move(&last, &next);
-        from = &last;
-    }
-    asn_array_move(result, &last);
-    return ASN_OK;
-}
-
 static asn_status repeat_total(const asn_array *counts, int64_t extent, int64_t *total) {
     int64_t n = counts->layout.size;
     if (n != 1 && n != extent)

@@ -1,0 +1,190 @@
+/* L2 numpy: flat indices and coordinates (coordinates.h). */
+#include "numpy/coordinates.h"
+
+#include <string.h>
+
+#include "graph/trace/ufunc.h"
+#include "numpy/temporaries.h"
+
+asn_status asn_np_steps(int ndim, const int64_t *shape, char order, int64_t *steps,
+                        int64_t *size) {
+    *size = 1;
+    for (int i = 0; i < ndim; i++) {
+        int d = order == 'F' ? i : ndim - 1 - i;
+        steps[d] = *size;
+        if (!asn_mul_size(*size, shape[d], size))
+            return asn_error_set(ASN_ERR_VALUE,
+                                 "dimensions are too large; arrays and shapes with a "
+                                 "total size greater than 'intp' are not supported.");
+    }
+    return ASN_OK;
+}
+
+static asn_status out_of_bounds(int64_t flat, int64_t size) {
+    return asn_error_set(ASN_ERR_VALUE,
+                         "index %lld is out of bounds for array with size %lld",
+                         (long long)flat, (long long)size);
+}
+
+asn_status asn_np_unravel(int64_t flat, int ndim, const int64_t *shape, char order,
+                          int64_t *at) {
+    int64_t steps[ASN_MAX_DIMS], size;
+    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    if (flat < 0 || flat >= size) return out_of_bounds(flat, size);
+    for (int d = 0; d < ndim; d++)
+        at[d] = flat / steps[d] % shape[d];
+    return ASN_OK;
+}
+
+/* The least (or greatest) element of an int64 array that has some. */
+static asn_status extreme(const asn_array *a, bool greatest, int64_t *value) {
+    ASN_TEMPORARIES;
+    const int ndim = a->layout.ndim;
+    const asn_reduce_options all = {.axes = ndim == 64 ? ~(uint64_t)0
+                                                       : ((uint64_t)1 << ndim) - 1,
+                                    .dtype = ASN_DTYPE_NONE,
+                                    .now = true};
+    asn_scalar found;
+    ASN_MAKE(one, asn_ufunc_reduce(greatest ? ASN_OP_MAXIMUM : ASN_OP_MINIMUM, a, NULL,
+                                   one, &all));
+    ASN_TRY(asn_array_get_item(one, 0, &found));
+    memcpy(value, found.bytes, sizeof *value);
+    return ASN_OK;
+}
+
+/* *beyond: an element that is none of 0 ... n - 1. */
+static asn_status look_beyond(const asn_array *a, int64_t n, bool *beyond) {
+    int64_t low, high;
+    *beyond = false;
+    if (a->layout.size == 0) return ASN_OK;
+    ASN_TRY(extreme(a, false, &low));
+    ASN_TRY(extreme(a, true, &high));
+    *beyond = low < 0 || high >= n;
+    return ASN_OK;
+}
+
+/* Names the first element beyond. */
+static asn_status report_beyond(const asn_array *flat, int64_t size) {
+    int64_t n = flat->layout.size, at = 0;
+    int64_t *values = asn_malloc((size_t)n * sizeof *values);
+    if (!values) return ASN_ERR_MEMORY;
+    asn_status status = asn_array_to_host(flat, values);
+    while (!status && at < n - 1 && values[at] >= 0 && values[at] < size)
+        at++;
+    if (!status) status = out_of_bounds(values[at], size);
+    asn_free(values);
+    return status;
+}
+
+static asn_status with_number(asn_array *out, asn_op op, const asn_array *a, int64_t n) {
+    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    const asn_operand in[2] = {{.array = a}, asn_operand_int(n)};
+    return asn_ufunc_call(op, in, NULL, out, &options);
+}
+
+/* flat // step % extent */
+static asn_status coordinate(asn_array *out, const asn_array *flat, int64_t step,
+                             int64_t extent) {
+    ASN_TEMPORARIES;
+    ASN_MAKE(whole, with_number(whole, ASN_OP_FLOOR_DIVIDE, flat, step));
+    return with_number(out, ASN_OP_REMAINDER, whole, extent);
+}
+
+asn_status asn_np_unravel_index(asn_array *results, const asn_array *flat, int ndim,
+                                const int64_t *shape, char order) {
+    int64_t steps[ASN_MAX_DIMS], size;
+    bool beyond;
+    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    ASN_TRY(look_beyond(flat, size, &beyond));
+    if (beyond) return report_beyond(flat, size);
+    if (!ndim && flat->layout.size && flat->layout.ndim)
+        return asn_error_set(ASN_ERR_VALUE,
+                             "multiple indices are not supported for 0d array");
+    int made = 0;
+    asn_status status = ASN_OK;
+    for (; made < ndim && !status; made += !status)
+        status = coordinate(&results[made], flat, steps[made], shape[made]);
+    while (status && made)
+        asn_array_fini(&results[--made]);
+    return status;
+}
+
+static asn_status invalid_entry(void) {
+    return asn_error_set(ASN_ERR_VALUE, "invalid entry in coordinates array");
+}
+
+static asn_status empty_dimension(void) {
+    return asn_error_set(ASN_ERR_VALUE, "cannot take indices of an empty dimension");
+}
+
+asn_status asn_np_ravel_multi(const int64_t *at, int ndim, const int64_t *shape,
+                              const asn_np_bounds *modes, char order, int64_t *flat) {
+    int64_t steps[ASN_MAX_DIMS], size;
+    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    *flat = 0;
+    for (int d = 0; d < ndim; d++) {
+        int64_t n = shape[d], one = at[d];
+        if (n == 0) return empty_dimension();
+        if (modes[d] == ASN_BOUNDS_RAISE && (one < 0 || one >= n)) return invalid_entry();
+        if (modes[d] == ASN_BOUNDS_WRAP) one = (one % n + n) % n;
+        *flat += (one < 0 ? 0 : one >= n ? n - 1 : one) * steps[d];
+    }
+    return ASN_OK;
+}
+
+/* What lies within the bounds, as the mode says. */
+static asn_status within(asn_array *out, const asn_array *at, int64_t extent,
+                         asn_np_bounds mode) {
+    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    if (mode == ASN_BOUNDS_WRAP) return with_number(out, ASN_OP_REMAINDER, at, extent);
+    if (mode == ASN_BOUNDS_CLIP) {
+        const asn_operand in[3] = {
+            {.array = at}, asn_operand_int(0), asn_operand_int(extent - 1)};
+        return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, &options);
+    }
+    bool beyond;
+    ASN_TRY(look_beyond(at, extent, &beyond));
+    return beyond ? invalid_entry() : asn_array_share(out, at);
+}
+
+/* *total += within(at) * step; *total is made by the first one. */
+static asn_status add_dimension(asn_array *total, bool first, const asn_array *tame,
+                                int64_t step) {
+    ASN_TEMPORARIES;
+    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    asn_array sum;
+    if (first) return with_number(total, ASN_OP_MULTIPLY, tame, step);
+    ASN_MAKE(part, with_number(part, ASN_OP_MULTIPLY, tame, step));
+    const asn_operand in[2] = {{.array = total}, {.array = part}};
+    ASN_TRY(asn_ufunc_call(ASN_OP_ADD, in, NULL, &sum, &options));
+    asn_array_fini(total);
+    asn_array_move(total, &sum);
+    return ASN_OK;
+}
+
+/* Coordinates that are checked, or brought within the bounds. */
+static asn_status checked_dimension(asn_array *total, bool first, const asn_array *at,
+                                    int64_t extent, int64_t step, asn_np_bounds mode) {
+    ASN_TEMPORARIES;
+    if (extent == 0) return empty_dimension();
+    ASN_MAKE(tame, within(tame, at, extent, mode));
+    return add_dimension(total, first, tame, step);
+}
+
+asn_status asn_np_ravel_multi_index(asn_array *result, const asn_array *const *at,
+                                    int ndim, const int64_t *shape,
+                                    const asn_np_bounds *modes, char order) {
+    int64_t steps[ASN_MAX_DIMS] = {1}, size;
+    bool empty = false; /* then they broadcast to nothing, and none is out of bounds */
+    ASN_TRY(asn_np_steps(ndim, shape, order, steps, &size));
+    for (int d = 0; d < ndim; d++)
+        empty |= at[d]->layout.size == 0;
+    asn_status status = ASN_OK;
+    int made = 0;
+    for (; made < ndim && !status; made += !status)
+        status = empty ? add_dimension(result, made == 0, at[made], steps[made])
+                       : checked_dimension(result, made == 0, at[made], shape[made],
+                                           steps[made], modes[made]);
+    if (status && made) asn_array_fini(result);
+    return status;
+}

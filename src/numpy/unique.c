@@ -1,0 +1,224 @@
+/* L2 numpy: the elements that an array has, each once (unique.h): sorted, they are the
+ * ones that differ from those before them.
+ */
+#include "numpy/unique.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "array/views.h"
+#include "graph/index/index.h"
+#include "graph/operators/families.h"
+#include "numpy/axes.h"
+#include "numpy/picking.h"
+#include "numpy/shape.h"
+#include "numpy/temporaries.h"
+
+/* a[1:] op a[:-1] along the first axis. */
+static asn_status neighbours(asn_array *out, asn_op op, const asn_array *a) {
+    ASN_TEMPORARIES;
+    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    ASN_MAKE(later, asn_np_slice(later, a, 1, INT64_MAX, 1));
+    ASN_MAKE(earlier, asn_np_slice(earlier, a, 0, -1, 1));
+    const asn_operand in[2] = {{.array = later}, {.array = earlier}};
+    return asn_ufunc_call(op, in, NULL, out, &options);
+}
+
+/* Whether the last element, the greatest, is NaN. */
+static asn_status ends_in_nan(const asn_array *sorted, bool *nan) {
+    const asn_layout *l = &sorted->layout;
+    asn_scalar last, wide;
+    double parts[2];
+    *nan = false;
+    if (!asn_is_inexact(asn_layout_dtype(l)) || l->size == 0) return ASN_OK;
+    ASN_TRY(asn_array_get_item(sorted, (l->size - 1) * l->strides[0], &last));
+    ASN_TRY(asn_scalar_cast(&last, ASN_C128, &wide));
+    memcpy(parts, wide.bytes, sizeof parts);
+    *nan = isnan(parts[0]) || isnan(parts[1]);
+    return ASN_OK;
+}
+
+/* differ &= not both of them NaN */
+static asn_status join_nans(const asn_array *differ, const asn_array *sorted) {
+    ASN_TEMPORARIES;
+    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    const asn_operand values = {.array = sorted};
+    ASN_MAKE(nan, asn_ufunc_call(ASN_OP_ISNAN, &values, NULL, nan, &options));
+    ASN_MAKE(both, neighbours(both, ASN_OP_LOGICAL_AND, nan));
+    const asn_operand pair = {.array = both};
+    ASN_MAKE(apart, asn_ufunc_call(ASN_OP_LOGICAL_NOT, &pair, NULL, apart, &options));
+    const asn_operand in[2] = {{.array = differ}, {.array = apart}};
+    return asn_ufunc_call(ASN_OP_LOGICAL_AND, in, differ, NULL, &options);
+}
+
+/* A mask of n elements: the first one, and those behind it where `differ` says so. */
+static asn_status with_first(asn_array *out, const asn_array *differ, int64_t n) {
+    ASN_TEMPORARIES;
+    const asn_operand yes = {.scalar = asn_scalar_bool(true)};
+    ASN_MAKE(mask, asn_full(mask, ASN_BOOL, 1, &n, 'C', &yes));
+    if (n > 1) {
+        const asn_operand value = {.array = differ};
+        ASN_MAKE(rest, asn_np_slice(rest, mask, 1, INT64_MAX, 1));
+        ASN_TRY(asn_assign(rest, &value, ASN_CASTING_NO, NULL));
+    }
+    return asn_array_share(out, mask);
+}
+
+static asn_status starts_of(asn_array *out, const asn_array *sorted, bool equal_nan) {
+    ASN_TEMPORARIES;
+    bool nan = false;
+    if (sorted->layout.size < 2) return with_first(out, NULL, sorted->layout.size);
+    ASN_MAKE(differ, neighbours(differ, ASN_OP_NOT_EQUAL, sorted));
+    if (equal_nan) ASN_TRY(ends_in_nan(sorted, &nan));
+    if (nan) ASN_TRY(join_nans(differ, sorted));
+    return with_first(out, differ, sorted->layout.size);
+}
+
+static asn_status masked(asn_array *out, const asn_array *a, const asn_array *mask) {
+    const asn_index_item item = {.kind = ASN_INDEX_MASK, .array = mask};
+    return asn_index_get(out, a, 1, &item);
+}
+
+/* For each element the number of its run, in a shape. */
+static asn_status inverse_of(asn_array *out, const asn_array *order,
+                             const asn_array *starts, int ndim, const int64_t *shape) {
+    ASN_TEMPORARIES;
+    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
+    const asn_index_item at = {.kind = ASN_INDEX_ARRAY, .array = order};
+    ASN_MAKE(counted,
+             asn_ufunc_accumulate(ASN_OP_ADD, starts, 0, ASN_DTYPE_NONE, NULL, counted));
+    const asn_operand in[2] = {{.array = counted}, asn_operand_int(1)};
+    ASN_MAKE(run, asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, run, &options));
+    const asn_operand value = {.array = run};
+    ASN_MAKE(inverse, asn_array_new(inverse, ASN_I64, 1, &order->layout.size, 'C'));
+    ASN_TRY(asn_index_set(inverse, 1, &at, &value));
+    return asn_np_reshape(out, inverse, ndim, shape);
+}
+
+/* The distances between the starts of runs. */
+static asn_status lengths_of(asn_array *out, const asn_array *starts) {
+    ASN_TEMPORARIES;
+    const int64_t one = 1;
+    const asn_operand end = asn_operand_int(starts->layout.size);
+    ASN_MAKE(at, asn_nonzero(at, starts));
+    ASN_MAKE(last, asn_full(last, ASN_I64, 1, &one, 'C', &end));
+    ASN_MAKE(all, asn_concatenate(2, (const asn_array *[]){at, last}, 0, ASN_I64,
+                                  ASN_CASTING_NO, NULL, all));
+    if (starts->layout.size == 0) return asn_array_share(out, at);
+    return neighbours(out, ASN_OP_SUBTRACT, all);
+}
+
+/* Positions and counts of runs, where they are wanted. Values are there; what is made is
+ * dropped again where one fails. */
+static asn_status positions(asn_array *const *results, const asn_array *order,
+                            const asn_array *starts, int ndim, const int64_t *shape) {
+    asn_array *made[ASN_UNIQUE_RESULTS];
+    int n = 0;
+    asn_status status = ASN_OK;
+    for (int which = ASN_UNIQUE_FIRST; which < ASN_UNIQUE_RESULTS && !status; which++) {
+        asn_array *out = results[which];
+        if (!out) continue;
+        status = which == ASN_UNIQUE_FIRST ? masked(out, order, starts)
+                 : which == ASN_UNIQUE_INVERSE
+                     ? inverse_of(out, order, starts, ndim, shape)
+                     : lengths_of(out, starts);
+        if (!status) made[n++] = out;
+    }
+    while (status && n)
+        asn_array_fini(made[--n]);
+    return status;
+}
+
+asn_status asn_np_unique(asn_array *const *results, const asn_array *a, bool equal_nan) {
+    ASN_TEMPORARIES;
+    const asn_array *order = NULL, *sorted;
+    ASN_MAKE(flat, asn_np_ravel(flat, a));
+    if (results[ASN_UNIQUE_FIRST] || results[ASN_UNIQUE_INVERSE]) {
+        ASN_MAKE(ranks, asn_argsort(ranks, flat, 0));
+        ASN_MAKE(ranked, asn_take(ranked, flat, ranks, 0, 0));
+        order = ranks;
+        sorted = ranked;
+    } else {
+        ASN_MAKE(ranked, asn_sort(ranked, flat, 0));
+        sorted = ranked;
+    }
+    ASN_MAKE(starts, starts_of(starts, sorted, equal_nan));
+    ASN_MAKE(values, masked(values, sorted, starts));
+    ASN_TRY(positions(results, order, starts, a->layout.ndim, a->layout.shape));
+    return asn_array_share(results[ASN_UNIQUE_VALUES], values);
+}
+
+/* ---- along an axis */
+
+/* The order of rows by their columns, the first one first in rank. */
+static asn_status rows_order(asn_array *out, const asn_array *rows) {
+    const int width = (int)rows->layout.shape[1];
+    asn_array *columns = asn_malloc((size_t)width * sizeof *columns);
+    const asn_array **keys = asn_malloc((size_t)width * sizeof *keys);
+    asn_status status = columns && keys ? ASN_OK : ASN_ERR_MEMORY;
+    int made = 0;
+    for (; made < width && !status; made += !status) {
+        const asn_index_item items[2] = {
+            {.kind = ASN_INDEX_SLICE, .stop = INT64_MAX, .step = 1},
+            {.kind = ASN_INDEX_INT, .start = width - 1 - made}};
+        status = asn_index_view(&columns[made], rows, 2, items);
+        keys[made] = &columns[made];
+    }
+    if (!status) status = asn_np_lexsort(out, width, keys, 0);
+    while (made)
+        asn_array_fini(&columns[--made]);
+    asn_free(keys);
+    asn_free(columns);
+    return status;
+}
+
+/* A mask of the rows that differ from those before them. */
+static asn_status row_starts(asn_array *out, const asn_array *ranked) {
+    ASN_TEMPORARIES;
+    const int64_t n = ranked->layout.shape[0];
+    const asn_reduce_options across = {.axes = 2, .dtype = ASN_DTYPE_NONE};
+    if (n < 2) return with_first(out, NULL, n);
+    ASN_MAKE(differ, neighbours(differ, ASN_OP_NOT_EQUAL, ranked));
+    ASN_MAKE(any, asn_ufunc_reduce(ASN_OP_LOGICAL_OR, differ, NULL, any, &across));
+    return with_first(out, any, n);
+}
+
+/* The rows of a table (n, width) in order, and which of them are new. */
+static asn_status rank_rows(asn_array *order, asn_array *starts, const asn_array *table) {
+    ASN_TEMPORARIES;
+    const asn_scalar zero = asn_scalar_int(0), one = asn_scalar_int(1);
+    const int64_t n = table->layout.shape[0];
+    const bool empty = table->layout.size == 0; /* rows of nothing are all the same */
+    ASN_TRY(empty ? asn_arange(order, ASN_I64, &zero, &one, n)
+                  : rows_order(order, table));
+    asn_array *ranked = &temporaries_.made[0];
+    asn_status status = asn_take(ranked, table, order, 0, 0);
+    if (!status) {
+        temporaries_.count++;
+        status = row_starts(starts, ranked);
+    }
+    if (status) asn_array_fini(order);
+    return status;
+}
+
+asn_status asn_np_unique_along(asn_array *const *results, const asn_array *a,
+                               int64_t axis) {
+    ASN_TEMPORARIES;
+    int which;
+    ASN_TRY(asn_axis_normalize(axis, a->layout.ndim, &which));
+    const int64_t from = which, to = 0;
+    ASN_MAKE(rows, asn_np_moveaxis(rows, a, 1, &from, 1, &to));
+    const int64_t n = rows->layout.shape[0];
+    int64_t shape[2] = {n, 1};
+    for (int d = 1; d < rows->layout.ndim; d++)
+        shape[1] *= rows->layout.shape[d];
+    ASN_MAKE(table, asn_np_reshape(table, rows, 2, shape));
+    asn_array *order = &temporaries_.made[temporaries_.count], *starts = order + 1;
+    ASN_TRY(rank_rows(order, starts, table));
+    temporaries_.count += 2;
+    ASN_MAKE(first, masked(first, order, starts));
+    ASN_MAKE(values, asn_take(values, rows, first, 0, 0));
+    ASN_MAKE(turned, asn_np_moveaxis(turned, values, 1, &to, 1, &from));
+    ASN_TRY(positions(results, order, starts, 1, &n));
+    return asn_array_share(results[ASN_UNIQUE_VALUES], turned);
+}
