@@ -4,7 +4,7 @@
 #
 # usage: tools/aarch64.sh [CTEST ARGUMENT ...]      # after `make setup`; build/aarch64 is the tree
 #
-# Left out: what needs a Python of that machine (operators and the C face against NumPy), and test_source, which calls the machine's own
+# Left out: what needs a Python of that machine (operators and the C binding against NumPy), and test_source, which calls the machine's own
 # compiler with -march=native. QEMU_CPU: the processor (neoverse-n1; on qemu 7.2's `max` OpenBLAS takes code for matrix instructions that
 # gives wrong products).
 set -euo pipefail

@@ -136,7 +136,7 @@ class Worker:
     # ---- killers: each returns what killed the mutant, or None
 
     def run_c_test(self, name):
-        """A program of the build, or Python's on the C face's library."""
+        """A program of the build, or Python's on the C binding's library."""
         command, env, folder = self.c_tests[name]
         own = pathlib.Path(command[0]).is_relative_to(self.tree.build)
         program = [os.path.relpath(command[0], self.tree.build)] if own else ["asnumpy"]

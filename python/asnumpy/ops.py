@@ -218,7 +218,7 @@ def unregister(name, *, device=None, dtype=None, priority=0):
 
 
 def share(library=None):
-    """Makes this registry and that of the C face (``asnumpy/registry.h``) one, in a process that holds both.
+    """Makes this registry and that of the C binding (``asnumpy/registry.h``) one, in a process that holds both.
 
     From then on what either face registers or removes is found, called and listed by the other; arrays are copied
     between them. What is registered for bfloat16 stays with its own face.
@@ -250,14 +250,14 @@ def share(library=None):
 
 
 def _entries(name):
-    """All implementations of a name, those of the C face among them."""
+    """All implementations of a name, those of the C binding among them."""
     _prune()
     own = builtins.list(_table.get(name, {}).values())
     return own if _c_face is None else own + [e for e in _c_face.entries() if e.name == name]
 
 
 def _prune():
-    """Forgets what the C face has removed."""
+    """Forgets what the C binding has removed."""
     for entry in () if _c_face is None else _c_face.removed():
         entries = _table.get(entry.name, {})
         entries.pop((entry.device, entry.dtype, entry.priority), None)

@@ -1,6 +1,7 @@
-/* L3 C face: what the files of include/asnumpy's functions share: handles, checks of
- * arguments, arrays wrapped into handles. The face has no semantics of its own: handles
- * in, core calls, status out; what NumPy composes of several functions is src/numpy's.
+/* L3 C binding: what the files of include/asnumpy's functions share: handles, checks of
+ * arguments, arrays wrapped into handles. The binding has no semantics of its own:
+ * handles in, core calls, status out; what NumPy composes of several functions is
+ * src/numpy's.
  */
 #ifndef ASN_CAPI_CAPI_H
 #define ASN_CAPI_CAPI_H
@@ -19,8 +20,8 @@ struct asnp_array {
 };
 
 /* The library's lock until the function returns. The core looks at the state of buffers
- * without it where a face's calls are serial, as Python's are under its global lock; here
- * any thread may be recording, or running what this one recorded. */
+ * without it where a binding's calls are serial, as Python's are under its global lock;
+ * here any thread may be recording, or running what this one recorded. */
 static inline char asn_capi_lock(void) {
     asn_lock();
     return 0;

@@ -1,4 +1,5 @@
-/* L3 C face: messages, dtypes, and the checks that all functions share (see capi.h). */
+/* L3 C binding: messages, dtypes, and the checks that all functions share (see capi.h).
+ */
 #include "capi/capi.h"
 
 #include <string.h>

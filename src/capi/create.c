@@ -1,4 +1,4 @@
-/* L3 C face: arrays from shapes, numbers and host memory, and back (array.h). */
+/* L3 C binding: arrays from shapes, numbers and host memory, and back (array.h). */
 #include "capi/capi.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* L3 C face: compressed bytes in files (see deflate.h).
+/* L3 C binding: compressed bytes in files (see deflate.h).
  *
  * The compressed side passes through a chunk on the stack, so that beside the caller's
  * bytes only zlib's own state takes memory (7 KB and a window of 32 KB to read, 268 KB to

@@ -1,4 +1,4 @@
-/* L3 C face: compressed bytes in files, as a zip archive's members have them: a bare
+/* L3 C binding: compressed bytes in files, as a zip archive's members have them: a bare
  * deflate stream (RFC 1951), by zlib. */
 #ifndef ASN_CAPI_DEFLATE_H
 #define ASN_CAPI_DEFLATE_H

@@ -1,4 +1,4 @@
-/* L3 C face: the distributions of numpy.random.Generator that have a row in
+/* L3 C binding: the distributions of numpy.random.Generator that have a row in
  * random/variates.def. Their algorithms are those of the library that NumPy ships for
  * this use; a library that was built without NumPy says so.
  */

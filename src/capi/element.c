@@ -1,4 +1,4 @@
-/* L3 C face: single elements, and assignment into views (array.h). */
+/* L3 C binding: single elements, and assignment into views (array.h). */
 #include "capi/capi.h"
 
 #include <string.h>

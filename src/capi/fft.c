@@ -1,4 +1,4 @@
-/* L3 C face: Fourier transforms (fft.h). */
+/* L3 C binding: Fourier transforms (fft.h). */
 #include "capi/capi.h"
 
 #include "aclnn/aclnnx.h"

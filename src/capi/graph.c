@@ -1,5 +1,5 @@
-/* L3 C face: captures and their runs (graph.h). The core trusts its callers that a run's
- * arguments are like the captured ones; here they are compared. */
+/* L3 C binding: captures and their runs (graph.h). The core trusts its callers that a
+ * run's arguments are like the captured ones; here they are compared. */
 #include "capi/capi.h"
 
 #include <string.h>

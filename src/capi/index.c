@@ -1,4 +1,4 @@
-/* L3 C face: a[...], picking and placing by index and mask (index.h). */
+/* L3 C binding: a[...], picking and placing by index and mask (index.h). */
 #include "graph/index/index.h"
 
 #include <string.h>

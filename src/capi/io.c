@@ -1,4 +1,4 @@
-/* L3 C face: arrays in files (io.h). */
+/* L3 C binding: arrays in files (io.h). */
 #include "capi/capi.h"
 
 #include <errno.h>

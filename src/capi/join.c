@@ -1,4 +1,4 @@
-/* L3 C face: joining and repeating arrays (array.h). */
+/* L3 C binding: joining and repeating arrays (array.h). */
 #include "capi/capi.h"
 #include "numpy/joins.h"
 

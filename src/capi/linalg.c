@@ -1,4 +1,4 @@
-/* L3 C face: products, solvers and decompositions (linalg.h). */
+/* L3 C binding: products, solvers and decompositions (linalg.h). */
 #include "capi/capi.h"
 
 #include <float.h>

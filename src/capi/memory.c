@@ -1,4 +1,4 @@
-/* L3 C face: device memory by hand (memory.h). */
+/* L3 C binding: device memory by hand (memory.h). */
 #include "capi/capi.h"
 
 #include "graph/operators/tensor.h"
@@ -257,7 +257,7 @@ asnp_status asnp_mm_walk(void (*visit)(void *context, const asnp_mm_piece *piece
     return ASNP_OK;
 }
 
-/* The face's hooks in the core's slots: a slot is free while its hook is NULL. */
+/* The binding's hooks in the core's slots: a slot is free while its hook is NULL. */
 static struct {
     asnp_mm_hook hook;
     void *context;

@@ -1,4 +1,4 @@
-/* L3 C face: norms of vectors and matrices (linalg.h). */
+/* L3 C binding: norms of vectors and matrices (linalg.h). */
 #include "capi/capi.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* L3 C face: the header of a .npy file (see npy.h).
+/* L3 C binding: the header of a .npy file (see npy.h).
  *
  * Written from the description of the format in NumPy's documentation: "\x93NUMPY", two
  * bytes of version, the header's length in 2 (version 1) or 4 bytes (2 and 3), then a

@@ -1,4 +1,4 @@
-/* L3 C face: the header of a .npy file (numpy.lib.format): a magic, a version, and a
+/* L3 C binding: the header of a .npy file (numpy.lib.format): a magic, a version, and a
  * Python dictionary of dtype, order and shape. */
 #ifndef ASN_CAPI_NPY_H
 #define ASN_CAPI_NPY_H

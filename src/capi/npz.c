@@ -1,4 +1,4 @@
-/* L3 C face: archives of arrays (io.h): a .npz file is a zip archive of .npy files.
+/* L3 C binding: archives of arrays (io.h): a .npz file is a zip archive of .npy files.
  *
  * Written and read after PKWARE's APPNOTE.TXT: per member a local header, its name and
  * bytes; then a central directory with a record per member; then the record that ends it,

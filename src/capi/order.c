@@ -1,4 +1,4 @@
-/* L3 C face: sorting, searching, unique elements, counting (order.h). */
+/* L3 C binding: sorting, searching, unique elements, counting (order.h). */
 #include "capi/capi.h"
 #include "numpy/unique.h"
 

@@ -1,4 +1,4 @@
-/* L3 C face: profiles (profile.h): a session keeps the totals of its beginning, and at
+/* L3 C binding: profiles (profile.h): a session keeps the totals of its beginning, and at
  * its end their difference and the events. */
 #include "capi/capi.h"
 
@@ -52,7 +52,7 @@ asnp_status asnp_profile_start(int32_t every, asnp_profile **out) {
     return ASNP_OK;
 }
 
-/* The name of the range that a line of the C face is. */
+/* The name of the range that a line of the C binding is. */
 static const char *range_of(uint32_t line, uint32_t kind) {
     const asn_site_info *site = kind == ASN_EVENT_RANGE ? NULL : asn_site_get(line);
     return site ? site->function : NULL;

@@ -1,4 +1,4 @@
-/* L3 C face: ranges and marks of a profile (profile.h).
+/* L3 C binding: ranges and marks of a profile (profile.h).
  *
  * A thread's open ranges are a stack of its own. The innermost one is the line of what
  * the thread calls (runtime/site.h), so that operations, copies and memory are told by

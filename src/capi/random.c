@@ -1,4 +1,4 @@
-/* L3 C face: random numbers (random.h). Numbers are drawn on the host, which is what
+/* L3 C binding: random numbers (random.h). Numbers are drawn on the host, which is what
  * makes them NumPy's. */
 #include "capi/capi.h"
 

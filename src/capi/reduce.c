@@ -1,4 +1,4 @@
-/* L3 C face: reductions and scans (ufunc.h). */
+/* L3 C binding: reductions and scans (ufunc.h). */
 #include "capi/capi.h"
 
 #include "graph/small/direct.h"

@@ -1,4 +1,4 @@
-/* L3 C face: the registry of operators (registry.h).
+/* L3 C binding: the registry of operators (registry.h).
  *
  * Registrations lie in one growing array under the library's lock; a lookup goes through
  * it, which costs nothing beside the call of an operator. The table's ufuncs are not

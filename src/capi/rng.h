@@ -1,4 +1,4 @@
-/* L3 C face: what files of random numbers share. */
+/* L3 C binding: what files of random numbers share. */
 #ifndef ASN_CAPI_RNG_H
 #define ASN_CAPI_RNG_H
 

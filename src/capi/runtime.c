@@ -1,4 +1,4 @@
-/* L3 C face: waiting, settings, the device, statistics (runtime.h). */
+/* L3 C binding: waiting, settings, the device, statistics (runtime.h). */
 #include "capi/capi.h"
 
 #include <string.h>

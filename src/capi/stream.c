@@ -1,4 +1,4 @@
-/* L3 C face: streams, events, batches (stream.h). A handle of a stream is the core's
+/* L3 C binding: streams, events, batches (stream.h). A handle of a stream is the core's
  * queue, one of an event the core's event. */
 #include "capi/capi.h"
 

@@ -1,4 +1,4 @@
-/* L3 C face: elementwise operations by name (ufunc.h). */
+/* L3 C binding: elementwise operations by name (ufunc.h). */
 #include "capi/capi.h"
 
 #include <string.h>

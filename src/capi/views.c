@@ -1,4 +1,4 @@
-/* L3 C face: facts of arrays and views of them (array.h). */
+/* L3 C binding: facts of arrays and views of them (array.h). */
 #include "capi/capi.h"
 
 #include "graph/index/index.h"

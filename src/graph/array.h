@@ -59,9 +59,9 @@ ASN_CHECK_RESULT asn_status asn_array_from_host_as(asn_array *out, asn_dtype dty
 
 /* Writes n elements to out; engine and what: whatever the filler needs. */
 typedef asn_status (*asn_filling)(void *engine, const void *what, int64_t n, void *out);
-/* Something of a face's that a capture (replay.h) holds as long as there is its replay,
- * which enters it before it launches and leaves it behind that, without the library's
- * lock. enter and leave may be NULL. */
+/* Something of a binding's that a capture (replay.h) holds as long as there is its
+ * replay, which enters it before it launches and leaves it behind that, without the
+ * library's lock. enter and leave may be NULL. */
 typedef struct {
     void *object;
     void (*retain)(void *object), (*release)(void *object);

@@ -1,4 +1,4 @@
-/* L2 graph: the library's switches and the trace's life, for the faces above. */
+/* L2 graph: the library's switches and the trace's life, for the bindings above. */
 #ifndef ASN_GRAPH_ENGINE_H
 #define ASN_GRAPH_ENGINE_H
 
@@ -15,18 +15,18 @@ ASN_CHECK_RESULT asn_status asn_finalize(void);
 /* Laziness on or off; *before (may be NULL) receives the previous value. Turning it off
  * flushes. */
 ASN_CHECK_RESULT asn_status asn_set_lazy(bool on, bool *before);
-/* While on, operations run as they are called whatever asn_set_lazy says: a face that
+/* While on, operations run as they are called whatever asn_set_lazy says: a binding that
  * turns conditions into errors wants them from the call that met them. */
 ASN_CHECK_RESULT asn_status asn_set_at_once(bool on);
 /* The plan of what is recorded for `a` (NULL: the whole trace), as text the caller frees
  * with asn_free: one line per program, its operations, and why it ends where it does. */
 ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
 
-/* Called around work long enough to let other threads run (a face's global lock), and
+/* Called around work long enough to let other threads run (a binding's global lock), and
  * while waiting for the library's own lock. `enter` may be called by a thread that does
- * not hold the face's lock (check), and gets NULL back then. `held`, whether the calling
- * thread holds the face's lock: every other call of the library is made by one that does;
- * NULL: there is no such promise. Set once at start. */
+ * not hold the binding's lock (check), and gets NULL back then. `held`, whether the
+ * calling thread holds the binding's lock: every other call of the library is made by one
+ * that does; NULL: there is no such promise. Set once at start. */
 void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *),
                             int (*held)(void));
 /* Called at the beginning of each call that takes the library's lock, before it does. A

@@ -1,5 +1,5 @@
-/* L2 graph: floating-point conditions met by programs, kept until the face asks (NumPy's
- * errstate).
+/* L2 graph: floating-point conditions met by programs, kept until the binding asks
+ * (NumPy's errstate).
  *
  * Programs that run on the calling thread have reported by the time they return; the name
  * kept is that of the program's last operation, which for an operation run on its own is

@@ -1,10 +1,10 @@
 /* L2 graph: the library's lock (see lock.h).
  *
- * Without a face's lock it is a mutex. With one (serial), `owner` is the lock, and a
- * thread that finds it taken lets go of the face's lock, sleeps until `owner` is NULL,
- * takes the face's lock again and looks again: the library's lock is only ever taken and
- * given back by a thread that holds the face's. The mutex and the condition then serve
- * the sleepers alone.
+ * Without a binding's lock it is a mutex. With one (serial), `owner` is the lock, and a
+ * thread that finds it taken lets go of the binding's lock, sleeps until `owner` is NULL,
+ * takes the binding's lock again and looks again: the library's lock is only ever taken
+ * and given back by a thread that holds the binding's. The mutex and the condition then
+ * serve the sleepers alone.
  */
 #include "graph/lock.h"
 
@@ -140,7 +140,7 @@ bool asn_lock_is_outermost(void) {
  *
  * The child is one thread: what others were about at that instant nobody ends there. So
  * the lock is taken before, and nobody is in the middle of anything, while the device
- * still goes on (runtime/forks.h). A thread that does not hold the face's lock cannot
+ * still goes on (runtime/forks.h). A thread that does not hold the binding's lock cannot
  * wait for this one. */
 
 static _Thread_local bool taken_to_fork;

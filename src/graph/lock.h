@@ -1,13 +1,14 @@
-/* L2 graph: the library's one lock, recursive, and the hooks of a face with a global lock
- * of its own.
+/* L2 graph: the library's one lock, recursive, and the hooks of a binding with a global
+ * lock of its own.
  *
- * Order: a thread that must wait for this lock first lets go of the face's lock
- * (hooks.enter), so that the holder, which may be waiting for the face's lock, can go on.
+ * Order: a thread that must wait for this lock first lets go of the binding's lock
+ * (hooks.enter), so that the holder, which may be waiting for the binding's lock, can go
+ * on.
  *
- * A face that promises to hold its global lock whenever it calls the library (`serial`)
- * makes an uncontended lock two plain stores: every change of `owner` then happens under
- * the face's lock. A face whose settings depend on who calls is asked at each call
- * (asn_set_arrival_hook); others do not pay for it.
+ * A binding that promises to hold its global lock whenever it calls the library
+ * (`serial`) makes an uncontended lock two plain stores: every change of `owner` then
+ * happens under the binding's lock. A binding whose settings depend on who calls is asked
+ * at each call (asn_set_arrival_hook); others do not pay for it.
  */
 #ifndef ASN_GRAPH_LOCK_H
 #define ASN_GRAPH_LOCK_H
@@ -26,14 +27,14 @@ extern struct asn_lock_state {
     int depth, waiters;
     bool serial;
     bool quick;            /* serial, and one stream */
-    void (*arrival)(void); /* NULL, or the face that is asked at each call */
+    void (*arrival)(void); /* NULL, or the binding that is asked at each call */
 } asn_lock_state;
 
 void asn_lock_slow(void);
 void asn_unlock_slow(void);
 
 /* Whether a function needs no lock that neither waits nor calls what may: who calls holds
- * the face's lock all the while, and nobody has the library's. */
+ * the binding's lock all the while, and nobody has the library's. */
 static inline bool asn_lock_is_idle(void) {
     struct asn_lock_state *s = &asn_lock_state;
     if (__builtin_expect(!s->quick || s->owner, 0)) return false;
@@ -67,11 +68,12 @@ void asn_lock_refresh(void);
 /* Lets go of the lock however often it is held, and takes it again as often. */
 int asn_lock_suspend(void);
 void asn_lock_resume(int depth);
-/* Whether the holder took it no oftener than a function of the face does, so that a wait
- * may let go of it. */
+/* Whether the holder took it no oftener than a function of the binding does, so that a
+ * wait may let go of it. */
 bool asn_lock_is_outermost(void);
 
-/* Around long work, with asn_lock held: other threads of the face may run meanwhile. */
+/* Around long work, with asn_lock held: other threads of the binding may run meanwhile.
+ */
 void *asn_blocking_enter(void);
 void asn_blocking_leave(void *state);
 

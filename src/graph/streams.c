@@ -1,4 +1,4 @@
-/* L2 graph: streams as the faces use them (see streams.h). */
+/* L2 graph: streams as the bindings use them (see streams.h). */
 #include "graph/streams.h"
 
 #include <time.h>
@@ -97,7 +97,7 @@ int64_t asn_streams_bytes_held(void) {
 
 /* ---- the host waits */
 
-/* Lets other threads of the face and of the library go on for a while. */
+/* Lets other threads of the binding and of the library go on for a while. */
 static void *open_up(bool lock, int *depth) {
     *depth = lock ? asn_lock_suspend() : 0;
     return asn_blocking_enter();
@@ -108,8 +108,8 @@ static void close_up(void *state, int depth) {
     if (depth) asn_lock_resume(depth);
 }
 
-/* Other threads of the face and of the library go on for a while; looks: at an interrupt,
- * too. */
+/* Other threads of the binding and of the library go on for a while; looks: at an
+ * interrupt, too. */
 static asn_status nap(asn_queue *q, asn_stream_event *e, bool looks) {
     int depth;
     asn_status status = ASN_OK;

@@ -1,11 +1,11 @@
-/* L2 graph: streams as the faces use them.
+/* L2 graph: streams as the bindings use them.
  *
  * There is one trace, for the thread that holds the library's lock. When a thread with
  * another current stream takes the lock, what is recorded goes to the stream it was
  * recorded for, and work goes to the newcomer's from then on: entering and leaving a
  * stream ends a recording, and nothing else has to.
  *
- * Waits of the host let go of the library's lock and of the face's while they last, so
+ * Waits of the host let go of the library's lock and of the binding's while they last, so
  * that other threads can put work on other streams.
  */
 #ifndef ASN_GRAPH_STREAMS_H
@@ -51,14 +51,15 @@ ASN_CHECK_RESULT asn_status asn_streams_wait_for(const asn_buffer *b, bool for_w
 ASN_CHECK_RESULT asn_status asn_streams_wait_all(void);
 /* The same, but for streams that wait for an event that is not recorded. */
 ASN_CHECK_RESULT asn_status asn_streams_wait_free(void);
-/* Waits for the active stream with the lock held; the face's is open. */
+/* Waits for the active stream with the lock held; the binding's is open. */
 ASN_CHECK_RESULT asn_status asn_streams_wait_active(void);
 
-/* A face tells whether, of its threads, more than `waiting` exist: somebody may still
+/* A binding tells whether, of its threads, more than `waiting` exist: somebody may still
  * record what is waited for. NULL: it cannot tell. */
 void asn_streams_set_others(bool (*others)(int waiting));
-/* A face tells whether the user wants such a wait to end (and says why it is an error),
- * given what it waits for. Called without the library's lock. NULL: nobody can. */
+/* A binding tells whether the user wants such a wait to end (and says why it is an
+ * error), given what it waits for. Called without the library's lock. NULL: nobody can.
+ */
 void asn_streams_set_interrupted(bool (*interrupted)(const char *waits_for));
 
 #endif

@@ -1,4 +1,4 @@
-/* L1 random: draws that faces describe (see draw.h). */
+/* L1 random: draws that bindings describe (see draw.h). */
 #include "random/draw.h"
 
 asn_status asn_draw_fill(void *g, const void *what, int64_t n, void *out) {

@@ -1,5 +1,5 @@
-/* L1 random: one draw of many numbers, described: what a face's functions of uniform and
- * normal numbers and of integers come down to. */
+/* L1 random: one draw of many numbers, described: what a binding's functions of uniform
+ * and normal numbers and of integers come down to. */
 #ifndef ASN_RANDOM_DRAW_H
 #define ASN_RANDOM_DRAW_H
 

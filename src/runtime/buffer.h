@@ -32,7 +32,7 @@ typedef struct asn_buffer {
     void *context;
 } asn_buffer;
 
-/* Every caller holds one lock (a face's global one): counting needs no atomic
+/* Every caller holds one lock (a binding's global one): counting needs no atomic
  * instruction, of which recording an operation would execute four, 5 ns each. */
 extern bool asn_buffer_serial;
 

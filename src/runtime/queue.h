@@ -12,7 +12,7 @@
  * cost each launch 0.1 us; a mark is made where a thread leaves a stream, and where one
  * is missing.)
  *
- * Everything here is called with the library's lock or the face's global one held.
+ * Everything here is called with the library's lock or the binding's global one held.
  */
 #ifndef ASN_RUNTIME_QUEUE_H
 #define ASN_RUNTIME_QUEUE_H

@@ -1,6 +1,6 @@
 /* L2 runtime: sites, the places in the user's program that something came from.
  *
- * A face that knows its callers (Python: file, line and function of the nearest frame
+ * A binding that knows its callers (Python: file, line and function of the nearest frame
  * outside the package) sets asn_site_finder; whoever records events asks asn_site_here()
  * and keeps the number. Numbers are for the process and never given back: a program has
  * few lines that make arrays.
@@ -17,7 +17,7 @@ typedef struct {
     int line;
 } asn_site_info;
 
-/* The face's; NULL: it does not tell. */
+/* The binding's; NULL: it does not tell. */
 extern asn_site (*asn_site_finder)(void);
 
 static inline asn_site asn_site_here(void) {

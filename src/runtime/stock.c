@@ -60,7 +60,7 @@ static uint64_t ended[CLASSES]; /* served by threads that are gone */
 static pthread_key_t at_exit;
 static bool has_key;
 static _Thread_local stock *mine;
-static stock *everyones; /* where the face's lock is held by whoever calls */
+static stock *everyones; /* where the binding's lock is held by whoever calls */
 
 /* The thread's stock, NULL before its first put. Finding a thread-local costs a library a
  * call: where one lock is held anyway, all threads share one stock. */

@@ -7,7 +7,7 @@
  * recorded events only, so a function of the host holds the waiting stream until then
  * (aclrtLaunchHostFunc).
  *
- * With the library's lock or the face's global one held.
+ * With the library's lock or the binding's global one held.
  */
 #ifndef ASN_RUNTIME_STREAM_EVENT_H
 #define ASN_RUNTIME_STREAM_EVENT_H

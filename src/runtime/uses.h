@@ -8,7 +8,7 @@
  * nothing uses, and their order does not matter.
  *
  * None of this happens before there is a second stream (asn_stream_many), and all of it
- * with the library's lock or the face's global one held.
+ * with the library's lock or the binding's global one held.
  */
 #ifndef ASN_RUNTIME_USES_H
 #define ASN_RUNTIME_USES_H
@@ -33,7 +33,8 @@ ASN_CHECK_RESULT asn_status asn_block_take(int64_t nbytes, asn_block *out);
 /* Once that work was launched. */
 void asn_block_give(const asn_block *block);
 
-/* A face without a lock of its own: buffers end in any thread, and take this one first.
+/* A binding without a lock of its own: buffers end in any thread, and take this one
+ * first.
  */
 void asn_uses_set_lock(void (*lock)(void), void (*unlock)(void));
 

@@ -1,4 +1,4 @@
-"""The C face by ctypes: signatures read from the headers, arrays as Python objects, every call recorded.
+"""The C binding by ctypes: signatures read from the headers, arrays as Python objects, every call recorded.
 
     c.sum(a, 1, axes(0), 0)          asnp_sum(a, 1, axes, 0, &out): the new array
     c.eigh(a, 0)                     two results: a list of them

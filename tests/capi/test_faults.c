@@ -1,6 +1,8 @@
-/* The C face when memory ends: each scenario with the k-th allocation failing, k = 1, 2,
+/* The C binding when memory ends: each scenario with the k-th allocation failing, k = 1,
+ * 2,
  * ... until none is left to fail: no memory, with a sentence, nothing written, and (under
- * a sanitizer) nothing lost. Linked with the face's objects, to reach the fault switch.
+ * a sanitizer) nothing lost. Linked with the binding's objects, to reach the fault
+ * switch.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""The C face's memory.h: settings, blocks, tensors, queues, records."""
+"""The C binding's memory.h: settings, blocks, tensors, queues, records."""
 
 import ctypes
 import os

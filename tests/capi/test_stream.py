@@ -1,4 +1,4 @@
-"""The C face's stream.h against NumPy; threads, cycles and sanitizers are in test_streams.c."""
+"""The C binding's stream.h against NumPy; threads, cycles and sanitizers are in test_streams.c."""
 
 import ctypes
 

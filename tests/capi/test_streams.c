@@ -1,5 +1,5 @@
-/* Streams of the C face: what one stream writes another reads, from one thread and from
- * several; memory that changes hands while streams use it; events before they are
+/* Streams of the C binding: what one stream writes another reads, from one thread and
+ * from several; memory that changes hands while streams use it; events before they are
  * recorded; cycles of waits; batches. Built and run under the thread and the address
  * sanitizer too, and on the test device that delays launches. */
 #include <pthread.h>

@@ -1,5 +1,6 @@
-/* The C face from several threads, each with handles and messages of its own; and work of
- * a program's own on the library's stream, in order with the library's, by an event. */
+/* The C binding from several threads, each with handles and messages of its own; and work
+ * of a program's own on the library's stream, in order with the library's, by an event.
+ */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-"""One registry for both faces: what one registers, the other finds, lists, calls and removes."""
+"""One registry for both bindings: what one registers, the other finds, lists, calls and removes."""
 
 import ctypes
 import os

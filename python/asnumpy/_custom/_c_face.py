@@ -1,4 +1,4 @@
-"""The registry of the C face (asnumpy/registry.h), for a process that holds both faces.
+"""The registry of the C binding (asnumpy/registry.h), for a process that holds both faces.
 
 Each face has a library, and so arrays, of its own: what crosses is copied. Python's implementations are registered in C
 with a function that calls Python; C's are asked for when Python looks, so nothing is kept twice.
@@ -75,7 +75,7 @@ class CFace:
         """A new handle on a copy of an array."""
         host = np.ascontiguousarray(np.asarray(array))
         if host.dtype.name not in _CODES:
-            raise TypeError(f"the C face has no arrays of {host.dtype} in operators")
+            raise TypeError(f"the C binding has no arrays of {host.dtype} in operators")
         shape = (ctypes.c_int64 * max(host.ndim, 1))(*np.shape(array))
         handle = ctypes.c_void_p()
         status = self.library.asnp_from_host(
@@ -211,7 +211,7 @@ class CFace:
             return results[0] if outputs == 1 else results
 
         call.__name__ = call.__qualname__ = name
-        call.__doc__ = f"The operator {name} of the C face; outputs: how many results it makes."
+        call.__doc__ = f"The operator {name} of the C binding; outputs: how many results it makes."
         return call
 
     def entries(self):

@@ -1,5 +1,5 @@
-/* L2 graph: what arange's faces share (see families.h): NumPy's rules for its length and
- * its second value. */
+/* L2 graph: what arange's bindings share (see families.h): NumPy's rules for its length
+ * and its second value. */
 #include <math.h>
 
 #include "graph/small/direct.h"

@@ -20,7 +20,7 @@ static const char *const names[] = {"solve", "inv",     "det",  "slogdet",  "cho
                                     "qr",    "qr",      "qr",   "svd",      "svd",
                                     "eig",   "eigvals", "eigh", "eigvalsh", "lstsq"};
 
-/* Letting go of the face's lock would take as long. */
+/* Letting go of the binding's lock would take as long. */
 static bool is_short(const asn_array *a) {
     enum { SHORT = 256 /* elements of all matrices */ };
     return a->layout.size <= SHORT;

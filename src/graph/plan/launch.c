@@ -1,7 +1,7 @@
 /* L2 graph: from nodes and plans to calls of the fused operator.
  *
  * A planned program is launched by its handle (handles.h) and the addresses of its nodes'
- * operands; where it has none yet, by a description. Long programs run with the face's
+ * operands; where it has none yet, by a description. Long programs run with the binding's
  * global lock released.
  */
 #include "graph/plan/launch.h"

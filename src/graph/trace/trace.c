@@ -27,7 +27,7 @@
  * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */
 enum { SMALL_RUN = 4 };
 asn_trace asn_the_trace = {.lazy = true, .nodes = asn_the_trace.room};
-/* What the face asked for; the trace is not lazy while conditions are to be met where
+/* What the binding asked for; the trace is not lazy while conditions are to be met where
  * they arise. */
 static bool lazy_wish = true, at_once;
 

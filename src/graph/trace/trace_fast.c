@@ -243,7 +243,8 @@ static inline bool lies_alike(const asn_layout *model, const asn_array *a) {
 }
 
 /* What most calls are: over the shape of the one before, which gives the node its shape
- * and strides, and the result its layout. For a face that is serial and holds no lock. */
+ * and strides, and the result its layout. For a binding that is serial and holds no lock.
+ */
 static inline bool record_alike(asn_op op, const asn_operand *in, asn_array *result) {
     asn_trace *t = &asn_the_trace;
     facts f = facts_of(op);

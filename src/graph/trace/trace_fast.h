@@ -13,7 +13,7 @@
 bool asn_rows_record(asn_op op, const asn_operand *in, const asn_array *out,
                      asn_array *result);
 
-/* asn_ufunc_call(op, in, NULL, result, NULL) of a face that calls it all day. */
+/* asn_ufunc_call(op, in, NULL, result, NULL) of a binding that calls it all day. */
 ASN_CHECK_RESULT static inline asn_status asn_rows_call(asn_op op, const asn_operand *in,
                                                         asn_array *result) {
     const asn_array *a = in[0].array;

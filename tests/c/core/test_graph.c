@@ -237,7 +237,7 @@ static void arrive(void) {
     inside = false;
 }
 
-/* A face is asked at each call while it wants to be, and before the call is begun. */
+/* A binding is asked at each call while it wants to be, and before the call is begun. */
 static void test_arrival_hook(void) {
     int64_t shape = 4;
     asn_operand one = {.scalar = asn_scalar_float(1.0), .weak = 'f'};

@@ -101,7 +101,7 @@ static void test_driver(void) {
 
 enum { N = 5000, THREADS = 4, ROUNDS = 30 };
 
-/* As a face without a lock of its own calls the core. */
+/* As a binding without a lock of its own calls the core. */
 #define LOCKED(status, call)                                                             \
     do {                                                                                 \
         asn_lock();                                                                      \

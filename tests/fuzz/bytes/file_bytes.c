@@ -1,5 +1,5 @@
-/* Arbitrary bytes as a .npy or .npz file: the C face's readers (io.h) give an array that
- * the bytes hold, or refuse with a status and a sentence.
+/* Arbitrary bytes as a .npy or .npz file: the C binding's readers (io.h) give an array
+ * that the bytes hold, or refuse with a status and a sentence.
  *
  * The input's first byte says what the rest is: a file as it is, or the .npy file in an
  * archive that is made around it with the right checksum, stored or deflated, a few of
