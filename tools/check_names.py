@@ -56,7 +56,7 @@ def defs(path):
 
 def row_names():
     """The NumPy names that rows of the extension define."""
-    for path in sorted((ROOT / "src/python").glob("*.c")):
+    for path in sorted((ROOT / "src/python").rglob("*.c")):
         for of, first, second in ROW.findall(path.read_text()):
             yield f"{first}.{second}" if of else first or second
 

@@ -3,9 +3,9 @@
 
 #include "graph/operators/tensor.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
-#include "runtime/uses.h"
-#include "runtime/watch.h"
+#include "runtime/memory/memory.h"
+#include "runtime/streams/uses.h"
+#include "runtime/memory/watch.h"
 
 /* ---- settings */
 

@@ -8,7 +8,7 @@
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 const char *asnp_version(void) {
     return ASNUMPY_VERSION;

@@ -12,8 +12,8 @@
 #include "graph/trace/trace.h"
 #include "graph/trace/ufunc.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
-#include "runtime/sync.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/sync.h"
 
 static asn_status with_buffer(asn_array *out) {
     asn_status status = asn_buffer_new(&out->buffer, asn_layout_nbytes(&out->layout));

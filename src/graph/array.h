@@ -12,7 +12,7 @@
 
 #include "array/layout.h"
 #include "array/scalar.h"
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 
 typedef struct {
     asn_layout layout;

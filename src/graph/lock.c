@@ -12,7 +12,7 @@
 
 #include "graph/engine.h"
 #include "graph/streams.h"
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 #include "runtime/forks.h"
 
 struct asn_lock_state asn_lock_state;

@@ -5,7 +5,7 @@
 
 #include "graph/engine.h"
 #include "graph/lock.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 /* ---- floating-point operations */
 

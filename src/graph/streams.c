@@ -7,9 +7,9 @@
 #include "graph/lock.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/sync.h"
-#include "runtime/uses.h"
-#include "runtime/waits.h"
+#include "runtime/streams/sync.h"
+#include "runtime/streams/uses.h"
+#include "runtime/streams/waits.h"
 
 enum { NAP_NS = 500000, NAPS = 64 /* between two looks for an interrupt */ };
 

@@ -11,9 +11,9 @@
 #ifndef ASN_GRAPH_STREAMS_H
 #define ASN_GRAPH_STREAMS_H
 
-#include "runtime/buffer.h"
-#include "runtime/queue.h"
-#include "runtime/stream_event.h"
+#include "runtime/memory/buffer.h"
+#include "runtime/streams/queue.h"
+#include "runtime/streams/stream_event.h"
 
 /* lock.c: the calling thread has taken the lock and there are several streams. */
 void asn_streams_arrive(void) __attribute__((cold));

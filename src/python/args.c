@@ -8,7 +8,7 @@
  * Interned keyword names are compared by pointer first; only a caller with a computed
  * name pays for comparisons.
  */
-#include "args.h"
+#include "python/args.h"
 
 static const char *skip_default(const char *p) {
     int depth = 0;

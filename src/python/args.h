@@ -2,7 +2,7 @@
 #ifndef ASN_PYTHON_ARGS_H
 #define ASN_PYTHON_ARGS_H
 
-#include "core.h"
+#include "python/core.h"
 
 enum { ASN_MAX_ARGS = 16 };
 

@@ -6,7 +6,7 @@
  * strings, objects and dates have no counterpart and are a TypeError that names them.
  * bfloat16 is ml_dtypes' and is imported when it is first met.
  */
-#include "convert.h"
+#include "python/convert.h"
 
 static const int8_t dtype_of_num[] = {
     [NPY_BOOL] = ASN_BOOL,    [NPY_BYTE] = ASN_I8,       [NPY_UBYTE] = ASN_U8,

@@ -3,8 +3,8 @@
 #ifndef ASN_PYTHON_CONVERT_H
 #define ASN_PYTHON_CONVERT_H
 
-#include "core.h"
-#include "subclass.h"
+#include "python/core.h"
+#include "python/ndarray/subclass.h"
 
 /* ---- dtypes */
 /* NumPy's dtype object; borrows. NULL with an error only for bfloat16 without ml_dtypes.
@@ -91,7 +91,7 @@ static inline int asn_operand_quick(PyObject *obj, asn_operand *out);
  * wrapper). */
 int asn_out_from_py(PyObject *obj, asn_array **out, PyObject **owner);
 
-#include "scalar.h"
+#include "python/scalar.h"
 
 static inline int asn_operand_quick(PyObject *obj, asn_operand *out) {
     if (ASN_LIKELY(asn_is_ndarray_exact(obj))) {

@@ -5,7 +5,7 @@
  * NumPy's casting and no-loop errors are built from their parts where the ufunc is known
  * (ufunc.c); here they are plain TypeErrors, as NumPy raises for most of them.
  */
-#include "core.h"
+#include "python/core.h"
 
 static PyObject *status_class(asn_status status) {
     switch (status) {

@@ -5,8 +5,8 @@
  * loader finds the CPU device's libraries.
  */
 #define ASN_IMPORT_NUMPY
-#include "function.h"
-#include "jit.h"
+#include "python/functions/function.h"
+#include "python/jit/jit.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * length. The first items say the shape; one pass checks the whole, a second one reads
  * it. Nothing in between runs Python code, which could change a list.
  */
-#include "convert.h"
-#include "methods.h"
+#include "python/convert.h"
+#include "python/ndarray/methods.h"
 
 enum { MOST_DIMS = 4, FEW = 32 };
 

@@ -2,11 +2,11 @@
  * monitor): sessions, events as bytes for a structured array, totals, descriptions of
  * programs, and what debug.on_sync asks for.
  */
-#include "function.h"
+#include "python/functions/function.h"
 
 #include "graph/lock.h"
 #include "graph/profile_events.h"
-#include "runtime/sync.h"
+#include "runtime/streams/sync.h"
 
 /* ---- sessions */
 

@@ -5,10 +5,10 @@
  * assignment of one object: Python integers are range-checked, Python floats truncate
  * towards zero into integers, NumPy scalars are cast like array elements.
  */
-#include "scalar.h"
+#include "python/scalar.h"
 
 #include "base/half.h"
-#include "convert.h"
+#include "python/convert.h"
 
 #define SCALAR_CASE(DT, Cls, ctype)                                                      \
     case DT: {                                                                           \

@@ -2,7 +2,7 @@
 #ifndef ASN_PYTHON_SCALAR_H
 #define ASN_PYTHON_SCALAR_H
 
-#include "core.h"
+#include "python/core.h"
 
 /* The NumPy scalar of an element. */
 PyObject *asn_scalar_to_numpy(const asn_scalar *s);

@@ -12,7 +12,7 @@
  * collector waits meanwhile. Of the interpreters whose frames we know as they are, these
  * are read instead.
  */
-#include "core.h"
+#include "python/core.h"
 
 #include <frameobject.h>
 #include <pthread.h>

@@ -14,10 +14,10 @@
 #include "base/cpu.h"
 #include "runtime/acl_api.h"
 #include "runtime/forks.h"
-#include "runtime/memory_pool.h"
+#include "runtime/memory/memory_pool.h"
 #include "runtime/profile.h"
-#include "runtime/queue.h"
-#include "runtime/uses.h"
+#include "runtime/streams/queue.h"
+#include "runtime/streams/uses.h"
 
 static struct {
     bool open, host_access;

@@ -17,7 +17,7 @@
 #endif
 
 #include "base/alloc.h"
-#include "runtime/queue.h"
+#include "runtime/streams/queue.h"
 
 enum { SEGMENT = 4096, PLACES = 64 * SEGMENT, FIRST_ROWS = 256, FIRST_EVERY = 32 };
 enum { STREAMS = 64 }; /* by number */

@@ -8,8 +8,8 @@
 
 #include "runtime/device.h"
 #include "runtime/profile.h"
-#include "runtime/queue.h"
-#include "runtime/waits.h"
+#include "runtime/streams/queue.h"
+#include "runtime/streams/waits.h"
 
 enum { PAIRS = 256 };
 

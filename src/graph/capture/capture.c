@@ -3,7 +3,7 @@
  *
  * Nothing counts as settled while a capture is open (asn_stream_held): every shortcut by
  * which the host computes or reads elements then takes the long way, where a look at
- * values is a synchronisation (runtime/sync.h), which the capture refuses.
+ * values is a synchronisation (runtime/streams/sync.h), which the capture refuses.
  */
 #include "graph/capture/capture_steps.h"
 
@@ -15,11 +15,11 @@
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/memory_pool.h"
+#include "runtime/memory/memory_pool.h"
 #include "runtime/site.h"
-#include "runtime/stream.h"
-#include "runtime/sync.h"
-#include "runtime/watch.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/sync.h"
+#include "runtime/memory/watch.h"
 
 enum { CHUNK_BYTES = 16 << 10 };
 

@@ -4,13 +4,14 @@
  * A slot is a block of memory, not an array: an argument's buffer, a buffer from before
  * (a constant: its values are read again at each replay, since it is memory, and writes
  * to it are done again), or one whose storage was taken meanwhile (a temporary). The
- * memory manager tells of storage taken and given back (runtime/watch.h), so that at any
- * moment an address lies in at most one live temporary, and its life in steps is known.
+ * memory manager tells of storage taken and given back (runtime/memory/watch.h), so that
+ * at any moment an address lies in at most one live temporary, and its life in steps is
+ * known.
  */
 #include "graph/capture/capture_steps.h"
 
 #include "graph/trace/trace.h"
-#include "runtime/watch.h"
+#include "runtime/memory/watch.h"
 
 /* Memory known under two names. */
 static struct {

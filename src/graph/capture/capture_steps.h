@@ -5,7 +5,7 @@
 
 #include "graph/capture/capture.h"
 #include "graph/capture/replay.h"
-#include "runtime/watch.h"
+#include "runtime/memory/watch.h"
 
 /* An address: a slot's base and a distance; slot -1: none. */
 typedef struct {

@@ -18,9 +18,9 @@
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/memory_pool.h"
+#include "runtime/memory/memory_pool.h"
 #include "runtime/profile.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 enum {
     ALIGNMENT = 64,

@@ -16,7 +16,7 @@
 #include "graph/operators/families.h"
 #include "graph/trace/operands.h"
 #include "graph/streams.h"
-#include "runtime/sync.h"
+#include "runtime/streams/sync.h"
 
 /* One axis of the view being built. */
 typedef struct {

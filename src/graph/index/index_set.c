@@ -23,7 +23,7 @@
 #include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/trace/truth.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 /* Values of a dtype, apart from a's memory: themselves, if they are that. */
 static asn_status values_for(asn_array *out, const asn_array *values, const asn_array *a,

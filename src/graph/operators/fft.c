@@ -10,7 +10,7 @@
 #include "graph/trace/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 static asn_status operand(const asn_array *a, bool written, aclnnxOperand *o) {
     ASN_TRY(asn_trace_settle(a->buffer, written));

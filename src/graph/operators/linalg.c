@@ -13,8 +13,8 @@
 #include "graph/trace/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
-#include "runtime/sync.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/sync.h"
 
 static const char *const names[] = {"solve", "inv",     "det",  "slogdet",  "cholesky",
                                     "qr",    "qr",      "qr",   "svd",      "svd",

@@ -9,7 +9,7 @@
 #include "graph/operators/operator.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 enum { MOST_LINES = 3 };
 

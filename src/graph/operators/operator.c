@@ -10,7 +10,7 @@
 #include "graph/profile_events.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 /* ---- what was made for a call, so that the host can make the same */
 

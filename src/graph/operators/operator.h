@@ -15,7 +15,7 @@
 #include "graph/capture/capture.h"
 #include "graph/plan/fallback.h"
 #include "runtime/acl_api.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 typedef enum { ASN_READ, ASN_WRITE } asn_access;
 

@@ -19,7 +19,7 @@
 #include "graph/trace/operands.h"
 #include "graph/operators/operator.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];

@@ -16,7 +16,7 @@
 #include "graph/profile_events.h"
 #include "graph/operators/operator.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 #include "graph/trace/trace.h"
 #include "graph/trace/truth.h"
 

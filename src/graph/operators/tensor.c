@@ -11,8 +11,8 @@
 #include "graph/trace/ufunc.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
-#include "runtime/waits.h"
+#include "runtime/streams/uses.h"
+#include "runtime/streams/waits.h"
 
 enum { LEAST_ALIGNMENT = 64, MOST_ALIGNMENT = 4096 };
 

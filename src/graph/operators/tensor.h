@@ -4,7 +4,7 @@
 #define ASN_GRAPH_OPERATORS_TENSOR_H
 
 #include "graph/array.h"
-#include "runtime/dma.h"
+#include "runtime/memory/dma.h"
 
 typedef struct {
     asn_dtype dtype;

@@ -9,8 +9,8 @@
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
-#include "runtime/sync.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/sync.h"
 
 asn_acl_api asn_host;
 

@@ -10,7 +10,7 @@
 
 #include "graph/array.h"
 #include "runtime/acl_api.h"
-#include "runtime/stage.h"
+#include "runtime/memory/stage.h"
 
 typedef enum { ASN_FALLBACK_ERROR, ASN_FALLBACK_WARN, ASN_FALLBACK_SILENT } asn_fallback;
 asn_fallback asn_fallback_set(asn_fallback policy); /* returns the one before */

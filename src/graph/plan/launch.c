@@ -17,7 +17,7 @@
 #include "ops/added.h"
 #include "ops/program.h"
 #include "runtime/device.h"
-#include "runtime/uses.h"
+#include "runtime/streams/uses.h"
 
 enum {
     BLOCKING_ELEMENTS = 1 << 15, /* above, other Python threads may run meanwhile */

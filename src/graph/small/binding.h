@@ -8,7 +8,7 @@
 #include "graph/trace/ufunc.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 typedef struct {
     uint32_t key;

@@ -22,7 +22,7 @@
 #include "graph/profile_events.h"
 #include "graph/trace/truth.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 enum { SCRATCH_BYTES = ASN_DIRECT_SCRATCH };
 

@@ -9,7 +9,7 @@
 
 #include "graph/trace/ufunc.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 enum { ASN_DIRECT_ELEMENTS = 2048, ASN_DIRECT_CHOICES = 32 };
 enum {

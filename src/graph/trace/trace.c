@@ -20,8 +20,8 @@
 #include "graph/streams.h"
 #include "graph/trace/transient.h"
 #include "runtime/device.h"
-#include "runtime/stream.h"
-#include "runtime/sync.h"
+#include "runtime/streams/stream.h"
+#include "runtime/streams/sync.h"
 
 /* So many small operations in a row on recorded buffers: a loop over elements or rows
  * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */

@@ -15,7 +15,7 @@
 
 #include "graph/trace/ufunc.h"
 #include "ops/ops.h"
-#include "runtime/stream.h"
+#include "runtime/streams/stream.h"
 
 enum {
     ASN_TRACE_MAX_NODES = 192,

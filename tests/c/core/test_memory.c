@@ -8,13 +8,13 @@
 
 #include "base/alloc.h"
 #include "check.h"
-#include "runtime/buffer.h"
+#include "runtime/memory/buffer.h"
 #include "runtime/device.h"
-#include "runtime/dma.h"
-#include "runtime/pattern.h"
-#include "runtime/memory_pool.h"
-#include "runtime/slab.h"
-#include "runtime/watch.h"
+#include "runtime/memory/dma.h"
+#include "runtime/memory/pattern.h"
+#include "runtime/memory/memory_pool.h"
+#include "runtime/memory/slab.h"
+#include "runtime/memory/watch.h"
 
 static void test_classes(void) {
     for (int c = 0; c < ASN_SIZE_CLASSES - 8; c++) {

@@ -1,0 +1,131 @@
+/* L3 python: one transform along one axis, for asnumpy.fft: NumPy's rules about lengths,
+ * norms, dtypes and out=. */
+#include "python/functions/function.h"
+
+#include "aclnn/aclnnx.h"
+
+static int points(PyObject *given, const asn_layout *l, int axis, int kind, int64_t *n) {
+    *n = axis < l->ndim ? l->shape[axis] : 0;
+    if (kind == ACLNNX_FFT_TO_REAL) *n = 2 * (*n - 1);
+    if (given && given != Py_None && asn_int64_from_py(given, n) < 0) return -1;
+    if (*n >= 1) return 0;
+    PyErr_Format(PyExc_ValueError, "Invalid number of FFT data points (%lld) specified.",
+                 (long long)*n);
+    return -1;
+}
+
+static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
+    const char *text = "backward";
+    if (norm && norm != Py_None)
+        text = PyUnicode_Check(norm) ? PyUnicode_AsUTF8(norm) : "";
+    if (!text) return -1;
+    if (asn_fft_factor(text, n, kind, scale)) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "Invalid norm value %S; should be \"backward\",\"ortho\" or "
+                 "\"forward\".",
+                 norm);
+    return -1;
+}
+
+static int out_fits(PyObject *out, const asn_layout *a, int axis, int64_t made) {
+    const asn_layout *l;
+    if (!asn_is_ndarray(out) && !PyArray_Check(out)) {
+        PyErr_SetString(PyExc_TypeError, "return arrays must be of ArrayType");
+        return -1;
+    }
+    bool fits;
+    if (asn_is_ndarray(out)) {
+        l = &asn_of(out)->layout;
+        fits = l->ndim == a->ndim && l->shape[axis] == made;
+    } else {
+        PyArrayObject *o = (PyArrayObject *)out;
+        fits = PyArray_NDIM(o) == a->ndim && PyArray_DIM(o, axis) == made;
+    }
+    if (fits) return 0;
+    PyErr_SetString(PyExc_ValueError, "output array has wrong shape.");
+    return -1;
+}
+
+/* out[...] = made, or directly into out where dtype and memory allow. Takes nothing. */
+static PyObject *into_out(PyObject *out, const asn_array *a, int kind, int64_t n,
+                          double scale, int axis, int64_t made) {
+    asn_array *target, result;
+    PyObject *owner = NULL;
+    if (out_fits(out, &a->layout, axis, made) < 0 ||
+        asn_out_from_py(out, &target, &owner) < 0)
+        return NULL;
+    /* what a transform gives is what its inverse takes */
+    asn_dtype dtype = asn_fft_dtype((asn_dtype)a->layout.dtype, kind == ACLNNX_FFT_TO_REAL
+                                                                    ? ACLNNX_FFT_FROM_REAL
+                                                                    : ACLNNX_FFT_FORWARD);
+    bool itself = kind <= ACLNNX_FFT_BACKWARD && made == a->layout.shape[axis] &&
+                  target->layout.offset == a->layout.offset;
+    bool same = (asn_dtype)target->layout.dtype == dtype &&
+                (target->buffer != a->buffer || itself);
+    for (int d = 0; d < a->layout.ndim && itself; d++)
+        same &= target->buffer != a->buffer ||
+                target->layout.strides[d] == a->layout.strides[d];
+    for (int d = 0; d < a->layout.ndim; d++)
+        same &= d == axis || target->layout.shape[d] == a->layout.shape[d];
+    asn_status status = asn_fft(&result, a, kind, n, scale, axis, same ? target : NULL);
+    if (!status && !same) {
+        asn_operand value = {.array = &result};
+        status = asn_assign(target, &value, ASN_CASTING_SAME_KIND, NULL);
+    }
+    if (!status) asn_array_fini(&result);
+    Py_XDECREF(owner);
+    if (status) return asn_raise(status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+}
+
+/* a is of the kind's input dtype */
+static PyObject *run(PyObject *a, PyObject *const *v, int kind, bool half) {
+    const asn_layout *l = &asn_of(a)->layout;
+    int64_t n, axis_given = -1;
+    int axis;
+    double scale;
+    if (asn_int64_from_py(v[2], &axis_given) < 0) return NULL;
+    ASN_PY_TRY(asn_axis_normalize(axis_given, l->ndim, &axis));
+    if (points(v[1], l, axis, kind, &n) < 0 || factor(v[3], n, kind, &scale) < 0)
+        return NULL;
+    if (v[4] && v[4] != Py_None)
+        return into_out(v[4], asn_of(a), kind, n, scale, axis,
+                        kind == ACLNNX_FFT_FROM_REAL ? n / 2 + 1 : n);
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status = asn_fft(&r->array, asn_of(a), kind, n, scale, axis, NULL);
+    if (status) {
+        asn_ndarray_drop(r);
+        return asn_raise(status);
+    }
+    PyObject *made = asn_ndarray_finish_array(r);
+    if (made && half) Py_SETREF(made, asn_asarray_dtype(made, ASN_F16));
+    return made;
+}
+
+/* _fft(a, n, axis, norm, out, kind): kind as ACLNNX_FFT_* */
+static PyObject *f_fft(PyObject *const *v) {
+    int64_t kind;
+    if (asn_int64_from_py(v[5], &kind) < 0) return NULL;
+    PyObject *a = asn_asarray(v[0]), *r = NULL;
+    if (!a) return NULL;
+    asn_dtype given = asn_dtype_of(a);
+    asn_dtype want = asn_fft_dtype(given, (int)kind);
+    if (kind == ACLNNX_FFT_FROM_REAL && (given == ASN_C64 || given == ASN_C128)) {
+        PyErr_Format(PyExc_TypeError, "rfft takes real numbers, not %s",
+                     asn_dtype_name(given));
+    } else {
+        if (given != want) Py_SETREF(a, asn_asarray_dtype(a, want));
+        bool half = given == ASN_F16 && kind == ACLNNX_FFT_TO_REAL;
+        if (a) r = run(a, v, (int)kind, half);
+    }
+    Py_XDECREF(a);
+    return r;
+}
+
+asn_function_def asn_fft_functions[] = {
+    ASN_FUNCTION("_fft", "a, n, axis, norm, out, kind, /", f_fft,
+                 "One Fourier transform along one axis; kind 0 forward, 1 inverse, 2 "
+                 "from real, 3 to real."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

@@ -1,0 +1,60 @@
+/* L3 python: the type of functions implemented in C, with NumPy's exact signatures. */
+#ifndef ASN_PYTHON_FUNCTIONS_FUNCTION_H
+#define ASN_PYTHON_FUNCTIONS_FUNCTION_H
+
+#include "python/ndarray/methods.h"
+
+typedef struct {
+    asn_signature signature; /* name and text */
+    PyObject *(*call)(PyObject *const *values);
+    const char *doc;
+    const char *shown;  /* the text that inspect shows, where it differs */
+    bool asks_none;     /* __array_function__ of its arguments does not count: like= alone
+                           does where it makes an array */
+    const char *module; /* "linalg": of the package's; NULL: the package itself */
+} asn_function_def;
+
+#define ASN_FUNCTION(name_, text_, call_, doc_)                                          \
+    {{.name = name_, .text = text_}, call_, doc_, NULL, false, NULL}
+/* NumPy shows one signature and takes keywords of another. */
+#define ASN_FUNCTION_SHOWN(name_, shown_, text_, call_, doc_)                            \
+    {{.name = name_, .text = text_}, call_, doc_, shown_, false, NULL}
+
+/* Of a module of the package: it finds it as _core._module_name. */
+#define ASN_FUNCTION_OF(module_, name_, text_, call_, doc_)                              \
+    {{.name = name_, .text = text_}, call_, doc_, NULL, false, module_}
+
+int asn_function_init_type(PyObject *module);
+/* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */
+int asn_functions_add(PyObject *module, asn_function_def *defs);
+
+int asn_composed_init_type(PyObject *module); /* composed.c */
+
+/* function_override.c */
+/* Whether the object's type has an __array_function__ other than ours and NumPy's. */
+bool asn_overrides_functions(PyObject *object);
+bool asn_arguments_override(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+/* The method of a subclass that replaces ours and makes the function of this name; NULL
+ * (with or without an error): none. */
+PyObject *asn_function_method(const char *function, PyObject *object);
+/* like=: OverrideError when it overrides functions, TypeError when it is no array. */
+int asn_like_check(PyObject *like);
+/* The call by the __array_function__ of its arguments, or of like=. */
+PyObject *asn_function_override(PyObject *function, PyObject *const *args,
+                                Py_ssize_t nargs, PyObject *kwnames);
+
+/* functions_create.c: the dtype a fill value brings when none is asked:
+ * np.array(value).dtype. */
+int asn_value_dtype(PyObject *value, asn_dtype *out);
+PyObject *asn_arange_run(PyObject *const *v); /* arange.c */
+
+extern asn_function_def asn_axes_functions[], asn_create_functions[],
+    asn_join_functions[], asn_coordinate_functions[], asn_numeric_functions[],
+    asn_set_functions[], asn_picking_functions[], asn_product_functions[],
+    asn_reduce_functions[], asn_shape_functions[], asn_select_functions[],
+    asn_engine_functions[], asn_memory_functions[], asn_tensor_functions[],
+    asn_fft_functions[], asn_linalg_functions[], asn_profile_functions[],
+    asn_custom_functions[], asn_acl_functions[], asn_jit_functions[],
+    asn_stream_functions[];
+
+#endif

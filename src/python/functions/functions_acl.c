@@ -1,0 +1,146 @@
+/* L3 python: CANN's two-phase operators by name, for operators that the core does not
+ * know (asnumpy._custom._cann): handles around arrays and numbers, the second phase. The
+ * first phase, whose parameters differ from operator to operator, is called through
+ * ctypes.
+ *
+ * Handles are addresses; whoever makes one drops it, and keeps the array until then.
+ */
+#include "python/convert.h"
+#include "python/functions/function.h"
+
+#include "graph/lock.h"
+#include "graph/operators/operator.h"
+
+static int pointer_from_py(PyObject *o, void **out) {
+    *out = PyLong_AsVoidPtr(o);
+    return !*out && PyErr_Occurred() ? -1 : 0;
+}
+
+/* Interned names stay as long as the process, as the core's notes want them. */
+static const char *lasting(PyObject *text) {
+    if (!PyUnicode_Check(text)) {
+        PyErr_Format(PyExc_TypeError, "a name is a str, got %s", Py_TYPE(text)->tp_name);
+        return NULL;
+    }
+    PyObject *name = Py_NewRef(text);
+    PyUnicode_InternInPlace(&name);
+    return PyUnicode_AsUTF8(name);
+}
+
+static PyObject *f_acl_tensor(PyObject *const *v) {
+    aclTensor *tensor;
+    int writes = PyObject_IsTrue(v[1]);
+    if (writes < 0) return NULL;
+    if (!asn_is_ndarray(v[0])) {
+        PyErr_Format(PyExc_TypeError, "a tensor is made of an asnumpy array, got %s",
+                     Py_TYPE(v[0])->tp_name);
+        return NULL;
+    }
+    ASN_PY_TRY(asn_device_open());
+    asn_lock();
+    asn_status status =
+        asn_operator_tensor(asn_of(v[0]), writes ? ASN_WRITE : ASN_READ, &tensor);
+    asn_unlock();
+    ASN_PY_TRY(status);
+    return PyLong_FromVoidPtr(tensor);
+}
+
+static PyObject *f_acl_tensor_list(PyObject *const *v) {
+    aclTensor *members[ASN_MAX_DIMS];
+    if (!PyTuple_Check(v[0]) || PyTuple_GET_SIZE(v[0]) > ASN_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "a list is of up to %d tensors", ASN_MAX_DIMS);
+        return NULL;
+    }
+    int n = (int)PyTuple_GET_SIZE(v[0]);
+    for (int i = 0; i < n; i++)
+        if (pointer_from_py(PyTuple_GET_ITEM(v[0], i), (void **)&members[i]) < 0)
+            return NULL;
+    aclTensorList *list = asn_operator_list(n, members);
+    return list ? PyLong_FromVoidPtr(list) : asn_raise(ASN_ERR_MEMORY);
+}
+
+static PyObject *f_acl_scalar(PyObject *const *v) {
+    asn_dtype dtype;
+    if (!PyBytes_Check(v[0]) || asn_dtype_from_py(v[1], &dtype) < 0 ||
+        PyBytes_GET_SIZE(v[0]) != asn_itemsize(dtype)) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_ValueError, "a number is the bytes of one element");
+        return NULL;
+    }
+    ASN_PY_TRY(asn_device_open());
+    aclScalar *scalar = asn_operator_scalar(PyBytes_AS_STRING(v[0]),
+                                            (aclDataType)asn_dtype_table[dtype].acl);
+    return scalar ? PyLong_FromVoidPtr(scalar) : asn_raise(ASN_ERR_MEMORY);
+}
+
+static PyObject *f_acl_ints(PyObject *const *v) {
+    int64_t values[ASN_MAX_DIMS];
+    int n;
+    if (asn_shape_from_py(v[0], values, &n) < 0) return NULL;
+    ASN_PY_TRY(asn_device_open());
+    aclIntArray *ints = asn_operator_ints(n, values);
+    return ints ? PyLong_FromVoidPtr(ints) : asn_raise(ASN_ERR_MEMORY);
+}
+
+static PyObject *f_acl_drop(PyObject *const *v) {
+    void *handle;
+    const char *kind = PyUnicode_AsUTF8(v[0]);
+    if (!kind || pointer_from_py(v[1], &handle) < 0) return NULL;
+    if (strcmp(kind, "tensor") == 0)
+        asn_operator_drop(1, &(aclTensor *){handle});
+    else if (strcmp(kind, "list") == 0)
+        asn_operator_drop_list(handle);
+    else if (strcmp(kind, "scalar") == 0)
+        asn_operator_drop_scalar(handle);
+    else
+        asn_operator_drop_ints(handle);
+    Py_RETURN_NONE;
+}
+
+/* The addresses of the two phases in the device's own libraries, or None. */
+static PyObject *f_acl_find(PyObject *const *v) {
+    asn_acl_operator op;
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    if (!name) return NULL;
+    ASN_PY_TRY(asn_device_open());
+    if (!asn_acl_find(name, &op)) Py_RETURN_NONE;
+    return Py_BuildValue("(NN)", PyLong_FromVoidPtr(op.get_workspace),
+                         PyLong_FromVoidPtr((void *)(uintptr_t)op.run));
+}
+
+/* The second phase; or, where the first one failed, its exception. */
+static PyObject *f_acl_run(PyObject *const *v) {
+    int64_t code;
+    void *run, *executor;
+    const char *name = lasting(v[0]);
+    if (!name || asn_int64_from_py(v[1], &code) < 0 || pointer_from_py(v[2], &run) < 0 ||
+        pointer_from_py(v[4], &executor) < 0)
+        return NULL;
+    uint64_t workspace = PyLong_AsUnsignedLongLong(v[3]);
+    if (workspace == UINT64_MAX && PyErr_Occurred()) return NULL;
+    if (code) return asn_raise(asn_acl_failed((int)code, name));
+    asn_acl_operator op = {.run = (aclnnStatus (*)(void *, uint64_t, aclOpExecutor *,
+                                                   aclrtStream))(uintptr_t)run};
+    asn_lock();
+    asn_status status = asn_operator_run(&op, workspace, executor, name);
+    asn_unlock();
+    ASN_PY_TRY(status);
+    if (asn_fp_check() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+asn_function_def asn_acl_functions[] = {
+    ASN_FUNCTION("_acl_tensor", "array, writes", f_acl_tensor,
+                 "An aclTensor over the array's memory."),
+    ASN_FUNCTION("_acl_tensor_list", "tensors", f_acl_tensor_list,
+                 "An aclTensorList, which takes the tensors."),
+    ASN_FUNCTION("_acl_scalar", "data, dtype", f_acl_scalar, "An aclScalar."),
+    ASN_FUNCTION("_acl_ints", "values", f_acl_ints, "An aclIntArray."),
+    ASN_FUNCTION("_acl_drop", "kind, handle", f_acl_drop,
+                 "Destroys a handle: \"tensor\", \"list\", \"scalar\", \"ints\"."),
+    ASN_FUNCTION("_acl_find", "name", f_acl_find,
+                 "The addresses of an operator's two phases, or None."),
+    ASN_FUNCTION("_acl_run", "name, code, run, workspace, executor", f_acl_run,
+                 "The second phase of an operator, or the failure of its first."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

@@ -1,0 +1,428 @@
+/* L3 python: the functions that make arrays: array, asarray, zeros, ones, empty, full,
+ * *_like. */
+#include "python/convert.h"
+#include "python/functions/function.h"
+#include "numpy/identities.h"
+
+static int check_ndmax(int64_t ndmin, int64_t ndmax) {
+    if (ndmax < 0 || ndmax > ASN_MAX_DIMS)
+        PyErr_Format(PyExc_ValueError, "ndmax must be in the range [0, NPY_MAXDIMS (%d)]",
+                     ASN_MAX_DIMS);
+    else if (ndmax && ndmin > ndmax)
+        PyErr_Format(PyExc_ValueError, "ndmin must be <= ndmax (%lld)", (long long)ndmax);
+    else
+        return 0;
+    return -1;
+}
+
+/* array(object, dtype, *, copy, order, subok, ndmin, ndmax, like) */
+static PyObject *f_array(PyObject *const *v) {
+    asn_dtype dtype;
+    char order = 'K';
+    bool subok = false;
+    int64_t ndmin = 0, ndmax = ASN_MAX_DIMS;
+    int copy;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 ||
+        asn_copy_mode_from_py(v[2], 1, &copy) < 0 ||
+        asn_order_from_py(v[3], &order) < 0 || asn_bool_from_py(v[4], &subok) < 0 ||
+        asn_int64_from_py(v[5], &ndmin) < 0 ||
+        (v[6] != Py_None && asn_int64_from_py(v[6], &ndmax) < 0) ||
+        asn_like_check(v[7]) < 0)
+        return NULL;
+    if (check_ndmax(ndmin, v[6] == Py_None ? 0 : ndmax) < 0) return NULL;
+    PyObject *r = asn_array_from_any(v[0], dtype, copy, order,
+                                     (int)(ndmin > 99 ? 99 : ndmin), subok);
+    if (r && asn_of(r)->layout.ndim > ndmax && ndmax > 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "setting an array element with a sequence. The requested array "
+                     "would exceed the maximum number of dimension of %lld.",
+                     (long long)ndmax);
+        Py_CLEAR(r);
+    }
+    return r;
+}
+
+/* (a, dtype, order, *, device, copy, like) */
+static PyObject *as_array(PyObject *const *v, bool subok) {
+    if (ASN_LIKELY(asn_is_ndarray_exact(v[0]) && !v[1] && !v[2] && !v[3] && !v[4] &&
+                   !v[5]) &&
+        !((asn_ndarray *)v[0])->is_number)
+        return Py_NewRef(v[0]);
+    asn_dtype dtype;
+    char order = 'K';
+    int copy;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_order_from_py(v[2], &order) < 0 ||
+        asn_device_check(v[3]) < 0 || asn_copy_mode_from_py(v[4], -1, &copy) < 0 ||
+        asn_like_check(v[5]) < 0)
+        return NULL;
+    return asn_array_from_any(v[0], dtype, copy, order, 0, subok);
+}
+
+static PyObject *f_asarray(PyObject *const *v) {
+    return as_array(v, false);
+}
+static PyObject *f_asanyarray(PyObject *const *v) {
+    return as_array(v, true);
+}
+
+/* (a, dtype, *, like); at least one dimension */
+static PyObject *as_ordered(PyObject *const *v, char order) {
+    asn_dtype dtype;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_like_check(v[2]) < 0) return NULL;
+    return asn_array_from_any(v[0], dtype, -1, order, 1, false);
+}
+
+static PyObject *f_ascontiguousarray(PyObject *const *v) {
+    return as_ordered(v, 'C');
+}
+static PyObject *f_asfortranarray(PyObject *const *v) {
+    return as_ordered(v, 'F');
+}
+
+/* ---- by shape */
+
+typedef struct {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim;
+    asn_dtype dtype;
+    char order;
+} shape_args;
+
+static int read_shape(PyObject *shape, PyObject *dtype, PyObject *order, shape_args *s) {
+    s->order = 'C';
+    if (asn_shape_from_py(shape, s->shape, &s->ndim) < 0 ||
+        asn_dtype_from_py(dtype, &s->dtype) < 0 ||
+        asn_order_from_py(order, &s->order) < 0)
+        return -1;
+    for (int i = 0; i < s->ndim; i++)
+        if (s->shape[i] < 0) {
+            PyErr_SetString(PyExc_ValueError, "negative dimensions are not allowed");
+            return -1;
+        }
+    if (s->order == 'A' || s->order == 'K') {
+        PyErr_SetString(PyExc_ValueError, "only 'C' or 'F' order is permitted");
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *filled(const shape_args *s, const asn_operand *value) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    asn_status status =
+        value ? asn_full(&r->array, s->dtype, s->ndim, s->shape, s->order, value)
+              : asn_array_new(&r->array, s->dtype, s->ndim, s->shape, s->order);
+    if (status == ASN_OK) return (PyObject *)r;
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+/* (shape, dtype, order, *, device, like) */
+static PyObject *by_shape(PyObject *const *v, const asn_operand *value) {
+    shape_args s;
+    if (read_shape(v[0], v[1], v[2], &s) < 0 || asn_device_check(v[3]) < 0 ||
+        asn_like_check(v[4]) < 0)
+        return NULL;
+    if (s.dtype == ASN_DTYPE_NONE) s.dtype = ASN_F64;
+    return filled(&s, value);
+}
+
+static PyObject *f_empty(PyObject *const *v) {
+    return by_shape(v, NULL);
+}
+
+static PyObject *f_zeros(PyObject *const *v) {
+    asn_operand zero = asn_operand_int(0);
+    return by_shape(v, &zero);
+}
+
+static PyObject *f_ones(PyObject *const *v) {
+    asn_operand one = asn_operand_int(1);
+    return by_shape(v, &one);
+}
+
+/* array[...] = value, then the array; takes array. */
+static PyObject *fill_with(PyObject *array, PyObject *value) {
+    if (array && asn_ndarray_ass_subscript(array, Py_Ellipsis, value) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+int asn_value_dtype(PyObject *value, asn_dtype *out) {
+    asn_operand o;
+    PyObject *owner;
+    if (asn_operand_from_py(value, &o, &owner) < 0) {
+        asn_integer_is_object(value);
+        return -1;
+    }
+    *out = o.array ? (asn_dtype)o.array->layout.dtype : (asn_dtype)o.scalar.dtype;
+    Py_XDECREF(owner);
+    return 0;
+}
+
+/* full(shape, fill_value, dtype, order, *, device, like) */
+static PyObject *f_full(PyObject *const *v) {
+    shape_args s;
+    if (read_shape(v[0], v[2], v[3], &s) < 0 || asn_device_check(v[4]) < 0 ||
+        asn_like_check(v[5]) < 0)
+        return NULL;
+    if (s.dtype == ASN_DTYPE_NONE && asn_value_dtype(v[1], &s.dtype) < 0) return NULL;
+    asn_operand value = {NULL, {0}, 0};
+    if (PyLong_Check(v[1])) {
+        if (asn_scalar_pack(v[1], s.dtype, &value.scalar) < 0) return NULL;
+        return filled(&s, &value);
+    }
+    if (PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1])) {
+        /* NumPy casts here, without the checks of an assignment. */
+        asn_operand given;
+        if (asn_scalar_operand(v[1], &given) < 0 ||
+            asn_complex_check((asn_dtype)given.scalar.dtype, s.dtype) < 0)
+            return NULL;
+        ASN_PY_TRY(asn_scalar_convert(&given.scalar, s.dtype, &value.scalar));
+        return asn_fp_check() < 0 ? NULL : filled(&s, &value);
+    }
+    return fill_with(filled(&s, NULL), v[1]);
+}
+
+/* A number that is no index where it does not fit, as the nearest one that does. */
+static int diagonal_number(PyObject *obj, int64_t *k) {
+    int overflow = 0;
+    PyObject *index = obj ? PyNumber_Index(obj) : NULL;
+    if (!index) return obj ? -1 : 0;
+    *k = PyLong_AsLongLongAndOverflow(index, &overflow);
+    Py_DECREF(index);
+    if (overflow) *k = overflow < 0 ? INT64_MIN + 1 : INT64_MAX;
+    return 0;
+}
+
+static PyObject *eye(const shape_args *s, int64_t k) {
+    asn_dtype dtype = s->dtype == ASN_DTYPE_NONE ? ASN_F64 : s->dtype;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_made(
+                   r, asn_np_eye(&r->array, dtype, s->shape[0], s->shape[1], k, s->order))
+             : NULL;
+}
+
+static int read_square(PyObject *rows, PyObject *columns, PyObject *dtype,
+                       PyObject *order, shape_args *s) {
+    if (PyLong_CheckExact(rows) && rows == columns) { /* the usual one, without a tuple */
+        if (read_shape(rows, dtype, order, s) < 0) return -1;
+        s->shape[1] = s->shape[0];
+        s->ndim = 2;
+        return 0;
+    }
+    PyObject *shape = PyTuple_Pack(2, rows, columns);
+    int rc = shape ? read_shape(shape, dtype, order, s) : -1;
+    Py_XDECREF(shape);
+    return rc;
+}
+
+/* (N, M, k, dtype, order, *, device, like) */
+static PyObject *f_eye(PyObject *const *v) {
+    shape_args s;
+    int64_t k = 0;
+    PyObject *columns = v[1] && v[1] != Py_None ? v[1] : v[0];
+    if (read_square(v[0], columns, v[3], v[4], &s) < 0 || asn_device_check(v[5]) < 0 ||
+        asn_like_check(v[6]) < 0 || diagonal_number(v[2], &k) < 0)
+        return NULL;
+    return eye(&s, k);
+}
+
+/* (n, dtype, *, like) */
+static PyObject *f_identity(PyObject *const *v) {
+    shape_args s;
+    if (read_square(v[0], v[0], v[1], NULL, &s) < 0 || asn_like_check(v[2]) < 0)
+        return NULL;
+    return eye(&s, 0);
+}
+
+/* ---- like another array */
+
+/* A fresh array of another shape whose axes have the order that strides give those of l.
+ */
+static asn_status new_ordered(asn_array *out, asn_dtype dtype, const shape_args *s,
+                              const asn_layout *l) {
+    asn_layout model;
+    ASN_TRY(
+        asn_layout_init_strided(&model, dtype, s->ndim, s->shape, l->strides, 0, true));
+    asn_array prototype = {.layout = model};
+    asn_status status = asn_array_new_like(out, &prototype, dtype, 'K');
+    asn_layout_fini(&model);
+    return status;
+}
+
+static PyObject *new_like(PyObject *prototype, PyObject *dtype_object,
+                          PyObject *order_object, PyObject *subok, PyObject *shape,
+                          PyObject *device) {
+    asn_dtype dtype;
+    char order = 'K';
+    bool keep_type = true;
+    if (asn_dtype_from_py(dtype_object, &dtype) < 0 ||
+        asn_order_from_py(order_object, &order) < 0 ||
+        asn_bool_from_py(subok, &keep_type) < 0 || asn_device_check(device) < 0)
+        return NULL;
+    if (dtype == ASN_DTYPE_NONE && PyArray_Check(prototype) &&
+        !PyArray_ISNOTSWAPPED((PyArrayObject *)prototype))
+        return PyErr_Format(asn_py.host_dtype,
+                            "arrays of another byte order are the host's");
+    PyObject *a = asn_asarray(prototype);
+    if (!a) return NULL;
+    if (dtype == ASN_DTYPE_NONE) dtype = asn_dtype_of(a);
+    asn_ndarray *r = asn_ndarray_alloc();
+    asn_status status = ASN_OK;
+    if (r && shape && shape != Py_None) {
+        shape_args s = {.ndim = 0};
+        if (asn_shape_from_py(shape, s.shape, &s.ndim) < 0) {
+            asn_ndarray_drop(r);
+            Py_DECREF(a);
+            return NULL;
+        }
+        bool fortran = order == 'F' ||
+                       (order == 'A' && (asn_of(a)->layout.flags & ASN_F_CONTIGUOUS) &&
+                        !(asn_of(a)->layout.flags & ASN_C_CONTIGUOUS));
+        if (order == 'K' && s.ndim == asn_of(a)->layout.ndim)
+            status = new_ordered(&r->array, dtype, &s, &asn_of(a)->layout);
+        else
+            status =
+                asn_array_new(&r->array, dtype, s.ndim, s.shape, fortran ? 'F' : 'C');
+    } else if (r) {
+        status = asn_array_new_like(&r->array, asn_of(a), dtype, order);
+    }
+    PyObject *made = (PyObject *)r;
+    if (r && status != ASN_OK) {
+        asn_ndarray_drop(r);
+        made = asn_raise(status);
+    }
+    if (keep_type) made = asn_subclass_keep(made, a);
+    Py_DECREF(a);
+    return made;
+}
+
+/* Fills a fresh array with a small number; takes array. */
+static PyObject *fill_small(PyObject *array, int64_t value) {
+    if (!array) return NULL;
+    asn_operand source = asn_operand_int(value);
+    asn_status status = asn_assign(asn_of(array), &source, ASN_CASTING_UNSAFE, NULL);
+    if (status == ASN_OK) return array;
+    Py_DECREF(array);
+    return asn_raise(status);
+}
+
+/* (a, dtype, order, subok, shape, *, device) */
+static PyObject *f_empty_like(PyObject *const *v) {
+    return new_like(v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
+static PyObject *f_zeros_like(PyObject *const *v) {
+    return fill_small(f_empty_like(v), 0);
+}
+static PyObject *f_ones_like(PyObject *const *v) {
+    return fill_small(f_empty_like(v), 1);
+}
+
+/* (a, fill_value, dtype, order, subok, shape, *, device) */
+static PyObject *f_full_like(PyObject *const *v) {
+    PyObject *array = new_like(v[0], v[2], v[3], v[4], v[5], v[6]);
+    asn_operand given, value = {NULL, {0}, 0}; /* cast without checks, as full() does */
+    bool unchecked = PyFloat_CheckExact(v[1]) || PyComplex_CheckExact(v[1]) ||
+                     PyArray_IsScalar(v[1], Generic);
+    int known = array && unchecked ? asn_scalar_operand(v[1], &given) : 0;
+    if (known == 0) return fill_with(array, v[1]);
+    if (known < 0 ||
+        asn_complex_check((asn_dtype)given.scalar.dtype, asn_dtype_of(array)) < 0) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    asn_status status =
+        asn_scalar_convert(&given.scalar, asn_dtype_of(array), &value.scalar);
+    if (status == ASN_OK)
+        status = asn_assign(asn_of(array), &value, ASN_CASTING_UNSAFE, NULL);
+    if (status == ASN_OK && asn_fp_check() == 0) return array;
+    if (status == ASN_OK) {
+        Py_DECREF(array);
+        return NULL;
+    }
+    Py_DECREF(array);
+    return asn_raise(status);
+}
+
+/* linspace of two floats with its end: what np.linspace comes down to most often. */
+static PyObject *f_line(PyObject *const *v) {
+    double start = PyFloat_AsDouble(v[0]), stop = PyFloat_AsDouble(v[1]);
+    int64_t n = 0;
+    if (PyErr_Occurred() || asn_int64_from_py(v[2], &n) < 0) return NULL;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_finish(r, asn_linspace(&r->array, start, stop, n)) : NULL;
+}
+
+static PyObject *f_frombuffer(PyObject *const *v) {
+    asn_dtype dtype;
+    int64_t count = -1, offset = 0;
+    if (asn_dtype_from_py(v[1], &dtype) < 0 || asn_int64_from_py(v[2], &count) < 0 ||
+        asn_int64_from_py(v[3], &offset) < 0 || asn_like_check(v[4]) < 0)
+        return NULL;
+    PyArray_Descr *descr = asn_descr(dtype == ASN_DTYPE_NONE ? ASN_F64 : dtype);
+    if (!descr) return NULL;
+    Py_INCREF(descr);
+    PyObject *host = PyArray_FromBuffer(v[0], descr, count, offset);
+    PyObject *r = host ? asn_from_numpy(host, false, false) : NULL;
+    if (r) asn_base_pass_on(r, host);
+    if (r && asn_is_ndarray(v[0])) /* not the memoryview of it */
+        Py_SETREF(((asn_ndarray *)r)->base, Py_NewRef(v[0]));
+    Py_XDECREF(host);
+    return r;
+}
+
+#define SHAPE_TAIL "dtype=None, order='C', *, device=None, like=None"
+#define LIKE_TAIL  "dtype=None, order='K', subok=True, shape=None, *, device=None"
+
+asn_function_def asn_create_functions[] = {
+    ASN_FUNCTION(
+        "array",
+        "object, dtype=None, *, copy=True, order='K', subok=False, ndmin=0, ndmax=0, "
+        "like=None",
+        f_array, "An array from array-like data."),
+    ASN_FUNCTION(
+        "asarray", "a, dtype=None, order=None, *, device=None, copy=None, like=None",
+        f_asarray, "An array from array-like data, without a copy where possible."),
+    ASN_FUNCTION("asanyarray",
+                 "a, dtype=None, order=None, *, device=None, copy=None, like=None",
+                 f_asanyarray, "asarray that lets subclasses through."),
+    ASN_FUNCTION("ascontiguousarray", "a, dtype=None, *, like=None", f_ascontiguousarray,
+                 "A row-major array of at least one dimension."),
+    ASN_FUNCTION("asfortranarray", "a, dtype=None, *, like=None", f_asfortranarray,
+                 "A column-major array of at least one dimension."),
+    ASN_FUNCTION("empty", "shape, " SHAPE_TAIL, f_empty, "An array with unset elements."),
+    ASN_FUNCTION("zeros", "shape, " SHAPE_TAIL, f_zeros, "An array of zeros."),
+    ASN_FUNCTION("ones", "shape, " SHAPE_TAIL, f_ones, "An array of ones."),
+    ASN_FUNCTION("full", "shape, fill_value, " SHAPE_TAIL, f_full,
+                 "An array of one value."),
+    ASN_FUNCTION(
+        "eye",
+        "N, M=None, k=0, dtype=<class 'float'>, order='C', *, device=None, like=None",
+        f_eye, "A matrix with ones on the k-th diagonal."),
+    ASN_FUNCTION("identity", "n, dtype=None, *, like=None", f_identity,
+                 "The identity matrix of order n."),
+    ASN_FUNCTION("empty_like", "prototype, /, " LIKE_TAIL, f_empty_like,
+                 "An unset array with the shape and dtype of another."),
+    ASN_FUNCTION("zeros_like", "a, " LIKE_TAIL, f_zeros_like,
+                 "Zeros with the shape and dtype of another array."),
+    ASN_FUNCTION("ones_like", "a, " LIKE_TAIL, f_ones_like,
+                 "Ones with the shape and dtype of another array."),
+    ASN_FUNCTION("full_like", "a, fill_value, " LIKE_TAIL, f_full_like,
+                 "One value with the shape and dtype of another array."),
+    ASN_FUNCTION_SHOWN(
+        "arange",
+        "start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None",
+        "start_or_stop=None, /, stop=None, step=1, *, dtype=None, device=None, "
+        "like=None, "
+        "start=None",
+        asn_arange_run, "Evenly spaced values in [start, stop)."),
+    ASN_FUNCTION("_line", "start, stop, num, /", f_line,
+                 "num float64 from start to stop, both included."),
+    ASN_FUNCTION("frombuffer", "buffer, dtype=None, count=-1, offset=0, *, like=None",
+                 f_frombuffer, "A one-dimensional array over an object's buffer."),
+    ASN_FUNCTION("from_dlpack", "x, /, *, device=None, copy=None", asn_from_dlpack,
+                 "An array over the memory of an object with __dlpack__."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

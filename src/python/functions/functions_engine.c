@@ -1,0 +1,243 @@
+/* L3 python: functions beyond NumPy: laziness, synchronisation, plans, devices, memory,
+ * the scalar policy. */
+#include "python/functions/function.h"
+
+#include "base/alloc.h"
+#include "graph/plan/cann.h"
+#include "graph/plan/fallback.h"
+
+/* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
+ * checks nothing else. */
+static PyObject *f_as_strided(PyObject *const *v) {
+    int64_t shape[ASN_MAX_DIMS], strides[ASN_MAX_DIMS], low, high;
+    int ndim, n;
+    if (!asn_is_ndarray(v[0])) {
+        PyErr_SetString(PyExc_TypeError, "_as_strided takes an asnumpy array");
+        return NULL;
+    }
+    if (asn_shape_from_py(v[1], shape, &ndim) < 0 ||
+        asn_shape_from_py(v[2], strides, &n) < 0)
+        return NULL;
+    if (n != ndim) {
+        PyErr_SetString(PyExc_ValueError, "'strides' must be the same length as 'shape'");
+        return NULL;
+    }
+    const asn_layout *l = &asn_of(v[0])->layout;
+    asn_layout view;
+    ASN_PY_TRY(asn_layout_init_strided(&view, (asn_dtype)l->dtype, ndim, shape, strides,
+                                       l->offset, l->flags & ASN_WRITEABLE));
+    asn_layout_inherit_truth(&view, l);
+    asn_layout_bounds(&view, &low, &high);
+    if (view.size && (low < 0 || high > asn_of(v[0])->buffer->nbytes)) {
+        asn_layout_fini(&view);
+        PyErr_Format(PyExc_ValueError,
+                     "shape and strides reach bytes %lld to %lld of a buffer of %lld",
+                     (long long)low, (long long)high,
+                     (long long)asn_of(v[0])->buffer->nbytes);
+        return NULL;
+    }
+    return asn_ndarray_view(v[0], &view, true);
+}
+
+/* lazy(on=None): the previous setting; with an argument also sets it. */
+static PyObject *f_lazy(PyObject *const *v) {
+    bool on = true, before = false;
+    if (asn_bool_from_py(v[0], &on) < 0) return NULL;
+    ASN_PY_TRY(asn_set_lazy(on, &before));
+    return asn_fp_check() < 0 ? NULL : PyBool_FromLong(before);
+}
+
+static PyObject *f_synchronize(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_synchronize());
+    if (asn_fp_check() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_explain(PyObject *const *v) {
+    if (v[0] && v[0] != Py_None && !asn_is_ndarray(v[0])) {
+        PyErr_Format(PyExc_TypeError, "explain takes an asnumpy array or None, got %s",
+                     Py_TYPE(v[0])->tp_name);
+        return NULL;
+    }
+    char *text = NULL;
+    ASN_PY_TRY(asn_explain(v[0] && v[0] != Py_None ? asn_of(v[0]) : NULL, &text));
+    PyObject *r = PyUnicode_FromString(text);
+    asn_free(text);
+    return r;
+}
+
+static PyObject *f_set_scalars(PyObject *const *v) {
+    bool before = asn_py.numpy_scalars;
+    bool numpy =
+        PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "numpy") == 0;
+    bool array =
+        PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "array") == 0;
+    if (!numpy && !array) {
+        PyErr_Format(PyExc_ValueError, "set_scalars takes \"numpy\" or \"array\", got %R",
+                     v[0]);
+        return NULL;
+    }
+    asn_py.numpy_scalars = numpy;
+    return PyUnicode_FromString(before ? "numpy" : "array");
+}
+
+static PyObject *f_from_numpy(PyObject *const *v) {
+    if (PyArray_Check(v[0])) return asn_from_numpy(v[0], true, false);
+    PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, got %s",
+                 Py_TYPE(v[0])->tp_name);
+    return NULL;
+}
+
+static PyObject *f_init(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_device_open());
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_finalize(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_finalize());
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_set_device(PyObject *const *v) {
+    int64_t device;
+    int before;
+    if (asn_int64_from_py(v[0], &device) < 0) return NULL;
+    ASN_PY_TRY(asn_device_get(&before));
+    ASN_PY_TRY(asn_device_set((int)device));
+    return PyLong_FromLong(before);
+}
+
+static PyObject *f_get_device(PyObject *const *v) {
+    (void)v;
+    int device;
+    ASN_PY_TRY(asn_device_get(&device));
+    return PyLong_FromLong(device);
+}
+
+static PyObject *f_get_device_count(PyObject *const *v) {
+    (void)v;
+    int count;
+    ASN_PY_TRY(asn_device_count(&count));
+    return PyLong_FromLong(count);
+}
+
+static PyObject *f_reset_device(PyObject *const *v) {
+    int64_t device = 0;
+    if (asn_int64_from_py(v[0], &device) < 0) return NULL;
+    ASN_PY_TRY(asn_device_reset((int)device));
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_engine_stats(PyObject *const *v) {
+    (void)v;
+    asn_engine_stats s;
+    asn_engine_get_stats(&s);
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "recorded",
+        (unsigned long long)s.recorded, "eager", (unsigned long long)s.eager, "programs",
+        (unsigned long long)s.programs, "single_ops", (unsigned long long)s.single_ops,
+        "plan_hits", (unsigned long long)s.plan_hits, "plan_misses",
+        (unsigned long long)s.plan_misses, "fallbacks", (unsigned long long)s.fallbacks,
+        "synchronizations", (unsigned long long)s.synchronizations, "host_reads",
+        (unsigned long long)asn_py.host_reads);
+}
+
+/* "device", "wider" or "cpu": where an NPU would compute a ufunc of the table (or, with
+ * `operators`, an operator of CANN's) by what CANN documents; None: no such thing. */
+static PyObject *f_cann_place(PyObject *const *v) {
+    static const char *const places[] = {"device", "wider", "cpu"};
+    const char *name = PyUnicode_AsUTF8(v[0]);
+    asn_dtype dtype;
+    int operators = PyObject_IsTrue(v[2]);
+    if (!name || operators < 0 || asn_dtype_from_py(v[1], &dtype) < 0) return NULL;
+    if (operators) return PyUnicode_FromString(places[asn_cann_place_of(name, dtype)]);
+    for (int op = 0; op < ASN_OP_COUNT; op++) {
+        if (strcmp(asn_op_table[op].name, name) != 0) continue;
+        asn_type types[3] = {
+            {(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}, {(uint8_t)dtype, 0}};
+        asn_dtype loop;
+        ASN_PY_TRY(asn_op_resolve((asn_op)op, types, ASN_DTYPE_NONE,
+                                  ASN_CASTING_SAME_KIND, &loop));
+        return PyUnicode_FromString(places[asn_cann_place((asn_op)op, loop)]);
+    }
+    Py_RETURN_NONE;
+}
+
+/* The names of the table's ufuncs, or the operators of CANN's that they call. */
+static PyObject *cann_names(bool operators) {
+    PyObject *list = PyList_New(0);
+    for (int op = 0; list && op < ASN_OP_COUNT; op++) {
+        const asn_op_info *row = &asn_op_table[op];
+        const char *name = operators ? row->cann : row->name;
+        if (!name || row->flags & ASN_OPF_KERNEL) continue;
+        PyObject *text = PyUnicode_FromString(name);
+        if (!text || PyList_Append(list, text) < 0) Py_CLEAR(list);
+        Py_XDECREF(text);
+    }
+    return list;
+}
+
+static PyObject *f_cann_rows(PyObject *const *v) {
+    (void)v;
+    return cann_names(false);
+}
+
+static PyObject *f_cann_operators(PyObject *const *v) {
+    (void)v;
+    return cann_names(true);
+}
+
+static PyObject *f_set_fallback(PyObject *const *v) {
+    static const char *const names[] = {"error", "warn", "silent"};
+    for (int i = 0; i < 3; i++)
+        if (PyUnicode_Check(v[0]) &&
+            PyUnicode_CompareWithASCIIString(v[0], names[i]) == 0)
+            return PyUnicode_FromString(names[asn_fallback_set((asn_fallback)i)]);
+    PyErr_Format(PyExc_ValueError,
+                 "set_fallback: policy is %R; it may be 'error', 'warn' or 'silent'",
+                 v[0]);
+    return NULL;
+}
+
+asn_function_def asn_engine_functions[] = {
+    ASN_FUNCTION(
+        "lazy", "on=True", f_lazy,
+        "Turns recording of operations on or off; returns the previous setting."),
+    ASN_FUNCTION("synchronize", "", f_synchronize, "Runs everything recorded and waits."),
+    ASN_FUNCTION("explain", "array=None", f_explain,
+                 "The plan of what is recorded, as text: programs and their boundaries."),
+    ASN_FUNCTION("set_scalars", "kind", f_set_scalars,
+                 "\"numpy\": full reductions and indices give NumPy scalars; \"array\": "
+                 "0-d arrays. "
+                 "Returns the previous setting."),
+    ASN_FUNCTION("from_numpy", "array, /", f_from_numpy,
+                 "A copy of a NumPy array on the device."),
+    ASN_FUNCTION("init", "", f_init,
+                 "Opens the device; the first operation does it otherwise."),
+    ASN_FUNCTION("finalize", "", f_finalize, "Waits for the device and closes it."),
+    ASN_FUNCTION("set_device", "device", f_set_device,
+                 "Makes a device current; returns the previous one."),
+    ASN_FUNCTION("get_device", "", f_get_device, "Number of the current device."),
+    ASN_FUNCTION("get_device_count", "", f_get_device_count,
+                 "How many devices there are."),
+    ASN_FUNCTION("reset_device", "device=0", f_reset_device, "Resets a device."),
+    ASN_FUNCTION("engine_stats", "", f_engine_stats,
+                 "Operations recorded and run at once, programs, plan cache, fallbacks, "
+                 "as a dict."),
+    ASN_FUNCTION(
+        "set_fallback", "policy", f_set_fallback,
+        "What happens when the device lacks an operation: \"error\" raises "
+        "NotImplementedError, \"warn\" (the default) computes it on the CPU and warns, "
+        "\"silent\" computes it. Returns the previous policy."),
+    ASN_FUNCTION("_cann_place", "name, dtype, operators, /", f_cann_place,
+                 "Where an NPU would compute it, by what CANN documents."),
+    ASN_FUNCTION("_cann_rows", "", f_cann_rows, "The names of the table's ufuncs."),
+    ASN_FUNCTION("_cann_operators", "", f_cann_operators,
+                 "The operators of CANN's that the table's rows name."),
+    ASN_FUNCTION("_as_strided", "x, shape, strides, /", f_as_strided,
+                 "A view with any shape and strides inside the buffer."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

@@ -1,0 +1,279 @@
+/* L3 python: functions about shape and order: reshape, ravel, transpose, sort, take, ...
+ */
+#include "python/functions/function.h"
+
+#define WITH_ARRAY(expr)                                                                 \
+    PyObject *a = asn_asarray(v[0]);                                                     \
+    if (!a) return NULL;                                                                 \
+    PyObject *r = expr;                                                                  \
+    Py_DECREF(a);                                                                        \
+    return r
+
+static PyObject *f_reshape(PyObject *const *v) {
+    char order = 'C';
+    int copy = -1;
+    if (asn_order_from_py(v[2], &order) < 0) return NULL;
+    if (asn_copy_mode_from_py(v[3], -1, &copy) < 0) return NULL;
+    WITH_ARRAY(asn_reshape_run(a, v[1], order, copy));
+}
+
+static PyObject *f_ravel(PyObject *const *v) {
+    char order = 'C';
+    if (asn_order_from_py(v[1], &order) < 0) return NULL;
+    WITH_ARRAY(asn_ravel_run(a, order));
+}
+
+/* The view of a NumPy scalar is a scalar again. Takes view. */
+static PyObject *view_of(PyObject *given, PyObject *view) {
+    return view && PyArray_IsScalar(given, Generic) ? asn_ndarray_return(view) : view;
+}
+
+static PyObject *f_transpose(PyObject *const *v) {
+    WITH_ARRAY(view_of(v[0], asn_transpose_run(a, v[1])));
+}
+static PyObject *f_squeeze(PyObject *const *v) {
+    WITH_ARRAY(view_of(v[0], asn_squeeze_run(a, v[1])));
+}
+
+static PyObject *f_matrix_transpose(PyObject *const *v) {
+    WITH_ARRAY(PyObject_GetAttrString(a, "mT"));
+}
+
+/* Axis numbers as NumPy's normalize_axis_tuple takes them, a bool for 0 or 1 among them:
+ * a bit for each, of ndim dimensions and `more` for each number. */
+static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_t *mask) {
+    bool many = PyTuple_CheckExact(axis) || PyList_CheckExact(axis);
+    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(axis) : 1;
+    int which;
+    *mask = 0;
+    *count = (int)n;
+    if (more && ndim + n > ASN_MAX_DIMS) {
+        PyErr_Format(
+            PyExc_ValueError,
+            "maximum supported dimension for an ndarray is currently %d, found %zd",
+            ASN_MAX_DIMS, ndim + n);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = many ? PySequence_Fast_GET_ITEM(axis, i) : axis;
+        if (asn_loose_axis_from_py(one, ndim + more * (int)n, &which) < 0) return -1;
+        if (*mask >> which & 1) {
+            PyErr_SetString(PyExc_ValueError, "repeated axis");
+            return -1;
+        }
+        *mask |= 1ULL << which;
+    }
+    return 0;
+}
+
+static PyObject *expand(PyObject *a, PyObject *axis) {
+    int n, ndim = asn_of(a)->layout.ndim;
+    uint64_t mask;
+    if (axes_by_index(axis, ndim, 1, &n, &mask) < 0) return NULL;
+    asn_layout view;
+    ASN_PY_TRY(asn_view_expand(&view, &asn_of(a)->layout, ndim + n, mask));
+    return asn_ndarray_view(a, &view, true);
+}
+
+static PyObject *f_expand_dims(PyObject *const *v) {
+    WITH_ARRAY(expand(a, v[1]));
+}
+
+static PyObject *broadcast_to(PyObject *a, PyObject *shape_object) {
+    int64_t shape[ASN_MAX_DIMS];
+    int ndim;
+    asn_layout view;
+    if (asn_shape_from_py(shape_object, shape, &ndim) < 0) return NULL;
+    for (int i = 0; i < ndim; i++)
+        if (shape[i] < 0) {
+            PyErr_SetString(PyExc_ValueError,
+                            "all elements of broadcast shape must be non-negative");
+            return NULL;
+        }
+    ASN_PY_TRY(asn_view_broadcast(&view, &asn_of(a)->layout, ndim, shape));
+    return asn_ndarray_view(a, &view, false);
+}
+
+static PyObject *broadcast_plain(PyObject *const *v) {
+    WITH_ARRAY(broadcast_to(a, v[1]));
+}
+
+/* (array, shape, subok) */
+static PyObject *f_broadcast_to(PyObject *const *v) {
+    bool keep_type = false;
+    if (asn_bool_from_py(v[2], &keep_type) < 0) return NULL;
+    PyObject *plain = broadcast_plain(v);
+    if (!plain || !keep_type || !asn_is_ndarray(v[0]) || asn_is_ndarray_exact(v[0]))
+        return plain;
+    return asn_subclass_keep(plain, v[0]);
+}
+
+static PyObject *f_shape(PyObject *const *v) {
+    WITH_ARRAY(asn_shape_to_py(asn_of(a)->layout.ndim, asn_of(a)->layout.shape));
+}
+
+static PyObject *f_ndim(PyObject *const *v) {
+    WITH_ARRAY(PyLong_FromLong(asn_of(a)->layout.ndim));
+}
+
+static PyObject *size_along(PyObject *a, PyObject *axis) {
+    const asn_layout *l = &asn_of(a)->layout;
+    uint64_t mask;
+    int n;
+    if (!axis || axis == Py_None) return PyLong_FromLongLong(l->size);
+    if (axes_by_index(axis, l->ndim, 0, &n, &mask) < 0) return NULL;
+    int64_t size = 1;
+    for (int d = 0; d < l->ndim; d++)
+        if (mask >> d & 1) size *= l->shape[d];
+    return PyLong_FromLongLong(size);
+}
+
+static PyObject *f_size(PyObject *const *v) {
+    WITH_ARRAY(size_along(a, v[1]));
+}
+
+/* v[5]: the array API's `descending`, which NumPy's signature does not have. */
+static PyObject *sorted_run(PyObject *const *v, bool indices) {
+    bool descending = false;
+    if (asn_bool_from_py(v[5], &descending) < 0) return NULL;
+    if (descending) {
+        PyObject *last = PyLong_FromLong(-1);
+        if (!last) return NULL;
+        PyObject *all[4] = {v[0], v[1] ? v[1] : last, v[4] ? v[4] : Py_None,
+                            indices ? Py_True : Py_False};
+        PyObject *r = asn_support_call("sorted_descending", all, 4);
+        Py_DECREF(last);
+        return r;
+    }
+    WITH_ARRAY(asn_sorted_run(a, v[1], v[2], v[3], v[4], indices));
+}
+
+static PyObject *f_sort(PyObject *const *v) {
+    return sorted_run(v, false);
+}
+
+static PyObject *f_argsort(PyObject *const *v) {
+    return sorted_run(v, true);
+}
+
+static PyObject *f_partition(PyObject *const *v) {
+    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], false));
+}
+
+static PyObject *f_argpartition(PyObject *const *v) {
+    WITH_ARRAY(asn_partitioned_run(a, v[1], v[2], v[3], v[4], true));
+}
+
+static PyObject *f_order_statistics(PyObject *const *v) {
+    WITH_ARRAY(asn_order_statistics_run(a, v[1]));
+}
+
+static PyObject *f_searchsorted(PyObject *const *v) {
+    WITH_ARRAY(asn_searchsorted_run(a, v[1], v[2], v[3]));
+}
+
+static PyObject *f_take(PyObject *const *v) {
+    WITH_ARRAY(asn_take_run(a, v[1], v[2], v[3], v[4]));
+}
+static PyObject *f_repeat(PyObject *const *v) {
+    WITH_ARRAY(asn_repeat_run(a, v[1], v[2]));
+}
+static PyObject *f_contract(PyObject *const *v) {
+    if (!asn_is_ndarray(v[0]) || !asn_is_ndarray(v[1]))
+        return PyErr_Format(PyExc_TypeError, "two arrays are needed");
+    asn_ndarray *r = asn_ndarray_alloc();
+    if (!r) return NULL;
+    return asn_ndarray_finish(r, asn_contract(asn_of(v[0]), asn_of(v[1]), &r->array));
+}
+
+static PyObject *f_nonzero(PyObject *const *v) {
+    WITH_ARRAY(asn_nonzero_run(a));
+}
+static PyObject *f_round(PyObject *const *v) {
+    WITH_ARRAY(asn_round_run(a, v[1], v[2]));
+}
+
+/* clip(a, a_min, a_max, out, *, min, max, **kwargs): both spellings, not both at once. */
+static PyObject *f_clip(PyObject *const *v) {
+    PyObject *low = v[1], *high = v[2];
+    bool old = !asn_is_no_value(low) || !asn_is_no_value(high);
+    bool new = !asn_is_no_value(v[4]) || !asn_is_no_value(v[5]);
+    if (old && new) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are "
+            "provided is forbidden.");
+        return NULL;
+    }
+    if (old && (asn_is_no_value(low) || asn_is_no_value(high))) {
+        PyErr_Format(PyExc_TypeError,
+                     "clip() missing 1 required positional argument: '%s'",
+                     asn_is_no_value(low) ? "a_min" : "a_max");
+        return NULL;
+    }
+    if (new) low = v[4], high = v[5];
+    if (asn_is_no_value(low)) low = NULL;
+    if (asn_is_no_value(high)) high = NULL;
+    WITH_ARRAY(asn_clip_run(a, low, high, v[3], v[6]));
+}
+
+static PyObject *f_copy(PyObject *const *v) {
+    char order = 'K';
+    bool subok = false;
+    if (asn_order_from_py(v[1], &order) < 0 || asn_bool_from_py(v[2], &subok) < 0)
+        return NULL;
+    return asn_array_from_any(v[0], ASN_DTYPE_NONE, 1, order, 0, subok);
+}
+
+#define SORT_SHOWN     "a, axis=-1, kind=None, order=None, *, stable=None"
+#define SORT_ARGS      SORT_SHOWN ", descending=False"
+#define PARTITION_ARGS "a, kth, axis=-1, kind='introselect', order=None"
+
+asn_function_def asn_shape_functions[] = {
+    ASN_FUNCTION("reshape", "a, /, shape, order='C', *, copy=None", f_reshape,
+                 "The same elements in another shape; a view where possible."),
+    ASN_FUNCTION("ravel", "a, order='C'", f_ravel, "The elements in one dimension."),
+    ASN_FUNCTION("transpose", "a, axes=None", f_transpose,
+                 "A view with the axes permuted."),
+    ASN_FUNCTION("matrix_transpose", "x, /", f_matrix_transpose,
+                 "A view with the last two axes swapped."),
+    ASN_FUNCTION("squeeze", "a, axis=None", f_squeeze,
+                 "A view without axes of extent 1."),
+    ASN_FUNCTION("expand_dims", "a, axis", f_expand_dims,
+                 "A view with new axes of extent 1."),
+    ASN_FUNCTION("broadcast_to", "array, shape, subok=False", f_broadcast_to,
+                 "A read-only view stretched to a shape."),
+    ASN_FUNCTION("shape", "a", f_shape, "The shape of an array-like."),
+    ASN_FUNCTION("ndim", "a", f_ndim, "The number of dimensions of an array-like."),
+    ASN_FUNCTION("size", "a, axis=None", f_size,
+                 "The number of elements, in all or along axes."),
+    ASN_FUNCTION_SHOWN("sort", SORT_SHOWN, SORT_ARGS, f_sort, "A sorted copy; NaN last."),
+    ASN_FUNCTION_SHOWN("argsort", SORT_SHOWN, SORT_ARGS, f_argsort,
+                       "The indices that sort an array."),
+    ASN_FUNCTION("partition", PARTITION_ARGS, f_partition,
+                 "A copy in which the kth element is where sorting would put it."),
+    ASN_FUNCTION("argpartition", PARTITION_ARGS, f_argpartition,
+                 "The indices that partition an array."),
+    ASN_FUNCTION("searchsorted", "a, v, side='left', sorter=None", f_searchsorted,
+                 "Where values go in a sorted array."),
+    ASN_FUNCTION(
+        "_order_statistics", "a, kth", f_order_statistics,
+        "The elements that sorting puts at these ascending positions of the last "
+        "axis."),
+    ASN_FUNCTION("_contract", "a, b, /", f_contract,
+                 "matmul of two arrays that reports no floating-point conditions."),
+    ASN_FUNCTION("take", "a, indices, axis=None, out=None, mode='raise'", f_take,
+                 "Elements by index along an axis."),
+    ASN_FUNCTION("repeat", "a, repeats, axis=None", f_repeat, "Each element repeated."),
+    ASN_FUNCTION("nonzero", "a", f_nonzero,
+                 "Indices of the nonzero elements, one array per axis."),
+    ASN_FUNCTION("round", "a, decimals=0, out=None", f_round, "Rounded, halves to even."),
+    ASN_FUNCTION("around", "a, decimals=0, out=None", f_round,
+                 "Rounded, halves to even."),
+    ASN_FUNCTION("clip",
+                 "a, a_min=<no value>, a_max=<no value>, out=None, *, min=<no value>, "
+                 "max=<no value>, **kwargs",
+                 f_clip, "Limited to an interval."),
+    ASN_FUNCTION("copy", "a, order='K', subok=False", f_copy, "A copy."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

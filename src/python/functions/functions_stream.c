@@ -1,0 +1,235 @@
+/* L3 python: what asnumpy.Stream, asnumpy.Event and asnumpy.stream are written with.
+ * Streams and events are capsules, each of which holds a reference. */
+#include "python/core.h"
+#include "python/convert.h"
+#include "python/functions/function.h"
+
+#include "graph/streams.h"
+
+static const char STREAM[] = "asnumpy.stream", EVENT[] = "asnumpy.event";
+
+/* ---- capsules */
+
+static asn_queue *queue_of(PyObject *capsule) {
+    return PyCapsule_GetPointer(capsule, STREAM);
+}
+
+static asn_stream_event *event_of(PyObject *capsule) {
+    return PyCapsule_GetPointer(capsule, EVENT);
+}
+
+static void end_queue(PyObject *capsule) {
+    asn_queue_release(queue_of(capsule));
+}
+
+static void end_event(PyObject *capsule) {
+    asn_stream_event *e = event_of(capsule);
+    asn_stream_event_abandon(e); /* nobody is left who could record it */
+    asn_stream_event_release(e);
+}
+
+/* Takes the reference. */
+static PyObject *wrap_queue(asn_queue *q) {
+    PyObject *capsule = PyCapsule_New(q, STREAM, end_queue);
+    if (!capsule) asn_queue_release(q);
+    return capsule;
+}
+
+/* None, or what the call met. */
+static PyObject *done(asn_status status) {
+    ASN_PY_TRY(status);
+    if (asn_fp_check() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* NULL for None. */
+static int text_from(PyObject *value, const char **text) {
+    *text = NULL;
+    if (value == Py_None) return 0;
+    if (!PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "name is a %s; it may be a str or None",
+                     Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    *text = PyUnicode_AsUTF8(value);
+    return *text ? 0 : -1;
+}
+
+/* ---- streams */
+
+static PyObject *f_stream_new(PyObject *const *v) {
+    int64_t priority;
+    const char *name;
+    asn_queue *q;
+    if (asn_int64_from_py(v[0], &priority) < 0 || text_from(v[1], &name) < 0) return NULL;
+    if (priority < 0 || priority > INT32_MAX) priority = -1;
+    ASN_PY_TRY(asn_streams_new(&q, (int)priority, name));
+    return wrap_queue(q);
+}
+
+static PyObject *f_stream_default(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_device_open());
+    return wrap_queue(asn_queue_retain(asn_queue_own()));
+}
+
+static PyObject *f_stream_current(PyObject *const *v) {
+    (void)v;
+    ASN_PY_TRY(asn_device_open());
+    return wrap_queue(asn_queue_retain(asn_queue_current()));
+}
+
+static PyObject *f_stream_set(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    return q ? done(asn_streams_set_current(q)) : NULL;
+}
+
+static PyObject *f_stream_info(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    if (!q) return NULL;
+    return Py_BuildValue("(isii)", q->number, q->name, q->priority, q->device);
+}
+
+static PyObject *f_stream_handle(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    if (!q) return NULL;
+    void *handle = NULL;
+    ASN_PY_TRY(asn_streams_handle(q, &handle));
+    return PyLong_FromVoidPtr(handle);
+}
+
+static PyObject *f_stream_synchronize(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    return q ? done(asn_streams_synchronize(q, "Stream.synchronize()")) : NULL;
+}
+
+static PyObject *f_stream_query(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    bool idle = false;
+    if (!q) return NULL;
+    ASN_PY_TRY(asn_streams_query(q, &idle));
+    return PyBool_FromLong(idle);
+}
+
+static PyObject *f_stream_follow(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]), *of = queue_of(v[1]);
+    return q && of ? done(asn_streams_follow(q, of)) : NULL;
+}
+
+static PyObject *f_stream_wait_event(PyObject *const *v) {
+    asn_queue *q = queue_of(v[0]);
+    asn_stream_event *e = event_of(v[1]);
+    return q && e ? done(asn_streams_wait_event(q, e)) : NULL;
+}
+
+/* (streams there are besides the default one, those somebody holds, bytes of memory that
+ * waits for a stream) */
+static PyObject *f_stream_stats(PyObject *const *v) {
+    (void)v;
+    int held, all = asn_queue_count(&held);
+    return Py_BuildValue("(iiL)", all, held, (long long)asn_streams_bytes_held());
+}
+
+/* ---- events */
+
+static PyObject *f_event_new(PyObject *const *v) {
+    asn_queue *by = NULL;
+    bool timing;
+    const char *name;
+    asn_stream_event *e;
+    if (v[0] != Py_None && !(by = queue_of(v[0]))) return NULL;
+    if (asn_bool_from_py(v[1], &timing) < 0 || text_from(v[2], &name) < 0) return NULL;
+    ASN_PY_TRY(asn_stream_event_new(&e, by, timing, name));
+    PyObject *capsule = PyCapsule_New(e, EVENT, end_event);
+    if (!capsule) asn_stream_event_release(e);
+    return capsule;
+}
+
+static PyObject *f_event_name(PyObject *const *v) {
+    asn_stream_event *e = event_of(v[0]);
+    return e ? PyUnicode_FromString(e->name) : NULL;
+}
+
+static PyObject *f_event_record(PyObject *const *v) {
+    asn_stream_event *e = event_of(v[0]);
+    asn_queue *q = queue_of(v[1]);
+    return q && e ? done(asn_streams_record(e, q)) : NULL;
+}
+
+static PyObject *f_event_query(PyObject *const *v) {
+    asn_stream_event *e = event_of(v[0]);
+    bool reached = false;
+    if (!e) return NULL;
+    ASN_PY_TRY(asn_stream_event_query(e, &reached));
+    return PyBool_FromLong(reached);
+}
+
+static PyObject *f_event_synchronize(PyObject *const *v) {
+    asn_stream_event *e = event_of(v[0]);
+    return e ? done(asn_streams_synchronize_event(e)) : NULL;
+}
+
+static PyObject *f_event_elapsed(PyObject *const *v) {
+    asn_stream_event *from = event_of(v[0]), *to = event_of(v[1]);
+    double ms;
+    if (!from || !to) return NULL;
+    ASN_PY_TRY(asn_stream_event_elapsed(from, to, &ms));
+    return PyFloat_FromDouble(ms);
+}
+
+/* ---- who could still record an event */
+
+static bool has_others(int waiting) {
+    int threads = 0;
+    PyThreadState *t = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+    for (; t; t = PyThreadState_Next(t))
+        threads++;
+    return threads > waiting;
+}
+
+/* Ctrl-C, a notebook's interrupt: the exception of its handler, caused by what was waited
+ * for. */
+static bool interrupted(const char *waits_for) {
+    PyObject *type, *value, *trace;
+    if (!PyErr_CheckSignals()) return false;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    PyObject *cause = PyObject_CallFunction(PyExc_RuntimeError, "s", waits_for);
+    if (cause)
+        PyException_SetCause(value, cause); /* takes it */
+    else
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return true;
+}
+
+void asn_streams_py_init(void) {
+    asn_streams_set_others(has_others);
+    asn_streams_set_interrupted(interrupted);
+}
+
+asn_function_def asn_stream_functions[] = {
+    ASN_FUNCTION("_stream_new", "priority, name, /", f_stream_new, "A stream."),
+    ASN_FUNCTION("_stream_default", "", f_stream_default, "The library's own stream."),
+    ASN_FUNCTION("_stream_current", "", f_stream_current, "The thread's stream."),
+    ASN_FUNCTION("_stream_set", "stream, /", f_stream_set, "Makes it the thread's."),
+    ASN_FUNCTION("_stream_info", "stream, /", f_stream_info,
+                 "(number, name, priority, device)"),
+    ASN_FUNCTION("_stream_handle", "stream, /", f_stream_handle,
+                 "Its aclrtStream, with everything recorded on it."),
+    ASN_FUNCTION("_stream_synchronize", "stream, /", f_stream_synchronize,
+                 "Waits for it."),
+    ASN_FUNCTION("_stream_query", "stream, /", f_stream_query, "Whether it is idle."),
+    ASN_FUNCTION("_stream_follow", "stream, other, /", f_stream_follow,
+                 "What comes on the stream comes after the other's."),
+    ASN_FUNCTION("_stream_wait_event", "stream, event, /", f_stream_wait_event,
+                 "What comes on the stream comes after the event."),
+    ASN_FUNCTION("_stream_stats", "", f_stream_stats, "(streams, held, bytes)"),
+    ASN_FUNCTION("_event_new", "stream, timing, name, /", f_event_new, "An event."),
+    ASN_FUNCTION("_event_name", "event, /", f_event_name, "Its name."),
+    ASN_FUNCTION("_event_record", "event, stream, /", f_event_record, "Records it."),
+    ASN_FUNCTION("_event_query", "event, /", f_event_query, "Whether it is reached."),
+    ASN_FUNCTION("_event_synchronize", "event, /", f_event_synchronize, "Waits for it."),
+    ASN_FUNCTION("_event_elapsed", "start, end, /", f_event_elapsed, "Milliseconds."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

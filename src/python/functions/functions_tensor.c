@@ -1,0 +1,260 @@
+/* L3 python: tensors and copy queues, for asnumpy.memory: descriptors come as (dtype,
+ * shape, order of axes, alignment), host memory as NumPy arrays. A queue and a transfer
+ * are capsules; a transfer's keeps the host array and the device memory it works on, and
+ * waits for it when it goes.
+ */
+#include "python/core.h"
+#include "python/convert.h"
+#include "python/functions/function.h"
+
+#include "graph/operators/tensor.h"
+
+static const char QUEUE[] = "asnumpy.queue", TRANSFER[] = "asnumpy.transfer";
+
+static int descriptor_from(PyObject *const *v, asn_descriptor *d) {
+    int64_t order[ASN_MAX_DIMS];
+    int ndim, num_order;
+    if (asn_dtype_from_py(v[0], &d->dtype) < 0 ||
+        asn_shape_from_py(v[1], d->shape, &ndim) < 0 ||
+        asn_shape_from_py(v[2], order, &num_order) < 0 ||
+        asn_int64_from_py(v[3], &d->alignment) < 0)
+        return -1;
+    if (num_order != ndim) {
+        PyErr_Format(PyExc_ValueError, "descriptor: the layout has %d axes, the shape %d",
+                     num_order, ndim);
+        return -1;
+    }
+    d->ndim = ndim;
+    for (int i = 0; i < ndim; i++)
+        d->order[i] = order[i] < 0 || order[i] >= ndim ? -1 : (int32_t)order[i];
+    return 0;
+}
+
+static PyObject *f_tensor_check(PyObject *const *v) {
+    asn_descriptor d;
+    int64_t nbytes;
+    if (descriptor_from(v, &d) < 0) return NULL;
+    ASN_PY_TRY(asn_descriptor_check(&d, &nbytes));
+    return PyLong_FromLongLong(nbytes);
+}
+
+static PyObject *f_tensor_new(PyObject *const *v) {
+    asn_descriptor d;
+    asn_array made;
+    if (descriptor_from(v, &d) < 0) return NULL;
+    ASN_PY_TRY(asn_tensor_new(&made, &d));
+    return asn_ndarray_wrap(&made);
+}
+
+static PyObject *f_tensor_reuse(PyObject *const *v) {
+    asn_descriptor d;
+    asn_array made;
+    if (!asn_is_ndarray(v[4])) {
+        PyErr_Format(PyExc_TypeError, "reuse takes an asnumpy array, got %s",
+                     Py_TYPE(v[4])->tp_name);
+        return NULL;
+    }
+    if (descriptor_from(v, &d) < 0) return NULL;
+    ASN_PY_TRY(asn_tensor_reuse(&made, &d, asn_of(v[4])));
+    return asn_ndarray_wrap(&made);
+}
+
+static PyArrayObject *host_of(PyObject *object, const char *what) {
+    if (PyArray_Check(object)) return (PyArrayObject *)object;
+    PyErr_Format(PyExc_TypeError, "%s takes a NumPy array, got %s", what,
+                 Py_TYPE(object)->tp_name);
+    return NULL;
+}
+
+static PyObject *f_tensor_prepare(PyObject *const *v) {
+    asn_descriptor d;
+    asn_array made;
+    asn_dtype dtype;
+    PyArrayObject *host = host_of(v[4], "prepare");
+    if (!host || descriptor_from(v, &d) < 0 ||
+        asn_dtype_from_py((PyObject *)PyArray_DESCR(host), &dtype) < 0)
+        return NULL;
+    int64_t strides[ASN_MAX_DIMS];
+    if (PyArray_NDIM(host) != d.ndim) {
+        PyErr_Format(PyExc_ValueError, "prepare: %d axes of host memory for %d",
+                     PyArray_NDIM(host), d.ndim);
+        return NULL;
+    }
+    for (int i = 0; i < d.ndim; i++) {
+        strides[i] = PyArray_STRIDE(host, i);
+        if (PyArray_DIM(host, i) != d.shape[i]) {
+            PyErr_Format(PyExc_ValueError,
+                         "prepare: axis %d has %zd elements in host memory, %lld in the "
+                         "descriptor",
+                         i, PyArray_DIM(host, i), (long long)d.shape[i]);
+            return NULL;
+        }
+    }
+    ASN_PY_TRY(asn_tensor_prepare(&made, &d, dtype, strides, PyArray_DATA(host)));
+    return asn_ndarray_wrap(&made);
+}
+
+/* The host array lies as the descriptor says: asnumpy.memory made or checked it. */
+static PyObject *f_tensor_copy_back(PyObject *const *v) {
+    asn_descriptor d;
+    PyArrayObject *host = host_of(v[5], "copy_back");
+    if (!host || descriptor_from(v, &d) < 0) return NULL;
+    ASN_PY_TRY(asn_tensor_copy_back(asn_of(v[4]), &d, PyArray_DATA(host)));
+    Py_RETURN_NONE;
+}
+
+/* ---- queues */
+
+static void end_queue(PyObject *capsule) {
+    asn_dma *q = PyCapsule_GetPointer(capsule, QUEUE);
+    Py_BEGIN_ALLOW_THREADS;
+    asn_dma_free(q);
+    Py_END_ALLOW_THREADS;
+}
+
+static PyObject *f_queue_new(PyObject *const *v) {
+    int64_t bytes;
+    asn_dma *q;
+    if (asn_int64_from_py(v[0], &bytes) < 0) return NULL;
+    ASN_PY_TRY(asn_dma_new(&q, bytes));
+    PyObject *capsule = PyCapsule_New(q, QUEUE, end_queue);
+    if (!capsule) asn_dma_free(q);
+    return capsule;
+}
+
+static PyObject *f_queue_stats(PyObject *const *v) {
+    asn_dma_stats s;
+    asn_dma *q = PyCapsule_GetPointer(v[0], QUEUE);
+    if (!q) return NULL;
+    asn_dma_get_stats(q, &s);
+    return Py_BuildValue(
+        "{s:K,s:K,s:K,s:K}", "transfers", (unsigned long long)s.transfers, "pieces",
+        (unsigned long long)s.pieces, "bytes", (unsigned long long)s.bytes, "waiting",
+        (unsigned long long)s.waiting);
+}
+
+typedef struct {
+    asn_transfer *transfer;
+    PyObject *host;
+    asn_array kept; /* its memory on the device */
+} transfer_state;
+
+static void wait_quietly(asn_transfer *t) {
+    Py_BEGIN_ALLOW_THREADS;
+    if (asn_transfer_wait(t)) asn_error_clear();
+    Py_END_ALLOW_THREADS;
+}
+
+static void end_transfer(PyObject *capsule) {
+    transfer_state *s = PyCapsule_GetPointer(capsule, TRANSFER);
+    wait_quietly(s->transfer);
+    asn_transfer_release(s->transfer);
+    asn_array_fini(&s->kept);
+    Py_DECREF(s->host);
+    PyMem_Free(s);
+}
+
+/* Takes the transfer and kept. */
+static PyObject *wrap_transfer(asn_transfer *t, PyObject *host, asn_array *kept) {
+    transfer_state *s = PyMem_Malloc(sizeof *s);
+    PyObject *capsule = s ? PyCapsule_New(s, TRANSFER, NULL) : PyErr_NoMemory();
+    if (!capsule) {
+        wait_quietly(t);
+        asn_transfer_release(t);
+        asn_array_fini(kept);
+        PyMem_Free(s);
+        return NULL;
+    }
+    s->transfer = t;
+    s->host = Py_NewRef(host);
+    asn_array_move(&s->kept, kept);
+    PyCapsule_SetDestructor(capsule, end_transfer);
+    return capsule;
+}
+
+/* (transfer, array) */
+static PyObject *f_queue_send(PyObject *const *v) {
+    asn_descriptor d;
+    int64_t priority;
+    asn_array made, kept;
+    asn_transfer *t;
+    asn_dma *q = PyCapsule_GetPointer(v[6], QUEUE);
+    PyArrayObject *host = host_of(v[4], "send");
+    if (!q || !host || descriptor_from(v, &d) < 0 ||
+        asn_int64_from_py(v[5], &priority) < 0)
+        return NULL;
+    ASN_PY_TRY(asn_tensor_send(q, &d, PyArray_DATA(host), (int)priority, &made, &t));
+    asn_status status = asn_array_share(&kept, &made);
+    if (status) { /* the copy ends before its memory */
+        wait_quietly(t);
+        asn_transfer_release(t);
+        asn_array_fini(&made);
+        return asn_raise(status);
+    }
+    PyObject *capsule = wrap_transfer(t, v[4], &kept);
+    PyObject *array = asn_ndarray_wrap(&made);
+    if (capsule && array) return Py_BuildValue("NN", capsule, array);
+    Py_XDECREF(capsule);
+    Py_XDECREF(array);
+    return NULL;
+}
+
+static PyObject *f_queue_fetch(PyObject *const *v) {
+    int64_t priority;
+    asn_array kept;
+    asn_transfer *t;
+    asn_dma *q = PyCapsule_GetPointer(v[3], QUEUE);
+    PyArrayObject *host = host_of(v[1], "fetch");
+    if (!q || !host || asn_int64_from_py(v[2], &priority) < 0) return NULL;
+    ASN_PY_TRY(
+        asn_tensor_fetch(q, asn_of(v[0]), PyArray_DATA(host), (int)priority, &kept, &t));
+    return wrap_transfer(t, v[1], &kept);
+}
+
+static PyObject *f_transfer_done(PyObject *const *v) {
+    transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
+    return s ? PyBool_FromLong(asn_transfer_done(s->transfer)) : NULL;
+}
+
+static PyObject *f_transfer_wait(PyObject *const *v) {
+    transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
+    if (!s) return NULL;
+    asn_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = asn_transfer_wait(s->transfer);
+    Py_END_ALLOW_THREADS;
+    ASN_PY_TRY(status);
+    Py_RETURN_NONE;
+}
+
+static PyObject *f_transfer_order(PyObject *const *v) {
+    transfer_state *s = PyCapsule_GetPointer(v[0], TRANSFER);
+    if (!s) return NULL;
+    ASN_PY_TRY(asn_tensor_order(s->transfer, &s->kept));
+    Py_RETURN_NONE;
+}
+
+asn_function_def asn_tensor_functions[] = {
+    ASN_FUNCTION("_tensor_check", "dtype, shape, order, alignment, /", f_tensor_check,
+                 "Bytes of a descriptor's elements."),
+    ASN_FUNCTION("_tensor_new", "dtype, shape, order, alignment, /", f_tensor_new,
+                 "An array of a descriptor."),
+    ASN_FUNCTION("_tensor_reuse", "dtype, shape, order, alignment, dead, /",
+                 f_tensor_reuse, "The same in another's memory."),
+    ASN_FUNCTION("_tensor_prepare", "dtype, shape, order, alignment, host, /",
+                 f_tensor_prepare, "Host memory converted to a descriptor."),
+    ASN_FUNCTION("_tensor_copy_back", "dtype, shape, order, alignment, array, host, /",
+                 f_tensor_copy_back, "An array converted into host memory."),
+    ASN_FUNCTION("_queue_new", "staging_bytes, /", f_queue_new, "A copy queue."),
+    ASN_FUNCTION("_queue_stats", "queue, /", f_queue_stats, "Its counts."),
+    ASN_FUNCTION("_queue_send",
+                 "dtype, shape, order, alignment, host, priority, queue, /", f_queue_send,
+                 "Host memory to the device."),
+    ASN_FUNCTION("_queue_fetch", "array, host, priority, queue, /", f_queue_fetch,
+                 "An array to host memory."),
+    ASN_FUNCTION("_transfer_done", "transfer, /", f_transfer_done, "Whether it ended."),
+    ASN_FUNCTION("_transfer_wait", "transfer, /", f_transfer_wait, "Waits for it."),
+    ASN_FUNCTION("_transfer_order", "transfer, /", f_transfer_order,
+                 "Later work comes after it."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

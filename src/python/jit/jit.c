@@ -1,0 +1,442 @@
+/* L3 python: the type behind asnumpy.jit: a callable with a table of replays (see jit.h).
+ *
+ * A call makes its key, finds the entry of that key, and replays it; the first of a kind
+ * is traced. The table is a list, searched by hash: it holds `most` entries, of which the
+ * one not called for longest goes. While a trace is open on this thread, and while jit is
+ * switched off, the function is simply called: nested jits are inlined.
+ */
+#include "python/jit/jit.h"
+
+#include <string.h>
+
+#include "python/functions/function.h"
+#include "graph/lock.h"
+
+static bool enabled = true;
+
+static asn_jit *self_of(PyObject *o) {
+    return (asn_jit *)o;
+}
+
+/* ---- the table */
+
+static bool same_key(const asn_jit_entry *e, const asn_jit_key *k, int *failed) {
+    if (e->hash != k->hash || e->length != k->length ||
+        e->num_statics != k->num_statics || memcmp(e->key, k->bytes, k->length) != 0)
+        return false;
+    for (int i = 0; i < k->num_statics; i++) {
+        if (e->statics[i] == k->statics[i]) continue;
+        if (Py_TYPE(e->statics[i]) != Py_TYPE(k->statics[i])) return false;
+        int same = PyObject_RichCompareBool(e->statics[i], k->statics[i], Py_EQ);
+        if (same < 0) *failed = 1;
+        if (same <= 0) return false;
+    }
+    return true;
+}
+
+static void remove_at(asn_jit *jit, Py_ssize_t i) {
+    asn_jit_entry *e = jit->entries[i];
+    jit->entries[i] = jit->entries[--jit->count];
+    asn_jit_entry_release(e);
+}
+
+/* A new reference, or NULL (with an error: comparing static arguments failed). */
+static asn_jit_entry *find(asn_jit *jit, const asn_jit_key *key) {
+    int failed = 0;
+    for (Py_ssize_t i = 0; i < jit->count && !failed; i++) {
+        asn_jit_entry *e = jit->entries[i];
+        if (e->hash != key->hash) continue;
+        e->refs++; /* comparing runs the program's code */
+        bool same = same_key(e, key, &failed);
+        if (same && asn_replay_valid(e->replay)) {
+            e->used = ++jit->tick;
+            return e;
+        }
+        asn_jit_entry_release(e);
+        if (same && i < jit->count && jit->entries[i] == e) remove_at(jit, i--);
+    }
+    return NULL;
+}
+
+static int add(asn_jit *jit, asn_jit_entry *e) {
+    while (jit->count >= jit->most) {
+        Py_ssize_t oldest = 0;
+        for (Py_ssize_t i = 1; i < jit->count; i++)
+            if (jit->entries[i]->used < jit->entries[oldest]->used) oldest = i;
+        remove_at(jit, oldest);
+    }
+    asn_jit_entry **grown =
+        PyMem_Realloc(jit->entries, (size_t)(jit->count + 1) * sizeof *grown);
+    if (!grown) return PyErr_NoMemory(), -1;
+    jit->entries = grown;
+    jit->entries[jit->count++] = e;
+    e->used = ++jit->tick;
+    e->refs++;
+    return 0;
+}
+
+static void clear(asn_jit *jit) {
+    while (jit->count)
+        remove_at(jit, jit->count - 1);
+}
+
+/* ---- calls */
+
+static PyObject *replay(const asn_jit_entry *e, const asn_jit_key *key) {
+    const asn_array *args[ASN_JIT_ARRAYS];
+    asn_array few[8], *results = few;
+    for (int i = 0; i < key->num_arrays; i++)
+        args[i] = asn_of(key->arrays[i]);
+    if (e->num_results > 8 &&
+        !(results = PyMem_Malloc((size_t)e->num_results * sizeof *results)))
+        return PyErr_NoMemory();
+    asn_status status = asn_replay_run(e->replay, args, results);
+    PyObject *made = NULL;
+    if (status) {
+        asn_raise(status);
+    } else {
+        made = asn_jit_results(e, key, results);
+        if (ASN_UNLIKELY(asn_fp_check() < 0)) Py_CLEAR(made);
+    }
+    if (results != few) PyMem_Free(results);
+    return made;
+}
+
+/* The programs of a trace that is called often, compiled by _compile_text(text) -> the
+ * address of the library's table, or None where that cannot be (it has told). */
+static int compile_entry(asn_jit *jit, asn_jit_entry *e) {
+    char *text = NULL;
+    e->compiled = true;
+    ASN_PY_TRY_INT(asn_replay_source(e->replay, &text));
+    if (!text) return 0;
+    PyObject *table = PyObject_CallMethod((PyObject *)jit, "_compile_text", "s", text);
+    asn_free(text);
+    if (!table) return -1;
+    void *address = table == Py_None ? NULL : PyLong_AsVoidPtr(table);
+    Py_DECREF(table);
+    if (PyErr_Occurred()) return -1;
+    if (address) ASN_PY_TRY_INT(asn_replay_attach(e->replay, address));
+    return 0;
+}
+
+/* Memory that the steps know by another name: such a call runs as it is written. */
+static bool collides(const asn_jit_entry *e, const asn_jit_key *key) {
+    const asn_array *args[ASN_JIT_ARRAYS];
+    if (!e->constants) return false;
+    for (int i = 0; i < key->num_arrays; i++)
+        args[i] = asn_of(key->arrays[i]);
+    return asn_replay_collides(e->replay, args);
+}
+
+static PyObject *trace(asn_jit *jit, const asn_jit_key *key, PyObject *const *args,
+                       Py_ssize_t nargs, PyObject *kwnames) {
+    asn_jit_entry *e;
+    jit->misses++;
+    PyObject *made = asn_jit_trace(jit, key, args, nargs, kwnames, &e);
+    if (e && made && add(jit, e) < 0) Py_CLEAR(made);
+    asn_jit_entry_release(e);
+    return made;
+}
+
+static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
+                          PyObject *kwnames) {
+    asn_jit *jit = self_of(self);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (!enabled || asn_capture_open())
+        return PyObject_Vectorcall(jit->function, args, (size_t)nargs, kwnames);
+    asn_jit_key key;
+    PyObject *made = NULL;
+    if (!asn_jit_key_make(&key, jit, args, nargs, kwnames)) return NULL;
+    asn_jit_entry *e = find(jit, &key);
+    if (!e && PyErr_Occurred()) {
+        asn_jit_key_fini(&key);
+        return NULL;
+    }
+    if (!e) {
+        made = trace(jit, &key, args, nargs, kwnames);
+    } else if (ASN_UNLIKELY(collides(e, &key))) {
+        made = PyObject_Vectorcall(jit->function, args, (size_t)nargs, kwnames);
+    } else {
+        jit->hits++;
+        made = replay(e, &key);
+        if (ASN_UNLIKELY(jit->hot && !e->compiled && ++e->replays >= jit->hot) && made &&
+            compile_entry(jit, e) < 0)
+            Py_CLEAR(made);
+    }
+    asn_jit_entry_release(e);
+    asn_jit_key_fini(&key);
+    return made;
+}
+
+/* ---- the type */
+
+static int read_statics(asn_jit *jit, PyObject *numbers, PyObject *names) {
+    PyObject *all = PySequence_Fast(numbers, "static_argnums is a tuple of ints");
+    for (Py_ssize_t i = 0; all && i < PySequence_Fast_GET_SIZE(all); i++) {
+        Py_ssize_t at = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(all, i), NULL);
+        if (at == -1 && PyErr_Occurred()) {
+            Py_CLEAR(all);
+        } else if (at < 0 || at >= 64) {
+            PyErr_Format(PyExc_ValueError,
+                         "jit: static_argnums has %zd; positions are 0 to 63", at);
+            Py_CLEAR(all);
+        } else {
+            jit->numbers |= (uint64_t)1 << at;
+        }
+    }
+    if (!all) return -1;
+    Py_DECREF(all);
+    Py_XSETREF(jit->names, PyFrozenSet_New(names));
+    return jit->names ? 0 : -1;
+}
+
+/* _Jit(function, static_argnums, static_argnames, maxsize, hot) */
+static int jit_init(PyObject *self, PyObject *args, PyObject *kwargs) {
+    asn_jit *jit = self_of(self);
+    PyObject *function, *numbers, *names;
+    Py_ssize_t most;
+    unsigned hot;
+    if (kwargs && PyDict_GET_SIZE(kwargs)) {
+        PyErr_SetString(PyExc_TypeError, "_Jit takes no keywords");
+        return -1;
+    }
+    if (!PyArg_ParseTuple(args, "OOOnI", &function, &numbers, &names, &most, &hot))
+        return -1;
+    if (most < 1) {
+        PyErr_Format(PyExc_ValueError, "jit: maxsize is %zd; it is at least 1", most);
+        return -1;
+    }
+    jit->vectorcall = jit_call;
+    jit->most = most;
+    jit->hot = hot;
+    Py_XSETREF(jit->function, Py_NewRef(function));
+    return read_statics(jit, numbers, names);
+}
+
+static PyObject *not_ready(PyObject *self, PyObject *const *args, size_t nargsf,
+                           PyObject *kwnames) {
+    (void)args, (void)nargsf, (void)kwnames;
+    return PyErr_Format(PyExc_TypeError, "%s was not initialised",
+                        Py_TYPE(self)->tp_name);
+}
+
+static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    (void)args, (void)kwargs;
+    asn_jit *jit = (asn_jit *)type->tp_alloc(type, 0);
+    /* Python before 3.12 gives a class written in Python its base's tp_call, but not the
+     * flag that spares calls the tuple of arguments. */
+    if (type->tp_call == PyVectorcall_Call) type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    if (jit) jit->vectorcall = not_ready;
+    return (PyObject *)jit;
+}
+
+static int jit_traverse(PyObject *self, visitproc visit, void *arg) {
+    asn_jit *jit = self_of(self);
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(jit->function);
+    Py_VISIT(jit->names);
+    Py_VISIT(jit->dict);
+    for (Py_ssize_t i = 0; i < jit->count; i++)
+        for (int k = 0; k < jit->entries[i]->num_statics; k++)
+            Py_VISIT(jit->entries[i]->statics[k]);
+    return 0;
+}
+
+static int jit_clear(PyObject *self) {
+    asn_jit *jit = self_of(self);
+    clear(jit);
+    Py_CLEAR(jit->function);
+    Py_CLEAR(jit->names);
+    Py_CLEAR(jit->dict);
+    return 0;
+}
+
+static void jit_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (self_of(self)->weakrefs) PyObject_ClearWeakRefs(self);
+    jit_clear(self);
+    PyMem_Free(self_of(self)->entries);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *jit_get(PyObject *self, PyObject *object, PyObject *type) {
+    (void)type;
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+/* (hits, misses, maxsize, currsize) */
+static PyObject *jit_counts(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const asn_jit *jit = self_of(self);
+    return Py_BuildValue("KKnn", (unsigned long long)jit->hits,
+                         (unsigned long long)jit->misses, jit->most, jit->count);
+}
+
+/* Compiles the programs of the trace called last, if they are to be. */
+static PyObject *jit_compile_last(PyObject *self, PyObject *unused) {
+    (void)unused;
+    asn_jit *jit = self_of(self);
+    asn_jit_entry *last = NULL;
+    for (Py_ssize_t i = 0; i < jit->count; i++)
+        if (!last || jit->entries[i]->used > last->used) last = jit->entries[i];
+    if (!last || !jit->hot || last->compiled) Py_RETURN_NONE;
+    last->refs++;
+    int rc = compile_entry(jit, last);
+    asn_jit_entry_release(last);
+    return rc < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *jit_cache_clear(PyObject *self, PyObject *unused) {
+    (void)unused;
+    asn_jit *jit = self_of(self);
+    clear(jit);
+    jit->hits = jit->misses = 0;
+    Py_RETURN_NONE;
+}
+
+static PyObject *describe(const asn_jit_entry *e) {
+    asn_replay_info info;
+    char *text = NULL;
+    asn_replay_get_info(e->replay, &info);
+    ASN_PY_TRY(asn_replay_explain(e->replay, &text));
+    PyObject *statics = PyTuple_New(e->num_statics);
+    for (int i = 0; statics && i < e->num_statics; i++)
+        PyTuple_SET_ITEM(statics, i, Py_NewRef(e->statics[i]));
+    PyObject *made =
+        statics
+            ? Py_BuildValue("{s:O,s:O,s:s,s:i,s:i,s:i,s:i,s:i,s:i,s:L,s:i,s:L,s:L}",
+                            "arrays", e->signature, "statics", statics, "text", text,
+                            "steps", info.steps, "programs", info.programs, "compiled",
+                            info.natives, "operators", info.operators, "copies",
+                            info.copies, "temporaries", info.temporaries, "arena_bytes",
+                            (long long)info.arena_bytes, "constants", info.constants,
+                            "temporary_bytes", (long long)info.temporary_bytes,
+                            "result_bytes", (long long)info.result_bytes)
+            : NULL;
+    Py_XDECREF(statics);
+    asn_free(text);
+    return made;
+}
+
+/* A dict for each entry, the least recently called first. */
+static PyObject *jit_entries(PyObject *self, PyObject *unused) {
+    (void)unused;
+    const asn_jit *jit = self_of(self);
+    PyObject *list = PyList_New(0);
+    uint64_t last = 0;
+    for (Py_ssize_t n = 0; list && n < jit->count; n++) {
+        const asn_jit_entry *next = NULL;
+        for (Py_ssize_t i = 0; i < jit->count; i++) {
+            const asn_jit_entry *e = jit->entries[i];
+            if (e->used > last && (!next || e->used < next->used)) next = e;
+        }
+        if (!next) break;
+        last = next->used;
+        PyObject *one = describe(next);
+        if (!one || PyList_Append(list, one) < 0) Py_CLEAR(list);
+        Py_XDECREF(one);
+    }
+    return list;
+}
+
+static PyMethodDef methods[] = {
+    {"_counts", jit_counts, METH_NOARGS, NULL},
+    {"_entries", jit_entries, METH_NOARGS, NULL},
+    {"_compile_last", jit_compile_last, METH_NOARGS, NULL},
+    {"cache_clear", jit_cache_clear, METH_NOARGS,
+     "Forgets every trace, and the counts of cache_info()."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(asn_jit, vectorcall), READONLY, NULL},
+    {"__dictoffset__", T_PYSSIZET, offsetof(asn_jit, dict), READONLY, NULL},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(asn_jit, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+int asn_jit_init_type(PyObject *module) {
+    PyType_Slot slots[] = {
+        {Py_tp_new, jit_new},
+        {Py_tp_init, jit_init},
+        {Py_tp_dealloc, jit_dealloc},
+        {Py_tp_traverse, jit_traverse},
+        {Py_tp_clear, jit_clear},
+        {Py_tp_methods, methods},
+        {Py_tp_members, members},
+        {Py_tp_descr_get, jit_get},
+        {Py_tp_call, PyVectorcall_Call},
+        {Py_tp_getset, getset},
+        {0, NULL},
+    };
+    PyType_Spec spec = {"asnumpy._core._Jit", sizeof(asn_jit), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC |
+                            Py_TPFLAGS_HAVE_VECTORCALL,
+                        slots};
+    PyObject *type = PyType_FromModuleAndSpec(module, &spec, NULL);
+    int rc = type ? PyModule_AddObjectRef(module, "_Jit", type) : -1;
+    Py_XDECREF(type);
+    return rc;
+}
+
+/* ---- the switch, and what a trace asks */
+
+static PyObject *f_set_jit(PyObject *const *v) {
+    bool before = enabled;
+    int on = PyObject_IsTrue(v[0]);
+    if (on < 0) return NULL;
+    enabled = on;
+    return PyBool_FromLong(before);
+}
+
+static PyObject *f_is_tracing(PyObject *const *v) {
+    (void)v;
+    return PyBool_FromLong(asn_capture_open());
+}
+
+static PyObject *f_refuse_tracing(PyObject *const *v) {
+    const char *what = PyUnicode_AsUTF8(v[0]);
+    if (!what) return NULL;
+    if (asn_capture_open()) ASN_PY_TRY(asn_capture_refuse(what));
+    Py_RETURN_NONE;
+}
+
+/* In a trace a condition that varies is one of every replay's. */
+static PyObject *f_require(PyObject *const *v) {
+    const char *message = PyUnicode_AsUTF8(v[1]);
+    if (!message) return NULL;
+    if (asn_capture_open() && asn_is_ndarray(v[0])) {
+        const asn_array *condition = asn_of(v[0]);
+        bool known;
+        if (asn_layout_dtype(&condition->layout) != ASN_BOOL || condition->layout.ndim)
+            return PyErr_Format(PyExc_TypeError, "a condition is one bool");
+        ASN_PY_TRY(asn_capture_known(condition, &known));
+        if (!known) {
+            ASN_PY_TRY(asn_capture_require(condition, ASN_ERR_VALUE, message));
+            Py_RETURN_NONE;
+        }
+    }
+    int holds = PyObject_IsTrue(v[0]);
+    if (holds < 0) return NULL;
+    if (!holds) return PyErr_Format(PyExc_ValueError, "%s", message);
+    Py_RETURN_NONE;
+}
+
+asn_function_def asn_jit_functions[] = {
+    ASN_FUNCTION("_set_jit", "on, /", f_set_jit,
+                 "Whether jitted functions are traced; returns the previous setting."),
+    ASN_FUNCTION("_is_tracing", "", f_is_tracing,
+                 "Whether this thread is tracing a jitted function."),
+    ASN_FUNCTION("_refuse_tracing", "what, /", f_refuse_tracing,
+                 "RuntimeError where this thread is tracing."),
+    ASN_FUNCTION("_require", "condition, message, /", f_require,
+                 "ValueError where the condition does not hold, in each replay too."),
+    ASN_FUNCTION(NULL, NULL, NULL, NULL),
+};

@@ -1,0 +1,568 @@
+/* L3 python: methods that move elements: astype, copy, fill, take, put, repeat, sort,
+ * clip, round, dot, ... */
+#include "python/ndarray/methods.h"
+
+PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
+    if (status == ASN_OK) {
+        if (asn_fp_check() == 0) return (PyObject *)r;
+        Py_DECREF(r);
+        return NULL;
+    }
+    asn_ndarray_drop(r);
+    return asn_raise(status);
+}
+
+PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_made(r, asn_copy(&r->array, asn_of(self), dtype, order))
+             : NULL;
+}
+
+/* A copy as self's own type. */
+static PyObject *copy_keeping_type(PyObject *self, asn_dtype dtype, char order,
+                                   bool subok) {
+    PyObject *r = asn_copy_cast(self, dtype, order);
+    return subok ? asn_subclass_keep(r, self) : r;
+}
+
+int asn_complex_check(asn_dtype from, asn_dtype to) {
+    if (!asn_is_complex(from) || asn_is_complex(to) || to == ASN_BOOL) return 0;
+    return PyErr_WarnEx(asn_py.complex_warning,
+                        "Casting complex values to real discards the imaginary part", 1);
+}
+
+PyObject *asn_method_on_host(const char *name, PyObject *self, PyObject *const *args,
+                             Py_ssize_t nargs, PyObject *kwnames) {
+    if (!PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+    Py_ssize_t n = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    PyObject *type, *value, *trace, *r = NULL;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *callable = PyUnicode_FromString(name);
+    PyObject **all = PyMem_New(PyObject *, (size_t)n + 1);
+    PyErr_Restore(type, value, trace);
+    if (callable && all) {
+        all[0] = self;
+        for (Py_ssize_t i = 0; i < n; i++)
+            all[i + 1] = args[i];
+        r = asn_host_retry(callable, all, nargs + 1, kwnames);
+    }
+    PyMem_Free(all);
+    Py_XDECREF(callable);
+    return r;
+}
+
+ASN_METHOD(astype) {
+    ASN_ARGS("astype", "dtype, order='K', casting='unsafe', subok=True, copy=True");
+    asn_dtype dtype, from = asn_dtype_of(self);
+    char order = 'K';
+    asn_casting casting = ASN_CASTING_UNSAFE;
+    bool subok = true, copy = true;
+    if (asn_dtype_from_py(v[0], &dtype) < 0)
+        return asn_method_on_host("astype", self, args, nargs, kwnames);
+    if (v[2] && PyUnicode_Check(v[2]) &&
+        PyUnicode_CompareWithASCIIString(v[2], "same_value") == 0) {
+        PyObject *all[4] = {self, v[0], v[1] ? v[1] : Py_None, v[3] ? v[3] : Py_None};
+        return asn_support_call("astype_same_value", all, 4);
+    }
+    if (asn_order_from_py(v[1], &order) < 0 || asn_casting_from_py(v[2], &casting) < 0 ||
+        asn_bool_from_py(v[3], &subok) < 0 || asn_bool_from_py(v[4], &copy) < 0)
+        return NULL;
+    if (dtype == ASN_DTYPE_NONE) dtype = ASN_F64;
+    int flags = asn_of(self)->layout.flags;
+    bool order_ok = order == 'K' || order == 'A' ||
+                    flags & (order == 'C' ? ASN_C_CONTIGUOUS : ASN_F_CONTIGUOUS);
+    if (!copy && dtype == from && order_ok && (subok || asn_is_ndarray_exact(self)))
+        return Py_NewRef(self);
+    if (!asn_can_cast(from, dtype, casting)) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('%s') according to the "
+            "rule '%s'",
+            asn_dtype_name(from), asn_dtype_name(dtype), asn_casting_name(casting));
+        return NULL;
+    }
+    if (asn_complex_check(from, dtype) < 0) return NULL;
+    return copy_keeping_type(self, dtype, order, subok);
+}
+
+ASN_METHOD(copy) {
+    ASN_ARGS("copy", "order='C'");
+    char order = 'C';
+    if (asn_order_from_py(v[0], &order) < 0) return NULL;
+    return copy_keeping_type(self, asn_dtype_of(self), order, true);
+}
+
+ASN_METHOD(__copy__) {
+    ASN_ARGS("__copy__", "");
+    return copy_keeping_type(self, asn_dtype_of(self), 'K', true);
+}
+
+ASN_METHOD(__deepcopy__) {
+    ASN_ARGS("__deepcopy__", "memo, /");
+    return copy_keeping_type(self, asn_dtype_of(self), 'K', true);
+}
+
+ASN_METHOD(fill) {
+    ASN_ARGS("fill", "value");
+    if (PyArray_IsScalar(v[0], Generic) || PyNumber_Check(v[0])) {
+        if (asn_ndarray_ass_subscript(self, Py_Ellipsis, v[0]) < 0) return NULL;
+        Py_RETURN_NONE;
+    }
+    PyObject *value = asn_asarray_dtype(v[0], asn_dtype_of(self));
+    int rc = value ? 0 : -1;
+    if (value && asn_of(value)->layout.ndim) {
+        PyErr_SetString(PyExc_ValueError, "setting an array element with a sequence.");
+        rc = -1;
+    }
+    if (rc == 0) rc = asn_ndarray_ass_subscript(self, Py_Ellipsis, value);
+    Py_XDECREF(value);
+    if (rc < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* ---- take, put, repeat, choose, compress, nonzero, searchsorted */
+
+/* An array of integers as it is; what is no array is read as one. An array of floats is
+ * refused: NumPy's rule. */
+static PyObject *index_array(PyObject *obj) {
+    if (!asn_is_ndarray(obj) && !PyArray_Check(obj))
+        return asn_asarray_dtype(obj, ASN_I64);
+    PyObject *array = asn_asarray(obj);
+    if (!array) return NULL;
+    asn_dtype dtype = asn_dtype_of(array);
+    if (asn_can_cast(dtype, ASN_I64, ASN_CASTING_SAFE) || dtype == ASN_U64) {
+        if (dtype == ASN_BOOL) Py_SETREF(array, asn_copy_cast(array, ASN_I64, 'K'));
+        return array;
+    }
+    PyErr_Format(
+        PyExc_TypeError,
+        "Cannot cast array data from dtype('%s') to dtype('int64') according to the "
+        "rule 'safe'",
+        asn_dtype_name(dtype));
+    Py_DECREF(array);
+    return NULL;
+}
+
+/* result copied into out, which is returned; takes result. NumPy's rule for out= of take
+ * and compress is that out, as a buffer to write, casts safely to the result's dtype. */
+static PyObject *into_out(PyObject *result, PyObject *out) {
+    if (!result || !out || out == Py_None)
+        return result ? asn_ndarray_return(result) : NULL;
+    asn_array *target;
+    PyObject *owner = NULL, *r = NULL;
+    if (asn_out_from_py(out, &target, &owner) == 0) {
+        if (!asn_layout_same_shape(&target->layout, &asn_of(result)->layout)) {
+            PyErr_SetString(PyExc_ValueError,
+                            "output array does not match result of the operation");
+        } else if (!asn_can_cast((asn_dtype)target->layout.dtype, asn_dtype_of(result),
+                                 ASN_CASTING_SAFE)) {
+            PyErr_Format(
+                PyExc_TypeError,
+                "Cannot cast array data from dtype('%s') to dtype('%s') according to "
+                "the rule 'safe'",
+                asn_dtype_name((asn_dtype)target->layout.dtype),
+                asn_dtype_name(asn_dtype_of(result)));
+        } else {
+            asn_operand source = {asn_of(result), {0}, 0};
+            asn_status status = asn_assign(target, &source, ASN_CASTING_UNSAFE, NULL);
+            if (status == ASN_OK && owner) status = asn_array_sync(target);
+            r = status == ASN_OK ? Py_NewRef(out) : asn_raise(status);
+        }
+    }
+    Py_XDECREF(owner);
+    Py_DECREF(result);
+    return r;
+}
+
+PyObject *asn_take_run(PyObject *self, PyObject *indices, PyObject *axis, PyObject *out,
+                       PyObject *mode_object) {
+    int which = 0, mode = 0;
+    if (asn_mode_from_py(mode_object, &mode) < 0) return NULL;
+    PyObject *idx = index_array(indices);
+    PyObject *a = NULL, *result = NULL;
+    if (!idx) return NULL;
+    if (!axis || axis == Py_None || asn_of(self)->layout.ndim == 0) {
+        if (axis && axis != Py_None && asn_axis_from_py(axis, 1, &which) < 0) goto done;
+        a = asn_flatten(self, 'C', false);
+        which = 0;
+    } else {
+        if (asn_axis_from_py(axis, asn_of(self)->layout.ndim, &which) < 0) goto done;
+        a = Py_NewRef(self);
+    }
+    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
+    if (r) {
+        result =
+            asn_ndarray_made(r, asn_take(&r->array, asn_of(a), asn_of(idx), which, mode));
+        result = into_out(result, out);
+        if (result != out) result = asn_subclass_keep(result, self);
+    }
+done:
+    Py_DECREF(idx);
+    Py_XDECREF(a);
+    return result;
+}
+
+ASN_METHOD(take) {
+    ASN_ARGS("take", "indices, axis=None, out=None, mode='raise'");
+    return asn_take_run(self, v[0], v[1], v[2], v[3]);
+}
+
+PyObject *asn_repeat_run(PyObject *self, PyObject *repeats, PyObject *axis) {
+    int which = 0;
+    PyObject *a = NULL, *counts = index_array(repeats), *result = NULL;
+    if (!counts) return NULL;
+    if (!asn_can_cast(asn_dtype_of(counts), ASN_I64, ASN_CASTING_SAFE)) {
+        PyErr_Format(
+            PyExc_TypeError,
+            "Cannot cast array data from dtype('%s') to dtype('int64') according to the "
+            "rule 'safe'",
+            asn_dtype_name(asn_dtype_of(counts)));
+        goto done;
+    }
+    if (asn_dtype_of(counts) != ASN_I64)
+        Py_SETREF(counts, asn_copy_cast(counts, ASN_I64, 'K'));
+    if (counts) Py_SETREF(counts, asn_flatten(counts, 'C', false));
+    if (!counts) goto done;
+    bool lone =
+        asn_of(self)->layout.ndim == 0; /* has the axis of a vector, as in NumPy */
+    int ndim = lone ? 1 : asn_of(self)->layout.ndim;
+    if (axis && axis != Py_None && asn_axis_from_py(axis, ndim, &which) < 0) goto done;
+    if (lone || !axis || axis == Py_None)
+        a = asn_flatten(self, 'C', false);
+    else
+        a = Py_NewRef(self);
+    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
+    if (r)
+        result =
+            asn_ndarray_made(r, asn_repeat(&r->array, asn_of(a), asn_of(counts), which));
+done:
+    Py_XDECREF(counts);
+    Py_XDECREF(a);
+    return asn_subclass_keep(result, self);
+}
+
+ASN_METHOD(repeat) {
+    ASN_ARGS("repeat", "repeats, axis=None");
+    return asn_repeat_run(self, v[0], v[1]);
+}
+
+PyObject *asn_nonzero_run(PyObject *self) {
+    int n = asn_of(self)->layout.ndim;
+    if (n == 0) {
+        PyErr_SetString(
+            PyExc_ValueError,
+            "Calling nonzero on 0d arrays is not allowed. Use "
+            "np.atleast_1d(scalar).nonzero() instead. If the context of this error "
+            "is of the form `arr[nonzero(cond)]`, just use `arr[cond]`.");
+        return NULL;
+    }
+    asn_array out[ASN_MAX_DIMS];
+    ASN_PY_TRY(asn_nonzero(out, asn_of(self)));
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; i < n; i++) {
+        PyObject *axis = tuple ? asn_ndarray_wrap(&out[i]) : NULL;
+        if (tuple && !axis)
+            Py_CLEAR(tuple);
+        else if (tuple)
+            PyTuple_SET_ITEM(tuple, i, axis);
+        else
+            asn_array_fini(&out[i]);
+    }
+    return tuple;
+}
+
+ASN_METHOD(nonzero) {
+    ASN_ARGS("nonzero", "");
+    return asn_nonzero_run(self);
+}
+
+/* Whether any of these integers is negative; -1: an error. */
+static int any_negative(PyObject *order) {
+    if (asn_of(order)->layout.size == 0) return 0;
+    PyObject *least = PyObject_CallMethod(order, "min", NULL);
+    PyObject *number = least ? PyNumber_Index(least) : NULL;
+    int overflow = 0;
+    long long value = number ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
+    Py_XDECREF(least);
+    Py_XDECREF(number);
+    return number ? overflow == 0 && value < 0 : -1;
+}
+
+/* self[sorter], for a sorter of integers that count from the front alone. */
+static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
+    PyObject *order = asn_asarray(sorter), *r = NULL;
+    if (!order) {
+        if (PyErr_ExceptionMatches(asn_py.host_dtype)) return NULL;
+        PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
+        return NULL;
+    }
+    if (asn_of(order)->layout.ndim != 1)
+        PyErr_SetString(PyExc_TypeError, "could not parse sorter argument");
+    else if (!asn_is_integer(asn_dtype_of(order)))
+        PyErr_SetString(PyExc_TypeError, "sorter must only contain integers");
+    else if (asn_of(order)->layout.size != asn_of(self)->layout.size)
+        PyErr_SetString(PyExc_ValueError, "sorter.size must equal a.size");
+    else {
+        int negative = any_negative(order);
+        if (negative > 0)
+            PyErr_SetString(PyExc_IndexError, "negative");
+        else if (negative == 0)
+            r = asn_take_run(self, order, NULL, NULL, NULL);
+    }
+    if (!r && PyErr_ExceptionMatches(PyExc_IndexError)) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "Sorter index out of range.");
+    }
+    Py_DECREF(order);
+    return r;
+}
+
+/* Both of the common dtype, ready for the core. Sorter is applied first. */
+PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject *side,
+                               PyObject *sorter) {
+    bool right = false;
+    if (side) {
+        const char *text = PyUnicode_Check(side) ? PyUnicode_AsUTF8(side) : "";
+        if (!text) return NULL;
+        right = strcmp(text, "right") == 0;
+        if (!right && strcmp(text, "left") != 0) {
+            PyErr_Format(PyExc_ValueError,
+                         "search side must be 'left' or 'right' (got %R)", side);
+            return NULL;
+        }
+    }
+    if (asn_of(self)->layout.ndim != 1) {
+        PyErr_SetString(PyExc_ValueError, "object too deep for desired array");
+        return NULL;
+    }
+    PyObject *values = asn_asarray(values_object);
+    PyObject *sorted =
+        sorter && sorter != Py_None ? apply_sorter(self, sorter) : Py_NewRef(self);
+    PyObject *result = NULL;
+    if (values && sorted) {
+        asn_dtype common = asn_promote(asn_dtype_of(sorted), asn_dtype_of(values));
+        if (asn_dtype_of(sorted) != common)
+            Py_SETREF(sorted, asn_copy_cast(sorted, common, 'K'));
+        if (asn_dtype_of(values) != common)
+            Py_SETREF(values, asn_copy_cast(values, common, 'K'));
+    }
+    asn_ndarray *r = values && sorted ? asn_ndarray_alloc() : NULL;
+    if (r)
+        result = asn_ndarray_finish(
+            r, asn_searchsorted(&r->array, asn_of(sorted), asn_of(values), right));
+    Py_XDECREF(values);
+    Py_XDECREF(sorted);
+    return result;
+}
+
+ASN_METHOD(searchsorted) {
+    ASN_ARGS("searchsorted", "v, side='left', sorter=None");
+    ASN_HOSTED("searchsorted", asn_searchsorted_run(self, v[0], v[1], v[2]));
+}
+
+/* ---- arithmetic methods */
+
+static PyObject *ufunc_call(const char *name, PyObject **args, Py_ssize_t n,
+                            PyObject *out, PyObject *kwargs) {
+    PyObject *u = PyDict_GetItemString(asn_py.ufuncs, name);
+    PyObject *positional = PyTuple_New(n),
+             *keywords = kwargs ? PyDict_Copy(kwargs) : PyDict_New();
+    for (Py_ssize_t i = 0; positional && i < n; i++)
+        PyTuple_SET_ITEM(positional, i, Py_NewRef(args[i]));
+    PyObject *r = NULL;
+    if (u && positional && keywords &&
+        (!out || out == Py_None || PyDict_SetItemString(keywords, "out", out) == 0))
+        r = PyObject_Call(u, positional, keywords);
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return r;
+}
+
+/* A Python int at or beyond the end of an integer dtype's range bounds nothing. */
+static bool beyond_range(PyObject *limit, asn_dtype dtype, bool low) {
+    if (!PyLong_CheckExact(limit) || !asn_is_integer(dtype)) return false;
+    int bits = 8 * asn_itemsize(dtype), overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(limit, &overflow);
+    if (low) {
+        long long end =
+            asn_is_unsigned_int(dtype) ? 0 : -1LL - (long long)((1ULL << (bits - 1)) - 1);
+        return overflow < 0 || (overflow == 0 && v <= end);
+    }
+    if (overflow) return overflow > 0 && dtype != ASN_U64;
+    if (asn_is_signed_int(dtype)) return v >= (long long)((1ULL << (bits - 1)) - 1);
+    return bits < 64 && v >= (1LL << bits) - 1;
+}
+
+PyObject *asn_clip_run(PyObject *self, PyObject *low, PyObject *high, PyObject *out,
+                       PyObject *kwargs) {
+    PyObject *args[3] = {self, low, high};
+    asn_dtype dtype = asn_dtype_of(self);
+    bool no_low = !low || low == Py_None || beyond_range(low, dtype, true);
+    bool no_high = !high || high == Py_None || beyond_range(high, dtype, false);
+    if (no_low && no_high) return ufunc_call("positive", args, 1, out, kwargs);
+    if (no_low) {
+        args[1] = high;
+        return ufunc_call("minimum", args, 2, out, kwargs);
+    }
+    return ufunc_call(no_high ? "maximum" : "clip", args, no_high ? 2 : 3, out, kwargs);
+}
+
+ASN_METHOD(clip) {
+    ASN_ARGS("clip", "min=None, max=None, out=None, **kwargs");
+    PyObject *r = asn_clip_run(self, v[0], v[1], v[2], v[3]);
+    Py_XDECREF(v[3]);
+    return r;
+}
+
+/* NumPy's recipe: rint for 0 decimals; else scale by 10**|d|, rint, scale back. */
+static PyObject *round_array(PyObject *self, PyObject *decimals_object, PyObject *out) {
+    int64_t decimals = 0;
+    asn_dtype dtype = asn_dtype_of(self);
+    if (asn_int64_from_py(decimals_object, &decimals) < 0) return NULL;
+    PyObject *args[2] = {self, NULL};
+    if (asn_is_integer(dtype) && decimals >= 0) {
+        if (!out || out == Py_None) return copy_keeping_type(self, dtype, 'K', true);
+        return ufunc_call("positive", args, 1, out, NULL);
+    }
+    if (decimals == 0) return ufunc_call("rint", args, 1, out, NULL);
+    /* Scaling gives an array of no subclass, as NumPy's. */
+    PyObject *rest[3] = {asn_subclass_plain(self), PyLong_FromLongLong(decimals),
+                         out ? out : Py_None};
+    PyObject *r = rest[0] && rest[1] ? asn_support_call("round_scaled", rest, 3) : NULL;
+    Py_XDECREF(rest[0]);
+    Py_XDECREF(rest[1]);
+    return r;
+}
+
+PyObject *asn_round_run(PyObject *self, PyObject *decimals, PyObject *out) {
+    PyObject *r = round_array(self, decimals, out);
+    return !r || !asn_is_ndarray(r) || r == out ? r : asn_subclass_element(r);
+}
+
+ASN_METHOD(round) {
+    ASN_ARGS("round", "decimals=0, out=None");
+    return asn_round_run(self, v[0], v[1]);
+}
+
+ASN_METHOD(conjugate) {
+    ASN_ARGS("conjugate", "out=None");
+    if (v[0] && v[0] != Py_None) {
+        PyObject *ufunc = asn_ufunc_of(ASN_OP_CONJUGATE), *pair[2] = {self, v[0]};
+        return ufunc ? asn_ufunc_vectorcall(ufunc, pair, 2, NULL) : NULL;
+    }
+    if (!asn_is_complex(asn_dtype_of(self))) return Py_NewRef(self);
+    return asn_ufunc_apply(ASN_OP_CONJUGATE, &self);
+}
+
+ASN_METHOD(conj) {
+    return asn_method_conjugate(self, args, nargs, kwnames);
+}
+
+PyObject *asn_dot_run(PyObject *a, PyObject *b, PyObject *out) {
+    asn_array *target = NULL;
+    PyObject *owner = NULL;
+    if (out && out != Py_None && asn_out_from_py(out, &target, &owner) < 0) return NULL;
+    asn_dtype dtype = asn_promote(asn_dtype_of(a), asn_dtype_of(b));
+    if (target && (!(target->layout.flags & ASN_C_CONTIGUOUS) ||
+                   asn_layout_dtype(&target->layout) != dtype)) {
+        Py_XDECREF(owner);
+        PyErr_SetString(
+            PyExc_ValueError,
+            "output array is not acceptable (must have the right datatype, number "
+            "of dimensions, and be a C-Array)");
+        return NULL;
+    }
+    if (!target) {
+        asn_ndarray *r = asn_ndarray_alloc();
+        PyObject *leader = asn_subclass_leader(a, b);
+        return r ? asn_subclass_keep(asn_ndarray_finish(r, asn_dot(asn_of(a), asn_of(b),
+                                                                   NULL, &r->array)),
+                                     leader)
+                 : NULL;
+    }
+    asn_status status = asn_dot(asn_of(a), asn_of(b), target, NULL);
+    if (status == ASN_OK && owner) status = asn_array_sync(target);
+    Py_XDECREF(owner);
+    if (status != ASN_OK) return asn_raise(status);
+    return asn_fp_check() < 0 ? NULL : Py_NewRef(out);
+}
+
+ASN_METHOD(dot) {
+    ASN_ARGS("dot", "b, out=None");
+    PyObject *b = asn_asarray(v[0]);
+    PyObject *r = b ? asn_dot_run(self, b, v[1]) : NULL;
+    Py_XDECREF(b);
+    ASN_HOSTED("dot", r);
+}
+
+/* ---- in Python: rarely used, clearer there */
+
+PyObject *asn_support_call(const char *name, PyObject *const *args, size_t nargs) {
+    if (!asn_py.package && !(asn_py.package = PyImport_ImportModule("asnumpy._support")))
+        return NULL;
+    PyObject *function = PyObject_GetAttrString(asn_py.package, name);
+    PyObject *r = function ? PyObject_Vectorcall(function, args, nargs, NULL) : NULL;
+    Py_XDECREF(function);
+    return r;
+}
+
+static PyObject *by_support(const char *name, PyObject *self, PyObject **v, int n,
+                            PyObject *const *defaults) {
+    PyObject *all[ASN_MAX_ARGS] = {self};
+    for (int i = 0; i < n; i++)
+        all[i + 1] = v[i] ? v[i] : defaults[i];
+    return asn_support_call(name, all, (size_t)n + 1);
+}
+
+ASN_METHOD(put) {
+    ASN_ARGS("put", "indices, values, mode='raise'");
+    PyObject *defaults[3] = {NULL, NULL, Py_None};
+    int mode;
+    if (asn_mode_from_py(v[2], &mode) < 0) return NULL;
+    return by_support("put", self, v, 3, defaults);
+}
+
+/* Choices that are all arrays, as they are; NULL (without an error): not that simple. */
+static PyObject *choose_plain(PyObject *self, PyObject *choices) {
+    const asn_array *from[ASN_DIRECT_CHOICES];
+    if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(choices);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = PySequence_Fast_GET_ITEM(choices, i);
+        if (i == ASN_DIRECT_CHOICES || !asn_is_ndarray_exact(one)) return NULL;
+        from[i] = asn_of(one);
+    }
+    asn_array result;
+    return asn_direct_choose(&result, asn_of(self), (int)n, from)
+               ? asn_ndarray_wrap(&result)
+               : NULL;
+}
+
+ASN_METHOD(choose) {
+    ASN_ARGS("choose", "*choices, out=None, mode='raise'");
+    PyObject *defaults[3] = {NULL, Py_None, Py_None}, *tuple = v[0];
+    int mode;
+    if (asn_mode_from_py(v[2], &mode) < 0) {
+        Py_DECREF(tuple);
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(tuple) == 1) v[0] = PyTuple_GET_ITEM(tuple, 0);
+    bool bare = (!v[1] || v[1] == Py_None) && !v[2];
+    PyObject *r = bare ? choose_plain(self, v[0]) : NULL;
+    if (!r && !PyErr_Occurred()) r = by_support("choose", self, v, 3, defaults);
+    Py_DECREF(tuple);
+    return v[1] && v[1] != Py_None ? r : asn_subclass_keep(r, self);
+}
+
+ASN_METHOD(compress) {
+    ASN_ARGS("compress", "condition, axis=None, out=None");
+    PyObject *defaults[3] = {NULL, Py_None, Py_None};
+    PyObject *r = by_support("compress", self, v, 3, defaults);
+    return v[2] && v[2] != Py_None ? r : asn_subclass_keep(r, self);
+}
+
+ASN_METHOD(byteswap) {
+    ASN_ARGS("byteswap", "inplace=False");
+    PyObject *defaults[1] = {Py_False};
+    return by_support("byteswap", self, v, 1, defaults);
+}

@@ -1,0 +1,241 @@
+/* L3 python: methods that order elements: sort, argsort, partition, argpartition.
+ *
+ * Every sort is stable, so kind= and stable= are checked as NumPy checks them and change
+ * nothing.
+ */
+#include "python/ndarray/methods.h"
+
+static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
+    bool unused;
+    if (order && order != Py_None) {
+        PyErr_SetString(PyExc_ValueError,
+                        "Cannot specify order when the array has no fields.");
+        return -1;
+    }
+    if (stable && stable != Py_None) {
+        if (kind && kind != Py_None) {
+            PyErr_SetString(PyExc_ValueError,
+                            "`kind` and keyword parameters can't be provided at "
+                            "the same time. Use only one of them.");
+            return -1;
+        }
+        return asn_bool_from_py(stable, &unused);
+    }
+    if (!kind || kind == Py_None) return 0;
+    const char *text = PyUnicode_Check(kind) ? PyUnicode_AsUTF8(kind) : NULL;
+    char first = text ? (char)(*text | 0x20) : 0;
+    if (first != 'q' && first != 'h' && first != 'm' && first != 's') {
+        if (!PyErr_Occurred())
+            PyErr_Format(text ? PyExc_ValueError : PyExc_TypeError,
+                         "sort kind must be one of 'quick', 'heap', or 'stable' (got %R)",
+                         kind);
+        return -1;
+    }
+    return 0;
+}
+
+/* Positions along the axis that a partition is for; none: a whole sort. */
+typedef struct {
+    int count;
+    int64_t at[ASN_MAX_DIMS];
+} positions;
+
+static asn_status order_axis(asn_array *result, const asn_array *a, int axis, bool arg,
+                             const positions *kth) {
+    if (kth->count)
+        return (arg ? asn_argpartition : asn_partition)(result, a, axis, kth->count,
+                                                        kth->at);
+    return (arg ? asn_argsort : asn_sort)(result, a, axis);
+}
+
+static PyObject *ordered(PyObject *self, PyObject *axis, bool arg, const positions *kth) {
+    PyObject *a = Py_NewRef(self), *result = NULL;
+    int which = asn_of(self)->layout.ndim - 1;
+    if (axis == Py_None) {
+        Py_SETREF(a, asn_flatten(self, 'C', false));
+        which = 0;
+    } else if (asn_of(self)->layout.ndim == 0) {
+        int64_t value = -1;
+        asn_status status = ASN_OK;
+        if ((arg && axis ? asn_axis_value_from_py : asn_int64_from_py)(axis, &value) < 0)
+            goto done;
+        if (!arg || (value != 0 && value != -1))
+            status = asn_axis_normalize(value, 0, &which);
+        if (status != ASN_OK) {
+            asn_raise(status);
+            goto done;
+        }
+        /* There is no axis to sort along, but positions are an array of one, as NumPy's.
+         */
+        asn_operand zero = {NULL, {ASN_I64, {0}}, 'i'};
+        const int64_t one = 1;
+        asn_ndarray *r = asn_ndarray_alloc();
+        if (r)
+            result =
+                asn_ndarray_made(r, asn_full(&r->array, ASN_I64, 1, &one, 'C', &zero));
+        goto done;
+    } else if (axis && (arg ? asn_axis_from_py : asn_loose_axis_from_py)(
+                           axis, asn_of(self)->layout.ndim, &which) < 0) {
+        goto done;
+    }
+    asn_ndarray *r = a ? asn_ndarray_alloc() : NULL;
+    if (r)
+        result = asn_ndarray_made(r, order_axis(&r->array, asn_of(a), which, arg, kth));
+done:
+    Py_XDECREF(a);
+    return asn_subclass_keep(result, self);
+}
+
+PyObject *asn_sorted_run(PyObject *self, PyObject *axis, PyObject *kind, PyObject *order,
+                         PyObject *stable, bool arg) {
+    if (check_sort_kind(kind, order, stable) < 0) return NULL;
+    positions none;
+    none.count = 0; /* the others are half a KB, and stay unset */
+    return ordered(self, axis, arg, &none);
+}
+
+/* Sorts self's memory along an axis; flattening first is not for this. */
+static PyObject *order_in_place(PyObject *self, PyObject *axis, const positions *kth) {
+    int which = asn_of(self)->layout.ndim - 1;
+    if (axis == Py_None) {
+        PyErr_SetString(PyExc_TypeError,
+                        "'NoneType' object cannot be interpreted as an integer");
+        return NULL;
+    }
+    if (axis && asn_loose_axis_from_py(axis, which + 1, &which) < 0) return NULL;
+    if (which < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &which));
+    ASN_PY_TRY(asn_order_in_place(asn_of(self), which, kth->count, kth->at));
+    Py_RETURN_NONE;
+}
+
+ASN_METHOD(sort) {
+    ASN_ARGS("sort", "axis=-1, kind=None, order=None, *, stable=None");
+    if (check_sort_kind(v[1], v[2], v[3]) < 0) return NULL;
+    positions none;
+    none.count = 0;
+    return order_in_place(self, v[0], &none);
+}
+
+ASN_METHOD(argsort) {
+    ASN_ARGS("argsort", "axis=-1, kind=None, order=None, *, stable=None");
+    return asn_sorted_run(self, v[0], v[1], v[2], v[3], true);
+}
+
+static int refuse_bools(PyObject *list) {
+    bool many = PyList_Check(list) || PyTuple_Check(list);
+    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(list) : 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *one = many ? PySequence_Fast_GET_ITEM(list, i) : list;
+        if (!PyBool_Check(one) && !PyArray_IsScalar(one, Bool)) continue;
+        PyErr_SetString(PyExc_ValueError, "Booleans unacceptable as partition index");
+        return -1;
+    }
+    return 0;
+}
+
+/* `list`, whole numbers that must each be an index of `length` elements. */
+static int read_positions(PyObject *list, int64_t length, positions *out) {
+    int64_t *values = out->at;
+    if (refuse_bools(list) < 0) return -1;
+    if (asn_shape_from_py(list, values, &out->count) < 0) return -1;
+    for (int i = 0; i < out->count && length >= 0; i++) {
+        if (values[i] < 0) values[i] += length;
+        if (values[i] >= 0 && values[i] < length) continue;
+        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)",
+                     (long long)values[i], (long long)length);
+        return -1;
+    }
+    return 0;
+}
+
+/* More positions than the device takes: a full sort has all of them in place. */
+static int read_many(PyObject *list, int64_t length, positions *out) {
+    Py_ssize_t n = PyList_GET_SIZE(list);
+    int rc = 0;
+    for (Py_ssize_t i = 0; i < n && rc == 0; i += ASN_MAX_DIMS) {
+        PyObject *some = PyList_GetSlice(list, i, i + ASN_MAX_DIMS);
+        rc = some ? read_positions(some, length, out) : -1;
+        Py_XDECREF(some);
+    }
+    out->count = 0;
+    return rc;
+}
+
+/* `arg`: positions of what has no dimensions are those of one element. */
+static int read_kth(PyObject *self, PyObject *kth, PyObject *axis, bool arg,
+                    positions *out) {
+    int64_t length = asn_of(self)->layout.size;
+    int which = asn_of(self)->layout.ndim - 1;
+    if (axis != Py_None) {
+        int ndim = arg && which < 0 ? 1 : which + 1;
+        if (axis && (arg ? asn_axis_from_py : asn_loose_axis_from_py)(axis, ndim, &which))
+            return -1;
+        if (which >= 0 && asn_of(self)->layout.ndim)
+            length = asn_of(self)->layout.shape[which];
+    }
+    PyObject *list = asn_is_ndarray(kth) || PyArray_Check(kth)
+                         ? PyObject_CallMethod(kth, "tolist", NULL)
+                         : Py_NewRef(kth);
+    if (!list) return -1;
+    bool empty = asn_of(self)->layout.size == 0; /* where every position will do */
+    if (empty) length = -1;
+    int rc = PyList_Check(list) && PyList_GET_SIZE(list) > ASN_MAX_DIMS
+                 ? read_many(list, length, out)
+                 : read_positions(list, length, out);
+    Py_DECREF(list);
+    if (empty) out->count = 0;
+    return rc;
+}
+
+static int check_select_kind(PyObject *kind) {
+    if (!kind || (PyUnicode_Check(kind) &&
+                  PyUnicode_CompareWithASCIIString(kind, "introselect") == 0))
+        return 0;
+    if (PyUnicode_Check(kind))
+        PyErr_Format(PyExc_ValueError, "select kind must be 'introselect' (got %R)",
+                     kind);
+    else
+        PyErr_Format(PyExc_TypeError, "select kind must be str, not %s",
+                     Py_TYPE(kind)->tp_name);
+    return -1;
+}
+
+static int read_partition(PyObject *self, PyObject *const *v, bool arg, positions *at) {
+    return check_select_kind(v[2]) < 0 || read_kth(self, v[0], v[1], arg, at) < 0 ||
+                   check_sort_kind(NULL, v[3], NULL) < 0
+               ? -1
+               : 0;
+}
+
+PyObject *asn_partitioned_run(PyObject *self, PyObject *kth, PyObject *axis,
+                              PyObject *kind, PyObject *order, bool arg) {
+    positions at;
+    PyObject *v[4] = {kth, axis, kind, order};
+    return read_partition(self, v, arg, &at) < 0 ? NULL : ordered(self, axis, arg, &at);
+}
+
+PyObject *asn_order_statistics_run(PyObject *self, PyObject *kth) {
+    positions at;
+    int axis = asn_of(self)->layout.ndim - 1;
+    if (axis < 0) ASN_PY_TRY(asn_axis_normalize(-1, 0, &axis));
+    if (asn_shape_from_py(kth, at.at, &at.count) < 0) return NULL;
+    asn_ndarray *r = asn_ndarray_alloc();
+    return r ? asn_ndarray_made(r, asn_order_statistics(&r->array, asn_of(self), axis,
+                                                        at.count, at.at))
+             : NULL;
+}
+
+ASN_METHOD(partition) {
+    ASN_ARGS("partition", "kth, axis=-1, kind='introselect', order=None");
+    positions at;
+    int unused;
+    if (asn_of(self)->layout.ndim == 0 && !v[1])
+        ASN_PY_TRY(asn_axis_normalize(-1, 0, &unused));
+    return read_partition(self, v, false, &at) < 0 ? NULL
+                                                   : order_in_place(self, v[1], &at);
+}
+
+ASN_METHOD(argpartition) {
+    ASN_ARGS("argpartition", "kth, axis=-1, kind='introselect', order=None");
+    return asn_partitioned_run(self, v[0], v[1], v[2], v[3], true);
+}

@@ -1,0 +1,356 @@
+/* L3 python: floating-point conditions -> warnings, errors, callbacks (errstate, seterr,
+ * geterr, seterrcall).
+ *
+ * The core collects the conditions of what it runs; after an operation that ran at once,
+ * and after every synchronisation, they are taken and reported under the present modes.
+ * While one is "raise", "call", "print" or "log", operations run as they are called, so
+ * that the error comes from the call that met the condition.
+ * While every mode is "ignore" the core does not collect at all.
+ *
+ * The modes are NumPy's own: its context variable holds an object of them, so a thread
+ * and an asyncio task have theirs, and numpy.errstate is asnumpy.errstate. The core works
+ * under those of one context, `active`; at each call it asks whose context it is
+ * (adopt_present), and what was recorded under other modes is settled first, so that
+ * `with errstate(...)` covers exactly the operations inside it. While no modes are set
+ * every context has the same object, and asking is one look at the variable.
+ */
+#include "python/args.h"
+#include "graph/plan/fallback.h"
+
+enum { MODE_IGNORE, MODE_WARN, MODE_RAISE, MODE_CALL, MODE_PRINT, MODE_LOG, MODE_COUNT };
+static const char *const mode_names[MODE_COUNT] = {"ignore", "warn",  "raise",
+                                                   "call",   "print", "log"};
+/* In the order of the ASN_FP bits; NumPy's keyword names and message words. */
+static const struct {
+    const char *key, *text;
+} kinds[4] = {{"divide", "divide by zero"},
+              {"over", "overflow"},
+              {"under", "underflow"},
+              {"invalid", "invalid value"}};
+
+typedef struct {
+    uint8_t mode[4];
+    PyObject *callback; /* or NULL */
+    PyObject *object;   /* NumPy's, that they were read from */
+} modes;
+
+/* NumPy's: the variable, and what makes and reads the present object of it. */
+static PyObject *variable, *make_object, *read_object;
+static modes active; /* that the core works under */
+static modes before; /* the last others, or what is made to come next; all zero: none */
+
+static int report_call(const char *text, uint32_t flags) {
+    PyObject *callback = Py_XNewRef(active.callback);
+    if (!callback) {
+        PyErr_Format(PyExc_NameError,
+                     "python callback specified for %s but no function found.", text);
+        return -1;
+    }
+    PyObject *r = PyObject_CallFunction(callback, "sI", text, flags);
+    Py_XDECREF(r);
+    Py_DECREF(callback);
+    return r ? 0 : -1;
+}
+
+static int report_log(const char *message) {
+    PyObject *callback = Py_XNewRef(active.callback);
+    if (!callback) {
+        PyErr_Format(PyExc_NameError,
+                     "log specified for %s but no object with write method found.",
+                     message);
+        return -1;
+    }
+    PyObject *r = PyObject_CallMethod(callback, "write", "s", message);
+    Py_XDECREF(r);
+    Py_DECREF(callback);
+    return r ? 0 : -1;
+}
+
+static int report_one(int kind, uint32_t flags, const char *name) {
+    char message[160];
+    PyOS_snprintf(message, sizeof message, "%s encountered in %s", kinds[kind].text,
+                  name);
+    switch (active.mode[kind]) {
+    case MODE_WARN: return PyErr_WarnEx(PyExc_RuntimeWarning, message, 1);
+    case MODE_RAISE: PyErr_SetString(PyExc_FloatingPointError, message); return -1;
+    case MODE_CALL: return report_call(kinds[kind].text, flags);
+    case MODE_PRINT: PySys_WriteStderr("Warning: %s\n", message); return 0;
+    case MODE_LOG:
+        PyOS_snprintf(message, sizeof message, "Warning: %s encountered in %s\n",
+                      kinds[kind].text, name);
+        return report_log(message);
+    default: return 0;
+    }
+}
+
+static int report_fallback(void) {
+    const char *what = asn_fallback_take();
+    return what ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                   "%s ran on the CPU: the device has no operator for it "
+                                   "(set_fallback('silent') says nothing, 'error' "
+                                   "refuses)",
+                                   what)
+                : 0;
+}
+
+int asn_fp_report(uint32_t flags, const char *name) {
+    if (flags & ASN_FALLBACK_MET && report_fallback() < 0) return -1;
+    /* A conversion runs as the copy of a cast; NumPy calls it by its purpose. */
+    if (name && strcmp(name, "copy") == 0) name = "cast";
+    for (int kind = 0; kind < 4; kind++)
+        if (flags >> kind & 1 && report_one(kind, flags, name ? name : "operation") < 0)
+            return -1;
+    return 0;
+}
+
+int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
+    bool own = strcmp(name, asn_op_table[op].name) == 0 || strcmp(name, "reduce") == 0;
+    return asn_fp_report(flags, own ? method : name);
+}
+
+/* ---- the modes of the context */
+
+static int settle(void) {
+    ASN_PY_TRY_INT(asn_settle());
+    return asn_fp_check();
+}
+
+static int read_mode(PyObject *value, uint8_t *out) {
+    for (uint8_t m = 0; m < MODE_COUNT; m++)
+        if (PyUnicode_Check(value) &&
+            PyUnicode_CompareWithASCIIString(value, mode_names[m]) == 0) {
+            *out = m;
+            return 0;
+        }
+    PyErr_Format(PyExc_ValueError,
+                 "invalid error mode %R: it is one of ignore, warn, raise, call, "
+                 "print, log",
+                 value);
+    return -1;
+}
+
+/* The modes of the present context; owns the callback. */
+static int read_present(modes *m) {
+    PyObject *named = PyObject_CallNoArgs(read_object);
+    bool ok = named && PyDict_Check(named);
+    m->callback = NULL;
+    for (int k = 0; k < 4 && ok; k++) {
+        PyObject *mode = PyDict_GetItemString(named, kinds[k].key);
+        ok = mode && read_mode(mode, &m->mode[k]) == 0;
+    }
+    PyObject *callback = ok ? PyDict_GetItemString(named, "call") : NULL;
+    if (callback && callback != Py_None) m->callback = Py_NewRef(callback);
+    Py_XDECREF(named);
+    if (!ok && !PyErr_Occurred())
+        PyErr_SetString(PyExc_RuntimeError, "NumPy's errstate is not one that is known");
+    return ok ? 0 : -1;
+}
+
+static void release(modes *m) {
+    Py_XDECREF(m->callback);
+    Py_XDECREF(m->object);
+}
+
+static bool are_active(const modes *m) {
+    return m->callback == active.callback &&
+           memcmp(m->mode, active.mode, sizeof m->mode) == 0;
+}
+
+/* The core works under the active modes from here on; nothing is recorded. */
+static int apply(void) {
+    bool any = false, at_once = false;
+    for (int k = 0; k < 4; k++) {
+        any |= active.mode[k] != MODE_IGNORE;
+        at_once |= active.mode[k] > MODE_WARN;
+    }
+    asn_set_fp_checks(any);
+    ASN_PY_TRY_INT(asn_set_at_once(at_once));
+    return 0;
+}
+
+/* Modes of `object`, the present one (takes), which says the same as the active ones
+ * where it cannot be read. */
+static modes modes_of(PyObject *object) {
+    modes m = before;
+    if (object == before.object) {
+        before = (modes){0};
+        Py_DECREF(object);
+    } else if (read_present(&m) == 0) {
+        m.object = object;
+    } else {
+        PyErr_WriteUnraisable(variable);
+        m = active;
+        m.callback = Py_XNewRef(active.callback);
+        m.object = object;
+    }
+    return m;
+}
+
+/* The modes of the present context become the active ones. Objects that say the same are
+ * not told apart: two threads would else settle at every turn. */
+static int adopt(PyObject *object) {
+    modes m = modes_of(object), old;
+    bool same = are_active(&m);
+    if (!same && settle() < 0) PyErr_WriteUnraisable(variable);
+    old = before;
+    before = active;
+    active = m;
+    int failed = same ? 0 : apply();
+    release(&old);
+    return failed;
+}
+
+static _Thread_local bool adopting;
+
+/* Before a call of the core takes the lock: its context's modes become the active ones.
+ * What was recorded in another context is reported here; its errors cannot be raised in a
+ * call of this one, and go to sys.unraisablehook. */
+static void adopt_present(void) {
+    PyObject *present = NULL, *type, *value, *trace;
+    int failed = PyContextVar_Get(variable, NULL, &present);
+    if (!failed && (present == active.object || adopting)) {
+        Py_DECREF(present);
+        return;
+    }
+    PyErr_Fetch(&type, &value, &trace);
+    adopting = true;
+    if (failed || adopt(present) < 0) PyErr_WriteUnraisable(variable);
+    adopting = false;
+    PyErr_Restore(type, value, trace);
+}
+
+/* The context has `object` from here on; its core, too. What ran under the present modes
+ * is settled before: when that raises, the modes stay; `always`: they change all the
+ * same, and -1 all the same. */
+static int change(PyObject *object, bool always) {
+    PyObject *type, *value, *trace;
+    adopt_present();
+    if (object == active.object) return 0;
+    int failed = settle();
+    if (failed && !always) return -1;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *token = PyContextVar_Set(variable, object);
+    if (token) {
+        Py_DECREF(token);
+        adopt_present();
+    }
+    if (!failed) return token ? 0 : -1;
+    if (!token) PyErr_WriteUnraisable(variable);
+    PyErr_Restore(type, value, trace);
+    return -1;
+}
+
+/* Adds the mode that kind k gets of `wish`, which has those of all and of each, to
+ * `named` and to m. */
+static int name_mode(PyObject *const *wish, int k, PyObject *named, modes *m) {
+    PyObject *value = wish[k + 1] != Py_None ? wish[k + 1] : wish[0];
+    if (wish[0] != Py_None && read_mode(wish[0], &m->mode[k]) < 0) return -1;
+    if (value == Py_None) return 0;
+    if (read_mode(value, &m->mode[k]) < 0) return -1;
+    return PyDict_SetItemString(named, kinds[k].key, value);
+}
+
+/* NumPy's object for the active modes with those of `wish` in place of them: all, divide,
+ * over, under, invalid; None leaves a mode. callback NULL: stays. The active object where
+ * nothing changes; else `before` knows it. */
+static PyObject *object_with(PyObject *const *wish, PyObject *callback) {
+    PyObject *named = PyDict_New(), *none = PyTuple_New(0);
+    bool ok = named && none;
+    modes m = active, old;
+    if (callback) m.callback = callback == Py_None ? NULL : callback;
+    for (int k = 0; k < 4 && ok; k++)
+        ok = name_mode(wish, k, named, &m) == 0;
+    if (ok && callback) ok = PyDict_SetItemString(named, "call", callback) == 0;
+    if (!are_active(&m)) m.object = ok ? PyObject_Call(make_object, none, named) : NULL;
+    Py_XDECREF(named);
+    Py_XDECREF(none);
+    if (!ok || !m.object) return NULL;
+    Py_INCREF(m.object);
+    if (m.object == active.object) return m.object;
+    Py_XINCREF(m.callback);
+    old = before;
+    before = m;
+    release(&old);
+    return m.object;
+}
+
+static PyObject *geterr(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    adopt_present();
+    const uint8_t *mode = active.mode;
+    return Py_BuildValue("{s:s,s:s,s:s,s:s}", kinds[0].key, mode_names[mode[0]],
+                         kinds[1].key, mode_names[mode[1]], kinds[2].key,
+                         mode_names[mode[2]], kinds[3].key, mode_names[mode[3]]);
+}
+
+/* _seterr(all, divide, over, under, invalid): None leaves a mode; returns the previous
+ * modes. What was recorded before may raise, and leaves the modes as they were. */
+static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    if (nargs != 5) return PyErr_Format(PyExc_TypeError, "_seterr takes five arguments");
+    PyObject *old = geterr(module, NULL), *made = old ? object_with(args, NULL) : NULL;
+    if (!made || change(made, false) < 0) Py_CLEAR(old);
+    Py_XDECREF(made);
+    return old;
+}
+
+static PyObject *geterrcall(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    adopt_present();
+    return Py_NewRef(active.callback ? active.callback : Py_None);
+}
+
+static PyObject *seterrcall(PyObject *module, PyObject *function) {
+    PyObject *const none[5] = {Py_None, Py_None, Py_None, Py_None, Py_None};
+    PyObject *old = geterrcall(module, NULL), *made = object_with(none, function);
+    if (!made || change(made, false) < 0) Py_CLEAR(old);
+    Py_XDECREF(made);
+    return old;
+}
+
+/* _enter_errstate(all, divide, over, under, invalid[, call]): returns the object that
+ * _leave_errstate puts
+ * back, and with it the previous modes, even where what ran since raises. */
+static PyObject *enter(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
+    (void)module;
+    if (nargs != 5 && nargs != 6)
+        return PyErr_Format(PyExc_TypeError,
+                            "_enter_errstate takes five or six arguments");
+    adopt_present();
+    PyObject *old = Py_NewRef(active.object);
+    PyObject *made = object_with(args, nargs == 6 ? args[5] : NULL);
+    if (!made || change(made, false) < 0) Py_CLEAR(old);
+    Py_XDECREF(made);
+    return old;
+}
+
+static PyObject *leave(PyObject *module, PyObject *object) {
+    (void)module;
+    if (!PyCapsule_CheckExact(object))
+        return PyErr_Format(PyExc_TypeError,
+                            "_leave_errstate takes what _enter_errstate returned, not %s",
+                            Py_TYPE(object)->tp_name);
+    return change(object, true) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyMethodDef functions[] = {
+    {"_seterr", (PyCFunction)(void (*)(void))seterr, METH_FASTCALL, NULL},
+    {"_geterr", geterr, METH_NOARGS, NULL},
+    {"_seterrcall", seterrcall, METH_O, NULL},
+    {"_geterrcall", geterrcall, METH_NOARGS, NULL},
+    {"_enter_errstate", (PyCFunction)(void (*)(void))enter, METH_FASTCALL, NULL},
+    {"_leave_errstate", leave, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+int asn_errstate_init(PyObject *module) {
+    PyObject *numpy = PyImport_ImportModule("numpy._core.umath");
+    if (!numpy) return -1;
+    variable = PyObject_GetAttrString(numpy, "_extobj_contextvar");
+    make_object = variable ? PyObject_GetAttrString(numpy, "_make_extobj") : NULL;
+    read_object = make_object ? PyObject_GetAttrString(numpy, "_get_extobj_dict") : NULL;
+    Py_DECREF(numpy);
+    if (!read_object || PyContextVar_Get(variable, NULL, &active.object) < 0) return -1;
+    if (read_present(&active) < 0 || apply() < 0) return -1;
+    asn_set_arrival_hook(adopt_present);
+    return PyModule_AddFunctions(module, functions);
+}

@@ -1,0 +1,138 @@
+/* L2 runtime: buffers (see buffer.h). A small buffer lives on in its thread's stock with
+ * its storage, a larger one gives the storage to the pool and keeps the struct. A struct
+ * that waits is as a new one: only its storage, if any, and scratch numbers are set. */
+#include "runtime/memory/buffer.h"
+
+#include "base/alloc.h"
+#include "runtime/device.h"
+#include "runtime/memory/memory_pool.h"
+#include "runtime/streams/stream.h"
+#include "runtime/memory/stock.h"
+#include "runtime/streams/uses.h"
+#include "runtime/memory/watch.h"
+
+bool asn_buffer_serial;
+
+/* Structs without storage, where one lock is held anyway: linked by their contexts. Else
+ * the thread's stock has them. */
+enum { SPARES = 256 };
+static asn_buffer *spare;
+static int num_spares;
+
+static __attribute__((noinline)) asn_buffer *new_struct(void) {
+    asn_buffer *b = asn_stock_take_struct();
+    if (!b && (b = asn_malloc(sizeof *b))) *b = (asn_buffer){.data = NULL};
+    return b;
+}
+
+static inline asn_buffer *take_struct(void) {
+    asn_buffer *b = spare;
+    if (!b || !asn_buffer_serial) return new_struct();
+    spare = b->context;
+    num_spares--;
+    b->context = NULL;
+    return b;
+}
+
+static inline void put_struct(asn_buffer *b) {
+#ifndef ASN_SANITIZE
+    if (asn_buffer_serial && num_spares < SPARES) {
+        b->context = spare;
+        spare = b;
+        num_spares++;
+        return;
+    }
+#endif
+    if (asn_buffer_serial || !asn_stock_put_struct(b)) asn_free(b);
+}
+
+asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes) {
+    asn_buffer *b = nbytes <= ASN_STOCK_BYTES ? asn_stock_take(nbytes) : NULL;
+    if (!b) {
+        if (!(b = take_struct())) return ASN_ERR_MEMORY;
+        b->device = asn_pool_device;
+    }
+    atomic_init(&b->refs, 1);
+    b->nbytes = nbytes;
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_made(b);
+    *out = b;
+    return ASN_OK;
+}
+
+asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
+                            void (*release)(void *), void *context) {
+    asn_buffer *b = take_struct();
+    if (!b) return ASN_ERR_MEMORY;
+    b->data = data;
+    b->nbytes = nbytes;
+    b->shared = b->lasting = true;
+    b->device = 0;
+    b->release = release;
+    b->context = context;
+    atomic_init(&b->refs, 1);
+    *out = b;
+    return ASN_OK;
+}
+
+static void end_adopted(asn_buffer *b) {
+    /* Queued operations may still read the owner's memory (uses.h says: none). */
+    if (!asn_stream_are_many()) asn_stream_settle();
+    b->release(b->context);
+    b->release = NULL;
+    b->context = NULL;
+}
+
+void asn_buffer_destroy(asn_buffer *b) {
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_ended(b);
+    if (__builtin_expect(b->uses != NULL, 0)) asn_uses_end(b);
+    b->shared = b->lasting = false;
+    if (b->release) {
+        end_adopted(b);
+        b->data = NULL;
+    } else if (b->data) {
+        if (asn_stock_put(b)) return;
+        asn_pool_free(&(asn_block){b->data, b->capacity, b->range, b->device});
+        b->data = NULL;
+        b->capacity = 0;
+        b->range = NULL;
+    }
+    put_struct(b);
+}
+
+void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {
+    to->data = from->data;
+    to->capacity = from->capacity;
+    to->range = from->range;
+    to->device = from->device;
+    from->data = NULL;
+    from->capacity = 0;
+    from->range = NULL;
+    if (__builtin_expect(from->uses != NULL, 0)) asn_uses_pass(to, from);
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_taken(to);
+}
+
+asn_status asn_buffer_ensure(asn_buffer *b) {
+    asn_block block;
+    if (b->data) {
+        if (__builtin_expect(asn_memory_watched, 0)) asn_watch_touched(b);
+        return ASN_OK;
+    }
+    ASN_TRY(asn_device_open());
+    if (__builtin_expect(asn_stream_are_many(), 0) && asn_uses_storage(b)) {
+        if (asn_memory_watched) asn_watch_taken(b);
+        return ASN_OK;
+    }
+    asn_status status = asn_pool_alloc(b->nbytes, &block);
+    if (status == ASN_ERR_MEMORY && asn_stream_are_many() && asn_uses_reclaim())
+        status = asn_pool_alloc(b->nbytes, &block);
+    if (status) {
+        if (asn_memory_watched) asn_watch_failed(b->nbytes);
+        return status;
+    }
+    b->data = block.data;
+    b->capacity = block.capacity;
+    b->range = block.range;
+    b->device = block.device;
+    if (__builtin_expect(asn_memory_watched, 0)) asn_watch_taken(b);
+    return ASN_OK;
+}

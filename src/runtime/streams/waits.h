@@ -1,0 +1,41 @@
+/* L2 runtime: who waits for whom, so that a cycle of waits is an error where it would
+ * close, not a program that stands still.
+ *
+ * A stream may be told to wait for an event before that is recorded, when the event says
+ * which stream will record it (stream_event.h). Such waits, and waits for streams that
+ * are held up by them, are the edges. All else was put on its stream before the wait for
+ * it and cannot be part of a cycle.
+ */
+#ifndef ASN_RUNTIME_STREAMS_WAITS_H
+#define ASN_RUNTIME_STREAMS_WAITS_H
+
+#include "runtime/streams/queue.h"
+#include "runtime/site.h"
+
+struct asn_stream_event;
+
+/* q will wait for the event, which is not recorded. RuntimeError, with the cycle spelled
+ * out: the event's stream would have to wait for q. */
+ASN_CHECK_RESULT asn_status asn_waits_add_event(asn_queue *q,
+                                                struct asn_stream_event *event);
+/* q will wait for what has been put on `of`. RuntimeError likewise. */
+ASN_CHECK_RESULT asn_status asn_waits_add_queue(asn_queue *q, asn_queue *of);
+/* The event is recorded on q now. */
+void asn_waits_recorded(struct asn_stream_event *event, asn_queue *q);
+/* Nobody will record the event: an error for those that wait for it. */
+void asn_waits_abandoned(const struct asn_stream_event *event);
+/* So many more events that are not recorded are waited for. */
+void asn_waits_count(int more);
+
+/* Whether some stream waits for an event that is not recorded; whether q does, by way of
+ * others or not. */
+bool asn_waits_open(void);
+bool asn_waits_held(asn_queue *q);
+/* Before the host waits for q with the library's lock held, so that nobody can record
+ * what q waits for. RuntimeError if it does. */
+ASN_CHECK_RESULT asn_status asn_waits_check_host(asn_queue *q);
+/* What the host waits for that waits for q (or for the event alone), as a RuntimeError,
+ * set; certain: it would be for ever. */
+asn_status asn_waits_host(asn_queue *q, struct asn_stream_event *event, bool certain);
+
+#endif
