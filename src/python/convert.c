@@ -338,7 +338,7 @@ int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim) {
         *ndim = n;
         return 0;
     }
-    PyObject *items = PySequence_Fast(obj, "expected a sequence of integers");
+    PyObject *items = asn_items_of(obj, "expected a sequence of integers");
     if (!items) return -1;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     int rc = 0;
@@ -354,6 +354,12 @@ int asn_shape_from_py(PyObject *obj, int64_t *shape, int *ndim) {
     *ndim = (int)n;
     Py_DECREF(items);
     return rc;
+}
+
+PyObject *asn_items_of(PyObject *obj, const char *message) {
+    PyObject *items = PySequence_Fast(obj, message);
+    if (items && !PyTuple_Check(items)) Py_SETREF(items, PyList_AsTuple(items));
+    return items;
 }
 
 PyObject *asn_shape_to_py(int ndim, const int64_t *shape) {

@@ -28,6 +28,9 @@ int asn_casting_from_py(PyObject *obj, asn_casting *out);
 int asn_copy_mode_from_py(PyObject *copy, int absent, int *out);
 int asn_mode_from_py(PyObject *obj, int *out);  /* take's mode: 0 raise, 1 wrap, 2 clip */
 int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
+/* What a sequence holds, as a tuple: code that is called for an item may change a list.
+ * TypeError with `message`: it is none. */
+PyObject *asn_items_of(PyObject *obj, const char *message);
 int asn_int64_from_py(PyObject *obj, int64_t *out); /* __index__ */
 int asn_index_from_py(PyObject *obj, int64_t *out); /* the same, no bool */
 /* An axis as it is given: an integer, but no bool. */

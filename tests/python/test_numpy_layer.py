@@ -185,3 +185,57 @@ def test_in_a_traced_function():
         for got, expected in zip(ours(anp.array(x), anp.array(y)), both(np, x, y), strict=True):
             np.testing.assert_allclose(np.asarray(got), expected)
         y = y + 0.5
+
+
+class Emptying:
+    """An array, or an axis, whose conversion empties the list that it is in."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __array__(self, dtype=None, copy=None):
+        self.items.clear()
+        return np.ones(3)
+
+    def __index__(self):
+        self.items.clear()
+        return 0
+
+
+CALLS_OF_LISTS = {
+    "concatenate": lambda items: anp.concatenate(items),
+    "stack": lambda items: anp.stack(items),
+    "vstack": lambda items: anp.vstack(items),
+    "lexsort": lambda items: anp.lexsort(items),
+    "zeros": lambda items: anp.zeros(items[:1] + items),
+    "reshape": lambda items: anp.zeros(1).reshape(items),
+    "moveaxis": lambda items: anp.moveaxis(anp.zeros((1,) * 41), items, items),
+    "roll": lambda items: anp.roll(anp.zeros((2, 2)), 1, items),
+    "tensordot": lambda items: anp.tensordot([1.0], [1.0], (items, items)),
+    "expand_dims": lambda items: anp.expand_dims(anp.zeros(2), items),
+    "squeeze": lambda items: anp.squeeze(anp.zeros((1, 1)), axis=items),
+    "fftshift": lambda items: anp.fft.fftshift(anp.zeros((2, 2)), items),
+    "ravel_multi_index": lambda items: anp.ravel_multi_index(items, (2,) * 41),
+    "unravel_index": lambda items: anp.unravel_index(0, items),
+    "transpose": lambda items: anp.zeros((1,) * 41).transpose(items),
+    "sum": lambda items: anp.sum(anp.zeros((1,) * 41), axis=tuple(items)),
+    "pad": lambda items: anp.pad(anp.zeros(2), items, mode="wrap"),
+    "choose": lambda items: anp.choose(0, items),
+    "take": lambda items: anp.take(anp.zeros(2), items),
+    "index": lambda items: anp.zeros(2)[items],
+    "array": lambda items: anp.array(items),
+    "partition": lambda items: anp.partition(anp.zeros(50), items),
+    "empty": lambda items: anp.empty(items),
+    "flip": lambda items: anp.flip(anp.zeros((2, 2)), items),
+}
+
+
+@pytest.mark.parametrize("name", CALLS_OF_LISTS)
+def test_lists_that_change_while_they_are_read(name):
+    """A result or an exception, whichever: what a list loses meanwhile is not read."""
+    items = []
+    items += [Emptying(items), *range(40)]
+    try:
+        CALLS_OF_LISTS[name](items)
+    except (ValueError, TypeError, IndexError, RuntimeError, MemoryError) as error:
+        assert str(error)

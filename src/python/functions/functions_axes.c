@@ -18,13 +18,13 @@ int asn_axis_number_from_py(PyObject *obj, int64_t *out) {
 }
 
 /* axis= as NumPy's normalize_axis_tuple reads it: one number, or any sequence of them. A
- * new tuple or list. */
+ * new tuple. */
 static PyObject *axis_items(PyObject *axis) {
-    if (PyTuple_Check(axis) || PyList_Check(axis)) return Py_NewRef(axis);
+    if (PyTuple_Check(axis) || PyList_Check(axis)) return PySequence_Tuple(axis);
     PyObject *number = PyNumber_Index(axis);
     if (!number) {
         PyErr_Clear();
-        return PySequence_List(axis);
+        return PySequence_Tuple(axis);
     }
     PyObject *items = PyTuple_Pack(1, number);
     Py_DECREF(number);
@@ -274,7 +274,7 @@ static int add_shift(PyObject *given, int64_t extent, int64_t *shift) {
 static PyObject *shift_items(PyObject *shift) {
     if (PyTuple_CheckExact(shift) || PyList_CheckExact(shift))
         for (Py_ssize_t i = 0; i <= PySequence_Fast_GET_SIZE(shift); i++) {
-            if (i == PySequence_Fast_GET_SIZE(shift)) return Py_NewRef(shift);
+            if (i == PySequence_Fast_GET_SIZE(shift)) return PySequence_Tuple(shift);
             if (!PyLong_CheckExact(PySequence_Fast_GET_ITEM(shift, i))) break;
         }
     PyObject *host = PyArray_FromAny(shift, NULL, 0, 0, 0, NULL), *items = NULL;
@@ -282,7 +282,7 @@ static PyObject *shift_items(PyObject *shift) {
         PyErr_SetString(PyExc_ValueError,
                         "'shift' and 'axis' should be scalars or 1D sequences");
     else if (host && PyArray_NDIM((PyArrayObject *)host) == 1)
-        items = PySequence_List(host);
+        items = PySequence_Tuple(host);
     else if (host)
         items = PyTuple_Pack(1, shift);
     Py_XDECREF(host);
@@ -376,17 +376,18 @@ static int shifted_axes(PyObject *obj, int ndim, int *axes, int *n) {
         *n = 1;
         return asn_loose_axis_from_py(obj, ndim, axes);
     }
-    Py_ssize_t count = PySequence_Fast_GET_SIZE(obj);
+    PyObject *items = PySequence_Tuple(obj);
+    Py_ssize_t count = items ? PyTuple_GET_SIZE(items) : 0;
+    int rc = items ? 0 : -1;
     if (count > ASN_MAX_DIMS) {
         PyErr_Format(PyExc_ValueError, "axes has %zd numbers; it may have 0 to %d", count,
                      ASN_MAX_DIMS);
-        return -1;
+        rc = -1;
     }
-    for (*n = 0; *n < count; ++*n)
-        if (asn_loose_axis_from_py(PySequence_Fast_GET_ITEM(obj, *n), ndim, &axes[*n]) <
-            0)
-            return -1;
-    return 0;
+    for (*n = 0; *n < count && rc == 0; ++*n)
+        rc = asn_loose_axis_from_py(PyTuple_GET_ITEM(items, *n), ndim, &axes[*n]);
+    Py_XDECREF(items);
+    return rc;
 }
 
 static PyObject *fftshift(PyObject *const *v, bool back) {

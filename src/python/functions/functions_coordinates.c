@@ -10,7 +10,7 @@ static int read_dims(PyObject *obj, int64_t *shape, int *ndim) {
         *ndim = 1;
         return asn_int64_from_py(obj, shape);
     }
-    PyObject *items = PySequence_Fast(obj, "dimensions are integers");
+    PyObject *items = asn_items_of(obj, "dimensions are integers");
     if (!items) return -1;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     int rc = 0;
@@ -151,7 +151,7 @@ static int read_modes(PyObject *obj, int ndim, asn_np_bounds *modes) {
             modes[d] = all;
         return 0;
     }
-    PyObject *items = PySequence_Fast(obj, "mode is a name, or a sequence of names");
+    PyObject *items = asn_items_of(obj, "mode is a name, or a sequence of names");
     if (!items) return -1;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     int rc = 0;
@@ -205,7 +205,7 @@ static PyObject *f_ravel_multi_index(PyObject *const *v) {
     grid g;
     if (read_dims(v[1], g.shape, &g.ndim) < 0 || read_order(v[3], &g.order) < 0)
         return NULL;
-    PyObject *items = PySequence_Fast(v[0], "multi_index is a sequence"), *r = NULL;
+    PyObject *items = asn_items_of(v[0], "multi_index is a sequence"), *r = NULL;
     if (items)
         r = ravel_items(PySequence_Fast_ITEMS(items), PySequence_Fast_GET_SIZE(items), &g,
                         v[2]);

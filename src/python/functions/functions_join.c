@@ -60,7 +60,7 @@ static int list_init(array_list *list, PyObject *sequence, bool flatten, bool we
     list->count = 0;
     list->objects = list->few_objects;
     PyObject *items =
-        PySequence_Fast(sequence, "The first input argument needs to be a sequence");
+        asn_items_of(sequence, "The first input argument needs to be a sequence");
     if (!items) return -1;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(items);
     int rc = list_alloc(list, n);

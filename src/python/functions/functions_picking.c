@@ -119,7 +119,7 @@ static PyObject *f_lexsort(PyObject *const *v) {
     if (!PySequence_Check(v[0]))
         return PyErr_Format(PyExc_TypeError, "object of type '%s' has no len()",
                             Py_TYPE(v[0])->tp_name);
-    PyObject *items = PySequence_Fast(v[0], "keys are a sequence");
+    PyObject *items = asn_items_of(v[0], "keys are a sequence");
     PyObject *r = items ? lexsort(items, axis) : NULL;
     Py_XDECREF(items);
     return r;

@@ -80,8 +80,8 @@ static PyObject *f_outer(PyObject *const *v) {
 static int some_axes(PyObject *given, int64_t axes[ASN_MAX_DIMS + 1], int *n) {
     PyObject *items = PyIndex_Check(given) && !PySequence_Check(given)
                           ? PyTuple_Pack(1, given)
-                          : PySequence_Fast(given, "axes are integers, or sequences of "
-                                                   "them");
+                          : asn_items_of(given, "axes are integers, or sequences of "
+                                                "them");
     if (!items) return -1;
     Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
     int rc = 0;
@@ -119,7 +119,7 @@ static int read_axes(PyObject *axes, summed_axes *s) {
         }
         Py_DECREF(iterator);
     }
-    PyObject *pair = PySequence_Fast(axes, "axes is a number or a pair of sequences");
+    PyObject *pair = asn_items_of(axes, "axes is a number or a pair of sequences");
     if (!pair) return -1;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(pair);
     int rc = -1;

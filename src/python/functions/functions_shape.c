@@ -43,8 +43,9 @@ static PyObject *f_matrix_transpose(PyObject *const *v) {
  * a bit for each, of ndim dimensions and `more` for each number. */
 static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_t *mask) {
     bool many = PyTuple_CheckExact(axis) || PyList_CheckExact(axis);
-    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(axis) : 1;
-    int which;
+    PyObject *items = many ? PySequence_Tuple(axis) : PyTuple_Pack(1, axis);
+    Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
+    int which, rc = items ? 0 : -1;
     *mask = 0;
     *count = (int)n;
     if (more && ndim + n > ASN_MAX_DIMS) {
@@ -52,18 +53,19 @@ static int axes_by_index(PyObject *axis, int ndim, int more, int *count, uint64_
             PyExc_ValueError,
             "maximum supported dimension for an ndarray is currently %d, found %zd",
             ASN_MAX_DIMS, ndim + n);
-        return -1;
+        rc = -1;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *one = many ? PySequence_Fast_GET_ITEM(axis, i) : axis;
-        if (asn_loose_axis_from_py(one, ndim + more * (int)n, &which) < 0) return -1;
-        if (*mask >> which & 1) {
+    for (Py_ssize_t i = 0; i < n && rc == 0; i++) {
+        PyObject *one = PyTuple_GET_ITEM(items, i);
+        rc = asn_loose_axis_from_py(one, ndim + more * (int)n, &which);
+        if (rc == 0 && *mask >> which & 1) {
             PyErr_SetString(PyExc_ValueError, "repeated axis");
-            return -1;
+            rc = -1;
         }
-        *mask |= 1ULL << which;
+        if (rc == 0) *mask |= 1ULL << which;
     }
-    return 0;
+    Py_XDECREF(items);
+    return rc;
 }
 
 static PyObject *expand(PyObject *a, PyObject *axis) {

@@ -171,7 +171,7 @@ static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
 /* ---- the type */
 
 static int read_statics(asn_jit *jit, PyObject *numbers, PyObject *names) {
-    PyObject *all = PySequence_Fast(numbers, "static_argnums is a tuple of ints");
+    PyObject *all = asn_items_of(numbers, "static_argnums is a tuple of ints");
     for (Py_ssize_t i = 0; all && i < PySequence_Fast_GET_SIZE(all); i++) {
         Py_ssize_t at = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(all, i), NULL);
         if (at == -1 && PyErr_Occurred()) {
