@@ -92,7 +92,8 @@ class Maker:
         return self.env[name].dtype.kind == "f"
 
     def is_large(self, name):
-        """So large that a last bit is a good part of a sine's period."""
+        """So large that a last bit is a good part of a sine's period, and what is left of squares
+        that cancel."""
         with numpy.errstate(all="ignore"):
             return bool((abs(self.env[name]) > 1e3).any())
 
