@@ -13,6 +13,7 @@
 #include "graph/operators/families.h"
 #include "graph/small/direct.h"
 #include "numpy/axes.h"
+#include "numpy/elementwise.h"
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
 
@@ -26,9 +27,7 @@ static asn_operand word(uint64_t value) {
 
 static asn_status with_word(asn_array *out, asn_op op, const asn_array *a,
                             uint64_t value) {
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    const asn_operand in[2] = {{.array = a}, word(value)};
-    return asn_ufunc_call(op, in, NULL, out, &options);
+    return asn_np_binary(out, op, asn_np_of(a), word(value));
 }
 
 /* The axis that is worked on, and `a` with it as the last one. */
@@ -86,11 +85,10 @@ static asn_status viewed(asn_array *out, const asn_array *a, asn_dtype dtype) {
 /* Truth values, whole words of them along the last axis. */
 static asn_status truth_words(asn_array *out, const asn_array *a) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     const asn_operand number = asn_operand_int(0),
                       no = {.scalar = asn_scalar_bool(false)};
-    const asn_operand in[2] = {{.array = a}, a->layout.dtype == ASN_BOOL ? no : number};
-    ASN_MAKE(bits, asn_ufunc_call(ASN_OP_NOT_EQUAL, in, NULL, bits, &options));
+    ASN_MAKE(bits, asn_np_binary(bits, ASN_OP_NOT_EQUAL, asn_np_of(a),
+                                 a->layout.dtype == ASN_BOOL ? no : number));
     int64_t n = a->layout.shape[a->layout.ndim - 1], whole = n / 8 * 8 + (n % 8 ? 8 : 0);
     if (n == whole && asn_layout_contiguous(&bits->layout))
         return viewed(out, bits, ASN_U64);

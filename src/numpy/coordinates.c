@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "graph/trace/ufunc.h"
+#include "numpy/elementwise.h"
 #include "numpy/temporaries.h"
 
 asn_status asn_np_steps(int ndim, const int64_t *shape, char order, int64_t *steps,
@@ -77,9 +77,7 @@ static asn_status report_beyond(const asn_array *flat, int64_t size) {
 }
 
 static asn_status with_number(asn_array *out, asn_op op, const asn_array *a, int64_t n) {
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    const asn_operand in[2] = {{.array = a}, asn_operand_int(n)};
-    return asn_ufunc_call(op, in, NULL, out, &options);
+    return asn_np_binary(out, op, asn_np_of(a), asn_operand_int(n));
 }
 
 /* flat // step % extent */
@@ -135,12 +133,11 @@ asn_status asn_np_ravel_multi(const int64_t *at, int ndim, const int64_t *shape,
 /* What lies within the bounds, as the mode says. */
 static asn_status within(asn_array *out, const asn_array *at, int64_t extent,
                          asn_np_bounds mode) {
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     if (mode == ASN_BOUNDS_WRAP) return with_number(out, ASN_OP_REMAINDER, at, extent);
     if (mode == ASN_BOUNDS_CLIP) {
         const asn_operand in[3] = {
             {.array = at}, asn_operand_int(0), asn_operand_int(extent - 1)};
-        return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, &options);
+        return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, NULL);
     }
     bool beyond;
     ASN_TRY(look_beyond(at, extent, &beyond));
@@ -151,12 +148,10 @@ static asn_status within(asn_array *out, const asn_array *at, int64_t extent,
 static asn_status add_dimension(asn_array *total, bool first, const asn_array *tame,
                                 int64_t step) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_array sum;
     if (first) return with_number(total, ASN_OP_MULTIPLY, tame, step);
     ASN_MAKE(part, with_number(part, ASN_OP_MULTIPLY, tame, step));
-    const asn_operand in[2] = {{.array = total}, {.array = part}};
-    ASN_TRY(asn_ufunc_call(ASN_OP_ADD, in, NULL, &sum, &options));
+    ASN_TRY(asn_np_binary(&sum, ASN_OP_ADD, asn_np_of(total), asn_np_of(part)));
     asn_array_fini(total);
     asn_array_move(total, &sum);
     return ASN_OK;

@@ -15,19 +15,9 @@
 #include "graph/engine.h"
 #include "graph/index/index.h"
 #include "graph/operators/families.h"
+#include "numpy/elementwise.h"
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
-
-static asn_status of_two(asn_array *out, asn_op op, const asn_operand x,
-                         const asn_operand y) {
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    const asn_operand in[2] = {x, y};
-    return asn_ufunc_call(op, in, NULL, out, &options);
-}
-
-static inline asn_operand of(const asn_array *a) {
-    return (asn_operand){.array = a};
-}
 
 /* The element at `index`, without an axis. */
 static asn_status element(asn_array *out, const asn_array *a, int64_t index) {
@@ -40,7 +30,7 @@ static asn_status where_x(asn_array *out, asn_op op, const asn_array *x,
                           const asn_array *bound, const asn_operand value,
                           const asn_operand otherwise) {
     ASN_TEMPORARIES;
-    ASN_MAKE(mask, of_two(mask, op, of(x), of(bound)));
+    ASN_MAKE(mask, asn_np_binary(mask, op, asn_np_of(x), asn_np_of(bound)));
     return asn_where(out, mask, &value, &otherwise);
 }
 
@@ -51,8 +41,8 @@ static asn_status with_ends(asn_array *out, const asn_array *x, const asn_array 
     ASN_TEMPORARIES;
     ASN_MAKE(first, element(first, xp, 0));
     ASN_MAKE(last, element(last, xp, -1));
-    ASN_MAKE(high, where_x(high, ASN_OP_GREATER, x, last, right, of(value)));
-    return where_x(out, ASN_OP_LESS, x, first, left, of(high));
+    ASN_MAKE(high, where_x(high, ASN_OP_GREATER, x, last, right, asn_np_of(value)));
+    return where_x(out, ASN_OP_LESS, x, first, left, asn_np_of(high));
 }
 
 /* f0 + (x - x0) (f1 - f0) / (x1 - x0), from the other end where that is no number. */
@@ -60,45 +50,47 @@ static asn_status follow_lines(asn_array *out, const asn_array *x, const asn_arr
                                const asn_array *x1, const asn_array *f0,
                                const asn_array *f1) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    ASN_MAKE(rise, of_two(rise, ASN_OP_SUBTRACT, of(f1), of(f0)));
-    ASN_MAKE(run, of_two(run, ASN_OP_SUBTRACT, of(x1), of(x0)));
-    ASN_MAKE(slope, of_two(slope, ASN_OP_DIVIDE, of(rise), of(run)));
-    ASN_MAKE(from0, of_two(from0, ASN_OP_SUBTRACT, of(x), of(x0)));
-    ASN_MAKE(part0, of_two(part0, ASN_OP_MULTIPLY, of(slope), of(from0)));
-    ASN_MAKE(value, of_two(value, ASN_OP_ADD, of(part0), of(f0)));
-    ASN_MAKE(from1, of_two(from1, ASN_OP_SUBTRACT, of(x), of(x1)));
-    ASN_MAKE(part1, of_two(part1, ASN_OP_MULTIPLY, of(slope), of(from1)));
-    ASN_MAKE(again, of_two(again, ASN_OP_ADD, of(part1), of(f1)));
-    const asn_operand first = of(value), second = of(again), start = of(f0);
-    ASN_MAKE(lost, asn_ufunc_call(ASN_OP_ISNAN, &first, NULL, lost, &options));
+    ASN_MAKE(rise, asn_np_binary(rise, ASN_OP_SUBTRACT, asn_np_of(f1), asn_np_of(f0)));
+    ASN_MAKE(run, asn_np_binary(run, ASN_OP_SUBTRACT, asn_np_of(x1), asn_np_of(x0)));
+    ASN_MAKE(slope, asn_np_binary(slope, ASN_OP_DIVIDE, asn_np_of(rise), asn_np_of(run)));
+    ASN_MAKE(from0, asn_np_binary(from0, ASN_OP_SUBTRACT, asn_np_of(x), asn_np_of(x0)));
+    ASN_MAKE(part0,
+             asn_np_binary(part0, ASN_OP_MULTIPLY, asn_np_of(slope), asn_np_of(from0)));
+    ASN_MAKE(value, asn_np_binary(value, ASN_OP_ADD, asn_np_of(part0), asn_np_of(f0)));
+    ASN_MAKE(from1, asn_np_binary(from1, ASN_OP_SUBTRACT, asn_np_of(x), asn_np_of(x1)));
+    ASN_MAKE(part1,
+             asn_np_binary(part1, ASN_OP_MULTIPLY, asn_np_of(slope), asn_np_of(from1)));
+    ASN_MAKE(again, asn_np_binary(again, ASN_OP_ADD, asn_np_of(part1), asn_np_of(f1)));
+    const asn_operand first = asn_np_of(value), second = asn_np_of(again),
+                      start = asn_np_of(f0);
+    ASN_MAKE(lost, asn_np_unary(lost, ASN_OP_ISNAN, value));
     ASN_MAKE(found, asn_where(found, lost, &second, &first));
-    const asn_operand other = of(found);
-    ASN_MAKE(still, asn_ufunc_call(ASN_OP_ISNAN, &other, NULL, still, &options));
-    ASN_MAKE(level, of_two(level, ASN_OP_EQUAL, of(f0), of(f1)));
-    ASN_MAKE(flat, of_two(flat, ASN_OP_BITWISE_AND, of(still), of(level)));
+    const asn_operand other = asn_np_of(found);
+    ASN_MAKE(still, asn_np_unary(still, ASN_OP_ISNAN, found));
+    ASN_MAKE(level, asn_np_binary(level, ASN_OP_EQUAL, asn_np_of(f0), asn_np_of(f1)));
+    ASN_MAKE(flat,
+             asn_np_binary(flat, ASN_OP_BITWISE_AND, asn_np_of(still), asn_np_of(level)));
     ASN_MAKE(held, asn_where(held, flat, &start, &other));
-    return where_x(out, ASN_OP_EQUAL, x, x0, start, of(held));
+    return where_x(out, ASN_OP_EQUAL, x, x0, start, asn_np_of(held));
 }
 
 /* The index of the interval that each x lies in. */
 static asn_status intervals(asn_array *out, const asn_array *x, const asn_array *xp) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     ASN_MAKE(after, asn_searchsorted(after, xp, x, true));
-    ASN_MAKE(at, of_two(at, ASN_OP_SUBTRACT, of(after), asn_operand_int(1)));
-    const asn_operand in[3] = {of(at), asn_operand_int(0),
+    ASN_MAKE(at,
+             asn_np_binary(at, ASN_OP_SUBTRACT, asn_np_of(after), asn_operand_int(1)));
+    const asn_operand in[3] = {asn_np_of(at), asn_operand_int(0),
                                asn_operand_int(xp->layout.size - 2)};
-    return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, &options);
+    return asn_ufunc_call(ASN_OP_CLIP, in, NULL, out, NULL);
 }
 
 static asn_status on_lines(asn_array *out, const asn_array *x, const asn_array *xp,
                            const asn_array *fp, const asn_operand left,
                            const asn_operand right) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     ASN_MAKE(j, intervals(j, x, xp));
-    ASN_MAKE(next, of_two(next, ASN_OP_ADD, of(j), asn_operand_int(1)));
+    ASN_MAKE(next, asn_np_binary(next, ASN_OP_ADD, asn_np_of(j), asn_operand_int(1)));
     ASN_MAKE(x0, asn_take(x0, xp, j, 0, 0));
     ASN_MAKE(x1, asn_take(x1, xp, next, 0, 0));
     ASN_MAKE(f0, asn_take(f0, fp, j, 0, 0));
@@ -106,10 +98,11 @@ static asn_status on_lines(asn_array *out, const asn_array *x, const asn_array *
     ASN_MAKE(value, follow_lines(value, x, x0, x1, f0, f1));
     ASN_MAKE(last, element(last, xp, -1));
     ASN_MAKE(end, element(end, fp, -1));
-    ASN_MAKE(ended, where_x(ended, ASN_OP_EQUAL, x, last, of(end), of(value)));
+    ASN_MAKE(ended,
+             where_x(ended, ASN_OP_EQUAL, x, last, asn_np_of(end), asn_np_of(value)));
     ASN_MAKE(bounded, with_ends(bounded, x, xp, left, right, ended));
-    const asn_operand in = of(x), otherwise = of(bounded);
-    ASN_MAKE(none, asn_ufunc_call(ASN_OP_ISNAN, &in, NULL, none, &options));
+    const asn_operand in = asn_np_of(x), otherwise = asn_np_of(bounded);
+    ASN_MAKE(none, asn_np_unary(none, ASN_OP_ISNAN, x));
     return asn_where(out, none, &in, &otherwise);
 }
 
@@ -145,21 +138,14 @@ static asn_status of_reals(asn_array *result, const asn_array *x, const asn_arra
     asn_array *value = &temporaries_.made[0];
     asn_status status = asn_interp(value, x, xp, fp, ends[0], ends[1]);
     if (status == ASN_ERR_UNSUPPORTED)
-        return composed(result, x, xp, fp, of(left), of(right));
+        return composed(result, x, xp, fp, asn_np_of(left), asn_np_of(right));
     ASN_TRY(status);
     if (!capturing) {
         asn_array_move(result, value);
         return ASN_OK;
     }
     temporaries_.count++;
-    return with_ends(result, x, xp, of(left), of(right), value);
-}
-
-static asn_status part_of(asn_array *out, const asn_array *a, int part) {
-    asn_layout view;
-    ASN_TRY(asn_view_part(&view, &a->layout, part));
-    asn_array_view(out, a, &view);
-    return ASN_OK;
+    return with_ends(result, x, xp, asn_np_of(left), asn_np_of(right), value);
 }
 
 /* One part of complex values into that of the result. */
@@ -167,12 +153,12 @@ static asn_status of_part(const asn_array *result, int part, const asn_array *x,
                           const asn_array *xp, const asn_array *fp, const asn_array *left,
                           const asn_array *right) {
     ASN_TEMPORARIES;
-    ASN_MAKE(values, part_of(values, fp, part));
-    ASN_MAKE(low, part_of(low, left, part));
-    ASN_MAKE(high, part_of(high, right, part));
-    ASN_MAKE(target, part_of(target, result, part));
+    ASN_MAKE(values, asn_np_part(values, fp, part));
+    ASN_MAKE(low, asn_np_part(low, left, part));
+    ASN_MAKE(high, asn_np_part(high, right, part));
+    ASN_MAKE(target, asn_np_part(target, result, part));
     ASN_MAKE(found, of_reals(found, x, xp, values, low, high));
-    const asn_operand value = of(found);
+    const asn_operand value = asn_np_of(found);
     return asn_assign(target, &value, ASN_CASTING_SAME_KIND, NULL);
 }
 
@@ -232,7 +218,7 @@ static asn_status interpolated(asn_array *result, const asn_array *x, const asn_
 
 /* a % period */
 static asn_status within(asn_array *out, const asn_array *a, double period) {
-    return of_two(out, ASN_OP_REMAINDER, of(a), asn_operand_float(period));
+    return asn_np_binary(out, ASN_OP_REMAINDER, asn_np_of(a), asn_operand_float(period));
 }
 
 /* The points with the last one a period earlier in front, and the first one a period
@@ -245,9 +231,10 @@ static asn_status wrapped(asn_array *out, const asn_array *points, double period
     if (period == 0)
         return asn_concatenate(3, (const asn_array *[]){last, points, first}, 0, dtype,
                                ASN_CASTING_NO, NULL, out);
-    ASN_MAKE(before,
-             of_two(before, ASN_OP_SUBTRACT, of(last), asn_operand_float(period)));
-    ASN_MAKE(after, of_two(after, ASN_OP_ADD, of(first), asn_operand_float(period)));
+    ASN_MAKE(before, asn_np_binary(before, ASN_OP_SUBTRACT, asn_np_of(last),
+                                   asn_operand_float(period)));
+    ASN_MAKE(after, asn_np_binary(after, ASN_OP_ADD, asn_np_of(first),
+                                  asn_operand_float(period)));
     return asn_concatenate(3, (const asn_array *[]){before, points, after}, 0, dtype,
                            ASN_CASTING_NO, NULL, out);
 }

@@ -4,6 +4,7 @@
 #include "array/views.h"
 #include "graph/operators/families.h"
 #include "numpy/axes.h"
+#include "numpy/elementwise.h"
 #include "numpy/shape.h"
 
 asn_status asn_np_inner(asn_array *result, const asn_array *a, const asn_array *b) {
@@ -28,11 +29,10 @@ asn_status asn_np_inner(asn_array *result, const asn_array *a, const asn_array *
 
 static asn_status vdot_lines(asn_array *result, const asn_array *a, const asn_array *b) {
     asn_array conjugate;
-    const asn_operand in = {.array = a};
     bool alike = a->layout.dtype == b->layout.dtype && a->layout.size == b->layout.size;
     if (alike || !asn_is_complex(asn_layout_dtype(&a->layout)))
         return asn_vdot(a, b, result);
-    ASN_TRY(asn_ufunc_call(ASN_OP_CONJUGATE, &in, NULL, &conjugate, NULL));
+    ASN_TRY(asn_np_unary(&conjugate, ASN_OP_CONJUGATE, a));
     asn_status status = asn_dot(&conjugate, b, NULL, result);
     asn_array_fini(&conjugate);
     return status;
@@ -64,13 +64,12 @@ static asn_status line(asn_array *out, const asn_array *a, bool column) {
 
 asn_status asn_np_outer(asn_array *result, const asn_array *a, const asn_array *b,
                         const asn_array *out) {
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_array column, row;
     ASN_TRY(line(&column, a, true));
     asn_status status = line(&row, b, false);
     if (!status) {
-        const asn_operand in[2] = {{.array = &column}, {.array = &row}};
-        status = asn_ufunc_call(ASN_OP_MULTIPLY, in, out, result, &options);
+        const asn_operand in[2] = {asn_np_of(&column), asn_np_of(&row)};
+        status = asn_ufunc_call(ASN_OP_MULTIPLY, in, out, result, NULL);
         asn_array_fini(&row);
     }
     asn_array_fini(&column);

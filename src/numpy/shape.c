@@ -35,6 +35,13 @@ asn_status asn_np_slice(asn_array *out, const asn_array *a, int64_t start, int64
     return asn_index_view(out, a, 1, &item);
 }
 
+asn_status asn_np_part(asn_array *out, const asn_array *a, int part) {
+    asn_layout view;
+    ASN_TRY(asn_view_part(&view, &a->layout, part));
+    asn_array_view(out, a, &view);
+    return ASN_OK;
+}
+
 asn_status asn_np_astype(asn_array *out, const asn_array *a, asn_dtype dtype) {
     return asn_layout_dtype(&a->layout) == dtype ? asn_array_share(out, a)
                                                  : asn_copy(out, a, dtype, 'K');

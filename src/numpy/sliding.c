@@ -13,6 +13,7 @@
 #include "graph/index/index.h"
 #include "graph/operators/families.h"
 #include "numpy/axes.h"
+#include "numpy/elementwise.h"
 #include "numpy/shape.h"
 
 /* Where the result's first element lies, and how many there are. */
@@ -28,11 +29,11 @@ static slide_range range_of(asn_np_slide mode, int64_t n, int64_t m) {
     }
 }
 
-static asn_status combined(asn_op op, const asn_array *x, const asn_array *y,
-                           const asn_array *out, asn_array *result) {
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    const asn_operand in[2] = {{.array = x}, {.array = y}};
-    return asn_ufunc_call(op, in, out, result, &options);
+/* out = x op y, into what is there. */
+static asn_status combine(const asn_array *out, asn_op op, const asn_array *x,
+                          const asn_array *y) {
+    const asn_operand in[2] = {asn_np_of(x), asn_np_of(y)};
+    return asn_ufunc_call(op, in, out, NULL, NULL);
 }
 
 /* sums += a[...] v[j], for the elements of a that there are. */
@@ -56,10 +57,11 @@ static asn_status add_products(const asn_array *sums, const asn_array *a,
         made += !status;
     }
     if (!status) {
-        status = combined(ASN_OP_MULTIPLY, &parts[1], &parts[2], NULL, &parts[made]);
+        status = asn_np_binary(&parts[made], ASN_OP_MULTIPLY, asn_np_of(&parts[1]),
+                               asn_np_of(&parts[2]));
         made += !status;
     }
-    if (!status) status = combined(ASN_OP_ADD, &parts[0], &parts[3], &parts[0], NULL);
+    if (!status) status = combine(&parts[0], ASN_OP_ADD, &parts[0], &parts[3]);
     while (made)
         asn_array_fini(&parts[--made]);
     return status;
@@ -101,14 +103,6 @@ static asn_status of_reals(asn_array *result, const asn_array *a, const asn_arra
     return status;
 }
 
-/* The real part (0) or the imaginary one (1). */
-static asn_status part_of(asn_array *out, const asn_array *a, int part) {
-    asn_layout view;
-    ASN_TRY(asn_view_part(&view, &a->layout, part));
-    asn_array_view(out, a, &view);
-    return ASN_OK;
-}
-
 /* One part of a product of complex lines: x0 y0 - x1 y1, or x0 y1 + x1 y0. */
 static asn_status complex_part(const asn_array *result, int part, const asn_array *x,
                                const asn_array *y, slide_range r) {
@@ -117,10 +111,10 @@ static asn_status complex_part(const asn_array *result, int part, const asn_arra
     ASN_TRY(status);
     status = of_lines(&sums[1], &x[1], &y[!part], r);
     if (!status) {
-        status = part_of(&target, result, part);
+        status = asn_np_part(&target, result, part);
         if (!status) {
-            status = combined(part ? ASN_OP_ADD : ASN_OP_SUBTRACT, &sums[0], &sums[1],
-                              &target, NULL);
+            status =
+                combine(&target, part ? ASN_OP_ADD : ASN_OP_SUBTRACT, &sums[0], &sums[1]);
             asn_array_fini(&target);
         }
         asn_array_fini(&sums[1]);
@@ -140,7 +134,7 @@ static asn_status of_complex(asn_array *result, const asn_array *a, const asn_ar
         return status;
     }
     for (; made < 4 && !status; made += !status)
-        status = part_of(&parts[made], &whole[made / 2], made % 2);
+        status = asn_np_part(&parts[made], &whole[made / 2], made % 2);
     if (!status) status = asn_array_new(result, dtype, 1, &r.count, 'C');
     if (!status) {
         for (int part = 0; part < 2 && !status; part++)
@@ -195,9 +189,8 @@ static asn_status slide(asn_array *result, const asn_array *a, const asn_array *
 asn_status asn_np_correlate(asn_array *result, const asn_array *a, const asn_array *v,
                             asn_np_slide mode) {
     asn_array conjugate;
-    const asn_operand in = {.array = v};
     if (!asn_is_complex(asn_layout_dtype(&v->layout))) return slide(result, a, v, mode);
-    ASN_TRY(asn_ufunc_call(ASN_OP_CONJUGATE, &in, NULL, &conjugate, NULL));
+    ASN_TRY(asn_np_unary(&conjugate, ASN_OP_CONJUGATE, v));
     asn_status status = slide(result, a, &conjugate, mode);
     asn_array_fini(&conjugate);
     return status;

@@ -10,6 +10,7 @@
 #include "graph/index/index.h"
 #include "graph/operators/families.h"
 #include "numpy/axes.h"
+#include "numpy/elementwise.h"
 #include "numpy/picking.h"
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
@@ -17,11 +18,9 @@
 /* a[1:] op a[:-1] along the first axis. */
 static asn_status neighbours(asn_array *out, asn_op op, const asn_array *a) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     ASN_MAKE(later, asn_np_slice(later, a, 1, INT64_MAX, 1));
     ASN_MAKE(earlier, asn_np_slice(earlier, a, 0, -1, 1));
-    const asn_operand in[2] = {{.array = later}, {.array = earlier}};
-    return asn_ufunc_call(op, in, NULL, out, &options);
+    return asn_np_binary(out, op, asn_np_of(later), asn_np_of(earlier));
 }
 
 /* Whether the last element, the greatest, is NaN. */
@@ -41,14 +40,11 @@ static asn_status ends_in_nan(const asn_array *sorted, bool *nan) {
 /* differ &= not both of them NaN */
 static asn_status join_nans(const asn_array *differ, const asn_array *sorted) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-    const asn_operand values = {.array = sorted};
-    ASN_MAKE(nan, asn_ufunc_call(ASN_OP_ISNAN, &values, NULL, nan, &options));
+    ASN_MAKE(nan, asn_np_unary(nan, ASN_OP_ISNAN, sorted));
     ASN_MAKE(both, neighbours(both, ASN_OP_LOGICAL_AND, nan));
-    const asn_operand pair = {.array = both};
-    ASN_MAKE(apart, asn_ufunc_call(ASN_OP_LOGICAL_NOT, &pair, NULL, apart, &options));
-    const asn_operand in[2] = {{.array = differ}, {.array = apart}};
-    return asn_ufunc_call(ASN_OP_LOGICAL_AND, in, differ, NULL, &options);
+    ASN_MAKE(apart, asn_np_unary(apart, ASN_OP_LOGICAL_NOT, both));
+    const asn_operand in[2] = {asn_np_of(differ), asn_np_of(apart)};
+    return asn_ufunc_call(ASN_OP_LOGICAL_AND, in, differ, NULL, NULL);
 }
 
 /* A mask of n elements: the first one, and those behind it where `differ` says so. */
@@ -83,12 +79,11 @@ static asn_status masked(asn_array *out, const asn_array *a, const asn_array *ma
 static asn_status inverse_of(asn_array *out, const asn_array *order,
                              const asn_array *starts, int ndim, const int64_t *shape) {
     ASN_TEMPORARIES;
-    const asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     const asn_index_item at = {.kind = ASN_INDEX_ARRAY, .array = order};
     ASN_MAKE(counted,
              asn_ufunc_accumulate(ASN_OP_ADD, starts, 0, ASN_DTYPE_NONE, NULL, counted));
-    const asn_operand in[2] = {{.array = counted}, asn_operand_int(1)};
-    ASN_MAKE(run, asn_ufunc_call(ASN_OP_SUBTRACT, in, NULL, run, &options));
+    ASN_MAKE(run,
+             asn_np_binary(run, ASN_OP_SUBTRACT, asn_np_of(counted), asn_operand_int(1)));
     const asn_operand value = {.array = run};
     ASN_MAKE(inverse, asn_array_new(inverse, ASN_I64, 1, &order->layout.size, 'C'));
     ASN_TRY(asn_index_set(inverse, 1, &at, &value));

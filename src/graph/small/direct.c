@@ -361,7 +361,8 @@ bool asn_direct_scalar(asn_op op, const asn_operand *in, asn_scalar *out) {
         asn_loop_report(met, op);
         asn_counters.eager++;
     }
-    return asn_small_end_op(begin, done, op, 1, (asn_dtype)out->dtype, num_in + 1);
+    return asn_small_end_op(begin, done, op, 1, b ? (asn_dtype)b->result : ASN_F64,
+                            num_in + 1);
 }
 
 static ASN_RECORDS bool copy_profiled(asn_array *result, const asn_array *a,
@@ -433,7 +434,7 @@ bool asn_direct_reduce(asn_op op, const asn_array *a, asn_scalar *out) {
         asn_counters.eager++;
     }
     return asn_small_end_op(begin, src[0] != NULL, op, a->layout.size,
-                            (asn_dtype)out->dtype, 1);
+                            b ? (asn_dtype)b->result : ASN_F64, 1);
 }
 
 bool asn_direct_arg(const asn_array *a, bool smallest, int64_t *out) {
