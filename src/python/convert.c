@@ -19,7 +19,7 @@ static const int8_t dtype_of_num[] = {
 
 /* Finds ml_dtypes' dtype; -1 with ImportError when it is not installed. */
 static int load_bfloat16(void) {
-    if (asn_py.descr[ASN_BF16]) return 0;
+    if (__atomic_load_n(&asn_py.descr[ASN_BF16], __ATOMIC_ACQUIRE)) return 0;
     PyObject *module = PyImport_ImportModule("ml_dtypes");
     if (!module) return -1;
     PyObject *type = PyObject_GetAttrString(module, "bfloat16");
@@ -28,14 +28,18 @@ static int load_bfloat16(void) {
     Py_XDECREF(type);
     Py_DECREF(module);
     if (!ok) return -1;
-    asn_py.descr[ASN_BF16] = descr;
-    asn_py.bfloat16_num = descr->type_num;
+    PyArray_Descr *none = NULL; /* another thread may have been first */
+    ASN_WRITE(asn_py.bfloat16_num, descr->type_num);
+    if (!__atomic_compare_exchange_n(&asn_py.descr[ASN_BF16], &none, descr, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        Py_DECREF(descr);
     return 0;
 }
 
 PyArray_Descr *asn_descr(asn_dtype dtype) {
-    if (ASN_UNLIKELY(!asn_py.descr[dtype]) && load_bfloat16() < 0) return NULL;
-    return asn_py.descr[dtype];
+    PyArray_Descr *descr = __atomic_load_n(&asn_py.descr[dtype], __ATOMIC_ACQUIRE);
+    if (ASN_LIKELY(descr != NULL)) return descr;
+    return load_bfloat16() < 0 ? NULL : asn_py.descr[dtype];
 }
 
 PyObject *asn_descr_object(asn_dtype dtype) {
@@ -52,8 +56,8 @@ asn_dtype asn_dtype_from_descr(PyArray_Descr *descr) {
     if (num == NPY_HALF)
         return PyArray_ISNBO(descr->byteorder) ? ASN_F16 : ASN_DTYPE_NONE;
     if (num < NPY_USERDEF) return ASN_DTYPE_NONE;
-    if (asn_py.bfloat16_num < 0 && load_bfloat16() < 0) PyErr_Clear();
-    return num == asn_py.bfloat16_num ? ASN_BF16 : ASN_DTYPE_NONE;
+    if (ASN_READ(asn_py.bfloat16_num) < 0 && load_bfloat16() < 0) PyErr_Clear();
+    return num == ASN_READ(asn_py.bfloat16_num) ? ASN_BF16 : ASN_DTYPE_NONE;
 }
 
 /* The types programs pass most, without building a dtype object. */
@@ -360,6 +364,15 @@ PyObject *asn_items_of(PyObject *obj, const char *message) {
     PyObject *items = PySequence_Fast(obj, message);
     if (items && !PyTuple_Check(items)) Py_SETREF(items, PyList_AsTuple(items));
     return items;
+}
+
+PyObject *asn_first_item(PyObject *o) {
+    PyObject *items = asn_steady_items(o), *first = NULL;
+    if (!items) PyErr_Clear();
+    if (items && PySequence_Fast_GET_SIZE(items) > 0)
+        first = Py_NewRef(PySequence_Fast_GET_ITEM(items, 0));
+    Py_XDECREF(items);
+    return first;
 }
 
 PyObject *asn_shape_to_py(int ndim, const int64_t *shape) {

@@ -31,6 +31,14 @@ int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
 /* What a sequence holds, as a tuple: code that is called for an item may change a list.
  * TypeError with `message`: it is none. */
 PyObject *asn_items_of(PyObject *obj, const char *message);
+/* A list or tuple, to be read in place: itself, or a tuple of the items of a list that
+ * other threads may change meanwhile. A new reference; NULL where memory runs out. */
+static inline PyObject *asn_steady_items(PyObject *o) {
+    return ASN_FREE_THREADED && PyList_Check(o) ? PyList_AsTuple(o) : Py_NewRef(o);
+}
+/* The first item of a list or tuple that has one; a new reference, or NULL: it has none,
+ * by now. */
+PyObject *asn_first_item(PyObject *o);
 int asn_int64_from_py(PyObject *obj, int64_t *out); /* __index__ */
 int asn_index_from_py(PyObject *obj, int64_t *out); /* the same, no bool */
 /* An axis as it is given: an integer, but no bool. */

@@ -498,9 +498,14 @@ ASN_METHOD(dot) {
 /* ---- in Python: rarely used, clearer there */
 
 PyObject *asn_support_call(const char *name, PyObject *const *args, size_t nargs) {
-    if (!asn_py.package && !(asn_py.package = PyImport_ImportModule("asnumpy._support")))
-        return NULL;
-    PyObject *function = PyObject_GetAttrString(asn_py.package, name);
+    PyObject *package = __atomic_load_n(&asn_py.package, __ATOMIC_ACQUIRE), *none = NULL;
+    if (ASN_UNLIKELY(!package)) {
+        if (!(package = PyImport_ImportModule("asnumpy._support"))) return NULL;
+        if (!__atomic_compare_exchange_n(&asn_py.package, &none, package, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            Py_DECREF(package); /* the module is one, whoever imports it */
+    }
+    PyObject *function = PyObject_GetAttrString(package, name);
     PyObject *r = function ? PyObject_Vectorcall(function, args, nargs, NULL) : NULL;
     Py_XDECREF(function);
     return r;
@@ -523,9 +528,8 @@ ASN_METHOD(put) {
 }
 
 /* Choices that are all arrays, as they are; NULL (without an error): not that simple. */
-static PyObject *choose_plain(PyObject *self, PyObject *choices) {
+static PyObject *choose_among(PyObject *self, PyObject *choices) {
     const asn_array *from[ASN_DIRECT_CHOICES];
-    if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(choices);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *one = PySequence_Fast_GET_ITEM(choices, i);
@@ -536,6 +540,14 @@ static PyObject *choose_plain(PyObject *self, PyObject *choices) {
     return asn_direct_choose(&result, asn_of(self), (int)n, from)
                ? asn_ndarray_wrap(&result)
                : NULL;
+}
+
+static PyObject *choose_plain(PyObject *self, PyObject *choices) {
+    if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
+    PyObject *items = asn_steady_items(choices);
+    PyObject *r = items ? choose_among(self, items) : NULL;
+    Py_XDECREF(items);
+    return r;
 }
 
 ASN_METHOD(choose) {

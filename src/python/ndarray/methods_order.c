@@ -122,15 +122,18 @@ ASN_METHOD(argsort) {
 }
 
 static int refuse_bools(PyObject *list) {
-    bool many = PyList_Check(list) || PyTuple_Check(list);
-    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(list) : 1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *one = many ? PySequence_Fast_GET_ITEM(list, i) : list;
-        if (!PyBool_Check(one) && !PyArray_IsScalar(one, Bool)) continue;
-        PyErr_SetString(PyExc_ValueError, "Booleans unacceptable as partition index");
-        return -1;
+    bool many = PyList_Check(list) || PyTuple_Check(list), any = false;
+    PyObject *items = many ? asn_steady_items(list) : Py_NewRef(list);
+    if (!items) return -1;
+    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(items) : 1;
+    for (Py_ssize_t i = 0; i < n && !any; i++) {
+        PyObject *one = many ? PySequence_Fast_GET_ITEM(items, i) : items;
+        any = PyBool_Check(one) || PyArray_IsScalar(one, Bool);
     }
-    return 0;
+    Py_DECREF(items);
+    if (any)
+        PyErr_SetString(PyExc_ValueError, "Booleans unacceptable as partition index");
+    return any ? -1 : 0;
 }
 
 /* `list`, whole numbers that must each be an index of `length` elements. */

@@ -244,10 +244,8 @@ ASN_METHOD(__array__) {
  * ufunc. Found by name once: NumPy makes a new string of the name each time it is asked.
  */
 static PyObject *own_ufunc(PyObject *theirs) {
-    static PyObject *known;
     if (asn_is_ufunc(theirs)) return theirs;
-    if (!known && !(known = PyDict_New())) return NULL;
-    PyObject *own = PyDict_GetItemWithError(known, theirs);
+    PyObject *own = PyDict_GetItemWithError(asn_py.known_ufuncs, theirs);
     if (own) return own;
     PyErr_Clear(); /* it cannot be a key: then it has no name either */
     PyObject *name = PyObject_GetAttr(theirs, asn_py.s_name);
@@ -258,7 +256,7 @@ static PyObject *own_ufunc(PyObject *theirs) {
     }
     own = PyDict_GetItemWithError(asn_py.ufuncs, name);
     Py_DECREF(name);
-    return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
+    return own && PyDict_SetItem(asn_py.known_ufuncs, theirs, own) < 0 ? NULL : own;
 }
 
 /* A ufunc that is none of ours (scipy.special's, np.frompyfunc's): NumPy runs it. */

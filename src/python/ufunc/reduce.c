@@ -63,7 +63,7 @@ int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
         }
     }
     PyObject *out = asn_out_object(a->out);
-    s->options.now = s->all_axes && !s->options.keepdims && !out && asn_py.numpy_scalars;
+    s->options.now = s->all_axes && !s->options.keepdims && !out && asn_gives_scalars();
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }
 
@@ -218,7 +218,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     bool keep = false;
     int64_t at;
     if (asn_is_default(axis) && asn_is_default(out) && asn_is_default(keepdims) &&
-        asn_py.numpy_scalars && asn_direct_arg(asn_of(array), !maximum, &at))
+        asn_gives_scalars() && asn_direct_arg(asn_of(array), !maximum, &at))
         return position(at);
     if (axis && axis != Py_None) {
         int64_t value;
