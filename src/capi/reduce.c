@@ -3,6 +3,7 @@
 
 #include "graph/small/direct.h"
 #include "graph/operators/moments.h"
+#include "numpy/sums.h"
 
 typedef struct {
     asn_reduce_options options;
@@ -139,11 +140,18 @@ asnp_status asnp_all(const asnp_array *a, int32_t num_axes, const int32_t *axes,
 asnp_status asnp_count_nonzero(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                                int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *truth = NULL;
-    asnp_status status = asnp_binary_number("not_equal", a, asnp_bool(0), &truth);
-    if (!status) status = asnp_sum(truth, num_axes, axes, keepdims, out);
-    asnp_release(truth);
-    return status;
+    asn_reduce_options over = {.keepdims = keepdims != 0, .dtype = ASN_DTYPE_NONE};
+    bool plain = !axes && !keepdims;
+    asn_scalar number;
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_axes(num_axes, axes, asn_capi_layout(a)->ndim, &over.axes));
+    asn_status status =
+        asn_np_count_nonzero(&made, plain ? &number : NULL, &a->array, &over);
+    return !status && plain && number.dtype != ASN_DTYPE_NONE
+               ? number_result(&number, out)
+               : asn_capi_wrap(status, &made, out);
 }
 
 /* ---- mean, var, std */

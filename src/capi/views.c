@@ -3,6 +3,7 @@
 
 #include "graph/index/index.h"
 #include "numpy/axes.h"
+#include "numpy/sums.h"
 
 /* ---- facts */
 
@@ -167,16 +168,13 @@ asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *a
 asnp_status asnp_diagonal(const asnp_array *a, int64_t offset, int32_t axis1,
                           int32_t axis2, asnp_array **out) {
     IN_LIBRARY;
+    const asn_np_diagonals of = {offset, axis1, axis2};
     asn_layout view;
-    int first, second;
     NEED(a);
     NEED(out);
-    const asn_layout *l = asn_capi_layout(a);
-    ASN_TRY(asn_axis_normalize(axis1, l->ndim, &first));
-    ASN_TRY(asn_axis_normalize(axis2, l->ndim, &second));
-    ASN_TRY(asn_view_diagonal(&view, l, offset, first, second));
+    ASN_TRY(asn_np_diagonal(&view, asn_capi_layout(a), &of));
     /* NumPy's is read-only; a C program has asnp_copy for that */
-    view.flags |= l->flags & ASN_WRITEABLE;
+    view.flags |= asn_capi_layout(a)->flags & ASN_WRITEABLE;
     return asn_capi_view(ASN_OK, a, &view, out);
 }
 
