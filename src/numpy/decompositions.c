@@ -13,6 +13,7 @@
 #include "array/views.h"
 #include "graph/operators/families.h"
 #include "graph/operators/solvers.h"
+#include "graph/trace/operands.h"
 #include "numpy/axes.h"
 #include "numpy/elementwise.h"
 #include "numpy/picking.h"
@@ -178,6 +179,8 @@ static asn_status inverse_values(asn_array *out, const asn_array *s,
     ASN_MAKE(cutoff, asn_np_binary(cutoff, ASN_OP_MULTIPLY, share, asn_np_of(largest)));
     ASN_MAKE(counts,
              asn_np_binary(counts, ASN_OP_GREATER, asn_np_of(s), asn_np_of(cutoff)));
+    /* NumPy fills s itself, which must then hold one quotient for each of these. */
+    ASN_TRY(asn_check_out_shape(s, counts->layout.ndim, counts->layout.shape));
     const asn_operand values = asn_np_of(s);
     ASN_MAKE(divisor, asn_where(divisor, counts, &values, &one));
     ASN_MAKE(inverse, asn_np_unary(inverse, ASN_OP_RECIPROCAL, divisor));

@@ -249,12 +249,11 @@ static asn_status spectral(asn_array *result, const asn_array *x,
                                      .dtype = ASN_DTYPE_NONE,
                                      .initial = largest ? &zero : NULL};
     if (!keepdims) return asn_ufunc_reduce(op, values, NULL, result, &over);
-    asn_layout view;
+    int64_t shape[ASN_MAX_DIMS];
     ASN_MAKE(norms, asn_ufunc_reduce(op, values, NULL, norms, &over));
-    ASN_TRY(asn_view_expand(&view, &norms->layout, x->layout.ndim,
-                            (uint64_t)1 << rows | (uint64_t)1 << columns));
-    asn_array_view(result, norms, &view);
-    return ASN_OK;
+    for (int d = 0; d < x->layout.ndim; d++)
+        shape[d] = d == rows || d == columns ? 1 : x->layout.shape[d];
+    return asn_np_reshape(result, norms, x->layout.ndim, shape);
 }
 
 asn_status asn_np_matrix_norm(asn_array *result, const asn_array *a,

@@ -162,6 +162,11 @@ static PyObject *frequencies(PyObject *const *v, bool real) {
 }
 
 static PyObject *f_fftfreq(PyObject *const *v) {
+    if (PyBool_Check(v[0])) { /* no extent of an array, which rfftfreq's arange has none of */
+        PyErr_Format(PyExc_TypeError,
+                     "expected a sequence of integers or a single integer, got '%R'", v[0]);
+        return NULL;
+    }
     return frequencies(v, false);
 }
 static PyObject *f_rfftfreq(PyObject *const *v) {
