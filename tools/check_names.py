@@ -91,8 +91,7 @@ def main():
         again |= {full for full in (name, *(f"{m}.{name}" for m in MODULES)) if full in known}
     again = {name.removeprefix("fft.") for name in again} - FILES
     wrong = twice + [
-        f"{name}: src/capi composes it again; it belongs in src/numpy"
-        for name in sorted(again)
+        f"{name}: src/capi composes it again; it belongs in src/numpy" for name in sorted(again)
     ]
     print("\n".join(wrong) if wrong else f"names: {len(known)} functions, each defined once")
     return bool(wrong)

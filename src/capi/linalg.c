@@ -67,8 +67,8 @@ asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
     asn_array made;
     NEED(a);
     NEED(out);
-    return asn_capi_wrap(
-        asn_np_trace(&made, NULL, &a->array, &of, ASN_DTYPE_NONE, NULL), &made, out);
+    return asn_capi_wrap(asn_np_trace(&made, NULL, &a->array, &of, ASN_DTYPE_NONE, NULL),
+                         &made, out);
 }
 
 /* ---- the device's solvers */

@@ -56,15 +56,14 @@ static asn_status check_finite(const asn_array *a) {
     ASN_MAKE(truth, asn_np_unary(truth, ASN_OP_ISFINITE, a));
     ASN_TRY(all_true(truth, &finite));
     return finite ? ASN_OK
-                  : asn_error_set(ASN_ERR_LINALG,
-                                  "Array must not contain infs or NaNs");
+                  : asn_error_set(ASN_ERR_LINALG, "Array must not contain infs or NaNs");
 }
 
 static asn_status are_real(const asn_array *values, bool *real) {
     ASN_TEMPORARIES;
     ASN_MAKE(imaginary, asn_np_part(imaginary, values, 1));
-    ASN_MAKE(zero, asn_np_binary(zero, ASN_OP_EQUAL, asn_np_of(imaginary),
-                                 asn_operand_int(0)));
+    ASN_MAKE(zero,
+             asn_np_binary(zero, ASN_OP_EQUAL, asn_np_of(imaginary), asn_operand_int(0)));
     return all_true(zero, real);
 }
 
@@ -85,9 +84,10 @@ asn_status asn_np_eig(asn_array *values, asn_array *vectors, const asn_array *a,
     const asn_solver s = {.op = vectors ? ACLNNX_LINALG_EIG : ACLNNX_LINALG_EIGVALS,
                           .failed = "Eigenvalues did not converge"};
     ASN_TRY(check_finite(a));
-    ASN_MAKE(x, asn_np_astype(x, a, !single            ? dtype
-                                    : dtype == ASN_F32 ? ASN_F64
-                                                       : ASN_C128));
+    ASN_MAKE(x, asn_np_astype(x, a,
+                              !single            ? dtype
+                              : dtype == ASN_F32 ? ASN_F64
+                                                 : ASN_C128));
     asn_array *made = &temporaries_.made[temporaries_.count];
     ASN_TRY(asn_solver_run(&s, x, NULL, made));
     temporaries_.count += asn_solver_results(s.op);
@@ -109,8 +109,8 @@ static asn_status signs_of(asn_array *out, const asn_array *values) {
     const asn_scalar numbers[2] = {asn_scalar_int(-1), asn_scalar_int(1)};
     ASN_TRY(asn_scalar_cast(&numbers[0], dtype, &minus.scalar));
     ASN_TRY(asn_scalar_cast(&numbers[1], dtype, &one.scalar));
-    ASN_MAKE(negative, asn_np_binary(negative, ASN_OP_LESS, asn_np_of(values),
-                                     asn_operand_int(0)));
+    ASN_MAKE(negative,
+             asn_np_binary(negative, ASN_OP_LESS, asn_np_of(values), asn_operand_int(0)));
     return asn_where(out, negative, &minus, &one);
 }
 

@@ -1,5 +1,6 @@
 /* L2 numpy: what NumPy makes of eigenvalues and singular values. (Stacks of) matrices in
- * the last two axes. LINALG (LinAlgError) as graph/operators/solvers.h says; TYPE: halves.
+ * the last two axes. LINALG (LinAlgError) as graph/operators/solvers.h says; TYPE:
+ * halves.
  */
 #ifndef ASN_NUMPY_DECOMPOSITIONS_H
 #define ASN_NUMPY_DECOMPOSITIONS_H

@@ -19,8 +19,7 @@ static asn_status counted(asn_array *out, int64_t first, int64_t n) {
 
 asn_status asn_np_fftfreq(asn_array *result, int64_t n, const asn_operand *factor) {
     ASN_TEMPORARIES;
-    if (n < 0)
-        return asn_error_set(ASN_ERR_VALUE, "negative dimensions are not allowed");
+    if (n < 0) return asn_error_set(ASN_ERR_VALUE, "negative dimensions are not allowed");
     ASN_MAKE(front, counted(front, 0, n - n / 2));
     ASN_MAKE(back, counted(back, -(n / 2), n / 2));
     ASN_MAKE(steps, asn_concatenate(2, (const asn_array *[]){front, back}, 0, ASN_I64,

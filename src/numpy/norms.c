@@ -35,8 +35,8 @@ static asn_status squared(asn_array *out, const asn_array *x) {
     if (!asn_is_complex(asn_layout_dtype(&x->layout)))
         return asn_np_binary(out, ASN_OP_MULTIPLY, asn_np_of(x), asn_np_of(x));
     ASN_MAKE(conjugate, asn_np_unary(conjugate, ASN_OP_CONJUGATE, x));
-    ASN_MAKE(product, asn_np_binary(product, ASN_OP_MULTIPLY, asn_np_of(conjugate),
-                                    asn_np_of(x)));
+    ASN_MAKE(product,
+             asn_np_binary(product, ASN_OP_MULTIPLY, asn_np_of(conjugate), asn_np_of(x)));
     return asn_np_unary(out, ASN_OP_REAL, product);
 }
 
@@ -124,8 +124,8 @@ static asn_status counted(asn_array *result, const asn_array *x,
     ASN_TEMPORARIES;
     asn_reduce_options options = *over;
     options.dtype = asn_real_dtype(asn_layout_dtype(&x->layout));
-    ASN_MAKE(truth, asn_np_binary(truth, ASN_OP_NOT_EQUAL, asn_np_of(x),
-                                  asn_operand_int(0)));
+    ASN_MAKE(truth,
+             asn_np_binary(truth, ASN_OP_NOT_EQUAL, asn_np_of(x), asn_operand_int(0)));
     return reduced(result, ASN_OP_ADD, truth, &options);
 }
 
@@ -182,10 +182,10 @@ static const struct {
     double ord; /* NaN: none */
     asn_np_matrix_order order;
 } orders[] = {
-    {"fro", NAN, ASN_NORM_FROBENIUS},   {"f", NAN, ASN_NORM_FROBENIUS},
-    {"nuc", NAN, ASN_NORM_NUCLEAR},     {"2", 2, ASN_NORM_LARGEST},
-    {"-2", -2, ASN_NORM_SMALLEST},      {"1", 1, ASN_NORM_COLUMNS},
-    {"-1", -1, ASN_NORM_COLUMNS_MIN},   {"inf", INFINITY, ASN_NORM_ROWS},
+    {"fro", NAN, ASN_NORM_FROBENIUS},       {"f", NAN, ASN_NORM_FROBENIUS},
+    {"nuc", NAN, ASN_NORM_NUCLEAR},         {"2", 2, ASN_NORM_LARGEST},
+    {"-2", -2, ASN_NORM_SMALLEST},          {"1", 1, ASN_NORM_COLUMNS},
+    {"-1", -1, ASN_NORM_COLUMNS_MIN},       {"inf", INFINITY, ASN_NORM_ROWS},
     {"-inf", -INFINITY, ASN_NORM_ROWS_MIN},
 };
 

@@ -1,7 +1,7 @@
 /* L2 numpy: counts and traces (sums.h).
  *
- * Both are a cheap first step (a comparison, a view) and then add.reduce, which has all of
- * NumPy's rules about accumulation dtypes. Counting adds up the truth values of a
+ * Both are a cheap first step (a comparison, a view) and then add.reduce, which has all
+ * of NumPy's rules about accumulation dtypes. Counting adds up the truth values of a
  * comparison with zero rather than looking for positions: the comparison and the sum are
  * one fused pass over large arrays, and nothing is written.
  */

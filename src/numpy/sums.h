@@ -10,7 +10,8 @@
 #include "graph/array.h"
 #include "graph/trace/ufunc.h"
 
-/* How many elements are not zero, int64; axes, keepdims and `now` of the options count. */
+/* How many elements are not zero, int64; axes, keepdims and `now` of the options count.
+ */
 ASN_CHECK_RESULT asn_status asn_np_count_nonzero(asn_array *result, asn_scalar *number,
                                                  const asn_array *a,
                                                  const asn_reduce_options *over);

@@ -16,7 +16,9 @@ EPS = {"e": 2e-3, "f": 2e-6, "d": 1e-12, "F": 2e-6, "D": 1e-12}
 @st.composite
 def arrays(draw, least=1, most=4, dtypes=DTYPES):
     """(NumPy's, ours): a view of a larger array, in some order of axes, whose elements are from 1 to 3 in size."""
-    shape = draw(st.lists(st.integers(0 if draw(st.booleans()) else 1, 5), min_size=least, max_size=most))
+    shape = draw(
+        st.lists(st.integers(0 if draw(st.booleans()) else 1, 5), min_size=least, max_size=most)
+    )
     dtype = draw(st.sampled_from(dtypes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     host = rng.uniform(1, 3, [2 * n for n in shape]) * rng.choice([-1, 1], [2 * n for n in shape])
@@ -24,8 +26,13 @@ def arrays(draw, least=1, most=4, dtypes=DTYPES):
         host = host + 1j * rng.uniform(1, 3, host.shape)
     host = (abs(host) if dtype[0] in "u?" else host).astype(dtype)
     order = draw(st.permutations(range(len(shape))))
-    steps = draw(st.lists(st.sampled_from([1, 2, -1, -2]), min_size=len(shape), max_size=len(shape)))
-    key = tuple(slice(None, None, s) if abs(s) == 2 else slice(0, n) for s, n in zip(steps, shape, strict=True))
+    steps = draw(
+        st.lists(st.sampled_from([1, 2, -1, -2]), min_size=len(shape), max_size=len(shape))
+    )
+    key = tuple(
+        slice(None, None, s) if abs(s) == 2 else slice(0, n)
+        for s, n in zip(steps, shape, strict=True)
+    )
     return [x.transpose(order)[tuple(key[d] for d in order)] for x in (host, anp.asarray(host))]
 
 
@@ -59,7 +66,9 @@ def test_norms_of_vectors(pair, ord, keepdims, data):
 @given(arrays(), st.sampled_from(ORDERS), st.booleans(), st.data())
 def test_norms_along_several_axes(pair, ord, keepdims, data):
     x, y = pair
-    axes = data.draw(st.none() | st.lists(st.integers(-x.ndim, x.ndim - 1), max_size=x.ndim).map(tuple))
+    axes = data.draw(
+        st.none() | st.lists(st.integers(-x.ndim, x.ndim - 1), max_size=x.ndim).map(tuple)
+    )
     same(lambda m, a: m.linalg.vector_norm(a, axis=axes, keepdims=keepdims, ord=ord), x, y)
 
 
@@ -91,7 +100,9 @@ def test_traces(pair, offset, dtype, data):
 def test_counts(pair, keepdims, data):
     x, y = pair
     x[..., :1], y[..., :1] = 0, 0
-    axes = data.draw(st.none() | st.lists(st.integers(-x.ndim, x.ndim - 1), max_size=x.ndim).map(tuple))
+    axes = data.draw(
+        st.none() | st.lists(st.integers(-x.ndim, x.ndim - 1), max_size=x.ndim).map(tuple)
+    )
     expected = np.asarray(np.count_nonzero(x, axes, keepdims=keepdims)) if axes is None or len(
         {d % x.ndim for d in axes}) == len(axes) else None  # fmt: skip
     if expected is None:
@@ -136,8 +147,12 @@ def test_eigenvalues(pair):
     for a, b in ((got, expected), (ours, vectors), (only, expected)):
         assert a.dtype == b.dtype and a.shape == b.shape
     # each is one, and each vector is its value's
-    np.testing.assert_allclose(np.sort_complex(np.asarray(only)), np.sort_complex(expected), rtol=1e-7, atol=1e-7)
-    np.testing.assert_allclose(x @ np.asarray(ours), np.asarray(ours) * np.asarray(got)[..., None, :], atol=1e-8)
+    np.testing.assert_allclose(
+        np.sort_complex(np.asarray(only)), np.sort_complex(expected), rtol=1e-7, atol=1e-7
+    )
+    np.testing.assert_allclose(
+        x @ np.asarray(ours), np.asarray(ours) * np.asarray(got)[..., None, :], atol=1e-8
+    )
 
 
 def test_values_that_are_real_in_single_precision_only():

@@ -162,9 +162,11 @@ static PyObject *frequencies(PyObject *const *v, bool real) {
 }
 
 static PyObject *f_fftfreq(PyObject *const *v) {
-    if (PyBool_Check(v[0])) { /* no extent of an array, which rfftfreq's arange has none of */
+    if (PyBool_Check(
+            v[0])) { /* no extent of an array, which rfftfreq's arange has none of */
         PyErr_Format(PyExc_TypeError,
-                     "expected a sequence of integers or a single integer, got '%R'", v[0]);
+                     "expected a sequence of integers or a single integer, got '%R'",
+                     v[0]);
         return NULL;
     }
     return frequencies(v, false);
@@ -184,9 +186,9 @@ asn_function_def asn_fft_functions[] = {
                           FREQUENCY_ARGS ", *, dtype=None", f_fftfreq,
                           "The frequencies of fft's n elements for samples that are d "
                           "apart."),
-    ASN_FUNCTION_OF_SHOWN("fft", "rfftfreq", FREQUENCY_ARGS,
-                          FREQUENCY_ARGS ", *, dtype=None", f_rfftfreq,
-                          "The frequencies of rfft's n // 2 + 1 elements for samples that "
-                          "are d apart."),
+    ASN_FUNCTION_OF_SHOWN(
+        "fft", "rfftfreq", FREQUENCY_ARGS, FREQUENCY_ARGS ", *, dtype=None", f_rfftfreq,
+        "The frequencies of rfft's n // 2 + 1 elements for samples that "
+        "are d apart."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -49,10 +49,10 @@ static PyObject *vector_norm(PyObject *a, PyObject *ord, uint64_t axes, bool kee
     if (order == -1.0 && PyErr_Occurred()) return NULL;
     const int ndim = asn_of(a)->layout.ndim;
     const uint64_t all = ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1;
-    const asn_reduce_options over = {
-        .axes = axes,
-        .keepdims = keepdims,
-        .now = axes == all && !keepdims && asn_py.numpy_scalars};
+    const asn_reduce_options over = {.axes = axes,
+                                     .keepdims = keepdims,
+                                     .now = axes == all && !keepdims &&
+                                            asn_py.numpy_scalars};
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? finished(r, asn_np_vector_norm(&r->array, asn_of(a), order, &over)) : NULL;
 }
@@ -113,7 +113,8 @@ static PyObject *norm_along(PyObject *a, PyObject *ord, PyObject *axis, bool kee
     for (Py_ssize_t i = 0; PyTuple_Check(axis) && i < n; i++)
         if (asn_axis_value_from_py(PyTuple_GET_ITEM(axis, i), &axes[i]) < 0) return NULL;
     if (n == 2) return matrix_norm(a, ord, axes[0], axes[1], keepdims);
-    if (ord && PyUnicode_Check(ord)) return vector_norm(a, ord, 0, keepdims); /* refused */
+    if (ord && PyUnicode_Check(ord))
+        return vector_norm(a, ord, 0, keepdims); /* refused */
     ASN_PY_TRY(asn_axis_normalize(axes[0], asn_of(a)->layout.ndim, &which));
     return vector_norm(a, ord, (uint64_t)1 << which, keepdims);
 }

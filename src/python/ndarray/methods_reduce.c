@@ -81,8 +81,8 @@ static PyObject *trace_run(PyObject *self, PyObject *const *v) {
     asn_array made, *target = NULL;
     PyObject *owner = NULL, *out = asn_out_object(v[4]);
     if (asn_int64_from_py(v[0], &of.offset) < 0 ||
-        asn_int64_from_py(v[1], &of.axis1) < 0 || asn_int64_from_py(v[2], &of.axis2) < 0 ||
-        asn_dtype_from_py(v[3], &dtype) < 0)
+        asn_int64_from_py(v[1], &of.axis1) < 0 ||
+        asn_int64_from_py(v[2], &of.axis2) < 0 || asn_dtype_from_py(v[3], &dtype) < 0)
         return NULL;
     if (dtype != ASN_DTYPE_NONE && asn_complex_check(asn_dtype_of(self), dtype) < 0)
         return NULL;
