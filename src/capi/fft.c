@@ -1,10 +1,18 @@
-/* L3 C binding: Fourier transforms (fft.h). */
+/* L3 C binding: Fourier transforms (fft.h).
+ *
+ * One transform along one axis is the core's; this file has what NumPy says around it:
+ * how many points, which factor, which dtype goes in, and the order of axes in transforms
+ * of several. Those run one axis after the other, the last one first, as NumPy's do; a
+ * real transform takes its own axis first forwards and last backwards, since the others
+ * need its complex half.
+ */
 #include "capi/capi.h"
 
 #include "aclnn/aclnnx.h"
 #include "numpy/axes.h"
 #include "numpy/frequencies.h"
 
+/* Points and factor. n 0: as many as there are; to real, 2 (m - 1) of m. */
 static asn_status plan(const asnp_array *a, int64_t n, const char *norm, int axis,
                        int kind, int64_t *points, double *scale) {
     int64_t extent = asn_capi_layout(a)->shape[axis];
@@ -170,6 +178,7 @@ asnp_status asnp_irfftn(const asnp_array *a, int32_t num_axes, const int64_t *le
 
 /* ---- frequencies */
 
+/* NumPy divides by n; C has no ZeroDivisionError to say so. */
 static asn_status check_count(int64_t n) {
     return n >= 1 ? ASN_OK
                   : asn_error_set(ASN_ERR_VALUE,

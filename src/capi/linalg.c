@@ -1,4 +1,11 @@
-/* L3 C binding: products, solvers and decompositions (linalg.h). */
+/* L3 C binding: products, solvers and decompositions (linalg.h).
+ *
+ * Solvers are one operation of the core with a code (graph/operators/solvers.h), which
+ * checks shapes and dtypes and says LINALG where a matrix has no result; what NumPy
+ * composes around them (eig's checks, pinv) is numpy/decompositions.h. A result that the
+ * caller does not want (NULL) costs as little as the device allows: qr without q and svd
+ * without vectors are operations of their own.
+ */
 #include "capi/capi.h"
 
 #include <float.h>
@@ -73,7 +80,8 @@ asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
 
 /* ---- the device's solvers */
 
-/* Results in order into *to[]; a NULL among them is not wanted. */
+/* Results in order into *to[]; a NULL among them is not wanted. All handles or none:
+ * where one cannot be made, those before it are released and *to[] is left alone. */
 static asnp_status solver(const asn_solver *s, const asnp_array *a, const asnp_array *b,
                           asnp_array **const *to) {
     asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
@@ -94,6 +102,7 @@ static asnp_status solver(const asn_solver *s, const asnp_array *a, const asnp_a
     return status;
 }
 
+/* `failed`: what is said of a matrix without a result; NULL: every matrix has one. */
 static asnp_status one_result(int op, const char *failed, const asnp_array *a,
                               const asnp_array *b, asnp_array **out) {
     const asn_solver s = {.op = op, .failed = failed};
@@ -161,6 +170,7 @@ asnp_status asnp_svd(const asnp_array *a, int32_t full, asnp_array **u, asnp_arr
     return solver(&op, a, NULL, factors ? three : one);
 }
 
+/* Complex in any case: a C program must know the dtype before it looks. */
 asnp_status asnp_eig(const asnp_array *a, asnp_array **values, asnp_array **vectors) {
     IN_LIBRARY;
     asn_array made[2];
@@ -193,6 +203,7 @@ asnp_status asnp_eigh(const asnp_array *a, int32_t upper, asnp_array **values,
 
 /* ---- least squares */
 
+/* One matrix, and b a vector or a matrix: the device has no stacks here. */
 static asn_status check_lstsq(const asnp_array *a, const asnp_array *b) {
     int over = asnp_ndim(b) == 1 ? asnp_ndim(a) : asnp_ndim(b);
     if (asnp_ndim(a) != 2 || over != 2)
@@ -206,6 +217,8 @@ static asn_status check_lstsq(const asnp_array *a, const asnp_array *b) {
                                (long long)asnp_shape(a)[0], (long long)asnp_shape(b)[0]);
 }
 
+/* Residuals exist where the solution is determined and there are more equations than
+ * unknowns; else NumPy gives an empty array, and so does this. */
 asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
                        asnp_array **x, asnp_array **residuals, int64_t *rank,
                        asnp_array **singular_values) {

@@ -1,4 +1,9 @@
-/* L3 C binding: sorting, searching, unique elements, counting (order.h). */
+/* L3 C binding: sorts, partitions, searches, counts, unique elements (array.h).
+ *
+ * Sorts are stable and put NaN last, as the core's are in both bindings; there is no
+ * choice of algorithm to pass on. What concerns arguments that both bindings take is
+ * numpy/ordering.h's and numpy/unique.h's.
+ */
 #include "capi/capi.h"
 #include "numpy/ordering.h"
 #include "numpy/unique.h"
@@ -41,6 +46,8 @@ asnp_status asnp_sort_in_place(asnp_array *a, int32_t axis) {
     return asn_order_in_place(&a->array, at, 0, NULL);
 }
 
+/* At most ASN_MAX_DIMS positions: more are nearly a sort, which Python's binding then
+ * does. */
 static asnp_status partitioned_by(partitioning partition, const asnp_array *a,
                                   int32_t axis, int32_t num_kth, const int64_t *kth,
                                   asnp_array **out) {
