@@ -114,7 +114,8 @@ static asn_status signs_of(asn_array *out, const asn_array *values) {
     return asn_where(out, negative, &minus, &one);
 }
 
-/* Positions along the last axis, the largest size first. */
+/* Equal sizes come in the reverse of their order, as a reversed stable argsort gives
+ * them. */
 static asn_status descending(asn_array *out, const asn_array *sizes) {
     ASN_TEMPORARIES;
     const int last = sizes->layout.ndim - 1;
@@ -188,6 +189,7 @@ static asn_status inverse_values(asn_array *out, const asn_array *s,
     return asn_where(out, counts, &quotient, &zero);
 }
 
+/* Of a dtype as it is, integers too: NumPy's empty. */
 static asn_status of_nothing(asn_array *result, const asn_array *a) {
     const asn_layout *l = &a->layout;
     int64_t shape[ASN_MAX_DIMS];
@@ -197,6 +199,8 @@ static asn_status of_nothing(asn_array *result, const asn_array *a) {
     return asn_array_new(result, asn_layout_dtype(l), l->ndim, shape, 'C');
 }
 
+/* conj(a) = u s vh, so the inverse of a is vh^T s^-1 u^T: no conjugate of the factors is
+ * needed. */
 asn_status asn_np_pinv(asn_array *result, const asn_array *a, const asn_operand *rcond,
                        bool hermitian) {
     ASN_TEMPORARIES;

@@ -27,6 +27,7 @@ asn_status asn_np_fftfreq(asn_array *result, int64_t n, const asn_operand *facto
     return asn_np_binary(result, ASN_OP_MULTIPLY, asn_np_of(steps), *factor);
 }
 
+/* n is the number of samples, of which one more than half are frequencies. */
 asn_status asn_np_rfftfreq(asn_array *result, int64_t n, const asn_operand *factor) {
     ASN_TEMPORARIES;
     ASN_MAKE(steps, counted(steps, 0, n < 0 ? 0 : n / 2 + 1));

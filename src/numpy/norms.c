@@ -23,6 +23,7 @@
 #include "numpy/shape.h"
 #include "numpy/temporaries.h"
 
+/* What the norm is computed in; `a` itself where it is of such a dtype. */
 static asn_status as_float(asn_array *out, const asn_array *a) {
     const asn_dtype dtype = asn_layout_dtype(&a->layout);
     bool is_float = asn_is_inexact(dtype) && dtype != ASN_BF16;
@@ -119,6 +120,7 @@ static asn_status extreme(asn_array *result, const asn_array *x, bool largest,
     return reduced(result, largest ? ASN_OP_MAXIMUM : ASN_OP_MINIMUM, size, &options);
 }
 
+/* In the dtype of the other norms: NumPy's ord 0 is a float too. */
 static asn_status counted(asn_array *result, const asn_array *x,
                           const asn_reduce_options *over) {
     ASN_TEMPORARIES;
@@ -129,6 +131,7 @@ static asn_status counted(asn_array *result, const asn_array *x,
     return reduced(result, ASN_OP_ADD, truth, &options);
 }
 
+/* Without scaling: beyond 1e154 squares overflow, in NumPy as well. */
 static asn_status euclidean(asn_array *result, const asn_array *x,
                             const asn_reduce_options *over) {
     ASN_TEMPORARIES;
@@ -149,6 +152,7 @@ static asn_status inverse_order(double ord, asn_dtype dtype, asn_operand *out) {
     return ASN_OK;
 }
 
+/* ord 1 needs neither power nor root. */
 static asn_status by_powers(asn_array *result, const asn_array *x, double ord,
                             const asn_reduce_options *over) {
     ASN_TEMPORARIES;
@@ -189,6 +193,7 @@ static const struct {
     {"-inf", -INFINITY, ASN_NORM_ROWS_MIN},
 };
 
+/* NaN equals none of them. */
 asn_np_matrix_order asn_np_matrix_order_of(double ord) {
     for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
         if (orders[i].ord == ord) return orders[i].order;
@@ -235,6 +240,8 @@ static asn_status singular_values(asn_array *out, const asn_array *x, int rows,
     return asn_solver_run(&s, matrices, NULL, out);
 }
 
+/* One decomposition for the stack; only the values are asked for. The largest of none is
+ * 0, as initial= says, of the smallest that is an error. */
 static asn_status spectral(asn_array *result, const asn_array *x,
                            asn_np_matrix_order order, int rows, int columns,
                            bool keepdims) {
@@ -256,6 +263,7 @@ static asn_status spectral(asn_array *result, const asn_array *x,
     return asn_np_reshape(result, norms, x->layout.ndim, shape);
 }
 
+/* Axes come before the order, as in NumPy. */
 asn_status asn_np_matrix_norm(asn_array *result, const asn_array *a,
                               asn_np_matrix_order order, int64_t rows, int64_t columns,
                               bool keepdims) {

@@ -37,6 +37,7 @@ asn_status asn_np_count_nonzero(asn_array *result, asn_scalar *number, const asn
     return status;
 }
 
+/* Read-only, as NumPy's has been since 1.9: programs took it for a copy. */
 asn_status asn_np_diagonal(asn_layout *view, const asn_layout *l,
                            const asn_np_diagonals *of) {
     int first, second;
@@ -52,6 +53,8 @@ asn_status asn_np_diagonal(asn_layout *view, const asn_layout *l,
     return ASN_OK;
 }
 
+/* A number only where the sum is one and no option changes it: the direct way has the
+ * default dtype alone. */
 asn_status asn_np_trace(asn_array *result, asn_scalar *number, const asn_array *a,
                         const asn_np_diagonals *of, asn_dtype dtype,
                         const asn_array *out) {

@@ -106,7 +106,7 @@ def refusals():
         ("ValueError", r"kth\(=9\) out of bounds", lambda: c.partition(b, 0, 1, extents(9))),
         ("ValueError", "num_kth is 0", lambda: c.partition(b, 0, 0, extents())),
         ("ValueError", "object too deep", lambda: c.searchsorted(a, b, 0)),
-        ("TypeError", "from dtype('float64')", lambda: c.bincount(b, None, 0)),
+        ("TypeError", r"from dtype\('float64'\)", lambda: c.bincount(b, None, 0)),
         ("ValueError", "'minlength' must not be negative, but is -1", lambda: c.bincount(whole, None, -1)),
         ("ValueError", "same length", lambda: c.bincount(whole, b, 0)),
     ]  # fmt: skip
