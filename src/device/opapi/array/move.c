@@ -297,6 +297,7 @@ static asn_status roll_blocks(const asnd_view *dst, const asnd_view *src,
     return roll_blocks(&to, &from, shift, axis + 1);
 }
 
+/* Rolls by blocks; without dims the elements roll as one line, through temporaries. */
 static asn_status roll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const many_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);

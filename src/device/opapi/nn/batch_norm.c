@@ -6,8 +6,7 @@
  * saveInvstd receive what was used.
  *
  * The passes are norm.c's; what is here is which statistics they use. Statistics are made
- * in temporaries and saved behind, so a running tensor may be an output too. A channel
- * without elements divides by 0 and gives NaN, as the formula says.
+ * in temporaries of the arithmetic's dtype and saved behind.
  */
 #include "device/opapi/nn/norm.h"
 

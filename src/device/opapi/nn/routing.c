@@ -2,8 +2,7 @@
  *
  * Scale is one fused pass with the parameters as broadcast views. Sinkhorn is an
  * iteration over a float32 copy: each sweep reads the matrix once, row by row, for both
- * factors; it is serial, since its sums must not depend on the number of threads and its
- * matrices (tokens by experts) are small.
+ * factors. It is serial, so its sums do not depend on the number of threads.
  */
 #include <math.h>
 #include <string.h>
