@@ -6,8 +6,6 @@
  *
  * Labels are numbered with the output's first, so the summed dimensions are the last
  * ones; each operand is a view of that space with strides of 0 where it lacks a label.
- * Nothing chooses an order of products or calls the matrix kernel: equations of matrices
- * have operators of their own in CANN.
  */
 #include <ctype.h>
 #include <string.h>

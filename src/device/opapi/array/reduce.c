@@ -150,7 +150,7 @@ static bool is_one_line(const reduce_plan *r, const asnd_nd *in, const asnd_view
     return true;
 }
 
-/* A correction above the count divides by 0: infinity or NaN, as PyTorch's. */
+/* A correction above the count divides by 0, as the other way does. */
 static asn_status variance_of_line(const reduce_plan *r, const asnd_nd *in,
                                    const asnd_view *kept) {
     double m2, divisor = fmax((double)r->count - r->number, 0);
