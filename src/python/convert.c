@@ -4,7 +4,7 @@
  * dtype objects are NumPy's; a table from NumPy's type numbers gives ours. `long long` is
  * int64 here, as the two are equal dtypes on every platform we build for. long double,
  * strings, objects and dates have no counterpart and are a TypeError that names them.
- * bfloat16 is ml_dtypes' and is imported when it is first met.
+ * bfloat16 is ml_dtypes' and is imported when it is first used.
  */
 #include "python/convert.h"
 

@@ -1,10 +1,17 @@
 /* L3 python: one transform along one axis, for asnumpy.fft: NumPy's rules about lengths,
- * norms, dtypes and out=. */
+ * norms, dtypes and out=; the frequencies.
+ *
+ * asnumpy.fft's functions of several axes and kinds are Python over _fft, which does one
+ * axis. out= is written directly where the device may (same dtype and shape, no partial
+ * overlap), else by assignment. What a frequency's factor is for n d = 0 is Python's
+ * division to say.
+ */
 #include "python/functions/function.h"
 
 #include "aclnn/aclnnx.h"
 #include "numpy/frequencies.h"
 
+/* n=, or as many as there are; 0: the exception is set. */
 static int points(PyObject *given, const asn_layout *l, int axis, int kind, int64_t *n) {
     *n = axis < l->ndim ? l->shape[axis] : 0;
     if (kind == ACLNNX_FFT_TO_REAL) *n = 2 * (*n - 1);
@@ -15,6 +22,7 @@ static int points(PyObject *given, const asn_layout *l, int axis, int kind, int6
     return -1;
 }
 
+/* norm= as NumPy names it; anything but text is no name. */
 static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     const char *text = "backward";
     if (norm && norm != Py_None)
@@ -28,6 +36,8 @@ static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     return -1;
 }
 
+/* NumPy's checks of out=, of our arrays and its own: class, dimensions, the axis' extent.
+ */
 static int out_fits(PyObject *out, const asn_layout *a, int axis, int64_t made) {
     const asn_layout *l;
     if (!asn_is_ndarray(out) && !PyArray_Check(out)) {

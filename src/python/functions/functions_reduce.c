@@ -1,5 +1,10 @@
 /* L3 python: the functions that reduce: sum, prod, max, min, any, all, mean, std, var,
- * argmax, argmin, cumsum, ... */
+ * argmax, argmin, cumsum, ...
+ *
+ * Each reads NumPy's parameters into the arguments of the reductions that methods share
+ * (ufunc/reduce.h). A temporary argument (nobody else holds it) is told to the engine,
+ * which then need not store it: `(a - b).sum()` reads a and b once and writes nothing.
+ */
 #include "numpy/sums.h"
 #include "python/functions/function.h"
 #include "python/ufunc/reduce_state.h"
@@ -42,6 +47,7 @@ static PyObject *f_min(PyObject *const *v) {
     return reduce_values(ASN_OP_MINIMUM, v, false);
 }
 
+/* any and all have no dtype= and no initial=. */
 static PyObject *truth(asn_op op, PyObject *const *v) {
     asn_reduce_args args = {v[1], NULL, v[2], v[3], NULL, v[4], false};
     WITH_REDUCED(asn_reduce_run(op, a, &args));
@@ -97,6 +103,8 @@ static PyObject *f_cumprod(PyObject *const *v) {
     WITH_ARRAY(asn_accumulate_run(ASN_OP_MULTIPLY, a, v[1], v[2], v[3], true));
 }
 
+/* A number comes without an array where all elements are counted and scalars are wanted.
+ */
 static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
     asn_reduce_options over = {.dtype = ASN_DTYPE_NONE};
     asn_scalar number;
@@ -113,7 +121,8 @@ static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
     return r ? asn_ndarray_finish((asn_ndarray *)r, ASN_OK) : NULL;
 }
 
-/* (a, axis, *, keepdims) */
+/* (a, axis, *, keepdims). Of all elements NumPy gives a plain number, whatever the class.
+ */
 static PyObject *f_count_nonzero(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]);
     if (!a) return NULL;

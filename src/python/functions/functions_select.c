@@ -1,5 +1,10 @@
 /* L3 python: where, dot, bincount, copyto, result_type, can_cast, shares_memory; and the
- * switches of the engine. */
+ * switches of the engine.
+ *
+ * Arguments are read here; what bincount refuses and casts is numpy/ordering.h's.
+ * Promotion (result_type, can_cast) looks at dtypes, arrays and numbers by NumPy's rules
+ * of NEP 50: a Python number takes part by its kind alone.
+ */
 #include "numpy/ordering.h"
 #include "python/functions/function.h"
 
@@ -39,6 +44,7 @@ static PyObject *f_where(PyObject *const *v) {
     return r;
 }
 
+/* A scalar operand multiplies, as in NumPy. */
 static PyObject *f_dot(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL;
     PyObject *r = b ? asn_dot_run(a, b, v[2]) : NULL;

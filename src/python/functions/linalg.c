@@ -1,5 +1,10 @@
-/* L3 python: one solver or decomposition, for asnumpy.linalg: what is no array becomes
- * one, results get the class of the operand that NumPy says. */
+/* L3 python: solvers and decompositions, for asnumpy.linalg: what is no array becomes
+ * one, results get the class of the operand that NumPy says.
+ *
+ * _linalg is the general one, by the device's code of the operation; det, inv and solve
+ * have rows of their own, since a small matrix takes no longer than reading seven
+ * arguments. eig, pinv and Hermitian singular values call numpy/decompositions.h.
+ */
 #include "python/functions/function.h"
 
 #include <float.h>
@@ -43,7 +48,8 @@ static PyObject *result_of(int op, asn_array *made, PyObject *const *operands) {
     return tuple;
 }
 
-/* _linalg(op, a, b, full, upper, rcond, message) */
+/* _linalg(op, a, b, full, upper, rcond, message). Floating-point exceptions are reported
+ * when the results are there: a warning that is an error drops them. */
 static PyObject *f_linalg(PyObject *const *v) {
     int64_t code;
     asn_solver s = {.op = 0};
@@ -126,7 +132,8 @@ static PyObject *f_svd_hermitian(PyObject *const *v) {
     return r;
 }
 
-/* rtol=None: the rounding error of a's dtype times the longer side. */
+/* rtol=None: the rounding error of a's dtype times the longer side, as a number of that
+ * dtype. */
 static int default_rcond(PyObject *a, asn_operand *out) {
     const asn_layout *l = &asn_of(a)->layout;
     const asn_dtype dtype = asn_layout_dtype(l), real = asn_real_dtype(dtype);
@@ -150,7 +157,8 @@ static int default_rcond(PyObject *a, asn_operand *out) {
     return 0;
 }
 
-/* From rcond= and rtol=, of which one may be given. */
+/* From rcond= and rtol=, of which one may be given. *owner: to be released after the
+ * call. */
 static int rcond_of(PyObject *a, PyObject *rcond, PyObject *rtol, asn_operand *out,
                     PyObject **owner) {
     *owner = NULL;

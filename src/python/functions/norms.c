@@ -17,6 +17,7 @@ static PyObject *finished(asn_ndarray *r, asn_status status) {
     return asn_ndarray_finish(r, status);
 }
 
+/* What has no float value is not it; the conversion's exception is dropped. */
 static bool is_number(PyObject *ord, double value) {
     if (!ord || ord == Py_None || PyUnicode_Check(ord)) return false;
     double given = PyFloat_AsDouble(ord);
@@ -86,7 +87,8 @@ static PyObject *matrix_norm(PyObject *a, PyObject *ord, int64_t rows, int64_t c
              : NULL;
 }
 
-/* One number, as int(axis) makes it. */
+/* One number, as int(axis) makes it, and NumPy's one message for all that it does not
+ * take. KeyboardInterrupt passes. */
 static int one_axis(PyObject *axis, int64_t *out) {
     PyObject *whole = PyNumber_Long(axis);
     int rc = whole ? asn_int64_from_py(whole, out) : -1;
@@ -100,7 +102,8 @@ static int one_axis(PyObject *axis, int64_t *out) {
     return -1;
 }
 
-/* norm along axes that were given: of vectors along one, of matrices in two. */
+/* Along axes that were given: of vectors along one, of matrices in two. A name where a
+ * number belongs is refused before the axis is looked at. */
 static PyObject *norm_along(PyObject *a, PyObject *ord, PyObject *axis, bool keepdims) {
     Py_ssize_t n = PyTuple_Check(axis) ? PyTuple_GET_SIZE(axis) : 1;
     int64_t axes[2];
@@ -119,6 +122,7 @@ static PyObject *norm_along(PyObject *a, PyObject *ord, PyObject *axis, bool kee
     return vector_norm(a, ord, (uint64_t)1 << which, keepdims);
 }
 
+/* Without axes the array's own dimensions say what it is. */
 static PyObject *norm_of(PyObject *a, PyObject *ord, PyObject *axis, bool keepdims) {
     const int ndim = asn_of(a)->layout.ndim;
     if (axis && axis != Py_None) return norm_along(a, ord, axis, keepdims);

@@ -1,5 +1,10 @@
 /* L3 python: methods that move elements: astype, copy, fill, take, put, repeat, sort,
- * clip, round, dot, ... */
+ * clip, round, dot, ...
+ *
+ * The asn_..._run functions are shared with the functions of the same names; `self` is an
+ * ndarray, an argument that is NULL was not given. out= and mode= follow NumPy's rules,
+ * which differ from method to method.
+ */
 #include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
@@ -13,6 +18,7 @@ PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
     return asn_raise(status);
 }
 
+/* Of exactly ndarray, with a cast's warnings. */
 PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? asn_ndarray_made(r, asn_copy(&r->array, asn_of(self), dtype, order))

@@ -1,5 +1,10 @@
 /* L3 python: methods that reduce: sum, prod, max, min, any, all, mean, std, var, cumsum,
- * cumprod, argmax, argmin. */
+ * cumprod, argmax, argmin, trace.
+ *
+ * Each reads NumPy's parameters and calls what the function of its name calls
+ * (ufunc/reduce.h). A receiver with one reference is a temporary: the interpreter's stack
+ * alone holds it.
+ */
 #include "python/ndarray/methods.h"
 
 #include "numpy/sums.h"
@@ -73,7 +78,8 @@ ASN_METHOD(argmin) {
     return asn_argreduce_run(self, v[0], v[1], v[2], false);
 }
 
-/* (offset, axis1, axis2, dtype, out) */
+/* (offset, axis1, axis2, dtype, out). The diagonal's sum as add.reduce would report it.
+ */
 static PyObject *trace_run(PyObject *self, PyObject *const *v) {
     asn_np_diagonals of = {0, 0, 1};
     asn_dtype dtype;

@@ -1,16 +1,16 @@
-/* L3 python: floating-point conditions -> warnings, errors, callbacks (errstate, seterr,
+/* L3 python: floating-point exceptions -> warnings, errors, callbacks (errstate, seterr,
  * geterr, seterrcall).
  *
- * The core collects the conditions of what it runs; after an operation that ran at once,
+ * The core collects the exceptions of what it runs; after an operation that ran at once,
  * and after every synchronisation, they are taken and reported under the present modes.
  * While one is "raise", "call", "print" or "log", operations run as they are called, so
- * that the error comes from the call that met the condition.
+ * that the error comes from the call that raised the exception.
  * While every mode is "ignore" the core does not collect at all.
  *
  * The modes are NumPy's own: its context variable holds an object of them, so a thread
  * and an asyncio task have theirs, and numpy.errstate is asnumpy.errstate. The core works
  * under those of one context, `active`; at each call it asks whose context it is
- * (adopt_present), and what was recorded under other modes is settled first, so that
+ * (adopt_present), and what was recorded under other modes runs first, so that
  * `with errstate(...)` covers exactly the operations inside it. While no modes are set
  * every context has the same object, and asking is one look at the variable.
  */
@@ -39,6 +39,7 @@ static PyObject *variable, *make_object, *read_object;
 static modes active; /* that the core works under */
 static modes before; /* the last others, or what is made to come next; all zero: none */
 
+/* The callback may change the modes, and with them itself: it is held meanwhile. */
 static int report_call(const char *text, uint32_t flags) {
     PyObject *callback = Py_XNewRef(active.callback);
     if (!callback) {
@@ -66,6 +67,7 @@ static int report_log(const char *message) {
     return r ? 0 : -1;
 }
 
+/* 0: reported, or nothing to do; -1: an exception is set. */
 static int report_one(int kind, uint32_t flags, const char *name) {
     char message[160];
     PyOS_snprintf(message, sizeof message, "%s encountered in %s", kinds[kind].text,
@@ -83,6 +85,7 @@ static int report_one(int kind, uint32_t flags, const char *name) {
     }
 }
 
+/* Operators that an NPU lacked and the host ran are told by the same way. */
 static int report_fallback(void) {
     const char *what = asn_fallback_take();
     return what ? PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
@@ -103,6 +106,8 @@ int asn_fp_report(uint32_t flags, const char *name) {
     return 0;
 }
 
+/* The method's name where the exceptions are the operation's own; another one's (a
+ * cast's) keep theirs. */
 int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
     bool own = strcmp(name, asn_op_table[op].name) == 0 || strcmp(name, "reduce") == 0;
     return asn_fp_report(flags, own ? method : name);
@@ -110,6 +115,7 @@ int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_o
 
 /* ---- the modes of the context */
 
+/* Runs what is recorded and reports it under the modes it was recorded under. */
 static int settle(void) {
     ASN_PY_TRY_INT(asn_settle());
     return asn_fp_check();

@@ -40,7 +40,7 @@ typedef struct request {
     int64_t *numbers;
     int64_t points; /* of a transform */
     double scale;
-    uint32_t *fp_flags;    /* NULL, or where met conditions go */
+    uint32_t *fp_flags;    /* NULL, or takes exceptions raised */
     view views[MAX_VIEWS]; /* num_views of them are set: all are 2.6 KB */
 } request;
 
