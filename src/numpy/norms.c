@@ -67,9 +67,9 @@ static asn_status reduced(asn_array *out, asn_op op, const asn_array *dropped,
 static asn_status in_memory_order(asn_array *out, const asn_array *a) {
     ASN_TEMPORARIES;
     const asn_layout *l = &a->layout;
-    int perm[ASN_MAX_DIMS];
     asn_layout view;
     if (l->ndim < 2 || asn_layout_contiguous(l)) return asn_np_ravel(out, a);
+    int perm[ASN_MAX_DIMS] = {0};
     for (int d = 0; d < l->ndim; d++) {
         int at = d;
         for (; at > 0 && llabs(l->strides[perm[at - 1]]) < llabs(l->strides[d]); at--)

@@ -9,7 +9,6 @@ large prime factors.
 
 import warnings as _warnings
 
-
 from .. import _core
 from .._support import host_all as _host_all
 
