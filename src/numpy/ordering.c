@@ -57,7 +57,7 @@ asn_status asn_np_bincount(asn_array *result, const asn_array *x,
     ASN_TEMPORARIES;
     const asn_dtype dtype = asn_layout_dtype(&x->layout);
     /* The operator takes narrower integers as they are. NumPy lets uint64 pass, too. */
-    if (dtype != ASN_U64) ASN_TRY(check_safe(x, ASN_I64));
+    if (!asn_is_integer(dtype)) ASN_TRY(check_safe(x, ASN_I64));
     ASN_TRY(check_line(x));
     if (minlength < 0)
         return asn_error_set(ASN_ERR_VALUE,
