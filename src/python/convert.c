@@ -4,7 +4,7 @@
  * dtype objects are NumPy's; a table from NumPy's type numbers gives ours. `long long` is
  * int64 here, as the two are equal dtypes on every platform we build for. long double,
  * strings, objects and dates have no counterpart and are a TypeError that names them.
- * bfloat16 is ml_dtypes' and is imported when it is first met.
+ * bfloat16 is ml_dtypes' and is imported when it is first used.
  */
 #include "python/convert.h"
 
@@ -364,15 +364,6 @@ PyObject *asn_items_of(PyObject *obj, const char *message) {
     PyObject *items = PySequence_Fast(obj, message);
     if (items && !PyTuple_Check(items)) Py_SETREF(items, PyList_AsTuple(items));
     return items;
-}
-
-PyObject *asn_first_item(PyObject *o) {
-    PyObject *items = asn_steady_items(o), *first = NULL;
-    if (!items) PyErr_Clear();
-    if (items && PySequence_Fast_GET_SIZE(items) > 0)
-        first = Py_NewRef(PySequence_Fast_GET_ITEM(items, 0));
-    Py_XDECREF(items);
-    return first;
 }
 
 PyObject *asn_shape_to_py(int ndim, const int64_t *shape) {

@@ -150,7 +150,7 @@ void *asn_raise(asn_status status);
         if (ASN_UNLIKELY(try_status_ != ASN_OK)) return asn_raise(try_status_), -1;      \
     } while (0)
 
-/* errstate.c: reports floating-point conditions (bits of ASN_FP_*) as warnings or errors.
+/* errstate.c: reports floating-point exceptions (bits of ASN_FP_*) as warnings or errors.
  */
 int asn_fp_report(uint32_t flags, const char *name);
 static inline int asn_fp_check(void) {
@@ -158,7 +158,8 @@ static inline int asn_fp_check(void) {
     uint32_t flags = asn_fp_take(&name);
     return ASN_LIKELY(!flags) ? 0 : asn_fp_report(flags, name);
 }
-/* Names the ufunc's method ("reduce") where the ufunc itself met the conditions. */
+/* Names the ufunc's method ("reduce") where the floating-point exceptions are the ufunc's
+ * own. */
 int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op);
 static inline int asn_fp_check_as(const char *method, asn_op op) {
     const char *name = NULL;

@@ -97,7 +97,7 @@ static PyObject *as_tuples(PyObject *o, int levels) {
     return copy;
 }
 
-static PyObject *read_sequence(PyObject *sequence, asn_dtype wish) {
+static inline PyObject *read_sequence(PyObject *sequence, asn_dtype wish) {
     nest shape;
     if (!shape_of(sequence, &shape)) return NULL;
     asn_dtype dtype = shape.floats ? ASN_F64 : ASN_I64;

@@ -1,5 +1,11 @@
 /* L3 python: methods that move elements: astype, copy, fill, take, put, repeat, sort,
- * clip, round, dot, ... */
+ * clip, round, dot, ...
+ *
+ * The asn_..._run functions are shared with the functions of the same names; `self` is an
+ * ndarray, an argument that is NULL was not given. out= and mode= follow NumPy's rules,
+ * which differ from method to method.
+ */
+#include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
 PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
@@ -12,6 +18,7 @@ PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
     return asn_raise(status);
 }
 
+/* Of exactly ndarray, with a cast's warnings. */
 PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? asn_ndarray_made(r, asn_copy(&r->array, asn_of(self), dtype, order))
@@ -317,7 +324,7 @@ static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
     return r;
 }
 
-/* Both of the common dtype, ready for the core. Sorter is applied first. */
+/* The sorter is applied first, so that a large array is searched as it then lies. */
 PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject *side,
                                PyObject *sorter) {
     bool right = false;
@@ -331,25 +338,15 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
             return NULL;
         }
     }
-    if (asn_of(self)->layout.ndim != 1) {
-        PyErr_SetString(PyExc_ValueError, "object too deep for desired array");
-        return NULL;
-    }
     PyObject *values = asn_asarray(values_object);
-    PyObject *sorted =
-        sorter && sorter != Py_None ? apply_sorter(self, sorter) : Py_NewRef(self);
+    PyObject *sorted = sorter && sorter != Py_None && asn_of(self)->layout.ndim == 1
+                           ? apply_sorter(self, sorter)
+                           : Py_NewRef(self);
     PyObject *result = NULL;
-    if (values && sorted) {
-        asn_dtype common = asn_promote(asn_dtype_of(sorted), asn_dtype_of(values));
-        if (asn_dtype_of(sorted) != common)
-            Py_SETREF(sorted, asn_copy_cast(sorted, common, 'K'));
-        if (asn_dtype_of(values) != common)
-            Py_SETREF(values, asn_copy_cast(values, common, 'K'));
-    }
     asn_ndarray *r = values && sorted ? asn_ndarray_alloc() : NULL;
     if (r)
         result = asn_ndarray_finish(
-            r, asn_searchsorted(&r->array, asn_of(sorted), asn_of(values), right));
+            r, asn_np_searchsorted(&r->array, asn_of(sorted), asn_of(values), right));
     Py_XDECREF(values);
     Py_XDECREF(sorted);
     return result;

@@ -3,6 +3,7 @@
  * Every sort is stable, so kind= and stable= are checked as NumPy checks them and change
  * nothing.
  */
+#include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
 static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
@@ -141,13 +142,7 @@ static int read_positions(PyObject *list, int64_t length, positions *out) {
     int64_t *values = out->at;
     if (refuse_bools(list) < 0) return -1;
     if (asn_shape_from_py(list, values, &out->count) < 0) return -1;
-    for (int i = 0; i < out->count && length >= 0; i++) {
-        if (values[i] < 0) values[i] += length;
-        if (values[i] >= 0 && values[i] < length) continue;
-        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)",
-                     (long long)values[i], (long long)length);
-        return -1;
-    }
+    if (length >= 0) ASN_PY_TRY_INT(asn_np_kth(out->count, values, length));
     return 0;
 }
 

@@ -65,8 +65,8 @@ ASN_METHOD(item) {
     return asn_fp_check() < 0 ? NULL : asn_scalar_to_python(&element);
 }
 
-/* The innermost list of the dtypes met most, without a scalar in between; NULL: another
- * dtype (or an error). */
+/* The innermost list of the most frequent dtypes, without a scalar in between; NULL:
+ * another dtype (or an error). */
 static PyObject *number_list(const char *data, int64_t n, int64_t step, asn_dtype dtype) {
     if (dtype != ASN_F64 && dtype != ASN_I64) return NULL;
     PyObject *list = PyList_New((Py_ssize_t)n);

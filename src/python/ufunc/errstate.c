@@ -10,7 +10,7 @@
  * The modes are NumPy's own: its context variable holds an object of them, so a thread
  * and an asyncio task have theirs, and numpy.errstate is asnumpy.errstate. The core works
  * under those of one context, `active`; at each call it asks whose context it is
- * (adopt_present), and what was recorded under other modes is settled first, so that
+ * (adopt_present), and what was recorded under other modes runs first, so that
  * `with errstate(...)` covers exactly the operations inside it. While no modes are set
  * every context has the same object, and asking is one look at the variable.
  *
@@ -56,6 +56,7 @@ static int report_log(PyObject *callback, const char *message) {
     return r ? 0 : -1;
 }
 
+/* 0: reported, or nothing to do; -1: an exception is set. */
 static int report_one(const asn_modes *m, int kind, uint32_t flags, const char *name) {
     char message[160];
     PyOS_snprintf(message, sizeof message, "%s encountered in %s", kinds[kind].text,
