@@ -32,6 +32,7 @@ void asn_fp_note(const char *name) {
 
 void asn_fp_rename(const char *from, const char *to) {
     if (culprit == from) culprit = to;
+    if (own.culprit == from) own.culprit = to;
 }
 
 void asn_fp_meet(uint32_t met, const char *name) {

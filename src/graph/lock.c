@@ -134,8 +134,8 @@ void asn_lock_resume(int depth) {
 }
 
 bool asn_lock_is_outermost(void) {
-    enum { C_FACE = 1 }; /* its functions hold the lock from beginning to end */
-    return asn_lock_state.depth <= (asn_lock_state.serial ? 1 : 1 + C_FACE);
+    /* The C binding, which has no hooks, holds the lock from beginning to end. */
+    return asn_lock_state.depth <= (hook_enter ? 1 : 2);
 }
 
 /* ---- fork
