@@ -16,20 +16,32 @@ home=$PWD/build/free-threaded
     echo "free_threaded: $python has a global lock" >&2
     exit 1
 }
-export TSAN_OPTIONS=${TSAN_OPTIONS:-}
-run=() sanitize="" chosen=(tests/python)
+packages=("numpy>=2.4,<2.5" "scipy-openblas32>=0.3.29,<0.4" "hypothesis>=6.100,<6.141" "pytest>=8,<10" ml_dtypes)
+
+# ---- with the sanitizer, under which pip would take half an hour: our own pip fetches for it, and CMake builds
 if "$python" -c 'import sysconfig, sys; sys.exit("-fsanitize=thread" not in (sysconfig.get_config_var("CFLAGS") or ""))'; then
-    run=(setarch -R) sanitize=thread home=$PWD/build/free-threaded-tsan
-    chosen=(tests/python/test_threads.py tests/python/test_contexts.py tests/python/test_streams.py tests/python/test_fork.py)
+    home=$home-tsan
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    platforms=()
+    for manylinux in 2_17 2_27 2_28; do platforms+=(--platform "manylinux_${manylinux}_$(uname -m)"); done
+    [ -d "$home/site/numpy" ] || .venv/bin/python -m pip install -q --only-binary :all: --target "$home/site" \
+        --python-version "$version" --abi "cp${version/./}t" --abi abi3 --abi none "${platforms[@]}" --platform any "${packages[@]}"
+    quiet=${TSAN_OPTIONS:-}
+    export TSAN_OPTIONS="report_bugs=0" PYTHONPATH=$home/site
+    setarch -R .venv/bin/cmake -B "$home/tree" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DASNUMPY_SANITIZE=thread \
+        -DPython3_EXECUTABLE="$python" -DCMAKE_MAKE_PROGRAM="$PWD/.venv/bin/ninja" >/dev/null
+    setarch -R .venv/bin/ninja -C "$home/tree" --quiet
+    .venv/bin/cmake --install "$home/tree" --prefix "$home/site" --component python >/dev/null
+    cp -r python/asnumpy/. "$home/site/asnumpy"
+    export TSAN_OPTIONS="exitcode=66:history_size=3:$quiet"
+    [ $# -gt 0 ] || set -- tests/python/test_threads.py tests/python/test_contexts.py tests/python/test_streams.py
+    exec setarch -R "$python" -m pytest -q -p no:cacheprovider "$@"
 fi
-packages=("numpy>=2.4,<2.5" "scipy-openblas32>=0.3.29,<0.4" "hypothesis>=6.100,<6.150" "pytest>=8,<10" ml_dtypes cmake ninja
-    scikit-build-core)
-[ "$sanitize" ] || packages+=(pytest-xdist scipy pandas scikit-learn scikit-image pillow xarray array-api-strict array-api-compat
-    mpmath tqdm matplotlib prometheus-client mypy)
-TSAN_OPTIONS="report_bugs=0" "${run[@]}" "$python" -m venv "$home"
-TSAN_OPTIONS="report_bugs=0" "${run[@]}" "$home/bin/python" -m pip install -q --only-binary :all: "${packages[@]}"
-TSAN_OPTIONS="report_bugs=0" "${run[@]}" "$home/bin/python" -m pip install -q --no-build-isolation --no-deps \
-    -C build-dir="$home/tree" -C cmake.define.ASNUMPY_SANITIZE="$sanitize" .
-[ "$sanitize" ] && export TSAN_OPTIONS="exitcode=66:history_size=3:$TSAN_OPTIONS"
-[ $# -gt 0 ] && chosen=("$@")
-"${run[@]}" "$home/bin/python" -m pytest -q -p no:cacheprovider "${chosen[@]}"
+
+packages+=(cmake ninja scikit-build-core pytest-xdist scipy pandas scikit-learn scikit-image pillow xarray array-api-strict
+    array-api-compat mpmath tqdm matplotlib prometheus-client mypy)
+"$python" -m venv "$home"
+"$home/bin/python" -m pip install -q --only-binary :all: "${packages[@]}"
+"$home/bin/python" -m pip install -q --no-build-isolation --no-deps -C build-dir="$home/tree" .
+[ $# -gt 0 ] || set -- -n auto tests/python
+exec "$home/bin/python" -m pytest -q -p no:cacheprovider "$@"
