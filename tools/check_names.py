@@ -6,8 +6,7 @@ Definitions are: a def at module level of a public module (the names that asnump
 __all__ of linalg and fft), a row ASN_FUNCTION of src/python, and a function of src/capi whose body, or the
 static functions that it calls, put other functions of the C interface together. What both bindings need stands
 in src/numpy, and a row and a function of src/capi that call it are no definitions. A Python function that is
-also a row is an offence; so is one, or a row, that src/capi composes again. UNMOVED lists those of src/capi
-that are left: it may only get shorter, and a name in it that is no offence any more is one. Standard library only.
+also a row is an offence; so is one, or a row, that src/capi composes again. Standard library only.
 """
 
 import ast
@@ -18,12 +17,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python/asnumpy"
 MODULES = ("linalg", "fft")  # beside the package itself
-UNMOVED = (
-    "count_nonzero fftfreq linalg.eig linalg.matrix_norm linalg.pinv linalg.trace "
-    "linalg.vector_norm rfftfreq trace"
-)
 FILES = {"load"}  # read by each binding itself
-ROW = re.compile(r'ASN_FUNCTION(?:_SHOWN|(_OF))?\(\s*(?:"(\w+)",\s*)?"(\w+)"')
+ROW = re.compile(r'ASN_FUNCTION(_OF)?(?:_SHOWN)?\(\s*(?:"(\w+)",\s*)?"(\w+)"')
 FUNCTION = re.compile(r"^(static )?[\w ]*?\*?(\w+)\([^;{]*\) \{\n(.*?)^\}", re.M | re.S)
 CALL = re.compile(r"\b(\w+)\(")
 # Of the C interface, but no NumPy function: handles, numbers, facts.
@@ -91,22 +86,14 @@ def main():
         f"{name}: defined in Python and as a function of the extension"
         for name in sorted(python & rows)
     ]
-    again, unmoved = set(), set(UNMOVED.split())
+    again = set()
     for name in composed_names():
         again |= {full for full in (name, *(f"{m}.{name}" for m in MODULES)) if full in known}
     again = {name.removeprefix("fft.") for name in again} - FILES
     wrong = twice + [
-        f"{name}: src/capi composes it again; it belongs in src/numpy"
-        for name in sorted(again - unmoved)
+        f"{name}: src/capi composes it again; it belongs in src/numpy" for name in sorted(again)
     ]
-    wrong += [
-        f"{name}: in UNMOVED, but has one definition: remove it" for name in sorted(unmoved - again)
-    ]
-    print(
-        "\n".join(wrong)
-        if wrong
-        else f"names: {len(known)} functions, {len(unmoved)} of them twice, in src/capi"
-    )
+    print("\n".join(wrong) if wrong else f"names: {len(known)} functions, each defined once")
     return bool(wrong)
 
 

@@ -1,4 +1,13 @@
 /* L3 C binding: messages, dtypes, and the checks that all functions share (see capi.h).
+ *
+ * Every function of the binding has the same shape: the lock, the pointers, the arguments
+ * in the order of the header, one call of the core, a handle around what it made. The
+ * helpers here set the message where the wrong value is known, name the argument as the
+ * header does and say what is allowed, so that no function words a check again.
+ *
+ * Public numbers of dtypes are CANN's (aclDataType), of statuses status.def's; both are
+ * translated here alone. Operations are found by their names, which a program knows from
+ * NumPy, and not by an enumeration, which would change with each row of the table.
  */
 #include "capi/capi.h"
 
@@ -9,10 +18,12 @@ _Static_assert((int)ASNP_ERROR_LINALG == (int)ASN_ERR_LINALG &&
                    (int)ASNP_ERROR_CASTING == (int)ASN_ERR_CASTING,
                "the public status codes are status.def's");
 
+/* Of the calling thread; valid until its next failure. */
 const char *asnp_message(void) {
     return asn_error_message();
 }
 
+/* The exception that Python would raise; "" for success and for numbers that are none. */
 const char *asnp_status_name(asnp_status status) {
     return status > 0 && status < ASN_STATUS_COUNT ? asn_status_python((asn_status)status)
                                                    : "";
@@ -22,6 +33,8 @@ asn_status asn_capi_need(const void *pointer, const char *what) {
     return pointer ? ASN_OK : asn_error_set(ASN_ERR_NULL_POINTER, "%s is NULL", what);
 }
 
+/* Last in a function, so that *out is written on success alone. Where there is no memory
+ * for the handle, the array is ended here: the caller owns nothing more. */
 asnp_status asn_capi_wrap(asn_status status, asn_array *made, asnp_array **out) {
     if (status) return (asnp_status)status;
     asnp_array *h = asn_malloc(sizeof *h);
@@ -42,6 +55,7 @@ asnp_status asn_capi_view(asn_status status, const asnp_array *a, asn_layout *la
     return asn_capi_wrap(ASN_OK, &made, out);
 }
 
+/* Of NULL too, as free's. A view's memory lives as long as one handle on it. */
 void asnp_release(asnp_array *a) {
     if (!a) return;
     IN_LIBRARY; /* memory that goes back to the device first waits for the stream */
@@ -92,6 +106,7 @@ asnp_status asnp_dtype_from_name(const char *name, asnp_dtype *out) {
         name);
 }
 
+/* Without values: what NumPy does with two arrays (NEP 50). */
 asnp_status asnp_promote_types(asnp_dtype a, asnp_dtype b, asnp_dtype *out) {
     asn_dtype left, right;
     NEED(out);
@@ -110,6 +125,8 @@ asn_status asn_capi_shape(int32_t ndim, const int64_t *shape) {
     return ndim ? asn_capi_need(shape, "shape") : ASN_OK;
 }
 
+/* Numbers are weak, as Python's are: `a * 2` keeps a's dtype. One of kind 'u' that int64
+ * holds is the same as one of kind 'i'. */
 asn_status asn_capi_number(asnp_number number, asn_operand *out) {
     memset(out, 0, sizeof *out);
     asn_c128 c = {number.real, number.imag};
@@ -142,6 +159,7 @@ asn_status asn_capi_operand(asnp_operand given, asn_operand *out) {
     return ASN_OK;
 }
 
+/* NULL is every axis; an array of no axes none of them, as axis=() in NumPy. */
 asn_status asn_capi_axes(int32_t num_axes, const int32_t *axes, int ndim,
                          uint64_t *mask) {
     *mask = ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1;
@@ -186,6 +204,7 @@ enum { PLACES = 512 };
 _Static_assert(ASN_OP_CAST < PLACES / 2, "the table of names is at most half full");
 static int16_t places[PLACES]; /* operation + 1; 0: free */
 
+/* FNV-1a, 32 bits: short keys, no seed, the same places in every process. */
 static uint32_t place_of(const char *name) {
     uint32_t hash = 2166136261u;
     for (; *name; name++)
@@ -193,6 +212,8 @@ static uint32_t place_of(const char *name) {
     return hash % PLACES;
 }
 
+/* A call by name costs one hash and mostly one comparison, which is what makes names
+ * affordable for arrays of ten elements. */
 bool asn_capi_find_op(const char *name, asn_op *op) {
     static bool filled;
     for (int i = 0; i < ASN_OP_CAST && !filled; i++) {

@@ -1,4 +1,14 @@
-/* L3 C binding: arrays from shapes, numbers and host memory, and back (array.h). */
+/* L3 C binding: arrays from shapes, numbers and host memory, and back (array.h).
+ *
+ * Three ways lead from host memory to an array: asnp_from_host copies any strides;
+ * asnp_adopt keeps the caller's memory and calls back when it is no longer needed;
+ * asnp_data goes the other way and hands an address out, after which every operation on
+ * that memory runs at once, since a program may look at any time.
+ *
+ * Bytes of bool that are neither 0 nor 1 are the one case where a copy and an adoption
+ * differ: the copy makes them 1, an adoption refuses them, because other readers of the
+ * same memory would see them change.
+ */
 #include "capi/capi.h"
 
 #include <math.h>
@@ -58,12 +68,15 @@ asnp_status asnp_empty_like(const asnp_array *a, asnp_dtype dtype, asnp_array **
 
 /* ---- ranges */
 
+/* For lengths alone: a range's elements are computed in its own dtype. */
 static double real_of(asnp_number n) {
     return n.kind == 'f'   ? n.real
            : n.kind == 'u' ? (double)(uint64_t)n.integer
                            : (double)n.integer;
 }
 
+/* Integers are counted exactly where their span fits int64; else as NumPy does, by the
+ * ratio in double precision, which rounds up. */
 static asn_status range_length(asnp_number start, asnp_number stop, asnp_number step,
                                bool whole, int64_t *n) {
     int64_t span;
@@ -76,7 +89,9 @@ static asn_status range_length(asnp_number start, asnp_number stop, asnp_number 
     return asn_arange_count((real_of(stop) - real_of(start)) / real_of(step), n);
 }
 
-/* Start and the value after it, in the dtype. */
+/* Start and the value after it, in the dtype: NumPy's loops take their step from the
+ * difference of these two, which for small floats is not the step given. Integers wrap.
+ */
 static asn_status range_ends(asnp_number start, asnp_number step, bool whole,
                              asn_dtype dtype, asn_scalar *first, asn_scalar *second) {
     asn_operand at;
@@ -90,6 +105,8 @@ static asn_status range_ends(asnp_number start, asnp_number step, bool whole,
     return asn_scalar_cast(&at.scalar, dtype, second);
 }
 
+/* The dtype follows the kinds of the three numbers: int64 where all are integers that it
+ * holds, else float64. */
 asnp_status asnp_arange(asnp_number start, asnp_number stop, asnp_number step,
                         asnp_dtype dtype, asnp_array **out) {
     IN_LIBRARY;
@@ -135,6 +152,8 @@ static asn_status short_line(asn_array *made, double start, double stop, int64_t
     return status;
 }
 
+/* The endpoint is included and exact. A step of 0 (equal ends, or an underflow) is
+ * computed the other way round, i / (n - 1) * span, as NumPy does. */
 asnp_status asnp_linspace(double start, double stop, int64_t num, asnp_array **out) {
     IN_LIBRARY;
     asn_array made;
@@ -200,10 +219,14 @@ asnp_status asnp_from_host(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
     return asn_capi_wrap(status, &made, out);
 }
 
+/* Of memory that the caller keeps without being told. */
 static void keep(void *context) {
     (void)context;
 }
 
+/* `release` is called once, when the last array over the memory has gone. The handle is
+ * made first, since after asn_array_adopt nothing may fail. The layout's offset counts
+ * from the lowest byte, so that negative strides need no rule of their own. */
 asnp_status asnp_adopt(asnp_dtype dtype, int32_t ndim, const int64_t *shape,
                        const int64_t *strides, void *data, void (*release)(void *),
                        void *context, asnp_array **out) {
@@ -281,6 +304,7 @@ asnp_status asnp_share(const asnp_array *a, asnp_array **out) {
     return asn_capi_wrap(asn_array_share(&made, &a->array), &made, out);
 }
 
+/* The size is asked for as a guard against a target of another dtype. */
 asnp_status asnp_to_host(const asnp_array *a, void *data, size_t nbytes) {
     IN_LIBRARY;
     NEED(a);

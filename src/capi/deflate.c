@@ -15,6 +15,7 @@
 
 enum { CHUNK = 16384, MEMORY_LEVEL = 8 /* zlib's own choice */ };
 
+/* zlib's allocator, so that faults of memory are tested here too. */
 static void *take(void *context, unsigned count, unsigned size) {
     (void)context;
     return asn_calloc(count, size);

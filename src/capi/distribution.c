@@ -1,6 +1,11 @@
 /* L3 C binding: the distributions of numpy.random.Generator that have a row in
  * random/variates.def. Their algorithms are those of the library that NumPy ships for
  * this use; a library that was built without NumPy says so.
+ *
+ * One function takes them all by name, with their parameters as numbers: a signature for
+ * each would be 29 functions that differ in their names. Parameters are checked by the
+ * rows' rules first, one at a time, then together, before anything is drawn, so that a
+ * failed call leaves the generator as it was.
  */
 #include "capi/capi.h"
 #include "capi/rng.h"
@@ -13,6 +18,8 @@
 
 #include "random/variates.h"
 
+/* A row with its parameters: copied as it is into captures, so it holds no pointers but
+ * the row's, which is static. */
 typedef struct {
     const asn_variate *row;
     double reals[ASN_VARIATE_PARAMS];
@@ -23,6 +30,7 @@ static const void *value_of(const law *l, int k) {
     return l->row->kinds[k] == 'l' ? (const void *)&l->wholes[k] : &l->reals[k];
 }
 
+/* Each parameter is one number for all elements: steps of 0. */
 static asn_status fill_law(void *engine, const void *what, int64_t n, void *out) {
     static const int64_t steps[ASN_VARIATE_PARAMS];
     const law *l = what;
@@ -33,6 +41,7 @@ static asn_status fill_law(void *engine, const void *what, int64_t n, void *out)
     return ASN_OK;
 }
 
+/* Parameters of whole numbers come as doubles, which hold them up to 2**53. */
 static asn_status read_parameter(law *l, int k, double value) {
     const char *name = l->row->params[k];
     l->reals[k] = value;
@@ -50,7 +59,8 @@ static asn_status read_parameter(law *l, int k, double value) {
     return asn_error_set(ASN_ERR_VALUE, "%s: %s, got %g", l->row->name, text, value);
 }
 
-/* What concerns several parameters. */
+/* What concerns several parameters; NumPy's limits. The last keeps the Poisson draw
+ * inside a negative binomial within int64. */
 static asn_status check_together(const law *l) {
     const char *name = l->row->name;
     const double *p = l->reals;

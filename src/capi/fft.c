@@ -1,9 +1,18 @@
-/* L3 C binding: Fourier transforms (fft.h). */
+/* L3 C binding: Fourier transforms (fft.h).
+ *
+ * One transform along one axis is the core's; this file has what NumPy says around it:
+ * how many points, which factor, which dtype goes in, and the order of axes in transforms
+ * of several. Those run one axis after the other, the last one first, as NumPy's do; a
+ * real transform takes its own axis first forwards and last backwards, since the others
+ * need its complex half.
+ */
 #include "capi/capi.h"
 
 #include "aclnn/aclnnx.h"
 #include "numpy/axes.h"
+#include "numpy/frequencies.h"
 
+/* Points and factor. n 0: as many as there are; to real, 2 (m - 1) of m. */
 static asn_status plan(const asnp_array *a, int64_t n, const char *norm, int axis,
                        int kind, int64_t *points, double *scale) {
     int64_t extent = asn_capi_layout(a)->shape[axis];
@@ -169,11 +178,7 @@ asnp_status asnp_irfftn(const asnp_array *a, int32_t num_axes, const int64_t *le
 
 /* ---- frequencies */
 
-/* numbers * 1 / (n d) of the integers from `first` on, or of two runs of them. */
-static asnp_status scaled(asnp_array *steps, int64_t n, double d, asnp_array **out) {
-    return asnp_binary_number("multiply", steps, asnp_float(1.0 / ((double)n * d)), out);
-}
-
+/* NumPy divides by n; C has no ZeroDivisionError to say so. */
 static asn_status check_count(int64_t n) {
     return n >= 1 ? ASN_OK
                   : asn_error_set(ASN_ERR_VALUE,
@@ -183,31 +188,20 @@ static asn_status check_count(int64_t n) {
 
 asnp_status asnp_fftfreq(int64_t n, double d, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *runs[2] = {NULL}, *steps = NULL;
+    const asn_operand factor = asn_operand_float(1.0 / ((double)n * d));
+    asn_array made;
     NEED(out);
     ASN_TRY(check_count(n));
-    asnp_status status = asnp_arange(asnp_int(0), asnp_int((n - 1) / 2 + 1), asnp_int(1),
-                                     ASNP_INT64, &runs[0]);
-    if (!status)
-        status = asnp_arange(asnp_int(-(n / 2)), asnp_int(0), asnp_int(1), ASNP_INT64,
-                             &runs[1]);
-    if (!status) status = asnp_concatenate(2, runs, 0, &steps);
-    if (!status) status = scaled(steps, n, d, out);
-    asn_capi_release(runs, 2);
-    asnp_release(steps);
-    return status;
+    return asn_capi_wrap(asn_np_fftfreq(&made, n, &factor), &made, out);
 }
 
 asnp_status asnp_rfftfreq(int64_t n, double d, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *steps = NULL;
+    const asn_operand factor = asn_operand_float(1.0 / ((double)n * d));
+    asn_array made;
     NEED(out);
     ASN_TRY(check_count(n));
-    asnp_status status =
-        asnp_arange(asnp_int(0), asnp_int(n / 2 + 1), asnp_int(1), ASNP_INT64, &steps);
-    if (!status) status = scaled(steps, n, d, out);
-    asnp_release(steps);
-    return status;
+    return asn_capi_wrap(asn_np_rfftfreq(&made, n, &factor), &made, out);
 }
 
 static asnp_status shift(const asnp_array *a, int32_t num_axes, const int32_t *axes,

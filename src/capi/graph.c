@@ -1,5 +1,16 @@
 /* L3 C binding: captures and their runs (graph.h). The core trusts its callers that a
- * run's arguments are like the captured ones; here they are compared. */
+ * run's arguments are like the captured ones; here they are compared.
+ *
+ * A capture writes down what is launched between its beginning and its end, for arguments
+ * that may be others at each run. What was written down holds for arrays of the same
+ * dtype, shape, strides and overlap: planning looked at all of them. So a graph keeps the
+ * layouts of its arguments and, for each pair, the distance of their first elements, or
+ * that they share nothing; a run with other ones is refused, where Python's jit would
+ * trace again.
+ *
+ * All handles of a run are made before anything is launched (room): what ran cannot be
+ * taken back, so nothing may fail behind it.
+ */
 #include "capi/capi.h"
 
 #include <string.h>
@@ -19,6 +30,8 @@ static asnp_graph *opened;
 
 enum { APART = INT64_MIN }; /* they share no bytes */
 
+/* Bytes from element (0, ..., 0) of b to that of a; two buffers may be two adoptions of
+ * one memory. APART: they share no bytes, wherever they lie. */
 static int64_t distance(const asn_array *a, const asn_array *b) {
     if (!asn_buffers_alias(a->buffer, b->buffer) || !asn_array_may_share(a, b))
         return APART;
@@ -39,6 +52,7 @@ void asnp_graph_release(asnp_graph *g) {
     asn_free(g);
 }
 
+/* A calloc of n + 1: of no arguments it may not be NULL. */
 static asn_status new_graph(int32_t n, const asn_array *const *args, asnp_graph **out) {
     asnp_graph *g = asn_calloc(1, sizeof *g);
     asn_status status = g ? ASN_OK : ASN_ERR_MEMORY;
@@ -83,6 +97,7 @@ typedef struct {
     asn_array *arrays;
 } room;
 
+/* What was handed out is no longer in it. */
 static void close_room(room *r) {
     for (int32_t i = 0; r->handles && i < r->n; i++)
         asn_free(r->handles[i]);
@@ -102,6 +117,7 @@ static asn_status make_room(int32_t n, room *r) {
     return ASN_ERR_MEMORY;
 }
 
+/* Cannot fail. */
 static void hand_out(room *r, asnp_array **out) {
     for (int32_t i = 0; i < r->n; i++) {
         asn_array_move(&r->handles[i]->array, &r->arrays[i]);
@@ -110,6 +126,7 @@ static void hand_out(room *r, asnp_array **out) {
     }
 }
 
+/* The views stand for the arguments while the capture is open. */
 static asn_status begin(int32_t n, const asn_array *const *args, asnp_array **views) {
     room made;
     ASN_TRY(make_room(n, &made));
@@ -139,6 +156,8 @@ asnp_status asnp_capture_begin(int32_t num_args, asnp_array *const *args,
     return (asnp_status)status;
 }
 
+/* The capture is over whatever comes of it; where the results are refused it is given up.
+ */
 asnp_status asnp_capture_end(int32_t num_results, asnp_array *const *results,
                              asnp_graph **out) {
     NEED(out);
@@ -205,6 +224,8 @@ static asn_status check_argument(const asnp_graph *g, int32_t i,
     return ASN_OK;
 }
 
+/* The last check is of arrays that the capture read without naming them: an argument that
+ * overlaps one would change it in a way that nobody planned for. */
 static asn_status run(asnp_graph *g, const asn_array *const *args, asnp_array **results) {
     for (int32_t i = 0; i < g->num_args; i++)
         ASN_TRY(check_argument(g, i, args));

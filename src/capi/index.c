@@ -1,4 +1,10 @@
-/* L3 C binding: a[...], picking and placing by index and mask (index.h). */
+/* L3 C binding: a[...], picking and placing by index and mask (index.h).
+ *
+ * An index is a list of items, as in NumPy's brackets: integers, slices, an ellipsis, new
+ * axes, arrays of integers and masks, whose rules are the core's (graph/index/index.h).
+ * Items are translated one by one; what concerns several is checked there, but for the
+ * number of ellipses. No item at all is an ellipsis: a[()].
+ */
 #include "graph/index/index.h"
 
 #include <string.h>
@@ -7,6 +13,7 @@
 #include "graph/trace/operands.h"
 #include "numpy/picking.h"
 
+/* Every axis, and as many new ones. */
 enum { MOST_ITEMS = 2 * ASN_MAX_DIMS };
 
 /* An array as an index: a mask, or integers; one integer without a dimension is an
@@ -30,6 +37,8 @@ static asn_status array_item(const asnp_array *array, asn_index_item *item) {
     return ASN_OK;
 }
 
+/* ASNP_END is the end in the direction of the step; the core knows it as the smallest
+ * number where the step is negative. */
 static asn_status one_item(const asnp_index *x, asn_index_item *item) {
     *item = (asn_index_item){.start = x->start, .stop = x->stop, .step = x->step};
     switch (x->kind) {
@@ -91,6 +100,7 @@ asnp_status asnp_index_set(asnp_array *a, int32_t n, const asnp_index *index,
     return asn_index_set(&a->array, n ? n : 1, items, &source);
 }
 
+/* ufunc.at: an index that comes twice counts twice, unlike get, add, set. */
 asnp_status asnp_index_update(const char *name, asnp_array *a, int32_t n,
                               const asnp_index *index, asnp_operand value) {
     IN_LIBRARY;
@@ -177,6 +187,7 @@ asnp_status asnp_mask_set(asnp_array *a, const asnp_array *mask, asnp_operand va
     return asnp_index_set(a, 1, &index, value);
 }
 
+/* One array an axis into out[ndim]; all or none. */
 asnp_status asnp_nonzero(const asnp_array *a, asnp_array **out) {
     IN_LIBRARY;
     asn_array made[ASN_MAX_DIMS];
@@ -196,6 +207,7 @@ asnp_status asnp_nonzero(const asnp_array *a, asnp_array **out) {
     return status;
 }
 
+/* Any dtype is a condition: what is not zero is true. */
 asnp_status asnp_where(const asnp_array *condition, asnp_operand x, asnp_operand y,
                        asnp_array **out) {
     IN_LIBRARY;

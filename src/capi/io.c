@@ -1,4 +1,13 @@
-/* L3 C binding: arrays in files (io.h). */
+/* L3 C binding: arrays in files (io.h): .npy files and plain bytes; archives are npz.c's.
+ *
+ * A file is read without the library's lock, and its elements come through memory of
+ * their own, so that a file that ends early or lies about its size leaves no half-made
+ * array. No memory is taken for more than the file has left, whatever its header says.
+ *
+ * Column-major arrays are written as such and come back as such: their axes are reversed
+ * on the way, which copies nothing. Elements in the other byte order are swapped as they
+ * are read. Object arrays and records are refused, since nothing in C could hold them.
+ */
 #include "capi/capi.h"
 
 #include <errno.h>
@@ -23,6 +32,7 @@ static asn_status open_file(const char *path, const char *mode, FILE **out) {
 
 /* ---- writing */
 
+/* fclose flushes, so it too may be what says that the disk is full. */
 static asn_status write_file(const char *path, const char *data, size_t bytes) {
     FILE *file;
     ASN_TRY(open_file(path, "wb", &file));
@@ -75,6 +85,7 @@ asnp_status asnp_save(const char *path, const asnp_array *a) {
     return status;
 }
 
+/* Elements alone, row-major, in this machine's order: NumPy's tofile. */
 asnp_status asnp_to_file(const char *path, const asnp_array *a) {
     char *data;
     size_t bytes;
@@ -88,6 +99,7 @@ asnp_status asnp_to_file(const char *path, const asnp_array *a) {
 
 /* ---- reading */
 
+/* Elements of 2, 4 or 8 bytes. */
 static void swap_bytes(char *data, int64_t count, int size) {
     for (int64_t i = 0; i < count; i++, data += size)
         for (int k = 0; k < size / 2; k++) {
@@ -157,6 +169,7 @@ static asn_status read_elements(FILE *file, const char *path, const asn_npy *h,
     return status;
 }
 
+/* A member of an archive: `data` is the caller's and may be written (swapped) here. */
 asn_status asn_npy_parse(char *data, size_t bytes, const char *path, asnp_array **out) {
     asn_npy h = {.ndim = 0};
     int64_t shape[ASN_MAX_DIMS], needed = 0;
@@ -182,6 +195,7 @@ asnp_status asnp_load(const char *path, asnp_array **out) {
     return status;
 }
 
+/* count -1: all that are left, which must be whole elements. */
 asnp_status asnp_from_file(const char *path, asnp_dtype dtype, int64_t count,
                            int64_t offset, asnp_array **out) {
     asn_npy h = {.ndim = 1, .shape = {count}};

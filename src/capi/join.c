@@ -1,4 +1,6 @@
-/* L3 C binding: joining and repeating arrays (array.h). */
+/* L3 C binding: joining and repeating arrays (array.h). What may be joined, and into
+ * which dtype, is numpy/joins.h's; lists of handles become lists of arrays here.
+ */
 #include "capi/capi.h"
 #include "numpy/joins.h"
 
@@ -42,6 +44,8 @@ asnp_status asnp_stack(int32_t n, asnp_array *const *arrays, int32_t axis,
     return joined(asn_np_stack, n, arrays, axis, out);
 }
 
+/* One count for all elements: as an array of one, which stretches. Counts of their own
+ * would need an array argument, and NumPy programs that have them are few. */
 asnp_status asnp_repeat(const asnp_array *a, int64_t count, int32_t axis,
                         asnp_array **out) {
     IN_LIBRARY;

@@ -1,12 +1,19 @@
-/* L3 C binding: products, solvers and decompositions (linalg.h). */
+/* L3 C binding: products, solvers and decompositions (linalg.h).
+ *
+ * Solvers are one operation of the core with a code (graph/operators/solvers.h), which
+ * checks shapes and dtypes and says LINALG where a matrix has no result; what NumPy
+ * composes around them (eig's checks, pinv) is numpy/decompositions.h. A result that the
+ * caller does not want (NULL) costs as little as the device allows: qr without q and svd
+ * without vectors are operations of their own.
+ */
 #include "capi/capi.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "graph/operators/solvers.h"
+#include "numpy/decompositions.h"
 #include "numpy/products.h"
+#include "numpy/sums.h"
 
 /* ---- products */
 
@@ -63,17 +70,18 @@ asnp_status asnp_tensordot(const asnp_array *a, const asnp_array *b, int32_t num
 
 asnp_status asnp_trace(const asnp_array *a, int64_t offset, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *diagonal = NULL;
-    const int32_t last = -1;
-    asnp_status status = asnp_diagonal(a, offset, -2, -1, &diagonal);
-    if (!status) status = asnp_sum(diagonal, 1, &last, 0, out);
-    asnp_release(diagonal);
-    return status;
+    const asn_np_diagonals of = {offset, -2, -1};
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    return asn_capi_wrap(asn_np_trace(&made, NULL, &a->array, &of, ASN_DTYPE_NONE, NULL),
+                         &made, out);
 }
 
 /* ---- the device's solvers */
 
-/* Results in order into *to[]; a NULL among them is not wanted. */
+/* Results in order into *to[]; a NULL among them is not wanted. All handles or none:
+ * where one cannot be made, those before it are released and *to[] is left alone. */
 static asnp_status solver(const asn_solver *s, const asnp_array *a, const asnp_array *b,
                           asnp_array **const *to) {
     asn_array made[ACLNNX_LINALG_MAX_OPERANDS];
@@ -94,6 +102,7 @@ static asnp_status solver(const asn_solver *s, const asnp_array *a, const asnp_a
     return status;
 }
 
+/* `failed`: what is said of a matrix without a result; NULL: every matrix has one. */
 static asnp_status one_result(int op, const char *failed, const asnp_array *a,
                               const asnp_array *b, asnp_array **out) {
     const asn_solver s = {.op = op, .failed = failed};
@@ -161,29 +170,24 @@ asnp_status asnp_svd(const asnp_array *a, int32_t full, asnp_array **u, asnp_arr
     return solver(&op, a, NULL, factors ? three : one);
 }
 
-static asn_status check_finite(const asnp_array *a) {
-    asnp_array *finite = NULL, *all = NULL;
-    int64_t yes = 1;
-    NEED(a);
-    if (!asn_is_inexact(asn_capi_type(a))) return ASN_OK;
-    asnp_status status = asnp_unary("isfinite", a, &finite);
-    if (!status) status = asnp_all(finite, 0, NULL, 0, &all);
-    if (!status) status = asnp_get_int64(all, NULL, &yes);
-    asnp_release(finite);
-    asnp_release(all);
-    if (!status && !yes)
-        return asn_error_set(ASN_ERR_LINALG, "Array must not contain infs or NaNs");
-    return (asn_status)status;
-}
-
+/* Complex in any case: a C program must know the dtype before it looks. */
 asnp_status asnp_eig(const asnp_array *a, asnp_array **values, asnp_array **vectors) {
     IN_LIBRARY;
-    const asn_solver s = {.op = vectors ? ACLNNX_LINALG_EIG : ACLNNX_LINALG_EIGVALS,
-                          .failed = "Eigenvalues did not converge"};
-    asnp_array **const to[2] = {values, vectors};
+    asn_array made[2];
+    asnp_array *handles[2] = {NULL};
+    NEED(a);
     NEED(values);
-    ASN_TRY(check_finite(a));
-    return solver(&s, a, NULL, to);
+    ASN_TRY(asn_np_eig(&made[0], vectors ? &made[1] : NULL, &a->array, false));
+    asnp_status status = asn_capi_wrap(ASN_OK, &made[0], &handles[0]);
+    if (status && vectors) asn_array_fini(&made[1]);
+    if (!status && vectors) status = asn_capi_wrap(ASN_OK, &made[1], &handles[1]);
+    if (status) {
+        asnp_release(handles[0]);
+        return status;
+    }
+    *values = handles[0];
+    if (vectors) *vectors = handles[1];
+    return ASNP_OK;
 }
 
 asnp_status asnp_eigh(const asnp_array *a, int32_t upper, asnp_array **values,
@@ -199,6 +203,7 @@ asnp_status asnp_eigh(const asnp_array *a, int32_t upper, asnp_array **values,
 
 /* ---- least squares */
 
+/* One matrix, and b a vector or a matrix: the device has no stacks here. */
 static asn_status check_lstsq(const asnp_array *a, const asnp_array *b) {
     int over = asnp_ndim(b) == 1 ? asnp_ndim(a) : asnp_ndim(b);
     if (asnp_ndim(a) != 2 || over != 2)
@@ -212,6 +217,8 @@ static asn_status check_lstsq(const asnp_array *a, const asnp_array *b) {
                                (long long)asnp_shape(a)[0], (long long)asnp_shape(b)[0]);
 }
 
+/* Residuals exist where the solution is determined and there are more equations than
+ * unknowns; else NumPy gives an empty array, and so does this. */
 asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
                        asnp_array **x, asnp_array **residuals, int64_t *rank,
                        asnp_array **singular_values) {
@@ -244,42 +251,11 @@ asnp_status asnp_lstsq(const asnp_array *a, const asnp_array *b, double rcond,
     return status;
 }
 
-/* 1 / s, and 0 for those up to rcond times the largest. */
-static asnp_status inverse_values(const asnp_array *s, double rcond, asnp_array **out) {
-    asnp_array *t[5] = {NULL};
-    const int32_t last = -1;
-    asnp_status status = asnp_max(s, 1, &last, 1, &t[0]);
-    if (!status) status = asnp_binary_number("multiply", t[0], asnp_float(rcond), &t[1]);
-    if (!status) status = asnp_binary("greater", s, t[1], &t[2]);
-    if (!status)
-        status = asnp_where(t[2], asnp_of(s), asnp_of_number(asnp_float(1)), &t[3]);
-    if (!status) status = asnp_unary("reciprocal", t[3], &t[4]);
-    if (!status)
-        status = asnp_where(t[2], asnp_of(t[4]), asnp_of_number(asnp_float(0)), out);
-    asn_capi_release(t, 5);
-    return status;
-}
-
 asnp_status asnp_pinv(const asnp_array *a, double rcond, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *t[9] = {NULL};
+    const asn_operand share = asn_operand_float(rcond);
+    asn_array made;
     NEED(a);
     NEED(out);
-    int ndim = asnp_ndim(a);
-    if (ndim >= 2 && !(asnp_shape(a)[ndim - 1] && asnp_shape(a)[ndim - 2])) {
-        asnp_status status = asnp_swapaxes(a, -1, -2, &t[0]);
-        if (!status) status = asnp_empty_like(t[0], ASNP_DTYPE_NONE, out);
-        asnp_release(t[0]);
-        return status;
-    }
-    asnp_status status = asnp_unary("conjugate", a, &t[0]);
-    if (!status) status = asnp_svd(t[0], 0, &t[1], &t[2], &t[3]);
-    if (!status) status = inverse_values(t[2], rcond, &t[4]);
-    if (!status) status = asnp_expand_dims(t[4], -1, &t[5]);
-    if (!status) status = asnp_swapaxes(t[1], -1, -2, &t[6]);
-    if (!status) status = asnp_multiply(t[5], t[6], &t[7]);
-    if (!status) status = asnp_swapaxes(t[3], -1, -2, &t[8]);
-    if (!status) status = asnp_matmul(t[8], t[7], out);
-    asn_capi_release(t, 9);
-    return status;
+    return asn_capi_wrap(asn_np_pinv(&made, &a->array, &share, false), &made, out);
 }

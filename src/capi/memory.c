@@ -1,4 +1,10 @@
-/* L3 C binding: device memory by hand (memory.h). */
+/* L3 C binding: device memory by hand (memory.h): settings of the memory manager, blocks,
+ * tensors in a device's own order of axes, the copy queue, and what is held.
+ *
+ * Handles of blocks and queues are the core's objects under another name, so nothing is
+ * wrapped or counted twice. A tensor is an ordinary array over memory that was laid out
+ * by a descriptor. Setters return the value before, through a pointer that may be NULL.
+ */
 #include "capi/capi.h"
 
 #include "graph/operators/tensor.h"
@@ -45,6 +51,7 @@ asnp_status asnp_mm_reset_peaks(void) {
 
 /* ---- blocks: a handle is the core's buffer */
 
+/* Storage is taken now, unlike an array's, which is taken at the first write. */
 asnp_status asnp_mm_alloc(int64_t nbytes, asnp_mm_block **out) {
     NEED(out);
     IN_LIBRARY;
@@ -75,6 +82,7 @@ void *asnp_mm_address(const asnp_mm_block *block) {
 
 /* ---- tensors */
 
+/* Defaults: axes in the order given, a first element at a multiple of 64 bytes. */
 static asn_status descriptor_of(const asnp_mm_descriptor *from, asn_descriptor *to) {
     NEED(from);
     ASN_TRY(asn_capi_dtype(from->dtype, false, &to->dtype));
@@ -160,7 +168,8 @@ void asnp_queue_release(asnp_queue *queue) {
     asn_dma_free((asn_dma *)queue);
 }
 
-/* Starts a transfer into *t: of the elements of `fetched`, or with the descriptor. */
+/* Starts a transfer into *t: of the elements of `fetched` to the host, or from it with
+ * the descriptor. */
 static asn_status start(asn_dma *q, const asn_descriptor *d, const asn_array *fetched,
                         void *host, int priority, asnp_transfer *t) {
     t->to_device = !fetched;
@@ -203,6 +212,8 @@ asnp_status asnp_queue_fetch(asnp_queue *queue, const asnp_array *a, void *host,
     return transfer_new((asn_dma *)queue, NULL, &a->array, host, priority, out);
 }
 
+/* May be asked for before the transfer ends: what then uses the array is ordered behind
+ * it. */
 asnp_status asnp_transfer_array(asnp_transfer *transfer, asnp_array **out) {
     NEED(transfer);
     NEED(out);
@@ -263,6 +274,8 @@ static struct {
     void *context;
 } hooks[8];
 
+/* Called by whatever thread allocates; `slot` is the index in hooks[], which outlives the
+ * registration. */
 static void call_hook(void *slot, const asn_watch_event *e) {
     size_t i = (size_t)(uintptr_t)slot;
     if (hooks[i].hook)

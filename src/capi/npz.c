@@ -34,6 +34,7 @@ enum {
 
 typedef enum { STORED = 0, DEFLATED = 8 } method; /* as records have it */
 
+/* Little-endian, as zip has it on every machine. */
 static void put(unsigned char *at, int bytes, uint64_t value) {
     for (int i = 0; i < bytes; i++)
         at[i] = (unsigned char)(value >> (8 * i));
@@ -107,6 +108,7 @@ static asn_status write_stored(FILE *file, const char *path, const char *data,
     return written ? ASN_OK : failed(path, "written");
 }
 
+/* The whole .npy file is made in memory first: its checksum stands before its bytes. */
 static asn_status write_member(FILE *file, const char *path, const asnp_array *a,
                                member *m) {
     char *data;
@@ -154,6 +156,8 @@ static asn_status write_directory(FILE *file, const char *path, int n,
                : failed(path, "written");
 }
 
+/* Names are checked before the file is opened, so that a wrong call leaves an existing
+ * archive alone. */
 static asn_status name_members(int32_t n, const char *const *names,
                                asnp_array *const *arrays, member *members) {
     for (int i = 0; i < n; i++) {
@@ -234,6 +238,7 @@ static asn_status read_at(const archive *z, long offset, size_t bytes,
     return damaged(z->path);
 }
 
+/* The directory alone; members are read when they are asked for. */
 static asn_status open_archive(archive *z, const char *path) {
     enum { COMMENT = 65535 };
     *z = (archive){.path = path, .file = fopen(path, "rb")};
@@ -367,6 +372,7 @@ asnp_status asnp_loadz(const char *path, const char *name, asnp_array **out) {
     return status;
 }
 
+/* Lines, each ended by a newline; the caller frees the text with asnp_free_text. */
 asnp_status asnp_npz_names(const char *path, char **text) {
     archive z;
     NEED(path);

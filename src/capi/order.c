@@ -1,5 +1,11 @@
-/* L3 C binding: sorting, searching, unique elements, counting (order.h). */
+/* L3 C binding: sorts, partitions, searches, counts, unique elements (array.h).
+ *
+ * Sorts are stable and put NaN last, as the core's are in both bindings; there is no
+ * choice of algorithm to pass on. What concerns arguments that both bindings take is
+ * numpy/ordering.h's and numpy/unique.h's.
+ */
 #include "capi/capi.h"
+#include "numpy/ordering.h"
 #include "numpy/unique.h"
 
 typedef asn_status (*sorting)(asn_array *result, const asn_array *a, int axis);
@@ -40,6 +46,8 @@ asnp_status asnp_sort_in_place(asnp_array *a, int32_t axis) {
     return asn_order_in_place(&a->array, at, 0, NULL);
 }
 
+/* At most ASN_MAX_DIMS positions: more are nearly a sort, which Python's binding then
+ * does. */
 static asnp_status partitioned_by(partitioning partition, const asnp_array *a,
                                   int32_t axis, int32_t num_kth, const int64_t *kth,
                                   asnp_array **out) {
@@ -53,14 +61,9 @@ static asnp_status partitioned_by(partitioning partition, const asnp_array *a,
         return asn_error_set(ASN_ERR_VALUE, "num_kth is %d; it may be 1 to %d",
                              (int)num_kth, ASN_MAX_DIMS);
     ASN_TRY(asn_capi_axis(a, axis, &used, &at));
-    asn_status status = ASN_OK;
-    int64_t extent = used.layout.shape[at];
-    for (int i = 0; i < num_kth && !status; i++) {
-        places[i] = kth[i] < 0 ? kth[i] + extent : kth[i];
-        if (places[i] < 0 || places[i] >= extent)
-            status = asn_error_set(ASN_ERR_VALUE, "kth(=%lld) out of bounds (%lld)",
-                                   (long long)kth[i], (long long)extent);
-    }
+    for (int i = 0; i < num_kth; i++)
+        places[i] = kth[i];
+    asn_status status = asn_np_kth(num_kth, places, used.layout.shape[at]);
     if (!status) status = partition(&made, &used, at, num_kth, places);
     asn_array_fini(&used);
     return asn_capi_wrap(status, &made, out);
@@ -78,63 +81,27 @@ asnp_status asnp_argpartition(const asnp_array *a, int32_t axis, int32_t num_kth
     return partitioned_by(asn_argpartition, a, axis, num_kth, kth, out);
 }
 
-static asn_status as_dtype(const asnp_array *a, asn_dtype dtype, asn_array *out) {
-    return asn_capi_type(a) == dtype ? asn_array_share(out, &a->array)
-                                     : asn_copy(out, &a->array, dtype, 'K');
-}
-
 asnp_status asnp_searchsorted(const asnp_array *sorted, const asnp_array *values,
                               int32_t right, asnp_array **out) {
     IN_LIBRARY;
-    asn_array left, wanted, made;
+    asn_array made;
     NEED(sorted);
     NEED(values);
     NEED(out);
-    if (asn_capi_layout(sorted)->ndim != 1)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "searchsorted: sorted has %d dimensions; it must have 1",
-                             asn_capi_layout(sorted)->ndim);
-    asn_dtype dtype = asn_promote(asn_capi_type(sorted), asn_capi_type(values));
-    ASN_TRY(as_dtype(sorted, dtype, &left));
-    asn_status status = as_dtype(values, dtype, &wanted);
-    if (!status) {
-        status = asn_searchsorted(&made, &left, &wanted, right != 0);
-        asn_array_fini(&wanted);
-    }
-    asn_array_fini(&left);
-    return asn_capi_wrap(status, &made, out);
+    return asn_capi_wrap(
+        asn_np_searchsorted(&made, &sorted->array, &values->array, right != 0), &made,
+        out);
 }
 
 asnp_status asnp_bincount(const asnp_array *a, const asnp_array *weights,
                           int64_t minlength, asnp_array **out) {
     IN_LIBRARY;
-    asn_array reals, made;
+    asn_array made;
     NEED(a);
     NEED(out);
-    if (!asn_can_cast(asn_capi_type(a), ASN_I64, ASN_CASTING_SAFE))
-        return asn_error_set(ASN_ERR_TYPE,
-                             "bincount: elements are of %s, which does not cast to int64 "
-                             "by the rule 'safe'",
-                             asn_dtype_name(asn_capi_type(a)));
-    if (asn_capi_layout(a)->ndim != 1)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "bincount: the array has %d dimensions; it must have 1",
-                             asn_capi_layout(a)->ndim);
-    if (minlength < 0)
-        return asn_error_set(ASN_ERR_VALUE,
-                             "bincount: minlength is %lld; it may not be negative",
-                             (long long)minlength);
-    if (!weights)
-        return asn_capi_wrap(asn_bincount(&made, &a->array, NULL, minlength), &made, out);
-    if (!asn_layout_same_shape(asn_capi_layout(a), asn_capi_layout(weights)))
-        return asn_error_set(ASN_ERR_VALUE,
-                             "The weights and list don't have the same length.");
-    if (asn_is_complex(asn_capi_type(weights)))
-        return asn_error_set(ASN_ERR_TYPE, "bincount: weights must be real numbers");
-    ASN_TRY(as_dtype(weights, ASN_F64, &reals));
-    asn_status status = asn_bincount(&made, &a->array, &reals, minlength);
-    asn_array_fini(&reals);
-    return asn_capi_wrap(status, &made, out);
+    return asn_capi_wrap(
+        asn_np_bincount(&made, &a->array, weights ? &weights->array : NULL, minlength),
+        &made, out);
 }
 
 /* ---- unique */

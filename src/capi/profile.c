@@ -1,5 +1,12 @@
 /* L3 C binding: profiles (profile.h): a session keeps the totals of its beginning, and at
- * its end their difference and the events. */
+ * its end their difference and the events.
+ *
+ * The recorder (graph/profile_events.h) counts for the process and never forgets, so
+ * sessions may overlap and nothing is reset. A row is a kind, a name and the range that
+ * asked for it; bytes and time are sums over its events. The export is the trace-event
+ * format that Chrome's and Perfetto's viewers read: times in microseconds from the
+ * session's start, one track per thread and kind, and one per stream.
+ */
 #include "capi/capi.h"
 
 #include <errno.h>
@@ -62,6 +69,7 @@ static bool is_same_text(const char *a, const char *b) {
     return a == b || (a && b && !strcmp(a, b));
 }
 
+/* By kind, name and range. A linear search: there are tens of rows. */
 static asnp_profile_row *row_of(asnp_profile *p, const char *kind, const char *name,
                                 const char *range) {
     for (int32_t i = 0; i < p->num_rows; i++)
@@ -72,6 +80,7 @@ static asnp_profile_row *row_of(asnp_profile *p, const char *kind, const char *n
     return &p->rows[p->num_rows++];
 }
 
+/* sign -1: what had happened before the session. */
 static void add(asnp_profile *p, const asn_event_total *t, int sign) {
     asnp_profile_row *row =
         row_of(p, kinds[t->kind], t->name, range_of(t->line, t->kind));
@@ -81,7 +90,7 @@ static void add(asnp_profile *p, const asn_event_total *t, int sign) {
     if (t->kind <= ASN_EVENT_SMALL) row->flops += sign * t->work;
 }
 
-/* Without rows in which nothing happened, longest first. */
+/* Without rows in which nothing happened, longest first. By insertion: few rows. */
 static void put_in_order(asnp_profile *p) {
     int32_t n = 0;
     for (int32_t i = 0; i < p->num_rows; i++) {
@@ -95,6 +104,8 @@ static void put_in_order(asnp_profile *p) {
     p->num_rows = n;
 }
 
+/* Room for events is asked for and filled in two calls; those that come between them are
+ * left out. */
 static asn_status keep(asnp_profile *p) {
     asn_event_total *after = NULL;
     size_t num_after = 0;
@@ -118,6 +129,7 @@ static asn_status keep(asnp_profile *p) {
     return status;
 }
 
+/* The recorder's own failure counts first, but the session ends in any case. */
 asnp_status asnp_profile_stop(asnp_profile *p) {
     NEED(p);
     IN_LIBRARY;
@@ -210,6 +222,8 @@ static void write_place(FILE *file, const asn_event *e) {
     fprintf(file, ",\"line\":%d", site->line);
 }
 
+/* Memory is a counter (ph C), everything else a span (ph X). Ranges stay on their
+ * thread's track, wherever what they asked for ran. */
 static void write_event(FILE *file, const asnp_profile *p, const asn_event *e) {
     double at = e->begin > p->began ? (double)(e->begin - p->began) / 1e3 : 0;
     if (e->kind == ASN_EVENT_ALLOCATE || e->kind == ASN_EVENT_RELEASE) {

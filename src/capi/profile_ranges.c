@@ -37,6 +37,7 @@ static void tell(asn_mark mark, asn_site site) {
     asn_profile_keep(mark);
 }
 
+/* While no session records, a range is its place on the stack alone and takes no lock. */
 asnp_status asnp_profile_push(const char *name, const char *file, int32_t line) {
     NEED(name);
     if (ranges.depth == MOST)
@@ -55,6 +56,7 @@ asnp_status asnp_profile_push(const char *name, const char *file, int32_t line) 
     return ASNP_OK;
 }
 
+/* One that began before the session did is not told: it has no beginning. */
 asnp_status asnp_profile_pop(void) {
     if (!ranges.depth)
         return asn_error_set(ASN_ERR_VALUE, "profile: no range is open on this thread");

@@ -1,5 +1,13 @@
 /* L3 C binding: random numbers (random.h). Numbers are drawn on the host, which is what
- * makes them NumPy's. */
+ * makes them NumPy's: the same engine, seed and order of calls give the same bits as
+ * numpy.random.Generator.
+ *
+ * A draw is a description (asn_draw, a law, an order) and a function that fills memory by
+ * it; asn_capi_drawn makes the array and fills it, or in a capture writes the description
+ * down, so that each run draws anew. A capture holds the generator as long as its graph
+ * lives (holders). A generator has no lock: one thread at a time, as NumPy says of its
+ * bit generators.
+ */
 #include "capi/capi.h"
 
 #include <math.h>
@@ -16,7 +24,9 @@ struct asnp_rng {
 
 enum { POOL_WORDS = 4, TWISTER_WORDS = 624 };
 
-/* As numpy.random's bit generators seed themselves from a SeedSequence of one integer. */
+/* As numpy.random's bit generators seed themselves from a SeedSequence of one integer:
+ * one word of entropy where the upper half is 0, else two. MT19937's first word is fixed
+ * by its authors' initialisation. */
 static void seed(asn_bitgen *g, asn_bitgen_kind kind, uint64_t entropy) {
     const uint32_t words[2] = {(uint32_t)entropy, (uint32_t)(entropy >> 32)};
     const uint64_t counter[4] = {0};
@@ -78,6 +88,7 @@ void asnp_rng_release(asnp_rng *g) {
     asn_free(g);
 }
 
+/* From any thread: a graph may be released by another one. */
 static void hold(void *g) {
     __atomic_add_fetch(&((asnp_rng *)g)->holders, 1, __ATOMIC_RELAXED);
 }
@@ -213,6 +224,8 @@ asnp_status asnp_rng_permutation(asnp_rng *g, int64_t n, asnp_array **out) {
     return asn_capi_drawn(g, ASN_I64, 1, &n, fill_order, &o, sizeof o, out);
 }
 
+/* A permutation of positions and a take: one draw for each sub-array, not for each
+ * element. */
 asnp_status asnp_rng_shuffle(asnp_rng *g, asnp_array *a, int32_t axis) {
     asnp_array *at = NULL, *moved = NULL;
     int which;

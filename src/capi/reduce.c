@@ -1,14 +1,24 @@
-/* L3 C binding: reductions and scans (ufunc.h). */
+/* L3 C binding: reductions and scans (ufunc.h).
+ *
+ * A reduction of everything to one number goes the direct way for small arrays
+ * (graph/small/direct.h), which gives a number without an array between; the handle is
+ * then made of it. Anything else, and what the direct way declines, is the core's
+ * reduction. The named ones (sum, max, ...) are the general one by the name of their
+ * operation.
+ */
 #include "capi/capi.h"
 
 #include "graph/small/direct.h"
 #include "graph/operators/moments.h"
+#include "numpy/sums.h"
 
 typedef struct {
     asn_reduce_options options;
     asn_operand initial;
 } reduction;
 
+/* NULL: all axes, no options. The initial value lies in `r`, which the options point
+ * into. */
 static asn_status read_options(reduction *r, const asnp_array *a,
                                const asnp_reduce_options *given) {
     static const asnp_reduce_options defaults = ASNP_REDUCE_DEFAULTS;
@@ -27,6 +37,7 @@ static asn_status read_options(reduction *r, const asnp_array *a,
     return ASN_OK;
 }
 
+/* Where the mask hides everything there is nothing to begin with. */
 static asn_status check_where(asn_op op, const asn_reduce_options *o) {
     if (!o->where || o->initial || asn_op_table[op].has_identity) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE,
@@ -78,6 +89,7 @@ asnp_status asnp_reduce(const char *name, const asnp_array *a,
                          out);
 }
 
+/* Cast to out's dtype whatever it is, as NumPy's out= of a reduction. */
 asnp_status asnp_reduce_into(const char *name, const asnp_array *a,
                              const asnp_reduce_options *options, asnp_array *out) {
     IN_LIBRARY;
@@ -139,11 +151,18 @@ asnp_status asnp_all(const asnp_array *a, int32_t num_axes, const int32_t *axes,
 asnp_status asnp_count_nonzero(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                                int32_t keepdims, asnp_array **out) {
     IN_LIBRARY;
-    asnp_array *truth = NULL;
-    asnp_status status = asnp_binary_number("not_equal", a, asnp_bool(0), &truth);
-    if (!status) status = asnp_sum(truth, num_axes, axes, keepdims, out);
-    asnp_release(truth);
-    return status;
+    asn_reduce_options over = {.keepdims = keepdims != 0, .dtype = ASN_DTYPE_NONE};
+    bool plain = !axes && !keepdims;
+    asn_scalar number;
+    asn_array made;
+    NEED(a);
+    NEED(out);
+    ASN_TRY(asn_capi_axes(num_axes, axes, asn_capi_layout(a)->ndim, &over.axes));
+    asn_status status =
+        asn_np_count_nonzero(&made, plain ? &number : NULL, &a->array, &over);
+    return !status && plain && number.dtype != ASN_DTYPE_NONE
+               ? number_result(&number, out)
+               : asn_capi_wrap(status, &made, out);
 }
 
 /* ---- mean, var, std */
@@ -187,6 +206,8 @@ asnp_status asnp_mean(const asnp_array *a, int32_t num_axes, const int32_t *axes
     return deliver(status, &total, result, out);
 }
 
+/* Small arrays at once; large whole ones by the device's own operator where ddof is a
+ * whole number; the rest by composition (moments.h). */
 static asnp_status spread(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                           double ddof, int32_t keepdims, bool root, asnp_array **out) {
     reduction r;
@@ -225,6 +246,7 @@ asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
 
 /* ---- positions */
 
+/* Flattened: one number, by the direct way where there is one. */
 static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
                             bool maximum, asnp_array **out) {
     asn_array made;

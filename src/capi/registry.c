@@ -128,6 +128,7 @@ asnp_status asnp_register(const asnp_registration *r) {
     return ASN_OK;
 }
 
+/* The owner's release is called under the library's lock, which is recursive. */
 asnp_status asnp_unregister(const char *name, const char *device, asnp_dtype dtype,
                             int32_t priority) {
     NEED(name);
@@ -155,12 +156,15 @@ static bool device_fits(const char *wanted, const char *device) {
     return strlen(wanted) == n && !memcmp(wanted, device, n);
 }
 
+/* The more specific first: a dtype before a device, a numbered device before its kind;
+ * the priority, any int32, decides among equals, which the shift keeps below. */
 static int64_t rank_of(const asnp_registration *r) {
     int device = !r->device ? 0 : strchr(r->device, ':') ? 2 : 1;
     return (int64_t)((r->dtype != ASNP_DTYPE_NONE) * 3 + device) * ((int64_t)1 << 33) +
            r->priority;
 }
 
+/* *out points to the registry's strings: it is good until the registration ends. */
 static asn_status find(const char *name, const char *device, asnp_dtype dtype,
                        asnp_registration *out) {
     asnp_registration best = {
@@ -230,6 +234,9 @@ static asn_status find_for(const char *name, int32_t num_in, asnp_array *const *
                 num_in ? (asnp_dtype)asn_dtype_table[dtype].acl : ASNP_DTYPE_NONE, out);
 }
 
+/* The function runs outside the lock: it is a program's own and may take long. More
+ * arguments than any ufunc has are passed on as a number that none takes, for its
+ * message. */
 asnp_status asnp_call(const char *name, int32_t num_in, asnp_array *const *in,
                       int32_t num_out, asnp_array **out) {
     asnp_registration r;

@@ -1,4 +1,8 @@
-/* L3 C binding: waiting, settings, the device, statistics (runtime.h). */
+/* L3 C binding: waiting, settings, the device, statistics (runtime.h).
+ *
+ * Functions that only ask the core for a number take no lock of their own: the core's
+ * have theirs. Setters give the value before through a pointer that may be NULL.
+ */
 #include "capi/capi.h"
 
 #include <string.h>
@@ -57,6 +61,7 @@ asnp_status asnp_get_device(int32_t *out) {
     return ASNP_OK;
 }
 
+/* What is recorded belongs to the device that is left, and runs there first. */
 asnp_status asnp_set_device(int32_t device) {
     IN_LIBRARY;
     ASN_TRY(asn_trace_flush());
@@ -67,6 +72,8 @@ asnp_status asnp_finalize(void) {
     return asn_finalize();
 }
 
+/* Everything recorded is put on it first, so that what the program launches comes behind.
+ */
 asnp_status asnp_stream(void **out) {
     NEED(out);
     IN_LIBRARY;

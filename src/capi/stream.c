@@ -1,5 +1,11 @@
 /* L3 C binding: streams, events, batches (stream.h). A handle of a stream is the core's
- * queue, one of an event the core's event. */
+ * queue, one of an event the core's event; NULL for a stream is the default one.
+ *
+ * Waiting for a stream or an event must not hold the library's lock, which the work
+ * waited for may need, so those functions leave locking to the core. A batch runs jobs on
+ * threads of its own, each with a stream that is current there for as long as the thread
+ * lives; jobs are handed out one at a time, so that long ones do not hold up the rest.
+ */
 #include "capi/capi.h"
 
 #include <pthread.h>
@@ -140,6 +146,7 @@ typedef struct {
     pthread_t thread;
 } batch_worker;
 
+/* The next job, or -1: there is none, or one has failed. */
 static int32_t take(batch *b) {
     pthread_mutex_lock(&b->lock);
     int32_t k = b->failed < 0 && b->next < b->n ? b->next++ : -1;
@@ -147,6 +154,8 @@ static int32_t take(batch *b) {
     return k;
 }
 
+/* A job counts as done when its stream is: errors of what it launched are its own. The
+ * first failure is kept with its message, since messages are each thread's. */
 static void *work(void *arg) {
     batch_worker *w = arg;
     batch *b = w->all;
@@ -187,6 +196,7 @@ static asn_status start(batch *b, batch_worker *workers, int wished, int *starte
     return ASN_OK;
 }
 
+/* The calling thread waits and runs none of the jobs; it must not hold the lock. */
 asnp_status asnp_batch(int32_t n, asnp_job job, void *const *contexts,
                        int32_t num_streams, int32_t *failed) {
     NEED(job);

@@ -1,4 +1,10 @@
-/* L3 C binding: elementwise operations by name (ufunc.h). */
+/* L3 C binding: elementwise operations by name (ufunc.h).
+ *
+ * Names are those of the table's rows, and of three pairs that have two results in NumPy;
+ * those are two operations of the table, of which both are computed before any is
+ * written, since an output may be an argument. Options are passed on only where one is
+ * set: without them the core takes the way for small arrays.
+ */
 #include "capi/capi.h"
 
 #include <string.h>
@@ -14,6 +20,7 @@ static const struct {
 };
 enum { NUM_PAIRS = sizeof pairs / sizeof *pairs };
 
+/* i counts from 0 over all names; NULL ends the list. */
 const char *asnp_ufunc_name(int32_t i, int32_t *num_in, int32_t *num_out) {
     if (i < 0 || i >= ASN_OP_CAST + NUM_PAIRS) return NULL;
     bool pair = i >= ASN_OP_CAST;
@@ -30,6 +37,8 @@ typedef struct {
     asn_operand in[3];
 } call;
 
+/* Name, arity and operands. At least one argument is an array: of numbers alone a program
+ * has C's own operators. */
 static asn_status read_call(call *c, const char *name, int32_t num_in,
                             const asnp_operand *in, int32_t num_out) {
     bool array = false;
@@ -110,6 +119,8 @@ asnp_status asnp_ufunc(const char *name, int32_t num_in, const asnp_operand *in,
     return status;
 }
 
+/* Straight into `out` where one operation makes it, which the core does safely when it
+ * overlaps an argument; else through arrays of their own. */
 asnp_status asnp_ufunc_into(const char *name, int32_t num_in, const asnp_operand *in,
                             int32_t num_out, asnp_array *const *out,
                             const asnp_array *where) {

@@ -1,8 +1,15 @@
-/* L3 C binding: facts of arrays and views of them (array.h). */
+/* L3 C binding: facts of arrays and views of them (array.h).
+ *
+ * A view is a handle of its own over the same memory, with its own life; nothing here
+ * copies but reshape and ravel where strides do not allow a view. Facts return a value
+ * that no array has (NULL, -1) for a NULL handle, with the message set: they have no
+ * status to return.
+ */
 #include "capi/capi.h"
 
 #include "graph/index/index.h"
 #include "numpy/axes.h"
+#include "numpy/sums.h"
 
 /* ---- facts */
 
@@ -50,6 +57,7 @@ int32_t asnp_may_share_memory(const asnp_array *a, const asnp_array *b) {
 static const asn_index_item whole = {
     .kind = ASN_INDEX_SLICE, .start = 0, .stop = INT64_MAX, .step = 1};
 
+/* One item for one axis, whole axes before it; the core completes the rest. */
 static asnp_status one_axis(const asnp_array *a, int32_t axis, asn_index_item item,
                             asnp_array **out) {
     asn_index_item items[ASN_MAX_DIMS];
@@ -150,6 +158,7 @@ asnp_status asnp_expand_dims(const asnp_array *a, int32_t axis, asnp_array **out
         out);
 }
 
+/* NULL: every axis of extent 1; one that is named must have it. */
 asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *axes,
                          asnp_array **out) {
     IN_LIBRARY;
@@ -167,19 +176,18 @@ asnp_status asnp_squeeze(const asnp_array *a, int32_t num_axes, const int32_t *a
 asnp_status asnp_diagonal(const asnp_array *a, int64_t offset, int32_t axis1,
                           int32_t axis2, asnp_array **out) {
     IN_LIBRARY;
+    const asn_np_diagonals of = {offset, axis1, axis2};
     asn_layout view;
-    int first, second;
     NEED(a);
     NEED(out);
-    const asn_layout *l = asn_capi_layout(a);
-    ASN_TRY(asn_axis_normalize(axis1, l->ndim, &first));
-    ASN_TRY(asn_axis_normalize(axis2, l->ndim, &second));
-    ASN_TRY(asn_view_diagonal(&view, l, offset, first, second));
+    ASN_TRY(asn_np_diagonal(&view, asn_capi_layout(a), &of));
     /* NumPy's is read-only; a C program has asnp_copy for that */
-    view.flags |= l->flags & ASN_WRITEABLE;
+    view.flags |= asn_capi_layout(a)->flags & ASN_WRITEABLE;
     return asn_capi_view(ASN_OK, a, &view, out);
 }
 
+/* A view of the real dtype with the complex strides. NumPy's .real of a real array is
+ * itself; here it is refused, since a program that asks has mistaken its dtype. */
 static asnp_status part(const asnp_array *a, int which, asnp_array **out) {
     asn_layout view;
     NEED(a);

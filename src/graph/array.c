@@ -123,7 +123,10 @@ static asn_status copy_in(asn_array *a, const void *packed) {
     if (ASN_CAPTURING && asn_capture_open())
         return asn_capture_upload(a, packed, (size_t)asn_layout_nbytes(&a->layout));
     /* The block may have been another array's, with tasks still reading it. */
-    if (asn_stream_busy) {
+    asn_look_begin();
+    bool busy = asn_stream_busy;
+    asn_look_end();
+    if (busy) {
         ASN_TRY(asn_sync_begin(why, &mark));
         asn_lock();
         asn_status status = asn_streams_wait_for(a->buffer, true);
@@ -235,8 +238,11 @@ asn_status asn_array_fill(const asn_array *a, const asn_filler *source) {
 
 /* Nothing is recorded or queued that writes the buffer (or, for a writer, reads it). */
 static inline bool settled(const asn_buffer *b, bool for_write) {
-    return b->data && !asn_stream_busy && !b->trace_writes &&
-           !(for_write && b->trace_refs);
+    asn_look_begin();
+    bool yes =
+        b->data && !asn_stream_busy && !b->trace_writes && !(for_write && b->trace_refs);
+    asn_look_end();
+    return yes;
 }
 
 /* The host is about to reach the elements: everything that computes them (for_write, also
@@ -279,7 +285,9 @@ asn_status asn_array_host(const asn_array *a, void **data) {
 
 asn_status asn_array_export(const asn_array *a, void **data) {
     ASN_TRY(asn_array_host(a, data));
+    asn_look_begin();
     a->buffer->shared = a->buffer->lasting = true;
+    asn_look_end();
     return ASN_OK;
 }
 

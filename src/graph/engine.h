@@ -29,19 +29,31 @@ ASN_CHECK_RESULT asn_status asn_explain(const asn_array *a, char **text);
  * that does; NULL: there is no such promise. Set once at start. */
 void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *),
                             int (*held)(void));
-/* Called at the beginning of each call that takes the library's lock, before it does. A
- * hook that calls the library itself is called again, and returns at once. NULL: none. */
+/* Called at the beginning of each call that takes the library's lock: before it does,
+ * where the binding's calls are serial, else by who has just taken it. A hook that calls
+ * the library itself is called again, and returns at once. NULL: none. */
 void asn_set_arrival_hook(void (*arrival)(void));
 
 /* Floating-point conditions met since the last call (ASN_FP_* = ACLNNX_FP_*), cleared,
  * and the name of an operation that met them (static string). Enabled by
- * asn_set_fp_checks. */
+ * asn_set_fp_checks.
+ *
+ * What a call met is kept until its caller asks. Where calls are serial nobody calls in
+ * between; else who gives the library's lock back takes what is there for its thread. */
 extern uint32_t asn_fp_conditions; /* of fp.c; here so that a look costs no call */
+extern uint32_t asn_fp_kept;       /* by how many threads, of what they met before */
 uint32_t asn_fp_take_met(const char **op_name);
-static inline uint32_t asn_fp_take(const char **op_name) {
-    bool none = !__atomic_load_n(&asn_fp_conditions, __ATOMIC_RELAXED);
-    return __builtin_expect(none, 1) ? 0 : asn_fp_take_met(op_name);
+static inline bool asn_fp_any(void) {
+    return __atomic_load_n(&asn_fp_conditions, __ATOMIC_RELAXED) |
+           __atomic_load_n(&asn_fp_kept, __ATOMIC_RELAXED);
 }
+static inline uint32_t asn_fp_take(const char **op_name) {
+    return __builtin_expect(!asn_fp_any(), 1) ? 0 : asn_fp_take_met(op_name);
+}
+/* With the lock held: what was met since it was taken, and nothing that a thread kept. */
+uint32_t asn_fp_take_new(const char **op_name);
+/* By lock.c, with the lock held, before it is given back. */
+void asn_fp_keep_own(void);
 /* What met conditions under the first name, an operation's in asn_op_table, is called by
  * the second, which is static: the function that consists of it. */
 void asn_fp_rename(const char *from, const char *to);

@@ -13,8 +13,12 @@
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
 
-uint32_t asn_fp_conditions;
+uint32_t asn_fp_conditions, asn_fp_kept;
 static const char *culprit; /* NULL: nobody yet */
+static _Thread_local struct {
+    uint32_t met;
+    const char *culprit;
+} own;
 static bool checks_on;
 
 uint32_t *asn_fp_sink(void) {
@@ -28,6 +32,7 @@ void asn_fp_note(const char *name) {
 
 void asn_fp_rename(const char *from, const char *to) {
     if (culprit == from) culprit = to;
+    if (own.culprit == from) own.culprit = to;
 }
 
 void asn_fp_meet(uint32_t met, const char *name) {
@@ -35,11 +40,28 @@ void asn_fp_meet(uint32_t met, const char *name) {
     asn_fp_note(name);
 }
 
+uint32_t asn_fp_take_new(const char **op_name) {
+    *op_name = culprit;
+    culprit = NULL;
+    return __atomic_exchange_n(&asn_fp_conditions, 0, __ATOMIC_RELAXED);
+}
+
+void asn_fp_keep_own(void) {
+    const char *name;
+    uint32_t met = asn_fp_take_new(&name);
+    if (met && !own.met) __atomic_fetch_add(&asn_fp_kept, 1, __ATOMIC_RELAXED);
+    if (met && !own.culprit) own.culprit = name;
+    own.met |= met;
+}
+
 uint32_t asn_fp_take_met(const char **op_name) {
     asn_lock();
-    uint32_t met = __atomic_exchange_n(&asn_fp_conditions, 0, __ATOMIC_RELAXED);
-    if (op_name) *op_name = culprit ? culprit : "operation";
-    culprit = NULL;
+    asn_fp_keep_own();
+    uint32_t met = own.met;
+    if (op_name) *op_name = own.culprit ? own.culprit : "operation";
+    if (met) __atomic_fetch_sub(&asn_fp_kept, 1, __ATOMIC_RELAXED);
+    own.met = 0;
+    own.culprit = NULL;
     asn_unlock();
     return met;
 }
@@ -86,11 +108,13 @@ asn_status asn_scalar_convert(const asn_scalar *s, asn_dtype dtype, asn_scalar *
         if (wide == narrow) return ASN_OK;
     }
     /* bool, float64 and complex128 take every value. */
-    if (from == dtype || !checks_on || dtype == ASN_BOOL || dtype == ASN_F64 ||
-        dtype == ASN_C128 || !(asn_is_inexact(from) || dtype == ASN_F16))
+    if (from == dtype || dtype == ASN_BOOL || dtype == ASN_F64 || dtype == ASN_C128 ||
+        !(asn_is_inexact(from) || dtype == ASN_F16))
         return ASN_OK;
-    uint32_t met = conditions_of(s, out);
+    asn_look_begin(); /* whether the caller's are watched, and the caller meets them */
+    uint32_t met = checks_on ? conditions_of(s, out) : 0;
     if (met) asn_fp_meet(met, "copy");
+    asn_look_end();
     return ASN_OK;
 }
 

@@ -47,6 +47,7 @@ void asn_set_blocking_hooks(void *(*enter)(void), void (*leave)(void *),
     hook_leave = leave;
     hook_held = held;
     asn_lock_state.serial = asn_buffer_serial = held != NULL;
+    if (!asn_lock_state.serial) asn_buffer_set_lock(asn_lock, asn_unlock);
     choose_way();
 }
 
@@ -100,8 +101,8 @@ void asn_lock_slow(void) {
         asn_lock_state.depth++;
         return;
     }
-    arrive();
     if (asn_lock_state.serial) {
+        arrive();
         while (is_taken()) {
             sleep_until_free();
             arrive(); /* others called meanwhile */
@@ -114,9 +115,10 @@ void asn_lock_slow(void) {
         pthread_mutex_lock(&mutex);
         take();
         asn_blocking_leave(state);
-        return;
+    } else {
+        take();
     }
-    take();
+    arrive();
 }
 
 int asn_lock_suspend(void) {
@@ -132,8 +134,8 @@ void asn_lock_resume(int depth) {
 }
 
 bool asn_lock_is_outermost(void) {
-    enum { C_FACE = 1 }; /* its functions hold the lock from beginning to end */
-    return asn_lock_state.depth <= (asn_lock_state.serial ? 1 : 1 + C_FACE);
+    /* The C binding, which has no hooks, holds the lock from beginning to end. */
+    return asn_lock_state.depth <= (hook_enter ? 1 : 2);
 }
 
 /* ---- fork
@@ -183,6 +185,7 @@ __attribute__((constructor)) static void handle_forks(void) {
 
 void asn_unlock_slow(void) {
     bool serial = asn_lock_state.serial;
+    if (!serial && asn_fp_conditions) asn_fp_keep_own();
     if (serial) pthread_mutex_lock(&mutex);
     __atomic_store_n(&asn_lock_state.owner, NULL, __ATOMIC_RELAXED);
     if (serial) pthread_cond_broadcast(&freed);

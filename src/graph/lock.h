@@ -63,8 +63,21 @@ static inline void asn_unlock(void) {
         asn_unlock_slow();
 }
 
+/* Around a look at what others change with the lock held. A thread that holds the
+ * binding's lock needs no other for it. */
+static inline void asn_look_begin(void) {
+    if (__builtin_expect(!asn_lock_state.serial, 0)) asn_lock_slow();
+}
+static inline void asn_look_end(void) {
+    if (__builtin_expect(!asn_lock_state.serial, 0)) asn_unlock();
+}
+
 /* The lock's way is found anew: there are several streams now. Held. */
 void asn_lock_refresh(void);
+/* Whether the caller holds it. */
+static inline bool asn_lock_is_mine(void) {
+    return __atomic_load_n(&asn_lock_state.owner, __ATOMIC_RELAXED) == asn_lock_self();
+}
 /* Lets go of the lock however often it is held, and takes it again as often. */
 int asn_lock_suspend(void);
 void asn_lock_resume(int depth);

@@ -1,4 +1,12 @@
-/* L2 numpy: the order and the direction of axes (axes.h). */
+/* L2 numpy: the order and the direction of axes (axes.h).
+ *
+ * Everything but roll is a view: a permutation of axes, or negative strides. A roll
+ * copies. Along one axis it is an operation of its own; along several it is either one
+ * such roll after the other, which inside an expression costs nothing until it runs and
+ * for small arrays is the least work, or, for large ones, one copy of each block of
+ * elements that stays together: 2**k blocks for k axes that move, each element written
+ * once.
+ */
 #include "numpy/axes.h"
 
 #include <string.h>
@@ -7,6 +15,8 @@
 #include "graph/index/index.h"
 #include "graph/operators/families.h"
 
+/* Out of bounds comes before twice, as NumPy looks at each axis before it compares them.
+ */
 asn_status asn_np_axes(int n, const int64_t *given, int ndim, const char *name,
                        int *axes) {
     uint64_t seen = 0;
@@ -34,6 +44,9 @@ static asn_status transposed(asn_array *out, const asn_array *a, const int *perm
     return ASN_OK;
 }
 
+/* The axes that are not moved keep their order in the places that are left. More axes
+ * than an array may have can only be repeated ones, so they are refused before they are
+ * read into fixed arrays. */
 asn_status asn_np_moved_order(int ndim, int num_source, const int64_t *source,
                               int num_destination, const int64_t *destination,
                               int *perm) {
@@ -82,6 +95,7 @@ asn_status asn_np_swapaxes(asn_array *out, const asn_array *a, int64_t axis1,
     return transposed(out, a, perm);
 }
 
+/* As a move: to the place before `start`, counted with the axis itself taken out. */
 asn_status asn_np_rollaxis(asn_array *out, const asn_array *a, int64_t axis,
                            int64_t start) {
     int ndim = a->layout.ndim, from;
@@ -96,6 +110,8 @@ asn_status asn_np_rollaxis(asn_array *out, const asn_array *a, int64_t axis,
     return asn_np_moveaxis(out, a, 1, &source, 1, &to);
 }
 
+/* INT64_MAX and INT64_MIN are the ends of a slice that steps backwards. Axes behind the
+ * last flipped one need no item. */
 asn_status asn_np_flip(asn_array *out, const asn_array *a, uint64_t mask) {
     asn_index_item items[ASN_MAX_DIMS];
     int last = mask ? 64 - __builtin_clzll(mask) : 0;
@@ -111,6 +127,7 @@ asn_status asn_np_flip(asn_array *out, const asn_array *a, uint64_t mask) {
     return asn_index_view(out, a, last, items);
 }
 
+/* A quarter turn is a flip of one axis and a swap, half a turn two flips. */
 asn_status asn_np_rot90(asn_array *out, const asn_array *a, int turns,
                         const int64_t axes[2]) {
     int ndim = a->layout.ndim;
@@ -191,6 +208,7 @@ static asn_status by_blocks(asn_array *out, const asn_array *a, const int64_t *s
     return status;
 }
 
+/* Shifts are taken modulo the extents, so any int64 will do. Laid out as `a` is ('K'). */
 asn_status asn_np_roll(asn_array *out, const asn_array *a, const int64_t *shifts) {
     int64_t within[ASN_MAX_DIMS];
     int moved = 0, last = 0;
@@ -207,6 +225,8 @@ asn_status asn_np_roll(asn_array *out, const asn_array *a, const int64_t *shifts
                                                   : by_blocks(out, a, within, moved);
 }
 
+/* n // 2 forwards and -(n // 2) back: of odd extents these are no inverse of themselves.
+ */
 asn_status asn_np_fftshift(asn_array *out, const asn_array *a, int n, const int *axes,
                            bool back) {
     int64_t shifts[ASN_MAX_DIMS];

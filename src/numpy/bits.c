@@ -4,6 +4,10 @@
  * each byte, their bits meet in its top byte. The other way a byte is copied into the
  * eight bytes of a word, one bit of it is left in each, and an addition of 127 carries it
  * into the top of its byte. Both take the axis last, and put it back.
+ *
+ * So both are three to five elementwise operations on uint64 that the device fuses into
+ * one pass; there is no kernel for them but the direct one for small arrays. The byte
+ * order is the host's, which is little-endian wherever this runs.
  */
 #include "numpy/bits.h"
 
@@ -96,6 +100,7 @@ static asn_status truth_words(asn_array *out, const asn_array *a) {
     return viewed(out, full, ASN_U64);
 }
 
+/* The last byte is filled with zeros; any integer but 0 is a set bit. */
 asn_status asn_np_packbits(asn_array *result, const asn_array *a,
                            const asn_np_bits *bits) {
     ASN_TEMPORARIES;
@@ -136,6 +141,7 @@ static asn_status cut(asn_array *out, const asn_array *bits, int64_t kept) {
     return ASN_OK;
 }
 
+/* The axis is put back in a's order of memory, as NumPy lays it out. */
 asn_status asn_np_unpackbits(asn_array *result, const asn_array *a,
                              const asn_np_bits *bits) {
     ASN_TEMPORARIES;

@@ -1,4 +1,13 @@
-/* L2 numpy: flat indices and coordinates (coordinates.h). */
+/* L2 numpy: flat indices and coordinates (coordinates.h).
+ *
+ * A flat index is the sum of coordinates times steps; the way back is a division and a
+ * remainder for each dimension. Both are written twice, for one number and for arrays:
+ * numbers never become arrays, which would cost more than the arithmetic.
+ *
+ * Bounds are looked at by the least and the greatest element, two reductions, so that
+ * nothing is read element by element unless there is an error to report; in a capture,
+ * where values are not there yet, that look is refused by the engine.
+ */
 #include "numpy/coordinates.h"
 
 #include <string.h>
@@ -63,7 +72,7 @@ static asn_status look_beyond(const asn_array *a, int64_t n, bool *beyond) {
     return ASN_OK;
 }
 
-/* Names the first element beyond. */
+/* Names the first element beyond. The error path: elements are copied to the host. */
 static asn_status report_beyond(const asn_array *flat, int64_t size) {
     int64_t n = flat->layout.size, at = 0;
     int64_t *values = asn_malloc((size_t)n * sizeof *values);
@@ -88,6 +97,7 @@ static asn_status coordinate(asn_array *out, const asn_array *flat, int64_t step
     return with_number(out, ASN_OP_REMAINDER, whole, extent);
 }
 
+/* All results or none. */
 asn_status asn_np_unravel_index(asn_array *results, const asn_array *flat, int ndim,
                                 const int64_t *shape, char order) {
     int64_t steps[ASN_MAX_DIMS], size;
@@ -130,7 +140,7 @@ asn_status asn_np_ravel_multi(const int64_t *at, int ndim, const int64_t *shape,
     return ASN_OK;
 }
 
-/* What lies within the bounds, as the mode says. */
+/* What lies within the bounds, as the mode says. Raising must wait for the values. */
 static asn_status within(asn_array *out, const asn_array *at, int64_t extent,
                          asn_np_bounds mode) {
     if (mode == ASN_BOUNDS_WRAP) return with_number(out, ASN_OP_REMAINDER, at, extent);
@@ -144,7 +154,8 @@ static asn_status within(asn_array *out, const asn_array *at, int64_t extent,
     return beyond ? invalid_entry() : asn_array_share(out, at);
 }
 
-/* *total += within(at) * step; *total is made by the first one. */
+/* *total += tame * step; the first one makes *total. A sum that broadcasts becomes a new
+ * array. */
 static asn_status add_dimension(asn_array *total, bool first, const asn_array *tame,
                                 int64_t step) {
     ASN_TEMPORARIES;

@@ -1,4 +1,7 @@
-/* L2 numpy: matrices of ones along a diagonal (identities.h). */
+/* L2 numpy: matrices of ones along a diagonal (identities.h): zeros, and one assignment
+ * to a view of the diagonal. The diagonal's view is read-only by NumPy's rule; here the
+ * array is new and nobody else's, so it is made writable again.
+ */
 #include "numpy/identities.h"
 
 #include "array/views.h"

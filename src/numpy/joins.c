@@ -1,7 +1,12 @@
 /* L2 numpy: arrays joined along an axis (joins.h).
  *
  * All but concatenate give each array the axes that it lacks, as a view, and concatenate
- * these; which axes are new is what they differ in.
+ * these; which axes are new is what they differ in. Casts are checked here for every
+ * array before anything is joined, with the rule's name in the message; numbers of
+ * Python's (weak types) are not checked, since they take the dtype of the others.
+ *
+ * Views of up to FEW arrays lie on the stack: lists are short, and an allocation would
+ * cost as much as the join of small ones.
  */
 #include "numpy/joins.h"
 
@@ -18,6 +23,7 @@ static bool is_uniform(const asn_np_join *join) {
     return true;
 }
 
+/* dtype=, or out's, or promotion's: of types where a Python number is among them. */
 static asn_dtype common_dtype(const asn_np_join *join) {
     if (join->dtype != ASN_DTYPE_NONE) return join->dtype;
     if (join->out) return asn_layout_dtype(&join->out->layout);
@@ -54,21 +60,25 @@ asn_status asn_np_concatenate(const asn_np_join *join, int64_t axis, asn_array *
  * axis d). */
 typedef int (*widening)(int ndim, uint64_t *mask);
 
+/* vstack: (n,) is (1, n). */
 static int as_row(int ndim, uint64_t *mask) {
     *mask = ndim == 0 ? 3 : ndim == 1;
     return ndim < 2 ? 2 : ndim;
 }
 
+/* column_stack: (n,) is (n, 1). */
 static int as_column(int ndim, uint64_t *mask) {
     *mask = ndim == 0 ? 3 : ndim == 1 ? 2 : 0;
     return ndim < 2 ? 2 : ndim;
 }
 
+/* hstack: numbers are arrays of one. */
 static int as_line(int ndim, uint64_t *mask) {
     *mask = ndim == 0;
     return ndim < 1 ? 1 : ndim;
 }
 
+/* dstack: (n,) is (1, n, 1), (m, n) is (m, n, 1). */
 static int as_block(int ndim, uint64_t *mask) {
     *mask = ndim == 0 ? 7 : ndim == 1 ? 5 : ndim == 2 ? 4 : 0;
     return ndim < 3 ? 3 : ndim;
@@ -98,6 +108,7 @@ static asn_status join_views(const asn_np_join *join, widening widen, int64_t ax
     return status;
 }
 
+/* Where no array lacks an axis there is nothing to view. */
 static asn_status joined(const asn_np_join *join, widening widen, int64_t axis,
                          asn_array *result) {
     enum { FEW = 16 };
@@ -144,6 +155,7 @@ asn_status asn_np_vstack(const asn_np_join *join, asn_array *result) {
     return joined(join, as_row, 0, result);
 }
 
+/* The first array alone decides the axis, as in NumPy. */
 asn_status asn_np_hstack(const asn_np_join *join, asn_array *result) {
     bool lines = join->count && join->arrays[0]->layout.ndim < 2;
     return joined(join, as_line, lines ? 0 : 1, result);

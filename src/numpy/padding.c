@@ -1,4 +1,10 @@
-/* L2 numpy: arrays with more elements around them (padding.h). */
+/* L2 numpy: arrays with more elements around them (padding.h).
+ *
+ * Mode "wrap", one axis after the other, so that corners come from what was padded
+ * before. Up to a whole extent on either side that is a join of three views; more
+ * elements than there are are taken by positions modulo the extent. The other modes are
+ * Python's (_joining.py).
+ */
 #include "numpy/padding.h"
 
 #include "graph/index/index.h"
@@ -51,6 +57,8 @@ static asn_status check(const asn_layout *l, const int64_t (*widths)[2]) {
     return ASN_OK;
 }
 
+/* The result is in a's order of memory. It is never `a` itself, even where nothing is
+ * added. */
 asn_status asn_np_pad_wrapped(asn_array *result, const asn_array *a,
                               const int64_t (*widths)[2]) {
     ASN_TEMPORARIES;

@@ -1,4 +1,14 @@
-/* L2 numpy: elements picked and placed by arrays of indices and masks (picking.h). */
+/* L2 numpy: elements picked and placed by arrays of indices and masks (picking.h).
+ *
+ * The along-axis functions are an ordinary index: the given indices on their axis and, on
+ * each other one, its positions as an array that broadcasts. lexsort sorts by the keys
+ * one after the other, the least important first, each time by a stable sort of what is
+ * in the order so far; one sort by a compound key would need a dtype for it.
+ *
+ * place and putmask are a[mask] = value where there is one value. Several values are
+ * brought into the right order first: repeated, by position among the true elements
+ * (place) or among all (putmask).
+ */
 #include "numpy/picking.h"
 
 #include "array/views.h"
@@ -25,6 +35,7 @@ static asn_status places_of(asn_array *out, int64_t extent, int d, int ndim) {
     return status;
 }
 
+/* *places has room for one array a dimension; items point into it. */
 asn_status asn_np_along(const asn_array *a, const asn_array *indices, int axis,
                         asn_index_item *items, asn_np_temporaries *places) {
     const int ndim = a->layout.ndim;
@@ -80,6 +91,7 @@ static asn_status order_further(asn_array *order, const asn_array *key, int axis
     return ASN_OK;
 }
 
+/* Keys without a dimension: NumPy's order of one element. */
 asn_status asn_np_lexsort(asn_array *result, int n, const asn_array *const *keys,
                           int64_t axis) {
     int which;
@@ -141,6 +153,8 @@ static asn_status put_several(const asn_array *a, const asn_array *mask,
     return asn_index_set(a, ndim, items, &value);
 }
 
+/* A mask of another shape but as many elements counts row-major; other dtypes are truth
+ * values. */
 static asn_status put_where(const asn_array *a, const asn_array *mask,
                             const asn_operand *values, bool by_position) {
     ASN_TEMPORARIES;

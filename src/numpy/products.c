@@ -1,4 +1,10 @@
-/* L2 numpy: products of arrays (products.h). */
+/* L2 numpy: products of arrays (products.h).
+ *
+ * Each is brought into the form of dot, which is the device's: inner with the second
+ * array's last two axes swapped, outer as a product of a column and a row, tensordot as a
+ * product of two matrices whose rows and columns are the axes kept and summed. Transposes
+ * are views; a reshape copies where strides ask for it, as it does in NumPy.
+ */
 #include "numpy/products.h"
 
 #include "array/views.h"
@@ -27,6 +33,8 @@ asn_status asn_np_inner(asn_array *result, const asn_array *a, const asn_array *
     return status;
 }
 
+/* One length and one dtype: the device conjugates on the way. Else a conjugate and dot,
+ * which knows what to say of lengths that differ. */
 static asn_status vdot_lines(asn_array *result, const asn_array *a, const asn_array *b) {
     asn_array conjugate;
     bool alike = a->layout.dtype == b->layout.dtype && a->layout.size == b->layout.size;
@@ -112,6 +120,7 @@ static asn_status repeated_axes(void) {
     return asn_error_set(ASN_ERR_VALUE, "duplicate axes are not allowed in tensordot");
 }
 
+/* Every axis is checked before any extent, and all of them before anything is moved. */
 asn_status asn_np_tensordot(asn_array *result, const asn_array *a, const asn_array *b,
                             int n, const int64_t *axes_a, const int64_t *axes_b) {
     int left[ASN_MAX_DIMS], right[ASN_MAX_DIMS], rows, columns;

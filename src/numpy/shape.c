@@ -1,4 +1,7 @@
-/* L2 numpy: other shapes of the same elements (shape.h). */
+/* L2 numpy: other shapes of the same elements (shape.h). A view where strides allow it;
+ * else a row-major copy, and a view of that. Callers that must not share memory copy
+ * themselves.
+ */
 #include "numpy/shape.h"
 
 #include "array/views.h"

@@ -67,6 +67,7 @@ static asn_status add_products(const asn_array *sums, const asn_array *a,
     return status;
 }
 
+/* For dtypes without the operator: m passes over n elements. */
 static asn_status by_products(asn_array *result, const asn_array *a, const asn_array *v,
                               slide_range r) {
     const asn_operand zero = asn_operand_int(0);
@@ -186,6 +187,7 @@ static asn_status slide(asn_array *result, const asn_array *a, const asn_array *
     return status;
 }
 
+/* The second line is conjugated, as in NumPy; convolve's is not. */
 asn_status asn_np_correlate(asn_array *result, const asn_array *a, const asn_array *v,
                             asn_np_slide mode) {
     asn_array conjugate;
@@ -196,6 +198,7 @@ asn_status asn_np_correlate(asn_array *result, const asn_array *a, const asn_arr
     return status;
 }
 
+/* A correlation with the shorter line backwards. */
 asn_status asn_np_convolve(asn_array *result, const asn_array *a, const asn_array *v,
                            asn_np_slide mode) {
     asn_array backwards;

@@ -1,5 +1,15 @@
 /* L2 numpy: the elements that an array has, each once (unique.h): sorted, they are the
  * ones that differ from those before them.
+ *
+ * A mask of the places where a new value starts is the one intermediate: values are the
+ * sorted elements under it, first positions the order under it, the inverse its running
+ * sum put back by the order, counts the distances of its true places. The sort is stable,
+ * which is what makes the position of a value its first. NaN sorts last and differs from
+ * itself; with equal_nan the mask drops all but the first NaN.
+ *
+ * Along an axis the elements are rows of a table and the order is lexsort's, a key for
+ * each column: for wide tables that is many sorts, where NumPy compares rows as records.
+ * A dtype of records would be needed to do the same.
  */
 #include "numpy/unique.h"
 
@@ -60,6 +70,8 @@ static asn_status with_first(asn_array *out, const asn_array *differ, int64_t n)
     return asn_array_share(out, mask);
 }
 
+/* Which sorted elements are new. Waits for the last element where NaN may be among them.
+ */
 static asn_status starts_of(asn_array *out, const asn_array *sorted, bool equal_nan) {
     ASN_TEMPORARIES;
     bool nan = false;

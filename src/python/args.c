@@ -43,7 +43,7 @@ static int add_name(asn_signature *sig, const char *start, size_t length, bool r
     return 0;
 }
 
-static int signature_parse(asn_signature *sig) {
+static int parse_text(asn_signature *sig) {
     bool keyword_only = false;
     const char *p = sig->text;
     while (*p) {
@@ -80,7 +80,20 @@ static int signature_parse(asn_signature *sig) {
             sig->keyword_required = true;
         }
     }
-    sig->ready = true;
+    return 0;
+}
+
+/* Two threads may both parse it: the first one's is the signature. */
+static int signature_parse(asn_signature *sig) {
+    static asn_mutex mutex;
+    asn_signature parsed = {.name = sig->name, .text = sig->text};
+    if (parse_text(&parsed) < 0) return -1;
+    asn_mutex_lock(&mutex);
+    if (!sig->ready) {
+        *sig = parsed;
+        __atomic_store_n(&sig->ready, true, __ATOMIC_RELEASE);
+    }
+    asn_mutex_unlock(&mutex);
     return 0;
 }
 
@@ -166,7 +179,9 @@ static int fail(const asn_signature *sig, PyObject **values) {
 
 int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t nargs,
                         PyObject *kwnames, PyObject **values) {
-    if (ASN_UNLIKELY(!sig->ready) && signature_parse(sig) < 0) return -1;
+    if (ASN_UNLIKELY(!__atomic_load_n(&sig->ready, __ATOMIC_ACQUIRE)) &&
+        signature_parse(sig) < 0)
+        return -1;
     Py_ssize_t direct = nargs < sig->positional ? nargs : sig->positional;
     if (ASN_UNLIKELY(nargs > sig->positional && !sig->var_positional))
         return too_many(sig, nargs);

@@ -9,7 +9,7 @@ enum { ASN_MAX_ARGS = 16 };
 typedef struct {
     const char *name; /* of the function, for messages */
     const char *text; /* "a, axis=None, *, where=True" */
-    /* filled at first use */
+    /* filled at first use; `ready` last */
     bool ready;
     uint8_t count, positional, positional_only, required;
     bool var_positional, keyword_required, /* a keyword-only one without a default */
@@ -25,8 +25,9 @@ int asn_args_parse_slow(asn_signature *sig, PyObject *const *args, Py_ssize_t na
                         PyObject *kwnames, PyObject **values);
 static inline int asn_args_parse(asn_signature *sig, PyObject *const *args,
                                  Py_ssize_t nargs, PyObject *kwnames, PyObject **values) {
-    if (!sig->ready || kwnames || nargs > sig->positional || nargs < sig->required ||
-        sig->var_positional || sig->keyword_required)
+    if (!__atomic_load_n(&sig->ready, __ATOMIC_ACQUIRE) || kwnames ||
+        nargs > sig->positional || nargs < sig->required || sig->var_positional ||
+        sig->keyword_required)
         return asn_args_parse_slow(sig, args, nargs, kwnames, values);
     int i = 0;
     for (; i < nargs; i++)

@@ -4,7 +4,7 @@
  * dtype objects are NumPy's; a table from NumPy's type numbers gives ours. `long long` is
  * int64 here, as the two are equal dtypes on every platform we build for. long double,
  * strings, objects and dates have no counterpart and are a TypeError that names them.
- * bfloat16 is ml_dtypes' and is imported when it is first met.
+ * bfloat16 is ml_dtypes' and is imported when it is first used.
  */
 #include "python/convert.h"
 
@@ -19,7 +19,7 @@ static const int8_t dtype_of_num[] = {
 
 /* Finds ml_dtypes' dtype; -1 with ImportError when it is not installed. */
 static int load_bfloat16(void) {
-    if (asn_py.descr[ASN_BF16]) return 0;
+    if (__atomic_load_n(&asn_py.descr[ASN_BF16], __ATOMIC_ACQUIRE)) return 0;
     PyObject *module = PyImport_ImportModule("ml_dtypes");
     if (!module) return -1;
     PyObject *type = PyObject_GetAttrString(module, "bfloat16");
@@ -28,14 +28,18 @@ static int load_bfloat16(void) {
     Py_XDECREF(type);
     Py_DECREF(module);
     if (!ok) return -1;
-    asn_py.descr[ASN_BF16] = descr;
-    asn_py.bfloat16_num = descr->type_num;
+    PyArray_Descr *none = NULL; /* another thread may have been first */
+    ASN_WRITE(asn_py.bfloat16_num, descr->type_num);
+    if (!__atomic_compare_exchange_n(&asn_py.descr[ASN_BF16], &none, descr, false,
+                                     __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        Py_DECREF(descr);
     return 0;
 }
 
 PyArray_Descr *asn_descr(asn_dtype dtype) {
-    if (ASN_UNLIKELY(!asn_py.descr[dtype]) && load_bfloat16() < 0) return NULL;
-    return asn_py.descr[dtype];
+    PyArray_Descr *descr = __atomic_load_n(&asn_py.descr[dtype], __ATOMIC_ACQUIRE);
+    if (ASN_LIKELY(descr != NULL)) return descr;
+    return load_bfloat16() < 0 ? NULL : asn_py.descr[dtype];
 }
 
 PyObject *asn_descr_object(asn_dtype dtype) {
@@ -52,8 +56,8 @@ asn_dtype asn_dtype_from_descr(PyArray_Descr *descr) {
     if (num == NPY_HALF)
         return PyArray_ISNBO(descr->byteorder) ? ASN_F16 : ASN_DTYPE_NONE;
     if (num < NPY_USERDEF) return ASN_DTYPE_NONE;
-    if (asn_py.bfloat16_num < 0 && load_bfloat16() < 0) PyErr_Clear();
-    return num == asn_py.bfloat16_num ? ASN_BF16 : ASN_DTYPE_NONE;
+    if (ASN_READ(asn_py.bfloat16_num) < 0 && load_bfloat16() < 0) PyErr_Clear();
+    return num == ASN_READ(asn_py.bfloat16_num) ? ASN_BF16 : ASN_DTYPE_NONE;
 }
 
 /* The types programs pass most, without building a dtype object. */

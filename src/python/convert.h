@@ -31,6 +31,20 @@ int asn_bool_from_py(PyObject *obj, bool *out); /* truth */
 /* What a sequence holds, as a tuple: code that is called for an item may change a list.
  * TypeError with `message`: it is none. */
 PyObject *asn_items_of(PyObject *obj, const char *message);
+/* A list or tuple, to be read in place: itself, or a tuple of the items of a list that
+ * other threads may change meanwhile. A new reference; NULL where memory runs out. */
+static inline PyObject *asn_steady_items(PyObject *o) {
+    return ASN_FREE_THREADED && PyList_Check(o) ? PyList_AsTuple(o) : Py_NewRef(o);
+}
+/* The first item of a list or tuple; a new reference, or NULL: it has none, by now. */
+static inline PyObject *asn_first_item(PyObject *o) {
+    PyObject *items = asn_steady_items(o), *first = NULL;
+    if (!items) PyErr_Clear();
+    if (items && PySequence_Fast_GET_SIZE(items) > 0)
+        first = Py_NewRef(PySequence_Fast_GET_ITEM(items, 0));
+    Py_XDECREF(items);
+    return first;
+}
 int asn_int64_from_py(PyObject *obj, int64_t *out); /* __index__ */
 int asn_index_from_py(PyObject *obj, int64_t *out); /* the same, no bool */
 /* An axis as it is given: an integer, but no bool. */
@@ -68,8 +82,8 @@ PyObject *asn_asarray(PyObject *obj);
 /* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.
  */
 PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype);
-/* `array`, or where it is of raw truth values (graph/trace/truth.h) what they mean. Takes
- * array. */
+/* `array`, or where it is a non-canonical bool array (graph/trace/truth.h) its canonical
+ * values. Takes array. */
 PyObject *asn_truth_values(PyObject *array);
 /* copy: 1 always, 0 never (ValueError if needed), -1 if needed. order 'C','F','A','K'.
  * subok keeps subclasses */

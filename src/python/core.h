@@ -8,8 +8,11 @@
  *
  * Conventions: a function that returns PyObject * returns a new reference, or NULL with a
  * Python exception set; one that returns int returns 0, or -1 with an exception set.
- * `asn_py` is the module's state: one interpreter is supported, which lets the hot paths
- * read it without a lookup.
+ *
+ * The module's state (asn_state) is the module object's, made and ended with it. NumPy
+ * can be loaded once a process, and so can this: `asn_py` is the state of the one module
+ * that is, which lets the hot paths read it without a lookup. Without a global lock
+ * threads share it (threads.h).
  */
 #ifndef ASN_PYTHON_CORE_H
 #define ASN_PYTHON_CORE_H
@@ -36,6 +39,7 @@
 #include "graph/trace/ufunc.h"
 #include "array/broadcast.h"
 #include "array/views.h"
+#include "python/threads.h"
 #include "runtime/device.h"
 
 #define ASN_LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -52,25 +56,72 @@ typedef struct {
     bool is_number;
 } asn_ndarray;
 
+/* The objects of the module's state: X(type, name). Unless said otherwise they are there
+ * from the import on. */
+#define ASN_STATE_OBJECTS(X)                                                             \
+    X(PyTypeObject, ndarray)                                                             \
+    X(PyTypeObject, flags)                                                               \
+    X(PyTypeObject, flatiter)                                                            \
+    X(PyTypeObject, ufunc)                                                               \
+    X(PyTypeObject, function)                                                            \
+    X(PyTypeObject, bit_engine)                                                          \
+    X(PyObject, no_value) /* numpy._NoValue */                                           \
+    X(PyObject, axis_error)                                                              \
+    X(PyObject, ufunc_type_error)                                                        \
+    X(PyObject, no_loop_error)                                                           \
+    X(PyObject, in_cast_error)                                                           \
+    X(PyObject, out_cast_error)                                                          \
+    X(PyObject, complex_warning)                                                         \
+    X(PyObject, host_dtype) /* a TypeError: the device has no such dtype */              \
+    X(PyObject,                                                                          \
+      override_error)          /* a TypeError: like= is for another library to answer */ \
+    X(PyObject, package)       /* asnumpy._support: helpers written in Python */         \
+    X(PyObject, ufuncs)        /* dict: NumPy's ufunc name -> ufunc object */            \
+    X(PyObject, known_ufuncs)  /* dict: NumPy's ufunc -> ours, filled as they come */    \
+    X(PyObject, sync_callback) /* who is told of synchronisations, or NULL */            \
+    X(PyObject, s_array_ufunc)                                                           \
+    X(PyObject, s_array_priority)                                                        \
+    X(PyObject, s_array)                                                                 \
+    X(PyObject, s_array_function)                                                        \
+    X(PyObject, s_name)                                                                  \
+    X(PyObject, s_call)                                                                  \
+    X(PyObject, s_out)                                                                   \
+    X(PyObject, s_array_wrap)                                                            \
+    X(PyObject, s_array_finalize)                                                        \
+    X(PyObject, s_torch)                                                                 \
+    X(PyObject, errstate_variable) /* NumPy's: the context's modes, what makes an */     \
+    X(PyObject, errstate_make)     /* object of them, and what reads the present one */  \
+    X(PyObject, errstate_read)
+
+/* Modes of floating-point conditions, in the order of the ASN_FP bits (errstate.c). */
 typedef struct {
-    PyTypeObject *ndarray, *flags, *flatiter, *ufunc, *function;
+    uint8_t mode[4];
+    PyObject *callback; /* or NULL */
+    PyObject *object;   /* NumPy's, that they were read from */
+} asn_modes;
+
+typedef struct {
+#define ASN_FIELD(type, name) type *name;
+    ASN_STATE_OBJECTS(ASN_FIELD)
+#undef ASN_FIELD
     PyArray_Descr *descr[ASN_DTYPE_COUNT]; /* bfloat16's is NULL until first used */
     int bfloat16_num;                      /* NumPy's type number of it, or -1 */
-    PyObject *no_value;                    /* numpy._NoValue */
-    PyObject *axis_error, *ufunc_type_error, *no_loop_error, *in_cast_error,
-        *out_cast_error;
-    PyObject *complex_warning;
-    PyObject *host_dtype;     /* a TypeError: the device has no such dtype */
-    PyObject *override_error; /* a TypeError: like= is for another library to answer */
-    PyObject *package;        /* asnumpy._support: helpers written in Python */
-    PyObject *ufuncs;         /* dict: NumPy's ufunc name -> ufunc object */
-    PyObject *s_array_ufunc, *s_array_priority, *s_array, *s_array_function, *s_name,
-        *s_call, *s_out, *s_array_wrap, *s_array_finalize;
+    PyObject *ufunc_of_row[ASN_OP_COUNT];  /* borrowed of `ufuncs` */
+    asn_modes active;                      /* that the core works under */
+    asn_modes before;    /* the last others, or what is made next; all zero: none */
     uint64_t host_reads; /* arrays whose elements host code got */
     bool numpy_scalars;  /* full reductions and indices give NumPy scalars */
+    bool jit;            /* asnumpy.jit traces; else functions are simply called */
 } asn_state;
 
-extern asn_state asn_py;
+extern asn_state *asn_module_state; /* NULL: not loaded */
+#define asn_py (*asn_module_state)
+
+/* Whether full reductions and indices give NumPy scalars; a function that is traced has
+ * arrays of no dimensions. */
+static inline bool asn_gives_scalars(void) {
+    return ASN_READ(asn_py.numpy_scalars) && !(ASN_CAPTURING && asn_capture_open());
+}
 
 static inline bool asn_is_ndarray_exact(PyObject *o) {
     return Py_TYPE(o) == asn_py.ndarray;
@@ -99,7 +150,7 @@ void *asn_raise(asn_status status);
         if (ASN_UNLIKELY(try_status_ != ASN_OK)) return asn_raise(try_status_), -1;      \
     } while (0)
 
-/* errstate.c: reports floating-point conditions (bits of ASN_FP_*) as warnings or errors.
+/* errstate.c: reports floating-point exceptions (bits of ASN_FP_*) as warnings or errors.
  */
 int asn_fp_report(uint32_t flags, const char *name);
 static inline int asn_fp_check(void) {
@@ -107,7 +158,8 @@ static inline int asn_fp_check(void) {
     uint32_t flags = asn_fp_take(&name);
     return ASN_LIKELY(!flags) ? 0 : asn_fp_report(flags, name);
 }
-/* Names the ufunc's method ("reduce") where the ufunc itself met the conditions. */
+/* Names the ufunc's method ("reduce") where the floating-point exceptions are the ufunc's
+ * own. */
 int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op);
 static inline int asn_fp_check_as(const char *method, asn_op op) {
     const char *name = NULL;
@@ -115,6 +167,7 @@ static inline int asn_fp_check_as(const char *method, asn_op op) {
     return ASN_LIKELY(!flags) ? 0 : asn_fp_report_as(flags, name, method, op);
 }
 int asn_errstate_init(PyObject *module);
+int asn_forks_init(void); /* forks.c */
 
 /* ndarray.c */
 /* A blank array object (of exactly ndarray); its `array` is safe to finalise and to be
@@ -137,7 +190,7 @@ void asn_ndarray_drop(asn_ndarray *r);
 PyObject *asn_ndarray_finish(asn_ndarray *r, asn_status status);
 /* The same after a success. */
 static inline PyObject *asn_ndarray_done(asn_ndarray *r) {
-    if (ASN_LIKELY(!asn_fp_conditions && r->array.layout.ndim)) return (PyObject *)r;
+    if (ASN_LIKELY(!asn_fp_any() && r->array.layout.ndim)) return (PyObject *)r;
     return asn_ndarray_finish(r, ASN_OK);
 }
 /* The same after a success, a 0-d result staying an array. */

@@ -3,15 +3,21 @@
  * Importing opens no device and starts no thread: it makes the types, the ufuncs, the
  * functions, and looks up what is NumPy's. The folder of the extension is where the
  * loader finds the CPU device's libraries.
+ *
+ * The state is the module object's own memory, so that the collector sees what it holds;
+ * types keep the module, and arrays their type. A second module at the same time is
+ * refused, of this interpreter or of another, as NumPy refuses it.
  */
 #define ASN_IMPORT_NUMPY
 #include "python/functions/function.h"
 #include "python/jit/jit.h"
+#include "runtime/site.h"
+#include "runtime/streams/sync.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 
-asn_state asn_py;
+asn_state *asn_module_state;
 
 static void *blocking_enter(void) {
     return PyGILState_Check() ? PyEval_SaveThread() : NULL;
@@ -35,7 +41,8 @@ static int init_names(void) {
                    intern(&asn_py.s_call, "__call__") < 0 ||
                    intern(&asn_py.s_out, "out") < 0 ||
                    intern(&asn_py.s_array_wrap, "__array_wrap__") < 0 ||
-                   intern(&asn_py.s_array_finalize, "__array_finalize__") < 0
+                   intern(&asn_py.s_array_finalize, "__array_finalize__") < 0 ||
+                   intern(&asn_py.s_torch, "torch") < 0
                ? -1
                : 0;
 }
@@ -80,8 +87,9 @@ static int init_numpy(void) {
  * tree. */
 static void set_library_path(void) {
     Dl_info info;
-    char *path =
-        dladdr(&asn_py, &info) && info.dli_fname ? realpath(info.dli_fname, NULL) : NULL;
+    char *path = dladdr(&asn_module_state, &info) && info.dli_fname
+                     ? realpath(info.dli_fname, NULL)
+                     : NULL;
     char *slash = path ? strrchr(path, '/') : NULL;
     if (slash) {
         *slash = 0;
@@ -90,23 +98,76 @@ static void set_library_path(void) {
     free(path);
 }
 
+static int state_init(PyObject *module) {
+    if (asn_module_state) {
+        PyErr_SetString(PyExc_ImportError,
+                        "asnumpy._core is loaded already: it can be once a process, in "
+                        "one interpreter, as NumPy can");
+        return -1;
+    }
+    asn_module_state = PyModule_GetState(module);
+    asn_py.numpy_scalars = asn_py.jit = true;
+    asn_py.known_ufuncs = PyDict_New();
+    return asn_py.known_ufuncs ? 0 : -1;
+}
+
+static int state_traverse(PyObject *module, visitproc visit, void *arg) {
+    asn_state *s = PyModule_GetState(module);
+#define ASN_VISIT(type, name) Py_VISIT(s->name);
+    ASN_STATE_OBJECTS(ASN_VISIT)
+#undef ASN_VISIT
+    for (int d = 0; d < ASN_DTYPE_COUNT; d++)
+        Py_VISIT(s->descr[d]);
+    for (int k = 0; k < 2; k++) {
+        Py_VISIT((k ? &s->active : &s->before)->callback);
+        Py_VISIT((k ? &s->active : &s->before)->object);
+    }
+    return 0;
+}
+
+/* Nothing of the module is in use any more: arrays hold their type, which holds it. */
+static int state_clear(PyObject *module) {
+    asn_state *s = PyModule_GetState(module);
+    if (s == asn_module_state) {
+        asn_set_arrival_hook(NULL);
+        asn_site_finder = NULL;
+        asn_sync_set_hook(NULL);
+    }
+#define ASN_CLEAR(type, name) Py_CLEAR(s->name);
+    ASN_STATE_OBJECTS(ASN_CLEAR)
+#undef ASN_CLEAR
+    for (int d = 0; d < ASN_DTYPE_COUNT; d++)
+        Py_CLEAR(s->descr[d]);
+    for (int k = 0; k < 2; k++) {
+        Py_CLEAR((k ? &s->active : &s->before)->callback);
+        Py_CLEAR((k ? &s->active : &s->before)->object);
+    }
+    return 0;
+}
+
+static void state_free(void *module) {
+    (void)state_clear(module);
+    if (PyModule_GetState(module) == asn_module_state) asn_module_state = NULL;
+}
+
 static int module_exec(PyObject *module) {
-    asn_py.numpy_scalars = true;
-    if (init_names() < 0 || init_numpy() < 0 || asn_ndarray_init_type(module) < 0 ||
-        asn_flags_init_type(module) < 0 || asn_flatiter_init_type(module) < 0 ||
-        asn_ufunc_init_type(module) < 0 || asn_function_init_type(module) < 0 ||
-        asn_composed_init_type(module) < 0 || asn_hosts_init(module) < 0 ||
-        asn_errstate_init(module) < 0 || asn_jit_init_type(module) < 0 ||
-        asn_random_init_type(module) < 0)
+    if (state_init(module) < 0 || init_names() < 0 || init_numpy() < 0 ||
+        asn_ndarray_init_type(module) < 0 || asn_flags_init_type(module) < 0 ||
+        asn_flatiter_init_type(module) < 0 || asn_ufunc_init_type(module) < 0 ||
+        asn_function_init_type(module) < 0 || asn_composed_init_type(module) < 0 ||
+        asn_hosts_init(module) < 0 || asn_errstate_init(module) < 0 ||
+        asn_jit_init_type(module) < 0 || asn_random_init_type(module) < 0 ||
+        asn_forks_init() < 0)
         return -1;
     asn_function_def *const groups[] = {
-        asn_axes_functions,       asn_create_functions,  asn_join_functions,
-        asn_reduce_functions,     asn_shape_functions,   asn_select_functions,
-        asn_engine_functions,     asn_memory_functions,  asn_stream_functions,
-        asn_tensor_functions,     asn_fft_functions,     asn_linalg_functions,
-        asn_coordinate_functions, asn_numeric_functions, asn_set_functions,
-        asn_picking_functions,    asn_product_functions, asn_profile_functions,
-        asn_custom_functions,     asn_acl_functions,     asn_jit_functions};
+        asn_axes_functions,    asn_create_functions,     asn_join_functions,
+        asn_reduce_functions,  asn_shape_functions,      asn_select_functions,
+        asn_engine_functions,  asn_memory_functions,     asn_stream_functions,
+        asn_tensor_functions,  asn_fft_functions,        asn_linalg_functions,
+        asn_norm_functions,    asn_coordinate_functions, asn_numeric_functions,
+        asn_set_functions,     asn_picking_functions,    asn_product_functions,
+        asn_profile_functions, asn_custom_functions,     asn_acl_functions,
+        asn_jit_functions};
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (asn_functions_add(module, groups[i]) < 0) return -1;
     set_library_path();
@@ -122,21 +183,20 @@ static int module_exec(PyObject *module) {
 
 static PyModuleDef_Slot slots[] = {
     {Py_mod_exec, module_exec},
-/* Types and caches are the process's: one interpreter, whose global lock they need. */
+/* NumPy is one interpreter's, and so is what is built on it. */
 #if defined(Py_mod_multiple_interpreters)
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
 #if defined(Py_mod_gil)
-    {Py_mod_gil, Py_MOD_GIL_USED},
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "asnumpy._core",
-    .m_size = 0,
-    .m_slots = slots,
+    PyModuleDef_HEAD_INIT, .m_name = "asnumpy._core",    .m_size = sizeof(asn_state),
+    .m_slots = slots,      .m_traverse = state_traverse, .m_clear = state_clear,
+    .m_free = state_free,
 };
 
 PyMODINIT_FUNC PyInit__core(void);

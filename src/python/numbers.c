@@ -2,7 +2,8 @@
  *
  * [1, 2, 3] and [[1.0, 2], [3, 4]]: floats and ints alone, every list of a level of one
  * length. The first items say the shape; one pass checks the whole, a second one reads
- * it. Nothing in between runs Python code, which could change a list.
+ * it. Nothing in between runs Python code, which could change a list; where other threads
+ * could, the lists are copied to tuples before.
  */
 #include "python/convert.h"
 #include "python/ndarray/methods.h"
@@ -78,7 +79,25 @@ static char *read_numbers(PyObject *o, int levels, bool as_float, char *to) {
     return to;
 }
 
-PyObject *asn_from_numbers(PyObject *sequence, asn_dtype wish) {
+/* A copy of `o`, `levels` deep at most, that has tuples for its lists. */
+static PyObject *as_tuples(PyObject *o, int levels) {
+    if (!is_list(o) || levels == 0) return Py_NewRef(o);
+    PyObject *items = asn_items_of(o, ""), *copy;
+    Py_ssize_t n = items ? PyTuple_GET_SIZE(items) : 0;
+    if (!n || !is_list(PyTuple_GET_ITEM(items, 0))) return items;
+    copy = PyTuple_New(n);
+    for (Py_ssize_t i = 0; copy && i < n; i++) {
+        PyObject *item = as_tuples(PyTuple_GET_ITEM(items, i), levels - 1);
+        if (item)
+            PyTuple_SET_ITEM(copy, i, item);
+        else
+            Py_CLEAR(copy);
+    }
+    Py_DECREF(items);
+    return copy;
+}
+
+static inline PyObject *read_sequence(PyObject *sequence, asn_dtype wish) {
     nest shape;
     if (!shape_of(sequence, &shape)) return NULL;
     asn_dtype dtype = shape.floats ? ASN_F64 : ASN_I64;
@@ -101,4 +120,12 @@ PyObject *asn_from_numbers(PyObject *sequence, asn_dtype wish) {
     }
     if (values != few) PyMem_Free(values);
     return r;
+}
+
+PyObject *asn_from_numbers(PyObject *sequence, asn_dtype wish) {
+    if (!ASN_FREE_THREADED) return read_sequence(sequence, wish);
+    PyObject *copy = as_tuples(sequence, MOST_DIMS + 1);
+    PyObject *made = copy ? read_sequence(copy, wish) : NULL;
+    Py_XDECREF(copy);
+    return made;
 }

@@ -151,14 +151,13 @@ static PyObject *f_program(PyObject *const *v) {
 
 /* ---- synchronisations */
 
-static PyObject *sync_callback; /* called with (why, place) */
-static bool telling;            /* what the callback does itself is not told */
+static _Thread_local bool telling; /* what the callback does itself is not told */
 
 static asn_status tell(const char *why) {
-    if (!sync_callback || telling || !PyGILState_Check() || PyErr_Occurred())
+    if (!asn_py.sync_callback || telling || !PyGILState_Check() || PyErr_Occurred())
         return ASN_OK;
     PyObject *place = asn_site_to_py(asn_site_here());
-    PyObject *callback = Py_NewRef(sync_callback);
+    PyObject *callback = Py_NewRef(asn_py.sync_callback);
     telling = true;
     PyObject *done = place ? PyObject_CallFunction(callback, "sO", why, place) : NULL;
     telling = false;
@@ -174,7 +173,7 @@ static asn_status tell(const char *why) {
 /* None: nobody is told. */
 static PyObject *f_on_sync(PyObject *const *v) {
     bool on = v[0] != Py_None;
-    Py_XSETREF(sync_callback, on ? Py_NewRef(v[0]) : NULL);
+    Py_XSETREF(asn_py.sync_callback, on ? Py_NewRef(v[0]) : NULL);
     asn_sync_set_hook(on ? tell : NULL);
     Py_RETURN_NONE;
 }

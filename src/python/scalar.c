@@ -101,7 +101,7 @@ static int long_operand(PyObject *obj, asn_scalar *out) {
     return -1;
 }
 
-/* The NumPy scalars met most, without a dtype object. */
+/* The most frequent NumPy scalars, without a dtype object. */
 static bool common_scalar(PyObject *obj, asn_scalar *out) {
     PyTypeObject *type = Py_TYPE(obj);
     if (type == &PyDoubleArrType_Type) {

@@ -37,7 +37,10 @@
 #endif
 
 #include "base/alloc.h"
+#include "python/threads.h"
 #include "runtime/site.h"
+
+static asn_mutex mutex; /* of the tables */
 
 /* ---- the package's folder */
 
@@ -45,14 +48,16 @@
 static const char *package_folder(Py_ssize_t *length) {
     static char folder[4096];
     static Py_ssize_t bytes;
-    if (!bytes) {
+    if (!__atomic_load_n(&bytes, __ATOMIC_ACQUIRE)) {
         PyObject *package = PyImport_ImportModule("asnumpy");
         PyObject *file = package ? PyObject_GetAttrString(package, "__file__") : NULL;
         const char *text = file ? PyUnicode_AsUTF8(file) : NULL;
         const char *end = text ? strrchr(text, '/') : NULL;
         if (end && (size_t)(end - text) + 2 < sizeof folder) {
-            bytes = end + 1 - text;
-            memcpy(folder, text, (size_t)bytes);
+            asn_mutex_lock(&mutex);
+            memcpy(folder, text, (size_t)(end + 1 - text)); /* whoever writes it */
+            __atomic_store_n(&bytes, end + 1 - text, __ATOMIC_RELEASE);
+            asn_mutex_unlock(&mutex);
         }
         Py_XDECREF(file);
         Py_XDECREF(package);
@@ -124,16 +129,23 @@ static __attribute__((noinline)) asn_site add_place(PyCodeObject *code, int at,
     asn_site site = name_place(code, line);
     PyErr_Restore(type, value, trace);
     Py_INCREF(code); /* for good, in the table or without memory for it */
+    asn_mutex_lock(&mutex);
     if (2 * num_places < cap_places || grow()) {
-        *find(places, cap_places, code, at) = (place){code, at, site};
-        num_places++;
+        place *p = find(places, cap_places, code, at);
+        num_places += !p->code; /* else another thread has met it meanwhile */
+        *p = (place){code, at, site};
     }
+    asn_mutex_unlock(&mutex);
     return site;
 }
 
-static inline const place *known_place(const PyCodeObject *code, int at) {
+static inline bool is_known(const PyCodeObject *code, int at, asn_site *site) {
+    asn_mutex_lock(&mutex);
     const place *p = cap_places ? find(places, cap_places, code, at) : NULL;
-    return p && p->code ? p : NULL;
+    bool known = p && p->code;
+    *site = known ? p->site : 0;
+    asn_mutex_unlock(&mutex);
+    return known;
 }
 
 /* ---- asking */
@@ -148,8 +160,9 @@ static asn_site site_of(running *frame) {
     PyCodeObject *code = frame->f_code;
 #endif
     int at = _PyInterpreterFrame_LASTI(frame) * (int)sizeof(_Py_CODEUNIT);
-    const place *p = known_place(code, at);
-    return p ? p->site : add_place(code, at, PyCode_Addr2Line(code, at));
+    asn_site site;
+    return is_known(code, at, &site) ? site
+                                     : add_place(code, at, PyCode_Addr2Line(code, at));
 }
 
 static inline const void *instruction_of(const running *frame) {
@@ -210,8 +223,9 @@ static asn_site site_of(PyFrameObject *frame) {
     int at = PyFrame_GetLineNumber(frame);
 #endif
     PyCodeObject *code = PyFrame_GetCode(frame);
-    const place *p = known_place(code, at);
-    asn_site site = p ? p->site : add_place(code, at, PyFrame_GetLineNumber(frame));
+    asn_site site;
+    if (!is_known(code, at, &site))
+        site = add_place(code, at, PyFrame_GetLineNumber(frame));
     Py_DECREF(code);
     return site;
 }

@@ -5,6 +5,7 @@
  * switch.
  */
 #include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -254,6 +255,50 @@ static asnp_status counted(asnp_array **out) {
     return status;
 }
 
+/* Each of several functions that src/numpy composes; the last one's result is *out. */
+static asnp_status normed(asnp_array **out) {
+    static const char *const orders[] = {"fro", "nuc", "2", "1", "-inf"};
+    static const double powers[] = {2, 3, 0, INFINITY};
+    const int32_t axis = 0;
+    asnp_status status = ASNP_OK;
+    for (size_t i = 0; i < 5 && !status; i++) {
+        asnp_array *made = NULL;
+        status = asnp_matrix_norm(base, orders[i], i & 1, &made);
+        asnp_release(made);
+    }
+    for (size_t i = 0; i < 4 && !status; i++) {
+        asnp_array *made = NULL;
+        status = asnp_vector_norm(base, powers[i], 1, i & 1 ? NULL : &axis, 1, &made);
+        asnp_release(made);
+    }
+    return status ? status : asnp_trace(base, 1, out);
+}
+
+static asnp_status decomposed(asnp_array **out) {
+    asnp_array *turned = NULL, *square = NULL, *values = NULL, *vectors = NULL;
+    asnp_status status = asnp_swapaxes(base, 0, 1, &turned);
+    if (!status) status = asnp_matmul(turned, base, &square);
+    if (!status) status = asnp_eig(square, &values, &vectors);
+    if (!status) status = asnp_fftfreq(9, 0.5, out);
+    asnp_release(turned), asnp_release(square);
+    asnp_release(values), asnp_release(vectors);
+    return status;
+}
+
+static asnp_status sought(asnp_array **out) {
+    const int32_t axis = 1;
+    const int64_t middle = 6;
+    asnp_array *counts = NULL, *flat = NULL, *sorted = NULL, *single = NULL;
+    asnp_status status = asnp_count_nonzero(base, 1, &axis, 1, &counts);
+    if (!status) status = asnp_ravel(base, &flat);
+    if (!status) status = asnp_partition(flat, 0, 1, &middle, &sorted);
+    if (!status) status = asnp_astype(base, ASNP_FLOAT32, &single);
+    if (!status) status = asnp_searchsorted(sorted, single, 1, out);
+    asnp_release(counts), asnp_release(flat);
+    asnp_release(sorted), asnp_release(single);
+    return status;
+}
+
 static const struct {
     const char *name;
     asnp_status (*run)(asnp_array **out);
@@ -263,7 +308,8 @@ static const struct {
     {"choice", drawn},        {"file", written},     {"fftn", transformed},
     {"std", spread},          {"along", placed},     {"profile", profiled},
     {"registry", registered}, {"streams", streamed}, {"capture", captured},
-    {"bincount", counted},    {"archive", packed},
+    {"bincount", counted},    {"archive", packed},   {"norms", normed},
+    {"eig", decomposed},      {"search", sought},
 };
 
 int main(int argc, char **argv) {

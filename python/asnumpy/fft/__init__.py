@@ -7,10 +7,7 @@ device's (`aclnnxFft`): mixed radices, Bailey's four steps for long lines, Blues
 large prime factors.
 """
 
-import functools as _functools
 import warnings as _warnings
-
-import numpy as _np
 
 from .. import _core
 from .._support import host_all as _host_all
@@ -23,6 +20,7 @@ __all__ = [
 _FORWARD, _INVERSE, _FROM_REAL, _TO_REAL = range(4)
 _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 _transform, fftshift, ifftshift = _core._fft, _core._fft_fftshift, _core._fft_ifftshift
+fftfreq, rfftfreq = _core._fft_fftfreq, _core._fft_rfftfreq
 
 
 def fft(a, n=None, axis=-1, norm=None, out=None):
@@ -166,40 +164,6 @@ def irfftn(a, s=None, axes=None, norm=None, out=None):
 def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None):
     """The inverse of rfft2: real numbers."""
     return _to_real(a, s, axes, norm, out)
-
-
-def _check_integer(n):
-    if not isinstance(n, int | _np.integer):
-        raise ValueError("n should be an integer")
-
-
-def _with_dtype(function):
-    """Lets a function of NumPy's signature take the array API's dtype as well."""
-
-    @_functools.wraps(function)
-    def call(*args, dtype=None, **kwargs):
-        result = function(*args, **kwargs)
-        return result if dtype is None else result.astype(dtype)
-
-    return call
-
-
-@_with_dtype
-def fftfreq(n, d=1.0, device=None):
-    """The frequencies of fft's n elements for samples that are d apart."""
-    _check_integer(n)
-    steps = _core.empty(n, int, device=device)
-    half = (n - 1) // 2 + 1
-    steps[:half] = _core.arange(half)
-    steps[half:] = _core.arange(-(n // 2), 0)
-    return steps * (1.0 / (n * d))
-
-
-@_with_dtype
-def rfftfreq(n, d=1.0, device=None):
-    """The frequencies of rfft's n // 2 + 1 elements for samples that are d apart."""
-    _check_integer(n)
-    return _core.arange(n // 2 + 1, dtype=int, device=device) * (1.0 / (n * d))
 
 
 _host_all(globals(), __name__)

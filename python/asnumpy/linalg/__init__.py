@@ -2,7 +2,6 @@
 are in the two private modules."""
 
 import functools
-import math
 import operator
 
 import numpy as _np
@@ -10,10 +9,8 @@ from numpy.linalg import LinAlgError
 
 from .. import _core
 from .._core import asanyarray, asarray
-from .._joining import _normalize
 from .._products import cross as _cross
 from .._support import host_all as _host_all
-from .._support import number as _number
 from ._decompositions import (
     cond,
     eig,
@@ -28,6 +25,9 @@ from ._decompositions import (
     svdvals,
 )
 from ._solvers import cholesky, det, inv, slogdet, solve, tensorinv, tensorsolve
+
+norm, vector_norm = _core._linalg_norm, _core._linalg_vector_norm
+matrix_norm = _core._linalg_matrix_norm
 
 __all__ = [
     "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals",
@@ -90,112 +90,6 @@ def diagonal(x, /, *, offset=0):
 def trace(x, /, *, offset=0, dtype=None):
     """The sums of the diagonals of the matrices in the last two axes."""
     return asanyarray(x).trace(offset=offset, axis1=-2, axis2=-1, dtype=dtype)
-
-
-def _spectral(x, ord, rows, columns, keepdims):
-    """Norms by singular values: the largest, the smallest, their sum."""
-    order = [d for d in range(x.ndim) if d not in (rows, columns)]
-    values = svd(x.transpose([*order, rows, columns]), compute_uv=False)
-    if ord == "nuc":
-        result = _core.add.reduce(values, axis=-1)
-    elif ord == 2:
-        result = values.max(axis=-1, initial=0)
-    else:
-        result = values.min(axis=-1)
-    if not keepdims:
-        return result
-    return asarray(result).reshape(
-        [1 if d in (rows, columns) else n for d, n in enumerate(x.shape)]
-    )
-
-
-def _vector_norm(x, ord, axis, keepdims):
-    if ord == _np.inf:
-        return abs(x).max(axis=axis, keepdims=keepdims, initial=0)
-    if ord == -_np.inf:
-        return abs(x).min(axis=axis, keepdims=keepdims)
-    if ord == 0:
-        return (x != 0).astype(x.real.dtype).sum(axis=axis, keepdims=keepdims)
-    if ord == 1:
-        return _core.add.reduce(abs(x), axis=axis, keepdims=keepdims)
-    if ord is None or ord == 2:
-        square = (x.conj() * x).real if x.dtype.kind == "c" else x * x
-        return _core.sqrt(_core.add.reduce(square, axis=axis, keepdims=keepdims))
-    if isinstance(ord, str):
-        raise ValueError(f"Invalid norm order '{ord}' for vectors")
-    total = _core.add.reduce(abs(x) ** ord, axis=axis, keepdims=keepdims)
-    return _core.power(total, _np.reciprocal(ord, dtype=_np.asarray(total).dtype))
-
-
-def _matrix_norm(x, ord, rows, columns, keepdims):
-    if rows == columns:
-        raise ValueError("Duplicate axes given.")
-    if ord in (None, "fro", "f"):
-        square = (x.conj() * x).real if x.dtype.kind == "c" else x * x
-        return _core.sqrt(_core.add.reduce(square, axis=(rows, columns), keepdims=keepdims))
-    if ord in (2, -2, "nuc"):
-        return _spectral(x, ord, rows, columns, keepdims)
-    if ord not in (1, -1, _np.inf, -_np.inf):
-        raise ValueError("Invalid norm order for matrices.")
-    first, second = (rows, columns) if ord in (1, -1) else (columns, rows)
-    sums = _core.add.reduce(abs(x), axis=first, keepdims=True)
-    pick = _core.max if ord > 0 else _core.min
-    identity = {"initial": 0} if ord > 0 else {}
-    kept = asarray(pick(sums, axis=second, keepdims=True, **identity))
-    return kept if keepdims else _number(kept.squeeze((rows, columns)))
-
-
-def norm(x, ord=None, axis=None, keepdims=False):
-    """The norm of a vector or matrix, or of those along axes."""
-    x = asarray(x)
-    if not isinstance(x, _core.ndarray):  # of a dtype that the device lacks
-        return _np.linalg.norm(x, ord, axis, keepdims)
-    if x.dtype.kind not in "fc":
-        x = x.astype(float)
-    if axis is None:
-        if ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1):
-            flat = x.ravel(order="K")
-            square = _core.dot(flat.real, flat.real)
-            if x.dtype.kind == "c":
-                square = square + _core.dot(flat.imag, flat.imag)
-            result = _core.sqrt(square)
-            return asarray(result).reshape(x.ndim * [1]) if keepdims else result
-        axis = tuple(range(x.ndim))
-    elif not isinstance(axis, tuple):
-        try:
-            axis = (int(axis),)
-        except Exception as error:
-            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
-    if len(axis) == 1:
-        return _vector_norm(x, ord, axis, keepdims)
-    if len(axis) != 2:
-        raise ValueError("Improper number of dimensions to norm.")
-    rows, columns = (_normalize(d, x.ndim) for d in axis)
-    return _matrix_norm(x, ord, rows, columns, keepdims)
-
-
-def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
-    """The norm of vectors along axes."""
-    x = asarray(x)
-    shape = x.shape
-    if axis is None:
-        result = asarray(norm(x.ravel(), ord=ord))
-        return result.reshape((1,) * len(shape)) if keepdims else _number(result)
-    if isinstance(axis, tuple):
-        axes = tuple(_normalize(d, x.ndim) for d in axis)
-        rest = [d for d in range(x.ndim) if d not in axes]
-        moved = x.transpose([*axis, *rest])
-        flat = moved.reshape(math.prod(moved.shape[: len(axes)]), *moved.shape[len(axes) :])
-        result = asarray(norm(flat, ord=ord, axis=0))
-        if keepdims:
-            result = result.reshape([1 if d in axes else n for d, n in enumerate(shape)])
-        return _number(result)
-    return norm(x, ord=ord, axis=axis, keepdims=keepdims)
-
-
-def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """The norm of the matrices in the last two axes."""
-    return norm(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 
 
 def multi_dot(arrays, *, out=None):

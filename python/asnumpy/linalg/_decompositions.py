@@ -12,7 +12,7 @@ from .._core import asarray
 from .._errstate import errstate
 from .._support import as_class, number
 
-_linalg = _core._linalg
+_linalg, pinv = _core._linalg, _core._linalg_pinv
 (
     _QR, _QR_RAW, _QR_R, _SVD, _SVDVALS, _EIG, _EIGVALS, _EIGH, _EIGVALSH, _LSTSQ,
 ) = range(5, 15)  # fmt: skip
@@ -71,18 +71,9 @@ def qr(a, mode="reduced"):
 
 def _hermitian_svd(given, compute_uv):
     """From the eigenvalues: singular values are their sizes, signs go to Vh."""
-    a = asarray(given)
     if not compute_uv:
-        return _core.sort(abs(eigvalsh(a)), axis=-1)[..., ::-1]
-    values, vectors = eigh(a)
-    sign, size = _core.where(values < 0, values.dtype.type(-1), values.dtype.type(1)), abs(values)
-    order = _core.argsort(size, axis=-1)[..., ::-1]
-    from .._core import take_along_axis
-
-    sign, size = (take_along_axis(x, order, axis=-1) for x in (sign, size))
-    u = take_along_axis(vectors, order[..., None, :], axis=-1)
-    vh = _core.conjugate((u * sign[..., None, :]).mT)
-    return SVDResult(as_class(u, given), size, as_class(vh, given))
+        return _core.sort(abs(eigvalsh(asarray(given))), axis=-1)[..., ::-1]
+    return SVDResult(*_core._linalg_svd_hermitian(given))
 
 
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
@@ -99,45 +90,20 @@ def svdvals(x, /):
     return svd(x, compute_uv=False)
 
 
-def _check_finite(a):
-    square = a.ndim >= 2 and a.shape[-1] == a.shape[-2]
-    if square and a.dtype.kind in "fc" and not _core.all(_core.isfinite(a)):
-        raise LinAlgError("Array must not contain infs or NaNs")
-
-
 def _widened(a):
     """In the precision that everything is computed in: what is decided by exact zeros is decided
     before results are rounded."""
     return a.astype(_WIDE[a.dtype.char]) if a.dtype.char in _WIDE else a
 
 
-def _real_if_real(a, *results):
-    """Complex results of a, the eigenvalues first, as NumPy gives them: real where all eigenvalues
-    are, in the precision of a."""
-    real = a.dtype.kind != "c" and _core.all(results[0].imag == 0)
-    if real:
-        results = [x.real for x in results]
-    if a.dtype.char in _WIDE:
-        narrow = _np.float32 if real else _np.complex64
-        return [x.astype(narrow) for x in results]
-    return [x.copy() for x in results] if real else results
-
-
 def eig(a):
     """Eigenvalues and right eigenvectors of length 1; real where all eigenvalues are."""
-    given, a = a, asarray(a)
-    _check_finite(a)
-    result = _linalg(_EIG, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
-    values, vectors = _real_if_real(a, *result)
-    return EigResult(values, as_class(vectors, given))
+    return EigResult(*_core._linalg_eig(a, True))
 
 
 def eigvals(a):
     """The eigenvalues; real where all of them are."""
-    a = asarray(a)
-    _check_finite(a)
-    values = _linalg(_EIGVALS, _widened(a), None, False, False, 0.0, _NO_EIGENVALUES)
-    return _real_if_real(a, values)[0]
+    return _core._linalg_eig(a, False)
 
 
 def _is_upper(uplo):
@@ -194,28 +160,6 @@ def matrix_rank(A, tol=None, hermitian=False, *, rtol=None):
     else:
         tol = asarray(tol)[..., None]
     return _core.count_nonzero(values > tol, axis=-1)
-
-
-def pinv(a, rcond=None, hermitian=False, *, rtol=_np._NoValue):
-    """The Moore-Penrose inverse; singular values up to rcond times the largest count as 0."""
-    given, a = a, asarray(a)
-    if rcond is None:
-        if rtol is _np._NoValue:
-            rcond = 1e-15
-        elif rtol is None:
-            rcond = max(a.shape[-2:]) * _np.finfo(a.dtype).eps
-        else:
-            rcond = rtol
-    elif rtol is not _np._NoValue:
-        raise ValueError("`rtol` and `rcond` can't be both set.")
-    if a.ndim >= 2 and 0 in a.shape[-2:]:
-        empty = _core.empty(a.shape[:-2] + (a.shape[-1], a.shape[-2]), a.dtype)
-        return as_class(empty, given)
-    u, s, vh = svd(_core.conjugate(a), full_matrices=False, hermitian=hermitian)
-    cutoff = asarray(rcond)[..., None] * s.max(axis=-1, keepdims=True)
-    large = s > cutoff
-    s = _core.where(large, 1 / _core.where(large, s, 1), 0).astype(s.dtype, copy=False)
-    return as_class(_core.matmul(vh.mT, s[..., None] * u.mT), given)
 
 
 def cond(x, p=None):

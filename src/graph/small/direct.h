@@ -7,6 +7,7 @@
 #ifndef ASN_GRAPH_SMALL_DIRECT_H
 #define ASN_GRAPH_SMALL_DIRECT_H
 
+#include "graph/lock.h"
 #include "graph/trace/ufunc.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
@@ -20,9 +21,12 @@ enum {
  * or queued writes it and the host may read it; NULL else. */
 static inline char *asn_direct_element(const asn_array *a, int64_t offset) {
     const asn_buffer *b = a->buffer;
-    if (!b->data || asn_stream_busy || b->trace_writes || !asn_device_host_access())
-        return NULL;
-    return (char *)b->data + a->layout.offset + offset;
+    asn_look_begin();
+    bool rests =
+        b->data && !asn_stream_busy && !b->trace_writes && asn_device_host_access();
+    char *element = rests ? (char *)b->data + a->layout.offset + offset : NULL;
+    asn_look_end();
+    return element;
 }
 
 /* op(in...) into a new result, or into `out` (result is not touched then). */

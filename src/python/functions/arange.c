@@ -1,4 +1,11 @@
-/* L3 python: arange, with NumPy's rules for its length and its second value. */
+/* L3 python: arange, with NumPy's rules for its length and its second value.
+ *
+ * The length comes from Python's own arithmetic on the arguments, (stop - start) / step,
+ * since they may be any numbers; the elements from NumPy's filling loops, which know two
+ * values and their difference in the dtype: for float16 or large floats that step is not
+ * the one given. Floats and ints that are exact doubles are computed in C. Dates and what
+ * is no number are NumPy's own affair, errors included.
+ */
 #include <math.h>
 
 #include "python/functions/function.h"

@@ -44,9 +44,12 @@ static bool all_usual(PyObject *const *args, Py_ssize_t n, int depth) {
         }
         if (!(PyTuple_CheckExact(x) || PyList_CheckExact(x)) || depth == DEEPEST)
             return false;
-        Py_ssize_t items = PySequence_Fast_GET_SIZE(x);
-        if (items > LONGEST || !all_usual(PySequence_Fast_ITEMS(x), items, depth + 1))
-            return false;
+        Py_ssize_t length = PySequence_Fast_GET_SIZE(x);
+        PyObject *items = length <= LONGEST ? asn_steady_items(x) : NULL;
+        bool usual = items && all_usual(PySequence_Fast_ITEMS(items),
+                                        PySequence_Fast_GET_SIZE(items), depth + 1);
+        Py_XDECREF(items);
+        if (!usual) return false;
     }
     return true;
 }

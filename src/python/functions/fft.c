@@ -1,9 +1,17 @@
 /* L3 python: one transform along one axis, for asnumpy.fft: NumPy's rules about lengths,
- * norms, dtypes and out=. */
+ * norms, dtypes and out=; the frequencies.
+ *
+ * asnumpy.fft's functions of several axes and kinds are Python over _fft, which does one
+ * axis. out= is written directly where the device may (same dtype and shape, no partial
+ * overlap), else by assignment. What a frequency's factor is for n d = 0 is Python's
+ * division to say.
+ */
 #include "python/functions/function.h"
 
 #include "aclnn/aclnnx.h"
+#include "numpy/frequencies.h"
 
+/* n=, or as many as there are; 0: the exception is set. */
 static int points(PyObject *given, const asn_layout *l, int axis, int kind, int64_t *n) {
     *n = axis < l->ndim ? l->shape[axis] : 0;
     if (kind == ACLNNX_FFT_TO_REAL) *n = 2 * (*n - 1);
@@ -14,6 +22,7 @@ static int points(PyObject *given, const asn_layout *l, int axis, int kind, int6
     return -1;
 }
 
+/* norm= as NumPy names it; anything but text is no name. */
 static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     const char *text = "backward";
     if (norm && norm != Py_None)
@@ -27,6 +36,8 @@ static int factor(PyObject *norm, int64_t n, int kind, double *scale) {
     return -1;
 }
 
+/* NumPy's checks of out=, of our arrays and its own: class, dimensions, the axis' extent.
+ */
 static int out_fits(PyObject *out, const asn_layout *a, int axis, int64_t made) {
     const asn_layout *l;
     if (!asn_is_ndarray(out) && !PyArray_Check(out)) {
@@ -123,9 +134,71 @@ static PyObject *f_fft(PyObject *const *v) {
     return r;
 }
 
+/* ---- frequencies */
+
+/* 1.0 / (n * d) by Python's arithmetic: d may be anything that multiplies. */
+static PyObject *factor_of(PyObject *n, PyObject *d) {
+    PyObject *one = PyFloat_FromDouble(1.0);
+    PyObject *product = one ? PyNumber_Multiply(n, d ? d : one) : NULL;
+    PyObject *r = product ? PyNumber_TrueDivide(one, product) : NULL;
+    Py_XDECREF(product);
+    Py_XDECREF(one);
+    return r;
+}
+
+/* (n, d, device, *, dtype) */
+static PyObject *frequencies(PyObject *const *v, bool real) {
+    int64_t n;
+    asn_operand factor;
+    asn_dtype dtype;
+    PyObject *owner = NULL, *r = NULL;
+    if (!PyLong_Check(v[0]) && !PyArray_IsScalar(v[0], Integer)) {
+        PyErr_SetString(PyExc_ValueError, "n should be an integer");
+        return NULL;
+    }
+    PyObject *number = factor_of(v[0], v[1]);
+    if (number && asn_int64_from_py(v[0], &n) == 0 && asn_device_check(v[2]) == 0 &&
+        asn_dtype_from_py(v[3], &dtype) == 0 &&
+        asn_operand_from_py(number, &factor, &owner) == 0) {
+        asn_ndarray *made = asn_ndarray_alloc();
+        if (made)
+            r = asn_ndarray_finish(made, real ? asn_np_rfftfreq(&made->array, n, &factor)
+                                              : asn_np_fftfreq(&made->array, n, &factor));
+        if (r && dtype != ASN_DTYPE_NONE) Py_SETREF(r, asn_copy_cast(r, dtype, 'K'));
+    }
+    Py_XDECREF(owner);
+    Py_XDECREF(number);
+    return r;
+}
+
+static PyObject *f_fftfreq(PyObject *const *v) {
+    if (PyBool_Check(
+            v[0])) { /* no extent of an array, which rfftfreq's arange has none of */
+        PyErr_Format(PyExc_TypeError,
+                     "expected a sequence of integers or a single integer, got '%R'",
+                     v[0]);
+        return NULL;
+    }
+    return frequencies(v, false);
+}
+static PyObject *f_rfftfreq(PyObject *const *v) {
+    return frequencies(v, true);
+}
+
+/* What inspect shows; the array API adds dtype=. */
+#define FREQUENCY_ARGS "n, d=1.0, device=None"
+
 asn_function_def asn_fft_functions[] = {
     ASN_FUNCTION("_fft", "a, n, axis, norm, out, kind, /", f_fft,
                  "One Fourier transform along one axis; kind 0 forward, 1 inverse, 2 "
                  "from real, 3 to real."),
+    ASN_FUNCTION_OF_SHOWN("fft", "fftfreq", FREQUENCY_ARGS,
+                          FREQUENCY_ARGS ", *, dtype=None", f_fftfreq,
+                          "The frequencies of fft's n elements for samples that are d "
+                          "apart."),
+    ASN_FUNCTION_OF_SHOWN(
+        "fft", "rfftfreq", FREQUENCY_ARGS, FREQUENCY_ARGS ", *, dtype=None", f_rfftfreq,
+        "The frequencies of rfft's n // 2 + 1 elements for samples that "
+        "are d apart."),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -32,7 +32,8 @@ static inline PyObject *function_do(PyObject *self, PyObject *const *args,
 /* Whether it is a tuple or a list of arrays of exactly ours. */
 static inline bool holds_arrays(PyObject *x) {
     enum { LONGEST = 16 };
-    if (!PyTuple_CheckExact(x) && !PyList_CheckExact(x)) return false;
+    bool list = PyList_CheckExact(x) && !ASN_FREE_THREADED; /* that nobody changes */
+    if (!PyTuple_CheckExact(x) && !list) return false;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *const *items = PySequence_Fast_ITEMS(x);
     for (Py_ssize_t i = 0; i < n; i++)
@@ -69,12 +70,16 @@ static PyObject *by_own_method(PyObject *self, PyObject *const *args, Py_ssize_t
 static bool meets_foreign(PyObject *const *args, Py_ssize_t total) {
     enum { DEEPEST = 32 };
     for (Py_ssize_t i = 0; i < total; i++) {
-        PyObject *x = args[i];
-        for (int depth = 0; depth < DEEPEST; depth++)
-            if ((PyList_CheckExact(x) || PyTuple_CheckExact(x)) &&
-                PySequence_Fast_GET_SIZE(x) > 0)
-                x = PySequence_Fast_GET_ITEM(x, 0);
-        if (asn_is_foreign(x)) return true;
+        PyObject *x = Py_NewRef(args[i]);
+        for (int depth = 0; depth < DEEPEST; depth++) {
+            bool nest = PyList_CheckExact(x) || PyTuple_CheckExact(x);
+            PyObject *first = nest ? asn_first_item(x) : NULL;
+            if (!first) break;
+            Py_SETREF(x, first);
+        }
+        bool foreign = asn_is_foreign(x);
+        Py_DECREF(x);
+        if (foreign) return true;
     }
     return false;
 }
@@ -220,7 +225,9 @@ int asn_functions_add(PyObject *module, asn_function_def *defs) {
         defs->asks_none = strstr(defs->signature.text, "like=None") ||
                           strcmp(defs->signature.name, "promote_types") == 0 ||
                           strcmp(defs->signature.name, "isscalar") == 0 ||
-                          strcmp(defs->signature.name, "from_dlpack") == 0;
+                          strcmp(defs->signature.name, "from_dlpack") == 0 ||
+                          strcmp(defs->signature.name, "fftfreq") == 0 ||
+                          strcmp(defs->signature.name, "rfftfreq") == 0;
         PyObject *name = defs->module ? PyUnicode_FromFormat("_%s_%s", defs->module,
                                                              defs->signature.name)
                                       : PyUnicode_FromString(defs->signature.name);

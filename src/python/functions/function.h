@@ -24,6 +24,10 @@ typedef struct {
 #define ASN_FUNCTION_OF(module_, name_, text_, call_, doc_)                              \
     {{.name = name_, .text = text_}, call_, doc_, NULL, false, module_}
 
+/* Both: of a module, and with another signature shown. */
+#define ASN_FUNCTION_OF_SHOWN(module_, name_, shown_, text_, call_, doc_)                \
+    {{.name = name_, .text = text_}, call_, doc_, shown_, false, module_}
+
 int asn_function_init_type(PyObject *module);
 /* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */
 int asn_functions_add(PyObject *module, asn_function_def *defs);
@@ -53,8 +57,8 @@ extern asn_function_def asn_axes_functions[], asn_create_functions[],
     asn_set_functions[], asn_picking_functions[], asn_product_functions[],
     asn_reduce_functions[], asn_shape_functions[], asn_select_functions[],
     asn_engine_functions[], asn_memory_functions[], asn_tensor_functions[],
-    asn_fft_functions[], asn_linalg_functions[], asn_profile_functions[],
-    asn_custom_functions[], asn_acl_functions[], asn_jit_functions[],
-    asn_stream_functions[];
+    asn_fft_functions[], asn_linalg_functions[], asn_norm_functions[],
+    asn_profile_functions[], asn_custom_functions[], asn_acl_functions[],
+    asn_jit_functions[], asn_stream_functions[];
 
 #endif

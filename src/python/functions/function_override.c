@@ -37,9 +37,12 @@ static bool any_overrides(PyObject *const *items, Py_ssize_t n, bool deeper) {
         PyObject *item = items[i];
         if (ASN_LIKELY(Py_TYPE(item) == asn_py.ndarray)) continue;
         if (deeper && (PyList_CheckExact(item) || PyTuple_CheckExact(item))) {
-            if (any_overrides(PySequence_Fast_ITEMS(item), PySequence_Fast_GET_SIZE(item),
-                              false))
-                return true;
+            PyObject *held = asn_steady_items(item);
+            bool any = held && any_overrides(PySequence_Fast_ITEMS(held),
+                                             PySequence_Fast_GET_SIZE(held), false);
+            if (!held) PyErr_Clear();
+            Py_XDECREF(held);
+            if (any) return true;
         } else if (asn_overrides_functions(item)) {
             return true;
         }

@@ -68,7 +68,7 @@ static PyObject *f_explain(PyObject *const *v) {
 }
 
 static PyObject *f_set_scalars(PyObject *const *v) {
-    bool before = asn_py.numpy_scalars;
+    bool before = ASN_READ(asn_py.numpy_scalars);
     bool numpy =
         PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "numpy") == 0;
     bool array =
@@ -78,7 +78,7 @@ static PyObject *f_set_scalars(PyObject *const *v) {
                      v[0]);
         return NULL;
     }
-    asn_py.numpy_scalars = numpy;
+    ASN_WRITE(asn_py.numpy_scalars, numpy);
     return PyUnicode_FromString(before ? "numpy" : "array");
 }
 
@@ -142,7 +142,7 @@ static PyObject *f_engine_stats(PyObject *const *v) {
         "plan_hits", (unsigned long long)s.plan_hits, "plan_misses",
         (unsigned long long)s.plan_misses, "fallbacks", (unsigned long long)s.fallbacks,
         "synchronizations", (unsigned long long)s.synchronizations, "host_reads",
-        (unsigned long long)asn_py.host_reads);
+        (unsigned long long)ASN_READ(asn_py.host_reads));
 }
 
 /* "device", "wider" or "cpu": where an NPU would compute a ufunc of the table (or, with

@@ -203,9 +203,8 @@ static PyObject *f_column_stack(PyObject *const *v) {
     return stacked(asn_np_column_stack, v[0], no_options);
 }
 
-PyObject *asn_stacked_items(PyObject *o) {
+static PyObject *stacked_items(PyObject *o) {
     enum { MOST = 1 << 16 };
-    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return NULL;
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(o);
     PyObject *const *items = PySequence_Fast_ITEMS(o);
     if (count == 0 || count > MOST || !asn_is_ndarray_exact(*items)) return NULL;
@@ -224,6 +223,14 @@ PyObject *asn_stacked_items(PyObject *o) {
     if (list_init(&list, o, false, false) == 0)
         r = join_list(&kind, &list, NULL, ASN_DTYPE_NONE, ASN_CASTING_NO);
     list_fini(&list);
+    return r;
+}
+
+PyObject *asn_stacked_items(PyObject *o) {
+    if (!PyTuple_CheckExact(o) && !PyList_CheckExact(o)) return NULL;
+    PyObject *items = asn_steady_items(o);
+    PyObject *r = items ? stacked_items(items) : NULL;
+    Py_XDECREF(items);
     return r;
 }
 

@@ -1,6 +1,13 @@
 /* L3 python: the functions that reduce: sum, prod, max, min, any, all, mean, std, var,
- * argmax, argmin, cumsum, ... */
+ * argmax, argmin, cumsum, ...
+ *
+ * Each reads NumPy's parameters into the arguments of the reductions that methods share
+ * (ufunc/reduce.h). A temporary argument (nobody else holds it) is told to the engine,
+ * which then need not store it: `(a - b).sum()` reads a and b once and writes nothing.
+ */
+#include "numpy/sums.h"
 #include "python/functions/function.h"
+#include "python/ufunc/reduce_state.h"
 
 /* Runs `call` on v[0] as an array. */
 #define WITH_ARRAY(expr)                                                                 \
@@ -40,6 +47,7 @@ static PyObject *f_min(PyObject *const *v) {
     return reduce_values(ASN_OP_MINIMUM, v, false);
 }
 
+/* any and all have no dtype= and no initial=. */
 static PyObject *truth(asn_op op, PyObject *const *v) {
     asn_reduce_args args = {v[1], NULL, v[2], v[3], NULL, v[4], false};
     WITH_REDUCED(asn_reduce_run(op, a, &args));
@@ -95,30 +103,32 @@ static PyObject *f_cumprod(PyObject *const *v) {
     WITH_ARRAY(asn_accumulate_run(ASN_OP_MULTIPLY, a, v[1], v[2], v[3], true));
 }
 
-/* Counting is adding the truth values up. */
+/* A number comes without an array where all elements are counted and scalars are wanted.
+ */
+static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
+    asn_reduce_options over = {.dtype = ASN_DTYPE_NONE};
+    asn_scalar number;
+    asn_array made;
+    bool all, keep = false;
+    if (asn_axes_from_py(axis, asn_of(a)->layout.ndim, &over.axes, &all) < 0) return NULL;
+    if (!asn_is_no_value(keepdims) && asn_bool_from_py(keepdims, &keep) < 0) return NULL;
+    over.keepdims = keep;
+    over.now = all && !keep && asn_py.numpy_scalars;
+    ASN_PY_TRY(asn_np_count_nonzero(&made, over.now ? &number : NULL, asn_of(a), &over));
+    if (over.now && number.dtype != ASN_DTYPE_NONE)
+        return asn_reduce_scalar(&number, ASN_OP_ADD);
+    PyObject *r = asn_ndarray_wrap(&made);
+    return r ? asn_ndarray_finish((asn_ndarray *)r, ASN_OK) : NULL;
+}
+
+/* (a, axis, *, keepdims). Of all elements NumPy gives a plain number, whatever the class.
+ */
 static PyObject *f_count_nonzero(PyObject *const *v) {
-    PyObject *a = asn_asarray(v[0]), *truths = NULL, *r = NULL;
+    PyObject *a = asn_asarray(v[0]);
     if (!a) return NULL;
-    asn_operand in[2] = {{asn_of(a), {0}, 0}, {NULL, {ASN_BOOL, {0}}, 'b'}};
-    asn_ndarray *t = asn_dtype_of(a) == ASN_BOOL ? NULL : asn_ndarray_alloc();
-    if (t) {
-        asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
-        asn_status status =
-            asn_ufunc_call(ASN_OP_NOT_EQUAL, in, NULL, &t->array, &options);
-        if (status != ASN_OK) {
-            asn_ndarray_drop(t);
-            asn_raise(status);
-        } else {
-            truths = (PyObject *)t;
-        }
-    } else if (asn_dtype_of(a) == ASN_BOOL) {
-        truths = asn_subclass_plain(a);
-    }
-    asn_reduce_args args = {v[1], NULL, NULL, v[2], NULL, NULL, false};
-    if (truths) r = asn_reduce_run(ASN_OP_ADD, truths, &args);
     bool whole = !v[1] || v[1] == Py_None;
+    PyObject *r = counted(a, v[1], v[2]);
     if (!whole || (v[2] && v[2] != Py_False)) r = asn_subclass_wrap(r, a, NULL);
-    Py_XDECREF(truths);
     Py_DECREF(a);
     return r;
 }

@@ -1,5 +1,11 @@
 /* L3 python: where, dot, bincount, copyto, result_type, can_cast, shares_memory; and the
- * switches of the engine. */
+ * switches of the engine.
+ *
+ * Arguments are read here; what bincount refuses and casts is numpy/ordering.h's.
+ * Promotion (result_type, can_cast) looks at dtypes, arrays and numbers by NumPy's rules
+ * of NEP 50: a Python number takes part by its kind alone.
+ */
+#include "numpy/ordering.h"
 #include "python/functions/function.h"
 
 /* where(condition, x, y, /) */
@@ -38,28 +44,13 @@ static PyObject *f_where(PyObject *const *v) {
     return r;
 }
 
+/* A scalar operand multiplies, as in NumPy. */
 static PyObject *f_dot(PyObject *const *v) {
     PyObject *a = asn_asarray(v[0]), *b = a ? asn_asarray(v[1]) : NULL;
     PyObject *r = b ? asn_dot_run(a, b, v[2]) : NULL;
     Py_XDECREF(a);
     Py_XDECREF(b);
     return r;
-}
-
-/* An array cast to `dtype`, refusing what NumPy's "safe" rule refuses. Takes a. */
-static PyObject *cast_safely(PyObject *a, asn_dtype dtype) {
-    if (!a || asn_dtype_of(a) == dtype) return a;
-    if (!asn_can_cast(asn_dtype_of(a), dtype, ASN_CASTING_SAFE)) {
-        PyErr_Format(PyExc_TypeError,
-                     "Cannot cast array data from dtype('%s') to dtype('%s') according "
-                     "to the rule "
-                     "'safe'",
-                     asn_dtype_name(asn_dtype_of(a)), asn_dtype_name(dtype));
-        Py_DECREF(a);
-        return NULL;
-    }
-    Py_SETREF(a, asn_asarray_dtype(a, dtype));
-    return a;
 }
 
 /* What bincount counts. An array is counted as it is, or must cast to int64 safely; a
@@ -87,34 +78,16 @@ static PyObject *f_bincount(PyObject *const *v) {
     PyObject *x = counted(v[0]);
     PyObject *weights = NULL, *r = NULL;
     int64_t minlength = 0;
-    if (x && asn_dtype_of(x) == ASN_U64) Py_SETREF(x, asn_asarray_dtype(x, ASN_I64));
-    if (x && !asn_is_integer(asn_dtype_of(x))) x = cast_safely(x, ASN_I64);
     if (!x || asn_index_from_py(v[2], &minlength) < 0) goto done;
-    if (asn_of(x)->layout.ndim != 1) {
-        PyErr_SetString(PyExc_ValueError, asn_of(x)->layout.ndim
-                                              ? "object too deep for desired array"
-                                              : "object of too small depth for "
-                                                "desired array");
-        goto done;
-    }
-    if (minlength < 0) {
-        PyErr_SetString(PyExc_ValueError, "'minlength' must not be negative");
-        goto done;
-    }
     if (v[1] && v[1] != Py_None) {
-        weights = cast_safely(asn_asarray(v[1]), ASN_F64);
+        weights = asn_asarray(v[1]);
         if (!weights) goto done;
-        if (asn_of(weights)->layout.size != asn_of(x)->layout.size) {
-            PyErr_SetString(PyExc_ValueError,
-                            "The weights and list don't have the same length.");
-            goto done;
-        }
     }
     asn_ndarray *result = asn_ndarray_alloc();
     if (result)
-        r = asn_ndarray_finish(result,
-                               asn_bincount(&result->array, asn_of(x),
-                                            weights ? asn_of(weights) : NULL, minlength));
+        r = asn_ndarray_finish(result, asn_np_bincount(&result->array, asn_of(x),
+                                                       weights ? asn_of(weights) : NULL,
+                                                       minlength));
 done:
     Py_XDECREF(x);
     Py_XDECREF(weights);

@@ -1,4 +1,8 @@
-/* L3 python: unique. It reads arguments; numpy/unique.h has the rest. */
+/* L3 python: unique. It reads arguments; numpy/unique.h has the rest.
+ *
+ * unique_all, unique_counts and their like are Python over this one function. Of an array
+ * of one axis, axis=0 is all of it, whose results have the classes of the plain call.
+ */
 #include "python/functions/function.h"
 #include "numpy/unique.h"
 

@@ -1,4 +1,7 @@
 /* L3 python: functions about shape and order: reshape, ravel, transpose, sort, take, ...
+ *
+ * Nearly all make an array of their first argument and call what the method of the same
+ * name calls (ndarray/methods.h), so that a function and a method cannot differ.
  */
 #include "python/functions/function.h"
 

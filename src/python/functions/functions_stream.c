@@ -35,7 +35,7 @@ static PyObject *wrap_queue(asn_queue *q) {
     return capsule;
 }
 
-/* None, or what the call met. */
+/* None, or the call's error. */
 static PyObject *done(asn_status status) {
     ASN_PY_TRY(status);
     if (asn_fp_check() < 0) return NULL;

@@ -2,8 +2,10 @@
  *
  * A call makes its key, finds the entry of that key, and replays it; the first of a kind
  * is traced. The table is a list, searched by hash: it holds `most` entries, of which the
- * one not called for longest goes. While a trace is open on this thread, and while jit is
- * switched off, the function is simply called: nested jits are inlined.
+ * one not called for longest goes. Table, counts and references are changed inside the
+ * object's critical section; replays run outside it. While a trace is open on this
+ * thread, and while jit is switched off, the function is simply called: nested jits are
+ * inlined.
  */
 #include "python/jit/jit.h"
 
@@ -11,8 +13,6 @@
 
 #include "python/functions/function.h"
 #include "graph/lock.h"
-
-static bool enabled = true;
 
 static asn_jit *self_of(PyObject *o) {
     return (asn_jit *)o;
@@ -131,10 +131,25 @@ static bool collides(const asn_jit_entry *e, const asn_jit_key *key) {
 static PyObject *trace(asn_jit *jit, const asn_jit_key *key, PyObject *const *args,
                        Py_ssize_t nargs, PyObject *kwnames) {
     asn_jit_entry *e;
-    jit->misses++;
     PyObject *made = asn_jit_trace(jit, key, args, nargs, kwnames, &e);
+    Py_BEGIN_CRITICAL_SECTION(jit);
+    jit->misses++;
     if (e && made && add(jit, e) < 0) Py_CLEAR(made);
     asn_jit_entry_release(e);
+    Py_END_CRITICAL_SECTION();
+    return made;
+}
+
+/* The entry's replay; compiled, when it was called often enough. */
+static PyObject *replay_counted(asn_jit *jit, asn_jit_entry *e, const asn_jit_key *key) {
+    PyObject *made = replay(e, key);
+    bool due = false;
+    Py_BEGIN_CRITICAL_SECTION(jit);
+    jit->hits++;
+    if (ASN_UNLIKELY(jit->hot && !e->compiled && ++e->replays >= jit->hot) && made)
+        e->compiled = due = true;
+    Py_END_CRITICAL_SECTION();
+    if (ASN_UNLIKELY(due) && compile_entry(jit, e) < 0) Py_CLEAR(made);
     return made;
 }
 
@@ -142,12 +157,15 @@ static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
                           PyObject *kwnames) {
     asn_jit *jit = self_of(self);
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    if (!enabled || asn_capture_open())
+    if (!ASN_READ(asn_py.jit) || asn_capture_open())
         return PyObject_Vectorcall(jit->function, args, (size_t)nargs, kwnames);
     asn_jit_key key;
     PyObject *made = NULL;
     if (!asn_jit_key_make(&key, jit, args, nargs, kwnames)) return NULL;
-    asn_jit_entry *e = find(jit, &key);
+    asn_jit_entry *e;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    e = find(jit, &key);
+    Py_END_CRITICAL_SECTION();
     if (!e && PyErr_Occurred()) {
         asn_jit_key_fini(&key);
         return NULL;
@@ -157,13 +175,13 @@ static PyObject *jit_call(PyObject *self, PyObject *const *args, size_t nargsf,
     } else if (ASN_UNLIKELY(collides(e, &key))) {
         made = PyObject_Vectorcall(jit->function, args, (size_t)nargs, kwnames);
     } else {
-        jit->hits++;
-        made = replay(e, &key);
-        if (ASN_UNLIKELY(jit->hot && !e->compiled && ++e->replays >= jit->hot) && made &&
-            compile_entry(jit, e) < 0)
-            Py_CLEAR(made);
+        made = replay_counted(jit, e, &key);
     }
-    asn_jit_entry_release(e);
+    if (e) {
+        Py_BEGIN_CRITICAL_SECTION(self);
+        asn_jit_entry_release(e);
+        Py_END_CRITICAL_SECTION();
+    }
     asn_jit_key_fini(&key);
     return made;
 }
@@ -269,9 +287,13 @@ static PyObject *jit_get(PyObject *self, PyObject *object, PyObject *type) {
 /* (hits, misses, maxsize, currsize) */
 static PyObject *jit_counts(PyObject *self, PyObject *unused) {
     (void)unused;
-    const asn_jit *jit = self_of(self);
-    return Py_BuildValue("KKnn", (unsigned long long)jit->hits,
-                         (unsigned long long)jit->misses, jit->most, jit->count);
+    asn_jit *jit = self_of(self);
+    PyObject *counts;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    counts = Py_BuildValue("KKnn", (unsigned long long)jit->hits,
+                           (unsigned long long)jit->misses, jit->most, jit->count);
+    Py_END_CRITICAL_SECTION();
+    return counts;
 }
 
 /* Compiles the programs of the trace called last, if they are to be. */
@@ -279,20 +301,27 @@ static PyObject *jit_compile_last(PyObject *self, PyObject *unused) {
     (void)unused;
     asn_jit *jit = self_of(self);
     asn_jit_entry *last = NULL;
+    Py_BEGIN_CRITICAL_SECTION(self);
     for (Py_ssize_t i = 0; i < jit->count; i++)
         if (!last || jit->entries[i]->used > last->used) last = jit->entries[i];
-    if (!last || !jit->hot || last->compiled) Py_RETURN_NONE;
-    last->refs++;
+    if (last && (!jit->hot || last->compiled)) last = NULL;
+    if (last) last->refs++;
+    Py_END_CRITICAL_SECTION();
+    if (!last) Py_RETURN_NONE;
     int rc = compile_entry(jit, last);
+    Py_BEGIN_CRITICAL_SECTION(self);
     asn_jit_entry_release(last);
+    Py_END_CRITICAL_SECTION();
     return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *jit_cache_clear(PyObject *self, PyObject *unused) {
     (void)unused;
     asn_jit *jit = self_of(self);
+    Py_BEGIN_CRITICAL_SECTION(self);
     clear(jit);
     jit->hits = jit->misses = 0;
+    Py_END_CRITICAL_SECTION();
     Py_RETURN_NONE;
 }
 
@@ -321,23 +350,32 @@ static PyObject *describe(const asn_jit_entry *e) {
 }
 
 /* A dict for each entry, the least recently called first. */
-static PyObject *jit_entries(PyObject *self, PyObject *unused) {
-    (void)unused;
-    const asn_jit *jit = self_of(self);
+static PyObject *describe_all(const asn_jit *jit) {
     PyObject *list = PyList_New(0);
     uint64_t last = 0;
     for (Py_ssize_t n = 0; list && n < jit->count; n++) {
-        const asn_jit_entry *next = NULL;
+        asn_jit_entry *next = NULL;
         for (Py_ssize_t i = 0; i < jit->count; i++) {
-            const asn_jit_entry *e = jit->entries[i];
+            asn_jit_entry *e = jit->entries[i];
             if (e->used > last && (!next || e->used < next->used)) next = e;
         }
         if (!next) break;
         last = next->used;
+        next->refs++; /* describing makes objects, and so may run any code */
         PyObject *one = describe(next);
+        asn_jit_entry_release(next);
         if (!one || PyList_Append(list, one) < 0) Py_CLEAR(list);
         Py_XDECREF(one);
     }
+    return list;
+}
+
+static PyObject *jit_entries(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *list;
+    Py_BEGIN_CRITICAL_SECTION(self);
+    list = describe_all(self_of(self));
+    Py_END_CRITICAL_SECTION();
     return list;
 }
 
@@ -389,10 +427,10 @@ int asn_jit_init_type(PyObject *module) {
 /* ---- the switch, and what a trace asks */
 
 static PyObject *f_set_jit(PyObject *const *v) {
-    bool before = enabled;
+    bool before = ASN_READ(asn_py.jit);
     int on = PyObject_IsTrue(v[0]);
     if (on < 0) return NULL;
-    enabled = on;
+    ASN_WRITE(asn_py.jit, on);
     return PyBool_FromLong(before);
 }
 

@@ -213,7 +213,9 @@ bool asn_jit_is_static(const asn_jit *jit, Py_ssize_t at, PyObject *name) {
 
 /* What decides beside the arguments: the device, and whether conditions are watched. */
 static void put_state(asn_jit_key *k) {
+    asn_look_begin(); /* whether this thread's are */
     uint8_t state[2] = {asn_fp_sink() != NULL, (uint8_t)asn_pool_device};
+    asn_look_end();
     put(k, state, sizeof state);
 }
 

@@ -17,7 +17,7 @@ static void borrow(PyObject *const *objects, int n, const asn_array **arrays) {
 }
 
 /* Opens the capture; views: objects over the arguments' memory, without bases. */
-static int begin(const asn_jit_key *key, PyObject **views, bool *scalars) {
+static int begin(const asn_jit_key *key, PyObject **views) {
     const asn_array *args[ASN_JIT_ARRAYS];
     int n = key->num_arrays, made = 0;
     asn_array *over = PyMem_Calloc((size_t)n + 1, sizeof *over);
@@ -36,8 +36,6 @@ static int begin(const asn_jit_key *key, PyObject **views, bool *scalars) {
     for (int i = 0; i < n; i++)
         asn_array_move(asn_of(views[i]), &over[i]);
     PyMem_Free(over);
-    *scalars = asn_py.numpy_scalars;
-    asn_py.numpy_scalars = false;
     return 0;
 }
 
@@ -270,9 +268,8 @@ PyObject *asn_jit_trace(const asn_jit *jit, const asn_jit_key *key, PyObject *co
     PyObject *views[ASN_JIT_ARRAYS], *made = NULL;
     asn_jit_tree tree = {0};
     asn_replay *replay = NULL;
-    bool scalars;
     *out = NULL;
-    if (begin(key, views, &scalars) < 0) return NULL;
+    if (begin(key, views) < 0) return NULL;
     PyObject *result = call(jit, key, args, nargs, kwnames, views);
     int rc = result ? asn_jit_tree_read(&tree, result) : -1;
     if (rc == 0) Py_CLEAR(result);
@@ -283,7 +280,6 @@ PyObject *asn_jit_trace(const asn_jit *jit, const asn_jit_key *key, PyObject *co
         asn_capture_abort();
         PyErr_Restore(type, value, trace);
     }
-    asn_py.numpy_scalars = scalars;
     Py_XDECREF(result);
     PyObject *traced = NULL;
     if (rc == 0 && !replay) { /* it holds for this call alone */

@@ -215,15 +215,21 @@ static bool gives_array(PyObject *o) {
            !PyObject_HasAttrString((PyObject *)type, "__array_interface__");
 }
 
+static bool has_array_items(PyObject *list, int depth);
+
+static bool is_array_item(PyObject *item, int depth) {
+    if (!PyList_CheckExact(item) && !PyTuple_CheckExact(item)) return gives_array(item);
+    return depth < NPY_MAXDIMS && has_array_items(item, depth + 1);
+}
+
 static bool has_array_items(PyObject *list, int depth) {
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(list, i);
-        bool nested = PyList_CheckExact(item) || PyTuple_CheckExact(item);
-        if (nested ? depth < NPY_MAXDIMS && has_array_items(item, depth + 1)
-                   : gives_array(item))
-            return true;
-    }
-    return false;
+    PyObject *items = asn_steady_items(list);
+    bool has = false;
+    if (!items) PyErr_Clear();
+    for (Py_ssize_t i = 0; items && !has && i < PySequence_Fast_GET_SIZE(items); i++)
+        has = is_array_item(PySequence_Fast_GET_ITEM(items, i), depth);
+    Py_XDECREF(items);
+    return has;
 }
 
 /* The sequence with what the __array__ of its items give, which may be arrays of ours, as

@@ -23,7 +23,7 @@ static int lend_memory(PyObject *self, void **data, asn_buffer **loan) {
     *data = nothing;
     *loan = NULL;
     if (asn_of(self)->layout.size == 0) return 0;
-    asn_py.host_reads++;
+    ASN_COUNT(asn_py.host_reads);
     ASN_PY_TRY_INT(asn_array_lend(asn_of(self), data, loan));
     if (asn_fp_check() == 0) return 0;
     asn_array_take_back(*loan);
@@ -50,7 +50,7 @@ static PyObject *owner_of_memory(PyObject *self, void **data) {
     }
     *data = nothing;
     if (l->size) ASN_PY_TRY(asn_array_export(asn_of(self), data));
-    asn_py.host_reads++;
+    ASN_COUNT(asn_py.host_reads);
     return asn_fp_check() == 0 ? Py_NewRef(self) : NULL;
 }
 
@@ -91,7 +91,7 @@ PyObject *asn_host_copy(PyObject *self) {
     PyObject *host =
         PyArray_NewFromDescr(&PyArray_Type, descr, l->ndim, shape, NULL, NULL, 0, NULL);
     if (!host || l->size == 0) return host;
-    asn_py.host_reads++;
+    ASN_COUNT(asn_py.host_reads);
     asn_status status =
         asn_array_to_host(asn_of(self), PyArray_DATA((PyArrayObject *)host));
     if (status != ASN_OK) {
@@ -147,7 +147,7 @@ static int refuse_torch(Py_buffer *view, int flags) {
 /* NumPy drops an exception of the buffer protocol and tries the next one, which would
  * find nothing left to compute, and memory without the result: that raises the exception.
  */
-static struct {
+static _Thread_local struct {
     PyObject *of, *type, *value, *trace; /* owns; of the array that was asked last */
 } dropped;
 

@@ -1,5 +1,11 @@
 /* L3 python: methods that move elements: astype, copy, fill, take, put, repeat, sort,
- * clip, round, dot, ... */
+ * clip, round, dot, ...
+ *
+ * The asn_..._run functions are shared with the functions of the same names; `self` is an
+ * ndarray, an argument that is NULL was not given. out= and mode= follow NumPy's rules,
+ * which differ from method to method.
+ */
+#include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
 PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
@@ -12,6 +18,7 @@ PyObject *asn_ndarray_made(asn_ndarray *r, asn_status status) {
     return asn_raise(status);
 }
 
+/* Of exactly ndarray, with a cast's warnings. */
 PyObject *asn_copy_cast(PyObject *self, asn_dtype dtype, char order) {
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? asn_ndarray_made(r, asn_copy(&r->array, asn_of(self), dtype, order))
@@ -317,7 +324,7 @@ static PyObject *apply_sorter(PyObject *self, PyObject *sorter) {
     return r;
 }
 
-/* Both of the common dtype, ready for the core. Sorter is applied first. */
+/* The sorter is applied first, so that a large array is searched as it then lies. */
 PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject *side,
                                PyObject *sorter) {
     bool right = false;
@@ -331,25 +338,15 @@ PyObject *asn_searchsorted_run(PyObject *self, PyObject *values_object, PyObject
             return NULL;
         }
     }
-    if (asn_of(self)->layout.ndim != 1) {
-        PyErr_SetString(PyExc_ValueError, "object too deep for desired array");
-        return NULL;
-    }
     PyObject *values = asn_asarray(values_object);
-    PyObject *sorted =
-        sorter && sorter != Py_None ? apply_sorter(self, sorter) : Py_NewRef(self);
+    PyObject *sorted = sorter && sorter != Py_None && asn_of(self)->layout.ndim == 1
+                           ? apply_sorter(self, sorter)
+                           : Py_NewRef(self);
     PyObject *result = NULL;
-    if (values && sorted) {
-        asn_dtype common = asn_promote(asn_dtype_of(sorted), asn_dtype_of(values));
-        if (asn_dtype_of(sorted) != common)
-            Py_SETREF(sorted, asn_copy_cast(sorted, common, 'K'));
-        if (asn_dtype_of(values) != common)
-            Py_SETREF(values, asn_copy_cast(values, common, 'K'));
-    }
     asn_ndarray *r = values && sorted ? asn_ndarray_alloc() : NULL;
     if (r)
         result = asn_ndarray_finish(
-            r, asn_searchsorted(&r->array, asn_of(sorted), asn_of(values), right));
+            r, asn_np_searchsorted(&r->array, asn_of(sorted), asn_of(values), right));
     Py_XDECREF(values);
     Py_XDECREF(sorted);
     return result;
@@ -498,9 +495,14 @@ ASN_METHOD(dot) {
 /* ---- in Python: rarely used, clearer there */
 
 PyObject *asn_support_call(const char *name, PyObject *const *args, size_t nargs) {
-    if (!asn_py.package && !(asn_py.package = PyImport_ImportModule("asnumpy._support")))
-        return NULL;
-    PyObject *function = PyObject_GetAttrString(asn_py.package, name);
+    PyObject *package = __atomic_load_n(&asn_py.package, __ATOMIC_ACQUIRE), *none = NULL;
+    if (ASN_UNLIKELY(!package)) {
+        if (!(package = PyImport_ImportModule("asnumpy._support"))) return NULL;
+        if (!__atomic_compare_exchange_n(&asn_py.package, &none, package, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            Py_DECREF(package); /* the module is one, whoever imports it */
+    }
+    PyObject *function = PyObject_GetAttrString(package, name);
     PyObject *r = function ? PyObject_Vectorcall(function, args, nargs, NULL) : NULL;
     Py_XDECREF(function);
     return r;
@@ -523,9 +525,8 @@ ASN_METHOD(put) {
 }
 
 /* Choices that are all arrays, as they are; NULL (without an error): not that simple. */
-static PyObject *choose_plain(PyObject *self, PyObject *choices) {
+static PyObject *choose_among(PyObject *self, PyObject *choices) {
     const asn_array *from[ASN_DIRECT_CHOICES];
-    if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(choices);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *one = PySequence_Fast_GET_ITEM(choices, i);
@@ -536,6 +537,14 @@ static PyObject *choose_plain(PyObject *self, PyObject *choices) {
     return asn_direct_choose(&result, asn_of(self), (int)n, from)
                ? asn_ndarray_wrap(&result)
                : NULL;
+}
+
+static PyObject *choose_plain(PyObject *self, PyObject *choices) {
+    if (!PyTuple_CheckExact(choices) && !PyList_CheckExact(choices)) return NULL;
+    PyObject *items = asn_steady_items(choices);
+    PyObject *r = items ? choose_among(self, items) : NULL;
+    Py_XDECREF(items);
+    return r;
 }
 
 ASN_METHOD(choose) {

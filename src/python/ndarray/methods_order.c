@@ -3,6 +3,7 @@
  * Every sort is stable, so kind= and stable= are checked as NumPy checks them and change
  * nothing.
  */
+#include "numpy/ordering.h"
 #include "python/ndarray/methods.h"
 
 static int check_sort_kind(PyObject *kind, PyObject *order, PyObject *stable) {
@@ -122,15 +123,18 @@ ASN_METHOD(argsort) {
 }
 
 static int refuse_bools(PyObject *list) {
-    bool many = PyList_Check(list) || PyTuple_Check(list);
-    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(list) : 1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *one = many ? PySequence_Fast_GET_ITEM(list, i) : list;
-        if (!PyBool_Check(one) && !PyArray_IsScalar(one, Bool)) continue;
-        PyErr_SetString(PyExc_ValueError, "Booleans unacceptable as partition index");
-        return -1;
+    bool many = PyList_Check(list) || PyTuple_Check(list), any = false;
+    PyObject *items = many ? asn_steady_items(list) : Py_NewRef(list);
+    if (!items) return -1;
+    Py_ssize_t n = many ? PySequence_Fast_GET_SIZE(items) : 1;
+    for (Py_ssize_t i = 0; i < n && !any; i++) {
+        PyObject *one = many ? PySequence_Fast_GET_ITEM(items, i) : items;
+        any = PyBool_Check(one) || PyArray_IsScalar(one, Bool);
     }
-    return 0;
+    Py_DECREF(items);
+    if (any)
+        PyErr_SetString(PyExc_ValueError, "Booleans unacceptable as partition index");
+    return any ? -1 : 0;
 }
 
 /* `list`, whole numbers that must each be an index of `length` elements. */
@@ -138,13 +142,7 @@ static int read_positions(PyObject *list, int64_t length, positions *out) {
     int64_t *values = out->at;
     if (refuse_bools(list) < 0) return -1;
     if (asn_shape_from_py(list, values, &out->count) < 0) return -1;
-    for (int i = 0; i < out->count && length >= 0; i++) {
-        if (values[i] < 0) values[i] += length;
-        if (values[i] >= 0 && values[i] < length) continue;
-        PyErr_Format(PyExc_ValueError, "kth(=%lld) out of bounds (%lld)",
-                     (long long)values[i], (long long)length);
-        return -1;
-    }
+    if (length >= 0) ASN_PY_TRY_INT(asn_np_kth(out->count, values, length));
     return 0;
 }
 

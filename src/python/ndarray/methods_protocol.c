@@ -65,8 +65,8 @@ ASN_METHOD(item) {
     return asn_fp_check() < 0 ? NULL : asn_scalar_to_python(&element);
 }
 
-/* The innermost list of the dtypes met most, without a scalar in between; NULL: another
- * dtype (or an error). */
+/* The innermost list of the most frequent dtypes, without a scalar in between; NULL:
+ * another dtype (or an error). */
 static PyObject *number_list(const char *data, int64_t n, int64_t step, asn_dtype dtype) {
     if (dtype != ASN_F64 && dtype != ASN_I64) return NULL;
     PyObject *list = PyList_New((Py_ssize_t)n);
@@ -244,10 +244,8 @@ ASN_METHOD(__array__) {
  * ufunc. Found by name once: NumPy makes a new string of the name each time it is asked.
  */
 static PyObject *own_ufunc(PyObject *theirs) {
-    static PyObject *known;
     if (asn_is_ufunc(theirs)) return theirs;
-    if (!known && !(known = PyDict_New())) return NULL;
-    PyObject *own = PyDict_GetItemWithError(known, theirs);
+    PyObject *own = PyDict_GetItemWithError(asn_py.known_ufuncs, theirs);
     if (own) return own;
     PyErr_Clear(); /* it cannot be a key: then it has no name either */
     PyObject *name = PyObject_GetAttr(theirs, asn_py.s_name);
@@ -258,7 +256,7 @@ static PyObject *own_ufunc(PyObject *theirs) {
     }
     own = PyDict_GetItemWithError(asn_py.ufuncs, name);
     Py_DECREF(name);
-    return own && PyDict_SetItem(known, theirs, own) < 0 ? NULL : own;
+    return own && PyDict_SetItem(asn_py.known_ufuncs, theirs, own) < 0 ? NULL : own;
 }
 
 /* A ufunc that is none of ours (scipy.special's, np.frompyfunc's): NumPy runs it. */

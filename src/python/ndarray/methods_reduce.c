@@ -1,6 +1,14 @@
 /* L3 python: methods that reduce: sum, prod, max, min, any, all, mean, std, var, cumsum,
- * cumprod, argmax, argmin. */
+ * cumprod, argmax, argmin, trace.
+ *
+ * Each reads NumPy's parameters and calls what the function of its name calls
+ * (ufunc/reduce.h). A receiver with one reference is a temporary: the interpreter's stack
+ * alone holds it.
+ */
 #include "python/ndarray/methods.h"
+
+#include "numpy/sums.h"
+#include "python/ufunc/reduce_state.h"
 
 #define REDUCER(name, OP, text)                                                          \
     ASN_METHOD(name) {                                                                   \
@@ -70,20 +78,39 @@ ASN_METHOD(argmin) {
     return asn_argreduce_run(self, v[0], v[1], v[2], false);
 }
 
+/* (offset, axis1, axis2, dtype, out). The diagonal's sum as add.reduce would report it.
+ */
+static PyObject *trace_run(PyObject *self, PyObject *const *v) {
+    asn_np_diagonals of = {0, 0, 1};
+    asn_dtype dtype;
+    asn_scalar number;
+    asn_array made, *target = NULL;
+    PyObject *owner = NULL, *out = asn_out_object(v[4]);
+    if (asn_int64_from_py(v[0], &of.offset) < 0 ||
+        asn_int64_from_py(v[1], &of.axis1) < 0 ||
+        asn_int64_from_py(v[2], &of.axis2) < 0 || asn_dtype_from_py(v[3], &dtype) < 0)
+        return NULL;
+    if (dtype != ASN_DTYPE_NONE && asn_complex_check(asn_dtype_of(self), dtype) < 0)
+        return NULL;
+    if (out && asn_out_from_py(out, &target, &owner) < 0) return NULL;
+    if (target) {
+        asn_status status = asn_np_trace(NULL, NULL, asn_of(self), &of, dtype, target);
+        if (!status && owner) status = asn_array_sync(target);
+        Py_XDECREF(owner);
+        if (status) return asn_raise(status);
+        return asn_fp_check_as("reduce", ASN_OP_ADD) < 0 ? NULL : Py_NewRef(out);
+    }
+    asn_scalar *place = asn_py.numpy_scalars ? &number : NULL;
+    ASN_PY_TRY(asn_np_trace(&made, place, asn_of(self), &of, dtype, NULL));
+    if (place && number.dtype != ASN_DTYPE_NONE)
+        return asn_reduce_scalar(&number, ASN_OP_ADD);
+    PyObject *r = asn_ndarray_wrap(&made);
+    if (r && asn_fp_check_as("reduce", ASN_OP_ADD) < 0) Py_CLEAR(r);
+    if (r) r = asn_ndarray_finish((asn_ndarray *)r, ASN_OK);
+    return asn_subclass_keep(r, self);
+}
+
 ASN_METHOD(trace) {
     ASN_ARGS("trace", "offset=0, axis1=0, axis2=1, dtype=None, out=None");
-    PyObject *pair[3] = {v[0], v[1], v[2]};
-    for (int i = 0; i < 3; i++)
-        if (!pair[i]) pair[i] = i == 2 ? Py_True : Py_False; /* ints 1 and 0 */
-    PyObject *plain = asn_subclass_plain(self);
-    PyObject *diagonal = plain ? asn_method_diagonal(plain, pair, 3, NULL) : NULL;
-    Py_XDECREF(plain);
-    if (!diagonal) return NULL;
-    PyObject *last = PyLong_FromLong(-1);
-    asn_reduce_args a = {last, v[3], v[4], NULL, NULL, NULL, false};
-    PyObject *r = asn_reduce_run(ASN_OP_ADD, diagonal, &a);
-    Py_XDECREF(last);
-    Py_DECREF(diagonal);
-    if (r && !(v[4] && v[4] != Py_None)) r = asn_subclass_keep(r, self);
-    ASN_HOSTED("trace", r);
+    ASN_HOSTED("trace", trace_run(self, v));
 }

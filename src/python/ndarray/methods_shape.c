@@ -3,6 +3,7 @@
  * All are views of the core where strides allow; reshape and ravel copy when they do not,
  * as NumPy's do.
  */
+#include "numpy/sums.h"
 #include "python/ndarray/methods.h"
 
 static PyObject *view_of(PyObject *self, asn_status status, asn_layout *view) {
@@ -251,28 +252,12 @@ ASN_METHOD(squeeze) {
 
 ASN_METHOD(diagonal) {
     ASN_ARGS("diagonal", "offset=0, axis1=0, axis2=1");
-    int64_t offset = 0, first = 0, second = 1;
-    int ndim = asn_of(self)->layout.ndim, i, j;
-    if (asn_int64_from_py(v[0], &offset) < 0 || asn_int64_from_py(v[1], &first) < 0 ||
-        asn_int64_from_py(v[2], &second) < 0)
-        return NULL;
-    if (ndim < 2) {
-        PyErr_SetString(PyExc_ValueError,
-                        "diag requires an array of at least two dimensions");
-        return NULL;
-    }
-    ASN_PY_TRY(asn_axis_normalize(first, ndim, &i));
-    ASN_PY_TRY(asn_axis_normalize(second, ndim, &j));
-    if (i == j) {
-        PyErr_SetString(PyExc_ValueError, "axis1 and axis2 cannot be the same");
-        return NULL;
-    }
+    asn_np_diagonals of = {0, 0, 1};
     asn_layout view;
-    PyObject *r = view_of(
-        self, asn_view_diagonal(&view, &asn_of(self)->layout, offset, i, j), &view);
-    /* NumPy gives a read-only view, except of a base it may write by other means. */
-    if (r) asn_of(r)->layout.flags &= (uint8_t)~ASN_WRITEABLE;
-    return r;
+    if (asn_int64_from_py(v[0], &of.offset) < 0 ||
+        asn_int64_from_py(v[1], &of.axis1) < 0 || asn_int64_from_py(v[2], &of.axis2) < 0)
+        return NULL;
+    return view_of(self, asn_np_diagonal(&view, &asn_of(self)->layout, &of), &view);
 }
 
 /* view(type): the same elements as an instance of a subclass. */

@@ -2,15 +2,16 @@
  *
  * An object embeds its asn_array, so an operation's result is written straight into it.
  * Objects come from a small free list: on a ten-element `a + b` the allocator is a tenth
- * of the time. A view's `base` is the object that owns the memory, as in NumPy: the base
- * of a view of a view is the first array. The elements themselves are kept alive by the
- * core's buffer, not by `base`.
+ * of the time. Free-threaded interpreters have one for each thread, and do without ours.
+ * A view's `base` is the object that owns the memory, as in NumPy: the base of a view of
+ * a view is the first array. The elements themselves are kept alive by the core's buffer,
+ * not by `base`.
  */
 #include "python/args.h"
 #include "python/convert.h"
 
-enum { FREE_LIST = 64 };
-static asn_ndarray *free_list[FREE_LIST];
+enum { FREE_LIST = ASN_FREE_THREADED ? 0 : 64 };
+static asn_ndarray *free_list[FREE_LIST + 1];
 static int free_count;
 
 /* An array that asn_array_fini accepts and any maker may overwrite. */
@@ -31,13 +32,9 @@ asn_ndarray *asn_ndarray_alloc(void) {
     if (ASN_UNLIKELY(!free_count)) return asn_ndarray_alloc_type(asn_py.ndarray);
     asn_ndarray *self = free_list[--free_count];
     blank(&self->array);
-#ifdef Py_GIL_DISABLED
-    PyObject_Init((PyObject *)self, asn_py.ndarray);
-#else
     /* Its type and the reference to it are still there: PyObject_Init costs a call more
      */
     Py_SET_REFCNT((PyObject *)self, 1);
-#endif
     self->base = self->weakrefs = NULL;
     self->is_number = false;
     return self;
@@ -54,11 +51,8 @@ static void ndarray_dealloc(PyObject *object) {
     if (self->weakrefs) PyObject_ClearWeakRefs(object);
     asn_array_fini(&self->array);
     Py_XDECREF(self->base);
-    if (ASN_LIKELY(type == asn_py.ndarray && free_count < FREE_LIST)) {
+    if (ASN_LIKELY(FREE_LIST && type == asn_py.ndarray && free_count < FREE_LIST)) {
         free_list[free_count++] = self;
-#ifdef Py_GIL_DISABLED
-        Py_DECREF(type);
-#endif
         return;
     }
     type->tp_free(object);
@@ -130,7 +124,7 @@ PyObject *asn_ndarray_return(PyObject *r) {
     if (ASN_UNLIKELY(asn_capture_open()) && self->array.layout.ndim == 0 && self->base)
         return copy_of_element(r);
     if (self->array.layout.ndim != 0 || !asn_is_ndarray_exact(r)) return r;
-    if (!asn_py.numpy_scalars) {
+    if (!asn_gives_scalars()) {
         self->is_number = true;
         return r;
     }

@@ -197,7 +197,7 @@ static PyObject *get_element(PyObject *self, int64_t offset) {
 
 PyObject *asn_ndarray_item(PyObject *self, Py_ssize_t i) {
     const asn_layout *l = &asn_of(self)->layout;
-    if (l->ndim == 1 && asn_py.numpy_scalars && i >= 0 && i < l->shape[0])
+    if (l->ndim == 1 && asn_gives_scalars() && i >= 0 && i < l->shape[0])
         return get_element(self, i * l->strides[0]);
     if (i < 0 && l->ndim) { /* the caller has added the length to it already */
         PyErr_Format(PyExc_IndexError,
@@ -256,7 +256,7 @@ static PyObject *get_items(PyObject *self, const index_list *list) {
 PyObject *asn_ndarray_subscript(PyObject *self, PyObject *key) {
     const asn_layout *l = &asn_of(self)->layout;
     int64_t offset;
-    if (asn_py.numpy_scalars && element_offset(l, key, &offset))
+    if (asn_gives_scalars() && element_offset(l, key, &offset))
         return get_element(self, offset);
     if (PySlice_Check(key) && l->ndim) {
         asn_index_item item = {ASN_INDEX_SLICE, 0, 0, 0, NULL};
@@ -340,14 +340,17 @@ static bool has_dimensions(PyObject *value) {
 /* How deep a list of lists goes; 0 for what is no list. */
 static int depth_of(PyObject *value) {
     int depth = 0;
+    Py_INCREF(value);
     while (PyList_Check(value) || PyTuple_Check(value)) {
+        PyObject *first = asn_first_item(value);
         depth++;
-        if (PySequence_Fast_GET_SIZE(value) == 0) break;
-        value = PySequence_Fast_GET_ITEM(value, 0);
+        if (!first) break;
+        Py_SETREF(value, first);
     }
-    if (!depth) return 0;
-    if (asn_is_ndarray(value)) return depth + asn_of(value)->layout.ndim;
-    return depth + (PyArray_Check(value) ? PyArray_NDIM((PyArrayObject *)value) : 0);
+    if (depth && asn_is_ndarray(value)) depth += asn_of(value)->layout.ndim;
+    if (depth && PyArray_Check(value)) depth += PyArray_NDIM((PyArrayObject *)value);
+    Py_DECREF(value);
+    return depth;
 }
 
 /* A list may have no more dimensions than the view it is assigned to; one element takes

@@ -32,14 +32,10 @@ static _Unwind_Reason_Code look_at(struct _Unwind_Context *frame, void *arg) {
 }
 
 bool asn_buffer_is_for_torch(int flags) {
-    static PyObject *torch; /* the module's name */
     if (flags != PyBUF_WRITABLE && flags != PyBUF_SIMPLE) return false;
-    if (!torch && !(torch = PyUnicode_InternFromString("torch"))) {
-        PyErr_Clear();
-        return false;
-    }
     PyObject *modules = PyImport_GetModuleDict(); /* borrowed */
-    if (!modules || !PyDict_Check(modules) || !PyDict_GetItemWithError(modules, torch)) {
+    if (!modules || !PyDict_Check(modules) ||
+        !PyDict_GetItemWithError(modules, asn_py.s_torch)) {
         PyErr_Clear();
         return false;
     }

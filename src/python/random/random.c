@@ -7,8 +7,6 @@
  */
 #include "python/random/random_engine.h"
 
-static PyTypeObject *engine_type;
-
 static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     (void)args;
     (void)kwargs;
@@ -414,8 +412,8 @@ static PyType_Spec spec = {
 /* The draws' methods, which live in files of their own. */
 static int add_methods(PyMethodDef *method) {
     for (; method->ml_name; method++) {
-        PyObject *descriptor = PyDescr_NewMethod(engine_type, method);
-        int failed = !descriptor || PyObject_SetAttrString((PyObject *)engine_type,
+        PyObject *descriptor = PyDescr_NewMethod(asn_py.bit_engine, method);
+        int failed = !descriptor || PyObject_SetAttrString((PyObject *)asn_py.bit_engine,
                                                            method->ml_name, descriptor);
         Py_XDECREF(descriptor);
         if (failed) return -1;
@@ -424,9 +422,9 @@ static int add_methods(PyMethodDef *method) {
 }
 
 int asn_random_init_type(PyObject *module) {
-    engine_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
-    if (!engine_type || add_methods(asn_draw_methods) < 0 ||
+    asn_py.bit_engine = (PyTypeObject *)PyType_FromModuleAndSpec(module, &spec, NULL);
+    if (!asn_py.bit_engine || add_methods(asn_draw_methods) < 0 ||
         add_methods(asn_variate_methods) < 0 || add_methods(asn_order_methods) < 0)
         return -1;
-    return PyModule_AddObjectRef(module, "BitEngine", (PyObject *)engine_type);
+    return PyModule_AddObjectRef(module, "BitEngine", (PyObject *)asn_py.bit_engine);
 }

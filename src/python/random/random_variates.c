@@ -191,15 +191,24 @@ static const asn_variate *find_row(PyObject *name, bool legacy) {
         PyObject *name;
         const asn_variate *row;
     } known[PLACES];
+    static asn_mutex mutex;
     size_t at = ((uintptr_t)name >> 4 ^ (uintptr_t)legacy) % PLACES;
-    if (known[at].name == name && known[at].row->legacy != !legacy) return known[at].row;
+    asn_mutex_lock(&mutex);
+    const asn_variate *found =
+        known[at].name == name && known[at].row->legacy != !legacy ? known[at].row : NULL;
+    asn_mutex_unlock(&mutex);
+    if (found) return found;
     const char *text = PyUnicode_AsUTF8(name);
     if (!text) return NULL;
     const asn_variate *row = asn_variate_find(text, legacy);
     if (!row) return PyErr_Format(PyExc_ValueError, "no distribution '%s'", text), NULL;
     Py_INCREF(name);
-    Py_XSETREF(known[at].name, name);
+    asn_mutex_lock(&mutex);
+    PyObject *old = known[at].name;
+    known[at].name = name;
     known[at].row = row;
+    asn_mutex_unlock(&mutex);
+    Py_XDECREF(old);
     return row;
 }
 

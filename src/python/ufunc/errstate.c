@@ -10,11 +10,16 @@
  * The modes are NumPy's own: its context variable holds an object of them, so a thread
  * and an asyncio task have theirs, and numpy.errstate is asnumpy.errstate. The core works
  * under those of one context, `active`; at each call it asks whose context it is
- * (adopt_present), and what was recorded under other modes is settled first, so that
+ * (adopt_present), and what was recorded under other modes runs first, so that
  * `with errstate(...)` covers exactly the operations inside it. While no modes are set
  * every context has the same object, and asking is one look at the variable.
+ *
+ * `active` and `before` are read and written with the library's lock held: threads
+ * without a global lock come with their contexts at the same time. Reports may run any
+ * Python code, so they are made of a copy of the modes, without the lock.
  */
 #include "python/args.h"
+#include "graph/lock.h"
 #include "graph/plan/fallback.h"
 
 enum { MODE_IGNORE, MODE_WARN, MODE_RAISE, MODE_CALL, MODE_PRINT, MODE_LOG, MODE_COUNT };
@@ -28,19 +33,7 @@ static const struct {
               {"under", "underflow"},
               {"invalid", "invalid value"}};
 
-typedef struct {
-    uint8_t mode[4];
-    PyObject *callback; /* or NULL */
-    PyObject *object;   /* NumPy's, that they were read from */
-} modes;
-
-/* NumPy's: the variable, and what makes and reads the present object of it. */
-static PyObject *variable, *make_object, *read_object;
-static modes active; /* that the core works under */
-static modes before; /* the last others, or what is made to come next; all zero: none */
-
-static int report_call(const char *text, uint32_t flags) {
-    PyObject *callback = Py_XNewRef(active.callback);
+static int report_call(PyObject *callback, const char *text, uint32_t flags) {
     if (!callback) {
         PyErr_Format(PyExc_NameError,
                      "python callback specified for %s but no function found.", text);
@@ -48,12 +41,10 @@ static int report_call(const char *text, uint32_t flags) {
     }
     PyObject *r = PyObject_CallFunction(callback, "sI", text, flags);
     Py_XDECREF(r);
-    Py_DECREF(callback);
     return r ? 0 : -1;
 }
 
-static int report_log(const char *message) {
-    PyObject *callback = Py_XNewRef(active.callback);
+static int report_log(PyObject *callback, const char *message) {
     if (!callback) {
         PyErr_Format(PyExc_NameError,
                      "log specified for %s but no object with write method found.",
@@ -62,23 +53,23 @@ static int report_log(const char *message) {
     }
     PyObject *r = PyObject_CallMethod(callback, "write", "s", message);
     Py_XDECREF(r);
-    Py_DECREF(callback);
     return r ? 0 : -1;
 }
 
-static int report_one(int kind, uint32_t flags, const char *name) {
+/* 0: reported, or nothing to do; -1: an exception is set. */
+static int report_one(const asn_modes *m, int kind, uint32_t flags, const char *name) {
     char message[160];
     PyOS_snprintf(message, sizeof message, "%s encountered in %s", kinds[kind].text,
                   name);
-    switch (active.mode[kind]) {
+    switch (m->mode[kind]) {
     case MODE_WARN: return PyErr_WarnEx(PyExc_RuntimeWarning, message, 1);
     case MODE_RAISE: PyErr_SetString(PyExc_FloatingPointError, message); return -1;
-    case MODE_CALL: return report_call(kinds[kind].text, flags);
+    case MODE_CALL: return report_call(m->callback, kinds[kind].text, flags);
     case MODE_PRINT: PySys_WriteStderr("Warning: %s\n", message); return 0;
     case MODE_LOG:
         PyOS_snprintf(message, sizeof message, "Warning: %s encountered in %s\n",
                       kinds[kind].text, name);
-        return report_log(message);
+        return report_log(m->callback, message);
     default: return 0;
     }
 }
@@ -93,14 +84,31 @@ static int report_fallback(void) {
                 : 0;
 }
 
-int asn_fp_report(uint32_t flags, const char *name) {
+static int report(const asn_modes *m, uint32_t flags, const char *name) {
     if (flags & ASN_FALLBACK_MET && report_fallback() < 0) return -1;
     /* A conversion runs as the copy of a cast; NumPy calls it by its purpose. */
     if (name && strcmp(name, "copy") == 0) name = "cast";
     for (int kind = 0; kind < 4; kind++)
-        if (flags >> kind & 1 && report_one(kind, flags, name ? name : "operation") < 0)
+        if (flags >> kind & 1 &&
+            report_one(m, kind, flags, name ? name : "operation") < 0)
             return -1;
     return 0;
+}
+
+/* Owns its callback; the lock is held. */
+static asn_modes copy_of_active(void) {
+    asn_modes m = asn_py.active;
+    Py_XINCREF(m.callback);
+    return m;
+}
+
+int asn_fp_report(uint32_t flags, const char *name) {
+    asn_lock();
+    asn_modes m = copy_of_active();
+    asn_unlock();
+    int failed = report(&m, flags, name);
+    Py_XDECREF(m.callback);
+    return failed;
 }
 
 int asn_fp_report_as(uint32_t flags, const char *name, const char *method, asn_op op) {
@@ -130,8 +138,8 @@ static int read_mode(PyObject *value, uint8_t *out) {
 }
 
 /* The modes of the present context; owns the callback. */
-static int read_present(modes *m) {
-    PyObject *named = PyObject_CallNoArgs(read_object);
+static int read_present(asn_modes *m) {
+    PyObject *named = PyObject_CallNoArgs(asn_py.errstate_read);
     bool ok = named && PyDict_Check(named);
     m->callback = NULL;
     for (int k = 0; k < 4 && ok; k++) {
@@ -146,22 +154,22 @@ static int read_present(modes *m) {
     return ok ? 0 : -1;
 }
 
-static void release(modes *m) {
+static void release(asn_modes *m) {
     Py_XDECREF(m->callback);
     Py_XDECREF(m->object);
 }
 
-static bool are_active(const modes *m) {
-    return m->callback == active.callback &&
-           memcmp(m->mode, active.mode, sizeof m->mode) == 0;
+static bool are_active(const asn_modes *m) {
+    return m->callback == asn_py.active.callback &&
+           memcmp(m->mode, asn_py.active.mode, sizeof m->mode) == 0;
 }
 
 /* The core works under the active modes from here on; nothing is recorded. */
 static int apply(void) {
     bool any = false, at_once = false;
     for (int k = 0; k < 4; k++) {
-        any |= active.mode[k] != MODE_IGNORE;
-        at_once |= active.mode[k] > MODE_WARN;
+        any |= asn_py.active.mode[k] != MODE_IGNORE;
+        at_once |= asn_py.active.mode[k] > MODE_WARN;
     }
     asn_set_fp_checks(any);
     ASN_PY_TRY_INT(asn_set_at_once(at_once));
@@ -170,53 +178,106 @@ static int apply(void) {
 
 /* Modes of `object`, the present one (takes), which says the same as the active ones
  * where it cannot be read. */
-static modes modes_of(PyObject *object) {
-    modes m = before;
-    if (object == before.object) {
-        before = (modes){0};
+static asn_modes modes_of(PyObject *object) {
+    asn_modes m = asn_py.before;
+    if (object == asn_py.before.object) {
+        asn_py.before = (asn_modes){0};
         Py_DECREF(object);
     } else if (read_present(&m) == 0) {
         m.object = object;
     } else {
-        PyErr_WriteUnraisable(variable);
-        m = active;
-        m.callback = Py_XNewRef(active.callback);
+        PyErr_WriteUnraisable(asn_py.errstate_variable);
+        m = copy_of_active();
         m.object = object;
     }
     return m;
 }
 
+/* What was recorded under `m` was settled and met these conditions. Nobody waits for the
+ * lock meanwhile: reports run any Python code. */
+static void report_late(const asn_modes *m, uint32_t flags, const char *name) {
+    bool held = asn_lock_is_mine() && !asn_capture_open();
+    int depth = held ? asn_lock_suspend() : 0;
+    if (report(m, flags, name) < 0) PyErr_WriteUnraisable(asn_py.errstate_variable);
+    if (held) asn_lock_resume(depth);
+}
+
 /* The modes of the present context become the active ones. Objects that say the same are
  * not told apart: two threads would else settle at every turn. */
 static int adopt(PyObject *object) {
-    modes m = modes_of(object), old;
-    bool same = are_active(&m);
-    if (!same && settle() < 0) PyErr_WriteUnraisable(variable);
-    old = before;
-    before = active;
-    active = m;
-    int failed = same ? 0 : apply();
+    asn_modes m = modes_of(object), old = asn_py.before, last = copy_of_active();
+    uint32_t flags = 0;
+    const char *name = NULL;
+    int failed = 0;
+    if (!are_active(&m)) {
+        asn_status status = asn_settle();
+        flags = asn_fp_take_new(&name);
+        if (status) {
+            asn_raise(status);
+            PyErr_WriteUnraisable(asn_py.errstate_variable);
+        }
+        asn_py.before = asn_py.active;
+        asn_py.active = m;
+        failed = apply();
+    } else {
+        asn_py.before = asn_py.active;
+        asn_py.active = m;
+    }
     release(&old);
+    if (flags) report_late(&last, flags, name);
+    Py_XDECREF(last.callback);
     return failed;
 }
 
 static _Thread_local bool adopting;
 
-/* Before a call of the core takes the lock: its context's modes become the active ones.
+static void adopt_until_present(PyObject *present) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    adopting = true;
+    while (present && present != asn_py.active.object) {
+        if (adopt(present) < 0) PyErr_WriteUnraisable(asn_py.errstate_variable);
+        if (PyContextVar_Get(asn_py.errstate_variable, NULL, &present) < 0) {
+            PyErr_WriteUnraisable(asn_py.errstate_variable);
+            present = NULL;
+        }
+    }
+    Py_XDECREF(present);
+    adopting = false;
+    PyErr_Restore(type, value, trace);
+}
+
+/* As the core's hook, asn_set_arrival_hook: its context's modes become the active ones.
  * What was recorded in another context is reported here; its errors cannot be raised in a
- * call of this one, and go to sys.unraisablehook. */
+ * call of this one, and go to sys.unraisablehook. Others may have come with their modes
+ * while a report ran. */
 static void adopt_present(void) {
-    PyObject *present = NULL, *type, *value, *trace;
-    int failed = PyContextVar_Get(variable, NULL, &present);
-    if (!failed && (present == active.object || adopting)) {
+    PyObject *present = NULL;
+    if (ASN_FREE_THREADED && !PyGILState_Check()) return; /* no thread of Python's */
+    int failed = PyContextVar_Get(asn_py.errstate_variable, NULL, &present);
+    if (!failed && (present == asn_py.active.object || adopting)) {
         Py_DECREF(present);
         return;
     }
-    PyErr_Fetch(&type, &value, &trace);
-    adopting = true;
-    if (failed || adopt(present) < 0) PyErr_WriteUnraisable(variable);
-    adopting = false;
-    PyErr_Restore(type, value, trace);
+    if (failed) {
+        PyErr_WriteUnraisable(asn_py.errstate_variable);
+        return;
+    }
+    adopt_until_present(present);
+}
+
+/* Takes the lock, with the modes of the context active; a trace, which has it already,
+ * changes them, too. */
+static void lock_present(void) {
+    asn_lock();
+    adopt_present();
+}
+
+static bool is_active(const PyObject *object) {
+    lock_present();
+    bool same = object == asn_py.active.object;
+    asn_unlock();
+    return same;
 }
 
 /* The context has `object` from here on; its core, too. What ran under the present modes
@@ -224,25 +285,24 @@ static void adopt_present(void) {
  * same, and -1 all the same. */
 static int change(PyObject *object, bool always) {
     PyObject *type, *value, *trace;
-    adopt_present();
-    if (object == active.object) return 0;
+    if (is_active(object)) return 0;
     int failed = settle();
     if (failed && !always) return -1;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *token = PyContextVar_Set(variable, object);
+    PyObject *token = PyContextVar_Set(asn_py.errstate_variable, object);
     if (token) {
         Py_DECREF(token);
-        adopt_present();
+        (void)is_active(object);
     }
     if (!failed) return token ? 0 : -1;
-    if (!token) PyErr_WriteUnraisable(variable);
+    if (!token) PyErr_WriteUnraisable(asn_py.errstate_variable);
     PyErr_Restore(type, value, trace);
     return -1;
 }
 
 /* Adds the mode that kind k gets of `wish`, which has those of all and of each, to
  * `named` and to m. */
-static int name_mode(PyObject *const *wish, int k, PyObject *named, modes *m) {
+static int name_mode(PyObject *const *wish, int k, PyObject *named, asn_modes *m) {
     PyObject *value = wish[k + 1] != Py_None ? wish[k + 1] : wish[0];
     if (wish[0] != Py_None && read_mode(wish[0], &m->mode[k]) < 0) return -1;
     if (value == Py_None) return 0;
@@ -250,34 +310,44 @@ static int name_mode(PyObject *const *wish, int k, PyObject *named, modes *m) {
     return PyDict_SetItemString(named, kinds[k].key, value);
 }
 
-/* NumPy's object for the active modes with those of `wish` in place of them: all, divide,
- * over, under, invalid; None leaves a mode. callback NULL: stays. The active object where
- * nothing changes; else `before` knows it. */
+/* With the lock held: NumPy's object for the active modes with those of `wish` in place
+ * of them: all, divide, over, under, invalid; None leaves a mode. callback NULL: stays.
+ * The active object where nothing changes; else `before` knows it. */
 static PyObject *object_with(PyObject *const *wish, PyObject *callback) {
     PyObject *named = PyDict_New(), *none = PyTuple_New(0);
     bool ok = named && none;
-    modes m = active, old;
+    asn_modes m = asn_py.active, old;
     if (callback) m.callback = callback == Py_None ? NULL : callback;
     for (int k = 0; k < 4 && ok; k++)
         ok = name_mode(wish, k, named, &m) == 0;
     if (ok && callback) ok = PyDict_SetItemString(named, "call", callback) == 0;
-    if (!are_active(&m)) m.object = ok ? PyObject_Call(make_object, none, named) : NULL;
+    if (!are_active(&m))
+        m.object = ok ? PyObject_Call(asn_py.errstate_make, none, named) : NULL;
     Py_XDECREF(named);
     Py_XDECREF(none);
     if (!ok || !m.object) return NULL;
     Py_INCREF(m.object);
-    if (m.object == active.object) return m.object;
+    if (m.object == asn_py.active.object) return m.object;
     Py_XINCREF(m.callback);
-    old = before;
-    before = m;
+    old = asn_py.before;
+    asn_py.before = m;
     release(&old);
     return m.object;
 }
 
+static PyObject *object_locked(PyObject *const *wish, PyObject *callback) {
+    lock_present();
+    PyObject *made = object_with(wish, callback);
+    asn_unlock();
+    return made;
+}
+
 static PyObject *geterr(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    adopt_present();
-    const uint8_t *mode = active.mode;
+    uint8_t mode[4];
+    lock_present();
+    memcpy(mode, asn_py.active.mode, sizeof mode);
+    asn_unlock();
     return Py_BuildValue("{s:s,s:s,s:s,s:s}", kinds[0].key, mode_names[mode[0]],
                          kinds[1].key, mode_names[mode[1]], kinds[2].key,
                          mode_names[mode[2]], kinds[3].key, mode_names[mode[3]]);
@@ -287,7 +357,7 @@ static PyObject *geterr(PyObject *module, PyObject *unused) {
  * modes. What was recorded before may raise, and leaves the modes as they were. */
 static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t nargs) {
     if (nargs != 5) return PyErr_Format(PyExc_TypeError, "_seterr takes five arguments");
-    PyObject *old = geterr(module, NULL), *made = old ? object_with(args, NULL) : NULL;
+    PyObject *old = geterr(module, NULL), *made = old ? object_locked(args, NULL) : NULL;
     if (!made || change(made, false) < 0) Py_CLEAR(old);
     Py_XDECREF(made);
     return old;
@@ -295,13 +365,15 @@ static PyObject *seterr(PyObject *module, PyObject *const *args, Py_ssize_t narg
 
 static PyObject *geterrcall(PyObject *module, PyObject *unused) {
     (void)module, (void)unused;
-    adopt_present();
-    return Py_NewRef(active.callback ? active.callback : Py_None);
+    lock_present();
+    PyObject *callback = Py_XNewRef(asn_py.active.callback);
+    asn_unlock();
+    return callback ? callback : Py_NewRef(Py_None);
 }
 
 static PyObject *seterrcall(PyObject *module, PyObject *function) {
     PyObject *const none[5] = {Py_None, Py_None, Py_None, Py_None, Py_None};
-    PyObject *old = geterrcall(module, NULL), *made = object_with(none, function);
+    PyObject *old = geterrcall(module, NULL), *made = object_locked(none, function);
     if (!made || change(made, false) < 0) Py_CLEAR(old);
     Py_XDECREF(made);
     return old;
@@ -315,9 +387,10 @@ static PyObject *enter(PyObject *module, PyObject *const *args, Py_ssize_t nargs
     if (nargs != 5 && nargs != 6)
         return PyErr_Format(PyExc_TypeError,
                             "_enter_errstate takes five or six arguments");
-    adopt_present();
-    PyObject *old = Py_NewRef(active.object);
+    lock_present();
+    PyObject *old = Py_NewRef(asn_py.active.object);
     PyObject *made = object_with(args, nargs == 6 ? args[5] : NULL);
+    asn_unlock();
     if (!made || change(made, false) < 0) Py_CLEAR(old);
     Py_XDECREF(made);
     return old;
@@ -345,12 +418,16 @@ static PyMethodDef functions[] = {
 int asn_errstate_init(PyObject *module) {
     PyObject *numpy = PyImport_ImportModule("numpy._core.umath");
     if (!numpy) return -1;
-    variable = PyObject_GetAttrString(numpy, "_extobj_contextvar");
-    make_object = variable ? PyObject_GetAttrString(numpy, "_make_extobj") : NULL;
-    read_object = make_object ? PyObject_GetAttrString(numpy, "_get_extobj_dict") : NULL;
+    PyObject *variable = PyObject_GetAttrString(numpy, "_extobj_contextvar");
+    asn_py.errstate_variable = variable;
+    if (variable) asn_py.errstate_make = PyObject_GetAttrString(numpy, "_make_extobj");
+    if (asn_py.errstate_make)
+        asn_py.errstate_read = PyObject_GetAttrString(numpy, "_get_extobj_dict");
     Py_DECREF(numpy);
-    if (!read_object || PyContextVar_Get(variable, NULL, &active.object) < 0) return -1;
-    if (read_present(&active) < 0 || apply() < 0) return -1;
+    if (!asn_py.errstate_read ||
+        PyContextVar_Get(variable, NULL, &asn_py.active.object) < 0)
+        return -1;
+    if (read_present(&asn_py.active) < 0 || apply() < 0) return -1;
     asn_set_arrival_hook(adopt_present);
     return PyModule_AddFunctions(module, functions);
 }

@@ -267,7 +267,7 @@ static int prepare(asn_ufunc *u, PyObject *const *args, const asn_ufunc_kwargs *
     return 0;
 }
 
-/* The product's conditions are this gufunc's. */
+/* The product's floating-point exceptions are this gufunc's. */
 static int report_conditions(const asn_ufunc *u) {
     const char *name = NULL;
     uint32_t flags = asn_fp_take(&name);

@@ -1,5 +1,11 @@
 /* L3 python: reductions: the shared argument handling (reduce_state.h), ufunc.reduce and
  * accumulate, argmax and argmin.
+ *
+ * Three ways, the first that fits: small arrays at once, to a number and without any
+ * object in between; any and all of large ones piece by piece until the answer is known;
+ * everything else by the core, recorded or not. A class of its own goes through
+ * __array_ufunc__ first, then the elements are reduced as a plain array and the result is
+ * wrapped, in NumPy's order.
  */
 #include "python/ufunc/reduce_state.h"
 
@@ -23,6 +29,8 @@ static int check_dtype(PyObject *array, asn_dtype dtype) {
     return asn_complex_check(asn_dtype_of(array), dtype);
 }
 
+/* Options in NumPy's order of checks; `now` is set where the caller will look at the
+ * number next. */
 int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
                     const asn_reduce_args *a) {
     memset(s, 0, sizeof *s);
@@ -63,7 +71,7 @@ int asn_reduce_init(asn_reduce_state *s, asn_op op, PyObject *array,
         }
     }
     PyObject *out = asn_out_object(a->out);
-    s->options.now = s->all_axes && !s->options.keepdims && !out && asn_py.numpy_scalars;
+    s->options.now = s->all_axes && !s->options.keepdims && !out && asn_gives_scalars();
     return out ? asn_out_from_py(out, &s->out, &s->out_owner) : 0;
 }
 
@@ -90,7 +98,8 @@ static PyObject *method_result(asn_ndarray *r, const char *method, asn_op op,
 }
 
 /* op.method of an array whose class brings an __array_ufunc__: NumPy's methods call the
- * ufunc's, which asks it. 1 and *result when it did. */
+ * ufunc's, which asks it. 1 and *result when it did, 0 when there is none, -1 with an
+ * exception. */
 static int by_override(asn_op op, const char *method, PyObject *array,
                        const asn_reduce_args *a, PyObject **result) {
     static const char *const names[] = {"axis",     "dtype",   "out",
@@ -159,6 +168,8 @@ done:
     return result;
 }
 
+/* flatten_default: the method's axis=None flattens; the ufunc's accumulate takes axis 0.
+ */
 PyObject *asn_accumulate_run(asn_op op, PyObject *array, PyObject *axis, PyObject *dtype,
                              PyObject *out, bool flatten_default) {
     BY_OVERRIDE(op, "accumulate",
@@ -207,6 +218,7 @@ done:
 
 /* ---- argmax, argmin */
 
+/* A NumPy scalar of int64. */
 static PyObject *position(int64_t at) {
     asn_scalar s = asn_scalar_int(at);
     return asn_scalar_to_numpy(&s);
@@ -218,7 +230,7 @@ PyObject *asn_argreduce_run(PyObject *array, PyObject *axis, PyObject *out,
     bool keep = false;
     int64_t at;
     if (asn_is_default(axis) && asn_is_default(out) && asn_is_default(keepdims) &&
-        asn_py.numpy_scalars && asn_direct_arg(asn_of(array), !maximum, &at))
+        asn_gives_scalars() && asn_direct_arg(asn_of(array), !maximum, &at))
         return position(at);
     if (axis && axis != Py_None) {
         int64_t value;

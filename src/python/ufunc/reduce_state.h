@@ -42,7 +42,7 @@ static inline bool asn_axis_is_all(PyObject *axis, int ndim) {
 
 /* All axes and nothing else asked for: the result is a scalar. */
 static inline bool asn_reduce_is_plain(const asn_reduce_args *a, const asn_array *of) {
-    return asn_py.numpy_scalars && asn_axis_is_all(a->axis, of->layout.ndim) &&
+    return asn_gives_scalars() && asn_axis_is_all(a->axis, of->layout.ndim) &&
            asn_is_default(a->dtype) && asn_is_default(a->out) &&
            (asn_is_default(a->keepdims) || a->keepdims == Py_False) &&
            asn_is_no_value(a->initial) &&

@@ -594,7 +594,7 @@ PyObject *asn_ufunc_vectorcall(PyObject *self, PyObject *const *args, size_t nar
             quick = asn_operand_quick(args[i], &in[i]);
         if (quick > 0 && !asn_scalars_need_arrays((asn_op)u->op, in)) {
             asn_scalar value;
-            bool numbers = asn_py.numpy_scalars;
+            bool numbers = asn_gives_scalars();
             for (int i = 0; i < nin; i++)
                 numbers = numbers && !in[i].array;
             if (numbers && asn_direct_scalar((asn_op)u->op, in, &value))

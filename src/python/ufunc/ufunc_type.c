@@ -6,13 +6,11 @@
  */
 #include "python/ufunc/ufunc.h"
 
-static PyObject *ufunc_of_row[ASN_OP_COUNT];
-
 PyObject *asn_ufunc_of(asn_op op) {
-    if (!ufunc_of_row[op])
+    if (!asn_py.ufunc_of_row[op])
         PyErr_Format(PyExc_SystemError, "operation %s has no ufunc",
                      asn_op_table[op].name);
-    return ufunc_of_row[op];
+    return asn_py.ufunc_of_row[op];
 }
 
 static PyObject *get_nin(PyObject *self, void *unused) {
@@ -174,8 +172,8 @@ static int register_ufunc(PyObject *module, const asn_ufunc *facts) {
     u->vectorcall = asn_ufunc_vectorcall;
     int rc = PyDict_SetItemString(asn_py.ufuncs, u->name, (PyObject *)u);
     if (rc == 0) rc = PyModule_AddObjectRef(module, u->name, (PyObject *)u);
-    if (u->kind == ASN_UFUNC_PLAIN && !ufunc_of_row[u->op])
-        ufunc_of_row[u->op] = (PyObject *)u; /* the module's reference keeps it alive */
+    if (u->kind == ASN_UFUNC_PLAIN && !asn_py.ufunc_of_row[u->op])
+        asn_py.ufunc_of_row[u->op] = (PyObject *)u;
     Py_DECREF(u);
     return rc;
 }

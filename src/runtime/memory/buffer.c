@@ -82,7 +82,14 @@ static void end_adopted(asn_buffer *b) {
     b->context = NULL;
 }
 
-void asn_buffer_destroy(asn_buffer *b) {
+static void (*lock_all)(void), (*unlock_all)(void);
+
+void asn_buffer_set_lock(void (*lock)(void), void (*unlock)(void)) {
+    lock_all = lock;
+    unlock_all = unlock;
+}
+
+static void destroy(asn_buffer *b) {
     if (__builtin_expect(asn_memory_watched, 0)) asn_watch_ended(b);
     if (__builtin_expect(b->uses != NULL, 0)) asn_uses_end(b);
     b->shared = b->lasting = false;
@@ -97,6 +104,12 @@ void asn_buffer_destroy(asn_buffer *b) {
         b->range = NULL;
     }
     put_struct(b);
+}
+
+void asn_buffer_destroy(asn_buffer *b) {
+    if (__builtin_expect(lock_all != NULL, 0)) lock_all();
+    destroy(b);
+    if (__builtin_expect(unlock_all != NULL, 0)) unlock_all();
 }
 
 void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {

@@ -37,6 +37,11 @@ typedef struct asn_buffer {
  * instruction, of which recording an operation would execute four, 5 ns each. */
 extern bool asn_buffer_serial;
 
+/* Around the end of a buffer, which streams and the pool must not be busy with: the
+ * library's lock, for callers that are not serial and do not hold it (a binding whose
+ * objects end on any thread). NULL: none. */
+void asn_buffer_set_lock(void (*lock)(void), void (*unlock)(void));
+
 ASN_CHECK_RESULT asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes);
 /* Over memory the caller keeps alive until release(context). */
 ASN_CHECK_RESULT asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,

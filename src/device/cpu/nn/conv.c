@@ -1,4 +1,16 @@
-/* CPU device: convolution (see conv.h). */
+/* CPU device: convolution (see conv.h).
+ *
+ * Three directions over one geometry, each by products of matrices: patches of X (im2col)
+ * times the weight gives Y, the weight's transpose times Y gives patches that are added
+ * back to X, and Y times the transpose of patches adds up to the weight's gradient. The
+ * patches of a whole image would be k times its size, so they are made a band of window
+ * positions at a time, BAND_BYTES at most, and used while they are in the cache.
+ *
+ * Tasks (an image's band, an image, a group) are handed to strands, at most STRANDS of
+ * them, each with one buffer for its bands. What a task computes does not depend on which
+ * strand runs it. Depthwise convolutions (one channel a group, few filters) skip patches:
+ * their products would be one row high.
+ */
 #include "device/cpu/nn/conv.h"
 
 #include <string.h>
@@ -20,6 +32,7 @@ typedef struct {
     int64_t base, first, last, count;
 } conv_run;
 
+/* Windows from position `from` on, tap k of each; at most to the end of their row. */
 static conv_run run_of(const asnd_conv *g, const int64_t k[3], int64_t from,
                        int64_t count) {
     conv_run r = {0, 0, 0, 0};
@@ -40,6 +53,7 @@ static conv_run run_of(const asnd_conv *g, const int64_t k[3], int64_t from,
     return r;
 }
 
+/* Tap i as coordinates in the window. */
 static void window_of(const asnd_conv *g, int64_t i, int64_t k[3]) {
     k[2] = i % g->k[2];
     k[1] = i / g->k[2] % g->k[1];
@@ -60,6 +74,7 @@ typedef struct {
     int itemsize;
 } patch_job;
 
+/* One row: a channel and a tap. The typed loops differ in the element's size alone. */
 static void patch_row(void *ctx, int64_t row) {
     const patch_job *j = ctx;
     const asnd_conv *g = j->g;
@@ -83,7 +98,7 @@ void asn_patches(const asnd_conv *g, int itemsize, int64_t channels, const void 
     asn_pool_run(patch_row, &j, n, 0.5 * (double)n * (double)count);
 }
 
-/* All rows of a channel: channels meet nowhere. */
+/* All rows of a channel: channels meet nowhere, so threads add to different memory. */
 static void unpatch_channel(void *ctx, int64_t c) {
     const patch_job *j = ctx;
     const asnd_conv *g = j->g;
@@ -114,6 +129,7 @@ typedef struct {
     int64_t row, column; /* strides in elements */
 } matrix;
 
+/* By strides alone: transposes and bands of larger matrices are views. */
 static asn_status product(asn_dtype t, matrix a, matrix b, matrix c, int64_t m, int64_t k,
                           int64_t n, bool add) {
     int64_t size = asn_itemsize(t);
@@ -149,6 +165,8 @@ struct conv_job {
     asn_status status[STRANDS];
 };
 
+/* A band has at least 64 windows, else a multiple of 16 that fits: the product's loops
+ * like whole vectors. */
 static void job_set(conv_job *j, const asnd_conv *g, asn_dtype t) {
     memset(j, 0, sizeof *j);
     j->g = g;
@@ -210,6 +228,7 @@ static asn_status job_run(conv_job *j, conv_task task, int64_t tasks) {
     return ASN_OK;
 }
 
+/* Adds the bias, or sets it where there is nothing to add to yet. */
 static void bias_rows(const conv_job *j, char *out, int64_t channel, int64_t channels,
                       int64_t stride, int64_t count, bool fill) {
     for (int64_t c = 0; c < channels; c++) {
@@ -226,6 +245,7 @@ static void bias_rows(const conv_job *j, char *out, int64_t channel, int64_t cha
 
 /* ---- X to Y */
 
+/* One band of one image and group. A plain job's patches are the image itself. */
 static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
     const asnd_conv *g = j->g;
     int64_t image = task / j->bands, from = task % j->bands * j->band;
@@ -244,6 +264,7 @@ static asn_status band_to_y(conv_job *j, int64_t task, char *buffer) {
     return ASN_OK;
 }
 
+/* A depthwise plane: each tap is one multiply and add over a run of windows. */
 static void deep_to_y(void *ctx, int64_t plane) {
     conv_job *j = ctx;
     const asnd_conv *g = j->g;
@@ -278,6 +299,7 @@ asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const v
 
 /* ---- Y to X */
 
+/* A whole image, since neighbouring windows add to the same elements of X. */
 static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
     const asnd_conv *g = j->g;
     int64_t group = image % g->groups;
@@ -314,6 +336,7 @@ static void deep_to_x(void *ctx, int64_t image) {
     }
 }
 
+/* Without windows X is the bias. */
 asn_status asn_conv_to_x(const asnd_conv *g, asn_dtype t, const void *y, const void *w,
                          const void *bias, void *x) {
     conv_job j;
@@ -333,6 +356,8 @@ asn_status asn_conv_to_x(const asnd_conv *g, asn_dtype t, const void *y, const v
 
 /* ---- X and Y to the weight: a group's sum runs over images and bands in order */
 
+/* One group at a time, so that its sum has one order; few groups leave threads to the
+ * products. */
 static asn_status group_to_w(conv_job *j, int64_t group, char *buffer) {
     const asnd_conv *g = j->g;
     char *w = j->out + group * g->cy * j->rows * j->size;

@@ -1,4 +1,11 @@
-/* CPU device: connectionist temporal classification (see ctc.h). */
+/* CPU device: connectionist temporal classification (see ctc.h).
+ *
+ * Graves' recursions in logarithms: a label is reached from itself, from the one before,
+ * and past a blank from the target before that if it is another one. Forwards they give
+ * alpha and the loss; backwards beta, two rows of it at a time, and with alpha the
+ * gradient of each time. Everything is float64; an impossible alignment is -infinity
+ * throughout and gives an infinite loss.
+ */
 #include "device/cpu/nn/ctc.h"
 
 #include <math.h>
@@ -20,6 +27,8 @@ static int skips(const asnd_ctc *c, int64_t s) {
     return s >= 2 && s % 2 == 1 && label(c, s) != label(c, s - 2);
 }
 
+/* The first label is the leading blank or the first target; the last one the trailing
+ * blank or the last target. */
 double asn_ctc_forward(const asnd_ctc *c, double *alpha, int64_t row) {
     int64_t labels = 2 * c->length + 1;
     if (c->times == 0) return c->length == 0 ? 0 : INFINITY;
@@ -53,6 +62,7 @@ static void gradient_row(const asnd_ctc *c, const double *p, const double *alpha
         grad[k] = (exp(p[k]) - exp(grad[k] + loss - p[k])) * dy;
 }
 
+/* The two rows of beta change places at each step. */
 void asn_ctc_backward(const asnd_ctc *c, const double *alpha, int64_t row, double loss,
                       double dy, double *room, double *grad) {
     int64_t labels = 2 * c->length + 1;

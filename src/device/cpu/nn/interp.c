@@ -20,6 +20,8 @@ typedef struct {
     int64_t n, points;
 } interp_run;
 
+/* How many points are not above x, less one. Without branches: the halves are chosen by
+ * arithmetic, since half of the branches would be predicted wrongly. */
 static int64_t bisect(const double *xp, int64_t points, double x) {
     int64_t low = 0;
     for (int64_t left = points; left > 0;) {
@@ -30,6 +32,7 @@ static int64_t bisect(const double *xp, int64_t points, double x) {
     return low - 1;
 }
 
+/* The same number of steps for each: points alone decide it. */
 static void bisect_lanes(const interp_run *r, const double *x, int32_t *at) {
     int64_t low[LANES] = {0};
     for (int64_t left = r->points; left > 0;) {
@@ -62,6 +65,7 @@ static void find_intervals(const interp_run *r, const double *x, int64_t n, int3
         at[i] = (int32_t)bisect(r->xp, r->points, x[i]);
 }
 
+/* j: the interval of x, -1 below the first point. */
 static double value_at(const interp_run *r, double x, int64_t j) {
     int64_t last = r->points - 1;
     if (x != x) return last ? x : r->fp[0]; /* as numpy.interp of one point */
@@ -91,6 +95,7 @@ static void interp_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* What the kernel takes; the array library brings operands into this form. */
 static bool is_line(const asnd_nd *a) {
     return a->ndim == 1 && a->dtype == ASN_F64 &&
            (a->strides[0] == 8 || a->shape[0] <= 1);

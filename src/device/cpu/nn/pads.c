@@ -1,4 +1,11 @@
-/* CPU device: padding (see pads.h). */
+/* CPU device: padding (see pads.h).
+ *
+ * Each element is copied from where the tables say, plane by plane. Inside a row most
+ * elements follow each other in the source too: the longest such run is found once
+ * (find_inside) and copied as bytes, the edges one by one. The gradient has no such run
+ * to copy, since it adds; a plane is one thread's, so elements that several places come
+ * from are added up in order.
+ */
 #include "device/cpu/nn/pads.h"
 
 #include <string.h>
@@ -16,6 +23,7 @@ typedef struct {
     int64_t inside[2]; /* a row's elements that follow each other: memcpy */
 } pad_job;
 
+/* The two edges by the table, then the middle in one piece. */
 static void take_row(const pad_job *j, const char *x, char *y) {
     const int64_t *from = j->p->from[2];
     int64_t edge[2][2] = {{0, j->inside[0]}, {j->inside[1], j->p->out[2]}};

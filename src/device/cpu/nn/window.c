@@ -1,4 +1,12 @@
-/* CPU device: pooling (see window.h). */
+/* CPU device: pooling (see window.h).
+ *
+ * window.inc has the loops, included once for each type: by size where elements are only
+ * moved (unpooling), by type where they are compared or summed. A plane is one task: its
+ * windows may overlap, and what they add must have one order.
+ *
+ * Positions come from tensors, so each loop checks them and goes on; one that is outside
+ * its plane is told when all planes are done.
+ */
 #include "device/cpu/nn/window.h"
 
 #include <math.h>
@@ -11,6 +19,8 @@ static int64_t extent(const int64_t n[3]) {
     return n[0] * n[1] * n[2];
 }
 
+/* The same for every element of a window: its share of each dimension, multiplied, or
+ * what the call says. */
 static int64_t divisor_of(const asnd_windows *w, int64_t a, int64_t b, int64_t c) {
     if (w->divisor != 0) return w->divisor;
     return w->share[0][a] * w->share[1][b] * w->share[2][c];
@@ -87,6 +97,7 @@ static void mean_plane(void *ctx, int64_t p) {
     }
 }
 
+/* Cleared first: windows add to it. */
 static void spread_plane(void *ctx, int64_t p) {
     const window_job *j = ctx;
     const void *y = j->from + p * j->few * j->size;

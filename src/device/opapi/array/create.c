@@ -1,4 +1,10 @@
-/* CPU device, operators: Arange, Range, Linspace, Eye. */
+/* CPU device, operators: Arange, Range, Linspace, Eye.
+ *
+ * The output's length is the program's to know: it is computed here and compared with the
+ * tensor given, exactly for integers (128 bits hold the difference of any two of 64) and
+ * as a double where a float takes part. The elements are the array library's kernels
+ * (cpu/index/creation.h).
+ */
 #include <math.h>
 
 #include "device/cpu/index/creation.h"
@@ -13,6 +19,7 @@ typedef struct {
     _Alignas(16) uint8_t first[16], delta[16];
 } create_plan;
 
+/* Eye is the one with two dimensions. */
 static asn_status create_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const create_plan *p = plan;

@@ -31,6 +31,8 @@ static asn_status join_log(const asnd_nd *out, const asnd_nd *sign, const asnd_n
     return asn_prog_run(&prog);
 }
 
+/* Logdet is Slogdet into temporaries, joined behind. Outputs are made in temporaries,
+ * since they may be of half precision. */
 static asn_status decompose_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const decompose_plan *p = plan;
     asnd_view views[3];
@@ -72,6 +74,7 @@ static asn_status check_shape(const asnd_call *c, int i, const asnd_nd *self,
     return asn_call_same_shape(c, i, ndim, shape);
 }
 
+/* Qr's `some`: Q has as many columns as the shorter side. */
 static asn_status check_outputs(const asnd_call *c, asnd_linalg_op op,
                                 const asnd_nd *self) {
     int64_t m = self->shape[self->ndim - 2], n = self->shape[self->ndim - 1];

@@ -3,6 +3,9 @@
  * One fused program multiplies the operands over the space of all labels and sums over
  * those that the output lacks, as torch.einsum does with an ellipsis too. A label that an
  * operand repeats is its diagonal; spaces mean nothing. Halves are summed in float32.
+ *
+ * Labels are numbered with the output's first, so the summed dimensions are the last
+ * ones; each operand is a view of that space with strides of 0 where it lacks a label.
  */
 #include <ctype.h>
 #include <string.h>
@@ -20,6 +23,7 @@ typedef struct {
     int8_t label[TENSORS + 1][ASN_ND_MAX_DIMS]; /* of each dimension */
 } einsum_plan;
 
+/* An extent of 0 leaves the sums at 0. */
 static asn_status einsum_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const einsum_plan *p = plan;
     const asnd_nd *to = asn_exec_nd(e, p->out);
@@ -100,6 +104,8 @@ static int8_t number_of(char letter, char *letters, int *count) {
     return (int8_t)(*count)++;
 }
 
+/* Text, then numbers, then extents; an extent of 1 broadcasts. The output is read first,
+ * so that its labels get the first numbers. */
 static asn_status read_equation(const asnd_call *c, einsum_plan *p, const asnd_nd **nd) {
     char text[TENSORS + 1][ASN_ND_MAX_DIMS], letters[LABELS];
     const char *at = c->args[1].p;

@@ -43,6 +43,7 @@ static bool is_slice(const asnd_operand *o) {
     return o->is_absent || (o->nd.ndim == 1 && o->nd.shape[0] == 0 && o->addr == NULL);
 }
 
+/* The indices' common shape grows by `a`, from the right. */
 static asn_status join_shape(index_set *set, const asnd_nd *a) {
     while (set->ndim < a->ndim) {
         memmove(set->shape + 1, set->shape, (size_t)set->ndim * sizeof *set->shape);
@@ -85,6 +86,8 @@ static asn_status add_mask(asnd_tmp *tmp, index_set *set, const asnd_nd *mask,
     return ASN_OK;
 }
 
+/* Indices as views of int64, all broadcast to one shape; a mask counts as many as it has
+ * dimensions. */
 static asn_status collect(aclOpExecutor *e, const index_plan *p, asnd_tmp *tmp,
                           index_set *set) {
     const asnd_nd *self = asn_exec_nd(e, p->self);
@@ -139,6 +142,8 @@ static int arrange(const index_set *set, asnd_view *self, int64_t *shape, int *n
     return place;
 }
 
+/* What the indices give is known here only, since masks are data; so the output's shape
+ * is checked here too. */
 static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const index_plan *p = plan;
     index_set set;
@@ -176,6 +181,7 @@ static asn_status index_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_cpu_index_get(&self.nd, set.count, set.list, &other.nd);
 }
 
+/* Dtypes, and that no more dimensions are indexed than there are. */
 asn_status asn_planner_index(asnd_call *c) {
     const asnd_nd *self = asn_call_nd(c, 0), *other = asn_call_nd(c, 2);
     const asnd_array *list = asn_call_array(c, 1);

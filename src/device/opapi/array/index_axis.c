@@ -62,6 +62,7 @@ static asn_status source_view(aclOpExecutor *e, const axis_plan *p, asnd_tmp *tm
     return asn_prog_run(&prog);
 }
 
+/* A tensor's positions as int64, or the numbers of an aclIntArray. */
 static asn_status index_view(aclOpExecutor *e, const axis_plan *p, asnd_tmp *tmp,
                              asnd_view *out) {
     if (p->index >= 0) return asn_tmp_as(tmp, asn_exec_nd(e, p->index), ASN_I64, out);
@@ -83,6 +84,7 @@ static asn_status flat_view(const asnd_nd *a, asnd_tmp *tmp, asnd_view *flat) {
     return ASN_OK;
 }
 
+/* A tensor with gaps is written through a copy of all of it. */
 static asn_status put_flat(const asnd_nd *out, const asnd_view *index, asnd_view *source,
                            asn_op accumulate, asnd_tmp *tmp) {
     asnd_view flat, flat_index, flat_source;
@@ -111,6 +113,8 @@ static asn_status nd_views(const asnd_nd *index, asnd_view *views, const asnd_nd
     return ASN_OK;
 }
 
+/* The output holds self already. A scalar source is stretched over what the indices name.
+ */
 static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
                              const asnd_view *index, asnd_view *source, asnd_tmp *tmp) {
     asnd_view self;
@@ -145,6 +149,7 @@ static asn_status axis_write(const axis_plan *p, const asnd_nd *out,
     return asn_cpu_index_put(&self.nd, 1, list, &source->nd, p->accumulate, NULL);
 }
 
+/* Reads go straight to the kernel; writes copy self first, unless it is the output. */
 static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const axis_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out), *self = asn_exec_nd(e, p->self);
@@ -172,6 +177,7 @@ static asn_status axis_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return axis_write(p, out, &index, &source, tmp);
 }
 
+/* index, source, out: parameters; -1: none. */
 static axis_plan *plan_axis(asnd_call *c, index_kind kind, int index, int source,
                             int out) {
     int larger = source >= 0 && c->first[source] >= 0 ? source : out;
@@ -277,6 +283,7 @@ asn_status asn_planner_scatter(asnd_call *c) {
     return src ? ASN_OK : asn_call_element(c, 3, self->dtype, p->element);
 }
 
+/* index: one axis, or one element; source: self with as many slices as indices. */
 static asn_status put_axis_shapes(const asnd_call *c, int index_at, int source_at,
                                   int axis) {
     const asnd_nd *self = asn_call_nd(c, 0), *index = asn_call_nd(c, index_at);

@@ -1,6 +1,7 @@
 /* CPU device, operators: concatenation, splitting, padding, triangles, diagonals.
  *
- * A body here is a list of moves between slices of two tensors.
+ * A body here is a list of moves between slices of two tensors, which asn_move makes
+ * whatever their strides, dtypes or overlap; nothing is computed.
  */
 #include <string.h>
 
@@ -53,6 +54,7 @@ static asn_status plan_pieces(asnd_call *c, int whole, int list, int axis, bool 
     return ASN_OK;
 }
 
+/* Shapes are compared but for one axis (-1: for all). */
 static asn_status piece_check(const asnd_call *c, int list, uint64_t k, int ndim,
                               const int64_t *shape, int but_axis) {
     const asnd_operand *o = &c->e->operands[c->first[list] + (int)k];
@@ -164,6 +166,7 @@ typedef struct {
     int64_t before[ASN_ND_MAX_DIMS]; /* negative: cut */
 } pad_plan;
 
+/* Filled first, then the part that is kept moved in; a pad may cut everything. */
 static asn_status pad_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const pad_plan *p = plan;
@@ -219,6 +222,7 @@ typedef struct {
     int64_t diagonal;
 } triangle_plan;
 
+/* Copied, then cleared row by row: one fill for the stack of matrices and a row. */
 static asn_status triangle_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const triangle_plan *p = plan;
@@ -283,6 +287,7 @@ static void diagonal_of(asnd_view *v, int64_t k) {
     v->nd.ndim = 1;
 }
 
+/* Out of a matrix, or into one that is filled with zeros. */
 static asn_status diag_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const diag_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);

@@ -58,6 +58,7 @@ static mask_plan *plan_mask(asnd_call *c, asnd_body_fn body, int out, double wor
     return p;
 }
 
+/* As bool, stretched over a shape that it fits. */
 static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asnd_tmp *tmp, int ndim,
                             const int64_t *shape, asnd_view *mask) {
     ASN_TRY(asn_tmp_as(tmp, asn_exec_nd(e, p->mask), ASN_BOOL, mask));
@@ -67,6 +68,7 @@ static asn_status mask_view(aclOpExecutor *e, const mask_plan *p, asnd_tmp *tmp,
 
 /* ---- MaskedSelect(self, mask, out) */
 
+/* In row-major order of the common shape. */
 static asn_status select_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const mask_plan *p = plan;
     asnd_view self, mask;
@@ -100,6 +102,8 @@ asn_status asn_planner_masked_select(asnd_call *c) {
 
 /* ---- MaskedFillScalar, MaskedFillTensor, MaskedScatter (selfRef, mask, value) */
 
+/* One value everywhere, or the source's elements in their order (MaskedScatter), which
+ * must not change while self is written. */
 static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     mask_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, p->self);
@@ -147,6 +151,8 @@ asn_status asn_planner_masked_fill(asnd_call *c) {
 
 /* ---- Nonzero(self, out): N x D; NonzeroV2: D x N, arg 1 */
 
+/* Counted before anything is written. What comes out is packed at the output's beginning.
+ */
 static asn_status nonzero_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const mask_plan *p = plan;
@@ -183,6 +189,7 @@ asn_status asn_planner_nonzero(asnd_call *c) {
 
 /* ---- RepeatInterleave...: by a tensor of counts or one number, flat or along dim */
 
+/* A lone count is for every element; without an axis the elements count row-major. */
 static asn_status interleave_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const mask_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);

@@ -81,6 +81,7 @@ static asn_status fold_batch(asnd_tmp *tmp, asnd_view *a, asnd_view *b) {
     return ASN_OK;
 }
 
+/* By bounds: interleaved tensors count as overlapping. */
 static bool may_overlap(const asnd_nd *x, const asnd_nd *y) {
     uintptr_t low[2] = {(uintptr_t)x->data, (uintptr_t)y->data}, high[2];
     const asnd_nd *v[2] = {x, y};
@@ -106,6 +107,7 @@ static void stand_out(const matmul_plan *p, const asnd_nd *a0, const asnd_nd *b0
     if (b0->ndim == 1 && !p->row_b) asn_view_insert(out, out->nd.ndim, 1, 0);
 }
 
+/* v's matrices, over the batch that the output has. */
 static void broadcast_batch(asnd_view *v, const asnd_view *out) {
     int64_t shape[ASN_ND_MAX_DIMS];
     int n = out->nd.ndim;
@@ -115,6 +117,8 @@ static void broadcast_batch(asnd_view *v, const asnd_view *out) {
     asn_view_broadcast(v, n, shape);
 }
 
+/* Straight into the output where its dtype is the product's and no input lies in it; else
+ * through a temporary, which rounds halves once. */
 static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const matmul_plan *p = plan;
     const asnd_nd *a0 = asn_exec_nd(e, p->a), *b0 = asn_exec_nd(e, p->b);
@@ -151,6 +155,7 @@ static asn_status matmul_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
 
 /* ---- planning */
 
+/* An absent factor is 1. Halves have factors of float32. */
 static asn_status factor(const asnd_call *c, int i, asn_dtype loop, uint8_t *element) {
     const aclScalar *s = asn_call_scalar(c, i);
     if (s == NULL) {
@@ -223,7 +228,8 @@ asn_status asn_planner_matmul(asnd_call *c) {
 }
 
 /* Addmm, Baddbmm, Addbmm (self, a, b, beta, alpha, out, ...), Addr; Addmv swaps alpha and
- * beta. */
+ * beta. Factors are read last, in the dtype that the product turned out to have; an empty
+ * output has no plan to put them in. */
 asn_status asn_planner_addmm(asnd_call *c) {
     matmul_plan q;
     memset(&q, 0, sizeof q);

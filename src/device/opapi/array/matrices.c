@@ -1,5 +1,10 @@
 /* CPU device, operators: LinalgQr, LinalgCross, TriangularSolve, Pdist, and sums of
- * groups of rows. */
+ * groups of rows.
+ *
+ * Small operators with a body each, over packed copies (packed.h) or views. QR is the
+ * linear algebra kernel's; a cross product three fused passes, one for each component,
+ * into a temporary, so that out may be an operand.
+ */
 #include <complex.h>
 #include <math.h>
 #include <string.h>
@@ -132,6 +137,8 @@ asn_status asn_planner_cross(asnd_call *c) {
 
 typedef double _Complex c128;
 
+/* By substitution, row by row over all right-hand sides; a transposed matrix is read the
+ * other way round. */
 static void solve_one(const c128 *a, c128 *x, int64_t n, int64_t r,
                       const asnd_packed *p) {
     bool upper = p->arg[2].i != 0, trans = p->arg[3].i != 0;
@@ -212,6 +219,7 @@ asn_status asn_planner_triangular_solve(asnd_call *c) {
 
 /* ---- Pdist(self, p, out), PdistForward: distances of all pairs of rows, in float64 */
 
+/* p INFINITY is the largest difference (NaN counts), 0 the number of differences. */
 static double distance(const double *a, const double *b, int64_t n, double p) {
     double sum = 0;
     for (int64_t k = 0; k < n; k++) {

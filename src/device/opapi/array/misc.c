@@ -1,5 +1,9 @@
 /* CPU device, operators: softmax, equality of tensors, trace, complex numbers from parts,
  * folds of tensor lists, histograms.
+ *
+ * Those that are no family of their own. Most are one to three fused programs
+ * (program.h); what a body needs beside its operands is in one plan for all of them
+ * (misc_plan).
  */
 #include <math.h>
 #include <string.h>
@@ -17,6 +21,7 @@ typedef struct {
     double low, high;
 } misc_plan;
 
+/* ns: nanoseconds an element of self. */
 static misc_plan *plan_misc(asnd_call *c, asnd_body_fn body, int out, double ns) {
     const asnd_nd *self = asn_call_nd(c, c->first[0] >= 0 ? 0 : out);
     misc_plan *p =
@@ -30,6 +35,8 @@ static misc_plan *plan_misc(asnd_call *c, asnd_body_fn body, int out, double ns)
 
 /* ---- Softmax, LogSoftmax (self, dim, out) */
 
+/* Extent 1 and stride 0 along the axis: a place to reduce into, and a broadcast input
+ * afterwards. */
 static asn_status reduced_tmp(asnd_tmp *tmp, asn_dtype dtype, const asnd_view *in,
                               int axis, asnd_view *v) {
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -40,6 +47,8 @@ static asn_status reduced_tmp(asnd_tmp *tmp, asn_dtype dtype, const asnd_view *i
     return ASN_OK;
 }
 
+/* Three passes: the maximum, the sum of exponentials below it, the result. Halves are
+ * computed in float32 and rounded once. */
 static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     asnd_view in, out, top, sum;
@@ -170,6 +179,7 @@ asn_status asn_planner_precision_compare(asnd_call *c) {
 
 /* ---- Trace(self, out) */
 
+/* A diagonal is a line whose stride is the sum of both. */
 static asn_status trace_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);
@@ -199,6 +209,7 @@ asn_status asn_planner_trace(asnd_call *c) {
 
 /* ---- Complex(real, imag, out); Polar(absolute, angle, out): arg 1 */
 
+/* Both parts are views of the complex output, written in one pass. */
 static asn_status parts_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const misc_plan *p = plan;
@@ -248,6 +259,7 @@ asn_status asn_planner_parts(asnd_call *c) {
 
 /* ---- Sum, MaxN, MinN (tensors, out): elementwise over a list; arg is the operation */
 
+/* One pass for each tensor into a temporary: the output may be one of them. */
 static asn_status fold_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
@@ -293,6 +305,7 @@ asn_status asn_planner_fold(asnd_call *c) {
 
 /* ---- Histc(self, bins, min, max, out): equal bins; min == max takes the data's range */
 
+/* The last bin holds its upper end; NaN is in none. */
 static asn_status histc_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const misc_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);

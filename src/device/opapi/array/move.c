@@ -13,6 +13,7 @@
 
 static const double NS_PER_ELEMENT = 0.5;
 
+/* Nanoseconds. */
 static double work_of(const asnd_nd *a) {
     return 50 + NS_PER_ELEMENT * (double)asn_nd_size(a);
 }
@@ -58,7 +59,8 @@ static void view_of_first(const asnd_call *c, asnd_view *v) {
     asn_view_set(v, asn_call_nd(c, 0));
 }
 
-/* Cast(self, dtype, out) */
+/* Cast(self, dtype, out). Dtypes that nothing computes with have a planner of their own.
+ */
 asn_status asn_planner_cast(asnd_call *c) {
     const asnd_nd *out = asn_call_nd(c, 2);
     const aclTensor *from = asn_call_operand(c, 0)->source,
@@ -232,6 +234,7 @@ typedef struct {
     _Alignas(16) uint8_t element[16];
 } fill_plan;
 
+/* The value of a tensor is read when the operator runs. */
 static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     fill_plan *p = plan;
@@ -297,6 +300,7 @@ static asn_status roll_blocks(const asnd_view *dst, const asnd_view *src,
     return roll_blocks(&to, &from, shift, axis + 1);
 }
 
+/* Rolls by blocks; without dims the elements roll as one line, through temporaries. */
 static asn_status roll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const many_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->in), *out = asn_exec_nd(e, p->out);

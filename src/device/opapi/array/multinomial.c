@@ -44,6 +44,7 @@ static int64_t find(const double *sums, int64_t n, double x) {
     return low;
 }
 
+/* weight: the row as given; sums: its running sums, or the times to wait. */
 static asn_status multinomial_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     int64_t rows = p->n[0], n = p->n[1], k = p->arg[1].i;

@@ -1,6 +1,10 @@
 /* CPU device, operators: NanMedian(self, out), NanMedianDim(self, dim, keepDim,
  * valuesOut, indicesOut): the lower of two medians of what is not NaN; NaN where nothing
- * else is. */
+ * else is.
+ *
+ * By a whole sort of each line, with positions, since NaN sort last and their number is
+ * then seen from the end. A selection would need that number first.
+ */
 #include <math.h>
 #include <string.h>
 

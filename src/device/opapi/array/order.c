@@ -1,4 +1,10 @@
-/* CPU device, operators: sorting, searching, distinct values, counting. */
+/* CPU device, operators: sorting, searching, distinct values, counting.
+ *
+ * The kernels are cpu/sort's, which take int64 positions: an output of int32 gets its own
+ * through a temporary. A tensor without dimensions is a line of one element.
+ * Data-dependent lengths (Unique) are told to the program's tensors when the body has run
+ * (asn_exec_resize).
+ */
 #include <math.h>
 #include <string.h>
 
@@ -16,11 +22,13 @@ typedef struct {
     double low, high;
 } order_plan;
 
+/* Nanoseconds, roughly: n log n. */
 static double sort_work(const asnd_nd *a, int axis) {
     double n = a->ndim ? (double)a->shape[axis] : 1;
     return 200 + (double)asn_nd_size(a) * (2 + log2(n + 1));
 }
 
+/* Operands that are not set are absent (-1), numbers 0. */
 static order_plan *plan_order(asnd_call *c, asnd_body_fn body, double work) {
     order_plan *p = asn_call_plan(c, body, sizeof *p, work);
     if (p == NULL) return NULL;
@@ -117,6 +125,8 @@ asn_status asn_planner_topk(asnd_call *c) {
 /* ---- Kthvalue(self, k, dim, keepdim, valuesOut, indicesOut), MedianDim(self, dim,
  * keepDim, valuesOut, indicesOut), Median(self, valuesOut): the lower of two medians */
 
+/* By a whole sort, whose position is the answer; of all elements through a row-major
+ * copy. */
 static asn_status kth_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
@@ -176,6 +186,8 @@ asn_status asn_planner_kth(asnd_call *c) {
 /* ---- SearchSorted(sortedSequence, self, outInt32, right, sorter, out); SearchSorteds: a
  * scalar */
 
+/* A sequence of several dimensions is searched line by line, each value among those of
+ * its own line. */
 static asn_status search_rows(const asnd_view *sorted, const asnd_view *sorter,
                               const asnd_view *values, bool right, const asnd_view *out) {
     if (sorted->nd.ndim == 1)
@@ -195,6 +207,7 @@ static asn_status search_rows(const asnd_view *sorted, const asnd_view *sorter,
     return ASN_OK;
 }
 
+/* In the common dtype; a scalar among integers is looked for in float64. */
 static asn_status search_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->indices);
@@ -255,6 +268,8 @@ asn_status asn_planner_searchsorted(asnd_call *c) {
 
 /* ---- Unique(self, sorted, returnInverse, valueOut, inverseOut), Unique2 with counts */
 
+/* Whatever the outputs have room for; more values than that are an error of the
+ * execution. */
 static asn_status unique_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->values);
@@ -319,6 +334,7 @@ asn_status asn_planner_unique(asnd_call *c) {
 
 /* ---- Bincount(self, weights, minlength, out) */
 
+/* Counts in int64, weights in float64, then converted. */
 static asn_status bincount_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const order_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->values);

@@ -73,6 +73,8 @@ static double parameter(const asnd_view *v, const double *values, double number,
     return v == NULL ? number : values[i];
 }
 
+/* From the standard distributions to the wanted ones, in place, an element at a time
+ * where a parameter is a tensor. */
 static void shape_values(const random_plan *p, double *x, int64_t n,
                          const asnd_view *first, const asnd_view *second) {
     const double *a = first ? (const double *)first->nd.data : NULL;
@@ -98,6 +100,7 @@ static asn_status spread(aclOpExecutor *e, int operand, const asnd_nd *out, asnd
     return asn_move(&v->nd, &from.nd);
 }
 
+/* Such an output takes the numbers directly. */
 static bool is_packed_f64(const asnd_nd *x) {
     int64_t step = 8;
     for (int d = x->ndim - 1; d >= 0; step *= x->shape[d--])
@@ -113,6 +116,8 @@ static void truncate_units(double *x, int64_t n, asn_dtype dt) {
         x[i] = floor(x[i] * grid) / grid;
 }
 
+/* Numbers are drawn in float64, whatever the output's dtype, and then converted: one
+ * stream of numbers for all dtypes. */
 static asn_status random_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const random_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);

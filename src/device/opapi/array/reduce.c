@@ -54,6 +54,7 @@ static asn_status finish(const asnd_view *kept, const asnd_view *acc, asn_op op)
     return asn_prog_run(&p);
 }
 
+/* to may be from. */
 static asn_status divide_by(const asnd_view *to, const asnd_view *from, double divisor) {
     asnd_prog p;
     asn_prog_begin(&p, to->nd.ndim, to->shape, 0);
@@ -63,6 +64,7 @@ static asn_status divide_by(const asnd_view *to, const asnd_view *from, double d
     return asn_prog_run(&p);
 }
 
+/* One pass, and one over the results where they are divided or converted. */
 static asn_status simple(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
                          asnd_tmp *tmp) {
     static const asn_op ops[] = {
@@ -148,6 +150,7 @@ static bool is_one_line(const reduce_plan *r, const asnd_nd *in, const asnd_view
     return true;
 }
 
+/* A correction above the count divides by 0, as the other way does. */
 static asn_status variance_of_line(const reduce_plan *r, const asnd_nd *in,
                                    const asnd_view *kept) {
     double m2, divisor = fmax((double)r->count - r->number, 0);
@@ -161,6 +164,8 @@ static asn_status variance_of_line(const reduce_plan *r, const asnd_nd *in,
     return ASN_OK;
 }
 
+/* Two passes over the input: the mean, then the squared deviations, which do not cancel.
+ */
 static asn_status variance(const reduce_plan *r, const asnd_nd *in, const asnd_view *kept,
                            const asnd_view *second, asnd_tmp *tmp) {
     if (second == NULL && is_one_line(r, in, kept)) return variance_of_line(r, in, kept);
@@ -279,6 +284,8 @@ typedef struct {
     double number;
 } options;
 
+/* By the parameters' kinds and names, since each operator has some of them, in places of
+ * its own. */
 static asn_status read_options(const asnd_call *c, options *o) {
     int ndim = asn_call_nd(c, 0)->ndim, axis = 0;
     *o = (options){.mask = ndim == 64 ? ~UINT64_C(0) : (UINT64_C(1) << ndim) - 1,
@@ -310,6 +317,7 @@ static asn_status read_options(const asnd_call *c, options *o) {
     return ASN_OK;
 }
 
+/* VarMean's mean, Aminmax's maximum; -1: there is none. */
 static int second_out(const asnd_call *c, int first) {
     for (int i = first + 1; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_OUT) return i;

@@ -36,6 +36,7 @@ static scan_plan *plan_scan(asnd_call *c, asnd_body_fn body, int out, int axis) 
 /* ---- Cumsum(self, dim, dtype, out), CumsumV2(self, dim, exclusive, reverse, out),
  * Cumprod(input, dim, dtype, out), InplaceCumprod(input, dim) */
 
+/* A reversed scan is one over views with negative strides. */
 static asn_status scan_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const scan_plan *p = plan;
@@ -86,6 +87,7 @@ asn_status asn_planner_scan(asnd_call *c) {
 
 /* ---- Cummax, Cummin (self, dim, valuesOut, indicesOut) */
 
+/* NaN is a candidate too: from the first one on it is the running value. */
 static asn_status extreme_positions(const scan_plan *p, const asnd_view *in,
                                     const asnd_view *values, const asnd_nd *indices,
                                     asnd_tmp *tmp) {
@@ -143,6 +145,7 @@ asn_status asn_planner_cummax(asnd_call *c) {
 /* ---- ArgMax, ArgMin (self, dim, keepdim, out); MaxDim, MinDim (self, dim, keepdim, out,
  * indices) */
 
+/* Values are gathered at the positions found, so that both name the same element. */
 static asn_status extreme_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const scan_plan *p = plan;
     const asnd_nd *indices = asn_exec_nd(e, p->indices);

@@ -2,6 +2,10 @@
  *
  * aclRfft1D and aclStft. The transforms themselves are the device's (fft.h), in float32
  * or float64; results that CANN has as pairs of floats are views of complex numbers.
+ *
+ * A short-time transform is a view of overlapping frames, one fused multiplication by the
+ * window, and one transform over all frames; the result is turned into CANN's order of
+ * dimensions by a view.
  */
 #include <math.h>
 #include <string.h>

@@ -17,6 +17,7 @@ static asn_status bad_index(const char *what, int64_t got, int64_t limit) {
  * out)
  */
 
+/* How often each row is named; all indices are checked on the way. */
 static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_tmp *tmp,
                             int64_t **counts) {
     *counts = asn_tmp_alloc(tmp, ((size_t)rows + 1) * sizeof **counts);
@@ -29,6 +30,7 @@ static asn_status counts_of(const int64_t *index, int64_t n, int64_t rows, asnd_
     return ASN_OK;
 }
 
+/* The padding row gets no gradient. By frequency: a row's gradients are averaged. */
 static asn_status dense_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     asnd_view grad, indices, out;
@@ -85,6 +87,7 @@ typedef struct {
     int64_t rows, width, num_indices, bags, padding, mode;
 } bags;
 
+/* An empty bag is 0. Padding counts for nothing, not even in the mean. */
 static asn_status one_bag(const bags *b, int64_t bag) {
     int64_t first = b->offset[bag], count = 0;
     int64_t end = bag + 1 < b->bags ? b->offset[bag + 1] : b->num_indices;

@@ -40,11 +40,13 @@ static double digamma(double x) {
     return result + log(x) - 0.5 / x - sum;
 }
 
+/* lgamma would write a global sign. */
 static double log_gamma(double x) {
     int sign;
     return lgamma_r(x, &sign);
 }
 
+/* Next to 1 erfc keeps the digits that erf has lost. */
 static double erfinv(double x) {
     double a = fabs(x);
     if (!(a < 1)) return a == 1 ? copysign(INFINITY, x) : NAN;

@@ -109,6 +109,7 @@ static asn_status match_rows(const asnd_view *rows, asnd_tmp *tmp, int64_t *orde
 
 /* ---- results */
 
+/* Writes the first `count` slices, and tells the tensor its extent. */
 static asn_status resize(aclOpExecutor *e, int operand, asnd_view *v, int axis,
                          int64_t count) {
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -122,6 +123,7 @@ static asn_status resize(aclOpExecutor *e, int operand, asnd_view *v, int axis,
     return ASN_OK;
 }
 
+/* The first row of each run is its value. */
 static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_view *rows,
                              const int64_t *order, const uint8_t *same, asnd_tmp *tmp) {
     int64_t n = rows->shape[0], count = 0;
@@ -173,6 +175,7 @@ static asn_status write_rows(aclOpExecutor *e, const rows_plan *p, const asnd_vi
     return resize(e, p->values, &shaped, axis, count);
 }
 
+/* Each slice as a row of a packed copy. */
 static asn_status slices(aclOpExecutor *e, const rows_plan *p, asnd_tmp *tmp,
                          asnd_view *rows) {
     const asnd_nd *in = asn_exec_nd(e, p->self);

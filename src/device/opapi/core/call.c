@@ -1,5 +1,14 @@
 /* CPU device, operators: the front of phase 1 (see call.h) and the checks that planners
- * share. */
+ * share.
+ *
+ * Checks come in a fixed order: NULLs and handles, dtypes that exist, tensors that fit
+ * their storage, then the planner's own rules. Parameters are described by the operator's
+ * row, so no planner looks at a handle itself, and messages name the operator and the
+ * parameter as CANN's documentation does.
+ *
+ * Every failure before an executor is handed out releases what was captured; afterwards
+ * nothing but the body may fail, and its error belongs to the stream.
+ */
 #include "device/opapi/core/call.h"
 
 #include <stdio.h>
@@ -24,6 +33,8 @@ static const bool may_be_strict = false;
 static const bool may_be_strict = true;
 #endif
 
+/* Read once: the setting is for a whole process. Two threads may both read it, and agree.
+ */
 static bool is_strict(void) {
     static _Atomic int8_t known; /* 0: not yet */
     int8_t strict = atomic_load_explicit(&known, memory_order_relaxed);
@@ -60,6 +71,8 @@ static asn_status opaque_check(asnd_call *c, int i, const aclTensor *t, bool *op
     return ASN_OK;
 }
 
+/* A tensor is captured by value (its view and address); the handle may be destroyed
+ * between the phases, as CANN allows. */
 static asn_status capture(asnd_call *c, int i, const aclTensor *t, char kind) {
     if (t != NULL) ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR, t));
     bool int4 = t != NULL && t->acl_dtype == ACL_INT4 && c->op->params[i].int4;
@@ -87,6 +100,7 @@ static asn_status capture(asnd_call *c, int i, const aclTensor *t, char kind) {
     return asnop_operand_error(c->op->name, c->op->params[i].name, &extent);
 }
 
+/* Members become consecutive operands; c->first[i] is the first of them. */
 static asn_status capture_list(asnd_call *c, int i, const asnd_array *list, char kind) {
     ASN_TRY(handle_check(c, i, ASN_OBJECT_TENSOR_LIST, list));
     const aclTensor *const *members = list->data;
@@ -95,6 +109,8 @@ static asn_status capture_list(asnd_call *c, int i, const asnd_array *list, char
     return ASN_OK;
 }
 
+/* Arguments without a handle need no check here; of a list of scalars or integers only
+ * that it lives. */
 static asn_status param_check(asnd_call *c, int i) {
     static const uint8_t object_kind[128] = {
         [ASN_SCALAR] = ASN_OBJECT_SCALAR,       [ASN_INTS] = ASN_OBJECT_INT_ARRAY,
@@ -143,6 +159,8 @@ static int32_t run_body(aclOpExecutor *e) {
     return asnrtFail(asn_status_acl(status), "%s: %s", e->name, asn_error_message());
 }
 
+/* Results are written on success alone. The workspace is always 0 bytes: bodies take
+ * their temporaries from the stream's scratch memory when they run. */
 aclnnStatus asn_op_plan(const asnd_opdesc *op, const asnd_arg *args,
                         uint64_t *workspaceSize, aclOpExecutor **executor) {
     if (workspaceSize == NULL || executor == NULL)
@@ -175,6 +193,8 @@ asn_status asn_call_no_memory(void) {
     return asn_error_set(ASN_ERR_MEMORY, "no memory for another operator call");
 }
 
+/* An operator with several outputs has its planner say which; this is the one whose shape
+ * the elementwise operators follow. */
 int asn_call_out(const asnd_call *c) {
     for (int i = 0; i < c->op->num_params; i++)
         if (c->op->params[i].kind == ASN_OUT || c->op->params[i].kind == ASN_LIST_OUT)
@@ -264,6 +284,7 @@ asn_status asn_call_same_dtype(const asnd_call *c, int i, int j) {
                          c->op->params[j].name, asn_dtype_name(b->dtype));
 }
 
+/* Narrower than index tensors' rule (any integer): these are written. */
 asn_status asn_call_position_dtype(const asnd_call *c, int i) {
     asn_dtype t = asn_call_nd(c, i)->dtype;
     if (t == ASN_I64 || t == ASN_I32) return ASN_OK;

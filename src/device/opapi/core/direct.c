@@ -3,6 +3,10 @@
  * A ten-element add takes 5 ns; describing it as a program, validating that and entering
  * the stream took 60. Here the caller looks the loop up once and calls it with plain
  * addresses. Folds are those of the fused engine's first block: same order, same result.
+ *
+ * Loops are entries of static tables, made when they are first looked up, so a handle is
+ * a pointer that is never freed. The caller's part of the bargain (graph/small): the
+ * stream is idle, memory is row-major and the host's, and no other thread writes it.
  */
 #include <string.h>
 
@@ -30,6 +34,8 @@ static aclnnxLoop folds[ASN_OP_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop casts[ASN_DTYPE_COUNT][ASN_DTYPE_COUNT];
 static aclnnxLoop args[2][ASN_DTYPE_COUNT];
 
+/* Floats are added up by the engine's own summation (sum), else folded. Halves have none
+ * here: the engine widens them first. */
 static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
     const asnd_kernels *k = asn_kernels_get();
     const asn_op_info *info = &asn_op_table[op];
@@ -45,6 +51,7 @@ static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
     return l->fold != NULL;
 }
 
+/* With a fold, blocks that do not hold the extreme are passed over. */
 static bool make_arg(aclnnxLoop *l, bool smallest, asn_dtype dtype) {
     const asnd_kernels *k = asn_kernels_get();
     l->arg = k->arg[smallest][dtype];
@@ -86,6 +93,7 @@ static bool make(aclnnxLoop *l, int32_t kind, int32_t op, asn_dtype dtype) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of loops that are made */
 ASN_FORK_TAKES(loops, &lock, ASN_FORK_LEAF)
 
+/* Double-checked: once made, a look costs one load with acquire order. */
 ASN_API const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype) {
     asn_dtype dt = asn_dtype_from_acl(dtype);
     aclnnxLoop *l = dt == ASN_DTYPE_NONE ? NULL : place_of(kind, op, dt);
@@ -100,6 +108,8 @@ ASN_API const aclnnxLoop *aclnnxLoopFind(int32_t kind, int32_t op, int32_t dtype
     return l->ready == 1 ? l : NULL;
 }
 
+/* At least one element where the operation has no identity, which the caller has checked.
+ */
 static void run_fold(const aclnnxLoop *l, int64_t n, void *out, const char *src) {
     _Alignas(16) char element[32];
     if (l->sum) {
@@ -179,6 +189,8 @@ ASN_API int32_t aclnnxLoopRun(const aclnnxLoop *loop, int64_t n, void *out,
     return ACLNN_SUCCESS;
 }
 
+/* A whole product on the caller's thread; the caller keeps it small. A conjugate is known
+ * for the inner product alone, which is what vdot needs. */
 ASN_API int32_t aclnnxMatmul(const aclnnxOperand *a, const aclnnxOperand *b,
                              const aclnnxOperand *c, int64_t m, int64_t k, int64_t n,
                              uint32_t *fpFlags) {

@@ -5,6 +5,11 @@
  * are computed in float32, or float64 when that is the output's dtype. Inputs of other
  * dtypes are converted in the program itself; a predicate's bool is converted where a
  * step needs a number.
+ *
+ * The program is made in phase 1, in the executor's memory, and only its addresses are
+ * filled in when it runs: a repeated executor costs no planning. A tensor that is read
+ * twice is one input. Where all tensors are row-major and of one shape the program has a
+ * single dimension, which is the engine's fastest case.
  */
 #include "device/opapi/core/plan.h"
 
@@ -48,6 +53,7 @@ static bool changes_nothing(asn_op op, asn_dtype dtype) {
            (op == ASN_OP_REAL && !asn_is_complex(dtype));
 }
 
+/* Whether every step can be computed in the dtype. */
 static bool all_loops(const asnd_ew *ew, asn_dtype dtype) {
     for (int k = 0; k < ew->num_steps; k++) {
         asn_op op = (asn_op)ew->steps[k].op;
@@ -81,6 +87,8 @@ asn_dtype asn_ew_promote(const asnd_call *c, const asnd_ew *ew) {
     return t;
 }
 
+/* `floats`: the operator is one of real analysis (a sine, a quotient), whatever loops
+ * integers have. An expression of no tensors takes the output's dtype. */
 static asn_status choose_loop(builder *b, asn_dtype out) {
     asn_dtype t = asn_ew_promote(b->c, b->ew);
     if (t == ASN_DTYPE_NONE) t = out;
@@ -94,6 +102,7 @@ static asn_status choose_loop(builder *b, asn_dtype out) {
 
 /* ---- values */
 
+/* The same parameter in the same dtype once: x * x reads x once. */
 static asn_status add_input(builder *b, const input *in, int *out) {
     for (*out = 0; *out < b->code.num_in; ++*out)
         if (b->in[*out].ref == in->ref && b->in[*out].dtype == in->dtype) return ASN_OK;
@@ -135,6 +144,7 @@ static asn_status param_value(builder *b, int i, asn_dtype want, int *out) {
     return add_input(b, &in, out);
 }
 
+/* ABSENT passes through: what is made of it is absent too. */
 static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
     int from = ABSENT;
     if (ref & ASN_EW_STEP) {
@@ -152,6 +162,7 @@ static asn_status source(builder *b, uint8_t ref, asn_dtype want, int *out) {
 
 /* ---- steps */
 
+/* A fraction would be cut off where the result is of integers. */
 static asn_status alpha_check(const builder *b, int i, const aclScalar *s) {
     double value = asn_value_to_double((asn_dtype)s->dtype, s->value);
     bool whole = value == (double)(int64_t)value;
@@ -190,6 +201,7 @@ static asn_status passes_on(builder *b, const asnd_ew_step *step, int count,
     return ASN_OK;
 }
 
+/* An integer parameter that is an operand of logic is a flag. */
 static bool is_predicate(const builder *b, uint8_t ref) {
     if (ref < ASN_EW_STEP) return b->c->op->params[ref].kind == ASN_INT;
     const int value = ref & ASN_EW_STEP ? b->value[ref & ASN_EW_INDEX] : ABSENT;
@@ -204,6 +216,7 @@ static asn_dtype step_dtype(const builder *b, const asnd_ew_step *step, int coun
     return logic ? ASN_BOOL : b->loop;
 }
 
+/* A step with an absent operand and no other to pass on is absent itself. */
 static asn_status build_step(builder *b, int k) {
     const asnd_ew_step *step = &b->ew->steps[k];
     asn_op op = (asn_op)step->op;
@@ -223,6 +236,7 @@ static asn_status build_step(builder *b, int k) {
     return ASN_OK;
 }
 
+/* Only a chain of optional bounds can be absent altogether. */
 static asn_status build_result(builder *b, int value, int out_param) {
     if (value == ABSENT)
         return asn_error_set(ASN_ERR_NULL_POINTER, "%s: all bounds are NULL",
@@ -284,6 +298,7 @@ static asn_status check_shapes(const builder *b, int out_param) {
                          asn_shape_text(want, ndim, shape));
 }
 
+/* Row-major and of out's very shape: no broadcasting. */
 static bool is_flat(const asnd_nd *a, const asnd_nd *out) {
     if (a->ndim != out->ndim || !asn_nd_is_contiguous(a)) return false;
     for (int d = 0; d < a->ndim; d++)

@@ -3,6 +3,11 @@
  *
  * A call is packed into one structure; on an idle stream it runs on the caller, otherwise
  * a copy is enqueued and a failure comes with the next synchronisation.
+ *
+ * The structure (request) has room for every call's views; shapes, strides and other
+ * numbers lie behind each other in an array of the caller's, since their count is known
+ * only there. It holds pointers into that array, so a copy must move them (request_copy).
+ * Nothing is allocated unless the call has to wait.
  */
 #include <stddef.h>
 #include <string.h>
@@ -35,10 +40,11 @@ typedef struct request {
     int64_t *numbers;
     int64_t points; /* of a transform */
     double scale;
-    uint32_t *fp_flags;    /* NULL, or where met conditions go */
+    uint32_t *fp_flags;    /* NULL, or takes exceptions raised */
     view views[MAX_VIEWS]; /* num_views of them are set: all are 2.6 KB */
 } request;
 
+/* The views are left as they are: clearing 2.6 KB would cost more than a short scan. */
 static void request_init(request *r, const char *name,
                          asn_status (*run)(const request *r), int64_t *numbers) {
     memset(r, 0, offsetof(request, views));
@@ -51,7 +57,8 @@ static asnd_nd nd_of(const view *v) {
     return (asnd_nd){v->data, v->ndim, v->dtype, v->shape, v->strides};
 }
 
-/* Adds a view; the request has room for 2 * ndim more numbers. */
+/* Adds a view; the request has room for 2 * ndim more numbers. The first operand is the
+ * one that must have an address: others may be immediates. */
 static asn_status add_view(request *r, const char *name, const aclnnxOperand *o, int ndim,
                            const int64_t *shape) {
     if (o == NULL || (ndim > 0 && shape == NULL))
@@ -85,7 +92,7 @@ static asn_status add_view(request *r, const char *name, const aclnnxOperand *o,
     return ASN_OK;
 }
 
-/* For operations that leave their conditions where they met them. */
+/* For operations that leave their floating-point exceptions in the processor's flags. */
 static asn_status watched(const request *r, asn_status (*run)(const request *)) {
     if (r->fp_flags == NULL) return run(r);
     asn_fp_clear();
@@ -143,6 +150,7 @@ static double work_of(const request *r) {
     return most;
 }
 
+/* `values`: the operand that may be an immediate, which a copy must take along. */
 static int32_t request_submit(const request *r, const aclnnxOperand *values,
                               void *stream) {
     asnrtStreamState *s = asnrtStreamGet(stream, NULL);
@@ -176,6 +184,7 @@ static int32_t along_axis(request *r, const aclnnxOperand *in, const aclnnxOpera
     return status == ASN_OK ? request_submit(r, NULL, stream) : asnop_fail(status);
 }
 
+/* The kernel collects floating-point exceptions itself. */
 static asn_status run_scan(const request *r) {
     asnd_nd in = nd_of(&r->views[0]), out = nd_of(&r->views[1]);
     return asn_cpu_scan(r->op, r->axis, &in, &out, r->fp_flags);
@@ -313,6 +322,8 @@ static asn_status update_check(int32_t op, int32_t self_dims, int32_t count,
     return ASN_OK;
 }
 
+/* values broadcast nowhere: they have the shape that indices and the rest of self make.
+ */
 static asn_status update_views(request *r, const aclnnxOperand *self, int32_t selfDims,
                                const int64_t *selfShape, int32_t numIndices,
                                const aclnnxOperand *indices, int32_t indexDims,
@@ -365,6 +376,7 @@ ASN_API int32_t aclnnxUpdateAt(int32_t op, const aclnnxOperand *self, int32_t se
     return code;
 }
 
+/* Before the second phase, which consumes the executor. */
 ASN_API int32_t aclnnxConditions(aclOpExecutor *executor, uint32_t *fpFlags) {
     if (!asn_arena_alive(&asnop_executors, executor))
         return asnrtFail(ACLNN_ERR_PARAM_INVALID,

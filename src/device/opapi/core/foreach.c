@@ -2,7 +2,8 @@
  * lists.
  *
  * Each place is planned like a call of its own: a list parameter then stands for its
- * member there.
+ * member there. The plans are kept side by side and run one after the other, each with
+ * the threads it wants. A place without elements has no body and is passed over.
  */
 #include "device/opapi/core/plan.h"
 
@@ -15,6 +16,8 @@ typedef struct {
     } calls[];
 } foreach_plan;
 
+/* The bodies find their plan in the executor, so it is put there for each, and this one
+ * back for the next run. */
 static asn_status foreach_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     foreach_plan *p = plan;
@@ -32,6 +35,8 @@ static bool is_list(const asnd_param *p) {
     return p->kind == ASN_LIST_IN || p->kind == ASN_LIST_OUT;
 }
 
+/* c->first[] of lists moves to the next member after each place; nothing reads it
+ * afterwards. */
 static asn_status plan_each(asnd_call *c, const asnd_ew *ew) {
     uint64_t count = asn_call_array(c, 0)->size;
     for (int i = 1; i < c->op->num_params; i++)

@@ -5,6 +5,10 @@
  * an expression without constants over integers in int64. A tensor that is NULL counts as
  * 1. Options are found by their parameters' names: `reduction`; `approximate`,
  * `isResult`, `logTarget` choose the row's first or second expression.
+ *
+ * One planner serves them all, since what differs is in the row. A reduced loss is one
+ * fused pass that ends in a sum; the mean divides that sum, in double precision, rather
+ * than each element.
  */
 #include "device/opapi/core/formula.h"
 
@@ -25,6 +29,7 @@ typedef struct {
     int64_t shape[ASN_ND_MAX_DIMS];
 } formula_plan;
 
+/* A constant that several steps use is one value of the program. */
 int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dtype t) {
     int steps[ACLNNX_MAX_INSTRS] = {0}, consts[ASN_PROG_OPERANDS];
     for (int i = 0; i < ASN_PROG_OPERANDS; i++)
@@ -51,6 +56,7 @@ int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dty
 
 /* ---- the body */
 
+/* Parameters that the chosen expression does not read are not loaded. */
 static bool uses(const asnd_ew *ew, int param) {
     for (int k = 0; k < ew->num_steps; k++)
         for (int i = 0; i < asn_op_table[ew->steps[k].op].num_in; i++)
@@ -75,6 +81,7 @@ static int emit(asnd_prog *p, const formula_plan *f, const aclOpExecutor *e,
     return asn_formula_emit(p, f->ew, values, f->loop);
 }
 
+/* A gradient of a mean is divided in the pass itself. */
 static asn_status write_body(const formula_plan *f, const aclOpExecutor *e) {
     asnd_view views[ASN_MAX_PARAMS];
     asnd_prog p;

@@ -4,6 +4,10 @@
  * thread for such, on the caller's descriptors (its threads share the work), and its
  * status is returned. Otherwise it is prepared and a run of it enqueued; a failure then
  * comes with the next synchronisation.
+ *
+ * Prepared programs (aclnnxPrepare) are counted by references: the caller's, and one for
+ * each run that is queued, so a program may be released while it waits. Immediates of a
+ * queued run are copied with it.
  */
 #include <string.h>
 
@@ -21,6 +25,7 @@ ASN_API int32_t aclnnxOpcode(const char *name) {
     return -1;
 }
 
+/* -1 with the runtime's message; an opcode is for the life of the process. */
 ASN_API int32_t aclnnxRegisterLoop(const aclnnxOwnLoop *loop) {
     if (!loop || !loop->name || !loop->function) {
         asnrtFail(ACLNN_ERR_PARAM_NULLPTR,
@@ -99,6 +104,8 @@ static void task_drop(void *arg) {
     asn_free(arg);
 }
 
+/* Takes a reference of its own, which the task drops when it has run or the stream ends.
+ */
 static int32_t enqueue(asnd_prepared *known, void *const *addresses, uint32_t *fp_flags,
                        asnrtStreamState *stream) {
     const aclnnxProgram *p = asn_prepared_program(known);

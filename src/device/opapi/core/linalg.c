@@ -1,4 +1,10 @@
-/* CPU device, operators: aclnnxLinalg (aclnn/aclnnx.h) over cpu/linalg.h. */
+/* CPU device, operators: aclnnxLinalg (aclnn/aclnnx.h) over cpu/linalg.h.
+ *
+ * It takes no stream and runs at once on the caller, who has waited for what it reads: a
+ * decomposition takes microseconds at least, and *failed, the number of matrices without
+ * a result, is read next. Shapes are checked by the array library
+ * (graph/operators/solvers.c); here only that the descriptors make sense.
+ */
 #include "aclnn/aclnnx.h"
 #include "device/cpu/fpflags.h"
 #include "device/cpu/linalg/linalg.h"

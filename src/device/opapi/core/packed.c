@@ -1,4 +1,9 @@
-/* CPU device, operators: plans over packed copies (see packed.h). */
+/* CPU device, operators: plans over packed copies (see packed.h).
+ *
+ * A tensor that is row-major in the wanted dtype is used where it lies; anything else is
+ * converted into a temporary, which ends with the body. Outputs are always computed in a
+ * temporary and moved last, so an output may overlap any input.
+ */
 #include "device/opapi/core/packed.h"
 
 #include <string.h>
@@ -31,6 +36,7 @@ asn_status asn_packed_of(const asnd_nd *a, asn_dtype dtype, asnd_tmp *tmp, asnd_
     return asn_move(&v->nd, a);
 }
 
+/* memcpy: `values` may be a pointer to any kind of element. */
 asn_status asn_packed_data(const asnd_nd *a, asn_dtype dtype, asnd_tmp *tmp,
                            void *values) {
     asnd_view v;
@@ -79,6 +85,7 @@ asn_status asn_call_one_of(const asnd_call *c, int i, uint32_t dtypes) {
                          names);
 }
 
+/* An absent tensor has any rank. */
 asn_status asn_call_rank(const asnd_call *c, int i, int least, int most) {
     const asnd_nd *a = asn_call_nd(c, i);
     if (a == NULL || (a->ndim >= least && a->ndim <= most)) return ASN_OK;

@@ -1,4 +1,10 @@
-/* CPU device, operators: fused programs written by hand (see program.h). */
+/* CPU device, operators: fused programs written by hand (see program.h).
+ *
+ * A thin layer over the builder that the whole project shares (ops/program.h): it adds
+ * the operands' addresses and strides. Programs are made and run within one call, on the
+ * stack. Running out of room is remembered and told once, by asn_prog_run, so that bodies
+ * can write their expressions without checks between.
+ */
 #include "device/opapi/core/program.h"
 
 #include <string.h>
@@ -55,6 +61,7 @@ int asn_prog_op1(asnd_prog *p, asn_op op, int a) {
     return asn_build_op(&p->code, op, asn_build_dtype(&p->code, a), &a);
 }
 
+/* The loop dtype is the last operand's: both were brought to it by asn_prog_as. */
 int asn_prog_op2(asnd_prog *p, asn_op op, int a, int b) {
     const int src[2] = {a, b};
     return asn_build_op(&p->code, op, asn_build_dtype(&p->code, b), src);

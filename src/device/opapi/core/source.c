@@ -1,4 +1,9 @@
-/* CPU device, operators: fused programs as C text (aclnn/aclnnx.h). */
+/* CPU device, operators: fused programs as C text (aclnn/aclnnx.h).
+ *
+ * The text is made in memory and as much of it copied as there is room for; *length is
+ * what there would have been, so a caller asks with no room first. Without a program it
+ * is the preamble that all of them include.
+ */
 #include "device/cpu/jit/source.h"
 
 #include <string.h>

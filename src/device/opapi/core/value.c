@@ -1,7 +1,8 @@
 /* CPU device, operators: conversion of single values.
  *
  * A value is read into the widest type of its kind, then written: int64, uint64 and
- * double keep every value of their kind exactly.
+ * double keep every value of their kind exactly. So n dtypes need 2 n conversions instead
+ * of n squared.
  */
 #include "device/opapi/core/value.h"
 

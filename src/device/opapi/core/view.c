@@ -1,4 +1,9 @@
-/* CPU device, operators: views and temporaries (see view.h). */
+/* CPU device, operators: views and temporaries (see view.h).
+ *
+ * Views change in place; none of these functions allocates. Temporaries are a list of
+ * blocks that ends with the body: from the stream's scratch allocator where the program
+ * has set one, else from the C library, 64 bytes aligned for the vector loops.
+ */
 #include "device/opapi/core/view.h"
 
 #include <stdlib.h>
@@ -8,6 +13,7 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/fused/fused.h"
 
+/* After nd was copied from elsewhere: its dimensions are this view's. */
 static void own(asnd_view *v) {
     v->nd.shape = v->shape;
     v->nd.strides = v->strides;
@@ -78,6 +84,7 @@ void asn_view_swap_last(asnd_view *v) {
     asn_view_permute(v, axes);
 }
 
+/* Of no elements: the address must not move. */
 void asn_view_flip(asnd_view *v, int axis) {
     if (v->shape[axis] > 0) v->nd.data += (v->shape[axis] - 1) * v->strides[axis];
     v->strides[axis] = -v->strides[axis];
@@ -209,6 +216,7 @@ static void extent_of(const asnd_nd *a, uintptr_t *low, uintptr_t *high) {
     }
 }
 
+/* By bounds alone: views that interleave count as meeting. */
 bool asn_nds_meet(const asnd_nd *a, const asnd_nd *b) {
     uintptr_t a_low, a_high, b_low, b_high;
     extent_of(a, &a_low, &a_high);
@@ -216,6 +224,7 @@ bool asn_nds_meet(const asnd_nd *a, const asnd_nd *b) {
     return a_low < b_high && b_low < a_high;
 }
 
+/* Overlapping views go by way of a copy, in whatever direction they overlap. */
 asn_status asn_move(const asnd_nd *dst, const asnd_nd *src) {
     if (asn_nd_size(dst) == 0) return ASN_OK;
     if (!asn_nds_meet(dst, src))
@@ -234,6 +243,7 @@ asn_status asn_move(const asnd_nd *dst, const asnd_nd *src) {
 
 /* ---- bodies */
 
+/* Temporaries end here, also where the body failed. */
 static asn_status run_planned(aclOpExecutor *e) {
     asnd_tmp tmp = {NULL};
     asn_status status = ((asnd_plan_head *)e->plan)->fn(e, e->plan, &tmp);
@@ -259,6 +269,8 @@ asn_status asn_call_adopt(asnd_call *c, asnd_body_fn fn, asnd_plan_head *plan,
     return ASN_OK;
 }
 
+/* The handle may be another tensor's by now, which its generation tells. A result of more
+ * dimensions than the tensor was made with cannot be told. */
 void asn_exec_resize(aclOpExecutor *e, int operand, int ndim, const int64_t *shape) {
     const asnd_operand *o = &e->operands[operand];
     asnd_nd result = {NULL, ndim, o->nd.dtype, shape, shape};

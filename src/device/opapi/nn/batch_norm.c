@@ -4,6 +4,9 @@
  * Training takes the batch's statistics and moves the running ones towards them (the
  * variance unbiased there); otherwise the running ones are used, and saveMean and
  * saveInvstd receive what was used.
+ *
+ * The passes are norm.c's; what is here is which statistics they use. Statistics are made
+ * in temporaries of the arithmetic's dtype and saved behind.
  */
 #include "device/opapi/nn/norm.h"
 
@@ -15,6 +18,7 @@ typedef struct {
     double eps, momentum;
 } batch_plan;
 
+/* Every dimension but the channel's. */
 static void begin(asnd_norm *n, const asnd_nd *x) {
     asn_norm_begin(n, x, ((UINT64_C(2) << (x->ndim - 1)) - 1) & ~UINT64_C(2));
 }
@@ -49,6 +53,7 @@ static asn_status save(aclOpExecutor *e, int operand, const asnd_norm *n,
     return asn_move(&to.nd, &from->nd);
 }
 
+/* rstd holds the variance until asn_norm_rstd, in place, makes it what its name says. */
 static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const batch_plan *b = plan;
     asnd_norm n;
@@ -77,6 +82,8 @@ static asn_status batch_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, b->out));
 }
 
+/* Without training the running statistics are constants (frozen): the gradient then has
+ * no terms of the means. */
 static asn_status batch_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const batch_plan *b = plan;
     asnd_norm n;
@@ -115,6 +122,7 @@ static asn_status check_input(const asnd_call *c, int input, int first, int last
     return ASN_OK;
 }
 
+/* The mean's parameter i, the variance's behind it. */
 static asn_status running_needed(const asnd_call *c, int i, bool training) {
     if (training || (c->first[i] >= 0 && c->first[i + 1] >= 0)) return ASN_OK;
     return asn_error_set(ASN_ERR_NULL_POINTER,

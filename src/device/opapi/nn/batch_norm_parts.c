@@ -4,6 +4,10 @@
  * Stats gives one device's mean and 1 / sqrt(variance + eps); GatherStatsWithCounts joins
  * those of all devices; Elemt applies the result. Backward, ReduceBackward sums one
  * device's gradients, which the devices add up, and ElemtBackward makes the input's.
+ *
+ * Each operator is a plan with its operands in the order that its body reads them
+ * (operand[k]). The joining is of a few numbers for each channel and is done in float64;
+ * everything over the input is programs of norm.h's arithmetic.
  */
 #include <math.h>
 
@@ -33,6 +37,7 @@ static int as_value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
     return asn_prog_as(p, asn_prog_in(p, a), n->t);
 }
 
+/* The variance is biased: GatherStatsWithCounts weighs it by the counts. */
 static asn_status stats_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const parts_plan *p = plan;
     asnd_norm n;
@@ -144,6 +149,7 @@ static asn_status plain(aclOpExecutor *e, int operand, asnd_tmp *tmp, double **v
     return ASN_OK;
 }
 
+/* Converted to the output's dtype; one that is absent is not wanted. */
 static asn_status put(aclOpExecutor *e, int operand, double *values) {
     if (operand < 0) return ASN_OK;
     const asnd_nd *to = asn_exec_nd(e, operand);

@@ -4,6 +4,10 @@
  * Only the elements that targets name are read, in float64; sums run in the order of the
  * targets, so that they do not depend on the number of threads. A target that is no class
  * is an error of the execution.
+ *
+ * Forward and backward are one loop over the targets (class_chunk): what is read at a
+ * target's place in one is written there in the other. The gradient is filled with zeros
+ * first, since every other element is one.
  */
 #include <string.h>
 
@@ -40,6 +44,7 @@ static char *place(const asnd_view *v, int64_t i) {
     return at;
 }
 
+/* A target out of range is remembered and skipped; whichever thread was last names it. */
 static void class_chunk(void *ctx, int64_t chunk) {
     class_work *w = ctx;
     asn_dtype dtype = w->x.nd.dtype;
@@ -74,6 +79,8 @@ static asn_status run_classes(class_work *w) {
         (long long)w->bad, (long long)w->targets[w->bad], (long long)w->classes);
 }
 
+/* x: self forwards, the gradient backwards; the class' dimension is left out of the view
+ * and kept as a stride. */
 static asn_status begin(const class_plan *p, aclOpExecutor *e, const asnd_nd *x,
                         asnd_tmp *tmp, class_work *w) {
     asn_view_set(&w->x, x);
@@ -95,6 +102,7 @@ static void put(aclOpExecutor *e, int operand, double value) {
     asn_value_from_double(to->dtype, to->data, value);
 }
 
+/* A mean over nothing but ignored targets is 0 / 0, NaN, as PyTorch's. */
 static asn_status nll_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const class_plan *p = plan;
     class_work w;
@@ -236,6 +244,7 @@ typedef struct {
     int64_t classes, bad;
 } margin_work;
 
+/* The sum of a row runs in the order of its targets. */
 static void margin_row(void *ctx, int64_t row) {
     margin_work *w = ctx;
     int64_t n = w->classes, count = 0;
@@ -260,6 +269,7 @@ static void margin_row(void *ctx, int64_t row) {
     w->values[row] = sum / (double)n;
 }
 
+/* `total` is isTarget here: 1 for the classes that a row names. */
 static asn_status margin_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const class_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, p->self), *out = asn_exec_nd(e, p->out);

@@ -5,6 +5,10 @@
  * transposed one from its input Y to X, gradients the other way. ConvTbc is a 1-d
  * convolution over permuted views. `cubeMathType` chooses reduced precision on an NPU and
  * has no meaning here.
+ *
+ * One and two dimensions are three with extents of 1, so there is one set of kernels.
+ * Halves are computed in float32. Tensors that are not row-major in that dtype are copied
+ * first; results go straight to the output where it allows that (asn_image_result).
  */
 #include <string.h>
 
@@ -31,6 +35,7 @@ typedef struct {
 
 /* ---- views of five dimensions */
 
+/* (batch, channels, depth, height, width), whatever of these the tensor lacks. */
 static void image_view(const asnd_nd *a, int spatial, bool tbc, asnd_view *v) {
     asn_view_set(v, a);
     if (tbc) asn_view_permute(v, (int[]){1, 2, 0});
@@ -64,6 +69,7 @@ static asn_status padding(const asnd_call *c, int i, int spatial, int64_t *befor
     return ASN_OK;
 }
 
+/* With groups the weight has the channels of one group. */
 static asn_status channels_check(const asnd_call *c, const conv_params *at, int64_t got,
                                  int64_t want, int64_t filters, int64_t groups) {
     if (groups < 1 || filters % groups != 0)
@@ -79,6 +85,8 @@ static asn_status channels_check(const asnd_call *c, const conv_params *at, int6
                          (long long)groups, (long long)want);
 }
 
+/* Extents of X and Y in the geometry, of the output in out[]. An output padding makes one
+ * of several inputs that give the same output the one meant. */
 static asn_status extents(const asnd_call *c, const conv_plan *p, const conv_params *at,
                           const int64_t *in, asnd_conv *g, int64_t *out) {
     int first = 3 - p->spatial;
@@ -174,6 +182,7 @@ static int64_t output_channels(const conv_plan *p) {
     return p->g.groups * (p->transposed ? p->g.cx : p->g.cy);
 }
 
+/* Ten products and sums a nanosecond. */
 static double work_of(const conv_plan *p) {
     const asnd_conv *g = &p->g;
     double sums = (double)(g->n * g->groups * g->cx) * (double)asn_conv_extent(g->k);
@@ -267,6 +276,7 @@ asn_status asn_planner_conv_tbc(asnd_call *c) {
 
 /* ---- backward */
 
+/* The sum over everything but the channels, added up in p->t. */
 static asn_status bias_gradient(const conv_plan *p, const asnd_nd *grad,
                                 const asnd_nd *out, asnd_tmp *tmp) {
     int64_t shape[5] = {1, grad->shape[1], 1, 1, 1};

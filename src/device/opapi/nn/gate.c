@@ -3,6 +3,10 @@
  *
  * A gate's row has the activation (forward) or its gradient (backward: over the incoming
  * gradient and self) as expression; it is applied to the half that is activated.
+ *
+ * Halves of a tensor are views along the dimension, so each direction is one fused pass
+ * with two inputs or two outputs. Parameters are found by their names, since the
+ * operators of the family have them in different places.
  */
 #include <string.h>
 
@@ -55,6 +59,7 @@ static asn_status gate_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_prog_run(&p);
 }
 
+/* The activation comes with the call (gelu), or is the sigmoid of Glu. */
 static asn_status gate_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const gate_plan *g = plan;
@@ -160,11 +165,14 @@ static void spread_weight(asnd_view *v, const asnd_nd *a, const asnd_norm *n,
         asn_view_insert(v, 0, 1, 0);
 }
 
+/* What the weight's gradient is summed over. */
 static uint64_t weight_mask(const asnd_nd *x, bool single) {
     uint64_t all = x->ndim > 0 ? (UINT64_C(2) << (x->ndim - 1)) - 1 : 0;
     return single ? all : all & ~UINT64_C(2);
 }
 
+/* The weight's gradient is summed before the input's is written, which may be self, and
+ * moved out last. */
 static asn_status prelu_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const prelu_plan *q = plan;
     asnd_view x, weight, dy, out, sum, dw;

@@ -3,6 +3,10 @@
  * Dimension 1, the channels, is split into (groups, channels of a group), whatever its
  * stride; statistics run over a group's channels and all positions. InstanceNorm has
  * groups of one channel.
+ *
+ * The split is a view with one dimension more, which is why a tensor may have one fewer
+ * than others here. Parameters are of all channels and are split the same way. The passes
+ * are norm.c's.
  */
 #include <string.h>
 
@@ -25,10 +29,12 @@ static void split(asnd_view *v, const asnd_nd *x, int64_t groups) {
     asn_view_insert(v, 1, groups, each * stride);
 }
 
+/* Everything but batch and group; ndim with the channels split. */
 static uint64_t statistics_mask(int ndim) { /* ndim with the channels split */
     return ((UINT64_C(2) << (ndim - 1)) - 1) & ~UINT64_C(3);
 }
 
+/* Everything but group and channel. */
 static uint64_t parameter_mask(int ndim) {
     return ((UINT64_C(2) << (ndim - 1)) - 1) & ~UINT64_C(6);
 }

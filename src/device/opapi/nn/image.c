@@ -1,4 +1,9 @@
-/* CPU device, operators: what the operators on images share (see image.h). */
+/* CPU device, operators: what the operators on images share (see image.h).
+ *
+ * Images stand in five dimensions, batch and channels in front; missing ones have extent
+ * 1. Kernels read and write row-major memory of one dtype: a tensor that is so is used
+ * where it lies, an output only if no input of the call overlaps it.
+ */
 #include "device/opapi/nn/image.h"
 
 void asn_image_stand(asnd_view *v, int spatial) {
@@ -33,6 +38,8 @@ asn_status asn_image_finish(const asnd_nd *out, const asnd_view *result) {
     return out->data == result->nd.data ? ASN_OK : asn_move(out, &result->nd);
 }
 
+/* One value stands for all n; none for `fallback`, where that is allowed (not below low).
+ */
 asn_status asn_image_ints(const asnd_call *c, int i, int n, int64_t low, int64_t fallback,
                           int64_t *values) {
     const asnd_array *a = asn_call_array(c, i);

@@ -1,13 +1,18 @@
 /* CPU device, operators: the passes of normalisations (see norm.h).
  *
  * Forward: the mean, then the squared deviations from it (sums of squares would cancel),
- * then one pass that writes. Backward, with h = (x - mean) * rstd and d = dy * weight:
- * dx = rstd * (d - mean(d) - h * mean(d * h)), dw = sum(dy * h), db = sum(dy).
+ * then one pass that writes. Backward, with h = (x - mean) * rstd and d = dy * weight: dx
+ * = rstd * (d - mean(d) - h * mean(d * h)), dw = sum(dy * h), db = sum(dy).
+ *
+ * Each pass is a fused program over the input's space, in which statistics and parameters
+ * broadcast by strides of 0; so layouts, halves and threads are the engine's business. h
+ * is computed again in each pass that needs it rather than stored.
  */
 #include "device/opapi/nn/norm.h"
 
 #include <string.h>
 
+/* An empty mask counts one element. */
 void asn_norm_begin(asnd_norm *n, const asnd_nd *x, uint64_t mask) {
     n->x = x;
     n->t = x->dtype == ASN_F64 ? ASN_F64 : ASN_F32;
@@ -39,6 +44,7 @@ static int value(asnd_prog *p, const asnd_norm *n, const asnd_nd *a) {
     return asn_prog_as(p, asn_prog_in(p, a), n->t);
 }
 
+/* In place: sums to means. */
 static asn_status divide(const asnd_norm *n, const asnd_view *v) {
     asnd_prog p;
     asn_prog_begin(&p, v->nd.ndim, v->shape, 0);
@@ -151,6 +157,7 @@ asn_status asn_norm_backward(const asnd_norm *n, const asnd_norm_params *q,
     return g->db ? asn_move(&g->db->nd, &db.nd) : ASN_OK;
 }
 
+/* An absent parameter fits. */
 asn_status asn_norm_check(const asnd_call *c, int i, int ndim, const int64_t *shape) {
     const asnd_nd *a = asn_call_nd(c, i);
     if (a == NULL) return ASN_OK;

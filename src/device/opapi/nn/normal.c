@@ -2,6 +2,10 @@
  *
  * out = (x - mean) * rstd * weight + bias over the last dimensions, rstd = 1 /
  * sqrt(variance + eps); mean and rstd in float32 (float64 for float64).
+ *
+ * Two masks describe a call: `mask`, the normalised dimensions, over which statistics
+ * run; `leading`, the others, over which the parameters' gradients are summed. The passes
+ * are norm.c's.
  */
 #include "device/opapi/nn/norm.h"
 
@@ -38,6 +42,8 @@ static asn_status layer_norm_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_norm_apply(&n, &q, false, asn_exec_nd(e, l->out));
 }
 
+/* mean and rstd come with extent 1 in the normalised dimensions: stride 0 makes them
+ * broadcast. */
 static asn_status layer_norm_backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const layer_plan *l = plan;
     asnd_norm n;
@@ -75,6 +81,7 @@ static asn_status normalized(const asnd_call *c, int input, int at, int *first,
                          c->op->name);
 }
 
+/* ns: nanoseconds an element, roughly. */
 static layer_plan *plan_layer(asnd_call *c, asnd_body_fn body, const asnd_nd *in,
                               int first, double ns) {
     layer_plan *p = asn_call_plan(c, body, sizeof *p, 500 + ns * (double)asn_nd_size(in));

@@ -24,6 +24,8 @@ static int blend(asnd_prog *p, int old, int new, double beta, asn_dtype t) {
     return asn_prog_op2(p, ASN_OP_ADD, old, new);
 }
 
+/* One fused pass with up to four outputs, each in place: an element is read before it is
+ * written. The step's corrections are numbers, computed once in double precision. */
 static asn_status adam_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
     const adam_plan *a = plan;

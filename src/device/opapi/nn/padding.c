@@ -3,6 +3,10 @@
  *
  * padding is (before, after) of the last dimension, then of the one before it, and so on;
  * a negative number cuts, as in PyTorch. Gradients of halves are summed in float32.
+ *
+ * Each dimension has a table of the source of every place, made in phase 1 in the
+ * executor's memory; the kernels (cpu/nn/pads.h) know nothing of the kinds. The gradient
+ * goes through the same tables the other way and adds.
  */
 #include <string.h>
 
@@ -84,7 +88,8 @@ static asn_status table(const asnd_call *c, int kind, int64_t n, const int64_t *
     return ASN_OK;
 }
 
-/* arg: the kind, and the spatial dimensions times 8. */
+/* arg: the kind, and the spatial dimensions times 8. self: the parameter of the unpadded
+ * shape. */
 static asn_status plan_pads(asnd_call *c, int self, int pads, int from, int to,
                             bool back) {
     int kind = c->op->arg & 7, spatial = c->op->arg >> 3, n;

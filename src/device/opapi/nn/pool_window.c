@@ -1,4 +1,9 @@
-/* CPU device, operators: the windows of a pooling operator (see pool_window.h). */
+/* CPU device, operators: the windows of a pooling operator (see pool_window.h).
+ *
+ * For each dimension three tables of numbers: where each window starts and stops within
+ * the image, and by how much its mean is divided (share). They are made in phase 1, so
+ * that the loops have no cases for padding, dilation, ceil mode or adaptive extents.
+ */
 #include "device/opapi/nn/pool_window.h"
 
 #include <string.h>
@@ -31,6 +36,8 @@ typedef struct {
     int64_t k, stride, before, after, dilation;
 } window;
 
+/* ceil: a last window that sticks out counts, unless it would start beyond the image and
+ * the padding before it. */
 static asn_status count_windows(const asnd_call *c, int64_t in, const window *v,
                                 bool ceil, int64_t *out) {
     int64_t span = in + v->before + v->after - v->dilation * (v->k - 1) - 1;
@@ -46,6 +53,7 @@ static asn_status count_windows(const asnd_call *c, int64_t in, const window *v,
                          (long long)(v->dilation * (v->k - 1) + 1));
 }
 
+/* The first element inside the image is found in steps of the dilation. */
 static void fill_table(asnd_windows *w, int d, const window *v, bool include_pad) {
     w->step[d] = v->dilation;
     for (int64_t o = 0; o < w->out[d]; o++) {
@@ -108,6 +116,8 @@ asn_status asn_pool_windows(const asnd_call *c, const asnd_pool_params *at,
     return ASN_OK;
 }
 
+/* Window o covers [floor(o n / m), ceil((o + 1) n / m)), as PyTorch's: neighbours may
+ * overlap by one. */
 asn_status asn_pool_adaptive(const asnd_call *c, const asnd_nd *in, int spatial,
                              const int64_t *out, asnd_windows *w) {
     image_extents(in, spatial, w);

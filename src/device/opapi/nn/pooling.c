@@ -2,6 +2,11 @@
  *
  * Windows come from pool_window.c, loops from cpu/window.c; halves are computed in
  * float32, integers in int64. Positions are flat in the plane that is pooled.
+ *
+ * Six actions serve all operators: the maximum with its positions, the mean, the mean's
+ * gradient spread, and, by positions, add (a maximum's gradient), put (unpooling), take
+ * (its gradient). MaxPool2dWithMask has bits in bytes where the others have positions;
+ * they are translated on the way in and out.
  */
 #include <string.h>
 
@@ -44,6 +49,7 @@ static int64_t mask_element(const pool_plan *p, int64_t r, int64_t o) {
     return i < 0 || i >= w->in[1] || j < 0 || j >= w->in[2] ? -1 : i * w->in[2] + j;
 }
 
+/* 1 where the window's element is its maximum. */
 static asn_status mask_write(const pool_plan *p, asnd_tmp *tmp, const int64_t *index,
                              const asnd_nd *out) {
     asnd_view mask;
@@ -58,6 +64,7 @@ static asn_status mask_write(const pool_plan *p, asnd_tmp *tmp, const int64_t *i
     return asn_move(out, &mask.nd);
 }
 
+/* A window without a 1 has no position (-1). */
 static asn_status mask_read(const pool_plan *p, asnd_tmp *tmp, const asnd_nd *in,
                             int64_t *index) {
     asnd_view mask;
@@ -153,6 +160,7 @@ static asn_status floating(const asnd_call *c, int i, int j) {
     return asn_call_floating(c, j);
 }
 
+/* A maximum of no elements is undefined; of no images there is none to compute. */
 static asn_status batch_only_empty(const asnd_call *c, int i, int spatial) {
     const asnd_nd *a = asn_call_nd(c, i);
     for (int d = a->ndim - spatial; d < a->ndim; d++)

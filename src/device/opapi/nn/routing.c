@@ -1,4 +1,9 @@
-/* CPU device, operators: Scale, and Sinkhorn's balancing of a matrix. */
+/* CPU device, operators: Scale, and Sinkhorn's balancing of a matrix.
+ *
+ * Scale is one fused pass with the parameters as broadcast views. Sinkhorn is an
+ * iteration over a float32 copy: each sweep reads the matrix once, row by row, for both
+ * factors. It is serial, so its sums do not depend on the number of threads.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -121,6 +126,8 @@ static double sweep(balance *b) {
     return error / (double)b->n;
 }
 
+/* An iteration that does not settle within MOST_SWEEPS is an error rather than a result
+ * nobody asked for. */
 static asn_status sinkhorn_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const asnd_packed *p = plan;
     const asnd_nd *in = asn_exec_nd(e, p->at[0]);

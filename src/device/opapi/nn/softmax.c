@@ -1,5 +1,8 @@
-/* CPU device, operators: the gradients of Softmax and LogSoftmax, from their outputs y:
- * y * (dy - sum(dy * y)) and dy - exp(y) * sum(dy), sums along the dimension.
+/* CPU device, operators: the gradients of Softmax and LogSoftmax, from their outputs y: y
+ * * (dy - sum(dy * y)) and dy - exp(y) * sum(dy), sums along the dimension.
+ *
+ * Two fused passes: the sum, kept as a broadcast view, then the result. The operators
+ * themselves are in array/misc.c.
  */
 #include "device/opapi/nn/norm.h"
 

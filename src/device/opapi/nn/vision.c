@@ -1,5 +1,11 @@
 /* CPU device, operators: patches, shuffled channels, affine grids, nearest points and
- * deformable attention (cpu/conv.h, cpu/sampling.h). */
+ * deformable attention (cpu/conv.h, cpu/sampling.h).
+ *
+ * Each is a plan of the kernel's own description and a body that brings tensors into
+ * row-major form (image.h); checks of indices that depend on values are the bodies',
+ * since they are known when the operator runs. ChannelShuffle moves nothing but views: a
+ * transpose of the channels split in two.
+ */
 #include <string.h>
 
 #include "device/cpu/nn/conv.h"
@@ -32,6 +38,7 @@ typedef struct {
     asnd_conv g;
 } patches_plan;
 
+/* Any dtype: elements are moved by their size. */
 static asn_status patches_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const patches_plan *p = plan;
     const asnd_nd *self = asn_exec_nd(e, 0), *out = asn_exec_nd(e, 1);
@@ -242,6 +249,7 @@ typedef struct {
     bool back;
 } deform_plan;
 
+/* Levels' sizes and starts are tensors: whether they fit is seen here. */
 static asn_status deform_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     const deform_plan *p = plan;
     asnd_deform g = p->g;

@@ -3,6 +3,10 @@
  * float8_e4m3fn and float8_e5m2 go by way of float32, complex32 (two float16) by way of
  * complex64, as in PyTorch: halves to even, beyond the range the largest number (e4m3fn,
  * which has no infinity) or infinity (e5m2).
+ *
+ * Called by the planner of Cast where one of the tensors is of such a dtype; tensors come
+ * as words of their size (opaque, call.h). One element at a time: these dtypes are for
+ * storage, and their conversion is bound by memory soon enough.
  */
 #include <math.h>
 #include <string.h>
@@ -33,6 +37,8 @@ static uint8_t encode(const float8 *f, float x) {
     return sign | (code > f->top ? infinite : (uint8_t)code);
 }
 
+/* body 0 to unit - 1 are the numbers below the least: exponent of the least, no leading
+ * one. */
 static float decode(const float8 *f, uint8_t code) {
     int body = code & 0x7f, e = body >> f->mantissa, unit = 1 << f->mantissa;
     float a = ldexpf((float)(e > 0 ? unit + body % unit : body),

@@ -1,5 +1,10 @@
 /* CPU device, operators: products that quantise: QuantMatmulDequant, BatchMatmulQuant,
- * FlatQuant. In float32, rounded half to even. */
+ * FlatQuant. In float32, rounded half to even.
+ *
+ * QuantMatmulDequant quantises x into a temporary of int8 and multiplies it by the kernel
+ * for int8 (gemm_int8.h), whose sums are exact; the scales follow on the sums. What CANN
+ * reserves for later (xOffset) must be absent.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -93,6 +98,7 @@ static asn_status dequant_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     return asn_packed_done(e, p, 9, &out);
 }
 
+/* float16 in and out, as documented; everything between is float32 and int32. */
 asn_status asn_planner_matmul_dequant(asnd_call *c) {
     int ndim;
     int64_t shape[ASN_ND_MAX_DIMS];

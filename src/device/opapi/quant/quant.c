@@ -4,6 +4,9 @@
  * FakeQuant...Cachemask. All in float32, rounded half to even unless the call says
  * otherwise, then clamped. An int32 result of a quantisation to int4 holds eight of them,
  * the first in the lowest bits (see quant_ints.c).
+ *
+ * Scales and offsets are spread over the tensor's shape as packed copies, so that one
+ * loop serves scalars, rows and channels.
  */
 #include "device/opapi/quant/quant.h"
 
@@ -29,6 +32,7 @@ static void stand_along(asnd_view *v, const asnd_nd *like, int axis) {
             asn_view_insert(v, v->nd.ndim, 1, 0);
 }
 
+/* One element, or along the axis, or any shape that broadcasts. */
 asn_status asn_quant_check(const asnd_call *c, int i, const asnd_nd *like, int axis) {
     if (c->first[i] < 0) return ASN_OK;
     asnd_view v;
@@ -45,6 +49,7 @@ asn_status asn_quant_check(const asnd_call *c, int i, const asnd_nd *like, int a
         asn_shape_text(want, like->ndim, like->shape));
 }
 
+/* NULL for an absent parameter, which the loops then leave out. */
 asn_status asn_quant_spread(aclOpExecutor *e, int operand, const asnd_nd *like, int axis,
                             asnd_tmp *tmp, const float **values) {
     asnd_view v, wide;
@@ -120,6 +125,7 @@ static asn_status round_mode(const asnd_call *c, int i, int64_t *mode) {
                          c->op->name, name);
 }
 
+/* The type asked for and the output's must agree: CANN has both in the call. */
 static asn_status check_type(const asnd_call *c, int64_t dst, int out, bool packs) {
     bool int4 = asn_call_operand(c, out)->is_int4;
     int acl = int4 ? ACL_INT4 : asn_dtype_table[asn_call_nd(c, out)->dtype].acl;

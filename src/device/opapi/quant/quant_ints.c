@@ -3,11 +3,16 @@
  * Four-bit integers come as tensors of int4, two to a byte, or as int32 that hold eight
  * of the last dimension; the first is in the lowest bits either way. Bodies compute with
  * bytes of the whole shape: asn_quant_ints makes them, asn_quant_done writes them.
+ *
+ * Strides of a tensor of int4 count elements, not bytes, and an element may be either
+ * half of a byte; so such a tensor is walked one element at a time, and written by
+ * changing half a byte. No two threads write one tensor of int4.
  */
 #include <string.h>
 
 #include "device/opapi/quant/quant.h"
 
+/* Sign-extended from four bits. */
 static int8_t nibble(uint32_t bits) {
     int32_t value = (int32_t)(bits & 15);
     return (int8_t)(value >= 8 ? value - 16 : value);
@@ -89,6 +94,8 @@ asn_status asn_quant_done(aclOpExecutor *e, int operand, const asnd_view *v) {
     return asn_quant_write(&e->operands[operand], asn_exec_nd(e, operand), v);
 }
 
+/* The layout of TransQuantParamV2: a float32 in the low 32 bits, a signed offset of nine
+ * bits at bit 37. */
 asn_status asn_quant_words(const asnd_nd *a, asnd_tmp *tmp, float **scale,
                            float **offset) {
     asnd_view v;

@@ -2,10 +2,16 @@
  *
  * QuantMatmul, V2, V3, V4, QuantMatmulWeightNz. Products are summed in int32, which wraps
  * beyond 2**17 of them; the rest is float32, as CANN's formulas have it:
- *     ((x1 @ x2 + integer bias) * scale * row scale + real bias) [+ offset, rounded,
- * int8] An int32 matrix holds eight int4 of its last dimension in an element. A scale of
- * dtype uint64 or int64 is a word of TransQuantParamV2. An int32 result is the sum with
- * its bias, and no scale.
+ *
+ * ((x1 @ x2 + integer bias) * scale * row scale + real bias) [+ offset, rounded, int8]
+ *
+ * An int32 matrix holds eight int4 of its last dimension in an element. A scale of dtype
+ * uint64 or int64 is a word of TransQuantParamV2. An int32 result is the sum with its
+ * bias, and no scale.
+ *
+ * The five operators differ in where their parameters stand, which is a table (places),
+ * and in what they allow. The product is one call of the int8 kernel into a temporary of
+ * sums; what follows is done in chunks of whole rows that the threads share.
  */
 #include <string.h>
 
@@ -27,6 +33,7 @@ typedef struct {
     int64_t pitch; /* of rows: 0, or n */
 } columns;
 
+/* A row is kept as it is and read again for each row of the result. */
 static asn_status columns_of(const asnd_nd *a, const asnd_nd *to, asn_dtype dt,
                              asnd_tmp *tmp, columns *v) {
     int64_t n = to->shape[to->ndim - 1];
@@ -88,7 +95,8 @@ static void finish_chunk(void *ctx, int64_t chunk) {
         finish_row(f, i);
 }
 
-/* An int32 result: the sums, with their bias. */
+/* An int32 result: the sums, with their bias. Unsigned, so that it wraps as the kernel's
+ * sums do. */
 static asn_status whole_result(const asnd_nd *to, const asnd_view *sum,
                                const columns *bias) {
     int64_t n = to->shape[to->ndim - 1];
@@ -156,6 +164,7 @@ static const struct {
               {5, 2, 3, 4, 6, 7, 8},
               {8, 3, 6, 2, 9, 10, 12}};
 
+/* Batches broadcast; extents of packed int4 count eightfold. */
 asn_status asn_quant_product_shape(const asnd_call *c, bool trans1, bool trans2,
                                    int *ndim, int64_t *shape) {
     const asnd_nd *a = asn_call_nd(c, 0), *b = asn_call_nd(c, 1);

@@ -2,7 +2,8 @@
  * scales and signs.
  *
  * DynamicQuant, DynamicQuantV2, TransQuantParamV2, ConvertWeightToINT4Pack, SignBitsPack,
- * SignBitsUnpack.
+ * SignBitsUnpack. Each is a loop over packed copies (packed.h); a row's scale needs the
+ * whole row first, so rows are the unit of work.
  */
 #include <math.h>
 #include <string.h>
@@ -20,6 +21,7 @@ typedef struct {
     float scale, offset;
 } row_work;
 
+/* v: n floats of the caller's, the row after smoothing, which is read twice. */
 static void quantise_row(row_work *w, const float *x, const float *smooth, float *v,
                          int64_t n) {
     int32_t top = w->four ? 7 : 127, bottom = -1 - top;

@@ -1,7 +1,8 @@
 /* CPU device, operators: products with a quantised right-hand side.
  *
  * WeightQuantBatchMatmulV2, V3 and the first of the name: the weights are turned into
- * float32 and multiplied as such.
+ * float32 and multiplied as such. x is not quantised, so there are no exact integer sums
+ * to keep; the cost beside the product is one pass over the weights.
  */
 #include <string.h>
 
@@ -103,6 +104,7 @@ static asn_status check_quant(const asnd_call *c, int y, const int64_t *shape) {
     return ASN_OK;
 }
 
+/* antiquantGroupSize rows of the weight share a row of scales; 0: all of them. */
 asn_status asn_planner_weight_quant_matmul(asnd_call *c) {
     int y = c->op->num_params - 1, ndim;
     int64_t shape[ASN_ND_MAX_DIMS], group = asn_call_int(c, 7);
