@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "device/cpu/fused/reduce.h"
 #include "device/cpu/index/bounds.h"
 #include "device/cpu/index/index.h"
+#include "device/cpu/fused/reduce.h"
 
 enum { ROUNDS = 4000, LONGEST = 700, LONG = 40000, ITEM = 16 };
 static const asn_dtype types[] = {ASN_I8,  ASN_I16, ASN_I32, ASN_F32,
