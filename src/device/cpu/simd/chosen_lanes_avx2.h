@@ -9,7 +9,7 @@ typedef __m256i asnd_lanes;
 typedef unsigned asnd_chosen_4;
 typedef unsigned asnd_chosen_8;
 #define V_EXPANDS 0
-enum { V_FEW_4 = 0, V_FEW_8 = 0 };
+enum { V_FEW_4 = 3, V_FEW_8 = 3 };
 
 static inline asnd_lanes v_load(const void *p) {
     return load(p);

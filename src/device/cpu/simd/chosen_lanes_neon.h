@@ -59,8 +59,8 @@ static inline asnd_lanes v_compress_4(asnd_chosen_4 chosen, asnd_lanes x) {
 static inline asnd_lanes v_load_first_4(const void *p, int64_t n) {
     const uint32_t *from = p;
     if (n >= 4) return v_load(p);
-    return vreinterpretq_u8_u32((uint32x4_t){n > 0 ? from[0] : 0, n > 1 ? from[1] : 0,
-                                             n > 2 ? from[2] : 0, 0});
+    return vreinterpretq_u8_u32(
+        (uint32x4_t){n > 0 ? from[0] : 0, n > 1 ? from[1] : 0, n > 2 ? from[2] : 0, 0});
 }
 static inline void v_store_first_4(void *p, int64_t n, asnd_lanes x) {
     uint32_t *to = p, lanes[4];

@@ -13,7 +13,8 @@
  * v_positions_of(chosen, at) are those chosen first, then anything.
  *
  * asnd_tally, 0 at first, counts lanes: v_tally_4(tally, x, y) those in which x and y
- * have a bit in common, v_tallied_4(tally) is how many (2^31 registers are none too many).
+ * have a bit in common; v_tallied_4(tally, lanes) is how many of all lanes that were
+ * counted (of up to 2^31 registers).
  */
 #ifndef ASN_DEVICE_CPU_SIMD_MASK_BYTES_H
 #define ASN_DEVICE_CPU_SIMD_MASK_BYTES_H
@@ -48,10 +49,12 @@ static inline asnd_tally v_tally_4(asnd_tally tally, asnd_lanes x, asnd_lanes y)
 static inline asnd_tally v_tally_8(asnd_tally tally, asnd_lanes x, asnd_lanes y) {
     return tally + __builtin_popcount(_mm512_test_epi64_mask(x, y));
 }
-static inline int64_t v_tallied_4(asnd_tally tally) {
+static inline int64_t v_tallied_4(asnd_tally tally, int64_t lanes) {
+    (void)lanes;
     return tally;
 }
-static inline int64_t v_tallied_8(asnd_tally tally) {
+static inline int64_t v_tallied_8(asnd_tally tally, int64_t lanes) {
+    (void)lanes;
     return tally;
 }
 static inline void v_store_positions_2(uint64_t bits, int64_t from, uint16_t *to) {
@@ -105,25 +108,25 @@ static inline asnd_lanes v_add_nonzero(asnd_lanes sums, const uint8_t *p) {
     return v_add_8(sums, _mm256_sad_epu8(ones, _mm256_setzero_si256()));
 }
 typedef asnd_lanes asnd_tally;
-/* -1 where there is no such bit, so 1 is added everywhere. */
+/* Lanes without such a bit, where a comparison gives -1. */
 static inline asnd_tally v_tally_4(asnd_tally tally, asnd_lanes x, asnd_lanes y) {
     x = _mm256_cmpeq_epi32(_mm256_and_si256(x, y), _mm256_setzero_si256());
-    return _mm256_add_epi32(_mm256_add_epi32(tally, _mm256_set1_epi32(1)), x);
+    return _mm256_sub_epi32(tally, x);
 }
 static inline asnd_tally v_tally_8(asnd_tally tally, asnd_lanes x, asnd_lanes y) {
     x = _mm256_cmpeq_epi64(_mm256_and_si256(x, y), _mm256_setzero_si256());
-    return _mm256_add_epi64(_mm256_add_epi64(tally, _mm256_set1_epi64x(1)), x);
+    return _mm256_sub_epi64(tally, x);
 }
-static inline int64_t v_tallied_8(asnd_tally tally) {
-    return v_total_8(tally);
+static inline int64_t v_tallied_8(asnd_tally tally, int64_t lanes) {
+    return lanes - v_total_8(tally);
 }
-static inline int64_t v_tallied_4(asnd_tally tally) {
+static inline int64_t v_tallied_4(asnd_tally tally, int64_t lanes) {
     const __m256i odd = _mm256_srli_epi64(tally, 32);
-    return v_total_8(v_add_8(_mm256_sub_epi64(tally, _mm256_slli_epi64(odd, 32)), odd));
+    const __m256i even = _mm256_sub_epi64(tally, _mm256_slli_epi64(odd, 32));
+    return lanes - v_total_8(v_add_8(even, odd));
 }
 static inline void v_store_positions_2(uint64_t bits, int64_t from, uint16_t *to) {
-    __m128i lane =
-        _mm_cvtepu8_epi16(_mm_cvtsi64_si128((int64_t)first_lanes[bits & 255]));
+    __m128i lane = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((int64_t)first_lanes[bits & 255]));
     lane = _mm_add_epi16(lane, _mm_set1_epi16((short)from));
     _mm_storeu_si128((__m128i *)to, lane);
 }
@@ -134,8 +137,7 @@ static inline asnd_lanes v_positions_next(asnd_lanes at) {
     return v_add_8(at, _mm256_set1_epi64x(4));
 }
 static inline asnd_lanes v_positions_of(asnd_chosen_8 chosen, asnd_lanes at) {
-    return v_add_8(at,
-                   _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)first_lanes[chosen])));
+    return v_add_8(at, _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((int)first_lanes[chosen])));
 }
 
 #elif defined(__ARM_NEON)
@@ -178,10 +180,12 @@ static inline asnd_tally v_tally_8(asnd_tally tally, asnd_lanes x, asnd_lanes y)
     const uint64x2_t both = vtstq_u64(vreinterpretq_u64_u8(x), vreinterpretq_u64_u8(y));
     return vreinterpretq_u8_u64(vsubq_u64(vreinterpretq_u64_u8(tally), both));
 }
-static inline int64_t v_tallied_4(asnd_tally tally) {
+static inline int64_t v_tallied_4(asnd_tally tally, int64_t lanes) {
+    (void)lanes;
     return (int64_t)vaddlvq_u32(vreinterpretq_u32_u8(tally));
 }
-static inline int64_t v_tallied_8(asnd_tally tally) {
+static inline int64_t v_tallied_8(asnd_tally tally, int64_t lanes) {
+    (void)lanes;
     return v_total_8(tally);
 }
 static inline void v_store_positions_2(uint64_t bits, int64_t from, uint16_t *to) {
