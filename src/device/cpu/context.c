@@ -44,15 +44,24 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 #define PIECES(name) NULL
 #endif
 
+/* NEON, which every processor of aarch64 has: its row is the base with these tables. Sorts
+ * and casts have loops for AVX2 and AVX-512 alone; transforms, matrices and what the table
+ * generates are the compiler's own vectors. */
+#if defined(__aarch64__)
+#define NEON(table) table
+#else
+#define NEON(table) NULL
+#endif
+
 static const asnd_context baseline = {
     .fills = {asn_kernels_generated_baseline, asn_kernels_half_casts},
     .moves = asn_moves_baseline,
     .steps = &asn_steps_baseline,
-    .masks = NULL,
+    .masks = NEON(&asn_mask_neon),
     .index_lines = NULL,
     .codecs = asn_key_codecs,
     .sorts = NULL,
-    .picks = NULL,
+    .picks = NEON(asn_pick_neon),
     .half_products = NULL,
     .products = NULL,
     .panels_f32 = NULL,

@@ -29,6 +29,6 @@ typedef struct asnd_mask_loops {
     uint64_t (*misses)(const uint64_t *index, int64_t n, uint64_t size);
 } asnd_mask_loops;
 
-extern const asnd_mask_loops asn_mask_avx2, asn_mask_avx512;
+extern const asnd_mask_loops asn_mask_avx2, asn_mask_avx512, asn_mask_neon;
 
 #endif

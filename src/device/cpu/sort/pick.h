@@ -29,7 +29,7 @@ typedef struct asnd_pick_loops {
                  int64_t upto);
 } asnd_pick_loops;
 extern const asnd_pick_loops asn_pick_avx2[ASN_DTYPE_COUNT],
-    asn_pick_avx512[ASN_DTYPE_COUNT];
+    asn_pick_avx512[ASN_DTYPE_COUNT], asn_pick_neon[ASN_DTYPE_COUNT];
 
 enum {
     ASN_PICK_LEAST = 1025, /* fewer elements are sorted (keys.h) */

@@ -1,0 +1,114 @@
+/* CPU device: the words of chosen_lanes.h with AVX2. */
+#ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX2_H
+#define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX2_H
+
+#include "device/cpu/simd/first_lanes_avx2.h"
+#include "device/cpu/simd/simd.h"
+
+typedef __m256i asnd_lanes;
+typedef unsigned asnd_chosen_4;
+typedef unsigned asnd_chosen_8;
+#define V_EXPANDS 0
+enum { V_FEW_4 = 3, V_FEW_8 = 3 };
+
+static inline asnd_lanes v_load(const void *p) {
+    return load(p);
+}
+static inline void v_store(void *p, asnd_lanes x) {
+    store(p, x);
+}
+static inline asnd_chosen_4 v_chosen_4(uint64_t bits) {
+    return (unsigned)bits & 255;
+}
+static inline int v_count_4(asnd_chosen_4 chosen) {
+    return __builtin_popcount(chosen);
+}
+static inline asnd_chosen_4 v_first_4(int64_t n) {
+    return n >= 8 ? 255 : (1u << n) - 1;
+}
+static inline asnd_chosen_4 v_neither_4(asnd_chosen_4 a, asnd_chosen_4 b) {
+    return ~(a | b) & 255;
+}
+static inline asnd_lanes v_compress_4(asnd_chosen_4 chosen, asnd_lanes x) {
+    return chosen_first_4(x, chosen);
+}
+static inline asnd_lanes v_load_first_4(const void *p, int64_t n) {
+    return _mm256_maskload_epi32(p, v_tail_mask(n, 4));
+}
+static inline void v_store_first_4(void *p, int64_t n, asnd_lanes x) {
+    _mm256_maskstore_epi32(p, v_tail_mask(n, 4), x);
+}
+static inline asnd_lanes v_load_chosen_4(const void *p, int64_t left,
+                                         asnd_chosen_4 chosen) {
+    (void)chosen;
+    return left >= 8 ? v_load(p) : v_load_first_4(p, left);
+}
+static inline void v_store_within_4(void *p, int64_t n, int64_t room, asnd_lanes x) {
+    if (room >= 8)
+        v_store(p, x);
+    else
+        v_store_first_4(p, n, x);
+}
+static inline asnd_lanes v_all_4(const void *p) {
+    return _mm256_set1_epi32(*(const int32_t *)p);
+}
+static inline asnd_chosen_8 v_chosen_8(uint64_t bits) {
+    return (unsigned)bits & 15;
+}
+static inline int v_count_8(asnd_chosen_8 chosen) {
+    return __builtin_popcount(chosen);
+}
+static inline asnd_chosen_8 v_first_8(int64_t n) {
+    return n >= 4 ? 15 : (1u << n) - 1;
+}
+static inline asnd_chosen_8 v_neither_8(asnd_chosen_8 a, asnd_chosen_8 b) {
+    return ~(a | b) & 15;
+}
+static inline asnd_lanes v_compress_8(asnd_chosen_8 chosen, asnd_lanes x) {
+    return chosen_first_8(x, chosen);
+}
+static inline asnd_lanes v_load_first_8(const void *p, int64_t n) {
+    return _mm256_maskload_epi64(p, v_tail_mask(n, 8));
+}
+static inline void v_store_first_8(void *p, int64_t n, asnd_lanes x) {
+    _mm256_maskstore_epi64(p, v_tail_mask(n, 8), x);
+}
+static inline asnd_lanes v_load_chosen_8(const void *p, int64_t left,
+                                         asnd_chosen_8 chosen) {
+    (void)chosen;
+    return left >= 4 ? v_load(p) : v_load_first_8(p, left);
+}
+static inline void v_store_within_8(void *p, int64_t n, int64_t room, asnd_lanes x) {
+    if (room >= 4)
+        v_store(p, x);
+    else
+        v_store_first_8(p, n, x);
+}
+static inline asnd_lanes v_all_8(const void *p) {
+    return _mm256_set1_epi64x(*(const int64_t *)p);
+}
+/* Of signed numbers; there is no comparison of others. */
+static inline asnd_chosen_4 v_less_i32(asnd_lanes x, asnd_lanes y) {
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(y, x)));
+}
+static inline asnd_chosen_8 v_less_i64(asnd_lanes x, asnd_lanes y) {
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(y, x)));
+}
+static inline asnd_chosen_4 v_less_u32(asnd_lanes x, asnd_lanes y) {
+    const __m256i sign = _mm256_set1_epi32(INT32_MIN);
+    return v_less_i32(_mm256_xor_si256(x, sign), _mm256_xor_si256(y, sign));
+}
+static inline asnd_chosen_8 v_less_u64(asnd_lanes x, asnd_lanes y) {
+    const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
+    return v_less_i64(_mm256_xor_si256(x, sign), _mm256_xor_si256(y, sign));
+}
+static inline asnd_chosen_4 v_less_f32(asnd_lanes x, asnd_lanes y) {
+    return (unsigned)_mm256_movemask_ps(
+        _mm256_cmp_ps(_mm256_castsi256_ps(x), _mm256_castsi256_ps(y), _CMP_LT_OQ));
+}
+static inline asnd_chosen_8 v_less_f64(asnd_lanes x, asnd_lanes y) {
+    return (unsigned)_mm256_movemask_pd(
+        _mm256_cmp_pd(_mm256_castsi256_pd(x), _mm256_castsi256_pd(y), _CMP_LT_OQ));
+}
+
+#endif
