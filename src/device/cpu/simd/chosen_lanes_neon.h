@@ -5,14 +5,10 @@
 #ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_NEON_H
 #define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_NEON_H
 
-#include <arm_neon.h>
 #include <stdint.h>
 
 #include "device/cpu/simd/first_lanes.h"
 
-typedef uint8x16_t asnd_lanes;
-typedef unsigned asnd_chosen_4;
-typedef unsigned asnd_chosen_8;
 #define V_EXPANDS 0
 /* A register of four takes eleven instructions, of two nine; a chosen one takes seven. */
 enum { V_FEW_4 = 24, V_FEW_8 = 64 };
