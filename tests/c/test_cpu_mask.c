@@ -50,9 +50,9 @@ static int64_t draw_mask(uint8_t *mask, int64_t n, bool any_number) {
     for (int64_t i = 0; i < n;) {
         const bool is = random_below(of) < trues;
         for (int64_t end = i + 1 + random_below(run); i < n && i < end; i++) {
-            mask[i] = is ? any_number && random_below(2) ? (uint8_t)(1 + random_below(255))
-                                                         : 1
-                         : 0;
+            mask[i] =
+                is ? any_number && random_below(2) ? (uint8_t)(1 + random_below(255)) : 1
+                   : 0;
             count += is;
         }
     }
