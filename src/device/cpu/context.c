@@ -44,9 +44,9 @@ void asn_kernels_generated_avx512(asnd_kernels *k);
 #define PIECES(name) NULL
 #endif
 
-/* NEON, which every processor of aarch64 has: its row is the base with these tables. Sorts
- * and casts have loops for AVX2 and AVX-512 alone; transforms, matrices and what the table
- * generates are the compiler's own vectors. */
+/* NEON, which every processor of aarch64 has: its row is the base with these tables.
+ * Sorts and casts have loops for AVX2 and AVX-512 alone; transforms, matrices and what
+ * the table generates are the compiler's own vectors. */
 #if defined(__aarch64__)
 #define NEON(table) table
 #else

@@ -5,9 +5,6 @@
 #include "device/cpu/simd/first_lanes_avx2.h"
 #include "device/cpu/simd/simd.h"
 
-typedef __m256i asnd_lanes;
-typedef unsigned asnd_chosen_4;
-typedef unsigned asnd_chosen_8;
 #define V_EXPANDS 0
 enum { V_FEW_4 = 3, V_FEW_8 = 3 };
 

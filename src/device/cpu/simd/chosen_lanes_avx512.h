@@ -5,9 +5,6 @@
 #include <immintrin.h>
 #include <stdint.h>
 
-typedef __m512i asnd_lanes;
-typedef __mmask16 asnd_chosen_4;
-typedef __mmask8 asnd_chosen_8;
 #define V_EXPANDS 1
 enum { V_FEW_4 = 0, V_FEW_8 = 0 };
 

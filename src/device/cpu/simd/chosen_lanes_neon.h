@@ -10,11 +10,8 @@
 
 #include "device/cpu/simd/first_lanes.h"
 
-typedef uint8x16_t asnd_lanes;
-typedef unsigned asnd_chosen_4;
-typedef unsigned asnd_chosen_8;
 #define V_EXPANDS 0
-/* A register of four takes eleven instructions, of two nine; a chosen one takes seven. */
+/* A register of four takes twelve instructions, a chosen one seven or eight. */
 enum { V_FEW_4 = 24, V_FEW_8 = 64 };
 
 /* For every choice of four lanes of 4 bytes, or two of 8, the bytes' numbers, those of
