@@ -22,6 +22,8 @@
 #ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_H
 #define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_H
 
+#include <stdint.h>
+
 #if defined(__AVX512F__)
 #include <immintrin.h>
 typedef __m512i asnd_lanes;
@@ -31,12 +33,14 @@ typedef __mmask8 asnd_chosen_8;
 #elif defined(__AVX2__)
 #include <immintrin.h>
 typedef __m256i asnd_lanes;
-typedef unsigned asnd_chosen_4, asnd_chosen_8;
+typedef unsigned asnd_chosen_4;
+typedef unsigned asnd_chosen_8;
 #include "device/cpu/simd/chosen_lanes_avx2.h"
 #elif defined(__ARM_NEON)
 #include <arm_neon.h>
 typedef uint8x16_t asnd_lanes;
-typedef unsigned asnd_chosen_4, asnd_chosen_8;
+typedef unsigned asnd_chosen_4;
+typedef unsigned asnd_chosen_8;
 #include "device/cpu/simd/chosen_lanes_neon.h"
 #endif
 

@@ -10,7 +10,7 @@
 #include "device/cpu/simd/first_lanes.h"
 
 #define V_EXPANDS 0
-/* A register of four takes eleven instructions, of two nine; a chosen one takes seven. */
+/* A register of four takes twelve instructions, a chosen one seven or eight. */
 enum { V_FEW_4 = 24, V_FEW_8 = 64 };
 
 /* For every choice of four lanes of 4 bytes, or two of 8, the bytes' numbers, those of
