@@ -5,6 +5,7 @@
 #ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_NEON_H
 #define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_NEON_H
 
+#include <arm_neon.h>
 #include <stdint.h>
 
 #include "device/cpu/simd/first_lanes.h"
