@@ -72,9 +72,8 @@ typedef struct {
     X(PyObject, in_cast_error)                                                           \
     X(PyObject, out_cast_error)                                                          \
     X(PyObject, complex_warning)                                                         \
-    X(PyObject, host_dtype) /* a TypeError: the device has no such dtype */              \
-    X(PyObject,                                                                          \
-      override_error)          /* a TypeError: like= is for another library to answer */ \
+    X(PyObject, host_dtype)     /* a TypeError: the device has no such dtype */          \
+    X(PyObject, override_error) /* a TypeError: like= is another library's to answer */  \
     X(PyObject, package)       /* asnumpy._support: helpers written in Python */         \
     X(PyObject, ufuncs)        /* dict: NumPy's ufunc name -> ufunc object */            \
     X(PyObject, known_ufuncs)  /* dict: NumPy's ufunc -> ours, filled as they come */    \
@@ -110,7 +109,7 @@ typedef struct {
     asn_modes active;                      /* that the core works under */
     asn_modes before;    /* the last others, or what is made next; all zero: none */
     uint64_t host_reads; /* arrays whose elements host code got */
-    bool numpy_scalars;  /* full reductions and indices give NumPy scalars */
+    bool scalars_switch; /* set_scalars(); asn_gives_scalars() reads it */
     bool jit;            /* asnumpy.jit traces; else functions are simply called */
 } asn_state;
 
@@ -120,7 +119,7 @@ extern asn_state *asn_module_state; /* NULL: not loaded */
 /* Whether full reductions and indices give NumPy scalars; a function that is traced has
  * arrays of no dimensions. */
 static inline bool asn_gives_scalars(void) {
-    return ASN_READ(asn_py.numpy_scalars) && !(ASN_CAPTURING && asn_capture_open());
+    return ASN_READ(asn_py.scalars_switch) && !(ASN_CAPTURING && asn_capture_open());
 }
 
 static inline bool asn_is_ndarray_exact(PyObject *o) {

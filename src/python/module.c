@@ -106,7 +106,7 @@ static int state_init(PyObject *module) {
         return -1;
     }
     asn_module_state = PyModule_GetState(module);
-    asn_py.numpy_scalars = asn_py.jit = true;
+    asn_py.scalars_switch = asn_py.jit = true;
     asn_py.known_ufuncs = PyDict_New();
     return asn_py.known_ufuncs ? 0 : -1;
 }

@@ -154,10 +154,12 @@ static PyObject *f_program(PyObject *const *v) {
 static _Thread_local bool telling; /* what the callback does itself is not told */
 
 static asn_status tell(const char *why) {
-    if (!asn_py.sync_callback || telling || !PyGILState_Check() || PyErr_Occurred())
-        return ASN_OK;
+    if (telling || !PyGILState_Check() || PyErr_Occurred()) return ASN_OK;
+    asn_look_begin(); /* another thread may set another one */
+    PyObject *callback = Py_XNewRef(asn_py.sync_callback);
+    asn_look_end();
+    if (!callback) return ASN_OK;
     PyObject *place = asn_site_to_py(asn_site_here());
-    PyObject *callback = Py_NewRef(asn_py.sync_callback);
     telling = true;
     PyObject *done = place ? PyObject_CallFunction(callback, "sO", why, place) : NULL;
     telling = false;
@@ -173,8 +175,12 @@ static asn_status tell(const char *why) {
 /* None: nobody is told. */
 static PyObject *f_on_sync(PyObject *const *v) {
     bool on = v[0] != Py_None;
-    Py_XSETREF(asn_py.sync_callback, on ? Py_NewRef(v[0]) : NULL);
+    asn_lock();
+    PyObject *before = asn_py.sync_callback;
+    asn_py.sync_callback = on ? Py_NewRef(v[0]) : NULL;
     asn_sync_set_hook(on ? tell : NULL);
+    asn_unlock();
+    Py_XDECREF(before);
     Py_RETURN_NONE;
 }
 

@@ -281,6 +281,33 @@ def test_numbers_are_part_of_the_kind():
     assert np.signbit(np.asarray(f(x, -0.0))).all() and not np.signbit(np.asarray(f(x, 0.0))).any()
 
 
+NUMBERS = {
+    "count_nonzero": lambda x: asnumpy.count_nonzero(x),
+    "trace": lambda x: asnumpy.trace(x[:9].reshape(3, 3)),
+    "norm": lambda x: asnumpy.linalg.norm(x, 3),
+    "vector_norm": lambda x: asnumpy.linalg.vector_norm(x, ord=1),
+    "sum": lambda x: x.sum(),
+    "argmax": lambda x: x.argmax(),
+    "all": lambda x: (x > -1e9).all(),
+    "element": lambda x: x[3],
+}
+
+
+@pytest.mark.parametrize("n", [10, 5000])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_are_returned_are_of_the_call(name, n):
+    """Alone, a NumPy scalar; of a trace, an array of no dimensions, computed anew for each call."""
+    function = NUMBERS[name]
+    jitted = asnumpy.jit(function)
+    for shift in (0.0, 3.0, 7.0):
+        x = (asnumpy.arange(float(n)) - shift) * (1 + shift)
+        made, expected = jitted(x), function(x)
+        assert isinstance(made, asnumpy.ndarray) and made.ndim == 0
+        assert isinstance(expected, np.generic)
+        np.testing.assert_allclose(float(made), float(expected), rtol=1e-12)
+    assert isinstance(asnumpy.ones(3).sum(), np.generic)  # the trace has ended
+
+
 def test_static_arguments(rng):
     def function(x, axis, mode="sum", *, flip=False):
         made = getattr(asnumpy, mode)(x, axis=axis)

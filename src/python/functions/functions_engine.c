@@ -68,7 +68,7 @@ static PyObject *f_explain(PyObject *const *v) {
 }
 
 static PyObject *f_set_scalars(PyObject *const *v) {
-    bool before = ASN_READ(asn_py.numpy_scalars);
+    bool before = ASN_READ(asn_py.scalars_switch);
     bool numpy =
         PyUnicode_Check(v[0]) && PyUnicode_CompareWithASCIIString(v[0], "numpy") == 0;
     bool array =
@@ -78,7 +78,7 @@ static PyObject *f_set_scalars(PyObject *const *v) {
                      v[0]);
         return NULL;
     }
-    ASN_WRITE(asn_py.numpy_scalars, numpy);
+    ASN_WRITE(asn_py.scalars_switch, numpy);
     return PyUnicode_FromString(before ? "numpy" : "array");
 }
 

@@ -113,7 +113,7 @@ static PyObject *counted(PyObject *a, PyObject *axis, PyObject *keepdims) {
     if (asn_axes_from_py(axis, asn_of(a)->layout.ndim, &over.axes, &all) < 0) return NULL;
     if (!asn_is_no_value(keepdims) && asn_bool_from_py(keepdims, &keep) < 0) return NULL;
     over.keepdims = keep;
-    over.now = all && !keep && asn_py.numpy_scalars;
+    over.now = all && !keep && asn_gives_scalars();
     ASN_PY_TRY(asn_np_count_nonzero(&made, over.now ? &number : NULL, asn_of(a), &over));
     if (over.now && number.dtype != ASN_DTYPE_NONE)
         return asn_reduce_scalar(&number, ASN_OP_ADD);

@@ -53,7 +53,7 @@ static PyObject *vector_norm(PyObject *a, PyObject *ord, uint64_t axes, bool kee
     const asn_reduce_options over = {.axes = axes,
                                      .keepdims = keepdims,
                                      .now = axes == all && !keepdims &&
-                                            asn_py.numpy_scalars};
+                                            asn_gives_scalars()};
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? finished(r, asn_np_vector_norm(&r->array, asn_of(a), order, &over)) : NULL;
 }

@@ -100,7 +100,7 @@ static PyObject *trace_run(PyObject *self, PyObject *const *v) {
         if (status) return asn_raise(status);
         return asn_fp_check_as("reduce", ASN_OP_ADD) < 0 ? NULL : Py_NewRef(out);
     }
-    asn_scalar *place = asn_py.numpy_scalars ? &number : NULL;
+    asn_scalar *place = asn_gives_scalars() ? &number : NULL;
     ASN_PY_TRY(asn_np_trace(&made, place, asn_of(self), &of, dtype, NULL));
     if (place && number.dtype != ASN_DTYPE_NONE)
         return asn_reduce_scalar(&number, ASN_OP_ADD);

@@ -206,23 +206,20 @@ static void report_late(const asn_modes *m, uint32_t flags, const char *name) {
  * not told apart: two threads would else settle at every turn. */
 static int adopt(PyObject *object) {
     asn_modes m = modes_of(object), old = asn_py.before, last = copy_of_active();
+    const bool same = are_active(&m);
     uint32_t flags = 0;
     const char *name = NULL;
-    int failed = 0;
-    if (!are_active(&m)) {
+    if (!same) {
         asn_status status = asn_settle();
         flags = asn_fp_take_new(&name);
         if (status) {
             asn_raise(status);
             PyErr_WriteUnraisable(asn_py.errstate_variable);
         }
-        asn_py.before = asn_py.active;
-        asn_py.active = m;
-        failed = apply();
-    } else {
-        asn_py.before = asn_py.active;
-        asn_py.active = m;
     }
+    asn_py.before = asn_py.active;
+    asn_py.active = m;
+    int failed = same ? 0 : apply();
     release(&old);
     if (flags) report_late(&last, flags, name);
     Py_XDECREF(last.callback);
