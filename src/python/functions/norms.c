@@ -52,8 +52,8 @@ static PyObject *vector_norm(PyObject *a, PyObject *ord, uint64_t axes, bool kee
     const uint64_t all = ndim == 64 ? ~(uint64_t)0 : ((uint64_t)1 << ndim) - 1;
     const asn_reduce_options over = {.axes = axes,
                                      .keepdims = keepdims,
-                                     .now = axes == all && !keepdims &&
-                                            asn_gives_scalars()};
+                                     .now =
+                                         axes == all && !keepdims && asn_gives_scalars()};
     asn_ndarray *r = asn_ndarray_alloc();
     return r ? finished(r, asn_np_vector_norm(&r->array, asn_of(a), order, &over)) : NULL;
 }
