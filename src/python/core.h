@@ -74,10 +74,10 @@ typedef struct {
     X(PyObject, complex_warning)                                                         \
     X(PyObject, host_dtype)     /* a TypeError: the device has no such dtype */          \
     X(PyObject, override_error) /* a TypeError: like= is another library's to answer */  \
-    X(PyObject, package)       /* asnumpy._support: helpers written in Python */         \
-    X(PyObject, ufuncs)        /* dict: NumPy's ufunc name -> ufunc object */            \
-    X(PyObject, known_ufuncs)  /* dict: NumPy's ufunc -> ours, filled as they come */    \
-    X(PyObject, sync_callback) /* who is told of synchronisations, or NULL */            \
+    X(PyObject, package)        /* asnumpy._support: helpers written in Python */        \
+    X(PyObject, ufuncs)         /* dict: NumPy's ufunc name -> ufunc object */           \
+    X(PyObject, known_ufuncs)   /* dict: NumPy's ufunc -> ours, filled as they come */   \
+    X(PyObject, sync_callback)  /* who is told of synchronisations, or NULL */           \
     X(PyObject, s_array_ufunc)                                                           \
     X(PyObject, s_array_priority)                                                        \
     X(PyObject, s_array)                                                                 \
