@@ -41,11 +41,9 @@ void asn_set_arrival_hook(void (*arrival)(void));
  * What a call met is kept until its caller asks. Where calls are serial nobody calls in
  * between; else who gives the library's lock back takes what is there for its thread. */
 extern uint32_t asn_fp_conditions; /* of fp.c; here so that a look costs no call */
-extern uint32_t asn_fp_kept;       /* by how many threads, of what they met before */
 uint32_t asn_fp_take_met(const char **op_name);
 static inline bool asn_fp_any(void) {
-    return __atomic_load_n(&asn_fp_conditions, __ATOMIC_RELAXED) |
-           __atomic_load_n(&asn_fp_kept, __ATOMIC_RELAXED);
+    return __atomic_load_n(&asn_fp_conditions, __ATOMIC_RELAXED);
 }
 static inline uint32_t asn_fp_take(const char **op_name) {
     return __builtin_expect(!asn_fp_any(), 1) ? 0 : asn_fp_take_met(op_name);

@@ -13,7 +13,10 @@
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
 
-uint32_t asn_fp_conditions, asn_fp_kept;
+uint32_t asn_fp_conditions;
+/* A bit of it while threads keep some, so that they look for their own. */
+static const uint32_t KEPT = 1u << 31;
+static int keepers;         /* how many; with the lock held */
 static const char *culprit; /* NULL: nobody yet */
 static _Thread_local struct {
     uint32_t met;
@@ -27,7 +30,7 @@ uint32_t *asn_fp_sink(void) {
 
 void asn_fp_note(const char *name) {
     if (ASN_CAPTURING) asn_capture_name(name);
-    if (asn_fp_conditions && !culprit) culprit = name;
+    if (asn_fp_conditions & ~KEPT && !culprit) culprit = name;
 }
 
 void asn_fp_rename(const char *from, const char *to) {
@@ -43,13 +46,15 @@ void asn_fp_meet(uint32_t met, const char *name) {
 uint32_t asn_fp_take_new(const char **op_name) {
     *op_name = culprit;
     culprit = NULL;
-    return __atomic_exchange_n(&asn_fp_conditions, 0, __ATOMIC_RELAXED);
+    return __atomic_exchange_n(&asn_fp_conditions, keepers ? KEPT : 0, __ATOMIC_RELAXED) &
+           ~KEPT;
 }
 
 void asn_fp_keep_own(void) {
     const char *name;
     uint32_t met = asn_fp_take_new(&name);
-    if (met && !own.met) __atomic_fetch_add(&asn_fp_kept, 1, __ATOMIC_RELAXED);
+    if (met && !own.met && keepers++ == 0)
+        __atomic_fetch_or(&asn_fp_conditions, KEPT, __ATOMIC_RELAXED);
     if (met && !own.culprit) own.culprit = name;
     own.met |= met;
 }
@@ -59,7 +64,8 @@ uint32_t asn_fp_take_met(const char **op_name) {
     asn_fp_keep_own();
     uint32_t met = own.met;
     if (op_name) *op_name = own.culprit ? own.culprit : "operation";
-    if (met) __atomic_fetch_sub(&asn_fp_kept, 1, __ATOMIC_RELAXED);
+    if (met && --keepers == 0)
+        __atomic_fetch_and(&asn_fp_conditions, ~KEPT, __ATOMIC_RELAXED);
     own.met = 0;
     own.culprit = NULL;
     asn_unlock();

@@ -106,10 +106,17 @@ static void destroy(asn_buffer *b) {
     put_struct(b);
 }
 
-void asn_buffer_destroy(asn_buffer *b) {
-    if (__builtin_expect(lock_all != NULL, 0)) lock_all();
+static __attribute__((noinline)) void destroy_locked(asn_buffer *b) {
+    lock_all();
     destroy(b);
-    if (__builtin_expect(unlock_all != NULL, 0)) unlock_all();
+    unlock_all();
+}
+
+void asn_buffer_destroy(asn_buffer *b) {
+    if (__builtin_expect(lock_all != NULL, 0))
+        destroy_locked(b);
+    else
+        destroy(b);
 }
 
 void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {
