@@ -95,24 +95,13 @@ static void gather_host(char **to, const char *from, int ndim, const int64_t *sh
                     itemsize);
 }
 
-/* Between the host and the device. A few bytes that the host copies itself are a small
- * operation: 10 ns, of which an event would tell in a hundred. */
+/* Between the host and the device. */
 static asn_status cross(void *to, const void *from, size_t bytes, bool to_device) {
-    enum { FEW = 1024 };
-    const char *name = to_device ? "copy from host" : "copy to host";
     ASN_TRY(asn_device_open()); /* of arrays over host memory it may be closed */
-    bool small = bytes <= FEW && asn_device_host_access();
-    uint64_t begin = small ? asn_profile_begin_small() : 0;
-    asn_mark mark = small ? ASN_NO_MARK : asn_profile_begin();
     ASN_ACL_TRY(asn_acl.aclrtMemcpy(to, bytes, from, bytes,
                                     to_device ? ACL_MEMCPY_HOST_TO_DEVICE
                                               : ACL_MEMCPY_DEVICE_TO_HOST),
-                name);
-    if (mark.ticks)
-        asn_profile_note(mark, to_device ? ASN_EVENT_TO_DEVICE : ASN_EVENT_TO_HOST, name,
-                         (int64_t)bytes);
-    if (asn_profile_small_timed(begin, true))
-        asn_profile_small(begin, name, (int64_t)bytes, 0);
+                to_device ? "copy from host" : "copy to host");
     return ASN_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "graph/streams.h"
 #include "runtime/memory/buffer.h"
 #include "runtime/forks.h"
+#include "runtime/profile.h"
 
 struct asn_lock_state asn_lock_state;
 
@@ -56,11 +57,13 @@ void asn_set_arrival_hook(void (*arrival)(void)) {
 }
 
 void *asn_blocking_enter(void) {
+    if (ASN_PROFILING && asn_lock_is_mine()) asn_profile_line_hold();
     return hook_enter ? hook_enter() : NULL;
 }
 
 void asn_blocking_leave(void *state) {
     if (hook_leave && state) hook_leave(state);
+    if (ASN_PROFILING) asn_profile_line_release();
 }
 
 static const void *owner(void) {

@@ -241,15 +241,6 @@ void asn_record_operator(asn_mark mark, const char *name) {
     pending.bytes = pending.work = 0;
 }
 
-void asn_record_relative(asn_mark mark, const char *name, int num,
-                         const asn_array *const *arrays, int64_t flops) {
-    asn_event *e = asn_profile_close(mark, ASN_EVENT_OPERATOR, name, 0);
-    e->work = flops;
-    for (int i = 0; i < num; i++)
-        e->bytes += layout_bytes(&arrays[i]->layout);
-    asn_profile_keep(mark);
-}
-
 /* ---- sessions */
 
 asn_status asn_record_start(int every, uint64_t *since) {
@@ -257,6 +248,7 @@ asn_status asn_record_start(int every, uint64_t *since) {
     asn_status status = asn_trace_flush();
     if (!status) status = asn_stream_wait();
     if (!status) status = asn_profile_start(every, since);
+    asn_record_layer();
     pending.bytes = pending.work = 0;
     asn_unlock();
     return status;
@@ -268,6 +260,7 @@ asn_status asn_record_stop(void) {
     if (!status) status = asn_stream_wait();
     asn_profile_pairs_finish();
     asn_profile_stop();
+    asn_record_layer();
     asn_unlock();
     return status;
 }

@@ -40,9 +40,24 @@ void asn_record_move(uint64_t begin, const char *name, const asn_layout *l) ASN_
 void asn_record_operand(const asn_layout *l) ASN_RECORDS;
 void asn_record_work(int64_t flops) ASN_RECORDS;
 void asn_record_operator(asn_mark mark, const char *name) ASN_RECORDS;
-/* A relative of the fused operator over whole arrays. */
-void asn_record_relative(asn_mark mark, const char *name, int num,
-                         const asn_array *const *arrays, int64_t flops) ASN_RECORDS;
+
+/* ---- profile_launch.c: copies, and the fused operator's relatives */
+
+/* Puts the layer that records them into the device's interface while there is a session,
+ * takes it out without one. With the library's lock held. */
+void asn_record_layer(void);
+/* Ends a mark around a transform or a solver that the host's device ran in the place of
+ * this one; code: what the call returned. */
+void asn_record_fft(asn_mark mark, int32_t code, int64_t n, const aclnnxOperand *in,
+                    const int64_t *in_shape, const aclnnxOperand *out,
+                    const int64_t *out_shape, int32_t ndim);
+void asn_record_linalg(asn_mark mark, int32_t code, int32_t op, int32_t num,
+                       const aclnnxTensor *operands);
+/* NumPy's name of an ACLNNX_LINALG_*; static. */
+const char *asn_linalg_name(int32_t op);
+/* Bytes that an operand of this shape moves: those of the axes along which it has a
+ * stride. */
+int64_t asn_operand_bytes(const aclnnxOperand *o, int ndim, const int64_t *shape);
 
 /* ---- descriptions of programs */
 

@@ -18,7 +18,10 @@
 
 #include "base/alloc.h"
 
-asn_acl_api asn_acl;
+asn_acl_api asn_acl, asn_acl_below[ASN_LAYERS];
+
+static asn_acl_api device; /* as the libraries have it */
+static void (*installers[ASN_LAYERS])(asn_acl_api *table);
 
 enum { ACL, NNOPBASE, OPAPI, LIBRARIES };
 static const char *const sonames[LIBRARIES] = {"libascendcl.so", "libnnopbase.so",
@@ -147,6 +150,26 @@ static asn_status fill_table(asn_acl_api *api, void *const *from, bool relatives
     return ASN_OK;
 }
 
+/* The table through all layers that are in. Other threads may be calling through it: each
+ * place holds the old address or the new one. */
+static void stack_layers(void) {
+    asn_acl_api top = device;
+    for (int i = 0; i < ASN_LAYERS; i++) {
+        asn_acl_below[i] = top;
+        if (installers[i]) installers[i](&top);
+    }
+    typedef uintptr_t __attribute__((may_alias)) address;
+    const address *from = (const address *)(const void *)&top;
+    address *to = (address *)(void *)&asn_acl;
+    for (size_t i = 0; i < sizeof top / sizeof *to; i++)
+        if (to[i] != from[i]) __atomic_store_n(&to[i], from[i], __ATOMIC_RELEASE);
+}
+
+void asn_acl_interpose(asn_acl_layer layer, void (*install)(asn_acl_api *table)) {
+    installers[layer] = install;
+    stack_layers();
+}
+
 asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
     bool cpu = !strcmp(kind, "cpu");
     for (int i = 0; i < LIBRARIES; i++) {
@@ -159,8 +182,11 @@ asn_status asn_acl_load(const char *kind, const char *cpu_folder) {
                                  sonames[i], why.text);
         }
     }
-    asn_status status = fill_table(&asn_acl, handles, wants_relatives());
-    if (status) asn_acl_unload();
+    asn_status status = fill_table(&device, handles, wants_relatives());
+    if (status)
+        asn_acl_unload();
+    else
+        stack_layers();
     return status;
 }
 
@@ -185,6 +211,7 @@ void asn_acl_unload(void) {
         if (handles[i]) dlclose(handles[i]);
         handles[i] = NULL;
     }
+    memset(&device, 0, sizeof device);
     memset(&asn_acl, 0, sizeof asn_acl);
 }
 

@@ -44,6 +44,15 @@ typedef struct {
 
 extern asn_acl_api asn_acl;
 
+/* What stands between the library and the device while it is wanted: a layer puts its own
+ * functions into the table (install), each of which calls what it stands for, of
+ * asn_acl_below[layer]. The first layer is nearest to the device. */
+typedef enum { ASN_LAYER_PROFILE, ASN_LAYER_CAPTURE, ASN_LAYERS } asn_acl_layer;
+extern asn_acl_api asn_acl_below[ASN_LAYERS];
+/* Puts a layer in, or takes it out (install NULL). Devices that are loaded later get it,
+ * too. With the library's lock held. */
+void asn_acl_interpose(asn_acl_layer layer, void (*install)(asn_acl_api *table));
+
 /* Opens the libraries `kind` ("cpu" or "ascend") and fills asn_acl. cpu_folder is tried
  * first for "cpu" (may be NULL). */
 ASN_CHECK_RESULT asn_status asn_acl_load(const char *kind, const char *cpu_folder);

@@ -45,7 +45,8 @@ static struct {
 typedef struct {
     uint32_t number;
     asn_site line;
-} own; /* a thread's */
+    bool holds; /* `line` was found by asn_profile_line_hold; 0: there is none */
+} own;          /* a thread's */
 
 static uint32_t threads;
 static inline own *this_thread(void) {
@@ -206,13 +207,27 @@ static inline void keep(void) {
 }
 
 asn_site asn_profile_line_own(void) {
-    asn_site line = this_thread()->line;
-    return line ? line : asn_site_here();
+    const own *this = this_thread();
+    return this->line || this->holds ? this->line : asn_site_here();
 }
 
 void asn_profile_line_set(asn_site line) {
     this_thread()->line = line;
     asn_profile_line_held = line != 0;
+}
+
+void asn_profile_line_hold(void) {
+    own *this = this_thread();
+    if (this->line || this->holds) return;
+    this->line = asn_site_here();
+    this->holds = asn_profile_line_held = true;
+}
+
+void asn_profile_line_release(void) {
+    own *this = this_thread();
+    if (!this->holds) return;
+    this->line = 0;
+    this->holds = asn_profile_line_held = false;
 }
 
 asn_mark asn_profile_open(bool on_device) {

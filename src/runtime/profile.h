@@ -130,6 +130,10 @@ static inline asn_site asn_profile_line(void) {
 }
 /* 0 ends it. */
 void asn_profile_line_set(asn_site line);
+/* The line of now stays that of the thread's events, which may end where the binding
+ * cannot be asked, until asn_profile_line_release. With the library's lock held. */
+void asn_profile_line_hold(void) ASN_RECORDS;
+void asn_profile_line_release(void) ASN_RECORDS;
 
 /* ---- for those who read */
 

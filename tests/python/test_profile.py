@@ -473,3 +473,37 @@ def test_an_operation_on_its_own():
         ("multiply", 2 * size * item, size),
         ("subtract", 2 * size * item + 400 * item, size),
     ]
+
+
+@fused
+def test_replays_record_what_plain_calls_record():
+    """One event for each sort, transform, solver and scan, of the same names and sizes, traced or not;
+    a session that begins while a function is traced neither stays on nor takes the trace away."""
+
+    def work(a, m):
+        return np.sort(a), np.fft.fft(a), np.cumsum(a), np.linalg.inv(m), np.interp(a, a, a)
+
+    def events(call):
+        with np.profile() as p:
+            call()
+            np.synchronize()
+        return sorted((e.name, e.bytes) for e in p.events if e.kind == "operator")
+
+    a, m = np.linspace(0, 1, 3000), np.eye(30) + 0.5
+    plain = events(lambda: work(a, m))
+    traced = np.jit(work)
+    traced(a, m)
+    assert events(lambda: traced(a, m)) == plain
+    inside = []
+
+    def begins_a_session(a):
+        with np.profile() as p:
+            b = np.sort(a) * 2
+        inside.append(p)
+        return b
+
+    twice = np.jit(begins_a_session)
+    for x in (a, a + 1):
+        assert twice(x).tolist() == (x + x).tolist()
+    assert events(lambda: work(a, m)) == plain
+    assert not events(lambda: None)

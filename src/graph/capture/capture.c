@@ -30,7 +30,6 @@ struct asn_capture_chunk {
 
 bool asn_capturing;
 asn_replay *asn_captured;
-asn_acl_api asn_capture_below;
 
 static struct {
     asn_status status; /* the first failure, which the end reports */
@@ -155,8 +154,8 @@ void asn_capture_checked(void) {
 
 asn_status asn_capture_upload(const asn_array *a, const void *packed, size_t bytes) {
     ASN_TRY(asn_streams_wait_active()); /* the block may have been another array's */
-    int code = asn_capture_below.aclrtMemcpy(a->buffer->data, bytes, packed, bytes,
-                                             ACL_MEMCPY_HOST_TO_DEVICE);
+    int code = asn_acl_below[ASN_LAYER_CAPTURE].aclrtMemcpy(
+        a->buffer->data, bytes, packed, bytes, ACL_MEMCPY_HOST_TO_DEVICE);
     if (code) return asn_acl_failed(code, "copy from host");
     asn_replay_step *s = asn_capture_step(ASN_STEP_UPLOAD, 1);
     if (!s) return ASN_ERR_MEMORY;
@@ -172,7 +171,7 @@ asn_status asn_capture_upload(const asn_array *a, const void *packed, size_t byt
 
 static void close_up(void) {
     asn_capture_operators_end();
-    asn_acl = asn_capture_below;
+    asn_acl_interpose(ASN_LAYER_CAPTURE, NULL);
     asn_sync_set_tap(NULL);
     asn_watch_set_tap(NULL);
     asn_capturing = asn_stream_held = false;
@@ -199,8 +198,7 @@ asn_status asn_capture_begin(int num_args, const asn_array *const *args,
     r->device = asn_pool_device;
     r->num_args = num_args;
     asn_captured = r;
-    asn_capture_below = asn_acl;
-    asn_capture_install(&asn_acl);
+    asn_acl_interpose(ASN_LAYER_CAPTURE, asn_capture_install);
     asn_capturing = asn_stream_held = asn_stream_busy = true;
     asn_sync_set_tap(refuse_sync);
     status = asn_capture_add_args(num_args, args, views);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "graph/profile_events.h"
 
 static size_t words(int n) {
     return (size_t)n * sizeof(int64_t);
@@ -36,15 +37,6 @@ static int64_t elements_of(int ndim, const int64_t *shape) {
     return n;
 }
 
-/* Bytes that an operand moves: those of the axes it does not stand still on. */
-static int64_t bytes_of(const aclnnxOperand *o, int ndim, const int64_t *shape) {
-    if (!o->data) return 0;
-    int64_t n = asn_itemsize(asn_dtype_from_acl(o->dtype));
-    for (int d = 0; d < ndim; d++)
-        if (!o->strides || o->strides[d]) n *= shape[d];
-    return n;
-}
-
 /* A program as the step's: *p is a copy with memory of its own. False: none is left. */
 static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
                          const aclnnxProgram *program) {
@@ -52,7 +44,7 @@ static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
     *p = *program;
     s->elements = elements_of(p->numDims, p->shape);
     for (int i = 0; i < num; i++)
-        s->nbytes += bytes_of(&program->operands[i], p->numDims, p->shape);
+        s->nbytes += asn_operand_bytes(&program->operands[i], p->numDims, p->shape);
     p->shape = asn_capture_copy(program->shape, words(p->numDims));
     p->instrs =
         asn_capture_copy(program->instrs, (size_t)p->numInstrs * sizeof *p->instrs);
@@ -61,7 +53,7 @@ static bool keep_program(asn_replay_step *s, aclnnxProgram *p,
 }
 
 static int32_t record_fused(const aclnnxProgram *program, void *stream) {
-    int32_t code = asn_capture_below.aclnnxFused(program, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxFused(program, stream);
     int num = program->numIn + program->numOut;
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_FUSED, num);
     if (!s) return code;
@@ -84,8 +76,8 @@ void asn_capture_host_program(const aclnnxProgram *program, const char *what) {
 static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t ndim, const int64_t *shape, int32_t axis,
                            uint32_t *flags, void *stream) {
-    int32_t code =
-        asn_capture_below.aclnnxScan(op, in, out, ndim, shape, axis, flags, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxScan(op, in, out, ndim, shape,
+                                                               axis, flags, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_SCAN, 2);
     if (!s) return code;
     aclnnxOperand both[2] = {*in, *out};
@@ -95,7 +87,7 @@ static int32_t record_scan(int32_t op, const aclnnxOperand *in, const aclnnxOper
     s->call.axis = axis;
     s->call.shape = asn_capture_copy(shape, words(ndim));
     s->call.operands = keep_operands(s, both, 2, 1, ndim);
-    s->nbytes = bytes_of(in, ndim, shape) + bytes_of(out, ndim, shape);
+    s->nbytes = asn_operand_bytes(in, ndim, shape) + asn_operand_bytes(out, ndim, shape);
     return code;
 }
 
@@ -104,9 +96,9 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
                                 const aclnnxOperand *indices, int32_t index_ndim,
                                 const int64_t *index_shape, const aclnnxOperand *values,
                                 uint32_t *flags, void *stream) {
-    int32_t code =
-        asn_capture_below.aclnnxUpdateAt(op, self, ndim, shape, num, indices, index_ndim,
-                                         index_shape, values, flags, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxUpdateAt(
+        op, self, ndim, shape, num, indices, index_ndim, index_shape, values, flags,
+        stream);
     if (num + 2 > ACLNNX_MAX_OPERANDS) {
         (void)asn_capture_refuse("an update has more index arrays than a replay keeps");
         return code;
@@ -128,7 +120,7 @@ static int32_t record_update_at(int32_t op, const aclnnxOperand *self, int32_t n
     s->call.shape = asn_capture_copy(shape, words(ndim));
     s->call.other_shape = asn_capture_copy(index_shape, words(index_ndim));
     s->call.operands = all;
-    s->nbytes = bytes_of(self, ndim, shape);
+    s->nbytes = asn_operand_bytes(self, ndim, shape);
     return code;
 }
 
@@ -136,8 +128,8 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
                            int32_t ndim, const int64_t *shape, int32_t axis,
                            int32_t indices, int32_t num_kth, const int64_t *kth,
                            void *stream) {
-    int32_t code = asn_capture_below.aclnnxSort(in, out, ndim, shape, axis, indices,
-                                                num_kth, kth, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxSort(
+        in, out, ndim, shape, axis, indices, num_kth, kth, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_SORT, 2);
     if (!s) return code;
     aclnnxOperand both[2] = {*in, *out};
@@ -149,7 +141,7 @@ static int32_t record_sort(const aclnnxOperand *in, const aclnnxOperand *out,
     s->call.kth = asn_capture_copy(kth, words(num_kth));
     s->call.shape = asn_capture_copy(shape, words(ndim));
     s->call.operands = keep_operands(s, both, 2, 1, ndim);
-    s->nbytes = bytes_of(in, ndim, shape) + bytes_of(out, ndim, shape);
+    s->nbytes = asn_operand_bytes(in, ndim, shape) + asn_operand_bytes(out, ndim, shape);
     return code;
 }
 
@@ -168,15 +160,16 @@ void asn_capture_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand 
     s->call.shape = asn_capture_copy(in_shape, words(ndim));
     s->call.other_shape = asn_capture_copy(out_shape, words(ndim));
     s->call.operands = keep_operands(s, both, 2, 1, ndim);
-    s->nbytes = bytes_of(in, ndim, in_shape) + bytes_of(out, ndim, out_shape);
+    s->nbytes =
+        asn_operand_bytes(in, ndim, in_shape) + asn_operand_bytes(out, ndim, out_shape);
 }
 
 static int32_t record_fft(int32_t kind, int64_t n, double scale, const aclnnxOperand *in,
                           const int64_t *in_shape, const aclnnxOperand *out,
                           const int64_t *out_shape, int32_t ndim, int32_t axis,
                           uint32_t *flags, void *stream) {
-    int32_t code = asn_capture_below.aclnnxFft(kind, n, scale, in, in_shape, out,
-                                               out_shape, ndim, axis, flags, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxFft(
+        kind, n, scale, in, in_shape, out, out_shape, ndim, axis, flags, stream);
     if (!code) asn_capture_fft(kind, n, scale, in, in_shape, out, out_shape, ndim, axis);
     return code;
 }
@@ -188,9 +181,6 @@ static int num_inputs_of(int32_t op) {
 
 void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
                         int32_t num, const aclnnxTensor *operands) {
-    static const char *const names[] = {
-        "solve", "inv", "det", "slogdet", "cholesky", "qr",       "qr",   "qr",
-        "svd",   "svd", "eig", "eigvals", "eigh",     "eigvalsh", "lstsq"};
     asn_replay_step *s = asn_capture_step(ASN_STEP_LINALG, num);
     if (!s) return;
     aclnnxTensor *t = asn_capture_copy(operands, (size_t)num * sizeof *t);
@@ -201,7 +191,7 @@ void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_bat
         s->nbytes += elements_of(t[i].numDims, operands[i].shape) *
                      asn_itemsize(asn_dtype_from_acl(t[i].dtype));
     }
-    s->name = s->pole = names[op];
+    s->name = s->pole = asn_linalg_name(op);
     s->call.op = op;
     s->call.upper = upper;
     s->call.scale = rcond;
@@ -213,8 +203,8 @@ void asn_capture_linalg(int32_t op, int32_t upper, double rcond, int32_t num_bat
 static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t num_batch,
                              int32_t num, const aclnnxTensor *operands, int64_t *failed,
                              uint32_t *flags) {
-    int32_t code = asn_capture_below.aclnnxLinalg(op, upper, rcond, num_batch, num,
-                                                  operands, failed, flags);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxLinalg(
+        op, upper, rcond, num_batch, num, operands, failed, flags);
     if (!code) asn_capture_linalg(op, upper, rcond, num_batch, num, operands);
     return code;
 }
@@ -222,8 +212,8 @@ static int32_t record_linalg(int32_t op, int32_t upper, double rcond, int32_t nu
 static int32_t record_interp(const aclnnxOperand *x, const aclnnxOperand *xp,
                              const aclnnxOperand *fp, const aclnnxOperand *out, int64_t n,
                              int64_t points, double left, double right, void *stream) {
-    int32_t code =
-        asn_capture_below.aclnnxInterp(x, xp, fp, out, n, points, left, right, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxInterp(
+        x, xp, fp, out, n, points, left, right, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_INTERP, 4);
     if (!s) return code;
     aclnnxOperand all[4] = {*x, *xp, *fp, *out};
@@ -239,8 +229,8 @@ static int32_t record_interp(const aclnnxOperand *x, const aclnnxOperand *xp,
 static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
                                 const aclnnxOperand *out, int64_t n, int64_t m,
                                 int64_t first, int64_t count, void *stream) {
-    int32_t code =
-        asn_capture_below.aclnnxCorrelate(a, v, out, n, m, first, count, stream);
+    int32_t code = asn_acl_below[ASN_LAYER_CAPTURE].aclnnxCorrelate(a, v, out, n, m,
+                                                                    first, count, stream);
     asn_replay_step *s = code ? NULL : asn_capture_step(ASN_STEP_CORRELATE, 3);
     if (!s) return code;
     aclnnxOperand all[3] = {*a, *v, *out};
@@ -253,13 +243,13 @@ static int32_t record_correlate(const aclnnxOperand *a, const aclnnxOperand *v,
     return code;
 }
 
-void asn_capture_install(asn_acl_api *api) {
-    if (api->aclnnxFused) api->aclnnxFused = record_fused;
-    if (api->aclnnxScan) api->aclnnxScan = record_scan;
-    if (api->aclnnxUpdateAt) api->aclnnxUpdateAt = record_update_at;
-    if (api->aclnnxSort) api->aclnnxSort = record_sort;
-    if (api->aclnnxFft) api->aclnnxFft = record_fft;
-    if (api->aclnnxLinalg) api->aclnnxLinalg = record_linalg;
-    if (api->aclnnxInterp) api->aclnnxInterp = record_interp;
-    if (api->aclnnxCorrelate) api->aclnnxCorrelate = record_correlate;
+void asn_capture_install(asn_acl_api *table) {
+    if (table->aclnnxFused) table->aclnnxFused = record_fused;
+    if (table->aclnnxScan) table->aclnnxScan = record_scan;
+    if (table->aclnnxUpdateAt) table->aclnnxUpdateAt = record_update_at;
+    if (table->aclnnxSort) table->aclnnxSort = record_sort;
+    if (table->aclnnxFft) table->aclnnxFft = record_fft;
+    if (table->aclnnxLinalg) table->aclnnxLinalg = record_linalg;
+    if (table->aclnnxInterp) table->aclnnxInterp = record_interp;
+    if (table->aclnnxCorrelate) table->aclnnxCorrelate = record_correlate;
 }

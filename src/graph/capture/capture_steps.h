@@ -160,8 +160,6 @@ void asn_replay_tried(asn_replay_step *s, bool compiled, uint64_t ns);
 
 /* The open capture. */
 extern asn_replay *asn_captured;
-/* While a capture is open: the interface below the recording one. */
-extern asn_acl_api asn_capture_below;
 
 /* The capture's end reports the first failure, with the message of now. */
 void asn_capture_fail(asn_status status);
@@ -179,8 +177,8 @@ void asn_capture_spread(const asn_replay_step *s);
 bool asn_capture_varies(const asn_buffer *b);
 /* A temporary of the next step alone; its slot, or -1. */
 int asn_capture_workspace(int64_t nbytes);
-/* capture_launch.c: records what goes through the interface. */
-void asn_capture_install(asn_acl_api *api);
+/* capture_launch.c: the layer that records what goes through the interface. */
+void asn_capture_install(asn_acl_api *table);
 /* capture_operator.c: forgets what a failed call left behind. */
 void asn_capture_operators_end(void);
 

@@ -250,23 +250,22 @@ static asn_status run_step(asn_replay_step *s, char *const *bases, uint32_t *sin
     return s->checked ? asn_streams_wait_active() : ASN_OK;
 }
 
-static asn_event_kind event_of(asn_replay_kind kind) {
-    switch (kind) {
-    case ASN_STEP_FUSED: return ASN_EVENT_PROGRAM;
-    case ASN_STEP_UPLOAD: return ASN_EVENT_TO_DEVICE;
-    default: return ASN_EVENT_OPERATOR;
-    }
+/* Copies and the fused operator's relatives record themselves (profile_launch.c). */
+static bool is_recorded_here(asn_replay_kind kind) {
+    return kind == ASN_STEP_FUSED || kind == ASN_STEP_OPERATOR || kind == ASN_STEP_HOST;
 }
 
 static asn_status run_steps(asn_replay *r, char *const *bases) {
     uint32_t *sink = asn_fp_sink();
     for (int i = 0; i < r->num_steps; i++) {
         asn_replay_step *s = &r->steps[i];
-        asn_mark mark = asn_profile_begin_on_device();
+        asn_mark mark = ASN_NO_MARK;
+        if (is_recorded_here(s->kind)) mark = asn_profile_begin_on_device();
         ASN_TRY(run_step(s, bases, sink));
         if (mark.ticks)
-            asn_profile_note(mark, event_of(s->kind), s->name ? s->name : "program",
-                             s->nbytes);
+            asn_profile_note(
+                mark, s->kind == ASN_STEP_FUSED ? ASN_EVENT_PROGRAM : ASN_EVENT_OPERATOR,
+                s->name ? s->name : "program", s->nbytes);
     }
     return ASN_OK;
 }

@@ -20,10 +20,9 @@
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
 #include "graph/trace/operands.h"
-#include "graph/profile_events.h"
+#include "graph/operators/relative.h"
 #include "graph/streams.h"
 #include "graph/trace/truth.h"
-#include "runtime/streams/uses.h"
 
 /* Values of a dtype, apart from a's memory: themselves, if they are that. */
 static asn_status values_for(asn_array *out, const asn_array *values, const asn_array *a,
@@ -217,39 +216,21 @@ static asn_status at_by_elements(asn_op op, const asn_index_plan *p,
     return ASN_OK;
 }
 
-static void plain_operand(aclnnxOperand *o, const asn_array *a) {
-    memset(o, 0, sizeof *o);
-    o->data = (char *)a->buffer->data + a->layout.offset;
-    o->strides = a->layout.strides;
-    o->dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl;
-    o->reduceOp = ACLNNX_NO_REDUCE;
-}
-
 static asn_status at_fused(asn_op op, const asn_index_plan *p, const asn_array *values) {
-    aclnnxOperand self, value, index[ASN_MAX_DIMS];
-    ASN_TRY(asn_trace_flush());
-    ASN_TRY(asn_buffer_ensure(p->base.buffer));
-    ASN_TRY(asn_buffer_ensure(values->buffer));
-    for (int i = 0; i < p->num_arrays; i++)
-        ASN_TRY(asn_buffer_ensure(p->arrays[i].buffer));
-    plain_operand(&self, &p->base);
-    plain_operand(&value, values);
-    for (int i = 0; i < p->num_arrays; i++)
-        plain_operand(&index[i], &p->arrays[i]);
-    uint32_t *sink = asn_fp_sink();
-    ASN_TRY(asn_buffer_use(p->base.buffer, true));
-    ASN_TRY(asn_buffer_use(values->buffer, false));
-    for (int i = 0; i < p->num_arrays; i++)
-        ASN_TRY(asn_buffer_use(p->arrays[i].buffer, false));
-    asn_stream_launch(false);
-    asn_mark mark = asn_profile_begin_on_device();
-    int code = asn_acl.aclnnxUpdateAt(
-        asn_device_opcode((uint16_t)op), &self, p->base.layout.ndim, p->base.layout.shape,
-        p->num_arrays, index, p->ndim, p->shape, &value, sink, asn_stream());
+    const int num = p->num_arrays;
+    const asn_array *all[ASN_MAX_DIMS + 2];
+    aclnnxOperand o[ASN_MAX_DIMS + 2];
+    for (int i = 0; i < num; i++)
+        all[i] = &p->arrays[i];
+    all[num] = values;
+    all[num + 1] = &p->base;
+    ASN_TRY(asn_relative_operands(num + 2, all, 1, o));
+    ASN_TRY(asn_relative_begin(num + 2, all, 1, false));
+    int code =
+        asn_acl.aclnnxUpdateAt(asn_device_opcode((uint16_t)op), &o[num + 1],
+                               p->base.layout.ndim, p->base.layout.shape, num, o, p->ndim,
+                               p->shape, &o[num], asn_fp_sink(), asn_stream());
     asn_fp_note(asn_op_table[op].name);
-    if (mark.ticks)
-        asn_record_relative(mark, "update at", 2, (const asn_array *[]){&p->base, values},
-                            0);
     return asn_index_plan_failure(p, code ? asn_acl_failed(code, asn_op_table[op].name)
                                           : ASN_OK);
 }

@@ -6,21 +6,10 @@
 #include "graph/operators/families.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
-#include "graph/profile_events.h"
+#include "graph/operators/relative.h"
 #include "graph/trace/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
-#include "runtime/streams/uses.h"
-
-static asn_status operand(const asn_array *a, bool written, aclnnxOperand *o) {
-    ASN_TRY(asn_trace_settle(a->buffer, written));
-    ASN_TRY(asn_buffer_ensure(a->buffer));
-    *o = (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
-                         .strides = a->layout.strides,
-                         .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
-                         .reduceOp = ACLNNX_NO_REDUCE};
-    return ASN_OK;
-}
 
 /* As NumPy's ufuncs of them are called. */
 static const char *name_of(int kind, int64_t n) {
@@ -32,40 +21,26 @@ static const char *name_of(int kind, int64_t n) {
     }
 }
 
-static void record(asn_mark mark, const asn_array *a, const asn_array *result,
-                   int64_t n) {
-    double lines = n ? (double)result->layout.size / (double)n : 0;
-    double flops = lines * 5 * (double)n * log2((double)(n > 1 ? n : 2));
-    asn_record_relative(mark, "fft", 2, (const asn_array *[]){a, result}, (int64_t)flops);
-}
-
 static asn_status transform(const asn_array *result, const asn_array *a, int kind,
                             int64_t n, double scale, int axis) {
-    aclnnxOperand in, out;
-    ASN_TRY(operand(a, false, &in));
-    ASN_TRY(operand(result, true, &out));
+    const asn_array *both[2] = {a, result};
+    aclnnxOperand o[2];
+    ASN_TRY(asn_relative_operands(2, both, 1, o));
     if (!asn_acl.aclnnxFft) {
-        asn_mark mark = asn_profile_begin();
-        asn_status status = asn_host_fft(kind, n, scale, &in, a->layout.shape, &out,
+        asn_status status = asn_host_fft(kind, n, scale, &o[0], a->layout.shape, &o[1],
                                          result->layout.shape, a->layout.ndim, axis);
         asn_fp_note(name_of(kind, n));
-        if (mark.ticks) record(mark, a, result, n);
         return status;
     }
-    ASN_TRY(asn_buffer_use(a->buffer, false));
-    ASN_TRY(asn_buffer_use(result->buffer, true));
-    asn_stream_launch(true);
-    asn_mark mark = asn_profile_begin_on_device();
+    ASN_TRY(asn_relative_begin(2, both, 1, true));
     void *state = asn_blocking_enter();
-    int code = asn_acl.aclnnxFft(kind, n, scale, &in, a->layout.shape, &out,
+    int code = asn_acl.aclnnxFft(kind, n, scale, &o[0], a->layout.shape, &o[1],
                                  result->layout.shape, a->layout.ndim, axis,
                                  asn_fp_sink(), asn_stream());
     asn_blocking_leave(state);
     asn_stream_launch(true); /* another thread may have waited meanwhile */
     asn_fp_note(name_of(kind, n));
-    if (mark.ticks) record(mark, a, result, n);
-    if (code) return asn_acl_failed(code, "fft");
-    return asn_trace_catch_up_on(2, (const asn_array *[]){a, result});
+    return asn_relative_end(code, "fft", 2, both);
 }
 
 /* A result of a's shape but for one axis, in a's order in memory, as NumPy's. */

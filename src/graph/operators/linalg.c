@@ -8,17 +8,12 @@
 #include "graph/operators/families.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
-#include "graph/profile_events.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
 #include "runtime/streams/sync.h"
-
-static const char *const names[] = {"solve", "inv",     "det",  "slogdet",  "cholesky",
-                                    "qr",    "qr",      "qr",   "svd",      "svd",
-                                    "eig",   "eigvals", "eigh", "eigvalsh", "lstsq"};
 
 /* Letting go of the binding's lock would take as long. */
 static bool is_short(const asn_array *a) {
@@ -29,7 +24,6 @@ static bool is_short(const asn_array *a) {
 static asn_status run(int op, bool upper, double rcond, int num_batch, int num_arrays,
                       const asn_array *const *arrays, int num_inputs, int64_t *failed) {
     aclnnxTensor t[ACLNNX_LINALG_MAX_OPERANDS];
-    asn_mark mark;
     for (int i = 0; i < num_arrays; i++) {
         const asn_layout *l = &arrays[i]->layout;
         ASN_TRY(asn_trace_settle(arrays[i]->buffer, i >= num_inputs));
@@ -43,28 +37,24 @@ static asn_status run(int op, bool upper, double rcond, int num_batch, int num_a
     /* NumPy's det alone reports what it meets. */
     uint32_t *sink = op == ACLNNX_LINALG_DET ? asn_fp_sink() : NULL;
     if (!asn_acl.aclnnxLinalg) {
-        mark = asn_profile_begin();
         asn_status status = asn_host_linalg(op, upper, rcond, num_batch, num_arrays, t,
                                             num_inputs, failed, sink);
         asn_fp_note("det");
-        if (mark.ticks) asn_record_relative(mark, names[op], num_arrays, arrays, 0);
         return status;
     }
     if (asn_stream_busy) {
         static const char why[] = "a solver works on the calling thread";
-        mark = ASN_NO_MARK;
+        asn_mark mark = ASN_NO_MARK;
         if (!ASN_CAPTURING) ASN_TRY(asn_sync_begin(why, &mark));
         for (int i = 0; i < num_arrays; i++)
             ASN_TRY(asn_streams_wait_for(arrays[i]->buffer, i >= num_inputs));
         asn_sync_end(why, mark);
     }
-    mark = asn_profile_begin();
     void *state = is_short(arrays[0]) ? NULL : asn_blocking_enter();
     int code =
         asn_acl.aclnnxLinalg(op, upper, rcond, num_batch, num_arrays, t, failed, sink);
     asn_blocking_leave(state);
     asn_fp_note("det");
-    if (mark.ticks) asn_record_relative(mark, names[op], num_arrays, arrays, 0);
     return code ? asn_acl_failed(code, "linalg") : ASN_OK;
 }
 

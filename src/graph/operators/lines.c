@@ -5,30 +5,20 @@
 #include "graph/operators/families.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
-#include "graph/profile_events.h"
+#include "graph/operators/relative.h"
 #include "graph/operators/operator.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
-#include "runtime/streams/uses.h"
 
 enum { MOST_LINES = 3 };
 
-/* `a` itself or a packed copy, its memory ready to be read. */
+/* `a` itself or a packed copy. */
 static asn_status packed_line(asn_array *line, const asn_array *a) {
     if (asn_layout_contiguous(&a->layout))
         ASN_TRY(asn_array_share(line, a));
     else
         ASN_TRY(asn_copy(line, a, (asn_dtype)a->layout.dtype, 'C'));
-    asn_status status = asn_trace_settle(line->buffer, false);
-    if (!status) status = asn_buffer_ensure(line->buffer);
-    if (status) asn_array_fini(line);
-    return status;
-}
-
-static aclnnxOperand operand_of(const asn_array *a) {
-    return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
-                           .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
-                           .reduceOp = ACLNNX_NO_REDUCE};
+    return ASN_OK;
 }
 
 /* What a call needs beside its operands. */
@@ -59,27 +49,23 @@ static asn_status run_locked(asn_array *result, const asn_array *const *from, in
                              line_call call, const line_numbers *numbers,
                              const char *name) {
     asn_array lines[MOST_LINES];
+    const asn_array *all[MOST_LINES + 1];
     aclnnxOperand o[MOST_LINES + 1];
     int have = 0;
     asn_status status = ASN_OK;
-    for (; have < num && !status; have += !status)
+    for (; have < num && !status; have += !status) {
         status = packed_line(&lines[have], from[have]);
-    if (!status) status = asn_buffer_ensure(result->buffer);
-    if (!status && result->layout.size) {
-        for (int i = 0; i < num; i++)
-            o[i] = operand_of(&lines[i]);
-        o[num] = operand_of(result);
-        for (int i = 0; i < num && !status; i++)
-            status = asn_buffer_use(lines[i].buffer, false);
-        if (!status) status = asn_buffer_use(result->buffer, true);
+        all[have] = &lines[have];
     }
+    all[num] = result;
+    if (!status) status = asn_relative_operands(num + 1, all, 1, o);
+    if (!status && result->layout.size)
+        status = asn_relative_begin(num + 1, all, 1, false);
     if (!status && result->layout.size) {
-        asn_stream_launch(false);
-        asn_mark mark = asn_profile_begin_on_device();
-        int code = call(o, lines, &result->layout, numbers);
-        if (mark.ticks)
-            asn_record_relative(mark, name, 1, (const asn_array *[]){result}, 0);
-        status = code ? asn_acl_failed(code, name) : asn_trace_catch_up_on(num, from);
+        for (int i = 0; i <= num; i++)
+            o[i].strides = NULL; /* contiguous, however many axes there are */
+        status =
+            asn_relative_end(call(o, lines, &result->layout, numbers), name, num, from);
     }
     while (have > 0)
         asn_array_fini(&lines[--have]);

@@ -14,12 +14,12 @@
 #include "graph/plan/cann.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
+#include "graph/operators/relative.h"
 #include "graph/profile_events.h"
 #include "graph/trace/truth.h"
 #include "graph/trace/operands.h"
 #include "graph/operators/operator.h"
 #include "runtime/device.h"
-#include "runtime/streams/uses.h"
 
 static asn_status scan_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];
@@ -138,39 +138,20 @@ static asn_status scan_by_doubling(asn_op op, const asn_array *a, int axis) {
     return ASN_OK;
 }
 
-static aclnnxOperand operand_of(const asn_array *a) {
-    return (aclnnxOperand){.data = (char *)a->buffer->data + a->layout.offset,
-                           .strides = a->layout.strides,
-                           .dtype = (uint8_t)asn_dtype_table[a->layout.dtype].acl,
-                           .reduceOp = ACLNNX_NO_REDUCE};
-}
-
 /* `in` may be `out`, of the same shape and dtype. */
 static asn_status scan_fused(asn_op op, const asn_array *in, const asn_array *out,
                              int axis) {
+    const asn_array *both[2] = {in, out};
+    aclnnxOperand o[2];
     asn_lock();
-    asn_status status = asn_trace_settle(in->buffer, false);
-    if (!status) status = asn_trace_settle(out->buffer, true);
-    if (!status) status = asn_buffer_ensure(in->buffer);
-    if (!status) status = asn_buffer_ensure(out->buffer);
-    if (!status) status = asn_buffer_use(in->buffer, false);
-    if (!status) status = asn_buffer_use(out->buffer, true);
+    asn_status status = asn_relative_operands(2, both, 1, o);
+    if (!status) status = asn_relative_begin(2, both, 1, false);
     if (!status) {
-        aclnnxOperand from = operand_of(in), to = operand_of(out);
-        uint32_t *sink = asn_fp_sink();
-        asn_stream_launch(false);
-        asn_mark mark = asn_profile_begin_on_device();
-        int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &from, &to,
-                                      out->layout.ndim, out->layout.shape, axis, sink,
-                                      asn_stream());
-        const asn_array *both[2] = {in, out};
+        int code = asn_acl.aclnnxScan(asn_device_opcode((uint16_t)op), &o[0], &o[1],
+                                      out->layout.ndim, out->layout.shape, axis,
+                                      asn_fp_sink(), asn_stream());
         asn_fp_note("accumulate");
-        if (mark.ticks)
-            asn_record_relative(mark, asn_op_table[op].name, 2, both,
-                                in->layout.size *
-                                    asn_flops_of(op, asn_layout_dtype(&in->layout)));
-        status = code ? asn_acl_failed(code, asn_op_table[op].name)
-                      : asn_trace_catch_up_on(2, both);
+        status = asn_relative_end(code, asn_op_table[op].name, 2, both);
     }
     asn_unlock();
     return status;

@@ -13,10 +13,9 @@
 #include "graph/operators/families.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
-#include "graph/profile_events.h"
+#include "graph/operators/relative.h"
 #include "graph/operators/operator.h"
 #include "runtime/device.h"
-#include "runtime/streams/uses.h"
 #include "graph/trace/trace.h"
 #include "graph/trace/truth.h"
 
@@ -50,28 +49,15 @@ static asn_status sort_both(const asn_array *a, int axis, asn_array *values,
 static asn_status order_into(const asn_array *result, const asn_array *a, int axis,
                              int what, int num_kth, const int64_t *kth) {
     const char *name = what == ACLNNX_SORT_INDICES ? "argsort" : "sort";
-    asn_status status = asn_trace_settle(a->buffer, result == a);
-    if (!status) status = asn_buffer_ensure(a->buffer);
-    if (!status) status = asn_buffer_ensure(result->buffer);
-    if (!status && result->layout.size) {
-        const asn_array *both[2] = {a, result};
-        aclnnxOperand o[2];
-        for (int i = 0; i < 2; i++)
-            o[i] = (aclnnxOperand){
-                .data = (char *)both[i]->buffer->data + both[i]->layout.offset,
-                .strides = both[i]->layout.strides,
-                .dtype = (uint8_t)asn_dtype_table[both[i]->layout.dtype].acl,
-                .reduceOp = ACLNNX_NO_REDUCE};
-        ASN_TRY(asn_buffer_use(a->buffer, false));
-        ASN_TRY(asn_buffer_use(result->buffer, true));
-        asn_stream_launch(false);
-        asn_mark mark = asn_profile_begin_on_device();
-        int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
-                                      what, num_kth, kth, asn_stream());
-        if (mark.ticks) asn_record_relative(mark, name, 2, both, 0);
-        status = code ? asn_acl_failed(code, name) : asn_trace_catch_up_on(2, both);
-    }
-    return status;
+    const asn_array *both[2] = {a, result};
+    const int written = result == a ? 2 : 1;
+    aclnnxOperand o[2];
+    ASN_TRY(asn_relative_operands(2, both, written, o));
+    if (!result->layout.size) return ASN_OK;
+    ASN_TRY(asn_relative_begin(2, both, written, false));
+    int code = asn_acl.aclnnxSort(&o[0], &o[1], a->layout.ndim, a->layout.shape, axis,
+                                  what, num_kth, kth, asn_stream());
+    return asn_relative_end(code, name, 2, both);
 }
 
 static bool has_order(int num_kth) {

@@ -8,6 +8,7 @@
 #include "graph/engine.h"
 #include "graph/plan/launch.h"
 #include "graph/lock.h"
+#include "graph/profile_events.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
 #include "runtime/streams/sync.h"
@@ -133,10 +134,12 @@ asn_status asn_host_fft(int32_t kind, int64_t n, double scale, const aclnnxOpera
     if (!status) status = asn_stage_in(&s);
     if (!status) {
         aclnnxOperand from = staged(&s, in), to = staged(&s, out);
+        asn_mark mark = asn_profile_begin();
         void *state = asn_blocking_enter();
         int code = asn_host.aclnnxFft(kind, n, scale, &from, in_shape, &to, out_shape,
                                       num_dims, axis, asn_fp_sink(), NULL);
         asn_blocking_leave(state);
+        asn_record_fft(mark, code, n, in, in_shape, out, out_shape, num_dims);
         status = asn_host_status(code, "fft");
     }
     if (!status) status = asn_stage_out(&s);
@@ -164,10 +167,12 @@ asn_status asn_host_linalg(int32_t op, int32_t upper, double rcond, int32_t num_
             t[i] = operands[i];
             t[i].data = asn_stage_host(&s, operands[i].data);
         }
+        asn_mark mark = asn_profile_begin();
         void *state = asn_blocking_enter();
         int code = asn_host.aclnnxLinalg(op, upper, rcond, num_batch, num_operands, t,
                                          failed, fp_flags);
         asn_blocking_leave(state);
+        asn_record_linalg(mark, code, op, num_operands, operands);
         status = asn_host_status(code, "linalg");
     }
     if (!status) status = asn_stage_out(&s);

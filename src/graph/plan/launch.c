@@ -66,6 +66,12 @@ uint16_t asn_device_opcode(uint16_t op) {
                                            : (uint16_t)(opcodes[op] - 1);
 }
 
+asn_op asn_op_of_device(int32_t opcode) {
+    for (int op = 0; op < ASN_OP_COUNT; op++)
+        if (opcodes[op] == opcode + 1) return (asn_op)op;
+    return ASN_OP_NONE;
+}
+
 /* Where a reference's elements are; of a number: its bytes. */
 static void *address_of(const asn_ref *ref) {
     if (!ref->buffer) return (void *)(uintptr_t)ref->immediate;

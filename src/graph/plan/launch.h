@@ -29,6 +29,8 @@ ASN_CHECK_RESULT asn_status asn_fuse_node(const asn_node *node);
 
 /* Opcodes of this device for the table's operations, looked up once. */
 uint16_t asn_device_opcode(uint16_t op);
+/* The row with such an opcode, of those that were looked up; ASN_OP_NONE: none. */
+asn_op asn_op_of_device(int32_t opcode);
 
 /* Floating-point conditions: where programs report to, NULL when checks are off; names
  * the operation. */

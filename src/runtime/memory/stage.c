@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "runtime/acl_api.h"
-#include "runtime/profile.h"
 
 /* Joins the spans that meet `added` into it. */
 static void span_add(asn_stage *s, asn_span added) {
@@ -51,12 +50,9 @@ asn_status asn_stage_in(asn_stage *s) {
         if (!p->host)
             return asn_error_set(ASN_ERR_MEMORY, "no memory for %zu bytes on the host",
                                  p->bytes);
-        asn_mark mark = asn_profile_begin();
         ASN_ACL_TRY(asn_acl.aclrtMemcpy(p->host, p->bytes, p->device, p->bytes,
                                         ACL_MEMCPY_DEVICE_TO_HOST),
                     "copy to the host");
-        if (mark.ticks)
-            asn_profile_note(mark, ASN_EVENT_TO_HOST, "copy to host", (int64_t)p->bytes);
     }
     return ASN_OK;
 }
@@ -74,13 +70,9 @@ asn_status asn_stage_out(const asn_stage *s) {
     for (int i = 0; i < s->num; i++) {
         const asn_span *p = &s->spans[i];
         if (!p->written) continue;
-        asn_mark mark = asn_profile_begin();
         ASN_ACL_TRY(asn_acl.aclrtMemcpy(p->device, p->bytes, p->host, p->bytes,
                                         ACL_MEMCPY_HOST_TO_DEVICE),
                     "copy to the device");
-        if (mark.ticks)
-            asn_profile_note(mark, ASN_EVENT_TO_DEVICE, "copy from host",
-                             (int64_t)p->bytes);
     }
     return ASN_OK;
 }
