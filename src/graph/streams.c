@@ -43,7 +43,7 @@ void asn_streams_arrive(void) {
 
 asn_status asn_streams_new(asn_queue **out, int priority, const char *name) {
     asn_lock();
-    if (!asn_lock_state.serial) asn_uses_set_lock(asn_lock, asn_unlock);
+    if (!asn_lock_state.serial) asn_buffer_set_lock(asn_lock, asn_unlock);
     asn_status status = asn_trace_flush(); /* tickets are counted from now on */
     if (!status) status = asn_queue_new(out, priority, name);
     asn_lock_refresh();

@@ -195,10 +195,12 @@ asn_function_def asn_fft_functions[] = {
     ASN_FUNCTION_OF_SHOWN("fft", "fftfreq", FREQUENCY_ARGS,
                           FREQUENCY_ARGS ", *, dtype=None", f_fftfreq,
                           "The frequencies of fft's n elements for samples that are d "
-                          "apart."),
+                          "apart.",
+                          .asks_none = true),
     ASN_FUNCTION_OF_SHOWN(
         "fft", "rfftfreq", FREQUENCY_ARGS, FREQUENCY_ARGS ", *, dtype=None", f_rfftfreq,
         "The frequencies of rfft's n // 2 + 1 elements for samples that "
-        "are d apart."),
+        "are d apart.",
+        .asks_none = true),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -222,12 +222,7 @@ int asn_functions_add(PyObject *module, asn_function_def *defs) {
         if (!f) return -1;
         f->vectorcall = function_call;
         f->def = defs;
-        defs->asks_none = strstr(defs->signature.text, "like=None") ||
-                          strcmp(defs->signature.name, "promote_types") == 0 ||
-                          strcmp(defs->signature.name, "isscalar") == 0 ||
-                          strcmp(defs->signature.name, "from_dlpack") == 0 ||
-                          strcmp(defs->signature.name, "fftfreq") == 0 ||
-                          strcmp(defs->signature.name, "rfftfreq") == 0;
+        defs->asks_none |= strstr(defs->signature.text, "like=None") != NULL;
         PyObject *name = defs->module ? PyUnicode_FromFormat("_%s_%s", defs->module,
                                                              defs->signature.name)
                                       : PyUnicode_FromString(defs->signature.name);

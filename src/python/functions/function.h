@@ -9,24 +9,25 @@ typedef struct {
     PyObject *(*call)(PyObject *const *values);
     const char *doc;
     const char *shown;  /* the text that inspect shows, where it differs */
+    const char *module; /* "linalg": of the package's; NULL: the package itself */
     bool asks_none;     /* __array_function__ of its arguments does not count: like= alone
                            does where it makes an array */
-    const char *module; /* "linalg": of the package's; NULL: the package itself */
 } asn_function_def;
 
-#define ASN_FUNCTION(name_, text_, call_, doc_)                                          \
-    {{.name = name_, .text = text_}, call_, doc_, NULL, false, NULL}
+/* What is behind doc_: fields that are not of every function (.asks_none = true). */
+#define ASN_FUNCTION(name_, text_, call_, doc_, ...)                                     \
+    {{.name = name_, .text = text_}, call_, doc_, __VA_ARGS__}
 /* NumPy shows one signature and takes keywords of another. */
 #define ASN_FUNCTION_SHOWN(name_, shown_, text_, call_, doc_)                            \
-    {{.name = name_, .text = text_}, call_, doc_, shown_, false, NULL}
+    {{.name = name_, .text = text_}, call_, doc_, shown_, NULL, false}
 
 /* Of a module of the package: it finds it as _core._module_name. */
 #define ASN_FUNCTION_OF(module_, name_, text_, call_, doc_)                              \
-    {{.name = name_, .text = text_}, call_, doc_, NULL, false, module_}
+    {{.name = name_, .text = text_}, call_, doc_, NULL, module_, false}
 
 /* Both: of a module, and with another signature shown. */
-#define ASN_FUNCTION_OF_SHOWN(module_, name_, shown_, text_, call_, doc_)                \
-    {{.name = name_, .text = text_}, call_, doc_, shown_, false, module_}
+#define ASN_FUNCTION_OF_SHOWN(module_, name_, shown_, text_, call_, doc_, ...)           \
+    {{.name = name_, .text = text_}, call_, doc_, shown_, module_, __VA_ARGS__}
 
 int asn_function_init_type(PyObject *module);
 /* Adds functions to the module; `defs` ends with a NULL name and outlives the module. */

@@ -423,6 +423,7 @@ asn_function_def asn_create_functions[] = {
     ASN_FUNCTION("frombuffer", "buffer, dtype=None, count=-1, offset=0, *, like=None",
                  f_frombuffer, "A one-dimensional array over an object's buffer."),
     ASN_FUNCTION("from_dlpack", "x, /, *, device=None, copy=None", asn_from_dlpack,
-                 "An array over the memory of an object with __dlpack__."),
+                 "An array over the memory of an object with __dlpack__.",
+                 .asks_none = true),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

@@ -214,6 +214,7 @@ asn_function_def asn_numeric_functions[] = {
                  "An array with its edges padded, in one of NumPy's eleven modes or by a "
                  "function."),
     ASN_FUNCTION("isreal", "x", f_isreal, "Where the imaginary part is zero."),
-    ASN_FUNCTION("isscalar", "element", f_isscalar, "Whether an object is a scalar."),
+    ASN_FUNCTION("isscalar", "element", f_isscalar, "Whether an object is a scalar.",
+                 .asks_none = true),
     ASN_FUNCTION(NULL, NULL, NULL, NULL),
 };

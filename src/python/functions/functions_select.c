@@ -282,7 +282,7 @@ asn_function_def asn_select_functions[] = {
     ASN_FUNCTION("result_type", "*arrays_and_dtypes", f_result_type,
                  "The dtype that operands promote to."),
     ASN_FUNCTION("promote_types", "type1, type2, /", f_promote_types,
-                 "The smallest dtype that two dtypes cast to safely."),
+                 "The smallest dtype that two dtypes cast to safely.", .asks_none = true),
     ASN_FUNCTION("can_cast", "from_, to, casting='safe'", f_can_cast,
                  "Whether a cast is allowed by a rule."),
     ASN_FUNCTION("may_share_memory", "a, b, /, max_work=0", f_may_share_memory,

@@ -38,8 +38,8 @@ typedef struct asn_buffer {
 extern bool asn_buffer_serial;
 
 /* Around the end of a buffer, which streams and the pool must not be busy with: the
- * library's lock, for callers that are not serial and do not hold it (a binding whose
- * objects end on any thread). NULL: none. */
+ * library's lock, for callers that are not serial and do not hold it: a binding whose
+ * objects end on any thread, or, once there are several streams, any. NULL: none. */
 void asn_buffer_set_lock(void (*lock)(void), void (*unlock)(void));
 
 ASN_CHECK_RESULT asn_status asn_buffer_new(asn_buffer **out, int64_t nbytes);

@@ -186,14 +186,7 @@ static void wait_for_users(const uses *u) {
     }
 }
 
-static void (*enter)(void), (*leave)(void);
-
-void asn_uses_set_lock(void (*lock)(void), void (*unlock)(void)) {
-    enter = lock;
-    leave = unlock;
-}
-
-static void end(asn_buffer *b) {
+void asn_uses_end(asn_buffer *b) {
     if (b->release) wait_for_users(b->uses);
     prune(b->uses);
     if (b->uses->num && b->data) {
@@ -207,12 +200,6 @@ static void end(asn_buffer *b) {
         asn_free(b->uses);
     }
     b->uses = NULL;
-}
-
-void asn_uses_end(asn_buffer *b) {
-    if (enter) enter();
-    end(b);
-    if (leave) leave();
 }
 
 /* Only the active queue uses it still: what is put there comes later anyway. */

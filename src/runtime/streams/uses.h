@@ -33,11 +33,6 @@ ASN_CHECK_RESULT asn_status asn_block_take(int64_t nbytes, asn_block *out);
 /* Once that work was launched. */
 void asn_block_give(const asn_block *block);
 
-/* A binding without a lock of its own: buffers end in any thread, and take this one
- * first.
- */
-void asn_uses_set_lock(void (*lock)(void), void (*unlock)(void));
-
 /* ---- buffer.c's part */
 
 /* The buffer ends: its block stays here if it is in use (b->data is NULL then). */
