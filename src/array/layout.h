@@ -22,7 +22,7 @@ enum {
     ASN_WRITEABLE = 4,
     ASN_ALIGNED = 8, /* every element at a multiple of the dtype's alignment */
     /* bool over bytes that something else made: any byte but 0 is true
-       (graph/trace/truth.h) */
+       (graph/ufunc/truth.h) */
     ASN_RAW_TRUTH = 16,
     ASN_INHERITED = ASN_WRITEABLE | ASN_RAW_TRUTH, /* what a view takes over */
 };

@@ -12,7 +12,7 @@
 #include "graph/array.h"
 #include "graph/operators/families.h"
 #include "graph/lock.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 #include "numpy/shape.h"
 
 struct asnp_array {

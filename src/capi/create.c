@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/trace/operands.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/operands.h"
+#include "graph/ufunc/truth.h"
 #include "numpy/identities.h"
 
 asnp_status asnp_empty(asnp_dtype dtype, int32_t ndim, const int64_t *shape,

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 
 /* The byte offset of an element from element (0, ..., 0). */
 static asn_status offset_of(const asn_layout *l, const int64_t *index, int64_t *offset) {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "capi/capi.h"
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 #include "numpy/picking.h"
 
 /* Every axis, and as many new ones. */

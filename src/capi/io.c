@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "capi/npy.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/truth.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                ".npy files are written in this byte order");

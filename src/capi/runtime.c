@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "graph/engine.h"
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"

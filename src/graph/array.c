@@ -10,7 +10,7 @@
 #include "graph/lock.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
 #include "runtime/streams/sync.h"

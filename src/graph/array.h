@@ -19,6 +19,23 @@ typedef struct {
     asn_buffer *buffer; /* shares */
 } asn_array;
 
+/* An argument: an array, or a scalar. A weak scalar (weak != 0) is a Python number: its
+ * scalar holds int64 or uint64 for 'i', float64 for 'f', complex128 for 'c', bool for
+ * 'b'. A strong scalar is a NumPy scalar. */
+typedef struct {
+    const asn_array *array; /* NULL: scalar */
+    asn_scalar scalar;
+    char weak;
+} asn_operand;
+
+/* Numbers as Python's. */
+static inline asn_operand asn_operand_int(int64_t value) {
+    return (asn_operand){.scalar = asn_scalar_int(value), .weak = 'i'};
+}
+static inline asn_operand asn_operand_float(double value) {
+    return (asn_operand){.scalar = asn_scalar_float(value), .weak = 'f'};
+}
+
 /* Uninitialised elements; storage is taken only when something writes them. order 'C' or
  * 'F'. */
 ASN_CHECK_RESULT asn_status asn_array_new(asn_array *out, asn_dtype dtype, int ndim,

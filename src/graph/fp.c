@@ -10,7 +10,7 @@
 
 #include "graph/capture/capture.h"
 #include "graph/engine.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
 #include "graph/lock.h"
 
 uint32_t asn_fp_conditions;

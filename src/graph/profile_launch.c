@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-#include "graph/plan/launch.h"
+#include "graph/opcodes.h"
 #include "runtime/device.h"
 
 #define BELOW asn_acl_below[ASN_LAYER_PROFILE]

@@ -13,7 +13,7 @@
 #include "array/views.h"
 #include "graph/operators/families.h"
 #include "graph/operators/solvers.h"
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 #include "numpy/axes.h"
 #include "numpy/elementwise.h"
 #include "numpy/picking.h"

@@ -6,7 +6,7 @@
 #define ASN_NUMPY_DECOMPOSITIONS_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* Eigenvalues and, where not NULL, right eigenvectors of length 1: complex, but with
  * `real` real where `a` is and all eigenvalues are, which waits for them. LINALG:

@@ -3,7 +3,7 @@
 #ifndef ASN_NUMPY_ELEMENTWISE_H
 #define ASN_NUMPY_ELEMENTWISE_H
 
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 static inline asn_operand asn_np_of(const asn_array *a) {
     return (asn_operand){.array = a};

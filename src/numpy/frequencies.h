@@ -3,7 +3,7 @@
 #define ASN_NUMPY_FREQUENCIES_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* The integers 0, 1, ... (n - 1) / 2, -(n / 2), ... -1, times `factor`, which is 1 / (n
  * d) for samples d apart; an array of factors broadcasts. VALUE: n is negative. */

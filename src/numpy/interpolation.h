@@ -3,7 +3,7 @@
 #define ASN_NUMPY_INTERPOLATION_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* What interp takes beside its arrays. */
 typedef struct {

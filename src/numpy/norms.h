@@ -5,7 +5,7 @@
 #define ASN_NUMPY_NORMS_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* The root of the sum of |a|**2 of all elements, in the order of memory. */
 ASN_CHECK_RESULT asn_status asn_np_norm(asn_array *result, const asn_array *a,

@@ -6,7 +6,7 @@
 
 #include "array/views.h"
 #include "graph/index/index.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 asn_status asn_np_reshape(asn_array *out, const asn_array *a, int ndim,
                           const int64_t *shape) {

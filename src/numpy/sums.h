@@ -8,7 +8,7 @@
 #define ASN_NUMPY_SUMS_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* How many elements are not zero, int64; axes, keepdims and `now` of the options count.
  */

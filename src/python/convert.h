@@ -82,7 +82,7 @@ PyObject *asn_asarray(PyObject *obj);
 /* The same, of exactly `dtype` (cast unsafely, as np.asarray(obj, dtype)). NONE: as is.
  */
 PyObject *asn_asarray_dtype(PyObject *obj, asn_dtype dtype);
-/* `array`, or where it is a non-canonical bool array (graph/trace/truth.h) its canonical
+/* `array`, or where it is a non-canonical bool array (graph/ufunc/truth.h) its canonical
  * values. Takes array. */
 PyObject *asn_truth_values(PyObject *array);
 /* copy: 1 always, 0 never (ValueError if needed), -1 if needed. order 'C','F','A','K'.

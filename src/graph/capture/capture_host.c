@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "graph/capture/capture_steps.h"
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
+#include "graph/opcodes.h"
 #include "runtime/device.h"
 
 enum { MOST_TENSORS = 96, MOST_MADE = 256 };

@@ -12,8 +12,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "graph/plan/fallback.h"
-#include "graph/plan/launch.h"
+#include "graph/device/fallback.h"
+#include "graph/fp.h"
+#include "graph/counters.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"

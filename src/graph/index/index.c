@@ -18,8 +18,8 @@
 #include "graph/operators/families.h"
 #include "graph/index/index_plan.h"
 #include "graph/lock.h"
-#include "graph/trace/operands.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/operands.h"
+#include "graph/ufunc/truth.h"
 
 /* One int or slice on an array of few dimensions, in range: what loops are made of. False
  * leaves everything to the plan. */

@@ -3,7 +3,7 @@
 #define ASN_GRAPH_INDEX_INDEX_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 typedef enum {
     ASN_INDEX_INT,   /* start is the index (may be negative) */

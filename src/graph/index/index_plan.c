@@ -14,7 +14,7 @@
 #include "array/broadcast.h"
 #include "array/views.h"
 #include "graph/operators/families.h"
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 #include "graph/streams.h"
 #include "runtime/streams/sync.h"
 

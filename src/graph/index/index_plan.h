@@ -4,7 +4,7 @@
 #define ASN_GRAPH_INDEX_INDEX_PLAN_H
 
 #include "graph/index/index.h"
-#include "graph/operators/operator.h"
+#include "graph/device/operator.h"
 
 typedef struct {
     /* All basic items applied; the axes that index arrays address lead, in the order of

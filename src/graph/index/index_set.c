@@ -16,13 +16,14 @@
 #include "graph/small/direct.h"
 #include "graph/operators/families.h"
 #include "graph/index/index_plan.h"
-#include "graph/plan/item_strides.h"
-#include "graph/plan/launch.h"
+#include "graph/device/item_strides.h"
+#include "graph/fp.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
-#include "graph/trace/operands.h"
-#include "graph/operators/relative.h"
+#include "graph/ufunc/operands.h"
+#include "graph/device/relative.h"
 #include "graph/streams.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/truth.h"
 
 /* Values of a dtype, apart from a's memory: themselves, if they are that. */
 static asn_status values_for(asn_array *out, const asn_array *values, const asn_array *a,

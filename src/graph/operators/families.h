@@ -6,7 +6,7 @@
 #define ASN_GRAPH_OPERATORS_FAMILIES_H
 
 #include "graph/array.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* NumPy's checks of n >= 1 arrays to be joined along `axis`, normalised in *which:
  * VALUE for 0-d ones and for shapes that differ elsewhere, AXIS. */
@@ -25,22 +25,6 @@ ASN_CHECK_RESULT asn_status asn_roll(asn_array *result, const asn_array *a, int6
 /* counts: int64, 1-d, of length 1 or the axis' extent. */
 ASN_CHECK_RESULT asn_status asn_repeat(asn_array *result, const asn_array *a,
                                        const asn_array *counts, int axis);
-/* where(condition, x, y) with promotion of x and y. */
-ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
-                                      const asn_operand *x, const asn_operand *y);
-
-/* a to the power of a constant that a few products, quotients and roots make, within 2
- * ULP (float32, float64; 3, 4, -2, 1.5, -1.5). *done false: another one, nothing was
- * done. */
-ASN_CHECK_RESULT asn_status asn_power_simple(asn_array *result, const asn_array *a,
-                                             double e, bool *done);
-
-/* ldexp's exponents (in[1]): whether they may not fit int32, and the same bounded, as
- * int32. *owner is made where *bounded is an array, and is then the caller's. */
-bool asn_exponent_is_wide(const asn_operand *in);
-ASN_CHECK_RESULT asn_status asn_exponent_bound(const asn_operand *e, asn_operand *bounded,
-                                               asn_array *owner);
-
 /* A new array of uniform numbers in [0, 1) or of standard normal ones, drawn by the
  * device from the stream `seed`, two elements per position from `offset` on. */
 ASN_CHECK_RESULT asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,
@@ -139,8 +123,5 @@ ASN_CHECK_RESULT asn_status asn_arange_delta(const asn_scalar *first,
 /* start + i * ((stop - start) / (n - 1)) for i < n - 1, then stop, in float64. */
 ASN_CHECK_RESULT asn_status asn_linspace(asn_array *result, double start, double stop,
                                          int64_t n);
-ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
-                                     const int64_t *shape, char order,
-                                     const asn_operand *value);
 
 #endif

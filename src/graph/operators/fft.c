@@ -2,11 +2,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 #include "graph/operators/families.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
 #include "graph/lock.h"
-#include "graph/operators/relative.h"
+#include "graph/device/relative.h"
 #include "graph/trace/trace.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"

@@ -12,8 +12,8 @@
 #include "graph/small/direct.h"
 #include "graph/operators/families.h"
 #include "graph/lock.h"
-#include "graph/trace/truth.h"
-#include "graph/operators/operator.h"
+#include "graph/ufunc/truth.h"
+#include "graph/device/operator.h"
 
 static asn_status check_piece(const asn_layout *first, const asn_layout *l, int axis,
                               int at) {

@@ -4,9 +4,9 @@
  * one.
  */
 #include "graph/capture/capture.h"
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 #include "graph/operators/families.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
 #include "graph/lock.h"
 #include "graph/streams.h"
 #include "graph/trace/trace.h"

@@ -3,10 +3,10 @@
  * packed first.
  */
 #include "graph/operators/families.h"
-#include "graph/plan/launch.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
-#include "graph/operators/relative.h"
-#include "graph/operators/operator.h"
+#include "graph/device/relative.h"
+#include "graph/device/operator.h"
 #include "graph/trace/trace.h"
 #include "runtime/device.h"
 

@@ -3,7 +3,7 @@
 #ifndef ASN_GRAPH_OPERATORS_MOMENTS_H
 #define ASN_GRAPH_OPERATORS_MOMENTS_H
 
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* How many elements go into each result: a number, or with where an array of them. */
 typedef struct {

@@ -15,11 +15,11 @@
 #include "array/views.h"
 #include "graph/small/direct.h"
 #include "graph/operators/families.h"
-#include "graph/plan/launch.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
-#include "graph/trace/operands.h"
-#include "graph/trace/truth.h"
-#include "graph/operators/operator.h"
+#include "graph/ufunc/operands.h"
+#include "graph/ufunc/truth.h"
+#include "graph/device/operator.h"
 #include "graph/profile_events.h"
 
 /* a as dtype: shared when it already is. */

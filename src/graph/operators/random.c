@@ -3,7 +3,7 @@
 #include "aclnnop/aclnn_uniform.h"
 #include "graph/operators/families.h"
 #include "graph/lock.h"
-#include "graph/operators/operator.h"
+#include "graph/device/operator.h"
 #include "runtime/device.h"
 
 asn_status asn_random_new(asn_array *result, asn_dtype dtype, int ndim,

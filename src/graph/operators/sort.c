@@ -11,13 +11,13 @@
 #include "graph/capture/capture.h"
 #include "graph/small/direct.h"
 #include "graph/operators/families.h"
-#include "graph/plan/launch.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
-#include "graph/operators/relative.h"
-#include "graph/operators/operator.h"
+#include "graph/device/relative.h"
+#include "graph/device/operator.h"
 #include "runtime/device.h"
 #include "graph/trace/trace.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/truth.h"
 
 /* values, in a's order in memory as NumPy's copy is, and/or int64 indices, row-major. */
 static asn_status sort_both(const asn_array *a, int axis, asn_array *values,

@@ -8,7 +8,7 @@
 #include "graph/engine.h"
 #include "graph/lock.h"
 #include "graph/trace/trace.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
 #include "runtime/streams/uses.h"

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "graph/plan/cann.h"
+#include "graph/device/cann.h"
 #include "graph/plan/launch.h"
 #include "ops/parts.h"
 

@@ -7,7 +7,7 @@
  */
 #include "base/text.h"
 #include "graph/engine.h"
-#include "graph/plan/launch.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
 #include "graph/plan/plan_cut.h"
 

@@ -9,6 +9,8 @@
 
 #include "graph/plan/bands.h"
 #include "graph/engine.h"
+#include "graph/counters.h"
+#include "graph/opcodes.h"
 #include "graph/plan/launch.h"
 #include "graph/profile_events.h"
 #include "graph/plan/plan_cut.h"

@@ -4,9 +4,6 @@
 
 #include "graph/plan/plan.h"
 
-/* True when the device has the fused operator and ASNUMPY_FUSE is not 0. */
-bool asn_fuse_enabled(void);
-
 /* Storage for the outputs, then one fused call. forwarded: of the plan, and results may
  * take the memory of operands that die (reuse.h); NULL: they may not. */
 ASN_CHECK_RESULT asn_status asn_launch_program(asn_program *p, const asn_node *nodes,
@@ -26,21 +23,5 @@ ASN_CHECK_RESULT asn_status asn_launch_node(const asn_node *node);
 ASN_CHECK_RESULT asn_status asn_lower_node(const asn_node *node);
 /* A node as a one-operation fused program. */
 ASN_CHECK_RESULT asn_status asn_fuse_node(const asn_node *node);
-
-/* Opcodes of this device for the table's operations, looked up once. */
-uint16_t asn_device_opcode(uint16_t op);
-/* The row with such an opcode, of those that were looked up; ASN_OP_NONE: none. */
-asn_op asn_op_of_device(int32_t opcode);
-
-/* Floating-point conditions: where programs report to, NULL when checks are off; names
- * the operation. */
-uint32_t *asn_fp_sink(void);
-void asn_fp_note(const char *name);
-/* Adds conditions that an operation met. */
-void asn_fp_meet(uint32_t met, const char *name);
-
-extern struct asn_counters {
-    uint64_t recorded, eager, programs, single_ops, plan_hits, plan_misses, fallbacks;
-} asn_counters;
 
 #endif

@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
+#include "graph/opcodes.h"
 
 enum { SLOT_BITS = 9, FOLD = 1 << 30 };
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "graph/plan/launch.h"
-#include "graph/trace/ufunc.h"
+#include "graph/fp.h"
+#include "graph/ufunc/ufunc.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"

@@ -16,13 +16,15 @@
 #include "graph/small/binding.h"
 #include "graph/small/small_call.h"
 #include "graph/engine.h"
-#include "graph/operators/families.h"
+#include "graph/ufunc/ufunc.h"
 #include "graph/lock.h"
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 #include "graph/profile_events.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/truth.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
+#include "graph/fp.h"
+#include "graph/counters.h"
 
 enum { SCRATCH_BYTES = ASN_DIRECT_SCRATCH };
 

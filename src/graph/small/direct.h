@@ -8,7 +8,7 @@
 #define ASN_GRAPH_SMALL_DIRECT_H
 
 #include "graph/lock.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 #include "runtime/device.h"
 #include "runtime/streams/stream.h"
 

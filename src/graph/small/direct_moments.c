@@ -9,6 +9,8 @@
 
 #include "graph/small/binding.h"
 #include "graph/small/small_call.h"
+#include "graph/fp.h"
+#include "graph/counters.h"
 
 /* The loops of a statistic in one dtype. */
 typedef struct {

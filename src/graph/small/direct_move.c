@@ -23,8 +23,8 @@
 #include "graph/small/direct.h"
 #include "graph/small/small_call.h"
 #include "graph/engine.h"
-#include "graph/plan/launch.h"
-#include "graph/trace/truth.h"
+#include "graph/fp.h"
+#include "graph/ufunc/truth.h"
 
 /* Host address of a 1-d or row-major array that is settled and small, with the step from
  * one element to the next; NULL else. */

@@ -12,7 +12,7 @@
 #include "graph/small/binding.h"
 #include "graph/small/direct.h"
 #include "graph/small/small_call.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/truth.h"
 
 typedef struct {
     int num_dims;                                             /* around the rows */

@@ -1,9 +1,8 @@
-/* L2 graph: recording (see trace.h; flush.c runs what is recorded).
+/* L2 graph: drafts of operations, and their recording as nodes (see trace.h; plan/submit.c
+ * decides which are recorded, plan/flush.c runs them).
  *
- * When is an operation recorded? Recording pays when operations can share a pass over
- * memory. Below ASN_TRACE_EAGER the call overhead is everything, and an operation with
- * nothing pending on its buffers runs at once through the shortest path. Buffers that the
- * host may touch behind our back never stay recorded.
+ * Nodes and their shapes and strides lie in two rooms of fixed size, filled from front to
+ * back: recording is a few stores, and pointers into the rooms stay.
  */
 #include "graph/trace/trace.h"
 
@@ -12,24 +11,11 @@
 
 #include "array/broadcast.h"
 #include "graph/trace/axes.h"
-#include "graph/capture/capture.h"
-#include "graph/engine.h"
-#include "graph/plan/launch.h"
-#include "graph/lock.h"
+#include "graph/counters.h"
+#include "graph/opcodes.h"
 #include "graph/profile_events.h"
-#include "graph/streams.h"
-#include "graph/trace/transient.h"
-#include "runtime/device.h"
-#include "runtime/streams/stream.h"
-#include "runtime/streams/sync.h"
 
-/* So many small operations in a row on recorded buffers: a loop over elements or rows
- * has begun, and what is recorded will not grow. Run it, and the loop eagerly. */
-enum { SMALL_RUN = 4 };
 asn_trace asn_the_trace = {.lazy = true, .nodes = asn_the_trace.room};
-/* What the binding asked for; the trace is not lazy while conditions are to be met where
- * they arise. */
-static bool lazy_wish = true, at_once;
 
 /* ---- drafts */
 
@@ -155,7 +141,7 @@ static void keep_ref(asn_trace *t, asn_ref *ref, int ndim) {
     t->reach += asn_trace_count_ref(asn_buffer_retain(ref->buffer));
 }
 
-static asn_status record(asn_draft *d) {
+asn_status asn_trace_record(asn_draft *d) {
     asn_trace *t = &asn_the_trace;
     if (d->node.ndim > 1 && t->count) asn_draft_follow(d);
     uint32_t line = asn_record_line();
@@ -174,164 +160,4 @@ static asn_status record(asn_draft *d) {
         keep_ref(t, &n->in[k], n->ndim);
     asn_counters.recorded++;
     return ASN_OK;
-}
-
-/* Whether what nothing but the trace holds any more is too much. Where all that it reads
- * comes to less, that cannot change before as much again is reached. */
-static bool holds_much(asn_trace *t) {
-    int64_t held = 0, read = 0;
-    for (int i = 0; i < t->count; i++)
-        for (int k = 0; k < t->nodes[i].num_in; k++) {
-            const asn_buffer *b = t->nodes[i].in[k].buffer;
-            if (!b || !b->data) continue;
-            int64_t share = b->nbytes / b->trace_refs;
-            read += share;
-            if (asn_buffer_only_traced(b)) held += share;
-        }
-    if (read < ASN_TRACE_HELD_BYTES) t->look_at = t->reach + ASN_TRACE_HELD_BYTES - read;
-    return held > ASN_TRACE_HELD_BYTES;
-}
-
-static bool pending(const asn_node *n) {
-    if (n->out.buffer->trace_refs) return true;
-    for (int k = 0; k < n->num_in; k++)
-        if (n->in[k].buffer && n->in[k].buffer->trace_writes) return true;
-    return false;
-}
-
-static bool touches_shared(const asn_node *n) {
-    bool shared = n->out.buffer->shared;
-    for (int k = 0; k < n->num_in; k++)
-        shared = shared || (n->in[k].buffer && n->in[k].buffer->shared);
-    return shared;
-}
-
-asn_status asn_trace_catch_up(bool now) {
-    static const char why[] = "the host may look at an operation's memory or conditions";
-    asn_mark mark;
-    if (!asn_stream_lags || !asn_stream_busy || asn_stream_many || asn_capture_open() ||
-        !(now || at_once))
-        return ASN_OK;
-    ASN_TRY(asn_sync_begin(why, &mark));
-    asn_status status = asn_stream_wait();
-    asn_sync_end(why, mark);
-    return status;
-}
-
-/* While a capture is open everything stays recorded, however small: the host looks at
- * nothing before its end, and what is fused once is launched many times. */
-static asn_status submit_captured(asn_draft *d) {
-    asn_node *n = &d->node;
-    bool may = asn_capture_may_record(n->out.buffer);
-    for (int k = 0; k < n->num_in; k++)
-        may = (!n->in[k].buffer || asn_capture_may_record(n->in[k].buffer)) && may;
-    asn_trace *t = &asn_the_trace;
-    if (!may) ASN_TRY(asn_trace_flush());
-    ASN_TRY(record(d));
-    bool full = asn_trace_may_hold_much(t, t->count) && holds_much(t);
-    return !may || full ? asn_trace_flush() : ASN_OK;
-}
-
-static asn_status submit_locked(asn_draft *d) {
-    asn_node *n = &d->node;
-    if (asn_the_trace.kept) asn_transient_forget(&asn_the_trace);
-    if (ASN_CAPTURING) return submit_captured(d);
-    bool waits = asn_the_trace.count && pending(n);
-    bool shared = touches_shared(n);
-    asn_the_trace.small_run =
-        n->size > ASN_TRACE_EAGER ? 0 : asn_the_trace.small_run + waits;
-    if (asn_the_trace.small_run >= SMALL_RUN) {
-        ASN_TRY(asn_trace_flush());
-        waits = false;
-    }
-    if (!waits &&
-        (!asn_the_trace.lazy || shared || d->now || n->size <= ASN_TRACE_EAGER)) {
-        asn_counters.eager++;
-        ASN_TRY(asn_launch_node(n));
-        return asn_trace_catch_up(shared);
-    }
-    ASN_TRY(record(d));
-    asn_trace *t = &asn_the_trace;
-    if (!asn_the_trace.lazy || shared) {
-        ASN_TRY(asn_trace_flush());
-        return asn_trace_catch_up(shared);
-    }
-    if (asn_trace_may_hold_much(t, t->count) && holds_much(t)) return asn_trace_flush();
-    return ASN_OK;
-}
-
-asn_status asn_trace_submit(asn_draft *d) {
-    asn_lock();
-    asn_status status = submit_locked(d);
-    asn_unlock();
-    return status;
-}
-
-/* ---- switches */
-
-/* Runs what is recorded and waits by `wait`. */
-static asn_status run_and_wait(asn_status (*wait)(void)) {
-    static const char why[] = "synchronize()";
-    asn_mark mark = ASN_NO_MARK;
-    asn_lock();
-    asn_status status = ASN_OK;
-    if (asn_capture_open()) { /* nobody looks at anything: what is recorded runs */
-        status = asn_trace_flush();
-        asn_unlock();
-        return status;
-    }
-    if (asn_the_trace.count || asn_stream_busy) status = asn_sync_begin(why, &mark);
-    if (!status) status = asn_trace_flush();
-    if (!status) status = wait();
-    asn_sync_end(why, mark);
-    asn_unlock();
-    return status;
-}
-
-asn_status asn_synchronize(void) {
-    return run_and_wait(asn_streams_wait_all);
-}
-
-asn_status asn_settle(void) {
-    return run_and_wait(asn_streams_wait_free);
-}
-
-asn_status asn_finalize(void) {
-    /* What is recorded and needed by nobody holds memory, too. */
-    ASN_TRY(asn_synchronize());
-    asn_lock();
-    asn_plan_forget(); /* plans hold handles of the device */
-    asn_status status = asn_device_close();
-    asn_unlock();
-    return status;
-}
-
-asn_status asn_set_lazy(bool on, bool *before) {
-    asn_lock();
-    if (before) *before = lazy_wish;
-    lazy_wish = on;
-    asn_the_trace.lazy = lazy_wish && !at_once;
-    asn_status status = asn_the_trace.lazy ? ASN_OK : asn_trace_flush();
-    asn_unlock();
-    return status;
-}
-
-asn_status asn_set_at_once(bool on) {
-    asn_lock();
-    at_once = on;
-    asn_the_trace.lazy = lazy_wish && !at_once;
-    asn_status status = asn_the_trace.lazy ? ASN_OK : asn_trace_flush();
-    asn_unlock();
-    return status;
-}
-
-void asn_engine_get_stats(asn_engine_stats *out) {
-    out->recorded = asn_counters.recorded;
-    out->eager = asn_counters.eager;
-    out->programs = asn_counters.programs;
-    out->single_ops = asn_counters.single_ops;
-    out->plan_hits = asn_counters.plan_hits;
-    out->plan_misses = asn_counters.plan_misses;
-    out->fallbacks = asn_counters.fallbacks;
-    out->synchronizations = asn_stream_waits;
 }

@@ -13,7 +13,7 @@
 #ifndef ASN_GRAPH_TRACE_TRACE_H
 #define ASN_GRAPH_TRACE_TRACE_H
 
-#include "graph/trace/ufunc.h"
+#include "graph/array.h"
 #include "ops/ops.h"
 #include "runtime/streams/stream.h"
 
@@ -56,7 +56,9 @@ typedef struct {
 typedef struct {
     int count;
     bool lazy; /* operations are recorded */
-    int kept;  /* the first ones, whose result an earlier flush left out (transient.h) */
+    bool
+        at_once; /* floating-point exceptions are wanted from the call that raised them */
+    int kept; /* the first ones, whose result an earlier flush left out (transient.h) */
     /* The nodes, and an arena with their shapes and strides. When the oldest go, both
      * begin further on in their rooms, twice as long, and move back only when half of a
      * room is behind them. */
@@ -98,6 +100,9 @@ void asn_draft_immediate(asn_ref *ref, const asn_scalar *s);
  * nothing pending on its buffers), or when a buffer is shared with the host. Draft
  * operands are borrowed; the trace retains their buffers. */
 ASN_CHECK_RESULT asn_status asn_trace_submit(asn_draft *d);
+
+/* Appends the draft's node, after making room. Lock held. */
+ASN_CHECK_RESULT asn_status asn_trace_record(asn_draft *d);
 
 /* A division by a number whose inverse is exact becomes a product. */
 void asn_node_ease_division(asn_node *n);

@@ -7,7 +7,7 @@
  */
 #include "graph/trace/unread.h"
 
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
 
 /* Whether some value of `from` has none in `to`, as NumPy reports it. */
 static bool may_not_fit(asn_dtype from, asn_dtype to) {

@@ -9,7 +9,7 @@
 #include "python/functions/function.h"
 
 #include "graph/lock.h"
-#include "graph/operators/operator.h"
+#include "graph/device/operator.h"
 
 static int pointer_from_py(PyObject *o, void **out) {
     *out = PyLong_AsVoidPtr(o);

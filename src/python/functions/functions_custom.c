@@ -7,8 +7,8 @@
 #include "python/convert.h"
 #include "python/functions/function.h"
 
-#include "graph/plan/fallback.h"
-#include "graph/trace/own_loops.h"
+#include "graph/device/fallback.h"
+#include "graph/ufunc/own_loops.h"
 #include "runtime/loops.h"
 
 /* Where an operand's elements lie: an array on a device whose memory the host reaches, or

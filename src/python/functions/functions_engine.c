@@ -3,8 +3,8 @@
 #include "python/functions/function.h"
 
 #include "base/alloc.h"
-#include "graph/plan/cann.h"
-#include "graph/plan/fallback.h"
+#include "graph/device/cann.h"
+#include "graph/device/fallback.h"
 
 /* A view with any shape and strides inside the buffer of the array: lib.stride_tricks
  * checks nothing else. */

@@ -3,7 +3,7 @@
  * arrays.
  */
 #include "graph/operators/moments.h"
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 
 #include "graph/trace/transient.h"
 #include "python/ndarray/methods.h"

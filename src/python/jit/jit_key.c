@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "python/convert.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
 #include "runtime/memory/memory_pool.h"
 
 static void put(asn_jit_key *k, const void *bytes, size_t n) {

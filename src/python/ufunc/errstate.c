@@ -20,7 +20,7 @@
  */
 #include "python/args.h"
 #include "graph/lock.h"
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 
 enum { MODE_IGNORE, MODE_WARN, MODE_RAISE, MODE_CALL, MODE_PRINT, MODE_LOG, MODE_COUNT };
 static const char *const mode_names[MODE_COUNT] = {"ignore", "warn",  "raise",

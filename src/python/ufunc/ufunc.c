@@ -8,7 +8,7 @@
  */
 #include "python/ufunc/ufunc.h"
 
-#include "graph/trace/trace_fast.h"
+#include "graph/ufunc/trace_fast.h"
 
 enum { MAX_IN = 3 };
 static const asn_ufunc_options default_options = ASN_UFUNC_DEFAULTS;

@@ -4,7 +4,7 @@
  * reduceat's too; they exist for two-input, one-output ufuncs only.
  */
 #include "python/ufunc/reduce.h"
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 
 static asn_ufunc *binary_only(PyObject *self, const char *method) {
     asn_ufunc *u = (asn_ufunc *)self;

@@ -13,8 +13,9 @@
 #include "graph/engine.h"
 #include "graph/operators/families.h"
 #include "graph/index/index.h"
-#include "graph/plan/launch.h"
-#include "graph/trace/ufunc.h"
+#include "graph/opcodes.h"
+#include "graph/plan/plan.h"
+#include "graph/ufunc/ufunc.h"
 #include "runtime/acl_api.h"
 #include "runtime/device.h"
 

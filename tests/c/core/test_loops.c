@@ -10,7 +10,7 @@
 #include "check.h"
 #include "graph/engine.h"
 #include "graph/lock.h"
-#include "graph/trace/own_loops.h"
+#include "graph/ufunc/own_loops.h"
 #include "runtime/device.h"
 #include "runtime/loops.h"
 

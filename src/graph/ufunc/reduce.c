@@ -13,9 +13,9 @@
 #include "array/views.h"
 #include "graph/capture/capture.h"
 #include "graph/lock.h"
-#include "graph/trace/truth.h"
-#include "graph/trace/operands.h"
-#include "graph/operators/operator.h"
+#include "graph/ufunc/truth.h"
+#include "graph/ufunc/operands.h"
+#include "graph/device/operator.h"
 
 asn_status asn_reduce_dtype(asn_op op, asn_dtype in, asn_dtype wish, asn_dtype *loop) {
     const asn_op_info *info = &asn_op_table[op];

@@ -5,8 +5,8 @@
  * On the CPU device nothing is missing but in a strict run (ASNUMPY_CANN_STRICT=1), which
  * stands for CANN.
  */
-#ifndef ASN_GRAPH_PLAN_FALLBACK_H
-#define ASN_GRAPH_PLAN_FALLBACK_H
+#ifndef ASN_GRAPH_DEVICE_FALLBACK_H
+#define ASN_GRAPH_DEVICE_FALLBACK_H
 
 #include "graph/array.h"
 #include "runtime/acl_api.h"

@@ -1,5 +1,5 @@
 /* L2 graph: operands of ufuncs, reductions and assignments (see operands.h). */
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "graph/operators/families.h"
+#include "graph/ufunc/ufunc.h"
 
 enum { FARTHEST = 1 << 20 };
 

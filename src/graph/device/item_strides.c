@@ -4,11 +4,11 @@
  * greatest common divisor of all that is counted in bytes: 12-byte strides of complex64
  * are 3 of int32, two for each item.
  */
-#include "graph/plan/item_strides.h"
+#include "graph/device/item_strides.h"
 
 #include "aclnnop/aclnn_copy.h"
 #include "array/layout.h"
-#include "graph/operators/operator.h"
+#include "graph/device/operator.h"
 
 bool asn_items_apart(const asn_layout *l) {
     const int64_t below = asn_itemsize(asn_layout_dtype(l)) - 1; /* a power of two */

@@ -1,11 +1,12 @@
 /* L2 graph: two-phase operator calls (see operator.h). */
-#include "graph/operators/operator.h"
+#include "graph/device/operator.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
-#include "graph/plan/item_strides.h"
-#include "graph/plan/launch.h"
+#include "graph/device/item_strides.h"
+#include "graph/fp.h"
+#include "graph/counters.h"
 #include "graph/lock.h"
 #include "graph/profile_events.h"
 #include "graph/trace/trace.h"

@@ -1,9 +1,9 @@
 /* L2 graph: loops of the program's own (custom operators) as recorded operations, which
  * take part in fused programs like the table's. */
-#ifndef ASN_GRAPH_TRACE_OWN_LOOPS_H
-#define ASN_GRAPH_TRACE_OWN_LOOPS_H
+#ifndef ASN_GRAPH_UFUNC_OWN_LOOPS_H
+#define ASN_GRAPH_UFUNC_OWN_LOOPS_H
 
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 #include "ops/added.h"
 
 /* *opcode: of the loop's first output, for asn_own_loop_call; -1: the device (or the host

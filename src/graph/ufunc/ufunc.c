@@ -6,20 +6,20 @@
  * and Python numbers: small ones run at once (direct.c), large ones are recorded as they
  * are (trace_fast.c).
  */
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 #include <string.h>
 
 #include "array/broadcast.h"
 #include "graph/capture/capture.h"
-#include "graph/trace/compare.h"
+#include "graph/ufunc/compare.h"
 #include "graph/small/direct.h"
-#include "graph/operators/families.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
-#include "graph/trace/operands.h"
-#include "graph/trace/trace_fast.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/operands.h"
+#include "graph/ufunc/trace_fast.h"
+#include "graph/ufunc/truth.h"
 
 static const asn_ufunc_options defaults = ASN_UFUNC_DEFAULTS;
 

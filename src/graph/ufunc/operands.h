@@ -1,9 +1,9 @@
 /* L2 graph: what ufunc calls, reductions and assignments share about their operands. */
-#ifndef ASN_GRAPH_TRACE_OPERANDS_H
-#define ASN_GRAPH_TRACE_OPERANDS_H
+#ifndef ASN_GRAPH_UFUNC_OPERANDS_H
+#define ASN_GRAPH_UFUNC_OPERANDS_H
 
 #include "graph/trace/trace.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 static inline asn_type asn_operand_type(const asn_operand *o) {
     asn_type t = {o->array ? o->array->layout.dtype : o->scalar.dtype,

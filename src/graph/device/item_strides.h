@@ -5,8 +5,8 @@
  * its strides in items. Operators therefore read a copy (asn_operator_tensor), and what
  * they write goes to an array of its own first.
  */
-#ifndef ASN_GRAPH_PLAN_ITEM_STRIDES_H
-#define ASN_GRAPH_PLAN_ITEM_STRIDES_H
+#ifndef ASN_GRAPH_DEVICE_ITEM_STRIDES_H
+#define ASN_GRAPH_DEVICE_ITEM_STRIDES_H
 
 #include "graph/array.h"
 

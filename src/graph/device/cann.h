@@ -2,8 +2,8 @@
  * runs on an NPU by that. The data are those of the seam (tools/cann/operators.json);
  * what a device really takes shows when it is asked (fallback.h).
  */
-#ifndef ASN_GRAPH_PLAN_CANN_H
-#define ASN_GRAPH_PLAN_CANN_H
+#ifndef ASN_GRAPH_DEVICE_CANN_H
+#define ASN_GRAPH_DEVICE_CANN_H
 
 #include "ops/ops.h"
 

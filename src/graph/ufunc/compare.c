@@ -6,11 +6,11 @@
  * value of the array's dtype can equal lies above or below all of them: the answer is
  * that of (0, 1) or (0, -1).
  */
-#include "graph/trace/compare.h"
+#include "graph/ufunc/compare.h"
 
 #include <string.h>
 
-#include "graph/trace/operands.h"
+#include "graph/ufunc/operands.h"
 
 static asn_dtype dtype_of(const asn_operand *o) {
     return (asn_dtype)(o->array ? o->array->layout.dtype : o->scalar.dtype);

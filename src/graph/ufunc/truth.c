@@ -8,9 +8,9 @@
  * instead; copies and gathers move the bytes as they are and mark their result; the short
  * paths leave marked arrays to the general ones. All other bool arrays pay nothing.
  */
-#include "graph/trace/truth.h"
+#include "graph/ufunc/truth.h"
 
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 asn_status asn_truth_clean(asn_array *clean, const asn_array *a) {
     asn_layout bytes;

@@ -10,7 +10,7 @@
  */
 #include <math.h>
 
-#include "graph/operators/families.h"
+#include "graph/ufunc/ufunc.h"
 
 static asn_status unary(asn_array *result, asn_op op, const asn_array *a) {
     asn_operand in = {.array = a};

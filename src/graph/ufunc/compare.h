@@ -1,8 +1,8 @@
 /* L2 graph: comparisons that no single loop does exactly. */
-#ifndef ASN_GRAPH_TRACE_COMPARE_H
-#define ASN_GRAPH_TRACE_COMPARE_H
+#ifndef ASN_GRAPH_UFUNC_COMPARE_H
+#define ASN_GRAPH_UFUNC_COMPARE_H
 
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 
 /* If `op` compares a signed with a uint64 operand, or an integer array with a Python
  * integer outside its dtype, computes the exact answer (out or *result as in

@@ -5,28 +5,11 @@
  * once (small, nothing pending) or records into the trace. Shape and dtype errors are
  * raised here, at the call.
  */
-#ifndef ASN_GRAPH_TRACE_UFUNC_H
-#define ASN_GRAPH_TRACE_UFUNC_H
+#ifndef ASN_GRAPH_UFUNC_UFUNC_H
+#define ASN_GRAPH_UFUNC_UFUNC_H
 
 #include "array/promote.h"
 #include "graph/array.h"
-
-/* An argument: an array, or a scalar. A weak scalar (weak != 0) is a Python number: its
- * scalar holds int64 or uint64 for 'i', float64 for 'f', complex128 for 'c', bool for
- * 'b'. A strong scalar is a NumPy scalar. */
-typedef struct {
-    const asn_array *array; /* NULL: scalar */
-    asn_scalar scalar;
-    char weak;
-} asn_operand;
-
-/* Numbers as Python's. */
-static inline asn_operand asn_operand_int(int64_t value) {
-    return (asn_operand){.scalar = asn_scalar_int(value), .weak = 'i'};
-}
-static inline asn_operand asn_operand_float(double value) {
-    return (asn_operand){.scalar = asn_scalar_float(value), .weak = 'f'};
-}
 
 typedef struct {
     asn_casting casting;    /* default ASN_CASTING_SAME_KIND */
@@ -86,5 +69,25 @@ ASN_CHECK_RESULT asn_status asn_assign(const asn_array *dst, const asn_operand *
 /* A copy as dtype in the given order ('K', 'A', 'C', 'F'). */
 ASN_CHECK_RESULT asn_status asn_copy(asn_array *result, const asn_array *a,
                                      asn_dtype dtype, char order);
+
+/* A new array with every element `value`, in the given order. */
+ASN_CHECK_RESULT asn_status asn_full(asn_array *result, asn_dtype dtype, int ndim,
+                                     const int64_t *shape, char order,
+                                     const asn_operand *value);
+/* where(condition, x, y) with promotion of x and y. */
+ASN_CHECK_RESULT asn_status asn_where(asn_array *result, const asn_array *condition,
+                                      const asn_operand *x, const asn_operand *y);
+
+/* a to the power of a constant that a few products, quotients and roots make, within 2
+ * ULP (float32, float64; 3, 4, -2, 1.5, -1.5). *done false: another one, nothing was
+ * done. */
+ASN_CHECK_RESULT asn_status asn_power_simple(asn_array *result, const asn_array *a,
+                                             double e, bool *done);
+
+/* ldexp's exponents (in[1]): whether they may not fit int32, and the same bounded, as
+ * int32. *owner is made where *bounded is an array, and is then the caller's. */
+bool asn_exponent_is_wide(const asn_operand *in);
+ASN_CHECK_RESULT asn_status asn_exponent_bound(const asn_operand *e, asn_operand *bounded,
+                                               asn_array *owner);
 
 #endif

@@ -1,10 +1,10 @@
 /* L2 graph: the short way to record an operation: large row-major arrays of one dtype and
  * shape, and numbers. */
-#ifndef ASN_GRAPH_TRACE_TRACE_FAST_H
-#define ASN_GRAPH_TRACE_TRACE_FAST_H
+#ifndef ASN_GRAPH_UFUNC_TRACE_FAST_H
+#define ASN_GRAPH_UFUNC_TRACE_FAST_H
 
 #include "graph/small/direct.h"
-#include "graph/trace/ufunc.h"
+#include "graph/ufunc/ufunc.h"
 #include "ops/ops.h"
 
 /* Records op(in...), into `out` where that is not NULL, else into *result, which is then

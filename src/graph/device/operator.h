@@ -8,12 +8,12 @@
  * CPU device, with twins of the same tensors (fallback.h): what was made for a call is
  * noted until it is dropped, under the library's lock.
  */
-#ifndef ASN_GRAPH_OPERATORS_OPERATOR_H
-#define ASN_GRAPH_OPERATORS_OPERATOR_H
+#ifndef ASN_GRAPH_DEVICE_OPERATOR_H
+#define ASN_GRAPH_DEVICE_OPERATOR_H
 
 #include "graph/array.h"
 #include "graph/capture/capture.h"
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 #include "runtime/acl_api.h"
 #include "runtime/streams/stream.h"
 

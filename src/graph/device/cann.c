@@ -1,5 +1,5 @@
 /* L2 graph: CANN's documented dtypes (see cann.h). */
-#include "graph/plan/cann.h"
+#include "graph/device/cann.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* L2 graph: what is around a call of one of the fused operator's relatives (see
  * relative.h). */
-#include "graph/operators/relative.h"
+#include "graph/device/relative.h"
 
 #include "graph/trace/trace.h"
 #include "runtime/streams/stream.h"

@@ -10,9 +10,9 @@
 #include "array/broadcast.h"
 #include "array/views.h"
 #include "graph/small/direct.h"
-#include "graph/operators/families.h"
-#include "graph/trace/operands.h"
-#include "graph/trace/truth.h"
+#include "graph/ufunc/ufunc.h"
+#include "graph/ufunc/operands.h"
+#include "graph/ufunc/truth.h"
 
 static asn_status check_target(const asn_array *dst, const asn_operand *src,
                                asn_casting casting) {

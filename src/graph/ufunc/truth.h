@@ -1,6 +1,6 @@
 /* L2 graph: bool arrays over bytes that are no truth values. */
-#ifndef ASN_GRAPH_TRACE_TRUTH_H
-#define ASN_GRAPH_TRACE_TRUTH_H
+#ifndef ASN_GRAPH_UFUNC_TRUTH_H
+#define ASN_GRAPH_UFUNC_TRUTH_H
 
 #include "graph/array.h"
 

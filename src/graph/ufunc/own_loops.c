@@ -4,10 +4,10 @@
  * the loop once for those that stand in one program. Outputs that are given are written
  * when all are computed: one of them may be an input of the next operation.
  */
-#include "graph/trace/own_loops.h"
+#include "graph/ufunc/own_loops.h"
 
-#include "graph/plan/fallback.h"
-#include "graph/plan/launch.h"
+#include "graph/device/fallback.h"
+#include "graph/opcodes.h"
 #include "graph/lock.h"
 #include "runtime/device.h"
 

@@ -6,8 +6,8 @@
  *     code = asn_acl.aclnnxScan(..., &o[0], &o[1], ...);
  *     return asn_relative_end(code, "cumsum", 2, arrays);
  */
-#ifndef ASN_GRAPH_OPERATORS_RELATIVE_H
-#define ASN_GRAPH_OPERATORS_RELATIVE_H
+#ifndef ASN_GRAPH_DEVICE_RELATIVE_H
+#define ASN_GRAPH_DEVICE_RELATIVE_H
 
 #include "graph/array.h"
 #include "runtime/acl_api.h"

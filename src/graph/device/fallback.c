@@ -1,12 +1,13 @@
 /* L2 graph: what the host computes in the device's place (see fallback.h). */
-#include "graph/plan/fallback.h"
+#include "graph/device/fallback.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph/capture/capture.h"
 #include "graph/engine.h"
-#include "graph/plan/launch.h"
+#include "graph/fp.h"
+#include "graph/counters.h"
 #include "graph/lock.h"
 #include "graph/profile_events.h"
 #include "runtime/device.h"

@@ -10,14 +10,14 @@
  * integers, whose warning is not put off, numbers that the dtype cannot hold), and what
  * may not stay recorded (small operations, memory that the host sees, an open capture).
  */
-#include "graph/trace/trace_fast.h"
+#include "graph/ufunc/trace_fast.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "graph/capture/capture.h"
-#include "graph/plan/launch.h"
+#include "graph/counters.h"
 #include "graph/lock.h"
 #include "graph/profile_events.h"
 #include "graph/trace/trace.h"
