@@ -1,5 +1,5 @@
-/* L2 graph: drafts of operations, and their recording as nodes (see trace.h; plan/submit.c
- * decides which are recorded, plan/flush.c runs them).
+/* L2 graph: drafts of operations, and their recording as nodes (see trace.h;
+ * plan/submit.c decides which are recorded, plan/flush.c runs them).
  *
  * Nodes and their shapes and strides lie in two rooms of fixed size, filled from front to
  * back: recording is a few stores, and pointers into the rooms stay.
