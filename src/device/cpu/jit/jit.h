@@ -78,7 +78,7 @@ asnd_jit_mode asn_jit_now(void);
 
 typedef struct {
     int64_t compiled, found, refused; /* programs */
-    int64_t in_turns;                 /* of those compiled: two vectors at a time */
+    int64_t in_turns;                 /* of those compiled: two vectors interleaved */
     double compile_ns;                /* altogether */
 } asnd_jit_counts;
 asnd_jit_counts asn_jit_count(void);
