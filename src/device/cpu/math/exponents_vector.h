@@ -12,6 +12,9 @@
 #if defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
+/* name: the suffix; real, word: vectors of floats and of int32; mm, kind: the intrinsics'
+ * prefix and suffix; bits: lanes; one: a vector of 1. The mask 0x9f is all classes but
+ * finite nonzero numbers; v_ldexp rounds once, to subnormals as well. */
 #define V_EXPONENTS(name, real, word, mm, kind, bits, one)                               \
     __attribute__((always_inline)) static inline real v_frexp_mantissa_##name(real a) {  \
         const __mmask##bits on =                                                         \

@@ -10,6 +10,9 @@
 
 enum { BLOCK = 1024 }; /* four operands of 4 KB stay in L1 */
 
+/* `src` has as many entries as the row has inputs; those of the half's dtype are
+ * converted, others (the condition of where, say) read as they are. dst may be one of
+ * them exactly where the elements are equally long. */
 void asn_half_loop(asn_op op, asn_dtype half, int64_t n, void *dst,
                    const void *const *src) {
     const asnd_kernels *k = asn_kernels_get();

@@ -124,7 +124,7 @@
 
 /* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
  * magnitude that is no NaN, `same` the result where a equals b. Magnitudes are ordered as
- * their bits are. */
+ * their bits are. A NaN comes back as it is, the first one before the second. */
 static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity,
                                       uint16_t same) {
     uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;
