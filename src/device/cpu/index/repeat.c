@@ -10,6 +10,8 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/index/index.h"
 
+/* Each element `count` times: out's axis becomes two, elements outside, repetitions
+ * inside. */
 static asn_status repeat_all(const asnd_nd *in, int axis, int64_t count,
                              const asnd_nd *out) {
     int64_t shape[ASN_ND_MAX_DIMS + 1], from[ASN_ND_MAX_DIMS + 1],
@@ -28,6 +30,7 @@ static asn_status repeat_all(const asnd_nd *in, int axis, int64_t count,
     return asn_cpu_copy(&dst, &src);
 }
 
+/* Counts are looked at before anything is written; NumPy's messages. */
 asn_status asn_cpu_repeat(const asnd_nd *in, int axis, const asnd_nd *counts,
                           const asnd_nd *out) {
     if (axis < 0 || axis >= in->ndim || out->ndim != in->ndim ||
