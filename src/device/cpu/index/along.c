@@ -6,8 +6,7 @@
  * scatter is split over threads along another dimension and keeps its order.
  *
  * The views are checked, and every index is in range, before the first write.
- * Accumulation (ufunc.at along an axis) is element by element in order, by the scan's
- * kernel.
+ * Accumulation is element by element in order, by the scan's kernel.
  */
 #include <string.h>
 

@@ -79,6 +79,7 @@ static void fill_execute(fill_run *r) {
     asn_pool_run(fill_chunk, r, (n + CHUNK - 1) / CHUNK, (double)n * 0.5);
 }
 
+/* start and delta come in out's dtype and are cast to the one that computes. */
 asn_status asn_cpu_arange(const asnd_nd *out, const void *start, const void *delta) {
     fill_run r = {.out = out};
     ASN_TRY(check_line("arange", out));

@@ -241,6 +241,8 @@ static void move_rest(const asnd_index_run *r, int64_t n, const int64_t *self_of
         move_inside(r, n, self_off, other_off, first, end);
         return;
     }
+    /* across: neighbours of the rest lie next to each other in the result; along: those
+     * of J do. */
     bool gets = r->kind == ASN_MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
     bool across = gets && r->num_rest && r->rest[0].other == r->run;
     bool along = gets && r->other_stride[0] == r->run;

@@ -127,6 +127,8 @@ bool asn_index_is_simple(const asnd_index_run *r) {
             (r->dtype == ASN_F64 || r->dtype == ASN_F32 || asn_index_is_word(r->dtype)));
 }
 
+/* move_pairs in index.c takes these; the rest goes by offsets (block_offsets), which is
+ * the general path. */
 bool asn_index_is_pairs(const asnd_index_run *r) {
     return r->kind == ASN_MOVE_GET && r->mode == ASN_INDEX_RAISE && r->num_idx == 2 &&
            r->size_rest == 1 && r->num_j == 1 && r->idx_stride[0][0] == 8 &&

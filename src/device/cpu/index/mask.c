@@ -221,6 +221,7 @@ static void mask_emit(mask_run *r) {
     if (r->start && r->start[r->chunks]) asn_pool_run(emit_chunk, r, r->chunks, n * 0.8);
 }
 
+/* The first pass alone. */
 asn_status asn_cpu_count_nonzero(const asnd_nd *in, int64_t *count) {
     asnd_lines lines;
     mask_run r = {.lines = &lines, .start = NULL};
@@ -267,6 +268,7 @@ static int64_t store_positions(const mask_run *r, const asnd_line *line, int64_t
                                   (int64_t *)r->nonzero->data + at);
 }
 
+/* Counted first, so that nothing is written where out has no room (ASN_ERR_VALUE). */
 asn_status asn_cpu_nonzero(const asnd_nd *in, const asnd_nd *out, int64_t *count) {
     asnd_lines lines;
     mask_run r = {.lines = &lines, .start = NULL, .emit = emit_positions, .nonzero = out};
@@ -324,6 +326,7 @@ static int64_t select_directly(const mask_run *r, const asnd_line *line, int64_t
                             r->out + at * r->item, end - at);
 }
 
+/* The reverse, from the list's elements to places of self. */
 static int64_t place_directly(const mask_run *r, const asnd_line *line, int64_t number,
                               int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                               int64_t end) {

@@ -62,6 +62,7 @@ asn_status asn_cpu_repeat(const asnd_nd *in, int axis, const asnd_nd *counts,
                              "repeat: the counts add up to %lld, the result has %lld",
                              (long long)sum, (long long)out->shape[axis]);
     if (given == 1) return repeat_all(in, axis, *(const int64_t *)counts->data, out);
+    /* Counts of their own: position i stands in the list counts[i] times. */
     int64_t *list = asn_malloc((size_t)sum * sizeof *list);
     if (!list) return ASN_ERR_MEMORY;
     for (int64_t i = 0, at = 0; i < extent; i++)
