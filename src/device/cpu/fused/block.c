@@ -181,7 +181,7 @@ static void move_operands(asnd_run *run, int64_t elements) {
 }
 
 /* What machine code left undone: an element outside the range of a function, or
- * conditions that a function may have raised for itself. Reductions then read what they
+ * exceptions that a function may have raised for itself. Reductions then read what they
  * fold: operands where they were, slots that hold all n elements. n may exceed a block of
  * the steps, as machine code takes long ones; the slots of rows and immediates are
  * splatted for the steps, which want whole blocks of them. */

@@ -23,7 +23,7 @@ ASN_CHECK_RESULT asn_status asn_cpu_fused(const aclnnxProgram *p);
 typedef struct {
     asnd_ew_fn fn;
     uint8_t num_in, item[3], out_item; /* element sizes in bytes */
-    bool raises;                       /* conditions it meets are the operation's */
+    bool raises;                       /* exceptions it raises are the operation's */
 } asnd_cpu_loop;
 /* false: no loop of `op` for `dtype`. */
 bool asn_cpu_loop_find(asnd_cpu_loop *l, asn_op op, asn_dtype dtype);

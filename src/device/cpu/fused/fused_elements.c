@@ -47,7 +47,7 @@ static void run_loop(const asnd_step *s, char **ptr, int64_t n, int64_t rows, in
     }
 }
 
-/* One loop and no conditions to hide, or machine code that has no element to leave to it.
+/* One loop and no exceptions to hide, or machine code that has no element to leave to it.
  */
 static bool is_plain(const asnd_plan *plan) {
     const asnd_step *step = plan->steps;

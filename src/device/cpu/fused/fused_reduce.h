@@ -52,8 +52,8 @@ static inline bool asn_reductions_split(const asnd_plan *plan) {
     return true;
 }
 
-/* Whether elements may be folded in turns, by several accumulators: of complex extremes
- * the first NaN stays, whose other part tells which it was. */
+/* Whether elements may be folded interleaved, by several accumulators: of complex
+ * extremes the first NaN stays, whose other part tells which it was. */
 static inline bool asn_reductions_commute(const asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (asn_is_complex(plan->reductions[r].dtype) &&
