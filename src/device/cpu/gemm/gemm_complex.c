@@ -3,7 +3,7 @@
  * B's real and imaginary parts are packed apart, a block of k at a time, for everybody;
  * A's are parted for BLOCK_ROWS rows. c = (ar br - ai bi) + i (ar bi + ai br) is added up
  * in planes of those rows and put together again. The multiplications are those of the
- * complex product, so their conditions are, too.
+ * complex product, so their exceptions are, too.
  */
 #include "device/cpu/gemm/gemm_complex.h"
 
