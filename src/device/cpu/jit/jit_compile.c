@@ -2,7 +2,7 @@
  *
  * One pass over the operations for the loop over whole vectors; with AVX-512 another one
  * for the elements left over, whose loads and stores go under a mask; the spare lanes of
- * a masked load hold the first element, so that they raise no condition of their own
+ * a masked load hold the first element, so that they raise no exception of their own
  * (with AVX2 the caller brings whole vectors only). An operand is loaded at its first
  * reader, a result stored where the program says. With no register left, the value whose
  * next reader is furthest goes: to the stack, or nowhere when it lies in memory anyway.

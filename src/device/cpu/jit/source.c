@@ -175,7 +175,7 @@ static bool check_overlaps(asnd_source *s) {
 /* ---- stages */
 
 /* Comparisons tell of a NaN that the operation does not, also those that a compiler makes
- * of equality with infinity; a kernel's conditions are dropped there. */
+ * of equality with infinity; a kernel's exceptions are dropped there. */
 static bool tells_too_much(const char *expression) {
     return strpbrk(expression, "<>=") || strstr(expression, "f_");
 }
@@ -188,7 +188,7 @@ static bool may_raise(const asnd_plan *plan, const aclnnxInstr *in) {
 }
 
 /* A selection stays behind what it selects from: a compiler may compute just the chosen
- * side, and conditions of the other would be missed. */
+ * side, and exceptions of the other would be missed. */
 static bool selects(const char *expression) {
     return strchr(expression, '?') != NULL;
 }

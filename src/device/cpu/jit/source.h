@@ -47,7 +47,7 @@ typedef struct {
     bool looped; /* by a call; otherwise an operand or text */
     bool stored; /* is or has an array of n elements: in the scratch memory, or an operand
                   */
-    bool raises; /* text that may raise a condition */
+    bool raises; /* text that may raise an exception */
     int16_t stage;
     int32_t scratch; /* its place; -1: none */
 } asnd_source_reg;
