@@ -6,7 +6,7 @@
  *    which rounds once, as the processor's conversion of one number does.
  *  - From floats: truncated to a whole number, whose bits an addition of 3 * 2^51 brings
  *    to the last places. That holds below 2^51; four numbers with a larger one among
- *    them, or a NaN, are converted one by one, with the conditions that has.
+ *    them, or a NaN, are converted one by one, with the exceptions that has.
  *  - To float32: by way of float64 below 2^51, where that is exact.
  *
  * ns for each of 1e4 elements, before and so, Zen 3: int64 to float64 0.37, 0.19; float64
