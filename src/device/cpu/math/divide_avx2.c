@@ -12,7 +12,7 @@
  * Where 64-bit integers are wider and divided by one number, its reciprocal does it
  * (divide_by.h). Another vector with another operand, a zero divisor or the most negative
  * integer (whose quotient by -1 overflows) goes to the loop that was there before, which
- * knows NumPy's results and conditions for those.
+ * knows NumPy's results and exceptions for those.
  */
 #include "device/cpu/math/divide_avx2.h"
 
@@ -161,7 +161,7 @@ INLINE bool by_one(int kind, asn_dtype dtype, int64_t n, char *to, const char *x
 
 /* 64-bit elements whose vectors do not do, without a look at all of them first; false:
  * they have fewer bits. Divisors 0 and -1 are left to the loop that knows their
- * conditions. */
+ * exceptions. */
 INLINE bool alone(int kind, asn_dtype dtype, int64_t n, char *to, const char *x,
                   const char *y) {
     if (dtype != ASN_I64 && dtype != ASN_U64) return false;

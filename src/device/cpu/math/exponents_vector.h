@@ -1,5 +1,5 @@
 /* CPU device: frexp and ldexp of whole vectors with AVX-512, which has instructions for
- * them: VGETMANT and VGETEXP normalise subnormals, VSCALEF rounds and raises conditions
+ * them: VGETMANT and VGETEXP normalise subnormals, VSCALEF rounds and raises exceptions
  * as a product by 2^k does (Intel's manual, volume 2). The steps on bits that other
  * machines take are limited by their number (frexp of 1e4 float64: 5.05 us, 2.2 so).
  *

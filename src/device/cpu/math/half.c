@@ -3,7 +3,7 @@
  * In a program a half is converted once and rounded after each operation (program.c).
  * An operation alone, which small arrays mostly are, needs no program: this converts a
  * block on the stack, runs the float32 loop and rounds, which gives the same values and
- * conditions. (float16 sine of ten elements: 480 ns by way of a program.)
+ * exceptions. (float16 sine of ten elements: 480 ns by way of a program.)
  */
 #include "base/dtype.h"
 #include "device/cpu/kernels.h"
