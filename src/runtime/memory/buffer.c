@@ -1,6 +1,13 @@
-/* L2 runtime: buffers (see buffer.h). A small buffer lives on in its thread's stock with
- * its storage, a larger one gives the storage to the pool and keeps the struct. A struct
- * that waits is as a new one: only its storage, if any, and scratch numbers are set. */
+/* L2 runtime: buffers (see buffer.h): what happens when one begins, first needs storage,
+ * and ends.
+ *
+ * A small buffer lives on in its thread's stock with its storage (stock.h); a larger one
+ * gives the storage to the pool and keeps the struct. A struct that waits is as a new
+ * one: only its storage, if any, and scratch numbers are set.
+ *
+ * Memory that was adopted never reaches the stock or the pool: it goes back to its owner
+ * by `release`. What watching costs is one test of a flag at each step (watch.h).
+ */
 #include "runtime/memory/buffer.h"
 
 #include "base/alloc.h"
@@ -19,12 +26,15 @@ enum { SPARES = 256 };
 static asn_buffer *spare;
 static int num_spares;
 
+/* A struct from the thread's stock, else from the host's allocator; NULL: no memory. */
 static __attribute__((noinline)) asn_buffer *new_struct(void) {
     asn_buffer *b = asn_stock_take_struct();
     if (!b && (b = asn_malloc(sizeof *b))) *b = (asn_buffer){.data = NULL};
     return b;
 }
 
+/* A struct without storage. Linked structs are for serial callers only: nothing guards
+ * the list. */
 static inline asn_buffer *take_struct(void) {
     asn_buffer *b = spare;
     if (!b || !asn_buffer_serial) return new_struct();
@@ -34,6 +44,8 @@ static inline asn_buffer *take_struct(void) {
     return b;
 }
 
+/* The other way: to the list, to the stock, or freed when they are full. Sanitizers see
+ * each struct's end. */
 static inline void put_struct(asn_buffer *b) {
 #ifndef ASN_SANITIZE
     if (asn_buffer_serial && num_spares < SPARES) {
@@ -74,6 +86,7 @@ asn_status asn_buffer_adopt(asn_buffer **out, void *data, int64_t nbytes,
     return ASN_OK;
 }
 
+/* Hands adopted memory back to its owner, when nothing uses it any more. */
 static void end_adopted(asn_buffer *b) {
     /* Queued operations may still read the owner's memory (uses.h says: none). */
     if (!asn_stream_are_many()) asn_stream_settle();
@@ -82,6 +95,7 @@ static void end_adopted(asn_buffer *b) {
     b->context = NULL;
 }
 
+/* asn_buffer_set_lock's; NULL: none. */
 static void (*lock_all)(void), (*unlock_all)(void);
 
 void asn_buffer_set_lock(void (*lock)(void), void (*unlock)(void)) {
@@ -89,6 +103,8 @@ void asn_buffer_set_lock(void (*lock)(void), void (*unlock)(void)) {
     unlock_all = unlock;
 }
 
+/* The last reference is gone. The storage goes to those that still use it (uses.h leaves
+ * no data then), to its owner, to the stock together with the struct, or to the pool. */
 static void destroy(asn_buffer *b) {
     if (__builtin_expect(asn_memory_watched, 0)) asn_watch_ended(b);
     if (__builtin_expect(b->uses != NULL, 0)) asn_uses_end(b);
@@ -131,6 +147,9 @@ void asn_buffer_pass_storage(asn_buffer *to, asn_buffer *from) {
     if (__builtin_expect(asn_memory_watched, 0)) asn_watch_taken(to);
 }
 
+/* With several streams, a block that only the active queue still uses comes before the
+ * pool; when the pool has nothing, the blocks that other queues hold are waited for, and
+ * it is asked once more. */
 asn_status asn_buffer_ensure(asn_buffer *b) {
     asn_block block;
     if (b->data) {

@@ -1,5 +1,12 @@
 /* L2 runtime: the copy queue (see dma.h). The queue's lock guards the list of transfers
- * and their states; the thread copies without it. */
+ * and their states; the thread copies without it.
+ *
+ * A transfer is in the list while it has pieces to issue. With staging it goes on in the
+ * two halves after that: to the device, a half is filled by the host, then emptied by the
+ * stream; from the device, the stream fills it and the thread empties it when it comes to
+ * that half again. The struct of a queue goes when the caller and all transfers have let
+ * go of it.
+ */
 #include "runtime/memory/dma.h"
 
 #include <pthread.h>
@@ -92,6 +99,8 @@ static void empty_half(asn_dma *q, half *h) {
     piece_ended(q, t, h->bytes);
 }
 
+/* Queues the copy of the half's piece, its event behind it, and behind the last piece the
+ * event that others wait for. The device's code. */
 static int copy_half(asn_dma *q, half *h, asn_transfer *t) {
     size_t bytes = (size_t)h->bytes;
     int code;
@@ -109,6 +118,7 @@ static int copy_half(asn_dma *q, half *h, asn_transfer *t) {
     return code;
 }
 
+/* How far a transfer is with the device, told to asn_transfer_order. */
 static void set_issued(asn_transfer *t, int64_t issued) {
     pthread_mutex_lock(&t->queue->lock);
     t->issued = issued;
@@ -143,6 +153,7 @@ static void begin(asn_dma *q, asn_transfer *t) {
     if (code) fail(t, "waiting for the stream", code);
 }
 
+/* Takes t out of the list; the lock is held. */
 static void unlist(asn_dma *q, const asn_transfer *t) {
     asn_transfer **at = &q->first;
     while (*at != t)
@@ -163,6 +174,10 @@ static void next_piece(asn_dma *q, half *h) {
     pthread_mutex_lock(&q->lock);
 }
 
+/* The thread: uses the two halves alternately. Each time it first waits for the piece
+ * that was put into this half two pieces ago, while the other half's is still being
+ * copied; then it issues the next piece of whichever transfer is first now. It ends when
+ * it is told to and all has been copied. */
 static void *run(void *arg) {
     asn_dma *q = arg;
     asn_acl.aclrtSetDevice(q->device);
@@ -198,6 +213,8 @@ static asn_status lacks_thread(void) {
 
 /* ---- making and ending */
 
+/* One holder less; the last one frees the queue. In a forked child the lock cannot be
+ * trusted, and the queue stays. */
 static void let_go(asn_dma *q) {
     if (!has_thread(q)) return;
     pthread_mutex_lock(&q->lock);
@@ -210,6 +227,7 @@ static void let_go(asn_dma *q) {
     asn_free(q);
 }
 
+/* What make_resources made, of which any part may be missing. */
 static void free_resources(asn_dma *q) {
     for (int i = 0; i < 2; i++) {
         if (q->halves[i].memory) asn_acl.aclrtFreeHost(q->halves[i].memory);
@@ -218,6 +236,7 @@ static void free_resources(asn_dma *q) {
     if (q->stream) asn_acl.aclrtDestroyStream(q->stream);
 }
 
+/* The stream, the staging memory and its events; direct copies need none. */
 static asn_status make_resources(asn_dma *q) {
     if (q->direct) return ASN_OK;
     ASN_ACL_TRY(asn_acl.aclrtCreateStreamWithConfig(&q->stream, 0, 0), "copy queue");
@@ -286,6 +305,8 @@ static void free_transfer(asn_transfer *t) {
     asn_free(t);
 }
 
+/* The event behind the last piece, for staged copies, and the one that says when the
+ * library's stream has done what it was given so far: none if it is idle. */
 static asn_status make_events(asn_dma *q, asn_transfer *t) {
     if (!q->direct) ASN_ACL_TRY(asn_acl.aclrtCreateEvent(&t->landed), "transfer");
     if (!asn_stream_busy) return ASN_OK;
@@ -335,6 +356,8 @@ bool asn_transfer_done(asn_transfer *t) {
     return done;
 }
 
+/* Waits until the transfer has ended; in a forked child it does not wait, as nothing
+ * would end it. */
 static void settle(asn_transfer *t) {
     if (!has_thread(t->queue)) return;
     pthread_mutex_lock(&t->queue->lock);

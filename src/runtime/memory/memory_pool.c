@@ -33,7 +33,7 @@ static const bool caching = false;
 static const bool caching = true;
 #endif
 
-/* One device's memory. in_use counts what lies in the magazines of threads too. */
+/* One device's memory. in_use counts what lies in the stocks of threads too. */
 typedef struct {
     int32_t device;
     asn_slabs slabs;
@@ -56,6 +56,7 @@ ASN_FORK_TAKES(pool, &pool.lock, ASN_FORK_LEAF)
 
 int32_t asn_pool_device;
 
+/* What is held of the device, in use and idle. */
 static uint64_t reserved(const arena *a) {
     return a->slab_bytes + (uint64_t)a->segments.reserved;
 }
@@ -102,6 +103,7 @@ static bool drop_one(arena *a) {
     return true;
 }
 
+/* Everything idle goes back: segments, the bins' blocks, slabs. */
 static void trim(arena *a) {
     while (drop_one(a))
         ;
@@ -137,6 +139,7 @@ static double collection_start(void) {
     return share * (double)total;
 }
 
+/* Whether that many bytes more stay within the limit that the user set. */
 static bool within_limit(const arena *a, uint64_t bytes) {
     return !pool.settings.limit ||
            (bytes <= pool.settings.limit && reserved(a) <= pool.settings.limit - bytes);
@@ -167,6 +170,7 @@ static void name_holders(const arena *a, char *text, size_t room) {
     }
 }
 
+/* The message of a failure, with what is in use and who has the most of it. */
 static asn_status no_memory(const arena *a, uint64_t bytes) {
     char holders[512] = "", limit[64] = "";
     name_holders(a, holders, sizeof holders);
@@ -253,6 +257,8 @@ static asn_status add_segment(arena *a, int64_t bytes, asn_range **out) {
 
 /* ---- blocks */
 
+/* A block of a slab, of which a new one is got when neither a freed block nor a rest is
+ * left. */
 static asn_status take_small(arena *a, int c, asn_block *out, bool *reused) {
     out->range = NULL;
     out->capacity = asn_class_bytes(c);
@@ -274,6 +280,7 @@ static asn_status take_small(arena *a, int c, asn_block *out, bool *reused) {
     return ASN_OK;
 }
 
+/* A block of the class that was set aside. */
 static asn_range *take_aside(arena *a, int c) {
     asn_range *r = a->aside[c];
     if (!r) return NULL;
@@ -298,6 +305,8 @@ static asn_range *take_idle(arena *a, int64_t bytes) {
     return r;
 }
 
+/* A range: one set aside, an idle one, or one of a fresh segment, in this order. Larger
+ * requests tell the pattern of steps what is in use with them. */
 static asn_status take_range(arena *a, int c, int64_t nbytes, asn_block *out,
                              bool *reused) {
     bool binned = nbytes <= BIN_LARGEST;
@@ -315,6 +324,7 @@ static asn_status take_range(arena *a, int c, int64_t nbytes, asn_block *out,
     return ASN_OK;
 }
 
+/* The device's arena, made at the first request. */
 static asn_status arena_of(int device, arena **out) {
     if (!pool.arenas[device]) {
         pool.arenas[device] = asn_calloc(1, sizeof(arena));
@@ -355,6 +365,8 @@ asn_status asn_pool_alloc(int64_t nbytes, asn_block *out) {
     return status;
 }
 
+/* Blocks of bins are set aside under the largest class that fits into them; others become
+ * idle and join. */
 static void give_range(arena *a, asn_range *r) {
     if (caching && r->bytes <= BIN_LARGEST) {
         int c = asn_class_within(r->bytes);
@@ -476,6 +488,7 @@ asn_status asn_memory_set_settings(const asn_memory_settings *s) {
 
 typedef void (*visitor)(void *context, const asn_memory_piece *piece);
 
+/* Visits every segment, each followed by its ranges. */
 static void walk_segments(const asn_segments *s, int32_t device, visitor visit,
                           void *context) {
     static const asn_memory_state states[] = {

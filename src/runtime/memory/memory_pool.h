@@ -1,6 +1,6 @@
 /* L2 runtime: the memory pool of each device, over aclrtMalloc.
  *
- *     up to 16 KiB    a thread's magazine (stock.h), before the pool
+ *     up to 16 KiB    a thread's stock (stock.h), before the pool
  *     up to 64 KiB    slabs (slab.h): a block keeps its class, four to each power of two
  *     up to 2 MiB     bins: blocks of a class, set aside as they are, cut from segments
  *     above           ranges of segments (segment.h), which split and join

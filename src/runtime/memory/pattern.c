@@ -1,4 +1,8 @@
-/* L2 runtime: recurring steps (see pattern.h). */
+/* L2 runtime: recurring steps (see pattern.h). The ring of sizes is twice as long as the
+ * longest period, so that a whole period can be compared with the one before it. As long
+ * as requests repeat, one costs a comparison; the search for a period runs when they do
+ * not.
+ */
 #include "runtime/memory/pattern.h"
 
 enum { LONGEST = ASN_PATTERN_LONGEST, KEPT = 2 * LONGEST };
@@ -27,6 +31,7 @@ static void find_period(asn_pattern *p) {
     }
 }
 
+/* The most in use over the latest period. */
 static int64_t most_in_use(const asn_pattern *p) {
     int64_t most = 0;
     for (uint64_t k = 1; k <= p->period; k++) {
@@ -36,6 +41,8 @@ static int64_t most_in_use(const asn_pattern *p) {
     return most;
 }
 
+/* The need is read when a period has matched for the first time and at the end of each
+ * one after it; it is unknown again at the first request that differs. */
 void asn_pattern_note(asn_pattern *p, int64_t bytes, int64_t in_use) {
     uint64_t now = p->count++;
     p->bytes[now % KEPT] = bytes;

@@ -1,4 +1,8 @@
-/* L2 runtime: segments of device memory (see segment.h). */
+/* L2 runtime: segments of device memory (see segment.h). The ranges of a segment are
+ * linked in the order of their addresses, and two neighbours are never both idle. Each
+ * idle range is also in the list of the largest class that fits into it; a bit per class
+ * tells which lists have any.
+ */
 #include "runtime/memory/segment.h"
 
 #include <stddef.h>
@@ -8,6 +12,7 @@
 /* What is left of a cut is kept with the block when nothing could use it. */
 enum { LEAST_REST = 64 << 10 };
 
+/* Makes r idle: the first of its class. */
 static void list_add(asn_segments *s, asn_range *r) {
     int c = asn_class_within(r->bytes);
     r->state = ASN_RANGE_IDLE;
@@ -19,6 +24,7 @@ static void list_add(asn_segments *s, asn_range *r) {
     s->idle += r->bytes;
 }
 
+/* Takes an idle range out of its class; its state is the caller's to set. */
 static void list_remove(asn_segments *s, asn_range *r) {
     int c = asn_class_within(r->bytes);
     if (r->newer)
@@ -47,6 +53,7 @@ static bool may_serve(const asn_segments *s, const asn_range *r, int64_t bytes,
            (s->max_split <= 0 || r->bytes <= s->max_split || bytes > s->max_split);
 }
 
+/* The idle range for a request: of its own class, then of the next ones. */
 static asn_range *find(const asn_segments *s, int64_t bytes, int64_t longest) {
     /* Ranges of the class below may be long enough too: those of the same size mostly. */
     int c = asn_class_within(bytes);

@@ -1,4 +1,6 @@
-/* L2 runtime: small blocks from slabs (see slab.h). */
+/* L2 runtime: small blocks from slabs (see slab.h). Only one slab is being cut, the one
+ * added last; slabs are sorted by address, so that a block's is found by halving.
+ */
 #include "runtime/memory/slab.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* L2 runtime: staged memory (see stage.h). */
+/* L2 runtime: staged memory (see stage.h). The spans are disjoint: what an operand
+ * covers, from its lowest to its highest byte, is joined with every span that it
+ * overlaps.
+ */
 #include "runtime/memory/stage.h"
 
 #include "base/alloc.h"

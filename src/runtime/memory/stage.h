@@ -1,8 +1,9 @@
 /* L2 runtime: device memory staged on the host, for an operation that the host computes.
  *
  *     asn_stage s = {0};
- *     status = asn_stage_add(&s, data, dtype, ndim, shape, strides, written); each
- * operand if (!status) status = asn_stage_in(&s);
+ *     status = asn_stage_add(&s, data, dtype, ndim, shape, strides, written);
+ *     ... the same for each operand ...
+ *     if (!status) status = asn_stage_in(&s);
  *     ... compute on asn_stage_host(&s, data) ...
  *     if (!status) status = asn_stage_out(&s);
  *     asn_stage_fini(&s);

@@ -68,6 +68,8 @@ static inline stock *own(void) {
     return asn_buffer_serial ? everyones : mine;
 }
 
+/* Gives the stock's blocks to the pool, and their structs to the host. The lock is
+ * held. */
 static void empty(stock *s) {
     for (int c = 0; c < CLASSES; c++)
         while (s->count[c]) {
@@ -77,6 +79,7 @@ static void empty(stock *s) {
         }
 }
 
+/* A thread's stock ends with it: what it has served stays in the totals. */
 static void thread_ends(void *arg) {
     stock *s = arg;
     mine = NULL;

@@ -1,5 +1,8 @@
 /* L2 runtime: watching memory (see watch.h). Records lie in an open-addressed hash of
- * buffer addresses; one lock for everything. */
+ * buffer addresses; one lock for everything. Hooks are called without it, from a copy of
+ * their list, so that they may add and remove hooks. Buffers made before watching began
+ * have no record, and their events no site.
+ */
 #include "runtime/memory/watch.h"
 
 #include <pthread.h>
@@ -38,6 +41,7 @@ ASN_FORK_TAKES(watch, &watch.lock, ASN_FORK_LEAF)
 
 static const asn_watch_tap *tap;
 
+/* Whether anyone but a capture wants events. */
 static bool is_watched(void) {
     return watch.wanted > 0 || watch.room > 0 || watch.num_hooks > 0;
 }
@@ -60,6 +64,7 @@ void asn_watch_touched(asn_buffer *b) {
 
 /* ---- records; lock held */
 
+/* Where the search for a buffer begins. */
 static uint64_t slot_of(const asn_buffer *b) {
     return ((uint64_t)(uintptr_t)b >> 4) * 0x9e3779b97f4a7c15u >> 17 &
            (watch.capacity - 1);
@@ -73,6 +78,7 @@ static entry *find(const asn_buffer *b) {
     }
 }
 
+/* Writes an entry that is not in the table, which has room. */
 static void put(const entry *e) {
     uint64_t i = slot_of(e->buffer);
     while (watch.table[i].buffer)
@@ -80,6 +86,7 @@ static void put(const entry *e) {
     watch.table[i] = *e;
 }
 
+/* Doubles the table, or makes it. False: no memory, the table is as before. */
 static bool grow(void) {
     uint64_t before = watch.capacity, capacity = before ? 2 * before : 1024;
     entry *old = watch.table, *table = asn_calloc(capacity, sizeof *table);
@@ -115,6 +122,8 @@ static void forget_all(void) {
 
 static _Thread_local bool telling; /* a hook is at work on this thread */
 
+/* Fills in an event, and gives it to the history and the hooks. On a thread where a hook
+ * is at work, hooks are not told. */
 static void tell(asn_watch_event *e) {
     struct timespec now;
     asn_memory_stats stats;

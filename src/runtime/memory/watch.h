@@ -4,7 +4,7 @@
  * Off, a buffer costs one test of asn_memory_watched at each end of its life. On, every
  * buffer made from then on has a record (its number, its site), and every taking and
  * giving back of storage is told to the hooks and kept in the history. What lies in a
- * thread's magazine counts as given back.
+ * thread's stock counts as given back.
  */
 #ifndef ASN_RUNTIME_MEMORY_WATCH_H
 #define ASN_RUNTIME_MEMORY_WATCH_H

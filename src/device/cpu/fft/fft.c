@@ -96,6 +96,8 @@ static asn_status stream_lines(const work *w, int count, const char *const *in,
     return ASN_OK;
 }
 
+/* `share` lines, by one thread, group by group or one by one. Scratch is held for the
+ * chunk, so that its memory is taken once. */
 static void run_chunk(void *ctx, int64_t chunk) {
     work *w = ctx;
     const char *in[ASN_FFT_MAX_LANES];
@@ -136,6 +138,8 @@ static void plan_stream(work *w) {
         w->stream_room = (w->line_bytes + 63) / 64 * 64 + 64;
 }
 
+/* Whether lines are transformed in lanes: there are enough, and they are short, or
+ * neighbours in memory, so that an element of all of them is one load. */
 static bool run_as_group(const work *w, const asnd_fft_plan *plan) {
     if (w->lines < GROUP_LANES) return false;
     if (plan->work <= GROUP_LENGTH) return true;
@@ -146,6 +150,7 @@ static bool run_as_group(const work *w, const asnd_fft_plan *plan) {
            beside <= 2 * plan->size;
 }
 
+/* Dtypes, axis and extents as in fft.h: ASN_ERR_TYPE, ASN_ERR_VALUE. */
 static asn_status check(asnd_fft_kind kind, int64_t n, int axis, const asnd_nd *in,
                         const asnd_nd *out) {
     bool real_in = kind == ASN_FFT_REAL_FORWARD, real_out = kind == ASN_FFT_REAL_INVERSE;
@@ -173,6 +178,8 @@ static asn_status check(asnd_fft_kind kind, int64_t n, int axis, const asnd_nd *
     return ASN_OK;
 }
 
+/* Real lines of even n are transformed as complex ones of half the length. Few long lines
+ * are run one after the other by all threads, which share each from within. */
 asn_status asn_cpu_fft(asnd_fft_kind kind, bool inverse, int64_t n, double scale,
                        int axis, const asnd_nd *in, const asnd_nd *out) {
     ASN_TRY(check(kind, n, axis, in, out));

@@ -1,4 +1,7 @@
-/* CPU device: Fourier kernels with vectors of 32 bytes. */
+/* CPU device: Fourier kernels with vectors of 32 bytes.
+ *
+ * fft_kernels.inc compiled for AVX2: 4 lanes of float64, 8 of float32.
+ */
 #if defined(__x86_64__)
 #define WIDTH 32
 #define ISA   avx2

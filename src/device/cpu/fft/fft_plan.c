@@ -36,6 +36,7 @@ typedef struct {
         *coarse; /* cos, sin of 2 pi a / (8 n), a in units and in 2^shift */
 } roots;
 
+/* Tables for n: about 2 sqrt(n) entries. The caller frees r->fine; ASN_ERR_MEMORY. */
 static asn_status roots_init(roots *r, int64_t n) {
     const long double turn = 6.28318530717958647692528676655900577L / 8;
     r->n = n;
@@ -55,7 +56,9 @@ static asn_status roots_init(roots *r, int64_t n) {
     return ASN_OK;
 }
 
-/* exp(-2 pi i k / n), 0 <= k < n */
+/* exp(-2 pi i k / n), 0 <= k < n. a is the angle in 8 n parts of a turn; reflections at
+ * a half, a quarter and an eighth of a turn bring it to 0 .. n, in integers, without
+ * error. */
 static void root(const roots *r, int64_t k, long double *re, long double *im) {
     int64_t n = r->n, a = 8 * k;
     bool below = a > 4 * n;
@@ -72,6 +75,7 @@ static void root(const roots *r, int64_t k, long double *re, long double *im) {
     *im = below ? sine : -sine;
 }
 
+/* One number to a table of `size`-byte reals. */
 static void set(void *table, int size, int64_t i, long double value) {
     if (size == 8)
         ((double *)table)[i] = (double)value;
@@ -86,6 +90,7 @@ static void set_root(const roots *r, int64_t k, void *table, int size, int64_t i
     set(table, size, 2 * i + 1, im);
 }
 
+/* A table of the plan, counted in p->bytes; NULL with the error set. */
 static void *table_new(asnd_fft_plan *p, int64_t reals) {
     p->bytes += reals * p->size;
     return asn_malloc((size_t)(reals * p->size));
@@ -159,6 +164,8 @@ static int64_t split_of(int64_t n, const int *factors, int count, int chunk) {
 static asnd_fft_plan *plan_new(int64_t n, int size, bool line);
 static void plan_free(asnd_fft_plan *p);
 
+/* Pass i transforms what the passes before have left: `length` shrinks, the stride
+ * grows. */
 static asn_status make_passes(asnd_fft_plan *p, const int *factors, int count) {
     int64_t length = p->n, stride = 1;
     for (int i = 0; i < count; i++) {
@@ -195,6 +202,7 @@ static void fill_full(asnd_fft_plan *p, const roots *of, int chunk) {
         }
 }
 
+/* w^(k1 i2) as a product, i2 = c chunk + i: `coarse` for c, `fine` for i. */
 static void fill_two_levels(asnd_fft_plan *p, const roots *of, int chunk) {
     int64_t n1 = p->columns->n, chunks = p->padded / chunk;
     for (int64_t k = 0; k < n1; k++) {
@@ -209,6 +217,7 @@ static void fill_two_levels(asnd_fft_plan *p, const roots *of, int chunk) {
     }
 }
 
+/* The plans of columns and rows, and the factors between them. */
 static asn_status make_line(asnd_fft_plan *p, int64_t n1) {
     int chunk = asn_fft_chunk(p->size);
     int64_t n2 = p->n / n1;
@@ -264,6 +273,8 @@ static asn_status make_kernel(asnd_fft_plan *p) {
     return status;
 }
 
+/* The plan of the inner transforms, the chirp and its transform; m is 2 n - 1 at least,
+ * so that nothing wraps into the n results. */
 static asn_status make_convolution(asnd_fft_plan *p) {
     int64_t m = smooth_length(2 * p->n - 1);
     p->inner = plan_new(m, p->size, true);
@@ -275,6 +286,8 @@ static asn_status make_convolution(asnd_fft_plan *p) {
     return p->chirp && p->kernel ? make_kernel(p) : ASN_ERR_MEMORY;
 }
 
+/* Factors that join the two halves of a real line of 2 n; every cached plan has them, as
+ * n does not tell who asks. */
 static asn_status make_half(asnd_fft_plan *p) {
     int64_t count = p->n / 2 + 1;
     roots of;
@@ -388,6 +401,7 @@ asnd_fft_plan *asn_fft_plan_get(int64_t n, int size) {
         other = p;
     }
     pthread_mutex_unlock(&cache_lock);
+    /* Freed without the lock: those evicted, or the plan that came second. */
     while (dead) {
         asnd_fft_plan *next = dead == p ? NULL : dead->next;
         plan_free(dead);
@@ -396,6 +410,7 @@ asnd_fft_plan *asn_fft_plan_get(int64_t n, int size) {
     return other;
 }
 
+/* The last user of an evicted plan frees it. */
 void asn_fft_plan_release(asnd_fft_plan *plan) {
     pthread_mutex_lock(&cache_lock);
     bool last = --plan->users == 0;

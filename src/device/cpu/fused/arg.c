@@ -6,6 +6,12 @@
  * that holds the line's extreme is searched for its position. Where the axis lies across
  * memory, several columns advance together, row by row. The first extreme element wins; a
  * NaN is more extreme than any number, the first one wins.
+ *
+ * The order of the elements decides, never the threads or the blocks: whatever way is
+ * taken, the answer equals that of loop.line over the whole line, the general path (any
+ * stride, any dtype). Integers and bools have no NaN, for them the loops compare alone.
+ * Floating-point exceptions of comparisons with NaN are dropped at the end, as NumPy
+ * raises none.
  */
 #include <string.h>
 
@@ -17,7 +23,8 @@
 #include "device/cpu/fused/reduce.h"
 
 /* COLUMNS: a row of them is long enough for memory to be read ahead (1000 x 1000 float64
- * from memory: 287 us, 1190 with 256 columns). */
+ * from memory: 287 us, 1190 with 256 columns). CHUNK: elements of a pool chunk, and of a
+ * part of a long line. SHORT: the longest line that loop.rows takes. */
 enum { BLOCK_BYTES = 8192, COLUMNS = 1024, CHUNK = 32768, SHORT = 1024 };
 
 typedef struct {
@@ -34,7 +41,8 @@ typedef struct {
     int64_t *part_at;
 } arg_run;
 
-/* Positions [first, first + n) of one line. */
+/* Positions [first, first + n) of one line. *best receives the extreme element's bytes,
+ * *at its position in the line; n >= 1. */
 static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
                       void *best, int64_t *at) {
     p += first * r->stride;
@@ -64,6 +72,7 @@ static void find_line(const arg_run *r, const char *p, int64_t first, int64_t n,
     *at = first + found + r->loop.find(p + found * r->item, m, best);
 }
 
+/* Part number `chunk` of the one long line that find_parts cuts. */
 static void part_chunk(void *ctx, int64_t chunk) {
     arg_run *r = ctx;
     int64_t first = chunk * r->part, n = r->extent - first;
@@ -95,6 +104,8 @@ static void line_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* r->columns lines side by side, of which each step along the axis reads one row: memory
+ * is read in order though the axis lies across it. */
 static void stack_chunk(void *ctx, int64_t chunk) {
     const arg_run *r = ctx;
     const int64_t *step = r->lines->stride[0];
@@ -110,7 +121,8 @@ static void stack_chunk(void *ctx, int64_t chunk) {
         *(int64_t *)(line.at[1] + (x + i) * step[1]) = at[i];
 }
 
-/* Fewer where threads would find no chunk otherwise. */
+/* Fewer where threads would find no chunk otherwise. A row of fewer than LEAST columns
+ * would waste what memory reads ahead. */
 static int64_t columns_of(const arg_run *r, double ns) {
     enum { LEAST = 128 };
     int64_t columns = COLUMNS, width = asn_pool_width(ns);
@@ -120,7 +132,8 @@ static int64_t columns_of(const arg_run *r, double ns) {
     return columns;
 }
 
-/* One long line: parts, combined in order. */
+/* One long line: parts, combined in order. A later part wins only where it beats the ones
+ * before, so the first of equals stays the answer. */
 static asn_status find_parts(arg_run *r) {
     r->part = CHUNK;
     r->parts = (r->extent + CHUNK - 1) / CHUNK;
@@ -136,6 +149,9 @@ static asn_status find_parts(arg_run *r) {
     return ASN_OK;
 }
 
+/* Checks the views and fills r in: the lines are the positions of the result, each the
+ * beginning of a line of elements of `extent` and `stride`. ASN_ERR_VALUE: axis or shapes
+ * do not fit, or the axis is empty while there are results (NumPy's message). */
 static asn_status arg_setup(arg_run *r, const asnd_nd *in, int axis, const asnd_nd *out,
                             bool smallest) {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];
@@ -166,12 +182,15 @@ static asn_status arg_setup(arg_run *r, const asnd_nd *in, int axis, const asnd_
     return ASN_OK;
 }
 
-/* Lines of contiguous elements: each has its last steps. */
+/* Lines of contiguous elements: each has its last steps. The estimate for the pool, ns on
+ * one thread. */
 static double arg_ns(const arg_run *r) {
     return (double)(r->lines->count * r->lines->length) *
            ((double)r->extent * r->item * 0.03 + 6);
 }
 
+/* Both directions. `stacks`: neighbouring results are nearer in memory than neighbouring
+ * elements of one line, and there are enough of them. */
 static asn_status arg_reduce(const asnd_nd *in, int axis, const asnd_nd *out,
                              bool smallest) {
     asnd_lines lines;

@@ -1,4 +1,17 @@
-/* CPU device: running a plan's steps on one block. */
+/* CPU device: running a plan's steps on one block (see block.h).
+ *
+ * Two ways, with the same bits. The interpreter calls the loop of each step over the
+ * whole block, values in slots between them. Machine code (plan->code) computes the block
+ * in one function; what it left undone, because an element was outside of a function's
+ * range or floating-point exceptions are in doubt, is computed again by the interpreter,
+ * from inputs that nothing has overwritten: that is what asn_plan_place sees to
+ * (may_run_again in iteration_space.c).
+ *
+ * Around either, operands that do not lie as a block wants them are gathered to slots
+ * before and scattered from slots after it. The size of a block follows from the slots
+ * and the operands in place, so that all of it stays in L1; for folds from constants
+ * alone, since the order of a float sum must not depend on the machine's caches.
+ */
 #include "device/cpu/fused/block.h"
 
 #include <assert.h>
@@ -24,6 +37,9 @@ static bool is_all_direct(const asnd_plan *plan) {
     return true;
 }
 
+/* Elements of a block of the interpreter: the operand's share of L1, as many as fit the
+ * slot buffer, whole groups of 64 or 16 where it is that long. `largest` where there are
+ * no slots. */
 static int64_t step_block(const asnd_plan *plan, int64_t largest) {
     if (plan->block_slots == 0) return largest;
     int64_t share =
@@ -38,6 +54,8 @@ static int64_t step_block(const asnd_plan *plan, int64_t largest) {
     return n >= 64 ? n & ~(int64_t)63 : n >= 16 ? n & ~(int64_t)15 : n;
 }
 
+/* May give the plan's code back: then slots of its placement do not fit, and the plan is
+ * placed again for the steps. */
 int64_t asn_plan_block(asnd_plan *plan, int64_t largest) {
     plan->step_block = step_block(plan, largest);
     plan->long_block = largest;
@@ -52,7 +70,8 @@ int64_t asn_plan_block(asnd_plan *plan, int64_t largest) {
     return largest;
 }
 
-/* A fold reads the value's whole block. */
+/* A fold reads the value's whole block. A constant that is folded is therefore splatted,
+ * where machine code would read one element. */
 static bool is_folded(const asnd_plan *plan, int value) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (plan->reductions[r].value == value) return true;
@@ -88,6 +107,8 @@ void asn_run_init(asnd_run *run, const asnd_plan *plan, char *const *base,
     }
 }
 
+/* Unused inputs of a step repeat the first one (add_step in program.c), so every pointer
+ * is valid. */
 static void run_steps(const asnd_run *run, int64_t n) {
     const asnd_plan *plan = run->plan;
     char *const *ptr = run->ptr;
@@ -109,6 +130,8 @@ static void run_steps_tracked(const asnd_run *run, int64_t n) {
     }
 }
 
+/* A loop in NumPy's form (args, count, steps, data), as a ufunc made by the user has it:
+ * contiguous slots, so each step is the item size. */
 static void call_loop(const asnd_run *run, const asnd_step *k, int64_t n) {
     const asn_added_loop *loop = k->loop;
     char *args[ASN_ADDED_ARGS];
@@ -137,6 +160,8 @@ static void run_steps_and_calls(const asnd_run *run, int64_t n) {
     }
 }
 
+/* The program's whole step list on n elements, the variant that pays for no more than it
+ * needs. */
 static void run_interpreted(const asnd_run *run, int64_t n) {
     if (run->plan->calls)
         run_steps_and_calls(run, n);
@@ -146,6 +171,7 @@ static void run_interpreted(const asnd_run *run, int64_t n) {
         run_steps(run, n);
 }
 
+/* Moves the pointers of operands that are used in place; negative: back. */
 static void move_operands(asnd_run *run, int64_t elements) {
     const asnd_plan *plan = run->plan;
     for (int m = 0; m < run->num_moving; m++) {
@@ -155,8 +181,10 @@ static void move_operands(asnd_run *run, int64_t elements) {
 }
 
 /* What machine code left undone: an element outside the range of a function, or
- * conditions that a function may have raised for itself. Reductions then read what they
- * fold: operands where they were, slots that hold all n elements. */
+ * exceptions that a function may have raised for itself. Reductions then read what they
+ * fold: operands where they were, slots that hold all n elements. n may exceed a block of
+ * the steps, as machine code takes long ones; the slots of rows and immediates are
+ * splatted for the steps, which want whole blocks of them. */
 static void __attribute__((noinline)) run_again(asnd_run *run, int64_t n) {
     const asnd_plan *plan = run->plan;
     assert(n <= plan->step_block || !plan->num_reductions);
@@ -177,6 +205,9 @@ static void __attribute__((noinline)) run_again(asnd_run *run, int64_t n) {
     move_operands(run, -n);
 }
 
+/* One block by machine code. Its exceptions count unless the plan has to check: then
+ * any of them sends the block to the interpreter, which starts from the flags as they
+ * were. */
 static void run_code(asnd_run *run, int64_t n) {
     const asnd_jit_code *code = run->plan->code;
     const bool checks = asn_plan_checks(run->plan);
@@ -208,6 +239,7 @@ static void gather(asnd_run *run, int i, const char *at, int64_t n0, int64_t n1)
                      plan->dims[plan->num_dims > 1].stride[i]);
 }
 
+/* Another shape of blocks: what the slots hold was gathered for the old one. */
 static void forget_gathered(asnd_run *run, int64_t n0, int64_t n1) {
     run->gathered_n0 = n0;
     run->gathered_n1 = n1;
@@ -215,6 +247,9 @@ static void forget_gathered(asnd_run *run, int64_t n0, int64_t n1) {
         run->gathered[run->moving[m]] = NULL;
 }
 
+/* Three parts: addresses and gathers, the computation, and the outputs that go to their
+ * place from slots. These are the moving operands' last entries, so the search goes
+ * backwards and ends with the count. */
 void asn_run_block(asnd_run *run, int64_t n0, int64_t n1) {
     const asnd_plan *plan = run->plan;
     const asnd_dim *d0 = &plan->dims[0], *d1 = &plan->dims[plan->num_dims > 1];
@@ -257,6 +292,7 @@ void asn_run_block(asnd_run *run, int64_t n0, int64_t n1) {
     }
 }
 
+/* Mixed radix: dimension lo is the last digit of `position`. */
 void asn_cursor_seek(asnd_cursor *c, const asnd_run *run, int lo, int hi,
                      int64_t position) {
     c->lo = lo;

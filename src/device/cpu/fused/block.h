@@ -31,17 +31,24 @@ typedef struct {
  * there are no slots at all or machine code leaves them unused. */
 int64_t asn_plan_block(asnd_plan *plan, int64_t largest);
 
-/* base: as of asn_prepared_run_at, kept as long. */
+/* base: as of asn_prepared_run_at, kept as long. block: the most elements that a block of
+ * this run has, which gives the slots' length. */
 void asn_run_init(asnd_run *run, const asnd_plan *plan, char *const *base, int64_t block);
+/* Computes the block at run->offset: n1 rows of dimension 1, n0 elements of dimension 0
+ * each, n0 * n1 at most `block`. Outputs are stored, but for reduced ones, whose values
+ * are left at run->ptr. */
 void asn_run_block(asnd_run *run, int64_t n0, int64_t n1);
 
-/* A position in the dimensions [lo, hi), counted in row-major order, lo innermost. */
+/* A position in the dimensions [lo, hi), counted in row-major order, lo innermost.
+ * offset: bytes from the operand's base, of moving operands only. */
 typedef struct {
     int lo, hi;
     int64_t index[ACLNNX_MAX_DIMS];
     int64_t offset[ACLNNX_MAX_OPERANDS];
 } asnd_cursor;
 
+/* To position `position` of lo..hi-1, in O(hi - lo) divisions: for the first of a task's
+ * units. */
 void asn_cursor_seek(asnd_cursor *c, const asnd_run *run, int lo, int hi,
                      int64_t position);
 

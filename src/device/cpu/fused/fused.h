@@ -14,16 +14,20 @@
 #include "device/cpu/nd.h"
 #include "ops/ops.h"
 
+/* Runs a program and returns when its outputs are written. p->fpFlags: NULL, or has the
+ * floating-point exceptions raised or-ed in (ACLNNX_FP_*). Thread-safe, as all functions
+ * here. */
 ASN_CHECK_RESULT asn_status asn_cpu_fused(const aclnnxProgram *p);
 
 /* One compiled loop over contiguous operands, called without a program. */
 typedef struct {
     asnd_ew_fn fn;
     uint8_t num_in, item[3], out_item; /* element sizes in bytes */
-    bool raises;                       /* conditions it meets are the operation's */
+    bool raises;                       /* exceptions it raises are the operation's */
 } asnd_cpu_loop;
 /* false: no loop of `op` for `dtype`. */
 bool asn_cpu_loop_find(asnd_cpu_loop *l, asn_op op, asn_dtype dtype);
+/* Likewise, the conversion's loop. */
 bool asn_cpu_loop_cast(asnd_cpu_loop *l, asn_dtype from, asn_dtype to);
 /* Bit k of `immediates`: src[k] is one element. Entries of src past the inputs are not
  * read. */

@@ -22,6 +22,8 @@ static void count_ones(int64_t n, void *acc, const void *src) {
         *(int64_t *)acc = total + loops->count(src, n);
         return;
     }
+    /* 255 rounds at most: a byte of a lane counts one bit of each and must not
+     * overflow. */
     while (n >= STRIDE) {
         uint64_t lanes[LANES] = {0}, words[LANES];
         int64_t rounds = n / STRIDE < 255 ? n / STRIDE : 255;
@@ -31,6 +33,8 @@ static void count_ones(int64_t n, void *acc, const void *src) {
                 lanes[k] += words[k];
         }
         for (int k = 0; k < LANES; k++) {
+            /* Bytes are added to 16-bit pairs, then the product brings the sum of the
+             * four to the top 16 bits: 4 * 510 fits. */
             const uint64_t even = 0x00ff00ff00ff00ffu;
             uint64_t pairs = (lanes[k] & even) + (lanes[k] >> 8 & even);
             total += (int64_t)(pairs * 0x0001000100010001u >> 48);
@@ -61,6 +65,8 @@ static int sole_cast(const asnd_plan *plan, int r) {
     return found;
 }
 
+/* Replaces the cast by the count in each sum of bools; the plan has one step less for it.
+ * The result is the same int64. */
 void asn_reductions_count(asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++) {
         asnd_reduction *red = &plan->reductions[r];

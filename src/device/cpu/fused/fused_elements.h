@@ -13,7 +13,7 @@ typedef struct {
     int split;
     int64_t block, step, units_per_line, units, units_per_chunk, chunks;
     double work_ns;      /* of all */
-    uint32_t flags;      /* conditions met */
+    uint32_t flags;      /* floating-point exceptions raised, ACLNNX_FP_* */
     bool single;         /* one loop over operands as they lie: */
     uint8_t argument[4]; /* they, the result first */
 } asnd_elements;
@@ -21,7 +21,8 @@ typedef struct {
 /* After asn_plan_space: places the plan's values, looks for its code. The caller detaches
  * it after the last run. */
 void asn_elements_prepare(asnd_elements *e, asnd_plan *plan);
-/* base: as of asn_prepared_run_at. fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in.
+/* base: as of asn_prepared_run_at. fp_flags: NULL, or has the ACLNNX_FP_* raised or-ed
+ * in.
  */
 void asn_elements_run(const asnd_elements *prepared, char *const *base,
                       uint32_t *fp_flags);

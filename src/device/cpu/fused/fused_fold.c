@@ -1,6 +1,12 @@
 /* CPU device: reductions by folding: the inner dimension is reduced, and every block is
  * folded into one accumulator per output. See fused_reduce.c for the whole and for the
  * order of accumulation.
+ *
+ * Float sums: accumulators are float64 (pairs of it for complex numbers), each with the
+ * sum of what its additions rounded away (two-sum, Knuth, The Art of Computer
+ * Programming, volume 2), which is added once, when the result is stored. Other
+ * operations fold in the dtype itself, from left to right where the operation is not
+ * associative.
  */
 #include <string.h>
 
@@ -23,6 +29,8 @@ typedef union {
 
 /* ---- accumulators */
 
+/* *sum += x, and the rounding error exactly to *lost. Not where the sum is infinite or
+ * NaN: the error would be NaN, and there is nothing to correct. */
 static inline void add_exactly(double *sum, double *lost, double x) {
     double s = *sum, t = s + x;
     *sum = t;
@@ -32,6 +40,8 @@ static inline void add_exactly(double *sum, double *lost, double x) {
     }
 }
 
+/* Adds a block's sum (parts: 1, or 2 for re and im); lost: the low bits of another
+ * accumulator, or NULL. */
 static void acc_add_sum(accumulator *acc, int parts, const double sum[2],
                         const double *lost) {
     for (int i = 0; i < parts; i++) {
@@ -40,7 +50,9 @@ static void acc_add_sum(accumulator *acc, int parts, const double sum[2],
     }
 }
 
-/* The lanes that machine code left of a block, added up as in sum.inc. */
+/* The lanes that machine code left of a block, added up as in sum.inc. first: the
+ * accumulator holds nothing yet and is cleared. Halving the lanes is the kernel's own
+ * last step, so the bits are those of a call of it. */
 static void acc_add_lanes(const asnd_reduction *r, accumulator *acc, bool first,
                           const char *src) {
     double sum[2] = {0, 0};
@@ -63,6 +75,8 @@ static void acc_add_lanes(const asnd_reduction *r, accumulator *acc, bool first,
     acc_add_sum(acc, 1, sum, NULL);
 }
 
+/* n elements at src onto the accumulator. first: it holds nothing yet and starts from the
+ * identity, or from the first element where the operation has none that keeps bits. */
 static void acc_fold(const asnd_reduction *r, accumulator *acc, bool first, int64_t n,
                      const char *src) {
     int item = asn_itemsize(r->dtype);
@@ -88,6 +102,7 @@ static void acc_fold(const asnd_reduction *r, accumulator *acc, bool first, int6
     if (r->quiet) asn_fp_restore(before);
 }
 
+/* acc = acc op other, both of the same reduction; acc is that of the earlier elements. */
 static void acc_combine(const asnd_reduction *r, accumulator *acc,
                         const accumulator *other) {
     uint32_t before = r->quiet ? asn_fp_read() : 0;
@@ -98,17 +113,21 @@ static void acc_combine(const asnd_reduction *r, accumulator *acc,
     if (r->quiet) asn_fp_restore(before);
 }
 
+/* The dtype of what `element` holds: float64 parts while summing floats. */
 static asn_dtype acc_dtype(const asnd_reduction *r) {
     if (!r->sum) return r->dtype;
     return asn_is_complex(r->dtype) ? ASN_C128 : ASN_F64;
 }
 
+/* ACLNNX_ACCUMULATE: the output's present element comes first. The lost bits begin as
+ * -0.0, which changes no sum. */
 static void acc_load(const asnd_kernels *k, const asnd_reduction *r, accumulator *acc,
                      const char *out) {
     if (r->sum) *acc = (accumulator){{-0.0, -0.0, -0.0, -0.0}};
     k->cast[r->out_dtype][acc_dtype(r)](1, acc->element, out, NULL, NULL);
 }
 
+/* The lost bits join the sum and the result is rounded once, to the output's dtype. */
 static void acc_store(const asnd_kernels *k, const asnd_reduction *r, accumulator *acc,
                       char *out) {
     if (r->sum)
@@ -121,7 +140,8 @@ static void acc_store(const asnd_kernels *k, const asnd_reduction *r, accumulato
 /* ---- folding */
 
 /* Adds rows [row, end) of the reduced dimensions, elements [from, to) of each, to the
- * accumulators; bit r of `started`: accumulator r holds something already. */
+ * accumulators; bit r of `started`: accumulator r holds something already. bounds: row,
+ * end, from, to. */
 static void fold_rows(asnd_reduction_run *rr, asnd_run *run, const asnd_cursor *kept,
                       const int64_t bounds[4], accumulator *accs, uint32_t started) {
     const asnd_plan *plan = rr->plan;
@@ -154,6 +174,8 @@ static void fold_rows(asnd_reduction_run *rr, asnd_run *run, const asnd_cursor *
     }
 }
 
+/* One unit: a whole result, or a part of one, by rows (part_rows) or within the only row
+ * (part_inner). A part's accumulators go to rr->partial for fold_finish. */
 static void fold_unit(asnd_reduction_run *rr, asnd_run *run, const asnd_cursor *kept,
                       int64_t unit) {
     const asnd_plan *plan = rr->plan;
@@ -192,6 +214,7 @@ static void fold_unit(asnd_reduction_run *rr, asnd_run *run, const asnd_cursor *
     }
 }
 
+/* Consecutive units, by one thread. */
 static void fold_task(void *ctx, int64_t task) {
     asnd_reduction_run *rr = ctx;
     const asnd_plan *plan = rr->plan;
@@ -251,11 +274,14 @@ static void end_early(asnd_reduction_run *rr) {
     rr->last_word = r[1];
 }
 
+/* A single maximum or minimum: its order says nothing, so its blocks may be long. */
 static bool is_extreme(const asnd_plan *plan) {
     return plan->num_reductions == 1 &&
            asn_op_table[plan->reductions[0].op].flags & ASN_OPF_EXTREME;
 }
 
+/* Parts are cut where results are few and long; their length depends on the shape alone,
+ * never on the threads. */
 void asn_reduce_fold(asnd_reduction_run *rr, int inner) {
     asnd_plan *plan = rr->plan;
     end_early(rr);

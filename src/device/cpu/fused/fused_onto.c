@@ -6,6 +6,9 @@
  * machine code computes them one after the other, into the first cache, and one kernel
  * takes all four onto the accumulators, each in its turn (rows_onto.inc), with the same
  * bits. Rows that lie in memory as they are skip the first half.
+ *
+ * The general path, which takes over row by row where asn_onto_block says false, is
+ * stack_row in fused_stack.c.
  */
 #include "device/cpu/fused/fused_onto.h"
 
@@ -21,12 +24,15 @@ static int operand_of(const asnd_plan *plan, uint16_t value) {
     return -1;
 }
 
+/* The code's pointer of `value` moves by `step` bytes from row to row. */
 static void add_moving(asnd_onto *o, uint16_t value, int64_t step) {
     o->place[o->moving] = value;
     o->step[o->moving++] = step;
 }
 
-/* Rows of values for which there is no operand; false: they are too many. */
+/* Rows of values for which there is no operand, one set for a value that several
+ * reductions fold; o->width is then a multiple of 64 elements. False: they are too
+ * many. */
 static bool place_rows(asnd_onto *o) {
     const asnd_plan *plan = o->rr->plan;
     int items = 0;
@@ -47,6 +53,8 @@ static bool place_rows(asnd_onto *o) {
     return o->width > 0;
 }
 
+/* Refused: steps without machine code, packed rows that are to be computed, operands that
+ * would have to be gathered, operations without a kernel for several rows. */
 bool asn_onto_prepare(asnd_onto *o, const asnd_reduction_run *rr, asnd_run *run,
                       const asnd_cursor *kept, char *rows) {
     const asnd_plan *plan = rr->plan;
@@ -76,7 +84,8 @@ bool asn_onto_prepare(asnd_onto *o, const asnd_reduction_run *rr, asnd_run *run,
 }
 
 /* Computes rows of n elements from `from` on; false: some element is to be computed by
- * other means, and nothing counts. */
+ * other means, and nothing counts. The run's pointers of the slots are put back; missed
+ * exceptions or elements leave the flags as they were. */
 static bool compute(asnd_onto *o, const asnd_cursor *reduced, int64_t from, int64_t n) {
     const asnd_plan *plan = o->rr->plan;
     asnd_run *run = o->run;
@@ -103,6 +112,7 @@ static bool compute(asnd_onto *o, const asnd_cursor *reduced, int64_t from, int6
     return !missed;
 }
 
+/* Values that lie in memory are read there, `pack` rows to a row of the block. */
 bool asn_onto_block(asnd_onto *o, const asnd_cursor *reduced, char *accs, int64_t size,
                     int64_t from, int64_t x, int64_t n) {
     const asnd_plan *plan = o->rr->plan;

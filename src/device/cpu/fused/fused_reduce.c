@@ -23,7 +23,9 @@
 #include "base/alloc.h"
 #include "device/cpu/fused/reduce.h"
 
-/* The identity of each operation, or an error where it has none. */
+/* The identity of each operation, or an error where it has none. NumPy: the sum of
+ * nothing is 0, a maximum of nothing an error. With ACLNNX_ACCUMULATE the output stays as
+ * it is. */
 static asn_status reduce_nothing(const asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++) {
         const asnd_reduction *red = &plan->reductions[r];
@@ -51,6 +53,8 @@ static asn_status reduce_nothing(const asnd_plan *plan) {
     return ASN_OK;
 }
 
+/* NumPy's rule: several axes at once only for operations whose order does not matter (not
+ * subtract, divide, ...). Axes of length 1 are no axes here. */
 static asn_status check_order(const asnd_plan *plan, const aclnnxProgram *p) {
     int reduced = 0;
     for (int d = 0; d < p->numDims; d++)
@@ -95,7 +99,9 @@ static bool is_sandwich(const asnd_plan *plan) {
            !(plan->operands[red->operand].flags & ACLNNX_ACCUMULATE);
 }
 
-/* The innermost dimension is reduced into a temporary, then the temporary. */
+/* The innermost dimension is reduced into a temporary, then the temporary. Both passes
+ * are ordinary programs; the first keeps the program's instructions, the second only
+ * reduces. */
 static asn_status reduce_in_two(const asnd_plan *plan, const aclnnxProgram *p) {
     int n = plan->num_dims, out = plan->num_in;
     const asnd_reduction *red = &plan->reductions[0];
@@ -134,6 +140,7 @@ static asn_status reduce_in_two(const asnd_plan *plan, const aclnnxProgram *p) {
     return status;
 }
 
+/* Sums of bools are counted only where they fold: a stack adds element by element. */
 asn_status asn_reductions_prepare(asnd_reduction_run *rr, asnd_plan *plan,
                                   const aclnnxProgram *p, bool *ready) {
     ASN_TRY(check_order(plan, p));
@@ -151,6 +158,7 @@ asn_status asn_reductions_prepare(asnd_reduction_run *rr, asnd_plan *plan,
     return ASN_OK;
 }
 
+/* The parts' memory is taken per run, so that a kept plan holds none. */
 asn_status asn_reductions_run(asnd_reduction_run *rr, uint32_t *fp_flags) {
     if (rr->finish) {
         rr->partial = asn_malloc((size_t)(rr->units * rr->partial_bytes));

@@ -14,18 +14,23 @@ struct asnd_reduction_run {
     char *const *base;                    /* of a run (asn_prepared_run_at) */
     asnd_pool_fn task;                    /* one of `tasks` */
     void (*finish)(asnd_reduction_run *); /* combines parts; NULL: there are none */
-    int64_t tasks;
+    int64_t tasks;   /* calls of `task`, each of units_per_task units */
     double work_ns;  /* of all */
     int num_reduced; /* dimensions */
+    /* block: elements at a time. A unit is one of `parts` parts of a result (or of a
+     * stripe of results); folding cuts a result after part_rows reduced rows or, where
+     * there is but one row, after part_inner elements of it. */
     int64_t block, parts, part_rows, part_inner, units, units_per_task;
     int64_t rows; /* positions of the reduced dimensions but the innermost one */
     int64_t pack; /* rows per block: reduced ones (stacking), kept ones (fused_rows.c) */
+    /* Stacking: elements of the kept inner dimension at a time, and how many such there
+     * are. */
     int64_t stripe, stripes;
     char *partial; /* results of units, when there is a finish */
     int64_t partial_bytes;
-    uint32_t flags;
-    /* any() and all(): no element changes an accumulator of last_word; settled: one part
-     * of the only result has met it (atomic) */
+    uint32_t flags; /* floating-point exceptions raised (ACLNNX_FP_*), atomic */
+    /* any() and all(): no element changes an accumulator of last_word; settled: one part,
+     * of the only result, has it (atomic) */
     bool ends_early;
     char last_word;
     int settled;
@@ -47,8 +52,8 @@ static inline bool asn_reductions_split(const asnd_plan *plan) {
     return true;
 }
 
-/* Whether elements may be folded in turns, by several accumulators: of complex extremes
- * the first NaN stays, whose other part tells which it was. */
+/* Whether elements may be folded interleaved, by several accumulators: of complex
+ * extremes the first NaN stays, whose other part tells which it was. */
 static inline bool asn_reductions_commute(const asnd_plan *plan) {
     for (int r = 0; r < plan->num_reductions; r++)
         if (asn_is_complex(plan->reductions[r].dtype) &&
@@ -64,7 +69,8 @@ static inline bool asn_reductions_commute(const asnd_plan *plan) {
 ASN_CHECK_RESULT asn_status asn_reductions_prepare(asnd_reduction_run *rr,
                                                    asnd_plan *plan,
                                                    const aclnnxProgram *p, bool *ready);
-/* fp_flags: NULL, or has the ACLNNX_FP_* met or-ed in. */
+/* Runs what was prepared, at rr->base. fp_flags: NULL, or has the ACLNNX_FP_* raised
+ * or-ed in. ASN_ERR_MEMORY. */
 ASN_CHECK_RESULT asn_status asn_reductions_run(asnd_reduction_run *rr,
                                                uint32_t *fp_flags);
 

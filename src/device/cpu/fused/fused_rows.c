@@ -19,7 +19,9 @@ enum {
     ROW_BYTES = 8192     /* one call of a sum kernel */
 };
 
-/* results[r] = the fold of row r of `rows` rows of n elements. */
+/* results[r] = the fold of row r of `rows` rows of n elements, n >= 1. A row kernel where
+ * there is one; complex sums and other operations row by row. Adding 0 turns -0.0, the
+ * sum of nothing but -0.0, to NumPy's 0.0. */
 static void fold_block(const asnd_plan *plan, const asnd_reduction *red, int64_t rows,
                        int64_t n, char *results, const char *src) {
     int64_t item = plan->item[red->value], to = asn_itemsize(red->dtype);
@@ -46,6 +48,8 @@ static void fold_block(const asnd_plan *plan, const asnd_reduction *red, int64_t
     if (red->quiet) asn_fp_restore(before);
 }
 
+/* `rows` results, of the accumulator's dtype, to the output's elements along dimension
+ * 1. */
 static void store_results(const asnd_plan *plan, const asnd_reduction *red, char *out,
                           int64_t rows, const char *results) {
     _Alignas(64) char cast[MAX_ROWS * 16];
@@ -57,6 +61,7 @@ static void store_results(const asnd_plan *plan, const asnd_reduction *red, char
     asn_block_scatter(out, results, asn_itemsize(red->out_dtype), rows, stride, 1, 0);
 }
 
+/* Consecutive units; a unit is up to `pack` rows of one line of dimension 1. */
 static void rows_task(void *ctx, int64_t task) {
     asnd_reduction_run *rr = ctx;
     const asnd_plan *plan = rr->plan;
@@ -93,6 +98,8 @@ static void rows_task(void *ctx, int64_t task) {
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
 
+/* One dimension is reduced, two rows at least fit a block, one call of a sum kernel takes
+ * a row, and no output's present value takes part. */
 static bool are_short(const asnd_reduction_run *rr) {
     const asnd_plan *plan = rr->plan;
     int64_t n = plan->dims[0].extent;
@@ -121,6 +128,8 @@ static void swap_dims(asnd_plan *plan, int a, int b) {
     plan->dims[b] = kept;
 }
 
+/* When a block that is placed for rows turns out too short for two of them, the
+ * dimensions go back to where they were. */
 bool asn_reduce_rows(asnd_reduction_run *rr) {
     asnd_plan *plan = rr->plan;
     if (!are_short(rr)) return false;

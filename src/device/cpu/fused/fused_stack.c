@@ -1,6 +1,12 @@
 /* CPU device: reductions by stacking: the inner dimension is kept, and block after block
  * is added to an accumulator per element. See fused_reduce.c for the whole and for the
  * order of accumulation.
+ *
+ * A unit is a stripe of accumulators, or a part of its reduced rows; parts leave theirs
+ * in rr->partial and stack_finish adds them in order. Each reduction has room for 16
+ * bytes an accumulator, so where the next one's begin does not depend on dtypes. `filled`
+ * says how many accumulators of a stripe hold something: the first row is copied, later
+ * ones are combined.
  */
 #include <string.h>
 
@@ -14,7 +20,9 @@ enum {
     STRIPE_BYTES = 16384 /* of accumulators */
 };
 
-/* Adds a block of n elements to accumulators of which `filled` hold something. */
+/* Adds a block of n elements to accumulators of which `filled` hold something. Returns
+ * how many hold something afterwards. An operation that starts from its identity (0.0 for
+ * sums of -0.0) is splatted first. */
 static int64_t stack_block(const asnd_reduction *red, char *acc, int64_t filled,
                            int64_t n, const char *src) {
     int64_t item = asn_itemsize(red->dtype);
@@ -31,7 +39,8 @@ static int64_t stack_block(const asnd_reduction *red, char *acc, int64_t filled,
     return n;
 }
 
-/* Between an output's row and accumulators: casts in blocks. */
+/* Between an output's row and accumulators: casts in blocks. load: from the output, for
+ * ACLNNX_ACCUMULATE; else to it, rounded to its dtype. */
 static void stack_move(const asnd_plan *plan, const asnd_reduction *red, char *acc,
                        char *out, int64_t n, bool load) {
     enum { BLOCK = 128 };
@@ -59,7 +68,8 @@ static void stack_move(const asnd_plan *plan, const asnd_reduction *red, char *a
     }
 }
 
-/* Adds elements [x, end) of n1 reduced rows of the stripe from `from` on. */
+/* Adds elements [x, end) of n1 reduced rows of the stripe from `from` on. The rows are
+ * one block of n1 rows; without packing n1 is 1. */
 static void stack_row(const asnd_reduction_run *rr, asnd_run *run,
                       const asnd_cursor *kept, const asnd_cursor *reduced, int64_t from,
                       int64_t x, int64_t end, int64_t n1, char *accs, int64_t *filled) {
@@ -82,7 +92,8 @@ static void stack_row(const asnd_reduction_run *rr, asnd_run *run,
     }
 }
 
-/* Adds the next ASN_ONTO * pack reduced rows at once. */
+/* Adds the next ASN_ONTO * pack reduced rows at once. Where asn_onto_block refuses, the
+ * same rows go one by one, in the same order. */
 static void stack_together(const asnd_reduction_run *rr, asnd_run *run, asnd_onto *onto,
                            const asnd_cursor *reduced, int64_t from, int64_t width,
                            char *accs, int64_t *filled) {
@@ -97,7 +108,9 @@ static void stack_together(const asnd_reduction_run *rr, asnd_run *run, asnd_ont
     }
 }
 
-/* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. */
+/* Adds reduced rows [row, end) of the stripe of `width` elements from `from` on. bounds:
+ * row, end, from, the stripe's end. loaded[r]: accumulators that hold something already.
+ * At the end the accumulators of packed rows are added to those of the first. */
 static void stack_rows(const asnd_reduction_run *rr, asnd_run *run,
                        const asnd_cursor *kept, const int64_t bounds[4], char *accs,
                        char *computed, const int64_t *loaded) {
@@ -136,6 +149,8 @@ static void stack_rows(const asnd_reduction_run *rr, asnd_run *run,
     }
 }
 
+/* Unit = (kept position, stripe, part), the part fastest; `kept` stands at its
+ * position. */
 static void stack_unit(const asnd_reduction_run *rr, asnd_run *run,
                        const asnd_cursor *kept, int64_t unit, char *accs,
                        char *computed) {
@@ -164,6 +179,7 @@ static void stack_unit(const asnd_reduction_run *rr, asnd_run *run,
                    false);
 }
 
+/* Consecutive units, by one thread; accs and computed are its memory. */
 static void stack_task(void *ctx, int64_t task) {
     asnd_reduction_run *rr = ctx;
     const asnd_plan *plan = rr->plan;
@@ -185,6 +201,7 @@ static void stack_task(void *ctx, int64_t task) {
         __atomic_fetch_or(&rr->flags, asn_fp_conditions(), __ATOMIC_RELAXED);
 }
 
+/* Combines the parts of each stripe in order and stores the results; on the caller. */
 static void stack_finish(asnd_reduction_run *rr) {
     const asnd_plan *plan = rr->plan;
     asnd_run run;
@@ -211,7 +228,9 @@ static void stack_finish(asnd_reduction_run *rr) {
     if (plan->track_flags) rr->flags |= asn_fp_conditions();
 }
 
-/* How wide stripes are, and how many reduced rows make a block. */
+/* How wide stripes are, and how many reduced rows make a block. Packing needs a short
+ * inner dimension and operations whose order of rows is free: sums over (n, 3) take many
+ * rows as one. */
 static void choose_stripe(asnd_reduction_run *rr) {
     asnd_plan *plan = rr->plan;
     int64_t extent = plan->dims[0].extent;
@@ -242,6 +261,8 @@ static void choose_stripe(asnd_reduction_run *rr) {
     rr->stripes = (extent + rr->stripe - 1) / rr->stripe;
 }
 
+/* Parts where there are fewer than 16 units of work and the input is long; as everywhere,
+ * by the shape alone. */
 void asn_reduce_stack(asnd_reduction_run *rr, int inner) {
     asnd_plan *plan = rr->plan;
     rr->num_reduced = asn_plan_group(plan, inner);

@@ -11,6 +11,10 @@
  * One thread of a Zen 3, us, squares with everything copied to them before, so, NumPy:
  * g.T + g of 200 x 200 float64 70, 26, 31; of 1000 x 1000 float32 1040, 470, 860; float64
  * 1230, 740, 1170.
+ *
+ * The elements' values and order within a row are those of the general path
+ * (fused_elements.c), which computes the same without transposing: it gathers, element by
+ * element.
  */
 #include "device/cpu/context.h"
 #include "device/cpu/fused/block.h"
@@ -36,12 +40,16 @@ typedef struct {
     uint32_t flags;
 } band_run;
 
+/* Whether input i steps by a line or more along the inner dimension and by one element
+ * along the next. */
 static bool lies_across(const asnd_plan *plan, int i) {
     int64_t step = plan->dims[0].stride[i];
     return plan->base[i] && (step >= LINE || step <= -LINE) &&
            plan->dims[1].stride[i] == asn_itemsize(plan->dtype[i]);
 }
 
+/* The inputs that lie across, as bits; 0: none, or dimensions too short for a
+ * transpose. */
 static uint32_t find_across(const asnd_plan *plan) {
     uint32_t across = 0;
     if (plan->num_dims < 2 || plan->dims[0].extent < LEAST ||
@@ -81,6 +89,7 @@ static void run_rows(const band_run *t, asnd_run *run, int64_t n0, int64_t n1) {
     }
 }
 
+/* One band: `rows` rows, part after part of them, `width` columns each. */
 static void band_chunk(void *ctx, int64_t chunk) {
     band_run *t = ctx;
     const asnd_plan *plan = t->plan;

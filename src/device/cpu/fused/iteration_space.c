@@ -21,10 +21,14 @@
 
 enum { SMALL = 1024 /* elements; below, looking for machine code costs too much */ };
 
+/* Whether operand i is an output that a reduction makes. */
 static bool is_reducing(const asnd_plan *plan, int i) {
     return i >= plan->num_in && plan->operands[i].reduceOp != ACLNNX_NO_REDUCE;
 }
 
+/* plan->size and plan->kept_size. ASN_ERR_VALUE: a negative extent, or more elements than
+ * an int64 counts (as if 0 extents were 1, so that strides of empty spaces do not
+ * overflow either). */
 static asn_status count_elements(asnd_plan *plan, const aclnnxProgram *p) {
     plan->size = plan->kept_size = 1;
     bool empty = false;
@@ -44,7 +48,9 @@ static asn_status count_elements(asnd_plan *plan, const aclnnxProgram *p) {
     return ASN_OK;
 }
 
-/* All operands contiguous and all dimensions kept, or all reduced: one dimension. */
+/* All operands contiguous and all dimensions kept, or all reduced: one dimension. The
+ * commonest program, an operation on contiguous arrays, is done with this. False: strides
+ * are given, or dimensions of both kinds. */
 static bool try_flat(asnd_plan *plan, const aclnnxProgram *p) {
     bool any_kept = false, any_reduced = false;
     for (int i = 0; i < plan->num_operands; i++)
@@ -68,6 +74,10 @@ static bool try_flat(asnd_plan *plan, const aclnnxProgram *p) {
     return true;
 }
 
+/* The dimensions of extent above 1, innermost first, with every operand's stride: the one
+ * given, or that of a row-major array of the dimensions that an output keeps. Constants
+ * have stride 0 everywhere. ASN_ERR_VALUE: an output moves along a dimension that it
+ * reduces. */
 static asn_status collect_dims(asnd_plan *plan, const aclnnxProgram *p) {
     int64_t run[ACLNNX_MAX_OPERANDS];
     for (int i = 0; i < plan->num_operands; i++)
@@ -99,7 +109,9 @@ static asn_status collect_dims(asnd_plan *plan, const aclnnxProgram *p) {
     return ASN_OK;
 }
 
-/* Whether dimension x belongs inside y. */
+/* Whether dimension x belongs inside y. From the last output back to the first input, the
+ * first operand whose strides differ decides; those without a stride along one of the two
+ * have no say. */
 static bool belongs_inside(const asnd_plan *plan, const asnd_dim *x, const asnd_dim *y) {
     for (int k = 0; k < plan->num_operands; k++) {
         int i = plan->num_operands - 1 - k; /* outputs come last */
@@ -110,6 +122,8 @@ static bool belongs_inside(const asnd_plan *plan, const asnd_dim *x, const asnd_
     return false;
 }
 
+/* Insertion sort: stable, and the relation is no strict order, since operands may
+ * disagree. */
 static void sort_dims(asnd_plan *plan) {
     for (int d = 1; d < plan->num_dims; d++) {
         int at = d;
@@ -122,6 +136,8 @@ static void sort_dims(asnd_plan *plan) {
     }
 }
 
+/* x[::-1] + y[::-1] becomes x + y. A reduced dimension only where the order of its
+ * elements is free. */
 static void turn_round(asnd_plan *plan) {
     bool ordered = false;
     for (int i = 0; i < plan->num_reductions; i++)
@@ -141,6 +157,7 @@ static void turn_round(asnd_plan *plan) {
     }
 }
 
+/* Whether `outer` goes on where `inner` ends, for every operand (0 strides too). */
 static bool merges(const asnd_plan *plan, const asnd_dim *inner, const asnd_dim *outer) {
     if (inner->reduced != outer->reduced) return false;
     for (int i = 0; i < plan->num_operands; i++)
@@ -177,6 +194,8 @@ static bool is_shared_row(const asnd_plan *plan, int i) {
     return true;
 }
 
+/* Copies such rows to plan->packed, each at a line's beginning, and lets the operands
+ * read it there. ASN_ERR_MEMORY. */
 static asn_status pack_shared_rows(asnd_plan *plan) {
     const int64_t extent = plan->dims[0].extent;
     int64_t bytes = 0;
@@ -198,6 +217,8 @@ static asn_status pack_shared_rows(asnd_plan *plan) {
     return ASN_OK;
 }
 
+/* A space without dimensions of extent above 1 is one element; there is always one
+ * dimension. */
 asn_status asn_plan_space(asnd_plan *plan, const aclnnxProgram *p) {
     plan->packed = NULL;
     ASN_TRY(count_elements(plan, p));
@@ -239,6 +260,7 @@ int asn_plan_group(asnd_plan *plan, int inner) {
 
 /* ---- where values live */
 
+/* One element for the whole program. */
 static bool is_constant(const asnd_plan *plan, int i) {
     for (int d = 0; d < plan->num_dims; d++)
         if (plan->dims[d].stride[i]) return false;
@@ -252,6 +274,8 @@ bool asn_plan_is_splat(const asnd_plan *plan, int i) {
     return plan->rows ? is_constant(plan, i) : plan->dims[0].stride[i] == 0;
 }
 
+/* Whether a block of operand i is a stretch of memory: elements follow each other, and so
+ * do the rows where blocks have several. */
 static bool is_linear(const asnd_plan *plan, int i, bool rows) {
     const asnd_dim *d = plan->dims;
     int64_t item = asn_itemsize(plan->dtype[i]);
@@ -259,6 +283,7 @@ static bool is_linear(const asnd_plan *plan, int i, bool rows) {
     return !rows || plan->num_dims == 1 || d[1].stride[i] == item * d[0].extent;
 }
 
+/* Whether the step makes `value`; a loop of the program's own makes several. */
 static bool writes(const asnd_step *step, int value) {
     bool found = step->dst == value;
     for (int k = 0; step->loop && k < step->loop->num_out; k++)
@@ -266,7 +291,9 @@ static bool writes(const asnd_step *step, int value) {
     return found;
 }
 
-/* An output in place over an input that somebody reads after the output is written. */
+/* An output in place over an input that somebody reads after the output is written.
+ * last_use: of every value, the index of the step that reads it last. Such an output is
+ * computed in a slot and scattered. */
 static bool is_read_later(const asnd_plan *plan, int out, const int *last_use) {
     int written = 0;
     for (int s = 0; s < plan->num_steps; s++)
@@ -294,6 +321,9 @@ static bool may_run_again(const asnd_plan *plan, int out) {
     return plan->code && asn_plan_checks(plan) && asn_plan_shares(plan, out);
 }
 
+/* The access of every operand. Inputs: constants are splatted once, what lies linear is
+ * used in place, the rest is gathered. Outputs: in place unless that would change what is
+ * still to be read; large ones past the caches. */
 static void choose_access(asnd_plan *plan, bool rows, const int *last_use) {
     for (int i = 0; i < plan->num_in; i++) {
         if (last_use[plan->value[i]] < 0)
@@ -339,6 +369,7 @@ typedef struct {
     int16_t free[ASN_MAX_VALUES];
 } slot_list;
 
+/* A free slot, or a new one at the end. */
 static void take_slot(asnd_plan *plan, slot_list *list, int value) {
     plan->slot[value] =
         list->num_free ? list->free[--list->num_free] : (int16_t)plan->num_slots++;
@@ -370,6 +401,8 @@ static void place_result(asnd_plan *plan, slot_list *list, const asnd_step *step
     }
 }
 
+/* last_use[v]: the last step that reads value v, num_steps for what is folded, -1 for
+ * what nobody reads. Takes all slots back. */
 static void find_last_uses(asnd_plan *plan, int *last_use) {
     for (int v = 0; v < plan->num_values; v++) {
         last_use[v] = -1;
@@ -382,6 +415,9 @@ static void find_last_uses(asnd_plan *plan, int *last_use) {
         last_use[plan->reductions[i].value] = plan->num_steps;
 }
 
+/* Linear scan over the steps (as in register allocation): a value's slot is free again
+ * after its last reader. Values of operands keep theirs to the end where they are
+ * constants, outputs, or machine code's. */
 static void place(asnd_plan *plan, bool rows) {
     int last_use[ASN_MAX_VALUES];
     uint8_t placed[ASN_MAX_VALUES];
@@ -437,6 +473,8 @@ static void place(asnd_plan *plan, bool rows) {
                      asn_context_get()->prefetches && !(plan->folds && plan->code);
 }
 
+/* Placed for the steps, without code: the size of blocks follows from this placement,
+ * also where code is attached later. */
 void asn_plan_place(asnd_plan *plan, bool rows) {
     plan->code = NULL;
     plan->rows = rows;
@@ -462,6 +500,8 @@ static bool broadcasts(const asnd_plan *plan) {
     return false;
 }
 
+/* Not where the interpreter is no slower: a single step without a broadcast, or a few
+ * elements, for which looking the code up costs more than it saves. */
 void asn_plan_attach(asnd_plan *plan) {
     if (plan->calls) return; /* no piece of machine code calls a function */
     /* Rows that are stacked are computed by fours, which steps are not (fused_onto.c). */

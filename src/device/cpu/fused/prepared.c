@@ -42,6 +42,7 @@ static struct {
     _Atomic int64_t reused; /* about: a locked addition takes 5 ns */
 } counts;
 
+/* For tests and statistics; the three are read one by one. */
 asnd_prepared_counts asn_prepared_count(void) {
     return (asnd_prepared_counts){
         .kept = counts.kept, .reused = counts.reused, .bytes = counts.bytes};
@@ -56,6 +57,7 @@ static void *put(char *block, int64_t *at, const void *list, int64_t count, size
     return copy;
 }
 
+/* A block, counted; NULL with ASN_ERR_MEMORY set. */
 static void *take(int64_t bytes) {
     void *block = asn_malloc((size_t)bytes);
     if (block) counts.bytes += bytes;
@@ -113,6 +115,7 @@ void asn_prepared_hold(asnd_prepared *known) {
     atomic_fetch_add_explicit(&known->users, 1, memory_order_relaxed);
 }
 
+/* The last user frees the plans as well, and lets go of their machine code. */
 void asn_prepared_release(asnd_prepared *known) {
     if (!known || atomic_fetch_sub_explicit(&known->users, 1, memory_order_acq_rel) > 1)
         return;
@@ -146,6 +149,7 @@ static bool depends_on_addresses(const asnd_plan *plan, const aclnnxProgram *p) 
            asn_plan_worth_streaming((asnd_traffic){all, plan->num_in});
 }
 
+/* Whether a plan for `a` is right for `b`, of num_out outputs. */
 static bool same_case(const asnd_prepared_case *a, const asnd_prepared_case *b,
                       int num_out) {
     if (a->jit != b->jit || a->tracks != b->tracks) return false;
@@ -154,6 +158,8 @@ static bool same_case(const asnd_prepared_case *a, const asnd_prepared_case *b,
     return true;
 }
 
+/* The plan for a case, or NULL. The list only grows, at its head, so no lock is
+ * needed. */
 static known_plan *find(const asnd_prepared *known, const asnd_prepared_case *of) {
     known_plan *k = atomic_load_explicit(&known->plans, memory_order_acquire);
     while (k && !same_case(&k->of, of, known->program.numOut))
@@ -181,6 +187,8 @@ static int64_t put_lists(asnd_plan *plan, const asnd_plan *from, char *block) {
     return at;
 }
 
+/* A plan's copy in one block, with its machine code held; NULL: it is longer than
+ * MOST_BYTES or there is no memory. */
 static known_plan *copy_of(const asnd_prepared_run *run, const asnd_prepared_case *of,
                            const asnd_prepared *known, const aclnnxProgram *p) {
     asnd_plan lists = run->plan;
@@ -204,6 +212,8 @@ static known_plan *copy_of(const asnd_prepared_run *run, const asnd_prepared_cas
     return k;
 }
 
+/* Two threads may keep the same case, or one plan more than MOST_PLANS: harmless, as the
+ * first in the list is found and all are freed with the program. */
 void asn_prepared_keep(asnd_prepared *known, const asnd_prepared_case *of,
                        const asnd_prepared_run *run, const aclnnxProgram *p) {
     if (!run->plan.settled || depends_on_addresses(&run->plan, p) || find(known, of) ||
@@ -223,7 +233,9 @@ void asn_prepared_keep(asnd_prepared *known, const asnd_prepared_case *of,
 
 /* ---- running it */
 
-/* False: an operand has no address. */
+/* False: an operand has no address. *of: the mode of the JIT, whether exceptions are
+ * asked for, and which inputs begin where an output does, that is all that a plan depends
+ * on besides the program. */
 static bool find_case(asnd_prepared_case *of, const aclnnxProgram *p,
                       void *const *addresses, bool tracks) {
     of->jit = asn_jit_now();
@@ -240,6 +252,7 @@ static bool find_case(asnd_prepared_case *of, const aclnnxProgram *p,
     return true;
 }
 
+/* The plan is shared by threads: what a run changes is in a copy of its own. */
 asn_status asn_prepared_run_at(const asnd_prepared_run *run, char *const *base,
                                uint32_t *fp_flags) {
     if (run->plan.num_reductions) {
@@ -251,6 +264,8 @@ asn_status asn_prepared_run_at(const asnd_prepared_run *run, char *const *base,
     return ASN_OK;
 }
 
+/* From the operands' addresses to those of position 0 (which differ where dimensions were
+ * turned round). */
 static asn_status run_known(const known_plan *k, void *const *addresses,
                             uint32_t *fp_flags) {
     char *base[ACLNNX_MAX_OPERANDS];
@@ -259,6 +274,8 @@ static asn_status run_known(const known_plan *k, void *const *addresses,
     return asn_prepared_run_at(&k->run, base, fp_flags);
 }
 
+/* The program with these addresses put in, planned and run; the plan is kept for the case
+ * if it may be. */
 static asn_status __attribute__((noinline)) run_anew(asnd_prepared *known,
                                                      const asnd_prepared_case *of,
                                                      void *const *addresses,

@@ -43,7 +43,7 @@ ASN_CHECK_RESULT asn_status asn_prepared_run_on(asnd_prepared *known,
 /* What a program is planned for, besides itself. */
 typedef struct {
     int jit;                            /* asnd_jit_mode */
-    bool tracks;                        /* conditions are wanted */
+    bool tracks;                        /* exceptions are wanted */
     uint32_t over[ACLNNX_MAX_OPERANDS]; /* per output: inputs that begin where it does */
 } asnd_prepared_case;
 

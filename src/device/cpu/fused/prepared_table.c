@@ -1,7 +1,7 @@
 /* CPU device: prepared programs found by what they say (see prepared_table.h).
  *
  * A table of a few hundred entries, each in one of a few slots, of which the one used
- * longest ago gives way. A program is kept when it is met a second time, which its hash
+ * longest ago gives way. A program is kept when it comes a second time, which its hash
  * says: a loop over shrinking selections has a new program at every turn.
  */
 #include "device/cpu/fused/prepared_table.h"
@@ -16,7 +16,7 @@
 enum {
     SETS = 128,
     WAYS = 4,
-    SEEN = 1024,    /* hashes of programs met once */
+    SEEN = 1024,    /* hashes of programs that came once */
     KEY_WORDS = 480 /* of a program: longer ones are not kept */
 };
 
@@ -49,6 +49,9 @@ static uint64_t *put_words(uint64_t *at, const int64_t *words, int count) {
     return at;
 }
 
+/* The key: counts, masks, shape, operands' dtypes and strides, instructions, as words in
+ * this order. Counts come first, so keys of different layouts differ. key->words stays 0
+ * where it would be too long. */
 static void describe(program_key *key, const aclnnxProgram *p) {
     const int dims = p->numDims, operands = p->numIn + p->numOut;
     key->words = 0;
@@ -73,7 +76,7 @@ static void describe(program_key *key, const aclnnxProgram *p) {
     key->hash = asn_hash_words(key->word, key->words);
 }
 
-/* The slot of the key, or NULL. */
+/* The slot of the key, or NULL. Held: the lock. */
 static slot *look_up(const program_key *key) {
     slot *set = slots[key->hash % SETS];
     for (int k = 0; k < WAYS; k++)
@@ -83,6 +86,7 @@ static slot *look_up(const program_key *key) {
     return NULL;
 }
 
+/* Empties a slot; runs in progress hold the program themselves. */
 static void drop(slot *s) {
     asn_prepared_release(s->known);
     asn_free(s->key);
@@ -109,6 +113,8 @@ static slot *keep(const program_key *key, const aclnnxProgram *p) {
     return oldest;
 }
 
+/* The program, held for the caller, or NULL after its hash was noted for the next
+ * time. */
 static asnd_prepared *find(const program_key *key, const aclnnxProgram *p) {
     slot *at = look_up(key);
     uint64_t *met = &seen[key->hash / SETS % SEEN];
@@ -123,6 +129,7 @@ static asnd_prepared *find(const program_key *key, const aclnnxProgram *p) {
     return at->known;
 }
 
+/* Nobody waits for the lock: planning anew is always right. */
 asnd_prepared *asn_prepared_find(const aclnnxProgram *p) {
     program_key key;
     describe(&key, p);

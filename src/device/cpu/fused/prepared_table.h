@@ -9,7 +9,7 @@
 
 #include "device/cpu/fused/prepared.h"
 
-/* The program that says the same, held for the caller; NULL: it was not met before, or
+/* The program that says the same, held for the caller; NULL: it did not come before, or
  * another thread looks. After asn_program_check. Thread-safe, as all of these are. */
 asnd_prepared *asn_prepared_find(const aclnnxProgram *p);
 

@@ -7,6 +7,11 @@
  * half; one that is only stored is converted straight from the loop's output. Which forms
  * are wanted is known before lowering (mark_readers). Rows with loops on the halves' bits
  * (copy, where, nextafter) use those.
+ *
+ * A program is checked while it is lowered: every register is written once and before it
+ * is read, dtypes are those of the operations' loops, outputs are all written. What
+ * passes cannot make the engine read or write outside of its operands' spaces; addresses
+ * and strides are the caller's.
  */
 #include "device/cpu/fused/program.h"
 
@@ -22,6 +27,7 @@ static const uint8_t from_acl[32] = {
 #undef ASN_DTYPE_ROW
 };
 
+/* From CANN's number to ours; ASN_DTYPE_NONE: the library has no such dtype. */
 asn_dtype asn_plan_dtype(int acl) {
     if (acl < 0 || acl >= 32 || !from_acl[acl]) return ASN_DTYPE_NONE;
     return (asn_dtype)(from_acl[acl] - 1);
@@ -51,7 +57,9 @@ asn_status asn_program_check(const aclnnxProgram *p) {
     return ASN_OK;
 }
 
-/* A reducing output's fold. Its register is read in the accumulator's dtype. */
+/* A reducing output's fold. Its register is read in the accumulator's dtype. Fills in a
+ * fold, the kernel of partial results and the identity. ASN_ERR_VALUE: the opcode is not
+ * binary; ASN_ERR_NO_LOOP: no fold for the dtype. */
 static asn_status add_reduction(asnd_plan *plan, int operand) {
     const aclnnxOperand *out = &plan->operands[operand];
     asn_dtype dt = plan->dtype[operand];
@@ -86,12 +94,16 @@ static asn_status add_reduction(asnd_plan *plan, int operand) {
     return ASN_OK;
 }
 
+/* Takes the next number, for a value of `dt`; the room has two values for each register,
+ * its own form and a half's float32. */
 static uint16_t new_value(asnd_plan *plan, asn_dtype dt) {
     plan->item[plan->num_values] = (uint8_t)asn_itemsize(dt);
     plan->value_dtype[plan->num_values] = (uint8_t)dt;
     return (uint16_t)plan->num_values++;
 }
 
+/* Registers 0 .. num_operands-1 are the operands; inputs have values, outputs get theirs
+ * when they are written. */
 static asn_status define_operands(asnd_plan *plan, const aclnnxProgram *p) {
     memset(plan->dtype, ASN_DTYPE_NONE, (size_t)p->numRegs);
     memset(plan->reads_own, 0, (size_t)p->numRegs);
@@ -121,12 +133,13 @@ static bool is_lowered(const asnd_plan *plan, const aclnnxInstr *in, asn_dtype d
     return asn_is_half(dt) && in->op < ASN_OP_CAST && !plan->kernels->ew[in->op][dt];
 }
 
+/* Inputs of an instruction. */
 static int arity(const aclnnxInstr *in) {
     return in->op == ASN_OP_CAST ? 1 : asn_op_table[in->op].num_in;
 }
 
 /* Opcodes and register numbers are checked here, before anything uses them as an index.
- */
+ * reads32[r], reads_own[r]: somebody reads register r as float32, in its own dtype. */
 static asn_status mark_readers(asnd_plan *plan, const aclnnxProgram *p) {
     for (int i = 0; i < p->numInstrs; i++) {
         const aclnnxInstr *in = &p->instrs[i];
@@ -155,6 +168,8 @@ static asn_status mark_readers(asnd_plan *plan, const aclnnxProgram *p) {
     return ASN_OK;
 }
 
+/* Appends a step of one input; the other two places name it as well, so that they are
+ * valid. */
 static asnd_step *add_step(asnd_plan *plan, asn_op op, asn_dtype from, asnd_ew_fn fn,
                            uint16_t dst, uint16_t src) {
     asnd_step *s = &plan->steps[plan->num_steps++];
@@ -185,6 +200,7 @@ static uint16_t own_value(asnd_plan *plan, int reg) {
     return plan->value[reg];
 }
 
+/* The register's value as float32, converted when it is asked for first. */
 static uint16_t float_value(asnd_plan *plan, int reg) {
     if (plan->value32[reg] == ASN_NO_VALUE) {
         plan->value32[reg] = new_value(plan, ASN_F32);
@@ -193,7 +209,9 @@ static uint16_t float_value(asnd_plan *plan, int reg) {
     return plan->value32[reg];
 }
 
-/* After a lowered instruction has left its unrounded result in a float32 value. */
+/* After a lowered instruction has left its unrounded result in a float32 value. Rounding
+ * in place keeps a float32 that is exactly the half's value, which readers of both forms
+ * then agree on. */
 static void round_result(asnd_plan *plan, int reg, uint16_t raw) {
     asn_dtype dt = plan->dtype[reg];
     if (plan->reads32[reg]) {
@@ -206,6 +224,8 @@ static void round_result(asnd_plan *plan, int reg, uint16_t raw) {
     }
 }
 
+/* A half that exists as float32 only is cast from there: the same number, one conversion
+ * less. */
 static asn_status lower_cast(asnd_plan *plan, const aclnnxInstr *in, int index) {
     asn_dtype from = asn_plan_dtype(in->dtype), to = asn_plan_dtype(in->outDtype);
     int src = in->src[0];
@@ -229,6 +249,8 @@ static asn_status lower_cast(asnd_plan *plan, const aclnnxInstr *in, int index) 
     return ASN_OK;
 }
 
+/* Whether the operation has a loop for `dt` and its inputs hold the dtypes that this
+ * reads. ASN_ERR_NO_LOOP, ASN_ERR_VALUE. */
 static asn_status check_operands(const asnd_plan *plan, const aclnnxInstr *in,
                                  asn_dtype dt, int index) {
     const asn_op_info *info = &asn_op_table[in->op];
@@ -248,12 +270,15 @@ static asn_status check_operands(const asnd_plan *plan, const aclnnxInstr *in,
     return ASN_OK;
 }
 
+/* ns of one element: the table's figure, or by the element's size for what only moves
+ * data; complex numbers five times as much. */
 static double step_cost(const asnd_plan *plan, asn_op op, asn_dtype dt) {
     double cost = plan->kernels->cost[op] * 0.1;
     if (cost > 0.15) return asn_is_complex(dt) ? cost * 5 : cost;
     return 0.04 + 0.013 * asn_itemsize(dt);
 }
 
+/* Whether a step already calls this loop on these values, for another of its outputs. */
 static bool is_same_call(const asnd_step *step, const asn_added_loop *loop,
                          const uint16_t *src) {
     if (!step->loop || step->loop->fn != loop->fn || step->loop->data != loop->data)
@@ -292,6 +317,8 @@ static uint16_t lower_call(asnd_plan *plan, const asn_added_loop *loop, int outp
     return results[output];
 }
 
+/* One instruction to a step and the conversions that it needs. A copy that no output
+ * stores is another name for the same value. */
 static asn_status lower_instr(asnd_plan *plan, const aclnnxInstr *in, int index) {
     asn_dtype dt = asn_plan_dtype(in->dtype);
     ASN_TRY(check_operands(plan, in, dt, index));
@@ -335,7 +362,8 @@ static asn_status lower_instr(asnd_plan *plan, const aclnnxInstr *in, int index)
     return ASN_OK;
 }
 
-/* A conversion of float16 to a wider float is as quiet as what reads it. */
+/* A conversion of float16 to a wider float is as quiet as what reads it. Backwards:
+ * heard[v] says that some reader of value v raises exceptions that are the program's. */
 static void quieten_widenings(asnd_plan *plan) {
     plan->widens_quietly = false;
     bool heard[ASN_MAX_VALUES];
@@ -382,6 +410,7 @@ static bool can_raise(const asnd_plan *plan, const aclnnxProgram *p) {
     return false;
 }
 
+/* The plan's lists begin in the caller's room. */
 static void use_room(asnd_plan *plan, asnd_plan_room *room) {
     plan->dtype = room->dtype;
     plan->value = room->value;
@@ -396,6 +425,7 @@ static void use_room(asnd_plan *plan, asnd_plan_room *room) {
     plan->dims = room->dims;
 }
 
+/* Operands first, then who reads which form, then instruction by instruction. */
 asn_status asn_plan_lower(asnd_plan *plan, asnd_plan_room *room, const aclnnxProgram *p) {
     use_room(plan, room);
     plan->kernels = asn_kernels_get();

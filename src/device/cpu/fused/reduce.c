@@ -1,4 +1,11 @@
-/* CPU device: direct entries to reductions: one operation over views, and reduceat. */
+/* CPU device: direct entries to reductions: one operation over views, and reduceat.
+ *
+ * A reduction over views is a program of one copy with a reducing output, so it has the
+ * engine's order and its bits. reduceat is NumPy's: segment i goes from indices[i] to
+ * indices[i + 1], or is the one element at indices[i] where that is no greater; the last
+ * one goes to the end. Each segment is a reduction by itself (reduce_segments, the
+ * general path); many short ones of contiguous lines go straight to the fold kernel.
+ */
 #include "device/cpu/fused/reduce.h"
 
 #include <string.h>
@@ -8,6 +15,7 @@
 #include "device/cpu/move/lines.h"
 #include "device/cpu/threads.h"
 
+/* ASN_ERR_NO_LOOP: no fold of `op` for the dtype (halves fold as float32). */
 static asn_status check_reduction(asn_op op, const asnd_nd *in) {
     asn_dtype loop = asn_is_half(in->dtype) ? ASN_F32 : in->dtype;
     if ((unsigned)op >= ASN_OP_CAST || !asn_kernels_get()->fold[op][loop])
@@ -60,6 +68,7 @@ typedef struct {
     int64_t index_stride;
 } reduceat_run;
 
+/* The length of segment i, and its first position in *first. */
 static int64_t segment(const reduceat_run *r, int64_t i, int64_t *first) {
     *first = *(const int64_t *)(r->indices + i * r->index_stride);
     int64_t end = r->extent;
@@ -82,6 +91,7 @@ static void reduceat_chunk(void *ctx, int64_t number) {
     }
 }
 
+/* The general path: one program per segment. */
 static asn_status reduce_segments(asn_op op, const asnd_nd *in, int axis,
                                   const asnd_nd *out, const reduceat_run *r) {
     int64_t shape[ASN_ND_MAX_DIMS];
@@ -98,6 +108,8 @@ static asn_status reduce_segments(asn_op op, const asnd_nd *in, int axis,
     return ASN_OK;
 }
 
+/* Float sums only take the direct way where segments are short: a fold adds one after the
+ * other, the engine with its rounding errors carried along. */
 asn_status asn_cpu_reduceat(asn_op op, const asnd_nd *in, int axis,
                             const asnd_nd *indices, const asnd_nd *out) {
     ASN_TRY(check_reduction(op, in));

@@ -1,11 +1,19 @@
 /* CPU device: how many bytes a program moves, and whether its results go past the caches.
+ *
+ * A store past the caches does not read its line first, which saves a third of the
+ * traffic of a + b, but leaves the result in memory: good where it would leave the caches
+ * anyway, bad where somebody reads it soon. The policy decides by the bytes of the whole
+ * program, with thresholds of the instruction set (context.h), and by what the program
+ * says of its outputs (ACLNNX_PART, ACLNNX_READ_SOON). Results are the same bits either
+ * way.
  */
 #include "base/cpu.h"
 #include "device/cpu/context.h"
 #include "device/cpu/move/gather.h"
 #include "device/cpu/fused/program.h"
 
-/* The bytes that an operand spans: [at[0], at[1]). */
+/* The bytes that an operand spans: [at[0], at[1]). Negative strides reach down from the
+ * base. */
 static void find_span(const asnd_plan *plan, int i, const char *at[2]) {
     at[0] = plan->base[i];
     at[1] = plan->base[i] + asn_itemsize(plan->dtype[i]);
@@ -15,7 +23,8 @@ static void find_span(const asnd_plan *plan, int i, const char *at[2]) {
     }
 }
 
-/* Views of the same memory, as a stencil has them, are read once. */
+/* Views of the same memory, as a stencil has them, are read once. An operand whose span
+ * lies in an earlier one's by more than half counts as read already. */
 asnd_traffic asn_plan_traffic(const asnd_plan *plan) {
     const char *span[ACLNNX_MAX_OPERANDS][2];
     asnd_traffic all = {0, 0};

@@ -30,6 +30,7 @@ typedef struct {
     moments *parts;
 } variance_run;
 
+/* a becomes the moments of a's elements and then b's. */
 static void combine(moments *a, const moments *b) {
     double count = a->count + b->count, delta = b->mean - a->mean;
     a->m2 += b->m2 + delta * delta * (a->count * b->count / count);
@@ -37,6 +38,8 @@ static void combine(moments *a, const moments *b) {
     a->count = count;
 }
 
+/* x as the dtype holds it, so that the kernel's differences from it are exact where they
+ * can be. */
 static double rounded(const variance_run *r, double x) {
     return r->item == 4 ? (double)(float)x : x;
 }
@@ -57,6 +60,7 @@ static moments block_moments(const variance_run *r, int64_t n, const char *p,
     return m;
 }
 
+/* The moments of part `number`, to r->parts. */
 static void variance_part(void *ctx, int64_t number) {
     const variance_run *r = ctx;
     int64_t at = number * r->part, end = at + r->part;
@@ -74,6 +78,8 @@ static void variance_part(void *ctx, int64_t number) {
     r->parts[number] = all;
 }
 
+/* The origin is the mean of the first block. ASN_ERR_NO_LOOP for other dtypes,
+ * ASN_ERR_MEMORY. NaN and infinities give NaN, as the two passes do. */
 asn_status asn_cpu_squared_deviations(asn_dtype dtype, int64_t n, const void *data,
                                       double *m2) {
     const asnd_kernels *k = asn_kernels_get();

@@ -34,6 +34,7 @@ static struct {
 /* A fork waits for the library to open: the loader, too, would be left half-way. */
 ASN_FORK_TAKES(blas, &blas.lock, ASN_FORK_LEAF)
 
+/* A symbol of the open library by its plain name; NULL: it has none. */
 static void *lookup(void *handle, const char *prefix, const char *name) {
     char full[128];
     int n = snprintf(full, sizeof full, "%s%s", prefix, name);
@@ -69,6 +70,8 @@ static bool lacks_memory(const char *path) {
     return false;
 }
 
+/* Opens a library and keeps it if it has CBLAS's names. Its path joins those tried, for
+ * the message. Held: the lock. */
 static bool try_open(const char *path) {
     static const char *const prefixes[] = {"scipy_", ""};
     size_t used = strlen(blas.tried);
@@ -91,6 +94,7 @@ static bool try_open(const char *path) {
     return false;
 }
 
+/* The OpenBLAS that a wheel puts into this library's own folder. */
 static bool try_beside_us(void) {
     Dl_info info;
     char path[PATH_MAX];
@@ -102,6 +106,8 @@ static bool try_beside_us(void) {
     return n > 0 && n < (int)sizeof path && try_open(path);
 }
 
+/* The order of gemm.h. A library that the user names is the only one tried: another one
+ * in its place would hide the mistake. */
 static void open_any(void) {
     static const char *const system[] = {"libopenblas.so.0", "libopenblas.so",
                                          "libcblas.so.3", "libblas.so.3"};
@@ -115,6 +121,8 @@ static void open_any(void) {
         if (try_open(system[i])) return;
 }
 
+/* Under the lock; another thread may have opened it meanwhile. ASN_ERR_MEMORY,
+ * ASN_ERR_RUNTIME with the paths tried. */
 static asn_status open_blas(void) {
     asn_status status = ASN_OK;
     pthread_mutex_lock(&blas.lock);

@@ -51,6 +51,8 @@ static void small_chunk(const asnd_product *p, int64_t first, int64_t end) {
                  p->c.data + i * p->c_step[0]);
 }
 
+/* Tile t of the batch's: item, then rows, then columns. p->tile_m or tile_n is all of C
+ * where it is not cut. */
 static asn_status product_tile(const asnd_product *p, int64_t t) {
     int64_t tiles = p->tiles_m * p->tiles_n, item = t / tiles,
             i = t % tiles / p->tiles_n * p->tile_m, j = t % p->tiles_n * p->tile_n;
@@ -75,6 +77,8 @@ static asn_status product_tile(const asnd_product *p, int64_t t) {
     return asn_product_tile(p, &a, &b, &c, m, n);
 }
 
+/* A chunk of tiles, or of small products. Its errors are all lack of memory: one flag
+ * tells. */
 static void product_chunk(void *ctx, int64_t chunk) {
     asnd_product *p = ctx;
     int64_t first = chunk * p->items_per_chunk, end = first + p->items_per_chunk;
@@ -88,6 +92,8 @@ static void product_chunk(void *ctx, int64_t chunk) {
         if (product_tile(p, t) != ASN_OK) atomic_store(&p->failed, true);
 }
 
+/* Estimated time of the whole product on one thread, for the pool: by GFLOP/s of the
+ * engine that computes it. */
 static double product_ns(const asnd_product *p) {
     double flops = 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)p->batch;
     if (p->by_panels)
@@ -99,6 +105,8 @@ static double product_ns(const asnd_product *p) {
     return flops * 0.1 + 20.0 * (double)p->batch;
 }
 
+/* The engine is chosen and the operands fit it. Threads share tiles, or (panels and
+ * vectors alone) each product from within. */
 static asn_status run_product(asnd_product *p) {
     if (asn_product_dot(p)) return ASN_OK;
     p->symmetric = asn_product_is_symmetric(p);
@@ -125,6 +133,7 @@ static asnd_matrix matrix_of(const asnd_nd *x) {
     return (asnd_matrix){x->data, x->strides[x->ndim - 2], x->strides[x->ndim - 1]};
 }
 
+/* Shapes and dtypes as in gemm.h, else ASN_ERR_VALUE. */
 static asn_status check_shapes(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     int nd = c->ndim;
     bool fits = nd >= 2 && a->ndim == nd && b->ndim == nd && a->dtype == b->dtype &&
@@ -141,6 +150,7 @@ static asn_status check_shapes(const asnd_nd *a, const asnd_nd *b, const asnd_nd
         asn_dtype_name(c->dtype));
 }
 
+/* Sizes, strides and the batch's dimensions of extent above 1; no engine yet. */
 static void describe(asnd_product *p, const asnd_nd *a, const asnd_nd *b,
                      const asnd_nd *c) {
     int nd = c->ndim;
@@ -186,7 +196,9 @@ static bool is_blas_dtype(asn_dtype dt) {
     return dt == ASN_F32 || dt == ASN_F64 || dt >= ASN_C64;
 }
 
-/* One of the operands is a vector: inner products where the other's rows run along k. */
+/* One of the operands is a vector: inner products where the other's rows run along k.
+ * After it one of them is a column or a row, with by_dots where rows are contracted.
+ * False: both are matrices. */
 static bool choose_vector_form(asnd_product *p) {
     if (p->m != 1 && p->n != 1) return false;
     if (p->n != 1) transpose_product(p);
@@ -201,7 +213,7 @@ static bool choose_vector_form(asnd_product *p) {
 }
 
 /* Whether the engine chosen can use the operands where they lie: [0] a, [1] b, [2] c, as
- * described. */
+ * described. A vector form may have swapped a and b; misfit is told of the caller's. */
 static void find_misfits(const asnd_product *p, bool misfit[3]) {
     misfit[0] = misfit[1] = misfit[2] = false;
     if (p->by_panels) {
@@ -240,7 +252,8 @@ static bool is_narrow(const asnd_product *p) {
            p->n <= NARROW && p->n > 1;
 }
 
-/* complex128 is worth its planes from some size on; BLAS's complex64 is near the peak. */
+/* complex128 is worth its planes from some size on; BLAS's complex64 is near the peak.
+ * NULL: the processor or the product has none. `scaled`: alpha is given. */
 static const asnd_panels_kernels *panels_of(const asnd_product *p, bool scaled) {
     if (p->dtype != ASN_C128) return asn_panels_kernels_of(p->dtype);
     bool long_enough =
@@ -248,6 +261,8 @@ static const asnd_panels_kernels *panels_of(const asnd_product *p, bool scaled) 
     return long_enough && !scaled ? asn_panels_kernels_of(ASN_F64) : NULL;
 }
 
+/* alpha: NULL, or the product is scaled, which panels and BLAS alone can. Opens BLAS
+ * where that is needed: ASN_ERR_RUNTIME. */
 static asn_status choose_engine(asnd_product *p, const void *alpha) {
     static const float one_f = 1;
     static const double one_d = 1;
@@ -287,7 +302,8 @@ static asn_status allocate_like(const asnd_nd *x, asn_dtype dt, asnd_nd *fresh,
     return fresh->data ? ASN_OK : ASN_ERR_MEMORY;
 }
 
-/* A contiguous copy of x; batches that are one matrix stay so. */
+/* A contiguous copy of x; batches that are one matrix stay so. *copy borrows shape and
+ * strides; the caller frees copy->data. */
 static asn_status copy_input(const asnd_nd *x, asnd_nd *copy, int64_t *shape,
                              int64_t *strides) {
     asnd_nd once = *x;
@@ -303,7 +319,8 @@ static asn_status copy_input(const asnd_nd *x, asnd_nd *copy, int64_t *shape,
     return ASN_OK;
 }
 
-/* Copies what does not fit and multiplies again. */
+/* Copies what does not fit and multiplies again. c's copy begins as c only where beta
+ * reads it, and goes back at the end. */
 static asn_status multiply_copies(const asnd_nd *const views[3], const bool misfit[3],
                                   const void *alpha, const void *beta) {
     int64_t strides[3][ASN_ND_MAX_DIMS], shapes[2][ASN_ND_MAX_DIMS];
@@ -327,7 +344,8 @@ static asn_status multiply_copies(const asnd_nd *const views[3], const bool misf
     return status;
 }
 
-/* views: a, b, c. alpha NULL: c = a b. */
+/* views: a, b, c. alpha NULL: c = a b. alpha, beta: one element each of the dtype; both
+ * NULL or both given. k > 0. */
 static asn_status multiply(const asnd_nd *const views[3], const void *alpha,
                            const void *beta) {
     asnd_product p; /* two kilobytes, most of them extents that few products have */
@@ -371,7 +389,8 @@ static asn_status multiply_plain(const asnd_nd *a, const asnd_nd *b, const asnd_
 }
 
 /* A product of two small matrices, straight away: the plan of a product costs more.
- * False: it is none. */
+ * False: it is none. Its loops are those that the general path would choose, so the bits
+ * are the same; B is packed where its rows are not contiguous. */
 static bool multiply_few(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     if (c->ndim != 2 || (c->dtype != ASN_F64 && c->dtype != ASN_F32)) return false;
     int64_t m = c->shape[0], n = c->shape[1], k = a->shape[1],
@@ -392,6 +411,8 @@ static bool multiply_few(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     return true;
 }
 
+/* Halves are multiplied as float32 and rounded once; bfloat16 by its own instructions
+ * where they do the same. */
 asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     ASN_TRY(check_shapes(a, b, c));
     if (asn_nd_size(c) == 0) return ASN_OK;
@@ -411,7 +432,8 @@ asn_status asn_cpu_matmul(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) 
 }
 
 /* c = alpha * t + beta * c as a fused program; scalars and arithmetic are in `dt`,
- * float32 for halves. */
+ * float32 for halves. reads_c: beta is not 0; else c's old elements are no part of the
+ * program, as BLAS promises (NaN in them does not matter). */
 static asn_status scale_and_add(const void *alpha, const asnd_nd *t, const void *beta,
                                 const asnd_nd *c, bool reads_c) {
     asn_dtype dt = asn_is_half(c->dtype) ? ASN_F32 : c->dtype;
@@ -454,6 +476,7 @@ static asn_status scale_and_add(const void *alpha, const asnd_nd *t, const void 
     return asn_cpu_fused(&p);
 }
 
+/* Matrices of BLAS's dtypes are scaled by the engine itself, the rest afterwards. */
 asn_status asn_cpu_gemm(const void *alpha, const asnd_nd *a, const asnd_nd *b,
                         const void *beta, const asnd_nd *c) {
     ASN_TRY(check_shapes(a, b, c));

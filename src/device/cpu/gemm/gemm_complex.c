@@ -3,7 +3,7 @@
  * B's real and imaginary parts are packed apart, a block of k at a time, for everybody;
  * A's are parted for BLOCK_ROWS rows. c = (ar br - ai bi) + i (ar bi + ai br) is added up
  * in planes of those rows and put together again. The multiplications are those of the
- * complex product, so their conditions are, too.
+ * complex product, so their exceptions are, too.
  */
 #include "device/cpu/gemm/gemm_complex.h"
 
@@ -22,7 +22,8 @@ typedef struct {
     atomic_bool failed;
 } region;
 
-/* planes: a row of `cols` real, then of as many imaginary numbers, for every row. */
+/* planes: a row of `cols` real, then of as many imaginary numbers, for every row. From
+ * complex elements `row` and `col` bytes apart. */
 static void part(const char *from, int64_t rows, int64_t cols, int64_t row, int64_t col,
                  char *planes) {
     double *to = (double *)planes;
@@ -48,6 +49,7 @@ static void part(const char *from, int64_t rows, int64_t cols, int64_t row, int6
     }
 }
 
+/* The planes' sums to C's rows, or onto what is there (adds). */
 static void join(const char *planes, int64_t rows, int64_t cols, char *to, int64_t row,
                  bool adds) {
     const double *from = (const double *)planes;
@@ -62,6 +64,8 @@ static void join(const char *planes, int64_t rows, int64_t cols, char *to, int64
     }
 }
 
+/* A group of vectors of B, its real parts and then the imaginary ones, which lie item
+ * bytes further. */
 static void pack_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t first = chunk * ASN_PANELS_GROUP, end = first + ASN_PANELS_GROUP;
@@ -71,7 +75,8 @@ static void pack_chunk(void *ctx, int64_t chunk) {
                     r->packed[part] + first * r->terms * r->by->lanes * r->by->item);
 }
 
-/* The sums of some rows over r's terms. a: planes, row by row; c: likewise. */
+/* The sums of some rows over r's terms. a: planes, row by row; c: likewise. Four real
+ * products: ar br, then ai bi subtracted; ar bi, then ai br added. */
 static void multiply(const region *r, int64_t rows, const char *a, char *c, char *room) {
     int64_t item = r->by->item, n = r->x->n, terms = r->terms;
     for (int second = 0; second < 2; second++)
@@ -88,6 +93,8 @@ static void multiply(const region *r, int64_t rows, const char *a, char *c, char
         }
 }
 
+/* BLOCK_ROWS rows of C for this block of k. The scratch memory holds the rows' room for
+ * packing, A's planes and C's. */
 static void rows_chunk(void *ctx, int64_t chunk) {
     region *r = ctx;
     const asnd_panels *x = r->x;

@@ -30,6 +30,8 @@ enum {
     LEAST_WORK = 1 << 15
 };
 
+/* A piece of a panel: groups of GROUP_BYTES bytes of k, of which the first `whole` lie
+ * whole in A. */
 typedef struct {
     const char *panel;
     int64_t a_row; /* bytes */
@@ -135,6 +137,8 @@ static void store_tile(const dot_run *r, char *t, int rows, int64_t n, const voi
     }
 }
 
+/* Rows [rows[0], rows[1]) of A times the panel's piece of k that begins at `from`, to T's
+ * n columns at t. */
 static void run_rows(const dot_run *r, const dot_tile *tile, const char *a, char *t,
                      const int64_t rows[2], int64_t from, int64_t n) {
     _Alignas(64) char sums[ROWS * PANEL * 4];
@@ -196,6 +200,7 @@ static void run_panel(void *ctx, int64_t task) {
     asn_free(memory);
 }
 
+/* The kernel for a dtype, or NULL: the processor has no such instructions. */
 static dot_fn dot_for(asn_dtype dt) {
     const asnd_context *context = asn_context_get();
     if (dt == ASN_BF16 && context->dots_of_bf16) return dot_halves;
@@ -203,6 +208,8 @@ static dot_fn dot_for(asn_dtype dt) {
     return bytes && context->dots_of_bytes ? dot_bytes : NULL;
 }
 
+/* Tasks are panels, and where these are few also parts of the rows: cut by the shape
+ * alone, but integers give the same bits anyway. */
 asn_status asn_gemm_dot_avx512(const asnd_nd *a, const asnd_nd *b, const asnd_nd *t,
                                bool *done) {
     int nd = a->ndim;

@@ -33,6 +33,8 @@ typedef struct {
     int failed;
 } int8_run;
 
+/* The general tile, as plain C: what the others must equal. Sums wrap by way of
+ * uint32. */
 void asn_int8_tile_baseline(int64_t pairs, const int16_t *a, const int16_t *panel,
                             int32_t *out) {
     memset(out, 0, ASN_INT8_ROWS * ASN_INT8_COLUMNS * sizeof *out);
@@ -139,6 +141,8 @@ static void run_piece(const int8_run *r, const int16_t *slabs, char *c,
     }
 }
 
+/* A task is a group of panels for some rows of one product: its panels are packed piece
+ * by piece of k, for these rows alone. */
 static void run_task(void *ctx, int64_t task) {
     int8_run *r = ctx;
     int64_t part = task % r->parts, group = task / r->parts % r->groups;
@@ -170,6 +174,7 @@ static void run_task(void *ctx, int64_t task) {
     asn_free(memory);
 }
 
+/* By pairs of int16: A is packed once for all tasks. k > 0. */
 static asn_status multiply_pairs(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     int64_t batch = 1, width = GROUP * ASN_INT8_COLUMNS;
     int nd = c->ndim;
@@ -220,7 +225,8 @@ static asn_status copy_rows(const asnd_nd *x, asnd_nd *copy, int64_t *shape,
     return ASN_OK;
 }
 
-/* By dot products of four bytes, of whole rows of a and c. */
+/* By dot products of four bytes, of whole rows of a and c. *done false: the processor has
+ * none, or the product is small; nothing was written then. */
 static asn_status multiply_dots(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c,
                                 bool *done) {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];

@@ -12,6 +12,7 @@
 #include <immintrin.h>
 #include <string.h>
 
+/* The sums of one row of the tile, eight columns each. */
 typedef struct {
     __m256i left, right;
 } row_sums;
@@ -45,6 +46,7 @@ static inline __attribute__((always_inline)) void put_row(int32_t *out, row_sums
     _mm256_storeu_si256((__m256i *)(void *)(out + 8), s.right);
 }
 
+/* The six rows are spelled out: their sums must stay in registers. */
 void asn_int8_tile_avx2(int64_t pairs, const int16_t *a, const int16_t *panel,
                         int32_t *out) {
     const __m256i zero = _mm256_setzero_si256();

@@ -35,10 +35,12 @@ typedef struct {
     int64_t rows, vectors, across; /* of a chunk; chunks side by side */
 } region;
 
+/* Rounded up to whole groups. */
 static int64_t groups(int64_t vectors) {
     return (vectors + ASN_PANELS_GROUP - 1) / ASN_PANELS_GROUP * ASN_PANELS_GROUP;
 }
 
+/* A group of vectors of B for the region's terms. */
 static void pack_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t at = chunk * ASN_PANELS_GROUP, first = r->first + at;
@@ -47,6 +49,8 @@ static void pack_chunk(void *ctx, int64_t chunk) {
                 r->packed + at * r->terms * r->by->lanes * r->by->item);
 }
 
+/* r->rows rows and r->vectors vectors of C. Without memory for A's rows they are read
+ * where they lie: slower, the same bits. */
 static void rows_chunk(void *ctx, int64_t chunk) {
     const region *r = ctx;
     int64_t row = chunk / r->across * r->rows, at = chunk % r->across * r->vectors,
@@ -68,11 +72,14 @@ static void rows_chunk(void *ctx, int64_t chunk) {
     if (room) asn_scratch_give(room);
 }
 
+/* Estimated, on one thread. */
 static double nanoseconds(const region *r) {
     double products = (double)r->x->m * (double)(r->end - r->first) * (double)r->terms;
     return products / (r->x->symmetric ? 11 : 6);
 }
 
+/* One block of k for vectors [first, end) of columns. Chunks become smaller until there
+ * are some for every thread; rows first, as these share B's panel. */
 static void run_region(region *r) {
     int64_t vectors = r->end - r->first;
     double ns = nanoseconds(r);
@@ -97,6 +104,8 @@ static void run_region(region *r) {
     asn_pool_run(rows_chunk, r, down * r->across, ns);
 }
 
+/* Blocks of k are as even as can be, at most MOST_TERMS; without memory to pack B it is
+ * read where it lies, if its rows are contiguous. */
 asn_status asn_gemm_panels(const asnd_panels_kernels *by, const asnd_panels *x) {
     int64_t all = (x->n + by->lanes - 1) / by->lanes, wide = all,
             parts = (x->k + MOST_TERMS - 1) / MOST_TERMS,

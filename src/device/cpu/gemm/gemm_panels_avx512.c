@@ -1,4 +1,9 @@
-/* CPU device: matrix products with AVX-512: tiles of 8 x 24 float64 or 8 x 48 float32. */
+/* CPU device: matrix products with AVX-512: tiles of 8 x 24 float64 or 8 x 48 float32.
+ *
+ * 24 of the 32 registers are sums, three a row of B, and A's elements are operands in
+ * memory. FAR_BYTES: a C of so many bytes is likely not in L2, and its lines are asked
+ * for before they are added to.
+ */
 #include "device/cpu/gemm/gemm_panels.h"
 
 #if defined(__x86_64__)

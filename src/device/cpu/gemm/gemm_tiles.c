@@ -17,6 +17,8 @@
 enum { LEAST_PART = 16384, MAX_PARTS = 1024 };         /* of a long inner product */
 enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 }; /* CBLAS's */
 
+/* CBLAS's functions of the dtypes, as cblas.h declares them; complex scalars are passed
+ * by address. */
 typedef void (*sgemm_fn)(int order, int ta, int tb, int m, int n, int k, float alpha,
                          const float *a, int lda, const float *b, int ldb, float beta,
                          float *c, int ldc);
@@ -36,6 +38,7 @@ static gemm_functions gemm;
 static pthread_mutex_t load_lock = PTHREAD_MUTEX_INITIALIZER; /* written under it */
 ASN_FORK_TAKES(load, &load_lock, ASN_FORK_LEAF)
 
+/* Once; an error leaves it to the next call to try again. */
 asn_status asn_gemm_load(void) {
     static int loaded;
     if (__atomic_load_n(&loaded, __ATOMIC_ACQUIRE)) return ASN_OK;
@@ -61,6 +64,8 @@ bool asn_matrix_reads(const asnd_matrix *x, int64_t rows, int64_t cols, int item
            cols < INT_MAX;
 }
 
+/* CBLAS's leading dimension, in elements, and whether the matrix is transposed to it;
+ * asn_matrix_reads has said yes. */
 static int lead_of(const asnd_matrix *x, int64_t rows, int64_t cols, int item,
                    int *trans) {
     bool by_rows = (x->col == item || cols == 1) && (rows == 1 || x->row >= cols * item);
@@ -75,6 +80,8 @@ static int lead_of(const asnd_matrix *x, int64_t rows, int64_t cols, int item,
     return lead < 1 ? 1 : (int)lead;
 }
 
+/* CBLAS is asked for C in row-major order; a C whose columns are contiguous is its
+ * transpose. */
 static void blas_tile(const asnd_product *p, const asnd_matrix *a, const asnd_matrix *b,
                       const asnd_matrix *c, int64_t m, int64_t n) {
     int ta, tb, tc, k = (int)p->k;
@@ -133,6 +140,7 @@ typedef struct {
     char *sums;
 } long_dot;
 
+/* One part's inner product, to its place in d->sums. */
 static void dot_part(void *ctx, int64_t part) {
     long_dot *d = ctx;
     int64_t first = part * d->part, n = d->n - first;
@@ -140,7 +148,9 @@ static void dot_part(void *ctx, int64_t part) {
            d->b + first * d->b_step, d->b_step, d->sums + part * d->item);
 }
 
-/* A long inner product in parts, which threads share. */
+/* A long inner product in parts, which threads share. Parts are LEAST_PART terms or a
+ * power of two times as many, at most MAX_PARTS: by the length alone. c receives one
+ * element. */
 static void dot_in_parts(long_dot *d, asn_dtype dtype, char *c) {
     _Alignas(64) char sums[MAX_PARTS * 16];
     d->item = asn_itemsize(dtype);
@@ -187,6 +197,7 @@ void asn_cpu_vdot(const asnd_nd *a, const asnd_nd *b, const asnd_nd *c) {
     dot_in_parts(&d, c->dtype, c->data);
 }
 
+/* The loops of small products, or the general one of kernels.h. */
 static void loop_tile(const asnd_product *p, const asnd_matrix *a, const asnd_matrix *b,
                       const asnd_matrix *c, int64_t m, int64_t n) {
     asnd_matmul s = {m, n, p->k, a->row, a->col, b->row, c->row};
@@ -211,6 +222,7 @@ static asnd_gemv gemv_of(const asnd_product *p, const asnd_matrix *a,
                        .out_step = column ? c->row : c->col};
 }
 
+/* One element of float32 or float64 as a double. */
 static double number(asn_dtype dt, const char *bytes) {
     float single;
     double twice;
@@ -219,10 +231,13 @@ static double number(asn_dtype dt, const char *bytes) {
     return dt == ASN_F32 ? (double)single : twice;
 }
 
+/* The transpose, in the same memory. */
 static asnd_matrix turned(const asnd_matrix *x) {
     return (asnd_matrix){x->data, x->col, x->row};
 }
 
+/* Panels want contiguous rows of C: where its columns are, the transposed product is
+ * computed. */
 static asn_status panels_tile(const asnd_product *p, const asnd_matrix *a,
                               const asnd_matrix *b, const asnd_matrix *c, int64_t m,
                               int64_t n) {
@@ -261,6 +276,8 @@ bool asn_product_is_symmetric(const asnd_product *p) {
            !memcmp(p->beta, zero, sizeof zero);
 }
 
+/* Blocks of rows, copied from above the diagonal by the copy that knows transposes; the
+ * block on the diagonal element by element. */
 asn_status asn_product_mirror(const asnd_product *p) {
     enum { BLOCK = 64 };
     asnd_matrix right = p->c;
@@ -302,6 +319,8 @@ static int64_t vector_tile(const asnd_product *p, int64_t extent) {
     return tile < extent ? tile : extent;
 }
 
+/* Panels and vectors are cut by their own code. C is cut along m unless it is much wider
+ * than high. Small products are grouped to chunks of some microseconds. */
 void asn_product_cut(asnd_product *p) {
     double work = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     p->tile_m = p->m;

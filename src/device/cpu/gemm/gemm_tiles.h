@@ -15,6 +15,7 @@ typedef struct {
     int64_t row, col;
 } asnd_matrix;
 
+/* A product with its engine: one of by_panels, by_blas, by_dots, by_gemv, else loops. */
 typedef struct {
     asn_dtype dtype;
     int item;
@@ -23,6 +24,7 @@ typedef struct {
     int num_batch;
     int64_t extent[ASN_ND_MAX_DIMS], a_step[ASN_ND_MAX_DIMS], b_step[ASN_ND_MAX_DIMS],
         c_step[ASN_ND_MAX_DIMS];
+    /* One element each of the dtype, 0 where a plain product has none. */
     _Alignas(16) char alpha[16], beta[16];
     const asnd_panels_kernels *by_panels; /* or NULL */
     bool by_blas, by_dots, by_gemv;
@@ -31,6 +33,7 @@ typedef struct {
     bool symmetric;           /* b is a's transpose: half of c is the other half */
     asnd_matmul_fn small;     /* or NULL */
     asnd_matmul_many_fn many; /* along the only batch dimension; or NULL */
+    /* A tile's extents, how many there are along m and n, tiles of a pool chunk. */
     int64_t tile_m, tile_n, tiles_m, tiles_n, items_per_chunk;
     atomic_bool failed;
 } asnd_product;

@@ -45,6 +45,8 @@ typedef struct {
 
 /* ---- inner products */
 
+/* Part `part` of `rows` rows from `row` on: their inner products over its columns to out,
+ * or (adds) onto it. */
 static void dots_of_part(const gemv_job *j, int64_t part, int64_t row, int64_t rows,
                          char *out, int64_t step, bool adds) {
     const int64_t first = part * j->part, n = asn_least(j->g.cols - first, j->part);
@@ -70,6 +72,8 @@ static void dots_part(void *ctx, int64_t part) {
 
 /* ---- sums of rows */
 
+/* The sum of a part's rows in a strip of columns, kept on the stack, then stored: to the
+ * part's sums, or to the result. */
 static void sums_task(void *ctx, int64_t task) {
     const gemv_job *j = ctx;
     const asnd_gemv *g = &j->g;
@@ -103,6 +107,8 @@ static void add_parts(const gemv_job *j, int64_t n) {
             memcpy(j->g.out + i * j->g.out_step, j->sums + i * j->item, (size_t)j->item);
 }
 
+/* Parts of v by the length alone, in whole 64 bytes; tiles of rows, a multiple of four,
+ * as the kernel takes them. */
 static void cut_dots(gemv_job *j) {
     const asnd_gemv *g = &j->g;
     j->parts = asn_pieces(g->cols * j->item, PART_BYTES);
@@ -114,6 +120,8 @@ static void cut_dots(gemv_job *j) {
     j->tiles = asn_pieces(g->rows, j->tile);
 }
 
+/* Long rows: strips of columns, as many as threads, which changes no sum. Shorter ones:
+ * parts of rows, by the shape alone. */
 static void cut_sums(gemv_job *j, double ns) {
     const asnd_gemv *g = &j->g;
     const int64_t bytes = g->cols * j->item;
@@ -134,6 +142,7 @@ static void cut_sums(gemv_job *j, double ns) {
     j->tiles = asn_pieces(g->cols, j->tile);
 }
 
+/* All tasks on this thread (alone), or by the pool. */
 static void run(asnd_pool_fn task, gemv_job *j, int64_t tasks, bool alone, double ns) {
     for (int64_t t = 0; t < tasks && alone; t++)
         task(j, t);

@@ -2,7 +2,8 @@
  *
  * Below about 500 multiplications a call of BLAS costs more than the product, and where
  * rows and sums are short, more than half of a large one. Rows of C stay in registers,
- * four at a time.
+ * four at a time. A masked load gives 0 in the lanes beyond the row, which the blend
+ * makes the row's first element.
  */
 #include "device/cpu/gemm/matmul_small.h"
 #include "device/cpu/simd/simd.h"

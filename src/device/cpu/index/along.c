@@ -4,6 +4,9 @@
  * All views share the indices' shape; self's stride along the axis is taken out of the
  * walk and applied to the index instead. Duplicates can only meet along the axis, so a
  * scatter is split over threads along another dimension and keeps its order.
+ *
+ * The views are checked, and every index is in range, before the first write.
+ * Accumulation is element by element in order, by the scan's kernel.
  */
 #include <string.h>
 
@@ -15,6 +18,8 @@
 
 enum { CHUNK = 8192, SELF = 0, IDX = 1, OTHER = 2 };
 
+/* Views of asn_lines: SELF, IDX, OTHER; OTHER is the result of a gather, the source of a
+ * scatter. */
 typedef struct {
     asnd_lines *lines;
     bool gathers;
@@ -29,6 +34,8 @@ typedef struct {
 #define EACH_SIZE "device/cpu/index/along.inc"
 #include "device/cpu/each_size.inc"
 
+/* self[v] = op(self[v], other[i]) along one line, in order; a scan over one element is
+ * one step of the operation. */
 static void accumulate_line(const along_run *r, const asnd_line *line) {
     const int64_t *step = r->lines->stride[0];
     for (int64_t i = 0; i < r->lines->length; i++) {
@@ -39,6 +46,7 @@ static void accumulate_line(const along_run *r, const asnd_line *line) {
     }
 }
 
+/* A chunk of whole lines; of a scatter none shares elements of self with another. */
 static void along_chunk(void *ctx, int64_t chunk) {
     const along_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
@@ -53,6 +61,7 @@ static void along_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* Checks shapes and indices and fills r in: ASN_ERR_VALUE, ASN_ERR_INDEX. */
 static asn_status along_setup(along_run *r, const asnd_nd *self, int axis,
                               const asnd_nd *idx, const asnd_nd *other) {
     if (axis < 0 || axis >= self->ndim || idx->ndim != self->ndim ||

@@ -41,6 +41,7 @@ enum { FEW_BINS = 256, MANY_BINS = 1024, MAX_PARTS = 64 };
 typedef int64_t (*count_fn)(const char *x, int64_t stride, int64_t n, int64_t bins,
                             int tables, int64_t *counts);
 
+/* NULL: the dtype is no integer. */
 static count_fn counter_of(asn_dtype dtype) {
     switch (dtype) {
     case ASN_I8: return count_i8;
@@ -63,6 +64,8 @@ typedef struct {
     int64_t *counts; /* parts x tables x bins */
 } counting;
 
+/* A thread's part, into its own histograms. A value outside ends it and is noted; any one
+ * of several will do. */
 static void count_part(void *ctx, int64_t part) {
     counting *c = ctx;
     int64_t n = c->x->shape[0], stride = c->x->strides[0], first = part * c->per_part;
@@ -72,6 +75,7 @@ static void count_part(void *ctx, int64_t part) {
     if (done < length) __atomic_store_n(&c->bad, first + done, __ATOMIC_RELAXED);
 }
 
+/* Element i as int64; a uint64 past INT64_MAX wraps to a negative number. */
 static int64_t value_at(const asnd_nd *x, int64_t i) {
     char *at = x->data + i * x->strides[0];
     int64_t wide = 0;
@@ -82,6 +86,8 @@ static int64_t value_at(const asnd_nd *x, int64_t i) {
                      : wide;
 }
 
+/* NumPy's message for a negative value. A value past the end is the caller's mistake,
+ * whose result should be as long as the largest value asks. */
 static asn_status outside(const asnd_nd *x, int64_t at, int64_t bins) {
     int64_t v = value_at(x, at);
     if (v < 0)
@@ -91,6 +97,7 @@ static asn_status outside(const asnd_nd *x, int64_t at, int64_t bins) {
                          (long long)v, (long long)bins);
 }
 
+/* Parts only where the histograms that are to be added are short against the input. */
 static asn_status count_values(const asnd_nd *x, const asnd_nd *out) {
     int64_t n = x->shape[0], bins = out->shape[0];
     counting c = {.x = x, .count = counter_of(x->dtype), .bins = bins, .bad = -1};
@@ -130,6 +137,7 @@ static weigh_fn weigher_of(asn_dtype dtype) {
     }
 }
 
+/* One thread, in the order of the input, straight into out. */
 static asn_status sum_weights(const asnd_nd *x, const asnd_nd *weights,
                               const asnd_nd *out) {
     static const char zero[16];

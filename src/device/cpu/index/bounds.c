@@ -40,6 +40,7 @@ uint64_t asn_bounds_misses(const char *p, int64_t stride, int64_t n, uint64_t si
     return misses;
 }
 
+/* A piece of the only line, or some whole lines; the answer is or-ed. */
 static void bounds_chunk(void *ctx, int64_t chunk) {
     bounds_run *b = ctx;
     int64_t stride = b->lines->stride[0][0], length = b->lines->length;
@@ -61,6 +62,8 @@ static void bounds_chunk(void *ctx, int64_t chunk) {
     __atomic_fetch_or(&b->misses, misses, __ATOMIC_RELAXED);
 }
 
+/* Looks again, in order, for NumPy's message. ASN_OK: another thread changed the array
+ * meanwhile. */
 static asn_status report_first(const bounds_run *b, int64_t size, int axis) {
     asnd_line line;
     asn_lines_seek(b->lines, &line, 0);

@@ -1,4 +1,10 @@
-/* CPU device: fills that follow from positions. */
+/* CPU device: fills that follow from positions: arange, linspace, eye.
+ *
+ * An element is start + i delta, from its position alone, not by adding delta again and
+ * again: blocks can be made by any thread, and errors do not add up, as in NumPy. Dtypes
+ * without a loop of steps are made in a wider one (halves as float32, integers as int64)
+ * and cast.
+ */
 #include "device/cpu/index/creation.h"
 
 #include <math.h>
@@ -28,6 +34,7 @@ typedef struct {
     const double *last; /* of the last element, or NULL; float64 only */
 } fill_run;
 
+/* Elements [i, i + n) of the steps, in r->dtype, at `to`. */
 static void make_block(const fill_run *r, char *to, int64_t i, int64_t n) {
     r->make(&r->steps, to, i, n);
     if (r->last && i + n == r->out->shape[0]) ((double *)to)[n - 1] = *r->last;
@@ -35,6 +42,8 @@ static void make_block(const fill_run *r, char *to, int64_t i, int64_t n) {
         ((double *)to)[k] = floor(((double *)to)[k]);
 }
 
+/* CHUNK elements, made where they belong when that is a stretch of the dtype, else block
+ * by block. */
 static void fill_chunk(void *ctx, int64_t chunk) {
     const fill_run *r = ctx;
     const asnd_nd *out = r->out;
@@ -58,6 +67,7 @@ static void fill_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* ASN_ERR_VALUE: out is not 1-d. */
 static asn_status check_line(const char *name, const asnd_nd *out) {
     if (out->ndim == 1) return ASN_OK;
     return asn_error_set(ASN_ERR_VALUE, "%s: the result is 1-d, got %d-d", name,
@@ -69,6 +79,7 @@ static void fill_execute(fill_run *r) {
     asn_pool_run(fill_chunk, r, (n + CHUNK - 1) / CHUNK, (double)n * 0.5);
 }
 
+/* start and delta come in out's dtype and are cast to the one that computes. */
 asn_status asn_cpu_arange(const asnd_nd *out, const void *start, const void *delta) {
     fill_run r = {.out = out};
     ASN_TRY(check_line("arange", out));
@@ -87,6 +98,8 @@ asn_status asn_cpu_arange(const asnd_nd *out, const void *start, const void *del
     return ASN_OK;
 }
 
+/* The step is rounded once; `last` puts the end where rounding would miss it, as NumPy
+ * does. */
 asn_status asn_cpu_linspace(const asnd_nd *out, double start, double stop,
                             bool endpoint) {
     fill_run r = {.out = out, .dtype = ASN_F64, .make = asn_context_get()->steps->f64};
@@ -101,6 +114,8 @@ asn_status asn_cpu_linspace(const asnd_nd *out, double start, double stop,
     return ASN_OK;
 }
 
+/* Zeros, then ones along the diagonal as a 1-d view of it; an offset outside of the
+ * matrix leaves zeros. */
 asn_status asn_cpu_eye(const asnd_nd *out, int64_t k) {
     static const char zero[16];
     _Alignas(16) char one[16];

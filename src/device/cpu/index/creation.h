@@ -18,9 +18,9 @@ ASN_CHECK_RESULT asn_status asn_cpu_linspace(const asnd_nd *out, double start,
 /* Ones on the k-th diagonal of a 2-d view, zeros elsewhere. */
 ASN_CHECK_RESULT asn_status asn_cpu_eye(const asnd_nd *out, int64_t k);
 
-/* out[x[i]] += weights[i] (or 1): x is a 1-d int64 view, weights a 1-d float64 view or
- * NULL, out a 1-d float64 (weights) or int64 view that is overwritten. Errors: negative
- * x, x past out's end. */
+/* out[x[i]] += weights[i] (or 1): x is a 1-d view of integers, weights a 1-d float64 view
+ * or NULL, out a 1-d float64 (weights) or int64 view that is overwritten. Errors:
+ * negative x, x past out's end. */
 ASN_CHECK_RESULT asn_status asn_cpu_bincount(const asnd_nd *x, const asnd_nd *weights,
                                              const asnd_nd *out);
 

@@ -24,6 +24,9 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/threads.h"
 
+/* BLOCK: offsets worked out at a time; CHUNK: elements of a pool chunk; STREAM_ROW: bytes
+ * of a row that may go past the caches; RESOLVED, EARLY: indices resolved together, and
+ * how far ahead their elements are announced where self is larger than NEAR bytes. */
 enum {
     BLOCK = 1024,
     CHUNK = 8192,
@@ -58,7 +61,8 @@ typedef struct {
 #include "device/cpu/index/index_add.inc"
 
 /* Offsets into self and `other` of n positions of line `j` (dimensions 1 and up of J)
- * from x on. */
+ * from x on. Indices are resolved here: negative ones from the end, others by the
+ * mode. */
 static void block_offsets(const asnd_index_run *r, int64_t line, int64_t x, int64_t n,
                           int64_t *self, int64_t *other) {
     int64_t base = x * r->other_stride[0], start[ASN_ND_MAX_DIMS];
@@ -93,6 +97,8 @@ static void block_offsets(const asnd_index_run *r, int64_t line, int64_t x, int6
     }
 }
 
+/* ufunc.at: self = op(self, other), element by element in order, by the scan's kernel or,
+ * where there is none, the elementwise one. */
 static void accumulate(const asnd_index_run *r, char *self, const char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     asnd_scan_fn step = asn_kernels_get()->scan[r->op][r->dtype];
@@ -158,6 +164,7 @@ static void stream_rows(char *to, const char *from, int64_t n, const int64_t *t,
         }
 }
 
+/* n elements or runs at these offsets, by kind: get, put or accumulate. */
 static void move_block(const asnd_index_run *r, char *self, char *other, int64_t n,
                        const int64_t *self_off, const int64_t *other_off) {
     if (r->kind == ASN_MOVE_ACCUMULATE) {
@@ -191,6 +198,7 @@ static void move_block(const asnd_index_run *r, char *self, char *other, int64_t
             memcpy(to + t[i], from + f[i], (size_t)r->run);
 }
 
+/* Offsets of position `at` of the rest's loops, dimension 0 innermost. */
 static void rest_offsets(const asnd_index_run *r, int64_t at, int64_t *self,
                          int64_t *other) {
     *self = *other = 0;
@@ -233,6 +241,8 @@ static void move_rest(const asnd_index_run *r, int64_t n, const int64_t *self_of
         move_inside(r, n, self_off, other_off, first, end);
         return;
     }
+    /* across: neighbours of the rest lie next to each other in the result; along: those
+     * of J do. */
     bool gets = r->kind == ASN_MOVE_GET && r->run <= 16 && (r->run & (r->run - 1)) == 0;
     bool across = gets && r->num_rest && r->rest[0].other == r->run;
     bool along = gets && r->other_stride[0] == r->run;
@@ -315,6 +325,8 @@ static void move_pairs(asnd_index_run *r, int64_t x, int64_t n) {
     ASN_BY_SIZE(pairs, r->item)(r->other + x * step, step, &p, n);
 }
 
+/* A piece of J (all of it, or r->piece positions of a line) for positions [first, end) of
+ * the rest. */
 static void move_piece(asnd_index_run *r, int64_t piece, int64_t first, int64_t end) {
     int64_t self[BLOCK], other[BLOCK];
     int64_t line = piece / r->pieces, x = piece % r->pieces * r->piece;
@@ -334,6 +346,8 @@ static void move_piece(asnd_index_run *r, int64_t piece, int64_t first, int64_t 
     }
 }
 
+/* A pool chunk: pieces of J with all of the rest, or (split_rest) all of J with a part of
+ * the rest. */
 static void chunk_run(asnd_index_run *r, int64_t chunk) {
     int64_t loops = r->size_rest * r->item / r->run;
     int64_t pieces = r->size_j / r->extent[0] * r->pieces;
@@ -350,6 +364,7 @@ static void chunk_run(asnd_index_run *r, int64_t chunk) {
     if (r->stream) asn_block_stream_end();
 }
 
+/* Floating-point exceptions of an accumulation are collected from each thread. */
 static void index_chunk(void *ctx, int64_t chunk) {
     asnd_index_run *r = ctx;
     if (r->tracks) asn_fp_clear();
@@ -386,6 +401,8 @@ static bool is_inside(const asnd_index_run *r) {
     return r->size_j <= FEW || (r->kind == ASN_MOVE_PUT && !is_dense(r));
 }
 
+/* Decides who splits what and how long pieces are, then runs. A put's J is never split:
+ * its order counts. */
 static void index_execute(asnd_index_run *r) {
     if (r->size_j == 0 || r->size_rest == 0) return;
     double ns = (double)r->size_j * (1 + (double)r->size_rest * r->item / (double)r->run *
@@ -430,6 +447,8 @@ static void index_begin(asnd_index_run *r, asnd_move_kind kind, asnd_index_mode 
     r->met = 0;
 }
 
+/* A piece that saw an index outside has written nothing of it; the message is found
+ * afterwards. */
 asn_status asn_cpu_index_get(const asnd_nd *self, int nidx, const asnd_nd *const idx[],
                              const asnd_nd *out) {
     asnd_index_run r;
@@ -466,6 +485,8 @@ asn_status asn_cpu_index_put(const asnd_nd *self, int nidx, const asnd_nd *const
     return ASN_OK;
 }
 
+/* The axis becomes self's first dimension, and the indices' dimensions out's first, by
+ * strides: then it is a get with one index array. */
 asn_status asn_cpu_take(const asnd_nd *self, int axis, const asnd_nd *idx,
                         asnd_index_mode mode, const asnd_nd *out) {
     int64_t shape[ASN_ND_MAX_DIMS], strides[ASN_ND_MAX_DIMS];

@@ -22,7 +22,8 @@ ASN_CHECK_RESULT asn_status asn_cpu_index_get(const asnd_nd *self, int nidx,
 /* self[idx..., r...] = values[j..., r...]: with ASN_OP_NONE the last duplicate wins; else
  * self = op( self, value), unbuffered in order, as ufunc.at. values has out's shape above
  * (broadcast by strides) and self's dtype, or with an op any that it has a loop for:
- * self's elements are converted to it and back. */
+ * self's elements are converted to it and back. fp_flags: NULL, or has the ACLNNX_FP_*
+ * that an op raised or-ed in. ASN_ERR_NO_LOOP: the op has none for the dtype. */
 ASN_CHECK_RESULT asn_status asn_cpu_index_put(const asnd_nd *self, int nidx,
                                               const asnd_nd *const idx[],
                                               const asnd_nd *values, asn_op accumulate_op,

@@ -13,6 +13,7 @@ enum { EARLY = 64 };
 
 #define AT(T, k) (*(const T *)(p + (k) * stride))
 
+/* The next few lines; at a row's end on to the next row. */
 static inline void announce(asnd_index_ahead *a) {
     for (int64_t k = a->few; k > 0 && a->left > 0; k--, a->left--) {
         __builtin_prefetch(a->at, 0, 2);
@@ -23,6 +24,7 @@ static inline void announce(asnd_index_ahead *a) {
     }
 }
 
+/* stream: `to` is a multiple of 64 bytes. */
 static inline void store(char *to, __m512i line, bool stream) {
     if (stream)
         _mm512_stream_si512((__m512i *)(void *)to, line);
@@ -30,6 +32,7 @@ static inline void store(char *to, __m512i line, bool stream) {
         _mm512_storeu_si512(to, line);
 }
 
+/* Elements of 8 bytes of eight rows each. */
 static void lines_8(char *dst, const int64_t *to, const char *src, const int64_t *from,
                     int64_t stride, int64_t n, bool stream, asnd_index_ahead ahead) {
     for (int64_t i = 0; i < n; i++) {

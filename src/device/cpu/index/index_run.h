@@ -8,6 +8,8 @@
 
 #include "device/cpu/index/index.h"
 
+/* A dimension of the rest: its extent, and how it lies in self and in the other view (the
+ * result of a get, the values of a put). */
 typedef struct {
     int64_t extent, self, other; /* strides in bytes */
 } asnd_index_rest;
@@ -28,13 +30,15 @@ typedef struct {
     int64_t extent[ASN_ND_MAX_DIMS + 1], other_stride[ASN_ND_MAX_DIMS + 1];
     int64_t idx_stride[ASN_ND_MAX_DIMS + 1][ASN_ND_MAX_DIMS];
     asnd_index_rest rest[ASN_ND_MAX_DIMS];
+    /* Elements of J and of the rest; pieces of a line of J and positions of each; what a
+     * pool chunk takes, pieces or (split_rest) positions of the rest's loops. */
     int64_t size_j, size_rest, pieces, piece, rest_per_chunk;
     bool split_rest;
     bool inside; /* the rest's innermost dimension is walked for each index */
     bool stream; /* long rows, many of them, past the caches */
     bool checks; /* pieces check their indices; missed: one was outside */
     int missed;
-    bool tracks; /* conditions, of an accumulation */
+    bool tracks; /* floating-point exceptions, of an accumulation, go to `met` (atomic) */
     uint32_t met;
 } asnd_index_run;
 

@@ -6,6 +6,8 @@
 
 #include "device/cpu/index/bounds.h"
 
+/* Whether dimension d of J goes on where the last one collected ends, for every
+ * operand. */
 static bool j_merges(const asnd_index_run *r, const asnd_nd *const idx[],
                      const asnd_nd *other, int d) {
     int last = r->num_j - 1;
@@ -16,6 +18,8 @@ static bool j_merges(const asnd_index_run *r, const asnd_nd *const idx[],
     return true;
 }
 
+/* J's dimensions of extent above 1, innermost first, merged; one of extent 1 where there
+ * are none. */
 static void collect_j(asnd_index_run *r, const asnd_nd *const idx[], const asnd_nd *other,
                       int ndim_j) {
     r->num_j = 0;
@@ -61,6 +65,8 @@ static void turn_j(asnd_index_run *r) {
     }
 }
 
+/* The rest's dimensions, innermost first; the contiguous tail becomes r->run bytes, but
+ * an accumulation goes element by element. */
 static void collect_rest(asnd_index_run *r, const asnd_nd *self, const asnd_nd *other,
                          int ndim_j) {
     r->num_rest = 0;
@@ -87,6 +93,7 @@ static void collect_rest(asnd_index_run *r, const asnd_nd *self, const asnd_nd *
     }
 }
 
+/* Whether index array k says the same for all of J. */
 static bool is_one(const asnd_index_run *r, int k) {
     for (int d = 0; d < r->num_j; d++)
         if (r->idx_stride[d][k]) return false;
@@ -120,12 +127,16 @@ bool asn_index_is_simple(const asnd_index_run *r) {
             (r->dtype == ASN_F64 || r->dtype == ASN_F32 || asn_index_is_word(r->dtype)));
 }
 
+/* move_pairs in index.c takes these; the rest goes by offsets (block_offsets), which is
+ * the general path. */
 bool asn_index_is_pairs(const asnd_index_run *r) {
     return r->kind == ASN_MOVE_GET && r->mode == ASN_INDEX_RAISE && r->num_idx == 2 &&
            r->size_rest == 1 && r->num_j == 1 && r->idx_stride[0][0] == 8 &&
            r->idx_stride[0][1] == 8;
 }
 
+/* Nothing is checked where nothing is moved; an empty axis is an error where something
+ * would be. */
 asn_status asn_index_setup(asnd_index_run *r, const asnd_nd *self, int nidx,
                            const asnd_nd *const idx[], const asnd_nd *other) {
     int ndim_j = nidx ? idx[0]->ndim : 0;

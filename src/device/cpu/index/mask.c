@@ -63,6 +63,7 @@ static const uint8_t *block_mask(const mask_run *r, const asnd_line *line, int64
     return buffer;
 }
 
+/* Bytes that are not 0, whatever they are: a non-canonical bool counts once. */
 static int64_t count_block(const uint8_t *mask, int64_t n) {
     int64_t total = 0;
     const asnd_mask_loops *loops = asn_context_get()->masks;
@@ -77,6 +78,8 @@ static int64_t count_block(const uint8_t *mask, int64_t n) {
     return total;
 }
 
+/* The positions of bytes that are not 0, to pos, which has room for n and 16 more;
+ * returns how many. Each is written, and kept where it counts: no branch. */
 static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
     int64_t count = 0, i = 0;
     const asnd_mask_loops *loops = asn_context_get()->masks;
@@ -99,6 +102,7 @@ static int64_t list_positions(const uint8_t *mask, int64_t n, uint16_t *pos) {
 
 /* ---- passes */
 
+/* A chunk's lines [first, end), and of each the elements [from, to). */
 static void chunk_bounds(const mask_run *r, int64_t chunk, int64_t *first, int64_t *end,
                          int64_t *from, int64_t *to) {
     *from = 0;
@@ -125,6 +129,7 @@ static bool counts_words(const mask_run *r, uint64_t *bits) {
            (is_float || (asn_is_integer(r->mask_dtype) && item >= 4));
 }
 
+/* The first pass: r->start[chunk + 1] receives the chunk's count. */
 static void count_chunk(void *ctx, int64_t chunk) {
     mask_run *r = ctx;
     int64_t first, end, from, to, total = 0;
@@ -150,6 +155,8 @@ static void count_chunk(void *ctx, int64_t chunk) {
     r->start[chunk + 1] = total;
 }
 
+/* The second pass: the chunk's results, from r->start[chunk] on. A chunk without any is
+ * not read again. */
 static void emit_chunk(void *ctx, int64_t chunk) {
     mask_run *r = ctx;
     int64_t first, end, from, to, at = r->start[chunk];
@@ -177,6 +184,8 @@ static void emit_chunk(void *ctx, int64_t chunk) {
     }
 }
 
+/* Lays out the walk and counts. r->start, which the caller frees, receives the chunks'
+ * places, *count the total; without elements it stays NULL. ASN_ERR_MEMORY. */
 static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
                              const asnd_nd *mask, const asnd_nd *self, int64_t *count) {
     r->loops = asn_context_get()->masks;
@@ -206,11 +215,13 @@ static asn_status mask_count(mask_run *r, int ndim, const int64_t *shape,
     return ASN_OK;
 }
 
+/* The second pass, where anything counts. */
 static void mask_emit(mask_run *r) {
     double n = (double)r->lines->count * (double)r->lines->length;
     if (r->start && r->start[r->chunks]) asn_pool_run(emit_chunk, r, r->chunks, n * 0.8);
 }
 
+/* The first pass alone. */
 asn_status asn_cpu_count_nonzero(const asnd_nd *in, int64_t *count) {
     asnd_lines lines;
     mask_run r = {.lines = &lines, .start = NULL};
@@ -221,6 +232,8 @@ asn_status asn_cpu_count_nonzero(const asnd_nd *in, int64_t *count) {
 
 /* ---- nonzero */
 
+/* Positions as coordinates: divided by the extents from the innermost dimension out,
+ * without a last division for the outermost. */
 static void emit_positions(const mask_run *r, const asnd_line *line, int64_t number,
                            int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
     const asnd_nd *out = r->nonzero;
@@ -245,6 +258,7 @@ static void emit_positions(const mask_run *r, const asnd_line *line, int64_t num
     }
 }
 
+/* 1-d positions into contiguous int64, straight from the mask. */
 static int64_t store_positions(const mask_run *r, const asnd_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                                int64_t end) {
@@ -254,6 +268,7 @@ static int64_t store_positions(const mask_run *r, const asnd_line *line, int64_t
                                   (int64_t *)r->nonzero->data + at);
 }
 
+/* Counted first, so that nothing is written where out has no room (ASN_ERR_VALUE). */
 asn_status asn_cpu_nonzero(const asnd_nd *in, const asnd_nd *out, int64_t *count) {
     asnd_lines lines;
     mask_run r = {.lines = &lines, .start = NULL, .emit = emit_positions, .nonzero = out};
@@ -282,6 +297,7 @@ asn_status asn_cpu_nonzero(const asnd_nd *in, const asnd_nd *out, int64_t *count
 #define EACH_SIZE "device/cpu/index/mask.inc"
 #include "device/cpu/each_size.inc"
 
+/* From listed positions of self to the list, in order; emit_scatter the other way. */
 static void emit_select(const mask_run *r, const asnd_line *line, int64_t number,
                         int64_t x, const uint16_t *pos, int64_t n, int64_t at) {
     int64_t step = r->lines->stride[0][SELF];
@@ -300,6 +316,8 @@ static void emit_scatter(const mask_run *r, const asnd_line *line, int64_t numbe
     ASN_BY_SIZE(place, r->item)(dst, step, src, r->out_stride, pos, n);
 }
 
+/* Without a list of positions; room: elements up to the chunk's last result, past which
+ * nothing may be written. */
 static int64_t select_directly(const mask_run *r, const asnd_line *line, int64_t number,
                                int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                                int64_t end) {
@@ -308,6 +326,7 @@ static int64_t select_directly(const mask_run *r, const asnd_line *line, int64_t
                             r->out + at * r->item, end - at);
 }
 
+/* The reverse, from the list's elements to places of self. */
 static int64_t place_directly(const mask_run *r, const asnd_line *line, int64_t number,
                               int64_t x, const uint8_t *mask, int64_t n, int64_t at,
                               int64_t end) {
@@ -322,6 +341,8 @@ static bool moves_directly(const mask_run *r) {
            r->out_stride == r->item && r->loops;
 }
 
+/* ASN_ERR_VALUE: the mask is not bool or not of self's shape, or the list is not 1-d of
+ * its dtype. */
 static asn_status check_mask(const char *name, const asnd_nd *self, const asnd_nd *mask,
                              const asnd_nd *list) {
     bool same = mask->dtype == ASN_BOOL && mask->ndim == self->ndim;
@@ -357,6 +378,7 @@ asn_status asn_cpu_masked_select(const asnd_nd *self, const asnd_nd *mask,
     return status;
 }
 
+/* one: the list is a single element for all (stride 0), of any count. */
 static asn_status scatter_list(const asnd_nd *self, const asnd_nd *mask,
                                const asnd_nd *values, bool one) {
     ASN_TRY(check_mask("masked_scatter", self, mask, values));

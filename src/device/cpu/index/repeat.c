@@ -10,6 +10,8 @@
 #include "device/cpu/move/copy.h"
 #include "device/cpu/index/index.h"
 
+/* Each element `count` times: out's axis becomes two, elements outside, repetitions
+ * inside. */
 static asn_status repeat_all(const asnd_nd *in, int axis, int64_t count,
                              const asnd_nd *out) {
     int64_t shape[ASN_ND_MAX_DIMS + 1], from[ASN_ND_MAX_DIMS + 1],
@@ -28,6 +30,7 @@ static asn_status repeat_all(const asnd_nd *in, int axis, int64_t count,
     return asn_cpu_copy(&dst, &src);
 }
 
+/* Counts are looked at before anything is written; NumPy's messages. */
 asn_status asn_cpu_repeat(const asnd_nd *in, int axis, const asnd_nd *counts,
                           const asnd_nd *out) {
     if (axis < 0 || axis >= in->ndim || out->ndim != in->ndim ||
@@ -59,6 +62,7 @@ asn_status asn_cpu_repeat(const asnd_nd *in, int axis, const asnd_nd *counts,
                              "repeat: the counts add up to %lld, the result has %lld",
                              (long long)sum, (long long)out->shape[axis]);
     if (given == 1) return repeat_all(in, axis, *(const int64_t *)counts->data, out);
+    /* Counts of their own: position i stands in the list counts[i] times. */
     int64_t *list = asn_malloc((size_t)sum * sizeof *list);
     if (!list) return ASN_ERR_MEMORY;
     for (int64_t i = 0, at = 0; i < extent; i++)

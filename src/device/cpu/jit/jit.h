@@ -8,8 +8,8 @@
  *  - where there are no pieces (another architecture, a row that does not vectorise,
  *    complex numbers) or no executable memory (ASNUMPY_JIT=0 is the same);
  *  - for a block with an element outside the range of a vector function, or that raised a
- *    floating-point condition in a program with such a function: the interpreter then
- *    gives the element to the C library and says which conditions are the program's.
+ *    floating-point exception in a program with such a function: the interpreter then
+ *    gives the element to the C library and says which exceptions are the program's.
  *
  * Memory is never writable and executable at once: a program is written to fresh pages,
  * which then become executable and are not written again.
@@ -78,7 +78,7 @@ asnd_jit_mode asn_jit_now(void);
 
 typedef struct {
     int64_t compiled, found, refused; /* programs */
-    int64_t in_turns;                 /* of those compiled: two vectors at a time */
+    int64_t in_turns;                 /* of those compiled: two vectors interleaved */
     double compile_ns;                /* altogether */
 } asnd_jit_counts;
 asnd_jit_counts asn_jit_count(void);

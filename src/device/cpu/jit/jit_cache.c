@@ -26,7 +26,7 @@ enum {
     MAX_KEY = 16 * ASN_MAX_STEPS,
     MAX_CODE = 1 << 16
 };
-/* A program met for the first time is compiled when its run takes as long as this. */
+/* A program seen for the first time is compiled when its run takes as long as this. */
 static const double WORTH_NS = 20e3;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -35,6 +35,8 @@ static asnd_jit_code *entries[ENTRIES]; /* under lock */
 static asnd_jit_counts counts;          /* likewise */
 static int switched = -1;               /* asnd_jit_mode; -1: not asked yet */
 
+/* The environment is read once; without pieces for this processor the answer is always
+ * OFF. */
 asnd_jit_mode asn_jit_now(void) {
     int mode = __atomic_load_n(&switched, __ATOMIC_RELAXED);
     if (mode < 0) {
@@ -64,7 +66,9 @@ asnd_jit_counts asn_jit_count(void) {
 
 /* ---- keys */
 
-/* Everything that the machine code depends on. */
+/* Everything that the machine code depends on. Slots and addresses are no part of it: the
+ * code takes every pointer from ptr. Returns the bytes, whole words, which the hash
+ * takes. */
 static uint32_t write_key(const asnd_plan *plan, unsigned char *key) {
     uint32_t n = 0;
     key[n++] =
@@ -99,6 +103,8 @@ static uint32_t write_key(const asnd_plan *plan, unsigned char *key) {
 
 /* ---- executable memory */
 
+/* A copy of the code on pages of its own, made executable after it is written; *mapped:
+ * their bytes, for munmap. NULL: there is no memory, or the system forbids it. */
 static asnd_jit_fn make_executable(const uint8_t *code, size_t size, size_t *mapped) {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     *mapped = (size + page - 1) / page * page;
@@ -119,6 +125,7 @@ void asn_jit_hold(asnd_jit_code *code) {
     if (code) __atomic_add_fetch(&code->users, 1, __ATOMIC_RELAXED);
 }
 
+/* The last user unmaps the pages, also after the table gave the entry up. */
 void asn_jit_release(asnd_jit_code *code) {
     if (!code || __atomic_sub_fetch(&code->users, 1, __ATOMIC_ACQ_REL) > 0) return;
     if (code->fn) {
@@ -156,7 +163,8 @@ static void add_lanes(const asnd_jit_code *code, char *sum, const char *values,
 }
 
 /* Without masks (AVX2, complex numbers) the last elements are taken to a vector's worth
- * of memory, filled up with the first of them, and their results back. */
+ * of memory, filled up with the first of them, and their results back. Spare lanes repeat
+ * the first of these elements, so they raise nothing that it does not. */
 static uint32_t run_rest(const asnd_jit_code *code, char *const *ptr, int64_t from,
                          int64_t n) {
     _Alignas(64) char vectors[2 * ACLNNX_MAX_OPERANDS][128];
@@ -181,7 +189,8 @@ static uint32_t run_rest(const asnd_jit_code *code, char *const *ptr, int64_t fr
     return outside;
 }
 
-/* The last whole vector, some of whose elements were computed before. */
+/* The last whole vector, some of whose elements were computed before. Right where results
+ * are no inputs and nothing is summed (code->repeats); n is a vector at least. */
 static uint32_t run_last(const asnd_jit_code *code, char *const *ptr, int64_t n) {
     char *at[ASN_MAX_VALUES];
     for (int i = 0; i < code->num_arrays; i++) {
@@ -191,6 +200,8 @@ static uint32_t run_last(const asnd_jit_code *code, char *const *ptr, int64_t n)
     return code->fn(at, code->lanes);
 }
 
+/* Code of AVX-512 takes any n itself (lanes 1). Else the whole vectors, then the rest by
+ * either way; sums need a call even of 0 elements, which clears their lanes. */
 uint32_t asn_jit_run(const asnd_jit_code *code, char *const *ptr, int64_t n) {
     if (code->lanes == 1) return code->fn(ptr, n);
     int64_t whole = n & -(int64_t)code->lanes;
@@ -200,7 +211,8 @@ uint32_t asn_jit_run(const asnd_jit_code *code, char *const *ptr, int64_t n) {
                                              : run_rest(code, ptr, whole, n - whole));
 }
 
-/* Rows whose last vector overlaps the one before. */
+/* Rows whose last vector overlaps the one before. As run_last, with the last vector's
+ * pointers moved along from row to row. */
 static uint32_t run_overlapping(const asnd_jit_code *code, char **ptr, int64_t n,
                                 int64_t rows, int moving, const uint16_t *place,
                                 const int64_t *step) {
@@ -238,6 +250,8 @@ uint32_t asn_jit_run_rows(const asnd_jit_code *code, char **ptr, int64_t n, int6
     return outside;
 }
 
+/* What asn_jit_run needs of the program: which pointers are arrays, of which item size,
+ * and how many elements a call must be a multiple of. */
 static void list_arrays(asnd_jit_code *code, const asnd_jit_program *p) {
     code->lanes = p->vector_bytes == 64 && !p->has_complex ? 1 : p->lanes;
     if (p->num_sums && code->lanes > 1) { /* steps of 64 bytes */
@@ -265,7 +279,8 @@ static void list_arrays(asnd_jit_code *code, const asnd_jit_program *p) {
 }
 
 /* Fills code->fn; leaves it NULL when some step has no piece. Under the lock, which
- * guards the work space too. */
+ * guards the work space too. First with sums in registers, then, when they do not fit,
+ * without; each for two vectors interleaved where that fits, else for one. */
 static void compile(asnd_jit_code *code, const asnd_plan *plan) {
     static asnd_jit_program program, two;
     static uint8_t buffer[MAX_CODE];
@@ -299,6 +314,8 @@ static void compile(asnd_jit_code *code, const asnd_plan *plan) {
     counts.compile_ns += now_ns() - start;
 }
 
+/* A new entry, not compiled yet, in the place of the one that was there; the table holds
+ * it. NULL: there is no memory. */
 static asnd_jit_code *add_entry(asnd_jit_code **entry, const unsigned char *key,
                                 uint32_t size, uint64_t hash) {
     asnd_jit_code *code = asn_malloc(sizeof *code + size);
@@ -312,6 +329,8 @@ static asnd_jit_code *add_entry(asnd_jit_code **entry, const unsigned char *key,
     return *entry = code;
 }
 
+/* The second sight of a program, or a first run that is long enough, compiles it; the
+ * compilation runs under the lock, which others do not wait for. */
 asnd_jit_code *asn_jit_find(const asnd_plan *plan, double work_ns, bool *settled) {
     unsigned char key[MAX_KEY];
     asnd_jit_mode mode = asn_jit_now();

@@ -2,7 +2,7 @@
  *
  * One pass over the operations for the loop over whole vectors; with AVX-512 another one
  * for the elements left over, whose loads and stores go under a mask; the spare lanes of
- * a masked load hold the first element, so that they raise no condition of their own
+ * a masked load hold the first element, so that they raise no exception of their own
  * (with AVX2 the caller brings whole vectors only). An operand is loaded at its first
  * reader, a result stored where the program says. With no register left, the value whose
  * next reader is furthest goes: to the stack, or nowhere when it lies in memory anyway.
@@ -18,6 +18,7 @@
  */
 #include "device/cpu/jit/jit_compiler.h"
 
+/* The instruction that adds to the sum's lanes. */
 static x86_vop adding(const asnd_jit_compiler *c, int sum) {
     int lane = c->p->values[c->p->sums[sum].value[0]].lane;
     return asn_lane_bytes(lane) == 8 ? X86_ADD_64 : X86_ADD_32;
@@ -39,7 +40,8 @@ static void clear_sum(asnd_jit_compiler *c, int sum, int reg) {
     x86_vector(&c->code, X86_SPLAT_RAX, c->width, reg, 0, RAX);
 }
 
-/* Spare lanes of the last vector add nothing. */
+/* Spare lanes of the last vector add nothing. accumulator: the first vector's; a second
+ * vector goes to the next. */
 static void emit_sums(asnd_jit_compiler *c, int accumulator) {
     for (int s = 0; s < c->p->num_sums; s++)
         for (int k = 0; k < c->p->vectors; k++) {
@@ -50,7 +52,9 @@ static void emit_sums(asnd_jit_compiler *c, int accumulator) {
         }
 }
 
-/* What the program computes at a time; sums go to their accumulators from that one on. */
+/* What the program computes at a time; sums go to their accumulators from that one on. At
+ * its beginning no value but the fixed ones is in a register, whatever came before, so it
+ * can be written several times in one function. Stores and sums are the only effects. */
 static void emit_body(asnd_jit_compiler *c, int accumulator) {
     const asnd_jit_program *p = c->p;
     for (int v = 0; v < p->num_values; v++) {
@@ -78,6 +82,8 @@ static void emit_body(asnd_jit_compiler *c, int accumulator) {
     asn_jit_release_dead(c);
 }
 
+/* The first arrays that are read, then those written, get a register each; pointers of
+ * others are loaded at each access (asn_jit_address_of). */
 static void choose_addresses(asnd_jit_compiler *c) {
     const asnd_jit_program *p = c->p;
     c->num_addresses = 0;
@@ -110,6 +116,9 @@ static bool keep_constant(asnd_jit_compiler *c) {
     return true;
 }
 
+/* Saves registers, makes a frame of 64-byte slots (whose number is put in at *frame when
+ * it is known), loads addresses, clears marks and sums, and loads up to `constants`
+ * constants that stay. */
 static void emit_prologue(asnd_jit_compiler *c, int constants, size_t *frame) {
     const asnd_jit_program *p = c->p;
     asnd_code_buffer *code = &c->code;
@@ -152,6 +161,8 @@ static void emit_prologue(asnd_jit_compiler *c, int constants, size_t *frame) {
     c->pinned = 0;
 }
 
+/* eax = whether a sticky register has a sign bit set: some argument was outside.
+ * vzeroupper spares callers with SSE code the penalty of dirty upper halves. */
 static void emit_epilogue(asnd_jit_compiler *c) {
     const asnd_jit_program *p = c->p;
     asnd_code_buffer *code = &c->code;
@@ -182,6 +193,8 @@ static void emit_epilogue(asnd_jit_compiler *c) {
     x86_byte(code, 0xc3);
 }
 
+/* Constants follow the code, aligned to their size; the displacements of the instructions
+ * that read them (relative to the next instruction) are put in. */
 static void emit_constants(asnd_jit_compiler *c) {
     asnd_code_buffer *code = &c->code;
     size_t where[ASN_JIT_MAX_CONSTANTS];
@@ -200,7 +213,8 @@ static void emit_constants(asnd_jit_compiler *c) {
     }
 }
 
-/* while (done + vectors * lanes <= n), one accumulator of a sum after the other */
+/* while (done + vectors * lanes <= n), one accumulator of a sum after the other. The loop
+ * begins at a multiple of 32 bytes. */
 static void emit_loop(asnd_jit_compiler *c, int vectors) {
     asnd_code_buffer *code = &c->code;
     const x86_mem next = {R11, RSP, 1, vectors * c->p->lanes};
@@ -220,7 +234,8 @@ static void emit_loop(asnd_jit_compiler *c, int vectors) {
     x86_land(code, none);
 }
 
-/* while (done < n), under a mask: with vectors in turns two at most */
+/* while (done < n), under a mask: two vectors at most where they are interleaved. The
+ * mask is the lowest min(n - done, lanes) bits (bzhi). */
 static void emit_rest(asnd_jit_compiler *c) {
     asnd_code_buffer *code = &c->code;
     static const uint8_t move_to_rax[] = {0x48, 0xb8};
@@ -259,6 +274,8 @@ static void combine_sums(asnd_jit_compiler *c) {
         }
 }
 
+/* The accumulators' lanes go to ptr[sum], 64 bytes, for the kernel's last steps in
+ * fused_fold.c. */
 static void store_sums(asnd_jit_compiler *c) {
     x86_vop store = X86_LOAD_64;
     store.opcode |= X86_STORE_BIT;
@@ -270,8 +287,8 @@ static void store_sums(asnd_jit_compiler *c) {
         }
 }
 
-/* A whole vector that is left over by two in turns is the rest's, but for where there is
- * none, where a sum's order needs it, and where it is little code. */
+/* A whole vector that is left over by two interleaved is the rest's, but for where there
+ * is none, where a sum's order needs it, and where it is little code. */
 static bool needs_single(const asnd_jit_compiler *c, const asnd_jit_program *one) {
     enum { SHORT = 400 };
     size_t length = 0;
@@ -310,6 +327,8 @@ static void count_needs(asnd_jit_compiler *c, const asnd_jit_program *p) {
     c->counted = true;
 }
 
+/* The whole function: prologue, loop of two vectors (or of all accumulators), loop of
+ * one, rest, sums, epilogue, constants. */
 static void emit_function(asnd_jit_compiler *c, const asnd_jit_program *one,
                           const asnd_jit_program *two, int constants) {
     size_t frame;
@@ -331,6 +350,7 @@ static void emit_function(asnd_jit_compiler *c, const asnd_jit_program *one,
     emit_constants(c);
 }
 
+/* Registers that the first pass found unused (beyond c.peak) are the constants'. */
 size_t asn_jit_compile(const asnd_jit_program *one, const asnd_jit_program *two,
                        uint8_t *out, size_t room) {
     asnd_jit_compiler c;

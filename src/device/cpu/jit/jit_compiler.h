@@ -22,6 +22,8 @@ enum {
     ASN_JIT_ADDRESSES = 6 /* that have a register */
 };
 
+/* A displacement that is to lead to a constant: `tail` bytes of its instruction follow
+ * it, from whose end it counts. */
 typedef struct {
     uint32_t at; /* of the displacement */
     uint8_t tail;
@@ -30,7 +32,8 @@ typedef struct {
 
 /* A constant of the pieces that would gain from a register of its own: loads are what
  * limits long programs, one vector a cycle (sqrt(a*a+b*b)*exp(-c)+where(d>0,a,b) in L1:
- * 1.29 ns an element with all of them in memory). */
+ * 1.29 ns an element with all of them in memory). data: its offset in the table's data,
+ * size in bytes. */
 typedef struct {
     uint32_t data;
     uint8_t size;
@@ -40,13 +43,15 @@ typedef struct {
 } asnd_jit_wanted;
 
 typedef struct {
-    const asnd_jit_program *p; /* that is being written: of one vector or two in turns */
+    const asnd_jit_program *p; /* being written: of one vector or two interleaved */
     asnd_code_buffer code;
     bool tail, failed;
     bool counted;                /* a first pass has seen what the program needs */
     bool mixed[ASN_JIT_MAX_OPS]; /* two vectors' operations whose instructions take turns
                                   */
     int registers, width;        /* of vectors, bytes */
+    /* Of each value: its register and its spill slot, or -1; the next operation that
+     * reads it. */
     int16_t reg[ASN_JIT_MAX_VALUES], spill[ASN_JIT_MAX_VALUES];
     int16_t next_use[ASN_JIT_MAX_VALUES];
     bool fixed[ASN_JIT_MAX_VALUES];   /* in its register all the time */
@@ -54,6 +59,8 @@ typedef struct {
     uint32_t pinned; /* registers of the operation that is being written */
     int parts;       /* registers of 64 bytes */
     int accumulators[ASN_JIT_MAX_SUMS][ASN_JIT_ACCUMULATORS * ASN_JIT_MAX_PARTS];
+    /* sticky: the registers of marks; spills: slots in use, frame: the most of them;
+     * peak: the most registers at once; at: the operation being written. */
     int sticky[2], spills, frame, peak, at;
     int num_addresses;
     uint16_t addresses[ASN_JIT_ADDRESSES]; /* pointers that have a register */
@@ -83,6 +90,7 @@ int asn_jit_address_register(int n);
 x86_mem asn_jit_address_of(asnd_jit_compiler *c, int pointer, int lane, bool moves);
 /* Likewise, of the first or second vector. */
 x86_mem asn_jit_address_in(asnd_jit_compiler *c, int pointer, int lane, bool second);
+/* Stores a vector of the program's lanes; in the rest under the mask. */
 void asn_jit_emit_store(asnd_jit_compiler *c, int reg, int lane, x86_mem m);
 void asn_jit_emit_copy(asnd_jit_compiler *c, int to, int from);
 /* A free register, or that of the value whose next reader is furthest; `low`: one that
@@ -100,8 +108,8 @@ void asn_jit_release_dead(asnd_jit_compiler *c);
 
 /* An operation's piece, its operands in registers or where they lie. */
 void asn_jit_emit_op(asnd_jit_compiler *c, const asnd_jit_op *op);
-/* An operation of one vector and the same of another, the pieces' instructions in turns;
- * false: not this one. */
+/* An operation of one vector and the same of another, the pieces' instructions
+ * interleaved; false: not this one. */
 bool asn_jit_emit_two(asnd_jit_compiler *c, const asnd_jit_op *ops);
 /* The stores of what is known; `before`: the operation they come before. */
 void asn_jit_emit_stores(asnd_jit_compiler *c, int before);

@@ -1,8 +1,8 @@
-/* CPU device: a JIT program for two vectors in turns.
+/* CPU device: a JIT program for two vectors, interleaved.
  *
  * The operations of one vector wait for each other; a processor looks as far ahead as
  * its schedulers hold instructions, which in a long program is less than a vector. With
- * an operation of the first vector and the same of the second in turns there is always
+ * an operation of the first vector beside the same of the second there is always
  * something to do. Constants, and the marks of arguments outside, are common to both.
  */
 #include "device/cpu/jit/jit_program.h"
@@ -13,14 +13,17 @@ typedef struct {
     uint16_t twin[ASN_JIT_MAX_VALUES]; /* the second vector's value */
 } turning;
 
+/* The second vector's value in the place of one of the first's; NONE stays NONE. */
 static uint16_t twin_of(const turning *t, uint16_t value) {
     return value == ASN_JIT_NONE ? value : t->twin[value];
 }
 
+/* One register serves both vectors. */
 static bool is_common(const asnd_jit_value *value) {
     return value->kind == ASN_JIT_CONST || value->kind == ASN_JIT_ZERO;
 }
 
+/* The first vector's values keep their numbers, their twins come after all of them. */
 static void add_values(turning *t) {
     asnd_jit_program *two = t->two;
     two->num_values = t->one->num_values;
@@ -64,6 +67,8 @@ static void add_operations(turning *t) {
     }
 }
 
+/* Each store twice; a store before operation i of one is before the pair 2 i. Each sum
+ * has a value of either vector. */
 static void add_stores(turning *t) {
     asnd_jit_program *two = t->two;
     two->num_stores = 0;
@@ -83,8 +88,9 @@ static void add_stores(turning *t) {
     }
 }
 
-/* Whether the values alone, in the best case, take more registers than there are: what
- * is read last gives way to what is made. */
+/* Whether the values alone, in the best case, take more registers than there are: what is
+ * read last gives way to what is made. A lower bound, by counting values alive before
+ * each operation: what passes may still not fit, which the allocator finds out. */
 static bool is_crowded(const asnd_jit_program *p) {
     const int registers = p->vector_bytes == 64 ? 32 : 16;
     int16_t change[ASN_JIT_MAX_OPS + 2] = {0};
@@ -106,6 +112,7 @@ static bool is_crowded(const asnd_jit_program *p) {
     return false;
 }
 
+/* Builds the program; its uses are found anew. */
 bool asn_jit_in_turns(asnd_jit_program *two, const asnd_jit_program *one) {
     if (2 * one->num_values > ASN_JIT_MAX_VALUES || 2 * one->num_ops > ASN_JIT_MAX_OPS ||
         2 * one->num_stores > ASN_JIT_MAX_STORES)

@@ -7,6 +7,10 @@
  * gives the same value (small integers and floats through int32, halves through float32).
  * Copies, and casts between integers of one width, are other names for the same value.
  * A comparison that is only asked by selections becomes a part of these.
+ *
+ * What comes out is in order and without registers: values (asnd_jit_value) and
+ * operations on them, each with a piece of machine code. The dtype rules are those of the
+ * plan's steps; a step without a piece leaves the whole program to the interpreter.
  */
 #include "device/cpu/jit/jit_program.h"
 
@@ -26,6 +30,7 @@ typedef struct {
     const asnd_step *asked[ASN_MAX_VALUES]; /* the comparison that its readers make */
 } lowering;
 
+/* How a dtype lies in a vector when it is loaded. */
 static int lane_of(asn_dtype dt) {
     static const uint8_t lanes[ASN_DTYPE_COUNT] = {
         [ASN_BOOL] = ASN_LANE_B8, [ASN_I8] = ASN_LANE_I8,     [ASN_U8] = ASN_LANE_U8,
@@ -55,6 +60,7 @@ static bool is_half(int lane) {
 static bool is_integer(int lane) {
     return lane <= ASN_LANE_U64;
 }
+/* Shorter than int32. */
 static bool is_small(int lane) {
     return asn_lane_bytes(lane) < 4;
 }
@@ -69,6 +75,8 @@ static int number_like(int lane) {
     return is_bool(lane) ? of[lane - ASN_LANE_B8] : lane;
 }
 
+/* A new value, read as `lane`; pointer: of the plan's value, where it is in memory.
+ * NOTHING: there is no room. */
 static ref add_value(lowering *l, asnd_jit_kind kind, int lane, int pointer) {
     asnd_jit_program *p = l->out;
     if (p->num_values == ASN_JIT_MAX_VALUES) return NOTHING;
@@ -82,6 +90,7 @@ static ref complex_of(ref re, ref im) {
     if (re.value == ASN_JIT_NONE || im.value == ASN_JIT_NONE) return NOTHING;
     return (ref){re.value, re.lane, im.value};
 }
+/* The real or imaginary part as a value by itself. */
 static ref part_of(ref a, bool imaginary) {
     return (ref){imaginary ? a.imag : a.value, a.lane, ASN_JIT_NONE};
 }
@@ -103,6 +112,7 @@ static ref add_op(lowering *l, unsigned piece, const ref *src, int lane) {
 static ref cast(lowering *l, ref a, int to);
 static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count);
 
+/* By two casts; NOTHING where `via` would be no step ahead. */
 static ref cast_through(lowering *l, ref a, int via, int to) {
     if (a.lane == via || to == via) return NOTHING;
     ref between = cast(l, a, via);
@@ -125,6 +135,8 @@ static ref cast_complex(lowering *l, ref a, int to) {
     return add_op(l, piece, either, to);
 }
 
+/* `a` as lanes `to`, by C's rules as NumPy casts: the same value, a piece, or several.
+ * NOTHING: there is no way. */
 static ref cast(lowering *l, ref a, int to) {
     if (is_complex(to) || a.imag != ASN_JIT_NONE) return cast_complex(l, a, to);
     if (a.lane == to) return a;
@@ -152,7 +164,8 @@ static ref cast(lowering *l, ref a, int to) {
 }
 
 /* Notes in sign bits where the arguments of a vector function, or of a cast, are outside
- * its range. */
+ * its range. The marks are a chain: each check reads those before it and gives new ones.
+ * False: no room. */
 static bool add_check(lowering *l, unsigned piece, const ref *arguments, int count) {
     asnd_jit_program *p = l->out;
     int wide = asn_lane_bytes(arguments[0].lane) == 8;
@@ -194,6 +207,7 @@ static ref lower_complex(lowering *l, const asnd_step *step) {
     return complex_of(re, im);
 }
 
+/* The piece that compares and selects at once; 0: none. */
 static unsigned pick_piece(const lowering *l, const asnd_step *comparison) {
     if (comparison->op >= ASN_OP_COUNT) return 0;
     int lane = lane_of((asn_dtype)comparison->from);
@@ -212,6 +226,8 @@ static ref lower_pick(lowering *l, const asnd_step *step, const asnd_step *compa
     return add_op(l, pick_piece(l, comparison), src, lane);
 }
 
+/* An operation on real numbers: operands cast to the lanes that its piece reads (nothing
+ * where they are so already), its arguments checked where it is a vector function. */
 static ref lower_operation(lowering *l, const asnd_step *step) {
     asnd_jit_program *p = l->out;
     if (step->op == ASN_OP_WHERE && l->asked[step->src[0]])
@@ -239,6 +255,7 @@ static ref lower_operation(lowering *l, const asnd_step *step) {
                   result == ASN_BOOL ? bool_like(lane) : lane_of(result));
 }
 
+/* The step's value, or NOTHING. ASN_OP_NONE rounds a float32 through a half. */
 static ref lower_step(lowering *l, const asnd_step *step) {
     asnd_jit_program *p = l->out;
     ref a = l->now[step->src[0]];
@@ -255,6 +272,8 @@ static ref lower_step(lowering *l, const asnd_step *step) {
                                                  : lower_operation(l, step);
 }
 
+/* Values for the inputs: moving with the elements, or one element for all; complex
+ * numbers are two values that lie in one array. */
 static bool lower_inputs(lowering *l) {
     const asnd_plan *plan = l->plan;
     for (int v = 0; v < plan->num_values; v++) {
@@ -283,7 +302,8 @@ static bool streams_well(const lowering *l) {
     return l->out->vector_bytes == 64 || l->plan->step_ns < LIGHT;
 }
 
-/* Stores the plan's value where its readers outside the program expect it. */
+/* Stores the plan's value where its readers outside the program expect it. Once for each
+ * value. Past the caches only in whole vectors. */
 static bool add_store(lowering *l, int plan_value, bool past_caches) {
     asnd_jit_program *p = l->out;
     for (int s = 0; s < p->num_stores; s++)
@@ -332,6 +352,7 @@ static bool sums_fit(const lowering *l) {
     return fit;
 }
 
+/* Values that are folded are stored for the fold, or summed in registers. */
 static bool lower_reductions(lowering *l) {
     const asnd_plan *plan = l->plan;
     asnd_jit_program *p = l->out;
@@ -350,7 +371,7 @@ static bool lower_reductions(lowering *l) {
 }
 
 /* Whether an answer goes nowhere but to a selection or two of numbers as wide as those
- * compared. */
+ * compared. Such a comparison makes no value; its readers compare themselves. */
 static bool is_only_asked(const lowering *l, const asnd_step *comparison) {
     enum { FEW = 2 }; /* what is compared stays in registers until then */
     const asnd_plan *plan = l->plan;
@@ -370,6 +391,8 @@ static bool is_only_asked(const lowering *l, const asnd_step *comparison) {
     return readers && readers <= FEW;
 }
 
+/* In the plan's order. An output is stored after its step: not before, as earlier steps
+ * may read an input in the same memory (later ones: save_inputs in jit_operations.c). */
 static bool lower_steps(lowering *l) {
     const asnd_plan *plan = l->plan;
     for (int s = 0; s < plan->num_steps; s++) {
@@ -386,11 +409,13 @@ static bool lower_steps(lowering *l) {
     return lower_reductions(l);
 }
 
+/* The value is read at operation `at`. */
 static void use(asnd_jit_value *value, int at) {
     if (value->last_use < at) value->last_use = (int16_t)at;
 }
 
-/* From the last operation to the first; no later operation: the value's last use. */
+/* From the last operation to the first; no later operation: the value's last use.
+ * first_use serves as "the next use" while going back, and ends as the first. */
 static void find_next_uses(asnd_jit_program *p) {
     for (int v = 0; v < p->num_values; v++)
         p->values[v].first_use = p->values[v].last_use;
@@ -425,6 +450,8 @@ void asn_jit_find_uses(asnd_jit_program *p) {
     find_next_uses(p);
 }
 
+/* The vector's element count follows from the widest dtype of the program, a complex
+ * number's parts counting one by one. */
 bool asn_jit_lower(asnd_jit_program *p, const asnd_plan *plan,
                    const asnd_piece_table *table, int vector_bytes, bool sums) {
     int widest = 1;

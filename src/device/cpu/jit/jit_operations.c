@@ -1,5 +1,10 @@
 /* CPU device: the operations of a JIT program: pieces of machine code (jit_pieces.h) with
  * the registers of their operands put in, and stores of results (see jit_compile.c).
+ *
+ * A piece is written from front to back, in stretches that end where something of it is
+ * changed: a constant's place, an input in memory, or, where two vectors are interleaved,
+ * a point at which the other's piece may come in. While an operation is written its
+ * registers are pinned.
  */
 #include "device/cpu/jit/jit_compiler.h"
 #include "device/cpu/jit/jit_patch.h"
@@ -56,6 +61,8 @@ static void put_code(asnd_jit_compiler *c, placed_op *o, uint32_t to) {
     o->from = to;
 }
 
+/* The code up to the constant's displacement, which becomes a register or leads to the
+ * constant behind the code (a fixup). */
 static void put_constant(asnd_jit_compiler *c, placed_op *o,
                          const asnd_piece_constant *k) {
     int reg = kept_register(c, k);
@@ -93,6 +100,7 @@ static void emit_piece(asnd_jit_compiler *c, placed_op *o, uint32_t until) {
     }
 }
 
+/* Whether the value is an input of the operation. */
 static bool reads(const asnd_jit_op *op, int value) {
     for (int k = 0; k < op->piece->inputs; k++)
         if (op->src[k] == value) return true;
@@ -104,7 +112,8 @@ static bool is_sticky(const asnd_jit_compiler *c, int value) {
     return c->fixed[value] && c->owner[c->reg[value]] == ASN_JIT_STICKY;
 }
 
-/* The register of an input that ends here goes to the slot that may have it. */
+/* The register of an input that ends here goes to the slot that may have it. Otherwise
+ * the slot takes a register of its own; the result is the same. */
 static void pass_on(asnd_jit_compiler *c, const asnd_jit_op *op, int k,
                     uint8_t *registers, uint32_t *given) {
     int value = op->src[k], heir = op->piece->heirs[k];
@@ -124,7 +133,8 @@ static void pass_on(asnd_jit_compiler *c, const asnd_jit_op *op, int k,
 }
 
 /* Where input k of an operation lies when the piece may read it there: it is in no
- * register, nobody needs it afterwards, and its address has one. */
+ * register, nobody needs it afterwards, and its address has one. The instruction must
+ * read exactly a vector of the program's lanes, by its length bit (VEX.L). */
 static bool reads_memory(asnd_jit_compiler *c, const asnd_jit_op *op, int k,
                          memory_input *input) {
     const asnd_piece *piece = op->piece;
@@ -148,8 +158,8 @@ static bool reads_memory(asnd_jit_compiler *c, const asnd_jit_op *op, int k,
     return false;
 }
 
-/* Registers for a piece's slots. `beside`: an operation whose piece is written in turns
- * with this one, or NULL. */
+/* Registers for a piece's slots. `beside`: an operation whose piece is interleaved
+ * with this one, or NULL. An input in a register stays there unless its heir takes it. */
 static void place(asnd_jit_compiler *c, const asnd_jit_op *op, const asnd_jit_op *beside,
                   placed_op *o) {
     const asnd_piece *piece = op->piece;
@@ -183,7 +193,8 @@ static void place(asnd_jit_compiler *c, const asnd_jit_op *op, const asnd_jit_op
     }
 }
 
-/* The result of what is written gets its register. */
+/* The result of what is written gets its register. A result that is an input's own
+ * register is copied, since that input may live on. */
 static void settle(asnd_jit_compiler *c, const placed_op *o) {
     const asnd_piece *piece = o->op->piece;
     int result = o->registers[piece->result], dst = o->op->dst;
@@ -201,6 +212,7 @@ static void settle(asnd_jit_compiler *c, const placed_op *o) {
         c->owner[result] = (int16_t)dst;
 }
 
+/* Fails by c->failed: no register is free and none may be evicted. */
 void asn_jit_emit_op(asnd_jit_compiler *c, const asnd_jit_op *op) {
     placed_op o;
     place(c, op, NULL, &o);
@@ -208,7 +220,8 @@ void asn_jit_emit_op(asnd_jit_compiler *c, const asnd_jit_op *op) {
     settle(c, &o);
 }
 
-/* There are registers for both, and neither waits for the other. */
+/* There are registers for both, and neither waits for the other. Decided in the first
+ * pass alone: the second has other registers free, and must write what was counted. */
 static bool may_mix(const asnd_jit_compiler *c, const asnd_jit_op *ops) {
     int room = 0;
     for (int r = 0; r < c->registers; r++)
@@ -217,6 +230,7 @@ static bool may_mix(const asnd_jit_compiler *c, const asnd_jit_op *ops) {
            room >= 2 * ops->piece->slots;
 }
 
+/* Both pieces are the same, so their turning points are. */
 bool asn_jit_emit_two(asnd_jit_compiler *c, const asnd_jit_op *ops) {
     const asnd_piece *piece = ops->piece;
     placed_op first, second;
@@ -236,7 +250,8 @@ bool asn_jit_emit_two(asnd_jit_compiler *c, const asnd_jit_op *ops) {
     return true;
 }
 
-/* Inputs still to be read come into registers before memory changes under them. */
+/* Inputs still to be read come into registers before memory changes under them. For
+ * programs whose outputs lie over inputs. */
 static void save_inputs(asnd_jit_compiler *c) {
     for (int v = 0; v < c->p->num_values; v++) {
         const asnd_jit_value *value = &c->p->values[v];

@@ -7,7 +7,9 @@
 #include "device/cpu/jit/jit_pieces.h"
 #include "device/cpu/jit/jit_x86.h"
 
-/* The register in one field of the instruction at `ins` (VEX_IS4: that ends there). */
+/* The register in one field of the instruction at `ins` (VEX_IS4: that ends there). The
+ * encodings are those of Intel's manual, volume 2: prefixes hold the upper bits of
+ * register numbers inverted. */
 static inline void patch_field(uint8_t *ins, int kind, unsigned reg) {
     unsigned low = reg & 7, b3 = ~reg >> 3 & 1, b4 = ~reg >> 4 & 1;
     switch (kind) {
@@ -51,6 +53,7 @@ static inline void patch_register_evex(uint8_t *end, int kind, unsigned reg) {
     ins[2] = (uint8_t)((ins[2] & 0x80u) | 0x7c | X86_COPY.prefix);
     ins[4] = X86_COPY.opcode;
 }
+/* The same for VEX, whose displacement begins after five bytes. */
 static inline void patch_register_vex(uint8_t *end, int kind, unsigned reg) {
     uint8_t *ins = end - 5;
     ins[1] = (uint8_t)((ins[1] & ~0x20u) | 0x40 | (~reg >> 3 & 1) << 5);

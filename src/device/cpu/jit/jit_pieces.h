@@ -71,6 +71,7 @@ typedef enum {
     ASN_CONSTANT_LOADED
 } asnd_constant_kind;
 
+/* A constant that an instruction of the piece reads, relative to its own address. */
 typedef struct {
     uint16_t at;  /* of the 32-bit displacement */
     uint8_t tail; /* bytes of the instruction after it */

@@ -1,6 +1,6 @@
 /* CPU device, private to the JIT: a plan's steps as operations on typed lanes
- * (jit_lower.c), for one vector or for two in turns (jit_interleave.c), for the register
- * allocator (jit_registers.c).
+ * (jit_lower.c), for one vector or for two interleaved (jit_interleave.c), for the
+ * register allocator (jit_registers.c).
  */
 #ifndef ASN_DEVICE_CPU_JIT_JIT_PROGRAM_H
 #define ASN_DEVICE_CPU_JIT_JIT_PROGRAM_H
@@ -29,7 +29,7 @@ typedef struct {
     uint8_t
         part; /* in memory: 1 the real part, 2 the imaginary part of complex numbers */
     uint16_t pointer;
-    bool second;                 /* of two vectors in turns */
+    bool second;                 /* of two vectors interleaved */
     int16_t first_use, last_use; /* op index; num_ops: the end */
 } asnd_jit_value;
 
@@ -45,11 +45,11 @@ typedef struct {
     uint16_t value, pointer, before;
     uint16_t imag;    /* of complex numbers, or NONE */
     bool past_caches; /* whole vectors at multiples of 64 bytes */
-    bool second;      /* of two vectors in turns */
+    bool second;      /* of two vectors interleaved */
 } asnd_jit_store;
 
-/* A value that is summed in four accumulators, as sum.inc does, of two vectors in turns
- * both; their lanes go to ptr[pointer] at the end. */
+/* A value that is summed in four accumulators, as sum.inc does, of two vectors
+ * interleaved both; their lanes go to ptr[pointer] at the end. */
 typedef struct {
     uint16_t value[2], pointer;
 } asnd_jit_sum;
@@ -57,7 +57,7 @@ typedef struct {
 typedef struct {
     const asnd_piece_table *table;
     int vector_bytes, lanes, count_index; /* lanes: elements of a vector */
-    int vectors;                          /* that are computed in turns: 1 or 2 */
+    int vectors;                          /* that are interleaved: 1 or 2 */
     int num_values, num_ops, num_stores, num_sums;
     bool has_complex; /* whole vectors only */
     bool in_place;    /* an output lies over an input: load before the first store */
@@ -83,13 +83,13 @@ bool asn_jit_lower(asnd_jit_program *program, const asnd_plan *plan,
 /* Where each value is read; the other fields are set. */
 void asn_jit_find_uses(asnd_jit_program *program);
 
-/* The program of two vectors, an operation of the one and the same of the other in turns;
+/* The program of two vectors, an operation of the one beside the same of the other;
  * its values are those of `one` and then the second vector's. false: it gains nothing, or
  * there is no room. */
 bool asn_jit_in_turns(asnd_jit_program *two, const asnd_jit_program *one);
 
 /* Writes the function to `out` (at most `room` bytes); its size, or 0 when it does not
- * fit. `two`: the program for two vectors in turns, or NULL; it is refused when its
+ * fit. `two`: the program for two vectors interleaved, or NULL; it is refused when its
  * values do not stay in registers. */
 size_t asn_jit_compile(const asnd_jit_program *one, const asnd_jit_program *two,
                        uint8_t *out, size_t room);

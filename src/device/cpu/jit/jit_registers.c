@@ -1,6 +1,11 @@
 /* CPU device: the registers of a JIT program and its memory: loads and stores, which
  * value is in which register, what gives way when there are none left (see
  * jit_compile.c).
+ *
+ * The policy is Belady's: the value whose next reader is furthest gives its register up,
+ * which is best where every eviction costs the same. What is spilled stays in its slot,
+ * so a second eviction stores nothing. A register that is pinned belongs to the operation
+ * being written, a fixed one to its value for the whole function.
  */
 #include "device/cpu/jit/jit_compiler.h"
 
@@ -49,16 +54,20 @@ x86_mem asn_jit_address_in(asnd_jit_compiler *c, int pointer, int lane, bool sec
     return m;
 }
 
+/* The instruction of the four, of 1, 2, 4 and 8 bytes, for elements of `bytes`. */
 static x86_vop by_element(int bytes, const x86_vop *of_8) {
     return of_8[bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3];
 }
 
+/* One element to every lane. */
 static void emit_splat(asnd_jit_compiler *c, int reg, int lane, x86_mem m) {
     const x86_vop splats[] = {X86_SPLAT_8, X86_SPLAT_16, X86_SPLAT_32, X86_SPLAT_64};
     x86_vector_mem(&c->code, by_element(asn_lane_bytes(lane), splats),
                    asn_jit_vector_bytes(c, lane), reg, m, 0);
 }
 
+/* A vector of the program's lanes, 4 to 64 bytes. In the rest the lanes past the end get
+ * the first element, then the masked load the others. */
 static void emit_load(asnd_jit_compiler *c, int reg, int lane, x86_mem m) {
     const x86_vop loads[] = {X86_LOAD_8, X86_LOAD_16, X86_LOAD_32, X86_LOAD_64};
     int bytes = asn_jit_vector_bytes(c, lane);
@@ -85,12 +94,15 @@ void asn_jit_emit_copy(asnd_jit_compiler *c, int to, int from) {
     x86_vector(&c->code, X86_COPY, c->width, to, 0, from);
 }
 
+/* 64 bytes each, from the stack pointer up. */
 static x86_mem spill_slot(int slot) {
     return (x86_mem){RSP, RSP, 1, 64 * slot};
 }
 
 /* ---- registers */
 
+/* What memory has, and will keep, is loaded again when it is needed; what would be lost
+ * is stored to its slot. */
 static void evict(asnd_jit_compiler *c, int reg) {
     int value = c->owner[reg];
     int kind = c->p->values[value].kind;
@@ -148,6 +160,7 @@ static const _Alignas(64) uint32_t together_32[2][16] = {
 static const _Alignas(64) uint64_t together_64[2][8] = {{0, 8, 1, 9, 2, 10, 3, 11},
                                                         {4, 12, 5, 13, 6, 14, 7, 15}};
 
+/* A register with a permutation's positions, pinned. */
 static int take_positions(asnd_jit_compiler *c, const void *positions) {
     int reg = asn_jit_take_register(c, false);
     asn_jit_add_fixup(c, x86_vector_rip(&c->code, X86_LOAD_64, 64, reg), 0, positions, 64,
@@ -166,6 +179,8 @@ static x86_mem address_of_pairs(asnd_jit_compiler *c, int pointer, int lane,
     return m;
 }
 
+/* The real or imaginary parts of a vector's worth of complex numbers: one permutation of
+ * the two vectors (or the one) that hold them. */
 static void load_part(asnd_jit_compiler *c, int reg, const asnd_jit_value *v) {
     bool wide = asn_lane_bytes(v->lane) == 8,
          half = asn_jit_vector_bytes(c, v->lane) < 64;
@@ -183,6 +198,7 @@ static void load_part(asnd_jit_compiler *c, int reg, const asnd_jit_value *v) {
     c->pinned = pinned;
 }
 
+/* One element, or one part of a complex one, in every lane. */
 static void load_constant(asnd_jit_compiler *c, int reg, const asnd_jit_value *v) {
     x86_mem m = asn_jit_address_of(c, v->pointer, v->lane, false);
     if (v->part == 2) m.disp += asn_lane_bytes(v->lane);

@@ -15,6 +15,7 @@
 /* General registers. Pieces use RAX, RCX, RDX and RSI. */
 enum { RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15 };
 
+/* Writes go to bytes[size...]; evex: vector instructions are EVEX, else VEX. */
 typedef struct {
     uint8_t *bytes;
     size_t size, room;
@@ -43,7 +44,8 @@ typedef struct {
     int32_t disp;
 } x86_mem;
 
-/* ModRM, SIB and a 32-bit displacement (none when it is 0 and the base allows). */
+/* ModRM, SIB and a 32-bit displacement (none when it is 0 and the base allows). reg: the
+ * register field of ModRM. A SIB byte is always written, so that any base will do. */
 static inline void x86_address(asnd_code_buffer *c, int reg, x86_mem m) {
     int scale = m.scale == 8 ? 3 : m.scale == 4 ? 2 : m.scale == 2 ? 1 : 0;
     bool plain = m.disp == 0 && (m.base & 7) != RBP;
@@ -90,6 +92,7 @@ static inline size_t x86_jump(asnd_code_buffer *c, unsigned kind) {
     x86_u32(c, 0);
     return c->size - 4;
 }
+/* The jump's displacement counts from its own end. */
 static inline void x86_land_at(asnd_code_buffer *c, size_t jump, size_t target) {
     int32_t disp = (int32_t)((int64_t)target - (int64_t)(jump + 4));
     if (!c->full) memcpy(c->bytes + jump, &disp, 4);
@@ -144,6 +147,8 @@ static inline void x86_opcode(asnd_code_buffer *c, x86_vop op, int bytes, int re
     else
         x86_put(c, vex, sizeof vex);
 }
+/* reg = op(first, rm), in the lanes of the mask register (0: all; VEX has none);
+ * instructions of one input leave `first` 0. */
 static inline void x86_vector_masked(asnd_code_buffer *c, x86_vop op, int bytes, int reg,
                                      int first, int rm, int mask) {
     x86_opcode(c, op, bytes, reg, first, (unsigned)rm >> 4, (unsigned)rm >> 3, mask);
@@ -167,6 +172,7 @@ static inline size_t x86_vector_rip(asnd_code_buffer *c, x86_vop op, int bytes, 
     x86_u32(c, 0);
     return c->size - 4;
 }
+/* reg and memory: a load, or a store where the opcode is one. */
 static inline void x86_vector_mem(asnd_code_buffer *c, x86_vop op, int bytes, int reg,
                                   x86_mem m, int mask) {
     x86_opcode(c, op, bytes, reg, 0, (unsigned)m.index >> 3, (unsigned)m.base >> 3, mask);

@@ -1,4 +1,12 @@
-/* CPU device: which parts of a program are text, and at which stage (see source.h). */
+/* CPU device: which parts of a program are text, and at which stage (see source.h).
+ *
+ * Each register gets a stage: text reads what text of its own stage or anything of an
+ * earlier one has made, a call reads what its stage's text has stored and belongs to the
+ * next. Text never changes a bit against the engine: conversions that C leaves undefined,
+ * float sums of several blocks, overlaps other than element on element, and programs
+ * whose floating-point exceptions could differ are refused, or watched: the function then
+ * returns 1 before it has written over an input, and the engine computes all of it.
+ */
 #include "device/cpu/jit/source.h"
 
 #include <stdlib.h>
@@ -38,6 +46,7 @@ const char *asn_source_expression(const aclnnxInstr *in) {
 
 /* ---- the space */
 
+/* In bytes, of the program's dimension d; a row-major array's where none are given. */
 static int64_t stride_of(const asnd_source *s, int operand, int d) {
     const aclnnxOperand *o = &s->p->operands[operand];
     if (o->strides) return o->strides[d];
@@ -47,6 +56,8 @@ static int64_t stride_of(const asnd_source *s, int operand, int d) {
     return step;
 }
 
+/* Whether the operand is an array over the whole space: no immediate, no result of a
+ * fold. */
 static bool lies(const asnd_source *s, int operand) {
     const aclnnxOperand *o = &s->p->operands[operand];
     return o->data && (operand < s->p->numIn || o->reduceOp == ACLNNX_NO_REDUCE);
@@ -62,6 +73,8 @@ static bool joins(const asnd_source *s, int d) {
     return true;
 }
 
+/* The dimensions of extent above 1, joined where they can be. False: the space is empty,
+ * too large or has too many dimensions for a text. */
 static bool set_space(asnd_source *s) {
     const aclnnxProgram *p = s->p;
     s->n = 1;
@@ -81,6 +94,7 @@ static bool set_space(asnd_source *s) {
     return true;
 }
 
+/* How the operand lies over the joined dimensions. */
 static asnd_source_place place_of(const asnd_source *s, int operand) {
     if (!s->p->operands[operand].data) return ASN_SOURCE_IMMEDIATE;
     bool single = s->n > 1;
@@ -98,6 +112,7 @@ typedef struct {
     const char *from, *end;
 } range;
 
+/* The bytes from its first to past its last element, strides of either sign. */
 static range range_of(const asnd_source *s, int operand) {
     const aclnnxOperand *o = &s->p->operands[operand];
     range r = {o->data, o->data};
@@ -109,6 +124,7 @@ static range range_of(const asnd_source *s, int operand) {
     return r;
 }
 
+/* Whether operands i and k are the same elements in the same order. */
 static bool same_places(const asnd_source *s, int i, int k) {
     const aclnnxOperand *a = &s->p->operands[i], *b = &s->p->operands[k];
     if (a->data != b->data || !lies(s, i) || !lies(s, k) ||
@@ -117,7 +133,8 @@ static bool same_places(const asnd_source *s, int i, int k) {
     return !memcmp(s->stride[i], s->stride[k], (size_t)s->num_dims * sizeof(int64_t));
 }
 
-/* An output has a place for each element. */
+/* An output has a place for each element. Sorted by step, each dimension must step past
+ * all that the smaller ones span. */
 static bool is_apart(const asnd_source *s, int operand) {
     int64_t span = asn_itemsize(asn_plan_dtype(s->p->operands[operand].dtype));
     int64_t step[ASN_SOURCE_DIMS], extent[ASN_SOURCE_DIMS];
@@ -138,6 +155,8 @@ static bool is_apart(const asnd_source *s, int operand) {
     return true;
 }
 
+/* No output may share memory with anything but an input that it covers element on element
+ * (in_place). */
 static bool check_overlaps(asnd_source *s) {
     for (int i = s->p->numIn; i < s->num_operands; i++) {
         if (!s->p->operands[i].data || (lies(s, i) && !is_apart(s, i))) return false;
@@ -156,11 +175,12 @@ static bool check_overlaps(asnd_source *s) {
 /* ---- stages */
 
 /* Comparisons tell of a NaN that the operation does not, also those that a compiler makes
- * of equality with infinity; a kernel's conditions are dropped there. */
+ * of equality with infinity; a kernel's exceptions are dropped there. */
 static bool tells_too_much(const char *expression) {
     return strpbrk(expression, "<>=") || strstr(expression, "f_");
 }
 
+/* Whether the engine would report exceptions of this instruction. */
 static bool may_raise(const asnd_plan *plan, const aclnnxInstr *in) {
     asn_dtype dt = asn_plan_dtype(in->dtype);
     if (in->op == ASN_OP_CAST) return asn_is_inexact(dt) && in->outDtype != in->dtype;
@@ -168,11 +188,14 @@ static bool may_raise(const asnd_plan *plan, const aclnnxInstr *in) {
 }
 
 /* A selection stays behind what it selects from: a compiler may compute just the chosen
- * side, and conditions of the other would be missed. */
+ * side, and exceptions of the other would be missed. */
 static bool selects(const char *expression) {
     return strchr(expression, '?') != NULL;
 }
 
+/* The stage of an instruction that is an expression. False: exceptions are watched, it
+ * may raise some and its operands are constants, so that a compiler would compute it and
+ * raise none. */
 static bool place_text(asnd_source *s, const asnd_plan *plan, const aclnnxInstr *in,
                        const char *expression) {
     asnd_source_reg *r = &s->reg[in->dst];
@@ -191,6 +214,8 @@ static bool place_text(asnd_source *s, const asnd_plan *plan, const aclnnxInstr 
     return true;
 }
 
+/* The stage of an instruction that is a call, and which of its operands have to be stored
+ * for it: calls read packed arrays, or one element. */
 static void place_call(asnd_source *s, const aclnnxInstr *in) {
     asnd_source_reg *r = &s->reg[in->dst];
     int stage = 0;
@@ -208,7 +233,8 @@ static void place_call(asnd_source *s, const aclnnxInstr *in) {
     s->num_loops++;
 }
 
-/* Text whose value nobody wants is not compiled, so its conditions are not met. */
+/* Text whose value nobody wants is not compiled, so it raises no exceptions, where the
+ * engine, which computes it, does. */
 static bool drops_conditions(const asnd_source *s) {
     const aclnnxProgram *p = s->p;
     bool wanted[ACLNNX_MAX_REGS] = {false};
@@ -224,6 +250,8 @@ static bool drops_conditions(const asnd_source *s) {
     return false;
 }
 
+/* False: a loop of the program's own, text that cannot keep the exceptions, or no text at
+ * all. */
 static bool set_stages(asnd_source *s, const asnd_plan *plan) {
     const aclnnxProgram *p = s->p;
     bool any = false;
@@ -278,6 +306,7 @@ static bool set_scratch(asnd_source *s) {
     return s->num_loops == 0 || s->n <= MOST_CALLED;
 }
 
+/* Whether every reduction is over the whole space and starts anew. */
 static bool reduces_all(const asnd_source *s) {
     bool some = false;
     for (int i = s->p->numIn; i < s->num_operands; i++) {
@@ -289,6 +318,7 @@ static bool reduces_all(const asnd_source *s) {
     return true;
 }
 
+/* All that is known of the text before it is written; false: there is to be none. */
 static bool make(asnd_source *s, const asnd_plan *plan) {
     if (!reduces_all(s) || !set_space(s) || !check_overlaps(s)) return false;
     for (int i = 0; i < s->p->numRegs; i++)
@@ -304,6 +334,7 @@ static bool make(asnd_source *s, const asnd_plan *plan) {
     return set_scratch(s);
 }
 
+/* Whether the blocks of the fold matter. */
 static bool sums_floats(const asnd_plan *plan) {
     bool some = false;
     for (int r = 0; r < plan->num_reductions; r++)

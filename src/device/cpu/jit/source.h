@@ -19,7 +19,8 @@ void asn_source_preamble(asn_text *out);
 /* The function `name`, and `name`_open, which finds its loops. Nothing is put for a
  * program without a text: one that is large, reduces some of its dimensions only, has no
  * short expression, or whose outputs overlap what it reads other than element on element.
- * An invalid program is an error. */
+ * An invalid program is an error. p has operands with addresses, whose overlaps count;
+ * the text names none of them. ASN_ERR_MEMORY by out->status. */
 asn_status asn_source_put(asn_text *out, const aclnnxProgram *p, const char *name);
 
 /* ---- for source.c and source_write.c */
@@ -46,7 +47,7 @@ typedef struct {
     bool looped; /* by a call; otherwise an operand or text */
     bool stored; /* is or has an array of n elements: in the scratch memory, or an operand
                   */
-    bool raises; /* text that may raise a condition */
+    bool raises; /* text that may raise an exception */
     int16_t stage;
     int32_t scratch; /* its place; -1: none */
 } asnd_source_reg;
@@ -56,8 +57,8 @@ typedef struct {
     asn_text *out;
     const char *name;
     int num_operands;
-    bool watched; /* conditions are wanted, and may be met */
-    bool doubted; /* some that are met may not be the program's */
+    bool watched; /* floating-point exceptions are asked for, and may be raised */
+    bool doubted; /* some that are raised may not be the program's */
     bool commits; /* so what is written over inputs waits for the last stage */
     int64_t n;
     int num_dims; /* outermost first */

@@ -12,6 +12,12 @@
  *                 ...
  *
  * Values are r<register>, operands' rows q<operand>, scratch memory m.
+ *
+ * The function takes the operands' addresses and a word for the exceptions raised (or
+ * NULL). It returns 0 when all is done, and 1 when the engine is to run the program
+ * instead: nothing that is an input is then written. Bits are those of the engine:
+ * constants are put as bit patterns, each operation's result is cast to its dtype, so no
+ * wider precision survives.
  */
 #include "device/cpu/jit/source.h"
 
@@ -60,6 +66,7 @@ static const char *type_of(const asnd_source *s, int reg) {
     return asn_source_types[s->reg[reg].dtype];
 }
 
+/* Four spaces a level, one for the function. */
 static void indent(const asnd_source *s, int depth) {
     for (int d = 0; d <= depth; d++)
         asn_text_put(s->out, "    ");
@@ -67,6 +74,7 @@ static void indent(const asnd_source *s, int depth) {
 
 /* ---- values */
 
+/* The scalar as an expression, by its bits, so that NaN and -0.0 stay what they are. */
 static void put_immediate(const asnd_source *s, int operand) {
     const uint8_t *bytes = s->p->operands[operand].immediate;
     uint64_t word[2] = {0};
@@ -101,12 +109,14 @@ static void put_position(const asnd_source *s, int64_t item) {
     asn_text_put(s->out, "%s)", s->num_dims ? "" : "0");
 }
 
+/* The register's element in the scratch memory, as an lvalue. */
 static void put_scratch(const asnd_source *s, int reg) {
     asn_text_put(s->out, "AT(%s, m + %d + ", type_of(s, reg), s->reg[reg].scratch);
     put_position(s, asn_itemsize((asn_dtype)s->reg[reg].dtype));
     asn_text_put(s->out, ")");
 }
 
+/* The operand's element at the innermost index, from its row's address. */
 static void put_element(const asnd_source *s, int operand) {
     int last = s->num_dims - 1;
     asn_text_put(s->out, "AT(%s, q%d", type_of(s, operand), operand);
@@ -128,6 +138,7 @@ static bool is_there(const asnd_source *s, int reg) {
 
 /* ---- a stage's text */
 
+/* The stage at which an output is written: over an input, after everything else. */
 static int store_stage(const asnd_source *s, int output) {
     return s->in_place[output] ? s->last_stage : s->reg[output].stage;
 }
@@ -138,6 +149,7 @@ typedef struct {
     bool any;
 } needs;
 
+/* The stage reads a register; what it makes itself needs no load. */
 static void need(const asnd_source *s, needs *n, int reg, int stage) {
     bool made_here =
         !is_input(s, reg) && !s->reg[reg].looped && s->reg[reg].stage == stage;
@@ -148,10 +160,12 @@ static void need(const asnd_source *s, needs *n, int reg, int stage) {
     if (row) n->rows[reg] = true;
 }
 
+/* Whether the instruction is text of this stage. */
 static bool is_text_of(const asnd_source *s, const aclnnxInstr *in, int stage) {
     return !s->reg[in->dst].looped && s->reg[in->dst].stage == stage;
 }
 
+/* Operands of its text, and what it stores. */
 static void find_needs(const asnd_source *s, int stage, needs *n) {
     for (int i = 0; i < s->p->numInstrs; i++) {
         const aclnnxInstr *in = &s->p->instrs[i];
@@ -170,6 +184,7 @@ static void find_needs(const asnd_source *s, int stage, needs *n) {
     }
 }
 
+/* A register's value into a constant of the text. */
 static void put_load(const asnd_source *s, int reg, int depth) {
     indent(s, depth);
     asn_text_put(s->out, "const %s r%d = ", type_of(s, reg), reg);
@@ -182,6 +197,7 @@ static void put_load(const asnd_source *s, int reg, int depth) {
     asn_text_put(s->out, ";\n");
 }
 
+/* The expression names its operands a, b, c. */
 static void put_operation(const asnd_source *s, const aclnnxInstr *in, int depth) {
     static const char letters[] = "abc";
     const char *type = type_of(s, in->dst);
@@ -195,6 +211,7 @@ static void put_operation(const asnd_source *s, const aclnnxInstr *in, int depth
                  asn_source_expression(in));
 }
 
+/* To the scratch memory what later stages read, to outputs their results. */
 static void put_stores(const asnd_source *s, int stage, int depth) {
     for (int reg = 0; reg < s->p->numRegs; reg++) {
         const asnd_source_reg *r = &s->reg[reg];
@@ -232,11 +249,14 @@ static bool is_fixed(const asnd_source *s, int reg) {
            (s->place[reg] == ASN_SOURCE_SINGLE || s->place[reg] == ASN_SOURCE_IMMEDIATE);
 }
 
+/* `fixed`: those that come before the innermost loop. */
 static void put_loads(const asnd_source *s, const needs *n, bool fixed, int depth) {
     for (int reg = 0; reg < s->p->numRegs; reg++)
         if (n->loads[reg] && is_fixed(s, reg) == fixed) put_load(s, reg, depth);
 }
 
+/* One nest of loops, nothing where the stage has no text. `forget` and `met` clear and
+ * read the exceptions around it. */
 static void put_stage(const asnd_source *s, int stage) {
     needs n = {.any = false};
     int last = s->num_dims - 1, depth = 1;
@@ -274,6 +294,7 @@ static void put_stage(const asnd_source *s, int stage) {
 
 /* ---- calls */
 
+/* Of a call's operand: scratch memory or the program's array. */
 static void put_address(const asnd_source *s, int reg) {
     if (s->reg[reg].scratch >= 0)
         asn_text_put(s->out, "m + %d", s->reg[reg].scratch);
@@ -281,6 +302,8 @@ static void put_address(const asnd_source *s, int reg) {
         asn_text_put(s->out, "p[%d]", reg);
 }
 
+/* A call of the device's loop number `number`, over all n elements; one-element operands
+ * are marked as immediates. */
 static void put_call(const asnd_source *s, const aclnnxInstr *in, int number) {
     unsigned immediates = 0;
     asn_text_put(s->out, "    {\n");
@@ -311,6 +334,7 @@ static void put_call(const asnd_source *s, const aclnnxInstr *in, int number) {
                  s->watched ? "flags" : "0");
 }
 
+/* The fold of a stored value to its output. */
 static void put_fold(const asnd_source *s, int output, int number) {
     asn_text_put(s->out, "    {\n        const void *const in[] = {m + %d};\n",
                  s->reg[output].scratch);
@@ -350,6 +374,7 @@ static void put_open(const asnd_source *s) {
     asn_text_put(s->out, "    return 0;\n}\n");
 }
 
+/* Stage by stage, each followed by the calls that belong to the next; folds last. */
 void asn_source_write(asnd_source *s) {
     int number = 0, folded = 0;
     put_open(s);

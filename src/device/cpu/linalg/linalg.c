@@ -22,6 +22,8 @@
 
 /* ---- copies */
 
+/* Every element, in blocks of columns: one of the two sides is walked across memory, a
+ * block of whose lines stays in the cache. The statement after it has i, j and BLOCK. */
 #define COPY()                                                                           \
     for (int j0 = 0; j0 < columns; j0 += BLOCK)                                          \
         for (int i = 0; i < rows; i++)                                                   \
@@ -31,6 +33,8 @@ typedef struct {
     double re, im;
 } c128;
 
+/* Contiguous columns are copied whole. Elements keep their bits: complex64 moves as a
+ * double does. */
 void asn_matrix_load(void *to, const asnd_nd *a, const char *from, int rows, int columns,
                      int ld) {
     enum { BLOCK = 8 };
@@ -91,6 +95,7 @@ void asn_matrix_fill_nan(const asnd_linalg_job *job, int operand, char *to) {
 
 /* ---- checks */
 
+/* ASN_ERR_VALUE about operand number `operand`. */
 static asn_status bad(const char *what, int operand) {
     return asn_error_set(ASN_ERR_VALUE, "linalg: operand %d has %s", operand, what);
 }
@@ -118,6 +123,7 @@ static const char *const dtypes[ASN_LINALG_OPS] = {"TTT", "TT",  "TT",  "TTR",  
                                                    "TTT", "TTT", "TT",  "TTRT", "TR",
                                                    "TCC", "TC",  "TRT", "TR",   "TTTRiR"};
 
+/* ASN_ERR_TYPE: the operand has not the dtype that the table asks for. */
 static asn_status check_dtype(const asnd_linalg_job *job, int i) {
     asn_dtype real = job->single ? ASN_F32 : ASN_F64;
     asn_dtype complex = job->single ? ASN_C64 : ASN_C128;
@@ -131,6 +137,7 @@ static asn_status check_dtype(const asnd_linalg_job *job, int i) {
                          asn_dtype_name(job->operands[i].dtype), asn_dtype_name(want));
 }
 
+/* Number of dimensions, batch shape, core shape by the letters, dtype. */
 static asn_status check_operand(asnd_linalg_job *job, int i) {
     const asnd_nd *a = &job->operands[i];
     const char *core = shapes[job->op][i];
@@ -152,6 +159,9 @@ static asn_status check_operand(asnd_linalg_job *job, int i) {
     return check_dtype(job, i);
 }
 
+/* m, n, k, r, p, q from the shapes; they are checked against each other afterwards.
+ * LAPACK counts in int, with products by small factors: at most a quarter of it. p and q
+ * are k (reduced) unless an output's shape says that the full matrices are asked for. */
 static asn_status job_dims(asnd_linalg_job *job) {
     const asnd_nd *a = &job->operands[0];
     int nb = job->num_batch;
@@ -180,6 +190,7 @@ static asn_status job_dims(asnd_linalg_job *job) {
     return ASN_OK;
 }
 
+/* Fills in what the operands tell. ASN_ERR_TYPE, ASN_ERR_VALUE. */
 static asn_status job_check(asnd_linalg_job *job) {
     job->dtype = job->operands[0].dtype;
     job->single = job->dtype == ASN_F32 || job->dtype == ASN_C64;
@@ -209,6 +220,8 @@ void asn_linalg_addresses(const asnd_linalg_job *job, int64_t index, char **at) 
     }
 }
 
+/* A region of the pool over a stack; `chunk` matrices each. failed, no_memory: of all
+ * threads. */
 typedef struct {
     const asnd_linalg_job *job;
     const asnd_linalg_entry *entry;
@@ -217,6 +230,8 @@ typedef struct {
     atomic_bool no_memory;
 } walk;
 
+/* One scratch block for the chunk's matrices. Without memory its outputs stay unwritten,
+ * and the call fails. */
 static void walk_chunk(void *ctx, int64_t chunk) {
     walk *w = ctx;
     char *at[ASN_LINALG_MAX_OPERANDS];
@@ -239,12 +254,15 @@ static asn_status no_workspace(const asnd_linalg_job *job) {
     return asn_error_set(ASN_ERR_MEMORY, "linalg: %zu bytes of workspace", job->scratch);
 }
 
+/* The operations stand in two tables, in the enumeration's order. */
 static const asnd_linalg_entry *entry_of(asnd_linalg_op op) {
     return op < ASN_LINALG_QR ? &asn_linalg_solvers[op]
                               : &asn_linalg_decompositions[op - ASN_LINALG_QR];
 }
 
-/* By name once: looking a name up takes as long as a small matrix. */
+/* By name once: looking a name up takes as long as a small matrix. job->call receives
+ * LAPACK's functions for the dtype: s, d, c, z and the name; complex ones of two have
+ * other names. ASN_ERR_RUNTIME: there is no LAPACK, or no such function. */
 static asn_status find_functions(asnd_linalg_job *job, const asnd_linalg_entry *entry) {
     static void *found[ASN_LINALG_OPS][4][2];
     const char *letter = job->complex ? job->single ? "c" : "z" : job->single ? "s" : "d";
@@ -263,6 +281,8 @@ static asn_status find_functions(asnd_linalg_job *job, const asnd_linalg_entry *
     return ASN_OK;
 }
 
+/* A LAPACK for single matrices: its own copy of the job, and scratch. On an error block
+ * stays NULL. */
 static asn_status lapack_begin(asnd_linalg_lapack *l, const asnd_linalg_job *job) {
     l->job = *job;
     l->entry = entry_of(job->op);
@@ -280,6 +300,7 @@ asn_status asn_linalg_by_lapack(asnd_linalg_lapack *l, const asnd_linalg_job *jo
     return ASN_OK;
 }
 
+/* The whole stack, shared out by the pool. */
 static asn_status run_lapack(asnd_linalg_job *job, int64_t count, int64_t *failed) {
     const asnd_linalg_entry *entry = entry_of(job->op);
     ASN_TRY(find_functions(job, entry));
@@ -294,6 +315,8 @@ static asn_status run_lapack(asnd_linalg_job *job, int64_t count, int64_t *faile
     return atomic_load(&w.no_memory) ? no_workspace(job) : ASN_OK;
 }
 
+/* The first way that takes the job: a few small matrices, a stack of small ones,
+ * LAPACK. */
 asn_status asn_cpu_linalg(asnd_linalg_op op, const asnd_linalg_options *options,
                           int num_batch, int num_operands, const asnd_nd *operands,
                           int64_t *failed) {
@@ -312,6 +335,7 @@ asn_status asn_cpu_linalg(asnd_linalg_op op, const asnd_linalg_options *options,
         count *= operands[0].shape[d];
     if (count == 0) return ASN_OK;
     asn_status status = ASN_OK;
+    /* Each says false when the job is not its own. */
     if (asn_linalg_few(&job, count, failed, &status)) return status;
     if (asn_linalg_small(&job, count, failed, &status)) return status;
     return run_lapack(&job, count, failed);

@@ -1,4 +1,8 @@
-/* CPU device: small matrices in vectors of 32 bytes. */
+/* CPU device: small matrices in vectors of 32 bytes.
+ *
+ * linalg_kernels.inc compiled for AVX2: 4 float64 or 8 float32 matrices at a time, with
+ * the bits of the other instruction sets.
+ */
 #if defined(__x86_64__)
 #define WIDTH 32
 #define ISA   avx2

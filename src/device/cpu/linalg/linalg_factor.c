@@ -1,4 +1,13 @@
-/* CPU device: QR, singular values, eigenvalues and least squares by LAPACK. */
+/* CPU device: QR, singular values, eigenvalues and least squares by LAPACK.
+ *
+ * Each operation has a prepare function, which asks LAPACK once for the workspace of
+ * these sizes (lwork -1) and adds up the scratch of one matrix, and a run function, which
+ * takes its pieces of the scratch in the same order, copies the matrix into columns,
+ * calls and copies the results back. What is left of the scratch at the call is LAPACK's
+ * work array. LAPACK's `info` other than 0 is no convergence: the matrix's results become
+ * NaN and it counts as failed. The routines are those that NumPy uses: geqrf and orgqr,
+ * gesdd, geev, syevd and heevd, gelsd.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -40,6 +49,7 @@ typedef void gelsd_complex_fn(const int *m, const int *n, const int *nrhs, void 
                               const void *rcond, int *rank, void *work, const int *lwork,
                               void *rwork, int *iwork, int *info);
 
+/* Bytes of an R of the job (linalg.h). */
 static int real_size(const asnd_linalg_job *job) {
     return job->single ? 4 : 8;
 }
@@ -49,10 +59,12 @@ static int asked(const asnd_linalg_job *job, const void *work) {
     return job->single ? (int)((const float *)work)[0] : (int)((const double *)work)[0];
 }
 
+/* Bytes of `count` elements, rounded up as asn_scratch_piece takes them. */
 static size_t room(size_t count, int size) {
     return asn_scratch_room(count * (size_t)size);
 }
 
+/* LAPACK's three work arrays: of T, of R (complex only) and of int. */
 static size_t work_room(const asnd_linalg_job *job) {
     return room((size_t)job->lwork, job->size) +
            room((size_t)job->lrwork, real_size(job)) +
@@ -69,6 +81,7 @@ static void store_line(const asnd_nd *a, char *to, const void *from, int n) {
 
 /* ---- QR */
 
+/* One work array serves both routines. */
 static asn_status prepare_qr(asnd_linalg_job *job) {
     double answer[2] = {0, 0};
     int m = job->m, n = job->n, k = job->k, p = job->p;
@@ -101,6 +114,8 @@ static void store_upper(const asnd_linalg_job *job, int operand, char *to, const
         }
 }
 
+/* geqrf leaves R above the diagonal and reflectors below; orgqr makes the first p columns
+ * of Q of these, over R, which is stored before it. */
 static asnd_matrix_outcome run_qr(const asnd_linalg_job *job, char *const *at,
                                   char *scratch) {
     int m = job->m, n = job->n, k = job->k, p = job->p, ld = asn_max_int(m, 1), info = 0;
@@ -123,12 +138,14 @@ static asnd_matrix_outcome run_qr(const asnd_linalg_job *job, char *const *at,
 
 /* ---- singular values */
 
+/* gesdd's jobz: no vectors, the first k of each, or all. */
 static char svd_job(const asnd_linalg_job *job) {
     return job->op == ASN_LINALG_SVDVALS          ? 'N'
            : job->p == job->k && job->q == job->k ? 'S'
                                                   : 'A';
 }
 
+/* lwork -1 asks for the length in work[0]; the others may be NULL then. */
 static void call_gesdd(const asnd_linalg_job *job, void *a, void *s, void *u, void *vt,
                        void *work, int lwork, void *rwork, int *iwork, int *info) {
     char jobz = svd_job(job);
@@ -142,6 +159,8 @@ static void call_gesdd(const asnd_linalg_job *job, void *a, void *s, void *u, vo
                                    &lwork, iwork, info, 1);
 }
 
+/* gesdd says nothing of rwork and iwork in a query: their lengths are those of its
+ * documentation. */
 static asn_status prepare_svd(asnd_linalg_job *job) {
     double answer[2] = {0, 0};
     int info = 0, m = job->m, n = job->n, k = job->k;
@@ -175,6 +194,7 @@ static void empty_svd(const asnd_linalg_job *job, char *u, char *vt) {
         memcpy(vt + i * ((size_t)job->q + 1) * size, one, (size_t)real_size(job));
 }
 
+/* NumPy's order: u, s, vh. gesdd is not called for matrices without elements. */
 static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int m = job->m, n = job->n, k = job->k, info = 0;
@@ -208,6 +228,8 @@ static asnd_matrix_outcome run_svd(const asnd_linalg_job *job, char *const *at,
 
 /* ---- eigenvalues of general matrices */
 
+/* Right vectors only. Real matrices have real parts of the eigenvalues in w, imaginary
+ * ones in wi, complex ones complex w. */
 static void call_geev(const asnd_linalg_job *job, void *a, void *w, void *wi, void *v,
                       void *work, int lwork, void *rwork, int *info) {
     const char *jobvr = job->op == ASN_LINALG_EIG ? "V" : "N";
@@ -220,6 +242,7 @@ static void call_geev(const asnd_linalg_job *job, void *a, void *w, void *wi, vo
                                   &lwork, info, 1, 1);
 }
 
+/* Room for the complex results of real matrices, too: values, then vectors. */
 static asn_status prepare_eig(asnd_linalg_job *job) {
     double answer[2] = {0, 0}, real[2] = {0, 0};
     int info = 0;
@@ -255,6 +278,7 @@ static void unpack_vectors(const asnd_linalg_job *job, const void *v, const void
     }
 }
 
+/* n pairs (re, im) from two lists. */
 static void join_parts(const asnd_linalg_job *job, const void *re, const void *im,
                        void *to) {
     size_t size = (size_t)real_size(job);
@@ -266,6 +290,8 @@ static void join_parts(const asnd_linalg_job *job, const void *re, const void *i
     }
 }
 
+/* Results are complex always; the caller decides whether real ones do
+ * (numpy.linalg.eig). */
 static asnd_matrix_outcome run_eig(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int n = job->n, info = 0;
@@ -283,6 +309,7 @@ static asnd_matrix_outcome run_eig(const asnd_linalg_job *job, char *const *at,
             asn_matrix_fill_nan(job, i, at[i]);
         return ASN_MATRIX_FAILED;
     }
+    /* Real matrices: w and wi are two lists, and become pairs. */
     if (!job->complex) {
         join_parts(job, w, wi, joined);
         w = joined;
@@ -300,6 +327,8 @@ static asnd_matrix_outcome run_eig(const asnd_linalg_job *job, char *const *at,
 
 /* ---- eigenvalues of symmetric and Hermitian matrices */
 
+/* asn_matrix_load has put the matrix in LAPACK's order, so `upper` means what it does for
+ * NumPy. */
 static void call_syevd(const asnd_linalg_job *job, void *a, void *w, void *work,
                        int lwork, void *rwork, int lrwork, int *iwork, int liwork,
                        int *info) {
@@ -314,6 +343,7 @@ static void call_syevd(const asnd_linalg_job *job, void *a, void *w, void *work,
                                    &liwork, info, 1, 1);
 }
 
+/* Lengths of all three work arrays are asked of LAPACK. */
 static asn_status prepare_eigh(asnd_linalg_job *job) {
     double answer[2] = {0, 0}, real[2] = {0, 0};
     int integers = 0, info = 0;
@@ -326,6 +356,7 @@ static asn_status prepare_eigh(asnd_linalg_job *job) {
     return ASN_OK;
 }
 
+/* Values in ascending order, vectors over the matrix. */
 static asnd_matrix_outcome run_eigh(const asnd_linalg_job *job, char *const *at,
                                     char *scratch) {
     int n = job->n, info = 0;
@@ -349,6 +380,7 @@ static asnd_matrix_outcome run_eigh(const asnd_linalg_job *job, char *const *at,
 
 /* ---- least squares */
 
+/* r is 1 at least, as gelsd wants; rcond in the dtype's own precision. */
 static void call_gelsd(const asnd_linalg_job *job, void *a, void *b, void *s, int *rank,
                        void *work, int lwork, void *rwork, int *iwork, int *info) {
     int m = job->m, n = job->n, r = asn_max_int(job->r, 1);
@@ -364,6 +396,7 @@ static void call_gelsd(const asnd_linalg_job *job, void *a, void *b, void *s, in
                                    &lwork, iwork, info);
 }
 
+/* Likewise; rank is an output that a query may write. */
 static asn_status prepare_lstsq(asnd_linalg_job *job) {
     double answer[2] = {0, 0}, real[2] = {0, 0};
     int integers = 0, info = 0, rank = 0;
@@ -398,6 +431,9 @@ static void store_residuals(const asnd_linalg_job *job, char *to, const void *b)
     }
 }
 
+/* b has max(m, n) rows: right-hand sides come in the first m, solutions leave in the
+ * first n, residuals below. Residuals are stored whatever the rank: whether they mean
+ * anything is the caller's question, by rank and shape. */
 static asnd_matrix_outcome run_lstsq(const asnd_linalg_job *job, char *const *at,
                                      char *scratch) {
     int m = job->m, n = job->n, r = job->r, most = asn_max_int(m, n), info = 0, rank = 0;

@@ -24,7 +24,9 @@ typedef struct {
 
 typedef enum { ASN_MATRIX_DONE, ASN_MATRIX_FAILED } asnd_matrix_outcome;
 
-/* One operation. `at`: the operands' addresses for this matrix. */
+/* One operation. `at`: the operands' addresses for this matrix. prepare fills in the
+ * workspace lengths and scratch; run does one matrix, in scratch memory of job->scratch
+ * bytes. */
 typedef struct {
     int num_operands;
     const char *names[2]; /* LAPACK's, after the letter of the type */
@@ -35,7 +37,9 @@ typedef struct {
 
 extern const asnd_linalg_entry asn_linalg_solvers[], asn_linalg_decompositions[];
 
-/* ---- matrices between memory with any strides and columns in a row (LAPACK's order) */
+/* ---- matrices between memory with any strides and columns in a row (LAPACK's order)
+ * rows x columns elements at `from`, with the strides of a's last two dimensions, to
+ * columns `ld` elements apart; store: the way back. */
 void asn_matrix_load(void *to, const asnd_nd *a, const char *from, int rows, int columns,
                      int ld);
 void asn_matrix_store(const asnd_nd *a, char *to, const void *from, int rows, int columns,

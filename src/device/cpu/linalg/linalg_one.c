@@ -14,10 +14,12 @@ enum { ONE_MOST = 8 /* rows, and columns on the right */ };
 /* What elimination says: where it is not ONE_SOLVED, LAPACK decides. */
 typedef enum { ONE_SOLVED, ONE_CLOSE, ONE_SINGULAR } one_outcome;
 
+/* The operand's strides of rows and columns. */
 static const int64_t *steps_of(const asnd_linalg_job *job, int operand) {
     return job->operands[operand].strides + job->num_batch;
 }
 
+/* One instance for each dtype: run_f64, run_f32. */
 #define NAME(x) x##_f64
 #define REAL    double
 #define ABS     fabs
@@ -27,6 +29,8 @@ static const int64_t *steps_of(const asnd_linalg_job *job, int operand) {
 #define ABS     fabsf
 #include "device/cpu/linalg/linalg_one.inc"
 
+/* Without LAPACK the result of a matrix that is close to singular stays, one of a
+ * singular matrix is NaN and failed. */
 bool asn_linalg_few(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                     asn_status *status) {
     const int n = job->n, r = job->op == ASN_LINALG_INV ? n : job->r;

@@ -16,6 +16,7 @@
 #include "device/cpu/linalg/linalg_lanes.h"
 #include "device/cpu/threads.h"
 
+/* The largest n of each method that the kernels take. */
 enum {
     LARGEST_LU = 32,
     LARGEST_JACOBI = 20,
@@ -23,6 +24,7 @@ enum {
     CHUNK = 64,        /* matrices: whole groups of every instruction set */
 };
 
+/* Whether the kernels can: real, a stack, small enough, one of these operations. */
 static bool takes(const asnd_linalg_job *job, int64_t count) {
     if (job->complex || count < ASN_LINALG_STACK || job->n < 1) return false;
     switch (job->op) {
@@ -56,6 +58,8 @@ static bool by_lapack(walk *w, asnd_linalg_lapack *lapack, int64_t index) {
     return status == ASN_OK || status == ASN_ERR_MEMORY;
 }
 
+/* Up to `lanes` matrices from `first` on. Those close to singular go to LAPACK at once;
+ * AGAIN is noted, and the stack is done again by it. */
 static void run_group(walk *w, asnd_linalg_lapack *lapack, int64_t first, int count,
                       void *scratch) {
     const asnd_linalg_job *job = w->job;
@@ -67,6 +71,7 @@ static void run_group(walk *w, asnd_linalg_lapack *lapack, int64_t first, int co
         for (int i = 0; i < job->num_operands; i++)
             at[i][l] = one[i];
     }
+    /* Outcomes of lanes without a matrix stay 0. */
     w->kernels->run(job, count, at, scratch, outcome);
     for (int l = 0; l < count; l++) {
         if (outcome[l] == ASN_LANE_AGAIN) atomic_store(&w->again, true);
@@ -78,6 +83,7 @@ static void run_group(walk *w, asnd_linalg_lapack *lapack, int64_t first, int co
     }
 }
 
+/* The group of a chunk's end may be short; its absent lanes repeat the first. */
 static void walk_chunk(void *ctx, int64_t chunk) {
     walk *w = ctx;
     size_t bytes = (size_t)asn_linalg_vectors(w->job) * ASN_LINALG_LANES * 8;
@@ -97,6 +103,8 @@ static void walk_chunk(void *ctx, int64_t chunk) {
     asn_free(block);
 }
 
+/* False after a lane that asks for it: then all that was written is written once more, by
+ * LAPACK. */
 bool asn_linalg_small(const asnd_linalg_job *job, int64_t count, int64_t *failed,
                       asn_status *status) {
     if (!takes(job, count)) return false;

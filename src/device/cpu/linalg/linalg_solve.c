@@ -1,4 +1,11 @@
-/* CPU device: linear systems, inverses, determinants and Cholesky factors by LAPACK. */
+/* CPU device: linear systems, inverses, determinants and Cholesky factors by LAPACK.
+ *
+ * As in linalg_factor.c, an operation is a prepare and a run function. LU with partial
+ * pivoting: gesv for systems; getrf and getri for inverses; getrf and the product of the
+ * diagonal for determinants, with a change of sign for every exchange of rows; potrf for
+ * Cholesky factors. A singular matrix has no solution and no inverse (NaN, and it counts
+ * as failed), but a determinant, 0.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -19,10 +26,12 @@ static int asked_length(const asnd_linalg_job *job, const void *work) {
     return job->single ? (int)((const float *)work)[0] : (int)((const double *)work)[0];
 }
 
+/* Scratch of an n x n matrix. */
 static size_t square(const asnd_linalg_job *job) {
     return asn_scratch_room((size_t)job->n * job->n * job->size);
 }
 
+/* The matrix, the right-hand sides, the pivots. */
 static asn_status prepare_solve(asnd_linalg_job *job) {
     size_t n = (size_t)job->n;
     job->scratch = square(job) + asn_scratch_room(n * job->r * job->size) +
@@ -30,6 +39,7 @@ static asn_status prepare_solve(asnd_linalg_job *job) {
     return ASN_OK;
 }
 
+/* gesv's info above 0: a pivot is exactly 0. */
 static asnd_matrix_outcome run_solve(const asnd_linalg_job *job, char *const *at,
                                      char *scratch) {
     int n = job->n, r = job->r, ld = asn_max_int(n, 1), info = 0;
@@ -47,6 +57,7 @@ static asnd_matrix_outcome run_solve(const asnd_linalg_job *job, char *const *at
     return ASN_MATRIX_DONE;
 }
 
+/* getri's workspace, asked of LAPACK. */
 static asn_status prepare_inv(asnd_linalg_job *job) {
     double answer[2] = {1, 0};
     int n = job->n, ld = asn_max_int(n, 1), info = 0, query = -1;
@@ -57,6 +68,8 @@ static asn_status prepare_inv(asnd_linalg_job *job) {
     return ASN_OK;
 }
 
+/* NumPy solves for the unit matrix; getri gives the inverse in place from the same
+ * factors. */
 static asnd_matrix_outcome run_inv(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
@@ -79,6 +92,7 @@ static asn_status prepare_det(asnd_linalg_job *job) {
     return ASN_OK;
 }
 
+/* Element i of a matrix of T as a complex number in float64. */
 static void element(const asnd_linalg_job *job, const void *a, int i, double *re,
                     double *im) {
     int parts = job->complex ? 2 : 1;
@@ -89,6 +103,7 @@ static void element(const asnd_linalg_job *job, const void *a, int i, double *re
             job->single ? ((const float *)a)[2 * i + 1] : ((const double *)a)[2 * i + 1];
 }
 
+/* To one element of the operand's dtype; im is dropped where that is real. */
 static void put_number(const asnd_nd *a, char *to, double re, double im) {
     if (a->dtype == ASN_F32 || a->dtype == ASN_C64) {
         ((float *)to)[0] = (float)re;
@@ -110,6 +125,8 @@ static void determinant(const asnd_linalg_job *job, const void *lu, const int *p
         t = *re * x - *im * y;
         *im = *re * y + *im * x;
         *re = t;
+        /* Scaled by a power of two, exactly, so that neither part leaves the range; 0,
+         * infinity and NaN stay as they are. */
         double most = fmax(fabs(*re), fabs(*im));
         if (!(most > 0) || isinf(most)) continue;
         int e = ilogb(most);
@@ -131,11 +148,14 @@ static void real_determinant(const asnd_linalg_job *job, const void *lu,
     }
 }
 
+/* x 2^exponent; beyond 4000 it is 0 or infinite anyway. */
 static double scaled(double x, int64_t exponent) {
     int e = exponent > 4000 ? 4000 : exponent < -4000 ? -4000 : (int)exponent;
     return ldexp(x, e);
 }
 
+/* DET: one number. SLOGDET: the sign (of magnitude 1, or 0, or NaN) and the logarithm of
+ * the magnitude, -inf for 0. */
 static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
                                    char *scratch) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;
@@ -164,6 +184,7 @@ static asnd_matrix_outcome run_det(const asnd_linalg_job *job, char *const *at,
     return ASN_MATRIX_DONE;
 }
 
+/* In place: no more than the matrix. */
 static asn_status prepare_cholesky(asnd_linalg_job *job) {
     job->scratch = square(job);
     return ASN_OK;
@@ -180,6 +201,7 @@ static void load_rows(const asnd_linalg_job *job, void *to, const char *from) {
     asn_matrix_load(to, &turned, from, job->n, job->n, job->n);
 }
 
+/* potrf leaves the other triangle as it was; NumPy's factor has zeros there. */
 static void clear_triangle(const asnd_linalg_job *job, char *a, bool below) {
     size_t n = (size_t)job->n, size = (size_t)job->size;
     for (size_t j = 0; j < n; j++) /* column j, above or below its diagonal */
@@ -189,6 +211,7 @@ static void clear_triangle(const asnd_linalg_job *job, char *a, bool below) {
             memset(a + j * n * size, 0, j * size);
 }
 
+/* By rows as columns: no transposing copy of a row-major matrix. */
 static asnd_matrix_outcome run_cholesky(const asnd_linalg_job *job, char *const *at,
                                         char *a) {
     int n = job->n, ld = asn_max_int(n, 1), info = 0;

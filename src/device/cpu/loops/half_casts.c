@@ -1,4 +1,9 @@
-/* CPU device: conversions between float16 and float32 in C (see half_casts.h). */
+/* CPU device: conversions between float16 and float32 in C (see half_casts.h).
+ *
+ * The arithmetic is base/half.h's, on bits; it raises no floating-point exceptions, so
+ * overflow and underflow of a narrowing are raised here, as the machines' instructions
+ * do.
+ */
 #include "device/cpu/loops/half_casts.h"
 
 #include <fenv.h>
@@ -32,6 +37,8 @@ void asn_loop_f32_to_f16(int64_t n, void *dst, const void *a, const void *b,
     if (raised) asn_fp_raise(raised);
 }
 
+/* float32 rounded through float16 and back, by whatever loops the table has for this
+ * machine. */
 static void round_f16(int64_t n, void *dst, const void *a, const void *b, const void *c) {
     const asnd_kernels *k = asn_kernels_get();
     uint16_t block[BLOCK];

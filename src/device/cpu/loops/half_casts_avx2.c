@@ -1,5 +1,8 @@
 /* CPU device: conversions between float16 and float32 with AVX2 (F16C) (see
- * half_casts.h). */
+ * half_casts.h).
+ *
+ * Eight at a time, rounding to nearest (the 0); the last ones by the portable loops.
+ */
 #include "device/cpu/loops/half_casts.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,8 @@
-/* CPU device: conversions between float16 and float32 with AVX-512 (see half_casts.h). */
+/* CPU device: conversions between float16 and float32 with AVX-512 (see half_casts.h).
+ *
+ * Sixteen at a time; the last ones under a mask, whose other lanes are 0 and are not
+ * stored.
+ */
 #include "device/cpu/loops/half_casts.h"
 
 #if defined(__x86_64__)

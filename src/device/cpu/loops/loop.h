@@ -34,6 +34,7 @@
 #define ASN_LANES(a, b, o)  (64 / ASN_WIDEST(ASN_WIDEST(a, b), o))
 #define ASN_WHOLE(n, lanes) ((n) & ~(int64_t)((lanes) - 1))
 
+/* to: 64 bytes, aligned; 1 <= count, count * item below 64. */
 static inline void asn_tail_load(void *to, const void *from, int64_t count, size_t item) {
     __mmask64 mask = ((uint64_t)1 << (size_t)count * item) - 1;
     __m512i fill = item == 1   ? _mm512_set1_epi8(*(const char *)from)
@@ -44,6 +45,7 @@ static inline void asn_tail_load(void *to, const void *from, int64_t count, size
     _mm512_store_si512(to, _mm512_mask_loadu_epi8(fill, mask, from));
 }
 
+/* The first `count` elements of the 64 bytes at `from`; memory beyond is not touched. */
 static inline void asn_tail_store(void *to, const void *from, int64_t count,
                                   size_t item) {
     __mmask64 mask = ((uint64_t)1 << (size_t)count * item) - 1;

@@ -44,6 +44,7 @@ INLINE __m256i all_but(__m256i mask) {
     return _mm256_xor_si256(mask, _mm256_set1_epi8(-1));
 }
 
+/* All ones in the 64-bit lanes of p (and q) for which the answer is yes. */
 INLINE __m256i test_f64(const double *p, const double *q, int kind) {
     __m256d a = _mm256_loadu_pd(p), b = kind < IS_NAN ? _mm256_loadu_pd(q) : a;
     const __m256d sign = _mm256_set1_pd(-0.0), inf = _mm256_set1_pd(__builtin_inf());
@@ -100,6 +101,7 @@ INLINE __m256i test_64(const void *p, const void *q, __m256i top, int kind) {
                                       : _mm256_cmpgt_epi64(b, a));
 }
 
+/* As test_64, of 32 bits. */
 INLINE __m256i test_32(const void *p, const void *q, __m256i top, int kind) {
     const __m256i zero = _mm256_setzero_si256();
     __m256i a = _mm256_loadu_si256(p), b = kind == IS_TRUE ? zero : _mm256_loadu_si256(q);
@@ -116,6 +118,7 @@ INLINE __m256i test_32(const void *p, const void *q, __m256i top, int kind) {
 
 /* ---- masks of 32 elements to bytes */
 
+/* Eight vectors of masks to 32 bytes of 0 and 1. */
 INLINE void put_64(char *out, const __m256i *m) {
     __m256i w[4], v[2];
     for (int i = 0; i < 4; i++)
@@ -130,6 +133,7 @@ INLINE void put_64(char *out, const __m256i *m) {
     _mm_storeu_si128((void *)(out + 16), _mm_unpackhi_epi16(below, above));
 }
 
+/* Four vectors of masks likewise. */
 INLINE void put_32(char *out, const __m256i *m) {
     __m256i low = _mm256_packs_epi32(m[0], m[1]), high = _mm256_packs_epi32(m[2], m[3]);
     __m256i bytes = _mm256_and_si256(_mm256_packs_epi16(low, high), _mm256_set1_epi8(1));
@@ -139,6 +143,7 @@ INLINE void put_32(char *out, const __m256i *m) {
 
 /* ---- loops */
 
+/* asnd_ew_fn. TEST is the mask of vector v of the block at i. */
 #define LOOP(name, T, V, PUT, TEST, kind, dtype)                                         \
     static void name(int64_t n, void *dst, const void *a, const void *b,                 \
                      const void *c) {                                                    \
@@ -175,6 +180,8 @@ INLINE void put_32(char *out, const __m256i *m) {
                  _mm256_set1_epi32(top), kind),                                          \
          kind, dtype)
 
+/* One kind of comparison for the six dtypes; an unsigned number's first bit is turned,
+ * after which signed comparisons order them. */
 #define EVERY(name, kind)                                                                \
     F64(name, kind)                                                                      \
     F32(name, kind)                                                                      \
@@ -200,7 +207,7 @@ FLOATS(signbit, SIGN_BIT)
 
 /* ---- any and all */
 
-/* `met`, and what of 32 bytes is not 0 (`set`), or is. */
+/* `met`, or-ed with what of 32 bytes is not 0 (`set`), or is. */
 INLINE __m256i look(__m256i met, const char *p, bool set) {
     __m256i x = _mm256_loadu_si256((const void *)p);
     return _mm256_or_si256(met, set ? x : _mm256_cmpeq_epi8(x, _mm256_setzero_si256()));
@@ -222,6 +229,8 @@ INLINE bool some(int64_t n, const char *p, bool set) {
     return found || !_mm256_testz_si256(met, met);
 }
 
+/* any(): the accumulator is a bool, the elements bytes that are true where they are not
+ * 0. */
 static void fold_or(int64_t n, void *acc, const void *src) {
     *(char *)acc = *(const char *)acc || some(n, src, true);
 }
@@ -257,6 +266,7 @@ void asn_kernels_predicates_avx2(asnd_kernels *k) {
         [SIGN_BIT] = {ASN_OP_SIGNBIT, {signbit_f64, signbit_f32}},
         [IS_TRUE] = ROW(is_true, CAST),
     };
+    /* The loops that were there stay for rows of fewer than STEP elements. */
     for (int kind = 0; kind < KINDS; kind++)
         for (int i = 0; i < 6 && rows[kind].fn[i]; i++) {
             asnd_ew_fn *slot = kind == IS_TRUE ? &k->cast[dtypes[i]][ASN_BOOL]

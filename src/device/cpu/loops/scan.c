@@ -62,6 +62,7 @@ static void scan_steps(const scan_run *r, char *acc, const char *in, char *out) 
     }
 }
 
+/* Whole lines along the axis; the first element is copied, not computed. */
 static void scan_lines(void *ctx, int64_t chunk) {
     scan_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
@@ -84,6 +85,8 @@ static void scan_lines(void *ctx, int64_t chunk) {
     flags_end(r);
 }
 
+/* A strip of up to COLUMNS columns, from the first row to the last: out row i = op(out
+ * row i - 1, in row i). */
 static void scan_columns(void *ctx, int64_t chunk) {
     scan_run *r = ctx;
     flags_begin(r);
@@ -101,6 +104,9 @@ static void scan_columns(void *ctx, int64_t chunk) {
     flags_end(r);
 }
 
+/* Columns where the axis lies across memory and rows are contiguous; else line by line.
+ * Either order of the lines gives the same: a line's elements go strictly left to
+ * right. */
 asn_status asn_cpu_scan(asn_op op, int axis, const asnd_nd *in, const asnd_nd *out,
                         uint32_t *fp_flags) {
     if (axis < 0 || axis >= in->ndim || out->ndim != in->ndim || out->dtype != in->dtype)

@@ -1,6 +1,10 @@
 /* CPU device: complex loops with AVX2 that a compiler does not find: it gathers and
  * scatters the parts of pairs (absolute of complex128: 2.9 ns, 1.5 so). With AVX-512 the
  * loops of scalar_complex.inc, whose bits these give, vectorise as they are.
+ *
+ * Loops are asnd_ew_fn (kernels.h): n elements, dst may be an input exactly. Whole
+ * vectors first, the rest by the scalar function, which rounds alike, so an element's
+ * bits do not depend on its place.
  */
 #include "device/cpu/math/complex_avx2.h"
 
@@ -11,6 +15,8 @@
 
 /* ---- products: real parts a.re b.re - a.im b.im, imaginary a.re b.im + a.im b.re */
 
+/* fmaddsub subtracts in even lanes and adds in odd ones, with one rounding each, as c_mul
+ * does. */
 static inline __m256d product_f64(__m256d a, __m256d b) {
     __m256d cross = _mm256_mul_pd(_mm256_permute_pd(a, 15), _mm256_permute_pd(b, 5));
     return _mm256_fmaddsub_pd(_mm256_movedup_pd(a), b, cross);
@@ -59,6 +65,7 @@ static void square_c64(int64_t n, void *dst, const void *a, const void *b,
     (void)b;
 }
 
+/* The sign bit of the imaginary parts is turned, of NaN too. */
 static void conjugate_c128(int64_t n, void *dst, const void *a, const void *b,
                            const void *c) {
     const __m256d sign = _mm256_set_pd(-0.0, 0.0, -0.0, 0.0);
@@ -105,6 +112,8 @@ static void conjugate_c64(int64_t n, void *dst, const void *a, const void *b,
 #define FAR_APART 18
 #include "device/cpu/math/complex_abs.inc"
 
+/* Unpacking works within 128-bit halves, so results come out as 0 2 1 3; the permutation
+ * puts them in order. */
 static void absolute_c128(int64_t n, void *dst, const void *a, const void *b,
                           const void *c) {
     const asn_c128 *x = a;

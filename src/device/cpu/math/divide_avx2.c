@@ -12,7 +12,7 @@
  * Where 64-bit integers are wider and divided by one number, its reciprocal does it
  * (divide_by.h). Another vector with another operand, a zero divisor or the most negative
  * integer (whose quotient by -1 overflows) goes to the loop that was there before, which
- * knows NumPy's results and conditions for those.
+ * knows NumPy's results and exceptions for those.
  */
 #include "device/cpu/math/divide_avx2.h"
 
@@ -38,6 +38,8 @@ INLINE __m256i load(const void *p) {
     return _mm256_loadu_si256(p);
 }
 
+/* The quotient as a whole number: towards zero for fmod, down for the others. No inexact
+ * is raised. */
 INLINE __m256d whole_pd(__m256d quotient, int kind) {
     return kind == REST
                ? _mm256_round_pd(quotient, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC)
@@ -52,6 +54,8 @@ INLINE __m256 whole_ps(__m256 quotient, int kind) {
 
 /* ---- 8 bits: eight at a time */
 
+/* Eight quotients or remainders (kind), or false and nothing written: a divisor is 0, or
+ * a dividend the most negative number. */
 INLINE bool divide_8(char *out, const char *a, const char *b, bool sign, int kind) {
     __m128i x = _mm_loadl_epi64((const void *)a), y = _mm_loadl_epi64((const void *)b);
     __m128i bad = _mm_cmpeq_epi8(y, _mm_setzero_si128());
@@ -80,6 +84,8 @@ INLINE __m256d wide_32(__m128i x, bool sign) {
     return _mm256_add_pd(_mm256_cvtepi32_pd(x), _mm256_set1_pd(2147483648.0));
 }
 
+/* Four quotients. Unsigned ones come back by way of signed conversion, moved by 2^31 as
+ * well. */
 INLINE __m128i quotient_32(__m128i a, __m128i b, bool sign, int kind) {
     __m256d q = _mm256_div_pd(wide_32(a, sign), wide_32(b, sign));
     if (sign) return _mm256_cvttpd_epi32(whole_pd(q, kind));
@@ -87,6 +93,7 @@ INLINE __m128i quotient_32(__m128i a, __m128i b, bool sign, int kind) {
     return _mm_xor_si128(_mm256_cvttpd_epi32(q), _mm_set1_epi32(INT32_MIN));
 }
 
+/* As divide_8, of 32 bits. */
 INLINE bool divide_32(char *out, const char *a, const char *b, bool sign, int kind) {
     __m256i x = load(a), y = load(b);
     __m256i bad = _mm256_cmpeq_epi32(y, _mm256_setzero_si256());
@@ -107,18 +114,22 @@ INLINE bool divide_32(char *out, const char *a, const char *b, bool sign, int ki
 
 #define SHIFTED 6755399441055744.0 /* 3 * 2^51 */
 
+/* Four integers, |x| < 2^51, as float64, exactly. */
 INLINE __m256d float_64(__m256i x) {
     const __m256d shifted = _mm256_set1_pd(SHIFTED);
     x = _mm256_add_epi64(x, _mm256_castpd_si256(shifted));
     return _mm256_sub_pd(_mm256_castsi256_pd(x), shifted);
 }
 
+/* The way back, of whole numbers with |x| < 2^51. */
 INLINE __m256i integer_64(__m256d x) {
     const __m256d shifted = _mm256_set1_pd(SHIFTED);
     return _mm256_sub_epi64(_mm256_castpd_si256(_mm256_add_pd(x, shifted)),
                             _mm256_castpd_si256(shifted));
 }
 
+/* As divide_8, and false where an operand does not lie in [-2^51, 2^51), unsigned ones in
+ * [0, 2^51). */
 INLINE bool divide_64(char *out, const char *a, const char *b, bool sign, int kind) {
     const __m256i least = _mm256_set1_epi64x(sign ? INT64_C(1) << 51 : 0);
     const __m256i beyond = _mm256_set1_epi64x(-(INT64_C(1) << (sign ? 52 : 51)));
@@ -150,7 +161,7 @@ INLINE bool by_one(int kind, asn_dtype dtype, int64_t n, char *to, const char *x
 
 /* 64-bit elements whose vectors do not do, without a look at all of them first; false:
  * they have fewer bits. Divisors 0 and -1 are left to the loop that knows their
- * conditions. */
+ * exceptions. */
 INLINE bool alone(int kind, asn_dtype dtype, int64_t n, char *to, const char *x,
                   const char *y) {
     if (dtype != ASN_I64 && dtype != ASN_U64) return false;
@@ -212,6 +223,7 @@ LOOPS(u64, divide_64, 64, 4, false, ASN_U64)
 enum { PAIRS = 16, VECTORS = PAIRS / 4, GCD = 0, LCM = 1 };
 static asnd_ew_fn other_gcd[2][ASN_DTYPE_COUNT];
 
+/* y ends as 0, x as the divisor. Lanes that are done divide by 1 and keep their x. */
 INLINE void euclid(__m256d x[VECTORS], __m256d y[VECTORS]) {
     const __m256d zero = _mm256_setzero_pd(), one = _mm256_set1_pd(1);
     for (int left = 1; left;) {
@@ -248,6 +260,8 @@ INLINE void put(char *out, int item, int64_t v) {
     memcpy(out, &v, (size_t)item); /* the low bytes: results wrap */
 }
 
+/* Sixteen pairs; false and nothing written: a magnitude is too large. lcm(p, m) is (p /
+ * g) m, multiplied as integers, which wrap as NumPy's do. */
 INLINE bool sixteen(char *out, const char *a, const char *b, int item, bool sign,
                     int kind) {
     __m256d x[VECTORS], y[VECTORS], p[VECTORS];
@@ -294,6 +308,8 @@ PAIR_LOOP(lcm_u32, LCM, 4, false, ASN_U32)
 PAIR_LOOP(lcm_i64, LCM, 8, true, ASN_I64)
 PAIR_LOOP(lcm_u64, LCM, 8, false, ASN_U64)
 
+/* Puts the loops in their slots and keeps those that were there for what vectors
+ * leave. */
 static void put_gcd(asnd_kernels *k) {
     static const struct {
         asn_dtype dtype;

@@ -1,11 +1,20 @@
-/* CPU device: 64-bit integers divided by one number (see divide_by.h). */
+/* CPU device: 64-bit integers divided by one number (see divide_by.h).
+ *
+ * The general path is the processor's division, element by element; results are equal for
+ * all operands, and no floating-point exceptions are raised: divisors that would raise
+ * some are refused. Each kind has a loop of its own, whose kind is a constant, so that a
+ * compiler drops the branches.
+ */
 #include "device/cpu/math/divide_by.h"
 
+/* floor(n / d) is (high + (n - high) / 2^first) / 2^second, high the upper half of
+ * multiplier n. */
 typedef struct {
     uint64_t d, multiplier;
     int first, second; /* shifts */
 } reciprocal;
 
+/* Of any d > 0. */
 static reciprocal reciprocal_of(uint64_t d) {
     int bits = d > 1 ? 64 - __builtin_clzll(d - 1) : 0; /* ceil(log2(d)) */
     unsigned __int128 top = (unsigned __int128)1 << bits;
@@ -18,6 +27,7 @@ static inline uint64_t quotient(uint64_t n, const reciprocal *r) {
     return (high + ((n - high) >> r->first)) >> r->second;
 }
 
+/* Whether all n numbers are equal, without a branch per element; false for none. */
 static bool is_one(int64_t n, const uint64_t *b) {
     uint64_t others = 0;
     for (int64_t i = 1; i < n; i++)
@@ -25,6 +35,8 @@ static bool is_one(int64_t n, const uint64_t *b) {
     return n > 0 && !others;
 }
 
+/* By any divisor but 0 and -1: magnitudes are divided, then signs put back by (x ^ s) -
+ * s, which negates where s is all ones. */
 __attribute__((always_inline)) static inline void
 divide_signed(int kind, int64_t n, int64_t *out, const int64_t *a, int64_t divisor) {
     const uint64_t minus = (uint64_t)(divisor >> 63);

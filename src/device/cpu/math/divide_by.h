@@ -14,7 +14,7 @@
 enum { ASN_DIVIDE_FLOOR, ASN_DIVIDE_MODULO, ASN_DIVIDE_REST };
 
 /* out[i] of a[i] and b[i], where all of b is one number; false, and nothing is done: it
- * is not, or is 0 or -1, by which a quotient meets conditions. out may be a or b. */
+ * is not, or is 0 or -1, by which a quotient raises exceptions. out may be a or b. */
 bool asn_divide_by_i64(int kind, int64_t n, int64_t *out, const int64_t *a,
                        const int64_t *b);
 bool asn_divide_by_u64(int kind, int64_t n, uint64_t *out, const uint64_t *a,

@@ -1,4 +1,9 @@
-/* CPU device: loops of frexp and ldexp with AVX-512 (exponents_vector.h). */
+/* CPU device: loops of frexp and ldexp with AVX-512.
+ *
+ * Each is the loop of kernels.h over a function of exponents_vector.h, whose bits and
+ * floating-point exceptions are those of scalar_float.inc, and for ldexp the C library's.
+ * Lanes of the last vector beyond n are 0, which raises nothing, and are not stored.
+ */
 #include "device/cpu/math/exponents_avx512.h"
 
 #if defined(__x86_64__)

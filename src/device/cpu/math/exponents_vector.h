@@ -1,5 +1,5 @@
 /* CPU device: frexp and ldexp of whole vectors with AVX-512, which has instructions for
- * them: VGETMANT and VGETEXP normalise subnormals, VSCALEF rounds and raises conditions
+ * them: VGETMANT and VGETEXP normalise subnormals, VSCALEF rounds and raises exceptions
  * as a product by 2^k does (Intel's manual, volume 2). The steps on bits that other
  * machines take are limited by their number (frexp of 1e4 float64: 5.05 us, 2.2 so).
  *
@@ -12,6 +12,9 @@
 #if defined(__AVX512DQ__) && defined(__AVX512VL__)
 #include <immintrin.h>
 
+/* name: the suffix; real, word: vectors of floats and of int32; mm, kind: the intrinsics'
+ * prefix and suffix; bits: lanes; one: a vector of 1. The mask 0x9f is all classes but
+ * finite nonzero numbers; v_ldexp rounds once, to subnormals as well. */
 #define V_EXPONENTS(name, real, word, mm, kind, bits, one)                               \
     __attribute__((always_inline)) static inline real v_frexp_mantissa_##name(real a) {  \
         const __mmask##bits on =                                                         \

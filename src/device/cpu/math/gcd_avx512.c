@@ -23,6 +23,8 @@ static asnd_ew_fn other[2][ASN_DTYPE_COUNT];
 
 /* ---- magnitudes as 64 numbers of 4 bytes, or of 8 */
 
+/* Magnitudes of 16 elements of up to 4 bytes, the v-th of a block. The most negative
+ * number of 32 bits stays 2^31 as unsigned. */
 INLINE __m512i load_4(const char *p, int item, bool sign, int v) {
     const char *at = p + 16 * v * item;
     __m512i x;
@@ -38,6 +40,7 @@ INLINE __m512i load_4(const char *p, int item, bool sign, int v) {
     return sign ? _mm512_abs_epi32(x) : x;
 }
 
+/* Magnitudes of 8 elements of 4 or 8 bytes. */
 INLINE __m512i load_8(const char *p, int item, bool sign, int v) {
     const char *at = p + 8 * v * item;
     if (item == 8) {
@@ -54,7 +57,8 @@ INLINE __m512i narrow_8(const char *p, bool sign, int v) { /* below 2^22 */
     return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
-/* No smaller than the largest of a block, less than twice as large. */
+/* No smaller than the largest of a block, less than twice as large. 0 for 8 and 16 bits,
+ * whose magnitudes always fit float32. By or of all: no lane is compared. */
 INLINE uint64_t largest(const char *a, const char *b, int item, bool sign) {
     if (item < 4) return 0;
     __m512i any = _mm512_setzero_si512();
@@ -118,6 +122,8 @@ INLINE __m512i wide_product(__m256i q, __m256i m) {
     return _mm512_mul_epu32(_mm512_cvtepu32_epi64(q), _mm512_cvtepu32_epi64(m));
 }
 
+/* 64 pairs of magnitudes below 2^22, in float32; a product of 8 bytes is wide (below
+ * 2^44). */
 INLINE void small_block(char *out, const char *a, const char *b, int item, bool sign,
                         int kind) {
     __m512i p[4], m[4];

@@ -3,13 +3,16 @@
  * In a program a half is converted once and rounded after each operation (program.c).
  * An operation alone, which small arrays mostly are, needs no program: this converts a
  * block on the stack, runs the float32 loop and rounds, which gives the same values and
- * conditions. (float16 sine of ten elements: 480 ns by way of a program.)
+ * exceptions. (float16 sine of ten elements: 480 ns by way of a program.)
  */
 #include "base/dtype.h"
 #include "device/cpu/kernels.h"
 
 enum { BLOCK = 1024 }; /* four operands of 4 KB stay in L1 */
 
+/* `src` has as many entries as the row has inputs; those of the half's dtype are
+ * converted, others (the condition of where, say) read as they are. dst may be one of
+ * them exactly where the elements are equally long. */
 void asn_half_loop(asn_op op, asn_dtype half, int64_t n, void *dst,
                    const void *const *src) {
     const asnd_kernels *k = asn_kernels_get();

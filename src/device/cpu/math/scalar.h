@@ -28,12 +28,12 @@
 /* The functions of C's library that are instructions, of vectors too; loops that call
  * others are not compiled for the faster instruction sets. tools/functions.py reads this:
  * those that move bits, those that round (which are instructions only where "inexact"
- * does not matter: -fno-trapping-math), and those whose conditions are the program's. */
+ * does not matter: -fno-trapping-math), and those whose exceptions are the program's. */
 #define ASN_MOVING    fabs copysign
 #define ASN_ROUNDING  floor ceil trunc rint
 #define ASN_COMPUTING sqrt fma
 /* A function that computes what it may not use: a compiler makes vector code of it only
- * where the conditions of that do not matter (as above). */
+ * where the exceptions of that do not matter (as above). */
 #define ASN_SPECULATES
 
 #define LN2     0.693147180559945309417232121458176568
@@ -124,7 +124,7 @@
 
 /* The next half after `a` towards `b`, as bits; `infinity` is the bits of the largest
  * magnitude that is no NaN, `same` the result where a equals b. Magnitudes are ordered as
- * their bits are. */
+ * their bits are. A NaN comes back as it is, the first one before the second. */
 static inline uint16_t half_nextafter(uint16_t a, uint16_t b, uint16_t infinity,
                                       uint16_t same) {
     uint16_t mag_a = a & 0x7fff, mag_b = b & 0x7fff;

@@ -4,16 +4,16 @@
  * (the vmath_*.inc templates, by family):
  *
  *     v_<f>_outside(a)  cheap: its sign bit is set where core does not do, or where the
- *                       result raises a condition
+ *                       result raises an exception
  *     v_<f>_core(a)     the result elsewhere: no special values, no ends of ranges
  *     v_<f>(a)          the result, special values included
- *     v_<f>_marks(a)    where a is outside: the conditions (FE_...) that the result
+ *     v_<f>_marks(a)    where a is outside: the exceptions (FE_...) that the result
  *                       raises, or V_LIBRARY, an argument that the C library must take
  *
  * The block loop (vmath.inc) runs core; where an element was outside it computes the
  * block again in full, raises what the marks say, drops what the vector arithmetic raised
  * by the way and gives V_LIBRARY's elements to the library. The JIT runs core, and leaves
- * blocks with an element outside to that loop. So nothing here minds conditions. A
+ * blocks with an element outside to that loop. So nothing here minds exceptions. A
  * subnormal argument that is its own result raises none (the C library: underflow).
  *
  * Every multiplication whose product is added to is fused on purpose (v_fma), and nothing

@@ -15,6 +15,8 @@
 
 #include "device/cpu/math/vmath_tables.h"
 
+/* The vector type of `bytes` bytes and its bits' type; reading an array through them is
+ * allowed (may_alias). v_all: a number in every lane. */
 #define V_WIDE_TYPES(real, bits, bytes, name)                                            \
     typedef real v_##name __attribute__((vector_size(bytes), may_alias));                \
     typedef bits v_bits_##name __attribute__((vector_size(bytes), may_alias));           \
@@ -41,6 +43,8 @@ V_FUNCTION v_f32x8 fabs_f32x8(v_f32x8 a) {
 V_FUNCTION v_f32x8 v_number_f32x8(v_bits_f32x8 u) {
     return (v_f32x8)_mm256_cvtepi32_ps((__m256i)u);
 }
+/* Of 16 entries two registers: without AVX-512 both are permuted by the low three bits
+ * and the fourth chooses. */
 V_FUNCTION v_f32x8 v_entry_f32x8(const float *table, v_bits_f32x8 cell) {
     __m256 low = _mm256_load_ps(table), high = _mm256_load_ps(table + 8);
 #if defined(__AVX512VL__)

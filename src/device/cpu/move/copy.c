@@ -46,6 +46,7 @@ static int64_t magnitude(int64_t x) {
     return x < 0 ? -x : x;
 }
 
+/* n1 contiguous rows of n0 elements. */
 static void copy_rows(const copy_plan *c, char *dst, const char *src, int64_t n0,
                       int64_t n1) {
     const copy_dim *d = c->dims;
@@ -73,6 +74,7 @@ static void stream_pieces(const asnd_move_loops *loops, char *dst, int64_t row,
     asn_block_stream_end();
 }
 
+/* n1 rows of n0 elements of dimensions 1 and 0, by the way that fits their strides. */
 static void copy_plane(const copy_plan *c, char *dst, const char *src, int64_t n0,
                        int64_t n1) {
     const copy_dim *d = c->dims;
@@ -119,6 +121,8 @@ static void copy_chunk(void *ctx, int64_t chunk) {
     if (c->stream_lines) asn_block_stream_end();
 }
 
+/* Dimensions of extent above 1, innermost of the destination first (insertion sort), then
+ * merged. There are always two; a single one has a second of extent 1. */
 static void collect(copy_plan *c, const asnd_nd *dst, const asnd_nd *src) {
     int n = 0;
     for (int d = dst->ndim - 1; d >= 0; d--) {
@@ -192,6 +196,7 @@ static bool is_string(const copy_plan *c, int64_t bytes) {
            asn_string_moves(c->dst, c->src);
 }
 
+/* Where the destination overlaps itself one thread writes all of it. */
 asn_status asn_cpu_copy(const asnd_nd *dst, const asnd_nd *src) {
     int64_t size = asn_nd_size(dst);
     if (dst->dtype != src->dtype || dst->ndim != src->ndim)

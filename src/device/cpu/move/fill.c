@@ -19,6 +19,7 @@ typedef struct {
     bool same; /* all bytes of the word */
 } fill_run;
 
+/* CHUNK bytes, or what is left; the end may be a part of a word. */
 static void fill_chunk(void *ctx, int64_t chunk) {
     const fill_run *r = ctx;
     int64_t from = chunk * CHUNK, n = r->bytes - from < CHUNK ? r->bytes - from : CHUNK;
@@ -31,6 +32,8 @@ static void fill_chunk(void *ctx, int64_t chunk) {
     memcpy(to + n / WORD * WORD, &r->word, (size_t)(n % WORD));
 }
 
+/* Elements of up to 8 bytes repeat in a word of 8; an element of 16 only where its halves
+ * are equal. */
 bool asn_fill_stretch(void *data, const void *element, int item, int64_t bytes) {
     if (bytes < ASN_FILL_BYTES || bytes > asn_cpu_caches().last ||
         asn_cpu_moves_get() == ASN_MOVES_SLOW)

@@ -30,6 +30,8 @@ void asn_block_stream(char *dst, const char *src, int64_t bytes) {
     asn_move_loops_get(1)->stream(dst, src, bytes);
 }
 
+/* Streaming stores of x86 are not ordered by other stores: sfence makes them visible
+ * before what follows. */
 void asn_block_stream_end(void) {
 #if defined(__x86_64__)
     _mm_sfence();

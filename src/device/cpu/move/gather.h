@@ -18,7 +18,8 @@ static inline bool asn_worth_streaming(int64_t traffic) {
 }
 
 /* A block of n1 rows of n0 elements of `item` bytes (1, 2, 4, 8, 16), strides in bytes.
- */
+ * gather: to a contiguous buffer, row after row; scatter: from one. src and dst do not
+ * overlap. */
 void asn_block_gather(void *dst, const char *src, int item, int64_t n0, int64_t s0,
                       int64_t n1, int64_t s1);
 void asn_block_scatter(char *dst, const void *src, int item, int64_t n0, int64_t s0,

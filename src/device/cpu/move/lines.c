@@ -1,6 +1,12 @@
-/* CPU device: walking several views together, line by line. */
+/* CPU device: walking several views together, line by line (see lines.h).
+ *
+ * The state of a walk is an index for each dimension outside of the line and an address
+ * for each view, which are moved on as an odometer is: no multiplication a line. A chunk
+ * of a region begins with asn_lines_seek, which divides.
+ */
 #include "device/cpu/move/lines.h"
 
+/* Appends dimension d, or lengthens the last one where every view goes on in it. */
 static void add_dim(asnd_lines *l, int64_t extent, int d, const int64_t *const strides[],
                     bool may_merge) {
     int last = l->num_dims - 1;
@@ -38,6 +44,7 @@ void asn_lines_init(asnd_lines *l, int ndim, const int64_t *shape, int axis,
     if (l->length == 0 && axis < 0) l->count = 0;
 }
 
+/* The addresses and indices of line `number`, in row-major order. */
 void asn_lines_seek(const asnd_lines *l, asnd_line *line, int64_t number) {
     for (int v = 0; v < l->num_views; v++)
         line->at[v] = l->data[v];
@@ -49,6 +56,7 @@ void asn_lines_seek(const asnd_lines *l, asnd_line *line, int64_t number) {
     }
 }
 
+/* After the last line it is back at the first. */
 void asn_lines_next(const asnd_lines *l, asnd_line *line) {
     for (int d = 1; d < l->num_dims; d++) {
         for (int v = 0; v < l->num_views; v++)

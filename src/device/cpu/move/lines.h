@@ -13,6 +13,8 @@
 
 enum { ASN_LINES_VIEWS = 6, ASN_NO_AXIS = -1 };
 
+/* Of a walk: shared by all threads, and only read. Strides are bytes, by dimension and
+ * view. */
 typedef struct {
     int num_views, num_dims; /* num_dims >= 1; dimension 0 is the line */
     int64_t count;           /* of lines; 0 when an extent is 0 */
@@ -22,11 +24,15 @@ typedef struct {
     int64_t stride[ASN_ND_MAX_DIMS + 1][ASN_LINES_VIEWS];
 } asnd_lines;
 
+/* One thread's place in it. */
 typedef struct {
     char *at[ASN_LINES_VIEWS]; /* the line's first element in each view */
     int64_t index[ASN_ND_MAX_DIMS + 1];
 } asnd_line;
 
+/* shape, axis: of all views; axis ASN_NO_AXIS: the line is the last dimension of extent
+ * above 1, with those that merge into it. strides[v] has an entry for each dimension, and
+ * is borrowed for the call only. */
 void asn_lines_init(asnd_lines *l, int ndim, const int64_t *shape, int axis,
                     int num_views, char *const data[], const int64_t *const strides[]);
 void asn_lines_seek(const asnd_lines *l, asnd_line *line, int64_t number);

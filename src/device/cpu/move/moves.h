@@ -28,6 +28,7 @@ typedef struct asnd_move_loops {
     void (*weave)(void *dst, const void *a, const void *b, int64_t n);
 } asnd_move_loops;
 
+/* Index k: elements of 2^k bytes. */
 extern const asnd_move_loops asn_moves_baseline[5], asn_moves_avx2[5],
     asn_moves_avx512[5];
 

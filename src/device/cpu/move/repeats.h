@@ -10,6 +10,7 @@
 enum { MOST_REPEATS = 8 };
 
 #if defined(__AVX512BW__)
+/* The elements of v at positions `at`, of 2, 4 or 8 bytes. */
 __attribute__((always_inline)) static inline __m512i permuted(__m512i v, __m512i at,
                                                               int item) {
     return item == 2   ? _mm512_permutexvar_epi16(at, v)

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* Elements of the loop's dtype. */
+/* An element of the loop's dtype each, in the first bytes. */
 typedef struct {
     _Alignas(16) char start[16], delta[16];
 } asnd_steps;

@@ -60,6 +60,7 @@ static void window_of(const asnd_conv *g, int64_t i, int64_t k[3]) {
     k[0] = i / g->k[2] / g->k[1];
 }
 
+/* The typed loops, by element size; those of 4 and 8 bytes sum as float32 and float64. */
 #define EACH_NUMBER "device/cpu/nn/conv.inc"
 #include "device/cpu/each_number.inc"
 
@@ -115,6 +116,8 @@ static void unpatch_channel(void *ctx, int64_t c) {
     }
 }
 
+/* Adds a band's patches back to the image x: the transpose of asn_patches. float32 or
+ * float64. */
 static void unpatch(const asnd_conv *g, int itemsize, char *rows, int64_t from,
                     int64_t count, char *x) {
     patch_job j = {g, NULL, x, rows, from, count, itemsize};
@@ -154,6 +157,9 @@ typedef struct conv_job conv_job;
 /* One task; the buffer has room for a band of patches (NULL: the job is plain). */
 typedef asn_status (*conv_task)(conv_job *j, int64_t task, char *buffer);
 
+/* size: bytes of an element; rows: of a matrix of patches (cx times the window); plane_x,
+ * plane_y: elements of a channel; band: windows of one, bands: of them a plane; strands:
+ * runs of tasks, each with its status. */
 struct conv_job {
     const asnd_conv *g;
     asn_dtype t;
@@ -184,12 +190,14 @@ static void job_set(conv_job *j, const asnd_conv *g, asn_dtype t) {
     j->bands = (j->plane_y + j->band - 1) / j->band;
 }
 
+/* Estimated ns on one thread, at 20 GFLOP/s. */
 static double job_work(const conv_job *j) {
     const asnd_conv *g = j->g;
     double flops = 2 * (double)(g->n * g->groups * g->cy) * (double)j->rows;
     return flops * (double)j->plane_y / 20;
 }
 
+/* A strand's buffer: patches of a band. */
 static int64_t band_bytes(const conv_job *j) {
     return j->rows * j->band * j->size;
 }
@@ -280,6 +288,8 @@ static void deep_to_y(void *ctx, int64_t plane) {
     }
 }
 
+/* Depthwise planes go straight from X to Y; the others as tasks of a band of an image's
+ * group each. */
 asn_status asn_conv_to_y(const asnd_conv *g, asn_dtype t, const void *x, const void *w,
                          const void *bias, void *y) {
     conv_job j;
@@ -319,6 +329,7 @@ static asn_status image_to_x(conv_job *j, int64_t image, char *buffer) {
     return ASN_OK;
 }
 
+/* One channel's image, from all of its filters in order. */
 static void deep_to_x(void *ctx, int64_t image) {
     conv_job *j = ctx;
     const asnd_conv *g = j->g;
@@ -381,6 +392,7 @@ static asn_status group_to_w(conv_job *j, int64_t group, char *buffer) {
     return ASN_OK;
 }
 
+/* One filter's gradient, summed over the images in order. */
 static void deep_to_w(void *ctx, int64_t channel) {
     conv_job *j = ctx;
     const asnd_conv *g = j->g;
@@ -398,6 +410,7 @@ static void deep_to_w(void *ctx, int64_t channel) {
     }
 }
 
+/* Without windows or images the gradient is zero. */
 asn_status asn_conv_to_w(const asnd_conv *g, asn_dtype t, const void *x, const void *y,
                          void *w) {
     conv_job j;

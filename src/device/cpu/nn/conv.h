@@ -15,12 +15,14 @@
 
 #include "device/cpu/nd.h"
 
+/* x, y, k: extents of one channel of X, of Y, of the window; dimensions that an image
+ * lacks have extent 1. */
 typedef struct {
     int64_t n, groups, cx, cy;                                /* channels of one group */
     int64_t x[3], y[3], k[3], stride[3], pad[3], dilation[3]; /* pad: before */
 } asnd_conv;
 
-/* Elements of one channel of X, of Y, of one window. */
+/* Elements of one channel of X, of Y, of one window. The product of three extents. */
 int64_t asn_conv_extent(const int64_t extents[3]);
 
 /* y = conv(x) + bias; bias may be NULL. */

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* log(exp(a) + exp(b)) */
+/* log(exp(a) + exp(b)) -infinity, the logarithm of 0, on either side leaves the other. */
 static double log_add(double a, double b) {
     double high = a > b ? a : b, low = a > b ? b : a;
     return low == -INFINITY ? high : high + log1p(exp(low - high));
@@ -62,7 +62,8 @@ static void gradient_row(const asnd_ctc *c, const double *p, const double *alpha
         grad[k] = (exp(p[k]) - exp(grad[k] + loss - p[k])) * dy;
 }
 
-/* The two rows of beta change places at each step. */
+/* The two rows of beta change places at each step. A last label or the one before ends a
+ * way: beta is 0 there at the last time, before the label's own probability. */
 void asn_ctc_backward(const asnd_ctc *c, const double *alpha, int64_t row, double loss,
                       double dy, double *room, double *grad) {
     int64_t labels = 2 * c->length + 1;

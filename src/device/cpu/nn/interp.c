@@ -83,6 +83,8 @@ static double value_at(const interp_run *r, double x, int64_t j) {
     return value != value && r->fp[j] == r->fp[j + 1] ? r->fp[j] : value;
 }
 
+/* CHUNK results; a block's intervals are found first, so that values are computed without
+ * a search between. */
 static void interp_chunk(void *ctx, int64_t chunk) {
     const interp_run *r = ctx;
     int64_t first = chunk * CHUNK, end = first + CHUNK < r->n ? first + CHUNK : r->n;
@@ -101,6 +103,9 @@ static bool is_line(const asnd_nd *a) {
            (a->strides[0] == 8 || a->shape[0] <= 1);
 }
 
+/* Slopes are computed once where there are as many x as points, as numpy.interp does;
+ * each costs a division. ASN_ERR_VALUE: the operands are of another form,
+ * ASN_ERR_MEMORY. */
 asn_status asn_cpu_interp(const asnd_nd *x, const asnd_nd *xp, const asnd_nd *fp,
                           double left, double right, const asnd_nd *out) {
     if (!is_line(x) || !is_line(xp) || !is_line(fp) || !is_line(out) ||

@@ -43,6 +43,7 @@ static void take_row(const pad_job *j, const char *x, char *y) {
         memcpy(y + first * j->size, x + from[first] * j->size, (size_t)(n * j->size));
 }
 
+/* One image: row after row of the result, from the rows that the outer tables name. */
 static void take_plane(void *ctx, int64_t plane) {
     const pad_job *j = ctx;
     const asnd_pads *p = j->p;
@@ -56,6 +57,7 @@ static void take_plane(void *ctx, int64_t plane) {
         }
 }
 
+/* The gradient of one image, which begins as zeros. */
 static void add_plane(void *ctx, int64_t plane) {
     const pad_job *j = ctx;
     const asnd_pads *p = j->p;

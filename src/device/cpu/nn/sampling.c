@@ -61,6 +61,7 @@ static double samples_of(const asnd_deform *g) {
     return all * (double)g->points * (20 + 2 * (double)g->channels);
 }
 
+/* Query and head i: batch, query, head in row-major order. */
 static void sample_chunk(void *ctx, int64_t i) {
     const deform_job *j = ctx;
     if (j->t == ASN_F32) {
@@ -87,6 +88,7 @@ static void gradient_chunk(void *ctx, int64_t i) {
     }
 }
 
+/* One task a batch's head; three times a sample's work. */
 void asn_deform_gradients(const asnd_deform *g, asn_dtype t, const void *value,
                           const void *location, const void *weight, const void *grad,
                           void *grad_value, void *grad_location, void *grad_weight) {
@@ -103,6 +105,7 @@ typedef struct {
     _Atomic bool outside;
 } chamfer_job;
 
+/* Batch b; an index outside ends it and is told by the whole. */
 static void chamfer_chunk(void *ctx, int64_t b) {
     chamfer_job *j = ctx;
     bool inside = j->t == ASN_F32 ? chamfer_4(j->g, b) : chamfer_8(j->g, b);
@@ -127,6 +130,7 @@ static void grid_chunk(void *ctx, int64_t row) {
     }
 }
 
+/* Rows of the grid are tasks; a position is ten ns. */
 void asn_affine_grid(asn_dtype t, int64_t n, int spatial, const int64_t *size,
                      bool align_corners, const void *theta, void *grid) {
     grid_job j = {t, spatial, align_corners, size, theta, grid};

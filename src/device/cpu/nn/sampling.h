@@ -18,7 +18,8 @@ typedef struct {
 bool asn_deform_fits(const asnd_deform *g);
 void asn_deform_sample(const asnd_deform *g, asn_dtype t, const void *value,
                        const void *location, const void *weight, void *output);
-/* A head's queries are summed in order. */
+/* A head's queries are summed in order. grad_value, grad_location and grad_weight have
+ * the shapes of value, location and weight and are overwritten; grad that of output. */
 void asn_deform_gradients(const asnd_deform *g, asn_dtype t, const void *value,
                           const void *location, const void *weight, const void *grad,
                           void *grad_value, void *grad_location, void *grad_weight);

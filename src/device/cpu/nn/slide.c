@@ -14,6 +14,7 @@ typedef struct {
     int64_t count;
 } slide_run;
 
+/* Outputs [from, to) of one chunk. */
 static void slide_chunk(void *ctx, int64_t number) {
     const slide_run *r = ctx;
     int64_t from = number * CHUNK, to = from + CHUNK;

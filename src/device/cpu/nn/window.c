@@ -72,6 +72,7 @@ typedef struct {
 
 /* ---- windows */
 
+/* Plane p: few windows' results, many elements. */
 static void max_plane(void *ctx, int64_t p) {
     const window_job *j = ctx;
     const void *x = j->from + p * j->many * j->size;
@@ -123,6 +124,7 @@ static double held(const asnd_windows *w) {
     return all;
 }
 
+/* A task for each plane. */
 static void run_windows(const asnd_windows *w, asn_dtype t, const void *from, void *to,
                         int64_t *index, asnd_pool_fn plane) {
     window_job j = {.w = w, .t = t, .size = asn_itemsize(t), .from = from, .to = to};
@@ -147,6 +149,7 @@ void asn_window_spread(const asnd_windows *w, asn_dtype t, const void *y, void *
 
 /* ---- positions */
 
+/* The three below: x or y of plane p by its positions. */
 static void add_plane(void *ctx, int64_t p) {
     window_job *j = ctx;
     const void *y = j->from + p * j->few * j->size;
@@ -191,6 +194,8 @@ static void take_plane(void *ctx, int64_t p) {
     if (!inside) atomic_store(&j->outside, true);
 }
 
+/* ASN_ERR_INDEX after all planes, of which those with a position outside are done in
+ * part. */
 static asn_status run_positions(int64_t planes, int64_t few, int64_t many, asn_dtype t,
                                 const void *from, const int64_t *index, void *to,
                                 asnd_pool_fn plane) {

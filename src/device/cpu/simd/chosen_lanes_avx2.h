@@ -1,10 +1,18 @@
-/* CPU device: the words of chosen_lanes.h with AVX2. */
+/* CPU device: the words of chosen_lanes.h with AVX2.
+ *
+ * A register is eight lanes of 4 bytes or four of 8, a choice a number of as many bits.
+ * There is no compressing move: a table has the permutation for each choice
+ * (first_lanes_avx2.h). Loads and stores of the first lanes go by masks (v_tail_mask);
+ * chosen ones are loaded with whatever else memory has.
+ */
 #ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX2_H
 #define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX2_H
 
 #include "device/cpu/simd/first_lanes_avx2.h"
 #include "device/cpu/simd/simd.h"
 
+/* No move of first lanes to chosen ones; three chosen elements of 64 are as fast one by
+ * one. */
 #define V_EXPANDS 0
 enum { V_FEW_4 = 3, V_FEW_8 = 3 };
 
@@ -29,17 +37,20 @@ static inline asnd_chosen_4 v_neither_4(asnd_chosen_4 a, asnd_chosen_4 b) {
 static inline asnd_lanes v_compress_4(asnd_chosen_4 chosen, asnd_lanes x) {
     return chosen_first_4(x, chosen);
 }
+/* A masked load reads nothing of the other lanes, which become 0. */
 static inline asnd_lanes v_load_first_4(const void *p, int64_t n) {
     return _mm256_maskload_epi32(p, v_tail_mask(n, 4));
 }
 static inline void v_store_first_4(void *p, int64_t n, asnd_lanes x) {
     _mm256_maskstore_epi32(p, v_tail_mask(n, 4), x);
 }
+/* Whole registers where memory has them: what is not chosen may be anything. */
 static inline asnd_lanes v_load_chosen_4(const void *p, int64_t left,
                                          asnd_chosen_4 chosen) {
     (void)chosen;
     return left >= 8 ? v_load(p) : v_load_first_4(p, left);
 }
+/* A whole store where there is room, as a masked one is slow. */
 static inline void v_store_within_4(void *p, int64_t n, int64_t room, asnd_lanes x) {
     if (room >= 8)
         v_store(p, x);
@@ -49,6 +60,7 @@ static inline void v_store_within_4(void *p, int64_t n, int64_t room, asnd_lanes
 static inline asnd_lanes v_all_4(const void *p) {
     return _mm256_set1_epi32(*(const int32_t *)p);
 }
+/* Lanes of 8 bytes from here on. */
 static inline asnd_chosen_8 v_chosen_8(uint64_t bits) {
     return (unsigned)bits & 15;
 }
@@ -91,6 +103,7 @@ static inline asnd_chosen_4 v_less_i32(asnd_lanes x, asnd_lanes y) {
 static inline asnd_chosen_8 v_less_i64(asnd_lanes x, asnd_lanes y) {
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(y, x)));
 }
+/* Unsigned numbers are ordered as signed ones once their first bit is turned. */
 static inline asnd_chosen_4 v_less_u32(asnd_lanes x, asnd_lanes y) {
     const __m256i sign = _mm256_set1_epi32(INT32_MIN);
     return v_less_i32(_mm256_xor_si256(x, sign), _mm256_xor_si256(y, sign));

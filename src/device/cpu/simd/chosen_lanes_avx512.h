@@ -1,10 +1,16 @@
-/* CPU device: the words of chosen_lanes.h with AVX-512. */
+/* CPU device: the words of chosen_lanes.h with AVX-512.
+ *
+ * A register is sixteen lanes of 4 bytes or eight of 8, a choice a mask register;
+ * compress, expand, masked loads and masked stores are single instructions that touch no
+ * other memory, so `left` and `room` say nothing here.
+ */
 #ifndef ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX512_H
 #define ASN_DEVICE_CPU_SIMD_CHOSEN_LANES_AVX512_H
 
 #include <immintrin.h>
 #include <stdint.h>
 
+/* Registers are faster than single elements however few are chosen. */
 #define V_EXPANDS 1
 enum { V_FEW_4 = 0, V_FEW_8 = 0 };
 
@@ -26,6 +32,7 @@ static inline asnd_chosen_4 v_first_4(int64_t n) {
 static inline asnd_chosen_4 v_neither_4(asnd_chosen_4 a, asnd_chosen_4 b) {
     return _knot_mask16(_kor_mask16(a, b));
 }
+/* The lanes behind are 0. */
 static inline asnd_lanes v_compress_4(asnd_chosen_4 chosen, asnd_lanes x) {
     return _mm512_maskz_compress_epi32(chosen, x);
 }
@@ -40,6 +47,7 @@ static inline asnd_lanes v_load_chosen_4(const void *p, int64_t left,
     (void)left;
     return _mm512_maskz_loadu_epi32(chosen, p);
 }
+/* n <= 16: the shift is defined for all of it. */
 static inline void v_store_within_4(void *p, int64_t n, int64_t room, asnd_lanes x) {
     (void)room;
     _mm512_mask_storeu_epi32(p, (asnd_chosen_4)((1u << n) - 1), x);
@@ -53,6 +61,7 @@ static inline void v_store_chosen_4(void *p, asnd_chosen_4 chosen, asnd_lanes x)
 static inline asnd_lanes v_all_4(const void *p) {
     return _mm512_set1_epi32(*(const int32_t *)p);
 }
+/* Lanes of 8 bytes from here on. */
 static inline asnd_chosen_8 v_chosen_8(uint64_t bits) {
     return (asnd_chosen_8)bits;
 }
@@ -92,6 +101,7 @@ static inline void v_store_chosen_8(void *p, asnd_chosen_8 chosen, asnd_lanes x)
 static inline asnd_lanes v_all_8(const void *p) {
     return _mm512_set1_epi64(*(const int64_t *)p);
 }
+/* Every type has its own comparison. */
 static inline asnd_chosen_4 v_less_i32(asnd_lanes x, asnd_lanes y) {
     return _mm512_cmplt_epi32_mask(x, y);
 }
@@ -110,6 +120,7 @@ static inline asnd_chosen_4 v_less_f32(asnd_lanes x, asnd_lanes y) {
 static inline asnd_chosen_8 v_less_f64(asnd_lanes x, asnd_lanes y) {
     return _mm512_cmp_pd_mask(_mm512_castsi512_pd(x), _mm512_castsi512_pd(y), _CMP_LT_OQ);
 }
+/* Each bit becomes a lane of two bytes, whose bytes' signs are the pair. */
 static inline uint64_t v_pairs(uint32_t bits) {
     return _mm512_movepi8_mask(_mm512_movm_epi16((__mmask32)bits));
 }

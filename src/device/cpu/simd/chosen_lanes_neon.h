@@ -41,6 +41,7 @@ static inline void v_store(void *p, asnd_lanes x) {
 static inline asnd_chosen_4 v_chosen_4(uint64_t bits) {
     return (unsigned)bits & 15;
 }
+/* Four bits of the number for each of the sixteen choices. */
 static inline int v_count_4(asnd_chosen_4 chosen) {
     return (int)(0x4332322132212110u >> 4 * chosen & 15);
 }
@@ -50,15 +51,18 @@ static inline asnd_chosen_4 v_first_4(int64_t n) {
 static inline asnd_chosen_4 v_neither_4(asnd_chosen_4 a, asnd_chosen_4 b) {
     return ~(a | b) & 15;
 }
+/* A permutation of bytes by the table's entry. */
 static inline asnd_lanes v_compress_4(asnd_chosen_4 chosen, asnd_lanes x) {
     return vqtbl1q_u8(x, v_load(first_bytes_4[chosen]));
 }
+/* There is no masked load: up to three elements, one by one. */
 static inline asnd_lanes v_load_first_4(const void *p, int64_t n) {
     const uint32_t *from = p;
     if (n >= 4) return v_load(p);
     return vreinterpretq_u8_u32(
         (uint32x4_t){n > 0 ? from[0] : 0, n > 1 ? from[1] : 0, n > 2 ? from[2] : 0, 0});
 }
+/* Likewise, by way of the stack. */
 static inline void v_store_first_4(void *p, int64_t n, asnd_lanes x) {
     uint32_t *to = p, lanes[4];
     if (n >= 4) {
@@ -74,12 +78,14 @@ static inline asnd_lanes v_load_chosen_4(const void *p, int64_t left,
     (void)chosen;
     return v_load_first_4(p, left);
 }
+/* A whole store where there is room for it. */
 static inline void v_store_within_4(void *p, int64_t n, int64_t room, asnd_lanes x) {
     v_store_first_4(p, room >= 4 ? 4 : n, x);
 }
 static inline asnd_lanes v_all_4(const void *p) {
     return vreinterpretq_u8_u32(vdupq_n_u32(*(const uint32_t *)p));
 }
+/* A comparison's lanes (all ones or zeros) as bits. */
 static inline asnd_chosen_4 v_bits_4(uint32x4_t mask) {
     return vaddvq_u32(vandq_u32(mask, (uint32x4_t){1, 2, 4, 8}));
 }
@@ -98,6 +104,7 @@ static inline asnd_chosen_4 v_less_f32(asnd_lanes x, asnd_lanes y) {
 static inline asnd_chosen_8 v_chosen_8(uint64_t bits) {
     return (unsigned)bits & 3;
 }
+/* 0, 1, 1, 2 for the four choices. */
 static inline int v_count_8(asnd_chosen_8 chosen) {
     return (int)(chosen - (chosen >> 1));
 }
@@ -132,6 +139,7 @@ static inline void v_store_within_8(void *p, int64_t n, int64_t room, asnd_lanes
 static inline asnd_lanes v_all_8(const void *p) {
     return vreinterpretq_u8_u64(vdupq_n_u64(*(const uint64_t *)p));
 }
+/* As v_bits_4, of two lanes. */
 static inline asnd_chosen_8 v_bits_8(uint64x2_t mask) {
     return (unsigned)vaddvq_u64(vandq_u64(mask, (uint64x2_t){1, 2}));
 }

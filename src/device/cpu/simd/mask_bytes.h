@@ -25,6 +25,7 @@
 #include "device/cpu/simd/first_lanes.h"
 
 #if defined(__AVX512F__)
+/* AVX-512: a masked load reads no byte beyond `left`. */
 enum { V_COUNTED = 64, V_POSITIONS_2 = 16 };
 
 static inline uint64_t v_nonzero_bits(const uint8_t *p, int64_t left) {
@@ -38,10 +39,12 @@ static inline asnd_lanes v_add_8(asnd_lanes x, asnd_lanes y) {
 static inline int64_t v_total_8(asnd_lanes x) {
     return _mm512_reduce_add_epi64(x);
 }
+/* Bytes as 0 and 1, and sums of eight of them in each 64-bit lane (sad). */
 static inline asnd_lanes v_add_nonzero(asnd_lanes sums, const uint8_t *p) {
     __m512i ones = _mm512_min_epu8(v_load(p), _mm512_set1_epi8(1));
     return v_add_8(sums, _mm512_sad_epu8(ones, _mm512_setzero_si512()));
 }
+/* A mask's bits are counted at once, so the tally is a number. */
 typedef int64_t asnd_tally;
 static inline asnd_tally v_tally_4(asnd_tally tally, asnd_lanes x, asnd_lanes y) {
     return tally + __builtin_popcount(_mm512_test_epi32_mask(x, y));
@@ -57,6 +60,7 @@ static inline int64_t v_tallied_8(asnd_tally tally, int64_t lanes) {
     (void)lanes;
     return tally;
 }
+/* Compressed as 32-bit numbers, then narrowed; from + 15 fits 16 bits. */
 static inline void v_store_positions_2(uint64_t bits, int64_t from, uint16_t *to) {
     const __m512i lane =
         _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -84,6 +88,7 @@ static inline const uint8_t *v_padded(const uint8_t *p, int64_t left, uint8_t *f
 }
 
 #if defined(__AVX2__)
+/* AVX2: bytes equal to 0 give the complement of the bits. */
 enum { V_COUNTED = 32, V_POSITIONS_2 = 8 };
 
 static inline uint64_t v_nonzero_bits(const uint8_t *p, int64_t left) {
@@ -120,16 +125,20 @@ static inline asnd_tally v_tally_8(asnd_tally tally, asnd_lanes x, asnd_lanes y)
 static inline int64_t v_tallied_8(asnd_tally tally, int64_t lanes) {
     return lanes - v_total_8(tally);
 }
+/* Each 64-bit lane holds two tallies of 32 bits. */
 static inline int64_t v_tallied_4(asnd_tally tally, int64_t lanes) {
     const __m256i odd = _mm256_srli_epi64(tally, 32);
     const __m256i even = _mm256_sub_epi64(tally, _mm256_slli_epi64(odd, 32));
     return lanes - v_total_8(v_add_8(even, odd));
 }
+/* The table's numbers of eight lanes, widened; behind the chosen ones follow the
+ * others. */
 static inline void v_store_positions_2(uint64_t bits, int64_t from, uint16_t *to) {
     __m128i lane = _mm_cvtepu8_epi16(_mm_cvtsi64_si128((int64_t)first_lanes[bits & 255]));
     lane = _mm_add_epi16(lane, _mm_set1_epi16((short)from));
     _mm_storeu_si128((__m128i *)to, lane);
 }
+/* The position of the first lane in every lane: the table's numbers are added to it. */
 static inline asnd_lanes v_positions_from(int64_t from) {
     return _mm256_set1_epi64x(from);
 }
@@ -163,6 +172,7 @@ static inline asnd_lanes v_add_8(asnd_lanes x, asnd_lanes y) {
 static inline int64_t v_total_8(asnd_lanes x) {
     return (int64_t)vaddvq_u64(vreinterpretq_u64_u8(x));
 }
+/* Four registers' bytes are added first (at most 4), then pairwise to wider lanes. */
 static inline asnd_lanes v_add_nonzero(asnd_lanes sums, const uint8_t *p) {
     const uint8x16_t one = vdupq_n_u8(1);
     uint8x16_t ones = vminq_u8(v_load(p), one);

@@ -25,7 +25,7 @@ typedef struct asnd_mask_loops {
                       void *dst, int64_t room);
     int64_t (*place)(int item, const uint8_t *mask, int64_t n, const void *src, void *dst,
                      int64_t room);
-    /* bounds.c's find_misses of contiguous indices. */
+    /* asn_bounds_misses (bounds.h) of contiguous indices. */
     uint64_t (*misses)(const uint64_t *index, int64_t n, uint64_t size);
 } asnd_mask_loops;
 

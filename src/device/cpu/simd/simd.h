@@ -10,6 +10,11 @@
  * which is just what the processor's instruction does; written as a selection it costs
  * three. v_nan_of_<t>(a, m) is a where it is a NaN, else m. v_swap_<t>(v, w) exchanges
  * lanes j and j ^ w.
+ *
+ * v_seen_<t>(seen, a, b) notes in an asnd_seen, 0 at first, that a or b has a NaN in
+ * some lane (a quiet comparison), and v_any(seen) whether there was one. v_tail_<t> loads
+ * the last elements of a row. SPLIT, a parameter of the templates, is such a <t>: f64 or
+ * f32.
  */
 #ifndef ASN_DEVICE_CPU_SIMD_SIMD_H
 #define ASN_DEVICE_CPU_SIMD_SIMD_H
@@ -27,6 +32,7 @@ enum { ASN_V = 32 };
 #else
 enum { ASN_V = 16 };
 #endif
+/* Vectors that make 64 bytes: 1, 2 or 4. */
 enum { ASN_PARTS = 64 / ASN_V };
 
 typedef double asn_v_f64 __attribute__((vector_size(ASN_V)));
@@ -47,6 +53,7 @@ static inline asn_v_f32 v_max_f32(asn_v_f32 a, asn_v_f32 b) {
 static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
     return (asn_v_f32)_mm512_min_ps((__m512)a, (__m512)b);
 }
+/* AVX-512 selects by a mask register, AVX2 by a lane's sign bit. */
 static inline asn_v_f64 v_nan_of_f64(asn_v_f64 a, asn_v_f64 m) {
     const __mmask8 nan = _mm512_cmp_pd_mask((__m512d)a, (__m512d)a, _CMP_UNORD_Q);
     return (asn_v_f64)_mm512_mask_blend_pd(nan, (__m512d)m, (__m512d)a);
@@ -55,6 +62,7 @@ static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
     const __mmask16 nan = _mm512_cmp_ps_mask((__m512)a, (__m512)a, _CMP_UNORD_Q);
     return (asn_v_f32)_mm512_mask_blend_ps(nan, (__m512)m, (__m512)a);
 }
+/* AVX-512: a bit per lane. */
 typedef unsigned asnd_seen;
 static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_UNORD_Q);
@@ -86,6 +94,7 @@ static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
     const __m256 nan = _mm256_cmp_ps((__m256)a, (__m256)a, _CMP_UNORD_Q);
     return (asn_v_f32)_mm256_blendv_ps((__m256)m, (__m256)a, nan);
 }
+/* AVX2: a lane's bits are all set. */
 typedef asn_v_i64 asnd_seen;
 static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | (asnd_seen)_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_UNORD_Q);
@@ -97,6 +106,7 @@ static inline int v_any(asnd_seen seen) {
     return !_mm256_testz_si256((__m256i)seen, (__m256i)seen);
 }
 #else
+/* The baseline, by the compiler's operators. a != a holds for NaN alone. */
 typedef asn_v_i64 asnd_seen;
 static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
     return seen | (a != a) | (b != b);
@@ -104,6 +114,7 @@ static inline asnd_seen v_seen_f64(asnd_seen seen, asn_v_f64 a, asn_v_f64 b) {
 static inline asnd_seen v_seen_f32(asnd_seen seen, asn_v_f32 a, asn_v_f32 b) {
     return seen | (asn_v_i64)((a != a) | (b != b));
 }
+/* A vector of 16 bytes has two 64-bit lanes. */
 static inline int v_any(asnd_seen seen) {
     return (seen[0] | seen[1]) != 0;
 }
@@ -115,6 +126,8 @@ static inline asn_v_f32 v_nan_of_f32(asn_v_f32 a, asn_v_f32 m) {
     const asn_v_i32 nan = a != a;
     return (asn_v_f32)((nan & (asn_v_i32)a) | (~nan & (asn_v_i32)m));
 }
+/* As masks: no branch, and with a NaN the second one, as the instructions of the
+ * others. */
 static inline asn_v_f64 v_max_f64(asn_v_f64 a, asn_v_f64 b) {
     asn_v_i64 m = a > b;
     return (asn_v_f64)((m & (asn_v_i64)a) | (~m & (asn_v_i64)b));
@@ -154,6 +167,8 @@ static inline asn_v_f32 v_min_f32(asn_v_f32 a, asn_v_f32 b) {
 #define ASN_SWAP_F64(w) ASN_SWAP_##w##_2
 #define ASN_SWAP_F32(w) ASN_SWAP_##w##_4
 #endif
+/* Each branch names a constant permutation: a variable one takes a register of
+ * positions. */
 __attribute__((always_inline)) static inline asn_v_f64 v_swap_f64(asn_v_f64 v, int w) {
 #if defined(__AVX512F__)
     if (w == 4) return __builtin_shufflevector(v, v, ASN_SWAP_F64(4));
@@ -186,6 +201,8 @@ static inline asn_v_f32 v_tail_f32(const float *p, int64_t count, float fill) {
     return (asn_v_f32)_mm512_mask_loadu_ps(_mm512_set1_ps(fill), mask, p);
 }
 #elif defined(__AVX2__)
+/* All ones in the first `count` lanes of `item` bytes, a window onto eight set and eight
+ * clear words. */
 static inline __m256i v_tail_mask(int64_t count, int item) {
     static const int32_t ones[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
     int64_t words = count * item / 4;

@@ -1,4 +1,10 @@
-/* CPU device: order-preserving keys of every dtype (see keys.h). */
+/* CPU device: order-preserving keys of every dtype (see keys.h).
+ *
+ * The loops are in keys_codecs.inc, compiled for each instruction set; here are the
+ * baseline's table and the entries for callers who encode whole lines. A comparison of
+ * keys costs one instruction whatever the dtype, and one sort serves all dtypes of a
+ * width; the price is a pass before and one after.
+ */
 #define CODECS asn_key_codecs
 #include "device/cpu/sort/keys_codecs.inc"
 

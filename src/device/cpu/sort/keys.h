@@ -23,7 +23,10 @@ enum {
 
 int asn_key_bytes(asn_dtype dt); /* 2, 4, 8 or 16 */
 
-/* Keys of n elements from strided memory, and back. */
+/* Keys of n elements from strided memory, and back. stride: bytes between elements; keys
+ * may be the elements themselves where both are equally long and contiguous. Decoding
+ * with the same flags gives the elements back, but for -0.0 (unless EXACT) and NaN, whose
+ * bits become one and the same. */
 void asn_keys_encode(asn_dtype dt, void *keys, const char *src, int64_t stride, int64_t n,
                      int flags);
 void asn_keys_decode(asn_dtype dt, char *dst, int64_t stride, const void *keys, int64_t n,

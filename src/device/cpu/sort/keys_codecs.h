@@ -5,6 +5,8 @@
 #include "device/cpu/context.h"
 #include "device/cpu/sort/keys.h"
 
+/* bytes: of a key. encode, decode: as asn_keys_encode and asn_keys_decode of that
+ * dtype. */
 typedef struct asnd_key_codec {
     int bytes;
     void (*encode)(void *keys, const char *src, int64_t stride, int64_t n, int flags);

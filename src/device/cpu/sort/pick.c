@@ -1,4 +1,10 @@
-/* CPU device: order statistics of a line as it lies in memory (see pick.h). */
+/* CPU device: order statistics of a line as it lies in memory (see pick.h).
+ *
+ * SAMPLE elements at even distances are encoded and sorted; the ranks sought, less and
+ * more a MARGIN, give the window's ends. Where the window misses the element, which a
+ * biased sample may make it do, margins are taken four times as wide; past the sample the
+ * caller's way remains.
+ */
 #include "device/cpu/sort/pick.h"
 
 #include <string.h>
@@ -12,6 +18,7 @@ enum {
     NEAR = 32 /* ranks of the sample: one window for both */
 };
 
+/* NULL: the processor or the dtype has none. */
 static const asnd_pick_loops *loops_of(asn_dtype dt) {
     const asnd_pick_loops *picks = asn_context_get()->picks;
     return picks && picks[dt].within ? &picks[dt] : NULL;
@@ -28,16 +35,20 @@ typedef struct {
     uint64_t sample[SAMPLE]; /* keys of `bytes`, ascending */
 } pick;
 
+/* Key i of 4 or 8 bytes. */
 static uint64_t key_at(const pick *p, const void *keys, int64_t i) {
     return p->bytes == 4 ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
 }
 
+/* The element whose key this is; *value has p->bytes bytes. */
 static void value_of(const pick *p, uint64_t key, void *value) {
     uint32_t narrow = (uint32_t)key;
     asn_keys_decode(p->dtype, value, p->bytes, p->bytes == 4 ? (void *)&narrow : &key, 1,
                     ASN_KEYS_EXACT);
 }
 
+/* To p->sample, ascending. The elements are copied first: they need not be encoded where
+ * they lie. */
 static void take_sample(pick *p) {
     uint64_t values[SAMPLE];
     const int64_t n = p->n;
@@ -51,6 +62,8 @@ static void take_sample(pick *p) {
     asn_keys_sort(p->bytes, p->sample, NULL, values, NULL, SAMPLE);
 }
 
+/* False: the line is short, or there are no loops. scratch has room for two lines of
+ * keys. */
 static bool pick_init(pick *p, asn_dtype dt, const void *line, int64_t n, void *scratch) {
     p->loops = n < ASN_PICK_LEAST ? NULL : loops_of(dt);
     if (!p->loops) return false;
@@ -64,6 +77,7 @@ static bool pick_init(pick *p, asn_dtype dt, const void *line, int64_t n, void *
     return true;
 }
 
+/* The rank in the sample of the kth element of the line. */
 static int64_t rank_of(const pick *p, int64_t kth) {
     return (int64_t)((double)kth / (double)p->n * SAMPLE);
 }
@@ -93,7 +107,8 @@ static bool open_between(pick *p, int64_t low, int64_t high, int64_t first, int6
     return true;
 }
 
-/* Keys of a window that holds the elements at these two positions. */
+/* Keys of a window that holds the elements at these two positions. False: a NaN, or
+ * margins as wide as the sample. */
 static bool open_window(pick *p, int64_t first, int64_t last) {
     bool nan = false, open = false;
     for (int64_t margin = MARGIN; !open && !nan && margin < SAMPLE; margin *= 4)
@@ -102,10 +117,12 @@ static bool open_window(pick *p, int64_t first, int64_t last) {
     return open;
 }
 
+/* The key of the kth element of the line, which lies in the window. */
 static uint64_t find(const pick *p, int64_t kth) {
     return asn_keys_kth(p->bytes, p->window, p->spare, p->found, kth - p->below);
 }
 
+/* Positions whose ranks lie near share a window. */
 bool asn_pick_values(asn_dtype dt, const void *line, int64_t n, void *scratch,
                      const int64_t *kth, int count, void *to) {
     pick p;
@@ -162,6 +179,8 @@ static bool both_zeros(const pick *p, const void *pivot) {
     return there[0] && there[1];
 }
 
+/* The pivot's place follows from the window: keys below it, and below or equal. The
+ * second pass then stores each element once. */
 bool asn_pick_part(asn_dtype dt, const void *line, int64_t n, void *scratch, int64_t kth,
                    void *to) {
     pick p;

@@ -1,4 +1,8 @@
-/* CPU device: the passes of a selection among values (pick.h) with NEON. */
+/* CPU device: the passes of a selection among values (pick.h) with NEON.
+ *
+ * pick_types.inc over the words of chosen_lanes_neon.h. Keys are sorted without vectors
+ * there, so that sparing them pays all the more.
+ */
 #if defined(__aarch64__)
 #define PICKS asn_pick_neon
 #include "device/cpu/sort/pick_types.inc"

@@ -42,6 +42,8 @@ typedef struct {
     int64_t lines_per_chunk, pieces;
 } search_run;
 
+/* Up to BLOCK values of a line from x on: their keys, their insertion points, to the
+ * result. */
 static void search_block(const search_run *r, const asnd_line *line, int64_t x,
                          int64_t n) {
     const int64_t *step = r->lines->stride[0];
@@ -58,6 +60,7 @@ static void search_block(const search_run *r, const asnd_line *line, int64_t x,
     asn_block_scatter(line->at[OUT] + x * step[OUT], at, 8, n, step[OUT], 1, 0);
 }
 
+/* Some whole lines, or a piece of CHUNK values of one. */
 static void search_chunk(void *ctx, int64_t chunk) {
     const search_run *r = ctx;
     int64_t first = chunk / r->pieces * r->lines_per_chunk,
@@ -73,7 +76,8 @@ static void search_chunk(void *ctx, int64_t chunk) {
     }
 }
 
-/* Keys of the 1-d `sorted`, in the sorter's order. */
+/* Keys of the 1-d `sorted`, in the sorter's order. keys: room for all. ASN_ERR_VALUE: the
+ * sorter does not fit, ASN_ERR_INDEX: it names elements that are not there. */
 static asn_status encode_sorted(const asnd_nd *sorted, const asnd_nd *sorter,
                                 char *keys) {
     if (!sorter) {
@@ -109,6 +113,7 @@ static int64_t bisect_one(const asnd_nd *sorted, int bytes, const char *value,
         int64_t half = left / 2;
         asn_keys_encode(sorted->dtype, probe,
                         sorted->data + (low + half) * sorted->strides[0], 16, 1, 0);
+        /* A bisection of one key tells which half: the same code as for many. */
         switch (bytes) { /* 1: the probe is before the value */
         case 2: bisect_2(probe, 1, key, 1, right, &at); break;
         case 4: bisect_4(probe, 1, key, 1, right, &at); break;
@@ -121,6 +126,7 @@ static int64_t bisect_one(const asnd_nd *sorted, int bytes, const char *value,
     return low;
 }
 
+/* The general answer, value by value; nothing is allocated. */
 static void search_few(const asnd_nd *sorted, const asnd_nd *values, bool right,
                        const asnd_nd *out) {
     asnd_lines lines;
@@ -138,6 +144,9 @@ static void search_few(const asnd_nd *sorted, const asnd_nd *values, bool right,
     }
 }
 
+/* Left: the first position whose element is not below the value; right: behind the last
+ * that is not above. Equal elements are those of equal keys, so -0.0 finds 0.0 and NaN
+ * finds NaN. */
 asn_status asn_cpu_searchsorted(const asnd_nd *sorted, const asnd_nd *sorter,
                                 const asnd_nd *values, bool right, const asnd_nd *out) {
     if (sorted->ndim != 1 || values->dtype != sorted->dtype || out->dtype != ASN_I64 ||
@@ -180,11 +189,13 @@ asn_status asn_cpu_searchsorted(const asnd_nd *sorted, const asnd_nd *sorter,
 
 /* ---- distinct values */
 
+/* Keys and the positions they came from, with as much spare. */
 typedef struct {
     char *keys, *spare;
     uint32_t *order, *spare_order;
 } unique_buffer;
 
+/* One int64 of a result, where that is wanted. */
 static void store(const asnd_nd *list, int64_t at, int64_t value) {
     if (list) *(int64_t *)(list->data + at * list->strides[0]) = value;
 }
@@ -217,6 +228,9 @@ static bool same_value(const asnd_nd *in, const unique_buffer *b, int bytes, int
     return memcmp(b->keys + (i - 1) * bytes, b->keys + i * bytes, (size_t)bytes) == 0;
 }
 
+/* One pass over the sorted keys: each run of equal ones is a value. The sort is stable,
+ * so the first of a run has the lowest position: values and index are its. Returns how
+ * many. */
 static int64_t collect_runs(const asnd_nd *in, bool equal_nan, const unique_buffer *b,
                             int bytes, const asnd_nd *values, const asnd_nd *index,
                             const asnd_nd *inverse, const asnd_nd *counts) {
@@ -238,10 +252,12 @@ static int64_t collect_runs(const asnd_nd *in, bool equal_nan, const unique_buff
     return found;
 }
 
+/* Whether a result is not wanted, or 1-d of the dtype. */
 static bool is_list(const asnd_nd *list, asn_dtype dt) {
     return !list || (list->ndim == 1 && list->dtype == dt);
 }
 
+/* By an argsort of keys of 32-bit positions, in parallel. ASN_ERR_MEMORY. */
 asn_status asn_cpu_unique(const asnd_nd *in, bool equal_nan, const asnd_nd *values,
                           const asnd_nd *index, const asnd_nd *inverse,
                           const asnd_nd *counts, int64_t *count) {

@@ -25,8 +25,11 @@
 enum { CHUNK = 16384, LONG_LINE = 65536, IN = 0, VALUES = 1, INDICES = 2 };
 enum { LINE_BYTES = 64, GROUP_BYTES = 1 << 20 }; /* of a cache line; of a group */
 
+/* What is asked: all in order; kth positions final; the first k in order; the elements at
+ * kth positions alone. */
 typedef enum { WHOLE, PARTITION, TOP, PICK } sort_kind;
 
+/* n: elements of a line; bytes: of a key, flags: of keys.h; item: bytes of an element. */
 typedef struct {
     sort_kind kind;
     asn_dtype dtype;
@@ -71,7 +74,8 @@ static bool packs(const sort_run *r) {
            r->loops && (r->bytes == 4 || r->bytes == 8);
 }
 
-/* In `few`, which outlives it, where that is enough. */
+/* In `few`, which outlives it, where that is enough. False: there is no memory. Pieces
+ * are rounded up to lines; packed ones last. */
 static bool buffer_init(line_buffer *b, const sort_run *r, few_bytes *few) {
     int64_t spare = (r->n * r->bytes + 63) & ~(int64_t)63, keys = spare;
     if (r->in_result && !r->two_lines) keys = 0;
@@ -94,6 +98,7 @@ static bool buffer_init(line_buffer *b, const sort_run *r, few_bytes *few) {
     return true;
 }
 
+/* Sizes known to the compiler: no call. */
 static inline void move_element(char *to, const char *from, int item) {
     switch (item) {
     case 1: memcpy(to, from, 1); break;
@@ -105,7 +110,8 @@ static inline void move_element(char *to, const char *from, int item) {
 }
 
 /* Returns where the keys are in order, which they need not be where indices are wanted
- * alone. */
+ * alone. parallel: by all threads, for a line of its own. TOP: what was selected is
+ * sorted, the rest is not. */
 static char *sort_keys(const sort_run *r, const line_buffer *b, bool parallel) {
     if (b->packed && asn_keys_argsort(r->loops, r->bytes, b->keys, b->packed,
                                       b->spare_packed, b->index, r->n, parallel))
@@ -138,11 +144,13 @@ typedef struct {
     int64_t n;
 } line_pass;
 
+/* Elements of a slice, and its first one. */
 static int64_t slice_of(const line_pass *l, int64_t slice, int64_t *first) {
     *first = slice * SLICE;
     return l->n - *first < SLICE ? l->n - *first : SLICE;
 }
 
+/* A slice of the line to the buffer's keys. */
 static void encode_slice(void *ctx, int64_t slice) {
     const line_pass *l = ctx;
     const sort_run *r = l->r;
@@ -152,6 +160,7 @@ static void encode_slice(void *ctx, int64_t slice) {
                     l->line->at[IN] + first * step, step, n, r->flags);
 }
 
+/* A slice of the sorted keys to the values. */
 static void decode_slice(void *ctx, int64_t slice) {
     const line_pass *l = ctx;
     const sort_run *r = l->r;
@@ -161,6 +170,7 @@ static void decode_slice(void *ctx, int64_t slice) {
                     l->sorted + first * r->bytes, n, r->flags);
 }
 
+/* A slice of the indices, which become int64. */
 static void index_slice(void *ctx, int64_t slice) {
     const line_pass *l = ctx;
     const int64_t step = l->r->lines->stride[0][INDICES];
@@ -170,6 +180,7 @@ static void index_slice(void *ctx, int64_t slice) {
         *(int64_t *)to = l->b->index[i];
 }
 
+/* All slices of a line, by the pool or here. */
 static void run_slices(line_pass *l, asnd_pool_fn fn, bool parallel) {
     const int64_t slices = (l->n + SLICE - 1) / SLICE;
     if (parallel) {
@@ -206,11 +217,16 @@ static bool select_values(const sort_run *r, const line_buffer *b,
     return true;
 }
 
+/* One line from its elements to the results: by its values themselves where that can be
+ * (select_values, numbers), else by keys. With indices values are fetched through them,
+ * which keeps every bit of NaN and -0.0. */
 static void sort_line(const sort_run *r, line_buffer *b, const asnd_line *line,
                       bool parallel) {
     const int64_t *step = r->lines->stride[0];
     if (select_values(r, b, line)) return;
     if (r->in_result) b->keys = line->at[VALUES];
+    /* Numbers need no copies of their keys; false: there is a NaN or -0.0 where they
+     * cannot. */
     if (r->plain && r->in_result && !parallel && step[IN] == r->item &&
         r->loops->numbers(r->dtype, b->keys, line->at[IN], b->spare, r->n))
         return;
@@ -265,6 +281,8 @@ static void sort_group(const sort_run *r, const line_buffer *b, const asnd_line 
                          false);
 }
 
+/* Lines [first, end) in groups that begin next to each other, up to a cache line's
+ * worth. */
 static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
                         int64_t end) {
     asnd_line line;
@@ -277,6 +295,8 @@ static void sort_groups(const sort_run *r, const line_buffer *b, int64_t first,
     }
 }
 
+/* A chunk of lines by one thread, with a buffer of its own; lack of memory is told by
+ * r->failed. */
 static void sort_chunk(void *ctx, int64_t chunk) {
     sort_run *r = ctx;
     int64_t first = chunk * r->lines_per_chunk, end = first + r->lines_per_chunk;
@@ -309,6 +329,8 @@ static void sort_chunk(void *ctx, int64_t chunk) {
     if (b.owned) asn_scratch_give(b.owned);
 }
 
+/* A few long lines one after the other, by all threads each; else lines are shared out.
+ * ASN_ERR_UNSUPPORTED: indices of 32 bits do not reach. */
 static asn_status sort_execute(sort_run *r) {
     if (r->lines->count == 0 || r->n == 0) return ASN_OK;
     if (r->n > UINT32_MAX)
@@ -316,6 +338,7 @@ static asn_status sort_execute(sort_run *r) {
                              "sort: %lld elements along the axis, at most "
                              "%lld are supported",
                              (long long)r->n, (long long)UINT32_MAX);
+    /* About 4 ns an element and 2 more a byte of its key. */
     double ns = (double)r->lines->count * (double)r->n * (4 + 2 * r->bytes);
     if (r->kind == WHOLE && r->n >= LONG_LINE && r->lines->count < asn_pool_width(ns)) {
         line_buffer b;
@@ -339,6 +362,8 @@ static asn_status sort_execute(sort_run *r) {
     return ASN_OK;
 }
 
+/* Whether a result is not wanted, or has in's shape with `kept` elements along the
+ * axis. */
 static bool fits(const asnd_nd *in, int axis, int64_t kept, const asnd_nd *out) {
     if (!out) return true;
     if (out->ndim != in->ndim) return false;
@@ -375,6 +400,8 @@ static void choose_place(sort_run *r, const asnd_nd *in, const asnd_nd *values) 
     if (!values || r->by_index || r->short_lines || r->kind == TOP ||
         r->item != r->bytes || !same_or_apart(in, values))
         return;
+    /* in_result: contiguous lines of aligned elements. across: neighbouring lines are one
+     * element apart, so a cache line holds elements of several. */
     bool apart = in->data != values->data;
     uintptr_t unaligned = (uintptr_t)values->data;
     for (int d = 0; d < values->ndim; d++)
@@ -388,6 +415,8 @@ static void choose_place(sort_run *r, const asnd_nd *in, const asnd_nd *values) 
                 l->stride[1][VALUES] == r->item && l->stride[0][IN] != r->item;
 }
 
+/* Checks the views and decides how lines are sorted. Complex numbers are sorted by index,
+ * as their keys do not keep NaN's bits. */
 static asn_status sort_setup(sort_run *r, const asnd_nd *in, int axis, int flags,
                              const asnd_nd *values, const asnd_nd *indices) {
     if (axis < 0 || axis >= in->ndim || !fits(in, axis, r->kept, values) ||
@@ -432,6 +461,7 @@ asn_status asn_cpu_sort(const asnd_nd *in, int axis, int flags, const asnd_nd *v
     return sort_execute(&r);
 }
 
+/* NumPy's error for a kth outside of the axis. */
 static asn_status check_positions(const sort_run *r, const int64_t *kth) {
     for (int i = 0; i < r->num_kth; i++)
         if (kth[i] < 0 || kth[i] >= r->n)
@@ -440,6 +470,7 @@ static asn_status check_positions(const sort_run *r, const int64_t *kth) {
     return ASN_OK;
 }
 
+/* kth may come in any order, and twice; it is put in order by insertion. */
 asn_status asn_cpu_partition(const asnd_nd *in, int axis, const int64_t *kth, int num_kth,
                              const asnd_nd *values, const asnd_nd *indices) {
     bool known = axis >= 0 && axis < in->ndim;
@@ -464,6 +495,7 @@ asn_status asn_cpu_partition(const asnd_nd *in, int axis, const int64_t *kth, in
     return status;
 }
 
+/* `kth` is borrowed for the call. */
 asn_status asn_cpu_pick(const asnd_nd *in, int axis, const int64_t *kth, int num_kth,
                         const asnd_nd *values) {
     asnd_lines lines;
@@ -479,6 +511,7 @@ asn_status asn_cpu_pick(const asnd_nd *in, int axis, const int64_t *kth, int num
     return num_kth ? sort_execute(&r) : ASN_OK;
 }
 
+/* A selection of position k - 1, then a sort of the first k. */
 asn_status asn_cpu_topk(const asnd_nd *in, int axis, int64_t k, int flags,
                         const asnd_nd *values, const asnd_nd *indices) {
     asnd_lines lines;

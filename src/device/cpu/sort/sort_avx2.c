@@ -28,7 +28,8 @@ static const int32_t ones_zeros[24] = {0,  0,  0,  0,  0, 0, 0, 0, -1, -1, -1, -
                                        -1, -1, -1, -1, 0, 0, 0, 0, 0,  0,  0,  0};
 static const int32_t round_again[16] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7};
 
-/* All but the last `count` 32-bit lanes; all but the first. */
+/* All but the last `count` 32-bit lanes; all but the first. Window onto eight set words
+ * between clear ones. */
 INLINE __m256i but_last(int count) {
     return load(ones_zeros + 8 + count);
 }
@@ -38,9 +39,11 @@ INLINE __m256i but_first(int count) {
 
 /* ---- 32-bit keys: eight lanes */
 
+/* Keys as they are held in registers, and back: 32-bit ones unchanged. */
 INLINE __m256i turned_4(__m256i x) {
     return x;
 }
+/* The largest key; next: the one after a smaller key. */
 static const uint32_t most_4 = UINT32_MAX;
 INLINE uint32_t next_4(uint32_t key) {
     return key + 1;
@@ -52,6 +55,7 @@ INLINE __m256i all_4(uint32_t key) {
 INLINE __m256i filled_4(__m256i x, __m256i mask) {
     return _mm256_or_si256(x, mask);
 }
+/* The step of every network: lane by lane the smaller keys to low. */
 INLINE void pair_4(__m256i *low, __m256i *high) {
     __m256i x = *low, y = *high;
     *low = _mm256_min_epu32(x, y);
@@ -65,16 +69,20 @@ INLINE unsigned below_4(__m256i x, __m256i limit) {
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(x));
 }
 
+/* The chosen ones of eight positions first. */
 INLINE __m256i index_first_4(const uint32_t *index, unsigned chosen) {
     return chosen_first_4(load(index), chosen);
 }
 
+/* Lane i ^ distance in lane i. */
 INLINE __m256i partner_4(__m256i x, int distance) {
     return distance == 1   ? _mm256_shuffle_epi32(x, 0xb1)
            : distance == 2 ? _mm256_shuffle_epi32(x, 0x4e)
                            : _mm256_permute2x128_si256(x, x, 1);
 }
 
+/* low's lanes, but high's where the lane holds an upper half (split_4); constants at
+ * every call. */
 INLINE __m256i mixed_4(__m256i low, __m256i high, int width, int distance) {
     switch (8 * width + distance) { /* see `split` */
     case 8 * 2 + 1: return _mm256_blend_epi32(low, high, 0x66);
@@ -118,12 +126,15 @@ INLINE void transpose_4(__m256i *v) {
     }
 }
 
+/* Where partitions were bad too often: n log n is kept by a sort that does not
+ * compare. */
 static void sort_slowly_4(uint32_t *keys, void *spare, int64_t n) {
     asn_keys_radix(4, keys, spare, n);
 }
 
 /* ---- 64-bit keys: four lanes */
 
+/* Held with the sign bit turned, as AVX2 compares signed numbers alone. */
 INLINE __m256i turned_8(__m256i x) {
     return _mm256_xor_si256(x, _mm256_set1_epi64x(INT64_MIN));
 }
@@ -142,16 +153,19 @@ INLINE __m256i either(__m256i x, __m256i y, __m256i mask) {
 INLINE __m256i filled_8(__m256i x, __m256i mask) {
     return _mm256_or_si256(x, mask);
 }
+/* No minimum of 64 bits: a comparison and two blends. */
 INLINE void pair_8(__m256i *low, __m256i *high) {
     __m256i x = *low, y = *high, more = _mm256_cmpgt_epi64(x, y);
     *low = either(x, y, more);
     *high = either(y, x, more);
 }
+/* Keys that are not turned. */
 INLINE unsigned below_8(__m256i x, __m256i limit) {
     x = _mm256_cmpgt_epi64(turned_8(limit), turned_8(x));
     return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(x));
 }
 
+/* Of four positions. */
 INLINE __m128i index_first_8(const uint32_t *index, unsigned chosen) {
     __m128i order = _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)first_lanes[chosen]));
     return _mm_castps_si128(_mm_permutevar_ps(_mm_loadu_ps((const float *)index), order));
@@ -162,6 +176,7 @@ INLINE __m256i partner_8(__m256i x, int distance) {
                          : _mm256_permute2x128_si256(x, x, 1);
 }
 
+/* As split_4: the comparison's mask is turned where the lane keeps the larger one. */
 INLINE void split_8(__m256i *x_, __m256i *y_, int width, int distance) {
     typedef int64_t lanes __attribute__((vector_size(32)));
     const lanes lane = {0, 1, 2, 3};
@@ -172,6 +187,7 @@ INLINE void split_8(__m256i *x_, __m256i *y_, int width, int distance) {
     *y_ = either(y, x, more);
 }
 
+/* Squares of four rows. */
 INLINE void transpose_8(__m256i *v) {
     __m256i a = _mm256_unpacklo_epi64(v[0], v[1]), b = _mm256_unpackhi_epi64(v[0], v[1]);
     __m256i c = _mm256_unpacklo_epi64(v[2], v[3]), d = _mm256_unpackhi_epi64(v[2], v[3]);
@@ -188,6 +204,8 @@ static void sort_slowly_8(uint64_t *keys, void *spare, int64_t n) {
 /* ---- float64 themselves, without NaN and -0.0: a minimum and a maximum are one
  * instruction each, and the order of equal ones does not show */
 
+/* The largest value; next: the one above a value below infinity (-0.0 is none of
+ * these). */
 static const double most_f = INFINITY;
 INLINE double next_f(double value) {
     int64_t bits;
@@ -202,6 +220,7 @@ INLINE __m256i turned_f(__m256i x) {
 INLINE __m256i all_f(double value) {
     return _mm256_castpd_si256(_mm256_set1_pd(value));
 }
+/* Infinity where the mask is set. */
 INLINE __m256i filled_f(__m256i x, __m256i mask) {
     return either(x, all_f(most_f), mask);
 }
@@ -235,6 +254,7 @@ INLINE void transpose_f(__m256i *v) {
     transpose_8(v);
 }
 
+/* By way of keys, in place. */
 static void sort_slowly_f(double *values, void *spare, int64_t n) {
     asn_keys_encode(ASN_F64, values, (const char *)values, 8, n, ASN_KEYS_EXACT);
     asn_keys_radix(8, values, spare, n);
@@ -284,6 +304,8 @@ static bool copy_plain(double *to, const double *from, int64_t n) {
     return plain;
 }
 
+/* asnd_sort_loops.numbers: float64 alone. What is sorted already, as often, costs one
+ * look. */
 static bool sort_doubles(asn_dtype dt, void *out, const void *from, void *spare,
                          int64_t n) {
     double *to = out;

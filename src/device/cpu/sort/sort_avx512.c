@@ -21,6 +21,7 @@
 
 #define INLINE __attribute__((always_inline)) static inline
 
+/* Positions of chosen keys, `count` of them, to memory; no more is touched. */
 static inline void append_index_4(__mmask16 chosen, const uint32_t *from, uint32_t *to,
                                   int count) {
     __m512i x = _mm512_maskz_loadu_epi32(chosen, from);
@@ -28,6 +29,7 @@ static inline void append_index_4(__mmask16 chosen, const uint32_t *from, uint32
                              _mm512_maskz_compress_epi32(chosen, x));
 }
 
+/* Eight keys have eight positions of 32 bits: half a register. */
 static inline void append_index_8(__mmask8 chosen, const uint32_t *from, uint32_t *to,
                                   int count) {
     __m256i x = _mm256_maskz_loadu_epi32(chosen, from);
@@ -104,6 +106,8 @@ typedef enum { ALONE, LOWER, UPPER, LOWER_MIRRORED, UPPER_MIRRORED } tile_steps;
 #include "device/cpu/sort/sort_tiles.inc"
 #include "device/cpu/sort/sort_avx512.inc"
 
+/* asnd_sort_loops.numbers, of all 32 and 64-bit dtypes: NaN and -0.0 are keys of their
+ * own in registers. */
 static bool sort_numbers(asn_dtype dt, void *to, const void *from, void *spare,
                          int64_t n) {
     switch (dt) {

@@ -14,10 +14,13 @@
 
 enum { LONGEST_RUN = 64 };
 
+/* Bits of x. */
 static int width_of(uint64_t x) {
     return x ? 64 - __builtin_clzll(x) : 0;
 }
 
+/* Where key and position have more than 64 bits, the position's are kept and the lowest
+ * of the key's given up. */
 asnd_packing asn_packing_for(uint64_t differing, int64_t n) {
     int used = width_of(differing), index_bits = width_of((uint64_t)(n - 1));
     asnd_packing p = {.mask = ((uint64_t)1 << index_bits) - 1,
@@ -39,10 +42,12 @@ typedef struct {
     uint64_t base, differing, low, high; /* what slices found; atomic, the latter three */
 } argsort;
 
+/* Behind the slice's last key. */
 static int64_t end_of(const argsort *a, int64_t slice) {
     return (slice + 1) * SLICE < a->n ? (slice + 1) * SLICE : a->n;
 }
 
+/* The bits in which some key differs from the first, or-ed into a->differing. */
 static void find_differing(void *ctx, int64_t slice) {
     argsort *a = ctx;
     const int64_t end = end_of(a, slice);
@@ -61,6 +66,7 @@ static void find_differing(void *ctx, int64_t slice) {
     __atomic_fetch_or(&a->differing, all, __ATOMIC_RELAXED);
 }
 
+/* The least and the largest key, by compare and exchange, as slices run at once. */
 static void find_range_8(void *ctx, int64_t slice) {
     argsort *a = ctx;
     const uint64_t *keys = a->keys;
@@ -82,7 +88,8 @@ static void find_range_8(void *ctx, int64_t slice) {
         ;
 }
 
-/* Keys less the base. */
+/* Keys less the base. 32-bit keys always fit: their upper bits that all share fall off
+ * the top. */
 static void pack(void *ctx, int64_t slice) {
     const argsort *a = ctx;
     const asnd_packing p = a->packing;
@@ -100,6 +107,7 @@ static void pack(void *ctx, int64_t slice) {
         packed[i] = ((keys[i] - base) << p.shift & ~p.mask) | (uint64_t)i;
 }
 
+/* Positions of the sorted numbers. */
 static void unpack(void *ctx, int64_t slice) {
     const argsort *a = ctx;
     const int64_t end = end_of(a, slice);
@@ -107,6 +115,7 @@ static void unpack(void *ctx, int64_t slice) {
         a->index[i] = (uint32_t)(a->packed[i] & a->packing.mask);
 }
 
+/* All slices, by the pool or here. */
 static void pass(argsort *a, asnd_pool_fn fn, bool parallel) {
     const int64_t slices = (a->n + SLICE - 1) / SLICE;
     if (parallel) {
@@ -128,6 +137,8 @@ static void sort_run(uint64_t *run, int64_t n, const uint64_t *keys, uint64_t ma
     }
 }
 
+/* Runs of equal prefixes; false: one is longer than LONGEST_RUN, which insertion would
+ * take too long for. */
 static bool sort_runs(uint64_t *packed, int64_t n, const uint64_t *keys, uint64_t mask) {
     for (int64_t i = 1; i < n; i++) {
         if ((packed[i] ^ packed[i - 1]) & ~mask) continue;
@@ -140,6 +151,7 @@ static bool sort_runs(uint64_t *packed, int64_t n, const uint64_t *keys, uint64_
     return true;
 }
 
+/* Packed, sorted, put right, unpacked. a.packed is where the sort leaves the numbers. */
 bool asn_keys_argsort(const asnd_sort_loops *loops, int bytes, const void *keys,
                       uint64_t *packed, uint64_t *spare, uint32_t *index, int64_t n,
                       bool parallel) {

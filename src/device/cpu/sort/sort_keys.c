@@ -43,6 +43,7 @@ void asn_keys_sort(int bytes, void *keys, uint32_t *index, void *spare,
 
 enum { MERGE_PIECE = 32768 };
 
+/* from, to change places after each round of merges. */
 typedef struct {
     int bytes;
     char *from, *to;
@@ -53,10 +54,12 @@ typedef struct {
 static char *key_at(char *keys, int bytes, int64_t i) {
     return keys + i * bytes;
 }
+/* NULL stays NULL. */
 static uint32_t *index_at(uint32_t *index, int64_t i) {
     return index ? index + i : NULL;
 }
 
+/* One part, where it lies; the same stretch of `to` is its spare. */
 static void sort_part(void *ctx, int64_t chunk) {
     const parallel_sort *s = ctx;
     int64_t first = chunk * s->part, n = s->n - first;
@@ -65,6 +68,8 @@ static void sort_part(void *ctx, int64_t chunk) {
                   index_at(s->to_index, first), n < s->part ? n : s->part);
 }
 
+/* Elements [from, to) of the merge of two neighbouring parts; a last part without a
+ * neighbour is copied by it. */
 static void merge_piece(void *ctx, int64_t chunk) {
     const parallel_sort *s = ctx;
     int64_t first = chunk / s->pieces * 2 * s->part, left = s->n - first;
@@ -91,6 +96,7 @@ static void merge_piece(void *ctx, int64_t chunk) {
 
 void *asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare,
                              uint32_t *spare_index, int64_t n) {
+    /* As many parts as threads, a power of two, so that every merge has equal halves. */
     double ns = (double)n * (2 + bytes) * (index ? 2 : 1);
     int parts = 1, width = asn_pool_width(ns);
     while (parts * 2 <= width && parts < ASN_MOST_PARTS)
@@ -125,6 +131,7 @@ void *asn_keys_sort_parallel(int bytes, void *keys, uint32_t *index, void *spare
     return keys;
 }
 
+/* Keys of 4 or 8 bytes, in place. */
 void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n) {
     if (bytes == 4)
         sort_radix_4(keys, NULL, spare, NULL, n);
@@ -132,6 +139,7 @@ void asn_keys_radix(int bytes, void *keys, void *spare, int64_t n) {
         sort_radix_8(keys, NULL, spare, NULL, n);
 }
 
+/* After a selection all behind its keys is above, so the next kth is sought there. */
 void asn_keys_select(int bytes, void *keys, uint32_t *index, void *spare,
                      uint32_t *spare_index, int64_t n, const int64_t *kth, int count) {
     int64_t from = 0;

@@ -24,6 +24,7 @@ typedef struct {
     int64_t to[MOST_PIECES + 1];              /* and in the result */
 } pieces_sort;
 
+/* Key i of 4 or 8 bytes. */
 static uint64_t key_of(int bytes, const char *keys, int64_t i) {
     return bytes == 4 ? ((const uint32_t *)keys)[i] : ((const uint64_t *)keys)[i];
 }
@@ -45,6 +46,8 @@ static int64_t part_at(const pieces_sort *s, char *keys, int64_t n, uint64_t piv
     return below;
 }
 
+/* One part at all pivots: at the middle one first, then its halves. Pieces are a power of
+ * two. */
 static void part_one(void *ctx, int64_t part) {
     pieces_sort *s = ctx;
     int64_t *at = s->at[part], size = (s->n + s->pieces - 1) / s->pieces;
@@ -60,6 +63,7 @@ static void part_one(void *ctx, int64_t part) {
     }
 }
 
+/* A piece's stretches of all parts, one after the other, to the other array. */
 static void gather_piece(void *ctx, int64_t piece) {
     const pieces_sort *s = ctx;
     char *to = s->spare + s->to[piece] * s->bytes;
@@ -71,6 +75,7 @@ static void gather_piece(void *ctx, int64_t piece) {
     }
 }
 
+/* `keys`, which nobody needs any more, is the spare. */
 static void sort_piece(void *ctx, int64_t piece) {
     const pieces_sort *s = ctx;
     int64_t from = s->to[piece] * s->bytes;
@@ -78,6 +83,8 @@ static void sort_piece(void *ctx, int64_t piece) {
                    s->to[piece + 1] - s->to[piece]);
 }
 
+/* Of keys at even distances. Equal pivots leave pieces empty, which costs balance and
+ * nothing else. */
 static void choose_pivots(pieces_sort *s) {
     uint64_t sample[SAMPLE], scratch[SAMPLE];
     for (int64_t i = 0; i < SAMPLE; i++)
@@ -88,6 +95,7 @@ static void choose_pivots(pieces_sort *s) {
         s->pivot[i] = sample[i * SAMPLE / s->pieces];
 }
 
+/* Three regions of the pool; between the first two the pieces' places are added up. */
 void *asn_sort_pieces(const asnd_sort_loops *loops, int bytes, void *keys, void *spare,
                       int64_t n, int parts, double ns) {
     int pieces = 2 * parts;

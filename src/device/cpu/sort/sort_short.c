@@ -35,6 +35,7 @@ bool asn_sort_short_fits(const asnd_lines *lines, asn_dtype dtype) {
            lines->extent[1] >= 4;
 }
 
+/* A transposition of small matrices: to[j][i] = from[i][j]. */
 static void turn_4(uint32_t *to, const uint32_t *from, int64_t rows, int64_t cols,
                    int64_t to_row) {
     for (int64_t i = 0; i < rows; i++)
@@ -70,6 +71,8 @@ static void decode_lined(const asnd_short_sort *s, const geometry *g, int bytes,
                              g->n, s->flags);
 }
 
+/* The tile's keys as [element][line]: element by element over the lines, or line by line
+ * and turned, where a line is contiguous. */
 static void encode(const asnd_short_sort *s, const geometry *g, int bytes,
                    const char *from, tile *t) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
@@ -85,6 +88,7 @@ static void encode(const asnd_short_sort *s, const geometry *g, int bytes,
         turn_8((uint64_t *)t->keys, (uint64_t *)t->lined, g->lines, g->n, g->lanes);
 }
 
+/* The way back, of all elements. */
 static void decode(const asnd_short_sort *s, const geometry *g, int bytes, tile *t,
                    char *to) {
     if (g->step != asn_itemsize(s->dtype) || g->n < 4) {
@@ -148,6 +152,7 @@ static void mend_column(const geometry *g, const tile *t, uint64_t (*packed)[LAN
     }
 }
 
+/* A tile of keys to the positions that sort its lines. */
 static void sort_indices(const asnd_sort_loops *loops, const geometry *g, int bytes,
                          const tile *t, char *to, const geometry *out) {
     _Alignas(64) uint64_t packed[ASN_SHORT_LINE][LANES_8];
@@ -171,12 +176,15 @@ static void sort_indices(const asnd_sort_loops *loops, const geometry *g, int by
  * its time there). */
 enum { STRIPE_BYTES = 16384, STRIPE_TILES = 8 };
 
+/* How many tiles go at once; 1: lines are encoded one by one, or indices are wanted. */
 static int stripe_tiles(const asnd_short_sort *s, int64_t n, int64_t step, int64_t item) {
     const int64_t most = STRIPE_BYTES / (64 * n);
     if (s->indices || (step == item && n >= 4)) return 1;
     return most > STRIPE_TILES ? STRIPE_TILES : most < 1 ? 1 : (int)most;
 }
 
+/* Tiles side by side: `rows` has a row for each element, 64 bytes a tile. Lanes without a
+ * line are 0. */
 static void sort_stripe(const asnd_short_sort *s, const geometry *in, const geometry *out,
                         int tiles, int bytes, const char *from, char *to, tile *t) {
     _Alignas(64) char rows[STRIPE_BYTES];
@@ -202,6 +210,8 @@ static void sort_stripe(const asnd_short_sort *s, const geometry *in, const geom
                            rows + (s->kth ? s->kth[j] : j) * pitch, out->lines, s->flags);
 }
 
+/* Up to a tile's or a stripe's worth of neighbouring lines at a time, by the way that
+ * fits their layout. */
 void asn_sort_short(const asnd_short_sort *s, int64_t first, int64_t count) {
     const asnd_lines *lines = s->lines;
     const asnd_sort_loops *loops = s->loops;
@@ -216,6 +226,7 @@ void asn_sort_short(const asnd_short_sort *s, int64_t first, int64_t count) {
     for (int64_t at = first; at < first + count;) {
         asn_lines_seek(lines, &line, at);
         int64_t here = lines->extent[1] - line.index[1], left = first + count - at;
+        /* Not beyond the end of the row of neighbouring lines, nor of what was asked. */
         if (here > left) here = left;
         if (here > lanes * tiles) here = lanes * tiles;
         geometry in = {

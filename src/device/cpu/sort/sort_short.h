@@ -20,7 +20,8 @@ typedef struct {
     int num_kth;
 } asnd_short_sort;
 
-/* Whether lines like these are worth sorting side by side. */
+/* Whether lines like these are worth sorting side by side. Keys of 4 or 8 bytes, up to
+ * ASN_SHORT_LINE elements, four neighbouring lines at least, and vector sorts. */
 bool asn_sort_short_fits(const asnd_lines *lines, asn_dtype dtype);
 
 /* Sorts `count` lines from number `first` on; ASN_SHORT_LINE elements each at most. */
