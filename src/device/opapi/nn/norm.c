@@ -56,6 +56,7 @@ static asn_status divide(const asnd_norm *n, const asnd_view *v) {
 asn_status asn_norm_statistics(const asnd_norm *n, const asnd_view *mean,
                                const asnd_view *variance) {
     asnd_prog p;
+    /* The mean must be whole before deviations from it are taken. */
     asn_prog_begin(&p, n->x->ndim, n->x->shape, n->mask);
     asn_prog_reduce(&p, ASN_OP_ADD, value(&p, n, n->x), &mean->nd);
     ASN_TRY(asn_prog_run(&p));
@@ -99,13 +100,14 @@ asn_status asn_norm_apply(const asnd_norm *n, const asnd_norm_params *q, bool si
     return asn_prog_run(&p);
 }
 
-/* dy * weight */
+/* d = dy * weight, as a value of the program. */
 static int weighted(asnd_prog *p, const asnd_norm *n, const asnd_norm_params *q,
                     const asnd_nd *dy) {
     int d = value(p, n, dy);
     return q->weight ? asn_prog_op2(p, ASN_OP_MULTIPLY, d, value(p, n, q->weight)) : d;
 }
 
+/* Writes g->dx. Frozen statistics do not depend on x: dx = d * rstd alone. */
 static asn_status input_gradient(const asnd_norm *n, const asnd_norm_params *q,
                                  const asnd_norm_grads *g, asnd_tmp *tmp) {
     asnd_view d_mean, dh_mean;
