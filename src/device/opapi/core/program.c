@@ -17,6 +17,7 @@ void asn_prog_begin(asnd_prog *p, int ndim, const int64_t *shape, uint64_t reduc
     asn_build_begin(&p->code);
 }
 
+/* An operand's descriptor; data NULL: an immediate, which the caller fills in. */
 static aclnnxOperand operand_of(asn_dtype dtype, void *data, const int64_t *strides) {
     aclnnxOperand o;
     memset(&o, 0, sizeof o);
@@ -27,6 +28,7 @@ static aclnnxOperand operand_of(asn_dtype dtype, void *data, const int64_t *stri
     return o;
 }
 
+/* Adds an input, and gives its value; without room, any value. */
 static int input_new(asnd_prog *p, asn_dtype dtype, aclnnxOperand operand) {
     if (p->code.num_in == ASN_PROG_OPERANDS) {
         p->full = true;
@@ -72,6 +74,7 @@ int asn_prog_op3(asnd_prog *p, asn_op op, int a, int b, int c) {
     return asn_build_op(&p->code, op, asn_build_dtype(&p->code, c), src);
 }
 
+/* Adds an output; reduce_op: ACLNNX_NO_REDUCE, or what accumulates. */
 static void output_new(asnd_prog *p, uint16_t reduce_op, int value, const asnd_nd *out) {
     if (p->code.num_out == ASN_PROG_OPERANDS) {
         p->full = true;

@@ -97,6 +97,7 @@ void asn_view_slice(asnd_view *v, int axis, int64_t start, int64_t count, int64_
 }
 
 void asn_view_broadcast(asnd_view *v, int ndim, const int64_t *shape) {
+    /* Missing dimensions are in front, of extent 1. */
     while (v->nd.ndim < ndim)
         asn_view_insert(v, 0, 1, 0);
     for (int d = 0; d < ndim; d++) {
