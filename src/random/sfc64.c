@@ -4,6 +4,7 @@
 
 enum { STIR = 12 }; /* words thrown away after seeding */
 
+/* Rotations and shifts by 24, 11 and 3. */
 uint64_t asn_sfc64_next(asn_bitgen *g) {
     uint64_t *s = g->sfc.s, word = s[0] + s[1] + s[3]++;
     s[0] = s[1] ^ s[1] >> 11;
