@@ -110,6 +110,7 @@ static void mark_needed(const asn_builder *b, const int16_t *reg, bool *needed) 
     }
 }
 
+/* The instruction with registers in the place of values. */
 static void put_instr(const asn_build_instr *from, int value, const int16_t *reg,
                       aclnnxInstr *to) {
     *to = (aclnnxInstr){.op = from->op,
