@@ -85,8 +85,8 @@ static asn_status check_shape(const asnd_call *c, int i, const asnd_nd *self,
     return asn_call_same_shape(c, i, ndim, shape);
 }
 
-/* Qr's `some`: Q has as many columns as the shorter side. */
-/* Checks the shape of every output against self's. */
+/* Checks the shape of every output against self's. Qr's `some`: Q has as many columns as
+ * the shorter side. */
 static asn_status check_outputs(const asnd_call *c, asnd_linalg_op op,
                                 const asnd_nd *self) {
     int64_t m = self->shape[self->ndim - 2], n = self->shape[self->ndim - 1];

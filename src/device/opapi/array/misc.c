@@ -67,11 +67,12 @@ static asn_status softmax_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &top));
     ASN_TRY(reduced_tmp(tmp, t, &in, p->axis, &sum));
     asnd_prog prog;
-    /* The sum of exp(x - maximum). */
+    /* The maximum of each line. */
     asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
     asn_prog_reduce(&prog, ASN_OP_MAXIMUM,
                     asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t), &top.nd);
     ASN_TRY(asn_prog_run(&prog));
+    /* The sum of exp(x - maximum). */
     asn_prog_begin(&prog, in.nd.ndim, in.shape, mask);
     int x = asn_prog_as(&prog, asn_prog_in(&prog, &in.nd), t);
     x = asn_prog_op2(&prog, ASN_OP_SUBTRACT, x, asn_prog_in(&prog, &top.nd));

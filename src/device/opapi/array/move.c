@@ -252,7 +252,6 @@ typedef struct {
 /* The value of a tensor is read when the operator runs. */
 static asn_status fill_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     (void)tmp;
-    /* Filling reads nothing: a fraction of a copy's time. */
     fill_plan *p = plan;
     const asnd_nd *out = asn_exec_nd(e, p->out);
     if (p->value >= 0) {

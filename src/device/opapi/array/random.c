@@ -24,7 +24,7 @@ typedef enum { UNIFORM, NORMAL, INTEGERS, BERNOULLI, PERMUTATION } random_kind;
 /* Elements that a thread makes at a time: even, so that pairs are not cut. */
 enum { CHUNK = 1 << 14 };
 
-/* A parallel region's: n values in float64. */
+/* One plan for all kinds. */
 typedef struct {
     asnd_plan_head head;
     random_kind kind;
@@ -33,6 +33,7 @@ typedef struct {
     uint64_t seed, offset;
 } random_plan;
 
+/* A parallel region's: n values in float64. */
 typedef struct {
     const random_plan *plan;
     double *values;

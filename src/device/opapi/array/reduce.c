@@ -21,7 +21,7 @@
 #include "device/opapi/core/plan.h"
 #include "device/opapi/core/program.h"
 
-/* What a planner has read of a call, for every kind. */
+/* One plan for all kinds. */
 typedef struct {
     asnd_plan_head head;
     asnd_reduce_kind kind;
