@@ -20,8 +20,6 @@
 enum { CHUNK = 1 << 12 };
 
 /* total: the output, or input, of the weights' sum. */
-/* What the loop over targets works on. Forwards values and used receive -weight * x and
- * the weight of each target; backwards values holds what is multiplied by -weight. */
 typedef struct {
     asnd_plan_head head;
     int dy, self, target, weight, out, total; /* operands; -1: absent */
@@ -29,6 +27,8 @@ typedef struct {
     int64_t ignored;
 } class_plan;
 
+/* What the loop over targets works on. Forwards values and used receive -weight * x and
+ * the weight of each target; backwards values holds what is multiplied by -weight. */
 typedef struct {
     asnd_view x; /* the classes' dimension dropped; of a gradient, what is written */
     int64_t n, classes, stride, ignored;

@@ -322,8 +322,8 @@ static asn_status backward_body(aclOpExecutor *e, void *plan, asnd_tmp *tmp) {
     weight_view(asn_exec_nd(e, p->weight), p->tbc, &w);
     ASN_TRY(asn_image_plain(tmp, &grad.nd, p->t, &y));
     /* In the gradient of a convolution Y is the incoming gradient and X the input;
-     * transposed, they change places. */
-    /* The sources are read before the first gradient is written: they may be the same
+     * transposed, they change places.
+     * The sources are read before the first gradient is written: they may be the same
      * memory. */
     ASN_TRY(asn_image_plain(tmp, &in.nd, p->t, &x));
     asnd_view input_made, weight_made;

@@ -17,8 +17,8 @@
 #include "device/opapi/nn/norm.h"
 #include "device/opapi/core/packed.h"
 
-/* Where sequence n's targets start, and its lengths: arrays in the executor's memory. */
-/* The packed tensors of a run, in float64; only those of its direction are set. */
+/* Lengths, and where each sequence's targets start, are arrays in the executor's
+ * memory. */
 typedef struct {
     asnd_plan_head head;
     int dy, log_probs, targets, loss, alpha, out; /* operands; -1: absent */
@@ -28,6 +28,7 @@ typedef struct {
     bool zero_infinity;
 } ctc_plan;
 
+/* The packed tensors of a run, in float64; only those of its direction are set. */
 typedef struct {
     const ctc_plan *plan;
     const double *log_probs, *dy, *loss_in, *alpha_in;

@@ -15,7 +15,6 @@
 
 /* ew: the activation, or its gradient. self_param, dy_param: the parameters that stand
  * for self and the incoming gradient in it. */
-/* The half that is activated and the one that it gates. */
 typedef struct {
     asnd_plan_head head;
     const asnd_ew *ew;
@@ -24,10 +23,12 @@ typedef struct {
     bool left; /* the left half is activated */
 } gate_plan;
 
+/* The half that is activated and the one that it gates. */
 typedef struct {
     asnd_view active, other;
 } halves;
 
+/* The halves of `a`, a tensor of self's shape, as views of it. */
 static void halve(halves *h, const asnd_nd *a, const gate_plan *g) {
     int64_t n = a->shape[g->axis] / 2;
     asn_view_set(&h->active, a);

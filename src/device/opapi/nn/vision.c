@@ -97,7 +97,6 @@ asn_status asn_planner_im2col(asnd_call *c) {
 /* ---- ChannelShuffle */
 
 /* groups: as many as the first of the two dimensions has. */
-/* spatial: 2 or 3; align: the ends of [-1, 1] are the corners' centres. */
 typedef struct {
     asnd_plan_head head;
     int64_t groups;
@@ -148,6 +147,7 @@ asn_status asn_planner_channel_shuffle(asnd_call *c) {
 
 /* ---- AffineGrid */
 
+/* spatial: 2 or 3; align: the ends of [-1, 1] are the corners' centres. */
 typedef struct {
     asnd_plan_head head;
     int spatial;
@@ -177,6 +177,7 @@ asn_status asn_planner_affine_grid(asnd_call *c) {
                              (unsigned long long)size->size);
     asn_dtype t;
     ASN_TRY(common_dtype(c, (int[]){0, 3, -1}, &t));
+    /* size[1], the channels, has no part in a grid. */
     int64_t shape[5] = {values[0]};
     for (int d = 0; d < spatial; d++)
         shape[1 + d] = values[2 + d];
@@ -322,6 +323,7 @@ asn_status asn_planner_deform(asnd_call *c) {
     ASN_TRY(asn_call_same_shape(c, 4, 5, at->shape));
     int64_t out[3] = {g.batch, g.queries, g.heads * g.channels};
     ASN_TRY(asn_call_same_shape(c, 5, 3, out));
+    /* A gradient has the shape of what it is the gradient of. */
     if (back) {
         ASN_TRY(asn_call_same_shape(c, 6, 4, value->shape));
         ASN_TRY(asn_call_same_shape(c, 7, 6, at->shape));
