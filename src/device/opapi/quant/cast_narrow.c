@@ -58,7 +58,7 @@ static void halves_of(const asnd_nd *a, asnd_view *v) {
     asn_view_insert(v, v->nd.ndim, 2, 2);
 }
 
-/* from, to: aclDataTypes; in, out: operands. */
+/* A cast in which one dtype, or both, are of these. */
 typedef struct {
     asnd_plan_head head;
     int in, out, from, to; /* operands, aclDataTypes */

@@ -136,8 +136,8 @@ static asn_status round_mode(const asnd_call *c, int i, int64_t *mode) {
                          c->op->name, name);
 }
 
-/* The type asked for and the output's must agree: CANN has both in the call. */
-/* packs: an int4 that is asked for may come packed in int32. */
+/* The type asked for and the output's must agree: CANN has both in the call.
+ * packs: an int4 that is asked for may come packed in int32. */
 static asn_status check_type(const asnd_call *c, int64_t dst, int out, bool packs) {
     bool int4 = asn_call_operand(c, out)->is_int4;
     int acl = int4 ? ACL_INT4 : asn_dtype_table[asn_call_nd(c, out)->dtype].acl;
