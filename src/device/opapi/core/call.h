@@ -45,7 +45,6 @@ enum {
 };
 
 /* A parameter of an operator, from its row (generated). */
-/* An operator: what its entry point hands to asn_op_plan with the arguments. */
 typedef struct {
     const char *name;
     char kind;
@@ -59,6 +58,7 @@ typedef struct {
 
 typedef struct asnd_call asnd_call;
 
+/* An operator: what its entry point hands to asn_op_plan with the arguments. */
 typedef struct {
     const char *name; /* "aclnnAdd" */
     const asnd_param *params;

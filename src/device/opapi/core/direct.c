@@ -55,8 +55,6 @@ static bool make_fold(aclnnxLoop *l, asn_op op, asn_dtype dtype) {
 
 /* Sets up a search for the position of an extreme; false: there is none. With a fold,
  * blocks that do not hold the extreme are passed over. */
-/* Fills a place of a table; false: no such loop. Called once for each place, with the
- * lock held. */
 static bool make_arg(aclnnxLoop *l, bool smallest, asn_dtype dtype) {
     const asnd_kernels *k = asn_kernels_get();
     l->arg = k->arg[smallest][dtype];
@@ -83,6 +81,8 @@ static aclnnxLoop *place_of(int32_t kind, int32_t op, asn_dtype dtype) {
     }
 }
 
+/* Fills a place of a table; false: no such loop. Called once for each place, with the
+ * lock held. */
 static bool make(aclnnxLoop *l, int32_t kind, int32_t op, asn_dtype dtype) {
     l->kind = kind;
     l->item = (uint8_t)asn_itemsize(dtype);

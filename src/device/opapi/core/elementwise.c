@@ -25,8 +25,6 @@ enum {
 };
 
 /* A program's input: an operand of the executor, or a number. */
-/* One planning: the call, the expression, and what is built so far. */
-/* What phase 2 runs; the program points into the executor's memory. */
 typedef struct {
     int16_t operand; /* index in the executor; -1: immediate */
     uint8_t ref;     /* what it was made from */
@@ -34,6 +32,7 @@ typedef struct {
     _Alignas(16) uint8_t immediate[16];
 } input;
 
+/* One planning: the call, the expression, and what is built so far. */
 typedef struct {
     asnd_call *c;
     const asnd_ew *ew;
@@ -43,6 +42,7 @@ typedef struct {
     int value[MAX_STEPS]; /* results of steps, or ABSENT */
 } builder;
 
+/* What phase 2 runs; the program points into the executor's memory. */
 typedef struct {
     aclnnxProgram program;
     int16_t operand[MAX_IN + 1]; /* per program operand: index in the executor, or -1 */

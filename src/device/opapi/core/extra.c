@@ -410,6 +410,7 @@ ASN_API int32_t aclnnxFft(int32_t kind, int64_t n, double scale, const aclnnxOpe
                           const int64_t *inShape, const aclnnxOperand *out,
                           const int64_t *outShape, int32_t numDims, int32_t axis,
                           uint32_t *fpFlags, void *stream) {
+    /* The device's kind and direction for each of the header's, in its order. */
     static const int flags[] = {ASN_FFT_COMPLEX << 1, ASN_FFT_COMPLEX << 1 | 1,
                                 ASN_FFT_REAL_FORWARD << 1, ASN_FFT_REAL_INVERSE << 1 | 1};
     int64_t numbers[4 * ASN_ND_MAX_DIMS];

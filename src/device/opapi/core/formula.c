@@ -35,6 +35,8 @@ int asn_formula_emit(asnd_prog *p, const asnd_ew *ew, const int *values, asn_dty
     int steps[ACLNNX_MAX_INSTRS] = {0}, consts[ASN_PROG_OPERANDS];
     for (int i = 0; i < ASN_PROG_OPERANDS; i++)
         consts[i] = -1;
+    /* Steps come in an order in which each reads parameters, constants and steps before
+     * it. */
     for (int k = 0; k < ew->num_steps; k++) {
         const asnd_ew_step *step = &ew->steps[k];
         asn_op op = (asn_op)step->op;
@@ -197,6 +199,8 @@ static asn_status take_params(const asnd_call *c, formula_plan *f, int out) {
         wide |= a->dtype == ASN_F64 ||
                 (asn_is_integer(a->dtype) && asn_itemsize(a->dtype) > 2);
         integers &= asn_is_integer(a->dtype);
+        /* The broadcast shape grows by this operand: dimensions in front, then its
+         * extents where there were ones. */
         while (f->ndim < a->ndim) {
             memmove(f->shape + 1, f->shape, (size_t)f->ndim * sizeof *f->shape);
             f->shape[0] = 1;
@@ -255,6 +259,7 @@ asn_status asn_planner_formula(asnd_call *c) {
     if (asn_call_operand(c, out)->is_empty) return ASN_OK;
     f.divisor = divisor_of(&f);
     f.out = c->first[out];
+    /* A reduction needs a dimension to reduce. */
     if (!whole && f.ndim == 0) f.shape[f.ndim++] = 1;
     double size = 1;
     for (int d = 0; d < f.ndim; d++)

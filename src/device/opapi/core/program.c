@@ -83,6 +83,7 @@ static void output_new(asnd_prog *p, uint16_t reduce_op, int value, const asnd_n
     aclnnxOperand *o = &p->out[p->code.num_out];
     *o = operand_of(out->dtype, out->data, out->ndim ? out->strides : NULL);
     o->reduceOp = reduce_op;
+    /* The value is converted to the output's dtype; a fold is of that dtype, too. */
     asn_build_output(&p->code, asn_prog_as(p, value, out->dtype),
                      reduce_op != ACLNNX_NO_REDUCE);
 }
@@ -95,6 +96,8 @@ void asn_prog_reduce(asnd_prog *p, asn_op op, int value, const asnd_nd *out) {
     output_new(p, (uint16_t)op, value, out);
 }
 
+/* The inputs that the builder has kept, then all outputs, as a program's operands
+ * stand. */
 asn_status asn_prog_run(asnd_prog *p) {
     aclnnxOperand operands[2 * ASN_PROG_OPERANDS];
     aclnnxInstr instrs[ACLNNX_MAX_INSTRS];
