@@ -36,8 +36,8 @@ enum {
 
 typedef enum { STORED = 0, DEFLATED = 8 } method; /* as records have it */
 
-/* Little-endian, as zip has it on every machine. */
-/* Writes the low `bytes` bytes of a value. */
+/* Writes the low `bytes` bytes of a value, little-endian, as zip has it on every
+ * machine. */
 static void put(unsigned char *at, int bytes, uint64_t value) {
     for (int i = 0; i < bytes; i++)
         at[i] = (unsigned char)(value >> (8 * i));

@@ -137,8 +137,8 @@ static asn_status keep(asnp_profile *p) {
     return status;
 }
 
-/* The recorder's own failure counts first, but the session ends in any case. */
-/* p->ended is set even where memory lacks for the rows: then only release is left. */
+/* The recorder's own failure counts first, but the session ends in any case.
+ * p->ended is set even where memory lacks for the rows: then only release is left. */
 asnp_status asnp_profile_stop(asnp_profile *p) {
     NEED(p);
     IN_LIBRARY;

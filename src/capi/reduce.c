@@ -266,8 +266,8 @@ asnp_status asnp_std(const asnp_array *a, int32_t num_axes, const int32_t *axes,
 
 /* ---- positions */
 
-/* Flattened: one number, by the direct way where there is one. */
-/* at -1: of all elements, row-major. */
+/* Flattened: one number, by the direct way where there is one. at -1: of
+ * all elements, row-major. */
 static asnp_status position(const asnp_array *a, int32_t axis, int32_t keepdims,
                             bool maximum, asnp_array **out) {
     asn_array made;

@@ -148,7 +148,6 @@ asnp_status asnp_event_elapsed(const asnp_event *from, const asnp_event *to, dou
 
 /* One call of asnp_batch: `next` is the first job that nobody has taken; failed -1:
  * none. */
-/* A thread and its stream. */
 typedef struct {
     pthread_mutex_t lock; /* of a call: its threads do not outlive a fork */
     int32_t n, next, failed;
@@ -158,6 +157,7 @@ typedef struct {
     char message[512];
 } batch;
 
+/* A thread of the call and the stream that its jobs launch on. */
 typedef struct {
     batch *all;
     asn_queue *queue;

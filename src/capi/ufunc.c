@@ -84,8 +84,8 @@ static asn_status compute(const call *c, int i, const asn_ufunc_options *options
     return asn_error_set(ASN_ERR_TYPE, "where: the condition must be an array of bool");
 }
 
-/* All results, before any is written: an output may be an argument. */
-/* made has room for c->num_out arrays, all of them or none. */
+/* All results, before any is written: an output may be an argument.
+ * made has room for c->num_out arrays, all of them or none. */
 static asn_status compute_all(const call *c, asn_array *made) {
     asn_ufunc_options options = ASN_UFUNC_DEFAULTS;
     asn_dtype loop, result;
