@@ -5,7 +5,6 @@
 #include "base/dtype.h"
 #include "base/status.h"
 
-/* An element by value: the first itemsize bytes count. */
 /* An element by value: its first itemsize bytes count; aligned for every dtype. */
 typedef struct {
     uint8_t dtype; /* asn_dtype */
