@@ -1,5 +1,7 @@
 /* L1 random: SFC64 (Small Fast Chaotic, C. Doty-Humphrey, PractRand): three words stirred
- * with a counter that guarantees a long period. */
+ * with a counter that guarantees a long period.
+ *
+ * The fourth word of the state is the counter, which begins at 1. */
 #include "random/engines.h"
 
 enum { STIR = 12 }; /* words thrown away after seeding */

@@ -1,4 +1,8 @@
-/* L1 random: runs of variates (see variates_runs.h), bit for bit npyrandom's. */
+/* L1 random: runs of variates (see variates_runs.h), bit for bit npyrandom's.
+ *
+ * Words are read where they wait in the buffer, and counted as used at the end: a variate
+ * that needs more than its words leaves them for npyrandom's function, which draws it
+ * whole. */
 #include <math.h>
 
 #include "random/variates_runs.h"
