@@ -1,4 +1,6 @@
-/* L1 ops: building a fused program's instructions (see program.h). */
+/* L1 ops: building a fused program's instructions (see program.h). Equal
+ * operations are found by comparing a new one with all before it: programs are short. A
+ * register is never used twice. */
 #include "ops/program.h"
 
 #include <string.h>
